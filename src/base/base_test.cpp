@@ -1,0 +1,95 @@
+#include <atomic>
+#include <gtest/gtest.h>
+#include <stdexcept>
+
+#include "base/error.hpp"
+#include "base/nearest.hpp"
+#include "base/parallel.hpp"
+#include "base/params.hpp"
+#include "base/random.hpp"
+
+namespace lacuna {
+namespace {
+
+TEST(Nearest, FindsTheSlipOfTheFingers) {
+  EXPECT_EQ(edit_distance("kitten", "sitting"), 3u);
+  EXPECT_EQ(nearest_name("tensordahs", {"dense", "tensordash", "ant"}), "tensordash");
+  EXPECT_EQ(nearest_name("depth", {"lanes", "depht"}), "depht");
+  EXPECT_EQ(nearest_name("quantum", {"dense", "ant"}), "");
+}
+
+Params example() {
+  return Params("thing", {ParamSpec::integer("rows", 4, 1, 64, "rows", "PE rows", "Table 2"),
+                          ParamSpec::flag("gating", false, "power gating", "§3.5"),
+                          ParamSpec::number("share", 0.5, 0, 1, "", "share", ""),
+                          ParamSpec::choice("sync", "lockstep", {"lockstep", "decoupled"}, "", "")});
+}
+
+TEST(Params, DefaultsAndSetting) {
+  Params params = example();
+  EXPECT_EQ(params.integer("rows"), 4);
+  params.set("rows", "16", "--set");
+  params.set("gating", "true", "--set");
+  params.set("share", "0.25", "--set");
+  EXPECT_EQ(params.integer("rows"), 16);
+  EXPECT_TRUE(params.flag("gating"));
+  EXPECT_DOUBLE_EQ(params.number("share"), 0.25);
+  EXPECT_FALSE(params.is_default("rows"));
+  EXPECT_TRUE(params.is_default("sync"));
+}
+
+TEST(Params, ErrorsNameKeyRangeAndNearest) {
+  Params params = example();
+  const auto message = [&](const char* key, const char* value) -> std::string {
+    try {
+      params.set(key, value, "my.yaml");
+    } catch (const InputError& error) {
+      return error.what();
+    }
+    return "no error";
+  };
+  EXPECT_EQ(message("row", "4"),
+            "my.yaml: unknown key 'row' for thing; did you mean 'rows'? known: rows, gating, share, sync");
+  EXPECT_EQ(message("rows", "0"), "my.yaml: '0' is not a value for 'rows' of thing; allowed: 1..64 rows");
+  EXPECT_EQ(message("rows", "4x"), "my.yaml: '4x' is not a value for 'rows' of thing; allowed: 1..64 rows");
+  EXPECT_EQ(message("share", "nan"), "my.yaml: 'nan' is not a value for 'share' of thing; allowed: 0..1");
+  EXPECT_EQ(
+      message("sync", "lockstop"),
+      "my.yaml: 'lockstop' is not a value for 'sync' of thing; allowed: lockstep | decoupled (did you mean "
+      "'lockstep'?)");
+}
+
+TEST(Parallel, EveryItemOnceAndNested) {
+  for (const int threads : {1, 2, 5}) {
+    std::vector<std::atomic<int>> hits(37 * 11);
+    with_threads(threads, [&] {
+      parallel_for(37, 1,
+                   [&](std::size_t i) { parallel_for(11, 2, [&](std::size_t j) { hits[i * 11 + j]++; }); });
+    });
+    for (const auto& hit : hits) EXPECT_EQ(hit.load(), 1);
+  }
+}
+
+TEST(Parallel, ExceptionsComeOut) {
+  EXPECT_THROW(with_threads(2,
+                            [] {
+                              parallel_for(100, 1, [](std::size_t i) {
+                                if (i == 42) throw std::runtime_error("42");
+                              });
+                            }),
+               std::runtime_error);
+}
+
+TEST(Random, SameSeedSameNumbers) {
+  Random random(0);
+  EXPECT_EQ(random.bits(), 0xe220a8397b1dcdafULL);  // the published first output of SplitMix64 for seed 0
+  Random other(7);
+  for (int i = 0; i < 1000; ++i) {
+    const auto value = other.integer(-3, 3);
+    EXPECT_GE(value, -3);
+    EXPECT_LE(value, 3);
+  }
+}
+
+}  // namespace
+}  // namespace lacuna

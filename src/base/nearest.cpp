@@ -1,0 +1,50 @@
+#include "base/nearest.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+namespace lacuna {
+
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t substituted = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, substituted});
+    }
+  }
+  return row[b.size()];
+}
+
+std::string nearest_name(std::string_view name, const std::vector<std::string>& candidates) {
+  std::string best;
+  // A third of the name may be mistyped; beyond that a suggestion misleads more than it helps.
+  std::size_t best_distance = std::max<std::size_t>(2, name.size() / 3) + 1;
+  for (const std::string& candidate : candidates) {
+    const bool extends = !name.empty() && candidate.starts_with(name);
+    const std::size_t distance = extends ? 1 : edit_distance(name, candidate);
+    if (distance < best_distance) {
+      best_distance = distance;
+      best = candidate;
+    }
+  }
+  return best;
+}
+
+std::string suggest(std::string_view name, const std::vector<std::string>& candidates) {
+  std::string text;
+  if (const std::string near = nearest_name(name, candidates); !near.empty()) {
+    text = "did you mean '" + near + "'? ";
+  }
+  text += "known: ";
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    text += (i > 0 ? ", " : "") + candidates[i];
+  }
+  return text;
+}
+
+}  // namespace lacuna

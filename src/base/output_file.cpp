@@ -1,0 +1,65 @@
+#include "base/output_file.hpp"
+
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "base/error.hpp"
+
+namespace lacuna {
+
+OutputFile::OutputFile(std::filesystem::path path) : path_(std::move(path)) {
+  temporary_ = path_;
+  temporary_ += fmt::format(".partial-{}", ::getpid());
+  descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (descriptor_ < 0) fail("cannot create");
+}
+
+OutputFile::~OutputFile() {
+  if (descriptor_ < 0) return;
+  ::close(descriptor_);
+  ::unlink(temporary_.c_str());
+}
+
+void OutputFile::fail(std::string_view action) const {
+  const int reason = errno;
+  std::string_view remedy = "check that the folder exists and can be written";
+  if (reason == ENOSPC || reason == EDQUOT)
+    remedy = "free some space or write elsewhere; nothing was left behind";
+  throw InputError(path_.string(), fmt::format("{}: {}", action, std::strerror(reason)), remedy);
+}
+
+void OutputFile::write(const void* data, std::size_t bytes) {
+  const char* from = static_cast<const char*>(data);
+  while (bytes > 0) {
+    const ssize_t written = ::write(descriptor_, from, bytes);
+    if (written < 0) {
+      if (errno == EINTR) continue;
+      fail("cannot write");
+    }
+    from += written;
+    bytes -= static_cast<std::size_t>(written);
+  }
+}
+
+void OutputFile::commit() {
+  if (::fsync(descriptor_) != 0 && errno != EINVAL && errno != EROFS) fail("cannot write");
+  const int descriptor = descriptor_;
+  descriptor_ = -1;
+  if (::close(descriptor) != 0 || ::rename(temporary_.c_str(), path_.c_str()) != 0) {
+    const int reason = errno;
+    ::unlink(temporary_.c_str());
+    errno = reason;
+    fail("cannot write");
+  }
+}
+
+void write_file(const std::filesystem::path& path, std::string_view text) {
+  OutputFile file(path);
+  file.write(text);
+  file.commit();
+}
+
+}  // namespace lacuna

@@ -1,0 +1,34 @@
+// Output that is whole or not there: written beside the final name, renamed onto it at the end.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+namespace lacuna {
+
+// A file being written. Nothing appears under the final name until commit(); without commit() (an exception,
+// a full disk) the temporary file is removed. Every error is an InputError with the path and the system's
+// reason.
+class OutputFile {
+ public:
+  explicit OutputFile(std::filesystem::path path);
+  ~OutputFile();
+  OutputFile(const OutputFile&) = delete;
+  OutputFile& operator=(const OutputFile&) = delete;
+
+  void write(const void* data, std::size_t bytes);
+  void write(std::string_view text) { write(text.data(), text.size()); }
+  void commit();  // flush to the disk, close, rename
+
+ private:
+  [[noreturn]] void fail(std::string_view action) const;
+
+  std::filesystem::path path_;
+  std::filesystem::path temporary_;
+  int descriptor_ = -1;
+};
+
+void write_file(const std::filesystem::path& path, std::string_view text);
+
+}  // namespace lacuna

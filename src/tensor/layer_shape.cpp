@@ -1,0 +1,124 @@
+#include "tensor/layer_shape.hpp"
+
+#include <array>
+#include <fmt/format.h>
+#include <limits>
+#include <string_view>
+
+#include "base/error.hpp"
+
+namespace lacuna {
+namespace {
+
+// No real layer is near these; they keep every product of sizes below 2^63.
+constexpr std::int64_t kMaxSize = std::int64_t{1} << 24;
+constexpr std::int64_t kMaxElements = std::int64_t{1} << 40;
+
+std::int64_t output_size(std::int64_t in, std::int64_t kernel, std::int64_t stride, std::int64_t padding,
+                         std::int64_t dilation) {
+  const std::int64_t span = dilation * (kernel - 1) + 1;
+  const std::int64_t room = in + 2 * padding - span;
+  return room < 0 ? 0 : room / stride + 1;
+}
+
+std::string size_text(Size2 size) {
+  return size.h == size.w ? fmt::format("{}", size.h) : fmt::format("{}x{}", size.h, size.w);
+}
+
+}  // namespace
+
+std::string LayerShape::describe() const {
+  if (kind == LayerKind::kLinear) return fmt::format("linear {}->{} x{}", c, k, n);
+  std::string text = fmt::format("{}x{} {}->{} @{}x{}", kernel.h, kernel.w, c, k, input.h, input.w);
+  if (stride != Size2{1, 1}) text += " s" + size_text(stride);
+  if (dilation != Size2{1, 1}) text += " d" + size_text(dilation);
+  if (groups != 1) text += fmt::format(" g{}", groups);
+  return text;
+}
+
+void LayerShape::validate(const std::string& where) const {
+  const std::string_view remedy = "correct the layer's description or record the trace again";
+  struct Field {
+    std::string_view name;
+    std::int64_t value;
+    std::int64_t min;
+  };
+  const std::array<Field, 16> fields{{{"batch", n, 1},
+                                      {"in_channels", c, 1},
+                                      {"out_channels", k, 1},
+                                      {"input_hw[0]", input.h, 1},
+                                      {"input_hw[1]", input.w, 1},
+                                      {"output_hw[0]", output.h, 1},
+                                      {"output_hw[1]", output.w, 1},
+                                      {"kernel[0]", kernel.h, 1},
+                                      {"kernel[1]", kernel.w, 1},
+                                      {"stride[0]", stride.h, 1},
+                                      {"stride[1]", stride.w, 1},
+                                      {"padding[0]", padding.h, 0},
+                                      {"padding[1]", padding.w, 0},
+                                      {"dilation[0]", dilation.h, 1},
+                                      {"dilation[1]", dilation.w, 1},
+                                      {"groups", groups, 1}}};
+  for (const Field& field : fields) {
+    if (field.value < field.min || field.value > kMaxSize) {
+      throw InputError(where,
+                       fmt::format("{} is {}, outside {}..{}", field.name, field.value, field.min, kMaxSize),
+                       remedy);
+    }
+  }
+  if (c % groups != 0 || k % groups != 0) {
+    throw InputError(
+        where, fmt::format("groups {} does not divide in_channels {} and out_channels {}", groups, c, k),
+        remedy);
+  }
+  const Size2 expected{output_size(input.h, kernel.h, stride.h, padding.h, dilation.h),
+                       output_size(input.w, kernel.w, stride.w, padding.w, dilation.w)};
+  if (expected != output) {
+    throw InputError(
+        where,
+        fmt::format("output_hw is {}x{}, but input, kernel, stride, padding and dilation give {}x{}",
+                    output.h, output.w, expected.h, expected.w),
+        remedy);
+  }
+  // Each tensor small enough to index, and their product of reductions small enough to count in 63 bits.
+  const auto product = [](std::initializer_list<std::int64_t> factors) {
+    double value = 1;
+    for (const std::int64_t factor : factors) value *= static_cast<double>(factor);
+    return value;
+  };
+  const double largest = std::max({product({n, input.h, input.w, c}), product({n, output.h, output.w, k}),
+                                   product({k, kernel.h, kernel.w, c_per_group()})});
+  const double all_macs = product({n, output.h, output.w, k, kernel.h, kernel.w, c_per_group()});
+  if (largest > static_cast<double>(kMaxElements) || all_macs > 0x1p60) {
+    throw InputError(where, "the layer's sizes multiply to more than can be counted", remedy);
+  }
+}
+
+LayerShape LayerShape::linear(std::int64_t rows, std::int64_t in_features, std::int64_t out_features) {
+  LayerShape shape;
+  shape.kind = LayerKind::kLinear;
+  shape.n = rows;
+  shape.c = in_features;
+  shape.k = out_features;
+  return shape;
+}
+
+LayerShape LayerShape::conv2d(std::int64_t n, std::int64_t c, std::int64_t k, Size2 input, Size2 kernel,
+                              Size2 stride, Size2 padding, Size2 dilation, std::int64_t groups) {
+  LayerShape shape{.kind = LayerKind::kConv2d,
+                   .n = n,
+                   .c = c,
+                   .k = k,
+                   .input = input,
+                   .output = {},
+                   .kernel = kernel,
+                   .stride = stride,
+                   .padding = padding,
+                   .dilation = dilation,
+                   .groups = groups};
+  shape.output = {output_size(input.h, kernel.h, stride.h, padding.h, dilation.h),
+                  output_size(input.w, kernel.w, stride.w, padding.w, dilation.w)};
+  return shape;
+}
+
+}  // namespace lacuna

@@ -1,0 +1,53 @@
+// Views of a tensor's non-zeros and of its values. Both are [rows, channels] with channels last: the rows are
+// the leading dimensions (n,h,w for A; n,ho,wo for G; k,kh,kw for W) flattened.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+
+#include "tensor/bfloat16.hpp"
+
+namespace lacuna {
+
+// An effectual mask: bit 1 means the value is NOT zero. Little bit order inside bytes; bits past `channels`
+// are 0. A view never owns. `row_bytes` 0 means that every row is the same one (how a tensor without zeros is
+// held).
+struct MaskView {
+  const std::uint8_t* data = nullptr;
+  std::int64_t rows = 0;
+  std::int64_t channels = 0;
+  std::int64_t row_bytes = 0;
+
+  const std::uint8_t* row(std::int64_t r) const { return data + r * row_bytes; }
+  bool bit(std::int64_t r, std::int64_t channel) const { return (row(r)[channel / 8] >> (channel % 8)) & 1; }
+  // Bytes that may be read of one row.
+  std::int64_t readable_bytes() const { return (channels + 7) / 8; }
+};
+
+enum class ValueType { kF32, kBF16 };
+
+// Values as stored; `data` may be unaligned (safetensors promises nothing).
+struct ValueView {
+  const std::uint8_t* data = nullptr;  // null: the trace holds masks only
+  ValueType type = ValueType::kF32;
+  std::int64_t rows = 0;
+  std::int64_t channels = 0;
+
+  explicit operator bool() const { return data != nullptr; }
+  float at(std::int64_t r, std::int64_t channel) const {
+    const std::int64_t i = r * channels + channel;
+    if (type == ValueType::kF32) {
+      float value;
+      std::memcpy(&value, data + i * 4, 4);
+      return value;
+    }
+    std::uint16_t bits;
+    std::memcpy(&bits, data + i * 2, 2);
+    return bfloat16_to_float(bits);
+  }
+};
+
+// Number of set bits among the channels of all rows.
+std::int64_t count_nonzeros(const MaskView& mask);
+
+}  // namespace lacuna

@@ -1,0 +1,88 @@
+// A training trace: for each layer of a model at one moment of its training, the operands of the three
+// training products. docs/trace-format.md describes the file.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tensor/layer_shape.hpp"
+#include "tensor/mask_view.hpp"
+
+namespace lacuna {
+
+// The three tensors of a layer: input activations, weights, gradients of the outputs.
+enum class TensorRole { kA, kW, kG };
+
+// One tensor of a layer. The mask is always there; values only if the trace has them.
+struct LayerTensor {
+  MaskView mask;
+  ValueView values;
+  std::int64_t nonzeros = 0;
+
+  std::int64_t elements() const { return mask.rows * mask.channels; }
+  std::int64_t zeros() const { return elements() - nonzeros; }
+  double zero_share() const { return static_cast<double>(zeros()) / static_cast<double>(elements()); }
+};
+
+struct Layer {
+  std::string name;
+  LayerShape shape;
+  std::int64_t steps = 1;  // linear: time steps a sample; rows = samples x steps
+  LayerTensor a, w, g;
+
+  const LayerTensor& tensor(TensorRole role) const {
+    return role == TensorRole::kA ? a : role == TensorRole::kW ? w : g;
+  }
+};
+
+// The header's metadata; what was absent stays empty.
+struct TraceInfo {
+  std::string model;
+  std::string dataset;
+  std::optional<double> progress;  // 0..1 of the training
+  std::optional<double> epoch;
+  std::optional<std::int64_t> batch;  // samples trained with
+  std::optional<std::int64_t> samples;
+  std::optional<double> accuracy;
+  std::optional<double> loss;
+};
+
+// An opened trace. Its layers' views point into storage that the trace owns (the mapped file, the
+// decompressed bytes, or tensors that were built), so they live as long as any copy of the trace.
+class Trace {
+ public:
+  // What keeps the views' bytes alive. Readers derive from it.
+  struct Storage {
+    virtual ~Storage() = default;
+  };
+
+  Trace(std::string path, TraceInfo info, std::vector<Layer> layers, std::shared_ptr<const Storage> storage);
+
+  // Opens a `.safetensors`, a `.safetensors.zst` or a folder of `.npy` files. Throws InputError.
+  static Trace open(const std::filesystem::path& path);
+  // The same from memory; `name` stands for the path in messages.
+  static Trace parse(std::string name, std::vector<std::uint8_t> bytes);
+
+  const std::string& path() const { return path_; }
+  const TraceInfo& info() const { return info_; }
+  const std::vector<Layer>& layers() const { return layers_; }
+
+  // The batch that totals are scaled to: `batch` of the metadata or, without it, the largest number of
+  // samples of any layer.
+  std::int64_t batch() const;
+  // How many times the layer's recorded samples make up that batch.
+  double batch_scale(const Layer& layer) const;
+
+ private:
+  std::string path_;
+  TraceInfo info_;
+  std::vector<Layer> layers_;
+  std::shared_ptr<const Storage> storage_;
+};
+
+}  // namespace lacuna
