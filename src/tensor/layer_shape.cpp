@@ -1,5 +1,6 @@
 #include "tensor/layer_shape.hpp"
 
+#include <algorithm>
 #include <array>
 #include <fmt/format.h>
 #include <limits>
