@@ -1,0 +1,193 @@
+#include "trace/layer_list.hpp"
+
+#include <fmt/format.h>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "base/error.hpp"
+#include "base/nearest.hpp"
+#include "trace/quote.hpp"
+#include "trace/safetensors.hpp"
+
+namespace lacuna {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::string_view kRemedy = "correct the layer's description or record the trace again";
+
+const std::vector<std::string> kConvKeys{"name",     "type",      "in_channels", "out_channels", "kernel",
+                                         "stride",   "padding",   "dilation",    "groups",       "batch",
+                                         "input_hw", "output_hw", "sparsity"};
+const std::vector<std::string> kLinearKeys{"name",  "type",  "in_features", "out_features",
+                                           "batch", "steps", "sparsity"};
+
+// One layer's object, with messages that name the layer and the key.
+class LayerReader {
+ public:
+  LayerReader(const json& object, std::string place) : object_(object), place_(std::move(place)) {}
+
+  std::int64_t integer(const char* key) const { return integer_value(value(key), key); }
+
+  std::int64_t integer(const char* key, std::int64_t fallback) const {
+    return object_.contains(key) ? integer(key) : fallback;
+  }
+
+  Size2 size(const char* key) const {
+    const json& pair = value(key);
+    if (!pair.is_array() || pair.size() != 2) fail(fmt::format("'{}' is not a list of two", key));
+    return {integer_value(pair[0], key), integer_value(pair[1], key)};
+  }
+
+  // A key that nobody knows is left alone, unless it looks like one that is missing: then the value that was
+  // meant would be lost without a word.
+  void check_keys(const std::vector<std::string>& known) const {
+    std::vector<std::string> missing;
+    for (const std::string& key : known) {
+      if (!object_.contains(key)) missing.push_back(key);
+    }
+    for (const auto& [key, unused] : object_.items()) {
+      const bool is_known = std::find(known.begin(), known.end(), key) != known.end();
+      const std::string near = is_known || key.size() > 64 ? "" : nearest_name(key, missing);
+      if (!near.empty()) {
+        throw InputError(place_, "unknown key " + quote_name(key), fmt::format("did you mean '{}'?", near));
+      }
+    }
+  }
+
+  double noted_zeros(const char* tensor) const {
+    if (!object_.contains("sparsity")) return -1;
+    const json& shares = object_["sparsity"];
+    if (!shares.is_object()) fail("'sparsity' is not an object");
+    if (!shares.contains(tensor)) return -1;
+    const json& share = shares[tensor];
+    if (!share.is_number() || !(share.get<double>() >= 0 && share.get<double>() <= 1)) {
+      fail(fmt::format("sparsity of {} is not a number from 0 to 1", tensor));
+    }
+    return share.get<double>();
+  }
+
+  const std::string& place() const { return place_; }
+  [[noreturn]] void fail(const std::string& cause) const { throw InputError(place_, cause, kRemedy); }
+
+ private:
+  const json& value(const char* key) const {
+    const auto at = object_.find(key);
+    if (at == object_.end()) fail(fmt::format("'{}' is missing", key));
+    return *at;
+  }
+
+  std::int64_t integer_value(const json& number, const char* key) const {
+    if (!number.is_number_integer()) fail(fmt::format("'{}' is not an integer", key));
+    if (number.is_number_unsigned() && number.get<std::uint64_t>() > INT64_MAX) {
+      fail(fmt::format("'{}' is too large", key));
+    }
+    return number.get<std::int64_t>();
+  }
+
+  const json& object_;
+  std::string place_;
+};
+
+std::string string_member(const json& object, const char* key) {
+  const auto at = object.find(key);
+  return at != object.end() && at->is_string() ? at->get<std::string>() : std::string();
+}
+
+LayerEntry read_layer(const json& object, std::size_t index, const std::string& where) {
+  if (!object.is_object()) {
+    throw InputError(where, fmt::format("entry {} of 'layers' is not an object", index), kRemedy);
+  }
+  LayerEntry layer;
+  layer.name = string_member(object, "name");
+  if (layer.name.empty()) {
+    throw InputError(where, fmt::format("entry {} of 'layers' has no 'name'", index), kRemedy);
+  }
+  const LayerReader reader(object, where + ": layer " + quote_name(layer.name));
+  const std::string type = string_member(object, "type");
+  if (type == "conv2d") {
+    reader.check_keys(kConvKeys);
+    layer.shape.kind = LayerKind::kConv2d;
+    layer.shape.n = reader.integer("batch");
+    layer.shape.c = reader.integer("in_channels");
+    layer.shape.k = reader.integer("out_channels");
+    layer.shape.input = reader.size("input_hw");
+    layer.shape.output = reader.size("output_hw");
+    layer.shape.kernel = reader.size("kernel");
+    layer.shape.stride = reader.size("stride");
+    layer.shape.padding = reader.size("padding");
+    layer.shape.dilation = reader.size("dilation");
+    layer.shape.groups = reader.integer("groups");
+  } else if (type == "linear") {
+    reader.check_keys(kLinearKeys);
+    layer.shape = LayerShape::linear(reader.integer("batch"), reader.integer("in_features"),
+                                     reader.integer("out_features"));
+    layer.steps = reader.integer("steps", 1);
+  } else {
+    throw InputError(reader.place(), "unknown type " + quote_name(type), suggest(type, {"conv2d", "linear"}));
+  }
+  layer.shape.validate(reader.place());
+  if (layer.steps < 1 || layer.shape.n % layer.steps != 0) {
+    reader.fail(
+        fmt::format("its {} rows are not a whole number of samples of {} steps", layer.shape.n, layer.steps));
+  }
+  layer.noted_zeros_a = reader.noted_zeros("A");
+  layer.noted_zeros_w = reader.noted_zeros("W");
+  layer.noted_zeros_g = reader.noted_zeros("G");
+  return layer;
+}
+
+}  // namespace
+
+std::vector<LayerEntry> parse_layer_list(std::string_view json_text, const std::string& where) {
+  const json list = parse_untrusted_json(json_text, where, "'layers' of __metadata__");
+  if (!list.is_array()) throw InputError(where, "'layers' of __metadata__ is not a list", kRemedy);
+  if (list.empty()) throw InputError(where, "the trace has no layers", "record the trace again");
+  std::vector<LayerEntry> layers;
+  std::set<std::string> names;
+  double all_macs = 0;
+  for (const json& object : list) {
+    layers.push_back(read_layer(object, layers.size(), where));
+    const LayerEntry& layer = layers.back();
+    if (!names.insert(layer.name).second) {
+      throw InputError(where, fmt::format("two layers are called {}", quote_name(layer.name)), kRemedy);
+    }
+    all_macs += static_cast<double>(layer.shape.macs());
+  }
+  // Totals over layers and operations are counted in 63 bits.
+  if (all_macs > 0x1p60) throw InputError(where, "the layers hold more work than can be counted", kRemedy);
+  return layers;
+}
+
+std::string layer_list_json(const std::vector<Layer>& layers) {
+  json list = json::array();
+  const auto pair = [](Size2 size) { return json::array({size.h, size.w}); };
+  for (const Layer& layer : layers) {
+    const LayerShape& shape = layer.shape;
+    json object{{"name", layer.name}, {"batch", shape.n}};
+    if (shape.kind == LayerKind::kConv2d) {
+      object["type"] = "conv2d";
+      object["in_channels"] = shape.c;
+      object["out_channels"] = shape.k;
+      object["kernel"] = pair(shape.kernel);
+      object["stride"] = pair(shape.stride);
+      object["padding"] = pair(shape.padding);
+      object["dilation"] = pair(shape.dilation);
+      object["groups"] = shape.groups;
+      object["input_hw"] = pair(shape.input);
+      object["output_hw"] = pair(shape.output);
+    } else {
+      object["type"] = "linear";
+      object["in_features"] = shape.c;
+      object["out_features"] = shape.k;
+      object["steps"] = layer.steps;
+    }
+    object["sparsity"] = {
+        {"A", layer.a.zero_share()}, {"G", layer.g.zero_share()}, {"W", layer.w.zero_share()}};
+    list.push_back(std::move(object));
+  }
+  return list.dump();
+}
+
+}  // namespace lacuna

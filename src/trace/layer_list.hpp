@@ -1,0 +1,33 @@
+// The list of layers in a trace's metadata.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "trace/trace.hpp"
+
+namespace lacuna {
+
+// A layer as described: name, shape, steps, and the share of zeros that the recorder noted (-1: not noted).
+struct LayerEntry {
+  std::string name;
+  LayerShape shape;
+  std::int64_t steps = 1;
+  double noted_zeros_a = -1;
+  double noted_zeros_w = -1;
+  double noted_zeros_g = -1;
+
+  double noted_zeros(TensorRole role) const {
+    return role == TensorRole::kA ? noted_zeros_a : role == TensorRole::kW ? noted_zeros_w : noted_zeros_g;
+  }
+};
+
+// Parses and checks the JSON list. Throws InputError; `where` starts the message.
+std::vector<LayerEntry> parse_layer_list(std::string_view json_text, const std::string& where);
+
+// The reverse, for writers.
+std::string layer_list_json(const std::vector<Layer>& layers);
+
+}  // namespace lacuna

@@ -1,0 +1,235 @@
+// Trace::open and Trace::parse: from a safetensors file to layers. docs/trace-format.md
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <fmt/format.h>
+#include <unordered_map>
+#include <utility>
+
+#include "base/error.hpp"
+#include "base/nearest.hpp"
+#include "trace/byte_source.hpp"
+#include "trace/layer_list.hpp"
+#include "trace/quote.hpp"
+#include "trace/safetensors.hpp"
+#include "trace/trace.hpp"
+#include "trace/trace_storage.hpp"
+
+namespace lacuna {
+namespace {
+
+constexpr std::string_view kRecord = "record the trace again";
+
+class Metadata {
+ public:
+  Metadata(const std::map<std::string, std::string>& values, const std::string& where)
+      : values_(values), where_(where) {}
+
+  const std::string* find(const char* key) const {
+    const auto at = values_.find(key);
+    return at == values_.end() ? nullptr : &at->second;
+  }
+
+  const std::string& required(const char* key) const {
+    const std::string* value = find(key);
+    if (value == nullptr) {
+      throw InputError(where_, fmt::format("__metadata__ has no '{}'", key),
+                       "is this a training trace? docs/trace-format.md says what one needs");
+    }
+    return *value;
+  }
+
+  void expect(const char* key, std::string_view wanted) const {
+    const std::string& value = required(key);
+    if (value != wanted) {
+      throw InputError(where_,
+                       fmt::format("'{}' is {}, this program reads '{}'", key, quote_name(value), wanted),
+                       kRecord);
+    }
+  }
+
+  template <typename Number>
+  std::optional<Number> number(const char* key, Number low, Number high) const {
+    const std::string* text = find(key);
+    if (text == nullptr) return std::nullopt;
+    Number value{};
+    const char* end = text->data() + text->size();
+    const auto [stop, error] = std::from_chars(text->data(), end, value);
+    if (error != std::errc{} || stop != end || !(value >= low && value <= high)) {
+      throw InputError(where_,
+                       fmt::format("'{}' of __metadata__ is {}, not a number from {} to {}", key,
+                                   quote_name(*text), low, high),
+                       kRecord);
+    }
+    return value;
+  }
+
+ private:
+  const std::map<std::string, std::string>& values_;
+  const std::string& where_;
+};
+
+TraceInfo read_info(const Metadata& metadata) {
+  metadata.expect("format", "training-trace");
+  metadata.expect("version", "1");
+  TraceInfo info;
+  info.model = metadata.required("model");
+  if (const std::string* dataset = metadata.find("dataset")) info.dataset = *dataset;
+  info.progress = metadata.number<double>("progress", 0, 1);
+  info.epoch = metadata.number<double>("epoch", 0, 1e9);
+  info.batch = metadata.number<std::int64_t>("batch", 1, std::int64_t{1} << 24);
+  info.samples = metadata.number<std::int64_t>("samples", 1, std::int64_t{1} << 24);
+  info.accuracy = metadata.number<double>("accuracy", 0, 1);
+  info.loss = metadata.number<double>("loss", -1e30, 1e30);
+  return info;
+}
+
+// The shape that a tensor of the layer must have; `last` is its last dimension.
+std::vector<std::int64_t> tensor_shape(const LayerShape& shape, TensorRole role, std::int64_t last) {
+  const bool linear = shape.kind == LayerKind::kLinear;
+  switch (role) {
+    case TensorRole::kA:
+      if (linear) return {shape.n, last};
+      return {shape.n, shape.input.h, shape.input.w, last};
+    case TensorRole::kW:
+      if (linear) return {shape.k, last};
+      return {shape.k, shape.kernel.h, shape.kernel.w, last};
+    case TensorRole::kG:
+      break;
+  }
+  if (linear) return {shape.n, last};
+  return {shape.n, shape.output.h, shape.output.w, last};
+}
+
+// Finds a layer's tensors in the file by name, and knows which were not asked for.
+class TensorIndex {
+ public:
+  TensorIndex(const std::vector<SafetensorsEntry>& entries, const std::string& where) : where_(where) {
+    for (const SafetensorsEntry& entry : entries) by_name_.emplace(entry.name, Slot{&entry, false});
+  }
+
+  const SafetensorsEntry* take(const std::string& name) {
+    const auto at = by_name_.find(name);
+    if (at == by_name_.end()) return nullptr;
+    at->second.taken = true;
+    return at->second.entry;
+  }
+
+  // A tensor that no layer asked for is ignored, unless it was surely meant for one: reading it as absent
+  // would turn its zeros into non-zeros without a word.
+  void check_rest(const std::vector<SafetensorsEntry>& entries, const std::vector<LayerEntry>& layers) const {
+    std::unordered_map<std::string_view, const LayerEntry*> by_layer;
+    for (const LayerEntry& layer : layers) by_layer.emplace(layer.name, &layer);
+    for (const SafetensorsEntry& entry : entries) {
+      if (by_name_.at(entry.name).taken) continue;
+      const std::size_t slash = entry.name.rfind('/');
+      if (slash == std::string::npos) continue;
+      const std::string_view layer = std::string_view(entry.name).substr(0, slash);
+      const std::string_view tail = std::string_view(entry.name).substr(slash + 1);
+      if (!by_layer.contains(layer) && !looks_like_tensor(tail)) continue;
+      std::vector<std::string> candidates;
+      for (const LayerEntry& known : layers) {
+        for (const char* name : kNames) candidates.push_back(known.name + "/" + name);
+      }
+      std::string near = entry.name.size() > 200 ? "" : nearest_name(entry.name, candidates);
+      throw InputError(where_, "tensor " + quote_name(entry.name) + " belongs to no layer",
+                       near.empty() ? "list its layer in the metadata or leave the tensor out"
+                                    : "did you mean " + quote_name(near) + "?");
+    }
+  }
+
+ private:
+  static constexpr std::array<const char*, 6> kNames{"A", "A.mask", "W", "W.mask", "G", "G.mask"};
+
+  static bool looks_like_tensor(std::string_view tail) {
+    if (tail.size() > 10) return false;
+    for (const char* name : kNames) {
+      const std::string_view known = name;
+      if (tail == known || (known.size() > 1 && edit_distance(tail, known) <= 2)) return true;
+    }
+    return false;
+  }
+
+  struct Slot {
+    const SafetensorsEntry* entry;
+    bool taken;
+  };
+  std::unordered_map<std::string, Slot> by_name_;
+  const std::string& where_;
+};
+
+void check_shape(const SafetensorsEntry& entry, const std::vector<std::int64_t>& needed,
+                 const std::string& place, const std::string& name) {
+  if (entry.shape == needed) return;
+  throw InputError(place,
+                   fmt::format("{} has the shape {}, the layer needs {}", name, shape_text(entry.shape),
+                               shape_text(needed)),
+                   "correct the layer's description or record the trace again");
+}
+
+LayerTensor read_tensor(const LayerEntry& layer, TensorRole role, TensorIndex& index, TraceStorage& storage,
+                        const std::string& where) {
+  const std::string place = where + ": layer " + quote_name(layer.name);
+  const std::string name = role_name(role);
+  const TensorExtent extent = TensorExtent::of(layer.shape, role);
+  const SafetensorsEntry* mask = index.take(layer.name + "/" + name + ".mask");
+  const SafetensorsEntry* stored = index.take(layer.name + "/" + name);
+  if (mask != nullptr) {
+    if (mask->dtype != "U8") {
+      throw InputError(place, fmt::format("{}.mask is {}, a mask is U8", name, mask->dtype), kRecord);
+    }
+    check_shape(*mask, tensor_shape(layer.shape, role, (extent.channels + 7) / 8), place, name + ".mask");
+  }
+  ValueView values;
+  if (stored != nullptr) {
+    if (stored->dtype != "F32" && stored->dtype != "BF16") {
+      throw InputError(place, fmt::format("{} is {}, values are F32 or BF16", name, stored->dtype), kRecord);
+    }
+    check_shape(*stored, tensor_shape(layer.shape, role, extent.channels), place, name);
+    values = {stored->data.data(), stored->dtype == "F32" ? ValueType::kF32 : ValueType::kBF16, extent.rows,
+              extent.channels};
+  }
+  if (mask == nullptr && stored == nullptr && layer.noted_zeros(role) > 0) {
+    throw InputError(place,
+                     fmt::format("{} has neither mask nor values, but 'sparsity' says {} of it is zero", name,
+                                 layer.noted_zeros(role)),
+                     "the tensor was lost; record the trace again");
+  }
+  return make_layer_tensor(extent, role, mask == nullptr ? nullptr : mask->data.data(), values, storage,
+                           place);
+}
+
+Trace read_trace(std::string name, std::unique_ptr<ByteSource> source) {
+  if (is_zstd(source->bytes())) source = decompress_zstd(source->bytes(), name, physical_memory());
+  const Safetensors file = Safetensors::parse(source->bytes(), name);
+  const Metadata metadata(file.metadata, name);
+  TraceInfo info = read_info(metadata);
+  const std::vector<LayerEntry> entries = parse_layer_list(metadata.required("layers"), name);
+
+  auto storage = std::make_shared<TraceStorage>();
+  storage->sources.push_back(std::move(source));
+  TensorIndex index(file.tensors, name);
+  std::vector<Layer> layers;
+  layers.reserve(entries.size());
+  for (const LayerEntry& entry : entries) {
+    Layer layer{.name = entry.name, .shape = entry.shape, .steps = entry.steps, .a = {}, .w = {}, .g = {}};
+    layer.a = read_tensor(entry, TensorRole::kA, index, *storage, name);
+    layer.w = read_tensor(entry, TensorRole::kW, index, *storage, name);
+    layer.g = read_tensor(entry, TensorRole::kG, index, *storage, name);
+    layers.push_back(std::move(layer));
+  }
+  index.check_rest(file.tensors, entries);
+  return {std::move(name), std::move(info), std::move(layers), std::move(storage)};
+}
+
+}  // namespace
+
+Trace Trace::open(const std::filesystem::path& path) {
+  return read_trace(path.string(), ByteSource::open(path));
+}
+
+Trace Trace::parse(std::string name, std::vector<std::uint8_t> bytes) {
+  return read_trace(std::move(name), ByteSource::own(std::move(bytes)));
+}
+
+}  // namespace lacuna

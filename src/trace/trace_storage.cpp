@@ -1,0 +1,57 @@
+#include "trace/trace_storage.hpp"
+
+#include <cstring>
+
+#include "trace/mask_build.hpp"
+
+namespace lacuna {
+
+std::uint8_t* TraceStorage::allocate(std::int64_t bytes) {
+  blocks.push_back(std::make_unique_for_overwrite<std::uint8_t[]>(static_cast<std::size_t>(bytes)));
+  return blocks.back().get();
+}
+
+TensorExtent TensorExtent::of(const LayerShape& shape, TensorRole role) {
+  switch (role) {
+    case TensorRole::kA:
+      return {shape.n * shape.input_positions(), shape.c};
+    case TensorRole::kW:
+      return {shape.k * shape.taps(), shape.c_per_group()};
+    case TensorRole::kG:
+      break;
+  }
+  return {shape.n * shape.output_positions(), shape.k};
+}
+
+const char* role_name(TensorRole role) {
+  return role == TensorRole::kA ? "A" : role == TensorRole::kW ? "W" : "G";
+}
+
+LayerTensor make_layer_tensor(TensorExtent extent, TensorRole role, const std::uint8_t* mask,
+                              const ValueView& values, TraceStorage& storage, const std::string& place) {
+  const std::int64_t row_bytes = (extent.channels + 7) / 8;
+  LayerTensor tensor;
+  tensor.values = values;
+  tensor.mask = {mask, extent.rows, extent.channels, row_bytes};
+  const std::string name = role_name(role);
+  if (mask != nullptr) {
+    check_mask_tails(tensor.mask, place + ": " + name + ".mask");
+    if (values) check_mask_fits_values(tensor.mask, values, place + ": " + name);
+  } else if (values) {
+    std::uint8_t* built = storage.allocate(extent.mask_bytes());
+    mask_from_values(values, built, place + ": " + name);
+    tensor.mask.data = built;
+  } else {
+    // Not one zero: a single row of ones that all rows share.
+    std::uint8_t* ones = storage.allocate(row_bytes);
+    std::memset(ones, 0xff, static_cast<std::size_t>(row_bytes));
+    const auto tail = static_cast<unsigned>(extent.channels % 8);
+    if (tail != 0) ones[row_bytes - 1] = static_cast<std::uint8_t>((1U << tail) - 1);
+    tensor.mask.data = ones;
+    tensor.mask.row_bytes = 0;
+  }
+  tensor.nonzeros = count_nonzeros(tensor.mask);
+  return tensor;
+}
+
+}  // namespace lacuna

@@ -1,0 +1,38 @@
+// What an opened trace keeps in memory, and how a tensor's mask and values become a LayerTensor.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "trace/byte_source.hpp"
+#include "trace/trace.hpp"
+
+namespace lacuna {
+
+struct TraceStorage final : Trace::Storage {
+  std::vector<std::unique_ptr<ByteSource>> sources;     // files, mapped or decompressed
+  std::vector<std::unique_ptr<std::uint8_t[]>> blocks;  // masks and values that were built
+
+  std::uint8_t* allocate(std::int64_t bytes);
+};
+
+// The tensor's [rows, channels] in a layer of that shape.
+struct TensorExtent {
+  std::int64_t rows = 0;
+  std::int64_t channels = 0;
+
+  static TensorExtent of(const LayerShape& shape, TensorRole role);
+  std::int64_t mask_bytes() const { return rows * ((channels + 7) / 8); }
+};
+
+const char* role_name(TensorRole role);
+
+// Builds the tensor from a mask (may be null) and values (may be empty), both already of the right size:
+// checks them, makes the mask where there is none, and counts. Throws InputError; `place` (file and layer)
+// starts the message.
+LayerTensor make_layer_tensor(TensorExtent extent, TensorRole role, const std::uint8_t* mask,
+                              const ValueView& values, TraceStorage& storage, const std::string& place);
+
+}  // namespace lacuna
