@@ -1,0 +1,137 @@
+#include "trace/synthetic.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <fmt/format.h>
+#include <vector>
+
+#include "base/error.hpp"
+#include "base/random.hpp"
+#include "trace/quote.hpp"
+#include "trace/trace_builder.hpp"
+
+namespace lacuna {
+namespace {
+
+// The share of zeros of each channel. Clustered zeros: a channel's own share is drawn from a Beta-like
+// distribution around `share` that has most of its weight at the ends, as ReLU networks have (features that
+// are nearly always on or nearly always off), then all are shifted to the wanted mean.
+std::vector<double> channel_shares(const ZeroSpec& zeros, std::int64_t channels, Random& random) {
+  std::vector<double> shares(static_cast<std::size_t>(channels), zeros.share);
+  if (zeros.pattern != ZeroPattern::kByChannel) return shares;
+  for (double& share : shares) {
+    // Half of the channels sit at an end, the rest in between.
+    if (random.chance(0.5)) {
+      share = random.chance(zeros.share) ? 0.98 : 0.02;
+    } else {
+      share = std::clamp(zeros.share + 0.5 * (random.uniform() - 0.5), 0.0, 1.0);
+    }
+  }
+  // A few rounds of a shift with clamping bring the mean to the wanted share.
+  for (int round = 0; round < 16; ++round) {
+    double mean = 0;
+    for (const double share : shares) mean += share;
+    const double shift = zeros.share - mean / static_cast<double>(channels);
+    for (double& share : shares) share = std::clamp(share + shift, 0.0, 1.0);
+  }
+  return shares;
+}
+
+// Probability as a threshold of 32 bits: bit is set (non-zero) if a fresh 32-bit number is at or above it.
+std::vector<std::uint64_t> thresholds(const std::vector<double>& shares) {
+  std::vector<std::uint64_t> limits;
+  limits.reserve(shares.size());
+  for (const double share : shares)
+    limits.push_back(static_cast<std::uint64_t>(std::llround(share * 0x1p32)));
+  return limits;
+}
+
+void fill_mask(const ZeroSpec& zeros, const TensorExtent& extent, Random& random, std::uint8_t* mask) {
+  const std::int64_t row_bytes = (extent.channels + 7) / 8;
+  std::memset(mask, 0, static_cast<std::size_t>(extent.mask_bytes()));
+  if (zeros.pattern == ZeroPattern::kAllZero) return;
+  const auto limits = thresholds(channel_shares(zeros, extent.channels, random));
+  for (std::int64_t r = 0; r < extent.rows; ++r) {
+    std::uint8_t* row = mask + r * row_bytes;
+    for (std::int64_t c = 0; c < extent.channels; c += 2) {
+      const std::uint64_t drawn = random.bits();  // two elements a draw
+      const auto at = static_cast<std::size_t>(c);
+      const unsigned low = (drawn & 0xffffffffU) >= limits[at] ? 1U : 0U;
+      const unsigned high = c + 1 < extent.channels && (drawn >> 32) >= limits[at + 1] ? 2U : 0U;
+      row[c / 8] |= static_cast<std::uint8_t>((low | high) << (c % 8));
+    }
+  }
+}
+
+void fill_values(const TensorExtent& extent, const std::uint8_t* mask, ValueType type, Random& random,
+                 std::uint8_t* out) {
+  const MaskView view{mask, extent.rows, extent.channels, mask == nullptr ? 0 : (extent.channels + 7) / 8};
+  const std::int64_t element = type == ValueType::kF32 ? 4 : 2;
+  for (std::int64_t r = 0; r < extent.rows; ++r) {
+    for (std::int64_t c = 0; c < extent.channels; ++c) {
+      float value = 0;
+      if (mask == nullptr || view.bit(r, c)) {
+        value = static_cast<float>(random.integer(1, 7) * (random.chance(0.5) ? 1 : -1));
+      }
+      std::uint8_t* to = out + (r * extent.channels + c) * element;
+      if (type == ValueType::kF32) {
+        std::memcpy(to, &value, 4);
+      } else {
+        const std::uint16_t bits = float_to_bfloat16(value);
+        std::memcpy(to, &bits, 2);
+      }
+    }
+  }
+}
+
+void add_tensor(const SyntheticSpec& spec, const SyntheticLayer& layer, TensorRole role,
+                const ZeroSpec& zeros, Random& random, TraceBuilder& builder) {
+  if (!(zeros.share >= 0 && zeros.share <= 1)) {
+    throw InputError(spec.name + ": layer " + quote_name(layer.name),
+                     fmt::format("the share of zeros of {} is {}", role_name(role), zeros.share),
+                     "give a number from 0 to 1");
+  }
+  const TensorExtent extent = TensorExtent::of(layer.shape, role);
+  const bool masked = zeros.pattern != ZeroPattern::kDense;
+  const bool store_mask = masked && spec.content != SyntheticContent::kValues;
+  std::vector<std::uint8_t> scratch;
+  std::uint8_t* mask = nullptr;
+  if (masked) {
+    if (store_mask) {
+      mask = builder.allocate(extent.mask_bytes());
+    } else {
+      scratch.resize(static_cast<std::size_t>(extent.mask_bytes()));
+      mask = scratch.data();
+    }
+    fill_mask(zeros, extent, random, mask);
+    if (store_mask) builder.adopt_mask(role, mask);
+  }
+  if (spec.content != SyntheticContent::kMasks) {
+    const std::int64_t element = spec.type == ValueType::kF32 ? 4 : 2;
+    std::uint8_t* values = builder.allocate(extent.rows * extent.channels * element);
+    fill_values(extent, mask, spec.type, random, values);
+    builder.adopt_values(role, values, spec.type);
+  }
+}
+
+}  // namespace
+
+Trace make_synthetic(const SyntheticSpec& spec) {
+  TraceBuilder builder(spec.name);
+  Random seeds(spec.seed);
+  for (const SyntheticLayer& layer : spec.layers) {
+    builder.add_layer(layer.name, layer.shape, layer.steps);
+    // A stream of its own for each tensor: changing one layer leaves the others as they were.
+    Random a(seeds.bits());
+    Random w(seeds.bits());
+    Random g(seeds.bits());
+    add_tensor(spec, layer, TensorRole::kA, layer.a, a, builder);
+    add_tensor(spec, layer, TensorRole::kW, layer.w, w, builder);
+    add_tensor(spec, layer, TensorRole::kG, layer.g, g, builder);
+  }
+  return builder.build();
+}
+
+}  // namespace lacuna

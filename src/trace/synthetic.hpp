@@ -1,0 +1,55 @@
+// Synthetic traces: any geometry, with zeros of a known share and pattern. The same spec gives the same bytes
+// on every machine.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "trace/trace.hpp"
+
+namespace lacuna {
+
+enum class ZeroPattern {
+  kUniform,    // every element is zero with the same probability, independently
+  kByChannel,  // zeros cluster: each channel has a share of zeros of its own, dead or nearly so or busy
+  kAllZero,
+  kDense,
+};
+
+// The zeros of one tensor.
+struct ZeroSpec {
+  ZeroPattern pattern = ZeroPattern::kUniform;
+  double share = 0.5;  // of zeros; for kUniform and kByChannel
+
+  static ZeroSpec uniform(double share) { return {ZeroPattern::kUniform, share}; }
+  static ZeroSpec by_channel(double share) { return {ZeroPattern::kByChannel, share}; }
+  static ZeroSpec all_zero() { return {ZeroPattern::kAllZero, 1}; }
+  static ZeroSpec dense() { return {ZeroPattern::kDense, 0}; }
+};
+
+enum class SyntheticContent {
+  kMasks,
+  kValues,  // small integers other than 0 at the non-zeros, exact in FP32 and bfloat16
+  kBoth,
+};
+
+struct SyntheticLayer {
+  std::string name;
+  LayerShape shape;
+  std::int64_t steps = 1;
+  ZeroSpec a, w, g;
+};
+
+struct SyntheticSpec {
+  std::string name = "synthetic";
+  std::vector<SyntheticLayer> layers;
+  SyntheticContent content = SyntheticContent::kMasks;
+  ValueType type = ValueType::kF32;
+  std::uint64_t seed = 1;
+};
+
+// Throws InputError for a shape or a share that cannot be.
+Trace make_synthetic(const SyntheticSpec& spec);
+
+}  // namespace lacuna

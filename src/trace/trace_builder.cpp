@@ -1,0 +1,116 @@
+#include "trace/trace_builder.hpp"
+
+#include <cstring>
+#include <fmt/format.h>
+#include <set>
+#include <utility>
+
+#include "base/error.hpp"
+#include "trace/quote.hpp"
+
+namespace lacuna {
+
+TraceBuilder::TraceBuilder(std::string name)
+    : name_(std::move(name)), storage_(std::make_shared<TraceStorage>()) {
+  info_.model = name_;
+}
+
+TraceBuilder& TraceBuilder::add_layer(std::string name, const LayerShape& shape, std::int64_t steps) {
+  const std::string place = name_ + ": layer " + quote_name(name);
+  shape.validate(place);
+  if (steps < 1 || shape.n % steps != 0) {
+    throw InputError(place,
+                     fmt::format("its {} rows are not a whole number of samples of {} steps", shape.n, steps),
+                     "choose steps that divide the rows");
+  }
+  pending_.push_back({.name = std::move(name), .shape = shape, .steps = steps, .parts = {}});
+  return *this;
+}
+
+void TraceBuilder::wrong_size(TensorRole role, std::size_t got, std::int64_t needed) const {
+  throw InputError(name_ + ": layer " + quote_name(pending_.back().name),
+                   fmt::format("{} was given {} elements, its shape needs {}", role_name(role), got, needed),
+                   "give one for each element");
+}
+
+TraceBuilder& TraceBuilder::packed_mask(TensorRole role, std::span<const std::uint8_t> bytes) {
+  const std::int64_t needed = extent(role).mask_bytes();
+  if (static_cast<std::int64_t>(bytes.size()) != needed) wrong_size(role, bytes.size(), needed);
+  std::uint8_t* block = allocate(needed);
+  std::memcpy(block, bytes.data(), bytes.size());
+  return adopt_mask(role, block);
+}
+
+TraceBuilder& TraceBuilder::mask(TensorRole role, const std::vector<bool>& nonzero) {
+  const TensorExtent size = extent(role);
+  const std::int64_t needed = size.rows * size.channels;
+  if (static_cast<std::int64_t>(nonzero.size()) != needed) wrong_size(role, nonzero.size(), needed);
+  std::uint8_t* block = allocate(size.mask_bytes());
+  std::memset(block, 0, static_cast<std::size_t>(size.mask_bytes()));
+  const std::int64_t row_bytes = (size.channels + 7) / 8;
+  for (std::int64_t i = 0; i < needed; ++i) {
+    const std::int64_t r = i / size.channels;
+    const std::int64_t c = i % size.channels;
+    if (nonzero[static_cast<std::size_t>(i)]) {
+      block[r * row_bytes + c / 8] |= static_cast<std::uint8_t>(1U << (c % 8));
+    }
+  }
+  return adopt_mask(role, block);
+}
+
+TraceBuilder& TraceBuilder::values(TensorRole role, std::span<const float> values, ValueType type) {
+  const TensorExtent size = extent(role);
+  const std::int64_t needed = size.rows * size.channels;
+  if (static_cast<std::int64_t>(values.size()) != needed) wrong_size(role, values.size(), needed);
+  std::uint8_t* block = allocate(needed * (type == ValueType::kF32 ? 4 : 2));
+  if (type == ValueType::kF32) {
+    std::memcpy(block, values.data(), values.size_bytes());
+  } else {
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const std::uint16_t bits = float_to_bfloat16(values[i]);
+      std::memcpy(block + 2 * i, &bits, 2);
+    }
+  }
+  return adopt_values(role, block, type);
+}
+
+TraceBuilder& TraceBuilder::adopt_mask(TensorRole role, const std::uint8_t* bytes) {
+  parts(role).mask = bytes;
+  return *this;
+}
+
+TraceBuilder& TraceBuilder::adopt_values(TensorRole role, const std::uint8_t* bytes, ValueType type) {
+  const TensorExtent size = extent(role);
+  parts(role).values = {bytes, type, size.rows, size.channels};
+  return *this;
+}
+
+Trace TraceBuilder::build() {
+  if (pending_.empty()) throw InputError(name_, "the trace has no layers", "add at least one");
+  std::set<std::string> names;
+  std::vector<Layer> layers;
+  layers.reserve(pending_.size());
+  for (Pending& entry : pending_) {
+    if (!names.insert(entry.name).second) {
+      throw InputError(name_, fmt::format("two layers are called {}", quote_name(entry.name)), "rename one");
+    }
+    const std::string place = name_ + ": layer " + quote_name(entry.name);
+    const auto tensor = [&](TensorRole role) {
+      const Parts& given = entry.parts[static_cast<int>(role)];
+      return make_layer_tensor(TensorExtent::of(entry.shape, role), role, given.mask, given.values, *storage_,
+                               place);
+    };
+    layers.push_back({.name = std::move(entry.name),
+                      .shape = entry.shape,
+                      .steps = entry.steps,
+                      .a = tensor(TensorRole::kA),
+                      .w = tensor(TensorRole::kW),
+                      .g = tensor(TensorRole::kG)});
+  }
+  pending_.clear();
+  Trace trace(name_, info_, std::move(layers), storage_);
+  storage_ = std::make_shared<TraceStorage>();
+  return trace;
+}
+
+}  // namespace lacuna
