@@ -1,0 +1,284 @@
+#include "sim/operand_streams.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <utility>
+
+namespace lacuna {
+namespace {
+
+std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+// `count` bits of a mask row from bit `first` on; the row ends after `row_bits` bits.
+std::uint64_t read_bits(const std::uint8_t* row, std::int64_t first, std::int64_t count) {
+  std::uint64_t bits = 0;
+  std::int64_t filled = 0;
+  std::int64_t at = first;
+  while (filled < count) {
+    const int inside = static_cast<int>(at % 8);
+    const std::int64_t take = std::min<std::int64_t>(8 - inside, count - filled);
+    const std::uint64_t part = (row[at / 8] >> inside) & ((1U << take) - 1U);
+    bits |= part << filled;
+    filled += take;
+    at += take;
+  }
+  return bits;
+}
+
+std::uint64_t low_bits(std::int64_t count) {
+  return count >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << count) - 1;
+}
+
+std::vector<std::pair<std::int64_t, std::int64_t>> kernel_positions(Size2 kernel, VisitOrder order) {
+  std::vector<std::pair<std::int64_t, std::int64_t>> positions;
+  if (order == VisitOrder::kRowMajor) {
+    for (std::int64_t ky = 0; ky < kernel.h; ++ky) {
+      for (std::int64_t kx = 0; kx < kernel.w; ++kx) positions.emplace_back(ky, kx);
+    }
+  } else {
+    for (std::int64_t kx = 0; kx < kernel.w; ++kx) {
+      for (std::int64_t ky = 0; ky < kernel.h; ++ky) positions.emplace_back(ky, kx);
+    }
+  }
+  return positions;
+}
+
+struct Builder {
+  const Layer& layer;
+  const LayerShape& shape;
+  int lanes;
+  VisitOrder order;
+
+  OperandStreams base(TensorRole role, std::int64_t group) const {
+    OperandStreams streams;
+    streams.role = role;
+    streams.mask = layer.tensor(role).mask;
+    streams.lanes = lanes;
+    streams.column_major = order == VisitOrder::kColumnMajor;
+    switch (role) {
+      case TensorRole::kA:
+        streams.images = shape.n;
+        streams.plane = shape.input;
+        streams.channels = shape.c_per_group();
+        streams.channel0 = group * streams.channels;
+        break;
+      case TensorRole::kG:
+        streams.images = shape.n;
+        streams.plane = shape.output;
+        streams.channels = shape.k_per_group();
+        streams.channel0 = group * streams.channels;
+        break;
+      case TensorRole::kW:
+        streams.images = shape.k_per_group();
+        streams.image0 = group * streams.images;
+        streams.plane = shape.kernel;
+        streams.channels = shape.c_per_group();
+        break;
+    }
+    return streams;
+  }
+
+  // The windows of the forward product: taps of A around each output position.
+  std::vector<Tap> window_taps() const {
+    std::vector<Tap> taps;
+    for (const auto& [ky, kx] : kernel_positions(shape.kernel, order)) {
+      taps.push_back({ky * shape.dilation.h - shape.padding.h, kx * shape.dilation.w - shape.padding.w});
+    }
+    return taps;
+  }
+
+  LaneProduct forward(std::int64_t group) const {
+    LaneProduct product{base(TensorRole::kA, group), base(TensorRole::kW, group), group, {0, 0}};
+    product.text.grid = shape.output;
+    product.text.stride = shape.stride;
+    product.text.taps = window_taps();
+    for (const auto& [ky, kx] : kernel_positions(shape.kernel, order)) product.other.taps.push_back({ky, kx});
+    return product;
+  }
+
+  LaneProduct input_grad(std::int64_t group, Size2 phase) const {
+    LaneProduct product{base(TensorRole::kG, group), base(TensorRole::kW, group), group, phase};
+    product.text.grid = {ceil_div(shape.input.h - phase.h, shape.stride.h),
+                         ceil_div(shape.input.w - phase.w, shape.stride.w)};
+    product.other.axis = LaneAxis::kImages;
+    auto positions = kernel_positions(shape.kernel, order);
+    if (order == VisitOrder::kColumnMajor) std::ranges::reverse(positions);
+    for (const auto& [ky, kx] : positions) {
+      const std::int64_t dy = phase.h + shape.padding.h - ky * shape.dilation.h;
+      const std::int64_t dx = phase.w + shape.padding.w - kx * shape.dilation.w;
+      if (dy % shape.stride.h != 0 || dx % shape.stride.w != 0) continue;
+      product.text.taps.push_back({dy / shape.stride.h, dx / shape.stride.w});
+      product.other.taps.push_back({ky, kx});
+    }
+    return product;
+  }
+
+  LaneProduct weight_grad(std::int64_t group) const {
+    LaneProduct product{base(TensorRole::kG, group), base(TensorRole::kA, group), group, {0, 0}};
+    const LaneAxis axis = shape.kind == LayerKind::kLinear ? LaneAxis::kImages : LaneAxis::kPositions;
+    product.text.axis = axis;
+    product.text.grid = shape.output;
+    product.text.taps = {{0, 0}};
+    product.other.axis = axis;
+    product.other.grid = shape.output;
+    product.other.stride = shape.stride;
+    product.other.taps = window_taps();
+    return product;
+  }
+};
+
+}  // namespace
+
+std::int64_t OperandStreams::count() const {
+  switch (axis) {
+    case LaneAxis::kChannels:
+      return images * grid.h * grid.w;
+    case LaneAxis::kPositions:
+      return static_cast<std::int64_t>(taps.size()) * channels;
+    case LaneAxis::kImages:
+      return channels;
+  }
+  return 0;
+}
+
+std::int64_t OperandStreams::steps() const {
+  const auto tap_count = static_cast<std::int64_t>(taps.size());
+  switch (axis) {
+    case LaneAxis::kChannels:
+      return tap_count * ceil_div(channels, lanes);
+    case LaneAxis::kPositions:
+      return images * ceil_div(grid.h * grid.w, lanes);
+    case LaneAxis::kImages:
+      return tap_count * ceil_div(images, lanes);
+  }
+  return 0;
+}
+
+bool OperandStreams::has_padding() const {
+  switch (axis) {
+    case LaneAxis::kChannels:
+      return channels % lanes != 0;
+    case LaneAxis::kPositions:
+      return (grid.h * grid.w) % lanes != 0;
+    case LaneAxis::kImages:
+      return images % lanes != 0;
+  }
+  return false;
+}
+
+std::int64_t OperandStreams::source_row(std::int64_t image, std::int64_t position, const Tap& tap) const {
+  const std::int64_t gy = column_major ? position % grid.h : position / grid.w;
+  const std::int64_t gx = column_major ? position / grid.h : position % grid.w;
+  const std::int64_t y = gy * stride.h + tap.dy;
+  const std::int64_t x = gx * stride.w + tap.dx;
+  if (y < 0 || y >= plane.h || x < 0 || x >= plane.w) return -1;
+  return ((image0 + image) * plane.h + y) * plane.w + x;
+}
+
+OperandStreams::Cell OperandStreams::cell(std::int64_t stream, std::int64_t step, std::int64_t lane) const {
+  constexpr Cell kNoElement{-2, 0};
+  switch (axis) {
+    case LaneAxis::kChannels: {
+      const std::int64_t groups = ceil_div(channels, lanes);
+      const std::int64_t channel = (step % groups) * lanes + lane;
+      if (channel >= channels) return kNoElement;
+      const std::int64_t positions = grid.h * grid.w;
+      const Tap& tap = taps[static_cast<std::size_t>(step / groups)];
+      return {source_row(stream / positions, stream % positions, tap), channel0 + channel};
+    }
+    case LaneAxis::kPositions: {
+      const std::int64_t positions = grid.h * grid.w;
+      const std::int64_t groups = ceil_div(positions, lanes);
+      const std::int64_t position = (step % groups) * lanes + lane;
+      if (position >= positions) return kNoElement;
+      const Tap& tap = taps[static_cast<std::size_t>(stream / channels)];
+      return {source_row(step / groups, position, tap), channel0 + stream % channels};
+    }
+    case LaneAxis::kImages: {
+      const std::int64_t groups = ceil_div(images, lanes);
+      const std::int64_t image = (step % groups) * lanes + lane;
+      if (image >= images) return kNoElement;
+      return {source_row(image, 0, taps[static_cast<std::size_t>(step / groups)]), channel0 + stream};
+    }
+  }
+  return kNoElement;
+}
+
+std::uint64_t OperandStreams::word(std::int64_t stream, std::int64_t step, bool fill_padding) const {
+  if (axis == LaneAxis::kChannels) {
+    const Cell first = cell(stream, step, 0);
+    const std::int64_t real = std::min<std::int64_t>(lanes, channel0 + channels - first.channel);
+    std::uint64_t bits = first.row >= 0 ? read_bits(mask.row(first.row), first.channel, real) : 0;
+    if (fill_padding) bits |= low_bits(lanes) & ~low_bits(real);
+    return bits;
+  }
+  std::uint64_t bits = 0;
+  for (int lane = 0; lane < lanes; ++lane) {
+    const Cell at = cell(stream, step, lane);
+    const bool set = at.row >= 0 ? mask.bit(at.row, at.channel) : (at.row == -2 && fill_padding);
+    bits |= static_cast<std::uint64_t>(set) << lane;
+  }
+  return bits;
+}
+
+void OperandStreams::values(std::int64_t stream, std::int64_t step, const TensorValues& source,
+                            float* lanes_out) const {
+  for (int lane = 0; lane < lanes; ++lane) {
+    const Cell at = cell(stream, step, lane);
+    lanes_out[lane] = at.row >= 0 ? source.at(at.row, at.channel) : 0.0F;
+  }
+}
+
+std::int64_t LaneProduct::output_index(const LayerShape& shape, Operation op, std::int64_t text_stream,
+                                       std::int64_t other_stream) const {
+  switch (op) {
+    case Operation::kForward: {  // text: (image, position) of the outputs; other: filter of the group
+      const std::int64_t positions = shape.output_positions();
+      std::int64_t position = text_stream % positions;
+      if (text.column_major) {
+        position = (position % shape.output.h) * shape.output.w + position / shape.output.h;
+      }
+      const std::int64_t row = (text_stream / positions) * positions + position;
+      return row * shape.k + group * shape.k_per_group() + other_stream;
+    }
+    case Operation::kInputGrad: {  // text: (image, position of the phase); other: channel of the group
+      const std::int64_t positions = text.grid.h * text.grid.w;
+      const std::int64_t image = text_stream / positions;
+      const std::int64_t position = text_stream % positions;
+      const std::int64_t gy = text.column_major ? position % text.grid.h : position / text.grid.w;
+      const std::int64_t gx = text.column_major ? position / text.grid.h : position % text.grid.w;
+      const std::int64_t y = phase.h + gy * shape.stride.h;
+      const std::int64_t x = phase.w + gx * shape.stride.w;
+      return ((image * shape.input.h + y) * shape.input.w + x) * shape.c + group * shape.c_per_group() +
+             other_stream;
+    }
+    case Operation::kWeightGrad: {  // text: filter of the group; other: (tap, channel)
+      const std::int64_t channels = shape.c_per_group();
+      std::int64_t tap = other_stream / channels;
+      if (other.column_major) tap = (tap % shape.kernel.h) * shape.kernel.w + tap / shape.kernel.h;
+      const std::int64_t filter = group * shape.k_per_group() + text_stream;
+      return (filter * shape.taps() + tap) * channels + other_stream % channels;
+    }
+  }
+  assert(false);
+  return 0;
+}
+
+std::vector<LaneProduct> lane_products(const Layer& layer, Operation op, int lanes, VisitOrder order) {
+  const Builder builder{layer, layer.shape, lanes, order};
+  std::vector<LaneProduct> products;
+  for (std::int64_t group = 0; group < layer.shape.groups; ++group) {
+    if (op == Operation::kForward) products.push_back(builder.forward(group));
+    if (op == Operation::kWeightGrad) products.push_back(builder.weight_grad(group));
+    if (op != Operation::kInputGrad) continue;
+    for (std::int64_t py = 0; py < std::min(layer.shape.stride.h, layer.shape.input.h); ++py) {
+      for (std::int64_t px = 0; px < std::min(layer.shape.stride.w, layer.shape.input.w); ++px) {
+        LaneProduct product = builder.input_grad(group, {py, px});
+        if (!product.text.taps.empty()) products.push_back(std::move(product));  // no tap: all zero, no work
+      }
+    }
+  }
+  return products;
+}
+
+}  // namespace lacuna

@@ -1,0 +1,75 @@
+// What a simulation gives: numbers with names and units, no formatting (src/report does that).
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sim/operation.hpp"
+#include "trace/trace.hpp"
+
+namespace lacuna {
+
+// A number that only some machines have (bank conflicts, gated operations, ...).
+struct Counter {
+  std::string
+      name;  // snake_case, unique in its operation; the unit is part of the name where it is not a count
+  std::int64_t value = 0;
+  bool operator==(const Counter&) const = default;
+};
+
+struct OpResult {
+  Operation op = Operation::kForward;
+  Scheduled scheduled = Scheduled::kNone;
+  std::int64_t macs = 0;            // of the dense convolution
+  std::int64_t scheduled_macs = 0;  // multiplied when the scheduled operand's zeros are skipped
+  std::int64_t effectual_macs = 0;  // both operands non-zero
+  std::int64_t dense_cycles = 0;    // the same machine without skipping
+  std::int64_t cycles = 0;
+  // What `cycles` would be if lanes that hold no element (tails of channels, positions, batch) were non-zero;
+  // equal to `cycles` where there are none.
+  std::int64_t padding_free_cycles = 0;
+  std::vector<Counter> counters;
+
+  bool operator==(const OpResult&) const = default;
+};
+
+struct LayerResult {
+  std::string name;
+  std::string shape;       // LayerShape::describe()
+  double batch_scale = 1;  // to the batch trained with
+  std::vector<OpResult> ops;
+};
+
+struct CyclePair {
+  double dense_cycles = 0;
+  double cycles = 0;
+  double speedup() const { return cycles > 0 ? dense_cycles / cycles : 0; }
+};
+
+// Sums over layers, one a kind of operation and one of all.
+struct Totals {
+  CyclePair forward, input_grad, weight_grad, all;
+  CyclePair& of(Operation op) {
+    return op == Operation::kForward ? forward : op == Operation::kInputGrad ? input_grad : weight_grad;
+  }
+  const CyclePair& of(Operation op) const { return const_cast<Totals*>(this)->of(op); }
+};
+
+// One trace on one accelerator.
+struct RunResult {
+  std::string trace;  // path as given
+  TraceInfo info;
+  std::int64_t batch = 1;
+  std::string arch;
+  std::string engine;
+  std::vector<std::pair<std::string, std::string>> config;  // resolved, in the order of declaration
+  std::vector<LayerResult> layers;
+
+  Totals total() const;      // as recorded
+  Totals per_batch() const;  // each layer scaled to the batch trained with
+};
+
+}  // namespace lacuna
