@@ -1,0 +1,23 @@
+#include "cli/commands.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace lacuna::cli {
+
+void add_examples(CLI::App& command, const std::vector<Example>& examples) {
+  std::size_t width = 0;
+  for (const Example& example : examples) width = std::max(width, example.line.size());
+  // Long lines get their meaning on a line of its own, so that a narrow terminal stays readable.
+  const bool one_line = width <= 56;
+  std::string text = "Examples:";
+  for (const Example& example : examples) {
+    text += one_line ? fmt::format("\n  {:<{}}  {}", example.line, width, example.meaning)
+                     : fmt::format("\n  {}\n      {}", example.line, example.meaning);
+  }
+  command.footer(text);
+}
+
+void exit_with(int code) { throw CLI::RuntimeError(code); }
+
+}  // namespace lacuna::cli

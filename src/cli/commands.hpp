@@ -1,0 +1,31 @@
+// The commands of `lacuna`, one file each. A command declares its options and sets a callback that does the
+// work: it prints through cli/terminal.hpp, throws InputError for anything the user can put right, and leaves
+// every exit to main(). A new command is a file NAME_command.cpp here, a line below and its name in
+// kCommands.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string_view>
+#include <vector>
+
+namespace lacuna::cli {
+
+void add_arch_command(CLI::App& app);
+
+using AddCommand = void (*)(CLI::App&);
+inline constexpr AddCommand kCommands[] = {
+    add_arch_command,
+};
+
+// The examples at the end of a command's --help: what to type, and what it does.
+struct Example {
+  std::string_view line;
+  std::string_view meaning;
+};
+void add_examples(CLI::App& command, const std::vector<Example>& examples);
+
+// Ends a command with an exit code of its own after it has printed everything (`compare`: 1 means "they
+// differ").
+[[noreturn]] void exit_with(int code);
+
+}  // namespace lacuna::cli

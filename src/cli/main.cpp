@@ -1,0 +1,127 @@
+// Parses the command line, runs one command and turns what it throws into one line and an exit code.
+#include <csignal>
+#include <filesystem>
+#include <new>
+
+#include "base/error.hpp"
+#include "base/nearest.hpp"
+#include "base/version.hpp"
+#include "cli/commands.hpp"
+#include "cli/terminal.hpp"
+
+namespace lacuna::cli {
+namespace {
+
+constexpr int kExitInput = 2;             // something the user can put right
+constexpr int kExitInternal = 3;          // a defect of the program
+constexpr int kExitPipe = 128 + SIGPIPE;  // what a shell shows for a program ended by a closed pipe
+
+// The command that was being parsed: the deepest one named so far.
+const CLI::App& current_command(const CLI::App& app) {
+  const auto chosen = app.get_subcommands();
+  return chosen.empty() ? app : current_command(*chosen.back());
+}
+
+std::string full_name(const CLI::App& command) {
+  return command.get_parent() == nullptr ? command.get_name()
+                                         : full_name(*command.get_parent()) + " " + command.get_name();
+}
+
+std::vector<std::string> command_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    names.push_back(command->get_name());
+  }
+  return names;
+}
+
+std::vector<std::string> option_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options()) {
+    if (!option->get_lnames().empty()) names.push_back("--" + option->get_lnames().front());
+  }
+  return names;
+}
+
+// One line for a command line that could not be parsed, with the nearest command or option.
+std::string explain(const CLI::App& app, const CLI::ParseError& error) {
+  const CLI::App& command = current_command(app);
+  const std::string help = fmt::format("see '{} --help'", full_name(command));
+  const std::vector<std::string> unexpected = app.remaining(true);
+  if (!unexpected.empty()) {
+    const std::string word = unexpected.front().substr(0, unexpected.front().find('='));
+    if (word.starts_with('-')) {
+      return fmt::format("unknown option '{}' of '{}'; {}", word, full_name(command),
+                         suggest(word, option_names(command)));
+    }
+    if (const auto names = command_names(command); !names.empty()) {
+      return fmt::format("unknown command '{}'; {}", word, suggest(word, names));
+    }
+    return fmt::format("unexpected argument '{}'; {}", word, help);
+  }
+  if (const auto names = command_names(command); !names.empty() && command.get_subcommands().empty()) {
+    return fmt::format("'{}' needs a command; known: {}; {}", full_name(command), fmt::join(names, ", "),
+                       help);
+  }
+  return fmt::format("{}; {}", error.what(), help);
+}
+
+int run(int argc, char** argv) {
+  CLI::App app(
+      "What skipping zeros gives in the training of neural networks: accelerators and CPU kernels, side by "
+      "side.",
+      "lacuna");
+  app.set_version_flag("--version", fmt::format("lacuna {}", version()), "Print the version and exit");
+  app.set_help_flag("-h,--help", "Print this help and exit");
+  app.require_subcommand(1);
+  app.get_formatter()->label("SUBCOMMAND", "COMMAND");
+  app.get_formatter()->label("Subcommands", "Commands");
+  app.get_formatter()->column_width(26);
+  app.failure_message([](const CLI::App*, const CLI::Error&) { return std::string(); });
+  for (const AddCommand add : kCommands) add(app);
+  add_examples(app, {{"lacuna COMMAND --help", "what a command does, its options and examples"}});
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    print_text(app.help());
+  } catch (const CLI::CallForVersion& request) {
+    print("{}\n", request.what());
+  } catch (const CLI::RuntimeError& request) {
+    flush_output();
+    return request.get_exit_code();
+  } catch (const CLI::ParseError& error) {
+    print_error(fmt::format("error: {}", explain(app, error)));
+    return kExitInput;
+  }
+  flush_output();
+  return 0;
+}
+
+}  // namespace
+}  // namespace lacuna::cli
+
+int main(int argc, char** argv) {
+  using namespace lacuna;
+  // A closed pipe is an error of write(), not a signal: output files being written are then cleaned up.
+  std::signal(SIGPIPE, SIG_IGN);
+  try {
+    return cli::run(argc, argv);
+  } catch (const InputError& error) {
+    cli::print_error(fmt::format("error: {}", error.what()));
+    return cli::kExitInput;
+  } catch (const cli::BrokenPipe&) {
+    return cli::kExitPipe;
+  } catch (const std::filesystem::filesystem_error& error) {
+    cli::print_error(fmt::format("error: {}", error.what()));
+    return cli::kExitInput;
+  } catch (const std::bad_alloc&) {
+    cli::print_error(
+        "error: out of memory; use a smaller trace, fewer threads or a machine with more memory");
+    return cli::kExitInput;
+  } catch (const std::exception& error) {
+    cli::print_error(fmt::format(
+        "internal error: {}; this is a defect of lacuna {}: please report it with the command line",
+        error.what(), version()));
+    return cli::kExitInternal;
+  }
+}

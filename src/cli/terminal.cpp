@@ -1,0 +1,59 @@
+#include "cli/terminal.hpp"
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <unistd.h>
+
+#include "base/error.hpp"
+
+namespace lacuna::cli {
+namespace {
+
+void check_output(bool good) {
+  if (good) return;
+  const int reason = errno;
+  if (reason == EPIPE) throw BrokenPipe{};
+  throw InputError("standard output", fmt::format("cannot write: {}", std::strerror(reason)),
+                   "free some space or write elsewhere");
+}
+
+std::string styled(std::string_view text, const char* code) {
+  static const bool colour = has_colour(stdout);
+  return colour ? fmt::format("\x1b[{}m{}\x1b[0m", code, text) : std::string(text);
+}
+
+}  // namespace
+
+void print_text(std::string_view text) {
+  check_output(std::fwrite(text.data(), 1, text.size(), stdout) == text.size());
+}
+
+void flush_output() { check_output(std::fflush(stdout) == 0); }
+
+void print_error(std::string_view message) noexcept {
+  std::fputs("lacuna: ", stderr);
+  for (const char c : message) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte >= 0x20 && byte != 0x7f) {
+      std::fputc(c, stderr);
+    } else {
+      std::fprintf(stderr, "\\x%02x", byte);
+    }
+  }
+  std::fputc('\n', stderr);
+}
+
+bool has_colour(std::FILE* stream) {
+  // https://no-color.org: set to anything but the empty string.
+  const char* no_colour = std::getenv("NO_COLOR");
+  if (no_colour != nullptr && *no_colour != '\0') return false;
+  const char* term = std::getenv("TERM");
+  if (term == nullptr || std::strcmp(term, "dumb") == 0) return false;
+  return ::isatty(::fileno(stream)) == 1;
+}
+
+std::string bold(std::string_view text) { return styled(text, "1"); }
+std::string dim(std::string_view text) { return styled(text, "2"); }
+
+}  // namespace lacuna::cli

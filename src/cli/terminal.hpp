@@ -1,0 +1,34 @@
+// What the program writes to a person: standard output, with every failure noticed, and colour where it is
+// wanted.
+#pragma once
+
+#include <cstdio>
+#include <fmt/format.h>
+#include <string>
+#include <string_view>
+
+namespace lacuna::cli {
+
+// The reader of our output has gone (`lacuna ... | head`). main() ends without a word.
+struct BrokenPipe {};
+
+// Writes to standard output. Throws BrokenPipe, or InputError where it cannot be written (a full disk).
+void print_text(std::string_view text);
+void flush_output();
+
+template <typename... Args>
+void print(fmt::format_string<Args...> format, Args&&... args) {
+  print_text(fmt::format(format, std::forward<Args>(args)...));
+}
+
+// One line on standard error, "lacuna: " in front; control characters are made visible. Never throws.
+void print_error(std::string_view message) noexcept;
+
+// True if the stream is a terminal that shows colour: NO_COLOR is not set and TERM is not "dumb".
+bool has_colour(std::FILE* stream);
+
+// Text in an ANSI style if standard output has colour; otherwise as it is.
+std::string bold(std::string_view text);
+std::string dim(std::string_view text);
+
+}  // namespace lacuna::cli
