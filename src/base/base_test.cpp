@@ -1,9 +1,15 @@
 #include <atomic>
+#include <filesystem>
+#include <fstream>
 #include <gtest/gtest.h>
+#include <iterator>
 #include <stdexcept>
+#include <string>
+#include <unistd.h>
 
 #include "base/error.hpp"
 #include "base/nearest.hpp"
+#include "base/output_file.hpp"
 #include "base/parallel.hpp"
 #include "base/params.hpp"
 #include "base/random.hpp"
@@ -78,6 +84,56 @@ TEST(Parallel, ExceptionsComeOut) {
                               });
                             }),
                std::runtime_error);
+}
+
+class OutputFileTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = std::filesystem::temp_directory_path() /
+              ("lacuna_output_" + std::to_string(::getpid()) + "_" +
+               testing::UnitTest::GetInstance()->current_test_info()->name());
+    std::filesystem::create_directory(folder_);
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  static std::string content(const std::filesystem::path& path) {
+    std::ifstream file(path);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+  std::size_t entries() const {
+    return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator(folder_), {}));
+  }
+  std::filesystem::path folder_;
+};
+
+TEST_F(OutputFileTest, NothingUnderTheFinalNameBeforeCommit) {
+  const auto path = folder_ / "result";
+  {
+    OutputFile file(path);
+    file.write("half");
+    EXPECT_FALSE(std::filesystem::exists(path));
+  }
+  EXPECT_EQ(entries(), 0u);  // and the temporary file is gone
+  write_file(path, "whole");
+  EXPECT_EQ(content(path), "whole");
+  EXPECT_EQ(entries(), 1u);
+}
+
+TEST_F(OutputFileTest, FollowsLinks) {
+  write_file(folder_ / "real", "old");
+  std::filesystem::create_symlink("real", folder_ / "link");
+  write_file(folder_ / "link", "new");
+  EXPECT_TRUE(std::filesystem::is_symlink(folder_ / "link"));
+  EXPECT_EQ(content(folder_ / "real"), "new");
+}
+
+TEST_F(OutputFileTest, DevicesAreWrittenAndNotReplaced) {
+  write_file("/dev/null", "text");
+  EXPECT_TRUE(std::filesystem::is_character_file("/dev/null"));
+  EXPECT_THROW(write_file("/dev/full", "text"), InputError);
+  EXPECT_TRUE(std::filesystem::is_character_file("/dev/full"));
+  EXPECT_THROW(write_file(folder_, "text"), InputError);
+  EXPECT_THROW(write_file(folder_ / "absent" / "file", "text"), InputError);
 }
 
 TEST(Random, SameSeedSameNumbers) {

@@ -10,23 +10,35 @@
 
 namespace lacuna {
 
-OutputFile::OutputFile(std::filesystem::path path) : path_(std::move(path)) {
-  temporary_ = path_;
-  temporary_ += fmt::format(".partial-{}", ::getpid());
-  descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+OutputFile::OutputFile(std::filesystem::path path) : path_(std::move(path)), target_(path_) {
+  std::error_code ignored;
+  if (std::filesystem::is_symlink(path_, ignored)) {
+    if (auto real = std::filesystem::weakly_canonical(path_, ignored); !ignored) target_ = std::move(real);
+  }
+  const auto status = std::filesystem::status(target_, ignored);
+  if (std::filesystem::is_directory(status)) {
+    throw InputError(path_.string(), "cannot write: it is a folder", "give the name of a file");
+  }
+  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
+    descriptor_ = ::open(target_.c_str(), O_WRONLY | O_CLOEXEC);
+  } else {
+    temporary_ = target_;
+    temporary_ += fmt::format(".partial-{}", ::getpid());
+    descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  }
   if (descriptor_ < 0) fail("cannot create");
 }
 
 OutputFile::~OutputFile() {
   if (descriptor_ < 0) return;
   ::close(descriptor_);
-  ::unlink(temporary_.c_str());
+  if (!temporary_.empty()) ::unlink(temporary_.c_str());
 }
 
 void OutputFile::fail(std::string_view action) const {
   const int reason = errno;
   std::string_view remedy = "check that the folder exists and can be written";
-  if (reason == ENOSPC || reason == EDQUOT)
+  if (reason == ENOSPC || reason == EDQUOT || reason == EFBIG)
     remedy = "free some space or write elsewhere; nothing was left behind";
   throw InputError(path_.string(), fmt::format("{}: {}", action, std::strerror(reason)), remedy);
 }
@@ -48,12 +60,12 @@ void OutputFile::commit() {
   if (::fsync(descriptor_) != 0 && errno != EINVAL && errno != EROFS) fail("cannot write");
   const int descriptor = descriptor_;
   descriptor_ = -1;
-  if (::close(descriptor) != 0 || ::rename(temporary_.c_str(), path_.c_str()) != 0) {
-    const int reason = errno;
-    ::unlink(temporary_.c_str());
-    errno = reason;
-    fail("cannot write");
-  }
+  const bool closed = ::close(descriptor) == 0;
+  if (closed && (temporary_.empty() || ::rename(temporary_.c_str(), target_.c_str()) == 0)) return;
+  const int reason = errno;
+  if (!temporary_.empty()) ::unlink(temporary_.c_str());
+  errno = reason;
+  fail("cannot write");
 }
 
 void write_file(const std::filesystem::path& path, std::string_view text) {

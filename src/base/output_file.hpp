@@ -9,7 +9,8 @@ namespace lacuna {
 
 // A file being written. Nothing appears under the final name until commit(); without commit() (an exception,
 // a full disk) the temporary file is removed. Every error is an InputError with the path and the system's
-// reason.
+// reason. A link is followed; what exists and is not a plain file (a device, a pipe) is written directly,
+// since a rename would replace it.
 class OutputFile {
  public:
   explicit OutputFile(std::filesystem::path path);
@@ -25,7 +26,8 @@ class OutputFile {
   [[noreturn]] void fail(std::string_view action) const;
 
   std::filesystem::path path_;
-  std::filesystem::path temporary_;
+  std::filesystem::path target_;     // where the path's links lead
+  std::filesystem::path temporary_;  // empty if the target is written directly
   int descriptor_ = -1;
 };
 

@@ -75,10 +75,10 @@ int run(int argc, char** argv) {
   app.set_help_flag("-h,--help", "Print this help and exit");
   app.require_subcommand(1);
   app.get_formatter()->label("SUBCOMMAND", "COMMAND");
-  app.get_formatter()->label("Subcommands", "Commands");
   app.get_formatter()->column_width(26);
   app.failure_message([](const CLI::App*, const CLI::Error&) { return std::string(); });
   for (const AddCommand add : kCommands) add(app);
+  for (CLI::App* command : app.get_subcommands({})) command->group("Commands");
   add_examples(app, {{"lacuna COMMAND --help", "what a command does, its options and examples"}});
   try {
     app.parse(argc, argv);
@@ -102,8 +102,10 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   using namespace lacuna;
-  // A closed pipe is an error of write(), not a signal: output files being written are then cleaned up.
+  // A closed pipe and a file beyond `ulimit -f` are errors of write(), not signals: what was being written is
+  // then cleaned up.
   std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
   try {
     return cli::run(argc, argv);
   } catch (const InputError& error) {

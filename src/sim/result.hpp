@@ -2,11 +2,10 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <string>
-#include <utility>
 #include <vector>
 
+#include "base/params.hpp"
 #include "sim/operation.hpp"
 #include "trace/trace.hpp"
 
@@ -46,7 +45,11 @@ struct LayerResult {
 struct CyclePair {
   double dense_cycles = 0;
   double cycles = 0;
+  double padding_free_cycles = 0;
   double speedup() const { return cycles > 0 ? dense_cycles / cycles : 0; }
+  double padding_free_speedup() const {
+    return padding_free_cycles > 0 ? dense_cycles / padding_free_cycles : 0;
+  }
 };
 
 // Sums over layers, one a kind of operation and one of all.
@@ -58,14 +61,24 @@ struct Totals {
   const CyclePair& of(Operation op) const { return const_cast<Totals*>(this)->of(op); }
 };
 
+// A parameter as it was resolved; the kind decides how it is written to JSON.
+struct ConfigValue {
+  std::string name;
+  std::string value;
+  ParamSpec::Kind kind = ParamSpec::Kind::kText;
+  bool operator==(const ConfigValue&) const = default;
+};
+
 // One trace on one accelerator.
 struct RunResult {
   std::string trace;  // path as given
   TraceInfo info;
   std::int64_t batch = 1;
-  std::string arch;
+  std::string arch;  // the machine or named configuration
+  std::string base;  // the model it is a configuration of
   std::string engine;
-  std::vector<std::pair<std::string, std::string>> config;  // resolved, in the order of declaration
+  std::uint64_t seed = 1;
+  std::vector<ConfigValue> config;  // resolved, in the order of declaration
   std::vector<LayerResult> layers;
 
   Totals total() const;      // as recorded

@@ -23,6 +23,7 @@ Totals sum_layers(const std::vector<LayerResult>& layers, bool scaled) {
       for (CyclePair* sum : {&totals.of(op.op), &totals.all}) {
         sum->dense_cycles += scale * static_cast<double>(op.dense_cycles);
         sum->cycles += scale * static_cast<double>(op.cycles);
+        sum->padding_free_cycles += scale * static_cast<double>(op.padding_free_cycles);
       }
     }
   }
@@ -42,7 +43,12 @@ RunResult simulate_trace(const Trace& trace, const Accelerator& machine, std::st
   run.batch = trace.batch();
   run.arch = std::move(arch);
   run.engine = options.engine == Engine::kFast ? "fast" : "functional";
-  run.config = machine.params().values();
+  run.base = machine.params().owner();
+  run.seed = options.seed;
+  const auto values = machine.params().values();
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    run.config.push_back({values[i].first, values[i].second, machine.params().specs()[i].kind});
+  }
 
   const std::vector<Layer>& layers = trace.layers();
   for (std::size_t i = 0; i < layers.size(); ++i) {
