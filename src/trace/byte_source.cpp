@@ -13,6 +13,8 @@
 #include <zstd.h>
 
 #include "base/error.hpp"
+#include "base/nearest.hpp"
+#include "trace/quote.hpp"
 
 namespace lacuna {
 namespace {
@@ -81,6 +83,26 @@ class Descriptor {
 [[noreturn]] void fail(const std::string& where, std::string_view action, int reason) {
   throw InputError(where, fmt::format("{}: {}", action, std::strerror(reason)),
                    "check the path and its permissions");
+}
+
+// A name that is not there gets the nearest one of its folder.
+[[noreturn]] void fail_to_open(const std::filesystem::path& path, int reason) {
+  if (reason == ENOENT) {
+    std::vector<std::string> names;
+    std::error_code error;
+    const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
+    for (std::filesystem::directory_iterator at(folder, error), end;
+         !error && at != end && names.size() < 1000; at.increment(error)) {
+      names.push_back(at->path().filename().string());
+    }
+    std::sort(names.begin(), names.end());
+    const std::string near = nearest_name(path.filename().string(), names);
+    if (!near.empty()) {
+      throw InputError(path.string(), "there is no such file", "did you mean " + quote_name(near) + "?");
+    }
+    throw InputError(path.string(), "there is no such file", "check the path");
+  }
+  fail(path.string(), "cannot open", reason);
 }
 
 std::unique_ptr<ByteSource> read_all(int descriptor, const std::string& where) {
@@ -183,7 +205,7 @@ std::unique_ptr<ByteSource> ByteSource::own(std::vector<std::uint8_t> bytes) {
 std::unique_ptr<ByteSource> ByteSource::open(const std::filesystem::path& path) {
   const std::string where = path.string();
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (file.get() < 0) fail(where, "cannot open", errno);
+  if (file.get() < 0) fail_to_open(path, errno);
   struct stat status {};
   if (::fstat(file.get(), &status) != 0) fail(where, "cannot open", errno);
   if (S_ISDIR(status.st_mode)) fail(where, "cannot read", EISDIR);

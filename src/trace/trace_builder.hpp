@@ -29,8 +29,9 @@ class TraceBuilder {
   TraceBuilder& mask(TensorRole role, const std::vector<bool>& nonzero);
   TraceBuilder& values(TensorRole role, std::span<const float> values, ValueType type = ValueType::kF32);
 
-  // A block that lives as long as the trace, and a mask that is such a block (no copy).
+  // Without a copy: blocks and files that live as long as the trace, and tensors that lie in them.
   std::uint8_t* allocate(std::int64_t bytes) { return storage_->allocate(bytes); }
+  void keep(std::unique_ptr<ByteSource> source) { storage_->sources.push_back(std::move(source)); }
   TraceBuilder& adopt_mask(TensorRole role, const std::uint8_t* bytes);
   TraceBuilder& adopt_values(TensorRole role, const std::uint8_t* bytes, ValueType type);
 

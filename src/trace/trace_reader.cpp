@@ -1,7 +1,5 @@
 // Trace::open and Trace::parse: from a safetensors file to layers. docs/trace-format.md
 #include <array>
-#include <charconv>
-#include <cmath>
 #include <fmt/format.h>
 #include <unordered_map>
 #include <utility>
@@ -10,9 +8,11 @@
 #include "base/nearest.hpp"
 #include "trace/byte_source.hpp"
 #include "trace/layer_list.hpp"
+#include "trace/npy_folder.hpp"
 #include "trace/quote.hpp"
 #include "trace/safetensors.hpp"
 #include "trace/trace.hpp"
+#include "trace/trace_info.hpp"
 #include "trace/trace_storage.hpp"
 
 namespace lacuna {
@@ -20,85 +20,12 @@ namespace {
 
 constexpr std::string_view kRecord = "record the trace again";
 
-class Metadata {
- public:
-  Metadata(const std::map<std::string, std::string>& values, const std::string& where)
-      : values_(values), where_(where) {}
-
-  const std::string* find(const char* key) const {
-    const auto at = values_.find(key);
-    return at == values_.end() ? nullptr : &at->second;
-  }
-
-  const std::string& required(const char* key) const {
-    const std::string* value = find(key);
-    if (value == nullptr) {
-      throw InputError(where_, fmt::format("__metadata__ has no '{}'", key),
-                       "is this a training trace? docs/trace-format.md says what one needs");
-    }
-    return *value;
-  }
-
-  void expect(const char* key, std::string_view wanted) const {
-    const std::string& value = required(key);
-    if (value != wanted) {
-      throw InputError(where_,
-                       fmt::format("'{}' is {}, this program reads '{}'", key, quote_name(value), wanted),
-                       kRecord);
-    }
-  }
-
-  template <typename Number>
-  std::optional<Number> number(const char* key, Number low, Number high) const {
-    const std::string* text = find(key);
-    if (text == nullptr) return std::nullopt;
-    Number value{};
-    const char* end = text->data() + text->size();
-    const auto [stop, error] = std::from_chars(text->data(), end, value);
-    if (error != std::errc{} || stop != end || !(value >= low && value <= high)) {
-      throw InputError(where_,
-                       fmt::format("'{}' of __metadata__ is {}, not a number from {} to {}", key,
-                                   quote_name(*text), low, high),
-                       kRecord);
-    }
-    return value;
-  }
-
- private:
-  const std::map<std::string, std::string>& values_;
-  const std::string& where_;
-};
-
-TraceInfo read_info(const Metadata& metadata) {
-  metadata.expect("format", "training-trace");
-  metadata.expect("version", "1");
-  TraceInfo info;
-  info.model = metadata.required("model");
-  if (const std::string* dataset = metadata.find("dataset")) info.dataset = *dataset;
-  info.progress = metadata.number<double>("progress", 0, 1);
-  info.epoch = metadata.number<double>("epoch", 0, 1e9);
-  info.batch = metadata.number<std::int64_t>("batch", 1, std::int64_t{1} << 24);
-  info.samples = metadata.number<std::int64_t>("samples", 1, std::int64_t{1} << 24);
-  info.accuracy = metadata.number<double>("accuracy", 0, 1);
-  info.loss = metadata.number<double>("loss", -1e30, 1e30);
-  return info;
-}
-
-// The shape that a tensor of the layer must have; `last` is its last dimension.
-std::vector<std::int64_t> tensor_shape(const LayerShape& shape, TensorRole role, std::int64_t last) {
-  const bool linear = shape.kind == LayerKind::kLinear;
-  switch (role) {
-    case TensorRole::kA:
-      if (linear) return {shape.n, last};
-      return {shape.n, shape.input.h, shape.input.w, last};
-    case TensorRole::kW:
-      if (linear) return {shape.k, last};
-      return {shape.k, shape.kernel.h, shape.kernel.w, last};
-    case TensorRole::kG:
-      break;
-  }
-  if (linear) return {shape.n, last};
-  return {shape.n, shape.output.h, shape.output.w, last};
+void expect_metadata(const TextMap& metadata, const char* key, std::string_view wanted,
+                     const std::string& where) {
+  const std::string& value = required_metadata(metadata, key, where);
+  if (value == wanted) return;
+  throw InputError(where, fmt::format("'{}' is {}, this program reads '{}'", key, quote_name(value), wanted),
+                   kRecord);
 }
 
 // Finds a layer's tensors in the file by name, and knows which were not asked for.
@@ -202,9 +129,11 @@ LayerTensor read_tensor(const LayerEntry& layer, TensorRole role, TensorIndex& i
 Trace read_trace(std::string name, std::unique_ptr<ByteSource> source) {
   if (is_zstd(source->bytes())) source = decompress_zstd(source->bytes(), name, physical_memory());
   const Safetensors file = Safetensors::parse(source->bytes(), name);
-  const Metadata metadata(file.metadata, name);
-  TraceInfo info = read_info(metadata);
-  const std::vector<LayerEntry> entries = parse_layer_list(metadata.required("layers"), name);
+  expect_metadata(file.metadata, "format", "training-trace", name);
+  expect_metadata(file.metadata, "version", "1", name);
+  TraceInfo info = read_trace_info(file.metadata, name);
+  const std::string& list = required_metadata(file.metadata, "layers", name);
+  const std::vector<LayerEntry> entries = parse_layer_list(list, name);
 
   auto storage = std::make_shared<TraceStorage>();
   storage->sources.push_back(std::move(source));
@@ -225,6 +154,8 @@ Trace read_trace(std::string name, std::unique_ptr<ByteSource> source) {
 }  // namespace
 
 Trace Trace::open(const std::filesystem::path& path) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored)) return open_npy_folder(path);
   return read_trace(path.string(), ByteSource::open(path));
 }
 

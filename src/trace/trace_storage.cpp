@@ -23,6 +23,22 @@ TensorExtent TensorExtent::of(const LayerShape& shape, TensorRole role) {
   return {shape.n * shape.output_positions(), shape.k};
 }
 
+std::vector<std::int64_t> tensor_shape(const LayerShape& shape, TensorRole role, std::int64_t last) {
+  const bool linear = shape.kind == LayerKind::kLinear;
+  switch (role) {
+    case TensorRole::kA:
+      if (linear) return {shape.n, last};
+      return {shape.n, shape.input.h, shape.input.w, last};
+    case TensorRole::kW:
+      if (linear) return {shape.k, last};
+      return {shape.k, shape.kernel.h, shape.kernel.w, last};
+    case TensorRole::kG:
+      break;
+  }
+  if (linear) return {shape.n, last};
+  return {shape.n, shape.output.h, shape.output.w, last};
+}
+
 const char* role_name(TensorRole role) {
   return role == TensorRole::kA ? "A" : role == TensorRole::kW ? "W" : "G";
 }

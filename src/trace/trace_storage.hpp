@@ -29,6 +29,9 @@ struct TensorExtent {
 
 const char* role_name(TensorRole role);
 
+// The tensor's shape in a file, with `last` as its last dimension (channels, or bytes of a mask).
+std::vector<std::int64_t> tensor_shape(const LayerShape& shape, TensorRole role, std::int64_t last);
+
 // Builds the tensor from a mask (may be null) and values (may be empty), both already of the right size:
 // checks them, makes the mask where there is none, and counts. Throws InputError; `place` (file and layer)
 // starts the message.

@@ -1,0 +1,49 @@
+# The one list of Debian packages, and how to get them. Sourced by ./run and .ci/run.
+
+build_packages=(
+  ca-certificates cmake g++ ninja-build pkg-config
+  libbenchmark-dev libcli11-dev libfmt-dev libgtest-dev libyaml-cpp-dev libzstd-dev nlohmann-json3-dev
+)
+check_packages=(clang clang-format clang-tidy git libclang-rt-dev libomp-dev)
+
+# install_packages NAME...: does nothing if all are there. Without the means to install, names them and exits with 2.
+install_packages() {
+  local missing=() name
+  if command -v dpkg-query >/dev/null; then
+    for name in "$@"; do
+      [ "$(dpkg-query -W -f '${db:Status-Status}' "$name" 2>/dev/null || true)" = installed ] || missing+=("$name")
+    done
+    [ ${#missing[@]} -eq 0 ] && return
+  elif command -v cmake >/dev/null && command -v ninja >/dev/null && command -v c++ >/dev/null; then
+    return # not Debian: trust what is there; CMake names a library that is not
+  else
+    missing=("$@")
+  fi
+
+  local as_root=()
+  if [ "$(id -u)" -ne 0 ]; then
+    if command -v sudo >/dev/null && sudo -n true 2>/dev/null; then
+      as_root=(sudo -n env DEBIAN_FRONTEND=noninteractive)
+    else
+      as_root=(no)
+    fi
+  fi
+  if ! command -v apt-get >/dev/null || [ "${as_root[*]}" = no ]; then
+    printf 'these packages (Debian 12 names) are missing and cannot be installed from here; install them and try again:\n  %s\n' \
+      "${missing[*]}" >&2
+    exit 2
+  fi
+
+  printf 'installing %s packages ...\n' "${#missing[@]}" >&2
+  local log
+  log=$(mktemp)
+  export DEBIAN_FRONTEND=noninteractive
+  if ! { "${as_root[@]}" apt-get update -qq &&
+    "${as_root[@]}" apt-get install -y -qq --no-install-recommends "${missing[@]}"; } >"$log" 2>&1; then
+    cat "$log" >&2
+    rm -f "$log"
+    printf 'installing failed; these packages are needed: %s\n' "${missing[*]}" >&2
+    exit 2
+  fi
+  rm -f "$log"
+}

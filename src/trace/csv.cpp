@@ -1,0 +1,87 @@
+#include "trace/csv.hpp"
+
+#include <fmt/format.h>
+
+#include "base/error.hpp"
+
+namespace lacuna {
+namespace {
+
+std::string trim(std::string_view text) {
+  const auto begin = text.find_first_not_of(" \t\r");
+  if (begin == std::string_view::npos) return {};
+  return std::string(text.substr(begin, text.find_last_not_of(" \t\r") - begin + 1));
+}
+
+// One line's cells. A quoted cell may hold commas but not the end of the line.
+std::vector<std::string> split(std::string_view line, const std::string& place) {
+  std::vector<std::string> cells;
+  std::size_t at = 0;
+  while (true) {
+    while (at < line.size() && (line[at] == ' ' || line[at] == '\t')) ++at;
+    if (at < line.size() && line[at] == '"') {
+      std::string cell;
+      for (++at; at < line.size(); ++at) {
+        if (line[at] != '"') {
+          cell += line[at];
+        } else if (at + 1 < line.size() && line[at + 1] == '"') {
+          cell += line[at++];
+        } else {
+          break;
+        }
+      }
+      if (at == line.size()) throw InputError(place, "a quote is not closed", "close it on the same line");
+      ++at;
+      const std::size_t comma = std::min(line.find(',', at), line.size());
+      if (!trim(line.substr(at, comma - at)).empty()) {
+        throw InputError(place, "text follows a closing quote", "put the whole cell in quotes");
+      }
+      cells.push_back(std::move(cell));
+      at = comma;
+    } else {
+      const std::size_t comma = std::min(line.find(',', at), line.size());
+      cells.push_back(trim(line.substr(at, comma - at)));
+      at = comma;
+    }
+    if (at == line.size()) return cells;
+    ++at;
+  }
+}
+
+}  // namespace
+
+CsvTable CsvTable::parse(std::string_view text, const std::string& where) {
+  CsvTable table;
+  int number = 0;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    const std::string line = trim(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+    ++number;
+    if (line.empty()) continue;
+    const std::string place = fmt::format("{}: line {}", where, number);
+    if (line.front() == '#') {
+      const std::size_t equals = line.find('=');
+      if (equals != std::string::npos) {
+        table.notes.emplace_back(trim(std::string_view(line).substr(1, equals - 1)),
+                                 trim(std::string_view(line).substr(equals + 1)));
+      }
+      continue;
+    }
+    std::vector<std::string> cells = split(line, place);
+    if (table.columns.empty()) {
+      table.columns = std::move(cells);
+      continue;
+    }
+    if (cells.size() != table.columns.size()) {
+      throw InputError(
+          place,
+          fmt::format("{} cells, but the first line names {} columns", cells.size(), table.columns.size()),
+          "give every line one cell a column, empty where it does not apply");
+    }
+    table.rows.push_back({number, std::move(cells)});
+  }
+  return table;
+}
+
+}  // namespace lacuna

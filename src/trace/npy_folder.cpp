@@ -1,0 +1,402 @@
+#include "trace/npy_folder.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstring>
+#include <fmt/format.h>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "base/error.hpp"
+#include "base/nearest.hpp"
+#include "trace/byte_source.hpp"
+#include "trace/csv.hpp"
+#include "trace/npy.hpp"
+#include "trace/quote.hpp"
+#include "trace/safetensors.hpp"
+#include "trace/trace_builder.hpp"
+#include "trace/trace_info.hpp"
+
+namespace lacuna {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kListName = "layers.csv";
+constexpr std::int64_t kLargest = std::int64_t{1} << 24;  // no size of a layer is larger
+constexpr std::array<TensorRole, 3> kRoles{TensorRole::kA, TensorRole::kW, TensorRole::kG};
+
+const std::vector<std::string> kColumns{
+    "name",  "type",        "stride",       "padding", "dilation", "groups", "steps", "layout",
+    "batch", "in_channels", "out_channels", "kernel",  "input_hw", "A",      "W",     "G"};
+
+// One line of layers.csv.
+class RowReader {
+ public:
+  RowReader(const std::vector<std::string>& columns, const CsvTable::Row& row, const std::string& where)
+      : columns_(columns), row_(row), place_(fmt::format("{}: line {}", where, row.line)) {}
+
+  const std::string& place() const { return place_; }
+
+  // Empty if the column is absent.
+  std::string text(std::string_view column) const {
+    const auto at = std::find(columns_.begin(), columns_.end(), column);
+    if (at == columns_.end()) return {};
+    return row_.cells[static_cast<std::size_t>(at - columns_.begin())];
+  }
+
+  std::optional<std::int64_t> integer(const char* column) const {
+    const std::string cell = text(column);
+    if (cell.empty()) return std::nullopt;
+    return number(cell, column);
+  }
+
+  // "2" for both axes or "2x1" (height, width).
+  std::optional<Size2> size(const char* column) const {
+    const std::string cell = text(column);
+    if (cell.empty()) return std::nullopt;
+    const std::size_t cross = cell.find('x');
+    if (cross == std::string::npos) {
+      const std::int64_t both = number(cell, column);
+      return Size2{both, both};
+    }
+    return Size2{number(cell.substr(0, cross), column), number(cell.substr(cross + 1), column)};
+  }
+
+ private:
+  std::int64_t number(const std::string& cell, const char* column) const {
+    std::int64_t value = -1;
+    const char* end = cell.data() + cell.size();
+    const auto [stop, error] = std::from_chars(cell.data(), end, value);
+    if (error != std::errc{} || stop != end || value < 0 || value > kLargest) {
+      throw InputError(
+          place_,
+          fmt::format("'{}' is {}, not a number from 0 to {}", column, quote_name(text(column)), kLargest),
+          "write 3, or 3x2 for height and width");
+    }
+    return value;
+  }
+
+  const std::vector<std::string>& columns_;
+  const CsvTable::Row& row_;
+  std::string place_;
+};
+
+// A size of the layer that several arrays and columns tell; they must agree.
+class Dimension {
+ public:
+  Dimension(const char* name, const char* column) : name_(name), column_(column) {}
+
+  void tell(std::int64_t value, const std::string& source, const std::string& place) {
+    if (value_ && *value_ != value) {
+      throw InputError(place,
+                       fmt::format("{} is {} by {} but {} by {}", name_, *value_, source_, value, source),
+                       "correct the line or save the arrays again");
+    }
+    value_ = value;
+    source_ = source;
+  }
+
+  std::int64_t get(const std::string& place) const {
+    if (!value_) {
+      throw InputError(place, fmt::format("{} is unknown: no array of the layer tells it", name_),
+                       fmt::format("give the column '{}'", column_));
+    }
+    return *value_;
+  }
+
+ private:
+  const char* name_;
+  const char* column_;
+  std::optional<std::int64_t> value_;
+  std::string source_;
+};
+
+// An array with its axes in the order of a trace: outer (n or k), inner h, inner w, channels.
+struct Tensor {
+  std::unique_ptr<ByteSource> source;
+  NpyArray array;
+  std::string file;  // as in messages
+  bool channels_last = false;
+
+  bool present() const { return source != nullptr; }
+  std::int64_t outer() const { return array.shape[0]; }
+  std::int64_t height() const { return array.shape.size() == 2 ? 1 : array.shape[channels_last ? 1 : 2]; }
+  std::int64_t width() const { return array.shape.size() == 2 ? 1 : array.shape[channels_last ? 2 : 3]; }
+  std::int64_t channels() const { return channels_last ? array.shape.back() : array.shape[1]; }
+};
+
+// Where the file of a tensor may be: inside the folder.
+fs::path inside(const fs::path& folder, const std::string& name, const std::string& place) {
+  const fs::path file(name);
+  const bool escapes =
+      std::any_of(file.begin(), file.end(), [](const fs::path& part) { return part == ".."; });
+  if (file.is_absolute() || escapes) {
+    throw InputError(place, quote_name(name) + " lies outside the folder", "name files inside the folder");
+  }
+  return folder / file;
+}
+
+class FolderReader {
+ public:
+  explicit FolderReader(const fs::path& folder) : folder_(folder), list_((folder / kListName).string()) {}
+
+  Trace read() {
+    if (!fs::exists(list_)) {
+      throw InputError(folder_.string(), fmt::format("the folder has no {}", kListName),
+                       "docs/trace-format.md says what a folder of arrays needs");
+    }
+    const auto source = ByteSource::open(list_);
+    const auto bytes = source->bytes();
+    const CsvTable table =
+        CsvTable::parse({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, list_);
+    check_columns(table);
+    TraceBuilder builder(folder_.string());
+    builder.info() = info(table);
+    for (const CsvTable::Row& row : table.rows) add_layer(RowReader(table.columns, row, list_), builder);
+    if (table.rows.empty()) throw InputError(list_, "there are no layers", "add a line for each");
+    check_files_left_over();
+    return builder.build();
+  }
+
+ private:
+  void check_columns(const CsvTable& table) const {
+    std::set<std::string> seen;
+    for (const std::string& column : table.columns) {
+      if (std::find(kColumns.begin(), kColumns.end(), column) == kColumns.end()) {
+        throw InputError(list_, "unknown column " + quote_name(column), suggest(column, kColumns));
+      }
+      if (!seen.insert(column).second) {
+        throw InputError(list_, "the column " + quote_name(column) + " is there twice", "remove one");
+      }
+    }
+    for (const char* needed : {"name", "type"}) {
+      if (!seen.contains(needed)) {
+        throw InputError(list_, fmt::format("the column '{}' is missing", needed),
+                         "the first line names the columns; docs/trace-format.md lists them");
+      }
+    }
+  }
+
+  TraceInfo info(const CsvTable& table) const {
+    TextMap values;
+    const std::vector<std::string> known{"model", "dataset", "progress", "epoch",
+                                         "batch", "samples", "accuracy", "loss"};
+    for (const auto& [key, value] : table.notes) {
+      if (std::find(known.begin(), known.end(), key) == known.end()) {
+        throw InputError(list_, "unknown key " + quote_name(key) + " in a '# key = value' line",
+                         suggest(key, known));
+      }
+      if (!values.emplace(key, value).second) {
+        throw InputError(list_, "the key " + quote_name(key) + " is there twice", "remove one");
+      }
+    }
+    // "runs/resnet/" and "." have no last part of their own.
+    fs::path named = fs::absolute(folder_).lexically_normal();
+    if (!named.has_filename()) named = named.parent_path();
+    values.emplace("model", named.filename().string());
+    return read_trace_info(values, list_);
+  }
+
+  Tensor load(const RowReader& row, const std::string& layer, TensorRole role, bool linear) {
+    Tensor tensor;
+    const std::string named = row.text(role_name(role));
+    const std::string file_name = named.empty() ? layer + "." + role_name(role) + ".npy" : named;
+    const fs::path path = inside(folder_, file_name, row.place());
+    std::error_code ignored;
+    if (named.empty() && !fs::exists(path, ignored)) return tensor;
+    used_.insert(path.lexically_normal().string());
+    tensor.file = path.string();
+    tensor.source = ByteSource::open(path);
+    tensor.array = NpyArray::parse(tensor.source->bytes(), tensor.file);
+    const std::size_t axes = linear ? 2 : 4;
+    if (tensor.array.shape.size() != axes) {
+      throw InputError(
+          tensor.file,
+          fmt::format("the array has the shape {}, {} of a {} layer has {} axes",
+                      shape_text(tensor.array.shape), role_name(role), linear ? "linear" : "conv2d", axes),
+          "save it again in that shape");
+    }
+    for (const std::int64_t size : tensor.array.shape) {
+      if (size < 1 || size > kLargest) {
+        throw InputError(tensor.file,
+                         fmt::format("the array has the shape {}, each axis must be 1 to {}",
+                                     shape_text(tensor.array.shape), kLargest),
+                         "save it again");
+      }
+    }
+    return tensor;
+  }
+
+  void add_layer(const RowReader& row, TraceBuilder& builder) {
+    const std::string name = row.text("name");
+    if (name.empty()) throw InputError(row.place(), "the layer has no name", "fill the column 'name'");
+    const std::string type = row.text("type");
+    if (type != "conv2d" && type != "linear") {
+      throw InputError(row.place(), "unknown type " + quote_name(type), suggest(type, {"conv2d", "linear"}));
+    }
+    const bool linear = type == "linear";
+    const std::string layout = row.text("layout");
+    if (!layout.empty() && layout != "nchw" && layout != "nhwc") {
+      throw InputError(row.place(), "unknown layout " + quote_name(layout),
+                       suggest(layout, {"nchw", "nhwc"}));
+    }
+    std::array<Tensor, 3> tensors;
+    for (const TensorRole role : kRoles) {
+      Tensor& tensor = tensors[static_cast<std::size_t>(role)];
+      tensor = load(row, name, role, linear);
+      tensor.channels_last = linear || layout == "nhwc";
+    }
+    const LayerShape shape = linear ? linear_shape(row, tensors) : conv_shape(row, tensors);
+    builder.add_layer(name, shape, row.integer("steps").value_or(1));
+    for (const TensorRole role : kRoles) {
+      Tensor& tensor = tensors[static_cast<std::size_t>(role)];
+      if (tensor.present()) add_tensor(std::move(tensor), role, builder);
+    }
+  }
+
+  static void forbid(const RowReader& row, std::initializer_list<const char*> columns, const char* type) {
+    for (const char* column : columns) {
+      if (!row.text(column).empty()) {
+        throw InputError(row.place(), fmt::format("a {} layer has no '{}'", type, column),
+                         "leave the cell empty");
+      }
+    }
+  }
+
+  static std::int64_t groups_of(const RowReader& row) {
+    const std::int64_t groups = row.integer("groups").value_or(1);
+    if (groups < 1) throw InputError(row.place(), "'groups' is 0", "give a number from 1 up");
+    return groups;
+  }
+
+  // The sizes that A, W and G share.
+  static LayerShape common_shape(const RowReader& row, const std::array<Tensor, 3>& tensors,
+                                 std::int64_t groups) {
+    const std::string& place = row.place();
+    const auto& [a, w, g] = tensors;
+    Dimension n("the batch", "batch");
+    Dimension c("the number of input channels", "in_channels");
+    Dimension k("the number of output channels", "out_channels");
+    if (const auto value = row.integer("batch")) n.tell(*value, "'batch'", place);
+    if (const auto value = row.integer("in_channels")) c.tell(*value, "'in_channels'", place);
+    if (const auto value = row.integer("out_channels")) k.tell(*value, "'out_channels'", place);
+    if (a.present()) {
+      n.tell(a.outer(), a.file, place);
+      c.tell(a.channels(), a.file, place);
+    }
+    if (w.present()) {
+      k.tell(w.outer(), w.file, place);
+      c.tell(w.channels() * groups, w.file, place);
+    }
+    if (g.present()) {
+      n.tell(g.outer(), g.file, place);
+      k.tell(g.channels(), g.file, place);
+    }
+    LayerShape shape;
+    shape.n = n.get(place);
+    shape.c = c.get(place);
+    shape.k = k.get(place);
+    shape.groups = groups;
+    return shape;
+  }
+
+  static LayerShape linear_shape(const RowReader& row, const std::array<Tensor, 3>& tensors) {
+    forbid(row, {"stride", "padding", "dilation", "groups", "kernel", "input_hw"}, "linear");
+    LayerShape shape = common_shape(row, tensors, 1);
+    shape.kind = LayerKind::kLinear;
+    shape.validate(row.place());
+    return shape;
+  }
+
+  static LayerShape conv_shape(const RowReader& row, const std::array<Tensor, 3>& tensors) {
+    forbid(row, {"steps"}, "conv2d");
+    const std::string& place = row.place();
+    const auto& [a, w, g] = tensors;
+    LayerShape shape = common_shape(row, tensors, groups_of(row));
+    std::array<Dimension, 4> sizes{
+        Dimension("the kernel's height", "kernel"), Dimension("the kernel's width", "kernel"),
+        Dimension("the input's height", "input_hw"), Dimension("the input's width", "input_hw")};
+    const auto tell = [&](std::size_t at, std::int64_t h, std::int64_t width, const std::string& source) {
+      sizes[at].tell(h, source, place);
+      sizes[at + 1].tell(width, source, place);
+    };
+    if (const auto size = row.size("kernel")) tell(0, size->h, size->w, "'kernel'");
+    if (const auto size = row.size("input_hw")) tell(2, size->h, size->w, "'input_hw'");
+    if (w.present()) tell(0, w.height(), w.width(), w.file);
+    if (a.present()) tell(2, a.height(), a.width(), a.file);
+    LayerShape full{.kind = LayerKind::kConv2d,
+                    .n = shape.n,
+                    .c = shape.c,
+                    .k = shape.k,
+                    .input = {sizes[2].get(place), sizes[3].get(place)},
+                    .output = {},
+                    .kernel = {sizes[0].get(place), sizes[1].get(place)},
+                    .stride = row.size("stride").value_or(Size2{1, 1}),
+                    .padding = row.size("padding").value_or(Size2{0, 0}),
+                    .dilation = row.size("dilation").value_or(Size2{1, 1}),
+                    .groups = shape.groups};
+    if (full.stride.h < 1 || full.stride.w < 1 || full.dilation.h < 1 || full.dilation.w < 1) {
+      throw InputError(place, "a stride or dilation is 0", "give a number from 1 up");
+    }
+    const LayerShape derived = LayerShape::conv2d(full.n, full.c, full.k, full.input, full.kernel,
+                                                  full.stride, full.padding, full.dilation, full.groups);
+    full.output = g.present() ? Size2{g.height(), g.width()} : derived.output;
+    full.validate(place);
+    return full;
+  }
+
+  // Channels go last, as in a trace.
+  static void add_tensor(Tensor tensor, TensorRole role, TraceBuilder& builder) {
+    const std::int64_t channels = tensor.channels();
+    const std::int64_t positions = tensor.height() * tensor.width();
+    if (tensor.channels_last || positions == 1) {
+      const std::uint8_t* data = tensor.array.data.data();
+      builder.keep(std::move(tensor.source));
+      builder.adopt_values(role, data, ValueType::kF32);
+      return;
+    }
+    std::uint8_t* out = builder.allocate(static_cast<std::int64_t>(tensor.array.data.size()));
+    const std::int64_t plane = positions * channels * 4;
+    constexpr std::int64_t kBlock = 16;  // a cache line of floats in both directions
+    for (std::int64_t n = 0; n < tensor.outer(); ++n) {
+      const std::uint8_t* from = tensor.array.data.data() + n * plane;
+      std::uint8_t* to = out + n * plane;
+      for (std::int64_t p0 = 0; p0 < positions; p0 += kBlock) {
+        const std::int64_t p1 = std::min(p0 + kBlock, positions);
+        for (std::int64_t c = 0; c < channels; ++c) {
+          for (std::int64_t p = p0; p < p1; ++p) {
+            std::memcpy(to + (p * channels + c) * 4, from + (c * positions + p) * 4, 4);
+          }
+        }
+      }
+    }
+    builder.adopt_values(role, out, ValueType::kF32);
+  }
+
+  // An array that no layer uses was meant for one: without it that tensor would count as free of zeros.
+  void check_files_left_over() const {
+    std::set<std::string> left;  // ordered, so that the message does not depend on the file system
+    for (const auto& entry : fs::directory_iterator(folder_)) {
+      if (entry.path().extension() != ".npy") continue;
+      if (!used_.contains(entry.path().lexically_normal().string())) {
+        left.insert(entry.path().filename().string());
+      }
+    }
+    if (left.empty()) return;
+    throw InputError(folder_.string(), quote_name(*left.begin()) + " belongs to no layer of layers.csv",
+                     "call it NAME.A.npy, NAME.W.npy or NAME.G.npy, name it in the list, or remove it");
+  }
+
+  fs::path folder_;
+  std::string list_;
+  std::set<std::string> used_;
+};
+
+}  // namespace
+
+Trace open_npy_folder(const fs::path& folder) { return FolderReader(folder).read(); }
+
+}  // namespace lacuna

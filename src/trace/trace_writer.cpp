@@ -1,0 +1,243 @@
+#include "trace/trace_writer.hpp"
+
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <fmt/format.h>
+#include <functional>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <span>
+#include <string>
+#include <zstd.h>
+
+#include "base/error.hpp"
+#include "base/output_file.hpp"
+#include "trace/layer_list.hpp"
+#include "trace/quote.hpp"
+#include "trace/trace_storage.hpp"
+
+namespace lacuna {
+namespace {
+
+using Sink = std::function<void(const void*, std::size_t)>;
+
+// One tensor to be written.
+struct Item {
+  const Layer* layer = nullptr;
+  TensorRole role = TensorRole::kA;
+  bool is_mask = false;
+  ValueType type = ValueType::kF32;  // of values
+
+  const LayerTensor& tensor() const { return layer->tensor(role); }
+  std::string name() const { return layer->name + "/" + role_name(role) + (is_mask ? ".mask" : ""); }
+  const char* dtype() const { return is_mask ? "U8" : type == ValueType::kF32 ? "F32" : "BF16"; }
+  std::int64_t last_dimension() const {
+    return is_mask ? tensor().mask.readable_bytes() : tensor().mask.channels;
+  }
+  std::int64_t bytes() const {
+    return tensor().mask.rows * last_dimension() * (is_mask ? 1 : type == ValueType::kF32 ? 4 : 2);
+  }
+};
+
+// Widest elements first, so that every tensor is aligned to its element.
+std::vector<Item> items_of(const Trace& trace, const TraceWriteOptions& options) {
+  std::array<std::vector<Item>, 3> by_width;  // F32, BF16, U8
+  for (const Layer& layer : trace.layers()) {
+    for (const TensorRole role : {TensorRole::kA, TensorRole::kW, TensorRole::kG}) {
+      const LayerTensor& tensor = layer.tensor(role);
+      const bool values = options.values && tensor.values;
+      if (values) {
+        const ValueType type = options.type.value_or(tensor.values.type);
+        by_width[type == ValueType::kF32 ? 0 : 1].push_back({&layer, role, false, type});
+      }
+      // A tensor without zeros and without values needs no bytes at all.
+      if (values ? options.masks : tensor.zeros() > 0) by_width[2].push_back({&layer, role, true, {}});
+    }
+  }
+  std::vector<Item> items;
+  for (const auto& group : by_width) items.insert(items.end(), group.begin(), group.end());
+  return items;
+}
+
+nlohmann::ordered_json metadata_of(const Trace& trace) {
+  const TraceInfo& info = trace.info();
+  nlohmann::ordered_json metadata{{"format", "training-trace"}, {"version", "1"}, {"model", info.model}};
+  const auto put = [&](const char* key, const auto& value) {
+    if (value) metadata[key] = fmt::format("{}", *value);
+  };
+  if (!info.dataset.empty()) metadata["dataset"] = info.dataset;
+  put("progress", info.progress);
+  put("epoch", info.epoch);
+  put("batch", info.batch);
+  put("samples", info.samples);
+  put("accuracy", info.accuracy);
+  put("loss", info.loss);
+  metadata["layers"] = layer_list_json(trace.layers());
+  return metadata;
+}
+
+std::string header_of(const Trace& trace, const std::vector<Item>& items, const std::string& where) {
+  std::string text;
+  try {
+    nlohmann::ordered_json header{{"__metadata__", metadata_of(trace)}};
+    std::int64_t begin = 0;
+    for (const Item& item : items) {
+      header[item.name()] = {{"dtype", item.dtype()},
+                             {"shape", tensor_shape(item.layer->shape, item.role, item.last_dimension())},
+                             {"data_offsets", {begin, begin + item.bytes()}}};
+      begin += item.bytes();
+    }
+    text = header.dump();
+  } catch (const nlohmann::json::exception&) {
+    throw InputError(where, "a name in the trace is not UTF-8", "rename the model or its layers");
+  }
+  text.append((8 - text.size() % 8) % 8, ' ');  // so that the data start at a multiple of 8
+  return text;
+}
+
+void write_mask(const MaskView& mask, const Sink& sink) {
+  if (mask.row_bytes == mask.readable_bytes()) {
+    sink(mask.data, static_cast<std::size_t>(mask.rows * mask.row_bytes));
+    return;
+  }
+  for (std::int64_t r = 0; r < mask.rows; ++r) {
+    sink(mask.row(r), static_cast<std::size_t>(mask.readable_bytes()));
+  }
+}
+
+// A value that a narrower type cannot hold would change the zeros or break the file's next reader.
+void check_rounding(const Item& item, std::int64_t element, float value, float rounded,
+                    const std::string& where) {
+  if (std::isfinite(rounded) && (rounded != 0) == (value != 0)) return;
+  throw InputError(where + ": layer " + quote_name(item.layer->name),
+                   fmt::format("{} element {} is {}, which BF16 turns into {}", role_name(item.role), element,
+                               value, rounded),
+                   "write the values as F32");
+}
+
+void write_values(const Item& item, const std::string& where, const Sink& sink) {
+  const ValueView& values = item.tensor().values;
+  if (values.type == item.type) {
+    sink(values.data, static_cast<std::size_t>(item.bytes()));
+    return;
+  }
+  std::vector<float> wide(static_cast<std::size_t>(values.channels));
+  std::vector<std::uint16_t> narrow(static_cast<std::size_t>(values.channels));
+  for (std::int64_t r = 0; r < values.rows; ++r) {
+    for (std::int64_t c = 0; c < values.channels; ++c) {
+      const float value = values.at(r, c);
+      const auto at = static_cast<std::size_t>(c);
+      wide[at] = value;
+      if (item.type == ValueType::kF32) continue;
+      narrow[at] = float_to_bfloat16(value);
+      check_rounding(item, r * values.channels + c, value, bfloat16_to_float(narrow[at]), where);
+    }
+    if (item.type == ValueType::kF32) {
+      sink(wide.data(), wide.size() * sizeof(float));
+    } else {
+      sink(narrow.data(), narrow.size() * sizeof(std::uint16_t));
+    }
+  }
+}
+
+struct Layout {
+  std::vector<Item> items;
+  std::string header;
+  std::uint64_t total_bytes = 0;
+};
+
+Layout layout_of(const Trace& trace, const TraceWriteOptions& options, const std::string& where) {
+  Layout layout;
+  layout.items = items_of(trace, options);
+  layout.header = header_of(trace, layout.items, where);
+  layout.total_bytes = 8 + layout.header.size();
+  for (const Item& item : layout.items) layout.total_bytes += static_cast<std::uint64_t>(item.bytes());
+  return layout;
+}
+
+void write_layout(const Layout& layout, const std::string& where, const Sink& sink) {
+  const std::uint64_t length = layout.header.size();
+  sink(&length, sizeof(length));
+  sink(layout.header.data(), layout.header.size());
+  for (const Item& item : layout.items) {
+    if (item.is_mask) {
+      write_mask(item.tensor().mask, sink);
+    } else {
+      write_values(item, where, sink);
+    }
+  }
+}
+
+// A sink that compresses into a file. The frame carries its size and a checksum.
+class ZstdSink {
+ public:
+  ZstdSink(OutputFile& file, int level, std::uint64_t total_bytes)
+      : file_(file), encoder_(ZSTD_createCCtx()), buffer_(ZSTD_CStreamOutSize()) {
+    if (encoder_ == nullptr) throw std::bad_alloc();
+    check(ZSTD_CCtx_setParameter(encoder_.get(), ZSTD_c_compressionLevel, level));
+    check(ZSTD_CCtx_setParameter(encoder_.get(), ZSTD_c_checksumFlag, 1));
+    check(ZSTD_CCtx_setPledgedSrcSize(encoder_.get(), total_bytes));
+  }
+
+  void write(const void* data, std::size_t bytes) {
+    ZSTD_inBuffer from{data, bytes, 0};
+    while (from.pos < from.size) step(from, ZSTD_e_continue);
+  }
+
+  void finish() {
+    ZSTD_inBuffer none{nullptr, 0, 0};
+    while (step(none, ZSTD_e_end) != 0) {
+    }
+  }
+
+ private:
+  struct Free {
+    void operator()(ZSTD_CCtx* encoder) const { ZSTD_freeCCtx(encoder); }
+  };
+
+  std::size_t step(ZSTD_inBuffer& from, ZSTD_EndDirective mode) {
+    ZSTD_outBuffer to{buffer_.data(), buffer_.size(), 0};
+    const std::size_t left = ZSTD_compressStream2(encoder_.get(), &to, &from, mode);
+    check(left);
+    file_.write(buffer_.data(), to.pos);
+    return left;
+  }
+
+  static void check(std::size_t code) {
+    if (ZSTD_isError(code) != 0U) throw std::runtime_error(ZSTD_getErrorName(code));
+  }
+
+  OutputFile& file_;
+  std::unique_ptr<ZSTD_CCtx, Free> encoder_;
+  std::vector<char> buffer_;
+};
+
+}  // namespace
+
+void write_trace(const Trace& trace, const std::filesystem::path& path, const TraceWriteOptions& options) {
+  const std::string where = path.string();
+  const Layout layout = layout_of(trace, options, where);
+  OutputFile file(path);
+  if (path.extension() == ".zst") {
+    ZstdSink encoder(file, options.level, layout.total_bytes);
+    write_layout(layout, where, [&](const void* data, std::size_t bytes) { encoder.write(data, bytes); });
+    encoder.finish();
+  } else {
+    write_layout(layout, where, [&](const void* data, std::size_t bytes) { file.write(data, bytes); });
+  }
+  file.commit();
+}
+
+std::vector<std::uint8_t> serialize_trace(const Trace& trace, const TraceWriteOptions& options) {
+  const Layout layout = layout_of(trace, options, trace.path());
+  std::vector<std::uint8_t> bytes(layout.total_bytes);
+  std::size_t at = 0;
+  write_layout(layout, trace.path(), [&](const void* data, std::size_t size) {
+    std::memcpy(bytes.data() + at, data, size);
+    at += size;
+  });
+  return bytes;
+}
+
+}  // namespace lacuna

@@ -1,0 +1,29 @@
+// Traces to files.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <vector>
+
+#include "trace/trace.hpp"
+
+namespace lacuna {
+
+struct TraceWriteOptions {
+  bool masks =
+      true;  // false: only values; tensors that have none keep their mask, or their zeros would be lost
+  bool values = true;             // false: only masks
+  std::optional<ValueType> type;  // of the values; as they are if absent
+  int level = 12;                 // of zstd, for a name that ends in .zst
+};
+
+// Writes a `.safetensors`, or a `.safetensors.zst` if the name ends in `.zst`. The file appears whole or not
+// at all. Throws InputError: the disk is full, the folder cannot be written, a value does not fit the type.
+void write_trace(const Trace& trace, const std::filesystem::path& path,
+                 const TraceWriteOptions& options = {});
+
+// The same bytes as the uncompressed file's.
+std::vector<std::uint8_t> serialize_trace(const Trace& trace, const TraceWriteOptions& options = {});
+
+}  // namespace lacuna
