@@ -25,7 +25,11 @@ std::string nearest_name(std::string_view name, const std::vector<std::string>& 
   // A third of the name may be mistyped; beyond that a suggestion misleads more than it helps.
   std::size_t best_distance = std::max<std::size_t>(2, name.size() / 3) + 1;
   for (const std::string& candidate : candidates) {
+    // The difference of the lengths is a lower bound, and spares a hostile name of megabytes the whole table.
+    const std::size_t at_least =
+        std::max(name.size(), candidate.size()) - std::min(name.size(), candidate.size());
     const bool extends = !name.empty() && candidate.starts_with(name);
+    if (!extends && at_least >= best_distance) continue;
     const std::size_t distance = extends ? 1 : edit_distance(name, candidate);
     if (distance < best_distance) {
       best_distance = distance;

@@ -1,5 +1,6 @@
 #include "trace/trace_storage.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 #include "trace/mask_build.hpp"
@@ -9,6 +10,19 @@ namespace lacuna {
 std::uint8_t* TraceStorage::allocate(std::int64_t bytes) {
   blocks.push_back(std::make_unique_for_overwrite<std::uint8_t[]>(static_cast<std::size_t>(bytes)));
   return blocks.back().get();
+}
+
+const std::uint8_t* TraceStorage::row_of_ones(std::int64_t channels) {
+  const std::int64_t needed = (channels + 7) / 8;
+  const auto tail = static_cast<unsigned>(channels % 8);
+  Ones& ones = ones_[tail];
+  if (ones.size < needed) {
+    ones.size = std::max<std::int64_t>(needed, 2 * ones.size);
+    ones.bytes = allocate(ones.size);
+    std::memset(ones.bytes, 0xff, static_cast<std::size_t>(ones.size));
+    if (tail != 0) ones.bytes[ones.size - 1] = static_cast<std::uint8_t>((1U << tail) - 1);
+  }
+  return ones.bytes + ones.size - needed;  // the end is what rows of different lengths have in common
 }
 
 TensorExtent TensorExtent::of(const LayerShape& shape, TensorRole role) {
@@ -58,12 +72,7 @@ LayerTensor make_layer_tensor(TensorExtent extent, TensorRole role, const std::u
     mask_from_values(values, built, place + ": " + name);
     tensor.mask.data = built;
   } else {
-    // Not one zero: a single row of ones that all rows share.
-    std::uint8_t* ones = storage.allocate(row_bytes);
-    std::memset(ones, 0xff, static_cast<std::size_t>(row_bytes));
-    const auto tail = static_cast<unsigned>(extent.channels % 8);
-    if (tail != 0) ones[row_bytes - 1] = static_cast<std::uint8_t>((1U << tail) - 1);
-    tensor.mask.data = ones;
+    tensor.mask.data = storage.row_of_ones(extent.channels);  // not one zero
     tensor.mask.row_bytes = 0;
   }
   tensor.nonzeros = count_nonzeros(tensor.mask);

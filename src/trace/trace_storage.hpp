@@ -16,6 +16,16 @@ struct TraceStorage final : Trace::Storage {
   std::vector<std::unique_ptr<std::uint8_t[]>> blocks;  // masks and values that were built
 
   std::uint8_t* allocate(std::int64_t bytes);
+  // A row of ones for that many channels (bits past them 0). Rows share their bytes, so a list of many layers
+  // without tensors costs next to nothing.
+  const std::uint8_t* row_of_ones(std::int64_t channels);
+
+ private:
+  struct Ones {
+    std::uint8_t* bytes = nullptr;
+    std::int64_t size = 0;
+  };
+  Ones ones_[8];  // by the number of channels in the last byte
 };
 
 // The tensor's [rows, channels] in a layer of that shape.

@@ -1,0 +1,27 @@
+// Any bytes as a trace file. What is accepted must survive being written and read again.
+#include <cstdint>
+#include <cstdlib>
+#include <vector>
+
+#include "base/error.hpp"
+#include "trace/trace.hpp"
+#include "trace/trace_writer.hpp"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace lacuna;
+  try {
+    const Trace trace = Trace::parse("fuzz", std::vector<std::uint8_t>(data, data + size));
+    const Trace again = Trace::parse("again", serialize_trace(trace));
+    if (again.layers().size() != trace.layers().size()) std::abort();
+    for (std::size_t i = 0; i < trace.layers().size(); ++i) {
+      const Layer& one = trace.layers()[i];
+      const Layer& two = again.layers()[i];
+      if (one.shape != two.shape || one.a.nonzeros != two.a.nonzeros || one.w.nonzeros != two.w.nonzeros ||
+          one.g.nonzeros != two.g.nonzeros) {
+        std::abort();
+      }
+    }
+  } catch (const InputError&) {
+  }
+  return 0;
+}

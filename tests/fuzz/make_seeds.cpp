@@ -1,0 +1,108 @@
+// make_seeds FUZZER FOLDER: writes small valid inputs for that fuzzer, so that no binary seeds are kept.
+#include <cstdint>
+#include <cstdio>
+#include <filesystem>
+#include <fmt/format.h>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/output_file.hpp"
+#include "trace/byte_source.hpp"
+#include "trace/layer_list.hpp"
+#include "trace/synthetic.hpp"
+#include "trace/trace_writer.hpp"
+
+namespace {
+
+using namespace lacuna;
+
+SyntheticSpec spec(SyntheticContent content, ValueType type) {
+  SyntheticSpec spec;
+  spec.content = content;
+  spec.type = type;
+  spec.layers.push_back({.name = "c",
+                         .shape = LayerShape::conv2d(1, 3, 4, {4, 3}, {3, 2}, {2, 1}, {1, 0}),
+                         .a = ZeroSpec::uniform(0.5),
+                         .w = ZeroSpec::dense(),
+                         .g = ZeroSpec::by_channel(0.5)});
+  spec.layers.push_back({.name = "g",
+                         .shape = LayerShape::conv2d(2, 4, 4, {2, 2}, {1, 1}, {1, 1}, {0, 0}, {1, 1}, 2),
+                         .a = ZeroSpec::all_zero(),
+                         .w = ZeroSpec::uniform(0.2),
+                         .g = ZeroSpec::dense()});
+  spec.layers.push_back({.name = "l",
+                         .shape = LayerShape::linear(4, 9, 2),
+                         .steps = 2,
+                         .a = ZeroSpec::uniform(0.5),
+                         .w = ZeroSpec::uniform(0.9),
+                         .g = ZeroSpec::uniform(0.1)});
+  return spec;
+}
+
+std::string npy(const std::string& shape, std::size_t elements) {
+  std::string header = "{'descr': '<f4', 'fortran_order': False, 'shape': " + shape + ", }";
+  header.append(64 - (10 + header.size() + 1) % 64, ' ');
+  header += '\n';
+  std::string file("\x93NUMPY\x01\x00", 8);
+  file += static_cast<char>(header.size() & 0xff);
+  file += static_cast<char>(header.size() >> 8);
+  file += header;
+  for (std::size_t i = 0; i < elements; ++i) file += std::string("\x00\x00\x80\x3f", 4);
+  return file;
+}
+
+std::vector<std::string> npy_folders() {
+  const std::string cut = "\n--8<--\n";
+  const std::string conv =
+      npy("(1, 2, 3, 3)", 18) + cut + npy("(2, 2, 2, 2)", 16) + cut + npy("(1, 2, 2, 2)", 8);
+  const std::string linear = npy("(4, 3)", 12) + cut + npy("(2, 3)", 6) + cut + npy("(4, 2)", 8);
+  return {"# model = m\n# batch = 8\nname,type,stride\nl,conv2d,1x1\n" + cut + conv,
+          "name,type,steps,layout\nl,linear,2,\n" + cut + linear,
+          "name,type,groups,batch,in_channels,out_channels,kernel,input_hw,padding,dilation,A\n\"l\",conv2d,"
+          "2,1,4,2,3,5x4,1,"
+          "1x2,\n"};
+}
+
+int main_or_throw(std::string_view fuzzer, const std::filesystem::path& folder) {
+  int count = 0;
+  const auto write = [&](std::string_view text) {
+    write_file(folder / fmt::format("seed-{}", count++), text);
+  };
+  const auto text = [](const std::vector<std::uint8_t>& bytes) {
+    return std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  };
+  if (fuzzer == "fuzz_npy_folder") {
+    for (const std::string& seed : npy_folders()) write(seed);
+    return 0;
+  }
+  for (const SyntheticContent content :
+       {SyntheticContent::kMasks, SyntheticContent::kValues, SyntheticContent::kBoth}) {
+    const Trace trace = make_synthetic(spec(content, ValueType::kF32));
+    if (fuzzer == "fuzz_trace") {
+      write(text(serialize_trace(trace)));
+      write(text(serialize_trace(make_synthetic(spec(content, ValueType::kBF16)))));
+    } else if (fuzzer == "fuzz_layers") {
+      write(layer_list_json(trace.layers()));
+    } else if (fuzzer == "fuzz_zstd") {
+      const std::filesystem::path file = folder / fmt::format("seed-{}.zst", count++);
+      write_trace(trace, file, {.level = static_cast<int>(content) * 6 + 1});
+    }
+  }
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 3) {
+    std::fputs("usage: make_seeds FUZZER FOLDER\n", stderr);
+    return 2;
+  }
+  try {
+    return main_or_throw(argv[1], argv[2]);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return 1;
+  }
+}
