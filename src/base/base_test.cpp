@@ -19,6 +19,11 @@ namespace {
 
 TEST(Nearest, FindsTheSlipOfTheFingers) {
   EXPECT_EQ(edit_distance("kitten", "sitting"), 3u);
+  EXPECT_EQ(edit_distance("nwhc", "nhwc"), 1u);
+  EXPECT_EQ(edit_distance("ab", "ba"), 1u);
+  EXPECT_EQ(edit_distance("", "abc"), 3u);
+  EXPECT_EQ(edit_distance("abc", ""), 3u);
+  EXPECT_EQ(nearest_name("F23", {"F16", "F32"}), "F32");
   EXPECT_EQ(nearest_name("tensordahs", {"dense", "tensordash", "ant"}), "tensordash");
   EXPECT_EQ(nearest_name("depth", {"lanes", "depht"}), "depht");
   EXPECT_EQ(nearest_name("quantum", {"dense", "ant"}), "");

@@ -7,7 +7,8 @@
 
 namespace lacuna {
 
-// Number of single-character insertions, deletions and substitutions that turn `a` into `b`.
+// Number of insertions, deletions and substitutions of a character and swaps of neighbours that turn `a` into
+// `b`.
 std::size_t edit_distance(std::string_view a, std::string_view b);
 
 // The candidate nearest to `name`, or an empty string if none is near enough to be a likely slip of the

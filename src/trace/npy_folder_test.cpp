@@ -164,7 +164,7 @@ TEST(NpyFolder, RefusesListsThatCannotBe) {
   EXPECT_EQ(error("name,type,strid\n").substr(0, list.size() + 48),
             list + ": unknown column 'strid'; did you mean 'stride'?");
   EXPECT_EQ(error("name,type,name\n"), list + ": the column 'name' is there twice; remove one");
-  EXPECT_EQ(error("# modle = x\nname,type\n").substr(0, list.size() + 67),
+  EXPECT_EQ(error("# modle = x\nname,type\n").substr(0, list.size() + 70),
             list + ": unknown key 'modle' in a '# key = value' line; did you mean 'model'?");
   EXPECT_EQ(error("name,type\n,conv2d\n"), list + ": line 2: the layer has no name; fill the column 'name'");
   EXPECT_EQ(error("name,type\nc,conv\n"),
