@@ -95,6 +95,7 @@ TEST(Csv, CellsQuotesAndNotes) {
 // Numbers 1, 2, 3, ... with zeros at every third place.
 std::vector<float> counting(int count) {
   std::vector<float> values;
+  values.reserve(static_cast<std::size_t>(count));
   for (int i = 0; i < count; ++i) values.push_back(i % 3 == 0 ? 0.0F : static_cast<float>(i));
   return values;
 }

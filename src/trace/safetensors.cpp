@@ -41,6 +41,7 @@ constexpr std::array<std::pair<std::string_view, std::int64_t>, 15> kTypes{{{"BO
 
 std::vector<std::string> type_names() {
   std::vector<std::string> names;
+  names.reserve(kTypes.size());
   for (const auto& [name, bytes] : kTypes) names.emplace_back(name);
   return names;
 }

@@ -21,7 +21,7 @@ std::string error_of(const Action& action) {
   try {
     action();
   } catch (const InputError& error) {
-    const std::string message = error.what();
+    std::string message = error.what();
     EXPECT_EQ(message.find('\n'), std::string::npos) << message;
     return message;
   }

@@ -20,7 +20,8 @@ std::int64_t Trace::batch() const {
 }
 
 double Trace::batch_scale(const Layer& layer) const {
-  return static_cast<double>(batch()) / static_cast<double>(layer.shape.n / layer.steps);
+  const std::int64_t samples = layer.shape.n / layer.steps;
+  return static_cast<double>(batch()) / static_cast<double>(samples);
 }
 
 }  // namespace lacuna
