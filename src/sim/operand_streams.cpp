@@ -269,7 +269,19 @@ std::vector<LaneProduct> lane_products(const Layer& layer, Operation op, int lan
   std::vector<LaneProduct> products;
   for (std::int64_t group = 0; group < layer.shape.groups; ++group) {
     if (op == Operation::kForward) products.push_back(builder.forward(group));
-    if (op == Operation::kWeightGrad) products.push_back(builder.weight_grad(group));
+    if (op == Operation::kWeightGrad) {
+      LaneProduct product = builder.weight_grad(group);
+      if (order == VisitOrder::kRowMajor || product.text.axis == LaneAxis::kImages) {
+        products.push_back(std::move(product));
+      } else {  // the early simulator takes one sample at a time
+        const std::int64_t samples = product.text.images;
+        product.text.images = product.other.images = 1;
+        for (std::int64_t n = 0; n < samples; ++n) {
+          product.text.image0 = product.other.image0 = n;
+          products.push_back(product);
+        }
+      }
+    }
     if (op != Operation::kInputGrad) continue;
     for (std::int64_t py = 0; py < std::min(layer.shape.stride.h, layer.shape.input.h); ++py) {
       for (std::int64_t px = 0; px < std::min(layer.shape.stride.w, layer.shape.input.w); ++px) {

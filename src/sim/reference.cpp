@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 #include <stdexcept>
 
+#include "sim/vector_clones.hpp"
+
 namespace lacuna {
 namespace {
 
@@ -50,17 +52,11 @@ template <typename T>
   }
 }
 
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__)
-#define LACUNA_CLONES [[gnu::target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")]]
-#else
-#define LACUNA_CLONES
-#endif
-
-LACUNA_CLONES void accumulate(const float* const* rows, std::int64_t depth, const float* panel,
+LACUNA_VECTOR_CLONES void accumulate(const float* const* rows, std::int64_t depth, const float* panel,
                               std::int64_t columns, float* sums) {
   accumulate_block<float>(rows, depth, panel, columns, sums);
 }
-LACUNA_CLONES void accumulate(const float* const* rows, std::int64_t depth, const double* panel,
+LACUNA_VECTOR_CLONES void accumulate(const float* const* rows, std::int64_t depth, const double* panel,
                               std::int64_t columns, double* sums) {
   accumulate_block<double>(rows, depth, panel, columns, sums);
 }

@@ -50,7 +50,7 @@ class Dense final : public Accelerator {
             product.other.values(j, step, values.of(product.other.role), other.data());
             for (std::size_t lane = 0; lane < text.size(); ++lane) sum += text[lane] * other[lane];
           }
-          result[static_cast<std::size_t>(product.output_index(s, op, i, j))] = sum;
+          result[static_cast<std::size_t>(product.output_index(s, op, i, j))] += sum;
         }
       }
     }
