@@ -127,6 +127,23 @@ struct Builder {
   }
 };
 
+// The same products, one a sample.
+std::vector<LaneProduct> one_sample_each(const std::vector<LaneProduct>& products) {
+  std::vector<LaneProduct> split;
+  for (LaneProduct product : products) {
+    const std::int64_t samples = product.text.images;
+    for (std::int64_t n = 0; n < samples; ++n) {
+      for (OperandStreams* operand : {&product.text, &product.other}) {
+        if (operand->role == TensorRole::kW) continue;
+        operand->image0 = n;
+        operand->images = 1;
+      }
+      split.push_back(product);
+    }
+  }
+  return split;
+}
+
 }  // namespace
 
 std::int64_t OperandStreams::count() const {
@@ -238,12 +255,12 @@ std::int64_t LaneProduct::output_index(const LayerShape& shape, Operation op, st
       if (text.column_major) {
         position = (position % shape.output.h) * shape.output.w + position / shape.output.h;
       }
-      const std::int64_t row = (text_stream / positions) * positions + position;
+      const std::int64_t row = (text.image0 + text_stream / positions) * positions + position;
       return row * shape.k + group * shape.k_per_group() + other_stream;
     }
     case Operation::kInputGrad: {  // text: (image, position of the phase); other: channel of the group
       const std::int64_t positions = text.grid.h * text.grid.w;
-      const std::int64_t image = text_stream / positions;
+      const std::int64_t image = text.image0 + text_stream / positions;
       const std::int64_t position = text_stream % positions;
       const std::int64_t gy = text.column_major ? position % text.grid.h : position / text.grid.w;
       const std::int64_t gx = text.column_major ? position / text.grid.h : position % text.grid.w;
@@ -269,19 +286,7 @@ std::vector<LaneProduct> lane_products(const Layer& layer, Operation op, int lan
   std::vector<LaneProduct> products;
   for (std::int64_t group = 0; group < layer.shape.groups; ++group) {
     if (op == Operation::kForward) products.push_back(builder.forward(group));
-    if (op == Operation::kWeightGrad) {
-      LaneProduct product = builder.weight_grad(group);
-      if (order == VisitOrder::kRowMajor || product.text.axis == LaneAxis::kImages) {
-        products.push_back(std::move(product));
-      } else {  // the early simulator takes one sample at a time
-        const std::int64_t samples = product.text.images;
-        product.text.images = product.other.images = 1;
-        for (std::int64_t n = 0; n < samples; ++n) {
-          product.text.image0 = product.other.image0 = n;
-          products.push_back(product);
-        }
-      }
-    }
+    if (op == Operation::kWeightGrad) products.push_back(builder.weight_grad(group));
     if (op != Operation::kInputGrad) continue;
     for (std::int64_t py = 0; py < std::min(layer.shape.stride.h, layer.shape.input.h); ++py) {
       for (std::int64_t px = 0; px < std::min(layer.shape.stride.w, layer.shape.input.w); ++px) {
@@ -290,7 +295,8 @@ std::vector<LaneProduct> lane_products(const Layer& layer, Operation op, int lan
       }
     }
   }
-  return products;
+  const bool linear = layer.shape.kind == LayerKind::kLinear;
+  return order == VisitOrder::kColumnMajor && !linear ? one_sample_each(products) : products;
 }
 
 }  // namespace lacuna

@@ -84,7 +84,7 @@ struct LaneProduct {
 };
 
 // The order in which positions and taps are visited. The paper does not say; ours is row-major, the authors'
-// early simulator's is `column_major` with the taps of W*G descending and A*G one sample at a time.
+// early simulator's is `column_major` with the taps of W*G descending, one sample at a time.
 enum class VisitOrder { kRowMajor, kColumnMajor };
 
 // The products of an operation: one a convolution group and, for the input gradient of a strided layer, one a

@@ -40,8 +40,7 @@ struct ProductCycles {
 };
 
 // --- plain engine: one group at a time with Scheduler; the `ref` of tests and benchmarks ---
-// `skipped` carries the count of lines left out from product to product (sync=lines only).
-std::int64_t plain_product_cycles(const Config& config, const PlacedProduct& placed, bool fill_padding, int& skipped);
+std::int64_t plain_product_cycles(const Config& config, const PlacedProduct& placed, bool fill_padding);
 
 // --- fast engine: bit masks, many groups at once ---
 ProductCycles fast_product_cycles(const Config& config, const PlacedProduct& placed);
@@ -55,7 +54,6 @@ struct FunctionalCounts {
   std::int64_t effectual_macs = 0;  // of those, both factors were not zero
 };
 FunctionalCounts run_functional(const Config& config, const LayerShape& shape, Operation op,
-                                const PlacedProduct& placed, const LayerValues& values, int& skipped,
-                                std::vector<float>& result);
+                                const PlacedProduct& placed, const LayerValues& values, std::vector<float>& result);
 
 }  // namespace lacuna::tensordash

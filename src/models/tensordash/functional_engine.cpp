@@ -76,7 +76,7 @@ class OneSide {
           const LayerValues& values)
       : config_(config), shape_(shape), op_(op), placed_(placed), values_(values), steps_(placed.rows->steps()) {}
 
-  FunctionalCounts run(int& skipped, std::vector<float>& result) {
+  FunctionalCounts run(std::vector<float>& result) {
     std::vector<ColumnPanel> panels;
     const std::int64_t columns = placed_.columns->count();
     // Panels of as many columns as fit 64 MB at once; with more the rows are scheduled again for each batch.
@@ -88,7 +88,7 @@ class OneSide {
         panels.emplace_back(*placed_.columns, values_.of(placed_.columns->role), c, std::min(kBlock, columns - c));
       }
       multiply(first, panels, result);
-      if (first == 0) counts_.cycles = clock_cycles(skipped);
+      if (first == 0) counts_.cycles = clock_cycles();
     }
     return counts_;
   }
@@ -174,8 +174,9 @@ class OneSide {
     }
   }
 
-  std::int64_t clock_cycles(int& skipped) const {
+  std::int64_t clock_cycles() const {
     if (config_.sync == RowSync::kLines) {
+      int skipped = 0;
       std::int64_t cycles = 0;
       for (const std::vector<bool>& empty : group_lines_) {
         for (std::int64_t column = 0; column < placed_.grid.column_groups; ++column) {
@@ -276,10 +277,9 @@ FunctionalCounts run_two_side(const Config& config, const LayerShape& shape, Ope
 }  // namespace
 
 FunctionalCounts run_functional(const Config& config, const LayerShape& shape, Operation op,
-                                const PlacedProduct& placed, const LayerValues& values, int& skipped,
-                                std::vector<float>& result) {
+                                const PlacedProduct& placed, const LayerValues& values, std::vector<float>& result) {
   if (config.sides == Sides::kBoth) return run_two_side(config, shape, op, placed, values, result);
-  return OneSide(config, shape, op, placed, values).run(skipped, result);
+  return OneSide(config, shape, op, placed, values).run(result);
 }
 
 }  // namespace lacuna::tensordash

@@ -22,12 +22,13 @@ std::int64_t run_group(const Config& config, GroupWords& words) {
                                             : run_lockstep(config.scheduler, words);
 }
 
-std::int64_t one_side(const Config& config, const PlacedProduct& placed, bool fill_padding, int& skipped) {
+std::int64_t one_side(const Config& config, const PlacedProduct& placed, bool fill_padding) {
   const std::int64_t steps = placed.rows->steps();
   const int depth = config.scheduler.connectivity().depth();
   GroupWords words(config.tile.rows, steps, depth);
   if (config.sync == RowSync::kLines) {
     std::int64_t cycles = 0;
+    int skipped = 0;
     for (std::int64_t group = 0; group < placed.grid.row_groups; ++group) {
       load_rows(*placed.rows, group * config.tile.rows, fill_padding, words);
       const std::vector<bool> empty = schedule_lines(config.scheduler, words);
@@ -73,10 +74,9 @@ std::int64_t two_side(const Config& config, const PlacedProduct& placed, bool fi
 
 std::int64_t TileClock::cycles() const { return *std::ranges::max_element(sums_); }
 
-std::int64_t plain_product_cycles(const Config& config, const PlacedProduct& placed, bool fill_padding,
-                                  int& skipped) {
+std::int64_t plain_product_cycles(const Config& config, const PlacedProduct& placed, bool fill_padding) {
   return config.sides == Sides::kBoth ? two_side(config, placed, fill_padding)
-                                      : one_side(config, placed, fill_padding, skipped);
+                                      : one_side(config, placed, fill_padding);
 }
 
 }  // namespace lacuna::tensordash

@@ -97,8 +97,8 @@ std::vector<bool> schedule_lines(const Scheduler& scheduler, GroupWords& words, 
   return empty;
 }
 
-// Counts the lines of one pass that take a cycle. The number of lines left out in a row runs on from pass to pass
-// (column groups inside, sets of rows outside), so it is the caller's.
+// Counts the lines of one pass that take a cycle: an empty line is left out, at most depth-1 in a row. That count
+// runs on from pass to pass (column groups inside, sets of rows outside) of a sample, so it is the caller's.
 inline std::int64_t count_lines(const std::vector<bool>& empty, int most_skipped, int& skipped) {
   std::int64_t cycles = 0;
   for (const bool is_empty : empty) {

@@ -89,13 +89,11 @@ class TensorDash final : public Accelerator {
   }
 
   void add_plain_cycles(const std::vector<PlacedProduct>& placed, OpResult& result) const {
-    int skipped = 0;
-    int skipped_full = 0;
     for (const PlacedProduct& product : placed) {
-      const std::int64_t cycles = plain_product_cycles(config_, product, false, skipped);
+      const std::int64_t cycles = plain_product_cycles(config_, product, false);
       result.cycles += cycles;
       result.padding_free_cycles +=
-          has_padding(product) ? plain_product_cycles(config_, product, true, skipped_full) : cycles;
+          has_padding(product) ? plain_product_cycles(config_, product, true) : cycles;
     }
   }
 
@@ -115,16 +113,14 @@ class TensorDash final : public Accelerator {
                                                          : op == Operation::kInputGrad ? s.a_elements()
                                                                                        : s.w_elements()),
                                 0.0F);
-    int skipped = 0;
-    int skipped_full = 0;
     for (const PlacedProduct& product : placed) {
-      const FunctionalCounts counts = run_functional(config_, s, op, product, values, skipped, computed);
+      const FunctionalCounts counts = run_functional(config_, s, op, product, values, computed);
       result.cycles += counts.cycles;
       result.scheduled_macs += counts.scheduled_macs;
       result.effectual_macs += counts.effectual_macs;
       // Padding is counted on masks alone: there are no values in lanes that hold no element.
       result.padding_free_cycles +=
-          has_padding(product) ? plain_product_cycles(config_, product, true, skipped_full) : counts.cycles;
+          has_padding(product) ? plain_product_cycles(config_, product, true) : counts.cycles;
     }
     check_against_reference(s, op, values, computed);
   }
