@@ -53,11 +53,11 @@ template <typename T>
 }
 
 LACUNA_VECTOR_CLONES void accumulate(const float* const* rows, std::int64_t depth, const float* panel,
-                              std::int64_t columns, float* sums) {
+                                     std::int64_t columns, float* sums) {
   accumulate_block<float>(rows, depth, panel, columns, sums);
 }
 LACUNA_VECTOR_CLONES void accumulate(const float* const* rows, std::int64_t depth, const double* panel,
-                              std::int64_t columns, double* sums) {
+                                     std::int64_t columns, double* sums) {
   accumulate_block<double>(rows, depth, panel, columns, sums);
 }
 

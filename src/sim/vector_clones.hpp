@@ -1,5 +1,6 @@
-// Marks a function whose loops should be compiled once for each vector width and chosen by the CPU at run time.
-// Only for code whose results do not depend on it: exact integers, or sums that are compared within a bound.
+// Marks a function whose loops should be compiled once for each vector width and chosen by the CPU at run
+// time. Only for code whose results do not depend on it: exact integers, or sums that are compared within a
+// bound.
 #pragma once
 
 // Sanitizers and clang 14 do not support the run-time resolver; there the plain version serves.

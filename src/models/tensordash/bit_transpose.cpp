@@ -26,7 +26,8 @@ void transpose_bits_portable(const std::uint8_t* const* rows, int bytes, std::ui
     low = transpose8x8(low);
     high = transpose8x8(high);
     for (int c = 0; c < 8; ++c) {
-      out[8 * b + c] = static_cast<std::uint16_t>(((low >> (8 * c)) & 0xff) | (((high >> (8 * c)) & 0xff) << 8));
+      out[8 * b + c] =
+          static_cast<std::uint16_t>(((low >> (8 * c)) & 0xff) | (((high >> (8 * c)) & 0xff) << 8));
     }
   }
 }

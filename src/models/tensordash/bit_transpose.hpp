@@ -1,5 +1,5 @@
-// Sixteen rows of mask bits turned into one 16-bit element a channel: what the transposers of the chip do for values
-// [TensorDash §3.4], done here for effectual bits.
+// Sixteen rows of mask bits turned into one 16-bit element a channel: what the transposers of the chip do for
+// values [TensorDash §3.4], done here for effectual bits.
 #pragma once
 
 #include <cstdint>

@@ -2,9 +2,8 @@
 
 #if defined(__AVX512VBMI__) && defined(__GFNI__) && defined(__AVX512BW__) && defined(__AVX512VL__)
 
-#include <immintrin.h>
-
 #include <cstring>
+#include <immintrin.h>
 
 namespace lacuna::tensordash {
 namespace {
@@ -46,13 +45,15 @@ void transpose(const std::uint8_t* const* rows, int bytes, std::uint16_t* out) {
     return table;
   }();
   const __m512i order = _mm512_load_si512(kByteTranspose.index);
-  // GF2P8AFFINEQB multiplies an 8x8 bit matrix with each byte of its other operand. With single-bit bytes as that
-  // operand and our bits as the matrix, each result byte collects one column: the transpose, in one instruction.
-  // Bit i of a result comes from matrix byte 7-i, so the rows go in reversed.
+  // GF2P8AFFINEQB multiplies an 8x8 bit matrix with each byte of its other operand. With single-bit bytes as
+  // that operand and our bits as the matrix, each result byte collects one column: the transpose, in one
+  // instruction. Bit i of a result comes from matrix byte 7-i, so the rows go in reversed.
   const __m512i unit = _mm512_set1_epi64(static_cast<long long>(0x8040201008040201ULL));
-  const __m512i reverse = _mm512_set_epi64(0x38393a3b3c3d3e3f, 0x3031323334353637, 0x28292a2b2c2d2e2f, 0x2021222324252627,
-                                           0x18191a1b1c1d1e1f, 0x1011121314151617, 0x08090a0b0c0d0e0f, 0x0001020304050607);
-  const __m512i gather = _mm512_permutexvar_epi8(reverse, order);  // order with the rows of each lane reversed
+  const __m512i reverse =
+      _mm512_set_epi64(0x38393a3b3c3d3e3f, 0x3031323334353637, 0x28292a2b2c2d2e2f, 0x2021222324252627,
+                       0x18191a1b1c1d1e1f, 0x1011121314151617, 0x08090a0b0c0d0e0f, 0x0001020304050607);
+  const __m512i gather =
+      _mm512_permutexvar_epi8(reverse, order);  // order with the rows of each lane reversed
   const auto bits = [&](const std::uint8_t* const* from) {
     return _mm512_gf2p8affine_epi64_epi8(unit, _mm512_permutexvar_epi8(gather, load_rows(from, bytes)), 0);
   };

@@ -14,31 +14,39 @@ std::vector<ParamSpec> Config::params() {
           ParamSpec::integer("depth", 3, 1, kMaxDepth, "steps",
                              "rows of a staging buffer: the step in hand and those looked ahead to",
                              "TensorDash Table 2, Fig. 19"),
-          ParamSpec::text("connectivity", "paper",
-                          "movements of a multiplexer in priority order: paper, tensordash-2019, lookahead, crossbar, "
-                          "or a list of [step, lane offset] pairs",
-                          "TensorDash §3.2, Fig. 9"),
-          ParamSpec::choice("sync", "lockstep", {"lockstep", "decoupled", "lines"},
-                            "rows of a tile slide together, each by itself up to the end of an output, or line by "
-                            "line as in the authors' early simulator",
-                            "TensorDash §3.3; docs/assumptions.md A4, A6"),
-          ParamSpec::choice("sides", "one", {"one", "both"},
-                            "skip zeros of the scheduled operand (a scheduler a row), or pairs with any zero (a "
-                            "scheduler a PE)",
-                            "TensorDash §3.1, §3.3"),
-          ParamSpec::choice("order", "row-major", {"row-major", "column-major"},
-                            "order of windows, taps and positions; column-major also reverses the taps of W*G",
-                            "docs/assumptions.md A5, A6"),
-          ParamSpec::choice("zeros", "recorded", {"recorded", "padded"},
-                            "count zeros of A as recorded or with its border, when choosing the scheduled operand",
-                            "docs/assumptions.md A6"),
-          ParamSpec::choice("arithmetic", "fp32", {"fp32", "bfloat16"},
-                            "functional engine: operands in FP32, or rounded to bfloat16 with FP32 accumulation",
-                            "TensorDash §4.4"),
-          ParamSpec::flag("power_gating", false,
-                          "bypass the staging buffers and run densely where the scheduled tensor has few zeros",
-                          "TensorDash §3.5"),
-          ParamSpec::number("gating_threshold", 0.05, 0, 1, "", "share of zeros below which an operation is gated",
+          ParamSpec::text(
+              "connectivity", "paper",
+              "movements of a multiplexer in priority order: paper, tensordash-2019, lookahead, crossbar, "
+              "or a list of [step, lane offset] pairs",
+              "TensorDash §3.2, Fig. 9"),
+          ParamSpec::choice(
+              "sync", "lockstep", {"lockstep", "decoupled", "lines"},
+              "rows of a tile slide together, each by itself up to the end of an output, or line by "
+              "line as in the authors' early simulator",
+              "TensorDash §3.3; docs/assumptions.md A4, A6"),
+          ParamSpec::choice(
+              "sides", "one", {"one", "both"},
+              "skip zeros of the scheduled operand (a scheduler a row), or pairs with any zero (a "
+              "scheduler a PE)",
+              "TensorDash §3.1, §3.3"),
+          ParamSpec::choice(
+              "order", "row-major", {"row-major", "column-major"},
+              "order of windows, taps and positions; column-major also reverses the taps of W*G",
+              "docs/assumptions.md A5, A6"),
+          ParamSpec::choice(
+              "zeros", "recorded", {"recorded", "padded"},
+              "count zeros of A as recorded or with its border, when choosing the scheduled operand",
+              "docs/assumptions.md A6"),
+          ParamSpec::choice(
+              "arithmetic", "fp32", {"fp32", "bfloat16"},
+              "functional engine: operands in FP32, or rounded to bfloat16 with FP32 accumulation",
+              "TensorDash §4.4"),
+          ParamSpec::flag(
+              "power_gating", false,
+              "bypass the staging buffers and run densely where the scheduled tensor has few zeros",
+              "TensorDash §3.5"),
+          ParamSpec::number("gating_threshold", 0.05, 0, 1, "",
+                            "share of zeros below which an operation is gated",
                             "TensorDash §3.5; docs/assumptions.md A7"),
       });
   return specs;

@@ -17,7 +17,8 @@ enum class RowSync {
 
 enum class Sides {
   kOne,   // a scheduler a row, zeros of the row operand are skipped [TensorDash §3.3]
-  kBoth,  // a scheduler a PE, pairs with any zero are skipped [TensorDash §3.1; evaluation left there as future work]
+  kBoth,  // a scheduler a PE, pairs with any zero are skipped [TensorDash §3.1; evaluation left there as
+          // future work]
 };
 
 enum class Arithmetic {

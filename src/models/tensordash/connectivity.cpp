@@ -1,9 +1,8 @@
 #include "models/tensordash/connectivity.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <charconv>
+#include <fmt/format.h>
 #include <optional>
 
 #include "base/error.hpp"
@@ -22,7 +21,8 @@ const Movements kEarly{{0, 0}, {1, -1}, {1, 0}, {1, 1}, {1, 3}, {2, -2}, {2, 0},
 
 Movements within_depth(const Movements& movements, int depth) {
   Movements kept;
-  std::ranges::copy_if(movements, std::back_inserter(kept), [&](const Movement& m) { return m.step < depth; });
+  std::ranges::copy_if(movements, std::back_inserter(kept),
+                       [&](const Movement& m) { return m.step < depth; });
   return kept;
 }
 
@@ -77,12 +77,15 @@ int ring(int lane, int lanes) { return ((lane % lanes) + lanes) % lanes; }
 
 }  // namespace
 
-std::vector<std::string> Connectivity::names() { return {"paper", "tensordash-2019", "lookahead", "crossbar"}; }
+std::vector<std::string> Connectivity::names() {
+  return {"paper", "tensordash-2019", "lookahead", "crossbar"};
+}
 
 Connectivity Connectivity::parse(std::string_view spec, int lanes, int depth, std::string_view origin) {
   if (spec == "paper" || spec == "tensordash-2019") {
     if (depth > 3) {
-      throw InputError(origin, fmt::format("connectivity '{}' is defined for depths 1 to 3, not {}", spec, depth),
+      throw InputError(origin,
+                       fmt::format("connectivity '{}' is defined for depths 1 to 3, not {}", spec, depth),
                        "set depth=3, or give the movements as a list like [[0,0],[1,0],[1,-1]]");
     }
     return {within_depth(spec == "paper" ? kPaper : kEarly, depth), lanes, depth};
@@ -100,32 +103,37 @@ Connectivity Connectivity::parse(std::string_view spec, int lanes, int depth, st
   }
   for (const Movement& movement : *list) {
     if (movement.step < 0 || movement.step >= depth) {
-      throw InputError(origin, fmt::format("movement [{},{}] leaves the staging buffer", movement.step, movement.offset),
-                       fmt::format("steps go from 0 to depth-1 = {}", depth - 1));
+      throw InputError(
+          origin, fmt::format("movement [{},{}] leaves the staging buffer", movement.step, movement.offset),
+          fmt::format("steps go from 0 to depth-1 = {}", depth - 1));
     }
     if (movement.step == 0 && movement.offset != 0) {
-      throw InputError(origin, fmt::format("movement [0,{}] takes another lane's value of the same step", movement.offset),
-                       "only [0,0] may have step 0: each value of the first row belongs to its own lane");
+      throw InputError(
+          origin, fmt::format("movement [0,{}] takes another lane's value of the same step", movement.offset),
+          "only [0,0] may have step 0: each value of the first row belongs to its own lane");
     }
     if (std::abs(movement.offset) > kMaxLanes) {
-      throw InputError(origin, fmt::format("movement [{},{}] is far outside the ring", movement.step, movement.offset),
-                       fmt::format("offsets go from -{} to {}", kMaxLanes, kMaxLanes));
+      throw InputError(
+          origin, fmt::format("movement [{},{}] is far outside the ring", movement.step, movement.offset),
+          fmt::format("offsets go from -{} to {}", kMaxLanes, kMaxLanes));
     }
   }
   return {*list, lanes, depth};
 }
 
-Connectivity::Connectivity(std::vector<Movement> movements, int lanes, int depth) : lanes_(lanes), depth_(depth) {
+Connectivity::Connectivity(std::vector<Movement> movements, int lanes, int depth)
+    : lanes_(lanes), depth_(depth) {
   for (Movement movement : movements) {
     movement.offset = ring(movement.offset, lanes);
     if (std::ranges::find(movements_, movement) == movements_.end()) movements_.push_back(movement);
   }
-  // Greedy colouring in lane order; for the paper's movements it gives the paper's six levels [TensorDash §3.2,
-  // Fig. 10]. Step 0 never conflicts: a value of the first row is reachable from its own lane alone.
+  // Greedy colouring in lane order; for the paper's movements it gives the paper's six levels [TensorDash
+  // §3.2, Fig. 10]. Step 0 never conflicts: a value of the first row is reachable from its own lane alone.
   const auto conflict = [&](int a, int b) {
     for (const Movement& from_a : movements_) {
       for (const Movement& from_b : movements_) {
-        if (from_a.step == from_b.step && ring(a + from_a.offset, lanes) == ring(b + from_b.offset, lanes)) return true;
+        if (from_a.step == from_b.step && ring(a + from_a.offset, lanes) == ring(b + from_b.offset, lanes))
+          return true;
       }
     }
     return false;

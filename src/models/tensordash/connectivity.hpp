@@ -22,9 +22,10 @@ struct Movement {
 // The movements of every lane in priority order, and the levels in which lanes choose.
 class Connectivity {
  public:
-  // `spec` is a name (see names()) or a list of [step, offset] pairs as in YAML: "[[0,0],[1,0],[1,-1],[1,1]]".
-  // Throws InputError (`origin` starts the message) for anything else, a step beyond the staging depth, a list that
-  // does not begin with the dense movement [0,0], or a named form at a depth it is not defined for.
+  // `spec` is a name (see names()) or a list of [step, offset] pairs as in YAML:
+  // "[[0,0],[1,0],[1,-1],[1,1]]". Throws InputError (`origin` starts the message) for anything else, a step
+  // beyond the staging depth, a list that does not begin with the dense movement [0,0], or a named form at a
+  // depth it is not defined for.
   static Connectivity parse(std::string_view spec, int lanes, int depth, std::string_view origin);
   static std::vector<std::string> names();
 

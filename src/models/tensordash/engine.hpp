@@ -8,14 +8,15 @@
 
 namespace lacuna::tensordash {
 
-// Cycles of the chip for one product, from the cycles of its groups: each tile works through its block of groups,
-// the product ends with its slowest tile.
+// Cycles of the chip for one product, from the cycles of its groups: each tile works through its block of
+// groups, the product ends with its slowest tile.
 class TileClock {
  public:
   explicit TileClock(const TileGrid& grid)
       : grid_(grid), sums_(static_cast<std::size_t>(grid.tile_rows * grid.tile_columns), 0) {}
 
-  // One-side: a row group costs the same in every column group, so its tile row spends it once a column group.
+  // One-side: a row group costs the same in every column group, so its tile row spends it once a column
+  // group.
   void add_row_group(std::int64_t row_group, std::int64_t cycles) {
     add(row_group, 0, cycles * grid_.column_groups_a_tile());
   }
@@ -54,6 +55,7 @@ struct FunctionalCounts {
   std::int64_t effectual_macs = 0;  // of those, both factors were not zero
 };
 FunctionalCounts run_functional(const Config& config, const LayerShape& shape, Operation op,
-                                const PlacedProduct& placed, const LayerValues& values, std::vector<float>& result);
+                                const PlacedProduct& placed, const LayerValues& values,
+                                std::vector<float>& result);
 
 }  // namespace lacuna::tensordash

@@ -1,5 +1,5 @@
-// Cycles from bit masks alone. Row groups are independent, so blocks of them go to threads and, inside a block, to
-// the lanes of vectors; the cycles are those of the plain engine to the last one.
+// Cycles from bit masks alone. Row groups are independent, so blocks of them go to threads and, inside a
+// block, to the lanes of vectors; the cycles are those of the plain engine to the last one.
 #include <algorithm>
 
 #include "base/parallel.hpp"
@@ -20,12 +20,14 @@ std::int64_t groups_a_block(const StreamBlock& block) {
 
 void count_cycles(const Config& config, const StreamBlock& block, std::uint32_t* cycles) {
   const Connectivity& connectivity = config.scheduler.connectivity();
-  if (!lockstep_cycles_avx512(connectivity, block, cycles)) lockstep_cycles_generic(connectivity, block, cycles);
+  if (!lockstep_cycles_avx512(connectivity, block, cycles))
+    lockstep_cycles_generic(connectivity, block, cycles);
 }
 
 // Decoupled rows are groups of one row each; the tile waits for the slowest of `rows` of them.
 std::vector<std::uint32_t> slowest_of(const std::vector<std::uint32_t>& cycles, std::int64_t rows) {
-  std::vector<std::uint32_t> slowest((cycles.size() + static_cast<std::size_t>(rows) - 1) / static_cast<std::size_t>(rows), 0);
+  std::vector<std::uint32_t> slowest(
+      (cycles.size() + static_cast<std::size_t>(rows) - 1) / static_cast<std::size_t>(rows), 0);
   for (std::size_t i = 0; i < cycles.size(); ++i) {
     std::uint32_t& group = slowest[i / static_cast<std::size_t>(rows)];
     group = std::max(group, cycles[i]);
@@ -56,8 +58,10 @@ ProductCycles one_side(const Config& config, const PlacedProduct& placed) {
   });
   const auto chip_cycles = [&](const std::vector<std::uint32_t>& group_cycles) {
     TileClock clock(placed.grid);
-    const std::vector<std::uint32_t> merged = lockstep ? group_cycles : slowest_of(group_cycles, config.tile.rows);
-    for (std::size_t g = 0; g < merged.size(); ++g) clock.add_row_group(static_cast<std::int64_t>(g), merged[g]);
+    const std::vector<std::uint32_t> merged =
+        lockstep ? group_cycles : slowest_of(group_cycles, config.tile.rows);
+    for (std::size_t g = 0; g < merged.size(); ++g)
+      clock.add_row_group(static_cast<std::int64_t>(g), merged[g]);
     return clock.cycles();
   };
   ProductCycles result;
@@ -69,8 +73,8 @@ ProductCycles one_side(const Config& config, const PlacedProduct& placed) {
 }  // namespace
 
 bool fast_engine_supports(const Config& config) {
-  return config.tile.lanes == StreamBlock::kLanes && config.sides == Sides::kOne && config.sync != RowSync::kLines &&
-         config.tile.rows <= kMaxRows;
+  return config.tile.lanes == StreamBlock::kLanes && config.sides == Sides::kOne &&
+         config.sync != RowSync::kLines && config.tile.rows <= kMaxRows;
 }
 
 ProductCycles fast_product_cycles(const Config& config, const PlacedProduct& placed) {

@@ -1,17 +1,16 @@
 // The paper's scheduler for groups of four rows, eight groups a vector.
 //
-// One step of a group is a 64-bit word: four rows of 16 lanes. A level of the scheduler is a handful of ANDs and
-// 16-bit rotations for all lanes, rows and groups of a vector at once. Measured on one core of a Zen 4 at 60 % zeros:
-// docs/results/tensordash-speed.md.
+// One step of a group is a 64-bit word: four rows of 16 lanes. A level of the scheduler is a handful of ANDs
+// and 16-bit rotations for all lanes, rows and groups of a vector at once. Measured on one core of a Zen 4 at
+// 60 % zeros: docs/results/tensordash-speed.md.
 #include "models/tensordash/fast_kernels.hpp"
 
 #if defined(__AVX512VBMI2__) && defined(__AVX512BW__) && defined(__AVX512DQ__) && defined(__AVX512VL__)
 
-#include <immintrin.h>
-
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <immintrin.h>
 #include <limits>
 
 namespace lacuna::tensordash {
@@ -40,13 +39,15 @@ template <int kOffset>
 // Levels of the paper's connectivity, of either depth: lanes l, l+5, l+10; then lane 15.
 constexpr std::array<std::uint16_t, 6> kLevels{0x0421, 0x0842, 0x1084, 0x2108, 0x4210, 0x8000};
 
-// The window of one vector of groups. After schedule() the first step is always empty: its own lanes see it first.
+// The window of one vector of groups. After schedule() the first step is always empty: its own lanes see it
+// first.
 template <int kDepth>
 struct Window {
   Vector e0, e1, e2;
 
   [[gnu::always_inline]] inline void level(int l) {
-    Vector free = _mm512_andnot_si512(e0, _mm512_set1_epi16(static_cast<short>(kLevels[static_cast<std::size_t>(l)])));
+    Vector free =
+        _mm512_andnot_si512(e0, _mm512_set1_epi16(static_cast<short>(kLevels[static_cast<std::size_t>(l)])));
     move<0>(e1, free);
     if constexpr (kDepth == 3) move<0>(e2, free);
     move<-1>(e1, free);
@@ -132,9 +133,9 @@ class Lane8 {
     active_ = static_cast<__mmask8>(active_ | (1U << lane));
   }
 
-  // Three consecutive words of each of the eight streams, one stream a 64-bit lane. Eight 32-byte loads and seven
-  // shuffles; three gathers took 2.4 times as long on Zen 4. The lane order 0 1 4 5 2 3 6 7 is what the shuffles
-  // give for free.
+  // Three consecutive words of each of the eight streams, one stream a 64-bit lane. Eight 32-byte loads and
+  // seven shuffles; three gathers took 2.4 times as long on Zen 4. The lane order 0 1 4 5 2 3 6 7 is what the
+  // shuffles give for free.
   [[gnu::always_inline]] inline void reload() {
     const auto load = [&](int lane) {
       return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(at_[static_cast<std::size_t>(lane)]));
@@ -168,7 +169,8 @@ class Lane8 {
 
 template <int kDepth>
 void run(const StreamBlock& block, std::uint32_t* cycles) {
-  // Two vectors in flight hide the latency of a level's chain (one: 60 % of the speed; three: registers spill).
+  // Two vectors in flight hide the latency of a level's chain (one: 60 % of the speed; three: registers
+  // spill).
   std::int64_t next = 0;
   Lane8<kDepth> first;
   Lane8<kDepth> second;
@@ -191,7 +193,8 @@ void run(const StreamBlock& block, std::uint32_t* cycles) {
 
 }  // namespace
 
-bool lockstep_cycles_avx512(const Connectivity& connectivity, const StreamBlock& block, std::uint32_t* cycles) {
+bool lockstep_cycles_avx512(const Connectivity& connectivity, const StreamBlock& block,
+                            std::uint32_t* cycles) {
   static const bool supported =
       __builtin_cpu_supports("avx512bw") != 0 && __builtin_cpu_supports("avx512dq") != 0 &&
       __builtin_cpu_supports("avx512vl") != 0 && __builtin_cpu_supports("avx512vbmi2") != 0;

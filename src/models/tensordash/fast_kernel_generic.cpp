@@ -46,7 +46,8 @@ void schedule(const Plan& plan, Rows* window) {
 
 }  // namespace
 
-void lockstep_cycles_generic(const Connectivity& connectivity, const StreamBlock& block, std::uint32_t* cycles) {
+void lockstep_cycles_generic(const Connectivity& connectivity, const StreamBlock& block,
+                             std::uint32_t* cycles) {
   Plan plan;
   for (const Movement& movement : connectivity.movements()) {
     plan.moves[static_cast<std::size_t>(plan.move_count++)] = {

@@ -1,9 +1,9 @@
-// Values through the hardware. The staging buffers of a row hold its values; each cycle the scheduler's selection
-// drives the row's multiplexers and those of every column (both operands move in tandem), and each PE adds the
-// products to its accumulator [TensorDash §3.1, Fig. 8; §3.3, Fig. 11].
+// Values through the hardware. The staging buffers of a row hold its values; each cycle the scheduler's
+// selection drives the row's multiplexers and those of every column (both operands move in tandem), and each
+// PE adds the products to its accumulator [TensorDash §3.1, Fig. 8; §3.3, Fig. 11].
 //
-// A row's selections do not depend on the column, so the products of all columns for one selected pair are one
-// multiply-add over a contiguous line of column values: the simulator's vector loop, the tile's columns.
+// A row's selections do not depend on the column, so the products of all columns for one selected pair are
+// one multiply-add over a contiguous line of column values: the simulator's vector loop, the tile's columns.
 #include <algorithm>
 #include <cassert>
 #include <stdexcept>
@@ -21,13 +21,15 @@ struct Product {
   std::int32_t line;  // step * lanes + lane
 };
 
-// The column operand of a block of columns: for each (step, lane) one line of `kBlock` columns' values. A block of
-// 64 columns and 2,304 lines (3x3x256) is 576 KB: it stays in the second-level cache while groups pass over it.
+// The column operand of a block of columns: for each (step, lane) one line of `kBlock` columns' values. A
+// block of 64 columns and 2,304 lines (3x3x256) is 576 KB: it stays in the second-level cache while groups
+// pass over it.
 constexpr std::int64_t kBlock = 64;
 
 class ColumnPanel {
  public:
-  ColumnPanel(const OperandStreams& streams, const TensorValues& values, std::int64_t first, std::int64_t columns)
+  ColumnPanel(const OperandStreams& streams, const TensorValues& values, std::int64_t first,
+              std::int64_t columns)
       : columns_(columns), lanes_(streams.lanes) {
     const std::int64_t lines = streams.steps() * lanes_;
     values_.assign(static_cast<std::size_t>(lines * kBlock), 0.0F);
@@ -74,7 +76,12 @@ class OneSide {
  public:
   OneSide(const Config& config, const LayerShape& shape, Operation op, const PlacedProduct& placed,
           const LayerValues& values)
-      : config_(config), shape_(shape), op_(op), placed_(placed), values_(values), steps_(placed.rows->steps()) {}
+      : config_(config),
+        shape_(shape),
+        op_(op),
+        placed_(placed),
+        values_(values),
+        steps_(placed.rows->steps()) {}
 
   FunctionalCounts run(std::vector<float>& result) {
     std::vector<ColumnPanel> panels;
@@ -85,7 +92,8 @@ class OneSide {
     for (std::int64_t first = 0; first < columns; first += panels_at_once * kBlock) {
       panels.clear();
       for (std::int64_t c = first; c < std::min(columns, first + panels_at_once * kBlock); c += kBlock) {
-        panels.emplace_back(*placed_.columns, values_.of(placed_.columns->role), c, std::min(kBlock, columns - c));
+        panels.emplace_back(*placed_.columns, values_.of(placed_.columns->role), c,
+                            std::min(kBlock, columns - c));
       }
       multiply(first, panels, result);
       if (first == 0) counts_.cycles = clock_cycles();
@@ -95,7 +103,8 @@ class OneSide {
 
  private:
   // All row groups against the columns of some panels.
-  void multiply(std::int64_t first_column, const std::vector<ColumnPanel>& panels, std::vector<float>& result) {
+  void multiply(std::int64_t first_column, const std::vector<ColumnPanel>& panels,
+                std::vector<float>& result) {
     GroupWords words(config_.tile.rows, steps_, config_.scheduler.connectivity().depth());
     std::vector<float> staged(static_cast<std::size_t>(config_.tile.rows * steps_ * config_.tile.lanes));
     std::vector<std::vector<Product>> products(static_cast<std::size_t>(config_.tile.rows));
@@ -122,8 +131,8 @@ class OneSide {
     }
   }
 
-  void schedule(GroupWords& words, const std::vector<float>& staged, std::vector<std::vector<Product>>& products,
-                bool count_cycles) {
+  void schedule(GroupWords& words, const std::vector<float>& staged,
+                std::vector<std::vector<Product>>& products, bool count_cycles) {
     const Scheduler& scheduler = config_.scheduler;
     const int lanes = config_.tile.lanes;
     const auto& movements = scheduler.connectivity().movements();
@@ -205,7 +214,8 @@ class OneSide {
 
 // Two-side: a scheduler a PE, each with its own selections, so pairs are multiplied one by one.
 FunctionalCounts run_two_side(const Config& config, const LayerShape& shape, Operation op,
-                              const PlacedProduct& placed, const LayerValues& values, std::vector<float>& result) {
+                              const PlacedProduct& placed, const LayerValues& values,
+                              std::vector<float>& result) {
   const OperandStreams& rows = *placed.rows;
   const OperandStreams& columns = *placed.columns;
   const std::int64_t steps = rows.steps();
@@ -229,14 +239,16 @@ FunctionalCounts run_two_side(const Config& config, const LayerShape& shape, Ope
       load(rows, i * config.tile.rows + r, &row_values[static_cast<std::size_t>(r * steps * lanes)]);
     }
     for (std::int64_t j = 0; j < placed.grid.column_groups; ++j) {
-      const std::int64_t column_count = std::min(config.tile.columns, columns.count() - j * config.tile.columns);
+      const std::int64_t column_count =
+          std::min(config.tile.columns, columns.count() - j * config.tile.columns);
       pairs.clear();
       for (std::int64_t c = 0; c < column_count; ++c) {
-        load(columns, j * config.tile.columns + c, &column_values[static_cast<std::size_t>(c * steps * lanes)]);
+        load(columns, j * config.tile.columns + c,
+             &column_values[static_cast<std::size_t>(c * steps * lanes)]);
         for (std::int64_t r = 0; r < row_count; ++r) {
           for (std::int64_t step = 0; step < steps; ++step) {
-            pairs.row(r * config.tile.columns + c)[step] = rows.word(i * config.tile.rows + r, step) &
-                                                           columns.word(j * config.tile.columns + c, step);
+            pairs.row(r * config.tile.columns + c)[step] =
+                rows.word(i * config.tile.rows + r, step) & columns.word(j * config.tile.columns + c, step);
           }
         }
       }
@@ -248,7 +260,8 @@ FunctionalCounts run_two_side(const Config& config, const LayerShape& shape, Ope
           const std::int16_t selected = selection[static_cast<std::size_t>(lane)];
           if (selected == kIdle) continue;
           const Movement& movement = movements[static_cast<std::size_t>(selected)];
-          const std::int64_t line = (position + movement.step) * lanes + scheduler.source_lane(lane, movement);
+          const std::int64_t line =
+              (position + movement.step) * lanes + scheduler.source_lane(lane, movement);
           accumulators[static_cast<std::size_t>(pe)] +=
               row_values[static_cast<std::size_t>(r * steps * lanes + line)] *
               column_values[static_cast<std::size_t>(c * steps * lanes + line)];
@@ -264,7 +277,8 @@ FunctionalCounts run_two_side(const Config& config, const LayerShape& shape, Ope
           const std::int64_t column = j * config.tile.columns + c;
           const std::int64_t at = rows_are_text ? placed.product->output_index(shape, op, row, column)
                                                 : placed.product->output_index(shape, op, column, row);
-          result[static_cast<std::size_t>(at)] += accumulators[static_cast<std::size_t>(r * config.tile.columns + c)];
+          result[static_cast<std::size_t>(at)] +=
+              accumulators[static_cast<std::size_t>(r * config.tile.columns + c)];
         }
       }
     }
@@ -277,7 +291,8 @@ FunctionalCounts run_two_side(const Config& config, const LayerShape& shape, Ope
 }  // namespace
 
 FunctionalCounts run_functional(const Config& config, const LayerShape& shape, Operation op,
-                                const PlacedProduct& placed, const LayerValues& values, std::vector<float>& result) {
+                                const PlacedProduct& placed, const LayerValues& values,
+                                std::vector<float>& result) {
   if (config.sides == Sides::kBoth) return run_two_side(config, shape, op, placed, values, result);
   return OneSide(config, shape, op, placed, values).run(result);
 }

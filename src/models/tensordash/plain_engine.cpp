@@ -61,7 +61,8 @@ std::int64_t two_side(const Config& config, const PlacedProduct& placed, bool fi
       for (std::int64_t r = 0; r < config.tile.rows; ++r) {
         for (std::int64_t c = 0; c < config.tile.columns; ++c) {
           std::uint64_t* out = pairs.row(r * config.tile.columns + c);
-          for (std::int64_t step = 0; step < steps; ++step) out[step] = rows.row(r)[step] & columns.row(c)[step];
+          for (std::int64_t step = 0; step < steps; ++step)
+            out[step] = rows.row(r)[step] & columns.row(c)[step];
         }
       }
       clock.add_pair(i, j, run_group(config, pairs));

@@ -1,5 +1,5 @@
-// One group of rows of a tile working through its streams, in plain code: the meaning of a cycle. The functional
-// engine watches it to move values; the fast engine is tested against it.
+// One group of rows of a tile working through its streams, in plain code: the meaning of a cycle. The
+// functional engine watches it to move values; the fast engine is tested against it.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,10 @@ namespace lacuna::tensordash {
 class GroupWords {
  public:
   GroupWords(std::int64_t rows, std::int64_t steps, int depth)
-      : rows_(rows), steps_(steps), pitch_(steps + depth), words_(static_cast<std::size_t>(rows * pitch_), 0) {}
+      : rows_(rows),
+        steps_(steps),
+        pitch_(steps + depth),
+        words_(static_cast<std::size_t>(rows * pitch_), 0) {}
 
   std::int64_t rows() const { return rows_; }
   std::int64_t steps() const { return steps_; }
@@ -31,10 +34,10 @@ struct NoWatcher {
   void operator()(std::int64_t, std::int64_t, const Selection&) const {}
 };
 
-// Rows in lock-step: they share the A staging buffers of the columns [TensorDash §3.3, Fig. 11], so all see the same
-// window and the group slides by the smallest number of drained rows. ASSUMPTION(A4): the paper does not spell this
-// out. A row that is ahead keeps its cleared bits and goes on inside the window.
-// `watch(row, position, selection)` is called for each row and cycle. Consumes the words; returns the cycles.
+// Rows in lock-step: they share the A staging buffers of the columns [TensorDash §3.3, Fig. 11], so all see
+// the same window and the group slides by the smallest number of drained rows. ASSUMPTION(A4): the paper does
+// not spell this out. A row that is ahead keeps its cleared bits and goes on inside the window. `watch(row,
+// position, selection)` is called for each row and cycle. Consumes the words; returns the cycles.
 template <typename Watcher = NoWatcher>
 std::int64_t run_lockstep(const Scheduler& scheduler, GroupWords& words, const Watcher& watch = {}) {
   std::int64_t cycles = 0;
@@ -52,7 +55,8 @@ std::int64_t run_lockstep(const Scheduler& scheduler, GroupWords& words, const W
   return cycles;
 }
 
-// Rows that meet only at the end of an output: each slides by itself, the group takes as long as its slowest row.
+// Rows that meet only at the end of an output: each slides by itself, the group takes as long as its slowest
+// row.
 template <typename Watcher = NoWatcher>
 std::int64_t run_decoupled(const Scheduler& scheduler, GroupWords& words, const Watcher& watch = {}) {
   std::int64_t slowest = 0;
@@ -70,9 +74,9 @@ std::int64_t run_decoupled(const Scheduler& scheduler, GroupWords& words, const 
   return slowest;
 }
 
-// The authors' early simulator (`tensordash-2019`): lines are scheduled in turn over the whole length, except that
-// up to depth-1 lines in a row that are empty in all rows are passed over (the next empty one is scheduled, and so
-// may draw later work into it). Returns which lines hold nothing in the end.
+// The authors' early simulator (`tensordash-2019`): lines are scheduled in turn over the whole length, except
+// that up to depth-1 lines in a row that are empty in all rows are passed over (the next empty one is
+// scheduled, and so may draw later work into it). Returns which lines hold nothing in the end.
 template <typename Watcher = NoWatcher>
 std::vector<bool> schedule_lines(const Scheduler& scheduler, GroupWords& words, const Watcher& watch = {}) {
   std::vector<bool> empty(static_cast<std::size_t>(words.steps()), true);
@@ -97,8 +101,9 @@ std::vector<bool> schedule_lines(const Scheduler& scheduler, GroupWords& words, 
   return empty;
 }
 
-// Counts the lines of one pass that take a cycle: an empty line is left out, at most depth-1 in a row. That count
-// runs on from pass to pass (column groups inside, sets of rows outside) of a sample, so it is the caller's.
+// Counts the lines of one pass that take a cycle: an empty line is left out, at most depth-1 in a row. That
+// count runs on from pass to pass (column groups inside, sets of rows outside) of a sample, so it is the
+// caller's.
 inline std::int64_t count_lines(const std::vector<bool>& empty, int most_skipped, int& skipped) {
   std::int64_t cycles = 0;
   for (const bool is_empty : empty) {

@@ -1,5 +1,5 @@
-// The hardware scheduler of a row of processing elements, as the paper describes it: lane by lane, level by level.
-// This is the plain form that the fast engine must equal.
+// The hardware scheduler of a row of processing elements, as the paper describes it: lane by lane, level by
+// level. This is the plain form that the fast engine must equal.
 #pragma once
 
 #include <array>
@@ -38,7 +38,8 @@ class Scheduler {
     }
   }
 
-  // The AS signal: rows of the staging buffer that are empty from the front, and so drain this cycle: 1..depth.
+  // The AS signal: rows of the staging buffer that are empty from the front, and so drain this
+  // cycle: 1..depth.
   int drained(const std::uint64_t* window) const {
     int rows = 0;
     while (rows < connectivity_.depth() && window[rows] == 0) ++rows;

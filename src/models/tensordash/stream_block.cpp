@@ -29,7 +29,9 @@ void interleave4(const std::uint8_t* const* rows, std::int64_t words, std::uint1
   std::int64_t w = 0;
 #ifdef __SSE2__
   for (; w + 4 <= words; w += 4) {
-    const auto load = [&](int r) { return _mm_loadl_epi64(reinterpret_cast<const __m128i*>(rows[r] + 2 * w)); };
+    const auto load = [&](int r) {
+      return _mm_loadl_epi64(reinterpret_cast<const __m128i*>(rows[r] + 2 * w));
+    };
     const __m128i r01 = _mm_unpacklo_epi16(load(0), load(1));
     const __m128i r23 = _mm_unpacklo_epi16(load(2), load(3));
     auto* to = reinterpret_cast<__m128i*>(out + 4 * w);
@@ -42,8 +44,8 @@ void interleave4(const std::uint8_t* const* rows, std::int64_t words, std::uint1
   }
 }
 
-// Where the windows of a stream lie in the source: a base row that every tap moves by a fixed offset, except near
-// the border, where a tap may fall outside.
+// Where the windows of a stream lie in the source: a base row that every tap moves by a fixed offset, except
+// near the border, where a tap may fall outside.
 class WindowRows {
  public:
   WindowRows(const OperandStreams& streams, const std::uint8_t* zeros) : streams_(&streams), zeros_(zeros) {
@@ -94,7 +96,8 @@ class WindowRows {
     y_ = gy_ * streams_->stride.h;
     x_ = gx_ * streams_->stride.w;
     base_ = ((streams_->image0 + image_) * streams_->plane.h + y_) * streams_->plane.w + x_;
-    interior_ = y_ + min_dy_ >= 0 && y_ + max_dy_ < streams_->plane.h && x_ + min_dx_ >= 0 && x_ + max_dx_ < streams_->plane.w;
+    interior_ = y_ + min_dy_ >= 0 && y_ + max_dy_ < streams_->plane.h && x_ + min_dx_ >= 0 &&
+                x_ + max_dx_ < streams_->plane.w;
   }
 
   const OperandStreams* streams_;
@@ -208,7 +211,8 @@ void StreamBlock::load_transposed(const OperandStreams& streams, std::int64_t fi
     const std::int64_t tap = (first + begin) / streams.channels;
     const std::int64_t channel = (first + begin) % streams.channels;
     const std::int64_t run = std::min(count - begin, streams.channels - channel);
-    const std::int64_t outer_steps = over_positions ? streams.images : static_cast<std::int64_t>(streams.taps.size());
+    const std::int64_t outer_steps =
+        over_positions ? streams.images : static_cast<std::int64_t>(streams.taps.size());
     for (std::int64_t outer = 0; outer < outer_steps; ++outer) {
       if (over_positions) {
         if (outer == 0) {
@@ -257,12 +261,13 @@ void StreamBlock::load_transposed(const OperandStreams& streams, std::int64_t fi
 
 void StreamBlock::fill_padding(const OperandStreams& streams, std::int64_t first_group) {
   const bool over_channels = streams.axis == LaneAxis::kChannels;
-  const std::int64_t elements = over_channels                              ? streams.channels
+  const std::int64_t elements = over_channels                          ? streams.channels
                                 : streams.axis == LaneAxis::kPositions ? streams.grid.h * streams.grid.w
-                                                                           : streams.images;
+                                                                       : streams.images;
   const std::int64_t tail = elements % kLanes;
   if (tail == 0) return;
-  const std::int64_t period = (elements + kLanes - 1) / kLanes;  // the last step of each period has the padding
+  const std::int64_t period =
+      (elements + kLanes - 1) / kLanes;  // the last step of each period has the padding
   const auto padding = static_cast<std::uint16_t>(0xffffU << tail);
   const std::int64_t count = std::min(groups_ * rows_, streams.count() - first_group * rows_);
   for (std::int64_t i = 0; i < count; ++i) {

@@ -1,5 +1,6 @@
-// The streams of many row groups, laid out for the vector engine: 16 lanes are one 16-bit element, the rows of a
-// group lie side by side, and the steps of a group are contiguous, so that a group's window is one short load.
+// The streams of many row groups, laid out for the vector engine: 16 lanes are one 16-bit element, the rows
+// of a group lie side by side, and the steps of a group are contiguous, so that a group's window is one short
+// load.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +14,8 @@ namespace lacuna::tensordash {
 class StreamBlock {
  public:
   static constexpr int kLanes = 16;
-  // Zero steps after each stream: a window of up to 8 steps may begin at the last step, slide by 8 and still be
-  // loaded whole.
+  // Zero steps after each stream: a window of up to 8 steps may begin at the last step, slide by 8 and still
+  // be loaded whole.
   static constexpr std::int64_t kTail = 16;
 
   // `rows` streams a group; slots for the next power of two, the rest stay zero and never limit.

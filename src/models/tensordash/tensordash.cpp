@@ -52,8 +52,8 @@ class TensorDash final : public Accelerator {
     return choose_scheduled(padded, op, config_.policy);
   }
 
-  // A counter a tensor measures its zeros as it is produced; without enough of them the schedulers are gated and
-  // the staging buffers bypassed [TensorDash §3.5].
+  // A counter a tensor measures its zeros as it is produced; without enough of them the schedulers are gated
+  // and the staging buffers bypassed [TensorDash §3.5].
   bool is_gated(const Layer& layer, Operation op, TensorRole row_operand) const {
     const auto [text, other] = operands(op);
     double share = layer.tensor(row_operand).zero_share();
@@ -72,8 +72,8 @@ class TensorDash final : public Accelerator {
     return result;
   }
 
-  void run_fast(const Layer& layer, Operation op, TensorRole row_operand, const std::vector<PlacedProduct>& placed,
-                OpResult& result) const {
+  void run_fast(const Layer& layer, Operation op, TensorRole row_operand,
+                const std::vector<PlacedProduct>& placed, OpResult& result) const {
     const MacCounts macs = count_macs(layer, op);
     result.scheduled_macs = config_.sides == Sides::kBoth ? macs.effectual : macs.with(row_operand, op);
     result.effectual_macs = macs.effectual;

@@ -1,5 +1,4 @@
 #include <gtest/gtest.h>
-
 #include <map>
 
 #include "base/error.hpp"
@@ -11,10 +10,13 @@
 namespace lacuna::tensordash {
 namespace {
 
-Connectivity connect(const char* spec, int lanes, int depth) { return Connectivity::parse(spec, lanes, depth, "test"); }
+Connectivity connect(const char* spec, int lanes, int depth) {
+  return Connectivity::parse(spec, lanes, depth, "test");
+}
 
 TEST(Connectivity, PaperLevels) {
-  const std::vector<std::vector<int>> expected{{0, 5, 10}, {1, 6, 11}, {2, 7, 12}, {3, 8, 13}, {4, 9, 14}, {15}};
+  const std::vector<std::vector<int>> expected{{0, 5, 10}, {1, 6, 11}, {2, 7, 12},
+                                               {3, 8, 13}, {4, 9, 14}, {15}};
   EXPECT_EQ(connect("paper", 16, 3).levels(), expected);
   EXPECT_EQ(connect("tensordash-2019", 16, 3).levels(), expected);
 }
@@ -30,7 +32,8 @@ TEST(Connectivity, LevelsNeverOverlapForAnyLaneCount) {
             for (const Movement& m : connectivity.movements()) {
               EXPECT_EQ(reached.count({m.step, (lane + m.offset) % lanes}), 0u);
             }
-            for (const Movement& m : connectivity.movements()) reached[{m.step, (lane + m.offset) % lanes}] = lane;
+            for (const Movement& m : connectivity.movements())
+              reached[{m.step, (lane + m.offset) % lanes}] = lane;
           }
         }
       }
@@ -48,8 +51,8 @@ TEST(Connectivity, Depth2HasFiveMovements) {
 }
 
 TEST(Connectivity, BadListsAreErrors) {
-  for (const char* spec : {"papper", "[[1,0]]", "[[0,0],[3,0]]", "[[0,0],[0,1]]", "[0,0]", "[[0,0],[1]]", "[[0,0]",
-                           "", "[]", "[[0,0],[1,99999999999]]"}) {
+  for (const char* spec : {"papper", "[[1,0]]", "[[0,0],[3,0]]", "[[0,0],[0,1]]", "[0,0]", "[[0,0],[1]]",
+                           "[[0,0]", "", "[]", "[[0,0],[1,99999999999]]"}) {
     EXPECT_THROW(connect(spec, 16, 3), InputError) << spec;
   }
   EXPECT_THROW(connect("paper", 16, 4), InputError);
@@ -58,7 +61,8 @@ TEST(Connectivity, BadListsAreErrors) {
 
 GroupWords words_of(const std::vector<std::vector<std::uint64_t>>& rows, int depth) {
   GroupWords words(static_cast<std::int64_t>(rows.size()), static_cast<std::int64_t>(rows[0].size()), depth);
-  for (std::size_t r = 0; r < rows.size(); ++r) std::copy(rows[r].begin(), rows[r].end(), words.row(static_cast<std::int64_t>(r)));
+  for (std::size_t r = 0; r < rows.size(); ++r)
+    std::copy(rows[r].begin(), rows[r].end(), words.row(static_cast<std::int64_t>(r)));
   return words;
 }
 
@@ -83,7 +87,6 @@ TEST(RowGroup, EmptyAndFullStreams) {
   GroupWords one(1, 1, 3);
   EXPECT_EQ(run_lockstep(scheduler, one), 1);
 }
-
 
 }  // namespace
 }  // namespace lacuna::tensordash
