@@ -9,7 +9,7 @@ namespace {
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
-// `count` bits of a mask row from bit `first` on; the row ends after `row_bits` bits.
+// `count` bits of a mask row from bit `first` on.
 std::uint64_t read_bits(const std::uint8_t* row, std::int64_t first, std::int64_t count) {
   std::uint64_t bits = 0;
   std::int64_t filled = 0;
@@ -192,57 +192,84 @@ std::int64_t OperandStreams::source_row(std::int64_t image, std::int64_t positio
   return ((image0 + image) * plane.h + y) * plane.w + x;
 }
 
-OperandStreams::Cell OperandStreams::cell(std::int64_t stream, std::int64_t step, std::int64_t lane) const {
-  constexpr Cell kNoElement{-2, 0};
+void OperandStreams::locate(std::int64_t stream, std::int64_t step, LaneRows& at) const {
+  at.same_row = axis == LaneAxis::kChannels;
+  const auto first_lane =
+      [&](std::int64_t elements) {  // index of lane 0 on an axis; sets how many lanes are real
+        const std::int64_t groups = ceil_div(elements, lanes);
+        const std::int64_t first = (step % groups) * lanes;
+        at.real = std::min<std::int64_t>(lanes, elements - first);
+        return std::pair{first, step / groups};
+      };
   switch (axis) {
     case LaneAxis::kChannels: {
-      const std::int64_t groups = ceil_div(channels, lanes);
-      const std::int64_t channel = (step % groups) * lanes + lane;
-      if (channel >= channels) return kNoElement;
+      const auto [first, tap] = first_lane(channels);
       const std::int64_t positions = grid.h * grid.w;
-      const Tap& tap = taps[static_cast<std::size_t>(step / groups)];
-      return {source_row(stream / positions, stream % positions, tap), channel0 + channel};
+      at.channel = channel0 + first;
+      at.row[0] = source_row(stream / positions, stream % positions, taps[static_cast<std::size_t>(tap)]);
+      return;
     }
     case LaneAxis::kPositions: {
-      const std::int64_t positions = grid.h * grid.w;
-      const std::int64_t groups = ceil_div(positions, lanes);
-      const std::int64_t position = (step % groups) * lanes + lane;
-      if (position >= positions) return kNoElement;
+      const auto [first, image] = first_lane(grid.h * grid.w);
       const Tap& tap = taps[static_cast<std::size_t>(stream / channels)];
-      return {source_row(step / groups, position, tap), channel0 + stream % channels};
+      at.channel = channel0 + stream % channels;
+      // Consecutive positions without a division each.
+      std::int64_t gy = column_major ? first % grid.h : first / grid.w;
+      std::int64_t gx = column_major ? first / grid.h : first % grid.w;
+      for (std::int64_t lane = 0; lane < at.real; ++lane) {
+        const std::int64_t y = gy * stride.h + tap.dy;
+        const std::int64_t x = gx * stride.w + tap.dx;
+        const bool inside = y >= 0 && y < plane.h && x >= 0 && x < plane.w;
+        at.row[lane] = inside ? ((image0 + image) * plane.h + y) * plane.w + x : kBorder;
+        if (column_major) {
+          if (++gy == grid.h) {
+            gy = 0;
+            ++gx;
+          }
+        } else if (++gx == grid.w) {
+          gx = 0;
+          ++gy;
+        }
+      }
+      break;
     }
     case LaneAxis::kImages: {
-      const std::int64_t groups = ceil_div(images, lanes);
-      const std::int64_t image = (step % groups) * lanes + lane;
-      if (image >= images) return kNoElement;
-      return {source_row(image, 0, taps[static_cast<std::size_t>(step / groups)]), channel0 + stream};
+      const auto [first, tap] = first_lane(images);
+      at.channel = channel0 + stream;
+      for (std::int64_t lane = 0; lane < at.real; ++lane) {
+        at.row[lane] = source_row(first + lane, 0, taps[static_cast<std::size_t>(tap)]);
+      }
+      break;
     }
   }
-  return kNoElement;
+  std::fill(at.row + at.real, at.row + lanes, kNoElement);
 }
 
 std::uint64_t OperandStreams::word(std::int64_t stream, std::int64_t step, bool fill_padding) const {
-  if (axis == LaneAxis::kChannels) {
-    const Cell first = cell(stream, step, 0);
-    const std::int64_t real = std::min<std::int64_t>(lanes, channel0 + channels - first.channel);
-    std::uint64_t bits = first.row >= 0 ? read_bits(mask.row(first.row), first.channel, real) : 0;
-    if (fill_padding) bits |= low_bits(lanes) & ~low_bits(real);
+  LaneRows at;
+  locate(stream, step, at);
+  std::uint64_t bits = fill_padding ? low_bits(lanes) & ~low_bits(at.real) : 0;
+  if (at.same_row) {
+    if (at.row[0] >= 0) bits |= read_bits(mask.row(at.row[0]), at.channel, at.real);
     return bits;
   }
-  std::uint64_t bits = 0;
-  for (int lane = 0; lane < lanes; ++lane) {
-    const Cell at = cell(stream, step, lane);
-    const bool set = at.row >= 0 ? mask.bit(at.row, at.channel) : (at.row == -2 && fill_padding);
-    bits |= static_cast<std::uint64_t>(set) << lane;
+  for (std::int64_t lane = 0; lane < at.real; ++lane) {
+    if (at.row[lane] >= 0) bits |= static_cast<std::uint64_t>(mask.bit(at.row[lane], at.channel)) << lane;
   }
   return bits;
 }
 
 void OperandStreams::values(std::int64_t stream, std::int64_t step, const TensorValues& source,
                             float* lanes_out) const {
-  for (int lane = 0; lane < lanes; ++lane) {
-    const Cell at = cell(stream, step, lane);
-    lanes_out[lane] = at.row >= 0 ? source.at(at.row, at.channel) : 0.0F;
+  LaneRows at;
+  locate(stream, step, at);
+  std::fill_n(lanes_out, lanes, 0.0F);
+  if (at.same_row) {
+    if (at.row[0] >= 0) std::copy_n(source.row(at.row[0]) + at.channel, at.real, lanes_out);
+    return;
+  }
+  for (std::int64_t lane = 0; lane < at.real; ++lane) {
+    if (at.row[lane] >= 0) lanes_out[lane] = source.at(at.row[lane], at.channel);
   }
 }
 

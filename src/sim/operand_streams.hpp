@@ -60,11 +60,17 @@ struct OperandStreams {
   void values(std::int64_t stream, std::int64_t step, const TensorValues& source, float* lanes_out) const;
 
  private:
-  struct Cell {  // where a (stream, step, lane) lies; row -1: border, row -2: no element
-    std::int64_t row;
+  // Where the lanes of a step lie: the mask row of each, kBorder outside the plane, kNoElement past the axis'
+  // end; and the channel of lane 0 (over channels: of the following lanes, the following ones).
+  static constexpr std::int64_t kBorder = -1;
+  static constexpr std::int64_t kNoElement = -2;
+  struct LaneRows {
+    std::int64_t row[64];
     std::int64_t channel;
+    bool same_row;      // over channels: row[0] holds for all lanes that have an element
+    std::int64_t real;  // lanes that have an element
   };
-  Cell cell(std::int64_t stream, std::int64_t step, std::int64_t lane) const;
+  void locate(std::int64_t stream, std::int64_t step, LaneRows& at) const;
 };
 
 // How the two operands of one product are laid on streams; `text` and `other` as in operands(op).

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <fmt/format.h>
 #include <stdexcept>
 
@@ -32,23 +33,22 @@ struct Panel {  // a zero-padded [depth, columns] operand
 template <typename T>
 [[gnu::always_inline]] inline void accumulate_block(const float* const* rows, std::int64_t depth,
                                                     const T* panel, std::int64_t columns, T* sums) {
+  constexpr std::int64_t kWide = 64 / sizeof(T);
+  constexpr std::int64_t kVectors = kColumns / kWide;
   for (std::int64_t j = 0; j < columns; j += kColumns) {
-    T block[kRows][kColumns];
-    for (std::int64_t i = 0; i < kRows; ++i) {
-      for (std::int64_t v = 0; v < kColumns; ++v) block[i][v] = sums[i * columns + j + v];
-    }
+    WideVector<T> block[kRows][kVectors];
+    for (std::int64_t i = 0; i < kRows; ++i) std::memcpy(block[i], sums + i * columns + j, sizeof(block[i]));
     const T* line = panel + j;
     for (std::int64_t d = 0; d < depth; ++d, line += columns) {
 #pragma GCC unroll 4
-      for (std::int64_t i = 0; i < kRows; ++i) {
-        const T scale = rows[i][d];
-#pragma GCC unroll 32
-        for (std::int64_t v = 0; v < kColumns; ++v) block[i][v] += scale * line[v];
+      for (std::int64_t v = 0; v < kVectors; ++v) {
+        WideVector<T> values;
+        std::memcpy(&values, line + v * kWide, sizeof(values));
+#pragma GCC unroll 4
+        for (std::int64_t i = 0; i < kRows; ++i) block[i][v] += static_cast<T>(rows[i][d]) * values;
       }
     }
-    for (std::int64_t i = 0; i < kRows; ++i) {
-      for (std::int64_t v = 0; v < kColumns; ++v) sums[i * columns + j + v] = block[i][v];
-    }
+    for (std::int64_t i = 0; i < kRows; ++i) std::memcpy(sums + i * columns + j, block[i], sizeof(block[i]));
   }
 }
 

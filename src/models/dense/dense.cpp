@@ -1,6 +1,7 @@
 // The baseline: the tiles of TensorDash without TensorDash [TensorDash §3, Fig. 6; Table 2]. Every pair is
 // multiplied, one step a cycle.
 #include "sim/accelerator.hpp"
+#include "sim/column_panel.hpp"
 #include "sim/tile_grid.hpp"
 
 namespace lacuna {
@@ -35,22 +36,26 @@ class Dense final : public Accelerator {
                     const SimOptions& options) const {
     const LayerValues values = layer_values(layer, options.seed);
     const LayerShape& s = layer.shape;
-    std::vector<float> result(static_cast<std::size_t>(op == Operation::kForward     ? s.g_elements()
-                                                       : op == Operation::kInputGrad ? s.a_elements()
-                                                                                     : s.w_elements()),
-                              0.0F);
-    std::vector<float> text(static_cast<std::size_t>(tile_.lanes));
-    std::vector<float> other(static_cast<std::size_t>(tile_.lanes));
+    std::vector<float> result(static_cast<std::size_t>(result_elements(s, op)), 0.0F);
     for (const LaneProduct& product : products) {
-      for (std::int64_t i = 0; i < product.text.count(); ++i) {
-        for (std::int64_t j = 0; j < product.other.count(); ++j) {
-          float sum = 0;
-          for (std::int64_t step = 0; step < product.steps(); ++step) {
-            product.text.values(i, step, values.of(product.text.role), text.data());
-            product.other.values(j, step, values.of(product.other.role), other.data());
-            for (std::size_t lane = 0; lane < text.size(); ++lane) sum += text[lane] * other[lane];
+      const std::int64_t lines = product.steps() * tile_.lanes;
+      std::vector<RowValue> row(static_cast<std::size_t>(lines));
+      std::vector<float> lane_values(static_cast<std::size_t>(tile_.lanes));
+      float sums[ColumnPanel::kColumns];
+      for (std::int64_t first = 0; first < product.other.count(); first += ColumnPanel::kColumns) {
+        const ColumnPanel panel(product.other, values.of(product.other.role), first);
+        for (std::int64_t i = 0; i < product.text.count(); ++i) {
+          for (std::int64_t line = 0; line < lines; ++line) {
+            const std::int64_t lane = line % tile_.lanes;
+            if (lane == 0)
+              product.text.values(i, line / tile_.lanes, values.of(product.text.role), lane_values.data());
+            row[static_cast<std::size_t>(line)] = {lane_values[static_cast<std::size_t>(lane)],
+                                                   static_cast<std::int32_t>(line)};
           }
-          result[static_cast<std::size_t>(product.output_index(s, op, i, j))] += sum;
+          panel.multiply(row, sums);
+          for (std::int64_t c = 0; c < panel.columns(); ++c) {
+            result[static_cast<std::size_t>(product.output_index(s, op, i, first + c))] += sums[c];
+          }
         }
       }
     }

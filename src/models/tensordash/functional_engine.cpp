@@ -5,72 +5,13 @@
 // A row's selections do not depend on the column, so the products of all columns for one selected pair are
 // one multiply-add over a contiguous line of column values: the simulator's vector loop, the tile's columns.
 #include <algorithm>
-#include <cassert>
-#include <stdexcept>
 
 #include "models/tensordash/engine.hpp"
 #include "models/tensordash/row_group.hpp"
-#include "sim/vector_clones.hpp"
+#include "sim/column_panel.hpp"
 
 namespace lacuna::tensordash {
 namespace {
-
-// A pair that a lane took: the row operand's value, and where the column operand's values for it lie.
-struct Product {
-  float value;
-  std::int32_t line;  // step * lanes + lane
-};
-
-// The column operand of a block of columns: for each (step, lane) one line of `kBlock` columns' values. A
-// block of 64 columns and 2,304 lines (3x3x256) is 576 KB: it stays in the second-level cache while groups
-// pass over it.
-constexpr std::int64_t kBlock = 64;
-
-class ColumnPanel {
- public:
-  ColumnPanel(const OperandStreams& streams, const TensorValues& values, std::int64_t first,
-              std::int64_t columns)
-      : columns_(columns), lanes_(streams.lanes) {
-    const std::int64_t lines = streams.steps() * lanes_;
-    values_.assign(static_cast<std::size_t>(lines * kBlock), 0.0F);
-    effectual_.assign(static_cast<std::size_t>(lines), 0);
-    std::vector<float> lane_values(static_cast<std::size_t>(lanes_));
-    for (std::int64_t c = 0; c < columns; ++c) {
-      for (std::int64_t step = 0; step < streams.steps(); ++step) {
-        streams.values(first + c, step, values, lane_values.data());
-        const std::uint64_t bits = streams.word(first + c, step);
-        for (int lane = 0; lane < lanes_; ++lane) {
-          const auto line = static_cast<std::size_t>(step * lanes_ + lane);
-          values_[line * kBlock + static_cast<std::size_t>(c)] = lane_values[static_cast<std::size_t>(lane)];
-          effectual_[line] += static_cast<std::int32_t>((bits >> lane) & 1);
-        }
-      }
-    }
-  }
-  std::int64_t columns() const { return columns_; }
-  const float* values() const { return values_.data(); }
-  std::int32_t effectual(std::int32_t line) const { return effectual_[static_cast<std::size_t>(line)]; }
-
- private:
-  std::int64_t columns_;
-  int lanes_;
-  std::vector<float> values_;
-  std::vector<std::int32_t> effectual_;  // columns whose value is not zero, by line
-};
-
-// The accumulators of one row's PEs over a block of columns.
-LACUNA_VECTOR_CLONES
-void accumulate(const Product* products, std::size_t count, const float* panel, float* accumulators) {
-  float sums[kBlock];
-  for (std::int64_t c = 0; c < kBlock; ++c) sums[c] = 0;
-  for (std::size_t i = 0; i < count; ++i) {
-    const float value = products[i].value;
-    const float* line = panel + static_cast<std::int64_t>(products[i].line) * kBlock;
-#pragma GCC unroll 64
-    for (std::int64_t c = 0; c < kBlock; ++c) sums[c] += value * line[c];
-  }
-  for (std::int64_t c = 0; c < kBlock; ++c) accumulators[c] = sums[c];
-}
 
 class OneSide {
  public:
@@ -85,37 +26,37 @@ class OneSide {
 
   FunctionalCounts run(std::vector<float>& result) {
     std::vector<ColumnPanel> panels;
-    const std::int64_t columns = placed_.columns->count();
-    // Panels of as many columns as fit 64 MB at once; with more the rows are scheduled again for each batch.
-    const std::int64_t panel_bytes = steps_ * config_.tile.lanes * kBlock * 4;
-    const std::int64_t panels_at_once = std::max<std::int64_t>(1, (std::int64_t{64} << 20) / panel_bytes);
-    for (std::int64_t first = 0; first < columns; first += panels_at_once * kBlock) {
+    const OperandStreams& columns = *placed_.columns;
+    // As many panels at once as fit 64 MB; where there are more the rows are scheduled again for each batch
+    // of them.
+    const std::int64_t batch =
+        std::max<std::int64_t>(1, (std::int64_t{64} << 20) / ColumnPanel::bytes(columns));
+    for (std::int64_t first = 0; first < columns.count();) {
       panels.clear();
-      for (std::int64_t c = first; c < std::min(columns, first + panels_at_once * kBlock); c += kBlock) {
-        panels.emplace_back(*placed_.columns, values_.of(placed_.columns->role), c,
-                            std::min(kBlock, columns - c));
+      for (; first < columns.count() && static_cast<std::int64_t>(panels.size()) < batch;
+           first += ColumnPanel::kColumns) {
+        panels.emplace_back(columns, values_.of(columns.role), first);
       }
-      multiply(first, panels, result);
-      if (first == 0) counts_.cycles = clock_cycles();
+      multiply(panels, result);
     }
+    counts_.cycles = clock_cycles();
     return counts_;
   }
 
  private:
   // All row groups against the columns of some panels.
-  void multiply(std::int64_t first_column, const std::vector<ColumnPanel>& panels,
-                std::vector<float>& result) {
+  void multiply(const std::vector<ColumnPanel>& panels, std::vector<float>& result) {
     GroupWords words(config_.tile.rows, steps_, config_.scheduler.connectivity().depth());
     std::vector<float> staged(static_cast<std::size_t>(config_.tile.rows * steps_ * config_.tile.lanes));
-    std::vector<std::vector<Product>> products(static_cast<std::size_t>(config_.tile.rows));
+    std::vector<std::vector<RowValue>> products(static_cast<std::size_t>(config_.tile.rows));
     for (std::int64_t group = 0; group < placed_.grid.row_groups; ++group) {
       const std::int64_t first_row = group * config_.tile.rows;
       const std::int64_t rows = std::min(config_.tile.rows, placed_.rows->count() - first_row);
       load(first_row, rows, words, staged);
       for (auto& list : products) list.clear();
-      schedule(words, staged, products, first_column == 0);
+      schedule(words, staged, products, panels.front().first() == 0);
       for (std::int64_t r = 0; r < rows; ++r) {
-        write_row(first_row + r, products[static_cast<std::size_t>(r)], first_column, panels, result);
+        write_row(first_row + r, products[static_cast<std::size_t>(r)], panels, result);
       }
     }
   }
@@ -132,7 +73,7 @@ class OneSide {
   }
 
   void schedule(GroupWords& words, const std::vector<float>& staged,
-                std::vector<std::vector<Product>>& products, bool count_cycles) {
+                std::vector<std::vector<RowValue>>& products, bool count_cycles) {
     const Scheduler& scheduler = config_.scheduler;
     const int lanes = config_.tile.lanes;
     const auto& movements = scheduler.connectivity().movements();
@@ -166,20 +107,20 @@ class OneSide {
     }
   }
 
-  void write_row(std::int64_t row, const std::vector<Product>& products, std::int64_t first_column,
+  void write_row(std::int64_t row, const std::vector<RowValue>& products,
                  const std::vector<ColumnPanel>& panels, std::vector<float>& result) {
     const bool rows_are_text = placed_.rows == &placed_.product->text;
-    float accumulators[kBlock];
-    std::int64_t column = first_column;
+    float accumulators[ColumnPanel::kColumns];
     for (const ColumnPanel& panel : panels) {
-      accumulate(products.data(), products.size(), panel.values(), accumulators);
-      for (std::int64_t c = 0; c < panel.columns(); ++c, ++column) {
+      panel.multiply(products, accumulators);
+      for (std::int64_t c = 0; c < panel.columns(); ++c) {
+        const std::int64_t column = panel.first() + c;
         const std::int64_t at = rows_are_text ? placed_.product->output_index(shape_, op_, row, column)
                                               : placed_.product->output_index(shape_, op_, column, row);
         result[static_cast<std::size_t>(at)] += accumulators[c];
       }
       counts_.scheduled_macs += static_cast<std::int64_t>(products.size()) * panel.columns();
-      for (const Product& product : products) counts_.effectual_macs += panel.effectual(product.line);
+      for (const RowValue& product : products) counts_.effectual_macs += panel.effectual(product.line);
     }
   }
 

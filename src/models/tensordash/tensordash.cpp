@@ -3,6 +3,7 @@
 
 #include "models/tensordash/engine.hpp"
 #include "sim/accelerator.hpp"
+#include "sim/column_panel.hpp"
 
 namespace lacuna::tensordash {
 namespace {
@@ -109,10 +110,7 @@ class TensorDash final : public Accelerator {
       }
     }
     const LayerShape& s = layer.shape;
-    std::vector<float> computed(static_cast<std::size_t>(op == Operation::kForward     ? s.g_elements()
-                                                         : op == Operation::kInputGrad ? s.a_elements()
-                                                                                       : s.w_elements()),
-                                0.0F);
+    std::vector<float> computed(static_cast<std::size_t>(result_elements(s, op)), 0.0F);
     for (const PlacedProduct& product : placed) {
       const FunctionalCounts counts = run_functional(config_, s, op, product, values, computed);
       result.cycles += counts.cycles;
