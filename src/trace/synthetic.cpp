@@ -15,9 +15,9 @@
 namespace lacuna {
 namespace {
 
-// The share of zeros of each channel. Clustered zeros: a channel's own share is drawn from a Beta-like
-// distribution around `share` that has most of its weight at the ends, as ReLU networks have (features that
-// are nearly always on or nearly always off), then all are shifted to the wanted mean.
+// The share of zeros of each channel. Clustered zeros: half of the channels are nearly always zero or nearly
+// never, as features behind a ReLU are, the rest lie around the wanted share; then all are shifted to its
+// mean.
 std::vector<double> channel_shares(const ZeroSpec& zeros, std::int64_t channels, Random& random) {
   std::vector<double> shares(static_cast<std::size_t>(channels), zeros.share);
   if (zeros.pattern != ZeroPattern::kByChannel) return shares;
@@ -120,6 +120,7 @@ void add_tensor(const SyntheticSpec& spec, const SyntheticLayer& layer, TensorRo
 
 Trace make_synthetic(const SyntheticSpec& spec) {
   TraceBuilder builder(spec.name);
+  builder.info().batch = spec.batch;
   Random seeds(spec.seed);
   for (const SyntheticLayer& layer : spec.layers) {
     builder.add_layer(layer.name, layer.shape, layer.steps);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -43,6 +44,7 @@ struct SyntheticLayer {
 
 struct SyntheticSpec {
   std::string name = "synthetic";
+  std::optional<std::int64_t> batch;  // trained with, as in a trace's metadata
   std::vector<SyntheticLayer> layers;
   SyntheticContent content = SyntheticContent::kMasks;
   ValueType type = ValueType::kF32;
