@@ -1,0 +1,71 @@
+#include "kernels/blocked.hpp"
+
+#include <algorithm>
+
+namespace lacuna::kernels {
+namespace {
+
+// Floats from one channel / pixel to the next in a plain layout.
+struct PlainStrides {
+  std::int64_t image, channel, pixel;
+  PlainStrides(const BlockedShape& s, Layout layout) {
+    const std::int64_t all = s.groups * s.channels;
+    image = all * s.pixels();
+    channel = layout == Layout::kNchw ? s.pixels() : 1;
+    pixel = layout == Layout::kNchw ? 1 : all;
+  }
+};
+
+constexpr std::int64_t kChunk = 64;  // pixels turned at a time: 16 streams of 256 bytes
+
+template <class Move>
+void for_each_chunk(const BlockedShape& s, Layout layout, int threads, const Move& move) {
+  const PlainStrides stride(s, layout);
+  const std::int64_t blocks = s.groups * s.blocks();
+  const std::int64_t jobs = s.n * blocks;
+#pragma omp parallel for num_threads(threads) schedule(static)
+  for (std::int64_t job = 0; job < jobs; ++job) {
+    const std::int64_t n = job / blocks;
+    const std::int64_t group = job % blocks / s.blocks();
+    const std::int64_t block = job % s.blocks();
+    const int lanes = static_cast<int>(std::min<std::int64_t>(kLanes, s.channels - block * kLanes));
+    const std::int64_t plain = n * stride.image + (group * s.channels + block * kLanes) * stride.channel;
+    const std::int64_t blocked = job * s.block_floats();
+    for (std::int64_t p = 0; p < s.pixels(); p += kChunk)
+      move(plain + p * stride.pixel, blocked + p * kLanes, lanes, std::min(kChunk, s.pixels() - p), stride);
+  }
+}
+
+}  // namespace
+
+BlockedShape blocked_src(const LayerShape& shape) {
+  return {shape.n, shape.groups, shape.c_per_group(), shape.input.h, shape.input.w};
+}
+
+BlockedShape blocked_dst(const LayerShape& shape) {
+  return {shape.n, shape.groups, shape.k_per_group(), shape.output.h, shape.output.w};
+}
+
+void to_blocked(const BlockedShape& shape, Layout from, const float* plain, float* blocked, int threads) {
+  for_each_chunk(shape, from, threads,
+                 [=](std::int64_t p, std::int64_t b, int lanes, std::int64_t pixels, const PlainStrides& s) {
+                   const float* src = plain + p;
+                   float* dst = blocked + b;
+                   for (std::int64_t i = 0; i < pixels; ++i) {
+                     for (int c = 0; c < lanes; ++c) dst[i * kLanes + c] = src[i * s.pixel + c * s.channel];
+                     for (int c = lanes; c < kLanes; ++c) dst[i * kLanes + c] = 0.0F;
+                   }
+                 });
+}
+
+void from_blocked(const BlockedShape& shape, Layout to, const float* blocked, float* plain, int threads) {
+  for_each_chunk(shape, to, threads,
+                 [=](std::int64_t p, std::int64_t b, int lanes, std::int64_t pixels, const PlainStrides& s) {
+                   const float* src = blocked + b;
+                   float* dst = plain + p;
+                   for (std::int64_t i = 0; i < pixels; ++i)
+                     for (int c = 0; c < lanes; ++c) dst[i * s.pixel + c * s.channel] = src[i * kLanes + c];
+                 });
+}
+
+}  // namespace lacuna::kernels

@@ -1,0 +1,131 @@
+// Convolutions for training that skip the zeros of one operand [SparseTrain], and the dense ones they are
+// measured against, behind one interface: plan once, run many.
+//
+//   ConvPlan plan(LayerShape::conv2d(16, 256, 256, {56, 56}, {3, 3}, {1, 1}, {1, 1}), options);
+//   plan.run({.src = x, .weights = w, .dst = y});
+//
+// What skipping means for the result (docs/models/sparsetrain.md has the whole text):
+//  - A checked value that compares equal to zero (+0.0 and -0.0) contributes nothing, so 0 x Inf and 0 x NaN
+//  do
+//    not make a NaN. `strict` looks for Inf and NaN in the other operand first and computes densely if it has
+//    any.
+//  - NaN and denormals in the checked operand are non-zero. The control register is the caller's: with
+//    denormals-are-zero set, denormals are skipped like zeros.
+//  - A plan gives the same bits every time for the same input, whatever its number of threads.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/error.hpp"
+#include "tensor/layer_shape.hpp"
+
+namespace lacuna::kernels {
+
+enum class Op { kForward, kInputGrad, kWeightGrad };  // FWD, BWI, BWW [SparseTrain]
+const char* op_name(Op op);                           // "forward", "input_grad", "weight_grad"
+
+// The operand whose zeros are skipped. forward checks activations and input_grad gradients, always;
+// weight_grad may check either.
+enum class Checked { kActivations, kGradients };
+
+// kBlocked is nChw16c: [n][channels / 16][h][w][16], channels past the last are zero (and are written as
+// zero). With groups it needs whole blocks a group.
+enum class Layout { kNchw, kNhwc, kBlocked };
+
+// kPacked is the plan's own order (packed_weight_bytes(), pack_weights(), unpack_weights()): a caller who
+// keeps weights packed pays no reorder in run().
+enum class WeightLayout { kOihw, kPacked };
+
+enum class Impl {
+  kAuto,         // sparse or dense, whichever the cost model expects to be faster for this call
+  kSparse,       // zero-skipping
+  kDenseDirect,  // oneDNN, direct convolution
+  kDenseAuto,    // oneDNN, its own choice (Winograd on 3x3)
+  kReference     // double-precision sums, slow
+};
+const char* impl_name(Impl impl);  // "auto", "sparse", "direct", "onednn_auto", "reference"
+
+// Typed: a program can tell what is wrong without reading the message.
+class ConvError : public InputError {
+ public:
+  enum class Code { kShape, kOption, kNullPointer, kMisaligned, kWorkspaceTooSmall, kOverlap };
+  ConvError(Code code, std::string_view cause, std::string_view remedy)
+      : InputError("convolution", cause, remedy), code_(code) {}
+  Code code() const { return code_; }
+
+ private:
+  Code code_;
+};
+
+struct ConvOptions {
+  Op op = Op::kForward;
+  std::optional<Checked> checked;  // by default activations, for input_grad gradients
+  Impl impl = Impl::kAuto;
+  Layout layout = Layout::kNchw;
+  WeightLayout weights = WeightLayout::kOihw;
+  int threads = 1;
+  bool bias = false;            // forward only: run() is given oc floats
+  bool relu = false;            // forward only: dst = max(dst, 0)
+  bool strict = false;          // see above
+  bool allow_winograd = false;  // kAuto: the dense choice may be Winograd, whose rounding errors are larger
+  std::string isa;              // "": the best of this CPU; "avx512", "avx2" or "portable"
+};
+
+// The tensors of the operation; the others stay null.
+struct ConvTensors {
+  const float* src = nullptr;       // forward, weight_grad
+  const float* weights = nullptr;   // forward, input_grad
+  const float* bias = nullptr;      // forward, with options.bias
+  const float* diff_dst = nullptr;  // input_grad, weight_grad
+  float* dst = nullptr;             // forward
+  float* diff_src = nullptr;        // input_grad
+  float* diff_weights = nullptr;    // weight_grad
+};
+
+// What a run did.
+struct ConvRun {
+  Impl used = Impl::kSparse;
+  double zeros = -1;  // share of zeros the choice rested on; -1 where nothing was counted
+};
+
+class ConvPlan {
+ public:
+  // Throws ConvError (or InputError for a shape that is no convolution). Without `workspace` the plan
+  // allocates its own; with it, at least workspace_bytes() of 64-byte aligned memory that outlives the plan.
+  ConvPlan(const LayerShape& shape, const ConvOptions& options, void* workspace = nullptr,
+           std::size_t workspace_size = 0);
+  ~ConvPlan();
+  ConvPlan(ConvPlan&&) noexcept;
+  ConvPlan& operator=(ConvPlan&&) noexcept;
+
+  // Checks the pointers before anything is written. Allocates nothing.
+  // One run at a time a plan: the workspace is the plan's.
+  ConvRun run(const ConvTensors& tensors);
+  // The same with the share of zeros known from elsewhere (the last step, a mask): kAuto counts nothing.
+  ConvRun run(const ConvTensors& tensors, double zeros);
+
+  const LayerShape& shape() const;
+  const ConvOptions& options() const;
+  const char* kernel() const;  // "window avx512", "direct jit:avx512_core", ...
+
+  // Floats of the tensors in the layouts of this plan.
+  std::int64_t src_size() const;
+  std::int64_t dst_size() const;
+  std::int64_t weights_size() const;
+
+  void pack_weights(const float* oihw, float* packed);
+  void unpack_weights(const float* packed, float* oihw);
+
+  static std::size_t workspace_bytes(const LayerShape& shape, const ConvOptions& options);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace lacuna::kernels

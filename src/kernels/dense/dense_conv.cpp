@@ -1,0 +1,215 @@
+#include "kernels/dense/dense_conv.hpp"
+
+#include <algorithm>
+#include <array>
+#include <omp.h>
+#include <oneapi/dnnl/dnnl.hpp>
+#include <string>
+
+namespace lacuna::kernels {
+namespace {
+
+using dnnl::memory;
+
+// oneDNN takes the number of threads from OpenMP when a primitive is made and when it runs.
+class ThreadScope {
+ public:
+  explicit ThreadScope(int threads) : before_(omp_get_max_threads()) { omp_set_num_threads(threads); }
+  ~ThreadScope() { omp_set_num_threads(before_); }
+  ThreadScope(const ThreadScope&) = delete;
+  ThreadScope& operator=(const ThreadScope&) = delete;
+
+ private:
+  int before_;
+};
+
+dnnl::engine& cpu_engine() {
+  static dnnl::engine engine(dnnl::engine::kind::cpu, 0);
+  return engine;
+}
+
+// One tensor: as the caller has it and as the primitive wants it, with a reorder where they differ.
+class Port {
+ public:
+  Port() = default;
+  Port(const memory::desc& user, const memory::desc& inner, bool output) : same_(user == inner) {
+    user_ = memory(user, cpu_engine(), DNNL_MEMORY_NONE);
+    inner_ = same_ ? user_ : memory(inner, cpu_engine());
+    if (!same_) reorder_ = output ? dnnl::reorder(inner_, user_) : dnnl::reorder(user_, inner_);
+  }
+  // The handle is only written through where this is an output.
+  void attach(const float* data) { user_.set_data_handle(const_cast<float*>(data)); }
+  void reorder_in(dnnl::stream& stream) {
+    if (!same_) reorder_.execute(stream, user_, inner_);
+  }
+  void reorder_out(dnnl::stream& stream) {
+    if (!same_) reorder_.execute(stream, inner_, user_);
+  }
+  dnnl_memory_t inner() const { return inner_.get(); }
+
+ private:
+  bool same_ = true;
+  memory user_;
+  memory inner_;
+  dnnl::reorder reorder_;
+};
+
+}  // namespace
+
+struct DenseConv::State {
+  ConvOptions options;
+  std::string name;
+  dnnl::stream stream{cpu_engine()};
+  dnnl::primitive primitive;
+  Port src, weights, dst;
+  memory bias;
+  memory::desc inner_src, inner_dst, inner_weights, plain_weights;
+
+  memory::desc tensor(const memory::dims& dims) const {
+    using tag = memory::format_tag;
+    const tag layout = options.layout == Layout::kNchw   ? tag::nchw
+                       : options.layout == Layout::kNhwc ? tag::nhwc
+                                                         : tag::nChw16c;
+    return {dims, memory::data_type::f32, layout};
+  }
+};
+
+DenseConv::DenseConv(const LayerShape& s, const ConvOptions& options, Impl algorithm, bool native)
+    : state_(std::make_unique<State>()) {
+  State& st = *state_;
+  st.options = options;
+  const ThreadScope threads(options.threads);
+  const auto f32 = memory::data_type::f32;
+  const auto any = memory::format_tag::any;
+  const memory::dims src_dims{s.n, s.c, s.input.h, s.input.w};
+  const memory::dims dst_dims{s.n, s.k, s.output.h, s.output.w};
+  const bool grouped = s.groups > 1;
+  const memory::dims weight_dims =
+      grouped ? memory::dims{s.groups, s.k_per_group(), s.c_per_group(), s.kernel.h, s.kernel.w}
+              : memory::dims{s.k, s.c, s.kernel.h, s.kernel.w};
+  st.plain_weights = {weight_dims, f32, grouped ? memory::format_tag::goihw : memory::format_tag::oihw};
+  const memory::desc src(src_dims, f32, any), weights(weight_dims, f32, any), dst(dst_dims, f32, any);
+  const memory::desc bias({s.k}, f32, memory::format_tag::x);
+  const memory::dims strides{s.stride.h, s.stride.w};
+  const memory::dims dilation{s.dilation.h - 1, s.dilation.w - 1};
+  const memory::dims before{s.padding.h, s.padding.w};
+  // What the last output needs; where the stride does not divide, less than the padding.
+  const memory::dims after{
+      (s.output.h - 1) * s.stride.h + (s.kernel.h - 1) * s.dilation.h + 1 - s.input.h - s.padding.h,
+      (s.output.w - 1) * s.stride.w + (s.kernel.w - 1) * s.dilation.w + 1 - s.input.w - s.padding.w};
+  const auto alg =
+      algorithm == Impl::kDenseAuto ? dnnl::algorithm::convolution_auto : dnnl::algorithm::convolution_direct;
+  try {
+    dnnl::primitive_attr attr;
+    if (options.relu && options.op == Op::kForward) {
+      dnnl::post_ops ops;
+      ops.append_eltwise(1.0F, dnnl::algorithm::eltwise_relu, 0.0F, 0.0F);
+      attr.set_post_ops(ops);
+    }
+    const bool with_bias = options.bias && options.op == Op::kForward;
+    using Forward = dnnl::convolution_forward;
+    const auto forward_desc = with_bias ? Forward::desc(dnnl::prop_kind::forward_training, alg, src, weights,
+                                                        bias, dst, strides, dilation, before, after)
+                                        : Forward::desc(dnnl::prop_kind::forward_training, alg, src, weights,
+                                                        dst, strides, dilation, before, after);
+    const Forward::primitive_desc forward(forward_desc, attr, cpu_engine());
+    memory::desc inner_src, inner_dst;
+    if (options.op == Op::kForward) {
+      st.primitive = Forward(forward);
+      st.name = forward.impl_info_str();
+      inner_src = forward.src_desc();
+      inner_dst = forward.dst_desc();
+      st.inner_weights = forward.weights_desc();
+      if (with_bias) st.bias = memory(bias, cpu_engine(), DNNL_MEMORY_NONE);
+    } else if (options.op == Op::kInputGrad) {
+      using Backward = dnnl::convolution_backward_data;
+      const Backward::primitive_desc pd(
+          Backward::desc(alg, src, weights, dst, strides, dilation, before, after), cpu_engine(), forward);
+      st.primitive = Backward(pd);
+      st.name = pd.impl_info_str();
+      inner_src = pd.diff_src_desc();
+      inner_dst = pd.diff_dst_desc();
+      st.inner_weights = pd.weights_desc();
+    } else {
+      using Backward = dnnl::convolution_backward_weights;
+      const Backward::primitive_desc pd(
+          Backward::desc(alg, src, weights, dst, strides, dilation, before, after), cpu_engine(), forward);
+      st.primitive = Backward(pd);
+      st.name = pd.impl_info_str();
+      inner_src = pd.src_desc();
+      inner_dst = pd.diff_dst_desc();
+      st.inner_weights = pd.diff_weights_desc();
+    }
+    const memory::desc user_weights =
+        options.weights == WeightLayout::kOihw ? st.plain_weights : st.inner_weights;
+    st.inner_src = inner_src;
+    st.inner_dst = inner_dst;
+    st.src = Port(native ? inner_src : st.tensor(src_dims), inner_src, options.op == Op::kInputGrad);
+    st.weights = Port(user_weights, st.inner_weights, options.op == Op::kWeightGrad);
+    st.dst = Port(native ? inner_dst : st.tensor(dst_dims), inner_dst, options.op == Op::kForward);
+  } catch (const dnnl::error& e) {
+    throw ConvError(ConvError::Code::kShape,
+                    std::string("oneDNN cannot do ") + s.describe() + " (" + e.what() + ")",
+                    "use the sparse or the reference implementation");
+  }
+}
+
+DenseConv::~DenseConv() = default;
+
+const char* DenseConv::name() const { return state_->name.c_str(); }
+
+namespace {
+std::int64_t floats_of(const memory::desc& desc) {
+  return static_cast<std::int64_t>(desc.get_size() / sizeof(float));
+}
+}  // namespace
+
+std::int64_t DenseConv::src_floats() const { return floats_of(state_->inner_src); }
+std::int64_t DenseConv::dst_floats() const { return floats_of(state_->inner_dst); }
+std::int64_t DenseConv::packed_floats() const { return floats_of(state_->inner_weights); }
+
+void DenseConv::run(const ConvTensors& t) {
+  State& st = *state_;
+  const ThreadScope threads(st.options.threads);
+  const Op op = st.options.op;
+  st.src.attach(op == Op::kInputGrad ? t.diff_src : t.src);
+  st.weights.attach(op == Op::kWeightGrad ? t.diff_weights : t.weights);
+  st.dst.attach(op == Op::kForward ? t.dst : t.diff_dst);
+  if (op != Op::kInputGrad) st.src.reorder_in(st.stream);
+  if (op != Op::kWeightGrad) st.weights.reorder_in(st.stream);
+  if (op != Op::kForward) st.dst.reorder_in(st.stream);
+  std::array<dnnl_exec_arg_t, 4> args{};
+  int count = 3;
+  args[0] = {op == Op::kInputGrad ? DNNL_ARG_DIFF_SRC : DNNL_ARG_SRC, st.src.inner()};
+  args[1] = {op == Op::kWeightGrad ? DNNL_ARG_DIFF_WEIGHTS : DNNL_ARG_WEIGHTS, st.weights.inner()};
+  args[2] = {op == Op::kForward ? DNNL_ARG_DST : DNNL_ARG_DIFF_DST, st.dst.inner()};
+  if (op == Op::kForward && st.options.bias) {
+    st.bias.set_data_handle(const_cast<float*>(t.bias));
+    args[3] = {DNNL_ARG_BIAS, st.bias.get()};
+    count = 4;
+  }
+  dnnl::error::wrap_c_api(dnnl_primitive_execute(st.primitive.get(), st.stream.get(), count, args.data()),
+                          "could not run a convolution");
+  if (op == Op::kInputGrad) st.src.reorder_out(st.stream);
+  if (op == Op::kWeightGrad) st.weights.reorder_out(st.stream);
+  if (op == Op::kForward) st.dst.reorder_out(st.stream);
+  st.stream.wait();
+}
+
+void DenseConv::pack(const float* oihw, float* packed) {
+  const ThreadScope threads(state_->options.threads);
+  memory from(state_->plain_weights, cpu_engine(), const_cast<float*>(oihw));
+  memory to(state_->inner_weights, cpu_engine(), packed);
+  dnnl::reorder(from, to).execute(state_->stream, from, to);
+  state_->stream.wait();
+}
+
+void DenseConv::unpack(const float* packed, float* oihw) {
+  const ThreadScope threads(state_->options.threads);
+  memory from(state_->inner_weights, cpu_engine(), const_cast<float*>(packed));
+  memory to(state_->plain_weights, cpu_engine(), oihw);
+  dnnl::reorder(from, to).execute(state_->stream, from, to);
+  state_->stream.wait();
+}
+
+}  // namespace lacuna::kernels

@@ -1,0 +1,34 @@
+// oneDNN behind the same interface: the baseline of every measurement and the fallback of the dispatcher.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "kernels/conv.hpp"
+
+namespace lacuna::kernels {
+
+class DenseConv {
+ public:
+  // `algorithm` is kDenseDirect or kDenseAuto; tensors are in options.layout and options.weights.
+  // With `native`, activations too are in whatever order oneDNN likes best: the baseline of measurements.
+  DenseConv(const LayerShape& shape, const ConvOptions& options, Impl algorithm, bool native = false);
+  ~DenseConv();
+  DenseConv(const DenseConv&) = delete;
+  DenseConv& operator=(const DenseConv&) = delete;
+
+  const char* name() const;
+  void run(const ConvTensors& tensors);
+
+  std::int64_t src_floats() const;  // of a native tensor
+  std::int64_t dst_floats() const;
+  std::int64_t packed_floats() const;
+  void pack(const float* oihw, float* packed);
+  void unpack(const float* packed, float* oihw);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace lacuna::kernels

@@ -1,0 +1,67 @@
+#include "kernels/dispatch/calibrate.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "base/random.hpp"
+#include "kernels/dispatch/tensors.hpp"
+
+namespace lacuna::kernels {
+namespace {
+
+double seconds_now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+std::string cost_key(const LayerShape& shape, const ConvOptions& o) {
+  std::string key = machine_key() + " | " + shape.describe() + " n" + std::to_string(shape.n) + " g" +
+                    std::to_string(shape.groups) + " d" + std::to_string(shape.dilation.h) + "x" +
+                    std::to_string(shape.dilation.w) + " | " + op_name(o.op);
+  for (const int part :
+       {static_cast<int>(o.checked.value_or(Checked::kActivations)), static_cast<int>(o.layout),
+        static_cast<int>(o.weights), o.threads, static_cast<int>(o.bias), static_cast<int>(o.relu),
+        static_cast<int>(o.allow_winograd), static_cast<int>(o.strict)})
+    key.append(" ").append(std::to_string(part));
+  return key.append(" ").append(o.isa);
+}
+
+}  // namespace
+
+CostCurve calibrated_cost(const LayerShape& shape, const ConvOptions& options) {
+  const std::string key = cost_key(shape, options);
+  if (const auto known = CostCache::machine().find(key)) return *known;
+  ConvOptions sparse_options = options;
+  sparse_options.impl = Impl::kSparse;
+  ConvOptions dense_options = options;
+  dense_options.impl = options.allow_winograd ? Impl::kDenseAuto : Impl::kDenseDirect;
+  ConvPlan sparse(shape, sparse_options);
+  ConvPlan dense(shape, dense_options);
+  PlanTensors sparse_data(sparse);
+  PlanTensors dense_data(dense);
+  // The two are timed in turn, so that whatever slows the machine slows both; the least of a few is kept.
+  constexpr int kRounds = 3;
+  CostCurve curve;
+  curve.dense = 1e30;
+  for (std::size_t i = 0; i < CostCurve::kZeros.size(); ++i) {
+    sparse_data.fill(sparse, CostCurve::kZeros[i], 1 + i);
+    dense_data.fill(dense, CostCurve::kZeros[i], 1 + i);
+    curve.sparse[i] = 1e30;
+    for (int round = 0; round <= kRounds; ++round) {
+      double start = seconds_now();
+      dense.run(dense_data.tensors());
+      const double dense_time = seconds_now() - start;
+      start = seconds_now();
+      sparse.run(sparse_data.tensors());
+      const double sparse_time = seconds_now() - start;
+      if (round == 0) continue;  // caches, pages
+      curve.dense = std::min(curve.dense, dense_time);
+      curve.sparse[i] = std::min(curve.sparse[i], sparse_time);
+    }
+  }
+  CostCache::machine().store(key, curve);
+  return curve;
+}
+
+}  // namespace lacuna::kernels

@@ -1,0 +1,152 @@
+#include "kernels/dispatch/cost_model.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <mutex>
+#include <oneapi/dnnl/dnnl.h>
+#include <sstream>
+#include <unistd.h>
+
+namespace lacuna::kernels {
+namespace {
+
+constexpr int kFormat = 1;  // of the file, and of what the kernels do: raise it when they change
+
+std::mutex& cache_mutex() {
+  static std::mutex mutex;
+  return mutex;
+}
+
+std::string cpu_model() {
+  std::ifstream info("/proc/cpuinfo");
+  std::string line, family, model, name;
+  while (std::getline(info, line) && !line.empty()) {
+    const auto colon = line.find(": ");
+    if (colon == std::string::npos) continue;
+    const std::string value = line.substr(colon + 2);
+    if (line.starts_with("cpu family")) family = value;
+    if (line.starts_with("model\t")) model = value;
+    if (line.starts_with("model name")) name = value;
+  }
+  std::string key = name + " " + family + "." + model;
+  std::replace(key.begin(), key.end(), '\t', ' ');
+  return key;
+}
+
+// Lines: key TAB dense TAB sparse..., keys hold no tabs.
+std::map<std::string, CostCurve> read_file(const std::string& path) {
+  std::map<std::string, CostCurve> curves;
+  std::ifstream file(path);
+  std::string line;
+  while (std::getline(file, line)) {
+    const auto tab = line.find('\t');
+    if (tab == std::string::npos) continue;
+    std::istringstream numbers(line.substr(tab + 1));
+    CostCurve curve;
+    numbers >> curve.dense;
+    for (double& seconds : curve.sparse) numbers >> seconds;
+    bool positive = static_cast<bool>(numbers) && curve.dense > 0;
+    for (const double seconds : curve.sparse) positive = positive && seconds > 0;
+    if (positive) curves[line.substr(0, tab)] = curve;
+  }
+  return curves;
+}
+
+}  // namespace
+
+double CostCurve::sparse_at(double zeros) const {
+  const double z = std::clamp(zeros, kZeros.front(), kZeros.back());
+  std::size_t i = 1;
+  while (i + 1 < kZeros.size() && z > kZeros[i]) ++i;
+  const double t = (z - kZeros[i - 1]) / (kZeros[i] - kZeros[i - 1]);
+  return sparse[i - 1] + t * (sparse[i] - sparse[i - 1]);
+}
+
+std::optional<CostCurve> CostCache::find(const std::string& key) {
+  const std::lock_guard lock(cache_mutex());
+  if (path_.empty()) return std::nullopt;
+  const auto curves = read_file(path_);
+  const auto found = curves.find(key);
+  if (found == curves.end()) return std::nullopt;
+  return found->second;
+}
+
+void CostCache::store(const std::string& key, const CostCurve& curve) {
+  const std::lock_guard lock(cache_mutex());
+  if (path_.empty()) return;
+  auto curves = read_file(path_);
+  curves[key] = curve;
+  std::error_code ignored;
+  const std::filesystem::path path(path_);
+  std::filesystem::create_directories(path.parent_path(), ignored);
+  const std::string partial = path_ + "." + std::to_string(getpid());
+  {
+    std::ofstream file(partial, std::ios::trunc);
+    file.precision(9);
+    for (const auto& [name, value] : curves) {
+      file << name << '\t' << value.dense;
+      for (const double seconds : value.sparse) file << '\t' << seconds;
+      file << '\n';
+    }
+    if (!file.flush()) {
+      std::filesystem::remove(partial, ignored);
+      return;
+    }
+  }
+  std::filesystem::rename(partial, path, ignored);
+  if (ignored) std::filesystem::remove(partial, ignored);
+}
+
+std::string CostCache::default_path() {
+  const auto folder = [](const char* variable, const char* rest) -> std::string {
+    const char* value = std::getenv(variable);
+    return value == nullptr || *value == '\0' ? "" : std::string(value) + rest;
+  };
+  for (const std::string& path :
+       {folder("LACUNA_CACHE_DIR", "/kernels.txt"), folder("XDG_CACHE_HOME", "/lacuna/kernels.txt"),
+        folder("HOME", "/.cache/lacuna/kernels.txt")})
+    if (!path.empty()) return path;
+  return "";
+}
+
+CostCache& CostCache::machine() {
+  static CostCache cache(default_path());
+  return cache;
+}
+
+std::string machine_key() {
+  static const std::string key = [] {
+    const dnnl_version_t* version = dnnl_version();
+    return std::to_string(kFormat) + " | " + cpu_model() + " | oneDNN " + std::to_string(version->major) +
+           "." + std::to_string(version->minor) + "." + std::to_string(version->patch);
+  }();
+  return key;
+}
+
+double sample_zeros(const float* data, std::int64_t count) {
+  constexpr std::int64_t kLine = 16;
+  constexpr std::int64_t kLines = 1024;
+  if (count <= 0) return 0;
+  if (count <= kLine * kLines) return count_zeros(data, count, 1);
+  // An odd number of lines between samples, so that they do not all fall on the same channel or column.
+  const std::int64_t step = (count / kLine / kLines) | 1;
+  std::int64_t zeros = 0;
+  std::int64_t seen = 0;
+  for (std::int64_t line = 0; (line + 1) * kLine <= count && seen < kLine * kLines;
+       line += step, seen += kLine)
+    for (std::int64_t i = 0; i < kLine; ++i) zeros += data[line * kLine + i] == 0.0F ? 1 : 0;
+  return static_cast<double>(zeros) / static_cast<double>(seen);
+}
+
+double count_zeros(const float* data, std::int64_t count, int threads) {
+  if (count <= 0) return 0;
+  std::int64_t zeros = 0;
+#pragma omp parallel for num_threads(threads) reduction(+ : zeros) schedule(static)
+  for (std::int64_t i = 0; i < count; ++i) zeros += data[i] == 0.0F ? 1 : 0;
+  return static_cast<double>(zeros) / static_cast<double>(count);
+}
+
+}  // namespace lacuna::kernels

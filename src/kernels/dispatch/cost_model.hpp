@@ -1,0 +1,50 @@
+// When is skipping faster than multiplying? Measured once for each shape on each machine, kept in the user's
+// cache folder, looked up ever after.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+namespace lacuna::kernels {
+
+// Seconds of one call.
+struct CostCurve {
+  static constexpr std::array<double, 5> kZeros = {0.0, 0.3, 0.6, 0.8, 0.95};
+  double dense = 0;
+  std::array<double, 5> sparse{};
+
+  // Between the measured shares the time is linear in the share of zeros.
+  double sparse_at(double zeros) const;
+  // Sparse only where it is expected to win by more than the error of the measurement.
+  bool prefers_sparse(double zeros) const { return sparse_at(zeros) < kMargin * dense; }
+  static constexpr double kMargin = 0.97;
+};
+
+// A text file of one line a shape; lines of other machines or versions are ignored. Safe for threads of one
+// process; processes that calibrate at the same time overwrite each other's file whole, never halves of it.
+// A file that cannot be read or written costs a new calibration, nothing else.
+class CostCache {
+ public:
+  explicit CostCache(std::string path) : path_(std::move(path)) {}
+  std::optional<CostCurve> find(const std::string& key);
+  void store(const std::string& key, const CostCurve& curve);
+
+  // $LACUNA_CACHE_DIR, $XDG_CACHE_HOME/lacuna or ~/.cache/lacuna; "" where there is none.
+  static std::string default_path();
+  static CostCache& machine();
+
+ private:
+  std::string path_;
+};
+
+// CPU model and library versions: what a measurement holds for.
+std::string machine_key();
+
+// Share of zeros of `count` floats, from a sample of lines spread over all of them: about 15 us however big.
+double sample_zeros(const float* data, std::int64_t count);
+double count_zeros(const float* data, std::int64_t count, int threads);
+
+}  // namespace lacuna::kernels

@@ -1,0 +1,113 @@
+#include "kernels/dispatch/tensors.hpp"
+
+#include <algorithm>
+#include <new>
+#include <vector>
+
+#include "base/random.hpp"
+#include "kernels/blocked.hpp"
+
+namespace lacuna::kernels {
+namespace {
+
+constexpr std::align_val_t kAlign{64};
+
+// Values in NCHW order into the layout of the plan.
+void place(const BlockedShape& shape, Layout layout, const std::vector<float>& nchw, AlignedFloats& to) {
+  if (layout == Layout::kBlocked) {
+    to_blocked(shape, Layout::kNchw, nchw.data(), to.data(), 1);
+    return;
+  }
+  if (layout == Layout::kNchw) {
+    std::copy(nchw.begin(), nchw.end(), to.data());
+    return;
+  }
+  const std::int64_t channels = shape.groups * shape.channels;
+  for (std::int64_t n = 0; n < shape.n; ++n)
+    for (std::int64_t c = 0; c < channels; ++c)
+      for (std::int64_t p = 0; p < shape.pixels(); ++p)
+        to[(n * shape.pixels() + p) * channels + c] =
+            nchw[static_cast<std::size_t>((n * channels + c) * shape.pixels() + p)];
+}
+
+float random_value(Random& random) {
+  // Never zero: 0.05 .. 1, either sign.
+  const auto value = static_cast<float>(0.05 + 0.95 * random.uniform());
+  return (random.bits() & 1) != 0 ? value : -value;
+}
+
+}  // namespace
+
+AlignedFloats::AlignedFloats(std::int64_t count)
+    : data_(static_cast<float*>(::operator new[](
+          static_cast<std::size_t>(std::max<std::int64_t>(count, 1)) * sizeof(float), kAlign))),
+      size_(count) {
+  std::fill(data_.get(), data_.get() + count, 0.0F);
+}
+
+void AlignedFloats::Free::operator()(float* p) const { ::operator delete[](p, kAlign); }
+
+PlanTensors::PlanTensors(const ConvPlan& plan)
+    : src(plan.src_size()),
+      weights(plan.weights_size()),
+      dst(plan.dst_size()),
+      bias(plan.shape().k),
+      plain_weights(plan.shape().w_elements()),
+      op_(plan.options().op) {}
+
+void PlanTensors::fill(ConvPlan& plan, double zeros, std::uint64_t seed) {
+  Random random(seed * 77 + 5);
+  fill(
+      plan, [&](std::int64_t, std::int64_t, std::int64_t) { return !random.chance(zeros); }, seed);
+}
+
+void PlanTensors::fill(ConvPlan& plan,
+                       const std::function<bool(std::int64_t, std::int64_t, std::int64_t)>& nonzero,
+                       std::uint64_t seed) {
+  Random random(seed);
+  const bool activations = op_ == Op::kForward ||
+                           (op_ == Op::kWeightGrad &&
+                            plan.options().checked.value_or(Checked::kActivations) == Checked::kActivations);
+  auto draw = [&](const BlockedShape& s, bool checked, AlignedFloats& to) {
+    const std::int64_t channels = s.groups * s.channels;
+    std::vector<float> nchw(static_cast<std::size_t>(s.plain_floats()));
+    std::size_t i = 0;
+    for (std::int64_t n = 0; n < s.n; ++n)
+      for (std::int64_t c = 0; c < channels; ++c)
+        for (std::int64_t p = 0; p < s.pixels(); ++p, ++i) {
+          const float value = random_value(random);
+          nchw[i] = !checked || nonzero(n, c, p) ? value : 0.0F;
+        }
+    place(s, plan.options().layout, nchw, to);
+  };
+  if (op_ != Op::kInputGrad) draw(blocked_src(plan.shape()), activations, src);
+  if (op_ != Op::kForward) draw(blocked_dst(plan.shape()), !activations, dst);
+  for (std::int64_t i = 0; i < plain_weights.size(); ++i) plain_weights[i] = 0.1F * random_value(random);
+  for (std::int64_t i = 0; i < bias.size(); ++i) bias[i] = random_value(random);
+  if (op_ == Op::kWeightGrad) return;
+  if (plan.options().weights == WeightLayout::kPacked)
+    plan.pack_weights(plain_weights.data(), weights.data());
+  else
+    std::copy(plain_weights.data(), plain_weights.data() + plain_weights.size(), weights.data());
+}
+
+ConvTensors PlanTensors::tensors() {
+  ConvTensors t;
+  if (op_ == Op::kForward) {
+    t.src = src.data();
+    t.weights = weights.data();
+    t.bias = bias.data();
+    t.dst = dst.data();
+  } else if (op_ == Op::kInputGrad) {
+    t.diff_dst = dst.data();
+    t.weights = weights.data();
+    t.diff_src = src.data();
+  } else {
+    t.src = src.data();
+    t.diff_dst = dst.data();
+    t.diff_weights = weights.data();
+  }
+  return t;
+}
+
+}  // namespace lacuna::kernels

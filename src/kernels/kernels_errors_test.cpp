@@ -1,0 +1,176 @@
+// Bad descriptors and bad pointers: a typed error, and nothing written.
+#include <filesystem>
+#include <fstream>
+#include <gtest/gtest.h>
+#include <vector>
+
+#include "kernels/conv.hpp"
+#include "kernels/dispatch/cost_model.hpp"
+#include "kernels/dispatch/tensors.hpp"
+
+namespace lacuna::kernels {
+namespace {
+
+using Code = ConvError::Code;
+
+LayerShape small() { return LayerShape::conv2d(1, 16, 16, {4, 4}, {3, 3}, {1, 1}, {1, 1}); }
+
+ConvOptions sparse_options(Op op = Op::kForward, Layout layout = Layout::kBlocked) {
+  ConvOptions o;
+  o.op = op;
+  o.impl = Impl::kSparse;
+  o.layout = layout;
+  return o;
+}
+
+template <class Call>
+Code code_of(const Call& call) {
+  try {
+    call();
+  } catch (const ConvError& e) {
+    return e.code();
+  }
+  ADD_FAILURE() << "no error";
+  return Code::kShape;
+}
+
+TEST(KernelErrors, ShapesThatAreNoConvolution) {
+  auto broken = [](auto change) {
+    LayerShape s = small();
+    change(s);
+    EXPECT_THROW(ConvPlan(s, sparse_options()), InputError);
+  };
+  broken([](LayerShape& s) { s.n = 0; });
+  broken([](LayerShape& s) { s.c = -16; });
+  broken([](LayerShape& s) { s.k = 0; });
+  broken([](LayerShape& s) { s.input.h = 0; });
+  broken([](LayerShape& s) { s.kernel.w = -3; });
+  broken([](LayerShape& s) { s.stride.h = 0; });
+  broken([](LayerShape& s) { s.padding.h = -1; });
+  broken([](LayerShape& s) { s.dilation.w = 0; });
+  broken([](LayerShape& s) { s.groups = 3; });
+  broken([](LayerShape& s) { s.groups = 0; });
+  broken([](LayerShape& s) { s.output.w = 5; });
+}
+
+TEST(KernelErrors, Options) {
+  auto rejects = [](auto change) {
+    ConvOptions o = sparse_options();
+    LayerShape s = small();
+    change(o, s);
+    EXPECT_EQ(code_of([&] { ConvPlan plan(s, o); }), Code::kOption);
+  };
+  rejects([](ConvOptions& o, LayerShape&) { o.threads = 0; });
+  rejects([](ConvOptions& o, LayerShape&) { o.threads = -2; });
+  rejects([](ConvOptions& o, LayerShape&) { o.isa = "sse9"; });
+  rejects([](ConvOptions& o, LayerShape&) { o.checked = Checked::kGradients; });
+  rejects([](ConvOptions& o, LayerShape&) { o.op = Op::kInputGrad, o.checked = Checked::kActivations; });
+  rejects([](ConvOptions& o, LayerShape&) { o.op = Op::kInputGrad, o.relu = true; });
+  rejects([](ConvOptions& o, LayerShape&) { o.impl = Impl::kReference, o.weights = WeightLayout::kPacked; });
+  rejects([](ConvOptions&, LayerShape& s) {
+    s = LayerShape::conv2d(1, 20, 20, {4, 4}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, 2);
+  });
+}
+
+TEST(KernelErrors, PointersAreCheckedBeforeAnythingIsWritten) {
+  for (const Op op : {Op::kForward, Op::kInputGrad, Op::kWeightGrad}) {
+    ConvPlan plan(small(), sparse_options(op));
+    PlanTensors data(plan);
+    data.fill(plan, 0.5, 1);
+    AlignedFloats& out = op == Op::kForward ? data.dst : op == Op::kInputGrad ? data.src : data.weights;
+    for (std::int64_t i = 0; i < out.size(); ++i) out[i] = 42;
+    const ConvTensors good = data.tensors();
+    auto rejects = [&](Code code, auto change) {
+      ConvTensors t = good;
+      change(t);
+      EXPECT_EQ(code_of([&] { plan.run(t); }), code) << op_name(op);
+      for (std::int64_t i = 0; i < out.size(); ++i) ASSERT_EQ(out[i], 42);
+    };
+    if (op != Op::kInputGrad) rejects(Code::kNullPointer, [](ConvTensors& t) { t.src = nullptr; });
+    if (op != Op::kForward) rejects(Code::kNullPointer, [](ConvTensors& t) { t.diff_dst = nullptr; });
+    if (op != Op::kWeightGrad) rejects(Code::kNullPointer, [](ConvTensors& t) { t.weights = nullptr; });
+    if (op == Op::kForward) {
+      rejects(Code::kNullPointer, [](ConvTensors& t) { t.dst = nullptr; });
+      rejects(Code::kMisaligned, [](ConvTensors& t) { t.src += 1; });
+      rejects(Code::kMisaligned, [](ConvTensors& t) { t.dst += 4; });
+      rejects(Code::kMisaligned, [](ConvTensors& t) {
+        t.weights = reinterpret_cast<const float*>(reinterpret_cast<const char*>(t.weights) + 1);
+      });
+      rejects(Code::kOverlap, [](ConvTensors& t) { t.src = t.dst; });
+      rejects(Code::kOverlap, [](ConvTensors& t) { t.weights = t.dst + 16; });
+    }
+    if (op == Op::kInputGrad) rejects(Code::kOverlap, [](ConvTensors& t) { t.diff_dst = t.diff_src; });
+    if (op == Op::kWeightGrad) rejects(Code::kOverlap, [](ConvTensors& t) { t.src = t.diff_weights; });
+  }
+}
+
+TEST(KernelErrors, MissingBias) {
+  ConvOptions o = sparse_options();
+  o.bias = true;
+  ConvPlan plan(small(), o);
+  PlanTensors data(plan);
+  ConvTensors t = data.tensors();
+  t.bias = nullptr;
+  EXPECT_EQ(code_of([&] { plan.run(t); }), Code::kNullPointer);
+}
+
+TEST(KernelErrors, ShareOfZerosOutOfRange) {
+  ConvPlan plan(small(), sparse_options());
+  PlanTensors data(plan);
+  EXPECT_EQ(code_of([&] { plan.run(data.tensors(), 1.5); }), Code::kOption);
+}
+
+TEST(KernelErrors, WorkspaceOfTheCaller) {
+  const ConvOptions o = sparse_options(Op::kForward, Layout::kNchw);
+  const std::size_t bytes = ConvPlan::workspace_bytes(small(), o);
+  ASSERT_GT(bytes, 0U);
+  AlignedFloats memory(static_cast<std::int64_t>(bytes / sizeof(float)) + 16);
+  EXPECT_EQ(code_of([&] { ConvPlan plan(small(), o, memory.data(), bytes - 1); }), Code::kWorkspaceTooSmall);
+  EXPECT_EQ(code_of([&] { ConvPlan plan(small(), o, memory.data() + 1, bytes); }), Code::kMisaligned);
+  ConvPlan plan(small(), o, memory.data(), bytes);
+  memory[static_cast<std::int64_t>(bytes / sizeof(float))] = 7;  // just past the end
+  PlanTensors data(plan);
+  data.fill(plan, 0.5, 2);
+  plan.run(data.tensors());
+  EXPECT_EQ(memory[static_cast<std::int64_t>(bytes / sizeof(float))], 7);
+}
+
+TEST(KernelErrors, PackingNeedsAPackedPlan) {
+  ConvPlan plan(small(), sparse_options());
+  PlanTensors data(plan);
+  EXPECT_EQ(code_of([&] { plan.pack_weights(data.weights.data(), data.weights.data()); }), Code::kOption);
+  EXPECT_EQ(code_of([&] { plan.unpack_weights(data.weights.data(), data.weights.data()); }), Code::kOption);
+}
+
+TEST(CostModel, CurveIsLinearBetweenMeasurements) {
+  CostCurve curve;
+  curve.dense = 10;
+  curve.sparse = {14, 11, 8, 4, 1};
+  EXPECT_DOUBLE_EQ(curve.sparse_at(0), 14);
+  EXPECT_DOUBLE_EQ(curve.sparse_at(0.45), 9.5);
+  EXPECT_DOUBLE_EQ(curve.sparse_at(1), 1);
+  EXPECT_FALSE(curve.prefers_sparse(0.39));
+  EXPECT_TRUE(curve.prefers_sparse(0.45));
+}
+
+TEST(CostModel, CacheKeepsWhatItIsGivenAndIgnoresDamage) {
+  const auto folder = std::filesystem::temp_directory_path() / ("lacuna_cost_" + std::to_string(::getpid()));
+  const std::string path = (folder / "deep" / "kernels.txt").string();
+  CostCache cache(path);
+  EXPECT_FALSE(cache.find("a"));
+  CostCurve curve;
+  curve.dense = 1.25;
+  curve.sparse = {5, 4, 3, 2, 1};
+  cache.store("a", curve);
+  std::ofstream(path, std::ios::app) << "broken line\nb\t1 2\nc\t-1 1 1 1 1 1\n";
+  ASSERT_TRUE(cache.find("a"));
+  EXPECT_EQ(cache.find("a")->sparse, curve.sparse);
+  EXPECT_FALSE(cache.find("b"));
+  EXPECT_FALSE(cache.find("c"));
+  cache.store("d", curve);
+  EXPECT_TRUE(cache.find("a") && cache.find("d"));
+  std::filesystem::remove_all(folder);
+}
+
+}  // namespace
+}  // namespace lacuna::kernels

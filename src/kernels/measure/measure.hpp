@@ -1,0 +1,44 @@
+// Timing of one convolution against oneDNN: in one process, in turn, medians of paired ratios.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "kernels/conv.hpp"
+
+namespace lacuna::kernels {
+
+struct MeasureSpec {
+  LayerShape shape;
+  ConvOptions options;  // of what is measured: impl kSparse or kAuto, blocked or plain tensors, threads
+  double zeros = 0.5;   // of the checked operand, at random places ...
+  // ... or where this is false
+  std::function<bool(std::int64_t image, std::int64_t channel, std::int64_t pixel)> nonzero;
+  int min_rounds = 5;
+  int max_rounds = 1000;
+  double seconds = 0.3;  // rounds are added until this much time is spent
+  bool with_auto = true;
+  std::uint64_t seed = 1;
+};
+
+struct Measurement {
+  double x_direct = 0;  // median over rounds of time of oneDNN direct / time of ours
+  double x_auto = 0;    // the same with oneDNN's own choice; equal to x_direct where that is direct
+  double seconds = 0, direct_seconds = 0, auto_seconds = 0;  // medians
+  double zeros = 0;                                          // as filled
+  int rounds = 0;
+  Impl used = Impl::kSparse;  // in the last round
+  std::string kernel, direct_kernel, auto_kernel;
+};
+
+// One thread: CPU time of the process, which other processes cannot stretch. More: wall clock.
+Measurement measure(const MeasureSpec& spec);
+
+// Multiply-adds in registers, no memory: 1e9 floating-point operations a second.
+double peak_gflops(int threads);
+
+double median(std::vector<double> values);
+
+}  // namespace lacuna::kernels

@@ -1,0 +1,24 @@
+// The definition of the three operations, in double precision and in the plainest order: what every kernel is
+// compared with, and the fallback of last resort. Nothing is skipped: 0 x Inf is NaN here.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/conv.hpp"
+
+namespace lacuna::kernels {
+
+struct RefConv {
+  LayerShape shape;
+  Op op = Op::kForward;
+  Layout layout = Layout::kNchw;
+  bool relu = false;
+
+  // `sum` gets the result in the order of the result tensor (OIHW for weight_grad). `magnitude`, if given,
+  // gets the sum of the absolute products (and |bias|), which bounds the rounding error of any order of
+  // summation. Padding channels of a blocked result are zero.
+  void run(const ConvTensors& tensors, double* sum, double* magnitude = nullptr) const;
+  std::int64_t result_size() const;
+};
+
+}  // namespace lacuna::kernels

@@ -1,0 +1,49 @@
+// AVX-512 (F, and BW/DQ/VL for the compiler's use: every CPU since Skylake-X has them).
+#include <immintrin.h>
+
+#include "kernels/sparse/microkernels.hpp"
+
+#define LACUNA_LAMBDA_INLINE __attribute__((always_inline))
+
+namespace lacuna::kernels {
+namespace {
+
+struct Simd {
+  using V = __m512;
+  static constexpr bool kPipelined = true;
+  static constexpr int kPeakSums = 16;
+  static constexpr int kTwoChainsBelow = 5;
+  __attribute__((always_inline)) static V load(const float* p) { return _mm512_load_ps(p); }
+  __attribute__((always_inline)) static void store(float* p, V v) { _mm512_store_ps(p, v); }
+  __attribute__((always_inline)) static V broadcast(const float* p) { return _mm512_set1_ps(*p); }
+  __attribute__((always_inline)) static V fma(V a, V b, V c) { return _mm512_fmadd_ps(a, b, c); }
+  __attribute__((always_inline)) static V add(V a, V b) { return _mm512_add_ps(a, b); }
+  __attribute__((always_inline)) static V zero() { return _mm512_setzero_ps(); }
+  // NaN counts as non-zero, -0.0 as zero.
+  __attribute__((always_inline)) static std::uint32_t nonzero(V v) {
+    return _cvtmask16_u32(_mm512_cmp_ps_mask(v, _mm512_setzero_ps(), _CMP_NEQ_UQ));
+  }
+};
+
+#include "kernels/sparse/pixel_kernel.hpp"
+// (order matters: the next two use the macros of the first)
+#include "kernels/sparse/avx512_list.hpp"
+#include "kernels/sparse/avx512_window.hpp"
+
+}  // namespace
+
+const MicroKernels kAvx512Kernels = {
+    "avx512",
+    8,
+    {LACUNA_NO_PIXEL_ROW, LACUNA_PIXEL_ROW(1), LACUNA_PIXEL_ROW(2), LACUNA_PIXEL_ROW(3), LACUNA_PIXEL_ROW(4),
+     LACUNA_PIXEL_ROW(5), LACUNA_PIXEL_ROW(6), LACUNA_PIXEL_ROW(7), LACUNA_PIXEL_ROW(8)},
+    transpose_tile,
+    peak_loop,
+    compress_row,
+    window_kernel,
+    list_kernel<16>,
+    list_kernel<9>,
+    build_lists,
+};
+
+}  // namespace lacuna::kernels

@@ -1,0 +1,114 @@
+// 3x3, stride 1 weight gradient from lists of non-zeros, and the tiles they are built from. Included by
+// avx512.cpp, inside its unnamed namespace.
+//
+// Eighteen sums (9 taps x 32 channels of the dense operand) stay in registers over the whole list of a
+// channel, so that a mispredicted end of the list is paid once a tile instead of once a pixel.
+
+LACUNA_INLINE void transpose16(__m512 (&a)[16]) {
+  __m512 t[16];
+#pragma GCC unroll 8
+  for (int i = 0; i < 8; ++i) {
+    t[2 * i] = _mm512_unpacklo_ps(a[2 * i], a[2 * i + 1]);
+    t[2 * i + 1] = _mm512_unpackhi_ps(a[2 * i], a[2 * i + 1]);
+  }
+  __m512 u[16];  // u[4g + j]: column j of the four rows of group g, in each 128-bit lane
+#pragma GCC unroll 4
+  for (int g = 0; g < 4; ++g) {
+    const __m512d lo0 = _mm512_castps_pd(t[4 * g]);
+    const __m512d hi0 = _mm512_castps_pd(t[4 * g + 1]);
+    const __m512d lo1 = _mm512_castps_pd(t[4 * g + 2]);
+    const __m512d hi1 = _mm512_castps_pd(t[4 * g + 3]);
+    u[4 * g] = _mm512_castpd_ps(_mm512_unpacklo_pd(lo0, lo1));
+    u[4 * g + 1] = _mm512_castpd_ps(_mm512_unpackhi_pd(lo0, lo1));
+    u[4 * g + 2] = _mm512_castpd_ps(_mm512_unpacklo_pd(hi0, hi1));
+    u[4 * g + 3] = _mm512_castpd_ps(_mm512_unpackhi_pd(hi0, hi1));
+  }
+  // A 4x4 transpose of 128-bit lanes for each j.
+#pragma GCC unroll 4
+  for (int j = 0; j < 4; ++j) {
+    const __m512 even01 = _mm512_shuffle_f32x4(u[j], u[4 + j], 0x88);
+    const __m512 odd01 = _mm512_shuffle_f32x4(u[j], u[4 + j], 0xdd);
+    const __m512 even23 = _mm512_shuffle_f32x4(u[8 + j], u[12 + j], 0x88);
+    const __m512 odd23 = _mm512_shuffle_f32x4(u[8 + j], u[12 + j], 0xdd);
+    a[j] = _mm512_shuffle_f32x4(even01, even23, 0x88);
+    a[8 + j] = _mm512_shuffle_f32x4(even01, even23, 0xdd);
+    a[4 + j] = _mm512_shuffle_f32x4(odd01, odd23, 0x88);
+    a[12 + j] = _mm512_shuffle_f32x4(odd01, odd23, 0xdd);
+  }
+}
+
+void transpose_tile(const float* src, const std::ptrdiff_t* pixel_offsets, int count, float* dst,
+                    std::ptrdiff_t dst_stride) {
+  for (int p = 0; p < count; p += kLanes) {
+    __m512 a[kLanes];
+    const int pixels = count - p < kLanes ? count - p : kLanes;
+    if (pixels == kLanes) {
+#pragma GCC unroll 16
+      for (int i = 0; i < kLanes; ++i) a[i] = _mm512_load_ps(src + pixel_offsets[p + i]);
+    } else {
+      for (int i = 0; i < kLanes; ++i)
+        a[i] = i < pixels ? _mm512_load_ps(src + pixel_offsets[p + i]) : _mm512_setzero_ps();
+    }
+    transpose16(a);
+#pragma GCC unroll 16
+    for (int i = 0; i < kLanes; ++i) _mm512_store_ps(dst + i * dst_stride + p, a[i]);
+  }
+}
+
+void build_lists(const ListBuild& b) {
+  const __m512 zero = _mm512_setzero_ps();
+  const __m512i lanes = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+  std::int32_t counts[kLanes] = {};
+  for (std::int64_t y = 0; y < b.row_count; ++y) {
+    const float* src = b.src + b.rows[y];
+    __m512 a[kLanes];
+#pragma GCC unroll 16
+    for (int i = 0; i < kLanes; ++i) a[i] = i < b.width ? _mm512_load_ps(src + i * kLanes) : zero;
+    transpose16(a);
+    const __m512i slots = _mm512_add_epi32(_mm512_set1_epi32(b.row_slots[y]), lanes);
+#pragma GCC unroll 16
+    for (int c = 0; c < kLanes; ++c) {
+      const __mmask16 k = _mm512_cmp_ps_mask(a[c], zero, _CMP_NEQ_UQ);
+      _mm512_storeu_ps(b.values + c * b.value_stride + b.row_slots[y], a[c]);
+      const __m256i packed = _mm512_cvtepi32_epi16(_mm512_maskz_compress_epi32(k, slots));
+      _mm256_storeu_si256(reinterpret_cast<__m256i*>(b.slots + c * b.slot_stride + counts[c]), packed);
+      counts[c] += __builtin_popcount(_cvtmask16_u32(k));
+    }
+  }
+  for (int c = 0; c < kLanes; ++c) b.counts[c] = counts[c];
+}
+
+template <int Pitch>
+void list_kernel(const ListTile& t) {
+  constexpr int kVectors = 9 * kListVectors;
+  float* dw = t.dw;
+  for (std::int64_t c = 0; c < t.channels; ++c, dw += kVectors * kLanes) {
+    const std::int32_t count = t.counts[c];
+    if (count == 0) continue;
+    const std::uint16_t* slot = t.slots + c * t.slot_stride;
+    const std::uint16_t* end = slot + count;
+    const float* values = t.values + c * t.value_stride;
+    __m512 acc[kVectors];
+#pragma GCC unroll 18
+    for (int i = 0; i < kVectors; ++i) acc[i] = _mm512_load_ps(dw + i * kLanes);
+#pragma GCC unroll 18
+    for (int i = 0; i < kVectors; ++i)
+      _mm_prefetch(reinterpret_cast<const char*>(dw + (kVectors + i) * kLanes), _MM_HINT_T0);
+    do {
+      const std::size_t s = *slot++;
+      const float* y = t.dense + s * (kListVectors * kLanes);
+      LACUNA_PIN(y);
+      const __m512 value = _mm512_set1_ps(values[s]);
+#pragma GCC unroll 9
+      for (int tap = 0; tap < 9; ++tap)
+#pragma GCC unroll 2
+        for (int k = 0; k < kListVectors; ++k) {
+          __m512& sum = acc[tap * kListVectors + k];
+          const int offset = ((tap / 3) * Pitch + tap % 3) * kListVectors + k;
+          sum = _mm512_fmadd_ps(value, _mm512_load_ps(y + offset * kLanes), sum);
+        }
+    } while (slot != end);
+#pragma GCC unroll 18
+    for (int i = 0; i < kVectors; ++i) _mm512_store_ps(dw + i * kLanes, acc[i]);
+  }
+}

@@ -1,0 +1,229 @@
+// weight_grad, 3x3, stride 1, padding 1: all nine taps at once from per-channel lists of the non-zeros of a
+// tile.
+#include "kernels/sparse/list_weight_grad.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <omp.h>
+
+#include "kernels/sparse/weights.hpp"
+
+namespace lacuna::kernels {
+namespace {
+
+constexpr std::int64_t kListBytes = 512 * 1024;  // lists that wait in L2 for all blocks of outputs
+constexpr std::int64_t kSlotFloats = kListVectors * kLanes;
+
+class ListWeightGrad final : public SparseConv {
+ public:
+  explicit ListWeightGrad(const SparseConfig& config)
+      : shape_(config.shape),
+        checked_(config.checked),
+        threads_(config.threads),
+        kernels_(micro_kernels(config.isa)),
+        sides_(config),
+        name_(std::string("list ") + kernels_.isa) {
+    const std::int64_t h = shape_.input.h;
+    const std::int64_t w = shape_.input.w;
+    pitch_ = w <= 7 ? 9 : 16;
+    tile_w_ = even_part(w, pitch_ - 2);
+    // The padded dense tile (128 bytes a slot) shares L1 with the lists.
+    const std::int64_t slots =
+        config.l1_bytes * 7 / 8 / (kSlotFloats * static_cast<std::int64_t>(sizeof(float)));
+    const std::int64_t rows = std::clamp<std::int64_t>(slots / pitch_ - 2, 1, kMaxRows);
+    tile_h_ = even_part(h, rows);
+    images_ =
+        tile_h_ == h && tile_w_ == w
+            ? std::clamp<std::int64_t>((rows + 2) / (h + 2), 1, std::min<std::int64_t>(shape_.n, kMaxImages))
+            : 1;
+    value_stride_ = round_up(images_ * (tile_h_ + 2) * pitch_, kLanes) + kLanes;
+    slot_stride_ = round_up(images_ * tile_h_ * tile_w_ + kLanes, 32);
+    tiles_y_ = (h + tile_h_ - 1) / tile_h_;
+    tiles_x_ = (w + tile_w_ - 1) / tile_w_;
+    tiles_ = (shape_.n + images_ - 1) / images_ * tiles_y_ * tiles_x_;
+    group_tiles_ = std::clamp<std::int64_t>(kListBytes / (tile_floats() * 4), 1, tiles_);
+    out_parts_ = (sides_.other.blocks() + kListVectors - 1) / kListVectors;
+    const std::int64_t wanted = threads_ == 1 ? 1 : (4 * threads_ + out_parts_ - 1) / out_parts_;
+    chunk_blocks_ = std::max<std::int64_t>((sides_.checked.blocks() + wanted - 1) / wanted,
+                                           std::min<std::int64_t>(4, sides_.checked.blocks()));
+    chunks_ = (sides_.checked.blocks() + chunk_blocks_ - 1) / chunk_blocks_;
+  }
+
+  const char* name() const override { return name_.c_str(); }
+  std::int64_t packed_floats() const override {
+    return shape_.groups * out_parts_ * channels() * 9 * kSlotFloats;
+  }
+  std::int64_t workspace_floats() const override {
+    return group_tiles_ * tile_floats() + threads_ * dense_floats();
+  }
+  void pack(const float*, float*) const override {}
+
+  void unpack(const float* packed, float* oihw) const override {
+    const bool activations = checked_ == Checked::kActivations;
+    const WeightAccess access(shape_, activations);
+#pragma omp parallel for num_threads(threads_) schedule(static) collapse(2)
+    for (std::int64_t g = 0; g < shape_.groups; ++g)
+      for (std::int64_t part = 0; part < out_parts_; ++part)
+        for (std::int64_t tap = 0; tap < 9; ++tap)
+          // Checked activations meet the gradient that lies against the direction of the tap.
+          access.unpack(packed + (g * out_parts_ + part) * channels() * 9 * kSlotFloats + tap * kSlotFloats,
+                        9 * kSlotFloats, g, 0, channels(), part * kSlotFloats, kSlotFloats,
+                        activations ? 8 - tap : tap, oihw);
+  }
+
+  void run(const SparseRun& run) const override {
+#pragma omp parallel num_threads(threads_)
+    {
+      float* dense = run.workspace + group_tiles_ * tile_floats() + omp_get_thread_num() * dense_floats();
+      const std::int64_t jobs = shape_.groups * out_parts_ * channels();
+#pragma omp for schedule(static)
+      for (std::int64_t job = 0; job < jobs; ++job)
+        std::memset(run.out + job * 9 * kSlotFloats, 0, 9 * kSlotFloats * sizeof(float));
+      for (std::int64_t g = 0; g < shape_.groups; ++g)
+        for (std::int64_t first = 0; first < tiles_; first += group_tiles_) {
+          const std::int64_t tiles = std::min(group_tiles_, tiles_ - first);
+#pragma omp for schedule(dynamic)
+          for (std::int64_t job = 0; job < tiles * sides_.checked.blocks(); ++job)
+            build(run, g, first, job / sides_.checked.blocks(), job % sides_.checked.blocks());
+#pragma omp for schedule(dynamic)
+          for (std::int64_t unit = 0; unit < out_parts_ * chunks_; ++unit)
+            run_unit(run, g, first, tiles, unit / chunks_, unit % chunks_, dense);
+        }
+    }
+  }
+
+ private:
+  static constexpr std::int64_t kMaxImages = 16;
+  static constexpr std::int64_t kMaxRows = 128;
+
+  struct Tile {
+    std::int64_t n, images, y, rows, x, cols;
+  };
+
+  static std::int64_t even_part(std::int64_t size, std::int64_t most) {
+    const std::int64_t parts = (size + most - 1) / most;
+    return (size + parts - 1) / parts;
+  }
+  std::int64_t channels() const { return sides_.checked.blocks() * kLanes; }
+  std::int64_t dense_floats() const {
+    return images_ * (tile_h_ + 2) * pitch_ * kSlotFloats + 2 * kSlotFloats;
+  }
+  // A tile in the workspace: values, slots (two a float), counts.
+  std::int64_t slots_offset() const { return channels() * value_stride_; }
+  std::int64_t counts_offset() const { return slots_offset() + channels() * slot_stride_ / 2; }
+  std::int64_t tile_floats() const { return counts_offset() + channels(); }
+
+  Tile tile_at(std::int64_t index) const {
+    const std::int64_t x = index % tiles_x_ * tile_w_;
+    const std::int64_t y = index / tiles_x_ % tiles_y_ * tile_h_;
+    const std::int64_t n = index / tiles_x_ / tiles_y_ * images_;
+    return {n, std::min(images_, shape_.n - n),      y, std::min(tile_h_, shape_.input.h - y),
+            x, std::min(tile_w_, shape_.input.w - x)};
+  }
+
+  void build(const SparseRun& run, std::int64_t g, std::int64_t first, std::int64_t index,
+             std::int64_t block) const {
+    const Tile tile = tile_at(first + index);
+    const BlockedShape& in = sides_.checked;
+    std::ptrdiff_t rows[kMaxImages * kMaxRows];
+    std::int32_t row_slots[kMaxImages * kMaxRows];
+    ListBuild job{};
+    for (std::int64_t i = 0; i < tile.images; ++i)
+      for (std::int64_t y = 0; y < tile.rows; ++y) {
+        rows[job.row_count] = i * in.image_floats() + ((tile.y + y) * in.w + tile.x) * kLanes;
+        row_slots[job.row_count++] = static_cast<std::int32_t>((i * (tile_h_ + 2) + y) * pitch_);
+      }
+    float* base = run.workspace + index * tile_floats();
+    job.src = run.checked + tile.n * in.image_floats() + g * in.group_floats() + block * in.block_floats();
+    job.rows = rows;
+    job.row_slots = row_slots;
+    job.width = static_cast<int>(tile.cols);
+    job.values = base + block * kLanes * value_stride_;
+    job.slots = reinterpret_cast<std::uint16_t*>(base + slots_offset()) + block * kLanes * slot_stride_;
+    job.counts = reinterpret_cast<std::int32_t*>(base + counts_offset()) + block * kLanes;
+    job.value_stride = value_stride_;
+    job.slot_stride = slot_stride_;
+    kernels_.build_lists(job);
+  }
+
+  // The tile of the dense operand with one pixel around it; zero outside the image and past the last block.
+  void copy_dense(const SparseRun& run, std::int64_t g, const Tile& tile, std::int64_t part,
+                  float* dense) const {
+    const BlockedShape& other = sides_.other;
+    const std::int64_t blocks = std::min<std::int64_t>(kListVectors, other.blocks() - part * kListVectors);
+    for (std::int64_t i = 0; i < tile.images; ++i) {
+      const float* plane = run.other + (tile.n + i) * other.image_floats() + g * other.group_floats() +
+                           part * kListVectors * other.block_floats();
+      for (std::int64_t y = 0; y < tile.rows + 2; ++y)
+        for (std::int64_t x = 0; x < tile.cols + 2; ++x) {
+          float* to = dense + ((i * (tile_h_ + 2) + y) * pitch_ + x) * kSlotFloats;
+          const std::int64_t h = tile.y + y - 1;
+          const std::int64_t w = tile.x + x - 1;
+          const bool inside = h >= 0 && h < other.h && w >= 0 && w < other.w;
+          for (std::int64_t k = 0; k < kListVectors; ++k) {
+            if (inside && k < blocks)
+              std::memcpy(to + k * kLanes, plane + k * other.block_floats() + (h * other.w + w) * kLanes,
+                          kLanes * sizeof(float));
+            else
+              std::memset(to + k * kLanes, 0, kLanes * sizeof(float));
+          }
+        }
+    }
+  }
+
+  void run_unit(const SparseRun& run, std::int64_t g, std::int64_t first, std::int64_t tiles,
+                std::int64_t part, std::int64_t chunk, float* dense) const {
+    const std::int64_t block0 = chunk * chunk_blocks_;
+    const std::int64_t block1 = std::min(block0 + chunk_blocks_, sides_.checked.blocks());
+    for (std::int64_t index = 0; index < tiles; ++index) {
+      copy_dense(run, g, tile_at(first + index), part, dense);
+      const float* base = run.workspace + index * tile_floats();
+      ListTile job{};
+      job.values = base + block0 * kLanes * value_stride_;
+      job.slots =
+          reinterpret_cast<const std::uint16_t*>(base + slots_offset()) + block0 * kLanes * slot_stride_;
+      job.counts = reinterpret_cast<const std::int32_t*>(base + counts_offset()) + block0 * kLanes;
+      job.value_stride = value_stride_;
+      job.slot_stride = slot_stride_;
+      job.channels = (block1 - block0) * kLanes;
+      job.dense = dense;
+      job.dw = run.out + ((g * out_parts_ + part) * channels() + block0 * kLanes) * 9 * kSlotFloats;
+      (pitch_ == 9 ? kernels_.list_pitch9 : kernels_.list_pitch16)(job);
+    }
+  }
+
+  LayerShape shape_;
+  Checked checked_;
+  int threads_;
+  const MicroKernels& kernels_;
+  Sides sides_;
+  std::string name_;
+  std::int64_t pitch_ = 16;
+  std::int64_t tile_w_ = 1;
+  std::int64_t tile_h_ = 1;
+  std::int64_t images_ = 1;
+  std::int64_t value_stride_ = 0;
+  std::int64_t slot_stride_ = 0;
+  std::int64_t tiles_y_ = 1;
+  std::int64_t tiles_x_ = 1;
+  std::int64_t tiles_ = 1;
+  std::int64_t group_tiles_ = 1;
+  std::int64_t out_parts_ = 1;
+  std::int64_t chunk_blocks_ = 1;
+  std::int64_t chunks_ = 1;
+};
+
+}  // namespace
+
+bool list_weight_grad_supports(const SparseConfig& config) {
+  const LayerShape& s = config.shape;
+  return config.op == Op::kWeightGrad && micro_kernels(config.isa).list_pitch16 != nullptr &&
+         s.kernel == Size2{3, 3} && s.stride == Size2{1, 1} && s.padding == Size2{1, 1} &&
+         s.dilation == Size2{1, 1};
+}
+
+std::unique_ptr<SparseConv> make_list_weight_grad(const SparseConfig& config) {
+  return std::make_unique<ListWeightGrad>(config);
+}
+
+}  // namespace lacuna::kernels

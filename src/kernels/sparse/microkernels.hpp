@@ -1,0 +1,120 @@
+// The innermost loops of the zero-skipping convolutions, one table of them an instruction set. Everything
+// above this line of the library is compiled for any x86-64 (or any CPU at all) and calls through the table.
+//
+// All tensors here are blocked: 16 channels of a pixel are 64 contiguous bytes, aligned to 64.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace lacuna::kernels {
+
+inline constexpr int kLanes = 16;            // channels in a block, floats in a vector
+inline constexpr int kMaxMaskBlocks = 4;     // one 64-bit mask covers 4 blocks of 16 channels
+inline constexpr int kMaxOutputVectors = 8;  // outputs of a pixel kernel: up to 8 vectors
+
+// For each pixel p: dst(p)[0..kv) += sum over the non-zero channels i of src(p) of src(p)[i] * weights[i].
+// The values of src are compared with zero on the fly [SparseTrain: "identify zeros in a dense data
+// representation without transforming the data"].
+struct PixelRun {
+  const float* src;          // channel block 0 of the first pixel
+  std::ptrdiff_t src_step;   // floats from a pixel to the next
+  std::ptrdiff_t src_block;  // floats from a channel block to the next
+  float* dst;                // vector 0 of the first pixel
+  std::ptrdiff_t dst_step;
+  std::ptrdiff_t dst_block;
+  const float* weights;  // [channel][kv * 16]
+  const float* init;     // [kv * 16], what dst starts from; null: dst is added to
+  std::int64_t count;    // pixels, at least 1
+};
+using PixelKernel = void (*)(const PixelRun&);
+
+// Masks and packed non-zeros of one row of pixels: masks[w] has a bit for each of blocks * 16 channels,
+// values are the non-zeros in order (all pixels of the row after one another). Returns the number of
+// non-zeros.
+using CompressRow = std::int64_t (*)(const float* src, std::ptrdiff_t src_block, int blocks,
+                                     std::int64_t width, std::uint64_t* masks, float* values);
+
+// One input row of a 3x3, stride 1, padding 1 convolution into 16 output channels. Input pixel w adds to
+// output columns w-1, w, w+1 of up to three output rows; out[r] is the row that kernel row r reaches, null if
+// it is outside. `values` may be read up to the last non-zero only.
+struct WindowRow {
+  float* out[3];
+  std::int64_t width;  // at least 1
+  const std::uint64_t* masks;
+  const float* values;
+  const float* weights;  // [channel][9][16]
+};
+using WindowKernel = void (*)(const WindowRow&);
+
+// Weight gradient of a 3x3, stride 1 convolution: for each channel of the checked operand, the list of its
+// non-zeros in a tile of pixels against the padded tile of the dense operand.
+struct ListTile {
+  const float* values;         // [channel][value_stride], by slot
+  const std::uint16_t* slots;  // [channel][slot_stride], slots of the non-zeros
+  const std::int32_t* counts;  // [channel]
+  std::ptrdiff_t value_stride;
+  std::ptrdiff_t slot_stride;
+  std::int64_t channels;
+  const float* dense;  // [slot][2 * 16], rows of `pitch` slots
+  float* dw;           // [channel][9][2 * 16], added to
+};
+using ListKernel = void (*)(const ListTile&);
+
+// Builds the lists of 16 channels of a tile. Pixel row y of the tile is at src + rows[y] and has `width` <=
+// 16 pixels; its slots are y_slots[y] .. + width.
+struct ListBuild {
+  const float* src;
+  const std::ptrdiff_t* rows;
+  const std::int32_t* row_slots;
+  std::int64_t row_count;
+  int width;
+  float* values;  // [16][value_stride]; 16 floats past the last slot are written
+  std::uint16_t* slots;
+  std::int32_t* counts;
+  std::ptrdiff_t value_stride;
+  std::ptrdiff_t slot_stride;  // room for 16 more than the pixels of the tile
+};
+using BuildLists = void (*)(const ListBuild&);
+
+// 16 channels of `count` <= 64 pixels, turned: dst[c][p], pixels past `count` up to a multiple of 16 are
+// zero.
+using TransposeTile = void (*)(const float* src, const std::ptrdiff_t* pixel_offsets, int count, float* dst,
+                               std::ptrdiff_t dst_stride);
+
+// Multiply-adds on registers only, `turns` x 16 vectors of them; returns the floating-point operations done.
+using PeakLoop = double (*)(std::int64_t turns);
+
+struct MicroKernels {
+  const char* isa;
+  int pixel_vectors;  // output vectors a pixel kernel should be given at most (registers)
+  PixelKernel pixel[kMaxOutputVectors + 1][kMaxMaskBlocks + 1];  // [kv][channel blocks]
+  TransposeTile transpose;
+  PeakLoop peak;
+  // Null where the instruction set has too few registers for them; the pixel kernels then do their work.
+  CompressRow compress_row;
+  WindowKernel window;
+  ListKernel list_pitch16;
+  ListKernel list_pitch9;
+  BuildLists build_lists;
+};
+
+inline constexpr int kListVectors = 2;  // 9 taps x 2 vectors of accumulators
+
+enum class Isa { kPortable, kAvx2, kAvx512 };
+
+// The best instruction set of this CPU, or the one named in LACUNA_ISA (portable, avx2, avx512) if the CPU
+// has it.
+Isa best_isa();
+bool isa_available(Isa isa);
+const char* isa_name(Isa isa);
+const MicroKernels& micro_kernels(Isa isa);
+
+// Defined one a translation unit, each compiled for its instruction set.
+extern const MicroKernels kPortableKernels;
+#if defined(LACUNA_X86)
+extern const MicroKernels kAvx2Kernels;
+extern const MicroKernels kAvx512Kernels;
+#endif
+
+}  // namespace lacuna::kernels

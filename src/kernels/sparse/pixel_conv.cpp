@@ -1,0 +1,225 @@
+// forward and input_grad of any convolution: each tap is a sum over channels from one pixel to another, done
+// by the pixel kernel over runs of pixels. 1x1 convolutions and linear layers are the case of one tap.
+#include "kernels/sparse/pixel_conv.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "kernels/sparse/weights.hpp"
+
+namespace lacuna::kernels {
+namespace {
+
+// A block of weights (channels x output vectors of one tap) has to stay in L1 beside the streams, which get a
+// quarter of it. On 32 KB, with 8 output vectors: 48 channels, 24 KB.
+std::int64_t channel_blocks_in_l1(std::int64_t l1_bytes, std::int64_t vectors) {
+  const std::int64_t per_block = kLanes * vectors * kLanes * static_cast<std::int64_t>(sizeof(float));
+  return std::clamp<std::int64_t>(l1_bytes * 3 / 4 / per_block, 1, kMaxMaskBlocks);
+}
+
+// Result pixels of one unit of work: their sums (8 vectors, 400 KB) stay in L2 over all channels and taps.
+constexpr std::int64_t kUnitPixels = 784;
+
+class PixelConv final : public SparseConv {
+ public:
+  explicit PixelConv(const SparseConfig& config)
+      : shape_(config.shape),
+        op_(config.op),
+        threads_(config.threads),
+        kernels_(micro_kernels(config.isa)),
+        sides_(config),
+        name_(std::string("pixel ") + kernels_.isa) {
+    out_parts_ = split_blocks(sides_.other.blocks(), kernels_.pixel_vectors);
+    const std::int64_t vectors = out_parts_.front().count;
+    channel_parts_ = split_blocks(sides_.checked.blocks(), channel_blocks_in_l1(config.l1_bytes, vectors));
+    const BlockedShape& out = sides_.other;
+    one_pixel_ = sides_.checked.pixels() == 1 && out.pixels() == 1;
+    const bool one_tap = shape_.taps() == 1 && shape_.padding == Size2{0, 0};
+    // Every result pixel gets the one tap, so the first block of channels can start the sums.
+    starts_sums_ = one_tap && (op_ == Op::kForward || shape_.stride == Size2{1, 1});
+    rows_merge_ = one_tap && shape_.stride == Size2{1, 1};
+    if (one_pixel_) {
+      images_ = std::min(out.n, kUnitPixels);
+      rows_ = 1;
+    } else if (out.pixels() >= kUnitPixels) {
+      images_ = 1;
+      rows_ = std::max<std::int64_t>(1, kUnitPixels / out.w);
+    } else {
+      images_ = std::min(out.n, std::max<std::int64_t>(1, kUnitPixels / out.pixels()));
+      rows_ = out.h;
+    }
+    image_units_ = (out.n + images_ - 1) / images_;
+    row_units_ = (out.h + rows_ - 1) / rows_;
+  }
+
+  const char* name() const override { return name_.c_str(); }
+  std::int64_t workspace_floats() const override { return 0; }
+  std::int64_t packed_floats() const override {
+    return shape_.groups * sides_.checked.blocks() * sides_.other.blocks() * shape_.taps() * kLanes * kLanes;
+  }
+
+  void pack(const float* oihw, float* packed) const override {
+    const WeightAccess access(shape_, op_);
+    const auto parts = static_cast<std::int64_t>(out_parts_.size());
+#pragma omp parallel for num_threads(threads_) schedule(static) collapse(2)
+    for (std::int64_t g = 0; g < shape_.groups; ++g)
+      for (std::int64_t o = 0; o < parts; ++o)
+        for (const Part& channels : channel_parts_)
+          for (std::int64_t tap = 0; tap < shape_.taps(); ++tap) {
+            float* to =
+                packed + block_offset(g, out_parts_[static_cast<std::size_t>(o)], channels) +
+                tap * channels.count * out_parts_[static_cast<std::size_t>(o)].count * kLanes * kLanes;
+            access.pack(oihw, g, channels.first * kLanes, channels.count * kLanes,
+                        out_parts_[static_cast<std::size_t>(o)].first * kLanes,
+                        out_parts_[static_cast<std::size_t>(o)].count * kLanes, tap, to,
+                        out_parts_[static_cast<std::size_t>(o)].count * kLanes);
+          }
+  }
+  void unpack(const float*, float*) const override {}
+
+  void run(const SparseRun& run) const override {
+    const auto parts = static_cast<std::int64_t>(out_parts_.size());
+    const std::int64_t units = shape_.groups * image_units_ * row_units_ * parts;
+    // Units differ in their zeros: they are handed out one at a time.
+#pragma omp parallel for num_threads(threads_) schedule(dynamic)
+    for (std::int64_t unit = 0; unit < units; ++unit) {
+      const std::int64_t part = unit % parts;
+      const std::int64_t row = unit / parts % row_units_;
+      const std::int64_t image = unit / parts / row_units_ % image_units_;
+      run_unit(run, unit / parts / row_units_ / image_units_, image, row,
+               out_parts_[static_cast<std::size_t>(part)]);
+    }
+  }
+
+ private:
+  // [group][out part][channel part][tap][channel][out]
+  std::int64_t block_offset(std::int64_t g, const Part& out, const Part& channels) const {
+    const std::int64_t unit = shape_.taps() * kLanes * kLanes;
+    const std::int64_t c = sides_.checked.blocks();
+    return ((g * sides_.other.blocks() + out.first) * c + channels.first * out.count) * unit;
+  }
+
+  void run_unit(const SparseRun& run, std::int64_t g, std::int64_t image_unit, std::int64_t row_unit,
+                const Part& part) const {
+    const BlockedShape& out = sides_.other;
+    const BlockedShape& in = sides_.checked;
+    const std::int64_t n0 = image_unit * images_;
+    const std::int64_t n1 = std::min(out.n, n0 + images_);
+    const Range rows{row_unit * rows_, std::min(out.h, (row_unit + 1) * rows_)};
+    const float* bias = run.bias + (g * out.blocks() + part.first) * kLanes;
+    auto out_at = [&](std::int64_t n) {
+      return run.out + n * out.image_floats() + g * out.group_floats() + part.first * out.block_floats();
+    };
+    if (!starts_sums_)
+      for (std::int64_t n = n0; n < n1; ++n) fill(out_at(n), bias, part, rows);
+    for (const Part& channels : channel_parts_) {
+      const float* weights = run.other + block_offset(g, part, channels);
+      PixelRun job{};
+      job.src_block = in.block_floats();
+      job.dst_block = out.block_floats();
+      job.init = starts_sums_ && channels.first == 0 ? bias : nullptr;
+      const PixelKernel kernel =
+          kernels_.pixel[static_cast<std::size_t>(part.count)][static_cast<std::size_t>(channels.count)];
+      for (std::int64_t tap = 0; tap < shape_.taps(); ++tap) {
+        job.weights = weights + tap * channels.count * part.count * kLanes * kLanes;
+        if (one_pixel_) {
+          job.src = in_at(run, n0, g, channels);
+          job.src_step = in.image_floats();
+          job.dst = out_at(n0);
+          job.dst_step = out.image_floats();
+          job.count = n1 - n0;
+          if (one_pixel_in_range(tap)) kernel(job);
+          continue;
+        }
+        for (std::int64_t n = n0; n < n1; ++n)
+          run_tap(job, kernel, in_at(run, n, g, channels), out_at(n), tap, rows);
+      }
+    }
+    if (run.relu)
+      for (std::int64_t n = n0; n < n1; ++n) relu(out_at(n), part, rows);
+  }
+
+  const float* in_at(const SparseRun& run, std::int64_t n, std::int64_t g, const Part& channels) const {
+    const BlockedShape& in = sides_.checked;
+    return run.checked + n * in.image_floats() + g * in.group_floats() + channels.first * in.block_floats();
+  }
+
+  // A padded kernel over a single pixel: only the tap that meets it.
+  bool one_pixel_in_range(std::int64_t tap) const {
+    return tap / shape_.kernel.w * shape_.dilation.h == shape_.padding.h &&
+           tap % shape_.kernel.w * shape_.dilation.w == shape_.padding.w;
+  }
+
+  void run_tap(PixelRun& job, PixelKernel kernel, const float* in, float* out, std::int64_t tap,
+               const Range& rows) const {
+    if (rows_merge_) {
+      job.src = in + rows.begin * shape_.input.w * kLanes;
+      job.dst = out + rows.begin * shape_.input.w * kLanes;
+      job.src_step = job.dst_step = kLanes;
+      job.count = (rows.end - rows.begin) * shape_.input.w;
+      kernel(job);
+      return;
+    }
+    // Output position o and input position o * stride + offset belong together in this tap.
+    const std::int64_t offset_h = tap / shape_.kernel.w * shape_.dilation.h - shape_.padding.h;
+    const std::int64_t offset_w = tap % shape_.kernel.w * shape_.dilation.w - shape_.padding.w;
+    const Range cols = valid_outputs(shape_.output.w, shape_.input.w, shape_.stride.w, offset_w);
+    Range valid = valid_outputs(shape_.output.h, shape_.input.h, shape_.stride.h, offset_h);
+    if (op_ == Op::kForward) {
+      valid = {std::max(valid.begin, rows.begin), std::min(valid.end, rows.end)};
+    } else {  // rows are of the input
+      const Range begin = valid_outputs(shape_.output.h, rows.begin, shape_.stride.h, offset_h);
+      const Range end = valid_outputs(shape_.output.h, rows.end, shape_.stride.h, offset_h);
+      valid = {std::max(valid.begin, begin.end), std::min(valid.end, end.end)};
+    }
+    job.count = cols.end - cols.begin;
+    if (job.count <= 0) return;
+    for (std::int64_t oh = valid.begin; oh < valid.end; ++oh) {
+      const std::int64_t input =
+          (oh * shape_.stride.h + offset_h) * shape_.input.w + cols.begin * shape_.stride.w + offset_w;
+      const std::int64_t output = oh * shape_.output.w + cols.begin;
+      const bool forward = op_ == Op::kForward;
+      job.src = in + (forward ? input : output) * kLanes;
+      job.dst = out + (forward ? output : input) * kLanes;
+      job.src_step = forward ? shape_.stride.w * kLanes : kLanes;
+      job.dst_step = forward ? kLanes : shape_.stride.w * kLanes;
+      kernel(job);
+    }
+  }
+
+  void fill(float* out, const float* bias, const Part& part, const Range& rows) const {
+    for (std::int64_t k = 0; k < part.count; ++k)
+      fill_rows(out + k * sides_.other.block_floats(), bias + k * kLanes, sides_.other.w, rows.begin,
+                rows.end);
+  }
+  void relu(float* out, const Part& part, const Range& rows) const {
+    for (std::int64_t k = 0; k < part.count; ++k)
+      relu_rows(out + k * sides_.other.block_floats(), sides_.other.w, rows.begin, rows.end);
+  }
+
+  LayerShape shape_;
+  Op op_;
+  int threads_;
+  const MicroKernels& kernels_;
+  Sides sides_;
+  std::string name_;
+  std::vector<Part> out_parts_;
+  std::vector<Part> channel_parts_;
+  bool one_pixel_ = false;
+  bool starts_sums_ = false;
+  bool rows_merge_ = false;
+  std::int64_t images_ = 1;
+  std::int64_t rows_ = 1;
+  std::int64_t image_units_ = 1;
+  std::int64_t row_units_ = 1;
+};
+
+}  // namespace
+
+bool pixel_conv_supports(const SparseConfig& config) { return config.op != Op::kWeightGrad; }
+
+std::unique_ptr<SparseConv> make_pixel_conv(const SparseConfig& config) {
+  return std::make_unique<PixelConv>(config);
+}
+
+}  // namespace lacuna::kernels

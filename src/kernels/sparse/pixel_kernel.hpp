@@ -1,0 +1,164 @@
+// The pixel kernel, for any vector type. Included by one file an instruction set, inside that file's unnamed
+// namespace, so that no code compiled for one instruction set can be merged with another's by the linker.
+// Needs a type `Simd` with V, load, store, broadcast, fma, add, zero, nonzero.
+
+#define LACUNA_INLINE __attribute__((always_inline)) inline
+// Keeps a pointer in one register, so that every multiply-add uses base + constant: an indexed address splits
+// the fused operation in two on Intel's cores.
+#define LACUNA_PIN(pointer) __asm__("" : "+r"(pointer))
+
+template <int KV>
+struct Accumulators {
+  Simd::V v[KV];
+};
+
+template <int NB>
+LACUNA_INLINE std::uint64_t pixel_mask(const float* src, std::ptrdiff_t block) {
+  std::uint64_t mask = 0;
+#pragma GCC unroll 4
+  for (int b = 0; b < NB; ++b)
+    mask |= static_cast<std::uint64_t>(Simd::nonzero(Simd::load(src + b * block))) << (kLanes * b);
+  return mask;
+}
+
+template <int KV>
+LACUNA_INLINE void load_accumulators(Accumulators<KV>& acc, const float* from, std::ptrdiff_t block) {
+#pragma GCC unroll 16
+  for (int k = 0; k < KV; ++k) acc.v[k] = Simd::load(from + k * block);
+}
+
+// The non-zeros of one pixel. With few output vectors a second set of sums hides the latency of the
+// multiply-add (4 cycles, up to 2 a cycle: at least 8 sums in flight).
+template <int KV, int NB>
+LACUNA_INLINE void add_pixel(Accumulators<KV>& acc, std::uint64_t mask, const float* src,
+                             std::ptrdiff_t extra, const float* weights) {
+  auto value = [&](std::size_t i) LACUNA_LAMBDA_INLINE {
+    return NB == 1 ? Simd::broadcast(src + i)
+                   : Simd::broadcast(src + i + static_cast<std::ptrdiff_t>(i / kLanes) * extra);
+  };
+  if constexpr (KV <= Simd::kTwoChainsBelow) {
+    Accumulators<KV> second;
+#pragma GCC unroll 16
+    for (int k = 0; k < KV; ++k) second.v[k] = Simd::zero();
+    int left = __builtin_popcountll(mask);
+    for (; left >= 2; left -= 2) {
+      const std::size_t i = static_cast<std::size_t>(__builtin_ctzll(mask));
+      mask &= mask - 1;
+      const std::size_t j = static_cast<std::size_t>(__builtin_ctzll(mask));
+      mask &= mask - 1;
+      const float* wi = weights + i * (KV * kLanes);
+      const float* wj = weights + j * (KV * kLanes);
+      LACUNA_PIN(wi);
+      LACUNA_PIN(wj);
+      const Simd::V vi = value(i);
+      const Simd::V vj = value(j);
+#pragma GCC unroll 16
+      for (int k = 0; k < KV; ++k) acc.v[k] = Simd::fma(vi, Simd::load(wi + k * kLanes), acc.v[k]);
+#pragma GCC unroll 16
+      for (int k = 0; k < KV; ++k) second.v[k] = Simd::fma(vj, Simd::load(wj + k * kLanes), second.v[k]);
+    }
+    if (left != 0) {
+      const std::size_t i = static_cast<std::size_t>(__builtin_ctzll(mask));
+      const float* wi = weights + i * (KV * kLanes);
+      LACUNA_PIN(wi);
+      const Simd::V vi = value(i);
+#pragma GCC unroll 16
+      for (int k = 0; k < KV; ++k) acc.v[k] = Simd::fma(vi, Simd::load(wi + k * kLanes), acc.v[k]);
+    }
+#pragma GCC unroll 16
+    for (int k = 0; k < KV; ++k) acc.v[k] = Simd::add(acc.v[k], second.v[k]);
+  } else {
+    while (mask != 0) {
+      const std::size_t i = static_cast<std::size_t>(__builtin_ctzll(mask));
+      mask &= mask - 1;
+      const float* wi = weights + i * (KV * kLanes);
+      LACUNA_PIN(wi);
+      const Simd::V vi = value(i);
+#pragma GCC unroll 16
+      for (int k = 0; k < KV; ++k) acc.v[k] = Simd::fma(vi, Simd::load(wi + k * kLanes), acc.v[k]);
+    }
+  }
+}
+
+template <int KV>
+LACUNA_INLINE void store_accumulators(const Accumulators<KV>& acc, float* to, std::ptrdiff_t block) {
+#pragma GCC unroll 16
+  for (int k = 0; k < KV; ++k) Simd::store(to + k * block, acc.v[k]);
+}
+
+// The mask and the sums of the next pixel are fetched before the loop of this one, so that its mispredicted
+// end does not wait for them. [SparseTrain issues the next compare early, too]
+template <int KV, int NB>
+void pixel_kernel(const PixelRun& run) {
+  const std::ptrdiff_t extra = run.src_block - kLanes;
+  const float* src = run.src;
+  float* dst = run.dst;
+  auto fetch = [&](Accumulators<KV>& acc, const float* from) LACUNA_LAMBDA_INLINE {
+    if (run.init != nullptr)
+      load_accumulators<KV>(acc, run.init, kLanes);
+    else
+      load_accumulators<KV>(acc, from, run.dst_block);
+  };
+  if constexpr (!Simd::kPipelined) {
+    for (std::int64_t p = 0; p < run.count; ++p, src += run.src_step, dst += run.dst_step) {
+      Accumulators<KV> acc;
+      fetch(acc, dst);
+      add_pixel<KV, NB>(acc, pixel_mask<NB>(src, run.src_block), src, extra, run.weights);
+      store_accumulators<KV>(acc, dst, run.dst_block);
+    }
+    return;
+  }
+  Accumulators<KV> even;
+  Accumulators<KV> odd;
+  std::uint64_t even_mask = pixel_mask<NB>(src, run.src_block);
+  fetch(even, dst);
+  std::int64_t left = run.count;
+  for (; left > 2; left -= 2) {
+    const std::uint64_t odd_mask = pixel_mask<NB>(src + run.src_step, run.src_block);
+    fetch(odd, dst + run.dst_step);
+    add_pixel<KV, NB>(even, even_mask, src, extra, run.weights);
+    store_accumulators<KV>(even, dst, run.dst_block);
+    src += run.src_step;
+    dst += run.dst_step;
+    even_mask = pixel_mask<NB>(src + run.src_step, run.src_block);
+    fetch(even, dst + run.dst_step);
+    add_pixel<KV, NB>(odd, odd_mask, src, extra, run.weights);
+    store_accumulators<KV>(odd, dst, run.dst_block);
+    src += run.src_step;
+    dst += run.dst_step;
+  }
+  std::uint64_t odd_mask = 0;
+  if (left == 2) {
+    odd_mask = pixel_mask<NB>(src + run.src_step, run.src_block);
+    fetch(odd, dst + run.dst_step);
+  }
+  add_pixel<KV, NB>(even, even_mask, src, extra, run.weights);
+  store_accumulators<KV>(even, dst, run.dst_block);
+  if (left == 2) {
+    add_pixel<KV, NB>(odd, odd_mask, src + run.src_step, extra, run.weights);
+    store_accumulators<KV>(odd, dst + run.dst_step, run.dst_block);
+  }
+}
+
+double peak_loop(std::int64_t turns) {
+  constexpr int kSums = Simd::kPeakSums;
+  alignas(64) float one[kLanes];
+  for (float& lane : one) lane = 0.0F;
+  Simd::V sums[kSums];
+#pragma GCC unroll 16
+  for (int i = 0; i < kSums; ++i) sums[i] = Simd::zero();
+  const Simd::V x = Simd::load(one);
+  for (std::int64_t t = 0; t < turns; ++t) {
+#pragma GCC unroll 16
+    for (int i = 0; i < 16; ++i) sums[i % kSums] = Simd::fma(x, x, sums[i % kSums]);
+    __asm__ volatile("" : : : "memory");
+  }
+  for (int i = 1; i < kSums; ++i) sums[0] = Simd::add(sums[0], sums[i]);
+  Simd::store(one, sums[0]);
+  return static_cast<double>(turns) * 16 * 2 * kLanes + static_cast<double>(one[0]);
+}
+
+#define LACUNA_PIXEL_ROW(KV) \
+  { nullptr, pixel_kernel<KV, 1>, pixel_kernel<KV, 2>, pixel_kernel<KV, 3>, pixel_kernel<KV, 4> }
+#define LACUNA_NO_PIXEL_ROW \
+  { nullptr, nullptr, nullptr, nullptr, nullptr }

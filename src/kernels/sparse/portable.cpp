@@ -1,0 +1,66 @@
+// Plain C++ for any CPU: the compiler's vectors, whatever it has.
+#include "kernels/sparse/microkernels.hpp"
+
+#define LACUNA_LAMBDA_INLINE __attribute__((always_inline))
+
+namespace lacuna::kernels {
+namespace {
+
+struct Simd {
+  struct V {
+    float lane[kLanes];
+  };
+  static constexpr bool kPipelined = false;
+  static constexpr int kPeakSums = 1;
+  static constexpr int kTwoChainsBelow = 0;
+  static V load(const float* p) {
+    V v;
+    for (int i = 0; i < kLanes; ++i) v.lane[i] = p[i];
+    return v;
+  }
+  static void store(float* p, const V& v) {
+    for (int i = 0; i < kLanes; ++i) p[i] = v.lane[i];
+  }
+  static V broadcast(const float* p) {
+    V v;
+    for (int i = 0; i < kLanes; ++i) v.lane[i] = *p;
+    return v;
+  }
+  static V fma(const V& a, const V& b, const V& c) {
+    V v;
+    for (int i = 0; i < kLanes; ++i) v.lane[i] = a.lane[i] * b.lane[i] + c.lane[i];
+    return v;
+  }
+  static V add(const V& a, const V& b) {
+    V v;
+    for (int i = 0; i < kLanes; ++i) v.lane[i] = a.lane[i] + b.lane[i];
+    return v;
+  }
+  static V zero() { return V{}; }
+  static std::uint32_t nonzero(const V& v) {
+    std::uint32_t mask = 0;
+    for (int i = 0; i < kLanes; ++i) mask |= static_cast<std::uint32_t>(v.lane[i] != 0.0F) << i;
+    return mask;
+  }
+};
+
+#include "kernels/sparse/pixel_kernel.hpp"
+#include "kernels/sparse/transpose_portable.hpp"
+
+}  // namespace
+
+const MicroKernels kPortableKernels = {
+    "portable",
+    2,
+    {LACUNA_NO_PIXEL_ROW, LACUNA_PIXEL_ROW(1), LACUNA_PIXEL_ROW(2), LACUNA_NO_PIXEL_ROW, LACUNA_NO_PIXEL_ROW,
+     LACUNA_NO_PIXEL_ROW, LACUNA_NO_PIXEL_ROW, LACUNA_NO_PIXEL_ROW, LACUNA_NO_PIXEL_ROW},
+    transpose_tile,
+    peak_loop,
+    nullptr,
+    nullptr,
+    nullptr,
+    nullptr,
+    nullptr,
+};
+
+}  // namespace lacuna::kernels

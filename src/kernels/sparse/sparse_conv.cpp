@@ -1,0 +1,104 @@
+#include "kernels/sparse/sparse_conv.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <unistd.h>
+
+#include "kernels/sparse/list_weight_grad.hpp"
+#include "kernels/sparse/pixel_conv.hpp"
+#include "kernels/sparse/tap_weight_grad.hpp"
+#include "kernels/sparse/window_conv.hpp"
+
+namespace lacuna::kernels {
+
+bool isa_available(Isa isa) {
+  switch (isa) {
+    case Isa::kPortable:
+      return true;
+#if defined(LACUNA_X86)
+    case Isa::kAvx2:
+      return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi");
+    case Isa::kAvx512:
+      return isa_available(Isa::kAvx2) && __builtin_cpu_supports("avx512f") &&
+             __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+             __builtin_cpu_supports("avx512vl");
+#endif
+    default:
+      return false;
+  }
+}
+
+const char* isa_name(Isa isa) {
+  return isa == Isa::kAvx512 ? "avx512" : isa == Isa::kAvx2 ? "avx2" : "portable";
+}
+
+Isa best_isa() {
+  const char* wanted = std::getenv("LACUNA_ISA");
+  for (const Isa isa : {Isa::kAvx512, Isa::kAvx2})
+    if (isa_available(isa) && (wanted == nullptr || std::strcmp(wanted, isa_name(isa)) == 0)) return isa;
+  return Isa::kPortable;
+}
+
+const MicroKernels& micro_kernels(Isa isa) {
+#if defined(LACUNA_X86)
+  if (isa == Isa::kAvx512) return kAvx512Kernels;
+  if (isa == Isa::kAvx2) return kAvx2Kernels;
+#endif
+  (void)isa;
+  return kPortableKernels;
+}
+
+std::int64_t l1_data_bytes() {
+#if defined(_SC_LEVEL1_DCACHE_SIZE)
+  const long bytes = sysconf(_SC_LEVEL1_DCACHE_SIZE);
+  if (bytes >= 16 * 1024) return bytes;
+#endif
+  return 32 * 1024;
+}
+
+std::vector<Part> split_blocks(std::int64_t blocks, std::int64_t most) {
+  const std::int64_t parts = (blocks + most - 1) / most;
+  std::vector<Part> result;
+  std::int64_t first = 0;
+  for (std::int64_t i = 0; i < parts; ++i) {
+    const std::int64_t count = blocks / parts + (i < blocks % parts ? 1 : 0);
+    result.push_back({first, count});
+    first += count;
+  }
+  return result;
+}
+
+Sides::Sides(const SparseConfig& config) {
+  const bool activations =
+      config.op == Op::kForward || (config.op == Op::kWeightGrad && config.checked == Checked::kActivations);
+  checked = activations ? blocked_src(config.shape) : blocked_dst(config.shape);
+  other = activations ? blocked_dst(config.shape) : blocked_src(config.shape);
+}
+
+Range valid_outputs(std::int64_t outputs, std::int64_t size, std::int64_t stride, std::int64_t offset) {
+  const std::int64_t begin = offset >= 0 ? 0 : (-offset + stride - 1) / stride;
+  const std::int64_t last = size - 1 - offset;  // o * stride <= last
+  const std::int64_t end = last < 0 ? 0 : std::min(outputs, last / stride + 1);
+  return {begin, std::max(begin, end)};
+}
+
+std::int64_t round_up(std::int64_t value, std::int64_t to) { return (value + to - 1) / to * to; }
+
+const std::vector<SparseKernel>& sparse_kernels() {
+  static const std::vector<SparseKernel> kernels = {
+      {"window", window_conv_supports, make_window_conv},
+      {"pixel", pixel_conv_supports, make_pixel_conv},
+      {"list", list_weight_grad_supports, make_list_weight_grad},
+      {"tap", tap_weight_grad_supports, make_tap_weight_grad},
+  };
+  return kernels;
+}
+
+std::unique_ptr<SparseConv> make_sparse_conv(const SparseConfig& config) {
+  for (const SparseKernel& kernel : sparse_kernels())
+    if (kernel.supports(config)) return kernel.make(config);
+  return nullptr;
+}
+
+}  // namespace lacuna::kernels

@@ -1,0 +1,79 @@
+// One zero-skipping convolution on blocked tensors. The plan hands it memory; it allocates only when made.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kernels/blocked.hpp"
+#include "kernels/sparse/microkernels.hpp"
+
+namespace lacuna::kernels {
+
+struct SparseRun {
+  const float* checked;  // forward: src; input_grad: diff_dst; weight_grad: the one options say
+  const float* other;    // packed weights; weight_grad: the other activation tensor
+  float* out;            // dst, diff_src; weight_grad: packed diff_weights
+  const float* bias;     // [groups][blocks a group * 16], never null for forward and input_grad
+  bool relu;
+  float* workspace;
+};
+
+class SparseConv {
+ public:
+  virtual ~SparseConv() = default;
+  virtual const char* name() const = 0;
+  virtual std::int64_t workspace_floats() const = 0;
+  virtual std::int64_t packed_floats() const = 0;
+  virtual void pack(const float* oihw, float* packed) const = 0;
+  virtual void unpack(const float* packed, float* oihw) const = 0;
+  virtual void run(const SparseRun& run) const = 0;
+};
+
+struct SparseConfig {
+  LayerShape shape;
+  Op op;
+  Checked checked;
+  Isa isa;
+  int threads;
+  std::int64_t l1_bytes;
+};
+
+// The fastest kernel that can do it.
+std::unique_ptr<SparseConv> make_sparse_conv(const SparseConfig& config);
+// One list drives dispatch, tests and benchmarks.
+struct SparseKernel {
+  const char* name;
+  bool (*supports)(const SparseConfig&);
+  std::unique_ptr<SparseConv> (*make)(const SparseConfig&);
+};
+const std::vector<SparseKernel>& sparse_kernels();  // fastest first
+
+std::int64_t l1_data_bytes();
+
+// Blocks of 16, split into parts of at most `most`, as even as possible.
+struct Part {
+  std::int64_t first;
+  std::int64_t count;
+};
+std::vector<Part> split_blocks(std::int64_t blocks, std::int64_t most);
+
+// Checked and result side of forward and input_grad, as one problem: a pixel of the result takes part in
+// tap (r, s) with the checked pixel that forward relates to it.
+struct Sides {
+  explicit Sides(const SparseConfig& config);
+  BlockedShape checked;
+  BlockedShape other;  // forward, input_grad: of the result; weight_grad: of the dense operand
+};
+
+// Output positions o of one axis with 0 <= o * stride + offset < size.
+struct Range {
+  std::int64_t begin;
+  std::int64_t end;
+};
+Range valid_outputs(std::int64_t outputs, std::int64_t size, std::int64_t stride, std::int64_t offset);
+
+std::int64_t round_up(std::int64_t value, std::int64_t to);
+
+}  // namespace lacuna::kernels

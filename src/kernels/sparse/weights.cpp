@@ -1,0 +1,50 @@
+#include "kernels/sparse/weights.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace lacuna::kernels {
+
+WeightAccess::WeightAccess(const LayerShape& shape, bool checked_is_input) {
+  const std::int64_t input_stride = shape.taps();
+  const std::int64_t output_stride = shape.c_per_group() * shape.taps();
+  group_floats_ = shape.k_per_group() * output_stride;
+  checked_stride_ = checked_is_input ? input_stride : output_stride;
+  other_stride_ = checked_is_input ? output_stride : input_stride;
+  checked_ = checked_is_input ? shape.c_per_group() : shape.k_per_group();
+  other_ = checked_is_input ? shape.k_per_group() : shape.c_per_group();
+}
+
+void WeightAccess::pack(const float* oihw, std::int64_t group, std::int64_t channel, std::int64_t channels,
+                        std::int64_t out, std::int64_t outs, std::int64_t tap, float* to,
+                        std::int64_t row) const {
+  const float* from = oihw + group * group_floats_ + tap;
+  for (std::int64_t c = 0; c < channels; ++c)
+    for (std::int64_t k = 0; k < outs; ++k)
+      to[c * row + k] = channel + c < checked_ && out + k < other_
+                            ? from[(channel + c) * checked_stride_ + (out + k) * other_stride_]
+                            : 0.0F;
+}
+
+void WeightAccess::unpack(const float* from, std::int64_t row, std::int64_t group, std::int64_t channel,
+                          std::int64_t channels, std::int64_t out, std::int64_t outs, std::int64_t tap,
+                          float* oihw) const {
+  float* to = oihw + group * group_floats_ + tap;
+  const std::int64_t c_end = std::min(channels, checked_ - channel);
+  const std::int64_t k_end = std::min(outs, other_ - out);
+  for (std::int64_t c = 0; c < c_end; ++c)
+    for (std::int64_t k = 0; k < k_end; ++k)
+      to[(channel + c) * checked_stride_ + (out + k) * other_stride_] = from[c * row + k];
+}
+
+void fill_rows(float* plane, const float* value16, std::int64_t width, std::int64_t begin, std::int64_t end) {
+  for (std::int64_t i = begin * width; i < end * width; ++i)
+    std::memcpy(plane + i * kLanes, value16, kLanes * sizeof(float));
+}
+
+void relu_rows(float* plane, std::int64_t width, std::int64_t begin, std::int64_t end) {
+  for (std::int64_t i = begin * width * kLanes; i < end * width * kLanes; ++i)
+    plane[i] = plane[i] < 0.0F ? 0.0F : plane[i];  // NaN stays NaN
+}
+
+}  // namespace lacuna::kernels

@@ -1,0 +1,35 @@
+// Plain weights (OIHW, as PyTorch keeps them) to and from the orders of the kernels, and what the kernels do
+// to rows of results before and after.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/conv.hpp"
+#include "kernels/sparse/microkernels.hpp"
+
+namespace lacuna::kernels {
+
+// The weights of one group as [checked channel][other channel][tap].
+// forward, and weight_grad that checks activations: checked = input channels; the others: output channels.
+class WeightAccess {
+ public:
+  WeightAccess(const LayerShape& shape, bool checked_is_input);
+  WeightAccess(const LayerShape& shape, Op op) : WeightAccess(shape, op == Op::kForward) {}
+
+  // to[c * row + k], c < channels, k < outs; zero where there is no such channel.
+  void pack(const float* oihw, std::int64_t group, std::int64_t channel, std::int64_t channels,
+            std::int64_t out, std::int64_t outs, std::int64_t tap, float* to, std::int64_t row) const;
+  // The reverse.
+  void unpack(const float* from, std::int64_t row, std::int64_t group, std::int64_t channel,
+              std::int64_t channels, std::int64_t out, std::int64_t outs, std::int64_t tap,
+              float* oihw) const;
+
+ private:
+  std::int64_t group_floats_, checked_stride_, other_stride_, checked_, other_;
+};
+
+// Rows [begin, end) of one blocked image plane.
+void fill_rows(float* plane, const float* value16, std::int64_t width, std::int64_t begin, std::int64_t end);
+void relu_rows(float* plane, std::int64_t width, std::int64_t begin, std::int64_t end);
+
+}  // namespace lacuna::kernels
