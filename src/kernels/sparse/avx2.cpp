@@ -52,6 +52,7 @@ const MicroKernels kAvx2Kernels = {
     {LACUNA_NO_PIXEL_ROW, LACUNA_PIXEL_ROW(1), LACUNA_PIXEL_ROW(2), LACUNA_PIXEL_ROW(3), LACUNA_PIXEL_ROW(4),
      LACUNA_NO_PIXEL_ROW, LACUNA_NO_PIXEL_ROW, LACUNA_NO_PIXEL_ROW, LACUNA_NO_PIXEL_ROW},
     transpose_tile,
+    gather_tile,
     peak_loop,
     nullptr,
     nullptr,

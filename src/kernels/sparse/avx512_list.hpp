@@ -98,7 +98,7 @@ void list_kernel(const ListTile& t) {
       const std::size_t s = *slot++;
       const float* y = t.dense + s * (kListVectors * kLanes);
       LACUNA_PIN(y);
-      const __m512 value = _mm512_set1_ps(values[s]);
+      const __m512 value = broadcast16(values + s);
 #pragma GCC unroll 9
       for (int tap = 0; tap < 9; ++tap)
 #pragma GCC unroll 2

@@ -33,7 +33,7 @@ struct Window {
       const float* wt = weights + static_cast<std::size_t>(__builtin_ctzll(mask)) * (9 * kLanes);
       mask &= mask - 1;
       LACUNA_PIN(wt);
-      const __m512 value = _mm512_set1_ps(*values++);
+      const __m512 value = broadcast16(values++);
 #pragma GCC unroll 3
       for (int r = 0; r < 3; ++r)
         if ((RowBits >> r) & 1) {

@@ -28,8 +28,7 @@ class ListWeightGrad final : public SparseConv {
     pitch_ = w <= 7 ? 9 : 16;
     tile_w_ = even_part(w, pitch_ - 2);
     // The padded dense tile (128 bytes a slot) shares L1 with the lists.
-    const std::int64_t slots =
-        config.l1_bytes * 7 / 8 / (kSlotFloats * static_cast<std::int64_t>(sizeof(float)));
+    const std::int64_t slots = config.l1_bytes / (kSlotFloats * static_cast<std::int64_t>(sizeof(float)));
     const std::int64_t rows = std::clamp<std::int64_t>(slots / pitch_ - 2, 1, kMaxRows);
     tile_h_ = even_part(h, rows);
     images_ =

@@ -26,6 +26,9 @@ struct PixelRun {
   const float* weights;  // [channel][kv * 16]
   const float* init;     // [kv * 16], what dst starts from; null: dst is added to
   std::int64_t count;    // pixels, at least 1
+  // Memory to bring into L2 meanwhile, four lines a pixel: ahead + ahead_offsets[0 .. 4 * count); null: none.
+  const float* ahead;
+  const std::ptrdiff_t* ahead_offsets;
 };
 using PixelKernel = void (*)(const PixelRun&);
 
@@ -82,6 +85,10 @@ using BuildLists = void (*)(const ListBuild&);
 using TransposeTile = void (*)(const float* src, const std::ptrdiff_t* pixel_offsets, int count, float* dst,
                                std::ptrdiff_t dst_stride);
 
+// `vectors` channel blocks of each pixel, side by side: dst[p][vectors * 16].
+using GatherTile = void (*)(const float* src, std::ptrdiff_t src_block, const std::ptrdiff_t* pixel_offsets,
+                            int count, int vectors, float* dst);
+
 // Multiply-adds on registers only, `turns` x 16 vectors of them; returns the floating-point operations done.
 using PeakLoop = double (*)(std::int64_t turns);
 
@@ -90,6 +97,7 @@ struct MicroKernels {
   int pixel_vectors;  // output vectors a pixel kernel should be given at most (registers)
   PixelKernel pixel[kMaxOutputVectors + 1][kMaxMaskBlocks + 1];  // [kv][channel blocks]
   TransposeTile transpose;
+  GatherTile gather;
   PeakLoop peak;
   // Null where the instruction set has too few registers for them; the pixel kernels then do their work.
   CompressRow compress_row;

@@ -31,7 +31,7 @@ class PixelConv final : public SparseConv {
         name_(std::string("pixel ") + kernels_.isa) {
     out_parts_ = split_blocks(sides_.other.blocks(), kernels_.pixel_vectors);
     const std::int64_t vectors = out_parts_.front().count;
-    channel_parts_ = split_blocks(sides_.checked.blocks(), channel_blocks_in_l1(config.l1_bytes, vectors));
+    parts_ = ChannelParts(sides_.checked.blocks(), channel_blocks_in_l1(config.l1_bytes, vectors));
     const BlockedShape& out = sides_.other;
     one_pixel_ = sides_.checked.pixels() == 1 && out.pixels() == 1;
     const bool one_tap = shape_.taps() == 1 && shape_.padding == Size2{0, 0};
@@ -61,24 +61,21 @@ class PixelConv final : public SparseConv {
   void pack(const float* oihw, float* packed) const override {
     const WeightAccess access(shape_, op_);
     const auto parts = static_cast<std::int64_t>(out_parts_.size());
+    const std::int64_t channels = sides_.checked.blocks() * kLanes;
 #pragma omp parallel for num_threads(threads_) schedule(static) collapse(2)
     for (std::int64_t g = 0; g < shape_.groups; ++g)
-      for (std::int64_t o = 0; o < parts; ++o)
-        for (const Part& channels : channel_parts_)
-          for (std::int64_t tap = 0; tap < shape_.taps(); ++tap) {
-            float* to =
-                packed + block_offset(g, out_parts_[static_cast<std::size_t>(o)], channels) +
-                tap * channels.count * out_parts_[static_cast<std::size_t>(o)].count * kLanes * kLanes;
-            access.pack(oihw, g, channels.first * kLanes, channels.count * kLanes,
-                        out_parts_[static_cast<std::size_t>(o)].first * kLanes,
-                        out_parts_[static_cast<std::size_t>(o)].count * kLanes, tap, to,
-                        out_parts_[static_cast<std::size_t>(o)].count * kLanes);
-          }
+      for (std::int64_t o = 0; o < parts; ++o) {
+        const Part& out = out_parts_[static_cast<std::size_t>(o)];
+        for (std::int64_t tap = 0; tap < shape_.taps(); ++tap)
+          access.pack(oihw, g, 0, channels, out.first * kLanes, out.count * kLanes, tap,
+                      packed + weights_offset(g, out, tap), out.count * kLanes);
+      }
   }
   void unpack(const float*, float*) const override {}
 
   void run(const SparseRun& run) const override {
     const auto parts = static_cast<std::int64_t>(out_parts_.size());
+    const std::vector<Part>& channel_parts = parts_.choose(run.checked, sides_.checked.floats());
     const std::int64_t units = shape_.groups * image_units_ * row_units_ * parts;
     // Units differ in their zeros: they are handed out one at a time.
 #pragma omp parallel for num_threads(threads_) schedule(dynamic)
@@ -86,21 +83,20 @@ class PixelConv final : public SparseConv {
       const std::int64_t part = unit % parts;
       const std::int64_t row = unit / parts % row_units_;
       const std::int64_t image = unit / parts / row_units_ % image_units_;
-      run_unit(run, unit / parts / row_units_ / image_units_, image, row,
+      run_unit(run, channel_parts, unit / parts / row_units_ / image_units_, image, row,
                out_parts_[static_cast<std::size_t>(part)]);
     }
   }
 
  private:
-  // [group][out part][channel part][tap][channel][out]
-  std::int64_t block_offset(std::int64_t g, const Part& out, const Part& channels) const {
-    const std::int64_t unit = shape_.taps() * kLanes * kLanes;
-    const std::int64_t c = sides_.checked.blocks();
-    return ((g * sides_.other.blocks() + out.first) * c + channels.first * out.count) * unit;
+  // [group][out part][tap][channel][out]
+  std::int64_t weights_offset(std::int64_t g, const Part& out, std::int64_t tap) const {
+    const std::int64_t c = sides_.checked.blocks() * kLanes;
+    return ((g * sides_.other.blocks() + out.first) * shape_.taps() + tap * out.count) * c * kLanes;
   }
 
-  void run_unit(const SparseRun& run, std::int64_t g, std::int64_t image_unit, std::int64_t row_unit,
-                const Part& part) const {
+  void run_unit(const SparseRun& run, const std::vector<Part>& channel_parts, std::int64_t g,
+                std::int64_t image_unit, std::int64_t row_unit, const Part& part) const {
     const BlockedShape& out = sides_.other;
     const BlockedShape& in = sides_.checked;
     const std::int64_t n0 = image_unit * images_;
@@ -112,8 +108,7 @@ class PixelConv final : public SparseConv {
     };
     if (!starts_sums_)
       for (std::int64_t n = n0; n < n1; ++n) fill(out_at(n), bias, part, rows);
-    for (const Part& channels : channel_parts_) {
-      const float* weights = run.other + block_offset(g, part, channels);
+    for (const Part& channels : channel_parts) {
       PixelRun job{};
       job.src_block = in.block_floats();
       job.dst_block = out.block_floats();
@@ -121,7 +116,8 @@ class PixelConv final : public SparseConv {
       const PixelKernel kernel =
           kernels_.pixel[static_cast<std::size_t>(part.count)][static_cast<std::size_t>(channels.count)];
       for (std::int64_t tap = 0; tap < shape_.taps(); ++tap) {
-        job.weights = weights + tap * channels.count * part.count * kLanes * kLanes;
+        job.weights =
+            run.other + weights_offset(g, part, tap) + channels.first * kLanes * part.count * kLanes;
         if (one_pixel_) {
           job.src = in_at(run, n0, g, channels);
           job.src_step = in.image_floats();
@@ -204,7 +200,7 @@ class PixelConv final : public SparseConv {
   Sides sides_;
   std::string name_;
   std::vector<Part> out_parts_;
-  std::vector<Part> channel_parts_;
+  ChannelParts parts_;
   bool one_pixel_ = false;
   bool starts_sums_ = false;
   bool rows_merge_ = false;

@@ -99,10 +99,17 @@ void pixel_kernel(const PixelRun& run) {
     else
       load_accumulators<KV>(acc, from, run.dst_block);
   };
+  const std::ptrdiff_t* ahead_offset = run.ahead_offsets;
+  auto fetch_ahead = [&]() LACUNA_LAMBDA_INLINE {
+    if (run.ahead == nullptr) return;
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; ++i) __builtin_prefetch(run.ahead + *ahead_offset++, 0, 2);
+  };
   if constexpr (!Simd::kPipelined) {
     for (std::int64_t p = 0; p < run.count; ++p, src += run.src_step, dst += run.dst_step) {
       Accumulators<KV> acc;
       fetch(acc, dst);
+      fetch_ahead();
       add_pixel<KV, NB>(acc, pixel_mask<NB>(src, run.src_block), src, extra, run.weights);
       store_accumulators<KV>(acc, dst, run.dst_block);
     }
@@ -116,12 +123,14 @@ void pixel_kernel(const PixelRun& run) {
   for (; left > 2; left -= 2) {
     const std::uint64_t odd_mask = pixel_mask<NB>(src + run.src_step, run.src_block);
     fetch(odd, dst + run.dst_step);
+    fetch_ahead();
     add_pixel<KV, NB>(even, even_mask, src, extra, run.weights);
     store_accumulators<KV>(even, dst, run.dst_block);
     src += run.src_step;
     dst += run.dst_step;
     even_mask = pixel_mask<NB>(src + run.src_step, run.src_block);
     fetch(even, dst + run.dst_step);
+    fetch_ahead();
     add_pixel<KV, NB>(odd, odd_mask, src, extra, run.weights);
     store_accumulators<KV>(odd, dst, run.dst_block);
     src += run.src_step;
@@ -132,12 +141,21 @@ void pixel_kernel(const PixelRun& run) {
     odd_mask = pixel_mask<NB>(src + run.src_step, run.src_block);
     fetch(odd, dst + run.dst_step);
   }
+  fetch_ahead();
   add_pixel<KV, NB>(even, even_mask, src, extra, run.weights);
   store_accumulators<KV>(even, dst, run.dst_block);
   if (left == 2) {
+    fetch_ahead();
     add_pixel<KV, NB>(odd, odd_mask, src + run.src_step, extra, run.weights);
     store_accumulators<KV>(odd, dst + run.dst_step, run.dst_block);
   }
+}
+
+void gather_tile(const float* src, std::ptrdiff_t src_block, const std::ptrdiff_t* pixel_offsets, int count,
+                 int vectors, float* dst) {
+  for (int p = 0; p < count; ++p)
+    for (int k = 0; k < vectors; ++k, dst += kLanes)
+      Simd::store(dst, Simd::load(src + pixel_offsets[p] + k * src_block));
 }
 
 double peak_loop(std::int64_t turns) {

@@ -55,6 +55,7 @@ const MicroKernels kPortableKernels = {
     {LACUNA_NO_PIXEL_ROW, LACUNA_PIXEL_ROW(1), LACUNA_PIXEL_ROW(2), LACUNA_NO_PIXEL_ROW, LACUNA_NO_PIXEL_ROW,
      LACUNA_NO_PIXEL_ROW, LACUNA_NO_PIXEL_ROW, LACUNA_NO_PIXEL_ROW, LACUNA_NO_PIXEL_ROW},
     transpose_tile,
+    gather_tile,
     peak_loop,
     nullptr,
     nullptr,

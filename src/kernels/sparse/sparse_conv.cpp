@@ -5,6 +5,7 @@
 #include <cstring>
 #include <unistd.h>
 
+#include "kernels/dispatch/cost_model.hpp"
 #include "kernels/sparse/list_weight_grad.hpp"
 #include "kernels/sparse/pixel_conv.hpp"
 #include "kernels/sparse/tap_weight_grad.hpp"
@@ -67,6 +68,19 @@ std::vector<Part> split_blocks(std::int64_t blocks, std::int64_t most) {
     first += count;
   }
   return result;
+}
+
+ChannelParts::ChannelParts(std::int64_t blocks, std::int64_t in_l1)
+    : in_l1_(split_blocks(blocks, in_l1)), longest_(split_blocks(blocks, kMaxMaskBlocks)) {}
+
+const std::vector<Part>& ChannelParts::choose(const float* checked, std::int64_t floats) const {
+  if (in_l1_.size() == longest_.size()) return longest_;
+  constexpr double kManyZeros = 0.45;
+  return sample_zeros(checked, floats) > kManyZeros ? longest_ : in_l1_;
+}
+
+std::int64_t ChannelParts::most() const {
+  return static_cast<std::int64_t>(std::max(in_l1_.size(), longest_.size()));
 }
 
 Sides::Sides(const SparseConfig& config) {

@@ -59,6 +59,20 @@ struct Part {
 };
 std::vector<Part> split_blocks(std::int64_t blocks, std::int64_t most);
 
+// Channels are worked on in parts whose weights stay in L1. With few zeros that matters most; with many,
+// longer loops (fewer mispredicted ends) are worth some misses: all 64 channels of a mask.
+class ChannelParts {
+ public:
+  ChannelParts() = default;
+  ChannelParts(std::int64_t blocks, std::int64_t in_l1);
+  // By a sample of the tensor: the same data gives the same parts and so the same order of sums.
+  const std::vector<Part>& choose(const float* checked, std::int64_t floats) const;
+  std::int64_t most() const;  // parts
+
+ private:
+  std::vector<Part> in_l1_, longest_;
+};
+
 // Checked and result side of forward and input_grad, as one problem: a pixel of the result takes part in
 // tap (r, s) with the checked pixel that forward relates to it.
 struct Sides {

@@ -28,7 +28,7 @@ class WindowConv final : public SparseConv {
         kernels_(micro_kernels(config.isa)),
         sides_(config),
         name_(std::string("window ") + kernels_.isa) {
-    channel_parts_ = split_blocks(sides_.checked.blocks(), channel_blocks_in_l1(config.l1_bytes));
+    parts_ = ChannelParts(sides_.checked.blocks(), channel_blocks_in_l1(config.l1_bytes));
     const std::int64_t pixels = sides_.other.pixels();
     images_ = std::min(shape_.n, std::max<std::int64_t>(1, kUnitPixels / pixels));
     const std::int64_t bands = (pixels + kUnitPixels - 1) / kUnitPixels;
@@ -60,7 +60,8 @@ class WindowConv final : public SparseConv {
   void run(const SparseRun& run) const override {
     auto* values = run.workspace;
     auto* masks = reinterpret_cast<std::uint64_t*>(run.workspace + values_floats());
-    const auto parts = static_cast<std::int64_t>(channel_parts_.size());
+    const std::vector<Part>& channel_parts = parts_.choose(run.checked, sides_.checked.floats());
+    const auto parts = static_cast<std::int64_t>(channel_parts.size());
     const std::int64_t outs = sides_.other.blocks();
 #pragma omp parallel num_threads(threads_)
     for (std::int64_t g = 0; g < shape_.groups; ++g)
@@ -68,24 +69,22 @@ class WindowConv final : public SparseConv {
         const std::int64_t images = std::min(images_, shape_.n - n0);
 #pragma omp for schedule(dynamic)
         for (std::int64_t job = 0; job < images * parts; ++job)
-          compress(run, g, n0, job / parts, channel_parts_[static_cast<std::size_t>(job % parts)],
-                   job % parts, values, masks);
+          compress(run, g, n0, job / parts, channel_parts[static_cast<std::size_t>(job % parts)], job % parts,
+                   values, masks);
           // A unit owns its rows of its outputs, so that nobody else adds to them and the order of additions
           // never changes.
 #pragma omp for schedule(dynamic)
         for (std::int64_t unit = 0; unit < outs * bands_; ++unit)
-          run_unit(run, g, n0, images, unit / bands_, unit % bands_, values, masks);
+          run_unit(run, channel_parts, g, n0, images, unit / bands_, unit % bands_, values, masks);
       }
   }
 
  private:
   std::int64_t image_values() const { return sides_.checked.group_floats(); }
   std::int64_t values_floats() const { return images_ * image_values() + kLanes; }
-  std::int64_t mask_count() const {
-    return images_ * static_cast<std::int64_t>(channel_parts_.size()) * sides_.checked.pixels();
-  }
+  std::int64_t mask_count() const { return images_ * parts_.most() * sides_.checked.pixels(); }
   std::int64_t mask_offset(std::int64_t image, std::int64_t part) const {
-    return (image * static_cast<std::int64_t>(channel_parts_.size()) + part) * sides_.checked.pixels();
+    return (image * parts_.most() + part) * sides_.checked.pixels();
   }
 
   void compress(const SparseRun& run, std::int64_t g, std::int64_t n0, std::int64_t image, const Part& part,
@@ -100,8 +99,8 @@ class WindowConv final : public SparseConv {
           values + image * image_values() + part.first * in.block_floats() + h * in.w * part.count * kLanes);
   }
 
-  void run_unit(const SparseRun& run, std::int64_t g, std::int64_t n0, std::int64_t images,
-                std::int64_t out_block, std::int64_t band, const float* values,
+  void run_unit(const SparseRun& run, const std::vector<Part>& channel_parts, std::int64_t g, std::int64_t n0,
+                std::int64_t images, std::int64_t out_block, std::int64_t band, const float* values,
                 const std::uint64_t* masks) const {
     const BlockedShape& in = sides_.checked;
     const BlockedShape& out = sides_.other;
@@ -116,8 +115,8 @@ class WindowConv final : public SparseConv {
     const float* weights = run.other + (g * out.blocks() + out_block) * in.blocks() * kLanes * 9 * kLanes;
     WindowRow job{};
     job.width = in.w;
-    for (std::size_t p = 0; p < channel_parts_.size(); ++p) {
-      const Part& part = channel_parts_[p];
+    for (std::size_t p = 0; p < channel_parts.size(); ++p) {
+      const Part& part = channel_parts[p];
       job.weights = weights + part.first * kLanes * 9 * kLanes;
       for (std::int64_t image = 0; image < images; ++image) {
         float* base = plane(image);
@@ -144,7 +143,7 @@ class WindowConv final : public SparseConv {
   const MicroKernels& kernels_;
   Sides sides_;
   std::string name_;
-  std::vector<Part> channel_parts_;
+  ChannelParts parts_;
   std::int64_t images_ = 1;
   std::int64_t band_rows_ = 1;
   std::int64_t bands_ = 1;
