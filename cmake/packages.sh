@@ -2,7 +2,7 @@
 
 build_packages=(
   ca-certificates cmake g++ ninja-build pkg-config
-  libbenchmark-dev libcli11-dev libfmt-dev libgtest-dev libyaml-cpp-dev libzstd-dev nlohmann-json3-dev
+  libbenchmark-dev libcli11-dev libdnnl-dev libfmt-dev libgtest-dev libyaml-cpp-dev libzstd-dev nlohmann-json3-dev
 )
 check_packages=(clang clang-format clang-tidy git libclang-rt-dev libomp-dev)
 
