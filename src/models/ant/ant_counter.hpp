@@ -1,0 +1,113 @@
+// ANT's fast engine: image vectors become ranges once; each kernel then answers ranges in closed form.
+#pragma once
+
+#include <vector>
+
+#include "ant_pe.hpp"
+#include "range_walk.hpp"
+
+namespace lacuna {
+
+// Where the kernels of a block are small and many (forward, input gradient) the ranges of an image repeat, so
+// equal ones are counted together; and where a kernel has at most kMemoTaps positions, what a range costs is
+// kept by the kernel's mask. In the weight gradient a kernel is a plane of G that meets all images: its
+// column starts are built once and each range is a handful of subtractions.
+class AntCounter final : public outer::PairCounter {
+ public:
+  AntCounter(const AntPeConfig& config, const outer::IndexMap& map, outer::KernelUse use);
+
+  void start_images(std::size_t images) override;
+  void add_nonzero(std::size_t image, std::int64_t y, std::int64_t x) override;
+  void end_images() override;
+  std::int64_t image_nonzeros(std::size_t image) const override { return images_[image].nonzeros; }
+  void set_kernel(const outer::CsrPlane& kernel) override;
+  void set_kernel_mask(std::uint64_t mask) override;
+  std::int64_t count(std::size_t image, outer::PairCounts& totals) override;
+
+ private:
+  static constexpr std::int64_t kMemoTaps = 9;
+
+  struct Range {
+    std::uint32_t r0, r1, s0, s1;
+    auto operator<=>(const Range&) const = default;
+  };
+  struct RangeRun {  // image vectors with the same range
+    Range range;
+    std::uint32_t vectors;
+    std::uint32_t elements;
+  };
+  struct Image {
+    std::vector<RangeRun> runs;  // of ranges that are not empty
+    std::int64_t nonzeros = 0;
+    std::int64_t outside = 0;  // vectors that no kernel position can be useful to
+    // The vector being filled.
+    std::uint32_t held = 0;
+    std::uint32_t y0 = 0, y1 = 0, x0 = 0, x1 = 0;
+  };
+  struct MemoWalk {
+    std::uint8_t steps, bubbles, hits, seen;
+    bool known;
+  };
+  struct Sums {
+    std::int64_t steps = 0, bubbles = 0, empty = 0, hits = 0, seen = 0, executed = 0, vectors = 0;
+  };
+
+  void finish_vector(Image& image);
+  void merge_equal_ranges(Image& image);
+  std::size_t memo_index(const Range& range) const {
+    return ((range.r0 * static_cast<std::size_t>(map_.y.kernel) + range.r1) *
+                static_cast<std::size_t>(map_.x.kernel) +
+            range.s0) *
+               static_cast<std::size_t>(map_.x.kernel) +
+           range.s1;
+  }
+  RangeWalk walk(const Range& range) const;
+  Sums sum_walks(const Image& image) const;
+  Sums sum_memo(const Image& image);
+
+  AntPeConfig config_;
+  outer::IndexMap map_;
+  outer::KernelUse use_;
+  std::vector<std::uint32_t> first_r_, end_r_, first_s_, end_s_;  // ranges by image position (convolution)
+  std::vector<Image> images_;
+
+  const outer::CsrPlane* kernel_ = nullptr;
+  std::int64_t kernel_nonzeros_ = 0;
+  outer::CsrPlane from_mask_;
+  ColumnStarts starts_;
+  std::vector<MemoWalk> memo_;  // [mask][range]
+  std::uint64_t mask_ = 0;      // of the kernel, while memo_ answers
+  bool starts_follow_mask_ = false;
+};
+
+// With bank conflicts every step's products must be looked at: cycle by cycle, without values.
+class AntConflictCounter final : public outer::PairCounter {
+ public:
+  AntConflictCounter(const AntPeConfig& config, const outer::IndexMap& map)
+      : config_(config), map_(map), tally_(config.banks, map) {}
+
+  void start_images(std::size_t images) override { positions_.assign(images, {}); }
+  void add_nonzero(std::size_t image, std::int64_t y, std::int64_t x) override {
+    positions_[image].push_back({static_cast<std::uint32_t>(y), static_cast<std::uint32_t>(x)});
+  }
+  void end_images() override {}
+  std::int64_t image_nonzeros(std::size_t image) const override {
+    return static_cast<std::int64_t>(positions_[image].size());
+  }
+  void set_kernel(const outer::CsrPlane& kernel) override { kernel_ = &kernel; }
+  void set_kernel_mask(std::uint64_t mask) override {
+    from_mask_.assign_mask(mask, map_.y.kernel, map_.x.kernel);
+    kernel_ = &from_mask_;
+  }
+  std::int64_t count(std::size_t image, outer::PairCounts& totals) override;
+
+ private:
+  AntPeConfig config_;
+  outer::IndexMap map_;
+  outer::BankTally tally_;
+  std::vector<std::vector<outer::Position>> positions_;
+  const outer::CsrPlane* kernel_ = nullptr;
+  outer::CsrPlane from_mask_;
+};
+
+}  // namespace lacuna

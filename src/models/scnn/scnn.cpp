@@ -1,0 +1,25 @@
+// The SCNN-like machine: 64 PEs of 4 x 4 multipliers that form all products of compressed planes
+// [Parashar et al., SCNN, ISCA 2017; the baseline of ANT]. docs/models/scnn.md.
+#include "scnn_pe.hpp"
+#include "sim/outer_product/machine.hpp"
+
+namespace lacuna {
+namespace {
+
+// Three stages: buffers, multipliers and output indices, accumulators [ANT talk, FastPath 2022].
+constexpr std::int64_t kFill = 2;
+
+const RegisterAccelerator kRegister{{
+    .name = "scnn",
+    .summary = "SCNN-like: Cartesian products of compressed planes; skips the zeros of both operands",
+    .paper = "Parashar et al., SCNN, ISCA 2017, doi 10.1145/3079856.3080254; as ANT's baseline",
+    .params = outer::machine_params(kFill),
+    .make = [](Params params) -> std::unique_ptr<Accelerator> {
+      const outer::MachineConfig config = outer::machine_config(params);
+      const ScnnPeConfig pe{config.n, config.n, config.conflicts ? config.banks : 0};
+      return std::make_unique<outer::OuterProductMachine>(std::move(params), std::make_unique<ScnnPe>(pe));
+    },
+}};
+
+}  // namespace
+}  // namespace lacuna

@@ -1,0 +1,265 @@
+// The fast engine: masks only, one kernel at a time, never all products.
+#include <memory>
+#include <vector>
+
+#include "sim/outer_product/engines.hpp"
+#include "sim/outer_product/mask_bits.hpp"
+#include "sim/outer_product/work.hpp"
+
+namespace lacuna::outer {
+namespace {
+
+class ConvolutionCount {
+ public:
+  ConvolutionCount(const Layer& layer, const ConvolutionWork& work, const ProcessingElement& pe,
+                   Schedule& schedule)
+      : layer_(layer),
+        work_(work),
+        pe_(pe),
+        schedule_(schedule),
+        shared_(work.op == Operation::kWeightGrad) {}
+
+  PairCounts run() {
+    if (!work_.tiled) schedule_.open(1);
+    counter_ = pe_.counter(work_.map, shared_ ? KernelUse::kShared : KernelUse::kOnce);
+    for (std::int64_t block = 0; block < work_.blocks(); ++block) {
+      if (work_.tiled) schedule_.open(work_.phases());
+      stream_images(block);
+      if (shared_) {
+        count_shared_kernels(block);
+      } else if (layer_.shape.taps() <= 64) {
+        count_small_kernels(block);
+      } else {
+        count_large_kernels(block);
+      }
+      if (work_.tiled) schedule_.close();
+    }
+    if (!work_.tiled) schedule_.close();
+    return totals_;
+  }
+
+ private:
+  struct LiveImage {  // a plane (or a tile of one) with non-zeros
+    std::int64_t channel, tile;
+    std::size_t image;
+  };
+
+  void stream_images(std::int64_t block) {
+    const MaskView& mask = layer_.tensor(work_.image_role).mask;
+    const std::int64_t channel0 = block % work_.groups * work_.images;
+    const std::int64_t tiles = work_.tiles();
+    const auto images = static_cast<std::size_t>(work_.images * tiles);
+    counter_->start_images(images);
+    std::int64_t row = block / work_.groups * work_.map.y.image * work_.map.x.image;
+    for (std::int64_t y = 0; y < work_.map.y.image; ++y) {
+      for (std::int64_t x = 0; x < work_.map.x.image; ++x, ++row) {
+        const std::int64_t tile = work_.tile_of(y, x);
+        for_each_bit(mask.row(row), channel0, channel0 + work_.images, [&](std::int64_t channel) {
+          counter_->add_nonzero(static_cast<std::size_t>(channel * tiles + tile), y, x);
+        });
+      }
+    }
+    counter_->end_images();
+    live_.clear();
+    first_live_.assign(1, 0);
+    for (std::size_t image = 0; image < images; ++image) {
+      const std::int64_t channel = static_cast<std::int64_t>(image) / tiles;
+      const std::int64_t tile = static_cast<std::int64_t>(image) % tiles;
+      if (counter_->image_nonzeros(image) > 0) live_.push_back({channel, tile, image});
+      if (tile == tiles - 1) first_live_.push_back(live_.size());
+    }
+  }
+
+  void count(const LiveImage& live, std::int64_t block, std::int64_t kernel) {
+    const std::int64_t cycles = counter_->count(live.image, totals_);
+    schedule_.add(work_.phase(kernel), work_.pe(block, live.channel, kernel, live.tile), cycles);
+  }
+  void count_channel(std::int64_t block, std::int64_t channel, std::int64_t kernel) {
+    const auto first = static_cast<std::size_t>(channel);
+    for (std::size_t i = first_live_[first]; i < first_live_[first + 1]; ++i) count(live_[i], block, kernel);
+  }
+
+  // Weight gradient: a channel of G is the kernel of every channel of A.
+  void count_shared_kernels(std::int64_t block) {
+    const MaskView& mask = layer_.tensor(work_.kernel_role).mask;
+    const std::int64_t channel0 = block % work_.groups * work_.kernels;
+    std::vector<CsrPlane> planes(static_cast<std::size_t>(work_.kernels));
+    const std::int64_t rows = work_.map.y.kernel, columns = work_.map.x.kernel;
+    for (CsrPlane& plane : planes) plane.start(rows, columns, pe_.needs_columns());
+    std::int64_t row = block / work_.groups * rows * columns;
+    for (std::int64_t r = 0; r < rows; ++r) {
+      for (std::int64_t s = 0; s < columns; ++s, ++row) {
+        for_each_bit(mask.row(row), channel0, channel0 + work_.kernels,
+                     [&](std::int64_t kernel) { planes[static_cast<std::size_t>(kernel)].add(s); });
+      }
+      for (CsrPlane& plane : planes) plane.end_row();
+    }
+    for (std::int64_t kernel = 0; kernel < work_.kernels; ++kernel) {
+      const CsrPlane& plane = planes[static_cast<std::size_t>(kernel)];
+      if (plane.nonzeros() == 0) continue;
+      counter_->set_kernel(plane);
+      for (const LiveImage& live : live_) count(live, block, kernel);
+    }
+  }
+
+  // The weights of one filter: for each channel a kernel. In the input gradient the filter is the image's
+  // channel and its kernels are rotated by 180 degrees.
+  void count_small_kernels(std::int64_t block) {
+    const bool rotated = work_.op == Operation::kInputGrad;
+    const std::int64_t taps = layer_.shape.taps();
+    const std::int64_t channels = layer_.shape.c_per_group();
+    std::vector<std::uint64_t> masks(static_cast<std::size_t>(channels));
+    for (std::int64_t filter = 0; filter < layer_.shape.k_per_group(); ++filter) {
+      if (rotated && no_image(filter)) continue;
+      std::ranges::fill(masks, 0);
+      for (std::int64_t tap = 0; tap < taps; ++tap) {
+        const std::uint64_t bit = std::uint64_t{1} << (rotated ? taps - 1 - tap : tap);
+        for_each_bit(weight_row(block, filter, tap), 0, channels,
+                     [&](std::int64_t c) { masks[static_cast<std::size_t>(c)] |= bit; });
+      }
+      for (std::int64_t c = 0; c < channels; ++c) {
+        const std::uint64_t mask = masks[static_cast<std::size_t>(c)];
+        if (mask == 0 || (!rotated && no_image(c))) continue;
+        counter_->set_kernel_mask(mask);
+        count_channel(block, rotated ? filter : c, rotated ? c : filter);
+      }
+    }
+  }
+
+  void count_large_kernels(std::int64_t block) {
+    const bool rotated = work_.op == Operation::kInputGrad;
+    const Size2 size = layer_.shape.kernel;
+    const std::int64_t taps = layer_.shape.taps();
+    const std::int64_t channels = layer_.shape.c_per_group();
+    std::vector<CsrPlane> planes(static_cast<std::size_t>(channels));
+    for (std::int64_t filter = 0; filter < layer_.shape.k_per_group(); ++filter) {
+      if (rotated && no_image(filter)) continue;
+      for (CsrPlane& plane : planes) plane.start(size.h, size.w, pe_.needs_columns());
+      for (std::int64_t r = 0, position = 0; r < size.h; ++r) {
+        for (std::int64_t s = 0; s < size.w; ++s, ++position) {
+          for_each_bit(weight_row(block, filter, rotated ? taps - 1 - position : position), 0, channels,
+                       [&](std::int64_t c) { planes[static_cast<std::size_t>(c)].add(s); });
+        }
+        for (CsrPlane& plane : planes) plane.end_row();
+      }
+      for (std::int64_t c = 0; c < channels; ++c) {
+        const CsrPlane& plane = planes[static_cast<std::size_t>(c)];
+        if (plane.nonzeros() == 0 || (!rotated && no_image(c))) continue;
+        counter_->set_kernel(plane);
+        count_channel(block, rotated ? filter : c, rotated ? c : filter);
+      }
+    }
+  }
+
+  bool no_image(std::int64_t channel) const {
+    const auto first = static_cast<std::size_t>(channel);
+    return first_live_[first] == first_live_[first + 1];
+  }
+  const std::uint8_t* weight_row(std::int64_t block, std::int64_t filter, std::int64_t tap) const {
+    const std::int64_t k = block % work_.groups * layer_.shape.k_per_group() + filter;
+    return layer_.w.mask.row(k * layer_.shape.taps() + tap);
+  }
+
+  const Layer& layer_;
+  const ConvolutionWork& work_;
+  const ProcessingElement& pe_;
+  Schedule& schedule_;
+  bool shared_;
+  std::unique_ptr<PairCounter> counter_;
+  std::vector<LiveImage> live_;
+  std::vector<std::size_t> first_live_;  // of each channel
+  PairCounts totals_;
+};
+
+// The kernel columns of one block: non-zeros of each reduction index as row pointers and, if asked for, all
+// positions.
+void fill_block(const LinearWork& work, std::int64_t block, bool with_columns, CsrPlane& plane) {
+  const std::int64_t first = work.first_column(block);
+  const std::int64_t width = work.width(block);
+  plane.start(work.reduction, width);
+  if (with_columns) {
+    for (std::int64_t r = 0; r < work.reduction; ++r) {
+      for (std::int64_t s = 0; s < width; ++s) {
+        if (work.kernel.bit(r, first + s)) plane.add(s);
+      }
+      plane.end_row();
+    }
+    return;
+  }
+  plane.ptr.assign(static_cast<std::size_t>(work.reduction) + 1, 0);
+  if (work.kernel.reduction_is_channel) {
+    for (std::int64_t s = 0; s < width; ++s) {
+      for_each_bit(work.kernel.mask.row(first + s), 0, work.reduction,
+                   [&](std::int64_t r) { ++plane.ptr[static_cast<std::size_t>(r) + 1]; });
+    }
+  } else {
+    for (std::int64_t r = 0; r < work.reduction; ++r) {
+      for_each_bit(work.kernel.mask.row(r), first, first + width,
+                   [&](std::int64_t) { ++plane.ptr[static_cast<std::size_t>(r) + 1]; });
+    }
+  }
+  for (std::size_t r = 1; r < plane.ptr.size(); ++r) plane.ptr[r] += plane.ptr[r - 1];
+}
+
+// One row of a block's plane as a plane of its own.
+void take_row(const CsrPlane& from, std::int64_t r, bool with_columns, CsrPlane& to) {
+  const std::uint32_t first = from.ptr[static_cast<std::size_t>(r)];
+  const std::uint32_t end = from.ptr[static_cast<std::size_t>(r) + 1];
+  to.start(1, from.cols);
+  if (with_columns) {
+    for (std::uint32_t i = first; i < end; ++i) to.add(from.col[i]);
+  }
+  to.ptr.push_back(end - first);
+}
+
+PairCounts count_linear(const LinearWork& work, const MachineConfig& config, const ProcessingElement& pe,
+                        Schedule& schedule) {
+  const bool with_columns = pe.needs_columns();
+  PairCounts totals;
+  schedule.open(1);
+  CsrPlane kernel, line;
+  std::unique_ptr<PairCounter> counter;
+  for (std::int64_t block = 0; block < work.blocks; ++block) {
+    // The image is the same for all blocks; the map changes only in the last, narrower one.
+    if (block == 0 || work.width(block) != work.block_columns) {
+      counter = pe.counter(work.map(block), work.by_channel ? KernelUse::kOnce : KernelUse::kShared);
+      counter->start_images(static_cast<std::size_t>(work.by_channel ? work.reduction : 1));
+      for (std::int64_t y = 0; y < work.reduction; ++y) {
+        for (std::int64_t x = 0; x < work.image.columns; ++x) {
+          if (!work.image.bit(y, x)) continue;
+          counter->add_nonzero(work.by_channel ? static_cast<std::size_t>(y) : 0, work.by_channel ? 0 : y, x);
+        }
+      }
+      counter->end_images();
+    }
+    fill_block(work, block, with_columns, kernel);
+    if (!work.by_channel) {
+      if (kernel.nonzeros() == 0 || counter->image_nonzeros(0) == 0) continue;
+      counter->set_kernel(kernel);
+      schedule.add(0, block % config.pes(), counter->count(0, totals));
+      continue;
+    }
+    for (std::int64_t y = 0; y < work.reduction; ++y) {
+      take_row(kernel, y, with_columns, line);
+      if (line.nonzeros() == 0 || counter->image_nonzeros(static_cast<std::size_t>(y)) == 0) continue;
+      counter->set_kernel(line);
+      schedule.add(0, (y * work.blocks + block) % config.pes(),
+                   counter->count(static_cast<std::size_t>(y), totals));
+    }
+  }
+  schedule.close();
+  return totals;
+}
+
+}  // namespace
+
+PairCounts count_operation(const Layer& layer, Operation op, const MachineConfig& config,
+                           const ProcessingElement& pe, Schedule& schedule) {
+  if (layer.shape.kind == LayerKind::kLinear) {
+    return count_linear(LinearWork::of(layer, op, config), config, pe, schedule);
+  }
+  const ConvolutionWork work = ConvolutionWork::of(layer.shape, op, config);
+  return ConvolutionCount(layer, work, pe, schedule).run();
+}
+
+}  // namespace lacuna::outer

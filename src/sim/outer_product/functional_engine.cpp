@@ -1,0 +1,160 @@
+// The functional engine: every pair's values go through a PE, and the sums are compared with the reference.
+#include <vector>
+
+#include "sim/outer_product/engines.hpp"
+#include "sim/outer_product/work.hpp"
+#include "sim/reference.hpp"
+
+namespace lacuna::outer {
+namespace {
+
+std::int64_t result_elements(const LayerShape& s, Operation op) {
+  return op == Operation::kForward     ? s.g_elements()
+         : op == Operation::kInputGrad ? s.a_elements()
+                                       : s.w_elements();
+}
+
+// Fills a plane from value_at(y, x), zeros left out.
+template <typename ValueAt>
+CsrPlane plane_of(std::int64_t rows, std::int64_t columns, const ValueAt& value_at) {
+  CsrPlane plane;
+  plane.start(rows, columns);
+  for (std::int64_t y = 0; y < rows; ++y) {
+    for (std::int64_t x = 0; x < columns; ++x) {
+      const float value = value_at(y, x);
+      if (value != 0) plane.add(x, value);
+    }
+    plane.end_row();
+  }
+  return plane;
+}
+
+class ConvolutionExecution {
+ public:
+  ConvolutionExecution(const LayerShape& shape, const ConvolutionWork& work, const LayerValues& values,
+                       std::vector<float>& result)
+      : s_(shape), work_(work), values_(values), result_(result) {}
+
+  PairCounts run(const ProcessingElement& pe, Schedule& schedule) {
+    PairCounts totals;
+    if (!work_.tiled) schedule.open(1);
+    for (std::int64_t block = 0; block < work_.blocks(); ++block) {
+      if (work_.tiled) schedule.open(work_.phases());
+      for (std::int64_t i = 0; i < work_.images; ++i) {
+        for (std::int64_t tile = 0; tile < work_.tiles(); ++tile) {
+          const CsrPlane image = image_plane(block, i, tile);
+          if (image.nonzeros() == 0) continue;
+          for (std::int64_t j = 0; j < work_.kernels; ++j) {
+            const CsrPlane kernel = kernel_plane(block, i, j);
+            if (kernel.nonzeros() == 0) continue;
+            const PairCounts counts = pe.execute(image, kernel, work_.map, output_plane(block, i, j));
+            schedule.add(work_.phase(j), work_.pe(block, i, j, tile), counts.cycles());
+            totals += counts;
+          }
+        }
+      }
+      if (work_.tiled) schedule.close();
+    }
+    if (!work_.tiled) schedule.close();
+    return totals;
+  }
+
+ private:
+  std::int64_t sample(std::int64_t block) const { return block / work_.groups; }
+  std::int64_t group(std::int64_t block) const { return block % work_.groups; }
+
+  CsrPlane image_plane(std::int64_t block, std::int64_t i, std::int64_t tile) const {
+    const TensorValues& from = values_.of(work_.image_role);
+    const std::int64_t h = work_.map.y.image, w = work_.map.x.image;
+    return plane_of(h, w, [&](std::int64_t y, std::int64_t x) {
+      if (work_.tile_of(y, x) != tile) return 0.0F;
+      return from.at((sample(block) * h + y) * w + x, group(block) * work_.images + i);
+    });
+  }
+
+  CsrPlane kernel_plane(std::int64_t block, std::int64_t i, std::int64_t j) const {
+    const TensorValues& from = values_.of(work_.kernel_role);
+    const std::int64_t h = work_.map.y.kernel, w = work_.map.x.kernel;
+    return plane_of(h, w, [&](std::int64_t r, std::int64_t c) {
+      switch (work_.op) {
+        case Operation::kForward:
+          return from.at(((group(block) * s_.k_per_group() + j) * h + r) * w + c, i);
+        case Operation::kInputGrad:  // rotated by 180 degrees
+          return from.at(((group(block) * s_.k_per_group() + i) * h + (h - 1 - r)) * w + (w - 1 - c), j);
+        case Operation::kWeightGrad:
+          return from.at((sample(block) * h + r) * w + c, group(block) * work_.kernels + j);
+      }
+      return 0.0F;
+    });
+  }
+
+  OutputPlane output_plane(std::int64_t block, std::int64_t i, std::int64_t j) {
+    const auto plane = [&](std::int64_t index, Size2 size, std::int64_t channels, std::int64_t channel) {
+      return OutputPlane{result_.data() + index * size.h * size.w * channels + channel, size.w * channels,
+                         channels};
+    };
+    switch (work_.op) {
+      case Operation::kForward:
+        return plane(sample(block), s_.output, s_.k, group(block) * s_.k_per_group() + j);
+      case Operation::kInputGrad:
+        return plane(sample(block), s_.input, s_.c, group(block) * s_.c_per_group() + j);
+      case Operation::kWeightGrad:
+        return plane(group(block) * s_.k_per_group() + j, s_.kernel, s_.c_per_group(), i);
+    }
+    return {};
+  }
+
+  const LayerShape& s_;
+  const ConvolutionWork& work_;
+  const LayerValues& values_;
+  std::vector<float>& result_;
+};
+
+PairCounts execute_linear(const LinearWork& work, const MachineConfig& config, const LayerValues& values,
+                          std::vector<float>& result, const ProcessingElement& pe, Schedule& schedule) {
+  const auto value = [&](const MatrixOperand& from, std::int64_t y, std::int64_t x) {
+    return values.of(from.role).at(from.row(y, x), from.channel(y, x));
+  };
+  PairCounts totals;
+  schedule.open(1);
+  const std::int64_t slices = work.by_channel ? work.reduction : 1;
+  const std::int64_t depth = work.by_channel ? 1 : work.reduction;
+  for (std::int64_t slice = 0; slice < slices; ++slice) {
+    const CsrPlane image = plane_of(depth, work.image.columns, [&](std::int64_t y, std::int64_t x) {
+      return value(work.image, slice + y, x);
+    });
+    for (std::int64_t block = 0; block < work.blocks; ++block) {
+      const std::int64_t first = work.first_column(block);
+      const CsrPlane kernel = plane_of(depth, work.width(block), [&](std::int64_t r, std::int64_t c) {
+        return value(work.kernel, slice + r, first + c);
+      });
+      if (image.nonzeros() == 0 || kernel.nonzeros() == 0) continue;
+      const OutputPlane output{result.data() + first * work.kernel_stride, work.image_stride,
+                               work.kernel_stride};
+      const PairCounts counts = pe.execute(image, kernel, work.map(block), output);
+      schedule.add(0, (slice * work.blocks + block) % config.pes(), counts.cycles());
+      totals += counts;
+    }
+  }
+  schedule.close();
+  return totals;
+}
+
+}  // namespace
+
+PairCounts execute_operation(const Layer& layer, Operation op, const MachineConfig& config,
+                             const ProcessingElement& pe, Schedule& schedule, std::uint64_t seed) {
+  const LayerValues values = layer_values(layer, seed);
+  std::vector<float> result(static_cast<std::size_t>(result_elements(layer.shape, op)), 0.0F);
+  PairCounts totals;
+  if (layer.shape.kind == LayerKind::kLinear) {
+    totals = execute_linear(LinearWork::of(layer, op, config), config, values, result, pe, schedule);
+  } else {
+    const ConvolutionWork work = ConvolutionWork::of(layer.shape, op, config);
+    totals = ConvolutionExecution(layer.shape, work, values, result).run(pe, schedule);
+  }
+  check_against_reference(layer.shape, op, values, result);
+  return totals;
+}
+
+}  // namespace lacuna::outer

@@ -1,0 +1,100 @@
+// Where a product of an image element and a kernel element belongs, and which kernel elements can meet an
+// image element at all. One map covers the three training convolutions and matrix multiplication
+// [facts of ANT; docs/models/ant.md "The index map"].
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "sim/operation.hpp"
+#include "tensor/layer_shape.hpp"
+
+namespace lacuna::outer {
+
+// Division rounding down / up, also for negative numerators; the divisor is positive.
+constexpr std::int64_t floor_div(std::int64_t a, std::int64_t b) {
+  return a >= 0 ? a / b : -((-a + b - 1) / b);
+}
+constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return -floor_div(-a, b); }
+
+// One axis of a convolution: image position t and kernel position r meet at u = e*t + P - d*r, which is
+// output u/st if u >= 0, st divides u and u/st < outputs. Otherwise the product is redundant (an RCP).
+struct AxisMap {
+  std::int64_t image_step = 1;   // e
+  std::int64_t kernel_step = 1;  // d
+  std::int64_t output_step = 1;  // st
+  std::int64_t offset = 0;       // P
+  std::int64_t image = 1;        // positions of the image along this axis
+  std::int64_t kernel = 1;       // of the kernel
+  std::int64_t outputs = 1;
+
+  // The output's position, or -1 for an RCP.
+  std::int64_t output(std::int64_t t, std::int64_t r) const {
+    const std::int64_t u = image_step * t + offset - kernel_step * r;
+    if (u < 0 || u % output_step != 0) return -1;
+    const std::int64_t o = u / output_step;
+    return o < outputs ? o : -1;
+  }
+  // The kernel positions that may meet image position t lie between these two, which both grow with t.
+  std::int64_t first_kernel(std::int64_t t) const {
+    return std::max<std::int64_t>(
+        0, ceil_div(image_step * t + offset - output_step * (outputs - 1), kernel_step));
+  }
+  std::int64_t last_kernel(std::int64_t t) const {
+    return std::min(kernel - 1, floor_div(image_step * t + offset, kernel_step));
+  }
+  // Outputs that image positions first..last can reach: [low, high], empty if low > high.
+  struct Span {
+    std::int64_t low = 0, high = -1;
+    std::int64_t size() const { return std::max<std::int64_t>(0, high - low + 1); }
+  };
+  Span reach(std::int64_t first, std::int64_t last) const {
+    return {std::max<std::int64_t>(
+                0, ceil_div(image_step * first + offset - kernel_step * (kernel - 1), output_step)),
+            std::min(outputs - 1, floor_div(image_step * last + offset, output_step))};
+  }
+};
+
+// A rectangle of kernel positions, both ends included.
+struct KernelRange {
+  std::int64_t r0 = 0, r1 = -1, s0 = 0, s1 = -1;
+  bool empty() const { return r0 > r1 || s0 > s1; }
+};
+
+struct IndexMap {
+  enum class Kind {
+    kConvolution,
+    // Image (reduction index, row of the result) against kernel (reduction index, column of the result): a
+    // product is useful only if the reduction indices are equal [ANT abstract: sparse matrix multiplication].
+    kMatrix,
+  };
+  Kind kind = Kind::kConvolution;
+  AxisMap y, x;
+
+  struct Output {
+    std::int64_t y = -1, x = -1;
+    bool valid() const { return y >= 0; }
+  };
+  Output output(std::int64_t iy, std::int64_t ix, std::int64_t r, std::int64_t s) const {
+    if (kind == Kind::kMatrix) return iy == r ? Output{ix, s} : Output{};
+    const std::int64_t oy = y.output(iy, r);
+    if (oy < 0) return {};
+    const std::int64_t ox = x.output(ix, s);
+    return ox < 0 ? Output{} : Output{oy, ox};
+  }
+  Size2 outputs() const { return {y.outputs, x.outputs}; }
+
+  // The kernel positions that can be useful to some image element in rows y0..y1, columns x0..x1.
+  KernelRange range(std::int64_t y0, std::int64_t y1, std::int64_t x0, std::int64_t x1) const {
+    if (kind == Kind::kMatrix) return {y0, y1, 0, x.kernel - 1};
+    return {y.first_kernel(y0), y.last_kernel(y1), x.first_kernel(x0), x.last_kernel(x1)};
+  }
+
+  // The rows of the table in facts/ant.md: image A, kernel W; image G, kernel W rotated by 180 degrees; image
+  // A, kernel G.
+  static IndexMap convolution(const LayerShape& shape, Operation op);
+  // result[image_columns x kernel_columns] = image^T * kernel, both [reduction, columns].
+  static IndexMap matrix(std::int64_t reduction, std::int64_t image_columns, std::int64_t kernel_columns);
+};
+
+}  // namespace lacuna::outer

@@ -1,0 +1,80 @@
+#include "sim/outer_product/machine.hpp"
+
+#include <stdexcept>
+
+#include "sim/mac_counts.hpp"
+#include "sim/outer_product/engines.hpp"
+#include "sim/outer_product/work.hpp"
+#include "sim/tile_grid.hpp"
+
+namespace lacuna::outer {
+namespace {
+
+// The dense tiles place the sparser operand on their rows, as the `dense` model does by default.
+std::int64_t dense_baseline(const Layer& layer, Operation op, std::int64_t multipliers) {
+  const TileShape tile{.rows = 4, .columns = 4, .lanes = 16, .tiles = multipliers / 256};
+  const std::vector<LaneProduct> products = lane_products(layer, op, tile.lanes);
+  return dense_cycles(place_products(products, choose_scheduled(layer, op, SchedulePolicy::kSparser), tile));
+}
+
+}  // namespace
+
+OuterProductMachine::OuterProductMachine(Params params, std::unique_ptr<ProcessingElement> pe)
+    : params_(std::move(params)), config_(machine_config(params_)), pe_(std::move(pe)) {}
+
+OpResult OuterProductMachine::simulate(const Layer& layer, Operation op, const SimOptions& options) const {
+  const MacCounts macs = count_macs(layer, op);
+  Schedule schedule(config_.pes(), config_.fill, config_.fill_each_pair);
+  PairCounts counts;
+  if (options.engine == Engine::kFast) {
+    counts = count_operation(layer, op, config_, *pe_, schedule);
+    counts.useful = macs.effectual;
+  } else {
+    counts = execute_operation(layer, op, config_, *pe_, schedule, options.seed);
+    if (counts.useful != macs.effectual) throw std::logic_error("useful products are not the effectual MACs");
+  }
+  const ScheduleResult time = schedule.finish();
+  const std::int64_t lanes = config_.n * config_.n;
+  const std::int64_t slots = config_.pes() * lanes * time.cycles;
+  const std::int64_t halo = layer.shape.kind == LayerKind::kLinear
+                                ? 0
+                                : ConvolutionWork::of(layer.shape, op, config_).halo_values();
+  return {.op = op,
+          .scheduled = Scheduled::kBoth,
+          .macs = macs.macs,
+          .scheduled_macs = macs.effectual,
+          .effectual_macs = macs.effectual,
+          .dense_cycles = dense_baseline(layer, op, config_.multipliers),
+          .cycles = time.cycles,
+          .padding_free_cycles = time.cycles,
+          .counters = {
+              {"pairs", counts.pairs},
+              {"cartesian_products", counts.cartesian},
+              {"useful_products", counts.useful},
+              {"rcps", counts.cartesian - counts.useful},
+              {"rcps_anticipated", counts.cartesian - counts.executed},
+              {"rcps_residual", counts.executed - counts.useful},
+              {"executed_products", counts.executed},
+              {"steps", counts.steps},
+              {"bubbles", counts.bubbles},
+              {"empty_ranges", counts.empty_ranges},
+              {"conflict_stalls", counts.conflict_stalls},
+              {"fill_cycles", time.fill},
+              {"imbalance_cycles", time.imbalance},
+              {"idle_pe_cycles", time.idle_pe},
+              {"barriers", time.barriers},
+              {"multiplier_slots", slots},
+              {"idle_multiplier_slots", slots - counts.executed},
+              {"fragmented_slots", counts.steps * lanes - counts.executed},
+              {"image_values_read", counts.image_reads},
+              {"image_indices_read", counts.image_reads},
+              {"kernel_values_read", counts.kernel_value_reads},
+              {"kernel_indices_read", counts.kernel_index_reads},
+              {"row_pointers_read", counts.row_pointer_reads},
+              {"crossbar_transfers", counts.useful},
+              {"accumulator_updates", counts.useful},
+              {"halo_values", halo},
+          }};
+}
+
+}  // namespace lacuna::outer

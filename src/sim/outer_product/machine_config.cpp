@@ -1,0 +1,81 @@
+#include "sim/outer_product/machine_config.hpp"
+
+#include <fmt/format.h>
+#include <numeric>
+
+#include "base/error.hpp"
+
+namespace lacuna::outer {
+namespace {
+// The dense machine that speedups refer to has tiles of 4 x 4 PEs of 16 lanes [TensorDash Table 2].
+constexpr std::int64_t kDenseTileMultipliers = 256;
+}  // namespace
+
+Size2 MachineConfig::pe_grid() const {
+  Size2 grid{1, pes()};
+  for (std::int64_t rows = 1; rows * rows <= pes(); ++rows) {
+    if (pes() % rows == 0) grid = {rows, pes() / rows};
+  }
+  return grid;
+}
+
+std::vector<ParamSpec> machine_params(std::int64_t fill_default) {
+  return {
+      ParamSpec::integer("multipliers", 1024, 256, 1 << 20, "multipliers",
+                         "multipliers of the chip: PEs = multipliers / n^2. Speedups refer to a dense "
+                         "inner-product machine with as many (tiles of 256)",
+                         "SCNN Table II: 64 PEs x 16"),
+      ParamSpec::integer("n", 4, 1, 16, "elements", "image and kernel elements that enter a PE in one step",
+                         "SCNN Table II: F = I = 4"),
+      ParamSpec::integer("fill", fill_default, 0, 1000, "cycles",
+                         "cycles to fill the pipe: its stages less one",
+                         "ANT talk (FastPath 2022): 3 stages, with ANT 6; docs/assumptions.md O2"),
+      ParamSpec::choice(
+          "fill_scope", "operation", {"operation", "pair"},
+          "when the fill is paid: once an operation (pairs follow each other without a gap), or "
+          "for each pair",
+          "docs/assumptions.md O2"),
+      ParamSpec::choice(
+          "mapping", "pairs", {"pairs", "scnn-tiles"},
+          "pairs: (image, kernel) pair i on PE i mod PEs, one barrier an operation; scnn-tiles: "
+          "planes tiled over the PEs, kernels broadcast, a barrier at each output-channel group",
+          "docs/assumptions.md O1, O7; SCNN §3"),
+      ParamSpec::choice("linear", "matrix", {"matrix", "channels"},
+                        "linear layers: whole matrices meet, or one reduction index at a time",
+                        "ANT abstract; docs/assumptions.md O5"),
+      ParamSpec::flag("conflicts", false, "charge conflicts of useful products at the accumulator banks",
+                      "SCNN §4; docs/assumptions.md O6"),
+      ParamSpec::integer("banks", 32, 1, 4096, "banks", "accumulator banks of a PE", "SCNN Table II"),
+      ParamSpec::integer("bank_entries", 32, 1, 1 << 20, "entries", "accumulators of a bank",
+                         "SCNN Table II"),
+      ParamSpec::integer("group_channels", 0, 0, 1 << 20, "channels",
+                         "scnn-tiles: output channels between barriers (Kc); 0: as many as the accumulators "
+                         "of a PE hold",
+                         "SCNN §3; docs/assumptions.md O7"),
+  };
+}
+
+MachineConfig machine_config(const Params& params) {
+  MachineConfig config;
+  config.multipliers = params.integer("multipliers");
+  config.n = params.integer("n");
+  config.fill = params.integer("fill");
+  config.fill_each_pair = params.text("fill_scope") == "pair";
+  config.mapping = params.text("mapping") == "pairs" ? Mapping::kPairs : Mapping::kScnnTiles;
+  config.linear = params.text("linear") == "matrix" ? LinearMapping::kMatrix : LinearMapping::kChannels;
+  config.conflicts = params.flag("conflicts");
+  config.banks = params.integer("banks");
+  config.bank_entries = params.integer("bank_entries");
+  config.group_channels = params.integer("group_channels");
+  const std::int64_t unit = std::lcm(kDenseTileMultipliers, config.n * config.n);
+  if (config.multipliers % unit != 0) {
+    throw InputError(
+        params.owner(),
+        fmt::format("multipliers={} does not make whole PEs of {} x {} and whole dense tiles of {}",
+                    config.multipliers, config.n, config.n, kDenseTileMultipliers),
+        fmt::format("use a multiple of {}", unit));
+  }
+  return config;
+}
+
+}  // namespace lacuna::outer

@@ -1,0 +1,43 @@
+// The parameters that the outer-product machines share.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/params.hpp"
+#include "tensor/layer_shape.hpp"
+
+namespace lacuna::outer {
+
+enum class Mapping {
+  kPairs,      // pair i on PE i mod PEs, one barrier an operation
+  kScnnTiles,  // planes cut into tiles, one a PE; a barrier at each group of output channels [SCNN §4]
+};
+
+enum class LinearMapping {
+  kMatrix,    // whole compressed matrices meet [ANT abstract]
+  kChannels,  // one reduction index at a time: no RCPs, few lanes filled [SCNN §4: fully-connected layers]
+};
+
+struct MachineConfig {
+  std::int64_t multipliers = 1024;
+  std::int64_t n = 4;  // image and kernel elements a step: a PE has n x n multipliers
+  std::int64_t fill = 2;
+  bool fill_each_pair = false;
+  Mapping mapping = Mapping::kPairs;
+  LinearMapping linear = LinearMapping::kMatrix;
+  std::int64_t banks = 32;
+  bool conflicts = false;
+  std::int64_t bank_entries = 32;
+  std::int64_t group_channels = 0;  // 0: as many as the accumulators hold
+
+  std::int64_t pes() const { return multipliers / (n * n); }
+  Size2 pe_grid() const;  // the most square one, rows <= columns
+};
+
+// `fill_default`: stages of the pipe less one.
+std::vector<ParamSpec> machine_params(std::int64_t fill_default);
+// Throws InputError where the values do not make a machine.
+MachineConfig machine_config(const Params& params);
+
+}  // namespace lacuna::outer

@@ -1,0 +1,98 @@
+// Compressed planes: what the buffers of an outer-product machine hold.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "sim/outer_product/index_map.hpp"
+
+namespace lacuna::outer {
+
+// The non-zeros of one 2-D plane in CSR order (rows, then columns). `row` repeats what `ptr` says, for those
+// who visit elements; it may be left out. `value` is empty in the fast engine. `col` may be left out where
+// only the numbers of non-zeros of rows matter (matrix multiplication, whose column range is free).
+struct CsrPlane {
+  std::int64_t rows = 0;
+  std::int64_t cols = 0;
+  std::vector<std::uint32_t> ptr;  // rows + 1
+  std::vector<std::uint32_t> row;
+  std::vector<std::uint32_t> col;
+  std::vector<float> value;
+  bool keep_rows = true;
+
+  std::int64_t nonzeros() const { return ptr.empty() ? 0 : ptr.back(); }
+
+  // Fill in CSR order: start, then for each row its elements and end_row.
+  void start(std::int64_t row_count, std::int64_t column_count, bool with_rows = true) {
+    rows = row_count;
+    cols = column_count;
+    keep_rows = with_rows;
+    ptr.assign(1, 0);
+    row.clear();
+    col.clear();
+    value.clear();
+  }
+  void add(std::int64_t s) {
+    if (keep_rows) row.push_back(static_cast<std::uint32_t>(ptr.size() - 1));
+    col.push_back(static_cast<std::uint32_t>(s));
+  }
+  void add(std::int64_t s, float v) {
+    add(s);
+    value.push_back(v);
+  }
+  void end_row() { ptr.push_back(static_cast<std::uint32_t>(col.size())); }
+
+  // Bit r*cols + s set: a non-zero at (r, s). At most 64 positions.
+  void assign_mask(std::uint64_t mask, std::int64_t row_count, std::int64_t column_count) {
+    start(row_count, column_count);
+    for (std::int64_t r = 0; r < rows; ++r) {
+      for (std::int64_t s = 0; s < cols; ++s, mask >>= 1) {
+        if ((mask & 1) != 0) add(s);
+      }
+      end_row();
+    }
+  }
+};
+
+struct Position {
+  std::uint32_t y = 0;
+  std::uint32_t x = 0;
+};
+
+// Where a pair's results go: output (y, x) is base[y * y_stride + x * x_stride].
+struct OutputPlane {
+  float* base = nullptr;
+  std::int64_t y_stride = 0;
+  std::int64_t x_stride = 0;
+  void add(IndexMap::Output at, float product) const { base[at.y * y_stride + at.x * x_stride] += product; }
+};
+
+// Useful products of one step by accumulator bank [SCNN §4]. ASSUMPTION(O6): output (y, x) of a pair lives in
+// bank (y * width + x) mod banks; a step takes as many cycles as the busiest bank has products, at least one.
+class BankTally {
+ public:
+  BankTally(std::int64_t banks, const IndexMap& map)
+      : width_(map.outputs().w), counts_(static_cast<std::size_t>(banks), 0) {}
+
+  void add(IndexMap::Output at) {
+    const std::size_t bank = static_cast<std::size_t>(at.y * width_ + at.x) % counts_.size();
+    if (counts_[bank]++ == 0) touched_.push_back(bank);
+    if (counts_[bank] > most_) most_ = counts_[bank];
+  }
+  // Cycles beyond the first; forgets the step.
+  std::int64_t finish_step() {
+    for (const std::size_t bank : touched_) counts_[bank] = 0;
+    touched_.clear();
+    const std::int64_t stall = most_ > 1 ? most_ - 1 : 0;
+    most_ = 0;
+    return stall;
+  }
+
+ private:
+  std::int64_t width_;
+  std::vector<std::int64_t> counts_;
+  std::vector<std::size_t> touched_;
+  std::int64_t most_ = 0;
+};
+
+}  // namespace lacuna::outer

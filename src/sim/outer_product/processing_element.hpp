@@ -1,0 +1,90 @@
+// What a processing element of an outer-product machine is to the machine: how one (image, kernel) pair costs
+// cycles, computed (functional engine) and counted (fast engine).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "sim/outer_product/planes.hpp"
+
+namespace lacuna::outer {
+
+// Everything that is counted of pairs. Pipe fill is not in here: it is paid by the machine.
+struct PairCounts {
+  std::int64_t pairs = 0;
+  std::int64_t cartesian = 0;  // non-zeros of the image times non-zeros of the kernel
+  std::int64_t useful = 0;     // functional engine only; the fast engine's comes from count_macs
+  std::int64_t executed = 0;   // products multiplied
+  std::int64_t steps = 0;      // cycles that issue products
+  std::int64_t bubbles = 0;    // cycles that issue none (those of empty ranges included)
+  std::int64_t empty_ranges = 0;
+  std::int64_t conflict_stalls = 0;
+  // Buffer accesses, one element each.
+  std::int64_t image_reads = 0;  // a value and its index
+  std::int64_t kernel_value_reads = 0;
+  std::int64_t kernel_index_reads = 0;
+  std::int64_t row_pointer_reads = 0;
+
+  std::int64_t cycles() const { return steps + bubbles + conflict_stalls; }
+
+  PairCounts& operator+=(const PairCounts& other) {
+    pairs += other.pairs;
+    cartesian += other.cartesian;
+    useful += other.useful;
+    executed += other.executed;
+    steps += other.steps;
+    bubbles += other.bubbles;
+    empty_ranges += other.empty_ranges;
+    conflict_stalls += other.conflict_stalls;
+    image_reads += other.image_reads;
+    kernel_value_reads += other.kernel_value_reads;
+    kernel_index_reads += other.kernel_index_reads;
+    row_pointer_reads += other.row_pointer_reads;
+    return *this;
+  }
+  bool operator==(const PairCounts&) const = default;
+};
+
+// The fast engine's view of a block of work: some images that all pairs of the block draw from, and kernels
+// that come one at a time. Not thread-safe; one a block.
+//   start_images(2); add_nonzero(0, y, x) ... in CSR order for each image; end_images();
+//   set_kernel(...); count(0, totals); count(1, totals); set_kernel(...); ...
+class PairCounter {
+ public:
+  virtual ~PairCounter() = default;
+
+  virtual void start_images(std::size_t images) = 0;
+  virtual void add_nonzero(std::size_t image, std::int64_t y, std::int64_t x) = 0;
+  virtual void end_images() = 0;
+  virtual std::int64_t image_nonzeros(std::size_t image) const = 0;
+
+  // The plane must outlive the counts.
+  virtual void set_kernel(const CsrPlane& kernel) = 0;
+  // The same for a kernel of at most 64 positions, bit r*cols + s.
+  virtual void set_kernel_mask(std::uint64_t mask) = 0;
+
+  // Adds the pair (image, current kernel) to `totals` and returns its cycles. Both have non-zeros.
+  virtual std::int64_t count(std::size_t image, PairCounts& totals) = 0;
+};
+
+// How a block's kernels relate to its images; a counter may prepare its images accordingly.
+enum class KernelUse {
+  kOnce,    // a kernel meets one image (forward, input gradient)
+  kShared,  // a kernel meets all images (weight gradient, matrix multiplication)
+};
+
+class ProcessingElement {
+ public:
+  virtual ~ProcessingElement() = default;
+
+  // Multiplies one pair, value by value, in the order of the hardware. Both have non-zeros.
+  virtual PairCounts execute(const CsrPlane& image, const CsrPlane& kernel, const IndexMap& map,
+                             const OutputPlane& output) const = 0;
+
+  virtual std::unique_ptr<PairCounter> counter(const IndexMap& map, KernelUse use) const = 0;
+
+  // True if count() looks at columns even where the column range is free (matrix multiplication).
+  virtual bool needs_columns() const = 0;
+};
+
+}  // namespace lacuna::outer

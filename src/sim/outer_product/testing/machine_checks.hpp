@@ -1,0 +1,135 @@
+// What every outer-product machine must satisfy, checked on whole layers through the registry.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/error.hpp"
+#include "sim/accelerator.hpp"
+#include "sim/testing/random_layer.hpp"
+
+namespace lacuna::testing {
+
+using Settings = std::vector<std::pair<std::string, std::string>>;
+
+inline std::unique_ptr<Accelerator> make_machine(const std::string& name, const Settings& settings) {
+  const AcceleratorModel* model = AcceleratorRegistry::instance().find(name);
+  if (model == nullptr) throw std::logic_error(name + " is not registered");
+  Params params(model->name, model->params);
+  for (const auto& [key, value] : settings) params.set(key, value, "test");
+  return model->make(std::move(params));
+}
+
+inline OpResult simulate_one(const std::string& name, const Settings& settings, const Layer& layer,
+                             Operation op, const SimOptions& options = {}) {
+  return make_machine(name, settings)->simulate(layer, op, options);
+}
+
+inline std::int64_t counter(const OpResult& result, const std::string& name) {
+  for (const Counter& c : result.counters) {
+    if (c.name == name) return c.value;
+  }
+  throw std::logic_error("no counter " + name);
+}
+
+inline Trace dense_trace(const LayerShape& shape) {
+  SyntheticSpec spec;
+  spec.layers.push_back({"layer", shape, 1, ZeroSpec::dense(), ZeroSpec::dense(), ZeroSpec::dense()});
+  return make_synthetic(spec);
+}
+
+// The laws of docs/models/scnn.md. `multipliers` and `n` as the machine was configured.
+inline void check_laws(const OpResult& r, std::int64_t multipliers, std::int64_t n) {
+  const auto get = [&](const char* name) { return counter(r, name); };
+  const std::int64_t pes = multipliers / (n * n);
+  // Products.
+  EXPECT_EQ(get("useful_products"), r.effectual_macs);
+  EXPECT_EQ(get("rcps"), get("cartesian_products") - get("useful_products"));
+  EXPECT_EQ(get("executed_products"), get("useful_products") + get("rcps_residual"));
+  EXPECT_EQ(get("cartesian_products"), get("executed_products") + get("rcps_anticipated"));
+  EXPECT_EQ(get("rcps"), get("rcps_anticipated") + get("rcps_residual"));
+  // Time, in PE-cycles, by cause.
+  EXPECT_EQ(pes * r.cycles, get("steps") + get("bubbles") + get("conflict_stalls") + get("fill_cycles") +
+                                get("imbalance_cycles") + get("idle_pe_cycles"));
+  // Multiplier slots, by cause.
+  EXPECT_EQ(get("multiplier_slots"), multipliers * r.cycles);
+  EXPECT_EQ(get("multiplier_slots"), get("executed_products") + get("idle_multiplier_slots"));
+  EXPECT_EQ(get("idle_multiplier_slots"),
+            get("fragmented_slots") + n * n *
+                                          (get("bubbles") + get("conflict_stalls") + get("fill_cycles") +
+                                           get("imbalance_cycles") + get("idle_pe_cycles")));
+  for (const Counter& c : r.counters) EXPECT_GE(c.value, 0) << c.name;
+  EXPECT_GE(r.cycles * multipliers, r.effectual_macs);  // the ideal bound
+  EXPECT_EQ(r.padding_free_cycles, r.cycles);
+  EXPECT_EQ(r.scheduled_macs, r.effectual_macs);
+}
+
+inline std::vector<Settings> varied_settings() {
+  return {
+      {},
+      {{"mapping", "scnn-tiles"}},
+      {{"mapping", "scnn-tiles"}, {"group_channels", "3"}, {"fill_scope", "pair"}},
+      {{"conflicts", "on"}},
+      {{"conflicts", "on"}, {"banks", "5"}, {"mapping", "scnn-tiles"}, {"linear", "channels"}},
+      {{"linear", "channels"}, {"fill_scope", "pair"}},
+      {{"n", "2"}, {"multipliers", "256"}},
+      {{"n", "8"}, {"multipliers", "4096"}},
+  };
+}
+
+// Both engines give the same OpResult, the laws hold, and the values equal the reference convolution (the
+// functional engine throws if not).
+inline void check_random_layers(const std::string& name, std::uint64_t first_seed, std::uint64_t seeds) {
+  const std::vector<Settings> all = varied_settings();
+  for (std::uint64_t seed = first_seed; seed < first_seed + seeds; ++seed) {
+    SCOPED_TRACE(seed);
+    const Trace trace = random_trace(seed, RandomLayerLimits{10, 9, 2});
+    for (const Operation op : kOperations) {
+      const Settings& settings = all[(seed + static_cast<std::uint64_t>(op)) % all.size()];
+      const std::unique_ptr<Accelerator> machine = make_machine(name, settings);
+      const OpResult fast = machine->simulate(trace.layers()[0], op, {});
+      const OpResult functional = machine->simulate(trace.layers()[0], op, {Engine::kFunctional, seed});
+      ASSERT_TRUE(fast == functional) << operation_name(op);
+      check_laws(fast, machine->params().integer("multipliers"), machine->params().integer("n"));
+      if (::testing::Test::HasFailure()) return;
+    }
+  }
+}
+
+// Floating-point values of a trace, and kernels of more than 64 taps.
+inline void check_value_layers(const std::string& name) {
+  for (const LayerShape& shape :
+       {LayerShape::conv2d(1, 3, 4, {23, 19}, {11, 9}, {4, 3}, {2, 1}), LayerShape::linear(5, 70, 130)}) {
+    const Trace trace = random_trace(7, shape, SyntheticContent::kValues);
+    for (const Operation op : kOperations) {
+      for (const Settings& settings : varied_settings()) {
+        const OpResult fast = simulate_one(name, settings, trace.layers()[0], op);
+        EXPECT_TRUE(fast == simulate_one(name, settings, trace.layers()[0], op, {Engine::kFunctional, 1}));
+      }
+    }
+  }
+}
+
+inline void check_dense_baseline(const std::string& name) {
+  const Trace trace = random_trace(11, LayerShape::conv2d(2, 48, 40, {14, 14}, {3, 3}, {2, 2}, {1, 1}));
+  for (const Operation op : kOperations) {
+    for (const std::int64_t tiles : {4, 16}) {
+      const OpResult result =
+          simulate_one(name, {{"multipliers", std::to_string(tiles * 256)}}, trace.layers()[0], op);
+      const OpResult dense = simulate_one("dense", {{"tiles", std::to_string(tiles)}}, trace.layers()[0], op);
+      EXPECT_EQ(result.dense_cycles, dense.cycles);
+    }
+  }
+}
+
+inline void check_bad_configurations(const std::string& name) {
+  EXPECT_THROW(make_machine(name, {{"multipliers", "1000"}}), InputError);
+  EXPECT_THROW(make_machine(name, {{"n", "3"}}), InputError);
+  EXPECT_NO_THROW(make_machine(name, {{"n", "3"}, {"multipliers", "2304"}}));
+  EXPECT_THROW(make_machine(name, {{"mapping", "tiles"}}), InputError);
+  EXPECT_THROW(make_machine(name, {{"bank", "32"}}), InputError);
+}
+
+}  // namespace lacuna::testing

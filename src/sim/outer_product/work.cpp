@@ -1,0 +1,92 @@
+#include "sim/outer_product/work.hpp"
+
+namespace lacuna::outer {
+namespace {
+
+// ASSUMPTION(O7): Kc is what the accumulators of a PE hold of the outputs that its tile can reach; SCNN gives
+// the rule and its sizes, not Kc itself.
+std::int64_t fitting_channels(const ConvolutionWork& work, const MachineConfig& config) {
+  std::int64_t most = 1;
+  for (std::int64_t y = 0; y < work.map.y.image; y += work.tile.h) {
+    for (std::int64_t x = 0; x < work.map.x.image; x += work.tile.w) {
+      const auto rows = work.map.y.reach(y, std::min(y + work.tile.h, work.map.y.image) - 1);
+      const auto columns = work.map.x.reach(x, std::min(x + work.tile.w, work.map.x.image) - 1);
+      most = std::max(most, rows.size() * columns.size());
+    }
+  }
+  return std::max<std::int64_t>(1, config.banks * config.bank_entries / most);
+}
+
+}  // namespace
+
+ConvolutionWork ConvolutionWork::of(const LayerShape& s, Operation op, const MachineConfig& config) {
+  ConvolutionWork work;
+  work.map = IndexMap::convolution(s, op);
+  work.op = op;
+  work.image_role = op == Operation::kInputGrad ? TensorRole::kG : TensorRole::kA;
+  work.kernel_role = op == Operation::kWeightGrad ? TensorRole::kG : TensorRole::kW;
+  work.samples = s.n;
+  work.groups = s.groups;
+  work.images = op == Operation::kInputGrad ? s.k_per_group() : s.c_per_group();
+  work.kernels = op == Operation::kInputGrad ? s.c_per_group() : s.k_per_group();
+  work.pes = config.pes();
+  work.tile = {work.map.y.image, work.map.x.image};
+  if (config.mapping == Mapping::kScnnTiles) {
+    work.tiled = true;
+    work.tile_grid = config.pe_grid();
+    work.tile = {ceil_div(work.map.y.image, work.tile_grid.h), ceil_div(work.map.x.image, work.tile_grid.w)};
+    work.group_channels = config.group_channels > 0 ? config.group_channels : fitting_channels(work, config);
+  }
+  return work;
+}
+
+std::int64_t ConvolutionWork::halo_values() const {
+  if (!tiled) return 0;
+  const Size2 own{ceil_div(map.y.outputs, tile_grid.h), ceil_div(map.x.outputs, tile_grid.w)};
+  const auto overlap = [](AxisMap::Span reach, std::int64_t low, std::int64_t high) {
+    return AxisMap::Span{std::max(reach.low, low), std::min(reach.high, high)}.size();
+  };
+  std::int64_t values = 0;
+  for (std::int64_t i = 0; i * tile.h < map.y.image; ++i) {
+    for (std::int64_t j = 0; j * tile.w < map.x.image; ++j) {
+      const auto rows = map.y.reach(i * tile.h, std::min((i + 1) * tile.h, map.y.image) - 1);
+      const auto columns = map.x.reach(j * tile.w, std::min((j + 1) * tile.w, map.x.image) - 1);
+      values += rows.size() * columns.size() - overlap(rows, i * own.h, (i + 1) * own.h - 1) *
+                                                   overlap(columns, j * own.w, (j + 1) * own.w - 1);
+    }
+  }
+  // The outputs of a weight gradient belong to one image channel each; those of the others are summed over
+  // the image's channels inside the PE.
+  return values * blocks() * kernels * (op == Operation::kWeightGrad ? images : 1);
+}
+
+LinearWork LinearWork::of(const Layer& layer, Operation op, const MachineConfig& config) {
+  const LayerShape& s = layer.shape;
+  LinearWork work;
+  switch (op) {
+    case Operation::kForward:
+      work.image = {layer.a.mask, TensorRole::kA, true, s.n};
+      work.kernel = {layer.w.mask, TensorRole::kW, true, s.k};
+      work.reduction = s.c;
+      work.image_stride = s.k;
+      break;
+    case Operation::kInputGrad:
+      work.image = {layer.g.mask, TensorRole::kG, true, s.n};
+      work.kernel = {layer.w.mask, TensorRole::kW, false, s.c};
+      work.reduction = s.k;
+      work.image_stride = s.c;
+      break;
+    case Operation::kWeightGrad:
+      work.image = {layer.a.mask, TensorRole::kA, false, s.c};
+      work.kernel = {layer.g.mask, TensorRole::kG, false, s.k};
+      work.reduction = s.n;
+      work.kernel_stride = s.c;
+      break;
+  }
+  work.by_channel = config.linear == LinearMapping::kChannels;
+  work.block_columns = ceil_div(work.kernel.columns, config.pes());
+  work.blocks = ceil_div(work.kernel.columns, work.block_columns);
+  return work;
+}
+
+}  // namespace lacuna::outer

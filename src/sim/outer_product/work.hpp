@@ -1,0 +1,81 @@
+// The (image, kernel) pairs of an operation: which planes there are, which PE takes a pair, in which phase.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "sim/outer_product/index_map.hpp"
+#include "sim/outer_product/machine_config.hpp"
+#include "trace/trace.hpp"
+
+namespace lacuna::outer {
+
+// A convolution's pairs. A block is one sample of one convolution group: `images` x `kernels` pairs, each one
+// channel of the image's plane and one filter's kernel for that channel (forward, input gradient), or one
+// channel of A and one of G (weight gradient).
+struct ConvolutionWork {
+  IndexMap map;
+  Operation op = Operation::kForward;
+  TensorRole image_role = TensorRole::kA;
+  TensorRole kernel_role = TensorRole::kW;
+  std::int64_t samples = 1, groups = 1;
+  std::int64_t images = 1, kernels = 1;  // of a block
+  std::int64_t pes = 1;
+  // Tiles of the image's plane, one a PE (mapping scnn-tiles); {1, 1}: not tiled.
+  Size2 tile_grid{1, 1};
+  Size2 tile;                       // positions of a tile
+  std::int64_t group_channels = 1;  // kernels between barriers
+  bool tiled = false;
+
+  static ConvolutionWork of(const LayerShape& shape, Operation op, const MachineConfig& config);
+
+  std::int64_t blocks() const { return samples * groups; }
+  std::int64_t tiles() const { return tile_grid.h * tile_grid.w; }
+  std::int64_t tile_of(std::int64_t y, std::int64_t x) const { return y / tile.h * tile_grid.w + x / tile.w; }
+  std::int64_t phases() const { return tiled ? (kernels + group_channels - 1) / group_channels : 1; }
+  std::int64_t phase(std::int64_t kernel) const { return tiled ? kernel / group_channels : 0; }
+  // ASSUMPTION(O1): pairs are numbered sample, convolution group, image channel, kernel; pair i is on PE
+  // i mod PEs. A tile's PE is its own.
+  std::int64_t pe(std::int64_t block, std::int64_t image, std::int64_t kernel,
+                  std::int64_t tile_index) const {
+    return tiled ? tile_index : ((block * images + image) * kernels + kernel) % pes;
+  }
+  // Partial sums that a PE computes for outputs that another PE owns, all PEs and blocks together.
+  std::int64_t halo_values() const;
+};
+
+// One operand of a linear layer's product as a matrix [reduction, columns].
+struct MatrixOperand {
+  MaskView mask;
+  TensorRole role = TensorRole::kA;
+  bool reduction_is_channel = false;  // else the reduction index is the mask's row
+  std::int64_t columns = 1;
+
+  std::int64_t row(std::int64_t y, std::int64_t x) const { return reduction_is_channel ? x : y; }
+  std::int64_t channel(std::int64_t y, std::int64_t x) const { return reduction_is_channel ? y : x; }
+  bool bit(std::int64_t y, std::int64_t x) const { return mask.bit(row(y, x), channel(y, x)); }
+};
+
+// A linear layer's pairs. ASSUMPTION(O5): the kernel matrix is cut into blocks of columns, one a PE; the
+// image is broadcast. `channels`: each reduction index is a pair of its own with each block.
+struct LinearWork {
+  MatrixOperand image, kernel;
+  std::int64_t reduction = 1;
+  std::int64_t block_columns = 1;
+  std::int64_t blocks = 1;
+  bool by_channel = false;
+  // Result element (image column x, kernel column s).
+  std::int64_t image_stride = 1, kernel_stride = 1;
+
+  static LinearWork of(const Layer& layer, Operation op, const MachineConfig& config);
+
+  std::int64_t first_column(std::int64_t block) const { return block * block_columns; }
+  std::int64_t width(std::int64_t block) const {
+    return std::min(block_columns, kernel.columns - first_column(block));
+  }
+  IndexMap map(std::int64_t block) const {
+    return IndexMap::matrix(by_channel ? 1 : reduction, image.columns, width(block));
+  }
+};
+
+}  // namespace lacuna::outer
