@@ -31,7 +31,10 @@ AntCounter::AntCounter(const AntPeConfig& config, const IndexMap& map, KernelUse
   }
 }
 
-void AntCounter::start_images(std::size_t images) { images_.assign(images, {}); }
+void AntCounter::start_images(std::size_t images) {
+  images_.assign(images, {});
+  full_sums_.assign(images, std::nullopt);
+}
 
 void AntCounter::add_nonzero(std::size_t index, std::int64_t y, std::int64_t x) {
   Image& image = images_[index];
@@ -97,12 +100,16 @@ void AntCounter::set_kernel(const CsrPlane& kernel) {
   kernel_ = &kernel;
   kernel_nonzeros_ = kernel.nonzeros();
   mask_ = 0;
+  // A full plane of the same size as another is the same plane; matrices are cut into blocks of two widths.
+  kernel_is_full_ =
+      map_.kind == IndexMap::Kind::kConvolution && kernel_nonzeros_ == kernel.rows * kernel.cols;
   if (map_.kind == IndexMap::Kind::kConvolution) starts_.build(kernel);
 }
 
 void AntCounter::set_kernel_mask(std::uint64_t mask) {
   kernel_nonzeros_ = std::popcount(mask);
   mask_ = memo_.empty() ? 0 : mask;
+  kernel_is_full_ = false;
   starts_follow_mask_ = false;
   if (!memo_.empty()) return;  // built only if the memo has no answer
   from_mask_.assign_mask(mask, map_.y.kernel, map_.x.kernel);
@@ -130,6 +137,12 @@ AntCounter::Sums AntCounter::sum_walks(const Image& image) const {
     sums.vectors += run.vectors;
   }
   return sums;
+}
+
+const AntCounter::Sums& AntCounter::sum_full(std::size_t index) {
+  std::optional<Sums>& known = full_sums_[index];
+  if (!known) known = sum_walks(images_[index]);
+  return *known;
 }
 
 AntCounter::Sums AntCounter::sum_memo(const Image& image) {
@@ -162,7 +175,7 @@ AntCounter::Sums AntCounter::sum_memo(const Image& image) {
 
 std::int64_t AntCounter::count(std::size_t index, PairCounts& totals) {
   const Image& image = images_[index];
-  const Sums sums = mask_ != 0 ? sum_memo(image) : sum_walks(image);
+  const Sums sums = mask_ != 0 ? sum_memo(image) : kernel_is_full_ ? sum_full(index) : sum_walks(image);
   const std::int64_t empty = sums.empty + image.outside;
   const std::int64_t bubbles = sums.bubbles + empty * config_.empty_cost;
   totals.pairs += 1;

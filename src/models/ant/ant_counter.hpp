@@ -1,6 +1,7 @@
 // ANT's fast engine: image vectors become ranges once; each kernel then answers ranges in closed form.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "ant_pe.hpp"
@@ -63,6 +64,7 @@ class AntCounter final : public outer::PairCounter {
   }
   RangeWalk walk(const Range& range) const;
   Sums sum_walks(const Image& image) const;
+  const Sums& sum_full(std::size_t index);
   Sums sum_memo(const Image& image);
 
   AntPeConfig config_;
@@ -78,6 +80,8 @@ class AntCounter final : public outer::PairCounter {
   std::vector<MemoWalk> memo_;  // [mask][range]
   std::uint64_t mask_ = 0;      // of the kernel, while memo_ answers
   bool starts_follow_mask_ = false;
+  bool kernel_is_full_ = false;
+  std::vector<std::optional<Sums>> full_sums_;  // of each image, against a kernel without zeros
 };
 
 // With bank conflicts every step's products must be looked at: cycle by cycle, without values.

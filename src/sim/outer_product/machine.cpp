@@ -1,7 +1,10 @@
 #include "sim/outer_product/machine.hpp"
 
+#include <algorithm>
+#include <limits>
 #include <stdexcept>
 
+#include "base/error.hpp"
 #include "sim/mac_counts.hpp"
 #include "sim/outer_product/engines.hpp"
 #include "sim/outer_product/work.hpp"
@@ -17,12 +20,26 @@ std::int64_t dense_baseline(const Layer& layer, Operation op, std::int64_t multi
   return dense_cycles(place_products(products, choose_scheduled(layer, op, SchedulePolicy::kSparser), tile));
 }
 
+// Positions inside a plane are counted in 32 bits.
+void check_plane_sizes(const Layer& layer) {
+  constexpr std::int64_t kMost = std::numeric_limits<std::uint32_t>::max();
+  const LayerShape& s = layer.shape;
+  const bool linear = s.kind == LayerKind::kLinear;
+  const std::int64_t largest = linear ? std::max({s.a_elements(), s.w_elements(), s.g_elements()})
+                                      : std::max({s.input_positions(), s.output_positions(), s.taps()});
+  if (largest <= kMost) return;
+  throw InputError("layer '" + layer.name + "'",
+                   "a plane of more than 2^32 elements does not fit the outer-product machines' indices",
+                   linear ? "split the layer" : "use smaller images");
+}
+
 }  // namespace
 
 OuterProductMachine::OuterProductMachine(Params params, std::unique_ptr<ProcessingElement> pe)
     : params_(std::move(params)), config_(machine_config(params_)), pe_(std::move(pe)) {}
 
 OpResult OuterProductMachine::simulate(const Layer& layer, Operation op, const SimOptions& options) const {
+  check_plane_sizes(layer);
   const MacCounts macs = count_macs(layer, op);
   Schedule schedule(config_.pes(), config_.fill, config_.fill_each_pair);
   PairCounts counts;

@@ -1,0 +1,66 @@
+// Speed of the outer-product machines' fast engines on one thread. Traces are looked for in ../shared/traces;
+// what is not there is left out.
+#include <benchmark/benchmark.h>
+#include <filesystem>
+#include <string>
+
+#include "sim/simulate.hpp"
+#include "sim/testing/random_layer.hpp"
+
+namespace lacuna {
+namespace {
+
+std::unique_ptr<Accelerator> machine(const std::string& arch) {
+  const AcceleratorModel* model = AcceleratorRegistry::instance().find(arch);
+  return model->make(Params(model->name, model->params));
+}
+
+void simulate_whole_trace(benchmark::State& state, const std::string& arch,
+                          const std::filesystem::path& path) {
+  const Trace trace = Trace::open(path);
+  const std::unique_ptr<Accelerator> model = machine(arch);
+  double cycles = 0;
+  for (auto _ : state) cycles = simulate_trace(trace, *model, arch, {}, 1).total().all.cycles;
+  state.counters["cycles"] = cycles;
+}
+
+// One layer of ResNet-50's middle, 90 % zeros everywhere.
+void simulate_layer(benchmark::State& state, const std::string& arch, Operation op) {
+  SyntheticSpec spec;
+  spec.layers.push_back({"layer", LayerShape::conv2d(1, 128, 128, {28, 28}, {3, 3}, {1, 1}, {1, 1}), 1,
+                         ZeroSpec::uniform(0.9), ZeroSpec::uniform(0.9), ZeroSpec::uniform(0.9)});
+  const Trace trace = make_synthetic(spec);
+  const std::unique_ptr<Accelerator> model = machine(arch);
+  for (auto _ : state) benchmark::DoNotOptimize(model->simulate(trace.layers()[0], op, {}));
+}
+
+void register_all() {
+  const std::filesystem::path folder = LACUNA_SOURCE_DIR "/../shared/traces";
+  for (const std::string arch : {"scnn", "ant"}) {
+    for (const Operation op : kOperations) {
+      benchmark::RegisterBenchmark((arch + "/3x3_128_28x28_90/" + std::string(operation_name(op))).c_str(),
+                                   [=](benchmark::State& state) { simulate_layer(state, arch, op); })
+          ->Unit(benchmark::kMillisecond);
+    }
+    for (const std::string trace : {"resnet50_top90_p100", "densenet121_top90_p100", "resnet18_top90_p100",
+                                    "resnet50_p100", "vgg16_p100"}) {
+      const std::filesystem::path path = folder / (trace + ".safetensors.zst");
+      if (!std::filesystem::exists(path)) continue;
+      benchmark::RegisterBenchmark((arch + "/" + trace).c_str(),
+                                   [=](benchmark::State& state) { simulate_whole_trace(state, arch, path); })
+          ->Unit(benchmark::kMillisecond)
+          ->Iterations(1);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace lacuna
+
+int main(int argc, char** argv) {
+  lacuna::register_all();
+  benchmark::Initialize(&argc, argv);
+  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 1;
+  benchmark::RunSpecifiedBenchmarks();
+  return 0;
+}

@@ -1,0 +1,118 @@
+// The outer-product machines on every recorded trace: the laws of their counters, and ANT against the
+// SCNN-like machine layer by layer.
+#include <filesystem>
+#include <gtest/gtest.h>
+
+#include "sim/outer_product/testing/machine_checks.hpp"
+#include "sim/simulate.hpp"
+
+namespace lacuna {
+namespace {
+
+const std::filesystem::path kTraces = LACUNA_SOURCE_DIR "/../shared/traces";
+
+RunResult run(const Trace& trace, const std::string& arch, const testing::Settings& settings = {}) {
+  return simulate_trace(trace, *testing::make_machine(arch, settings), arch, {}, 0);
+}
+
+void check_trace(const Trace& trace, const testing::Settings& settings, bool bounded_by_scnn) {
+  const RunResult scnn = run(trace, "scnn", settings);
+  const RunResult ant = run(trace, "ant", settings);
+  for (std::size_t l = 0; l < ant.layers.size(); ++l) {
+    for (std::size_t o = 0; o < ant.layers[l].ops.size(); ++o) {
+      const OpResult& a = ant.layers[l].ops[o];
+      const OpResult& s = scnn.layers[l].ops[o];
+      SCOPED_TRACE(trace.path() + " " + ant.layers[l].name + " " + std::string(operation_name(a.op)));
+      testing::check_laws(a, 1024, 4);
+      testing::check_laws(s, 1024, 4);
+      EXPECT_EQ(testing::counter(s, "rcps_anticipated"), 0);
+      EXPECT_EQ(testing::counter(s, "bubbles"), 0);
+      for (const char* same : {"cartesian_products", "useful_products", "rcps", "pairs", "halo_values"}) {
+        EXPECT_EQ(testing::counter(a, same), testing::counter(s, same)) << same;
+      }
+      EXPECT_EQ(a.dense_cycles, s.dense_cycles);
+      if (bounded_by_scnn) {
+        EXPECT_LE(a.cycles, s.cycles + 3);  // fill 5 against 2
+      }
+    }
+  }
+}
+
+class OuterProductTrace : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(OuterProductTrace, LawsHoldAndAntNeverLosesMoreThanItsFill) {
+  const std::filesystem::path path = kTraces / (GetParam() + ".safetensors.zst");
+  if (!std::filesystem::exists(path)) GTEST_SKIP() << "no ../shared";
+  check_trace(Trace::open(path), {}, true);
+}
+
+INSTANTIATE_TEST_SUITE_P(Recorded, OuterProductTrace,
+                         ::testing::Values("alexnet_p002", "alexnet_p010", "alexnet_p030", "alexnet_p050",
+                                           "alexnet_p075", "alexnet_p100", "densenet121_p100",
+                                           "densenet121_top90_p100", "gcn_p100", "resnet18_p100",
+                                           "resnet18_top90_p100", "resnet50_DS90_p100", "resnet50_SM90_p002",
+                                           "resnet50_SM90_p100", "resnet50_p002", "resnet50_p030",
+                                           "resnet50_p100", "resnet50_top90_p100", "snli_p100",
+                                           "squeezenet_p002", "squeezenet_p010", "squeezenet_p030",
+                                           "squeezenet_p050", "squeezenet_p075", "squeezenet_p100",
+                                           "vgg16_p002", "vgg16_p100"),
+                         [](const auto& param) { return param.param; });
+
+// The traces that ship with the source, so that the laws are checked without ../shared as well.
+TEST(OuterProductShippedTraces, LawsHold) {
+  for (const char* name : {"alexnet_p100", "squeezenet_p100"}) {
+    check_trace(Trace::open(std::filesystem::path(LACUNA_SOURCE_DIR "/data") /
+                            (std::string(name) + ".safetensors.zst")),
+                {}, true);
+  }
+}
+
+TEST(OuterProductTop90, LawsHoldWithTilesAndConflicts) {
+  const std::filesystem::path path = kTraces / "resnet18_top90_p100.safetensors.zst";
+  if (!std::filesystem::exists(path)) GTEST_SKIP() << "no ../shared";
+  const Trace trace = Trace::open(path);
+  check_trace(trace, {{"mapping", "scnn-tiles"}}, false);
+  check_trace(trace, {{"conflicts", "on"}}, false);
+  check_trace(trace, {{"fill_scope", "pair"}}, false);
+}
+
+// [ANT abstract: over 90 % of RCPs are anticipated in sparse training]
+TEST(OuterProductTop90, MoreThanNineTenthsOfRedundantProductsAreRemoved) {
+  for (const char* name : {"densenet121_top90_p100", "resnet18_top90_p100", "resnet50_top90_p100"}) {
+    const std::filesystem::path path = kTraces / (std::string(name) + ".safetensors.zst");
+    if (!std::filesystem::exists(path)) GTEST_SKIP() << "no ../shared";
+    const RunResult ant = run(Trace::open(path), "ant");
+    std::int64_t rcps = 0, removed = 0;
+    for (const LayerResult& layer : ant.layers) {
+      for (const OpResult& result : layer.ops) {
+        rcps += testing::counter(result, "rcps");
+        removed += testing::counter(result, "rcps_anticipated");
+      }
+    }
+    EXPECT_GT(removed, rcps / 10 * 9) << name;
+  }
+}
+
+// A recorded layer's values through both machines' functional engines: small enough to multiply every
+// product.
+TEST(OuterProductShippedTraces, FunctionalEngineOnRecordedLayers) {
+  const Trace trace = Trace::open(LACUNA_SOURCE_DIR "/data/squeezenet_p100.safetensors.zst");
+  int checked = 0;
+  for (const Layer& layer : trace.layers()) {
+    if (layer.shape.macs() > 12'000'000) continue;
+    ++checked;
+    for (const char* arch : {"scnn", "ant"}) {
+      for (const Operation op : kOperations) {
+        const OpResult fast = testing::simulate_one(arch, {}, layer, op);
+        if (testing::counter(fast, "executed_products") > 300'000'000) continue;
+        EXPECT_TRUE(fast == testing::simulate_one(arch, {}, layer, op, {Engine::kFunctional, 3}))
+            << layer.name << " " << operation_name(op);
+      }
+    }
+    if (checked == 3) break;
+  }
+  EXPECT_GT(checked, 0);
+}
+
+}  // namespace
+}  // namespace lacuna
