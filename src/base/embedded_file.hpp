@@ -1,0 +1,14 @@
+// A file that is part of the program (cmake/LacunaEmbed.cmake).
+#pragma once
+
+#include <span>
+#include <string_view>
+
+namespace lacuna {
+
+struct EmbeddedFile {
+  std::string_view name;  // without its folder
+  std::string_view bytes;
+};
+
+}  // namespace lacuna

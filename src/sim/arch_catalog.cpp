@@ -1,0 +1,144 @@
+#include "sim/arch_catalog.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+#include "base/error.hpp"
+#include "base/nearest.hpp"
+#include "trace/byte_source.hpp"
+#include "trace/quote.hpp"
+
+namespace lacuna {
+
+std::span<const EmbeddedFile> embedded_arch_configs();  // cmake/LacunaEmbed.cmake
+
+namespace {
+
+constexpr std::string_view kExtension = ".yaml";
+
+std::string config_name(const EmbeddedFile& file) {
+  return std::string(file.name.substr(0, file.name.size() - kExtension.size()));
+}
+
+// Puts the file in front of a message that does not name it.
+InputError located(const std::string& origin, const InputError& error) {
+  const std::string text = error.what();
+  const std::size_t remedy = text.rfind("; ");
+  if (remedy == std::string::npos) return {origin, text, "change it"};
+  return {origin, text.substr(0, remedy), text.substr(remedy + 2)};
+}
+
+}  // namespace
+
+std::unique_ptr<Accelerator> Machine::build() const {
+  try {
+    return model->make(params);
+  } catch (const InputError& error) {
+    if (origin.empty()) throw;
+    throw located(origin, error);
+  }
+}
+
+ArchCatalog::ArchCatalog() : ArchCatalog(AcceleratorRegistry::instance(), embedded_arch_configs()) {}
+
+ArchCatalog::ArchCatalog(const AcceleratorRegistry& registry, std::span<const EmbeddedFile> configs)
+    : registry_(registry), configs_(configs) {}
+
+std::vector<std::string> ArchCatalog::model_names() const {
+  std::vector<std::string> names;
+  for (const AcceleratorModel& model : registry_.models()) names.push_back(model.name);
+  return names;
+}
+
+std::vector<std::string> ArchCatalog::config_names() const {
+  std::vector<std::string> names;
+  for (const EmbeddedFile& file : configs_) names.push_back(config_name(file));
+  std::ranges::sort(names);
+  return names;
+}
+
+std::vector<std::string> ArchCatalog::names() const {
+  std::vector<std::string> all = model_names();
+  std::ranges::move(config_names(), std::back_inserter(all));
+  return all;
+}
+
+Machine ArchCatalog::find(std::string_view name, std::string_view origin) const {
+  if (const AcceleratorModel* model = registry_.find(name)) {
+    return {model->name, model, Params(model->name, model->params), model->summary, ""};
+  }
+  for (const EmbeddedFile& file : configs_) {
+    if (config_name(file) != name) continue;
+    // A model of the same name is found first, so a configuration can only extend a model and never itself.
+    Machine machine =
+        configure(ArchConfig::parse(file.bytes, std::string(file.name)), std::string(file.name), false);
+    machine.name = name;
+    return machine;
+  }
+  throw InputError(origin, fmt::format("unknown machine {}", quote_name(name)), suggest(name, names()));
+}
+
+Machine ArchCatalog::load(const std::filesystem::path& file) const {
+  const auto bytes = ByteSource::open(file);
+  return parse({reinterpret_cast<const char*>(bytes->bytes().data()), bytes->bytes().size()}, file.string());
+}
+
+Machine ArchCatalog::parse(std::string_view yaml, const std::string& file) const {
+  return configure(ArchConfig::parse(yaml, file), file, true);
+}
+
+Machine ArchCatalog::configure(const ArchConfig& config, const std::string& file,
+                               bool may_extend_configuration) const {
+  Machine machine;
+  if (may_extend_configuration) {
+    machine = find(config.base, config.base_origin);
+  } else {
+    const AcceleratorModel* model = registry_.find(config.base);
+    if (model == nullptr) {
+      throw InputError(config.base_origin, fmt::format("unknown model {}", quote_name(config.base)),
+                       suggest(config.base, model_names()));
+    }
+    machine = {model->name, model, Params(model->name, model->params), model->summary, ""};
+  }
+  machine.origin = file;
+  if (!config.name.empty()) machine.name = config.name;
+  if (!config.summary.empty()) machine.summary = config.summary;
+  for (const ArchSetting& setting : config.settings) {
+    machine.params.set(setting.key, setting.value, setting.origin);
+  }
+  return machine;
+}
+
+void apply_setting(std::vector<Machine>& machines, std::string_view assignment, std::string_view origin) {
+  const auto [target, value] = split_assignment(assignment, origin);
+  const std::size_t dot = target.rfind('.');
+  const std::string key = dot == std::string::npos ? target : target.substr(dot + 1);
+  if (dot != std::string::npos) {
+    const std::string name = target.substr(0, dot);
+    const auto at = std::ranges::find(machines, name, &Machine::name);
+    if (at == machines.end()) {
+      std::vector<std::string> names;
+      for (const Machine& machine : machines) names.push_back(machine.name);
+      throw InputError(origin, fmt::format("{} is not one of the machines given", quote_name(name)),
+                       suggest(name, names));
+    }
+    at->params.set(key, value, origin);
+    return;
+  }
+  bool found = false;
+  std::vector<std::string> keys;
+  for (Machine& machine : machines) {
+    if (machine.params.has(key)) {
+      machine.params.set(key, value, origin);
+      found = true;
+    }
+    for (const ParamSpec& spec : machine.params.specs()) {
+      if (std::ranges::find(keys, spec.name) == keys.end()) keys.push_back(spec.name);
+    }
+  }
+  if (!found) {
+    throw InputError(origin, fmt::format("unknown key {}", quote_name(key)), suggest(key, keys));
+  }
+}
+
+}  // namespace lacuna
