@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "base/error.hpp"
@@ -16,11 +17,6 @@ void check_output(bool good) {
   if (reason == EPIPE) throw BrokenPipe{};
   throw InputError("standard output", fmt::format("cannot write: {}", std::strerror(reason)),
                    "free some space or write elsewhere");
-}
-
-std::string styled(std::string_view text, const char* code) {
-  static const bool colour = has_colour(stdout);
-  return colour ? fmt::format("\x1b[{}m{}\x1b[0m", code, text) : std::string(text);
 }
 
 }  // namespace
@@ -53,7 +49,14 @@ bool has_colour(std::FILE* stream) {
   return ::isatty(::fileno(stream)) == 1;
 }
 
-std::string bold(std::string_view text) { return styled(text, "1"); }
-std::string dim(std::string_view text) { return styled(text, "2"); }
+TextStyle output_style() {
+  TextStyle style;
+  style.colour = has_colour(stdout);
+  winsize size{};
+  if (::isatty(STDOUT_FILENO) == 1 && ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
+    style.width = size.ws_col;
+  }
+  return style;
+}
 
 }  // namespace lacuna::cli

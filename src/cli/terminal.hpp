@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "report/text_table.hpp"
+
 namespace lacuna::cli {
 
 // The reader of our output has gone (`lacuna ... | head`). main() ends without a word.
@@ -27,8 +29,7 @@ void print_error(std::string_view message) noexcept;
 // True if the stream is a terminal that shows colour: NO_COLOR is not set and TERM is not "dumb".
 bool has_colour(std::FILE* stream);
 
-// Text in an ANSI style if standard output has colour; otherwise as it is.
-std::string bold(std::string_view text);
-std::string dim(std::string_view text);
+// How tables look on standard output: in colour and as wide as the terminal, or plain in a pipe.
+TextStyle output_style();
 
 }  // namespace lacuna::cli

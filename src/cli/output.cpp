@@ -1,0 +1,40 @@
+#include "cli/output.hpp"
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <unistd.h>
+
+#include "base/error.hpp"
+#include "base/output_file.hpp"
+#include "cli/terminal.hpp"
+
+namespace lacuna::cli {
+
+void write_result(const std::string& file, std::string_view text) {
+  if (file != kStandardOutput) return write_file(file, text);
+  print_text(text);
+  flush_output();
+}
+
+void check_can_write(const std::string& file, std::string_view option) {
+  if (file.empty() || file == kStandardOutput) return;
+  const auto fail = [&](const std::string& cause, std::string_view remedy) {
+    throw InputError(fmt::format("{} {}", option, file), cause, remedy);
+  };
+  std::error_code ignored;
+  const std::filesystem::path path(file);
+  if (std::filesystem::is_directory(path, ignored)) fail("this is a folder", "give the name of a file");
+  std::filesystem::path folder = path.parent_path();
+  if (folder.empty()) folder = ".";
+  if (!std::filesystem::is_directory(folder, ignored)) {
+    fail(fmt::format("there is no folder '{}'", folder.string()), "create it or write elsewhere");
+  }
+  const bool device =
+      std::filesystem::exists(path, ignored) && !std::filesystem::is_regular_file(path, ignored);
+  if (::access(device ? path.c_str() : folder.c_str(), W_OK) != 0) {
+    fail(fmt::format("cannot write there: {}", std::strerror(errno)), "write elsewhere");
+  }
+}
+
+}  // namespace lacuna::cli

@@ -1,0 +1,67 @@
+#include "cli/progress_bar.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "report/text_table.hpp"
+
+namespace lacuna::cli {
+namespace {
+
+// What is over sooner needs no bar; what takes longer than two seconds has one by then.
+constexpr std::chrono::milliseconds kQuiet{1000};
+constexpr std::chrono::milliseconds kBetween{100};
+
+std::string duration(double seconds) {
+  const auto s = static_cast<long>(std::ceil(seconds));
+  if (s < 60) return fmt::format("{} s", s);
+  if (s < 3600) return fmt::format("{}:{:02} min", s / 60, s % 60);
+  return fmt::format("{}:{:02} h", s / 3600, s / 60 % 60);
+}
+
+int error_width() {
+  winsize size{};
+  if (::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
+  return 80;
+}
+
+}  // namespace
+
+std::string progress_line(double share, double elapsed_seconds, const std::string& what, int width) {
+  constexpr int kCells = 24;
+  share = std::clamp(share, 0.0, 1.0);
+  const int filled = static_cast<int>(share * kCells);
+  std::string line = fmt::format("[{}{}] {:3.0f} %", std::string(static_cast<std::size_t>(filled), '#'),
+                                 std::string(static_cast<std::size_t>(kCells - filled), '-'), share * 100);
+  if (share > 0) line += fmt::format("  {} left", duration(elapsed_seconds * (1 - share) / share));
+  line += "  " + printable(what);
+  if (width > 1 && line.size() >= static_cast<std::size_t>(width))
+    line.resize(static_cast<std::size_t>(width) - 1);
+  return line;
+}
+
+ProgressBar::ProgressBar() : enabled_(::isatty(STDERR_FILENO) == 1), start_(Clock::now()), last_(start_) {}
+
+void ProgressBar::update(double share, const std::string& what) {
+  if (!enabled_) return;
+  const Clock::time_point now = Clock::now();
+  if (now - start_ < kQuiet || now - last_ < kBetween) return;
+  last_ = now;
+  shown_ = true;
+  const double elapsed = std::chrono::duration<double>(now - start_).count();
+  std::fprintf(stderr, "\r\x1b[K%s", progress_line(share, elapsed, what, error_width()).c_str());
+  std::fflush(stderr);
+}
+
+void ProgressBar::clear() {
+  if (!shown_) return;
+  std::fputs("\r\x1b[K", stderr);
+  std::fflush(stderr);
+  shown_ = false;
+}
+
+}  // namespace lacuna::cli

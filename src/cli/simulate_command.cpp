@@ -1,0 +1,197 @@
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+
+#include "base/error.hpp"
+#include "base/nearest.hpp"
+#include "base/parallel.hpp"
+#include "cli/commands.hpp"
+#include "cli/output.hpp"
+#include "cli/progress_bar.hpp"
+#include "cli/terminal.hpp"
+#include "report/arch_report.hpp"
+#include "report/result_csv.hpp"
+#include "report/result_json.hpp"
+#include "report/result_tables.hpp"
+#include "sim/arch_catalog.hpp"
+#include "sim/simulate.hpp"
+
+namespace lacuna::cli {
+namespace {
+
+struct SimulateOptions {
+  std::vector<std::string> traces;
+  std::vector<std::string> archs;
+  std::vector<std::string> configs;
+  std::vector<std::string> settings;
+  std::string engine = "fast";
+  int threads = 0;
+  std::uint64_t seed = 1;
+  bool layers = false;
+  std::string json;
+  std::string csv;
+};
+
+Engine parse_engine(const std::string& name) {
+  if (name == "fast") return Engine::kFast;
+  if (name == "functional") return Engine::kFunctional;
+  throw InputError("--engine", fmt::format("unknown engine '{}'", name),
+                   suggest(name, {"fast", "functional"}));
+}
+
+// Machines need names of their own: results are told apart by them.
+void add_machine(std::vector<Machine>& machines, Machine machine, const std::string& alternative) {
+  const auto taken = [&] {
+    return std::ranges::find(machines, machine.name, &Machine::name) != machines.end();
+  };
+  if (taken() && !alternative.empty()) machine.name += ":" + alternative;
+  if (taken()) {
+    throw InputError(alternative.empty() ? "--arch" : "--config",
+                     fmt::format("two machines are called '{}'", machine.name),
+                     alternative.empty() ? "name each one once" : "give each file a line 'name: NAME'");
+  }
+  machines.push_back(std::move(machine));
+}
+
+std::vector<Machine> choose_machines(const SimulateOptions& options) {
+  const ArchCatalog catalog;
+  std::vector<std::string> names = options.archs;
+  if (names.empty() && options.configs.empty()) {
+    names = catalog.model_names();
+    if (std::ranges::find(names, "tensordash") != names.end()) names = {"tensordash"};
+  }
+  std::vector<Machine> machines;
+  for (const std::string& name : names) add_machine(machines, catalog.find(name, "--arch"), "");
+  for (const std::string& file : options.configs) {
+    add_machine(machines, catalog.load(file), std::filesystem::path(file).stem().string());
+  }
+  for (const std::string& setting : options.settings) apply_setting(machines, setting, "--set " + setting);
+  return machines;
+}
+
+// Bytes of a trace (a file or a folder): its part of the whole, for the progress bar.
+double trace_bytes(const std::string& path) {
+  std::error_code error;
+  if (!std::filesystem::exists(path, error)) {
+    throw InputError(path, "there is no such file", "check the name");
+  }
+  const auto bytes =
+      std::filesystem::is_regular_file(path, error) ? std::filesystem::file_size(path, error) : 1;
+  return error ? 1.0 : static_cast<double>(std::max<std::uintmax_t>(bytes, 1));
+}
+
+std::vector<RunResult> simulate_all(const SimulateOptions& options, const std::vector<Machine>& machines) {
+  const SimOptions sim{.engine = parse_engine(options.engine), .seed = options.seed};
+  const int threads = resolve_threads(options.threads);
+  std::vector<std::unique_ptr<Accelerator>> built;
+  for (const Machine& machine : machines) built.push_back(machine.build());
+  std::vector<double> bytes;
+  double all_bytes = 0;
+  for (const std::string& path : options.traces) {
+    bytes.push_back(trace_bytes(path));
+    all_bytes += bytes.back();
+  }
+  std::vector<RunResult> runs;
+  ProgressBar bar;
+  double done = 0;
+  // One trace in memory at a time.
+  for (std::size_t i = 0; i < options.traces.size(); ++i) {
+    const Trace trace = Trace::open(options.traces[i]);
+    const double part = bytes[i] / all_bytes / static_cast<double>(machines.size());
+    for (std::size_t m = 0; m < machines.size(); ++m) {
+      const std::string what = fmt::format("{} on {}", trace.info().model, machines[m].name);
+      runs.push_back(simulate_trace(trace, *built[m], machines[m].name, sim, threads,
+                                    [&](double share) { bar.update(done + share * part, what); }));
+      done += part;
+    }
+  }
+  return runs;
+}
+
+void check_options(const SimulateOptions& options) {
+  parse_engine(options.engine);
+  if (options.json == kStandardOutput && options.csv == kStandardOutput) {
+    throw InputError("--csv -", "--json already goes to standard output", "give one of them a file");
+  }
+  if (!options.json.empty() && options.json != kStandardOutput && options.json == options.csv) {
+    throw InputError("--csv", "--json goes to the same file", "give each a file of its own");
+  }
+  for (std::size_t i = 0; i < options.traces.size(); ++i) {
+    if (std::find(options.traces.begin(), options.traces.begin() + static_cast<std::ptrdiff_t>(i),
+                  options.traces[i]) != options.traces.begin() + static_cast<std::ptrdiff_t>(i)) {
+      throw InputError(options.traces[i], "the trace is given twice", "name each one once");
+    }
+  }
+  check_can_write(options.json, "--json");
+  check_can_write(options.csv, "--csv");
+}
+
+void run_simulate(const SimulateOptions& options) {
+  check_options(options);
+  const std::vector<Machine> machines = choose_machines(options);
+  const std::vector<RunResult> runs = simulate_all(options, machines);
+  if (!options.json.empty()) write_result(options.json, results_to_json(runs));
+  if (!options.csv.empty()) write_result(options.csv, results_to_csv(runs));
+  if (options.json == kStandardOutput || options.csv == kStandardOutput) return;
+  for (const Machine& machine : machines) {
+    const std::string changed = changed_parameters(machine.params);
+    if (!changed.empty()) print("{}: {}\n\n", machine.name, changed);
+  }
+  print_text(result_tables(runs, options.layers, output_style()));
+}
+
+}  // namespace
+
+void add_simulate_command(CLI::App& app) {
+  CLI::App* command = app.add_subcommand("simulate", "Cycles of recorded training steps on accelerators");
+  const auto options = std::make_shared<SimulateOptions>();
+  command
+      ->add_option("TRACE", options->traces,
+                   "Traces: .safetensors, .safetensors.zst or a folder of .npy files")
+      ->type_name("")
+      ->required();
+  command
+      ->add_option("--arch", options->archs,
+                   "Machines, separated by commas ('lacuna arch list'); tensordash if not given")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->type_name("NAME,...");
+  command
+      ->add_option("--config", options->configs,
+                   "A machine described in YAML: 'arch: NAME' and its parameters")
+      ->allow_extra_args(false)
+      ->type_name("FILE");
+  command
+      ->add_option(
+          "--set", options->settings,
+          "Change a parameter of every machine that has it; NAME.key=value of one ('lacuna arch show NAME')")
+      ->allow_extra_args(false)
+      ->type_name("key=value");
+  command
+      ->add_option("--engine", options->engine,
+                   "fast: on bit masks; functional: moves values and checks them against a reference "
+                   "convolution (default: fast)")
+      ->type_name("fast|functional");
+  command
+      ->add_option("--threads", options->threads, "Threads (default: all cores). Results do not depend on it")
+      ->check(CLI::Range(0, 4096).description(""))
+      ->type_name("N");
+  command
+      ->add_option("--seed", options->seed,
+                   "Seed of the values that the functional engine draws for masks (default: 1)")
+      ->type_name("N");
+  command->add_flag("--layers", options->layers, "Also a row for each layer and operation");
+  command
+      ->add_option("--json", options->json, "Write results as JSON; '-': to standard output, and no tables")
+      ->type_name("FILE|-");
+  command->add_option("--csv", options->csv, "Write results as CSV; '-': to standard output, and no tables")
+      ->type_name("FILE|-");
+  add_examples(*command, {{"lacuna simulate resnet50.safetensors.zst", "one training step on TensorDash"},
+                          {"lacuna simulate *.zst --arch dense,tensordash --layers",
+                           "two machines side by side, layer by layer"},
+                          {"lacuna simulate a.zst --set rows=8 --set tiles=1", "one tile with eight rows"},
+                          {"lacuna simulate a.zst --json - | jq .runs[0].total", "for programs"}});
+  command->callback([options] { run_simulate(*options); });
+}
+
+}  // namespace lacuna::cli

@@ -1,0 +1,70 @@
+#include "report/result_csv.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace lacuna {
+namespace {
+
+std::string csv_field(std::string_view text) {
+  if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"') out += '"';
+    out += c;
+  }
+  return out + '"';
+}
+
+std::string ratio(std::int64_t dense, std::int64_t cycles) {
+  return cycles > 0 ? fmt::format("{}", static_cast<double>(dense) / static_cast<double>(cycles)) : "";
+}
+
+// Machines have counters of their own: each gets a column, in the order in which they first occur.
+std::vector<std::string> counter_names(const std::vector<RunResult>& runs) {
+  std::vector<std::string> names;
+  for (const RunResult& run : runs) {
+    for (const LayerResult& layer : run.layers) {
+      for (const OpResult& op : layer.ops) {
+        for (const Counter& counter : op.counters) {
+          if (std::ranges::find(names, counter.name) == names.end()) names.push_back(counter.name);
+        }
+      }
+    }
+  }
+  return names;
+}
+
+}  // namespace
+
+std::string results_to_csv(const std::vector<RunResult>& runs) {
+  const std::vector<std::string> counters = counter_names(runs);
+  std::string text =
+      "trace,model,progress,arch,engine,layer,shape,batch_scale,op,scheduled,macs,scheduled_macs,effectual_"
+      "macs,"
+      "dense_cycles,cycles,speedup,padding_free_cycles,padding_free_speedup";
+  for (const std::string& name : counters) text += fmt::format(",{}", csv_field(name));
+  text += '\n';
+  for (const RunResult& run : runs) {
+    const std::string head = fmt::format("{},{},{},{},{}", csv_field(run.trace), csv_field(run.info.model),
+                                         run.info.progress ? fmt::format("{}", *run.info.progress) : "",
+                                         csv_field(run.arch), csv_field(run.engine));
+    for (const LayerResult& layer : run.layers) {
+      for (const OpResult& op : layer.ops) {
+        text += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{}", head, csv_field(layer.name),
+                            csv_field(layer.shape), layer.batch_scale, operation_name(op.op),
+                            scheduled_name(op.scheduled), op.macs, op.scheduled_macs, op.effectual_macs,
+                            op.dense_cycles, op.cycles, ratio(op.dense_cycles, op.cycles),
+                            op.padding_free_cycles, ratio(op.dense_cycles, op.padding_free_cycles));
+        for (const std::string& name : counters) {
+          const auto at = std::ranges::find(op.counters, name, &Counter::name);
+          text += at == op.counters.end() ? "," : fmt::format(",{}", at->value);
+        }
+        text += '\n';
+      }
+    }
+  }
+  return text;
+}
+
+}  // namespace lacuna

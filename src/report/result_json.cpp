@@ -1,0 +1,121 @@
+#include "report/result_json.hpp"
+
+#include <fmt/format.h>
+
+#include "base/version.hpp"
+#include "report/json_text.hpp"
+
+namespace lacuna {
+namespace {
+
+std::string config_json(const std::vector<ConfigValue>& config) {
+  JsonLine line;
+  for (const ConfigValue& entry : config) {
+    switch (entry.kind) {
+      case ParamSpec::Kind::kInteger:
+      case ParamSpec::Kind::kNumber:
+        line.raw(entry.name, entry.value);
+        break;
+      case ParamSpec::Kind::kFlag:
+        line.raw(entry.name, entry.value == "on" ? "true" : "false");
+        break;
+      case ParamSpec::Kind::kText:
+        line.field(entry.name, entry.value);
+        break;
+    }
+  }
+  return line.text();
+}
+
+std::string op_json(const OpResult& op) {
+  JsonLine line;
+  line.field("op", operation_name(op.op))
+      .field("scheduled", scheduled_name(op.scheduled))
+      .field("macs", op.macs)
+      .field("scheduled_macs", op.scheduled_macs)
+      .field("effectual_macs", op.effectual_macs)
+      .field("dense_cycles", op.dense_cycles)
+      .field("cycles", op.cycles)
+      .field("padding_free_cycles", op.padding_free_cycles)
+      // No cycles, no ratio: null.
+      .field("padding_free_speedup",
+             static_cast<double>(op.dense_cycles) / static_cast<double>(op.padding_free_cycles));
+  if (!op.counters.empty()) {
+    JsonLine counters;
+    for (const Counter& counter : op.counters) counters.field(counter.name, counter.value);
+    line.raw("counters", counters.text());
+  }
+  return line.text();
+}
+
+std::string pair_json(const CyclePair& pair) {
+  return JsonLine()
+      .field("dense_cycles", pair.dense_cycles)
+      .field("cycles", pair.cycles)
+      .field("padding_free_cycles", pair.padding_free_cycles)
+      .text();
+}
+
+std::string totals_json(const Totals& totals, std::string_view indent) {
+  std::string text = "{";
+  for (const Operation op : kOperations) {
+    text += fmt::format("\n{}  \"{}\": {},", indent, operation_name(op), pair_json(totals.of(op)));
+  }
+  return text + fmt::format("\n{0}  \"all\": {1}\n{0}}}", indent, pair_json(totals.all));
+}
+
+std::string layer_json(const LayerResult& layer) {
+  std::string text =
+      fmt::format("        {{\"name\": {}, \"shape\": {}, \"batch_scale\": {}, \"ops\": [",
+                  json_string(layer.name), json_string(layer.shape), json_number(layer.batch_scale));
+  for (std::size_t i = 0; i < layer.ops.size(); ++i) {
+    text += fmt::format("{}\n          {}", i > 0 ? "," : "", op_json(layer.ops[i]));
+  }
+  return text + "\n        ]}";
+}
+
+void append_run(std::string& text, const RunResult& run) {
+  const auto field = [&](std::string_view name, std::string_view json) {
+    text += fmt::format("      \"{}\": {},\n", name, json);
+  };
+  const auto number = [&](std::string_view name, const auto& optional) {
+    if (optional) field(name, json_number(static_cast<double>(*optional)));
+  };
+  text += "    {\n";
+  field("trace", json_string(run.trace));
+  field("model", json_string(run.info.model));
+  if (!run.info.dataset.empty()) field("dataset", json_string(run.info.dataset));
+  number("progress", run.info.progress);
+  number("epoch", run.info.epoch);
+  number("accuracy", run.info.accuracy);
+  number("loss", run.info.loss);
+  number("samples", run.info.samples);
+  field("batch", std::to_string(run.batch));
+  field("arch", json_string(run.arch));
+  field("base", json_string(run.base));
+  field("engine", json_string(run.engine));
+  field("seed", std::to_string(run.seed));
+  field("config", config_json(run.config));
+  text += "      \"layers\": [";
+  for (std::size_t i = 0; i < run.layers.size(); ++i) {
+    text += i > 0 ? ",\n" : "\n";
+    text += layer_json(run.layers[i]);
+  }
+  text += "\n      ],\n";
+  field("total", totals_json(run.total(), "      "));
+  text += fmt::format("      \"per_batch\": {}\n    }}", totals_json(run.per_batch(), "      "));
+}
+
+}  // namespace
+
+std::string results_to_json(const std::vector<RunResult>& runs) {
+  std::string text = fmt::format("{{\n  \"schema\": {},\n  \"lacuna\": {},\n  \"runs\": [", kResultSchema,
+                                 json_string(version()));
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    text += i > 0 ? ",\n" : "\n";
+    append_run(text, runs[i]);
+  }
+  return text + "\n  ]\n}\n";
+}
+
+}  // namespace lacuna

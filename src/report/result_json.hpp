@@ -1,0 +1,27 @@
+// Results as JSON, schema version 1 (docs/output.md, docs/schema/result-v1.schema.json), and back.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/result.hpp"
+
+namespace lacuna {
+
+inline constexpr int kResultSchema = 1;
+
+// The same runs give the same bytes.
+std::string results_to_json(const std::vector<RunResult>& runs);
+
+struct ResultFile {
+  std::string lacuna;  // the version that wrote it
+  std::vector<RunResult> runs;
+};
+
+// Reads what results_to_json() wrote, by this version or a later one of the same schema: fields it does not
+// know are ignored. Throws InputError for anything else, totals that do not follow from the layers included;
+// `where` (the file) starts the message.
+ResultFile parse_results_json(std::string_view text, const std::string& where);
+
+}  // namespace lacuna

@@ -1,0 +1,246 @@
+#include "report/result_tables.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+#include <limits>
+
+namespace lacuna {
+namespace {
+
+// One trace on each of the machines.
+struct TraceRuns {
+  std::string trace;
+  std::vector<const RunResult*> runs;  // one an architecture, null where it was not simulated
+
+  const RunResult& any() const {
+    return **std::ranges::find_if(runs, [](auto* run) { return run != nullptr; });
+  }
+};
+
+struct ModelRuns {
+  std::string model;
+  std::vector<TraceRuns> traces;  // by progress of the training
+};
+
+struct Sorted {
+  std::vector<std::string> archs;
+  std::vector<ModelRuns> models;
+};
+
+// The item whose `name` is `key`, added at the end if there is none.
+template <typename T>
+T& find_or_add(std::vector<T>& items, const std::string& key, std::string T::*name, T added) {
+  const auto at = std::ranges::find(items, key, name);
+  return at != items.end() ? *at : items.emplace_back(std::move(added));
+}
+
+Sorted sort_runs(const std::vector<RunResult>& runs) {
+  Sorted sorted;
+  for (const RunResult& run : runs) {
+    if (std::ranges::find(sorted.archs, run.arch) == sorted.archs.end()) sorted.archs.push_back(run.arch);
+  }
+  const std::vector<const RunResult*> none(sorted.archs.size(), nullptr);
+  for (const RunResult& run : runs) {
+    ModelRuns& model = find_or_add(sorted.models, run.info.model, &ModelRuns::model, {run.info.model, {}});
+    TraceRuns& trace = find_or_add(model.traces, run.trace, &TraceRuns::trace, {run.trace, none});
+    trace.runs[static_cast<std::size_t>(std::ranges::find(sorted.archs, run.arch) - sorted.archs.begin())] =
+        &run;
+  }
+  for (ModelRuns& model : sorted.models) {
+    std::ranges::stable_sort(model.traces, {}, [](const TraceRuns& trace) {
+      return trace.any().info.progress.value_or(std::numeric_limits<double>::infinity());
+    });
+  }
+  return sorted;
+}
+
+void add_to(CyclePair& sum, const CyclePair& pair) {
+  sum.dense_cycles += pair.dense_cycles;
+  sum.cycles += pair.cycles;
+  sum.padding_free_cycles += pair.padding_free_cycles;
+}
+
+Totals sum_totals(const ModelRuns& model, std::size_t arch, Totals (RunResult::*totals)() const) {
+  Totals sum;
+  for (const TraceRuns& trace : model.traces) {
+    if (trace.runs[arch] == nullptr) continue;
+    const Totals part = (trace.runs[arch]->*totals)();
+    for (const Operation op : kOperations) add_to(sum.of(op), part.of(op));
+    add_to(sum.all, part.all);
+  }
+  return sum;
+}
+
+void append_cycles(std::vector<std::string>& cells, const CyclePair& pair) {
+  cells.push_back(grouped_digits(std::llround(pair.dense_cycles)));
+  cells.push_back(grouped_digits(std::llround(pair.cycles)));
+  cells.push_back(ratio_text(pair.dense_cycles, pair.cycles));
+  cells.push_back(ratio_text(pair.dense_cycles, pair.padding_free_cycles));
+}
+
+void append_cycle_columns(std::vector<TableColumn>& columns, const std::string& arch) {
+  for (const char* title : {"dense cycles", "cycles", "speedup", "no padding"}) {
+    columns.push_back({title, Align::kRight, arch});
+  }
+}
+
+std::string operation_table(const ModelRuns& model, const std::vector<std::string>& archs,
+                            const TextStyle& style) {
+  std::vector<TableColumn> columns{{"operation", Align::kLeft}};
+  for (const std::string& arch : archs) append_cycle_columns(columns, arch);
+  std::vector<Totals> recorded;
+  std::vector<Totals> scaled;
+  for (std::size_t arch = 0; arch < archs.size(); ++arch) {
+    recorded.push_back(sum_totals(model, arch, &RunResult::total));
+    scaled.push_back(sum_totals(model, arch, &RunResult::per_batch));
+  }
+  TextTable table(std::move(columns));
+  const auto row = [&](std::string name, const std::vector<Totals>& totals, auto pick) {
+    std::vector<std::string> cells{std::move(name)};
+    for (const Totals& of_arch : totals) append_cycles(cells, pick(of_arch));
+    table.add_row(std::move(cells));
+  };
+  for (const Operation op : kOperations) {
+    row(std::string(operation_name(op)), recorded, [&](const Totals& totals) { return totals.of(op); });
+  }
+  table.add_rule();
+  row("all, as recorded", recorded, [](const Totals& totals) { return totals.all; });
+  // "batch of 64" is true of all traces or is not said.
+  const std::int64_t batch = model.traces.front().any().batch;
+  const bool same =
+      std::ranges::all_of(model.traces, [&](const TraceRuns& trace) { return trace.any().batch == batch; });
+  row(same ? fmt::format("all, batch of {}", batch) : "all, whole batches", scaled,
+      [](const Totals& totals) { return totals.all; });
+  return table.render(style);
+}
+
+std::string layer_table(const TraceRuns& trace, const std::vector<std::string>& archs,
+                        const TextStyle& style) {
+  std::vector<TableColumn> columns{
+      {"layer", Align::kLeft}, {"shape", Align::kLeft}, {"operation", Align::kLeft}};
+  for (const std::string& arch : archs) {
+    columns.push_back({"skips", Align::kLeft, arch});
+    append_cycle_columns(columns, arch);
+  }
+  TextTable table(std::move(columns));
+  const RunResult& first = trace.any();
+  for (std::size_t i = 0; i < first.layers.size(); ++i) {
+    for (std::size_t j = 0; j < first.layers[i].ops.size(); ++j) {
+      const LayerResult& layer = first.layers[i];
+      std::vector<std::string> cells{j == 0 ? layer.name : "", j == 0 ? layer.shape : "",
+                                     std::string(operation_name(layer.ops[j].op))};
+      for (const RunResult* run : trace.runs) {
+        if (run == nullptr) {
+          cells.insert(cells.end(), 5, "-");
+          continue;
+        }
+        const OpResult& op = run->layers[i].ops[j];
+        cells.emplace_back(scheduled_name(op.scheduled));
+        append_cycles(cells, {static_cast<double>(op.dense_cycles), static_cast<double>(op.cycles),
+                              static_cast<double>(op.padding_free_cycles)});
+      }
+      table.add_row(std::move(cells));
+    }
+  }
+  return table.render(style);
+}
+
+void append_speedup_columns(std::vector<TableColumn>& columns, const std::string& arch) {
+  for (const Operation op : kOperations)
+    columns.push_back({std::string(operation_name(op)), Align::kRight, arch});
+  columns.push_back({"all", Align::kRight, arch});
+}
+
+void append_speedups(std::vector<std::string>& cells, const Totals& totals) {
+  for (const Operation op : kOperations)
+    cells.push_back(ratio_text(totals.of(op).dense_cycles, totals.of(op).cycles));
+  cells.push_back(ratio_text(totals.all.dense_cycles, totals.all.cycles));
+}
+
+std::string percent(const std::optional<double>& share, int digits) {
+  return share ? fmt::format("{:.{}f} %", *share * 100, digits) : "-";
+}
+
+std::string progress_table(const ModelRuns& model, const std::vector<std::string>& archs,
+                           const TextStyle& style) {
+  std::vector<TableColumn> columns{{"progress"}, {"accuracy"}, {"trace", Align::kLeft}};
+  for (const std::string& arch : archs) append_speedup_columns(columns, arch);
+  TextTable table(std::move(columns));
+  for (const TraceRuns& trace : model.traces) {
+    const TraceInfo& info = trace.any().info;
+    std::vector<std::string> cells{percent(info.progress, 0), percent(info.accuracy, 1),
+                                   trace.trace.substr(trace.trace.rfind('/') + 1)};
+    for (const RunResult* run : trace.runs) append_speedups(cells, run != nullptr ? run->total() : Totals{});
+    table.add_row(std::move(cells));
+  }
+  return table.render(style);
+}
+
+std::string model_table(const Sorted& sorted, const TextStyle& style) {
+  std::vector<TableColumn> columns{{"model", Align::kLeft}};
+  for (const std::string& arch : sorted.archs) append_speedup_columns(columns, arch);
+  TextTable table(std::move(columns));
+  std::vector<double> sums(sorted.archs.size() * 4, 0);
+  std::vector<int> counts(sums.size(), 0);
+  for (const ModelRuns& model : sorted.models) {
+    std::vector<std::string> cells{model.model};
+    for (std::size_t arch = 0; arch < sorted.archs.size(); ++arch) {
+      const Totals totals = sum_totals(model, arch, &RunResult::total);
+      append_speedups(cells, totals);
+      const double speedups[] = {totals.forward.speedup(), totals.input_grad.speedup(),
+                                 totals.weight_grad.speedup(), totals.all.speedup()};
+      for (std::size_t i = 0; i < 4; ++i) {
+        sums[arch * 4 + i] += speedups[i];
+        counts[arch * 4 + i] += speedups[i] > 0 ? 1 : 0;
+      }
+    }
+    table.add_row(std::move(cells));
+  }
+  std::vector<std::string> mean{"mean"};
+  for (std::size_t i = 0; i < sums.size(); ++i) mean.push_back(ratio_text(sums[i], counts[i]));
+  table.add_rule();
+  table.add_row(std::move(mean));
+  return table.render(style);
+}
+
+}  // namespace
+
+std::string trace_title(const TraceInfo& info) {
+  std::string text = printable(info.model);
+  if (!info.dataset.empty()) text += " on " + printable(info.dataset);
+  if (info.progress) text += ", progress " + percent(info.progress, 0);
+  if (info.accuracy) text += ", accuracy " + percent(info.accuracy, 1);
+  if (info.loss) text += fmt::format(", loss {:.3f}", *info.loss);
+  return text;
+}
+
+std::string result_tables(const std::vector<RunResult>& runs, bool layers, const TextStyle& style) {
+  const Sorted sorted = sort_runs(runs);
+  std::string text;
+  const auto section = [&](const std::string& title, const std::string& body) {
+    text += fmt::format("{}{}\n{}", text.empty() ? "" : "\n", bold_text(title, style), body);
+  };
+  for (const ModelRuns& model : sorted.models) {
+    const RunResult& first = model.traces.front().any();
+    if (model.traces.size() == 1) {
+      section(fmt::format("{} ({}, {} layers)", trace_title(first.info), printable(first.trace),
+                          first.layers.size()),
+              operation_table(model, sorted.archs, style));
+    } else {
+      section(fmt::format("{}, {} traces together", printable(model.model), model.traces.size()),
+              operation_table(model, sorted.archs, style));
+      section(fmt::format("{}, speedup by progress of the training", printable(model.model)),
+              progress_table(model, sorted.archs, style));
+    }
+    if (!layers) continue;
+    for (const TraceRuns& trace : model.traces) {
+      section(fmt::format("{}, by layer", trace_title(trace.any().info)),
+              layer_table(trace, sorted.archs, style));
+    }
+  }
+  if (sorted.models.size() > 1) section("Speedup of every model", model_table(sorted, style));
+  return text;
+}
+
+}  // namespace lacuna

@@ -1,0 +1,42 @@
+// Small results for tests.
+#pragma once
+
+#include <fmt/format.h>
+#include <optional>
+#include <string>
+
+#include "sim/result.hpp"
+
+namespace lacuna::testing_support {
+
+// Two layers: one convolution with a counter, one linear layer that took no cycles at all.
+inline RunResult example_run(const std::string& model, const std::string& arch,
+                             std::optional<double> progress) {
+  RunResult run;
+  run.trace =
+      progress ? fmt::format("{}_p{:.0f}.safetensors", model, *progress * 100) : model + ".safetensors";
+  run.info.model = model;
+  run.info.dataset = "d";
+  run.info.progress = progress;
+  run.info.accuracy = 0.75;
+  run.info.samples = 2;
+  run.batch = 64;
+  run.arch = arch;
+  run.base = "machine";
+  run.engine = "fast";
+  run.seed = 7;
+  run.config = {{"rows", "4", ParamSpec::Kind::kInteger},
+                {"share", "0.25", ParamSpec::Kind::kNumber},
+                {"gating", "off", ParamSpec::Kind::kFlag},
+                {"sync", "lockstep", ParamSpec::Kind::kText}};
+  run.layers = {
+      {"conv",
+       "3x3 16->32 @8x8",
+       32,
+       {{Operation::kForward, Scheduled::kA, 1000, 600, 500, 100, 50, 80, {{"steps", 3}}},
+        {Operation::kWeightGrad, Scheduled::kG, 1000, 400, 300, 100, 40, 40, {}}}},
+      {"fc", "linear 8->4 x2", 1.5, {{Operation::kInputGrad, Scheduled::kNone, 64, 0, 0, 7, 0, 0, {}}}}};
+  return run;
+}
+
+}  // namespace lacuna::testing_support

@@ -1,0 +1,56 @@
+// Aligned tables of plain text.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace lacuna {
+
+enum class Align { kLeft, kRight };
+
+// How tables are shown. The default suits a file or a pipe.
+struct TextStyle {
+  bool colour = false;  // ANSI escapes for titles
+  int width = 160;      // columns of the terminal; wider tables continue below
+};
+
+struct TableColumn {
+  std::string title;
+  Align align = Align::kRight;
+  // Columns next to each other with the same group stand under one heading. Columns without a group lead the
+  // rows: where a table is too wide its groups continue below, and these are repeated.
+  std::string group = {};
+};
+
+class TextTable {
+ public:
+  explicit TextTable(std::vector<TableColumn> columns);
+
+  void add_row(std::vector<std::string> cells);  // as many as there are columns
+  void add_rule();                               // a line between the rows before and after
+  std::string render(const TextStyle& style) const;
+
+ private:
+  std::string render_columns(const std::vector<std::size_t>& columns, const std::vector<std::size_t>& widths,
+                             const TextStyle& style) const;
+
+  std::vector<TableColumn> columns_;
+  std::vector<std::vector<std::string>> rows_;  // empty: a rule
+  std::vector<std::size_t> widths_;
+};
+
+// Columns that the text takes on a terminal (UTF-8 characters, one column each).
+std::size_t display_width(std::string_view text);
+// Text from a file, safe for a terminal: control characters become '?'.
+std::string printable(std::string_view text);
+// 12345678 -> "12,345,678"
+std::string grouped_digits(std::int64_t value);
+// "2.24", or "-" where there is nothing to divide by
+std::string ratio_text(double numerator, double denominator);
+
+std::string bold_text(std::string_view text, const TextStyle& style);
+std::string dim_text(std::string_view text, const TextStyle& style);
+
+}  // namespace lacuna
