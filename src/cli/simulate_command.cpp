@@ -133,10 +133,12 @@ void run_simulate(const SimulateOptions& options) {
   if (!options.json.empty()) write_result(options.json, results_to_json(runs));
   if (!options.csv.empty()) write_result(options.csv, results_to_csv(runs));
   if (options.json == kStandardOutput || options.csv == kStandardOutput) return;
+  std::string changes;
   for (const Machine& machine : machines) {
     const std::string changed = changed_parameters(machine.params);
-    if (!changed.empty()) print("{}: {}\n\n", machine.name, changed);
+    if (!changed.empty()) changes += fmt::format("{}: {}\n", machine.name, changed);
   }
+  if (!changes.empty()) print("{}\n", changes);
   print_text(result_tables(runs, options.layers, output_style()));
 }
 
