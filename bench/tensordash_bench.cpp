@@ -1,0 +1,186 @@
+// Speed of the TensorDash engines. First a summary of paired, interleaved measurements in one process (medians of
+// ratios, since absolute times on shared machines are noisy), then the same pieces as Google Benchmark entries.
+//
+//   build/release/bench/tensordash_bench            # summary and all entries
+//   build/release/bench/tensordash_bench --benchmark_filter=Fast
+#include <benchmark/benchmark.h>
+#include <fmt/format.h>
+#include <time.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include "base/parallel.hpp"
+#include "models/tensordash/engine.hpp"
+#include "sim/simulate.hpp"
+
+namespace lacuna {
+namespace {
+
+const std::string kData = std::string(LACUNA_SOURCE_DIR) + "/tests/data/authors_simulator/";
+const std::string kResnet = std::string(LACUNA_SOURCE_DIR) + "/../shared/traces/resnet50_p100.safetensors.zst";
+
+std::unique_ptr<Accelerator> make_machine() {
+  const AcceleratorModel* model = AcceleratorRegistry::instance().find("tensordash");
+  Params params("tensordash", model->params);
+  params.set("tiles", "1", "bench");
+  return model->make(std::move(params));
+}
+
+// All three operations of every layer, the first layer's input gradient included.
+std::int64_t run_all(const Trace& trace, const Accelerator& machine, Engine engine, int threads) {
+  std::int64_t cycles = 0;
+  with_threads(threads, [&] {
+    std::vector<std::int64_t> parts(trace.layers().size() * 3);
+    parallel_for(parts.size(), 1, [&](std::size_t i) {
+      parts[i] = machine.simulate(trace.layers()[i / 3], kOperations[i % 3], {engine, 1}).cycles;
+    });
+    for (const std::int64_t part : parts) cycles += part;
+  });
+  return cycles;
+}
+
+// The plain scalar implementation, `ref`: one group at a time, lane by lane.
+std::int64_t run_plain(const Trace& trace) {
+  const AcceleratorModel* model = AcceleratorRegistry::instance().find("tensordash");
+  Params params("tensordash", model->params);
+  params.set("tiles", "1", "bench");
+  const tensordash::Config config = tensordash::Config::from(params);
+  std::int64_t cycles = 0;
+  for (const Layer& layer : trace.layers()) {
+    for (const Operation op : kOperations) {
+      const auto products = lane_products(layer, op, config.tile.lanes);
+      const TensorRole rows = choose_scheduled(layer, op, SchedulePolicy::kSparser);
+      for (const PlacedProduct& placed : place_products(products, rows, config.tile)) {
+        cycles += tensordash::plain_product_cycles(config, placed, false);
+        if (placed.rows->has_padding()) {
+          benchmark::DoNotOptimize(tensordash::plain_product_cycles(config, placed, true));
+        }
+      }
+      benchmark::DoNotOptimize(count_macs(layer, op));
+    }
+  }
+  return cycles;
+}
+
+double all_macs(const Trace& trace) {
+  double macs = 0;
+  for (const Layer& layer : trace.layers()) macs += 3.0 * static_cast<double>(layer.shape.macs());
+  return macs;
+}
+
+double cpu_seconds() {
+  timespec now{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+double wall_seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+double timed(double (*clock)(), const std::function<void()>& work) {
+  const double begin = clock();
+  work();
+  return clock() - begin;
+}
+double median(std::vector<double> values) {
+  std::ranges::nth_element(values, values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2));
+  return values[values.size() / 2];
+}
+
+// Multiply-adds that never leave the registers: what a second thread can give on this machine at best.
+void fma_loop(std::int64_t rounds) {
+  float sums[64];
+  for (int i = 0; i < 64; ++i) sums[i] = static_cast<float>(i);
+  for (std::int64_t r = 0; r < rounds; ++r) {
+    for (float& sum : sums) sum = sum * 0.999F + 0.5F;
+  }
+  benchmark::DoNotOptimize(sums);
+}
+
+void print_summary() {
+  const Trace b8 = Trace::open(kData + "B8.safetensors.zst");
+  const auto machine = make_machine();
+  std::vector<double> fast, plain_ratio, functional;
+  run_all(b8, *machine, Engine::kFast, 1);
+  for (int i = 0; i < 5; ++i) {
+    // The fast engine ends within 2 ms; repeat it to time it as well as the others.
+    const double fast_s = timed(cpu_seconds, [&] {
+                            for (int n = 0; n < 20; ++n) run_all(b8, *machine, Engine::kFast, 1);
+                          }) / 20;
+    const double plain_s = timed(cpu_seconds, [&] { benchmark::DoNotOptimize(run_plain(b8)); });
+    fast.push_back(fast_s);
+    plain_ratio.push_back(plain_s / fast_s);
+    functional.push_back(timed(cpu_seconds, [&] { run_all(b8, *machine, Engine::kFunctional, 1); }));
+  }
+  const double macs = all_macs(b8);
+  fmt::print("B8, three operations, one thread, from a loaded trace to all counters:\n");
+  fmt::print("  fast        {:8.0f} GMAC/s of dense MACs\n", macs / median(fast) * 1e-9);
+  fmt::print("  functional  {:8.2f} GMAC/s, values checked against the reference convolution\n",
+             macs / median(functional) * 1e-9);
+  fmt::print("  fast over plain scalar `ref`: {:.0f}x\n", median(plain_ratio));
+
+  std::vector<double> scaling, fma_scaling;
+  for (int i = 0; i < 15; ++i) {
+    const auto repeat = [&](int threads) {
+      return timed(wall_seconds, [&] {
+        for (int n = 0; n < 20; ++n) run_all(b8, *machine, Engine::kFast, threads);
+      });
+    };
+    scaling.push_back(repeat(1) / repeat(2));
+    const auto fma = [&](int threads) {
+      return timed(wall_seconds, [&] {
+        std::vector<std::jthread> pool;
+        for (int t = 0; t < threads; ++t) pool.emplace_back([&] { fma_loop(4'000'000 / threads); });
+      });
+    };
+    fma_scaling.push_back(fma(1) / fma(2));
+  }
+  fmt::print("  two threads: {:.2f}x by wall clock; a plain FMA loop {:.2f}x; that is {:.0f} % of it\n", median(scaling),
+             median(fma_scaling), 100 * median(scaling) / median(fma_scaling));
+
+  if (std::filesystem::exists(kResnet)) {
+    const Trace resnet = Trace::open(kResnet);
+    std::vector<double> seconds;
+    for (int i = 0; i < 9; ++i) {
+      seconds.push_back(timed(cpu_seconds, [&] { simulate_trace(resnet, *machine, "tensordash", {}, 1); }));
+    }
+    fmt::print("resnet50_p100 whole, three operations, one thread: {:.1f} ms without loading\n", 1e3 * median(seconds));
+  }
+  fmt::print("\n");
+}
+
+void bench_engine(benchmark::State& state, const std::string& file, Engine engine) {
+  const Trace trace = Trace::open(kData + file + ".safetensors.zst");
+  const auto machine = make_machine();
+  for (auto _ : state) benchmark::DoNotOptimize(run_all(trace, *machine, engine, 1));
+  state.counters["MAC/s"] = benchmark::Counter(all_macs(trace), benchmark::Counter::kIsIterationInvariantRate);
+}
+
+void bench_plain(benchmark::State& state, const std::string& file) {
+  const Trace trace = Trace::open(kData + file + ".safetensors.zst");
+  for (auto _ : state) benchmark::DoNotOptimize(run_plain(trace));
+  state.counters["MAC/s"] = benchmark::Counter(all_macs(trace), benchmark::Counter::kIsIterationInvariantRate);
+}
+
+}  // namespace
+}  // namespace lacuna
+
+int main(int argc, char** argv) {
+  using lacuna::Engine;
+  lacuna::print_summary();
+  for (const char* file : {"M", "A", "B", "B8"}) {
+    benchmark::RegisterBenchmark((std::string("Fast/") + file).c_str(), lacuna::bench_engine, file, Engine::kFast);
+    benchmark::RegisterBenchmark((std::string("Functional/") + file).c_str(), lacuna::bench_engine, file,
+                                 Engine::kFunctional);
+    benchmark::RegisterBenchmark((std::string("Plain/") + file).c_str(), lacuna::bench_plain, file);
+  }
+  benchmark::Initialize(&argc, argv);
+  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
+  benchmark::RunSpecifiedBenchmarks();
+  return 0;
+}
