@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "sim/vector_clones.hpp"
+#include "base/vector_clones.hpp"
 
 namespace lacuna {
 namespace {

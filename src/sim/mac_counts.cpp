@@ -1,31 +1,10 @@
 #include "sim/mac_counts.hpp"
 
 #include <algorithm>
-#include <bit>
-#include <cstring>
 #include <vector>
 
 namespace lacuna {
 namespace {
-
-// Number of set bits of `row` in [first, first + count).
-std::int64_t count_range(const std::uint8_t* row, std::int64_t first, std::int64_t count) {
-  std::int64_t total = 0;
-  std::int64_t at = first;
-  const std::int64_t end = first + count;
-  while (at < end && at % 8 != 0) {
-    total += (row[at / 8] >> (at % 8)) & 1;
-    ++at;
-  }
-  for (; at + 64 <= end; at += 64) {
-    std::uint64_t word;
-    std::memcpy(&word, row + at / 8, 8);
-    total += std::popcount(word);
-  }
-  for (; at + 8 <= end; at += 8) total += std::popcount(row[at / 8]);
-  for (; at < end; ++at) total += (row[at / 8] >> (at % 8)) & 1;
-  return total;
-}
 
 // One axis of the convolution: which input positions the (output position, tap) pairs touch.
 struct Axis {
@@ -66,23 +45,28 @@ struct Axis {
   }
 };
 
+std::vector<std::int64_t> row_counts(const MaskView& mask, std::int64_t first, std::int64_t channels) {
+  std::vector<std::int64_t> counts(static_cast<std::size_t>(mask.rows));
+  count_rows(mask, first, channels, counts.data());
+  return counts;
+}
+
 struct Counter2d {
   const LayerShape& s;
   Axis y{s.input.h, s.output.h, s.kernel.h, s.stride.h, s.padding.h, s.dilation.h};
   Axis x{s.input.w, s.output.w, s.kernel.w, s.stride.w, s.padding.w, s.dilation.w};
 
-  // Sum over the rows of an image tensor of (set bits of the group's channels) x weight_y[y] x weight_x[x].
-  static std::int64_t weighted(const MaskView& mask, Size2 plane, std::int64_t images, std::int64_t channel0,
-                               std::int64_t channels, const std::vector<std::int64_t>& weight_y,
+  // Sum over the rows of an image tensor of (set bits) x weight_y[y] x weight_x[x].
+  static std::int64_t weighted(const MaskView& mask, Size2 plane, const std::vector<std::int64_t>& weight_y,
                                const std::vector<std::int64_t>& weight_x) {
+    const std::vector<std::int64_t> counts = row_counts(mask, 0, mask.channels);
     std::int64_t total = 0;
-    std::int64_t row = 0;
-    for (std::int64_t n = 0; n < images; ++n) {
+    const std::int64_t* count = counts.data();
+    while (count != counts.data() + counts.size()) {
       for (std::int64_t py = 0; py < plane.h; ++py) {
         std::int64_t line = 0;
-        for (std::int64_t px = 0; px < plane.w; ++px, ++row) {
-          line += count_range(mask.row(row), channel0, channels) * weight_x[static_cast<std::size_t>(px)];
-        }
+        for (std::int64_t px = 0; px < plane.w; ++px)
+          line += *count++ * weight_x[static_cast<std::size_t>(px)];
         total += line * weight_y[static_cast<std::size_t>(py)];
       }
     }
@@ -90,22 +74,18 @@ struct Counter2d {
   }
 
   std::int64_t windows_with_a(const Layer& layer) const {
-    return weighted(layer.a.mask, s.input, s.n, 0, s.c, y.uses(), x.uses()) * s.k_per_group();
+    return weighted(layer.a.mask, s.input, y.uses(), x.uses()) * s.k_per_group();
   }
   std::int64_t windows_with_g(const Layer& layer) const {
-    return weighted(layer.g.mask, s.output, s.n, 0, s.k, y.reaches(), x.reaches()) * s.c_per_group();
+    return weighted(layer.g.mask, s.output, y.reaches(), x.reaches()) * s.c_per_group();
   }
   std::int64_t phases_with_w(const Layer& layer) const {
+    const std::vector<std::int64_t> nonzeros = row_counts(layer.w.mask, 0, s.c_per_group());
     std::int64_t total = 0;
-    for (std::int64_t ky = 0; ky < s.kernel.h; ++ky) {
-      for (std::int64_t kx = 0; kx < s.kernel.w; ++kx) {
-        std::int64_t nonzeros = 0;
-        for (std::int64_t k = 0; k < s.k; ++k) {
-          nonzeros +=
-              count_range(layer.w.mask.row((k * s.kernel.h + ky) * s.kernel.w + kx), 0, s.c_per_group());
-        }
-        total += nonzeros * y.phase_positions(ky) * x.phase_positions(kx);
-      }
+    for (std::int64_t tap = 0; tap < s.taps(); ++tap) {
+      std::int64_t of_tap = 0;
+      for (std::int64_t k = 0; k < s.k; ++k) of_tap += nonzeros[static_cast<std::size_t>(k * s.taps() + tap)];
+      total += of_tap * y.phase_positions(tap / s.kernel.w) * x.phase_positions(tap % s.kernel.w);
     }
     return total * s.n;
   }
@@ -179,6 +159,7 @@ std::int64_t effectual_forward(const Layer& layer, const Counter2d& count) {
 
 std::int64_t effectual_input_grad(const Layer& layer, const Counter2d& count) {
   const LayerShape& s = layer.shape;
+  const std::vector<std::int64_t> w_nonzeros = row_counts(layer.w.mask, 0, s.c_per_group());
   std::int64_t total = 0;
   for (std::int64_t ky = 0; ky < s.kernel.h; ++ky) {
     for (std::int64_t kx = 0; kx < s.kernel.w; ++kx) {
@@ -194,9 +175,8 @@ std::int64_t effectual_input_grad(const Layer& layer, const Counter2d& count) {
       }
       const std::vector<std::int64_t>& g_sums = g.sums();
       for (std::int64_t k = 0; k < s.k; ++k) {
-        const std::int64_t w_nonzeros =
-            count_range(layer.w.mask.row((k * s.kernel.h + ky) * s.kernel.w + kx), 0, s.c_per_group());
-        total += g_sums[static_cast<std::size_t>(k)] * w_nonzeros;
+        total += g_sums[static_cast<std::size_t>(k)] *
+                 w_nonzeros[static_cast<std::size_t>((k * s.kernel.h + ky) * s.kernel.w + kx)];
       }
     }
   }
@@ -206,17 +186,10 @@ std::int64_t effectual_input_grad(const Layer& layer, const Counter2d& count) {
 std::int64_t effectual_weight_grad(const Layer& layer, const Counter2d& count) {
   const LayerShape& s = layer.shape;
   // Non-zeros of each pixel's channels; a group's pairs at (position, tap) are their product.
-  const auto pixel_counts = [](const MaskView& mask, std::int64_t channel0, std::int64_t channels) {
-    std::vector<std::int64_t> counts(static_cast<std::size_t>(mask.rows));
-    for (std::int64_t r = 0; r < mask.rows; ++r) {
-      counts[static_cast<std::size_t>(r)] = count_range(mask.row(r), channel0, channels);
-    }
-    return counts;
-  };
   std::int64_t total = 0;
   for (std::int64_t group = 0; group < s.groups; ++group) {
-    const auto a = pixel_counts(layer.a.mask, group * s.c_per_group(), s.c_per_group());
-    const auto g = pixel_counts(layer.g.mask, group * s.k_per_group(), s.k_per_group());
+    const auto a = row_counts(layer.a.mask, group * s.c_per_group(), s.c_per_group());
+    const auto g = row_counts(layer.g.mask, group * s.k_per_group(), s.k_per_group());
     std::size_t row = 0;
     for (std::int64_t n = 0; n < s.n; ++n) {
       for (std::int64_t oy = 0; oy < s.output.h; ++oy) {

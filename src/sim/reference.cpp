@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 #include <stdexcept>
 
-#include "sim/vector_clones.hpp"
+#include "base/vector_clones.hpp"
 
 namespace lacuna {
 namespace {

@@ -2,10 +2,12 @@
 
 #include <bit>
 
+#include "base/vector_clones.hpp"
+
 namespace lacuna {
 namespace {
 
-std::int64_t count_bytes(const std::uint8_t* bytes, std::int64_t size) {
+[[gnu::always_inline]] inline std::int64_t count_bits(const std::uint8_t* bytes, std::int64_t size) {
   std::int64_t count = 0;
   std::int64_t i = 0;
   for (; i + 8 <= size; i += 8) {
@@ -15,6 +17,20 @@ std::int64_t count_bytes(const std::uint8_t* bytes, std::int64_t size) {
   }
   for (; i < size; ++i) count += std::popcount(bytes[i]);
   return count;
+}
+
+// Cloned for CPUs with a population count instruction: without it, counting took 17 % of a fast simulation.
+LACUNA_VECTOR_CLONES
+std::int64_t count_bytes(const std::uint8_t* bytes, std::int64_t size) { return count_bits(bytes, size); }
+
+// Whole bytes of each row, except that the last is masked.
+LACUNA_VECTOR_CLONES
+void count_byte_rows(const std::uint8_t* data, std::int64_t rows, std::int64_t row_bytes, std::int64_t full,
+                     unsigned last_mask, std::int64_t* counts) {
+  for (std::int64_t r = 0; r < rows; ++r) {
+    const std::uint8_t* row = data + r * row_bytes;
+    counts[r] = count_bits(row, full) + (last_mask != 0 ? std::popcount(row[full] & last_mask) : 0);
+  }
 }
 
 }  // namespace
@@ -27,6 +43,18 @@ std::int64_t count_nonzeros(const MaskView& mask) {
   std::int64_t count = 0;
   for (std::int64_t r = 0; r < mask.rows; ++r) count += count_bytes(mask.row(r), mask.readable_bytes());
   return count;
+}
+
+void count_rows(const MaskView& mask, std::int64_t first, std::int64_t channels, std::int64_t* counts) {
+  if (first % 8 == 0) {
+    const auto last_mask = static_cast<unsigned>((1 << (channels % 8)) - 1);
+    count_byte_rows(mask.data + first / 8, mask.rows, mask.row_bytes, channels / 8, last_mask, counts);
+    return;
+  }
+  for (std::int64_t r = 0; r < mask.rows; ++r) {  // a convolution group that begins inside a byte
+    counts[r] = 0;
+    for (std::int64_t c = first; c < first + channels; ++c) counts[r] += mask.bit(r, c) ? 1 : 0;
+  }
 }
 
 }  // namespace lacuna

@@ -50,4 +50,7 @@ struct ValueView {
 // Number of set bits among the channels of all rows.
 std::int64_t count_nonzeros(const MaskView& mask);
 
+// counts[r] = number of set bits of row r in channels [first, first + channels).
+void count_rows(const MaskView& mask, std::int64_t first, std::int64_t channels, std::int64_t* counts);
+
 }  // namespace lacuna

@@ -3,8 +3,8 @@
 #include <array>
 #include <cstring>
 
+#include "base/vector_clones.hpp"
 #include "models/tensordash/fast_kernels.hpp"
-#include "sim/vector_clones.hpp"
 
 namespace lacuna::tensordash {
 namespace {
