@@ -11,11 +11,13 @@
 namespace lacuna::cli {
 
 void add_arch_command(CLI::App& app);
+void add_inspect_command(CLI::App& app);
 void add_simulate_command(CLI::App& app);
 void add_synth_command(CLI::App& app);
 
 using AddCommand = void (*)(CLI::App&);
 inline constexpr AddCommand kCommands[] = {
+    add_inspect_command,
     add_simulate_command,
     add_arch_command,
     add_synth_command,

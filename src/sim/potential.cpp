@@ -18,8 +18,8 @@ double TracePotential::zero_share(TensorRole role) const {
   double weighted = 0;
   double weights = 0;
   for (const LayerPotential& entry : layers) {
-    const double weight = static_cast<double>(entry.layer->shape.macs()) * entry.batch_scale;
-    weighted += weight * entry.layer->tensor(role).zero_share();
+    const double weight = static_cast<double>(entry.shape.macs()) * entry.batch_scale;
+    weighted += weight * entry.zero_share(role);
     weights += weight;
   }
   return weights > 0 ? weighted / weights : 0;
@@ -28,7 +28,12 @@ double TracePotential::zero_share(TensorRole role) const {
 TracePotential trace_potential(const Trace& trace, SchedulePolicy policy) {
   TracePotential result;
   for (const Layer& layer : trace.layers()) {
-    LayerPotential entry{.layer = &layer, .batch_scale = trace.batch_scale(layer), .ops = {}};
+    LayerPotential entry{.name = layer.name,
+                         .shape = layer.shape,
+                         .steps = layer.steps,
+                         .zero_shares = {layer.a.zero_share(), layer.w.zero_share(), layer.g.zero_share()},
+                         .batch_scale = trace.batch_scale(layer),
+                         .ops = {}};
     for (const Operation op : kOperations) {
       // Nobody needs the gradient of the image.
       if (op == Operation::kInputGrad && result.layers.empty()) continue;

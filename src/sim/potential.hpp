@@ -29,10 +29,16 @@ struct OpPotential {
   Potential macs;
 };
 
+// A layer's description and counts, without its tensors.
 struct LayerPotential {
-  const Layer* layer = nullptr;  // of the trace, which must live as long
+  std::string name;
+  LayerShape shape;
+  std::int64_t steps = 1;
+  std::array<double, 3> zero_shares{};  // by TensorRole
   double batch_scale = 1;
   std::vector<OpPotential> ops;  // the first layer has no input gradient
+
+  double zero_share(TensorRole role) const { return zero_shares[static_cast<std::size_t>(role)]; }
 };
 
 struct PotentialTotals {

@@ -1,0 +1,85 @@
+// lacuna inspect: what is in a trace, and what skipping its zeros could give at best.
+#include <memory>
+
+#include "base/error.hpp"
+#include "base/nearest.hpp"
+#include "cli/commands.hpp"
+#include "cli/output.hpp"
+#include "cli/terminal.hpp"
+#include "report/potential_report.hpp"
+
+namespace lacuna::cli {
+namespace {
+
+struct InspectOptions {
+  std::vector<std::string> traces;
+  std::string scheduled = "sparser";
+  bool summary = false;
+  std::string json;
+  std::string csv;
+};
+
+SchedulePolicy parse_policy(const std::string& name) {
+  if (name == "sparser") return SchedulePolicy::kSparser;
+  if (name == "text") return SchedulePolicy::kText;
+  if (name == "A") return SchedulePolicy::kA;
+  if (name == "W") return SchedulePolicy::kW;
+  if (name == "G") return SchedulePolicy::kG;
+  throw InputError("--scheduled", fmt::format("unknown operand '{}'", name),
+                   suggest(name, {"sparser", "text", "A", "W", "G"}));
+}
+
+void run_inspect(const InspectOptions& options) {
+  const SchedulePolicy policy = parse_policy(options.scheduled);
+  if (options.json == kStandardOutput && options.csv == kStandardOutput) {
+    throw InputError("--csv -", "--json already goes to standard output", "give one of them a file");
+  }
+  if (!options.json.empty() && options.json != kStandardOutput && options.json == options.csv) {
+    throw InputError("--csv", "--json goes to the same file", "give each a file of its own");
+  }
+  check_can_write(options.json, "--json");
+  check_can_write(options.csv, "--csv");
+  std::vector<Inspection> inspections;
+  for (const std::string& path : options.traces) {
+    const Trace trace = Trace::open(path);  // one in memory at a time
+    inspections.push_back({path, trace.info(), trace.batch(), trace_potential(trace, policy)});
+  }
+  if (!options.json.empty()) write_result(options.json, inspections_to_json(inspections));
+  if (!options.csv.empty()) write_result(options.csv, inspections_to_csv(inspections));
+  if (options.json == kStandardOutput || options.csv == kStandardOutput) return;
+  const TextStyle style = output_style();
+  if (!options.summary) {
+    for (const Inspection& inspection : inspections) print("{}\n", inspection_table(inspection, style));
+  }
+  if (options.summary || inspections.size() > 1) print_text(inspection_summary(inspections, style));
+}
+
+}  // namespace
+
+void add_inspect_command(CLI::App& app) {
+  CLI::App* command = app.add_subcommand(
+      "inspect", "Layers, shapes and zeros of traces; what skipping zeros could give at best");
+  const auto options = std::make_shared<InspectOptions>();
+  command
+      ->add_option("TRACE", options->traces,
+                   "Traces: .safetensors, .safetensors.zst or a folder of .npy files")
+      ->type_name("")
+      ->required();
+  command
+      ->add_option(
+          "--scheduled", options->scheduled,
+          "Whose zeros are skipped: sparser (of the two operands the one with more zeros, the default), "
+          "text (activations forward, gradients backward), A, W or G")
+      ->type_name("OPERAND");
+  command->add_flag("--summary", options->summary, "Only one row for each trace");
+  command->add_option("--json", options->json, "Write as JSON; '-': to standard output, and no tables")
+      ->type_name("FILE|-");
+  command->add_option("--csv", options->csv, "Write as CSV; '-': to standard output, and no tables")
+      ->type_name("FILE|-");
+  add_examples(*command, {{"lacuna inspect resnet50.safetensors.zst", "a row for each layer"},
+                          {"lacuna inspect --summary *.zst", "a row for each network"},
+                          {"lacuna inspect a.zst --json - | jq .traces[0].total", "for programs"}});
+  command->callback([options] { run_inspect(*options); });
+}
+
+}  // namespace lacuna::cli

@@ -1,0 +1,255 @@
+#include "report/potential_report.hpp"
+
+#include <fmt/format.h>
+
+#include "base/version.hpp"
+#include "report/json_text.hpp"
+#include "report/result_tables.hpp"
+
+namespace lacuna {
+namespace {
+
+constexpr std::array kRoles{TensorRole::kA, TensorRole::kW, TensorRole::kG};
+
+std::string_view role_text(TensorRole role) { return scheduled_name(scheduled_of(role)); }
+
+std::string percent(double share) { return fmt::format("{:.1f}", share * 100); }
+
+// "1.23 G": four digits and a unit say more in a table than a row of twelve digits.
+std::string macs_text(double macs) {
+  constexpr std::array<std::pair<double, const char*>, 4> kUnits{
+      {{1e12, " T"}, {1e9, " G"}, {1e6, " M"}, {1e3, " k"}}};
+  for (const auto& [scale, unit] : kUnits) {
+    if (macs >= scale) return fmt::format("{:.4g}{}", macs / scale, unit);
+  }
+  return fmt::format("{:.0f}", macs);
+}
+
+std::string speedup_text(const Potential& potential) {
+  if (potential.macs == 0) return "";
+  const auto speedup = potential.speedup();
+  return speedup ? fmt::format("{:.2f}", *speedup) : "inf";
+}
+
+const OpPotential* find_op(const LayerPotential& layer, Operation op) {
+  for (const OpPotential& candidate : layer.ops) {
+    if (candidate.op == op) return &candidate;
+  }
+  return nullptr;
+}
+
+std::vector<TableColumn> zero_columns() {
+  return {{.title = "A", .group = "zeros %"},
+          {.title = "W", .group = "zeros %"},
+          {.title = "G", .group = "zeros %"}};
+}
+
+std::vector<TableColumn> potential_columns() {
+  std::vector<TableColumn> columns;
+  for (const Operation op : kOperations) {
+    columns.push_back({.title = std::string(operation_name(op)), .group = "potential speedup"});
+  }
+  columns.push_back({.title = "all", .group = "potential speedup"});
+  return columns;
+}
+
+void append(std::vector<TableColumn>& columns, std::vector<TableColumn> more) {
+  columns.insert(columns.end(), more.begin(), more.end());
+}
+
+void append_totals(std::vector<std::string>& cells, const PotentialTotals& totals) {
+  for (const Potential& op : totals.ops) cells.push_back(speedup_text(op));
+  cells.push_back(speedup_text(totals.all));
+}
+
+// ---- JSON ----
+
+std::string zeros_json(const LayerPotential& entry) {
+  JsonLine line;
+  for (const TensorRole role : kRoles) line.field(role_text(role), entry.zero_share(role));
+  return line.text();
+}
+
+std::string potential_fields(JsonLine line, const Potential& potential) {
+  line.field("macs", potential.macs)
+      .field("remaining_macs", potential.remaining)
+      .field("effectual_macs", potential.effectual);
+  const auto speedup = potential.speedup();
+  line.raw("potential", speedup ? json_number(*speedup) : "null");
+  return line.text();
+}
+
+std::string layer_json(const LayerPotential& entry) {
+  const LayerShape& shape = entry.shape;
+  const bool conv = shape.kind == LayerKind::kConv2d;
+  const auto pair = [](Size2 size) { return fmt::format("[{}, {}]", size.h, size.w); };
+  JsonLine head;
+  head.field("name", entry.name)
+      .field("type", std::string_view(conv ? "conv2d" : "linear"))
+      .field("shape", shape.describe())
+      .field("batch", shape.n)
+      .field("in_channels", shape.c)
+      .field("out_channels", shape.k);
+  if (conv) {
+    head.raw("kernel", pair(shape.kernel))
+        .raw("stride", pair(shape.stride))
+        .raw("padding", pair(shape.padding))
+        .raw("dilation", pair(shape.dilation))
+        .field("groups", shape.groups)
+        .raw("input_hw", pair(shape.input))
+        .raw("output_hw", pair(shape.output));
+  } else {
+    head.field("steps", entry.steps);
+  }
+  head.field("batch_scale", entry.batch_scale).field("macs", shape.macs()).raw("zeros", zeros_json(entry));
+  std::string ops;
+  for (const OpPotential& op : entry.ops) {
+    JsonLine line;
+    line.field("op", operation_name(op.op)).field("targeted", role_text(op.targeted));
+    ops += fmt::format("{}\n          {}", ops.empty() ? "" : ",", potential_fields(line, op.macs));
+  }
+  head.raw("ops", "[" + ops + "\n        ]");
+  return head.text();
+}
+
+std::string totals_json(const PotentialTotals& totals) {
+  std::string text = "{";
+  for (const Operation op : kOperations) {
+    text += fmt::format("\n        \"{}\": {},", operation_name(op),
+                        potential_fields(JsonLine(), totals.ops[static_cast<std::size_t>(op)]));
+  }
+  return text + fmt::format("\n        \"all\": {}\n      }}", potential_fields(JsonLine(), totals.all));
+}
+
+std::string trace_json(const Inspection& inspection) {
+  const TraceInfo& info = inspection.info;
+  std::string text = "    {\n";
+  const auto field = [&](std::string_view name, std::string_view json) {
+    text += fmt::format("      \"{}\": {},\n", name, json);
+  };
+  const auto number = [&](std::string_view name, const auto& optional) {
+    if (optional) field(name, json_number(static_cast<double>(*optional)));
+  };
+  field("trace", json_string(inspection.path));
+  field("model", json_string(info.model));
+  if (!info.dataset.empty()) field("dataset", json_string(info.dataset));
+  number("progress", info.progress);
+  number("epoch", info.epoch);
+  number("accuracy", info.accuracy);
+  number("loss", info.loss);
+  number("samples", info.samples);
+  field("batch", std::to_string(inspection.batch));
+  JsonLine zeros;
+  for (const TensorRole role : kRoles) zeros.field(role_text(role), inspection.potential.zero_share(role));
+  field("zeros_by_macs", zeros.text());
+  std::string layers;
+  for (const LayerPotential& layer : inspection.potential.layers) {
+    layers += fmt::format("{}\n        {}", layers.empty() ? "" : ",", layer_json(layer));
+  }
+  field("layers", "[" + layers + "\n      ]");
+  field("total", totals_json(inspection.potential.recorded));
+  return text + fmt::format("      \"per_batch\": {}\n    }}", totals_json(inspection.potential.per_batch));
+}
+
+// RFC 4180.
+std::string csv_cell(std::string_view text) {
+  if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"') out += '"';
+    out += c;
+  }
+  return out + '"';
+}
+
+}  // namespace
+
+std::string inspection_table(const Inspection& inspection, const TextStyle& style) {
+  std::vector<TableColumn> columns{{.title = "layer", .align = Align::kLeft},
+                                   {.title = "shape", .align = Align::kLeft},
+                                   {.title = "MACs"}};
+  append(columns, zero_columns());
+  append(columns, potential_columns());
+  TextTable table(std::move(columns));
+  for (const LayerPotential& entry : inspection.potential.layers) {
+    std::vector<std::string> cells{entry.name, fmt::format("{} n{}", entry.shape.describe(), entry.shape.n),
+                                   macs_text(static_cast<double>(entry.shape.macs()))};
+    if (entry.shape.kind == LayerKind::kLinear) cells[1] = entry.shape.describe();
+    for (const TensorRole role : kRoles) cells.push_back(percent(entry.zero_share(role)));
+    Potential all;
+    for (const Operation op : kOperations) {
+      const OpPotential* found = find_op(entry, op);
+      // Which operand's zeros: the letter beside the number.
+      cells.push_back(found == nullptr
+                          ? ""
+                          : fmt::format("{} {}", speedup_text(found->macs), role_text(found->targeted)));
+      if (found != nullptr) all.add(found->macs, 1);
+    }
+    cells.push_back(speedup_text(all));
+    table.add_row(std::move(cells));
+  }
+  table.add_rule();
+  const auto add_totals = [&](const std::string& name, const PotentialTotals& totals, bool zeros) {
+    std::vector<std::string> cells{name, "", macs_text(totals.ops[0].macs)};
+    for (const TensorRole role : kRoles)
+      cells.push_back(zeros ? percent(inspection.potential.zero_share(role)) : "");
+    append_totals(cells, totals);
+    table.add_row(std::move(cells));
+  };
+  add_totals("as recorded", inspection.potential.recorded, false);
+  add_totals(fmt::format("batch of {}", inspection.batch), inspection.potential.per_batch, true);
+  return bold_text(printable(trace_title(inspection.info)), style) + "\n" + table.render(style);
+}
+
+std::string inspection_summary(const std::vector<Inspection>& inspections, const TextStyle& style) {
+  std::vector<TableColumn> columns{
+      {.title = "trace", .align = Align::kLeft}, {.title = "layers"}, {.title = "MACs a batch"}};
+  append(columns, zero_columns());
+  append(columns, potential_columns());
+  TextTable table(std::move(columns));
+  for (const Inspection& inspection : inspections) {
+    const TracePotential& potential = inspection.potential;
+    std::vector<std::string> cells{trace_title(inspection.info), fmt::format("{}", potential.layers.size()),
+                                   macs_text(potential.per_batch.ops[0].macs)};
+    for (const TensorRole role : kRoles) cells.push_back(percent(potential.zero_share(role)));
+    append_totals(cells, potential.per_batch);
+    table.add_row(std::move(cells));
+  }
+  return table.render(style);
+}
+
+std::string inspections_to_json(const std::vector<Inspection>& inspections) {
+  std::string text =
+      fmt::format("{{\n  \"schema\": 1,\n  \"lacuna\": {},\n  \"traces\": [", json_string(version()));
+  for (std::size_t i = 0; i < inspections.size(); ++i) {
+    text += (i > 0 ? ",\n" : "\n") + trace_json(inspections[i]);
+  }
+  return text + "\n  ]\n}\n";
+}
+
+std::string inspections_to_csv(const std::vector<Inspection>& inspections) {
+  std::string text =
+      "trace,model,progress,layer,type,shape,batch,batch_scale,zeros_A,zeros_W,zeros_G,op,targeted,macs,"
+      "remaining_macs,effectual_macs,potential\n";
+  for (const Inspection& inspection : inspections) {
+    const TraceInfo& info = inspection.info;
+    const std::string head = fmt::format("{},{},{}", csv_cell(inspection.path), csv_cell(info.model),
+                                         info.progress ? json_number(*info.progress) : "");
+    for (const LayerPotential& entry : inspection.potential.layers) {
+      for (const OpPotential& op : entry.ops) {
+        const auto speedup = op.macs.speedup();
+        text += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", head, csv_cell(entry.name),
+                            entry.shape.kind == LayerKind::kConv2d ? "conv2d" : "linear",
+                            csv_cell(entry.shape.describe()), entry.shape.n, json_number(entry.batch_scale),
+                            json_number(entry.zero_share(TensorRole::kA)),
+                            json_number(entry.zero_share(TensorRole::kW)),
+                            json_number(entry.zero_share(TensorRole::kG)), operation_name(op.op),
+                            role_text(op.targeted), json_number(op.macs.macs), json_number(op.macs.remaining),
+                            json_number(op.macs.effectual), speedup ? json_number(*speedup) : "");
+      }
+    }
+  }
+  return text;
+}
+
+}  // namespace lacuna

@@ -1,0 +1,31 @@
+// What `lacuna inspect` shows: the layers of a trace, their zeros, and what skipping zeros could give at
+// best.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "report/text_table.hpp"
+#include "sim/potential.hpp"
+
+namespace lacuna {
+
+// What was found in a trace, without its tensors.
+struct Inspection {
+  std::string path;
+  TraceInfo info;
+  std::int64_t batch = 1;
+  TracePotential potential;
+};
+
+// A title and a table: a row a layer, then the totals.
+std::string inspection_table(const Inspection& inspection, const TextStyle& style);
+
+// One table with a row a trace: its totals [TensorDash Fig. 1].
+std::string inspection_summary(const std::vector<Inspection>& inspections, const TextStyle& style);
+
+// docs/output.md describes the fields of both.
+std::string inspections_to_json(const std::vector<Inspection>& inspections);
+std::string inspections_to_csv(const std::vector<Inspection>& inspections);
+
+}  // namespace lacuna

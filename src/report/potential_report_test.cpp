@@ -1,0 +1,84 @@
+#include "report/potential_report.hpp"
+
+#include <algorithm>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "trace/trace_builder.hpp"
+
+namespace lacuna {
+namespace {
+
+Inspection example() {
+  TraceBuilder builder("net");
+  builder.info().batch = 4;
+  builder.info().progress = 0.5;
+  builder.add_layer("a,\"b\"", LayerShape::conv2d(2, 4, 3, {1, 1}, {1, 1}))
+      .mask(TensorRole::kA, {1, 0, 0, 0, 1, 1, 0, 0})
+      .mask(TensorRole::kG, {1, 0, 0, 0, 0, 0});
+  builder.add_layer("fc", LayerShape::linear(4, 2, 2), 2).mask(TensorRole::kW, {0, 0, 0, 0});
+  const Trace trace = builder.build();
+  return {"x.safetensors", trace.info(), trace.batch(), trace_potential(trace, SchedulePolicy::kSparser)};
+}
+
+TEST(PotentialReport, Table) {
+  EXPECT_EQ(
+      inspection_table(example(), {}),
+      "net, progress 50 %\n"
+      "                                       zeros %              potential speedup\n"
+      "layer        shape             MACs       A      W     G    forward  input_grad  weight_grad   all\n"
+      "-----------  ----------------  ----    ----  -----  ----    -------  ----------  -----------  ----\n"
+      "a,\"b\"        1x1 4->3 @1x1 n2    24    62.5    0.0  83.3     2.67 A                   6.00 G  3.69\n"
+      "fc           linear 2->2 x4      16     0.0  100.0   0.0      inf W       inf W       1.00 G  3.00\n"
+      "-----------  ----------------  ----    ----  -----  ----    -------  ----------  -----------  ----\n"
+      "as recorded                      40                            4.44         inf         2.00  3.31\n"
+      "batch of 4                       80    37.5   40.0  50.0       4.44         inf         2.00  3.31\n");
+}
+
+TEST(PotentialReport, SummaryHasARowForEachTrace) {
+  const std::string text = inspection_summary({example(), example()}, {});
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 5) << text;
+}
+
+TEST(PotentialReport, Json) {
+  const auto json = nlohmann::json::parse(inspections_to_json({example(), example()}));
+  EXPECT_EQ(json["schema"], 1);
+  ASSERT_EQ(json["traces"].size(), 2u);
+  const auto& trace = json["traces"][0];
+  EXPECT_EQ(trace["trace"], "x.safetensors");
+  EXPECT_EQ(trace["model"], "net");
+  EXPECT_EQ(trace["progress"], 0.5);
+  EXPECT_FALSE(trace.contains("accuracy"));
+  EXPECT_EQ(trace["batch"], 4);
+  EXPECT_EQ(trace["zeros_by_macs"]["W"], 0.4);
+  const auto& conv = trace["layers"][0];
+  EXPECT_EQ(conv["name"], "a,\"b\"");
+  EXPECT_EQ(conv["type"], "conv2d");
+  EXPECT_EQ(conv["kernel"], (nlohmann::json{1, 1}));
+  EXPECT_EQ(conv["batch_scale"], 2);
+  EXPECT_EQ(conv["zeros"]["A"], 0.625);
+  ASSERT_EQ(conv["ops"].size(), 2u);
+  EXPECT_EQ(conv["ops"][0]["op"], "forward");
+  EXPECT_EQ(conv["ops"][0]["targeted"], "A");
+  EXPECT_EQ(conv["ops"][0]["remaining_macs"], 9);
+  const auto& linear = trace["layers"][1];
+  EXPECT_EQ(linear["type"], "linear");
+  EXPECT_EQ(linear["steps"], 2);
+  EXPECT_TRUE(linear["ops"][0]["potential"].is_null());
+  EXPECT_EQ(trace["total"]["all"]["macs"], 24 * 2 + 16 * 3);
+  EXPECT_EQ(trace["per_batch"]["forward"]["remaining_macs"], 18);
+}
+
+TEST(PotentialReport, Csv) {
+  const std::string text = inspections_to_csv({example()});
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 6);
+  EXPECT_NE(
+      text.find("\nx.safetensors,net,0.5,\"a,\"\"b\"\"\",conv2d,1x1 4->3 @1x1,2,2,0.625,0,0.8333333333333334,"
+                "forward,A,24,9,9,2.6666666666666665\n"),
+      std::string::npos)
+      << text;
+  EXPECT_NE(text.find(",fc,linear,linear 2->2 x4,4,2,0,1,0,forward,W,16,0,0,\n"), std::string::npos) << text;
+}
+
+}  // namespace
+}  // namespace lacuna
