@@ -70,15 +70,66 @@ ProductCycles one_side(const Config& config, const PlacedProduct& placed) {
   return result;
 }
 
+// Every pair of groups has cycles of its own: a group of row streams against a group of column streams. A
+// block of columns is loaded once and all row groups pass over it.
+std::int64_t two_side_cycles(const Config& config, const PlacedProduct& placed, bool fill_padding) {
+  const TileGrid& grid = placed.grid;
+  const std::int64_t steps = placed.rows->steps();
+  const std::int64_t pes = config.tile.rows * config.tile.columns;
+  const std::int64_t block_groups = groups_a_block(StreamBlock(pes, steps));
+  const auto tile_columns = static_cast<std::size_t>(grid.tile_columns);
+  // Cycles of each row group in each tile column.
+  std::vector<std::int64_t> sums(static_cast<std::size_t>(grid.row_groups) * tile_columns, 0);
+
+  StreamBlock columns(config.tile.columns, steps);
+  for (std::int64_t first = 0; first < grid.column_groups; first += block_groups) {
+    columns.load(*placed.columns, first, std::min(block_groups, grid.column_groups - first));
+    if (fill_padding) columns.fill_padding(*placed.columns, first);
+    const std::int64_t row_blocks = (grid.row_groups + block_groups - 1) / block_groups;
+    parallel_for(static_cast<std::size_t>(row_blocks), 1, [&](std::size_t b) {
+      const std::int64_t first_row = static_cast<std::int64_t>(b) * block_groups;
+      StreamBlock rows(config.tile.rows, steps);
+      rows.load(*placed.rows, first_row, std::min(block_groups, grid.row_groups - first_row));
+      if (fill_padding) rows.fill_padding(*placed.rows, first_row);
+      StreamBlock pairs(pes, steps);
+      std::vector<std::uint32_t> cycles(static_cast<std::size_t>(columns.groups()));
+      for (std::int64_t i = 0; i < rows.groups(); ++i) {
+        pairs.load_pairs(rows, i, columns);
+        count_cycles(config, pairs, cycles.data());
+        for (std::int64_t j = 0; j < pairs.groups(); ++j) {
+          const std::int64_t tile_column = (first + j) / grid.column_groups_a_tile();
+          sums[static_cast<std::size_t>(first_row + i) * tile_columns +
+               static_cast<std::size_t>(tile_column)] += cycles[static_cast<std::size_t>(j)];
+        }
+      }
+    });
+  }
+  TileClock clock(grid);
+  for (std::size_t i = 0; i < sums.size(); ++i) {
+    const auto tile_column = static_cast<std::int64_t>(i % tile_columns);
+    clock.add_pair(static_cast<std::int64_t>(i / tile_columns), tile_column * grid.column_groups_a_tile(),
+                   sums[i]);
+  }
+  return clock.cycles();
+}
+
+ProductCycles two_side(const Config& config, const PlacedProduct& placed) {
+  ProductCycles result;
+  result.cycles = two_side_cycles(config, placed, false);
+  result.padding_free = placed.rows->has_padding() ? two_side_cycles(config, placed, true) : result.cycles;
+  return result;
+}
+
 }  // namespace
 
 bool fast_engine_supports(const Config& config) {
-  return config.tile.lanes == StreamBlock::kLanes && config.sides == Sides::kOne &&
-         config.sync != RowSync::kLines && config.tile.rows <= kMaxRows;
+  if (config.tile.lanes != StreamBlock::kLanes || config.sync == RowSync::kLines) return false;
+  if (config.sides == Sides::kOne) return config.tile.rows <= kMaxRows;
+  return config.sync == RowSync::kLockstep && config.tile.rows * config.tile.columns <= kMaxRows;
 }
 
 ProductCycles fast_product_cycles(const Config& config, const PlacedProduct& placed) {
-  return one_side(config, placed);
+  return config.sides == Sides::kBoth ? two_side(config, placed) : one_side(config, placed);
 }
 
 }  // namespace lacuna::tensordash

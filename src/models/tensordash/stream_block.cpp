@@ -121,16 +121,39 @@ StreamBlock::StreamBlock(std::int64_t rows, std::int64_t steps)
   if (pitch_ % 2048 == 0) pitch_ += 32;
 }
 
+void StreamBlock::reserve(std::int64_t groups) {
+  groups_ = groups;
+  if (groups <= capacity_) return;
+  const std::size_t bytes = static_cast<std::size_t>(groups * pitch_) * sizeof(std::uint16_t);
+  words_.reset(static_cast<std::uint16_t*>(std::aligned_alloc(64, (bytes + 63) / 64 * 64)));
+  if (!words_) throw std::bad_alloc();
+  std::memset(words_.get(), 0, bytes);  // the tails stay zero from here on
+  capacity_ = groups;
+}
+
+void StreamBlock::load_pairs(const StreamBlock& rows, std::int64_t row_group, const StreamBlock& columns) {
+  assert(rows_ == rows.rows() * columns.rows() && steps_ == rows.steps() && steps_ == columns.steps());
+  reserve(columns.groups());
+  for (std::int64_t g = 0; g < groups_; ++g) {
+    const std::uint16_t* row = rows.group(row_group);
+    const std::uint16_t* column = columns.group(g);
+    std::uint16_t* out = group(g);
+    for (std::int64_t step = 0; step < steps_; ++step) {
+      for (std::int64_t r = 0; r < rows.rows(); ++r) {
+        for (std::int64_t c = 0; c < columns.rows(); ++c) {
+          out[r * columns.rows() + c] = static_cast<std::uint16_t>(row[r] & column[c]);
+        }
+      }
+      row += rows.slots();
+      column += columns.slots();
+      out += slots_;
+    }
+  }
+}
+
 void StreamBlock::load(const OperandStreams& streams, std::int64_t first_group, std::int64_t groups) {
   assert(streams.lanes == kLanes);
-  groups_ = groups;
-  if (groups > capacity_) {
-    const std::size_t bytes = static_cast<std::size_t>(groups * pitch_) * sizeof(std::uint16_t);
-    words_.reset(static_cast<std::uint16_t*>(std::aligned_alloc(64, (bytes + 63) / 64 * 64)));
-    if (!words_) throw std::bad_alloc();
-    std::memset(words_.get(), 0, bytes);  // the tails stay zero from here on
-    capacity_ = groups;
-  }
+  reserve(groups);
   const std::int64_t first = first_group * rows_;
   const std::int64_t count = std::min(groups * rows_, streams.count() - first);
   // Rows that have no stream: the slots beyond `rows`, and the end of the last group.

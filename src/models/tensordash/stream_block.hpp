@@ -30,11 +30,15 @@ class StreamBlock {
 
   // Loads groups [first_group, first_group + groups) of a family of streams with 16 lanes.
   void load(const OperandStreams& streams, std::int64_t first_group, std::int64_t groups);
+  // Loads every PE of one group of `rows` against groups of `columns`: PE (r, c) sees the pairs in which both
+  // are effectual, and sits in row r * columns.rows() + c of this block's groups.
+  void load_pairs(const StreamBlock& rows, std::int64_t row_group, const StreamBlock& columns);
   // Sets the lanes that hold no element, for the streams that exist, in what was loaded.
   void fill_padding(const OperandStreams& streams, std::int64_t first_group);
 
  private:
   std::uint16_t* group(std::int64_t g) { return words_.get() + g * pitch_; }
+  void reserve(std::int64_t groups);
   std::uint16_t* element(std::int64_t stream, std::int64_t step) {  // stream counted from the block's first
     return group(stream / rows_) + step * slots_ + stream % rows_;
   }
