@@ -1,29 +1,32 @@
-// Speed of the TensorDash engines. First a summary of paired, interleaved measurements in one process (medians of
-// ratios, since absolute times on shared machines are noisy), then the same pieces as Google Benchmark entries.
+// Speed of the TensorDash engines. First a summary of paired, interleaved measurements in one process
+// (medians of ratios, since absolute times on shared machines are noisy), then the same pieces as Google
+// Benchmark entries.
 //
-//   build/release/bench/tensordash_bench            # summary and all entries
+//   build/release/bench/tensordash_bench            # the summary, then all entries
 //   build/release/bench/tensordash_bench --benchmark_filter=Fast
-#include <benchmark/benchmark.h>
-#include <fmt/format.h>
-#include <time.h>
-
 #include <algorithm>
+#include <benchmark/benchmark.h>
 #include <chrono>
 #include <filesystem>
+#include <fmt/format.h>
 #include <functional>
 #include <optional>
 #include <thread>
+#include <time.h>
 #include <vector>
 
 #include "base/parallel.hpp"
 #include "models/tensordash/engine.hpp"
+#include "models/tensordash/fast_kernels.hpp"
 #include "sim/simulate.hpp"
+#include "trace/synthetic.hpp"
 
 namespace lacuna {
 namespace {
 
 const std::string kData = std::string(LACUNA_SOURCE_DIR) + "/tests/data/authors_simulator/";
-const std::string kResnet = std::string(LACUNA_SOURCE_DIR) + "/../shared/traces/resnet50_p100.safetensors.zst";
+const std::string kResnet =
+    std::string(LACUNA_SOURCE_DIR) + "/../shared/traces/resnet50_p100.safetensors.zst";
 
 std::unique_ptr<Accelerator> make_machine() {
   const AcceleratorModel* model = AcceleratorRegistry::instance().find("tensordash");
@@ -109,9 +112,11 @@ void print_summary() {
   run_all(b8, *machine, Engine::kFast, 1);
   for (int i = 0; i < 5; ++i) {
     // The fast engine ends within 2 ms; repeat it to time it as well as the others.
-    const double fast_s = timed(cpu_seconds, [&] {
-                            for (int n = 0; n < 20; ++n) run_all(b8, *machine, Engine::kFast, 1);
-                          }) / 20;
+    const double fast_s = timed(cpu_seconds,
+                                [&] {
+                                  for (int n = 0; n < 20; ++n) run_all(b8, *machine, Engine::kFast, 1);
+                                }) /
+                          20;
     const double plain_s = timed(cpu_seconds, [&] { benchmark::DoNotOptimize(run_plain(b8)); });
     fast.push_back(fast_s);
     plain_ratio.push_back(plain_s / fast_s);
@@ -140,8 +145,8 @@ void print_summary() {
     };
     fma_scaling.push_back(fma(1) / fma(2));
   }
-  fmt::print("  two threads: {:.2f}x by wall clock; a plain FMA loop {:.2f}x; that is {:.0f} % of it\n", median(scaling),
-             median(fma_scaling), 100 * median(scaling) / median(fma_scaling));
+  fmt::print("  two threads: {:.2f}x by wall clock; a plain FMA loop {:.2f}x; that is {:.0f} % of it\n",
+             median(scaling), median(fma_scaling), 100 * median(scaling) / median(fma_scaling));
 
   if (std::filesystem::exists(kResnet)) {
     const Trace resnet = Trace::open(kResnet);
@@ -149,7 +154,8 @@ void print_summary() {
     for (int i = 0; i < 9; ++i) {
       seconds.push_back(timed(cpu_seconds, [&] { simulate_trace(resnet, *machine, "tensordash", {}, 1); }));
     }
-    fmt::print("resnet50_p100 whole, three operations, one thread: {:.1f} ms without loading\n", 1e3 * median(seconds));
+    fmt::print("resnet50_p100 whole, three operations, one thread: {:.1f} ms without loading\n",
+               1e3 * median(seconds));
   }
   fmt::print("\n");
 }
@@ -158,13 +164,42 @@ void bench_engine(benchmark::State& state, const std::string& file, Engine engin
   const Trace trace = Trace::open(kData + file + ".safetensors.zst");
   const auto machine = make_machine();
   for (auto _ : state) benchmark::DoNotOptimize(run_all(trace, *machine, engine, 1));
-  state.counters["MAC/s"] = benchmark::Counter(all_macs(trace), benchmark::Counter::kIsIterationInvariantRate);
+  state.counters["MAC/s"] =
+      benchmark::Counter(all_macs(trace), benchmark::Counter::kIsIterationInvariantRate);
+}
+
+// The scheduling loops alone, on streams that are already in place: 256 groups of 4 rows, 144 steps, 60 %
+// zeros.
+using Kernel =
+    std::function<bool(const tensordash::Connectivity&, const tensordash::StreamBlock&, std::uint32_t*)>;
+
+void bench_kernel(benchmark::State& state, const Kernel& kernel) {
+  SyntheticSpec spec;
+  spec.layers.push_back({"layer", LayerShape::conv2d(1, 256, 16, {34, 34}, {3, 3}), 1, ZeroSpec::uniform(0.6),
+                         ZeroSpec::dense(), ZeroSpec::dense()});
+  const Trace trace = make_synthetic(spec);
+  const auto products = lane_products(trace.layers()[0], Operation::kForward, 16);
+  tensordash::StreamBlock block(4, products[0].steps());
+  block.load(products[0].text, 0, 256);
+  const auto paper = tensordash::Connectivity::parse("paper", 16, 3, "bench");
+  std::vector<std::uint32_t> cycles(256);
+  std::int64_t tile_steps = 0;
+  for (auto _ : state) {
+    if (!kernel(paper, block, cycles.data())) {
+      state.SkipWithError("not on this CPU");
+      break;
+    }
+    for (const std::uint32_t c : cycles) tile_steps += c;
+  }
+  state.counters["tile-steps/s"] =
+      benchmark::Counter(static_cast<double>(tile_steps), benchmark::Counter::kIsRate);
 }
 
 void bench_plain(benchmark::State& state, const std::string& file) {
   const Trace trace = Trace::open(kData + file + ".safetensors.zst");
   for (auto _ : state) benchmark::DoNotOptimize(run_plain(trace));
-  state.counters["MAC/s"] = benchmark::Counter(all_macs(trace), benchmark::Counter::kIsIterationInvariantRate);
+  state.counters["MAC/s"] =
+      benchmark::Counter(all_macs(trace), benchmark::Counter::kIsIterationInvariantRate);
 }
 
 }  // namespace
@@ -172,13 +207,24 @@ void bench_plain(benchmark::State& state, const std::string& file) {
 
 int main(int argc, char** argv) {
   using lacuna::Engine;
-  lacuna::print_summary();
+  const bool filtered = argc > 1;  // a filter asks for entries, not for the summary
+  if (!filtered) lacuna::print_summary();
   for (const char* file : {"M", "A", "B", "B8"}) {
-    benchmark::RegisterBenchmark((std::string("Fast/") + file).c_str(), lacuna::bench_engine, file, Engine::kFast);
+    benchmark::RegisterBenchmark((std::string("Fast/") + file).c_str(), lacuna::bench_engine, file,
+                                 Engine::kFast);
     benchmark::RegisterBenchmark((std::string("Functional/") + file).c_str(), lacuna::bench_engine, file,
                                  Engine::kFunctional);
     benchmark::RegisterBenchmark((std::string("Plain/") + file).c_str(), lacuna::bench_plain, file);
   }
+  namespace td = lacuna::tensordash;
+  benchmark::RegisterBenchmark("Kernel/avx512", lacuna::bench_kernel,
+                               lacuna::Kernel(td::lockstep_cycles_avx512));
+  benchmark::RegisterBenchmark(
+      "Kernel/generic", lacuna::bench_kernel,
+      lacuna::Kernel([](const auto& connectivity, const auto& block, std::uint32_t* cycles) {
+        td::lockstep_cycles_generic(connectivity, block, cycles);
+        return true;
+      }));
   benchmark::Initialize(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
   benchmark::RunSpecifiedBenchmarks();
