@@ -1,0 +1,143 @@
+#include "report/comparison.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+
+namespace lacuna {
+namespace {
+
+std::string file_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+void compare_setting(std::vector<SettingChange>& changes, std::string name, const std::string& a,
+                     const std::string& b) {
+  if (a != b) changes.push_back({std::move(name), a, b});
+}
+
+std::vector<SettingChange> compare_settings(const RunResult& a, const RunResult& b) {
+  std::vector<SettingChange> changes;
+  compare_setting(changes, "arch", a.arch, b.arch);
+  compare_setting(changes, "base", a.base, b.base);
+  compare_setting(changes, "engine", a.engine, b.engine);
+  compare_setting(changes, "seed", fmt::format("{}", a.seed), fmt::format("{}", b.seed));
+  compare_setting(changes, "batch", fmt::format("{}", a.batch), fmt::format("{}", b.batch));
+  const auto value = [](const RunResult& run, const std::string& name) {
+    const auto at = std::ranges::find(run.config, name, &ConfigValue::name);
+    return at == run.config.end() ? std::string() : at->value;
+  };
+  for (const ConfigValue& entry : a.config)
+    compare_setting(changes, entry.name, entry.value, value(b, entry.name));
+  for (const ConfigValue& entry : b.config) {
+    if (std::ranges::find(a.config, entry.name, &ConfigValue::name) == a.config.end()) {
+      compare_setting(changes, entry.name, "", entry.value);
+    }
+  }
+  return changes;
+}
+
+std::vector<std::string> changed_fields(const OpResult& a, const OpResult& b, double threshold) {
+  std::vector<std::string> fields;
+  const auto compare = [&](const std::string& name, std::int64_t before, std::int64_t after) {
+    if (before == after) return;
+    const double change = std::abs(static_cast<double>(after) - static_cast<double>(before));
+    if (before == 0 || change > threshold * static_cast<double>(before)) fields.push_back(name);
+  };
+  if (a.scheduled != b.scheduled) fields.emplace_back("scheduled");
+  compare("macs", a.macs, b.macs);
+  compare("scheduled_macs", a.scheduled_macs, b.scheduled_macs);
+  compare("effectual_macs", a.effectual_macs, b.effectual_macs);
+  compare("dense_cycles", a.dense_cycles, b.dense_cycles);
+  compare("cycles", a.cycles, b.cycles);
+  compare("padding_free_cycles", a.padding_free_cycles, b.padding_free_cycles);
+  const auto value = [](const OpResult& op, const std::string& name) {
+    const auto at = std::ranges::find(op.counters, name, &Counter::name);
+    return at == op.counters.end() ? std::int64_t{0} : at->value;
+  };
+  for (const Counter& counter : a.counters)
+    compare("counters." + counter.name, counter.value, value(b, counter.name));
+  for (const Counter& counter : b.counters) {
+    if (std::ranges::find(a.counters, counter.name, &Counter::name) == a.counters.end()) {
+      compare("counters." + counter.name, 0, counter.value);
+    }
+  }
+  return fields;
+}
+
+const OpResult* find_op(const RunResult& run, const std::string& layer, Operation op) {
+  const auto at = std::ranges::find(run.layers, layer, &LayerResult::name);
+  if (at == run.layers.end()) return nullptr;
+  const auto found = std::ranges::find(at->ops, op, &OpResult::op);
+  return found == at->ops.end() ? nullptr : &*found;
+}
+
+RunComparison compare_runs(const RunResult& a, const RunResult& b, double threshold) {
+  RunComparison result;
+  result.a = &a;
+  result.b = &b;
+  result.settings = compare_settings(a, b);
+  for (const LayerResult& layer : a.layers) {
+    for (const OpResult& op : layer.ops) {
+      const OpResult* other = find_op(b, layer.name, op.op);
+      if (other == nullptr) {
+        result.only_a.push_back(fmt::format("{} {}", layer.name, operation_name(op.op)));
+        continue;
+      }
+      ++result.operations;
+      auto fields = changed_fields(op, *other, threshold);
+      if (!fields.empty()) result.changes.push_back({layer.name, op, *other, std::move(fields)});
+    }
+  }
+  for (const LayerResult& layer : b.layers) {
+    for (const OpResult& op : layer.ops) {
+      if (find_op(a, layer.name, op.op) == nullptr) {
+        result.only_b.push_back(fmt::format("{} {}", layer.name, operation_name(op.op)));
+      }
+    }
+  }
+  std::ranges::stable_sort(result.changes, std::ranges::greater{}, &OpChange::effect);
+  return result;
+}
+
+}  // namespace
+
+bool Comparison::differs() const {
+  return !only_a.empty() || !only_b.empty() || std::ranges::any_of(runs, &RunComparison::differs);
+}
+
+Comparison compare_results(const ResultFile& a, const ResultFile& b, double threshold) {
+  Comparison result;
+  for (const RunResult& run : a.runs) result.only_a.push_back(&run);
+  for (const RunResult& run : b.runs) result.only_b.push_back(&run);
+  // From the strictest to the loosest idea of "the same run"; what is left over is in one file only.
+  using Same = bool (*)(const RunResult&, const RunResult&);
+  const Same rules[] = {
+      [](const RunResult& x, const RunResult& y) { return x.trace == y.trace && x.arch == y.arch; },
+      [](const RunResult& x, const RunResult& y) {
+        return file_name(x.trace) == file_name(y.trace) && x.arch == y.arch;
+      },
+      [](const RunResult& x, const RunResult& y) {
+        return x.info.model == y.info.model && x.info.progress == y.info.progress && x.arch == y.arch;
+      },
+      [](const RunResult& x, const RunResult& y) { return file_name(x.trace) == file_name(y.trace); },
+  };
+  for (const Same same : rules) {
+    for (std::size_t i = 0; i < result.only_a.size();) {
+      const RunResult& run = *result.only_a[i];
+      const auto matches = [&](const RunResult* other) { return same(run, *other); };
+      // Two candidates on either side: which one is meant cannot be known.
+      const auto mine =
+          std::ranges::count_if(result.only_a, [&](const RunResult* other) { return same(*other, run); });
+      const auto at = std::ranges::find_if(result.only_b, matches);
+      if (mine != 1 || at == result.only_b.end() || std::ranges::count_if(result.only_b, matches) != 1) {
+        ++i;
+        continue;
+      }
+      result.runs.push_back(compare_runs(run, **at, threshold));
+      result.only_b.erase(at);
+      result.only_a.erase(result.only_a.begin() + static_cast<std::ptrdiff_t>(i));
+    }
+  }
+  return result;
+}
+
+}  // namespace lacuna

@@ -1,0 +1,167 @@
+#include <cmath>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/version.hpp"
+#include "report/comparison.hpp"
+
+namespace lacuna {
+namespace {
+
+using nlohmann::ordered_json;
+
+std::string or_absent(const std::string& value) { return value.empty() ? "(none)" : value; }
+
+std::vector<TableColumn> change_columns(std::vector<TableColumn> columns) {
+  for (const char* title : {"A", "B", "B/A"}) columns.push_back({title, Align::kRight, "cycles"});
+  for (const char* title : {"A", "B"}) columns.push_back({title, Align::kRight, "speedup"});
+  return columns;
+}
+
+void append_change(std::vector<std::string>& cells, const CyclePair& a, const CyclePair& b) {
+  cells.push_back(grouped_digits(std::llround(a.cycles)));
+  cells.push_back(grouped_digits(std::llround(b.cycles)));
+  cells.push_back(a.cycles > 0 ? fmt::format("{:.4f}", b.cycles / a.cycles) : "-");
+  cells.push_back(ratio_text(a.dense_cycles, a.cycles));
+  cells.push_back(ratio_text(b.dense_cycles, b.cycles));
+}
+
+CyclePair pair_of(const OpResult& op) {
+  return {static_cast<double>(op.dense_cycles), static_cast<double>(op.cycles),
+          static_cast<double>(op.padding_free_cycles)};
+}
+
+std::string totals_table(const RunComparison& run, const TextStyle& style) {
+  TextTable table(change_columns({{"operation", Align::kLeft}}));
+  const Totals a = run.a->total();
+  const Totals b = run.b->total();
+  for (const Operation op : kOperations) {
+    std::vector<std::string> cells{std::string(operation_name(op))};
+    append_change(cells, a.of(op), b.of(op));
+    table.add_row(std::move(cells));
+  }
+  table.add_rule();
+  std::vector<std::string> all{"all"};
+  append_change(all, a.all, b.all);
+  table.add_row(std::move(all));
+  return table.render(style);
+}
+
+std::string changes_table(const RunComparison& run, std::size_t limit, const TextStyle& style) {
+  auto columns = change_columns({{"layer", Align::kLeft}, {"operation", Align::kLeft}});
+  columns.push_back({"what changed", Align::kLeft, " "});
+  TextTable table(std::move(columns));
+  const std::size_t shown = limit == 0 ? run.changes.size() : std::min(limit, run.changes.size());
+  for (std::size_t i = 0; i < shown; ++i) {
+    const OpChange& change = run.changes[i];
+    std::vector<std::string> cells{change.layer, std::string(operation_name(change.a.op))};
+    append_change(cells, pair_of(change.a), pair_of(change.b));
+    cells.push_back(fmt::format("{}", fmt::join(change.fields, ", ")));
+    table.add_row(std::move(cells));
+  }
+  std::string text = table.render(style);
+  if (shown < run.changes.size())
+    text += fmt::format("... and {} more (--limit 0 shows all)\n", run.changes.size() - shown);
+  return text;
+}
+
+std::string run_title(const RunResult& run) {
+  return fmt::format("{} on {} ({})", printable(run.info.model), printable(run.arch), printable(run.trace));
+}
+
+void append_run(std::string& text, const RunComparison& run, std::size_t limit, const TextStyle& style) {
+  text += fmt::format("\n{}\n", bold_text(run_title(*run.a), style));
+  for (const SettingChange& setting : run.settings) {
+    text += fmt::format("  {}: {} in A, {} in B\n", printable(setting.name), printable(or_absent(setting.a)),
+                        printable(or_absent(setting.b)));
+  }
+  if (!run.differs()) {
+    text += fmt::format("  no difference in {} operations\n", run.operations);
+    return;
+  }
+  text += totals_table(run, style);
+  for (const std::string& name : run.only_a) text += fmt::format("only in A: {}\n", printable(name));
+  for (const std::string& name : run.only_b) text += fmt::format("only in B: {}\n", printable(name));
+  if (run.changes.empty()) return;
+  text += fmt::format("\n{} of {} operations differ; the largest change of cycles first\n",
+                      run.changes.size(), run.operations);
+  text += changes_table(run, limit, style);
+}
+
+ordered_json pair_json(const CyclePair& pair) {
+  ordered_json value{{"dense_cycles", std::llround(pair.dense_cycles)},
+                     {"cycles", std::llround(pair.cycles)}};
+  value["speedup"] = pair.cycles > 0 ? ordered_json(pair.speedup()) : ordered_json();
+  return value;
+}
+
+ordered_json change_json(const CyclePair& a, const CyclePair& b) {
+  ordered_json value{{"a", pair_json(a)}, {"b", pair_json(b)}};
+  value["ratio"] = a.cycles > 0 ? ordered_json(b.cycles / a.cycles) : ordered_json();
+  return value;
+}
+
+ordered_json run_json(const RunComparison& run) {
+  ordered_json value{{"trace", run.a->trace},
+                     {"model", run.a->info.model},
+                     {"arch", run.a->arch},
+                     {"differs", run.differs()}};
+  value["settings"] = ordered_json::array();
+  for (const SettingChange& setting : run.settings) {
+    value["settings"].push_back({{"name", setting.name}, {"a", setting.a}, {"b", setting.b}});
+  }
+  const Totals a = run.a->total();
+  const Totals b = run.b->total();
+  for (const Operation op : kOperations)
+    value["total"][std::string(operation_name(op))] = change_json(a.of(op), b.of(op));
+  value["total"]["all"] = change_json(a.all, b.all);
+  value["changes"] = ordered_json::array();
+  for (const OpChange& change : run.changes) {
+    ordered_json entry{
+        {"layer", change.layer}, {"op", std::string(operation_name(change.a.op))}, {"fields", change.fields}};
+    entry.update(change_json(pair_of(change.a), pair_of(change.b)));
+    value["changes"].push_back(std::move(entry));
+  }
+  value["only_a"] = run.only_a;
+  value["only_b"] = run.only_b;
+  return value;
+}
+
+ordered_json names_json(const std::vector<const RunResult*>& runs) {
+  ordered_json list = ordered_json::array();
+  for (const RunResult* run : runs)
+    list.push_back({{"trace", run->trace}, {"model", run->info.model}, {"arch", run->arch}});
+  return list;
+}
+
+}  // namespace
+
+std::string comparison_text(const Comparison& comparison, const ComparedFiles& files, std::size_t limit,
+                            const TextStyle& style) {
+  std::string text = fmt::format("A: {} (lacuna {})\nB: {} (lacuna {})\n", printable(files.a),
+                                 printable(files.version_a), printable(files.b), printable(files.version_b));
+  for (const RunComparison& run : comparison.runs) append_run(text, run, limit, style);
+  if (!comparison.only_a.empty() || !comparison.only_b.empty()) text += '\n';
+  for (const RunResult* run : comparison.only_a) text += fmt::format("only in A: {}\n", run_title(*run));
+  for (const RunResult* run : comparison.only_b) text += fmt::format("only in B: {}\n", run_title(*run));
+  std::string verdict = comparison.differs() ? "The results differ" : "The results are equal";
+  if (files.threshold > 0)
+    verdict += fmt::format(" (changes up to {} % are not counted)", files.threshold * 100);
+  return text + "\n" + bold_text(verdict, style) + "\n";
+}
+
+std::string comparison_json(const Comparison& comparison, const ComparedFiles& files) {
+  ordered_json value{{"schema", 1},
+                     {"lacuna", std::string(version())},
+                     {"a", {{"file", files.a}, {"lacuna", files.version_a}}},
+                     {"b", {{"file", files.b}, {"lacuna", files.version_b}}},
+                     {"threshold", files.threshold},
+                     {"differs", comparison.differs()}};
+  value["runs"] = ordered_json::array();
+  for (const RunComparison& run : comparison.runs) value["runs"].push_back(run_json(run));
+  value["only_a"] = names_json(comparison.only_a);
+  value["only_b"] = names_json(comparison.only_b);
+  return value.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace lacuna
