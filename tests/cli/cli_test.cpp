@@ -1,0 +1,412 @@
+// Does the command line do what it says: results, messages, exit codes, files?
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "base/output_file.hpp"
+#include "cli/json_schema.hpp"
+#include "cli/run_program.hpp"
+#include "trace/synthetic.hpp"
+#include "trace/trace_builder.hpp"
+#include "trace/trace_writer.hpp"
+
+namespace lacuna {
+namespace {
+
+using nlohmann::json;
+using testing_support::JsonSchema;
+using testing_support::ProgramResult;
+using testing_support::read_text;
+using testing_support::run_lacuna;
+using testing_support::run_on_terminal;
+using testing_support::run_shell;
+using testing_support::TemporaryFolder;
+
+const std::string kAlexnet = LACUNA_SOURCE_DIR "/data/alexnet_p100.safetensors.zst";
+const std::string kSqueezenet = LACUNA_SOURCE_DIR "/data/squeezenet_p100.safetensors.zst";
+
+class CliTest : public testing::Test {
+ protected:
+  // A trace of three small layers.
+  std::string small_trace(const std::string& name, std::uint64_t seed = 1) {
+    SyntheticSpec spec;
+    spec.name = "small";
+    spec.seed = seed;
+    spec.layers = {{"conv1", LayerShape::conv2d(2, 3, 8, {9, 9}, {3, 3}), 1, ZeroSpec::dense(),
+                    ZeroSpec::dense(), ZeroSpec::uniform(0.5)},
+                   {"conv2", LayerShape::conv2d(2, 8, 20, {7, 7}, {3, 3}, {2, 2}, {1, 1}), 1,
+                    ZeroSpec::uniform(0.6), ZeroSpec::dense(), ZeroSpec::by_channel(0.7)},
+                   {"fc", LayerShape::linear(2, 320, 10), 1, ZeroSpec::uniform(0.3), ZeroSpec::uniform(0.9),
+                    ZeroSpec::dense()}};
+    write_trace(make_synthetic(spec), folder_.file(name));
+    return folder_.file(name);
+  }
+  // One line, exit code 2, nothing on standard output, and `part` in it.
+  static void expect_error(const ProgramResult& result, const std::string& part) {
+    EXPECT_EQ(result.exit_code, 2) << result.err;
+    EXPECT_EQ(result.out, "");
+    EXPECT_TRUE(result.err.starts_with("lacuna: error: ")) << result.err;
+    EXPECT_EQ(std::ranges::count(result.err, '\n'), 1) << result.err;
+    EXPECT_NE(result.err.find(part), std::string::npos) << result.err;
+  }
+  TemporaryFolder folder_;
+};
+
+TEST_F(CliTest, VersionAndHelp) {
+  EXPECT_EQ(run_lacuna({"--version"}).out, "lacuna " LACUNA_TEST_VERSION "\n");
+  const ProgramResult help = run_lacuna({"--help"});
+  EXPECT_EQ(help.exit_code, 0);
+  for (const char* command : {"demo", "simulate", "compare", "arch"}) {
+    EXPECT_NE(help.out.find(command), std::string::npos);
+    const ProgramResult own = run_lacuna({command, "--help"});
+    EXPECT_EQ(own.exit_code, 0);
+    EXPECT_EQ(own.err, "");
+    EXPECT_NE(own.out.find("Examples:"), std::string::npos) << own.out;
+    EXPECT_NE(own.out.find(fmt::format("lacuna {}", command)), std::string::npos);
+  }
+}
+
+TEST_F(CliTest, MistypedCommandsAndOptionsSuggestTheNearest) {
+  expect_error(run_lacuna({}), "'lacuna' needs a command");
+  expect_error(run_lacuna({"simulat", kAlexnet}), "unknown command 'simulat'; did you mean 'simulate'?");
+  expect_error(run_lacuna({"arch", "shwo"}), "unknown command 'shwo'; did you mean 'show'?");
+  expect_error(run_lacuna({"simulate", kAlexnet, "--thread", "1"}),
+               "unknown option '--thread' of 'lacuna simulate'; did you mean '--threads'?");
+  expect_error(run_lacuna({"simulate", kAlexnet, "--jsn=x"}), "did you mean '--json'?");
+  expect_error(run_lacuna({"simulate"}), "TRACE");
+  expect_error(run_lacuna({"simulate", kAlexnet, "--threads", "many"}), "--threads");
+  expect_error(run_lacuna({"simulate", kAlexnet, "--threads", "-1"}), "--threads");
+  expect_error(run_lacuna({"simulate", kAlexnet, "--engine", "functionl"}), "did you mean 'functional'?");
+  expect_error(run_lacuna({"simulate", kAlexnet, "--arch", "tensordahs"}),
+               "--arch: unknown machine 'tensordahs'; did you mean 'tensordash'?");
+  expect_error(run_lacuna({"arch", "show", "dens"}), "did you mean 'dense'?");
+  expect_error(run_lacuna({"simulate", kAlexnet, "--set", "rwos=4"}),
+               "unknown key 'rwos'; did you mean 'rows'?");
+  expect_error(run_lacuna({"simulate", kAlexnet, "--set", "rows=100"}), "allowed: 1..64");
+  expect_error(run_lacuna({"simulate", kAlexnet, "--set", "rows"}), "write key=value");
+}
+
+TEST_F(CliTest, BadTracesAreOneLine) {
+  expect_error(run_lacuna({"simulate", "/nowhere/a.safetensors"}), "/nowhere/a.safetensors: ");
+  write_file(folder_.file("empty"), "");
+  expect_error(run_lacuna({"simulate", folder_.file("empty")}), "empty");
+  write_file(folder_.file("junk"), "this is no trace at all, not even close");
+  expect_error(run_lacuna({"simulate", folder_.file("junk")}), folder_.file("junk"));
+  const std::string whole = read_text(kAlexnet);
+  write_file(folder_.file("cut.safetensors.zst"), whole.substr(0, whole.size() / 2));
+  expect_error(
+      run_lacuna({"simulate", folder_.file("cut.safetensors.zst"), "--json", folder_.file("out.json")}),
+      "cut.safetensors.zst");
+  EXPECT_FALSE(std::filesystem::exists(folder_.file("out.json")));
+  expect_error(run_lacuna({"simulate", kAlexnet, kAlexnet}), "given twice");
+}
+
+TEST_F(CliTest, ConfigurationFilesAreChecked) {
+  const std::string trace = small_trace("t.safetensors");
+  const auto with = [&](const std::string& yaml) {
+    write_file(folder_.file("c.yaml"), yaml);
+    return run_lacuna({"simulate", trace, "--config", folder_.file("c.yaml"), "--json", "-"});
+  };
+  const std::string at = folder_.file("c.yaml");
+  expect_error(with("arch: dense\nrwos: 2\n"), at + ":2: unknown key 'rwos' for dense; did you mean 'rows'?");
+  expect_error(with("arch: dense\nrows: two\n"),
+               at + ":2: 'two' is not a value for 'rows' of dense; allowed: 1..64");
+  expect_error(with("arch: dence\n"), at + ":1: unknown machine 'dence'; did you mean 'dense'?");
+  expect_error(with("arch: [dense\n"), "not YAML");
+  expect_error(with(""), "it is empty");
+  expect_error(run_lacuna({"simulate", trace, "--config", "/nowhere/c.yaml"}), "/nowhere/c.yaml");
+  expect_error(with("arch: tensordash\nconnectivity: [[0,0],[9,9]]\n"), at + ": ");
+
+  const ProgramResult good = with("arch: dense\nname: mine\nparams: {tiles: 1, rows: 2}\n");
+  ASSERT_EQ(good.exit_code, 0) << good.err;
+  const json run = json::parse(good.out)["runs"][0];
+  EXPECT_EQ(run["arch"], "mine");
+  EXPECT_EQ(run["base"], "dense");
+  EXPECT_EQ(run["config"]["tiles"], 1);
+  EXPECT_EQ(run["config"]["rows"], 2);
+  EXPECT_EQ(run["config"]["columns"], 4);
+}
+
+TEST_F(CliTest, MachinesSideBySide) {
+  const std::string trace = small_trace("t.safetensors");
+  write_file(folder_.file("deep.yaml"), "arch: tensordash\ndepth: 2\n");
+  const ProgramResult result =
+      run_lacuna({"simulate", trace, "--arch", "dense,tensordash", "--config", folder_.file("deep.yaml"),
+                  "--set", "tiles=1", "--set", "tensordash.rows=1", "--json", "-"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const json runs = json::parse(result.out)["runs"];
+  ASSERT_EQ(runs.size(), 3u);
+  EXPECT_EQ(runs[0]["arch"], "dense");
+  EXPECT_EQ(runs[1]["arch"], "tensordash");
+  EXPECT_EQ(runs[2]["arch"], "tensordash:deep");
+  for (const json& run : runs) EXPECT_EQ(run["config"]["tiles"], 1);
+  EXPECT_EQ(runs[0]["config"]["rows"], 4);
+  EXPECT_EQ(runs[1]["config"]["rows"], 1);
+  EXPECT_EQ(runs[2]["config"]["rows"], 4);
+  EXPECT_EQ(runs[2]["config"]["depth"], 2);
+  EXPECT_EQ(runs[0]["total"]["all"]["cycles"], runs[0]["total"]["all"]["dense_cycles"]);
+  EXPECT_LT(runs[1]["total"]["all"]["cycles"], runs[1]["total"]["all"]["dense_cycles"]);
+  expect_error(run_lacuna({"simulate", trace, "--arch", "dense,dense"}), "two machines are called 'dense'");
+}
+
+TEST_F(CliTest, DefaultMachineIsTensorDash) {
+  const json runs =
+      json::parse(run_lacuna({"simulate", small_trace("t.safetensors"), "--json", "-"}).out)["runs"];
+  ASSERT_EQ(runs.size(), 1u);
+  EXPECT_EQ(runs[0]["arch"], "tensordash");
+}
+
+// The table of facts for one tile, which other suites check in full: here through the program.
+TEST_F(CliTest, OneTileGivesTheKnownSpeedups) {
+  const json runs = json::parse(
+      run_lacuna({"simulate", kAlexnet, kSqueezenet, "--set", "tiles=1", "--json", "-"}).out)["runs"];
+  const auto speedup = [&](int run, const char* op) {
+    const json& sum = runs[static_cast<std::size_t>(run)]["total"][op];
+    return fmt::format("{:.2f}", sum["dense_cycles"].get<double>() / sum["cycles"].get<double>());
+  };
+  EXPECT_EQ(speedup(0, "forward"), "2.24");
+  EXPECT_EQ(speedup(0, "input_grad"), "2.27");
+  EXPECT_EQ(speedup(0, "weight_grad"), "2.09");
+  EXPECT_EQ(speedup(0, "all"), "2.20");
+  EXPECT_EQ(speedup(1, "all"), "1.64");
+}
+
+TEST_F(CliTest, JsonFollowsItsSchema) {
+  const JsonSchema schema(json::parse(read_text(LACUNA_SOURCE_DIR "/docs/schema/result-v1.schema.json")));
+  const json machines = json::parse(run_lacuna({"arch", "list", "--json"}).out)["machines"];
+  std::string all;
+  for (const json& machine : machines) {
+    if (machine["kind"] == "model") all += (all.empty() ? "" : ",") + machine["name"].get<std::string>();
+  }
+  const std::string trace = small_trace("t.safetensors");
+  for (const auto& arguments : std::vector<std::vector<std::string>>{
+           {"simulate", trace, "--arch", all, "--json", "-"},
+           {"simulate", trace, "--arch", all, "--engine", "functional", "--seed", "18446744073709551615",
+            "--json", "-"},
+           {"simulate", kAlexnet, kSqueezenet, "--arch", "dense,tensordash", "--json", "-"}}) {
+    const ProgramResult result = run_lacuna(arguments);
+    ASSERT_EQ(result.exit_code, 0) << result.err;
+    const json document = json::parse(result.out);
+    EXPECT_EQ(schema.violations(document), std::vector<std::string>{});
+    for (const json& run : document["runs"]) {
+      EXPECT_EQ(run["layers"][0]["ops"].size(), 2u);  // no input gradient of the first layer
+      double cycles = 0;
+      double per_batch = 0;
+      for (const json& layer : run["layers"]) {
+        for (const json& op : layer["ops"]) {
+          cycles += op["cycles"].get<double>();
+          per_batch += op["cycles"].get<double>() * layer["batch_scale"].get<double>();
+        }
+      }
+      EXPECT_EQ(run["total"]["all"]["cycles"], cycles);
+      EXPECT_EQ(run["per_batch"]["all"]["cycles"], per_batch);
+    }
+    // The checker itself must notice what is wrong.
+    json wrong = document;
+    wrong["runs"][0]["layers"][0]["ops"][0]["cycles"] = 1.5;
+    wrong["runs"][0]["surprise"] = 1;
+    wrong["runs"][0].erase("seed");
+    EXPECT_EQ(schema.violations(wrong).size(), 3u);
+  }
+}
+
+TEST_F(CliTest, JsonFollowsItsSchemaByAnIndependentChecker) {
+  if (run_shell("python3 -c 'import jsonschema'").exit_code != 0)
+    GTEST_SKIP() << "python3-jsonschema is not installed";
+  const ProgramResult result =
+      run_shell("set -e; \"$LACUNA\" simulate '" + small_trace("t.safetensors") + "' '" + kSqueezenet +
+                "' --arch dense,tensordash --json - | python3 -c 'import json, sys, jsonschema; "
+                "schema = json.load(open(\"" LACUNA_SOURCE_DIR
+                "/docs/schema/result-v1.schema.json\")); "
+                "jsonschema.Draft202012Validator.check_schema(schema); "
+                "jsonschema.validate(json.load(sys.stdin), schema); print(\"valid\")'");
+  EXPECT_EQ(result.out, "valid\n") << result.err;
+}
+
+TEST_F(CliTest, EnginesAgree) {
+  const std::string trace = small_trace("t.safetensors");
+  const json fast =
+      json::parse(run_lacuna({"simulate", trace, "--arch", "dense,tensordash", "--json", "-"}).out);
+  const json functional = json::parse(
+      run_lacuna({"simulate", trace, "--arch", "dense,tensordash", "--engine", "functional", "--json", "-"})
+          .out);
+  for (std::size_t i = 0; i < 2; ++i) {
+    EXPECT_EQ(functional["runs"][i]["engine"], "functional");
+    EXPECT_EQ(fast["runs"][i]["layers"], functional["runs"][i]["layers"]);
+  }
+}
+
+TEST_F(CliTest, SameBytesForAnyNumberOfThreads) {
+  for (const char* engine : {"fast", "functional"}) {
+    const std::vector<std::string> traces = std::string(engine) == "fast"
+                                                ? std::vector<std::string>{kAlexnet, kSqueezenet}
+                                                : std::vector<std::string>{small_trace("t.safetensors")};
+    for (const char* format : {"--json", "--csv"}) {
+      std::string first;
+      for (const char* threads : {"1", "2", "5"}) {
+        std::vector<std::string> arguments{
+            "simulate", "--arch", "dense,tensordash", "--engine", engine, "--threads", threads, format, "-"};
+        arguments.insert(arguments.begin() + 1, traces.begin(), traces.end());
+        const ProgramResult result = run_lacuna(arguments);
+        ASSERT_EQ(result.exit_code, 0) << result.err;
+        if (first.empty()) first = result.out;
+        EXPECT_EQ(result.out, first) << engine << " " << format << " " << threads;
+      }
+    }
+  }
+}
+
+TEST_F(CliTest, StandardOutputHoldsTheResultAlone) {
+  const std::string trace = small_trace("t.safetensors");
+  const ProgramResult both = run_lacuna({"simulate", trace, "--json", "-", "--csv", folder_.file("r.csv")});
+  EXPECT_EQ(both.err, "");
+  EXPECT_TRUE(json::accept(both.out));
+  const std::string csv = read_text(folder_.file("r.csv"));
+  EXPECT_TRUE(csv.starts_with("trace,model,progress,arch,"));
+  EXPECT_EQ(std::ranges::count(csv, '\n'), 1 + 2 + 3 + 3);
+  EXPECT_EQ(run_lacuna({"simulate", trace, "--csv", "-"}).out, csv);
+  expect_error(run_lacuna({"simulate", trace, "--json", "-", "--csv", "-"}),
+               "already goes to standard output");
+  expect_error(run_lacuna({"simulate", trace, "--json", folder_.file("x"), "--csv", folder_.file("x")}),
+               "same file");
+}
+
+TEST_F(CliTest, NoPartialFileOnAFullDisk) {
+  const std::string trace = small_trace("t.safetensors");
+  expect_error(run_lacuna({"simulate", trace, "--json", "/dev/full"}),
+               "/dev/full: cannot write: No space left on device");
+  EXPECT_TRUE(std::filesystem::is_character_file("/dev/full"));
+  write_file(folder_.file("old.json"), "old");
+  const auto before = folder_.names();
+  // 1 KB: less than the result. The limit of the size of files stands for a quota.
+  const std::string limited =
+      "ulimit -f 1; exec \"$LACUNA\" simulate '" + trace + "' --json '" + folder_.file("new.json") + "'";
+  expect_error(run_shell(limited), "new.json: cannot write: File too large; free some space");
+  EXPECT_EQ(folder_.names(), before);
+  expect_error(run_shell("ulimit -f 1; exec \"$LACUNA\" simulate '" + trace + "' --csv '" +
+                         folder_.file("old.json") + "'"),
+               "old.json");
+  EXPECT_EQ(read_text(folder_.file("old.json")), "old");
+  EXPECT_EQ(folder_.names(), before);
+  expect_error(run_lacuna({"simulate", trace, "--json", folder_.file("no/such/folder.json")}),
+               "there is no folder");
+  expect_error(run_lacuna({"simulate", trace, "--json", folder_.path().string()}), "this is a folder");
+}
+
+TEST_F(CliTest, FullStandardOutputIsAnErrorAndAClosedPipeIsNot) {
+  const std::string trace = small_trace("t.safetensors");
+  for (const std::string& command :
+       {std::string("arch list"), "simulate '" + trace + "'", "simulate '" + trace + "' --json -",
+        std::string("demo"), std::string("--help")}) {
+    const ProgramResult full = run_shell("\"$LACUNA\" " + command + " > /dev/full");
+    EXPECT_EQ(full.exit_code, 2) << command;
+    EXPECT_NE(full.err.find("standard output: cannot write: No space left on device"), std::string::npos)
+        << full.err;
+    const ProgramResult closed = run_shell("\"$LACUNA\" " + command + " | true; exit ${PIPESTATUS[0]}");
+    EXPECT_EQ(closed.err, "") << command;
+    EXPECT_TRUE(closed.exit_code == 141 || closed.exit_code == 0) << command << ": " << closed.exit_code;
+  }
+  const ProgramResult certain =
+      run_shell("\"$LACUNA\" arch list | (exec 0<&-; sleep 0.3); exit ${PIPESTATUS[0]}");
+  EXPECT_EQ(certain.err, "");
+}
+
+TEST_F(CliTest, CompareTellsWhatChanged) {
+  const std::string trace = small_trace("t.safetensors");
+  const std::string a = folder_.file("a.json");
+  const std::string b = folder_.file("b.json");
+  ASSERT_EQ(run_lacuna({"simulate", trace, "--json", a}).exit_code, 0);
+  ASSERT_EQ(run_lacuna({"simulate", trace, "--json", b, "--set", "rows=1"}).exit_code, 0);
+  const ProgramResult same = run_lacuna({"compare", a, a});
+  EXPECT_EQ(same.exit_code, 0) << same.err;
+  EXPECT_NE(same.out.find("The results are equal"), std::string::npos);
+  const ProgramResult differ = run_lacuna({"compare", a, b});
+  EXPECT_EQ(differ.exit_code, 1);
+  EXPECT_EQ(differ.err, "");
+  EXPECT_NE(differ.out.find("rows: 4 in A, 1 in B"), std::string::npos) << differ.out;
+  EXPECT_NE(differ.out.find("The results differ"), std::string::npos);
+  const ProgramResult as_json = run_lacuna({"compare", a, b, "--json"});
+  EXPECT_EQ(as_json.exit_code, 1);
+  EXPECT_TRUE(json::parse(as_json.out)["differs"].get<bool>());
+  EXPECT_EQ(run_lacuna({"compare", a, b, "--threshold", "100000"}).exit_code, 0);
+  expect_error(run_lacuna({"compare", a, trace}), trace + ": ");
+  expect_error(run_lacuna({"compare", a}), "B.json");
+  expect_error(run_lacuna({"compare", a, "/nowhere.json"}), "/nowhere.json");
+}
+
+TEST_F(CliTest, EveryMachineAndConfigurationCanBeShown) {
+  const json machines = json::parse(run_lacuna({"arch", "list", "--json"}).out)["machines"];
+  EXPECT_GE(machines.size(), 2u);
+  const std::string list = run_lacuna({"arch", "list"}).out;
+  for (const json& machine : machines) {
+    const auto name = machine["name"].get<std::string>();
+    EXPECT_NE(list.find(name), std::string::npos);
+    const ProgramResult text = run_lacuna({"arch", "show", name});
+    EXPECT_EQ(text.exit_code, 0) << text.err;
+    const json shown = json::parse(run_lacuna({"arch", "show", name, "--json"}).out);
+    EXPECT_EQ(shown["base"], machine["base"]);
+    bool changed = false;
+    for (const json& param : shown["params"]) {
+      EXPECT_NE(text.out.find(param["name"].get<std::string>() + " = "), std::string::npos);
+      EXPECT_NE(param["help"], "") << param;
+      EXPECT_NE(param["citation"], "") << param;
+      changed = changed || param["changed"].get<bool>();
+    }
+    EXPECT_EQ(changed, machine["kind"] == "configuration") << name;
+    const ProgramResult run =
+        run_lacuna({"simulate", small_trace("t.safetensors"), "--arch", name, "--json", "-"});
+    EXPECT_EQ(run.exit_code, 0) << run.err;
+  }
+}
+
+TEST_F(CliTest, TablesByProgressOfTheTraining) {
+  std::vector<std::string> arguments{"simulate", "--layers"};
+  for (const int percent : {100, 30}) {
+    const LayerShape shape = LayerShape::conv2d(2, 16, 16, {8, 8}, {3, 3});
+    std::vector<bool> nonzero(static_cast<std::size_t>(shape.a_elements()));
+    for (std::size_t i = 0; i < nonzero.size(); ++i)
+      nonzero[i] = i % 7 < static_cast<std::size_t>(percent) / 20;
+    TraceBuilder builder("net");
+    builder.info().model = "net";
+    builder.info().progress = percent / 100.0;
+    builder.add_layer("conv", shape).mask(TensorRole::kA, nonzero);
+    arguments.push_back(folder_.file(fmt::format("p{}.safetensors", percent)));
+    write_trace(builder.build(), arguments.back());
+  }
+  const ProgramResult result = run_lacuna(arguments);
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_NE(result.out.find("net, 2 traces together"), std::string::npos) << result.out;
+  const std::size_t early = result.out.find("    30 %");
+  const std::size_t late = result.out.find("   100 %");
+  ASSERT_NE(early, std::string::npos);
+  ASSERT_NE(late, std::string::npos);
+  EXPECT_LT(early, late);
+  EXPECT_NE(result.out.find("by layer"), std::string::npos);
+}
+
+TEST_F(CliTest, ColourOnATerminalOnly) {
+  EXPECT_EQ(run_lacuna({"simulate", kAlexnet}).out.find('\x1b'), std::string::npos);
+  EXPECT_NE(run_on_terminal({"simulate", kAlexnet}).out.find("\x1b[1m"), std::string::npos);
+  EXPECT_EQ(run_on_terminal({"simulate", kAlexnet}, {"NO_COLOR=1"}).out.find('\x1b'), std::string::npos);
+  EXPECT_EQ(run_on_terminal({"simulate", kAlexnet}, {"TERM=dumb"}).out.find('\x1b'), std::string::npos);
+}
+
+TEST_F(CliTest, DemoNeedsNothing) {
+  const ProgramResult result = run_shell("cd / && env -i \"$LACUNA\" demo");
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(result.err, "");
+  for (const char* part :
+       {"alexnet", "squeezenet", "forward", "input_grad", "weight_grad", "TensorDash", "dense", "speedup"}) {
+    EXPECT_NE(result.out.find(part), std::string::npos) << part;
+  }
+}
+
+TEST_F(CliTest, ControlCharactersNeverReachTheTerminal) {
+  const ProgramResult result = run_lacuna({"simulate", "bad\x1b[31mname\n"});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_EQ(result.err.find('\x1b'), std::string::npos);
+  EXPECT_EQ(std::ranges::count(result.err, '\n'), 1) << result.err;
+}
+
+}  // namespace
+}  // namespace lacuna

@@ -1,0 +1,129 @@
+#include "cli/run_program.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <fcntl.h>
+#include <fstream>
+#include <iterator>
+#include <poll.h>
+#include <pty.h>
+#include <stdexcept>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace lacuna::testing_support {
+namespace {
+
+[[noreturn]] void execute(const std::vector<std::string>& command) {
+  std::vector<char*> arguments;
+  for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
+  arguments.push_back(nullptr);
+  ::setenv("LACUNA", LACUNA_PROGRAM, 1);
+  ::setenv("LC_ALL", "C", 1);
+  ::execvp(arguments[0], arguments.data());
+  ::_exit(127);
+}
+
+int wait_for(pid_t child) {
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0) {
+  }
+  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+// Appends what can be read; false at the end.
+bool read_some(int descriptor, std::string& text) {
+  char buffer[4096];
+  const ssize_t got = ::read(descriptor, buffer, sizeof buffer);
+  if (got <= 0) return false;
+  text.append(buffer, static_cast<std::size_t>(got));
+  return true;
+}
+
+ProgramResult run(const std::vector<std::string>& command) {
+  int out[2];
+  int err[2];
+  if (::pipe2(out, O_CLOEXEC) != 0 || ::pipe2(err, O_CLOEXEC) != 0) throw std::runtime_error("pipe2");
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::dup2(::open("/dev/null", O_RDONLY), STDIN_FILENO);
+    ::dup2(out[1], STDOUT_FILENO);
+    ::dup2(err[1], STDERR_FILENO);
+    execute(command);
+  }
+  ::close(out[1]);
+  ::close(err[1]);
+  ProgramResult result;
+  pollfd open[2] = {{out[0], POLLIN, 0}, {err[0], POLLIN, 0}};
+  std::string* texts[2] = {&result.out, &result.err};
+  while (open[0].fd >= 0 || open[1].fd >= 0) {
+    ::poll(open, 2, -1);
+    for (int i = 0; i < 2; ++i) {
+      if (open[i].fd < 0 || open[i].revents == 0 || read_some(open[i].fd, *texts[i])) continue;
+      ::close(open[i].fd);
+      open[i].fd = -1;
+    }
+  }
+  result.exit_code = wait_for(child);
+  return result;
+}
+
+std::vector<std::string> lacuna_command(const std::vector<std::string>& arguments) {
+  std::vector<std::string> command{LACUNA_PROGRAM};
+  command.insert(command.end(), arguments.begin(), arguments.end());
+  return command;
+}
+
+}  // namespace
+
+ProgramResult run_lacuna(const std::vector<std::string>& arguments) { return run(lacuna_command(arguments)); }
+
+ProgramResult run_shell(const std::string& line) { return run({"bash", "-c", line}); }
+
+ProgramResult run_on_terminal(const std::vector<std::string>& arguments,
+                              const std::vector<std::string>& environment) {
+  int terminal = -1;
+  winsize size{};
+  size.ws_row = 40;
+  size.ws_col = 100;
+  const pid_t child = ::forkpty(&terminal, nullptr, nullptr, &size);
+  if (child < 0) throw std::runtime_error("forkpty");
+  if (child == 0) {
+    ::setenv("TERM", "xterm", 1);
+    ::unsetenv("NO_COLOR");
+    for (const std::string& assignment : environment) ::putenv(const_cast<char*>(assignment.c_str()));
+    execute(lacuna_command(arguments));
+  }
+  ProgramResult result;
+  while (read_some(terminal, result.out)) {
+  }
+  ::close(terminal);
+  result.exit_code = wait_for(child);
+  return result;
+}
+
+TemporaryFolder::TemporaryFolder() {
+  std::string name = (std::filesystem::temp_directory_path() / "lacuna_cli_XXXXXX").string();
+  if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("mkdtemp");
+  path_ = name;
+}
+
+TemporaryFolder::~TemporaryFolder() {
+  std::error_code ignored;
+  std::filesystem::remove_all(path_, ignored);
+}
+
+std::vector<std::string> TemporaryFolder::names() const {
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(path_))
+    names.push_back(entry.path().filename().string());
+  std::ranges::sort(names);
+  return names;
+}
+
+std::string read_text(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+}  // namespace lacuna::testing_support

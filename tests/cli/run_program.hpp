@@ -1,0 +1,43 @@
+// Runs the built `lacuna` as a user would and gives back what it printed.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace lacuna::testing_support {
+
+struct ProgramResult {
+  int exit_code = -1;  // 128 + N if signal N ended it, as a shell shows it
+  std::string out;
+  std::string err;
+};
+
+// `lacuna ARGUMENTS...` without a terminal.
+ProgramResult run_lacuna(const std::vector<std::string>& arguments);
+// A line for bash, where $LACUNA is the program.
+ProgramResult run_shell(const std::string& line);
+// `lacuna ARGUMENTS...` on a terminal: both streams come back in `out`, with \r\n at the ends of lines.
+// `environment`: assignments such as "NO_COLOR=1".
+ProgramResult run_on_terminal(const std::vector<std::string>& arguments,
+                              const std::vector<std::string>& environment = {});
+
+// A folder that disappears with the object.
+class TemporaryFolder {
+ public:
+  TemporaryFolder();
+  ~TemporaryFolder();
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+
+  std::string file(const std::string& name) const { return (path_ / name).string(); }
+  const std::filesystem::path& path() const { return path_; }
+  std::vector<std::string> names() const;  // sorted
+
+ private:
+  std::filesystem::path path_;
+};
+
+std::string read_text(const std::filesystem::path& path);
+
+}  // namespace lacuna::testing_support
