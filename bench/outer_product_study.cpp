@@ -1,14 +1,19 @@
 // What the SCNN-like machine and ANT give on traces, as Markdown: speedups by network and operation,
 // redundant products removed, where the time goes, and the switches of docs/models/ant.md one at a time.
-//   outer_product_study TRACE...              the main table
-//   outer_product_study --vary TRACE...       the switches too
+//   outer_product_study [KEY=VALUE...] TRACE...   the main tables, with parameters for both machines
+//   outer_product_study --vary TRACE...           the switches one at a time
+//   outer_product_study --shuffle TRACE...        recorded zeros against zeros moved about
+//   outer_product_study --networks                the networks of ANT's talk with uniformly random zeros
 #include <cstdio>
 #include <fmt/format.h>
 #include <string>
 #include <vector>
 
+#include "base/random.hpp"
 #include "sim/simulate.hpp"
-#include "trace/trace.hpp"
+#include "study_networks.hpp"
+#include "trace/synthetic.hpp"
+#include "trace/trace_builder.hpp"
 
 namespace lacuna {
 namespace {
@@ -94,7 +99,12 @@ const std::vector<Variant>& variants() {
   return kVariants;
 }
 
-int study(const std::vector<std::string>& paths, bool vary) {
+// PE-cycles of pairs and their fill: the time if no PE ever waited.
+double busy(const RunResult& run) {
+  return sum(run, "steps") + sum(run, "bubbles") + sum(run, "conflict_stalls") + sum(run, "fill_cycles");
+}
+
+int study(const std::vector<std::string>& paths, const Settings& settings) {
   fmt::print(
       "| trace | forward | input_grad | weight_grad | all | RCP share | removed: forward | input_grad | "
       "weight_grad | all | SCNN-like over dense | ANT over dense |\n|---|{}\n",
@@ -102,7 +112,7 @@ int study(const std::vector<std::string>& paths, bool vary) {
   std::vector<std::pair<RunResult, RunResult>> runs;
   for (const std::string& path : paths) {
     const Trace trace = Trace::open(path);
-    runs.emplace_back(run(trace, "scnn", {}), run(trace, "ant", {}));
+    runs.emplace_back(run(trace, "scnn", settings), run(trace, "ant", settings));
     print_main_row(trace.info().model, runs.back().first, runs.back().second);
   }
   fmt::print(
@@ -112,21 +122,25 @@ int study(const std::vector<std::string>& paths, bool vary) {
     print_causes(scnn.info.model, scnn);
     print_causes(ant.info.model, ant);
   }
-  if (!vary) return 0;
-  fmt::print("\n| variant |");
-  for (const auto& [scnn, ant] : runs) fmt::print(" {} | RCPs removed |", scnn.info.model);
+  return 0;
+}
+
+int study_switches(const std::vector<std::string>& paths) {
+  std::vector<Trace> traces;
+  for (const std::string& path : paths) traces.push_back(Trace::open(path));
+  fmt::print("| variant |");
+  for (const Trace& trace : traces) fmt::print(" {} | PEs never wait | RCPs removed |", trace.info().model);
   fmt::print("\n|---|");
-  for (std::size_t i = 0; i < runs.size(); ++i) fmt::print("---|---|");
+  for (std::size_t i = 0; i < traces.size(); ++i) fmt::print("---|---|---|");
   fmt::print("\n");
   for (const Variant& variant : variants()) {
     fmt::print("| {} |", variant.name);
-    for (const std::string& path : paths) {
-      const Trace trace = Trace::open(path);
+    for (const Trace& trace : traces) {
       Settings ant_settings = variant.both;
       ant_settings.insert(ant_settings.end(), variant.ant_only.begin(), variant.ant_only.end());
       const RunResult scnn = run(trace, "scnn", variant.both);
       const RunResult ant = run(trace, "ant", ant_settings);
-      fmt::print(" {:.2f} | {:.1f} % |", cycles(scnn) / cycles(ant),
+      fmt::print(" {:.2f} | {:.2f} | {:.1f} % |", cycles(scnn) / cycles(ant), busy(scnn) / busy(ant),
                  percent(sum(ant, "rcps_anticipated"), sum(ant, "rcps")));
       std::fflush(stdout);
     }
@@ -135,15 +149,123 @@ int study(const std::vector<std::string>& paths, bool vary) {
   return 0;
 }
 
+// The tensor's non-zeros moved about: inside each plane (every channel keeps its number), or anywhere.
+std::vector<bool> moved(const LayerTensor& tensor, std::int64_t plane, bool inside_planes, Random& random) {
+  const MaskView& mask = tensor.mask;
+  std::vector<bool> bits(static_cast<std::size_t>(tensor.elements()));
+  const auto at = [&](std::int64_t row, std::int64_t channel) {
+    return bits[static_cast<std::size_t>(row * mask.channels + channel)];
+  };
+  for (std::int64_t r = 0; r < mask.rows; ++r) {
+    for (std::int64_t c = 0; c < mask.channels; ++c) at(r, c) = mask.bit(r, c);
+  }
+  const auto swap = [&](std::int64_t r, std::int64_t c, std::int64_t r2, std::int64_t c2) {
+    const bool kept = at(r, c);
+    at(r, c) = at(r2, c2);
+    at(r2, c2) = kept;
+  };
+  if (!inside_planes) {
+    for (std::int64_t i = tensor.elements() - 1; i > 0; --i) {
+      const std::int64_t j = random.integer(0, i);
+      swap(i / mask.channels, i % mask.channels, j / mask.channels, j % mask.channels);
+    }
+    return bits;
+  }
+  for (std::int64_t first = 0; first < mask.rows; first += plane) {
+    for (std::int64_t c = 0; c < mask.channels; ++c) {
+      for (std::int64_t i = plane - 1; i > 0; --i) swap(first + i, c, first + random.integer(0, i), c);
+    }
+  }
+  return bits;
+}
+
+Trace shuffled(const Trace& trace, bool inside_planes) {
+  Random random(1);
+  TraceBuilder builder(trace.path());
+  for (const Layer& layer : trace.layers()) {
+    const LayerShape& s = layer.shape;
+    builder.add_layer(layer.name, s, layer.steps)
+        .mask(TensorRole::kA, moved(layer.a, s.input_positions(), inside_planes, random))
+        .mask(TensorRole::kG, moved(layer.g, s.output_positions(), inside_planes, random))
+        .mask(TensorRole::kW, moved(layer.w, s.taps(), inside_planes, random));
+  }
+  return builder.build();
+}
+
+int study_shuffled(const std::vector<std::string>& paths) {
+  fmt::print(
+      "| trace | zeros | speedup | PEs never wait | weight_grad | RCPs removed "
+      "|\n|---|---|---|---|---|---|\n");
+  for (const std::string& path : paths) {
+    const Trace recorded = Trace::open(path);
+    const std::pair<const char*, Trace> cases[] = {
+        {"recorded", recorded},
+        {"moved inside planes", shuffled(recorded, true)},
+        {"moved anywhere in the tensor", shuffled(recorded, false)}};
+    for (const auto& [name, trace] : cases) {
+      const RunResult scnn = run(trace, "scnn", {}), ant = run(trace, "ant", {});
+      const Operation weight_grad = Operation::kWeightGrad;
+      fmt::print("| {} | {} | {:.2f} | {:.2f} | {:.2f} | {:.1f} % |\n", recorded.info().model, name,
+                 cycles(scnn) / cycles(ant), busy(scnn) / busy(ant),
+                 cycles(scnn, &weight_grad) / cycles(ant, &weight_grad),
+                 percent(sum(ant, "rcps_anticipated"), sum(ant, "rcps")));
+    }
+  }
+  return 0;
+}
+
+Trace network_trace(const StudyNetwork& network, double zeros) {
+  SyntheticSpec spec;
+  spec.name = network.name;
+  for (const LayerShape& shape : network.layers) {
+    spec.layers.push_back({fmt::format("layer{}", spec.layers.size()), shape, 1, ZeroSpec::uniform(zeros),
+                           ZeroSpec::uniform(zeros), ZeroSpec::uniform(zeros)});
+  }
+  return make_synthetic(spec);
+}
+
+int study_uniform() {
+  fmt::print(
+      "| network, uniform 90 % zeros | paper | facts | fill 5 a pair, PEs never wait | fill 2 / 5 an "
+      "operation, PEs "
+      "never wait | default | default, weight_grad alone | conflicts | RCPs removed |\n"
+      "|---|---|---|---|---|---|---|---|---|\n");
+  for (const StudyNetwork& network : study_networks()) {
+    const Trace trace = network_trace(network, 0.9);
+    const Settings fill_5{{"fill_scope", "pair"}, {"fill", "5"}};
+    const Settings conflicts{{"conflicts", "on"}};
+    const RunResult scnn = run(trace, "scnn", {}), ant = run(trace, "ant", {});
+    const Operation weight_grad = Operation::kWeightGrad;
+    fmt::print("| {} | {:.2f} | {:.2f} | {:.2f} | {:.2f} | {:.2f} | {:.2f} | {:.2f} | {:.1f} % |\n",
+               network.name, network.paper_speedup, network.derived_speedup,
+               busy(run(trace, "scnn", fill_5)) / busy(run(trace, "ant", fill_5)), busy(scnn) / busy(ant),
+               cycles(scnn) / cycles(ant), cycles(scnn, &weight_grad) / cycles(ant, &weight_grad),
+               cycles(run(trace, "scnn", conflicts)) / cycles(run(trace, "ant", conflicts)),
+               percent(sum(ant, "rcps_anticipated"), sum(ant, "rcps")));
+    std::fflush(stdout);
+  }
+  return 0;
+}
+
 }  // namespace
 }  // namespace lacuna
 
 int main(int argc, char** argv) {
-  std::vector<std::string> paths(argv + 1, argv + argc);
-  bool vary = false;
-  if (!paths.empty() && paths[0] == "--vary") {
-    vary = true;
-    paths.erase(paths.begin());
+  using namespace lacuna;
+  std::vector<std::string> paths;
+  Settings settings;
+  std::string mode;
+  for (const std::string& argument : std::vector<std::string>(argv + 1, argv + argc)) {
+    if (argument.starts_with("--")) {
+      mode = argument;
+    } else if (argument.find('=') != std::string::npos) {
+      settings.push_back(split_assignment(argument, "argument"));
+    } else {
+      paths.push_back(argument);
+    }
   }
-  return lacuna::study(paths, vary);
+  if (mode == "--networks") return study_uniform();
+  if (mode == "--vary") return study_switches(paths);
+  if (mode == "--shuffle") return study_shuffled(paths);
+  return study(paths, settings);
 }
