@@ -10,7 +10,7 @@ namespace lacuna {
 struct AntPeConfig {
   std::int64_t image_lanes = 4;
   std::int64_t kernel_lanes = 4;
-  std::int64_t window = 16;     // k: kernel indices that the first-n-in-range search sees in a cycle
+  std::int64_t window = 16;     // k, ASSUMPTION(N2): indices the first-n-in-range search sees in a cycle
   std::int64_t empty_cost = 1;  // cycles of an image vector with nothing in its range
   std::int64_t banks = 0;       // 0: conflicts at the accumulators cost nothing
 };

@@ -96,7 +96,7 @@ class ConvolutionCount {
     }
     for (std::int64_t kernel = 0; kernel < work_.kernels; ++kernel) {
       const CsrPlane& plane = planes[static_cast<std::size_t>(kernel)];
-      if (plane.nonzeros() == 0) continue;
+      if (plane.nonzeros() == 0) continue;  // ASSUMPTION(O3): a pair without products costs nothing
       counter_->set_kernel(plane);
       for (const LiveImage& live : live_) count(live, block, kernel);
     }

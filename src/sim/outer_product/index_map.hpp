@@ -85,6 +85,7 @@ struct IndexMap {
   Size2 outputs() const { return {y.outputs, x.outputs}; }
 
   // The kernel positions that can be useful to some image element in rows y0..y1, columns x0..x1.
+  // ASSUMPTION(N4): an interval on each axis; whether the stride divides is seen only after multiplying.
   KernelRange range(std::int64_t y0, std::int64_t y1, std::int64_t x0, std::int64_t x1) const {
     if (kind == Kind::kMatrix) return {y0, y1, 0, x.kernel - 1};
     return {y.first_kernel(y0), y.last_kernel(y1), x.first_kernel(x0), x.last_kernel(x1)};

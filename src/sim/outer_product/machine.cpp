@@ -13,7 +13,8 @@
 namespace lacuna::outer {
 namespace {
 
-// The dense tiles place the sparser operand on their rows, as the `dense` model does by default.
+// ASSUMPTION(O4): the baseline is a dense inner-product machine of as many multipliers. Its tiles place the
+// sparser operand on their rows, as the `dense` model does by default.
 std::int64_t dense_baseline(const Layer& layer, Operation op, std::int64_t multipliers) {
   const TileShape tile{.rows = 4, .columns = 4, .lanes = 16, .tiles = multipliers / 256};
   const std::vector<LaneProduct> products = lane_products(layer, op, tile.lanes);
