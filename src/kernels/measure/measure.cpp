@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <time.h>
 
+#include "base/random.hpp"
 #include "kernels/blocked.hpp"
 #include "kernels/dense/dense_conv.hpp"
 #include "kernels/dispatch/cost_model.hpp"
@@ -67,67 +68,135 @@ double median(std::vector<double> values) {
   return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
 }
 
-Measurement measure(const MeasureSpec& spec) {
-  Measurement m;
-  ConvPlan plan(spec.shape, spec.options);
-  PlanTensors data(plan);
-  if (spec.nonzero)
-    data.fill(plan, spec.nonzero, spec.seed);
-  else
-    data.fill(plan, spec.zeros, spec.seed);
-  const bool activations = spec.options.op != Op::kInputGrad &&
-                           spec.options.checked.value_or(Checked::kActivations) == Checked::kActivations;
-  const BlockedShape shape = activations ? blocked_src(spec.shape) : blocked_dst(spec.shape);
-  const AlignedFloats& checked = activations ? data.src : data.dst;
-  const double stored = count_zeros(checked.data(), checked.size(), 1);
-  m.zeros =
-      1 - (1 - stored) * static_cast<double>(checked.size()) / static_cast<double>(shape.plain_floats());
+namespace {
 
+// The checked operand once for each share of zeros; all else is shared.
+struct Inputs {
+  Inputs(const MeasureSpec& spec, ConvPlan& plan) : data(plan) {
+    if (spec.nonzero)
+      data.fill(plan, spec.nonzero, spec.seed);
+    else
+      data.fill(plan, 0.0, spec.seed);
+    activations = spec.options.op != Op::kInputGrad &&
+                  spec.options.checked.value_or(Checked::kActivations) == Checked::kActivations;
+    const BlockedShape shape = activations ? blocked_src(spec.shape) : blocked_dst(spec.shape);
+    AlignedFloats& filled = activations ? data.src : data.dst;
+    const std::size_t variants = spec.nonzero ? 1 : spec.zeros.size();
+    for (std::size_t v = 0; v < variants; ++v) {
+      checked.emplace_back(filled.size());
+      Random random(spec.seed + 1000 * v);
+      for (std::int64_t i = 0; i < filled.size(); ++i)
+        checked[v][i] = !spec.nonzero && random.chance(spec.zeros[v]) ? 0.0F : filled[i];
+      const double stored = count_zeros(checked[v].data(), checked[v].size(), 1);
+      zeros.push_back(1 - (1 - stored) * static_cast<double>(filled.size()) /
+                              static_cast<double>(shape.plain_floats()));
+    }
+  }
+  ConvTensors tensors(std::size_t variant) {
+    ConvTensors t = data.tensors();
+    (activations ? t.src : t.diff_dst) = checked[variant].data();
+    return t;
+  }
+  PlanTensors data;
+  std::vector<AlignedFloats> checked;
+  std::vector<double> zeros;
+  bool activations = true;
+};
+
+}  // namespace
+
+std::vector<Measurement> measure(const MeasureSpec& spec) {
+  ConvPlan plan(spec.shape, spec.options);
+  Inputs inputs(spec, plan);
+  const std::size_t variants = inputs.checked.size();
   Baseline direct(spec.shape, spec.options, Impl::kDenseDirect);
   std::unique_ptr<Baseline> automatic;
   if (spec.with_auto) {
     automatic = std::make_unique<Baseline>(spec.shape, spec.options, Impl::kDenseAuto);
     if (automatic->name() == direct.name()) automatic.reset();
   }
-  m.kernel = plan.kernel();
-  m.direct_kernel = direct.name();
-  m.auto_kernel = automatic ? automatic->name() : direct.name();
   const int threads = spec.options.threads;
-  std::vector<double> ours, directs, autos, x_direct, x_auto;
+  struct Times {
+    std::vector<double> ours, x_direct, x_auto;
+  };
+  std::vector<Times> times(variants);
+  std::vector<Measurement> result(variants);
+  std::vector<double> directs, autos;
   const double start = clock_seconds(CLOCK_MONOTONIC);
-  const ConvTensors tensors = data.tensors();
   for (int round = 0; round <= spec.max_rounds; ++round) {
     const double d = timed(threads, [&] { direct.run(); });
     const double a = automatic ? timed(threads, [&] { automatic->run(); }) : d;
-    const double t = timed(threads, [&] { m.used = plan.run(tensors).used; });
-    if (round == 0) continue;  // pages and caches
+    for (std::size_t v = 0; v < variants; ++v) {
+      const ConvTensors tensors = inputs.tensors(v);
+      const double t = timed(threads, [&] { result[v].used = plan.run(tensors).used; });
+      if (round == 0) continue;  // pages and caches
+      times[v].ours.push_back(t);
+      times[v].x_direct.push_back(d / t);
+      times[v].x_auto.push_back(a / t);
+    }
+    if (round == 0) continue;
     directs.push_back(d);
     autos.push_back(a);
-    ours.push_back(t);
-    x_direct.push_back(d / t);
-    x_auto.push_back(a / t);
     if (round >= spec.min_rounds && clock_seconds(CLOCK_MONOTONIC) - start > spec.seconds) break;
   }
-  m.rounds = static_cast<int>(ours.size());
-  m.x_direct = median(x_direct);
-  m.x_auto = median(x_auto);
-  m.seconds = median(ours);
-  m.direct_seconds = median(directs);
-  m.auto_seconds = median(autos);
-  return m;
+  for (std::size_t v = 0; v < variants; ++v) {
+    Measurement& m = result[v];
+    m.zeros = inputs.zeros[v];
+    m.rounds = static_cast<int>(directs.size());
+    m.x_direct = median(times[v].x_direct);
+    m.x_auto = median(times[v].x_auto);
+    m.seconds = median(times[v].ours);
+    m.direct_seconds = median(directs);
+    m.auto_seconds = median(autos);
+    m.kernel = plan.kernel();
+    m.direct_kernel = direct.name();
+    m.auto_kernel = automatic ? automatic->name() : direct.name();
+  }
+  return result;
+}
+
+namespace {
+
+double peak_seconds(int threads) {
+  constexpr std::int64_t kTurns = 400000;  // about 2 ms
+  const MicroKernels& kernels = micro_kernels(best_isa());
+  double operations = 0;
+  const double start = clock_seconds(CLOCK_MONOTONIC);
+#pragma omp parallel num_threads(threads) reduction(+ : operations)
+  operations += kernels.peak(kTurns);
+  return (clock_seconds(CLOCK_MONOTONIC) - start) / operations;
+}
+
+}  // namespace
+
+Scaling measure_scaling(const MeasureSpec& spec, int threads) {
+  MeasureSpec one = spec;
+  one.options.threads = 1;
+  MeasureSpec many = spec;
+  many.options.threads = threads;
+  ConvPlan plan_one(one.shape, one.options);
+  ConvPlan plan_many(many.shape, many.options);
+  Inputs inputs(one, plan_one);
+  const ConvTensors tensors = inputs.tensors(0);
+  auto wall = [](const std::function<void()>& call) { return timed(2, call); };
+  std::vector<double> ours, registers;
+  const double start = clock_seconds(CLOCK_MONOTONIC);
+  for (int round = 0; round <= spec.max_rounds; ++round) {
+    const double p1 = peak_seconds(1);
+    const double t1 = wall([&] { plan_one.run(tensors); });
+    const double pn = peak_seconds(threads);
+    const double tn = wall([&] { plan_many.run(tensors); });
+    if (round == 0) continue;
+    ours.push_back(t1 / tn);
+    registers.push_back(p1 / pn);
+    if (round >= spec.min_rounds && clock_seconds(CLOCK_MONOTONIC) - start > spec.seconds) break;
+  }
+  return {median(ours), median(registers), static_cast<int>(ours.size())};
 }
 
 double peak_gflops(int threads) {
-  const MicroKernels& kernels = micro_kernels(best_isa());
-  constexpr std::int64_t kTurns = 300000;
   double best = 0;
-  for (int round = 0; round < 3; ++round) {
-    const double start = clock_seconds(CLOCK_MONOTONIC);
-    double operations = 0;
-#pragma omp parallel num_threads(threads) reduction(+ : operations)
-    operations += kernels.peak(kTurns);
-    best = std::max(best, operations / (clock_seconds(CLOCK_MONOTONIC) - start) / 1e9);
-  }
+  for (int round = 0; round < 5; ++round) best = std::max(best, 1e-9 / peak_seconds(threads));
   return best;
 }
 

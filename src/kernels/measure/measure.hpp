@@ -13,8 +13,9 @@ namespace lacuna::kernels {
 struct MeasureSpec {
   LayerShape shape;
   ConvOptions options;  // of what is measured: impl kSparse or kAuto, blocked or plain tensors, threads
-  double zeros = 0.5;   // of the checked operand, at random places ...
-  // ... or where this is false
+  // Shares of zeros of the checked operand, at random places; one measurement each ...
+  std::vector<double> zeros = {0.5};
+  // ... or one measurement with zeros where this is false.
   std::function<bool(std::int64_t image, std::int64_t channel, std::int64_t pixel)> nonzero;
   int min_rounds = 5;
   int max_rounds = 1000;
@@ -34,7 +35,18 @@ struct Measurement {
 };
 
 // One thread: CPU time of the process, which other processes cannot stretch. More: wall clock.
-Measurement measure(const MeasureSpec& spec);
+// A round runs oneDNN once and ours once a share of zeros.
+std::vector<Measurement> measure(const MeasureSpec& spec);
+
+// Threads: how much faster `threads` are than one by wall clock, beside what they give a loop of
+// multiply-adds that touches no memory, in the same rounds.
+struct Scaling {
+  double ours = 0;
+  double registers = 0;
+  int rounds = 0;
+  double share() const { return ours / registers; }
+};
+Scaling measure_scaling(const MeasureSpec& spec, int threads);
 
 // Multiply-adds in registers, no memory: 1e9 floating-point operations a second.
 double peak_gflops(int threads);

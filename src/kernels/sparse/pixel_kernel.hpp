@@ -171,6 +171,7 @@ double peak_loop(std::int64_t turns) {
     for (int i = 0; i < 16; ++i) sums[i % kSums] = Simd::fma(x, x, sums[i % kSums]);
     __asm__ volatile("" : : : "memory");
   }
+#pragma GCC unroll 16
   for (int i = 1; i < kSums; ++i) sums[0] = Simd::add(sums[0], sums[i]);
   Simd::store(one, sums[0]);
   return static_cast<double>(turns) * 16 * 2 * kLanes + static_cast<double>(one[0]);

@@ -1,0 +1,267 @@
+// lacuna bench: the zero-skipping convolutions against oneDNN on this machine, layer by layer.
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <optional>
+#include <unistd.h>
+
+#include "base/error.hpp"
+#include "base/output_file.hpp"
+#include "base/parallel.hpp"
+#include "cli/bench_results.hpp"
+#include "cli/bench_shapes.hpp"
+#include "cli/commands.hpp"
+#include "cli/terminal.hpp"
+#include "kernels/measure/measure.hpp"
+
+namespace lacuna::cli {
+namespace {
+
+using kernels::Checked;
+using kernels::Impl;
+using kernels::Layout;
+using kernels::Op;
+using kernels::WeightLayout;
+
+struct BenchOptions {
+  std::vector<std::string> shapes;
+  std::vector<std::string> traces;
+  std::vector<std::string> ops = {"forward", "input_grad", "weight_grad"};
+  std::vector<double> zeros = {0, 20, 40, 50, 60, 70, 80, 90, 95};
+  std::string layer;
+  std::string impl;
+  std::string layout = "blocked";
+  std::string json, csv;
+  std::int64_t batch = 16;
+  int threads = 1;
+  int rounds = 5;
+  double seconds = 0.2;
+  bool scaling = false;
+  bool no_auto = false;
+};
+
+// A bar on standard error while it is a terminal.
+class Progress {
+ public:
+  explicit Progress(std::size_t total) : total_(total), shown_(isatty(STDERR_FILENO) == 1) {}
+  ~Progress() {
+    if (shown_) std::fputs("\r\033[K", stderr);
+  }
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  void step(const std::string& what) {
+    ++done_;
+    if (!shown_) return;
+    const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start_;
+    if (spent.count() < 2) return;
+    constexpr std::size_t kWidth = 24;
+    const std::size_t filled = kWidth * (done_ - 1) / total_;
+    const double left = spent.count() / static_cast<double>(std::max<std::size_t>(done_ - 1, 1)) *
+                        static_cast<double>(total_ - done_ + 1);
+    fmt::print(stderr, "\r\033[K[{:#<{}}{:.<{}}] {}/{}  about {:.0f} s left  {}", "", filled, "",
+               kWidth - filled, done_, total_, left, what);
+    std::fflush(stderr);
+  }
+
+ private:
+  std::size_t total_;
+  std::size_t done_ = 0;
+  bool shown_;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+Op parse_op(const std::string& name) {
+  for (const Op op : {Op::kForward, Op::kInputGrad, Op::kWeightGrad})
+    if (name == op_name(op)) return op;
+  throw InputError("--op", fmt::format("'{}' is no operation", name),
+                   "use forward, input_grad or weight_grad");
+}
+
+struct Job {
+  const BenchNetwork* network;
+  const BenchLayer* layer;
+  Op op;
+  std::optional<Checked> checked;
+};
+
+// weight_grad may check either operand: the one with more zeros, where a trace tells.
+std::optional<Checked> better_operand(const BenchLayer& layer, Op op) {
+  if (op != Op::kWeightGrad || layer.traced == nullptr) return std::nullopt;
+  return layer.traced->g.zero_share() > layer.traced->a.zero_share() ? Checked::kGradients
+                                                                     : Checked::kActivations;
+}
+
+kernels::MeasureSpec spec_of(const Job& job, const BenchOptions& options, Impl impl) {
+  kernels::MeasureSpec spec;
+  spec.shape = job.layer->shape;
+  spec.options.op = job.op;
+  spec.options.checked = job.checked;
+  spec.options.impl = impl;
+  spec.options.threads = options.threads;
+  spec.options.layout = options.layout == "nchw"   ? Layout::kNchw
+                        : options.layout == "nhwc" ? Layout::kNhwc
+                                                   : Layout::kBlocked;
+  spec.options.weights = options.layout == "blocked" ? WeightLayout::kPacked : WeightLayout::kOihw;
+  spec.min_rounds = options.rounds;
+  spec.seconds = options.seconds;
+  spec.with_auto = !options.no_auto;
+  spec.zeros = options.zeros;
+  if (job.layer->traced != nullptr) {
+    const bool activations =
+        job.op == Op::kForward || (job.op == Op::kWeightGrad && job.checked == Checked::kActivations);
+    const MaskView mask = activations ? job.layer->traced->a.mask : job.layer->traced->g.mask;
+    const std::int64_t samples = job.layer->traced->shape.n;
+    const std::int64_t pixels = mask.rows / samples;
+    spec.nonzero = [=](std::int64_t image, std::int64_t channel, std::int64_t pixel) {
+      return mask.bit(image % samples * pixels + pixel, channel);
+    };
+  }
+  return spec;
+}
+
+std::vector<Job> plan_jobs(const std::vector<BenchNetwork>& networks, const BenchOptions& options) {
+  std::vector<Job> jobs;
+  for (const BenchNetwork& network : networks)
+    for (const BenchLayer& layer : network.layers)
+      for (const std::string& name : options.ops) {
+        const Op op = parse_op(name);
+        // Nobody needs the gradient of an image.
+        if (layer.initial && op == Op::kInputGrad) continue;
+        if (!options.layer.empty() && layer.name.find(options.layer) == std::string::npos) continue;
+        jobs.push_back({&network, &layer, op, better_operand(layer, op)});
+      }
+  if (jobs.empty())
+    throw InputError("--layer", fmt::format("no layer's name holds '{}'", options.layer), "name another");
+  return jobs;
+}
+
+void run_scaling(const std::vector<Job>& jobs, const BenchOptions& options) {
+  print("{:<40}  {:<11}  {:>6}  {:>7}  {:>9}  {:>6}\n", "layer", "operation", "zeros",
+        fmt::format("x{} here", options.threads), "registers", "share");
+  double logs = 0;
+  int count = 0;
+  for (const Job& job : jobs)
+    for (const double zeros : job.layer->traced != nullptr ? std::vector<double>{-1} : options.zeros) {
+      kernels::MeasureSpec spec = spec_of(job, options, Impl::kSparse);
+      spec.zeros = {zeros};
+      const kernels::Scaling s = measure_scaling(spec, options.threads);
+      print("{:<40}  {:<11}  {:>6}  {:>7.2f}  {:>9.2f}  {:>5.0f}%\n",
+            job.network->name + " " + job.layer->name, op_name(job.op),
+            zeros < 0 ? "trace" : fmt::format("{:.0f}%", 100 * zeros), s.ours, s.registers, 100 * s.share());
+      flush_output();
+      logs += std::log(s.share());
+      ++count;
+    }
+  print("\ngeometric mean of the shares: {:.1f} % over {} cases\n", 100 * std::exp(logs / count), count);
+}
+
+void run_bench(BenchOptions options) {
+  options.threads = resolve_threads(options.threads);
+  if (options.shapes.empty() && options.traces.empty()) options.shapes = {"vgg16", "resnet50"};
+  if (options.impl.empty()) options.impl = options.traces.empty() ? "sparse" : "auto";
+  for (double& zeros : options.zeros) {
+    if (!(zeros >= 0 && zeros <= 100))
+      throw InputError("--zeros", fmt::format("{} is no percentage", zeros), "give 0 to 100");
+    zeros /= 100;
+  }
+  std::vector<BenchNetwork> networks;
+  for (const std::string& name : options.shapes) networks.push_back(read_shapes(name, options.batch));
+  for (const std::string& path : options.traces) networks.push_back(network_of_trace(path, options.batch));
+  const std::vector<Job> jobs = plan_jobs(networks, options);
+  if (options.scaling) return run_scaling(jobs, options);
+
+  const Impl impl = options.impl == "auto" ? Impl::kAuto : Impl::kSparse;
+  std::vector<BenchCase> cases;
+  {
+    Progress progress(jobs.size());
+    for (const Job& job : jobs) {
+      progress.step(fmt::format("{} {} {}", job.network->name, job.layer->name, op_name(job.op)));
+      const std::vector<kernels::Measurement> results = kernels::measure(spec_of(job, options, impl));
+      for (std::size_t i = 0; i < results.size(); ++i) {
+        BenchCase c;
+        c.network = job.network->name;
+        c.layer = job.layer->name;
+        c.shape = job.layer->shape;
+        c.count = job.layer->count;
+        c.initial = job.layer->initial;
+        c.op = job.op;
+        c.checked =
+            job.checked.value_or(job.op == Op::kInputGrad ? Checked::kGradients : Checked::kActivations);
+        c.wanted_zeros = job.layer->traced != nullptr ? -1 : options.zeros[i];
+        c.threads = options.threads;
+        c.impl = impl;
+        c.result = results[i];
+        cases.push_back(c);
+      }
+    }
+  }
+  std::vector<std::pair<std::string, double>> paper;
+  for (const BenchNetwork& network : networks) paper.emplace_back(network.name, network.paper_training);
+  // A total of some of the operations or layers would not be training.
+  const bool whole = options.ops.size() == 3 && options.layer.empty();
+  const auto totals = whole ? network_totals(cases, paper) : std::vector<BenchNetworkTotal>{};
+  const auto groups = options.traces.empty() ? group_means(cases) : std::vector<BenchGroup>{};
+  const BenchMachine machine = this_machine();
+  if (!options.json.empty()) write_file(options.json, bench_json(cases, totals, groups, machine));
+  if (!options.csv.empty()) write_file(options.csv, bench_csv(cases));
+  print_text(bench_tables(cases, totals, groups, machine));
+}
+
+}  // namespace
+
+void add_bench_command(CLI::App& app) {
+  CLI::App* bench =
+      app.add_subcommand("bench", "Time the zero-skipping convolutions against oneDNN on this machine");
+  auto options = std::make_shared<BenchOptions>();
+  bench
+      ->add_option("--shapes", options->shapes,
+                   "Networks of configs/shapes or .yaml files (default: vgg16,resnet50)")
+      ->delimiter(',');
+  bench->add_option("--trace", options->traces, "Traces: their convolutions with their own zeros")
+      ->delimiter(',');
+  bench->add_option("--op", options->ops, "Operations: forward, input_grad, weight_grad")
+      ->delimiter(',')
+      ->capture_default_str();
+  bench->add_option("--zeros", options->zeros, "Percentages of zeros, at random places")
+      ->delimiter(',')
+      ->capture_default_str();
+  bench->add_option("--layer", options->layer, "Only layers whose name holds this");
+  bench->add_option("--batch", options->batch, "Images")->check(CLI::Range(1, 4096))->capture_default_str();
+  bench
+      ->add_option("--threads", options->threads,
+                   "Threads, 0 for all; more than one is timed by the wall clock")
+      ->check(CLI::Range(0, 1024))
+      ->capture_default_str();
+  bench
+      ->add_option("--impl", options->impl,
+                   "sparse, or auto: sparse or oneDNN direct, whichever is expected to win "
+                   "(default: sparse; auto with --trace)")
+      ->check(CLI::IsMember({"sparse", "auto"}));
+  bench
+      ->add_option(
+          "--layout", options->layout,
+          "blocked: tensors stay in the kernels' layout; nchw, nhwc: plain tensors, reorders counted for us "
+          "and not for oneDNN")
+      ->check(CLI::IsMember({"blocked", "nchw", "nhwc"}))
+      ->capture_default_str();
+  bench->add_option("--rounds", options->rounds, "Paired runs of a case, at least")
+      ->check(CLI::Range(1, 10000))
+      ->capture_default_str();
+  bench->add_option("--seconds", options->seconds, "Time for a layer and operation, at least")
+      ->check(CLI::Range(0.0, 3600.0))
+      ->capture_default_str();
+  bench->add_flag("--no-auto", options->no_auto, "Leave out oneDNN's own choice (Winograd)");
+  bench->add_flag("--scaling", options->scaling,
+                  "Compare --threads with one thread, beside what a loop of multiply-adds gains");
+  bench->add_option("--json", options->json, "Write the results to this file");
+  bench->add_option("--csv", options->csv, "Write the cases to this file");
+  add_examples(*bench,
+               {{"lacuna bench --shapes resnet50 --zeros 50,90", "two shares of zeros, all convolutions"},
+                {"lacuna bench --trace vgg16.safetensors --batch 4", "the zeros of a training run"},
+                {"lacuna bench --layer conv3_2 --op forward", "one layer, one operation"},
+                {"lacuna bench --scaling --threads 2 --layer conv3 --zeros 70", "what a second core gives"}});
+  bench->callback([options] { run_bench(*options); });
+}
+
+}  // namespace lacuna::cli

@@ -1,0 +1,198 @@
+#include "cli/bench_results.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "kernels/dispatch/cost_model.hpp"
+#include "kernels/sparse/microkernels.hpp"
+
+namespace lacuna::cli {
+namespace {
+
+using kernels::Op;
+
+const char* checked_name(kernels::Checked checked) {
+  return checked == kernels::Checked::kActivations ? "A" : "G";
+}
+
+std::string kind_of(const LayerShape& s) {
+  std::string name = fmt::format("{}x{}", s.kernel.h, s.kernel.w);
+  if (s.stride != Size2{1, 1}) name += fmt::format(" s{}", s.stride.h);
+  return name;
+}
+
+std::string zeros_text(double zeros) { return zeros < 0 ? "trace" : fmt::format("{:.0f} %", 100 * zeros); }
+
+}  // namespace
+
+BenchMachine this_machine() {
+  BenchMachine machine;
+  const std::string key = kernels::machine_key();
+  const auto first = key.find(" | ");
+  const auto second = key.find(" | ", first + 3);
+  machine.cpu = key.substr(first + 3, second - first - 3);
+  machine.onednn = key.substr(second + 3);
+  machine.isa = kernels::isa_name(kernels::best_isa());
+  machine.peak_gflops = kernels::peak_gflops(1);
+  return machine;
+}
+
+std::vector<BenchNetworkTotal> network_totals(const std::vector<BenchCase>& cases,
+                                              const std::vector<std::pair<std::string, double>>& paper) {
+  std::vector<BenchNetworkTotal> totals;
+  for (const auto& [name, speedup] : paper) {
+    std::vector<double> shares;
+    for (const BenchCase& c : cases)
+      if (c.network == name && std::find(shares.begin(), shares.end(), c.wanted_zeros) == shares.end())
+        shares.push_back(c.wanted_zeros);
+    for (const double zeros : shares) {
+      BenchNetworkTotal total{name, zeros, speedup, 0, 0, 0};
+      for (const BenchCase& c : cases) {
+        if (c.network != name || c.wanted_zeros != zeros || c.initial) continue;
+        const auto times = static_cast<double>(c.count);
+        total.seconds += times * c.result.seconds;
+        // Ratios are paired, so a slow moment of the machine does not fall on one side only.
+        total.direct += times * c.result.seconds * c.result.x_direct;
+        total.automatic += times * c.result.seconds * c.result.x_auto;
+      }
+      if (total.seconds > 0) totals.push_back(total);
+    }
+  }
+  return totals;
+}
+
+std::vector<BenchGroup> group_means(const std::vector<BenchCase>& cases) {
+  struct Sum {
+    double logs = 0;
+    double worst = 1e30;
+    std::int64_t layers = 0;
+  };
+  std::map<std::tuple<std::string, Op, double>, Sum> sums;
+  auto add = [&](const std::string& name, const BenchCase& c) {
+    Sum& sum = sums[{name, c.op, c.wanted_zeros}];
+    sum.logs += static_cast<double>(c.count) * std::log(c.result.x_direct);
+    sum.worst = std::min(sum.worst, c.result.x_direct);
+    sum.layers += c.count;
+  };
+  for (const BenchCase& c : cases) {
+    if (c.initial) continue;
+    add(kind_of(c.shape), c);
+    if (c.shape.kernel == Size2{3, 3}) add("3x3, all strides", c);
+    if (c.shape.taps() == 1) {
+      add("1x1, all strides", c);
+      if (c.shape.k >= 128) add("1x1, K >= 128", c);
+    }
+  }
+  std::vector<BenchGroup> groups;
+  for (const auto& [key, sum] : sums)
+    groups.push_back({std::get<0>(key), std::get<1>(key), std::get<2>(key),
+                      std::exp(sum.logs / static_cast<double>(sum.layers)), sum.worst, sum.layers});
+  return groups;
+}
+
+std::string bench_tables(const std::vector<BenchCase>& cases, const std::vector<BenchNetworkTotal>& totals,
+                         const std::vector<BenchGroup>& groups, const BenchMachine& machine) {
+  std::string text;
+  auto out = std::back_inserter(text);
+  fmt::format_to(out, "{}, {}, {:.0f} GFLOP/s of register multiply-adds a core, {}\n\n", machine.cpu,
+                 machine.isa, machine.peak_gflops, machine.onednn);
+  std::size_t width = 5;
+  for (const BenchCase& c : cases) width = std::max(width, c.layer.size() + c.network.size() + 1);
+  fmt::format_to(out, "{:<{}}  {:<28}  {:<11}  {:>2}  {:>6}  {:>9}  {:>9}  {:>8}  {:>6}  {}\n", "layer",
+                 width, "shape", "operation", "of", "zeros", "ours ms", "direct ms", "x direct", "x auto",
+                 "used");
+  for (const BenchCase& c : cases)
+    fmt::format_to(
+        out, "{:<{}}  {:<28}  {:<11}  {:>2}  {:>5.1f}%  {:>9.2f}  {:>9.2f}  {:>8.2f}  {:>6.2f}  {}\n",
+        c.network + " " + c.layer, width, c.shape.describe(), op_name(c.op), checked_name(c.checked),
+        100 * c.result.zeros, 1e3 * c.result.seconds, 1e3 * c.result.direct_seconds, c.result.x_direct,
+        c.result.x_auto, impl_name(c.result.used));
+  if (!groups.empty()) {
+    fmt::format_to(out, "\n{:<18}  {:<11}  {:>6}  {:>6}  {:>8}  {:>8}\n", "geometric mean over", "operation",
+                   "zeros", "layers", "x direct", "worst");
+    for (const BenchGroup& g : groups)
+      fmt::format_to(out, "{:<19}  {:<11}  {:>6}  {:>6}  {:>8.2f}  {:>8.2f}\n", g.name, op_name(g.op),
+                     zeros_text(g.zeros), g.layers, g.x_direct, g.worst);
+  }
+  if (!totals.empty()) {
+    fmt::format_to(out, "\n{:<24}  {:>6}  {:>8}  {:>6}  {}\n", "non-initial convolutions", "zeros",
+                   "x direct", "x auto", "paper (with its zeros)");
+    for (const BenchNetworkTotal& t : totals)
+      fmt::format_to(out, "{:<24}  {:>6}  {:>8.2f}  {:>6.2f}  {}\n", t.name, zeros_text(t.zeros),
+                     t.x_direct(), t.x_auto(), t.paper > 0 ? fmt::format("{:.2f}", t.paper) : "-");
+  }
+  return text;
+}
+
+std::string bench_json(const std::vector<BenchCase>& cases, const std::vector<BenchNetworkTotal>& totals,
+                       const std::vector<BenchGroup>& groups, const BenchMachine& machine) {
+  using nlohmann::ordered_json;
+  ordered_json json;
+  json["schema"] = 1;
+  json["machine"] = {{"cpu", machine.cpu},
+                     {"isa", machine.isa},
+                     {"onednn", machine.onednn},
+                     {"peak_gflops", machine.peak_gflops}};
+  json["cases"] = ordered_json::array();
+  for (const BenchCase& c : cases) {
+    ordered_json entry;
+    entry["layer"] = c.layer;
+    entry["op"] = op_name(c.op);
+    entry["zeros"] = c.result.zeros;
+    entry["threads"] = c.threads;
+    entry["impl"] = impl_name(c.impl);
+    entry["x_direct"] = c.result.x_direct;
+    entry["x_auto"] = c.result.x_auto;
+    entry["network"] = c.network;
+    entry["shape"] = c.shape.describe();
+    entry["batch"] = c.shape.n;
+    entry["count"] = c.count;
+    entry["initial"] = c.initial;
+    entry["checked"] = checked_name(c.checked);
+    entry["used"] = impl_name(c.result.used);
+    entry["seconds"] = c.result.seconds;
+    entry["direct_seconds"] = c.result.direct_seconds;
+    entry["auto_seconds"] = c.result.auto_seconds;
+    entry["rounds"] = c.result.rounds;
+    entry["kernel"] = c.result.kernel;
+    entry["direct_kernel"] = c.result.direct_kernel;
+    entry["auto_kernel"] = c.result.auto_kernel;
+    json["cases"].push_back(entry);
+  }
+  json["networks"] = ordered_json::array();
+  for (const BenchNetworkTotal& t : totals) {
+    ordered_json entry{{"name", t.name}, {"x_direct", t.x_direct()}, {"x_auto", t.x_auto()}};
+    if (t.zeros >= 0) entry["zeros"] = t.zeros;
+    if (t.paper > 0) entry["paper"] = t.paper;
+    json["networks"].push_back(entry);
+  }
+  json["groups"] = ordered_json::array();
+  for (const BenchGroup& g : groups)
+    json["groups"].push_back({{"name", g.name},
+                              {"op", op_name(g.op)},
+                              {"zeros", g.zeros},
+                              {"layers", g.layers},
+                              {"x_direct", g.x_direct},
+                              {"worst", g.worst}});
+  return json.dump(1) + "\n";
+}
+
+std::string bench_csv(const std::vector<BenchCase>& cases) {
+  std::string text =
+      "network,layer,shape,batch,count,op,checked,zeros,threads,impl,used,seconds,direct_seconds,auto_"
+      "seconds,"
+      "x_direct,x_auto,rounds\n";
+  auto out = std::back_inserter(text);
+  for (const BenchCase& c : cases)
+    fmt::format_to(out, "{},{},\"{}\",{},{},{},{},{:.6f},{},{},{},{:.9f},{:.9f},{:.9f},{:.4f},{:.4f},{}\n",
+                   c.network, c.layer, c.shape.describe(), c.shape.n, c.count, op_name(c.op),
+                   checked_name(c.checked), c.result.zeros, c.threads, impl_name(c.impl),
+                   impl_name(c.result.used), c.result.seconds, c.result.direct_seconds, c.result.auto_seconds,
+                   c.result.x_direct, c.result.x_auto, c.result.rounds);
+  return text;
+}
+
+}  // namespace lacuna::cli

@@ -1,0 +1,60 @@
+// What `lacuna bench` found: tables, JSON, CSV.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "kernels/measure/measure.hpp"
+
+namespace lacuna::cli {
+
+struct BenchCase {
+  std::string network, layer;
+  LayerShape shape;
+  std::int64_t count = 1;
+  bool initial = false;
+  kernels::Op op = kernels::Op::kForward;
+  kernels::Checked checked = kernels::Checked::kActivations;
+  double wanted_zeros = 0;  // of the sweep; -1: from a trace
+  int threads = 1;
+  kernels::Impl impl = kernels::Impl::kSparse;
+  kernels::Measurement result;
+};
+
+// Training of the non-initial convolutions of a network: sums of times.
+struct BenchNetworkTotal {
+  std::string name;
+  double zeros = -1;  // -1: those of the trace
+  double paper = 0;
+  double seconds = 0, direct = 0, automatic = 0;
+  double x_direct() const { return direct / seconds; }
+  double x_auto() const { return automatic / seconds; }
+};
+
+// Geometric mean over the layers of a kind.
+struct BenchGroup {
+  std::string name;
+  kernels::Op op = kernels::Op::kForward;
+  double zeros = 0;
+  double x_direct = 0;
+  double worst = 0;
+  std::int64_t layers = 0;
+};
+
+struct BenchMachine {
+  std::string cpu, isa, onednn;
+  double peak_gflops = 0;
+};
+BenchMachine this_machine();
+
+std::vector<BenchNetworkTotal> network_totals(const std::vector<BenchCase>& cases,
+                                              const std::vector<std::pair<std::string, double>>& paper);
+std::vector<BenchGroup> group_means(const std::vector<BenchCase>& cases);
+
+std::string bench_tables(const std::vector<BenchCase>& cases, const std::vector<BenchNetworkTotal>& totals,
+                         const std::vector<BenchGroup>& groups, const BenchMachine& machine);
+std::string bench_json(const std::vector<BenchCase>& cases, const std::vector<BenchNetworkTotal>& totals,
+                       const std::vector<BenchGroup>& groups, const BenchMachine& machine);
+std::string bench_csv(const std::vector<BenchCase>& cases);
+
+}  // namespace lacuna::cli

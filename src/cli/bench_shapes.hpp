@@ -1,0 +1,37 @@
+// The layers `lacuna bench` runs: from configs/shapes or from a trace.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tensor/layer_shape.hpp"
+#include "trace/trace.hpp"
+
+namespace lacuna::cli {
+
+struct BenchLayer {
+  std::string name;
+  LayerShape shape;        // with the batch of the benchmark
+  std::int64_t count = 1;  // layers of the network with this shape
+  bool initial = false;    // the first convolution: its input is the image, which has no zeros to skip
+  const Layer* traced = nullptr;
+};
+
+struct BenchNetwork {
+  std::string name;
+  double paper_training = 0;  // the paper's speedup of the non-initial convolutions; 0: none given
+  std::vector<BenchLayer> layers;
+  std::shared_ptr<const Trace> trace;
+};
+
+// `name` is a file or the name of one in configs/shapes. Throws InputError.
+BenchNetwork read_shapes(const std::string& name, std::int64_t batch);
+// The convolutions of a trace; its recorded samples are repeated to make the batch.
+BenchNetwork network_of_trace(const std::filesystem::path& path, std::int64_t batch);
+
+std::vector<std::string> shape_names();
+
+}  // namespace lacuna::cli
