@@ -59,6 +59,7 @@ const MicroKernels kAvx2Kernels = {
     nullptr,
     nullptr,
     nullptr,
+    nullptr,
 };
 
 }  // namespace lacuna::kernels

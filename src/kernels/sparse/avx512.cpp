@@ -55,6 +55,7 @@ const MicroKernels kAvx512Kernels = {
     list_kernel<16>,
     list_kernel<9>,
     build_lists,
+    copy_pixels,
 };
 
 }  // namespace lacuna::kernels

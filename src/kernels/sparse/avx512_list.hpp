@@ -55,12 +55,24 @@ void transpose_tile(const float* src, const std::ptrdiff_t* pixel_offsets, int c
   }
 }
 
+void copy_pixels(const float* src, std::ptrdiff_t src_block, std::int64_t count, float* dst) {
+  for (std::int64_t p = 0; p < count; ++p)
+#pragma GCC unroll 2
+    for (int k = 0; k < kListVectors; ++k, dst += kLanes)
+      _mm512_store_ps(dst, _mm512_load_ps(src + p * kLanes + k * src_block));
+}
+
 void build_lists(const ListBuild& b) {
   const __m512 zero = _mm512_setzero_ps();
   const __m512i lanes = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
   std::int32_t counts[kLanes] = {};
   for (std::int64_t y = 0; y < b.row_count; ++y) {
     const float* src = b.src + b.rows[y];
+    // Rows are short and far apart: the hardware does not see them coming.
+    constexpr std::int64_t kRowsAhead = 4;
+    if (y + kRowsAhead < b.row_count)
+      for (int i = 0; i < b.width; ++i)
+        _mm_prefetch(reinterpret_cast<const char*>(b.src + b.rows[y + kRowsAhead] + i * kLanes), _MM_HINT_T0);
     __m512 a[kLanes];
 #pragma GCC unroll 16
     for (int i = 0; i < kLanes; ++i) a[i] = i < b.width ? _mm512_load_ps(src + i * kLanes) : zero;

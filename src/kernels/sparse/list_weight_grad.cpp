@@ -153,20 +153,24 @@ class ListWeightGrad final : public SparseConv {
     for (std::int64_t i = 0; i < tile.images; ++i) {
       const float* plane = run.other + (tile.n + i) * other.image_floats() + g * other.group_floats() +
                            part * kListVectors * other.block_floats();
-      for (std::int64_t y = 0; y < tile.rows + 2; ++y)
-        for (std::int64_t x = 0; x < tile.cols + 2; ++x) {
-          float* to = dense + ((i * (tile_h_ + 2) + y) * pitch_ + x) * kSlotFloats;
-          const std::int64_t h = tile.y + y - 1;
-          const std::int64_t w = tile.x + x - 1;
-          const bool inside = h >= 0 && h < other.h && w >= 0 && w < other.w;
-          for (std::int64_t k = 0; k < kListVectors; ++k) {
-            if (inside && k < blocks)
-              std::memcpy(to + k * kLanes, plane + k * other.block_floats() + (h * other.w + w) * kLanes,
-                          kLanes * sizeof(float));
-            else
-              std::memset(to + k * kLanes, 0, kLanes * sizeof(float));
-          }
+      const std::int64_t x0 = std::max<std::int64_t>(0, tile.x - 1);
+      const std::int64_t x1 = std::min(other.w, tile.x + tile.cols + 1);
+      for (std::int64_t y = 0; y < tile.rows + 2; ++y) {
+        float* row = dense + (i * (tile_h_ + 2) + y) * pitch_ * kSlotFloats;
+        const std::int64_t h = tile.y + y - 1;
+        const bool inside = h >= 0 && h < other.h;
+        if (!inside || blocks < kListVectors || x1 - x0 < tile.cols + 2)
+          std::memset(row, 0, static_cast<std::size_t>((tile.cols + 2) * kSlotFloats) * sizeof(float));
+        if (!inside) continue;
+        float* to = row + (x0 - (tile.x - 1)) * kSlotFloats;
+        const float* from = plane + (h * other.w + x0) * kLanes;
+        if (blocks == kListVectors) {
+          kernels_.copy_pixels(from, other.block_floats(), x1 - x0, to);
+          continue;
         }
+        for (std::int64_t x = 0; x < x1 - x0; ++x)  // the last block has no neighbour
+          std::memcpy(to + x * kSlotFloats, from + x * kLanes, kLanes * sizeof(float));
+      }
     }
   }
 

@@ -86,8 +86,10 @@ using TransposeTile = void (*)(const float* src, const std::ptrdiff_t* pixel_off
                                std::ptrdiff_t dst_stride);
 
 // `vectors` channel blocks of each pixel, side by side: dst[p][vectors * 16].
-using GatherTile = void (*)(const float* src, std::ptrdiff_t src_block, const std::ptrdiff_t* pixel_offsets,
-                            int count, int vectors, float* dst);
+using GatherTile = void (*)(const float* src, std::ptrdiff_t src_block, const std::ptrdiff_t* pixel_offsets, int count,
+                            int vectors, float* dst);
+// The same for pixels that follow one another, and kListVectors.
+using CopyPixels = void (*)(const float* src, std::ptrdiff_t src_block, std::int64_t count, float* dst);
 
 // Multiply-adds on registers only, `turns` x 16 vectors of them; returns the floating-point operations done.
 using PeakLoop = double (*)(std::int64_t turns);
@@ -105,6 +107,7 @@ struct MicroKernels {
   ListKernel list_pitch16;
   ListKernel list_pitch9;
   BuildLists build_lists;
+  CopyPixels copy_pixels;
 };
 
 inline constexpr int kListVectors = 2;  // 9 taps x 2 vectors of accumulators

@@ -160,21 +160,23 @@ void gather_tile(const float* src, std::ptrdiff_t src_block, const std::ptrdiff_
 
 double peak_loop(std::int64_t turns) {
   constexpr int kSums = Simd::kPeakSums;
-  alignas(64) float one[kLanes];
-  for (float& lane : one) lane = 0.0F;
+  alignas(64) float start[kSums + 1][kLanes];  // all different: equal sums would be computed once
+  for (int i = 0; i <= kSums; ++i)
+    for (int lane = 0; lane < kLanes; ++lane) start[i][lane] = 1e-3F * static_cast<float>(i * kLanes + lane);
+  __asm__ volatile("" : : "r"(start) : "memory");
   Simd::V sums[kSums];
 #pragma GCC unroll 16
-  for (int i = 0; i < kSums; ++i) sums[i] = Simd::zero();
-  const Simd::V x = Simd::load(one);
+  for (int i = 0; i < kSums; ++i) sums[i] = Simd::load(start[i]);
+  const Simd::V x = Simd::load(start[kSums]);
   for (std::int64_t t = 0; t < turns; ++t) {
 #pragma GCC unroll 16
     for (int i = 0; i < 16; ++i) sums[i % kSums] = Simd::fma(x, x, sums[i % kSums]);
-    __asm__ volatile("" : : : "memory");
   }
 #pragma GCC unroll 16
   for (int i = 1; i < kSums; ++i) sums[0] = Simd::add(sums[0], sums[i]);
-  Simd::store(one, sums[0]);
-  return static_cast<double>(turns) * 16 * 2 * kLanes + static_cast<double>(one[0]);
+  Simd::store(start[0], sums[0]);
+  __asm__ volatile("" : : "r"(start) : "memory");
+  return static_cast<double>(turns) * 16 * 2 * kLanes;
 }
 
 #define LACUNA_PIXEL_ROW(KV) \

@@ -62,6 +62,7 @@ const MicroKernels kPortableKernels = {
     nullptr,
     nullptr,
     nullptr,
+    nullptr,
 };
 
 }  // namespace lacuna::kernels
