@@ -2,8 +2,10 @@
 
 add_library(lacuna_options INTERFACE)
 target_compile_features(lacuna_options INTERFACE cxx_std_20)
-target_compile_options(lacuna_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Werror)
-target_include_directories(lacuna_options INTERFACE ${PROJECT_SOURCE_DIR}/src)
+target_compile_options(lacuna_options INTERFACE
+  $<BUILD_INTERFACE:-Wall;-Wextra;-Wpedantic;-Wshadow;-Wnon-virtual-dtor;-Werror>)
+target_include_directories(lacuna_options INTERFACE
+  $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src> $<INSTALL_INTERFACE:include/lacuna>)
 if(LACUNA_SANITIZE)
   target_compile_options(lacuna_options INTERFACE -fsanitize=${LACUNA_SANITIZE} -fno-sanitize-recover=all
                                                   -fno-omit-frame-pointer)

@@ -1,9 +1,7 @@
 // lacuna bench: the zero-skipping convolutions against oneDNN on this machine, layer by layer.
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <optional>
-#include <unistd.h>
 
 #include "base/error.hpp"
 #include "base/output_file.hpp"
@@ -11,6 +9,7 @@
 #include "cli/bench_results.hpp"
 #include "cli/bench_shapes.hpp"
 #include "cli/commands.hpp"
+#include "cli/progress_bar.hpp"
 #include "cli/terminal.hpp"
 #include "kernels/measure/measure.hpp"
 
@@ -38,37 +37,6 @@ struct BenchOptions {
   double seconds = 0.2;
   bool scaling = false;
   bool no_auto = false;
-};
-
-// A bar on standard error while it is a terminal.
-class Progress {
- public:
-  explicit Progress(std::size_t total) : total_(total), shown_(isatty(STDERR_FILENO) == 1) {}
-  ~Progress() {
-    if (shown_) std::fputs("\r\033[K", stderr);
-  }
-  Progress(const Progress&) = delete;
-  Progress& operator=(const Progress&) = delete;
-
-  void step(const std::string& what) {
-    ++done_;
-    if (!shown_) return;
-    const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start_;
-    if (spent.count() < 2) return;
-    constexpr std::size_t kWidth = 24;
-    const std::size_t filled = kWidth * (done_ - 1) / total_;
-    const double left = spent.count() / static_cast<double>(std::max<std::size_t>(done_ - 1, 1)) *
-                        static_cast<double>(total_ - done_ + 1);
-    fmt::print(stderr, "\r\033[K[{:#<{}}{:.<{}}] {}/{}  about {:.0f} s left  {}", "", filled, "",
-               kWidth - filled, done_, total_, left, what);
-    std::fflush(stderr);
-  }
-
- private:
-  std::size_t total_;
-  std::size_t done_ = 0;
-  bool shown_;
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
 Op parse_op(const std::string& name) {
@@ -174,9 +142,11 @@ void run_bench(BenchOptions options) {
   const Impl impl = options.impl == "auto" ? Impl::kAuto : Impl::kSparse;
   std::vector<BenchCase> cases;
   {
-    Progress progress(jobs.size());
+    ProgressBar progress;
+    std::size_t done = 0;
     for (const Job& job : jobs) {
-      progress.step(fmt::format("{} {} {}", job.network->name, job.layer->name, op_name(job.op)));
+      progress.update(static_cast<double>(done++) / static_cast<double>(jobs.size()),
+                      fmt::format("{} {} {}", job.network->name, job.layer->name, op_name(job.op)));
       const std::vector<kernels::Measurement> results = kernels::measure(spec_of(job, options, impl));
       for (std::size_t i = 0; i < results.size(); ++i) {
         BenchCase c;

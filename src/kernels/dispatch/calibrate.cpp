@@ -1,18 +1,21 @@
 #include "kernels/dispatch/calibrate.hpp"
 
+#include <time.h>
+
 #include <algorithm>
-#include <chrono>
 #include <string>
 #include <vector>
 
-#include "base/random.hpp"
 #include "kernels/dispatch/tensors.hpp"
 
 namespace lacuna::kernels {
 namespace {
 
-double seconds_now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+// One thread is timed by its CPU time, which other processes cannot stretch; more only have the wall clock.
+double seconds_now(int threads) {
+  timespec t{};
+  clock_gettime(threads == 1 ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC, &t);
+  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
 }
 
 std::string cost_key(const LayerShape& shape, const ConvOptions& o) {
@@ -49,12 +52,12 @@ CostCurve calibrated_cost(const LayerShape& shape, const ConvOptions& options) {
     dense_data.fill(dense, CostCurve::kZeros[i], 1 + i);
     curve.sparse[i] = 1e30;
     for (int round = 0; round <= kRounds; ++round) {
-      double start = seconds_now();
+      double start = seconds_now(options.threads);
       dense.run(dense_data.tensors());
-      const double dense_time = seconds_now() - start;
-      start = seconds_now();
+      const double dense_time = seconds_now(options.threads) - start;
+      start = seconds_now(options.threads);
       sparse.run(sparse_data.tensors());
-      const double sparse_time = seconds_now() - start;
+      const double sparse_time = seconds_now(options.threads) - start;
       if (round == 0) continue;  // caches, pages
       curve.dense = std::min(curve.dense, dense_time);
       curve.sparse[i] = std::min(curve.sparse[i], sparse_time);

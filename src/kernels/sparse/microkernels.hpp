@@ -86,8 +86,8 @@ using TransposeTile = void (*)(const float* src, const std::ptrdiff_t* pixel_off
                                std::ptrdiff_t dst_stride);
 
 // `vectors` channel blocks of each pixel, side by side: dst[p][vectors * 16].
-using GatherTile = void (*)(const float* src, std::ptrdiff_t src_block, const std::ptrdiff_t* pixel_offsets, int count,
-                            int vectors, float* dst);
+using GatherTile = void (*)(const float* src, std::ptrdiff_t src_block, const std::ptrdiff_t* pixel_offsets,
+                            int count, int vectors, float* dst);
 // The same for pixels that follow one another, and kListVectors.
 using CopyPixels = void (*)(const float* src, std::ptrdiff_t src_block, std::int64_t count, float* dst);
 
