@@ -3,6 +3,7 @@
 build_packages=(
   ca-certificates cmake g++ ninja-build pkg-config
   libbenchmark-dev libcli11-dev libdnnl-dev libfmt-dev libgtest-dev libyaml-cpp-dev libzstd-dev nlohmann-json3-dev
+  ocl-icd-opencl-dev # the CMake file of libdnnl-dev asks for OpenCL, the package does not bring it
 )
 check_packages=(clang clang-format clang-tidy git libclang-rt-dev libomp-dev)
 

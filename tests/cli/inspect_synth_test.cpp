@@ -1,0 +1,185 @@
+// `lacuna inspect` and `lacuna synth` as a user runs them.
+#include <algorithm>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "cli/run_program.hpp"
+#include "trace/trace.hpp"
+
+namespace lacuna {
+namespace {
+
+using nlohmann::json;
+using testing_support::ProgramResult;
+using testing_support::read_text;
+using testing_support::run_lacuna;
+using testing_support::run_shell;
+using testing_support::TemporaryFolder;
+
+const std::string kAlexnet = LACUNA_SOURCE_DIR "/data/alexnet_p100.safetensors.zst";
+const std::string kSqueezenet = LACUNA_SOURCE_DIR "/data/squeezenet_p100.safetensors.zst";
+
+void expect_error(const ProgramResult& result, const std::string& message) {
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_EQ(result.out, "");
+  EXPECT_EQ(result.err, "lacuna: error: " + message + "\n");
+}
+
+TEST(Inspect, TableOfLayersAndTotals) {
+  const ProgramResult result = run_lacuna({"inspect", kAlexnet});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(result.err, "");
+  EXPECT_TRUE(result.out.starts_with("alexnet on imagenette, progress 100 %, accuracy 83.7 %\n"))
+      << result.out;
+  EXPECT_NE(result.out.find("features.3    5x5 64->192 @27x27 n2       447.9 M    31.1  0.0  95.5"),
+            std::string::npos)
+      << result.out;
+  EXPECT_NE(result.out.find("\nbatch of 64"), std::string::npos);
+}
+
+TEST(Inspect, JsonAndCsvAgreeWithTheTrace) {
+  const TemporaryFolder folder;
+  const std::string csv = folder.file("t.csv");
+  const ProgramResult result = run_lacuna({"inspect", kAlexnet, kSqueezenet, "--json", "-", "--csv", csv});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const json document = json::parse(result.out);
+  ASSERT_EQ(document["traces"].size(), 2u);
+  const Trace trace = Trace::open(kSqueezenet);
+  const json& shown = document["traces"][1];
+  ASSERT_EQ(shown["layers"].size(), trace.layers().size());
+  std::size_t operations = 0;
+  double macs = 0;
+  for (std::size_t i = 0; i < trace.layers().size(); ++i) {
+    const Layer& layer = trace.layers()[i];
+    EXPECT_EQ(shown["layers"][i]["name"], layer.name);
+    EXPECT_EQ(shown["layers"][i]["macs"], layer.shape.macs());
+    EXPECT_EQ(shown["layers"][i]["zeros"]["A"], layer.a.zero_share());
+    EXPECT_EQ(shown["layers"][i]["ops"].size(), i == 0 ? 2u : 3u);
+    operations += shown["layers"][i]["ops"].size();
+    for (const json& op : shown["layers"][i]["ops"]) {
+      macs += op["macs"].get<double>();
+      EXPECT_LE(op["remaining_macs"], op["macs"]);
+      EXPECT_LE(op["effectual_macs"], op["remaining_macs"]);
+    }
+  }
+  EXPECT_EQ(shown["total"]["all"]["macs"].get<double>(), macs);
+  EXPECT_EQ(shown["per_batch"]["all"]["macs"].get<double>(), macs * 32);  // 2 of 64 samples everywhere
+  const std::string text = read_text(csv);
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'),
+            static_cast<std::ptrdiff_t>(1 + operations + 8 * 3 - 1));
+}
+
+TEST(Inspect, RefusesBadInputInOneLine) {
+  const TemporaryFolder folder;
+  const std::string missing = folder.file("no.safetensors");
+  expect_error(run_lacuna({"inspect", missing}), missing + ": there is no such file; check the path");
+  const std::string cut = folder.file("cut.safetensors");
+  ASSERT_EQ(run_shell("zstd -dqc '" + kAlexnet + "' | head -c 1000 > '" + cut + "'").exit_code, 0);
+  const ProgramResult result = run_lacuna({"inspect", cut});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1) << result.err;
+  expect_error(
+      run_lacuna({"inspect", kAlexnet, "--scheduled", "sparsest"}),
+      "--scheduled: unknown operand 'sparsest'; did you mean 'sparser'? known: sparser, text, A, W, G");
+  expect_error(run_lacuna({"inspect", kAlexnet, "--json", "-", "--csv", "-"}),
+               "--csv -: --json already goes to standard output; give one of them a file");
+  const ProgramResult full = run_lacuna({"inspect", kAlexnet, "--json", "/dev/full"});
+  EXPECT_EQ(full.exit_code, 2);
+  EXPECT_NE(full.err.find("/dev/full: cannot write: No space left on device"), std::string::npos) << full.err;
+}
+
+TEST(Synth, WritesWhatWasAskedFor) {
+  const TemporaryFolder folder;
+  const std::string file = folder.file("t.safetensors.zst");
+  const std::vector<std::string> command{
+      "synth",
+      "--layer",
+      "conv2d name=c in=6 out=4 kernel=3x2 input=9x8 stride=2x1 padding=1 groups=2 batch=2 "
+      "A=0.25 W=channel:0.5 G=zero",
+      "--layer",
+      "linear in=300 out=70 batch=12 steps=3 W=dense",
+      "--A",
+      "0.6",
+      "--batch",
+      "64",
+      "--model",
+      "made",
+      "--content",
+      "both",
+      "--type",
+      "bf16",
+      "-o",
+      file};
+  const ProgramResult result = run_lacuna(command);
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(result.out + result.err, "");
+  const Trace trace = Trace::open(file);
+  EXPECT_EQ(trace.info().model, "made");
+  EXPECT_EQ(trace.batch(), 64);
+  ASSERT_EQ(trace.layers().size(), 2u);
+  const Layer& conv = trace.layers()[0];
+  EXPECT_EQ(conv.name, "c");
+  EXPECT_EQ(conv.shape, LayerShape::conv2d(2, 6, 4, {9, 8}, {3, 2}, {2, 1}, {1, 1}, {1, 1}, 2));
+  EXPECT_NEAR(conv.a.zero_share(), 0.25, 0.06);
+  EXPECT_EQ(conv.g.nonzeros, 0);
+  EXPECT_EQ(conv.a.values.type, ValueType::kBF16);
+  const Layer& linear = trace.layers()[1];
+  EXPECT_EQ(linear.name, "layer1");
+  EXPECT_EQ(linear.steps, 3);
+  EXPECT_NEAR(linear.a.zero_share(), 0.6, 0.05);
+  EXPECT_EQ(linear.w.zeros(), 0);
+
+  const std::string before = read_text(file);
+  ASSERT_EQ(run_lacuna(command).exit_code, 0);
+  EXPECT_EQ(read_text(file), before);  // the same seed, the same bytes
+  EXPECT_EQ(folder.names().size(), 1u);
+}
+
+TEST(Synth, TakesTheLayersOfATrace) {
+  const TemporaryFolder folder;
+  const std::string file = folder.file("t.safetensors");
+  ASSERT_EQ(run_lacuna({"synth", "--like", kAlexnet, "--G", "dense", "-o", file}).exit_code, 0);
+  const Trace original = Trace::open(kAlexnet);
+  const Trace made = Trace::open(file);
+  ASSERT_EQ(made.layers().size(), original.layers().size());
+  EXPECT_EQ(made.batch(), 64);
+  for (std::size_t i = 0; i < made.layers().size(); ++i) {
+    EXPECT_EQ(made.layers()[i].shape, original.layers()[i].shape);
+    EXPECT_EQ(made.layers()[i].g.zeros(), 0);
+  }
+}
+
+TEST(Synth, RefusesWhatCannotBe) {
+  const TemporaryFolder folder;
+  const std::string file = folder.file("t.safetensors");
+  const auto layer = [&](const std::string& text) {
+    return run_lacuna({"synth", "--layer", text, "-o", file});
+  };
+  expect_error(layer("conv in=3"),
+               "--layer 'conv in=3': unknown type 'conv'; did you mean 'conv2d'? known: conv2d, linear");
+  expect_error(layer("linear in=3 out=4 bacth=2"),
+               "--layer 'linear in=3 out=4 bacth=2': unknown key 'bacth' of linear; did you mean 'batch'? "
+               "known: name, "
+               "in, out, batch, steps, A, W, G");
+  expect_error(layer("linear in=3 out=4 in=5"),
+               "--layer 'linear in=3 out=4 in=5': 'in' is there twice; remove one");
+  expect_error(
+      layer("linear in=3 out=4x"),
+      "--layer 'linear in=3 out=4x': '4x' is not a number from 0 to 16777216 for 'out'; write 3, or 3x2 for "
+      "height and width");
+  expect_error(layer("linear in=3 out=4 A=1.5"),
+               "--layer 'linear in=3 out=4 A=1.5': '1.5' does not say which values are zero; write a share "
+               "from 0 to 1 "
+               "(uniform), channel:SHARE (clustered), dense or zero");
+  expect_error(run_lacuna({"synth", "-o", file}),
+               "lacuna synth: give either --layer or --like; see 'lacuna synth --help'");
+  EXPECT_TRUE(folder.names().empty());
+  const ProgramResult full = run_lacuna({"synth", "--layer", "linear in=300 out=400", "-o", "/dev/full"});
+  expect_error(
+      full,
+      "/dev/full: cannot write: No space left on device; free some space or write elsewhere; nothing was "
+      "left behind");
+}
+
+}  // namespace
+}  // namespace lacuna
