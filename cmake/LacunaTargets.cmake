@@ -4,6 +4,9 @@ add_library(lacuna_options INTERFACE)
 target_compile_features(lacuna_options INTERFACE cxx_std_20)
 target_compile_options(lacuna_options INTERFACE
   $<BUILD_INTERFACE:-Wall;-Wextra;-Wpedantic;-Wshadow;-Wnon-virtual-dtor;-Werror>)
+# Some files silence warnings that only GCC has.
+target_compile_options(lacuna_options INTERFACE
+  $<BUILD_INTERFACE:$<$<CXX_COMPILER_ID:Clang>:-Wno-unknown-warning-option>>)
 target_include_directories(lacuna_options INTERFACE
   $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src> $<INSTALL_INTERFACE:include/lacuna>)
 if(LACUNA_SANITIZE)

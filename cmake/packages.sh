@@ -5,7 +5,7 @@ build_packages=(
   libbenchmark-dev libcli11-dev libdnnl-dev libfmt-dev libgtest-dev libyaml-cpp-dev libzstd-dev nlohmann-json3-dev
   ocl-icd-opencl-dev # the CMake file of libdnnl-dev asks for OpenCL, the package does not bring it
 )
-check_packages=(clang clang-format clang-tidy git libclang-rt-dev libomp-dev)
+check_packages=(clang clang-format clang-tidy git libclang-rt-dev libomp-dev python3-jsonschema)
 
 # install_packages NAME...: does nothing if all are there. Without the means to install, names them and exits with 2.
 install_packages() {

@@ -55,8 +55,8 @@ std::string table(const DemoRun& run, const TextStyle& style) {
   const auto row = [&](std::string name, const Potential& work, const CyclePair& cycles) {
     text.add_row({std::move(name), fmt::format("{:.2f}", work.macs / 1e9),
                   fmt::format("{:.0f} %", 100 * (1 - work.remaining / work.macs)),
-                  ratio_text(work.macs, work.remaining), grouped_digits(std::llround(cycles.dense_cycles)),
-                  grouped_digits(std::llround(cycles.cycles)), ratio_text(cycles.dense_cycles, cycles.cycles),
+                  ratio_text(work.macs, work.remaining), rounded_digits(cycles.dense_cycles),
+                  rounded_digits(cycles.cycles), ratio_text(cycles.dense_cycles, cycles.cycles),
                   ratio_text(cycles.dense_cycles, cycles.padding_free_cycles)});
   };
   for (std::size_t i = 0; i < kOperations.size(); ++i) {

@@ -19,8 +19,8 @@ std::vector<TableColumn> change_columns(std::vector<TableColumn> columns) {
 }
 
 void append_change(std::vector<std::string>& cells, const CyclePair& a, const CyclePair& b) {
-  cells.push_back(grouped_digits(std::llround(a.cycles)));
-  cells.push_back(grouped_digits(std::llround(b.cycles)));
+  cells.push_back(rounded_digits(a.cycles));
+  cells.push_back(rounded_digits(b.cycles));
   cells.push_back(a.cycles > 0 ? fmt::format("{:.4f}", b.cycles / a.cycles) : "-");
   cells.push_back(ratio_text(a.dense_cycles, a.cycles));
   cells.push_back(ratio_text(b.dense_cycles, b.cycles));
@@ -88,9 +88,14 @@ void append_run(std::string& text, const RunComparison& run, std::size_t limit, 
   text += changes_table(run, limit, style);
 }
 
+// Sums of cycles are integers, kept as doubles; those that int64 cannot hold stay so.
+ordered_json whole_number(double value) {
+  return value < 0x1p53 ? ordered_json(std::llround(value)) : ordered_json(value);
+}
+
 ordered_json pair_json(const CyclePair& pair) {
-  ordered_json value{{"dense_cycles", std::llround(pair.dense_cycles)},
-                     {"cycles", std::llround(pair.cycles)}};
+  ordered_json value{{"dense_cycles", whole_number(pair.dense_cycles)},
+                     {"cycles", whole_number(pair.cycles)}};
   value["speedup"] = pair.cycles > 0 ? ordered_json(pair.speedup()) : ordered_json();
   return value;
 }

@@ -198,6 +198,8 @@ TEST(TextTable, Digits) {
   EXPECT_EQ(grouped_digits(999), "999");
   EXPECT_EQ(grouped_digits(1000), "1,000");
   EXPECT_EQ(grouped_digits(-1234567), "-1,234,567");
+  EXPECT_EQ(rounded_digits(1234.5678), "1,235");
+  EXPECT_EQ(rounded_digits(2e19), "20,000,000,000,000,000,000");
   EXPECT_EQ(ratio_text(1, 0), "-");
   EXPECT_EQ(ratio_text(9, 4), "2.25");
 }

@@ -73,8 +73,8 @@ Totals sum_totals(const ModelRuns& model, std::size_t arch, Totals (RunResult::*
 }
 
 void append_cycles(std::vector<std::string>& cells, const CyclePair& pair) {
-  cells.push_back(grouped_digits(std::llround(pair.dense_cycles)));
-  cells.push_back(grouped_digits(std::llround(pair.cycles)));
+  cells.push_back(rounded_digits(pair.dense_cycles));
+  cells.push_back(rounded_digits(pair.cycles));
   cells.push_back(ratio_text(pair.dense_cycles, pair.cycles));
   cells.push_back(ratio_text(pair.dense_cycles, pair.padding_free_cycles));
 }

@@ -27,6 +27,15 @@ std::string styled(std::string_view text, const TextStyle& style, int code) {
   return style.colour ? fmt::format("\x1b[{}m{}\x1b[0m", code, text) : std::string(text);
 }
 
+std::string with_commas(std::string digits) {
+  const std::size_t first = digits.starts_with('-') ? 1 : 0;
+  for (std::size_t at = digits.size(); at > first + 3;) {
+    at -= 3;
+    digits.insert(at, 1, ',');
+  }
+  return digits;
+}
+
 }  // namespace
 
 TextTable::TextTable(std::vector<TableColumn> columns) : columns_(std::move(columns)) {
@@ -140,15 +149,8 @@ std::string printable(std::string_view text) {
   return safe;
 }
 
-std::string grouped_digits(std::int64_t value) {
-  std::string digits = fmt::format("{}", value);
-  const std::size_t first = value < 0 ? 1 : 0;
-  for (std::size_t at = digits.size(); at > first + 3;) {
-    at -= 3;
-    digits.insert(at, 1, ',');
-  }
-  return digits;
-}
+std::string grouped_digits(std::int64_t value) { return with_commas(fmt::format("{}", value)); }
+std::string rounded_digits(double value) { return with_commas(fmt::format("{:.0f}", value)); }
 
 std::string ratio_text(double numerator, double denominator) {
   return denominator > 0 ? fmt::format("{:.2f}", numerator / denominator) : "-";

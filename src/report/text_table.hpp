@@ -47,6 +47,8 @@ std::size_t display_width(std::string_view text);
 std::string printable(std::string_view text);
 // 12345678 -> "12,345,678"
 std::string grouped_digits(std::int64_t value);
+// The nearest integer, likewise.
+std::string rounded_digits(double value);
 // "2.24", or "-" where there is nothing to divide by
 std::string ratio_text(double numerator, double denominator);
 

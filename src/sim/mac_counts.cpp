@@ -240,7 +240,8 @@ MacCounts count_macs(const Layer& layer, Operation op) {
 }
 
 TensorRole choose_scheduled(const Layer& layer, Operation op, SchedulePolicy policy) {
-  const auto [text, other] = operands(op);
+  const TensorRole text = operands(op).text;
+  const TensorRole other = operands(op).other;
   const auto named = [&](TensorRole role) { return other == role ? other : text; };
   switch (policy) {
     case SchedulePolicy::kA:

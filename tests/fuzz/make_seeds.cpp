@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "base/output_file.hpp"
+#include "report/result_json.hpp"
+#include "report/testing/example_runs.hpp"
 #include "trace/byte_source.hpp"
 #include "trace/layer_list.hpp"
 #include "trace/synthetic.hpp"
@@ -74,6 +76,26 @@ int main_or_throw(std::string_view fuzzer, const std::filesystem::path& folder) 
   };
   if (fuzzer == "fuzz_npy_folder") {
     for (const std::string& seed : npy_folders()) write(seed);
+    return 0;
+  }
+  if (fuzzer == "fuzz_config") {
+    for (const auto& entry :
+         std::filesystem::directory_iterator(std::filesystem::path(LACUNA_SOURCE_DIR) / "configs" / "arch")) {
+      std::filesystem::copy_file(entry.path(), folder / entry.path().filename(),
+                                 std::filesystem::copy_options::overwrite_existing);
+    }
+    write("arch: dense\nrows: 8\nparams: {tiles: 1}\n");
+    write(
+        "name: x\nbase: tensordash\nconnectivity: [[0, 0], [1, -1]]\npower_gating: on\ngating_threshold: "
+        "0.5\n");
+    return 0;
+  }
+  if (fuzzer == "fuzz_results") {
+    using testing_support::example_run;
+    write(results_to_json({example_run("m", "a", 0.5)}));
+    write(
+        results_to_json({example_run("m", "a", 0.5), example_run("m", "b", 1.0), example_run("n", "a", {})}));
+    write(results_to_json({}));
     return 0;
   }
   for (const SyntheticContent content :

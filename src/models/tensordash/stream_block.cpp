@@ -16,8 +16,6 @@
 namespace lacuna::tensordash {
 namespace {
 
-constexpr std::int64_t kLanes = StreamBlock::kLanes;
-
 std::uint16_t read16(const std::uint8_t* bytes) {
   std::uint16_t word;
   std::memcpy(&word, bytes, 2);
