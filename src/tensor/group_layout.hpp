@@ -1,0 +1,54 @@
+// The memory layout of TensorDash [TensorDash §3.4]: values in groups of 16 x 16, so that blocks of 16
+// channels can be read as they are and, through a transposer, blocks of 16 positions too.
+//
+// A block is 16 consecutive channels at one position. A group is the blocks of 16 consecutive positions of a
+// row. Groups start at multiples of 16 along the row and along the channels, and follow one another by
+// channel, then by column, then by row (then by image). The parts of a group that lie outside the tensor are
+// stored, as zeros.
+#pragma once
+
+#include <cstdint>
+
+namespace lacuna {
+
+struct GroupLayout {
+  // Where one value lies. For weights, `row` is the tap and `column` the filter: what a transposer turns into
+  // a block are 16 filters at one tap and channel.
+  struct Place {
+    std::int64_t image = 0;
+    std::int64_t row = 0;
+    std::int64_t column = 0;
+    std::int64_t channel = 0;
+    bool operator==(const Place&) const = default;
+  };
+
+  std::int64_t images = 1;
+  std::int64_t rows = 1;
+  std::int64_t columns = 1;
+  std::int64_t channels = 1;
+  std::int64_t side = 16;  // of a group; the lanes of a PE
+
+  std::int64_t channel_groups() const { return (channels + side - 1) / side; }
+  std::int64_t column_groups() const { return (columns + side - 1) / side; }
+  std::int64_t groups() const { return images * rows * column_groups() * channel_groups(); }
+  std::int64_t elements() const { return images * rows * columns * channels; }
+  std::int64_t stored_elements() const { return groups() * side * side; }  // with what fills the last groups
+
+  bool contains(const Place& at) const;
+
+  // Offset of a value in memory, in values.
+  std::int64_t offset(const Place& at) const;
+  // The reverse. Offsets inside the filling of a group give a place outside the tensor (`contains` is false).
+  Place place(std::int64_t offset) const;
+
+  // The bank that holds the block of a place, when the blocks of a group go to banks one after another.
+  std::int64_t bank(const Place& at, std::int64_t banks) const { return offset(at) / side % banks; }
+
+  // What a transposer gives as its i-th block, lane by lane: the i-th value of every block of the group that
+  // begins at offset `group * side * side`.
+  std::int64_t transposed_offset(std::int64_t group, std::int64_t block, std::int64_t lane) const {
+    return (group * side + lane) * side + block;
+  }
+};
+
+}  // namespace lacuna
