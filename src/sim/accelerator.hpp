@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,6 +23,7 @@ enum class Engine {
 struct SimOptions {
   Engine engine = Engine::kFast;
   std::uint64_t seed = 1;  // values drawn at the non-zeros of a trace that holds masks only
+  double batch_scale = 1;  // how many times the layer's recorded samples make up the batch
 };
 
 // A configured machine. Contract:
@@ -38,6 +40,8 @@ class Accelerator {
 
   virtual const Params& params() const = 0;
   virtual OpResult simulate(const Layer& layer, Operation op, const SimOptions& options) const = 0;
+  // What it is built of, if its area and energy are modelled.
+  virtual std::optional<TileHardware> hardware() const { return std::nullopt; }
 };
 
 // A kind of machine: its parameters and how to build it. One folder of src/models registers one.

@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "base/vector_clones.hpp"
+#include "tensor/bfloat16.hpp"
 
 namespace lacuna {
 namespace {
@@ -255,6 +256,12 @@ std::int64_t reduction_length(const LayerShape& s, Operation op) {
 }
 
 }  // namespace
+
+void round_to_bfloat16(LayerValues& values) {
+  for (TensorValues* tensor : {&values.a, &values.w, &values.g}) {
+    for (float& value : tensor->data) value = round_to_bfloat16(value);
+  }
+}
 
 LayerValues layer_values(const Layer& layer, std::uint64_t seed) {
   return {tensor_values(layer.a, seed, 1), tensor_values(layer.w, seed, 2), tensor_values(layer.g, seed, 3)};

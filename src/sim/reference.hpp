@@ -18,6 +18,9 @@ struct LayerValues {
 
 LayerValues layer_values(const Layer& layer, std::uint64_t seed);
 
+// Every value rounded, for machines that compute in bfloat16.
+void round_to_bfloat16(LayerValues& values);
+
 // The operation's result with channels last: outputs [n, ho, wo, k], input gradients [n, h, w, c], weight
 // gradients [k, kh, kw, c/groups]. Accumulates in double.
 std::vector<double> reference_result(const LayerShape& shape, Operation op, const LayerValues& values);

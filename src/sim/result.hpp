@@ -2,11 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/params.hpp"
+#include "sim/activity.hpp"
 #include "sim/operation.hpp"
+#include "sim/tile_hardware.hpp"
 #include "trace/trace.hpp"
 
 namespace lacuna {
@@ -31,6 +34,7 @@ struct OpResult {
   // equal to `cycles` where there are none.
   std::int64_t padding_free_cycles = 0;
   std::vector<Counter> counters;
+  std::optional<Activity> activity = std::nullopt;  // of machines with a modelled memory system
 
   bool operator==(const OpResult&) const = default;
 };
@@ -80,6 +84,7 @@ struct RunResult {
   std::uint64_t seed = 1;
   std::vector<ConfigValue> config;  // resolved, in the order of declaration
   std::vector<LayerResult> layers;
+  std::optional<TileHardware> hardware = std::nullopt;  // of machines whose area and energy are modelled
 
   Totals total() const;      // as recorded
   Totals per_batch() const;  // each layer scaled to the batch trained with

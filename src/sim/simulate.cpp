@@ -45,6 +45,7 @@ RunResult simulate_trace(const Trace& trace, const Accelerator& machine, std::st
   run.engine = options.engine == Engine::kFast ? "fast" : "functional";
   run.base = machine.params().owner();
   run.seed = options.seed;
+  run.hardware = machine.hardware();
   const auto values = machine.params().values();
   for (std::size_t i = 0; i < values.size(); ++i) {
     run.config.push_back({values[i].first, values[i].second, machine.params().specs()[i].kind});
@@ -75,7 +76,9 @@ RunResult simulate_trace(const Trace& trace, const Accelerator& machine, std::st
   with_threads(threads, [&] {
     parallel_for(jobs.size(), 1, [&](std::size_t i) {
       const Job& job = jobs[i];
-      *job.result = machine.simulate(layers[job.layer], job.op, options);
+      SimOptions of_layer = options;
+      of_layer.batch_scale = run.layers[job.layer].batch_scale;
+      *job.result = machine.simulate(layers[job.layer], job.op, of_layer);
       if (progress) {
         const std::scoped_lock lock(progress_mutex);
         done_macs += static_cast<double>(layers[job.layer].shape.macs());

@@ -2,39 +2,45 @@
 // multiplied, one step a cycle.
 #include "sim/accelerator.hpp"
 #include "sim/column_panel.hpp"
-#include "sim/tile_grid.hpp"
+#include "sim/tile_memory.hpp"
 
 namespace lacuna {
 namespace {
 
 class Dense final : public Accelerator {
  public:
-  explicit Dense(Params params) : params_(std::move(params)), tile_(tile_shape(params_)) {}
+  explicit Dense(Params params)
+      : params_(std::move(params)), tile_(tile_shape(params_)), memory_(params_, tile_) {}
 
   const Params& params() const override { return params_; }
+  std::optional<TileHardware> hardware() const override { return memory_.hardware(); }
 
   OpResult simulate(const Layer& layer, Operation op, const SimOptions& options) const override {
     const MacCounts macs = count_macs(layer, op);
     const std::vector<LaneProduct> products = lane_products(layer, op, tile_.lanes);
     const TensorRole row_operand = choose_scheduled(layer, op, schedule_policy(params_));
-    const std::int64_t cycles = dense_cycles(place_products(products, row_operand, tile_));
+    const std::vector<PlacedProduct> placed = place_products(products, row_operand, tile_);
+    const std::int64_t cycles = dense_cycles(placed);
     if (options.engine == Engine::kFunctional) check_values(layer, op, products, options);
-    return {.op = op,
-            .scheduled = Scheduled::kNone,
-            .macs = macs.macs,
-            .scheduled_macs = macs.macs,
-            .effectual_macs = macs.effectual,
-            .dense_cycles = cycles,
-            .cycles = cycles,
-            .padding_free_cycles = cycles,
-            .counters = {}};
+    OpResult result{.op = op,
+                    .scheduled = Scheduled::kNone,
+                    .macs = macs.macs,
+                    .scheduled_macs = macs.macs,
+                    .effectual_macs = macs.effectual,
+                    .dense_cycles = cycles,
+                    .cycles = cycles,
+                    .padding_free_cycles = cycles,
+                    .counters = {}};
+    memory_.apply(layer, op, placed, options.batch_scale, result);
+    return result;
   }
 
  private:
   // Multiplies every pair of every step in the order the tiles would, and compares with the reference.
   void check_values(const Layer& layer, Operation op, const std::vector<LaneProduct>& products,
                     const SimOptions& options) const {
-    const LayerValues values = layer_values(layer, options.seed);
+    LayerValues values = layer_values(layer, options.seed);
+    if (arithmetic(params_) == Arithmetic::kBfloat16) round_to_bfloat16(values);
     const LayerShape& s = layer.shape;
     std::vector<float> result(static_cast<std::size_t>(result_elements(s, op)), 0.0F);
     for (const LaneProduct& product : products) {
@@ -64,13 +70,19 @@ class Dense final : public Accelerator {
 
   Params params_;
   TileShape tile_;
+  TileMemory memory_;
 };
 
 const RegisterAccelerator kRegister{{
     .name = "dense",
     .summary = "TensorDash's tiles without TensorDash: every pair is multiplied",
     .paper = "Mahmoud et al., TensorDash, arXiv 2009.00748, §3 and Table 2 (the baseline)",
-    .params = tile_params(),
+    .params =
+        [] {
+          std::vector<ParamSpec> specs = tile_params();
+          for (ParamSpec& spec : memory_params()) specs.push_back(std::move(spec));
+          return specs;
+        }(),
     .make = [](Params params) -> std::unique_ptr<Accelerator> {
       return std::make_unique<Dense>(std::move(params));
     },

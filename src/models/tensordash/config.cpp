@@ -37,10 +37,6 @@ std::vector<ParamSpec> Config::params() {
               "zeros", "recorded", {"recorded", "padded"},
               "count zeros of A as recorded or with its border, when choosing the scheduled operand",
               "docs/assumptions.md A6"),
-          ParamSpec::choice(
-              "arithmetic", "fp32", {"fp32", "bfloat16"},
-              "functional engine: operands in FP32, or rounded to bfloat16 with FP32 accumulation",
-              "TensorDash §4.4"),
           ParamSpec::flag(
               "power_gating", false,
               "bypass the staging buffers and run densely where the scheduled tensor has few zeros",
@@ -49,6 +45,7 @@ std::vector<ParamSpec> Config::params() {
                             "share of zeros below which an operation is gated",
                             "TensorDash §3.5; docs/assumptions.md A7"),
       });
+  for (ParamSpec& spec : memory_params()) specs.push_back(std::move(spec));
   return specs;
 }
 
@@ -64,7 +61,7 @@ Config Config::from(const Params& params) {
                                       : RowSync::kLines;
   config.sides = params.text("sides") == "one" ? Sides::kOne : Sides::kBoth;
   config.order = params.text("order") == "row-major" ? VisitOrder::kRowMajor : VisitOrder::kColumnMajor;
-  config.arithmetic = params.text("arithmetic") == "fp32" ? Arithmetic::kFp32 : Arithmetic::kBfloat16;
+  config.arithmetic = lacuna::arithmetic(params);
   config.policy = schedule_policy(params);
   config.count_padded_zeros = params.text("zeros") == "padded";
   config.power_gating = params.flag("power_gating");

@@ -5,7 +5,7 @@
 
 #include "base/params.hpp"
 #include "models/tensordash/scheduler.hpp"
-#include "sim/tile_grid.hpp"
+#include "sim/tile_memory.hpp"
 
 namespace lacuna::tensordash {
 
@@ -19,11 +19,6 @@ enum class Sides {
   kOne,   // a scheduler a row, zeros of the row operand are skipped [TensorDash §3.3]
   kBoth,  // a scheduler a PE, pairs with any zero are skipped [TensorDash §3.1; evaluation left there as
           // future work]
-};
-
-enum class Arithmetic {
-  kFp32,
-  kBfloat16,  // operands rounded to bfloat16, products exact, FP32 accumulators
 };
 
 struct Config {

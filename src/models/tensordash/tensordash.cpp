@@ -18,9 +18,20 @@ LayerTensor with_border(const Layer& layer) {
 
 class TensorDash final : public Accelerator {
  public:
-  explicit TensorDash(Params params) : params_(std::move(params)), config_(Config::from(params_)) {}
+  explicit TensorDash(Params params)
+      : params_(std::move(params)), config_(Config::from(params_)), memory_(params_, config_.tile) {}
 
   const Params& params() const override { return params_; }
+
+  std::optional<TileHardware> hardware() const override {
+    TileHardware hardware = memory_.hardware();
+    hardware.mux_inputs = static_cast<std::int64_t>(config_.scheduler.connectivity().movements().size());
+    // One a row, or one a PE [TensorDash §3.1, §3.3].
+    hardware.schedulers_a_tile =
+        config_.sides == Sides::kOne ? config_.tile.rows : config_.tile.rows * config_.tile.columns;
+    hardware.zero_counters = config_.power_gating;
+    return hardware;
+  }
 
   OpResult simulate(const Layer& layer, Operation op, const SimOptions& options) const override {
     const TensorRole row_operand = scheduled_operand(layer, op);
@@ -35,13 +46,18 @@ class TensorDash final : public Accelerator {
     if (config_.power_gating) {
       const bool gated = is_gated(layer, op, row_operand);
       result.counters.push_back({"gated", gated ? 1 : 0});
-      if (gated) return run_gated(layer, op, result);
+      if (gated) {
+        result = run_gated(layer, op, result);
+        memory_.apply(layer, op, placed, options.batch_scale, result);
+        return result;
+      }
     }
     if (options.engine == Engine::kFast) {
       run_fast(layer, op, row_operand, placed, result);
     } else {
       run_values(layer, op, placed, options, result);
     }
+    memory_.apply(layer, op, placed, options.batch_scale, result);
     return result;
   }
 
@@ -105,9 +121,7 @@ class TensorDash final : public Accelerator {
                   const SimOptions& options, OpResult& result) const {
     LayerValues values = layer_values(layer, options.seed);
     if (config_.arithmetic == Arithmetic::kBfloat16) {
-      for (TensorValues* tensor : {&values.a, &values.w, &values.g}) {
-        for (float& value : tensor->data) value = round_to_bfloat16(value);
-      }
+      round_to_bfloat16(values);
     }
     const LayerShape& s = layer.shape;
     std::vector<float> computed(static_cast<std::size_t>(result_elements(s, op)), 0.0F);
@@ -125,6 +139,7 @@ class TensorDash final : public Accelerator {
 
   Params params_;
   Config config_;
+  TileMemory memory_;
 };
 
 const RegisterAccelerator kRegister{{

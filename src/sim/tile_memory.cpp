@@ -1,0 +1,317 @@
+#include "sim/tile_memory.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "base/error.hpp"
+#include "sim/column_panel.hpp"
+
+namespace lacuna {
+namespace {
+
+std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+std::int64_t ceil_cycles(double cycles) { return static_cast<std::int64_t>(std::ceil(cycles - 1e-9)); }
+
+// How often the streams of the one operand are handed out because the tiles work on different blocks of the
+// other.
+struct Passes {
+  std::int64_t reads = 0;   // from AM or BM: one feeds up to `multicast` tiles
+  std::int64_t writes = 0;  // into scratchpads: one a tile
+  std::int64_t uses = 0;    // of a scratchpad row: one a group of streams of the other operand
+};
+
+// `streams` of the other operand are dealt to `tiles` in contiguous blocks of `a_tile` groups of `line`
+// streams; a scratchpad holds `block` of them at once.
+Passes count_passes(std::int64_t streams, std::int64_t tiles, std::int64_t a_tile, std::int64_t line,
+                    std::int64_t block, std::int64_t multicast) {
+  Passes passes;
+  std::int64_t widest = 0;
+  for (std::int64_t i = 0; i < tiles; ++i) {
+    const std::int64_t here = std::clamp<std::int64_t>(streams - i * a_tile * line, 0, a_tile * line);
+    const std::int64_t blocks = ceil_div(here, block);
+    passes.writes += blocks;
+    passes.uses += ceil_div(here, line);
+    widest = i % multicast == 0 ? blocks : std::max(widest, blocks);
+    if (i % multicast == multicast - 1 || i == tiles - 1) passes.reads += widest;
+  }
+  return passes;
+}
+
+// Blocks at a stride meet in banks (GroupLayout::bank): only A is read at a stride, where its positions are
+// those of the outputs.
+std::int64_t blocks_a_bank(const LayerShape& shape, Operation op, TensorRole role, std::int64_t banks) {
+  if (role != TensorRole::kA || op == Operation::kInputGrad) return 1;
+  return std::gcd(shape.stride.w, banks);
+}
+
+bool is_weights(TensorRole role) { return role == TensorRole::kW; }
+
+}  // namespace
+
+Arithmetic arithmetic(const Params& params) {
+  return params.text("arithmetic") == "fp32" ? Arithmetic::kFp32 : Arithmetic::kBfloat16;
+}
+
+std::vector<ParamSpec> memory_params() {
+  return {
+      ParamSpec::choice(
+          "memory", "ideal", {"ideal", "modelled"},
+          "ideal: cycles of the tiles alone; modelled: an operation takes as long as the slowest of "
+          "DRAM, transposers, SRAM, scratchpads and tiles",
+          "TensorDash §4.1, Fig. 13 (ideal); docs/assumptions.md A12"),
+      ParamSpec::choice(
+          "arithmetic", "fp32", {"fp32", "bfloat16"},
+          "values in FP32, or operands rounded to bfloat16 with FP32 accumulation; the bytes moved "
+          "follow it",
+          "TensorDash §4.4"),
+      ParamSpec::number("frequency_mhz", 500, 1, 10000, "MHz", "clock of the chip", "TensorDash Table 2"),
+      ParamSpec::integer("dram_channels", 4, 1, 64, "channels", "DRAM channels", "TensorDash Table 2"),
+      ParamSpec::integer("dram_channel_bits", 64, 16, 1024, "bits",
+                         "width of a DRAM channel: 64 gives 102.4 GB/s with the other defaults, 16 a quarter",
+                         "docs/assumptions.md A10"),
+      ParamSpec::integer("dram_mts", 3200, 1, 100000, "MT/s",
+                         "transfers a second on each wire of the DRAM bus",
+                         "TensorDash Table 2 (LPDDR4-3200)"),
+      ParamSpec::integer("dram_page_bytes", 2048, 64, 65536, "bytes", "row of one 16-bit DRAM part",
+                         "JEDEC LPDDR4 8 Gb x16"),
+      ParamSpec::number("dram_row_ns", 60.625, 0, 10000, "ns",
+                        "from opening a DRAM row to opening the next of its bank",
+                        "tRAS + tRP of LPDDR4-3200 (68 + 29 clocks)"),
+      ParamSpec::integer("dram_banks", 8, 1, 64, "banks",
+                         "banks of a DRAM part, which open rows independently", "JEDEC LPDDR4"),
+      ParamSpec::flag("dram_compression", true,
+                      "zeros are left out on the DRAM bus; a bit a value says where",
+                      "TensorDash §4 (CompressingDMA)"),
+      ParamSpec::integer("sram_banks", 4, 1, 64, "banks",
+                         "banks of each of AM, BM and CM a tile; a row a cycle each", "TensorDash Table 2"),
+      ParamSpec::integer("multicast", 4, 1, 4096, "tiles", "tiles that one read of AM or BM can feed",
+                         "docs/assumptions.md A11"),
+      ParamSpec::integer("scratchpad_banks", 3, 1, 16, "banks", "banks of a scratchpad; a row a cycle each",
+                         "TensorDash Table 2"),
+      ParamSpec::integer("scratchpad_rows", 16, 1, 4096, "rows",
+                         "rows of `lanes` values in a scratchpad bank (1 KB: 16 rows of 16 FP32 values)",
+                         "TensorDash Table 2"),
+      ParamSpec::integer(
+          "chunk_steps", 3, 1, 64, "steps",
+          "steps of a stream that a scratchpad holds; after as many a partial sum is put aside",
+          "docs/assumptions.md A11"),
+      ParamSpec::integer("transposers", 15, 1, 4096, "transposers",
+                         "transposers between SRAM and scratchpads", "TensorDash Table 2"),
+      ParamSpec::integer(
+          "transposer_cycles", 16, 1, 4096, "cycles",
+          "a transposer's time for a group of lanes x lanes values, filling one while it empties another",
+          "TensorDash §3.4; docs/assumptions.md A13"),
+  };
+}
+
+TileMemory::TileMemory(const Params& params, const TileShape& tile)
+    : tile_(tile),
+      value_bytes_(value_bytes(arithmetic(params))),
+      modelled_(params.text("memory") == "modelled"),
+      frequency_mhz_(params.number("frequency_mhz")),
+      dram_devices_(params.integer("dram_channels") * ceil_div(params.integer("dram_channel_bits"), 16)),
+      dram_bytes_a_cycle_(static_cast<double>(params.integer("dram_channels")) *
+                          static_cast<double>(params.integer("dram_channel_bits")) / 8 *
+                          static_cast<double>(params.integer("dram_mts")) / frequency_mhz_),
+      dram_page_bytes_(params.integer("dram_page_bytes")),
+      dram_row_cycles_(params.number("dram_row_ns") * frequency_mhz_ / 1e3),
+      dram_banks_(params.integer("dram_banks")),
+      compression_(params.flag("dram_compression")),
+      sram_banks_(params.integer("sram_banks") * tile.tiles),
+      multicast_(params.integer("multicast")),
+      scratchpad_banks_(params.integer("scratchpad_banks")),
+      scratchpad_rows_(params.integer("scratchpad_rows")),
+      chunk_steps_(params.integer("chunk_steps")),
+      // ASSUMPTION(A11): half of a scratchpad is filled while the other half is used; with Table 2's that is
+      // 8 streams a line of PEs, 32 a tile.
+      streams_a_line_(scratchpad_banks_ * scratchpad_rows_ / (2 * chunk_steps_)),
+      transposers_(params.integer("transposers")),
+      transposer_cycles_(params.integer("transposer_cycles")) {
+  if (streams_a_line_ < 1) {
+    throw InputError(params.owner(), "half a scratchpad does not hold chunk_steps rows of one stream",
+                     "lower chunk_steps, or raise scratchpad_rows or scratchpad_banks");
+  }
+}
+
+TileHardware TileMemory::hardware() const {
+  return {.tiles = tile_.tiles,
+          .rows = tile_.rows,
+          .columns = tile_.columns,
+          .lanes = tile_.lanes,
+          .transposers = transposers_,
+          .sram_banks = sram_banks_,
+          .value_bytes = value_bytes_,
+          .frequency_mhz = frequency_mhz_};
+}
+
+std::int64_t TileMemory::bus_bytes(std::int64_t elements, std::int64_t nonzeros) const {
+  // CompressingDMA: the non-zeros, and a bit for each value [Rhu et al.; TensorDash §4].
+  return compression_ ? nonzeros * value_bytes_ + ceil_div(elements, 8) : elements * value_bytes_;
+}
+
+TensorTraffic TileMemory::operand_traffic(std::int64_t elements, std::int64_t nonzeros) const {
+  const std::int64_t bytes = bus_bytes(elements, nonzeros);
+  return {.dram_read_bytes = bytes,
+          .dram_activations = ceil_div(bytes, dram_page_bytes_),
+          .fill_rows = ceil_div(elements, tile_.lanes)};
+}
+
+TensorTraffic TileMemory::output_traffic(std::int64_t elements, std::int64_t nonzeros) const {
+  const std::int64_t bytes = bus_bytes(elements, nonzeros);
+  return {.dram_write_bytes = bytes,
+          .dram_activations = ceil_div(bytes, dram_page_bytes_),
+          .output_rows = ceil_div(elements, tile_.lanes)};
+}
+
+double TileMemory::dram_cycles(double bytes, double activations) const {
+  // Bandwidth and the opening of rows; tensors are read from end to end, so rows are opened while others are
+  // read.
+  const double opening = activations * dram_row_cycles_ / static_cast<double>(dram_banks_ * dram_devices_);
+  return std::max(bytes / dram_bytes_a_cycle_, opening);
+}
+
+double TileMemory::first_and_last_block(std::int64_t read_bytes, std::int64_t write_bytes) const {
+  const std::int64_t lines = tile_.rows + tile_.columns;
+  const std::int64_t first =
+      tile_.tiles * lines * streams_a_line_ * chunk_steps_ * tile_.lanes * value_bytes_;
+  const std::int64_t last =
+      tile_.tiles * tile_.rows * tile_.columns * streams_a_line_ * streams_a_line_ * value_bytes_;
+  return static_cast<double>(std::min(first, read_bytes) + std::min(last, write_bytes)) / dram_bytes_a_cycle_;
+}
+
+void TileMemory::count_product(const PlacedProduct& placed, Activity& activity, Streams& streams) const {
+  const TileGrid& grid = placed.grid;
+  const std::int64_t row_streams = placed.rows->count();
+  const std::int64_t column_streams = placed.columns->count();
+  const std::int64_t steps = placed.rows->steps();
+  const Passes by_columns = count_passes(column_streams, grid.tile_columns, grid.column_groups_a_tile(),
+                                         tile_.columns, tile_.columns * streams_a_line_, multicast_);
+  const Passes by_rows = count_passes(row_streams, grid.tile_rows, grid.row_groups_a_tile(), tile_.rows,
+                                      tile_.rows * streams_a_line_, multicast_);
+  const std::int64_t row_words = row_streams * steps;
+  const std::int64_t column_words = column_streams * steps;
+  streams.row_reads += row_words * by_columns.reads;
+  streams.column_reads += column_words * by_rows.reads;
+  activity.scratchpad_writes += row_words * by_columns.writes + column_words * by_rows.writes;
+  activity.scratchpad_reads += row_words * by_columns.uses + column_words * by_rows.uses;
+  const std::int64_t chunks = row_streams * column_streams * ceil_div(steps, chunk_steps_);
+  activity.psum_reads += chunks;
+  activity.psum_writes += chunks;
+}
+
+void TileMemory::count_tensors(const Layer& layer, Operation op, TensorRole row_operand, Activity& activity,
+                               TensorTraffic& on_rows, TensorTraffic& on_columns,
+                               TensorTraffic& output) const {
+  const auto [text, other] = operands(op);
+  const TensorRole column_operand = row_operand == text ? other : text;
+  // ASSUMPTION(A14): each tensor crosses the DRAM bus once an operation.
+  const auto operand = [&](TensorRole role) {
+    const LayerTensor& tensor = layer.tensor(role);
+    return operand_traffic(tensor.elements(), tensor.nonzeros);
+  };
+  on_rows = operand(row_operand);
+  on_columns = operand(column_operand);
+  // ASSUMPTION(A15): outputs are as sparse as what is recorded of their shape: O has the zeros of G, the
+  // input's gradient those of A (the activation function's zeros block both); the gradient of the weights has
+  // none.
+  const std::int64_t elements = result_elements(layer.shape, op);
+  const std::int64_t nonzeros = op == Operation::kForward     ? layer.g.nonzeros
+                                : op == Operation::kInputGrad ? layer.a.nonzeros
+                                                              : elements;
+  output = output_traffic(elements, nonzeros);
+  const auto add = [&](const TensorTraffic& traffic, bool weights) {
+    TensorTraffic& sum = weights ? activity.weights : activity.samples;
+    for (const auto& [name, count] : kTrafficCounts) sum.*count += traffic.*count;
+  };
+  add(on_rows, is_weights(row_operand));
+  add(on_columns, is_weights(column_operand));
+  add(output, op == Operation::kWeightGrad);
+}
+
+void TileMemory::count_transposers(const Layer& layer, Operation op, TensorRole row_operand,
+                                   const Streams& streams, Activity& activity) const {
+  const auto count = [&](TensorRole role, std::int64_t blocks) {
+    if (!is_transposed(role, op)) return;
+    // A group gives one block for each of its channels; the tail of the channels gives fewer.
+    const std::int64_t channels =
+        role == TensorRole::kG ? layer.shape.k_per_group() : layer.shape.c_per_group();
+    activity.transposed_groups += ceil_div(blocks, std::min<std::int64_t>(channels, tile_.lanes));
+  };
+  const auto [text, other] = operands(op);
+  count(row_operand, streams.row_reads);
+  count(row_operand == text ? other : text, streams.column_reads);
+  activity.transposer_cycles = ceil_div(activity.transposed_groups * transposer_cycles_, transposers_);
+}
+
+void TileMemory::apply(const Layer& layer, Operation op, const std::vector<PlacedProduct>& products,
+                       double batch_scale, OpResult& result) const {
+  Activity activity;
+  Streams streams;
+  for (const PlacedProduct& placed : products) count_product(placed, activity, streams);
+  const auto [text, other] = operands(op);
+  const TensorRole row_operand = products.empty() ? text : products.front().rows->role;
+  const TensorRole column_operand = row_operand == text ? other : text;
+  TensorTraffic on_rows, on_columns, output;
+  count_tensors(layer, op, row_operand, activity, on_rows, on_columns, output);
+  count_transposers(layer, op, row_operand, streams, activity);
+  // [TensorDash §3.3]: the side whose zeros are skipped is B.
+  activity.bm_reads = streams.row_reads;
+  activity.am_reads = streams.column_reads;
+  activity.compute_cycles = result.cycles;
+  activity.dense_compute_cycles = result.dense_cycles;
+
+  // Tensors that move once a batch cost these samples their share of it.
+  const auto share = [&](bool weights, std::int64_t count) {
+    return weights ? static_cast<double>(count) / batch_scale : static_cast<double>(count);
+  };
+  const auto sum = [&](std::int64_t TensorTraffic::*count) {
+    return share(false, activity.samples.*count) + share(true, activity.weights.*count);
+  };
+  const double dram =
+      dram_cycles(sum(&TensorTraffic::dram_read_bytes) + sum(&TensorTraffic::dram_write_bytes),
+                  sum(&TensorTraffic::dram_activations));
+  activity.dram_cycles = ceil_cycles(dram);
+
+  const double banks = static_cast<double>(sram_banks_);
+  const auto operand_sram = [&](TensorRole role, std::int64_t reads, const TensorTraffic& traffic) {
+    const std::int64_t meet = blocks_a_bank(layer.shape, op, role, sram_banks_);
+    activity.sram_conflict_cycles += ceil_cycles(static_cast<double>(reads * (meet - 1)) / banks);
+    return (static_cast<double>(reads * meet) + share(is_weights(role), traffic.fill_rows)) / banks;
+  };
+  const double sram = std::max({operand_sram(row_operand, streams.row_reads, on_rows),
+                                operand_sram(column_operand, streams.column_reads, on_columns),
+                                2 * share(op == Operation::kWeightGrad, output.output_rows) / banks});
+  activity.sram_cycles = ceil_cycles(sram);
+  // Steps follow one another in the banks of a scratchpad, so as many rows can be read in a cycle as there
+  // are banks.
+  activity.scratchpad_cycles = ceil_div(result.dense_cycles, scratchpad_banks_);
+  activity.fill_cycles = ceil_cycles(
+      first_and_last_block(on_rows.dram_read_bytes + on_columns.dram_read_bytes, output.dram_write_bytes));
+  if (modelled_) {
+    // ASSUMPTION(A12): with double buffering everywhere an operation takes as long as its slowest stage,
+    // plus, once a batch, the first block's way in and the last one's way out.
+    const std::int64_t fill = ceil_cycles(static_cast<double>(activity.fill_cycles) / batch_scale);
+    const auto pipeline = [&](std::int64_t compute, Bound& bound) {
+      bound = Bound::kCompute;
+      std::int64_t cycles = compute;
+      const std::pair<Bound, std::int64_t> stages[] = {{Bound::kDram, activity.dram_cycles},
+                                                       {Bound::kTransposers, activity.transposer_cycles},
+                                                       {Bound::kSram, activity.sram_cycles},
+                                                       {Bound::kScratchpads, activity.scratchpad_cycles}};
+      for (const auto& [stage, needed] : stages) {
+        if (needed <= cycles) continue;
+        cycles = needed;
+        bound = stage;
+      }
+      return cycles + fill;
+    };
+    Bound unused{};
+    result.cycles = pipeline(result.cycles, activity.bound);
+    result.dense_cycles = pipeline(result.dense_cycles, activity.dense_bound);
+    result.padding_free_cycles = pipeline(result.padding_free_cycles, unused);
+  }
+  result.activity = activity;
+}
+
+}  // namespace lacuna

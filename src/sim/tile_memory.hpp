@@ -1,0 +1,84 @@
+// The memory system around the tiles [TensorDash §3.4, Table 2]: DRAM with zero compression, AM, BM and CM,
+// the transposers and the scratchpads. One description for every machine of tiles, skipping zeros or not: the
+// same operands reach the tiles in either, so the same rows and bytes are moved.
+//
+//   DRAM -> AM, BM -> (transposers) -> scratchpads -> tiles -> scratchpads (partial sums) -> CM -> DRAM
+#pragma once
+
+#include <vector>
+
+#include "base/params.hpp"
+#include "sim/result.hpp"
+#include "sim/tile_grid.hpp"
+
+namespace lacuna {
+
+// The parameters of a TileMemory, declared once for every machine that has one.
+std::vector<ParamSpec> memory_params();
+
+// The data type that a machine computes in and moves (parameter `arithmetic`).
+enum class Arithmetic {
+  kFp32,
+  kBfloat16,  // operands rounded to bfloat16, products exact, FP32 accumulators
+};
+Arithmetic arithmetic(const Params& params);
+constexpr std::int64_t value_bytes(Arithmetic type) { return type == Arithmetic::kFp32 ? 4 : 2; }
+
+// Whether the lanes of an operand run across the blocks it is stored in, so that it comes through the
+// transposers: W in W*G; G and A in A*G [TensorDash §3.4].
+constexpr bool is_transposed(TensorRole role, Operation op) {
+  return op == Operation::kWeightGrad || (op == Operation::kInputGrad && role == TensorRole::kW);
+}
+
+class TileMemory {
+ public:
+  TileMemory(const Params& params, const TileShape& tile);
+
+  // Adds the activity of an operation whose compute cycles are in `result`. With memory=modelled, the cycles
+  // become those of the pipeline, of the machine and of the dense one alike. `batch_scale`: how many times
+  // the samples recorded make up the batch, over which reading the weights is spread.
+  void apply(const Layer& layer, Operation op, const std::vector<PlacedProduct>& products, double batch_scale,
+             OpResult& result) const;
+
+  // What the costs of a machine are counted from; the model adds what it has on top of its tiles.
+  TileHardware hardware() const;
+
+ private:
+  // Rows and cycles of AM, BM and CM.
+  struct Streams {
+    std::int64_t row_reads = 0;
+    std::int64_t column_reads = 0;
+  };
+
+  void count_product(const PlacedProduct& placed, Activity& activity, Streams& streams) const;
+  void count_tensors(const Layer& layer, Operation op, TensorRole row_operand, Activity& activity,
+                     TensorTraffic& on_rows, TensorTraffic& on_columns, TensorTraffic& output) const;
+  void count_transposers(const Layer& layer, Operation op, TensorRole row_operand, const Streams& streams,
+                         Activity& activity) const;
+  TensorTraffic operand_traffic(std::int64_t elements, std::int64_t nonzeros) const;
+  TensorTraffic output_traffic(std::int64_t elements, std::int64_t nonzeros) const;
+  std::int64_t bus_bytes(std::int64_t elements, std::int64_t nonzeros) const;
+  double dram_cycles(double bytes, double activations) const;
+  double first_and_last_block(std::int64_t read_bytes, std::int64_t write_bytes) const;
+
+  TileShape tile_;
+  std::int64_t value_bytes_;
+  bool modelled_;
+  double frequency_mhz_;
+  std::int64_t dram_devices_;  // x16 parts side by side
+  double dram_bytes_a_cycle_;
+  std::int64_t dram_page_bytes_;
+  double dram_row_cycles_;  // of one bank, from opening a row to opening the next
+  std::int64_t dram_banks_;
+  bool compression_;
+  std::int64_t sram_banks_;
+  std::int64_t multicast_;
+  std::int64_t scratchpad_banks_;
+  std::int64_t scratchpad_rows_;
+  std::int64_t chunk_steps_;
+  std::int64_t streams_a_line_;  // of one operand that a scratchpad holds for one row or column of PEs
+  std::int64_t transposers_;
+  std::int64_t transposer_cycles_;
+};
+
+}  // namespace lacuna
