@@ -1,8 +1,10 @@
 #include <memory>
 
+#include "base/error.hpp"
 #include "cli/commands.hpp"
 #include "cli/terminal.hpp"
 #include "report/arch_report.hpp"
+#include "report/energy_report.hpp"
 
 namespace lacuna::cli {
 namespace {
@@ -10,7 +12,24 @@ namespace {
 struct ArchOptions {
   std::string name;
   bool json = false;
+  std::vector<std::string> settings;
+  std::string energy_table;
+  int node = 0;
 };
+
+void run_area(const ArchOptions& options) {
+  std::vector<Machine> machines{ArchCatalog().find(options.name, "arch area")};
+  for (const std::string& setting : options.settings) apply_setting(machines, setting, "--set " + setting);
+  const auto hardware = machines.front().build()->hardware();
+  if (!hardware) {
+    throw InputError("arch area", fmt::format("there is no area model of '{}'", options.name),
+                     "take dense, tensordash or a configuration of them");
+  }
+  const CostTable table = choose_cost_table(options.energy_table, options.node, *hardware);
+  check_data_type(table, *hardware, options.name);
+  print_text(options.json ? area_json(options.name, *hardware, table)
+                          : area_text(options.name, *hardware, table, output_style()));
+}
 
 }  // namespace
 
@@ -18,7 +37,8 @@ void add_arch_command(CLI::App& app) {
   CLI::App* arch = app.add_subcommand("arch", "What is modelled, and every parameter of it");
   arch->require_subcommand(1);
   add_examples(*arch, {{"lacuna arch list", "the machines that can be simulated"},
-                       {"lacuna arch show dense", "every parameter with unit, default, range and source"}});
+                       {"lacuna arch show dense", "every parameter with unit, default, range and source"},
+                       {"lacuna arch area tensordash", "area and power by component"}});
   const auto options = std::make_shared<ArchOptions>();
 
   CLI::App* list = arch->add_subcommand("list", "List the machines and named configurations");
@@ -39,6 +59,19 @@ void add_arch_command(CLI::App& app) {
     const Machine machine = ArchCatalog().find(options->name, "arch show");
     print_text(options->json ? arch_show_json(machine) : arch_show_text(machine, output_style()));
   });
+
+  CLI::App* area = arch->add_subcommand("area", "Area and power of a machine by component");
+  area->add_option("NAME", options->name, "A name that 'lacuna arch list' prints")->type_name("")->required();
+  area->add_option("--set", options->settings, "Change a parameter ('lacuna arch show NAME')")
+      ->allow_extra_args(false)
+      ->type_name("key=value");
+  add_cost_options(*area, options->energy_table, options->node);
+  area->add_flag("--json", options->json, "Print JSON");
+  add_examples(*area,
+               {{"lacuna arch area tensordash", "Table 3 of the paper, and the memories"},
+                {"lacuna arch area tensordash --set depth=2 --set tiles=8", "another configuration"},
+                {"lacuna arch area tensordash --set arithmetic=bfloat16 --node 7", "at another node"}});
+  area->callback([options] { run_area(*options); });
 }
 
 }  // namespace lacuna::cli

@@ -18,6 +18,16 @@ void add_examples(CLI::App& command, const std::vector<Example>& examples) {
   command.footer(text);
 }
 
+void add_cost_options(CLI::App& command, std::string& table, int& node) {
+  command
+      .add_option("--energy-table", table,
+                  "Costs: 65nm-fp32, 65nm-bfloat16 or a YAML file (default: by the machine's arithmetic)")
+      ->type_name("NAME|FILE");
+  command.add_option("--node", node, "Scale logic and SRAM from 65 nm to 45, 32, 28, 20, 16, 14, 10 or 7 nm")
+      ->check(CLI::PositiveNumber.description(""))
+      ->type_name("NM");
+}
+
 void exit_with(int code) { throw CLI::RuntimeError(code); }
 
 }  // namespace lacuna::cli

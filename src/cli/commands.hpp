@@ -5,6 +5,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -32,6 +33,9 @@ struct Example {
   std::string_view meaning;
 };
 void add_examples(CLI::App& command, const std::vector<Example>& examples);
+
+// The options --energy-table and --node, for commands that need costs.
+void add_cost_options(CLI::App& command, std::string& table, int& node);
 
 // Ends a command with an exit code of its own after it has printed everything (`compare`: 1 means "they
 // differ").

@@ -10,6 +10,7 @@
 #include "cli/progress_bar.hpp"
 #include "cli/terminal.hpp"
 #include "report/arch_report.hpp"
+#include "report/energy_report.hpp"
 #include "report/result_csv.hpp"
 #include "report/result_json.hpp"
 #include "report/result_tables.hpp"
@@ -28,6 +29,9 @@ struct SimulateOptions {
   int threads = 0;
   std::uint64_t seed = 1;
   bool layers = false;
+  bool energy = false;
+  std::string energy_table;
+  int node = 0;
   std::string json;
   std::string csv;
 };
@@ -108,8 +112,25 @@ std::vector<RunResult> simulate_all(const SimulateOptions& options, const std::v
   return runs;
 }
 
+// Of each run; without layers where its machine has no costs.
+std::vector<RunEnergy> all_energies(const SimulateOptions& options, const std::vector<RunResult>& runs) {
+  std::vector<RunEnergy> energies;
+  for (const RunResult& run : runs) {
+    if (!has_energy(run)) {
+      energies.emplace_back();
+      continue;
+    }
+    energies.push_back(run_energy(run, choose_cost_table(options.energy_table, options.node, *run.hardware)));
+  }
+  return energies;
+}
+
 void check_options(const SimulateOptions& options) {
   parse_engine(options.engine);
+  if (!options.energy && (!options.energy_table.empty() || options.node != 0)) {
+    throw InputError(options.node != 0 ? "--node" : "--energy-table", "it says what energy costs",
+                     "add --energy");
+  }
   if (options.json == kStandardOutput && options.csv == kStandardOutput) {
     throw InputError("--csv -", "--json already goes to standard output", "give one of them a file");
   }
@@ -129,8 +150,19 @@ void check_options(const SimulateOptions& options) {
 void run_simulate(const SimulateOptions& options) {
   check_options(options);
   const std::vector<Machine> machines = choose_machines(options);
+  // A table that does not fit is known before a long simulation and not after it.
+  for (const Machine& machine : machines) {
+    const auto hardware = options.energy ? machine.build()->hardware() : std::nullopt;
+    if (hardware)
+      check_data_type(choose_cost_table(options.energy_table, options.node, *hardware), *hardware,
+                      machine.name);
+  }
   const std::vector<RunResult> runs = simulate_all(options, machines);
-  if (!options.json.empty()) write_result(options.json, results_to_json(runs));
+  const std::vector<RunEnergy> energies =
+      options.energy ? all_energies(options, runs) : std::vector<RunEnergy>();
+  if (!options.json.empty()) {
+    write_result(options.json, results_to_json(runs, {options.energy ? &energies : nullptr, options.layers}));
+  }
   if (!options.csv.empty()) write_result(options.csv, results_to_csv(runs));
   if (options.json == kStandardOutput || options.csv == kStandardOutput) return;
   std::string changes;
@@ -140,6 +172,7 @@ void run_simulate(const SimulateOptions& options) {
   }
   if (!changes.empty()) print("{}\n", changes);
   print_text(result_tables(runs, options.layers, output_style()));
+  if (options.energy) print_text(energy_tables(runs, energies, options.layers, output_style()));
 }
 
 }  // namespace
@@ -183,6 +216,8 @@ void add_simulate_command(CLI::App& app) {
                    "Seed of the values that the functional engine draws for masks (default: 1)")
       ->type_name("N");
   command->add_flag("--layers", options->layers, "Also a row for each layer and operation");
+  command->add_flag("--energy", options->energy, "Also energy by component (dense and tensordash machines)");
+  add_cost_options(*command, options->energy_table, options->node);
   command
       ->add_option("--json", options->json, "Write results as JSON; '-': to standard output, and no tables")
       ->type_name("FILE|-");
@@ -191,6 +226,8 @@ void add_simulate_command(CLI::App& app) {
   add_examples(*command, {{"lacuna simulate resnet50.safetensors.zst", "one training step on TensorDash"},
                           {"lacuna simulate *.zst --arch dense,tensordash --layers",
                            "two machines side by side, layer by layer"},
+                          {"lacuna simulate a.zst --energy --set memory=modelled",
+                           "energy, and time with DRAM, SRAM and transposers"},
                           {"lacuna simulate a.zst --set rows=8 --set tiles=1", "one tile with eight rows"},
                           {"lacuna simulate a.zst --json - | jq .runs[0].total", "for programs"}});
   command->callback([options] { run_simulate(*options); });

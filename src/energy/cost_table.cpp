@@ -56,7 +56,7 @@ std::string one_line(std::string_view text) {
   for (const char c : text.substr(0, 60)) out += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? '?' : c;
   return out + (text.size() > 60 ? "..." : "");
 }
-std::string in_quotes(std::string_view text) { return "'" + one_line(text) + "'"; }
+std::string in_quotes(std::string_view text) { return fmt::format("'{}'", one_line(text)); }
 
 // One file: every error names it, the line and the key.
 class TableReader {

@@ -35,6 +35,35 @@ std::vector<std::string> counter_names(const std::vector<RunResult>& runs) {
   return names;
 }
 
+bool has_activity(const std::vector<RunResult>& runs) {
+  return std::ranges::any_of(runs, [](const RunResult& run) {
+    return std::ranges::any_of(run.layers, [](const LayerResult& layer) {
+      return std::ranges::any_of(layer.ops, [](const OpResult& op) { return op.activity.has_value(); });
+    });
+  });
+}
+
+// Columns of the activity, after all others; empty for machines that have none.
+std::string activity_header() {
+  std::string text = ",bound,dense_bound";
+  for (const auto& [name, count] : kActivityCounts) text += fmt::format(",{}", name);
+  for (const char* part : {"samples", "weights"}) {
+    for (const auto& [name, count] : kTrafficCounts) text += fmt::format(",{}_{}", part, name);
+  }
+  return text;
+}
+
+std::string activity_fields(const OpResult& op) {
+  if (!op.activity) return std::string(2 + kActivityCounts.size() + 2 * kTrafficCounts.size(), ',');
+  const Activity& activity = *op.activity;
+  std::string text = fmt::format(",{},{}", bound_name(activity.bound), bound_name(activity.dense_bound));
+  for (const auto& [name, count] : kActivityCounts) text += fmt::format(",{}", activity.*count);
+  for (const TensorTraffic* part : {&activity.samples, &activity.weights}) {
+    for (const auto& [name, count] : kTrafficCounts) text += fmt::format(",{}", part->*count);
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string results_to_csv(const std::vector<RunResult>& runs) {
@@ -44,6 +73,8 @@ std::string results_to_csv(const std::vector<RunResult>& runs) {
       "macs,"
       "dense_cycles,cycles,speedup,padding_free_cycles,padding_free_speedup";
   for (const std::string& name : counters) text += fmt::format(",{}", csv_field(name));
+  const bool activity = has_activity(runs);
+  if (activity) text += activity_header();
   text += '\n';
   for (const RunResult& run : runs) {
     const std::string head = fmt::format("{},{},{},{},{}", csv_field(run.trace), csv_field(run.info.model),
@@ -60,6 +91,7 @@ std::string results_to_csv(const std::vector<RunResult>& runs) {
           const auto at = std::ranges::find(op.counters, name, &Counter::name);
           text += at == op.counters.end() ? "," : fmt::format(",{}", at->value);
         }
+        if (activity) text += activity_fields(op);
         text += '\n';
       }
     }

@@ -27,6 +27,17 @@ std::string config_json(const std::vector<ConfigValue>& config) {
   return line.text();
 }
 
+std::string activity_json(const Activity& activity) {
+  JsonLine line;
+  line.field("bound", bound_name(activity.bound)).field("dense_bound", bound_name(activity.dense_bound));
+  for (const auto& [name, count] : kActivityCounts) line.field(name, activity.*count);
+  for (const auto& [name, count] : kTrafficCounts)
+    line.field(fmt::format("samples_{}", name), activity.samples.*count);
+  for (const auto& [name, count] : kTrafficCounts)
+    line.field(fmt::format("weights_{}", name), activity.weights.*count);
+  return line.text();
+}
+
 std::string op_json(const OpResult& op) {
   JsonLine line;
   line.field("op", operation_name(op.op))
@@ -45,6 +56,7 @@ std::string op_json(const OpResult& op) {
     for (const Counter& counter : op.counters) counters.field(counter.name, counter.value);
     line.raw("counters", counters.text());
   }
+  if (op.activity) line.raw("activity", activity_json(*op.activity));
   return line.text();
 }
 
@@ -74,7 +86,7 @@ std::string layer_json(const LayerResult& layer) {
   return text + "\n        ]}";
 }
 
-void append_run(std::string& text, const RunResult& run) {
+void append_run(std::string& text, const RunResult& run, const RunEnergy* energy, bool energy_layers) {
   const auto field = [&](std::string_view name, std::string_view json) {
     text += fmt::format("      \"{}\": {},\n", name, json);
   };
@@ -103,17 +115,20 @@ void append_run(std::string& text, const RunResult& run) {
   }
   text += "\n      ],\n";
   field("total", totals_json(run.total(), "      "));
+  if (energy != nullptr && !energy->layers.empty())
+    field("energy", energy_json(*energy, energy_layers, "      "));
   text += fmt::format("      \"per_batch\": {}\n    }}", totals_json(run.per_batch(), "      "));
 }
 
 }  // namespace
 
-std::string results_to_json(const std::vector<RunResult>& runs) {
+std::string results_to_json(const std::vector<RunResult>& runs, const EnergyToWrite& energies) {
   std::string text = fmt::format("{{\n  \"schema\": {},\n  \"lacuna\": {},\n  \"runs\": [", kResultSchema,
                                  json_string(version()));
   for (std::size_t i = 0; i < runs.size(); ++i) {
     text += i > 0 ? ",\n" : "\n";
-    append_run(text, runs[i]);
+    append_run(text, runs[i], energies.of_runs != nullptr ? &(*energies.of_runs)[i] : nullptr,
+               energies.layers);
   }
   return text + "\n  ]\n}\n";
 }

@@ -5,14 +5,21 @@
 #include <string_view>
 #include <vector>
 
+#include "report/energy_report.hpp"
 #include "sim/result.hpp"
 
 namespace lacuna {
 
 inline constexpr int kResultSchema = 1;
 
+// Energies to write with the runs: `of_runs[i]` belongs to run i, one without layers is left out.
+struct EnergyToWrite {
+  const std::vector<RunEnergy>* of_runs = nullptr;
+  bool layers = false;
+};
+
 // The same runs give the same bytes.
-std::string results_to_json(const std::vector<RunResult>& runs);
+std::string results_to_json(const std::vector<RunResult>& runs, const EnergyToWrite& energies = {});
 
 struct ResultFile {
   std::string lacuna;  // the version that wrote it

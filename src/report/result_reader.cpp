@@ -105,6 +105,19 @@ std::vector<ConfigValue> read_config(const Reader& run) {
   return values;
 }
 
+Activity read_activity(const Reader& source) {
+  Activity activity;
+  activity.bound = source.word("bound", kBounds, bound_name);
+  activity.dense_bound = source.word("dense_bound", kBounds, bound_name);
+  const auto count = [&](const std::string& name) { return source.count(name.c_str()); };
+  for (const auto& [name, field] : kActivityCounts) activity.*field = count(std::string(name));
+  for (const auto& [name, field] : kTrafficCounts) {
+    activity.samples.*field = count(fmt::format("samples_{}", name));
+    activity.weights.*field = count(fmt::format("weights_{}", name));
+  }
+  return activity;
+}
+
 OpResult read_op(const Reader& source) {
   static constexpr std::array kScheduled{Scheduled::kA, Scheduled::kW, Scheduled::kG, Scheduled::kBoth,
                                          Scheduled::kNone};
@@ -122,6 +135,7 @@ OpResult read_op(const Reader& source) {
     for (const auto& [name, value] : counters->items())
       op.counters.push_back({name, source.count(value, name)});
   }
+  if (source.find("activity") != nullptr) op.activity = read_activity(source.object("activity"));
   return op;
 }
 

@@ -115,13 +115,21 @@ std::string operation_table(const ModelRuns& model, const std::vector<std::strin
   return table.render(style);
 }
 
+// Whether the machine's memory decides any of its cycles, so that what bounds an operation is worth a column.
+bool has_modelled_memory(const RunResult* run) {
+  return run != nullptr &&
+         std::ranges::find(run->config, ConfigValue{"memory", "modelled", ParamSpec::Kind::kText}) !=
+             run->config.end();
+}
+
 std::string layer_table(const TraceRuns& trace, const std::vector<std::string>& archs,
                         const TextStyle& style) {
   std::vector<TableColumn> columns{
       {"layer", Align::kLeft}, {"shape", Align::kLeft}, {"operation", Align::kLeft}};
-  for (const std::string& arch : archs) {
-    columns.push_back({"skips", Align::kLeft, arch});
-    append_cycle_columns(columns, arch);
+  for (std::size_t i = 0; i < archs.size(); ++i) {
+    columns.push_back({"skips", Align::kLeft, archs[i]});
+    append_cycle_columns(columns, archs[i]);
+    if (has_modelled_memory(trace.runs[i])) columns.push_back({"bound by", Align::kLeft, archs[i]});
   }
   TextTable table(std::move(columns));
   const RunResult& first = trace.any();
@@ -139,6 +147,7 @@ std::string layer_table(const TraceRuns& trace, const std::vector<std::string>& 
         cells.emplace_back(scheduled_name(op.scheduled));
         append_cycles(cells, {static_cast<double>(op.dense_cycles), static_cast<double>(op.cycles),
                               static_cast<double>(op.padding_free_cycles)});
+        if (has_modelled_memory(run)) cells.emplace_back(op.activity ? bound_name(op.activity->bound) : "-");
       }
       table.add_row(std::move(cells));
     }

@@ -1,0 +1,161 @@
+#include "report/energy_report.hpp"
+
+#include <fmt/format.h>
+
+#include "base/error.hpp"
+#include "report/json_text.hpp"
+
+namespace lacuna {
+namespace {
+
+std::string_view data_type(const TileHardware& hardware) {
+  return hardware.value_bytes == 4 ? "fp32" : "bfloat16";
+}
+
+double as_double(std::int64_t value) { return static_cast<double>(value); }
+
+// One operation for the whole batch. `scheduled`: the schedulers are on.
+ChipCounts chip_counts(const Activity& a, double batch_scale, double lanes, double compute_cycles,
+                       double cycles, bool scheduled, bool zero_counters) {
+  const double rows = lanes / 16;  // costs are of rows of 16 values
+  const auto scaled = [&](std::int64_t count) { return as_double(count) * batch_scale; };
+  const auto traffic = [&](std::int64_t TensorTraffic::*count) {
+    return scaled(a.samples.*count) + as_double(a.weights.*count);
+  };
+  const double outputs = traffic(&TensorTraffic::output_rows);
+  ChipCounts counts;
+  counts.compute_cycles = compute_cycles * batch_scale;
+  counts.scheduled_cycles = scheduled ? counts.compute_cycles : 0;
+  counts.cycles = cycles * batch_scale;
+  counts.counted_rows = zero_counters ? outputs * rows : 0;
+  counts.sram_reads = (scaled(a.am_reads + a.bm_reads) + outputs) * rows;
+  counts.sram_writes = (traffic(&TensorTraffic::fill_rows) + outputs) * rows;
+  counts.scratchpad_reads = scaled(a.scratchpad_reads) * rows;
+  counts.scratchpad_writes = scaled(a.scratchpad_writes) * rows;
+  counts.psum_reads = scaled(a.psum_reads);
+  counts.psum_writes = scaled(a.psum_writes);
+  counts.dram_bits =
+      8 * (traffic(&TensorTraffic::dram_read_bytes) + traffic(&TensorTraffic::dram_write_bytes));
+  counts.dram_activations = traffic(&TensorTraffic::dram_activations);
+  return counts;
+}
+
+std::string parts_json(const ByComponent& parts) {
+  JsonLine line;
+  for (std::size_t i = 0; i < kComponents; ++i) {
+    line.field(component_name(static_cast<Component>(i)), parts.parts[i]);
+  }
+  return line.field("total", parts.total()).text();
+}
+
+JsonLine& append_pair(JsonLine& line, const EnergyPair& pair) {
+  return line.raw("dense", parts_json(pair.dense))
+      .raw("machine", parts_json(pair.machine))
+      .field("compute_efficiency", pair.compute_efficiency())
+      .field("chip_efficiency", pair.chip_efficiency());
+}
+
+std::string pair_json(const EnergyPair& pair) {
+  JsonLine line;
+  return append_pair(line, pair).text();
+}
+
+}  // namespace
+
+EnergyPair& EnergyPair::operator+=(const EnergyPair& other) {
+  dense += other.dense;
+  machine += other.machine;
+  return *this;
+}
+
+ChipParts chip_parts(const TileHardware& h) {
+  return ChipParts::of_tiles(h.tiles, h.rows, h.columns, h.lanes, h.mux_inputs, h.schedulers_a_tile,
+                             h.transposers, h.sram_banks, h.frequency_mhz);
+}
+
+TileHardware without_skipping(TileHardware hardware) {
+  hardware.mux_inputs = 0;
+  hardware.schedulers_a_tile = 0;
+  hardware.zero_counters = false;
+  return hardware;
+}
+
+bool has_energy(const RunResult& run) {
+  if (!run.hardware) return false;
+  for (const LayerResult& layer : run.layers) {
+    for (const OpResult& op : layer.ops) {
+      if (!op.activity) return false;
+    }
+  }
+  return true;
+}
+
+CostTable choose_cost_table(const std::string& name_or_file, int node_nm, const TileHardware& hardware) {
+  const CostTable table = name_or_file.empty() ? CostTable::of_data_type(data_type(hardware))
+                                               : CostTable::open(name_or_file, "--energy-table");
+  return node_nm == 0 ? table : scale_to_node(table, NodeScale::find(node_nm, "--node"));
+}
+
+void check_data_type(const CostTable& table, const TileHardware& hardware, const std::string& name) {
+  if (table.data_type == data_type(hardware)) return;
+  throw InputError(name,
+                   fmt::format("it computes in {}, the energy table '{}' is of {}", data_type(hardware),
+                               table.name, table.data_type),
+                   fmt::format("set arithmetic={}, or take another --energy-table", table.data_type));
+}
+
+RunEnergy run_energy(const RunResult& run, const CostTable& table) {
+  const TileHardware& hardware = *run.hardware;
+  check_data_type(table, hardware, run.arch);
+  const ChipParts machine = chip_parts(hardware);
+  const ChipParts dense = chip_parts(without_skipping(hardware));
+  const double lanes = as_double(hardware.lanes);
+  RunEnergy energy{
+      .table = table.name, .node_nm = table.node_nm, .layers = {}, .by_operation = {}, .all = {}};
+  for (const LayerResult& layer : run.layers) {
+    LayerEnergy of_layer{layer.name, {}};
+    for (const OpResult& op : layer.ops) {
+      const Activity& a = *op.activity;
+      // A gated operation pays nothing for schedulers and multiplexers [TensorDash §3.5].
+      const bool scheduled = op.scheduled != Scheduled::kNone;
+      EnergyPair pair;
+      pair.dense = energy_joules(chip_counts(a, layer.batch_scale, lanes, as_double(a.dense_compute_cycles),
+                                             as_double(op.dense_cycles), false, false),
+                                 dense, table);
+      pair.machine = energy_joules(chip_counts(a, layer.batch_scale, lanes, as_double(a.compute_cycles),
+                                               as_double(op.cycles), scheduled, hardware.zero_counters),
+                                   machine, table);
+      energy.by_operation[static_cast<std::size_t>(op.op)] += pair;
+      of_layer.ops.push_back({op.op, pair});
+    }
+    energy.layers.push_back(std::move(of_layer));
+  }
+  for (const EnergyPair& pair : energy.by_operation) energy.all += pair;
+  return energy;
+}
+
+std::string energy_json(const RunEnergy& energy, bool layers, std::string_view indent) {
+  std::string text = fmt::format("{{\n{0}  \"table\": {1},\n{0}  \"node_nm\": {2},\n{0}  \"unit\": \"J\",\n",
+                                 indent, json_string(energy.table), json_number(energy.node_nm));
+  for (const Operation op : kOperations) {
+    text += fmt::format("{}  \"{}\": {},\n", indent, operation_name(op),
+                        pair_json(energy.by_operation[static_cast<std::size_t>(op)]));
+  }
+  text += fmt::format("{}  \"all\": {}", indent, pair_json(energy.all));
+  if (layers) {
+    text += fmt::format(",\n{}  \"operations\": [", indent);
+    bool first = true;
+    for (const LayerEnergy& layer : energy.layers) {
+      for (const OpEnergy& op : layer.ops) {
+        JsonLine line;
+        line.field("layer", std::string_view(layer.name)).field("op", operation_name(op.op));
+        text += fmt::format("{}\n{}    {}", first ? "" : ",", indent, append_pair(line, op.energy).text());
+        first = false;
+      }
+    }
+    text += fmt::format("\n{}  ]", indent);
+  }
+  return text + fmt::format("\n{}}}", indent);
+}
+
+}  // namespace lacuna
