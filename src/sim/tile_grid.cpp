@@ -13,7 +13,10 @@ TileGrid choose_grid(std::int64_t row_streams, std::int64_t column_streams, cons
     grid.tile_rows = tile_rows;
     grid.tile_columns = tile.tiles / tile_rows;
     const std::int64_t cost = grid.dense_cycles(1);
-    if (tile_rows == 1 || cost <= best_cost) {
+    // Later grids have more tile rows.
+    const bool tie_won = tile.ties == GridTies::kRows ||
+                         grid.tile_rows + grid.tile_columns <= best.tile_rows + best.tile_columns;
+    if (tile_rows == 1 || cost < best_cost || (cost == best_cost && tie_won)) {
       best_cost = cost;
       best = grid;
     }
@@ -54,12 +57,17 @@ std::vector<ParamSpec> tile_params() {
           "operand on the rows, whose zeros are skipped: the one with more zeros, the paper's text's, "
           "or a named one",
           "TensorDash §2; docs/assumptions.md A1"),
+      ParamSpec::choice(
+          "tile_grid", "rows", {"rows", "square"},
+          "of the ways to divide a product between the tiles that take the dense machine equally long: "
+          "the one with most tile rows, or the squarest, in which tiles share more of what is read",
+          "docs/assumptions.md A2, A11"),
   };
 }
 
 TileShape tile_shape(const Params& params) {
   return {params.integer("rows"), params.integer("columns"), static_cast<int>(params.integer("lanes")),
-          params.integer("tiles")};
+          params.integer("tiles"), params.text("tile_grid") == "rows" ? GridTies::kRows : GridTies::kSquare};
 }
 
 SchedulePolicy schedule_policy(const Params& params) {

@@ -11,11 +11,17 @@
 namespace lacuna {
 
 // A chip of `tiles` tiles of rows x columns processing elements of `lanes` multipliers.
+enum class GridTies {
+  kRows,    // most tile rows
+  kSquare,  // nearest to a square: both operands are shared by several tiles
+};
+
 struct TileShape {
   std::int64_t rows = 4;
   std::int64_t columns = 4;
   int lanes = 16;
   std::int64_t tiles = 16;
+  GridTies ties = GridTies::kRows;
 };
 
 // How the tiles divide one product between them: tile (i, j) takes the i-th contiguous block of row groups
@@ -33,8 +39,8 @@ struct TileGrid {
   }
 };
 
-// ASSUMPTION(A2): the grid that minimises the dense machine's cycles, ties to more tile rows; both machines
-// use it.
+// ASSUMPTION(A2): the grid that minimises the dense machine's cycles, ties to more tile rows (or as `ties`
+// says); both machines use it.
 TileGrid choose_grid(std::int64_t row_streams, std::int64_t column_streams, const TileShape& tile);
 
 // ASSUMPTION(A3): products of one operation (convolution groups, phases of a strided input gradient) run one
