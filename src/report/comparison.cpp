@@ -60,6 +60,18 @@ std::vector<std::string> changed_fields(const OpResult& a, const OpResult& b, do
       compare("counters." + counter.name, 0, counter.value);
     }
   }
+  // What was moved is one field: its counts change together. A file of an earlier version has none; that is
+  // no difference.
+  if (a.activity && b.activity) {
+    const std::size_t before = fields.size();
+    for (const auto& [name, count] : kActivityCounts)
+      compare("activity", (*a.activity).*count, (*b.activity).*count);
+    for (const auto& [name, count] : kTrafficCounts) {
+      compare("activity", a.activity->samples.*count, b.activity->samples.*count);
+      compare("activity", a.activity->weights.*count, b.activity->weights.*count);
+    }
+    if (fields.size() > before) fields.resize(before + 1);
+  }
   return fields;
 }
 

@@ -223,6 +223,62 @@ TEST_F(CliTest, JsonFollowsItsSchemaByAnIndependentChecker) {
   EXPECT_EQ(result.out, "valid\n") << result.err;
 }
 
+TEST_F(CliTest, EnergyInTablesAndJson) {
+  const JsonSchema schema(json::parse(read_text(LACUNA_SOURCE_DIR "/docs/schema/result-v1.schema.json")));
+  const std::string trace = small_trace("energy.safetensors");
+  const ProgramResult text = run_lacuna({"simulate", trace, "--energy", "--arch", "tensordash,ant"});
+  EXPECT_EQ(text.exit_code, 0) << text.err;
+  EXPECT_NE(text.out.find("whole chip and DRAM"), std::string::npos) << text.out;
+  EXPECT_NE(text.out.find("ant: there is no energy model of this machine"), std::string::npos);
+  const ProgramResult result = run_lacuna({"simulate", trace, "--energy", "--layers", "--set",
+                                           "memory=modelled", "--arch", "dense,tensordash", "--json", "-"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const json document = json::parse(result.out);
+  EXPECT_EQ(schema.violations(document), std::vector<std::string>{});
+  for (const json& run : document["runs"]) {
+    double sum = 0;
+    for (const json& op : run["energy"]["operations"]) {
+      double parts = 0;
+      for (const auto& [name, joules] : op["machine"].items())
+        parts += name == "total" ? 0 : joules.get<double>();
+      EXPECT_NEAR(parts, op["machine"]["total"].get<double>(), 1e-12 * parts);
+      sum += parts;
+    }
+    EXPECT_GT(sum, 0);
+    EXPECT_NEAR(sum, run["energy"]["all"]["machine"]["total"].get<double>(), 1e-12 * sum);
+  }
+  // The dense machine saves nothing.
+  EXPECT_EQ(document["runs"][0]["energy"]["all"]["chip_efficiency"], 1);
+}
+
+TEST_F(CliTest, EnergyTablesAreChecked) {
+  const std::string trace = small_trace("energy.safetensors");
+  expect_error(run_lacuna({"simulate", trace, "--node", "7"}), "add --energy");
+  expect_error(run_lacuna({"simulate", trace, "--energy", "--node", "8"}), "no factors for 8 nm");
+  expect_error(run_lacuna({"simulate", trace, "--energy", "--energy-table", "65nm-fp23"}),
+               "did you mean '65nm-fp32'?");
+  expect_error(run_lacuna({"simulate", trace, "--energy", "--energy-table", "65nm-bfloat16"}),
+               "set arithmetic=bfloat16");
+  std::string table = read_text(LACUNA_SOURCE_DIR "/configs/energy/65nm-fp32.yaml");
+  table.replace(table.find("6.79199"), 7, "-6.7919");
+  write_file(folder_.file("mine.yaml"), table);
+  expect_error(run_lacuna({"simulate", trace, "--energy", "--energy-table", folder_.file("mine.yaml")}),
+               "mine.yaml:9: 'mac_energy.value' is negative");
+}
+
+TEST_F(CliTest, AreaOfAMachine) {
+  const ProgramResult text = run_lacuna({"arch", "area", "tensordash"});
+  EXPECT_EQ(text.exit_code, 0) << text.err;
+  EXPECT_NE(text.out.find("1.0857x"), std::string::npos) << text.out;
+  const ProgramResult result =
+      run_lacuna({"arch", "area", "tensordash", "--set", "depth=2", "--node", "45", "--json"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const json area = json::parse(result.out);
+  EXPECT_NEAR(area["machine"]["area_mm2"]["a_muxes"].get<double>(), 1.73 * 5 / 8 * 0.66, 0.005);
+  EXPECT_EQ(area["dense"]["area_mm2"]["a_muxes"], 0);
+  expect_error(run_lacuna({"arch", "area", "ant"}), "there is no area model of 'ant'");
+}
+
 TEST_F(CliTest, EnginesAgree) {
   const std::string trace = small_trace("t.safetensors");
   const json fast =

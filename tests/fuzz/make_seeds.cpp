@@ -96,6 +96,11 @@ int main_or_throw(std::string_view fuzzer, const std::filesystem::path& folder) 
     write(
         results_to_json({example_run("m", "a", 0.5), example_run("m", "b", 1.0), example_run("n", "a", {})}));
     write(results_to_json({}));
+  if (fuzzer == "fuzz_energy_table") {
+    for (const auto& entry : std::filesystem::directory_iterator(LACUNA_SOURCE_DIR "/configs/energy")) {
+      std::filesystem::copy_file(entry.path(), folder / entry.path().filename(),
+                                 std::filesystem::copy_options::overwrite_existing);
+    }
     return 0;
   }
   for (const SyntheticContent content :

@@ -1,0 +1,102 @@
+// What the memory system costs the simulation: the TensorDash machine with it against the same work without
+// it, and memory=modelled against memory=ideal. Interleaved in one process, medians of ratios, CPU time.
+//
+//   build/release/bench/memory_bench [TRACE...]      the traces of data/ if none is given
+#include <algorithm>
+#include <fmt/format.h>
+#include <functional>
+#include <time.h>
+#include <vector>
+
+#include "sim/simulate.hpp"
+#include "sim/tile_memory.hpp"
+
+namespace lacuna {
+namespace {
+
+double cpu_seconds() {
+  timespec now{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+double timed(const std::function<void()>& work) {
+  const double begin = cpu_seconds();
+  work();
+  return cpu_seconds() - begin;
+}
+
+double median(std::vector<double> values) {
+  std::ranges::sort(values);
+  return values[values.size() / 2];
+}
+
+Params params(const std::string& memory) {
+  Params params("tensordash", AcceleratorRegistry::instance().find("tensordash")->params);
+  params.set("memory", memory, "bench");
+  return params;
+}
+
+// One operation placed on tiles: what TileMemory needs of a simulation.
+struct PlacedOp {
+  const Layer* layer;
+  Operation op;
+  std::vector<LaneProduct> products;
+  std::vector<PlacedProduct> placed;
+};
+
+void measure(const std::string& path) {
+  const Trace trace = Trace::open(path);
+  const AcceleratorModel* model = AcceleratorRegistry::instance().find("tensordash");
+  const auto ideal = model->make(params("ideal"));
+  const auto modelled = model->make(params("modelled"));
+  const TileShape tile = tile_shape(ideal->params());
+  const TileMemory memory(modelled->params(), tile);
+  std::vector<PlacedOp> ops(trace.layers().size() * kOperations.size());
+  for (std::size_t i = 0; i < ops.size(); ++i) {
+    PlacedOp& at = ops[i];
+    at.layer = &trace.layers()[i / kOperations.size()];
+    at.op = kOperations[i % kOperations.size()];
+    at.products = lane_products(*at.layer, at.op, tile.lanes);
+    at.placed =
+        place_products(at.products, choose_scheduled(*at.layer, at.op, SchedulePolicy::kSparser), tile);
+  }
+  std::int64_t sink = 0;
+  const auto all = [&](const Accelerator& machine) {
+    for (const PlacedOp& at : ops) sink += machine.simulate(*at.layer, at.op, {}).cycles;
+  };
+  std::vector<double> against_none, against_ideal;
+  constexpr int kRounds = 15;
+  all(*ideal);
+  for (int round = 0; round < kRounds; ++round) {
+    const double ideal_s = timed([&] { all(*ideal); });
+    const double modelled_s = timed([&] { all(*modelled); });
+    const double memory_s = timed([&] {
+      for (const PlacedOp& at : ops) {
+        OpResult result;
+        memory.apply(*at.layer, at.op, at.placed, 1, result);
+        sink += result.cycles;
+      }
+    });
+    against_none.push_back(modelled_s / (modelled_s - memory_s));
+    against_ideal.push_back(modelled_s / ideal_s);
+  }
+  fmt::print(
+      "{}: with the memory system {:.4f}x the time without it; memory=modelled {:.3f}x memory=ideal ({} "
+      "ops)\n",
+      path.substr(path.rfind('/') + 1), median(against_none), median(against_ideal), ops.size());
+  if (sink == 0) fmt::print("\n");
+}
+
+}  // namespace
+}  // namespace lacuna
+
+int main(int argc, char** argv) {
+  std::vector<std::string> paths(argv + 1, argv + argc);
+  if (paths.empty()) {
+    for (const char* name : {"alexnet", "squeezenet"}) {
+      paths.push_back(std::string(LACUNA_SOURCE_DIR) + "/data/" + name + "_p100.safetensors.zst");
+    }
+  }
+  for (const std::string& path : paths) lacuna::measure(path);
+}

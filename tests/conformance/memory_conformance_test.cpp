@@ -1,0 +1,105 @@
+// What the memory system of the tile machines must hold, whichever machine it feeds.
+#include <gtest/gtest.h>
+#include <map>
+
+#include "sim/simulate.hpp"
+#include "sim/testing/random_layer.hpp"
+
+namespace lacuna {
+namespace {
+
+using Settings = std::map<std::string, std::string>;
+
+std::unique_ptr<Accelerator> machine(const std::string& name, const Settings& settings) {
+  const AcceleratorModel* model = AcceleratorRegistry::instance().find(name);
+  Params params(model->name, model->params);
+  for (const auto& [key, value] : settings) params.set(key, value, "test");
+  return model->make(std::move(params));
+}
+
+class TileMachine : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(TileMachine, EnginesAgreeWithModelledMemory) {
+  for (const char* arithmetic : {"fp32", "bfloat16"}) {
+    const auto m =
+        machine(GetParam(), {{"memory", "modelled"}, {"arithmetic", arithmetic}, {"tile_grid", "square"}});
+    for (std::uint64_t seed = 1; seed <= 120; ++seed) {
+      const Trace trace = testing::random_trace(seed, testing::RandomLayerLimits{20, 6, 2});
+      for (const Operation op : kOperations) {
+        const OpResult fast = m->simulate(trace.layers()[0], op, {Engine::kFast, seed, 8});
+        ASSERT_TRUE(fast.activity.has_value());
+        ASSERT_EQ(m->simulate(trace.layers()[0], op, {Engine::kFunctional, seed, 8}), fast)
+            << GetParam() << " seed " << seed;
+      }
+    }
+  }
+}
+
+// Memory adds waiting, and nothing else: the same work, never less time, never slower than dense.
+TEST_P(TileMachine, ModelledMemoryOnlyAddsWaiting) {
+  const Settings slow{{"memory", "modelled"}, {"dram_mts", "400"}, {"transposers", "1"}, {"multicast", "1"}};
+  const auto ideal = machine(GetParam(), {{"dram_mts", "400"}, {"transposers", "1"}, {"multicast", "1"}});
+  const auto modelled = machine(GetParam(), slow);
+  std::map<Bound, int> bounds;
+  for (std::uint64_t seed = 1; seed <= 300; ++seed) {
+    const Trace trace = testing::random_trace(seed, testing::RandomLayerLimits{40, 9, 2});
+    for (const Operation op : kOperations) {
+      const OpResult a = ideal->simulate(trace.layers()[0], op, {});
+      const OpResult b = modelled->simulate(trace.layers()[0], op, {});
+      ASSERT_EQ(b.activity->compute_cycles, a.cycles);
+      ASSERT_EQ(b.activity->dense_compute_cycles, a.dense_cycles);
+      ASSERT_EQ(b.activity->samples, a.activity->samples);
+      ASSERT_EQ(b.activity->weights, a.activity->weights);
+      ASSERT_EQ(a.activity->bound, Bound::kCompute);
+      ASSERT_GE(b.cycles, a.cycles);
+      ASSERT_GE(b.dense_cycles, b.cycles);
+      ASSERT_GE(b.padding_free_cycles, b.cycles);
+      ASSERT_EQ(b.scheduled_macs, a.scheduled_macs);
+      ++bounds[b.activity->bound];
+    }
+  }
+  EXPECT_GT(bounds[Bound::kDram], 0);
+  EXPECT_GT(bounds[Bound::kTransposers], 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(Machines, TileMachine, ::testing::Values("dense", "tensordash"),
+                         [](const ::testing::TestParamInfo<std::string>& name) { return name.param; });
+
+// Skipping zeros does not change what is moved.
+TEST(TileMachines, DenseAndTensorDashMoveTheSame) {
+  const auto dense = machine("dense", {});
+  const auto tensordash = machine("tensordash", {});
+  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+    const Trace trace = testing::random_trace(seed);
+    for (const Operation op : kOperations) {
+      const OpResult a = dense->simulate(trace.layers()[0], op, {});
+      OpResult b = tensordash->simulate(trace.layers()[0], op, {});
+      ASSERT_EQ(b.dense_cycles, a.dense_cycles);
+      b.activity->compute_cycles = a.activity->compute_cycles;
+      ASSERT_EQ(*b.activity, *a.activity) << "seed " << seed;
+    }
+  }
+}
+
+// The cycles of the recorded steps as they were before there was a memory system.
+TEST(TileMachines, IdealMemoryChangesNoCycles) {
+  struct Known {
+    const char* trace;
+    const char* arch;
+    double forward, input_grad, weight_grad;
+  };
+  for (const Known& known : {Known{"alexnet", "dense", 1322789, 1139972, 1181460},
+                             Known{"alexnet", "tensordash", 611470, 517400, 576725},
+                             Known{"squeezenet", "dense", 174325, 119549, 131706},
+                             Known{"squeezenet", "tensordash", 110558, 67598, 89514}}) {
+    const Trace trace =
+        Trace::open(std::string(LACUNA_SOURCE_DIR) + "/data/" + known.trace + "_p100.safetensors.zst");
+    const Totals total = simulate_trace(trace, *machine(known.arch, {}), known.arch, {}, 2).total();
+    EXPECT_EQ(total.forward.cycles, known.forward) << known.trace << " " << known.arch;
+    EXPECT_EQ(total.input_grad.cycles, known.input_grad) << known.trace << " " << known.arch;
+    EXPECT_EQ(total.weight_grad.cycles, known.weight_grad) << known.trace << " " << known.arch;
+  }
+}
+
+}  // namespace
+}  // namespace lacuna

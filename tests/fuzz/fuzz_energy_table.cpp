@@ -1,0 +1,34 @@
+// Any text as an energy table and as a list of nodes: read as numbers that make sense, or refused in one
+// line.
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <string_view>
+
+#include "base/error.hpp"
+#include "energy/cost_table.hpp"
+
+namespace {
+
+template <typename Parse>
+void refuse_or_check(const Parse& parse) {
+  try {
+    parse();
+  } catch (const lacuna::InputError& error) {
+    if (std::string_view(error.what()).find('\n') != std::string_view::npos) std::abort();
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace lacuna;
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  refuse_or_check([&] {
+    for (const Cost& cost : CostTable::parse(text, "fuzz").costs) {
+      if (!std::isfinite(cost.value) || cost.value < 0 || cost.unit.empty()) std::abort();
+    }
+  });
+  refuse_or_check([&] { NodeScale::parse_all(text, "fuzz"); });
+  return 0;
+}
