@@ -4,6 +4,7 @@
 #include "base/error.hpp"
 #include "base/nearest.hpp"
 #include "cli/commands.hpp"
+#include "cli/inspect_storage.hpp"
 #include "cli/output.hpp"
 #include "cli/terminal.hpp"
 #include "report/potential_report.hpp"
@@ -17,6 +18,7 @@ struct InspectOptions {
   bool summary = false;
   std::string json;
   std::string csv;
+  StorageOptions storage;
 };
 
 SchedulePolicy parse_policy(const std::string& name) {
@@ -39,6 +41,11 @@ void run_inspect(const InspectOptions& options) {
   }
   check_can_write(options.json, "--json");
   check_can_write(options.csv, "--csv");
+  check_storage_options(options.storage);
+  if (options.storage.storage || options.storage.backside) {
+    run_inspect_storage(options.storage, options.traces, options.summary, options.json, options.csv);
+    return;
+  }
   std::vector<Inspection> inspections;
   for (const std::string& path : options.traces) {
     const Trace trace = Trace::open(path);  // one in memory at a time
@@ -65,19 +72,22 @@ void add_inspect_command(CLI::App& app) {
                    "Traces: .safetensors, .safetensors.zst or a folder of .npy files")
       ->type_name("")
       ->required();
-  command
-      ->add_option(
-          "--scheduled", options->scheduled,
-          "Whose zeros are skipped: sparser (of the two operands the one with more zeros, the default), "
-          "text (activations forward, gradients backward), A, W or G")
-      ->type_name("OPERAND");
+  options->storage.with_neither.push_back(
+      command
+          ->add_option(
+              "--scheduled", options->scheduled,
+              "Whose zeros are skipped: sparser (of the two operands the one with more zeros, the default), "
+              "text (activations forward, gradients backward), A, W or G")
+          ->type_name("OPERAND"));
   command->add_flag("--summary", options->summary, "Only one row for each trace");
   command->add_option("--json", options->json, "Write as JSON; '-': to standard output, and no tables")
       ->type_name("FILE|-");
   command->add_option("--csv", options->csv, "Write as CSV; '-': to standard output, and no tables")
       ->type_name("FILE|-");
+  add_storage_options(*command, options->storage);
   add_examples(*command, {{"lacuna inspect resnet50.safetensors.zst", "a row for each layer"},
                           {"lacuna inspect --summary *.zst", "a row for each network"},
+                          {"lacuna inspect --storage a.zst", "bits of each tensor in formats for zeros"},
                           {"lacuna inspect a.zst --json - | jq .traces[0].total", "for programs"}});
   command->callback([options] { run_inspect(*options); });
 }

@@ -10,6 +10,8 @@
 #include "base/output_file.hpp"
 #include "report/result_json.hpp"
 #include "report/testing/example_runs.hpp"
+#include "base/random.hpp"
+#include "models/tensordash/stored_tensor.hpp"
 #include "trace/byte_source.hpp"
 #include "trace/layer_list.hpp"
 #include "trace/synthetic.hpp"
@@ -66,6 +68,25 @@ std::vector<std::string> npy_folders() {
           "1x2,\n"};
 }
 
+// The bytes that choose shape and machine as fuzz_scheduled reads them, then the tensor's bits.
+std::vector<std::uint8_t> scheduled_seed(std::uint8_t lanes, std::uint8_t machine, std::uint8_t kind,
+                                         double zeros) {
+  using namespace tensordash;
+  std::vector<std::uint8_t> seed{lanes, machine, 36, 3 * 4 + 2, kind};
+  const LayerShape shape = LayerShape::conv2d(1, 37, 1, {3, 4}, {1, 1}, {1 + kind % 2, 1 + kind / 2 % 2});
+  const ScheduledCodec codec(
+      Connectivity::parse(Connectivity::names()[machine / 3 % Connectivity::names().size()], 4 + lanes % 61,
+                          1 + machine % 3, "seed"));
+  const TensorGroups groups(shape, TensorRole::kA, static_cast<Grouping>(kind / 4 % 4), 4 + lanes % 61);
+  std::vector<float> values(12 * 37, 0.0F);
+  Random random(machine);
+  for (float& value : values) value = random.chance(zeros) ? 0.0F : static_cast<float>(random.integer(-3, 3));
+  const StoredTensor stored =
+      store_tensor(codec, groups, values, 37, kind / 16 % 2 == 0 ? ValueType::kF32 : ValueType::kBF16);
+  seed.insert(seed.end(), stored.bits.bytes.begin(), stored.bits.bytes.end());
+  return seed;
+}
+
 int main_or_throw(std::string_view fuzzer, const std::filesystem::path& folder) {
   int count = 0;
   const auto write = [&](std::string_view text) {
@@ -74,6 +95,11 @@ int main_or_throw(std::string_view fuzzer, const std::filesystem::path& folder) 
   const auto text = [](const std::vector<std::uint8_t>& bytes) {
     return std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   };
+  if (fuzzer == "fuzz_scheduled") {
+    for (std::uint8_t i = 0; i < 32; ++i)
+      write(text(scheduled_seed(i % 2 == 0 ? 12 : i, i % 12, i, i / 32.0)));
+    return 0;
+  }
   if (fuzzer == "fuzz_npy_folder") {
     for (const std::string& seed : npy_folders()) write(seed);
     return 0;

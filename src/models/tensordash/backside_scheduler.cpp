@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cassert>
+#include <cmath>
 
 namespace lacuna::tensordash {
 namespace {
@@ -122,9 +123,15 @@ BacksideReport trace_backside(const Trace& trace, const RunResult& run, const Co
       .layers = {}};
   for (std::size_t i = 0; i < run.layers.size(); ++i) {
     const Layer& layer = trace.layers()[i];
-    LayerBackside entry{layer.name, layer.shape.describe(), trace.batch_scale(layer), {}};
-    for (const OpResult& op : run.layers[i].ops)
-      entry.ops.push_back(backside_load(layer.shape, op.op, op.cycles, config, params));
+    LayerBackside entry{layer.name, layer.shape.describe(), {}};
+    const double scale = trace.batch_scale(layer);
+    for (const OpResult& op : run.layers[i].ops) {
+      const bool once_a_batch = op.op == Operation::kWeightGrad;
+      const std::int64_t cycles =
+          once_a_batch ? std::llround(static_cast<double>(op.cycles) * scale) : op.cycles;
+      entry.ops.push_back(backside_load(layer.shape, op.op, cycles, config, params));
+      entry.ops.back().scale = once_a_batch ? 1 : scale;
+    }
     report.layers.push_back(std::move(entry));
   }
   return report;

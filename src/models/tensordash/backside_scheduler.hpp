@@ -69,6 +69,7 @@ struct BacksideLoad {
   Operation op = Operation::kForward;
   std::int64_t outputs = 0;
   std::int64_t blocks = 0;
+  double scale = 1;                    // to the batch trained with
   std::int64_t cycles = 0;             // of the operation without the backside scheduler
   std::int64_t schedule_cycles = 0;    // that the busiest tile's schedulers need
   double needed_rate = 0;              // outputs a tile and cycle
@@ -83,7 +84,6 @@ BacksideLoad backside_load(const LayerShape& shape, Operation op, std::int64_t c
 struct LayerBackside {
   std::string name;
   std::string shape;
-  double scale = 1;
   std::vector<BacksideLoad> ops;
 };
 struct BacksideReport {
@@ -95,7 +95,8 @@ struct BacksideReport {
   std::int64_t cycles_per_block = 1;
   std::vector<LayerBackside> layers;
 };
-// `run`: the trace simulated on this configuration.
+// `run`: the trace simulated on this configuration. Forward and input gradients are those of the recorded
+// samples; gradients of weights come out once a batch, so that theirs is the load of the whole batch.
 BacksideReport trace_backside(const Trace& trace, const RunResult& run, const Config& config,
                               const BacksideParams& params);
 

@@ -105,23 +105,6 @@ StorageCounts& StorageCounts::operator+=(const StorageCounts& other) {
   return *this;
 }
 
-StorageBits& StorageBits::operator+=(const StorageBits& other) {
-  dense += other.dense;
-  scheduled += other.scheduled;
-  pointers += other.pointers;
-  scheduled_pointers += other.scheduled_pointers;
-  worst_case += other.worst_case;
-  run_length += other.run_length;
-  bitmap += other.bitmap;
-  csr += other.csr;
-  return *this;
-}
-
-StorageBits StorageBits::scaled(double by) const {
-  return {dense * by,      scheduled * by,  pointers * by, scheduled_pointers * by,
-          worst_case * by, run_length * by, bitmap * by,   csr * by};
-}
-
 StorageBits storage_bits(const StorageCounts& counts, FormBits form, int value_bits,
                          const StorageParams& params) {
   const auto real = [](std::int64_t count) { return static_cast<double>(count); };
@@ -152,17 +135,6 @@ StorageCounts count_storage(const LayerShape& shape, TensorRole role, const Mask
   return counts;
 }
 
-StorageBits TraceStorageReport::total(TensorRole role, int value_bits, bool per_batch) const {
-  StorageBits sum;
-  for (const LayerStorage& layer : layers) {
-    for (const TensorStorage& tensor : layer.tensors) {
-      if (tensor.role == role)
-        sum += storage_bits(tensor.counts, form, value_bits, params).scaled(per_batch ? tensor.scale : 1);
-    }
-  }
-  return sum;
-}
-
 TraceStorageReport trace_storage(const Trace& trace, const Connectivity& connectivity,
                                  const StorageParams& params) {
   const LaneSelector selector(connectivity);
@@ -170,18 +142,23 @@ TraceStorageReport trace_storage(const Trace& trace, const Connectivity& connect
                             .info = trace.info(),
                             .batch = trace.batch(),
                             .params = params,
+                            .grouping = std::string(grouping_name(params.grouping)),
+                            .lanes = connectivity.lanes(),
+                            .depth = connectivity.depth(),
                             .form = form_bits(connectivity),
                             .layers = {}};
   for (const Layer& layer : trace.layers()) {
     LayerStorage entry{layer.name, layer.shape.describe(), {}};
     for (const TensorRole role : kRoles)
-      entry.tensors.push_back({role, {}, role == TensorRole::kW ? 1 : trace.batch_scale(layer)});
+      entry.tensors.push_back({role, {}, {}, {}, role == TensorRole::kW ? 1 : trace.batch_scale(layer)});
     report.layers.push_back(std::move(entry));
   }
   parallel_for(report.layers.size() * kRoles.size(), 1, [&](std::size_t i) {
     const Layer& layer = trace.layers()[i / kRoles.size()];
     TensorStorage& tensor = report.layers[i / kRoles.size()].tensors[i % kRoles.size()];
     tensor.counts = count_storage(layer.shape, tensor.role, layer.tensor(tensor.role).mask, selector, params);
+    tensor.fp32 = storage_bits(tensor.counts, report.form, 32, params);
+    tensor.bfloat16 = storage_bits(tensor.counts, report.form, 16, params);
   });
   return report;
 }

@@ -45,8 +45,21 @@ struct StorageBits {
   double bitmap = 0;
   double csr = 0;
 
-  StorageBits& operator+=(const StorageBits& other);
-  StorageBits scaled(double by) const;
+  StorageBits& operator+=(const StorageBits& other) {
+    dense += other.dense;
+    scheduled += other.scheduled;
+    pointers += other.pointers;
+    scheduled_pointers += other.scheduled_pointers;
+    worst_case += other.worst_case;
+    run_length += other.run_length;
+    bitmap += other.bitmap;
+    csr += other.csr;
+    return *this;
+  }
+  StorageBits scaled(double by) const {
+    return {dense * by,      scheduled * by,  pointers * by, scheduled_pointers * by,
+            worst_case * by, run_length * by, bitmap * by,   csr * by};
+  }
 };
 StorageBits storage_bits(const StorageCounts& counts, FormBits form, int value_bits,
                          const StorageParams& params);
@@ -55,11 +68,14 @@ StorageBits storage_bits(const StorageCounts& counts, FormBits form, int value_b
 StorageCounts count_storage(const LayerShape& shape, TensorRole role, const MaskView& mask,
                             const LaneSelector& selector, const StorageParams& params);
 
-// --- a trace ---
+// --- a trace: plain data, for reports ---
 struct TensorStorage {
   TensorRole role = TensorRole::kA;
   StorageCounts counts;
+  StorageBits fp32, bfloat16;
   double scale = 1;  // to the batch trained with; 1 for weights, which a batch has once
+
+  const StorageBits& bits(ValueType type) const { return type == ValueType::kF32 ? fp32 : bfloat16; }
 };
 struct LayerStorage {
   std::string name;
@@ -71,11 +87,21 @@ struct TraceStorageReport {
   TraceInfo info;
   std::int64_t batch = 1;
   StorageParams params;
+  std::string grouping;
+  int lanes = 0, depth = 0;
   FormBits form;
   std::vector<LayerStorage> layers;
 
-  // Over all layers, of the tensors of a role; scaled to the batch or as recorded.
-  StorageBits total(TensorRole role, int value_bits, bool per_batch) const;
+  // Over all layers, of the tensors of one role; scaled to the batch trained with.
+  StorageBits total(TensorRole role, ValueType type) const {
+    StorageBits sum;
+    for (const LayerStorage& layer : layers) {
+      for (const TensorStorage& tensor : layer.tensors) {
+        if (tensor.role == role) sum += tensor.bits(type).scaled(tensor.scale);
+      }
+    }
+    return sum;
+  }
 };
 TraceStorageReport trace_storage(const Trace& trace, const Connectivity& connectivity,
                                  const StorageParams& params);

@@ -124,6 +124,24 @@ TEST(StorageFootprint, SameForAnyNumberOfThreads) {
   EXPECT_EQ(counts(1), counts(3));
 }
 
+// A trace trained with a batch of 8 and recorded with 2 samples: A and G count four times, W once.
+TEST(StorageFootprint, TotalsOfATraceAreThoseOfItsBatch) {
+  SyntheticSpec spec;
+  spec.batch = 8;
+  spec.layers.push_back({"c", LayerShape::conv2d(2, 20, 30, {6, 5}, {3, 3}), 1, ZeroSpec::uniform(0.6),
+                         ZeroSpec::dense(), ZeroSpec::uniform(0.3)});
+  spec.layers.push_back(
+      {"l", LayerShape::linear(8, 50, 10), 1, ZeroSpec::uniform(0.9), ZeroSpec::dense(), ZeroSpec::dense()});
+  const Trace trace = make_synthetic(spec);
+  const TraceStorageReport report = trace_storage(trace, connect("paper", 16, 3), {});
+  EXPECT_EQ(report.total(TensorRole::kA, ValueType::kF32).dense, (4 * 2 * 30 * 20 + 8 * 50) * 32);
+  EXPECT_EQ(report.total(TensorRole::kW, ValueType::kBF16).dense, (30 * 9 * 20 + 50 * 10) * 16);
+  const TensorStorage& a = report.layers[1].tensors[0];
+  EXPECT_EQ(a.fp32.scheduled, static_cast<double>(a.counts.slots * 35 + a.counts.rows * 2));
+  EXPECT_EQ(a.bfloat16.scheduled, static_cast<double>(a.counts.slots * 19 + a.counts.rows * 2));
+  EXPECT_LT(a.fp32.scheduled, a.fp32.dense);
+}
+
 // --- inference from stored tensors [TensorDash §3.6.1] ---
 
 Matrix random_matrix(Random& random, std::int64_t rows, std::int64_t features, double zeros) {
