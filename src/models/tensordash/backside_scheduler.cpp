@@ -98,7 +98,7 @@ BacksideLoad backside_load(const LayerShape& shape, Operation op, std::int64_t c
   load.blocks = positions * ceil_div(channels, config.tile.lanes);
   load.cycles = cycles;
   const std::int64_t work = ceil_div(load.blocks, config.tile.tiles) * per_block;
-  load.schedule_cycles = ceil_div(ceil_div(load.blocks, config.tile.tiles), params.schedulers) * per_block;
+  load.schedule_cycles = ceil_div(work, params.schedulers);
   load.schedulers_needed = cycles > 0 ? ceil_div(work, cycles) : 0;
   load.needed_rate = cycles > 0 ? static_cast<double>(load.outputs) / static_cast<double>(config.tile.tiles) /
                                       static_cast<double>(cycles)

@@ -292,6 +292,7 @@ TEST(Backside, LoadOfALayer) {
   const BacksideLoad hurried = backside_load(shape, Operation::kForward, 100, config, {});
   EXPECT_EQ(hurried.stalls(), 284);
   EXPECT_EQ(hurried.schedulers_needed, 4);
+  EXPECT_EQ(backside_load(shape, Operation::kForward, 100, config, {.schedulers = 3}).stalls(), 28);
   EXPECT_EQ(backside_load(shape, Operation::kForward, 100, config, {.schedulers = 4}).stalls(), 0);
   EXPECT_EQ(backside_load(shape, Operation::kForward, 100, config, {.cycles_per_block = 1}).stalls(), 0);
   // Three channels fill three of a block's sixteen places.
