@@ -1,5 +1,6 @@
 // Every kernel against the double-precision reference, over shapes that are meant to break them.
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <gtest/gtest.h>
 #include <limits>
@@ -335,6 +336,46 @@ TEST(Kernels, BlockedPaddingChannelsStayZero) {
     for (std::int64_t p = 0; p < 25; ++p)
       for (int c = 2; c < kLanes; ++c)
         EXPECT_EQ(data.dst[n * dst.image_floats() + dst.block_floats() + p * kLanes + c], 0.0F);
+}
+
+// The dispatcher: whichever it takes, the result is right, and at nearly all zeros it takes the sparse
+// kernel.
+TEST(Kernels, AutoGivesTheSameResultEitherWay) {
+  const std::string folder = testing::TempDir() + "lacuna_kernels_cache";
+  ASSERT_EQ(setenv("LACUNA_CACHE_DIR", folder.c_str(), 1), 0);
+  const LayerShape shape = LayerShape::conv2d(2, 64, 64, {28, 28}, {3, 3}, {1, 1}, {1, 1});
+  for (const Op op : kOps)
+    for (const WeightLayout weights : {WeightLayout::kOihw, WeightLayout::kPacked}) {
+      ConvOptions o;
+      o.op = op;
+      o.layout = Layout::kBlocked;
+      o.weights = weights;
+      ConvPlan plan(shape, o);
+      PlanTensors data(plan);
+      data.fill(plan, 0.97, 6);
+      const AlignedFloats& out = op == Op::kForward     ? data.dst
+                                 : op == Op::kInputGrad ? data.src
+                                                        : data.weights;
+      std::vector<std::vector<float>> results;
+      for (const double hint : {0.0, 1.0, -1.0}) {
+        const ConvRun run = hint < 0 ? plan.run(data.tensors()) : plan.run(data.tensors(), hint);
+        if (hint != 0) {
+          EXPECT_EQ(run.used, Impl::kSparse) << op_name(op);
+        }
+        if (hint < 0) {
+          EXPECT_NEAR(run.zeros, 0.97, 0.02);
+        }
+        if (op == Op::kWeightGrad && weights == WeightLayout::kPacked) {
+          results.emplace_back(static_cast<std::size_t>(shape.w_elements()));
+          plan.unpack_weights(out.data(), results.back().data());
+        } else {
+          results.emplace_back(out.data(), out.data() + out.size());
+        }
+      }
+      for (std::size_t i = 0; i < results[0].size(); ++i)
+        ASSERT_NEAR(results[0][i], results[1][i], 2e-4) << op_name(op) << " " << i;
+      EXPECT_EQ(results[1], results[2]);
+    }
 }
 
 TEST(Kernels, ZerosAreCountedWell) {

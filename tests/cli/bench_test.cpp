@@ -1,0 +1,100 @@
+// `lacuna bench`: what it writes and what it says of bad lists of layers. Speed is not tested here.
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "base/output_file.hpp"
+#include "cli/run_program.hpp"
+
+namespace lacuna {
+namespace {
+
+using nlohmann::json;
+using testing_support::ProgramResult;
+using testing_support::read_text;
+using testing_support::run_lacuna;
+using testing_support::TemporaryFolder;
+
+class BenchTest : public testing::Test {
+ protected:
+  std::string shapes(const std::string& layer) {
+    write_file(folder_.file("net.yaml"), "name: net\npaper_training: 1.5\nlayers:\n" + layer);
+    return folder_.file("net.yaml");
+  }
+  ProgramResult bench(const std::string& file, const std::vector<std::string>& more = {}) {
+    std::vector<std::string> words = {"bench",    "--shapes", file,        "--batch", "1",
+                                      "--rounds", "1",        "--seconds", "0"};
+    words.insert(words.end(), more.begin(), more.end());
+    return run_lacuna(words);
+  }
+  static void expect_error(const ProgramResult& result, const std::string& part) {
+    EXPECT_EQ(result.exit_code, 2) << result.err;
+    EXPECT_NE(result.err.find(part), std::string::npos) << result.err;
+  }
+  TemporaryFolder folder_;
+};
+
+const std::string kTwoLayers =
+    "  - {name: first, c: 3, k: 16, input: [8, 8], kernel: [3, 3], initial: true}\n"
+    "  - {name: second, c: 16, k: 32, input: [8, 8], kernel: [3, 3], padding: [1, 1], count: 2}\n";
+
+TEST_F(BenchTest, WritesTheDocumentedJson) {
+  const std::string out = folder_.file("out.json");
+  const std::string csv = folder_.file("out.csv");
+  const ProgramResult result = bench(shapes(kTwoLayers), {"--zeros", "0,90", "--json", out, "--csv", csv});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const json document = json::parse(read_text(out));
+  EXPECT_EQ(document["schema"], 1);
+  EXPECT_TRUE(document["machine"]["cpu"].is_string());
+  ASSERT_EQ(document["cases"].size(), 10U);  // 2 + 3 operations, two shares of zeros
+  for (const json& entry : document["cases"]) {
+    for (const char* text : {"layer", "op", "impl"}) EXPECT_TRUE(entry[text].is_string());
+    for (const char* number : {"zeros", "threads", "x_direct", "x_auto"})
+      EXPECT_TRUE(entry[number].is_number());
+    EXPECT_GT(entry["x_direct"], 0);
+    EXPECT_NE(entry["layer"].get<std::string>() + entry["op"].get<std::string>(), "firstinput_grad");
+  }
+  ASSERT_EQ(document["networks"].size(), 2U);
+  EXPECT_EQ(document["networks"][0]["name"], "net");
+  EXPECT_EQ(document["networks"][0]["paper"], 1.5);
+  EXPECT_GT(document["networks"][1]["x_direct"], 0);
+  const std::string text = read_text(csv);
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 11);
+}
+
+TEST_F(BenchTest, TracesBringTheirOwnZeros) {
+  const std::string out = folder_.file("out.json");
+  const ProgramResult result = run_lacuna(
+      {"bench", "--trace", LACUNA_SOURCE_DIR "/data/alexnet_p100.safetensors.zst", "--layer", "features.10",
+       "--batch", "1", "--impl", "sparse", "--rounds", "1", "--seconds", "0", "--json", out});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const json cases = json::parse(read_text(out))["cases"];
+  ASSERT_EQ(cases.size(), 3U);
+  EXPECT_NEAR(cases[0]["zeros"], 0.79, 0.1);  // A, of the first sample
+  EXPECT_NEAR(cases[1]["zeros"], 0.97, 0.1);  // G
+  EXPECT_EQ(cases[2]["checked"], "G");
+}
+
+TEST_F(BenchTest, BadListsOfLayers) {
+  expect_error(bench("no_such_network"), "use one of");
+  expect_error(bench(shapes("  - {name: a, c: 3, k: 16, input: [8, 8], kernel: [3, 3], strides: [2, 2]}\n")),
+               "unknown key 'strides'");
+  expect_error(bench(shapes("  - {name: a, k: 16, input: [8, 8], kernel: [3, 3]}\n")), "'c' is missing");
+  expect_error(bench(shapes("  - {name: a, c: x, k: 16, input: [8, 8], kernel: [3, 3]}\n")),
+               "'c' cannot be read");
+  expect_error(bench(shapes("  - {name: a, c: 3, k: 16, input: [8], kernel: [3, 3]}\n")),
+               "input has 1 numbers");
+  expect_error(bench(shapes("  - {name: a, c: 3, k: 16, input: [8, 8], kernel: [9, 9]}\n")), "layer 1");
+  expect_error(bench(shapes("  - {name: a, c: 3, k: 16, input: [8, 8], kernel: [3, 3], stride: [0, 1]}\n")),
+               "stride");
+  expect_error(bench(shapes(kTwoLayers), {"--op", "backward"}), "'backward' is no operation");
+  expect_error(bench(shapes(kTwoLayers), {"--zeros", "120"}), "120 is no percentage");
+  expect_error(bench(shapes(kTwoLayers), {"--layer", "nobody"}), "no layer's name");
+}
+
+TEST_F(BenchTest, EveryListThatShipsIsRead) {
+  for (const char* name : {"vgg16", "resnet34", "resnet50", "alexnet", "squeezenet"})
+    expect_error(run_lacuna({"bench", "--shapes", name, "--layer", "no such layer"}), "no layer's name");
+}
+
+}  // namespace
+}  // namespace lacuna
