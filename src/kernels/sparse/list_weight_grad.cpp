@@ -11,7 +11,7 @@
 namespace lacuna::kernels {
 namespace {
 
-constexpr std::int64_t kListBytes = 512 * 1024;  // lists that wait in L2 for all blocks of outputs
+constexpr std::int64_t kChunkBlocks = 16;  // channels whose lists wait in L2 for all outputs: 256, 400 KB
 constexpr std::int64_t kSlotFloats = kListVectors * kLanes;
 
 class ListWeightGrad final : public SparseConv {
@@ -40,21 +40,21 @@ class ListWeightGrad final : public SparseConv {
     tiles_y_ = (h + tile_h_ - 1) / tile_h_;
     tiles_x_ = (w + tile_w_ - 1) / tile_w_;
     tiles_ = (shape_.n + images_ - 1) / images_ * tiles_y_ * tiles_x_;
-    group_tiles_ = std::clamp<std::int64_t>(kListBytes / (tile_floats() * 4), 1, tiles_);
     out_parts_ = (sides_.other.blocks() + kListVectors - 1) / kListVectors;
-    const std::int64_t wanted = threads_ == 1 ? 1 : (4 * threads_ + out_parts_ - 1) / out_parts_;
-    chunk_blocks_ = std::max<std::int64_t>((sides_.checked.blocks() + wanted - 1) / wanted,
-                                           std::min<std::int64_t>(4, sides_.checked.blocks()));
-    chunks_ = (sides_.checked.blocks() + chunk_blocks_ - 1) / chunk_blocks_;
+    // A unit is a chunk of channels with lists of its own: threads share nothing and never wait for each
+    // other.
+    const std::int64_t blocks = sides_.checked.blocks();
+    const std::int64_t wanted = threads_ == 1 ? 1 : (threads_ + shape_.groups - 1) / shape_.groups;
+    const std::int64_t most =
+        std::max<std::int64_t>((blocks + wanted - 1) / wanted, std::min<std::int64_t>(4, blocks));
+    chunks_ = split_blocks(blocks, std::min(most, kChunkBlocks));
   }
 
   const char* name() const override { return name_.c_str(); }
   std::int64_t packed_floats() const override {
     return shape_.groups * out_parts_ * channels() * 9 * kSlotFloats;
   }
-  std::int64_t workspace_floats() const override {
-    return group_tiles_ * tile_floats() + threads_ * dense_floats();
-  }
+  std::int64_t workspace_floats() const override { return threads_ * (list_floats() + dense_floats()); }
   void pack(const float*, float*) const override {}
 
   void unpack(const float* packed, float* oihw) const override {
@@ -71,24 +71,10 @@ class ListWeightGrad final : public SparseConv {
   }
 
   void run(const SparseRun& run) const override {
-#pragma omp parallel num_threads(threads_)
-    {
-      float* dense = run.workspace + group_tiles_ * tile_floats() + omp_get_thread_num() * dense_floats();
-      const std::int64_t jobs = shape_.groups * out_parts_ * channels();
-#pragma omp for schedule(static)
-      for (std::int64_t job = 0; job < jobs; ++job)
-        std::memset(run.out + job * 9 * kSlotFloats, 0, 9 * kSlotFloats * sizeof(float));
-      for (std::int64_t g = 0; g < shape_.groups; ++g)
-        for (std::int64_t first = 0; first < tiles_; first += group_tiles_) {
-          const std::int64_t tiles = std::min(group_tiles_, tiles_ - first);
-#pragma omp for schedule(dynamic)
-          for (std::int64_t job = 0; job < tiles * sides_.checked.blocks(); ++job)
-            build(run, g, first, job / sides_.checked.blocks(), job % sides_.checked.blocks());
-#pragma omp for schedule(dynamic)
-          for (std::int64_t unit = 0; unit < out_parts_ * chunks_; ++unit)
-            run_unit(run, g, first, tiles, unit / chunks_, unit % chunks_, dense);
-        }
-    }
+    const auto chunks = static_cast<std::int64_t>(chunks_.size());
+#pragma omp parallel for num_threads(threads_) schedule(dynamic)
+    for (std::int64_t unit = 0; unit < shape_.groups * chunks; ++unit)
+      run_unit(run, unit / chunks, chunks_[static_cast<std::size_t>(unit % chunks)]);
   }
 
  private:
@@ -105,12 +91,13 @@ class ListWeightGrad final : public SparseConv {
   }
   std::int64_t channels() const { return sides_.checked.blocks() * kLanes; }
   std::int64_t dense_floats() const {
-    return images_ * (tile_h_ + 2) * pitch_ * kSlotFloats + 2 * kSlotFloats;
+    return round_up(images_ * (tile_h_ + 2) * pitch_ * kSlotFloats + 2 * kSlotFloats, kLanes);
   }
-  // A tile in the workspace: values, slots (two a float), counts.
-  std::int64_t slots_offset() const { return channels() * value_stride_; }
-  std::int64_t counts_offset() const { return slots_offset() + channels() * slot_stride_ / 2; }
-  std::int64_t tile_floats() const { return counts_offset() + channels(); }
+  // The lists of a chunk in the workspace: values, slots (two a float), counts.
+  std::int64_t chunk_channels() const { return chunks_.front().count * kLanes; }
+  std::int64_t slots_offset() const { return chunk_channels() * value_stride_; }
+  std::int64_t counts_offset() const { return slots_offset() + chunk_channels() * slot_stride_ / 2; }
+  std::int64_t list_floats() const { return counts_offset() + chunk_channels(); }
 
   Tile tile_at(std::int64_t index) const {
     const std::int64_t x = index % tiles_x_ * tile_w_;
@@ -120,9 +107,8 @@ class ListWeightGrad final : public SparseConv {
             x, std::min(tile_w_, shape_.input.w - x)};
   }
 
-  void build(const SparseRun& run, std::int64_t g, std::int64_t first, std::int64_t index,
-             std::int64_t block) const {
-    const Tile tile = tile_at(first + index);
+  void build(const SparseRun& run, std::int64_t g, const Tile& tile, std::int64_t first_block,
+             std::int64_t block, float* base) const {
     const BlockedShape& in = sides_.checked;
     std::ptrdiff_t rows[kMaxImages * kMaxRows];
     std::int32_t row_slots[kMaxImages * kMaxRows];
@@ -132,8 +118,8 @@ class ListWeightGrad final : public SparseConv {
         rows[job.row_count] = i * in.image_floats() + ((tile.y + y) * in.w + tile.x) * kLanes;
         row_slots[job.row_count++] = static_cast<std::int32_t>((i * (tile_h_ + 2) + y) * pitch_);
       }
-    float* base = run.workspace + index * tile_floats();
-    job.src = run.checked + tile.n * in.image_floats() + g * in.group_floats() + block * in.block_floats();
+    job.src = run.checked + tile.n * in.image_floats() + g * in.group_floats() +
+              (first_block + block) * in.block_floats();
     job.rows = rows;
     job.row_slots = row_slots;
     job.width = static_cast<int>(tile.cols);
@@ -174,24 +160,31 @@ class ListWeightGrad final : public SparseConv {
     }
   }
 
-  void run_unit(const SparseRun& run, std::int64_t g, std::int64_t first, std::int64_t tiles,
-                std::int64_t part, std::int64_t chunk, float* dense) const {
-    const std::int64_t block0 = chunk * chunk_blocks_;
-    const std::int64_t block1 = std::min(block0 + chunk_blocks_, sides_.checked.blocks());
-    for (std::int64_t index = 0; index < tiles; ++index) {
-      copy_dense(run, g, tile_at(first + index), part, dense);
-      const float* base = run.workspace + index * tile_floats();
-      ListTile job{};
-      job.values = base + block0 * kLanes * value_stride_;
-      job.slots =
-          reinterpret_cast<const std::uint16_t*>(base + slots_offset()) + block0 * kLanes * slot_stride_;
-      job.counts = reinterpret_cast<const std::int32_t*>(base + counts_offset()) + block0 * kLanes;
-      job.value_stride = value_stride_;
-      job.slot_stride = slot_stride_;
-      job.channels = (block1 - block0) * kLanes;
-      job.dense = dense;
-      job.dw = run.out + ((g * out_parts_ + part) * channels() + block0 * kLanes) * 9 * kSlotFloats;
-      (pitch_ == 9 ? kernels_.list_pitch9 : kernels_.list_pitch16)(job);
+  void run_unit(const SparseRun& run, std::int64_t g, const Part& chunk) const {
+    float* base = run.workspace + omp_get_thread_num() * (list_floats() + dense_floats());
+    float* dense = base + list_floats();
+    ListTile job{};
+    job.values = base;
+    job.slots = reinterpret_cast<const std::uint16_t*>(base + slots_offset());
+    job.counts = reinterpret_cast<const std::int32_t*>(base + counts_offset());
+    job.value_stride = value_stride_;
+    job.slot_stride = slot_stride_;
+    job.channels = chunk.count * kLanes;
+    job.dense = dense;
+    auto result = [&](std::int64_t part) {
+      return run.out + ((g * out_parts_ + part) * channels() + chunk.first * kLanes) * 9 * kSlotFloats;
+    };
+    for (std::int64_t part = 0; part < out_parts_; ++part)
+      std::memset(result(part), 0, static_cast<std::size_t>(job.channels * 9 * kSlotFloats) * sizeof(float));
+    for (std::int64_t index = 0; index < tiles_; ++index) {
+      const Tile tile = tile_at(index);
+      for (std::int64_t block = 0; block < chunk.count; ++block)
+        build(run, g, tile, chunk.first, block, base);
+      for (std::int64_t part = 0; part < out_parts_; ++part) {
+        copy_dense(run, g, tile, part, dense);
+        job.dw = result(part);
+        (pitch_ == 9 ? kernels_.list_pitch9 : kernels_.list_pitch16)(job);
+      }
     }
   }
 
@@ -210,10 +203,8 @@ class ListWeightGrad final : public SparseConv {
   std::int64_t tiles_y_ = 1;
   std::int64_t tiles_x_ = 1;
   std::int64_t tiles_ = 1;
-  std::int64_t group_tiles_ = 1;
   std::int64_t out_parts_ = 1;
-  std::int64_t chunk_blocks_ = 1;
-  std::int64_t chunks_ = 1;
+  std::vector<Part> chunks_;
 };
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include "kernels/sparse/window_conv.hpp"
 
 #include <algorithm>
+#include <omp.h>
 
 #include "kernels/sparse/weights.hpp"
 
@@ -31,6 +32,10 @@ class WindowConv final : public SparseConv {
     parts_ = ChannelParts(sides_.checked.blocks(), channel_blocks_in_l1(config.l1_bytes));
     const std::int64_t pixels = sides_.other.pixels();
     images_ = std::min(shape_.n, std::max<std::int64_t>(1, kUnitPixels / pixels));
+    // With enough images each thread takes some of them from the first step to the last and shares nothing;
+    // otherwise all work on the same images, with a barrier after the pre-pass.
+    private_ = threads_ > 1 && shape_.n >= 2 * threads_;
+    if (private_) images_ = std::min(images_, std::max<std::int64_t>(1, shape_.n / (2 * threads_)));
     const std::int64_t bands = (pixels + kUnitPixels - 1) / kUnitPixels;
     band_rows_ = (sides_.other.h + bands - 1) / bands;
     bands_ = (sides_.other.h + band_rows_ - 1) / band_rows_;
@@ -41,7 +46,7 @@ class WindowConv final : public SparseConv {
     return shape_.groups * sides_.checked.blocks() * sides_.other.blocks() * 9 * kLanes * kLanes;
   }
   // Values first, then the 64-bit masks: one a pixel and part.
-  std::int64_t workspace_floats() const override { return values_floats() + 2 * mask_count(); }
+  std::int64_t workspace_floats() const override { return (private_ ? threads_ : 1) * image_set_floats(); }
 
   void pack(const float* oihw, float* packed) const override {
     const WeightAccess access(shape_, op_);
@@ -63,6 +68,23 @@ class WindowConv final : public SparseConv {
     const std::vector<Part>& channel_parts = parts_.choose(run.checked, sides_.checked.floats());
     const auto parts = static_cast<std::int64_t>(channel_parts.size());
     const std::int64_t outs = sides_.other.blocks();
+    if (private_) {
+      const std::int64_t sets = (shape_.n + images_ - 1) / images_;
+#pragma omp parallel for num_threads(threads_) schedule(dynamic)
+      for (std::int64_t job = 0; job < shape_.groups * sets; ++job) {
+        float* own = run.workspace + omp_get_thread_num() * image_set_floats();
+        auto* own_masks = reinterpret_cast<std::uint64_t*>(own + values_floats());
+        const std::int64_t g = job / sets;
+        const std::int64_t n0 = job % sets * images_;
+        const std::int64_t images = std::min(images_, shape_.n - n0);
+        for (std::int64_t image = 0; image < images; ++image)
+          for (std::int64_t part = 0; part < parts; ++part)
+            compress(run, g, n0, image, channel_parts[static_cast<std::size_t>(part)], part, own, own_masks);
+        for (std::int64_t unit = 0; unit < outs * bands_; ++unit)
+          run_unit(run, channel_parts, g, n0, images, unit / bands_, unit % bands_, own, own_masks);
+      }
+      return;
+    }
 #pragma omp parallel num_threads(threads_)
     for (std::int64_t g = 0; g < shape_.groups; ++g)
       for (std::int64_t n0 = 0; n0 < shape_.n; n0 += images_) {
@@ -80,6 +102,7 @@ class WindowConv final : public SparseConv {
   }
 
  private:
+  std::int64_t image_set_floats() const { return round_up(values_floats() + 2 * mask_count(), kLanes); }
   std::int64_t image_values() const { return sides_.checked.group_floats(); }
   std::int64_t values_floats() const { return images_ * image_values() + kLanes; }
   std::int64_t mask_count() const { return images_ * parts_.most() * sides_.checked.pixels(); }
@@ -147,6 +170,7 @@ class WindowConv final : public SparseConv {
   std::int64_t images_ = 1;
   std::int64_t band_rows_ = 1;
   std::int64_t bands_ = 1;
+  bool private_ = false;
 };
 
 }  // namespace
