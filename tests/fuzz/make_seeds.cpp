@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "base/output_file.hpp"
-#include "report/result_json.hpp"
-#include "report/testing/example_runs.hpp"
 #include "base/random.hpp"
 #include "models/tensordash/stored_tensor.hpp"
+#include "report/result_json.hpp"
+#include "report/testing/example_runs.hpp"
 #include "trace/byte_source.hpp"
 #include "trace/layer_list.hpp"
 #include "trace/synthetic.hpp"
@@ -122,6 +122,8 @@ int main_or_throw(std::string_view fuzzer, const std::filesystem::path& folder) 
     write(
         results_to_json({example_run("m", "a", 0.5), example_run("m", "b", 1.0), example_run("n", "a", {})}));
     write(results_to_json({}));
+    return 0;
+  }
   if (fuzzer == "fuzz_energy_table") {
     for (const auto& entry : std::filesystem::directory_iterator(LACUNA_SOURCE_DIR "/configs/energy")) {
       std::filesystem::copy_file(entry.path(), folder / entry.path().filename(),

@@ -309,7 +309,7 @@ TEST(StorageTraffic, BytesOfOperandsAndOutputs) {
   const LaneSelector selector(connectivity);
   const auto tensors = layer_traffic(layer, selector, form_bits(connectivity), {}, ValueType::kBF16);
   for (const TensorRole role : kRoles) {
-    const TensorTraffic& tensor = tensors[static_cast<std::size_t>(role)];
+    const StoredTraffic& tensor = tensors[static_cast<std::size_t>(role)];
     EXPECT_EQ(tensor.dense_bytes, layer.tensor(role).elements() * 2);
     EXPECT_GT(tensor.off_chip_bytes, tensor.on_chip_bytes);
     EXPECT_LE(tensor.on_chip_bytes * 16, (tensor.dense_bytes + 1) * 20);  // 3 bits of idx, some of AS
@@ -317,7 +317,10 @@ TEST(StorageTraffic, BytesOfOperandsAndOutputs) {
   const OpTraffic op = op_traffic(layer.shape, Operation::kInputGrad, tensors, ValueType::kBF16);
   EXPECT_EQ(op.reads[0].role, TensorRole::kG);
   EXPECT_EQ(op.reads[1].role, TensorRole::kW);
-  EXPECT_EQ(op.written_bytes, layer.shape.a_elements() * 2);
+  EXPECT_EQ(op.written.dense_bytes, layer.shape.a_elements() * 2);
+  EXPECT_EQ(op.written.on_chip_bytes, tensors[0].on_chip_bytes);
+  const OpTraffic update = op_traffic(layer.shape, Operation::kWeightGrad, tensors, ValueType::kBF16);
+  EXPECT_EQ(update.written.off_chip_bytes, layer.shape.w_elements() * 2);
 }
 
 }  // namespace

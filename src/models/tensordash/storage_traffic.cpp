@@ -5,17 +5,11 @@ namespace {
 
 std::int64_t bytes(double bits) { return (static_cast<std::int64_t>(bits) + 7) / 8; }
 
-std::int64_t outputs(const LayerShape& shape, Operation op) {
-  return op == Operation::kForward     ? shape.g_elements()
-         : op == Operation::kInputGrad ? shape.a_elements()
-                                       : shape.w_elements();
-}
-
 }  // namespace
 
-std::array<TensorTraffic, 3> layer_traffic(const Layer& layer, const LaneSelector& selector, FormBits form,
+std::array<StoredTraffic, 3> layer_traffic(const Layer& layer, const LaneSelector& selector, FormBits form,
                                            const StorageParams& params, ValueType type) {
-  std::array<TensorTraffic, 3> traffic;
+  std::array<StoredTraffic, 3> traffic;
   for (const TensorRole role : {TensorRole::kA, TensorRole::kW, TensorRole::kG}) {
     const StorageBits bits =
         storage_bits(count_storage(layer.shape, role, layer.tensor(role).mask, selector, params), form,
@@ -26,12 +20,16 @@ std::array<TensorTraffic, 3> layer_traffic(const Layer& layer, const LaneSelecto
   return traffic;
 }
 
-OpTraffic op_traffic(const LayerShape& shape, Operation op, const std::array<TensorTraffic, 3>& tensors,
+OpTraffic op_traffic(const LayerShape& shape, Operation op, const std::array<StoredTraffic, 3>& tensors,
                      ValueType type) {
+  const auto of = [&](TensorRole role) { return tensors[static_cast<std::size_t>(role)]; };
   const auto [text, other] = operands(op);
-  return {op,
-          {tensors[static_cast<std::size_t>(text)], tensors[static_cast<std::size_t>(other)]},
-          outputs(shape, op) * bits_of(type) / 8};
+  const std::int64_t gradient_bytes = shape.w_elements() * bits_of(type) / 8;
+  const StoredTraffic written = op == Operation::kForward     ? of(TensorRole::kG)
+                                : op == Operation::kInputGrad ? of(TensorRole::kA)
+                                                              : StoredTraffic{TensorRole::kW, gradient_bytes,
+                                                                              gradient_bytes, gradient_bytes};
+  return {op, {of(text), of(other)}, written};
 }
 
 }  // namespace lacuna::tensordash

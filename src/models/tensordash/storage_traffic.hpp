@@ -10,7 +10,7 @@
 
 namespace lacuna::tensordash {
 
-struct TensorTraffic {
+struct StoredTraffic {
   TensorRole role = TensorRole::kA;
   std::int64_t dense_bytes = 0;
   // The rows: read or written on chip, whether groups lie one after another or have room for the worst case.
@@ -20,19 +20,18 @@ struct TensorTraffic {
 };
 
 // The three tensors of a layer as recorded (A and G: `n` samples).
-std::array<TensorTraffic, 3> layer_traffic(const Layer& layer, const LaneSelector& selector, FormBits form,
+std::array<StoredTraffic, 3> layer_traffic(const Layer& layer, const LaneSelector& selector, FormBits form,
                                            const StorageParams& params, ValueType type);
 
 // What one operation reads and writes.
 struct OpTraffic {
   Operation op = Operation::kForward;
-  std::array<TensorTraffic, 2> reads;  // the operands, in the order of operands(op)
-  // ASSUMPTION(A29): outputs are counted dense. Forward outputs and input gradients get their zeros from the
-  // activation function, which lies between layers; the scheduled form of them is the next layer's A, and the
-  // layer before's G. Gradients of weights have few zeros.
-  std::int64_t written_bytes = 0;
+  std::array<StoredTraffic, 2> reads;  // the operands, in the order of operands(op)
+  // ASSUMPTION(A29): what is written has the form of what is recorded of its shape: outputs that of G, input
+  // gradients that of A, as A15 has it for zeros; gradients of weights stay dense.
+  StoredTraffic written;
 };
-OpTraffic op_traffic(const LayerShape& shape, Operation op, const std::array<TensorTraffic, 3>& tensors,
+OpTraffic op_traffic(const LayerShape& shape, Operation op, const std::array<StoredTraffic, 3>& tensors,
                      ValueType type);
 
 }  // namespace lacuna::tensordash
