@@ -1,9 +1,8 @@
 #include "kernels/dispatch/calibrate.hpp"
 
-#include <time.h>
-
 #include <algorithm>
 #include <string>
+#include <time.h>
 #include <vector>
 
 #include "kernels/dispatch/tensors.hpp"
