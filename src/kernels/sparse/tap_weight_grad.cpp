@@ -38,10 +38,10 @@ class TapWeightGrad final : public SparseConv {
       part_groups_.emplace_back(
           parts.begin() + static_cast<std::ptrdiff_t>(i),
           parts.begin() + static_cast<std::ptrdiff_t>(std::min(parts.size(), i + per_group)));
-    // Enough units that no thread waits long for the last one.
+    // One chunk a thread: more of them gather the dense tiles more often.
     const std::int64_t others =
         shape_.groups * shape_.taps() * static_cast<std::int64_t>(part_groups_.size());
-    const std::int64_t wanted = threads_ == 1 ? 1 : (4 * threads_ + others - 1) / others;
+    const std::int64_t wanted = threads_ == 1 ? 1 : (threads_ + others - 1) / others;
     const std::int64_t blocks = sides_.checked.blocks();
     const std::int64_t most =
         std::max<std::int64_t>((blocks + wanted - 1) / wanted, std::min<std::int64_t>(4, blocks));
