@@ -116,10 +116,11 @@ RunEnergy run_energy(const RunResult& run, const CostTable& table) {
     LayerEnergy of_layer{layer.name, {}};
     for (const OpResult& op : layer.ops) {
       const Activity& a = *op.activity;
+      const Activity& d = op.dense_activity ? *op.dense_activity : a;
       // A gated operation pays nothing for schedulers and multiplexers [TensorDash §3.5].
       const bool scheduled = op.scheduled != Scheduled::kNone;
       EnergyPair pair;
-      pair.dense = energy_joules(chip_counts(a, layer.batch_scale, lanes, as_double(a.dense_compute_cycles),
+      pair.dense = energy_joules(chip_counts(d, layer.batch_scale, lanes, as_double(d.dense_compute_cycles),
                                              as_double(op.dense_cycles), false, false),
                                  dense, table);
       pair.machine = energy_joules(chip_counts(a, layer.batch_scale, lanes, as_double(a.compute_cycles),

@@ -35,6 +35,8 @@ struct OpResult {
   std::int64_t padding_free_cycles = 0;
   std::vector<Counter> counters;
   std::optional<Activity> activity = std::nullopt;  // of machines with a modelled memory system
+  // Of the same machine with its tensors stored densely; absent where they are.
+  std::optional<Activity> dense_activity = std::nullopt;
 
   bool operator==(const OpResult&) const = default;
 };

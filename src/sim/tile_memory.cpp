@@ -47,6 +47,11 @@ std::int64_t blocks_a_bank(const LayerShape& shape, Operation op, TensorRole rol
 
 bool is_weights(TensorRole role) { return role == TensorRole::kW; }
 
+// Rows of a stored form in place of so many of the dense form.
+std::int64_t stored_rows(std::int64_t rows, const StoredForm& form) {
+  return ceil_cycles(static_cast<double>(rows) * form.on_chip_share);
+}
+
 }  // namespace
 
 Arithmetic arithmetic(const Params& params) {
@@ -200,15 +205,22 @@ void TileMemory::count_product(const PlacedProduct& placed, Activity& activity, 
   activity.psum_writes += chunks;
 }
 
-void TileMemory::count_tensors(const Layer& layer, Operation op, TensorRole row_operand, Activity& activity,
-                               TensorTraffic& on_rows, TensorTraffic& on_columns,
-                               TensorTraffic& output) const {
+void TileMemory::count_tensors(const Layer& layer, Operation op, TensorRole row_operand,
+                               const StoredForms* stored, Activity& activity, TensorTraffic& on_rows,
+                               TensorTraffic& on_columns, TensorTraffic& output) const {
   const auto [text, other] = operands(op);
   const TensorRole column_operand = row_operand == text ? other : text;
   // ASSUMPTION(A14): each tensor crosses the DRAM bus once an operation.
   const auto operand = [&](TensorRole role) {
     const LayerTensor& tensor = layer.tensor(role);
-    return operand_traffic(tensor.elements(), tensor.nonzeros);
+    TensorTraffic traffic = operand_traffic(tensor.elements(), tensor.nonzeros);
+    if (stored != nullptr) {
+      const StoredForm& form = (*stored)[static_cast<std::size_t>(role)];
+      traffic.dram_read_bytes = form.off_chip_bytes;
+      traffic.dram_activations = ceil_div(form.off_chip_bytes, dram_page_bytes_);
+      traffic.fill_rows = stored_rows(traffic.fill_rows, form);
+    }
+    return traffic;
   };
   on_rows = operand(row_operand);
   on_columns = operand(column_operand);
@@ -220,6 +232,13 @@ void TileMemory::count_tensors(const Layer& layer, Operation op, TensorRole row_
                                 : op == Operation::kInputGrad ? layer.a.nonzeros
                                                               : elements;
   output = output_traffic(elements, nonzeros);
+  if (stored != nullptr && op != Operation::kWeightGrad) {  // stored like what is recorded of its shape (A15)
+    const TensorRole alike = op == Operation::kForward ? TensorRole::kG : TensorRole::kA;
+    const StoredForm& form = (*stored)[static_cast<std::size_t>(alike)];
+    output.dram_write_bytes = form.off_chip_bytes;
+    output.dram_activations = ceil_div(form.off_chip_bytes, dram_page_bytes_);
+    output.output_rows = stored_rows(output.output_rows, form);
+  }
   const auto add = [&](const TensorTraffic& traffic, bool weights) {
     TensorTraffic& sum = weights ? activity.weights : activity.samples;
     for (const auto& [name, count] : kTrafficCounts) sum.*count += traffic.*count;
@@ -244,8 +263,8 @@ void TileMemory::count_transposers(const Layer& layer, Operation op, TensorRole 
   activity.transposer_cycles = ceil_div(activity.transposed_groups * transposer_cycles_, transposers_);
 }
 
-void TileMemory::apply(const Layer& layer, Operation op, const std::vector<PlacedProduct>& products,
-                       double batch_scale, OpResult& result) const {
+Activity TileMemory::count(const Layer& layer, Operation op, const std::vector<PlacedProduct>& products,
+                           double batch_scale, const OpResult& result, const StoredForms* stored) const {
   Activity activity;
   Streams streams;
   for (const PlacedProduct& placed : products) count_product(placed, activity, streams);
@@ -253,8 +272,13 @@ void TileMemory::apply(const Layer& layer, Operation op, const std::vector<Place
   const TensorRole row_operand = products.empty() ? text : products.front().rows->role;
   const TensorRole column_operand = row_operand == text ? other : text;
   TensorTraffic on_rows, on_columns, output;
-  count_tensors(layer, op, row_operand, activity, on_rows, on_columns, output);
+  count_tensors(layer, op, row_operand, stored, activity, on_rows, on_columns, output);
   count_transposers(layer, op, row_operand, streams, activity);
+  if (stored != nullptr) {
+    streams.row_reads = stored_rows(streams.row_reads, (*stored)[static_cast<std::size_t>(row_operand)]);
+    streams.column_reads =
+        stored_rows(streams.column_reads, (*stored)[static_cast<std::size_t>(column_operand)]);
+  }
   // [TensorDash §3.3]: the side whose zeros are skipped is B.
   activity.bm_reads = streams.row_reads;
   activity.am_reads = streams.column_reads;
@@ -288,30 +312,37 @@ void TileMemory::apply(const Layer& layer, Operation op, const std::vector<Place
   activity.scratchpad_cycles = ceil_div(result.dense_cycles, scratchpad_banks_);
   activity.fill_cycles = ceil_cycles(
       first_and_last_block(on_rows.dram_read_bytes + on_columns.dram_read_bytes, output.dram_write_bytes));
+  return activity;
+}
+
+void TileMemory::apply(const Layer& layer, Operation op, const std::vector<PlacedProduct>& products,
+                       double batch_scale, OpResult& result, const StoredForms* stored) const {
+  Activity dense = count(layer, op, products, batch_scale, result, nullptr);
+  Activity activity = stored == nullptr ? dense : count(layer, op, products, batch_scale, result, stored);
   if (modelled_) {
     // ASSUMPTION(A12): with double buffering everywhere an operation takes as long as its slowest stage,
     // plus, once a batch, the first block's way in and the last one's way out.
-    const std::int64_t fill = ceil_cycles(static_cast<double>(activity.fill_cycles) / batch_scale);
-    const auto pipeline = [&](std::int64_t compute, Bound& bound) {
+    const auto pipeline = [&](std::int64_t compute, const Activity& parts, Bound& bound) {
       bound = Bound::kCompute;
       std::int64_t cycles = compute;
-      const std::pair<Bound, std::int64_t> stages[] = {{Bound::kDram, activity.dram_cycles},
-                                                       {Bound::kTransposers, activity.transposer_cycles},
-                                                       {Bound::kSram, activity.sram_cycles},
-                                                       {Bound::kScratchpads, activity.scratchpad_cycles}};
+      const std::pair<Bound, std::int64_t> stages[] = {{Bound::kDram, parts.dram_cycles},
+                                                       {Bound::kTransposers, parts.transposer_cycles},
+                                                       {Bound::kSram, parts.sram_cycles},
+                                                       {Bound::kScratchpads, parts.scratchpad_cycles}};
       for (const auto& [stage, needed] : stages) {
         if (needed <= cycles) continue;
         cycles = needed;
         bound = stage;
       }
-      return cycles + fill;
+      return cycles + ceil_cycles(static_cast<double>(parts.fill_cycles) / batch_scale);
     };
     Bound unused{};
-    result.cycles = pipeline(result.cycles, activity.bound);
-    result.dense_cycles = pipeline(result.dense_cycles, activity.dense_bound);
-    result.padding_free_cycles = pipeline(result.padding_free_cycles, unused);
+    result.cycles = pipeline(result.cycles, activity, activity.bound);
+    result.dense_cycles = pipeline(result.dense_cycles, dense, activity.dense_bound);
+    result.padding_free_cycles = pipeline(result.padding_free_cycles, activity, unused);
   }
   result.activity = activity;
+  if (stored != nullptr) result.dense_activity = dense;
 }
 
 }  // namespace lacuna

@@ -5,6 +5,7 @@
 //   DRAM -> AM, BM -> (transposers) -> scratchpads -> tiles -> scratchpads (partial sums) -> CM -> DRAM
 #pragma once
 
+#include <array>
 #include <vector>
 
 #include "base/params.hpp"
@@ -30,6 +31,14 @@ constexpr bool is_transposed(TensorRole role, Operation op) {
   return op == Operation::kWeightGrad || (op == Operation::kInputGrad && role == TensorRole::kW);
 }
 
+// A tensor that memory holds in another form than rows of values, such as TensorDash's scheduled form (§3.6).
+// It is expanded on its way into the scratchpads, so what follows them does not change.
+struct StoredForm {
+  double on_chip_share = 1;         // of the rows that its dense form takes in AM, BM or CM
+  std::int64_t off_chip_bytes = 0;  // on the DRAM bus, in place of zero compression
+};
+using StoredForms = std::array<StoredForm, 3>;  // by TensorRole
+
 class TileMemory {
  public:
   TileMemory(const Params& params, const TileShape& tile);
@@ -37,8 +46,9 @@ class TileMemory {
   // Adds the activity of an operation whose compute cycles are in `result`. With memory=modelled, the cycles
   // become those of the pipeline, of the machine and of the dense one alike. `batch_scale`: how many times
   // the samples recorded make up the batch, over which reading the weights is spread.
+  // With `stored`, the machine's tensors are in those forms; the dense machine's never are.
   void apply(const Layer& layer, Operation op, const std::vector<PlacedProduct>& products, double batch_scale,
-             OpResult& result) const;
+             OpResult& result, const StoredForms* stored = nullptr) const;
 
   // What the costs of a machine are counted from; the model adds what it has on top of its tiles.
   TileHardware hardware() const;
@@ -50,9 +60,12 @@ class TileMemory {
     std::int64_t column_reads = 0;
   };
 
+  Activity count(const Layer& layer, Operation op, const std::vector<PlacedProduct>& products,
+                 double batch_scale, const OpResult& result, const StoredForms* stored) const;
   void count_product(const PlacedProduct& placed, Activity& activity, Streams& streams) const;
-  void count_tensors(const Layer& layer, Operation op, TensorRole row_operand, Activity& activity,
-                     TensorTraffic& on_rows, TensorTraffic& on_columns, TensorTraffic& output) const;
+  void count_tensors(const Layer& layer, Operation op, TensorRole row_operand, const StoredForms* stored,
+                     Activity& activity, TensorTraffic& on_rows, TensorTraffic& on_columns,
+                     TensorTraffic& output) const;
   void count_transposers(const Layer& layer, Operation op, TensorRole row_operand, const Streams& streams,
                          Activity& activity) const;
   TensorTraffic operand_traffic(std::int64_t elements, std::int64_t nonzeros) const;

@@ -37,6 +37,10 @@ std::vector<ParamSpec> Config::params() {
               "zeros", "recorded", {"recorded", "padded"},
               "count zeros of A as recorded or with its border, when choosing the scheduled operand",
               "docs/assumptions.md A6"),
+          ParamSpec::choice(
+              "storage", "dense", {"dense", "scheduled"},
+              "how memory holds tensors: as values, or as (value, idx) pairs in groups of 16 x 16",
+              "TensorDash §3.6; docs/models/tensordash-storage.md"),
           ParamSpec::flag(
               "power_gating", false,
               "bypass the staging buffers and run densely where the scheduled tensor has few zeros",
@@ -64,6 +68,7 @@ Config Config::from(const Params& params) {
   config.arithmetic = lacuna::arithmetic(params);
   config.policy = schedule_policy(params);
   config.count_padded_zeros = params.text("zeros") == "padded";
+  config.scheduled_storage = params.text("storage") == "scheduled";
   config.power_gating = params.flag("power_gating");
   config.gating_threshold = params.number("gating_threshold");
   if (config.sync == RowSync::kLines && (tile.tiles != 1 || config.sides != Sides::kOne)) {

@@ -30,6 +30,7 @@ struct Config {
   Arithmetic arithmetic = Arithmetic::kFp32;
   SchedulePolicy policy = SchedulePolicy::kSparser;
   bool count_padded_zeros = false;
+  bool scheduled_storage = false;
   bool power_gating = false;
   double gating_threshold = 0;
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "models/tensordash/engine.hpp"
+#include "models/tensordash/storage_traffic.hpp"
 #include "sim/accelerator.hpp"
 #include "sim/column_panel.hpp"
 
@@ -48,7 +49,7 @@ class TensorDash final : public Accelerator {
       result.counters.push_back({"gated", gated ? 1 : 0});
       if (gated) {
         result = run_gated(layer, op, result);
-        memory_.apply(layer, op, placed, options.batch_scale, result);
+        apply_memory(layer, op, placed, options, result);
         return result;
       }
     }
@@ -57,11 +58,31 @@ class TensorDash final : public Accelerator {
     } else {
       run_values(layer, op, placed, options, result);
     }
-    memory_.apply(layer, op, placed, options.batch_scale, result);
+    apply_memory(layer, op, placed, options, result);
     return result;
   }
 
  private:
+  // With storage=scheduled the tensors lie in memory in scheduled form, in the groups of §3.4 [TensorDash
+  // §3.6].
+  void apply_memory(const Layer& layer, Operation op, const std::vector<PlacedProduct>& placed,
+                    const SimOptions& options, OpResult& result) const {
+    if (!config_.scheduled_storage) {
+      memory_.apply(layer, op, placed, options.batch_scale, result);
+      return;
+    }
+    const Connectivity& connectivity = config_.scheduler.connectivity();
+    const ValueType type = config_.arithmetic == Arithmetic::kFp32 ? ValueType::kF32 : ValueType::kBF16;
+    StoredForms forms;
+    for (const StoredTraffic& tensor :
+         layer_traffic(layer, LaneSelector(connectivity), form_bits(connectivity), {}, type)) {
+      forms[static_cast<std::size_t>(tensor.role)] = {
+          static_cast<double>(tensor.on_chip_bytes) / static_cast<double>(tensor.dense_bytes),
+          tensor.off_chip_bytes};
+    }
+    memory_.apply(layer, op, placed, options.batch_scale, result, &forms);
+  }
+
   TensorRole scheduled_operand(const Layer& layer, Operation op) const {
     if (!config_.count_padded_zeros) return choose_scheduled(layer, op, config_.policy);
     Layer padded = layer;
