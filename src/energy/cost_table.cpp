@@ -216,16 +216,16 @@ CostTable CostTable::parse(std::string_view yaml, const std::string& file) {
     } else if (key == "costs") {
       costs = true;
       reader.each(value, "'costs'",
-                  [&](const std::string& name, const YAML::Node& name_at, const YAML::Node& cost) {
-                    const auto known = std::ranges::find(kKeys, std::string_view(name), &KeyInfo::name);
+                  [&](const std::string& component, const YAML::Node& component_at, const YAML::Node& cost) {
+                    const auto known = std::ranges::find(kKeys, std::string_view(component), &KeyInfo::name);
                     if (known == kKeys.end()) {
                       std::vector<std::string> names;
                       for (const KeyInfo& info : kKeys) names.emplace_back(info.name);
-                      reader.fail(name_at, fmt::format("unknown component {}", in_quotes(name)),
-                                  suggest(name, names));
+                      reader.fail(component_at, fmt::format("unknown component {}", in_quotes(component)),
+                                  suggest(component, names));
                     }
                     const auto index = static_cast<std::size_t>(known - kKeys.begin());
-                    table.costs[index] = reader.cost(name_at, name, cost, known->unit);
+                    table.costs[index] = reader.cost(component_at, component, cost, known->unit);
                     given[index] = true;
                   });
     } else {

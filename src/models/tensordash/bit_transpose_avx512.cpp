@@ -11,13 +11,15 @@ namespace {
 // Eight rows of eight bytes as 64-bit lanes.
 [[gnu::always_inline]] inline __m512i load_rows(const std::uint8_t* const* rows, int bytes) {
   if (bytes == 8) [[likely]] {
-    const auto pair = [&](int i) {
-      return _mm_loadh_pd(_mm_load_sd(reinterpret_cast<const double*>(rows[i])),
-                          reinterpret_cast<const double*>(rows[i + 1]));
+    const auto load = [&](int i) {
+      long long row;
+      std::memcpy(&row, rows[i], sizeof(row));
+      return row;
     };
-    const __m256d low = _mm256_insertf128_pd(_mm256_castpd128_pd256(pair(0)), pair(2), 1);
-    const __m256d high = _mm256_insertf128_pd(_mm256_castpd128_pd256(pair(4)), pair(6), 1);
-    return _mm512_castpd_si512(_mm512_insertf64x4(_mm512_castpd256_pd512(low), high, 1));
+    const auto pair = [&](int i) { return _mm_set_epi64x(load(i + 1), load(i)); };
+    const __m256i low = _mm256_set_m128i(pair(2), pair(0));
+    const __m256i high = _mm256_set_m128i(pair(6), pair(4));
+    return _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);
   }
   alignas(64) std::uint8_t lanes[64] = {};
   for (int r = 0; r < 8; ++r) std::memcpy(lanes + 8 * r, rows[r], static_cast<std::size_t>(bytes));
