@@ -442,6 +442,7 @@ TEST_F(CliTest, TablesByProgressOfTheTraining) {
 
 TEST_F(CliTest, ColourOnATerminalOnly) {
   EXPECT_EQ(run_lacuna({"simulate", kAlexnet}).out.find('\x1b'), std::string::npos);
+  if (!testing_support::has_terminals()) GTEST_SKIP() << "no pseudo-terminals here";
   EXPECT_NE(run_on_terminal({"simulate", kAlexnet}).out.find("\x1b[1m"), std::string::npos);
   EXPECT_EQ(run_on_terminal({"simulate", kAlexnet}, {"NO_COLOR=1"}).out.find('\x1b'), std::string::npos);
   EXPECT_EQ(run_on_terminal({"simulate", kAlexnet}, {"TERM=dumb"}).out.find('\x1b'), std::string::npos);

@@ -80,6 +80,15 @@ ProgramResult run_lacuna(const std::vector<std::string>& arguments) { return run
 
 ProgramResult run_shell(const std::string& line) { return run({"bash", "-c", line}); }
 
+bool has_terminals() {
+  int terminal = -1;
+  int program = -1;
+  if (::openpty(&terminal, &program, nullptr, nullptr, nullptr) != 0) return false;
+  ::close(terminal);
+  ::close(program);
+  return true;
+}
+
 ProgramResult run_on_terminal(const std::vector<std::string>& arguments,
                               const std::vector<std::string>& environment) {
   int terminal = -1;

@@ -17,6 +17,8 @@ struct ProgramResult {
 ProgramResult run_lacuna(const std::vector<std::string>& arguments);
 // A line for bash, where $LACUNA is the program.
 ProgramResult run_shell(const std::string& line);
+// False in a sandbox without pseudo-terminals.
+bool has_terminals();
 // `lacuna ARGUMENTS...` on a terminal: both streams come back in `out`, with \r\n at the ends of lines.
 // `environment`: assignments such as "NO_COLOR=1".
 ProgramResult run_on_terminal(const std::vector<std::string>& arguments,
