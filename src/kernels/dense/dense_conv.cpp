@@ -2,31 +2,14 @@
 
 #include <algorithm>
 #include <array>
-#include <omp.h>
-#include <oneapi/dnnl/dnnl.hpp>
 #include <string>
+
+#include "kernels/dense/onednn.hpp"
 
 namespace lacuna::kernels {
 namespace {
 
 using dnnl::memory;
-
-// oneDNN takes the number of threads from OpenMP when a primitive is made and when it runs.
-class ThreadScope {
- public:
-  explicit ThreadScope(int threads) : before_(omp_get_max_threads()) { omp_set_num_threads(threads); }
-  ~ThreadScope() { omp_set_num_threads(before_); }
-  ThreadScope(const ThreadScope&) = delete;
-  ThreadScope& operator=(const ThreadScope&) = delete;
-
- private:
-  int before_;
-};
-
-dnnl::engine& cpu_engine() {
-  static dnnl::engine engine(dnnl::engine::kind::cpu, 0);
-  return engine;
-}
 
 // One tensor: as the caller has it and as the primitive wants it, with a reorder where they differ.
 class Port {
