@@ -39,11 +39,7 @@ Colour random_colour(Random& random) {
   return {between(random, 0, 1), between(random, 0, 1), between(random, 0, 1)};
 }
 
-float distance_squared(const Colour& a, const Colour& b) {
-  float sum = 0;
-  for (std::size_t c = 0; c < 3; ++c) sum += (a[c] - b[c]) * (a[c] - b[c]);
-  return sum;
-}
+float brightness(const Colour& colour) { return (colour[0] + colour[1] + colour[2]) / 3; }
 
 // A random direction without sine and cosine, whose last bit differs from one C library to the next.
 Point random_direction(Random& random) {
@@ -278,10 +274,10 @@ int draw_shape(std::uint64_t seed, Part part, std::int64_t index, int size, std:
   const auto label = static_cast<int>(index % kClasses);
   const auto extent = static_cast<float>(size);
 
-  // Colours that differ enough to be seen; which of them is the lighter is chance.
-  const Colour ground = random_colour(random);
+  // A light figure on a dark ground, in any two colours.
+  const Colour ground{between(random, 0, 0.5F), between(random, 0, 0.5F), between(random, 0, 0.5F)};
   Colour ink = random_colour(random);
-  while (distance_squared(ground, ink) < 0.25F) ink = random_colour(random);
+  while (brightness(ink) < brightness(ground) + 0.3F) ink = random_colour(random);
 
   Canvas canvas(size, planes);
   const Point shading = random_direction(random);
@@ -296,13 +292,16 @@ int draw_shape(std::uint64_t seed, Part part, std::int64_t index, int size, std:
     const Point direction = random_direction(random);
     const float reach = random.chance(0.5) ? between(random, 0.1F, 0.3F) * extent : 0;
     const float width = (reach > 0 ? between(random, 0.01F, 0.03F) : between(random, 0.03F, 0.07F)) * extent;
-    canvas.draw_line(centre, direction, reach, width, random_colour(random), 0.6F);
+    canvas.draw_line(centre, direction, reach, width, random_colour(random), 0.5F);
   }
 
   const float r = between(random, 0.24F, 0.42F) * extent;
   const Point centre{between(random, r, extent - r), between(random, r, extent - r)};
-  draw_figure(canvas, label, centre, r, random_direction(random), ink);
-  canvas.finish(random, 0.12F);
+  // Leaning up to 27 degrees either way.
+  const float lean = between(random, -0.5F, 0.5F);
+  const float unit = length({1, lean});
+  draw_figure(canvas, label, centre, r, {1 / unit, lean / unit}, ink);
+  canvas.finish(random, 0.1F);
   return label;
 }
 
