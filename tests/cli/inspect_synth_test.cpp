@@ -95,25 +95,14 @@ TEST(Inspect, RefusesBadInputInOneLine) {
 TEST(Synth, WritesWhatWasAskedFor) {
   const TemporaryFolder folder;
   const std::string file = folder.file("t.safetensors.zst");
-  const std::vector<std::string> command{
-      "synth",
-      "--layer",
+  const std::string convolution =
       "conv2d name=c in=6 out=4 kernel=3x2 input=9x8 stride=2x1 padding=1 groups=2 batch=2 "
-      "A=0.25 W=channel:0.5 G=zero",
-      "--layer",
-      "linear in=300 out=70 batch=12 steps=3 W=dense",
-      "--A",
-      "0.6",
-      "--batch",
-      "64",
-      "--model",
-      "made",
-      "--content",
-      "both",
-      "--type",
-      "bf16",
-      "-o",
-      file};
+      "A=0.25 W=channel:0.5 G=zero";
+  const std::vector<std::string> command{
+      "synth", "--layer",   convolution, "--layer", "linear in=300 out=70 batch=12 steps=3 W=dense",
+      "--A",   "0.6",       "--batch",   "64",      "--model",
+      "made",  "--content", "both",      "--type",  "bf16",
+      "-o",    file};
   const ProgramResult result = run_lacuna(command);
   ASSERT_EQ(result.exit_code, 0) << result.err;
   EXPECT_EQ(result.out + result.err, "");
