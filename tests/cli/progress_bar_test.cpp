@@ -9,6 +9,8 @@
 #include <thread>
 #include <unistd.h>
 
+#include "cli/run_program.hpp"
+
 namespace lacuna::cli {
 namespace {
 
@@ -44,6 +46,7 @@ std::string read_all(int descriptor, pid_t child) {
 }
 
 TEST(ProgressBar, AppearsOnATerminalAndIsRemoved) {
+  if (!testing_support::has_terminals()) GTEST_SKIP() << "no pseudo-terminals here";
   int terminal = -1;
   const pid_t child = ::forkpty(&terminal, nullptr, nullptr, nullptr);
   ASSERT_GE(child, 0);
