@@ -10,6 +10,7 @@ not do: an in-place ReLU replaces the tensor's history, and full backward hooks 
 
 import json
 import os
+import sys
 import threading
 import warnings
 from contextlib import contextmanager
@@ -109,6 +110,8 @@ class Capture:
         # Better now than after the step.
         if not os.path.isdir(os.path.dirname(self.path)):
             raise CaptureError(f"{path}: its folder does not exist; create it first")
+        if os.path.isdir(self.path):
+            raise CaptureError(f"{path}: is a folder; give the name of a file")
         if self.path.endswith(".zst"):
             check_zstd()
 
@@ -149,7 +152,9 @@ class Capture:
             with self._running(name):
                 return inner(*args, **kwargs)
 
-        module.forward = forward
+        # Where a compiled function calls the module, the compiler steps aside for it.
+        dynamo = sys.modules.get("torch._dynamo")
+        module.forward = dynamo.disable(forward) if dynamo is not None else forward
 
         def undo() -> None:
             if had_own:
@@ -176,8 +181,8 @@ class Capture:
         """torch computed a product inside a layer."""
         name = self._inside.names[-1]
         recomputed = _in_backward()
-        if self._gradients and not recomputed:
-            self._later_pass = True
+        self._later_pass |= self._gradients > 0 and not recomputed
+        if self._later_pass:
             return
         self._count += 1
         if not isinstance(output, torch.Tensor) or output.grad_fn is None:
@@ -189,6 +194,8 @@ class Capture:
             # Checkpointing of the kind that runs forward without a graph first: that run has the order of execution.
             order = self._without_graph[name].pop(0)
         product = product_of(function, args, kwargs, output, self._samples, self._linear_samples)
+        if product.samples == 0:
+            return
         call = _Call(
             name,
             order,
@@ -228,7 +235,9 @@ class Capture:
             ran = bool(self._calls or self._without_graph)
             raise CaptureError(
                 f"{self.path}: no trace, because no layer "
-                + ("got a gradient; call backward() inside the block" if ran else "ran inside the block")
+                + ("got a gradient; call backward() inside the block"
+                   if ran
+                   else "ran inside the block (or only compiled, which hides it)")
             )
         self._warn_of_gaps(calls)
         batch = calls[0].samples
@@ -268,7 +277,7 @@ class Capture:
         idle = [n for n in self._modules if n not in ran and not (inside and n.startswith(inside))]
         partly = [call.name for call in self._calls if call.g is None and not call.recomputed and call.name in done]
         _warn("a trace holds Conv1d, Conv2d and Linear only; left out", other)
-        _warn("did not run in the block, or not as a product that torch shows; left out", idle)
+        _warn("did not run in the block, or their weights were used without calling them; left out", idle)
         _warn("got no gradient (frozen, or no part of the loss); left out", [n for n in self._modules if n in ran - done])
         _warn("a call of these got no gradient and was left out", partly)
         if self._later_pass:
