@@ -5,7 +5,7 @@
   record_torchvision.py --model vgg16 --data ~/imagenette/train --steps 500 --record-every 100
   record_torchvision.py --model small                        needs no torchvision
 
-Each recorded step becomes OUT/MODEL_stepNNNNNN.safetensors[.zst]; then `lacuna inspect OUT/*` or `lacuna simulate OUT/*`.
+Each recorded step becomes OUT/MODEL_stepNNNNNN.safetensors[.zst], which `lacuna inspect` and `lacuna simulate` read.
 """
 
 import argparse
@@ -71,7 +71,7 @@ def torchvision_or_exit(what):
     try:
         import torchvision
     except ImportError:
-        sys.exit(f"{what} needs torchvision, which is not installed (Debian: python3-torchvision); without it: --model small")
+        sys.exit(f"{what} needs torchvision, which is not here (Debian: python3-torchvision); or take --model small")
     return torchvision
 
 

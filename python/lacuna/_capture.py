@@ -1,11 +1,11 @@
 """lacuna.capture: record A, W and G of a training step.
 
-Each Conv1d, Conv2d and Linear gets, for the duration of the block, a `forward` that watches which products torch computes
-inside it. What is recorded are the arguments of torch's own conv1d, conv2d and linear, so the weights are those that were
-multiplied, whatever made them: pruning, a parametrization, weight normalisation.
+Each Conv1d, Conv2d and Linear gets, for the duration of the block, a `forward` that watches which products torch
+computes inside it. What is recorded are the arguments of torch's own conv1d, conv2d and linear, so the weights are
+those that were multiplied, whatever made them: pruning, a parametrization, weight normalisation.
 
-The gradient of a product's output is taken at its node in the autograd graph. A hook on the tensor or on the module would
-not do: an in-place ReLU replaces the tensor's history, and full backward hooks forbid it altogether.
+The gradient of a product's output is taken at its node in the autograd graph. A hook on the tensor or on the module
+would not do: an in-place ReLU replaces the tensor's history, and full backward hooks forbid it altogether.
 """
 
 import json
@@ -23,20 +23,10 @@ from torch.overrides import TorchFunctionMode
 
 from ._container import check_zstd, write_container
 from ._metadata import checked_metadata
+from ._modules import NOT_RECORDED, recorded_modules, unwrapped
 from ._operands import FUNCTIONS, Stored, product_of, store
 from .errors import CaptureError, CaptureWarning
 
-_RECORDED = (nn.Conv1d, nn.Conv2d, nn.Linear)
-_NOT_RECORDED = (
-    nn.Bilinear,
-    nn.Conv3d,
-    nn.ConvTranspose1d,
-    nn.ConvTranspose2d,
-    nn.ConvTranspose3d,
-    nn.MultiheadAttention,
-    nn.RNNBase,
-    nn.RNNCellBase,
-)
 _DTYPES = {"f32": torch.float32, "bf16": torch.bfloat16}
 
 
@@ -101,8 +91,8 @@ class Capture:
         self.path = os.path.abspath(os.fspath(path))
         self.metadata: MutableMapping[str, object] = dict(metadata or {})
         self.layers: List[str] = []
-        self._model = _unwrapped(model)
-        self._modules = _recorded_modules(self._model)
+        self._model = unwrapped(model)
+        self._modules = recorded_modules(self._model)
         self._samples = samples
         self._linear_samples = linear_samples
         self._dtype = _DTYPES[dtype] if values else None
@@ -232,13 +222,10 @@ class Capture:
     def _finish(self) -> None:
         calls = sorted((call for call in self._calls if call.g is not None), key=lambda call: call.order)
         if not calls:
-            ran = bool(self._calls or self._without_graph)
-            raise CaptureError(
-                f"{self.path}: no trace, because no layer "
-                + ("got a gradient; call backward() inside the block"
-                   if ran
-                   else "ran inside the block (or only compiled, which hides it)")
-            )
+            cause = "was seen to run; a compiled one hides it"
+            if self._calls or self._without_graph:
+                cause = "got a gradient; call backward() inside the block"
+            raise CaptureError(f"{self.path}: no trace, because no layer {cause}")
         self._warn_of_gaps(calls)
         batch = calls[0].samples
         _settle_steps(calls, batch, self._linear_samples)
@@ -268,17 +255,15 @@ class Capture:
     def _warn_of_gaps(self, calls: List[_Call]) -> None:
         done = {call.name for call in calls}
         ran = {call.name for call in self._calls} | set(self._without_graph)
-        inside = tuple(name + "." for name, module in self._model.named_modules() if isinstance(module, _NOT_RECORDED))
-        other = [
-            f"{name} ({type(module).__name__})"
-            for name, module in self._model.named_modules()
-            if isinstance(module, _NOT_RECORDED)
-        ]
-        idle = [n for n in self._modules if n not in ran and not (inside and n.startswith(inside))]
+        other = {name: module for name, module in self._model.named_modules() if isinstance(module, NOT_RECORDED)}
+        inside = tuple(name + "." for name in other)
+        idle = [name for name in self._modules if name not in ran and not name.startswith(inside)]
+        bare = [name for name in self._modules if name in ran - done]
         partly = [call.name for call in self._calls if call.g is None and not call.recomputed and call.name in done]
-        _warn("a trace holds Conv1d, Conv2d and Linear only; left out", other)
+        types = [f"{name} ({type(module).__name__})" for name, module in other.items()]
+        _warn("a trace holds Conv1d, Conv2d and Linear only; left out", types)
         _warn("did not run in the block, or their weights were used without calling them; left out", idle)
-        _warn("got no gradient (frozen, or no part of the loss); left out", [n for n in self._modules if n in ran - done])
+        _warn("got no gradient (frozen, or no part of the loss); left out", bare)
         _warn("a call of these got no gradient and was left out", partly)
         if self._later_pass:
             _warn("the model ran again after a backward pass; only the passes before it were recorded")
@@ -313,39 +298,6 @@ def _in_backward() -> bool:
     return True
 
 
-def _unwrapped(model: nn.Module) -> nn.Module:
-    """The module that has the user's names; refuses what cannot be watched."""
-    if not isinstance(model, nn.Module):
-        raise CaptureError(f"the model is a {type(model).__name__}, not a torch.nn.Module")
-    for name, module in model.named_modules():
-        place = f"'{name}'" if name else "the model"
-        if isinstance(module, torch.jit.ScriptModule):
-            raise CaptureError(f"{place} is a TorchScript module, which hides its products; capture the original module")
-        if hasattr(module, "_orig_mod") or getattr(module, "_compiled_call_impl", None) is not None:
-            raise CaptureError(
-                f"{place} is compiled (torch.compile), which hides its products; run the recorded step on the module "
-                "before compilation: it has the same weights"
-            )
-        if isinstance(module, nn.DataParallel) and len(module.device_ids or []) > 1:
-            raise CaptureError(
-                f"{place} is a DataParallel over {len(module.device_ids)} devices; capture and run its '.module' instead"
-            )
-    while isinstance(model, (nn.DataParallel, nn.parallel.DistributedDataParallel)):
-        model = model.module
-    return model
-
-
-def _recorded_modules(model: nn.Module) -> Dict[str, nn.Module]:
-    modules = {
-        name or type(module).__name__.lower(): module
-        for name, module in model.named_modules()
-        if isinstance(module, _RECORDED)
-    }
-    if not modules:
-        raise CaptureError("the model has no Conv1d, Conv2d or Linear to record")
-    return modules
-
-
 def _numbered(names: List[str]) -> List[str]:
     """The second call of a layer is its own layer, NAME#2, and so on."""
     used = set()
@@ -372,9 +324,7 @@ def _settle_steps(calls: List[_Call], batch: int, linear_samples: Optional[int])
             info["steps"] = call.samples // batch
         else:
             odd.append(f"{call.name} ({call.samples})")
-    _warn(
-        f"the batch is {batch}, but the first dimension of these is another; totals are scaled as if it were {batch}", odd
-    )
+    _warn(f"the batch is {batch}, the first dimension of these is another; totals scale as if it were {batch}", odd)
 
 
 def _warn(text: str, names: Optional[List[str]] = None) -> None:

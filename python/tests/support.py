@@ -17,6 +17,7 @@ torch.backends.cuda.matmul.allow_tf32 = False
 torch.backends.cudnn.deterministic = True
 
 DEVICES = ["cpu"] + (["cuda"] if torch.cuda.is_available() else [])
+print("torch", torch.__version__, "on", " and ".join(DEVICES), flush=True)
 # A GPU's library may take Winograd's way, which is less exact.
 TOLERANCE = 1e-5 if len(DEVICES) == 1 else 1e-4
 

@@ -296,7 +296,8 @@ class Precision(RecordingTest):
         layer = nn.Linear(4, 2)
         for value, dtype, remedy in ((1e-44, "bf16", "dtype='f32'"), (3.4e38, "bf16", "dtype='f32'")):
             x = torch.full((2, 4), value)
-            with self.subTest(value=value), self.assertRaisesRegex(lacuna.CaptureError, f"A of layer 'linear'.*{remedy}"):
+            message = f"A of layer 'linear'.*{remedy}"
+            with self.subTest(value=value), self.assertRaisesRegex(lacuna.CaptureError, message):
                 with lacuna.capture(layer, self.path, values=True, dtype=dtype):
                     layer(x).sum().backward()
         wide = nn.Linear(4, 2).double()
@@ -357,15 +358,17 @@ class Wrappers(RecordingTest):
     def test_a_compiled_step_is_recorded_right_or_not_at_all(self):
         model = nn.Sequential(nn.Linear(4, 3), nn.ReLU(), nn.Linear(3, 2))
         x = torch.randn(5, 4)
-        run = torch.compile(lambda x: model(x).square().sum(), backend="eager")
-        for when in ("before it is compiled", "after"):
-            with self.subTest(when):
+        for compiled_before in (False, True):
+            with self.subTest(compiled_before=compiled_before):
+                torch._dynamo.reset()
+                run = torch.compile(lambda x: model(x).square().sum(), backend="eager")
+                if compiled_before:
+                    run(x)
                 model.zero_grad()
                 try:
                     with lacuna.capture(model, self.path, values=True):
                         run(x).backward()
                 except lacuna.CaptureError:
-                    run(x).backward()
                     continue
                 trace = lacuna.read_trace(self.path)
                 self.assertEqual(trace.names, ["0", "2"])

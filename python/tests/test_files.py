@@ -1,5 +1,6 @@
 """The file: whole or not at all, compressed, read back, accepted by the program; arguments that are wrong."""
 
+import importlib.util
 import json
 import os
 import shutil
@@ -75,7 +76,7 @@ class Files(RecordingTest):
         with self.assertRaisesRegex(lacuna.CaptureError, "call backward\\(\\) inside the block"):
             with lacuna.capture(self.model, self.path):
                 self.model(torch.randn(3, 4))
-        with self.assertRaisesRegex(lacuna.CaptureError, "ran inside the block"):
+        with self.assertRaisesRegex(lacuna.CaptureError, "no layer was seen to run"):
             with lacuna.capture(self.model, self.path):
                 pass
         self.assertEqual(self.left_behind(), [])
@@ -169,7 +170,8 @@ class Files(RecordingTest):
                         lacuna.read_trace(path)
 
     def test_compression_that_is_not_there(self):
-        with mock.patch.object(_container, "_zstd_module", return_value=None), mock.patch("shutil.which", return_value=None):
+        no_module = mock.patch.object(_container, "_zstd_module", return_value=None)
+        with no_module, mock.patch("shutil.which", return_value=None):
             with self.assertRaisesRegex(lacuna.TraceError, "zstandard.*or the program 'zstd'"):
                 lacuna.capture(self.model, self.path + ".zst")
 
@@ -306,3 +308,31 @@ class Fixture(RecordingTest):
             self.assert_close(loss, tensors["loss"][step], 1e-4, "loss")
         for key, value in part("after/").items():
             self.assert_close(model.state_dict()[key], value, 1e-4, key)
+
+
+class Example(RecordingTest):
+    def setUp(self):
+        super().setUp()
+        path = os.path.join(ROOT, "python", "examples", "record_torchvision.py")
+        spec = importlib.util.spec_from_file_location("record_torchvision", path)
+        self.example = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(self.example)
+
+    def run_example(self, *arguments):
+        out = os.path.join(self.folder, "out")
+        with mock.patch("sys.argv", ["record", "--out", out, *arguments]), mock.patch("builtins.print"):
+            self.example.main()
+        return [lacuna.read_trace(os.path.join(out, name)) for name in sorted(os.listdir(out))]
+
+    def test_the_small_net(self):
+        arguments = ("--steps", "3", "--record-every", "2", "--batch", "5", "--size", "16")
+        for device in DEVICES:
+            with self.subTest(device=device):
+                traces = self.run_example("--model", "small", "--device", device, *arguments)
+                self.assertEqual([t.metadata["progress"][:4] for t in traces], ["0.66", "1.0"])
+                self.assertEqual((traces[0].metadata["batch"], traces[0].names), ("5", ["0", "3", "6", "10", "12"]))
+                self.assertGreater(traces[1]["3"].zeros("G"), 0.3)
+
+    def test_without_torchvision(self):
+        with mock.patch.dict(sys.modules, {"torchvision": None}), self.assertRaisesRegex(SystemExit, "--model small"):
+            self.run_example("--model", "resnet18")

@@ -81,7 +81,8 @@ class Layers(RecordingTest):
             self.assert_close(back, channels_last(x.grad, spatial), text="input gradient")
         bias = 0 if layer.bias is None else layer.bias.detach().cpu()
         self.assert_close(forward_of(recorded) + bias, channels_last(self.output, spatial), text="output")
-        self.assert_close(weight_grad_of(recorded).reshape(layer.weight.shape), layer.weight.grad, text="weight gradient")
+        weight_grad = weight_grad_of(recorded).reshape(layer.weight.shape)
+        self.assert_close(weight_grad, layer.weight.grad, text="weight gradient")
         for role in "AWG":
             self.assert_same(recorded.masks[role], recorded.values[role] != 0, role + " mask")
             self.assertAlmostEqual(recorded.info["sparsity"][role], recorded.zeros(role), places=12)
@@ -126,9 +127,9 @@ class Layers(RecordingTest):
         self.assertEqual(trace.metadata["samples"], "6")
 
     def test_rows_folded_into_the_batch_are_steps(self):
-        model = nn.Sequential(nn.Conv1d(3, 4, 3), nn.Flatten(), nn.Unflatten(1, (4, 6)), nn.Flatten(0, 1), nn.Linear(6, 2))
+        model = nn.Sequential(nn.Conv1d(3, 4, 3), nn.ReLU(), nn.Flatten(0, 1), nn.Linear(6, 2))
         trace = self.record(model, lambda: model(torch.randn(5, 3, 8)).sum().backward())
-        self.assertEqual((trace["4"].info["batch"], trace["4"].info["steps"]), (20, 4))
+        self.assertEqual((trace["3"].info["batch"], trace["3"].info["steps"]), (20, 4))
 
     def test_a_first_dimension_that_is_not_the_batch_is_named(self):
         model = nn.Sequential(nn.Linear(3, 4), nn.Linear(4, 2))

@@ -2,8 +2,8 @@
 """Make the fixture that the training engine is compared with: `make_fixture.py OUT_DIR`.
 
 Three small networks are trained for three steps in PyTorch (FP32, one thread, fixed seeds). For each, NAME.safetensors
-holds the parameters and buffers before and after, the batch and the loss of each step; NAME.trace.safetensors holds A, W
-and G of the first step with values. tests/data/torch/README.md describes them.
+holds the parameters and buffers before and after, the batch and the loss of each step; NAME.trace.safetensors holds A,
+W and G of the first step with values. tests/data/torch/README.md describes them.
 """
 
 import os
