@@ -90,6 +90,7 @@ class TrainRun {
       c_.steps = std::max<std::int64_t>(1, std::llround(c_.epochs * static_cast<double>(epoch)));
     c_.options.steps = c_.steps;
     c_.options.schedule.kind = train::parse_schedule(c_.schedule);
+    if (c_.options.schedule.warmup < 0) c_.options.schedule.warmup = c_.steps / 20;
     c_.options.pruning.method = train::parse_pruning(c_.prune);
     c_.options.pruning.seed = c_.options.seed;
     if (c_.options.pruning.until == 0) c_.options.pruning.until = c_.steps * 3 / 4;
@@ -314,7 +315,9 @@ void add_optimizer_options(CLI::App& command, TrainCommand& c) {
   command.add_option("--schedule", c.schedule, "How the rate falls")
       ->type_name("cosine|step|constant")
       ->capture_default_str();
-  command.add_option("--warmup", c.options.schedule.warmup, "Steps over which the rate grows from zero")
+  command
+      .add_option("--warmup", c.options.schedule.warmup,
+                  "Steps over which the rate grows from zero (default: a twentieth of them)")
       ->check(CLI::NonNegativeNumber.description(""))
       ->type_name("N");
   command.add_option("--momentum", c.options.sgd.momentum, "Momentum")
@@ -382,6 +385,8 @@ void add_train_command(CLI::App& app) {
   CLI::App* command =
       app.add_subcommand("train", "Train a network here, with dense or zero-skipping kernels");
   const auto options = std::make_shared<TrainCommand>();
+  options->options.schedule.rate = 0.02;
+  options->options.schedule.warmup = -1;
   add_model_options(*command, *options);
   add_data_options(*command, *options);
   add_optimizer_options(*command, *options);
