@@ -111,7 +111,7 @@ std::string machines_table(const DemoPoint& point, std::int64_t multipliers, con
                    {"useful", Align::kRight, "a step, operands at hand"},
                    {"speedup", Align::kRight, "with memory"},
                    {"energy, mJ", Align::kRight, "with memory"},
-                   {"held back by", Align::kLeft, ""}});
+                   {"held back by", Align::kLeft, "why"}});
   const Totals dense = point.machines.front().ideal.per_batch();
   for (const DemoMachine& machine : point.machines) {
     const Totals totals = machine.ideal.per_batch();
@@ -157,7 +157,7 @@ std::string kernels_table(const KernelTimes& times, const TextStyle& style) {
                    {"sparse", Align::kRight, "input_grad, ms"},
                    {"dense", Align::kRight, "weight_grad, ms"},
                    {"sparse", Align::kRight, "weight_grad, ms"},
-                   {"speedup", Align::kRight, ""}});
+                   {"speedup", Align::kRight, "all three"}});
   const auto row = [&](const std::string& name, const std::array<double, 3>& dense,
                        const std::array<double, 3>& sparse) {
     std::vector<std::string> cells = {name};
