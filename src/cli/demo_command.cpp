@@ -211,8 +211,8 @@ class Demo {
   }
 
   void time_cpu() {
-    constexpr int kSteps = 30;
-    times_ = time_kernels(*network_, *trainer_, options_.steps, kSteps,
+    const auto steps = static_cast<int>(std::clamp<std::int64_t>(options_.steps / 16, 3, 30));
+    times_ = time_kernels(*network_, *trainer_, options_.steps, steps,
                           [&](double share) { bar_.update(share, "timing kernels"); });
     heading("\n4. The same zeros on this CPU (measured, wall clock)");
     say(
