@@ -21,8 +21,8 @@ std::string section(const std::string& text, const std::string& from, const std:
 TEST(DemoCli, NeedsNothingAndKeepsEverything) {
   const TemporaryFolder folder;
   const auto run = [&](const std::string& name) {
-    return run_shell("cd '" + folder.path().string() + "' && env -i \"$LACUNA\" demo --steps 20 --out " +
-                     name);
+    return run_shell("cd '" + folder.path().string() +
+                     "' && env -i \"$LACUNA\" demo --steps 20 --threads 1 --out " + name);
   };
   const ProgramResult result = run("one");
   ASSERT_EQ(result.exit_code, 0) << result.err;
