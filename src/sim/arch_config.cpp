@@ -7,7 +7,7 @@
 #include <yaml-cpp/yaml.h>
 
 #include "base/error.hpp"
-#include "trace/quote.hpp"
+#include "base/quote.hpp"
 
 namespace lacuna {
 namespace {
