@@ -11,7 +11,7 @@
 #include "base/hash.hpp"
 #include "base/output_file.hpp"
 #include "trace/byte_source.hpp"
-#include "trace/quote.hpp"
+#include "base/quote.hpp"
 #include "trace/safetensors.hpp"
 
 namespace lacuna::train {

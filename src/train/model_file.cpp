@@ -9,7 +9,7 @@
 #include "base/error.hpp"
 #include "base/nearest.hpp"
 #include "base/yaml/load_yaml.hpp"
-#include "trace/quote.hpp"
+#include "base/quote.hpp"
 
 namespace lacuna {
 std::span<const EmbeddedFile> embedded_models();  // cmake/LacunaEmbed.cmake
