@@ -10,8 +10,8 @@
 #include "base/error.hpp"
 #include "base/hash.hpp"
 #include "base/output_file.hpp"
-#include "trace/byte_source.hpp"
 #include "base/quote.hpp"
+#include "trace/byte_source.hpp"
 #include "trace/safetensors.hpp"
 
 namespace lacuna::train {
