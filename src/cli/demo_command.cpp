@@ -212,7 +212,7 @@ class Demo {
 
   void time_cpu() {
     const auto steps = static_cast<int>(std::clamp<std::int64_t>(options_.steps / 16, 3, 30));
-    times_ = time_kernels(*network_, *trainer_, options_.steps, steps,
+    times_ = time_kernels(*network_, *trainer_, train::Kernels::kSparse, steps,
                           [&](double share) { bar_.update(share, "timing kernels"); });
     heading("\n4. The same zeros on this CPU (measured, wall clock)");
     say(
@@ -222,7 +222,7 @@ class Demo {
                     times_.steps));
     say_table([&](const TextStyle& style) { return kernels_table(times_, style); });
     say(fmt::format("A whole step, forward and backward: {:.1f} ms dense, {:.1f} ms sparse, {:.2f}x.\n",
-                    times_.dense_step_ms, times_.sparse_step_ms, times_.step_speedup));
+                    times_.dense_step_ms, times_.other_step_ms, times_.step_speedup));
     write_file(folder_ / "kernels.csv", kernel_times_csv(times_));
   }
 
@@ -263,7 +263,7 @@ class Demo {
   std::optional<train::Trainer> trainer_;
   std::vector<Trace> traces_;
   std::vector<DemoPoint> points_;
-  KernelTimes times_;
+  train::KernelTimes times_;
 };
 
 }  // namespace

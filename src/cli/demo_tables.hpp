@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "cli/demo_kernels.hpp"
 #include "report/energy_report.hpp"
 #include "report/text_table.hpp"
 #include "sim/potential.hpp"
@@ -33,6 +32,5 @@ double speedup_over_dense(const DemoPoint& point, const DemoMachine& machine);
 std::string zeros_table(const DemoPoint& point, const TextStyle& style);
 std::string machines_table(const DemoPoint& point, std::int64_t multipliers, const TextStyle& style);
 std::string progress_table(const std::vector<DemoPoint>& points, const TextStyle& style);
-std::string kernels_table(const KernelTimes& times, const TextStyle& style);
 
 }  // namespace lacuna::cli

@@ -1,16 +1,13 @@
-#include "cli/demo_kernels.hpp"
+#include "train/kernel_times.hpp"
 
 #include <algorithm>
 #include <chrono>
 #include <fmt/format.h>
 
-namespace lacuna::cli {
+namespace lacuna::train {
 namespace {
 
 using kernels::Op;
-using train::ConvLayer;
-using train::Kernels;
-using train::Network;
 
 constexpr std::array kOps{Op::kForward, Op::kInputGrad, Op::kWeightGrad};
 
@@ -36,12 +33,12 @@ struct Timed {
       : network(like.graph(), {like.options().batch, kernels, like.options().threads}),
         by_layer(network.conv_layers().size()) {
     for (std::size_t i = 0; i < like.parameters().size(); ++i) {
-      const train::AlignedFloats& from = like.parameters()[i]->value;
+      const AlignedFloats& from = like.parameters()[i]->value;
       std::copy(from.data(), from.data() + from.size(), network.parameters()[i]->value.data());
     }
   }
 
-  void run(const float* images, const std::int32_t* labels, const train::Pass& pass, bool count) {
+  void run(const float* images, const std::int32_t* labels, const Pass& pass, bool count) {
     for (ConvLayer* layer : network.conv_layers()) layer->reset_use();
     const double start = seconds_now();
     network.forward(images, labels, pass);
@@ -60,55 +57,58 @@ struct Timed {
   }
 };
 
-double median_ratio(const std::vector<double>& dense, const std::vector<double>& sparse) {
+double median_ratio(const std::vector<double>& dense, const std::vector<double>& other) {
   std::vector<double> ratios(dense.size());
-  std::transform(dense.begin(), dense.end(), sparse.begin(), ratios.begin(), std::divides<>());
+  std::transform(dense.begin(), dense.end(), other.begin(), ratios.begin(), std::divides<>());
   return median(ratios);
 }
 
 }  // namespace
 
-KernelTimes time_kernels(Network& network, const train::Trainer& trainer, std::int64_t first_step, int steps,
+KernelTimes time_kernels(Network& network, const Trainer& trainer, Kernels kernels, int steps,
                          const std::function<void(double)>& progress) {
   Timed dense(network, Kernels::kDense);
-  Timed sparse(network, Kernels::kSparse);
+  Timed other(network, kernels);
   std::vector<float> images(static_cast<std::size_t>(network.options().batch * network.graph().input.size()));
   std::vector<std::int32_t> labels(static_cast<std::size_t>(network.options().batch));
   for (int i = -1; i < steps; ++i) {  // the first pair warms the caches and is not counted
-    trainer.load(first_step + std::max(i, 0), images.data(), labels.data());
-    const train::Pass pass{true, static_cast<std::uint64_t>(first_step + i)};
+    const std::int64_t step = trainer.step() + std::max(i, 0);
+    trainer.load(step, images.data(), labels.data());
+    const Pass pass{true, static_cast<std::uint64_t>(step)};
     // Whoever comes second finds the batch in the cache: they take turns.
-    Timed& first = i % 2 == 0 ? dense : sparse;
-    Timed& second = i % 2 == 0 ? sparse : dense;
+    Timed& first = i % 2 == 0 ? dense : other;
+    Timed& second = i % 2 == 0 ? other : dense;
     first.run(images.data(), labels.data(), pass, i >= 0);
     second.run(images.data(), labels.data(), pass, i >= 0);
-    progress(static_cast<double>(i + 2) / static_cast<double>(steps + 1));
+    if (progress) progress(static_cast<double>(i + 2) / static_cast<double>(steps + 1));
   }
   KernelTimes times;
   times.steps = steps;
+  times.kernels = kernels;
+  times.batch = network.options().batch;
   for (std::size_t l = 0; l < dense.by_layer.size(); ++l) {
     const ConvLayer& layer = *dense.network.conv_layers()[l];
     LayerTimes row{.name = layer.name(), .initial = layer.initial()};
     for (std::size_t op = 0; op < kOps.size(); ++op) {
       row.dense[op] = median(dense.by_layer[l][op]);
-      row.sparse[op] = median(sparse.by_layer[l][op]);
+      row.other[op] = median(other.by_layer[l][op]);
     }
     times.layers.push_back(row);
   }
-  times.layers_speedup = median_ratio(dense.layers_ms, sparse.layers_ms);
-  times.step_speedup = median_ratio(dense.step_ms, sparse.step_ms);
+  times.layers_speedup = median_ratio(dense.layers_ms, other.layers_ms);
+  times.step_speedup = median_ratio(dense.step_ms, other.step_ms);
   times.dense_step_ms = median(dense.step_ms);
-  times.sparse_step_ms = median(sparse.step_ms);
+  times.other_step_ms = median(other.step_ms);
   return times;
 }
 
 std::string kernel_times_csv(const KernelTimes& times) {
-  std::string text = "layer,initial,operation,dense_ms,sparse_ms\n";
+  std::string text = "layer,initial,operation,dense_ms," + std::string(kernels_name(times.kernels)) + "_ms\n";
   for (const LayerTimes& layer : times.layers)
     for (std::size_t op = 0; op < kOps.size(); ++op)
       text += fmt::format("{},{},{},{:.4f},{:.4f}\n", layer.name, layer.initial ? 1 : 0,
-                          kernels::op_name(kOps[op]), layer.dense[op], layer.sparse[op]);
+                          kernels::op_name(kOps[op]), layer.dense[op], layer.other[op]);
   return text;
 }
 
-}  // namespace lacuna::cli
+}  // namespace lacuna::train
