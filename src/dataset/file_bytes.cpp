@@ -96,6 +96,7 @@ std::vector<std::string> read_names(const fs::path& path, std::size_t count) {
 
 std::vector<std::string> numbered_classes(int count) {
   std::vector<std::string> names;
+  names.reserve(static_cast<std::size_t>(count));
   for (int i = 0; i < count; ++i) names.push_back(std::to_string(i));
   return names;
 }

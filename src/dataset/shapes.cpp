@@ -79,7 +79,7 @@ struct Cross {
   static float edge(Point p, float r) {
     const float x = std::abs(p.x);
     const float y = std::abs(p.y);
-    return std::max(std::max(x, y) - r, std::min(x, y) - 0.27F * r);
+    return std::max(std::max(x, y) - 0.96F * r, std::min(x, y) - 0.26F * r);
   }
 };
 struct Stripes {
@@ -147,7 +147,8 @@ class Canvas {
         const auto two = static_cast<int>((bits & 1023U) + (bits >> 10U & 1023U)) - 1023;
         bits >>= 20U;
         const float value = pixels_[i][c] + unit * static_cast<float>(two);
-        planes_[c * plane + i] = static_cast<std::uint8_t>(std::clamp(value, 0.0F, 1.0F) * 255 + 0.5F);
+        const float level = std::clamp(value, 0.0F, 1.0F) * 255 + 0.5F;
+        planes_[c * plane + i] = static_cast<std::uint8_t>(level);
       }
     }
   }

@@ -126,6 +126,7 @@ inline Bytes png_file(int height, int width, const Bytes& rows, const PngForm& f
   png_write_info(png, info);
   const std::size_t row_bytes = rows.size() / static_cast<std::size_t>(height);
   std::vector<png_byte*> pointers;
+  pointers.reserve(static_cast<std::size_t>(height));
   for (int y = 0; y < height; ++y) {
     pointers.push_back(const_cast<png_byte*>(rows.data() + static_cast<std::size_t>(y) * row_bytes));
   }
