@@ -193,6 +193,9 @@ Doubles DoubleNet::batch_norm(const Node& node, const Doubles& in, const Batch& 
       running_mean[channel] = (1 - kNewest) * running_mean[channel] + kNewest * mean;
       running_variance[channel] = (1 - kNewest) * running_variance[channel] + kNewest * unbiased;
     }
+    double most = std::fabs(mean);
+    each([&](std::size_t i) { most = std::max(most, std::fabs(in[i])); });
+    outcome.amplification = std::max(outcome.amplification, most / std::sqrt(variance + kEpsilon));
     const double scale = parameters.at(node.name + ".weight")[channel] / std::sqrt(variance + kEpsilon);
     const double shift = parameters.at(node.name + ".bias")[channel];
     each([&](std::size_t i) { out[i] = (in[i] - mean) * scale + shift; });

@@ -34,6 +34,9 @@ struct Outcome {
   // value; exact ties do not count. Single precision decides alike where this is well above its rounding
   // errors.
   Doubles margins;
+  // How many times larger the largest value of a channel is than its deviation, the most of any batch norm:
+  // by as much it multiplies the rounding errors of what it reads.
+  double amplification = 0;
   Named running;  // "NAME.running_mean", "NAME.running_var" after this batch
 
   const Doubles& output(int node) const { return *outputs[static_cast<std::size_t>(node)]; }
