@@ -3,15 +3,12 @@
 #include <algorithm>
 #include <charconv>
 #include <fmt/format.h>
-#include <fmt/ranges.h>
-#include <fstream>
 #include <set>
-#include <sstream>
-#include <yaml-cpp/yaml.h>
 
 #include "base/embedded_file.hpp"
 #include "base/error.hpp"
 #include "base/nearest.hpp"
+#include "base/yaml/load_yaml.hpp"
 #include "trace/quote.hpp"
 
 namespace lacuna {
@@ -21,7 +18,6 @@ std::span<const EmbeddedFile> embedded_models();  // cmake/LacunaEmbed.cmake
 namespace lacuna::train {
 namespace {
 
-constexpr std::size_t kLargestFile = 1 << 20;
 constexpr std::size_t kMostNodes = 10'000;
 constexpr std::size_t kMostLists = 50'000;
 constexpr int kDeepestBlocks = 16;
@@ -484,25 +480,17 @@ class ModelReader {
   std::size_t lists_ = 0;
 };
 
-YAML::Node load(std::string_view text, const std::string& where) {
-  if (text.size() > kLargestFile) throw InputError(where, "the file is larger than 1 MB", "is this a model?");
-  try {
-    return YAML::Load(std::string(text));
-  } catch (const YAML::Exception& e) {
-    throw InputError(fmt::format("{}:{}", where, e.mark.line + 1), e.msg, "put the YAML right");
-  }
-}
+constexpr YamlKind kKind{"a model", "see configs/models/vgg-small.yaml"};
 
 // A reader on the file; what yaml-cpp throws inside becomes our error.
 template <typename Action>
 auto with_reader(std::string_view text, const std::string& where, const Action& action) {
-  const YAML::Node root = load(text, where);
+  const YAML::Node root = load_yaml(text, where, kKind);
   try {
     ModelReader reader(where, root);
     return action(reader);
   } catch (const YAML::Exception& e) {
-    throw InputError(fmt::format("{}:{}", where, e.mark.line + 1), e.msg,
-                     "see configs/models/vgg-small.yaml");
+    throw yaml_error(e, where);
   }
 }
 
@@ -527,12 +515,7 @@ std::string model_text(const std::string& name) {
   if (std::filesystem::path(name).extension() != ".yaml")
     throw InputError("--model " + name, "there is no such model",
                      suggest(name, known) + ", or give a .yaml file");
-  std::ifstream file(name, std::ios::binary);
-  std::ostringstream text;
-  if (!file || !(text << file.rdbuf()))
-    throw InputError(name, "the file cannot be read",
-                     "check the name; 'lacuna train --list' names the built-in models");
-  return std::move(text).str();
+  return read_yaml_file(name);
 }
 
 Graph open_model(const std::string& name, const ModelSettings& settings) {

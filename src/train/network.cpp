@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "base/hash.hpp"
 #include "base/random.hpp"
 #include "kernels/blocked.hpp"
 #include "train/layers/layers.hpp"
@@ -12,12 +13,6 @@ namespace lacuna::train {
 namespace {
 
 bool is_product(const Node& node) { return node.kind == NodeKind::kConv || node.kind == NodeKind::kLinear; }
-
-std::uint64_t hash_name(const std::string& name) {
-  std::uint64_t hash = 0xcbf29ce484222325ULL;  // FNV-1a
-  for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
-  return hash;
-}
 
 // Box and Muller's pairs.
 float normal(Random& random) {
@@ -162,7 +157,7 @@ void Network::initialize(std::uint64_t seed) {
     const LayerShape shape = graph_.layer_shape(node, 1);
     const auto fan_in = static_cast<double>(shape.c_per_group() * shape.taps());
     const auto fan_out = static_cast<double>(shape.k_per_group() * shape.taps());
-    Random random(seed ^ hash_name((*found)->name));
+    Random random(seed ^ hash_text((*found)->name));
     random.bits();
     const double deviation = std::sqrt(2 / (node.init == Init::kHeOut ? fan_out : fan_in));
     const double bound = std::sqrt(1 / fan_in);

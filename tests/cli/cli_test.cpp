@@ -251,6 +251,17 @@ TEST_F(CliTest, EnergyInTablesAndJson) {
   EXPECT_EQ(document["runs"][0]["energy"]["all"]["chip_efficiency"], 1);
 }
 
+TEST_F(CliTest, EnergyInCsv) {
+  const std::string trace = small_trace("energy.safetensors");
+  const auto header = [](const ProgramResult& result) { return result.out.substr(0, result.out.find('\n')); };
+  const ProgramResult with = run_lacuna({"simulate", trace, "--energy", "--arch", "dense,ant", "--csv", "-"});
+  ASSERT_EQ(with.exit_code, 0) << with.err;
+  EXPECT_TRUE(header(with).ends_with(",energy_compute_efficiency,energy_chip_efficiency")) << header(with);
+  EXPECT_NE(with.out.find(",65nm-fp32,65,"), std::string::npos) << with.out;
+  const ProgramResult without = run_lacuna({"simulate", trace, "--arch", "dense,ant", "--csv", "-"});
+  EXPECT_EQ(header(without).find("energy"), std::string::npos) << header(without);
+}
+
 TEST_F(CliTest, EnergyTablesAreChecked) {
   const std::string trace = small_trace("energy.safetensors");
   expect_error(run_lacuna({"simulate", trace, "--node", "7"}), "add --energy");

@@ -1,5 +1,6 @@
 // What oneDNN 2.6 has no primitive for: dropout, and scaling and shifting by one learnt number (its
 // eltwise_linear takes the numbers when the primitive is made, and they change each step).
+#include "base/hash.hpp"
 #include "base/random.hpp"
 #include "train/layers/channel_sums.hpp"
 #include "train/layers/layers.hpp"
@@ -11,9 +12,12 @@ namespace {
 class Dropout final : public Layer {
  public:
   Dropout(const Node& node, Activation& in, Activation& out, int threads)
-      : in_(in), out_(out), threads_(threads), rate_(node.rate), factors_(in.floats()) {
-    for (const char c : node.name) salt_ = (salt_ ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
-  }
+      : in_(in),
+        out_(out),
+        threads_(threads),
+        rate_(node.rate),
+        salt_(hash_text(node.name)),
+        factors_(in.floats()) {}
 
   void forward(const Pass& pass) override {
     const std::int64_t floats = in_.floats();
@@ -43,7 +47,7 @@ class Dropout final : public Layer {
   Activation& out_;
   int threads_;
   double rate_;
-  std::uint64_t salt_ = 0xcbf29ce484222325ULL;
+  std::uint64_t salt_;
   AlignedFloats factors_;
 };
 
