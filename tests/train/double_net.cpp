@@ -33,6 +33,12 @@ Doubles relu(const Doubles& in, Outcome& outcome) {
   return out;
 }
 
+Doubles product(const Doubles& a, const Doubles& b) {
+  Doubles out;
+  for (std::size_t i = 0; i < a.size(); ++i) out.push_back(a[i] * b[i]);
+  return out;
+}
+
 }  // namespace
 
 double Outcome::margin() const {
@@ -90,8 +96,10 @@ Doubles DoubleNet::evaluate(const Node& node, const Batch& batch, Outcome& outco
       return linear(node, in, batch.n);
     case NodeKind::kBatchNorm:
       return batch_norm(node, in, batch, outcome);
-    case NodeKind::kRelu:
-      return relu(in, outcome);
+    case NodeKind::kRelu: {
+      const auto passed = batch.passed.find(node.name);
+      return passed == batch.passed.end() ? relu(in, outcome) : product(in, passed->second);
+    }
     case NodeKind::kMaxPool:
     case NodeKind::kAveragePool:
       return pool(node, in, batch.n, outcome);
@@ -108,8 +116,7 @@ Doubles DoubleNet::evaluate(const Node& node, const Batch& batch, Outcome& outco
     for (std::size_t i = 0; i < out.size(); ++i) out[i] += other[i];
   } else if (node.kind == NodeKind::kDropout) {
     const auto factors = batch.dropout.find(node.name);
-    if (factors == batch.dropout.end()) return out;
-    for (std::size_t i = 0; i < out.size(); ++i) out[i] *= factors->second[i];
+    if (factors != batch.dropout.end()) return product(in, factors->second);
   } else if (node.kind == NodeKind::kScalarBias) {
     for (double& v : out) v += parameters.at(node.name + ".bias")[0];
   } else if (node.kind == NodeKind::kScalarScale) {

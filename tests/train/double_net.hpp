@@ -21,6 +21,10 @@ struct Batch {
   Doubles images;  // n x c x h x w
   std::vector<std::int32_t> labels;
   bool training = true;  // batch norm: by the batch's statistics, else by the running ones
+  // By a ReLU's name: 1 for values that pass and 0 for others, whatever their sign. A ReLU that is not here
+  // decides itself. In deep networks a few of a million values fall on the other side in single precision;
+  // with its decisions the twin differentiates the same function.
+  Named passed;
   Named dropout;  // factors of a dropout layer's values by its name; a layer that is not here does nothing
 };
 

@@ -186,7 +186,7 @@ class Check {
     for (std::uint64_t attempt = 0; attempt < 30; ++attempt) {
       problem_ = draw_problem(graph_, options_.batch, options_.seed + 1'000'003 * attempt);
       step_ = run_step(network_, problem_, options_.training);
-      batch_ = {options_.batch, widen(problem_.images), problem_.labels, options_.training, {}};
+      batch_ = {options_.batch, widen(problem_.images), problem_.labels, options_.training, {}, {}};
       for (const auto& [name, values] : problem_.parameters) twin_.parameters[name] = widen(values);
       if (options_.training) take_dropout();
       base_ = twin_.run(batch_);

@@ -127,7 +127,7 @@ std::int64_t values_near_an_edge(const Graph& graph, const Fixture& fixture) {
   DoubleNet twin(graph);
   for (const auto& [name, values] : fixture.initial) twin.parameters[name] = {values.begin(), values.end()};
   const Outcome outcome =
-      twin.run({kBatch, {fixture.images.begin(), fixture.images.end()}, fixture.labels, true, {}});
+      twin.run({kBatch, {fixture.images.begin(), fixture.images.end()}, fixture.labels, true, {}, {}});
   std::int64_t near = 0;
   for (const Node& node : graph.nodes)
     if (node.kind == NodeKind::kRelu)
