@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/error.hpp"
+#include "base/hash.hpp"
 #include "base/random.hpp"
 
 namespace lacuna::train {
@@ -37,6 +38,19 @@ void check_fits(const Network& network, const dataset::Dataset& data) {
                      fmt::format("'{}' has {} classes, the network {}", data.name(), data.classes().size(),
                                  graph.classes()),
                      "set the model's classes");
+}
+
+// Changes with everything that decides what a network computes: shapes alone would let a checkpoint go on in
+// a network with other strides or another order of layers.
+std::uint64_t fingerprint(const Graph& graph) {
+  std::string text;
+  for (const Node& node : graph.nodes)
+    text += fmt::format("{} {} {} {} {}x{}x{} {}x{} {}x{} {}x{} {}x{} {} {} {}\n", node_kind_name(node.kind),
+                        node.name, fmt::join(node.inputs, ","), node.bias, node.out.c, node.out.h, node.out.w,
+                        node.kernel.h, node.kernel.w, node.stride.h, node.stride.w, node.padding.h,
+                        node.padding.w, node.dilation.h, node.dilation.w, node.groups, node.rate,
+                        node.out_channels);
+  return hash_text(text);
 }
 
 }  // namespace
@@ -93,6 +107,9 @@ StepReport Trainer::run_step(const RecordOptions* record, std::optional<Trace>* 
   optimizer_.step(report.rate);
   if (pruning_) pruning_->after_step(state_.step);
   ++state_.step;
+  ++state_.line.steps;
+  state_.line.loss += report.loss;
+  state_.line.correct += report.correct;
   report.seconds = seconds_now() - start;
   return report;
 }
@@ -135,6 +152,7 @@ Settings Trainer::settings() const {
   const auto text = [](double value) { return fmt::format("{}", value); };
   const PruningOptions& prune = options_.pruning;
   return {{"model", network_.graph().model},
+          {"network", fmt::format("{:016x}", fingerprint(network_.graph()))},
           {"data", data_.train->name()},
           {"train_size", std::to_string(data_.train->size())},
           {"batch", std::to_string(network_.options().batch)},
@@ -149,6 +167,11 @@ Settings Trainer::settings() const {
           {"crop", std::to_string(options_.crop_padding)},
           {"prune", fmt::format("{} {} {} {} {}", static_cast<int>(prune.method), prune.zeros, prune.every,
                                 prune.until, prune.move)}};
+}
+
+void Trainer::start_from(const std::filesystem::path& path) {
+  load_parameters(path, network_.parameters());
+  if (pruning_) pruning_->clear();
 }
 
 void Trainer::save(const std::filesystem::path& path, const Settings& extra) const {

@@ -63,7 +63,12 @@ class Trainer {
   TestReport test() { return test(*data_.test); }
   ZeroReport zeros() const;
   const Pruning* pruning() const { return pruning_ ? &*pruning_ : nullptr; }
+  // Of the steps since the last end_line(); a checkpoint keeps them.
+  const LineSums& line() const { return state_.line; }
+  void end_line() { state_.line = {}; }
 
+  // Takes the parameters in a file (load_parameters) for those that were drawn. Throws InputError.
+  void start_from(const std::filesystem::path& path);
   void save(const std::filesystem::path& path, const Settings& settings) const;
   void resume(const std::filesystem::path& path, const Settings& settings);
   // The settings that decide what is learnt, for a checkpoint's header.
