@@ -52,6 +52,7 @@ class Pruning {
   };
   // What a checkpoint has to hold, with threshold().
   std::vector<Layer>& layers() { return layers_; }
+  const std::vector<Layer>& layers() const { return layers_; }
   double& threshold() { return threshold_; }
   std::int64_t alive() const;
   double zero_share() const;
