@@ -40,6 +40,11 @@ void check_fits(const Network& network, const dataset::Dataset& data) {
                      "set the model's classes");
 }
 
+InputError lost_loss(const std::string& when, double loss) {
+  return {"training", fmt::format("the loss {} is {}", when, loss),
+          "lower --lr, add --warmup, or look for broken images; the last checkpoint is untouched"};
+}
+
 // Changes with everything that decides what a network computes: shapes alone would let a checkpoint go on in
 // a network with other strides or another order of layers.
 std::uint64_t fingerprint(const Graph& graph) {
@@ -85,9 +90,7 @@ StepReport Trainer::run_step(const RecordOptions* record, std::optional<Trace>* 
   loader_.load(state_.step, images_.data(), labels_.data());
   report.load_seconds = seconds_now() - start;
   const LossResult result = network_.forward(images_.data(), labels_.data(), pass(state_.step, true));
-  if (!std::isfinite(result.loss))
-    throw InputError("training", fmt::format("the loss of step {} is {}", state_.step, result.loss),
-                     "lower --lr, add --warmup, or look for broken images; the last checkpoint is untouched");
+  if (!std::isfinite(result.loss)) throw lost_loss(fmt::format("of step {}", state_.step), result.loss);
   report.loss = result.loss;
   report.correct = result.correct;
   if (record != nullptr) {
@@ -174,7 +177,10 @@ void Trainer::start_from(const std::filesystem::path& path) {
   if (pruning_) pruning_->clear();
 }
 
-void Trainer::save(const std::filesystem::path& path, const Settings& extra) const {
+void Trainer::save(const std::filesystem::path& path, const Settings& extra) {
+  // Weights can be numbers and so large that the next step is lost: a run could not go on from them.
+  const double loss = network_.forward(images_.data(), labels_.data(), pass(state_.step, false)).loss;
+  if (!std::isfinite(loss)) throw lost_loss(fmt::format("after {} steps", state_.step), loss);
   Settings all = settings();
   all.insert(all.end(), extra.begin(), extra.end());
   write_checkpoint(path, state_, all);

@@ -69,7 +69,9 @@ class Trainer {
 
   // Takes the parameters in a file (load_parameters) for those that were drawn. Throws InputError.
   void start_from(const std::filesystem::path& path);
-  void save(const std::filesystem::path& path, const Settings& settings) const;
+  // A state that has lost its numbers, or whose loss is none, does not replace what was saved before: it
+  // throws InputError. Runs the network forward on the last batch, without changing what it has learnt.
+  void save(const std::filesystem::path& path, const Settings& settings);
   void resume(const std::filesystem::path& path, const Settings& settings);
   // The settings that decide what is learnt, for a checkpoint's header.
   Settings settings() const;
