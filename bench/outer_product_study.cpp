@@ -127,6 +127,7 @@ int study(const std::vector<std::string>& paths, const Settings& settings) {
 
 int study_switches(const std::vector<std::string>& paths) {
   std::vector<Trace> traces;
+  traces.reserve(paths.size());
   for (const std::string& path : paths) traces.push_back(Trace::open(path));
   fmt::print("| variant |");
   for (const Trace& trace : traces) fmt::print(" {} | PEs never wait | RCPs removed |", trace.info().model);

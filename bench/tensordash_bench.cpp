@@ -140,6 +140,7 @@ void print_summary() {
     const auto fma = [&](int threads) {
       return timed(wall_seconds, [&] {
         std::vector<std::jthread> pool;
+        pool.reserve(static_cast<std::size_t>(threads));
         for (int t = 0; t < threads; ++t) pool.emplace_back([&] { fma_loop(4'000'000 / threads); });
       });
     };
@@ -150,9 +151,9 @@ void print_summary() {
 
   if (std::filesystem::exists(kResnet)) {
     const Trace resnet = Trace::open(kResnet);
-    std::vector<double> seconds;
-    for (int i = 0; i < 9; ++i) {
-      seconds.push_back(timed(cpu_seconds, [&] { simulate_trace(resnet, *machine, "tensordash", {}, 1); }));
+    std::vector<double> seconds(9);
+    for (double& second : seconds) {
+      second = timed(cpu_seconds, [&] { simulate_trace(resnet, *machine, "tensordash", {}, 1); });
     }
     fmt::print("resnet50_p100 whole, three operations, one thread: {:.1f} ms without loading\n",
                1e3 * median(seconds));

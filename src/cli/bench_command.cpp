@@ -167,6 +167,7 @@ void run_bench(BenchOptions options) {
     }
   }
   std::vector<std::pair<std::string, double>> paper;
+  paper.reserve(networks.size());
   for (const BenchNetwork& network : networks) paper.emplace_back(network.name, network.paper_training);
   // A total of some of the operations or layers would not be training.
   const bool whole = options.ops.size() == 3 && options.layer.empty();

@@ -87,6 +87,7 @@ std::vector<BenchGroup> group_means(const std::vector<BenchCase>& cases) {
     }
   }
   std::vector<BenchGroup> groups;
+  groups.reserve(sums.size());
   for (const auto& [key, sum] : sums)
     groups.push_back({std::get<0>(key), std::get<1>(key), std::get<2>(key),
                       std::exp(sum.logs / static_cast<double>(sum.layers)), sum.worst, sum.layers});

@@ -5,10 +5,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <set>
-#include <yaml-cpp/yaml.h>
 
-#include "base/error.hpp"
-#include "base/nearest.hpp"
+#include "base/yaml/load_yaml.hpp"
 
 namespace lacuna::cli {
 namespace {
@@ -21,7 +19,7 @@ std::filesystem::path shapes_folder() {
 // One mapping of the file; every key that is not asked for is an error.
 class Reader {
  public:
-  Reader(YAML::Node node, std::string where) : node_(std::move(node)), where_(std::move(where)) {
+  Reader(const YAML::Node& node, std::string where) : node_(node), where_(std::move(where)) {
     if (!node_.IsMap()) throw InputError(where_, "not a mapping of keys", "see configs/shapes/vgg16.yaml");
   }
 
@@ -44,8 +42,11 @@ class Reader {
     return node_[key];
   }
   void finish() const {
+    std::set<std::string> seen;
     for (const auto& entry : node_) {
-      const auto key = entry.first.as<std::string>();
+      const auto key = entry.first.as<std::string>("");
+      if (!seen.insert(key).second)
+        throw InputError(where_, fmt::format("the key '{}' is there twice", key), "remove one of them");
       if (!asked_.contains(key))
         throw InputError(where_, fmt::format("unknown key '{}'", key),
                          fmt::format("the keys are {}", fmt::join(asked_, ", ")));
@@ -86,16 +87,13 @@ std::vector<std::string> shape_names() {
 BenchNetwork read_shapes(const std::string& name, std::int64_t batch) {
   std::filesystem::path path = name;
   if (path.extension() != ".yaml") path = shapes_folder() / (name + ".yaml");
-  YAML::Node document;
-  try {
-    document = YAML::LoadFile(path.string());
-  } catch (const YAML::BadFile&) {
+  if (std::error_code error; !std::filesystem::is_regular_file(path, error)) {
     throw InputError(path.string(), "there is no such list of layers",
                      fmt::format("use one of {} or a .yaml file", fmt::join(shape_names(), ", ")));
-  } catch (const YAML::Exception& e) {
-    throw InputError(path.string(), fmt::format("line {}: {}", e.mark.line + 1, e.msg), "put it right");
   }
-  Reader file(document, path.string());
+  Reader file(load_yaml(read_yaml_file(path.string()), path.string(),
+                        {"a list of layers", "see configs/shapes/vgg16.yaml"}),
+              path.string());
   BenchNetwork network;
   network.name = file.text("name");
   network.paper_training = file.or_default<double>("paper_training", 0);

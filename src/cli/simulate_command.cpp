@@ -88,6 +88,7 @@ std::vector<RunResult> simulate_all(const SimulateOptions& options, const std::v
   const SimOptions sim{.engine = parse_engine(options.engine), .seed = options.seed};
   const int threads = resolve_threads(options.threads);
   std::vector<std::unique_ptr<Accelerator>> built;
+  built.reserve(machines.size());
   for (const Machine& machine : machines) built.push_back(machine.build());
   std::vector<double> bytes;
   double all_bytes = 0;
@@ -163,7 +164,7 @@ void run_simulate(const SimulateOptions& options) {
   if (!options.json.empty()) {
     write_result(options.json, results_to_json(runs, {options.energy ? &energies : nullptr, options.layers}));
   }
-  if (!options.csv.empty()) write_result(options.csv, results_to_csv(runs));
+  if (!options.csv.empty()) write_result(options.csv, results_to_csv(runs, energies));
   if (options.json == kStandardOutput || options.csv == kStandardOutput) return;
   std::string changes;
   for (const Machine& machine : machines) {

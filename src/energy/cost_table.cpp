@@ -4,14 +4,11 @@
 #include <charconv>
 #include <cmath>
 #include <fmt/format.h>
-#include <fstream>
 #include <optional>
-#include <sstream>
-#include <yaml-cpp/yaml.h>
 
 #include "base/embedded_file.hpp"
-#include "base/error.hpp"
 #include "base/nearest.hpp"
+#include "base/yaml/load_yaml.hpp"
 
 namespace lacuna {
 
@@ -19,7 +16,6 @@ std::span<const EmbeddedFile> embedded_energy_tables();  // made by lacuna_embed
 
 namespace {
 
-constexpr std::size_t kLargestFile = 1 << 20;
 constexpr std::size_t kLongestText = 1000;
 constexpr std::string_view kNodeFile = "node-scaling.yaml";
 
@@ -70,19 +66,8 @@ class TableReader {
     throw InputError(place(node), cause, remedy);
   }
 
-  YAML::Node load(std::string_view yaml) const {
-    if (yaml.size() > kLargestFile)
-      throw InputError(file_, "larger than 1 MB", "this is not an energy table");
-    try {
-      YAML::Node root = YAML::Load(std::string(yaml));
-      if (!root.IsMap())
-        throw InputError(file_, "this is not a list of 'key: value' lines", "start with 'name: NAME'");
-      return root;
-    } catch (const YAML::Exception& error) {
-      throw InputError(error.mark.line < 0 ? file_ : fmt::format("{}:{}", file_, error.mark.line + 1),
-                       fmt::format("not YAML: {}", one_line(error.msg)),
-                       "put the line right; YAML is 'key: value'");
-    }
+  YAML::Node load(std::string_view yaml, std::string_view remedy) const {
+    return load_yaml(yaml, file_, {"an energy table", remedy});
   }
 
   // Calls use(key, key node, value) for each entry of a map, each key once.
@@ -195,7 +180,7 @@ char confidence_letter(Confidence confidence) {
 
 CostTable CostTable::parse(std::string_view yaml, const std::string& file) {
   const TableReader reader(file);
-  const YAML::Node root = reader.load(yaml);
+  const YAML::Node root = reader.load(yaml, "start with 'name: NAME'");
   CostTable table;
   table.node_nm = 0;
   std::array<bool, kCostKeys> given{};
@@ -220,6 +205,7 @@ CostTable CostTable::parse(std::string_view yaml, const std::string& file) {
                     const auto known = std::ranges::find(kKeys, std::string_view(component), &KeyInfo::name);
                     if (known == kKeys.end()) {
                       std::vector<std::string> names;
+                      names.reserve(kKeys.size());
                       for (const KeyInfo& info : kKeys) names.emplace_back(info.name);
                       reader.fail(component_at, fmt::format("unknown component {}", in_quotes(component)),
                                   suggest(component, names));
@@ -263,13 +249,7 @@ CostTable CostTable::open(const std::string& name_or_file, std::string_view orig
                      fmt::format("{} is neither a built-in energy table nor a file", in_quotes(name_or_file)),
                      suggest(name_or_file, built_in()));
   }
-  std::ifstream stream(name_or_file, std::ios::binary);
-  std::ostringstream bytes;
-  // One byte past the limit is enough for parse() to refuse the file.
-  for (char c = 0; stream.get(c) && bytes.tellp() <= static_cast<std::streamoff>(kLargestFile);) bytes.put(c);
-  if (stream.bad() || !stream.is_open())
-    throw InputError(name_or_file, "cannot be read", "check its permissions");
-  return parse(bytes.str(), name_or_file);
+  return parse(read_yaml_file(name_or_file), name_or_file);
 }
 
 CostTable CostTable::of_data_type(std::string_view data_type) {
@@ -278,7 +258,7 @@ CostTable CostTable::of_data_type(std::string_view data_type) {
 
 std::vector<NodeScale> NodeScale::parse_all(std::string_view yaml, const std::string& file) {
   const TableReader reader(file);
-  const YAML::Node root = reader.load(yaml);
+  const YAML::Node root = reader.load(yaml, "start with 'nodes:'");
   std::vector<NodeScale> scales;
   reader.each(
       root, "the file", [&](const std::string& top, const YAML::Node& top_at, const YAML::Node& nodes) {

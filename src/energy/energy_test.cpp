@@ -1,3 +1,4 @@
+#include <array>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -177,7 +178,8 @@ TEST(CostTable, RefusesBadValuesAndSaysWhere) {
   expect(replaced("node_nm: 65", "node: 65"), "mine.yaml:2: unknown key 'node'");
   expect(replaced("node_nm: 65", "node_nm: 0"), "'node_nm' is missing");
   expect(replaced("fp32", "int8"), "write fp32 or bfloat16");
-  expect("[1, 2]", "mine.yaml: this is not a list");
+  expect("[1, 2]", "mine.yaml:1: this is not a list");
+  expect(good_table() + "---\nname: another\n", "mine.yaml: it holds more than one document; keep one");
   expect("a: [1", "not YAML");
   expect("", "mine.yaml");
   expect("name: x\ncosts: 3\n", "mine.yaml:2");
@@ -186,9 +188,10 @@ TEST(CostTable, RefusesBadValuesAndSaysWhere) {
 TEST(CostTable, EveryPartOfARandomlyBrokenTableIsRefusedOrRead) {
   const std::string good = good_table();
   for (std::size_t i = 0; i < good.size(); ++i) {
-    for (const char c : {'\0', '{', ':', '-', '\n', '\xff'}) {
+    constexpr std::array kBytes{'\0', '{', ':', '-', '\n', '\xff'};
+    for (const std::size_t which : {i % kBytes.size(), (i / kBytes.size()) % kBytes.size()}) {
       std::string broken = good;
-      broken[i] = c;
+      broken[i] = kBytes[which];
       try {
         const CostTable table = CostTable::parse(broken, "mine.yaml");
         for (const Cost& cost : table.costs) ASSERT_GE(cost.value, 0);

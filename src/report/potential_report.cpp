@@ -46,6 +46,7 @@ std::vector<TableColumn> zero_columns() {
 
 std::vector<TableColumn> potential_columns() {
   std::vector<TableColumn> columns;
+  columns.reserve(kOperations.size() + 1);
   for (const Operation op : kOperations) {
     columns.push_back({.title = std::string(operation_name(op)), .group = "potential speedup"});
   }

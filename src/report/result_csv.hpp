@@ -5,10 +5,12 @@
 #include <string>
 #include <vector>
 
+#include "report/energy_report.hpp"
 #include "sim/result.hpp"
 
 namespace lacuna {
 
-std::string results_to_csv(const std::vector<RunResult>& runs);
+// `energies[i]`, if given, belongs to runs[i]; where none has layers there are no columns of energy.
+std::string results_to_csv(const std::vector<RunResult>& runs, const std::vector<RunEnergy>& energies = {});
 
 }  // namespace lacuna

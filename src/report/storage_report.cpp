@@ -49,6 +49,7 @@ constexpr std::array<Format, 6> kFormats{
 
 std::vector<TableColumn> format_columns() {
   std::vector<TableColumn> columns;
+  columns.reserve(kFormats.size());
   for (const Format& format : kFormats)
     columns.push_back({.title = std::string(format.title), .group = std::string(format.group)});
   return columns;

@@ -118,6 +118,7 @@ void apply_setting(std::vector<Machine>& machines, std::string_view assignment, 
     const auto at = std::ranges::find(machines, name, &Machine::name);
     if (at == machines.end()) {
       std::vector<std::string> names;
+      names.reserve(machines.size());
       for (const Machine& machine : machines) names.push_back(machine.name);
       throw InputError(origin, fmt::format("{} is not one of the machines given", quote_name(name)),
                        suggest(name, names));

@@ -2,17 +2,13 @@
 
 #include <algorithm>
 #include <fmt/format.h>
-#include <sstream>
-#include <yaml-cpp/eventhandler.h>
-#include <yaml-cpp/yaml.h>
 
-#include "base/error.hpp"
 #include "base/quote.hpp"
+#include "base/yaml/load_yaml.hpp"
 
 namespace lacuna {
 namespace {
 
-constexpr std::size_t kLargestFile = 1 << 20;
 constexpr std::size_t kLongestValue = 4096;
 constexpr int kDeepestList = 8;
 
@@ -21,7 +17,6 @@ class ConfigReader {
   explicit ConfigReader(const std::string& file) : file_(file) {}
 
   ArchConfig read(const YAML::Node& root) {
-    if (!root.IsMap()) fail(root, "this is not a list of 'key: value' lines", "start with 'arch: NAME'");
     read_map(root, true);
     if (config_.base.empty()) {
       throw InputError(file_, "it does not say which machine it configures", "add a line 'arch: NAME'");
@@ -111,58 +106,14 @@ class ConfigReader {
   ArchConfig config_;
 };
 
-// Counts what is in a document.
-class CountingHandler final : public YAML::EventHandler {
- public:
-  int nodes = 0;
-
-  void OnDocumentStart(const YAML::Mark&) override {}
-  void OnDocumentEnd() override {}
-  void OnNull(const YAML::Mark&, YAML::anchor_t) override {}
-  void OnAlias(const YAML::Mark&, YAML::anchor_t) override { ++nodes; }
-  void OnScalar(const YAML::Mark&, const std::string&, YAML::anchor_t, const std::string&) override {
-    ++nodes;
-  }
-  void OnSequenceStart(const YAML::Mark&, const std::string&, YAML::anchor_t,
-                       YAML::EmitterStyle::value) override {
-    ++nodes;
-  }
-  void OnSequenceEnd() override {}
-  void OnMapStart(const YAML::Mark&, const std::string&, YAML::anchor_t, YAML::EmitterStyle::value) override {
-    ++nodes;
-  }
-  void OnMapEnd() override {}
-};
-
-// YAML::Load() ignores what follows the first document, and YAML::LoadAll() never ends on some texts ("a #
-// b", then
-// ", c" on the next line: the parser reports one document after another and stays where it is). So two
-// documents are asked for and no more.
-void check_one_document(const std::string& text, const std::string& file) {
-  std::istringstream stream(text);
-  YAML::Parser parser(stream);
-  CountingHandler first;
-  if (!parser.HandleNextDocument(first) || first.nodes == 0) {
-    throw InputError(file, "it is empty", "start with 'arch: NAME'");
-  }
-  CountingHandler second;
-  if (parser.HandleNextDocument(second) && second.nodes > 0) {
-    throw InputError(file, "it holds more than one document", "keep one, without '---'");
-  }
-}
-
 }  // namespace
 
 ArchConfig ArchConfig::parse(std::string_view yaml, const std::string& file) {
-  if (yaml.size() > kLargestFile) throw InputError(file, "larger than 1 MB", "this is not a configuration");
+  const YAML::Node root = load_yaml(yaml, file, {"a configuration", "start with 'arch: NAME'"});
   try {
-    const std::string text(yaml);
-    check_one_document(text, file);
-    return ConfigReader(file).read(YAML::Load(text));
+    return ConfigReader(file).read(root);
   } catch (const YAML::Exception& error) {
-    const std::string place = error.mark.line < 0 ? file : fmt::format("{}:{}", file, error.mark.line + 1);
-    throw InputError(place, fmt::format("not YAML: {}", error.msg),
-                     "put the line right; YAML is 'key: value'");
+    throw yaml_error(error, file);
   }
 }
 

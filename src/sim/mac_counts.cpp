@@ -3,47 +3,16 @@
 #include <algorithm>
 #include <vector>
 
+#include "sim/conv_axis.hpp"
+#include "sim/running_sums.hpp"
+
 namespace lacuna {
 namespace {
 
-// One axis of the convolution: which input positions the (output position, tap) pairs touch.
-struct Axis {
-  std::int64_t in, out, kernel, stride, padding, dilation;
-
-  std::int64_t source(std::int64_t o, std::int64_t tap) const {
-    return o * stride - padding + tap * dilation;
-  }
-  bool inside(std::int64_t position) const { return position >= 0 && position < in; }
-
-  // For each input position: how many (output, tap) pairs read it.
-  std::vector<std::int64_t> uses() const {
-    std::vector<std::int64_t> count(static_cast<std::size_t>(in), 0);
-    for (std::int64_t o = 0; o < out; ++o) {
-      for (std::int64_t tap = 0; tap < kernel; ++tap) {
-        if (const std::int64_t at = source(o, tap); inside(at)) ++count[static_cast<std::size_t>(at)];
-      }
-    }
-    return count;
-  }
-  // For each output position: how many taps reach an input position that exists.
-  std::vector<std::int64_t> reaches() const {
-    std::vector<std::int64_t> count(static_cast<std::size_t>(out), 0);
-    for (std::int64_t o = 0; o < out; ++o) {
-      for (std::int64_t tap = 0; tap < kernel; ++tap) {
-        if (inside(source(o, tap))) ++count[static_cast<std::size_t>(o)];
-      }
-    }
-    return count;
-  }
-  // For each tap: input positions whose sub-kernel contains it, whether or not an output lies there.
-  std::int64_t phase_positions(std::int64_t tap) const {
-    std::int64_t count = 0;
-    for (std::int64_t position = 0; position < in; ++position) {
-      if ((position + padding - tap * dilation) % stride == 0) ++count;
-    }
-    return count;
-  }
-};
+// A tap of a kernel this large or larger is not looked at position by position: sums over windows come from
+// running sums, so that time stays in proportion to the tensors (a file of 2 MB can hold a million positions
+// and a million taps). Below, going over bytes of eight channels is faster.
+constexpr std::int64_t kManyTaps = 64;
 
 std::vector<std::int64_t> row_counts(const MaskView& mask, std::int64_t first, std::int64_t channels) {
   std::vector<std::int64_t> counts(static_cast<std::size_t>(mask.rows));
@@ -53,8 +22,8 @@ std::vector<std::int64_t> row_counts(const MaskView& mask, std::int64_t first, s
 
 struct Counter2d {
   const LayerShape& s;
-  Axis y{s.input.h, s.output.h, s.kernel.h, s.stride.h, s.padding.h, s.dilation.h};
-  Axis x{s.input.w, s.output.w, s.kernel.w, s.stride.w, s.padding.w, s.dilation.w};
+  ConvAxis y{s.input.h, s.output.h, s.kernel.h, s.stride.h, s.padding.h, s.dilation.h};
+  ConvAxis x{s.input.w, s.output.w, s.kernel.w, s.stride.w, s.padding.w, s.dilation.w};
 
   // Sum over the rows of an image tensor of (set bits) x weight_y[y] x weight_x[x].
   static std::int64_t weighted(const MaskView& mask, Size2 plane, const std::vector<std::int64_t>& weight_y,
@@ -73,21 +42,28 @@ struct Counter2d {
     return total;
   }
 
+  // A tensor without zeros is not read: it may be a few words in the file's header and 2^40 elements.
   std::int64_t windows_with_a(const Layer& layer) const {
-    return weighted(layer.a.mask, s.input, y.uses(), x.uses()) * s.k_per_group();
+    if (layer.a.zeros() == 0) return s.n * y.pairs() * x.pairs() * s.k * s.c_per_group();
+    return weighted(layer.a.mask, s.input, y.pairs_by_input(), x.pairs_by_input()) * s.k_per_group();
   }
   std::int64_t windows_with_g(const Layer& layer) const {
-    return weighted(layer.g.mask, s.output, y.reaches(), x.reaches()) * s.c_per_group();
+    if (layer.g.zeros() == 0) return s.n * y.pairs() * x.pairs() * s.k * s.c_per_group();
+    return weighted(layer.g.mask, s.output, y.pairs_by_output(), x.pairs_by_output()) * s.c_per_group();
+  }
+  // Pairs of a non-zero weight and an input position that exists, for all samples.
+  std::int64_t windows_with_w(const Layer& layer) const {
+    return weighted(layer.w.mask, s.kernel, y.pairs_by_tap(), x.pairs_by_tap()) * s.n;
   }
   std::int64_t phases_with_w(const Layer& layer) const {
-    const std::vector<std::int64_t> nonzeros = row_counts(layer.w.mask, 0, s.c_per_group());
-    std::int64_t total = 0;
-    for (std::int64_t tap = 0; tap < s.taps(); ++tap) {
-      std::int64_t of_tap = 0;
-      for (std::int64_t k = 0; k < s.k; ++k) of_tap += nonzeros[static_cast<std::size_t>(k * s.taps() + tap)];
-      total += of_tap * y.phase_positions(tap / s.kernel.w) * x.phase_positions(tap % s.kernel.w);
-    }
-    return total * s.n;
+    if (layer.w.zeros() == 0) return s.n * s.k * s.c_per_group() * y.phase_pairs() * x.phase_pairs();
+    const auto by_tap = [](const ConvAxis& axis) {
+      std::vector<std::int64_t> counts(static_cast<std::size_t>(axis.kernel));
+      for (std::int64_t tap = 0; tap < axis.kernel; ++tap)
+        counts[static_cast<std::size_t>(tap)] = axis.phase_positions(tap);
+      return counts;
+    };
+    return weighted(layer.w.mask, s.kernel, by_tap(y), by_tap(x)) * s.n;
   }
 };
 
@@ -125,22 +101,86 @@ class ChannelCounter {
   int pending_ = 0;
 };
 
+// Non-zeros of one channel, all samples added.
+void add_channel(const MaskView& mask, std::int64_t channel, std::int64_t positions, std::int64_t* plane) {
+  std::fill_n(plane, positions, 0);
+  for (std::int64_t row = 0; row < mask.rows; row += positions)
+    for (std::int64_t i = 0; i < positions; ++i) plane[i] += mask.bit(row + i, channel) ? 1 : 0;
+}
+
+// What the window of a tap holds, times the non-zero weights of that tap, over all taps. `window` gets the
+// tap and the outputs that it reaches.
+template <typename Window>
+std::int64_t sum_over_taps(const Counter2d& count, const std::vector<std::int64_t>& weights,
+                           const Window& window) {
+  const LayerShape& s = count.s;
+  std::int64_t total = 0;
+  for (std::int64_t ky = 0; ky < s.kernel.h; ++ky) {
+    const ConvAxis::Range oy = count.y.outputs_of(ky);
+    if (oy.size() == 0) continue;
+    for (std::int64_t kx = 0; kx < s.kernel.w; ++kx) {
+      const ConvAxis::Range ox = count.x.outputs_of(kx);
+      if (ox.size() == 0) continue;
+      total += window(ky, kx, oy, ox) * weights[static_cast<std::size_t>(ky * s.kernel.w + kx)];
+    }
+  }
+  return total;
+}
+
+std::int64_t effectual_forward_many_taps(const Layer& layer, const Counter2d& count) {
+  const LayerShape& s = layer.shape;
+  RunningSums sums(s.input, s.stride);
+  std::vector<std::int64_t> weights(static_cast<std::size_t>(s.taps()));
+  std::int64_t total = 0;
+  for (std::int64_t c = 0; c < s.c; ++c) {
+    add_channel(layer.a.mask, c, s.input_positions(), sums.values());
+    sums.close();
+    const std::int64_t group = c / s.c_per_group();
+    const MaskView& w = layer.w.mask;
+    const std::int64_t group_rows = s.k_per_group() * s.taps();
+    const MaskView filters{w.row(group * group_rows), group_rows, w.channels, w.row_bytes};
+    add_channel(filters, c % s.c_per_group(), s.taps(), weights.data());
+    total += sum_over_taps(count, weights, [&](auto ky, auto kx, auto oy, auto ox) {
+      return sums.window({count.y.source(oy.first, ky), count.x.source(ox.first, kx)},
+                         {count.y.source(oy.last - 1, ky), count.x.source(ox.last - 1, kx)});
+    });
+  }
+  return total;
+}
+
+std::int64_t effectual_input_grad_many_taps(const Layer& layer, const Counter2d& count) {
+  const LayerShape& s = layer.shape;
+  const std::vector<std::int64_t> nonzeros = row_counts(layer.w.mask, 0, s.c_per_group());
+  RunningSums sums(s.output, {1, 1});
+  std::int64_t total = 0;
+  for (std::int64_t k = 0; k < s.k; ++k) {
+    add_channel(layer.g.mask, k, s.output_positions(), sums.values());
+    sums.close();
+    const std::vector<std::int64_t> weights(nonzeros.begin() + k * s.taps(),
+                                            nonzeros.begin() + (k + 1) * s.taps());
+    total += sum_over_taps(count, weights, [&](auto, auto, auto oy, auto ox) {
+      return sums.window({oy.first, ox.first}, {oy.last - 1, ox.last - 1});
+    });
+  }
+  return total;
+}
+
 // Pairs of non-zero A (or G) and non-zero W. Both are counted for each (tap, reduced channel) by itself and
 // the counts multiplied: every non-zero of the one meets every non-zero of the other there.
 std::int64_t effectual_forward(const Layer& layer, const Counter2d& count) {
   const LayerShape& s = layer.shape;
+  if (s.taps() >= kManyTaps) return effectual_forward_many_taps(layer, count);
   std::int64_t total = 0;
   for (std::int64_t ky = 0; ky < s.kernel.h; ++ky) {
     for (std::int64_t kx = 0; kx < s.kernel.w; ++kx) {
+      const ConvAxis::Range rows = count.y.outputs_of(ky);
+      const ConvAxis::Range columns = count.x.outputs_of(kx);
       ChannelCounter a(s.c);
       for (std::int64_t n = 0; n < s.n; ++n) {
-        for (std::int64_t oy = 0; oy < s.output.h; ++oy) {
-          const std::int64_t py = count.y.source(oy, ky);
-          if (!count.y.inside(py)) continue;
-          for (std::int64_t ox = 0; ox < s.output.w; ++ox) {
-            const std::int64_t px = count.x.source(ox, kx);
-            if (count.x.inside(px)) a.add(layer.a.mask.row((n * s.input.h + py) * s.input.w + px));
-          }
+        for (std::int64_t oy = rows.first; oy < rows.last; ++oy) {
+          const std::int64_t line = (n * s.input.h + count.y.source(oy, ky)) * s.input.w;
+          for (std::int64_t ox = columns.first; ox < columns.last; ++ox)
+            a.add(layer.a.mask.row(line + count.x.source(ox, kx)));
         }
       }
       for (std::int64_t group = 0; group < s.groups; ++group) {
@@ -159,18 +199,18 @@ std::int64_t effectual_forward(const Layer& layer, const Counter2d& count) {
 
 std::int64_t effectual_input_grad(const Layer& layer, const Counter2d& count) {
   const LayerShape& s = layer.shape;
+  if (s.taps() >= kManyTaps) return effectual_input_grad_many_taps(layer, count);
   const std::vector<std::int64_t> w_nonzeros = row_counts(layer.w.mask, 0, s.c_per_group());
   std::int64_t total = 0;
   for (std::int64_t ky = 0; ky < s.kernel.h; ++ky) {
     for (std::int64_t kx = 0; kx < s.kernel.w; ++kx) {
+      const ConvAxis::Range rows = count.y.outputs_of(ky);
+      const ConvAxis::Range columns = count.x.outputs_of(kx);
       ChannelCounter g(s.k);
       for (std::int64_t n = 0; n < s.n; ++n) {
-        for (std::int64_t oy = 0; oy < s.output.h; ++oy) {
-          if (!count.y.inside(count.y.source(oy, ky))) continue;
-          for (std::int64_t ox = 0; ox < s.output.w; ++ox) {
-            if (!count.x.inside(count.x.source(ox, kx))) continue;
+        for (std::int64_t oy = rows.first; oy < rows.last; ++oy) {
+          for (std::int64_t ox = columns.first; ox < columns.last; ++ox)
             g.add(layer.g.mask.row((n * s.output.h + oy) * s.output.w + ox));
-          }
         }
       }
       const std::vector<std::int64_t>& g_sums = g.sums();
@@ -185,26 +225,28 @@ std::int64_t effectual_input_grad(const Layer& layer, const Counter2d& count) {
 
 std::int64_t effectual_weight_grad(const Layer& layer, const Counter2d& count) {
   const LayerShape& s = layer.shape;
-  // Non-zeros of each pixel's channels; a group's pairs at (position, tap) are their product.
+  // Non-zeros of each pixel's channels; a group's pairs at an output are its own times those of its window.
+  std::vector<ConvAxis::Range> taps_y, taps_x;
+  taps_y.reserve(static_cast<std::size_t>(s.output.h));
+  taps_x.reserve(static_cast<std::size_t>(s.output.w));
+  for (std::int64_t oy = 0; oy < s.output.h; ++oy) taps_y.push_back(count.y.taps_of(oy));
+  for (std::int64_t ox = 0; ox < s.output.w; ++ox) taps_x.push_back(count.x.taps_of(ox));
+  RunningSums sums(s.input, s.dilation);
   std::int64_t total = 0;
   for (std::int64_t group = 0; group < s.groups; ++group) {
     const auto a = row_counts(layer.a.mask, group * s.c_per_group(), s.c_per_group());
     const auto g = row_counts(layer.g.mask, group * s.k_per_group(), s.k_per_group());
-    std::size_t row = 0;
+    const std::int64_t* of_g = g.data();
     for (std::int64_t n = 0; n < s.n; ++n) {
+      std::copy_n(a.begin() + n * s.input_positions(), s.input_positions(), sums.values());
+      sums.close();
       for (std::int64_t oy = 0; oy < s.output.h; ++oy) {
-        for (std::int64_t ox = 0; ox < s.output.w; ++ox, ++row) {
-          std::int64_t seen = 0;
-          for (std::int64_t ky = 0; ky < s.kernel.h; ++ky) {
-            const std::int64_t py = count.y.source(oy, ky);
-            if (!count.y.inside(py)) continue;
-            for (std::int64_t kx = 0; kx < s.kernel.w; ++kx) {
-              const std::int64_t px = count.x.source(ox, kx);
-              if (count.x.inside(px))
-                seen += a[static_cast<std::size_t>((n * s.input.h + py) * s.input.w + px)];
-            }
-          }
-          total += seen * g[row];
+        const ConvAxis::Range ky = taps_y[static_cast<std::size_t>(oy)];
+        for (std::int64_t ox = 0; ox < s.output.w; ++ox, ++of_g) {
+          const ConvAxis::Range kx = taps_x[static_cast<std::size_t>(ox)];
+          if (*of_g == 0 || ky.size() == 0 || kx.size() == 0) continue;
+          total += *of_g * sums.window({count.y.source(oy, ky.first), count.x.source(ox, kx.first)},
+                                       {count.y.source(oy, ky.last - 1), count.x.source(ox, kx.last - 1)});
         }
       }
     }
@@ -217,23 +259,31 @@ std::int64_t effectual_weight_grad(const Layer& layer, const Counter2d& count) {
 MacCounts count_macs(const Layer& layer, Operation op) {
   const LayerShape& s = layer.shape;
   const Counter2d count{s};
+  const bool full_a = layer.a.zeros() == 0, full_w = layer.w.zeros() == 0, full_g = layer.g.zeros() == 0;
   MacCounts counts;
   counts.macs = s.macs();
+  // Where one operand has no zeros, effectual is what the other's non-zeros meet.
   switch (op) {
     case Operation::kForward:
       counts.with_text = count.windows_with_a(layer);
       counts.with_other = layer.w.nonzeros * s.n * s.output_positions();
-      counts.effectual = layer.w.zeros() == 0 ? counts.with_text : effectual_forward(layer, count);
+      counts.effectual = full_w   ? counts.with_text
+                         : full_a ? count.windows_with_w(layer)
+                                  : effectual_forward(layer, count);
       break;
     case Operation::kInputGrad:
       counts.with_text = count.windows_with_g(layer);
       counts.with_other = count.phases_with_w(layer);
-      counts.effectual = layer.w.zeros() == 0 ? counts.with_text : effectual_input_grad(layer, count);
+      counts.effectual = full_w   ? counts.with_text
+                         : full_g ? count.windows_with_w(layer)
+                                  : effectual_input_grad(layer, count);
       break;
     case Operation::kWeightGrad:
       counts.with_text = layer.g.nonzeros * s.c_per_group() * s.taps();
       counts.with_other = count.windows_with_a(layer);
-      counts.effectual = layer.g.zeros() == 0 ? counts.with_other : effectual_weight_grad(layer, count);
+      counts.effectual = full_g   ? counts.with_other
+                         : full_a ? count.windows_with_g(layer)
+                                  : effectual_weight_grad(layer, count);
       break;
   }
   return counts;

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 #include <map>
+#include <vector>
 
 #include "sim/mac_counts.hpp"
 #include "sim/operand_streams.hpp"
@@ -30,36 +31,128 @@ void for_each_triple(const LayerShape& s, const Visit& visit) {
               }
 }
 
+// Every (input position, weight) pair of the input gradient's sub-kernels, one a phase of the stride.
+std::int64_t plain_phases(const Layer& layer) {
+  const LayerShape& s = layer.shape;
+  std::int64_t count = 0;
+  for (std::int64_t y = 0; y < s.input.h; ++y)
+    for (std::int64_t x = 0; x < s.input.w; ++x)
+      for (std::int64_t row = 0; row < layer.w.mask.rows; ++row) {
+        const std::int64_t ky = row % s.taps() / s.kernel.w;
+        const std::int64_t kx = row % s.kernel.w;
+        if ((y + s.padding.h - ky * s.dilation.h) % s.stride.h != 0) continue;
+        if ((x + s.padding.w - kx * s.dilation.w) % s.stride.w != 0) continue;
+        for (std::int64_t c = 0; c < s.c_per_group(); ++c) count += layer.w.mask.bit(row, c);
+      }
+  return count * s.n;
+}
+
+void expect_plain_counts(const Layer& layer) {
+  std::int64_t with_a = 0, with_w = 0, with_g_all = 0, with_g = 0, aw = 0, wg = 0, ag = 0;
+  for_each_triple(layer.shape, [&](auto a_row, auto a_c, auto w_row, auto w_c, auto g_row, auto g_k) {
+    const bool a = a_row >= 0 && layer.a.mask.bit(a_row, a_c);
+    const bool w = layer.w.mask.bit(w_row, w_c);
+    const bool g = layer.g.mask.bit(g_row, g_k);
+    with_a += a;
+    with_w += w;
+    with_g_all += g;
+    with_g += g && a_row >= 0;  // outside the image there is no input to have a gradient
+    aw += a && w;
+    wg += w && g && a_row >= 0;
+    ag += a && g;
+  });
+  const MacCounts forward = count_macs(layer, Operation::kForward);
+  EXPECT_EQ(forward.with_text, with_a);
+  EXPECT_EQ(forward.with_other, with_w);
+  EXPECT_EQ(forward.effectual, aw);
+  const MacCounts input = count_macs(layer, Operation::kInputGrad);
+  EXPECT_EQ(input.with_text, with_g);
+  EXPECT_EQ(input.with_other, plain_phases(layer));
+  EXPECT_EQ(input.effectual, wg);
+  const MacCounts weight = count_macs(layer, Operation::kWeightGrad);
+  EXPECT_EQ(weight.with_text, with_g_all);
+  EXPECT_EQ(weight.with_other, with_a);
+  EXPECT_EQ(weight.effectual, ag);
+}
+
+// A layer whose tensors have zeros or, by the bits of `full`, none.
+Trace partly_full(const LayerShape& shape, unsigned full, std::uint64_t seed) {
+  Random random(seed);
+  const auto zeros = [&](unsigned bit) {
+    return (full & bit) != 0 ? ZeroSpec::dense() : testing::random_zeros(random);
+  };
+  SyntheticSpec spec;
+  spec.seed = seed;
+  spec.layers.push_back({"l", shape, 1, zeros(1), zeros(2), zeros(4)});
+  return make_synthetic(spec);
+}
+
 TEST(MacCounts, EqualPlainEnumeration) {
   for (std::uint64_t seed = 1; seed <= 300; ++seed) {
     SCOPED_TRACE(seed);
     const Trace trace = testing::random_trace(seed, testing::RandomLayerLimits{12, 6, 2});
-    const Layer& layer = trace.layers()[0];
-    std::int64_t with_a = 0, with_w = 0, with_g_all = 0, with_g = 0, aw = 0, wg = 0, ag = 0;
-    for_each_triple(layer.shape, [&](auto a_row, auto a_c, auto w_row, auto w_c, auto g_row, auto g_k) {
-      const bool a = a_row >= 0 && layer.a.mask.bit(a_row, a_c);
-      const bool w = layer.w.mask.bit(w_row, w_c);
-      const bool g = layer.g.mask.bit(g_row, g_k);
-      with_a += a;
-      with_w += w;
-      with_g_all += g;
-      with_g += g && a_row >= 0;  // outside the image there is no input to have a gradient
-      aw += a && w;
-      wg += w && g && a_row >= 0;
-      ag += a && g;
-    });
-    const MacCounts forward = count_macs(layer, Operation::kForward);
-    EXPECT_EQ(forward.with_text, with_a);
-    EXPECT_EQ(forward.with_other, with_w);
-    EXPECT_EQ(forward.effectual, aw);
-    const MacCounts input = count_macs(layer, Operation::kInputGrad);
-    EXPECT_EQ(input.with_text, with_g);
-    EXPECT_EQ(input.effectual, wg);
-    const MacCounts weight = count_macs(layer, Operation::kWeightGrad);
-    EXPECT_EQ(weight.with_text, with_g_all);
-    EXPECT_EQ(weight.with_other, with_a);
-    EXPECT_EQ(weight.effectual, ag);
+    expect_plain_counts(trace.layers()[0]);
   }
+}
+
+TEST(MacCounts, EqualPlainEnumerationWithFullTensors) {
+  for (std::uint64_t seed = 1; seed <= 400; ++seed) {
+    SCOPED_TRACE(seed);
+    Random random(seed);
+    const LayerShape shape = testing::random_shape(random, {9, 7, 2});
+    const Trace trace = partly_full(shape, static_cast<unsigned>(seed % 8), seed);
+    expect_plain_counts(trace.layers()[0]);
+  }
+}
+
+// Kernels of 64 taps and more, which running sums count.
+TEST(MacCounts, EqualPlainEnumerationWithManyTaps) {
+  int seen = 0;
+  for (std::uint64_t seed = 1; seed <= 300; ++seed) {
+    SCOPED_TRACE(seed);
+    Random random(seed);
+    const auto size2 = [&](std::int64_t low, std::int64_t high) {
+      return Size2{random.integer(low, high), random.integer(low, high)};
+    };
+    const std::int64_t groups = random.integer(1, 2);
+    const LayerShape shape =
+        LayerShape::conv2d(random.integer(1, 2), groups * random.integer(1, 3), groups * random.integer(1, 3),
+                           size2(1, 14), size2(6, 14), size2(1, 3), size2(0, 14), size2(1, 2), groups);
+    if (shape.output.h < 1 || shape.output.w < 1 || shape.taps() < 64) continue;
+    ++seen;
+    const Trace trace = partly_full(shape, seed % 4 == 0 ? static_cast<unsigned>(seed / 4 % 8) : 0, seed);
+    expect_plain_counts(trace.layers()[0]);
+  }
+  EXPECT_GT(seen, 100);
+}
+
+// A few bytes can describe a layer of 2^40 elements that are all there: its counts must not walk over them.
+// Going over the rows of one of these tensors would take minutes, over its pairs years.
+TEST(MacCounts, AFullLayerOfAnySizeTakesNoTime) {
+  constexpr std::int64_t kLarge = std::int64_t{1} << 24;
+  const std::vector<LayerShape> shapes{
+      LayerShape::conv2d(256, 256, 4, {kLarge, 1}, {1, 1}),
+      LayerShape::conv2d(1, 1, 1, {kLarge, 1}, {kLarge, 1}),
+      LayerShape::conv2d(1, 1, 1, {kLarge - 5, 1}, {kLarge / 3, 1}, {3, 1}, {kLarge / 3, 0}, {2, 1}),
+      LayerShape::conv2d(1, 1, 1, {1, 1}, {kLarge, 1}, {1, 1}, {kLarge - 1, 0}),
+      LayerShape::linear(1 << 20, 1 << 20, 1 << 20)};
+  for (const LayerShape& shape : shapes) {
+    SCOPED_TRACE(shape.describe());
+    ASSERT_NO_THROW(shape.validate("test"));
+    const Trace trace = partly_full(shape, 7, 1);
+    const MacCounts forward = count_macs(trace.layers()[0], Operation::kForward);
+    const MacCounts weight = count_macs(trace.layers()[0], Operation::kWeightGrad);
+    EXPECT_EQ(forward.with_other, forward.macs);
+    EXPECT_EQ(forward.effectual, forward.with_text);
+    EXPECT_EQ(weight.effectual, forward.effectual);
+    if (shape.padding == Size2{0, 0}) {
+      for (const Operation op : kOperations)
+        EXPECT_EQ(count_macs(trace.layers()[0], op).effectual, forward.macs);
+    }
+  }
+  // One position, one output and one pair a tap: by hand.
+  const Trace border = partly_full(shapes[3], 7, 1);
+  EXPECT_EQ(count_macs(border.layers()[0], Operation::kForward).effectual, kLarge);
 }
 
 // The streams' products, output by output, are the reference convolution: the mapping loses and doubles

@@ -90,7 +90,9 @@ void LayerShape::validate(const std::string& where) const {
   const double largest = std::max({product({n, input.h, input.w, c}), product({n, output.h, output.w, k}),
                                    product({k, kernel.h, kernel.w, c_per_group()})});
   const double all_macs = product({n, output.h, output.w, k, kernel.h, kernel.w, c_per_group()});
-  if (largest > static_cast<double>(kMaxElements) || all_macs > 0x1p60) {
+  // Every weight with every input position, which is what the phases of a strided input gradient are among.
+  const double all_phases = product({n, input.h, input.w, k, kernel.h, kernel.w, c_per_group()});
+  if (largest > static_cast<double>(kMaxElements) || std::max(all_macs, all_phases) > 0x1p60) {
     throw InputError(where, "the layer's sizes multiply to more than can be counted", remedy);
   }
 }

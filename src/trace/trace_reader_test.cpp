@@ -253,6 +253,13 @@ TEST(TraceReader, RefusesLayersThatCannotBe) {
       "f: layer 'c': output_hw is 1x3, but input, kernel, stride, padding and dilation give 1x2" + remedy);
   EXPECT_EQ(Draft().layer("in_channels", 1 << 24).layer("batch", 1 << 24).error(),
             "f: layer 'c': the layer's sizes multiply to more than can be counted" + remedy);
+  // 2^40 MACs, but 2^80 pairs of a weight and an input position.
+  Draft square;
+  for (const char* key : {"input_hw", "kernel"}) square.layer(key, {1 << 20, 1 << 20});
+  for (const char* key : {"output_hw", "stride", "dilation"}) square.layer(key, {1, 1});
+  for (const char* key : {"in_channels", "out_channels", "batch"}) square.layer(key, 1);
+  EXPECT_EQ(square.layer("padding", {0, 0}).error(),
+            "f: layer 'c': the layer's sizes multiply to more than can be counted" + remedy);
 
   Draft misspelt;
   misspelt.layers[0].erase("stride");

@@ -63,9 +63,10 @@ TEST_F(BenchTest, WritesTheDocumentedJson) {
 
 TEST_F(BenchTest, TracesBringTheirOwnZeros) {
   const std::string out = folder_.file("out.json");
-  const ProgramResult result = run_lacuna(
-      {"bench", "--trace", LACUNA_SOURCE_DIR "/data/alexnet_p100.safetensors.zst", "--layer", "features.10",
-       "--batch", "1", "--impl", "sparse", "--rounds", "1", "--seconds", "0", "--json", out});
+  const std::string trace = LACUNA_SOURCE_DIR "/data/alexnet_p100.safetensors.zst";
+  const ProgramResult result =
+      run_lacuna({"bench", "--trace", trace, "--layer", "features.10", "--batch", "1", "--impl", "sparse",
+                  "--rounds", "1", "--seconds", "0", "--json", out});
   ASSERT_EQ(result.exit_code, 0) << result.err;
   const json cases = json::parse(read_text(out))["cases"];
   ASSERT_EQ(cases.size(), 3U);
@@ -86,6 +87,9 @@ TEST_F(BenchTest, BadListsOfLayers) {
   expect_error(bench(shapes("  - {name: a, c: 3, k: 16, input: [8, 8], kernel: [9, 9]}\n")), "layer 1");
   expect_error(bench(shapes("  - {name: a, c: 3, k: 16, input: [8, 8], kernel: [3, 3], stride: [0, 1]}\n")),
                "stride");
+  expect_error(bench(shapes(kTwoLayers + "---\nname: other\n")), "it holds more than one document");
+  expect_error(bench(shapes("  - {name: a, name: b, c: 3, k: 16, input: [8, 8], kernel: [3, 3]}\n")),
+               "the key 'name' is there twice");
   expect_error(bench(shapes(kTwoLayers), {"--op", "backward"}), "'backward' is no operation");
   expect_error(bench(shapes(kTwoLayers), {"--zeros", "120"}), "120 is no percentage");
   expect_error(bench(shapes(kTwoLayers), {"--layer", "nobody"}), "no layer's name");

@@ -251,6 +251,17 @@ TEST_F(CliTest, EnergyInTablesAndJson) {
   EXPECT_EQ(document["runs"][0]["energy"]["all"]["chip_efficiency"], 1);
 }
 
+TEST_F(CliTest, EnergyInCsv) {
+  const std::string trace = small_trace("energy.safetensors");
+  const auto header = [](const ProgramResult& result) { return result.out.substr(0, result.out.find('\n')); };
+  const ProgramResult with = run_lacuna({"simulate", trace, "--energy", "--arch", "dense,ant", "--csv", "-"});
+  ASSERT_EQ(with.exit_code, 0) << with.err;
+  EXPECT_TRUE(header(with).ends_with(",energy_compute_efficiency,energy_chip_efficiency")) << header(with);
+  EXPECT_NE(with.out.find(",65nm-fp32,65,"), std::string::npos) << with.out;
+  const ProgramResult without = run_lacuna({"simulate", trace, "--arch", "dense,ant", "--csv", "-"});
+  EXPECT_EQ(header(without).find("energy"), std::string::npos) << header(without);
+}
+
 TEST_F(CliTest, EnergyTablesAreChecked) {
   const std::string trace = small_trace("energy.safetensors");
   expect_error(run_lacuna({"simulate", trace, "--node", "7"}), "add --energy");
@@ -446,16 +457,6 @@ TEST_F(CliTest, ColourOnATerminalOnly) {
   EXPECT_NE(run_on_terminal({"simulate", kAlexnet}).out.find("\x1b[1m"), std::string::npos);
   EXPECT_EQ(run_on_terminal({"simulate", kAlexnet}, {"NO_COLOR=1"}).out.find('\x1b'), std::string::npos);
   EXPECT_EQ(run_on_terminal({"simulate", kAlexnet}, {"TERM=dumb"}).out.find('\x1b'), std::string::npos);
-}
-
-TEST_F(CliTest, DemoNeedsNothing) {
-  const ProgramResult result = run_shell("cd / && env -i \"$LACUNA\" demo");
-  EXPECT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_EQ(result.err, "");
-  for (const char* part :
-       {"alexnet", "squeezenet", "forward", "input_grad", "weight_grad", "TensorDash", "dense", "speedup"}) {
-    EXPECT_NE(result.out.find(part), std::string::npos) << part;
-  }
 }
 
 TEST_F(CliTest, ControlCharactersNeverReachTheTerminal) {

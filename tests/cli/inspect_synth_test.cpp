@@ -70,6 +70,25 @@ TEST(Inspect, JsonAndCsvAgreeWithTheTrace) {
             static_cast<std::ptrdiff_t>(1 + operations + 8 * 3 - 1));
 }
 
+// A few hundred bytes that describe tensors of 2^40 elements, none of them zero.
+TEST(Inspect, TakesNoLongerThanTheFileIsLong) {
+  const TemporaryFolder folder;
+  const std::string file = folder.file("large.safetensors");
+  const std::string full = " A=dense W=dense G=dense";
+  const ProgramResult made = run_lacuna(
+      {"synth", "--layer", "conv2d name=line in=1 out=1 kernel=16777216x1 input=16777216x1" + full, "--layer",
+       "conv2d name=plane in=1024 out=1 kernel=3x3 input=32768x32768" + full, "-o", file});
+  ASSERT_EQ(made.exit_code, 0) << made.err;
+  EXPECT_LT(std::filesystem::file_size(file), 2000u);
+  const ProgramResult shown = run_lacuna({"inspect", file, "--json", "-"});
+  ASSERT_EQ(shown.exit_code, 0) << shown.err;
+  const json plane = json::parse(shown.out)["traces"][0]["layers"][1];
+  for (const json& op : plane["ops"]) {
+    EXPECT_EQ(op["macs"], 32766.0 * 32766 * 9 * 1024);
+    EXPECT_EQ(op["effectual_macs"], op["macs"]);
+  }
+}
+
 TEST(Inspect, RefusesBadInputInOneLine) {
   const TemporaryFolder folder;
   const std::string missing = folder.file("no.safetensors");
@@ -95,25 +114,14 @@ TEST(Inspect, RefusesBadInputInOneLine) {
 TEST(Synth, WritesWhatWasAskedFor) {
   const TemporaryFolder folder;
   const std::string file = folder.file("t.safetensors.zst");
-  const std::vector<std::string> command{
-      "synth",
-      "--layer",
+  const std::string convolution =
       "conv2d name=c in=6 out=4 kernel=3x2 input=9x8 stride=2x1 padding=1 groups=2 batch=2 "
-      "A=0.25 W=channel:0.5 G=zero",
-      "--layer",
-      "linear in=300 out=70 batch=12 steps=3 W=dense",
-      "--A",
-      "0.6",
-      "--batch",
-      "64",
-      "--model",
-      "made",
-      "--content",
-      "both",
-      "--type",
-      "bf16",
-      "-o",
-      file};
+      "A=0.25 W=channel:0.5 G=zero";
+  const std::vector<std::string> command{
+      "synth", "--layer",   convolution, "--layer", "linear in=300 out=70 batch=12 steps=3 W=dense",
+      "--A",   "0.6",       "--batch",   "64",      "--model",
+      "made",  "--content", "both",      "--type",  "bf16",
+      "-o",    file};
   const ProgramResult result = run_lacuna(command);
   ASSERT_EQ(result.exit_code, 0) << result.err;
   EXPECT_EQ(result.out + result.err, "");

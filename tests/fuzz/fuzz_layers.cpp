@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "sim/mac_counts.hpp"
 #include "trace/layer_list.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -24,6 +25,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const Trace trace = Trace::parse("fuzz", std::move(bytes));
     for (const Layer& layer : trace.layers()) {
       if (layer.a.zeros() != 0 || layer.shape.macs() <= 0) std::abort();
+      // Nothing is zero, so that only borders can be without effect; whatever the sizes, in no time.
+      const MacCounts forward = count_macs(layer, Operation::kForward);
+      if (forward.effectual < 0 || forward.effectual > forward.macs) std::abort();
+      for (const Operation op : kOperations) {
+        const MacCounts counts = count_macs(layer, op);
+        if (counts.effectual != forward.effectual || counts.with_other < counts.effectual) std::abort();
+      }
     }
   } catch (const InputError&) {
   }

@@ -1,9 +1,11 @@
 // Any bytes as a trace file. What is accepted must survive being written and read again.
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <vector>
 
 #include "base/error.hpp"
+#include "sim/mac_counts.hpp"
 #include "trace/trace.hpp"
 #include "trace/trace_writer.hpp"
 
@@ -19,6 +21,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       if (one.shape != two.shape || one.a.nonzeros != two.a.nonzeros || one.w.nonzeros != two.w.nonzeros ||
           one.g.nonzeros != two.g.nonzeros) {
         std::abort();
+      }
+      for (const Operation op : kOperations) {
+        const MacCounts counts = count_macs(one, op);
+        if (counts.effectual < 0 || counts.effectual > std::min(counts.with_text, counts.with_other))
+          std::abort();
       }
     }
   } catch (const InputError&) {

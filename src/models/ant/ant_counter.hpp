@@ -30,6 +30,7 @@ class AntCounter final : public outer::PairCounter {
 
   struct Range {
     std::uint32_t r0, r1, s0, s1;
+    // NOLINTNEXTLINE(modernize-use-nullptr): clang-tidy takes the comparison's own 0 for a null pointer
     auto operator<=>(const Range&) const = default;
   };
   struct RangeRun {  // image vectors with the same range

@@ -121,7 +121,7 @@ Connectivity Connectivity::parse(std::string_view spec, int lanes, int depth, st
   return {*list, lanes, depth};
 }
 
-Connectivity::Connectivity(std::vector<Movement> movements, int lanes, int depth)
+Connectivity::Connectivity(const std::vector<Movement>& movements, int lanes, int depth)
     : lanes_(lanes), depth_(depth) {
   for (Movement movement : movements) {
     movement.offset = ring(movement.offset, lanes);

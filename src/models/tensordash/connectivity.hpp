@@ -39,7 +39,7 @@ class Connectivity {
   const std::vector<std::uint64_t>& level_masks() const { return level_masks_; }
 
  private:
-  Connectivity(std::vector<Movement> movements, int lanes, int depth);
+  Connectivity(const std::vector<Movement>& movements, int lanes, int depth);
 
   int lanes_ = 0;
   int depth_ = 0;

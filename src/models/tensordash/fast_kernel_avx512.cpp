@@ -138,6 +138,7 @@ class Lane8 {
   // shuffles give for free.
   [[gnu::always_inline]] inline void reload() {
     const auto load = [&](int lane) {
+      // NOLINTNEXTLINE(performance-no-int-to-ptr): addresses are added to as a vector of integers
       return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(at_[static_cast<std::size_t>(lane)]));
     };
     const auto join = [&](int low, int high) {

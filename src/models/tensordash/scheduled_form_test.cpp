@@ -47,6 +47,7 @@ std::vector<float> random_values(Random& random, std::int64_t count, double zero
 
 std::vector<std::uint32_t> bits(const std::vector<float>& values) {
   std::vector<std::uint32_t> out;
+  out.reserve(values.size());
   for (const float value : values) out.push_back(std::bit_cast<std::uint32_t>(value));
   return out;
 }

@@ -69,6 +69,7 @@ MachineConfig machine_config(const Params& params) {
   config.bank_entries = params.integer("bank_entries");
   config.group_channels = params.integer("group_channels");
   const std::int64_t unit = std::lcm(kDenseTileMultipliers, config.n * config.n);
+  // NOLINTNEXTLINE(clang-analyzer-core.DivideZero): n is at least 1, by its declaration
   if (config.multipliers % unit != 0) {
     throw InputError(
         params.owner(),

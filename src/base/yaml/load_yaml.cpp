@@ -1,0 +1,88 @@
+#include "base/yaml/load_yaml.hpp"
+
+#include <fmt/format.h>
+#include <fstream>
+#include <sstream>
+#include <yaml-cpp/eventhandler.h>
+
+namespace lacuna {
+namespace {
+
+// Counts what is in a document.
+class CountingHandler final : public YAML::EventHandler {
+ public:
+  int nodes = 0;
+
+  void OnDocumentStart(const YAML::Mark&) override {}
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnAlias(const YAML::Mark&, YAML::anchor_t) override { ++nodes; }
+  void OnScalar(const YAML::Mark&, const std::string&, YAML::anchor_t, const std::string&) override {
+    ++nodes;
+  }
+  void OnSequenceStart(const YAML::Mark&, const std::string&, YAML::anchor_t,
+                       YAML::EmitterStyle::value) override {
+    ++nodes;
+  }
+  void OnSequenceEnd() override {}
+  void OnMapStart(const YAML::Mark&, const std::string&, YAML::anchor_t, YAML::EmitterStyle::value) override {
+    ++nodes;
+  }
+  void OnMapEnd() override {}
+};
+
+// YAML::Load() ignores what follows the first document, and YAML::LoadAll() never ends on some texts ("a #
+// b", then ", c" on the next line: the parser reports one document after another and stays where it is). So
+// two documents are asked for and no more.
+void check_one_document(const std::string& text, const std::string& file, const YamlKind& kind) {
+  std::istringstream stream(text);
+  YAML::Parser parser(stream);
+  CountingHandler first;
+  if (!parser.HandleNextDocument(first) || first.nodes == 0)
+    throw InputError(file, "it is empty", kind.remedy);
+  CountingHandler second;
+  if (parser.HandleNextDocument(second) && second.nodes > 0)
+    throw InputError(file, "it holds more than one document", "keep one, without '---'");
+}
+
+// yaml-cpp repeats what it read, which must not break the line of the message.
+std::string one_line(std::string_view text) {
+  std::string out;
+  for (const char c : text.substr(0, 80)) out += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? '?' : c;
+  return out + (text.size() > 80 ? "..." : "");
+}
+
+}  // namespace
+
+YAML::Node load_yaml(std::string_view text, const std::string& file, const YamlKind& kind) {
+  if (text.size() > kLargestYaml)
+    throw InputError(file, "larger than 1 MB", fmt::format("this is not {}", kind.what));
+  try {
+    const std::string copy(text);
+    check_one_document(copy, file, kind);
+    YAML::Node root = YAML::Load(copy);
+    if (!root.IsMap()) {
+      throw InputError(root.Mark().line < 0 ? file : fmt::format("{}:{}", file, root.Mark().line + 1),
+                       "this is not a list of 'key: value' lines", kind.remedy);
+    }
+    return root;
+  } catch (const YAML::Exception& error) {
+    throw yaml_error(error, file);
+  }
+}
+
+std::string read_yaml_file(const std::string& path) {
+  std::ifstream stream(path, std::ios::binary);
+  std::string bytes(kLargestYaml + 1, '\0');
+  stream.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  if (stream.bad() || !stream.is_open()) throw InputError(path, "cannot be read", "check its permissions");
+  bytes.resize(static_cast<std::size_t>(stream.gcount()));
+  return bytes;
+}
+
+InputError yaml_error(const YAML::Exception& error, const std::string& file) {
+  return {error.mark.line < 0 ? file : fmt::format("{}:{}", file, error.mark.line + 1),
+          fmt::format("not YAML: {}", one_line(error.msg)), "put the line right; YAML is 'key: value'"};
+}
+
+}  // namespace lacuna

@@ -1,0 +1,30 @@
+// How every YAML file is read: bounded, one document, errors of the file with their line.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <yaml-cpp/yaml.h>
+
+#include "base/error.hpp"
+
+namespace lacuna {
+
+inline constexpr std::size_t kLargestYaml = 1 << 20;
+
+// What a file should have been, for messages: "an energy table", "start with 'name: NAME'".
+struct YamlKind {
+  std::string_view what;
+  std::string_view remedy;
+};
+
+// Throws InputError; `file` starts the message.
+YAML::Node load_yaml(std::string_view text, const std::string& file, const YamlKind& kind);
+
+// The bytes of a file, at most one more than load_yaml() takes. Throws InputError if it cannot be read.
+std::string read_yaml_file(const std::string& path);
+
+// What yaml-cpp complains about, as an error of the file.
+InputError yaml_error(const YAML::Exception& error, const std::string& file);
+
+}  // namespace lacuna
