@@ -64,7 +64,7 @@ TEST(Jpeg, FourInks) {
        {decode_image(jpeg_file(8, 8, inks, {.space = JCS_CMYK}), "f"),
         decode_image(jpeg_file(8, 8, inverted, {.space = JCS_CMYK, .adobe = true}), "f")}) {
     ASSERT_EQ(image.pixels.size(), 192u);
-    EXPECT_NEAR(image.pixels[0], 127 * 204 / 255, 3);
+    EXPECT_NEAR(image.pixels[0], 127.0 * 204 / 255, 3);
     EXPECT_NEAR(image.pixels[1], 204, 3);
     EXPECT_NEAR(image.pixels[2], 0, 3);
   }

@@ -147,6 +147,7 @@ class Canvas {
         const auto two = static_cast<int>((bits & 1023U) + (bits >> 10U & 1023U)) - 1023;
         bits >>= 20U;
         const float value = pixels_[i][c] + unit * static_cast<float>(two);
+        // NOLINTNEXTLINE(bugprone-incorrect-roundings): never negative, and lround() is a call a byte
         planes_[c * plane + i] = static_cast<std::uint8_t>(std::clamp(value, 0.0F, 1.0F) * 255 + 0.5F);
       }
     }
