@@ -16,13 +16,6 @@ namespace {
 constexpr std::chrono::milliseconds kQuiet{1000};
 constexpr std::chrono::milliseconds kBetween{100};
 
-std::string duration(double seconds) {
-  const auto s = static_cast<long>(std::ceil(seconds));
-  if (s < 60) return fmt::format("{} s", s);
-  if (s < 3600) return fmt::format("{}:{:02} min", s / 60, s % 60);
-  return fmt::format("{}:{:02} h", s / 3600, s / 60 % 60);
-}
-
 int error_width() {
   winsize size{};
   if (::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
@@ -31,13 +24,20 @@ int error_width() {
 
 }  // namespace
 
+std::string duration_text(double seconds) {
+  const auto s = static_cast<long>(std::ceil(seconds));
+  if (s < 60) return fmt::format("{} s", s);
+  if (s < 3600) return fmt::format("{}:{:02} min", s / 60, s % 60);
+  return fmt::format("{}:{:02} h", s / 3600, s / 60 % 60);
+}
+
 std::string progress_line(double share, double elapsed_seconds, const std::string& what, int width) {
   constexpr int kCells = 24;
   share = std::clamp(share, 0.0, 1.0);
   const int filled = static_cast<int>(share * kCells);
   std::string line = fmt::format("[{}{}] {:3.0f} %", std::string(static_cast<std::size_t>(filled), '#'),
                                  std::string(static_cast<std::size_t>(kCells - filled), '-'), share * 100);
-  if (share > 0) line += fmt::format("  {} left", duration(elapsed_seconds * (1 - share) / share));
+  if (share > 0) line += fmt::format("  {} left", duration_text(elapsed_seconds * (1 - share) / share));
   line += "  " + printable(what);
   if (width > 1 && line.size() >= static_cast<std::size_t>(width))
     line.resize(static_cast<std::size_t>(width) - 1);

@@ -30,4 +30,7 @@ class ProgressBar {
 // "[########------------]  40 %  12 s left  resnet50": at most `width` columns.
 std::string progress_line(double share, double elapsed_seconds, const std::string& what, int width);
 
+// "12 s", "3:05 min", "2:10 h"
+std::string duration_text(double seconds);
+
 }  // namespace lacuna::cli

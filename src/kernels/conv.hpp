@@ -111,6 +111,9 @@ class ConvPlan {
 
   const LayerShape& shape() const;
   const ConvOptions& options() const;
+  // kAuto: how much faster than dense the cost model expects skipping to be at this share of zeros; 1
+  // otherwise.
+  double expected_speedup(double zeros) const;
   const char* kernel() const;  // "window avx512", "direct jit:avx512_core", ...
 
   // Floats of the tensors in the layouts of this plan.

@@ -26,6 +26,7 @@ struct Case {
   Size2 input, kernel, stride{1, 1}, padding{0, 0}, dilation{1, 1};
   std::int64_t groups = 1;
   LayerShape shape() const {
+    if (input == Size2{1, 1} && kernel == Size2{1, 1} && n > 1) return LayerShape::linear(n, c, k);
     return LayerShape::conv2d(n, c, k, input, kernel, stride, padding, dilation, groups);
   }
 };
@@ -43,6 +44,7 @@ std::vector<Case> cases() {
   list.push_back({5, 37, 70, {1, 1}, {1, 1}});                     // linear
   list.push_back({1, 1, 1, {1, 1}, {1, 1}});
   list.push_back({70, 130, 145, {1, 1}, {1, 1}});
+  list.push_back({33, 64, 128, {1, 1}, {1, 1}});
   list.push_back({2, 1, 17, {1, 1}, {3, 3}, {1, 1}, {1, 1}});  // one pixel, one tap of nine
   list.push_back({2, 100, 130, {9, 11}, {1, 1}});
   list.push_back({2, 65, 40, {9, 10}, {1, 1}, {2, 2}});

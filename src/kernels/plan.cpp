@@ -357,6 +357,9 @@ ConvRun ConvPlan::run(const ConvTensors& tensors, double zeros) {
 
 const LayerShape& ConvPlan::shape() const { return state_->shape; }
 const ConvOptions& ConvPlan::options() const { return state_->options; }
+double ConvPlan::expected_speedup(double zeros) const {
+  return state_->automatic() ? state_->cost.dense / state_->cost.sparse_at(zeros) : 1;
+}
 const char* ConvPlan::kernel() const { return state_->kernel_name.c_str(); }
 std::int64_t ConvPlan::src_size() const { return state_->tensor_floats(state_->src); }
 std::int64_t ConvPlan::dst_size() const { return state_->tensor_floats(state_->dst); }

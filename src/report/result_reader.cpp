@@ -6,8 +6,8 @@
 #include <set>
 
 #include "base/error.hpp"
+#include "base/quote.hpp"
 #include "report/result_json.hpp"
-#include "trace/quote.hpp"
 #include "trace/safetensors.hpp"
 
 namespace lacuna {

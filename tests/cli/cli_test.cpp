@@ -489,16 +489,6 @@ TEST_F(CliTest, ColourOnATerminalOnly) {
   EXPECT_EQ(run_on_terminal({"simulate", kAlexnet}, {"TERM=dumb"}).out.find('\x1b'), std::string::npos);
 }
 
-TEST_F(CliTest, DemoNeedsNothing) {
-  const ProgramResult result = run_shell("cd / && env -i \"$LACUNA\" demo");
-  EXPECT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_EQ(result.err, "");
-  for (const char* part :
-       {"alexnet", "squeezenet", "forward", "input_grad", "weight_grad", "TensorDash", "dense", "speedup"}) {
-    EXPECT_NE(result.out.find(part), std::string::npos) << part;
-  }
-}
-
 TEST_F(CliTest, ControlCharactersNeverReachTheTerminal) {
   const ProgramResult result = run_lacuna({"simulate", "bad\x1b[31mname\n"});
   EXPECT_EQ(result.exit_code, 2);

@@ -29,9 +29,20 @@ std::string cost_key(const LayerShape& shape, const ConvOptions& o) {
   return key.append(" ").append(o.isa);
 }
 
+// A large batch costs as many times more as it has images; a calibration need not wait for that. Enough
+// images that weights and lists cost little beside the sums, and a whole number for each thread.
+LayerShape calibration_shape(LayerShape shape, int threads) {
+  constexpr std::int64_t kEnoughMacs = 500'000'000;
+  const std::int64_t image = std::max<std::int64_t>(1, shape.macs() / shape.n);
+  const std::int64_t images = (kEnoughMacs + image - 1) / image;
+  shape.n = std::min(shape.n, (images + threads - 1) / threads * threads);
+  return shape;
+}
+
 }  // namespace
 
-CostCurve calibrated_cost(const LayerShape& shape, const ConvOptions& options) {
+CostCurve calibrated_cost(const LayerShape& whole, const ConvOptions& options) {
+  const LayerShape shape = calibration_shape(whole, options.threads);
   const std::string key = cost_key(shape, options);
   if (const auto known = CostCache::machine().find(key)) return *known;
   ConvOptions sparse_options = options;

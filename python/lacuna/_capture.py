@@ -1,0 +1,337 @@
+"""lacuna.capture: record A, W and G of a training step.
+
+Each Conv1d, Conv2d and Linear gets, for the duration of the block, a `forward` that watches which products torch
+computes inside it. What is recorded are the arguments of torch's own conv1d, conv2d and linear, so the weights are
+those that were multiplied, whatever made them: pruning, a parametrization, weight normalisation.
+
+The gradient of a product's output is taken at its node in the autograd graph. A hook on the tensor or on the module
+would not do: an in-place ReLU replaces the tensor's history, and full backward hooks forbid it altogether.
+"""
+
+import json
+import os
+import sys
+import threading
+import warnings
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Callable, Dict, List, Mapping, MutableMapping, Optional, Union
+
+import torch
+from torch import nn
+from torch.overrides import TorchFunctionMode
+
+from ._container import check_zstd, write_container
+from ._metadata import checked_metadata
+from ._modules import NOT_RECORDED, recorded_modules, unwrapped
+from ._operands import FUNCTIONS, Stored, product_of, store
+from .errors import CaptureError, CaptureWarning
+
+_DTYPES = {"f32": torch.float32, "bf16": torch.bfloat16}
+
+
+def capture(
+    model: nn.Module,
+    path: Union[str, os.PathLike],
+    samples: int = 2,
+    *,
+    values: bool = False,
+    dtype: str = "f32",
+    linear_samples: Optional[int] = None,
+    metadata: Optional[Mapping[str, object]] = None,
+) -> "Capture":
+    """Record the training step inside the `with` block to a trace.
+
+    >>> with lacuna.capture(model, "step.safetensors", samples=2, metadata={"dataset": "CIFAR-10"}) as step:
+    ...     loss = criterion(model(images), labels)
+    ...     loss.backward()
+    ...     step.metadata["loss"] = loss.item()
+
+    model: any module, unmodified, on any device. Its Conv1d, Conv2d and Linear are recorded.
+    path: the trace; compressed if it ends in `.zst`. It is written, whole, when the block ends without an exception.
+    samples: how many samples of the batch are recorded of convolutions and of linear layers with time steps.
+    values: record values as well as masks of the non-zeros.
+    dtype: of the values, "f32" or "bf16".
+    linear_samples: rows recorded of linear layers without time steps; all by default, because the weight gradient
+        reduces over them.
+    metadata: any of model (default: the class), dataset, batch (default: the first layer's), progress, epoch, accuracy,
+        loss. They can be added or changed inside the block.
+
+    Raises CaptureError where the step cannot be recorded; warns with CaptureWarning about layers left out.
+    """
+    return Capture(model, path, samples, values, dtype, linear_samples, metadata)
+
+
+@dataclass
+class _Call:
+    """One product of a layer, complete when its gradient has come."""
+
+    name: str
+    order: int
+    recomputed: bool  # inside a backward pass, by gradient checkpointing
+    info: Dict[str, object]
+    samples: int
+    a: Stored
+    w: Stored
+    g: Optional[Stored] = None
+
+
+class Capture:
+    """A step being recorded; made by `lacuna.capture`, which has the documentation.
+
+    `metadata` may be changed inside the block. `layers` has the names of the recorded layers after it.
+    """
+
+    def __init__(self, model, path, samples, values, dtype, linear_samples, metadata):
+        for key, number in (("samples", samples), ("linear_samples", linear_samples)):
+            if number is not None and (not isinstance(number, int) or number < 1):
+                raise CaptureError(f"{key} is {number!r}, not a whole number from 1 on")
+        if dtype not in _DTYPES:
+            raise CaptureError(f"dtype is {dtype!r}; values are stored as 'f32' or 'bf16'")
+        self.path = os.path.abspath(os.fspath(path))
+        self.metadata: MutableMapping[str, object] = dict(metadata or {})
+        self.layers: List[str] = []
+        self._model = unwrapped(model)
+        self._modules = recorded_modules(self._model)
+        self._samples = samples
+        self._linear_samples = linear_samples
+        self._dtype = _DTYPES[dtype] if values else None
+        checked_metadata(self.metadata)
+        # Better now than after the step.
+        if not os.path.isdir(os.path.dirname(self.path)):
+            raise CaptureError(f"{path}: its folder does not exist; create it first")
+        if os.path.isdir(self.path):
+            raise CaptureError(f"{path}: is a folder; give the name of a file")
+        if self.path.endswith(".zst"):
+            check_zstd()
+
+        self._calls: List[_Call] = []
+        self._count = 0
+        self._without_graph: Dict[str, List[int]] = {}  # calls whose output had no history
+        self._gradients = 0
+        self._later_pass = False
+        self._repeated = False
+        self._undo: List[Callable[[], None]] = []
+        self._inside = threading.local()
+        self._used = False
+
+    def __enter__(self) -> "Capture":
+        if self._used:
+            raise CaptureError("this capture was used before; make another for the next step")
+        self._used = True
+        for name, module in self._modules.items():
+            self._watch(name, module)
+        return self
+
+    def __exit__(self, kind, error, traceback) -> bool:
+        for undo in reversed(self._undo):
+            undo()
+        self._undo.clear()
+        try:
+            if kind is None:
+                self._finish()
+        finally:
+            self._calls.clear()
+        return False
+
+    def _watch(self, name: str, module: nn.Module) -> None:
+        inner = module.forward
+        had_own = "forward" in module.__dict__
+
+        def forward(*args, **kwargs):
+            with self._running(name):
+                return inner(*args, **kwargs)
+
+        # Where a compiled function calls the module, the compiler steps aside for it.
+        dynamo = sys.modules.get("torch._dynamo")
+        module.forward = dynamo.disable(forward) if dynamo is not None else forward
+
+        def undo() -> None:
+            if had_own:
+                module.forward = inner
+            else:
+                del module.forward
+
+        self._undo.append(undo)
+
+    @contextmanager
+    def _running(self, name: str):
+        stack = self._inside.__dict__.setdefault("names", [])
+        stack.append(name)
+        try:
+            if len(stack) == 1:
+                with _Watch(self):
+                    yield
+            else:  # a recorded layer inside a recorded layer: one watch sees both
+                yield
+        finally:
+            stack.pop()
+
+    def called(self, function: str, args: tuple, kwargs: dict, output: object) -> None:
+        """torch computed a product inside a layer."""
+        name = self._inside.names[-1]
+        recomputed = _in_backward()
+        self._later_pass |= self._gradients > 0 and not recomputed
+        if self._later_pass:
+            return
+        self._count += 1
+        if not isinstance(output, torch.Tensor) or output.grad_fn is None:
+            if not recomputed:
+                self._without_graph.setdefault(name, []).append(self._count)
+            return
+        order = self._count
+        if recomputed and self._without_graph.get(name):
+            # Checkpointing of the kind that runs forward without a graph first: that run has the order of execution.
+            order = self._without_graph[name].pop(0)
+        product = product_of(function, args, kwargs, output, self._samples, self._linear_samples)
+        if product.samples == 0:
+            return
+        call = _Call(
+            name,
+            order,
+            recomputed,
+            product.info,
+            product.samples,
+            store(product.a, self._dtype),
+            store(product.w, self._dtype),
+        )
+        self._calls.append(call)
+        self._take_gradient(call, output, product.arrange_g)
+
+    def _take_gradient(self, call: _Call, output: torch.Tensor, arrange: Callable) -> None:
+        # torch's linear returns a view of a matrix for inputs of three dimensions. An in-place operation on a view
+        # rewrites the history of its base and drops the view's own node, so the base's node is the one to watch.
+        source = output
+        if output._is_view() and output._base is not None and output._base.grad_fn is not None:
+            if output._base.numel() == output.numel():
+                source = output._base
+        shape, index = output.shape, source.output_nr
+
+        def arrived(_grad_inputs, grad_outputs):
+            gradient = grad_outputs[index]
+            if gradient is None:
+                return
+            if call.g is not None:
+                self._repeated = True
+                return
+            self._gradients += 1
+            call.g = store(arrange(gradient.detach().reshape(shape)), self._dtype)
+
+        self._undo.append(source.grad_fn.register_hook(arrived).remove)
+
+    def _finish(self) -> None:
+        calls = sorted((call for call in self._calls if call.g is not None), key=lambda call: call.order)
+        if not calls:
+            cause = "was seen to run; a compiled one hides it"
+            if self._calls or self._without_graph:
+                cause = "got a gradient; call backward() inside the block"
+            raise CaptureError(f"{self.path}: no trace, because no layer {cause}")
+        self._warn_of_gaps(calls)
+        batch = calls[0].samples
+        _settle_steps(calls, batch, self._linear_samples)
+        metadata = {"format": "training-trace", "version": "1", "model": type(self._model).__name__}
+        metadata["batch"] = str(batch)
+        metadata.update(checked_metadata(self.metadata))
+        metadata["samples"] = str(min(self._samples, batch))
+
+        tensors: Dict[str, torch.Tensor] = {}
+        layers = []
+        names = _numbered([call.name for call in calls])
+        for name, call in zip(names, calls):
+            sparsity = {}
+            for role, stored in (("A", call.a), ("W", call.w), ("G", call.g)):
+                if stored.problem:
+                    raise CaptureError(f"{self.path}: no trace, because {role} of layer '{name}' {stored.problem}")
+                sparsity[role] = stored.zeros
+                if stored.values is not None:
+                    tensors[f"{name}/{role}"] = stored.values
+                if stored.values is not None or stored.zeros > 0:  # no mask: not one zero
+                    tensors[f"{name}/{role}.mask"] = stored.mask
+            layers.append({"name": name, **call.info, "sparsity": sparsity})
+        metadata["layers"] = json.dumps(layers)
+        write_container(self.path, tensors, metadata)
+        self.layers = names
+
+    def _warn_of_gaps(self, calls: List[_Call]) -> None:
+        done = {call.name for call in calls}
+        ran = {call.name for call in self._calls} | set(self._without_graph)
+        other = {name: module for name, module in self._model.named_modules() if isinstance(module, NOT_RECORDED)}
+        inside = tuple(name + "." for name in other)
+        idle = [name for name in self._modules if name not in ran and not name.startswith(inside)]
+        bare = [name for name in self._modules if name in ran - done]
+        partly = [call.name for call in self._calls if call.g is None and not call.recomputed and call.name in done]
+        types = [f"{name} ({type(module).__name__})" for name, module in other.items()]
+        _warn("a trace holds Conv1d, Conv2d and Linear only; left out", types)
+        _warn("did not run in the block, or their weights were used without calling them; left out", idle)
+        _warn("got no gradient (frozen, or no part of the loss); left out", bare)
+        _warn("a call of these got no gradient and was left out", partly)
+        if self._later_pass:
+            _warn("the model ran again after a backward pass; only the passes before it were recorded")
+        if self._repeated:
+            _warn("a second backward pass went through the same products; only the first was recorded")
+
+
+class _Watch(TorchFunctionMode):
+    """Shows a capture the products that torch computes; active only inside the forward of a recorded layer."""
+
+    def __init__(self, owner: Capture):
+        super().__init__()
+        self._owner = owner
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        output = func(*args, **kwargs)
+        function = getattr(func, "__name__", "")
+        if function in FUNCTIONS:
+            self._owner.called(function, args, kwargs, output)
+        return output
+
+
+def _in_backward() -> bool:
+    task = getattr(torch._C, "_current_graph_task_id", None)
+    if task is not None:  # torch 2
+        return task() != -1
+    try:  # torch 1 tells only by refusing
+        torch.autograd.Variable._execution_engine.queue_callback(lambda: None)
+    except RuntimeError:
+        return False
+    return True
+
+
+def _numbered(names: List[str]) -> List[str]:
+    """The second call of a layer is its own layer, NAME#2, and so on."""
+    used = set()
+    result = []
+    for name in names:
+        unique, number = name, 1
+        while unique in used:
+            number += 1
+            unique = f"{name}#{number}"
+        used.add(unique)
+        result.append(unique)
+    return result
+
+
+def _settle_steps(calls: List[_Call], batch: int, linear_samples: Optional[int]) -> None:
+    """Rows that the model folded into the first dimension are steps of its samples; totals are scaled by it."""
+    odd = []
+    for call in calls:
+        if call.samples == batch:
+            continue
+        info = call.info
+        folded = info["type"] == "linear" and info["steps"] == 1 and linear_samples is None
+        if folded and call.samples % batch == 0:
+            info["steps"] = call.samples // batch
+        else:
+            odd.append(f"{call.name} ({call.samples})")
+    _warn(f"the batch is {batch}, the first dimension of these is another; totals scale as if it were {batch}", odd)
+
+
+def _warn(text: str, names: Optional[List[str]] = None) -> None:
+    if names is not None:
+        if not names:
+            return
+        names = list(dict.fromkeys(names))
+        shown = ", ".join(names[:12]) + (f" and {len(names) - 12} more" if len(names) > 12 else "")
+        text = f"{text}: {shown}"
+    warnings.warn(f"lacuna.capture: {text}", CaptureWarning, stacklevel=5)

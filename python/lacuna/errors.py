@@ -1,0 +1,13 @@
+"""What the package raises for anything that the caller can put right."""
+
+
+class TraceError(ValueError):
+    """A trace that cannot be read or written."""
+
+
+class CaptureError(RuntimeError):
+    """A training step that cannot be recorded."""
+
+
+class CaptureWarning(UserWarning):
+    """A part of a training step that was left out of the trace."""

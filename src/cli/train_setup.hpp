@@ -1,0 +1,39 @@
+// What `lacuna train` and `lacuna demo` share: a data set, a network that fits it, a trainer.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "report/text_table.hpp"
+#include "train/kernel_times.hpp"
+#include "train/model_file.hpp"
+#include "train/trainer.hpp"
+
+namespace lacuna::cli {
+
+struct TrainSetup {
+  std::string model = "vgg-small";
+  std::vector<std::string> model_settings;  // key=value
+  std::string data = "shapes";
+  dataset::DatasetOptions data_options;
+  std::int64_t batch = 32;
+  std::string kernels = "auto";
+  int threads = 0;
+};
+
+train::Kernels parse_kernels(const std::string& name);
+
+// The model's settings: what the user said, and size, channels, classes and stem from the data where he said
+// nothing.
+train::ModelSettings fit_model(const TrainSetup& setup, const dataset::Dataset& data);
+
+// "vgg-small size=32 classes=10"
+std::string describe_settings(const train::ModelSettings& settings);
+
+// Milliseconds of each layer and operation, dense and the others.
+std::string kernels_table(const train::KernelTimes& times, const TextStyle& style);
+
+}  // namespace lacuna::cli

@@ -1,0 +1,48 @@
+// The tensors between layers.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/dense/onednn.hpp"
+#include "kernels/dispatch/tensors.hpp"
+#include "train/graph.hpp"
+
+namespace lacuna::train {
+
+using kernels::AlignedFloats;
+
+// The output of a layer for a whole batch, with its gradient. Everything is nChw16c, which the kernels and
+// oneDNN's primitives both like best; channels past the last are zero and stay so. Vectors (linear layers)
+// are 1x1 images.
+struct Activation {
+  std::int64_t n = 0;
+  SampleShape shape;
+  AlignedFloats data;
+  AlignedFloats own_grad;
+  float* grad =
+      nullptr;      // own_grad, or memory of a sum whose gradient this one's is; null: nobody asks for it
+  int readers = 0;  // layers that read it
+  int pending = 0;  // of them, those whose gradient has not come yet in this backward pass
+
+  std::int64_t blocks() const { return (shape.c + 15) / 16; }
+  std::int64_t floats() const { return n * blocks() * 16 * shape.h * shape.w; }
+  dnnl::memory::desc desc() const {
+    return {{n, shape.c, shape.h, shape.w}, dnnl::memory::data_type::f32, dnnl::memory::format_tag::nChw16c};
+  }
+};
+
+// Where a layer leaves the gradient of its input: in the activation itself or, where another reader has
+// written before, beside it to be added.
+class GradientSum {
+ public:
+  explicit GradientSum(std::int64_t largest, int threads) : beside_(largest), threads_(threads) {}
+  // nullptr where nobody asks.
+  float* begin(Activation& input) { return input.pending == input.readers ? input.grad : beside_.data(); }
+  void end(Activation& input);
+
+ private:
+  AlignedFloats beside_;
+  int threads_;
+};
+
+}  // namespace lacuna::train

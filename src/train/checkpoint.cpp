@@ -1,0 +1,224 @@
+#include "train/checkpoint.hpp"
+
+#include <charconv>
+#include <cmath>
+#include <cstring>
+#include <fmt/format.h>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "base/error.hpp"
+#include "base/hash.hpp"
+#include "base/output_file.hpp"
+#include "base/quote.hpp"
+#include "trace/byte_source.hpp"
+#include "trace/safetensors.hpp"
+
+namespace lacuna::train {
+namespace {
+
+constexpr const char* kFormat = "lacuna-checkpoint";
+constexpr const char* kAgain = "use an earlier checkpoint or start again without --resume";
+
+// One tensor of the file and where its bytes are in memory.
+struct Item {
+  std::string name;
+  std::vector<std::int64_t> shape;
+  const char* dtype = "F32";
+  std::uint8_t* data = nullptr;
+  std::size_t bytes = 0;
+
+  std::span<const std::uint8_t> span() const { return {data, bytes}; }
+};
+
+std::vector<Item> items_of(const TrainingState& state) {
+  std::vector<Item> items;
+  const auto floats = [&](const std::string& prefix, const Parameter& parameter, AlignedFloats& values) {
+    items.push_back({prefix + parameter.name, parameter.dims, "F32",
+                     reinterpret_cast<std::uint8_t*>(values.data()),
+                     static_cast<std::size_t>(values.size()) * sizeof(float)});
+  };
+  for (Parameter* parameter : state.parameters) floats("parameter/", *parameter, parameter->value);
+  for (std::size_t i = 0; i < state.optimizer.learnt().size(); ++i)
+    floats("momentum/", *state.optimizer.learnt()[i], state.optimizer.momenta()[i]);
+  if (state.pruning != nullptr)
+    for (Pruning::Layer& layer : state.pruning->layers()) {
+      const Parameter& parameter = *state.optimizer.learnt()[layer.parameter];
+      items.push_back(
+          {"alive/" + parameter.name, parameter.dims, "U8", layer.alive.data(), layer.alive.size()});
+    }
+  return items;
+}
+
+std::string checksum_of(const std::vector<std::span<const std::uint8_t>>& parts) {
+  std::uint64_t hash = 1;
+  for (const auto& part : parts) hash = hash_bytes(part, hash);
+  return fmt::format("{:016x}", hash);
+}
+
+nlohmann::ordered_json settings_json(const Settings& settings) {
+  nlohmann::ordered_json json = nlohmann::ordered_json::object();
+  for (const auto& [key, value] : settings) json[key] = value;
+  return json;
+}
+
+std::string header_of(const std::vector<Item>& items, const TrainingState& state, const Settings& settings) {
+  std::vector<std::span<const std::uint8_t>> parts;
+  for (const Item& item : items) parts.push_back(item.span());
+  nlohmann::ordered_json metadata{{"format", kFormat},
+                                  {"version", "1"},
+                                  {"step", std::to_string(state.step)},
+                                  {"settings", settings_json(settings).dump()},
+                                  {"checksum", checksum_of(parts)}};
+  if (state.pruning != nullptr) metadata["threshold"] = fmt::format("{:a}", state.pruning->threshold());
+  nlohmann::ordered_json header{{"__metadata__", metadata}};
+  std::size_t begin = 0;
+  for (const Item& item : items) {
+    header[item.name] = {
+        {"dtype", item.dtype}, {"shape", item.shape}, {"data_offsets", {begin, begin + item.bytes}}};
+    begin += item.bytes;
+  }
+  std::string text = header.dump();
+  text.append((8 - text.size() % 8) % 8, ' ');
+  return text;
+}
+
+const std::string& metadata(const Safetensors& file, const char* key, const std::string& where) {
+  const auto found = file.metadata.find(key);
+  if (found == file.metadata.end())
+    throw InputError(where, fmt::format("its metadata has no '{}'", key),
+                     "is this a checkpoint of lacuna train?");
+  return found->second;
+}
+
+void check_settings(const Safetensors& file, const std::string& where, const Settings& settings) {
+  const nlohmann::json then = parse_untrusted_json(metadata(file, "settings", where), where, "'settings'");
+  for (const auto& [key, value] : settings) {
+    const auto found = then.find(key);
+    const std::string before =
+        found != then.end() && found->is_string() ? found->get<std::string>() : "(nothing)";
+    if (before != value)
+      throw InputError(
+          where,
+          fmt::format("its run had {}={}, this one has {}", key, quote_name(before), quote_name(value)),
+          "give the same options, or start again without --resume");
+  }
+}
+
+std::int64_t step_of(const Safetensors& file, const std::string& where) {
+  const std::string& text = metadata(file, "step", where);
+  std::int64_t step = -1;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), step);
+  if (error != std::errc() || end != text.data() + text.size() || step < 0)
+    throw InputError(where, fmt::format("its step is {}", quote_name(text)), kAgain);
+  return step;
+}
+
+double threshold_of(const Safetensors& file, const std::string& where) {
+  const std::string& text = metadata(file, "threshold", where);
+  char* end = nullptr;
+  const double value = std::strtod(text.c_str(), &end);
+  if (end == text.c_str() || *end != '\0' || !(value > 0) || !std::isfinite(value))
+    throw InputError(where, fmt::format("its threshold is {}", quote_name(text)), kAgain);
+  return value;
+}
+
+const SafetensorsEntry& entry_of(const std::map<std::string, const SafetensorsEntry*>& entries,
+                                 const std::string& name, const std::vector<std::int64_t>& shape,
+                                 const char* dtype, const std::string& where, const char* remedy) {
+  const auto found = entries.find(name);
+  if (found == entries.end())
+    throw InputError(where, fmt::format("there is no tensor {}", quote_name(name)), remedy);
+  const SafetensorsEntry& entry = *found->second;
+  if (entry.shape != shape || entry.dtype != dtype)
+    throw InputError(where,
+                     fmt::format("tensor {} is {} {}, the network needs {} {}", quote_name(name), entry.dtype,
+                                 shape_text(entry.shape), dtype, shape_text(shape)),
+                     remedy);
+  return entry;
+}
+
+std::map<std::string, const SafetensorsEntry*> by_name(const Safetensors& file) {
+  std::map<std::string, const SafetensorsEntry*> entries;
+  for (const SafetensorsEntry& entry : file.tensors) entries[entry.name] = &entry;
+  return entries;
+}
+
+// Bytes other than 0 and 1 would count as alive here and not there.
+std::int64_t count_alive(const SafetensorsEntry& entry, const std::string& where) {
+  std::int64_t count = 0;
+  for (const std::uint8_t byte : entry.data) {
+    if (byte > 1)
+      throw InputError(where, fmt::format("tensor {} holds a {}", quote_name(entry.name), byte), kAgain);
+    count += byte;
+  }
+  return count;
+}
+
+}  // namespace
+
+void write_checkpoint(const std::filesystem::path& path, const TrainingState& state,
+                      const Settings& settings) {
+  const std::vector<Item> items = items_of(state);
+  const std::string header = header_of(items, state, settings);
+  OutputFile file(path);
+  const std::uint64_t length = header.size();
+  file.write(&length, sizeof length);
+  file.write(header);
+  for (const Item& item : items) file.write(item.data, item.bytes);
+  file.commit();
+}
+
+void parse_checkpoint(std::span<const std::uint8_t> bytes, const std::string& where, TrainingState& state,
+                      const Settings& settings) {
+  const Safetensors file = Safetensors::parse(bytes, where);
+  if (metadata(file, "format", where) != kFormat || metadata(file, "version", where) != "1")
+    throw InputError(where, "this is no checkpoint of this version",
+                     "is it a trace, or made by another program?");
+  check_settings(file, where, settings);
+  const auto entries = by_name(file);
+  std::vector<Item> items = items_of(state);
+  std::vector<const SafetensorsEntry*> found;
+  std::vector<std::span<const std::uint8_t>> parts;
+  for (const Item& item : items) {
+    found.push_back(&entry_of(entries, item.name, item.shape, item.dtype, where,
+                              "this checkpoint belongs to another network; give its --model and settings"));
+    parts.push_back(found.back()->data);
+  }
+  if (checksum_of(parts) != metadata(file, "checksum", where))
+    throw InputError(where, "its checksum does not fit its content", kAgain);
+  const std::int64_t step = step_of(file, where);
+  const double threshold = state.pruning != nullptr ? threshold_of(file, where) : 0;
+  std::vector<std::int64_t> alive;
+  for (std::size_t i = 0; i < items.size(); ++i)
+    if (std::strcmp(items[i].dtype, "U8") == 0) alive.push_back(count_alive(*found[i], where));
+  // Nothing can fail from here on.
+  for (std::size_t i = 0; i < items.size(); ++i)
+    if (items[i].bytes > 0) std::memcpy(items[i].data, found[i]->data.data(), items[i].bytes);
+  state.step = step;
+  if (state.pruning == nullptr) return;
+  state.pruning->threshold() = threshold;
+  for (std::size_t l = 0; l < alive.size(); ++l) state.pruning->layers()[l].count = alive[l];
+}
+
+void read_checkpoint(const std::filesystem::path& path, TrainingState& state, const Settings& settings) {
+  const auto source = ByteSource::open(path);
+  parse_checkpoint(source->bytes(), path.string(), state, settings);
+}
+
+void load_parameters(const std::filesystem::path& path, const std::vector<Parameter*>& parameters) {
+  const auto source = ByteSource::open(path);
+  const Safetensors file = Safetensors::parse(source->bytes(), path.string());
+  const auto entries = by_name(file);
+  const bool checkpoint = file.metadata.contains("format") && file.metadata.at("format") == kFormat;
+  std::vector<const SafetensorsEntry*> found;
+  for (const Parameter* parameter : parameters)
+    found.push_back(&entry_of(entries, (checkpoint ? "parameter/" : "") + parameter->name, parameter->dims,
+                              "F32", path.string(),
+                              "the file belongs to another network; give its --model and settings"));
+  for (std::size_t i = 0; i < parameters.size(); ++i)
+    if (!found[i]->data.empty())
+      std::memcpy(parameters[i]->value.data(), found[i]->data.data(), found[i]->data.size());
+}
+
+}  // namespace lacuna::train

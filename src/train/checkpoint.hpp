@@ -1,0 +1,43 @@
+// The state of a training between two steps, as a safetensors file: parameters, momenta, which weights are
+// pruned, the step. Everything random follows from the seed and the step, so nothing else is needed to go on
+// exactly.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "train/pruning.hpp"
+
+namespace lacuna::train {
+
+// What a run was started with, as text; a checkpoint of another run is refused.
+using Settings = std::vector<std::pair<std::string, std::string>>;
+
+// The parts of a training that a checkpoint reads and writes.
+struct TrainingState {
+  const std::vector<Parameter*>& parameters;
+  Sgd& optimizer;
+  Pruning* pruning = nullptr;
+  std::int64_t step = 0;  // the next one
+};
+
+// Appears whole under its name or not at all; what was there before stays until then. Throws InputError.
+void write_checkpoint(const std::filesystem::path& path, const TrainingState& state,
+                      const Settings& settings);
+
+// Checks everything - format, checksum, names, sizes, settings - before it changes anything in `state`.
+// Throws InputError.
+void read_checkpoint(const std::filesystem::path& path, TrainingState& state, const Settings& settings);
+// The same from memory; `where` stands for the path in messages.
+void parse_checkpoint(std::span<const std::uint8_t> bytes, const std::string& where, TrainingState& state,
+                      const Settings& settings);
+
+// Parameters by name from a checkpoint or any safetensors file with F32 tensors of the same names (in a
+// checkpoint "parameter/NAME"). Throws InputError if one is missing or has another shape.
+void load_parameters(const std::filesystem::path& path, const std::vector<Parameter*>& parameters);
+
+}  // namespace lacuna::train

@@ -1,0 +1,48 @@
+// A layer of the engine: runs forward and backward on activations that the network owns.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "train/activation.hpp"
+
+namespace lacuna::train {
+
+// What is learnt, and what is kept beside it (running means): everything that a checkpoint has to hold.
+struct Parameter {
+  enum class Kind {
+    kWeights,  // of a convolution or a linear layer: what pruning may touch
+    kBias,
+    kNorm,    // scale and shift of batch norm
+    kScalar,  // one number [Fixup]; learns at a tenth of the rate, as there
+    kBuffer,  // not learnt
+  };
+  std::string name;  // "conv1.weight"
+  Kind kind = Kind::kWeights;
+  std::vector<std::int64_t> dims;
+  AlignedFloats value;
+  AlignedFloats grad;  // empty for kBuffer
+
+  Parameter(std::string name, Kind kind, std::vector<std::int64_t> dims);
+  bool learnt() const { return kind != Kind::kBuffer; }
+};
+
+// What a layer must know of the step it is in.
+struct Pass {
+  bool training = true;
+  std::uint64_t seed = 0;  // of this run and step: what dropout draws follows from it
+};
+
+class Layer {
+ public:
+  virtual ~Layer() = default;
+  virtual void forward(const Pass& pass) = 0;
+  // The gradient of the output is complete. Leaves the gradients of its parameters in Parameter::grad (not
+  // added up) and those of its inputs in `sum`.
+  virtual void backward(GradientSum& sum) = 0;
+  virtual std::vector<Parameter*> parameters() { return {}; }
+};
+
+}  // namespace lacuna::train

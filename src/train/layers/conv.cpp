@@ -1,0 +1,157 @@
+#include "train/layers/conv.hpp"
+
+#include <chrono>
+
+#include "kernels/blocked.hpp"
+#include "kernels/dispatch/cost_model.hpp"
+#include "train/layers/channel_sums.hpp"
+
+namespace lacuna::train {
+namespace {
+
+using kernels::Checked;
+using kernels::ConvPlan;
+using kernels::ConvTensors;
+using kernels::Impl;
+using kernels::Op;
+
+std::vector<std::int64_t> weight_dims(const LayerShape& s) {
+  if (s.kind == LayerKind::kLinear) return {s.k, s.c};
+  return {s.k, s.c_per_group(), s.kernel.h, s.kernel.w};
+}
+
+double seconds_now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+kernels::BlockedShape as_blocked(const Activation& a) { return {a.n, 1, a.shape.c, a.shape.h, a.shape.w}; }
+
+double sampled(const Activation& a, const float* data) {
+  const double zeros = kernels::sample_zeros(data, a.floats());
+  // Padding channels are zeros of the layout, not of the tensor.
+  const double filled = static_cast<double>(a.n * a.shape.size()) / static_cast<double>(a.floats());
+  return std::max(0.0, 1 - (1 - zeros) / filled);
+}
+
+}  // namespace
+
+const char* kernels_name(Kernels kernels) {
+  return kernels == Kernels::kDense ? "dense" : kernels == Kernels::kSparse ? "sparse" : "auto";
+}
+
+ConvLayer::ConvLayer(const Node& node, const LayerShape& shape, Activation& in, Activation& out,
+                     const ConvLayerOptions& options)
+    : name_(node.name),
+      shape_(shape),
+      in_(in),
+      out_(out),
+      options_(options),
+      blocked_(shape.groups == 1 || (shape.c_per_group() % 16 == 0 && shape.k_per_group() % 16 == 0)),
+      weights_(node.name + ".weight", Parameter::Kind::kWeights, weight_dims(shape)) {
+  if (node.bias)
+    bias_.emplace(node.name + ".bias", Parameter::Kind::kBias, std::vector<std::int64_t>{shape.k});
+  if (!blocked_) {
+    plain_src_ = AlignedFloats(shape.a_elements());
+    plain_dst_ = AlignedFloats(shape.g_elements());
+  }
+  forward_.emplace(make_plan(Op::kForward, std::nullopt));
+  if (!options.initial) input_grad_.emplace(make_plan(Op::kInputGrad, std::nullopt));
+}
+
+ConvPlan ConvLayer::make_plan(Op op, std::optional<Checked> checked) const {
+  kernels::ConvOptions plan;
+  plan.op = op;
+  plan.checked = checked;
+  plan.impl = options_.kernels == Kernels::kDense || options_.initial ? Impl::kDenseDirect
+              : options_.kernels == Kernels::kSparse                  ? Impl::kSparse
+                                                                      : Impl::kAuto;
+  plan.layout = blocked_ ? kernels::Layout::kBlocked : kernels::Layout::kNchw;
+  plan.threads = options_.threads;
+  plan.bias = op == Op::kForward && bias_.has_value();
+  plan.relu = op == Op::kForward && options_.relu;
+  return {shape_, plan};
+}
+
+std::vector<Parameter*> ConvLayer::parameters() {
+  std::vector<Parameter*> all = {&weights_};
+  if (bias_) all.push_back(&*bias_);
+  return all;
+}
+
+double ConvLayer::input_zeros() const { return sampled(in_, in_.data.data()); }
+double ConvLayer::gradient_zeros() const { return out_.grad == nullptr ? 0 : sampled(out_, out_.grad); }
+
+void ConvLayer::run(Op op, ConvPlan& plan, const ConvTensors& tensors) {
+  const double start = seconds_now();
+  const kernels::ConvRun done = plan.run(tensors);
+  OpUse& use = use_[static_cast<std::size_t>(op)];
+  use.seconds += seconds_now() - start;
+  ++use.calls;
+  if (done.used == Impl::kSparse) ++use.sparse_calls;
+}
+
+void ConvLayer::forward(const Pass&) {
+  ConvTensors tensors;
+  tensors.weights = weights_.value.data();
+  if (bias_) tensors.bias = bias_->value.data();
+  tensors.src = in_.data.data();
+  tensors.dst = out_.data.data();
+  if (!blocked_) {
+    kernels::from_blocked(as_blocked(in_), kernels::Layout::kNchw, in_.data.data(), plain_src_.data(),
+                          options_.threads);
+    tensors.src = plain_src_.data();
+    tensors.dst = plain_dst_.data();
+  }
+  run(Op::kForward, *forward_, tensors);
+  if (!blocked_)
+    kernels::to_blocked(as_blocked(out_), kernels::Layout::kNchw, plain_dst_.data(), out_.data.data(),
+                        options_.threads);
+}
+
+// By the sparser operand; the dispatcher compares what it expects of both.
+ConvPlan& ConvLayer::choose_weight_grad() {
+  const auto plan = [this](std::optional<ConvPlan>& kept, Checked checked) -> ConvPlan& {
+    if (!kept) kept.emplace(make_plan(Op::kWeightGrad, checked));
+    return *kept;
+  };
+  if (options_.kernels == Kernels::kDense || options_.initial)
+    return plan(by_activations_, Checked::kActivations);
+  const double a = input_zeros();
+  const double g = gradient_zeros();
+  if (options_.kernels == Kernels::kSparse)
+    return g > a ? plan(by_gradients_, Checked::kGradients) : plan(by_activations_, Checked::kActivations);
+  ConvPlan& first = plan(by_activations_, Checked::kActivations);
+  ConvPlan& second = plan(by_gradients_, Checked::kGradients);
+  return second.expected_speedup(g) > first.expected_speedup(a) ? second : first;
+}
+
+void ConvLayer::backward(GradientSum& sum) {
+  const float* diff_dst = out_.grad;
+  if (!blocked_) {
+    kernels::from_blocked(as_blocked(out_), kernels::Layout::kNchw, out_.grad, plain_dst_.data(),
+                          options_.threads);
+    kernels::from_blocked(as_blocked(in_), kernels::Layout::kNchw, in_.data.data(), plain_src_.data(),
+                          options_.threads);
+    diff_dst = plain_dst_.data();
+  }
+  if (bias_) channel_sums(out_, out_.grad, bias_->grad.data(), options_.threads);
+  ConvTensors by_weights;
+  by_weights.src = blocked_ ? in_.data.data() : plain_src_.data();
+  by_weights.diff_dst = diff_dst;
+  by_weights.diff_weights = weights_.grad.data();
+  run(Op::kWeightGrad, choose_weight_grad(), by_weights);
+
+  float* diff_src = sum.begin(in_);
+  if (diff_src == nullptr || !input_grad_) return;
+  ConvTensors by_input;
+  by_input.weights = weights_.value.data();
+  by_input.diff_dst = diff_dst;
+  by_input.diff_src = blocked_ ? diff_src : plain_src_.data();
+  run(Op::kInputGrad, *input_grad_, by_input);
+  if (!blocked_)
+    kernels::to_blocked(as_blocked(in_), kernels::Layout::kNchw, plain_src_.data(), diff_src,
+                        options_.threads);
+  sum.end(in_);
+}
+
+}  // namespace lacuna::train

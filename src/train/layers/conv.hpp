@@ -1,0 +1,76 @@
+// Convolutions and linear layers by src/kernels.
+#pragma once
+
+#include <array>
+#include <optional>
+
+#include "kernels/conv.hpp"
+#include "train/layer.hpp"
+
+namespace lacuna::train {
+
+enum class Kernels {
+  kDense,   // oneDNN, direct convolution
+  kSparse,  // zero-skipping, except in the first layer: images have no zeros
+  kAuto,    // whichever the dispatcher expects to be faster, call by call
+};
+const char* kernels_name(Kernels kernels);  // "dense", "sparse", "auto"
+
+// What one of the three products of a layer has cost so far, and how it was computed.
+struct OpUse {
+  double seconds = 0;
+  std::int64_t calls = 0;
+  std::int64_t sparse_calls = 0;
+};
+
+struct ConvLayerOptions {
+  Kernels kernels = Kernels::kDense;
+  bool initial = false;  // its input is the images: no gradient is asked for
+  bool relu = false;     // forward gives max(y, 0)
+  int threads = 1;
+};
+
+class ConvLayer final : public Layer {
+ public:
+  ConvLayer(const Node& node, const LayerShape& shape, Activation& in, Activation& out,
+            const ConvLayerOptions& options);
+
+  void forward(const Pass& pass) override;
+  void backward(GradientSum& sum) override;
+  std::vector<Parameter*> parameters() override;
+
+  const std::string& name() const { return name_; }
+  const LayerShape& shape() const { return shape_; }
+  bool initial() const { return options_.initial; }
+  // The operands of the step, valid when backward() is about to run.
+  const Activation& input() const { return in_; }
+  const Activation& output() const { return out_; }
+  const Parameter& weights() const { return weights_; }
+
+  const OpUse& use(kernels::Op op) const { return use_[static_cast<std::size_t>(op)]; }
+  void reset_use() { use_ = {}; }
+  // Share of zeros in A and G, by a sample of the tensors as they are now.
+  double input_zeros() const;
+  double gradient_zeros() const;
+
+ private:
+  kernels::ConvPlan make_plan(kernels::Op op, std::optional<kernels::Checked> checked) const;
+  void run(kernels::Op op, kernels::ConvPlan& plan, const kernels::ConvTensors& tensors);
+  kernels::ConvPlan& choose_weight_grad();
+
+  std::string name_;
+  LayerShape shape_;
+  Activation& in_;
+  Activation& out_;
+  ConvLayerOptions options_;
+  bool blocked_;
+  Parameter weights_;
+  std::optional<Parameter> bias_;
+  std::optional<kernels::ConvPlan> forward_, input_grad_;
+  // weight_grad may skip the zeros of either operand; made when first wanted.
+  std::optional<kernels::ConvPlan> by_activations_, by_gradients_;
+  AlignedFloats plain_src_, plain_dst_;
+  std::array<OpUse, 3> use_{};
+};
+
+}  // namespace lacuna::train

@@ -1,0 +1,176 @@
+// Where branches meet: sums and concatenations.
+#include <algorithm>
+
+#include "train/layers/layers.hpp"
+#include "train/layers/primitive.hpp"
+
+namespace lacuna::train {
+namespace {
+
+using kernels::cpu_engine;
+using kernels::ThreadScope;
+
+class Add final : public Layer {
+ public:
+  Add(std::vector<Activation*> in, Activation& out, int threads)
+      : in_(std::move(in)), out_(out), threads_(threads) {
+    const ThreadScope scope(threads_);
+    const std::vector<float> scales(in_.size(), 1.0F);
+    const std::vector<memory::desc> sources(in_.size(), out_.desc());
+    sum_ = dnnl::sum(dnnl::sum::primitive_desc(out_.desc(), scales, sources, cpu_engine()));
+  }
+
+  void forward(const Pass&) override {
+    const ThreadScope scope(threads_);
+    std::unordered_map<int, memory> args = {{DNNL_ARG_DST, on(out_.desc(), out_.data.data())}};
+    for (std::size_t i = 0; i < in_.size(); ++i)
+      args[DNNL_ARG_MULTIPLE_SRC + static_cast<int>(i)] = on(out_.desc(), in_[i]->data.data());
+    sum_.execute(cpu_stream(), args);
+    cpu_stream().wait();
+  }
+
+  void backward(GradientSum& sum) override {
+    for (Activation* in : in_) {
+      if (in->grad == nullptr) continue;
+      if (in->grad == out_.grad) {  // it is the same memory
+        --in->pending;
+        continue;
+      }
+      float* to = sum.begin(*in);
+      const std::int64_t floats = out_.floats();
+#pragma omp parallel for simd num_threads(threads_) schedule(static)
+      for (std::int64_t i = 0; i < floats; ++i) to[i] = out_.grad[i];
+      sum.end(*in);
+    }
+  }
+
+ private:
+  std::vector<Activation*> in_;
+  Activation& out_;
+  int threads_;
+  dnnl::sum sum_;
+};
+
+// Blocks of 16 channels are what is moved; inputs whose channels do not fill their blocks go through plain
+// memory.
+class Concat final : public Layer {
+ public:
+  Concat(std::vector<Activation*> in, Activation& out, int threads)
+      : in_(std::move(in)), out_(out), threads_(threads) {
+    const ThreadScope scope(threads_);
+    whole_blocks_ =
+        std::all_of(in_.begin(), in_.end(), [](const Activation* a) { return a->shape.c % 16 == 0; });
+    joined_ = whole_blocks_ ? out_.desc()
+                            : memory::desc({out_.n, out_.shape.c, out_.shape.h, out_.shape.w},
+                                           memory::data_type::f32, memory::format_tag::nchw);
+    if (!whole_blocks_) plain_ = AlignedFloats(out_.n * out_.shape.size());
+    std::vector<memory::desc> sources;
+    std::int64_t first = 0;
+    for (const Activation* part : in_) {
+      sources.push_back(part->desc());
+      parts_.push_back(
+          joined_.submemory_desc({part->n, part->shape.c, part->shape.h, part->shape.w}, {0, first, 0, 0}));
+      first += part->shape.c;
+    }
+    if (whole_blocks_)
+      concat_ = dnnl::concat(dnnl::concat::primitive_desc(joined_, 1, sources, cpu_engine()));
+  }
+
+  void forward(const Pass&) override {
+    const ThreadScope scope(threads_);
+    if (!whole_blocks_) {
+      for (std::size_t i = 0; i < in_.size(); ++i)
+        reorder(in_[i]->desc(), in_[i]->data.data(), parts_[i], plain_.data());
+      reorder(joined_, plain_.data(), out_.desc(), out_.data.data());
+      return;
+    }
+    std::unordered_map<int, memory> args = {{DNNL_ARG_DST, on(joined_, out_.data.data())}};
+    for (std::size_t i = 0; i < in_.size(); ++i)
+      args[DNNL_ARG_MULTIPLE_SRC + static_cast<int>(i)] = on(in_[i]->desc(), in_[i]->data.data());
+    concat_.execute(cpu_stream(), args);
+    cpu_stream().wait();
+  }
+
+  void backward(GradientSum& sum) override {
+    const ThreadScope scope(threads_);
+    const float* from = out_.grad;
+    if (!whole_blocks_) {
+      reorder(out_.desc(), out_.grad, joined_, plain_.data());
+      from = plain_.data();
+    }
+    for (std::size_t i = 0; i < in_.size(); ++i) {
+      float* to = sum.begin(*in_[i]);
+      if (to == nullptr) continue;
+      reorder(parts_[i], from, in_[i]->desc(), to);
+      sum.end(*in_[i]);
+    }
+  }
+
+ private:
+  static void reorder(const memory::desc& from, const float* source, const memory::desc& to, float* target) {
+    memory a = on(from, source), b = on(to, target);
+    dnnl::reorder(a, b).execute(cpu_stream(), a, b);
+    cpu_stream().wait();
+  }
+
+  std::vector<Activation*> in_;
+  Activation& out_;
+  int threads_;
+  bool whole_blocks_ = true;
+  memory::desc joined_;
+  std::vector<memory::desc> parts_;
+  AlignedFloats plain_;
+  dnnl::concat concat_;
+};
+
+// Features of a sample in the order c, h, w, as other frameworks flatten, in the blocked layout of a 1x1
+// image.
+class Flatten final : public Layer {
+ public:
+  Flatten(Activation& in, Activation& out, int threads) : in_(in), out_(out), threads_(threads) {
+    const std::int64_t pixels = in.shape.h * in.shape.w;
+    plain_ = memory::desc({in.n, in.shape.c, in.shape.h, in.shape.w}, memory::data_type::f32,
+                          memory::dims{out.blocks() * 16, pixels, in.shape.w, 1});
+    const ThreadScope scope(threads_);
+    to_plain_ = dnnl::reorder({cpu_engine(), in.desc(), cpu_engine(), plain_});
+    from_plain_ = dnnl::reorder({cpu_engine(), plain_, cpu_engine(), in.desc()});
+  }
+
+  void forward(const Pass&) override {
+    const ThreadScope scope(threads_);
+    memory from = on(in_.desc(), in_.data.data()), to = on(plain_, out_.data.data());
+    to_plain_.execute(cpu_stream(), from, to);
+    cpu_stream().wait();
+  }
+
+  void backward(GradientSum& sum) override {
+    float* diff_src = sum.begin(in_);
+    if (diff_src == nullptr) return;
+    const ThreadScope scope(threads_);
+    memory from = on(plain_, out_.grad), to = on(in_.desc(), diff_src);
+    from_plain_.execute(cpu_stream(), from, to);
+    cpu_stream().wait();
+    sum.end(in_);
+  }
+
+ private:
+  Activation& in_;
+  Activation& out_;
+  int threads_;
+  memory::desc plain_;
+  dnnl::reorder to_plain_, from_plain_;
+};
+
+}  // namespace
+
+std::unique_ptr<Layer> make_add(const std::vector<Activation*>& in, Activation& out, int threads) {
+  return std::make_unique<Add>(in, out, threads);
+}
+std::unique_ptr<Layer> make_concat(const std::vector<Activation*>& in, Activation& out, int threads) {
+  return std::make_unique<Concat>(in, out, threads);
+}
+std::unique_ptr<Layer> make_flatten(Activation& in, Activation& out, int threads) {
+  return std::make_unique<Flatten>(in, out, threads);
+}
+
+}  // namespace lacuna::train

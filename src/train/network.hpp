@@ -1,0 +1,68 @@
+// The engine: a graph with memory, parameters and layers.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "train/graph.hpp"
+#include "train/layers/conv.hpp"
+#include "train/loss.hpp"
+
+namespace lacuna::train {
+
+struct NetworkOptions {
+  std::int64_t batch = 32;
+  Kernels kernels = Kernels::kAuto;
+  int threads = 1;
+};
+
+class Network {
+ public:
+  // Allocates everything. With kAuto the kernels of shapes that this machine has not seen are measured first;
+  // `progress` is told the share that is done.
+  Network(Graph graph, const NetworkOptions& options, const std::function<void(double)>& progress = {});
+
+  // Draws the weights: each parameter's follow from the seed and its name.
+  void initialize(std::uint64_t seed);
+
+  // `images`: batch x c x h x w, plain; `labels`: batch. Only the first `used` images count (the end of a
+  // test set). Leaves the gradient of the logits ready for backward().
+  LossResult forward(const float* images, const std::int32_t* labels, const Pass& pass, std::int64_t used);
+  LossResult forward(const float* images, const std::int32_t* labels, const Pass& pass) {
+    return forward(images, labels, pass, options_.batch);
+  }
+  // Called for each convolution and linear layer when its operands are complete and its weights not yet
+  // changed.
+  using Observer = std::function<void(const ConvLayer&)>;
+  void backward(const Observer& observer = {});
+
+  const Graph& graph() const { return graph_; }
+  const NetworkOptions& options() const { return options_; }
+  const std::vector<Parameter*>& parameters() { return parameters_; }
+  // In the order of the graph.
+  const std::vector<ConvLayer*>& conv_layers() { return conv_layers_; }
+  std::vector<const ConvLayer*> conv_layers() const { return {conv_layers_.begin(), conv_layers_.end()}; }
+  // The output of a node, for tests. A ReLU that runs in place shares its input's.
+  const Activation& activation(int node) const { return *activation_of_[static_cast<std::size_t>(node)]; }
+
+ private:
+  void plan_activations();
+  void make_layers(const std::function<void(double)>& progress);
+  bool fused_relu(int node) const;  // the node's only reader is a ReLU that runs in place
+
+  Graph graph_;
+  NetworkOptions options_;
+  std::vector<std::unique_ptr<Activation>> activations_;
+  std::vector<Activation*> activation_of_;  // by node
+  std::vector<int> readers_;                // by node: how many nodes read it
+  std::vector<int> relu_of_;                // by node: the ReLU that runs in place on it, or 0
+  std::vector<std::unique_ptr<Layer>> layers_;
+  std::vector<ConvLayer*> conv_of_;  // by layer, null where it is no convolution
+  std::vector<ConvLayer*> conv_layers_;
+  std::vector<Parameter*> parameters_;
+  std::unique_ptr<GradientSum> sum_;
+  std::unique_ptr<Loss> loss_;
+};
+
+}  // namespace lacuna::train

@@ -1,0 +1,61 @@
+#include "train/optimizer.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "base/error.hpp"
+#include "base/nearest.hpp"
+
+namespace lacuna::train {
+
+// [Fixup §4: the rate of scalar parameters is a tenth]
+constexpr double kScalarRate = 0.1;
+
+Sgd::Sgd(const std::vector<Parameter*>& parameters, const SgdOptions& options, int threads)
+    : options_(options), threads_(threads) {
+  for (Parameter* parameter : parameters) {
+    if (!parameter->learnt()) continue;
+    learnt_.push_back(parameter);
+    momenta_.emplace_back(parameter->value.size());
+  }
+}
+
+void Sgd::step(double rate) {
+  const auto momentum = static_cast<float>(options_.momentum);
+  const auto decay = static_cast<float>(options_.weight_decay);
+  for (std::size_t p = 0; p < learnt_.size(); ++p) {
+    Parameter& parameter = *learnt_[p];
+    const auto own_rate =
+        static_cast<float>(rate * (parameter.kind == Parameter::Kind::kScalar ? kScalarRate : 1));
+    float* w = parameter.value.data();
+    float* v = momenta_[p].data();
+    const float* g = parameter.grad.data();
+    const std::int64_t count = parameter.value.size();
+#pragma omp parallel for simd num_threads(count > 65536 ? threads_ : 1) schedule(static)
+    for (std::int64_t i = 0; i < count; ++i) {
+      v[i] = momentum * v[i] + (g[i] + decay * w[i]);
+      w[i] -= own_rate * v[i];
+    }
+  }
+}
+
+double RateSchedule::at(std::int64_t step) const {
+  const double done =
+      std::clamp(static_cast<double>(step) / static_cast<double>(std::max<std::int64_t>(steps, 1)), 0.0, 1.0);
+  double now = rate;
+  if (kind == Kind::kCosine) now = rate * 0.5 * (1 + std::cos(std::numbers::pi * done));
+  if (kind == Kind::kStep) now = rate * (done >= 0.75 ? 0.01 : done >= 0.5 ? 0.1 : 1);
+  if (step < warmup) now *= static_cast<double>(step + 1) / static_cast<double>(warmup);
+  return now;
+}
+
+RateSchedule::Kind parse_schedule(const std::string& name) {
+  if (name == "constant") return RateSchedule::Kind::kConstant;
+  if (name == "cosine") return RateSchedule::Kind::kCosine;
+  if (name == "step") return RateSchedule::Kind::kStep;
+  throw InputError("--schedule " + name, "there is no such schedule",
+                   suggest(name, {"constant", "cosine", "step"}));
+}
+
+}  // namespace lacuna::train

@@ -1,0 +1,197 @@
+#include "train/pruning.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "base/error.hpp"
+#include "base/nearest.hpp"
+#include "base/random.hpp"
+
+namespace lacuna::train {
+namespace {
+
+// The `count` indices with the largest key, ties to the lower index, so that a run can be repeated.
+template <typename Key>
+std::vector<std::int64_t> largest(std::vector<std::int64_t> indices, std::int64_t count, const Key& key) {
+  count = std::min<std::int64_t>(count, static_cast<std::int64_t>(indices.size()));
+  const auto before = [&](std::int64_t a, std::int64_t b) {
+    return key(a) != key(b) ? key(a) > key(b) : a < b;
+  };
+  std::nth_element(indices.begin(), indices.begin() + count, indices.end(), before);
+  indices.resize(static_cast<std::size_t>(count));
+  return indices;
+}
+
+std::vector<std::int64_t> indices_where(const std::vector<std::uint8_t>& alive, bool wanted) {
+  std::vector<std::int64_t> indices;
+  for (std::size_t i = 0; i < alive.size(); ++i)
+    if ((alive[i] != 0) == wanted) indices.push_back(static_cast<std::int64_t>(i));
+  return indices;
+}
+
+}  // namespace
+
+PruningOptions::Method parse_pruning(const std::string& name) {
+  if (name == "none") return PruningOptions::Method::kNone;
+  if (name == "sm") return PruningOptions::Method::kSparseMomentum;
+  if (name == "ds") return PruningOptions::Method::kDynamicSparse;
+  throw InputError("--prune " + name, "there is no such method", suggest(name, {"none", "sm", "ds"}));
+}
+
+Pruning::Pruning(Sgd& optimizer, const PruningOptions& options) : optimizer_(optimizer), options_(options) {
+  bool first = true;
+  for (std::size_t p = 0; p < optimizer.learnt().size(); ++p) {
+    const Parameter& parameter = *optimizer.learnt()[p];
+    if (parameter.kind != Parameter::Kind::kWeights) continue;
+    if (!first) {
+      const auto size = static_cast<std::size_t>(parameter.value.size());
+      layers_.push_back({p, std::vector<std::uint8_t>(size, 1), parameter.value.size()});
+    }
+    first = false;
+  }
+}
+
+float* Pruning::weights(const Layer& layer) const {
+  return optimizer_.learnt()[layer.parameter]->value.data();
+}
+float* Pruning::momentum(const Layer& layer) const { return optimizer_.momenta()[layer.parameter].data(); }
+
+void Pruning::clear(const Layer& layer) const {
+  float* w = weights(layer);
+  for (std::size_t i = 0; i < layer.alive.size(); ++i)
+    if (layer.alive[i] == 0) w[i] = 0;
+}
+
+std::int64_t Pruning::alive() const {
+  return std::accumulate(layers_.begin(), layers_.end(), std::int64_t{0},
+                         [](std::int64_t sum, const Layer& layer) { return sum + layer.count; });
+}
+
+double Pruning::zero_share() const {
+  double all = 0;
+  for (const Layer& layer : layers_) all += static_cast<double>(layer.alive.size());
+  return all == 0 ? 0 : 1 - static_cast<double>(alive()) / all;
+}
+
+void Pruning::start() {
+  for (Layer& layer : layers_) {
+    Random random(options_.seed * 0x9e3779b97f4a7c15ULL + layer.parameter);
+    const auto size = static_cast<std::int64_t>(layer.alive.size());
+    const auto kept =
+        static_cast<std::int64_t>(std::llround(static_cast<double>(size) * (1 - options_.zeros)));
+    std::fill(layer.alive.begin(), layer.alive.end(), std::uint8_t{0});
+    // The first `kept` of a shuffle.
+    std::vector<std::int64_t> order(static_cast<std::size_t>(size));
+    std::iota(order.begin(), order.end(), 0);
+    layer.count = std::max<std::int64_t>(kept, 1);
+    for (std::int64_t i = 0; i < layer.count; ++i) {
+      std::swap(order[static_cast<std::size_t>(i)],
+                order[static_cast<std::size_t>(random.integer(i, size - 1))]);
+      layer.alive[static_cast<std::size_t>(order[static_cast<std::size_t>(i)])] = 1;
+    }
+    clear(layer);
+  }
+}
+
+void Pruning::after_step(std::int64_t step) {
+  if (options_.method == PruningOptions::Method::kNone) return;
+  const bool due = (step + 1) % options_.every == 0 && (options_.until == 0 || step < options_.until);
+  for (const Layer& layer : layers_) clear(layer);
+  if (!due) return;
+  if (options_.method == PruningOptions::Method::kSparseMomentum)
+    move_by_momentum(step);
+  else
+    move_by_threshold(step);
+}
+
+std::vector<std::int64_t> Pruning::spread(std::int64_t total, const std::vector<double>& share) const {
+  const double all = std::accumulate(share.begin(), share.end(), 0.0);
+  std::vector<std::int64_t> given(layers_.size());
+  std::int64_t left = total;
+  for (std::size_t l = 0; l < layers_.size(); ++l) {
+    const auto room = static_cast<std::int64_t>(layers_[l].alive.size()) - layers_[l].count;
+    const double wanted = all > 0 ? static_cast<double>(total) * share[l] / all : 0;
+    given[l] = std::min({room, left, static_cast<std::int64_t>(wanted)});
+    left -= given[l];
+  }
+  for (std::size_t l = 0; l < layers_.size() && left > 0; ++l) {
+    const auto room = static_cast<std::int64_t>(layers_[l].alive.size()) - layers_[l].count - given[l];
+    const std::int64_t more = std::min(room, left);
+    given[l] += more;
+    left -= more;
+  }
+  return given;
+}
+
+void Pruning::move_by_momentum(std::int64_t step) {
+  const double done =
+      options_.until > 0 ? static_cast<double>(step) / static_cast<double>(options_.until) : 0;
+  const double rate = options_.move * std::max(0.0, 1 - done);
+  std::vector<double> share;
+  std::int64_t removed = 0;
+  for (Layer& layer : layers_) {
+    const float* w = weights(layer);
+    const float* v = momentum(layer);
+    double sum = 0;  // mean size of the momentum of what is alive
+    for (std::size_t i = 0; i < layer.alive.size(); ++i)
+      if (layer.alive[i] != 0) sum += std::fabs(static_cast<double>(v[i]));
+    share.push_back(sum / static_cast<double>(std::max<std::int64_t>(layer.count, 1)));
+    const auto drop =
+        std::min(layer.count - 1, static_cast<std::int64_t>(static_cast<double>(layer.count) * rate));
+    for (const std::int64_t i :
+         largest(indices_where(layer.alive, true), drop, [w](std::int64_t at) { return -std::fabs(w[at]); }))
+      layer.alive[static_cast<std::size_t>(i)] = 0;
+    layer.count -= drop;
+    removed += drop;
+    clear(layer);
+  }
+  const std::vector<std::int64_t> grow = spread(removed, share);
+  for (std::size_t l = 0; l < layers_.size(); ++l) {
+    Layer& layer = layers_[l];
+    const float* v = momentum(layer);
+    for (const std::int64_t i : largest(indices_where(layer.alive, false), grow[l],
+                                        [v](std::int64_t at) { return std::fabs(v[at]); }))
+      layer.alive[static_cast<std::size_t>(i)] = 1;
+    layer.count += grow[l];
+  }
+}
+
+void Pruning::move_by_threshold(std::int64_t step) {
+  const auto wanted = static_cast<double>(alive()) * options_.move;
+  std::int64_t removed = 0;
+  std::vector<double> share;
+  for (Layer& layer : layers_) {
+    const float* w = weights(layer);
+    for (std::size_t i = 0; i < layer.alive.size() && layer.count > 1; ++i) {
+      if (layer.alive[i] == 0 || std::fabs(static_cast<double>(w[i])) >= threshold_) continue;
+      layer.alive[i] = 0;
+      --layer.count;
+      ++removed;
+    }
+    share.push_back(static_cast<double>(layer.count));
+    clear(layer);
+  }
+  // [Mostafa and Wang 2019, Algorithm 1]: the threshold doubles or halves when the number is a tenth off.
+  if (static_cast<double>(removed) < 0.9 * wanted) threshold_ *= 2;
+  if (static_cast<double>(removed) > 1.1 * wanted) threshold_ /= 2;
+  const std::vector<std::int64_t> grow = spread(removed, share);
+  for (std::size_t l = 0; l < layers_.size(); ++l) {
+    Layer& layer = layers_[l];
+    Random random(options_.seed ^
+                  (static_cast<std::uint64_t>(step) * 0x9e3779b97f4a7c15ULL + layer.parameter));
+    std::vector<std::int64_t> free = indices_where(layer.alive, false);
+    for (std::int64_t i = 0; i < grow[l]; ++i) {
+      std::swap(
+          free[static_cast<std::size_t>(i)],
+          free[static_cast<std::size_t>(random.integer(i, static_cast<std::int64_t>(free.size()) - 1))]);
+      const auto at = static_cast<std::size_t>(free[static_cast<std::size_t>(i)]);
+      layer.alive[at] = 1;
+      // It starts from nothing: not with the momentum of what it was.
+      momentum(layer)[at] = 0;
+    }
+    layer.count += grow[l];
+  }
+}
+
+}  // namespace lacuna::train

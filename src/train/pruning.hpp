@@ -1,0 +1,73 @@
+// Pruning while training: most weights are zero from the start, and which ones changes as the network learns.
+// The two methods that TensorDash is evaluated with [TensorDash §4.1]:
+//  - sparse momentum (SM) [Dettmers and Zettlemoyer 2019]: from time to time each layer gives up its smallest
+//  weights, and
+//    as many grow where momentum is largest, in layers by their share of momentum;
+//  - dynamic sparse reparameterisation (DS) [Mostafa and Wang 2019]: weights below one threshold for the
+//  whole network
+//    are given up, the threshold follows the number wanted, and as many zeros are freed at random places, in
+//    layers by the number of weights they have kept.
+// The number of weights that may be non-zero never changes.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "train/optimizer.hpp"
+
+namespace lacuna::train {
+
+struct PruningOptions {
+  enum class Method { kNone, kSparseMomentum, kDynamicSparse };
+  Method method = Method::kNone;
+  double zeros = 0.9;  // of the weights of each pruned layer at the start, of all of them together later
+  std::int64_t every = 100;  // steps between changes
+  std::int64_t until = 0;    // the last step that changes anything; 0: no limit
+  double move = 0.2;  // share of the non-zero weights that moves at each change, at the start (SM: it falls
+                      // to zero with `until`; DS: what the threshold aims at)
+  std::uint64_t seed = 1;
+};
+// "none", "sm", "ds". Throws InputError.
+PruningOptions::Method parse_pruning(const std::string& name);
+
+class Pruning {
+ public:
+  // Prunes the weights of convolutions and linear layers but the first one's, as is usual: it is small, and
+  // every pixel goes through it.
+  Pruning(Sgd& optimizer, const PruningOptions& options);
+
+  // Draws which weights may be non-zero, and clears the others.
+  void start();
+  // After the optimizer's step number `step` (from 0): clears what must be zero and, when it is time, moves
+  // weights.
+  void after_step(std::int64_t step);
+
+  struct Layer {
+    std::size_t parameter = 0;        // in the optimizer's learnt()
+    std::vector<std::uint8_t> alive;  // one an element
+    std::int64_t count = 0;           // of the ones
+  };
+  // What a checkpoint has to hold, with threshold().
+  std::vector<Layer>& layers() { return layers_; }
+  double& threshold() { return threshold_; }
+  std::int64_t alive() const;
+  double zero_share() const;
+
+ private:
+  float* weights(const Layer& layer) const;
+  float* momentum(const Layer& layer) const;
+  void clear(const Layer& layer) const;
+  void move_by_momentum(std::int64_t step);
+  void move_by_threshold(std::int64_t step);
+  // Spreads `total` over layers by `share`, no layer beyond its free places; what is left over goes where
+  // there is room.
+  std::vector<std::int64_t> spread(std::int64_t total, const std::vector<double>& share) const;
+
+  Sgd& optimizer_;
+  PruningOptions options_;
+  std::vector<Layer> layers_;
+  double threshold_ = 1e-3;  // DS
+};
+
+}  // namespace lacuna::train

@@ -1,0 +1,36 @@
+// A training step as a trace: A, W and G of every convolution and linear layer, as docs/trace-format.md has
+// them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "trace/trace.hpp"
+#include "train/network.hpp"
+
+namespace lacuna::train {
+
+struct RecordOptions {
+  std::int64_t samples =
+      2;  // of the batch; linear layers are recorded whole, since their weight gradient sums over it
+  bool values = false;  // values beside the masks
+};
+
+// Give observe() to Network::backward(), then take the trace.
+class Recorder {
+ public:
+  Recorder(const Network& network, const RecordOptions& options);
+  void observe(const ConvLayer& layer);
+  // The step's trace; `info.model`, `batch` and `samples` are filled in here.
+  Trace finish(TraceInfo info);
+
+ private:
+  struct Tensors {
+    std::vector<float> a, w, g;  // in the order of the trace
+  };
+  const Network& network_;
+  RecordOptions options_;
+  std::vector<Tensors> tensors_;  // by layer, in the order of the graph
+};
+
+}  // namespace lacuna::train

@@ -1,0 +1,166 @@
+#include "train/trainer.hpp"
+
+#include <chrono>
+#include <cmath>
+#include <fmt/format.h>
+
+#include "base/error.hpp"
+#include "base/random.hpp"
+
+namespace lacuna::train {
+namespace {
+
+double seconds_now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+dataset::LoaderOptions loader_options(const Network& network, const TrainOptions& options) {
+  return {.batch = static_cast<int>(network.options().batch),
+          .seed = options.seed,
+          .shuffle = true,
+          .flip = options.flip,
+          .crop_padding = options.crop_padding,
+          .threads = network.options().threads};
+}
+
+void check_fits(const Network& network, const dataset::Dataset& data) {
+  const dataset::ImageShape image = data.shape();
+  const Graph& graph = network.graph();
+  if (SampleShape{image.channels, image.height, image.width} != graph.input)
+    throw InputError(
+        "training",
+        fmt::format("images of '{}' are {}x{}x{}, the network takes {}x{}x{}", data.name(), image.channels,
+                    image.height, image.width, graph.input.c, graph.input.h, graph.input.w),
+        "set the model's channels and size");
+  if (static_cast<std::int64_t>(data.classes().size()) != graph.classes())
+    throw InputError("training",
+                     fmt::format("'{}' has {} classes, the network {}", data.name(), data.classes().size(),
+                                 graph.classes()),
+                     "set the model's classes");
+}
+
+}  // namespace
+
+Trainer::Trainer(Network& network, const dataset::DatasetPair& data, const TrainOptions& options)
+    : network_(network),
+      data_(data),
+      options_(options),
+      loader_(*data.train, loader_options(network, options)),
+      optimizer_(network.parameters(), options.sgd, network.options().threads),
+      state_{network.parameters(), optimizer_},
+      images_(static_cast<std::size_t>(network.options().batch * network.graph().input.size())),
+      labels_(static_cast<std::size_t>(network.options().batch)) {
+  check_fits(network, *data.train);
+  check_fits(network, *data.test);
+  options_.schedule.steps = options.steps;
+  network_.initialize(options.seed);
+  if (options.pruning.method == PruningOptions::Method::kNone) return;
+  pruning_.emplace(optimizer_, options.pruning);
+  pruning_->start();
+  state_.pruning = &*pruning_;
+}
+
+Pass Trainer::pass(std::int64_t step, bool training) const {
+  return {training, Random(options_.seed * 0x9e3779b97f4a7c15ULL + static_cast<std::uint64_t>(step)).bits()};
+}
+
+StepReport Trainer::run_step(const RecordOptions* record, std::optional<Trace>* trace) {
+  StepReport report;
+  report.step = state_.step;
+  const double start = seconds_now();
+  loader_.load(state_.step, images_.data(), labels_.data());
+  report.load_seconds = seconds_now() - start;
+  const LossResult result = network_.forward(images_.data(), labels_.data(), pass(state_.step, true));
+  if (!std::isfinite(result.loss))
+    throw InputError("training", fmt::format("the loss of step {} is {}", state_.step, result.loss),
+                     "lower --lr, add --warmup, or look for broken images; the last checkpoint is untouched");
+  report.loss = result.loss;
+  report.correct = result.correct;
+  if (record != nullptr) {
+    Recorder recorder(network_, *record);
+    network_.backward([&](const ConvLayer& layer) { recorder.observe(layer); });
+    TraceInfo info;
+    info.dataset = data_.train->name();
+    info.progress =
+        static_cast<double>(state_.step) / static_cast<double>(std::max<std::int64_t>(options_.steps, 1));
+    info.epoch = epoch();
+    info.loss = result.loss;
+    *trace = recorder.finish(info);
+  } else {
+    network_.backward();
+  }
+  report.rate = options_.schedule.at(state_.step);
+  optimizer_.step(report.rate);
+  if (pruning_) pruning_->after_step(state_.step);
+  ++state_.step;
+  report.seconds = seconds_now() - start;
+  return report;
+}
+
+TestReport Trainer::test(const dataset::Dataset& data) {
+  dataset::LoaderOptions order = loader_.options();
+  order.batch = static_cast<int>(std::min<std::int64_t>(order.batch, data.size()));
+  const dataset::Loader loader(data, order);
+  const auto batch = static_cast<int>(network_.options().batch);
+  TestReport report;
+  std::int64_t correct = 0;
+  for (std::int64_t first = 0; first < data.size(); first += batch) {
+    const int used = loader.load_in_order(first, batch, images_.data(), labels_.data());
+    const LossResult result = network_.forward(images_.data(), labels_.data(), pass(0, false), used);
+    report.loss += result.loss * static_cast<double>(used) / static_cast<double>(data.size());
+    correct += result.correct;
+  }
+  report.accuracy = static_cast<double>(correct) / static_cast<double>(data.size());
+  return report;
+}
+
+ZeroReport Trainer::zeros() const {
+  ZeroReport report;
+  double macs = 0;
+  for (const ConvLayer* layer : network_.conv_layers()) {
+    if (layer->initial()) continue;
+    const auto weight = static_cast<double>(layer->shape().macs());
+    report.activations += weight * layer->input_zeros();
+    report.gradients += weight * layer->gradient_zeros();
+    macs += weight;
+  }
+  if (macs > 0) {
+    report.activations /= macs;
+    report.gradients /= macs;
+  }
+  return report;
+}
+
+Settings Trainer::settings() const {
+  const auto text = [](double value) { return fmt::format("{}", value); };
+  const PruningOptions& prune = options_.pruning;
+  return {{"model", network_.graph().model},
+          {"data", data_.train->name()},
+          {"train_size", std::to_string(data_.train->size())},
+          {"batch", std::to_string(network_.options().batch)},
+          {"steps", std::to_string(options_.steps)},
+          {"seed", std::to_string(options_.seed)},
+          {"lr", text(options_.schedule.rate)},
+          {"schedule", std::to_string(static_cast<int>(options_.schedule.kind))},
+          {"warmup", std::to_string(options_.schedule.warmup)},
+          {"momentum", text(options_.sgd.momentum)},
+          {"weight_decay", text(options_.sgd.weight_decay)},
+          {"flip", options_.flip ? "yes" : "no"},
+          {"crop", std::to_string(options_.crop_padding)},
+          {"prune", fmt::format("{} {} {} {} {}", static_cast<int>(prune.method), prune.zeros, prune.every,
+                                prune.until, prune.move)}};
+}
+
+void Trainer::save(const std::filesystem::path& path, const Settings& extra) const {
+  Settings all = settings();
+  all.insert(all.end(), extra.begin(), extra.end());
+  write_checkpoint(path, state_, all);
+}
+
+void Trainer::resume(const std::filesystem::path& path, const Settings& extra) {
+  Settings all = settings();
+  all.insert(all.end(), extra.begin(), extra.end());
+  read_checkpoint(path, state_, all);
+}
+
+}  // namespace lacuna::train

@@ -1,0 +1,86 @@
+// A training run: batches, steps, schedule, pruning, recording, checkpoints. Prints nothing.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "dataset/loader.hpp"
+#include "train/checkpoint.hpp"
+#include "train/network.hpp"
+#include "train/recorder.hpp"
+
+namespace lacuna::train {
+
+struct TrainOptions {
+  std::int64_t steps = 1000;
+  RateSchedule schedule;  // its `steps` is set from `steps`
+  SgdOptions sgd;
+  PruningOptions pruning;
+  std::uint64_t seed = 1;
+  bool flip = false;
+  int crop_padding = 0;
+};
+
+struct StepReport {
+  std::int64_t step = 0;  // the one that was done
+  double loss = 0;
+  std::int64_t correct = 0;
+  double rate = 0;
+  double seconds = 0;       // of the whole step
+  double load_seconds = 0;  // of them, reading the batch
+};
+
+struct TestReport {
+  double loss = 0;
+  double accuracy = 0;  // 0..1
+};
+
+// Where the zeros are: shares of A and G, weighted by the multiplications of the layers but the first.
+struct ZeroReport {
+  double activations = 0;
+  double gradients = 0;
+};
+
+class Trainer {
+ public:
+  // Draws the weights (Network::initialize) and masks. Everything outlives the trainer.
+  Trainer(Network& network, const dataset::DatasetPair& data, const TrainOptions& options);
+
+  std::int64_t step() const { return state_.step; }  // the next one
+  std::int64_t steps_per_epoch() const { return loader_.steps_per_epoch(); }
+  double epoch() const { return static_cast<double>(step()) / static_cast<double>(steps_per_epoch()); }
+  bool done() const { return step() >= options_.steps; }
+
+  // One step; with `record`, its trace too. Throws InputError when the loss is no number.
+  StepReport run_step(const RecordOptions* record = nullptr, std::optional<Trace>* trace = nullptr);
+  // The batch of a step, as run_step() trains with it.
+  void load(std::int64_t step, float* images, std::int32_t* labels) const {
+    loader_.load(step, images, labels);
+  }
+  TestReport test(const dataset::Dataset& data);
+  TestReport test() { return test(*data_.test); }
+  ZeroReport zeros() const;
+  const Pruning* pruning() const { return pruning_ ? &*pruning_ : nullptr; }
+
+  void save(const std::filesystem::path& path, const Settings& settings) const;
+  void resume(const std::filesystem::path& path, const Settings& settings);
+  // The settings that decide what is learnt, for a checkpoint's header.
+  Settings settings() const;
+
+ private:
+  Pass pass(std::int64_t step, bool training) const;
+
+  Network& network_;
+  const dataset::DatasetPair& data_;
+  TrainOptions options_;
+  dataset::Loader loader_;
+  Sgd optimizer_;
+  std::optional<Pruning> pruning_;
+  TrainingState state_;
+  std::vector<float> images_;
+  std::vector<std::int32_t> labels_;
+};
+
+}  // namespace lacuna::train
