@@ -1,5 +1,7 @@
 // Every kind of layer alone, small whole networks and random ones: outputs and gradients of the engine
 // against the double-precision twin.
+#include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <gtest/gtest.h>
 
@@ -433,6 +435,39 @@ TEST(WholeNetworks, Inference) {
     GraphBuilder b({3, 5, 5});
     check_network(finish(b, b.dropout(b.norm(b.conv(0, 20)), 0.5)), {.kernels = kernels, .training = false});
   }
+}
+
+// 17 MB a tensor: oneDNN's batch norm goes in parts over what is larger than caches. Nothing here has an
+// edge, so that any batch will do.
+TEST(WholeNetworks, LargeTensors) {
+  GraphBuilder b({2, 64, 64});
+  const int norm = b.norm(b.conv(0, 20, {.kernel = {1, 1}, .bias = false}));
+  const int pooled = b.pool(Kind::kAveragePool, norm, {{16, 16}, {16, 16}});
+  check_network(finish(b, pooled), {.batch = 32, .threads = 2, .samples = 1, .node_samples = 1});
+}
+
+TEST(WholeNetworks, ManyClasses) {
+  GraphBuilder b({3, 4, 4});
+  b.linear(b.conv(0, 6), 1003);
+  check_both(b.graph());
+}
+
+// Softmax of logits whose exponentials single precision cannot hold.
+TEST(WholeNetworks, HugeLogits) {
+  GraphBuilder b({3, 4, 4});
+  b.linear(0, 20);
+  Problem problem = draw_problem(b.graph(), 5, 21);
+  for (float& v : problem.parameters.at("linear2.weight")) v *= 1e4F;
+  Network network(b.graph(), {5, Kernels::kDense, 1});
+  const Step step = run_step(network, problem);
+  DoubleNet twin(b.graph());
+  for (const auto& [name, values] : problem.parameters)
+    twin.parameters[name] = {values.begin(), values.end()};
+  const Outcome outcome =
+      twin.run({5, {problem.images.begin(), problem.images.end()}, problem.labels, true, {}, {}});
+  EXPECT_GT(outcome.loss, 1000);
+  EXPECT_NEAR(step.loss.loss, outcome.loss, 1e-5 * outcome.loss);
+  for (const float g : step.gradients.at("linear2.bias")) EXPECT_LE(std::fabs(g), 1.001F);
 }
 
 // Images past `used` count neither in the loss nor in its gradient.

@@ -2,7 +2,9 @@
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <gtest/gtest.h>
+#include <sstream>
 #include <unistd.h>
 
 #include "train/gradient_check.hpp"
@@ -91,6 +93,25 @@ TEST(Kernels, SettingsAndThreadsAgree) {
         EXPECT_LE(difference(dense, step_with(graph, kernels, threads, problem)), kAgree)
             << kernels_name(kernels) << " with " << threads << " threads: " << describe(graph);
   }
+}
+
+// The first step is as fast as the others.
+TEST(Kernels, EverythingIsMeasuredBeforeTheFirstStep) {
+  use_temporary_cache();
+  const auto measured = [] {
+    std::ifstream file(std::filesystem::path(std::getenv("LACUNA_CACHE_DIR")) / "kernels.txt");
+    std::ostringstream text;
+    text << file.rdbuf();
+    return text.str();
+  };
+  GraphBuilder b({3, 9, 9});  // shapes that no other test has
+  b.linear(b.relu(b.conv(b.relu(b.conv(0, 19)), 21)), 11);
+  const std::string before = measured();
+  Network network(b.graph(), {3, Kernels::kAuto, 1});
+  const std::string made = measured();
+  EXPECT_NE(made, before);
+  run_step(network, draw_problem(b.graph(), 3, 15));
+  EXPECT_EQ(measured(), made);
 }
 
 // Dense and sparse settings choose nothing by time: a step repeats to the bit.
