@@ -41,6 +41,7 @@ function(lacuna_model)
 endfunction()
 
 # lacuna_test(NAME x SOURCES ... LIBRARIES ... [LABEL quick|slow]): a GoogleTest executable, one ctest entry a test.
+# Tests run beside each other: threads that spin while they wait would take the cores from those they wait for.
 function(lacuna_test)
   cmake_parse_arguments(ARG "" "NAME;LABEL" "SOURCES;LIBRARIES" ${ARGN})
   if(NOT ARG_LABEL)
@@ -49,6 +50,6 @@ function(lacuna_test)
   add_executable(${ARG_NAME} ${ARG_SOURCES})
   target_link_libraries(${ARG_NAME} PRIVATE ${ARG_LIBRARIES} GTest::gtest_main)
   target_compile_definitions(${ARG_NAME} PRIVATE LACUNA_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
-  gtest_discover_tests(${ARG_NAME} TEST_PREFIX ${ARG_NAME}. DISCOVERY_TIMEOUT 60
-                       PROPERTIES LABELS ${ARG_LABEL} TIMEOUT 300)
+  gtest_discover_tests(${ARG_NAME} TEST_PREFIX ${ARG_NAME}. NO_PRETTY_VALUES DISCOVERY_TIMEOUT 60
+                       PROPERTIES LABELS ${ARG_LABEL} TIMEOUT 300 ENVIRONMENT OMP_WAIT_POLICY=passive)
 endfunction()

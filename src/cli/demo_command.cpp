@@ -1,123 +1,294 @@
-// The main job on what is built in: two recorded training steps on the dense machine and on TensorDash.
-#include <cmath>
+// The main job with nothing but this program: a network trains, its zeros are recorded, and every machine and
+// the CPU's own kernels are put on that training.
+#include <chrono>
+#include <filesystem>
 
-#include "base/embedded_file.hpp"
+#include "base/error.hpp"
+#include "base/output_file.hpp"
 #include "base/parallel.hpp"
 #include "cli/commands.hpp"
+#include "cli/demo_tables.hpp"
 #include "cli/progress_bar.hpp"
 #include "cli/terminal.hpp"
-#include "report/result_tables.hpp"
+#include "cli/train_log.hpp"
+#include "cli/train_setup.hpp"
+#include "report/result_csv.hpp"
+#include "report/result_json.hpp"
 #include "sim/arch_catalog.hpp"
-#include "sim/potential.hpp"
 #include "sim/simulate.hpp"
+#include "trace/trace_writer.hpp"
 
-namespace lacuna {
-
-std::span<const EmbeddedFile> embedded_traces();  // cmake/LacunaEmbed.cmake
-
-namespace cli {
+namespace lacuna::cli {
 namespace {
 
-// A trace, what could be skipped in it, and what TensorDash skips.
-struct DemoRun {
-  TraceInfo info;
-  std::size_t layers = 0;
-  double zeros_a = 0, zeros_w = 0, zeros_g = 0;
-  PotentialTotals potential;
-  Totals totals;
-  std::int64_t batch = 1;
+constexpr std::int64_t kMultipliers =
+    4096;  // of each machine: 16 tiles of 4x4 PEs of 16 [TensorDash Table 2]
+
+struct DemoOptions {
+  std::string out = "lacuna-demo";
+  std::int64_t steps = 480;
+  std::uint64_t seed = 1;
+  int threads = 0;
 };
 
-DemoRun run_one(const EmbeddedFile& file, const Machine& machine, ProgressBar& bar) {
-  const Trace trace = Trace::parse(std::string(file.name), {file.bytes.begin(), file.bytes.end()});
-  const TracePotential potential = trace_potential(trace, SchedulePolicy::kSparser);
-  const RunResult run = simulate_trace(trace, *machine.build(), machine.name, {}, resolve_threads(0),
-                                       [&](double share) { bar.update(share, trace.info().model); });
-  return {trace.info(),
-          trace.layers().size(),
-          potential.zero_share(TensorRole::kA),
-          potential.zero_share(TensorRole::kW),
-          potential.zero_share(TensorRole::kG),
-          potential.per_batch,
-          run.per_batch(),
-          run.batch};
-}
+class Demo {
+ public:
+  explicit Demo(const DemoOptions& options)
+      : options_(options), folder_(options.out), style_(output_style()), plain_{false, style_.width} {
+    std::error_code error;
+    std::filesystem::create_directories(folder_, error);
+    if (error || !std::filesystem::is_directory(folder_))
+      throw InputError(folder_.string(), "the folder cannot be made", "give another one with --out");
+  }
 
-std::string table(const DemoRun& run, const TextStyle& style) {
-  TextTable text({{"operation", Align::kLeft},
-                  {"GMACs", Align::kRight, "work"},
-                  {"on zeros", Align::kRight, "work"},
-                  {"at best", Align::kRight, "work"},
-                  {"dense", Align::kRight, "cycles"},
-                  {"TensorDash", Align::kRight, "cycles"},
-                  {"speedup", Align::kRight, "TensorDash"},
-                  {"no padding", Align::kRight, "TensorDash"}});
-  const auto row = [&](std::string name, const Potential& work, const CyclePair& cycles) {
-    text.add_row({std::move(name), fmt::format("{:.2f}", work.macs / 1e9),
-                  fmt::format("{:.0f} %", 100 * (1 - work.remaining / work.macs)),
-                  ratio_text(work.macs, work.remaining), rounded_digits(cycles.dense_cycles),
-                  rounded_digits(cycles.cycles), ratio_text(cycles.dense_cycles, cycles.cycles),
-                  ratio_text(cycles.dense_cycles, cycles.padding_free_cycles)});
-  };
-  for (std::size_t i = 0; i < kOperations.size(); ++i) {
-    row(std::string(operation_name(kOperations[i])), run.potential.ops[i], run.totals.of(kOperations[i]));
+  void run() {
+    heading("How much of training is spent on zeros, and what does skipping them give?");
+    train();
+    simulate();
+    time_cpu();
+    conclude();
+    write_file(folder_ / "summary.txt", transcript_);
   }
-  text.add_rule();
-  row("all", run.potential.all, run.totals.all);
-  return text.render(style);
-}
 
-void run_demo() {
-  const TextStyle style = output_style();
-  const Machine machine = ArchCatalog().find("tensordash", "demo");
-  std::vector<DemoRun> runs;
-  {
-    ProgressBar bar;
-    for (const EmbeddedFile& file : embedded_traces()) runs.push_back(run_one(file, machine, bar));
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  // Everything that is said also goes into summary.txt.
+  void say(const std::string& text) {
+    transcript_ += text;
+    bar_.clear();
+    print_text(text);
+    flush_output();
   }
-  const Params& params = machine.params;
-  print("{}\n\n",
-        bold_text(
-            "How much of the training of these networks is spent on zeros, and what does skipping them give?",
-            style));
-  print(
-      "Simulated, cycle by cycle: one training step of each network, from zeros that were recorded while it "
-      "trained\n"
-      "(PyTorch, 224x224 images; built in). Two machines: dense, which multiplies everything, and "
-      "TensorDash, the same\n"
-      "chip with a scheduler that fills the place of zeros with later work. {} tiles of {}x{} PEs of {} MACs "
-      "each.\n",
-      params.integer("tiles"), params.integer("rows"), params.integer("columns"), params.integer("lanes"));
-  for (const DemoRun& run : runs) {
-    print("\n{}\n", bold_text(fmt::format("{} ({} layers, a batch of {})", trace_title(run.info), run.layers,
-                                          run.batch),
-                              style));
-    print("zeros, weighted by work: {:.0f} % of activations, {:.0f} % of weights, {:.0f} % of gradients\n",
-          100 * run.zeros_a, 100 * run.zeros_w, 100 * run.zeros_g);
-    print_text(table(run, style));
+  template <typename Render>
+  void say_table(const Render& render) {
+    transcript_ += render(plain_);
+    bar_.clear();
+    print_text(render(style_));
+    flush_output();
   }
-  print(
-      "\nforward: outputs; input_grad, weight_grad: the two products of back-propagation. 'on zeros': work "
-      "whose sparser\n"
-      "operand is zero; 'at best': the speedup if all of it took no time. 'no padding': the speedup without "
-      "what comes\n"
-      "from lanes that hold no channel at all, such as 13 of 16 in a first layer with three channels.\n\n");
-  for (const DemoRun& run : runs) {
-    print("{}: of {}x at best, TensorDash makes {}x.\n", printable(run.info.model),
-          ratio_text(run.potential.all.macs, run.potential.all.remaining),
-          ratio_text(run.totals.all.dense_cycles, run.totals.all.cycles));
+  void heading(const std::string& text) {
+    transcript_ += text + "\n";
+    bar_.clear();
+    print_text(bold_text(text, style_) + "\n");
   }
-  print("\nNext: lacuna arch list; lacuna simulate YOUR_TRACE --layers; lacuna simulate --help\n");
-}
+
+  void train() {
+    setup_.batch = 32;
+    data_ = dataset::open_dataset(setup_.data, setup_.data_options);
+    // Kernels that are chosen by timing would round differently from run to run.
+    network_.emplace(
+        train::open_model(setup_.model, fit_model(setup_, *data_.train)),
+        train::NetworkOptions{setup_.batch, train::Kernels::kSparse, resolve_threads(options_.threads)});
+    train::TrainOptions how;
+    how.steps = options_.steps;
+    how.schedule.rate = 0.02;
+    how.schedule.warmup = options_.steps / 20;
+    how.seed = options_.seed;
+    trainer_.emplace(*network_, data_, how);
+    heading("\n1. Training, here and now (measured)");
+    say(fmt::format(
+        "{}: six 3x3 convolutions and two linear layers, no batch norm; {} parameters. Built-in images of {} "
+        "shapes,\nbatch {}, {} steps, zero-skipping kernels, {} thread{}.\n",
+        setup_.model, grouped_digits(network_->graph().parameters()), data_.train->classes().size(),
+        setup_.batch, options_.steps, network_->options().threads,
+        network_->options().threads == 1 ? "" : "s"));
+    say(fmt::format("{:>8} {:>8} {:>9} {:>9} {:>8} {:>8}\n", "steps", "loss", "accuracy", "images/s",
+                    "zeros A", "zeros G"));
+    TrainLog log(folder_ / "log.csv", 0);
+    const auto start = Clock::now();
+    const std::int64_t line_steps = std::max<std::int64_t>(1, options_.steps / 5);
+    TrainLine line;
+    double seconds = 0;
+    std::int64_t count = 0;
+    while (!trainer_->done()) {
+      const std::int64_t step = trainer_->step();
+      const bool record = step == recorded_step(0) || step == recorded_step(1) || step == recorded_step(2);
+      const train::RecordOptions samples{};
+      std::optional<Trace> trace;
+      const train::StepReport done = trainer_->run_step(record ? &samples : nullptr, &trace);
+      if (trace) traces_.push_back(*trace);
+      line.loss += done.loss;
+      line.accuracy += static_cast<double>(done.correct);
+      seconds += done.seconds;
+      ++count;
+      bar_.update(static_cast<double>(trainer_->step()) / static_cast<double>(options_.steps), "training");
+      if (trainer_->step() % line_steps != 0 && !trainer_->done()) continue;
+      const auto images = static_cast<double>(count * setup_.batch);
+      line.step = trainer_->step();
+      line.epoch = trainer_->epoch();
+      line.loss /= static_cast<double>(count);
+      line.accuracy /= images;
+      line.rate = done.rate;
+      line.images_per_second = images / seconds;
+      line.zeros = trainer_->zeros();
+      log.add(line);
+      say(fmt::format("{:>8} {:>8.4f} {:>7.1f} % {:>9.0f} {:>6.1f} % {:>6.1f} %\n", line.step, line.loss,
+                      100 * line.accuracy, line.images_per_second, 100 * line.zeros.activations,
+                      100 * line.zeros.gradients));
+      line = {};
+      seconds = 0;
+      count = 0;
+    }
+    const double took = std::chrono::duration<double>(Clock::now() - start).count();
+    const train::TestReport test = trainer_->test();
+    say(fmt::format("{:.1f} % of the {} test images right after {:.0f} s.\n", 100 * test.accuracy,
+                    grouped_digits(data_.test->size()), took));
+    trainer_->save(folder_ / "checkpoint.safetensors", {});
+    for (std::size_t i = 0; i < traces_.size(); ++i)
+      write_trace(traces_[i],
+                  folder_ / fmt::format("trace_{:06}.safetensors.zst", recorded_step(static_cast<int>(i))));
+  }
+
+  // Early, in the middle and the last one.
+  std::int64_t recorded_step(int which) const {
+    return which == 0 ? options_.steps / 20 : which == 1 ? options_.steps / 2 : options_.steps - 1;
+  }
+
+  void simulate() {
+    const ArchCatalog catalog;
+    for (const Trace& trace : traces_) {
+      DemoPoint point;
+      point.progress = trace.info().progress.value_or(0);
+      point.potential = trace_potential(trace, SchedulePolicy::kSparser);
+      for (const auto& [name, title] : {std::pair{"dense", "dense"}, std::pair{"tensordash", "TensorDash"},
+                                        std::pair{"scnn-4096", "SCNN-like"}, std::pair{"ant-4096", "ANT"}})
+        point.machines.push_back(simulate_machine(catalog, trace, name, title));
+      points_.push_back(std::move(point));
+    }
+    heading("\n2. Where the zeros are (recorded at the last step)");
+    say_table([&](const TextStyle& style) { return zeros_table(points_.back(), style); });
+    say("A: input activations, W: weights, G: gradients of the outputs. 'at best': the speedup if every "
+        "multiplication whose\n"
+        "sparser operand is zero took no time.\n");
+    heading(fmt::format("\n3. Accelerators on that step (simulated cycle by cycle, {} multipliers each)",
+                        grouped_digits(kMultipliers)));
+    say_table([&](const TextStyle& style) { return machines_table(points_.back(), kMultipliers, style); });
+    say("Speedups are over the dense machine. 'useful': share of multiplier slots that did work with two "
+        "non-zero operands.\n"
+        "Memory (LPDDR4, SRAM, transposers) is modelled for machines of tiles. 'held back by', tiles: what "
+        "bounds the time;\n"
+        "SCNN and ANT: slots lost to products that fit no output, to vectors that are not full, to waiting.\n"
+        "Energy: 65 nm, FP32, tables with sources ('lacuna arch area', docs/models).\n");
+    say("\nOver the training:\n");
+    say_table([&](const TextStyle& style) { return progress_table(points_, style); });
+    save_results();
+  }
+
+  DemoMachine simulate_machine(const ArchCatalog& catalog, const Trace& trace, const char* name,
+                               const char* title) {
+    const int threads = resolve_threads(options_.threads);
+    Machine machine = catalog.find(name, "demo");
+    const auto run = [&] {
+      return simulate_trace(trace, *machine.build(), machine.name, {}, threads,
+                            [&](double share) { bar_.update(share, fmt::format("simulating {}", title)); });
+    };
+    // Outer products of whole matrices are hopeless on linear layers; one index of the sum at a time is not.
+    if (machine.params.has("linear")) machine.params.set("linear", "channels", "demo");
+    DemoMachine made;
+    made.title = title;
+    if (machine.params.has("memory")) {
+      machine.params.set("memory", "modelled", "demo");
+      made.with_memory = run();
+      machine.params.set("memory", "ideal", "demo");
+    }
+    made.ideal = run();
+    const RunResult& costed = made.with_memory ? *made.with_memory : made.ideal;
+    if (has_energy(costed)) made.energy = run_energy(costed, choose_cost_table("", 0, *costed.hardware));
+    return made;
+  }
+
+  void save_results() {
+    std::vector<RunResult> runs;
+    std::vector<RunEnergy> energies;
+    for (const DemoPoint& point : points_)
+      for (const DemoMachine& machine : point.machines) {
+        runs.push_back(machine.with_memory ? *machine.with_memory : machine.ideal);
+        energies.push_back(machine.energy ? *machine.energy : RunEnergy{});
+      }
+    write_file(folder_ / "results.json", results_to_json(runs, {&energies, true}));
+    write_file(folder_ / "results.csv", results_to_csv(runs, energies));
+  }
+
+  void time_cpu() {
+    const auto steps = static_cast<int>(std::clamp<std::int64_t>(options_.steps / 16, 3, 30));
+    times_ = time_kernels(*network_, *trainer_, train::Kernels::kSparse, steps,
+                          [&](double share) { bar_.update(share, "timing kernels"); });
+    heading("\n4. The same zeros on this CPU (measured, wall clock)");
+    say(
+        fmt::format("Dense: oneDNN's direct convolution; sparse: kernels that skip zeros. The trained "
+                    "weights, {} batches, turn "
+                    "by turn;\nmedians. Results agree but for rounding.\n",
+                    times_.steps));
+    say_table([&](const TextStyle& style) { return kernels_table(times_, style); });
+    say(fmt::format("A whole step, forward and backward: {:.1f} ms dense, {:.1f} ms sparse, {:.2f}x.\n",
+                    times_.dense_step_ms, times_.other_step_ms, times_.step_speedup));
+    write_file(folder_ / "kernels.csv", kernel_times_csv(times_));
+  }
+
+  void conclude() {
+    const DemoPoint& last = points_.back();
+    const PotentialTotals& all = last.potential.per_batch;
+    heading("\nIn short");
+    say(fmt::format(
+        "{:.0f} % of this training's multiplications are on zeros; skipping them all would be {}x faster.\n",
+        100 * (1 - all.all.remaining / all.all.macs), ratio_text(all.all.macs, all.all.remaining)));
+    std::string simulated;
+    for (std::size_t m = 1; m < last.machines.size(); ++m)
+      simulated += fmt::format("{}{} {:.2f}x", simulated.empty() ? "" : ", ", last.machines[m].title,
+                               speedup_over_dense(last, last.machines[m]));
+    const DemoMachine& dense = last.machines[0];
+    const DemoMachine& tensordash = last.machines[1];
+    say(fmt::format("Simulated: {} over the dense machine", simulated));
+    if (dense.energy && tensordash.energy)
+      say(fmt::format("; TensorDash with {:.2f}x less energy",
+                      dense.energy->all.machine.total() / tensordash.energy->all.machine.total()));
+    say(fmt::format(".\nMeasured: this CPU's kernels {:.2f}x in the layers after the first.\n",
+                    times_.layers_speedup));
+    say(
+        fmt::format("\nSaved in {}/: summary.txt, three traces, results.json and .csv, kernels.csv, log.csv, "
+                    "the checkpoint.\n"
+                    "Next: lacuna simulate {} --layers; lacuna train --help; lacuna arch list\n",
+                    folder_.string(), (folder_ / "trace_*.zst").string()));
+  }
+
+  DemoOptions options_;
+  std::filesystem::path folder_;
+  TextStyle style_, plain_;
+  ProgressBar bar_;
+  std::string transcript_;
+  TrainSetup setup_;
+  dataset::DatasetPair data_;
+  std::optional<train::Network> network_;
+  std::optional<train::Trainer> trainer_;
+  std::vector<Trace> traces_;
+  std::vector<DemoPoint> points_;
+  train::KernelTimes times_;
+};
 
 }  // namespace
 
 void add_demo_command(CLI::App& app) {
-  CLI::App* command =
-      app.add_subcommand("demo", "The main job on what is built in: two networks, dense against TensorDash");
-  add_examples(*command, {{"lacuna demo", "no data needed; under a second"}});
-  command->callback(run_demo);
+  CLI::App* command = app.add_subcommand(
+      "demo",
+      "The whole story in a minute: train a network, record its zeros, put every machine and kernel on it");
+  const auto options = std::make_shared<DemoOptions>();
+  command->add_option("--out", options->out, "Folder for everything it makes")
+      ->type_name("DIR")
+      ->capture_default_str();
+  command->add_option("--steps", options->steps, "Steps to train")
+      ->check(CLI::Range(20, 1'000'000).description(""))
+      ->type_name("N")
+      ->capture_default_str();
+  command->add_option("--seed", options->seed, "The same seed gives the same numbers, timings apart")
+      ->type_name("N")
+      ->capture_default_str();
+  command->add_option("--threads", options->threads, "Threads (default: all cores)")
+      ->check(CLI::Range(0, 1024).description(""))
+      ->type_name("N");
+  add_examples(*command, {{"lacuna demo", "no data, no network needed; about a minute"},
+                          {"lacuna demo --steps 40 --out quick", "a first impression"}});
+  command->callback([options] { Demo(*options).run(); });
 }
 
-}  // namespace cli
-}  // namespace lacuna
+}  // namespace lacuna::cli

@@ -38,6 +38,7 @@ struct TrainCommand {
   std::int64_t record_every = 0;
   train::RecordOptions record;
   std::string initial;
+  int compare = 0;
 };
 
 // Ctrl-C: the first ends the run after its step, the second ends the program.
@@ -98,6 +99,7 @@ class TrainRun {
     if (c_.steps == 0)
       c_.steps = std::max<std::int64_t>(1, std::llround(c_.epochs * static_cast<double>(epoch)));
     c_.options.steps = c_.steps;
+    if (c_.options.schedule.warmup < 0) c_.options.schedule.warmup = c_.steps / 20;
     c_.options.pruning.seed = c_.options.seed;
     if (c_.options.pruning.until == 0) c_.options.pruning.until = c_.steps * 3 / 4;
     if (c_.report_every == 0) c_.report_every = std::min(epoch, std::max<std::int64_t>(1, c_.steps / 10));
@@ -125,6 +127,7 @@ class TrainRun {
     }
     bar_.clear();
     if (trainer_->done()) {
+      if (c_.compare > 0) compare();
       print("\ncheckpoint and log are in {}{}\n", printable(folder_->path().string()),
             recorded_ == 0 ? ""
                            : fmt::format("; {} traces: lacuna inspect {}", recorded_,
@@ -174,6 +177,27 @@ class TrainRun {
           trainer_->step() > 0 ? fmt::format(", going on from step {}", trainer_->step()) : "");
     print("{:>8} {:>7} {:>8} {:>9} {:>9} {:>9} {:>8} {:>8}{} {:>9}\n", "steps", "epoch", "loss", "accuracy",
           "on test", "images/s", "zeros A", "zeros G", trainer_->pruning() ? "  zeros W" : "", "time left");
+  }
+
+  // The same steps with dense kernels and with this run's.
+  void compare() {
+    const train::Kernels kernels = network_->options().kernels == train::Kernels::kDense
+                                       ? train::Kernels::kSparse
+                                       : network_->options().kernels;
+    const train::KernelTimes times =
+        time_kernels(*network_, *trainer_, kernels, c_.compare,
+                     [this](double share) { bar_.update(share, "timing kernels"); });
+    bar_.clear();
+    print("\ndense against {} kernels on {} more batches, turn by turn; wall clock, medians\n",
+          kernels_name(kernels), times.steps);
+    print_text(kernels_table(times, output_style()));
+    const auto images = 1e3 * static_cast<double>(times.batch);
+    print(
+        "a step, forward and backward: {:.1f} images/s dense, {:.1f} {}: {:.2f}x; layers after the first "
+        "{:.2f}x\n",
+        images / times.dense_step_ms, images / times.other_step_ms, kernels_name(kernels), times.step_speedup,
+        times.layers_speedup);
+    write_file(folder_->path() / "kernels.csv", kernel_times_csv(times));
   }
 
   void one_step() {
@@ -341,7 +365,9 @@ void add_optimizer_options(CLI::App& command, TrainCommand& c) {
   command.add_option("--schedule", c.schedule, "How the rate falls")
       ->type_name("cosine|step|constant")
       ->capture_default_str();
-  command.add_option("--warmup", c.options.schedule.warmup, "Steps over which the rate grows from zero")
+  command
+      .add_option("--warmup", c.options.schedule.warmup,
+                  "Steps over which the rate grows from zero (default: a twentieth of them)")
       ->check(whole_number(0))
       ->type_name("N");
   command.add_option("--momentum", c.options.sgd.momentum, "Momentum")
@@ -379,6 +405,11 @@ void add_output_options(CLI::App& command, TrainCommand& c) {
   command.add_option("--out", c.out, "Folder for checkpoint.safetensors, log.csv, config.json and traces")
       ->type_name("DIR")
       ->capture_default_str();
+  command
+      .add_option("--compare", c.compare,
+                  "At the end, time dense kernels and this run's on STEPS more batches")
+      ->check(whole_number(1, 100'000))
+      ->type_name("STEPS");
   command.add_flag("--resume", c.resume, "Go on from the folder's checkpoint, exactly as if never stopped");
   command.add_option("--record", c.record_every, "Write a trace of every EVERYth step, the first included")
       ->check(whole_number(1))
@@ -410,6 +441,8 @@ void add_train_command(CLI::App& app) {
   CLI::App* command =
       app.add_subcommand("train", "Train a network here, with dense or zero-skipping kernels");
   const auto options = std::make_shared<TrainCommand>();
+  options->options.schedule.rate = 0.02;
+  options->options.schedule.warmup = -1;
   add_model_options(*command, *options);
   add_data_options(*command, *options);
   add_optimizer_options(*command, *options);
@@ -420,7 +453,8 @@ void add_train_command(CLI::App& app) {
        {"lacuna train --model resnet18 --data cifar10:cifar-10-batches-bin --flip --crop 4", "CIFAR-10"},
        {"lacuna train --record 100 --values", "with a trace of every hundredth step"},
        {"lacuna train --model my.yaml --data folder:images --size 224 --kernels sparse", "your own"},
-       {"lacuna train --resume", "go on after Ctrl-C"}});
+       {"lacuna train --resume", "go on after Ctrl-C"},
+       {"lacuna train --compare 20", "at the end, what skipping zeros gives on this CPU"}});
   command->callback([options] { run_train(*options); });
 }
 

@@ -1,5 +1,6 @@
 #include "cli/train_setup.hpp"
 
+#include <array>
 #include <fmt/format.h>
 
 #include "base/error.hpp"
@@ -38,6 +39,43 @@ std::string describe_settings(const train::ModelSettings& settings) {
   for (const auto& [key, value] : settings)
     text += fmt::format("{}{}={}", text.empty() ? "" : " ", key, value);
   return text;
+}
+
+std::string kernels_table(const train::KernelTimes& times, const TextStyle& style) {
+  const std::string other = kernels_name(times.kernels);
+  TextTable table({{"layer", Align::kLeft},
+                   {"dense", Align::kRight, "forward, ms"},
+                   {other, Align::kRight, "forward, ms"},
+                   {"dense", Align::kRight, "input_grad, ms"},
+                   {other, Align::kRight, "input_grad, ms"},
+                   {"dense", Align::kRight, "weight_grad, ms"},
+                   {other, Align::kRight, "weight_grad, ms"},
+                   {"speedup", Align::kRight, "all three"}});
+  const auto row = [&](const std::string& name, const std::array<double, 3>& dense,
+                       const std::array<double, 3>& sparse) {
+    std::vector<std::string> cells = {name};
+    double all_dense = 0, all_sparse = 0;
+    for (std::size_t op = 0; op < 3; ++op) {
+      cells.push_back(dense[op] > 0 ? fmt::format("{:.2f}", dense[op]) : "-");
+      cells.push_back(sparse[op] > 0 ? fmt::format("{:.2f}", sparse[op]) : "-");
+      all_dense += dense[op];
+      all_sparse += sparse[op];
+    }
+    cells.push_back(fmt::format("{:.2f}x", all_dense / all_sparse));
+    table.add_row(std::move(cells));
+  };
+  std::array<double, 3> dense{}, sparse{};
+  for (const train::LayerTimes& layer : times.layers) {
+    if (layer.initial) continue;
+    row(printable(layer.name), layer.dense, layer.other);
+    for (std::size_t op = 0; op < 3; ++op) {
+      dense[op] += layer.dense[op];
+      sparse[op] += layer.other[op];
+    }
+  }
+  table.add_rule();
+  row("all but the first", dense, sparse);
+  return table.render(style);
 }
 
 }  // namespace lacuna::cli

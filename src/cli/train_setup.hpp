@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "report/text_table.hpp"
+#include "train/kernel_times.hpp"
 #include "train/model_file.hpp"
 #include "train/trainer.hpp"
 
@@ -30,5 +32,8 @@ train::ModelSettings fit_model(const TrainSetup& setup, const dataset::Dataset& 
 
 // "vgg-small size=32 classes=10"
 std::string describe_settings(const train::ModelSettings& settings);
+
+// Milliseconds of each layer and operation, dense and the others.
+std::string kernels_table(const train::KernelTimes& times, const TextStyle& style);
 
 }  // namespace lacuna::cli

@@ -79,7 +79,7 @@ struct Cross {
   static float edge(Point p, float r) {
     const float x = std::abs(p.x);
     const float y = std::abs(p.y);
-    return std::max(std::max(x, y) - r, std::min(x, y) - 0.27F * r);
+    return std::max(std::max(x, y) - 0.96F * r, std::min(x, y) - 0.26F * r);
   }
 };
 struct Stripes {
@@ -147,7 +147,8 @@ class Canvas {
         const auto two = static_cast<int>((bits & 1023U) + (bits >> 10U & 1023U)) - 1023;
         bits >>= 20U;
         const float value = pixels_[i][c] + unit * static_cast<float>(two);
-        planes_[c * plane + i] = static_cast<std::uint8_t>(std::clamp(value, 0.0F, 1.0F) * 255 + 0.5F);
+        const float level = std::clamp(value, 0.0F, 1.0F) * 255 + 0.5F;
+        planes_[c * plane + i] = static_cast<std::uint8_t>(level);
       }
     }
   }
@@ -277,7 +278,7 @@ int draw_shape(std::uint64_t seed, Part part, std::int64_t index, int size, std:
   // A light figure on a dark ground, in any two colours.
   const Colour ground{between(random, 0, 0.5F), between(random, 0, 0.5F), between(random, 0, 0.5F)};
   Colour ink = random_colour(random);
-  while (brightness(ink) < brightness(ground) + 0.3F) ink = random_colour(random);
+  while (brightness(ink) < brightness(ground) + 0.33F) ink = random_colour(random);
 
   Canvas canvas(size, planes);
   const Point shading = random_direction(random);
@@ -292,16 +293,16 @@ int draw_shape(std::uint64_t seed, Part part, std::int64_t index, int size, std:
     const Point direction = random_direction(random);
     const float reach = random.chance(0.5) ? between(random, 0.1F, 0.3F) * extent : 0;
     const float width = (reach > 0 ? between(random, 0.01F, 0.03F) : between(random, 0.03F, 0.07F)) * extent;
-    canvas.draw_line(centre, direction, reach, width, random_colour(random), 0.5F);
+    canvas.draw_line(centre, direction, reach, width, random_colour(random), 0.4F);
   }
 
-  const float r = between(random, 0.24F, 0.42F) * extent;
+  const float r = between(random, 0.26F, 0.38F) * extent;
   const Point centre{between(random, r, extent - r), between(random, r, extent - r)};
   // Leaning up to 27 degrees either way.
   const float lean = between(random, -0.5F, 0.5F);
   const float unit = length({1, lean});
   draw_figure(canvas, label, centre, r, {1 / unit, lean / unit}, ink);
-  canvas.finish(random, 0.1F);
+  canvas.finish(random, 0.08F);
   return label;
 }
 

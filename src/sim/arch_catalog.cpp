@@ -5,8 +5,8 @@
 
 #include "base/error.hpp"
 #include "base/nearest.hpp"
+#include "base/quote.hpp"
 #include "trace/byte_source.hpp"
-#include "trace/quote.hpp"
 
 namespace lacuna {
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <fmt/format.h>
 
+#include "base/quote.hpp"
 #include "base/yaml/load_yaml.hpp"
-#include "trace/quote.hpp"
 
 namespace lacuna {
 namespace {

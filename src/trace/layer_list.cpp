@@ -7,7 +7,7 @@
 
 #include "base/error.hpp"
 #include "base/nearest.hpp"
-#include "trace/quote.hpp"
+#include "base/quote.hpp"
 #include "trace/safetensors.hpp"
 
 namespace lacuna {

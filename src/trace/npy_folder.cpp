@@ -11,10 +11,10 @@
 
 #include "base/error.hpp"
 #include "base/nearest.hpp"
+#include "base/quote.hpp"
 #include "trace/byte_source.hpp"
 #include "trace/csv.hpp"
 #include "trace/npy.hpp"
-#include "trace/quote.hpp"
 #include "trace/safetensors.hpp"
 #include "trace/trace_builder.hpp"
 #include "trace/trace_info.hpp"

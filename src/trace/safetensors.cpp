@@ -11,7 +11,7 @@
 
 #include "base/error.hpp"
 #include "base/nearest.hpp"
-#include "trace/quote.hpp"
+#include "base/quote.hpp"
 
 namespace lacuna {
 namespace {

@@ -1,34 +1,15 @@
-// What the tests of this folder share: hand-made files, and the message of the error that must come.
+// What the tests of this folder share: hand-made files.
 #pragma once
 
 #include <cstdint>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
-#include <gtest/gtest.h>
-#include <stdlib.h>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "base/error.hpp"
+#include "base/testing.hpp"
 
 namespace lacuna {
-
-// The message of the InputError that `action` throws, which must be one line.
-template <typename Action>
-std::string error_of(const Action& action) {
-  try {
-    action();
-  } catch (const InputError& error) {
-    std::string message = error.what();
-    EXPECT_EQ(message.find('\n'), std::string::npos) << message;
-    return message;
-  }
-  return "no error";
-}
-
-inline std::vector<std::uint8_t> bytes_of(std::string_view text) { return {text.begin(), text.end()}; }
 
 // A safetensors file: length, header, data.
 inline std::vector<std::uint8_t> safetensors_file(const std::string& header, std::string_view data) {
@@ -39,38 +20,5 @@ inline std::vector<std::uint8_t> safetensors_file(const std::string& header, std
   if (!data.empty()) std::memcpy(bytes.data() + 8 + header.size(), data.data(), data.size());
   return bytes;
 }
-
-// A folder of its own for each test, removed at the end.
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "lacuna-test-XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("cannot make a folder in " + name);
-    path_ = name;
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-
-  const std::filesystem::path& path() const { return path_; }
-  std::filesystem::path operator/(const std::string& name) const { return path_ / name; }
-
-  std::filesystem::path write(const std::string& name, std::string_view content) const {
-    std::ofstream(path_ / name, std::ios::binary)
-        .write(content.data(), static_cast<std::streamsize>(content.size()));
-    return path_ / name;
-  }
-  std::size_t files() const {
-    std::size_t count = 0;
-    for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator(path_)) ++count;
-    return count;
-  }
-
- private:
-  std::filesystem::path path_;
-};
 
 }  // namespace lacuna

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "trace/quote.hpp"
+#include "base/quote.hpp"
 
 namespace lacuna {
 

@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include "base/error.hpp"
-#include "trace/quote.hpp"
+#include "base/quote.hpp"
 
 namespace lacuna {
 namespace {

@@ -6,10 +6,10 @@
 
 #include "base/error.hpp"
 #include "base/nearest.hpp"
+#include "base/quote.hpp"
 #include "trace/byte_source.hpp"
 #include "trace/layer_list.hpp"
 #include "trace/npy_folder.hpp"
-#include "trace/quote.hpp"
 #include "trace/safetensors.hpp"
 #include "trace/trace.hpp"
 #include "trace/trace_info.hpp"

@@ -13,8 +13,8 @@
 
 #include "base/error.hpp"
 #include "base/output_file.hpp"
+#include "base/quote.hpp"
 #include "trace/layer_list.hpp"
-#include "trace/quote.hpp"
 #include "trace/trace_storage.hpp"
 
 namespace lacuna {

@@ -12,8 +12,8 @@
 #include "base/error.hpp"
 #include "base/hash.hpp"
 #include "base/output_file.hpp"
+#include "base/quote.hpp"
 #include "trace/byte_source.hpp"
-#include "trace/quote.hpp"
 #include "trace/safetensors.hpp"
 
 namespace lacuna::train {

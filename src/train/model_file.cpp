@@ -9,8 +9,8 @@
 #include "base/embedded_file.hpp"
 #include "base/error.hpp"
 #include "base/nearest.hpp"
+#include "base/quote.hpp"
 #include "base/yaml/load_yaml.hpp"
-#include "trace/quote.hpp"
 
 namespace lacuna {
 std::span<const EmbeddedFile> embedded_models();  // cmake/LacunaEmbed.cmake

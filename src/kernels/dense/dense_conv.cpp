@@ -47,6 +47,16 @@ struct DenseConv::State {
   Port src, weights, dst;
   memory bias;
   memory::desc inner_src, inner_dst, inner_weights, plain_weights;
+  // A blocked result of oneDNN's inner product: rows and their padding, which it does not write.
+  std::int64_t padded_rows = 0, row_floats = 0, row_padded = 0;
+
+  // Rows of a linear layer; blocked ones are padded to whole vectors.
+  memory::desc rows(std::int64_t n, std::int64_t c) const {
+    const std::int64_t stride = options.layout == Layout::kBlocked ? (c + 15) / 16 * 16 : c;
+    return {{n, c}, memory::data_type::f32, memory::dims{stride, 1}};
+  }
+  void make_linear(const LayerShape& s, const dnnl::primitive_attr& attr, bool native);
+  void finish(bool native, const memory::desc& user_src, const memory::desc& user_dst);
 
   memory::desc tensor(const memory::dims& dims) const {
     using tag = memory::format_tag;
@@ -56,6 +66,61 @@ struct DenseConv::State {
     return {dims, memory::data_type::f32, layout};
   }
 };
+
+// Where the caller's tensors and the primitive's differ, ports reorder.
+void DenseConv::State::finish(bool native, const memory::desc& user_src, const memory::desc& user_dst) {
+  const memory::desc user_weights = options.weights == WeightLayout::kOihw ? plain_weights : inner_weights;
+  src = Port(native ? inner_src : user_src, inner_src, options.op == Op::kInputGrad);
+  weights = Port(user_weights, inner_weights, options.op == Op::kWeightGrad);
+  dst = Port(native ? inner_dst : user_dst, inner_dst, options.op == Op::kForward);
+}
+
+// A linear layer is a product of matrices: oneDNN's 1x1 convolution of 1x1 images takes up to several times
+// as long.
+void DenseConv::State::make_linear(const LayerShape& s, const dnnl::primitive_attr& attr, bool native) {
+  const auto f32 = memory::data_type::f32;
+  const auto any = memory::format_tag::any;
+  plain_weights = {{s.k, s.c}, f32, memory::format_tag::ab};
+  const memory::desc any_src({s.n, s.c}, f32, any), any_weights({s.k, s.c}, f32, any),
+      any_dst({s.n, s.k}, f32, any);
+  const memory::desc bias_desc({s.k}, f32, memory::format_tag::x);
+  const bool with_bias = options.bias && options.op == Op::kForward;
+  using Forward = dnnl::inner_product_forward;
+  const auto kind = dnnl::prop_kind::forward_training;
+  const Forward::primitive_desc forward(with_bias
+                                            ? Forward::desc(kind, any_src, any_weights, bias_desc, any_dst)
+                                            : Forward::desc(kind, any_src, any_weights, any_dst),
+                                        attr, cpu_engine());
+  if (options.op == Op::kForward) {
+    primitive = Forward(forward);
+    name = forward.impl_info_str();
+    inner_src = forward.src_desc();
+    inner_dst = forward.dst_desc();
+    inner_weights = forward.weights_desc();
+    if (with_bias) bias = memory(bias_desc, cpu_engine(), DNNL_MEMORY_NONE);
+  } else if (options.op == Op::kInputGrad) {
+    using Backward = dnnl::inner_product_backward_data;
+    const Backward::primitive_desc pd(Backward::desc(any_src, any_weights, any_dst), cpu_engine(), forward);
+    primitive = Backward(pd);
+    name = pd.impl_info_str();
+    inner_src = pd.diff_src_desc();
+    inner_dst = pd.diff_dst_desc();
+    inner_weights = pd.weights_desc();
+  } else {
+    using Backward = dnnl::inner_product_backward_weights;
+    const Backward::primitive_desc pd(Backward::desc(any_src, any_weights, any_dst), cpu_engine(), forward);
+    primitive = Backward(pd);
+    name = pd.impl_info_str();
+    inner_src = pd.src_desc();
+    inner_dst = pd.diff_dst_desc();
+    inner_weights = pd.diff_weights_desc();
+  }
+  finish(native, rows(s.n, s.c), rows(s.n, s.k));
+  if (native || options.layout != Layout::kBlocked || options.op == Op::kWeightGrad) return;
+  row_floats = options.op == Op::kForward ? s.k : s.c;
+  row_padded = (row_floats + 15) / 16 * 16;
+  padded_rows = row_padded == row_floats ? 0 : s.n;
+}
 
 DenseConv::DenseConv(const LayerShape& s, const ConvOptions& options, Impl algorithm, bool native)
     : state_(std::make_unique<State>()) {
@@ -88,6 +153,10 @@ DenseConv::DenseConv(const LayerShape& s, const ConvOptions& options, Impl algor
       dnnl::post_ops ops;
       ops.append_eltwise(1.0F, dnnl::algorithm::eltwise_relu, 0.0F, 0.0F);
       attr.set_post_ops(ops);
+    }
+    if (s.kind == LayerKind::kLinear) {
+      st.make_linear(s, attr, native);
+      return;
     }
     const bool with_bias = options.bias && options.op == Op::kForward;
     using Forward = dnnl::convolution_forward;
@@ -123,13 +192,9 @@ DenseConv::DenseConv(const LayerShape& s, const ConvOptions& options, Impl algor
       inner_dst = pd.diff_dst_desc();
       st.inner_weights = pd.diff_weights_desc();
     }
-    const memory::desc user_weights =
-        options.weights == WeightLayout::kOihw ? st.plain_weights : st.inner_weights;
     st.inner_src = inner_src;
     st.inner_dst = inner_dst;
-    st.src = Port(native ? inner_src : st.tensor(src_dims), inner_src, options.op == Op::kInputGrad);
-    st.weights = Port(user_weights, st.inner_weights, options.op == Op::kWeightGrad);
-    st.dst = Port(native ? inner_dst : st.tensor(dst_dims), inner_dst, options.op == Op::kForward);
+    st.finish(native, st.tensor(src_dims), st.tensor(dst_dims));
   } catch (const dnnl::error& e) {
     throw ConvError(ConvError::Code::kShape,
                     std::string("oneDNN cannot do ") + s.describe() + " (" + e.what() + ")",
@@ -177,6 +242,9 @@ void DenseConv::run(const ConvTensors& t) {
   if (op == Op::kWeightGrad) st.weights.reorder_out(st.stream);
   if (op == Op::kForward) st.dst.reorder_out(st.stream);
   st.stream.wait();
+  float* result = op == Op::kForward ? t.dst : t.diff_src;
+  for (std::int64_t n = 0; n < st.padded_rows; ++n)
+    std::fill(result + n * st.row_padded + st.row_floats, result + (n + 1) * st.row_padded, 0.0F);
 }
 
 void DenseConv::pack(const float* oihw, float* packed) {

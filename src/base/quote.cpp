@@ -1,4 +1,4 @@
-#include "trace/quote.hpp"
+#include "base/quote.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>

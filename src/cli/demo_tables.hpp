@@ -1,0 +1,36 @@
+// What the demo shows of its traces and simulations.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "report/energy_report.hpp"
+#include "report/text_table.hpp"
+#include "sim/potential.hpp"
+#include "sim/result.hpp"
+
+namespace lacuna::cli {
+
+// A machine on a trace. Tiles are simulated twice: with operands always at hand, as every machine is, and
+// with their memory system.
+struct DemoMachine {
+  std::string title;
+  RunResult ideal;
+  std::optional<RunResult> with_memory;
+  std::optional<RunEnergy> energy;
+};
+
+// One recorded step on every machine; the first machine is the dense one.
+struct DemoPoint {
+  double progress = 0;
+  TracePotential potential;
+  std::vector<DemoMachine> machines;
+};
+
+double speedup_over_dense(const DemoPoint& point, const DemoMachine& machine);
+
+std::string zeros_table(const DemoPoint& point, const TextStyle& style);
+std::string machines_table(const DemoPoint& point, std::int64_t multipliers, const TextStyle& style);
+std::string progress_table(const std::vector<DemoPoint>& points, const TextStyle& style);
+
+}  // namespace lacuna::cli

@@ -1,0 +1,23 @@
+// gzip files (RFC 1952), decompressed into memory of a size known beforehand.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "dataset/file_bytes.hpp"
+
+namespace lacuna::dataset {
+
+// No byte of deflate yields more (the zlib manual's "1032:1"): a file that claims more is damaged.
+inline constexpr std::uint64_t kLargestInflation = 1032;
+
+bool is_gzip(ByteView bytes);
+
+// The first `count` decompressed bytes, fewer if there are not as many. Throws InputError; `where` starts the
+// message.
+Bytes gunzip_start(ByteView compressed, std::size_t count, const std::string& where);
+
+// All of it, which must be `size` bytes; checked before they are allocated that so few can hold them.
+Bytes gunzip(ByteView compressed, std::uint64_t size, const std::string& where);
+
+}  // namespace lacuna::dataset

@@ -1,0 +1,114 @@
+#include "train/kernel_times.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <fmt/format.h>
+
+namespace lacuna::train {
+namespace {
+
+using kernels::Op;
+
+constexpr std::array kOps{Op::kForward, Op::kInputGrad, Op::kWeightGrad};
+
+double seconds_now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+double median(std::vector<double> values) {
+  if (values.empty()) return 0;
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+// A network with the weights of another, and what its steps took.
+struct Timed {
+  Network network;
+  std::vector<double> step_ms;
+  std::vector<double> layers_ms;                             // a step's sum over layers but the first
+  std::vector<std::array<std::vector<double>, 3>> by_layer;  // milliseconds a step
+
+  Timed(Network& like, Kernels kernels)
+      : network(like.graph(), {like.options().batch, kernels, like.options().threads}),
+        by_layer(network.conv_layers().size()) {
+    for (std::size_t i = 0; i < like.parameters().size(); ++i) {
+      const AlignedFloats& from = like.parameters()[i]->value;
+      std::copy(from.data(), from.data() + from.size(), network.parameters()[i]->value.data());
+    }
+  }
+
+  void run(const float* images, const std::int32_t* labels, const Pass& pass, bool count) {
+    for (ConvLayer* layer : network.conv_layers()) layer->reset_use();
+    const double start = seconds_now();
+    network.forward(images, labels, pass);
+    network.backward();
+    const double all = 1e3 * (seconds_now() - start);
+    if (!count) return;
+    step_ms.push_back(all);
+    double sum = 0;
+    for (std::size_t l = 0; l < by_layer.size(); ++l)
+      for (std::size_t op = 0; op < kOps.size(); ++op) {
+        const double ms = 1e3 * network.conv_layers()[l]->use(kOps[op]).seconds;
+        by_layer[l][op].push_back(ms);
+        if (!network.conv_layers()[l]->initial()) sum += ms;
+      }
+    layers_ms.push_back(sum);
+  }
+};
+
+double median_ratio(const std::vector<double>& dense, const std::vector<double>& other) {
+  std::vector<double> ratios(dense.size());
+  std::transform(dense.begin(), dense.end(), other.begin(), ratios.begin(), std::divides<>());
+  return median(ratios);
+}
+
+}  // namespace
+
+KernelTimes time_kernels(Network& network, const Trainer& trainer, Kernels kernels, int steps,
+                         const std::function<void(double)>& progress) {
+  Timed dense(network, Kernels::kDense);
+  Timed other(network, kernels);
+  std::vector<float> images(static_cast<std::size_t>(network.options().batch * network.graph().input.size()));
+  std::vector<std::int32_t> labels(static_cast<std::size_t>(network.options().batch));
+  for (int i = -1; i < steps; ++i) {  // the first pair warms the caches and is not counted
+    const std::int64_t step = trainer.step() + std::max(i, 0);
+    trainer.load(step, images.data(), labels.data());
+    const Pass pass{true, static_cast<std::uint64_t>(step)};
+    // Whoever comes second finds the batch in the cache: they take turns.
+    Timed& first = i % 2 == 0 ? dense : other;
+    Timed& second = i % 2 == 0 ? other : dense;
+    first.run(images.data(), labels.data(), pass, i >= 0);
+    second.run(images.data(), labels.data(), pass, i >= 0);
+    if (progress) progress(static_cast<double>(i + 2) / static_cast<double>(steps + 1));
+  }
+  KernelTimes times;
+  times.steps = steps;
+  times.kernels = kernels;
+  times.batch = network.options().batch;
+  for (std::size_t l = 0; l < dense.by_layer.size(); ++l) {
+    const ConvLayer& layer = *dense.network.conv_layers()[l];
+    LayerTimes row{.name = layer.name(), .initial = layer.initial()};
+    for (std::size_t op = 0; op < kOps.size(); ++op) {
+      row.dense[op] = median(dense.by_layer[l][op]);
+      row.other[op] = median(other.by_layer[l][op]);
+    }
+    times.layers.push_back(row);
+  }
+  times.layers_speedup = median_ratio(dense.layers_ms, other.layers_ms);
+  times.step_speedup = median_ratio(dense.step_ms, other.step_ms);
+  times.dense_step_ms = median(dense.step_ms);
+  times.other_step_ms = median(other.step_ms);
+  return times;
+}
+
+std::string kernel_times_csv(const KernelTimes& times) {
+  std::string text = "layer,initial,operation,dense_ms," + std::string(kernels_name(times.kernels)) + "_ms\n";
+  for (const LayerTimes& layer : times.layers)
+    for (std::size_t op = 0; op < kOps.size(); ++op)
+      text += fmt::format("{},{},{},{:.4f},{:.4f}\n", layer.name, layer.initial ? 1 : 0,
+                          kernels::op_name(kOps[op]), layer.dense[op], layer.other[op]);
+  return text;
+}
+
+}  // namespace lacuna::train

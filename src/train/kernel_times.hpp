@@ -1,0 +1,40 @@
+// Dense kernels against others on real training steps: the same weights, the same batches, turn by turn.
+#pragma once
+
+#include <array>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "train/trainer.hpp"
+
+namespace lacuna::train {
+
+// Milliseconds a step, medians over the steps; operations in the order of kernels::Op.
+struct LayerTimes {
+  std::string name;
+  bool initial = false;
+  std::array<double, 3> dense{};
+  std::array<double, 3> other{};
+};
+
+struct KernelTimes {
+  std::vector<LayerTimes> layers;
+  int steps = 0;
+  Kernels kernels = Kernels::kSparse;  // the others
+  std::int64_t batch = 1;
+  // Medians of the ratios of each step's pair: convolutions and linear layers but the first, and whole steps
+  // (forward and backward).
+  double layers_speedup = 0;
+  double step_speedup = 0;
+  double dense_step_ms = 0;
+  double other_step_ms = 0;
+};
+
+// `network` is trained already and gives its weights; `trainer` its batches, from the next step on.
+KernelTimes time_kernels(Network& network, const Trainer& trainer, Kernels kernels, int steps,
+                         const std::function<void(double)>& progress);
+
+std::string kernel_times_csv(const KernelTimes& times);
+
+}  // namespace lacuna::train

@@ -1,0 +1,14 @@
+// Seeds of the fuzzers of src/dataset.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "dataset/file_bytes.hpp"
+
+namespace lacuna {
+
+// Empty if the fuzzer is not one of them.
+std::vector<dataset::Bytes> dataset_seeds(std::string_view fuzzer);
+
+}  // namespace lacuna
