@@ -408,7 +408,7 @@ void add_output_options(CLI::App& command, TrainCommand& c) {
   command
       .add_option("--compare", c.compare,
                   "At the end, time dense kernels and this run's on STEPS more batches")
-      ->check(whole_number(1))
+      ->check(whole_number(1, 100'000))
       ->type_name("STEPS");
   command.add_flag("--resume", c.resume, "Go on from the folder's checkpoint, exactly as if never stopped");
   command.add_option("--record", c.record_every, "Write a trace of every EVERYth step, the first included")

@@ -247,13 +247,13 @@ void parse_checkpoint(std::span<const std::uint8_t> bytes, const std::string& wh
                               "this checkpoint belongs to another network; give its --model and settings"));
     parts.push_back(found.back()->data);
   }
-  check_checksum(file, parts, metadata(file, "checksum", where), where);
   const std::int64_t step = step_of(file, where);
   const LineSums line = line_of(file, where);
   const double threshold = state.pruning != nullptr ? threshold_of(file, where) : 0;
   std::vector<std::int64_t> alive;
   for (std::size_t i = 0; i < items.size(); ++i)
     if (std::strcmp(items[i].dtype, "U8") == 0) alive.push_back(count_alive(*found[i], where));
+  check_checksum(file, parts, metadata(file, "checksum", where), where);
   // Nothing can fail from here on.
   for (std::size_t i = 0; i < items.size(); ++i)
     if (items[i].bytes > 0) std::memcpy(items[i].data, found[i]->data.data(), items[i].bytes);
