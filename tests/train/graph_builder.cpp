@@ -130,6 +130,7 @@ class RandomGraph {
     for (const Node& node : builder_.graph().nodes)
       for (const int input : node.inputs) unread.erase(input);
     std::vector<int> ends;
+    ends.reserve(unread.size());
     for (const int node : unread)
       ends.push_back(random_.chance(0.5) ? builder_.global_pool(node) : builder_.flatten(node));
     builder_.linear(ends.size() > 1 ? builder_.concat(ends) : ends[0], random_.integer(2, 18),
