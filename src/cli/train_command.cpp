@@ -2,6 +2,7 @@
 #include <atomic>
 #include <charconv>
 #include <chrono>
+#include <cmath>
 #include <csignal>
 #include <filesystem>
 #include <limits>
@@ -192,11 +193,12 @@ class TrainRun {
           kernels_name(kernels), times.steps);
     print_text(kernels_table(times, output_style()));
     const auto images = 1e3 * static_cast<double>(times.batch);
-    print(
-        "a step, forward and backward: {:.1f} images/s dense, {:.1f} {}: {:.2f}x; layers after the first "
-        "{:.2f}x\n",
-        images / times.dense_step_ms, images / times.other_step_ms, kernels_name(kernels), times.step_speedup,
-        times.layers_speedup);
+    print("a step, forward and backward: {:.1f} images/s dense, {:.1f} {}: {:.2f}x{}\n",
+          images / times.dense_step_ms, images / times.other_step_ms, kernels_name(kernels),
+          times.step_speedup,
+          std::isfinite(times.layers_speedup)
+              ? fmt::format("; layers after the first {:.2f}x", times.layers_speedup)
+              : "");
     write_file(folder_->path() / "kernels.csv", kernel_times_csv(times));
   }
 
