@@ -1,7 +1,9 @@
 #include "train/loss.hpp"
 
 #include <algorithm>
+#include <fmt/format.h>
 
+#include "base/error.hpp"
 #include "train/layers/primitive.hpp"
 
 namespace lacuna::train {
@@ -26,6 +28,12 @@ LossResult Loss::run(const std::int32_t* labels, std::int64_t used) {
   forward_.execute(cpu_stream(), {{DNNL_ARG_SRC, on(desc, logits_.data.data())},
                                   {DNNL_ARG_DST, on(desc, log_probabilities_.data())}});
   cpu_stream().wait();
+  for (std::int64_t n = 0; n < used; ++n)
+    if (labels[n] < 0 || labels[n] >= logits_.shape.c)
+      throw InputError("training",
+                       fmt::format("image {} of the batch has label {}, the network has {} classes", n,
+                                   labels[n], logits_.shape.c),
+                       "check the labels of the data");
   const std::int64_t row = logits_.blocks() * 16;
   LossResult result;
   std::fill(diff_.data(), diff_.data() + diff_.size(), 0.0F);

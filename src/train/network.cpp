@@ -186,7 +186,7 @@ void Network::initialize(std::uint64_t seed) {
     AlignedFloats& weights = (*found)->value;
     const LayerShape shape = graph_.layer_shape(node, 1);
     const auto fan_in = static_cast<double>(shape.c_per_group() * shape.taps());
-    const auto fan_out = static_cast<double>(shape.k_per_group() * shape.taps());
+    const auto fan_out = static_cast<double>(shape.k * shape.taps());
     Random random(seed ^ hash_text((*found)->name));
     random.bits();
     const double deviation = std::sqrt(2 / (node.init == Init::kHeOut ? fan_out : fan_in));
