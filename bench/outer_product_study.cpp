@@ -3,13 +3,16 @@
 //   outer_product_study [KEY=VALUE...] TRACE...   the main tables, with parameters for both machines
 //   outer_product_study --vary TRACE...           the switches one at a time
 //   outer_product_study --shuffle TRACE...        recorded zeros against zeros moved about
-//   outer_product_study --networks                the networks of ANT's talk with uniformly random zeros
+//   outer_product_study --energy [TRACE...]       ANT's energy over SCNN-like's, of traces or of those
+//   networks outer_product_study --networks                the networks of ANT's talk with uniformly random
+//   zeros
 #include <cstdio>
 #include <fmt/format.h>
 #include <string>
 #include <vector>
 
 #include "base/random.hpp"
+#include "report/energy_report.hpp"
 #include "sim/simulate.hpp"
 #include "study_networks.hpp"
 #include "trace/synthetic.hpp"
@@ -218,6 +221,7 @@ int study_shuffled(const std::vector<std::string>& paths) {
 Trace network_trace(const StudyNetwork& network, double zeros) {
   SyntheticSpec spec;
   spec.name = network.name;
+  spec.batch = 64;  // weights move once a batch
   for (const LayerShape& shape : network.layers) {
     spec.layers.push_back({fmt::format("layer{}", spec.layers.size()), shape, 1, ZeroSpec::uniform(zeros),
                            ZeroSpec::uniform(zeros), ZeroSpec::uniform(zeros)});
@@ -248,6 +252,41 @@ int study_uniform() {
   return 0;
 }
 
+// ANT's energy over SCNN-like's with logic that is clocked all the time and with logic that is gated, and
+// what it would be without the PEs that wait.
+void print_energy_row(const std::string& name, double paper, const Trace& trace) {
+  const auto of = [&](const char* arch, const char* idle) {
+    const RunResult result = run(trace, arch, {{"idle_logic", idle}});
+    return run_energy(result, choose_cost_table("", 0, *result.hardware));
+  };
+  const RunResult scnn = run(trace, "scnn", {}), ant = run(trace, "ant", {});
+  fmt::print("| {} | {} |", name, paper > 0 ? fmt::format("{:.3f}", paper) : "");
+  for (const char* idle : {"clocked", "gated"}) {
+    const RunEnergy a = of("scnn", idle), b = of("ant", idle);
+    fmt::print(" {:.3f} |", b.all.machine.total() / a.all.machine.total());
+    for (std::size_t op = 0; op < kOperations.size(); ++op)
+      fmt::print(" {:.3f} |", b.by_operation[op].machine.total() / a.by_operation[op].machine.total());
+  }
+  fmt::print(" {:.3f} | {:.3f} | {:.3f} |\n", cycles(ant) / cycles(scnn), busy(ant) / busy(scnn),
+             sum(ant, "executed_products") / sum(scnn, "executed_products"));
+  std::fflush(stdout);
+}
+
+int study_energy(const std::vector<std::string>& paths) {
+  fmt::print(
+      "| ANT / SCNN-like | paper | energy, clocked | forward | input_grad | weight_grad | energy, gated | "
+      "forward | input_grad | weight_grad | cycles | cycles, PEs never wait | products "
+      "|\n|---|---|---|---|---|---|---|---|---|---|---|---|---|\n");
+  for (const std::string& path : paths) {
+    const Trace trace = Trace::open(path);
+    print_energy_row(trace.info().model, 0, trace);
+  }
+  if (!paths.empty()) return 0;
+  for (const StudyNetwork& network : study_networks())
+    print_energy_row(network.name, network.paper_energy, network_trace(network, 0.9));
+  return 0;
+}
+
 }  // namespace
 }  // namespace lacuna
 
@@ -266,6 +305,7 @@ int main(int argc, char** argv) {
     }
   }
   if (mode == "--networks") return study_uniform();
+  if (mode == "--energy") return study_energy(paths);
   if (mode == "--vary") return study_switches(paths);
   if (mode == "--shuffle") return study_shuffled(paths);
   return study(paths, settings);

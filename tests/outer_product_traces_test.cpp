@@ -1,8 +1,10 @@
 // The outer-product machines on every recorded trace: the laws of their counters, and ANT against the
 // SCNN-like machine layer by layer.
+#include <cmath>
 #include <filesystem>
 #include <gtest/gtest.h>
 
+#include "report/energy_report.hpp"
 #include "sim/outer_product/testing/machine_checks.hpp"
 #include "sim/simulate.hpp"
 
@@ -15,9 +17,36 @@ RunResult run(const Trace& trace, const std::string& arch, const testing::Settin
   return simulate_trace(trace, *testing::make_machine(arch, settings), arch, {}, 0);
 }
 
+// Of every operation: finite, not negative, the sum of its parts; and of the run: more than nothing.
+void check_energy(const RunResult& run) {
+  ASSERT_TRUE(has_energy(run));
+  const RunEnergy energy = run_energy(run, choose_cost_table("", 0, *run.hardware));
+  EXPECT_EQ(energy.kind, MachineKind::kOuterProduct);
+  double sum = 0;
+  for (const LayerEnergy& layer : energy.layers) {
+    for (const OpEnergy& op : layer.ops) {
+      double parts = 0;
+      for (const Component component : components_of(MachineKind::kOuterProduct)) {
+        const double joules = op.energy.machine.of(component);
+        EXPECT_TRUE(std::isfinite(joules) && joules >= 0) << component_name(component);
+        parts += joules;
+      }
+      EXPECT_NEAR(parts, op.energy.machine.total(), 1e-12 * parts);
+      EXPECT_GT(op.energy.machine.of(Component::kDram), 0);
+      EXPECT_GT(op.energy.dense.total(), 0);
+      sum += parts;
+    }
+  }
+  EXPECT_GT(sum, 0);
+  EXPECT_NEAR(sum, energy.all.machine.total(), 1e-9 * sum);
+  EXPECT_GT(energy.all.chip_efficiency(), 0);
+}
+
 void check_trace(const Trace& trace, const testing::Settings& settings, bool bounded_by_scnn) {
   const RunResult scnn = run(trace, "scnn", settings);
   const RunResult ant = run(trace, "ant", settings);
+  check_energy(scnn);
+  check_energy(ant);
   for (std::size_t l = 0; l < ant.layers.size(); ++l) {
     for (std::size_t o = 0; o < ant.layers[l].ops.size(); ++o) {
       const OpResult& a = ant.layers[l].ops[o];

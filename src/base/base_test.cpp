@@ -5,6 +5,7 @@
 #include <iterator>
 #include <stdexcept>
 #include <string>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/error.hpp"
@@ -130,6 +131,24 @@ TEST_F(OutputFileTest, FollowsLinks) {
   write_file(folder_ / "link", "new");
   EXPECT_TRUE(std::filesystem::is_symlink(folder_ / "link"));
   EXPECT_EQ(content(folder_ / "real"), "new");
+}
+
+// Of a process that was killed; one that lives may be writing still, and other names are none of ours.
+TEST_F(OutputFileTest, AbandonedFilesAreRemoved) {
+  const pid_t gone = ::fork();
+  if (gone == 0) ::_exit(0);
+  ASSERT_EQ(::waitpid(gone, nullptr, 0), gone);
+  const std::string dead = "c.partial-" + std::to_string(gone);
+  const std::string alive = "c.partial-" + std::to_string(::getpid());
+  for (const std::string& name : {dead, alive, std::string("c.partial-"), std::string("c.partial-12x"),
+                                  std::string("c.partial--1"), ".partial-" + std::to_string(gone)})
+    std::ofstream(folder_ / name) << "x";
+  remove_abandoned_files(folder_);
+  EXPECT_FALSE(std::filesystem::exists(folder_ / dead));
+  for (const std::string& name : {alive, std::string("c.partial-"), std::string("c.partial-12x"),
+                                  std::string("c.partial--1"), ".partial-" + std::to_string(gone)})
+    EXPECT_TRUE(std::filesystem::exists(folder_ / name)) << name;
+  remove_abandoned_files(folder_ / "no such folder");
 }
 
 TEST_F(OutputFileTest, DevicesAreWrittenAndNotReplaced) {

@@ -1,6 +1,8 @@
 #include "base/output_file.hpp"
 
 #include <cerrno>
+#include <charconv>
+#include <csignal>
 #include <cstring>
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -9,6 +11,9 @@
 #include "base/error.hpp"
 
 namespace lacuna {
+namespace {
+constexpr std::string_view kPartial = ".partial-";  // then the process
+}
 
 OutputFile::OutputFile(std::filesystem::path path) : path_(std::move(path)), target_(path_) {
   std::error_code ignored;
@@ -23,7 +28,7 @@ OutputFile::OutputFile(std::filesystem::path path) : path_(std::move(path)), tar
     descriptor_ = ::open(target_.c_str(), O_WRONLY | O_CLOEXEC);
   } else {
     temporary_ = target_;
-    temporary_ += fmt::format(".partial-{}", ::getpid());
+    temporary_ += fmt::format("{}{}", kPartial, ::getpid());
     descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   }
   if (descriptor_ < 0) fail("cannot create");
@@ -66,6 +71,21 @@ void OutputFile::commit() {
   if (!temporary_.empty()) ::unlink(temporary_.c_str());
   errno = reason;
   fail("cannot write");
+}
+
+void remove_abandoned_files(const std::filesystem::path& folder) {
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, ignored)) {
+    const std::string name = entry.path().filename().string();
+    const std::size_t at = name.rfind(kPartial);
+    if (at == std::string::npos || at == 0) continue;
+    const char* end = name.data() + name.size();
+    pid_t process = 0;
+    const auto [last, error] = std::from_chars(name.data() + at + kPartial.size(), end, process);
+    if (error != std::errc() || last != end || process <= 0) continue;
+    // A process that lives may be writing it still; one of another user answers EPERM.
+    if (::kill(process, 0) != 0 && errno == ESRCH) std::filesystem::remove(entry.path(), ignored);
+  }
 }
 
 void write_file(const std::filesystem::path& path, std::string_view text) {

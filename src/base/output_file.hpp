@@ -31,6 +31,9 @@ class OutputFile {
   int descriptor_ = -1;
 };
 
+// Removes what OutputFiles of processes that were killed have left in a folder.
+void remove_abandoned_files(const std::filesystem::path& folder);
+
 void write_file(const std::filesystem::path& path, std::string_view text);
 
 }  // namespace lacuna

@@ -23,12 +23,22 @@ void run_area(const ArchOptions& options) {
   const auto hardware = machines.front().build()->hardware();
   if (!hardware) {
     throw InputError("arch area", fmt::format("there is no area model of '{}'", options.name),
-                     "take dense, tensordash or a configuration of them");
+                     "take another machine");
+  }
+  if (const auto* outer = std::get_if<OuterHardware>(&*hardware)) {
+    if (!options.energy_table.empty()) {
+      throw InputError("--energy-table", fmt::format("the area of '{}' is a published one", options.name),
+                       "leave it out");
+    }
+    print_text(options.json ? area_json(options.name, *outer, options.node)
+                            : area_text(options.name, *outer, options.node, output_style()));
+    return;
   }
   const CostTable table = choose_cost_table(options.energy_table, options.node, *hardware);
-  check_data_type(table, *hardware, options.name);
-  print_text(options.json ? area_json(options.name, *hardware, table)
-                          : area_text(options.name, *hardware, table, output_style()));
+  check_cost_table(table, *hardware, options.name);
+  const auto& tiles = std::get<TileHardware>(*hardware);
+  print_text(options.json ? area_json(options.name, tiles, table)
+                          : area_text(options.name, tiles, table, output_style()));
 }
 
 }  // namespace
@@ -67,10 +77,10 @@ void add_arch_command(CLI::App& app) {
       ->type_name("key=value");
   add_cost_options(*area, options->energy_table, options->node);
   area->add_flag("--json", options->json, "Print JSON");
-  add_examples(*area,
-               {{"lacuna arch area tensordash", "Table 3 of the paper, and the memories"},
-                {"lacuna arch area tensordash --set depth=2 --set tiles=8", "another configuration"},
-                {"lacuna arch area tensordash --set arithmetic=bfloat16 --node 7", "at another node"}});
+  add_examples(*area, {{"lacuna arch area tensordash", "Table 3 of the paper, and the memories"},
+                       {"lacuna arch area tensordash --set depth=2 --set tiles=8", "another configuration"},
+                       {"lacuna arch area tensordash --set arithmetic=bfloat16 --node 7", "at another node"},
+                       {"lacuna arch area ant", "the published areas of SCNN and ANT, 16 nm"}});
   area->callback([options] { run_area(*options); });
 }
 

@@ -187,7 +187,9 @@ class Demo {
     if (machine.params.has("linear")) machine.params.set("linear", "channels", "demo");
     DemoMachine made;
     made.title = title;
-    if (machine.params.has("memory")) {
+    // All of the memory system is modelled for machines of tiles only: the others wait for DRAM, but for no
+    // change of layout.
+    if (machine.params.has("transposers")) {
       machine.params.set("memory", "modelled", "demo");
       made.with_memory = run();
       machine.params.set("memory", "ideal", "demo");

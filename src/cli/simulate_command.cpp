@@ -155,8 +155,8 @@ void run_simulate(const SimulateOptions& options) {
   for (const Machine& machine : machines) {
     const auto hardware = options.energy ? machine.build()->hardware() : std::nullopt;
     if (hardware)
-      check_data_type(choose_cost_table(options.energy_table, options.node, *hardware), *hardware,
-                      machine.name);
+      check_cost_table(choose_cost_table(options.energy_table, options.node, *hardware), *hardware,
+                       machine.name);
   }
   const std::vector<RunResult> runs = simulate_all(options, machines);
   const std::vector<RunEnergy> energies =
@@ -217,7 +217,7 @@ void add_simulate_command(CLI::App& app) {
                    "Seed of the values that the functional engine draws for masks (default: 1)")
       ->type_name("N");
   command->add_flag("--layers", options->layers, "Also a row for each layer and operation");
-  command->add_flag("--energy", options->energy, "Also energy by component (dense and tensordash machines)");
+  command->add_flag("--energy", options->energy, "Also energy by component");
   add_cost_options(*command, options->energy_table, options->node);
   command
       ->add_option("--json", options->json, "Write results as JSON; '-': to standard output, and no tables")
@@ -229,6 +229,8 @@ void add_simulate_command(CLI::App& app) {
                            "two machines side by side, layer by layer"},
                           {"lacuna simulate a.zst --energy --set memory=modelled",
                            "energy, and time with DRAM, SRAM and transposers"},
+                          {"lacuna simulate a.zst --energy --arch dense,tensordash,scnn-4096,ant-4096",
+                           "energy of four machines of 4,096 multipliers"},
                           {"lacuna simulate a.zst --set rows=8 --set tiles=1", "one tile with eight rows"},
                           {"lacuna simulate a.zst --json - | jq .runs[0].total", "for programs"}});
   command->callback([options] { run_simulate(*options); });

@@ -1,8 +1,11 @@
 // lacuna train: the built-in training engine.
 #include <atomic>
+#include <charconv>
 #include <chrono>
+#include <cmath>
 #include <csignal>
 #include <filesystem>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
@@ -12,6 +15,7 @@
 #include "cli/commands.hpp"
 #include "cli/progress_bar.hpp"
 #include "cli/terminal.hpp"
+#include "cli/train_folder.hpp"
 #include "cli/train_log.hpp"
 #include "cli/train_setup.hpp"
 #include "trace/trace_writer.hpp"
@@ -39,18 +43,17 @@ struct TrainCommand {
 };
 
 // Ctrl-C: the first ends the run after its step, the second ends the program.
-std::atomic<bool> stop_asked = false;
+std::atomic<int> stop_signal = 0;
 extern "C" void ask_to_stop(int signal) {
-  stop_asked = true;
-  std::signal(signal, SIG_DFL);
+  stop_signal = signal;
+  std::signal(SIGINT, SIG_DFL);
+  std::signal(SIGTERM, SIG_DFL);
 }
 
 class StopOnSignal {
  public:
   StopOnSignal()
-      : interrupt_(std::signal(SIGINT, ask_to_stop)), terminate_(std::signal(SIGTERM, ask_to_stop)) {
-    stop_asked = false;
-  }
+      : interrupt_(std::signal(SIGINT, ask_to_stop)), terminate_(std::signal(SIGTERM, ask_to_stop)) {}
   ~StopOnSignal() {
     std::signal(SIGINT, interrupt_);
     std::signal(SIGTERM, terminate_);
@@ -78,87 +81,89 @@ void print_models() {
 // The run as a loop over steps that reports, tests, records and saves when it is time.
 class TrainRun {
  public:
-  explicit TrainRun(TrainCommand command) : c_(std::move(command)), folder_(c_.out) {
+  explicit TrainRun(TrainCommand command) : c_(std::move(command)) {
+    // What can be refused is refused before anything is made, measured or allocated.
+    const train::Kernels kernels = parse_kernels(c_.setup.kernels);
+    c_.options.schedule.kind = train::parse_schedule(c_.schedule);
+    c_.options.pruning.method = train::parse_pruning(c_.prune);
     data_ = dataset::open_dataset(c_.setup.data, c_.setup.data_options);
     settings_ = fit_model(c_.setup, *data_.train);
-    network_.emplace(train::open_model(c_.setup.model, settings_),
-                     train::NetworkOptions{c_.setup.batch, parse_kernels(c_.setup.kernels),
-                                           resolve_threads(c_.setup.threads)},
+    train::Graph graph = train::open_model(c_.setup.model, settings_);
+    const dataset::Loader loads(
+        *data_.train, {.batch = static_cast<int>(c_.setup.batch), .crop_padding = c_.options.crop_padding});
+    folder_.emplace(c_.out, c_.resume);
+    network_.emplace(std::move(graph),
+                     train::NetworkOptions{c_.setup.batch, kernels, resolve_threads(c_.setup.threads)},
                      [this](double share) { bar_.update(share, "measuring kernels"); });
     bar_.clear();
     const std::int64_t epoch = data_.train->size() / c_.setup.batch;
     if (c_.steps == 0)
       c_.steps = std::max<std::int64_t>(1, std::llround(c_.epochs * static_cast<double>(epoch)));
     c_.options.steps = c_.steps;
-    c_.options.schedule.kind = train::parse_schedule(c_.schedule);
     if (c_.options.schedule.warmup < 0) c_.options.schedule.warmup = c_.steps / 20;
-    c_.options.pruning.method = train::parse_pruning(c_.prune);
     c_.options.pruning.seed = c_.options.seed;
     if (c_.options.pruning.until == 0) c_.options.pruning.until = c_.steps * 3 / 4;
     if (c_.report_every == 0) c_.report_every = std::min(epoch, std::max<std::int64_t>(1, c_.steps / 10));
     if (c_.test_every == 0) c_.test_every = std::max(epoch, c_.report_every);
     if (c_.checkpoint_every == 0) c_.checkpoint_every = std::max(epoch, c_.report_every);
     trainer_.emplace(*network_, data_, c_.options);
-    if (!c_.initial.empty()) train::load_parameters(c_.initial, network_->parameters());
+    if (!c_.initial.empty()) trainer_->start_from(c_.initial);
   }
 
   void run() {
-    prepare_folder();
+    if (c_.resume) trainer_->resume(folder_->checkpoint(), extra_settings());
+    write_config();
     introduce();
-    TrainLog log(folder_ / "log.csv", trainer_->step());
+    TrainLog log(folder_->path() / "log.csv", trainer_->step());
     const StopOnSignal signals;
     start_ = Clock::now();
     first_step_ = trainer_->step();
-    begin_line();
-    while (!trainer_->done() && !stop_asked) {
+    std::int64_t saved = c_.resume ? first_step_ : -1;
+    while (!trainer_->done() && stop_signal == 0) {
       one_step();
       const std::int64_t step = trainer_->step();
-      const bool last = trainer_->done() || stop_asked;
-      if (step % c_.report_every == 0 || last) report(log, last || step % c_.test_every == 0);
-      if (step % c_.checkpoint_every == 0 || last) trainer_->save(checkpoint(), extra_settings());
+      const bool test = trainer_->done() || step % c_.test_every == 0;
+      if (test || step % c_.report_every == 0) report(log, test);
+      if (trainer_->done() || step % c_.checkpoint_every == 0) save(saved);
     }
     bar_.clear();
     if (trainer_->done()) {
       if (c_.compare > 0) compare();
-      print("\ncheckpoint and log are in {}{}\n", folder_.string(),
+      print("\ncheckpoint and log are in {}{}\n", printable(folder_->path().string()),
             recorded_ == 0 ? ""
                            : fmt::format("; {} traces: lacuna inspect {}", recorded_,
-                                         (folder_ / "trace_*.zst").string()));
+                                         printable((folder_->path() / "trace_*.zst").string())));
       return;
     }
+    // The log gets no line here: it shall be that of a run that was never stopped.
+    if (saved != trainer_->step()) save(saved);
     print("\nstopped after step {} of {}; the same command with --resume goes on\n", trainer_->step(),
           c_.steps);
-    exit_with(128 + SIGINT);
+    exit_with(128 + stop_signal);
   }
 
  private:
   using Clock = std::chrono::steady_clock;
 
-  std::filesystem::path checkpoint() const { return folder_ / "checkpoint.safetensors"; }
   train::Settings extra_settings() const {
     return {{"model_settings", describe_settings(settings_)},
             {"data_seed", std::to_string(c_.setup.data_options.seed)}};
   }
 
-  void prepare_folder() {
-    std::error_code error;
-    std::filesystem::create_directories(folder_, error);
-    if (error || !std::filesystem::is_directory(folder_))
-      throw InputError(folder_.string(), "the folder cannot be made", "give another one with --out");
-    const bool exists = std::filesystem::exists(checkpoint());
-    if (c_.resume && !exists)
-      throw InputError(checkpoint().string(), "there is no checkpoint to go on from",
-                       "leave out --resume, or name its --out");
-    if (!c_.resume && exists)
-      throw InputError(checkpoint().string(), "a run has been saved there",
-                       "go on with it (--resume), give another folder (--out), or remove it");
-    if (c_.resume) trainer_->resume(checkpoint(), extra_settings());
+  void save(std::int64_t& saved) {
+    trainer_->save(folder_->checkpoint(), extra_settings());
+    saved = trainer_->step();
+  }
+
+  void write_config() {
     nlohmann::ordered_json config{{"lacuna", version()},         {"model", c_.setup.model},
                                   {"model_settings", settings_}, {"data", c_.setup.data},
                                   {"kernels", c_.setup.kernels}, {"threads", network_->options().threads}};
     for (const auto& [key, value] : trainer_->settings())
       if (!config.contains(key)) config[key] = value;
-    write_file(folder_ / "config.json", config.dump(2) + "\n");
+    // A file's name may be anything.
+    write_file(folder_->path() / "config.json",
+               config.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
   }
 
   void introduce() {
@@ -188,18 +193,13 @@ class TrainRun {
           kernels_name(kernels), times.steps);
     print_text(kernels_table(times, output_style()));
     const auto images = 1e3 * static_cast<double>(times.batch);
-    print(
-        "a step, forward and backward: {:.1f} images/s dense, {:.1f} {}: {:.2f}x; layers after the first "
-        "{:.2f}x\n",
-        images / times.dense_step_ms, images / times.other_step_ms, kernels_name(kernels), times.step_speedup,
-        times.layers_speedup);
-    write_file(folder_ / "kernels.csv", kernel_times_csv(times));
-  }
-
-  void begin_line() {
-    line_steps_ = 0;
-    line_correct_ = 0;
-    line_loss_ = line_seconds_ = 0;
+    print("a step, forward and backward: {:.1f} images/s dense, {:.1f} {}: {:.2f}x{}\n",
+          images / times.dense_step_ms, images / times.other_step_ms, kernels_name(kernels),
+          times.step_speedup,
+          std::isfinite(times.layers_speedup)
+              ? fmt::format("; layers after the first {:.2f}x", times.layers_speedup)
+              : "");
+    write_file(folder_->path() / "kernels.csv", kernel_times_csv(times));
   }
 
   void one_step() {
@@ -208,13 +208,11 @@ class TrainRun {
     std::optional<Trace> trace;
     const train::StepReport done = trainer_->run_step(record ? &c_.record : nullptr, &trace);
     if (trace) {
-      write_trace(*trace, folder_ / fmt::format("trace_{:06}.safetensors.zst", step));
+      write_trace(*trace, folder_->path() / fmt::format("trace_{:06}.safetensors.zst", step));
       ++recorded_;
     }
-    ++line_steps_;
-    line_loss_ += done.loss;
-    line_correct_ += done.correct;
-    line_seconds_ += done.seconds;
+    ++timed_steps_;
+    timed_seconds_ += done.seconds;
     last_ = done;
     bar_.update(
         static_cast<double>(trainer_->step() - first_step_) / static_cast<double>(c_.steps - first_step_),
@@ -223,13 +221,14 @@ class TrainRun {
 
   void report(TrainLog& log, bool test) {
     TrainLine line;
-    const auto images = static_cast<double>(line_steps_ * c_.setup.batch);
+    const auto steps = static_cast<double>(trainer_->line().steps);
+    const auto batch = static_cast<double>(c_.setup.batch);
     line.step = trainer_->step();
     line.epoch = trainer_->epoch();
-    line.loss = line_loss_ / static_cast<double>(line_steps_);
-    line.accuracy = static_cast<double>(line_correct_) / images;
+    line.loss = trainer_->line().loss / steps;
+    line.accuracy = static_cast<double>(trainer_->line().correct) / (steps * batch);
     line.rate = last_.rate;
-    line.images_per_second = images / line_seconds_;
+    line.images_per_second = static_cast<double>(timed_steps_) * batch / timed_seconds_;
     line.zeros = trainer_->zeros();
     if (trainer_->pruning() != nullptr) line.weight_zeros = trainer_->pruning()->zero_share();
     if (test) line.test = trainer_->test();
@@ -245,11 +244,13 @@ class TrainRun {
           duration_text(left));
     flush_output();
     log.add(line);
-    begin_line();
+    trainer_->end_line();
+    timed_steps_ = 0;
+    timed_seconds_ = 0;
   }
 
   TrainCommand c_;
-  std::filesystem::path folder_;
+  std::optional<TrainFolder> folder_;
   ProgressBar bar_;
   dataset::DatasetPair data_;
   train::ModelSettings settings_;
@@ -257,8 +258,10 @@ class TrainRun {
   std::optional<train::Trainer> trainer_;
   Clock::time_point start_;
   std::int64_t first_step_ = 0;
-  std::int64_t line_steps_ = 0, line_correct_ = 0, recorded_ = 0;
-  double line_loss_ = 0, line_seconds_ = 0;
+  std::int64_t recorded_ = 0;
+  // Since the last line, in this process; what is learnt since then the trainer knows.
+  std::int64_t timed_steps_ = 0;
+  double timed_seconds_ = 0;
   train::StepReport last_;
 };
 
@@ -268,6 +271,32 @@ void run_train(const TrainCommand& command) {
     return;
   }
   TrainRun(command).run();
+}
+
+// CLI11's ranges let "nan" pass, and name their ends with all their digits.
+CLI::Validator number(double low, double high, const std::string& wanted) {
+  return {[=](const std::string& text) {
+            double value = 0;
+            const bool read = CLI::detail::lexical_cast(text, value);
+            return read && value >= low && value <= high ? std::string() : "give " + wanted;
+          },
+          ""};
+}
+// As from_chars() reads it: no sign, no "1e3". Numbers of steps and images may be multiplied by what is
+// small.
+constexpr std::uint64_t kMost = 1'000'000'000'000'000;
+CLI::Validator whole_number(std::uint64_t low, std::uint64_t high = kMost) {
+  return {[=](const std::string& text) {
+            std::uint64_t value = 0;
+            const char* end = text.data() + text.size();
+            const auto [last, error] = std::from_chars(text.data(), end, value);
+            const bool good = error == std::errc() && last == end && value >= low && value <= high;
+            return good ? std::string() : fmt::format("give a whole number from {} to {}", low, high);
+          },
+          ""};
+}
+CLI::Validator positive_number() {
+  return number(std::numeric_limits<double>::min(), std::numeric_limits<double>::max(), "a positive number");
 }
 
 void add_model_options(CLI::App& command, TrainCommand& c) {
@@ -290,7 +319,7 @@ void add_model_options(CLI::App& command, TrainCommand& c) {
       ->type_name("dense|sparse|auto")
       ->capture_default_str();
   command.add_option("--threads", c.setup.threads, "Threads (default: all cores)")
-      ->check(CLI::Range(0, 1024).description(""))
+      ->check(whole_number(0, 1024))
       ->type_name("N");
 }
 
@@ -304,35 +333,35 @@ void add_data_options(CLI::App& command, TrainCommand& c) {
   command
       .add_option("--size", c.setup.data_options.image_size,
                   "Height and width of images (default: the set's own)")
-      ->check(CLI::Range(8, 4096).description(""))
+      ->check(whole_number(8, 4096))
       ->type_name("N");
   command.add_option("--train-size", c.setup.data_options.train_size, "Use this many images (default: all)")
-      ->check(CLI::PositiveNumber.description(""))
+      ->check(whole_number(1))
       ->type_name("N");
   command
       .add_option("--test-size", c.setup.data_options.test_size, "Test with this many images (default: all)")
-      ->check(CLI::PositiveNumber.description(""))
+      ->check(whole_number(1))
       ->type_name("N");
   command.add_flag("--flip", c.options.flip, "Mirror every other image by chance");
   command.add_option("--crop", c.options.crop_padding, "Shift images by chance, by at most this many pixels")
-      ->check(CLI::Range(0, 512).description(""))
+      ->check(whole_number(0, 512))
       ->type_name("N");
 }
 
 void add_optimizer_options(CLI::App& command, TrainCommand& c) {
   command.add_option("--batch", c.setup.batch, "Images a step")
-      ->check(CLI::Range(1, 65536).description(""))
+      ->check(whole_number(1, 65536))
       ->type_name("N")
       ->capture_default_str();
   command.add_option("--epochs", c.epochs, "Times over the images")
-      ->check(CLI::PositiveNumber.description(""))
+      ->check(number(1e-9, 1e6, "a number above 0 and up to 1000000"))
       ->type_name("N")
       ->capture_default_str();
   command.add_option("--steps", c.steps, "Steps, instead of --epochs")
-      ->check(CLI::PositiveNumber.description(""))
+      ->check(whole_number(1))
       ->type_name("N");
   command.add_option("--lr", c.options.schedule.rate, "Learning rate")
-      ->check(CLI::PositiveNumber.description(""))
+      ->check(positive_number())
       ->type_name("X")
       ->capture_default_str();
   command.add_option("--schedule", c.schedule, "How the rate falls")
@@ -341,19 +370,20 @@ void add_optimizer_options(CLI::App& command, TrainCommand& c) {
   command
       .add_option("--warmup", c.options.schedule.warmup,
                   "Steps over which the rate grows from zero (default: a twentieth of them)")
-      ->check(CLI::NonNegativeNumber.description(""))
+      ->check(whole_number(0))
       ->type_name("N");
   command.add_option("--momentum", c.options.sgd.momentum, "Momentum")
-      ->check(CLI::Range(0.0, 0.9999).description(""))
+      ->check(number(0, 0.9999, "a number from 0 to 0.9999"))
       ->type_name("X")
       ->capture_default_str();
   command.add_option("--weight-decay", c.options.sgd.weight_decay, "Weight decay")
-      ->check(CLI::Range(0.0, 1.0).description(""))
+      ->check(number(0, 1, "a number from 0 to 1"))
       ->type_name("X")
       ->capture_default_str();
   command
       .add_option("--seed", c.options.seed,
                   "Weights, order of images and everything else drawn follow from it")
+      ->check(whole_number(0, std::numeric_limits<std::uint64_t>::max()))
       ->type_name("N")
       ->capture_default_str();
   command
@@ -363,12 +393,12 @@ void add_optimizer_options(CLI::App& command, TrainCommand& c) {
       ->type_name("none|sm|ds")
       ->capture_default_str();
   command.add_option("--prune-zeros", c.options.pruning.zeros, "Share of weights that are zero")
-      ->check(CLI::Range(0.0, 0.999).description(""))
+      ->check(number(0, 0.999, "a number from 0 to 0.999"))
       ->type_name("X")
       ->capture_default_str();
   command
       .add_option("--prune-every", c.options.pruning.every, "Steps between changes of which weights are zero")
-      ->check(CLI::PositiveNumber.description(""))
+      ->check(whole_number(1))
       ->type_name("N")
       ->capture_default_str();
 }
@@ -380,30 +410,30 @@ void add_output_options(CLI::App& command, TrainCommand& c) {
   command
       .add_option("--compare", c.compare,
                   "At the end, time dense kernels and this run's on STEPS more batches")
-      ->check(CLI::Range(1, 100'000).description(""))
+      ->check(whole_number(1, 100'000))
       ->type_name("STEPS");
   command.add_flag("--resume", c.resume, "Go on from the folder's checkpoint, exactly as if never stopped");
   command.add_option("--record", c.record_every, "Write a trace of every EVERYth step, the first included")
-      ->check(CLI::PositiveNumber.description(""))
+      ->check(whole_number(1))
       ->type_name("EVERY");
   command
       .add_option("--samples", c.record.samples,
                   "Images of the batch in a trace; linear layers always have all")
-      ->check(CLI::PositiveNumber.description(""))
+      ->check(whole_number(1))
       ->type_name("N")
       ->capture_default_str();
   command.add_flag("--values", c.record.values, "Values beside the masks of non-zeros in traces");
   command
       .add_option("--checkpoint-every", c.checkpoint_every, "Steps between checkpoints (default: an epoch)")
-      ->check(CLI::PositiveNumber.description(""))
+      ->check(whole_number(1))
       ->type_name("N");
   command.add_option("--test-every", c.test_every, "Steps between tests (default: an epoch)")
-      ->check(CLI::PositiveNumber.description(""))
+      ->check(whole_number(1))
       ->type_name("N");
   command
       .add_option("--report-every", c.report_every,
                   "Steps between lines (default: an epoch or a tenth of the run)")
-      ->check(CLI::PositiveNumber.description(""))
+      ->check(whole_number(1))
       ->type_name("N");
 }
 

@@ -1,8 +1,10 @@
 #include "cli/train_log.hpp"
 
-#include <cstdlib>
+#include <algorithm>
+#include <charconv>
 #include <fmt/format.h>
 #include <string>
+#include <string_view>
 
 #include "base/error.hpp"
 #include "base/output_file.hpp"
@@ -19,9 +21,16 @@ TrainLog::TrainLog(std::filesystem::path path, std::int64_t from_step) : path_(s
   if (from_step > 0) {
     std::ifstream before(path_);
     std::string line;
-    while (std::getline(before, line))
-      if (!line.empty() && line[0] >= '0' && line[0] <= '9' && std::atoll(line.c_str()) <= from_step)
-        kept += line + "\n";
+    std::int64_t last = 0;
+    // A line that was cut off (by a full disk, a lost machine) does not end, or has too few fields.
+    while (std::getline(before, line) && !before.eof()) {
+      std::int64_t step = 0;
+      const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), step);
+      if (error != std::errc() || *end != ',' || step <= last || step > from_step) continue;
+      if (std::ranges::count(line, ',') != std::ranges::count(std::string_view(kHeader), ',')) continue;
+      kept += line + "\n";
+      last = step;
+    }
   }
   write_file(path_, kept);
   file_.open(path_, std::ios::app);

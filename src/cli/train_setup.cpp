@@ -61,7 +61,8 @@ std::string kernels_table(const train::KernelTimes& times, const TextStyle& styl
       all_dense += dense[op];
       all_sparse += sparse[op];
     }
-    cells.push_back(fmt::format("{:.2f}x", all_dense / all_sparse));
+    // A network of one layer has none after the first.
+    cells.push_back(all_sparse > 0 ? fmt::format("{:.2f}x", all_dense / all_sparse) : "-");
     table.add_row(std::move(cells));
   };
   std::array<double, 3> dense{}, sparse{};

@@ -46,6 +46,23 @@ constexpr std::array<KeyInfo, kCostKeys> kKeys{{
     {"dram_static_power", "mW"},
 }};
 
+constexpr std::array<KeyInfo, kOuterCostKeys> kOuterKeys{{
+    {"multiplier_energy", "pJ"},
+    {"adder_energy", "pJ"},
+    {"coordinate_energy", "pJ"},
+    {"range_energy", "pJ"},
+    {"search_energy", "pJ"},
+    {"crossbar_energy", "pJ"},
+    {"accumulator_read_energy", "pJ"},
+    {"accumulator_write_energy", "pJ"},
+    {"ram_read_energy", "pJ"},
+    {"ram_write_energy", "pJ"},
+    {"kernel_read_energy", "pJ"},
+    {"index_read_energy", "pJ"},
+    {"index_write_energy", "pJ"},
+    {"window_read_energy", "pJ"},
+}};
+
 // Text of a file (or of yaml-cpp, which repeats what it read), safe inside one line of a message.
 std::string one_line(std::string_view text) {
   std::string out;
@@ -158,6 +175,34 @@ class TableReader {
     return cost;
   }
 
+  // A section of costs, each of its keys once and no other.
+  template <std::size_t kKeyCount>
+  std::array<Cost, kKeyCount> costs(const YAML::Node& map, std::string_view section,
+                                    const std::array<KeyInfo, kKeyCount>& keys) const {
+    std::array<Cost, kKeyCount> all;
+    std::array<bool, kKeyCount> given{};
+    each(map, fmt::format("'{}'", section),
+         [&](const std::string& component, const YAML::Node& at, const YAML::Node& value) {
+           const auto known = std::ranges::find(keys, std::string_view(component), &KeyInfo::name);
+           if (known == keys.end()) {
+             std::vector<std::string> names;
+             names.reserve(keys.size());
+             for (const KeyInfo& info : keys) names.emplace_back(info.name);
+             fail(at, fmt::format("unknown component {}", in_quotes(component)), suggest(component, names));
+           }
+           const auto index = static_cast<std::size_t>(known - keys.begin());
+           all[index] = cost(at, component, value, known->unit);
+           given[index] = true;
+         });
+    for (std::size_t i = 0; i < kKeyCount; ++i) need(given[i], fmt::format("{}.{}", section, keys[i].name));
+    return all;
+  }
+
+  void need(bool there, std::string_view key) const {
+    if (!there)
+      throw InputError(file_, fmt::format("'{}' is missing", key), fmt::format("add a line '{}: ...'", key));
+  }
+
  private:
   const std::string& file_;
 };
@@ -173,6 +218,8 @@ const EmbeddedFile* find_built_in(const std::string& name) {
 
 std::string_view cost_name(CostKey key) { return kKeys[static_cast<std::size_t>(key)].name; }
 std::string_view cost_unit(CostKey key) { return kKeys[static_cast<std::size_t>(key)].unit; }
+std::string_view cost_name(OuterCostKey key) { return kOuterKeys[static_cast<std::size_t>(key)].name; }
+std::string_view cost_unit(OuterCostKey key) { return kOuterKeys[static_cast<std::size_t>(key)].unit; }
 
 char confidence_letter(Confidence confidence) {
   return confidence == Confidence::kHigh ? 'H' : confidence == Confidence::kMedium ? 'M' : 'L';
@@ -183,7 +230,6 @@ CostTable CostTable::parse(std::string_view yaml, const std::string& file) {
   const YAML::Node root = reader.load(yaml, "start with 'name: NAME'");
   CostTable table;
   table.node_nm = 0;
-  std::array<bool, kCostKeys> given{};
   bool costs = false;
   reader.each(root, "the file", [&](const std::string& key, const YAML::Node& at, const YAML::Node& value) {
     if (key == "name") {
@@ -200,34 +246,18 @@ CostTable CostTable::parse(std::string_view yaml, const std::string& file) {
       }
     } else if (key == "costs") {
       costs = true;
-      reader.each(value, "'costs'",
-                  [&](const std::string& component, const YAML::Node& component_at, const YAML::Node& cost) {
-                    const auto known = std::ranges::find(kKeys, std::string_view(component), &KeyInfo::name);
-                    if (known == kKeys.end()) {
-                      std::vector<std::string> names;
-                      names.reserve(kKeys.size());
-                      for (const KeyInfo& info : kKeys) names.emplace_back(info.name);
-                      reader.fail(component_at, fmt::format("unknown component {}", in_quotes(component)),
-                                  suggest(component, names));
-                    }
-                    const auto index = static_cast<std::size_t>(known - kKeys.begin());
-                    table.costs[index] = reader.cost(component_at, component, cost, known->unit);
-                    given[index] = true;
-                  });
+      table.costs = reader.costs(value, key, kKeys);
+    } else if (key == "outer_product") {
+      table.outer_product = reader.costs(value, key, kOuterKeys);
     } else {
       reader.fail(at, fmt::format("unknown key {}", in_quotes(key)),
-                  suggest(key, {"name", "summary", "node_nm", "data_type", "costs"}));
+                  suggest(key, {"name", "summary", "node_nm", "data_type", "costs", "outer_product"}));
     }
   });
-  const auto need = [&](bool there, std::string_view key) {
-    if (!there)
-      throw InputError(file, fmt::format("'{}' is missing", key), fmt::format("add a line '{}: ...'", key));
-  };
-  need(!table.name.empty(), "name");
-  need(table.node_nm > 0, "node_nm");
-  need(!table.data_type.empty(), "data_type");
-  need(costs, "costs");
-  for (std::size_t i = 0; i < kCostKeys; ++i) need(given[i], fmt::format("costs.{}", kKeys[i].name));
+  reader.need(!table.name.empty(), "name");
+  reader.need(table.node_nm > 0, "node_nm");
+  reader.need(!table.data_type.empty(), "data_type");
+  reader.need(costs, "costs");
   return table;
 }
 
@@ -327,13 +357,13 @@ CostTable scale_to_node(const CostTable& table, const NodeScale& node) {
   }
   CostTable scaled = table;
   scaled.node_nm = node.node_nm;
+  const auto scale_one = [&](Cost& cost, const Cost& factor) {
+    cost.value *= factor.value;
+    cost.confidence = std::max(cost.confidence, factor.confidence);
+    if (node.node_nm != 65) cost.source += fmt::format("; to {} nm: {}", node.node_nm, factor.source);
+  };
   const auto scale = [&](const Cost& factor, std::initializer_list<CostKey> keys) {
-    for (const CostKey key : keys) {
-      Cost& cost = scaled.costs[static_cast<std::size_t>(key)];
-      cost.value *= factor.value;
-      cost.confidence = std::max(cost.confidence, factor.confidence);
-      if (node.node_nm != 65) cost.source += fmt::format("; to {} nm: {}", node.node_nm, factor.source);
-    }
+    for (const CostKey key : keys) scale_one(scaled.costs[static_cast<std::size_t>(key)], factor);
   };
   using enum CostKey;
   scale(node.logic_energy,
@@ -342,6 +372,12 @@ CostTable scale_to_node(const CostTable& table, const NodeScale& node) {
   scale(node.sram_energy, {kSramReadEnergy, kSramWriteEnergy, kScratchpadReadEnergy, kScratchpadWriteEnergy,
                            kPsumReadEnergy, kPsumWriteEnergy});
   scale(node.sram_area, {kSramBankArea, kScratchpadsArea});
+  if (scaled.outer_product) {
+    for (std::size_t i = 0; i < kOuterCostKeys; ++i) {
+      const bool logic = static_cast<OuterCostKey>(i) <= OuterCostKey::kCrossbarEnergy;
+      scale_one((*scaled.outer_product)[i], logic ? node.logic_energy : node.sram_energy);
+    }
+  }
   return scaled;
 }
 

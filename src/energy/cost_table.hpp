@@ -1,17 +1,19 @@
-// What the parts of a machine of tiles cost: data (configs/energy/*.yaml, or a file of the user's), each
+// What the parts of a machine cost: data (configs/energy/*.yaml, or a file of the user's), each
 // number with its unit, its source and how far it can be trusted.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace lacuna {
 
-// The costs a table must give. Energies of logic are of one unit for one cycle at full activity.
+// The costs a table must give. What is around the tiles (SRAM, DRAM) is also around the PEs of the
+// outer-product machines. Energies of logic are of one unit for one cycle at full activity.
 enum class CostKey {
   kMacEnergy,  // a multiplier and its part of the adder tree and accumulator, a cycle
   kMacArea,
@@ -39,6 +41,28 @@ inline constexpr std::size_t kCostKeys = 20;
 std::string_view cost_name(CostKey key);  // as in the files: "mac_energy"
 std::string_view cost_unit(CostKey key);  // the only one allowed: "pJ"
 
+// The costs of the section `outer_product`, in pJ: what a PE of the SCNN-like and ANT machines does. A table
+// without the section serves the machines of tiles only.
+enum class OuterCostKey {
+  kMultiplierEnergy,       // a multiplier, a cycle
+  kAdderEnergy,            // the adder of an accumulator, a cycle
+  kCoordinateEnergy,       // where one product belongs, or that it belongs nowhere
+  kRangeEnergy,            // ANT: the kernel rows and columns one image vector can use
+  kSearchEnergy,           // ANT: one kernel index in the first-n-in-range search
+  kCrossbarEnergy,         // one product to its accumulator bank
+  kAccumulatorReadEnergy,  // one sum
+  kAccumulatorWriteEnergy,
+  kRamReadEnergy,  // one value of the RAMs of inputs and outputs
+  kRamWriteEnergy,
+  kKernelReadEnergy,  // one value of the kernel's buffer
+  kIndexReadEnergy,   // one index, or one row pointer, next to the values
+  kIndexWriteEnergy,
+  kWindowReadEnergy,  // ANT: one of the k kernel indices that a search reads at once
+};
+inline constexpr std::size_t kOuterCostKeys = 14;
+std::string_view cost_name(OuterCostKey key);
+std::string_view cost_unit(OuterCostKey key);
+
 enum class Confidence {
   kHigh,    // read from a primary table, or computed from one
   kMedium,  // a tool's output or a secondary source; 30 % either way
@@ -59,12 +83,17 @@ struct CostTable {
   double node_nm = 65;
   std::string data_type;  // fp32 | bfloat16
   std::array<Cost, kCostKeys> costs;
+  std::optional<std::array<Cost, kOuterCostKeys>> outer_product = std::nullopt;
 
   double value(CostKey key) const { return costs[static_cast<std::size_t>(key)].value; }
   const Cost& cost(CostKey key) const { return costs[static_cast<std::size_t>(key)]; }
+  // Only of a table with the section.
+  double value(OuterCostKey key) const { return cost(key).value; }
+  const Cost& cost(OuterCostKey key) const { return outer_product.value()[static_cast<std::size_t>(key)]; }
 
   // Throws InputError with file, line and key for what is not such a table: a cost that is negative, not a
-  // finite number, without unit, source or confidence, unknown, twice there or missing.
+  // finite number, without unit, source or confidence, unknown, twice there or missing. The section
+  // `outer_product` is whole or not there.
   static CostTable parse(std::string_view yaml, const std::string& file);
   // A table that is built in, by name; or a file, where the name is a path that exists or looks like one.
   // `origin`

@@ -1,7 +1,5 @@
 #include "energy/tile_energy.hpp"
 
-#include <numeric>
-
 namespace lacuna {
 namespace {
 
@@ -37,58 +35,6 @@ ChipParts ChipParts::of_tiles(std::int64_t tiles, std::int64_t rows, std::int64_
   chip.scratchpad_tiles = number(tiles * (rows + columns)) / 8 * number(lanes) / 16;
   chip.frequency_mhz = frequency_mhz;
   return chip;
-}
-
-std::string_view component_name(Component component) {
-  switch (component) {
-    case Component::kCores:
-      return "cores";
-    case Component::kTransposers:
-      return "transposers";
-    case Component::kSchedulersAndBMuxes:
-      return "schedulers_and_b_muxes";
-    case Component::kAMuxes:
-      return "a_muxes";
-    case Component::kZeroCounters:
-      return "zero_counters";
-    case Component::kScratchpads:
-      return "scratchpads";
-    case Component::kSram:
-      return "sram";
-    case Component::kDram:
-      return "dram";
-    case Component::kDramStatic:
-      return "dram_static";
-  }
-  return "";
-}
-
-ComponentGroup group_of(Component component) {
-  switch (component) {
-    case Component::kScratchpads:
-    case Component::kSram:
-      return ComponentGroup::kSram;
-    case Component::kDram:
-    case Component::kDramStatic:
-      return ComponentGroup::kDram;
-    default:
-      return ComponentGroup::kCore;
-  }
-}
-
-double ByComponent::total() const { return std::accumulate(parts.begin(), parts.end(), 0.0); }
-
-double ByComponent::group(ComponentGroup group) const {
-  double sum = 0;
-  for (std::size_t i = 0; i < kComponents; ++i) {
-    if (group_of(static_cast<Component>(i)) == group) sum += parts[i];
-  }
-  return sum;
-}
-
-ByComponent& ByComponent::operator+=(const ByComponent& other) {
-  for (std::size_t i = 0; i < kComponents; ++i) parts[i] += other.parts[i];
-  return *this;
 }
 
 ByComponent energy_joules(const ChipCounts& counts, const ChipParts& chip, const CostTable& table) {

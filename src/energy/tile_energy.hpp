@@ -2,10 +2,9 @@
 // components and nothing else.
 #pragma once
 
-#include <array>
 #include <cstdint>
-#include <string_view>
 
+#include "energy/components.hpp"
 #include "energy/cost_table.hpp"
 
 namespace lacuna {
@@ -42,37 +41,6 @@ struct ChipCounts {
   double psum_writes = 0;
   double dram_bits = 0;
   double dram_activations = 0;
-};
-
-enum class Component {
-  kCores,
-  kTransposers,
-  kSchedulersAndBMuxes,
-  kAMuxes,
-  kZeroCounters,
-  kScratchpads,
-  kSram,
-  kDram,
-  kDramStatic,
-};
-inline constexpr std::size_t kComponents = 9;
-std::string_view component_name(Component component);  // "cores", "dram_static"; as in JSON
-
-// What the three columns of Fig. 16 hold.
-enum class ComponentGroup { kCore, kSram, kDram };
-ComponentGroup group_of(Component component);
-
-// A value a component: joules, watts or mm2.
-struct ByComponent {
-  std::array<double, kComponents> parts{};
-
-  double& of(Component component) { return parts[static_cast<std::size_t>(component)]; }
-  double of(Component component) const { return parts[static_cast<std::size_t>(component)]; }
-  double total() const;
-  double group(ComponentGroup group) const;
-  // Cores, transposers, schedulers, multiplexers and zero counters: Table 3's "compute".
-  double compute() const { return group(ComponentGroup::kCore); }
-  ByComponent& operator+=(const ByComponent& other);
 };
 
 ByComponent energy_joules(const ChipCounts& counts, const ChipParts& chip, const CostTable& table);

@@ -11,7 +11,9 @@
 //    any.
 //  - NaN and denormals in the checked operand are non-zero. The control register is the caller's: with
 //    denormals-are-zero set, denormals are skipped like zeros.
-//  - A plan gives the same bits every time for the same input, whatever its number of threads.
+//  - A plan gives the same bits every time for the same input. forward and input_grad do so whatever the
+//  number of
+//    threads; weight_grad may cut its sums differently for another number.
 #pragma once
 
 #include <cstddef>

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <gtest/gtest.h>
 #include <limits>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -253,13 +254,15 @@ TEST(Kernels, ReferenceImplementationRuns) {
   }
 }
 
-// The bits of a result do not depend on the number of threads, nor on the run.
+// The bits of a result do not depend on the run; those of forward and input_grad not on the number of threads
+// either.
 TEST(Kernels, SumsAreReproducible) {
   for (const Case& c : {Case{2, 70, 66, {30, 31}, {3, 3}, {1, 1}, {1, 1}}, Case{3, 70, 200, {9, 9}, {1, 1}},
-                        Case{3, 70, 100, {9, 9}, {3, 3}, {2, 2}, {1, 1}}})
+                        Case{3, 70, 100, {9, 9}, {3, 3}, {2, 2}, {1, 1}},
+                        Case{9, 20, 20, {16, 16}, {3, 3}, {1, 1}, {1, 1}}, Case{70, 300, 40, {1, 1}, {1, 1}}})
     for (const Op op : kOps) {
-      std::vector<float> first;
-      for (const int threads : {1, 2, 3, 5, 1}) {
+      std::map<int, std::vector<float>> first;  // by number of threads
+      for (const int threads : {1, 2, 3, 5, 16, 1, 2, 3, 5, 16}) {
         ConvOptions o;
         o.op = op;
         o.impl = Impl::kSparse;
@@ -272,11 +275,34 @@ TEST(Kernels, SumsAreReproducible) {
                                    : op == Op::kInputGrad ? data.src
                                                           : data.weights;
         const std::vector<float> result(out.data(), out.data() + out.size());
-        if (first.empty()) first = result;
-        EXPECT_EQ(0, std::memcmp(first.data(), result.data(), result.size() * sizeof(float)))
+        std::vector<float>& expected = first[op == Op::kWeightGrad ? threads : 0];
+        if (expected.empty()) expected = result;
+        EXPECT_EQ(0, std::memcmp(expected.data(), result.data(), result.size() * sizeof(float)))
             << op_name(op) << " threads " << threads;
       }
     }
+}
+
+// Sums that are cut into slices because there are more threads than units of work: every number of threads,
+// shapes with few channels, fewer tiles than slices.
+TEST(Kernels, SlicesOfSumsMatchTheReference) {
+  std::uint64_t seed = 1000;
+  for (const Case& c :
+       {Case{7, 20, 33, {13, 15}, {3, 3}, {1, 1}, {1, 1}}, Case{1, 16, 16, {5, 5}, {3, 3}, {1, 1}, {1, 1}},
+        Case{64, 16, 16, {3, 3}, {3, 3}, {1, 1}, {1, 1}}, Case{5, 30, 17, {20, 9}, {1, 1}},
+        Case{200, 40, 50, {1, 1}, {1, 1}}, Case{3, 17, 18, {11, 12}, {3, 3}, {2, 2}, {1, 1}},
+        Case{2, 64, 32, {6, 7}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, 2}})
+    for (const Checked checked : {Checked::kActivations, Checked::kGradients})
+      for (const int threads : {2, 3, 4, 7, 16, 33})
+        for (const WeightLayout weights : {WeightLayout::kOihw, WeightLayout::kPacked}) {
+          ConvOptions o;
+          o.op = Op::kWeightGrad;
+          o.checked = checked;
+          o.impl = Impl::kSparse;
+          o.threads = threads;
+          o.weights = weights;
+          check_against_reference(c.shape(), o, 0.5, ++seed);
+        }
 }
 
 // What docs/models/sparsetrain.md promises about special values.

@@ -110,6 +110,30 @@ RunComparison compare_runs(const RunResult& a, const RunResult& b, double thresh
   return result;
 }
 
+std::optional<StoredEnergy> energy_of(const ResultFile& file, const RunResult& run) {
+  const auto index = static_cast<std::size_t>(&run - file.runs.data());
+  return index < file.energies.size() ? file.energies[index] : std::nullopt;
+}
+
+// A file that was written without --energy is no difference.
+void compare_energy(const std::optional<StoredEnergy>& a, const std::optional<StoredEnergy>& b,
+                    double threshold, RunComparison& result) {
+  if (!a || !b) return;
+  result.energy_a = a;
+  result.energy_b = b;
+  compare_setting(result.settings, "energy table", a->table, b->table);
+  compare_setting(result.settings, "energy node_nm", fmt::format("{}", a->node_nm),
+                  fmt::format("{}", b->node_nm));
+  const auto changed = [&](double before, double after) {
+    return std::abs(after - before) > threshold * before;
+  };
+  for (std::size_t op = 0; op < kOperations.size(); ++op) {
+    const StoredEnergy::Joules& x = a->by_operation[op];
+    const StoredEnergy::Joules& y = b->by_operation[op];
+    if (changed(x.machine, y.machine) || changed(x.dense, y.dense)) result.energy_differs = true;
+  }
+}
+
 }  // namespace
 
 bool Comparison::differs() const {
@@ -145,6 +169,7 @@ Comparison compare_results(const ResultFile& a, const ResultFile& b, double thre
         continue;
       }
       result.runs.push_back(compare_runs(run, **at, threshold));
+      compare_energy(energy_of(a, run), energy_of(b, **at), threshold, result.runs.back());
       result.only_b.erase(at);
       result.only_a.erase(result.only_a.begin() + static_cast<std::ptrdiff_t>(i));
     }

@@ -1,6 +1,7 @@
 // What changed between two result files: by run, operation and layer.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,13 +31,15 @@ struct OpChange {
 struct RunComparison {
   const RunResult* a = nullptr;
   const RunResult* b = nullptr;
-  std::vector<SettingChange> settings;  // machine, engine, seed, parameters
+  std::vector<SettingChange> settings;  // machine, engine, seed, parameters, energy table
   std::vector<OpChange> changes;        // the largest change of cycles first
   std::vector<std::string> only_a;      // "conv1 forward"
   std::vector<std::string> only_b;
-  std::size_t operations = 0;  // compared
+  std::size_t operations = 0;                      // compared
+  std::optional<StoredEnergy> energy_a, energy_b;  // both or none
+  bool energy_differs = false;                     // by more than the threshold, in some operation
 
-  bool differs() const { return !changes.empty() || !only_a.empty() || !only_b.empty(); }
+  bool differs() const { return !changes.empty() || !only_a.empty() || !only_b.empty() || energy_differs; }
 };
 
 struct Comparison {

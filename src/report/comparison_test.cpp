@@ -87,5 +87,32 @@ TEST(Comparison, FindsTheSameRunInAnotherFolderAndOnAnotherMachine) {
   EXPECT_EQ(comparison.runs[1].settings[0].name, "arch");
 }
 
+TEST(Comparison, EnergyIsComparedWhereBothHaveIt) {
+  ResultFile a = file({example_run("m", "x", 0.5)});
+  StoredEnergy energy;
+  energy.table = "t";
+  energy.node_nm = 65;
+  for (auto& joules : energy.by_operation) joules = {4, 2};
+  energy.all = {12, 6};
+  ResultFile b = a;
+  a.energies = {energy};
+  b.energies = {std::nullopt};
+  EXPECT_FALSE(compare_results(a, b, 0).differs());  // written without --energy
+  b.energies = a.energies;
+  EXPECT_FALSE(compare_results(a, b, 0).differs());
+  b.energies[0]->by_operation[2].machine = 3;
+  b.energies[0]->all.machine = 7;
+  b.energies[0]->table = "u";
+  const Comparison comparison = compare_results(a, b, 0.1);
+  EXPECT_TRUE(comparison.differs());
+  EXPECT_FALSE(compare_results(a, b, 0.6).differs());
+  const std::string text = comparison_text(comparison, {"a", "b", "1", "1"}, 0, {});
+  EXPECT_NE(text.find("energy table: t in A, u in B\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("1.1667"), std::string::npos) << text;
+  const auto json = nlohmann::json::parse(comparison_json(comparison, {"a", "b", "1", "1", 0}));
+  EXPECT_EQ(json["runs"][0]["energy"]["weight_grad"]["ratio"], 1.5);
+  EXPECT_EQ(json["runs"][0]["energy"]["all"]["b"], 7);
+}
+
 }  // namespace
 }  // namespace lacuna

@@ -47,6 +47,26 @@ std::string totals_table(const RunComparison& run, const TextStyle& style) {
   return table.render(style);
 }
 
+// Joules of the machines, by operation.
+std::string energy_table(const RunComparison& run, const TextStyle& style) {
+  TextTable table({{"operation", Align::kLeft},
+                   {"A", Align::kRight, "energy of a batch, mJ"},
+                   {"B", Align::kRight, "energy of a batch, mJ"},
+                   {"B/A", Align::kRight, "energy of a batch, mJ"}});
+  const auto row = [&](std::string name, double a, double b) {
+    table.add_row({std::move(name), fmt::format("{:.3f}", a * 1e3), fmt::format("{:.3f}", b * 1e3),
+                   a > 0 ? fmt::format("{:.4f}", b / a) : "-"});
+  };
+  for (const Operation op : kOperations) {
+    const auto i = static_cast<std::size_t>(op);
+    row(std::string(operation_name(op)), run.energy_a->by_operation[i].machine,
+        run.energy_b->by_operation[i].machine);
+  }
+  table.add_rule();
+  row("all", run.energy_a->all.machine, run.energy_b->all.machine);
+  return table.render(style);
+}
+
 std::string changes_table(const RunComparison& run, std::size_t limit, const TextStyle& style) {
   auto columns = change_columns({{"layer", Align::kLeft}, {"operation", Align::kLeft}});
   columns.push_back({"what changed", Align::kLeft, " "});
@@ -80,6 +100,7 @@ void append_run(std::string& text, const RunComparison& run, std::size_t limit, 
     return;
   }
   text += totals_table(run, style);
+  if (run.energy_a) text += fmt::format("\n{}", energy_table(run, style));
   for (const std::string& name : run.only_a) text += fmt::format("only in A: {}\n", printable(name));
   for (const std::string& name : run.only_b) text += fmt::format("only in B: {}\n", printable(name));
   if (run.changes.empty()) return;
@@ -120,6 +141,19 @@ ordered_json run_json(const RunComparison& run) {
   for (const Operation op : kOperations)
     value["total"][std::string(operation_name(op))] = change_json(a.of(op), b.of(op));
   value["total"]["all"] = change_json(a.all, b.all);
+  if (run.energy_a) {
+    const auto joules = [](double x, double y) {
+      ordered_json pair{{"a", x}, {"b", y}};
+      pair["ratio"] = x > 0 ? ordered_json(y / x) : ordered_json();
+      return pair;
+    };
+    for (const Operation op : kOperations) {
+      const auto i = static_cast<std::size_t>(op);
+      value["energy"][std::string(operation_name(op))] =
+          joules(run.energy_a->by_operation[i].machine, run.energy_b->by_operation[i].machine);
+    }
+    value["energy"]["all"] = joules(run.energy_a->all.machine, run.energy_b->all.machine);
+  }
   value["changes"] = ordered_json::array();
   for (const OpChange& change : run.changes) {
     ordered_json entry{

@@ -1,6 +1,8 @@
 #include "report/energy_report.hpp"
 
+#include <algorithm>
 #include <fmt/format.h>
+#include <stdexcept>
 
 #include "base/error.hpp"
 #include "report/json_text.hpp"
@@ -8,8 +10,9 @@
 namespace lacuna {
 namespace {
 
-std::string_view data_type(const TileHardware& hardware) {
-  return hardware.value_bytes == 4 ? "fp32" : "bfloat16";
+std::string_view data_type(const Hardware& hardware) {
+  const std::int64_t bytes = std::visit([](const auto& of) { return of.value_bytes; }, hardware);
+  return bytes == 4 ? "fp32" : "bfloat16";
 }
 
 double as_double(std::int64_t value) { return static_cast<double>(value); }
@@ -40,24 +43,100 @@ ChipCounts chip_counts(const Activity& a, double batch_scale, double lanes, doub
   return counts;
 }
 
-std::string parts_json(const ByComponent& parts) {
-  JsonLine line;
-  for (std::size_t i = 0; i < kComponents; ++i) {
-    line.field(component_name(static_cast<Component>(i)), parts.parts[i]);
+// One operation of an outer-product machine for the whole batch.
+OuterCounts outer_counts(const OpResult& op, double batch_scale) {
+  const Activity& a = *op.activity;
+  const auto scaled = [&](std::int64_t count) { return as_double(count) * batch_scale; };
+  const auto counter = [&](std::string_view name) {
+    const auto at = std::ranges::find(op.counters, name, &Counter::name);
+    if (at == op.counters.end()) throw std::logic_error(fmt::format("no counter '{}'", name));
+    return scaled(at->value);
+  };
+  const auto traffic = [&](std::int64_t TensorTraffic::*count) {
+    return scaled(a.samples.*count) + as_double(a.weights.*count);
+  };
+  const double outputs = traffic(&TensorTraffic::output_rows);
+  OuterCounts counts;
+  counts.compute_cycles = scaled(a.compute_cycles);
+  counts.cycles = scaled(op.cycles);
+  counts.executed_products = counter("executed_products");
+  counts.useful_products = counter("useful_products");
+  counts.ranges = counter("ranges_computed");
+  counts.image_reads = counter("image_values_read");
+  counts.kernel_value_reads = counter("kernel_values_read");
+  counts.kernel_index_reads = counter("kernel_indices_read");
+  counts.row_pointer_reads = counter("row_pointers_read");
+  counts.loaded_values = counter("operand_values_loaded");
+  counts.drained_values = counter("drained_values");
+  counts.halo_values = counter("halo_values");
+  counts.sram_reads = scaled(a.am_reads + a.bm_reads) + outputs;
+  counts.sram_writes = traffic(&TensorTraffic::fill_rows) + outputs;
+  counts.dram_bits =
+      8 * (traffic(&TensorTraffic::dram_read_bytes) + traffic(&TensorTraffic::dram_write_bytes));
+  counts.dram_activations = traffic(&TensorTraffic::dram_activations);
+  return counts;
+}
+
+// The machine of a run, ready to be asked for an operation's energy.
+class EnergyOfOperations {
+ public:
+  EnergyOfOperations(const Hardware& hardware, const CostTable& table) : table_(table) {
+    if (const auto* outer = std::get_if<OuterHardware>(&hardware)) {
+      outer_ = outer_parts(*outer);
+      tiles_ = outer->dense;
+    } else {
+      tiles_ = std::get<TileHardware>(hardware);
+    }
+    machine_ = chip_parts(tiles_);
+    dense_ = chip_parts(without_skipping(tiles_));
   }
+
+  MachineKind kind() const { return outer_ ? MachineKind::kOuterProduct : MachineKind::kTiles; }
+
+  EnergyPair of(const OpResult& op, double batch_scale) const {
+    const Activity& a = *op.activity;
+    const Activity& d = op.dense_activity ? *op.dense_activity : a;
+    const double lanes = as_double(tiles_.lanes);
+    EnergyPair pair;
+    pair.dense = energy_joules(chip_counts(d, batch_scale, lanes, as_double(d.dense_compute_cycles),
+                                           as_double(op.dense_cycles), false, false),
+                               dense_, table_);
+    if (outer_) {
+      pair.machine = energy_joules(outer_counts(op, batch_scale), *outer_, table_);
+      return pair;
+    }
+    // A gated operation pays nothing for schedulers and multiplexers [TensorDash §3.5].
+    const bool scheduled = op.scheduled != Scheduled::kNone;
+    pair.machine = energy_joules(chip_counts(a, batch_scale, lanes, as_double(a.compute_cycles),
+                                             as_double(op.cycles), scheduled, tiles_.zero_counters),
+                                 machine_, table_);
+    return pair;
+  }
+
+ private:
+  const CostTable& table_;
+  TileHardware tiles_;
+  ChipParts machine_, dense_;
+  std::optional<OuterParts> outer_;
+};
+
+std::string parts_json(const ByComponent& parts, MachineKind kind) {
+  JsonLine line;
+  for (const Component component : components_of(kind))
+    line.field(component_name(component), parts.of(component));
   return line.field("total", parts.total()).text();
 }
 
-JsonLine& append_pair(JsonLine& line, const EnergyPair& pair) {
-  return line.raw("dense", parts_json(pair.dense))
-      .raw("machine", parts_json(pair.machine))
+JsonLine& append_pair(JsonLine& line, const EnergyPair& pair, MachineKind kind) {
+  return line.raw("dense", parts_json(pair.dense, MachineKind::kTiles))
+      .raw("machine", parts_json(pair.machine, kind))
       .field("compute_efficiency", pair.compute_efficiency())
       .field("chip_efficiency", pair.chip_efficiency());
 }
 
-std::string pair_json(const EnergyPair& pair) {
+std::string pair_json(const EnergyPair& pair, MachineKind kind) {
   JsonLine line;
-  return append_pair(line, pair).text();
+  return append_pair(line, pair, kind).text();
 }
 
 }  // namespace
@@ -71,6 +150,14 @@ EnergyPair& EnergyPair::operator+=(const EnergyPair& other) {
 ChipParts chip_parts(const TileHardware& h) {
   return ChipParts::of_tiles(h.tiles, h.rows, h.columns, h.lanes, h.mux_inputs, h.schedulers_a_tile,
                              h.transposers, h.sram_banks, h.frequency_mhz);
+}
+
+OuterParts outer_parts(const OuterHardware& h) {
+  return {.pes = as_double(h.pes),
+          .multipliers = as_double(h.pes * h.n * h.n),
+          .search_window = as_double(h.search_window),
+          .frequency_mhz = h.frequency_mhz,
+          .gated = h.gated};
 }
 
 TileHardware without_skipping(TileHardware hardware) {
@@ -90,42 +177,39 @@ bool has_energy(const RunResult& run) {
   return true;
 }
 
-CostTable choose_cost_table(const std::string& name_or_file, int node_nm, const TileHardware& hardware) {
+CostTable choose_cost_table(const std::string& name_or_file, int node_nm, const Hardware& hardware) {
   const CostTable table = name_or_file.empty() ? CostTable::of_data_type(data_type(hardware))
                                                : CostTable::open(name_or_file, "--energy-table");
   return node_nm == 0 ? table : scale_to_node(table, NodeScale::find(node_nm, "--node"));
 }
 
-void check_data_type(const CostTable& table, const TileHardware& hardware, const std::string& name) {
-  if (table.data_type == data_type(hardware)) return;
-  throw InputError(name,
-                   fmt::format("it computes in {}, the energy table '{}' is of {}", data_type(hardware),
-                               table.name, table.data_type),
-                   fmt::format("set arithmetic={}, or take another --energy-table", table.data_type));
+void check_cost_table(const CostTable& table, const Hardware& hardware, const std::string& name) {
+  if (table.data_type != data_type(hardware)) {
+    throw InputError(name,
+                     fmt::format("it computes in {}, the energy table '{}' is of {}", data_type(hardware),
+                                 table.name, table.data_type),
+                     fmt::format("set arithmetic={}, or take another --energy-table", table.data_type));
+  }
+  if (std::holds_alternative<OuterHardware>(hardware) && !table.outer_product) {
+    throw InputError(
+        name, fmt::format("the energy table '{}' has no section 'outer_product'", table.name),
+        "add one as in configs/energy/65nm-fp32.yaml, take another --energy-table, or leave the machine out");
+  }
 }
 
 RunEnergy run_energy(const RunResult& run, const CostTable& table) {
-  const TileHardware& hardware = *run.hardware;
-  check_data_type(table, hardware, run.arch);
-  const ChipParts machine = chip_parts(hardware);
-  const ChipParts dense = chip_parts(without_skipping(hardware));
-  const double lanes = as_double(hardware.lanes);
-  RunEnergy energy{
-      .table = table.name, .node_nm = table.node_nm, .layers = {}, .by_operation = {}, .all = {}};
+  check_cost_table(table, *run.hardware, run.arch);
+  const EnergyOfOperations machine(*run.hardware, table);
+  RunEnergy energy{.table = table.name,
+                   .node_nm = table.node_nm,
+                   .kind = machine.kind(),
+                   .layers = {},
+                   .by_operation = {},
+                   .all = {}};
   for (const LayerResult& layer : run.layers) {
     LayerEnergy of_layer{layer.name, {}};
     for (const OpResult& op : layer.ops) {
-      const Activity& a = *op.activity;
-      const Activity& d = op.dense_activity ? *op.dense_activity : a;
-      // A gated operation pays nothing for schedulers and multiplexers [TensorDash §3.5].
-      const bool scheduled = op.scheduled != Scheduled::kNone;
-      EnergyPair pair;
-      pair.dense = energy_joules(chip_counts(d, layer.batch_scale, lanes, as_double(d.dense_compute_cycles),
-                                             as_double(op.dense_cycles), false, false),
-                                 dense, table);
-      pair.machine = energy_joules(chip_counts(a, layer.batch_scale, lanes, as_double(a.compute_cycles),
-                                               as_double(op.cycles), scheduled, hardware.zero_counters),
-                                   machine, table);
+      const EnergyPair pair = machine.of(op, layer.batch_scale);
       energy.by_operation[static_cast<std::size_t>(op.op)] += pair;
       of_layer.ops.push_back({op.op, pair});
     }
@@ -140,9 +224,9 @@ std::string energy_json(const RunEnergy& energy, bool layers, std::string_view i
                                  indent, json_string(energy.table), json_number(energy.node_nm));
   for (const Operation op : kOperations) {
     text += fmt::format("{}  \"{}\": {},\n", indent, operation_name(op),
-                        pair_json(energy.by_operation[static_cast<std::size_t>(op)]));
+                        pair_json(energy.by_operation[static_cast<std::size_t>(op)], energy.kind));
   }
-  text += fmt::format("{}  \"all\": {}", indent, pair_json(energy.all));
+  text += fmt::format("{}  \"all\": {}", indent, pair_json(energy.all, energy.kind));
   if (layers) {
     text += fmt::format(",\n{}  \"operations\": [", indent);
     bool first = true;
@@ -150,7 +234,8 @@ std::string energy_json(const RunEnergy& energy, bool layers, std::string_view i
       for (const OpEnergy& op : layer.ops) {
         JsonLine line;
         line.field("layer", std::string_view(layer.name)).field("op", operation_name(op.op));
-        text += fmt::format("{}\n{}    {}", first ? "" : ",", indent, append_pair(line, op.energy).text());
+        text += fmt::format("{}\n{}    {}", first ? "" : ",", indent,
+                            append_pair(line, op.energy, energy.kind).text());
         first = false;
       }
     }

@@ -114,6 +114,16 @@ TEST(RunEnergy, JsonHoldsItAndReadsBack) {
   EXPECT_EQ(activity["weights_dram_read_bytes"], 100);
   const ResultFile read = parse_results_json(text, "a.json");
   EXPECT_EQ(read.runs[0].layers[0].ops[0], runs[0].layers[0].ops[0]);
+  ASSERT_TRUE(read.energies.at(0).has_value());
+  EXPECT_EQ(read.energies[0]->table, table().name);
+  EXPECT_EQ(read.energies[0]->all.machine, energies[0].all.machine.total());
+  EXPECT_EQ(read.energies[0]->by_operation[0].dense, energies[0].by_operation[0].dense.total());
+  EXPECT_FALSE(parse_results_json(results_to_json(runs), "a.json").energies.at(0).has_value());
+  auto broken = json;
+  broken["runs"][0]["energy"]["all"]["machine"]["total"] = -1;
+  EXPECT_THROW(parse_results_json(broken.dump(), "a.json"), InputError);
+  broken["runs"][0]["energy"]["all"] = 3;
+  EXPECT_THROW(parse_results_json(broken.dump(), "a.json"), InputError);
 }
 
 TEST(RunEnergy, CsvHasTheActivity) {
@@ -182,12 +192,13 @@ TEST(RunEnergy, TablesSayWhatHasNoCosts) {
 }
 
 TEST(Area, TextHoldsTableThree) {
-  const std::string text = area_text("tensordash", *example().hardware, table(), {});
+  const std::string text = area_text("tensordash", std::get<TileHardware>(*example().hardware), table(), {});
   for (const char* number :
        {"30.41", "0.38", "0.91", "1.73", "13910.0", "47.3", "102.8", "145.3", "576.00", "17.00"}) {
     EXPECT_NE(text.find(number), std::string::npos) << number << "\n" << text;
   }
-  EXPECT_TRUE(nlohmann::json::accept(area_json("tensordash", *example().hardware, table())));
+  EXPECT_TRUE(
+      nlohmann::json::accept(area_json("tensordash", std::get<TileHardware>(*example().hardware), table())));
 }
 
 }  // namespace

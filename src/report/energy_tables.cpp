@@ -1,39 +1,14 @@
-// Energy and area as tables for a person.
+// Energy as tables for a person.
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
 
-#include "base/version.hpp"
+#include "report/component_titles.hpp"
 #include "report/energy_report.hpp"
-#include "report/json_text.hpp"
 #include "report/result_tables.hpp"
 
 namespace lacuna {
 namespace {
-
-std::string component_title(Component component) {
-  switch (component) {
-    case Component::kCores:
-      return "compute cores";
-    case Component::kTransposers:
-      return "transposers";
-    case Component::kSchedulersAndBMuxes:
-      return "schedulers and B muxes";
-    case Component::kAMuxes:
-      return "A muxes";
-    case Component::kZeroCounters:
-      return "zero counters";
-    case Component::kScratchpads:
-      return "scratchpads";
-    case Component::kSram:
-      return "AM, BM, CM";
-    case Component::kDram:
-      return "DRAM";
-    case Component::kDramStatic:
-      return "DRAM, static";
-  }
-  return "";
-}
 
 std::string millijoules(double joules) { return fmt::format("{:.3f}", joules * 1e3); }
 std::string share(double part, double whole) {
@@ -48,6 +23,7 @@ struct ModelEnergy {
   std::string arch;
   std::string table;
   double node_nm = 65;
+  MachineKind kind = MachineKind::kTiles;
   EnergyPair all;
   std::vector<std::size_t> runs;
 };
@@ -61,7 +37,13 @@ std::vector<ModelEnergy> sum_models(const std::vector<RunResult>& runs,
       return model.model == runs[i].info.model && model.arch == runs[i].arch;
     });
     if (at == models.end()) {
-      models.push_back({runs[i].info.model, runs[i].arch, energies[i].table, energies[i].node_nm, {}, {}});
+      models.push_back({runs[i].info.model,
+                        runs[i].arch,
+                        energies[i].table,
+                        energies[i].node_nm,
+                        energies[i].kind,
+                        {},
+                        {}});
       at = models.end() - 1;
     }
     at->all += energies[i].all;
@@ -70,36 +52,50 @@ std::vector<ModelEnergy> sum_models(const std::vector<RunResult>& runs,
   return models;
 }
 
+// What the machine is compared with.
+std::string_view reference_title(MachineKind kind) {
+  return kind == MachineKind::kTiles ? "without skipping" : "dense, as many multipliers";
+}
+
 std::string component_table(const ModelEnergy& model, const TextStyle& style) {
+  const std::string reference(reference_title(model.kind));
   TextTable table({{"component", Align::kLeft},
-                   {"mJ", Align::kRight, "without skipping"},
-                   {"share", Align::kRight, "without skipping"},
+                   {"mJ", Align::kRight, reference},
+                   {"share", Align::kRight, reference},
                    {"mJ", Align::kRight, model.arch},
                    {"share", Align::kRight, model.arch},
                    {"less by", Align::kRight, "efficiency"}});
   const ByComponent& dense = model.all.dense;
   const ByComponent& machine = model.all.machine;
-  const auto row = [&](std::string name, double a, double b, bool ratio) {
+  const auto row = [&](std::string name, double a, double b) {
     table.add_row({std::move(name), millijoules(a), share(a, dense.total()), millijoules(b),
-                   share(b, machine.total()), ratio && b > 0 ? efficiency(a / b) : "-"});
+                   share(b, machine.total()), b > 0 ? efficiency(a / b) : "-"});
   };
-  for (std::size_t i = 0; i < kComponents; ++i) {
-    const auto component = static_cast<Component>(i);
-    if (dense.parts[i] == 0 && machine.parts[i] == 0) continue;
-    row(component_title(component), dense.parts[i], machine.parts[i], dense.parts[i] > 0);
-  }
+  const auto rows = [&](MachineKind kind, bool with_shared) {
+    for (const Component component : components_of(kind)) {
+      const double a = dense.of(component), b = machine.of(component);
+      const bool in_dense = has_component(MachineKind::kTiles, component);
+      const bool in_machine = has_component(model.kind, component);
+      if ((a == 0 && b == 0) || (in_dense && in_machine && !with_shared)) continue;
+      table.add_row({std::string(component_title(component)), in_dense ? millijoules(a) : "-",
+                     in_dense ? share(a, dense.total()) : "-", in_machine ? millijoules(b) : "-",
+                     in_machine ? share(b, machine.total()) : "-", a > 0 && b > 0 ? efficiency(a / b) : "-"});
+    }
+  };
+  if (model.kind != MachineKind::kTiles) rows(MachineKind::kTiles, false);
+  rows(model.kind, true);
   table.add_rule();
-  row("compute", dense.compute(), machine.compute(), true);
-  row("on-chip memory", dense.group(ComponentGroup::kSram), machine.group(ComponentGroup::kSram), true);
-  row("off-chip memory", dense.group(ComponentGroup::kDram), machine.group(ComponentGroup::kDram), true);
-  row("whole chip and DRAM", dense.total(), machine.total(), true);
+  row("compute", dense.compute(), machine.compute());
+  row("on-chip memory", dense.group(ComponentGroup::kSram), machine.group(ComponentGroup::kSram));
+  row("off-chip memory", dense.group(ComponentGroup::kDram), machine.group(ComponentGroup::kDram));
+  row("whole chip and DRAM", dense.total(), machine.total());
   return table.render(style);
 }
 
 std::string layer_energy_table(const RunEnergy& energy, const std::string& arch, const TextStyle& style) {
   TextTable table({{"layer", Align::kLeft},
                    {"operation", Align::kLeft},
-                   {"without skipping, mJ"},
+                   {fmt::format("{}, mJ", reference_title(energy.kind))},
                    {"mJ", Align::kRight, arch},
                    {"compute", Align::kRight, arch},
                    {"on-chip", Align::kRight, arch},
@@ -123,9 +119,9 @@ std::string all_models_table(const std::vector<ModelEnergy>& models, const TextS
                    {"machine", Align::kLeft},
                    {"compute", Align::kRight, "efficiency"},
                    {"whole chip", Align::kRight, "efficiency"},
-                   {"core", Align::kRight, "shares without skipping"},
-                   {"SRAM", Align::kRight, "shares without skipping"},
-                   {"DRAM", Align::kRight, "shares without skipping"},
+                   {"core", Align::kRight, "shares without"},
+                   {"SRAM", Align::kRight, "shares without"},
+                   {"DRAM", Align::kRight, "shares without"},
                    {"core", Align::kRight, "shares with"},
                    {"SRAM", Align::kRight, "shares with"},
                    {"DRAM", Align::kRight, "shares with"}});
@@ -194,70 +190,6 @@ std::string energy_tables(const std::vector<RunResult>& runs, const std::vector<
     if (!said) text += fmt::format("\n{}: there is no energy model of this machine\n", runs[i].arch);
   }
   return text;
-}
-
-std::string area_text(const std::string& name, const TileHardware& hardware, const CostTable& table,
-                      const TextStyle& style) {
-  const ChipParts machine = chip_parts(hardware);
-  const ChipParts dense = chip_parts(without_skipping(hardware));
-  const ByComponent area = area_mm2(machine, table);
-  const ByComponent dense_area = area_mm2(dense, table);
-  const ByComponent power = logic_watts(machine, table);
-  const ByComponent dense_power = logic_watts(dense, table);
-  TextTable rows({{"component", Align::kLeft},
-                  {name, Align::kRight, "area, mm2"},
-                  {"without skipping", Align::kRight, "area, mm2"},
-                  {name, Align::kRight, "power, mW"},
-                  {"without skipping", Align::kRight, "power, mW"}});
-  const auto mm2 = [](double value) { return value > 0 ? fmt::format("{:.2f}", value) : "-"; };
-  const auto mw = [](double value) { return value > 0 ? fmt::format("{:.1f}", value * 1e3) : "-"; };
-  const auto ratio = [](double a, double b) { return b > 0 ? fmt::format("{:.4f}x", a / b) : "-"; };
-  for (const Component part :
-       {Component::kCores, Component::kTransposers, Component::kSchedulersAndBMuxes, Component::kAMuxes}) {
-    rows.add_row({component_title(part), mm2(area.of(part)), mm2(dense_area.of(part)), mw(power.of(part)),
-                  mw(dense_power.of(part))});
-  }
-  rows.add_rule();
-  rows.add_row({"compute", mm2(area.compute()), mm2(dense_area.compute()), mw(power.total()),
-                mw(dense_power.total())});
-  rows.add_row({"against without skipping", ratio(area.compute(), dense_area.compute()), "",
-                ratio(power.total(), dense_power.total()), ""});
-  rows.add_rule();
-  for (const Component part : {Component::kScratchpads, Component::kSram}) {
-    rows.add_row({component_title(part), mm2(area.of(part)), mm2(dense_area.of(part)), "", ""});
-  }
-  rows.add_row({"whole chip", mm2(area.total()), mm2(dense_area.total()), "", ""});
-  rows.add_row({"against without skipping", ratio(area.total(), dense_area.total()), "", "", ""});
-  return fmt::format(
-      "{}\n{}",
-      bold_text(fmt::format("{}: {} tiles of {} x {} PEs of {} MACs, {} at {} nm, {} MHz", name,
-                            hardware.tiles, hardware.rows, hardware.columns, hardware.lanes,
-                            printable(table.name), table.node_nm, hardware.frequency_mhz),
-                style),
-      rows.render(style));
-}
-
-std::string area_json(const std::string& name, const TileHardware& hardware, const CostTable& table) {
-  const auto parts = [](const ByComponent& values) {
-    JsonLine line;
-    for (std::size_t i = 0; i < kComponents; ++i) {
-      line.field(component_name(static_cast<Component>(i)), values.parts[i]);
-    }
-    return line.field("compute", values.compute()).field("total", values.total()).text();
-  };
-  const auto machine = [&](const TileHardware& of) {
-    const ChipParts chip = chip_parts(of);
-    return JsonLine()
-        .raw("area_mm2", parts(area_mm2(chip, table)))
-        .raw("logic_power_w", parts(logic_watts(chip, table)))
-        .text();
-  };
-  return fmt::format(
-      "{{\n  \"schema\": 1,\n  \"lacuna\": {},\n  \"name\": {},\n  \"table\": {},\n  \"node_nm\": {},\n  "
-      "\"machine\": "
-      "{},\n  \"dense\": {}\n}}\n",
-      json_string(version()), json_string(name), json_string(table.name), json_number(table.node_nm),
-      machine(hardware), machine(without_skipping(hardware)));
 }
 
 }  // namespace lacuna

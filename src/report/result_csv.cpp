@@ -1,10 +1,9 @@
 #include "report/result_csv.hpp"
 
 #include <algorithm>
-#include <array>
 #include <fmt/format.h>
+#include <span>
 #include <string_view>
-#include <utility>
 
 namespace lacuna {
 namespace {
@@ -67,34 +66,54 @@ std::string activity_fields(const OpResult& op) {
   return text;
 }
 
-bool has_energies(const std::vector<RunEnergy>& energies) {
-  return std::ranges::any_of(energies, [](const RunEnergy& energy) { return !energy.layers.empty(); });
-}
-
-constexpr std::array<std::pair<std::string_view, ByComponent EnergyPair::*>, 2> kSides{
-    {{"dense", &EnergyPair::dense}, {"machine", &EnergyPair::machine}}};
-
-// Columns of the energy, last; the JSON's names with the path written out.
-std::string energy_header() {
-  std::string text = ",energy_table,energy_node_nm";
-  for (const auto& [side, parts] : kSides) {
-    for (std::size_t i = 0; i < kComponents; ++i)
-      text += fmt::format(",energy_{}_{}", side, component_name(static_cast<Component>(i)));
-    text += fmt::format(",energy_{}_total", side);
+// Columns of the energy, last; the JSON's names with the path written out. Machines of several kinds have
+// each kind's components; those a machine does not have stay empty.
+class EnergyColumns {
+ public:
+  explicit EnergyColumns(const std::vector<RunEnergy>& energies) {
+    for (const MachineKind kind : {MachineKind::kTiles, MachineKind::kOuterProduct}) {
+      if (std::ranges::none_of(energies, [&](const RunEnergy& energy) {
+            return !energy.layers.empty() && energy.kind == kind;
+          }))
+        continue;
+      for (const Component component : components_of(kind)) {
+        if (std::ranges::find(machine_, component) == machine_.end()) machine_.push_back(component);
+      }
+    }
   }
-  return text + ",energy_compute_efficiency,energy_chip_efficiency";
-}
 
-std::string energy_fields(const RunEnergy& energy, std::size_t layer, std::size_t op) {
-  if (energy.layers.empty()) return std::string(4 + kSides.size() * (kComponents + 1), ',');
-  const EnergyPair& pair = energy.layers[layer].ops[op].energy;
-  std::string text = fmt::format(",{},{}", csv_field(energy.table), energy.node_nm);
-  for (const auto& [side, parts] : kSides) {
-    for (const double joules : (pair.*parts).parts) text += fmt::format(",{}", joules);
-    text += fmt::format(",{}", (pair.*parts).total());
+  bool any() const { return !machine_.empty(); }
+
+  std::string header() const {
+    std::string text = ",energy_table,energy_node_nm";
+    const auto side = [&](std::string_view name, std::span<const Component> components) {
+      for (const Component component : components)
+        text += fmt::format(",energy_{}_{}", name, component_name(component));
+      text += fmt::format(",energy_{}_total", name);
+    };
+    side("dense", dense());
+    side("machine", machine_);
+    return text + ",energy_compute_efficiency,energy_chip_efficiency";
   }
-  return text + fmt::format(",{},{}", pair.compute_efficiency(), pair.chip_efficiency());
-}
+
+  std::string fields(const RunEnergy& energy, std::size_t layer, std::size_t op) const {
+    if (energy.layers.empty()) return std::string(6 + dense().size() + machine_.size(), ',');
+    const EnergyPair& pair = energy.layers[layer].ops[op].energy;
+    std::string text = fmt::format(",{},{}", csv_field(energy.table), energy.node_nm);
+    for (const Component component : dense()) text += fmt::format(",{}", pair.dense.of(component));
+    text += fmt::format(",{}", pair.dense.total());
+    for (const Component component : machine_) {
+      text += has_component(energy.kind, component) ? fmt::format(",{}", pair.machine.of(component))
+                                                    : std::string(",");
+    }
+    return text +
+           fmt::format(",{},{},{}", pair.machine.total(), pair.compute_efficiency(), pair.chip_efficiency());
+  }
+
+ private:
+  static std::span<const Component> dense() { return components_of(MachineKind::kTiles); }
+  std::vector<Component> machine_;
+};
 
 }  // namespace
 
@@ -107,8 +126,8 @@ std::string results_to_csv(const std::vector<RunResult>& runs, const std::vector
   for (const std::string& name : counters) text += fmt::format(",{}", csv_field(name));
   const bool activity = has_activity(runs);
   if (activity) text += activity_header();
-  const bool energy = has_energies(energies);
-  if (energy) text += energy_header();
+  const EnergyColumns energy(energies);
+  if (energy.any()) text += energy.header();
   text += '\n';
   for (std::size_t r = 0; r < runs.size(); ++r) {
     const RunResult& run = runs[r];
@@ -129,7 +148,7 @@ std::string results_to_csv(const std::vector<RunResult>& runs, const std::vector
           text += at == op.counters.end() ? "," : fmt::format(",{}", at->value);
         }
         if (activity) text += activity_fields(op);
-        if (energy) text += energy_fields(energies[r], l, o);
+        if (energy.any()) text += energy.fields(energies[r], l, o);
         text += '\n';
       }
     }

@@ -1,6 +1,8 @@
 // Results as JSON, schema version 1 (docs/output.md, docs/schema/result-v1.schema.json), and back.
 #pragma once
 
+#include <array>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,9 +23,22 @@ struct EnergyToWrite {
 // The same runs give the same bytes.
 std::string results_to_json(const std::vector<RunResult>& runs, const EnergyToWrite& energies = {});
 
+// What a file says of a run's energy, in joules: totals, by operation and of all.
+struct StoredEnergy {
+  struct Joules {
+    double dense = 0;
+    double machine = 0;
+  };
+  std::string table;
+  double node_nm = 0;
+  std::array<Joules, kOperations.size()> by_operation;
+  Joules all;
+};
+
 struct ResultFile {
   std::string lacuna;  // the version that wrote it
   std::vector<RunResult> runs;
+  std::vector<std::optional<StoredEnergy>> energies = {};  // of each run; nothing where the file has none
 };
 
 // Reads what results_to_json() wrote, by this version or a later one of the same schema: fields it does not

@@ -166,6 +166,28 @@ void check_totals(const Reader& run, const Totals& computed) {
   check("all", computed.all);
 }
 
+std::optional<StoredEnergy> read_energy(const Reader& run) {
+  if (run.find("energy") == nullptr) return std::nullopt;
+  const Reader source = run.object("energy");
+  StoredEnergy energy;
+  energy.table = source.text("table");
+  energy.node_nm = source.number("node_nm");
+  const auto joules = [&](const char* name) {
+    const Reader pair = source.object(name);
+    const auto total = [&](const char* side) {
+      const Reader of = pair.object(side);
+      const double value = of.number("total");
+      if (!std::isfinite(value) || value < 0) of.fail("'total' is not a number from 0");
+      return value;
+    };
+    return StoredEnergy::Joules{total("dense"), total("machine")};
+  };
+  for (const Operation op : kOperations)
+    energy.by_operation[static_cast<std::size_t>(op)] = joules(std::string(operation_name(op)).c_str());
+  energy.all = joules("all");
+  return energy;
+}
+
 RunResult read_run(const Reader& source) {
   RunResult run;
   run.trace = source.text("trace");
@@ -213,7 +235,9 @@ ResultFile parse_results_json(std::string_view text, const std::string& where) {
   result.lacuna = file.text("lacuna");
   const json& runs = file.list("runs");
   for (std::size_t i = 0; i < runs.size(); ++i) {
-    result.runs.push_back(read_run(Reader(runs[i], fmt::format("{}: run {}", where, i + 1))));
+    const Reader run(runs[i], fmt::format("{}: run {}", where, i + 1));
+    result.runs.push_back(read_run(run));
+    result.energies.push_back(read_energy(run));
   }
   return result;
 }

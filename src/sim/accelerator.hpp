@@ -41,7 +41,7 @@ class Accelerator {
   virtual const Params& params() const = 0;
   virtual OpResult simulate(const Layer& layer, Operation op, const SimOptions& options) const = 0;
   // What it is built of, if its area and energy are modelled.
-  virtual std::optional<TileHardware> hardware() const { return std::nullopt; }
+  virtual std::optional<Hardware> hardware() const { return std::nullopt; }
 };
 
 // A kind of machine: its parameters and how to build it. One folder of src/models registers one.

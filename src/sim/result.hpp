@@ -8,8 +8,8 @@
 
 #include "base/params.hpp"
 #include "sim/activity.hpp"
+#include "sim/hardware.hpp"
 #include "sim/operation.hpp"
-#include "sim/tile_hardware.hpp"
 #include "trace/trace.hpp"
 
 namespace lacuna {
@@ -34,8 +34,9 @@ struct OpResult {
   // equal to `cycles` where there are none.
   std::int64_t padding_free_cycles = 0;
   std::vector<Counter> counters;
-  std::optional<Activity> activity = std::nullopt;  // of machines with a modelled memory system
-  // Of the same machine with its tensors stored densely; absent where they are.
+  std::optional<Activity> activity = std::nullopt;  // of machines with a memory system
+  // Of the machine without skipping, where it differs: of the same machine with its tensors stored densely,
+  // or of the dense machine that an outer-product machine is compared with.
   std::optional<Activity> dense_activity = std::nullopt;
 
   bool operator==(const OpResult&) const = default;
@@ -86,7 +87,7 @@ struct RunResult {
   std::uint64_t seed = 1;
   std::vector<ConfigValue> config;  // resolved, in the order of declaration
   std::vector<LayerResult> layers;
-  std::optional<TileHardware> hardware = std::nullopt;  // of machines whose area and energy are modelled
+  std::optional<Hardware> hardware = std::nullopt;  // of machines whose area and energy are modelled
 
   Totals total() const;      // as recorded
   Totals per_batch() const;  // each layer scaled to the batch trained with

@@ -54,40 +54,12 @@ std::int64_t stored_rows(std::int64_t rows, const StoredForm& form) {
 
 }  // namespace
 
-Arithmetic arithmetic(const Params& params) {
-  return params.text("arithmetic") == "fp32" ? Arithmetic::kFp32 : Arithmetic::kBfloat16;
-}
-
 std::vector<ParamSpec> memory_params() {
-  return {
-      ParamSpec::choice(
-          "memory", "ideal", {"ideal", "modelled"},
-          "ideal: cycles of the tiles alone; modelled: an operation takes as long as the slowest of "
-          "DRAM, transposers, SRAM, scratchpads and tiles",
-          "TensorDash §4.1, Fig. 13 (ideal); docs/assumptions.md A12"),
-      ParamSpec::choice(
-          "arithmetic", "fp32", {"fp32", "bfloat16"},
-          "values in FP32, or operands rounded to bfloat16 with FP32 accumulation; the bytes moved "
-          "follow it",
-          "TensorDash §4.4"),
-      ParamSpec::number("frequency_mhz", 500, 1, 10000, "MHz", "clock of the chip", "TensorDash Table 2"),
-      ParamSpec::integer("dram_channels", 4, 1, 64, "channels", "DRAM channels", "TensorDash Table 2"),
-      ParamSpec::integer("dram_channel_bits", 64, 16, 1024, "bits",
-                         "width of a DRAM channel: 64 gives 102.4 GB/s with the other defaults, 16 a quarter",
-                         "docs/assumptions.md A10"),
-      ParamSpec::integer("dram_mts", 3200, 1, 100000, "MT/s",
-                         "transfers a second on each wire of the DRAM bus",
-                         "TensorDash Table 2 (LPDDR4-3200)"),
-      ParamSpec::integer("dram_page_bytes", 2048, 64, 65536, "bytes", "row of one 16-bit DRAM part",
-                         "JEDEC LPDDR4 8 Gb x16"),
-      ParamSpec::number("dram_row_ns", 60.625, 0, 10000, "ns",
-                        "from opening a DRAM row to opening the next of its bank",
-                        "tRAS + tRP of LPDDR4-3200 (68 + 29 clocks)"),
-      ParamSpec::integer("dram_banks", 8, 1, 64, "banks",
-                         "banks of a DRAM part, which open rows independently", "JEDEC LPDDR4"),
-      ParamSpec::flag("dram_compression", true,
-                      "zeros are left out on the DRAM bus; a bit a value says where",
-                      "TensorDash §4 (CompressingDMA)"),
+  std::vector<ParamSpec> specs = dram_params(
+      "ideal: cycles of the tiles alone; modelled: an operation takes as long as the slowest of "
+      "DRAM, transposers, SRAM, scratchpads and tiles",
+      "TensorDash §4.1, Fig. 13 (ideal); docs/assumptions.md A12");
+  const std::vector<ParamSpec> on_chip{
       ParamSpec::integer("sram_banks", 4, 1, 64, "banks",
                          "banks of each of AM, BM and CM a tile; a row a cycle each", "TensorDash Table 2"),
       ParamSpec::integer("multicast", 4, 1, 4096, "tiles", "tiles that one read of AM or BM can feed",
@@ -108,21 +80,13 @@ std::vector<ParamSpec> memory_params() {
           "a transposer's time for a group of lanes x lanes values, filling one while it empties another",
           "TensorDash §3.4; docs/assumptions.md A13"),
   };
+  specs.insert(specs.end(), on_chip.begin(), on_chip.end());
+  return specs;
 }
 
 TileMemory::TileMemory(const Params& params, const TileShape& tile)
     : tile_(tile),
-      value_bytes_(value_bytes(arithmetic(params))),
-      modelled_(params.text("memory") == "modelled"),
-      frequency_mhz_(params.number("frequency_mhz")),
-      dram_devices_(params.integer("dram_channels") * ceil_div(params.integer("dram_channel_bits"), 16)),
-      dram_bytes_a_cycle_(static_cast<double>(params.integer("dram_channels")) *
-                          static_cast<double>(params.integer("dram_channel_bits")) / 8 *
-                          static_cast<double>(params.integer("dram_mts")) / frequency_mhz_),
-      dram_page_bytes_(params.integer("dram_page_bytes")),
-      dram_row_cycles_(params.number("dram_row_ns") * frequency_mhz_ / 1e3),
-      dram_banks_(params.integer("dram_banks")),
-      compression_(params.flag("dram_compression")),
+      dram_(params),
       sram_banks_(params.integer("sram_banks") * tile.tiles),
       multicast_(params.integer("multicast")),
       scratchpad_banks_(params.integer("scratchpad_banks")),
@@ -146,43 +110,30 @@ TileHardware TileMemory::hardware() const {
           .lanes = tile_.lanes,
           .transposers = transposers_,
           .sram_banks = sram_banks_,
-          .value_bytes = value_bytes_,
-          .frequency_mhz = frequency_mhz_};
-}
-
-std::int64_t TileMemory::bus_bytes(std::int64_t elements, std::int64_t nonzeros) const {
-  // CompressingDMA: the non-zeros, and a bit for each value [Rhu et al.; TensorDash §4].
-  return compression_ ? nonzeros * value_bytes_ + ceil_div(elements, 8) : elements * value_bytes_;
+          .value_bytes = dram_.value_bytes(),
+          .frequency_mhz = dram_.frequency_mhz()};
 }
 
 TensorTraffic TileMemory::operand_traffic(std::int64_t elements, std::int64_t nonzeros) const {
-  const std::int64_t bytes = bus_bytes(elements, nonzeros);
-  return {.dram_read_bytes = bytes,
-          .dram_activations = ceil_div(bytes, dram_page_bytes_),
-          .fill_rows = ceil_div(elements, tile_.lanes)};
+  TensorTraffic traffic = dram_.read(elements, nonzeros);
+  traffic.fill_rows = ceil_div(elements, tile_.lanes);
+  return traffic;
 }
 
 TensorTraffic TileMemory::output_traffic(std::int64_t elements, std::int64_t nonzeros) const {
-  const std::int64_t bytes = bus_bytes(elements, nonzeros);
-  return {.dram_write_bytes = bytes,
-          .dram_activations = ceil_div(bytes, dram_page_bytes_),
-          .output_rows = ceil_div(elements, tile_.lanes)};
-}
-
-double TileMemory::dram_cycles(double bytes, double activations) const {
-  // Bandwidth and the opening of rows; tensors are read from end to end, so rows are opened while others are
-  // read.
-  const double opening = activations * dram_row_cycles_ / static_cast<double>(dram_banks_ * dram_devices_);
-  return std::max(bytes / dram_bytes_a_cycle_, opening);
+  TensorTraffic traffic = dram_.write(elements, nonzeros);
+  traffic.output_rows = ceil_div(elements, tile_.lanes);
+  return traffic;
 }
 
 double TileMemory::first_and_last_block(std::int64_t read_bytes, std::int64_t write_bytes) const {
   const std::int64_t lines = tile_.rows + tile_.columns;
   const std::int64_t first =
-      tile_.tiles * lines * streams_a_line_ * chunk_steps_ * tile_.lanes * value_bytes_;
+      tile_.tiles * lines * streams_a_line_ * chunk_steps_ * tile_.lanes * dram_.value_bytes();
   const std::int64_t last =
-      tile_.tiles * tile_.rows * tile_.columns * streams_a_line_ * streams_a_line_ * value_bytes_;
-  return static_cast<double>(std::min(first, read_bytes) + std::min(last, write_bytes)) / dram_bytes_a_cycle_;
+      tile_.tiles * tile_.rows * tile_.columns * streams_a_line_ * streams_a_line_ * dram_.value_bytes();
+  return static_cast<double>(std::min(first, read_bytes) + std::min(last, write_bytes)) /
+         dram_.bytes_a_cycle();
 }
 
 void TileMemory::count_product(const PlacedProduct& placed, Activity& activity, Streams& streams) const {
@@ -217,26 +168,19 @@ void TileMemory::count_tensors(const Layer& layer, Operation op, TensorRole row_
     if (stored != nullptr) {
       const StoredForm& form = (*stored)[static_cast<std::size_t>(role)];
       traffic.dram_read_bytes = form.off_chip_bytes;
-      traffic.dram_activations = ceil_div(form.off_chip_bytes, dram_page_bytes_);
+      traffic.dram_activations = dram_.activations(form.off_chip_bytes);
       traffic.fill_rows = stored_rows(traffic.fill_rows, form);
     }
     return traffic;
   };
   on_rows = operand(row_operand);
   on_columns = operand(column_operand);
-  // ASSUMPTION(A15): outputs are as sparse as what is recorded of their shape: O has the zeros of G, the
-  // input's gradient those of A (the activation function's zeros block both); the gradient of the weights has
-  // none.
-  const std::int64_t elements = result_elements(layer.shape, op);
-  const std::int64_t nonzeros = op == Operation::kForward     ? layer.g.nonzeros
-                                : op == Operation::kInputGrad ? layer.a.nonzeros
-                                                              : elements;
-  output = output_traffic(elements, nonzeros);
+  output = output_traffic(result_elements(layer.shape, op), result_nonzeros(layer, op));
   if (stored != nullptr && op != Operation::kWeightGrad) {  // stored like what is recorded of its shape (A15)
     const TensorRole alike = op == Operation::kForward ? TensorRole::kG : TensorRole::kA;
     const StoredForm& form = (*stored)[static_cast<std::size_t>(alike)];
     output.dram_write_bytes = form.off_chip_bytes;
-    output.dram_activations = ceil_div(form.off_chip_bytes, dram_page_bytes_);
+    output.dram_activations = dram_.activations(form.off_chip_bytes);
     output.output_rows = stored_rows(output.output_rows, form);
   }
   const auto add = [&](const TensorTraffic& traffic, bool weights) {
@@ -293,8 +237,8 @@ Activity TileMemory::count(const Layer& layer, Operation op, const std::vector<P
     return share(false, activity.samples.*count) + share(true, activity.weights.*count);
   };
   const double dram =
-      dram_cycles(sum(&TensorTraffic::dram_read_bytes) + sum(&TensorTraffic::dram_write_bytes),
-                  sum(&TensorTraffic::dram_activations));
+      dram_.cycles(sum(&TensorTraffic::dram_read_bytes) + sum(&TensorTraffic::dram_write_bytes),
+                   sum(&TensorTraffic::dram_activations));
   activity.dram_cycles = ceil_cycles(dram);
 
   const double banks = static_cast<double>(sram_banks_);
@@ -319,7 +263,7 @@ void TileMemory::apply(const Layer& layer, Operation op, const std::vector<Place
                        double batch_scale, OpResult& result, const StoredForms* stored) const {
   Activity dense = count(layer, op, products, batch_scale, result, nullptr);
   Activity activity = stored == nullptr ? dense : count(layer, op, products, batch_scale, result, stored);
-  if (modelled_) {
+  if (dram_.modelled()) {
     // ASSUMPTION(A12): with double buffering everywhere an operation takes as long as its slowest stage,
     // plus, once a batch, the first block's way in and the last one's way out.
     const auto pipeline = [&](std::int64_t compute, const Activity& parts, Bound& bound) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/params.hpp"
+#include "sim/dram.hpp"
 #include "sim/result.hpp"
 #include "sim/tile_grid.hpp"
 
@@ -16,14 +17,6 @@ namespace lacuna {
 
 // The parameters of a TileMemory, declared once for every machine that has one.
 std::vector<ParamSpec> memory_params();
-
-// The data type that a machine computes in and moves (parameter `arithmetic`).
-enum class Arithmetic {
-  kFp32,
-  kBfloat16,  // operands rounded to bfloat16, products exact, FP32 accumulators
-};
-Arithmetic arithmetic(const Params& params);
-constexpr std::int64_t value_bytes(Arithmetic type) { return type == Arithmetic::kFp32 ? 4 : 2; }
 
 // Whether the lanes of an operand run across the blocks it is stored in, so that it comes through the
 // transposers: W in W*G; G and A in A*G [TensorDash §3.4].
@@ -70,20 +63,10 @@ class TileMemory {
                          Activity& activity) const;
   TensorTraffic operand_traffic(std::int64_t elements, std::int64_t nonzeros) const;
   TensorTraffic output_traffic(std::int64_t elements, std::int64_t nonzeros) const;
-  std::int64_t bus_bytes(std::int64_t elements, std::int64_t nonzeros) const;
-  double dram_cycles(double bytes, double activations) const;
   double first_and_last_block(std::int64_t read_bytes, std::int64_t write_bytes) const;
 
   TileShape tile_;
-  std::int64_t value_bytes_;
-  bool modelled_;
-  double frequency_mhz_;
-  std::int64_t dram_devices_;  // x16 parts side by side
-  double dram_bytes_a_cycle_;
-  std::int64_t dram_page_bytes_;
-  double dram_row_cycles_;  // of one bank, from opening a row to opening the next
-  std::int64_t dram_banks_;
-  bool compression_;
+  Dram dram_;
   std::int64_t sram_banks_;
   std::int64_t multicast_;
   std::int64_t scratchpad_banks_;

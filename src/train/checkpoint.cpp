@@ -1,11 +1,13 @@
 #include "train/checkpoint.hpp"
 
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <cstring>
 #include <fmt/format.h>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "base/error.hpp"
 #include "base/hash.hpp"
@@ -50,10 +52,37 @@ std::vector<Item> items_of(const TrainingState& state) {
   return items;
 }
 
-std::string checksum_of(const std::vector<std::span<const std::uint8_t>>& parts) {
+// The metadata that nothing else would show to be damaged, in the order of their checksum.
+constexpr std::array<const char*, 4> kChecked = {"step", "line", "settings", "threshold"};
+
+// `text` gives the metadata of a key, empty if there is none.
+template <typename Text>
+std::string checksum_of(const std::vector<std::span<const std::uint8_t>>& parts, const Text& text) {
   std::uint64_t hash = 1;
+  for (const char* key : kChecked) hash = hash * 31 + hash_text(text(key));
   for (const auto& part : parts) hash = hash_bytes(part, hash);
   return fmt::format("{:016x}", hash);
+}
+
+void check_checksum(const Safetensors& file, const std::vector<std::span<const std::uint8_t>>& parts,
+                    const std::string& expected, const std::string& where) {
+  const std::string found = checksum_of(parts, [&](const char* key) {
+    const auto at = file.metadata.find(key);
+    return at == file.metadata.end() ? std::string() : at->second;
+  });
+  if (found != expected) throw InputError(where, "its checksum does not fit its content", kAgain);
+}
+
+// A training that has lost its numbers must not replace a checkpoint that has them.
+void check_finite(const std::vector<Item>& items) {
+  for (const Item& item : items) {
+    if (std::strcmp(item.dtype, "F32") != 0) continue;
+    const auto* values = reinterpret_cast<const float*>(item.data);
+    for (std::size_t i = 0; i < item.bytes / sizeof(float); ++i)
+      if (!std::isfinite(values[i]))
+        throw InputError("training", fmt::format("{} holds a {}", quote_name(item.name), values[i]),
+                         "lower --lr or add --warmup; the last checkpoint is untouched");
+  }
 }
 
 nlohmann::ordered_json settings_json(const Settings& settings) {
@@ -62,15 +91,23 @@ nlohmann::ordered_json settings_json(const Settings& settings) {
   return json;
 }
 
+// "STEPS CORRECT LOSS"
+std::string line_text(const LineSums& line) {
+  return fmt::format("{} {} {:a}", line.steps, line.correct, line.loss);
+}
+
 std::string header_of(const std::vector<Item>& items, const TrainingState& state, const Settings& settings) {
   std::vector<std::span<const std::uint8_t>> parts;
   for (const Item& item : items) parts.push_back(item.span());
   nlohmann::ordered_json metadata{{"format", kFormat},
                                   {"version", "1"},
                                   {"step", std::to_string(state.step)},
-                                  {"settings", settings_json(settings).dump()},
-                                  {"checksum", checksum_of(parts)}};
+                                  {"line", line_text(state.line)},
+                                  {"settings", settings_json(settings).dump()}};
   if (state.pruning != nullptr) metadata["threshold"] = fmt::format("{:a}", state.pruning->threshold());
+  metadata["checksum"] = checksum_of(parts, [&](const char* key) {
+    return metadata.contains(key) ? metadata[key].get<std::string>() : std::string();
+  });
   nlohmann::ordered_json header{{"__metadata__", metadata}};
   std::size_t begin = 0;
   for (const Item& item : items) {
@@ -105,22 +142,46 @@ void check_settings(const Safetensors& file, const std::string& where, const Set
   }
 }
 
+// Numbers as write_checkpoint() writes them; nothing if `text` is no such number or has more in it.
+std::optional<std::int64_t> natural_of(std::string_view text) {
+  std::int64_t number = -1;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size() || number < 0) return std::nullopt;
+  return number;
+}
+std::optional<double> real_of(const std::string& text) {
+  char* end = nullptr;
+  const double number = std::strtod(text.c_str(), &end);
+  if (text.empty() || end != text.c_str() + text.size() || !std::isfinite(number)) return std::nullopt;
+  return number;
+}
+
 std::int64_t step_of(const Safetensors& file, const std::string& where) {
   const std::string& text = metadata(file, "step", where);
-  std::int64_t step = -1;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), step);
-  if (error != std::errc() || end != text.data() + text.size() || step < 0)
-    throw InputError(where, fmt::format("its step is {}", quote_name(text)), kAgain);
-  return step;
+  const auto step = natural_of(text);
+  if (!step) throw InputError(where, fmt::format("its step is {}", quote_name(text)), kAgain);
+  return *step;
+}
+
+LineSums line_of(const Safetensors& file, const std::string& where) {
+  const std::string& text = metadata(file, "line", where);
+  const std::size_t first = text.find(' ');
+  const std::size_t second = first == std::string::npos ? first : text.find(' ', first + 1);
+  if (second != std::string::npos) {
+    const auto steps = natural_of(std::string_view(text).substr(0, first));
+    const auto correct = natural_of(std::string_view(text).substr(first + 1, second - first - 1));
+    const auto loss = real_of(text.substr(second + 1));
+    if (steps && correct && loss) return {*steps, *correct, *loss};
+  }
+  throw InputError(where, fmt::format("its line is {}", quote_name(text)), kAgain);
 }
 
 double threshold_of(const Safetensors& file, const std::string& where) {
   const std::string& text = metadata(file, "threshold", where);
-  char* end = nullptr;
-  const double value = std::strtod(text.c_str(), &end);
-  if (end == text.c_str() || *end != '\0' || !(value > 0) || !std::isfinite(value))
+  const auto value = real_of(text);
+  if (!value || !(*value > 0))
     throw InputError(where, fmt::format("its threshold is {}", quote_name(text)), kAgain);
-  return value;
+  return *value;
 }
 
 const SafetensorsEntry& entry_of(const std::map<std::string, const SafetensorsEntry*>& entries,
@@ -160,6 +221,7 @@ std::int64_t count_alive(const SafetensorsEntry& entry, const std::string& where
 void write_checkpoint(const std::filesystem::path& path, const TrainingState& state,
                       const Settings& settings) {
   const std::vector<Item> items = items_of(state);
+  check_finite(items);
   const std::string header = header_of(items, state, settings);
   OutputFile file(path);
   const std::uint64_t length = header.size();
@@ -185,17 +247,18 @@ void parse_checkpoint(std::span<const std::uint8_t> bytes, const std::string& wh
                               "this checkpoint belongs to another network; give its --model and settings"));
     parts.push_back(found.back()->data);
   }
-  if (checksum_of(parts) != metadata(file, "checksum", where))
-    throw InputError(where, "its checksum does not fit its content", kAgain);
   const std::int64_t step = step_of(file, where);
+  const LineSums line = line_of(file, where);
   const double threshold = state.pruning != nullptr ? threshold_of(file, where) : 0;
   std::vector<std::int64_t> alive;
   for (std::size_t i = 0; i < items.size(); ++i)
     if (std::strcmp(items[i].dtype, "U8") == 0) alive.push_back(count_alive(*found[i], where));
+  check_checksum(file, parts, metadata(file, "checksum", where), where);
   // Nothing can fail from here on.
   for (std::size_t i = 0; i < items.size(); ++i)
     if (items[i].bytes > 0) std::memcpy(items[i].data, found[i]->data.data(), items[i].bytes);
   state.step = step;
+  state.line = line;
   if (state.pruning == nullptr) return;
   state.pruning->threshold() = threshold;
   for (std::size_t l = 0; l < alive.size(); ++l) state.pruning->layers()[l].count = alive[l];
@@ -211,6 +274,12 @@ void load_parameters(const std::filesystem::path& path, const std::vector<Parame
   const Safetensors file = Safetensors::parse(source->bytes(), path.string());
   const auto entries = by_name(file);
   const bool checkpoint = file.metadata.contains("format") && file.metadata.at("format") == kFormat;
+  if (checkpoint) {
+    // The file's tensors lie in the order they were written in.
+    std::vector<std::span<const std::uint8_t>> parts;
+    for (const SafetensorsEntry& entry : file.tensors) parts.push_back(entry.data);
+    check_checksum(file, parts, metadata(file, "checksum", path.string()), path.string());
+  }
   std::vector<const SafetensorsEntry*> found;
   for (const Parameter* parameter : parameters)
     found.push_back(&entry_of(entries, (checkpoint ? "parameter/" : "") + parameter->name, parameter->dims,

@@ -17,15 +17,24 @@ namespace lacuna::train {
 // What a run was started with, as text; a checkpoint of another run is refused.
 using Settings = std::vector<std::pair<std::string, std::string>>;
 
+// Sums over the steps since the last line of the log: a run that goes on must write the same next line.
+struct LineSums {
+  std::int64_t steps = 0;
+  std::int64_t correct = 0;
+  double loss = 0;
+};
+
 // The parts of a training that a checkpoint reads and writes.
 struct TrainingState {
   const std::vector<Parameter*>& parameters;
   Sgd& optimizer;
   Pruning* pruning = nullptr;
   std::int64_t step = 0;  // the next one
+  LineSums line{};
 };
 
-// Appears whole under its name or not at all; what was there before stays until then. Throws InputError.
+// Appears whole under its name or not at all; what was there before stays until then. Throws InputError, also
+// when a parameter or a momentum is infinite or no number: such a state must not replace a good one.
 void write_checkpoint(const std::filesystem::path& path, const TrainingState& state,
                       const Settings& settings);
 
@@ -37,7 +46,8 @@ void parse_checkpoint(std::span<const std::uint8_t> bytes, const std::string& wh
                       const Settings& settings);
 
 // Parameters by name from a checkpoint or any safetensors file with F32 tensors of the same names (in a
-// checkpoint "parameter/NAME"). Throws InputError if one is missing or has another shape.
+// checkpoint "parameter/NAME"). Throws InputError if one is missing or has another shape, or if the checksum
+// of a checkpoint does not fit.
 void load_parameters(const std::filesystem::path& path, const std::vector<Parameter*>& parameters);
 
 }  // namespace lacuna::train

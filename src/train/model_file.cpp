@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 #include <set>
 
 #include "base/embedded_file.hpp"
@@ -30,6 +31,16 @@ using Values = std::map<std::string, std::string>;
 const std::vector<std::string> kLayerWords = {
     "conv",    "linear", "batch_norm", "relu",        "max_pool",     "average_pool", "dropout",
     "flatten", "concat", "residual",   "scalar_bias", "scalar_scale", "repeat",       "choose"};
+
+// Names go into headers and reports, which are JSON and so UTF-8.
+bool is_utf8(std::string_view text) {
+  try {
+    static_cast<void>(nlohmann::json(text).dump());
+    return true;
+  } catch (const nlohmann::json::type_error&) {
+    return false;
+  }
+}
 
 // What is known at a place in the file: the values of `$names`, the prefix of layer names, counters of
 // unnamed layers.
@@ -64,6 +75,9 @@ class ModelReader {
         throw InputError(file_, fmt::format("the model has no parameter {}", quote_name(key)),
                          suggest(key, known));
       }
+      if (!is_utf8(value))
+        throw InputError(file_, fmt::format("the value of {} is not UTF-8 text", quote_name(key)),
+                         "write it in UTF-8");
       values[key] = value;
     }
     read_blocks();
@@ -486,6 +500,7 @@ constexpr YamlKind kKind{"a model", "see configs/models/vgg-small.yaml"};
 template <typename Action>
 auto with_reader(std::string_view text, const std::string& where, const Action& action) {
   const YAML::Node root = load_yaml(text, where, kKind);
+  if (!is_utf8(text)) throw InputError(where, "the file is not UTF-8 text", "save it as UTF-8");
   try {
     ModelReader reader(where, root);
     return action(reader);

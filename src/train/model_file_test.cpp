@@ -81,6 +81,15 @@ TEST(ModelFile, HostileFilesEnd) {
             std::string::npos);
 }
 
+// Names become part of checkpoints and traces, whose headers are UTF-8: better said before the training.
+TEST(ModelFile, TextIsUtf8) {
+  EXPECT_EQ(message("  - linear: {name: \"\xff\", out: 10}\n"),
+            "m.yaml: the file is not UTF-8 text; save it as UTF-8");
+  EXPECT_EQ(message("  - linear: {out: 10}\n", {{"size", "\xc3"}}),
+            "m.yaml: the value of 'size' is not UTF-8 text; write it in UTF-8");
+  EXPECT_EQ(message("  - linear: {name: \"\xc3\xa4\", out: 10}\n"), "no error");
+}
+
 TEST(ModelFile, PoolsMayRoundUp) {
   const Graph up = parse_model(
       "model: m\nlayers: [max_pool: {kernel: 3, stride: 2, ceil: yes}, linear: {out: 10}]", "m", {});

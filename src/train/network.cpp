@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <fmt/format.h>
 #include <numbers>
 
+#include "base/error.hpp"
 #include "base/hash.hpp"
 #include "base/random.hpp"
 #include "kernels/blocked.hpp"
+#include "trace/byte_source.hpp"
 #include "train/layers/layers.hpp"
 
 namespace lacuna::train {
@@ -24,11 +27,38 @@ float normal(Random& random) {
 
 Network::Network(Graph graph, const NetworkOptions& options, const std::function<void(double)>& progress)
     : graph_(std::move(graph)), options_(options) {
+  check_memory();
   plan_activations();
   make_layers(progress);
 }
 
 bool Network::fused_relu(int node) const { return relu_of_[static_cast<std::size_t>(node)] != 0; }
+
+// Said before the machine runs out of it: the system would end the program without a word. Never more than
+// what will be taken: a ReLU runs in place, the parts of a sum may share its gradient.
+void Network::check_memory() const {
+  double floats = 3 * static_cast<double>(graph_.parameters());  // value, gradient, momentum
+  std::vector<char> shares(graph_.nodes.size(), 0);
+  for (const Node& node : graph_.nodes)
+    for (const int input : node.inputs)
+      if (node.kind == NodeKind::kAdd) shares[static_cast<std::size_t>(input)] = 1;
+  for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
+    const Node& node = graph_.nodes[i];
+    if (node.kind == NodeKind::kRelu) continue;
+    const auto padded = static_cast<double>((node.out.c + 15) / 16 * 16);
+    const double data =
+        static_cast<double>(options_.batch) * padded * static_cast<double>(node.out.h * node.out.w);
+    floats += i == 0 || shares[i] != 0 ? data : 2 * data;
+  }
+  constexpr double kGibibyte = 1 << 30;
+  const double needed = floats * sizeof(float) / kGibibyte;
+  const double there = static_cast<double>(physical_memory()) / kGibibyte;
+  if (needed > there)
+    throw InputError(graph_.model,
+                     fmt::format("with a batch of {} it needs {:.0f} GiB of memory, this machine has {:.0f}",
+                                 options_.batch, needed, there),
+                     "use a smaller batch, smaller images or fewer channels");
+}
 
 void Network::plan_activations() {
   const std::size_t nodes = graph_.nodes.size();

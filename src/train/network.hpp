@@ -20,7 +20,7 @@ struct NetworkOptions {
 class Network {
  public:
   // Allocates everything. With kAuto the kernels of shapes that this machine has not seen are measured first;
-  // `progress` is told the share that is done.
+  // `progress` is told the share that is done. Throws InputError if this machine has not the memory.
   Network(Graph graph, const NetworkOptions& options, const std::function<void(double)>& progress = {});
 
   // Draws the weights: each parameter's follow from the seed and its name.
@@ -47,6 +47,7 @@ class Network {
   const Activation& activation(int node) const { return *activation_of_[static_cast<std::size_t>(node)]; }
 
  private:
+  void check_memory() const;
   void plan_activations();
   void make_layers(const std::function<void(double)>& progress);
   bool fused_relu(int node) const;  // the node's only reader is a ReLU that runs in place

@@ -2,14 +2,23 @@
 
 #include <algorithm>
 #include <cmath>
+#include <fmt/format.h>
 #include <numeric>
 
 #include "base/error.hpp"
 #include "base/nearest.hpp"
+#include "base/quote.hpp"
 #include "base/random.hpp"
+#include "dataset/streams.hpp"
 
 namespace lacuna::train {
 namespace {
+
+// What random numbers are drawn for. Streams of their own: neighbouring seeds or steps must not draw alike.
+enum Purpose : std::uint64_t { kStart = 101, kGrowth = 102 };
+
+constexpr double kSmallestThreshold = 0x1p-60;
+constexpr double kLargestThreshold = 0x1p60;
 
 // The `count` indices with the largest key, ties to the lower index, so that a run can be repeated.
 template <typename Key>
@@ -63,6 +72,21 @@ void Pruning::clear(const Layer& layer) const {
     if (layer.alive[i] == 0) w[i] = 0;
 }
 
+void Pruning::clear() const {
+  for (const Layer& layer : layers_) clear(layer);
+}
+
+// Weights cannot be put in order when some are no numbers.
+void Pruning::check_numbers() const {
+  for (const Layer& layer : layers_)
+    for (std::size_t i = 0; i < layer.alive.size(); ++i)
+      if (!std::isfinite(weights(layer)[i]) || !std::isfinite(momentum(layer)[i]))
+        throw InputError("training",
+                         fmt::format("{} or its momentum has become infinite or no number",
+                                     quote_name(optimizer_.learnt()[layer.parameter]->name)),
+                         "lower --lr or add --warmup; the last checkpoint is untouched");
+}
+
 std::int64_t Pruning::alive() const {
   return std::accumulate(layers_.begin(), layers_.end(), std::int64_t{0},
                          [](std::int64_t sum, const Layer& layer) { return sum + layer.count; });
@@ -76,7 +100,7 @@ double Pruning::zero_share() const {
 
 void Pruning::start() {
   for (Layer& layer : layers_) {
-    Random random(options_.seed * 0x9e3779b97f4a7c15ULL + layer.parameter);
+    Random random(dataset::stream_seed(options_.seed, kStart, layer.parameter));
     const auto size = static_cast<std::int64_t>(layer.alive.size());
     const auto kept =
         static_cast<std::int64_t>(std::llround(static_cast<double>(size) * (1 - options_.zeros)));
@@ -97,8 +121,9 @@ void Pruning::start() {
 void Pruning::after_step(std::int64_t step) {
   if (options_.method == PruningOptions::Method::kNone) return;
   const bool due = (step + 1) % options_.every == 0 && (options_.until == 0 || step < options_.until);
-  for (const Layer& layer : layers_) clear(layer);
+  clear();
   if (!due) return;
+  check_numbers();
   if (options_.method == PruningOptions::Method::kSparseMomentum)
     move_by_momentum(step);
   else
@@ -175,11 +200,13 @@ void Pruning::move_by_threshold(std::int64_t step) {
   // [Mostafa and Wang 2019, Algorithm 1]: the threshold doubles or halves when the number is a tenth off.
   if (static_cast<double>(removed) < 0.9 * wanted) threshold_ *= 2;
   if (static_cast<double>(removed) > 1.1 * wanted) threshold_ /= 2;
+  // Layers that cannot give what is wanted, or are at zero for good, must not drive it out of all numbers.
+  threshold_ = std::clamp(threshold_, kSmallestThreshold, kLargestThreshold);
   const std::vector<std::int64_t> grow = spread(removed, share);
   for (std::size_t l = 0; l < layers_.size(); ++l) {
     Layer& layer = layers_[l];
-    Random random(options_.seed ^
-                  (static_cast<std::uint64_t>(step) * 0x9e3779b97f4a7c15ULL + layer.parameter));
+    Random random(dataset::stream_seed(dataset::stream_seed(options_.seed, kGrowth, layer.parameter), 0,
+                                       static_cast<std::uint64_t>(step)));
     std::vector<std::int64_t> free = indices_where(layer.alive, false);
     for (std::int64_t i = 0; i < grow[l]; ++i) {
       std::swap(

@@ -39,8 +39,10 @@ class Pruning {
 
   // Draws which weights may be non-zero, and clears the others.
   void start();
+  // Makes the weights zero that must be, as after a step.
+  void clear() const;
   // After the optimizer's step number `step` (from 0): clears what must be zero and, when it is time, moves
-  // weights.
+  // weights. Throws InputError if there is anything but numbers to choose them by.
   void after_step(std::int64_t step);
 
   struct Layer {
@@ -50,6 +52,7 @@ class Pruning {
   };
   // What a checkpoint has to hold, with threshold().
   std::vector<Layer>& layers() { return layers_; }
+  const std::vector<Layer>& layers() const { return layers_; }
   double& threshold() { return threshold_; }
   std::int64_t alive() const;
   double zero_share() const;
@@ -58,6 +61,7 @@ class Pruning {
   float* weights(const Layer& layer) const;
   float* momentum(const Layer& layer) const;
   void clear(const Layer& layer) const;
+  void check_numbers() const;
   void move_by_momentum(std::int64_t step);
   void move_by_threshold(std::int64_t step);
   // Spreads `total` over layers by `share`, no layer beyond its free places; what is left over goes where

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/error.hpp"
+#include "base/hash.hpp"
 #include "base/random.hpp"
 
 namespace lacuna::train {
@@ -39,6 +40,24 @@ void check_fits(const Network& network, const dataset::Dataset& data) {
                      "set the model's classes");
 }
 
+InputError lost_loss(const std::string& when, double loss) {
+  return {"training", fmt::format("the loss {} is {}", when, loss),
+          "lower --lr, add --warmup, or look for broken images; the last checkpoint is untouched"};
+}
+
+// Changes with everything that decides what a network computes: shapes alone would let a checkpoint go on in
+// a network with other strides or another order of layers.
+std::uint64_t fingerprint(const Graph& graph) {
+  std::string text;
+  for (const Node& node : graph.nodes)
+    text += fmt::format("{} {} {} {} {}x{}x{} {}x{} {}x{} {}x{} {}x{} {} {} {}\n", node_kind_name(node.kind),
+                        node.name, fmt::join(node.inputs, ","), node.bias, node.out.c, node.out.h, node.out.w,
+                        node.kernel.h, node.kernel.w, node.stride.h, node.stride.w, node.padding.h,
+                        node.padding.w, node.dilation.h, node.dilation.w, node.groups, node.rate,
+                        node.out_channels);
+  return hash_text(text);
+}
+
 }  // namespace
 
 Trainer::Trainer(Network& network, const dataset::DatasetPair& data, const TrainOptions& options)
@@ -71,9 +90,7 @@ StepReport Trainer::run_step(const RecordOptions* record, std::optional<Trace>* 
   loader_.load(state_.step, images_.data(), labels_.data());
   report.load_seconds = seconds_now() - start;
   const LossResult result = network_.forward(images_.data(), labels_.data(), pass(state_.step, true));
-  if (!std::isfinite(result.loss))
-    throw InputError("training", fmt::format("the loss of step {} is {}", state_.step, result.loss),
-                     "lower --lr, add --warmup, or look for broken images; the last checkpoint is untouched");
+  if (!std::isfinite(result.loss)) throw lost_loss(fmt::format("of step {}", state_.step), result.loss);
   report.loss = result.loss;
   report.correct = result.correct;
   if (record != nullptr) {
@@ -93,6 +110,9 @@ StepReport Trainer::run_step(const RecordOptions* record, std::optional<Trace>* 
   optimizer_.step(report.rate);
   if (pruning_) pruning_->after_step(state_.step);
   ++state_.step;
+  ++state_.line.steps;
+  state_.line.loss += report.loss;
+  state_.line.correct += report.correct;
   report.seconds = seconds_now() - start;
   return report;
 }
@@ -135,6 +155,7 @@ Settings Trainer::settings() const {
   const auto text = [](double value) { return fmt::format("{}", value); };
   const PruningOptions& prune = options_.pruning;
   return {{"model", network_.graph().model},
+          {"network", fmt::format("{:016x}", fingerprint(network_.graph()))},
           {"data", data_.train->name()},
           {"train_size", std::to_string(data_.train->size())},
           {"batch", std::to_string(network_.options().batch)},
@@ -151,7 +172,15 @@ Settings Trainer::settings() const {
                                 prune.until, prune.move)}};
 }
 
-void Trainer::save(const std::filesystem::path& path, const Settings& extra) const {
+void Trainer::start_from(const std::filesystem::path& path) {
+  load_parameters(path, network_.parameters());
+  if (pruning_) pruning_->clear();
+}
+
+void Trainer::save(const std::filesystem::path& path, const Settings& extra) {
+  // Weights can be numbers and so large that the next step is lost: a run could not go on from them.
+  const double loss = network_.forward(images_.data(), labels_.data(), pass(state_.step, false)).loss;
+  if (!std::isfinite(loss)) throw lost_loss(fmt::format("after {} steps", state_.step), loss);
   Settings all = settings();
   all.insert(all.end(), extra.begin(), extra.end());
   write_checkpoint(path, state_, all);

@@ -63,8 +63,15 @@ class Trainer {
   TestReport test() { return test(*data_.test); }
   ZeroReport zeros() const;
   const Pruning* pruning() const { return pruning_ ? &*pruning_ : nullptr; }
+  // Of the steps since the last end_line(); a checkpoint keeps them.
+  const LineSums& line() const { return state_.line; }
+  void end_line() { state_.line = {}; }
 
-  void save(const std::filesystem::path& path, const Settings& settings) const;
+  // Takes the parameters in a file (load_parameters) for those that were drawn. Throws InputError.
+  void start_from(const std::filesystem::path& path);
+  // A state that has lost its numbers, or whose loss is none, does not replace what was saved before: it
+  // throws InputError. Runs the network forward on the last batch, without changing what it has learnt.
+  void save(const std::filesystem::path& path, const Settings& settings);
   void resume(const std::filesystem::path& path, const Settings& settings);
   // The settings that decide what is learnt, for a checkpoint's header.
   Settings settings() const;

@@ -1,7 +1,9 @@
 // Does the command line do what it says: results, messages, exit codes, files?
+#include <algorithm>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "base/output_file.hpp"
 #include "cli/json_schema.hpp"
@@ -226,12 +228,14 @@ TEST_F(CliTest, JsonFollowsItsSchemaByAnIndependentChecker) {
 TEST_F(CliTest, EnergyInTablesAndJson) {
   const JsonSchema schema(json::parse(read_text(LACUNA_SOURCE_DIR "/docs/schema/result-v1.schema.json")));
   const std::string trace = small_trace("energy.safetensors");
-  const ProgramResult text = run_lacuna({"simulate", trace, "--energy", "--arch", "tensordash,ant"});
+  const ProgramResult text = run_lacuna({"simulate", trace, "--energy", "--arch", "tensordash,scnn,ant"});
   EXPECT_EQ(text.exit_code, 0) << text.err;
   EXPECT_NE(text.out.find("whole chip and DRAM"), std::string::npos) << text.out;
-  EXPECT_NE(text.out.find("ant: there is no energy model of this machine"), std::string::npos);
-  const ProgramResult result = run_lacuna({"simulate", trace, "--energy", "--layers", "--set",
-                                           "memory=modelled", "--arch", "dense,tensordash", "--json", "-"});
+  EXPECT_EQ(text.out.find("there is no energy model"), std::string::npos);
+  EXPECT_NE(text.out.find("range and search"), std::string::npos) << text.out;
+  const ProgramResult result =
+      run_lacuna({"simulate", trace, "--energy", "--layers", "--set", "memory=modelled", "--arch",
+                  "dense,tensordash,scnn,ant", "--json", "-"});
   ASSERT_EQ(result.exit_code, 0) << result.err;
   const json document = json::parse(result.out);
   EXPECT_EQ(schema.violations(document), std::vector<std::string>{});
@@ -257,6 +261,13 @@ TEST_F(CliTest, EnergyInCsv) {
   const ProgramResult with = run_lacuna({"simulate", trace, "--energy", "--arch", "dense,ant", "--csv", "-"});
   ASSERT_EQ(with.exit_code, 0) << with.err;
   EXPECT_TRUE(header(with).ends_with(",energy_compute_efficiency,energy_chip_efficiency")) << header(with);
+  EXPECT_NE(header(with).find(",energy_machine_cores,"), std::string::npos);
+  EXPECT_NE(header(with).find(",energy_machine_range_search,"), std::string::npos);
+  std::istringstream lines(with.out);
+  for (std::string line; std::getline(lines, line);) {
+    const auto commas = [](const std::string& text) { return std::ranges::count(text, ','); };
+    EXPECT_EQ(commas(line), commas(header(with))) << line;
+  }
   EXPECT_NE(with.out.find(",65nm-fp32,65,"), std::string::npos) << with.out;
   const ProgramResult without = run_lacuna({"simulate", trace, "--arch", "dense,ant", "--csv", "-"});
   EXPECT_EQ(header(without).find("energy"), std::string::npos) << header(without);
@@ -275,6 +286,16 @@ TEST_F(CliTest, EnergyTablesAreChecked) {
   write_file(folder_.file("mine.yaml"), table);
   expect_error(run_lacuna({"simulate", trace, "--energy", "--energy-table", folder_.file("mine.yaml")}),
                "mine.yaml:9: 'mac_energy.value' is negative");
+  // A table of the time before the outer-product machines had costs: good for the tiles.
+  table.replace(table.find("-6.7919"), 7, "6.79199");
+  table.resize(table.find("outer_product:"));
+  write_file(folder_.file("old.yaml"), table);
+  const auto with_old = [&](const std::string& arch) {
+    return run_lacuna(
+        {"simulate", trace, "--energy", "--energy-table", folder_.file("old.yaml"), "--arch", arch});
+  };
+  EXPECT_EQ(with_old("dense,tensordash").exit_code, 0);
+  expect_error(with_old("dense,ant"), "ant: the energy table '65nm-fp32' has no section 'outer_product'");
 }
 
 TEST_F(CliTest, AreaOfAMachine) {
@@ -287,7 +308,16 @@ TEST_F(CliTest, AreaOfAMachine) {
   const json area = json::parse(result.out);
   EXPECT_NEAR(area["machine"]["area_mm2"]["a_muxes"].get<double>(), 1.73 * 5 / 8 * 0.66, 0.005);
   EXPECT_EQ(area["dense"]["area_mm2"]["a_muxes"], 0);
-  expect_error(run_lacuna({"arch", "area", "ant"}), "there is no area model of 'ant'");
+  const ProgramResult scnn = run_lacuna({"arch", "area", "scnn", "--json"});
+  const ProgramResult ant = run_lacuna({"arch", "area", "ant-4096", "--json"});
+  ASSERT_EQ(scnn.exit_code + ant.exit_code, 0) << scnn.err << ant.err;
+  EXPECT_NEAR(json::parse(scnn.out)["machine"]["area_mm2"]["total"].get<double>(), 64 * 0.124, 1e-9);
+  EXPECT_NEAR(json::parse(ant.out)["machine"]["area_mm2"]["range_search"].get<double>(), 256 * 0.0017, 1e-9);
+  EXPECT_EQ(json::parse(ant.out)["node_nm"], 16);
+  EXPECT_NE(run_lacuna({"arch", "area", "ant"}).out.find("the PEs are 7.938 mm2"), std::string::npos);
+  expect_error(run_lacuna({"arch", "area", "scnn", "--set", "n=2"}), "no area is published of such a PE");
+  expect_error(run_lacuna({"arch", "area", "scnn", "--node", "8"}), "no factors for 8 nm");
+  expect_error(run_lacuna({"arch", "area", "scnn", "--energy-table", "65nm-fp32"}), "a published one");
 }
 
 TEST_F(CliTest, EnginesAgree) {

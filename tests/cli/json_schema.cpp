@@ -46,6 +46,17 @@ void JsonSchema::check(const json& schema, const json& value, const std::string&
     } else if (keyword == "enum") {
       if (std::ranges::find(rule, value) == rule.end())
         found.push_back(at + ": is not one of " + rule.dump());
+    } else if (keyword == "oneOf") {
+      std::vector<std::string> first;
+      const auto fits = [&](const json& alternative) {
+        std::vector<std::string> wrong;
+        check(alternative, value, at, wrong);
+        if (first.empty()) first = wrong;
+        return wrong.empty();
+      };
+      const auto count = std::ranges::count_if(rule, fits);
+      if (count == 0) found.insert(found.end(), first.begin(), first.end());
+      if (count > 1) found.push_back(at + ": fits more than one alternative");
     } else if (keyword == "minimum" || keyword == "maximum") {
       if (!value.is_number()) continue;
       if (keyword == "minimum" ? value < rule : value > rule)

@@ -25,9 +25,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   using namespace lacuna;
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   refuse_or_check([&] {
-    for (const Cost& cost : CostTable::parse(text, "fuzz").costs) {
-      if (!std::isfinite(cost.value) || cost.value < 0 || cost.unit.empty()) std::abort();
-    }
+    const CostTable table = CostTable::parse(text, "fuzz");
+    const auto check = [](const auto& costs) {
+      for (const Cost& cost : costs) {
+        if (!std::isfinite(cost.value) || cost.value < 0 || cost.unit.empty()) std::abort();
+      }
+    };
+    check(table.costs);
+    if (table.outer_product) check(*table.outer_product);
   });
   refuse_or_check([&] { NodeScale::parse_all(text, "fuzz"); });
   return 0;

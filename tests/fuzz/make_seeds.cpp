@@ -9,6 +9,7 @@
 
 #include "base/output_file.hpp"
 #include "base/random.hpp"
+#include "checkpoint_state.hpp"
 #include "dataset_seeds.hpp"
 #include "models/tensordash/stored_tensor.hpp"
 #include "report/result_json.hpp"
@@ -96,6 +97,13 @@ int main_or_throw(std::string_view fuzzer, const std::filesystem::path& folder) 
   const auto text = [](const std::vector<std::uint8_t>& bytes) {
     return std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   };
+  // The configurations that ship with the program.
+  const auto copy_all = [&](const char* kind) {
+    const auto from = std::filesystem::path(LACUNA_SOURCE_DIR) / "configs" / kind;
+    for (const auto& entry : std::filesystem::directory_iterator(from))
+      std::filesystem::copy_file(entry.path(), folder / entry.path().filename(),
+                                 std::filesystem::copy_options::overwrite_existing);
+  };
   for (const auto& seed : dataset_seeds(fuzzer)) write(text(seed));
   if (count > 0) return 0;
   if (fuzzer == "fuzz_scheduled") {
@@ -103,16 +111,39 @@ int main_or_throw(std::string_view fuzzer, const std::filesystem::path& folder) 
       write(text(scheduled_seed(i % 2 == 0 ? 12 : i, i % 12, i, i / 32.0)));
     return 0;
   }
+  if (fuzzer == "fuzz_checkpoint") {
+    for (const bool pruned : {true, false}) {
+      const train::CheckpointState made(pruned);
+      write_checkpoint(folder / fmt::format("seed-{}", count++), made.state, made.settings);
+    }
+    return 0;
+  }
+  if (fuzzer == "fuzz_model") {
+    copy_all("models");
+    for (const char* layers : {"[conv: {out: 3, kernel: 3, padding: 1}, relu, linear: {out: $classes}]",
+                               "[conv: {out: 8, kernel: [1, 2], stride: 2, groups: 1, bias: no}, batch_norm, "
+                               "relu, max_pool, linear: {out: 10}]",
+                               "[residual: {body: [conv: {out: 3, kernel: 1, init: zero}], shortcut: []}, "
+                               "relu, linear: {out: 10}]",
+                               "[concat: [[], [conv: {out: 2, kernel: 1}]], dropout: {rate: 0.2}, "
+                               "average_pool: global, linear: {out: 10}]",
+                               "[scalar_bias, conv: {out: 4, kernel: 3, dilation: 2}, scalar_scale, "
+                               "average_pool: {kernel: 3, ceil: yes}, "
+                               "flatten, linear: {out: 10, gain: 0.5}]",
+                               "[choose: {by: $size, 8: [relu], 9: []}, repeat: {times: 2, layers: [relu, b: "
+                               "{w: 5}]}, linear: {out: 10}]"})
+      write(fmt::format(
+          "model: m\nparameters: {{size: 8}}\nblocks: {{b: {{parameters: {{w: 3}}, layers: [conv: {{out: "
+          "$w, kernel: 1}}]}}}}\nlayers: {}\n",
+          layers));
+    return 0;
+  }
   if (fuzzer == "fuzz_npy_folder") {
     for (const std::string& seed : npy_folders()) write(seed);
     return 0;
   }
   if (fuzzer == "fuzz_config") {
-    for (const auto& entry :
-         std::filesystem::directory_iterator(std::filesystem::path(LACUNA_SOURCE_DIR) / "configs" / "arch")) {
-      std::filesystem::copy_file(entry.path(), folder / entry.path().filename(),
-                                 std::filesystem::copy_options::overwrite_existing);
-    }
+    copy_all("arch");
     write("arch: dense\nrows: 8\nparams: {tiles: 1}\n");
     write(
         "name: x\nbase: tensordash\nconnectivity: [[0, 0], [1, -1]]\npower_gating: on\ngating_threshold: "
@@ -128,10 +159,7 @@ int main_or_throw(std::string_view fuzzer, const std::filesystem::path& folder) 
     return 0;
   }
   if (fuzzer == "fuzz_energy_table") {
-    for (const auto& entry : std::filesystem::directory_iterator(LACUNA_SOURCE_DIR "/configs/energy")) {
-      std::filesystem::copy_file(entry.path(), folder / entry.path().filename(),
-                                 std::filesystem::copy_options::overwrite_existing);
-    }
+    copy_all("energy");
     return 0;
   }
   for (const SyntheticContent content :

@@ -30,12 +30,12 @@ std::string cost_key(const LayerShape& shape, const ConvOptions& o) {
 }
 
 // A large batch costs as many times more as it has images; a calibration need not wait for that. Enough
-// images that weights and lists cost little beside the sums, and a whole number for each thread.
+// images that weights and lists cost little beside the sums.
 LayerShape calibration_shape(LayerShape shape, int threads) {
-  constexpr std::int64_t kEnoughMacs = 500'000'000;
+  constexpr std::int64_t kEnoughMacs = 300'000'000;  // a thread: some milliseconds
   const std::int64_t image = std::max<std::int64_t>(1, shape.macs() / shape.n);
-  const std::int64_t images = (kEnoughMacs + image - 1) / image;
-  shape.n = std::min(shape.n, (images + threads - 1) / threads * threads);
+  const std::int64_t images = (kEnoughMacs * threads + image - 1) / image;
+  shape.n = std::min(shape.n, std::max<std::int64_t>(images, 2));
   return shape;
 }
 
@@ -58,8 +58,8 @@ CostCurve calibrated_cost(const LayerShape& whole, const ConvOptions& options) {
   CostCurve curve;
   curve.dense = 1e30;
   for (std::size_t i = 0; i < CostCurve::kZeros.size(); ++i) {
-    sparse_data.fill(sparse, CostCurve::kZeros[i], 1 + i);
-    dense_data.fill(dense, CostCurve::kZeros[i], 1 + i);
+    sparse_data.fill_quickly(sparse, CostCurve::kZeros[i], 1 + i);
+    dense_data.fill_quickly(dense, CostCurve::kZeros[i], 1 + i);
     curve.sparse[i] = 1e30;
     for (int round = 0; round <= kRounds; ++round) {
       double start = seconds_now(options.threads);

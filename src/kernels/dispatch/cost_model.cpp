@@ -13,7 +13,7 @@
 namespace lacuna::kernels {
 namespace {
 
-constexpr int kFormat = 1;  // of the file, and of what the kernels do: raise it when they change
+constexpr int kFormat = 2;  // of the file, and of what the kernels do: raise it when they change
 
 std::mutex& cache_mutex() {
   static std::mutex mutex;

@@ -103,6 +103,44 @@ void PlanTensors::fill(ConvPlan& plan,
     std::copy(plain_weights.data(), plain_weights.data() + plain_weights.size(), weights.data());
 }
 
+void PlanTensors::fill_quickly(ConvPlan& plan, double zeros, std::uint64_t seed) {
+  const bool blocked = plan.options().layout == Layout::kBlocked;
+  const int threads = plan.options().threads;
+  const bool activations = op_ == Op::kForward ||
+                           (op_ == Op::kWeightGrad &&
+                            plan.options().checked.value_or(Checked::kActivations) == Checked::kActivations);
+  // Runs of 16 floats: blocks of channels, or anything in a plain layout. Channels past the last stay zero.
+  const auto draw = [&](const BlockedShape& s, double share, AlignedFloats& to) {
+    const std::int64_t runs = to.size() / kLanes;
+    const auto limit = static_cast<std::uint32_t>(share * 65536);
+#pragma omp parallel for num_threads(threads) schedule(static)
+    for (std::int64_t run = 0; run < runs; ++run) {
+      const std::int64_t block = blocked ? run / s.pixels() % s.blocks() : 0;
+      const std::int64_t used =
+          blocked ? std::min<std::int64_t>(kLanes, s.channels - block * kLanes) : kLanes;
+      Random random(seed * 0x9e3779b97f4a7c15ULL + static_cast<std::uint64_t>(run));
+      for (std::int64_t i = 0; i < kLanes; i += 4) {
+        std::uint64_t bits = random.bits();
+        for (std::int64_t lane = i; lane < i + 4; ++lane, bits >>= 16) {
+          const auto drawn = static_cast<std::uint32_t>(bits & 0xffff);
+          const float value = 0.1F + static_cast<float>(drawn) * (1.0F / 65536);
+          to[run * kLanes + lane] = lane < used && drawn >= limit ? value : 0.0F;
+        }
+      }
+    }
+  };
+  if (op_ != Op::kInputGrad) draw(blocked_src(plan.shape()), activations ? zeros : 0, src);
+  if (op_ != Op::kForward) draw(blocked_dst(plan.shape()), activations ? 0 : zeros, dst);
+  if (op_ == Op::kWeightGrad) return;
+  Random random(seed);
+  for (std::int64_t i = 0; i < plain_weights.size(); ++i)
+    plain_weights[i] = 0.01F + 1e-6F * static_cast<float>(random.bits() & 0xffff);
+  if (plan.options().weights == WeightLayout::kPacked)
+    plan.pack_weights(plain_weights.data(), weights.data());
+  else
+    std::copy(plain_weights.data(), plain_weights.data() + plain_weights.size(), weights.data());
+}
+
 ConvTensors PlanTensors::tensors() {
   ConvTensors t;
   if (op_ == Op::kForward) {

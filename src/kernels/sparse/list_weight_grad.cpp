@@ -48,13 +48,17 @@ class ListWeightGrad final : public SparseConv {
     const std::int64_t most =
         std::max<std::int64_t>((blocks + wanted - 1) / wanted, std::min<std::int64_t>(4, blocks));
     chunks_ = split_blocks(blocks, std::min(most, kChunkBlocks));
+    slices_ = sum_slices(shape_.groups * static_cast<std::int64_t>(chunks_.size()), tiles_, packed_floats(),
+                         threads_);
   }
 
   const char* name() const override { return name_.c_str(); }
   std::int64_t packed_floats() const override {
     return shape_.groups * out_parts_ * channels() * 9 * kSlotFloats;
   }
-  std::int64_t workspace_floats() const override { return threads_ * (list_floats() + dense_floats()); }
+  std::int64_t workspace_floats() const override {
+    return threads_ * (list_floats() + dense_floats()) + (slices_ - 1) * packed_floats();
+  }
   void pack(const float*, float*) const override {}
 
   void unpack(const float* packed, float* oihw) const override {
@@ -72,9 +76,17 @@ class ListWeightGrad final : public SparseConv {
 
   void run(const SparseRun& run) const override {
     const auto chunks = static_cast<std::int64_t>(chunks_.size());
+    const std::int64_t units = shape_.groups * chunks;
+    float* sums = run.workspace + threads_ * (list_floats() + dense_floats());
 #pragma omp parallel for num_threads(threads_) schedule(dynamic)
-    for (std::int64_t unit = 0; unit < shape_.groups * chunks; ++unit)
-      run_unit(run, unit / chunks, chunks_[static_cast<std::size_t>(unit % chunks)]);
+    for (std::int64_t job = 0; job < units * slices_; ++job) {
+      const std::int64_t slice = job / units;
+      const std::int64_t unit = job % units;
+      float* out = slice == 0 ? run.out : sums + (slice - 1) * packed_floats();
+      run_unit(run, unit / chunks, chunks_[static_cast<std::size_t>(unit % chunks)],
+               {slice * tiles_ / slices_, (slice + 1) * tiles_ / slices_}, out);
+    }
+    add_slices(run.out, sums, packed_floats(), slices_, threads_);
   }
 
  private:
@@ -160,7 +172,9 @@ class ListWeightGrad final : public SparseConv {
     }
   }
 
-  void run_unit(const SparseRun& run, std::int64_t g, const Part& chunk) const {
+  // The sums over some of the tiles, in `out`.
+  void run_unit(const SparseRun& run, std::int64_t g, const Part& chunk, const Range& tiles,
+                float* out) const {
     float* base = run.workspace + omp_get_thread_num() * (list_floats() + dense_floats());
     float* dense = base + list_floats();
     ListTile job{};
@@ -172,11 +186,11 @@ class ListWeightGrad final : public SparseConv {
     job.channels = chunk.count * kLanes;
     job.dense = dense;
     auto result = [&](std::int64_t part) {
-      return run.out + ((g * out_parts_ + part) * channels() + chunk.first * kLanes) * 9 * kSlotFloats;
+      return out + ((g * out_parts_ + part) * channels() + chunk.first * kLanes) * 9 * kSlotFloats;
     };
     for (std::int64_t part = 0; part < out_parts_; ++part)
       std::memset(result(part), 0, static_cast<std::size_t>(job.channels * 9 * kSlotFloats) * sizeof(float));
-    for (std::int64_t index = 0; index < tiles_; ++index) {
+    for (std::int64_t index = tiles.begin; index < tiles.end; ++index) {
       const Tile tile = tile_at(index);
       for (std::int64_t block = 0; block < chunk.count; ++block)
         build(run, g, tile, chunk.first, block, base);
@@ -204,6 +218,7 @@ class ListWeightGrad final : public SparseConv {
   std::int64_t tiles_x_ = 1;
   std::int64_t tiles_ = 1;
   std::int64_t out_parts_ = 1;
+  std::int64_t slices_ = 1;
   std::vector<Part> chunks_;
 };
 

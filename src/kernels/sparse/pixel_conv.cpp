@@ -48,8 +48,20 @@ class PixelConv final : public SparseConv {
       images_ = std::min(out.n, std::max<std::int64_t>(1, kUnitPixels / out.pixels()));
       rows_ = out.h;
     }
-    image_units_ = (out.n + images_ - 1) / images_;
-    row_units_ = (out.h + rows_ - 1) / rows_;
+    count_units();
+    // Enough of them for all threads: first fewer images each, then fewer rows.
+    const auto enough = [this] {
+      return shape_.groups * image_units_ * row_units_ * static_cast<std::int64_t>(out_parts_.size()) >=
+             2 * threads_;
+    };
+    while (threads_ > 1 && !enough() && images_ > 1) {
+      images_ = (images_ + 1) / 2;
+      count_units();
+    }
+    while (threads_ > 1 && !enough() && rows_ > 1) {
+      rows_ = (rows_ + 1) / 2;
+      count_units();
+    }
   }
 
   const char* name() const override { return name_.c_str(); }
@@ -89,6 +101,10 @@ class PixelConv final : public SparseConv {
   }
 
  private:
+  void count_units() {
+    image_units_ = (sides_.other.n + images_ - 1) / images_;
+    row_units_ = (sides_.other.h + rows_ - 1) / rows_;
+  }
   // [group][out part][tap][channel][out]
   std::int64_t weights_offset(std::int64_t g, const Part& out, std::int64_t tap) const {
     const std::int64_t c = sides_.checked.blocks() * kLanes;

@@ -99,6 +99,27 @@ Range valid_outputs(std::int64_t outputs, std::int64_t size, std::int64_t stride
 
 std::int64_t round_up(std::int64_t value, std::int64_t to) { return (value + to - 1) / to * to; }
 
+std::int64_t sum_slices(std::int64_t units, std::int64_t tiles, std::int64_t sum_floats, int threads) {
+  if (threads == 1 || units >= threads) return 1;
+  constexpr std::int64_t kMostFloats = 4 << 20;  // of all slices: 16 MB
+  const std::int64_t wanted = (2 * threads + units - 1) / units;
+  const std::int64_t affordable = 1 + kMostFloats / std::max<std::int64_t>(sum_floats, 1);
+  return std::max<std::int64_t>(1, std::min({wanted, affordable, tiles}));
+}
+
+void add_slices(float* out, const float* sums, std::int64_t sum_floats, std::int64_t slices, int threads) {
+  if (slices == 1) return;
+  constexpr std::int64_t kPart = 4096;
+#pragma omp parallel for num_threads(threads) schedule(static)
+  for (std::int64_t first = 0; first < sum_floats; first += kPart) {
+    const std::int64_t end = std::min(sum_floats, first + kPart);
+    for (std::int64_t slice = 1; slice < slices; ++slice) {
+      const float* from = sums + (slice - 1) * sum_floats;
+      for (std::int64_t i = first; i < end; ++i) out[i] += from[i];
+    }
+  }
+}
+
 const std::vector<SparseKernel>& sparse_kernels() {
   static const std::vector<SparseKernel> kernels = {
       {"window", window_conv_supports, make_window_conv},

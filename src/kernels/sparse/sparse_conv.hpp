@@ -90,4 +90,11 @@ Range valid_outputs(std::int64_t outputs, std::int64_t size, std::int64_t stride
 
 std::int64_t round_up(std::int64_t value, std::int64_t to);
 
+// weight_grad with fewer units of work than threads: the sum itself is cut into slices, each with sums of its
+// own that are added at the end. How many slices a plan has: 1 where there are units enough (or one thread),
+// never so many that adding them takes longer than it saves.
+std::int64_t sum_slices(std::int64_t units, std::int64_t tiles, std::int64_t sum_floats, int threads);
+// out += slices 1 .. slices - 1, in order.
+void add_slices(float* out, const float* sums, std::int64_t sum_floats, std::int64_t slices, int threads);
+
 }  // namespace lacuna::kernels

@@ -46,13 +46,18 @@ class TapWeightGrad final : public SparseConv {
     const std::int64_t most =
         std::max<std::int64_t>((blocks + wanted - 1) / wanted, std::min<std::int64_t>(4, blocks));
     chunks_ = split_blocks(blocks, std::min(most, kChunkBlocks));
+    const std::int64_t tiles = (shape_.n * shape_.output_positions() + kTile - 1) / kTile;
+    slices_ =
+        sum_slices(others * static_cast<std::int64_t>(chunks_.size()), tiles, packed_floats(), threads_);
   }
 
   const char* name() const override { return name_.c_str(); }
   std::int64_t packed_floats() const override {
     return shape_.groups * shape_.taps() * sides_.checked.blocks() * sides_.other.blocks() * kLanes * kLanes;
   }
-  std::int64_t workspace_floats() const override { return threads_ * thread_floats(); }
+  std::int64_t workspace_floats() const override {
+    return threads_ * thread_floats() + (slices_ - 1) * packed_floats();
+  }
   void pack(const float*, float*) const override {}
 
   void unpack(const float* packed, float* oihw) const override {
@@ -66,18 +71,23 @@ class TapWeightGrad final : public SparseConv {
                           part.first * kLanes, part.count * kLanes, tap, oihw);
   }
 
-  // A unit owns its part of the result and goes through all pixels in order.
+  // A unit owns its part of a sum and goes through its pixels in order.
   void run(const SparseRun& run) const override {
     const auto chunks = static_cast<std::int64_t>(chunks_.size());
     const auto groups = static_cast<std::int64_t>(part_groups_.size());
     const std::int64_t units = shape_.groups * shape_.taps() * groups * chunks;
+    float* sums = run.workspace + threads_ * thread_floats();
 #pragma omp parallel for num_threads(threads_) schedule(dynamic)
-    for (std::int64_t unit = 0; unit < units; ++unit) {
+    for (std::int64_t job = 0; job < units * slices_; ++job) {
+      const std::int64_t slice = job / units;
+      const std::int64_t unit = job % units;
       const std::int64_t rest = unit / chunks / groups;
       run_unit(run, rest / shape_.taps(), rest % shape_.taps(),
                part_groups_[static_cast<std::size_t>(unit / chunks % groups)],
-               chunks_[static_cast<std::size_t>(unit % chunks)]);
+               chunks_[static_cast<std::size_t>(unit % chunks)], slice,
+               slice == 0 ? run.out : sums + (slice - 1) * packed_floats());
     }
+    add_slices(run.out, sums, packed_floats(), slices_, threads_);
   }
 
  private:
@@ -130,14 +140,17 @@ class TapWeightGrad final : public SparseConv {
   }
 
   void run_unit(const SparseRun& run, std::int64_t g, std::int64_t tap, const std::vector<Part>& parts,
-                const Part& chunk) const {
+                const Part& chunk, std::int64_t slice, float* out) const {
     alignas(64) static constexpr float kZeros[kMaxOutputVectors * kLanes] = {};
     const BlockedShape& in = sides_.checked;
     const BlockedShape& other = sides_.other;
     float* turned = run.workspace + omp_get_thread_num() * thread_floats();
     float* dense = turned + turned_floats();
     const TapPixels pixels(shape_, tap);
-    const std::int64_t total = pixels.count(shape_.n);
+    // Whole tiles of all pixels of the tap.
+    const std::int64_t tiles = (pixels.count(shape_.n) + kTile - 1) / kTile;
+    const std::int64_t begin = slice * tiles / slices_ * kTile;
+    const std::int64_t total = std::min((slice + 1) * tiles / slices_ * kTile, pixels.count(shape_.n));
     const bool activations = checked_ == Checked::kActivations;
     const float* checked = run.checked + g * in.group_floats() + chunk.first * in.block_floats();
     PixelRun job{};
@@ -145,17 +158,17 @@ class TapWeightGrad final : public SparseConv {
     job.src_step = kTile;
     job.src_block = kLanes;
     job.dst_block = kLanes;
-    if (total == 0)  // a tap that only ever meets padding
+    if (total <= begin)  // a tap that only ever meets padding, or fewer tiles than slices
       for (const Part& part : parts)
-        std::memset(run.out + part_offset(g, tap, part) + chunk.first * kLanes * part.count * kLanes, 0,
+        std::memset(out + part_offset(g, tap, part) + chunk.first * kLanes * part.count * kLanes, 0,
                     static_cast<std::size_t>(chunk.count * kLanes * part.count * kLanes) * sizeof(float));
     std::ptrdiff_t buffers[2][kTile];
     std::ptrdiff_t* offsets = buffers[0];
     std::ptrdiff_t* next_offsets = buffers[1];
-    if (total > 0)
-      pixels.offsets(activations, in.image_floats(), 0, static_cast<int>(std::min(kTile, total)),
+    if (total > begin)
+      pixels.offsets(activations, in.image_floats(), begin, static_cast<int>(std::min(kTile, total - begin)),
                      next_offsets);
-    for (std::int64_t first = 0; first < total; first += kTile) {
+    for (std::int64_t first = begin; first < total; first += kTile) {
       const int count = static_cast<int>(std::min(kTile, total - first));
       const int blocks = (count + kLanes - 1) / kLanes;
       std::swap(offsets, next_offsets);
@@ -170,7 +183,7 @@ class TapWeightGrad final : public SparseConv {
                        static_cast<int>(std::min(kTile, total - first - kTile)), next_offsets);
       std::ptrdiff_t dense_offsets[kTile];
       pixels.offsets(!activations, other.image_floats(), first, count, dense_offsets);
-      job.init = first == 0 ? kZeros : nullptr;
+      job.init = first == begin ? kZeros : nullptr;
       for (const Part& part : parts) {
         kernels_.gather(run.other + g * other.group_floats() + part.first * other.block_floats(),
                         other.block_floats(), dense_offsets, count, static_cast<int>(part.count), dense);
@@ -180,7 +193,7 @@ class TapWeightGrad final : public SparseConv {
             kernels_.pixel[static_cast<std::size_t>(part.count)][static_cast<std::size_t>(blocks)];
         for (std::int64_t b = 0; b < chunk.count; ++b) {
           job.src = turned + b * kLanes * kTile;
-          job.dst = run.out + part_offset(g, tap, part) + (chunk.first + b) * kLanes * job.dst_step;
+          job.dst = out + part_offset(g, tap, part) + (chunk.first + b) * kLanes * job.dst_step;
           job.ahead = more && &part == &parts.front() ? checked + b * in.block_floats() : nullptr;
           job.ahead_offsets = next_offsets;
           kernel(job);
@@ -197,6 +210,7 @@ class TapWeightGrad final : public SparseConv {
   std::string name_;
   std::vector<std::vector<Part>> part_groups_;
   std::vector<Part> chunks_;
+  std::int64_t slices_ = 1;
 };
 
 }  // namespace

@@ -183,6 +183,7 @@ std::int64_t AntCounter::count(std::size_t index, PairCounts& totals) {
   totals.executed += sums.executed;
   totals.steps += sums.steps;
   totals.bubbles += bubbles;
+  totals.ranges += sums.vectors + image.outside;
   totals.empty_ranges += empty;
   totals.image_reads += image.nonzeros;
   totals.kernel_value_reads += sums.hits;

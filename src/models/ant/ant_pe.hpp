@@ -24,6 +24,7 @@ class AntPe final : public outer::ProcessingElement {
   std::unique_ptr<outer::PairCounter> counter(const outer::IndexMap& map,
                                               outer::KernelUse use) const override;
   bool needs_columns() const override { return config_.banks > 0; }
+  std::int64_t search_window() const override { return config_.window; }
 
  private:
   AntPeConfig config_;

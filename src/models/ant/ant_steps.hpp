@@ -32,6 +32,7 @@ outer::PairCounts run_ant_pair(const AntPeConfig& config, const outer::IndexMap&
       x1 = std::max(x1, position(i).x);
     }
     // Stage 2: the ranges; stage 3: row pointers.
+    ++counts.ranges;
     const outer::KernelRange range = map.range(position(first).y, position(end - 1).y, x0, x1);
     std::int64_t p = 0, last = 0;
     if (!range.empty()) {

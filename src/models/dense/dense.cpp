@@ -13,7 +13,7 @@ class Dense final : public Accelerator {
       : params_(std::move(params)), tile_(tile_shape(params_)), memory_(params_, tile_) {}
 
   const Params& params() const override { return params_; }
-  std::optional<TileHardware> hardware() const override { return memory_.hardware(); }
+  std::optional<Hardware> hardware() const override { return memory_.hardware(); }
 
   OpResult simulate(const Layer& layer, Operation op, const SimOptions& options) const override {
     const MacCounts macs = count_macs(layer, op);

@@ -24,7 +24,7 @@ class TensorDash final : public Accelerator {
 
   const Params& params() const override { return params_; }
 
-  std::optional<TileHardware> hardware() const override {
+  std::optional<Hardware> hardware() const override {
     TileHardware hardware = memory_.hardware();
     hardware.mux_inputs = static_cast<std::int64_t>(config_.scheduler.connectivity().movements().size());
     // One a row, or one a PE [TensorDash §3.1, §3.3].

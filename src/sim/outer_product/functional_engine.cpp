@@ -1,6 +1,8 @@
 // The functional engine: every pair's values go through a PE, and the sums are compared with the reference.
+#include <optional>
 #include <vector>
 
+#include "sim/column_panel.hpp"
 #include "sim/outer_product/engines.hpp"
 #include "sim/outer_product/work.hpp"
 #include "sim/reference.hpp"
@@ -8,21 +10,27 @@
 namespace lacuna::outer {
 namespace {
 
-std::int64_t result_elements(const LayerShape& s, Operation op) {
-  return op == Operation::kForward     ? s.g_elements()
-         : op == Operation::kInputGrad ? s.a_elements()
-                                       : s.w_elements();
-}
+// An operand: values, and which of them are not zero. Rounding to bfloat16 may make a zero of a value; the
+// machine does not know.
+struct Operand {
+  const TensorValues& values;
+  MaskView mask;
 
-// Fills a plane from value_at(y, x), zeros left out.
+  std::optional<float> at(std::int64_t row, std::int64_t channel) const {
+    if (!mask.bit(row, channel)) return std::nullopt;
+    return values.at(row, channel);
+  }
+};
+
+// Fills a plane from value_at(y, x), nothing where there is none.
 template <typename ValueAt>
 CsrPlane plane_of(std::int64_t rows, std::int64_t columns, const ValueAt& value_at) {
   CsrPlane plane;
   plane.start(rows, columns);
   for (std::int64_t y = 0; y < rows; ++y) {
     for (std::int64_t x = 0; x < columns; ++x) {
-      const float value = value_at(y, x);
-      if (value != 0) plane.add(x, value);
+      const std::optional<float> value = value_at(y, x);
+      if (value) plane.add(x, *value);
     }
     plane.end_row();
   }
@@ -31,9 +39,13 @@ CsrPlane plane_of(std::int64_t rows, std::int64_t columns, const ValueAt& value_
 
 class ConvolutionExecution {
  public:
-  ConvolutionExecution(const LayerShape& shape, const ConvolutionWork& work, const LayerValues& values,
+  ConvolutionExecution(const Layer& layer, const ConvolutionWork& work, const LayerValues& values,
                        std::vector<float>& result)
-      : s_(shape), work_(work), values_(values), result_(result) {}
+      : s_(layer.shape),
+        work_(work),
+        image_{values.of(work.image_role), layer.tensor(work.image_role).mask},
+        kernel_{values.of(work.kernel_role), layer.tensor(work.kernel_role).mask},
+        result_(result) {}
 
   PairCounts run(const ProcessingElement& pe, Schedule& schedule) {
     PairCounts totals;
@@ -64,27 +76,25 @@ class ConvolutionExecution {
   std::int64_t group(std::int64_t block) const { return block % work_.groups; }
 
   CsrPlane image_plane(std::int64_t block, std::int64_t i, std::int64_t tile) const {
-    const TensorValues& from = values_.of(work_.image_role);
     const std::int64_t h = work_.map.y.image, w = work_.map.x.image;
-    return plane_of(h, w, [&](std::int64_t y, std::int64_t x) {
-      if (work_.tile_of(y, x) != tile) return 0.0F;
-      return from.at((sample(block) * h + y) * w + x, group(block) * work_.images + i);
+    return plane_of(h, w, [&](std::int64_t y, std::int64_t x) -> std::optional<float> {
+      if (work_.tile_of(y, x) != tile) return std::nullopt;
+      return image_.at((sample(block) * h + y) * w + x, group(block) * work_.images + i);
     });
   }
 
   CsrPlane kernel_plane(std::int64_t block, std::int64_t i, std::int64_t j) const {
-    const TensorValues& from = values_.of(work_.kernel_role);
     const std::int64_t h = work_.map.y.kernel, w = work_.map.x.kernel;
-    return plane_of(h, w, [&](std::int64_t r, std::int64_t c) {
+    return plane_of(h, w, [&](std::int64_t r, std::int64_t c) -> std::optional<float> {
       switch (work_.op) {
         case Operation::kForward:
-          return from.at(((group(block) * s_.k_per_group() + j) * h + r) * w + c, i);
+          return kernel_.at(((group(block) * s_.k_per_group() + j) * h + r) * w + c, i);
         case Operation::kInputGrad:  // rotated by 180 degrees
-          return from.at(((group(block) * s_.k_per_group() + i) * h + (h - 1 - r)) * w + (w - 1 - c), j);
+          return kernel_.at(((group(block) * s_.k_per_group() + i) * h + (h - 1 - r)) * w + (w - 1 - c), j);
         case Operation::kWeightGrad:
-          return from.at((sample(block) * h + r) * w + c, group(block) * work_.kernels + j);
+          return kernel_.at((sample(block) * h + r) * w + c, group(block) * work_.kernels + j);
       }
-      return 0.0F;
+      return std::nullopt;
     });
   }
 
@@ -106,14 +116,14 @@ class ConvolutionExecution {
 
   const LayerShape& s_;
   const ConvolutionWork& work_;
-  const LayerValues& values_;
+  Operand image_, kernel_;
   std::vector<float>& result_;
 };
 
 PairCounts execute_linear(const LinearWork& work, const MachineConfig& config, const LayerValues& values,
                           std::vector<float>& result, const ProcessingElement& pe, Schedule& schedule) {
   const auto value = [&](const MatrixOperand& from, std::int64_t y, std::int64_t x) {
-    return values.of(from.role).at(from.row(y, x), from.channel(y, x));
+    return Operand{values.of(from.role), from.mask}.at(from.row(y, x), from.channel(y, x));
   };
   PairCounts totals;
   schedule.open(1);
@@ -144,14 +154,15 @@ PairCounts execute_linear(const LinearWork& work, const MachineConfig& config, c
 
 PairCounts execute_operation(const Layer& layer, Operation op, const MachineConfig& config,
                              const ProcessingElement& pe, Schedule& schedule, std::uint64_t seed) {
-  const LayerValues values = layer_values(layer, seed);
+  LayerValues values = layer_values(layer, seed);
+  if (config.bfloat16) round_to_bfloat16(values);
   std::vector<float> result(static_cast<std::size_t>(result_elements(layer.shape, op)), 0.0F);
   PairCounts totals;
   if (layer.shape.kind == LayerKind::kLinear) {
     totals = execute_linear(LinearWork::of(layer, op, config), config, values, result, pe, schedule);
   } else {
     const ConvolutionWork work = ConvolutionWork::of(layer.shape, op, config);
-    totals = ConvolutionExecution(layer.shape, work, values, result).run(pe, schedule);
+    totals = ConvolutionExecution(layer, work, values, result).run(pe, schedule);
   }
   check_against_reference(layer.shape, op, values, result);
   return totals;

@@ -7,19 +7,9 @@
 #include "base/error.hpp"
 #include "sim/mac_counts.hpp"
 #include "sim/outer_product/engines.hpp"
-#include "sim/outer_product/work.hpp"
-#include "sim/tile_grid.hpp"
 
 namespace lacuna::outer {
 namespace {
-
-// ASSUMPTION(O4): the baseline is a dense inner-product machine of as many multipliers. Its tiles place the
-// sparser operand on their rows, as the `dense` model does by default.
-std::int64_t dense_baseline(const Layer& layer, Operation op, std::int64_t multipliers) {
-  const TileShape tile{.rows = 4, .columns = 4, .lanes = 16, .tiles = multipliers / 256};
-  const std::vector<LaneProduct> products = lane_products(layer, op, tile.lanes);
-  return dense_cycles(place_products(products, choose_scheduled(layer, op, SchedulePolicy::kSparser), tile));
-}
 
 // Positions inside a plane are counted in 32 bits.
 void check_plane_sizes(const Layer& layer) {
@@ -37,7 +27,23 @@ void check_plane_sizes(const Layer& layer) {
 }  // namespace
 
 OuterProductMachine::OuterProductMachine(Params params, std::unique_ptr<ProcessingElement> pe)
-    : params_(std::move(params)), config_(machine_config(params_)), pe_(std::move(pe)) {}
+    : params_(std::move(params)),
+      config_(machine_config(params_)),
+      memory_(params_, config_),
+      pe_(std::move(pe)) {}
+
+std::optional<Hardware> OuterProductMachine::hardware() const {
+  const TileHardware dense = memory_.dense_hardware();
+  return OuterHardware{.pes = config_.pes(),
+                       .n = config_.n,
+                       .banks = config_.banks,
+                       .bank_entries = config_.bank_entries,
+                       .search_window = pe_->search_window(),
+                       .value_bytes = dense.value_bytes,
+                       .frequency_mhz = dense.frequency_mhz,
+                       .gated = config_.gated,
+                       .dense = dense};
+}
 
 OpResult OuterProductMachine::simulate(const Layer& layer, Operation op, const SimOptions& options) const {
   check_plane_sizes(layer);
@@ -54,45 +60,48 @@ OpResult OuterProductMachine::simulate(const Layer& layer, Operation op, const S
   const ScheduleResult time = schedule.finish();
   const std::int64_t lanes = config_.n * config_.n;
   const std::int64_t slots = config_.pes() * lanes * time.cycles;
-  const std::int64_t halo = layer.shape.kind == LayerKind::kLinear
-                                ? 0
-                                : ConvolutionWork::of(layer.shape, op, config_).halo_values();
-  return {.op = op,
-          .scheduled = Scheduled::kBoth,
-          .macs = macs.macs,
-          .scheduled_macs = macs.effectual,
-          .effectual_macs = macs.effectual,
-          .dense_cycles = dense_baseline(layer, op, config_.multipliers),
-          .cycles = time.cycles,
-          .padding_free_cycles = time.cycles,
-          .counters = {
-              {"pairs", counts.pairs},
-              {"cartesian_products", counts.cartesian},
-              {"useful_products", counts.useful},
-              {"rcps", counts.cartesian - counts.useful},
-              {"rcps_anticipated", counts.cartesian - counts.executed},
-              {"rcps_residual", counts.executed - counts.useful},
-              {"executed_products", counts.executed},
-              {"steps", counts.steps},
-              {"bubbles", counts.bubbles},
-              {"empty_ranges", counts.empty_ranges},
-              {"conflict_stalls", counts.conflict_stalls},
-              {"fill_cycles", time.fill},
-              {"imbalance_cycles", time.imbalance},
-              {"idle_pe_cycles", time.idle_pe},
-              {"barriers", time.barriers},
-              {"multiplier_slots", slots},
-              {"idle_multiplier_slots", slots - counts.executed},
-              {"fragmented_slots", counts.steps * lanes - counts.executed},
-              {"image_values_read", counts.image_reads},
-              {"image_indices_read", counts.image_reads},
-              {"kernel_values_read", counts.kernel_value_reads},
-              {"kernel_indices_read", counts.kernel_index_reads},
-              {"row_pointers_read", counts.row_pointer_reads},
-              {"crossbar_transfers", counts.useful},
-              {"accumulator_updates", counts.useful},
-              {"halo_values", halo},
-          }};
+  const PeTraffic traffic = pe_traffic(layer, op, config_, counts.pairs);
+  OpResult result{.op = op,
+                  .scheduled = Scheduled::kBoth,
+                  .macs = macs.macs,
+                  .scheduled_macs = macs.effectual,
+                  .effectual_macs = macs.effectual,
+                  .dense_cycles = 0,
+                  .cycles = time.cycles,
+                  .padding_free_cycles = time.cycles,
+                  .counters = {
+                      {"pairs", counts.pairs},
+                      {"cartesian_products", counts.cartesian},
+                      {"useful_products", counts.useful},
+                      {"rcps", counts.cartesian - counts.useful},
+                      {"rcps_anticipated", counts.cartesian - counts.executed},
+                      {"rcps_residual", counts.executed - counts.useful},
+                      {"executed_products", counts.executed},
+                      {"steps", counts.steps},
+                      {"bubbles", counts.bubbles},
+                      {"ranges_computed", counts.ranges},
+                      {"empty_ranges", counts.empty_ranges},
+                      {"conflict_stalls", counts.conflict_stalls},
+                      {"fill_cycles", time.fill},
+                      {"imbalance_cycles", time.imbalance},
+                      {"idle_pe_cycles", time.idle_pe},
+                      {"barriers", time.barriers},
+                      {"multiplier_slots", slots},
+                      {"idle_multiplier_slots", slots - counts.executed},
+                      {"fragmented_slots", counts.steps * lanes - counts.executed},
+                      {"image_values_read", counts.image_reads},
+                      {"image_indices_read", counts.image_reads},
+                      {"kernel_values_read", counts.kernel_value_reads},
+                      {"kernel_indices_read", counts.kernel_index_reads},
+                      {"row_pointers_read", counts.row_pointer_reads},
+                      {"crossbar_transfers", counts.useful},
+                      {"accumulator_updates", counts.useful},
+                      {"halo_values", traffic.halo},
+                      {"operand_values_loaded", traffic.loaded},
+                      {"drained_values", traffic.drained},
+                  }};
+  memory_.apply(layer, op, traffic, options.batch_scale, result);
+  return result;
 }
 
 }  // namespace lacuna::outer

@@ -5,6 +5,7 @@
 
 #include "sim/accelerator.hpp"
 #include "sim/outer_product/machine_config.hpp"
+#include "sim/outer_product/memory.hpp"
 #include "sim/outer_product/processing_element.hpp"
 
 namespace lacuna::outer {
@@ -17,11 +18,13 @@ class OuterProductMachine : public Accelerator {
   OuterProductMachine(Params params, std::unique_ptr<ProcessingElement> pe);
 
   const Params& params() const override { return params_; }
+  std::optional<Hardware> hardware() const override;
   OpResult simulate(const Layer& layer, Operation op, const SimOptions& options) const override;
 
  private:
   Params params_;
   MachineConfig config_;
+  OuterMemory memory_;
   std::unique_ptr<ProcessingElement> pe_;
 };
 

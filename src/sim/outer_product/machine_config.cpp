@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "base/error.hpp"
+#include "sim/dram.hpp"
 
 namespace lacuna::outer {
 namespace {
@@ -20,7 +21,7 @@ Size2 MachineConfig::pe_grid() const {
 }
 
 std::vector<ParamSpec> machine_params(std::int64_t fill_default) {
-  return {
+  std::vector<ParamSpec> specs{
       ParamSpec::integer("multipliers", 1024, 256, 1 << 20, "multipliers",
                          "multipliers of the chip: PEs = multipliers / n^2. Speedups refer to a dense "
                          "inner-product machine with as many (tiles of 256)",
@@ -53,7 +54,17 @@ std::vector<ParamSpec> machine_params(std::int64_t fill_default) {
                          "scnn-tiles: output channels between barriers (Kc); 0: as many as the accumulators "
                          "of a PE hold",
                          "SCNN §3; docs/assumptions.md O7"),
+      ParamSpec::choice("idle_logic", "clocked", {"clocked", "gated"},
+                        "energy of the PEs' logic: clocked: its power for every cycle, as for the machines "
+                        "of tiles; gated: for the products, ranges and indices it works on",
+                        "docs/assumptions.md O8"),
   };
+  for (ParamSpec& spec : dram_params("ideal: cycles of the PEs alone; modelled: an operation takes as long "
+                                     "as the slower of DRAM and the PEs",
+                                     "docs/assumptions.md O9")) {
+    specs.push_back(std::move(spec));
+  }
+  return specs;
 }
 
 MachineConfig machine_config(const Params& params) {
@@ -68,6 +79,8 @@ MachineConfig machine_config(const Params& params) {
   config.banks = params.integer("banks");
   config.bank_entries = params.integer("bank_entries");
   config.group_channels = params.integer("group_channels");
+  config.gated = params.text("idle_logic") == "gated";
+  config.bfloat16 = arithmetic(params) == Arithmetic::kBfloat16;
   const std::int64_t unit = std::lcm(kDenseTileMultipliers, config.n * config.n);
   // NOLINTNEXTLINE(clang-analyzer-core.DivideZero): n is at least 1, by its declaration
   if (config.multipliers % unit != 0) {

@@ -30,6 +30,8 @@ struct MachineConfig {
   bool conflicts = false;
   std::int64_t bank_entries = 32;
   std::int64_t group_channels = 0;  // 0: as many as the accumulators hold
+  bool gated = false;               // logic that is not used is not clocked
+  bool bfloat16 = false;
 
   std::int64_t pes() const { return multipliers / (n * n); }
   Size2 pe_grid() const;  // the most square one, rows <= columns

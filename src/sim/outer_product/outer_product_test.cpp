@@ -1,9 +1,10 @@
 #include <gtest/gtest.h>
+#include <set>
 
-#include "sim/outer_product/area.hpp"
 #include "sim/outer_product/index_map.hpp"
 #include "sim/outer_product/mask_bits.hpp"
 #include "sim/outer_product/schedule.hpp"
+#include "sim/outer_product/work.hpp"
 #include "sim/testing/random_layer.hpp"
 
 namespace lacuna::outer {
@@ -42,6 +43,41 @@ TEST(IndexMap, RangesHoldAllUsefulProductsAndNoMore) {
             EXPECT_TRUE(o >= reach.low && o <= reach.high);
           }
         }
+      }
+    }
+  }
+}
+
+// The PEs that a plane is brought to, against every pair's PE.
+TEST(ConvolutionWork, CopiesOfPlanes) {
+  MachineConfig tiles;
+  tiles.mapping = Mapping::kScnnTiles;
+  for (std::uint64_t seed = 1; seed <= 400; ++seed) {
+    SCOPED_TRACE(seed);
+    Random random(seed);
+    const LayerShape shape = lacuna::testing::random_shape(random, {100, 9, 2});
+    if (shape.kind == LayerKind::kLinear) continue;
+    for (const Operation op : kOperations) {
+      for (const MachineConfig& config : {MachineConfig{}, tiles}) {
+        const ConvolutionWork work = ConvolutionWork::of(shape, op, config);
+        std::set<std::int64_t> of_image, of_kernel;
+        for (std::int64_t y = 0; y < work.map.y.image; ++y) {
+          for (std::int64_t x = 0; x < work.map.x.image; ++x) {
+            const std::int64_t tile = work.tile_of(y, x);
+            const std::int64_t block = work.blocks() - 1, image = work.images - 1, kernel = work.kernels - 1;
+            if (y == 0 && x == 0) {
+              for (std::int64_t k = 0; k < work.kernels; ++k) of_image.insert(work.pe(block, image, k, tile));
+            }
+            if (op == Operation::kWeightGrad) {
+              for (std::int64_t i = 0; i < work.images; ++i)
+                of_kernel.insert(work.pe(block, i, kernel, tile));
+            } else {
+              of_kernel.insert(work.pe(block, image, kernel, tile));
+            }
+          }
+        }
+        ASSERT_EQ(work.image_copies(), static_cast<std::int64_t>(of_image.size()));
+        ASSERT_EQ(work.kernel_copies(), static_cast<std::int64_t>(of_kernel.size()));
       }
     }
   }
@@ -91,15 +127,6 @@ TEST(Schedule, FillOfEachPair) {
   EXPECT_EQ(result.cycles, 21);
   EXPECT_EQ(result.fill, 15);
   EXPECT_EQ(result.imbalance, 14);
-}
-
-TEST(Area, PublishedSums) {
-  double sum = 0;
-  for (const AreaItem& item : scnn_pe_area()) sum += item.mm2_a_pe;
-  EXPECT_NEAR(sum, 0.124, 1e-9);
-  EXPECT_NEAR(scnn_chip_mm2(64, 4), 7.9, 0.05);
-  EXPECT_NEAR(ant_chip_mm2(64, 4).added_once_mm2 - scnn_chip_mm2(64, 4), 0.0017, 1e-9);
-  EXPECT_NEAR(ant_chip_mm2(64, 4).added_a_pe_mm2 / scnn_chip_mm2(64, 4), 1 + 0.0017 / 0.123, 1e-9);
 }
 
 }  // namespace

@@ -17,6 +17,7 @@ struct PairCounts {
   std::int64_t executed = 0;   // products multiplied
   std::int64_t steps = 0;      // cycles that issue products
   std::int64_t bubbles = 0;    // cycles that issue none (those of empty ranges included)
+  std::int64_t ranges = 0;     // image vectors whose range was computed, empty ones included
   std::int64_t empty_ranges = 0;
   std::int64_t conflict_stalls = 0;
   // Buffer accesses, one element each.
@@ -34,6 +35,7 @@ struct PairCounts {
     executed += other.executed;
     steps += other.steps;
     bubbles += other.bubbles;
+    ranges += other.ranges;
     empty_ranges += other.empty_ranges;
     conflict_stalls += other.conflict_stalls;
     image_reads += other.image_reads;
@@ -85,6 +87,9 @@ class ProcessingElement {
 
   // True if count() looks at columns even where the column range is free (matrix multiplication).
   virtual bool needs_columns() const = 0;
+
+  // Kernel indices that it can look at in a cycle before anything is multiplied; 0: it does not search.
+  virtual std::int64_t search_window() const { return 0; }
 };
 
 }  // namespace lacuna::outer

@@ -1,5 +1,7 @@
 #include "sim/outer_product/work.hpp"
 
+#include <numeric>
+
 namespace lacuna::outer {
 namespace {
 
@@ -38,6 +40,16 @@ ConvolutionWork ConvolutionWork::of(const LayerShape& s, Operation op, const Mac
     work.group_channels = config.group_channels > 0 ? config.group_channels : fitting_channels(work, config);
   }
   return work;
+}
+
+std::int64_t ConvolutionWork::image_copies() const {
+  return tiled ? 1 : std::min(kernels, pes);  // its pairs are neighbours; a tile's PE is its own
+}
+
+std::int64_t ConvolutionWork::kernel_copies() const {
+  if (tiled) return ceil_div(map.y.image, tile.h) * ceil_div(map.x.image, tile.w);
+  // A kernel of W belongs to one pair of a sample. A plane of G meets every image, `kernels` pairs apart.
+  return kernel_role == TensorRole::kW ? 1 : std::min(images, pes / std::gcd(kernels, pes));
 }
 
 std::int64_t ConvolutionWork::halo_values() const {

@@ -40,6 +40,9 @@ struct ConvolutionWork {
                   std::int64_t tile_index) const {
     return tiled ? tile_index : ((block * images + image) * kernels + kernel) % pes;
   }
+  // PEs that an image plane, and a kernel, are brought to.
+  std::int64_t image_copies() const;
+  std::int64_t kernel_copies() const;
   // Partial sums that a PE computes for outputs that another PE owns, all PEs and blocks together.
   std::int64_t halo_values() const;
 };

@@ -56,6 +56,11 @@ ConvLayer::ConvLayer(const Node& node, const LayerShape& shape, Activation& in, 
   }
   forward_.emplace(make_plan(Op::kForward, std::nullopt));
   if (!options.initial) input_grad_.emplace(make_plan(Op::kInputGrad, std::nullopt));
+  // What the dispatcher has not seen is measured when the plan is made: here, not in the first step.
+  if (options.kernels == Kernels::kAuto && !options.initial) {
+    by_activations_.emplace(make_plan(Op::kWeightGrad, Checked::kActivations));
+    by_gradients_.emplace(make_plan(Op::kWeightGrad, Checked::kGradients));
+  }
 }
 
 ConvPlan ConvLayer::make_plan(Op op, std::optional<Checked> checked) const {

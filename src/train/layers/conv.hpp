@@ -67,7 +67,7 @@ class ConvLayer final : public Layer {
   Parameter weights_;
   std::optional<Parameter> bias_;
   std::optional<kernels::ConvPlan> forward_, input_grad_;
-  // weight_grad may skip the zeros of either operand; made when first wanted.
+  // weight_grad may skip the zeros of either operand; where nothing is measured, made when first wanted.
   std::optional<kernels::ConvPlan> by_activations_, by_gradients_;
   AlignedFloats plain_src_, plain_dst_;
   std::array<OpUse, 3> use_{};

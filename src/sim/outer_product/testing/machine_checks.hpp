@@ -76,6 +76,7 @@ inline std::vector<Settings> varied_settings() {
       {{"linear", "channels"}, {"fill_scope", "pair"}},
       {{"n", "2"}, {"multipliers", "256"}},
       {{"n", "8"}, {"multipliers", "4096"}},
+      {{"arithmetic", "bfloat16"}},
   };
 }
 
@@ -120,6 +121,7 @@ inline void check_dense_baseline(const std::string& name) {
           simulate_one(name, {{"multipliers", std::to_string(tiles * 256)}}, trace.layers()[0], op);
       const OpResult dense = simulate_one("dense", {{"tiles", std::to_string(tiles)}}, trace.layers()[0], op);
       EXPECT_EQ(result.dense_cycles, dense.cycles);
+      EXPECT_EQ(result.dense_activity, dense.activity);
     }
   }
 }

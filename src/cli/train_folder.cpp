@@ -1,0 +1,39 @@
+#include "cli/train_folder.hpp"
+
+#include <cerrno>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "base/error.hpp"
+#include "base/output_file.hpp"
+
+namespace lacuna::cli {
+
+TrainFolder::TrainFolder(std::filesystem::path path, bool resume) : path_(std::move(path)) {
+  std::error_code error;
+  if (resume && !std::filesystem::exists(checkpoint(), error))
+    throw InputError(checkpoint().string(), "there is no checkpoint to go on from",
+                     "leave out --resume, or name its --out");
+  if (!resume && std::filesystem::exists(checkpoint(), error))
+    throw InputError(checkpoint().string(), "a run has been saved there",
+                     "go on with it (--resume), give another folder (--out), or remove it");
+  made_ = std::filesystem::create_directories(path_, error);
+  if (error || !std::filesystem::is_directory(path_))
+    throw InputError(path_.string(), "the folder cannot be made", "give another one with --out");
+  // Held as long as this process lives, however it ends. Where a file system has no locks we go without.
+  lock_ = ::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (lock_ >= 0 && ::flock(lock_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+    ::close(lock_);
+    throw InputError(path_.string(), "another run is writing there", "wait for it, or give another --out");
+  }
+  remove_abandoned_files(path_);
+}
+
+TrainFolder::~TrainFolder() {
+  std::error_code ignored;
+  if (made_) std::filesystem::remove(path_, ignored);  // only if it is empty
+  if (lock_ >= 0) ::close(lock_);
+}
+
+}  // namespace lacuna::cli

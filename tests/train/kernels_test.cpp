@@ -1,0 +1,175 @@
+// Dense, zero-skipping and automatic kernels give the same training step, whatever the number of threads.
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <gtest/gtest.h>
+#include <sstream>
+#include <unistd.h>
+
+#include "train/gradient_check.hpp"
+#include "train/graph_builder.hpp"
+
+namespace lacuna::train::twin {
+namespace {
+
+constexpr double kAgree = 1e-4;
+
+// What the dispatcher measures is kept for this machine; not what tests measure.
+class TemporaryCache {
+ public:
+  TemporaryCache() {
+    std::string name = (std::filesystem::temp_directory_path() / "lacuna_kernels_XXXXXX").string();
+    if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("no temporary folder");
+    folder_ = name;
+    setenv("LACUNA_CACHE_DIR", name.c_str(), 1);
+  }
+  ~TemporaryCache() {
+    std::error_code ignored;
+    std::filesystem::remove_all(folder_, ignored);
+  }
+  TemporaryCache(const TemporaryCache&) = delete;
+  TemporaryCache& operator=(const TemporaryCache&) = delete;
+
+ private:
+  std::filesystem::path folder_;
+};
+
+// One folder for the program: the dispatcher looks for it once.
+void use_temporary_cache() { static const TemporaryCache cache; }
+
+// No bias before a batch norm: its gradient is zero and what is computed is noise.
+Graph residual_net() {
+  GraphBuilder b({3, 15, 15});
+  const int stem = b.relu(b.norm(b.conv(0, 32, {.padding = {1, 1}, .bias = false})));
+  const int body =
+      b.norm(b.conv(b.relu(b.norm(b.conv(stem, 48, {.stride = {2, 2}, .padding = {1, 1}, .bias = false}))),
+                    48, {.padding = {1, 1}, .bias = false}));
+  const int shortcut = b.norm(b.conv(stem, 48, {.kernel = {1, 1}, .stride = {2, 2}, .bias = false}));
+  b.linear(b.global_pool(b.relu(b.add(body, shortcut))), 10);
+  return b.graph();
+}
+
+Graph odd_net() {
+  GraphBuilder b({3, 13, 11});
+  const int stem = b.relu(b.conv(0, 20, {.padding = {1, 1}}));
+  const int grouped = b.relu(b.conv(stem, 12, {.padding = {1, 1}, .groups = 4}));
+  const int wide = b.relu(b.conv(stem, 17, {.padding = {2, 2}, .dilation = {2, 2}}));
+  const int joined =
+      b.pool(NodeKind::kMaxPool, b.concat({grouped, wide, stem}), {{3, 3}, {2, 2}, {1, 1}, true});
+  const int second = b.relu(b.conv(joined, 33, {.kernel = {5, 3}, .padding = {2, 1}}));
+  b.linear(b.relu(b.linear(second, 40)), 7);
+  return b.graph();
+}
+
+Step step_with(const Graph& graph, Kernels kernels, int threads, const Problem& problem) {
+  Network network(graph, {static_cast<std::int64_t>(problem.labels.size()), kernels, threads});
+  return run_step(network, problem);
+}
+
+double difference(const Step& a, const Step& b) {
+  double most = std::fabs(a.loss.loss - b.loss.loss) / a.loss.loss;
+  for (std::size_t i = 0; i < a.outputs.size(); ++i)
+    most = std::max(most, relative_difference(a.outputs[i], b.outputs[i]));
+  for (const auto& [name, gradient] : a.gradients)
+    most = std::max(most, relative_difference(gradient, b.gradients.at(name)));
+  for (const auto& [name, gradient] : a.conv_gradients)
+    most = std::max(most, relative_difference(gradient, b.conv_gradients.at(name)));
+  return most;
+}
+
+bool same_bits(const Step& a, const Step& b) {
+  return a.loss.loss == b.loss.loss && a.gradients == b.gradients && a.outputs == b.outputs &&
+         a.node_gradients == b.node_gradients;
+}
+
+TEST(Kernels, SettingsAndThreadsAgree) {
+  use_temporary_cache();
+  for (const Graph& graph : {residual_net(), odd_net()}) {
+    const Problem problem = draw_problem(graph, 5, 11);
+    const Step dense = step_with(graph, Kernels::kDense, 1, problem);
+    for (const Kernels kernels : {Kernels::kDense, Kernels::kSparse, Kernels::kAuto})
+      for (const int threads : {1, 2, 3})
+        EXPECT_LE(difference(dense, step_with(graph, kernels, threads, problem)), kAgree)
+            << kernels_name(kernels) << " with " << threads << " threads: " << describe(graph);
+  }
+}
+
+// The first step is as fast as the others.
+TEST(Kernels, EverythingIsMeasuredBeforeTheFirstStep) {
+  use_temporary_cache();
+  const auto measured = [] {
+    std::ifstream file(std::filesystem::path(std::getenv("LACUNA_CACHE_DIR")) / "kernels.txt");
+    std::ostringstream text;
+    text << file.rdbuf();
+    return text.str();
+  };
+  GraphBuilder b({3, 9, 9});  // shapes that no other test has
+  b.linear(b.relu(b.conv(b.relu(b.conv(0, 19)), 21)), 11);
+  const std::string before = measured();
+  Network network(b.graph(), {3, Kernels::kAuto, 1});
+  const std::string made = measured();
+  EXPECT_NE(made, before);
+  run_step(network, draw_problem(b.graph(), 3, 15));
+  EXPECT_EQ(measured(), made);
+}
+
+// Dense and sparse settings choose nothing by time: a step repeats to the bit.
+TEST(Kernels, AStepRepeatsToTheBit) {
+  for (const Graph& graph : {residual_net(), odd_net()})
+    for (const Kernels kernels : {Kernels::kDense, Kernels::kSparse})
+      for (const int threads : {1, 2}) {
+        Network network(graph, {4, kernels, threads});
+        const Problem problem = draw_problem(graph, 4, 12);
+        const Step first = run_step(network, problem);
+        EXPECT_TRUE(same_bits(first, run_step(network, problem))) << kernels_name(kernels) << " " << threads;
+        EXPECT_TRUE(same_bits(first, step_with(graph, kernels, threads, problem)))
+            << "a second network, " << kernels_name(kernels) << " " << threads;
+      }
+}
+
+TEST(Kernels, TheSparseSettingSkipsZeros) {
+  const Graph graph = residual_net();
+  Network network(graph, {4, Kernels::kSparse, 1});
+  run_step(network, draw_problem(graph, 4, 13));
+  for (const ConvLayer* layer : network.conv_layers())
+    for (const kernels::Op op : {kernels::Op::kForward, kernels::Op::kInputGrad, kernels::Op::kWeightGrad}) {
+      const OpUse& use = layer->use(op);
+      const bool images = layer->initial();
+      EXPECT_EQ(use.calls, images && op == kernels::Op::kInputGrad ? 0 : 2) << layer->name();
+      EXPECT_EQ(use.sparse_calls, images ? 0 : use.calls) << layer->name();
+    }
+}
+
+TEST(Kernels, TheDenseSettingDoesNot) {
+  const Graph graph = odd_net();
+  Network network(graph, {4, Kernels::kDense, 1});
+  run_step(network, draw_problem(graph, 4, 13));
+  for (const ConvLayer* layer : network.conv_layers())
+    EXPECT_EQ(layer->use(kernels::Op::kForward).sparse_calls +
+                  layer->use(kernels::Op::kInputGrad).sparse_calls +
+                  layer->use(kernels::Op::kWeightGrad).sparse_calls,
+              0);
+}
+
+// All of a layer's inputs or gradients may be zero: nothing is left over from before.
+TEST(Kernels, DeadLayers) {
+  GraphBuilder b({3, 6, 6});
+  const int dead = b.relu(b.conv(0, 20, {.padding = {1, 1}}));
+  const int on_zeros = b.conv(dead, 18, {.padding = {1, 1}});
+  b.linear(b.relu(on_zeros), 4);
+  Problem problem = draw_problem(b.graph(), 3, 14);
+  for (float& v : problem.parameters.at("conv1.bias")) v = -100;  // every ReLU closed
+  for (const Kernels kernels : {Kernels::kDense, Kernels::kSparse}) {
+    Network network(b.graph(), {3, kernels, 1});
+    const Step step = run_step(network, problem);
+    for (const char* name : {"conv1.weight", "conv1.bias", "conv3.weight"})
+      for (const float g : step.gradients.at(name)) ASSERT_EQ(g, 0) << name << " " << kernels_name(kernels);
+    EXPECT_GT(relative_difference(step.gradients.at("conv3.bias"),
+                                  std::vector<float>(step.gradients.at("conv3.bias").size())),
+              0.5);
+  }
+}
+
+}  // namespace
+}  // namespace lacuna::train::twin
