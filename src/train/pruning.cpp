@@ -7,9 +7,9 @@
 
 #include "base/error.hpp"
 #include "base/nearest.hpp"
+#include "base/quote.hpp"
 #include "base/random.hpp"
 #include "dataset/streams.hpp"
-#include "trace/quote.hpp"
 
 namespace lacuna::train {
 namespace {

@@ -1,4 +1,0 @@
-// The old place of base/quote.hpp.
-#pragma once
-
-#include "base/quote.hpp"
