@@ -98,6 +98,7 @@ std::string line_text(const LineSums& line) {
 
 std::string header_of(const std::vector<Item>& items, const TrainingState& state, const Settings& settings) {
   std::vector<std::span<const std::uint8_t>> parts;
+  parts.reserve(items.size());
   for (const Item& item : items) parts.push_back(item.span());
   nlohmann::ordered_json metadata{{"format", kFormat},
                                   {"version", "1"},
@@ -277,10 +278,12 @@ void load_parameters(const std::filesystem::path& path, const std::vector<Parame
   if (checkpoint) {
     // The file's tensors lie in the order they were written in.
     std::vector<std::span<const std::uint8_t>> parts;
+    parts.reserve(file.tensors.size());
     for (const SafetensorsEntry& entry : file.tensors) parts.push_back(entry.data);
     check_checksum(file, parts, metadata(file, "checksum", path.string()), path.string());
   }
   std::vector<const SafetensorsEntry*> found;
+  found.reserve(parameters.size());
   for (const Parameter* parameter : parameters)
     found.push_back(&entry_of(entries, (checkpoint ? "parameter/" : "") + parameter->name, parameter->dims,
                               "F32", path.string(),

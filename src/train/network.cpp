@@ -45,9 +45,9 @@ void Network::check_memory() const {
   for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
     const Node& node = graph_.nodes[i];
     if (node.kind == NodeKind::kRelu) continue;
-    const auto padded = static_cast<double>((node.out.c + 15) / 16 * 16);
-    const double data =
-        static_cast<double>(options_.batch) * padded * static_cast<double>(node.out.h * node.out.w);
+    const std::int64_t blocks = (node.out.c + 15) / 16;
+    const double data = 16.0 * static_cast<double>(options_.batch) * static_cast<double>(blocks) *
+                        static_cast<double>(node.out.h * node.out.w);
     floats += i == 0 || shares[i] != 0 ? data : 2 * data;
   }
   constexpr double kGibibyte = 1 << 30;
