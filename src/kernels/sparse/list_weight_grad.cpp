@@ -64,14 +64,14 @@ class ListWeightGrad final : public SparseConv {
   void unpack(const float* packed, float* oihw) const override {
     const bool activations = checked_ == Checked::kActivations;
     const WeightAccess access(shape_, activations);
-#pragma omp parallel for num_threads(threads_) schedule(static) collapse(2)
+#pragma omp parallel for num_threads(threads_) schedule(static) collapse(3)
     for (std::int64_t g = 0; g < shape_.groups; ++g)
       for (std::int64_t part = 0; part < out_parts_; ++part)
-        for (std::int64_t tap = 0; tap < 9; ++tap)
+        for (std::int64_t c = 0; c < channels(); c += kPackedChannels)
           // Checked activations meet the gradient that lies against the direction of the tap.
-          access.unpack(packed + (g * out_parts_ + part) * channels() * 9 * kSlotFloats + tap * kSlotFloats,
-                        9 * kSlotFloats, g, 0, channels(), part * kSlotFloats, kSlotFloats,
-                        activations ? 8 - tap : tap, oihw);
+          access.unpack_taps(packed + ((g * out_parts_ + part) * channels() + c) * 9 * kSlotFloats,
+                             9 * kSlotFloats, g, c, std::min(kPackedChannels, channels() - c),
+                             part * kSlotFloats, kSlotFloats, activations, oihw);
   }
 
   void run(const SparseRun& run) const override {

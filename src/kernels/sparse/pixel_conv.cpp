@@ -74,14 +74,16 @@ class PixelConv final : public SparseConv {
     const WeightAccess access(shape_, op_);
     const auto parts = static_cast<std::int64_t>(out_parts_.size());
     const std::int64_t channels = sides_.checked.blocks() * kLanes;
-#pragma omp parallel for num_threads(threads_) schedule(static) collapse(2)
+#pragma omp parallel for num_threads(threads_) schedule(static) collapse(3)
     for (std::int64_t g = 0; g < shape_.groups; ++g)
-      for (std::int64_t o = 0; o < parts; ++o) {
-        const Part& out = out_parts_[static_cast<std::size_t>(o)];
-        for (std::int64_t tap = 0; tap < shape_.taps(); ++tap)
-          access.pack(oihw, g, 0, channels, out.first * kLanes, out.count * kLanes, tap,
-                      packed + weights_offset(g, out, tap), out.count * kLanes);
-      }
+      for (std::int64_t o = 0; o < parts; ++o)
+        for (std::int64_t c = 0; c < channels; c += kPackedChannels) {
+          const Part& out = out_parts_[static_cast<std::size_t>(o)];
+          const std::int64_t row = out.count * kLanes;
+          for (std::int64_t tap = 0; tap < shape_.taps(); ++tap)
+            access.pack(oihw, g, c, std::min(kPackedChannels, channels - c), out.first * kLanes, row, tap,
+                        packed + weights_offset(g, out, tap) + c * row, row);
+        }
   }
   void unpack(const float*, float*) const override {}
 

@@ -62,13 +62,16 @@ class TapWeightGrad final : public SparseConv {
 
   void unpack(const float* packed, float* oihw) const override {
     const WeightAccess access(shape_, checked_ == Checked::kActivations);
-#pragma omp parallel for num_threads(threads_) schedule(static) collapse(2)
+#pragma omp parallel for num_threads(threads_) schedule(static) collapse(3)
     for (std::int64_t g = 0; g < shape_.groups; ++g)
       for (std::int64_t tap = 0; tap < shape_.taps(); ++tap)
-        for (const std::vector<Part>& parts : part_groups_)
-          for (const Part& part : parts)
-            access.unpack(packed + part_offset(g, tap, part), part.count * kLanes, g, 0, channels(),
-                          part.first * kLanes, part.count * kLanes, tap, oihw);
+        for (std::int64_t c = 0; c < channels(); c += kPackedChannels)
+          for (const std::vector<Part>& parts : part_groups_)
+            for (const Part& part : parts) {
+              const std::int64_t row = part.count * kLanes;
+              access.unpack(packed + part_offset(g, tap, part) + c * row, row, g, c,
+                            std::min(kPackedChannels, channels() - c), part.first * kLanes, row, tap, oihw);
+            }
   }
 
   // A unit owns its part of a sum and goes through its pixels in order.

@@ -9,6 +9,9 @@
 
 namespace lacuna::kernels {
 
+// Channels that one thread packs at a time.
+inline constexpr std::int64_t kPackedChannels = 64;
+
 // The weights of one group as [checked channel][other channel][tap].
 // forward, and weight_grad that checks activations: checked = input channels; the others: output channels.
 class WeightAccess {
@@ -19,12 +22,24 @@ class WeightAccess {
   // to[c * row + k], c < channels, k < outs; zero where there is no such channel.
   void pack(const float* oihw, std::int64_t group, std::int64_t channel, std::int64_t channels,
             std::int64_t out, std::int64_t outs, std::int64_t tap, float* to, std::int64_t row) const;
-  // The reverse.
+  // All taps: to[c * row + tap * outs + k]; `turned` by half a circle.
+  void pack_taps(const float* oihw, std::int64_t group, std::int64_t channel, std::int64_t channels,
+                 std::int64_t out, std::int64_t outs, bool turned, float* to, std::int64_t row) const;
+  // The reverse of each.
+  void unpack_taps(const float* from, std::int64_t row, std::int64_t group, std::int64_t channel,
+                   std::int64_t channels, std::int64_t out, std::int64_t outs, bool turned,
+                   float* oihw) const;
   void unpack(const float* from, std::int64_t row, std::int64_t group, std::int64_t channel,
               std::int64_t channels, std::int64_t out, std::int64_t outs, std::int64_t tap,
               float* oihw) const;
 
  private:
+  // Calls element(c, k) for c < channels, k < outs in the order in which plain weights lie: whole lines are
+  // read and written, where the other order would fetch each of them many times.
+  template <typename Element>
+  void each(std::int64_t channels, std::int64_t outs, const Element& element) const;
+
+  std::int64_t taps_;
   std::int64_t group_floats_, checked_stride_, other_stride_, checked_, other_;
 };
 

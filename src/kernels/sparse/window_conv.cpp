@@ -52,13 +52,14 @@ class WindowConv final : public SparseConv {
     const WeightAccess access(shape_, op_);
     const std::int64_t outs = sides_.other.blocks();
     const std::int64_t channels = sides_.checked.blocks() * kLanes;
-#pragma omp parallel for num_threads(threads_) schedule(static) collapse(2)
+#pragma omp parallel for num_threads(threads_) schedule(static) collapse(3)
     for (std::int64_t g = 0; g < shape_.groups; ++g)
       for (std::int64_t o = 0; o < outs; ++o)
-        for (std::int64_t tap = 0; tap < 9; ++tap)
+        for (std::int64_t c = 0; c < channels; c += kPackedChannels)
           // input_grad is forward with the kernel turned by half a circle.
-          access.pack(oihw, g, 0, channels, o * kLanes, kLanes, op_ == Op::kForward ? tap : 8 - tap,
-                      packed + (g * outs + o) * channels * 9 * kLanes + tap * kLanes, 9 * kLanes);
+          access.pack_taps(oihw, g, c, std::min(kPackedChannels, channels - c), o * kLanes, kLanes,
+                           op_ != Op::kForward, packed + ((g * outs + o) * channels + c) * 9 * kLanes,
+                           9 * kLanes);
   }
   void unpack(const float*, float*) const override {}
 
