@@ -1,26 +1,18 @@
 #include "train/kernel_times.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <fmt/format.h>
+
+#include "base/clock.hpp"
+#include "kernels/measure/measure.hpp"
 
 namespace lacuna::train {
 namespace {
 
+using kernels::median;
 using kernels::Op;
 
 constexpr std::array kOps{Op::kForward, Op::kInputGrad, Op::kWeightGrad};
-
-double seconds_now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
-double median(std::vector<double> values) {
-  if (values.empty()) return 0;
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
 
 // A network with the weights of another, and what its steps took.
 struct Timed {

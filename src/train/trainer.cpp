@@ -1,19 +1,15 @@
 #include "train/trainer.hpp"
 
-#include <chrono>
 #include <cmath>
 #include <fmt/format.h>
 
+#include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/hash.hpp"
 #include "base/random.hpp"
 
 namespace lacuna::train {
 namespace {
-
-double seconds_now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 dataset::LoaderOptions loader_options(const Network& network, const TrainOptions& options) {
   return {.batch = static_cast<int>(network.options().batch),

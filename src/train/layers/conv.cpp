@@ -1,7 +1,6 @@
 #include "train/layers/conv.hpp"
 
-#include <chrono>
-
+#include "base/clock.hpp"
 #include "kernels/blocked.hpp"
 #include "kernels/dispatch/cost_model.hpp"
 #include "train/layers/channel_sums.hpp"
@@ -18,10 +17,6 @@ using kernels::Op;
 std::vector<std::int64_t> weight_dims(const LayerShape& s) {
   if (s.kind == LayerKind::kLinear) return {s.k, s.c};
   return {s.k, s.c_per_group(), s.kernel.h, s.kernel.w};
-}
-
-double seconds_now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
 kernels::BlockedShape as_blocked(const Activation& a) { return {a.n, 1, a.shape.c, a.shape.h, a.shape.w}; }
