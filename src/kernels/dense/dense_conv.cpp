@@ -55,6 +55,16 @@ struct DenseConv::State {
     const std::int64_t stride = options.layout == Layout::kBlocked ? (c + 15) / 16 * 16 : c;
     return {{n, c}, memory::data_type::f32, memory::dims{stride, 1}};
   }
+  // Takes a primitive and the layouts it has chosen.
+  template <typename Primitive>
+  void take(const typename Primitive::primitive_desc& pd, const memory::desc& chosen_src,
+            const memory::desc& chosen_dst, const memory::desc& chosen_weights) {
+    primitive = Primitive(pd);
+    name = pd.impl_info_str();
+    inner_src = chosen_src;
+    inner_dst = chosen_dst;
+    inner_weights = chosen_weights;
+  }
   void make_linear(const LayerShape& s, const dnnl::primitive_attr& attr, bool native);
   void finish(bool native, const memory::desc& user_src, const memory::desc& user_dst);
 
@@ -92,28 +102,16 @@ void DenseConv::State::make_linear(const LayerShape& s, const dnnl::primitive_at
                                             : Forward::desc(kind, any_src, any_weights, any_dst),
                                         attr, cpu_engine());
   if (options.op == Op::kForward) {
-    primitive = Forward(forward);
-    name = forward.impl_info_str();
-    inner_src = forward.src_desc();
-    inner_dst = forward.dst_desc();
-    inner_weights = forward.weights_desc();
+    take<Forward>(forward, forward.src_desc(), forward.dst_desc(), forward.weights_desc());
     if (with_bias) bias = memory(bias_desc, cpu_engine(), DNNL_MEMORY_NONE);
   } else if (options.op == Op::kInputGrad) {
     using Backward = dnnl::inner_product_backward_data;
     const Backward::primitive_desc pd(Backward::desc(any_src, any_weights, any_dst), cpu_engine(), forward);
-    primitive = Backward(pd);
-    name = pd.impl_info_str();
-    inner_src = pd.diff_src_desc();
-    inner_dst = pd.diff_dst_desc();
-    inner_weights = pd.weights_desc();
+    take<Backward>(pd, pd.diff_src_desc(), pd.diff_dst_desc(), pd.weights_desc());
   } else {
     using Backward = dnnl::inner_product_backward_weights;
     const Backward::primitive_desc pd(Backward::desc(any_src, any_weights, any_dst), cpu_engine(), forward);
-    primitive = Backward(pd);
-    name = pd.impl_info_str();
-    inner_src = pd.src_desc();
-    inner_dst = pd.diff_dst_desc();
-    inner_weights = pd.diff_weights_desc();
+    take<Backward>(pd, pd.src_desc(), pd.diff_dst_desc(), pd.diff_weights_desc());
   }
   finish(native, rows(s.n, s.c), rows(s.n, s.k));
   if (native || options.layout != Layout::kBlocked || options.op == Op::kWeightGrad) return;
@@ -165,35 +163,20 @@ DenseConv::DenseConv(const LayerShape& s, const ConvOptions& options, Impl algor
                                         : Forward::desc(dnnl::prop_kind::forward_training, alg, src, weights,
                                                         dst, strides, dilation, before, after);
     const Forward::primitive_desc forward(forward_desc, attr, cpu_engine());
-    memory::desc inner_src, inner_dst;
     if (options.op == Op::kForward) {
-      st.primitive = Forward(forward);
-      st.name = forward.impl_info_str();
-      inner_src = forward.src_desc();
-      inner_dst = forward.dst_desc();
-      st.inner_weights = forward.weights_desc();
+      st.take<Forward>(forward, forward.src_desc(), forward.dst_desc(), forward.weights_desc());
       if (with_bias) st.bias = memory(bias, cpu_engine(), DNNL_MEMORY_NONE);
     } else if (options.op == Op::kInputGrad) {
       using Backward = dnnl::convolution_backward_data;
       const Backward::primitive_desc pd(
           Backward::desc(alg, src, weights, dst, strides, dilation, before, after), cpu_engine(), forward);
-      st.primitive = Backward(pd);
-      st.name = pd.impl_info_str();
-      inner_src = pd.diff_src_desc();
-      inner_dst = pd.diff_dst_desc();
-      st.inner_weights = pd.weights_desc();
+      st.take<Backward>(pd, pd.diff_src_desc(), pd.diff_dst_desc(), pd.weights_desc());
     } else {
       using Backward = dnnl::convolution_backward_weights;
       const Backward::primitive_desc pd(
           Backward::desc(alg, src, weights, dst, strides, dilation, before, after), cpu_engine(), forward);
-      st.primitive = Backward(pd);
-      st.name = pd.impl_info_str();
-      inner_src = pd.src_desc();
-      inner_dst = pd.diff_dst_desc();
-      st.inner_weights = pd.diff_weights_desc();
+      st.take<Backward>(pd, pd.src_desc(), pd.diff_dst_desc(), pd.diff_weights_desc());
     }
-    st.inner_src = inner_src;
-    st.inner_dst = inner_dst;
     st.finish(native, st.tensor(src_dims), st.tensor(dst_dims));
   } catch (const dnnl::error& e) {
     throw ConvError(ConvError::Code::kShape,
