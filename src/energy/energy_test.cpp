@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.hpp"
+#include "base/testing.hpp"
 #include "energy/tile_energy.hpp"
 
 namespace lacuna {
@@ -133,12 +134,7 @@ std::string replaced(const std::string& from, const std::string& to) {
 }
 
 std::string message(const std::string& yaml) {
-  try {
-    CostTable::parse(yaml, "mine.yaml");
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "no error";
+  return error_of([&] { CostTable::parse(yaml, "mine.yaml"); });
 }
 
 TEST(CostTable, ReadsAGoodOne) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.hpp"
+#include "base/testing.hpp"
 #include "energy/outer_area.hpp"
 #include "energy/tile_energy.hpp"
 
@@ -139,12 +140,7 @@ std::string outer_section() {
   return text;
 }
 std::string message(const std::string& yaml) {
-  try {
-    CostTable::parse(yaml, "mine.yaml");
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "no error";
+  return error_of([&] { CostTable::parse(yaml, "mine.yaml"); });
 }
 
 TEST(OuterCosts, TheSectionIsWholeOrNotThere) {
