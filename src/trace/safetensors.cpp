@@ -149,7 +149,11 @@ std::string shape_text(const std::vector<std::int64_t>& shape) {
 }
 
 json parse_untrusted_json(std::string_view text, const std::string& where, std::string_view what) {
-  // Both are silent in the library: the last of two equal keys wins, and depth is unlimited.
+  // Three things are silent in the library: a zero byte counts as the end, so that whatever follows is not
+  // looked at; the last of two equal keys wins; depth is unlimited.
+  if (const std::size_t zero = text.find('\0'); zero != text.npos) {
+    throw InputError(where, fmt::format("{} is not JSON from byte {} on", what, zero + 1), kRemedy);
+  }
   std::vector<std::set<std::string>> keys;
   const auto check = [&](int depth, json::parse_event_t event, json& parsed) {
     if (event == json::parse_event_t::object_start) {

@@ -76,6 +76,8 @@ TEST(Safetensors, RefusesWhatIsNotJson) {
   EXPECT_EQ(header_error("{} {}"), "f: the header is not JSON from byte 4 on; copy or record the file again");
   EXPECT_EQ(header_error("{\"a\xff\":1}"),
             "f: the header is not JSON from byte 4 on; copy or record the file again");
+  EXPECT_EQ(header_error(std::string("{}\0x", 4)),
+            "f: the header is not JSON from byte 3 on; copy or record the file again");
   EXPECT_EQ(header_error("{\"a\":1e999}"),
             "f: the header holds a number that is out of range; copy or record the file again");
   EXPECT_EQ(header_error("{\"a\":" + std::string(1000, '[') + std::string(1000, ']') + "}"),

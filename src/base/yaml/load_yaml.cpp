@@ -1,5 +1,6 @@
 #include "base/yaml/load_yaml.hpp"
 
+#include <filesystem>
 #include <fmt/format.h>
 #include <fstream>
 #include <sstream>
@@ -45,6 +46,20 @@ void check_one_document(const std::string& text, const std::string& file, const 
     throw InputError(file, "it holds more than one document", "keep one, without '---'");
 }
 
+// YAML allows no control characters; to yaml-cpp byte 4 is the end of the text, and whatever follows it would
+// be lost without a word. Also catches UTF-16, whose half is zero bytes.
+void check_is_text(std::string_view text, const std::string& file) {
+  int line = 1;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '\n') ++line;
+    if ((byte < 0x20 && c != '\t' && c != '\n' && c != '\r') || byte == 0x7f) {
+      throw InputError(fmt::format("{}:{}", file, line), fmt::format("the byte 0x{:02x} is no text", byte),
+                       "save the file as plain text in UTF-8");
+    }
+  }
+}
+
 // yaml-cpp repeats what it read, which must not break the line of the message.
 std::string one_line(std::string_view text) {
   std::string out;
@@ -57,6 +72,7 @@ std::string one_line(std::string_view text) {
 YAML::Node load_yaml(std::string_view text, const std::string& file, const YamlKind& kind) {
   if (text.size() > kLargestYaml)
     throw InputError(file, "larger than 1 MB", fmt::format("this is not {}", kind.what));
+  check_is_text(text, file);
   try {
     const std::string copy(text);
     check_one_document(copy, file, kind);
@@ -72,6 +88,9 @@ YAML::Node load_yaml(std::string_view text, const std::string& file, const YamlK
 }
 
 std::string read_yaml_file(const std::string& path) {
+  std::error_code ignored;
+  if (!std::filesystem::exists(path, ignored))
+    throw InputError(path, "there is no such file", "check the name and the folder");
   std::ifstream stream(path, std::ios::binary);
   std::string bytes(kLargestYaml + 1, '\0');
   stream.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));

@@ -36,11 +36,19 @@ TEST(LoadYaml, RefusesWhatIsNoMap) {
   EXPECT_EQ(error_of(std::string(kLargestYaml + 1, ' ')), "f.yaml: larger than 1 MB; this is not a list");
 }
 
+TEST(LoadYaml, RefusesControlCharacters) {
+  const std::string remedy = " is no text; save the file as plain text in UTF-8";
+  EXPECT_EQ(error_of("a: 1\n\x04\nb: [[[\n"), "f.yaml:2: the byte 0x04" + remedy);  // the end, to yaml-cpp
+  EXPECT_EQ(error_of(std::string("a\0:\0", 4)), "f.yaml:1: the byte 0x00" + remedy);
+  EXPECT_EQ(error_of("a: *\x1b[31mno\n"), "f.yaml:1: the byte 0x1b" + remedy);
+  EXPECT_EQ(error_of("a:\t1\r\n"), "no error");
+}
+
 TEST(LoadYaml, NamesTheLineInOneLine) {
   EXPECT_TRUE(error_of("a: [1\n").starts_with("f.yaml:2: not YAML: ")) << error_of("a: [1\n");
-  const std::string hostile = error_of("a: *\x1b[31mno\nb: 1\n");
+  const std::string hostile = error_of("a: *\u009b[31mno\nb: 1\n");
   EXPECT_NE(hostile, "no error");
-  EXPECT_EQ(hostile.find_first_of("\n\x1b"), std::string::npos) << hostile;
+  EXPECT_EQ(hostile.find('\n'), std::string::npos) << hostile;
   EXPECT_NE(error_of("a: " + std::string(100000, '[')), "no error");
   // YAML::LoadAll() of yaml-cpp 0.7 never ends on this.
   EXPECT_NE(error_of("a # b\n, c"), "no error");
