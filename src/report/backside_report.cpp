@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <fmt/format.h>
 
-#include "base/version.hpp"
 #include "report/csv_text.hpp"
 #include "report/json_text.hpp"
 #include "report/result_tables.hpp"
@@ -161,10 +160,10 @@ std::string backside_summary(const std::vector<BacksideReport>& reports, const T
 }
 
 std::string backside_to_json(const std::vector<BacksideReport>& reports) {
-  std::string text =
-      fmt::format("{{\n  \"schema\": 1,\n  \"lacuna\": {},\n  \"backside\": [", json_string(version()));
-  for (std::size_t i = 0; i < reports.size(); ++i) text += (i > 0 ? ",\n" : "\n") + trace_json(reports[i]);
-  return text + "\n  ]\n}\n";
+  std::vector<std::string> items;
+  items.reserve(reports.size());
+  for (const auto& entry : reports) items.push_back(trace_json(entry));
+  return json_document("backside", items);
 }
 
 std::string backside_to_csv(const std::vector<BacksideReport>& reports) {

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/version.hpp"
+
 namespace lacuna {
 
 std::string json_string(std::string_view text) {
@@ -21,6 +23,11 @@ std::string json_number(double value) {
 JsonLine& JsonLine::raw(std::string_view name, std::string_view json) {
   text_ += fmt::format("{}{}: {}", text_.empty() ? "" : ", ", json_string(name), json);
   return *this;
+}
+
+std::string json_document(std::string_view list, const std::vector<std::string>& items) {
+  return fmt::format("{{\n  \"schema\": 1,\n  \"lacuna\": {},\n  {}: [\n{}\n  ]\n}}\n",
+                     json_string(version()), json_string(list), fmt::join(items, ",\n"));
 }
 
 }  // namespace lacuna

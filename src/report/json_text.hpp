@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace lacuna {
 
@@ -26,5 +27,9 @@ class JsonLine {
  private:
   std::string text_;
 };
+
+// A document: the schema's version, the program's, and a list of objects that are laid out for it (indented
+// by four).
+std::string json_document(std::string_view list, const std::vector<std::string>& items);
 
 }  // namespace lacuna

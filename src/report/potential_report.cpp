@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "base/version.hpp"
+#include "report/csv_text.hpp"
 #include "report/json_text.hpp"
 #include "report/result_tables.hpp"
 
@@ -152,17 +152,6 @@ std::string trace_json(const Inspection& inspection) {
   return text + fmt::format("      \"per_batch\": {}\n    }}", totals_json(inspection.potential.per_batch));
 }
 
-// RFC 4180.
-std::string csv_cell(std::string_view text) {
-  if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"') out += '"';
-    out += c;
-  }
-  return out + '"';
-}
-
 }  // namespace
 
 std::string inspection_table(const Inspection& inspection, const TextStyle& style) {
@@ -220,12 +209,10 @@ std::string inspection_summary(const std::vector<Inspection>& inspections, const
 }
 
 std::string inspections_to_json(const std::vector<Inspection>& inspections) {
-  std::string text =
-      fmt::format("{{\n  \"schema\": 1,\n  \"lacuna\": {},\n  \"traces\": [", json_string(version()));
-  for (std::size_t i = 0; i < inspections.size(); ++i) {
-    text += (i > 0 ? ",\n" : "\n") + trace_json(inspections[i]);
-  }
-  return text + "\n  ]\n}\n";
+  std::vector<std::string> items;
+  items.reserve(inspections.size());
+  for (const auto& entry : inspections) items.push_back(trace_json(entry));
+  return json_document("traces", items);
 }
 
 std::string inspections_to_csv(const std::vector<Inspection>& inspections) {
@@ -234,14 +221,14 @@ std::string inspections_to_csv(const std::vector<Inspection>& inspections) {
       "remaining_macs,effectual_macs,potential\n";
   for (const Inspection& inspection : inspections) {
     const TraceInfo& info = inspection.info;
-    const std::string head = fmt::format("{},{},{}", csv_cell(inspection.path), csv_cell(info.model),
+    const std::string head = fmt::format("{},{},{}", csv_text(inspection.path), csv_text(info.model),
                                          info.progress ? json_number(*info.progress) : "");
     for (const LayerPotential& entry : inspection.potential.layers) {
       for (const OpPotential& op : entry.ops) {
         const auto speedup = op.macs.speedup();
-        text += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", head, csv_cell(entry.name),
+        text += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", head, csv_text(entry.name),
                             entry.shape.kind == LayerKind::kConv2d ? "conv2d" : "linear",
-                            csv_cell(entry.shape.describe()), entry.shape.n, json_number(entry.batch_scale),
+                            csv_text(entry.shape.describe()), entry.shape.n, json_number(entry.batch_scale),
                             json_number(entry.zero_share(TensorRole::kA)),
                             json_number(entry.zero_share(TensorRole::kW)),
                             json_number(entry.zero_share(TensorRole::kG)), operation_name(op.op),

@@ -5,18 +5,10 @@
 #include <span>
 #include <string_view>
 
+#include "report/csv_text.hpp"
+
 namespace lacuna {
 namespace {
-
-std::string csv_field(std::string_view text) {
-  if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"') out += '"';
-    out += c;
-  }
-  return out + '"';
-}
 
 std::string ratio(std::int64_t dense, std::int64_t cycles) {
   return cycles > 0 ? fmt::format("{}", static_cast<double>(dense) / static_cast<double>(cycles)) : "";
@@ -99,7 +91,7 @@ class EnergyColumns {
   std::string fields(const RunEnergy& energy, std::size_t layer, std::size_t op) const {
     if (energy.layers.empty()) return std::string(6 + dense().size() + machine_.size(), ',');
     const EnergyPair& pair = energy.layers[layer].ops[op].energy;
-    std::string text = fmt::format(",{},{}", csv_field(energy.table), energy.node_nm);
+    std::string text = fmt::format(",{},{}", csv_text(energy.table), energy.node_nm);
     for (const Component component : dense()) text += fmt::format(",{}", pair.dense.of(component));
     text += fmt::format(",{}", pair.dense.total());
     for (const Component component : machine_) {
@@ -123,7 +115,7 @@ std::string results_to_csv(const std::vector<RunResult>& runs, const std::vector
       "trace,model,progress,arch,engine,layer,shape,batch_scale,op,scheduled,macs,scheduled_macs,effectual_"
       "macs,"
       "dense_cycles,cycles,speedup,padding_free_cycles,padding_free_speedup";
-  for (const std::string& name : counters) text += fmt::format(",{}", csv_field(name));
+  for (const std::string& name : counters) text += fmt::format(",{}", csv_text(name));
   const bool activity = has_activity(runs);
   if (activity) text += activity_header();
   const EnergyColumns energy(energies);
@@ -131,15 +123,15 @@ std::string results_to_csv(const std::vector<RunResult>& runs, const std::vector
   text += '\n';
   for (std::size_t r = 0; r < runs.size(); ++r) {
     const RunResult& run = runs[r];
-    const std::string head = fmt::format("{},{},{},{},{}", csv_field(run.trace), csv_field(run.info.model),
+    const std::string head = fmt::format("{},{},{},{},{}", csv_text(run.trace), csv_text(run.info.model),
                                          run.info.progress ? fmt::format("{}", *run.info.progress) : "",
-                                         csv_field(run.arch), csv_field(run.engine));
+                                         csv_text(run.arch), csv_text(run.engine));
     for (std::size_t l = 0; l < run.layers.size(); ++l) {
       const LayerResult& layer = run.layers[l];
       for (std::size_t o = 0; o < layer.ops.size(); ++o) {
         const OpResult& op = layer.ops[o];
-        text += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{}", head, csv_field(layer.name),
-                            csv_field(layer.shape), layer.batch_scale, operation_name(op.op),
+        text += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{}", head, csv_text(layer.name),
+                            csv_text(layer.shape), layer.batch_scale, operation_name(op.op),
                             scheduled_name(op.scheduled), op.macs, op.scheduled_macs, op.effectual_macs,
                             op.dense_cycles, op.cycles, ratio(op.dense_cycles, op.cycles),
                             op.padding_free_cycles, ratio(op.dense_cycles, op.padding_free_cycles));

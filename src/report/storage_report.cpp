@@ -3,7 +3,6 @@
 #include <array>
 #include <fmt/format.h>
 
-#include "base/version.hpp"
 #include "report/csv_text.hpp"
 #include "report/json_text.hpp"
 #include "report/result_tables.hpp"
@@ -225,10 +224,10 @@ std::string storage_summary(const std::vector<TraceStorageReport>& reports, Valu
 }
 
 std::string storage_to_json(const std::vector<TraceStorageReport>& reports) {
-  std::string text =
-      fmt::format("{{\n  \"schema\": 1,\n  \"lacuna\": {},\n  \"storage\": [", json_string(version()));
-  for (std::size_t i = 0; i < reports.size(); ++i) text += (i > 0 ? ",\n" : "\n") + trace_json(reports[i]);
-  return text + "\n  ]\n}\n";
+  std::vector<std::string> items;
+  items.reserve(reports.size());
+  for (const auto& entry : reports) items.push_back(trace_json(entry));
+  return json_document("storage", items);
 }
 
 std::string storage_to_csv(const std::vector<TraceStorageReport>& reports) {

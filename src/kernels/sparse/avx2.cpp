@@ -47,19 +47,14 @@ struct Simd {
 }  // namespace
 
 const MicroKernels kAvx2Kernels = {
-    "avx2",
-    4,
-    {LACUNA_NO_PIXEL_ROW, LACUNA_PIXEL_ROW(1), LACUNA_PIXEL_ROW(2), LACUNA_PIXEL_ROW(3), LACUNA_PIXEL_ROW(4),
-     LACUNA_NO_PIXEL_ROW, LACUNA_NO_PIXEL_ROW, LACUNA_NO_PIXEL_ROW, LACUNA_NO_PIXEL_ROW},
-    transpose_tile,
-    gather_tile,
-    peak_loop,
-    nullptr,
-    nullptr,
-    nullptr,
-    nullptr,
-    nullptr,
-    nullptr,
+    .isa = "avx2",
+    .pixel_vectors = 4,
+    .pixel = {LACUNA_NO_PIXEL_ROW, LACUNA_PIXEL_ROW(1), LACUNA_PIXEL_ROW(2), LACUNA_PIXEL_ROW(3),
+              LACUNA_PIXEL_ROW(4), LACUNA_NO_PIXEL_ROW, LACUNA_NO_PIXEL_ROW, LACUNA_NO_PIXEL_ROW,
+              LACUNA_NO_PIXEL_ROW},
+    .transpose = transpose_tile,
+    .gather = gather_tile,
+    .peak = peak_loop,
 };
 
 }  // namespace lacuna::kernels

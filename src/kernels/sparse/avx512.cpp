@@ -43,19 +43,20 @@ struct Simd {
 }  // namespace
 
 const MicroKernels kAvx512Kernels = {
-    "avx512",
-    8,
-    {LACUNA_NO_PIXEL_ROW, LACUNA_PIXEL_ROW(1), LACUNA_PIXEL_ROW(2), LACUNA_PIXEL_ROW(3), LACUNA_PIXEL_ROW(4),
-     LACUNA_PIXEL_ROW(5), LACUNA_PIXEL_ROW(6), LACUNA_PIXEL_ROW(7), LACUNA_PIXEL_ROW(8)},
-    transpose_tile,
-    gather_tile,
-    peak_loop,
-    compress_row,
-    window_kernel,
-    list_kernel<16>,
-    list_kernel<9>,
-    build_lists,
-    copy_pixels,
+    .isa = "avx512",
+    .pixel_vectors = 8,
+    .pixel = {LACUNA_NO_PIXEL_ROW, LACUNA_PIXEL_ROW(1), LACUNA_PIXEL_ROW(2), LACUNA_PIXEL_ROW(3),
+              LACUNA_PIXEL_ROW(4), LACUNA_PIXEL_ROW(5), LACUNA_PIXEL_ROW(6), LACUNA_PIXEL_ROW(7),
+              LACUNA_PIXEL_ROW(8)},
+    .transpose = transpose_tile,
+    .gather = gather_tile,
+    .peak = peak_loop,
+    .compress_row = compress_row,
+    .window = window_kernel,
+    .list_pitch16 = list_kernel<16>,
+    .list_pitch9 = list_kernel<9>,
+    .build_lists = build_lists,
+    .copy_pixels = copy_pixels,
 };
 
 }  // namespace lacuna::kernels

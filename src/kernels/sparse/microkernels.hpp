@@ -102,12 +102,12 @@ struct MicroKernels {
   GatherTile gather;
   PeakLoop peak;
   // Null where the instruction set has too few registers for them; the pixel kernels then do their work.
-  CompressRow compress_row;
-  WindowKernel window;
-  ListKernel list_pitch16;
-  ListKernel list_pitch9;
-  BuildLists build_lists;
-  CopyPixels copy_pixels;
+  CompressRow compress_row = nullptr;
+  WindowKernel window = nullptr;
+  ListKernel list_pitch16 = nullptr;
+  ListKernel list_pitch9 = nullptr;
+  BuildLists build_lists = nullptr;
+  CopyPixels copy_pixels = nullptr;
 };
 
 inline constexpr int kListVectors = 2;  // 9 taps x 2 vectors of accumulators

@@ -50,19 +50,14 @@ struct Simd {
 }  // namespace
 
 const MicroKernels kPortableKernels = {
-    "portable",
-    2,
-    {LACUNA_NO_PIXEL_ROW, LACUNA_PIXEL_ROW(1), LACUNA_PIXEL_ROW(2), LACUNA_NO_PIXEL_ROW, LACUNA_NO_PIXEL_ROW,
-     LACUNA_NO_PIXEL_ROW, LACUNA_NO_PIXEL_ROW, LACUNA_NO_PIXEL_ROW, LACUNA_NO_PIXEL_ROW},
-    transpose_tile,
-    gather_tile,
-    peak_loop,
-    nullptr,
-    nullptr,
-    nullptr,
-    nullptr,
-    nullptr,
-    nullptr,
+    .isa = "portable",
+    .pixel_vectors = 2,
+    .pixel = {LACUNA_NO_PIXEL_ROW, LACUNA_PIXEL_ROW(1), LACUNA_PIXEL_ROW(2), LACUNA_NO_PIXEL_ROW,
+              LACUNA_NO_PIXEL_ROW, LACUNA_NO_PIXEL_ROW, LACUNA_NO_PIXEL_ROW, LACUNA_NO_PIXEL_ROW,
+              LACUNA_NO_PIXEL_ROW},
+    .transpose = transpose_tile,
+    .gather = gather_tile,
+    .peak = peak_loop,
 };
 
 }  // namespace lacuna::kernels
