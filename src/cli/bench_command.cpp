@@ -70,6 +70,9 @@ kernels::MeasureSpec spec_of(const Job& job, const BenchOptions& options, Impl i
   spec.options.layout = options.layout == "nchw"   ? Layout::kNchw
                         : options.layout == "nhwc" ? Layout::kNhwc
                                                    : Layout::kBlocked;
+  // Images come plain from whoever loads them, and oneDNN's first layers read them so.
+  if (job.layer->shape.c <= 3 && spec.options.layout == Layout::kBlocked)
+    spec.options.src_layout = Layout::kNchw;
   spec.options.weights = options.layout == "blocked" ? WeightLayout::kPacked : WeightLayout::kOihw;
   spec.min_rounds = options.rounds;
   spec.seconds = options.seconds;
@@ -210,10 +213,10 @@ void add_bench_command(CLI::App& app) {
                    "(default: sparse; auto with --trace)")
       ->check(CLI::IsMember({"sparse", "auto"}));
   bench
-      ->add_option(
-          "--layout", options->layout,
-          "blocked: tensors stay in the kernels' layout; nchw, nhwc: plain tensors, reorders counted for us "
-          "and not for oneDNN")
+      ->add_option("--layout", options->layout,
+                   "blocked: tensors stay in the kernels' layout (images of up to 3 channels: nchw); nchw, "
+                   "nhwc: plain tensors, reorders counted for us "
+                   "and not for oneDNN")
       ->check(CLI::IsMember({"blocked", "nchw", "nhwc"}))
       ->capture_default_str();
   bench->add_option("--rounds", options->rounds, "Paired runs of a case, at least")

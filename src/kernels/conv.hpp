@@ -69,6 +69,9 @@ struct ConvOptions {
   std::optional<Checked> checked;  // by default activations, for input_grad gradients
   Impl impl = Impl::kAuto;
   Layout layout = Layout::kNchw;
+  // Of src and diff_src, where it is another. Images of three channels are better left plain: blocked ones
+  // have five times the bytes, and oneDNN's first layers read plain ones.
+  std::optional<Layout> src_layout;
   WeightLayout weights = WeightLayout::kOihw;
   int threads = 1;
   bool bias = false;            // forward only: run() is given oc floats
@@ -76,6 +79,9 @@ struct ConvOptions {
   bool strict = false;          // see above
   bool allow_winograd = false;  // kAuto: the dense choice may be Winograd, whose rounding errors are larger
   std::string isa;              // "": the best of this CPU; "avx512", "avx2" or "portable"
+
+  Layout layout_of_src() const { return src_layout.value_or(layout); }
+  Layout layout_of_dst() const { return layout; }
 };
 
 // The tensors of the operation; the others stay null.
@@ -110,6 +116,9 @@ class ConvPlan {
   ConvRun run(const ConvTensors& tensors);
   // The same with the share of zeros known from elsewhere (the last step, a mask): kAuto counts nothing.
   ConvRun run(const ConvTensors& tensors, double zeros);
+
+  // Share of zeros of the checked operand, from a sample that costs little beside the run.
+  double sampled_zeros(const ConvTensors& tensors) const;
 
   const LayerShape& shape() const;
   const ConvOptions& options() const;

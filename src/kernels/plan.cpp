@@ -33,7 +33,8 @@ void check_options(const LayerShape& shape, const ConvOptions& o) {
       throw ConvError(Code::kOption, "input_grad has no activations to check", "check gradients");
   }
   const bool whole = shape.c_per_group() % kLanes == 0 && shape.k_per_group() % kLanes == 0;
-  if (o.layout == Layout::kBlocked && shape.groups > 1 && !whole)
+  const bool any_blocked = o.layout_of_src() == Layout::kBlocked || o.layout_of_dst() == Layout::kBlocked;
+  if (any_blocked && shape.groups > 1 && !whole)
     throw ConvError(Code::kOption, "a blocked layout needs a multiple of 16 channels in each group",
                     "use a plain layout for this convolution");
   if (o.impl == Impl::kReference && o.weights == WeightLayout::kPacked)
@@ -88,25 +89,33 @@ struct ConvPlan::State {
   LayerShape shape;
   ConvOptions options;
   Checked checked = Checked::kActivations;
-  BlockedShape src, dst;
   std::unique_ptr<SparseConv> sparse;
   std::unique_ptr<DenseConv> dense;
   CostCurve cost;
+  std::int64_t sampled_lines = kMaxSampledLines;  // of the checked tensor, to know its zeros
   std::string kernel_name;
 
   // Parts of the workspace, in floats from its start.
-  std::int64_t src_at = 0, dst_at = 0, weights_at = 0, bias_at = 0, scratch_at = 0, total = 0;
+  std::int64_t weights_at = 0, bias_at = 0, scratch_at = 0, total = 0;
   float* workspace = nullptr;
   std::unique_ptr<float[], void (*)(float*)> owned{
       nullptr, [](float* p) { ::operator delete[](p, std::align_val_t{kAlign}); }};
   std::vector<double> reference;
 
-  bool blocked() const { return options.layout == Layout::kBlocked; }
+  // Of the two tensors of pixels: src (or diff_src) and dst (or diff_dst).
+  struct Side {
+    BlockedShape shape;
+    Layout layout = Layout::kNchw;
+    std::int64_t at = 0;  // in the workspace, of a blocked copy of a plain tensor
+
+    bool blocked() const { return layout == Layout::kBlocked; }
+    std::int64_t floats() const { return blocked() ? shape.floats() : shape.plain_floats(); }
+  };
+  Side src, dst;
   bool packed() const { return options.weights == WeightLayout::kPacked; }
   bool automatic() const { return options.impl == Impl::kAuto; }
-  std::int64_t tensor_floats(const BlockedShape& s) const {
-    return blocked() ? s.floats() : s.plain_floats();
-  }
+  const Side& checked_side() const { return checked == Checked::kActivations ? src : dst; }
+  const Side& other_side() const { return checked == Checked::kActivations ? dst : src; }
 
   // kAuto keeps both packings side by side, after a line that says which of them hold weights.
   std::int64_t header_floats() const { return automatic() ? kLanes : 0; }
@@ -121,8 +130,8 @@ struct ConvPlan::State {
     shape = s;
     options = o;
     checked = checked_of(o);
-    src = blocked_src(s);
-    dst = blocked_dst(s);
+    src = {blocked_src(s), o.layout_of_src()};
+    dst = {blocked_dst(s), o.layout_of_dst()};
     const Isa isa = pick_isa(o.isa);
     if (o.impl == Impl::kSparse || automatic())
       sparse = make_sparse_conv({s, o.op, checked, isa, o.threads, l1_data_bytes()});
@@ -147,12 +156,10 @@ struct ConvPlan::State {
       total += round_up(floats, kLanes);
       return at;
     };
-    if (!blocked()) {
-      src_at = take(src.floats());
-      dst_at = take(dst.floats());
-    }
+    for (Side* side : {&src, &dst})
+      if (!side->blocked()) side->at = take(side->shape.floats());
     if (!packed()) weights_at = take(sparse->packed_floats());
-    const BlockedShape& result = options.op == Op::kInputGrad ? src : dst;
+    const BlockedShape& result = options.op == Op::kInputGrad ? src.shape : dst.shape;
     if (forward_like) bias_at = take(result.groups * result.blocks() * kLanes);
     scratch_at = take(sparse->workspace_floats());
   }
@@ -173,7 +180,7 @@ struct ConvPlan::State {
       workspace = owned.get();
     }
     if (options.impl == Impl::kReference) {
-      const RefConv ref{shape, options.op, options.layout, options.relu};
+      const RefConv ref(shape, options);
       reference.resize(static_cast<std::size_t>(ref.result_size()));
     }
   }
@@ -183,17 +190,17 @@ struct ConvPlan::State {
   }
 
   double sampled_zeros(const ConvTensors& t) const {
-    const BlockedShape& s = checked == Checked::kActivations ? src : dst;
-    const double zeros = sample_zeros(checked_tensor(t), tensor_floats(s));
+    const Side& side = checked_side();
+    const double zeros = sample_zeros(checked_tensor(t), side.floats(), sampled_lines);
     // Padding channels are zeros of the layout, not of the tensor.
-    const double filled = static_cast<double>(s.plain_floats()) / static_cast<double>(tensor_floats(s));
+    const double filled = static_cast<double>(side.shape.plain_floats()) / static_cast<double>(side.floats());
     return std::clamp(1 - (1 - zeros) / filled, 0.0, 1.0);
   }
 
   bool other_is_finite(const ConvTensors& t) const {
     if (options.op == Op::kWeightGrad)
-      return checked == Checked::kActivations ? all_finite(t.diff_dst, tensor_floats(dst), options.threads)
-                                              : all_finite(t.src, tensor_floats(src), options.threads);
+      return all_finite(checked == Checked::kActivations ? t.diff_dst : t.src, other_side().floats(),
+                        options.threads);
     const float* weights = packed() ? t.weights + header_floats() : t.weights;
     return all_finite(weights, packed() ? sparse->packed_floats() : shape.w_elements(), options.threads);
   }
@@ -218,9 +225,9 @@ void ConvPlan::State::check_tensors(const ConvTensors& t) const {
   std::size_t count = 0;
   // The result comes first.
   const Used src_tensor{forward || weight_grad ? "src" : "diff_src",
-                        forward || weight_grad ? t.src : t.diff_src, tensor_floats(src), blocked()};
-  const Used dst_tensor{forward ? "dst" : "diff_dst", forward ? t.dst : t.diff_dst, tensor_floats(dst),
-                        blocked()};
+                        forward || weight_grad ? t.src : t.diff_src, src.floats(), src.blocked()};
+  const Used dst_tensor{forward ? "dst" : "diff_dst", forward ? t.dst : t.diff_dst, dst.floats(),
+                        dst.blocked()};
   const Used weights{weight_grad ? "diff_weights" : "weights", weight_grad ? t.diff_weights : t.weights,
                      weight_floats(), packed()};
   used[count++] = forward ? dst_tensor : weight_grad ? weights : src_tensor;
@@ -251,20 +258,21 @@ void ConvPlan::State::check_tensors(const ConvTensors& t) const {
 void ConvPlan::State::run_sparse(const ConvTensors& t) {
   const bool forward_like = options.op != Op::kWeightGrad;
   const int threads = options.threads;
-  auto input = [&](const BlockedShape& s, const float* data, std::int64_t at) -> const float* {
-    if (blocked()) return data;
-    to_blocked(s, options.layout, data, workspace + at, threads);
-    return workspace + at;
+  auto input = [&](const Side& side, const float* data) -> const float* {
+    if (side.blocked()) return data;
+    to_blocked(side.shape, side.layout, data, workspace + side.at, threads);
+    return workspace + side.at;
   };
   SparseRun run{};
   run.relu = options.relu;
   run.workspace = workspace + scratch_at;
   if (forward_like) {
     const bool forward = options.op == Op::kForward;
-    const BlockedShape& result = forward ? dst : src;
+    const Side& side = forward ? dst : src;
+    const BlockedShape& result = side.shape;
     float* user = forward ? t.dst : t.diff_src;
-    run.checked = forward ? input(src, t.src, src_at) : input(dst, t.diff_dst, dst_at);
-    run.out = blocked() ? user : workspace + (forward ? dst_at : src_at);
+    run.checked = forward ? input(src, t.src) : input(dst, t.diff_dst);
+    run.out = side.blocked() ? user : workspace + side.at;
     if (packed()) {
       run.other = t.weights + header_floats();
     } else {
@@ -275,14 +283,14 @@ void ConvPlan::State::run_sparse(const ConvTensors& t) {
     std::fill(bias, bias + result.groups * result.blocks() * kLanes, 0.0F);
     if (options.bias)
       for (std::int64_t k = 0; k < shape.k; ++k)
-        bias[k / dst.channels * dst.blocks() * kLanes + k % dst.channels] = t.bias[k];
+        bias[k / result.channels * result.blocks() * kLanes + k % result.channels] = t.bias[k];
     run.bias = bias;
     sparse->run(run);
-    if (!blocked()) from_blocked(result, options.layout, run.out, user, threads);
+    if (!side.blocked()) from_blocked(result, side.layout, run.out, user, threads);
     return;
   }
-  const float* a = input(src, t.src, src_at);
-  const float* g = input(dst, t.diff_dst, dst_at);
+  const float* a = input(src, t.src);
+  const float* g = input(dst, t.diff_dst);
   run.checked = checked == Checked::kActivations ? a : g;
   run.other = checked == Checked::kActivations ? g : a;
   run.out = packed() ? t.diff_weights + header_floats() : workspace + weights_at;
@@ -304,7 +312,7 @@ void ConvPlan::State::run_dense(const ConvTensors& t) {
 }
 
 void ConvPlan::State::run_reference(const ConvTensors& t) {
-  const RefConv ref{shape, options.op, options.layout, options.relu};
+  const RefConv ref(shape, options);
   ConvTensors used = t;
   if (!options.bias) used.bias = nullptr;
   ref.run(used, reference.data());
@@ -325,8 +333,8 @@ ConvRun ConvPlan::State::run(const ConvTensors& t, double zeros) {
                               : Impl::kDenseDirect;
   bool use_sparse = options.impl == Impl::kSparse;
   if (automatic()) {
-    if (zeros < 0) zeros = sampled_zeros(t);
-    use_sparse = cost.prefers_sparse(zeros);
+    if (zeros < 0 && cost.zeros_matter()) zeros = sampled_zeros(t);
+    use_sparse = cost.prefers_sparse(std::max(zeros, 0.0));
   }
   if (use_sparse && options.strict && !other_is_finite(t)) use_sparse = false;
   if (use_sparse)
@@ -341,7 +349,9 @@ ConvPlan::ConvPlan(const LayerShape& shape, const ConvOptions& options, void* wo
     : state_(std::make_unique<State>()) {
   state_->make(shape, options);
   state_->take_workspace(workspace, workspace_size);
-  if (state_->automatic()) state_->cost = calibrated_cost(shape, options);
+  if (!state_->automatic()) return;
+  state_->cost = calibrated_cost(shape, options);
+  state_->sampled_lines = lines_worth_sampling(state_->cost.dense);
 }
 
 ConvPlan::~ConvPlan() = default;
@@ -355,14 +365,19 @@ ConvRun ConvPlan::run(const ConvTensors& tensors, double zeros) {
   return state_->run(tensors, zeros);
 }
 
+double ConvPlan::sampled_zeros(const ConvTensors& tensors) const {
+  state_->check_tensors(tensors);
+  return state_->sampled_zeros(tensors);
+}
+
 const LayerShape& ConvPlan::shape() const { return state_->shape; }
 const ConvOptions& ConvPlan::options() const { return state_->options; }
 double ConvPlan::expected_speedup(double zeros) const {
   return state_->automatic() ? state_->cost.dense / state_->cost.sparse_at(zeros) : 1;
 }
 const char* ConvPlan::kernel() const { return state_->kernel_name.c_str(); }
-std::int64_t ConvPlan::src_size() const { return state_->tensor_floats(state_->src); }
-std::int64_t ConvPlan::dst_size() const { return state_->tensor_floats(state_->dst); }
+std::int64_t ConvPlan::src_size() const { return state_->src.floats(); }
+std::int64_t ConvPlan::dst_size() const { return state_->dst.floats(); }
 std::int64_t ConvPlan::weights_size() const { return state_->weight_floats(); }
 
 void ConvPlan::pack_weights(const float* oihw, float* packed) {

@@ -51,8 +51,8 @@ struct DenseConv::State {
   std::int64_t padded_rows = 0, row_floats = 0, row_padded = 0;
 
   // Rows of a linear layer; blocked ones are padded to whole vectors.
-  memory::desc rows(std::int64_t n, std::int64_t c) const {
-    const std::int64_t stride = options.layout == Layout::kBlocked ? (c + 15) / 16 * 16 : c;
+  static memory::desc rows(std::int64_t n, std::int64_t c, Layout layout) {
+    const std::int64_t stride = layout == Layout::kBlocked ? (c + 15) / 16 * 16 : c;
     return {{n, c}, memory::data_type::f32, memory::dims{stride, 1}};
   }
   // Takes a primitive and the layouts it has chosen.
@@ -68,12 +68,12 @@ struct DenseConv::State {
   void make_linear(const LayerShape& s, const dnnl::primitive_attr& attr, bool native);
   void finish(bool native, const memory::desc& user_src, const memory::desc& user_dst);
 
-  memory::desc tensor(const memory::dims& dims) const {
+  static memory::desc tensor(const memory::dims& dims, Layout layout) {
     using tag = memory::format_tag;
-    const tag layout = options.layout == Layout::kNchw   ? tag::nchw
-                       : options.layout == Layout::kNhwc ? tag::nhwc
-                                                         : tag::nChw16c;
-    return {dims, memory::data_type::f32, layout};
+    const tag order = layout == Layout::kNchw   ? tag::nchw
+                      : layout == Layout::kNhwc ? tag::nhwc
+                                                : tag::nChw16c;
+    return {dims, memory::data_type::f32, order};
   }
 };
 
@@ -113,9 +113,11 @@ void DenseConv::State::make_linear(const LayerShape& s, const dnnl::primitive_at
     const Backward::primitive_desc pd(Backward::desc(any_src, any_weights, any_dst), cpu_engine(), forward);
     take<Backward>(pd, pd.src_desc(), pd.diff_dst_desc(), pd.diff_weights_desc());
   }
-  finish(native, rows(s.n, s.c), rows(s.n, s.k));
-  if (native || options.layout != Layout::kBlocked || options.op == Op::kWeightGrad) return;
-  row_floats = options.op == Op::kForward ? s.k : s.c;
+  finish(native, rows(s.n, s.c, options.layout_of_src()), rows(s.n, s.k, options.layout_of_dst()));
+  const bool to_dst = options.op == Op::kForward;
+  const Layout result = to_dst ? options.layout_of_dst() : options.layout_of_src();
+  if (native || result != Layout::kBlocked || options.op == Op::kWeightGrad) return;
+  row_floats = to_dst ? s.k : s.c;
   row_padded = (row_floats + 15) / 16 * 16;
   padded_rows = row_padded == row_floats ? 0 : s.n;
 }
@@ -177,7 +179,8 @@ DenseConv::DenseConv(const LayerShape& s, const ConvOptions& options, Impl algor
           Backward::desc(alg, src, weights, dst, strides, dilation, before, after), cpu_engine(), forward);
       st.take<Backward>(pd, pd.src_desc(), pd.diff_dst_desc(), pd.diff_weights_desc());
     }
-    st.finish(native, st.tensor(src_dims), st.tensor(dst_dims));
+    st.finish(native, State::tensor(src_dims, options.layout_of_src()),
+              State::tensor(dst_dims, options.layout_of_dst()));
   } catch (const dnnl::error& e) {
     throw ConvError(ConvError::Code::kShape,
                     std::string("oneDNN cannot do ") + s.describe() + " (" + e.what() + ")",

@@ -10,7 +10,7 @@ namespace lacuna::kernels {
 
 class DenseConv {
  public:
-  // `algorithm` is kDenseDirect or kDenseAuto; tensors are in options.layout and options.weights.
+  // `algorithm` is kDenseDirect or kDenseAuto; tensors are in the layouts of the options.
   // With `native`, activations too are in whatever order oneDNN likes best: the baseline of measurements.
   DenseConv(const LayerShape& shape, const ConvOptions& options, Impl algorithm, bool native = false);
   ~DenseConv();

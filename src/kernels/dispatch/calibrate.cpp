@@ -22,9 +22,9 @@ std::string cost_key(const LayerShape& shape, const ConvOptions& o) {
                     std::to_string(shape.groups) + " d" + std::to_string(shape.dilation.h) + "x" +
                     std::to_string(shape.dilation.w) + " | " + op_name(o.op);
   for (const int part :
-       {static_cast<int>(o.checked.value_or(Checked::kActivations)), static_cast<int>(o.layout),
-        static_cast<int>(o.weights), o.threads, static_cast<int>(o.bias), static_cast<int>(o.relu),
-        static_cast<int>(o.allow_winograd), static_cast<int>(o.strict)})
+       {static_cast<int>(o.checked.value_or(Checked::kActivations)), static_cast<int>(o.layout_of_dst()),
+        static_cast<int>(o.layout_of_src()), static_cast<int>(o.weights), o.threads, static_cast<int>(o.bias),
+        static_cast<int>(o.relu), static_cast<int>(o.allow_winograd), static_cast<int>(o.strict)})
     key.append(" ").append(std::to_string(part));
   return key.append(" ").append(o.isa);
 }
@@ -44,7 +44,14 @@ LayerShape calibration_shape(LayerShape shape, int threads) {
 CostCurve calibrated_cost(const LayerShape& whole, const ConvOptions& options) {
   const LayerShape shape = calibration_shape(whole, options.threads);
   const std::string key = cost_key(shape, options);
-  if (const auto known = CostCache::machine().find(key)) return *known;
+  // Of the whole batch, from the time of the images that are measured.
+  const auto scaled = [&](CostCurve curve) {
+    const double images = static_cast<double>(whole.n) / static_cast<double>(shape.n);
+    curve.dense *= images;
+    for (double& seconds : curve.sparse) seconds *= images;
+    return curve;
+  };
+  if (const auto known = CostCache::machine().find(key)) return scaled(*known);
   ConvOptions sparse_options = options;
   sparse_options.impl = Impl::kSparse;
   ConvOptions dense_options = options;
@@ -74,7 +81,7 @@ CostCurve calibrated_cost(const LayerShape& whole, const ConvOptions& options) {
     }
   }
   CostCache::machine().store(key, curve);
-  return curve;
+  return scaled(curve);
 }
 
 }  // namespace lacuna::kernels

@@ -13,7 +13,7 @@
 namespace lacuna::kernels {
 namespace {
 
-constexpr int kFormat = 2;  // of the file, and of what the kernels do: raise it when they change
+constexpr int kFormat = 3;  // of the file, and of what the kernels do: raise it when they change
 
 std::mutex& cache_mutex() {
   static std::mutex mutex;
@@ -63,6 +63,12 @@ double CostCurve::sparse_at(double zeros) const {
   while (i + 1 < kZeros.size() && z > kZeros[i]) ++i;
   const double t = (z - kZeros[i - 1]) / (kZeros[i] - kZeros[i - 1]);
   return sparse[i - 1] + t * (sparse[i] - sparse[i - 1]);
+}
+
+bool CostCurve::zeros_matter() const {
+  const bool first = prefers_sparse(kZeros.front());
+  return std::any_of(kZeros.begin(), kZeros.end(),
+                     [&](double zeros) { return prefers_sparse(zeros) != first; });
 }
 
 std::optional<CostCurve> CostCache::find(const std::string& key) {
@@ -126,11 +132,11 @@ std::string machine_key() {
   return key;
 }
 
-double sample_zeros(const float* data, std::int64_t count) {
+double sample_zeros(const float* data, std::int64_t count, std::int64_t lines) {
   constexpr std::int64_t kLine = 16;
   if (count <= 0) return 0;
-  // At most one line in 64, so that looking costs a small call little; 1024 lines tell a share within 2 %.
-  const std::int64_t lines = std::clamp<std::int64_t>(count / kLine / 64, 128, 1024);
+  // At most one line in 64, so that looking costs little beside whatever reads them all.
+  lines = std::min(lines, std::clamp<std::int64_t>(count / kLine / 64, 128, kMaxSampledLines));
   if (count <= kLine * lines) return count_zeros(data, count, 1);
   // An odd number of lines between samples, so that they do not all fall on the same channel or column.
   const std::int64_t step = (count / kLine / lines) | 1;
@@ -140,6 +146,15 @@ double sample_zeros(const float* data, std::int64_t count) {
        line += step, seen += kLine)
     for (std::int64_t i = 0; i < kLine; ++i) zeros += data[line * kLine + i] == 0.0F ? 1 : 0;
   return static_cast<double>(zeros) / static_cast<double>(seen);
+}
+
+std::int64_t lines_worth_sampling(double seconds) {
+  // A run that is in no cache and on a page of its own was seen to cost up to 100 ns; one hundredth of the
+  // call's time may go into looking. With 1,024 runs whatever the call, 1x1 layers of 0.3 ms lost up to a
+  // tenth.
+  constexpr double kLineSeconds = 100e-9;
+  return std::clamp<std::int64_t>(static_cast<std::int64_t>(0.01 * seconds / kLineSeconds), 16,
+                                  kMaxSampledLines);
 }
 
 double count_zeros(const float* data, std::int64_t count, int threads) {

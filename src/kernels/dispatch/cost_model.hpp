@@ -20,6 +20,8 @@ struct CostCurve {
   double sparse_at(double zeros) const;
   // Sparse only where it is expected to win by more than the error of the measurement.
   bool prefers_sparse(double zeros) const { return sparse_at(zeros) < kMargin * dense; }
+  // False where the choice is the same at any share of zeros, so that nobody need look at them.
+  bool zeros_matter() const;
   static constexpr double kMargin = 0.97;
 };
 
@@ -43,8 +45,11 @@ class CostCache {
 // CPU model and library versions: what a measurement holds for.
 std::string machine_key();
 
-// Share of zeros of `count` floats, from a sample of lines spread over all of them: about 15 us however big.
-double sample_zeros(const float* data, std::int64_t count);
+// Share of zeros of `count` floats, from at most `lines` runs of 16 floats spread over all of them.
+constexpr std::int64_t kMaxSampledLines = 1024;  // tell a share within 2 %
+double sample_zeros(const float* data, std::int64_t count, std::int64_t lines = kMaxSampledLines);
+// How many runs a call that takes this long should look at.
+std::int64_t lines_worth_sampling(double seconds);
 double count_zeros(const float* data, std::int64_t count, int threads);
 
 }  // namespace lacuna::kernels

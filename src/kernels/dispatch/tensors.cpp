@@ -80,7 +80,7 @@ void PlanTensors::fill(ConvPlan& plan,
   const bool activations = op_ == Op::kForward ||
                            (op_ == Op::kWeightGrad &&
                             plan.options().checked.value_or(Checked::kActivations) == Checked::kActivations);
-  auto draw = [&](const BlockedShape& s, bool checked, AlignedFloats& to) {
+  auto draw = [&](const BlockedShape& s, Layout layout, bool checked, AlignedFloats& to) {
     const std::int64_t channels = s.groups * s.channels;
     std::vector<float> nchw(static_cast<std::size_t>(s.plain_floats()));
     std::size_t i = 0;
@@ -90,10 +90,11 @@ void PlanTensors::fill(ConvPlan& plan,
           const float value = random_value(random);
           nchw[i] = !checked || nonzero(n, c, p) ? value : 0.0F;
         }
-    place(s, plan.options().layout, nchw, to);
+    place(s, layout, nchw, to);
   };
-  if (op_ != Op::kInputGrad) draw(blocked_src(plan.shape()), activations, src);
-  if (op_ != Op::kForward) draw(blocked_dst(plan.shape()), !activations, dst);
+  if (op_ != Op::kInputGrad)
+    draw(blocked_src(plan.shape()), plan.options().layout_of_src(), activations, src);
+  if (op_ != Op::kForward) draw(blocked_dst(plan.shape()), plan.options().layout_of_dst(), !activations, dst);
   for (std::int64_t i = 0; i < plain_weights.size(); ++i) plain_weights[i] = 0.1F * random_value(random);
   for (std::int64_t i = 0; i < bias.size(); ++i) bias[i] = random_value(random);
   if (op_ == Op::kWeightGrad) return;
@@ -104,13 +105,13 @@ void PlanTensors::fill(ConvPlan& plan,
 }
 
 void PlanTensors::fill_quickly(ConvPlan& plan, double zeros, std::uint64_t seed) {
-  const bool blocked = plan.options().layout == Layout::kBlocked;
   const int threads = plan.options().threads;
   const bool activations = op_ == Op::kForward ||
                            (op_ == Op::kWeightGrad &&
                             plan.options().checked.value_or(Checked::kActivations) == Checked::kActivations);
   // Runs of 16 floats: blocks of channels, or anything in a plain layout. Channels past the last stay zero.
-  const auto draw = [&](const BlockedShape& s, double share, AlignedFloats& to) {
+  const auto draw = [&](const BlockedShape& s, Layout layout, double share, AlignedFloats& to) {
+    const bool blocked = layout == Layout::kBlocked;
     const std::int64_t runs = to.size() / kLanes;
     const auto limit = static_cast<std::uint32_t>(share * 65536);
 #pragma omp parallel for num_threads(threads) schedule(static)
@@ -129,8 +130,10 @@ void PlanTensors::fill_quickly(ConvPlan& plan, double zeros, std::uint64_t seed)
       }
     }
   };
-  if (op_ != Op::kInputGrad) draw(blocked_src(plan.shape()), activations ? zeros : 0, src);
-  if (op_ != Op::kForward) draw(blocked_dst(plan.shape()), activations ? 0 : zeros, dst);
+  if (op_ != Op::kInputGrad)
+    draw(blocked_src(plan.shape()), plan.options().layout_of_src(), activations ? zeros : 0, src);
+  if (op_ != Op::kForward)
+    draw(blocked_dst(plan.shape()), plan.options().layout_of_dst(), activations ? 0 : zeros, dst);
   if (op_ == Op::kWeightGrad) return;
   Random random(seed);
   for (std::int64_t i = 0; i < plain_weights.size(); ++i)

@@ -28,46 +28,54 @@ struct TensorIndex {
 
 }  // namespace
 
+RefConv::RefConv(const LayerShape& shape, const ConvOptions& options)
+    : shape_(shape),
+      op_(options.op),
+      src_layout_(options.layout_of_src()),
+      dst_layout_(options.layout_of_dst()),
+      relu_(options.relu) {}
+
 std::int64_t RefConv::result_size() const {
-  if (op == Op::kForward) return TensorIndex{blocked_dst(shape), layout}.size();
-  if (op == Op::kInputGrad) return TensorIndex{blocked_src(shape), layout}.size();
-  return shape.w_elements();
+  if (op_ == Op::kForward) return TensorIndex{blocked_dst(shape_), dst_layout_}.size();
+  if (op_ == Op::kInputGrad) return TensorIndex{blocked_src(shape_), src_layout_}.size();
+  return shape_.w_elements();
 }
 
 void RefConv::run(const ConvTensors& t, double* sum, double* magnitude) const {
-  const TensorIndex src{blocked_src(shape), layout};
-  const TensorIndex dst{blocked_dst(shape), layout};
+  const TensorIndex src{blocked_src(shape_), src_layout_};
+  const TensorIndex dst{blocked_dst(shape_), dst_layout_};
   std::fill(sum, sum + result_size(), 0.0);
   if (magnitude != nullptr) std::fill(magnitude, magnitude + result_size(), 0.0);
   auto add = [&](std::int64_t index, double product) {
     sum[index] += product;
     if (magnitude != nullptr) magnitude[index] += std::fabs(product);
   };
-  if (op == Op::kForward && t.bias != nullptr)
-    for (std::int64_t n = 0; n < shape.n; ++n)
-      for (std::int64_t k = 0; k < shape.k; ++k)
-        for (std::int64_t p = 0; p < shape.output_positions(); ++p)
+  if (op_ == Op::kForward && t.bias != nullptr)
+    for (std::int64_t n = 0; n < shape_.n; ++n)
+      for (std::int64_t k = 0; k < shape_.k; ++k)
+        for (std::int64_t p = 0; p < shape_.output_positions(); ++p)
           add(dst.base(n, k) + p * dst.pixel_stride(), t.bias[k]);
-  for (std::int64_t k = 0; k < shape.k; ++k)
-    for (std::int64_t c = 0; c < shape.c_per_group(); ++c) {
-      const std::int64_t ic = k / shape.k_per_group() * shape.c_per_group() + c;
-      for (std::int64_t n = 0; n < shape.n; ++n) {
+  for (std::int64_t k = 0; k < shape_.k; ++k)
+    for (std::int64_t c = 0; c < shape_.c_per_group(); ++c) {
+      const std::int64_t ic = k / shape_.k_per_group() * shape_.c_per_group() + c;
+      for (std::int64_t n = 0; n < shape_.n; ++n) {
         const std::int64_t a_base = src.base(n, ic);
         const std::int64_t g_base = dst.base(n, k);
-        for (std::int64_t r = 0; r < shape.kernel.h; ++r)
-          for (std::int64_t s = 0; s < shape.kernel.w; ++s) {
-            const std::int64_t w = ((k * shape.c_per_group() + c) * shape.kernel.h + r) * shape.kernel.w + s;
-            for (std::int64_t oh = 0; oh < shape.output.h; ++oh) {
-              const std::int64_t ih = oh * shape.stride.h - shape.padding.h + r * shape.dilation.h;
-              if (ih < 0 || ih >= shape.input.h) continue;
-              for (std::int64_t ow = 0; ow < shape.output.w; ++ow) {
-                const std::int64_t iw = ow * shape.stride.w - shape.padding.w + s * shape.dilation.w;
-                if (iw < 0 || iw >= shape.input.w) continue;
-                const std::int64_t a = a_base + (ih * shape.input.w + iw) * src.pixel_stride();
-                const std::int64_t g = g_base + (oh * shape.output.w + ow) * dst.pixel_stride();
-                if (op == Op::kForward)
+        for (std::int64_t r = 0; r < shape_.kernel.h; ++r)
+          for (std::int64_t s = 0; s < shape_.kernel.w; ++s) {
+            const std::int64_t w =
+                ((k * shape_.c_per_group() + c) * shape_.kernel.h + r) * shape_.kernel.w + s;
+            for (std::int64_t oh = 0; oh < shape_.output.h; ++oh) {
+              const std::int64_t ih = oh * shape_.stride.h - shape_.padding.h + r * shape_.dilation.h;
+              if (ih < 0 || ih >= shape_.input.h) continue;
+              for (std::int64_t ow = 0; ow < shape_.output.w; ++ow) {
+                const std::int64_t iw = ow * shape_.stride.w - shape_.padding.w + s * shape_.dilation.w;
+                if (iw < 0 || iw >= shape_.input.w) continue;
+                const std::int64_t a = a_base + (ih * shape_.input.w + iw) * src.pixel_stride();
+                const std::int64_t g = g_base + (oh * shape_.output.w + ow) * dst.pixel_stride();
+                if (op_ == Op::kForward)
                   add(g, static_cast<double>(t.src[a]) * t.weights[w]);
-                else if (op == Op::kInputGrad)
+                else if (op_ == Op::kInputGrad)
                   add(a, static_cast<double>(t.diff_dst[g]) * t.weights[w]);
                 else
                   add(w, static_cast<double>(t.src[a]) * t.diff_dst[g]);
@@ -76,7 +84,7 @@ void RefConv::run(const ConvTensors& t, double* sum, double* magnitude) const {
           }
       }
     }
-  if (op == Op::kForward && relu)
+  if (op_ == Op::kForward && relu_)
     for (std::int64_t i = 0; i < result_size(); ++i) sum[i] = sum[i] < 0 ? 0.0 : sum[i];
 }
 

@@ -8,17 +8,22 @@
 
 namespace lacuna::kernels {
 
-struct RefConv {
-  LayerShape shape;
-  Op op = Op::kForward;
-  Layout layout = Layout::kNchw;
-  bool relu = false;
+class RefConv {
+ public:
+  // Of the options the operation, the layouts and relu count.
+  RefConv(const LayerShape& shape, const ConvOptions& options);
 
   // `sum` gets the result in the order of the result tensor (OIHW for weight_grad). `magnitude`, if given,
   // gets the sum of the absolute products (and |bias|), which bounds the rounding error of any order of
   // summation. Padding channels of a blocked result are zero.
   void run(const ConvTensors& tensors, double* sum, double* magnitude = nullptr) const;
   std::int64_t result_size() const;
+
+ private:
+  LayerShape shape_;
+  Op op_;
+  Layout src_layout_, dst_layout_;
+  bool relu_;
 };
 
 }  // namespace lacuna::kernels

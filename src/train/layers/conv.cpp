@@ -81,9 +81,9 @@ std::vector<Parameter*> ConvLayer::parameters() {
 double ConvLayer::input_zeros() const { return sampled(in_, in_.data.data()); }
 double ConvLayer::gradient_zeros() const { return out_.grad == nullptr ? 0 : sampled(out_, out_.grad); }
 
-void ConvLayer::run(Op op, ConvPlan& plan, const ConvTensors& tensors) {
+void ConvLayer::run(Op op, ConvPlan& plan, const ConvTensors& tensors, double zeros) {
   const double start = seconds_now();
-  const kernels::ConvRun done = plan.run(tensors);
+  const kernels::ConvRun done = zeros < 0 ? plan.run(tensors) : plan.run(tensors, zeros);
   OpUse& use = use_[static_cast<std::size_t>(op)];
   use.seconds += seconds_now() - start;
   ++use.calls;
@@ -109,20 +109,19 @@ void ConvLayer::forward(const Pass&) {
 }
 
 // By the sparser operand; the dispatcher compares what it expects of both.
-ConvPlan& ConvLayer::choose_weight_grad() {
+void ConvLayer::run_weight_grad(const ConvTensors& tensors) {
   const auto plan = [this](std::optional<ConvPlan>& kept, Checked checked) -> ConvPlan& {
     if (!kept) kept.emplace(make_plan(Op::kWeightGrad, checked));
     return *kept;
   };
-  if (options_.kernels == Kernels::kDense || options_.initial)
-    return plan(by_activations_, Checked::kActivations);
-  const double a = input_zeros();
-  const double g = gradient_zeros();
-  if (options_.kernels == Kernels::kSparse)
-    return g > a ? plan(by_gradients_, Checked::kGradients) : plan(by_activations_, Checked::kActivations);
-  ConvPlan& first = plan(by_activations_, Checked::kActivations);
-  ConvPlan& second = plan(by_gradients_, Checked::kGradients);
-  return second.expected_speedup(g) > first.expected_speedup(a) ? second : first;
+  ConvPlan& by_a = plan(by_activations_, Checked::kActivations);
+  if (options_.kernels == Kernels::kDense || options_.initial) return run(Op::kWeightGrad, by_a, tensors);
+  ConvPlan& by_g = plan(by_gradients_, Checked::kGradients);
+  const double a = by_a.sampled_zeros(tensors);
+  const double g = by_g.sampled_zeros(tensors);
+  const bool use_g =
+      options_.kernels == Kernels::kSparse ? g > a : by_g.expected_speedup(g) > by_a.expected_speedup(a);
+  run(Op::kWeightGrad, use_g ? by_g : by_a, tensors, use_g ? g : a);
 }
 
 void ConvLayer::backward(GradientSum& sum) {
@@ -139,7 +138,7 @@ void ConvLayer::backward(GradientSum& sum) {
   by_weights.src = blocked_ ? in_.data.data() : plain_src_.data();
   by_weights.diff_dst = diff_dst;
   by_weights.diff_weights = weights_.grad.data();
-  run(Op::kWeightGrad, choose_weight_grad(), by_weights);
+  run_weight_grad(by_weights);
 
   float* diff_src = sum.begin(in_);
   if (diff_src == nullptr || !input_grad_) return;

@@ -55,8 +55,9 @@ class ConvLayer final : public Layer {
 
  private:
   kernels::ConvPlan make_plan(kernels::Op op, std::optional<kernels::Checked> checked) const;
-  void run(kernels::Op op, kernels::ConvPlan& plan, const kernels::ConvTensors& tensors);
-  kernels::ConvPlan& choose_weight_grad();
+  // `zeros`: of the operand the plan checks, where known (0 to 1).
+  void run(kernels::Op op, kernels::ConvPlan& plan, const kernels::ConvTensors& tensors, double zeros = -1);
+  void run_weight_grad(const kernels::ConvTensors& tensors);
 
   std::string name_;
   LayerShape shape_;
