@@ -12,6 +12,7 @@
 #include "cli/progress_bar.hpp"
 #include "cli/terminal.hpp"
 #include "kernels/measure/measure.hpp"
+#include "report/text_table.hpp"
 
 namespace lacuna::cli {
 namespace {
@@ -115,7 +116,7 @@ void run_scaling(const std::vector<Job>& jobs, const BenchOptions& options) {
       spec.zeros = {zeros};
       const kernels::Scaling s = measure_scaling(spec, options.threads);
       print("{:<40}  {:<11}  {:>6}  {:>7.2f}  {:>9.2f}  {:>5.0f}%\n",
-            job.network->name + " " + job.layer->name, op_name(job.op),
+            printable(job.network->name + " " + job.layer->name), op_name(job.op),
             zeros < 0 ? "trace" : fmt::format("{:.0f}%", 100 * zeros), s.ours, s.registers, 100 * s.share());
       flush_output();
       logs += std::log(s.share());
