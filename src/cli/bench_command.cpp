@@ -9,6 +9,7 @@
 #include "cli/bench_results.hpp"
 #include "cli/bench_shapes.hpp"
 #include "cli/commands.hpp"
+#include "cli/output.hpp"
 #include "cli/progress_bar.hpp"
 #include "cli/terminal.hpp"
 #include "kernels/measure/measure.hpp"
@@ -134,6 +135,10 @@ void run_bench(BenchOptions options) {
       throw InputError("--zeros", fmt::format("{} is no percentage", zeros), "give 0 to 100");
     zeros /= 100;
   }
+  std::vector<std::string> inputs = options.traces;
+  inputs.insert(inputs.end(), options.shapes.begin(), options.shapes.end());
+  check_can_write(options.json, "--json", inputs);
+  check_can_write(options.csv, "--csv", inputs);
   std::vector<BenchNetwork> networks;
   for (const std::string& name : options.shapes) networks.push_back(read_shapes(name, options.batch));
   for (const std::string& path : options.traces) networks.push_back(network_of_trace(path, options.batch));
