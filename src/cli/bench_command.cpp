@@ -9,9 +9,11 @@
 #include "cli/bench_results.hpp"
 #include "cli/bench_shapes.hpp"
 #include "cli/commands.hpp"
+#include "cli/output.hpp"
 #include "cli/progress_bar.hpp"
 #include "cli/terminal.hpp"
 #include "kernels/measure/measure.hpp"
+#include "report/text_table.hpp"
 
 namespace lacuna::cli {
 namespace {
@@ -118,7 +120,7 @@ void run_scaling(const std::vector<Job>& jobs, const BenchOptions& options) {
       spec.zeros = {zeros};
       const kernels::Scaling s = measure_scaling(spec, options.threads);
       print("{:<40}  {:<11}  {:>6}  {:>7.2f}  {:>9.2f}  {:>5.0f}%\n",
-            job.network->name + " " + job.layer->name, op_name(job.op),
+            printable(job.network->name + " " + job.layer->name), op_name(job.op),
             zeros < 0 ? "trace" : fmt::format("{:.0f}%", 100 * zeros), s.ours, s.registers, 100 * s.share());
       flush_output();
       logs += std::log(s.share());
@@ -136,6 +138,10 @@ void run_bench(BenchOptions options) {
       throw InputError("--zeros", fmt::format("{} is no percentage", zeros), "give 0 to 100");
     zeros /= 100;
   }
+  std::vector<std::string> inputs = options.traces;
+  inputs.insert(inputs.end(), options.shapes.begin(), options.shapes.end());
+  check_can_write(options.json, "--json", inputs);
+  check_can_write(options.csv, "--csv", inputs);
   std::vector<BenchNetwork> networks;
   for (const std::string& name : options.shapes) networks.push_back(read_shapes(name, options.batch));
   for (const std::string& path : options.traces) networks.push_back(network_of_trace(path, options.batch));

@@ -8,6 +8,8 @@
 
 #include "kernels/dispatch/cost_model.hpp"
 #include "kernels/sparse/microkernels.hpp"
+#include "report/csv_text.hpp"
+#include "report/text_table.hpp"
 
 namespace lacuna::cli {
 namespace {
@@ -101,16 +103,18 @@ std::string bench_tables(const std::vector<BenchCase>& cases, const std::vector<
   fmt::format_to(out, "{}, {}, {:.0f} GFLOP/s of register multiply-adds a core, {}\n\n", machine.cpu,
                  machine.isa, machine.peak_gflops, machine.onednn);
   std::size_t width = 5;
-  for (const BenchCase& c : cases) width = std::max(width, c.layer.size() + c.network.size() + 1);
+  // Names come from files.
+  const auto name = [](const BenchCase& c) { return printable(c.network + " " + c.layer); };
+  for (const BenchCase& c : cases) width = std::max(width, name(c).size());
   fmt::format_to(out, "{:<{}}  {:<28}  {:<11}  {:>2}  {:>6}  {:>9}  {:>9}  {:>8}  {:>6}  {}\n", "layer",
                  width, "shape", "operation", "of", "zeros", "ours ms", "direct ms", "x direct", "x auto",
                  "used");
   for (const BenchCase& c : cases)
-    fmt::format_to(
-        out, "{:<{}}  {:<28}  {:<11}  {:>2}  {:>5.1f}%  {:>9.2f}  {:>9.2f}  {:>8.2f}  {:>6.2f}  {}\n",
-        c.network + " " + c.layer, width, c.shape.describe(), op_name(c.op), checked_name(c.checked),
-        100 * c.result.zeros, 1e3 * c.result.seconds, 1e3 * c.result.direct_seconds, c.result.x_direct,
-        c.result.x_auto, impl_name(c.result.used));
+    fmt::format_to(out,
+                   "{:<{}}  {:<28}  {:<11}  {:>2}  {:>5.1f}%  {:>9.2f}  {:>9.2f}  {:>8.2f}  {:>6.2f}  {}\n",
+                   name(c), width, c.shape.describe(), op_name(c.op), checked_name(c.checked),
+                   100 * c.result.zeros, 1e3 * c.result.seconds, 1e3 * c.result.direct_seconds,
+                   c.result.x_direct, c.result.x_auto, impl_name(c.result.used));
   if (!groups.empty()) {
     fmt::format_to(out, "\n{:<18}  {:<11}  {:>6}  {:>6}  {:>8}  {:>8}\n", "geometric mean over", "operation",
                    "zeros", "layers", "x direct", "worst");
@@ -122,7 +126,7 @@ std::string bench_tables(const std::vector<BenchCase>& cases, const std::vector<
     fmt::format_to(out, "\n{:<24}  {:>6}  {:>8}  {:>6}  {}\n", "non-initial convolutions", "zeros",
                    "x direct", "x auto", "paper (with its zeros)");
     for (const BenchNetworkTotal& t : totals)
-      fmt::format_to(out, "{:<24}  {:>6}  {:>8.2f}  {:>6.2f}  {}\n", t.name, zeros_text(t.zeros),
+      fmt::format_to(out, "{:<24}  {:>6}  {:>8.2f}  {:>6.2f}  {}\n", printable(t.name), zeros_text(t.zeros),
                      t.x_direct(), t.x_auto(), t.paper > 0 ? fmt::format("{:.2f}", t.paper) : "-");
   }
   return text;
@@ -178,7 +182,8 @@ std::string bench_json(const std::vector<BenchCase>& cases, const std::vector<Be
                               {"layers", g.layers},
                               {"x_direct", g.x_direct},
                               {"worst", g.worst}});
-  return json.dump(1) + "\n";
+  // The name of a file may be any bytes.
+  return json.dump(1, ' ', false, ordered_json::error_handler_t::replace) + "\n";
 }
 
 std::string bench_csv(const std::vector<BenchCase>& cases) {
@@ -189,8 +194,8 @@ std::string bench_csv(const std::vector<BenchCase>& cases) {
   auto out = std::back_inserter(text);
   for (const BenchCase& c : cases)
     fmt::format_to(out, "{},{},\"{}\",{},{},{},{},{:.6f},{},{},{},{:.9f},{:.9f},{:.9f},{:.4f},{:.4f},{}\n",
-                   c.network, c.layer, c.shape.describe(), c.shape.n, c.count, op_name(c.op),
-                   checked_name(c.checked), c.result.zeros, c.threads, impl_name(c.impl),
+                   csv_text(c.network), csv_text(c.layer), c.shape.describe(), c.shape.n, c.count,
+                   op_name(c.op), checked_name(c.checked), c.result.zeros, c.threads, impl_name(c.impl),
                    impl_name(c.result.used), c.result.seconds, c.result.direct_seconds, c.result.auto_seconds,
                    c.result.x_direct, c.result.x_auto, c.result.rounds);
   return text;

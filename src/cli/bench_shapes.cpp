@@ -6,7 +6,9 @@
 #include <fmt/ranges.h>
 #include <set>
 
+#include "base/quote.hpp"
 #include "base/yaml/load_yaml.hpp"
+#include "trace/byte_source.hpp"
 
 namespace lacuna::cli {
 namespace {
@@ -16,62 +18,121 @@ std::filesystem::path shapes_folder() {
   return std::filesystem::path(configured != nullptr ? configured : LACUNA_CONFIG_DIR) / "shapes";
 }
 
+// No layer of a network is near these. A case is measured some dozens of times.
+constexpr std::int64_t kMaxSize = 1 << 24;
+constexpr std::int64_t kMaxCount = 1 << 20;
+constexpr double kMaxMacs = 0x1p44;
+
+constexpr std::string_view kExample = "see configs/shapes/vgg16.yaml";
+
 // One mapping of the file; every key that is not asked for is an error.
 class Reader {
  public:
-  Reader(const YAML::Node& node, std::string where) : node_(node), where_(std::move(where)) {
-    if (!node_.IsMap()) throw InputError(where_, "not a mapping of keys", "see configs/shapes/vgg16.yaml");
-  }
-
-  std::string text(const std::string& key) { return get<std::string>(key); }
-  std::int64_t integer(const std::string& key) { return get<std::int64_t>(key); }
-  template <typename T>
-  T or_default(const std::string& key, T value) {
-    return has(key) ? get<T>(key) : value;
-  }
-  Size2 size(const std::string& key) {
-    const auto pair = get<std::vector<std::int64_t>>(key);
-    if (pair.size() != 2)
-      throw InputError(where_, fmt::format("{} has {} numbers", key, pair.size()), "write [height, width]");
-    return {pair[0], pair[1]};
-  }
-  Size2 size_or(const std::string& key, Size2 value) { return has(key) ? size(key) : value; }
-  YAML::Node list(const std::string& key) {
-    if (!has(key) || !node_[key].IsSequence() || node_[key].size() == 0)
-      throw InputError(where_, fmt::format("there is no list '{}'", key), "add it");
-    return node_[key];
-  }
-  void finish() const {
+  // `place` is what comes after file and line in messages: "" or ": layer 3".
+  Reader(const YAML::Node& node, std::string file, std::string place)
+      : node_(node), file_(std::move(file)), place_(std::move(place)) {
+    if (!node_.IsMap()) throw InputError(where(node_), "not a mapping of keys", kExample);
+    // Before any is read: of two only the first would be.
     std::set<std::string> seen;
     for (const auto& entry : node_) {
       const auto key = entry.first.as<std::string>("");
       if (!seen.insert(key).second)
-        throw InputError(where_, fmt::format("the key '{}' is there twice", key), "remove one of them");
-      if (!asked_.contains(key))
-        throw InputError(where_, fmt::format("unknown key '{}'", key),
-                         fmt::format("the keys are {}", fmt::join(asked_, ", ")));
+        throw InputError(where(entry.first), fmt::format("the key {} is there twice", quote_name(key)),
+                         "remove one of them");
     }
   }
 
+  std::string name(const std::string& key) {
+    const auto text = get<std::string>(key);
+    if (text.empty() || std::ranges::any_of(text, [](unsigned char c) { return c < 0x20 || c == 0x7f; }))
+      throw InputError(where(node_[key]), fmt::format("'{}' is no name: {}", key, quote_name(text)),
+                       "give a name of one line");
+    return text;
+  }
+  std::int64_t integer(const std::string& key, std::int64_t min, std::int64_t max) {
+    return in_range(get<std::int64_t>(key), key, min, max);
+  }
+  std::int64_t integer_or(const std::string& key, std::int64_t value, std::int64_t max) {
+    return has(key) ? integer(key, 1, max) : value;
+  }
+  bool flag_or(const std::string& key, bool value) { return has(key) ? get<bool>(key) : value; }
+  double speedup_or(const std::string& key, double value) {
+    if (!has(key)) return value;
+    const auto number = get<double>(key);
+    if (!(number > 0 && number <= 1e6))
+      throw InputError(where(node_[key]), fmt::format("'{}' is {}, no speedup", key, number),
+                       "give a number above 0, or leave it out");
+    return number;
+  }
+  Size2 size(const std::string& key, std::int64_t min) {
+    const auto pair = get<std::vector<std::int64_t>>(key);
+    if (pair.size() != 2)
+      throw InputError(where(node_[key]), fmt::format("{} has {} numbers", key, pair.size()),
+                       "write [height, width]");
+    return {in_range(pair[0], key, min, kMaxSize), in_range(pair[1], key, min, kMaxSize)};
+  }
+  Size2 size_or(const std::string& key, Size2 value, std::int64_t min) {
+    return has(key) ? size(key, min) : value;
+  }
+  YAML::Node list(const std::string& key) {
+    if (!has(key) || !node_[key].IsSequence() || node_[key].size() == 0)
+      throw InputError(where(node_), fmt::format("there is no list '{}'", key), "add it");
+    return node_[key];
+  }
+  void finish() const {
+    for (const auto& entry : node_) {
+      const auto key = entry.first.as<std::string>("");
+      if (!asked_.contains(key))
+        throw InputError(where(entry.first), fmt::format("unknown key {}", quote_name(key)),
+                         fmt::format("the keys are {}", fmt::join(asked_, ", ")));
+    }
+  }
+  std::string where() const { return where(node_); }
+
  private:
+  std::string where(const YAML::Node& at) const {
+    return (at.Mark().line < 0 ? file_ : fmt::format("{}:{}", file_, at.Mark().line + 1)) + place_;
+  }
+  std::int64_t in_range(std::int64_t value, const std::string& key, std::int64_t min,
+                        std::int64_t max) const {
+    if (value < min || value > max)
+      throw InputError(where(node_[key]), fmt::format("'{}' is {}, outside {}..{}", key, value, min, max),
+                       "correct it");
+    return value;
+  }
   bool has(const std::string& key) {
     asked_.insert(key);
     return static_cast<bool>(node_[key]);
   }
   template <typename T>
   T get(const std::string& key) {
-    if (!has(key)) throw InputError(where_, fmt::format("'{}' is missing", key), "add it");
+    if (!has(key)) throw InputError(where(node_), fmt::format("'{}' is missing", key), "add it");
     try {
       return node_[key].as<T>();
     } catch (const YAML::Exception&) {
-      throw InputError(where_, fmt::format("'{}' cannot be read", key), "see configs/shapes/vgg16.yaml");
+      throw InputError(where(node_[key]), fmt::format("'{}' cannot be read", key), kExample);
     }
   }
 
   YAML::Node node_;
-  std::string where_;
+  std::string file_, place_;
   std::set<std::string> asked_;
 };
+
+// That the sizes fit together, and that the layer can be run on this machine.
+void check_shape(const LayerShape& shape, const std::string& where) {
+  shape.validate(where);
+  const double elements = static_cast<double>(shape.a_elements()) + static_cast<double>(shape.w_elements()) +
+                          static_cast<double>(shape.g_elements());
+  // FP32, in our layout and in oneDNN's.
+  const double bytes = elements * 4 * 2;
+  if (bytes > static_cast<double>(physical_memory()) || static_cast<double>(shape.macs()) > kMaxMacs) {
+    throw InputError(where,
+                     fmt::format("{} with {} images takes {:.1g} GB and {:.1g} MACs, too much to be timed",
+                                 shape.describe(), shape.n, bytes / 1e9, static_cast<double>(shape.macs())),
+                     "give smaller sizes or a smaller --batch");
+  }
+}
 
 }  // namespace
 
@@ -91,31 +152,30 @@ BenchNetwork read_shapes(const std::string& name, std::int64_t batch) {
     throw InputError(path.string(), "there is no such list of layers",
                      fmt::format("use one of {} or a .yaml file", fmt::join(shape_names(), ", ")));
   }
-  Reader file(load_yaml(read_yaml_file(path.string()), path.string(),
-                        {"a list of layers", "see configs/shapes/vgg16.yaml"}),
-              path.string());
+  return parse_shapes(read_yaml_file(path.string()), path.string(), batch);
+}
+
+BenchNetwork parse_shapes(std::string_view text, const std::string& path, std::int64_t batch) {
+  Reader file(load_yaml(text, path, {"a list of layers", kExample}), path, "");
   BenchNetwork network;
-  network.name = file.text("name");
-  network.paper_training = file.or_default<double>("paper_training", 0);
+  network.name = file.name("name");
+  network.paper_training = file.speedup_or("paper_training", 0);
   for (const YAML::Node& node : file.list("layers")) {
-    const std::string where = fmt::format("{}: layer {}", path.string(), network.layers.size() + 1);
-    Reader entry(node, where);
+    Reader entry(node, path, fmt::format(": layer {}", network.layers.size() + 1));
     BenchLayer layer;
-    layer.name = entry.text("name");
-    layer.count = entry.or_default<std::int64_t>("count", 1);
-    layer.initial = entry.or_default<bool>("initial", false);
-    if (layer.count < 1) throw InputError(where, "count is below 1", "leave it out or give 1 or more");
-    const std::int64_t c = entry.integer("c");
-    const std::int64_t k = entry.integer("k");
-    const Size2 input = entry.size("input");
-    const Size2 kernel = entry.size("kernel");
-    const Size2 stride = entry.size_or("stride", {1, 1});
-    const Size2 padding = entry.size_or("padding", {0, 0});
-    const Size2 dilation = entry.size_or("dilation", {1, 1});
-    const std::int64_t groups = entry.or_default<std::int64_t>("groups", 1);
-    if (stride.h < 1 || stride.w < 1) throw InputError(where, "stride is below 1", "give 1 or more");
+    layer.name = entry.name("name");
+    layer.count = entry.integer_or("count", 1, kMaxCount);
+    layer.initial = entry.flag_or("initial", false);
+    const std::int64_t c = entry.integer("c", 1, kMaxSize);
+    const std::int64_t k = entry.integer("k", 1, kMaxSize);
+    const Size2 input = entry.size("input", 1);
+    const Size2 kernel = entry.size("kernel", 1);
+    const Size2 stride = entry.size_or("stride", {1, 1}, 1);
+    const Size2 padding = entry.size_or("padding", {0, 0}, 0);
+    const Size2 dilation = entry.size_or("dilation", {1, 1}, 1);
+    const std::int64_t groups = entry.integer_or("groups", 1, kMaxSize);
     layer.shape = LayerShape::conv2d(batch, c, k, input, kernel, stride, padding, dilation, groups);
-    layer.shape.validate(where);
+    check_shape(layer.shape, entry.where());
     entry.finish();
     network.layers.push_back(layer);
   }
@@ -137,6 +197,7 @@ BenchNetwork network_of_trace(const std::filesystem::path& path, std::int64_t ba
     layer.name = traced.name;
     layer.shape = traced.shape;
     layer.shape.n = batch;
+    check_shape(layer.shape, path.string() + ": layer " + quote_name(traced.name));
     layer.initial = network.layers.empty();
     layer.traced = &traced;
     network.layers.push_back(layer);

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tensor/layer_shape.hpp"
@@ -29,6 +30,8 @@ struct BenchNetwork {
 
 // `name` is a file or the name of one in configs/shapes. Throws InputError.
 BenchNetwork read_shapes(const std::string& name, std::int64_t batch);
+// The same from a text; `path` stands for the file in messages.
+BenchNetwork parse_shapes(std::string_view text, const std::string& path, std::int64_t batch);
 // The convolutions of a trace; its recorded samples are repeated to make the batch.
 BenchNetwork network_of_trace(const std::filesystem::path& path, std::int64_t batch);
 

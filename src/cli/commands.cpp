@@ -24,7 +24,7 @@ void add_cost_options(CLI::App& command, std::string& table, int& node) {
                   "Costs: 65nm-fp32, 65nm-bfloat16 or a YAML file (default: by the machine's arithmetic)")
       ->type_name("NAME|FILE");
   command.add_option("--node", node, "Scale logic and SRAM from 65 nm to 45, 32, 28, 20, 16, 14, 10 or 7 nm")
-      ->check(CLI::PositiveNumber.description(""))
+      ->check(CLI::Range(1, 1000).description(""))
       ->type_name("NM");
 }
 

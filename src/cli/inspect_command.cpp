@@ -39,8 +39,8 @@ void run_inspect(const InspectOptions& options) {
   if (!options.json.empty() && options.json != kStandardOutput && options.json == options.csv) {
     throw InputError("--csv", "--json goes to the same file", "give each a file of its own");
   }
-  check_can_write(options.json, "--json");
-  check_can_write(options.csv, "--csv");
+  check_can_write(options.json, "--json", options.traces);
+  check_can_write(options.csv, "--csv", options.traces);
   check_storage_options(options.storage);
   if (options.storage.storage || options.storage.backside) {
     run_inspect_storage(options.storage, options.traces, options.summary, options.json, options.csv);

@@ -2,6 +2,8 @@
 #include <csignal>
 #include <filesystem>
 #include <new>
+#include <string_view>
+#include <unistd.h>
 
 #include "base/error.hpp"
 #include "base/nearest.hpp"
@@ -100,12 +102,27 @@ int run(int argc, char** argv) {
 }  // namespace
 }  // namespace lacuna::cli
 
+namespace {
+
+// A mapped file that another program cuts short while it is read ends in this signal. Nothing can be unwound
+// from here; results are not yet being written while traces are read.
+extern "C" void file_shrank(int /*signal*/) {
+  constexpr std::string_view kMessage =
+      "lacuna: error: a file became shorter while it was read, or its disk failed; run again when it is "
+      "complete\n";
+  [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, kMessage.data(), kMessage.size());
+  ::_exit(lacuna::cli::kExitInput);
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
   using namespace lacuna;
   // A closed pipe and a file beyond `ulimit -f` are errors of write(), not signals: what was being written is
   // then cleaned up.
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
+  std::signal(SIGBUS, file_shrank);
   try {
     return cli::run(argc, argv);
   } catch (const InputError& error) {

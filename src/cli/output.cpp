@@ -17,13 +17,19 @@ void write_result(const std::string& file, std::string_view text) {
   flush_output();
 }
 
-void check_can_write(const std::string& file, std::string_view option) {
+void check_can_write(const std::string& file, std::string_view option,
+                     const std::vector<std::string>& inputs) {
   if (file.empty() || file == kStandardOutput) return;
   const auto fail = [&](const std::string& cause, std::string_view remedy) {
     throw InputError(fmt::format("{} {}", option, file), cause, remedy);
   };
   std::error_code ignored;
   const std::filesystem::path path(file);
+  for (const std::string& input : inputs) {
+    // By whatever name: links too. Devices (/dev/null) do not change by what is written to them.
+    if (std::filesystem::is_regular_file(path, ignored) && std::filesystem::equivalent(path, input, ignored))
+      fail("this is an input", "write to another file");
+  }
   if (std::filesystem::is_directory(path, ignored)) fail("this is a folder", "give the name of a file");
   std::filesystem::path folder = path.parent_path();
   if (folder.empty()) folder = ".";

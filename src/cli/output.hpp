@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace lacuna::cli {
 
@@ -13,6 +14,8 @@ void write_result(const std::string& file, std::string_view text);
 
 // Throws InputError if the file's folder is not there or cannot be written, so that this is known before a
 // long simulation and not after it. `option` starts the message.
-void check_can_write(const std::string& file, std::string_view option);
+// Nor may it be one of the `inputs`, which would be lost.
+void check_can_write(const std::string& file, std::string_view option,
+                     const std::vector<std::string>& inputs = {});
 
 }  // namespace lacuna::cli

@@ -144,8 +144,8 @@ void check_options(const SimulateOptions& options) {
       throw InputError(options.traces[i], "the trace is given twice", "name each one once");
     }
   }
-  check_can_write(options.json, "--json");
-  check_can_write(options.csv, "--csv");
+  check_can_write(options.json, "--json", options.traces);
+  check_can_write(options.csv, "--csv", options.traces);
 }
 
 void run_simulate(const SimulateOptions& options) {

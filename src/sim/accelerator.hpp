@@ -40,6 +40,9 @@ class Accelerator {
 
   virtual const Params& params() const = 0;
   virtual OpResult simulate(const Layer& layer, Operation op, const SimOptions& options) const = 0;
+  // About how many steps the fast engine takes for the three operations of a layer, whatever its zeros: see
+  // work_estimate.hpp. A model that says nothing is taken to look at every MAC.
+  virtual double work(const LayerShape& shape) const { return 3.0 * static_cast<double>(shape.macs()); }
   // What it is built of, if its area and energy are modelled.
   virtual std::optional<Hardware> hardware() const { return std::nullopt; }
 };

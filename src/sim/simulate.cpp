@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "base/parallel.hpp"
+#include "sim/work_estimate.hpp"
 
 namespace lacuna {
 namespace {
@@ -37,6 +38,7 @@ Totals RunResult::per_batch() const { return sum_layers(layers, true); }
 
 RunResult simulate_trace(const Trace& trace, const Accelerator& machine, std::string arch,
                          const SimOptions& options, int threads, const ProgressCallback& progress) {
+  check_work(trace, machine, options.engine);
   RunResult run;
   run.trace = trace.path();
   run.info = trace.info();

@@ -12,7 +12,8 @@ namespace lacuna {
 using ProgressCallback = std::function<void(double)>;
 
 // `arch` is the name shown in results. The first layer (index 0) has no input gradient: nobody needs the
-// image's. The result does not depend on `threads`.
+// image's. The result does not depend on `threads`. Throws InputError for a trace that declares far more than
+// it records (check_work()).
 RunResult simulate_trace(const Trace& trace, const Accelerator& machine, std::string arch,
                          const SimOptions& options, int threads, const ProgressCallback& progress = {});
 

@@ -105,7 +105,10 @@ class Descriptor {
   fail(path.string(), "cannot open", reason);
 }
 
-std::unique_ptr<ByteSource> read_all(int descriptor, const std::string& where) {
+// Of a pipe, which may never end, what memory holds twice (it grows by doubling); of a device nothing:
+// /dev/zero would be read until memory is full, and what a terminal or a disk gives is no file.
+std::unique_ptr<ByteSource> read_all(int descriptor, bool device, const std::string& where) {
+  const std::uint64_t limit = device ? 0 : physical_memory() / 2;
   std::vector<std::uint8_t> bytes;
   std::size_t filled = 0;
   while (true) {
@@ -115,6 +118,11 @@ std::unique_ptr<ByteSource> read_all(int descriptor, const std::string& where) {
     if (got < 0) fail(where, "cannot read", errno);
     if (got == 0) break;
     filled += static_cast<std::size_t>(got);
+    if (device) throw InputError(where, "this is a device", "give a file or a pipe");
+    if (filled > limit) {
+      throw InputError(where, fmt::format("the pipe gives more than {} bytes", limit),
+                       "write them to a file, which is mapped, not loaded");
+    }
   }
   bytes.resize(filled);
   return ByteSource::own(std::move(bytes));
@@ -214,7 +222,7 @@ std::unique_ptr<ByteSource> ByteSource::open(const std::filesystem::path& path) 
     void* address = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.get(), 0);
     if (address != MAP_FAILED) return std::make_unique<MappedBytes>(address, size);
   }
-  return read_all(file.get(), where);
+  return read_all(file.get(), S_ISCHR(status.st_mode) || S_ISBLK(status.st_mode), where);
 }
 
 bool is_zstd(std::span<const std::uint8_t> bytes) {

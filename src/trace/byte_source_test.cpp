@@ -112,6 +112,8 @@ TEST(ByteSource, MapsFilesAndReadsWhatCannotBeMapped) {
   EXPECT_EQ(ByteSource::open("/dev/null")->bytes().size(), 0u);
   EXPECT_EQ(error_of([&] { ByteSource::open(folder.path()); }),
             folder.path().string() + ": cannot read: Is a directory; check the path and its permissions");
+  EXPECT_EQ(error_of([&] { ByteSource::open("/dev/zero"); }),
+            "/dev/zero: this is a device; give a file or a pipe");
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
 // `lacuna bench`: what it writes and what it says of bad lists of layers. Speed is not tested here.
+#include <filesystem>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
@@ -75,6 +76,21 @@ TEST_F(BenchTest, TracesBringTheirOwnZeros) {
   EXPECT_EQ(cases[2]["checked"], "G");
 }
 
+// The name of a trace is that of its file, which may be any bytes.
+TEST_F(BenchTest, NamesOfFilesDoNotBreakTheOutput) {
+  const std::string trace = folder_.file("a\"\n\xff.safetensors.zst");
+  const std::string out = folder_.file("out.json");
+  const std::string csv = folder_.file("out.csv");
+  std::filesystem::copy_file(LACUNA_SOURCE_DIR "/data/alexnet_p100.safetensors.zst", trace);
+  const ProgramResult result =
+      run_lacuna({"bench", "--trace", trace, "--layer", "features.10", "--op", "forward", "--batch", "1",
+                  "--rounds", "1", "--seconds", "0", "--json", out, "--csv", csv});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(json::parse(read_text(out))["cases"].size(), 1U);
+  EXPECT_NE(read_text(csv).find("\n\"a\"\"\n\xff\",features.10,"), std::string::npos);
+  EXPECT_NE(result.out.find("a\"?"), std::string::npos) << result.out;
+}
+
 TEST_F(BenchTest, BadListsOfLayers) {
   expect_error(bench("no_such_network"), "use one of");
   expect_error(bench(shapes("  - {name: a, c: 3, k: 16, input: [8, 8], kernel: [3, 3], strides: [2, 2]}\n")),
@@ -90,6 +106,8 @@ TEST_F(BenchTest, BadListsOfLayers) {
   expect_error(bench(shapes(kTwoLayers + "---\nname: other\n")), "it holds more than one document");
   expect_error(bench(shapes("  - {name: a, name: b, c: 3, k: 16, input: [8, 8], kernel: [3, 3]}\n")),
                "the key 'name' is there twice");
+  expect_error(bench(shapes("  - {name: a, c: 3, k: 16, input: [8, 99999999999], kernel: [3, 3]}\n")),
+               "net.yaml:4: layer 1: 'input' is 99999999999, outside 1..16777216");
   expect_error(bench(shapes(kTwoLayers), {"--op", "backward"}), "'backward' is no operation");
   expect_error(bench(shapes(kTwoLayers), {"--zeros", "120"}), "120 is no percentage");
   expect_error(bench(shapes(kTwoLayers), {"--layer", "nobody"}), "no layer's name");

@@ -1,5 +1,6 @@
 // Does the command line do what it says: results, messages, exit codes, files?
 #include <algorithm>
+#include <filesystem>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -101,6 +102,52 @@ TEST_F(CliTest, BadTracesAreOneLine) {
       "cut.safetensors.zst");
   EXPECT_FALSE(std::filesystem::exists(folder_.file("out.json")));
   expect_error(run_lacuna({"simulate", kAlexnet, kAlexnet}), "given twice");
+}
+
+// A few hundred bytes that declare years of work.
+TEST_F(CliTest, WorkThatIsOnlyDeclaredIsRefused) {
+  TraceBuilder builder("huge");
+  builder.add_layer("first", LayerShape::conv2d(1, 16, 16, {1 << 18, 1 << 17}, {1, 1}));
+  builder.add_layer("second",
+                    LayerShape::conv2d(1, 1 << 20, 1 << 20, {8, 8}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, 1 << 20));
+  const std::string trace = folder_.file("huge.safetensors");
+  write_trace(builder.build(), trace, {});
+  for (const char* arch : {"dense", "tensordash", "scnn", "ant"}) {
+    const ProgramResult result = run_lacuna({"simulate", trace, "--arch", arch});
+    EXPECT_EQ(result.exit_code, 2) << arch;
+    EXPECT_NE(result.err.find("steps to simulate"), std::string::npos) << result.err;
+  }
+  EXPECT_EQ(run_lacuna({"inspect", "--backside", trace}).exit_code, 2);
+  EXPECT_EQ(run_lacuna({"inspect", "--storage", trace}).exit_code, 0);
+  EXPECT_EQ(run_lacuna({"inspect", trace}).exit_code, 0);
+}
+
+TEST_F(CliTest, AnInputIsNotOverwritten) {
+  const std::string trace = small_trace("t.safetensors");
+  const std::string link = folder_.file("link");
+  std::filesystem::create_symlink(trace, link);
+  const std::string before = read_text(trace);
+  for (const std::string& out : {trace, link, folder_.file("./t.safetensors")}) {
+    for (const char* option : {"--json", "--csv"}) {
+      for (const char* command : {"simulate", "inspect"}) {
+        const ProgramResult result = run_lacuna({command, trace, option, out});
+        EXPECT_EQ(result.exit_code, 2);
+        EXPECT_NE(result.err.find("this is an input; write to another file"), std::string::npos)
+            << result.err;
+      }
+      EXPECT_EQ(run_lacuna({"bench", "--trace", trace, option, out}).exit_code, 2);
+    }
+  }
+  EXPECT_EQ(read_text(trace), before);
+}
+
+// As when a mapped file is cut short. The signal comes by hand: when a page is read is the kernel's choice.
+TEST_F(CliTest, AFileThatShrinksIsAnErrorOfTheInput) {
+  const std::string pipe = folder_.file("pipe");
+  const ProgramResult result =
+      run_shell("mkfifo '" + pipe + "'; $LACUNA inspect '" + pipe + "' & sleep 0.5; kill -BUS $!; wait $!");
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_NE(result.err.find("a file became shorter while it was read"), std::string::npos) << result.err;
 }
 
 TEST_F(CliTest, ConfigurationFilesAreChecked) {

@@ -158,6 +158,14 @@ int main_or_throw(std::string_view fuzzer, const std::filesystem::path& folder) 
     write(results_to_json({}));
     return 0;
   }
+  if (fuzzer == "fuzz_bench_shapes") {
+    copy_all("shapes");
+    write(
+        "name: x\nlayers:\n- {name: a, c: 4, k: 6, input: [9, 8], kernel: [3, 1], stride: [2, 1], padding: "
+        "[1, "
+        "0], dilation: [2, 1], groups: 2, count: 3, initial: true}\n");
+    return 0;
+  }
   if (fuzzer == "fuzz_energy_table") {
     copy_all("energy");
     return 0;

@@ -3,6 +3,7 @@
 #include "sim/accelerator.hpp"
 #include "sim/column_panel.hpp"
 #include "sim/tile_memory.hpp"
+#include "sim/work_estimate.hpp"
 
 namespace lacuna {
 namespace {
@@ -14,6 +15,7 @@ class Dense final : public Accelerator {
 
   const Params& params() const override { return params_; }
   std::optional<Hardware> hardware() const override { return memory_.hardware(); }
+  double work(const LayerShape& shape) const override { return tile_products(shape); }
 
   OpResult simulate(const Layer& layer, Operation op, const SimOptions& options) const override {
     const MacCounts macs = count_macs(layer, op);

@@ -130,6 +130,13 @@ StorageCounts count_storage(const LayerShape& shape, TensorRole role, const Mask
   counts.groups = groups.count();
   counts.csr_rows = mask.rows;
   counts.csr_index_bits = counts.nonzeros * std::bit_width(static_cast<std::uint64_t>(mask.channels - 1));
+  if (counts.nonzeros == counts.elements) {
+    // Without zeros nothing moves: a row a step. Such a tensor is not visited, since one that a file does not
+    // record may be a few words in its header and 2^40 elements.
+    counts.steps = counts.rows = groups.all_steps();
+    counts.slots = counts.run_entries = counts.elements;
+    return counts;
+  }
   counts.run_entries = count_run_entries(mask, params.run_bits);
   count_groups(groups, mask, selector, counts);
   return counts;

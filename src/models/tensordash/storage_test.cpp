@@ -12,6 +12,7 @@
 #include "sim/layer_values.hpp"
 #include "sim/simulate.hpp"
 #include "sim/testing/random_layer.hpp"
+#include "trace/trace_builder.hpp"
 
 namespace lacuna::tensordash {
 namespace {
@@ -39,6 +40,63 @@ std::int64_t plain_run_entries(const MaskView& mask, int run_bits) {
     }
   }
   return entries + (run > 0 ? 1 : 0);
+}
+
+// A tensor that is not recorded has no zeros, and is counted without a look at it.
+TEST(StorageFootprint, WithoutZerosTheClosedFormIsTheStoredTensor) {
+  Random random(22);
+  for (int trial = 0; trial < 80; ++trial) {
+    TraceBuilder builder("t");
+    builder.add_layer("l", testing::random_shape(random, {.channels = 150}));
+    const Trace trace = builder.build();
+    const Layer& layer = trace.layers().front();
+    const int lanes = random.chance(0.5) ? 16 : static_cast<int>(random.integer(4, 64));
+    const ScheduledCodec codec(
+        connect(Connectivity::names()[trial % 4], lanes, static_cast<int>(random.integer(1, 3))));
+    for (const TensorRole role : kRoles) {
+      const TensorValues values = tensor_values(layer.tensor(role), 1, 2);
+      for (const Grouping grouping : kGroupings) {
+        const StorageParams params{.grouping = grouping};
+        const MaskView& mask = layer.tensor(role).mask;
+        const StorageCounts counts = count_storage(layer.shape, role, mask, codec.selector(), params);
+        ASSERT_EQ(counts.run_entries, plain_run_entries(mask, params.run_bits));
+        const TensorGroups groups(layer.shape, role, grouping, lanes);
+        std::int64_t all_steps = 0;
+        std::vector<GroupStep> steps;
+        for (std::int64_t g = 0; g < groups.count(); ++g) {
+          groups.steps(g, steps);
+          all_steps += std::ssize(steps);
+        }
+        ASSERT_EQ(counts.steps, all_steps);
+        const StoredTensor stored =
+            store_tensor(codec, groups, values.data, values.channels, ValueType::kF32);
+        ASSERT_EQ(storage_bits(counts, codec.bits(), 32, params).scheduled,
+                  static_cast<double>(stored.bits.size));
+      }
+    }
+  }
+}
+
+TEST(StorageFootprint, AHugeTensorThatIsNotRecordedTakesNoTime) {
+  TraceBuilder builder("t");
+  builder.add_layer("l", LayerShape::conv2d(1, 16, 16, {1 << 18, 1 << 18}, {1, 1}));
+  const Trace trace = builder.build();
+  for (const Grouping grouping : kGroupings) {
+    const auto report = trace_storage(trace, connect("paper", 16, 3), {.grouping = grouping});
+    EXPECT_EQ(report.layers[0].tensors[0].counts.rows, std::int64_t{1} << 36);
+  }
+}
+
+// The steps of its groups would not fit into 63 bits if a cell were as large as the stride.
+TEST(StorageFootprint, AStrideBeyondTheImageIsOneGroup) {
+  constexpr std::int64_t kFar = std::int64_t{1} << 24;
+  TraceBuilder builder("t");
+  builder.add_layer("l", LayerShape::conv2d(1, 1 << 18, 1, {2, 2}, {1, 1}, {kFar, kFar}));
+  builder.mask(TensorRole::kA, std::vector<bool>(4 << 18, false));
+  const Trace trace = builder.build();
+  const auto report = trace_storage(trace, connect("paper", 16, 3), {.grouping = Grouping::kMerged});
+  EXPECT_EQ(report.layers[0].tensors[0].counts.groups, 1);
+  EXPECT_EQ(report.layers[0].tensors[0].counts.steps, 4 << 14);
 }
 
 TEST(StorageFootprint, CountsAreThoseOfTheStoredTensor) {

@@ -48,6 +48,7 @@ TensorGroups::TensorGroups(const LayerShape& shape, TensorRole role, Grouping gr
   const std::int64_t images = weights ? shape.k : shape.n;
   plane_ = weights ? shape.kernel : role == TensorRole::kA ? shape.input : shape.output;
   const std::int64_t positions = plane_.h * plane_.w;
+  rows_ = images * positions;
   switch (grouping_) {
     case Grouping::kChannels:
       count_ = images * positions;
@@ -59,7 +60,8 @@ TensorGroups::TensorGroups(const LayerShape& shape, TensorRole role, Grouping gr
       origin_ = {shape.padding.h % cell_.h, shape.padding.w % cell_.w};
       cells_ = {ceil_div(plane_.h + origin_.h, cell_.h), ceil_div(plane_.w + origin_.w, cell_.w)};
       count_ = images * cells_.h * cells_.w;
-      longest_ = cell_.h * cell_.w * channel_groups_;
+      // A stride may be far larger than the image.
+      longest_ = std::min(cell_.h, plane_.h) * std::min(cell_.w, plane_.w) * channel_groups_;
       break;
     case Grouping::kBlocks: {
       // ASSUMPTION(A23): the layout's second dimension is x for images [TensorDash §3.4], and filters for

@@ -34,6 +34,8 @@ class TensorGroups {
   int lanes() const { return lanes_; }
   // The steps of group g, into `steps` (cleared first).
   void steps(std::int64_t g, std::vector<GroupStep>& steps) const;
+  // Steps of all groups together: each row of the tensor is cut at the same channels, whatever its group.
+  std::int64_t all_steps() const { return rows_ * channel_groups_; }
   // Steps of the longest group.
   std::int64_t longest() const { return longest_; }
 
@@ -43,6 +45,7 @@ class TensorGroups {
   // The tensor as [outer, planes] blocks: rows of a group lie `pitch_` apart.
   Grouping grouping_;
   int lanes_;
+  std::int64_t rows_ = 1;
   std::int64_t channels_ = 1;
   std::int64_t channel_groups_ = 1;
   std::int64_t count_ = 0;

@@ -5,6 +5,7 @@
 #include "models/tensordash/storage_traffic.hpp"
 #include "sim/accelerator.hpp"
 #include "sim/column_panel.hpp"
+#include "sim/work_estimate.hpp"
 
 namespace lacuna::tensordash {
 namespace {
@@ -23,6 +24,15 @@ class TensorDash final : public Accelerator {
       : params_(std::move(params)), config_(Config::from(params_)), memory_(params_, config_.tile) {}
 
   const Params& params() const override { return params_; }
+
+  double work(const LayerShape& shape) const override {
+    // Without vectors a word takes as long as some twenty with them; a pair of words as four.
+    constexpr double kPlainSteps = 20, kPairSteps = 4;
+    double steps = tile_words(shape, config_.tile.lanes) * (fast_engine_supports(config_) ? 1 : kPlainSteps);
+    if (config_.sides == Sides::kBoth)
+      steps += 3 * kPairSteps * static_cast<double>(shape.macs()) / config_.tile.lanes;
+    return steps + tile_products(shape);
+  }
 
   std::optional<Hardware> hardware() const override {
     TileHardware hardware = memory_.hardware();

@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "base/error.hpp"
+#include "base/quote.hpp"
 #include "sim/mac_counts.hpp"
 #include "sim/outer_product/engines.hpp"
 
@@ -19,7 +20,7 @@ void check_plane_sizes(const Layer& layer) {
   const std::int64_t largest = linear ? std::max({s.a_elements(), s.w_elements(), s.g_elements()})
                                       : std::max({s.input_positions(), s.output_positions(), s.taps()});
   if (largest <= kMost) return;
-  throw InputError("layer '" + layer.name + "'",
+  throw InputError("layer " + quote_name(layer.name),
                    "a plane of more than 2^32 elements does not fit the outer-product machines' indices",
                    linear ? "split the layer" : "use smaller images");
 }
@@ -43,6 +44,17 @@ std::optional<Hardware> OuterProductMachine::hardware() const {
                        .frequency_mhz = dense.frequency_mhz,
                        .gated = config_.gated,
                        .dense = dense};
+}
+
+double OuterProductMachine::work(const LayerShape& s) const {
+  // Products are counted by vectors; a pair of planes and a block of them have a price of their own.
+  constexpr double kMacsAStep = 32, kStepsAPair = 8, kStepsABlock = 128, kStepsAnElement = 4;
+  const bool linear = s.kind == LayerKind::kLinear;
+  const double samples = linear ? 1 : static_cast<double>(s.n);
+  const double pairs = linear ? 0 : samples * static_cast<double>(s.k) * static_cast<double>(s.c_per_group());
+  const auto elements = static_cast<double>(s.a_elements() + s.w_elements() + s.g_elements());
+  return 3 * (static_cast<double>(s.macs()) / kMacsAStep + kStepsAPair * pairs +
+              kStepsABlock * samples * static_cast<double>(s.groups) + kStepsAnElement * elements);
 }
 
 OpResult OuterProductMachine::simulate(const Layer& layer, Operation op, const SimOptions& options) const {

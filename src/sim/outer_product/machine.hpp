@@ -19,6 +19,7 @@ class OuterProductMachine : public Accelerator {
 
   const Params& params() const override { return params_; }
   std::optional<Hardware> hardware() const override;
+  double work(const LayerShape& shape) const override;
   OpResult simulate(const Layer& layer, Operation op, const SimOptions& options) const override;
 
  private:

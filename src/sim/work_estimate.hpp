@@ -1,0 +1,26 @@
+// How much an engine has to look at, before it begins: a file of some hundred bytes can declare layers that
+// would keep it busy for years.
+#pragma once
+
+#include "sim/accelerator.hpp"
+
+namespace lacuna {
+
+// Work is counted in steps: a word of lanes that is scheduled, some MACs that are counted together. One takes
+// about 10 ns of a core (Zen 4).
+
+// Words of `lanes` that the machines of tiles read of their row operands, whichever they are, in the three
+// operations.
+double tile_words(const LayerShape& shape, std::int64_t lanes);
+// Setting up the products of a machine of tiles: one a convolution group and phase, each with its taps.
+double tile_products(const LayerShape& shape);
+
+// Throws InputError if the machine would take more steps than kFreeSteps and kStepsARecordedByte for each
+// byte of masks that the trace holds. Layers as they are recorded stay below that, however large: a 3x3
+// convolution of 2,048 channels has 74 thousand MACs a byte of A and G, a step each in the functional engine
+// and 32 or more a step in the others.
+constexpr double kFreeSteps = 0x1p28;
+constexpr double kStepsARecordedByte = 0x1p18;
+void check_work(const Trace& trace, const Accelerator& machine, Engine engine);
+
+}  // namespace lacuna

@@ -1,0 +1,82 @@
+#include "sim/work_estimate.hpp"
+
+#include <gtest/gtest.h>
+
+#include "base/error.hpp"
+#include "sim/simulate.hpp"
+#include "trace/trace_builder.hpp"
+
+namespace lacuna {
+namespace {
+
+class Fixed final : public Accelerator {
+ public:
+  explicit Fixed(double steps) : steps_(steps) {}
+  const Params& params() const override { return params_; }
+  OpResult simulate(const Layer&, Operation op, const SimOptions&) const override {
+    OpResult result;
+    result.op = op;
+    return result;
+  }
+  double work(const LayerShape&) const override { return steps_; }
+
+ private:
+  Params params_{"fixed", {}};
+  double steps_;
+};
+
+Trace trace_of(bool recorded) {
+  TraceBuilder builder("t");
+  builder.add_layer("a\nb", LayerShape::linear(2, 8, 8));
+  if (recorded) builder.mask(TensorRole::kA, std::vector<bool>(16, true));
+  return builder.build();
+}
+
+std::string refusal(const Trace& trace, double steps, Engine engine = Engine::kFast) {
+  try {
+    check_work(trace, Fixed(steps), engine);
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(WorkEstimate, WhatIsRecordedMayTakeLonger) {
+  EXPECT_EQ(refusal(trace_of(false), kFreeSteps), "");
+  EXPECT_NE(refusal(trace_of(false), kFreeSteps + 1), "");
+  EXPECT_EQ(refusal(trace_of(true), kFreeSteps + 2 * kStepsARecordedByte), "");
+  EXPECT_NE(refusal(trace_of(true), kFreeSteps + 2 * kStepsARecordedByte + 1), "");
+  EXPECT_NE(refusal(trace_of(false), kFreeSteps, Engine::kFunctional), "");
+}
+
+TEST(WorkEstimate, TheMessageNamesTheLayerInOneLine) {
+  const std::string message = refusal(trace_of(false), 1e12);
+  EXPECT_TRUE(message.starts_with("t: layer 'a\\x0ab': its 2 samples of linear 8->8 x2 would take"))
+      << message;
+  EXPECT_EQ(message.find('\n'), std::string::npos);
+}
+
+TEST(WorkEstimate, SimulateTraceAsksFirst) {
+  EXPECT_THROW(simulate_trace(trace_of(false), Fixed(1e12), "fixed", {}, 1), InputError);
+  EXPECT_EQ(simulate_trace(trace_of(false), Fixed(1), "fixed", {}, 1).layers.size(), 1u);
+}
+
+// By hand: the words of both operands of each operation, as operand_streams.hpp cuts them.
+TEST(WorkEstimate, TileWordsByHand) {
+  // forward: 2 rows and 3 filters of 1 word; input_grad: 2 and 20; weight_grad: 3 and 20. Each stream has 3
+  // steps of its own.
+  EXPECT_EQ(tile_words(LayerShape::linear(2, 20, 3), 32), (5 + 22 + 23) * (1 + 3));
+  // 4x4 inputs, 2x2 outputs of 3x3 kernels; 2 groups of 16 -> 16 channels
+  const LayerShape conv = LayerShape::conv2d(1, 32, 32, {4, 4}, {3, 3}, {1, 1}, {0, 0}, {1, 1}, 2);
+  EXPECT_EQ(tile_words(conv, 16), (4 * 2 + 32) * 12 + (16 * 2 + 32) * 12 + (32 + 9 * 32) * 4);
+}
+
+TEST(WorkEstimate, ProductsGrowWithGroupsAndPhases) {
+  const LayerShape plain = LayerShape::conv2d(1, 8, 8, {4, 4}, {1, 1});
+  EXPECT_EQ(tile_products(plain), 3 * 268);
+  const LayerShape strided = LayerShape::conv2d(1, 8, 8, {4, 4}, {1, 1}, {2, 9}, {0, 0}, {1, 1}, 4);
+  EXPECT_EQ(tile_products(strided), 4 * (2 + 2 * 4) * 268);
+}
+
+}  // namespace
+}  // namespace lacuna

@@ -1,0 +1,23 @@
+// Any text as a list of layers to time: layers that could be run, or refused in one line.
+#include <cstdint>
+#include <cstdlib>
+#include <string_view>
+
+#include "base/error.hpp"
+#include "cli/bench_shapes.hpp"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace lacuna;
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  try {
+    const cli::BenchNetwork network = cli::parse_shapes(text, "fuzz", 16);
+    if (network.layers.empty() || network.name.empty() || !(network.paper_training >= 0)) std::abort();
+    for (const cli::BenchLayer& layer : network.layers) {
+      if (layer.name.empty() || layer.count < 1 || layer.shape.n != 16) std::abort();
+      layer.shape.validate("fuzz");
+    }
+  } catch (const InputError& error) {
+    if (std::string_view(error.what()).find('\n') != std::string_view::npos) std::abort();
+  }
+  return 0;
+}
