@@ -131,7 +131,7 @@ class TrainRun {
       if (c_.compare > 0) compare();
       print("\ncheckpoint and log are in {}{}\n", printable(folder_->path().string()),
             recorded_ == 0 ? ""
-                           : fmt::format("; {} traces: lacuna inspect {}", recorded_,
+                           : fmt::format("; {}: lacuna inspect {}", counted(recorded_, "trace"),
                                          printable((folder_->path() / "trace_*.zst").string())));
       return;
     }
@@ -171,10 +171,10 @@ class TrainRun {
     print("{} ({}): {} parameters, {:.3g} million multiplications an image\n", printable(c_.setup.model),
           describe_settings(settings_), grouped_digits(graph.parameters()),
           static_cast<double>(graph.macs()) * 1e-6);
-    print("{}: {} images to train with, {} to test\n", printable(data_.train->name()),
-          grouped_digits(data_.train->size()), grouped_digits(data_.test->size()));
-    print("{} kernels, {} threads, batch {}, {} steps{}\n\n", c_.setup.kernels, network_->options().threads,
-          c_.setup.batch, grouped_digits(c_.steps),
+    print("{}: {} to train with, {} to test\n", printable(data_.train->name()),
+          counted(data_.train->size(), "image"), grouped_digits(data_.test->size()));
+    print("{} kernels, {}, batch {}, {}{}\n\n", c_.setup.kernels,
+          counted(network_->options().threads, "thread"), c_.setup.batch, counted(c_.steps, "step"),
           trainer_->step() > 0 ? fmt::format(", going on from step {}", trainer_->step()) : "");
     print("{:>8} {:>7} {:>8} {:>9} {:>9} {:>9} {:>8} {:>8}{} {:>9}\n", "steps", "epoch", "loss", "accuracy",
           "on test", "images/s", "zeros A", "zeros G", trainer_->pruning() ? "  zeros W" : "", "time left");
@@ -189,8 +189,8 @@ class TrainRun {
         time_kernels(*network_, *trainer_, kernels, c_.compare,
                      [this](double share) { bar_.update(share, "timing kernels"); });
     bar_.clear();
-    print("\ndense against {} kernels on {} more batches, turn by turn; wall clock, medians\n",
-          kernels_name(kernels), times.steps);
+    print("\ndense against {} kernels on {} more batch{}, turn by turn; wall clock, medians\n",
+          kernels_name(kernels), times.steps, times.steps == 1 ? "" : "es");
     print_text(kernels_table(times, output_style()));
     const auto images = 1e3 * static_cast<double>(times.batch);
     print("a step, forward and backward: {:.1f} images/s dense, {:.1f} {}: {:.2f}x{}\n",

@@ -176,7 +176,7 @@ void Trainer::start_from(const std::filesystem::path& path) {
 void Trainer::save(const std::filesystem::path& path, const Settings& extra) {
   // Weights can be numbers and so large that the next step is lost: a run could not go on from them.
   const double loss = network_.forward(images_.data(), labels_.data(), pass(state_.step, false)).loss;
-  if (!std::isfinite(loss)) throw lost_loss(fmt::format("after {} steps", state_.step), loss);
+  if (!std::isfinite(loss)) throw lost_loss(fmt::format("after step {}", state_.step), loss);
   Settings all = settings();
   all.insert(all.end(), extra.begin(), extra.end());
   write_checkpoint(path, state_, all);

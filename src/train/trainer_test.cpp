@@ -167,7 +167,7 @@ TEST(Trainer, AStateThatIsLostIsNotSaved) {
     // Both kinds: weights that are numbers of a network that is lost, and weights that are none.
     EXPECT_EQ(std::ranges::all_of(values, [](float v) { return std::isfinite(v); }), rate == 1e25);
     const std::string message = error_of([&] { run.trainer.save(folder / "c", {}); });
-    EXPECT_NE(message.find("training: the loss after 1 steps is "), std::string::npos) << message;
+    EXPECT_NE(message.find("training: the loss after step 1 is "), std::string::npos) << message;
     EXPECT_NE(message.find("the last checkpoint is untouched"), std::string::npos) << message;
     EXPECT_EQ(bytes_in(folder / "c"), good);
     EXPECT_EQ(folder.files(), 1u);

@@ -106,6 +106,7 @@ TEST_F(TrainCommand, WritesATableALogAndACheckpoint) {
       std::string::npos)
       << run.out;
   EXPECT_NE(run.out.find("\n      20    2.50 "), std::string::npos) << run.out;
+  EXPECT_NE(run.out.find("sparse kernels, 1 thread, batch 8, 20 steps\n"), std::string::npos) << run.out;
   EXPECT_EQ(names("o"), kFiles);
   const auto rows = log("o");
   ASSERT_EQ(rows.size(), 6u);
