@@ -115,9 +115,9 @@ void Pruning::start() {
       layer.alive[static_cast<std::size_t>(order[static_cast<std::size_t>(i)])] = 1;
     }
     clear(layer);
-    // ASSUMPTION(T2): weights were drawn for as many inputs as a dense layer has. A tenth of them gives sums
-    // that are too small by sqrt(10), layer after layer; what is left makes up for what is not there. The
-    // papers' networks have batch norm, which hides this.
+    // ASSUMPTION(T4): weights were drawn for as many inputs as a dense layer has. A tenth of them gives sums
+    // that are too small by sqrt(10), layer after layer, and without batch norm nothing is learnt
+    // (docs/results/pruning.md); what is left makes up for what is not there.
     const auto scale =
         static_cast<float>(std::sqrt(static_cast<double>(size) / static_cast<double>(layer.count)));
     float* w = weights(layer);
