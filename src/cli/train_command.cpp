@@ -42,7 +42,7 @@ struct TrainCommand {
   int compare = 0;
 };
 
-// Ctrl-C: the first ends the run after its step, the second ends the program.
+// Ctrl-C: the first ends the run after its step or batch of a test, the second ends the program.
 std::atomic<int> stop_signal = 0;
 extern "C" void ask_to_stop(int signal) {
   stop_signal = signal;
@@ -114,20 +114,25 @@ class TrainRun {
     if (c_.resume) trainer_->resume(folder_->checkpoint(), extra_settings());
     write_config();
     introduce();
-    TrainLog log(folder_->path() / "log.csv", trainer_->step());
-    const StopOnSignal signals;
+    // A line that waits for its test is written now.
+    const bool owed = trainer_->line().untested.has_value();
+    TrainLog log(folder_->path() / "log.csv", trainer_->step() - (owed ? 1 : 0));
+    std::optional<StopOnSignal> signals(std::in_place);
     start_ = Clock::now();
     first_step_ = trainer_->step();
-    std::int64_t saved = c_.resume ? first_step_ : -1;
-    while (!trainer_->done() && stop_signal == 0) {
+    saved_ = c_.resume ? first_step_ : -1;
+    bool whole = !owed || report(log, true);
+    if (owed && whole) save();
+    while (whole && !trainer_->done() && stop_signal == 0) {
       one_step();
       const std::int64_t step = trainer_->step();
       const bool test = trainer_->done() || step % c_.test_every == 0;
-      if (test || step % c_.report_every == 0) report(log, test);
-      if (trainer_->done() || step % c_.checkpoint_every == 0) save(saved);
+      if (test || step % c_.report_every == 0) whole = report(log, test);
+      if (whole && (trainer_->done() || step % c_.checkpoint_every == 0)) save();
     }
     bar_.clear();
-    if (trainer_->done()) {
+    if (whole && trainer_->done()) {
+      signals.reset();  // all is saved
       if (c_.compare > 0) compare();
       print("\ncheckpoint and log are in {}{}\n", printable(folder_->path().string()),
             recorded_ == 0 ? ""
@@ -136,9 +141,14 @@ class TrainRun {
       return;
     }
     // The log gets no line here: it shall be that of a run that was never stopped.
-    if (saved != trainer_->step()) save(saved);
-    print("\nstopped after step {} of {}; the same command with --resume goes on\n", trainer_->step(),
-          c_.steps);
+    if (saved_ != trainer_->step()) save();
+    const std::string lost =
+        saved_ == trainer_->step() ? ""
+        : saved_ < 0               ? fmt::format("; a loss of {:.3g} was not worth saving", last_.loss)
+                     : fmt::format("; its loss of {:.3g} left the checkpoint of step {} as it was",
+                                   last_.loss, saved_);
+    print("\nstopped after step {} of {}{}{}\n", trainer_->step(), c_.steps, lost,
+          saved_ < 0 ? "" : "; the same command with --resume goes on");
     exit_with(128 + stop_signal);
   }
 
@@ -150,9 +160,8 @@ class TrainRun {
             {"data_seed", std::to_string(c_.setup.data_options.seed)}};
   }
 
-  void save(std::int64_t& saved) {
-    trainer_->save(folder_->checkpoint(), extra_settings());
-    saved = trainer_->step();
+  void save() {
+    if (trainer_->save(folder_->checkpoint(), extra_settings())) saved_ = trainer_->step();
   }
 
   void write_config() {
@@ -219,7 +228,8 @@ class TrainRun {
         fmt::format("step {} of {}, loss {:.3f}", trainer_->step(), c_.steps, done.loss));
   }
 
-  void report(TrainLog& log, bool test) {
+  // False, and there is no line, if its test was stopped.
+  bool report(TrainLog& log, bool test) {
     TrainLine line;
     const auto steps = static_cast<double>(trainer_->line().steps);
     const auto batch = static_cast<double>(c_.setup.batch);
@@ -227,15 +237,26 @@ class TrainRun {
     line.epoch = trainer_->epoch();
     line.loss = trainer_->line().loss / steps;
     line.accuracy = static_cast<double>(trainer_->line().correct) / (steps * batch);
-    line.rate = last_.rate;
-    line.images_per_second = static_cast<double>(timed_steps_) * batch / timed_seconds_;
-    line.zeros = trainer_->zeros();
+    line.rate = trainer_->last_rate();
+    if (const auto& held = trainer_->line().untested) {
+      line.zeros = {held->activation_zeros, held->gradient_zeros};
+      line.images_per_second = held->images_per_second;
+    } else {
+      line.zeros = trainer_->zeros();
+      line.images_per_second = static_cast<double>(timed_steps_) * batch / timed_seconds_;
+    }
     if (trainer_->pruning() != nullptr) line.weight_zeros = trainer_->pruning()->zero_share();
-    if (test) line.test = trainer_->test();
+    if (test) {
+      line.test = trainer_->test_unless([] { return stop_signal != 0; });
+      if (!line.test) {
+        trainer_->hold_line({line.zeros.activations, line.zeros.gradients, line.images_per_second});
+        return false;
+      }
+    }
     bar_.clear();
     const double elapsed = std::chrono::duration<double>(Clock::now() - start_).count();
-    const double left =
-        elapsed / static_cast<double>(line.step - first_step_) * static_cast<double>(c_.steps - line.step);
+    const auto done = static_cast<double>(std::max<std::int64_t>(line.step - first_step_, 1));
+    const double left = elapsed / done * static_cast<double>(c_.steps - line.step);
     print("{:>8} {:>7.2f} {:>8.4f} {:>7.1f} % {:>9} {:>9.0f} {:>6.1f} % {:>6.1f} %{} {:>9}\n", line.step,
           line.epoch, line.loss, 100 * line.accuracy,
           line.test ? fmt::format("{:.1f} %", 100 * line.test->accuracy) : "", line.images_per_second,
@@ -247,6 +268,7 @@ class TrainRun {
     trainer_->end_line();
     timed_steps_ = 0;
     timed_seconds_ = 0;
+    return true;
   }
 
   TrainCommand c_;
@@ -258,6 +280,7 @@ class TrainRun {
   std::optional<train::Trainer> trainer_;
   Clock::time_point start_;
   std::int64_t first_step_ = 0;
+  std::int64_t saved_ = -1;  // the step of the checkpoint
   std::int64_t recorded_ = 0;
   // Since the last line, in this process; what is learnt since then the trainer knows.
   std::int64_t timed_steps_ = 0;

@@ -137,6 +137,17 @@ TEST(Trainer, TestsEveryImageOnce) {
   }
 }
 
+TEST(Trainer, ATestEndsWhereItIsTold) {
+  TinyRun run({});  // 12 images, two batches
+  for (int batches = 0; batches <= 2; ++batches) {
+    int asked = 0;
+    const auto report = run.trainer.test_unless([&] { return asked++ == batches; });
+    EXPECT_EQ(report.has_value(), batches == 2);
+    EXPECT_EQ(asked, batches == 2 ? 2 : batches + 1);
+    EXPECT_EQ(report.value_or(TestReport{}).loss, batches == 2 ? run.trainer.test().loss : 0);
+  }
+}
+
 // ---------------------------------------------------------------- errors
 
 TEST(Trainer, ALossThatIsNoNumberEndsTheTraining) {
@@ -172,6 +183,38 @@ TEST(Trainer, AStateThatIsLostIsNotSaved) {
     EXPECT_EQ(bytes_in(folder / "c"), good);
     EXPECT_EQ(folder.files(), 1u);
   }
+}
+
+// A training that is far astray may keep its numbers: they do not replace what was good, and the training
+// ends after a while. A run that ends there is no success either.
+TEST(Trainer, ATrainingFarAstrayIsNotSavedAndEnds) {
+  const TemporaryFolder folder;
+  for (const char* layers : {"linear: {out: $classes}", "linear: {out: $classes}, batch_norm"})
+    for (const std::int64_t steps : {20, 1000}) {
+      TinyOptions options;
+      options.model = std::string("model: one\nlayers: [") + layers + "]\n";
+      options.train_size = 2000;  // more than one layer can tell apart
+      options.train.steps = steps;
+      options.train.schedule = {.kind = RateSchedule::Kind::kConstant, .rate = 1e6};
+      options.train.sgd = {.momentum = 0, .weight_decay = 0};
+      TinyRun run(options);
+      ASSERT_TRUE(run.trainer.save(folder / "c", {}));
+      const auto good = bytes_in(folder / "c");
+      if (steps == 20) {
+        run.run_to(19);
+        EXPECT_FALSE(run.trainer.save(folder / "c", {})) << layers;
+        run.run_to(20);
+        const std::string message = error_of([&] { run.trainer.save(folder / "c", {}); });
+        EXPECT_NE(message.find("training: the loss after step 20 is "), std::string::npos) << message;
+      } else {
+        const std::string message = error_of([&] { run.run_to(steps); });
+        EXPECT_NE(message.find("training: the loss of the last 100 steps has been above 115, at step 10"),
+                  std::string::npos)
+            << message;
+        EXPECT_NE(message.find("the last checkpoint is untouched"), std::string::npos) << message;
+      }
+      EXPECT_EQ(bytes_in(folder / "c"), good);
+    }
 }
 
 TEST(Trainer, DataThatDoNotFit) {

@@ -325,7 +325,11 @@ TEST_F(TrainCommand, WhatWasSavedBeforeAllWasLostIsGood) {
     if (!fs::exists(saved)) continue;  // lost in the first step
     const ProgramResult from =
         run_lacuna(tiny(out + "+", {"--steps", "1", "--lr", "1e-30", "--init", saved}));
-    EXPECT_EQ(from.exit_code, 0) << rate << ": " << from.err;
+    // Its loss is a number; on another batch it may be a large one, which ends a run without success.
+    EXPECT_TRUE(from.exit_code == 0 || from.err.find("the loss after step 1 is ") != std::string::npos)
+        << rate << ": " << from.err;
+    EXPECT_EQ(from.err.find("nan"), std::string::npos) << from.err;
+    EXPECT_EQ(from.err.find("inf"), std::string::npos) << from.err;
   }
   EXPECT_TRUE(fs::exists(folder_.file("o1e6/checkpoint.safetensors")));
 }
@@ -441,14 +445,73 @@ TEST_F(TrainCommand, NoSpaceKeepsTheLastCheckpoint) {
   EXPECT_EQ(log("o"), log("whole"));
 }
 
-// The first Ctrl-C waits for the test of a hundred thousand images, the second does not.
-TEST_F(TrainCommand, ASecondSignalEndsAtOnce) {
-  Words words = {"--steps", "100000", "--report-every", "1", "--test-every", "2"};
-  std::string command = line("o", words);
+// Ten million images take minutes to test.
+TEST_F(TrainCommand, ASignalEndsATest) {
+  std::string command = line("o", {"--steps", "100000", "--report-every", "1", "--test-every", "2"});
   const std::string small = "'--test-size' '20'";
   command.replace(command.find(small), small.size(), "'--test-size' '10000000'");
+  const ProgramResult run = run_shell(in_background(command, folder_.file("o/log.csv"),
+                                                    "sleep 0.1; kill -INT $pid; SECONDS=0; wait $pid; "
+                                                    "code=$?; echo after $SECONDS; exit $code"));
+  EXPECT_EQ(run.exit_code, 130) << run.err;
+  EXPECT_NE(run.out.find("stopped after step 2 of 100000; the same command with --resume goes on\n"),
+            std::string::npos)
+      << run.out;
+  // Within a second, on a machine that has nothing else to do.
+  const std::size_t after = run.out.find("after ", run.out.find("goes on"));
+  ASSERT_NE(after, std::string::npos) << run.out;
+  EXPECT_LT(std::stoi(run.out.substr(after + 6)), 10) << run.out;
+  EXPECT_EQ(names("o"), kFiles);
+  EXPECT_EQ(log("o").size(), 2u);  // the header and the first step
+}
+
+// The line that waited for the test is the first that the resumed run writes; the last step's too.
+TEST_F(TrainCommand, AStoppedTestIsMadeUpFor) {
+  Words more = {"--steps", "20", "--report-every", "5", "--test-every", "10", "--prune", "sm"};
+  const auto large = [&](const std::string& out, const Words& words) {
+    std::string command = line(out, words);
+    const std::string small = "'--test-size' '20'";
+    return command.replace(command.find(small), small.size(), "'--test-size' '10000'");
+  };
+  Words resume = more;
+  resume.push_back("--resume");
+  ASSERT_EQ(run_shell(large("whole", more)).exit_code, 0);
+  const auto whole = log("whole");
+  bool inside = false;
+  // A signal that comes too late for the test is tried again.
+  for (int i = 0; i < 10 && !inside; ++i) {
+    const std::string out = fmt::format("o{}", i);
+    const ProgramResult run = run_shell(
+        in_background(large(out, more), folder_.file(out + "/log.csv"), "sleep 0.05; kill -INT $pid"));
+    inside = run.out.find("stopped after step 10 of 20") != std::string::npos;
+    if (!inside) continue;
+    EXPECT_EQ(log(out).size(), 2u);
+    // Killed again: once its log has the line that was owed it goes on to the last test.
+    const ProgramResult again =
+        run_shell(large(out, resume) + " & pid=$!; for i in {1..2000}; do [ \"$(wc -l < '" +
+                  folder_.file(out + "/log.csv") + "')\" -gt 3 ] && break; sleep 0.005; done; sleep 0.05; " +
+                  "kill -INT $pid; wait $pid");
+    EXPECT_TRUE(again.exit_code == 130 || again.exit_code == 0) << again.out << again.err;
+    const ProgramResult rest = run_shell(large(out, resume));
+    EXPECT_EQ(rest.exit_code, 0) << rest.err;
+    EXPECT_EQ(log(out), whole) << again.out << rest.out;
+    EXPECT_EQ(file(out, "checkpoint.safetensors"), file("whole", "checkpoint.safetensors"));
+  }
+  EXPECT_TRUE(inside);
+}
+
+// The first Ctrl-C waits for the end of a step of seconds, the second does not.
+TEST_F(TrainCommand, ASecondSignalEndsAtOnce) {
+  std::ofstream(model_) << "model: slow\nlayers:\n  - conv: {out: 64, kernel: 3}\n"
+                           "  - conv: {out: 64, kernel: 5, padding: 2}\n  - average_pool: global\n"
+                           "  - linear: {out: $classes}\n";
+  const std::string slow = fmt::format(
+      "\"$LACUNA\" train --model '{}' --size 64 --train-size 32 --test-size 1 --batch 32 --threads 1 "
+      "--kernels "
+      "dense --out '{}' --steps 1000 --report-every 1 --test-every 1000",
+      model_, folder_.file("o"));
   const ProgramResult run = run_shell(
-      in_background(command, folder_.file("o/log.csv"),
+      in_background(slow, folder_.file("o/log.csv"),
                     "sleep 0.1; kill -INT $pid; sleep 0.2; kill -0 $pid && echo waits; kill -INT $pid"));
   EXPECT_EQ(run.exit_code, 130);
   EXPECT_NE(run.out.find("waits"), std::string::npos) << run.out << run.err;
