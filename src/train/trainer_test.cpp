@@ -80,9 +80,9 @@ TEST(Trainer, Overfits64Images) {
 }
 
 // The kernels sum in other orders, and training makes the last bits grow: the losses of thirty steps stay
-// within 2e-3 of each other, while they fall by far more.
+// within 1e-4 of each other (seen: below 1e-5), while they fall by far more.
 TEST(Trainer, SparseTrainingFollowsDenseTraining) {
-  constexpr double kTolerance = 2e-3;
+  constexpr double kTolerance = 1e-4;
   for (const char* model : {kPlainModel, kRichModel}) {
     TinyOptions options;
     options.model = model;
@@ -102,8 +102,7 @@ TEST(Trainer, SparseTrainingFollowsDenseTraining) {
       last = loss;
     }
     EXPECT_LT(most, kTolerance);
-    EXPECT_LT(last, first - 10 * kTolerance);
-    RecordProperty("largest_difference_in_millionths", std::to_string(1e6 * most));
+    EXPECT_LT(last, first - 100 * kTolerance);
   }
 }
 
