@@ -89,10 +89,9 @@ class Demo {
     heading("\n1. Training, here and now (measured)");
     say(fmt::format(
         "{}: six 3x3 convolutions and two linear layers, no batch norm; {} parameters. Built-in images of {} "
-        "shapes,\nbatch {}, {} steps, zero-skipping kernels, {} thread{}.\n",
+        "shapes,\nbatch {}, {}, zero-skipping kernels, {}.\n",
         setup_.model, grouped_digits(network_->graph().parameters()), data_.train->classes().size(),
-        setup_.batch, options_.steps, network_->options().threads,
-        network_->options().threads == 1 ? "" : "s"));
+        setup_.batch, counted(options_.steps, "step"), counted(network_->options().threads, "thread")));
     say(fmt::format("{:>8} {:>8} {:>9} {:>9} {:>8} {:>8}\n", "steps", "loss", "accuracy", "images/s",
                     "zeros A", "zeros G"));
     TrainLog log(folder_ / "log.csv", 0);

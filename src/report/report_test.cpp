@@ -152,6 +152,12 @@ TEST(ResultCsv, OneRowAnOperation) {
       "\"a,b_p50.safetensors\",\"a,b\",0.5,x,fast,fc,linear 8->4 x2,1.5,input_grad,none,64,0,0,7,0,,0,,\n");
 }
 
+TEST(Counted, OneIsNotMany) {
+  EXPECT_EQ(counted(0, "thread"), "0 threads");
+  EXPECT_EQ(counted(1, "thread"), "1 thread");
+  EXPECT_EQ(counted(1200, "step"), "1,200 steps");
+}
+
 TEST(TextTable, AlignsGroupsAndContinuesBelow) {
   TextTable table({{"name", Align::kLeft},
                    {"a", Align::kRight, "one"},

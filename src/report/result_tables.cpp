@@ -233,8 +233,8 @@ std::string result_tables(const std::vector<RunResult>& runs, bool layers, const
   for (const ModelRuns& model : sorted.models) {
     const RunResult& first = model.traces.front().any();
     if (model.traces.size() == 1) {
-      section(fmt::format("{} ({}, {} layers)", trace_title(first.info), printable(first.trace),
-                          first.layers.size()),
+      section(fmt::format("{} ({}, {})", trace_title(first.info), printable(first.trace),
+                          counted(static_cast<std::int64_t>(first.layers.size()), "layer")),
               operation_table(model, sorted.archs, style));
     } else {
       section(fmt::format("{}, {} traces together", printable(model.model), model.traces.size()),

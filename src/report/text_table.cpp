@@ -150,6 +150,9 @@ std::string printable(std::string_view text) {
 }
 
 std::string grouped_digits(std::int64_t value) { return with_commas(fmt::format("{}", value)); }
+std::string counted(std::int64_t count, std::string_view noun) {
+  return fmt::format("{} {}{}", grouped_digits(count), noun, count == 1 ? "" : "s");
+}
 std::string rounded_digits(double value) { return with_commas(fmt::format("{:.0f}", value)); }
 
 std::string ratio_text(double numerator, double denominator) {

@@ -47,6 +47,8 @@ std::size_t display_width(std::string_view text);
 std::string printable(std::string_view text);
 // 12345678 -> "12,345,678"
 std::string grouped_digits(std::int64_t value);
+// "1 thread", "1,200 threads"
+std::string counted(std::int64_t count, std::string_view noun);
 // The nearest integer, likewise.
 std::string rounded_digits(double value);
 // "2.24", or "-" where there is nothing to divide by

@@ -251,11 +251,4 @@ std::unique_ptr<ByteSource> decompress_zstd(std::span<const std::uint8_t> compre
   return out;
 }
 
-std::uint64_t physical_memory() {
-  const long pages = ::sysconf(_SC_PHYS_PAGES);
-  const long page = ::sysconf(_SC_PAGE_SIZE);
-  if (pages <= 0 || page <= 0) return std::uint64_t{4} << 30;
-  return static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page);
-}
-
 }  // namespace lacuna

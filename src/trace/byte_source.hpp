@@ -32,7 +32,4 @@ bool is_zstd(std::span<const std::uint8_t> bytes);
 std::unique_ptr<ByteSource> decompress_zstd(std::span<const std::uint8_t> compressed,
                                             const std::string& where, std::uint64_t limit);
 
-// The default limit: the memory of this machine.
-std::uint64_t physical_memory();
-
 }  // namespace lacuna

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/memory.hpp"
 #include "base/nearest.hpp"
 #include "base/quote.hpp"
 #include "trace/byte_source.hpp"
@@ -127,7 +128,7 @@ LayerTensor read_tensor(const LayerEntry& layer, TensorRole role, TensorIndex& i
 }
 
 Trace read_trace(std::string name, std::unique_ptr<ByteSource> source) {
-  if (is_zstd(source->bytes())) source = decompress_zstd(source->bytes(), name, physical_memory());
+  if (is_zstd(source->bytes())) source = decompress_zstd(source->bytes(), name, usable_memory());
   const Safetensors file = Safetensors::parse(source->bytes(), name);
   expect_metadata(file.metadata, "format", "training-trace", name);
   expect_metadata(file.metadata, "version", "1", name);

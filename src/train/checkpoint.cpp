@@ -91,9 +91,13 @@ nlohmann::ordered_json settings_json(const Settings& settings) {
   return json;
 }
 
-// "STEPS CORRECT LOSS"
+// "STEPS CORRECT LOSS", and of a line that is due "ZEROS_A ZEROS_G IMAGES_PER_SECOND"
 std::string line_text(const LineSums& line) {
-  return fmt::format("{} {} {:a}", line.steps, line.correct, line.loss);
+  std::string text = fmt::format("{} {} {:a}", line.steps, line.correct, line.loss);
+  if (line.untested)
+    text += fmt::format(" {:a} {:a} {:a}", line.untested->activation_zeros, line.untested->gradient_zeros,
+                        line.untested->images_per_second);
+  return text;
 }
 
 std::string header_of(const std::vector<Item>& items, const TrainingState& state, const Settings& settings) {
@@ -166,13 +170,24 @@ std::int64_t step_of(const Safetensors& file, const std::string& where) {
 
 LineSums line_of(const Safetensors& file, const std::string& where) {
   const std::string& text = metadata(file, "line", where);
-  const std::size_t first = text.find(' ');
-  const std::size_t second = first == std::string::npos ? first : text.find(' ', first + 1);
-  if (second != std::string::npos) {
-    const auto steps = natural_of(std::string_view(text).substr(0, first));
-    const auto correct = natural_of(std::string_view(text).substr(first + 1, second - first - 1));
-    const auto loss = real_of(text.substr(second + 1));
-    if (steps && correct && loss) return {*steps, *correct, *loss};
+  std::vector<std::string> fields(1);
+  for (const char c : text) {
+    if (c == ' ')
+      fields.emplace_back();
+    else
+      fields.back() += c;
+  }
+  if (fields.size() == 3 || fields.size() == 6) {
+    const auto steps = natural_of(fields[0]);
+    const auto correct = natural_of(fields[1]);
+    std::vector<double> reals;
+    for (std::size_t i = 2; i < fields.size(); ++i)
+      if (const auto real = real_of(fields[i])) reals.push_back(*real);
+    if (steps && correct && reals.size() == fields.size() - 2) {
+      LineSums line{*steps, *correct, reals[0]};
+      if (reals.size() > 1) line.untested = {reals[1], reals[2], reals[3]};
+      return line;
+    }
   }
   throw InputError(where, fmt::format("its line is {}", quote_name(text)), kAgain);
 }

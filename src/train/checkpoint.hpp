@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -17,11 +18,19 @@ namespace lacuna::train {
 // What a run was started with, as text; a checkpoint of another run is refused.
 using Settings = std::vector<std::pair<std::string, std::string>>;
 
+// What a run that goes on could not find out again about a line of the log that is due but for its test.
+struct UntestedLine {
+  double activation_zeros = 0;
+  double gradient_zeros = 0;
+  double images_per_second = 0;
+};
+
 // Sums over the steps since the last line of the log: a run that goes on must write the same next line.
 struct LineSums {
   std::int64_t steps = 0;
   std::int64_t correct = 0;
   double loss = 0;
+  std::optional<UntestedLine> untested = std::nullopt;  // the run was stopped while it tested
 };
 
 // The parts of a training that a checkpoint reads and writes.

@@ -100,6 +100,17 @@ TEST(Checkpoint, TheSumsOfAnUnfinishedLineAreKept) {
   EXPECT_EQ(other.trainer.line().loss, run.trainer.line().loss);
   EXPECT_EQ(other.trainer.line().correct, run.trainer.line().correct);
   EXPECT_GT(other.trainer.line().loss, 0);
+  EXPECT_FALSE(other.trainer.line().untested.has_value());
+  // A line that waits for its test.
+  run.trainer.hold_line({0.25, 0.75, 123.5});
+  run.trainer.save(folder / "d", {});
+  other.trainer.resume(folder / "d", {});
+  ASSERT_TRUE(other.trainer.line().untested.has_value());
+  EXPECT_EQ(other.trainer.line().untested->activation_zeros, 0.25);
+  EXPECT_EQ(other.trainer.line().untested->gradient_zeros, 0.75);
+  EXPECT_EQ(other.trainer.line().untested->images_per_second, 123.5);
+  other.trainer.end_line();
+  EXPECT_FALSE(other.trainer.line().untested.has_value());
 }
 
 // ---------------------------------------------------------------- damage
@@ -220,6 +231,9 @@ TEST(Checkpoint, ImpossibleStatesAreRefused) {
   refused("c: its line is '-7 5 0x1.8p+0'" + again, [](HandMade& h) { h.state.line.steps = -7; });
   refused("c: its line is '7 -5 0x1.8p+0'" + again, [](HandMade& h) { h.state.line.correct = -5; });
   refused("c: its line is '7 5 nan'" + again, [](HandMade& h) { h.state.line.loss = std::nan(""); });
+  refused("c: its line is '7 5 0x1.8p+0 0x1p-1 inf 0x1p+1'" + again, [](HandMade& h) {
+    h.state.line.untested = {0.5, std::numeric_limits<double>::infinity(), 2};
+  });
 }
 
 TEST(Checkpoint, OtherNetworksAndSettingsAreRefused) {

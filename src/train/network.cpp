@@ -7,9 +7,9 @@
 
 #include "base/error.hpp"
 #include "base/hash.hpp"
+#include "base/memory.hpp"
 #include "base/random.hpp"
 #include "kernels/blocked.hpp"
-#include "trace/byte_source.hpp"
 #include "train/layers/layers.hpp"
 
 namespace lacuna::train {
@@ -52,10 +52,10 @@ void Network::check_memory() const {
   }
   constexpr double kGibibyte = 1 << 30;
   const double needed = floats * sizeof(float) / kGibibyte;
-  const double there = static_cast<double>(physical_memory()) / kGibibyte;
+  const double there = static_cast<double>(usable_memory()) / kGibibyte;
   if (needed > there)
     throw InputError(graph_.model,
-                     fmt::format("with a batch of {} it needs {:.0f} GiB of memory, this machine has {:.0f}",
+                     fmt::format("with a batch of {} it needs {:.3g} GiB of memory, this process may use {:.3g}",
                                  options_.batch, needed, there),
                      "use a smaller batch, smaller images or fewer channels");
 }

@@ -37,7 +37,8 @@ class Pruning {
   // every pixel goes through it.
   Pruning(Sgd& optimizer, const PruningOptions& options);
 
-  // Draws which weights may be non-zero, and clears the others.
+  // Draws which weights may be non-zero, clears the others and enlarges these: a layer's outputs keep their
+  // size.
   void start();
   // Makes the weights zero that must be, as after a step.
   void clear() const;
@@ -64,8 +65,8 @@ class Pruning {
   void check_numbers() const;
   void move_by_momentum(std::int64_t step);
   void move_by_threshold(std::int64_t step);
-  // Spreads `total` over layers by `share`, no layer beyond its free places; what is left over goes where
-  // there is room.
+  // Spreads `total` over layers by `share`, no layer beyond its free places; what full layers cannot take
+  // goes to the others by their shares, what rounding leaves over to the first with room.
   std::vector<std::int64_t> spread(std::int64_t total, const std::vector<double>& share) const;
 
   Sgd& optimizer_;

@@ -1,6 +1,7 @@
 #include "train/pruning.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <gtest/gtest.h>
 #include <initializer_list>
@@ -64,6 +65,19 @@ TEST(Pruning, StartsWithTheShareThatIsAsked) {
   }
 }
 
+// The sum of squares of a layer's weights is, but for the drawing, what it was: outputs keep their size.
+TEST(Pruning, WhatIsLeftMakesUpForWhatIsNot) {
+  for (const double zeros : {0.0, 0.5, 0.9, 0.99}) {
+    const ThreeLayers net({.method = Method::kDynamicSparse, .zeros = zeros}, 2000, 5000);
+    for (const Parameter* p : {&net.a, &net.b}) {
+      double squares = 0;
+      for (std::int64_t i = 0; i < p->value.size(); ++i) squares += std::pow(p->value[i], 2);
+      EXPECT_NEAR(squares, static_cast<double>(p->value.size()), 1e-3 * squares) << zeros;
+    }
+    EXPECT_EQ(net.weights(net.first), (std::vector<float>{1, 1, 1, 1}));
+  }
+}
+
 // A layer must let something through.
 TEST(Pruning, KeepsOneWeightOfATinyLayer) {
   ThreeLayers net({.method = Method::kSparseMomentum, .zeros = 0.999}, 1, 3);
@@ -104,6 +118,34 @@ TEST(SparseMomentum, MovesAsWorkedOutByHand) {
   EXPECT_EQ(net.weights(net.first), (std::vector<float>{1, 1, 1, 1}));
   // What has grown learns from its momentum on.
   EXPECT_EQ(net.optimizer.momenta()[3][3], 5);
+}
+
+// Four layers: 24 weights of `large` are given up. The first of the others asks for most and has room for
+// two; the rest goes to the two after it by their momentum, one to three, and not to whichever comes first.
+TEST(SparseMomentum, WhatAFullLayerCannotTakeIsSharedOut) {
+  Parameter first("first.weight", Parameter::Kind::kWeights, {1});
+  Parameter full("full.weight", Parameter::Kind::kWeights, {3});
+  Parameter one("one.weight", Parameter::Kind::kWeights, {100});
+  Parameter three("three.weight", Parameter::Kind::kWeights, {100});
+  Parameter large("large.weight", Parameter::Kind::kWeights, {100});
+  const std::vector<Parameter*> all = {&first, &full, &one, &three, &large};
+  Sgd optimizer(all, {}, 1);
+  Pruning pruning(optimizer, {.method = Method::kSparseMomentum, .every = 1, .move = 0.5});
+  const std::array<std::int64_t, 4> alive = {1, 1, 1, 48};
+  const std::array<float, 4> momentum = {1000, 1, 3, 0};
+  for (std::size_t l = 0; l < 4; ++l) {
+    Pruning::Layer& layer = pruning.layers()[l];
+    std::fill(layer.alive.begin(), layer.alive.end(), std::uint8_t{0});
+    std::fill_n(layer.alive.begin(), alive[l], std::uint8_t{1});
+    layer.count = alive[l];
+    optimizer.momenta()[l + 1][0] = momentum[l];
+  }
+  pruning.after_step(0);
+  // 24 - 2 = 22: 5.5 and 16.5; what rounding leaves over goes to the first with room.
+  EXPECT_EQ(pruning.layers()[0].count, 3);
+  EXPECT_EQ(pruning.layers()[1].count, 1 + 5 + 1);
+  EXPECT_EQ(pruning.layers()[2].count, 1 + 16);
+  EXPECT_EQ(pruning.layers()[3].count, 24);
 }
 
 // Half way to `until` half of `move` is left, after it nothing moves.

@@ -1,5 +1,6 @@
 #include "train/trainer.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
 
@@ -10,6 +11,11 @@
 
 namespace lacuna::train {
 namespace {
+
+// Batch norm hides weights of any size, and a training that has gone astray may go on for ever with numbers.
+// Fifty times the loss of guessing is a spike at best; a hundred steps of it are none.
+constexpr double kFarLoss = 50;
+constexpr std::int64_t kFarSteps = 100;
 
 dataset::LoaderOptions loader_options(const Network& network, const TrainOptions& options) {
   return {.batch = static_cast<int>(network.options().batch),
@@ -68,6 +74,7 @@ Trainer::Trainer(Network& network, const dataset::DatasetPair& data, const Train
   check_fits(network, *data.train);
   check_fits(network, *data.test);
   options_.schedule.steps = options.steps;
+  far_loss_ = kFarLoss * std::log(static_cast<double>(network.graph().classes()));
   network_.initialize(options.seed);
   if (options.pruning.method == PruningOptions::Method::kNone) return;
   pruning_.emplace(optimizer_, options.pruning);
@@ -87,7 +94,12 @@ StepReport Trainer::run_step(const RecordOptions* record, std::optional<Trace>* 
   report.load_seconds = seconds_now() - start;
   const LossResult result = network_.forward(images_.data(), labels_.data(), pass(state_.step, true));
   if (!std::isfinite(result.loss)) throw lost_loss(fmt::format("of step {}", state_.step), result.loss);
-  report.loss = result.loss;
+  far_steps_ = result.loss > far_loss_ ? far_steps_ + 1 : 0;
+  if (far_steps_ >= kFarSteps)
+    throw lost_loss(fmt::format("of the last {} steps has been above {:.0f}, at step {} it", kFarSteps,
+                                far_loss_, state_.step),
+                    result.loss);
+  last_loss_ = report.loss = result.loss;
   report.correct = result.correct;
   if (record != nullptr) {
     Recorder recorder(network_, *record);
@@ -113,7 +125,7 @@ StepReport Trainer::run_step(const RecordOptions* record, std::optional<Trace>* 
   return report;
 }
 
-TestReport Trainer::test(const dataset::Dataset& data) {
+std::optional<TestReport> Trainer::test(const dataset::Dataset& data, const std::function<bool()>& stop) {
   dataset::LoaderOptions order = loader_.options();
   order.batch = static_cast<int>(std::min<std::int64_t>(order.batch, data.size()));
   const dataset::Loader loader(data, order);
@@ -121,6 +133,7 @@ TestReport Trainer::test(const dataset::Dataset& data) {
   TestReport report;
   std::int64_t correct = 0;
   for (std::int64_t first = 0; first < data.size(); first += batch) {
+    if (stop()) return std::nullopt;
     const int used = loader.load_in_order(first, batch, images_.data(), labels_.data());
     const LossResult result = network_.forward(images_.data(), labels_.data(), pass(0, false), used);
     report.loss += result.loss * static_cast<double>(used) / static_cast<double>(data.size());
@@ -173,13 +186,22 @@ void Trainer::start_from(const std::filesystem::path& path) {
   if (pruning_) pruning_->clear();
 }
 
-void Trainer::save(const std::filesystem::path& path, const Settings& extra) {
+bool Trainer::save(const std::filesystem::path& path, const Settings& extra) {
   // Weights can be numbers and so large that the next step is lost: a run could not go on from them.
   const double loss = network_.forward(images_.data(), labels_.data(), pass(state_.step, false)).loss;
-  if (!std::isfinite(loss)) throw lost_loss(fmt::format("after {} steps", state_.step), loss);
+  if (!std::isfinite(loss)) throw lost_loss(fmt::format("after step {}", state_.step), loss);
+  // Outside of training a batch norm's loss says little until its running statistics have settled.
+  const bool statistics = std::ranges::any_of(
+      state_.parameters, [](const Parameter* p) { return p->kind == Parameter::Kind::kBuffer; });
+  const double now = statistics ? last_loss_ : loss;
+  if (now > far_loss_) {
+    if (done()) throw lost_loss(fmt::format("after step {}", state_.step), now);
+    return false;
+  }
   Settings all = settings();
   all.insert(all.end(), extra.begin(), extra.end());
   write_checkpoint(path, state_, all);
+  return true;
 }
 
 void Trainer::resume(const std::filesystem::path& path, const Settings& extra) {

@@ -1,6 +1,7 @@
 // A training run: batches, steps, schedule, pruning, recording, checkpoints. Prints nothing.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -53,31 +54,42 @@ class Trainer {
   double epoch() const { return static_cast<double>(step()) / static_cast<double>(steps_per_epoch()); }
   bool done() const { return step() >= options_.steps; }
 
-  // One step; with `record`, its trace too. Throws InputError when the loss is no number.
+  // One step; with `record`, its trace too. Throws InputError when the loss is no number, or has for long
+  // been far above that of guessing.
   StepReport run_step(const RecordOptions* record = nullptr, std::optional<Trace>* trace = nullptr);
   // The batch of a step, as run_step() trains with it.
   void load(std::int64_t step, float* images, std::int32_t* labels) const {
     loader_.load(step, images, labels);
   }
-  TestReport test(const dataset::Dataset& data);
+  TestReport test(const dataset::Dataset& data) {
+    return *test(data, [] { return false; });
+  }
   TestReport test() { return test(*data_.test); }
+  // Asks before each batch; nothing once it is told to stop.
+  std::optional<TestReport> test_unless(const std::function<bool()>& stop) { return test(*data_.test, stop); }
   ZeroReport zeros() const;
   const Pruning* pruning() const { return pruning_ ? &*pruning_ : nullptr; }
   // Of the steps since the last end_line(); a checkpoint keeps them.
   const LineSums& line() const { return state_.line; }
   void end_line() { state_.line = {}; }
+  // The line is due, its test was stopped: a run that goes on begins with it.
+  void hold_line(const UntestedLine& line) { state_.line.untested = line; }
+  double last_rate() const { return options_.schedule.at(step() - 1); }
 
   // Takes the parameters in a file (load_parameters) for those that were drawn. Throws InputError.
   void start_from(const std::filesystem::path& path);
   // A state that has lost its numbers, or whose loss is none, does not replace what was saved before: it
   // throws InputError. Runs the network forward on the last batch, without changing what it has learnt.
-  void save(const std::filesystem::path& path, const Settings& settings);
+  // False, and nothing is written, while the loss is far above that of guessing (after the last step:
+  // InputError).
+  bool save(const std::filesystem::path& path, const Settings& settings);
   void resume(const std::filesystem::path& path, const Settings& settings);
   // The settings that decide what is learnt, for a checkpoint's header.
   Settings settings() const;
 
  private:
   Pass pass(std::int64_t step, bool training) const;
+  std::optional<TestReport> test(const dataset::Dataset& data, const std::function<bool()>& stop);
 
   Network& network_;
   const dataset::DatasetPair& data_;
@@ -86,6 +98,9 @@ class Trainer {
   Sgd optimizer_;
   std::optional<Pruning> pruning_;
   TrainingState state_;
+  double far_loss_ = 0;         // nothing that still learns is above it
+  std::int64_t far_steps_ = 0;  // the last ones, all above it
+  double last_loss_ = 0;
   std::vector<float> images_;
   std::vector<std::int32_t> labels_;
 };

@@ -80,9 +80,9 @@ TEST(Trainer, Overfits64Images) {
 }
 
 // The kernels sum in other orders, and training makes the last bits grow: the losses of thirty steps stay
-// within 2e-3 of each other, while they fall by far more.
+// within 1e-4 of each other (seen: below 1e-5), while they fall by far more.
 TEST(Trainer, SparseTrainingFollowsDenseTraining) {
-  constexpr double kTolerance = 2e-3;
+  constexpr double kTolerance = 1e-4;
   for (const char* model : {kPlainModel, kRichModel}) {
     TinyOptions options;
     options.model = model;
@@ -102,8 +102,7 @@ TEST(Trainer, SparseTrainingFollowsDenseTraining) {
       last = loss;
     }
     EXPECT_LT(most, kTolerance);
-    EXPECT_LT(last, first - 10 * kTolerance);
-    RecordProperty("largest_difference_in_millionths", std::to_string(1e6 * most));
+    EXPECT_LT(last, first - 100 * kTolerance);
   }
 }
 
@@ -137,6 +136,17 @@ TEST(Trainer, TestsEveryImageOnce) {
   }
 }
 
+TEST(Trainer, ATestEndsWhereItIsTold) {
+  TinyRun run({});  // 12 images, two batches
+  for (int batches = 0; batches <= 2; ++batches) {
+    int asked = 0;
+    const auto report = run.trainer.test_unless([&] { return asked++ == batches; });
+    EXPECT_EQ(report.has_value(), batches == 2);
+    EXPECT_EQ(asked, batches == 2 ? 2 : batches + 1);
+    EXPECT_EQ(report.value_or(TestReport{}).loss, batches == 2 ? run.trainer.test().loss : 0);
+  }
+}
+
 // ---------------------------------------------------------------- errors
 
 TEST(Trainer, ALossThatIsNoNumberEndsTheTraining) {
@@ -167,11 +177,43 @@ TEST(Trainer, AStateThatIsLostIsNotSaved) {
     // Both kinds: weights that are numbers of a network that is lost, and weights that are none.
     EXPECT_EQ(std::ranges::all_of(values, [](float v) { return std::isfinite(v); }), rate == 1e25);
     const std::string message = error_of([&] { run.trainer.save(folder / "c", {}); });
-    EXPECT_NE(message.find("training: the loss after 1 steps is "), std::string::npos) << message;
+    EXPECT_NE(message.find("training: the loss after step 1 is "), std::string::npos) << message;
     EXPECT_NE(message.find("the last checkpoint is untouched"), std::string::npos) << message;
     EXPECT_EQ(bytes_in(folder / "c"), good);
     EXPECT_EQ(folder.files(), 1u);
   }
+}
+
+// A training that is far astray may keep its numbers: they do not replace what was good, and the training
+// ends after a while. A run that ends there is no success either.
+TEST(Trainer, ATrainingFarAstrayIsNotSavedAndEnds) {
+  const TemporaryFolder folder;
+  for (const char* layers : {"linear: {out: $classes}", "linear: {out: $classes}, batch_norm"})
+    for (const std::int64_t steps : {20, 1000}) {
+      TinyOptions options;
+      options.model = std::string("model: one\nlayers: [") + layers + "]\n";
+      options.train_size = 2000;  // more than one layer can tell apart
+      options.train.steps = steps;
+      options.train.schedule = {.kind = RateSchedule::Kind::kConstant, .rate = 1e6};
+      options.train.sgd = {.momentum = 0, .weight_decay = 0};
+      TinyRun run(options);
+      ASSERT_TRUE(run.trainer.save(folder / "c", {}));
+      const auto good = bytes_in(folder / "c");
+      if (steps == 20) {
+        run.run_to(19);
+        EXPECT_FALSE(run.trainer.save(folder / "c", {})) << layers;
+        run.run_to(20);
+        const std::string message = error_of([&] { run.trainer.save(folder / "c", {}); });
+        EXPECT_NE(message.find("training: the loss after step 20 is "), std::string::npos) << message;
+      } else {
+        const std::string message = error_of([&] { run.run_to(steps); });
+        EXPECT_NE(message.find("training: the loss of the last 100 steps has been above 115, at step 10"),
+                  std::string::npos)
+            << message;
+        EXPECT_NE(message.find("the last checkpoint is untouched"), std::string::npos) << message;
+      }
+      EXPECT_EQ(bytes_in(folder / "c"), good);
+    }
 }
 
 TEST(Trainer, DataThatDoNotFit) {
@@ -198,7 +240,7 @@ TEST(Network, NeedsMemoryThatIsThere) {
     Network network(open_model("vgg16", {}), {1 << 20, Kernels::kDense, 1});
   });
   EXPECT_NE(message.find("vgg16: with a batch of 1048576 it needs "), std::string::npos) << message;
-  EXPECT_NE(message.find(" GiB of memory, this machine has "), std::string::npos) << message;
+  EXPECT_NE(message.find(" GiB of memory, this process may use "), std::string::npos) << message;
 }
 
 }  // namespace

@@ -1,0 +1,183 @@
+#include "cli/train_options.hpp"
+
+#include <charconv>
+#include <fmt/format.h>
+#include <limits>
+
+namespace lacuna::cli {
+namespace {
+
+// CLI11's ranges let "nan" pass, and name their ends with all their digits.
+CLI::Validator number(double low, double high, const std::string& wanted) {
+  return {[=](const std::string& text) {
+            double value = 0;
+            const bool read = CLI::detail::lexical_cast(text, value);
+            return read && value >= low && value <= high ? std::string() : "give " + wanted;
+          },
+          ""};
+}
+// As from_chars() reads it: no sign, no "1e3". Numbers of steps and images may be multiplied by what is
+// small.
+constexpr std::uint64_t kMost = 1'000'000'000'000'000;
+CLI::Validator whole_number(std::uint64_t low, std::uint64_t high = kMost) {
+  return {[=](const std::string& text) {
+            std::uint64_t value = 0;
+            const char* end = text.data() + text.size();
+            const auto [last, error] = std::from_chars(text.data(), end, value);
+            const bool good = error == std::errc() && last == end && value >= low && value <= high;
+            return good ? std::string() : fmt::format("give a whole number from {} to {}", low, high);
+          },
+          ""};
+}
+CLI::Validator positive_number() {
+  return number(std::numeric_limits<double>::min(), std::numeric_limits<double>::max(), "a positive number");
+}
+
+void add_model_options(CLI::App& command, TrainCommand& c) {
+  command.add_option("--model", c.setup.model, "A built-in model (--list) or a .yaml file")
+      ->type_name("NAME|FILE")
+      ->capture_default_str();
+  command
+      .add_option("--set", c.setup.model_settings,
+                  "Change a parameter of the model; size, channels and classes follow the data")
+      ->allow_extra_args(false)
+      ->type_name("key=value");
+  command.add_flag("--list", c.list, "Name the built-in models and exit");
+  command
+      .add_option("--init", c.initial,
+                  "Start from the parameters in this file (a checkpoint, or names and shapes alike)")
+      ->type_name("FILE");
+  command
+      .add_option("--kernels", c.setup.kernels,
+                  "dense: oneDNN; sparse: skip zeros; auto: whichever is expected to be faster, call by call")
+      ->type_name("dense|sparse|auto")
+      ->capture_default_str();
+  command.add_option("--threads", c.setup.threads, "Threads (default: all cores)")
+      ->check(whole_number(0, 1024))
+      ->type_name("N");
+}
+
+void add_data_options(CLI::App& command, TrainCommand& c) {
+  command
+      .add_option(
+          "--data", c.setup.data,
+          "shapes (built in), cifar10:DIR, cifar100:DIR, mnist:DIR, folder:DIR, or a DIR that is recognised")
+      ->type_name("SET")
+      ->capture_default_str();
+  command
+      .add_option("--size", c.setup.data_options.image_size,
+                  "Height and width of images (default: the set's own)")
+      ->check(whole_number(8, 4096))
+      ->type_name("N");
+  command.add_option("--train-size", c.setup.data_options.train_size, "Use this many images (default: all)")
+      ->check(whole_number(1))
+      ->type_name("N");
+  command
+      .add_option("--test-size", c.setup.data_options.test_size, "Test with this many images (default: all)")
+      ->check(whole_number(1))
+      ->type_name("N");
+  command.add_flag("--flip", c.options.flip, "Mirror every other image by chance");
+  command.add_option("--crop", c.options.crop_padding, "Shift images by chance, by at most this many pixels")
+      ->check(whole_number(0, 512))
+      ->type_name("N");
+}
+
+void add_optimizer_options(CLI::App& command, TrainCommand& c) {
+  command.add_option("--batch", c.setup.batch, "Images a step")
+      ->check(whole_number(1, 65536))
+      ->type_name("N")
+      ->capture_default_str();
+  command.add_option("--epochs", c.epochs, "Times over the images")
+      ->check(number(1e-9, 1e6, "a number above 0 and up to 1000000"))
+      ->type_name("N")
+      ->capture_default_str();
+  command.add_option("--steps", c.steps, "Steps, instead of --epochs")
+      ->check(whole_number(1))
+      ->type_name("N");
+  command.add_option("--lr", c.options.schedule.rate, "Learning rate")
+      ->check(positive_number())
+      ->type_name("X")
+      ->capture_default_str();
+  command.add_option("--schedule", c.schedule, "How the rate falls")
+      ->type_name("cosine|step|constant")
+      ->capture_default_str();
+  command
+      .add_option("--warmup", c.options.schedule.warmup,
+                  "Steps over which the rate grows from zero (default: a twentieth of them)")
+      ->check(whole_number(0))
+      ->type_name("N");
+  command.add_option("--momentum", c.options.sgd.momentum, "Momentum")
+      ->check(number(0, 0.9999, "a number from 0 to 0.9999"))
+      ->type_name("X")
+      ->capture_default_str();
+  command.add_option("--weight-decay", c.options.sgd.weight_decay, "Weight decay")
+      ->check(number(0, 1, "a number from 0 to 1"))
+      ->type_name("X")
+      ->capture_default_str();
+  command
+      .add_option("--seed", c.options.seed,
+                  "Weights, order of images and everything else drawn follow from it")
+      ->check(whole_number(0, std::numeric_limits<std::uint64_t>::max()))
+      ->type_name("N")
+      ->capture_default_str();
+  command
+      .add_option("--prune", c.prune,
+                  "Keep most weights at zero while training: sm (sparse momentum) or ds (dynamic sparse "
+                  "reparameterisation)")
+      ->type_name("none|sm|ds")
+      ->capture_default_str();
+  command.add_option("--prune-zeros", c.options.pruning.zeros, "Share of weights that are zero")
+      ->check(number(0, 0.999, "a number from 0 to 0.999"))
+      ->type_name("X")
+      ->capture_default_str();
+  command
+      .add_option("--prune-every", c.options.pruning.every, "Steps between changes of which weights are zero")
+      ->check(whole_number(1))
+      ->type_name("N")
+      ->capture_default_str();
+}
+
+void add_output_options(CLI::App& command, TrainCommand& c) {
+  command.add_option("--out", c.out, "Folder for checkpoint.safetensors, log.csv, config.json and traces")
+      ->type_name("DIR")
+      ->capture_default_str();
+  command
+      .add_option("--compare", c.compare,
+                  "At the end, time dense kernels and this run's on STEPS more batches")
+      ->check(whole_number(1, 100'000))
+      ->type_name("STEPS");
+  command.add_flag("--resume", c.resume, "Go on from the folder's checkpoint, exactly as if never stopped");
+  command.add_option("--record", c.record_every, "Write a trace of every EVERYth step, the first included")
+      ->check(whole_number(1))
+      ->type_name("EVERY");
+  command
+      .add_option("--samples", c.record.samples,
+                  "Images of the batch in a trace; linear layers always have all")
+      ->check(whole_number(1))
+      ->type_name("N")
+      ->capture_default_str();
+  command.add_flag("--values", c.record.values, "Values beside the masks of non-zeros in traces");
+  command
+      .add_option("--checkpoint-every", c.checkpoint_every, "Steps between checkpoints (default: an epoch)")
+      ->check(whole_number(1))
+      ->type_name("N");
+  command.add_option("--test-every", c.test_every, "Steps between tests (default: an epoch)")
+      ->check(whole_number(1))
+      ->type_name("N");
+  command
+      .add_option("--report-every", c.report_every,
+                  "Steps between lines (default: an epoch or a tenth of the run)")
+      ->check(whole_number(1))
+      ->type_name("N");
+}
+
+}  // namespace
+
+void add_train_options(CLI::App& command, TrainCommand& options) {
+  add_model_options(command, options);
+  add_data_options(command, options);
+  add_optimizer_options(command, options);
+  add_output_options(command, options);
+}
+
+}  // namespace lacuna::cli

@@ -1,0 +1,34 @@
+// What `lacuna train` is asked to do, and its options.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <string>
+
+#include "cli/train_setup.hpp"
+
+namespace lacuna::cli {
+
+// Numbers of zero, and a warmup below it, are settled when the data are known.
+struct TrainCommand {
+  TrainSetup setup;
+  train::TrainOptions options;
+  std::string schedule = "cosine";
+  std::string prune = "none";
+  double epochs = 10;
+  std::int64_t steps = 0;
+  std::string out = "lacuna-train";
+  bool resume = false;
+  bool list = false;
+  std::int64_t checkpoint_every = 0;
+  std::int64_t test_every = 0;
+  std::int64_t report_every = 0;
+  std::int64_t record_every = 0;
+  train::RecordOptions record;
+  std::string initial;
+  int compare = 0;
+};
+
+void add_train_options(CLI::App& command, TrainCommand& options);
+
+}  // namespace lacuna::cli

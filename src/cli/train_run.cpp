@@ -1,0 +1,217 @@
+#include "cli/train_run.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "base/output_file.hpp"
+#include "base/parallel.hpp"
+#include "base/version.hpp"
+#include "cli/commands.hpp"
+#include "cli/stop_signal.hpp"
+#include "cli/terminal.hpp"
+#include "trace/trace_writer.hpp"
+
+namespace lacuna::cli {
+
+TrainRun::TrainRun(TrainCommand command) : c_(std::move(command)) {
+  // What can be refused is refused before anything is made, measured or allocated.
+  const train::Kernels kernels = parse_kernels(c_.setup.kernels);
+  c_.options.schedule.kind = train::parse_schedule(c_.schedule);
+  c_.options.pruning.method = train::parse_pruning(c_.prune);
+  data_ = dataset::open_dataset(c_.setup.data, c_.setup.data_options);
+  settings_ = fit_model(c_.setup, *data_.train);
+  train::Graph graph = train::open_model(c_.setup.model, settings_);
+  const dataset::Loader loads(
+      *data_.train, {.batch = static_cast<int>(c_.setup.batch), .crop_padding = c_.options.crop_padding});
+  folder_.emplace(c_.out, c_.resume);
+  network_.emplace(std::move(graph),
+                   train::NetworkOptions{c_.setup.batch, kernels, resolve_threads(c_.setup.threads)},
+                   [this](double share) { bar_.update(share, "measuring kernels"); });
+  bar_.clear();
+  settle_options();
+  trainer_.emplace(*network_, data_, c_.options);
+  if (!c_.initial.empty()) trainer_->start_from(c_.initial);
+}
+
+void TrainRun::settle_options() {
+  const std::int64_t epoch = data_.train->size() / c_.setup.batch;
+  if (c_.steps == 0)
+    c_.steps = std::max<std::int64_t>(1, std::llround(c_.epochs * static_cast<double>(epoch)));
+  c_.options.steps = c_.steps;
+  if (c_.options.schedule.warmup < 0) c_.options.schedule.warmup = c_.steps / 20;
+  c_.options.pruning.seed = c_.options.seed;
+  if (c_.options.pruning.until == 0) c_.options.pruning.until = c_.steps * 3 / 4;
+  if (c_.report_every == 0) c_.report_every = std::min(epoch, std::max<std::int64_t>(1, c_.steps / 10));
+  if (c_.test_every == 0) c_.test_every = std::max(epoch, c_.report_every);
+  if (c_.checkpoint_every == 0) c_.checkpoint_every = std::max(epoch, c_.report_every);
+}
+
+void TrainRun::run() {
+  if (c_.resume) trainer_->resume(folder_->checkpoint(), extra_settings());
+  write_config();
+  introduce();
+  // A line that waits for its test is written now.
+  const bool owed = trainer_->line().untested.has_value();
+  TrainLog log(folder_->path() / "log.csv", trainer_->step() - (owed ? 1 : 0));
+  std::optional<StopOnSignal> signals(std::in_place);
+  start_ = Clock::now();
+  first_step_ = trainer_->step();
+  saved_ = c_.resume ? first_step_ : -1;
+  bool whole = !owed || report(log, true);
+  if (owed && whole) save();
+  while (whole && !trainer_->done() && stop_signal() == 0) {
+    one_step();
+    const std::int64_t step = trainer_->step();
+    const bool test = trainer_->done() || step % c_.test_every == 0;
+    if (test || step % c_.report_every == 0) whole = report(log, test);
+    if (whole && (trainer_->done() || step % c_.checkpoint_every == 0)) save();
+  }
+  bar_.clear();
+  if (whole && trainer_->done()) {
+    signals.reset();  // all is saved
+    if (c_.compare > 0) compare();
+    conclude();
+    return;
+  }
+  // The log gets no line here: it shall be that of a run that was never stopped.
+  if (saved_ != trainer_->step()) save();
+  say_stopped();
+  exit_with(128 + stop_signal());
+}
+
+train::Settings TrainRun::extra_settings() const {
+  return {{"model_settings", describe_settings(settings_)},
+          {"data_seed", std::to_string(c_.setup.data_options.seed)}};
+}
+
+void TrainRun::save() {
+  if (trainer_->save(folder_->checkpoint(), extra_settings())) saved_ = trainer_->step();
+}
+
+void TrainRun::write_config() const {
+  nlohmann::ordered_json config{{"lacuna", version()},         {"model", c_.setup.model},
+                                {"model_settings", settings_}, {"data", c_.setup.data},
+                                {"kernels", c_.setup.kernels}, {"threads", network_->options().threads}};
+  for (const auto& [key, value] : trainer_->settings())
+    if (!config.contains(key)) config[key] = value;
+  // A file's name may be anything.
+  write_file(folder_->path() / "config.json",
+             config.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+}
+
+void TrainRun::introduce() const {
+  const train::Graph& graph = network_->graph();
+  print("{} ({}): {} parameters, {:.3g} million multiplications an image\n", printable(c_.setup.model),
+        describe_settings(settings_), grouped_digits(graph.parameters()),
+        static_cast<double>(graph.macs()) * 1e-6);
+  print("{}: {} to train with, {} to test\n", printable(data_.train->name()),
+        counted(data_.train->size(), "image"), grouped_digits(data_.test->size()));
+  print("{} kernels, {}, batch {}, {}{}\n\n", c_.setup.kernels,
+        counted(network_->options().threads, "thread"), c_.setup.batch, counted(c_.steps, "step"),
+        trainer_->step() > 0 ? fmt::format(", going on from step {}", trainer_->step()) : "");
+  print("{:>8} {:>7} {:>8} {:>9} {:>9} {:>9} {:>8} {:>8}{} {:>9}\n", "steps", "epoch", "loss", "accuracy",
+        "on test", "images/s", "zeros A", "zeros G", trainer_->pruning() ? "  zeros W" : "", "time left");
+}
+
+void TrainRun::compare() {
+  const train::Kernels kernels = network_->options().kernels == train::Kernels::kDense
+                                     ? train::Kernels::kSparse
+                                     : network_->options().kernels;
+  const train::KernelTimes times =
+      time_kernels(*network_, *trainer_, kernels, c_.compare,
+                   [this](double share) { bar_.update(share, "timing kernels"); });
+  bar_.clear();
+  print("\ndense against {} kernels on {} more batch{}, turn by turn; wall clock, medians\n",
+        kernels_name(kernels), times.steps, times.steps == 1 ? "" : "es");
+  print_text(kernels_table(times, output_style()));
+  const auto images = 1e3 * static_cast<double>(times.batch);
+  print("a step, forward and backward: {:.1f} images/s dense, {:.1f} {}: {:.2f}x{}\n",
+        images / times.dense_step_ms, images / times.other_step_ms, kernels_name(kernels), times.step_speedup,
+        std::isfinite(times.layers_speedup)
+            ? fmt::format("; layers after the first {:.2f}x", times.layers_speedup)
+            : "");
+  write_file(folder_->path() / "kernels.csv", kernel_times_csv(times));
+}
+
+void TrainRun::one_step() {
+  const std::int64_t step = trainer_->step();
+  const bool record = c_.record_every > 0 && step % c_.record_every == 0;
+  std::optional<Trace> trace;
+  const train::StepReport done = trainer_->run_step(record ? &c_.record : nullptr, &trace);
+  if (trace) {
+    write_trace(*trace, folder_->path() / fmt::format("trace_{:06}.safetensors.zst", step));
+    ++recorded_;
+  }
+  ++timed_steps_;
+  timed_seconds_ += done.seconds;
+  last_ = done;
+  bar_.update(
+      static_cast<double>(trainer_->step() - first_step_) / static_cast<double>(c_.steps - first_step_),
+      fmt::format("step {} of {}, loss {:.3f}", trainer_->step(), c_.steps, done.loss));
+}
+
+bool TrainRun::report(TrainLog& log, bool test) {
+  TrainLine line;
+  const auto steps = static_cast<double>(trainer_->line().steps);
+  const auto batch = static_cast<double>(c_.setup.batch);
+  line.step = trainer_->step();
+  line.epoch = trainer_->epoch();
+  line.loss = trainer_->line().loss / steps;
+  line.accuracy = static_cast<double>(trainer_->line().correct) / (steps * batch);
+  line.rate = trainer_->last_rate();
+  if (const auto& held = trainer_->line().untested) {
+    line.zeros = {held->activation_zeros, held->gradient_zeros};
+    line.images_per_second = held->images_per_second;
+  } else {
+    line.zeros = trainer_->zeros();
+    line.images_per_second = static_cast<double>(timed_steps_) * batch / timed_seconds_;
+  }
+  if (trainer_->pruning() != nullptr) line.weight_zeros = trainer_->pruning()->zero_share();
+  if (test) {
+    line.test = trainer_->test_unless([] { return stop_signal() != 0; });
+    if (!line.test) {
+      trainer_->hold_line({line.zeros.activations, line.zeros.gradients, line.images_per_second});
+      return false;
+    }
+  }
+  print_line(line);
+  log.add(line);
+  trainer_->end_line();
+  timed_steps_ = 0;
+  timed_seconds_ = 0;
+  return true;
+}
+
+void TrainRun::print_line(const TrainLine& line) {
+  bar_.clear();
+  const double elapsed = std::chrono::duration<double>(Clock::now() - start_).count();
+  const auto done = static_cast<double>(std::max<std::int64_t>(line.step - first_step_, 1));
+  const double left = elapsed / done * static_cast<double>(c_.steps - line.step);
+  print("{:>8} {:>7.2f} {:>8.4f} {:>7.1f} % {:>9} {:>9.0f} {:>6.1f} % {:>6.1f} %{} {:>9}\n", line.step,
+        line.epoch, line.loss, 100 * line.accuracy,
+        line.test ? fmt::format("{:.1f} %", 100 * line.test->accuracy) : "", line.images_per_second,
+        100 * line.zeros.activations, 100 * line.zeros.gradients,
+        trainer_->pruning() != nullptr ? fmt::format(" {:>6.1f} %", 100 * line.weight_zeros) : "",
+        duration_text(left));
+  flush_output();
+}
+
+void TrainRun::conclude() {
+  print("\ncheckpoint and log are in {}{}\n", printable(folder_->path().string()),
+        recorded_ == 0 ? ""
+                       : fmt::format("; {}: lacuna inspect {}", counted(recorded_, "trace"),
+                                     printable((folder_->path() / "trace_*.zst").string())));
+}
+
+void TrainRun::say_stopped() const {
+  const std::string lost =
+      saved_ == trainer_->step() ? ""
+      : saved_ < 0
+          ? fmt::format("; a loss of {:.3g} was not worth saving", last_.loss)
+          : fmt::format("; its loss of {:.3g} left the checkpoint of step {} as it was", last_.loss, saved_);
+  print("\nstopped after step {} of {}{}{}\n", trainer_->step(), c_.steps, lost,
+        saved_ < 0 ? "" : "; the same command with --resume goes on");
+}
+
+}  // namespace lacuna::cli

@@ -1,0 +1,55 @@
+// A run of `lacuna train`: a loop over steps that reports, tests, records and saves when it is time.
+#pragma once
+
+#include <chrono>
+#include <optional>
+
+#include "cli/progress_bar.hpp"
+#include "cli/train_folder.hpp"
+#include "cli/train_log.hpp"
+#include "cli/train_options.hpp"
+
+namespace lacuna::cli {
+
+class TrainRun {
+ public:
+  // Throws InputError, and leaves nothing behind, if anything is wrong.
+  explicit TrainRun(TrainCommand command);
+  void run();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  // What was left to us to choose.
+  void settle_options();
+  train::Settings extra_settings() const;
+  void save();
+  void write_config() const;
+  void introduce() const;
+  void one_step();
+  // False, and there is no line, if its test was stopped.
+  bool report(TrainLog& log, bool test);
+  void print_line(const TrainLine& line);
+  // The same steps with dense kernels and with this run's.
+  void compare();
+  void conclude();
+  void say_stopped() const;
+
+  TrainCommand c_;
+  std::optional<TrainFolder> folder_;
+  ProgressBar bar_;
+  dataset::DatasetPair data_;
+  train::ModelSettings settings_;
+  std::optional<train::Network> network_;
+  std::optional<train::Trainer> trainer_;
+  Clock::time_point start_;
+  std::int64_t first_step_ = 0;
+  std::int64_t saved_ = -1;  // the step of the checkpoint
+  std::int64_t recorded_ = 0;
+  // Since the last line, in this process; what is learnt since then the trainer knows.
+  std::int64_t timed_steps_ = 0;
+  double timed_seconds_ = 0;
+  train::StepReport last_;
+};
+
+}  // namespace lacuna::cli

@@ -1,0 +1,54 @@
+// What the places of a model file say: names, numbers and `$names`, checked, with the line in every error.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+#include <yaml-cpp/yaml.h>
+
+#include "tensor/layer_shape.hpp"
+
+namespace lacuna::train {
+
+// What is known at a place in the file: the values of `$names`, the prefix of layer names, counters of
+// unnamed layers.
+struct Scope {
+  std::map<std::string, std::string> values;
+  std::string prefix;
+  std::map<std::string, int>* counters = nullptr;
+  int depth = 0;
+};
+
+// Names go into headers and reports, which are JSON and so UTF-8.
+bool is_utf8(std::string_view text);
+
+class ModelText {
+ public:
+  explicit ModelText(const std::string& file) : file_(file) {}
+
+  const std::string& file() const { return file_; }
+  // Throws InputError with the file and the line of `at`.
+  [[noreturn]] void fail(const YAML::Node& at, std::string_view cause, std::string_view remedy) const;
+
+  // `what` names the value in an error.
+  std::string plain(const YAML::Node& at, std::string_view what) const;
+  // A scalar, or the value of the `$name` it is.
+  std::string value(const YAML::Node& at, std::string_view what, const Scope& scope) const;
+  std::int64_t number_of(const std::string& text, const YAML::Node& at, std::string_view what,
+                         std::int64_t low, std::int64_t high) const;
+  std::int64_t number(const YAML::Node& at, std::string_view what, const Scope& scope, std::int64_t low,
+                      std::int64_t high) const;
+  double real(const YAML::Node& at, std::string_view what, const Scope& scope, double low, double high) const;
+  bool flag(const YAML::Node& at, std::string_view what, const Scope& scope) const;
+  // "3" or "[3, 1]"
+  Size2 size(const YAML::Node& at, std::string_view what, const Scope& scope, std::int64_t low) const;
+  // Every key is known and there once; `of` names the map.
+  void check_keys(const YAML::Node& map, const std::vector<std::string>& known, std::string_view of) const;
+
+ private:
+  const std::string& file_;
+};
+
+}  // namespace lacuna::train

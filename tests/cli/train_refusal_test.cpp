@@ -1,0 +1,118 @@
+// What `lacuna train` refuses before it starts: options, names, folders and checkpoints.
+#include <nlohmann/json.hpp>
+#include <tuple>
+
+#include "cli/train_fixture.hpp"
+
+namespace lacuna::testing_support {
+namespace {
+
+TEST_F(TrainCommand, WrongOptionsAreOneLineAndLeaveNothing) {
+  const auto option = [&](const std::string& name, const std::string& value, const std::string& message) {
+    Words words = tiny("o", {"--steps", "2"});
+    if (const auto at = std::ranges::find(words, name); at != words.end())
+      *(at + 1) = value;
+    else
+      words.insert(words.end(), {name, value});
+    expect_refused(words, message);
+  };
+  for (const char* value : {"nan", "inf", "0", "-1", "x", ""})
+    option("--lr", value, "--lr: give a positive number");
+  for (const char* value : {"nan", "1", "-0.1"})
+    option("--momentum", value, "--momentum: give a number from 0 to 0.9999");
+  for (const char* value : {"nan", "2", "-1"})
+    option("--weight-decay", value, "--weight-decay: give a number from 0 to 1");
+  for (const char* value : {"nan", "1", "-1"})
+    option("--prune-zeros", value, "--prune-zeros: give a number from 0 to 0.999");
+  for (const char* value : {"nan", "0", "1e300", "inf"})
+    option("--epochs", value, "--epochs: give a number above 0");
+  for (const char* name : {"--steps", "--checkpoint-every", "--test-every", "--report-every", "--record",
+                           "--samples", "--prune-every", "--train-size", "--test-size", "--batch"})
+    for (const char* value : {"0", "-1", "1.5", "1e3", "x", "9999999999999999999", "99999999999999999999999"})
+      option(name, value, std::string(name) + ": give a whole number from 1 to ");
+  for (const char* value : {"-1", "1.5", "18446744073709551616"})
+    option("--seed", value, "--seed: give a whole number");
+  option("--warmup", "-1", "--warmup: give a whole number");
+  option("--threads", "1025", "--threads: give a whole number from 0 to 1024");
+  option("--size", "7", "--size: give a whole number from 8 to 4096");
+  option("--crop", "8", "images of 8x8 cannot be cropped with a padding of 8");
+  option("--batch", "65", "a batch of 65 images cannot be taken from 64 images; use a batch from 1 to 64");
+  option("--kernels", "spars", "did you mean 'sparse'?");
+  option("--schedule", "cosin", "did you mean 'cosine'?");
+  option("--prune", "smm", "did you mean 'sm'?");
+  option("--model", "vgg-smal", "did you mean 'vgg-small'?");
+  option("--model", folder_.file("none.yaml"), "none.yaml");
+  option("--model", folder_.path().string(), "there is no such model");
+  option("--data", "shape", "shape");
+  option("--data", "cifar10:/no/such/folder", "/no/such/folder");
+  option("--data", "mnist:/no/such/folder", "/no/such/folder");
+  option("--data", "folder:/no/such/folder", "/no/such/folder");
+  option("--set", "with=3", "the model has no parameter 'with'");
+  option("--set", "size", "'size' is not an assignment");
+  option("--set", "size=12", "images of 'shapes' are 3x8x8, the network takes 3x12x12");
+  option("--set", "classes=11", "'shapes' has 10 classes, the network 11");
+  option("--init", folder_.file("none"), "there is no such file");
+  option("--init", model_, "is this a safetensors file?");
+  option("--out", model_, "the folder cannot be made");
+  option("--out", "/proc/no/such", "the folder cannot be made");
+  expect_refused(tiny("o", {"--recrd", "3"}), "did you mean '--record'?");
+  expect_refused(tiny("o", {"extra"}), "extra");
+  expect_refused(tiny("o", {"--resume"}), "there is no checkpoint to go on from");
+  EXPECT_EQ(folder_.names(), (Words{"tiny.yaml"}));
+}
+
+TEST_F(TrainCommand, NamesThatAreNotUtf8) {
+  std::ofstream(folder_.file("\xff.yaml")) << "model: m\nlayers: [linear: {out: 10}]\n";
+  std::ofstream(folder_.file("bad.yaml")) << "model: \"\xff\"\nlayers: [linear: {out: 10}]\n";
+  Words words = tiny("o", {"--steps", "1"});
+  words[2] = folder_.file("bad.yaml");
+  expect_refused(words, "the file is not UTF-8 text");
+  words[2] = folder_.file("\xff.yaml");
+  const ProgramResult run = run_lacuna(words);
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_TRUE(nlohmann::json::accept(file("o", "config.json")));
+}
+
+TEST_F(TrainCommand, ASavedRunIsNotOverwritten) {
+  ASSERT_EQ(run_lacuna(tiny("o", {"--steps", "3"})).exit_code, 0);
+  const std::string saved = file("o", "checkpoint.safetensors");
+  const std::string logged = file("o", "log.csv");
+  expect_refused(tiny("o", {"--steps", "4"}), "a run has been saved there; go on with it (--resume)");
+  expect_refused(tiny("o", {"--steps", "4", "--resume"}), "its run had steps='3', this one has '4'");
+  for (const auto& [name, value, was] : {std::tuple{"--lr", "0.5", "lr="},
+                                         {"--seed", "7", "seed="},
+                                         {"--prune", "sm", "prune="},
+                                         {"--momentum", "0.5", "momentum="},
+                                         {"--schedule", "step", "schedule="},
+                                         {"--crop", "1", "crop="}})
+    expect_refused(tiny("o", {"--steps", "3", "--resume", name, value}), std::string("its run had ") + was);
+  EXPECT_EQ(file("o", "checkpoint.safetensors"), saved);
+  EXPECT_EQ(file("o", "log.csv"), logged);
+  // A run that is over stays over.
+  const ProgramResult again = run_lacuna(tiny("o", {"--steps", "3", "--resume"}));
+  EXPECT_EQ(again.exit_code, 0) << again.err;
+  EXPECT_EQ(file("o", "checkpoint.safetensors"), saved);
+  EXPECT_EQ(file("o", "log.csv"), logged);
+}
+
+TEST_F(TrainCommand, DamagedCheckpointsAreRefusedAndKept) {
+  ASSERT_EQ(run_lacuna(tiny("o", {"--steps", "3"})).exit_code, 0);
+  const std::string good = file("o", "checkpoint.safetensors");
+  const fs::path path = folder_.path() / "o" / "checkpoint.safetensors";
+  const auto with = [&](const std::string& bytes, const std::string& message) {
+    std::ofstream(path, std::ios::binary) << bytes;
+    expect_refused(tiny("o", {"--steps", "3", "--resume"}), message);
+    EXPECT_EQ(file("o", "checkpoint.safetensors"), bytes);
+  };
+  with("", "the file is empty");
+  with(good.substr(0, 100), "the header claims");
+  with(good.substr(0, good.size() - 1), "lie outside");
+  with(good + "x", "belong to no tensor");
+  std::string flipped = good;
+  flipped[flipped.size() - 5] ^= 1;
+  with(flipped,
+       "its checksum does not fit its content; use an earlier checkpoint or start again without --resume");
+}
+
+}  // namespace
+}  // namespace lacuna::testing_support
