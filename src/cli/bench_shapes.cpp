@@ -1,22 +1,24 @@
 #include "cli/bench_shapes.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <set>
 
+#include "base/embedded_file.hpp"
+#include "base/memory.hpp"
+#include "base/nearest.hpp"
 #include "base/quote.hpp"
 #include "base/yaml/load_yaml.hpp"
-#include "trace/byte_source.hpp"
 
-namespace lacuna::cli {
+namespace lacuna {
+
+std::span<const EmbeddedFile> embedded_shapes();  // cmake/LacunaEmbed.cmake
+
+namespace cli {
 namespace {
 
-std::filesystem::path shapes_folder() {
-  const char* configured = std::getenv("LACUNA_CONFIGS");
-  return std::filesystem::path(configured != nullptr ? configured : LACUNA_CONFIG_DIR) / "shapes";
-}
+std::string stem_of(std::string_view file) { return std::filesystem::path(file).stem().string(); }
 
 // No layer of a network is near these. A case is measured some dozens of times.
 constexpr std::int64_t kMaxSize = 1 << 24;
@@ -126,7 +128,7 @@ void check_shape(const LayerShape& shape, const std::string& where) {
                           static_cast<double>(shape.g_elements());
   // FP32, in our layout and in oneDNN's.
   const double bytes = elements * 4 * 2;
-  if (bytes > static_cast<double>(physical_memory()) || static_cast<double>(shape.macs()) > kMaxMacs) {
+  if (bytes > static_cast<double>(usable_memory()) || static_cast<double>(shape.macs()) > kMaxMacs) {
     throw InputError(where,
                      fmt::format("{} with {} images takes {:.1g} GB and {:.1g} MACs, too much to be timed",
                                  shape.describe(), shape.n, bytes / 1e9, static_cast<double>(shape.macs())),
@@ -138,21 +140,18 @@ void check_shape(const LayerShape& shape, const std::string& where) {
 
 std::vector<std::string> shape_names() {
   std::vector<std::string> names;
-  std::error_code missing;
-  for (const auto& entry : std::filesystem::directory_iterator(shapes_folder(), missing))
-    if (entry.path().extension() == ".yaml") names.push_back(entry.path().stem().string());
+  for (const EmbeddedFile& file : embedded_shapes()) names.push_back(stem_of(file.name));
   std::sort(names.begin(), names.end());
   return names;
 }
 
 BenchNetwork read_shapes(const std::string& name, std::int64_t batch) {
-  std::filesystem::path path = name;
-  if (path.extension() != ".yaml") path = shapes_folder() / (name + ".yaml");
-  if (std::error_code error; !std::filesystem::is_regular_file(path, error)) {
-    throw InputError(path.string(), "there is no such list of layers",
-                     fmt::format("use one of {} or a .yaml file", fmt::join(shape_names(), ", ")));
-  }
-  return parse_shapes(read_yaml_file(path.string()), path.string(), batch);
+  for (const EmbeddedFile& file : embedded_shapes())
+    if (stem_of(file.name) == name) return parse_shapes(file.bytes, std::string(file.name), batch);
+  if (std::filesystem::path(name).extension() != ".yaml")
+    throw InputError("--shapes " + quote_name(name), "there is no such list of layers",
+                     suggest(name, shape_names()) + ", or give a .yaml file");
+  return parse_shapes(read_yaml_file(name), name, batch);
 }
 
 BenchNetwork parse_shapes(std::string_view text, const std::string& path, std::int64_t batch) {
@@ -208,4 +207,5 @@ BenchNetwork network_of_trace(const std::filesystem::path& path, std::int64_t ba
   return network;
 }
 
-}  // namespace lacuna::cli
+}  // namespace cli
+}  // namespace lacuna

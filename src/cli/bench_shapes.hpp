@@ -28,7 +28,8 @@ struct BenchNetwork {
   std::shared_ptr<const Trace> trace;
 };
 
-// `name` is a file or the name of one in configs/shapes. Throws InputError.
+// `name` is a .yaml file or the name of one of configs/shapes, which are part of the program. Throws
+// InputError.
 BenchNetwork read_shapes(const std::string& name, std::int64_t batch);
 // The same from a text; `path` stands for the file in messages.
 BenchNetwork parse_shapes(std::string_view text, const std::string& path, std::int64_t batch);

@@ -63,5 +63,23 @@ TEST(BenchShapes, MessagesAreOneLine) {
   }
 }
 
+// The program needs no folder beside it.
+TEST(BenchShapes, NetworksArePartOfTheProgram) {
+  const std::vector<std::string> names = shape_names();
+  EXPECT_EQ(names, (std::vector<std::string>{"alexnet", "resnet34", "resnet50", "squeezenet", "vgg16"}));
+  for (const std::string& name : names) {
+    const BenchNetwork network = read_shapes(name, 2);
+    EXPECT_EQ(network.name, name);
+    EXPECT_TRUE(network.layers.front().initial) << name;
+  }
+  try {
+    read_shapes("vgg61", 1);
+    FAIL() << "no error";
+  } catch (const InputError& error) {
+    EXPECT_TRUE(std::string(error.what()).starts_with("--shapes 'vgg61': there is no such list of layers; "))
+        << error.what();
+  }
+}
+
 }  // namespace
 }  // namespace lacuna::cli

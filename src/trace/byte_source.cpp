@@ -13,6 +13,7 @@
 #include <zstd.h>
 
 #include "base/error.hpp"
+#include "base/memory.hpp"
 #include "base/nearest.hpp"
 #include "base/quote.hpp"
 
@@ -108,7 +109,7 @@ class Descriptor {
 // Of a pipe, which may never end, what memory holds twice (it grows by doubling); of a device nothing:
 // /dev/zero would be read until memory is full, and what a terminal or a disk gives is no file.
 std::unique_ptr<ByteSource> read_all(int descriptor, bool device, const std::string& where) {
-  const std::uint64_t limit = device ? 0 : physical_memory() / 2;
+  const std::uint64_t limit = device ? 0 : usable_memory() / 2;
   std::vector<std::uint8_t> bytes;
   std::size_t filled = 0;
   while (true) {
