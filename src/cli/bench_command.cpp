@@ -234,8 +234,8 @@ void add_bench_command(CLI::App& app) {
   bench->add_flag("--no-auto", options->no_auto, "Leave out oneDNN's own choice (Winograd)");
   bench->add_flag("--scaling", options->scaling,
                   "Compare --threads with one thread, beside what a loop of multiply-adds gains");
-  bench->add_option("--json", options->json, "Write the results to this file");
-  bench->add_option("--csv", options->csv, "Write the cases to this file");
+  bench->add_option("--json", options->json, "Write the results to this file")->check(not_empty());
+  bench->add_option("--csv", options->csv, "Write the cases to this file")->check(not_empty());
   add_examples(*bench,
                {{"lacuna bench --shapes resnet50 --zeros 50,90", "two shares of zeros, all convolutions"},
                 {"lacuna bench --trace vgg16.safetensors --batch 4", "the zeros of a training run"},

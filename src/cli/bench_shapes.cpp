@@ -45,7 +45,7 @@ class Reader {
   }
 
   std::string name(const std::string& key) {
-    const auto text = get<std::string>(key);
+    auto text = get<std::string>(key);
     if (text.empty() || std::ranges::any_of(text, [](unsigned char c) { return c < 0x20 || c == 0x7f; }))
       throw InputError(where(node_[key]), fmt::format("'{}' is no name: {}", key, quote_name(text)),
                        "give a name of one line");

@@ -1,6 +1,7 @@
 #include "cli/commands.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <fmt/format.h>
 
 namespace lacuna::cli {
@@ -26,6 +27,23 @@ void add_cost_options(CLI::App& command, std::string& table, int& node) {
   command.add_option("--node", node, "Scale logic and SRAM from 65 nm to 45, 32, 28, 20, 16, 14, 10 or 7 nm")
       ->check(CLI::Range(1, 1000).description(""))
       ->type_name("NM");
+}
+
+CLI::Validator whole_number(std::uint64_t low, std::uint64_t high) {
+  return {[=](const std::string& text) {
+            std::uint64_t value = 0;
+            const char* end = text.data() + text.size();
+            const auto [last, error] = std::from_chars(text.data(), end, value);
+            const bool good = error == std::errc() && last == end && value >= low && value <= high;
+            return good ? std::string() : fmt::format("give a whole number from {} to {}", low, high);
+          },
+          ""};
+}
+
+CLI::Validator not_empty() {
+  return CLI::Validator(
+      [](const std::string& text) { return text.empty() ? std::string("the name is empty") : std::string(); },
+      "");
 }
 
 void exit_with(int code) { throw CLI::RuntimeError(code); }

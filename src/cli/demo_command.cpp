@@ -2,6 +2,7 @@
 // the CPU's own kernels are put on that training.
 #include <chrono>
 #include <filesystem>
+#include <limits>
 
 #include "base/error.hpp"
 #include "base/output_file.hpp"
@@ -282,6 +283,7 @@ void add_demo_command(CLI::App& app) {
       ->type_name("N")
       ->capture_default_str();
   command->add_option("--seed", options->seed, "The same seed gives the same numbers, timings apart")
+      ->check(whole_number(0, std::numeric_limits<std::uint64_t>::max()))
       ->type_name("N")
       ->capture_default_str();
   command->add_option("--threads", options->threads, "Threads (default: all cores)")

@@ -81,8 +81,10 @@ void add_inspect_command(CLI::App& app) {
           ->type_name("OPERAND"));
   command->add_flag("--summary", options->summary, "Only one row for each trace");
   command->add_option("--json", options->json, "Write as JSON; '-': to standard output, and no tables")
+      ->check(not_empty())
       ->type_name("FILE|-");
   command->add_option("--csv", options->csv, "Write as CSV; '-': to standard output, and no tables")
+      ->check(not_empty())
       ->type_name("FILE|-");
   add_storage_options(*command, options->storage);
   add_examples(*command, {{"lacuna inspect resnet50.safetensors.zst", "a row for each layer"},

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <filesystem>
+#include <limits>
 #include <memory>
 
 #include "base/error.hpp"
@@ -215,14 +216,17 @@ void add_simulate_command(CLI::App& app) {
   command
       ->add_option("--seed", options->seed,
                    "Seed of the values that the functional engine draws for masks (default: 1)")
+      ->check(whole_number(0, std::numeric_limits<std::uint64_t>::max()))
       ->type_name("N");
   command->add_flag("--layers", options->layers, "Also a row for each layer and operation");
   command->add_flag("--energy", options->energy, "Also energy by component");
   add_cost_options(*command, options->energy_table, options->node);
   command
       ->add_option("--json", options->json, "Write results as JSON; '-': to standard output, and no tables")
+      ->check(not_empty())
       ->type_name("FILE|-");
   command->add_option("--csv", options->csv, "Write results as CSV; '-': to standard output, and no tables")
+      ->check(not_empty())
       ->type_name("FILE|-");
   add_examples(*command, {{"lacuna simulate resnet50.safetensors.zst", "one training step on TensorDash"},
                           {"lacuna simulate *.zst --arch dense,tensordash --layers",

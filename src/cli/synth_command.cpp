@@ -1,10 +1,12 @@
 // lacuna synth: writes a synthetic trace.
 #include <charconv>
+#include <limits>
 #include <optional>
 
 #include "base/error.hpp"
 #include "base/nearest.hpp"
 #include "cli/commands.hpp"
+#include "cli/output.hpp"
 #include "cli/terminal.hpp"
 #include "trace/synthetic.hpp"
 #include "trace/trace_writer.hpp"
@@ -157,6 +159,7 @@ void run_synth(const SynthOptions& options) {
   if (options.layers.empty() == options.like.empty()) {
     throw InputError("lacuna synth", "give either --layer or --like", "see 'lacuna synth --help'");
   }
+  check_can_write(options.output, "--output", {options.like});
   SyntheticSpec spec;
   spec.name = options.model;
   spec.seed = options.seed;
@@ -216,9 +219,12 @@ void add_synth_command(CLI::App& app) {
   command->add_option("--model", options->model, "Name of the model in the trace")->capture_default_str();
   command->add_option("--batch", options->batch, "Batch trained with, to which totals are scaled")
       ->check(CLI::Range(1, 1 << 24));
-  command->add_option("--seed", options->seed, "The same seed gives the same file")->capture_default_str();
+  command->add_option("--seed", options->seed, "The same seed gives the same file")
+      ->check(whole_number(0, std::numeric_limits<std::uint64_t>::max()))
+      ->capture_default_str();
   command->add_option("-o,--output", options->output, "File to write; compressed if the name ends in .zst")
       ->required()
+      ->check(not_empty())
       ->type_name("FILE");
   add_examples(
       *command,

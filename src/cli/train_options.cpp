@@ -1,8 +1,8 @@
 #include "cli/train_options.hpp"
 
-#include <charconv>
-#include <fmt/format.h>
 #include <limits>
+
+#include "cli/commands.hpp"
 
 namespace lacuna::cli {
 namespace {
@@ -13,19 +13,6 @@ CLI::Validator number(double low, double high, const std::string& wanted) {
             double value = 0;
             const bool read = CLI::detail::lexical_cast(text, value);
             return read && value >= low && value <= high ? std::string() : "give " + wanted;
-          },
-          ""};
-}
-// As from_chars() reads it: no sign, no "1e3". Numbers of steps and images may be multiplied by what is
-// small.
-constexpr std::uint64_t kMost = 1'000'000'000'000'000;
-CLI::Validator whole_number(std::uint64_t low, std::uint64_t high = kMost) {
-  return {[=](const std::string& text) {
-            std::uint64_t value = 0;
-            const char* end = text.data() + text.size();
-            const auto [last, error] = std::from_chars(text.data(), end, value);
-            const bool good = error == std::errc() && last == end && value >= low && value <= high;
-            return good ? std::string() : fmt::format("give a whole number from {} to {}", low, high);
           },
           ""};
 }

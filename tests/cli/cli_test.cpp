@@ -104,6 +104,20 @@ TEST_F(CliTest, BadTracesAreOneLine) {
   expect_error(run_lacuna({"simulate", kAlexnet, kAlexnet}), "given twice");
 }
 
+TEST_F(CliTest, NumbersThatDoNotFitAndEmptyNamesAreRefused) {
+  const std::string trace = small_trace("t.safetensors");
+  for (const char* seed : {"-1", "99999999999999999999999", "1e3", ""}) {
+    EXPECT_EQ(run_lacuna({"simulate", trace, "--seed", seed}).exit_code, 2) << seed;
+    EXPECT_EQ(run_lacuna({"synth", "--like", trace, "--seed", seed, "-o", folder_.file("s")}).exit_code, 2)
+        << seed;
+  }
+  EXPECT_EQ(run_lacuna({"simulate", trace, "--seed", "18446744073709551615"}).exit_code, 0);
+  for (const char* command : {"simulate", "inspect"}) {
+    EXPECT_EQ(run_lacuna({command, trace, "--json", ""}).exit_code, 2);
+    EXPECT_EQ(run_lacuna({command, trace, "--csv", ""}).exit_code, 2);
+  }
+}
+
 // A few hundred bytes that declare years of work.
 TEST_F(CliTest, WorkThatIsOnlyDeclaredIsRefused) {
   TraceBuilder builder("huge");
@@ -137,6 +151,7 @@ TEST_F(CliTest, AnInputIsNotOverwritten) {
       }
       EXPECT_EQ(run_lacuna({"bench", "--trace", trace, option, out}).exit_code, 2);
     }
+    EXPECT_EQ(run_lacuna({"synth", "--like", trace, "-o", out}).exit_code, 2);
   }
   EXPECT_EQ(read_text(trace), before);
 }
