@@ -307,7 +307,7 @@ TEST(Pruning, Names) {
   EXPECT_NE(error_of([] { parse_pruning("dss"); }).find("did you mean 'ds'?"), std::string::npos);
 }
 
-// Six layers without batch norm. With weights drawn for dense layers the signal is lost on its way, and the
+// Seven layers without batch norm. With weights drawn for dense layers the signal is lost on its way, and the
 // loss stays at ln 10.
 TEST(Pruning, LearnsWithATenthOfTheWeights) {
   for (const Method method : {Method::kSparseMomentum, Method::kDynamicSparse}) {
