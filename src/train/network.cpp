@@ -54,10 +54,11 @@ void Network::check_memory() const {
   const double needed = floats * sizeof(float) / kGibibyte;
   const double there = static_cast<double>(usable_memory()) / kGibibyte;
   if (needed > there)
-    throw InputError(graph_.model,
-                     fmt::format("with a batch of {} it needs {:.3g} GiB of memory, this process may use {:.3g}",
-                                 options_.batch, needed, there),
-                     "use a smaller batch, smaller images or fewer channels");
+    throw InputError(
+        graph_.model,
+        fmt::format("with a batch of {} it needs {:.3g} GiB of memory, this process may use {:.3g}",
+                    options_.batch, needed, there),
+        "use a smaller batch, smaller images or fewer channels");
 }
 
 void Network::plan_activations() {
