@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "kernels/conv.hpp"
 #include "kernels/dense/onednn.hpp"
 #include "kernels/dispatch/tensors.hpp"
 #include "train/graph.hpp"
@@ -12,11 +13,13 @@ namespace lacuna::train {
 using kernels::AlignedFloats;
 
 // The output of a layer for a whole batch, with its gradient. Everything is nChw16c, which the kernels and
-// oneDNN's primitives both like best; channels past the last are zero and stay so. Vectors (linear layers)
-// are 1x1 images.
+// oneDNN's primitives both like best; channels past the last are zero and stay so. Images that only
+// convolutions read stay plain (NCHW), as those like three channels best. Vectors (linear layers) are 1x1
+// images.
 struct Activation {
   std::int64_t n = 0;
   SampleShape shape;
+  kernels::Layout layout = kernels::Layout::kBlocked;
   AlignedFloats data;
   AlignedFloats own_grad;
   float* grad =
@@ -25,9 +28,12 @@ struct Activation {
   int pending = 0;  // of them, those whose gradient has not come yet in this backward pass
 
   std::int64_t blocks() const { return (shape.c + 15) / 16; }
-  std::int64_t floats() const { return n * blocks() * 16 * shape.h * shape.w; }
+  bool blocked() const { return layout == kernels::Layout::kBlocked; }
+  std::int64_t floats() const { return blocked() ? n * blocks() * 16 * shape.h * shape.w : n * shape.size(); }
   dnnl::memory::desc desc() const {
-    return {{n, shape.c, shape.h, shape.w}, dnnl::memory::data_type::f32, dnnl::memory::format_tag::nChw16c};
+    return {{n, shape.c, shape.h, shape.w},
+            dnnl::memory::data_type::f32,
+            blocked() ? dnnl::memory::format_tag::nChw16c : dnnl::memory::format_tag::nchw};
   }
 };
 

@@ -61,6 +61,13 @@ void Network::check_memory() const {
         "use a smaller batch, smaller images or fewer channels");
 }
 
+bool Network::images_stay_plain() const {
+  return graph_.input.c <= 3 && std::ranges::all_of(graph_.nodes, [](const Node& node) {
+           const bool reads_images = std::ranges::find(node.inputs, 0) != node.inputs.end();
+           return !reads_images || (node.kind == NodeKind::kConv && node.groups == 1);
+         });
+}
+
 void Network::plan_activations() {
   const std::size_t nodes = graph_.nodes.size();
   readers_.assign(nodes, 0);
@@ -90,6 +97,7 @@ void Network::plan_activations() {
     made->n = options_.batch;
     made->shape = node.out;
     made->readers = readers_[i];
+    if (i == 0 && images_stay_plain()) made->layout = kernels::Layout::kNchw;
     made->data = AlignedFloats(made->floats());
     activation_of_.push_back(made.get());
     activations_.push_back(std::move(made));
@@ -204,8 +212,12 @@ void Network::initialize(std::uint64_t seed) {
 LossResult Network::forward(const float* images, const std::int32_t* labels, const Pass& pass,
                             std::int64_t used) {
   const SampleShape& in = graph_.input;
-  kernels::to_blocked({options_.batch, 1, in.c, in.h, in.w}, kernels::Layout::kNchw, images,
-                      activation_of_[0]->data.data(), options_.threads);
+  Activation& first = *activation_of_[0];
+  if (first.blocked())
+    kernels::to_blocked({options_.batch, 1, in.c, in.h, in.w}, kernels::Layout::kNchw, images,
+                        first.data.data(), options_.threads);
+  else
+    std::copy_n(images, first.floats(), first.data.data());
   for (const auto& layer : layers_) layer->forward(pass);
   return loss_->run(labels, used);
 }

@@ -48,6 +48,7 @@ class Network {
 
  private:
   void check_memory() const;
+  bool images_stay_plain() const;
   void plan_activations();
   void make_layers(const std::function<void(double)>& progress);
   bool fused_relu(int node) const;  // the node's only reader is a ReLU that runs in place

@@ -7,16 +7,18 @@
 namespace lacuna::train {
 namespace {
 
-// [n][c / 16][h w][16] to rows of channels: [n, h, w, c].
-std::vector<float> rows_of(const Activation& like, const float* blocked, std::int64_t samples) {
+// [n][c / 16][h w][16] or [n][c][h w] to rows of channels: [n, h, w, c].
+std::vector<float> rows_of(const Activation& like, const float* data, std::int64_t samples) {
   const std::int64_t pixels = like.shape.h * like.shape.w;
   const std::int64_t channels = like.shape.c;
   std::vector<float> rows(static_cast<std::size_t>(samples * pixels * channels));
   for (std::int64_t n = 0; n < samples; ++n)
     for (std::int64_t c = 0; c < channels; ++c) {
-      const float* from = blocked + ((n * like.blocks() + c / 16) * pixels) * 16 + c % 16;
+      const float* from = like.blocked() ? data + (n * like.blocks() + c / 16) * pixels * 16 + c % 16
+                                         : data + (n * channels + c) * pixels;
+      const std::int64_t step = like.blocked() ? 16 : 1;
       for (std::int64_t p = 0; p < pixels; ++p)
-        rows[static_cast<std::size_t>((n * pixels + p) * channels + c)] = from[p * 16];
+        rows[static_cast<std::size_t>((n * pixels + p) * channels + c)] = from[p * step];
     }
   return rows;
 }

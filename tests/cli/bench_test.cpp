@@ -92,7 +92,7 @@ TEST_F(BenchTest, NamesOfFilesDoNotBreakTheOutput) {
 }
 
 TEST_F(BenchTest, BadListsOfLayers) {
-  expect_error(bench("no_such_network"), "use one of");
+  expect_error(bench("no_such_network"), "known: alexnet, resnet34");
   expect_error(bench(shapes("  - {name: a, c: 3, k: 16, input: [8, 8], kernel: [3, 3], strides: [2, 2]}\n")),
                "unknown key 'strides'");
   expect_error(bench(shapes("  - {name: a, k: 16, input: [8, 8], kernel: [3, 3]}\n")), "'c' is missing");

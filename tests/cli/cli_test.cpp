@@ -123,7 +123,7 @@ TEST_F(CliTest, WorkThatIsOnlyDeclaredIsRefused) {
   TraceBuilder builder("huge");
   builder.add_layer("first", LayerShape::conv2d(1, 16, 16, {1 << 18, 1 << 17}, {1, 1}));
   builder.add_layer("second",
-                    LayerShape::conv2d(1, 1 << 20, 1 << 20, {8, 8}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, 1 << 20));
+                    LayerShape::conv2d(1, 1 << 23, 1 << 23, {8, 8}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, 1 << 23));
   const std::string trace = folder_.file("huge.safetensors");
   write_trace(builder.build(), trace, {});
   for (const char* arch : {"dense", "tensordash", "scnn", "ant"}) {

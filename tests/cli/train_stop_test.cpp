@@ -56,18 +56,18 @@ TEST_F(TrainCommand, AStoppedTestIsMadeUpFor) {
   const auto large = [&](const std::string& out, const Words& words) {
     std::string command = line(out, words);
     const std::string small = "'--test-size' '20'";
-    return command.replace(command.find(small), small.size(), "'--test-size' '10000'");
+    return command.replace(command.find(small), small.size(), "'--test-size' '30000'");
   };
   Words resume = more;
   resume.push_back("--resume");
   ASSERT_EQ(run_shell(large("whole", more)).exit_code, 0);
   const auto whole = log("whole");
   bool inside = false;
-  // A signal that comes too late for the test is tried again.
-  for (int i = 0; i < 10 && !inside; ++i) {
+  // A signal that comes too early or too late for the test, which takes 0.1 s, is tried again a little later.
+  for (int i = 0; i < 30 && !inside; ++i) {
     const std::string out = fmt::format("o{}", i);
-    const ProgramResult run = run_shell(
-        in_background(large(out, more), folder_.file(out + "/log.csv"), "sleep 0.05; kill -INT $pid"));
+    const ProgramResult run = run_shell(in_background(large(out, more), folder_.file(out + "/log.csv"),
+                                                      fmt::format("sleep {:.2f}; kill -INT $pid", 0.01 * i)));
     // The header and the line of step 5; not yet that of step 10.
     inside = run.out.find("stopped after step 10 of 20") != std::string::npos && log(out).size() == 2;
     if (!inside) continue;

@@ -36,6 +36,7 @@ Doubles widen(const std::vector<float>& values) { return {values.begin(), values
 
 // Lanes past the last channel.
 bool padding_is_zero(const Activation& a, const float* blocked) {
+  if (!a.blocked()) return true;
   const std::int64_t blocks = a.blocks(), pixels = a.shape.h * a.shape.w;
   for (std::int64_t i = 0; i < a.floats(); ++i)
     if (i / (pixels * 16) % blocks * 16 + i % 16 >= a.shape.c && blocked[i] != 0) return false;
@@ -69,6 +70,7 @@ double relative_difference(const std::vector<float>& a, const std::vector<float>
 }
 
 std::vector<float> plain(const Activation& a, const float* blocked) {
+  if (!a.blocked()) return {blocked, blocked + a.n * a.shape.size()};
   const std::int64_t blocks = a.blocks(), pixels = a.shape.h * a.shape.w;
   std::vector<float> values;
   for (std::int64_t n = 0; n < a.n; ++n)

@@ -66,6 +66,7 @@ ConvPlan ConvLayer::make_plan(Op op, std::optional<Checked> checked) const {
               : options_.kernels == Kernels::kSparse                  ? Impl::kSparse
                                                                       : Impl::kAuto;
   plan.layout = blocked_ ? kernels::Layout::kBlocked : kernels::Layout::kNchw;
+  if (blocked_) plan.src_layout = in_.layout;
   plan.threads = options_.threads;
   plan.bias = op == Op::kForward && bias_.has_value();
   plan.relu = op == Op::kForward && options_.relu;
