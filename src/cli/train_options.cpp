@@ -122,6 +122,8 @@ void add_optimizer_options(CLI::App& command, TrainCommand& c) {
       ->check(whole_number(1))
       ->type_name("N")
       ->capture_default_str();
+  command.add_flag("--prune-as-drawn", c.options.pruning.as_drawn,
+                   "Leave the first weights as large as they were drawn for dense layers (assumption T4)");
 }
 
 void add_output_options(CLI::App& command, TrainCommand& c) {

@@ -115,6 +115,7 @@ void Pruning::start() {
       layer.alive[static_cast<std::size_t>(order[static_cast<std::size_t>(i)])] = 1;
     }
     clear(layer);
+    if (options_.as_drawn) continue;
     // ASSUMPTION(T4): weights were drawn for as many inputs as a dense layer has. A tenth of them gives sums
     // that are too small by sqrt(10), layer after layer, and without batch norm nothing is learnt
     // (docs/results/pruning.md); what is left makes up for what is not there.

@@ -26,6 +26,7 @@ struct PruningOptions {
   std::int64_t until = 0;    // the last step that changes anything; 0: no limit
   double move = 0.2;  // share of the non-zero weights that moves at each change, at the start (SM: it falls
                       // to zero with `until`; DS: what the threshold aims at)
+  bool as_drawn = false;  // leave the size of the first weights as it was drawn, for dense layers
   std::uint64_t seed = 1;
 };
 // "none", "sm", "ds". Throws InputError.
@@ -37,8 +38,8 @@ class Pruning {
   // every pixel goes through it.
   Pruning(Sgd& optimizer, const PruningOptions& options);
 
-  // Draws which weights may be non-zero, clears the others and enlarges these: a layer's outputs keep their
-  // size.
+  // Draws which weights may be non-zero, clears the others and enlarges these (unless as_drawn): a layer's
+  // outputs keep their size.
   void start();
   // Makes the weights zero that must be, as after a step.
   void clear() const;

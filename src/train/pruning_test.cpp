@@ -79,6 +79,13 @@ TEST(Pruning, WhatIsLeftMakesUpForWhatIsNot) {
 }
 
 // A layer must let something through.
+TEST(Pruning, MayLeaveWeightsAsTheyWereDrawn) {
+  const ThreeLayers net({.method = Method::kSparseMomentum, .zeros = 0.9, .as_drawn = true}, 2000, 5000);
+  for (const Parameter* p : {&net.a, &net.b})
+    for (std::int64_t i = 0; i < p->value.size(); ++i)
+      ASSERT_TRUE(p->value[i] == 0 || p->value[i] == 1) << p->value[i];
+}
+
 TEST(Pruning, KeepsOneWeightOfATinyLayer) {
   ThreeLayers net({.method = Method::kSparseMomentum, .zeros = 0.999}, 1, 3);
   EXPECT_EQ(net.pruning.layers()[0].count, 1);

@@ -177,8 +177,8 @@ Settings Trainer::settings() const {
           {"weight_decay", text(options_.sgd.weight_decay)},
           {"flip", options_.flip ? "yes" : "no"},
           {"crop", std::to_string(options_.crop_padding)},
-          {"prune", fmt::format("{} {} {} {} {}", static_cast<int>(prune.method), prune.zeros, prune.every,
-                                prune.until, prune.move)}};
+          {"prune", fmt::format("{} {} {} {} {}{}", static_cast<int>(prune.method), prune.zeros, prune.every,
+                                prune.until, prune.move, prune.as_drawn ? " as drawn" : "")}};
 }
 
 void Trainer::start_from(const std::filesystem::path& path) {
