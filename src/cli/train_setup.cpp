@@ -1,7 +1,9 @@
 #include "cli/train_setup.hpp"
 
 #include <array>
+#include <cmath>
 #include <fmt/format.h>
+#include <numeric>
 
 #include "base/error.hpp"
 #include "base/nearest.hpp"
@@ -52,30 +54,31 @@ std::string kernels_table(const train::KernelTimes& times, const TextStyle& styl
                    {other, Align::kRight, "weight_grad, ms"},
                    {"speedup", Align::kRight, "all three"}});
   const auto row = [&](const std::string& name, const std::array<double, 3>& dense,
-                       const std::array<double, 3>& sparse) {
+                       const std::array<double, 3>& sparse, double speedup) {
     std::vector<std::string> cells = {name};
-    double all_dense = 0, all_sparse = 0;
     for (std::size_t op = 0; op < 3; ++op) {
       cells.push_back(dense[op] > 0 ? fmt::format("{:.2f}", dense[op]) : "-");
       cells.push_back(sparse[op] > 0 ? fmt::format("{:.2f}", sparse[op]) : "-");
-      all_dense += dense[op];
-      all_sparse += sparse[op];
     }
     // A network of one layer has none after the first.
-    cells.push_back(all_sparse > 0 ? fmt::format("{:.2f}x", all_dense / all_sparse) : "-");
+    cells.push_back(std::isfinite(speedup) ? fmt::format("{:.2f}x", speedup) : "-");
     table.add_row(std::move(cells));
   };
   std::array<double, 3> dense{}, sparse{};
   for (const train::LayerTimes& layer : times.layers) {
     if (layer.initial) continue;
-    row(printable(layer.name), layer.dense, layer.other);
+    row(printable(layer.name), layer.dense, layer.other,
+        std::accumulate(layer.dense.begin(), layer.dense.end(), 0.0) /
+            std::accumulate(layer.other.begin(), layer.other.end(), 0.0));
     for (std::size_t op = 0; op < 3; ++op) {
       dense[op] += layer.dense[op];
       sparse[op] += layer.other[op];
     }
   }
   table.add_rule();
-  row("all but the first", dense, sparse);
+  // The median of the steps' own ratios, as in the text below it: the quotient of the sums may be a little
+  // off.
+  row("all but the first", dense, sparse, times.layers_speedup);
   return table.render(style);
 }
 
