@@ -11,7 +11,6 @@
 #include <fmt/format.h>
 #include <functional>
 #include <optional>
-#include <thread>
 #include <time.h>
 #include <vector>
 
@@ -137,11 +136,11 @@ void print_summary() {
       });
     };
     scaling.push_back(repeat(1) / repeat(2));
+    // By the engine's own threads: those of another pool would share the cores with these, which wait busily.
     const auto fma = [&](int threads) {
       return timed(wall_seconds, [&] {
-        std::vector<std::jthread> pool;
-        pool.reserve(static_cast<std::size_t>(threads));
-        for (int t = 0; t < threads; ++t) pool.emplace_back([&] { fma_loop(4'000'000 / threads); });
+#pragma omp parallel num_threads(threads)
+        fma_loop(4'000'000 / threads);
       });
     };
     fma_scaling.push_back(fma(1) / fma(2));
