@@ -9,6 +9,8 @@ namespace lacuna {
 struct EmbeddedFile {
   std::string_view name;  // without its folder
   std::string_view bytes;
+
+  std::string_view stem() const { return name.substr(0, name.rfind('.')); }  // what users call it
 };
 
 }  // namespace lacuna

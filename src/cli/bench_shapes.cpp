@@ -18,8 +18,6 @@ std::span<const EmbeddedFile> embedded_shapes();  // cmake/LacunaEmbed.cmake
 namespace cli {
 namespace {
 
-std::string stem_of(std::string_view file) { return std::filesystem::path(file).stem().string(); }
-
 // No layer of a network is near these. A case is measured some dozens of times.
 constexpr std::int64_t kMaxSize = 1 << 24;
 constexpr std::int64_t kMaxCount = 1 << 20;
@@ -128,7 +126,8 @@ void check_shape(const LayerShape& shape, const std::string& where) {
                           static_cast<double>(shape.g_elements());
   // FP32, in our layout and in oneDNN's.
   const double bytes = elements * 4 * 2;
-  if (bytes > static_cast<double>(usable_memory()) || static_cast<double>(shape.macs()) > kMaxMacs) {
+  static const auto memory = static_cast<double>(usable_memory());  // reads files: once, not for every layer
+  if (bytes > memory || static_cast<double>(shape.macs()) > kMaxMacs) {
     throw InputError(where,
                      fmt::format("{} with {} images takes {:.1g} GB and {:.1g} MACs, too much to be timed",
                                  shape.describe(), shape.n, bytes / 1e9, static_cast<double>(shape.macs())),
@@ -140,14 +139,14 @@ void check_shape(const LayerShape& shape, const std::string& where) {
 
 std::vector<std::string> shape_names() {
   std::vector<std::string> names;
-  for (const EmbeddedFile& file : embedded_shapes()) names.push_back(stem_of(file.name));
+  for (const EmbeddedFile& file : embedded_shapes()) names.emplace_back(file.stem());
   std::sort(names.begin(), names.end());
   return names;
 }
 
 BenchNetwork read_shapes(const std::string& name, std::int64_t batch) {
   for (const EmbeddedFile& file : embedded_shapes())
-    if (stem_of(file.name) == name) return parse_shapes(file.bytes, std::string(file.name), batch);
+    if (file.stem() == name) return parse_shapes(file.bytes, std::string(file.name), batch);
   if (std::filesystem::path(name).extension() != ".yaml")
     throw InputError("--shapes " + quote_name(name), "there is no such list of layers",
                      suggest(name, shape_names()) + ", or give a .yaml file");

@@ -30,8 +30,6 @@ auto with_reader(std::string_view text, const std::string& where, const Action& 
   }
 }
 
-std::string stem_of(std::string_view file) { return std::string(file.substr(0, file.find(".yaml"))); }
-
 }  // namespace
 
 Graph parse_model(std::string_view text, const std::string& where, const ModelSettings& settings) {
@@ -45,8 +43,8 @@ ModelSummary summarize_model(std::string_view text, const std::string& where) {
 std::string model_text(const std::string& name) {
   std::vector<std::string> known;
   for (const EmbeddedFile& file : embedded_models()) {
-    if (stem_of(file.name) == name) return std::string(file.bytes);
-    known.push_back(stem_of(file.name));
+    if (file.stem() == name) return std::string(file.bytes);
+    known.emplace_back(file.stem());
   }
   if (std::filesystem::path(name).extension() != ".yaml")
     throw InputError("--model " + name, "there is no such model",
@@ -62,7 +60,7 @@ std::vector<ModelSummary> built_in_models() {
   std::vector<ModelSummary> models;
   for (const EmbeddedFile& file : embedded_models()) {
     ModelSummary summary = summarize_model(file.bytes, std::string(file.name));
-    summary.name = stem_of(file.name);
+    summary.name = file.stem();
     models.push_back(std::move(summary));
   }
   std::ranges::sort(models, {}, &ModelSummary::name);
