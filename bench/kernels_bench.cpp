@@ -27,15 +27,15 @@ void run_kernel(benchmark::State& state, const SparseKernel& kernel, const Spars
   SparseRun job{};
   job.bias = bias.data();
   job.workspace = workspace.data();
-  if (config.op == Op::kWeightGrad) {
+  if (config.op == Operation::kWeightGrad) {
     job.checked = t.src;
     job.other = t.diff_dst;
     job.out = packed.data();
   } else {
     conv->pack(t.weights, packed.data());
-    job.checked = config.op == Op::kForward ? t.src : t.diff_dst;
+    job.checked = config.op == Operation::kForward ? t.src : t.diff_dst;
     job.other = packed.data();
-    job.out = config.op == Op::kForward ? t.dst : t.diff_src;
+    job.out = config.op == Operation::kForward ? t.dst : t.diff_src;
   }
   for (auto _ : state) conv->run(job);
   const double operations = 2e-9 * static_cast<double>(config.shape.macs());
@@ -50,14 +50,14 @@ void register_all() {
                                LayerShape::conv2d(4, 256, 256, {28, 28}, {1, 1})};
   for (const SparseKernel& kernel : sparse_kernels())
     for (const LayerShape& shape : shapes)
-      for (const Op op : {Op::kForward, Op::kInputGrad, Op::kWeightGrad}) {
-        const Checked checked = op == Op::kInputGrad ? Checked::kGradients : Checked::kActivations;
+      for (const Operation op : kOperations) {
+        const Checked checked = op == Operation::kInputGrad ? Checked::kGradients : Checked::kActivations;
         const SparseConfig config{shape, op, checked, best_isa(), 1, l1_data_bytes()};
         if (!kernel.supports(config)) continue;
         for (const double zeros : {0.0, 0.5, 0.7, 0.9})
           benchmark::RegisterBenchmark(
-              (std::string(kernel.name) + "/" + op_name(op) + "/" + shape.describe() + "/" +
-               std::to_string(static_cast<int>(100 * zeros)))
+              (std::string(kernel.name) + "/" + std::string(operation_name(op)) + "/" + shape.describe() +
+               "/" + std::to_string(static_cast<int>(100 * zeros)))
                   .c_str(),
               [=](benchmark::State& state) { run_kernel(state, kernel, config, zeros); })
               ->Unit(benchmark::kMillisecond);

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "sim/simulate.hpp"
-#include "sim/tile_memory.hpp"
+#include "sim/tile/tile_memory.hpp"
 
 namespace lacuna {
 namespace {

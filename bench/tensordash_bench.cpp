@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "base/parallel.hpp"
-#include "models/tensordash/engine.hpp"
-#include "models/tensordash/fast_kernels.hpp"
+#include "models/tensordash/engine/engine.hpp"
+#include "models/tensordash/engine/fast_kernels.hpp"
 #include "sim/simulate.hpp"
 #include "trace/synthetic.hpp"
 
@@ -180,7 +180,7 @@ void bench_kernel(benchmark::State& state, const Kernel& kernel) {
   const Trace trace = make_synthetic(spec);
   const auto products = lane_products(trace.layers()[0], Operation::kForward, 16);
   tensordash::StreamBlock block(4, products[0].steps());
-  block.load(products[0].text, 0, 256);
+  block.load(products[0].primary, 0, 256);
   const auto paper = tensordash::Connectivity::parse("paper", 16, 3, "bench");
   std::vector<std::uint32_t> cycles(256);
   std::int64_t tile_steps = 0;

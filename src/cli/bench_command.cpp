@@ -21,7 +21,6 @@ namespace {
 using kernels::Checked;
 using kernels::Impl;
 using kernels::Layout;
-using kernels::Op;
 using kernels::WeightLayout;
 
 struct BenchOptions {
@@ -41,9 +40,9 @@ struct BenchOptions {
   bool no_auto = false;
 };
 
-Op parse_op(const std::string& name) {
-  for (const Op op : {Op::kForward, Op::kInputGrad, Op::kWeightGrad})
-    if (name == op_name(op)) return op;
+Operation parse_op(const std::string& name) {
+  for (const Operation op : kOperations)
+    if (name == operation_name(op)) return op;
   throw InputError("--op", fmt::format("'{}' is no operation", name),
                    "use forward, input_grad or weight_grad");
 }
@@ -51,13 +50,13 @@ Op parse_op(const std::string& name) {
 struct Job {
   const BenchNetwork* network;
   const BenchLayer* layer;
-  Op op;
+  Operation op;
   std::optional<Checked> checked;
 };
 
 // weight_grad may check either operand: the one with more zeros, where a trace tells.
-std::optional<Checked> better_operand(const BenchLayer& layer, Op op) {
-  if (op != Op::kWeightGrad || layer.traced == nullptr) return std::nullopt;
+std::optional<Checked> better_operand(const BenchLayer& layer, Operation op) {
+  if (op != Operation::kWeightGrad || layer.traced == nullptr) return std::nullopt;
   return layer.traced->g.zero_share() > layer.traced->a.zero_share() ? Checked::kGradients
                                                                      : Checked::kActivations;
 }
@@ -81,8 +80,8 @@ kernels::MeasureSpec spec_of(const Job& job, const BenchOptions& options, Impl i
   spec.with_auto = !options.no_auto;
   spec.zeros = options.zeros;
   if (job.layer->traced != nullptr) {
-    const bool activations =
-        job.op == Op::kForward || (job.op == Op::kWeightGrad && job.checked == Checked::kActivations);
+    const bool activations = job.op == Operation::kForward ||
+                             (job.op == Operation::kWeightGrad && job.checked == Checked::kActivations);
     const MaskView mask = activations ? job.layer->traced->a.mask : job.layer->traced->g.mask;
     const std::int64_t samples = job.layer->traced->shape.n;
     const std::int64_t pixels = mask.rows / samples;
@@ -98,9 +97,9 @@ std::vector<Job> plan_jobs(const std::vector<BenchNetwork>& networks, const Benc
   for (const BenchNetwork& network : networks)
     for (const BenchLayer& layer : network.layers)
       for (const std::string& name : options.ops) {
-        const Op op = parse_op(name);
+        const Operation op = parse_op(name);
         // Nobody needs the gradient of an image.
-        if (layer.initial && op == Op::kInputGrad) continue;
+        if (layer.initial && op == Operation::kInputGrad) continue;
         if (!options.layer.empty() && layer.name.find(options.layer) == std::string::npos) continue;
         jobs.push_back({&network, &layer, op, better_operand(layer, op)});
       }
@@ -120,7 +119,7 @@ void run_scaling(const std::vector<Job>& jobs, const BenchOptions& options) {
       spec.zeros = {zeros};
       const kernels::Scaling s = measure_scaling(spec, options.threads);
       print("{:<40}  {:<11}  {:>6}  {:>7.2f}  {:>9.2f}  {:>5.0f}%\n",
-            printable(job.network->name + " " + job.layer->name), op_name(job.op),
+            printable(job.network->name + " " + job.layer->name), operation_name(job.op),
             zeros < 0 ? "trace" : fmt::format("{:.0f}%", 100 * zeros), s.ours, s.registers, 100 * s.share());
       flush_output();
       logs += std::log(s.share());
@@ -155,7 +154,7 @@ void run_bench(BenchOptions options) {
     std::size_t done = 0;
     for (const Job& job : jobs) {
       progress.update(static_cast<double>(done++) / static_cast<double>(jobs.size()),
-                      fmt::format("{} {} {}", job.network->name, job.layer->name, op_name(job.op)));
+                      fmt::format("{} {} {}", job.network->name, job.layer->name, operation_name(job.op)));
       const std::vector<kernels::Measurement> results = kernels::measure(spec_of(job, options, impl));
       for (std::size_t i = 0; i < results.size(); ++i) {
         BenchCase c;
@@ -165,8 +164,8 @@ void run_bench(BenchOptions options) {
         c.count = job.layer->count;
         c.initial = job.layer->initial;
         c.op = job.op;
-        c.checked =
-            job.checked.value_or(job.op == Op::kInputGrad ? Checked::kGradients : Checked::kActivations);
+        c.checked = job.checked.value_or(job.op == Operation::kInputGrad ? Checked::kGradients
+                                                                         : Checked::kActivations);
         c.wanted_zeros = job.layer->traced != nullptr ? -1 : options.zeros[i];
         c.threads = options.threads;
         c.impl = impl;

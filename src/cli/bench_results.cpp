@@ -14,8 +14,6 @@
 namespace lacuna::cli {
 namespace {
 
-using kernels::Op;
-
 const char* checked_name(kernels::Checked checked) {
   return checked == kernels::Checked::kActivations ? "A" : "G";
 }
@@ -72,7 +70,7 @@ std::vector<BenchGroup> group_means(const std::vector<BenchCase>& cases) {
     double worst = 1e30;
     std::int64_t layers = 0;
   };
-  std::map<std::tuple<std::string, Op, double>, Sum> sums;
+  std::map<std::tuple<std::string, Operation, double>, Sum> sums;
   auto add = [&](const std::string& name, const BenchCase& c) {
     Sum& sum = sums[{name, c.op, c.wanted_zeros}];
     sum.logs += static_cast<double>(c.count) * std::log(c.result.x_direct);
@@ -112,14 +110,14 @@ std::string bench_tables(const std::vector<BenchCase>& cases, const std::vector<
   for (const BenchCase& c : cases)
     fmt::format_to(out,
                    "{:<{}}  {:<28}  {:<11}  {:>2}  {:>5.1f}%  {:>9.2f}  {:>9.2f}  {:>8.2f}  {:>6.2f}  {}\n",
-                   name(c), width, c.shape.describe(), op_name(c.op), checked_name(c.checked),
+                   name(c), width, c.shape.describe(), operation_name(c.op), checked_name(c.checked),
                    100 * c.result.zeros, 1e3 * c.result.seconds, 1e3 * c.result.direct_seconds,
                    c.result.x_direct, c.result.x_auto, impl_name(c.result.used));
   if (!groups.empty()) {
     fmt::format_to(out, "\n{:<18}  {:<11}  {:>6}  {:>6}  {:>8}  {:>8}\n", "geometric mean over", "operation",
                    "zeros", "layers", "x direct", "worst");
     for (const BenchGroup& g : groups)
-      fmt::format_to(out, "{:<19}  {:<11}  {:>6}  {:>6}  {:>8.2f}  {:>8.2f}\n", g.name, op_name(g.op),
+      fmt::format_to(out, "{:<19}  {:<11}  {:>6}  {:>6}  {:>8.2f}  {:>8.2f}\n", g.name, operation_name(g.op),
                      zeros_text(g.zeros), g.layers, g.x_direct, g.worst);
   }
   if (!totals.empty()) {
@@ -145,7 +143,7 @@ std::string bench_json(const std::vector<BenchCase>& cases, const std::vector<Be
   for (const BenchCase& c : cases) {
     ordered_json entry;
     entry["layer"] = c.layer;
-    entry["op"] = op_name(c.op);
+    entry["op"] = operation_name(c.op);
     entry["zeros"] = c.result.zeros;
     entry["threads"] = c.threads;
     entry["impl"] = impl_name(c.impl);
@@ -177,7 +175,7 @@ std::string bench_json(const std::vector<BenchCase>& cases, const std::vector<Be
   json["groups"] = ordered_json::array();
   for (const BenchGroup& g : groups)
     json["groups"].push_back({{"name", g.name},
-                              {"op", op_name(g.op)},
+                              {"op", operation_name(g.op)},
                               {"zeros", g.zeros},
                               {"layers", g.layers},
                               {"x_direct", g.x_direct},
@@ -195,9 +193,9 @@ std::string bench_csv(const std::vector<BenchCase>& cases) {
   for (const BenchCase& c : cases)
     fmt::format_to(out, "{},{},\"{}\",{},{},{},{},{:.6f},{},{},{},{:.9f},{:.9f},{:.9f},{:.4f},{:.4f},{}\n",
                    csv_text(c.network), csv_text(c.layer), c.shape.describe(), c.shape.n, c.count,
-                   op_name(c.op), checked_name(c.checked), c.result.zeros, c.threads, impl_name(c.impl),
-                   impl_name(c.result.used), c.result.seconds, c.result.direct_seconds, c.result.auto_seconds,
-                   c.result.x_direct, c.result.x_auto, c.result.rounds);
+                   operation_name(c.op), checked_name(c.checked), c.result.zeros, c.threads,
+                   impl_name(c.impl), impl_name(c.result.used), c.result.seconds, c.result.direct_seconds,
+                   c.result.auto_seconds, c.result.x_direct, c.result.x_auto, c.result.rounds);
   return text;
 }
 

@@ -13,7 +13,7 @@ struct BenchCase {
   LayerShape shape;
   std::int64_t count = 1;
   bool initial = false;
-  kernels::Op op = kernels::Op::kForward;
+  Operation op = Operation::kForward;
   kernels::Checked checked = kernels::Checked::kActivations;
   double wanted_zeros = 0;  // of the sweep; -1: from a trace
   int threads = 1;
@@ -34,7 +34,7 @@ struct BenchNetworkTotal {
 // Geometric mean over the layers of a kind.
 struct BenchGroup {
   std::string name;
-  kernels::Op op = kernels::Op::kForward;
+  Operation op = Operation::kForward;
   double zeros = 0;
   double x_direct = 0;
   double worst = 0;

@@ -6,8 +6,8 @@
 
 #include "report/energy_report.hpp"
 #include "report/text_table.hpp"
-#include "sim/potential.hpp"
 #include "sim/result.hpp"
+#include "sim/workload/potential.hpp"
 
 namespace lacuna::cli {
 

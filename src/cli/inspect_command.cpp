@@ -23,12 +23,12 @@ struct InspectOptions {
 
 SchedulePolicy parse_policy(const std::string& name) {
   if (name == "sparser") return SchedulePolicy::kSparser;
-  if (name == "text") return SchedulePolicy::kText;
+  if (name == "primary") return SchedulePolicy::kPrimary;
   if (name == "A") return SchedulePolicy::kA;
   if (name == "W") return SchedulePolicy::kW;
   if (name == "G") return SchedulePolicy::kG;
   throw InputError("--scheduled", fmt::format("unknown operand '{}'", name),
-                   suggest(name, {"sparser", "text", "A", "W", "G"}));
+                   suggest(name, {"sparser", "primary", "A", "W", "G"}));
 }
 
 void run_inspect(const InspectOptions& options) {

@@ -12,9 +12,9 @@
 namespace lacuna::cli {
 namespace {
 
-ValueType parse_values(const std::string& name) {
-  if (name == "fp32") return ValueType::kF32;
-  if (name == "bfloat16") return ValueType::kBF16;
+DataType parse_values(const std::string& name) {
+  if (name == "fp32") return DataType::kFp32;
+  if (name == "bfloat16") return DataType::kBfloat16;
   throw InputError("--values", fmt::format("unknown type '{}'", name), suggest(name, {"fp32", "bfloat16"}));
 }
 
@@ -46,7 +46,7 @@ void show_storage(const StorageOptions& options, const std::vector<std::string>&
   }
   write_text(json, storage_to_json(reports), csv, storage_to_csv(reports));
   if (json == kStandardOutput || csv == kStandardOutput) return;
-  const ValueType type = parse_values(options.values);
+  const DataType type = parse_values(options.values);
   const TextStyle style = output_style();
   if (!summary) {
     for (const auto& report : reports) print("{}\n", storage_table(report, type, style));

@@ -166,7 +166,7 @@ void run_synth(const SynthOptions& options) {
   spec.content = options.content == "masks"    ? SyntheticContent::kMasks
                  : options.content == "values" ? SyntheticContent::kValues
                                                : SyntheticContent::kBoth;
-  spec.type = options.type == "f32" ? ValueType::kF32 : ValueType::kBF16;
+  spec.type = options.type == "f32" ? DataType::kFp32 : DataType::kBfloat16;
   for (const std::string& text : options.layers) {
     spec.layers.push_back(parse_layer(text, spec.layers.size(), options));
   }

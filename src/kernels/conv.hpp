@@ -25,11 +25,9 @@
 
 #include "base/error.hpp"
 #include "tensor/layer_shape.hpp"
+#include "tensor/operation.hpp"
 
 namespace lacuna::kernels {
-
-enum class Op { kForward, kInputGrad, kWeightGrad };  // FWD, BWI, BWW [SparseTrain]
-const char* op_name(Op op);                           // "forward", "input_grad", "weight_grad"
 
 // The operand whose zeros are skipped. forward checks activations and input_grad gradients, always;
 // weight_grad may check either.
@@ -65,7 +63,7 @@ class ConvError : public InputError {
 };
 
 struct ConvOptions {
-  Op op = Op::kForward;
+  Operation op = Operation::kForward;
   std::optional<Checked> checked;  // by default activations, for input_grad gradients
   Impl impl = Impl::kAuto;
   Layout layout = Layout::kNchw;

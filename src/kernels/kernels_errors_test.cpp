@@ -15,7 +15,7 @@ using Code = ConvError::Code;
 
 LayerShape small() { return LayerShape::conv2d(1, 16, 16, {4, 4}, {3, 3}, {1, 1}, {1, 1}); }
 
-ConvOptions sparse_options(Op op = Op::kForward, Layout layout = Layout::kBlocked) {
+ConvOptions sparse_options(Operation op = Operation::kForward, Layout layout = Layout::kBlocked) {
   ConvOptions o;
   o.op = op;
   o.impl = Impl::kSparse;
@@ -64,8 +64,9 @@ TEST(KernelErrors, Options) {
   rejects([](ConvOptions& o, LayerShape&) { o.threads = -2; });
   rejects([](ConvOptions& o, LayerShape&) { o.isa = "sse9"; });
   rejects([](ConvOptions& o, LayerShape&) { o.checked = Checked::kGradients; });
-  rejects([](ConvOptions& o, LayerShape&) { o.op = Op::kInputGrad, o.checked = Checked::kActivations; });
-  rejects([](ConvOptions& o, LayerShape&) { o.op = Op::kInputGrad, o.relu = true; });
+  rejects(
+      [](ConvOptions& o, LayerShape&) { o.op = Operation::kInputGrad, o.checked = Checked::kActivations; });
+  rejects([](ConvOptions& o, LayerShape&) { o.op = Operation::kInputGrad, o.relu = true; });
   rejects([](ConvOptions& o, LayerShape&) { o.impl = Impl::kReference, o.weights = WeightLayout::kPacked; });
   rejects([](ConvOptions&, LayerShape& s) {
     s = LayerShape::conv2d(1, 20, 20, {4, 4}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, 2);
@@ -73,23 +74,26 @@ TEST(KernelErrors, Options) {
 }
 
 TEST(KernelErrors, PointersAreCheckedBeforeAnythingIsWritten) {
-  for (const Op op : {Op::kForward, Op::kInputGrad, Op::kWeightGrad}) {
+  for (const Operation op : kOperations) {
     ConvPlan plan(small(), sparse_options(op));
     PlanTensors data(plan);
     data.fill(plan, 0.5, 1);
-    AlignedFloats& out = op == Op::kForward ? data.dst : op == Op::kInputGrad ? data.src : data.weights;
+    AlignedFloats& out = op == Operation::kForward     ? data.dst
+                         : op == Operation::kInputGrad ? data.src
+                                                       : data.weights;
     for (std::int64_t i = 0; i < out.size(); ++i) out[i] = 42;
     const ConvTensors good = data.tensors();
     auto rejects = [&](Code code, auto change) {
       ConvTensors t = good;
       change(t);
-      EXPECT_EQ(code_of([&] { plan.run(t); }), code) << op_name(op);
+      EXPECT_EQ(code_of([&] { plan.run(t); }), code) << operation_name(op);
       for (std::int64_t i = 0; i < out.size(); ++i) ASSERT_EQ(out[i], 42);
     };
-    if (op != Op::kInputGrad) rejects(Code::kNullPointer, [](ConvTensors& t) { t.src = nullptr; });
-    if (op != Op::kForward) rejects(Code::kNullPointer, [](ConvTensors& t) { t.diff_dst = nullptr; });
-    if (op != Op::kWeightGrad) rejects(Code::kNullPointer, [](ConvTensors& t) { t.weights = nullptr; });
-    if (op == Op::kForward) {
+    if (op != Operation::kInputGrad) rejects(Code::kNullPointer, [](ConvTensors& t) { t.src = nullptr; });
+    if (op != Operation::kForward) rejects(Code::kNullPointer, [](ConvTensors& t) { t.diff_dst = nullptr; });
+    if (op != Operation::kWeightGrad)
+      rejects(Code::kNullPointer, [](ConvTensors& t) { t.weights = nullptr; });
+    if (op == Operation::kForward) {
       rejects(Code::kNullPointer, [](ConvTensors& t) { t.dst = nullptr; });
       rejects(Code::kMisaligned, [](ConvTensors& t) { t.src += 1; });
       rejects(Code::kMisaligned, [](ConvTensors& t) { t.dst += 4; });
@@ -99,8 +103,8 @@ TEST(KernelErrors, PointersAreCheckedBeforeAnythingIsWritten) {
       rejects(Code::kOverlap, [](ConvTensors& t) { t.src = t.dst; });
       rejects(Code::kOverlap, [](ConvTensors& t) { t.weights = t.dst + 16; });
     }
-    if (op == Op::kInputGrad) rejects(Code::kOverlap, [](ConvTensors& t) { t.diff_dst = t.diff_src; });
-    if (op == Op::kWeightGrad) rejects(Code::kOverlap, [](ConvTensors& t) { t.src = t.diff_weights; });
+    if (op == Operation::kInputGrad) rejects(Code::kOverlap, [](ConvTensors& t) { t.diff_dst = t.diff_src; });
+    if (op == Operation::kWeightGrad) rejects(Code::kOverlap, [](ConvTensors& t) { t.src = t.diff_weights; });
   }
 }
 
@@ -121,7 +125,7 @@ TEST(KernelErrors, ShareOfZerosOutOfRange) {
 }
 
 TEST(KernelErrors, WorkspaceOfTheCaller) {
-  const ConvOptions o = sparse_options(Op::kForward, Layout::kNchw);
+  const ConvOptions o = sparse_options(Operation::kForward, Layout::kNchw);
   const std::size_t bytes = ConvPlan::workspace_bytes(small(), o);
   ASSERT_GT(bytes, 0U);
   AlignedFloats memory(static_cast<std::int64_t>(bytes / sizeof(float)) + 16);

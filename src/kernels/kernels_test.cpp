@@ -69,7 +69,7 @@ std::vector<Case> cases() {
 
 std::string name_of(const LayerShape& shape, const ConvOptions& o, const ConvPlan& plan, double zeros) {
   return shape.describe() + " n" + std::to_string(shape.n) + " g" + std::to_string(shape.groups) + " " +
-         op_name(o.op) + " " + impl_name(o.impl) + " (" + plan.kernel() + ") layout " +
+         std::string(operation_name(o.op)) + " " + impl_name(o.impl) + " (" + plan.kernel() + ") layout " +
          std::to_string(static_cast<int>(o.layout)) + " threads " + std::to_string(o.threads) + " zeros " +
          std::to_string(zeros);
 }
@@ -81,21 +81,21 @@ void check_against_reference(const LayerShape& shape, const ConvOptions& options
   PlanTensors data(plan);
   data.fill(plan, zeros, seed);
   ConvTensors tensors = data.tensors();
-  AlignedFloats& out = options.op == Op::kForward     ? data.dst
-                       : options.op == Op::kInputGrad ? data.src
-                                                      : data.weights;
+  AlignedFloats& out = options.op == Operation::kForward     ? data.dst
+                       : options.op == Operation::kInputGrad ? data.src
+                                                             : data.weights;
   for (std::int64_t i = 0; i < out.size(); ++i) out[i] = std::numeric_limits<float>::quiet_NaN();
   const RefConv ref(shape, options);
   std::vector<double> sum(static_cast<std::size_t>(ref.result_size()));
   std::vector<double> magnitude(sum.size());
   ConvTensors ref_tensors = tensors;
-  if (options.op != Op::kWeightGrad) ref_tensors.weights = data.plain_weights.data();
+  if (options.op != Operation::kWeightGrad) ref_tensors.weights = data.plain_weights.data();
   if (!options.bias) ref_tensors.bias = nullptr;
   ref.run(ref_tensors, sum.data(), magnitude.data());
   plan.run(tensors);
   const float* got = out.data();
   std::vector<float> plain;
-  if (options.op == Op::kWeightGrad && options.weights == WeightLayout::kPacked) {
+  if (options.op == Operation::kWeightGrad && options.weights == WeightLayout::kPacked) {
     plain.resize(sum.size());
     plan.unpack_weights(out.data(), plain.data());
     got = plain.data();
@@ -106,7 +106,6 @@ void check_against_reference(const LayerShape& shape, const ConvOptions& options
         << " wants " << sum[i];
 }
 
-const Op kOps[] = {Op::kForward, Op::kInputGrad, Op::kWeightGrad};
 const double kShares[] = {0, 0.01, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.999, 1};
 
 class EachIsa : public testing::TestWithParam<std::string> {
@@ -122,7 +121,7 @@ class EachIsa : public testing::TestWithParam<std::string> {
 TEST_P(EachIsa, MatchesReferenceOnEveryShape) {
   std::uint64_t seed = 1;
   for (const Case& c : cases())
-    for (const Op op : kOps) {
+    for (const Operation op : kOperations) {
       ConvOptions o;
       o.op = op;
       o.impl = Impl::kSparse;
@@ -130,11 +129,11 @@ TEST_P(EachIsa, MatchesReferenceOnEveryShape) {
       ++seed;
       o.layout = seed % 2 == 0 ? Layout::kNchw : Layout::kNhwc;
       o.threads = seed % 7 == 0 ? 3 : seed % 5 == 0 ? 2 : 1;
-      o.bias = op == Op::kForward && seed % 4 < 2;
-      o.relu = op == Op::kForward && seed % 5 < 2;
+      o.bias = op == Operation::kForward && seed % 4 < 2;
+      o.relu = op == Operation::kForward && seed % 5 < 2;
       check_against_reference(c.shape(), o, 0.5, seed);
       if (HasFatalFailure()) return;
-      if (op == Op::kWeightGrad) {
+      if (op == Operation::kWeightGrad) {
         o.checked = Checked::kGradients;
         check_against_reference(c.shape(), o, 0.6, seed);
         if (HasFatalFailure()) return;
@@ -150,7 +149,7 @@ TEST_P(EachIsa, MatchesReferenceAtEveryShareOfZeros) {
   std::uint64_t seed = 100;
   for (const Case& c : some)
     for (const double zeros : kShares)
-      for (const Op op : kOps) {
+      for (const Operation op : kOperations) {
         ConvOptions o;
         o.op = op;
         o.impl = Impl::kSparse;
@@ -158,7 +157,7 @@ TEST_P(EachIsa, MatchesReferenceAtEveryShareOfZeros) {
         o.layout = Layout::kBlocked;
         o.weights = ++seed % 2 == 0 ? WeightLayout::kPacked : WeightLayout::kOihw;
         o.threads = seed % 5 == 0 ? 2 : 1;
-        if (op == Op::kWeightGrad && seed % 3 == 0) o.checked = Checked::kGradients;
+        if (op == Operation::kWeightGrad && seed % 3 == 0) o.checked = Checked::kGradients;
         check_against_reference(c.shape(), o, zeros, seed);
         if (HasFatalFailure()) return;
       }
@@ -174,16 +173,17 @@ TEST(Kernels, EachOfTheListMatchesReference) {
   int run = 0;
   for (const SparseKernel& kernel : sparse_kernels())
     for (const LayerShape& shape : shapes)
-      for (const Op op : kOps)
+      for (const Operation op : kOperations)
         for (const Checked checked : {Checked::kActivations, Checked::kGradients})
           for (const Isa isa : {Isa::kAvx512, Isa::kAvx2, Isa::kPortable}) {
-            if (!isa_available(isa) || (op != Op::kWeightGrad && checked == Checked::kGradients)) continue;
+            if (!isa_available(isa) || (op != Operation::kWeightGrad && checked == Checked::kGradients))
+              continue;
             const SparseConfig config{shape, op, checked, isa, 2, 32 * 1024};
             if (!kernel.supports(config)) continue;
             const auto conv = kernel.make(config);
             ConvOptions o;
             o.op = op;
-            if (op == Op::kWeightGrad) o.checked = checked;
+            if (op == Operation::kWeightGrad) o.checked = checked;
             o.impl = Impl::kSparse;
             o.layout = Layout::kBlocked;
             ConvPlan plan(shape, o);
@@ -198,7 +198,7 @@ TEST(Kernels, EachOfTheListMatchesReference) {
             job.workspace = workspace.data();
             std::vector<float> plain;
             const float* got = nullptr;
-            if (op == Op::kWeightGrad) {
+            if (op == Operation::kWeightGrad) {
               const bool a = checked == Checked::kActivations;
               job.checked = a ? t.src : t.diff_dst;
               job.other = a ? t.diff_dst : t.src;
@@ -209,9 +209,9 @@ TEST(Kernels, EachOfTheListMatchesReference) {
               got = plain.data();
             } else {
               conv->pack(t.weights, packed.data());
-              job.checked = op == Op::kForward ? t.src : t.diff_dst;
+              job.checked = op == Operation::kForward ? t.src : t.diff_dst;
               job.other = packed.data();
-              job.out = op == Op::kForward ? t.dst : t.diff_src;
+              job.out = op == Operation::kForward ? t.dst : t.diff_src;
               conv->run(job);
               got = job.out;
             }
@@ -225,7 +225,7 @@ TEST(Kernels, EachOfTheListMatchesReference) {
             ref.run(plain_t, sum.data(), magnitude.data());
             for (std::size_t i = 0; i < sum.size(); ++i)
               ASSERT_LE(std::fabs(got[i] - sum[i]), kTolerance * magnitude[i])
-                  << kernel.name << " " << isa_name(isa) << " " << op_name(op) << " " << i;
+                  << kernel.name << " " << isa_name(isa) << " " << operation_name(op) << " " << i;
             ++run;
           }
   EXPECT_GE(run, 2 * (2 + 2));  // the portable ones at least
@@ -234,13 +234,13 @@ TEST(Kernels, EachOfTheListMatchesReference) {
 TEST(Kernels, DenseMatchesReference) {
   std::uint64_t seed = 1000;
   for (const Case& c : cases())
-    for (const Op op : kOps) {
+    for (const Operation op : kOperations) {
       ConvOptions o;
       o.op = op;
       o.impl = Impl::kDenseDirect;
       o.layout = ++seed % 2 == 0 ? Layout::kNchw : Layout::kNhwc;
-      o.bias = op == Op::kForward && seed % 4 < 2;
-      o.relu = op == Op::kForward && seed % 5 < 2;
+      o.bias = op == Operation::kForward && seed % 4 < 2;
+      o.relu = op == Operation::kForward && seed % 5 < 2;
       o.weights = seed % 3 == 0 ? WeightLayout::kPacked : WeightLayout::kOihw;
       check_against_reference(c.shape(), o, 0.5, seed);
       if (HasFatalFailure()) return;
@@ -249,7 +249,7 @@ TEST(Kernels, DenseMatchesReference) {
 
 TEST(Kernels, ReferenceImplementationRuns) {
   const LayerShape shape = LayerShape::conv2d(1, 5, 6, {4, 5}, {3, 3}, {1, 1}, {1, 1});
-  for (const Op op : kOps) {
+  for (const Operation op : kOperations) {
     ConvOptions o;
     o.op = op;
     o.impl = Impl::kReference;
@@ -263,7 +263,7 @@ TEST(Kernels, SumsAreReproducible) {
   for (const Case& c : {Case{2, 70, 66, {30, 31}, {3, 3}, {1, 1}, {1, 1}}, Case{3, 70, 200, {9, 9}, {1, 1}},
                         Case{3, 70, 100, {9, 9}, {3, 3}, {2, 2}, {1, 1}},
                         Case{9, 20, 20, {16, 16}, {3, 3}, {1, 1}, {1, 1}}, Case{70, 300, 40, {1, 1}, {1, 1}}})
-    for (const Op op : kOps) {
+    for (const Operation op : kOperations) {
       std::map<int, std::vector<float>> first;  // by number of threads
       for (const int threads : {1, 2, 3, 5, 16, 1, 2, 3, 5, 16}) {
         ConvOptions o;
@@ -274,14 +274,14 @@ TEST(Kernels, SumsAreReproducible) {
         PlanTensors data(plan);
         data.fill(plan, 0.6, 5);
         plan.run(data.tensors());
-        const AlignedFloats& out = op == Op::kForward     ? data.dst
-                                   : op == Op::kInputGrad ? data.src
-                                                          : data.weights;
+        const AlignedFloats& out = op == Operation::kForward     ? data.dst
+                                   : op == Operation::kInputGrad ? data.src
+                                                                 : data.weights;
         const std::vector<float> result(out.data(), out.data() + out.size());
-        std::vector<float>& expected = first[op == Op::kWeightGrad ? threads : 0];
+        std::vector<float>& expected = first[op == Operation::kWeightGrad ? threads : 0];
         if (expected.empty()) expected = result;
         EXPECT_EQ(0, std::memcmp(expected.data(), result.data(), result.size() * sizeof(float)))
-            << op_name(op) << " threads " << threads;
+            << operation_name(op) << " threads " << threads;
       }
     }
 }
@@ -299,7 +299,7 @@ TEST(Kernels, SlicesOfSumsMatchTheReference) {
       for (const int threads : {2, 3, 4, 7, 16, 33})
         for (const WeightLayout weights : {WeightLayout::kOihw, WeightLayout::kPacked}) {
           ConvOptions o;
-          o.op = Op::kWeightGrad;
+          o.op = Operation::kWeightGrad;
           o.checked = checked;
           o.impl = Impl::kSparse;
           o.threads = threads;
@@ -337,7 +337,7 @@ TEST(Kernels, SpecialValues) {
 
 TEST(Kernels, StrictChecksEveryOtherOperand) {
   const LayerShape shape = LayerShape::conv2d(1, 16, 16, {4, 4}, {3, 3}, {1, 1}, {1, 1});
-  for (const Op op : kOps)
+  for (const Operation op : kOperations)
     for (const bool broken : {false, true}) {
       ConvOptions o;
       o.op = op;
@@ -346,9 +346,10 @@ TEST(Kernels, StrictChecksEveryOtherOperand) {
       ConvPlan plan(shape, o);
       PlanTensors data(plan);
       data.fill(plan, 0.5, 4);
-      AlignedFloats& other = op == Op::kWeightGrad ? data.dst : data.weights;
+      AlignedFloats& other = op == Operation::kWeightGrad ? data.dst : data.weights;
       if (broken) other[other.size() - 1] = std::numeric_limits<float>::infinity();
-      EXPECT_EQ(plan.run(data.tensors()).used, broken ? Impl::kDenseDirect : Impl::kSparse) << op_name(op);
+      EXPECT_EQ(plan.run(data.tensors()).used, broken ? Impl::kDenseDirect : Impl::kSparse)
+          << operation_name(op);
     }
 }
 
@@ -375,7 +376,7 @@ TEST(Kernels, AutoGivesTheSameResultEitherWay) {
   const std::string folder = testing::TempDir() + "lacuna_kernels_cache";
   ASSERT_EQ(setenv("LACUNA_CACHE_DIR", folder.c_str(), 1), 0);
   const LayerShape shape = LayerShape::conv2d(2, 64, 64, {28, 28}, {3, 3}, {1, 1}, {1, 1});
-  for (const Op op : kOps)
+  for (const Operation op : kOperations)
     for (const WeightLayout weights : {WeightLayout::kOihw, WeightLayout::kPacked}) {
       ConvOptions o;
       o.op = op;
@@ -384,20 +385,20 @@ TEST(Kernels, AutoGivesTheSameResultEitherWay) {
       ConvPlan plan(shape, o);
       PlanTensors data(plan);
       data.fill(plan, 0.97, 6);
-      const AlignedFloats& out = op == Op::kForward     ? data.dst
-                                 : op == Op::kInputGrad ? data.src
-                                                        : data.weights;
+      const AlignedFloats& out = op == Operation::kForward     ? data.dst
+                                 : op == Operation::kInputGrad ? data.src
+                                                               : data.weights;
       std::vector<std::vector<float>> results;
       for (const double hint : {0.0, 1.0, -1.0}) {
         const ConvRun run = hint < 0 ? plan.run(data.tensors()) : plan.run(data.tensors(), hint);
         if (hint != 0) {
-          EXPECT_EQ(run.used, Impl::kSparse) << op_name(op);
+          EXPECT_EQ(run.used, Impl::kSparse) << operation_name(op);
         }
         // Nothing is counted where the choice is the same at any share.
         if (hint < 0 && run.zeros >= 0) {
           EXPECT_NEAR(run.zeros, 0.97, 0.02);
         }
-        if (op == Op::kWeightGrad && weights == WeightLayout::kPacked) {
+        if (op == Operation::kWeightGrad && weights == WeightLayout::kPacked) {
           results.emplace_back(static_cast<std::size_t>(shape.w_elements()));
           plan.unpack_weights(out.data(), results.back().data());
         } else {
@@ -405,7 +406,7 @@ TEST(Kernels, AutoGivesTheSameResultEitherWay) {
         }
       }
       for (std::size_t i = 0; i < results[0].size(); ++i)
-        ASSERT_NEAR(results[0][i], results[1][i], 2e-4) << op_name(op) << " " << i;
+        ASSERT_NEAR(results[0][i], results[1][i], 2e-4) << operation_name(op) << " " << i;
       EXPECT_EQ(results[1], results[2]);
     }
 }
@@ -419,14 +420,14 @@ TEST(Kernels, TheTwoTensorsMayHaveTwoLayouts) {
         LayerShape::conv2d(1, 17, 16, {6, 6}, {3, 3}, {1, 1}, {1, 1}), LayerShape::linear(3, 19, 7)})
     for (const Layout src : layouts)
       for (const Layout dst : layouts)
-        for (const Op op : kOps)
+        for (const Operation op : kOperations)
           for (const Impl impl : {Impl::kSparse, Impl::kDenseDirect, Impl::kReference}) {
             ConvOptions o;
             o.op = op;
             o.impl = impl;
             o.layout = dst;
             o.src_layout = src;
-            o.bias = op == Op::kForward;
+            o.bias = op == Operation::kForward;
             check_against_reference(shape, o, 0.4, ++seed);
           }
 }

@@ -23,13 +23,13 @@ void check_options(const LayerShape& shape, const ConvOptions& o) {
   shape.validate("convolution");
   if (o.threads < 1 || o.threads > 1024)
     throw ConvError(Code::kOption, "threads is " + std::to_string(o.threads), "give 1 to 1024");
-  if ((o.bias || o.relu) && o.op != Op::kForward)
+  if ((o.bias || o.relu) && o.op != Operation::kForward)
     throw ConvError(Code::kOption, "bias and relu belong to forward",
                     "leave them out of the other operations");
   if (o.checked) {
-    if (o.op == Op::kForward && *o.checked != Checked::kActivations)
+    if (o.op == Operation::kForward && *o.checked != Checked::kActivations)
       throw ConvError(Code::kOption, "forward has no gradients to check", "check activations");
-    if (o.op == Op::kInputGrad && *o.checked != Checked::kGradients)
+    if (o.op == Operation::kInputGrad && *o.checked != Checked::kGradients)
       throw ConvError(Code::kOption, "input_grad has no activations to check", "check gradients");
   }
   const bool whole = shape.c_per_group() % kLanes == 0 && shape.k_per_group() % kLanes == 0;
@@ -53,7 +53,7 @@ Isa pick_isa(const std::string& name) {
 
 Checked checked_of(const ConvOptions& o) {
   if (o.checked) return *o.checked;
-  return o.op == Op::kInputGrad ? Checked::kGradients : Checked::kActivations;
+  return o.op == Operation::kInputGrad ? Checked::kGradients : Checked::kActivations;
 }
 
 bool all_finite(const float* data, std::int64_t count, int threads) {
@@ -64,10 +64,6 @@ bool all_finite(const float* data, std::int64_t count, int threads) {
 }
 
 }  // namespace
-
-const char* op_name(Op op) {
-  return op == Op::kForward ? "forward" : op == Op::kInputGrad ? "input_grad" : "weight_grad";
-}
 
 const char* impl_name(Impl impl) {
   switch (impl) {
@@ -150,7 +146,7 @@ struct ConvPlan::State {
   }
 
   void plan_workspace() {
-    const bool forward_like = options.op != Op::kWeightGrad;
+    const bool forward_like = options.op != Operation::kWeightGrad;
     auto take = [this](std::int64_t floats) {
       const std::int64_t at = total;
       total += round_up(floats, kLanes);
@@ -159,7 +155,7 @@ struct ConvPlan::State {
     for (Side* side : {&src, &dst})
       if (!side->blocked()) side->at = take(side->shape.floats());
     if (!packed()) weights_at = take(sparse->packed_floats());
-    const BlockedShape& result = options.op == Op::kInputGrad ? src.shape : dst.shape;
+    const BlockedShape& result = options.op == Operation::kInputGrad ? src.shape : dst.shape;
     if (forward_like) bias_at = take(result.groups * result.blocks() * kLanes);
     scratch_at = take(sparse->workspace_floats());
   }
@@ -198,7 +194,7 @@ struct ConvPlan::State {
   }
 
   bool other_is_finite(const ConvTensors& t) const {
-    if (options.op == Op::kWeightGrad)
+    if (options.op == Operation::kWeightGrad)
       return all_finite(checked == Checked::kActivations ? t.diff_dst : t.src, other_side().floats(),
                         options.threads);
     const float* weights = packed() ? t.weights + header_floats() : t.weights;
@@ -219,8 +215,8 @@ void ConvPlan::State::check_tensors(const ConvTensors& t) const {
     std::int64_t floats;
     bool vector_aligned;
   };
-  const bool forward = options.op == Op::kForward;
-  const bool weight_grad = options.op == Op::kWeightGrad;
+  const bool forward = options.op == Operation::kForward;
+  const bool weight_grad = options.op == Operation::kWeightGrad;
   std::array<Used, 4> used{};
   std::size_t count = 0;
   // The result comes first.
@@ -238,7 +234,7 @@ void ConvPlan::State::check_tensors(const ConvTensors& t) const {
     const Used& u = used[i];
     if (u.data == nullptr)
       throw ConvError(Code::kNullPointer, std::string(u.name) + " is null",
-                      std::string("give the tensors of ") + op_name(options.op));
+                      std::string("give the tensors of ") + std::string(operation_name(options.op)));
     const std::size_t align = u.vector_aligned ? kAlign : alignof(float);
     if (reinterpret_cast<std::uintptr_t>(u.data) % align != 0)
       throw ConvError(Code::kMisaligned,
@@ -256,7 +252,7 @@ void ConvPlan::State::check_tensors(const ConvTensors& t) const {
 }
 
 void ConvPlan::State::run_sparse(const ConvTensors& t) {
-  const bool forward_like = options.op != Op::kWeightGrad;
+  const bool forward_like = options.op != Operation::kWeightGrad;
   const int threads = options.threads;
   auto input = [&](const Side& side, const float* data) -> const float* {
     if (side.blocked()) return data;
@@ -267,7 +263,7 @@ void ConvPlan::State::run_sparse(const ConvTensors& t) {
   run.relu = options.relu;
   run.workspace = workspace + scratch_at;
   if (forward_like) {
-    const bool forward = options.op == Op::kForward;
+    const bool forward = options.op == Operation::kForward;
     const Side& side = forward ? dst : src;
     const BlockedShape& result = side.shape;
     float* user = forward ? t.dst : t.diff_src;
@@ -303,12 +299,12 @@ void ConvPlan::State::run_dense(const ConvTensors& t) {
   if (!packed() || !sparse) return dense->run(t);
   ConvTensors moved = t;
   const std::int64_t at = header_floats() + sparse_floats();
-  if (options.op == Op::kWeightGrad)
+  if (options.op == Operation::kWeightGrad)
     moved.diff_weights = t.diff_weights + at;
   else
     moved.weights = t.weights + at;
   dense->run(moved);
-  if (options.op == Op::kWeightGrad && automatic()) t.diff_weights[0] = 2;
+  if (options.op == Operation::kWeightGrad && automatic()) t.diff_weights[0] = 2;
 }
 
 void ConvPlan::State::run_reference(const ConvTensors& t) {
@@ -316,9 +312,9 @@ void ConvPlan::State::run_reference(const ConvTensors& t) {
   ConvTensors used = t;
   if (!options.bias) used.bias = nullptr;
   ref.run(used, reference.data());
-  float* out = options.op == Op::kForward     ? t.dst
-               : options.op == Op::kInputGrad ? t.diff_src
-                                              : t.diff_weights;
+  float* out = options.op == Operation::kForward     ? t.dst
+               : options.op == Operation::kInputGrad ? t.diff_src
+                                                     : t.diff_weights;
   std::transform(reference.begin(), reference.end(), out, [](double v) { return static_cast<float>(v); });
 }
 
@@ -395,7 +391,7 @@ void ConvPlan::pack_weights(const float* oihw, float* packed) {
 
 void ConvPlan::unpack_weights(const float* packed, float* oihw) {
   State& s = *state_;
-  if (!s.packed() || s.options.op != Op::kWeightGrad)
+  if (!s.packed() || s.options.op != Operation::kWeightGrad)
     throw ConvError(Code::kOption, "this plan makes no packed gradients",
                     "use weight_grad with packed weights");
   if (oihw == nullptr || packed == nullptr)

@@ -5,7 +5,7 @@
 #include "report/json_text.hpp"
 #include "report/result_tables.hpp"
 #include "report/storage_report.hpp"
-#include "sim/operation.hpp"
+#include "tensor/operation.hpp"
 
 namespace lacuna {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "report/text_table.hpp"
-#include "sim/potential.hpp"
+#include "sim/workload/potential.hpp"
 
 namespace lacuna {
 

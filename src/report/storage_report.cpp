@@ -6,7 +6,7 @@
 #include "report/csv_text.hpp"
 #include "report/json_text.hpp"
 #include "report/result_tables.hpp"
-#include "sim/operation.hpp"
+#include "tensor/operation.hpp"
 
 namespace lacuna {
 namespace {
@@ -20,7 +20,7 @@ using tensordash::TraceStorageReport;
 constexpr std::array kRoles{TensorRole::kA, TensorRole::kW, TensorRole::kG};
 
 std::string_view role_text(TensorRole role) { return scheduled_name(scheduled_of(role)); }
-std::string_view type_text(ValueType type) { return type == ValueType::kF32 ? "fp32" : "bfloat16"; }
+std::string_view type_text(DataType type) { return type == DataType::kFp32 ? "fp32" : "bfloat16"; }
 
 // "1.23 M": bits in a table.
 std::string size_text(double bits) {
@@ -60,7 +60,7 @@ void append_ratios(std::vector<std::string>& cells, const StorageBits& bits) {
   }
 }
 
-StorageBits all_roles(const TraceStorageReport& report, ValueType type) {
+StorageBits all_roles(const TraceStorageReport& report, DataType type) {
   StorageBits sum;
   for (const TensorRole role : kRoles) sum += report.total(role, type);
   return sum;
@@ -80,7 +80,7 @@ double zero_share(const TraceStorageReport& report, const TensorRole* role) {
   return elements > 0 ? 1 - nonzeros / elements : 0;
 }
 
-void add_totals(TextTable& table, const std::string& name, const TraceStorageReport& report, ValueType type) {
+void add_totals(TextTable& table, const std::string& name, const TraceStorageReport& report, DataType type) {
   for (const TensorRole role : kRoles) {
     const StorageBits bits = report.total(role, type);
     std::vector<std::string> cells{role == TensorRole::kA ? name : "", std::string(role_text(role)),
@@ -106,7 +106,7 @@ TextTable make_table(const char* first) {
   return TextTable(std::move(columns));
 }
 
-std::string form_text(const TraceStorageReport& report, ValueType type) {
+std::string form_text(const TraceStorageReport& report, DataType type) {
   return fmt::format(
       "{} values; groups: {}; {} lanes, depth {}: {} bits idx, {} bits AS; pointers of {} bits, runs of {} "
       "bits",
@@ -158,15 +158,15 @@ std::string trace_json(const TraceStorageReport& report) {
     totals += fmt::format("{}\n        \"{}\": {}", totals.empty() ? "" : ",", role_text(role),
                           JsonLine()
                               .field("zeros", zero_share(report, &role))
-                              .raw("fp32_bits", bits_json(report.total(role, ValueType::kF32)))
-                              .raw("bfloat16_bits", bits_json(report.total(role, ValueType::kBF16)))
+                              .raw("fp32_bits", bits_json(report.total(role, DataType::kFp32)))
+                              .raw("bfloat16_bits", bits_json(report.total(role, DataType::kBfloat16)))
                               .text());
   }
   totals += fmt::format(",\n        \"all\": {}",
                         JsonLine()
                             .field("zeros", zero_share(report, nullptr))
-                            .raw("fp32_bits", bits_json(all_roles(report, ValueType::kF32)))
-                            .raw("bfloat16_bits", bits_json(all_roles(report, ValueType::kBF16)))
+                            .raw("fp32_bits", bits_json(all_roles(report, DataType::kFp32)))
+                            .raw("bfloat16_bits", bits_json(all_roles(report, DataType::kBfloat16)))
                             .text());
   std::string text = "    {\n";
   const auto field = [&](std::string_view name, std::string_view json) {
@@ -191,7 +191,7 @@ std::string trace_json(const TraceStorageReport& report) {
 
 }  // namespace
 
-std::string storage_table(const TraceStorageReport& report, ValueType type, const TextStyle& style) {
+std::string storage_table(const TraceStorageReport& report, DataType type, const TextStyle& style) {
   TextTable table = make_table("layer");
   for (const LayerStorage& layer : report.layers) {
     for (const TensorStorage& tensor : layer.tensors) {
@@ -212,7 +212,7 @@ std::string storage_table(const TraceStorageReport& report, ValueType type, cons
          dim_text(form_text(report, type), style) + "\n" + table.render(style);
 }
 
-std::string storage_summary(const std::vector<TraceStorageReport>& reports, ValueType type,
+std::string storage_summary(const std::vector<TraceStorageReport>& reports, DataType type,
                             const TextStyle& style) {
   TextTable table = make_table("trace");
   for (std::size_t i = 0; i < reports.size(); ++i) {
@@ -243,7 +243,7 @@ std::string storage_to_csv(const std::vector<TraceStorageReport>& reports) {
     for (const LayerStorage& layer : report.layers) {
       for (const TensorStorage& tensor : layer.tensors) {
         const StorageCounts& counts = tensor.counts;
-        for (const ValueType type : {ValueType::kF32, ValueType::kBF16}) {
+        for (const DataType type : {DataType::kFp32, DataType::kBfloat16}) {
           const StorageBits& bits = tensor.bits(type);
           text += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}", head, csv_text(layer.name),
                               csv_text(layer.shape), role_text(tensor.role), json_number(tensor.scale),

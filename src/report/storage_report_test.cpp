@@ -41,7 +41,7 @@ TraceStorageReport storage_example() {
 
 TEST(StorageReport, TableShowsRatiosToDense) {
   EXPECT_EQ(
-      storage_table(storage_example(), ValueType::kF32, {}),
+      storage_table(storage_example(), DataType::kFp32, {}),
       "net, progress 50 %\n"
       "fp32 values; groups: channels; 16 lanes, depth 3: 3 bits idx, 2 bits AS; pointers of 20 bits, runs "
       "of 5 bits\n"

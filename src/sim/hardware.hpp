@@ -3,7 +3,7 @@
 
 #include <variant>
 
-#include "sim/tile_hardware.hpp"
+#include "sim/tile/tile_hardware.hpp"
 
 namespace lacuna {
 

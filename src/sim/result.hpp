@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "base/params.hpp"
-#include "sim/activity.hpp"
 #include "sim/hardware.hpp"
-#include "sim/operation.hpp"
+#include "sim/memory/activity.hpp"
+#include "tensor/operation.hpp"
 #include "trace/trace.hpp"
 
 namespace lacuna {

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "tensor/bfloat16.hpp"
+#include "tensor/data_type.hpp"
 
 namespace lacuna {
 
@@ -24,19 +25,17 @@ struct MaskView {
   std::int64_t readable_bytes() const { return (channels + 7) / 8; }
 };
 
-enum class ValueType { kF32, kBF16 };
-
 // Values as stored; `data` may be unaligned (safetensors promises nothing).
 struct ValueView {
   const std::uint8_t* data = nullptr;  // null: the trace holds masks only
-  ValueType type = ValueType::kF32;
+  DataType type = DataType::kFp32;
   std::int64_t rows = 0;
   std::int64_t channels = 0;
 
   explicit operator bool() const { return data != nullptr; }
   float at(std::int64_t r, std::int64_t channel) const {
     const std::int64_t i = r * channels + channel;
-    if (type == ValueType::kF32) {
+    if (type == DataType::kFp32) {
       float value;
       std::memcpy(&value, data + i * 4, 4);
       return value;

@@ -34,7 +34,7 @@ bool mask_row(const std::uint8_t* values, std::int64_t channels, std::uint8_t* o
 }
 
 bool mask_row(const ValueView& values, std::int64_t r, std::uint8_t* out) {
-  if (values.type == ValueType::kF32) {
+  if (values.type == DataType::kFp32) {
     return mask_row<std::uint32_t, 0x7f800000U>(values.data + r * values.channels * 4, values.channels, out);
   }
   return mask_row<std::uint16_t, 0x7f80U>(values.data + r * values.channels * 2, values.channels, out);

@@ -355,7 +355,7 @@ class FolderReader {
     if (tensor.channels_last || positions == 1) {
       const std::uint8_t* data = tensor.array.data.data();
       builder.keep(std::move(tensor.source));
-      builder.adopt_values(role, data, ValueType::kF32);
+      builder.adopt_values(role, data, DataType::kFp32);
       return;
     }
     std::uint8_t* out = builder.allocate(static_cast<std::int64_t>(tensor.array.data.size()));
@@ -373,7 +373,7 @@ class FolderReader {
         }
       }
     }
-    builder.adopt_values(role, out, ValueType::kF32);
+    builder.adopt_values(role, out, DataType::kFp32);
   }
 
   // An array that no layer uses was meant for one: without it that tensor would count as free of zeros.

@@ -65,10 +65,10 @@ void fill_mask(const ZeroSpec& zeros, const TensorExtent& extent, Random& random
   }
 }
 
-void fill_values(const TensorExtent& extent, const std::uint8_t* mask, ValueType type, Random& random,
+void fill_values(const TensorExtent& extent, const std::uint8_t* mask, DataType type, Random& random,
                  std::uint8_t* out) {
   const MaskView view{mask, extent.rows, extent.channels, mask == nullptr ? 0 : (extent.channels + 7) / 8};
-  const std::int64_t element = type == ValueType::kF32 ? 4 : 2;
+  const std::int64_t element = type == DataType::kFp32 ? 4 : 2;
   for (std::int64_t r = 0; r < extent.rows; ++r) {
     for (std::int64_t c = 0; c < extent.channels; ++c) {
       float value = 0;
@@ -76,7 +76,7 @@ void fill_values(const TensorExtent& extent, const std::uint8_t* mask, ValueType
         value = static_cast<float>(random.integer(1, 7) * (random.chance(0.5) ? 1 : -1));
       }
       std::uint8_t* to = out + (r * extent.channels + c) * element;
-      if (type == ValueType::kF32) {
+      if (type == DataType::kFp32) {
         std::memcpy(to, &value, 4);
       } else {
         const std::uint16_t bits = float_to_bfloat16(value);
@@ -109,7 +109,7 @@ void add_tensor(const SyntheticSpec& spec, const SyntheticLayer& layer, TensorRo
     if (store_mask) builder.adopt_mask(role, mask);
   }
   if (spec.content != SyntheticContent::kMasks) {
-    const std::int64_t element = spec.type == ValueType::kF32 ? 4 : 2;
+    const std::int64_t element = spec.type == DataType::kFp32 ? 4 : 2;
     std::uint8_t* values = builder.allocate(extent.rows * extent.channels * element);
     fill_values(extent, mask, spec.type, random, values);
     builder.adopt_values(role, values, spec.type);

@@ -47,7 +47,7 @@ struct SyntheticSpec {
   std::optional<std::int64_t> batch;  // trained with, as in a trace's metadata
   std::vector<SyntheticLayer> layers;
   SyntheticContent content = SyntheticContent::kMasks;
-  ValueType type = ValueType::kF32;
+  DataType type = DataType::kFp32;
   std::uint64_t seed = 1;
 };
 

@@ -12,11 +12,9 @@
 
 #include "tensor/layer_shape.hpp"
 #include "tensor/mask_view.hpp"
+#include "tensor/operation.hpp"
 
 namespace lacuna {
-
-// The three tensors of a layer: input activations, weights, gradients of the outputs.
-enum class TensorRole { kA, kW, kG };
 
 // One tensor of a layer. The mask is always there; values only if the trace has them.
 struct LayerTensor {

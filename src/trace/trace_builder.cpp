@@ -58,12 +58,12 @@ TraceBuilder& TraceBuilder::mask(TensorRole role, const std::vector<bool>& nonze
   return adopt_mask(role, block);
 }
 
-TraceBuilder& TraceBuilder::values(TensorRole role, std::span<const float> values, ValueType type) {
+TraceBuilder& TraceBuilder::values(TensorRole role, std::span<const float> values, DataType type) {
   const TensorExtent size = extent(role);
   const std::int64_t needed = size.rows * size.channels;
   if (static_cast<std::int64_t>(values.size()) != needed) wrong_size(role, values.size(), needed);
-  std::uint8_t* block = allocate(needed * (type == ValueType::kF32 ? 4 : 2));
-  if (type == ValueType::kF32) {
+  std::uint8_t* block = allocate(needed * (type == DataType::kFp32 ? 4 : 2));
+  if (type == DataType::kFp32) {
     std::memcpy(block, values.data(), values.size_bytes());
   } else {
     for (std::size_t i = 0; i < values.size(); ++i) {
@@ -79,7 +79,7 @@ TraceBuilder& TraceBuilder::adopt_mask(TensorRole role, const std::uint8_t* byte
   return *this;
 }
 
-TraceBuilder& TraceBuilder::adopt_values(TensorRole role, const std::uint8_t* bytes, ValueType type) {
+TraceBuilder& TraceBuilder::adopt_values(TensorRole role, const std::uint8_t* bytes, DataType type) {
   const TensorExtent size = extent(role);
   parts(role).values = {bytes, type, size.rows, size.channels};
   return *this;

@@ -114,8 +114,8 @@ LayerTensor read_tensor(const LayerEntry& layer, TensorRole role, TensorIndex& i
       throw InputError(place, fmt::format("{} is {}, values are F32 or BF16", name, stored->dtype), kRecord);
     }
     check_shape(*stored, tensor_shape(layer.shape, role, extent.channels), place, name);
-    values = {stored->data.data(), stored->dtype == "F32" ? ValueType::kF32 : ValueType::kBF16, extent.rows,
-              extent.channels};
+    values = {stored->data.data(), stored->dtype == "F32" ? DataType::kFp32 : DataType::kBfloat16,
+              extent.rows, extent.channels};
   }
   if (mask == nullptr && stored == nullptr && layer.noted_zeros(role) > 0) {
     throw InputError(place,

@@ -115,7 +115,7 @@ TEST(Synthetic, SharesPatternsAndSeeds) {
   EXPECT_NE(bytes(trace), bytes(other));
 
   spec.content = SyntheticContent::kValues;
-  spec.type = ValueType::kBF16;
+  spec.type = DataType::kBfloat16;
   const Trace valued = make_synthetic(spec);
   EXPECT_EQ(bytes(valued), bytes(other));  // the same zeros with and without values
   for (const Layer& layer : valued.layers()) {

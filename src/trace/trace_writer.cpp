@@ -27,16 +27,16 @@ struct Item {
   const Layer* layer = nullptr;
   TensorRole role = TensorRole::kA;
   bool is_mask = false;
-  ValueType type = ValueType::kF32;  // of values
+  DataType type = DataType::kFp32;  // of values
 
   const LayerTensor& tensor() const { return layer->tensor(role); }
   std::string name() const { return layer->name + "/" + role_name(role) + (is_mask ? ".mask" : ""); }
-  const char* dtype() const { return is_mask ? "U8" : type == ValueType::kF32 ? "F32" : "BF16"; }
+  const char* dtype() const { return is_mask ? "U8" : type == DataType::kFp32 ? "F32" : "BF16"; }
   std::int64_t last_dimension() const {
     return is_mask ? tensor().mask.readable_bytes() : tensor().mask.channels;
   }
   std::int64_t bytes() const {
-    return tensor().mask.rows * last_dimension() * (is_mask ? 1 : type == ValueType::kF32 ? 4 : 2);
+    return tensor().mask.rows * last_dimension() * (is_mask ? 1 : type == DataType::kFp32 ? 4 : 2);
   }
 };
 
@@ -48,8 +48,8 @@ std::vector<Item> items_of(const Trace& trace, const TraceWriteOptions& options)
       const LayerTensor& tensor = layer.tensor(role);
       const bool values = options.values && tensor.values;
       if (values) {
-        const ValueType type = options.type.value_or(tensor.values.type);
-        by_width[type == ValueType::kF32 ? 0 : 1].push_back({&layer, role, false, type});
+        const DataType type = options.type.value_or(tensor.values.type);
+        by_width[type == DataType::kFp32 ? 0 : 1].push_back({&layer, role, false, type});
       }
       // A tensor without zeros and without values needs no bytes at all.
       if (values ? options.masks : tensor.zeros() > 0) by_width[2].push_back({&layer, role, true, {}});
@@ -129,11 +129,11 @@ void write_values(const Item& item, const std::string& where, const Sink& sink) 
       const float value = values.at(r, c);
       const auto at = static_cast<std::size_t>(c);
       wide[at] = value;
-      if (item.type == ValueType::kF32) continue;
+      if (item.type == DataType::kFp32) continue;
       narrow[at] = float_to_bfloat16(value);
       check_rounding(item, r * values.channels + c, value, bfloat16_to_float(narrow[at]), where);
     }
-    if (item.type == ValueType::kF32) {
+    if (item.type == DataType::kFp32) {
       sink(wide.data(), wide.size() * sizeof(float));
     } else {
       sink(narrow.data(), narrow.size() * sizeof(std::uint16_t));

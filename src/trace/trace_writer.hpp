@@ -13,9 +13,9 @@ namespace lacuna {
 struct TraceWriteOptions {
   bool masks =
       true;  // false: only values; tensors that have none keep their mask, or their zeros would be lost
-  bool values = true;                            // false: only masks
-  std::optional<ValueType> type = std::nullopt;  // of the values; as they are if absent
-  int level = 12;                                // of zstd, for a name that ends in .zst
+  bool values = true;                           // false: only masks
+  std::optional<DataType> type = std::nullopt;  // of the values; as they are if absent
+  int level = 12;                               // of zstd, for a name that ends in .zst
 };
 
 // Writes a `.safetensors`, or a `.safetensors.zst` if the name ends in `.zst`. The file appears whole or not

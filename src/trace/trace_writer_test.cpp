@@ -68,7 +68,7 @@ SyntheticSpec random_spec(Random& random) {
   SyntheticSpec spec;
   spec.seed = random.bits();
   spec.content = static_cast<SyntheticContent>(random.integer(0, 2));
-  spec.type = random.chance(0.5) ? ValueType::kF32 : ValueType::kBF16;
+  spec.type = random.chance(0.5) ? DataType::kFp32 : DataType::kBfloat16;
   const std::int64_t count = random.integer(1, 4);
   for (std::int64_t i = 0; i < count; ++i) {
     SyntheticLayer layer{.name = "layer" + std::to_string(i),
@@ -109,9 +109,10 @@ TEST(TraceWriter, RoundTripsOverRandomShapes) {
     expect_equal(trace, Trace::parse("f", serialize_trace(trace)), values);
     expect_equal(trace, Trace::parse("f", serialize_trace(trace, {.values = false})), false);
     // Small integers are exact in both types.
-    expect_equal(trace, Trace::parse("f", serialize_trace(trace, {.masks = false, .type = ValueType::kBF16})),
+    expect_equal(trace,
+                 Trace::parse("f", serialize_trace(trace, {.masks = false, .type = DataType::kBfloat16})),
                  values);
-    expect_equal(trace, Trace::parse("f", serialize_trace(trace, {.type = ValueType::kF32})), values);
+    expect_equal(trace, Trace::parse("f", serialize_trace(trace, {.type = DataType::kFp32})), values);
     if (i % 30 == 0) {
       const auto plain = folder / (std::to_string(i) + ".safetensors");
       const auto packed = folder / (std::to_string(i) + ".safetensors.zst");
@@ -158,7 +159,7 @@ TEST(TraceWriter, RefusesValuesThatBfloat16CannotHold) {
   const auto written = [](float value) {
     TraceBuilder builder("m");
     builder.add_layer("l", LayerShape::linear(1, 2, 1)).values(TensorRole::kA, std::vector<float>{1, value});
-    return error_of([&] { serialize_trace(builder.build(), {.type = ValueType::kBF16}); });
+    return error_of([&] { serialize_trace(builder.build(), {.type = DataType::kBfloat16}); });
   };
   EXPECT_EQ(written(3), "no error");
   EXPECT_EQ(written(-0.0F), "no error");

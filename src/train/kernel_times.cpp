@@ -10,9 +10,6 @@ namespace lacuna::train {
 namespace {
 
 using kernels::median;
-using kernels::Op;
-
-constexpr std::array kOps{Op::kForward, Op::kInputGrad, Op::kWeightGrad};
 
 // A network with the weights of another, and what its steps took.
 struct Timed {
@@ -40,8 +37,8 @@ struct Timed {
     step_ms.push_back(all);
     double sum = 0;
     for (std::size_t l = 0; l < by_layer.size(); ++l)
-      for (std::size_t op = 0; op < kOps.size(); ++op) {
-        const double ms = 1e3 * network.conv_layers()[l]->use(kOps[op]).seconds;
+      for (std::size_t op = 0; op < kOperations.size(); ++op) {
+        const double ms = 1e3 * network.conv_layers()[l]->use(kOperations[op]).seconds;
         by_layer[l][op].push_back(ms);
         if (!network.conv_layers()[l]->initial()) sum += ms;
       }
@@ -81,7 +78,7 @@ KernelTimes time_kernels(Network& network, const Trainer& trainer, Kernels kerne
   for (std::size_t l = 0; l < dense.by_layer.size(); ++l) {
     const ConvLayer& layer = *dense.network.conv_layers()[l];
     LayerTimes row{.name = layer.name(), .initial = layer.initial()};
-    for (std::size_t op = 0; op < kOps.size(); ++op) {
+    for (std::size_t op = 0; op < kOperations.size(); ++op) {
       row.dense[op] = median(dense.by_layer[l][op]);
       row.other[op] = median(other.by_layer[l][op]);
     }
@@ -97,9 +94,9 @@ KernelTimes time_kernels(Network& network, const Trainer& trainer, Kernels kerne
 std::string kernel_times_csv(const KernelTimes& times) {
   std::string text = "layer,initial,operation,dense_ms," + std::string(kernels_name(times.kernels)) + "_ms\n";
   for (const LayerTimes& layer : times.layers)
-    for (std::size_t op = 0; op < kOps.size(); ++op)
+    for (std::size_t op = 0; op < kOperations.size(); ++op)
       text += fmt::format("{},{},{},{:.4f},{:.4f}\n", layer.name, layer.initial ? 1 : 0,
-                          kernels::op_name(kOps[op]), layer.dense[op], layer.other[op]);
+                          operation_name(kOperations[op]), layer.dense[op], layer.other[op]);
   return text;
 }
 

@@ -10,7 +10,7 @@
 
 namespace lacuna::train {
 
-// Milliseconds a step, medians over the steps; operations in the order of kernels::Op.
+// Milliseconds a step, medians over the steps; operations in the order of Operation.
 struct LayerTimes {
   std::string name;
   bool initial = false;

@@ -134,7 +134,7 @@ TEST(Synth, WritesWhatWasAskedFor) {
   EXPECT_EQ(conv.shape, LayerShape::conv2d(2, 6, 4, {9, 8}, {3, 2}, {2, 1}, {1, 1}, {1, 1}, 2));
   EXPECT_NEAR(conv.a.zero_share(), 0.25, 0.06);
   EXPECT_EQ(conv.g.nonzeros, 0);
-  EXPECT_EQ(conv.a.values.type, ValueType::kBF16);
+  EXPECT_EQ(conv.a.values.type, DataType::kBfloat16);
   const Layer& linear = trace.layers()[1];
   EXPECT_EQ(linear.name, "layer1");
   EXPECT_EQ(linear.steps, 3);

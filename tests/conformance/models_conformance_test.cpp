@@ -2,9 +2,9 @@
 #include <gtest/gtest.h>
 
 #include "sim/accelerator.hpp"
-#include "sim/mac_counts.hpp"
 #include "sim/simulate.hpp"
 #include "sim/testing/random_layer.hpp"
+#include "sim/workload/mac_counts.hpp"
 
 namespace lacuna {
 namespace {

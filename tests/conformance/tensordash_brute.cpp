@@ -12,7 +12,7 @@ using Stream = std::vector<Step>;
 using Streams = std::vector<Stream>;
 
 struct Pair {
-  Streams text, other;
+  Streams primary, secondary;
 };
 
 int bit(const MaskView& mask, std::int64_t row, std::int64_t channel) {
@@ -50,7 +50,7 @@ std::vector<Pair> forward_streams(const Layer& layer, int lanes) {
                   return inside ? bit(layer.a.mask, (n * s.input.h + y) * s.input.w + x, g * cg + c) : 0;
                 }));
               }
-          pair.text.push_back(stream);
+          pair.primary.push_back(stream);
         }
     for (std::int64_t k = 0; k < kg; ++k) {
       Stream stream;
@@ -60,7 +60,7 @@ std::vector<Pair> forward_streams(const Layer& layer, int lanes) {
             stream.push_back(step_of(c0, cg, lanes, [&](std::int64_t c) {
               return bit(layer.w.mask, ((g * kg + k) * s.kernel.h + ky) * s.kernel.w + kx, c);
             }));
-      pair.other.push_back(stream);
+      pair.secondary.push_back(stream);
     }
     products.push_back(pair);
   }
@@ -98,9 +98,9 @@ std::vector<Pair> input_grad_streams(const Layer& layer, int lanes) {
                                (n * s.output.h + ty / s.stride.h) * s.output.w + tx / s.stride.w, g * kg + k);
                   }));
                 }
-              pair.text.push_back(stream);
+              pair.primary.push_back(stream);
             }
-        if (pair.text.empty()) continue;  // the image is smaller than the phase
+        if (pair.primary.empty()) continue;  // the image is smaller than the phase
         for (std::int64_t c = 0; c < cg; ++c) {
           Stream stream;
           for (const auto& [ky, kx] : taps)
@@ -108,7 +108,7 @@ std::vector<Pair> input_grad_streams(const Layer& layer, int lanes) {
               stream.push_back(step_of(k0, kg, lanes, [&, ky = ky, kx = kx](std::int64_t k) {
                 return bit(layer.w.mask, ((g * kg + k) * s.kernel.h + ky) * s.kernel.w + kx, c);
               }));
-          pair.other.push_back(stream);
+          pair.secondary.push_back(stream);
         }
         products.push_back(pair);
       }
@@ -137,12 +137,12 @@ std::vector<Pair> weight_grad_streams(const Layer& layer, int lanes) {
     };
     Pair pair;
     for (std::int64_t k = 0; k < kg; ++k)
-      pair.text.push_back(stream_of(
+      pair.primary.push_back(stream_of(
           [&](std::int64_t n, std::int64_t q) { return bit(layer.g.mask, n * positions + q, g * kg + k); }));
     for (std::int64_t ky = 0; ky < s.kernel.h; ++ky)
       for (std::int64_t kx = 0; kx < s.kernel.w; ++kx)
         for (std::int64_t c = 0; c < cg; ++c)
-          pair.other.push_back(stream_of([&](std::int64_t n, std::int64_t q) {
+          pair.secondary.push_back(stream_of([&](std::int64_t n, std::int64_t q) {
             const std::int64_t y = (q / s.output.w) * s.stride.h - s.padding.h + ky * s.dilation.h;
             const std::int64_t x = (q % s.output.w) * s.stride.w - s.padding.w + kx * s.dilation.w;
             if (y < 0 || x < 0 || y >= s.input.h || x >= s.input.w) return 0;
@@ -300,11 +300,11 @@ BruteResult brute_tensordash(const Layer& layer, Operation op, TensorRole rows_o
   const std::vector<Pair> products = op == Operation::kForward     ? forward_streams(layer, config.lanes)
                                      : op == Operation::kInputGrad ? input_grad_streams(layer, config.lanes)
                                                                    : weight_grad_streams(layer, config.lanes);
-  const bool text_on_rows = operands(op).text == rows_operand;
+  const bool primary_on_rows = operands(op).primary == rows_operand;
   BruteResult result;
   for (const Pair& pair : products) {
-    const Streams& rows = text_on_rows ? pair.text : pair.other;
-    const Streams& columns = text_on_rows ? pair.other : pair.text;
+    const Streams& rows = primary_on_rows ? pair.primary : pair.secondary;
+    const Streams& columns = primary_on_rows ? pair.secondary : pair.primary;
     const auto steps = static_cast<std::int64_t>(rows[0].size());
     const std::int64_t row_groups = groups(rows.size(), config.rows);
     const std::int64_t column_groups = groups(columns.size(), config.columns);

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "sim/operation.hpp"
+#include "tensor/operation.hpp"
 
 namespace lacuna::testing {
 

@@ -5,8 +5,8 @@
 
 #include "conformance/tensordash_brute.hpp"
 #include "sim/accelerator.hpp"
-#include "sim/mac_counts.hpp"
 #include "sim/testing/random_layer.hpp"
+#include "sim/workload/mac_counts.hpp"
 
 namespace lacuna::testing {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "sim/mac_counts.hpp"
+#include "sim/workload/mac_counts.hpp"
 #include "trace/layer_list.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -30,7 +30,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       if (forward.effectual < 0 || forward.effectual > forward.macs) std::abort();
       for (const Operation op : kOperations) {
         const MacCounts counts = count_macs(layer, op);
-        if (counts.effectual != forward.effectual || counts.with_other < counts.effectual) std::abort();
+        if (counts.effectual != forward.effectual || counts.with_secondary < counts.effectual) std::abort();
       }
     }
   } catch (const InputError&) {

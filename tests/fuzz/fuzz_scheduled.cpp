@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "models/tensordash/stored_tensor.hpp"
+#include "models/tensordash/storage/stored_tensor.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace lacuna;
@@ -19,7 +19,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const LayerShape shape = LayerShape::conv2d(1, 1 + data[2] % 80, 1, {1 + data[3] % 4, 1 + data[3] / 4 % 20},
                                               {1, 1}, {1 + data[4] % 2, 1 + data[4] / 2 % 2});
   const auto grouping = static_cast<Grouping>(data[4] / 4 % 4);
-  const ValueType type = data[4] / 16 % 2 == 0 ? ValueType::kF32 : ValueType::kBF16;
+  const DataType type = data[4] / 16 % 2 == 0 ? DataType::kFp32 : DataType::kBfloat16;
   const TensorGroups groups(shape, TensorRole::kA, grouping, lanes);
   const std::int64_t rows = shape.input_positions();
   try {

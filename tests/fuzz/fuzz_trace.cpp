@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "sim/mac_counts.hpp"
+#include "sim/workload/mac_counts.hpp"
 #include "trace/trace.hpp"
 #include "trace/trace_writer.hpp"
 
@@ -24,7 +24,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       }
       for (const Operation op : kOperations) {
         const MacCounts counts = count_macs(one, op);
-        if (counts.effectual < 0 || counts.effectual > std::min(counts.with_text, counts.with_other))
+        if (counts.effectual < 0 || counts.effectual > std::min(counts.with_primary, counts.with_secondary))
           std::abort();
       }
     }

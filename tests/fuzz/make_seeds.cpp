@@ -11,7 +11,7 @@
 #include "base/random.hpp"
 #include "checkpoint_state.hpp"
 #include "dataset_seeds.hpp"
-#include "models/tensordash/stored_tensor.hpp"
+#include "models/tensordash/storage/stored_tensor.hpp"
 #include "report/result_json.hpp"
 #include "report/testing/example_runs.hpp"
 #include "trace/byte_source.hpp"
@@ -23,7 +23,7 @@ namespace {
 
 using namespace lacuna;
 
-SyntheticSpec spec(SyntheticContent content, ValueType type) {
+SyntheticSpec spec(SyntheticContent content, DataType type) {
   SyntheticSpec spec;
   spec.content = content;
   spec.type = type;
@@ -84,7 +84,7 @@ std::vector<std::uint8_t> scheduled_seed(std::uint8_t lanes, std::uint8_t machin
   Random random(machine);
   for (float& value : values) value = random.chance(zeros) ? 0.0F : static_cast<float>(random.integer(-3, 3));
   const StoredTensor stored =
-      store_tensor(codec, groups, values, 37, kind / 16 % 2 == 0 ? ValueType::kF32 : ValueType::kBF16);
+      store_tensor(codec, groups, values, 37, kind / 16 % 2 == 0 ? DataType::kFp32 : DataType::kBfloat16);
   seed.insert(seed.end(), stored.bits.bytes.begin(), stored.bits.bytes.end());
   return seed;
 }
@@ -172,10 +172,10 @@ int main_or_throw(std::string_view fuzzer, const std::filesystem::path& folder) 
   }
   for (const SyntheticContent content :
        {SyntheticContent::kMasks, SyntheticContent::kValues, SyntheticContent::kBoth}) {
-    const Trace trace = make_synthetic(spec(content, ValueType::kF32));
+    const Trace trace = make_synthetic(spec(content, DataType::kFp32));
     if (fuzzer == "fuzz_trace") {
       write(text(serialize_trace(trace)));
-      write(text(serialize_trace(make_synthetic(spec(content, ValueType::kBF16)))));
+      write(text(serialize_trace(make_synthetic(spec(content, DataType::kBfloat16)))));
     } else if (fuzzer == "fuzz_layers") {
       write(layer_list_json(trace.layers()));
     } else if (fuzzer == "fuzz_zstd") {

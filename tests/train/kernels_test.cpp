@@ -133,10 +133,10 @@ TEST(Kernels, TheSparseSettingSkipsZeros) {
   Network network(graph, {4, Kernels::kSparse, 1});
   run_step(network, draw_problem(graph, 4, 13));
   for (const ConvLayer* layer : network.conv_layers())
-    for (const kernels::Op op : {kernels::Op::kForward, kernels::Op::kInputGrad, kernels::Op::kWeightGrad}) {
+    for (const Operation op : kOperations) {
       const OpUse& use = layer->use(op);
       const bool images = layer->initial();
-      EXPECT_EQ(use.calls, images && op == kernels::Op::kInputGrad ? 0 : 2) << layer->name();
+      EXPECT_EQ(use.calls, images && op == Operation::kInputGrad ? 0 : 2) << layer->name();
       EXPECT_EQ(use.sparse_calls, images ? 0 : use.calls) << layer->name();
     }
 }
@@ -146,9 +146,8 @@ TEST(Kernels, TheDenseSettingDoesNot) {
   Network network(graph, {4, Kernels::kDense, 1});
   run_step(network, draw_problem(graph, 4, 13));
   for (const ConvLayer* layer : network.conv_layers())
-    EXPECT_EQ(layer->use(kernels::Op::kForward).sparse_calls +
-                  layer->use(kernels::Op::kInputGrad).sparse_calls +
-                  layer->use(kernels::Op::kWeightGrad).sparse_calls,
+    EXPECT_EQ(layer->use(Operation::kForward).sparse_calls + layer->use(Operation::kInputGrad).sparse_calls +
+                  layer->use(Operation::kWeightGrad).sparse_calls,
               0);
 }
 

@@ -80,9 +80,9 @@ struct DenseConv::State {
 // Where the caller's tensors and the primitive's differ, ports reorder.
 void DenseConv::State::finish(bool native, const memory::desc& user_src, const memory::desc& user_dst) {
   const memory::desc user_weights = options.weights == WeightLayout::kOihw ? plain_weights : inner_weights;
-  src = Port(native ? inner_src : user_src, inner_src, options.op == Op::kInputGrad);
-  weights = Port(user_weights, inner_weights, options.op == Op::kWeightGrad);
-  dst = Port(native ? inner_dst : user_dst, inner_dst, options.op == Op::kForward);
+  src = Port(native ? inner_src : user_src, inner_src, options.op == Operation::kInputGrad);
+  weights = Port(user_weights, inner_weights, options.op == Operation::kWeightGrad);
+  dst = Port(native ? inner_dst : user_dst, inner_dst, options.op == Operation::kForward);
 }
 
 // A linear layer is a product of matrices: oneDNN's 1x1 convolution of 1x1 images takes up to several times
@@ -94,17 +94,17 @@ void DenseConv::State::make_linear(const LayerShape& s, const dnnl::primitive_at
   const memory::desc any_src({s.n, s.c}, f32, any), any_weights({s.k, s.c}, f32, any),
       any_dst({s.n, s.k}, f32, any);
   const memory::desc bias_desc({s.k}, f32, memory::format_tag::x);
-  const bool with_bias = options.bias && options.op == Op::kForward;
+  const bool with_bias = options.bias && options.op == Operation::kForward;
   using Forward = dnnl::inner_product_forward;
   const auto kind = dnnl::prop_kind::forward_training;
   const Forward::primitive_desc forward(with_bias
                                             ? Forward::desc(kind, any_src, any_weights, bias_desc, any_dst)
                                             : Forward::desc(kind, any_src, any_weights, any_dst),
                                         attr, cpu_engine());
-  if (options.op == Op::kForward) {
+  if (options.op == Operation::kForward) {
     take<Forward>(forward, forward.src_desc(), forward.dst_desc(), forward.weights_desc());
     if (with_bias) bias = memory(bias_desc, cpu_engine(), DNNL_MEMORY_NONE);
-  } else if (options.op == Op::kInputGrad) {
+  } else if (options.op == Operation::kInputGrad) {
     using Backward = dnnl::inner_product_backward_data;
     const Backward::primitive_desc pd(Backward::desc(any_src, any_weights, any_dst), cpu_engine(), forward);
     take<Backward>(pd, pd.diff_src_desc(), pd.diff_dst_desc(), pd.weights_desc());
@@ -114,9 +114,9 @@ void DenseConv::State::make_linear(const LayerShape& s, const dnnl::primitive_at
     take<Backward>(pd, pd.src_desc(), pd.diff_dst_desc(), pd.diff_weights_desc());
   }
   finish(native, rows(s.n, s.c, options.layout_of_src()), rows(s.n, s.k, options.layout_of_dst()));
-  const bool to_dst = options.op == Op::kForward;
+  const bool to_dst = options.op == Operation::kForward;
   const Layout result = to_dst ? options.layout_of_dst() : options.layout_of_src();
-  if (native || result != Layout::kBlocked || options.op == Op::kWeightGrad) return;
+  if (native || result != Layout::kBlocked || options.op == Operation::kWeightGrad) return;
   row_floats = to_dst ? s.k : s.c;
   row_padded = (row_floats + 15) / 16 * 16;
   padded_rows = row_padded == row_floats ? 0 : s.n;
@@ -149,7 +149,7 @@ DenseConv::DenseConv(const LayerShape& s, const ConvOptions& options, Impl algor
       algorithm == Impl::kDenseAuto ? dnnl::algorithm::convolution_auto : dnnl::algorithm::convolution_direct;
   try {
     dnnl::primitive_attr attr;
-    if (options.relu && options.op == Op::kForward) {
+    if (options.relu && options.op == Operation::kForward) {
       dnnl::post_ops ops;
       ops.append_eltwise(1.0F, dnnl::algorithm::eltwise_relu, 0.0F, 0.0F);
       attr.set_post_ops(ops);
@@ -158,17 +158,17 @@ DenseConv::DenseConv(const LayerShape& s, const ConvOptions& options, Impl algor
       st.make_linear(s, attr, native);
       return;
     }
-    const bool with_bias = options.bias && options.op == Op::kForward;
+    const bool with_bias = options.bias && options.op == Operation::kForward;
     using Forward = dnnl::convolution_forward;
     const auto forward_desc = with_bias ? Forward::desc(dnnl::prop_kind::forward_training, alg, src, weights,
                                                         bias, dst, strides, dilation, before, after)
                                         : Forward::desc(dnnl::prop_kind::forward_training, alg, src, weights,
                                                         dst, strides, dilation, before, after);
     const Forward::primitive_desc forward(forward_desc, attr, cpu_engine());
-    if (options.op == Op::kForward) {
+    if (options.op == Operation::kForward) {
       st.take<Forward>(forward, forward.src_desc(), forward.dst_desc(), forward.weights_desc());
       if (with_bias) st.bias = memory(bias, cpu_engine(), DNNL_MEMORY_NONE);
-    } else if (options.op == Op::kInputGrad) {
+    } else if (options.op == Operation::kInputGrad) {
       using Backward = dnnl::convolution_backward_data;
       const Backward::primitive_desc pd(
           Backward::desc(alg, src, weights, dst, strides, dilation, before, after), cpu_engine(), forward);
@@ -205,30 +205,30 @@ std::int64_t DenseConv::packed_floats() const { return floats_of(state_->inner_w
 void DenseConv::run(const ConvTensors& t) {
   State& st = *state_;
   const ThreadScope threads(st.options.threads);
-  const Op op = st.options.op;
-  st.src.attach(op == Op::kInputGrad ? t.diff_src : t.src);
-  st.weights.attach(op == Op::kWeightGrad ? t.diff_weights : t.weights);
-  st.dst.attach(op == Op::kForward ? t.dst : t.diff_dst);
-  if (op != Op::kInputGrad) st.src.reorder_in(st.stream);
-  if (op != Op::kWeightGrad) st.weights.reorder_in(st.stream);
-  if (op != Op::kForward) st.dst.reorder_in(st.stream);
+  const Operation op = st.options.op;
+  st.src.attach(op == Operation::kInputGrad ? t.diff_src : t.src);
+  st.weights.attach(op == Operation::kWeightGrad ? t.diff_weights : t.weights);
+  st.dst.attach(op == Operation::kForward ? t.dst : t.diff_dst);
+  if (op != Operation::kInputGrad) st.src.reorder_in(st.stream);
+  if (op != Operation::kWeightGrad) st.weights.reorder_in(st.stream);
+  if (op != Operation::kForward) st.dst.reorder_in(st.stream);
   std::array<dnnl_exec_arg_t, 4> args{};
   int count = 3;
-  args[0] = {op == Op::kInputGrad ? DNNL_ARG_DIFF_SRC : DNNL_ARG_SRC, st.src.inner()};
-  args[1] = {op == Op::kWeightGrad ? DNNL_ARG_DIFF_WEIGHTS : DNNL_ARG_WEIGHTS, st.weights.inner()};
-  args[2] = {op == Op::kForward ? DNNL_ARG_DST : DNNL_ARG_DIFF_DST, st.dst.inner()};
-  if (op == Op::kForward && st.options.bias) {
+  args[0] = {op == Operation::kInputGrad ? DNNL_ARG_DIFF_SRC : DNNL_ARG_SRC, st.src.inner()};
+  args[1] = {op == Operation::kWeightGrad ? DNNL_ARG_DIFF_WEIGHTS : DNNL_ARG_WEIGHTS, st.weights.inner()};
+  args[2] = {op == Operation::kForward ? DNNL_ARG_DST : DNNL_ARG_DIFF_DST, st.dst.inner()};
+  if (op == Operation::kForward && st.options.bias) {
     st.bias.set_data_handle(const_cast<float*>(t.bias));
     args[3] = {DNNL_ARG_BIAS, st.bias.get()};
     count = 4;
   }
   dnnl::error::wrap_c_api(dnnl_primitive_execute(st.primitive.get(), st.stream.get(), count, args.data()),
                           "could not run a convolution");
-  if (op == Op::kInputGrad) st.src.reorder_out(st.stream);
-  if (op == Op::kWeightGrad) st.weights.reorder_out(st.stream);
-  if (op == Op::kForward) st.dst.reorder_out(st.stream);
+  if (op == Operation::kInputGrad) st.src.reorder_out(st.stream);
+  if (op == Operation::kWeightGrad) st.weights.reorder_out(st.stream);
+  if (op == Operation::kForward) st.dst.reorder_out(st.stream);
   st.stream.wait();
-  float* result = op == Op::kForward ? t.dst : t.diff_src;
+  float* result = op == Operation::kForward ? t.dst : t.diff_src;
   for (std::int64_t n = 0; n < st.padded_rows; ++n)
     std::fill(result + n * st.row_padded + st.row_floats, result + (n + 1) * st.row_padded, 0.0F);
 }

@@ -20,7 +20,7 @@ double seconds_now(int threads) {
 std::string cost_key(const LayerShape& shape, const ConvOptions& o) {
   std::string key = machine_key() + " | " + shape.describe() + " n" + std::to_string(shape.n) + " g" +
                     std::to_string(shape.groups) + " d" + std::to_string(shape.dilation.h) + "x" +
-                    std::to_string(shape.dilation.w) + " | " + op_name(o.op);
+                    std::to_string(shape.dilation.w) + " | " + std::string(operation_name(o.op));
   for (const int part :
        {static_cast<int>(o.checked.value_or(Checked::kActivations)), static_cast<int>(o.layout_of_dst()),
         static_cast<int>(o.layout_of_src()), static_cast<int>(o.weights), o.threads, static_cast<int>(o.bias),

@@ -77,8 +77,8 @@ void PlanTensors::fill(ConvPlan& plan,
                        const std::function<bool(std::int64_t, std::int64_t, std::int64_t)>& nonzero,
                        std::uint64_t seed) {
   Random random(seed);
-  const bool activations = op_ == Op::kForward ||
-                           (op_ == Op::kWeightGrad &&
+  const bool activations = op_ == Operation::kForward ||
+                           (op_ == Operation::kWeightGrad &&
                             plan.options().checked.value_or(Checked::kActivations) == Checked::kActivations);
   auto draw = [&](const BlockedShape& s, Layout layout, bool checked, AlignedFloats& to) {
     const std::int64_t channels = s.groups * s.channels;
@@ -92,12 +92,13 @@ void PlanTensors::fill(ConvPlan& plan,
         }
     place(s, layout, nchw, to);
   };
-  if (op_ != Op::kInputGrad)
+  if (op_ != Operation::kInputGrad)
     draw(blocked_src(plan.shape()), plan.options().layout_of_src(), activations, src);
-  if (op_ != Op::kForward) draw(blocked_dst(plan.shape()), plan.options().layout_of_dst(), !activations, dst);
+  if (op_ != Operation::kForward)
+    draw(blocked_dst(plan.shape()), plan.options().layout_of_dst(), !activations, dst);
   for (std::int64_t i = 0; i < plain_weights.size(); ++i) plain_weights[i] = 0.1F * random_value(random);
   for (std::int64_t i = 0; i < bias.size(); ++i) bias[i] = random_value(random);
-  if (op_ == Op::kWeightGrad) return;
+  if (op_ == Operation::kWeightGrad) return;
   if (plan.options().weights == WeightLayout::kPacked)
     plan.pack_weights(plain_weights.data(), weights.data());
   else
@@ -106,8 +107,8 @@ void PlanTensors::fill(ConvPlan& plan,
 
 void PlanTensors::fill_quickly(ConvPlan& plan, double zeros, std::uint64_t seed) {
   const int threads = plan.options().threads;
-  const bool activations = op_ == Op::kForward ||
-                           (op_ == Op::kWeightGrad &&
+  const bool activations = op_ == Operation::kForward ||
+                           (op_ == Operation::kWeightGrad &&
                             plan.options().checked.value_or(Checked::kActivations) == Checked::kActivations);
   // Runs of 16 floats: blocks of channels, or anything in a plain layout. Channels past the last stay zero.
   const auto draw = [&](const BlockedShape& s, Layout layout, double share, AlignedFloats& to) {
@@ -130,11 +131,11 @@ void PlanTensors::fill_quickly(ConvPlan& plan, double zeros, std::uint64_t seed)
       }
     }
   };
-  if (op_ != Op::kInputGrad)
+  if (op_ != Operation::kInputGrad)
     draw(blocked_src(plan.shape()), plan.options().layout_of_src(), activations ? zeros : 0, src);
-  if (op_ != Op::kForward)
+  if (op_ != Operation::kForward)
     draw(blocked_dst(plan.shape()), plan.options().layout_of_dst(), activations ? 0 : zeros, dst);
-  if (op_ == Op::kWeightGrad) return;
+  if (op_ == Operation::kWeightGrad) return;
   Random random(seed);
   for (std::int64_t i = 0; i < plain_weights.size(); ++i)
     plain_weights[i] = 0.01F + 1e-6F * static_cast<float>(random.bits() & 0xffff);
@@ -146,12 +147,12 @@ void PlanTensors::fill_quickly(ConvPlan& plan, double zeros, std::uint64_t seed)
 
 ConvTensors PlanTensors::tensors() {
   ConvTensors t;
-  if (op_ == Op::kForward) {
+  if (op_ == Operation::kForward) {
     t.src = src.data();
     t.weights = weights.data();
     t.bias = bias.data();
     t.dst = dst.data();
-  } else if (op_ == Op::kInputGrad) {
+  } else if (op_ == Operation::kInputGrad) {
     t.diff_dst = dst.data();
     t.weights = weights.data();
     t.diff_src = src.data();

@@ -46,7 +46,7 @@ class PlanTensors {
   AlignedFloats plain_weights;  // OIHW, what `weights` was packed from
 
  private:
-  Op op_;
+  Operation op_;
 };
 
 }  // namespace lacuna::kernels

@@ -77,7 +77,7 @@ struct Inputs {
       data.fill(plan, spec.nonzero, spec.seed);
     else
       data.fill(plan, 0.0, spec.seed);
-    activations = spec.options.op != Op::kInputGrad &&
+    activations = spec.options.op != Operation::kInputGrad &&
                   spec.options.checked.value_or(Checked::kActivations) == Checked::kActivations;
     const BlockedShape shape = activations ? blocked_src(spec.shape) : blocked_dst(spec.shape);
     AlignedFloats& filled = activations ? data.src : data.dst;

@@ -36,8 +36,8 @@ RefConv::RefConv(const LayerShape& shape, const ConvOptions& options)
       relu_(options.relu) {}
 
 std::int64_t RefConv::result_size() const {
-  if (op_ == Op::kForward) return TensorIndex{blocked_dst(shape_), dst_layout_}.size();
-  if (op_ == Op::kInputGrad) return TensorIndex{blocked_src(shape_), src_layout_}.size();
+  if (op_ == Operation::kForward) return TensorIndex{blocked_dst(shape_), dst_layout_}.size();
+  if (op_ == Operation::kInputGrad) return TensorIndex{blocked_src(shape_), src_layout_}.size();
   return shape_.w_elements();
 }
 
@@ -50,7 +50,7 @@ void RefConv::run(const ConvTensors& t, double* sum, double* magnitude) const {
     sum[index] += product;
     if (magnitude != nullptr) magnitude[index] += std::fabs(product);
   };
-  if (op_ == Op::kForward && t.bias != nullptr)
+  if (op_ == Operation::kForward && t.bias != nullptr)
     for (std::int64_t n = 0; n < shape_.n; ++n)
       for (std::int64_t k = 0; k < shape_.k; ++k)
         for (std::int64_t p = 0; p < shape_.output_positions(); ++p)
@@ -73,9 +73,9 @@ void RefConv::run(const ConvTensors& t, double* sum, double* magnitude) const {
                 if (iw < 0 || iw >= shape_.input.w) continue;
                 const std::int64_t a = a_base + (ih * shape_.input.w + iw) * src.pixel_stride();
                 const std::int64_t g = g_base + (oh * shape_.output.w + ow) * dst.pixel_stride();
-                if (op_ == Op::kForward)
+                if (op_ == Operation::kForward)
                   add(g, static_cast<double>(t.src[a]) * t.weights[w]);
-                else if (op_ == Op::kInputGrad)
+                else if (op_ == Operation::kInputGrad)
                   add(a, static_cast<double>(t.diff_dst[g]) * t.weights[w]);
                 else
                   add(w, static_cast<double>(t.src[a]) * t.diff_dst[g]);
@@ -84,7 +84,7 @@ void RefConv::run(const ConvTensors& t, double* sum, double* magnitude) const {
           }
       }
     }
-  if (op_ == Op::kForward && relu_)
+  if (op_ == Operation::kForward && relu_)
     for (std::int64_t i = 0; i < result_size(); ++i) sum[i] = sum[i] < 0 ? 0.0 : sum[i];
 }
 

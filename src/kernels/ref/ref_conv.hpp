@@ -21,7 +21,7 @@ class RefConv {
 
  private:
   LayerShape shape_;
-  Op op_;
+  Operation op_;
   Layout src_layout_, dst_layout_;
   bool relu_;
 };

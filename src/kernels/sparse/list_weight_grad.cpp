@@ -226,7 +226,7 @@ class ListWeightGrad final : public SparseConv {
 
 bool list_weight_grad_supports(const SparseConfig& config) {
   const LayerShape& s = config.shape;
-  return config.op == Op::kWeightGrad && micro_kernels(config.isa).list_pitch16 != nullptr &&
+  return config.op == Operation::kWeightGrad && micro_kernels(config.isa).list_pitch16 != nullptr &&
          s.kernel == Size2{3, 3} && s.stride == Size2{1, 1} && s.padding == Size2{1, 1} &&
          s.dilation == Size2{1, 1};
 }

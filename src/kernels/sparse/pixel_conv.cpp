@@ -36,7 +36,7 @@ class PixelConv final : public SparseConv {
     one_pixel_ = sides_.checked.pixels() == 1 && out.pixels() == 1;
     const bool one_tap = shape_.taps() == 1 && shape_.padding == Size2{0, 0};
     // Every result pixel gets the one tap, so the first block of channels can start the sums.
-    starts_sums_ = one_tap && (op_ == Op::kForward || shape_.stride == Size2{1, 1});
+    starts_sums_ = one_tap && (op_ == Operation::kForward || shape_.stride == Size2{1, 1});
     rows_merge_ = one_tap && shape_.stride == Size2{1, 1};
     if (one_pixel_) {
       images_ = std::min(out.n, kUnitPixels);
@@ -179,7 +179,7 @@ class PixelConv final : public SparseConv {
     const std::int64_t offset_w = tap % shape_.kernel.w * shape_.dilation.w - shape_.padding.w;
     const Range cols = valid_outputs(shape_.output.w, shape_.input.w, shape_.stride.w, offset_w);
     Range valid = valid_outputs(shape_.output.h, shape_.input.h, shape_.stride.h, offset_h);
-    if (op_ == Op::kForward) {
+    if (op_ == Operation::kForward) {
       valid = {std::max(valid.begin, rows.begin), std::min(valid.end, rows.end)};
     } else {  // rows are of the input
       const Range begin = valid_outputs(shape_.output.h, rows.begin, shape_.stride.h, offset_h);
@@ -192,7 +192,7 @@ class PixelConv final : public SparseConv {
       const std::int64_t input =
           (oh * shape_.stride.h + offset_h) * shape_.input.w + cols.begin * shape_.stride.w + offset_w;
       const std::int64_t output = oh * shape_.output.w + cols.begin;
-      const bool forward = op_ == Op::kForward;
+      const bool forward = op_ == Operation::kForward;
       job.src = in + (forward ? input : output) * kLanes;
       job.dst = out + (forward ? output : input) * kLanes;
       job.src_step = forward ? shape_.stride.w * kLanes : kLanes;
@@ -212,7 +212,7 @@ class PixelConv final : public SparseConv {
   }
 
   LayerShape shape_;
-  Op op_;
+  Operation op_;
   int threads_;
   const MicroKernels& kernels_;
   Sides sides_;
@@ -230,7 +230,7 @@ class PixelConv final : public SparseConv {
 
 }  // namespace
 
-bool pixel_conv_supports(const SparseConfig& config) { return config.op != Op::kWeightGrad; }
+bool pixel_conv_supports(const SparseConfig& config) { return config.op != Operation::kWeightGrad; }
 
 std::unique_ptr<SparseConv> make_pixel_conv(const SparseConfig& config) {
   return std::make_unique<PixelConv>(config);

@@ -84,8 +84,8 @@ std::int64_t ChannelParts::most() const {
 }
 
 Sides::Sides(const SparseConfig& config) {
-  const bool activations =
-      config.op == Op::kForward || (config.op == Op::kWeightGrad && config.checked == Checked::kActivations);
+  const bool activations = config.op == Operation::kForward ||
+                           (config.op == Operation::kWeightGrad && config.checked == Checked::kActivations);
   checked = activations ? blocked_src(config.shape) : blocked_dst(config.shape);
   other = activations ? blocked_dst(config.shape) : blocked_src(config.shape);
 }

@@ -33,7 +33,7 @@ class SparseConv {
 
 struct SparseConfig {
   LayerShape shape;
-  Op op;
+  Operation op;
   Checked checked;
   Isa isa;
   int threads;

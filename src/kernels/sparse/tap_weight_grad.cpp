@@ -218,7 +218,7 @@ class TapWeightGrad final : public SparseConv {
 
 }  // namespace
 
-bool tap_weight_grad_supports(const SparseConfig& config) { return config.op == Op::kWeightGrad; }
+bool tap_weight_grad_supports(const SparseConfig& config) { return config.op == Operation::kWeightGrad; }
 
 std::unique_ptr<SparseConv> make_tap_weight_grad(const SparseConfig& config) {
   return std::make_unique<TapWeightGrad>(config);

@@ -17,7 +17,7 @@ inline constexpr std::int64_t kPackedChannels = 64;
 class WeightAccess {
  public:
   WeightAccess(const LayerShape& shape, bool checked_is_input);
-  WeightAccess(const LayerShape& shape, Op op) : WeightAccess(shape, op == Op::kForward) {}
+  WeightAccess(const LayerShape& shape, Operation op) : WeightAccess(shape, op == Operation::kForward) {}
 
   // to[c * row + k], c < channels, k < outs; zero where there is no such channel.
   void pack(const float* oihw, std::int64_t group, std::int64_t channel, std::int64_t channels,

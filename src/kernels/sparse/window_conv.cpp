@@ -58,7 +58,7 @@ class WindowConv final : public SparseConv {
         for (std::int64_t c = 0; c < channels; c += kPackedChannels)
           // input_grad is forward with the kernel turned by half a circle.
           access.pack_taps(oihw, g, c, std::min(kPackedChannels, channels - c), o * kLanes, kLanes,
-                           op_ != Op::kForward, packed + ((g * outs + o) * channels + c) * 9 * kLanes,
+                           op_ != Operation::kForward, packed + ((g * outs + o) * channels + c) * 9 * kLanes,
                            9 * kLanes);
   }
   void unpack(const float*, float*) const override {}
@@ -162,7 +162,7 @@ class WindowConv final : public SparseConv {
   }
 
   LayerShape shape_;
-  Op op_;
+  Operation op_;
   int threads_;
   const MicroKernels& kernels_;
   Sides sides_;
@@ -178,7 +178,7 @@ class WindowConv final : public SparseConv {
 
 bool window_conv_supports(const SparseConfig& config) {
   const LayerShape& s = config.shape;
-  return config.op != Op::kWeightGrad && micro_kernels(config.isa).window != nullptr &&
+  return config.op != Operation::kWeightGrad && micro_kernels(config.isa).window != nullptr &&
          s.kernel == Size2{3, 3} && s.stride == Size2{1, 1} && s.padding == Size2{1, 1} &&
          s.dilation == Size2{1, 1};
 }

@@ -1,8 +1,8 @@
 // The baseline: the tiles of TensorDash without TensorDash [TensorDash §3, Fig. 6; Table 2]. Every pair is
 // multiplied, one step a cycle.
 #include "sim/accelerator.hpp"
-#include "sim/column_panel.hpp"
-#include "sim/tile_memory.hpp"
+#include "sim/tile/column_panel.hpp"
+#include "sim/tile/tile_memory.hpp"
 #include "sim/work_estimate.hpp"
 
 namespace lacuna {
@@ -42,7 +42,7 @@ class Dense final : public Accelerator {
   void check_values(const Layer& layer, Operation op, const std::vector<LaneProduct>& products,
                     const SimOptions& options) const {
     LayerValues values = layer_values(layer, options.seed);
-    if (arithmetic(params_) == Arithmetic::kBfloat16) round_to_bfloat16(values);
+    if (arithmetic(params_) == DataType::kBfloat16) round_to_bfloat16(values);
     const LayerShape& s = layer.shape;
     std::vector<float> result(static_cast<std::size_t>(result_elements(s, op)), 0.0F);
     for (const LaneProduct& product : products) {
@@ -50,13 +50,14 @@ class Dense final : public Accelerator {
       std::vector<RowValue> row(static_cast<std::size_t>(lines));
       std::vector<float> lane_values(static_cast<std::size_t>(tile_.lanes));
       float sums[ColumnPanel::kColumns];
-      for (std::int64_t first = 0; first < product.other.count(); first += ColumnPanel::kColumns) {
-        const ColumnPanel panel(product.other, values.of(product.other.role), first);
-        for (std::int64_t i = 0; i < product.text.count(); ++i) {
+      for (std::int64_t first = 0; first < product.secondary.count(); first += ColumnPanel::kColumns) {
+        const ColumnPanel panel(product.secondary, values.of(product.secondary.role), first);
+        for (std::int64_t i = 0; i < product.primary.count(); ++i) {
           for (std::int64_t line = 0; line < lines; ++line) {
             const std::int64_t lane = line % tile_.lanes;
             if (lane == 0)
-              product.text.values(i, line / tile_.lanes, values.of(product.text.role), lane_values.data());
+              product.primary.values(i, line / tile_.lanes, values.of(product.primary.role),
+                                     lane_values.data());
             row[static_cast<std::size_t>(line)] = {lane_values[static_cast<std::size_t>(lane)],
                                                    static_cast<std::int32_t>(line)};
           }

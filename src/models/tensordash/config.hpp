@@ -5,7 +5,7 @@
 
 #include "base/params.hpp"
 #include "models/tensordash/scheduler.hpp"
-#include "sim/tile_memory.hpp"
+#include "sim/tile/tile_memory.hpp"
 
 namespace lacuna::tensordash {
 
@@ -27,7 +27,7 @@ struct Config {
   RowSync sync = RowSync::kLockstep;
   Sides sides = Sides::kOne;
   VisitOrder order = VisitOrder::kRowMajor;
-  Arithmetic arithmetic = Arithmetic::kFp32;
+  DataType arithmetic = DataType::kFp32;
   SchedulePolicy policy = SchedulePolicy::kSparser;
   bool count_padded_zeros = false;
   bool scheduled_storage = false;

@@ -1,10 +1,10 @@
 // TensorDash as an accelerator [TensorDash §3.1 to §3.3, §3.5].
 #include <algorithm>
 
-#include "models/tensordash/engine.hpp"
-#include "models/tensordash/storage_traffic.hpp"
+#include "models/tensordash/engine/engine.hpp"
+#include "models/tensordash/storage/storage_traffic.hpp"
 #include "sim/accelerator.hpp"
-#include "sim/column_panel.hpp"
+#include "sim/tile/column_panel.hpp"
 #include "sim/work_estimate.hpp"
 
 namespace lacuna::tensordash {
@@ -82,7 +82,7 @@ class TensorDash final : public Accelerator {
       return;
     }
     const Connectivity& connectivity = config_.scheduler.connectivity();
-    const ValueType type = config_.arithmetic == Arithmetic::kFp32 ? ValueType::kF32 : ValueType::kBF16;
+    const DataType type = config_.arithmetic == DataType::kFp32 ? DataType::kFp32 : DataType::kBfloat16;
     StoredForms forms;
     for (const StoredTraffic& tensor :
          layer_traffic(layer, LaneSelector(connectivity), form_bits(connectivity), {}, type)) {
@@ -103,10 +103,10 @@ class TensorDash final : public Accelerator {
   // A counter a tensor measures its zeros as it is produced; without enough of them the schedulers are gated
   // and the staging buffers bypassed [TensorDash §3.5].
   bool is_gated(const Layer& layer, Operation op, TensorRole row_operand) const {
-    const auto [text, other] = operands(op);
+    const auto [primary, secondary] = operands(op);
     double share = layer.tensor(row_operand).zero_share();
     if (config_.sides == Sides::kBoth) {
-      share = std::max(layer.tensor(text).zero_share(), layer.tensor(other).zero_share());
+      share = std::max(layer.tensor(primary).zero_share(), layer.tensor(secondary).zero_share());
     }
     return share < config_.gating_threshold;
   }
@@ -151,7 +151,7 @@ class TensorDash final : public Accelerator {
   void run_values(const Layer& layer, Operation op, const std::vector<PlacedProduct>& placed,
                   const SimOptions& options, OpResult& result) const {
     LayerValues values = layer_values(layer, options.seed);
-    if (config_.arithmetic == Arithmetic::kBfloat16) {
+    if (config_.arithmetic == DataType::kBfloat16) {
       round_to_bfloat16(values);
     }
     const LayerShape& s = layer.shape;

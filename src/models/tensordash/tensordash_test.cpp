@@ -4,7 +4,7 @@
 #include <tuple>
 
 #include "base/error.hpp"
-#include "models/tensordash/row_group.hpp"
+#include "models/tensordash/engine/row_group.hpp"
 #include "sim/accelerator.hpp"
 #include "sim/simulate.hpp"
 #include "sim/testing/random_layer.hpp"

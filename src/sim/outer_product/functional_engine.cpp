@@ -2,10 +2,10 @@
 #include <optional>
 #include <vector>
 
-#include "sim/column_panel.hpp"
 #include "sim/outer_product/engines.hpp"
 #include "sim/outer_product/work.hpp"
-#include "sim/reference.hpp"
+#include "sim/tile/column_panel.hpp"
+#include "sim/workload/reference.hpp"
 
 namespace lacuna::outer {
 namespace {

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "sim/operation.hpp"
 #include "tensor/layer_shape.hpp"
+#include "tensor/operation.hpp"
 
 namespace lacuna::outer {
 

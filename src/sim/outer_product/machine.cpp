@@ -6,8 +6,8 @@
 
 #include "base/error.hpp"
 #include "base/quote.hpp"
-#include "sim/mac_counts.hpp"
 #include "sim/outer_product/engines.hpp"
+#include "sim/workload/mac_counts.hpp"
 
 namespace lacuna::outer {
 namespace {

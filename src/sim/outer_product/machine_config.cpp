@@ -4,7 +4,7 @@
 #include <numeric>
 
 #include "base/error.hpp"
-#include "sim/dram.hpp"
+#include "sim/memory/dram.hpp"
 
 namespace lacuna::outer {
 namespace {
@@ -80,7 +80,7 @@ MachineConfig machine_config(const Params& params) {
   config.bank_entries = params.integer("bank_entries");
   config.group_channels = params.integer("group_channels");
   config.gated = params.text("idle_logic") == "gated";
-  config.bfloat16 = arithmetic(params) == Arithmetic::kBfloat16;
+  config.bfloat16 = arithmetic(params) == DataType::kBfloat16;
   const std::int64_t unit = std::lcm(kDenseTileMultipliers, config.n * config.n);
   // NOLINTNEXTLINE(clang-analyzer-core.DivideZero): n is at least 1, by its declaration
   if (config.multipliers % unit != 0) {

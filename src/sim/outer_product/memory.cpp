@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "sim/column_panel.hpp"
 #include "sim/outer_product/work.hpp"
+#include "sim/tile/column_panel.hpp"
 
 namespace lacuna::outer {
 namespace {
@@ -71,9 +71,9 @@ Activity OuterMemory::count(const Layer& layer, Operation op, const PeTraffic& t
     TensorTraffic& sum = weights ? activity.weights : activity.samples;
     for (const auto& [name, count] : kTrafficCounts) sum.*count += part.*count;
   };
-  const auto [text, other] = operands(op);
+  const auto [primary, secondary] = operands(op);
   // As A14 has it for the tiles: each tensor crosses the DRAM bus once an operation, weights once a batch.
-  for (const TensorRole role : {text, other}) {
+  for (const TensorRole role : {primary, secondary}) {
     TensorTraffic part = dram_.read(layer.tensor(role).elements(), layer.tensor(role).nonzeros);
     part.fill_rows = rows(layer.tensor(role).nonzeros);
     add(part, role == TensorRole::kW);

@@ -4,9 +4,9 @@
 //   DRAM -> SRAM -> operand RAMs of the PEs -> multipliers -> accumulators -> output RAMs -> SRAM -> DRAM
 #pragma once
 
-#include "sim/dram.hpp"
+#include "sim/memory/dram.hpp"
 #include "sim/outer_product/machine_config.hpp"
-#include "sim/tile_memory.hpp"
+#include "sim/tile/tile_memory.hpp"
 
 namespace lacuna::outer {
 

@@ -12,7 +12,6 @@ using kernels::Checked;
 using kernels::ConvPlan;
 using kernels::ConvTensors;
 using kernels::Impl;
-using kernels::Op;
 
 std::vector<std::int64_t> weight_dims(const LayerShape& s) {
   if (s.kind == LayerKind::kLinear) return {s.k, s.c};
@@ -49,16 +48,16 @@ ConvLayer::ConvLayer(const Node& node, const LayerShape& shape, Activation& in, 
     plain_src_ = AlignedFloats(shape.a_elements());
     plain_dst_ = AlignedFloats(shape.g_elements());
   }
-  forward_.emplace(make_plan(Op::kForward, std::nullopt));
-  if (!options.initial) input_grad_.emplace(make_plan(Op::kInputGrad, std::nullopt));
+  forward_.emplace(make_plan(Operation::kForward, std::nullopt));
+  if (!options.initial) input_grad_.emplace(make_plan(Operation::kInputGrad, std::nullopt));
   // What the dispatcher has not seen is measured when the plan is made: here, not in the first step.
   if (options.kernels == Kernels::kAuto && !options.initial) {
-    by_activations_.emplace(make_plan(Op::kWeightGrad, Checked::kActivations));
-    by_gradients_.emplace(make_plan(Op::kWeightGrad, Checked::kGradients));
+    by_activations_.emplace(make_plan(Operation::kWeightGrad, Checked::kActivations));
+    by_gradients_.emplace(make_plan(Operation::kWeightGrad, Checked::kGradients));
   }
 }
 
-ConvPlan ConvLayer::make_plan(Op op, std::optional<Checked> checked) const {
+ConvPlan ConvLayer::make_plan(Operation op, std::optional<Checked> checked) const {
   kernels::ConvOptions plan;
   plan.op = op;
   plan.checked = checked;
@@ -68,8 +67,8 @@ ConvPlan ConvLayer::make_plan(Op op, std::optional<Checked> checked) const {
   plan.layout = blocked_ ? kernels::Layout::kBlocked : kernels::Layout::kNchw;
   if (blocked_) plan.src_layout = in_.layout;
   plan.threads = options_.threads;
-  plan.bias = op == Op::kForward && bias_.has_value();
-  plan.relu = op == Op::kForward && options_.relu;
+  plan.bias = op == Operation::kForward && bias_.has_value();
+  plan.relu = op == Operation::kForward && options_.relu;
   return {shape_, plan};
 }
 
@@ -82,7 +81,7 @@ std::vector<Parameter*> ConvLayer::parameters() {
 double ConvLayer::input_zeros() const { return sampled(in_, in_.data.data()); }
 double ConvLayer::gradient_zeros() const { return out_.grad == nullptr ? 0 : sampled(out_, out_.grad); }
 
-void ConvLayer::run(Op op, ConvPlan& plan, const ConvTensors& tensors, double zeros) {
+void ConvLayer::run(Operation op, ConvPlan& plan, const ConvTensors& tensors, double zeros) {
   const double start = seconds_now();
   const kernels::ConvRun done = zeros < 0 ? plan.run(tensors) : plan.run(tensors, zeros);
   OpUse& use = use_[static_cast<std::size_t>(op)];
@@ -103,7 +102,7 @@ void ConvLayer::forward(const Pass&) {
     tensors.src = plain_src_.data();
     tensors.dst = plain_dst_.data();
   }
-  run(Op::kForward, *forward_, tensors);
+  run(Operation::kForward, *forward_, tensors);
   if (!blocked_)
     kernels::to_blocked(as_blocked(out_), kernels::Layout::kNchw, plain_dst_.data(), out_.data.data(),
                         options_.threads);
@@ -112,17 +111,18 @@ void ConvLayer::forward(const Pass&) {
 // By the sparser operand; the dispatcher compares what it expects of both.
 void ConvLayer::run_weight_grad(const ConvTensors& tensors) {
   const auto plan = [this](std::optional<ConvPlan>& kept, Checked checked) -> ConvPlan& {
-    if (!kept) kept.emplace(make_plan(Op::kWeightGrad, checked));
+    if (!kept) kept.emplace(make_plan(Operation::kWeightGrad, checked));
     return *kept;
   };
   ConvPlan& by_a = plan(by_activations_, Checked::kActivations);
-  if (options_.kernels == Kernels::kDense || options_.initial) return run(Op::kWeightGrad, by_a, tensors);
+  if (options_.kernels == Kernels::kDense || options_.initial)
+    return run(Operation::kWeightGrad, by_a, tensors);
   ConvPlan& by_g = plan(by_gradients_, Checked::kGradients);
   const double a = by_a.sampled_zeros(tensors);
   const double g = by_g.sampled_zeros(tensors);
   const bool use_g =
       options_.kernels == Kernels::kSparse ? g > a : by_g.expected_speedup(g) > by_a.expected_speedup(a);
-  run(Op::kWeightGrad, use_g ? by_g : by_a, tensors, use_g ? g : a);
+  run(Operation::kWeightGrad, use_g ? by_g : by_a, tensors, use_g ? g : a);
 }
 
 void ConvLayer::backward(GradientSum& sum) {
@@ -147,7 +147,7 @@ void ConvLayer::backward(GradientSum& sum) {
   by_input.weights = weights_.value.data();
   by_input.diff_dst = diff_dst;
   by_input.diff_src = blocked_ ? diff_src : plain_src_.data();
-  run(Op::kInputGrad, *input_grad_, by_input);
+  run(Operation::kInputGrad, *input_grad_, by_input);
   if (!blocked_)
     kernels::to_blocked(as_blocked(in_), kernels::Layout::kNchw, plain_src_.data(), diff_src,
                         options_.threads);

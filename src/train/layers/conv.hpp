@@ -47,16 +47,16 @@ class ConvLayer final : public Layer {
   const Activation& output() const { return out_; }
   const Parameter& weights() const { return weights_; }
 
-  const OpUse& use(kernels::Op op) const { return use_[static_cast<std::size_t>(op)]; }
+  const OpUse& use(Operation op) const { return use_[static_cast<std::size_t>(op)]; }
   void reset_use() { use_ = {}; }
   // Share of zeros in A and G, by a sample of the tensors as they are now.
   double input_zeros() const;
   double gradient_zeros() const;
 
  private:
-  kernels::ConvPlan make_plan(kernels::Op op, std::optional<kernels::Checked> checked) const;
+  kernels::ConvPlan make_plan(Operation op, std::optional<kernels::Checked> checked) const;
   // `zeros`: of the operand the plan checks, where known (0 to 1).
-  void run(kernels::Op op, kernels::ConvPlan& plan, const kernels::ConvTensors& tensors, double zeros = -1);
+  void run(Operation op, kernels::ConvPlan& plan, const kernels::ConvTensors& tensors, double zeros = -1);
   void run_weight_grad(const kernels::ConvTensors& tensors);
 
   std::string name_;

@@ -1,0 +1,241 @@
+// Values through the hardware. The staging buffers of a row hold its values; each cycle the scheduler's
+// selection drives the row's multiplexers and those of every column (both operands move in tandem), and each
+// PE adds the products to its accumulator [TensorDash §3.1, Fig. 8; §3.3, Fig. 11].
+//
+// A row's selections do not depend on the column, so the products of all columns for one selected pair are
+// one multiply-add over a contiguous line of column values: the simulator's vector loop, the tile's columns.
+#include <algorithm>
+
+#include "models/tensordash/engine/engine.hpp"
+#include "models/tensordash/engine/row_group.hpp"
+#include "sim/tile/column_panel.hpp"
+
+namespace lacuna::tensordash {
+namespace {
+
+class OneSide {
+ public:
+  OneSide(const Config& config, const LayerShape& shape, Operation op, const PlacedProduct& placed,
+          const LayerValues& values)
+      : config_(config),
+        shape_(shape),
+        op_(op),
+        placed_(placed),
+        values_(values),
+        steps_(placed.rows->steps()) {}
+
+  FunctionalCounts run(std::vector<float>& result) {
+    std::vector<ColumnPanel> panels;
+    const OperandStreams& columns = *placed_.columns;
+    // As many panels at once as fit 64 MB; where there are more the rows are scheduled again for each batch
+    // of them.
+    const std::int64_t batch =
+        std::max<std::int64_t>(1, (std::int64_t{64} << 20) / ColumnPanel::bytes(columns));
+    for (std::int64_t first = 0; first < columns.count();) {
+      panels.clear();
+      for (; first < columns.count() && static_cast<std::int64_t>(panels.size()) < batch;
+           first += ColumnPanel::kColumns) {
+        panels.emplace_back(columns, values_.of(columns.role), first);
+      }
+      multiply(panels, result);
+    }
+    counts_.cycles = clock_cycles();
+    return counts_;
+  }
+
+ private:
+  // All row groups against the columns of some panels.
+  void multiply(const std::vector<ColumnPanel>& panels, std::vector<float>& result) {
+    GroupWords words(config_.tile.rows, steps_, config_.scheduler.connectivity().depth());
+    std::vector<float> staged(static_cast<std::size_t>(config_.tile.rows * steps_ * config_.tile.lanes));
+    std::vector<std::vector<RowValue>> products(static_cast<std::size_t>(config_.tile.rows));
+    for (std::int64_t group = 0; group < placed_.grid.row_groups; ++group) {
+      const std::int64_t first_row = group * config_.tile.rows;
+      const std::int64_t rows = std::min(config_.tile.rows, placed_.rows->count() - first_row);
+      load(first_row, rows, words, staged);
+      for (auto& list : products) list.clear();
+      schedule(words, staged, products, panels.front().first() == 0);
+      for (std::int64_t r = 0; r < rows; ++r) {
+        write_row(first_row + r, products[static_cast<std::size_t>(r)], panels, result);
+      }
+    }
+  }
+
+  void load(std::int64_t first_row, std::int64_t rows, GroupWords& words, std::vector<float>& staged) const {
+    words.clear();
+    for (std::int64_t r = 0; r < rows; ++r) {
+      for (std::int64_t step = 0; step < steps_; ++step) {
+        words.row(r)[step] = placed_.rows->word(first_row + r, step);
+        placed_.rows->values(first_row + r, step, values_.of(placed_.rows->role),
+                             &staged[static_cast<std::size_t>((r * steps_ + step) * config_.tile.lanes)]);
+      }
+    }
+  }
+
+  void schedule(GroupWords& words, const std::vector<float>& staged,
+                std::vector<std::vector<RowValue>>& products, bool count_cycles) {
+    const Scheduler& scheduler = config_.scheduler;
+    const int lanes = config_.tile.lanes;
+    const auto& movements = scheduler.connectivity().movements();
+    // The multiplexers: what each lane's selection reads from the staging buffers.
+    const auto move = [&](std::int64_t row, std::int64_t position, const Selection& selection) {
+      for (int lane = 0; lane < lanes; ++lane) {
+        const std::int16_t selected = selection[static_cast<std::size_t>(lane)];
+        if (selected == kIdle) continue;
+        const Movement& movement = movements[static_cast<std::size_t>(selected)];
+        const std::int64_t line = (position + movement.step) * lanes + scheduler.source_lane(lane, movement);
+        products[static_cast<std::size_t>(row)].push_back(
+            {staged[static_cast<std::size_t>(row * steps_ * lanes + line)], static_cast<std::int32_t>(line)});
+      }
+    };
+    switch (config_.sync) {
+      case RowSync::kLockstep: {
+        const std::int64_t cycles = run_lockstep(scheduler, words, move);
+        if (count_cycles) group_cycles_.push_back(cycles);
+        break;
+      }
+      case RowSync::kDecoupled: {
+        const std::int64_t cycles = run_decoupled(scheduler, words, move);
+        if (count_cycles) group_cycles_.push_back(cycles);
+        break;
+      }
+      case RowSync::kLines: {
+        std::vector<bool> empty = schedule_lines(scheduler, words, move);
+        if (count_cycles) group_lines_.push_back(std::move(empty));
+        break;
+      }
+    }
+  }
+
+  void write_row(std::int64_t row, const std::vector<RowValue>& products,
+                 const std::vector<ColumnPanel>& panels, std::vector<float>& result) {
+    const bool rows_are_text = placed_.rows == &placed_.product->primary;
+    float accumulators[ColumnPanel::kColumns];
+    for (const ColumnPanel& panel : panels) {
+      panel.multiply(products, accumulators);
+      for (std::int64_t c = 0; c < panel.columns(); ++c) {
+        const std::int64_t column = panel.first() + c;
+        const std::int64_t at = rows_are_text ? placed_.product->output_index(shape_, op_, row, column)
+                                              : placed_.product->output_index(shape_, op_, column, row);
+        result[static_cast<std::size_t>(at)] += accumulators[c];
+      }
+      counts_.scheduled_macs += static_cast<std::int64_t>(products.size()) * panel.columns();
+      for (const RowValue& product : products) counts_.effectual_macs += panel.effectual(product.line);
+    }
+  }
+
+  std::int64_t clock_cycles() const {
+    if (config_.sync == RowSync::kLines) {
+      int skipped = 0;
+      std::int64_t cycles = 0;
+      for (const std::vector<bool>& empty : group_lines_) {
+        for (std::int64_t column = 0; column < placed_.grid.column_groups; ++column) {
+          cycles += count_lines(empty, config_.scheduler.connectivity().depth() - 1, skipped);
+        }
+      }
+      return cycles;
+    }
+    TileClock clock(placed_.grid);
+    for (std::size_t group = 0; group < group_cycles_.size(); ++group) {
+      clock.add_row_group(static_cast<std::int64_t>(group), group_cycles_[group]);
+    }
+    return clock.cycles();
+  }
+
+  const Config& config_;
+  const LayerShape& shape_;
+  Operation op_;
+  const PlacedProduct& placed_;
+  const LayerValues& values_;
+  std::int64_t steps_;
+  std::vector<std::int64_t> group_cycles_;
+  std::vector<std::vector<bool>> group_lines_;
+  FunctionalCounts counts_;
+};
+
+// Two-side: a scheduler a PE, each with its own selections, so pairs are multiplied one by one.
+FunctionalCounts run_two_side(const Config& config, const LayerShape& shape, Operation op,
+                              const PlacedProduct& placed, const LayerValues& values,
+                              std::vector<float>& result) {
+  const OperandStreams& rows = *placed.rows;
+  const OperandStreams& columns = *placed.columns;
+  const std::int64_t steps = rows.steps();
+  const int lanes = config.tile.lanes;
+  const Scheduler& scheduler = config.scheduler;
+  const auto& movements = scheduler.connectivity().movements();
+  const bool rows_are_text = placed.rows == &placed.product->primary;
+  const auto load = [&](const OperandStreams& streams, std::int64_t stream, float* out) {
+    for (std::int64_t step = 0; step < steps; ++step) {
+      streams.values(stream, step, values.of(streams.role), out + step * lanes);
+    }
+  };
+  std::vector<float> row_values(static_cast<std::size_t>(config.tile.rows * steps * lanes));
+  std::vector<float> column_values(static_cast<std::size_t>(config.tile.columns * steps * lanes));
+  GroupWords pairs(config.tile.rows * config.tile.columns, steps, scheduler.connectivity().depth());
+  TileClock clock(placed.grid);
+  FunctionalCounts counts;
+  for (std::int64_t i = 0; i < placed.grid.row_groups; ++i) {
+    const std::int64_t row_count = std::min(config.tile.rows, rows.count() - i * config.tile.rows);
+    for (std::int64_t r = 0; r < row_count; ++r) {
+      load(rows, i * config.tile.rows + r, &row_values[static_cast<std::size_t>(r * steps * lanes)]);
+    }
+    for (std::int64_t j = 0; j < placed.grid.column_groups; ++j) {
+      const std::int64_t column_count =
+          std::min(config.tile.columns, columns.count() - j * config.tile.columns);
+      pairs.clear();
+      for (std::int64_t c = 0; c < column_count; ++c) {
+        load(columns, j * config.tile.columns + c,
+             &column_values[static_cast<std::size_t>(c * steps * lanes)]);
+        for (std::int64_t r = 0; r < row_count; ++r) {
+          for (std::int64_t step = 0; step < steps; ++step) {
+            pairs.row(r * config.tile.columns + c)[step] =
+                rows.word(i * config.tile.rows + r, step) & columns.word(j * config.tile.columns + c, step);
+          }
+        }
+      }
+      std::vector<float> accumulators(static_cast<std::size_t>(pairs.rows()), 0.0F);
+      const auto move = [&](std::int64_t pe, std::int64_t position, const Selection& selection) {
+        const std::int64_t r = pe / config.tile.columns;
+        const std::int64_t c = pe % config.tile.columns;
+        for (int lane = 0; lane < lanes; ++lane) {
+          const std::int16_t selected = selection[static_cast<std::size_t>(lane)];
+          if (selected == kIdle) continue;
+          const Movement& movement = movements[static_cast<std::size_t>(selected)];
+          const std::int64_t line =
+              (position + movement.step) * lanes + scheduler.source_lane(lane, movement);
+          accumulators[static_cast<std::size_t>(pe)] +=
+              row_values[static_cast<std::size_t>(r * steps * lanes + line)] *
+              column_values[static_cast<std::size_t>(c * steps * lanes + line)];
+          ++counts.scheduled_macs;
+        }
+      };
+      clock.add_pair(i, j,
+                     config.sync == RowSync::kDecoupled ? run_decoupled(scheduler, pairs, move)
+                                                        : run_lockstep(scheduler, pairs, move));
+      for (std::int64_t r = 0; r < row_count; ++r) {
+        for (std::int64_t c = 0; c < column_count; ++c) {
+          const std::int64_t row = i * config.tile.rows + r;
+          const std::int64_t column = j * config.tile.columns + c;
+          const std::int64_t at = rows_are_text ? placed.product->output_index(shape, op, row, column)
+                                                : placed.product->output_index(shape, op, column, row);
+          result[static_cast<std::size_t>(at)] +=
+              accumulators[static_cast<std::size_t>(r * config.tile.columns + c)];
+        }
+      }
+    }
+  }
+  counts.effectual_macs = counts.scheduled_macs;
+  counts.cycles = clock.cycles();
+  return counts;
+}
+
+}  // namespace
+
+FunctionalCounts run_functional(const Config& config, const LayerShape& shape, Operation op,
+                                const PlacedProduct& placed, const LayerValues& values,
+                                std::vector<float>& result) {
+  if (config.sides == Sides::kBoth) return run_two_side(config, shape, op, placed, values, result);
+  return OneSide(config, shape, op, placed, values).run(result);
+}
+
+}  // namespace lacuna::tensordash

@@ -1,0 +1,122 @@
+#include "models/tensordash/storage/scheduled_form.hpp"
+
+#include <bit>
+#include <fmt/format.h>
+#include <numeric>
+
+#include "base/error.hpp"
+
+namespace lacuna::tensordash {
+namespace {
+
+constexpr std::string_view kRemedy = "store the tensor again";
+
+// Where each step's elements begin.
+std::vector<std::int64_t> step_offsets(const GroupShape& shape) {
+  std::vector<std::int64_t> offsets{0};
+  for (const std::int32_t lanes : shape) offsets.push_back(offsets.back() + lanes);
+  return offsets;
+}
+
+int bits_for(std::size_t choices) { return static_cast<int>(std::bit_width(choices - 1)); }
+
+}  // namespace
+
+std::int64_t group_elements(const GroupShape& shape) {
+  return std::accumulate(shape.begin(), shape.end(), std::int64_t{0});
+}
+
+FormBits form_bits(const Connectivity& connectivity) {
+  return {.move = bits_for(connectivity.movements().size()),
+          .advance = bits_for(static_cast<std::size_t>(connectivity.depth()))};
+}
+
+bool is_effectual(float value) { return (std::bit_cast<std::uint32_t>(value) << 1) != 0; }
+
+ScheduledGroup ScheduledCodec::encode(const GroupShape& shape, std::span<const float> values) const {
+  const std::vector<std::int64_t> offsets = step_offsets(shape);
+  const auto steps = static_cast<std::int64_t>(shape.size());
+  std::vector<std::uint64_t> words(shape.size() + static_cast<std::size_t>(selector_.depth()), 0);
+  for (std::size_t step = 0; step < shape.size(); ++step) {
+    for (std::int32_t lane = 0; lane < shape[step]; ++lane) {
+      if (is_effectual(values[static_cast<std::size_t>(offsets[step] + lane)]))
+        words[step] |= std::uint64_t{1} << lane;
+    }
+  }
+  ScheduledGroup group;
+  for (std::int64_t position = 0; position < steps;) {
+    const std::int32_t slots = shape[static_cast<std::size_t>(position)];
+    const std::size_t first = group.values.size();
+    group.values.resize(first + static_cast<std::size_t>(slots), 0.0F);
+    group.moves.resize(first + static_cast<std::size_t>(slots), 0);
+    std::uint64_t* window = words.data() + position;
+    selector_.select(window, low_bits(slots), [&](int movement, std::uint64_t lanes) {
+      const auto source_step = static_cast<std::size_t>(position + selector_.movement(movement).step);
+      for (; lanes != 0; lanes &= lanes - 1) {
+        const int lane = std::countr_zero(lanes);
+        const std::size_t slot = first + static_cast<std::size_t>(lane);
+        group.values[slot] =
+            values[static_cast<std::size_t>(offsets[source_step] + selector_.source_lane(lane, movement))];
+        group.moves[slot] = static_cast<std::uint16_t>(movement);
+      }
+    });
+    const int advance = selector_.drained(window);
+    group.advances.push_back(static_cast<std::uint8_t>(advance));
+    position += advance;
+  }
+  return group;
+}
+
+std::vector<float> ScheduledCodec::decode(const GroupShape& shape, const ScheduledGroup& group,
+                                          std::string_view where) const {
+  const auto fail = [&](const std::string& cause) { throw InputError(where, cause, kRemedy); };
+  if (group.moves.size() != group.values.size()) fail("values and movements differ in number");
+  const std::vector<std::int64_t> offsets = step_offsets(shape);
+  const auto steps = static_cast<std::int64_t>(shape.size());
+  std::vector<float> values(static_cast<std::size_t>(offsets.back()), 0.0F);
+  std::int64_t position = 0;
+  std::size_t slot = 0;
+  for (std::size_t row = 0; row < group.advances.size(); ++row) {
+    if (position >= steps) fail(fmt::format("row {} lies past the last of {} steps", row, steps));
+    const std::int32_t slots = shape[static_cast<std::size_t>(position)];
+    if (group.values.size() - slot < static_cast<std::size_t>(slots))
+      fail(fmt::format("row {} ends early", row));
+    for (int lane = 0; lane < slots; ++lane, ++slot) {
+      const int move = group.moves[slot];
+      if (move >= movements_)
+        fail(fmt::format("row {} lane {}: movement {} of {}", row, lane, move, movements_));
+      // A zero was not moved by anyone: its idle multiplexer drives nothing.
+      if (!is_effectual(group.values[slot])) continue;
+      const std::int64_t step = position + selector_.movement(move).step;
+      const int source = selector_.source_lane(lane, move);
+      if (step >= steps || source >= shape[static_cast<std::size_t>(step)])
+        fail(fmt::format("row {} lane {}: the value comes from outside the group", row, lane));
+      float& value = values[static_cast<std::size_t>(offsets[static_cast<std::size_t>(step)] + source)];
+      if (is_effectual(value)) fail(fmt::format("row {} lane {}: the value's place is taken", row, lane));
+      value = group.values[slot];
+    }
+    const int advance = group.advances[row];
+    if (advance < 1 || advance > selector_.depth())
+      fail(fmt::format("row {} advances by {} steps of {}", row, advance, selector_.depth()));
+    position += advance;
+  }
+  if (position < steps) fail(fmt::format("the rows end at step {} of {}", position, steps));
+  if (slot != group.values.size()) fail("there are more values than the rows hold");
+  return values;
+}
+
+RowCount count_rows(const LaneSelector& selector, std::span<std::uint64_t> words,
+                    std::span<const std::int32_t> lanes) {
+  const auto nothing = [](int, std::uint64_t) {};
+  RowCount count;
+  for (std::size_t position = 0; position < lanes.size();) {
+    std::uint64_t* window = words.data() + position;
+    selector.select(window, low_bits(lanes[position]), nothing);
+    ++count.rows;
+    count.slots += lanes[position];
+    position += static_cast<std::size_t>(selector.drained(window));
+  }
+  return count;
+}
+
+}  // namespace lacuna::tensordash

@@ -1,0 +1,385 @@
+// Footprints, inference from stored tensors, the backside scheduler, and traffic.
+#include <gtest/gtest.h>
+#include <numeric>
+
+#include "base/parallel.hpp"
+#include "models/tensordash/engine/row_group.hpp"
+#include "models/tensordash/storage/backside_scheduler.hpp"
+#include "models/tensordash/storage/prescheduled.hpp"
+#include "models/tensordash/storage/storage_traffic.hpp"
+#include "models/tensordash/storage/stored_tensor.hpp"
+#include "sim/accelerator.hpp"
+#include "sim/simulate.hpp"
+#include "sim/testing/random_layer.hpp"
+#include "sim/workload/layer_values.hpp"
+#include "trace/trace_builder.hpp"
+
+namespace lacuna::tensordash {
+namespace {
+
+constexpr std::array kRoles{TensorRole::kA, TensorRole::kW, TensorRole::kG};
+constexpr std::array kGroupings{Grouping::kChannels, Grouping::kMerged, Grouping::kBlocks,
+                                Grouping::kFilters};
+
+Connectivity connect(const std::string& spec, int lanes, int depth) {
+  return Connectivity::parse(spec, lanes, depth, "test");
+}
+
+// Entries of a zero run-length code, written out one element at a time.
+std::int64_t plain_run_entries(const MaskView& mask, int run_bits) {
+  std::int64_t entries = 0;
+  std::int64_t run = 0;
+  for (std::int64_t r = 0; r < mask.rows; ++r) {
+    for (std::int64_t c = 0; c < mask.channels; ++c) {
+      if (mask.bit(r, c) || run == (1 << run_bits) - 1) {
+        ++entries;
+        run = 0;
+      } else {
+        ++run;
+      }
+    }
+  }
+  return entries + (run > 0 ? 1 : 0);
+}
+
+// A tensor that is not recorded has no zeros, and is counted without a look at it.
+TEST(StorageFootprint, WithoutZerosTheClosedFormIsTheStoredTensor) {
+  Random random(22);
+  for (int trial = 0; trial < 80; ++trial) {
+    TraceBuilder builder("t");
+    builder.add_layer("l", testing::random_shape(random, {.channels = 150}));
+    const Trace trace = builder.build();
+    const Layer& layer = trace.layers().front();
+    const int lanes = random.chance(0.5) ? 16 : static_cast<int>(random.integer(4, 64));
+    const ScheduledCodec codec(
+        connect(Connectivity::names()[trial % 4], lanes, static_cast<int>(random.integer(1, 3))));
+    for (const TensorRole role : kRoles) {
+      const TensorValues values = tensor_values(layer.tensor(role), 1, 2);
+      for (const Grouping grouping : kGroupings) {
+        const StorageParams params{.grouping = grouping};
+        const MaskView& mask = layer.tensor(role).mask;
+        const StorageCounts counts = count_storage(layer.shape, role, mask, codec.selector(), params);
+        ASSERT_EQ(counts.run_entries, plain_run_entries(mask, params.run_bits));
+        const TensorGroups groups(layer.shape, role, grouping, lanes);
+        std::int64_t all_steps = 0;
+        std::vector<GroupStep> steps;
+        for (std::int64_t g = 0; g < groups.count(); ++g) {
+          groups.steps(g, steps);
+          all_steps += std::ssize(steps);
+        }
+        ASSERT_EQ(counts.steps, all_steps);
+        const StoredTensor stored =
+            store_tensor(codec, groups, values.data, values.channels, DataType::kFp32);
+        ASSERT_EQ(storage_bits(counts, codec.bits(), 32, params).scheduled,
+                  static_cast<double>(stored.bits.size));
+      }
+    }
+  }
+}
+
+TEST(StorageFootprint, AHugeTensorThatIsNotRecordedTakesNoTime) {
+  TraceBuilder builder("t");
+  builder.add_layer("l", LayerShape::conv2d(1, 16, 16, {1 << 18, 1 << 18}, {1, 1}));
+  const Trace trace = builder.build();
+  for (const Grouping grouping : kGroupings) {
+    const auto report = trace_storage(trace, connect("paper", 16, 3), {.grouping = grouping});
+    EXPECT_EQ(report.layers[0].tensors[0].counts.rows, std::int64_t{1} << 36);
+  }
+}
+
+// The steps of its groups would not fit into 63 bits if a cell were as large as the stride.
+TEST(StorageFootprint, AStrideBeyondTheImageIsOneGroup) {
+  constexpr std::int64_t kFar = std::int64_t{1} << 24;
+  TraceBuilder builder("t");
+  builder.add_layer("l", LayerShape::conv2d(1, 1 << 18, 1, {2, 2}, {1, 1}, {kFar, kFar}));
+  builder.mask(TensorRole::kA, std::vector<bool>(4 << 18, false));
+  const Trace trace = builder.build();
+  const auto report = trace_storage(trace, connect("paper", 16, 3), {.grouping = Grouping::kMerged});
+  EXPECT_EQ(report.layers[0].tensors[0].counts.groups, 1);
+  EXPECT_EQ(report.layers[0].tensors[0].counts.steps, 4 << 14);
+}
+
+TEST(StorageFootprint, CountsAreThoseOfTheStoredTensor) {
+  Random random(21);
+  for (int trial = 0; trial < 80; ++trial) {
+    const Trace trace = testing::random_trace(static_cast<std::uint64_t>(trial),
+                                              testing::random_shape(random, {.channels = 150}));
+    const Layer& layer = trace.layers().front();
+    const int lanes = random.chance(0.5) ? 16 : static_cast<int>(random.integer(4, 64));
+    const Connectivity connectivity =
+        connect(Connectivity::names()[trial % 4], lanes, static_cast<int>(random.integer(1, 3)));
+    const ScheduledCodec codec(connectivity);
+    for (const TensorRole role : kRoles) {
+      const LayerTensor& tensor = layer.tensor(role);
+      const TensorValues values = tensor_values(tensor, 1, 2);
+      for (const Grouping grouping : kGroupings) {
+        const StorageParams params{.grouping = grouping,
+                                   .pointer_bits = static_cast<int>(random.integer(8, 40)),
+                                   .run_bits = static_cast<int>(random.integer(1, 8))};
+        const StorageCounts counts = count_storage(layer.shape, role, tensor.mask, codec.selector(), params);
+        ASSERT_EQ(counts.elements, tensor.elements());
+        ASSERT_EQ(counts.nonzeros, tensor.nonzeros);
+        ASSERT_EQ(counts.run_entries, plain_run_entries(tensor.mask, params.run_bits));
+        const TensorGroups groups(layer.shape, role, grouping, lanes);
+        for (const DataType type : {DataType::kFp32, DataType::kBfloat16}) {
+          const StoredTensor stored = store_tensor(codec, groups, values.data, values.channels, type);
+          const StorageBits bits = storage_bits(counts, codec.bits(), bits_of(type), params);
+          ASSERT_EQ(bits.scheduled, static_cast<double>(stored.bits.size));
+          ASSERT_EQ(bits.scheduled_pointers - bits.scheduled,
+                    static_cast<double>(std::ssize(stored.pointers) * params.pointer_bits));
+          // Never worse than dense by more than the fields of rows and slots.
+          ASSERT_LE(bits.scheduled, bits.worst_case);
+          ASSERT_EQ(bits.worst_case, bits.dense + static_cast<double>(counts.elements * codec.bits().move +
+                                                                      counts.steps * codec.bits().advance));
+        }
+      }
+    }
+  }
+}
+
+TEST(StorageFootprint, KnownTensor) {
+  // One position, 64 channels, 16 lanes: 4 steps. Non-zero: channels 0 and 40.
+  SyntheticSpec spec;
+  spec.layers.push_back(
+      {"l", LayerShape::linear(1, 64, 16), 1, ZeroSpec::all_zero(), ZeroSpec::dense(), ZeroSpec::dense()});
+  const Trace trace = make_synthetic(spec);
+  std::vector<std::uint8_t> bytes(8, 0);
+  bytes[0] = 1;
+  bytes[5] = 1;
+  const MaskView mask{bytes.data(), 1, 64, 8};
+  const Connectivity connectivity = connect("paper", 16, 3);
+  const LaneSelector selector(connectivity);
+  const StorageParams params{.grouping = Grouping::kChannels, .pointer_bits = 20, .run_bits = 5};
+  const StorageCounts counts =
+      count_storage(trace.layers().front().shape, TensorRole::kA, mask, selector, params);
+  // Row 0 takes both values and drains three steps; row 1 is the last step, empty.
+  EXPECT_EQ(counts.rows, 2);
+  EXPECT_EQ(counts.slots, 32);
+  EXPECT_EQ(counts.groups, 1);
+  // 0; 32 zeros as one pair, then 7 zeros and a value; 23 zeros: four pairs.
+  EXPECT_EQ(counts.run_entries, 4);
+  const StorageBits bits = storage_bits(counts, form_bits(connectivity), 32, params);
+  EXPECT_EQ(bits.dense, 64 * 32);
+  EXPECT_EQ(bits.scheduled, 32 * 35 + 2 * 2);
+  EXPECT_EQ(bits.scheduled_pointers, 32 * 35 + 2 * 2 + 20);
+  EXPECT_EQ(bits.worst_case, 64 * 35 + 4 * 2);
+  EXPECT_EQ(bits.run_length, 4 * 37);
+  EXPECT_EQ(bits.bitmap, 64 + 2 * 32);
+  EXPECT_EQ(bits.csr, 2 * (32 + 6) + 2 * 20);
+}
+
+TEST(StorageFootprint, SameForAnyNumberOfThreads) {
+  const Trace trace =
+      testing::random_trace(7, LayerShape::conv2d(2, 64, 96, {40, 40}, {3, 3}, {2, 2}, {1, 1}));
+  const Connectivity connectivity = connect("paper", 16, 3);
+  const auto counts = [&](int threads) {
+    TraceStorageReport report;
+    with_threads(threads, [&] { report = trace_storage(trace, connectivity, {}); });
+    StorageCounts sum;
+    for (const TensorStorage& tensor : report.layers.front().tensors) sum += tensor.counts;
+    return sum;
+  };
+  EXPECT_EQ(counts(1), counts(3));
+}
+
+// A trace trained with a batch of 8 and recorded with 2 samples: A and G count four times, W once.
+TEST(StorageFootprint, TotalsOfATraceAreThoseOfItsBatch) {
+  SyntheticSpec spec;
+  spec.batch = 8;
+  spec.layers.push_back({"c", LayerShape::conv2d(2, 20, 30, {6, 5}, {3, 3}), 1, ZeroSpec::uniform(0.6),
+                         ZeroSpec::dense(), ZeroSpec::uniform(0.3)});
+  spec.layers.push_back(
+      {"l", LayerShape::linear(8, 50, 10), 1, ZeroSpec::uniform(0.9), ZeroSpec::dense(), ZeroSpec::dense()});
+  const Trace trace = make_synthetic(spec);
+  const TraceStorageReport report = trace_storage(trace, connect("paper", 16, 3), {});
+  EXPECT_EQ(report.total(TensorRole::kA, DataType::kFp32).dense, (4 * 2 * 30 * 20 + 8 * 50) * 32);
+  EXPECT_EQ(report.total(TensorRole::kW, DataType::kBfloat16).dense, (30 * 9 * 20 + 50 * 10) * 16);
+  const TensorStorage& a = report.layers[1].tensors[0];
+  EXPECT_EQ(a.fp32.scheduled, static_cast<double>(a.counts.slots * 35 + a.counts.rows * 2));
+  EXPECT_EQ(a.bfloat16.scheduled, static_cast<double>(a.counts.slots * 19 + a.counts.rows * 2));
+  EXPECT_LT(a.fp32.scheduled, a.fp32.dense);
+}
+
+// --- inference from stored tensors [TensorDash §3.6.1] ---
+
+Matrix random_matrix(Random& random, std::int64_t rows, std::int64_t features, double zeros) {
+  Matrix matrix{rows, features, std::vector<float>(static_cast<std::size_t>(rows * features), 0.0F)};
+  for (float& value : matrix.data) {
+    if (!random.chance(zeros))
+      value = static_cast<float>(random.integer(1, 5) * (random.chance(0.5) ? 1 : -1));
+  }
+  return matrix;
+}
+
+std::int64_t dynamic_cycles(const Scheduler& scheduler, const float* a, const float* b,
+                            std::int64_t features) {
+  const int lanes = scheduler.connectivity().lanes();
+  GroupWords words(1, (features + lanes - 1) / lanes, scheduler.connectivity().depth());
+  for (std::int64_t i = 0; i < features; ++i) {
+    if (a[i] != 0 && (b == nullptr || b[i] != 0)) words.row(0)[i / lanes] |= std::uint64_t{1} << (i % lanes);
+  }
+  return run_lockstep(scheduler, words);
+}
+
+TEST(Prescheduled, LinearLayersEqualTheReferenceInTheSchedulersCycles) {
+  Random random(31);
+  for (int trial = 0; trial < 100; ++trial) {
+    const int lanes = static_cast<int>(random.integer(4, 64));
+    const Scheduler scheduler(
+        connect(Connectivity::names()[trial % 4], lanes, static_cast<int>(random.integer(1, 3))));
+    const ScheduledCodec codec(scheduler.connectivity());
+    const std::int64_t features = random.integer(1, 300);
+    const Matrix weights = random_matrix(random, random.integer(1, 6), features, random.uniform());
+    const Matrix activations = random_matrix(random, random.integer(1, 6), features, random.uniform());
+    std::vector<float> reference;  // small integers: sums are exact
+    for (std::int64_t n = 0; n < activations.rows; ++n) {
+      for (std::int64_t k = 0; k < weights.rows; ++k)
+        reference.push_back(
+            std::inner_product(activations.row(n), activations.row(n) + features, weights.row(k), 0.0F));
+    }
+    const ScheduledMatrix stored_weights = schedule_matrix(codec, weights);
+    const ScheduledMatrix stored_activations = schedule_matrix(codec, activations);
+
+    const LinearResult by_weights = run_stored_weights(codec, stored_weights, activations);
+    ASSERT_EQ(by_weights.outputs, reference);
+    for (std::int64_t k = 0; k < weights.rows; ++k)
+      ASSERT_EQ(by_weights.cycles.at(static_cast<std::size_t>(k)),
+                dynamic_cycles(scheduler, weights.row(k), nullptr, features));
+
+    const LinearResult by_activations = run_stored_activations(codec, weights, stored_activations);
+    ASSERT_EQ(by_activations.outputs, reference);
+    for (std::int64_t n = 0; n < activations.rows; ++n)
+      ASSERT_EQ(by_activations.cycles.at(static_cast<std::size_t>(n)),
+                dynamic_cycles(scheduler, activations.row(n), nullptr, features));
+
+    const LinearResult both = run_stored_both(codec, scheduler, stored_weights, stored_activations);
+    ASSERT_EQ(both.outputs, reference);
+    for (std::int64_t n = 0; n < activations.rows; ++n) {
+      for (std::int64_t k = 0; k < weights.rows; ++k)
+        ASSERT_EQ(both.cycles.at(static_cast<std::size_t>(n * weights.rows + k)),
+                  dynamic_cycles(scheduler, activations.row(n), weights.row(k), features));
+    }
+  }
+}
+
+// The sum over filters is what the accelerator model counts for a tile of one PE row with W scheduled.
+TEST(Prescheduled, CyclesOfStoredWeightsAreTheModels) {
+  const std::int64_t samples = 3, features = 100, filters = 12;
+  SyntheticSpec spec;
+  spec.content = SyntheticContent::kValues;
+  spec.layers.push_back({"l", LayerShape::linear(samples, features, filters), 1, ZeroSpec::dense(),
+                         ZeroSpec::uniform(0.7), ZeroSpec::dense()});
+  const Trace trace = make_synthetic(spec);
+  const Layer& layer = trace.layers().front();
+  Params params("test", Config::params());
+  params.set("rows", "1", "test");
+  params.set("columns", "1", "test");
+  params.set("tiles", "1", "test");
+  params.set("schedule", "W", "test");
+  const auto machine = AcceleratorRegistry::instance().find("tensordash")->make(params);
+  const OpResult result = machine->simulate(layer, Operation::kForward, {});
+  const ScheduledCodec codec(connect("paper", 16, 3));
+  const Matrix weights{filters, features, tensor_values(layer.w, 1, 0).data};
+  const Matrix activations{samples, features, tensor_values(layer.a, 1, 0).data};
+  const LinearResult stored = run_stored_weights(codec, schedule_matrix(codec, weights), activations);
+  EXPECT_EQ(std::accumulate(stored.cycles.begin(), stored.cycles.end(), std::int64_t{0}) * samples,
+            result.cycles);
+}
+
+// --- backside scheduler [TensorDash §3.7] ---
+
+TEST(Backside, GivesTheScheduledFormInLevelsCyclesARow) {
+  Random random(41);
+  for (int trial = 0; trial < 200; ++trial) {
+    const int lanes = trial % 2 == 0 ? 16 : static_cast<int>(random.integer(4, 64));
+    const Connectivity connectivity =
+        connect(Connectivity::names()[trial % 4], lanes, static_cast<int>(random.integer(1, 3)));
+    const ScheduledCodec codec(connectivity);
+    BacksideScheduler backside(connectivity);
+    for (int repeat = 0; repeat < 2; ++repeat) {
+      const std::int64_t features = random.integer(1, 200);
+      const Matrix block = random_matrix(random, 1, features, random.uniform());
+      std::int64_t cycles = 0, idle = 0;
+      // Blocks arrive one by one with time between them.
+      for (std::int64_t at = 0; at < features; at += lanes) {
+        backside.push(
+            {block.row(0) + at, static_cast<std::size_t>(std::min<std::int64_t>(lanes, features - at))});
+        for (std::int64_t wait = random.integer(0, 12); wait > 0 && backside.ready(); --wait) {
+          backside.cycle();
+          ++cycles;
+        }
+      }
+      backside.end_group();
+      while (!backside.done()) {
+        backside.cycle();
+        ++cycles;
+        ASSERT_LT(++idle, 100000);
+      }
+      const ScheduledGroup expected = codec.encode(vector_shape(features, lanes), block.data);
+      ASSERT_EQ(backside.take(), expected);
+      ASSERT_EQ(cycles, expected.rows() * static_cast<std::int64_t>(connectivity.levels().size()));
+    }
+  }
+}
+
+TEST(Backside, PapersSixCyclesABlock) {
+  BacksideScheduler backside(connect("paper", 16, 3));
+  const std::vector<float> block(16, 1.0F);
+  backside.push(block);
+  EXPECT_FALSE(backside.ready());  // the window is not full and more may come
+  EXPECT_FALSE(backside.cycle());
+  backside.end_group();
+  for (int i = 0; i < 5; ++i) EXPECT_FALSE(backside.cycle());
+  EXPECT_TRUE(backside.cycle());
+  EXPECT_TRUE(backside.done());
+}
+
+TEST(Backside, LoadOfALayer) {
+  const Config config = Config::from(Params("test", Config::params()));
+  ASSERT_EQ(config.tile.tiles, 16);
+  // 64 -> 64 channels, 3x3 on 16x16 positions: 256 positions x 4 blocks, 64 blocks a tile, 6 cycles each.
+  const LayerShape shape = LayerShape::conv2d(1, 64, 64, {16, 16}, {3, 3}, {1, 1}, {1, 1});
+  const BacksideLoad load = backside_load(shape, Operation::kForward, 1000, config, {});
+  EXPECT_EQ(load.outputs, 16384);
+  EXPECT_EQ(load.blocks, 1024);
+  EXPECT_EQ(load.schedule_cycles, 384);
+  EXPECT_EQ(load.stalls(), 0);
+  EXPECT_EQ(load.schedulers_needed, 1);
+  EXPECT_DOUBLE_EQ(load.needed_rate, 16384.0 / 16 / 1000);
+  EXPECT_DOUBLE_EQ(load.offered_rate, 16.0 / 6);
+  const BacksideLoad hurried = backside_load(shape, Operation::kForward, 100, config, {});
+  EXPECT_EQ(hurried.stalls(), 284);
+  EXPECT_EQ(hurried.schedulers_needed, 4);
+  EXPECT_EQ(backside_load(shape, Operation::kForward, 100, config, {.schedulers = 3}).stalls(), 28);
+  EXPECT_EQ(backside_load(shape, Operation::kForward, 100, config, {.schedulers = 4}).stalls(), 0);
+  EXPECT_EQ(backside_load(shape, Operation::kForward, 100, config, {.cycles_per_block = 1}).stalls(), 0);
+  // Three channels fill three of a block's sixteen places.
+  const LayerShape narrow = LayerShape::conv2d(1, 3, 64, {16, 16}, {3, 3}, {1, 1}, {1, 1});
+  EXPECT_DOUBLE_EQ(backside_load(narrow, Operation::kInputGrad, 100, config, {}).offered_rate, 0.5);
+}
+
+// --- traffic ---
+
+TEST(StorageTraffic, BytesOfOperandsAndOutputs) {
+  const Trace trace = testing::random_trace(5, LayerShape::conv2d(2, 32, 48, {9, 9}, {3, 3}, {1, 1}, {1, 1}));
+  const Layer& layer = trace.layers().front();
+  const Connectivity connectivity = connect("paper", 16, 3);
+  const LaneSelector selector(connectivity);
+  const auto tensors = layer_traffic(layer, selector, form_bits(connectivity), {}, DataType::kBfloat16);
+  for (const TensorRole role : kRoles) {
+    const StoredTraffic& tensor = tensors[static_cast<std::size_t>(role)];
+    EXPECT_EQ(tensor.dense_bytes, layer.tensor(role).elements() * 2);
+    EXPECT_GT(tensor.off_chip_bytes, tensor.on_chip_bytes);
+    EXPECT_LE(tensor.on_chip_bytes * 16, (tensor.dense_bytes + 1) * 20);  // 3 bits of idx, some of AS
+  }
+  const OpTraffic op = op_traffic(layer.shape, Operation::kInputGrad, tensors, DataType::kBfloat16);
+  EXPECT_EQ(op.reads[0].role, TensorRole::kG);
+  EXPECT_EQ(op.reads[1].role, TensorRole::kW);
+  EXPECT_EQ(op.written.dense_bytes, layer.shape.a_elements() * 2);
+  EXPECT_EQ(op.written.on_chip_bytes, tensors[0].on_chip_bytes);
+  const OpTraffic update = op_traffic(layer.shape, Operation::kWeightGrad, tensors, DataType::kBfloat16);
+  EXPECT_EQ(update.written.off_chip_bytes, layer.shape.w_elements() * 2);
+}
+
+}  // namespace
+}  // namespace lacuna::tensordash

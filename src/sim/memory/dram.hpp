@@ -1,0 +1,57 @@
+// DRAM as every machine sees it: bytes on the bus with zero compression, rows opened, cycles. Bandwidth and
+// the opening of rows are all of its timing.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/params.hpp"
+#include "sim/result.hpp"
+#include "tensor/data_type.hpp"
+#include "tensor/operation.hpp"
+
+namespace lacuna {
+
+// The data type that a machine computes in and moves (parameter `arithmetic`).
+DataType arithmetic(const Params& params);
+
+// The parameters of a Dram, declared once for every machine that has one. `memory_help` and
+// `memory_citation` say what memory=modelled means to the machine.
+std::vector<ParamSpec> dram_params(const std::string& memory_help, const std::string& memory_citation);
+
+// ASSUMPTION(A15): outputs are as sparse as what is recorded of their shape: O has the zeros of G, the
+// input's gradient those of A (the activation function's zeros block both); the gradient of the weights has
+// none.
+std::int64_t result_nonzeros(const Layer& layer, Operation op);
+
+class Dram {
+ public:
+  explicit Dram(const Params& params);
+
+  // Bytes of a tensor on the bus, and the rows opened to move them.
+  TensorTraffic read(std::int64_t elements, std::int64_t nonzeros) const;
+  TensorTraffic write(std::int64_t elements, std::int64_t nonzeros) const;
+  std::int64_t activations(std::int64_t bytes) const { return (bytes + page_bytes_ - 1) / page_bytes_; }
+  double cycles(double bytes, double activations) const;
+
+  std::int64_t value_bytes() const { return value_bytes_; }
+  double bytes_a_cycle() const { return bytes_a_cycle_; }
+  double frequency_mhz() const { return frequency_mhz_; }
+  bool modelled() const { return modelled_; }  // waiting for memory is part of the cycles
+
+ private:
+  std::int64_t bus_bytes(std::int64_t elements, std::int64_t nonzeros) const;
+
+  std::int64_t value_bytes_;
+  bool modelled_;
+  double frequency_mhz_;
+  std::int64_t devices_;  // x16 parts side by side
+  double bytes_a_cycle_;
+  std::int64_t page_bytes_;
+  double row_cycles_;  // of one bank, from opening a row to opening the next
+  std::int64_t banks_;
+  bool compression_;
+};
+
+}  // namespace lacuna

@@ -1,0 +1,292 @@
+#include "sim/tile/tile_memory.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "base/error.hpp"
+#include "sim/tile/column_panel.hpp"
+
+namespace lacuna {
+namespace {
+
+std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+std::int64_t ceil_cycles(double cycles) { return static_cast<std::int64_t>(std::ceil(cycles - 1e-9)); }
+
+// How often the streams of the one operand are handed out because the tiles work on different blocks of the
+// other.
+struct Passes {
+  std::int64_t reads = 0;   // from AM or BM: one feeds up to `multicast` tiles
+  std::int64_t writes = 0;  // into scratchpads: one a tile
+  std::int64_t uses = 0;    // of a scratchpad row: one a group of streams of the other operand
+};
+
+// `streams` of the other operand are dealt to `tiles` in contiguous blocks of `a_tile` groups of `line`
+// streams; a scratchpad holds `block` of them at once.
+Passes count_passes(std::int64_t streams, std::int64_t tiles, std::int64_t a_tile, std::int64_t line,
+                    std::int64_t block, std::int64_t multicast) {
+  Passes passes;
+  std::int64_t widest = 0;
+  for (std::int64_t i = 0; i < tiles; ++i) {
+    const std::int64_t here = std::clamp<std::int64_t>(streams - i * a_tile * line, 0, a_tile * line);
+    const std::int64_t blocks = ceil_div(here, block);
+    passes.writes += blocks;
+    passes.uses += ceil_div(here, line);
+    widest = i % multicast == 0 ? blocks : std::max(widest, blocks);
+    if (i % multicast == multicast - 1 || i == tiles - 1) passes.reads += widest;
+  }
+  return passes;
+}
+
+// Blocks at a stride meet in banks (GroupLayout::bank): only A is read at a stride, where its positions are
+// those of the outputs.
+std::int64_t blocks_a_bank(const LayerShape& shape, Operation op, TensorRole role, std::int64_t banks) {
+  if (role != TensorRole::kA || op == Operation::kInputGrad) return 1;
+  return std::gcd(shape.stride.w, banks);
+}
+
+bool is_weights(TensorRole role) { return role == TensorRole::kW; }
+
+// Rows of a stored form in place of so many of the dense form.
+std::int64_t stored_rows(std::int64_t rows, const StoredForm& form) {
+  return ceil_cycles(static_cast<double>(rows) * form.on_chip_share);
+}
+
+}  // namespace
+
+std::vector<ParamSpec> memory_params() {
+  std::vector<ParamSpec> specs = dram_params(
+      "ideal: cycles of the tiles alone; modelled: an operation takes as long as the slowest of "
+      "DRAM, transposers, SRAM, scratchpads and tiles",
+      "TensorDash §4.1, Fig. 13 (ideal); docs/assumptions.md A12");
+  const std::vector<ParamSpec> on_chip{
+      ParamSpec::integer("sram_banks", 4, 1, 64, "banks",
+                         "banks of each of AM, BM and CM a tile; a row a cycle each", "TensorDash Table 2"),
+      ParamSpec::integer("multicast", 4, 1, 4096, "tiles", "tiles that one read of AM or BM can feed",
+                         "docs/assumptions.md A11"),
+      ParamSpec::integer("scratchpad_banks", 3, 1, 16, "banks", "banks of a scratchpad; a row a cycle each",
+                         "TensorDash Table 2"),
+      ParamSpec::integer("scratchpad_rows", 16, 1, 4096, "rows",
+                         "rows of `lanes` values in a scratchpad bank (1 KB: 16 rows of 16 FP32 values)",
+                         "TensorDash Table 2"),
+      ParamSpec::integer(
+          "chunk_steps", 3, 1, 64, "steps",
+          "steps of a stream that a scratchpad holds; after as many a partial sum is put aside",
+          "docs/assumptions.md A11"),
+      ParamSpec::integer("transposers", 15, 1, 4096, "transposers",
+                         "transposers between SRAM and scratchpads", "TensorDash Table 2"),
+      ParamSpec::integer(
+          "transposer_cycles", 16, 1, 4096, "cycles",
+          "a transposer's time for a group of lanes x lanes values, filling one while it empties another",
+          "TensorDash §3.4; docs/assumptions.md A13"),
+  };
+  specs.insert(specs.end(), on_chip.begin(), on_chip.end());
+  return specs;
+}
+
+TileMemory::TileMemory(const Params& params, const TileShape& tile)
+    : tile_(tile),
+      dram_(params),
+      sram_banks_(params.integer("sram_banks") * tile.tiles),
+      multicast_(params.integer("multicast")),
+      scratchpad_banks_(params.integer("scratchpad_banks")),
+      scratchpad_rows_(params.integer("scratchpad_rows")),
+      chunk_steps_(params.integer("chunk_steps")),
+      // ASSUMPTION(A11): half of a scratchpad is filled while the other half is used; with Table 2's that is
+      // 8 streams a line of PEs, 32 a tile.
+      streams_a_line_(scratchpad_banks_ * scratchpad_rows_ / (2 * chunk_steps_)),
+      transposers_(params.integer("transposers")),
+      transposer_cycles_(params.integer("transposer_cycles")) {
+  if (streams_a_line_ < 1) {
+    throw InputError(params.owner(), "half a scratchpad does not hold chunk_steps rows of one stream",
+                     "lower chunk_steps, or raise scratchpad_rows or scratchpad_banks");
+  }
+}
+
+TileHardware TileMemory::hardware() const {
+  return {.tiles = tile_.tiles,
+          .rows = tile_.rows,
+          .columns = tile_.columns,
+          .lanes = tile_.lanes,
+          .transposers = transposers_,
+          .sram_banks = sram_banks_,
+          .value_bytes = dram_.value_bytes(),
+          .frequency_mhz = dram_.frequency_mhz()};
+}
+
+TensorTraffic TileMemory::operand_traffic(std::int64_t elements, std::int64_t nonzeros) const {
+  TensorTraffic traffic = dram_.read(elements, nonzeros);
+  traffic.fill_rows = ceil_div(elements, tile_.lanes);
+  return traffic;
+}
+
+TensorTraffic TileMemory::output_traffic(std::int64_t elements, std::int64_t nonzeros) const {
+  TensorTraffic traffic = dram_.write(elements, nonzeros);
+  traffic.output_rows = ceil_div(elements, tile_.lanes);
+  return traffic;
+}
+
+double TileMemory::first_and_last_block(std::int64_t read_bytes, std::int64_t write_bytes) const {
+  const std::int64_t lines = tile_.rows + tile_.columns;
+  const std::int64_t first =
+      tile_.tiles * lines * streams_a_line_ * chunk_steps_ * tile_.lanes * dram_.value_bytes();
+  const std::int64_t last =
+      tile_.tiles * tile_.rows * tile_.columns * streams_a_line_ * streams_a_line_ * dram_.value_bytes();
+  return static_cast<double>(std::min(first, read_bytes) + std::min(last, write_bytes)) /
+         dram_.bytes_a_cycle();
+}
+
+void TileMemory::count_product(const PlacedProduct& placed, Activity& activity, Streams& streams) const {
+  const TileGrid& grid = placed.grid;
+  const std::int64_t row_streams = placed.rows->count();
+  const std::int64_t column_streams = placed.columns->count();
+  const std::int64_t steps = placed.rows->steps();
+  const Passes by_columns = count_passes(column_streams, grid.tile_columns, grid.column_groups_a_tile(),
+                                         tile_.columns, tile_.columns * streams_a_line_, multicast_);
+  const Passes by_rows = count_passes(row_streams, grid.tile_rows, grid.row_groups_a_tile(), tile_.rows,
+                                      tile_.rows * streams_a_line_, multicast_);
+  const std::int64_t row_words = row_streams * steps;
+  const std::int64_t column_words = column_streams * steps;
+  streams.row_reads += row_words * by_columns.reads;
+  streams.column_reads += column_words * by_rows.reads;
+  activity.scratchpad_writes += row_words * by_columns.writes + column_words * by_rows.writes;
+  activity.scratchpad_reads += row_words * by_columns.uses + column_words * by_rows.uses;
+  const std::int64_t chunks = row_streams * column_streams * ceil_div(steps, chunk_steps_);
+  activity.psum_reads += chunks;
+  activity.psum_writes += chunks;
+}
+
+void TileMemory::count_tensors(const Layer& layer, Operation op, TensorRole row_operand,
+                               const StoredForms* stored, Activity& activity, TensorTraffic& on_rows,
+                               TensorTraffic& on_columns, TensorTraffic& output) const {
+  const auto [primary, secondary] = operands(op);
+  const TensorRole column_operand = row_operand == primary ? secondary : primary;
+  // ASSUMPTION(A14): each tensor crosses the DRAM bus once an operation.
+  const auto operand = [&](TensorRole role) {
+    const LayerTensor& tensor = layer.tensor(role);
+    TensorTraffic traffic = operand_traffic(tensor.elements(), tensor.nonzeros);
+    if (stored != nullptr) {
+      const StoredForm& form = (*stored)[static_cast<std::size_t>(role)];
+      traffic.dram_read_bytes = form.off_chip_bytes;
+      traffic.dram_activations = dram_.activations(form.off_chip_bytes);
+      traffic.fill_rows = stored_rows(traffic.fill_rows, form);
+    }
+    return traffic;
+  };
+  on_rows = operand(row_operand);
+  on_columns = operand(column_operand);
+  output = output_traffic(result_elements(layer.shape, op), result_nonzeros(layer, op));
+  if (stored != nullptr && op != Operation::kWeightGrad) {  // stored like what is recorded of its shape (A15)
+    const TensorRole alike = op == Operation::kForward ? TensorRole::kG : TensorRole::kA;
+    const StoredForm& form = (*stored)[static_cast<std::size_t>(alike)];
+    output.dram_write_bytes = form.off_chip_bytes;
+    output.dram_activations = dram_.activations(form.off_chip_bytes);
+    output.output_rows = stored_rows(output.output_rows, form);
+  }
+  const auto add = [&](const TensorTraffic& traffic, bool weights) {
+    TensorTraffic& sum = weights ? activity.weights : activity.samples;
+    for (const auto& [name, count] : kTrafficCounts) sum.*count += traffic.*count;
+  };
+  add(on_rows, is_weights(row_operand));
+  add(on_columns, is_weights(column_operand));
+  add(output, op == Operation::kWeightGrad);
+}
+
+void TileMemory::count_transposers(const Layer& layer, Operation op, TensorRole row_operand,
+                                   const Streams& streams, Activity& activity) const {
+  const auto count = [&](TensorRole role, std::int64_t blocks) {
+    if (!is_transposed(role, op)) return;
+    // A group gives one block for each of its channels; the tail of the channels gives fewer.
+    const std::int64_t channels =
+        role == TensorRole::kG ? layer.shape.k_per_group() : layer.shape.c_per_group();
+    activity.transposed_groups += ceil_div(blocks, std::min<std::int64_t>(channels, tile_.lanes));
+  };
+  const auto [primary, secondary] = operands(op);
+  count(row_operand, streams.row_reads);
+  count(row_operand == primary ? secondary : primary, streams.column_reads);
+  activity.transposer_cycles = ceil_div(activity.transposed_groups * transposer_cycles_, transposers_);
+}
+
+Activity TileMemory::count(const Layer& layer, Operation op, const std::vector<PlacedProduct>& products,
+                           double batch_scale, const OpResult& result, const StoredForms* stored) const {
+  Activity activity;
+  Streams streams;
+  for (const PlacedProduct& placed : products) count_product(placed, activity, streams);
+  const auto [primary, secondary] = operands(op);
+  const TensorRole row_operand = products.empty() ? primary : products.front().rows->role;
+  const TensorRole column_operand = row_operand == primary ? secondary : primary;
+  TensorTraffic on_rows, on_columns, output;
+  count_tensors(layer, op, row_operand, stored, activity, on_rows, on_columns, output);
+  count_transposers(layer, op, row_operand, streams, activity);
+  if (stored != nullptr) {
+    streams.row_reads = stored_rows(streams.row_reads, (*stored)[static_cast<std::size_t>(row_operand)]);
+    streams.column_reads =
+        stored_rows(streams.column_reads, (*stored)[static_cast<std::size_t>(column_operand)]);
+  }
+  // [TensorDash §3.3]: the side whose zeros are skipped is B.
+  activity.bm_reads = streams.row_reads;
+  activity.am_reads = streams.column_reads;
+  activity.compute_cycles = result.cycles;
+  activity.dense_compute_cycles = result.dense_cycles;
+
+  // Tensors that move once a batch cost these samples their share of it.
+  const auto share = [&](bool weights, std::int64_t count) {
+    return weights ? static_cast<double>(count) / batch_scale : static_cast<double>(count);
+  };
+  const auto sum = [&](std::int64_t TensorTraffic::*count) {
+    return share(false, activity.samples.*count) + share(true, activity.weights.*count);
+  };
+  const double dram =
+      dram_.cycles(sum(&TensorTraffic::dram_read_bytes) + sum(&TensorTraffic::dram_write_bytes),
+                   sum(&TensorTraffic::dram_activations));
+  activity.dram_cycles = ceil_cycles(dram);
+
+  const double banks = static_cast<double>(sram_banks_);
+  const auto operand_sram = [&](TensorRole role, std::int64_t reads, const TensorTraffic& traffic) {
+    const std::int64_t meet = blocks_a_bank(layer.shape, op, role, sram_banks_);
+    activity.sram_conflict_cycles += ceil_cycles(static_cast<double>(reads * (meet - 1)) / banks);
+    return (static_cast<double>(reads * meet) + share(is_weights(role), traffic.fill_rows)) / banks;
+  };
+  const double sram = std::max({operand_sram(row_operand, streams.row_reads, on_rows),
+                                operand_sram(column_operand, streams.column_reads, on_columns),
+                                2 * share(op == Operation::kWeightGrad, output.output_rows) / banks});
+  activity.sram_cycles = ceil_cycles(sram);
+  // Steps follow one another in the banks of a scratchpad, so as many rows can be read in a cycle as there
+  // are banks.
+  activity.scratchpad_cycles = ceil_div(result.dense_cycles, scratchpad_banks_);
+  activity.fill_cycles = ceil_cycles(
+      first_and_last_block(on_rows.dram_read_bytes + on_columns.dram_read_bytes, output.dram_write_bytes));
+  return activity;
+}
+
+void TileMemory::apply(const Layer& layer, Operation op, const std::vector<PlacedProduct>& products,
+                       double batch_scale, OpResult& result, const StoredForms* stored) const {
+  Activity dense = count(layer, op, products, batch_scale, result, nullptr);
+  Activity activity = stored == nullptr ? dense : count(layer, op, products, batch_scale, result, stored);
+  if (dram_.modelled()) {
+    // ASSUMPTION(A12): with double buffering everywhere an operation takes as long as its slowest stage,
+    // plus, once a batch, the first block's way in and the last one's way out.
+    const auto pipeline = [&](std::int64_t compute, const Activity& parts, Bound& bound) {
+      bound = Bound::kCompute;
+      std::int64_t cycles = compute;
+      const std::pair<Bound, std::int64_t> stages[] = {{Bound::kDram, parts.dram_cycles},
+                                                       {Bound::kTransposers, parts.transposer_cycles},
+                                                       {Bound::kSram, parts.sram_cycles},
+                                                       {Bound::kScratchpads, parts.scratchpad_cycles}};
+      for (const auto& [stage, needed] : stages) {
+        if (needed <= cycles) continue;
+        cycles = needed;
+        bound = stage;
+      }
+      return cycles + ceil_cycles(static_cast<double>(parts.fill_cycles) / batch_scale);
+    };
+    Bound unused{};
+    result.cycles = pipeline(result.cycles, activity, activity.bound);
+    result.dense_cycles = pipeline(result.dense_cycles, dense, activity.dense_bound);
+    result.padding_free_cycles = pipeline(result.padding_free_cycles, activity, unused);
+  }
+  result.activity = activity;
+  if (stored != nullptr) result.dense_activity = dense;
+}
+
+}  // namespace lacuna

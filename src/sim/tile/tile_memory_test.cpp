@@ -1,0 +1,189 @@
+#include "sim/tile/tile_memory.hpp"
+
+#include <cmath>
+#include <gtest/gtest.h>
+
+#include "base/error.hpp"
+#include "sim/testing/random_layer.hpp"
+#include "sim/tile/column_panel.hpp"
+
+namespace lacuna {
+namespace {
+
+Params tile_machine(const std::vector<std::pair<std::string, std::string>>& settings) {
+  std::vector<ParamSpec> specs = tile_params();
+  for (ParamSpec& spec : memory_params()) specs.push_back(std::move(spec));
+  Params params("tiles", std::move(specs));
+  for (const auto& [key, value] : settings) params.set(key, value, "test");
+  return params;
+}
+
+OpResult run(const Params& params, const Layer& layer, Operation op, double batch_scale = 1) {
+  const TileShape tile = tile_shape(params);
+  const std::vector<LaneProduct> products = lane_products(layer, op, tile.lanes);
+  const auto placed = place_products(products, choose_scheduled(layer, op, SchedulePolicy::kSparser), tile);
+  OpResult result;
+  result.op = op;
+  result.cycles = result.dense_cycles = result.padding_free_cycles = dense_cycles(placed);
+  TileMemory(params, tile).apply(layer, op, placed, batch_scale, result);
+  return result;
+}
+
+Trace one_layer(const LayerShape& shape, double zeros_a, double zeros_g) {
+  SyntheticSpec spec;
+  const auto zeros = [](double share) { return share > 0 ? ZeroSpec::uniform(share) : ZeroSpec::dense(); };
+  spec.layers.push_back({"layer", shape, 1, zeros(zeros_a), ZeroSpec::dense(), zeros(zeros_g)});
+  return make_synthetic(spec);
+}
+
+// A 1x1 convolution of 64 to 64 channels over 16x16 positions, counted by hand.
+TEST(TileMemory, CountsByHand) {
+  const Trace trace = one_layer(LayerShape::conv2d(1, 64, 64, {16, 16}, {1, 1}), 0.5, 0);
+  const Layer& layer = trace.layers()[0];
+  const Params params = tile_machine({{"tiles", "1"}, {"dram_compression", "off"}});
+  const Activity a = *run(params, layer, Operation::kForward).activity;
+  // Rows: 256 windows (A has the zeros); columns: 64 filters; 4 steps. Blocks of 32 streams.
+  EXPECT_EQ(a.bm_reads, 256 * 4 * (64 / 32));
+  EXPECT_EQ(a.am_reads, 64 * 4 * (256 / 32));
+  EXPECT_EQ(a.scratchpad_writes, a.am_reads + a.bm_reads);
+  EXPECT_EQ(a.scratchpad_reads, 256 * 4 * (64 / 4) + 64 * 4 * (256 / 4));
+  EXPECT_EQ(a.psum_writes, 256 * 64 * 2);  // 4 steps in chunks of 3
+  EXPECT_EQ(a.psum_reads, a.psum_writes);
+  EXPECT_EQ(a.samples.dram_read_bytes, 256 * 64 * 4);
+  EXPECT_EQ(a.weights.dram_read_bytes, 64 * 64 * 4);
+  EXPECT_EQ(a.samples.dram_write_bytes, 256 * 64 * 4);
+  EXPECT_EQ(a.weights.dram_write_bytes, 0);
+  EXPECT_EQ(a.samples.fill_rows, 256 * 4);
+  EXPECT_EQ(a.samples.output_rows, 256 * 4);
+  EXPECT_EQ(a.samples.dram_activations, 2 * 256 * 64 * 4 / 2048);
+  EXPECT_EQ(a.transposed_groups, 0);
+  EXPECT_EQ(a.dram_cycles, static_cast<std::int64_t>(std::ceil((2 * 65536 + 16384) / 204.8)));
+}
+
+// One read of AM or BM feeds `multicast` tiles; each tile writes its own scratchpad.
+TEST(TileMemory, MulticastSavesReadsAndNoWrites) {
+  const Trace trace = one_layer(LayerShape::conv2d(1, 64, 256, {32, 32}, {3, 3}, {1, 1}, {1, 1}), 0.5, 0.5);
+  const Layer& layer = trace.layers()[0];
+  const Activity one = *run(tile_machine({{"multicast", "1"}}), layer, Operation::kForward).activity;
+  const Activity four = *run(tile_machine({{"multicast", "4"}}), layer, Operation::kForward).activity;
+  EXPECT_EQ(one.scratchpad_writes, one.am_reads + one.bm_reads);
+  EXPECT_EQ(four.scratchpad_writes, one.scratchpad_writes);
+  EXPECT_LT(four.am_reads + four.bm_reads, one.am_reads + one.bm_reads);
+  EXPECT_GE(4 * (four.am_reads + four.bm_reads), one.am_reads + one.bm_reads);
+}
+
+// [TensorDash §3.4]: transposing is needed for W in W*G and for both operands of A*G.
+TEST(TileMemory, WhichTensorsAreTransposed) {
+  const Trace trace = one_layer(LayerShape::conv2d(2, 32, 48, {8, 8}, {3, 3}, {1, 1}, {1, 1}), 0.5, 0.5);
+  const Layer& layer = trace.layers()[0];
+  const Params params = tile_machine({});
+  const Activity forward = *run(params, layer, Operation::kForward).activity;
+  const Activity input = *run(params, layer, Operation::kInputGrad).activity;
+  const Activity weight = *run(params, layer, Operation::kWeightGrad).activity;
+  EXPECT_EQ(forward.transposed_groups, 0);
+  EXPECT_EQ(input.transposed_groups, (input.am_reads + 15) / 16);  // W is on the columns
+  EXPECT_EQ(weight.transposed_groups, (weight.am_reads + 15) / 16 + (weight.bm_reads + 15) / 16);
+  EXPECT_EQ(weight.transposer_cycles, (weight.transposed_groups * 16 + 14) / 15);
+}
+
+// The first layer's three channels: a group gives three blocks, not sixteen.
+TEST(TileMemory, TransposersOfFewChannels) {
+  const Trace trace = one_layer(LayerShape::conv2d(1, 3, 16, {16, 16}, {3, 3}), 0, 0.5);
+  const Activity a = *run(tile_machine({}), trace.layers()[0], Operation::kWeightGrad).activity;
+  EXPECT_EQ(a.transposed_groups, (a.am_reads + 2) / 3 + (a.bm_reads + 15) / 16);
+}
+
+// Conservation over random layers: bytes read are bytes needed, every output is written once, weights are
+// apart.
+TEST(TileMemory, BytesReadAreBytesNeeded) {
+  for (std::uint64_t seed = 1; seed <= 300; ++seed) {
+    const Trace trace = testing::random_trace(seed);
+    const Layer& layer = trace.layers()[0];
+    for (const char* compression : {"on", "off"}) {
+      for (const char* type : {"fp32", "bfloat16"}) {
+        const std::int64_t bytes = std::string(type) == "fp32" ? 4 : 2;
+        const Params params = tile_machine({{"dram_compression", compression}, {"arithmetic", type}});
+        for (const Operation op : kOperations) {
+          const OpResult result = run(params, layer, op);
+          const Activity& a = *result.activity;
+          const auto needed = [&](std::int64_t elements, std::int64_t nonzeros) {
+            return std::string(compression) == "on" ? nonzeros * bytes + (elements + 7) / 8
+                                                    : elements * bytes;
+          };
+          const auto tensor = [&](TensorRole role) {
+            return needed(layer.tensor(role).elements(), layer.tensor(role).nonzeros);
+          };
+          const auto [primary, secondary] = operands(op);
+          EXPECT_EQ(a.samples.dram_read_bytes + a.weights.dram_read_bytes,
+                    tensor(primary) + tensor(secondary))
+              << "seed " << seed;
+          EXPECT_EQ(a.weights.dram_read_bytes, op == Operation::kWeightGrad ? 0 : tensor(TensorRole::kW));
+          const std::int64_t outputs = result_elements(layer.shape, op);
+          const std::int64_t written = op == Operation::kForward     ? needed(outputs, layer.g.nonzeros)
+                                       : op == Operation::kInputGrad ? needed(outputs, layer.a.nonzeros)
+                                                                     : needed(outputs, outputs);
+          EXPECT_EQ(a.samples.dram_write_bytes, op == Operation::kWeightGrad ? 0 : written);
+          EXPECT_EQ(a.weights.dram_write_bytes, op == Operation::kWeightGrad ? written : 0);
+          EXPECT_EQ(a.samples.output_rows + a.weights.output_rows, (outputs + 15) / 16);
+          EXPECT_EQ(result.cycles, a.compute_cycles) << "memory=ideal changes no cycles";
+          EXPECT_EQ(result.dense_cycles, a.dense_compute_cycles);
+          EXPECT_GE(a.scratchpad_writes, a.am_reads + a.bm_reads);
+          EXPECT_GE(a.scratchpad_reads, a.scratchpad_writes);
+        }
+      }
+    }
+  }
+}
+
+// The time of an operation is that of its slowest part plus the fill, and the result says which part it was.
+TEST(TileMemory, SaysWhatBoundsAnOperation) {
+  const Trace trace = one_layer(LayerShape::conv2d(1, 64, 64, {32, 32}, {3, 3}, {1, 1}, {1, 1}), 0.5, 0.5);
+  const Layer& layer = trace.layers()[0];
+  const auto with = [&](std::vector<std::pair<std::string, std::string>> settings, Operation op) {
+    settings.emplace_back("memory", "modelled");
+    return run(tile_machine(settings), layer, op);
+  };
+  const auto check = [&](const OpResult& result, Bound bound, std::int64_t Activity::*cycles) {
+    const Activity& a = *result.activity;
+    EXPECT_EQ(a.bound, bound) << bound_name(a.bound);
+    EXPECT_EQ(result.cycles, a.*cycles + a.fill_cycles);
+  };
+  check(with({}, Operation::kForward), Bound::kCompute, &Activity::compute_cycles);
+  check(with({{"dram_channels", "1"}, {"dram_mts", "100"}}, Operation::kForward), Bound::kDram,
+        &Activity::dram_cycles);
+  check(with({{"transposers", "1"}, {"multicast", "1"}}, Operation::kWeightGrad), Bound::kTransposers,
+        &Activity::transposer_cycles);
+  check(with({{"sram_banks", "1"}, {"multicast", "1"}, {"tiles", "64"}, {"chunk_steps", "24"}},
+             Operation::kForward),
+        Bound::kSram, &Activity::sram_cycles);
+  check(with({{"dram_row_ns", "10000"}, {"dram_banks", "1"}}, Operation::kForward), Bound::kDram,
+        &Activity::dram_cycles);
+}
+
+// Weights are read once a batch: these samples pay their share of it.
+TEST(TileMemory, WeightsAreSpreadOverTheBatch) {
+  const Trace trace = one_layer(LayerShape::linear(4, 512, 512), 0.5, 0.5);
+  const Layer& layer = trace.layers()[0];
+  const Params params = tile_machine({{"memory", "modelled"}});
+  const OpResult alone = run(params, layer, Operation::kForward, 1);
+  const OpResult of_batch = run(params, layer, Operation::kForward, 64);
+  EXPECT_EQ(alone.activity->weights, of_batch.activity->weights);
+  EXPECT_EQ(alone.activity->samples, of_batch.activity->samples);
+  EXPECT_GT(alone.activity->dram_cycles, 20 * of_batch.activity->dram_cycles);
+  EXPECT_EQ(alone.activity->bound, Bound::kDram);
+}
+
+TEST(TileMemory, StridedReadsMeetInBanks) {
+  const Trace trace = one_layer(LayerShape::conv2d(1, 32, 32, {16, 16}, {3, 3}, {2, 2}, {1, 1}), 0.5, 0.5);
+  const Params params = tile_machine({});
+  EXPECT_GT(run(params, trace.layers()[0], Operation::kForward).activity->sram_conflict_cycles, 0);
+  EXPECT_EQ(run(params, trace.layers()[0], Operation::kInputGrad).activity->sram_conflict_cycles, 0);
+}
+
+TEST(TileMemory, RefusesScratchpadsThatHoldNothing) {
+  const Params params = tile_machine({{"chunk_steps", "30"}});
+  EXPECT_THROW(TileMemory(params, tile_shape(params)), InputError);
+}
+
+}  // namespace
+}  // namespace lacuna

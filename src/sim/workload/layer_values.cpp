@@ -1,0 +1,42 @@
+#include "sim/workload/layer_values.hpp"
+
+#include <array>
+
+#include "base/random.hpp"
+
+namespace lacuna {
+
+TensorValues tensor_values(const LayerTensor& tensor, std::uint64_t seed, std::uint64_t salt) {
+  TensorValues values;
+  const MaskView& mask = tensor.mask;
+  values.channels = mask.channels;
+  values.data.resize(static_cast<std::size_t>(tensor.elements()));
+  float* out = values.data.data();
+  if (tensor.values) {
+    for (std::int64_t r = 0; r < mask.rows; ++r) {
+      for (std::int64_t c = 0; c < mask.channels; ++c) *out++ = tensor.values.at(r, c);
+    }
+    return values;
+  }
+  values.exact = true;
+  constexpr std::array<float, 8> kDraws{-3, -2, -1, 1, 2, 3, -1, 1};
+  Random random(seed * 0x9e3779b97f4a7c15ULL + salt);
+  std::uint64_t pool = 0;
+  int left = 0;
+  for (std::int64_t r = 0; r < mask.rows; ++r) {
+    const std::uint8_t* row = mask.row(r);
+    for (std::int64_t c = 0; c < mask.channels; ++c, ++out) {
+      if (((row[c / 8] >> (c % 8)) & 1) == 0) continue;
+      if (left == 0) {
+        pool = random.bits();
+        left = 21;  // 3 bits a draw
+      }
+      *out = kDraws[pool & 7];
+      pool >>= 3;
+      --left;
+    }
+  }
+  return values;
+}
+
+}  // namespace lacuna

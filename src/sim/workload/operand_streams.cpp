@@ -1,0 +1,331 @@
+#include "sim/workload/operand_streams.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <utility>
+
+namespace lacuna {
+namespace {
+
+std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+// `count` bits of a mask row from bit `first` on.
+std::uint64_t read_bits(const std::uint8_t* row, std::int64_t first, std::int64_t count) {
+  std::uint64_t bits = 0;
+  std::int64_t filled = 0;
+  std::int64_t at = first;
+  while (filled < count) {
+    const int inside = static_cast<int>(at % 8);
+    const std::int64_t take = std::min<std::int64_t>(8 - inside, count - filled);
+    const std::uint64_t part = (row[at / 8] >> inside) & ((1U << take) - 1U);
+    bits |= part << filled;
+    filled += take;
+    at += take;
+  }
+  return bits;
+}
+
+std::uint64_t low_bits(std::int64_t count) {
+  return count >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << count) - 1;
+}
+
+std::vector<std::pair<std::int64_t, std::int64_t>> kernel_positions(Size2 kernel, VisitOrder order) {
+  std::vector<std::pair<std::int64_t, std::int64_t>> positions;
+  if (order == VisitOrder::kRowMajor) {
+    for (std::int64_t ky = 0; ky < kernel.h; ++ky) {
+      for (std::int64_t kx = 0; kx < kernel.w; ++kx) positions.emplace_back(ky, kx);
+    }
+  } else {
+    for (std::int64_t kx = 0; kx < kernel.w; ++kx) {
+      for (std::int64_t ky = 0; ky < kernel.h; ++ky) positions.emplace_back(ky, kx);
+    }
+  }
+  return positions;
+}
+
+struct Builder {
+  const Layer& layer;
+  const LayerShape& shape;
+  int lanes;
+  VisitOrder order;
+
+  OperandStreams base(TensorRole role, std::int64_t group) const {
+    OperandStreams streams;
+    streams.role = role;
+    streams.mask = layer.tensor(role).mask;
+    streams.lanes = lanes;
+    streams.column_major = order == VisitOrder::kColumnMajor;
+    switch (role) {
+      case TensorRole::kA:
+        streams.images = shape.n;
+        streams.plane = shape.input;
+        streams.channels = shape.c_per_group();
+        streams.channel0 = group * streams.channels;
+        break;
+      case TensorRole::kG:
+        streams.images = shape.n;
+        streams.plane = shape.output;
+        streams.channels = shape.k_per_group();
+        streams.channel0 = group * streams.channels;
+        break;
+      case TensorRole::kW:
+        streams.images = shape.k_per_group();
+        streams.image0 = group * streams.images;
+        streams.plane = shape.kernel;
+        streams.channels = shape.c_per_group();
+        break;
+    }
+    return streams;
+  }
+
+  // The windows of the forward product: taps of A around each output position.
+  std::vector<Tap> window_taps() const {
+    std::vector<Tap> taps;
+    for (const auto& [ky, kx] : kernel_positions(shape.kernel, order)) {
+      taps.push_back({ky * shape.dilation.h - shape.padding.h, kx * shape.dilation.w - shape.padding.w});
+    }
+    return taps;
+  }
+
+  LaneProduct forward(std::int64_t group) const {
+    LaneProduct product{base(TensorRole::kA, group), base(TensorRole::kW, group), group, {0, 0}};
+    product.primary.grid = shape.output;
+    product.primary.stride = shape.stride;
+    product.primary.taps = window_taps();
+    for (const auto& [ky, kx] : kernel_positions(shape.kernel, order))
+      product.secondary.taps.push_back({ky, kx});
+    return product;
+  }
+
+  LaneProduct input_grad(std::int64_t group, Size2 phase) const {
+    LaneProduct product{base(TensorRole::kG, group), base(TensorRole::kW, group), group, phase};
+    product.primary.grid = {ceil_div(shape.input.h - phase.h, shape.stride.h),
+                            ceil_div(shape.input.w - phase.w, shape.stride.w)};
+    product.secondary.axis = LaneAxis::kImages;
+    auto positions = kernel_positions(shape.kernel, order);
+    if (order == VisitOrder::kColumnMajor) std::ranges::reverse(positions);
+    for (const auto& [ky, kx] : positions) {
+      const std::int64_t dy = phase.h + shape.padding.h - ky * shape.dilation.h;
+      const std::int64_t dx = phase.w + shape.padding.w - kx * shape.dilation.w;
+      if (dy % shape.stride.h != 0 || dx % shape.stride.w != 0) continue;
+      product.primary.taps.push_back({dy / shape.stride.h, dx / shape.stride.w});
+      product.secondary.taps.push_back({ky, kx});
+    }
+    return product;
+  }
+
+  LaneProduct weight_grad(std::int64_t group) const {
+    LaneProduct product{base(TensorRole::kG, group), base(TensorRole::kA, group), group, {0, 0}};
+    const LaneAxis axis = shape.kind == LayerKind::kLinear ? LaneAxis::kImages : LaneAxis::kPositions;
+    product.primary.axis = axis;
+    product.primary.grid = shape.output;
+    product.primary.taps = {{0, 0}};
+    product.secondary.axis = axis;
+    product.secondary.grid = shape.output;
+    product.secondary.stride = shape.stride;
+    product.secondary.taps = window_taps();
+    return product;
+  }
+};
+
+// The same products, one a sample.
+std::vector<LaneProduct> one_sample_each(const std::vector<LaneProduct>& products) {
+  std::vector<LaneProduct> split;
+  for (LaneProduct product : products) {
+    const std::int64_t samples = product.primary.images;
+    for (std::int64_t n = 0; n < samples; ++n) {
+      for (OperandStreams* operand : {&product.primary, &product.secondary}) {
+        if (operand->role == TensorRole::kW) continue;
+        operand->image0 = n;
+        operand->images = 1;
+      }
+      split.push_back(product);
+    }
+  }
+  return split;
+}
+
+}  // namespace
+
+std::int64_t OperandStreams::count() const {
+  switch (axis) {
+    case LaneAxis::kChannels:
+      return images * grid.h * grid.w;
+    case LaneAxis::kPositions:
+      return static_cast<std::int64_t>(taps.size()) * channels;
+    case LaneAxis::kImages:
+      return channels;
+  }
+  return 0;
+}
+
+std::int64_t OperandStreams::steps() const {
+  const auto tap_count = static_cast<std::int64_t>(taps.size());
+  switch (axis) {
+    case LaneAxis::kChannels:
+      return tap_count * ceil_div(channels, lanes);
+    case LaneAxis::kPositions:
+      return images * ceil_div(grid.h * grid.w, lanes);
+    case LaneAxis::kImages:
+      return tap_count * ceil_div(images, lanes);
+  }
+  return 0;
+}
+
+bool OperandStreams::has_padding() const {
+  switch (axis) {
+    case LaneAxis::kChannels:
+      return channels % lanes != 0;
+    case LaneAxis::kPositions:
+      return (grid.h * grid.w) % lanes != 0;
+    case LaneAxis::kImages:
+      return images % lanes != 0;
+  }
+  return false;
+}
+
+std::int64_t OperandStreams::source_row(std::int64_t image, std::int64_t position, const Tap& tap) const {
+  const std::int64_t gy = column_major ? position % grid.h : position / grid.w;
+  const std::int64_t gx = column_major ? position / grid.h : position % grid.w;
+  const std::int64_t y = gy * stride.h + tap.dy;
+  const std::int64_t x = gx * stride.w + tap.dx;
+  if (y < 0 || y >= plane.h || x < 0 || x >= plane.w) return -1;
+  return ((image0 + image) * plane.h + y) * plane.w + x;
+}
+
+void OperandStreams::locate(std::int64_t stream, std::int64_t step, LaneRows& at) const {
+  at.same_row = axis == LaneAxis::kChannels;
+  const auto first_lane =
+      [&](std::int64_t elements) {  // index of lane 0 on an axis; sets how many lanes are real
+        const std::int64_t groups = ceil_div(elements, lanes);
+        const std::int64_t first = (step % groups) * lanes;
+        at.real = std::min<std::int64_t>(lanes, elements - first);
+        return std::pair{first, step / groups};
+      };
+  switch (axis) {
+    case LaneAxis::kChannels: {
+      const auto [first, tap] = first_lane(channels);
+      const std::int64_t positions = grid.h * grid.w;
+      at.channel = channel0 + first;
+      at.row[0] = source_row(stream / positions, stream % positions, taps[static_cast<std::size_t>(tap)]);
+      return;
+    }
+    case LaneAxis::kPositions: {
+      const auto [first, image] = first_lane(grid.h * grid.w);
+      const Tap& tap = taps[static_cast<std::size_t>(stream / channels)];
+      at.channel = channel0 + stream % channels;
+      // Consecutive positions without a division each.
+      std::int64_t gy = column_major ? first % grid.h : first / grid.w;
+      std::int64_t gx = column_major ? first / grid.h : first % grid.w;
+      for (std::int64_t lane = 0; lane < at.real; ++lane) {
+        const std::int64_t y = gy * stride.h + tap.dy;
+        const std::int64_t x = gx * stride.w + tap.dx;
+        const bool inside = y >= 0 && y < plane.h && x >= 0 && x < plane.w;
+        at.row[lane] = inside ? ((image0 + image) * plane.h + y) * plane.w + x : kBorder;
+        if (column_major) {
+          if (++gy == grid.h) {
+            gy = 0;
+            ++gx;
+          }
+        } else if (++gx == grid.w) {
+          gx = 0;
+          ++gy;
+        }
+      }
+      break;
+    }
+    case LaneAxis::kImages: {
+      const auto [first, tap] = first_lane(images);
+      at.channel = channel0 + stream;
+      for (std::int64_t lane = 0; lane < at.real; ++lane) {
+        at.row[lane] = source_row(first + lane, 0, taps[static_cast<std::size_t>(tap)]);
+      }
+      break;
+    }
+  }
+  std::fill(at.row + at.real, at.row + lanes, kNoElement);
+}
+
+std::uint64_t OperandStreams::word(std::int64_t stream, std::int64_t step, bool fill_padding) const {
+  LaneRows at;
+  locate(stream, step, at);
+  std::uint64_t bits = fill_padding ? low_bits(lanes) & ~low_bits(at.real) : 0;
+  if (at.same_row) {
+    if (at.row[0] >= 0) bits |= read_bits(mask.row(at.row[0]), at.channel, at.real);
+    return bits;
+  }
+  for (std::int64_t lane = 0; lane < at.real; ++lane) {
+    if (at.row[lane] >= 0) bits |= static_cast<std::uint64_t>(mask.bit(at.row[lane], at.channel)) << lane;
+  }
+  return bits;
+}
+
+void OperandStreams::values(std::int64_t stream, std::int64_t step, const TensorValues& source,
+                            float* lanes_out) const {
+  LaneRows at;
+  locate(stream, step, at);
+  std::fill_n(lanes_out, lanes, 0.0F);
+  if (at.same_row) {
+    if (at.row[0] >= 0) std::copy_n(source.row(at.row[0]) + at.channel, at.real, lanes_out);
+    return;
+  }
+  for (std::int64_t lane = 0; lane < at.real; ++lane) {
+    if (at.row[lane] >= 0) lanes_out[lane] = source.at(at.row[lane], at.channel);
+  }
+}
+
+std::int64_t LaneProduct::output_index(const LayerShape& shape, Operation op, std::int64_t primary_stream,
+                                       std::int64_t secondary_stream) const {
+  switch (op) {
+    case Operation::kForward: {  // primary: (image, position) of the outputs; secondary: filter of the group
+      const std::int64_t positions = shape.output_positions();
+      std::int64_t position = primary_stream % positions;
+      if (primary.column_major) {
+        position = (position % shape.output.h) * shape.output.w + position / shape.output.h;
+      }
+      const std::int64_t row = (primary.image0 + primary_stream / positions) * positions + position;
+      return row * shape.k + group * shape.k_per_group() + secondary_stream;
+    }
+    case Operation::kInputGrad: {  // primary: (image, position of the phase); secondary: channel of the group
+      const std::int64_t positions = primary.grid.h * primary.grid.w;
+      const std::int64_t image = primary.image0 + primary_stream / positions;
+      const std::int64_t position = primary_stream % positions;
+      const std::int64_t gy = primary.column_major ? position % primary.grid.h : position / primary.grid.w;
+      const std::int64_t gx = primary.column_major ? position / primary.grid.h : position % primary.grid.w;
+      const std::int64_t y = phase.h + gy * shape.stride.h;
+      const std::int64_t x = phase.w + gx * shape.stride.w;
+      return ((image * shape.input.h + y) * shape.input.w + x) * shape.c + group * shape.c_per_group() +
+             secondary_stream;
+    }
+    case Operation::kWeightGrad: {  // primary: filter of the group; secondary: (tap, channel)
+      const std::int64_t channels = shape.c_per_group();
+      std::int64_t tap = secondary_stream / channels;
+      if (secondary.column_major) tap = (tap % shape.kernel.h) * shape.kernel.w + tap / shape.kernel.h;
+      const std::int64_t filter = group * shape.k_per_group() + primary_stream;
+      return (filter * shape.taps() + tap) * channels + secondary_stream % channels;
+    }
+  }
+  assert(false);
+  return 0;
+}
+
+std::vector<LaneProduct> lane_products(const Layer& layer, Operation op, int lanes, VisitOrder order) {
+  const Builder builder{layer, layer.shape, lanes, order};
+  std::vector<LaneProduct> products;
+  for (std::int64_t group = 0; group < layer.shape.groups; ++group) {
+    if (op == Operation::kForward) products.push_back(builder.forward(group));
+    if (op == Operation::kWeightGrad) products.push_back(builder.weight_grad(group));
+    if (op != Operation::kInputGrad) continue;
+    for (std::int64_t py = 0; py < std::min(layer.shape.stride.h, layer.shape.input.h); ++py) {
+      for (std::int64_t px = 0; px < std::min(layer.shape.stride.w, layer.shape.input.w); ++px) {
+        LaneProduct product = builder.input_grad(group, {py, px});
+        if (!product.primary.taps.empty())
+          products.push_back(std::move(product));  // no tap: all zero, no work
+      }
+    }
+  }
+  const bool linear = layer.shape.kind == LayerKind::kLinear;
+  return order == VisitOrder::kColumnMajor && !linear ? one_sample_each(products) : products;
+}
+
+}  // namespace lacuna

@@ -1,0 +1,60 @@
+// How much of the training's work is on zeros: what skipping the zeros of one operand could give at best,
+// with a machine that loses nothing [TensorDash §2, Fig. 1].
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/workload/mac_counts.hpp"
+
+namespace lacuna {
+
+// MACs of one operation, or of several together.
+struct Potential {
+  double macs = 0;       // of the dense convolution
+  double remaining = 0;  // whose targeted operand is not zero
+  double effectual = 0;  // both operands are not zero
+
+  // All MACs / remaining MACs [Fig. 1]; nothing if no MAC remains.
+  std::optional<double> speedup() const;
+  Potential& add(const Potential& other, double scale);
+};
+
+struct OpPotential {
+  Operation op = Operation::kForward;
+  TensorRole targeted = TensorRole::kA;
+  Potential macs;
+};
+
+// A layer's description and counts, without its tensors.
+struct LayerPotential {
+  std::string name;
+  LayerShape shape;
+  std::int64_t steps = 1;
+  std::array<double, 3> zero_shares{};  // by TensorRole
+  double batch_scale = 1;
+  std::vector<OpPotential> ops;  // the first layer has no input gradient
+
+  double zero_share(TensorRole role) const { return zero_shares[static_cast<std::size_t>(role)]; }
+};
+
+struct PotentialTotals {
+  std::array<Potential, 3> ops;  // in the order of kOperations
+  Potential all;
+};
+
+struct TracePotential {
+  std::vector<LayerPotential> layers;
+  PotentialTotals recorded;
+  PotentialTotals per_batch;  // each layer scaled to the batch trained with
+
+  // The share of zeros of a tensor over the network, each layer weighted by its MACs in a batch.
+  double zero_share(TensorRole role) const;
+};
+
+TracePotential trace_potential(const Trace& trace, SchedulePolicy policy);
+
+}  // namespace lacuna

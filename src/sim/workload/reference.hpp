@@ -1,0 +1,35 @@
+// The reference every functional engine is compared with: the three convolutions of training, computed
+// plainly.
+#pragma once
+
+#include <vector>
+
+#include "sim/workload/layer_values.hpp"
+#include "tensor/operation.hpp"
+
+namespace lacuna {
+
+struct LayerValues {
+  TensorValues a, w, g;
+  const TensorValues& of(TensorRole role) const {
+    return role == TensorRole::kA ? a : role == TensorRole::kW ? w : g;
+  }
+};
+
+LayerValues layer_values(const Layer& layer, std::uint64_t seed);
+
+// Every value rounded, for machines that compute in bfloat16.
+void round_to_bfloat16(LayerValues& values);
+
+// The operation's result with channels last: outputs [n, ho, wo, k], input gradients [n, h, w, c], weight
+// gradients [k, kh, kw, c/groups]. Accumulates in double.
+std::vector<double> reference_result(const LayerShape& shape, Operation op, const LayerValues& values);
+
+// The largest rounding error an FP32 accumulation in any order may have for each result: the number of
+// products times 2^-24 times the sum of their magnitudes (Higham 2002, §3.1), doubled for the products' own
+// rounding. Throws std::logic_error naming the first result outside it, or any difference at all where both
+// are exact.
+void check_against_reference(const LayerShape& shape, Operation op, const LayerValues& values,
+                             const std::vector<float>& computed);
+
+}  // namespace lacuna
