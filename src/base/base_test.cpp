@@ -3,20 +3,55 @@
 #include <fstream>
 #include <gtest/gtest.h>
 #include <iterator>
+#include <limits>
 #include <stdexcept>
 #include <string>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/ceil_div.hpp"
 #include "base/error.hpp"
 #include "base/nearest.hpp"
 #include "base/output_file.hpp"
 #include "base/parallel.hpp"
 #include "base/params.hpp"
+#include "base/quote.hpp"
 #include "base/random.hpp"
 
 namespace lacuna {
 namespace {
+
+TEST(CeilDiv, RoundsUpOnBothSidesOfZero) {
+  for (std::int64_t a = -20; a <= 20; ++a) {
+    for (std::int64_t b = 1; b <= 5; ++b) {
+      EXPECT_GE(ceil_div(a, b) * b, a);
+      EXPECT_LT((ceil_div(a, b) - 1) * b, a);
+    }
+  }
+  constexpr std::int64_t kLargest = std::numeric_limits<std::int64_t>::max();
+  EXPECT_EQ(ceil_div(kLargest, 2), kLargest / 2 + 1);
+  EXPECT_EQ(ceil_div(kLargest, kLargest), 1);
+}
+
+TEST(InputError, KeepsItsParts) {
+  const InputError error("f.yaml:3: a", "it is 1; it was 2", "write 2; or 3");
+  EXPECT_STREQ(error.what(), "f.yaml:3: a: it is 1; it was 2; write 2; or 3");
+  const InputError copy = error;
+  EXPECT_EQ(copy.where(), "f.yaml:3: a");
+  EXPECT_EQ(copy.cause(), "it is 1; it was 2");
+  EXPECT_EQ(copy.remedy(), "write 2; or 3");
+}
+
+TEST(Quote, HostileNamesStayInOneShortLine) {
+  EXPECT_EQ(quote_name("conv1"), "'conv1'");
+  EXPECT_EQ(quote_name("a\nb\x1b[31m\x7f"), "'a\\x0ab\\x1b[31m\\x7f'");
+  EXPECT_EQ(quote_name(std::string(80, 'a')), "'" + std::string(80, 'a') + "'");
+  EXPECT_EQ(quote_name(std::string(81, 'a')), "'" + std::string(80, 'a') + "...'");
+  // Cut before a character of two bytes, not inside it.
+  EXPECT_EQ(one_line("abc\u00e4\u00e4", 4), "abc...");
+  EXPECT_EQ(one_line("abc\u00e4\u00e4", 5), "abc\u00e4...");
+  EXPECT_EQ(escape_controls(std::string(200, 'a') + "\t"), std::string(200, 'a') + "\\x09");
+}
 
 TEST(Nearest, FindsTheSlipOfTheFingers) {
   EXPECT_EQ(edit_distance("kitten", "sitting"), 3u);

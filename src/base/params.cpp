@@ -2,25 +2,16 @@
 
 #include <algorithm>
 #include <cassert>
-#include <charconv>
 #include <cmath>
 #include <fmt/format.h>
 #include <optional>
 
 #include "base/error.hpp"
 #include "base/nearest.hpp"
+#include "base/parse_number.hpp"
 
 namespace lacuna {
 namespace {
-
-template <typename Number>
-std::optional<Number> parse_number(std::string_view text) {
-  Number value{};
-  const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc{} || stop != end) return std::nullopt;
-  return value;
-}
 
 std::optional<bool> parse_flag(std::string_view text) {
   if (text == "on" || text == "true" || text == "yes" || text == "1") return true;

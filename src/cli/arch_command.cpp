@@ -4,7 +4,8 @@
 #include "cli/commands.hpp"
 #include "cli/terminal.hpp"
 #include "report/arch_report.hpp"
-#include "report/energy_report.hpp"
+#include "report/area_report.hpp"
+#include "sim/simulate.hpp"
 
 namespace lacuna::cli {
 namespace {
@@ -17,34 +18,42 @@ struct ArchOptions {
   int node = 0;
 };
 
-void run_area(const ArchOptions& options) {
-  std::vector<Machine> machines{ArchCatalog().find(options.name, "arch area")};
-  for (const std::string& setting : options.settings) apply_setting(machines, setting, "--set " + setting);
-  const auto hardware = machines.front().build()->hardware();
+// The hardware of a machine whose area the table prices. Throws InputError.
+Hardware hardware_with_area(const std::string& name, const Accelerator& machine) {
+  auto hardware = machine.hardware();
   if (!hardware) {
-    throw InputError("arch area", fmt::format("there is no area model of '{}'", options.name),
-                     "take another machine");
+    throw InputError("arch area", fmt::format("'{}' has no area model", name), "take another machine");
   }
-  if (const auto* outer = std::get_if<OuterHardware>(&*hardware)) {
-    if (!options.energy_table.empty()) {
-      throw InputError("--energy-table", fmt::format("the area of '{}' is a published one", options.name),
-                       "leave it out");
-    }
-    print_text(options.json ? area_json(options.name, *outer, options.node)
-                            : area_text(options.name, *outer, options.node, output_style()));
-    return;
-  }
-  const CostTable table = choose_cost_table(options.energy_table, options.node, *hardware);
-  check_cost_table(table, *hardware, options.name);
-  const auto& tiles = std::get<TileHardware>(*hardware);
-  print_text(options.json ? area_json(options.name, tiles, table)
-                          : area_text(options.name, tiles, table, output_style()));
+  return *std::move(hardware);
+}
+
+void run_area(const ArchOptions& options) {
+  const ArchCatalog catalog;
+  std::vector<Machine> machines{catalog.find(options.name, "arch area")};
+  for (const std::string& setting : options.settings) apply_setting(machines, setting, "--set " + setting);
+  Simulator simulator;
+  simulator.add(options.name, machines.front().build());
+  const Hardware hardware = hardware_with_area(options.name, simulator.machine(0));
+  const CostTable table = area_table(options.energy_table, options.node, hardware);
+  if (!options.energy_table.empty()) check_cost_names(table, catalog.all_hardware());
+  check_area_costs(table, hardware, options.name);
+  const AreaOf machine{options.name, hardware, table};
+
+  const Accelerator& baseline = simulator.baseline(0);
+  const auto baseline_hardware = baseline.hardware();
+  // Areas from different sources (a published chip, a table of units) are not comparable.
+  const bool comparable = &baseline != &simulator.machine(0) && baseline_hardware &&
+                          baseline_hardware->area_table == hardware.area_table;
+  std::optional<AreaOf> beside;
+  if (comparable) beside.emplace(AreaOf{baseline.params().owner(), *baseline_hardware, table});
+  const AreaOf* other = beside ? &*beside : nullptr;
+  print_text(options.json ? area_json(machine, other) : area_text(machine, other, output_style()));
 }
 
 }  // namespace
 
 void add_arch_command(CLI::App& app) {
-  CLI::App* arch = app.add_subcommand("arch", "What is modelled, and every parameter of it");
+  CLI::App* arch = app.add_subcommand("arch", "What is modelled, with every parameter");
   arch->require_subcommand(1);
   add_examples(*arch, {{"lacuna arch list", "the machines that can be simulated"},
                        {"lacuna arch show dense", "every parameter with unit, default, range and source"},
@@ -53,7 +62,7 @@ void add_arch_command(CLI::App& app) {
 
   CLI::App* list = arch->add_subcommand("list", "List the machines and named configurations");
   list->add_flag("--json", options->json, "Print JSON");
-  add_examples(*list, {{"lacuna arch list", "a line a machine"},
+  add_examples(*list, {{"lacuna arch list", "one line per machine"},
                        {"lacuna arch list --json", "the same for programs"}});
   list->callback([options] {
     const ArchCatalog catalog;

@@ -9,7 +9,7 @@
 #include "base/memory.hpp"
 #include "base/nearest.hpp"
 #include "base/quote.hpp"
-#include "base/yaml/load_yaml.hpp"
+#include "base/yaml/yaml_reader.hpp"
 
 namespace lacuna {
 
@@ -28,25 +28,17 @@ constexpr std::string_view kExample = "see configs/shapes/vgg16.yaml";
 // One mapping of the file; every key that is not asked for is an error.
 class Reader {
  public:
-  // `place` is what comes after file and line in messages: "" or ": layer 3".
-  Reader(const YAML::Node& node, std::string file, std::string place)
-      : node_(node), file_(std::move(file)), place_(std::move(place)) {
-    if (!node_.IsMap()) throw InputError(where(node_), "not a mapping of keys", kExample);
+  Reader(const YAML::Node& node, YamlReader yaml) : node_(node), yaml_(std::move(yaml)) {
+    if (!node_.IsMap()) yaml_.fail(node_, "not a mapping of keys", kExample);
     // Before any is read: of two only the first would be.
-    std::set<std::string> seen;
-    for (const auto& entry : node_) {
-      const auto key = entry.first.as<std::string>("");
-      if (!seen.insert(key).second)
-        throw InputError(where(entry.first), fmt::format("the key {} is there twice", quote_name(key)),
-                         "remove one of them");
-    }
+    yaml_.each(node_, "this", [](const std::string&, const YAML::Node&, const YAML::Node&) {});
   }
 
   std::string name(const std::string& key) {
     auto text = get<std::string>(key);
     if (text.empty() || std::ranges::any_of(text, [](unsigned char c) { return c < 0x20 || c == 0x7f; }))
-      throw InputError(where(node_[key]), fmt::format("'{}' is no name: {}", key, quote_name(text)),
-                       "give a name of one line");
+      yaml_.fail(node_[key], fmt::format("'{}' is no name: {}", key, quote_name(text)),
+                 "give a name of one line");
     return text;
   }
   std::int64_t integer(const std::string& key, std::int64_t min, std::int64_t max) {
@@ -60,15 +52,14 @@ class Reader {
     if (!has(key)) return value;
     const auto number = get<double>(key);
     if (!(number > 0 && number <= 1e6))
-      throw InputError(where(node_[key]), fmt::format("'{}' is {}, no speedup", key, number),
-                       "give a number above 0, or leave it out");
+      yaml_.fail(node_[key], fmt::format("'{}' is {}, no speedup", key, number),
+                 "give a number above 0, or leave it out");
     return number;
   }
   Size2 size(const std::string& key, std::int64_t min) {
     const auto pair = get<std::vector<std::int64_t>>(key);
     if (pair.size() != 2)
-      throw InputError(where(node_[key]), fmt::format("{} has {} numbers", key, pair.size()),
-                       "write [height, width]");
+      yaml_.fail(node_[key], fmt::format("{} has {} numbers", key, pair.size()), "write [height, width]");
     return {in_range(pair[0], key, min, kMaxSize), in_range(pair[1], key, min, kMaxSize)};
   }
   Size2 size_or(const std::string& key, Size2 value, std::int64_t min) {
@@ -76,28 +67,23 @@ class Reader {
   }
   YAML::Node list(const std::string& key) {
     if (!has(key) || !node_[key].IsSequence() || node_[key].size() == 0)
-      throw InputError(where(node_), fmt::format("there is no list '{}'", key), "add it");
+      yaml_.fail(node_, fmt::format("there is no list '{}'", key), "add it");
     return node_[key];
   }
   void finish() const {
-    for (const auto& entry : node_) {
-      const auto key = entry.first.as<std::string>("");
+    yaml_.each(node_, "this", [&](const std::string& key, const YAML::Node& at, const YAML::Node&) {
       if (!asked_.contains(key))
-        throw InputError(where(entry.first), fmt::format("unknown key {}", quote_name(key)),
-                         fmt::format("the keys are {}", fmt::join(asked_, ", ")));
-    }
+        yaml_.fail(at, fmt::format("unknown key {}", quote_name(key)),
+                   fmt::format("the keys are {}", fmt::join(asked_, ", ")));
+    });
   }
-  std::string where() const { return where(node_); }
+  std::string where() const { return yaml_.place(node_); }
 
  private:
-  std::string where(const YAML::Node& at) const {
-    return (at.Mark().line < 0 ? file_ : fmt::format("{}:{}", file_, at.Mark().line + 1)) + place_;
-  }
   std::int64_t in_range(std::int64_t value, const std::string& key, std::int64_t min,
                         std::int64_t max) const {
     if (value < min || value > max)
-      throw InputError(where(node_[key]), fmt::format("'{}' is {}, outside {}..{}", key, value, min, max),
-                       "correct it");
+      yaml_.fail(node_[key], fmt::format("'{}' is {}, outside {}..{}", key, value, min, max), "correct it");
     return value;
   }
   bool has(const std::string& key) {
@@ -106,16 +92,16 @@ class Reader {
   }
   template <typename T>
   T get(const std::string& key) {
-    if (!has(key)) throw InputError(where(node_), fmt::format("'{}' is missing", key), "add it");
+    if (!has(key)) yaml_.fail(node_, fmt::format("'{}' is missing", key), "add it");
     try {
       return node_[key].as<T>();
     } catch (const YAML::Exception&) {
-      throw InputError(where(node_[key]), fmt::format("'{}' cannot be read", key), kExample);
+      yaml_.fail(node_[key], fmt::format("'{}' cannot be read", key), kExample);
     }
   }
 
   YAML::Node node_;
-  std::string file_, place_;
+  YamlReader yaml_;
   std::set<std::string> asked_;
 };
 
@@ -133,6 +119,34 @@ void check_shape(const LayerShape& shape, const std::string& where) {
                                  shape.describe(), shape.n, bytes / 1e9, static_cast<double>(shape.macs())),
                      "give smaller sizes or a smaller --batch");
   }
+}
+
+BenchNetwork read_network(const YAML::Node& root, const YamlReader& yaml, std::int64_t batch) {
+  Reader file(root, yaml);
+  BenchNetwork network;
+  network.name = file.name("name");
+  network.paper_training = file.speedup_or("paper_training", 0);
+  for (const YAML::Node& node : file.list("layers")) {
+    Reader entry(node, YamlReader(yaml.file(), fmt::format(": layer {}", network.layers.size() + 1)));
+    BenchLayer layer;
+    layer.name = entry.name("name");
+    layer.count = entry.integer_or("count", 1, kMaxCount);
+    layer.initial = entry.flag_or("initial", false);
+    const std::int64_t c = entry.integer("c", 1, kMaxSize);
+    const std::int64_t k = entry.integer("k", 1, kMaxSize);
+    const Size2 input = entry.size("input", 1);
+    const Size2 kernel = entry.size("kernel", 1);
+    const Size2 stride = entry.size_or("stride", {1, 1}, 1);
+    const Size2 padding = entry.size_or("padding", {0, 0}, 0);
+    const Size2 dilation = entry.size_or("dilation", {1, 1}, 1);
+    const std::int64_t groups = entry.integer_or("groups", 1, kMaxSize);
+    layer.shape = LayerShape::conv2d(batch, c, k, input, kernel, stride, padding, dilation, groups);
+    check_shape(layer.shape, entry.where());
+    entry.finish();
+    network.layers.push_back(layer);
+  }
+  file.finish();
+  return network;
 }
 
 }  // namespace
@@ -154,31 +168,9 @@ BenchNetwork read_shapes(const std::string& name, std::int64_t batch) {
 }
 
 BenchNetwork parse_shapes(std::string_view text, const std::string& path, std::int64_t batch) {
-  Reader file(load_yaml(text, path, {"a list of layers", kExample}), path, "");
-  BenchNetwork network;
-  network.name = file.name("name");
-  network.paper_training = file.speedup_or("paper_training", 0);
-  for (const YAML::Node& node : file.list("layers")) {
-    Reader entry(node, path, fmt::format(": layer {}", network.layers.size() + 1));
-    BenchLayer layer;
-    layer.name = entry.name("name");
-    layer.count = entry.integer_or("count", 1, kMaxCount);
-    layer.initial = entry.flag_or("initial", false);
-    const std::int64_t c = entry.integer("c", 1, kMaxSize);
-    const std::int64_t k = entry.integer("k", 1, kMaxSize);
-    const Size2 input = entry.size("input", 1);
-    const Size2 kernel = entry.size("kernel", 1);
-    const Size2 stride = entry.size_or("stride", {1, 1}, 1);
-    const Size2 padding = entry.size_or("padding", {0, 0}, 0);
-    const Size2 dilation = entry.size_or("dilation", {1, 1}, 1);
-    const std::int64_t groups = entry.integer_or("groups", 1, kMaxSize);
-    layer.shape = LayerShape::conv2d(batch, c, k, input, kernel, stride, padding, dilation, groups);
-    check_shape(layer.shape, entry.where());
-    entry.finish();
-    network.layers.push_back(layer);
-  }
-  file.finish();
-  return network;
+  const YamlReader yaml(path);
+  return yaml.load(text, {"a list of layers", kExample},
+                   [&](const YAML::Node& root) { return read_network(root, yaml, batch); });
 }
 
 BenchNetwork network_of_trace(const std::filesystem::path& path, std::int64_t batch) {

@@ -8,6 +8,7 @@
 #include "base/output_file.hpp"
 #include "base/parallel.hpp"
 #include "cli/commands.hpp"
+#include "cli/demo_machines.hpp"
 #include "cli/demo_tables.hpp"
 #include "cli/progress_bar.hpp"
 #include "cli/terminal.hpp"
@@ -21,9 +22,6 @@
 
 namespace lacuna::cli {
 namespace {
-
-constexpr std::int64_t kMultipliers =
-    4096;  // of each machine: 16 tiles of 4x4 PEs of 16 [TensorDash Table 2]
 
 struct DemoOptions {
   std::string out = "lacuna-demo";
@@ -146,14 +144,12 @@ class Demo {
   }
 
   void simulate() {
-    const ArchCatalog catalog;
-    for (const Trace& trace : traces_) {
+    build_machines();
+    for (std::size_t i = 0; i < traces_.size(); ++i) {
       DemoPoint point;
-      point.progress = trace.info().progress.value_or(0);
-      point.potential = trace_potential(trace, SchedulePolicy::kSparser);
-      for (const auto& [name, title] : {std::pair{"dense", "dense"}, std::pair{"tensordash", "TensorDash"},
-                                        std::pair{"scnn-4096", "SCNN-like"}, std::pair{"ant-4096", "ANT"}})
-        point.machines.push_back(simulate_machine(catalog, trace, name, title));
+      point.progress = traces_[i].info().progress.value_or(0);
+      point.potential = trace_potential(traces_[i], SchedulePolicy::kSparser);
+      point.machines = simulate_machines(traces_[i]);
       points_.push_back(std::move(point));
     }
     heading("\n2. Where the zeros are (recorded at the last step)");
@@ -162,8 +158,9 @@ class Demo {
         "multiplication whose\n"
         "sparser operand is zero took no time.\n");
     heading(fmt::format("\n3. Accelerators on that step (simulated cycle by cycle, {} multipliers each)",
-                        grouped_digits(kMultipliers)));
-    say_table([&](const TextStyle& style) { return machines_table(points_.back(), kMultipliers, style); });
+                        grouped_digits(kDemoMultipliers)));
+    say_table(
+        [&](const TextStyle& style) { return machines_table(points_.back(), kDemoMultipliers, style); });
     say("Speedups are over the dense machine. 'useful': share of multiplier slots that did work with two "
         "non-zero operands.\n"
         "Memory (LPDDR4, SRAM, transposers) is modelled for machines of tiles. 'held back by', tiles: what "
@@ -175,29 +172,35 @@ class Demo {
     save_results();
   }
 
-  DemoMachine simulate_machine(const ArchCatalog& catalog, const Trace& trace, const char* name,
-                               const char* title) {
-    const int threads = resolve_threads(options_.threads);
-    Machine machine = catalog.find(name, "demo");
-    const auto run = [&] {
-      return simulate_trace(trace, *machine.build(), machine.name, {}, threads,
-                            [&](double share) { bar_.update(share, fmt::format("simulating {}", title)); });
-    };
-    // Outer products of whole matrices are hopeless on linear layers; one index of the sum at a time is not.
-    if (machine.params.has("linear")) machine.params.set("linear", "channels", "demo");
-    DemoMachine made;
-    made.title = title;
-    // All of the memory system is modelled for machines of tiles only: the others wait for DRAM, but for no
-    // change of layout.
-    if (machine.params.has("transposers")) {
-      machine.params.set("memory", "modelled", "demo");
-      made.with_memory = run();
-      machine.params.set("memory", "ideal", "demo");
+  // Each machine once with operands always at hand and, where all of it is modelled, once with its memory
+  // system.
+  void build_machines() {
+    const ArchCatalog catalog;
+    for (const DemoEntry& entry : kDemoMachines) {
+      std::vector<Machine> machine{catalog.find(entry.arch, "demo")};
+      if (!entry.setting.empty()) apply_setting(machine, entry.setting, "demo");
+      ideal_.add(machine.front().name, machine.front().build());
+      if (!entry.whole_memory) continue;
+      apply_setting(machine, "memory=modelled", "demo");
+      with_memory_.add(machine.front().name, machine.front().build());
     }
-    made.ideal = run();
-    const RunResult& costed = made.with_memory ? *made.with_memory : made.ideal;
-    if (has_energy(costed)) made.energy = run_energy(costed, choose_cost_table("", 0, *costed.hardware));
-    return made;
+  }
+
+  std::vector<DemoMachine> simulate_machines(const Trace& trace) {
+    const int threads = resolve_threads(options_.threads);
+    const auto progress = [&](double share) { bar_.update(share, "simulating"); };
+    std::vector<RunResult> ideal = ideal_.run(trace, {}, threads, progress);
+    std::vector<RunResult> with_memory = with_memory_.run(trace, {}, threads, progress);
+    std::vector<DemoMachine> machines;
+    std::size_t next = 0;
+    for (std::size_t i = 0; i < kDemoMachines.size(); ++i) {
+      DemoMachine made{std::string(kDemoMachines[i].title), std::move(ideal[i]), {}, {}};
+      if (kDemoMachines[i].whole_memory) made.with_memory = std::move(with_memory[next++]);
+      const RunResult& costed = made.with_memory ? *made.with_memory : made.ideal;
+      if (has_energy(costed)) made.energy = run_energy(costed, energy_table("", 0, *costed.hardware));
+      machines.push_back(std::move(made));
+    }
+    return machines;
   }
 
   void save_results() {
@@ -240,11 +243,11 @@ class Demo {
       simulated += fmt::format("{}{} {:.2f}x", simulated.empty() ? "" : ", ", last.machines[m].title,
                                speedup_over_dense(last, last.machines[m]));
     const DemoMachine& dense = last.machines[0];
-    const DemoMachine& tensordash = last.machines[1];
+    const DemoMachine& headline = last.machines[kDemoHeadline];
     say(fmt::format("Simulated: {} over the dense machine", simulated));
-    if (dense.energy && tensordash.energy)
-      say(fmt::format("; TensorDash with {:.2f}x less energy",
-                      dense.energy->all.machine.total() / tensordash.energy->all.machine.total()));
+    if (dense.energy && headline.energy)
+      say(fmt::format("; {} with {:.2f}x less energy", headline.title,
+                      dense.energy->all.machine.total() / headline.energy->all.machine.total()));
     say(fmt::format(".\nMeasured: this CPU's kernels {:.2f}x in the layers after the first.\n",
                     times_.layers_speedup));
     say(
@@ -264,6 +267,7 @@ class Demo {
   std::optional<train::Network> network_;
   std::optional<train::Trainer> trainer_;
   std::vector<Trace> traces_;
+  Simulator ideal_, with_memory_;
   std::vector<DemoPoint> points_;
   train::KernelTimes times_;
 };

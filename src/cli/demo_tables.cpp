@@ -103,12 +103,12 @@ std::string zeros_table(const DemoPoint& point, const TextStyle& style) {
 
 std::string machines_table(const DemoPoint& point, std::int64_t multipliers, const TextStyle& style) {
   TextTable table({{"machine", Align::kLeft},
-                   {"cycles", Align::kRight, "a step, operands at hand"},
-                   {"forward", Align::kRight, "a step, operands at hand"},
-                   {"input_grad", Align::kRight, "a step, operands at hand"},
-                   {"weight_grad", Align::kRight, "a step, operands at hand"},
-                   {"speedup", Align::kRight, "a step, operands at hand"},
-                   {"useful", Align::kRight, "a step, operands at hand"},
+                   {"cycles", Align::kRight, "one step, operands at hand"},
+                   {"forward", Align::kRight, "one step, operands at hand"},
+                   {"input_grad", Align::kRight, "one step, operands at hand"},
+                   {"weight_grad", Align::kRight, "one step, operands at hand"},
+                   {"speedup", Align::kRight, "one step, operands at hand"},
+                   {"useful", Align::kRight, "one step, operands at hand"},
                    {"speedup", Align::kRight, "with memory"},
                    {"energy, mJ", Align::kRight, "with memory"},
                    {"held back by", Align::kLeft, "why"}});

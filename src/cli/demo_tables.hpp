@@ -4,15 +4,14 @@
 #include <string>
 #include <vector>
 
-#include "report/energy_report.hpp"
 #include "report/text_table.hpp"
-#include "sim/result.hpp"
+#include "sim/run_energy.hpp"
 #include "sim/workload/potential.hpp"
 
 namespace lacuna::cli {
 
-// A machine on a trace. Tiles are simulated twice: with operands always at hand, as every machine is, and
-// with their memory system.
+// A machine on a trace. Machines whose whole memory system is modelled are simulated twice: with operands
+// always at hand, as every machine is, and with that memory.
 struct DemoMachine {
   std::string title;
   RunResult ideal;

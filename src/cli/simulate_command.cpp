@@ -61,10 +61,7 @@ void add_machine(std::vector<Machine>& machines, Machine machine, const std::str
 std::vector<Machine> choose_machines(const SimulateOptions& options) {
   const ArchCatalog catalog;
   std::vector<std::string> names = options.archs;
-  if (names.empty() && options.configs.empty()) {
-    names = catalog.model_names();
-    if (std::ranges::find(names, "tensordash") != names.end()) names = {"tensordash"};
-  }
+  if (names.empty() && options.configs.empty()) names = {catalog.default_name()};
   std::vector<Machine> machines;
   for (const std::string& name : names) add_machine(machines, catalog.find(name, "--arch"), "");
   for (const std::string& file : options.configs) {
@@ -85,12 +82,10 @@ double trace_bytes(const std::string& path) {
   return error ? 1.0 : static_cast<double>(std::max<std::uintmax_t>(bytes, 1));
 }
 
-std::vector<RunResult> simulate_all(const SimulateOptions& options, const std::vector<Machine>& machines) {
+// Every trace on every machine, one trace in memory at a time.
+std::vector<RunResult> simulate_all(const SimulateOptions& options, const Simulator& simulator) {
   const SimOptions sim{.engine = parse_engine(options.engine), .seed = options.seed};
   const int threads = resolve_threads(options.threads);
-  std::vector<std::unique_ptr<Accelerator>> built;
-  built.reserve(machines.size());
-  for (const Machine& machine : machines) built.push_back(machine.build());
   std::vector<double> bytes;
   double all_bytes = 0;
   for (const std::string& path : options.traces) {
@@ -100,29 +95,46 @@ std::vector<RunResult> simulate_all(const SimulateOptions& options, const std::v
   std::vector<RunResult> runs;
   ProgressBar bar;
   double done = 0;
-  // One trace in memory at a time.
   for (std::size_t i = 0; i < options.traces.size(); ++i) {
     const Trace trace = Trace::open(options.traces[i]);
-    const double part = bytes[i] / all_bytes / static_cast<double>(machines.size());
-    for (std::size_t m = 0; m < machines.size(); ++m) {
-      const std::string what = fmt::format("{} on {}", trace.info().model, machines[m].name);
-      runs.push_back(simulate_trace(trace, *built[m], machines[m].name, sim, threads,
-                                    [&](double share) { bar.update(done + share * part, what); }));
-      done += part;
+    const double part = bytes[i] / all_bytes;
+    for (RunResult& run : simulator.run(trace, sim, threads, [&](double share) {
+           bar.update(done + share * part, trace.info().model);
+         })) {
+      runs.push_back(std::move(run));
     }
+    done += part;
   }
   return runs;
 }
 
+// The cost table of each machine; nothing where the machine or its baseline has no costs. A table that does
+// not fit is known before a long simulation and not after it.
+std::vector<std::optional<CostTable>> choose_tables(const SimulateOptions& options,
+                                                    const Simulator& simulator) {
+  std::vector<std::optional<CostTable>> tables(simulator.size());
+  if (!options.energy) return tables;
+  if (!options.energy_table.empty()) {
+    check_cost_names(CostTable::open(options.energy_table, "--energy-table"), ArchCatalog().all_hardware());
+  }
+  for (std::size_t i = 0; i < simulator.size(); ++i) {
+    const auto hardware = simulator.machine(i).hardware();
+    const auto baseline = simulator.baseline(i).hardware();
+    if (!hardware || !baseline) continue;
+    tables[i] = energy_table(options.energy_table, options.node, *hardware);
+    check_energy_costs(*tables[i], *hardware, simulator.arch(i));
+    check_energy_costs(*tables[i], *baseline, simulator.baseline(i).params().owner());
+  }
+  return tables;
+}
+
 // Of each run; without layers where its machine has no costs.
-std::vector<RunEnergy> all_energies(const SimulateOptions& options, const std::vector<RunResult>& runs) {
+std::vector<RunEnergy> all_energies(const std::vector<RunResult>& runs,
+                                    const std::vector<std::optional<CostTable>>& tables) {
   std::vector<RunEnergy> energies;
-  for (const RunResult& run : runs) {
-    if (!has_energy(run)) {
-      energies.emplace_back();
-      continue;
-    }
-    energies.push_back(run_energy(run, choose_cost_table(options.energy_table, options.node, *run.hardware)));
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const std::optional<CostTable>& table = tables[i % tables.size()];
+    energies.push_back(table ? run_energy(runs[i], *table) : RunEnergy{});
   }
   return energies;
 }
@@ -130,7 +142,7 @@ std::vector<RunEnergy> all_energies(const SimulateOptions& options, const std::v
 void check_options(const SimulateOptions& options) {
   parse_engine(options.engine);
   if (!options.energy && (!options.energy_table.empty() || options.node != 0)) {
-    throw InputError(options.node != 0 ? "--node" : "--energy-table", "it says what energy costs",
+    throw InputError(options.node != 0 ? "--node" : "--energy-table", "it only applies to energy",
                      "add --energy");
   }
   if (options.json == kStandardOutput && options.csv == kStandardOutput) {
@@ -152,16 +164,12 @@ void check_options(const SimulateOptions& options) {
 void run_simulate(const SimulateOptions& options) {
   check_options(options);
   const std::vector<Machine> machines = choose_machines(options);
-  // A table that does not fit is known before a long simulation and not after it.
-  for (const Machine& machine : machines) {
-    const auto hardware = options.energy ? machine.build()->hardware() : std::nullopt;
-    if (hardware)
-      check_cost_table(choose_cost_table(options.energy_table, options.node, *hardware), *hardware,
-                       machine.name);
-  }
-  const std::vector<RunResult> runs = simulate_all(options, machines);
+  Simulator simulator;
+  for (const Machine& machine : machines) simulator.add(machine.name, machine.build());
+  const auto tables = choose_tables(options, simulator);
+  const std::vector<RunResult> runs = simulate_all(options, simulator);
   const std::vector<RunEnergy> energies =
-      options.energy ? all_energies(options, runs) : std::vector<RunEnergy>();
+      options.energy ? all_energies(runs, tables) : std::vector<RunEnergy>();
   if (!options.json.empty()) {
     write_result(options.json, results_to_json(runs, {options.energy ? &energies : nullptr, options.layers}));
   }
@@ -171,6 +179,10 @@ void run_simulate(const SimulateOptions& options) {
   for (const Machine& machine : machines) {
     const std::string changed = changed_parameters(machine.params);
     if (!changed.empty()) changes += fmt::format("{}: {}\n", machine.name, changed);
+  }
+  for (std::size_t i = 0; options.engine == "fast" && i < simulator.size(); ++i) {
+    const std::string reason = simulator.machine(i).slow_engine_reason();
+    if (!reason.empty()) changes += fmt::format("{}: {}\n", simulator.arch(i), reason);
   }
   if (!changes.empty()) print("{}\n", changes);
   print_text(result_tables(runs, options.layers, output_style()));
@@ -189,7 +201,8 @@ void add_simulate_command(CLI::App& app) {
       ->required();
   command
       ->add_option("--arch", options->archs,
-                   "Machines, separated by commas ('lacuna arch list'); tensordash if not given")
+                   fmt::format("Machines, separated by commas ('lacuna arch list'); {} if not given",
+                               ArchCatalog().default_name()))
       ->delimiter(',')
       ->allow_extra_args(false)
       ->type_name("NAME,...");

@@ -9,6 +9,7 @@
 #include <system_error>
 
 #include "base/error.hpp"
+#include "base/quote.hpp"
 
 namespace lacuna::dataset {
 namespace {
@@ -27,18 +28,7 @@ struct CloseFile {
 
 }  // namespace
 
-std::string shown(const fs::path& path) {
-  std::string text;
-  for (const char c : path.string()) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte < 0x20 || byte == 0x7f) {
-      text += fmt::format("\\x{:02x}", byte);
-    } else {
-      text += c;
-    }
-  }
-  return text;
-}
+std::string shown(const fs::path& path) { return escape_controls(path.string()); }
 
 Bytes read_bytes(const fs::path& path, std::uint64_t most) {
   std::error_code error;

@@ -1,57 +1,79 @@
-// What energy is told apart by, for every kind of machine.
+// What a machine is built of and what it did, as its model states it: the vocabulary between the models,
+// which count, and the cost tables, which price. Whoever adds a machine declares its components here and
+// edits neither the energy code nor any printer.
 #pragma once
 
-#include <array>
-#include <cstddef>
-#include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace lacuna {
 
-enum class Component {
-  // Tiles.
-  kCores,
-  kTransposers,
-  kSchedulersAndBMuxes,
-  kAMuxes,
-  kZeroCounters,
-  kScratchpads,
-  // Around the tiles or PEs of every machine.
-  kSram,
-  kDram,
-  kDramStatic,
-  // PEs of the outer-product machines.
-  kMultipliers,  // with the adders of the accumulators
-  kCoordinates,
-  kRangeSearch,
-  kCrossbar,
-  kAccumulators,
-  kOperandRams,
-  kOutputRams,
+// The three columns of TensorDash's Fig. 16.
+enum class ComponentGroup {
+  kCore,  // logic: what Table 3 of TensorDash calls "compute"
+  kSram,  // on-chip memory
+  kDram,  // off-chip memory
 };
-inline constexpr std::size_t kComponents = 16;
-std::string_view component_name(Component component);  // "cores", "dram_static"; as in JSON
 
-enum class MachineKind { kTiles, kOuterProduct };
-// Those that a kind of machine has, in the order of results.
-std::span<const Component> components_of(MachineKind kind);
-bool has_component(MachineKind kind, Component component);
+// Hardware that cost tables price under this name: "mac", "sram". Several components may hold the same part.
+struct Part {
+  std::string name;
+  // How many there are, in the unit that the table prices an area for; 0 if their area is not modelled.
+  double units = 0;
+  // What the model counts, each with a cost in the table: "read", "write". Two have a meaning here: a `cycle`
+  // is a cycle in which one unit is clocked, so it also gives the peak power; `static` is counted in seconds.
+  std::vector<std::string> actions;
+};
 
-// What the three columns of TensorDash's Fig. 16 hold.
-enum class ComponentGroup { kCore, kSram, kDram };
-ComponentGroup group_of(Component component);
+// A line of a result: energy, power or area of some parts together.
+struct Component {
+  std::string name;   // as in JSON and CSV: "schedulers_and_b_muxes"
+  std::string title;  // for tables: "schedulers and B muxes"
+  ComponentGroup group = ComponentGroup::kCore;
+  std::vector<Part> parts;
+};
 
-// A value a component: joules, watts or mm2.
+struct Hardware {
+  std::string description;  // "16 tiles of 4 x 4 PEs of 16 MACs"
+  std::string data_type;    // that it computes in: "fp32"
+  double frequency_mhz = 0;
+  std::vector<Component> components;  // in the order of results
+  // The built-in cost table that prices its areas; empty: the one of the data type.
+  std::string area_table = {};
+  // Why its area is not known ("no area is published of such a PE") and what to do; empty if it is.
+  std::string area_unknown = {};
+  std::string area_remedy = {};
+};
+
+// `count` times an action of a part: {"sram", "sram", "read", 1024}.
+struct ActionCount {
+  std::string component;
+  std::string part;
+  std::string action;
+  double count = 0;
+  bool operator==(const ActionCount&) const = default;
+};
+
+// One value per component: joules, watts or mm2. Their sum is the machine's and nothing else is in it.
 struct ByComponent {
-  std::array<double, kComponents> parts{};
+  struct Value {
+    std::string name;
+    std::string title;
+    ComponentGroup group = ComponentGroup::kCore;
+    double value = 0;
+    bool operator==(const Value&) const = default;
+  };
+  std::vector<Value> values;
 
-  double& of(Component component) { return parts[static_cast<std::size_t>(component)]; }
-  double of(Component component) const { return parts[static_cast<std::size_t>(component)]; }
+  const Value* find(std::string_view component) const;
+  double of(std::string_view component) const;  // 0 if there is no such component
   double total() const;
   double group(ComponentGroup group) const;
-  // The logic: of tiles what Table 3 of TensorDash calls "compute".
   double compute() const { return group(ComponentGroup::kCore); }
+  // Adds component by component; one that is not there yet is appended.
   ByComponent& operator+=(const ByComponent& other);
+  bool operator==(const ByComponent&) const = default;
 };
 
 }  // namespace lacuna

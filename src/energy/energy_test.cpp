@@ -1,216 +1,195 @@
+#include "energy/energy.hpp"
+
 #include <array>
-#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "base/error.hpp"
 #include "base/testing.hpp"
-#include "energy/tile_energy.hpp"
+#include "energy/node_scaling.hpp"
 
 namespace lacuna {
 namespace {
 
-// Table 2's chip: 16 tiles of 4 x 4 PEs of 16 MACs, 8-input multiplexers, a scheduler a row.
-ChipParts chip(std::int64_t mux_inputs, std::int64_t schedulers) {
-  return ChipParts::of_tiles(16, 4, 4, 16, mux_inputs, schedulers, 15, 64, 500);
+Cost cost(double value, std::string unit) { return {value, std::move(unit), "s", Confidence::kMedium}; }
+
+// Two parts of logic in one component, a memory, and something off the chip.
+Hardware hardware() {
+  return {.description = "a toy",
+          .data_type = "fp32",
+          .frequency_mhz = 500,
+          .components = {{"logic",
+                          "logic",
+                          ComponentGroup::kCore,
+                          {{"adder", 10, {"cycle"}}, {"mux", 4, {"cycle"}}, {"counter", 0, {"row"}}}},
+                         {"ram", "the RAM", ComponentGroup::kSram, {{"bank", 2, {"read", "write"}}}},
+                         {"bus", "the bus", ComponentGroup::kDram, {{"wire", 0, {"bit", "static"}}}}}};
 }
 
-// [TensorDash Table 3], within 0.01 mm2 and 1 mW: its parts do not add up to the last digit.
-TEST(Table3, AreasAndPowersFromUnits) {
-  const CostTable table = CostTable::of_data_type("fp32");
-  const ByComponent area = area_mm2(chip(8, 4), table);
-  const ByComponent dense_area = area_mm2(chip(0, 0), table);
-  EXPECT_NEAR(area.of(Component::kCores), 30.41, 0.01);
-  EXPECT_NEAR(area.of(Component::kTransposers), 0.38, 0.01);
-  EXPECT_NEAR(area.of(Component::kSchedulersAndBMuxes), 0.91, 0.01);
-  EXPECT_NEAR(area.of(Component::kAMuxes), 1.73, 0.01);
-  EXPECT_NEAR(area.compute(), 33.44, 0.011);
-  EXPECT_NEAR(dense_area.compute(), 30.80, 0.011);
-  EXPECT_NEAR(area.compute() / dense_area.compute(), 1.09, 0.005);
-  EXPECT_NEAR(area.of(Component::kSram), 3 * 192, 0.01);
-  EXPECT_NEAR(area.of(Component::kScratchpads), 17, 0.01);
-
-  const ByComponent power = logic_watts(chip(8, 4), table);
-  const ByComponent dense_power = logic_watts(chip(0, 0), table);
-  EXPECT_NEAR(power.of(Component::kCores) * 1e3, 13910, 1);
-  EXPECT_NEAR(power.of(Component::kTransposers) * 1e3, 47.3, 0.1);
-  EXPECT_NEAR(power.of(Component::kSchedulersAndBMuxes) * 1e3, 102.8, 0.1);
-  EXPECT_NEAR(power.of(Component::kAMuxes) * 1e3, 145.3, 0.1);
-  EXPECT_NEAR(power.total() * 1e3, 14205, 1);
-  EXPECT_NEAR(dense_power.total() * 1e3, 13957, 1);
-  EXPECT_NEAR(power.total() / dense_power.total(), 1.02, 0.005);
-}
-
-// [TensorDash §4.4]: 1.13x area and 1.05x power in bfloat16.
-TEST(Table3, Bfloat16) {
-  const CostTable table = CostTable::of_data_type("bfloat16");
-  EXPECT_NEAR(area_mm2(chip(8, 4), table).compute() / area_mm2(chip(0, 0), table).compute(), 1.13, 0.005);
-  EXPECT_NEAR(logic_watts(chip(8, 4), table).total() / logic_watts(chip(0, 0), table).total(), 1.05, 0.005);
-}
-
-TEST(Area, FollowsTheConfiguration) {
-  const CostTable table = CostTable::of_data_type("fp32");
-  const ByComponent whole = area_mm2(chip(8, 4), table);
-  // Depth 2 has 5 inputs instead of 8 [Fig. 19].
-  EXPECT_NEAR(area_mm2(chip(5, 4), table).of(Component::kAMuxes), whole.of(Component::kAMuxes) * 5 / 8, 1e-9);
-  // A scheduler a PE instead of one a row.
-  EXPECT_NEAR(area_mm2(chip(8, 16), table).of(Component::kSchedulersAndBMuxes),
-              whole.of(Component::kSchedulersAndBMuxes) * 4, 1e-9);
-  const ByComponent half = area_mm2(ChipParts::of_tiles(8, 4, 4, 16, 8, 4, 15, 32, 500), table);
-  for (const Component part :
-       {Component::kCores, Component::kAMuxes, Component::kSram, Component::kScratchpads}) {
-    EXPECT_NEAR(half.of(part), whole.of(part) / 2, 1e-9);
-  }
-  EXPECT_EQ(half.of(Component::kTransposers), whole.of(Component::kTransposers));
+CostTable table() {
+  return {.name = "toy",
+          .summary = "",
+          .node_nm = 65,
+          .data_type = "fp32",
+          .notes = {},
+          .parts = {{"adder", Scaling::kLogic, {{"cycle", cost(3, "pJ")}, {"area", cost(100, "um2")}}},
+                    {"mux", Scaling::kLogic, {{"cycle", cost(1, "pJ")}, {"area", cost(50, "um2")}}},
+                    {"counter", Scaling::kLogic, {{"row", cost(7, "pJ")}}},
+                    {"bank",
+                     Scaling::kSram,
+                     {{"read", cost(20, "pJ")}, {"write", cost(30, "pJ")}, {"area", cost(0.5, "mm2")}}},
+                    {"wire", Scaling::kNone, {{"bit", cost(2, "nJ")}, {"static", cost(300, "mW")}}}}};
 }
 
 TEST(Energy, IsCountsTimesCostsAndTheSumOfItsParts) {
-  const CostTable table = CostTable::of_data_type("fp32");
-  ChipCounts counts;
-  counts.compute_cycles = counts.scheduled_cycles = counts.cycles = 500e6;  // a second
-  counts.sram_reads = 2;
-  counts.sram_writes = 3;
-  counts.dram_bits = 100;
-  counts.dram_activations = 7;
-  counts.psum_reads = 11;
-  const ByComponent energy = energy_joules(counts, chip(8, 4), table);
-  const ByComponent power = logic_watts(chip(8, 4), table);
-  EXPECT_DOUBLE_EQ(energy.compute(), power.total());
-  EXPECT_DOUBLE_EQ(energy.of(Component::kSram), (2 * 287.3 + 3 * 356.6) * 1e-12);
-  EXPECT_DOUBLE_EQ(energy.of(Component::kScratchpads), 11 * 3.44e-12);
-  EXPECT_DOUBLE_EQ(energy.of(Component::kDram), 800e-12 + 7 * 1.205e-9);
-  EXPECT_DOUBLE_EQ(energy.of(Component::kDramStatic), 0.3);
-  double sum = 0;
-  for (const double part : energy.parts) sum += part;
-  EXPECT_EQ(energy.total(), sum);
-  EXPECT_NEAR(energy.total(),
-              energy.compute() + energy.group(ComponentGroup::kSram) + energy.group(ComponentGroup::kDram),
-              1e-12);
-  // Gated: nothing for schedulers and multiplexers.
-  counts.scheduled_cycles = 0;
-  const ByComponent gated = energy_joules(counts, chip(8, 4), table);
-  EXPECT_EQ(gated.of(Component::kAMuxes), 0);
-  EXPECT_EQ(gated.of(Component::kSchedulersAndBMuxes), 0);
-  EXPECT_EQ(gated.of(Component::kCores), energy.of(Component::kCores));
+  const std::vector<ActionCount> actions{{"logic", "adder", "cycle", 1000}, {"logic", "counter", "row", 3},
+                                         {"ram", "bank", "read", 5},        {"ram", "bank", "write", 7},
+                                         {"bus", "wire", "bit", 11},        {"bus", "wire", "static", 0.25},
+                                         {"ram", "bank", "read", 1}};
+  const ByComponent energy = energy_joules(hardware(), actions, table());
+  EXPECT_DOUBLE_EQ(energy.of("logic"), (3000 + 21) * 1e-12);
+  EXPECT_DOUBLE_EQ(energy.of("ram"), (6 * 20 + 7 * 30) * 1e-12);
+  EXPECT_DOUBLE_EQ(energy.of("bus"), 22e-9 + 0.25 * 0.3);
+  EXPECT_EQ(energy.of("no such thing"), 0);
+  EXPECT_DOUBLE_EQ(energy.total(), energy.of("logic") + energy.of("ram") + energy.of("bus"));
+  EXPECT_EQ(energy.compute(), energy.of("logic"));
+  EXPECT_EQ(energy.group(ComponentGroup::kSram), energy.of("ram"));
+  EXPECT_EQ(energy.find("ram")->title, "the RAM");
+  const ByComponent nothing = energy_joules(hardware(), {}, table());
+  EXPECT_EQ(nothing.values.size(), 3);  // a component that did nothing is listed with 0
+  EXPECT_EQ(nothing.total(), 0);
 }
 
-TEST(NodeScaling, LogicShrinksDramDoesNot) {
-  const CostTable table = CostTable::of_data_type("fp32");
-  const CostTable at7 = scale_to_node(table, NodeScale::find(7, "test"));
-  EXPECT_NEAR(at7.value(CostKey::kMacEnergy), 6.79199 * 0.028, 1e-4);
-  EXPECT_NEAR(at7.value(CostKey::kMacArea), 7424.32 * 0.039, 0.01);
-  EXPECT_EQ(at7.value(CostKey::kDramBitEnergy), table.value(CostKey::kDramBitEnergy));
-  EXPECT_EQ(at7.cost(CostKey::kMacEnergy).confidence, Confidence::kLow);
+TEST(Energy, WhatIsNotDeclaredOrPricedIsADefectOfTheModel) {
+  for (const ActionCount& count : std::vector<ActionCount>{
+           {"logic", "adder", "read", 1}, {"logic", "bank", "read", 1}, {"nothing", "adder", "cycle", 1}}) {
+    EXPECT_THROW(energy_joules(hardware(), std::array{count}, table()), std::logic_error);
+  }
+  CostTable cheap = table();
+  cheap.parts.erase(cheap.parts.begin());
+  EXPECT_THROW(energy_joules(hardware(), std::array{ActionCount{"logic", "adder", "cycle", 1}}, cheap),
+               std::logic_error);
+}
+
+TEST(Area, AndPeakPowerAreOfTheUnits) {
+  const ByComponent area = area_mm2(hardware(), table());
+  EXPECT_DOUBLE_EQ(area.of("logic"), (10 * 100 + 4 * 50) * 1e-6);
+  EXPECT_DOUBLE_EQ(area.of("ram"), 1);
+  EXPECT_EQ(area.find("bus"), nullptr);  // nothing of it has units
+  const ByComponent power = peak_watts(hardware(), table());
+  EXPECT_DOUBLE_EQ(power.of("logic"), (10 * 3 + 4 * 1) * 1e-12 * 500e6);
+  EXPECT_EQ(power.values.size(), 1);  // memories are not clocked
+}
+
+TEST(ByComponent, AddsByName) {
+  ByComponent sum;
+  sum += area_mm2(hardware(), table());
+  sum += area_mm2(hardware(), table());
+  EXPECT_DOUBLE_EQ(sum.of("ram"), 2);
+  ByComponent other;
+  other.values = {{"new", "new", ComponentGroup::kDram, 5}};
+  sum += other;
+  EXPECT_EQ(sum.of("new"), 5);
+  EXPECT_EQ(sum.values.size(), 3);
+}
+
+TEST(CostCheck, NamesWhatIsMissingAndWhatIsNear) {
+  EXPECT_NO_THROW(check_energy_costs(table(), hardware(), "toy"));
+  EXPECT_NO_THROW(check_area_costs(table(), hardware(), "toy"));
+  CostTable wrong = table();
+  wrong.parts[3].costs[0].first = "raed";
+  EXPECT_EQ(error_of([&] { check_energy_costs(wrong, hardware(), "toy"); }),
+            "toy: the energy table 'toy' has no cost 'bank.read'; add 'read' under parts.bank (is "
+            "'bank.raed' meant "
+            "for it?), take another --energy-table, or leave the machine out");
+  CostTable other = table();
+  other.data_type = "bfloat16";
+  EXPECT_EQ(
+      error_of([&] { check_energy_costs(other, hardware(), "toy"); }),
+      "toy: it computes in fp32, the energy table 'toy' is of bfloat16; set arithmetic=bfloat16, or take "
+      "another --energy-table");
+  EXPECT_NO_THROW(check_area_costs(other, hardware(), "toy"));
+  other.parts[0].costs.pop_back();
+  EXPECT_THROW(check_area_costs(other, hardware(), "toy"), InputError);
+  Hardware unknown = hardware();
+  unknown.area_unknown = "no area is published of it";
+  unknown.area_remedy = "take another";
+  EXPECT_EQ(error_of([&] { check_area_costs(table(), unknown, "toy"); }),
+            "toy: no area is published of it; take another");
+}
+
+TEST(CostCheck, RefusesNamesThatNoMachineHas) {
+  const std::array machines{hardware()};
+  EXPECT_NO_THROW(check_cost_names(table(), machines));
+  CostTable wrong = table();
+  wrong.parts[0].name = "ader";
+  EXPECT_NE(
+      error_of([&] { check_cost_names(wrong, machines); }).find("unknown part 'ader'; did you mean 'adder'?"),
+      std::string::npos);
+  wrong = table();
+  wrong.parts[3].costs[1].first = "wirte";
+  EXPECT_NE(error_of([&] {
+              check_cost_names(wrong, machines);
+            }).find("unknown cost 'wirte' of 'bank'; did you mean 'write'?"),
+            std::string::npos);
+  wrong = table();
+  wrong.parts[2].costs.emplace_back("area", cost(1, "um2"));  // a counter has no units
+  EXPECT_THROW(check_cost_names(wrong, machines), InputError);
+}
+
+TEST(NodeScaling, LogicAndSramShrinkDramDoesNot) {
+  const CostTable at7 = scale_to_node(table(), NodeScale::find(7, "test"));
+  EXPECT_DOUBLE_EQ(at7.find("adder", "cycle")->value, 3 * 0.028);
+  EXPECT_DOUBLE_EQ(at7.find("adder", "area")->value, 100 * 0.039);
+  EXPECT_DOUBLE_EQ(at7.find("bank", "read")->value, 20 * 0.03031);
+  EXPECT_DOUBLE_EQ(at7.find("bank", "area")->value, 0.5 * 0.02714);
+  EXPECT_EQ(at7.find("wire", "bit")->value, 2);
+  EXPECT_EQ(at7.find("adder", "cycle")->confidence, Confidence::kLow);
+  EXPECT_EQ(at7.node_nm, 7);
   EXPECT_EQ(NodeScale::known(), (std::vector<int>{65, 45, 32, 28, 20, 16, 14, 10, 7}));
-  for (const CostKey key :
-       {CostKey::kMacEnergy, CostKey::kMacArea, CostKey::kSramReadEnergy, CostKey::kSramBankArea}) {
-    double before = table.value(key) * 1.01;
-    for (const int node : NodeScale::known()) {
-      const double value = scale_to_node(table, NodeScale::find(node, "test")).value(key);
-      EXPECT_LT(value, before) << cost_name(key) << " at " << node;
-      before = value;
+  EXPECT_THROW(NodeScale::find(22, "--node"), InputError);
+}
+
+TEST(NodeScaling, FromAnyKnownNodeAndBack) {
+  const CostTable back =
+      scale_to_node(scale_to_node(table(), NodeScale::find(16, "test")), NodeScale::find(65, "test"));
+  for (const PartCosts& part : table().parts) {
+    for (const auto& [name, before] : part.costs) {
+      EXPECT_NEAR(back.find(part.name, name)->value, before.value, 1e-12 * before.value)
+          << part.name << " " << name;
     }
   }
-  EXPECT_THROW(NodeScale::find(22, "--node"), InputError);
-  EXPECT_THROW(scale_to_node(at7, NodeScale::find(45, "test")), InputError);
+  CostTable odd = table();
+  odd.node_nm = 22;
+  EXPECT_THROW(scale_to_node(odd, NodeScale::find(45, "test")), InputError);
+  EXPECT_EQ(scale_to_node(odd, {.node_nm = 22,
+                                .logic_energy = {},
+                                .logic_area = {},
+                                .delay = {},
+                                .sram_energy = {},
+                                .sram_area = {}})
+                .node_nm,
+            22);
 }
 
-// --- tables that cannot be used: the message names the file, the line and the key ---
-
-std::string good_table() {
-  std::string text = "name: mine\nnode_nm: 65\ndata_type: fp32\ncosts:\n";
-  for (std::size_t i = 0; i < kCostKeys; ++i) {
-    const auto key = static_cast<CostKey>(i);
-    text += fmt::format("  {}: {{value: {}, unit: {}, source: s, confidence: M}}\n", cost_name(key), i,
-                        cost_unit(key));
-  }
-  return text;
-}
-
-std::string replaced(const std::string& from, const std::string& to) {
-  std::string text = good_table();
-  const std::size_t at = text.find(from);
-  EXPECT_NE(at, std::string::npos) << from;
-  return text.replace(at, from.size(), to);
-}
-
-std::string message(const std::string& yaml) {
-  return error_of([&] { CostTable::parse(yaml, "mine.yaml"); });
-}
-
-TEST(CostTable, ReadsAGoodOne) {
-  const CostTable table = CostTable::parse(good_table(), "mine.yaml");
-  EXPECT_EQ(table.name, "mine");
-  EXPECT_EQ(table.value(CostKey::kDramStaticPower), 19);
-  EXPECT_EQ(table.cost(CostKey::kMacArea).unit, "um2");
-  EXPECT_EQ(table.cost(CostKey::kMacArea).source, "s");
-}
-
-TEST(CostTable, RefusesBadValuesAndSaysWhere) {
-  const auto expect = [](const std::string& yaml, const std::string& part) {
-    EXPECT_NE(message(yaml).find(part), std::string::npos) << message(yaml);
-  };
-  const std::string mac = "mac_energy: {value: 0, unit: pJ, source: s, confidence: M}";
-  const auto with = [&](const std::string& line) { return replaced(mac, line); };
-  expect(with("mac_energy: {value: -1, unit: pJ, source: s, confidence: M}"),
-         "mine.yaml:5: 'mac_energy.value' is negative (-1)");
-  for (const char* bad : {"nan", ".nan", "inf", ".inf", "1e999", "x", "1 2", "''", "0x10"}) {
-    expect(with(fmt::format("mac_energy: {{value: {}, unit: pJ, source: s, confidence: M}}", bad)),
-           "mine.yaml:5: 'mac_energy.value'");
-  }
-  expect(with("mac_energy: {value: 1, source: s, confidence: M}"),
-         "mine.yaml:5: 'mac_energy.unit' is missing");
-  expect(with("mac_energy: {value: 1, unit: nJ, source: s, confidence: M}"), "it must be 'pJ'");
-  expect(with("mac_energy: {value: 1, unit: pJ, confidence: M}"), "'mac_energy.source' is missing");
-  expect(with("mac_energy: {value: 1, unit: pJ, source: s}"), "'mac_energy.confidence' is missing");
-  expect(with("mac_energy: {unit: pJ, source: s, confidence: M}"), "'mac_energy.value' is missing");
-  expect(with("mac_energy: {value: 1, unit: pJ, source: s, confidence: X}"), "write H, M or L");
-  expect(with("mac_energy: {value: 1, unit: pJ, source: s, confidence: M, note: n}"),
-         "unknown key 'mac_energy.note'");
-  expect(with("mac_energi: {value: 1, unit: pJ, source: s, confidence: M}"),
-         "mine.yaml:5: unknown component 'mac_energi'; did you mean 'mac_energy'?");
-  expect(with("mac_energy: 1"), "mine.yaml:5: 'mac_energy' has no value, unit, source and confidence");
-  expect(with(""), "'costs.mac_energy' is missing");
-  expect(replaced("  mac_area", "  mac_energy"), "'mac_energy' is there twice");
-  expect(replaced("node_nm: 65", "node: 65"), "mine.yaml:2: unknown key 'node'");
-  expect(replaced("node_nm: 65", "node_nm: 0"), "'node_nm' is missing");
-  expect(replaced("fp32", "int8"), "write fp32 or bfloat16");
-  expect("[1, 2]", "mine.yaml:1: this is not a list");
-  expect(good_table() + "---\nname: another\n", "mine.yaml: it holds more than one document; keep one");
-  expect("a: [1", "not YAML");
-  expect("", "mine.yaml");
-  expect("name: x\ncosts: 3\n", "mine.yaml:2");
-}
-
-TEST(CostTable, EveryPartOfARandomlyBrokenTableIsRefusedOrRead) {
-  const std::string good = good_table();
-  for (std::size_t i = 0; i < good.size(); ++i) {
-    constexpr std::array kBytes{'\0', '{', ':', '-', '\n', '\xff'};
-    for (const std::size_t which : {i % kBytes.size(), (i / kBytes.size()) % kBytes.size()}) {
-      std::string broken = good;
-      broken[i] = kBytes[which];
-      try {
-        const CostTable table = CostTable::parse(broken, "mine.yaml");
-        for (const Cost& cost : table.costs) ASSERT_GE(cost.value, 0);
-      } catch (const InputError& error) {
-        ASSERT_EQ(std::string_view(error.what()).find('\n'), std::string_view::npos) << error.what();
+TEST(NodeScaling, EveryCostOfTheBuiltInTablesShrinksWithTheNode) {
+  for (const std::string& name : CostTable::built_in()) {
+    const CostTable built_in = CostTable::open(name, "test");
+    for (const PartCosts& part : built_in.parts) {
+      for (const auto& [what, first] : part.costs) {
+        double before = 1e30;
+        for (const int node : NodeScale::known()) {
+          const double value =
+              scale_to_node(built_in, NodeScale::find(node, "test")).find(part.name, what)->value;
+          if (part.scaling == Scaling::kNone) {
+            EXPECT_EQ(value, first.value);
+          } else {
+            EXPECT_LT(value, before * 1.01) << part.name << "." << what << " at " << node;
+          }
+          before = value;
+        }
       }
     }
   }
-}
-
-TEST(CostTable, BuiltInTablesAndFiles) {
-  EXPECT_EQ(CostTable::built_in(), (std::vector<std::string>{"65nm-bfloat16", "65nm-fp32"}));
-  for (const std::string& name : CostTable::built_in()) {
-    const CostTable table = CostTable::open(name, "test");
-    EXPECT_EQ(table.name, name);
-    for (const Cost& cost : table.costs) {
-      EXPECT_GT(cost.value, 0) << cost.source;
-      EXPECT_FALSE(cost.source.empty());
-    }
-  }
-  EXPECT_NO_THROW(CostTable::open(std::string(LACUNA_SOURCE_DIR) + "/configs/energy/65nm-fp32.yaml", "test"));
-  EXPECT_THROW(CostTable::open("65nm-fp16", "--energy-table"), InputError);
-  EXPECT_THROW(CostTable::open("/", "--energy-table"), InputError);
 }
 
 }  // namespace

@@ -1,151 +1,154 @@
-// Area (and power) as a table for a person and as JSON.
+#include "report/area_report.hpp"
+
+#include <algorithm>
 #include <fmt/format.h>
 
-#include "base/error.hpp"
 #include "base/version.hpp"
-#include "energy/outer_area.hpp"
-#include "report/component_titles.hpp"
-#include "report/energy_report.hpp"
 #include "report/json_text.hpp"
 
 namespace lacuna {
 namespace {
 
-// The parts of a machine whose PE is the published one.
-struct OuterChip {
-  int node_nm;
-  std::vector<OuterAreaPart> parts;
+struct Values {
+  ByComponent area;   // mm2
+  ByComponent power;  // W
+
+  explicit Values(const AreaOf& of)
+      : area(area_mm2(of.hardware, of.table)), power(peak_watts(of.hardware, of.table)) {}
 };
-OuterChip outer_chip(const std::string& name, const OuterHardware& h, int node_nm) {
-  if (h.n != PublishedPe::kN || h.banks != PublishedPe::kBanks ||
-      h.bank_entries != PublishedPe::kBankEntries) {
-    throw InputError(name, "no area is published of such a PE",
-                     "leave n, banks and bank_entries as they are (4, 32 and 32)");
-  }
-  const int node = node_nm == 0 ? static_cast<int>(PublishedPe::kNode) : node_nm;
-  return {node, outer_area(static_cast<double>(h.pes), h.search_window > 0, node, "--node")};
-}
 
-}  // namespace
+std::string mm2(double value) { return value > 0 ? fmt::format("{:.3f}", value) : "-"; }
+std::string mw(double value) { return value > 0 ? fmt::format("{:.1f}", value * 1e3) : "-"; }
+std::string ratio(double a, double b) { return b > 0 ? fmt::format("{:.4f}x", a / b) : "-"; }
 
-std::string area_text(const std::string& name, const TileHardware& hardware, const CostTable& table,
-                      const TextStyle& style) {
-  const ChipParts machine = chip_parts(hardware);
-  const ChipParts dense = chip_parts(without_skipping(hardware));
-  const ByComponent area = area_mm2(machine, table);
-  const ByComponent dense_area = area_mm2(dense, table);
-  const ByComponent power = logic_watts(machine, table);
-  const ByComponent dense_power = logic_watts(dense, table);
-  TextTable rows({{"component", Align::kLeft},
-                  {name, Align::kRight, "area, mm2"},
-                  {"without skipping", Align::kRight, "area, mm2"},
-                  {name, Align::kRight, "power, mW"},
-                  {"without skipping", Align::kRight, "power, mW"}});
-  const auto mm2 = [](double value) { return value > 0 ? fmt::format("{:.2f}", value) : "-"; };
-  const auto mw = [](double value) { return value > 0 ? fmt::format("{:.1f}", value * 1e3) : "-"; };
-  const auto ratio = [](double a, double b) { return b > 0 ? fmt::format("{:.4f}x", a / b) : "-"; };
-  for (const Component part :
-       {Component::kCores, Component::kTransposers, Component::kSchedulersAndBMuxes, Component::kAMuxes}) {
-    rows.add_row({std::string(component_title(part)), mm2(area.of(part)), mm2(dense_area.of(part)),
-                  mw(power.of(part)), mw(dense_power.of(part))});
-  }
-  rows.add_rule();
-  rows.add_row({"compute", mm2(area.compute()), mm2(dense_area.compute()), mw(power.total()),
-                mw(dense_power.total())});
-  rows.add_row({"against without skipping", ratio(area.compute(), dense_area.compute()), "",
-                ratio(power.total(), dense_power.total()), ""});
-  rows.add_rule();
-  for (const Component part : {Component::kScratchpads, Component::kSram}) {
-    rows.add_row({std::string(component_title(part)), mm2(area.of(part)), mm2(dense_area.of(part)), "", ""});
-  }
-  rows.add_row({"whole chip", mm2(area.total()), mm2(dense_area.total()), "", ""});
-  rows.add_row({"against without skipping", ratio(area.total(), dense_area.total()), "", "", ""});
-  return fmt::format(
-      "{}\n{}",
-      bold_text(fmt::format("{}: {} tiles of {} x {} PEs of {} MACs, {} at {} nm, {} MHz", name,
-                            hardware.tiles, hardware.rows, hardware.columns, hardware.lanes,
-                            printable(table.name), table.node_nm, hardware.frequency_mhz),
-                style),
-      rows.render(style));
-}
-
-std::string area_json(const std::string& name, const TileHardware& hardware, const CostTable& table) {
-  const auto parts = [](const ByComponent& values) {
-    JsonLine line;
-    for (const Component component : components_of(MachineKind::kTiles))
-      line.field(component_name(component), values.of(component));
-    return line.field("compute", values.compute()).field("total", values.total()).text();
-  };
-  const auto machine = [&](const TileHardware& of) {
-    const ChipParts chip = chip_parts(of);
-    return JsonLine()
-        .raw("area_mm2", parts(area_mm2(chip, table)))
-        .raw("logic_power_w", parts(logic_watts(chip, table)))
-        .text();
-  };
-  return fmt::format(
-      "{{\n  \"schema\": 1,\n  \"lacuna\": {},\n  \"name\": {},\n  \"table\": {},\n  \"node_nm\": {},\n  "
-      "\"machine\": "
-      "{},\n  \"dense\": {}\n}}\n",
-      json_string(version()), json_string(name), json_string(table.name), json_number(table.node_nm),
-      machine(hardware), machine(without_skipping(hardware)));
-}
-
-std::string area_text(const std::string& name, const OuterHardware& hardware, int node_nm,
-                      const TextStyle& style) {
-  const OuterChip chip = outer_chip(name, hardware, node_nm);
-  const auto pes = static_cast<double>(hardware.pes);
-  const double total = total_mm2(chip.parts);
-  TextTable table({{"component", Align::kLeft}, {"mm2"}, {"share"}, {"mm2 a PE"}, {"source", Align::kLeft}});
-  for (const OuterAreaPart& part : chip.parts) {
-    table.add_row({std::string(part.title), fmt::format("{:.3f}", part.mm2.value),
-                   fmt::format("{:.1f} %", 100 * part.mm2.value / total),
-                   fmt::format("{:.4f}", part.mm2.value / pes),
-                   fmt::format("{} ({})", part.mm2.source, confidence_letter(part.mm2.confidence))});
-  }
-  table.add_rule();
-  table.add_row({"PEs", fmt::format("{:.3f}", total), "100.0 %", fmt::format("{:.4f}", total / pes), ""});
-  std::string text =
-      fmt::format("{}\n{}",
-                  bold_text(fmt::format("{}: {} PEs of {} x {} multipliers, as published at {} nm{}", name,
-                                        hardware.pes, hardware.n, hardware.n, PublishedPe::kNode,
-                                        chip.node_nm == PublishedPe::kNode
-                                            ? std::string()
-                                            : fmt::format(", scaled to {} nm", chip.node_nm)),
-                            style),
-                  table.render(style));
-  text += fmt::format(
-      "\nSCNN's parts add up to 0.124 mm2 a PE; the paper prints {} and {} mm2 for 64 PEs, {} for its dense "
-      "machine.\nIts arithmetic is of 16 bits with sums of 24, and its chip has no memory around the PEs: "
-      "the AM, "
-      "BM and CM that\nenergy is counted with are not in here (lacuna arch area dense).\n",
-      PublishedPe::kPeMm2, 7.9, PublishedPe::kDenseChipMm2);
-  if (hardware.search_window > 0) {
-    text +=
-        fmt::format("What ANT adds is taken for a PE's; if {} mm2 is the chip's, the PEs are {:.3f} mm2.\n",
-                    PublishedPe::kAntAddedMm2, total - chip.parts.back().mm2.value * (pes - 1) / pes);
+// The table's numbers behind a component's area, each once: "SCNN ISCA 2017, PE area table (H)".
+std::string sources(const AreaOf& of, const std::string& component) {
+  std::string text;
+  const auto at = std::ranges::find(of.hardware.components, component, &Component::name);
+  if (at == of.hardware.components.end()) return text;
+  for (const Part& part : at->parts) {
+    if (part.units == 0) continue;
+    const Cost& cost = *of.table.find(part.name, kAreaCost);
+    const std::string source = fmt::format("{} ({})", cost.source, confidence_letter(cost.confidence));
+    if (text.find(source) == std::string::npos) text += (text.empty() ? "" : "; ") + source;
   }
   return text;
 }
 
-std::string area_json(const std::string& name, const OuterHardware& hardware, int node_nm) {
-  const OuterChip chip = outer_chip(name, hardware, node_nm);
-  JsonLine area;
-  std::string sources;
-  for (const OuterAreaPart& part : chip.parts) {
-    area.field(part.name, part.mm2.value);
-    sources += fmt::format("{}\n    {}: {}", sources.empty() ? "" : ",", json_string(part.name),
-                           JsonLine()
-                               .field("source", std::string_view(part.mm2.source))
-                               .field("confidence", fmt::format("{}", confidence_letter(part.mm2.confidence)))
-                               .text());
+// Area and power columns of the machine and, if there is one, of its baseline.
+class AreaTable {
+ public:
+  AreaTable(const AreaOf& machine, const AreaOf* baseline)
+      : machine_(machine),
+        own_(machine),
+        baseline_(baseline == nullptr ? std::nullopt : std::optional<Values>(*baseline)),
+        with_power_(own_.power.total() > 0),
+        table_(columns(machine, baseline, with_power_)) {}
+
+  std::string render(const TextStyle& style) {
+    for (const ByComponent::Value& part : own_.area.values) {
+      if (part.group == ComponentGroup::kCore) component_row(part);
+    }
+    table_.add_rule();
+    sum_rows(
+        "compute", [](const ByComponent& values) { return values.compute(); }, true);
+    table_.add_rule();
+    for (const ByComponent::Value& part : own_.area.values) {
+      if (part.group != ComponentGroup::kCore) component_row(part);
+    }
+    sum_rows(
+        "whole chip", [](const ByComponent& values) { return values.total(); }, false);
+    return table_.render(style);
   }
-  area.field("total", total_mm2(chip.parts));
+
+ private:
+  static std::vector<TableColumn> columns(const AreaOf& machine, const AreaOf* baseline, bool with_power) {
+    std::vector<TableColumn> columns{{"component", Align::kLeft}, {machine.name, Align::kRight, "area, mm2"}};
+    if (baseline != nullptr) columns.push_back({baseline->name, Align::kRight, "area, mm2"});
+    columns.push_back({"share", Align::kRight, "area, mm2"});
+    if (with_power) {
+      columns.push_back({machine.name, Align::kRight, "peak power, mW"});
+      if (baseline != nullptr) columns.push_back({baseline->name, Align::kRight, "peak power, mW"});
+    }
+    return columns;
+  }
+
+  void row(std::string title, const std::string& area, const std::string& baseline_area,
+           const std::string& share, const std::string& power, const std::string& baseline_power) {
+    std::vector<std::string> cells{std::move(title), area};
+    if (baseline_) cells.push_back(baseline_area);
+    cells.push_back(share);
+    if (with_power_) {
+      cells.push_back(power);
+      if (baseline_) cells.push_back(baseline_power);
+    }
+    table_.add_row(std::move(cells));
+  }
+
+  std::string share_of(double area) const { return fmt::format("{:.1f} %", 100 * area / own_.area.total()); }
+
+  void component_row(const ByComponent::Value& part) {
+    row(part.title, mm2(part.value), baseline_ ? mm2(baseline_->area.of(part.name)) : "",
+        share_of(part.value), mw(own_.power.of(part.name)),
+        baseline_ ? mw(baseline_->power.of(part.name)) : "");
+  }
+
+  template <typename Sum>
+  void sum_rows(const char* title, const Sum& sum, bool power) {
+    row(title, mm2(sum(own_.area)), baseline_ ? mm2(sum(baseline_->area)) : "", share_of(sum(own_.area)),
+        power ? mw(sum(own_.power)) : "", power && baseline_ ? mw(sum(baseline_->power)) : "");
+    if (!baseline_) return;
+    row("  relative to the baseline", ratio(sum(own_.area), sum(baseline_->area)), "", "",
+        power ? ratio(sum(own_.power), sum(baseline_->power)) : "", "");
+  }
+
+  const AreaOf& machine_;
+  Values own_;
+  std::optional<Values> baseline_;
+  bool with_power_;
+  TextTable table_;
+};
+
+std::string parts_json(const ByComponent& values) {
+  JsonLine line;
+  for (const ByComponent::Value& part : values.values) line.field(part.name, part.value);
+  return line.field("compute", values.compute()).field("total", values.total()).text();
+}
+
+std::string machine_json(const AreaOf& of) {
+  const Values values(of);
+  return JsonLine()
+      .field("name", std::string_view(of.name))
+      .raw("area_mm2", parts_json(values.area))
+      .raw("peak_power_w", parts_json(values.power))
+      .text();
+}
+
+}  // namespace
+
+std::string area_text(const AreaOf& machine, const AreaOf* baseline, const TextStyle& style) {
+  std::string text =
+      fmt::format("{}\n{}",
+                  bold_text(fmt::format("{}: {}, {} at {} nm, {} MHz", machine.name,
+                                        machine.hardware.description, printable(machine.table.name),
+                                        machine.table.node_nm, machine.hardware.frequency_mhz),
+                            style),
+                  AreaTable(machine, baseline).render(style));
+  for (const std::string& note : machine.table.notes) text += fmt::format("\n{}", printable(note));
+  return text + (machine.table.notes.empty() ? "" : "\n");
+}
+
+std::string area_json(const AreaOf& machine, const AreaOf* baseline) {
+  std::string of_components;
+  for (const ByComponent::Value& part : area_mm2(machine.hardware, machine.table).values) {
+    of_components += fmt::format("{}\n    {}: {}", of_components.empty() ? "" : ",", json_string(part.name),
+                                 json_string(sources(machine, part.name)));
+  }
   return fmt::format(
-      "{{\n  \"schema\": 1,\n  \"lacuna\": {},\n  \"name\": {},\n  \"table\": null,\n  \"node_nm\": {},\n  "
-      "\"pes\": {},\n  \"machine\": {},\n  \"sources\": {{{}\n  }}\n}}\n",
-      json_string(version()), json_string(name), chip.node_nm, hardware.pes,
-      JsonLine().raw("area_mm2", area.text()).text(), sources);
+      "{{\n  \"schema\": 2,\n  \"lacuna\": {},\n  \"table\": {},\n  \"node_nm\": {},\n  \"machine\": {},\n  "
+      "\"baseline\": {},\n  \"sources\": {{{}\n  }}\n}}\n",
+      json_string(version()), json_string(machine.table.name), json_number(machine.table.node_nm),
+      machine_json(machine), baseline == nullptr ? "null" : machine_json(*baseline), of_components);
 }
 
 }  // namespace lacuna

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
+#include <optional>
 
 namespace lacuna {
 namespace {
@@ -35,7 +36,16 @@ std::vector<SettingChange> compare_settings(const RunResult& a, const RunResult&
   return changes;
 }
 
-std::vector<std::string> changed_fields(const OpResult& a, const OpResult& b, double threshold) {
+// An operation and the same of its baseline.
+struct OpPair {
+  const OpResult* own;
+  const OpResult* baseline;
+  CyclePair cycles;
+};
+
+std::vector<std::string> changed_fields(const OpPair& pair_a, const OpPair& pair_b, double threshold) {
+  const OpResult& a = *pair_a.own;
+  const OpResult& b = *pair_b.own;
   std::vector<std::string> fields;
   const auto compare = [&](const std::string& name, std::int64_t before, std::int64_t after) {
     if (before == after) return;
@@ -46,7 +56,7 @@ std::vector<std::string> changed_fields(const OpResult& a, const OpResult& b, do
   compare("macs", a.macs, b.macs);
   compare("scheduled_macs", a.scheduled_macs, b.scheduled_macs);
   compare("effectual_macs", a.effectual_macs, b.effectual_macs);
-  compare("dense_cycles", a.dense_cycles, b.dense_cycles);
+  compare("baseline_cycles", pair_a.baseline->cycles, pair_b.baseline->cycles);
   compare("cycles", a.cycles, b.cycles);
   compare("padding_free_cycles", a.padding_free_cycles, b.padding_free_cycles);
   const auto value = [](const OpResult& op, const std::string& name) {
@@ -61,8 +71,15 @@ std::vector<std::string> changed_fields(const OpResult& a, const OpResult& b, do
     }
   }
   // What was moved is one field: its counts change together. A file of an earlier version has none; that is
-  // no difference.
+  // not a difference.
+  const auto& baseline_a = pair_a.baseline->activity;
+  const auto& baseline_b = pair_b.baseline->activity;
+  if (baseline_a && baseline_b) {
+    compare("baseline_compute_cycles", baseline_a->compute_cycles, baseline_b->compute_cycles);
+    if (baseline_a->bound != baseline_b->bound) fields.emplace_back("baseline_bound");
+  }
   if (a.activity && b.activity) {
+    if (a.activity->bound != b.activity->bound) fields.emplace_back("bound");
     const std::size_t before = fields.size();
     for (const auto& [name, count] : kActivityCounts)
       compare("activity", (*a.activity).*count, (*b.activity).*count);
@@ -75,11 +92,14 @@ std::vector<std::string> changed_fields(const OpResult& a, const OpResult& b, do
   return fields;
 }
 
-const OpResult* find_op(const RunResult& run, const std::string& layer, Operation op) {
+std::optional<OpPair> find_op(const RunResult& run, const std::string& layer, Operation op) {
   const auto at = std::ranges::find(run.layers, layer, &LayerResult::name);
-  if (at == run.layers.end()) return nullptr;
+  if (at == run.layers.end()) return std::nullopt;
   const auto found = std::ranges::find(at->ops, op, &OpResult::op);
-  return found == at->ops.end() ? nullptr : &*found;
+  if (found == at->ops.end()) return std::nullopt;
+  const auto i = static_cast<std::size_t>(at - run.layers.begin());
+  const auto j = static_cast<std::size_t>(found - at->ops.begin());
+  return OpPair{&*found, &run.baseline_op(i, j), run.cycles_of(i, j)};
 }
 
 RunComparison compare_runs(const RunResult& a, const RunResult& b, double threshold) {
@@ -89,19 +109,22 @@ RunComparison compare_runs(const RunResult& a, const RunResult& b, double thresh
   result.settings = compare_settings(a, b);
   for (const LayerResult& layer : a.layers) {
     for (const OpResult& op : layer.ops) {
-      const OpResult* other = find_op(b, layer.name, op.op);
-      if (other == nullptr) {
+      const OpPair own = *find_op(a, layer.name, op.op);
+      const std::optional<OpPair> other = find_op(b, layer.name, op.op);
+      if (!other) {
         result.only_a.push_back(fmt::format("{} {}", layer.name, operation_name(op.op)));
         continue;
       }
       ++result.operations;
-      auto fields = changed_fields(op, *other, threshold);
-      if (!fields.empty()) result.changes.push_back({layer.name, op, *other, std::move(fields)});
+      auto fields = changed_fields(own, *other, threshold);
+      if (!fields.empty()) {
+        result.changes.push_back({layer.name, op.op, own.cycles, other->cycles, std::move(fields)});
+      }
     }
   }
   for (const LayerResult& layer : b.layers) {
     for (const OpResult& op : layer.ops) {
-      if (find_op(a, layer.name, op.op) == nullptr) {
+      if (!find_op(a, layer.name, op.op)) {
         result.only_b.push_back(fmt::format("{} {}", layer.name, operation_name(op.op)));
       }
     }
@@ -115,7 +138,7 @@ std::optional<StoredEnergy> energy_of(const ResultFile& file, const RunResult& r
   return index < file.energies.size() ? file.energies[index] : std::nullopt;
 }
 
-// A file that was written without --energy is no difference.
+// A file that was written without --energy is not a difference.
 void compare_energy(const std::optional<StoredEnergy>& a, const std::optional<StoredEnergy>& b,
                     double threshold, RunComparison& result) {
   if (!a || !b) return;
@@ -130,7 +153,7 @@ void compare_energy(const std::optional<StoredEnergy>& a, const std::optional<St
   for (std::size_t op = 0; op < kOperations.size(); ++op) {
     const StoredEnergy::Joules& x = a->by_operation[op];
     const StoredEnergy::Joules& y = b->by_operation[op];
-    if (changed(x.machine, y.machine) || changed(x.dense, y.dense)) result.energy_differs = true;
+    if (changed(x.machine, y.machine) || changed(x.baseline, y.baseline)) result.energy_differs = true;
   }
 }
 

@@ -19,12 +19,13 @@ struct SettingChange {
 
 struct OpChange {
   std::string layer;
-  OpResult a;
-  OpResult b;
-  std::vector<std::string>
-      fields;  // those that changed by more than the threshold: "cycles", "counters.steps"
+  Operation op = Operation::kForward;
+  CyclePair a;
+  CyclePair b;
+  // Those that changed by more than the threshold: "cycles", "counters.steps".
+  std::vector<std::string> fields;
 
-  std::int64_t effect() const { return b.cycles > a.cycles ? b.cycles - a.cycles : a.cycles - b.cycles; }
+  double effect() const { return b.cycles > a.cycles ? b.cycles - a.cycles : a.cycles - b.cycles; }
 };
 
 // The same trace on the same machine in both files, or on two machines if each file has one only.
@@ -60,7 +61,7 @@ struct ComparedFiles {
   std::string version_a, version_b;
   double threshold = 0;
 };
-// At most `limit` layers and operations a run, 0: all.
+// At most `limit` layers and operations per run, 0: all.
 std::string comparison_text(const Comparison& comparison, const ComparedFiles& files, std::size_t limit,
                             const TextStyle& style);
 std::string comparison_json(const Comparison& comparison, const ComparedFiles& files);

@@ -22,13 +22,8 @@ void append_change(std::vector<std::string>& cells, const CyclePair& a, const Cy
   cells.push_back(rounded_digits(a.cycles));
   cells.push_back(rounded_digits(b.cycles));
   cells.push_back(a.cycles > 0 ? fmt::format("{:.4f}", b.cycles / a.cycles) : "-");
-  cells.push_back(ratio_text(a.dense_cycles, a.cycles));
-  cells.push_back(ratio_text(b.dense_cycles, b.cycles));
-}
-
-CyclePair pair_of(const OpResult& op) {
-  return {static_cast<double>(op.dense_cycles), static_cast<double>(op.cycles),
-          static_cast<double>(op.padding_free_cycles)};
+  cells.push_back(ratio_text(a.baseline_cycles, a.cycles));
+  cells.push_back(ratio_text(b.baseline_cycles, b.cycles));
 }
 
 std::string totals_table(const RunComparison& run, const TextStyle& style) {
@@ -74,8 +69,8 @@ std::string changes_table(const RunComparison& run, std::size_t limit, const Tex
   const std::size_t shown = limit == 0 ? run.changes.size() : std::min(limit, run.changes.size());
   for (std::size_t i = 0; i < shown; ++i) {
     const OpChange& change = run.changes[i];
-    std::vector<std::string> cells{change.layer, std::string(operation_name(change.a.op))};
-    append_change(cells, pair_of(change.a), pair_of(change.b));
+    std::vector<std::string> cells{change.layer, std::string(operation_name(change.op))};
+    append_change(cells, change.a, change.b);
     cells.push_back(fmt::format("{}", fmt::join(change.fields, ", ")));
     table.add_row(std::move(cells));
   }
@@ -115,7 +110,7 @@ ordered_json whole_number(double value) {
 }
 
 ordered_json pair_json(const CyclePair& pair) {
-  ordered_json value{{"dense_cycles", whole_number(pair.dense_cycles)},
+  ordered_json value{{"baseline_cycles", whole_number(pair.baseline_cycles)},
                      {"cycles", whole_number(pair.cycles)}};
   value["speedup"] = pair.cycles > 0 ? ordered_json(pair.speedup()) : ordered_json();
   return value;
@@ -157,8 +152,8 @@ ordered_json run_json(const RunComparison& run) {
   value["changes"] = ordered_json::array();
   for (const OpChange& change : run.changes) {
     ordered_json entry{
-        {"layer", change.layer}, {"op", std::string(operation_name(change.a.op))}, {"fields", change.fields}};
-    entry.update(change_json(pair_of(change.a), pair_of(change.b)));
+        {"layer", change.layer}, {"op", std::string(operation_name(change.op))}, {"fields", change.fields}};
+    entry.update(change_json(change.a, change.b));
     value["changes"].push_back(std::move(entry));
   }
   value["only_a"] = run.only_a;
@@ -190,7 +185,7 @@ std::string comparison_text(const Comparison& comparison, const ComparedFiles& f
 }
 
 std::string comparison_json(const Comparison& comparison, const ComparedFiles& files) {
-  ordered_json value{{"schema", 1},
+  ordered_json value{{"schema", 2},
                      {"lacuna", std::string(version())},
                      {"a", {{"file", files.a}, {"lacuna", files.version_a}}},
                      {"b", {{"file", files.b}, {"lacuna", files.version_b}}},

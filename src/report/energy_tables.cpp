@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
+#include <optional>
 
-#include "report/component_titles.hpp"
 #include "report/energy_report.hpp"
 #include "report/result_tables.hpp"
 
@@ -17,13 +17,18 @@ std::string share(double part, double whole) {
 // Three digits: the differences of a model without zeros are in the third.
 std::string efficiency(double value) { return value > 0 ? fmt::format("{:.3f}", value) : "-"; }
 
+// What a machine is compared with. One that is its own baseline is compared with itself.
+std::string baseline_title(const RunResult& run) {
+  return run.baseline ? fmt::format("baseline: {}", run.baseline->arch) : "baseline: itself";
+}
+
 // The traces of one model on one machine, summed.
 struct ModelEnergy {
   std::string model;
   std::string arch;
   std::string table;
   double node_nm = 65;
-  MachineKind kind = MachineKind::kTiles;
+  std::string baseline;
   EnergyPair all;
   std::vector<std::size_t> runs;
 };
@@ -41,7 +46,7 @@ std::vector<ModelEnergy> sum_models(const std::vector<RunResult>& runs,
                         runs[i].arch,
                         energies[i].table,
                         energies[i].node_nm,
-                        energies[i].kind,
+                        baseline_title(runs[i]),
                         {},
                         {}});
       at = models.end() - 1;
@@ -52,50 +57,47 @@ std::vector<ModelEnergy> sum_models(const std::vector<RunResult>& runs,
   return models;
 }
 
-// What the machine is compared with.
-std::string_view reference_title(MachineKind kind) {
-  return kind == MachineKind::kTiles ? "without skipping" : "dense, as many multipliers";
-}
-
 std::string component_table(const ModelEnergy& model, const TextStyle& style) {
-  const std::string reference(reference_title(model.kind));
   TextTable table({{"component", Align::kLeft},
-                   {"mJ", Align::kRight, reference},
-                   {"share", Align::kRight, reference},
+                   {"mJ", Align::kRight, model.baseline},
+                   {"share", Align::kRight, model.baseline},
                    {"mJ", Align::kRight, model.arch},
                    {"share", Align::kRight, model.arch},
-                   {"less by", Align::kRight, "efficiency"}});
-  const ByComponent& dense = model.all.dense;
+                   {"baseline / machine", Align::kRight, "efficiency"}});
+  const ByComponent& baseline = model.all.baseline;
   const ByComponent& machine = model.all.machine;
-  const auto row = [&](std::string name, double a, double b) {
-    table.add_row({std::move(name), millijoules(a), share(a, dense.total()), millijoules(b),
-                   share(b, machine.total()), b > 0 ? efficiency(a / b) : "-"});
+  const auto row = [&](const std::string& name, const std::optional<double>& a,
+                       const std::optional<double>& b) {
+    table.add_row({name, a ? millijoules(*a) : "-", a ? share(*a, baseline.total()) : "-",
+                   b ? millijoules(*b) : "-", b ? share(*b, machine.total()) : "-",
+                   a.value_or(0) > 0 && b.value_or(0) > 0 ? efficiency(*a / *b) : "-"});
   };
-  const auto rows = [&](MachineKind kind, bool with_shared) {
-    for (const Component component : components_of(kind)) {
-      const double a = dense.of(component), b = machine.of(component);
-      const bool in_dense = has_component(MachineKind::kTiles, component);
-      const bool in_machine = has_component(model.kind, component);
-      if ((a == 0 && b == 0) || (in_dense && in_machine && !with_shared)) continue;
-      table.add_row({std::string(component_title(component)), in_dense ? millijoules(a) : "-",
-                     in_dense ? share(a, dense.total()) : "-", in_machine ? millijoules(b) : "-",
-                     in_machine ? share(b, machine.total()) : "-", a > 0 && b > 0 ? efficiency(a / b) : "-"});
-    }
+  const auto value_in = [](const ByComponent& parts, const std::string& name) -> std::optional<double> {
+    const ByComponent::Value* part = parts.find(name);
+    return part == nullptr ? std::nullopt : std::optional(part->value);
   };
-  if (model.kind != MachineKind::kTiles) rows(MachineKind::kTiles, false);
-  rows(model.kind, true);
+  const auto component_row = [&](const ByComponent::Value& part) {
+    const auto a = value_in(baseline, part.name), b = value_in(machine, part.name);
+    if (a.value_or(0) > 0 || b.value_or(0) > 0) row(part.title, a, b);
+  };
+  // Components that only the baseline has, then the machine's.
+  for (const ByComponent::Value& part : baseline.values) {
+    if (machine.find(part.name) == nullptr) component_row(part);
+  }
+  for (const ByComponent::Value& part : machine.values) component_row(part);
   table.add_rule();
-  row("compute", dense.compute(), machine.compute());
-  row("on-chip memory", dense.group(ComponentGroup::kSram), machine.group(ComponentGroup::kSram));
-  row("off-chip memory", dense.group(ComponentGroup::kDram), machine.group(ComponentGroup::kDram));
-  row("whole chip and DRAM", dense.total(), machine.total());
+  row("compute", baseline.compute(), machine.compute());
+  row("on-chip memory", baseline.group(ComponentGroup::kSram), machine.group(ComponentGroup::kSram));
+  row("off-chip memory", baseline.group(ComponentGroup::kDram), machine.group(ComponentGroup::kDram));
+  row("whole chip and DRAM", baseline.total(), machine.total());
   return table.render(style);
 }
 
-std::string layer_energy_table(const RunEnergy& energy, const std::string& arch, const TextStyle& style) {
+std::string layer_energy_table(const RunResult& run, const RunEnergy& energy, const TextStyle& style) {
+  const std::string& arch = run.arch;
   TextTable table({{"layer", Align::kLeft},
                    {"operation", Align::kLeft},
-                   {fmt::format("{}, mJ", reference_title(energy.kind))},
+                   {"mJ", Align::kRight, baseline_title(run)},
                    {"mJ", Align::kRight, arch},
                    {"compute", Align::kRight, arch},
                    {"on-chip", Align::kRight, arch},
@@ -106,9 +108,10 @@ std::string layer_energy_table(const RunEnergy& energy, const std::string& arch,
     for (const OpEnergy& op : layer.ops) {
       const ByComponent& m = op.energy.machine;
       table.add_row({&op == layer.ops.data() ? printable(layer.name) : "", std::string(operation_name(op.op)),
-                     millijoules(op.energy.dense.total()), millijoules(m.total()), millijoules(m.compute()),
-                     millijoules(m.group(ComponentGroup::kSram)), millijoules(m.group(ComponentGroup::kDram)),
-                     efficiency(op.energy.compute_efficiency()), efficiency(op.energy.chip_efficiency())});
+                     millijoules(op.energy.baseline.total()), millijoules(m.total()),
+                     millijoules(m.compute()), millijoules(m.group(ComponentGroup::kSram)),
+                     millijoules(m.group(ComponentGroup::kDram)), efficiency(op.energy.compute_efficiency()),
+                     efficiency(op.energy.chip_efficiency())});
     }
   }
   return table.render(style);
@@ -119,12 +122,12 @@ std::string all_models_table(const std::vector<ModelEnergy>& models, const TextS
                    {"machine", Align::kLeft},
                    {"compute", Align::kRight, "efficiency"},
                    {"whole chip", Align::kRight, "efficiency"},
-                   {"core", Align::kRight, "shares without"},
-                   {"SRAM", Align::kRight, "shares without"},
-                   {"DRAM", Align::kRight, "shares without"},
-                   {"core", Align::kRight, "shares with"},
-                   {"SRAM", Align::kRight, "shares with"},
-                   {"DRAM", Align::kRight, "shares with"}});
+                   {"core", Align::kRight, "shares, baseline"},
+                   {"SRAM", Align::kRight, "shares, baseline"},
+                   {"DRAM", Align::kRight, "shares, baseline"},
+                   {"core", Align::kRight, "shares, machine"},
+                   {"SRAM", Align::kRight, "shares, machine"},
+                   {"DRAM", Align::kRight, "shares, machine"}});
   std::vector<std::string> archs;
   for (const ModelEnergy& model : models) {
     if (std::ranges::find(archs, model.arch) == archs.end()) archs.push_back(model.arch);
@@ -136,7 +139,7 @@ std::string all_models_table(const std::vector<ModelEnergy>& models, const TextS
       if (model.arch != arch) continue;
       std::vector<std::string> cells{printable(model.model), arch, efficiency(model.all.compute_efficiency()),
                                      efficiency(model.all.chip_efficiency())};
-      for (const ByComponent* of : {&model.all.dense, &model.all.machine}) {
+      for (const ByComponent* of : {&model.all.baseline, &model.all.machine}) {
         for (const ComponentGroup group :
              {ComponentGroup::kCore, ComponentGroup::kSram, ComponentGroup::kDram}) {
           cells.push_back(share(of->group(group), of->total()));
@@ -176,7 +179,7 @@ std::string energy_tables(const std::vector<RunResult>& runs, const std::vector<
     if (!layers) continue;
     for (const std::size_t run : model.runs) {
       section(fmt::format("{} on {}: energy by layer", trace_title(runs[run].info), model.arch),
-              layer_energy_table(energies[run], model.arch, style));
+              layer_energy_table(runs[run], energies[run], style));
     }
   }
   if (std::ranges::any_of(models,
@@ -187,7 +190,7 @@ std::string energy_tables(const std::vector<RunResult>& runs, const std::vector<
     if (!energies[i].layers.empty()) continue;
     const bool said = std::any_of(runs.begin(), runs.begin() + static_cast<std::ptrdiff_t>(i),
                                   [&](const RunResult& run) { return run.arch == runs[i].arch; });
-    if (!said) text += fmt::format("\n{}: there is no energy model of this machine\n", runs[i].arch);
+    if (!said) text += fmt::format("\n{}: this machine has no energy model\n", runs[i].arch);
   }
   return text;
 }

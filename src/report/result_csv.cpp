@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <fmt/format.h>
-#include <span>
 #include <string_view>
 
 #include "report/csv_text.hpp"
@@ -10,8 +9,8 @@
 namespace lacuna {
 namespace {
 
-std::string ratio(std::int64_t dense, std::int64_t cycles) {
-  return cycles > 0 ? fmt::format("{}", static_cast<double>(dense) / static_cast<double>(cycles)) : "";
+std::string ratio(std::int64_t baseline, std::int64_t cycles) {
+  return cycles > 0 ? fmt::format("{}", static_cast<double>(baseline) / static_cast<double>(cycles)) : "";
 }
 
 // Machines have counters of their own: each gets a column, in the order in which they first occur.
@@ -39,7 +38,7 @@ bool has_activity(const std::vector<RunResult>& runs) {
 
 // Columns of the activity, after all others; empty for machines that have none.
 std::string activity_header() {
-  std::string text = ",bound,dense_bound";
+  std::string text = ",bound,baseline_bound,baseline_compute_cycles";
   for (const auto& [name, count] : kActivityCounts) text += fmt::format(",{}", name);
   for (const char* part : {"samples", "weights"}) {
     for (const auto& [name, count] : kTrafficCounts) text += fmt::format(",{}_{}", part, name);
@@ -47,10 +46,13 @@ std::string activity_header() {
   return text;
 }
 
-std::string activity_fields(const OpResult& op) {
-  if (!op.activity) return std::string(2 + kActivityCounts.size() + 2 * kTrafficCounts.size(), ',');
+std::string activity_fields(const OpResult& op, const OpResult& baseline) {
+  if (!op.activity) return std::string(3 + kActivityCounts.size() + 2 * kTrafficCounts.size(), ',');
   const Activity& activity = *op.activity;
-  std::string text = fmt::format(",{},{}", bound_name(activity.bound), bound_name(activity.dense_bound));
+  std::string text = fmt::format(",{}", bound_name(activity.bound));
+  text += baseline.activity
+              ? fmt::format(",{},{}", bound_name(baseline.activity->bound), baseline.activity->compute_cycles)
+              : std::string(",,");
   for (const auto& [name, count] : kActivityCounts) text += fmt::format(",{}", activity.*count);
   for (const TensorTraffic* part : {&activity.samples, &activity.weights}) {
     for (const auto& [name, count] : kTrafficCounts) text += fmt::format(",{}", part->*count);
@@ -58,19 +60,14 @@ std::string activity_fields(const OpResult& op) {
   return text;
 }
 
-// Columns of the energy, last; the JSON's names with the path written out. Machines of several kinds have
-// each kind's components; those a machine does not have stay empty.
+// Columns of the energy, last; the JSON's names with the path written out. Each component that any run lists
+// has a column on its side; those a machine does not have stay empty.
 class EnergyColumns {
  public:
   explicit EnergyColumns(const std::vector<RunEnergy>& energies) {
-    for (const MachineKind kind : {MachineKind::kTiles, MachineKind::kOuterProduct}) {
-      if (std::ranges::none_of(energies, [&](const RunEnergy& energy) {
-            return !energy.layers.empty() && energy.kind == kind;
-          }))
-        continue;
-      for (const Component component : components_of(kind)) {
-        if (std::ranges::find(machine_, component) == machine_.end()) machine_.push_back(component);
-      }
+    for (const RunEnergy& energy : energies) {
+      add_names(energy.all.baseline, baseline_);
+      add_names(energy.all.machine, machine_);
     }
   }
 
@@ -78,33 +75,39 @@ class EnergyColumns {
 
   std::string header() const {
     std::string text = ",energy_table,energy_node_nm";
-    const auto side = [&](std::string_view name, std::span<const Component> components) {
-      for (const Component component : components)
-        text += fmt::format(",energy_{}_{}", name, component_name(component));
+    const auto side = [&](std::string_view name, const std::vector<std::string>& components) {
+      for (const std::string& component : components) text += fmt::format(",energy_{}_{}", name, component);
       text += fmt::format(",energy_{}_total", name);
     };
-    side("dense", dense());
+    side("baseline", baseline_);
     side("machine", machine_);
     return text + ",energy_compute_efficiency,energy_chip_efficiency";
   }
 
   std::string fields(const RunEnergy& energy, std::size_t layer, std::size_t op) const {
-    if (energy.layers.empty()) return std::string(6 + dense().size() + machine_.size(), ',');
+    if (energy.layers.empty()) return std::string(6 + baseline_.size() + machine_.size(), ',');
     const EnergyPair& pair = energy.layers[layer].ops[op].energy;
-    std::string text = fmt::format(",{},{}", csv_text(energy.table), energy.node_nm);
-    for (const Component component : dense()) text += fmt::format(",{}", pair.dense.of(component));
-    text += fmt::format(",{}", pair.dense.total());
-    for (const Component component : machine_) {
-      text += has_component(energy.kind, component) ? fmt::format(",{}", pair.machine.of(component))
-                                                    : std::string(",");
-    }
-    return text +
-           fmt::format(",{},{},{}", pair.machine.total(), pair.compute_efficiency(), pair.chip_efficiency());
+    return fmt::format(",{},{}{}{},{},{}", csv_text(energy.table), energy.node_nm,
+                       side_fields(pair.baseline, baseline_), side_fields(pair.machine, machine_),
+                       pair.compute_efficiency(), pair.chip_efficiency());
   }
 
  private:
-  static std::span<const Component> dense() { return components_of(MachineKind::kTiles); }
-  std::vector<Component> machine_;
+  static void add_names(const ByComponent& parts, std::vector<std::string>& names) {
+    for (const ByComponent::Value& part : parts.values) {
+      if (std::ranges::find(names, part.name) == names.end()) names.push_back(part.name);
+    }
+  }
+  static std::string side_fields(const ByComponent& parts, const std::vector<std::string>& components) {
+    std::string text;
+    for (const std::string& component : components) {
+      const ByComponent::Value* part = parts.find(component);
+      text += part == nullptr ? std::string(",") : fmt::format(",{}", part->value);
+    }
+    return text + fmt::format(",{}", parts.total());
+  }
+
+  std::vector<std::string> baseline_, machine_;
 };
 
 }  // namespace
@@ -114,7 +117,7 @@ std::string results_to_csv(const std::vector<RunResult>& runs, const std::vector
   std::string text =
       "trace,model,progress,arch,engine,layer,shape,batch_scale,op,scheduled,macs,scheduled_macs,effectual_"
       "macs,"
-      "dense_cycles,cycles,speedup,padding_free_cycles,padding_free_speedup";
+      "baseline,baseline_cycles,cycles,speedup,padding_free_cycles,padding_free_speedup";
   for (const std::string& name : counters) text += fmt::format(",{}", csv_text(name));
   const bool activity = has_activity(runs);
   if (activity) text += activity_header();
@@ -130,16 +133,18 @@ std::string results_to_csv(const std::vector<RunResult>& runs, const std::vector
       const LayerResult& layer = run.layers[l];
       for (std::size_t o = 0; o < layer.ops.size(); ++o) {
         const OpResult& op = layer.ops[o];
-        text += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{}", head, csv_text(layer.name),
+        const OpResult& baseline = run.baseline_op(l, o);
+        text += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}", head, csv_text(layer.name),
                             csv_text(layer.shape), layer.batch_scale, operation_name(op.op),
                             scheduled_name(op.scheduled), op.macs, op.scheduled_macs, op.effectual_macs,
-                            op.dense_cycles, op.cycles, ratio(op.dense_cycles, op.cycles),
-                            op.padding_free_cycles, ratio(op.dense_cycles, op.padding_free_cycles));
+                            csv_text(run.compared_with().arch), baseline.cycles, op.cycles,
+                            ratio(baseline.cycles, op.cycles), op.padding_free_cycles,
+                            ratio(baseline.cycles, op.padding_free_cycles));
         for (const std::string& name : counters) {
           const auto at = std::ranges::find(op.counters, name, &Counter::name);
           text += at == op.counters.end() ? "," : fmt::format(",{}", at->value);
         }
-        if (activity) text += activity_fields(op);
+        if (activity) text += activity_fields(op, baseline);
         if (energy.any()) text += energy.fields(energies[r], l, o);
         text += '\n';
       }

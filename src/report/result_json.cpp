@@ -29,7 +29,7 @@ std::string config_json(const std::vector<ConfigValue>& config) {
 
 std::string activity_json(const Activity& activity) {
   JsonLine line;
-  line.field("bound", bound_name(activity.bound)).field("dense_bound", bound_name(activity.dense_bound));
+  line.field("bound", bound_name(activity.bound));
   for (const auto& [name, count] : kActivityCounts) line.field(name, activity.*count);
   for (const auto& [name, count] : kTrafficCounts)
     line.field(fmt::format("samples_{}", name), activity.samples.*count);
@@ -38,31 +38,35 @@ std::string activity_json(const Activity& activity) {
   return line.text();
 }
 
-std::string op_json(const OpResult& op) {
+std::string op_json(const OpResult& op, const OpResult& baseline) {
   JsonLine line;
   line.field("op", operation_name(op.op))
       .field("scheduled", scheduled_name(op.scheduled))
       .field("macs", op.macs)
       .field("scheduled_macs", op.scheduled_macs)
       .field("effectual_macs", op.effectual_macs)
-      .field("dense_cycles", op.dense_cycles)
+      .field("baseline_cycles", baseline.cycles)
       .field("cycles", op.cycles)
       .field("padding_free_cycles", op.padding_free_cycles)
       // No cycles, no ratio: null.
       .field("padding_free_speedup",
-             static_cast<double>(op.dense_cycles) / static_cast<double>(op.padding_free_cycles));
+             static_cast<double>(baseline.cycles) / static_cast<double>(op.padding_free_cycles));
   if (!op.counters.empty()) {
     JsonLine counters;
     for (const Counter& counter : op.counters) counters.field(counter.name, counter.value);
     line.raw("counters", counters.text());
   }
   if (op.activity) line.raw("activity", activity_json(*op.activity));
+  if (baseline.activity) {
+    line.field("baseline_compute_cycles", baseline.activity->compute_cycles)
+        .field("baseline_bound", bound_name(baseline.activity->bound));
+  }
   return line.text();
 }
 
 std::string pair_json(const CyclePair& pair) {
   return JsonLine()
-      .field("dense_cycles", pair.dense_cycles)
+      .field("baseline_cycles", pair.baseline_cycles)
       .field("cycles", pair.cycles)
       .field("padding_free_cycles", pair.padding_free_cycles)
       .text();
@@ -76,12 +80,14 @@ std::string totals_json(const Totals& totals, std::string_view indent) {
   return text + fmt::format("\n{0}  \"all\": {1}\n{0}}}", indent, pair_json(totals.all));
 }
 
-std::string layer_json(const LayerResult& layer) {
+std::string layer_json(const RunResult& run, std::size_t index) {
+  const LayerResult& layer = run.layers[index];
   std::string text =
       fmt::format("        {{\"name\": {}, \"shape\": {}, \"batch_scale\": {}, \"ops\": [",
                   json_string(layer.name), json_string(layer.shape), json_number(layer.batch_scale));
   for (std::size_t i = 0; i < layer.ops.size(); ++i) {
-    text += fmt::format("{}\n          {}", i > 0 ? "," : "", op_json(layer.ops[i]));
+    text +=
+        fmt::format("{}\n          {}", i > 0 ? "," : "", op_json(layer.ops[i], run.baseline_op(index, i)));
   }
   return text + "\n        ]}";
 }
@@ -108,10 +114,15 @@ void append_run(std::string& text, const RunResult& run, const RunEnergy* energy
   field("engine", json_string(run.engine));
   field("seed", std::to_string(run.seed));
   field("config", config_json(run.config));
+  field("baseline", !run.baseline ? "null"
+                                  : JsonLine()
+                                        .field("arch", std::string_view(run.baseline->arch))
+                                        .raw("config", config_json(run.baseline->config))
+                                        .text());
   text += "      \"layers\": [";
   for (std::size_t i = 0; i < run.layers.size(); ++i) {
     text += i > 0 ? ",\n" : "\n";
-    text += layer_json(run.layers[i]);
+    text += layer_json(run, i);
   }
   text += "\n      ],\n";
   field("total", totals_json(run.total(), "      "));

@@ -1,4 +1,4 @@
-// Results as JSON, schema version 1 (docs/output.md, docs/schema/result-v1.schema.json), and back.
+// Results as JSON, schema version 2 (docs/output.md, docs/schema/result-v2.schema.json), and back.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@
 
 namespace lacuna {
 
-inline constexpr int kResultSchema = 1;
+inline constexpr int kResultSchema = 2;
 
 // Energies to write with the runs: `of_runs[i]` belongs to run i, one without layers is left out.
 struct EnergyToWrite {
@@ -26,7 +26,7 @@ std::string results_to_json(const std::vector<RunResult>& runs, const EnergyToWr
 // What a file says of a run's energy, in joules: totals, by operation and of all.
 struct StoredEnergy {
   struct Joules {
-    double dense = 0;
+    double baseline = 0;
     double machine = 0;
   };
   std::string table;
@@ -41,9 +41,9 @@ struct ResultFile {
   std::vector<std::optional<StoredEnergy>> energies = {};  // of each run; nothing where the file has none
 };
 
-// Reads what results_to_json() wrote, by this version or a later one of the same schema: fields it does not
-// know are ignored. Throws InputError for anything else, totals that do not follow from the layers included;
-// `where` (the file) starts the message.
+// Reads what results_to_json() wrote, by this version or a later one of the same schema (fields it does not
+// know are ignored), and files of schema 1, which call the baseline "dense". Throws InputError for anything
+// else, totals that do not follow from the layers included; `where` (the file) starts the message.
 ResultFile parse_results_json(std::string_view text, const std::string& where);
 
 }  // namespace lacuna

@@ -11,7 +11,7 @@ namespace {
 // One trace on each of the machines.
 struct TraceRuns {
   std::string trace;
-  std::vector<const RunResult*> runs;  // one an architecture, null where it was not simulated
+  std::vector<const RunResult*> runs;  // one per architecture, null where it was not simulated
 
   const RunResult& any() const {
     return **std::ranges::find_if(runs, [](auto* run) { return run != nullptr; });
@@ -55,32 +55,26 @@ Sorted sort_runs(const std::vector<RunResult>& runs) {
   return sorted;
 }
 
-void add_to(CyclePair& sum, const CyclePair& pair) {
-  sum.dense_cycles += pair.dense_cycles;
-  sum.cycles += pair.cycles;
-  sum.padding_free_cycles += pair.padding_free_cycles;
-}
-
 Totals sum_totals(const ModelRuns& model, std::size_t arch, Totals (RunResult::*totals)() const) {
   Totals sum;
   for (const TraceRuns& trace : model.traces) {
     if (trace.runs[arch] == nullptr) continue;
     const Totals part = (trace.runs[arch]->*totals)();
-    for (const Operation op : kOperations) add_to(sum.of(op), part.of(op));
-    add_to(sum.all, part.all);
+    for (const Operation op : kOperations) sum.of(op) += part.of(op);
+    sum.all += part.all;
   }
   return sum;
 }
 
 void append_cycles(std::vector<std::string>& cells, const CyclePair& pair) {
-  cells.push_back(rounded_digits(pair.dense_cycles));
+  cells.push_back(rounded_digits(pair.baseline_cycles));
   cells.push_back(rounded_digits(pair.cycles));
-  cells.push_back(ratio_text(pair.dense_cycles, pair.cycles));
-  cells.push_back(ratio_text(pair.dense_cycles, pair.padding_free_cycles));
+  cells.push_back(ratio_text(pair.baseline_cycles, pair.cycles));
+  cells.push_back(ratio_text(pair.baseline_cycles, pair.padding_free_cycles));
 }
 
 void append_cycle_columns(std::vector<TableColumn>& columns, const std::string& arch) {
-  for (const char* title : {"dense cycles", "cycles", "speedup", "no padding"}) {
+  for (const char* title : {"baseline cycles", "cycles", "speedup", "no padding"}) {
     columns.push_back({title, Align::kRight, arch});
   }
 }
@@ -145,8 +139,7 @@ std::string layer_table(const TraceRuns& trace, const std::vector<std::string>& 
         }
         const OpResult& op = run->layers[i].ops[j];
         cells.emplace_back(scheduled_name(op.scheduled));
-        append_cycles(cells, {static_cast<double>(op.dense_cycles), static_cast<double>(op.cycles),
-                              static_cast<double>(op.padding_free_cycles)});
+        append_cycles(cells, run->cycles_of(i, j));
         if (has_modelled_memory(run)) cells.emplace_back(op.activity ? bound_name(op.activity->bound) : "-");
       }
       table.add_row(std::move(cells));
@@ -163,8 +156,8 @@ void append_speedup_columns(std::vector<TableColumn>& columns, const std::string
 
 void append_speedups(std::vector<std::string>& cells, const Totals& totals) {
   for (const Operation op : kOperations)
-    cells.push_back(ratio_text(totals.of(op).dense_cycles, totals.of(op).cycles));
-  cells.push_back(ratio_text(totals.all.dense_cycles, totals.all.cycles));
+    cells.push_back(ratio_text(totals.of(op).baseline_cycles, totals.of(op).cycles));
+  cells.push_back(ratio_text(totals.all.baseline_cycles, totals.all.cycles));
 }
 
 std::string percent(const std::optional<double>& share, int digits) {

@@ -4,19 +4,13 @@
 
 namespace lacuna {
 
-AcceleratorRegistry& AcceleratorRegistry::instance() {
-  static AcceleratorRegistry registry;
-  return registry;
-}
-
-void AcceleratorRegistry::add(AcceleratorModel model) {
-  const auto at = std::ranges::lower_bound(models_, model.name, {}, &AcceleratorModel::name);
-  models_.insert(at, std::move(model));
-}
-
-const AcceleratorModel* AcceleratorRegistry::find(std::string_view name) const {
-  const auto at = std::ranges::find(models_, name, &AcceleratorModel::name);
-  return at == models_.end() ? nullptr : &*at;
+BaselineSpec baseline_sharing(std::string model, const Params& own, const std::vector<ParamSpec>& shared) {
+  BaselineSpec spec{std::move(model), {}};
+  for (const auto& [name, value] : own.values()) {
+    const auto same = [&name = name](const ParamSpec& param) { return param.name == name; };
+    if (std::ranges::any_of(shared, same) && !own.is_default(name)) spec.settings.emplace_back(name, value);
+  }
+  return spec;
 }
 
 }  // namespace lacuna

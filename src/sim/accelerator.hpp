@@ -1,30 +1,40 @@
-// What every accelerator model is to the rest of the program, and how a model announces itself.
+// The interface of an accelerator model.
 #pragma once
 
-#include <functional>
-#include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/params.hpp"
 #include "sim/result.hpp"
+#include "sim/workload/operation_work.hpp"
 
 namespace lacuna {
 
 enum class Engine {
   kFast,        // bit masks only
-  kFunctional,  // values move through the modelled hardware; results are compared with a reference
-                // convolution
+  kFunctional,  // values move through the modelled hardware and are compared with a reference convolution
 };
 
-// What the functional engine needs beyond the layer itself.
+constexpr std::string_view engine_name(Engine engine) {
+  return engine == Engine::kFast ? "fast" : "functional";
+}
+
 struct SimOptions {
   Engine engine = Engine::kFast;
-  std::uint64_t seed = 1;  // values drawn at the non-zeros of a trace that holds masks only
-  double batch_scale = 1;  // how many times the layer's recorded samples make up the batch
+  std::uint64_t seed = 1;  // of the values drawn at the non-zeros of a trace that holds masks only
 };
+
+// The machine that another one is compared with: a registered model and the parameters that are not its
+// defaults. The runner builds and runs it (simulate.hpp); models never include each other.
+struct BaselineSpec {
+  std::string model;
+  std::vector<std::pair<std::string, std::string>> settings;
+};
+
+// The baseline that has these of our parameters in common with us.
+BaselineSpec baseline_sharing(std::string model, const Params& own, const std::vector<ParamSpec>& shared);
 
 // A configured machine. Contract:
 // - simulate() is a pure function of its arguments and the parameters: no state, no I/O, safe to call from
@@ -34,44 +44,26 @@ struct SimOptions {
 // - In the functional engine the values are computed by the modelled hardware and must equal the reference
 //   convolution; a difference throws std::logic_error, since it is a defect of the model and not of the
 //   input.
+// - A machine that declares hardware() counts, in each result, only actions that the hardware declares.
 class Accelerator {
  public:
   virtual ~Accelerator() = default;
 
   virtual const Params& params() const = 0;
-  virtual OpResult simulate(const Layer& layer, Operation op, const SimOptions& options) const = 0;
+  virtual OpResult simulate(const OperationWork& work, const SimOptions& options) const = 0;
+
+  // What its speedups and efficiencies refer to; nothing if it is its own baseline.
+  virtual std::optional<BaselineSpec> baseline() const { return std::nullopt; }
+  // What it is built of, if its area and energy are modelled.
+  virtual std::optional<Hardware> hardware() const { return std::nullopt; }
   // About how many steps the fast engine takes for the three operations of a layer, whatever its zeros: see
   // work_estimate.hpp. A model that says nothing is taken to look at every MAC.
   virtual double work(const LayerShape& shape) const { return 3.0 * static_cast<double>(shape.macs()); }
-  // What it is built of, if its area and energy are modelled.
-  virtual std::optional<Hardware> hardware() const { return std::nullopt; }
-};
+  // Why the fast engine is slow for these parameters on this CPU, as a sentence; empty if it is not.
+  virtual std::string slow_engine_reason() const { return {}; }
 
-// A kind of machine: its parameters and how to build it. One folder of src/models registers one.
-struct AcceleratorModel {
-  std::string name;
-  std::string summary;  // one line for `lacuna arch list`
-  std::string paper;
-  std::vector<ParamSpec> params;
-  std::function<std::unique_ptr<Accelerator>(Params)>
-      make;  // throws InputError for combinations that cannot be
-};
-
-class AcceleratorRegistry {
- public:
-  static AcceleratorRegistry& instance();
-  void add(AcceleratorModel model);
-  const std::vector<AcceleratorModel>& models() const { return models_; }  // sorted by name
-  const AcceleratorModel* find(std::string_view name) const;
-
- private:
-  std::vector<AcceleratorModel> models_;
-};
-
-// `static const RegisterAccelerator kRegister{{.name = "dense", ...}};` in a model's .cpp is all it takes.
-struct RegisterAccelerator {
-  explicit RegisterAccelerator(AcceleratorModel model) {
-    AcceleratorRegistry::instance().add(std::move(model));
+  OpResult simulate(const Layer& layer, Operation op, const SimOptions& options = {}) const {
+    return simulate(OperationWork(layer, op), options);
   }
 };
 

@@ -14,18 +14,9 @@ std::span<const EmbeddedFile> embedded_arch_configs();  // cmake/LacunaEmbed.cma
 
 namespace {
 
-constexpr std::string_view kExtension = ".yaml";
-
-std::string config_name(const EmbeddedFile& file) {
-  return std::string(file.name.substr(0, file.name.size() - kExtension.size()));
-}
-
 // Puts the file in front of a message that does not name it.
 InputError located(const std::string& origin, const InputError& error) {
-  const std::string text = error.what();
-  const std::size_t remedy = text.rfind("; ");
-  if (remedy == std::string::npos) return {origin, text, "change it"};
-  return {origin, text.substr(0, remedy), text.substr(remedy + 2)};
+  return {fmt::format("{}: {}", origin, error.where()), error.cause(), error.remedy()};
 }
 
 }  // namespace
@@ -52,7 +43,7 @@ std::vector<std::string> ArchCatalog::model_names() const {
 
 std::vector<std::string> ArchCatalog::config_names() const {
   std::vector<std::string> names;
-  for (const EmbeddedFile& file : configs_) names.push_back(config_name(file));
+  for (const EmbeddedFile& file : configs_) names.emplace_back(file.stem());
   std::ranges::sort(names);
   return names;
 }
@@ -63,12 +54,26 @@ std::vector<std::string> ArchCatalog::names() const {
   return all;
 }
 
+std::string ArchCatalog::default_name() const {
+  const auto& models = registry_.models();
+  const auto at = std::ranges::find_if(models, &AcceleratorModel::is_default);
+  return at != models.end() ? at->name : models.empty() ? std::string() : models.front().name;
+}
+
+std::vector<Hardware> ArchCatalog::all_hardware() const {
+  std::vector<Hardware> all;
+  for (const std::string& name : names()) {
+    if (const auto hardware = find(name, "arch list").build()->hardware()) all.push_back(*hardware);
+  }
+  return all;
+}
+
 Machine ArchCatalog::find(std::string_view name, std::string_view origin) const {
   if (const AcceleratorModel* model = registry_.find(name)) {
     return {model->name, model, Params(model->name, model->params), model->summary, ""};
   }
   for (const EmbeddedFile& file : configs_) {
-    if (config_name(file) != name) continue;
+    if (file.stem() != name) continue;
     // A model of the same name is found first, so a configuration can only extend a model and never itself.
     Machine machine =
         configure(ArchConfig::parse(file.bytes, std::string(file.name)), std::string(file.name), false);

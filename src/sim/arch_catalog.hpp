@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "base/embedded_file.hpp"
-#include "sim/accelerator.hpp"
 #include "sim/arch_config.hpp"
+#include "sim/registry.hpp"
 
 namespace lacuna {
 
@@ -37,6 +37,10 @@ class ArchCatalog {
   std::vector<std::string> model_names() const;
   std::vector<std::string> config_names() const;
   std::vector<std::string> names() const;  // models, then configurations; each sorted
+  // The model that is meant if none is named; the first of all if none says so of itself.
+  std::string default_name() const;
+  // Of every model and configuration that declares any: the names that cost tables may use.
+  std::vector<Hardware> all_hardware() const;
 
   // A model with its defaults, or a named configuration. Throws InputError with the nearest name; `origin`
   // ("--arch") starts the message.

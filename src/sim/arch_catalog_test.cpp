@@ -12,7 +12,7 @@ class FakeMachine final : public Accelerator {
  public:
   explicit FakeMachine(Params params) : params_(std::move(params)) {
     if (params_.integer("rows") == 13)
-      throw InputError(params_.owner(), "13 rows bring bad luck", "set rows=12");
+      throw InputError(params_.owner(), "13 rows bring bad luck; everybody knows", "set rows=12; or 14");
   }
   const Params& params() const override { return params_; }
   OpResult simulate(const Layer&, Operation, const SimOptions&) const override { return {}; }
@@ -140,7 +140,8 @@ TEST_F(ArchCatalogTest, ParametersThatDoNotGoTogetherNameTheFile) {
     catalog_.parse("arch: grid\nrows: 13\n", "my.yaml").build();
     FAIL();
   } catch (const InputError& error) {
-    EXPECT_STREQ(error.what(), "my.yaml: grid: 13 rows bring bad luck; set rows=12");
+    EXPECT_STREQ(error.what(), "my.yaml: grid: 13 rows bring bad luck; everybody knows; set rows=12; or 14");
+    EXPECT_EQ(error.remedy(), "set rows=12; or 14");
   }
 }
 

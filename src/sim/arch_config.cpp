@@ -1,83 +1,66 @@
 #include "sim/arch_config.hpp"
 
-#include <algorithm>
 #include <fmt/format.h>
 
 #include "base/quote.hpp"
-#include "base/yaml/load_yaml.hpp"
+#include "base/yaml/yaml_reader.hpp"
 
 namespace lacuna {
 namespace {
 
-constexpr std::size_t kLongestValue = 4096;
+constexpr std::size_t kLongestValue = YamlReader::kLongestText;
 constexpr int kDeepestList = 8;
 
 class ConfigReader {
  public:
-  explicit ConfigReader(const std::string& file) : file_(file) {}
+  explicit ConfigReader(const YamlReader& yaml) : yaml_(yaml) {}
 
   ArchConfig read(const YAML::Node& root) {
-    read_map(root, true);
+    yaml_.each(root, "the file", [&](const std::string& key, const YAML::Node& at, const YAML::Node& value) {
+      read_entry(key, at, value);
+    });
     if (config_.base.empty()) {
-      throw InputError(file_, "it does not say which machine it configures", "add a line 'arch: NAME'");
+      throw InputError(yaml_.file(), "it does not say which machine it configures",
+                       "add a line 'arch: NAME'");
     }
     return std::move(config_);
   }
 
  private:
-  std::string place(const YAML::Node& node) const {
-    return node.Mark().line < 0 ? file_ : fmt::format("{}:{}", file_, node.Mark().line + 1);
-  }
-  [[noreturn]] void fail(const YAML::Node& node, std::string_view cause, std::string_view remedy) const {
-    throw InputError(place(node), cause, remedy);
-  }
-
-  void read_map(const YAML::Node& map, bool top) {
-    std::vector<std::string> seen;
-    for (const auto& entry : map) {
-      if (!entry.first.IsScalar()) fail(entry.first, "a key is not a word", "write key: value");
-      const std::string key = entry.first.Scalar();
-      if (std::ranges::find(seen, key) != seen.end()) {
-        fail(entry.first, fmt::format("the key {} is there twice", quote_name(key)), "remove one of them");
-      }
-      seen.push_back(key);
-      if (top && (key == "arch" || key == "base")) {
-        if (!config_.base.empty()) fail(entry.first, "'arch' and 'base' mean the same", "keep one of them");
-        config_.base = word(entry.second, key);
-        config_.base_origin = place(entry.second);
-      } else if (top && key == "name") {
-        config_.name = word(entry.second, key);
-      } else if (top && key == "summary") {
-        config_.summary = word(entry.second, key);
-      } else if (top && key == "params") {
-        if (entry.second.IsNull()) continue;
-        if (!entry.second.IsMap())
-          fail(entry.second, "'params' is not a list of 'key: value' lines", "write key: value under it");
-        read_map(entry.second, false);
-      } else {
-        add_setting(entry.first, key, entry.second);
-      }
+  void read_entry(const std::string& key, const YAML::Node& at, const YAML::Node& value) {
+    if (key == "arch" || key == "base") {
+      if (!config_.base.empty()) yaml_.fail(at, "'arch' and 'base' mean the same", "keep one of them");
+      config_.base = word(value, key);
+      config_.base_origin = yaml_.place(value);
+    } else if (key == "name") {
+      config_.name = word(value, key);
+    } else if (key == "summary") {
+      config_.summary = word(value, key);
+    } else if (key == "params") {
+      if (value.IsNull()) return;
+      yaml_.each(value, "'params'",
+                 [&](const std::string& name, const YAML::Node& name_at, const YAML::Node& setting) {
+                   add_setting(name_at, name, setting);
+                 });
+    } else {
+      add_setting(at, key, value);
     }
   }
 
   void add_setting(const YAML::Node& at, const std::string& key, const YAML::Node& value) {
     for (const ArchSetting& setting : config_.settings) {
       if (setting.key == key) {
-        fail(at, fmt::format("{} was already set at {}", quote_name(key), setting.origin),
-             "remove one of them");
+        yaml_.fail(at, fmt::format("{} was already set at {}", quote_name(key), setting.origin),
+                   "remove one of them");
       }
     }
     std::string text;
     append(value, at, text, 0);
-    config_.settings.push_back({key, std::move(text), place(at)});
+    config_.settings.push_back({key, std::move(text), yaml_.place(at)});
   }
 
-  std::string word(const YAML::Node& node, const std::string& key) const {
-    if (!node.IsScalar() || node.Scalar().empty()) {
-      fail(node, fmt::format("'{}' has no value", key), fmt::format("write {}: NAME", key));
-    }
-    if (node.Scalar().size() > kLongestValue) fail(node, fmt::format("'{}' is too long", key), "shorten it");
-    return node.Scalar();
+  std::string word(const YAML::Node& value, const std::string& key) const {
+    return yaml_.text(value, key, value, fmt::format("write {}: NAME", key));
   }
 
   // Scalars as they are written, lists as in YAML's flow style without blanks. Errors point at the key: an
@@ -94,27 +77,24 @@ class ConfigReader {
       text += node.Scalar();
     } else {
       const char* what = node.IsMap() ? "a map" : node.IsSequence() ? "a list in too many lists" : "missing";
-      fail(key, fmt::format("the value of {} is {}", quote_name(key.Scalar()), what),
-           "write a number, a word or a list");
+      yaml_.fail(key, fmt::format("the value of {} is {}", quote_name(key.Scalar()), what),
+                 "write a number, a word or a list");
     }
     if (text.size() > kLongestValue) {
-      fail(key, fmt::format("the value of {} is too long", quote_name(key.Scalar())), "shorten it");
+      yaml_.fail(key, fmt::format("the value of {} is too long", quote_name(key.Scalar())), "shorten it");
     }
   }
 
-  const std::string& file_;
+  const YamlReader& yaml_;
   ArchConfig config_;
 };
 
 }  // namespace
 
 ArchConfig ArchConfig::parse(std::string_view yaml, const std::string& file) {
-  const YAML::Node root = load_yaml(yaml, file, {"a configuration", "start with 'arch: NAME'"});
-  try {
-    return ConfigReader(file).read(root);
-  } catch (const YAML::Exception& error) {
-    throw yaml_error(error, file);
-  }
+  const YamlReader reader(file);
+  return reader.load(yaml, {"a configuration", "start with 'arch: NAME'"},
+                     [&](const YAML::Node& root) { return ConfigReader(reader).read(root); });
 }
 
 }  // namespace lacuna

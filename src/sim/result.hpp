@@ -2,13 +2,15 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/params.hpp"
-#include "sim/hardware.hpp"
+#include "energy/components.hpp"
 #include "sim/memory/activity.hpp"
+#include "sim/scheduled.hpp"
 #include "tensor/operation.hpp"
 #include "trace/trace.hpp"
 
@@ -16,28 +18,27 @@ namespace lacuna {
 
 // A number that only some machines have (bank conflicts, gated operations, ...).
 struct Counter {
-  std::string
-      name;  // snake_case, unique in its operation; the unit is part of the name where it is not a count
+  // snake_case, unique in its operation; the unit is part of the name where it is not a count
+  std::string name;
   std::int64_t value = 0;
   bool operator==(const Counter&) const = default;
 };
 
+// One operation of one layer on one machine.
 struct OpResult {
   Operation op = Operation::kForward;
   Scheduled scheduled = Scheduled::kNone;
   std::int64_t macs = 0;            // of the dense convolution
   std::int64_t scheduled_macs = 0;  // multiplied when the scheduled operand's zeros are skipped
   std::int64_t effectual_macs = 0;  // both operands non-zero
-  std::int64_t dense_cycles = 0;    // the same machine without skipping
   std::int64_t cycles = 0;
   // What `cycles` would be if lanes that hold no element (tails of channels, positions, batch) were non-zero;
   // equal to `cycles` where there are none.
   std::int64_t padding_free_cycles = 0;
   std::vector<Counter> counters;
   std::optional<Activity> activity = std::nullopt;  // of machines with a memory system
-  // Of the machine without skipping, where it differs: of the same machine with its tensors stored densely,
-  // or of the dense machine that an outer-product machine is compared with.
-  std::optional<Activity> dense_activity = std::nullopt;
+  // What was done in the whole batch, for energy; of machines that declare their hardware.
+  std::vector<ActionCount> actions = {};
 
   bool operator==(const OpResult&) const = default;
 };
@@ -49,17 +50,19 @@ struct LayerResult {
   std::vector<OpResult> ops;
 };
 
+// Cycles of a machine beside those of its baseline.
 struct CyclePair {
-  double dense_cycles = 0;
+  double baseline_cycles = 0;
   double cycles = 0;
   double padding_free_cycles = 0;
-  double speedup() const { return cycles > 0 ? dense_cycles / cycles : 0; }
+  double speedup() const { return cycles > 0 ? baseline_cycles / cycles : 0; }
   double padding_free_speedup() const {
-    return padding_free_cycles > 0 ? dense_cycles / padding_free_cycles : 0;
+    return padding_free_cycles > 0 ? baseline_cycles / padding_free_cycles : 0;
   }
+  CyclePair& operator+=(const CyclePair& other);
 };
 
-// Sums over layers, one a kind of operation and one of all.
+// Sums over layers: one per operation, and one of all.
 struct Totals {
   CyclePair forward, input_grad, weight_grad, all;
   CyclePair& of(Operation op) {
@@ -88,7 +91,15 @@ struct RunResult {
   std::vector<ConfigValue> config;  // resolved, in the order of declaration
   std::vector<LayerResult> layers;
   std::optional<Hardware> hardware = std::nullopt;  // of machines whose area and energy are modelled
+  // The same trace on the machine that this one is compared with; null if it is its own baseline.
+  std::shared_ptr<const RunResult> baseline = nullptr;
 
+  const RunResult& compared_with() const { return baseline ? *baseline : *this; }
+  // The baseline's numbers of an operation, by the indices of `layers` and `ops`.
+  const OpResult& baseline_op(std::size_t layer, std::size_t op) const {
+    return compared_with().layers[layer].ops[op];
+  }
+  CyclePair cycles_of(std::size_t layer, std::size_t op) const;
   Totals total() const;      // as recorded
   Totals per_batch() const;  // each layer scaled to the batch trained with
 };

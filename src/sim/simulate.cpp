@@ -1,8 +1,9 @@
 #include "sim/simulate.hpp"
 
 #include <algorithm>
+#include <fmt/format.h>
 #include <mutex>
-#include <numeric>
+#include <stdexcept>
 
 #include "base/parallel.hpp"
 #include "sim/work_estimate.hpp"
@@ -10,85 +11,147 @@
 namespace lacuna {
 namespace {
 
+// Every operation of a trace, and where its result belongs.
 struct Job {
-  std::size_t layer;
-  Operation op;
-  OpResult* result;
+  OperationWork work;
+  std::size_t layer, slot;
 };
 
-Totals sum_layers(const std::vector<LayerResult>& layers, bool scaled) {
-  Totals totals;
-  for (const LayerResult& layer : layers) {
-    const double scale = scaled ? layer.batch_scale : 1.0;
-    for (const OpResult& op : layer.ops) {
-      for (CyclePair* sum : {&totals.of(op.op), &totals.all}) {
-        sum->dense_cycles += scale * static_cast<double>(op.dense_cycles);
-        sum->cycles += scale * static_cast<double>(op.cycles);
-        sum->padding_free_cycles += scale * static_cast<double>(op.padding_free_cycles);
-      }
+double macs_of(const Job& job) { return static_cast<double>(job.work.macs.macs); }
+
+using Jobs = std::vector<std::unique_ptr<const Job>>;
+
+Jobs list_jobs(const Trace& trace) {
+  std::vector<std::pair<std::size_t, Operation>> operations;
+  for (std::size_t i = 0; i < trace.layers().size(); ++i) {
+    for (const Operation op : kOperations) {
+      if (has_operation(i, op)) operations.emplace_back(i, op);
     }
   }
-  return totals;
+  Jobs jobs(operations.size());
+  parallel_for(operations.size(), 1, [&](std::size_t i) {
+    const auto [index, op] = operations[i];
+    const Layer& layer = trace.layers()[index];
+    const bool after_missing = !has_operation(index, Operation::kInputGrad) && op == Operation::kWeightGrad;
+    jobs[i] = std::make_unique<const Job>(Job{OperationWork(layer, op, trace.batch_scale(layer)), index,
+                                              static_cast<std::size_t>(op) - (after_missing ? 1 : 0)});
+  });
+  // Largest first, so that no thread starts a long job when the others have ended.
+  std::ranges::stable_sort(jobs, std::ranges::greater{}, [](const auto& job) { return macs_of(*job); });
+  return jobs;
 }
 
-}  // namespace
-
-Totals RunResult::total() const { return sum_layers(layers, false); }
-Totals RunResult::per_batch() const { return sum_layers(layers, true); }
-
-RunResult simulate_trace(const Trace& trace, const Accelerator& machine, std::string arch,
-                         const SimOptions& options, int threads, const ProgressCallback& progress) {
-  check_work(trace, machine, options.engine);
+// The result's description, with room for what the machine will say.
+RunResult empty_run(const Trace& trace, const Accelerator& machine, const SimOptions& options) {
   RunResult run;
   run.trace = trace.path();
   run.info = trace.info();
   run.batch = trace.batch();
-  run.arch = std::move(arch);
-  run.engine = options.engine == Engine::kFast ? "fast" : "functional";
-  run.base = machine.params().owner();
+  run.arch = run.base = machine.params().owner();
+  run.engine = engine_name(options.engine);
   run.seed = options.seed;
   run.hardware = machine.hardware();
   const auto values = machine.params().values();
   for (std::size_t i = 0; i < values.size(); ++i) {
     run.config.push_back({values[i].first, values[i].second, machine.params().specs()[i].kind});
   }
-
-  const std::vector<Layer>& layers = trace.layers();
-  for (std::size_t i = 0; i < layers.size(); ++i) {
-    LayerResult layer{layers[i].name, layers[i].shape.describe(), trace.batch_scale(layers[i]), {}};
-    layer.ops.resize(i == 0 ? 2 : 3);
-    run.layers.push_back(std::move(layer));
+  for (std::size_t i = 0; i < trace.layers().size(); ++i) {
+    const Layer& layer = trace.layers()[i];
+    LayerResult result{layer.name, layer.shape.describe(), trace.batch_scale(layer), {}};
+    result.ops.resize(static_cast<std::size_t>(
+        std::ranges::count_if(kOperations, [&](Operation op) { return has_operation(i, op); })));
+    run.layers.push_back(std::move(result));
   }
-  std::vector<Job> jobs;
-  for (std::size_t i = 0; i < layers.size(); ++i) {
-    std::size_t slot = 0;
-    for (const Operation op : kOperations) {
-      if (i == 0 && op == Operation::kInputGrad) continue;
-      jobs.push_back({i, op, &run.layers[i].ops[slot++]});
-    }
-  }
-  // Largest first, so that no thread starts a long job when the others have ended.
-  std::ranges::stable_sort(jobs, std::ranges::greater{},
-                           [&](const Job& job) { return layers[job.layer].shape.macs(); });
-
-  double all_macs = 0;
-  for (const Job& job : jobs) all_macs += static_cast<double>(layers[job.layer].shape.macs());
-  double done_macs = 0;
-  std::mutex progress_mutex;
-  with_threads(threads, [&] {
-    parallel_for(jobs.size(), 1, [&](std::size_t i) {
-      const Job& job = jobs[i];
-      SimOptions of_layer = options;
-      of_layer.batch_scale = run.layers[job.layer].batch_scale;
-      *job.result = machine.simulate(layers[job.layer], job.op, of_layer);
-      if (progress) {
-        const std::scoped_lock lock(progress_mutex);
-        done_macs += static_cast<double>(layers[job.layer].shape.macs());
-        progress(done_macs / all_macs);
-      }
-    });
-  });
   return run;
+}
+
+// Adds up the work that is done, from any thread.
+class Progress {
+ public:
+  Progress(const Jobs& jobs, std::size_t machines, const ProgressCallback& callback) : callback_(callback) {
+    for (const auto& job : jobs) all_ += macs_of(*job);
+    all_ *= static_cast<double>(machines);
+  }
+  void add(const Job& job) {
+    if (!callback_) return;
+    const std::scoped_lock lock(mutex_);
+    done_ += macs_of(job);
+    callback_(done_ / all_);
+  }
+
+ private:
+  const ProgressCallback& callback_;
+  double all_ = 0, done_ = 0;
+  std::mutex mutex_;
+};
+
+}  // namespace
+
+std::size_t Simulator::intern(std::shared_ptr<const Accelerator> machine, bool only_baseline) {
+  const auto same = [&](const Run& run) {
+    return run.machine->params().owner() == machine->params().owner() &&
+           run.machine->params().values() == machine->params().values();
+  };
+  const auto at = std::ranges::find_if(runs_, same);
+  if (at == runs_.end()) {
+    runs_.push_back({std::move(machine), only_baseline});
+    return runs_.size() - 1;
+  }
+  at->only_baseline = at->only_baseline && only_baseline;
+  return static_cast<std::size_t>(at - runs_.begin());
+}
+
+void Simulator::add(std::string arch, std::shared_ptr<const Accelerator> machine) {
+  const std::optional<BaselineSpec> spec = machine->baseline();
+  const std::size_t own = intern(std::move(machine), false);
+  std::size_t baseline = own;
+  if (spec) {
+    const AcceleratorModel* model = registry_.find(spec->model);
+    if (model == nullptr) {
+      throw std::logic_error(
+          fmt::format("{} names the baseline '{}', which is not registered", arch, spec->model));
+    }
+    Params params(model->name, model->params);
+    for (const auto& [name, value] : spec->settings) params.set(name, value, arch);
+    baseline = intern(model->make(std::move(params)), true);
+  }
+  entries_.push_back({std::move(arch), own, baseline});
+}
+
+std::vector<RunResult> Simulator::run(const Trace& trace, const SimOptions& options, int threads,
+                                      const ProgressCallback& progress) const {
+  for (const Run& run : runs_) {
+    check_work(trace, *run.machine, run.only_baseline ? Engine::kFast : options.engine);
+  }
+  std::vector<std::shared_ptr<RunResult>> results;
+  with_threads(threads, [&] {
+    const Jobs jobs = list_jobs(trace);
+    Progress done(jobs, runs_.size(), progress);
+    for (const Run& run : runs_) {
+      SimOptions of_run = options;
+      if (run.only_baseline) of_run.engine = Engine::kFast;
+      results.push_back(std::make_shared<RunResult>(empty_run(trace, *run.machine, of_run)));
+      parallel_for(jobs.size(), 1, [&](std::size_t i) {
+        const Job& job = *jobs[i];
+        results.back()->layers[job.layer].ops[job.slot] = run.machine->simulate(job.work, of_run);
+        done.add(job);
+      });
+    }
+  });
+  std::vector<RunResult> named;
+  for (const Entry& entry : entries_) {
+    named.push_back(*results[entry.own]);
+    named.back().arch = entry.arch;
+    if (entry.baseline != entry.own) named.back().baseline = results[entry.baseline];
+  }
+  return named;
+}
+
+RunResult simulate_trace(const Trace& trace, const Accelerator& machine, std::string arch,
+                         const SimOptions& options, int threads, const ProgressCallback& progress) {
+  Simulator simulator;
+  simulator.add(std::move(arch), std::shared_ptr<const Accelerator>(std::shared_ptr<void>(), &machine));
+  return std::move(simulator.run(trace, options, threads, progress).front());
 }
 
 }  // namespace lacuna

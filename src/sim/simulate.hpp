@@ -1,19 +1,62 @@
-// Runs every operation of every layer of a trace on a machine.
+// Runs every operation of every layer of a trace on machines and on the baselines they name.
 #pragma once
 
 #include <functional>
+#include <memory>
+#include <string>
+#include <vector>
 
 #include "sim/accelerator.hpp"
+#include "sim/registry.hpp"
 
 namespace lacuna {
 
-// Called after each finished operation with the share of the work done so far (by MACs), 0..1, from any
-// thread but never from two at once.
+// Called after each finished operation with the share of the work done so far, 0..1, from any thread but
+// never from two at once.
 using ProgressCallback = std::function<void(double)>;
 
-// `arch` is the name shown in results. The first layer (index 0) has no input gradient: nobody needs the
-// image's. The result does not depend on `threads`. Throws InputError for a trace that declares far more than
-// it records (check_work()).
+// Machines with their baselines, each built once and run once per trace: machines that name the same baseline
+// share its run, and so does a machine that is itself the baseline of another.
+class Simulator {
+ public:
+  explicit Simulator(const AcceleratorRegistry& registry = AcceleratorRegistry::instance())
+      : registry_(registry) {}
+
+  // `arch` is the name shown in results. The baseline is built here: throws InputError where its parameters
+  // cannot be.
+  void add(std::string arch, std::shared_ptr<const Accelerator> machine);
+
+  std::size_t size() const { return entries_.size(); }
+  const std::string& arch(std::size_t i) const { return entries_[i].arch; }
+  const Accelerator& machine(std::size_t i) const { return *runs_[entries_[i].own].machine; }
+  // What machine i is compared with; itself if it names no baseline.
+  const Accelerator& baseline(std::size_t i) const { return *runs_[entries_[i].baseline].machine; }
+
+  // One result per machine, in the order they were added, whatever the number of threads. Baselines run on
+  // the fast engine, which gives the same numbers. Throws InputError for a trace that declares far more than
+  // it records (check_work()).
+  std::vector<RunResult> run(const Trace& trace, const SimOptions& options, int threads,
+                             const ProgressCallback& progress = {}) const;
+
+ private:
+  // A machine to run.
+  struct Run {
+    std::shared_ptr<const Accelerator> machine;
+    bool only_baseline;
+  };
+  struct Entry {
+    std::string arch;
+    std::size_t own;  // indices of runs_
+    std::size_t baseline;
+  };
+  std::size_t intern(std::shared_ptr<const Accelerator> machine, bool only_baseline);
+
+  const AcceleratorRegistry& registry_;
+  std::vector<Entry> entries_;
+  std::vector<Run> runs_;
+};
+
+// One machine on one trace.
 RunResult simulate_trace(const Trace& trace, const Accelerator& machine, std::string arch,
                          const SimOptions& options, int threads, const ProgressCallback& progress = {});
 

@@ -9,6 +9,8 @@
 
 #include <cstdint>
 
+#include "base/ceil_div.hpp"
+
 namespace lacuna {
 
 struct GroupLayout {
@@ -28,8 +30,8 @@ struct GroupLayout {
   std::int64_t channels = 1;
   std::int64_t side = 16;  // of a group; the lanes of a PE
 
-  std::int64_t channel_groups() const { return (channels + side - 1) / side; }
-  std::int64_t column_groups() const { return (columns + side - 1) / side; }
+  std::int64_t channel_groups() const { return ceil_div(channels, side); }
+  std::int64_t column_groups() const { return ceil_div(columns, side); }
   std::int64_t groups() const { return images * rows * column_groups() * channel_groups(); }
   std::int64_t elements() const { return images * rows * columns * channels; }
   std::int64_t stored_elements() const { return groups() * side * side; }  // with what fills the last groups

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <string_view>
 
 namespace lacuna {
@@ -29,6 +30,13 @@ constexpr std::string_view operation_name(Operation op) {
   return "";
 }
 
+// Whether training runs `op` in the layer at `layer_index` of a trace. The first layer has no input gradient:
+// its input is the images, which nobody trains. A public simulator by a co-author of TensorDash leaves it out
+// too (tests/data/README.md).
+constexpr bool has_operation(std::size_t layer_index, Operation op) {
+  return layer_index > 0 || op != Operation::kInputGrad;
+}
+
 // The two operands of an operation. `primary` is the one whose zeros TensorDash's text skips [TensorDash §2]:
 // activations in A*W, gradients in W*G; in A*G the paper takes whichever has more zeros, and G is primary.
 struct OperandPair {
@@ -46,29 +54,6 @@ constexpr OperandPair operands(Operation op) {
       return {TensorRole::kG, TensorRole::kA};
   }
   return {TensorRole::kA, TensorRole::kW};
-}
-
-// Which operand's zeros a machine skips in an operation.
-enum class Scheduled { kA, kW, kG, kBoth, kNone };
-
-constexpr std::string_view scheduled_name(Scheduled scheduled) {
-  switch (scheduled) {
-    case Scheduled::kA:
-      return "A";
-    case Scheduled::kW:
-      return "W";
-    case Scheduled::kG:
-      return "G";
-    case Scheduled::kBoth:
-      return "both";
-    case Scheduled::kNone:
-      return "none";
-  }
-  return "";
-}
-
-constexpr Scheduled scheduled_of(TensorRole role) {
-  return role == TensorRole::kA ? Scheduled::kA : role == TensorRole::kW ? Scheduled::kW : Scheduled::kG;
 }
 
 }  // namespace lacuna

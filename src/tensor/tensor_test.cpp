@@ -7,9 +7,17 @@
 #include "tensor/bfloat16.hpp"
 #include "tensor/layer_shape.hpp"
 #include "tensor/mask_view.hpp"
+#include "tensor/operation.hpp"
 
 namespace lacuna {
 namespace {
+
+TEST(Operation, OnlyTheFirstLayerHasNoInputGradient) {
+  for (const Operation op : kOperations) {
+    EXPECT_EQ(has_operation(0, op), op != Operation::kInputGrad);
+    EXPECT_TRUE(has_operation(1, op));
+  }
+}
 
 TEST(LayerShape, OutputSizeAndMacs) {
   const LayerShape shape = LayerShape::conv2d(2, 64, 128, {56, 56}, {3, 3}, {2, 2}, {1, 1});

@@ -5,7 +5,7 @@
 #include "base/embedded_file.hpp"
 #include "base/error.hpp"
 #include "base/nearest.hpp"
-#include "base/yaml/load_yaml.hpp"
+#include "base/yaml/yaml_reader.hpp"
 #include "train/model_reader.hpp"
 
 namespace lacuna {
@@ -17,17 +17,13 @@ namespace {
 
 constexpr YamlKind kKind{"a model", "see configs/models/vgg-small.yaml"};
 
-// A reader on the file; what yaml-cpp throws inside becomes our error.
 template <typename Action>
 auto with_reader(std::string_view text, const std::string& where, const Action& action) {
-  const YAML::Node root = load_yaml(text, where, kKind);
-  if (!is_utf8(text)) throw InputError(where, "the file is not UTF-8 text", "save it as UTF-8");
-  try {
+  return YamlReader(where).load(text, kKind, [&](const YAML::Node& root) {
+    if (!is_utf8(text)) throw InputError(where, "the file is not UTF-8 text", "save it as UTF-8");
     ModelReader reader(where, root);
     return action(reader);
-  } catch (const YAML::Exception& e) {
-    throw yaml_error(e, where);
-  }
+  });
 }
 
 }  // namespace

@@ -78,8 +78,9 @@ ModelReader::Values ModelReader::defaults() const {
   if (!given.IsDefined() || given.IsNull()) return values;
   if (!given.IsMap())
     text_.fail(given, "'parameters' is no list of 'name: value'", "write name: default value");
-  for (const auto& entry : given)
-    values[text_.plain(entry.first, "name")] = text_.plain(entry.second, "parameter");
+  text_.each(given, "'parameters'", [&](const std::string&, const YAML::Node& name, const YAML::Node& value) {
+    values[text_.plain(name, "name")] = text_.plain(value, "parameter");
+  });
   return values;
 }
 
@@ -88,16 +89,16 @@ void ModelReader::read_blocks() {
   if (!blocks.IsDefined() || blocks.IsNull()) return;
   if (!blocks.IsMap())
     text_.fail(blocks, "'blocks' is no list of named blocks", "write NAME: {parameters: ..., layers: ...}");
-  for (const auto& entry : blocks) {
-    const std::string name = text_.plain(entry.first, "block");
+  text_.each(blocks, "'blocks'", [&](const std::string&, const YAML::Node& at, const YAML::Node& block) {
+    const std::string name = text_.plain(at, "block");
     if (is_layer_word(name))
-      text_.fail(entry.first, fmt::format("{} is a layer", quote_name(name)), "give the block another name");
-    if (!entry.second.IsMap()) text_.fail(entry.second, "a block is no map", "write parameters: and layers:");
-    text_.check_keys(entry.second, {"parameters", "layers"}, "a block");
-    if (!entry.second["layers"] || !entry.second["layers"].IsSequence())
-      text_.fail(entry.second, "the block has no list 'layers'", "add it");
-    blocks_[name].reset(entry.second);
-  }
+      text_.fail(at, fmt::format("{} is a layer", quote_name(name)), "give the block another name");
+    if (!block.IsMap()) text_.fail(block, "a block is no map", "write parameters: and layers:");
+    text_.check_keys(block, {"parameters", "layers"}, "a block");
+    if (!block["layers"] || !block["layers"].IsSequence())
+      text_.fail(block, "the block has no list 'layers'", "add it");
+    blocks_[name].reset(block);
+  });
 }
 
 ModelReader::Values ModelReader::parameters(const ModelSettings& settings) const {

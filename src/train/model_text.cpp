@@ -1,13 +1,11 @@
 #include "train/model_text.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
-#include <set>
 
-#include "base/error.hpp"
 #include "base/nearest.hpp"
+#include "base/parse_number.hpp"
 #include "base/quote.hpp"
 
 namespace lacuna::train {
@@ -19,11 +17,6 @@ bool is_utf8(std::string_view text) {
   } catch (const nlohmann::json::type_error&) {
     return false;
   }
-}
-
-void ModelText::fail(const YAML::Node& at, std::string_view cause, std::string_view remedy) const {
-  const bool known = at.IsDefined() && at.Mark().line >= 0;
-  throw InputError(known ? fmt::format("{}:{}", file_, at.Mark().line + 1) : file_, cause, remedy);
 }
 
 std::string ModelText::plain(const YAML::Node& at, std::string_view what) const {
@@ -44,23 +37,21 @@ std::string ModelText::value(const YAML::Node& at, std::string_view what, const 
 
 std::int64_t ModelText::number_of(const std::string& text, const YAML::Node& at, std::string_view what,
                                   std::int64_t low, std::int64_t high) const {
-  std::int64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size() || number < low || number > high)
+  const auto number = parse_number<std::int64_t>(text);
+  if (!number || *number < low || *number > high)
     fail(at, fmt::format("{} is {}", what, quote_name(text)),
          fmt::format("give a whole number from {} to {}", low, high));
-  return number;
+  return *number;
 }
 
 double ModelText::real(const YAML::Node& at, std::string_view what, const Scope& scope, double low,
                        double high) const {
   const std::string text = value(at, what, scope);
-  double number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size() || !(number >= low && number <= high))
+  const auto number = parse_number<double>(text);
+  if (!number || !(*number >= low && *number <= high))
     fail(at, fmt::format("{} is {}", what, quote_name(text)),
          fmt::format("give a number from {} to {}", low, high));
-  return number;
+  return *number;
 }
 
 std::int64_t ModelText::number(const YAML::Node& at, std::string_view what, const Scope& scope,
@@ -88,14 +79,11 @@ Size2 ModelText::size(const YAML::Node& at, std::string_view what, const Scope& 
 
 void ModelText::check_keys(const YAML::Node& map, const std::vector<std::string>& known,
                            std::string_view of) const {
-  std::set<std::string> seen;
-  for (const auto& entry : map) {
-    const std::string key = entry.first.IsScalar() ? entry.first.Scalar() : std::string();
+  if (!map.IsMap()) return;
+  each(map, of, [&](const std::string& key, const YAML::Node& at, const YAML::Node&) {
     if (std::ranges::find(known, key) == known.end())
-      fail(entry.first, fmt::format("{} has no key {}", of, quote_name(key)), suggest(key, known));
-    if (!seen.insert(key).second)
-      fail(entry.first, fmt::format("{} is there twice", quote_name(key)), "keep one");
-  }
+      fail(at, fmt::format("{} has no key {}", of, quote_name(key)), suggest(key, known));
+  });
 }
 
 }  // namespace lacuna::train

@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 #include <vector>
-#include <yaml-cpp/yaml.h>
 
+#include "base/yaml/yaml_reader.hpp"
 #include "tensor/layer_shape.hpp"
 
 namespace lacuna::train {
@@ -24,13 +24,9 @@ struct Scope {
 // Names go into headers and reports, which are JSON and so UTF-8.
 bool is_utf8(std::string_view text);
 
-class ModelText {
+class ModelText : private YamlReader {
  public:
-  explicit ModelText(const std::string& file) : file_(file) {}
-
-  const std::string& file() const { return file_; }
-  // Throws InputError with the file and the line of `at`.
-  [[noreturn]] void fail(const YAML::Node& at, std::string_view cause, std::string_view remedy) const;
+  using YamlReader::each, YamlReader::fail, YamlReader::file, YamlReader::YamlReader;
 
   // `what` names the value in an error.
   std::string plain(const YAML::Node& at, std::string_view what) const;
@@ -46,9 +42,6 @@ class ModelText {
   Size2 size(const YAML::Node& at, std::string_view what, const Scope& scope, std::int64_t low) const;
   // Every key is known and there once; `of` names the map.
   void check_keys(const YAML::Node& map, const std::vector<std::string>& known, std::string_view of) const;
-
- private:
-  const std::string& file_;
 };
 
 }  // namespace lacuna::train

@@ -6,6 +6,8 @@
 #include <sstream>
 #include <yaml-cpp/eventhandler.h>
 
+#include "base/quote.hpp"
+
 namespace lacuna {
 namespace {
 
@@ -60,13 +62,6 @@ void check_is_text(std::string_view text, const std::string& file) {
   }
 }
 
-// yaml-cpp repeats what it read, which must not break the line of the message.
-std::string one_line(std::string_view text) {
-  std::string out;
-  for (const char c : text.substr(0, 80)) out += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? '?' : c;
-  return out + (text.size() > 80 ? "..." : "");
-}
-
 }  // namespace
 
 YAML::Node load_yaml(std::string_view text, const std::string& file, const YamlKind& kind) {
@@ -100,6 +95,7 @@ std::string read_yaml_file(const std::string& path) {
 }
 
 InputError yaml_error(const YAML::Exception& error, const std::string& file) {
+  // yaml-cpp repeats what it read, which must not break the line of the message.
   return {error.mark.line < 0 ? file : fmt::format("{}:{}", file, error.mark.line + 1),
           fmt::format("not YAML: {}", one_line(error.msg)), "put the line right; YAML is 'key: value'"};
 }

@@ -46,7 +46,7 @@ struct Simd {
 
 }  // namespace
 
-const MicroKernels kAvx2Kernels = {
+constinit const MicroKernels kAvx2Kernels = {
     .isa = "avx2",
     .pixel_vectors = 4,
     .pixel = {LACUNA_NO_PIXEL_ROW, LACUNA_PIXEL_ROW(1), LACUNA_PIXEL_ROW(2), LACUNA_PIXEL_ROW(3),

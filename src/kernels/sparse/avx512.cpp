@@ -42,7 +42,7 @@ struct Simd {
 
 }  // namespace
 
-const MicroKernels kAvx512Kernels = {
+constinit const MicroKernels kAvx512Kernels = {
     .isa = "avx512",
     .pixel_vectors = 8,
     .pixel = {LACUNA_NO_PIXEL_ROW, LACUNA_PIXEL_ROW(1), LACUNA_PIXEL_ROW(2), LACUNA_PIXEL_ROW(3),

@@ -49,7 +49,7 @@ struct Simd {
 
 }  // namespace
 
-const MicroKernels kPortableKernels = {
+constinit const MicroKernels kPortableKernels = {
     .isa = "portable",
     .pixel_vectors = 2,
     .pixel = {LACUNA_NO_PIXEL_ROW, LACUNA_PIXEL_ROW(1), LACUNA_PIXEL_ROW(2), LACUNA_NO_PIXEL_ROW,

@@ -2,6 +2,7 @@
 // ISCA 2022]. docs/models/ant.md says what is documented and what is derived.
 #include "ant_pe.hpp"
 #include "sim/outer_product/machine.hpp"
+#include "sim/registry.hpp"
 
 namespace lacuna {
 namespace {

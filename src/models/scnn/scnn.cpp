@@ -2,6 +2,7 @@
 // [Parashar et al., SCNN, ISCA 2017; the baseline of ANT]. docs/models/scnn.md.
 #include "scnn_pe.hpp"
 #include "sim/outer_product/machine.hpp"
+#include "sim/registry.hpp"
 
 namespace lacuna {
 namespace {

@@ -3,11 +3,12 @@
 #include <bit>
 #include <optional>
 
+#include "base/ceil_div.hpp"
+
 namespace lacuna {
 namespace {
 
 using outer::BankTally;
-using outer::ceil_div;
 using outer::CsrPlane;
 using outer::IndexMap;
 using outer::KernelRange;

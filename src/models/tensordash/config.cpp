@@ -7,54 +7,37 @@
 namespace lacuna::tensordash {
 
 std::vector<ParamSpec> Config::params() {
-  std::vector<ParamSpec> specs = tile_params();
-  specs.insert(
-      specs.end(),
-      {
-          ParamSpec::integer("depth", 3, 1, kMaxDepth, "steps",
-                             "rows of a staging buffer: the step in hand and those looked ahead to",
-                             "TensorDash Table 2, Fig. 19"),
-          ParamSpec::text(
-              "connectivity", "paper",
-              "movements of a multiplexer in priority order: paper, tensordash-2019, lookahead, crossbar, "
-              "or a list of [step, lane offset] pairs",
-              "TensorDash §3.2, Fig. 9"),
-          ParamSpec::choice(
-              "sync", "lockstep", {"lockstep", "decoupled", "lines"},
-              "rows of a tile slide together, each by itself up to the end of an output, or line by "
-              "line as in the authors' early simulator",
-              "TensorDash §3.3; docs/assumptions.md A4, A6"),
-          ParamSpec::choice(
-              "sides", "one", {"one", "both"},
-              "skip zeros of the scheduled operand (a scheduler a row), or pairs with any zero (a "
-              "scheduler a PE)",
-              "TensorDash §3.1, §3.3"),
-          ParamSpec::choice(
-              "order", "row-major", {"row-major", "column-major"},
-              "order of windows, taps and positions; column-major also reverses the taps of W*G",
-              "docs/assumptions.md A5, A6"),
-          ParamSpec::choice(
-              "zeros", "recorded", {"recorded", "padded"},
-              "count zeros of A as recorded or with its border, when choosing the scheduled operand",
-              "docs/assumptions.md A6"),
-          ParamSpec::choice(
-              "storage", "dense", {"dense", "scheduled"},
-              "how memory holds tensors: as values, or as (value, idx) pairs in groups of 16 x 16",
-              "TensorDash §3.6; docs/models/tensordash-storage.md"),
-          ParamSpec::flag(
-              "power_gating", false,
-              "bypass the staging buffers and run densely where the scheduled tensor has few zeros",
-              "TensorDash §3.5"),
-          ParamSpec::number("gating_threshold", 0.05, 0, 1, "",
-                            "share of zeros below which an operation is gated",
-                            "TensorDash §3.5; docs/assumptions.md A7"),
-      });
-  for (ParamSpec& spec : memory_params()) specs.push_back(std::move(spec));
-  return specs;
+  return {
+      ParamSpec::integer("depth", 3, 1, kMaxDepth, "steps",
+                         "rows of a staging buffer: the step in hand and those looked ahead to",
+                         "TensorDash Table 2, Fig. 19"),
+      ParamSpec::text(
+          "connectivity", "paper",
+          "movements of a multiplexer in priority order: paper, tensordash-2019, lookahead, crossbar, "
+          "or a list of [step, lane offset] pairs",
+          "TensorDash §3.2, Fig. 9"),
+      ParamSpec::choice(
+          "sync", "lockstep", {"lockstep", "decoupled", "lines"},
+          "rows of a tile slide together, each by itself up to the end of an output, or line by "
+          "line as in the authors' early simulator",
+          "TensorDash §3.3; docs/assumptions.md A4, A6"),
+      ParamSpec::choice("sides", "one", {"one", "both"},
+                        "skip zeros of the scheduled operand (one scheduler per row), or pairs with any zero "
+                        "(one scheduler per PE)",
+                        "TensorDash §3.1, §3.3"),
+      ParamSpec::choice("storage", "dense", {"dense", "scheduled"},
+                        "how memory holds tensors: as values, or as (value, idx) pairs in groups of 16 x 16",
+                        "TensorDash §3.6; docs/models/tensordash-storage.md"),
+      ParamSpec::flag("power_gating", false,
+                      "bypass the staging buffers and run densely where the scheduled tensor has few zeros",
+                      "TensorDash §3.5"),
+      ParamSpec::number("gating_threshold", 0.05, 0, 1, "",
+                        "share of zeros below which an operation is gated",
+                        "TensorDash §3.5; docs/assumptions.md A7"),
+  };
 }
 
-Config Config::from(const Params& params) {
-  const TileShape tile = tile_shape(params);
+Config Config::from(const Params& params, const TileShape& tile) {
   const int depth = static_cast<int>(params.integer("depth"));
   Config config{.tile = tile,
                 .scheduler = Scheduler(
@@ -64,10 +47,6 @@ Config Config::from(const Params& params) {
                 : sync == "decoupled" ? RowSync::kDecoupled
                                       : RowSync::kLines;
   config.sides = params.text("sides") == "one" ? Sides::kOne : Sides::kBoth;
-  config.order = params.text("order") == "row-major" ? VisitOrder::kRowMajor : VisitOrder::kColumnMajor;
-  config.arithmetic = lacuna::arithmetic(params);
-  config.policy = schedule_policy(params);
-  config.count_padded_zeros = params.text("zeros") == "padded";
   config.scheduled_storage = params.text("storage") == "scheduled";
   config.power_gating = params.flag("power_gating");
   config.gating_threshold = params.number("gating_threshold");

@@ -5,7 +5,7 @@
 
 #include "base/params.hpp"
 #include "models/tensordash/scheduler.hpp"
-#include "sim/tile/tile_memory.hpp"
+#include "sim/tile/tile_grid.hpp"
 
 namespace lacuna::tensordash {
 
@@ -16,9 +16,9 @@ enum class RowSync {
 };
 
 enum class Sides {
-  kOne,   // a scheduler a row, zeros of the row operand are skipped [TensorDash §3.3]
-  kBoth,  // a scheduler a PE, pairs with any zero are skipped [TensorDash §3.1; evaluation left there as
-          // future work]
+  kOne,   // one scheduler per row: zeros of the row operand are skipped [TensorDash §3.3]
+  kBoth,  // one scheduler per PE: pairs with any zero are skipped [TensorDash §3.1, evaluation left as future
+          // work there]
 };
 
 struct Config {
@@ -26,16 +26,13 @@ struct Config {
   Scheduler scheduler;
   RowSync sync = RowSync::kLockstep;
   Sides sides = Sides::kOne;
-  VisitOrder order = VisitOrder::kRowMajor;
-  DataType arithmetic = DataType::kFp32;
-  SchedulePolicy policy = SchedulePolicy::kSparser;
-  bool count_padded_zeros = false;
   bool scheduled_storage = false;
   bool power_gating = false;
   double gating_threshold = 0;
 
+  // Of TensorDash alone; its tiles have those of TileChip.
   static std::vector<ParamSpec> params();
-  static Config from(const Params& params);
+  static Config from(const Params& params, const TileShape& tile);
 };
 
 }  // namespace lacuna::tensordash

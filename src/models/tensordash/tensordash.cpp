@@ -3,27 +3,24 @@
 
 #include "models/tensordash/engine/engine.hpp"
 #include "models/tensordash/storage/storage_traffic.hpp"
-#include "sim/accelerator.hpp"
-#include "sim/tile/column_panel.hpp"
+#include "sim/registry.hpp"
+#include "sim/tile/tile_chip.hpp"
 #include "sim/work_estimate.hpp"
+#include "sim/workload/reference.hpp"
 
 namespace lacuna::tensordash {
 namespace {
 
-// The zeros of A counted with its border, as the authors' early simulator does.
-LayerTensor with_border(const Layer& layer) {
-  LayerTensor padded = layer.a;
-  const LayerShape& s = layer.shape;
-  padded.mask.rows = s.n * (s.input.h + 2 * s.padding.h) * (s.input.w + 2 * s.padding.w);
-  return padded;
-}
-
 class TensorDash final : public Accelerator {
  public:
   explicit TensorDash(Params params)
-      : params_(std::move(params)), config_(Config::from(params_)), memory_(params_, config_.tile) {}
+      : params_(std::move(params)), chip_(params_), config_(Config::from(params_, chip_.tile())) {}
 
   const Params& params() const override { return params_; }
+  // The same tiles without what skips zeros.
+  std::optional<BaselineSpec> baseline() const override {
+    return baseline_sharing("dense", params_, TileChip::params());
+  }
 
   double work(const LayerShape& shape) const override {
     // Without vectors a word takes as long as some twenty with them; a pair of words as four.
@@ -34,153 +31,154 @@ class TensorDash final : public Accelerator {
     return steps + tile_products(shape);
   }
 
+  std::string slow_engine_reason() const override { return lacuna::tensordash::slow_engine_reason(config_); }
+
   std::optional<Hardware> hardware() const override {
-    TileHardware hardware = memory_.hardware();
-    hardware.mux_inputs = static_cast<std::int64_t>(config_.scheduler.connectivity().movements().size());
-    // One a row, or one a PE [TensorDash §3.1, §3.3].
-    hardware.schedulers_a_tile =
-        config_.sides == Sides::kOne ? config_.tile.rows : config_.tile.rows * config_.tile.columns;
-    hardware.zero_counters = config_.power_gating;
-    return hardware;
+    std::vector<Component> added{
+        {"schedulers_and_b_muxes",
+         "schedulers and B muxes",
+         ComponentGroup::kCore,
+         {{"scheduler_input", scheduler_inputs(), {"cycle"}}, {"mux_input", scheduler_inputs(), {"cycle"}}}},
+        {"a_muxes", "A muxes", ComponentGroup::kCore, {{"mux_input", a_mux_inputs(), {"cycle"}}}}};
+    if (config_.power_gating) {
+      added.push_back(
+          {"zero_counters", "zero counters", ComponentGroup::kCore, {{"zero_counter", 0, {"row"}}}});
+    }
+    return chip_.hardware(std::move(added));
   }
 
-  OpResult simulate(const Layer& layer, Operation op, const SimOptions& options) const override {
-    const TensorRole row_operand = scheduled_operand(layer, op);
-    const std::vector<LaneProduct> products = lane_products(layer, op, config_.tile.lanes, config_.order);
-    const std::vector<PlacedProduct> placed = place_products(products, row_operand, config_.tile);
-
-    OpResult result;
-    result.op = op;
-    result.scheduled = config_.sides == Sides::kBoth ? Scheduled::kBoth : scheduled_of(row_operand);
-    result.macs = layer.shape.macs();
-    result.dense_cycles = dense_cycles(placed);
-    if (config_.power_gating) {
-      const bool gated = is_gated(layer, op, row_operand);
-      result.counters.push_back({"gated", gated ? 1 : 0});
-      if (gated) {
-        result = run_gated(layer, op, result);
-        apply_memory(layer, op, placed, options, result);
-        return result;
-      }
-    }
-    if (options.engine == Engine::kFast) {
-      run_fast(layer, op, row_operand, placed, result);
-    } else {
-      run_values(layer, op, placed, options, result);
-    }
-    apply_memory(layer, op, placed, options, result);
+  using Accelerator::simulate;
+  OpResult simulate(const OperationWork& work, const SimOptions& options) const override {
+    const Placement placement = chip_.place(work.layer, work.op);
+    const bool gated = config_.power_gating && is_gated(work, placement.row_operand);
+    TileOutcome outcome = gated                             ? run_gated(work, placement)
+                          : options.engine == Engine::kFast ? run_fast(work, placement)
+                                                            : run_values(work, placement, options.seed);
+    if (config_.power_gating) outcome.counters.push_back({"gated", gated ? 1 : 0});
+    const StoredForms forms = config_.scheduled_storage ? stored_forms(work.layer) : StoredForms{};
+    OpResult result =
+        chip_.result(work, placement, std::move(outcome), config_.scheduled_storage ? &forms : nullptr);
+    count_actions(work, gated, result);
     return result;
   }
 
  private:
+  double mux_inputs() const {
+    return static_cast<double>(config_.scheduler.connectivity().movements().size());
+  }
+  // The dense side has one multiplexer block per PE [TensorDash §3.3, Fig. 11].
+  double a_mux_inputs() const { return chip_.multipliers() * mux_inputs(); }
+  // One scheduler per row, or one per PE; each has the multiplexers of its own side [TensorDash §3.1, §3.3].
+  double scheduler_inputs() const {
+    const TileShape& tile = config_.tile;
+    const std::int64_t per_tile = config_.sides == Sides::kOne ? tile.rows : tile.rows * tile.columns;
+    return static_cast<double>(tile.tiles * per_tile * tile.lanes) * mux_inputs();
+  }
+
+  // A gated operation pays nothing for schedulers and multiplexers [TensorDash §3.5].
+  void count_actions(const OperationWork& work, bool gated, OpResult& result) const {
+    const double clocked =
+        gated ? 0 : static_cast<double>(result.activity->compute_cycles) * work.batch_scale;
+    result.actions.push_back(
+        {"schedulers_and_b_muxes", "scheduler_input", "cycle", scheduler_inputs() * clocked});
+    result.actions.push_back({"schedulers_and_b_muxes", "mux_input", "cycle", scheduler_inputs() * clocked});
+    result.actions.push_back({"a_muxes", "mux_input", "cycle", a_mux_inputs() * clocked});
+    if (config_.power_gating) {
+      result.actions.push_back(
+          {"zero_counters", "zero_counter", "row", chip_.output_rows(result, work.batch_scale)});
+    }
+  }
+
   // With storage=scheduled the tensors lie in memory in scheduled form, in the groups of §3.4 [TensorDash
   // §3.6].
-  void apply_memory(const Layer& layer, Operation op, const std::vector<PlacedProduct>& placed,
-                    const SimOptions& options, OpResult& result) const {
-    if (!config_.scheduled_storage) {
-      memory_.apply(layer, op, placed, options.batch_scale, result);
-      return;
-    }
+  StoredForms stored_forms(const Layer& layer) const {
     const Connectivity& connectivity = config_.scheduler.connectivity();
-    const DataType type = config_.arithmetic == DataType::kFp32 ? DataType::kFp32 : DataType::kBfloat16;
     StoredForms forms;
     for (const StoredTraffic& tensor :
-         layer_traffic(layer, LaneSelector(connectivity), form_bits(connectivity), {}, type)) {
+         layer_traffic(layer, LaneSelector(connectivity), form_bits(connectivity), {}, chip_.data_type())) {
       forms[static_cast<std::size_t>(tensor.role)] = {
           static_cast<double>(tensor.on_chip_bytes) / static_cast<double>(tensor.dense_bytes),
           tensor.off_chip_bytes};
     }
-    memory_.apply(layer, op, placed, options.batch_scale, result, &forms);
+    return forms;
   }
 
-  TensorRole scheduled_operand(const Layer& layer, Operation op) const {
-    if (!config_.count_padded_zeros) return choose_scheduled(layer, op, config_.policy);
-    Layer padded = layer;
-    padded.a = with_border(layer);
-    return choose_scheduled(padded, op, config_.policy);
-  }
-
-  // A counter a tensor measures its zeros as it is produced; without enough of them the schedulers are gated
-  // and the staging buffers bypassed [TensorDash §3.5].
-  bool is_gated(const Layer& layer, Operation op, TensorRole row_operand) const {
-    const auto [primary, secondary] = operands(op);
-    double share = layer.tensor(row_operand).zero_share();
+  // One counter per tensor measures its zeros as it is produced; without enough of them the schedulers are
+  // gated and the staging buffers bypassed [TensorDash §3.5].
+  bool is_gated(const OperationWork& work, TensorRole row_operand) const {
+    const auto [primary, secondary] = operands(work.op);
+    double share = work.layer.tensor(row_operand).zero_share();
     if (config_.sides == Sides::kBoth) {
-      share = std::max(layer.tensor(primary).zero_share(), layer.tensor(secondary).zero_share());
+      share = std::max(work.layer.tensor(primary).zero_share(), work.layer.tensor(secondary).zero_share());
     }
     return share < config_.gating_threshold;
   }
 
-  static OpResult run_gated(const Layer& layer, Operation op, OpResult result) {
-    result.scheduled = Scheduled::kNone;
-    result.scheduled_macs = result.macs;
-    result.effectual_macs = count_macs(layer, op).effectual;
-    result.cycles = result.dense_cycles;
-    result.padding_free_cycles = result.dense_cycles;
-    return result;
+  static TileOutcome run_gated(const OperationWork& work, const Placement& placement) {
+    const std::int64_t cycles = placement.dense_cycles();
+    return {.scheduled = Scheduled::kNone,
+            .scheduled_macs = work.macs.macs,
+            .effectual_macs = work.macs.effectual,
+            .compute = {.cycles = cycles, .padding_free = cycles}};
   }
 
-  void run_fast(const Layer& layer, Operation op, TensorRole row_operand,
-                const std::vector<PlacedProduct>& placed, OpResult& result) const {
-    const MacCounts macs = count_macs(layer, op);
-    result.scheduled_macs = config_.sides == Sides::kBoth ? macs.effectual : macs.with(row_operand, op);
-    result.effectual_macs = macs.effectual;
-    if (!fast_engine_supports(config_)) {
-      add_plain_cycles(placed, result);
-      return;
-    }
-    for (const PlacedProduct& product : placed) {
-      const ProductCycles cycles = fast_product_cycles(config_, product);
-      result.cycles += cycles.cycles;
-      result.padding_free_cycles += cycles.padding_free;
-    }
+  Scheduled scheduled(const Placement& placement) const {
+    return config_.sides == Sides::kBoth ? Scheduled::kBoth : scheduled_of(placement.row_operand);
   }
 
-  void add_plain_cycles(const std::vector<PlacedProduct>& placed, OpResult& result) const {
-    for (const PlacedProduct& product : placed) {
-      const std::int64_t cycles = plain_product_cycles(config_, product, false);
-      result.cycles += cycles;
-      result.padding_free_cycles +=
-          has_padding(product) ? plain_product_cycles(config_, product, true) : cycles;
+  TileOutcome run_fast(const OperationWork& work, const Placement& placement) const {
+    TileOutcome outcome{.scheduled = scheduled(placement),
+                        .scheduled_macs = config_.sides == Sides::kBoth
+                                              ? work.macs.effectual
+                                              : work.macs.with(placement.row_operand, work.op),
+                        .effectual_macs = work.macs.effectual};
+    for (const PlacedProduct& product : placement.placed) {
+      const ProductCycles cycles = product_cycles(config_, product);
+      outcome.compute.cycles += cycles.cycles;
+      outcome.compute.padding_free += cycles.padding_free;
     }
+    return outcome;
   }
 
-  // With two-side scheduling a padded lane must be effectual on both sides to count as work.
-  static bool has_padding(const PlacedProduct& product) { return product.rows->has_padding(); }
-
-  void run_values(const Layer& layer, Operation op, const std::vector<PlacedProduct>& placed,
-                  const SimOptions& options, OpResult& result) const {
-    LayerValues values = layer_values(layer, options.seed);
-    if (config_.arithmetic == DataType::kBfloat16) {
-      round_to_bfloat16(values);
-    }
-    const LayerShape& s = layer.shape;
-    std::vector<float> computed(static_cast<std::size_t>(result_elements(s, op)), 0.0F);
-    for (const PlacedProduct& product : placed) {
-      const FunctionalCounts counts = run_functional(config_, s, op, product, values, computed);
-      result.cycles += counts.cycles;
-      result.scheduled_macs += counts.scheduled_macs;
-      result.effectual_macs += counts.effectual_macs;
+  TileOutcome run_values(const OperationWork& work, const Placement& placement, std::uint64_t seed) const {
+    const LayerValues values = layer_values(work.layer, seed, chip_.data_type());
+    const LayerShape& shape = work.layer.shape;
+    std::vector<float> computed(static_cast<std::size_t>(result_elements(shape, work.op)), 0.0F);
+    TileOutcome outcome{.scheduled = scheduled(placement)};
+    for (const PlacedProduct& product : placement.placed) {
+      const FunctionalCounts counts = run_functional(config_, shape, work.op, product, values, computed);
+      outcome.compute.cycles += counts.cycles;
+      outcome.scheduled_macs += counts.scheduled_macs;
+      outcome.effectual_macs += counts.effectual_macs;
       // Padding is counted on masks alone: there are no values in lanes that hold no element.
-      result.padding_free_cycles +=
-          has_padding(product) ? plain_product_cycles(config_, product, true) : counts.cycles;
+      outcome.compute.padding_free +=
+          product.rows->has_padding() ? plain_product_cycles(config_, product, true) : counts.cycles;
     }
-    check_against_reference(s, op, values, computed);
+    check_against_reference(shape, work.op, values, computed);
+    return outcome;
   }
 
   Params params_;
+  TileChip chip_;
   Config config_;
-  TileMemory memory_;
 };
+
+std::vector<ParamSpec> all_params() {
+  std::vector<ParamSpec> specs = TilePlan::params();
+  for (ParamSpec& spec : Config::params()) specs.push_back(std::move(spec));
+  for (ParamSpec& spec : memory_params()) specs.push_back(std::move(spec));
+  return specs;
+}
 
 const RegisterAccelerator kRegister{{
     .name = "tensordash",
-    .summary = "a scheduler a row of PEs and 8-input multiplexers move later work into the place of zeros",
+    .summary = "one scheduler per row of PEs and 8-input multiplexers move later work into idle lanes",
     .paper = "Mahmoud et al., TensorDash, arXiv 2009.00748 (MICRO 2020)",
-    .params = Config::params(),
+    .params = all_params(),
     .make = [](Params params) -> std::unique_ptr<Accelerator> {
       return std::make_unique<TensorDash>(std::move(params));
     },
+    .is_default = true,
 }};
 
 }  // namespace

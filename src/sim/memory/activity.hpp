@@ -1,5 +1,5 @@
-// What a machine of tiles moves and how long its parts are busy in one operation: counts only. What they cost
-// is for src/energy.
+// What the memories of a machine move and how long they are busy in one operation: counts only. What they
+// cost is for src/energy.
 #pragma once
 
 #include <array>
@@ -9,7 +9,7 @@
 
 namespace lacuna {
 
-// What an operation's time is decided by.
+// What decides the time of an operation.
 enum class Bound { kCompute, kDram, kTransposers, kSram, kScratchpads };
 
 inline constexpr std::array kBounds{Bound::kCompute, Bound::kDram, Bound::kTransposers, Bound::kSram,
@@ -31,7 +31,7 @@ constexpr std::string_view bound_name(Bound bound) {
   return "";
 }
 
-// Traffic that comes once a tensor, not once a step.
+// Traffic that comes once per tensor, not once per step.
 struct TensorTraffic {
   std::int64_t dram_read_bytes = 0;  // as they cross the bus (compressed, if the machine compresses)
   std::int64_t dram_write_bytes = 0;
@@ -41,17 +41,16 @@ struct TensorTraffic {
   bool operator==(const TensorTraffic&) const = default;
 };
 
-// Counts are of the samples recorded, except `weights`: those tensors move once a batch, whatever its size.
+// Counts are of the samples recorded, except `weights`: those tensors move once per batch, whatever its size.
 // Scaled to a batch: everything else x batch_scale, plus `weights`.
 struct Activity {
-  std::int64_t compute_cycles = 0;  // of the tiles alone, with every operand at hand
-  std::int64_t dense_compute_cycles = 0;
-  std::int64_t dram_cycles = 0;  // busy, with the weights' share of the batch
+  std::int64_t compute_cycles = 0;  // of the tiles or PEs alone, with every operand at hand
+  std::int64_t dram_cycles = 0;     // busy, with the weights' share of the batch
   std::int64_t transposer_cycles = 0;
   std::int64_t sram_cycles = 0;           // the busiest of AM, BM and CM, conflicts included
   std::int64_t sram_conflict_cycles = 0;  // of those, lost to blocks that meet in a bank
-  std::int64_t scratchpad_cycles = 0;     // at one row a bank and cycle
-  std::int64_t fill_cycles = 0;           // before the first and after the last block, once an operation
+  std::int64_t scratchpad_cycles = 0;     // at one row per bank and cycle
+  std::int64_t fill_cycles = 0;           // before the first and after the last block, once per operation
   std::int64_t am_reads = 0;              // rows of `lanes` values
   std::int64_t bm_reads = 0;
   std::int64_t scratchpad_reads = 0;  // rows of both operands
@@ -62,15 +61,13 @@ struct Activity {
   TensorTraffic samples;  // activations and gradients
   TensorTraffic weights;  // weights and their gradients
   Bound bound = Bound::kCompute;
-  Bound dense_bound = Bound::kCompute;  // of the same machine without skipping
 
   bool operator==(const Activity&) const = default;
 };
 
 // Every count with its name in results, so that writers and readers agree.
-inline constexpr std::array<std::pair<std::string_view, std::int64_t Activity::*>, 15> kActivityCounts{{
+inline constexpr std::array<std::pair<std::string_view, std::int64_t Activity::*>, 14> kActivityCounts{{
     {"compute_cycles", &Activity::compute_cycles},
-    {"dense_compute_cycles", &Activity::dense_compute_cycles},
     {"dram_cycles", &Activity::dram_cycles},
     {"transposer_cycles", &Activity::transposer_cycles},
     {"sram_cycles", &Activity::sram_cycles},

@@ -2,7 +2,8 @@
 
 #include <algorithm>
 
-#include "sim/tile/column_panel.hpp"
+#include "base/ceil_div.hpp"
+#include "sim/workload/reference.hpp"
 
 namespace lacuna {
 
@@ -24,7 +25,7 @@ std::vector<ParamSpec> dram_params(const std::string& memory_help, const std::st
                          "width of a DRAM channel: 64 gives 102.4 GB/s with the other defaults, 16 a quarter",
                          "docs/assumptions.md A10"),
       ParamSpec::integer("dram_mts", 3200, 1, 100000, "MT/s",
-                         "transfers a second on each wire of the DRAM bus",
+                         "transfers per second on each wire of the DRAM bus",
                          "TensorDash Table 2 (LPDDR4-3200)"),
       ParamSpec::integer("dram_page_bytes", 2048, 64, 65536, "bytes", "row of one 16-bit DRAM part",
                          "JEDEC LPDDR4 8 Gb x16"),
@@ -34,7 +35,7 @@ std::vector<ParamSpec> dram_params(const std::string& memory_help, const std::st
       ParamSpec::integer("dram_banks", 8, 1, 64, "banks",
                          "banks of a DRAM part, which open rows independently", "JEDEC LPDDR4"),
       ParamSpec::flag("dram_compression", true,
-                      "zeros are left out on the DRAM bus; a bit a value says where",
+                      "zeros are left out on the DRAM bus; one bit per value says where",
                       "TensorDash §4 (CompressingDMA)"),
   };
 }
@@ -49,10 +50,10 @@ Dram::Dram(const Params& params)
     : value_bytes_(bytes_of(arithmetic(params))),
       modelled_(params.text("memory") == "modelled"),
       frequency_mhz_(params.number("frequency_mhz")),
-      devices_(params.integer("dram_channels") * ((params.integer("dram_channel_bits") + 15) / 16)),
-      bytes_a_cycle_(static_cast<double>(params.integer("dram_channels")) *
-                     static_cast<double>(params.integer("dram_channel_bits")) / 8 *
-                     static_cast<double>(params.integer("dram_mts")) / frequency_mhz_),
+      devices_(params.integer("dram_channels") * ceil_div(params.integer("dram_channel_bits"), 16)),
+      bytes_per_cycle_(static_cast<double>(params.integer("dram_channels")) *
+                       static_cast<double>(params.integer("dram_channel_bits")) / 8 *
+                       static_cast<double>(params.integer("dram_mts")) / frequency_mhz_),
       page_bytes_(params.integer("dram_page_bytes")),
       row_cycles_(params.number("dram_row_ns") * frequency_mhz_ / 1e3),
       banks_(params.integer("dram_banks")),
@@ -60,7 +61,7 @@ Dram::Dram(const Params& params)
 
 std::int64_t Dram::bus_bytes(std::int64_t elements, std::int64_t nonzeros) const {
   // CompressingDMA: the non-zeros, and a bit for each value [Rhu et al.; TensorDash §4].
-  return compression_ ? nonzeros * value_bytes_ + (elements + 7) / 8 : elements * value_bytes_;
+  return compression_ ? nonzeros * value_bytes_ + ceil_div(elements, 8) : elements * value_bytes_;
 }
 
 TensorTraffic Dram::read(std::int64_t elements, std::int64_t nonzeros) const {
@@ -76,7 +77,7 @@ TensorTraffic Dram::write(std::int64_t elements, std::int64_t nonzeros) const {
 double Dram::cycles(double bytes, double activations) const {
   // Tensors are read from end to end, so rows are opened while others are read.
   const double opening = activations * row_cycles_ / static_cast<double>(banks_ * devices_);
-  return std::max(bytes / bytes_a_cycle_, opening);
+  return std::max(bytes / bytes_per_cycle_, opening);
 }
 
 }  // namespace lacuna

@@ -6,10 +6,12 @@
 #include <string>
 #include <vector>
 
+#include "base/ceil_div.hpp"
 #include "base/params.hpp"
-#include "sim/result.hpp"
+#include "sim/memory/activity.hpp"
 #include "tensor/data_type.hpp"
 #include "tensor/operation.hpp"
+#include "trace/trace.hpp"
 
 namespace lacuna {
 
@@ -17,7 +19,7 @@ namespace lacuna {
 DataType arithmetic(const Params& params);
 
 // The parameters of a Dram, declared once for every machine that has one. `memory_help` and
-// `memory_citation` say what memory=modelled means to the machine.
+// `memory_citation` say what memory=modelled means for the machine.
 std::vector<ParamSpec> dram_params(const std::string& memory_help, const std::string& memory_citation);
 
 // ASSUMPTION(A15): outputs are as sparse as what is recorded of their shape: O has the zeros of G, the
@@ -32,11 +34,11 @@ class Dram {
   // Bytes of a tensor on the bus, and the rows opened to move them.
   TensorTraffic read(std::int64_t elements, std::int64_t nonzeros) const;
   TensorTraffic write(std::int64_t elements, std::int64_t nonzeros) const;
-  std::int64_t activations(std::int64_t bytes) const { return (bytes + page_bytes_ - 1) / page_bytes_; }
+  std::int64_t activations(std::int64_t bytes) const { return ceil_div(bytes, page_bytes_); }
   double cycles(double bytes, double activations) const;
 
   std::int64_t value_bytes() const { return value_bytes_; }
-  double bytes_a_cycle() const { return bytes_a_cycle_; }
+  double bytes_per_cycle() const { return bytes_per_cycle_; }
   double frequency_mhz() const { return frequency_mhz_; }
   bool modelled() const { return modelled_; }  // waiting for memory is part of the cycles
 
@@ -47,7 +49,7 @@ class Dram {
   bool modelled_;
   double frequency_mhz_;
   std::int64_t devices_;  // x16 parts side by side
-  double bytes_a_cycle_;
+  double bytes_per_cycle_;
   std::int64_t page_bytes_;
   double row_cycles_;  // of one bank, from opening a row to opening the next
   std::int64_t banks_;

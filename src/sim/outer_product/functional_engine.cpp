@@ -154,8 +154,7 @@ PairCounts execute_linear(const LinearWork& work, const MachineConfig& config, c
 
 PairCounts execute_operation(const Layer& layer, Operation op, const MachineConfig& config,
                              const ProcessingElement& pe, Schedule& schedule, std::uint64_t seed) {
-  LayerValues values = layer_values(layer, seed);
-  if (config.bfloat16) round_to_bfloat16(values);
+  const LayerValues values = layer_values(layer, seed, config.data_type);
   std::vector<float> result(static_cast<std::size_t>(result_elements(layer.shape, op)), 0.0F);
   PairCounts totals;
   if (layer.shape.kind == LayerKind::kLinear) {

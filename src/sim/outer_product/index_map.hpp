@@ -6,16 +6,14 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "base/ceil_div.hpp"
 #include "tensor/layer_shape.hpp"
 #include "tensor/operation.hpp"
 
 namespace lacuna::outer {
 
-// Division rounding down / up, also for negative numerators; the divisor is positive.
-constexpr std::int64_t floor_div(std::int64_t a, std::int64_t b) {
-  return a >= 0 ? a / b : -((-a + b - 1) / b);
-}
-constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return -floor_div(-a, b); }
+// Division that rounds down, of any dividend by a positive divisor.
+constexpr std::int64_t floor_div(std::int64_t a, std::int64_t b) { return -ceil_div(-a, b); }
 
 // One axis of a convolution: image position t and kernel position r meet at u = e*t + P - d*r, which is
 // output u/st if u >= 0, st divides u and u/st < outputs. Otherwise the product is redundant (an RCP).

@@ -6,8 +6,9 @@
 
 #include "base/error.hpp"
 #include "base/quote.hpp"
+#include "sim/memory/memory_actions.hpp"
 #include "sim/outer_product/engines.hpp"
-#include "sim/workload/mac_counts.hpp"
+#include "sim/outer_product/hardware.hpp"
 
 namespace lacuna::outer {
 namespace {
@@ -28,38 +29,34 @@ void check_plane_sizes(const Layer& layer) {
 }  // namespace
 
 OuterProductMachine::OuterProductMachine(Params params, std::unique_ptr<ProcessingElement> pe)
-    : params_(std::move(params)),
-      config_(machine_config(params_)),
-      memory_(params_, config_),
-      pe_(std::move(pe)) {}
+    : params_(std::move(params)), config_(machine_config(params_)), memory_(params_), pe_(std::move(pe)) {}
+
+std::optional<BaselineSpec> OuterProductMachine::baseline() const {
+  BaselineSpec spec = baseline_sharing("dense", params_, dram_params("", ""));
+  spec.settings.emplace_back("tiles", std::to_string(config_.multipliers / kDenseTileMultipliers));
+  return spec;
+}
 
 std::optional<Hardware> OuterProductMachine::hardware() const {
-  const TileHardware dense = memory_.dense_hardware();
-  return OuterHardware{.pes = config_.pes(),
-                       .n = config_.n,
-                       .banks = config_.banks,
-                       .bank_entries = config_.bank_entries,
-                       .search_window = pe_->search_window(),
-                       .value_bytes = dense.value_bytes,
-                       .frequency_mhz = dense.frequency_mhz,
-                       .gated = config_.gated,
-                       .dense = dense};
+  return machine_hardware(config_, pe_->search_window());
 }
 
 double OuterProductMachine::work(const LayerShape& s) const {
   // Products are counted by vectors; a pair of planes and a block of them have a price of their own.
-  constexpr double kMacsAStep = 32, kStepsAPair = 8, kStepsABlock = 128, kStepsAnElement = 4;
+  constexpr double kMacsPerStep = 32, kStepsPerPair = 8, kStepsPerBlock = 128, kStepsPerElement = 4;
   const bool linear = s.kind == LayerKind::kLinear;
   const double samples = linear ? 1 : static_cast<double>(s.n);
   const double pairs = linear ? 0 : samples * static_cast<double>(s.k) * static_cast<double>(s.c_per_group());
   const auto elements = static_cast<double>(s.a_elements() + s.w_elements() + s.g_elements());
-  return 3 * (static_cast<double>(s.macs()) / kMacsAStep + kStepsAPair * pairs +
-              kStepsABlock * samples * static_cast<double>(s.groups) + kStepsAnElement * elements);
+  return 3 * (static_cast<double>(s.macs()) / kMacsPerStep + kStepsPerPair * pairs +
+              kStepsPerBlock * samples * static_cast<double>(s.groups) + kStepsPerElement * elements);
 }
 
-OpResult OuterProductMachine::simulate(const Layer& layer, Operation op, const SimOptions& options) const {
+OpResult OuterProductMachine::simulate(const OperationWork& work, const SimOptions& options) const {
+  const Layer& layer = work.layer;
+  const Operation op = work.op;
+  const MacCounts& macs = work.macs;
   check_plane_sizes(layer);
-  const MacCounts macs = count_macs(layer, op);
   Schedule schedule(config_.pes(), config_.fill, config_.fill_each_pair);
   PairCounts counts;
   if (options.engine == Engine::kFast) {
@@ -73,46 +70,55 @@ OpResult OuterProductMachine::simulate(const Layer& layer, Operation op, const S
   const std::int64_t lanes = config_.n * config_.n;
   const std::int64_t slots = config_.pes() * lanes * time.cycles;
   const PeTraffic traffic = pe_traffic(layer, op, config_, counts.pairs);
-  OpResult result{.op = op,
-                  .scheduled = Scheduled::kBoth,
-                  .macs = macs.macs,
-                  .scheduled_macs = macs.effectual,
-                  .effectual_macs = macs.effectual,
-                  .dense_cycles = 0,
-                  .cycles = time.cycles,
-                  .padding_free_cycles = time.cycles,
-                  .counters = {
-                      {"pairs", counts.pairs},
-                      {"cartesian_products", counts.cartesian},
-                      {"useful_products", counts.useful},
-                      {"rcps", counts.cartesian - counts.useful},
-                      {"rcps_anticipated", counts.cartesian - counts.executed},
-                      {"rcps_residual", counts.executed - counts.useful},
-                      {"executed_products", counts.executed},
-                      {"steps", counts.steps},
-                      {"bubbles", counts.bubbles},
-                      {"ranges_computed", counts.ranges},
-                      {"empty_ranges", counts.empty_ranges},
-                      {"conflict_stalls", counts.conflict_stalls},
-                      {"fill_cycles", time.fill},
-                      {"imbalance_cycles", time.imbalance},
-                      {"idle_pe_cycles", time.idle_pe},
-                      {"barriers", time.barriers},
-                      {"multiplier_slots", slots},
-                      {"idle_multiplier_slots", slots - counts.executed},
-                      {"fragmented_slots", counts.steps * lanes - counts.executed},
-                      {"image_values_read", counts.image_reads},
-                      {"image_indices_read", counts.image_reads},
-                      {"kernel_values_read", counts.kernel_value_reads},
-                      {"kernel_indices_read", counts.kernel_index_reads},
-                      {"row_pointers_read", counts.row_pointer_reads},
-                      {"crossbar_transfers", counts.useful},
-                      {"accumulator_updates", counts.useful},
-                      {"halo_values", traffic.halo},
-                      {"operand_values_loaded", traffic.loaded},
-                      {"drained_values", traffic.drained},
-                  }};
-  memory_.apply(layer, op, traffic, options.batch_scale, result);
+  const OuterTiming timing = memory_.time(work, traffic, time.cycles);
+  OpResult result{
+      .op = op,
+      .scheduled = Scheduled::kBoth,
+      .macs = macs.macs,
+      .scheduled_macs = macs.effectual,
+      .effectual_macs = macs.effectual,
+      .cycles = timing.cycles,
+      .padding_free_cycles = timing.cycles,
+      .counters =
+          {
+              {"pairs", counts.pairs},
+              {"cartesian_products", counts.cartesian},
+              {"useful_products", counts.useful},
+              {"rcps", counts.cartesian - counts.useful},
+              {"rcps_anticipated", counts.cartesian - counts.executed},
+              {"rcps_residual", counts.executed - counts.useful},
+              {"executed_products", counts.executed},
+              {"steps", counts.steps},
+              {"bubbles", counts.bubbles},
+              {"ranges_computed", counts.ranges},
+              {"empty_ranges", counts.empty_ranges},
+              {"conflict_stalls", counts.conflict_stalls},
+              {"fill_cycles", time.fill},
+              {"imbalance_cycles", time.imbalance},
+              {"idle_pe_cycles", time.idle_pe},
+              {"barriers", time.barriers},
+              {"multiplier_slots", slots},
+              {"idle_multiplier_slots", slots - counts.executed},
+              {"fragmented_slots", counts.steps * lanes - counts.executed},
+              {"image_values_read", counts.image_reads},
+              {"image_indices_read", counts.image_reads},
+              {"kernel_values_read", counts.kernel_value_reads},
+              {"kernel_indices_read", counts.kernel_index_reads},
+              {"row_pointers_read", counts.row_pointer_reads},
+              {"crossbar_transfers", counts.useful},
+              {"accumulator_updates", counts.useful},
+              {"halo_values", traffic.halo},
+              {"operand_values_loaded", traffic.loaded},
+              {"drained_values", traffic.drained},
+          },
+      .activity = timing.activity,
+      .actions = pe_actions(config_, pe_->search_window(), counts, traffic, time.cycles, work.batch_scale)};
+  const double seconds =
+      static_cast<double>(timing.cycles) * work.batch_scale / (config_.frequency_mhz * 1e6);
+  // Values are kept in rows of 16, whatever a PE takes at once.
+  for (ActionCount& count : memory_actions(timing.activity, work.batch_scale, 1, seconds)) {
+    result.actions.push_back(std::move(count));
+  }
   return result;
 }
 

@@ -10,17 +10,19 @@
 
 namespace lacuna::outer {
 
-// OpResult as every model's; `dense_cycles` is a dense inner-product machine (TensorDash's tiles) of as many
-// multipliers, so that all machines' speedups share one baseline. The counters and their laws are listed in
-// docs/models/scnn.md.
+// The counters and their laws are listed in docs/models/scnn.md.
 class OuterProductMachine : public Accelerator {
  public:
   OuterProductMachine(Params params, std::unique_ptr<ProcessingElement> pe);
 
   const Params& params() const override { return params_; }
+  // ASSUMPTION(O4): a dense inner-product machine (TensorDash's tiles) with the same number of multipliers,
+  // so that the speedups of all machines share one baseline.
+  std::optional<BaselineSpec> baseline() const override;
   std::optional<Hardware> hardware() const override;
   double work(const LayerShape& shape) const override;
-  OpResult simulate(const Layer& layer, Operation op, const SimOptions& options) const override;
+  using Accelerator::simulate;
+  OpResult simulate(const OperationWork& work, const SimOptions& options) const override;
 
  private:
   Params params_;

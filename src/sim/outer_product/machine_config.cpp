@@ -7,11 +7,6 @@
 #include "sim/memory/dram.hpp"
 
 namespace lacuna::outer {
-namespace {
-// The dense machine that speedups refer to has tiles of 4 x 4 PEs of 16 lanes [TensorDash Table 2].
-constexpr std::int64_t kDenseTileMultipliers = 256;
-}  // namespace
-
 Size2 MachineConfig::pe_grid() const {
   Size2 grid{1, pes()};
   for (std::int64_t rows = 1; rows * rows <= pes(); ++rows) {
@@ -24,7 +19,7 @@ std::vector<ParamSpec> machine_params(std::int64_t fill_default) {
   std::vector<ParamSpec> specs{
       ParamSpec::integer("multipliers", 1024, 256, 1 << 20, "multipliers",
                          "multipliers of the chip: PEs = multipliers / n^2. Speedups refer to a dense "
-                         "inner-product machine with as many (tiles of 256)",
+                         "inner-product machine with the same number (tiles of 256)",
                          "SCNN, design parameters: 64 PEs x 16"),
       ParamSpec::integer("n", 4, 1, 16, "elements", "image and kernel elements that enter a PE in one step",
                          "SCNN, design parameters: F = I = 4"),
@@ -33,12 +28,12 @@ std::vector<ParamSpec> machine_params(std::int64_t fill_default) {
                          "ANT talk (FastPath 2022): 3 stages, with ANT 6; docs/assumptions.md O2"),
       ParamSpec::choice(
           "fill_scope", "operation", {"operation", "pair"},
-          "when the fill is paid: once an operation (pairs follow each other without a gap), or "
+          "when the fill is paid: once per operation (pairs follow each other without a gap), or "
           "for each pair",
           "docs/assumptions.md O2"),
       ParamSpec::choice(
           "mapping", "pairs", {"pairs", "scnn-tiles"},
-          "pairs: (image, kernel) pair i on PE i mod PEs, one barrier an operation; scnn-tiles: "
+          "pairs: (image, kernel) pair i on PE i mod PEs, one barrier per operation; scnn-tiles: "
           "planes tiled over the PEs, kernels broadcast, a barrier at each output-channel group",
           "docs/assumptions.md O1, O7; SCNN §3"),
       ParamSpec::choice("linear", "matrix", {"matrix", "channels"},
@@ -80,7 +75,8 @@ MachineConfig machine_config(const Params& params) {
   config.bank_entries = params.integer("bank_entries");
   config.group_channels = params.integer("group_channels");
   config.gated = params.text("idle_logic") == "gated";
-  config.bfloat16 = arithmetic(params) == DataType::kBfloat16;
+  config.data_type = arithmetic(params);
+  config.frequency_mhz = params.number("frequency_mhz");
   const std::int64_t unit = std::lcm(kDenseTileMultipliers, config.n * config.n);
   // NOLINTNEXTLINE(clang-analyzer-core.DivideZero): n is at least 1, by its declaration
   if (config.multipliers % unit != 0) {

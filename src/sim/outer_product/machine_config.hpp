@@ -5,13 +5,14 @@
 #include <vector>
 
 #include "base/params.hpp"
+#include "tensor/data_type.hpp"
 #include "tensor/layer_shape.hpp"
 
 namespace lacuna::outer {
 
 enum class Mapping {
-  kPairs,      // pair i on PE i mod PEs, one barrier an operation
-  kScnnTiles,  // planes cut into tiles, one a PE; a barrier at each group of output channels [SCNN §4]
+  kPairs,      // pair i on PE i mod PEs, one barrier per operation
+  kScnnTiles,  // planes cut into tiles, one per PE; a barrier at each group of output channels [SCNN §4]
 };
 
 enum class LinearMapping {
@@ -19,9 +20,12 @@ enum class LinearMapping {
   kChannels,  // one reduction index at a time: no RCPs, few lanes filled [SCNN §4: fully-connected layers]
 };
 
+// The dense machine that speedups refer to has tiles of 4 x 4 PEs of 16 lanes [TensorDash Table 2].
+inline constexpr std::int64_t kDenseTileMultipliers = 256;
+
 struct MachineConfig {
   std::int64_t multipliers = 1024;
-  std::int64_t n = 4;  // image and kernel elements a step: a PE has n x n multipliers
+  std::int64_t n = 4;  // image and kernel elements per step: a PE has n x n multipliers
   std::int64_t fill = 2;
   bool fill_each_pair = false;
   Mapping mapping = Mapping::kPairs;
@@ -31,7 +35,8 @@ struct MachineConfig {
   std::int64_t bank_entries = 32;
   std::int64_t group_channels = 0;  // 0: as many as the accumulators hold
   bool gated = false;               // logic that is not used is not clocked
-  bool bfloat16 = false;
+  DataType data_type = DataType::kFp32;
+  double frequency_mhz = 500;
 
   std::int64_t pes() const { return multipliers / (n * n); }
   Size2 pe_grid() const;  // the most square one, rows <= columns

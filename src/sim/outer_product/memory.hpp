@@ -1,12 +1,12 @@
 // What is around the PEs of an outer-product machine: DRAM and on-chip SRAM as the machines of tiles have
-// them, and the dense machine of as many multipliers that results refer to.
+// them.
 //
 //   DRAM -> SRAM -> operand RAMs of the PEs -> multipliers -> accumulators -> output RAMs -> SRAM -> DRAM
 #pragma once
 
 #include "sim/memory/dram.hpp"
 #include "sim/outer_product/machine_config.hpp"
-#include "sim/tile/tile_memory.hpp"
+#include "sim/workload/operation_work.hpp"
 
 namespace lacuna::outer {
 
@@ -21,25 +21,25 @@ struct PeTraffic {
 // `pairs`: with non-zeros on both sides.
 PeTraffic pe_traffic(const Layer& layer, Operation op, const MachineConfig& config, std::int64_t pairs);
 
+// The time of an operation with its memory, and what that memory did.
+struct OuterTiming {
+  Activity activity;
+  std::int64_t cycles = 0;
+};
+
 class OuterMemory {
  public:
-  OuterMemory(const Params& params, const MachineConfig& config);
+  explicit OuterMemory(const Params& params) : dram_(params) {}
 
-  // Sets `dense_cycles` and adds the activities of the machine and of the dense one. `result.cycles` are the
-  // PEs'; with memory=modelled they become those of the PEs or of DRAM, whichever is slower.
-  void apply(const Layer& layer, Operation op, const PeTraffic& traffic, double batch_scale,
-             OpResult& result) const;
-
-  TileHardware dense_hardware() const { return dense_.hardware(); }
+  // `compute_cycles` are the PEs'; with memory=modelled an operation takes as long as the slower of them and
+  // DRAM.
+  OuterTiming time(const OperationWork& work, const PeTraffic& traffic, std::int64_t compute_cycles) const;
 
  private:
-  Activity count(const Layer& layer, Operation op, const PeTraffic& traffic, double batch_scale,
-                 std::int64_t cycles) const;
+  Activity count(const OperationWork& work, const PeTraffic& traffic, std::int64_t compute_cycles) const;
   std::int64_t rows(std::int64_t values) const;
 
   Dram dram_;
-  TileShape dense_tile_;
-  TileMemory dense_;
 };
 
 }  // namespace lacuna::outer

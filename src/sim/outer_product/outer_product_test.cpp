@@ -10,13 +10,11 @@
 namespace lacuna::outer {
 namespace {
 
-TEST(IndexMap, DivisionRoundsLikeMathematics) {
+TEST(IndexMap, DivisionRoundsDown) {
   for (std::int64_t a = -20; a <= 20; ++a) {
     for (std::int64_t b = 1; b <= 5; ++b) {
       EXPECT_LE(floor_div(a, b) * b, a);
       EXPECT_GT((floor_div(a, b) + 1) * b, a);
-      EXPECT_GE(ceil_div(a, b) * b, a);
-      EXPECT_LT((ceil_div(a, b) - 1) * b, a);
     }
   }
 }

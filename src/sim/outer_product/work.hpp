@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/ceil_div.hpp"
 #include "sim/outer_product/index_map.hpp"
 #include "sim/outer_product/machine_config.hpp"
 #include "trace/trace.hpp"
@@ -32,7 +33,7 @@ struct ConvolutionWork {
   std::int64_t blocks() const { return samples * groups; }
   std::int64_t tiles() const { return tile_grid.h * tile_grid.w; }
   std::int64_t tile_of(std::int64_t y, std::int64_t x) const { return y / tile.h * tile_grid.w + x / tile.w; }
-  std::int64_t phases() const { return tiled ? (kernels + group_channels - 1) / group_channels : 1; }
+  std::int64_t phases() const { return tiled ? ceil_div(kernels, group_channels) : 1; }
   std::int64_t phase(std::int64_t kernel) const { return tiled ? kernel / group_channels : 0; }
   // ASSUMPTION(O1): pairs are numbered sample, convolution group, image channel, kernel; pair i is on PE
   // i mod PEs. A tile's PE is its own.

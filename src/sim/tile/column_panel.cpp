@@ -50,16 +50,4 @@ void ColumnPanel::multiply(std::span<const RowValue> row, float* sums) const {
   accumulate(row.data(), row.size(), values_.data(), sums);
 }
 
-std::int64_t result_elements(const LayerShape& shape, Operation op) {
-  switch (op) {
-    case Operation::kForward:
-      return shape.g_elements();
-    case Operation::kInputGrad:
-      return shape.a_elements();
-    case Operation::kWeightGrad:
-      return shape.w_elements();
-  }
-  return 0;
-}
-
 }  // namespace lacuna

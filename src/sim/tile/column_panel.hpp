@@ -43,7 +43,4 @@ class ColumnPanel {
   std::vector<std::int32_t> effectual_;
 };
 
-// Number of results of an operation: outputs, input gradients or weight gradients.
-std::int64_t result_elements(const LayerShape& shape, Operation op);
-
 }  // namespace lacuna

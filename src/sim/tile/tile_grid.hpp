@@ -4,18 +4,18 @@
 #include <cstdint>
 #include <vector>
 
-#include "base/params.hpp"
-#include "sim/workload/mac_counts.hpp"
+#include "base/ceil_div.hpp"
 #include "sim/workload/operand_streams.hpp"
 
 namespace lacuna {
 
-// A chip of `tiles` tiles of rows x columns processing elements of `lanes` multipliers.
+// Which of the grids that take the dense machine equally long.
 enum class GridTies {
   kRows,    // most tile rows
   kSquare,  // nearest to a square: both operands are shared by several tiles
 };
 
+// A chip of `tiles` tiles of rows x columns processing elements of `lanes` multipliers.
 struct TileShape {
   std::int64_t rows = 4;
   std::int64_t columns = 4;
@@ -32,10 +32,10 @@ struct TileGrid {
   std::int64_t tile_rows = 1;      // tile_rows * tile_columns = tiles
   std::int64_t tile_columns = 1;
 
-  std::int64_t row_groups_a_tile() const { return (row_groups + tile_rows - 1) / tile_rows; }
-  std::int64_t column_groups_a_tile() const { return (column_groups + tile_columns - 1) / tile_columns; }
+  std::int64_t row_groups_per_tile() const { return ceil_div(row_groups, tile_rows); }
+  std::int64_t column_groups_per_tile() const { return ceil_div(column_groups, tile_columns); }
   std::int64_t dense_cycles(std::int64_t steps) const {
-    return steps * row_groups_a_tile() * column_groups_a_tile();
+    return steps * row_groups_per_tile() * column_groups_per_tile();
   }
 };
 
@@ -54,13 +54,5 @@ struct PlacedProduct {
 };
 std::vector<PlacedProduct> place_products(const std::vector<LaneProduct>& products, TensorRole row_operand,
                                           const TileShape& tile);
-
-std::int64_t dense_cycles(const std::vector<PlacedProduct>& products);
-
-// The parameters of a TileShape and of the operand on the rows, declared once for every machine that has
-// tiles.
-std::vector<ParamSpec> tile_params();
-TileShape tile_shape(const Params& params);
-SchedulePolicy schedule_policy(const Params& params);
 
 }  // namespace lacuna

@@ -4,21 +4,21 @@
 #include <cmath>
 #include <numeric>
 
+#include "base/ceil_div.hpp"
 #include "base/error.hpp"
-#include "sim/tile/column_panel.hpp"
+#include "sim/workload/reference.hpp"
 
 namespace lacuna {
 namespace {
 
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 std::int64_t ceil_cycles(double cycles) { return static_cast<std::int64_t>(std::ceil(cycles - 1e-9)); }
 
 // How often the streams of the one operand are handed out because the tiles work on different blocks of the
 // other.
 struct Passes {
   std::int64_t reads = 0;   // from AM or BM: one feeds up to `multicast` tiles
-  std::int64_t writes = 0;  // into scratchpads: one a tile
-  std::int64_t uses = 0;    // of a scratchpad row: one a group of streams of the other operand
+  std::int64_t writes = 0;  // into scratchpads: one per tile
+  std::int64_t uses = 0;    // of a scratchpad row: one per group of streams of the other operand
 };
 
 // `streams` of the other operand are dealt to `tiles` in contiguous blocks of `a_tile` groups of `line`
@@ -40,7 +40,7 @@ Passes count_passes(std::int64_t streams, std::int64_t tiles, std::int64_t a_til
 
 // Blocks at a stride meet in banks (GroupLayout::bank): only A is read at a stride, where its positions are
 // those of the outputs.
-std::int64_t blocks_a_bank(const LayerShape& shape, Operation op, TensorRole role, std::int64_t banks) {
+std::int64_t blocks_per_bank(const LayerShape& shape, Operation op, TensorRole role, std::int64_t banks) {
   if (role != TensorRole::kA || op == Operation::kInputGrad) return 1;
   return std::gcd(shape.stride.w, banks);
 }
@@ -61,17 +61,18 @@ std::vector<ParamSpec> memory_params() {
       "TensorDash §4.1, Fig. 13 (ideal); docs/assumptions.md A12");
   const std::vector<ParamSpec> on_chip{
       ParamSpec::integer("sram_banks", 4, 1, 64, "banks",
-                         "banks of each of AM, BM and CM a tile; a row a cycle each", "TensorDash Table 2"),
+                         "banks of each of AM, BM and CM per tile; one row per cycle each",
+                         "TensorDash Table 2"),
       ParamSpec::integer("multicast", 4, 1, 4096, "tiles", "tiles that one read of AM or BM can feed",
                          "docs/assumptions.md A11"),
-      ParamSpec::integer("scratchpad_banks", 3, 1, 16, "banks", "banks of a scratchpad; a row a cycle each",
-                         "TensorDash Table 2"),
+      ParamSpec::integer("scratchpad_banks", 3, 1, 16, "banks",
+                         "banks of a scratchpad; one row per cycle each", "TensorDash Table 2"),
       ParamSpec::integer("scratchpad_rows", 16, 1, 4096, "rows",
                          "rows of `lanes` values in a scratchpad bank (1 KB: 16 rows of 16 FP32 values)",
                          "TensorDash Table 2"),
       ParamSpec::integer(
           "chunk_steps", 3, 1, 64, "steps",
-          "steps of a stream that a scratchpad holds; after as many a partial sum is put aside",
+          "steps of a stream that a scratchpad holds; after that many a partial sum is put aside",
           "docs/assumptions.md A11"),
       ParamSpec::integer("transposers", 15, 1, 4096, "transposers",
                          "transposers between SRAM and scratchpads", "TensorDash Table 2"),
@@ -93,25 +94,14 @@ TileMemory::TileMemory(const Params& params, const TileShape& tile)
       scratchpad_rows_(params.integer("scratchpad_rows")),
       chunk_steps_(params.integer("chunk_steps")),
       // ASSUMPTION(A11): half of a scratchpad is filled while the other half is used; with Table 2's that is
-      // 8 streams a line of PEs, 32 a tile.
-      streams_a_line_(scratchpad_banks_ * scratchpad_rows_ / (2 * chunk_steps_)),
+      // 8 streams per line of PEs, 32 per tile.
+      streams_per_line_(scratchpad_banks_ * scratchpad_rows_ / (2 * chunk_steps_)),
       transposers_(params.integer("transposers")),
       transposer_cycles_(params.integer("transposer_cycles")) {
-  if (streams_a_line_ < 1) {
+  if (streams_per_line_ < 1) {
     throw InputError(params.owner(), "half a scratchpad does not hold chunk_steps rows of one stream",
                      "lower chunk_steps, or raise scratchpad_rows or scratchpad_banks");
   }
-}
-
-TileHardware TileMemory::hardware() const {
-  return {.tiles = tile_.tiles,
-          .rows = tile_.rows,
-          .columns = tile_.columns,
-          .lanes = tile_.lanes,
-          .transposers = transposers_,
-          .sram_banks = sram_banks_,
-          .value_bytes = dram_.value_bytes(),
-          .frequency_mhz = dram_.frequency_mhz()};
 }
 
 TensorTraffic TileMemory::operand_traffic(std::int64_t elements, std::int64_t nonzeros) const {
@@ -129,11 +119,11 @@ TensorTraffic TileMemory::output_traffic(std::int64_t elements, std::int64_t non
 double TileMemory::first_and_last_block(std::int64_t read_bytes, std::int64_t write_bytes) const {
   const std::int64_t lines = tile_.rows + tile_.columns;
   const std::int64_t first =
-      tile_.tiles * lines * streams_a_line_ * chunk_steps_ * tile_.lanes * dram_.value_bytes();
+      tile_.tiles * lines * streams_per_line_ * chunk_steps_ * tile_.lanes * dram_.value_bytes();
   const std::int64_t last =
-      tile_.tiles * tile_.rows * tile_.columns * streams_a_line_ * streams_a_line_ * dram_.value_bytes();
+      tile_.tiles * tile_.rows * tile_.columns * streams_per_line_ * streams_per_line_ * dram_.value_bytes();
   return static_cast<double>(std::min(first, read_bytes) + std::min(last, write_bytes)) /
-         dram_.bytes_a_cycle();
+         dram_.bytes_per_cycle();
 }
 
 void TileMemory::count_product(const PlacedProduct& placed, Activity& activity, Streams& streams) const {
@@ -141,10 +131,10 @@ void TileMemory::count_product(const PlacedProduct& placed, Activity& activity, 
   const std::int64_t row_streams = placed.rows->count();
   const std::int64_t column_streams = placed.columns->count();
   const std::int64_t steps = placed.rows->steps();
-  const Passes by_columns = count_passes(column_streams, grid.tile_columns, grid.column_groups_a_tile(),
-                                         tile_.columns, tile_.columns * streams_a_line_, multicast_);
-  const Passes by_rows = count_passes(row_streams, grid.tile_rows, grid.row_groups_a_tile(), tile_.rows,
-                                      tile_.rows * streams_a_line_, multicast_);
+  const Passes by_columns = count_passes(column_streams, grid.tile_columns, grid.column_groups_per_tile(),
+                                         tile_.columns, tile_.columns * streams_per_line_, multicast_);
+  const Passes by_rows = count_passes(row_streams, grid.tile_rows, grid.row_groups_per_tile(), tile_.rows,
+                                      tile_.rows * streams_per_line_, multicast_);
   const std::int64_t row_words = row_streams * steps;
   const std::int64_t column_words = column_streams * steps;
   streams.row_reads += row_words * by_columns.reads;
@@ -161,7 +151,7 @@ void TileMemory::count_tensors(const Layer& layer, Operation op, TensorRole row_
                                TensorTraffic& on_columns, TensorTraffic& output) const {
   const auto [primary, secondary] = operands(op);
   const TensorRole column_operand = row_operand == primary ? secondary : primary;
-  // ASSUMPTION(A14): each tensor crosses the DRAM bus once an operation.
+  // ASSUMPTION(A14): each tensor crosses the DRAM bus once per operation.
   const auto operand = [&](TensorRole role) {
     const LayerTensor& tensor = layer.tensor(role);
     TensorTraffic traffic = operand_traffic(tensor.elements(), tensor.nonzeros);
@@ -207,13 +197,15 @@ void TileMemory::count_transposers(const Layer& layer, Operation op, TensorRole 
   activity.transposer_cycles = ceil_div(activity.transposed_groups * transposer_cycles_, transposers_);
 }
 
-Activity TileMemory::count(const Layer& layer, Operation op, const std::vector<PlacedProduct>& products,
-                           double batch_scale, const OpResult& result, const StoredForms* stored) const {
+Activity TileMemory::count(const OperationWork& work, const Placement& placement, std::int64_t compute_cycles,
+                           const StoredForms* stored) const {
+  const Layer& layer = work.layer;
+  const Operation op = work.op;
   Activity activity;
   Streams streams;
-  for (const PlacedProduct& placed : products) count_product(placed, activity, streams);
+  for (const PlacedProduct& placed : placement.placed) count_product(placed, activity, streams);
   const auto [primary, secondary] = operands(op);
-  const TensorRole row_operand = products.empty() ? primary : products.front().rows->role;
+  const TensorRole row_operand = placement.row_operand;
   const TensorRole column_operand = row_operand == primary ? secondary : primary;
   TensorTraffic on_rows, on_columns, output;
   count_tensors(layer, op, row_operand, stored, activity, on_rows, on_columns, output);
@@ -226,12 +218,11 @@ Activity TileMemory::count(const Layer& layer, Operation op, const std::vector<P
   // [TensorDash §3.3]: the side whose zeros are skipped is B.
   activity.bm_reads = streams.row_reads;
   activity.am_reads = streams.column_reads;
-  activity.compute_cycles = result.cycles;
-  activity.dense_compute_cycles = result.dense_cycles;
+  activity.compute_cycles = compute_cycles;
 
-  // Tensors that move once a batch cost these samples their share of it.
+  // Tensors that move once per batch cost these samples their share of it.
   const auto share = [&](bool weights, std::int64_t count) {
-    return weights ? static_cast<double>(count) / batch_scale : static_cast<double>(count);
+    return weights ? static_cast<double>(count) / work.batch_scale : static_cast<double>(count);
   };
   const auto sum = [&](std::int64_t TensorTraffic::*count) {
     return share(false, activity.samples.*count) + share(true, activity.weights.*count);
@@ -243,7 +234,7 @@ Activity TileMemory::count(const Layer& layer, Operation op, const std::vector<P
 
   const double banks = static_cast<double>(sram_banks_);
   const auto operand_sram = [&](TensorRole role, std::int64_t reads, const TensorTraffic& traffic) {
-    const std::int64_t meet = blocks_a_bank(layer.shape, op, role, sram_banks_);
+    const std::int64_t meet = blocks_per_bank(layer.shape, op, role, sram_banks_);
     activity.sram_conflict_cycles += ceil_cycles(static_cast<double>(reads * (meet - 1)) / banks);
     return (static_cast<double>(reads * meet) + share(is_weights(role), traffic.fill_rows)) / banks;
   };
@@ -253,40 +244,39 @@ Activity TileMemory::count(const Layer& layer, Operation op, const std::vector<P
   activity.sram_cycles = ceil_cycles(sram);
   // Steps follow one another in the banks of a scratchpad, so as many rows can be read in a cycle as there
   // are banks.
-  activity.scratchpad_cycles = ceil_div(result.dense_cycles, scratchpad_banks_);
+  activity.scratchpad_cycles = ceil_div(placement.dense_cycles(), scratchpad_banks_);
   activity.fill_cycles = ceil_cycles(
       first_and_last_block(on_rows.dram_read_bytes + on_columns.dram_read_bytes, output.dram_write_bytes));
   return activity;
 }
 
-void TileMemory::apply(const Layer& layer, Operation op, const std::vector<PlacedProduct>& products,
-                       double batch_scale, OpResult& result, const StoredForms* stored) const {
-  Activity dense = count(layer, op, products, batch_scale, result, nullptr);
-  Activity activity = stored == nullptr ? dense : count(layer, op, products, batch_scale, result, stored);
-  if (dram_.modelled()) {
-    // ASSUMPTION(A12): with double buffering everywhere an operation takes as long as its slowest stage,
-    // plus, once a batch, the first block's way in and the last one's way out.
-    const auto pipeline = [&](std::int64_t compute, const Activity& parts, Bound& bound) {
-      bound = Bound::kCompute;
-      std::int64_t cycles = compute;
-      const std::pair<Bound, std::int64_t> stages[] = {{Bound::kDram, parts.dram_cycles},
-                                                       {Bound::kTransposers, parts.transposer_cycles},
-                                                       {Bound::kSram, parts.sram_cycles},
-                                                       {Bound::kScratchpads, parts.scratchpad_cycles}};
-      for (const auto& [stage, needed] : stages) {
-        if (needed <= cycles) continue;
-        cycles = needed;
-        bound = stage;
-      }
-      return cycles + ceil_cycles(static_cast<double>(parts.fill_cycles) / batch_scale);
-    };
-    Bound unused{};
-    result.cycles = pipeline(result.cycles, activity, activity.bound);
-    result.dense_cycles = pipeline(result.dense_cycles, dense, activity.dense_bound);
-    result.padding_free_cycles = pipeline(result.padding_free_cycles, activity, unused);
+// ASSUMPTION(A12): with double buffering everywhere an operation takes as long as its slowest stage, plus,
+// once per batch, the first block's way in and the last one's way out.
+std::int64_t TileMemory::pipeline(const Activity& activity, std::int64_t compute_cycles, double batch_scale,
+                                  Bound& bound) const {
+  bound = Bound::kCompute;
+  if (!dram_.modelled()) return compute_cycles;
+  std::int64_t cycles = compute_cycles;
+  const std::pair<Bound, std::int64_t> stages[] = {{Bound::kDram, activity.dram_cycles},
+                                                   {Bound::kTransposers, activity.transposer_cycles},
+                                                   {Bound::kSram, activity.sram_cycles},
+                                                   {Bound::kScratchpads, activity.scratchpad_cycles}};
+  for (const auto& [stage, needed] : stages) {
+    if (needed <= cycles) continue;
+    cycles = needed;
+    bound = stage;
   }
-  result.activity = activity;
-  if (stored != nullptr) result.dense_activity = dense;
+  return cycles + ceil_cycles(static_cast<double>(activity.fill_cycles) / batch_scale);
+}
+
+TileTiming TileMemory::time(const OperationWork& work, const Placement& placement, const TileCycles& compute,
+                            const StoredForms* stored) const {
+  TileTiming timing{.activity = count(work, placement, compute.cycles, stored), .total = {}};
+  timing.total.cycles = pipeline(timing.activity, compute.cycles, work.batch_scale, timing.activity.bound);
+  Bound of_padding_free{};
+  timing.total.padding_free =
+      pipeline(timing.activity, compute.padding_free, work.batch_scale, of_padding_free);
+  return timing;
 }
 
 }  // namespace lacuna

@@ -10,8 +10,8 @@
 
 #include "base/params.hpp"
 #include "sim/memory/dram.hpp"
-#include "sim/result.hpp"
-#include "sim/tile/tile_grid.hpp"
+#include "sim/tile/tile_placement.hpp"
+#include "sim/workload/operation_work.hpp"
 
 namespace lacuna {
 
@@ -32,19 +32,30 @@ struct StoredForm {
 };
 using StoredForms = std::array<StoredForm, 3>;  // by TensorRole
 
+// Cycles of an operation, and what they would be without the lanes that hold no element (OpResult).
+struct TileCycles {
+  std::int64_t cycles = 0;
+  std::int64_t padding_free = 0;
+};
+
+// The time of an operation with its memory, and what that memory did.
+struct TileTiming {
+  Activity activity;
+  TileCycles total;
+};
+
 class TileMemory {
  public:
   TileMemory(const Params& params, const TileShape& tile);
 
-  // Adds the activity of an operation whose compute cycles are in `result`. With memory=modelled, the cycles
-  // become those of the pipeline, of the machine and of the dense one alike. `batch_scale`: how many times
-  // the samples recorded make up the batch, over which reading the weights is spread.
-  // With `stored`, the machine's tensors are in those forms; the dense machine's never are.
-  void apply(const Layer& layer, Operation op, const std::vector<PlacedProduct>& products, double batch_scale,
-             OpResult& result, const StoredForms* stored = nullptr) const;
+  // `compute`: cycles of the tiles alone. With memory=modelled the total is the pipeline's, else the tiles'.
+  // Reading the weights is spread over the batch. With `stored`, tensors are in those forms.
+  TileTiming time(const OperationWork& work, const Placement& placement, const TileCycles& compute,
+                  const StoredForms* stored = nullptr) const;
 
-  // What the costs of a machine are counted from; the model adds what it has on top of its tiles.
-  TileHardware hardware() const;
+  const Dram& dram() const { return dram_; }
+  std::int64_t sram_banks() const { return sram_banks_; }  // of each of AM, BM and CM, on the chip
+  std::int64_t transposers() const { return transposers_; }
 
  private:
   // Rows and cycles of AM, BM and CM.
@@ -53,8 +64,10 @@ class TileMemory {
     std::int64_t column_reads = 0;
   };
 
-  Activity count(const Layer& layer, Operation op, const std::vector<PlacedProduct>& products,
-                 double batch_scale, const OpResult& result, const StoredForms* stored) const;
+  Activity count(const OperationWork& work, const Placement& placement, std::int64_t compute_cycles,
+                 const StoredForms* stored) const;
+  std::int64_t pipeline(const Activity& activity, std::int64_t compute_cycles, double batch_scale,
+                        Bound& bound) const;
   void count_product(const PlacedProduct& placed, Activity& activity, Streams& streams) const;
   void count_tensors(const Layer& layer, Operation op, TensorRole row_operand, const StoredForms* stored,
                      Activity& activity, TensorTraffic& on_rows, TensorTraffic& on_columns,
@@ -72,7 +85,7 @@ class TileMemory {
   std::int64_t scratchpad_banks_;
   std::int64_t scratchpad_rows_;
   std::int64_t chunk_steps_;
-  std::int64_t streams_a_line_;  // of one operand that a scratchpad holds for one row or column of PEs
+  std::int64_t streams_per_line_;  // of one operand that a scratchpad holds for one row or column of PEs
   std::int64_t transposers_;
   std::int64_t transposer_cycles_;
 };

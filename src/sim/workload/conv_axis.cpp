@@ -4,13 +4,11 @@
 #include <numeric>
 #include <utility>
 
+#include "base/ceil_div.hpp"
+
 namespace lacuna {
 namespace {
 
-// Division that rounds up, of any dividend by a positive divisor.
-std::int64_t ceil_div(std::int64_t dividend, std::int64_t divisor) {
-  return dividend / divisor + (dividend % divisor > 0 ? 1 : 0);
-}
 std::int64_t floor_mod(std::int64_t dividend, std::int64_t divisor) {
   const std::int64_t rest = dividend % divisor;
   return rest < 0 ? rest + divisor : rest;

@@ -29,11 +29,22 @@ TensorValues tensor_values(const LayerTensor& tensor, std::uint64_t seed, std::u
       if (((row[c / 8] >> (c % 8)) & 1) == 0) continue;
       if (left == 0) {
         pool = random.bits();
-        left = 21;  // 3 bits a draw
+        left = 21;  // 3 bits per draw
       }
       *out = kDraws[pool & 7];
       pool >>= 3;
       --left;
+    }
+  }
+  return values;
+}
+
+LayerValues layer_values(const Layer& layer, std::uint64_t seed, DataType type) {
+  LayerValues values{tensor_values(layer.a, seed, 1), tensor_values(layer.w, seed, 2),
+                     tensor_values(layer.g, seed, 3)};
+  if (type == DataType::kBfloat16) {
+    for (TensorValues* tensor : {&values.a, &values.w, &values.g}) {
+      for (float& value : tensor->data) value = round_to_bfloat16(value);
     }
   }
   return values;

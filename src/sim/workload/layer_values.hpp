@@ -22,6 +22,17 @@ struct TensorValues {
   const float* row(std::int64_t r) const { return data.data() + r * channels; }
 };
 
+// The three tensors of a layer.
+struct LayerValues {
+  TensorValues a, w, g;
+  const TensorValues& of(TensorRole role) const {
+    return role == TensorRole::kA ? a : role == TensorRole::kW ? w : g;
+  }
+};
+
+// In the data type that a machine computes in.
+LayerValues layer_values(const Layer& layer, std::uint64_t seed, DataType type = DataType::kFp32);
+
 // `salt` makes the three tensors of a layer differ. Non-zeros of a mask-only tensor become -3..3 without 0,
 // which keeps |sum| < 2^24 for reductions of up to 1.8 million pairs.
 TensorValues tensor_values(const LayerTensor& tensor, std::uint64_t seed, std::uint64_t salt);

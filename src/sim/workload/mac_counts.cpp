@@ -289,30 +289,4 @@ MacCounts count_macs(const Layer& layer, Operation op) {
   return counts;
 }
 
-TensorRole choose_scheduled(const Layer& layer, Operation op, SchedulePolicy policy) {
-  const TensorRole primary = operands(op).primary;
-  const TensorRole secondary = operands(op).secondary;
-  const auto named = [&](TensorRole role) { return secondary == role ? secondary : primary; };
-  switch (policy) {
-    case SchedulePolicy::kA:
-      return named(TensorRole::kA);
-    case SchedulePolicy::kW:
-      return named(TensorRole::kW);
-    case SchedulePolicy::kG:
-      return named(TensorRole::kG);
-    case SchedulePolicy::kPrimary:
-      if (op != Operation::kWeightGrad) return primary;
-      break;
-    case SchedulePolicy::kSparser:
-      break;
-  }
-  // Exact shares: zeros/elements compared by cross multiplication in 128 bits.
-  __extension__ using Wide = unsigned __int128;
-  const LayerTensor& t = layer.tensor(primary);
-  const LayerTensor& o = layer.tensor(secondary);
-  const Wide secondary_share = static_cast<Wide>(o.zeros()) * static_cast<Wide>(t.elements());
-  const Wide primary_share = static_cast<Wide>(t.zeros()) * static_cast<Wide>(o.elements());
-  return secondary_share > primary_share ? secondary : primary;
-}
-
 }  // namespace lacuna

@@ -24,11 +24,4 @@ struct MacCounts {
 // gradient.
 MacCounts count_macs(const Layer& layer, Operation op);
 
-// Which operand to skip zeros of, if only one side can be.
-enum class SchedulePolicy { kSparser, kPrimary, kA, kW, kG };
-
-// ASSUMPTION(A1): `sparser` takes the operand with the larger share of zeros, weights included; on a tie the
-// primary operand. A named operand that the operation does not have falls back to the primary one.
-TensorRole choose_scheduled(const Layer& layer, Operation op, SchedulePolicy policy);
-
 }  // namespace lacuna

@@ -4,10 +4,10 @@
 #include <cassert>
 #include <utility>
 
+#include "base/ceil_div.hpp"
+
 namespace lacuna {
 namespace {
-
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 // `count` bits of a mask row from bit `first` on.
 std::uint64_t read_bits(const std::uint8_t* row, std::int64_t first, std::int64_t count) {

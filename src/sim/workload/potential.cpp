@@ -35,8 +35,7 @@ TracePotential trace_potential(const Trace& trace, SchedulePolicy policy) {
                          .batch_scale = trace.batch_scale(layer),
                          .ops = {}};
     for (const Operation op : kOperations) {
-      // Nobody needs the gradient of the image.
-      if (op == Operation::kInputGrad && result.layers.empty()) continue;
+      if (!has_operation(result.layers.size(), op)) continue;
       const MacCounts counts = count_macs(layer, op);
       OpPotential potential{.op = op, .targeted = choose_scheduled(layer, op, policy), .macs = {}};
       potential.macs = {.macs = static_cast<double>(counts.macs),

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "sim/workload/mac_counts.hpp"
+#include "sim/workload/schedule_policy.hpp"
 
 namespace lacuna {
 
@@ -36,7 +37,7 @@ struct LayerPotential {
   std::int64_t steps = 1;
   std::array<double, 3> zero_shares{};  // by TensorRole
   double batch_scale = 1;
-  std::vector<OpPotential> ops;  // the first layer has no input gradient
+  std::vector<OpPotential> ops;  // those of has_operation()
 
   double zero_share(TensorRole role) const { return zero_shares[static_cast<std::size_t>(role)]; }
 };

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <stdexcept>
 
+#include "base/ceil_div.hpp"
 #include "base/vector_clones.hpp"
 #include "tensor/bfloat16.hpp"
 
@@ -23,7 +24,7 @@ struct Panel {  // a zero-padded [depth, columns] operand
   std::int64_t columns = 0;
 
   Panel(std::int64_t depth, std::int64_t real_columns)
-      : columns((real_columns + kColumns - 1) / kColumns * kColumns) {
+      : columns(ceil_div(real_columns, kColumns) * kColumns) {
     data.assign(static_cast<std::size_t>(depth * columns), T{0});
   }
   T* row(std::int64_t d) { return data.data() + d * columns; }
@@ -201,7 +202,7 @@ class Reference {
     Panel<T> panel(positions, c);
     for (std::int64_t group = 0; group < s_.groups; ++group) {
       for (std::int64_t tap = 0; tap < s_.taps(); ++tap) {
-        const std::int64_t blocks = (k + kRows - 1) / kRows;
+        const std::int64_t blocks = ceil_div(k, kRows);
         std::vector<T> sums(static_cast<std::size_t>(blocks * kRows * panel.columns), T{0});
         for (std::int64_t n = 0; n < s_.n; ++n) {
           for (std::int64_t p = 0; p < positions; ++p) {
@@ -257,14 +258,16 @@ std::int64_t reduction_length(const LayerShape& s, Operation op) {
 
 }  // namespace
 
-void round_to_bfloat16(LayerValues& values) {
-  for (TensorValues* tensor : {&values.a, &values.w, &values.g}) {
-    for (float& value : tensor->data) value = round_to_bfloat16(value);
+std::int64_t result_elements(const LayerShape& shape, Operation op) {
+  switch (op) {
+    case Operation::kForward:
+      return shape.g_elements();
+    case Operation::kInputGrad:
+      return shape.a_elements();
+    case Operation::kWeightGrad:
+      return shape.w_elements();
   }
-}
-
-LayerValues layer_values(const Layer& layer, std::uint64_t seed) {
-  return {tensor_values(layer.a, seed, 1), tensor_values(layer.w, seed, 2), tensor_values(layer.g, seed, 3)};
+  return 0;
 }
 
 std::vector<double> reference_result(const LayerShape& shape, Operation op, const LayerValues& values) {

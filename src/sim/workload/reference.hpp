@@ -9,17 +9,8 @@
 
 namespace lacuna {
 
-struct LayerValues {
-  TensorValues a, w, g;
-  const TensorValues& of(TensorRole role) const {
-    return role == TensorRole::kA ? a : role == TensorRole::kW ? w : g;
-  }
-};
-
-LayerValues layer_values(const Layer& layer, std::uint64_t seed);
-
-// Every value rounded, for machines that compute in bfloat16.
-void round_to_bfloat16(LayerValues& values);
+// Number of results of an operation: outputs, input gradients or weight gradients.
+std::int64_t result_elements(const LayerShape& shape, Operation op);
 
 // The operation's result with channels last: outputs [n, ho, wo, k], input gradients [n, h, w, c], weight
 // gradients [k, kh, kw, c/groups]. Accumulates in double.

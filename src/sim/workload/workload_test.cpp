@@ -283,7 +283,7 @@ TEST(TileGrid, MinimisesDenseCyclesTiesToMoreTileRows) {
   EXPECT_EQ(few_rows.tile_rows, 1);
   EXPECT_EQ(few_rows.dense_cycles(10), 10 * 1 * 16);
   const TileGrid odd = choose_grid(20, 12, tile);  // 5 x 3 groups on 16 tiles
-  EXPECT_EQ(odd.row_groups_a_tile() * odd.column_groups_a_tile(), 1 * 2);
+  EXPECT_EQ(odd.row_groups_per_tile() * odd.column_groups_per_tile(), 1 * 2);
   EXPECT_EQ(odd.tile_rows, 8);
 }
 

@@ -1,8 +1,7 @@
-#include "models/tensordash/engine/bit_transpose.hpp"
+#include "models/tensordash/engine/avx512_kernels.hpp"
 
 #if defined(__AVX512VBMI__) && defined(__GFNI__) && defined(__AVX512BW__) && defined(__AVX512VL__)
 
-#include <cstring>
 #include <immintrin.h>
 
 namespace lacuna::tensordash {
@@ -13,7 +12,7 @@ namespace {
   if (bytes == 8) [[likely]] {
     const auto load = [&](int i) {
       long long row;
-      std::memcpy(&row, rows[i], sizeof(row));
+      __builtin_memcpy(&row, rows[i], sizeof(row));
       return row;
     };
     const auto pair = [&](int i) { return _mm_set_epi64x(load(i + 1), load(i)); };
@@ -22,7 +21,7 @@ namespace {
     return _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);
   }
   alignas(64) std::uint8_t lanes[64] = {};
-  for (int r = 0; r < 8; ++r) std::memcpy(lanes + 8 * r, rows[r], static_cast<std::size_t>(bytes));
+  for (int r = 0; r < 8; ++r) __builtin_memcpy(lanes + 8 * r, rows[r], static_cast<std::size_t>(bytes));
   return _mm512_load_si512(lanes);
 }
 
@@ -69,19 +68,14 @@ void transpose(const std::uint8_t* const* rows, int bytes, std::uint16_t* out) {
 
 }  // namespace
 
-TransposeBits transpose_bits_avx512() {
-  static const bool supported =
-      __builtin_cpu_supports("avx512vbmi") != 0 && __builtin_cpu_supports("gfni") != 0 &&
-      __builtin_cpu_supports("avx512bw") != 0 && __builtin_cpu_supports("avx512vl") != 0;
-  return supported ? transpose : nullptr;
-}
+constinit const TransposeBits kTransposeBitsAvx512 = transpose;
 
 }  // namespace lacuna::tensordash
 
 #else
 
 namespace lacuna::tensordash {
-TransposeBits transpose_bits_avx512() { return nullptr; }
+constinit const TransposeBits kTransposeBitsAvx512 = nullptr;
 }  // namespace lacuna::tensordash
 
 #endif

@@ -1,7 +1,9 @@
 // Cycles from bit masks alone. Row groups are independent, so blocks of them go to threads and, inside a
 // block, to the lanes of vectors; the cycles are those of the plain engine to the last one.
 #include <algorithm>
+#include <fmt/format.h>
 
+#include "base/ceil_div.hpp"
 #include "base/parallel.hpp"
 #include "models/tensordash/engine/engine.hpp"
 #include "models/tensordash/engine/fast_kernels.hpp"
@@ -11,9 +13,9 @@ namespace {
 
 constexpr std::int64_t kMaxRows = 32;
 
-// Groups a block: enough to keep the vectors full while groups end at different times, within half of the
+// Groups per block: enough to keep the vectors full while groups end at different times, within half of the
 // second-level cache.
-std::int64_t groups_a_block(const StreamBlock& block) {
+std::int64_t groups_per_block(const StreamBlock& block) {
   constexpr std::int64_t kBytes = 256 << 10;
   return std::clamp<std::int64_t>(kBytes / (block.pitch() * 2), 16, 256);
 }
@@ -26,8 +28,8 @@ void count_cycles(const Config& config, const StreamBlock& block, std::uint32_t*
 
 // Decoupled rows are groups of one row each; the tile waits for the slowest of `rows` of them.
 std::vector<std::uint32_t> slowest_of(const std::vector<std::uint32_t>& cycles, std::int64_t rows) {
-  std::vector<std::uint32_t> slowest(
-      (cycles.size() + static_cast<std::size_t>(rows) - 1) / static_cast<std::size_t>(rows), 0);
+  const std::int64_t groups = ceil_div(static_cast<std::int64_t>(cycles.size()), rows);
+  std::vector<std::uint32_t> slowest(static_cast<std::size_t>(groups), 0);
   for (std::size_t i = 0; i < cycles.size(); ++i) {
     std::uint32_t& group = slowest[i / static_cast<std::size_t>(rows)];
     group = std::max(group, cycles[i]);
@@ -44,8 +46,8 @@ ProductCycles one_side(const Config& config, const PlacedProduct& placed) {
   std::vector<std::uint32_t> cycles(static_cast<std::size_t>(groups));
   std::vector<std::uint32_t> padding_free(padded ? static_cast<std::size_t>(groups) : 0);
 
-  const std::int64_t block_groups = groups_a_block(StreamBlock(rows, streams.steps()));
-  const std::int64_t blocks = (groups + block_groups - 1) / block_groups;
+  const std::int64_t block_groups = groups_per_block(StreamBlock(rows, streams.steps()));
+  const std::int64_t blocks = ceil_div(groups, block_groups);
   parallel_for(static_cast<std::size_t>(blocks), 1, [&](std::size_t b) {
     const std::int64_t first = static_cast<std::int64_t>(b) * block_groups;
     StreamBlock block(rows, streams.steps());
@@ -76,7 +78,7 @@ std::int64_t two_side_cycles(const Config& config, const PlacedProduct& placed, 
   const TileGrid& grid = placed.grid;
   const std::int64_t steps = placed.rows->steps();
   const std::int64_t pes = config.tile.rows * config.tile.columns;
-  const std::int64_t block_groups = groups_a_block(StreamBlock(pes, steps));
+  const std::int64_t block_groups = groups_per_block(StreamBlock(pes, steps));
   const auto tile_columns = static_cast<std::size_t>(grid.tile_columns);
   // Cycles of each row group in each tile column.
   std::vector<std::int64_t> sums(static_cast<std::size_t>(grid.row_groups) * tile_columns, 0);
@@ -85,7 +87,7 @@ std::int64_t two_side_cycles(const Config& config, const PlacedProduct& placed, 
   for (std::int64_t first = 0; first < grid.column_groups; first += block_groups) {
     columns.load(*placed.columns, first, std::min(block_groups, grid.column_groups - first));
     if (fill_padding) columns.fill_padding(*placed.columns, first);
-    const std::int64_t row_blocks = (grid.row_groups + block_groups - 1) / block_groups;
+    const std::int64_t row_blocks = ceil_div(grid.row_groups, block_groups);
     parallel_for(static_cast<std::size_t>(row_blocks), 1, [&](std::size_t b) {
       const std::int64_t first_row = static_cast<std::int64_t>(b) * block_groups;
       StreamBlock rows(config.tile.rows, steps);
@@ -97,7 +99,7 @@ std::int64_t two_side_cycles(const Config& config, const PlacedProduct& placed, 
         pairs.load_pairs(rows, i, columns);
         count_cycles(config, pairs, cycles.data());
         for (std::int64_t j = 0; j < pairs.groups(); ++j) {
-          const std::int64_t tile_column = (first + j) / grid.column_groups_a_tile();
+          const std::int64_t tile_column = (first + j) / grid.column_groups_per_tile();
           sums[static_cast<std::size_t>(first_row + i) * tile_columns +
                static_cast<std::size_t>(tile_column)] += cycles[static_cast<std::size_t>(j)];
         }
@@ -107,7 +109,7 @@ std::int64_t two_side_cycles(const Config& config, const PlacedProduct& placed, 
   TileClock clock(grid);
   for (std::size_t i = 0; i < sums.size(); ++i) {
     const auto tile_column = static_cast<std::int64_t>(i % tile_columns);
-    clock.add_pair(static_cast<std::int64_t>(i / tile_columns), tile_column * grid.column_groups_a_tile(),
+    clock.add_pair(static_cast<std::int64_t>(i / tile_columns), tile_column * grid.column_groups_per_tile(),
                    sums[i]);
   }
   return clock.cycles();
@@ -122,14 +124,33 @@ ProductCycles two_side(const Config& config, const PlacedProduct& placed) {
 
 }  // namespace
 
-bool fast_engine_supports(const Config& config) {
-  if (config.tile.lanes != StreamBlock::kLanes || config.sync == RowSync::kLines) return false;
-  if (config.sides == Sides::kOne) return config.tile.rows <= kMaxRows;
-  return config.sync == RowSync::kLockstep && config.tile.rows * config.tile.columns <= kMaxRows;
+std::string slow_engine_reason(const Config& config) {
+  const auto reason = [](std::string_view what) {
+    return fmt::format("{} has no vector code: about twenty times slower", what);
+  };
+  if (config.tile.lanes != StreamBlock::kLanes) return reason(fmt::format("lanes={}", config.tile.lanes));
+  if (config.sync == RowSync::kLines) return reason("sync=lines");
+  const bool both = config.sides == Sides::kBoth;
+  if (both && config.sync != RowSync::kLockstep) return reason("sides=both with decoupled rows");
+  const std::int64_t rows = both ? config.tile.rows * config.tile.columns : config.tile.rows;
+  if (rows > kMaxRows) {
+    return reason(fmt::format("a tile of more than {} {}", kMaxRows, both ? "PEs with sides=both" : "rows"));
+  }
+  return {};
 }
+
+bool fast_engine_supports(const Config& config) { return slow_engine_reason(config).empty(); }
 
 ProductCycles fast_product_cycles(const Config& config, const PlacedProduct& placed) {
   return config.sides == Sides::kBoth ? two_side(config, placed) : one_side(config, placed);
+}
+
+ProductCycles product_cycles(const Config& config, const PlacedProduct& placed) {
+  if (fast_engine_supports(config)) return fast_product_cycles(config, placed);
+  ProductCycles plain;
+  plain.cycles = plain_product_cycles(config, placed, false);
+  plain.padding_free = placed.rows->has_padding() ? plain_product_cycles(config, placed, true) : plain.cycles;
+  return plain;
 }
 
 }  // namespace lacuna::tensordash

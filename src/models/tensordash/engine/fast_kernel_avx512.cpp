@@ -1,17 +1,13 @@
-// The paper's scheduler for groups of four rows, eight groups a vector.
+// The paper's scheduler for groups of four rows, eight groups per vector.
 //
 // One step of a group is a 64-bit word: four rows of 16 lanes. A level of the scheduler is a handful of ANDs
 // and 16-bit rotations for all lanes, rows and groups of a vector at once. Measured on one core of a Zen 4 at
 // 60 % zeros: docs/results/tensordash-speed.md.
-#include "models/tensordash/engine/fast_kernels.hpp"
+#include "models/tensordash/engine/avx512_kernels.hpp"
 
 #if defined(__AVX512VBMI2__) && defined(__AVX512BW__) && defined(__AVX512DQ__) && defined(__AVX512VL__)
 
-#include <algorithm>
-#include <array>
-#include <cstring>
 #include <immintrin.h>
-#include <limits>
 
 namespace lacuna::tensordash {
 namespace {
@@ -37,7 +33,7 @@ template <int kOffset>
 }
 
 // Levels of the paper's connectivity, of either depth: lanes l, l+5, l+10; then lane 15.
-constexpr std::array<std::uint16_t, 6> kLevels{0x0421, 0x0842, 0x1084, 0x2108, 0x4210, 0x8000};
+constexpr std::uint16_t kLevels[6] = {0x0421, 0x0842, 0x1084, 0x2108, 0x4210, 0x8000};
 
 // The window of one vector of groups. After schedule() the first step is always empty: its own lanes see it
 // first.
@@ -46,8 +42,7 @@ struct Window {
   Vector e0, e1, e2;
 
   [[gnu::always_inline]] inline void level(int l) {
-    Vector free =
-        _mm512_andnot_si512(e0, _mm512_set1_epi16(static_cast<short>(kLevels[static_cast<std::size_t>(l)])));
+    Vector free = _mm512_andnot_si512(e0, _mm512_set1_epi16(static_cast<short>(kLevels[l])));
     move<0>(e1, free);
     if constexpr (kDepth == 3) move<0>(e2, free);
     move<-1>(e1, free);
@@ -64,8 +59,8 @@ struct Window {
 template <int kDepth>
 class Lane8 {
  public:
-  void start(const StreamBlock& block, std::uint32_t* cycles, std::int64_t& next) {
-    block_ = &block;
+  void start(const PackedGroups& groups, std::uint32_t* cycles, std::int64_t& next) {
+    groups_ = &groups;
     cycles_ = cycles;
     for (int lane = 0; lane < 8; ++lane) take(lane, 0, next);
     reload();
@@ -83,20 +78,20 @@ class Lane8 {
     const __mmask8 empty1 = _mm512_testn_epi64_mask(r1, r1);
     __mmask8 empty2 = 0;
     const Vector word = _mm512_set1_epi64(8);
-    Vector at = _mm512_load_si512(at_.data());
+    Vector at = _mm512_load_si512(at_);
     at = _mm512_mask_add_epi64(at, active_, at, word);
     at = _mm512_mask_add_epi64(at, active_ & empty1, at, word);
     if constexpr (kDepth == 3) {
       empty2 = empty1 & _mm512_testn_epi64_mask(r2, r2);
       at = _mm512_mask_add_epi64(at, active_ & empty2, at, word);
     }
-    _mm512_store_si512(at_.data(), at);
-    const __mmask8 ended = active_ & _mm512_cmpge_epi64_mask(at, _mm512_load_si512(end_.data()));
+    _mm512_store_si512(at_, at);
+    const __mmask8 ended = active_ & _mm512_cmpge_epi64_mask(at, _mm512_load_si512(end_));
     __mmask8 restarted = 0;
     if (ended != 0) [[unlikely]] {
       for (unsigned left = ended; left != 0; left &= left - 1) {
         const int lane = __builtin_ctz(left);
-        cycles_[group_[static_cast<std::size_t>(lane)]] = now - started_[static_cast<std::size_t>(lane)];
+        cycles_[group_[lane]] = now - started_[lane];
         take(lane, now, next);
       }
       restarted = ended;
@@ -118,28 +113,26 @@ class Lane8 {
  private:
   // Gives a lane the next group, or parks it on a stream it no longer moves along.
   void take(int lane, std::uint32_t now, std::int64_t& next) {
-    const auto i = static_cast<std::size_t>(lane);
-    if (next >= block_->groups()) {
+    if (next >= groups_->groups) {
       active_ = static_cast<__mmask8>(active_ & ~(1U << lane));
-      at_[i] = reinterpret_cast<std::int64_t>(block_->group(0));
-      end_[i] = std::numeric_limits<std::int64_t>::max();
+      at_[lane] = reinterpret_cast<std::int64_t>(groups_->words);
+      end_[lane] = INT64_MAX;
       return;
     }
-    const std::uint16_t* words = block_->group(next);
-    at_[i] = reinterpret_cast<std::int64_t>(words);
-    end_[i] = at_[i] + 8 * block_->steps();
-    group_[i] = next++;
-    started_[i] = now;
+    at_[lane] = reinterpret_cast<std::int64_t>(groups_->words + next * groups_->pitch);
+    end_[lane] = at_[lane] + 8 * groups_->steps;
+    group_[lane] = next++;
+    started_[lane] = now;
     active_ = static_cast<__mmask8>(active_ | (1U << lane));
   }
 
-  // Three consecutive words of each of the eight streams, one stream a 64-bit lane. Eight 32-byte loads and
+  // Three consecutive words of each of the eight streams, one stream per 64-bit lane. Eight 32-byte loads and
   // seven shuffles; three gathers took 2.4 times as long on Zen 4. The lane order 0 1 4 5 2 3 6 7 is what the
   // shuffles give for free.
   [[gnu::always_inline]] inline void reload() {
     const auto load = [&](int lane) {
       // NOLINTNEXTLINE(performance-no-int-to-ptr): addresses are added to as a vector of integers
-      return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(at_[static_cast<std::size_t>(lane)]));
+      return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(at_[lane]));
     };
     const auto join = [&](int low, int high) {
       return _mm512_inserti64x4(_mm512_castsi256_si512(load(low)), load(high), 1);
@@ -157,26 +150,26 @@ class Lane8 {
     if constexpr (kDepth == 3) fresh2_ = _mm512_shuffle_i64x2(even_ab, even_cd, 0xdd);
   }
 
-  const StreamBlock* block_ = nullptr;
+  const PackedGroups* groups_ = nullptr;
   std::uint32_t* cycles_ = nullptr;
   Window<kDepth> window_;
   Vector fresh0_, fresh1_, fresh2_;
-  alignas(64) std::array<std::int64_t, 8> at_;   // addresses of the windows
-  alignas(64) std::array<std::int64_t, 8> end_;  // addresses past the last steps
-  std::array<std::int64_t, 8> group_;
-  std::array<std::uint32_t, 8> started_;
+  alignas(64) std::int64_t at_[8];   // addresses of the windows
+  alignas(64) std::int64_t end_[8];  // addresses past the last steps
+  std::int64_t group_[8];
+  std::uint32_t started_[8];
   __mmask8 active_ = 0;
 };
 
 template <int kDepth>
-void run(const StreamBlock& block, std::uint32_t* cycles) {
+void run(const PackedGroups& groups, std::uint32_t* cycles) {
   // Two vectors in flight hide the latency of a level's chain (one: 60 % of the speed; three: registers
   // spill).
   std::int64_t next = 0;
   Lane8<kDepth> first;
   Lane8<kDepth> second;
-  first.start(block, cycles, next);
-  second.start(block, cycles, next);
+  first.start(groups, cycles, next);
+  second.start(groups, cycles, next);
   for (std::uint32_t now = 1; first.alive() || second.alive(); ++now) {
     Window<kDepth> a = first.window();
     Window<kDepth> b = second.window();
@@ -194,30 +187,16 @@ void run(const StreamBlock& block, std::uint32_t* cycles) {
 
 }  // namespace
 
-bool lockstep_cycles_avx512(const Connectivity& connectivity, const StreamBlock& block,
-                            std::uint32_t* cycles) {
-  static const bool supported =
-      __builtin_cpu_supports("avx512bw") != 0 && __builtin_cpu_supports("avx512dq") != 0 &&
-      __builtin_cpu_supports("avx512vl") != 0 && __builtin_cpu_supports("avx512vbmi2") != 0;
-  if (!supported || block.slots() != 4 || connectivity.lanes() != StreamBlock::kLanes) return false;
-  static const Connectivity paper3 = Connectivity::parse("paper", 16, 3, "");
-  static const Connectivity paper2 = Connectivity::parse("paper", 16, 2, "");
-  if (connectivity.movements() == paper3.movements() && connectivity.depth() == 3) {
-    run<3>(block, cycles);
-  } else if (connectivity.movements() == paper2.movements() && connectivity.depth() == 2) {
-    run<2>(block, cycles);
-  } else {
-    return false;
-  }
-  return true;
-}
+constinit const LockstepGroups kLockstepDepth2Avx512 = run<2>;
+constinit const LockstepGroups kLockstepDepth3Avx512 = run<3>;
 
 }  // namespace lacuna::tensordash
 
 #else
 
 namespace lacuna::tensordash {
-bool lockstep_cycles_avx512(const Connectivity&, const StreamBlock&, std::uint32_t*) { return false; }
+constinit const LockstepGroups kLockstepDepth2Avx512 = nullptr;
+constinit const LockstepGroups kLockstepDepth3Avx512 = nullptr;
 }  // namespace lacuna::tensordash
 
 #endif

@@ -13,8 +13,8 @@ namespace lacuna::tensordash {
 void lockstep_cycles_generic(const Connectivity& connectivity, const StreamBlock& block,
                              std::uint32_t* cycles);
 
-// The paper's connectivity (depth 2 or 3) with four rows a group: AVX-512. False if this CPU or build has
-// none, or if the configuration is another one.
+// The paper's connectivity (depth 2 or 3) with four rows per group: AVX-512. False, with nothing done, for
+// another configuration and where the CPU or the build has no AVX-512.
 bool lockstep_cycles_avx512(const Connectivity& connectivity, const StreamBlock& block,
                             std::uint32_t* cycles);
 

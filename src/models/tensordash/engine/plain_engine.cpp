@@ -73,8 +73,6 @@ std::int64_t two_side(const Config& config, const PlacedProduct& placed, bool fi
 
 }  // namespace
 
-std::int64_t TileClock::cycles() const { return *std::ranges::max_element(sums_); }
-
 std::int64_t plain_product_cycles(const Config& config, const PlacedProduct& placed, bool fill_padding) {
   return config.sides == Sides::kBoth ? two_side(config, placed, fill_padding)
                                       : one_side(config, placed, fill_padding);

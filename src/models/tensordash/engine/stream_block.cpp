@@ -7,6 +7,7 @@
 #include <cstring>
 #include <new>
 
+#include "base/ceil_div.hpp"
 #include "models/tensordash/engine/bit_transpose.hpp"
 
 #ifdef __SSE2__
@@ -221,7 +222,7 @@ void StreamBlock::load_transposed(const OperandStreams& streams, std::int64_t fi
   static const TransposeBits transpose = best_transpose_bits();
   const bool over_positions = streams.axis == LaneAxis::kPositions;
   const std::int64_t lane_elements = over_positions ? streams.grid.h * streams.grid.w : streams.images;
-  const std::int64_t lane_groups = (lane_elements + kLanes - 1) / kLanes;
+  const std::int64_t lane_groups = ceil_div(lane_elements, kLanes);
   const std::vector<std::uint8_t> zeros(8, 0);
   std::vector<std::int64_t> source_rows(static_cast<std::size_t>(lane_elements));
   const std::uint8_t* rows[kLanes];
@@ -287,8 +288,7 @@ void StreamBlock::fill_padding(const OperandStreams& streams, std::int64_t first
                                                                        : streams.images;
   const std::int64_t tail = elements % kLanes;
   if (tail == 0) return;
-  const std::int64_t period =
-      (elements + kLanes - 1) / kLanes;  // the last step of each period has the padding
+  const std::int64_t period = ceil_div(elements, kLanes);  // the last step of each period has the padding
   const auto padding = static_cast<std::uint16_t>(0xffffU << tail);
   const std::int64_t count = std::min(groups_ * rows_, streams.count() - first_group * rows_);
   for (std::int64_t i = 0; i < count; ++i) {

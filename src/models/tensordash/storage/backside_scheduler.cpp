@@ -5,10 +5,10 @@
 #include <cassert>
 #include <cmath>
 
+#include "base/ceil_div.hpp"
+
 namespace lacuna::tensordash {
 namespace {
-
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 struct OutputShape {
   std::int64_t positions;

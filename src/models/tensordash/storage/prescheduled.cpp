@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/ceil_div.hpp"
 #include "models/tensordash/engine/row_group.hpp"
 
 namespace lacuna::tensordash {
@@ -38,7 +39,7 @@ Dot stored_dot(const LaneSelector& selector, std::int64_t features, const Schedu
 // One PE with its own scheduler, pairs with any zero skipped [TensorDash §3.1].
 Dot dynamic_dot(const Scheduler& scheduler, std::int64_t features, const float* a, const float* b) {
   const int lanes = scheduler.connectivity().lanes();
-  GroupWords words(1, (features + lanes - 1) / lanes, scheduler.connectivity().depth());
+  GroupWords words(1, ceil_div(features, lanes), scheduler.connectivity().depth());
   for (std::int64_t i = 0; i < features; ++i) {
     if (is_effectual(a[i]) && is_effectual(b[i])) words.row(0)[i / lanes] |= std::uint64_t{1} << (i % lanes);
   }

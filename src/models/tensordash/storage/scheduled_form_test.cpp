@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <limits>
 
+#include "base/ceil_div.hpp"
 #include "base/error.hpp"
 #include "base/random.hpp"
 #include "models/tensordash/engine/row_group.hpp"
@@ -116,7 +117,7 @@ TEST(ScheduledForm, RoundTripsEveryKindBitForBit) {
               }
             }
             if (zeros == 1.0) {
-              ASSERT_EQ(group.rows(), (steps + depth - 1) / depth);
+              ASSERT_EQ(group.rows(), ceil_div(steps, depth));
             }
           }
         }

@@ -4,6 +4,7 @@
 #include <array>
 #include <bit>
 
+#include "base/ceil_div.hpp"
 #include "base/parallel.hpp"
 
 namespace lacuna::tensordash {
@@ -35,7 +36,7 @@ void count_groups(const TensorGroups& groups, const MaskView& mask, const LaneSe
                   StorageCounts& counts) {
   constexpr std::int64_t kStepsABlock = 1 << 14;
   const std::int64_t block_groups = std::max<std::int64_t>(1, kStepsABlock / groups.longest());
-  const std::int64_t blocks = (groups.count() + block_groups - 1) / block_groups;
+  const std::int64_t blocks = ceil_div(groups.count(), block_groups);
   std::vector<StorageCounts> parts(static_cast<std::size_t>(blocks));
   parallel_for(parts.size(), 1, [&](std::size_t b) {
     StorageCounts part;
@@ -87,7 +88,7 @@ std::int64_t count_run_entries(const MaskView& mask, int run_bits) {
       gap += lanes - at;
     }
   }
-  return entries + (gap + longest - 1) / longest;
+  return entries + ceil_div(gap, longest);
 }
 
 }  // namespace

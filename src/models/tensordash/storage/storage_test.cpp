@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <numeric>
 
+#include "base/ceil_div.hpp"
 #include "base/parallel.hpp"
 #include "models/tensordash/engine/row_group.hpp"
 #include "models/tensordash/storage/backside_scheduler.hpp"
@@ -214,7 +215,7 @@ Matrix random_matrix(Random& random, std::int64_t rows, std::int64_t features, d
 std::int64_t dynamic_cycles(const Scheduler& scheduler, const float* a, const float* b,
                             std::int64_t features) {
   const int lanes = scheduler.connectivity().lanes();
-  GroupWords words(1, (features + lanes - 1) / lanes, scheduler.connectivity().depth());
+  GroupWords words(1, ceil_div(features, lanes), scheduler.connectivity().depth());
   for (std::int64_t i = 0; i < features; ++i) {
     if (a[i] != 0 && (b == nullptr || b[i] != 0)) words.row(0)[i / lanes] |= std::uint64_t{1} << (i % lanes);
   }

@@ -4,6 +4,7 @@
 #include <array>
 #include <fmt/format.h>
 
+#include "base/ceil_div.hpp"
 #include "base/error.hpp"
 #include "base/nearest.hpp"
 
@@ -14,8 +15,6 @@ constexpr std::array<std::pair<Grouping, std::string_view>, 4> kNames{{{Grouping
                                                                        {Grouping::kMerged, "merged"},
                                                                        {Grouping::kBlocks, "blocks"},
                                                                        {Grouping::kFilters, "filters"}}};
-
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 // Where a grouping means nothing of its own for a tensor, it is grouped by channels.
 Grouping effective(const LayerShape& shape, TensorRole role, Grouping grouping) {

@@ -1,0 +1,66 @@
+// Reads one YAML file value by value: every error names the file, the line and the key.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/yaml/load_yaml.hpp"
+
+namespace lacuna {
+
+class YamlReader {
+ public:
+  static constexpr std::size_t kLongestText = 4096;
+
+  // `part` follows the file and line in messages: ": layer 3".
+  explicit YamlReader(std::string file, std::string part = "")
+      : file_(std::move(file)), part_(std::move(part)) {}
+
+  const std::string& file() const { return file_; }
+
+  // Loads `text` (load_yaml()) and returns read(root). What yaml-cpp throws on the way becomes an InputError.
+  template <typename Read>
+  auto load(std::string_view text, const YamlKind& kind, const Read& read) const {
+    try {
+      return read(load_yaml(text, file_, kind));
+    } catch (const YAML::Exception& error) {
+      throw yaml_error(error, file_);
+    }
+  }
+
+  // "my.yaml:4", or "my.yaml" for a node that is not in the file.
+  std::string place(const YAML::Node& at) const;
+  [[noreturn]] void fail(const YAML::Node& at, std::string_view cause, std::string_view remedy) const;
+
+  // Calls use(key, key node, value) for each entry in the order of the file. Refuses anything but a map, keys
+  // that are not scalars, and a key that occurs twice. `what` names the map: "'params'".
+  template <typename Use>
+  void each(const YAML::Node& map, std::string_view what, const Use& use) const {
+    check_map(map, what);
+    std::vector<std::string> seen;
+    for (const auto& entry : map) {
+      check_key(entry.first, seen);
+      use(std::as_const(seen.back()), entry.first, entry.second);
+    }
+  }
+
+  // The values below belong to `key`; errors point at `at`: the key's node rather than the value's, because
+  // the place of a missing value is the line after it.
+
+  // A scalar that is neither empty nor longer than kLongestText. `remedy` is for a missing one.
+  std::string text(const YAML::Node& at, std::string_view key, const YAML::Node& value,
+                   std::string_view remedy = "write it after the ':'") const;
+  // A finite number from 0.
+  double number(const YAML::Node& at, std::string_view key, const YAML::Node& value) const;
+
+ private:
+  void check_map(const YAML::Node& map, std::string_view what) const;
+  // Adds the key to `seen`.
+  void check_key(const YAML::Node& key, std::vector<std::string>& seen) const;
+
+  std::string file_, part_;
+};
+
+}  // namespace lacuna

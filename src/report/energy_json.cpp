@@ -1,0 +1,53 @@
+#include <fmt/format.h>
+
+#include "report/energy_report.hpp"
+#include "report/json_text.hpp"
+
+namespace lacuna {
+namespace {
+
+std::string parts_json(const ByComponent& parts) {
+  JsonLine line;
+  for (const ByComponent::Value& part : parts.values) line.field(part.name, part.value);
+  return line.field("total", parts.total()).text();
+}
+
+JsonLine& append_pair(JsonLine& line, const EnergyPair& pair) {
+  return line.raw("baseline", parts_json(pair.baseline))
+      .raw("machine", parts_json(pair.machine))
+      .field("compute_efficiency", pair.compute_efficiency())
+      .field("chip_efficiency", pair.chip_efficiency());
+}
+
+std::string pair_json(const EnergyPair& pair) {
+  JsonLine line;
+  return append_pair(line, pair).text();
+}
+
+}  // namespace
+
+std::string energy_json(const RunEnergy& energy, bool layers, std::string_view indent) {
+  std::string text = fmt::format("{{\n{0}  \"table\": {1},\n{0}  \"node_nm\": {2},\n{0}  \"unit\": \"J\",\n",
+                                 indent, json_string(energy.table), json_number(energy.node_nm));
+  for (const Operation op : kOperations) {
+    text += fmt::format("{}  \"{}\": {},\n", indent, operation_name(op),
+                        pair_json(energy.by_operation[static_cast<std::size_t>(op)]));
+  }
+  text += fmt::format("{}  \"all\": {}", indent, pair_json(energy.all));
+  if (layers) {
+    text += fmt::format(",\n{}  \"operations\": [", indent);
+    bool first = true;
+    for (const LayerEnergy& layer : energy.layers) {
+      for (const OpEnergy& op : layer.ops) {
+        JsonLine line;
+        line.field("layer", std::string_view(layer.name)).field("op", operation_name(op.op));
+        text += fmt::format("{}\n{}    {}", first ? "" : ",", indent, append_pair(line, op.energy).text());
+        first = false;
+      }
+    }
+    text += fmt::format("\n{}  ]", indent);
+  }
+  return text + fmt::format("\n{}}}", indent);
+}
+
+}  // namespace lacuna

@@ -1,0 +1,24 @@
+// SRAM and DRAM as components of a machine, the same around tiles and around outer-product PEs.
+#pragma once
+
+#include <vector>
+
+#include "energy/components.hpp"
+#include "sim/memory/activity.hpp"
+
+namespace lacuna {
+
+// AM, BM and CM. `banks`: of all three, if their area is part of the machine's; else 0.
+Component sram_component(double banks);
+// DRAM: what crosses the bus, and the power that flows all the time.
+std::vector<Component> dram_components();
+
+// A count of an activity for the whole batch: the recorded samples' times `batch_scale`, the weights' once.
+double batch_count(const Activity& activity, double batch_scale, std::int64_t TensorTraffic::*count);
+
+// What an operation does to SRAM and DRAM in the whole batch. `rows_of_16`: rows of 16 values, which costs
+// are given for, per row of the machine. `seconds`: all the time that passes.
+std::vector<ActionCount> memory_actions(const Activity& activity, double batch_scale, double rows_of_16,
+                                        double seconds);
+
+}  // namespace lacuna

@@ -1,0 +1,103 @@
+#include "sim/outer_product/hardware.hpp"
+
+#include <fmt/format.h>
+
+#include "sim/memory/memory_actions.hpp"
+
+namespace lacuna::outer {
+namespace {
+
+// The PE whose area SCNN publishes.
+constexpr std::int64_t kPublishedN = 4, kPublishedBanks = 32, kPublishedEntries = 32;
+
+// Which memory the kernel indices are read from: ANT reads k of them at once.
+const char* index_part(std::int64_t search_window) {
+  return search_window > 0 ? "index_window" : "index_ram";
+}
+
+}  // namespace
+
+Hardware machine_hardware(const MachineConfig& config, std::int64_t search_window) {
+  const auto pes = static_cast<double>(config.pes());
+  const bool searches = search_window > 0;
+  using enum ComponentGroup;
+  Hardware hardware{
+      .description = fmt::format("{} PEs of {} x {} multipliers", config.pes(), config.n, config.n),
+      .data_type = std::string(data_type_name(config.data_type)),
+      .frequency_mhz = config.frequency_mhz,
+      .components = {{"multipliers",
+                      "multipliers and adders",
+                      kCore,
+                      {{"multiplier", 0, {"cycle"}}, {"adder", 0, {"cycle"}}, {"pe_multipliers", pes, {}}}},
+                     {"coordinates", "coordinates", kCore, {{"coordinate", 0, {"product"}}}}},
+      .area_table = "16nm-published"};
+  std::vector<Component>& components = hardware.components;
+  if (searches) {
+    components.push_back(
+        {"range_search",
+         "range and search",
+         kCore,
+         {{"range", 0, {"vector"}}, {"search", 0, {"index"}}, {"pe_range_search", pes, {}}}});
+  }
+  components.push_back(
+      {"crossbar", "crossbar", kCore, {{"crossbar", 0, {"transfer"}}, {"pe_crossbar", pes, {}}}});
+  components.push_back({"accumulators",
+                        "accumulators",
+                        kSram,
+                        {{"accumulator", 0, {"read", "write"}}, {"pe_accumulators", pes, {}}}});
+  std::vector<Part> rams{{"operand_ram", 0, {"read", "write"}},
+                         {"kernel_buffer", 0, {"read"}},
+                         {"index_ram", 0, {"read", "write"}}};
+  if (searches) rams.push_back({"index_window", 0, {"read"}});
+  components.push_back({"operand_rams", "operand RAMs", kSram, std::move(rams)});
+  components.push_back({"output_rams", "output RAMs", kSram, {{"operand_ram", 0, {"read", "write"}}}});
+  components.push_back({"operand_and_output_rams",
+                        "operand and output RAMs",
+                        kSram,
+                        {{"pe_operand_and_output_rams", pes, {}}}});
+  components.push_back({"weight_fifo", "weight FIFO", kSram, {{"pe_weight_fifo", pes, {}}}});
+  components.push_back({"other", "other logic", kCore, {{"pe_other", pes, {}}}});
+  components.push_back(sram_component(0));  // its area is not part of what is published
+  for (Component& component : dram_components()) components.push_back(std::move(component));
+  if (config.n != kPublishedN || config.banks != kPublishedBanks ||
+      config.bank_entries != kPublishedEntries) {
+    hardware.area_unknown = "no area is published of such a PE";
+    hardware.area_remedy = "leave n, banks and bank_entries as they are (4, 32 and 32)";
+  }
+  return hardware;
+}
+
+std::vector<ActionCount> pe_actions(const MachineConfig& config, std::int64_t search_window,
+                                    const PairCounts& counts, const PeTraffic& traffic,
+                                    std::int64_t compute_cycles, double batch_scale) {
+  const auto scaled = [&](std::int64_t count) { return static_cast<double>(count) * batch_scale; };
+  const bool searches = search_window > 0;
+  // ASSUMPTION(O8): logic by cycles, as that of the tiles (A16), or by use.
+  const std::int64_t slots = config.pes() * config.n * config.n * compute_cycles;
+  const std::int64_t pe_cycles = config.pes() * compute_cycles;
+  const double multiplied = scaled(config.gated ? counts.executed : slots);
+  const double added = scaled(config.gated ? counts.useful : slots);
+  std::vector<ActionCount> actions{
+      {"multipliers", "multiplier", "cycle", multiplied},
+      {"multipliers", "adder", "cycle", added},
+      {"coordinates", "coordinate", "product", multiplied},
+      {"crossbar", "crossbar", "transfer", added},
+      {"accumulators", "accumulator", "read", scaled(counts.useful + traffic.halo + traffic.drained)},
+      {"accumulators", "accumulator", "write", scaled(counts.useful + traffic.halo)},
+      {"operand_rams", "operand_ram", "read", scaled(counts.image_reads)},
+      {"operand_rams", "operand_ram", "write", scaled(traffic.loaded)},
+      {"operand_rams", "kernel_buffer", "read", scaled(counts.kernel_value_reads)},
+      {"operand_rams", "index_ram", "read", scaled(counts.image_reads + counts.row_pointer_reads)},
+      {"operand_rams", index_part(search_window), "read", scaled(counts.kernel_index_reads)},
+      {"operand_rams", "index_ram", "write", scaled(traffic.loaded)},
+      {"output_rams", "operand_ram", "write", scaled(traffic.drained)},
+      {"output_rams", "operand_ram", "read", scaled(traffic.drained)}};
+  if (searches) {
+    actions.push_back({"range_search", "range", "vector", scaled(config.gated ? counts.ranges : pe_cycles)});
+    actions.push_back({"range_search", "search", "index",
+                       scaled(config.gated ? counts.kernel_index_reads : pe_cycles * search_window)});
+  }
+  return actions;
+}
+
+}  // namespace lacuna::outer

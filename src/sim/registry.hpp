@@ -1,0 +1,43 @@
+// How a model announces itself to the program.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/accelerator.hpp"
+
+namespace lacuna {
+
+// A kind of machine: its parameters and how to build it. One folder of src/models registers one.
+struct AcceleratorModel {
+  std::string name;
+  std::string summary;  // one line for `lacuna arch list`
+  std::string paper;
+  std::vector<ParamSpec> params;
+  // Throws InputError for combinations that cannot be.
+  std::function<std::unique_ptr<Accelerator>(Params)> make;
+  bool is_default = false;  // what `lacuna simulate` runs if no machine is named
+};
+
+class AcceleratorRegistry {
+ public:
+  static AcceleratorRegistry& instance();
+  void add(AcceleratorModel model);
+  const std::vector<AcceleratorModel>& models() const { return models_; }  // sorted by name
+  const AcceleratorModel* find(std::string_view name) const;
+
+ private:
+  std::vector<AcceleratorModel> models_;
+};
+
+// `const RegisterAccelerator kRegister{{.name = "dense", ...}};` in a model's .cpp is all it takes.
+struct RegisterAccelerator {
+  explicit RegisterAccelerator(AcceleratorModel model) {
+    AcceleratorRegistry::instance().add(std::move(model));
+  }
+};
+
+}  // namespace lacuna

@@ -1,0 +1,41 @@
+#include "sim/result.hpp"
+
+namespace lacuna {
+namespace {
+
+CyclePair scaled(const CyclePair& pair, double scale) {
+  return {scale * pair.baseline_cycles, scale * pair.cycles, scale * pair.padding_free_cycles};
+}
+
+Totals sum_layers(const RunResult& run, bool to_batch) {
+  Totals totals;
+  for (std::size_t i = 0; i < run.layers.size(); ++i) {
+    const LayerResult& layer = run.layers[i];
+    for (std::size_t j = 0; j < layer.ops.size(); ++j) {
+      const CyclePair cycles = scaled(run.cycles_of(i, j), to_batch ? layer.batch_scale : 1.0);
+      totals.of(layer.ops[j].op) += cycles;
+      totals.all += cycles;
+    }
+  }
+  return totals;
+}
+
+}  // namespace
+
+CyclePair& CyclePair::operator+=(const CyclePair& other) {
+  baseline_cycles += other.baseline_cycles;
+  cycles += other.cycles;
+  padding_free_cycles += other.padding_free_cycles;
+  return *this;
+}
+
+CyclePair RunResult::cycles_of(std::size_t layer, std::size_t op) const {
+  const OpResult& own = layers[layer].ops[op];
+  return {static_cast<double>(baseline_op(layer, op).cycles), static_cast<double>(own.cycles),
+          static_cast<double>(own.padding_free_cycles)};
+}
+
+Totals RunResult::total() const { return sum_layers(*this, false); }
+Totals RunResult::per_batch() const { return sum_layers(*this, true); }
+
+}  // namespace lacuna

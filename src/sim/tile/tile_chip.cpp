@@ -1,0 +1,89 @@
+#include "sim/tile/tile_chip.hpp"
+
+#include <fmt/format.h>
+#include <iterator>
+
+#include "sim/memory/memory_actions.hpp"
+
+namespace lacuna {
+
+TileChip::TileChip(const Params& params)
+    : plan_(TilePlan::from(params)), data_type_(arithmetic(params)), memory_(params, plan_.tile) {}
+
+std::vector<ParamSpec> TileChip::params() {
+  std::vector<ParamSpec> specs = TilePlan::params();
+  for (ParamSpec& spec : memory_params()) specs.push_back(std::move(spec));
+  return specs;
+}
+
+double TileChip::multipliers() const {
+  return static_cast<double>(tile().tiles * tile().rows * tile().columns * tile().lanes);
+}
+
+Hardware TileChip::hardware(std::vector<Component> added_logic) const {
+  // The published area of the scratchpads is that of a tile of 4 x 4 PEs of 16 lanes.
+  const double scratchpads =
+      static_cast<double>(tile().tiles * (tile().rows + tile().columns)) / 8 * rows_of_16();
+  Hardware hardware{
+      .description = fmt::format("{} tiles of {} x {} PEs of {} MACs", tile().tiles, tile().rows,
+                                 tile().columns, tile().lanes),
+      .data_type = std::string(data_type_name(data_type_)),
+      .frequency_mhz = memory_.dram().frequency_mhz(),
+      .components = {{"cores", "compute cores", ComponentGroup::kCore, {{"mac", multipliers(), {"cycle"}}}},
+                     {"transposers",
+                      "transposers",
+                      ComponentGroup::kCore,
+                      {{"transposer", static_cast<double>(memory_.transposers()), {"cycle"}}}}}};
+  std::vector<Component>& components = hardware.components;
+  components.insert(components.end(), std::make_move_iterator(added_logic.begin()),
+                    std::make_move_iterator(added_logic.end()));
+  components.push_back(
+      {"scratchpads",
+       "scratchpads",
+       ComponentGroup::kSram,
+       {{"scratchpad", scratchpads, {"read", "write"}}, {"partial_sum", 0, {"read", "write"}}}});
+  components.push_back(sram_component(static_cast<double>(3 * memory_.sram_banks())));
+  for (Component& component : dram_components()) components.push_back(std::move(component));
+  return hardware;
+}
+
+OpResult TileChip::result(const OperationWork& work, const Placement& placement, TileOutcome outcome,
+                          const StoredForms* stored) const {
+  const TileTiming timing = memory_.time(work, placement, outcome.compute, stored);
+  OpResult result{.op = work.op,
+                  .scheduled = outcome.scheduled,
+                  .macs = work.macs.macs,
+                  .scheduled_macs = outcome.scheduled_macs,
+                  .effectual_macs = outcome.effectual_macs,
+                  .cycles = timing.total.cycles,
+                  .padding_free_cycles = timing.total.padding_free,
+                  .counters = std::move(outcome.counters),
+                  .activity = timing.activity};
+  count_actions(result, work.batch_scale);
+  return result;
+}
+
+void TileChip::count_actions(OpResult& result, double batch_scale) const {
+  const Activity& activity = *result.activity;
+  const auto scaled = [&](std::int64_t count) { return static_cast<double>(count) * batch_scale; };
+  // ASSUMPTION(A16): logic costs its power for the cycles it is clocked, whether its operands are zero or
+  // not; it is not clocked while the tiles wait for memory.
+  const double clocked = scaled(activity.compute_cycles);
+  result.actions = {
+      {"cores", "mac", "cycle", multipliers() * clocked},
+      {"transposers", "transposer", "cycle", static_cast<double>(memory_.transposers()) * clocked},
+      {"scratchpads", "scratchpad", "read", scaled(activity.scratchpad_reads) * rows_of_16()},
+      {"scratchpads", "scratchpad", "write", scaled(activity.scratchpad_writes) * rows_of_16()},
+      {"scratchpads", "partial_sum", "read", scaled(activity.psum_reads)},
+      {"scratchpads", "partial_sum", "write", scaled(activity.psum_writes)}};
+  const double seconds = scaled(result.cycles) / (memory_.dram().frequency_mhz() * 1e6);
+  for (ActionCount& count : memory_actions(activity, batch_scale, rows_of_16(), seconds)) {
+    result.actions.push_back(std::move(count));
+  }
+}
+
+double TileChip::output_rows(const OpResult& result, double batch_scale) const {
+  return batch_count(*result.activity, batch_scale, &TensorTraffic::output_rows) * rows_of_16();
+}
+
+}  // namespace lacuna

@@ -1,0 +1,56 @@
+// A chip of tiles with its memory system [TensorDash §3.3, §3.4, Table 2]: what every machine of tiles is,
+// whatever its tiles do with zeros. It states the hardware and turns what the tiles computed into the result
+// of an operation.
+#pragma once
+
+#include <vector>
+
+#include "base/params.hpp"
+#include "sim/result.hpp"
+#include "sim/tile/tile_memory.hpp"
+
+namespace lacuna {
+
+// What the tiles of a machine did in an operation, before memory has its say.
+struct TileOutcome {
+  Scheduled scheduled = Scheduled::kNone;
+  std::int64_t scheduled_macs = 0;
+  std::int64_t effectual_macs = 0;
+  TileCycles compute = {};
+  std::vector<Counter> counters = {};
+};
+
+class TileChip {
+ public:
+  explicit TileChip(const Params& params);
+
+  // Those of TilePlan and TileMemory.
+  static std::vector<ParamSpec> params();
+
+  const TilePlan& plan() const { return plan_; }
+  const TileShape& tile() const { return plan_.tile; }
+  DataType data_type() const { return data_type_; }
+  double multipliers() const;  // of the chip
+
+  // The chip, with what a machine adds to the logic of its tiles after cores and transposers.
+  Hardware hardware(std::vector<Component> added_logic = {}) const;
+
+  Placement place(const Layer& layer, Operation op) const { return place_operation(layer, op, plan_); }
+
+  // The result, with the chip's own actions; a machine appends those of what it added.
+  OpResult result(const OperationWork& work, const Placement& placement, TileOutcome outcome,
+                  const StoredForms* stored = nullptr) const;
+
+  // Rows of 16 values that the tiles write in the whole batch.
+  double output_rows(const OpResult& result, double batch_scale) const;
+
+ private:
+  double rows_of_16() const { return static_cast<double>(tile().lanes) / 16; }
+  void count_actions(OpResult& result, double batch_scale) const;
+
+  TilePlan plan_;
+  DataType data_type_;
+  TileMemory memory_;
+};
+
+}  // namespace lacuna

@@ -1,0 +1,72 @@
+#include "sim/tile/tile_placement.hpp"
+
+namespace lacuna {
+namespace {
+
+// The zeros of A counted with its border, as the authors' early simulator does (A6).
+TensorRole choose_with_border(const Layer& layer, Operation op, SchedulePolicy policy) {
+  Layer padded = layer;
+  const LayerShape& s = layer.shape;
+  padded.a.mask.rows = s.n * (s.input.h + 2 * s.padding.h) * (s.input.w + 2 * s.padding.w);
+  return choose_scheduled(padded, op, policy);
+}
+
+}  // namespace
+
+std::vector<ParamSpec> TilePlan::params() {
+  return {
+      ParamSpec::integer("tiles", 16, 1, 4096, "tiles", "tiles on the chip", "TensorDash Table 2"),
+      ParamSpec::integer("rows", 4, 1, 64, "PEs", "rows of processing elements in a tile",
+                         "TensorDash Table 2"),
+      ParamSpec::integer("columns", 4, 1, 64, "PEs", "columns of processing elements in a tile",
+                         "TensorDash Table 2"),
+      ParamSpec::integer("lanes", 16, 4, 64, "MACs", "multipliers of a processing element",
+                         "TensorDash Table 2"),
+      ParamSpec::choice(
+          "schedule", "sparser", {"sparser", "primary", "A", "W", "G"},
+          "operand on the rows, whose zeros are skipped: the one with more zeros, the one that the "
+          "paper's text names, or a named one",
+          "TensorDash §2; docs/assumptions.md A1"),
+      ParamSpec::choice(
+          "tile_grid", "rows", {"rows", "square"},
+          "among the ways to divide a product between the tiles that take the dense machine equally "
+          "long: the one with most tile rows, or the squarest, in which tiles share more of what is "
+          "read",
+          "docs/assumptions.md A2, A11"),
+      ParamSpec::choice("order", "row-major", {"row-major", "column-major"},
+                        "order of windows, taps and positions; column-major also reverses the taps of W*G",
+                        "docs/assumptions.md A5, A6"),
+      ParamSpec::choice(
+          "zeros", "recorded", {"recorded", "padded"},
+          "count zeros of A as recorded or with its border, when choosing the scheduled operand",
+          "docs/assumptions.md A6"),
+  };
+}
+
+TilePlan TilePlan::from(const Params& params) {
+  return {.tile = {.rows = params.integer("rows"),
+                   .columns = params.integer("columns"),
+                   .lanes = static_cast<int>(params.integer("lanes")),
+                   .tiles = params.integer("tiles"),
+                   .ties = params.text("tile_grid") == "rows" ? GridTies::kRows : GridTies::kSquare},
+          .policy = schedule_policy(params.text("schedule")),
+          .order = params.text("order") == "row-major" ? VisitOrder::kRowMajor : VisitOrder::kColumnMajor,
+          .count_border = params.text("zeros") == "padded"};
+}
+
+std::int64_t Placement::dense_cycles() const {
+  std::int64_t cycles = 0;
+  for (const PlacedProduct& product : placed) cycles += product.grid.dense_cycles(product.rows->steps());
+  return cycles;
+}
+
+Placement place_operation(const Layer& layer, Operation op, const TilePlan& plan) {
+  Placement placement;
+  placement.row_operand = plan.count_border ? choose_with_border(layer, op, plan.policy)
+                                            : choose_scheduled(layer, op, plan.policy);
+  placement.products = lane_products(layer, op, plan.tile.lanes, plan.order);
+  placement.placed = place_products(placement.products, placement.row_operand, plan.tile);
+  return placement;
+}
+
+}  // namespace lacuna
