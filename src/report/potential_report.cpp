@@ -5,25 +5,10 @@
 #include "report/csv_text.hpp"
 #include "report/json_text.hpp"
 #include "report/result_tables.hpp"
+#include "report/short_text.hpp"
 
 namespace lacuna {
 namespace {
-
-constexpr std::array kRoles{TensorRole::kA, TensorRole::kW, TensorRole::kG};
-
-std::string_view role_text(TensorRole role) { return scheduled_name(scheduled_of(role)); }
-
-std::string percent(double share) { return fmt::format("{:.1f}", share * 100); }
-
-// "1.23 G": four digits and a unit say more in a table than a row of twelve digits.
-std::string macs_text(double macs) {
-  constexpr std::array<std::pair<double, const char*>, 4> kUnits{
-      {{1e12, " T"}, {1e9, " G"}, {1e6, " M"}, {1e3, " k"}}};
-  for (const auto& [scale, unit] : kUnits) {
-    if (macs >= scale) return fmt::format("{:.4g}{}", macs / scale, unit);
-  }
-  return fmt::format("{:.0f}", macs);
-}
 
 std::string speedup_text(const Potential& potential) {
   if (potential.macs == 0) return "";
@@ -67,7 +52,7 @@ void append_totals(std::vector<std::string>& cells, const PotentialTotals& total
 
 std::string zeros_json(const LayerPotential& entry) {
   JsonLine line;
-  for (const TensorRole role : kRoles) line.field(role_text(role), entry.zero_share(role));
+  for (const TensorRole role : kTensorRoles) line.field(role_text(role), entry.zero_share(role));
   return line.text();
 }
 
@@ -141,7 +126,8 @@ std::string trace_json(const Inspection& inspection) {
   number("samples", info.samples);
   field("batch", std::to_string(inspection.batch));
   JsonLine zeros;
-  for (const TensorRole role : kRoles) zeros.field(role_text(role), inspection.potential.zero_share(role));
+  for (const TensorRole role : kTensorRoles)
+    zeros.field(role_text(role), inspection.potential.zero_share(role));
   field("zeros_by_macs", zeros.text());
   std::string layers;
   for (const LayerPotential& layer : inspection.potential.layers) {
@@ -163,9 +149,9 @@ std::string inspection_table(const Inspection& inspection, const TextStyle& styl
   TextTable table(std::move(columns));
   for (const LayerPotential& entry : inspection.potential.layers) {
     std::vector<std::string> cells{entry.name, fmt::format("{} n{}", entry.shape.describe(), entry.shape.n),
-                                   macs_text(static_cast<double>(entry.shape.macs()))};
+                                   short_number(static_cast<double>(entry.shape.macs()))};
     if (entry.shape.kind == LayerKind::kLinear) cells[1] = entry.shape.describe();
-    for (const TensorRole role : kRoles) cells.push_back(percent(entry.zero_share(role)));
+    for (const TensorRole role : kTensorRoles) cells.push_back(percent_text(entry.zero_share(role)));
     Potential all;
     for (const Operation op : kOperations) {
       const OpPotential* found = find_op(entry, op);
@@ -180,9 +166,9 @@ std::string inspection_table(const Inspection& inspection, const TextStyle& styl
   }
   table.add_rule();
   const auto add_totals = [&](const std::string& name, const PotentialTotals& totals, bool zeros) {
-    std::vector<std::string> cells{name, "", macs_text(totals.ops[0].macs)};
-    for (const TensorRole role : kRoles)
-      cells.push_back(zeros ? percent(inspection.potential.zero_share(role)) : "");
+    std::vector<std::string> cells{name, "", short_number(totals.ops[0].macs)};
+    for (const TensorRole role : kTensorRoles)
+      cells.push_back(zeros ? percent_text(inspection.potential.zero_share(role)) : "");
     append_totals(cells, totals);
     table.add_row(std::move(cells));
   };
@@ -193,15 +179,15 @@ std::string inspection_table(const Inspection& inspection, const TextStyle& styl
 
 std::string inspection_summary(const std::vector<Inspection>& inspections, const TextStyle& style) {
   std::vector<TableColumn> columns{
-      {.title = "trace", .align = Align::kLeft}, {.title = "layers"}, {.title = "MACs a batch"}};
+      {.title = "trace", .align = Align::kLeft}, {.title = "layers"}, {.title = "MACs per batch"}};
   append(columns, zero_columns());
   append(columns, potential_columns());
   TextTable table(std::move(columns));
   for (const Inspection& inspection : inspections) {
     const TracePotential& potential = inspection.potential;
     std::vector<std::string> cells{trace_title(inspection.info), fmt::format("{}", potential.layers.size()),
-                                   macs_text(potential.per_batch.ops[0].macs)};
-    for (const TensorRole role : kRoles) cells.push_back(percent(potential.zero_share(role)));
+                                   short_number(potential.per_batch.ops[0].macs)};
+    for (const TensorRole role : kTensorRoles) cells.push_back(percent_text(potential.zero_share(role)));
     append_totals(cells, potential.per_batch);
     table.add_row(std::move(cells));
   }

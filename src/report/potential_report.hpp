@@ -18,10 +18,10 @@ struct Inspection {
   TracePotential potential;
 };
 
-// A title and a table: a row a layer, then the totals.
+// A title and a table: one row per layer, then the totals.
 std::string inspection_table(const Inspection& inspection, const TextStyle& style);
 
-// One table with a row a trace: its totals [TensorDash Fig. 1].
+// One table with one row per trace: its totals [TensorDash Fig. 1].
 std::string inspection_summary(const std::vector<Inspection>& inspections, const TextStyle& style);
 
 // docs/output.md describes the fields of both.

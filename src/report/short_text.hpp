@@ -1,0 +1,29 @@
+// Short texts for the cells of tables.
+#pragma once
+
+#include <array>
+#include <fmt/format.h>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "tensor/operation.hpp"
+
+namespace lacuna {
+
+// "1.23 G": four digits and a unit say more in a table than twelve digits.
+inline std::string short_number(double value) {
+  constexpr std::array<std::pair<double, const char*>, 4> kUnits{
+      {{1e12, " T"}, {1e9, " G"}, {1e6, " M"}, {1e3, " k"}}};
+  for (const auto& [scale, unit] : kUnits) {
+    if (value >= scale) return fmt::format("{:.4g}{}", value / scale, unit);
+  }
+  return fmt::format("{:.0f}", value);
+}
+
+inline std::string percent_text(double share) { return fmt::format("{:.1f}", share * 100); }
+
+inline constexpr std::array kTensorRoles{TensorRole::kA, TensorRole::kW, TensorRole::kG};
+constexpr std::string_view role_text(TensorRole role) { return scheduled_name(scheduled_of(role)); }
+
+}  // namespace lacuna
