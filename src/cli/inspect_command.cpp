@@ -4,7 +4,6 @@
 #include "base/error.hpp"
 #include "base/nearest.hpp"
 #include "cli/commands.hpp"
-#include "cli/inspect_storage.hpp"
 #include "cli/output.hpp"
 #include "cli/terminal.hpp"
 #include "report/potential_report.hpp"
@@ -18,7 +17,6 @@ struct InspectOptions {
   bool summary = false;
   std::string json;
   std::string csv;
-  StorageOptions storage;
 };
 
 SchedulePolicy parse_policy(const std::string& name) {
@@ -41,11 +39,6 @@ void run_inspect(const InspectOptions& options) {
   }
   check_can_write(options.json, "--json", options.traces);
   check_can_write(options.csv, "--csv", options.traces);
-  check_storage_options(options.storage);
-  if (options.storage.storage || options.storage.backside) {
-    run_inspect_storage(options.storage, options.traces, options.summary, options.json, options.csv);
-    return;
-  }
   std::vector<Inspection> inspections;
   for (const std::string& path : options.traces) {
     const Trace trace = Trace::open(path);  // one in memory at a time
@@ -61,6 +54,18 @@ void run_inspect(const InspectOptions& options) {
   if (options.summary || inspections.size() > 1) print_text(inspection_summary(inspections, style));
 }
 
+// Options that were here before `lacuna storage`: whoever types one is told where it went.
+void refuse_moved_options(CLI::App& command) {
+  for (const char* name : {"--storage", "--backside", "--grouping", "--values", "--pointer-bits",
+                           "--run-bits", "--schedulers", "--block-cycles", "--set"}) {
+    const auto refuse = [name](const std::vector<std::string>&) {
+      throw InputError(fmt::format("inspect {}", name), "stored tensors have a command of their own",
+                       "use 'lacuna storage TRACE'; see 'lacuna storage --help'");
+    };
+    command.add_option_function<std::vector<std::string>>(name, refuse)->expected(0, -1)->group("");
+  }
+}
+
 }  // namespace
 
 void add_inspect_command(CLI::App& app) {
@@ -72,24 +77,22 @@ void add_inspect_command(CLI::App& app) {
                    "Traces: .safetensors, .safetensors.zst or a folder of .npy files")
       ->type_name("")
       ->required();
-  options->storage.with_neither.push_back(
-      command
-          ->add_option(
-              "--scheduled", options->scheduled,
-              "Whose zeros are skipped: sparser (of the two operands the one with more zeros, the default), "
-              "text (activations forward, gradients backward), A, W or G")
-          ->type_name("OPERAND"));
-  command->add_flag("--summary", options->summary, "Only one row for each trace");
+  command
+      ->add_option(
+          "--scheduled", options->scheduled,
+          "Whose zeros are skipped: sparser (of the two operands the one with more zeros, the default), "
+          "primary (activations forward, gradients backward), A, W or G")
+      ->type_name("OPERAND");
+  command->add_flag("--summary", options->summary, "Only one row per trace");
   command->add_option("--json", options->json, "Write as JSON; '-': to standard output, and no tables")
       ->check(not_empty())
       ->type_name("FILE|-");
   command->add_option("--csv", options->csv, "Write as CSV; '-': to standard output, and no tables")
       ->check(not_empty())
       ->type_name("FILE|-");
-  add_storage_options(*command, options->storage);
-  add_examples(*command, {{"lacuna inspect resnet50.safetensors.zst", "a row for each layer"},
-                          {"lacuna inspect --summary *.zst", "a row for each network"},
-                          {"lacuna inspect --storage a.zst", "bits of each tensor in formats for zeros"},
+  refuse_moved_options(*command);
+  add_examples(*command, {{"lacuna inspect resnet50.safetensors.zst", "one row per layer"},
+                          {"lacuna inspect --summary *.zst", "one row per network"},
                           {"lacuna inspect a.zst --json - | jq .traces[0].total", "for programs"}});
   command->callback([options] { run_inspect(*options); });
 }

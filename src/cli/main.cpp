@@ -40,7 +40,8 @@ std::vector<std::string> command_names(const CLI::App& app) {
 std::vector<std::string> option_names(const CLI::App& app) {
   std::vector<std::string> names;
   for (const CLI::Option* option : app.get_options()) {
-    if (!option->get_lnames().empty()) names.push_back("--" + option->get_lnames().front());
+    const bool hidden = option->get_group().empty();
+    if (!hidden && !option->get_lnames().empty()) names.push_back("--" + option->get_lnames().front());
   }
   return names;
 }

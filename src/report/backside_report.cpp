@@ -1,86 +1,102 @@
+#include "report/backside_report.hpp"
+
 #include <algorithm>
 #include <fmt/format.h>
 
 #include "report/csv_text.hpp"
 #include "report/json_text.hpp"
 #include "report/result_tables.hpp"
-#include "report/storage_report.hpp"
-#include "tensor/operation.hpp"
+#include "report/short_text.hpp"
+#include "report/study_text.hpp"
 
 namespace lacuna {
 namespace {
 
-using tensordash::BacksideLoad;
-using tensordash::BacksideReport;
-using tensordash::LayerBackside;
+using Total = BacksideMeasure::Total;
 
-// Sums of one operation or of all, scaled to the batch trained with.
-struct Sums {
-  double outputs = 0, cycles = 0, stalls = 0;
-  std::int64_t layers = 0, stalled = 0, schedulers = 0;
-
-  void add(const BacksideLoad& load) {
-    const double scale = load.scale;
-    outputs += static_cast<double>(load.outputs) * scale;
-    cycles += static_cast<double>(load.cycles) * scale;
-    stalls += static_cast<double>(load.stalls()) * scale;
-    ++layers;
-    if (load.stalls() > 0) ++stalled;
-    schedulers = std::max(schedulers, load.schedulers_needed);
-  }
+// Over layers: of one operation, or of all.
+struct LoadTotals {
+  std::vector<double> values;  // of the measures; 0 for those without a total
+  std::int64_t layers = 0, stalled = 0;
 };
 
-Sums sums(const BacksideReport& report, const Operation* op) {
-  Sums sum;
-  for (const LayerBackside& layer : report.layers) {
-    for (const BacksideLoad& load : layer.ops) {
-      if (op == nullptr || load.op == *op) sum.add(load);
+LoadTotals load_totals(const BacksideLoads& loads, const Operation* op) {
+  LoadTotals sum{std::vector<double>(loads.measures.size(), 0.0)};
+  for (const auto& layer : loads.layers) {
+    for (const BacksideOp& entry : layer.ops) {
+      if (op != nullptr && entry.op != *op) continue;
+      for (std::size_t m = 0; m < sum.values.size(); ++m) {
+        if (loads.measures[m].total == Total::kSum) sum.values[m] += entry.values[m] * entry.batch_scale;
+        if (loads.measures[m].total == Total::kLargest)
+          sum.values[m] = std::max(sum.values[m], entry.values[m]);
+      }
+      ++sum.layers;
+      if (entry.values[loads.stalls] > 0) ++sum.stalled;
     }
   }
   return sum;
 }
 
-std::string stall_percent(double stalls, double cycles) {
-  return cycles > 0 ? fmt::format("{:.1f}", 100 * stalls / cycles) : "";
+// ---- tables ----
+
+// The stalls are followed by their share of the cycles.
+std::vector<TableColumn> measure_columns(const BacksideLoads& loads, bool only_totals) {
+  std::vector<TableColumn> columns;
+  for (std::size_t m = 0; m < loads.measures.size(); ++m) {
+    const BacksideMeasure& measure = loads.measures[m];
+    if (measure.title.empty() || (only_totals && measure.total == Total::kNone)) continue;
+    columns.push_back({.title = measure.title, .group = measure.group});
+    if (m == loads.stalls) columns.push_back({.title = "% of cycles", .group = measure.group});
+  }
+  return columns;
 }
 
-std::string title(const BacksideReport& report) {
-  return fmt::format("{} tiles, {} scheduler{} a tile, {} cycles a block", report.tiles, report.schedulers,
-                     report.schedulers == 1 ? "" : "s", report.cycles_per_block);
+void append_measures(std::vector<std::string>& cells, const BacksideLoads& loads,
+                     const std::vector<double>& values, bool only_totals) {
+  for (std::size_t m = 0; m < values.size(); ++m) {
+    const BacksideMeasure& measure = loads.measures[m];
+    if (measure.title.empty() || (only_totals && measure.total == Total::kNone)) continue;
+    cells.push_back(measure.decimals == 0 ? rounded_digits(values[m])
+                                          : fmt::format("{:.{}f}", values[m], measure.decimals));
+    if (m == loads.stalls) {
+      const double cycles = values[loads.cycles];
+      cells.push_back(cycles > 0 ? percent_text(values[m] / cycles) : "");
+    }
+  }
 }
 
-std::string load_json(const BacksideLoad& load) {
-  return JsonLine()
-      .field("op", operation_name(load.op))
-      .field("batch_scale", load.scale)
-      .field("outputs", load.outputs)
-      .field("blocks", load.blocks)
-      .field("cycles", load.cycles)
-      .field("schedule_cycles", load.schedule_cycles)
-      .field("needed_rate", load.needed_rate)
-      .field("offered_rate", load.offered_rate)
-      .field("stalls", load.stalls())
-      .field("schedulers_needed", load.schedulers_needed)
-      .text();
+std::string subtitle(const BacksideLoads& loads, const TextStyle& style) {
+  return dim_text(fmt::format("{}, {}", loads.subject.arch, loads.description), style) + "\n";
 }
 
-std::string sums_json(const Sums& sum) {
-  return JsonLine()
-      .field("outputs", sum.outputs)
-      .field("cycles", sum.cycles)
-      .field("stalls", sum.stalls)
-      .field("layers", sum.layers)
-      .field("stalled_layers", sum.stalled)
-      .field("schedulers_needed", sum.schedulers)
-      .text();
+// ---- JSON ----
+
+std::string op_json(const BacksideLoads& loads, const BacksideOp& entry) {
+  JsonLine line;
+  line.field("op", operation_name(entry.op)).field("batch_scale", entry.batch_scale);
+  for (std::size_t m = 0; m < entry.values.size(); ++m) line.field(loads.measures[m].name, entry.values[m]);
+  return line.text();
 }
 
-std::string trace_json(const BacksideReport& report) {
+std::string totals_json(const BacksideLoads& loads, const Operation* op) {
+  const LoadTotals sum = load_totals(loads, op);
+  JsonLine line;
+  const auto add = [&](Total kind) {
+    for (std::size_t m = 0; m < sum.values.size(); ++m)
+      if (loads.measures[m].total == kind) line.field(loads.measures[m].name, sum.values[m]);
+  };
+  add(Total::kSum);
+  line.field("layers", sum.layers).field("stalled_layers", sum.stalled);
+  add(Total::kLargest);
+  return line.text();
+}
+
+std::string trace_json(const BacksideLoads& loads) {
   std::string layers;
-  for (const LayerBackside& layer : report.layers) {
+  for (const auto& layer : loads.layers) {
     std::string ops;
-    for (const BacksideLoad& load : layer.ops)
-      ops += fmt::format("{}\n          {}", ops.empty() ? "" : ",", load_json(load));
+    for (const BacksideOp& entry : layer.ops)
+      ops += fmt::format("{}\n          {}", ops.empty() ? "" : ",", op_json(loads, entry));
     layers += fmt::format("{}\n        {}", layers.empty() ? "" : ",",
                           JsonLine()
                               .field("name", layer.name)
@@ -88,97 +104,81 @@ std::string trace_json(const BacksideReport& report) {
                               .raw("ops", "[" + ops + "\n        ]")
                               .text());
   }
-  std::string text = "    {\n";
-  const auto field = [&](std::string_view name, std::string_view json) {
-    text += fmt::format("      \"{}\": {},\n", name, json);
-  };
-  field("trace", json_string(report.path));
-  field("model", json_string(report.info.model));
-  if (report.info.progress) field("progress", json_number(*report.info.progress));
-  field("batch", std::to_string(report.batch));
-  field("tiles", std::to_string(report.tiles));
-  field("schedulers_per_tile", std::to_string(report.schedulers));
-  field("cycles_per_block", std::to_string(report.cycles_per_block));
-  field("layers", "[" + layers + "\n      ]");
-  std::string totals;
+  std::string settings;
+  for (const StudySetting& setting : loads.settings)
+    settings += fmt::format("      {},\n", setting_json(setting));
+  std::string sums;
   for (const Operation op : kOperations)
-    totals += fmt::format("\n        \"{}\": {},", operation_name(op), sums_json(sums(report, &op)));
-  return text + fmt::format("      \"per_batch\": {{{}\n        \"all\": {}\n      }}\n    }}", totals,
-                            sums_json(sums(report, nullptr)));
+    sums += fmt::format("\n        \"{}\": {},", operation_name(op), totals_json(loads, &op));
+  return fmt::format(
+      "    {{\n{}{}      \"layers\": [{}\n      ],\n      \"per_batch\": {{{}\n        \"all\": {}\n      "
+      "}}\n    }}",
+      subject_json(loads.subject), settings, layers, sums, totals_json(loads, nullptr));
 }
 
 }  // namespace
 
-std::string backside_table(const BacksideReport& report, const TextStyle& style) {
-  TextTable table({{.title = "layer", .align = Align::kLeft},
-                   {.title = "operation", .align = Align::kLeft},
-                   {.title = "outputs"},
-                   {.title = "cycles"},
-                   {.title = "needed", .group = "outputs a tile and cycle"},
-                   {.title = "offered", .group = "outputs a tile and cycle"},
-                   {.title = "cycles", .group = "stalls"},
-                   {.title = "%", .group = "stalls"},
-                   {.title = "schedulers for none", .group = "stalls"}});
-  for (const LayerBackside& layer : report.layers) {
-    for (const BacksideLoad& load : layer.ops) {
-      table.add_row({load.op == Operation::kForward ? layer.name : "", std::string(operation_name(load.op)),
-                     grouped_digits(load.outputs), grouped_digits(load.cycles),
-                     fmt::format("{:.3f}", load.needed_rate), fmt::format("{:.3f}", load.offered_rate),
-                     grouped_digits(load.stalls()),
-                     stall_percent(static_cast<double>(load.stalls()), static_cast<double>(load.cycles)),
-                     fmt::format("{}", load.schedulers_needed)});
+std::string backside_table(const BacksideLoads& loads, const TextStyle& style) {
+  std::vector<TableColumn> columns{{.title = "layer", .align = Align::kLeft},
+                                   {.title = "operation", .align = Align::kLeft}};
+  std::ranges::copy(measure_columns(loads, false), std::back_inserter(columns));
+  TextTable table(std::move(columns));
+  for (const auto& layer : loads.layers) {
+    for (const BacksideOp& entry : layer.ops) {
+      std::vector<std::string> cells{&entry == &layer.ops.front() ? layer.name : "",
+                                     std::string(operation_name(entry.op))};
+      append_measures(cells, loads, entry.values, false);
+      table.add_row(std::move(cells));
     }
   }
-  return bold_text(printable(trace_title(report.info)), style) + "\n" + dim_text(title(report), style) +
-         "\n" + table.render(style);
+  return bold_text(printable(trace_title(loads.subject.info)), style) + "\n" + subtitle(loads, style) +
+         table.render(style);
 }
 
-std::string backside_summary(const std::vector<BacksideReport>& reports, const TextStyle& style) {
-  TextTable table({{.title = "trace", .align = Align::kLeft},
-                   {.title = "operation", .align = Align::kLeft},
-                   {.title = "layers"},
-                   {.title = "stalled"},
-                   {.title = "cycles a batch"},
-                   {.title = "stalls"},
-                   {.title = "stalls %"},
-                   {.title = "schedulers for none"}});
-  for (std::size_t i = 0; i < reports.size(); ++i) {
+std::string backside_summary(const std::vector<BacksideLoads>& loads, const TextStyle& style) {
+  if (loads.empty()) return "";
+  std::vector<TableColumn> columns{{.title = "one batch of", .align = Align::kLeft},
+                                   {.title = "operation", .align = Align::kLeft},
+                                   {.title = "layers"},
+                                   {.title = "stalled layers"}};
+  std::ranges::copy(measure_columns(loads.front(), true), std::back_inserter(columns));
+  TextTable table(std::move(columns));
+  for (std::size_t i = 0; i < loads.size(); ++i) {
     if (i > 0) table.add_rule();
-    const auto add = [&](const std::string& trace, std::string_view name, const Sums& sum) {
-      table.add_row({trace, std::string(name), fmt::format("{}", sum.layers), fmt::format("{}", sum.stalled),
-                     grouped_digits(static_cast<std::int64_t>(sum.cycles)),
-                     grouped_digits(static_cast<std::int64_t>(sum.stalls)),
-                     stall_percent(sum.stalls, sum.cycles), fmt::format("{}", sum.schedulers)});
+    const auto add = [&](const std::string& trace, std::string_view name, const LoadTotals& sum) {
+      std::vector<std::string> cells{trace, std::string(name), grouped_digits(sum.layers),
+                                     grouped_digits(sum.stalled)};
+      append_measures(cells, loads[i], sum.values, true);
+      table.add_row(std::move(cells));
     };
     for (const Operation op : kOperations)
-      add(op == Operation::kForward ? trace_title(reports[i].info) : "", operation_name(op),
-          sums(reports[i], &op));
-    add("", "all", sums(reports[i], nullptr));
+      add(op == kOperations.front() ? trace_title(loads[i].subject.info) : "", operation_name(op),
+          load_totals(loads[i], &op));
+    add("", "all", load_totals(loads[i], nullptr));
   }
-  const std::string head = reports.empty() ? "" : dim_text(title(reports.front()), style) + "\n";
-  return head + table.render(style);
+  return subtitle(loads.front(), style) + table.render(style);
 }
 
-std::string backside_to_json(const std::vector<BacksideReport>& reports) {
+std::string backside_to_json(const std::vector<BacksideLoads>& loads) {
   std::vector<std::string> items;
-  items.reserve(reports.size());
-  for (const auto& entry : reports) items.push_back(trace_json(entry));
+  items.reserve(loads.size());
+  for (const BacksideLoads& entry : loads) items.push_back(trace_json(entry));
   return json_document("backside", items);
 }
 
-std::string backside_to_csv(const std::vector<BacksideReport>& reports) {
-  std::string text =
-      "trace,model,progress,layer,shape,batch_scale,op,outputs,blocks,cycles,schedule_cycles,needed_rate,"
-      "offered_rate,stalls,schedulers_needed\n";
-  for (const BacksideReport& report : reports) {
-    for (const LayerBackside& layer : report.layers) {
-      for (const BacksideLoad& load : layer.ops) {
-        text += fmt::format(
-            "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", csv_text(report.path),
-            csv_text(report.info.model), report.info.progress ? json_number(*report.info.progress) : "",
-            csv_text(layer.name), csv_text(layer.shape), json_number(load.scale), operation_name(load.op),
-            load.outputs, load.blocks, load.cycles, load.schedule_cycles, json_number(load.needed_rate),
-            json_number(load.offered_rate), load.stalls(), load.schedulers_needed);
+std::string backside_to_csv(const std::vector<BacksideLoads>& loads) {
+  if (loads.empty()) return "";
+  std::string text = "trace,model,progress,layer,shape,batch_scale,op";
+  for (const BacksideMeasure& measure : loads.front().measures)
+    text += fmt::format(",{}", csv_text(measure.name));
+  text += '\n';
+  for (const BacksideLoads& entry : loads) {
+    for (const auto& layer : entry.layers) {
+      for (const BacksideOp& op : layer.ops) {
+        text += fmt::format("{},{},{},{},{}", subject_csv(entry.subject), csv_text(layer.name),
+                            csv_text(layer.shape), json_number(op.batch_scale), operation_name(op.op));
+        for (const double value : op.values) text += fmt::format(",{}", json_number(value));
+        text += '\n';
       }
     }
   }

@@ -1,119 +1,184 @@
+// Reports of a storage study that only this test knows: nothing in src/report names its forms or measures.
 #include "report/storage_report.hpp"
 
 #include <algorithm>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "report/backside_report.hpp"
+#include "trace/trace_builder.hpp"
+
 namespace lacuna {
 namespace {
 
-using namespace tensordash;
-
-// 64 values of A, two of them not zero, as in StorageFootprint.KnownTensor; W and G without zeros.
-TraceStorageReport storage_example() {
-  TraceStorageReport report;
-  report.path = "x,y.safetensors";
-  report.info.model = "net";
-  report.info.progress = 0.5;
-  report.batch = 4;
-  report.grouping = "channels";
-  report.lanes = 16;
-  report.depth = 3;
-  report.form = {3, 2};
-  report.params = {.grouping = Grouping::kChannels, .pointer_bits = 20, .run_bits = 5};
-  LayerStorage layer{"fc", "linear 64->16 x1", {}};
-  TensorStorage a{.role = TensorRole::kA, .counts = {}, .fp32 = {}, .bfloat16 = {}, .scale = 4};
-  a.counts.elements = 64;
-  a.counts.nonzeros = 2;
-  a.fp32 = {2048, 1124, 20, 1144, 2248, 148, 128, 116};
-  a.bfloat16 = {1024, 612, 20, 632, 1224, 84, 96, 84};
-  TensorStorage w{.role = TensorRole::kW, .counts = {}, .fp32 = {}, .bfloat16 = {}, .scale = 1};
-  w.counts.elements = w.counts.nonzeros = 1024;
-  w.fp32 = {1000, 1100, 0, 1100, 1100, 1200, 1050, 1300};
-  w.bfloat16 = w.fp32.scaled(0.5);
-  TensorStorage g = w;
-  g.role = TensorRole::kG;
-  g.scale = 4;
-  layer.tensors = {a, w, g};
-  report.layers.push_back(layer);
-  return report;
+// A form that drops every other value; a unit that folds outputs.
+StorageSizes sizes_of(const Trace& trace, const Accelerator& /*machine*/, const Params& params) {
+  StorageSizes sizes;
+  sizes.settings = {{"crease", params.text("crease")}, {"fold_bits", params.integer("fold_bits")}};
+  sizes.description = "folded at the " + params.text("crease");
+  sizes.forms = {{"dense", "", ""},
+                 {"hinges", "", ""},
+                 {"folded", "folded", "paper / dense"},
+                 {"crumpled", "crumpled", "paper / dense"}};
+  sizes.count_names = {"folds"};
+  for (const Layer& layer : trace.layers()) {
+    StorageSizes::LayerSizes entry{layer.name, layer.shape.describe(), {}};
+    for (const TensorRole role : {TensorRole::kA, TensorRole::kW, TensorRole::kG}) {
+      const LayerTensor& tensor = layer.tensor(role);
+      StoredTensorSize size;
+      size.role = role;
+      size.batch_scale = role == TensorRole::kW ? 1 : trace.batch_scale(layer);
+      size.elements = tensor.elements();
+      size.nonzeros = tensor.nonzeros;
+      size.counts = {tensor.elements() / 2};
+      const auto real = static_cast<double>(tensor.elements());
+      size.fp32 = {real * 32, 7, real * 16, real * 40};
+      size.bfloat16 = {real * 16, 7, real * 4, real * 24};
+      entry.tensors.push_back(size);
+    }
+    sizes.layers.push_back(entry);
+  }
+  return sizes;
 }
 
-TEST(StorageReport, TableShowsRatiosToDense) {
-  EXPECT_EQ(
-      storage_table(storage_example(), DataType::kFp32, {}),
-      "net, progress 50 %\n"
-      "fp32 values; groups: channels; 16 lanes, depth 3: 3 bits idx, 2 bits AS; pointers of 20 bits, runs "
-      "of 5 bits\n"
-      "                                           scheduled / dense             other / dense\n"
-      "layer       tensor  zeros %  dense bits     rows  +pointers  reserved    run-length  bitmap    CSR\n"
-      "----------  ------  -------  ----------    -----  ---------  --------    ----------  ------  -----\n"
-      "fc          A          96.9     2.048 k    0.549      0.559     1.098         0.072   0.062  0.057\n"
-      "            W           0.0         1 k    1.100      1.100     1.100         1.200   1.050  1.300\n"
-      "            G           0.0         1 k    1.100      1.100     1.100         1.200   1.050  1.300\n"
-      "----------  ------  -------  ----------    -----  ---------  --------    ----------  ------  -----\n"
-      "batch of 4  A          96.9     8.192 k    0.549      0.559     1.098         0.072   0.062  0.057\n"
-      "            W           0.0         1 k    1.100      1.100     1.100         1.200   1.050  1.300\n"
-      "            G           0.0         4 k    1.100      1.100     1.100         1.200   1.050  1.300\n"
-      "            all         4.6     13.19 k    0.758      0.764     1.099         0.500   0.437  0.528\n");
+BacksideLoads loads_of(const Trace& trace, const Accelerator& /*machine*/, const Params& params,
+                       int /*threads*/) {
+  using Total = BacksideMeasure::Total;
+  BacksideLoads loads;
+  loads.settings = {{"folders", params.integer("fold_bits")}};
+  loads.description = "one pair of hands";
+  loads.measures = {{.name = "sheets", .title = "sheets", .group = "", .total = Total::kSum},
+                    {.name = "time", .title = "cycles", .group = "", .total = Total::kSum},
+                    {.name = "speed", .title = "speed", .group = "folding", .decimals = 2},
+                    {.name = "waits", .title = "waits", .group = "folding", .total = Total::kSum},
+                    {.name = "hands", .title = "hands", .group = "folding", .total = Total::kLargest}};
+  loads.cycles = 1;
+  loads.stalls = 3;
+  for (const Layer& layer : trace.layers()) {
+    loads.layers.push_back({layer.name,
+                            layer.shape.describe(),
+                            {{Operation::kForward, trace.batch_scale(layer), {10, 100, 0.625, 50, 2}},
+                             {Operation::kWeightGrad, 1, {1000, 2000, 2.5, 0, 1}}}});
+  }
+  return loads;
 }
 
-TEST(StorageReport, JsonHasBothTypesAndTotalsOfTheBatch) {
-  const auto json = nlohmann::json::parse(storage_to_json({storage_example()}));
+const RegisterStorageStudy kRegister{{
+    .model = "origami",
+    .summary = "folds tensors",
+    .params = {ParamSpec::text("crease", "middle", "where to fold", ""),
+               ParamSpec::integer("fold_bits", 3, 1, 8, "bits", "size of a fold", "")},
+    .sizes = sizes_of,
+    .backside = loads_of,
+}};
+
+class PaperMachine final : public Accelerator {
+ public:
+  const Params& params() const override { return params_; }
+  OpResult simulate(const Layer&, Operation, const SimOptions&) const override { return {}; }
+
+ private:
+  Params params_;
+};
+
+class StorageReport : public ::testing::Test {
+ protected:
+  // A: 8 values, 6 of them zeros; recorded 1 of a batch of 4.
+  static Trace trace() {
+    TraceBuilder builder("net");
+    builder.info().batch = 4;
+    builder.info().progress = 0.5;
+    builder.add_layer("fc", LayerShape::linear(1, 8, 2))
+        .mask(TensorRole::kA, {true, false, false, false, true, false, false, false});
+    return builder.build();
+  }
+
+  StorageSizes sizes() const {
+    StorageSizes sizes = study_->sizes(trace(), PaperMachine(), params_);
+    sizes.subject = study_subject(trace(), "crane");
+    sizes.subject.path = "x,y.safetensors";
+    return sizes;
+  }
+  BacksideLoads loads() const {
+    BacksideLoads loads = study_->backside(trace(), PaperMachine(), params_, 1);
+    loads.subject = study_subject(trace(), "crane");
+    loads.subject.path = "x";
+    return loads;
+  }
+
+  const StorageStudy* study_ = StorageStudyRegistry::instance().find("origami");
+  Params params_{"origami", study_->params};
+};
+
+TEST_F(StorageReport, TableShowsRatiosToDense) {
+  EXPECT_EQ(storage_table(sizes(), DataType::kFp32, {}),
+            "net, progress 50 %\n"
+            "crane, fp32 values; folded at the middle\n"
+            "                                           paper / dense\n"
+            "layer       tensor  zeros %  dense bits    folded  crumpled\n"
+            "----------  ------  -------  ----------    ------  --------\n"
+            "fc          A          75.0         256     0.500     1.250\n"
+            "            W           0.0         512     0.500     1.250\n"
+            "            G           0.0          64     0.500     1.250\n"
+            "----------  ------  -------  ----------    ------  --------\n"
+            "batch of 4  A          75.0     1.024 k     0.500     1.250\n"
+            "            W           0.0         512     0.500     1.250\n"
+            "            G           0.0         256     0.500     1.250\n"
+            "            all        42.9     1.792 k     0.500     1.250\n");
+  EXPECT_NE(storage_summary({sizes()}, DataType::kBfloat16, {}).find("0.250     1.500"), std::string::npos);
+}
+
+TEST_F(StorageReport, JsonHasBothTypesAndTotalsOfTheBatch) {
+  const auto json = nlohmann::json::parse(storage_to_json({sizes()}));
   const auto& trace = json.at("storage").at(0);
-  EXPECT_EQ(trace.at("form").at("idx_bits"), 3);
-  EXPECT_EQ(trace.at("layers").at(0).at("tensors").at(0).at("bfloat16_bits").at("scheduled"), 612);
-  EXPECT_EQ(trace.at("per_batch").at("A").at("fp32_bits").at("dense"), 4 * 2048);
-  EXPECT_EQ(trace.at("per_batch").at("W").at("fp32_bits").at("dense"), 1000);
-  EXPECT_EQ(trace.at("per_batch").at("all").at("fp32_bits").at("csr"), 4 * 116 + 1300 + 4 * 1300);
+  EXPECT_EQ(trace.at("arch"), "crane");
+  EXPECT_EQ(trace.at("form"), (nlohmann::json{{"crease", "middle"}, {"fold_bits", 3}}));
+  const auto& a = trace.at("layers").at(0).at("tensors").at(0);
+  EXPECT_EQ(a.at("folds"), 4);
+  EXPECT_EQ(a.at("bfloat16_bits").at("folded"), 8 * 4);
+  EXPECT_EQ(a.at("bfloat16_bits").at("hinges"), 7);
+  EXPECT_EQ(trace.at("per_batch").at("A").at("fp32_bits").at("dense"), 4 * 8 * 32);
+  EXPECT_EQ(trace.at("per_batch").at("W").at("fp32_bits").at("dense"), 16 * 32);
+  EXPECT_EQ(trace.at("per_batch").at("all").at("fp32_bits").at("crumpled"), (4 * 8 + 16 + 4 * 2) * 40);
 }
 
-TEST(StorageReport, CsvHasARowATensorAndType) {
-  const std::string csv = storage_to_csv({storage_example()});
+TEST_F(StorageReport, CsvHasOneRowPerTensorAndType) {
+  const std::string csv = storage_to_csv({sizes()});
   EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'), 7);
-  EXPECT_NE(csv.find("\"x,y.safetensors\",net,0.5,channels,fc,linear 64->16 x1,A,4,bfloat16,64,2,"),
-            std::string::npos)
+  EXPECT_TRUE(csv.starts_with(
+      "trace,model,progress,crease,layer,shape,tensor,batch_scale,values,elements,nonzeros,folds,"
+      "dense,hinges,folded,crumpled\n"
+      "\"x,y.safetensors\",net,0.5,middle,fc,linear 8->2 x1,A,4,fp32,8,2,4,256,7,128,320\n"))
       << csv;
-  const auto commas = [&](std::size_t from) {
-    const std::string line = csv.substr(from, csv.find('\n', from) - from);
-    return std::count(line.begin(), line.end(), ',');
-  };
-  EXPECT_EQ(commas(0) + 1, commas(csv.find('\n') + 1));  // one comma more, in the file's name
 }
 
-BacksideReport backside_example() {
-  BacksideReport report{
-      .path = "x", .info = {}, .batch = 4, .tiles = 16, .schedulers = 1, .cycles_per_block = 6, .layers = {}};
-  report.info.model = "net";
-  LayerBackside layer{"conv", "1x1 16->16", {}};
-  BacksideLoad load;
-  load.scale = 2;
-  load.outputs = 1000;
-  load.blocks = 63;
-  load.cycles = 100;
-  load.schedule_cycles = 150;
-  load.needed_rate = 0.625;
-  load.offered_rate = 2.5;
-  load.schedulers_needed = 2;
-  layer.ops.push_back(load);
-  report.layers.push_back(layer);
-  return report;
+TEST_F(StorageReport, BacksideTables) {
+  EXPECT_EQ(backside_table(loads(), {}),
+            "net, progress 50 %\n"
+            "crane, one pair of hands\n"
+            "                                      folding\n"
+            "layer  operation    sheets  cycles    speed  waits  % of cycles  hands\n"
+            "-----  -----------  ------  ------    -----  -----  -----------  -----\n"
+            "fc     forward          10     100     0.62     50         50.0      2\n"
+            "       weight_grad   1,000   2,000     2.50      0          0.0      1\n");
+  const std::string summary = backside_summary({loads()}, {});
+  EXPECT_NE(summary.find("all               2               1   1,040   2,400      200          8.3      2"),
+            std::string::npos)
+      << summary;
 }
 
-TEST(BacksideReport, TableJsonAndCsv) {
-  const std::string table = backside_table(backside_example(), {});
-  EXPECT_NE(table.find("16 tiles, 1 scheduler a tile, 6 cycles a block\n"), std::string::npos) << table;
-  EXPECT_NE(table.find("50.0"), std::string::npos) << table;
-  const auto json = nlohmann::json::parse(backside_to_json({backside_example()}));
+TEST_F(StorageReport, BacksideJsonAndCsv) {
+  const auto json = nlohmann::json::parse(backside_to_json({loads()}));
   const auto& trace = json.at("backside").at(0);
-  EXPECT_EQ(trace.at("layers").at(0).at("ops").at(0).at("stalls"), 50);
-  EXPECT_EQ(trace.at("per_batch").at("all").at("stalls"), 100);
-  EXPECT_EQ(trace.at("per_batch").at("all").at("stalled_layers"), 1);
-  EXPECT_EQ(
-      backside_to_csv({backside_example()}),
-      "trace,model,progress,layer,shape,batch_scale,op,outputs,blocks,cycles,schedule_cycles,needed_rate,"
-      "offered_rate,stalls,schedulers_needed\n"
-      "x,net,,conv,1x1 16->16,2,forward,1000,63,100,150,0.625,2.5,50,2\n");
+  EXPECT_EQ(trace.at("folders"), 3);
+  EXPECT_EQ(trace.at("layers").at(0).at("ops").at(0).at("speed"), 0.625);
+  const nlohmann::json all{{"sheets", 1040}, {"time", 2400},        {"waits", 200},
+                           {"layers", 2},    {"stalled_layers", 1}, {"hands", 2}};
+  EXPECT_EQ(trace.at("per_batch").at("all"), all);
+  EXPECT_EQ(backside_to_csv({loads()}),
+            "trace,model,progress,layer,shape,batch_scale,op,sheets,time,speed,waits,hands\n"
+            "x,net,0.5,fc,linear 8->2 x1,4,forward,10,100,0.625,50,2\n"
+            "x,net,0.5,fc,linear 8->2 x1,1,weight_grad,1000,2000,2.5,0,1\n");
 }
 
 }  // namespace

@@ -131,8 +131,8 @@ TEST_F(CliTest, WorkThatIsOnlyDeclaredIsRefused) {
     EXPECT_EQ(result.exit_code, 2) << arch;
     EXPECT_NE(result.err.find("steps to simulate"), std::string::npos) << result.err;
   }
-  EXPECT_EQ(run_lacuna({"inspect", "--backside", trace}).exit_code, 2);
-  EXPECT_EQ(run_lacuna({"inspect", "--storage", trace}).exit_code, 0);
+  EXPECT_EQ(run_lacuna({"storage", "--backside", trace}).exit_code, 2);
+  EXPECT_EQ(run_lacuna({"storage", trace}).exit_code, 0);
   EXPECT_EQ(run_lacuna({"inspect", trace}).exit_code, 0);
 }
 

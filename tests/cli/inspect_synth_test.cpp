@@ -103,7 +103,7 @@ TEST(Inspect, RefusesBadInputInOneLine) {
   EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1) << result.err;
   expect_error(
       run_lacuna({"inspect", kAlexnet, "--scheduled", "sparsest"}),
-      "--scheduled: unknown operand 'sparsest'; did you mean 'sparser'? known: sparser, text, A, W, G");
+      "--scheduled: unknown operand 'sparsest'; did you mean 'sparser'? known: sparser, primary, A, W, G");
   expect_error(run_lacuna({"inspect", kAlexnet, "--json", "-", "--csv", "-"}),
                "--csv -: --json already goes to standard output; give one of them a file");
   const ProgramResult full = run_lacuna({"inspect", kAlexnet, "--json", "/dev/full"});

@@ -3,31 +3,11 @@
 #include <algorithm>
 #include <bit>
 #include <cassert>
-#include <cmath>
+#include <utility>
 
 #include "base/ceil_div.hpp"
 
 namespace lacuna::tensordash {
-namespace {
-
-struct OutputShape {
-  std::int64_t positions;
-  std::int64_t channels;
-};
-
-OutputShape output_shape(const LayerShape& shape, Operation op) {
-  switch (op) {
-    case Operation::kForward:
-      return {shape.n * shape.output_positions(), shape.k};
-    case Operation::kInputGrad:
-      return {shape.n * shape.input_positions(), shape.c};
-    case Operation::kWeightGrad:
-      return {shape.k * shape.taps(), shape.c_per_group()};
-  }
-  return {0, 1};
-}
-
-}  // namespace
 
 void BacksideScheduler::push(std::span<const float> block) {
   assert(!ended_ && block.size() <= static_cast<std::size_t>(selector_.lanes()));
@@ -83,58 +63,6 @@ ScheduledGroup BacksideScheduler::take() {
   assert(done());
   ended_ = false;
   return std::exchange(group_, {});
-}
-
-BacksideLoad backside_load(const LayerShape& shape, Operation op, std::int64_t cycles, const Config& config,
-                           const BacksideParams& params) {
-  const auto [positions, channels] = output_shape(shape, op);
-  const std::int64_t per_block =
-      params.cycles_per_block > 0
-          ? params.cycles_per_block
-          : static_cast<std::int64_t>(config.scheduler.connectivity().levels().size());
-  BacksideLoad load;
-  load.op = op;
-  load.outputs = positions * channels;
-  load.blocks = positions * ceil_div(channels, config.tile.lanes);
-  load.cycles = cycles;
-  const std::int64_t work = ceil_div(load.blocks, config.tile.tiles) * per_block;
-  load.schedule_cycles = ceil_div(work, params.schedulers);
-  load.schedulers_needed = cycles > 0 ? ceil_div(work, cycles) : 0;
-  load.needed_rate = cycles > 0 ? static_cast<double>(load.outputs) / static_cast<double>(config.tile.tiles) /
-                                      static_cast<double>(cycles)
-                                : 0;
-  // A block of fewer outputs than lanes takes as long: what a tile can schedule of this operation's outputs.
-  load.offered_rate = static_cast<double>(params.schedulers) / static_cast<double>(per_block) *
-                      static_cast<double>(load.outputs) / static_cast<double>(load.blocks);
-  return load;
-}
-
-BacksideReport trace_backside(const Trace& trace, const RunResult& run, const Config& config,
-                              const BacksideParams& params) {
-  BacksideReport report{
-      .path = trace.path(),
-      .info = trace.info(),
-      .batch = trace.batch(),
-      .tiles = config.tile.tiles,
-      .schedulers = params.schedulers,
-      .cycles_per_block = params.cycles_per_block > 0
-                              ? params.cycles_per_block
-                              : static_cast<std::int64_t>(config.scheduler.connectivity().levels().size()),
-      .layers = {}};
-  for (std::size_t i = 0; i < run.layers.size(); ++i) {
-    const Layer& layer = trace.layers()[i];
-    LayerBackside entry{layer.name, layer.shape.describe(), {}};
-    const double scale = trace.batch_scale(layer);
-    for (const OpResult& op : run.layers[i].ops) {
-      const bool once_a_batch = op.op == Operation::kWeightGrad;
-      const std::int64_t cycles =
-          once_a_batch ? std::llround(static_cast<double>(op.cycles) * scale) : op.cycles;
-      entry.ops.push_back(backside_load(layer.shape, op.op, cycles, config, params));
-      entry.ops.back().scale = once_a_batch ? 1 : scale;
-    }
-    report.layers.push_back(std::move(entry));
-  }
-  return report;
 }
 
 }  // namespace lacuna::tensordash

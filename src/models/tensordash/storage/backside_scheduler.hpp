@@ -1,16 +1,13 @@
 // A scheduler behind the PEs: it turns blocks of outputs into scheduled form as they are produced, one level
-// of the hierarchy a cycle [TensorDash §3.7].
+// of the hierarchy per cycle [TensorDash §3.7].
 #pragma once
 
 #include <cstdint>
 #include <deque>
 #include <span>
-#include <string>
 #include <vector>
 
-#include "models/tensordash/config.hpp"
 #include "models/tensordash/storage/scheduled_form.hpp"
-#include "sim/result.hpp"
 
 namespace lacuna::tensordash {
 
@@ -54,50 +51,5 @@ class BacksideScheduler {
   std::vector<std::uint64_t> window_;
   ScheduledGroup group_;
 };
-
-// --- does it keep up? ---
-// ASSUMPTION(A27): a tile has `schedulers` of them, a block is `lanes` outputs of one position, tiles share
-// the blocks evenly, and a queue between accumulators and scheduler evens out bursts inside an operation.
-// ASSUMPTION(A28): every block costs a whole row: the zeros of outputs are those after the activation
-// function, which a trace has only as the next layer's inputs.
-struct BacksideParams {
-  std::int64_t schedulers = 1;        // a tile
-  std::int64_t cycles_per_block = 0;  // 0: the levels of the connectivity; 1: the combinational scheduler
-};
-
-struct BacksideLoad {
-  Operation op = Operation::kForward;
-  std::int64_t outputs = 0;
-  std::int64_t blocks = 0;
-  double scale = 1;                    // to the batch trained with
-  std::int64_t cycles = 0;             // of the operation without the backside scheduler
-  std::int64_t schedule_cycles = 0;    // that the busiest tile's schedulers need
-  double needed_rate = 0;              // outputs a tile and cycle
-  double offered_rate = 0;             // likewise
-  std::int64_t schedulers_needed = 0;  // a tile, for no stalls
-
-  std::int64_t stalls() const { return schedule_cycles > cycles ? schedule_cycles - cycles : 0; }
-};
-BacksideLoad backside_load(const LayerShape& shape, Operation op, std::int64_t cycles, const Config& config,
-                           const BacksideParams& params);
-
-struct LayerBackside {
-  std::string name;
-  std::string shape;
-  std::vector<BacksideLoad> ops;
-};
-struct BacksideReport {
-  std::string path;
-  TraceInfo info;
-  std::int64_t batch = 1;
-  std::int64_t tiles = 1;
-  std::int64_t schedulers = 1;
-  std::int64_t cycles_per_block = 1;
-  std::vector<LayerBackside> layers;
-};
-// `run`: the trace simulated on this configuration. Forward and input gradients are those of the recorded
-// samples; gradients of weights come out once a batch, so that theirs is the load of the whole batch.
-BacksideReport trace_backside(const Trace& trace, const RunResult& run, const Config& config,
-                              const BacksideParams& params);
 
 }  // namespace lacuna::tensordash

@@ -13,8 +13,8 @@ struct Dot {
   std::int64_t cycles = 0;
 };
 
-// One PE: a row of the stored operand a cycle; lane l takes from the other operand's staging buffer what the
-// idx of slot l selects.
+// One PE: one row of the stored operand per cycle; lane l takes from the other operand's staging buffer what
+// the idx of slot l selects.
 Dot stored_dot(const LaneSelector& selector, std::int64_t features, const ScheduledGroup& stored,
                const float* other) {
   Dot dot;

@@ -9,7 +9,7 @@
 
 namespace lacuna::tensordash {
 
-// Rows of vectors of `features` values: weights (a row a filter) or activations (a row a sample).
+// Rows of vectors of `features` values: weights (one row per filter) or activations (one row per sample).
 struct Matrix {
   std::int64_t rows = 0;
   std::int64_t features = 0;
@@ -18,7 +18,7 @@ struct Matrix {
   const float* row(std::int64_t r) const { return data.data() + r * features; }
 };
 
-// The same in scheduled form, a group a row of the matrix.
+// The same in scheduled form, one group per row of the matrix.
 struct ScheduledMatrix {
   std::int64_t rows = 0;
   std::int64_t features = 0;
@@ -38,14 +38,14 @@ struct LinearResult {
 
 // The stored operand's idx fields drive the multiplexers of the other side, and its AS fields move the
 // window; no scheduler runs. Weights stored [§3.6.1 "Pre-Scheduling Weights"] or, as the backside scheduler
-// leaves them, activations ["Pre-Scheduling Activations"]: cycles has an entry a filter, or a sample.
+// leaves them, activations ["Pre-Scheduling Activations"]: cycles has one entry per filter or per sample.
 LinearResult run_stored_weights(const ScheduledCodec& codec, const ScheduledMatrix& weights,
                                 const Matrix& activations);
 LinearResult run_stored_activations(const ScheduledCodec& codec, const Matrix& weights,
                                     const ScheduledMatrix& activations);
 
 // Both stored: expanded on the way to the scratchpads and scheduled again, from both sides, by the PE's own
-// scheduler. cycles has an entry an output.
+// scheduler. cycles has one entry per output.
 LinearResult run_stored_both(const ScheduledCodec& codec, const Scheduler& scheduler,
                              const ScheduledMatrix& weights, const ScheduledMatrix& activations);
 

@@ -1,7 +1,6 @@
 #include "models/tensordash/storage/storage_footprint.hpp"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 
 #include "base/ceil_div.hpp"
@@ -9,8 +8,6 @@
 
 namespace lacuna::tensordash {
 namespace {
-
-constexpr std::array kRoles{TensorRole::kA, TensorRole::kW, TensorRole::kG};
 
 // The effectual bits of a step.
 std::uint64_t step_word(const MaskView& mask, const GroupStep& step) {
@@ -34,8 +31,8 @@ std::uint64_t step_word(const MaskView& mask, const GroupStep& step) {
 // Schedules every group. Groups are independent: blocks of them go to threads.
 void count_groups(const TensorGroups& groups, const MaskView& mask, const LaneSelector& selector,
                   StorageCounts& counts) {
-  constexpr std::int64_t kStepsABlock = 1 << 14;
-  const std::int64_t block_groups = std::max<std::int64_t>(1, kStepsABlock / groups.longest());
+  constexpr std::int64_t kStepsPerBlock = 1 << 14;
+  const std::int64_t block_groups = std::max<std::int64_t>(1, kStepsPerBlock / groups.longest());
   const std::int64_t blocks = ceil_div(groups.count(), block_groups);
   std::vector<StorageCounts> parts(static_cast<std::size_t>(blocks));
   parallel_for(parts.size(), 1, [&](std::size_t b) {
@@ -132,8 +129,8 @@ StorageCounts count_storage(const LayerShape& shape, TensorRole role, const Mask
   counts.csr_rows = mask.rows;
   counts.csr_index_bits = counts.nonzeros * std::bit_width(static_cast<std::uint64_t>(mask.channels - 1));
   if (counts.nonzeros == counts.elements) {
-    // Without zeros nothing moves: a row a step. Such a tensor is not visited, since one that a file does not
-    // record may be a few words in its header and 2^40 elements.
+    // Without zeros nothing moves: one row per step. Such a tensor is not visited, since one that a file does
+    // not record may be a few words in its header and 2^40 elements.
     counts.steps = counts.rows = groups.all_steps();
     counts.slots = counts.run_entries = counts.elements;
     return counts;
@@ -141,34 +138,6 @@ StorageCounts count_storage(const LayerShape& shape, TensorRole role, const Mask
   counts.run_entries = count_run_entries(mask, params.run_bits);
   count_groups(groups, mask, selector, counts);
   return counts;
-}
-
-TraceStorageReport trace_storage(const Trace& trace, const Connectivity& connectivity,
-                                 const StorageParams& params) {
-  const LaneSelector selector(connectivity);
-  TraceStorageReport report{.path = trace.path(),
-                            .info = trace.info(),
-                            .batch = trace.batch(),
-                            .params = params,
-                            .grouping = std::string(grouping_name(params.grouping)),
-                            .lanes = connectivity.lanes(),
-                            .depth = connectivity.depth(),
-                            .form = form_bits(connectivity),
-                            .layers = {}};
-  for (const Layer& layer : trace.layers()) {
-    LayerStorage entry{layer.name, layer.shape.describe(), {}};
-    for (const TensorRole role : kRoles)
-      entry.tensors.push_back({role, {}, {}, {}, role == TensorRole::kW ? 1 : trace.batch_scale(layer)});
-    report.layers.push_back(std::move(entry));
-  }
-  parallel_for(report.layers.size() * kRoles.size(), 1, [&](std::size_t i) {
-    const Layer& layer = trace.layers()[i / kRoles.size()];
-    TensorStorage& tensor = report.layers[i / kRoles.size()].tensors[i % kRoles.size()];
-    tensor.counts = count_storage(layer.shape, tensor.role, layer.tensor(tensor.role).mask, selector, params);
-    tensor.fp32 = storage_bits(tensor.counts, report.form, 32, params);
-    tensor.bfloat16 = storage_bits(tensor.counts, report.form, 16, params);
-  });
-  return report;
 }
 
 }  // namespace lacuna::tensordash

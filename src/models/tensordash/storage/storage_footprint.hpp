@@ -3,8 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
-#include <vector>
 
 #include "models/tensordash/storage/scheduled_form.hpp"
 #include "models/tensordash/storage/tensor_groups.hpp"
@@ -34,32 +32,16 @@ struct StorageCounts {
   bool operator==(const StorageCounts&) const = default;
 };
 
-// Bits of each form for values of `value_bits`. Doubles, so that they can be scaled to a batch.
+// Bits of each form for values of `value_bits`. Doubles, since results scale them to a batch.
 struct StorageBits {
   double dense = 0;
   double scheduled = 0;           // the rows alone: what one pass over the tensor reads or writes
-  double pointers = 0;            // one a group
+  double pointers = 0;            // one per group
   double scheduled_pointers = 0;  // the footprint where groups lie one after another
   double worst_case = 0;          // the footprint where each group has room for its dense form
   double run_length = 0;
   double bitmap = 0;
   double csr = 0;
-
-  StorageBits& operator+=(const StorageBits& other) {
-    dense += other.dense;
-    scheduled += other.scheduled;
-    pointers += other.pointers;
-    scheduled_pointers += other.scheduled_pointers;
-    worst_case += other.worst_case;
-    run_length += other.run_length;
-    bitmap += other.bitmap;
-    csr += other.csr;
-    return *this;
-  }
-  StorageBits scaled(double by) const {
-    return {dense * by,      scheduled * by,  pointers * by, scheduled_pointers * by,
-            worst_case * by, run_length * by, bitmap * by,   csr * by};
-  }
 };
 StorageBits storage_bits(const StorageCounts& counts, FormBits form, int value_bits,
                          const StorageParams& params);
@@ -67,43 +49,5 @@ StorageBits storage_bits(const StorageCounts& counts, FormBits form, int value_b
 // The counts of one tensor. May use parallel_for.
 StorageCounts count_storage(const LayerShape& shape, TensorRole role, const MaskView& mask,
                             const LaneSelector& selector, const StorageParams& params);
-
-// --- a trace: plain data, for reports ---
-struct TensorStorage {
-  TensorRole role = TensorRole::kA;
-  StorageCounts counts;
-  StorageBits fp32, bfloat16;
-  double scale = 1;  // to the batch trained with; 1 for weights, which a batch has once
-
-  const StorageBits& bits(DataType type) const { return type == DataType::kFp32 ? fp32 : bfloat16; }
-};
-struct LayerStorage {
-  std::string name;
-  std::string shape;
-  std::vector<TensorStorage> tensors;  // A, W, G
-};
-struct TraceStorageReport {
-  std::string path;
-  TraceInfo info;
-  std::int64_t batch = 1;
-  StorageParams params;
-  std::string grouping;
-  int lanes = 0, depth = 0;
-  FormBits form;
-  std::vector<LayerStorage> layers;
-
-  // Over all layers, of the tensors of one role; scaled to the batch trained with.
-  StorageBits total(TensorRole role, DataType type) const {
-    StorageBits sum;
-    for (const LayerStorage& layer : layers) {
-      for (const TensorStorage& tensor : layer.tensors) {
-        if (tensor.role == role) sum += tensor.bits(type).scaled(tensor.scale);
-      }
-    }
-    return sum;
-  }
-};
-TraceStorageReport trace_storage(const Trace& trace, const Connectivity& connectivity,
-                                 const StorageParams& params);
 
 }  // namespace lacuna::tensordash

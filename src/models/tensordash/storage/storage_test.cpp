@@ -5,12 +5,14 @@
 #include "base/ceil_div.hpp"
 #include "base/parallel.hpp"
 #include "models/tensordash/engine/row_group.hpp"
+#include "models/tensordash/storage/backside_load.hpp"
 #include "models/tensordash/storage/backside_scheduler.hpp"
 #include "models/tensordash/storage/prescheduled.hpp"
 #include "models/tensordash/storage/storage_traffic.hpp"
 #include "models/tensordash/storage/stored_tensor.hpp"
 #include "sim/accelerator.hpp"
 #include "sim/simulate.hpp"
+#include "sim/storage_study.hpp"
 #include "sim/testing/random_layer.hpp"
 #include "sim/workload/layer_values.hpp"
 #include "trace/trace_builder.hpp"
@@ -25,6 +27,23 @@ constexpr std::array kGroupings{Grouping::kChannels, Grouping::kMerged, Grouping
 Connectivity connect(const std::string& spec, int lanes, int depth) {
   return Connectivity::parse(spec, lanes, depth, "test");
 }
+
+// Of the first layer's tensor on the paper's machine.
+StorageCounts counts_of(const Trace& trace, TensorRole role, Grouping grouping) {
+  const Layer& layer = trace.layers().front();
+  return count_storage(layer.shape, role, layer.tensor(role).mask, LaneSelector(connect("paper", 16, 3)),
+                       {.grouping = grouping});
+}
+
+// What `lacuna storage` runs, on the default machine.
+struct Study {
+  const StorageStudy* study = StorageStudyRegistry::instance().find("tensordash");
+  std::unique_ptr<Accelerator> machine =
+      AcceleratorRegistry::instance().find("tensordash")->make(Params("test", Config::params()));
+  Params params{"test", study->params};
+
+  StorageSizes sizes(const Trace& trace) const { return study->sizes(trace, *machine, params); }
+};
 
 // Entries of a zero run-length code, written out one element at a time.
 std::int64_t plain_run_entries(const MaskView& mask, int run_bits) {
@@ -83,8 +102,7 @@ TEST(StorageFootprint, AHugeTensorThatIsNotRecordedTakesNoTime) {
   builder.add_layer("l", LayerShape::conv2d(1, 16, 16, {1 << 18, 1 << 18}, {1, 1}));
   const Trace trace = builder.build();
   for (const Grouping grouping : kGroupings) {
-    const auto report = trace_storage(trace, connect("paper", 16, 3), {.grouping = grouping});
-    EXPECT_EQ(report.layers[0].tensors[0].counts.rows, std::int64_t{1} << 36);
+    EXPECT_EQ(counts_of(trace, TensorRole::kA, grouping).rows, std::int64_t{1} << 36);
   }
 }
 
@@ -95,9 +113,9 @@ TEST(StorageFootprint, AStrideBeyondTheImageIsOneGroup) {
   builder.add_layer("l", LayerShape::conv2d(1, 1 << 18, 1, {2, 2}, {1, 1}, {kFar, kFar}));
   builder.mask(TensorRole::kA, std::vector<bool>(4 << 18, false));
   const Trace trace = builder.build();
-  const auto report = trace_storage(trace, connect("paper", 16, 3), {.grouping = Grouping::kMerged});
-  EXPECT_EQ(report.layers[0].tensors[0].counts.groups, 1);
-  EXPECT_EQ(report.layers[0].tensors[0].counts.steps, 4 << 14);
+  const StorageCounts counts = counts_of(trace, TensorRole::kA, Grouping::kMerged);
+  EXPECT_EQ(counts.groups, 1);
+  EXPECT_EQ(counts.steps, 4 << 14);
 }
 
 TEST(StorageFootprint, CountsAreThoseOfTheStoredTensor) {
@@ -172,13 +190,13 @@ TEST(StorageFootprint, KnownTensor) {
 TEST(StorageFootprint, SameForAnyNumberOfThreads) {
   const Trace trace =
       testing::random_trace(7, LayerShape::conv2d(2, 64, 96, {40, 40}, {3, 3}, {2, 2}, {1, 1}));
-  const Connectivity connectivity = connect("paper", 16, 3);
+  const Study study;
   const auto counts = [&](int threads) {
-    TraceStorageReport report;
-    with_threads(threads, [&] { report = trace_storage(trace, connectivity, {}); });
-    StorageCounts sum;
-    for (const TensorStorage& tensor : report.layers.front().tensors) sum += tensor.counts;
-    return sum;
+    StorageSizes sizes;
+    with_threads(threads, [&] { sizes = study.sizes(trace); });
+    std::vector<std::vector<std::int64_t>> all;
+    for (const StoredTensorSize& tensor : sizes.layers.front().tensors) all.push_back(tensor.counts);
+    return all;
   };
   EXPECT_EQ(counts(1), counts(3));
 }
@@ -192,13 +210,51 @@ TEST(StorageFootprint, TotalsOfATraceAreThoseOfItsBatch) {
   spec.layers.push_back(
       {"l", LayerShape::linear(8, 50, 10), 1, ZeroSpec::uniform(0.9), ZeroSpec::dense(), ZeroSpec::dense()});
   const Trace trace = make_synthetic(spec);
-  const TraceStorageReport report = trace_storage(trace, connect("paper", 16, 3), {});
-  EXPECT_EQ(report.total(TensorRole::kA, DataType::kFp32).dense, (4 * 2 * 30 * 20 + 8 * 50) * 32);
-  EXPECT_EQ(report.total(TensorRole::kW, DataType::kBfloat16).dense, (30 * 9 * 20 + 50 * 10) * 16);
-  const TensorStorage& a = report.layers[1].tensors[0];
-  EXPECT_EQ(a.fp32.scheduled, static_cast<double>(a.counts.slots * 35 + a.counts.rows * 2));
-  EXPECT_EQ(a.bfloat16.scheduled, static_cast<double>(a.counts.slots * 19 + a.counts.rows * 2));
-  EXPECT_LT(a.fp32.scheduled, a.fp32.dense);
+  const StorageSizes sizes = Study().sizes(trace);
+  const auto form = [&](std::string_view name) {
+    return static_cast<std::size_t>(std::ranges::find(sizes.forms, name, &StorageForm::name) -
+                                    sizes.forms.begin());
+  };
+  EXPECT_EQ(form("dense"), 0U);
+  EXPECT_EQ(sizes.total(TensorRole::kA, DataType::kFp32)[0], (4 * 2 * 30 * 20 + 8 * 50) * 32);
+  EXPECT_EQ(sizes.total(TensorRole::kW, DataType::kBfloat16)[0], (30 * 9 * 20 + 50 * 10) * 16);
+  const StoredTensorSize& a = sizes.layers[1].tensors[0];
+  const auto count = [&](std::string_view name) {
+    return a.counts[static_cast<std::size_t>(std::ranges::find(sizes.count_names, name) -
+                                             sizes.count_names.begin())];
+  };
+  EXPECT_EQ(a.fp32[form("scheduled")], static_cast<double>(count("slots") * 35 + count("rows") * 2));
+  EXPECT_EQ(a.bfloat16[form("scheduled")], static_cast<double>(count("slots") * 19 + count("rows") * 2));
+  EXPECT_LT(a.fp32[form("scheduled")], a.fp32[0]);
+}
+
+// A set of parameters is one name space on the command line.
+TEST(StorageStudyOfTensorDash, SharesNoParameterWithTheMachine) {
+  const Study study;
+  for (const ParamSpec& spec : study.study->params) EXPECT_FALSE(study.machine->params().has(spec.name));
+}
+
+// Gradients of weights come out once per batch; the other outputs once per recorded sample.
+TEST(StorageStudyOfTensorDash, BacksideLoadsAreThoseOfTheSimulatedTrace) {
+  SyntheticSpec spec;
+  spec.batch = 8;
+  spec.layers.push_back({"c", LayerShape::conv2d(2, 20, 30, {6, 5}, {3, 3}), 1, ZeroSpec::uniform(0.6),
+                         ZeroSpec::dense(), ZeroSpec::uniform(0.3)});
+  const Trace trace = make_synthetic(spec);
+  const Study study;
+  const BacksideLoads loads = study.study->backside(trace, *study.machine, study.params, 1);
+  const RunResult run = simulate_trace(trace, *study.machine, "t", {}, 1);
+  ASSERT_EQ(loads.layers.size(), 1U);
+  ASSERT_EQ(loads.layers[0].ops.size(), 2U);
+  EXPECT_EQ(loads.measures[loads.cycles].name, "cycles");
+  EXPECT_EQ(loads.measures[loads.stalls].name, "stalls");
+  const BacksideOp& forward = loads.layers[0].ops[0];
+  EXPECT_EQ(forward.batch_scale, 4);
+  EXPECT_EQ(forward.values[loads.cycles], static_cast<double>(run.layers[0].ops[0].cycles));
+  EXPECT_EQ(forward.values[0], 2 * 4 * 3 * 30);  // outputs
+  const BacksideOp& weights = loads.layers[0].ops[1];
+  EXPECT_EQ(weights.batch_scale, 1);
+  EXPECT_EQ(weights.values[loads.cycles], 4.0 * static_cast<double>(run.layers[0].ops[1].cycles));
 }
 
 // --- inference from stored tensors [TensorDash §3.6.1] ---
@@ -289,7 +345,7 @@ TEST(Prescheduled, CyclesOfStoredWeightsAreTheModels) {
 
 // --- backside scheduler [TensorDash §3.7] ---
 
-TEST(Backside, GivesTheScheduledFormInLevelsCyclesARow) {
+TEST(Backside, GivesTheScheduledFormInOneCyclePerLevelAndRow) {
   Random random(41);
   for (int trial = 0; trial < 200; ++trial) {
     const int lanes = trial % 2 == 0 ? 16 : static_cast<int>(random.integer(4, 64));
@@ -323,7 +379,7 @@ TEST(Backside, GivesTheScheduledFormInLevelsCyclesARow) {
   }
 }
 
-TEST(Backside, PapersSixCyclesABlock) {
+TEST(Backside, TakesThePapersSixCyclesPerBlock) {
   BacksideScheduler backside(connect("paper", 16, 3));
   const std::vector<float> block(16, 1.0F);
   backside.push(block);
@@ -338,7 +394,7 @@ TEST(Backside, PapersSixCyclesABlock) {
 TEST(Backside, LoadOfALayer) {
   const Config config = Config::from(Params("test", Config::params()));
   ASSERT_EQ(config.tile.tiles, 16);
-  // 64 -> 64 channels, 3x3 on 16x16 positions: 256 positions x 4 blocks, 64 blocks a tile, 6 cycles each.
+  // 64 -> 64 channels, 3x3 on 16x16 positions: 256 positions x 4 blocks, 64 blocks per tile, 6 cycles each.
   const LayerShape shape = LayerShape::conv2d(1, 64, 64, {16, 16}, {3, 3}, {1, 1}, {1, 1});
   const BacksideLoad load = backside_load(shape, Operation::kForward, 1000, config, {});
   EXPECT_EQ(load.outputs, 16384);
@@ -361,7 +417,7 @@ TEST(Backside, LoadOfALayer) {
 
 // --- traffic ---
 
-TEST(StorageTraffic, BytesOfOperandsAndOutputs) {
+TEST(StorageTraffic, BytesOfStoredTensors) {
   const Trace trace = testing::random_trace(5, LayerShape::conv2d(2, 32, 48, {9, 9}, {3, 3}, {1, 1}, {1, 1}));
   const Layer& layer = trace.layers().front();
   const Connectivity connectivity = connect("paper", 16, 3);
@@ -373,13 +429,6 @@ TEST(StorageTraffic, BytesOfOperandsAndOutputs) {
     EXPECT_GT(tensor.off_chip_bytes, tensor.on_chip_bytes);
     EXPECT_LE(tensor.on_chip_bytes * 16, (tensor.dense_bytes + 1) * 20);  // 3 bits of idx, some of AS
   }
-  const OpTraffic op = op_traffic(layer.shape, Operation::kInputGrad, tensors, DataType::kBfloat16);
-  EXPECT_EQ(op.reads[0].role, TensorRole::kG);
-  EXPECT_EQ(op.reads[1].role, TensorRole::kW);
-  EXPECT_EQ(op.written.dense_bytes, layer.shape.a_elements() * 2);
-  EXPECT_EQ(op.written.on_chip_bytes, tensors[0].on_chip_bytes);
-  const OpTraffic update = op_traffic(layer.shape, Operation::kWeightGrad, tensors, DataType::kBfloat16);
-  EXPECT_EQ(update.written.off_chip_bytes, layer.shape.w_elements() * 2);
 }
 
 }  // namespace

@@ -20,16 +20,4 @@ std::array<StoredTraffic, 3> layer_traffic(const Layer& layer, const LaneSelecto
   return traffic;
 }
 
-OpTraffic op_traffic(const LayerShape& shape, Operation op, const std::array<StoredTraffic, 3>& tensors,
-                     DataType type) {
-  const auto of = [&](TensorRole role) { return tensors[static_cast<std::size_t>(role)]; };
-  const auto [primary, secondary] = operands(op);
-  const std::int64_t gradient_bytes = shape.w_elements() * bits_of(type) / 8;
-  const StoredTraffic written = op == Operation::kForward     ? of(TensorRole::kG)
-                                : op == Operation::kInputGrad ? of(TensorRole::kA)
-                                                              : StoredTraffic{TensorRole::kW, gradient_bytes,
-                                                                              gradient_bytes, gradient_bytes};
-  return {op, {of(primary), of(secondary)}, written};
-}
-
 }  // namespace lacuna::tensordash

@@ -1,4 +1,4 @@
-// Bytes of a layer's tensors in dense and in scheduled form, one pass over each: what a memory model
+// Bytes of a layer's tensors in dense and in scheduled form, one pass over each: what the memory model
 // multiplies by how often an operation reads or writes them [TensorDash §3.6].
 #pragma once
 
@@ -20,18 +20,10 @@ struct StoredTraffic {
 };
 
 // The three tensors of a layer as recorded (A and G: `n` samples).
+// ASSUMPTION(A29): what an operation writes has the form of what is recorded of its shape: outputs that of G,
+// input gradients that of A, as A15 has it for zeros; gradients of weights stay dense. The memory model
+// (sim/tile/tile_memory.hpp) applies it.
 std::array<StoredTraffic, 3> layer_traffic(const Layer& layer, const LaneSelector& selector, FormBits form,
                                            const StorageParams& params, DataType type);
-
-// What one operation reads and writes.
-struct OpTraffic {
-  Operation op = Operation::kForward;
-  std::array<StoredTraffic, 2> reads;  // the operands, in the order of operands(op)
-  // ASSUMPTION(A29): what is written has the form of what is recorded of its shape: outputs that of G, input
-  // gradients that of A, as A15 has it for zeros; gradients of weights stay dense.
-  StoredTraffic written;
-};
-OpTraffic op_traffic(const LayerShape& shape, Operation op, const std::array<StoredTraffic, 3>& tensors,
-                     DataType type);
 
 }  // namespace lacuna::tensordash

@@ -77,8 +77,8 @@ TensorGroups::TensorGroups(const LayerShape& shape, TensorRole role, Grouping gr
         runs = images * plane_.h;
         run_length_ = plane_.w;
       }
-      blocks_a_run_ = ceil_div(run_length_, lanes);
-      count_ = runs * blocks_a_run_ * channel_groups_;
+      blocks_per_run_ = ceil_div(run_length_, lanes);
+      count_ = runs * blocks_per_run_ * channel_groups_;
       longest_ = std::min<std::int64_t>(run_length_, lanes);
       break;
     }
@@ -116,8 +116,8 @@ void TensorGroups::steps(std::int64_t g, std::vector<GroupStep>& steps) const {
     case Grouping::kBlocks: {
       // In memory: channel groups fastest, then along the run, then the runs [TensorDash §3.4].
       const std::int64_t channel = g % channel_groups_ * lanes_;
-      const std::int64_t block = g / channel_groups_ % blocks_a_run_;
-      const std::int64_t run = g / channel_groups_ / blocks_a_run_;
+      const std::int64_t block = g / channel_groups_ % blocks_per_run_;
+      const std::int64_t run = g / channel_groups_ / blocks_per_run_;
       const std::int64_t first = pitch_ > 1 ? run : run * run_length_;
       const auto lanes = static_cast<std::int32_t>(std::min<std::int64_t>(lanes_, channels_ - channel));
       for (std::int64_t i = block * lanes_; i < std::min(run_length_, (block + 1) * lanes_); ++i)

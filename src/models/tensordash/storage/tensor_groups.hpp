@@ -53,7 +53,7 @@ class TensorGroups {
   // kMerged: images of `plane_`, cut into cells of `cell_` positions that begin at -origin_.
   Size2 plane_, cell_, origin_{0, 0}, cells_;
   // kBlocks: `runs_` runs of `run_length_` rows, `pitch_` rows apart; kFilters: runs are filters.
-  std::int64_t run_length_ = 1, pitch_ = 1, blocks_a_run_ = 1;
+  std::int64_t run_length_ = 1, pitch_ = 1, blocks_per_run_ = 1;
 };
 
 }  // namespace lacuna::tensordash
