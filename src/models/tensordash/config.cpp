@@ -3,10 +3,13 @@
 #include <fmt/format.h>
 
 #include "base/error.hpp"
+#include "sim/tile/tile_memory.hpp"
 
 namespace lacuna::tensordash {
 
-std::vector<ParamSpec> Config::params() {
+namespace {
+
+std::vector<ParamSpec> own_params() {
   return {
       ParamSpec::integer("depth", 3, 1, kMaxDepth, "steps",
                          "rows of a staging buffer: the step in hand and those looked ahead to",
@@ -37,7 +40,17 @@ std::vector<ParamSpec> Config::params() {
   };
 }
 
-Config Config::from(const Params& params, const TileShape& tile) {
+}  // namespace
+
+std::vector<ParamSpec> Config::params() {
+  std::vector<ParamSpec> specs = TilePlan::params();
+  for (ParamSpec& spec : own_params()) specs.push_back(std::move(spec));
+  for (ParamSpec& spec : memory_params()) specs.push_back(std::move(spec));
+  return specs;
+}
+
+Config Config::from(const Params& params) {
+  const TileShape tile = TilePlan::from(params).tile;
   const int depth = static_cast<int>(params.integer("depth"));
   Config config{.tile = tile,
                 .scheduler = Scheduler(

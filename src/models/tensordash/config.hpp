@@ -30,9 +30,9 @@ struct Config {
   bool power_gating = false;
   double gating_threshold = 0;
 
-  // Of TensorDash alone; its tiles have those of TileChip.
+  // Those of its tiles and memory (TileChip) and TensorDash's own.
   static std::vector<ParamSpec> params();
-  static Config from(const Params& params, const TileShape& tile);
+  static Config from(const Params& params);
 };
 
 }  // namespace lacuna::tensordash

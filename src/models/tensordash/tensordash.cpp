@@ -14,7 +14,7 @@ namespace {
 class TensorDash final : public Accelerator {
  public:
   explicit TensorDash(Params params)
-      : params_(std::move(params)), chip_(params_), config_(Config::from(params_, chip_.tile())) {}
+      : params_(std::move(params)), chip_(params_), config_(Config::from(params_)) {}
 
   const Params& params() const override { return params_; }
   // The same tiles without what skips zeros.
@@ -163,18 +163,11 @@ class TensorDash final : public Accelerator {
   Config config_;
 };
 
-std::vector<ParamSpec> all_params() {
-  std::vector<ParamSpec> specs = TilePlan::params();
-  for (ParamSpec& spec : Config::params()) specs.push_back(std::move(spec));
-  for (ParamSpec& spec : memory_params()) specs.push_back(std::move(spec));
-  return specs;
-}
-
 const RegisterAccelerator kRegister{{
     .name = "tensordash",
     .summary = "one scheduler per row of PEs and 8-input multiplexers move later work into idle lanes",
     .paper = "Mahmoud et al., TensorDash, arXiv 2009.00748 (MICRO 2020)",
-    .params = all_params(),
+    .params = Config::params(),
     .make = [](Params params) -> std::unique_ptr<Accelerator> {
       return std::make_unique<TensorDash>(std::move(params));
     },

@@ -1,9 +1,9 @@
 #include "models/tensordash/storage/backside_load.hpp"
 
+#include "base/ceil_div.hpp"
+
 namespace lacuna::tensordash {
 namespace {
-
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 struct OutputShape {
   std::int64_t positions;
