@@ -18,7 +18,7 @@ from torch import nn
 
 try:
     import lacuna
-except ImportError:  # not installed: take the package beside this folder
+except ImportError:  # not installed: use the package next to this folder
     sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
     import lacuna
 
@@ -27,13 +27,13 @@ def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add = parser.add_argument
     add("--model", default="resnet18", help="a classifier of torchvision.models, or 'small' (default: resnet18)")
-    add("--data", metavar="FOLDER", help="images, one folder for each class (default: patterns made up here)")
+    add("--data", metavar="FOLDER", help="images, one folder per class (default: generated patterns)")
     add("--steps", type=int, default=20, help="training steps (default: 20)")
-    add("--record-every", type=int, default=10, metavar="N", help="record each Nth step and the last (default: 10)")
+    add("--record-every", type=int, default=10, metavar="N", help="record every Nth step and the last (default: 10)")
     add("--out", default="traces", metavar="FOLDER", help="where the traces go (default: traces)")
     add("--zst", action="store_true", help="compress the traces")
     add("--samples", type=int, default=2, help="samples of the batch to record (default: 2)")
-    add("--values", action="store_true", help="record values, not only where they are not zero")
+    add("--values", action="store_true", help="record the values too, not only masks of the non-zeros")
     add("--batch", type=int, default=16, help="samples in a step (default: 16)")
     add("--size", type=int, help="height and width of the images (default: 224; small: 32)")
     add("--classes", type=int, default=10, help="classes of the patterns (default: 10)")
@@ -71,7 +71,7 @@ def torchvision_or_exit(what):
     try:
         import torchvision
     except ImportError:
-        sys.exit(f"{what} needs torchvision, which is not here (Debian: python3-torchvision); or take --model small")
+        sys.exit(f"{what} needs torchvision, which is not installed (Debian: python3-torchvision); or use --model small")
     return torchvision
 
 
@@ -116,7 +116,7 @@ def folder_batches(options):
     except (FileNotFoundError, NotADirectoryError) as error:
         sys.exit(f"--data {options.data}: {error}")
     if len(images) < options.batch:
-        sys.exit(f"--data {options.data}: {len(images)} images are less than a batch of {options.batch}")
+        sys.exit(f"--data {options.data}: {len(images)} images are fewer than a batch of {options.batch}")
     options.classes = len(images.classes)
 
     def batches():

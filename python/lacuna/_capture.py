@@ -1,8 +1,8 @@
 """lacuna.capture: record A, W and G of a training step.
 
 Each Conv1d, Conv2d and Linear gets, for the duration of the block, a `forward` that watches which products torch
-computes inside it. What is recorded are the arguments of torch's own conv1d, conv2d and linear, so the weights are
-those that were multiplied, whatever made them: pruning, a parametrization, weight normalisation.
+computes inside it. It records the arguments of torch's own conv1d, conv2d and linear, so the weights are
+those that were multiplied, whatever produced them: pruning, a parametrization, weight normalisation.
 
 The gradient of a product's output is taken at its node in the autograd graph. A hook on the tensor or on the module
 would not do: an in-place ReLU replaces the tensor's history, and full backward hooks forbid it altogether.
@@ -64,7 +64,7 @@ def capture(
 
 @dataclass
 class _Call:
-    """One product of a layer, complete when its gradient has come."""
+    """One product of a layer, complete when its gradient has arrived."""
 
     name: str
     order: int
@@ -85,7 +85,7 @@ class Capture:
     def __init__(self, model, path, samples, values, dtype, linear_samples, metadata):
         for key, number in (("samples", samples), ("linear_samples", linear_samples)):
             if number is not None and (not isinstance(number, int) or number < 1):
-                raise CaptureError(f"{key} is {number!r}, not a whole number from 1 on")
+                raise CaptureError(f"{key} is {number!r}, not a whole number from 1")
         if dtype not in _DTYPES:
             raise CaptureError(f"dtype is {dtype!r}; values are stored as 'f32' or 'bf16'")
         self.path = os.path.abspath(os.fspath(path))
@@ -97,7 +97,7 @@ class Capture:
         self._linear_samples = linear_samples
         self._dtype = _DTYPES[dtype] if values else None
         checked_metadata(self.metadata)
-        # Better now than after the step.
+        # Fail now rather than after the step.
         if not os.path.isdir(os.path.dirname(self.path)):
             raise CaptureError(f"{path}: its folder does not exist; create it first")
         if os.path.isdir(self.path):
@@ -117,7 +117,7 @@ class Capture:
 
     def __enter__(self) -> "Capture":
         if self._used:
-            raise CaptureError("this capture was used before; make another for the next step")
+            raise CaptureError("this capture was already used; make a new one for the next step")
         self._used = True
         for name, module in self._modules.items():
             self._watch(name, module)
@@ -181,7 +181,7 @@ class Capture:
             return
         order = self._count
         if recomputed and self._without_graph.get(name):
-            # Checkpointing of the kind that runs forward without a graph first: that run has the order of execution.
+            # This kind of checkpointing first runs forward without a graph; that run has the order of execution.
             order = self._without_graph[name].pop(0)
         product = product_of(function, args, kwargs, output, self._samples, self._linear_samples)
         if product.samples == 0:
@@ -222,7 +222,7 @@ class Capture:
     def _finish(self) -> None:
         calls = sorted((call for call in self._calls if call.g is not None), key=lambda call: call.order)
         if not calls:
-            cause = "was seen to run; a compiled one hides it"
+            cause = "ran where it could be seen; a compiled model hides its layers"
             if self._calls or self._without_graph:
                 cause = "got a gradient; call backward() inside the block"
             raise CaptureError(f"{self.path}: no trace, because no layer {cause}")
@@ -245,7 +245,7 @@ class Capture:
                 sparsity[role] = stored.zeros
                 if stored.values is not None:
                     tensors[f"{name}/{role}"] = stored.values
-                if stored.values is not None or stored.zeros > 0:  # no mask: not one zero
+                if stored.values is not None or stored.zeros > 0:  # no mask: no zeros
                     tensors[f"{name}/{role}.mask"] = stored.mask
             layers.append({"name": name, **call.info, "sparsity": sparsity})
         metadata["layers"] = json.dumps(layers)
@@ -263,8 +263,8 @@ class Capture:
         types = [f"{name} ({type(module).__name__})" for name, module in other.items()]
         _warn("a trace holds Conv1d, Conv2d and Linear only; left out", types)
         _warn("did not run in the block, or their weights were used without calling them; left out", idle)
-        _warn("got no gradient (frozen, or no part of the loss); left out", bare)
-        _warn("a call of these got no gradient and was left out", partly)
+        _warn("got no gradient (frozen, or not part of the loss); left out", bare)
+        _warn("some calls of these got no gradient and were left out", partly)
         if self._later_pass:
             _warn("the model ran again after a backward pass; only the passes before it were recorded")
         if self._repeated:
@@ -291,7 +291,7 @@ def _in_backward() -> bool:
     task = getattr(torch._C, "_current_graph_task_id", None)
     if task is not None:  # torch 2
         return task() != -1
-    try:  # torch 1 tells only by refusing
+    try:  # in torch 1 the only sign is an exception
         torch.autograd.Variable._execution_engine.queue_callback(lambda: None)
     except RuntimeError:
         return False
@@ -299,7 +299,7 @@ def _in_backward() -> bool:
 
 
 def _numbered(names: List[str]) -> List[str]:
-    """The second call of a layer is its own layer, NAME#2, and so on."""
+    """The second call of a layer becomes a layer of its own, NAME#2, and so on."""
     used = set()
     result = []
     for name in names:
@@ -313,7 +313,7 @@ def _numbered(names: List[str]) -> List[str]:
 
 
 def _settle_steps(calls: List[_Call], batch: int, linear_samples: Optional[int]) -> None:
-    """Rows that the model folded into the first dimension are steps of its samples; totals are scaled by it."""
+    """Rows that the model folded into the first dimension are steps of its samples; totals are scaled by the samples."""
     odd = []
     for call in calls:
         if call.samples == batch:
@@ -324,7 +324,7 @@ def _settle_steps(calls: List[_Call], batch: int, linear_samples: Optional[int])
             info["steps"] = call.samples // batch
         else:
             odd.append(f"{call.name} ({call.samples})")
-    _warn(f"the batch is {batch}, the first dimension of these is another; totals scale as if it were {batch}", odd)
+    _warn(f"the batch is {batch}, but the first dimension of these differs; totals are scaled as if it were {batch}", odd)
 
 
 def _warn(text: str, names: Optional[List[str]] = None) -> None:

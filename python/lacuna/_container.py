@@ -56,7 +56,7 @@ def write_container(path: str, tensors: Mapping[str, torch.Tensor], metadata: Ma
         begin, end = end, end + tensor.numel() * tensor.element_size()
         header[name] = {"dtype": _NAMES[tensor.dtype], "shape": list(tensor.shape), "data_offsets": [begin, end]}
     text = json.dumps(header, separators=(",", ":")).encode()
-    text += b" " * (-len(text) % 8)  # so that the data start at a multiple of 8
+    text += b" " * (-len(text) % 8)  # so that the data starts at a multiple of 8
 
     def write(file: BinaryIO) -> None:
         file.write(len(text).to_bytes(8, "little"))
@@ -125,7 +125,7 @@ def check_zstd() -> None:
     """Raise TraceError where nothing here can compress or decompress zstd."""
     if _zstd_module() is None and shutil.which("zstd") is None:
         raise TraceError(
-            "a .zst file needs the Python module 'zstandard' or the program 'zstd', and neither is here; "
+            "a .zst file needs the Python module 'zstandard' or the program 'zstd', and neither is installed; "
             "install one, or leave out the suffix .zst"
         )
 
@@ -152,7 +152,7 @@ def _compress(file: BinaryIO, size: int, write: Callable[[BinaryIO], None]) -> N
             write(process.stdin)
             process.stdin.close()
         except BrokenPipeError:
-            pass  # its exit status, below, tells
+            pass  # its exit status, below, says why
     if process.returncode != 0:
         raise TraceError(f"the program zstd failed with status {process.returncode}")
 

@@ -43,7 +43,7 @@ def unwrapped(model: nn.Module) -> nn.Module:
 
 
 def recorded_modules(model: nn.Module) -> Dict[str, nn.Module]:
-    """The modules to record by name; a module that the model has twice has its first name."""
+    """The modules to record by name; a module that occurs twice keeps its first name."""
     modules = {
         name or type(module).__name__.lower(): module
         for name, module in model.named_modules()

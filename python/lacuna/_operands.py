@@ -6,7 +6,7 @@ from typing import Callable, Dict, Optional, Tuple
 import torch
 import torch.nn.functional as F
 
-# The name under which torch shows each function that is recorded, and its spatial dimensions.
+# The name by which torch reports each recorded function, and its spatial dimensions.
 FUNCTIONS = {"conv1d": 1, "conv2d": 2, "linear": 0}
 
 
@@ -30,7 +30,7 @@ def product_of(
     else:
         product = _conv(*args, **kwargs, spatial=FUNCTIONS[function], samples=samples)
     # Under autocast torch narrows the operands inside the function. What is multiplied is recorded, and a small value
-    # may have become zero by it.
+    # may become zero that way.
     product.a = product.a.detach().to(output.dtype)
     product.w = product.w.detach().to(output.dtype)
     return product
@@ -42,7 +42,7 @@ def _linear(input, weight, bias=None, *, samples, linear_samples) -> Product:
     steps = 1
     for size in rows_of.shape[1:-1]:
         steps *= size
-    # Without steps the weight gradient reduces over the batch, so a part of it would be another product.
+    # Without steps the weight gradient reduces over the batch, so recording part of it would change the product.
     kept = min(total, samples if steps != 1 else linear_samples or total)
 
     def arrange(tensor: torch.Tensor) -> torch.Tensor:
@@ -81,8 +81,8 @@ def _conv(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1, *
     if padding == "valid":
         padding = (0, 0)
     elif padding == "same":
-        # torch puts the odd one of an uneven border on the right and the bottom. A trace knows even borders only, so
-        # that one becomes part of the input.
+        # torch puts the odd one of an uneven border on the right and the bottom. A trace has even borders only, so
+        # that row or column becomes part of the input.
         border = [d * (k - 1) for d, k in zip(dilation, kernel)]
         padding = (border[0] // 2, border[1] // 2)
         if border[0] % 2 or border[1] % 2:
@@ -114,7 +114,7 @@ def _conv(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1, *
 
 
 def pack_mask(nonzero: torch.Tensor) -> torch.Tensor:
-    """One bit an element along the last dimension, the first in the lowest bit; on the tensor's own device."""
+    """One bit per element along the last dimension, the first in the lowest bit; on the tensor's own device."""
     channels = nonzero.shape[-1]
     bits = F.pad(nonzero.to(torch.uint8), (0, -channels % 8))
     bits = bits.reshape(*nonzero.shape[:-1], -1, 8)
@@ -136,7 +136,7 @@ class Stored:
 
     mask: torch.Tensor
     values: Optional[torch.Tensor]
-    zeros: float  # share
+    zeros: float  # the share of zeros
     problem: str = ""  # why it must not be written
 
 

@@ -98,7 +98,7 @@ def _read_layer(info: Dict[str, object], tensors: Dict[str, torch.Tensor], path:
         elif values is not None:
             layer.masks[role] = values != 0
         else:
-            layer.masks[role] = torch.ones(shape, dtype=torch.bool)  # absent: not one zero
+            layer.masks[role] = torch.ones(shape, dtype=torch.bool)  # absent: no zeros
     return layer
 
 

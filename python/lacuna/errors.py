@@ -1,4 +1,4 @@
-"""What the package raises for anything that the caller can put right."""
+"""Errors that the caller can fix."""
 
 
 class TraceError(ValueError):

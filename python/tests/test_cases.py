@@ -30,7 +30,7 @@ class Repeated(RecordingTest):
             layer(torch.ones(3, 4))
             layer(torch.zeros(3, 4)).sum().backward()
 
-        trace = self.record_warned(layer, step, "a call of these got no gradient.*linear", values=True)
+        trace = self.record_warned(layer, step, "some calls of these got no gradient.*linear", values=True)
         self.assertEqual(trace.names, ["linear"])
         self.assertEqual(trace["linear"].zeros("A"), 1)
 

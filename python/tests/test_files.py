@@ -76,7 +76,7 @@ class Files(RecordingTest):
         with self.assertRaisesRegex(lacuna.CaptureError, "call backward\\(\\) inside the block"):
             with lacuna.capture(self.model, self.path):
                 self.model(torch.randn(3, 4))
-        with self.assertRaisesRegex(lacuna.CaptureError, "no layer was seen to run"):
+        with self.assertRaisesRegex(lacuna.CaptureError, "no layer ran where it could be seen"):
             with lacuna.capture(self.model, self.path):
                 pass
         self.assertEqual(self.left_behind(), [])
@@ -103,7 +103,7 @@ class Files(RecordingTest):
         used = lacuna.capture(self.model, self.path)
         with used:
             self.step()
-        with self.assertRaisesRegex(lacuna.CaptureError, "used before"), used:
+        with self.assertRaisesRegex(lacuna.CaptureError, "already used"), used:
             pass
 
     def test_metadata(self):

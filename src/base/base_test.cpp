@@ -53,7 +53,7 @@ TEST(Quote, HostileNamesStayInOneShortLine) {
   EXPECT_EQ(escape_controls(std::string(200, 'a') + "\t"), std::string(200, 'a') + "\\x09");
 }
 
-TEST(Nearest, FindsTheSlipOfTheFingers) {
+TEST(Nearest, FindsTypos) {
   EXPECT_EQ(edit_distance("kitten", "sitting"), 3u);
   EXPECT_EQ(edit_distance("nwhc", "nhwc"), 1u);
   EXPECT_EQ(edit_distance("ab", "ba"), 1u);

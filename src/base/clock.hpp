@@ -1,4 +1,4 @@
-// The time that passes, for reports and progress.
+// Elapsed time, for reports and progress.
 #pragma once
 
 #include <chrono>

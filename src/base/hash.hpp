@@ -1,4 +1,5 @@
-// Hashes whose values are part of files and results: the same on every machine. Not against an adversary.
+// Hashes whose values are part of files and results: the same on every machine. Not secure against an
+// adversary.
 #pragma once
 
 #include <cstdint>

@@ -15,7 +15,7 @@ namespace {
 namespace fs = std::filesystem;
 constexpr std::uint64_t kUnlimited = std::numeric_limits<std::uint64_t>::max();
 
-// The number a text starts with, after blanks.
+// The number that a text starts with, after blanks.
 std::optional<std::uint64_t> leading_number(std::string_view text) {
   text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
   std::uint64_t number = 0;
@@ -37,7 +37,7 @@ std::uint64_t installed_memory(const fs::path& root) {
   return static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page);
 }
 
-// "max" and what cannot be read are no limit.
+// "max" means no limit; so does a file that cannot be read.
 std::uint64_t limit_in(const fs::path& path) {
   std::ifstream file(path);
   std::string text;
@@ -47,7 +47,7 @@ std::uint64_t limit_in(const fs::path& path) {
 }
 
 // A group's limit holds for the groups below it. A container may see its own group as the root of the
-// hierarchy and still be told its path on the host: folders that are not there are passed over.
+// hierarchy while the kernel reports the path on the host: folders that do not exist are skipped.
 std::uint64_t smallest_limit(const fs::path& hierarchy, const fs::path& group, const char* file) {
   std::uint64_t smallest = limit_in(hierarchy / file);
   fs::path folder = hierarchy;
@@ -79,7 +79,7 @@ std::uint64_t group_limit(const fs::path& root) {
     const std::string_view controllers = std::string_view(line).substr(first + 1, second - first - 1);
     const fs::path group = line.substr(second + 1);
     if (controllers.empty()) {
-      // Beside version 1 it is mounted a folder lower.
+      // Where version 1 is mounted too, version 2 is one folder further down.
       for (const fs::path& hierarchy : {groups, groups / "unified"})
         smallest = std::min(smallest, smallest_limit(hierarchy, group, "memory.max"));
     } else if (lists(controllers, "memory")) {

@@ -6,8 +6,8 @@
 
 namespace lacuna {
 
-// In bytes: what the machine has, or what its control groups (a container's limit) leave of it. `root` stands
-// for "/" in tests.
+// In bytes: the machine's memory, or less if a control group (a container) limits it. `root` replaces "/" in
+// tests.
 std::uint64_t usable_memory(const std::filesystem::path& root = "/");
 
 }  // namespace lacuna

@@ -51,7 +51,7 @@ TEST_F(UsableMemory, OfVersionOne) {
   EXPECT_EQ(mebibytes(), 8192u);
   put("sys/fs/cgroup/memory/a/b/memory.limit_in_bytes", "2147483648\n");
   EXPECT_EQ(mebibytes(), 2048u);
-  // A container that is told its path on the host and sees its own group as the root.
+  // A container that sees its own group as the root, while the kernel reports the path on the host.
   put("proc/self/cgroup", "4:memory:/docker/0123\n");
   put("sys/fs/cgroup/memory/memory.limit_in_bytes", "1073741824\n");
   EXPECT_EQ(mebibytes(), 1024u);

@@ -6,7 +6,7 @@
 namespace lacuna {
 
 std::size_t edit_distance(std::string_view a, std::string_view b) {
-  // Three rows of the usual table; the one before the last is what a swap of neighbours comes from.
+  // The last three rows of the usual table; a swap of neighbours looks two rows back.
   std::vector<std::size_t> before(b.size() + 1);
   std::vector<std::size_t> above(b.size() + 1);
   std::vector<std::size_t> row(b.size() + 1);
@@ -31,7 +31,7 @@ std::string nearest_name(std::string_view name, const std::vector<std::string>& 
   // A third of the name may be mistyped; beyond that a suggestion misleads more than it helps.
   std::size_t best_distance = std::max<std::size_t>(2, name.size() / 3) + 1;
   for (const std::string& candidate : candidates) {
-    // The difference of the lengths is a lower bound, and spares a hostile name of megabytes the whole table.
+    // The difference in length is a lower bound; it avoids the whole table for a hostile name of megabytes.
     const std::size_t at_least =
         std::max(name.size(), candidate.size()) - std::min(name.size(), candidate.size());
     const bool extends = !name.empty() && candidate.starts_with(name);

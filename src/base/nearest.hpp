@@ -11,8 +11,7 @@ namespace lacuna {
 // `b`.
 std::size_t edit_distance(std::string_view a, std::string_view b);
 
-// The candidate nearest to `name`, or an empty string if none is near enough to be a likely slip of the
-// fingers.
+// The candidate nearest to `name`, or an empty string if none is near enough to be a likely typo.
 std::string nearest_name(std::string_view name, const std::vector<std::string>& candidates);
 
 // The second half of an error about an unknown name: "did you mean 'X'? known: A, B, C".

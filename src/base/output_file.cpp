@@ -12,7 +12,7 @@
 
 namespace lacuna {
 namespace {
-constexpr std::string_view kPartial = ".partial-";  // then the process
+constexpr std::string_view kPartial = ".partial-";  // then the process id
 }
 
 OutputFile::OutputFile(std::filesystem::path path) : path_(std::move(path)), target_(path_) {
@@ -83,7 +83,7 @@ void remove_abandoned_files(const std::filesystem::path& folder) {
     pid_t process = 0;
     const auto [last, error] = std::from_chars(name.data() + at + kPartial.size(), end, process);
     if (error != std::errc() || last != end || process <= 0) continue;
-    // A process that lives may be writing it still; one of another user answers EPERM.
+    // A live process may still be writing it; for one of another user kill() fails with EPERM.
     if (::kill(process, 0) != 0 && errno == ESRCH) std::filesystem::remove(entry.path(), ignored);
   }
 }

@@ -1,4 +1,4 @@
-// Output that is whole or not there: written beside the final name, renamed onto it at the end.
+// Output that appears whole or not at all: written beside its final name, renamed at the end.
 #pragma once
 
 #include <filesystem>
@@ -31,7 +31,7 @@ class OutputFile {
   int descriptor_ = -1;
 };
 
-// Removes what OutputFiles of processes that were killed have left in a folder.
+// Removes temporary files that killed processes have left in a folder.
 void remove_abandoned_files(const std::filesystem::path& folder);
 
 void write_file(const std::filesystem::path& path, std::string_view text);

@@ -53,7 +53,7 @@ void parallel_for(std::size_t count, std::size_t grain, const std::function<void
   FirstError error;
   grain = std::max<std::size_t>(1, grain);
   // Tasks rather than a worksharing loop: they nest, so the blocks of one layer's operation and the
-  // operations of a trace share one pool, and a thread that ends early takes whatever is left.
+  // operations of a trace share one pool, and a thread that finishes early takes whatever is left.
 #pragma omp taskloop grainsize(grain) default(none) firstprivate(count) shared(error, item)
   for (std::size_t i = 0; i < count; ++i) {
     error.guard([&] { item(i); });

@@ -11,7 +11,7 @@ namespace lacuna {
 int resolve_threads(int requested);
 
 // Runs `body` where `parallel_for` may use `threads` threads. Nested calls inside `body` share those threads.
-// An exception thrown by `body` comes out of here.
+// Rethrows what `body` throws.
 void with_threads(int threads, const std::function<void()>& body);
 
 // Calls item(i) for each i in [0, count), in any order, on the threads of the enclosing `with_threads`;

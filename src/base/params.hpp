@@ -37,7 +37,7 @@ struct ParamSpec {
   std::string allowed() const;
 };
 
-// The parameters of one thing (a model, a synthetic trace) and their values. Every value has passed its spec.
+// A set of parameters (of a model, of a synthetic trace) and their values. Every value has passed its spec.
 class Params {
  public:
   Params() = default;

@@ -10,7 +10,7 @@ namespace lacuna {
 // Control characters become \xNN.
 std::string escape_controls(std::string_view text);
 
-// The same, and what is longer than `longest` bytes is cut and ends in "...".
+// The same, cut to `longest` bytes and "..." if it is longer.
 std::string one_line(std::string_view text, std::size_t longest = 80);
 
 // one_line() in single quotes: how messages show names and values of a file.

@@ -1,4 +1,4 @@
-// What tests share: files of their own, and the message of the error that must come.
+// Shared by tests: temporary files, and the message of an expected error.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ std::string error_of(const Action& action) {
 
 inline std::vector<std::uint8_t> bytes_of(std::string_view text) { return {text.begin(), text.end()}; }
 
-// A folder of its own for each test, removed at the end.
+// A temporary folder, removed at the end.
 class TemporaryFolder {
  public:
   TemporaryFolder() {

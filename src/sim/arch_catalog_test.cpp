@@ -102,7 +102,7 @@ TEST_F(ArchCatalogTest, ErrorsNameFileLineAndKey) {
   EXPECT_EQ(parse_error("arch: gird\n"),
             "my.yaml:1: unknown machine 'gird'; did you mean 'grid'? known: grid, line, broken, wide");
   EXPECT_EQ(parse_error("rows: 3\n"),
-            "my.yaml: it does not say which machine it configures; add a line 'arch: NAME'");
+            "my.yaml: the file does not say which machine it configures; add a line 'arch: NAME'");
   EXPECT_EQ(parse_error("arch: grid\nrows: 3\nrows: 4\n"),
             "my.yaml:3: the key 'rows' is there twice; remove one of them");
   EXPECT_EQ(parse_error("arch: grid\nrows: 3\nparams: {rows: 4}\n"),

@@ -20,7 +20,7 @@ class ConfigReader {
       read_entry(key, at, value);
     });
     if (config_.base.empty()) {
-      throw InputError(yaml_.file(), "it does not say which machine it configures",
+      throw InputError(yaml_.file(), "the file does not say which machine it configures",
                        "add a line 'arch: NAME'");
     }
     return std::move(config_);

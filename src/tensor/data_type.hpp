@@ -1,4 +1,4 @@
-// The number formats of training: what tensors are stored in and what machines compute in.
+// The number formats that tensors are stored in and machines compute in.
 #pragma once
 
 #include <cstdint>

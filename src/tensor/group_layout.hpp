@@ -14,8 +14,8 @@
 namespace lacuna {
 
 struct GroupLayout {
-  // Where one value lies. For weights, `row` is the tap and `column` the filter: what a transposer turns into
-  // a block are 16 filters at one tap and channel.
+  // Where one value is. For weights, `row` is the tap and `column` the filter: a transposer turns 16 filters
+  // at one tap and channel into a block.
   struct Place {
     std::int64_t image = 0;
     std::int64_t row = 0;
@@ -34,20 +34,22 @@ struct GroupLayout {
   std::int64_t column_groups() const { return ceil_div(columns, side); }
   std::int64_t groups() const { return images * rows * column_groups() * channel_groups(); }
   std::int64_t elements() const { return images * rows * columns * channels; }
-  std::int64_t stored_elements() const { return groups() * side * side; }  // with what fills the last groups
+  std::int64_t stored_elements() const {
+    return groups() * side * side;
+  }  // padding of the last groups included
 
   bool contains(const Place& at) const;
 
   // Offset of a value in memory, in values.
   std::int64_t offset(const Place& at) const;
-  // The reverse. Offsets inside the filling of a group give a place outside the tensor (`contains` is false).
+  // The reverse. Offsets in the padding of a group give a place outside the tensor (`contains` is false).
   Place place(std::int64_t offset) const;
 
   // The bank that holds the block of a place, when the blocks of a group go to banks one after another.
   std::int64_t bank(const Place& at, std::int64_t banks) const { return offset(at) / side % banks; }
 
-  // What a transposer gives as its i-th block, lane by lane: the i-th value of every block of the group that
-  // begins at offset `group * side * side`.
+  // The i-th block that a transposer returns, lane by lane: the i-th value of every block of the group at
+  // offset `group * side * side`.
   std::int64_t transposed_offset(std::int64_t group, std::int64_t block, std::int64_t lane) const {
     return (group * side + lane) * side + block;
   }

@@ -81,7 +81,7 @@ void LayerShape::validate(const std::string& where) const {
                     output.h, output.w, expected.h, expected.w),
         remedy);
   }
-  // Each tensor small enough to index, and their product of reductions small enough to count in 63 bits.
+  // Each tensor must be small enough to index, and the work small enough to count in 63 bits.
   const auto product = [](std::initializer_list<std::int64_t> factors) {
     double value = 1;
     for (const std::int64_t factor : factors) value *= static_cast<double>(factor);
@@ -90,10 +90,10 @@ void LayerShape::validate(const std::string& where) const {
   const double largest = std::max({product({n, input.h, input.w, c}), product({n, output.h, output.w, k}),
                                    product({k, kernel.h, kernel.w, c_per_group()})});
   const double all_macs = product({n, output.h, output.w, k, kernel.h, kernel.w, c_per_group()});
-  // Every weight with every input position, which is what the phases of a strided input gradient are among.
+  // Every weight with every input position: an upper bound for the phases of a strided input gradient.
   const double all_phases = product({n, input.h, input.w, k, kernel.h, kernel.w, c_per_group()});
   if (largest > static_cast<double>(kMaxElements) || std::max(all_macs, all_phases) > 0x1p60) {
-    throw InputError(where, "the layer's sizes multiply to more than can be counted", remedy);
+    throw InputError(where, "the product of the layer's sizes overflows 63 bits", remedy);
   }
 }
 

@@ -52,7 +52,7 @@ struct LayerShape {
   void validate(const std::string& where) const;
 
   static LayerShape linear(std::int64_t rows, std::int64_t in_features, std::int64_t out_features);
-  // output is derived from the rest
+  // The output size is derived from the rest.
   static LayerShape conv2d(std::int64_t n, std::int64_t c, std::int64_t k, Size2 input, Size2 kernel,
                            Size2 stride = {1, 1}, Size2 padding = {0, 0}, Size2 dilation = {1, 1},
                            std::int64_t groups = 1);

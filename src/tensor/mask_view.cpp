@@ -23,7 +23,7 @@ namespace {
 LACUNA_VECTOR_CLONES
 std::int64_t count_bytes(const std::uint8_t* bytes, std::int64_t size) { return count_bits(bytes, size); }
 
-// Whole bytes of each row, except that the last is masked.
+// Whole bytes of each row; the last one is masked.
 LACUNA_VECTOR_CLONES
 void count_byte_rows(const std::uint8_t* data, std::int64_t rows, std::int64_t row_bytes, std::int64_t full,
                      unsigned last_mask, std::int64_t* counts) {
@@ -51,7 +51,7 @@ void count_rows(const MaskView& mask, std::int64_t first, std::int64_t channels,
     count_byte_rows(mask.data + first / 8, mask.rows, mask.row_bytes, channels / 8, last_mask, counts);
     return;
   }
-  for (std::int64_t r = 0; r < mask.rows; ++r) {  // a convolution group that begins inside a byte
+  for (std::int64_t r = 0; r < mask.rows; ++r) {  // a convolution group that starts inside a byte
     counts[r] = 0;
     for (std::int64_t c = first; c < first + channels; ++c) counts[r] += mask.bit(r, c) ? 1 : 0;
   }

@@ -11,8 +11,8 @@
 namespace lacuna {
 
 // An effectual mask: bit 1 means the value is NOT zero. Little bit order inside bytes; bits past `channels`
-// are 0. A view never owns. `row_bytes` 0 means that every row is the same one (how a tensor without zeros is
-// held).
+// are 0. A view does not own its bytes. `row_bytes` 0 means that all rows share the same bytes (a tensor
+// without zeros).
 struct MaskView {
   const std::uint8_t* data = nullptr;
   std::int64_t rows = 0;
@@ -21,7 +21,7 @@ struct MaskView {
 
   const std::uint8_t* row(std::int64_t r) const { return data + r * row_bytes; }
   bool bit(std::int64_t r, std::int64_t channel) const { return (row(r)[channel / 8] >> (channel % 8)) & 1; }
-  // Bytes that may be read of one row.
+  // Bytes of one row that may be read.
   std::int64_t readable_bytes() const { return (channels + 7) / 8; }
 };
 

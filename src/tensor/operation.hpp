@@ -37,8 +37,9 @@ constexpr bool has_operation(std::size_t layer_index, Operation op) {
   return layer_index > 0 || op != Operation::kInputGrad;
 }
 
-// The two operands of an operation. `primary` is the one whose zeros TensorDash's text skips [TensorDash §2]:
-// activations in A*W, gradients in W*G; in A*G the paper takes whichever has more zeros, and G is primary.
+// The two operands of an operation. `primary` is the one whose zeros TensorDash skips according to its text
+// [TensorDash §2]: activations in A*W, gradients in W*G; in A*G the paper takes whichever has more zeros, and
+// G is primary.
 struct OperandPair {
   TensorRole primary;
   TensorRole secondary;

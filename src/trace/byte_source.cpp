@@ -86,7 +86,7 @@ class Descriptor {
                    "check the path and its permissions");
 }
 
-// A name that is not there gets the nearest one of its folder.
+// For a name that does not exist, suggests the nearest one in its folder.
 [[noreturn]] void fail_to_open(const std::filesystem::path& path, int reason) {
   if (reason == ENOENT) {
     std::vector<std::string> names;
@@ -106,8 +106,8 @@ class Descriptor {
   fail(path.string(), "cannot open", reason);
 }
 
-// Of a pipe, which may never end, what memory holds twice (it grows by doubling); of a device nothing:
-// /dev/zero would be read until memory is full, and what a terminal or a disk gives is no file.
+// A pipe, which may never end, is read up to half of the memory (the buffer grows by doubling). A device is
+// refused: /dev/zero would fill the memory, and a terminal or a disk is not a trace.
 std::unique_ptr<ByteSource> read_all(int descriptor, bool device, const std::string& where) {
   const std::uint64_t limit = device ? 0 : usable_memory() / 2;
   std::vector<std::uint8_t> bytes;
@@ -121,7 +121,7 @@ std::unique_ptr<ByteSource> read_all(int descriptor, bool device, const std::str
     filled += static_cast<std::size_t>(got);
     if (device) throw InputError(where, "this is a device", "give a file or a pipe");
     if (filled > limit) {
-      throw InputError(where, fmt::format("the pipe gives more than {} bytes", limit),
+      throw InputError(where, fmt::format("the pipe holds more than {} bytes", limit),
                        "write them to a file, which is mapped, not loaded");
     }
   }
@@ -146,7 +146,7 @@ struct FreeDecoder {
 };
 using Decoder = std::unique_ptr<ZSTD_DCtx, FreeDecoder>;
 
-// What the frames say they hold together; nothing if one of them does not say.
+// The declared size of all frames together; empty if one of them declares none.
 std::optional<std::uint64_t> declared_size(std::span<const std::uint8_t> compressed,
                                            const std::string& where) {
   // A block of at least 4 bytes (3 of header, 1 repeated byte) yields at most 128 KiB.
@@ -174,7 +174,7 @@ std::optional<std::uint64_t> declared_size(std::span<const std::uint8_t> compres
   return total;
 }
 
-// Frames without a declared size (written by a pipe): a buffer that doubles.
+// Frames without a declared size (written through a pipe): the buffer doubles as needed.
 std::unique_ptr<ByteSource> decompress_stream(std::span<const std::uint8_t> compressed,
                                               const std::string& where, std::uint64_t limit) {
   const Decoder decoder(ZSTD_createDCtx());
@@ -194,9 +194,9 @@ std::unique_ptr<ByteSource> decompress_stream(std::span<const std::uint8_t> comp
       throw InputError(where, fmt::format("byte {}: {}", from.pos, ZSTD_getErrorName(pending)),
                        kBrokenRemedy);
     }
-    // All input is taken, there is room for more output, and still the frame has not ended.
+    // All input is consumed, there is room for more output, and the frame has still not ended.
     if (from.pos == from.size && pending != 0 && to.pos < to.size) {
-      throw InputError(where, "the compressed data end in the middle of a frame", kBrokenRemedy);
+      throw InputError(where, "the compressed data ends in the middle of a frame", kBrokenRemedy);
     }
     filled = to.pos;
   } while (from.pos < from.size || pending != 0);

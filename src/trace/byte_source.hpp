@@ -11,7 +11,7 @@
 
 namespace lacuna {
 
-// Owns a block of bytes, however they came to be in memory.
+// Owns a block of bytes: mapped, read or decompressed.
 class ByteSource {
  public:
   virtual ~ByteSource() = default;
@@ -26,9 +26,9 @@ class ByteSource {
 // number exceeds the largest header that the format allows.
 bool is_zstd(std::span<const std::uint8_t> bytes);
 
-// Decompresses all frames. A file that would grow beyond `limit` bytes is refused, and a declared size that
-// no zstd file of that length can reach is refused before anything is allocated. Throws InputError; `where`
-// starts the message.
+// Decompresses all frames. A file that would grow beyond `limit` bytes is refused, and a declared size
+// that is impossible for a zstd file of that length is refused before anything is allocated. Throws
+// InputError; `where` starts the message.
 std::unique_ptr<ByteSource> decompress_zstd(std::span<const std::uint8_t> compressed,
                                             const std::string& where, std::uint64_t limit);
 

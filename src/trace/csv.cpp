@@ -77,7 +77,7 @@ CsvTable CsvTable::parse(std::string_view text, const std::string& where) {
       throw InputError(
           place,
           fmt::format("{} cells, but the first line names {} columns", cells.size(), table.columns.size()),
-          "give every line one cell a column, empty where it does not apply");
+          "give every line one cell per column, empty where it does not apply");
     }
     table.rows.push_back({number, std::move(cells)});
   }

@@ -1,4 +1,4 @@
-// A small table of text: what `layers.csv` of a folder of arrays is.
+// A small CSV table: the `layers.csv` of a folder of arrays.
 #pragma once
 
 #include <string>

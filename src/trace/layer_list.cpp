@@ -40,8 +40,8 @@ class LayerReader {
     return {integer_value(pair[0], key), integer_value(pair[1], key)};
   }
 
-  // A key that nobody knows is left alone, unless it looks like one that is missing: then the value that was
-  // meant would be lost without a word.
+  // An unknown key is ignored, unless it looks like a misspelling of one that is missing: the value would be
+  // lost silently.
   void check_keys(const std::vector<std::string>& known) const {
     std::vector<std::string> missing;
     for (const std::string& key : known) {

@@ -11,8 +11,8 @@
 namespace lacuna {
 namespace {
 
-// The mask of one row. Returns false if some value is a NaN or an infinity. Bits only, so that the compiler
-// turns each group of eight into a few vector instructions; the search for the culprit comes after.
+// The mask of one row. Returns false if some value is a NaN or an infinity. It works on bits only, so that
+// the compiler turns each group of eight into a few vector instructions; the bad value is searched for later.
 template <typename Word, Word kExponent>
 bool mask_row(const std::uint8_t* values, std::int64_t channels, std::uint8_t* out) {
   constexpr Word kMagnitude = static_cast<Word>(~Word{0}) >> 1;
@@ -45,7 +45,7 @@ bool mask_row(const ValueView& values, std::int64_t r, std::uint8_t* out) {
   while (std::isfinite(values.at(r, c))) ++c;
   throw InputError(place,
                    fmt::format("element {} (row {}, channel {}) is {}", r * values.channels + c, r, c,
-                               std::isnan(values.at(r, c)) ? "not a number" : "infinite"),
+                               std::isnan(values.at(r, c)) ? "NaN" : "infinite"),
                    "the training diverged at this step; record another one");
 }
 

@@ -15,8 +15,8 @@ namespace {
 
 constexpr std::string_view kRemedy = "save the array again with numpy.save";
 
-// The header's dictionary: {'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }. Only that; a header
-// is text that Python could evaluate, and we do not.
+// The header's dictionary: {'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }. Nothing else is
+// accepted: numpy evaluates the header as Python, we do not.
 class HeaderParser {
  public:
   HeaderParser(std::string_view text, const std::string& where) : text_(text), where_(where) {}
@@ -33,11 +33,11 @@ class HeaderParser {
       } else if (key == "shape" && !shape_) {
         shape_ = tuple();
       } else {
-        fail("has the key " + quote_name(key) + " twice or unexpected");
+        fail("has an unexpected or repeated key " + quote_name(key));
       }
       if (!accept(',') && peek() != '}') fail("is not a dictionary");
     }
-    if (peek() != '\0') fail("goes on after its dictionary");
+    if (peek() != '\0') fail("continues after its dictionary");
     if (!descr_ || !fortran_ || !shape_) fail("lacks 'descr', 'fortran_order' or 'shape'");
   }
 

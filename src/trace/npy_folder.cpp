@@ -84,7 +84,7 @@ class RowReader {
   std::string place_;
 };
 
-// A size of the layer that several arrays and columns tell; they must agree.
+// A size of the layer that several arrays and columns give; they must agree.
 class Dimension {
  public:
   Dimension(const char* name, const char* column) : name_(name), column_(column) {}
@@ -92,7 +92,8 @@ class Dimension {
   void tell(std::int64_t value, const std::string& source, const std::string& place) {
     if (value_ && *value_ != value) {
       throw InputError(place,
-                       fmt::format("{} is {} by {} but {} by {}", name_, *value_, source_, value, source),
+                       fmt::format("{} is {} according to {} but {} according to {}", name_, *value_, source_,
+                                   value, source),
                        "correct the line or save the arrays again");
     }
     value_ = value;
@@ -101,7 +102,7 @@ class Dimension {
 
   std::int64_t get(const std::string& place) const {
     if (!value_) {
-      throw InputError(place, fmt::format("{} is unknown: no array of the layer tells it", name_),
+      throw InputError(place, fmt::format("{} is unknown: no array of the layer gives it", name_),
                        fmt::format("give the column '{}'", column_));
     }
     return *value_;
@@ -128,13 +129,13 @@ struct Tensor {
   std::int64_t channels() const { return channels_last ? array.shape.back() : array.shape[1]; }
 };
 
-// Where the file of a tensor may be: inside the folder.
+// The path of a tensor's file, which must be inside the folder.
 fs::path inside(const fs::path& folder, const std::string& name, const std::string& place) {
   const fs::path file(name);
   const bool escapes =
       std::any_of(file.begin(), file.end(), [](const fs::path& part) { return part == ".."; });
   if (file.is_absolute() || escapes) {
-    throw InputError(place, quote_name(name) + " lies outside the folder", "name files inside the folder");
+    throw InputError(place, quote_name(name) + " is outside the folder", "name a file inside the folder");
   }
   return folder / file;
 }
@@ -193,7 +194,7 @@ class FolderReader {
         throw InputError(list_, "the key " + quote_name(key) + " is there twice", "remove one");
       }
     }
-    // "runs/resnet/" and "." have no last part of their own.
+    // "runs/resnet/" and "." end in no name.
     fs::path named = fs::absolute(folder_).lexically_normal();
     if (!named.has_filename()) named = named.parent_path();
     values.emplace("model", named.filename().string());
@@ -376,7 +377,7 @@ class FolderReader {
     builder.adopt_values(role, out, DataType::kFp32);
   }
 
-  // An array that no layer uses was meant for one: without it that tensor would count as free of zeros.
+  // An array that no layer uses was meant for one, whose tensor would count as free of zeros.
   void check_files_left_over() const {
     std::set<std::string> left;  // ordered, so that the message does not depend on the file system
     for (const auto& entry : fs::directory_iterator(folder_)) {

@@ -1,4 +1,4 @@
-// A trace as a folder: `layers.csv` and one .npy file a tensor. docs/trace-format.md lists the columns.
+// A trace as a folder: `layers.csv` and one .npy file per tensor. docs/trace-format.md lists the columns.
 #pragma once
 
 #include <filesystem>

@@ -67,10 +67,10 @@ TEST(Npy, RefusesWhatItCannotRead) {
   EXPECT_EQ(npy_error(npy_file("{'descr': '<f4'}", "")),
             "f: the header lacks 'descr', 'fortran_order' or 'shape' (byte 16 of it)" + remedy);
   EXPECT_EQ(npy_error(npy_file("{'descr': '<f4', 'descr': '<f4'}", "")),
-            "f: the header has the key 'descr' twice or unexpected (byte 25 of it)" + remedy);
+            "f: the header has an unexpected or repeated key 'descr' (byte 25 of it)" + remedy);
   EXPECT_EQ(npy_error(npy_file("__import__('os')", "")), "f: the header lacks a '{' (byte 0 of it)" + remedy);
   EXPECT_EQ(npy_error(npy_file(npy_header("(1,)") + "x", "abcd")),
-            "f: the header goes on after its dictionary (byte 64 of it)" + remedy);
+            "f: the header continues after its dictionary (byte 64 of it)" + remedy);
 }
 
 TEST(Csv, CellsQuotesAndNotes) {
@@ -83,7 +83,7 @@ TEST(Csv, CellsQuotesAndNotes) {
   EXPECT_EQ(table.rows[0].line, 4);
   EXPECT_EQ(table.rows[1].cells, (std::vector<std::string>{"", "", "3"}));
   EXPECT_EQ(error_of([] { CsvTable::parse("a,b\n1", "f"); }),
-            "f: line 2: 1 cells, but the first line names 2 columns; give every line one cell a column, "
+            "f: line 2: 1 cells, but the first line names 2 columns; give every line one cell per column, "
             "empty where it "
             "does not apply");
   EXPECT_EQ(error_of([] { CsvTable::parse("a,\"b", "f"); }),
@@ -173,13 +173,13 @@ TEST(NpyFolder, RefusesListsThatCannotBe) {
   EXPECT_EQ(error("name,type,layout\nc,conv2d,nwhc\n"),
             list + ": line 2: unknown layout 'nwhc'; did you mean 'nhwc'? known: nchw, nhwc");
   EXPECT_EQ(error("name,type\nc,conv2d\n"),
-            list + ": line 2: the batch is unknown: no array of the layer tells it; give the column 'batch'");
+            list + ": line 2: the batch is unknown: no array of the layer gives it; give the column 'batch'");
   EXPECT_EQ(error("name,type,stride\nc,linear,2\n"),
             list + ": line 2: a linear layer has no 'stride'; leave the cell empty");
   EXPECT_EQ(error("name,type,A\nc,conv2d,../a.npy\n"),
-            list + ": line 2: '../a.npy' lies outside the folder; name files inside the folder");
+            list + ": line 2: '../a.npy' is outside the folder; name a file inside the folder");
   EXPECT_EQ(error("name,type,A\nc,conv2d,/etc/a.npy\n"),
-            list + ": line 2: '/etc/a.npy' lies outside the folder; name files inside the folder");
+            list + ": line 2: '/etc/a.npy' is outside the folder; name a file inside the folder");
   EXPECT_EQ(error("name,type,A\nc,conv2d,a.npy\n"), where + "/a.npy: there is no such file; check the path");
   const std::string all = "name,type,batch,in_channels,out_channels,kernel,input_hw,stride,groups\n";
   EXPECT_EQ(error(all + "c,conv2d,1,4,4,3,8,1,2\n"), "no error");
@@ -222,8 +222,8 @@ TEST(NpyFolder, RefusesArraysThatDoNotFit) {
                 "it again");
   folder.write("c.A.npy", npy_array("(1, 2, 1, 1)", {1, 2}));
   folder.write("c.W.npy", npy_array("(1, 3, 1, 1)", {1, 2, 3}));
-  EXPECT_EQ(error(), where + "/layers.csv: line 2: the number of input channels is 2 by " + where +
-                         "/c.A.npy but 3 by " + where +
+  EXPECT_EQ(error(), where + "/layers.csv: line 2: the number of input channels is 2 according to " + where +
+                         "/c.A.npy but 3 according to " + where +
                          "/c.W.npy; correct the line or save the arrays again");
   folder.write("c.W.npy", npy_array("(1, 2, 1, 1)", {1, 2}));
   folder.write("c.G.npy", npy_array("(1, 1, 2, 1)", {1, 2}));

@@ -60,7 +60,7 @@ const json* member(const json& object, const char* key) {
   return at == object.end() ? nullptr : &*at;
 }
 
-// A tensor and where the header says that its bytes are.
+// A tensor and the range of bytes that the header claims for it.
 struct Claim {
   SafetensorsEntry entry;
   std::int64_t begin = 0;
@@ -149,8 +149,8 @@ std::string shape_text(const std::vector<std::int64_t>& shape) {
 }
 
 json parse_untrusted_json(std::string_view text, const std::string& where, std::string_view what) {
-  // Three things are silent in the library: a zero byte counts as the end, so that whatever follows is not
-  // looked at; the last of two equal keys wins; depth is unlimited.
+  // The library silently takes a zero byte for the end and ignores what follows, keeps the last of two equal
+  // keys, and does not limit the depth.
   if (const std::size_t zero = text.find('\0'); zero != text.npos) {
     throw InputError(where, fmt::format("{} is not JSON from byte {} on", what, zero + 1), kRemedy);
   }

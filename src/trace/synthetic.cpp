@@ -15,21 +15,21 @@
 namespace lacuna {
 namespace {
 
-// The share of zeros of each channel. Clustered zeros: half of the channels are nearly always zero or nearly
-// never, as features behind a ReLU are, the rest lie around the wanted share; then all are shifted to its
-// mean.
+// The share of zeros of each channel. Clustered zeros: half of the channels are almost always zero or almost
+// never, like features behind a ReLU; the others are near the requested share. Then all are shifted so that
+// their mean is that share.
 std::vector<double> channel_shares(const ZeroSpec& zeros, std::int64_t channels, Random& random) {
   std::vector<double> shares(static_cast<std::size_t>(channels), zeros.share);
   if (zeros.pattern != ZeroPattern::kByChannel) return shares;
   for (double& share : shares) {
-    // Half of the channels sit at an end, the rest in between.
+    // Half of the channels are at one of the ends, the rest in between.
     if (random.chance(0.5)) {
       share = random.chance(zeros.share) ? 0.98 : 0.02;
     } else {
       share = std::clamp(zeros.share + 0.5 * (random.uniform() - 0.5), 0.0, 1.0);
     }
   }
-  // A few rounds of a shift with clamping bring the mean to the wanted share.
+  // A few rounds of a shift with clamping bring the mean to the requested share.
   for (int round = 0; round < 16; ++round) {
     double mean = 0;
     for (const double share : shares) mean += share;
@@ -39,7 +39,7 @@ std::vector<double> channel_shares(const ZeroSpec& zeros, std::int64_t channels,
   return shares;
 }
 
-// Probability as a threshold of 32 bits: bit is set (non-zero) if a fresh 32-bit number is at or above it.
+// A probability as a 32-bit threshold: the bit is set (non-zero) if a new 32-bit number is not below it.
 std::vector<std::uint64_t> thresholds(const std::vector<double>& shares) {
   std::vector<std::uint64_t> limits;
   limits.reserve(shares.size());
@@ -56,7 +56,7 @@ void fill_mask(const ZeroSpec& zeros, const TensorExtent& extent, Random& random
   for (std::int64_t r = 0; r < extent.rows; ++r) {
     std::uint8_t* row = mask + r * row_bytes;
     for (std::int64_t c = 0; c < extent.channels; c += 2) {
-      const std::uint64_t drawn = random.bits();  // two elements a draw
+      const std::uint64_t drawn = random.bits();  // two elements per draw
       const auto at = static_cast<std::size_t>(c);
       const unsigned low = (drawn & 0xffffffffU) >= limits[at] ? 1U : 0U;
       const unsigned high = c + 1 < extent.channels && (drawn >> 32) >= limits[at + 1] ? 2U : 0U;
@@ -124,7 +124,7 @@ Trace make_synthetic(const SyntheticSpec& spec) {
   Random seeds(spec.seed);
   for (const SyntheticLayer& layer : spec.layers) {
     builder.add_layer(layer.name, layer.shape, layer.steps);
-    // A stream of its own for each tensor: changing one layer leaves the others as they were.
+    // One random stream per tensor: changing one layer leaves the others as they were.
     Random a(seeds.bits());
     Random w(seeds.bits());
     Random g(seeds.bits());

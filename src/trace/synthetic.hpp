@@ -13,7 +13,7 @@ namespace lacuna {
 
 enum class ZeroPattern {
   kUniform,    // every element is zero with the same probability, independently
-  kByChannel,  // zeros cluster: each channel has a share of zeros of its own, dead or nearly so or busy
+  kByChannel,  // zeros cluster: each channel has its own share of zeros, from dead to busy
   kAllZero,
   kDense,
 };
@@ -44,14 +44,14 @@ struct SyntheticLayer {
 
 struct SyntheticSpec {
   std::string name = "synthetic";
-  std::optional<std::int64_t> batch;  // trained with, as in a trace's metadata
+  std::optional<std::int64_t> batch;  // of the training, as in the metadata of a trace
   std::vector<SyntheticLayer> layers;
   SyntheticContent content = SyntheticContent::kMasks;
   DataType type = DataType::kFp32;
   std::uint64_t seed = 1;
 };
 
-// Throws InputError for a shape or a share that cannot be.
+// Throws InputError for an impossible shape or share.
 Trace make_synthetic(const SyntheticSpec& spec);
 
 }  // namespace lacuna

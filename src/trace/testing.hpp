@@ -1,4 +1,4 @@
-// What the tests of this folder share: hand-made files.
+// Shared by the tests of this folder: hand-made files.
 #pragma once
 
 #include <cstdint>

@@ -30,7 +30,7 @@ struct LayerTensor {
 struct Layer {
   std::string name;
   LayerShape shape;
-  std::int64_t steps = 1;  // linear: time steps a sample; rows = samples x steps
+  std::int64_t steps = 1;  // linear: time steps per sample; rows = samples x steps
   LayerTensor a, w, g;
 
   const LayerTensor& tensor(TensorRole role) const {
@@ -38,13 +38,13 @@ struct Layer {
   }
 };
 
-// The header's metadata; what was absent stays empty.
+// The header's metadata; absent keys stay empty.
 struct TraceInfo {
   std::string model;
   std::string dataset;
   std::optional<double> progress;  // 0..1 of the training
   std::optional<double> epoch;
-  std::optional<std::int64_t> batch;  // samples trained with
+  std::optional<std::int64_t> batch;  // samples per training step
   std::optional<std::int64_t> samples;
   std::optional<double> accuracy;
   std::optional<double> loss;
@@ -73,7 +73,7 @@ class Trace {
   // The batch that totals are scaled to: `batch` of the metadata or, without it, the largest number of
   // samples of any layer.
   std::int64_t batch() const;
-  // How many times the layer's recorded samples make up that batch.
+  // That batch divided by the recorded samples of the layer.
   double batch_scale(const Layer& layer) const;
 
  private:

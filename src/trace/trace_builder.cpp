@@ -30,7 +30,7 @@ TraceBuilder& TraceBuilder::add_layer(std::string name, const LayerShape& shape,
 void TraceBuilder::wrong_size(TensorRole role, std::size_t got, std::int64_t needed) const {
   throw InputError(name_ + ": layer " + quote_name(pending_.back().name),
                    fmt::format("{} was given {} elements, its shape needs {}", role_name(role), got, needed),
-                   "give one for each element");
+                   "give one value per element");
 }
 
 TraceBuilder& TraceBuilder::packed_mask(TensorRole role, std::span<const std::uint8_t> bytes) {

@@ -25,11 +25,11 @@ class TraceBuilder {
   TraceBuilder& add_layer(std::string name, const LayerShape& shape, std::int64_t steps = 1);
   // Packed as in a file: rows x ceil(channels/8) bytes.
   TraceBuilder& packed_mask(TensorRole role, std::span<const std::uint8_t> bytes);
-  // One entry an element, in the order of the tensor ([rows, channels]).
+  // One entry per element, in the order of the tensor ([rows, channels]).
   TraceBuilder& mask(TensorRole role, const std::vector<bool>& nonzero);
   TraceBuilder& values(TensorRole role, std::span<const float> values, DataType type = DataType::kFp32);
 
-  // Without a copy: blocks and files that live as long as the trace, and tensors that lie in them.
+  // Without a copy: blocks and files that live as long as the trace, and tensors inside them.
   std::uint8_t* allocate(std::int64_t bytes) { return storage_->allocate(bytes); }
   void keep(std::unique_ptr<ByteSource> source) { storage_->sources.push_back(std::move(source)); }
   TraceBuilder& adopt_mask(TensorRole role, const std::uint8_t* bytes);

@@ -36,7 +36,7 @@ std::optional<Number> number(const TextMap& values, const char* key, Number low,
 const std::string& required_metadata(const TextMap& values, const char* key, const std::string& where) {
   const std::string* value = find(values, key);
   if (value == nullptr) {
-    throw InputError(where, fmt::format("the metadata have no '{}'", key),
+    throw InputError(where, fmt::format("the metadata has no '{}'", key),
                      "is this a training trace? docs/trace-format.md says what one needs");
   }
   return *value;

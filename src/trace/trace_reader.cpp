@@ -29,7 +29,7 @@ void expect_metadata(const TextMap& metadata, const char* key, std::string_view 
                    kRecord);
 }
 
-// Finds a layer's tensors in the file by name, and knows which were not asked for.
+// Finds the tensors of a layer by name, and knows which were never asked for.
 class TensorIndex {
  public:
   TensorIndex(const std::vector<SafetensorsEntry>& entries, const std::string& where) : where_(where) {
@@ -43,8 +43,8 @@ class TensorIndex {
     return at->second.entry;
   }
 
-  // A tensor that no layer asked for is ignored, unless it was surely meant for one: reading it as absent
-  // would turn its zeros into non-zeros without a word.
+  // A tensor that no layer asked for is ignored, unless it was clearly meant for one: taking that tensor as
+  // absent would silently turn its zeros into non-zeros.
   void check_rest(const std::vector<SafetensorsEntry>& entries, const std::vector<LayerEntry>& layers) const {
     std::unordered_map<std::string_view, const LayerEntry*> by_layer;
     for (const LayerEntry& layer : layers) by_layer.emplace(layer.name, &layer);

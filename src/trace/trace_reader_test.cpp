@@ -87,10 +87,9 @@ TEST(TraceReader, MaskFollowsFromValuesAndMinusZeroIsZero) {
 TEST(TraceReader, RefusesNotANumberAndInfinity) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   const float inf = std::numeric_limits<float>::infinity();
-  EXPECT_EQ(
-      Draft().floats("c/A", {1, 1, 2, 3}, {0, 1, 2, 3, nan, 5}).error(),
-      "f: layer 'c': A: element 4 (row 1, channel 1) is not a number; the training diverged at this step; "
-      "record another one");
+  EXPECT_EQ(Draft().floats("c/A", {1, 1, 2, 3}, {0, 1, 2, 3, nan, 5}).error(),
+            "f: layer 'c': A: element 4 (row 1, channel 1) is NaN; the training diverged at this step; "
+            "record another one");
   EXPECT_EQ(
       Draft().floats("c/W", {2, 1, 1, 3}, {0, 1, -inf, 3, 4, 5}).error(),
       "f: layer 'c': W: element 2 (row 0, channel 2) is infinite; the training diverged at this step; record "
@@ -99,13 +98,12 @@ TEST(TraceReader, RefusesNotANumberAndInfinity) {
       Draft().tensor("c/G", "BF16", {1, 1, 2, 2}, std::string_view("\0\0\0\0\x80\xff\0\0", 8)).error(),
       "f: layer 'c': G: element 2 (row 1, channel 0) is infinite; the training diverged at this step; record "
       "another one");
-  EXPECT_EQ(
-      Draft()
-          .floats("c/A", {1, 1, 2, 3}, {0, 1, 2, 3, nan, 5})
-          .tensor("c/A.mask", "U8", {1, 1, 2, 1}, "\6\7")
-          .error(),
-      "f: layer 'c': A: element 4 (row 1, channel 1) is not a number; the training diverged at this step; "
-      "record another one");
+  EXPECT_EQ(Draft()
+                .floats("c/A", {1, 1, 2, 3}, {0, 1, 2, 3, nan, 5})
+                .tensor("c/A.mask", "U8", {1, 1, 2, 1}, "\6\7")
+                .error(),
+            "f: layer 'c': A: element 4 (row 1, channel 1) is NaN; the training diverged at this step; "
+            "record another one");
 }
 
 TEST(TraceReader, RefusesMasksThatDisagreeWithValues) {
@@ -197,12 +195,12 @@ TEST(TraceReader, RefusesForeignOrIncompleteMetadata) {
   for (const char* key : {"format", "version", "model"}) {
     Draft draft;
     draft.metadata.erase(key);
-    EXPECT_EQ(draft.error(), "f: the metadata have no '" + std::string(key) +
+    EXPECT_EQ(draft.error(), "f: the metadata has no '" + std::string(key) +
                                  "'; is this a training trace? docs/trace-format.md says what one needs");
   }
   EXPECT_EQ(
       error_of([] { Trace::parse("f", safetensors_file("{}", "")); }),
-      "f: the metadata have no 'format'; is this a training trace? docs/trace-format.md says what one needs");
+      "f: the metadata has no 'format'; is this a training trace? docs/trace-format.md says what one needs");
 }
 
 TEST(TraceReader, RefusesListsOfLayersThatAreNone) {
@@ -252,14 +250,14 @@ TEST(TraceReader, RefusesLayersThatCannotBe) {
       Draft().layer("output_hw", {1, 3}).error(),
       "f: layer 'c': output_hw is 1x3, but input, kernel, stride, padding and dilation give 1x2" + remedy);
   EXPECT_EQ(Draft().layer("in_channels", 1 << 24).layer("batch", 1 << 24).error(),
-            "f: layer 'c': the layer's sizes multiply to more than can be counted" + remedy);
+            "f: layer 'c': the product of the layer's sizes overflows 63 bits" + remedy);
   // 2^40 MACs, but 2^80 pairs of a weight and an input position.
   Draft square;
   for (const char* key : {"input_hw", "kernel"}) square.layer(key, {1 << 20, 1 << 20});
   for (const char* key : {"output_hw", "stride", "dilation"}) square.layer(key, {1, 1});
   for (const char* key : {"in_channels", "out_channels", "batch"}) square.layer(key, 1);
   EXPECT_EQ(square.layer("padding", {0, 0}).error(),
-            "f: layer 'c': the layer's sizes multiply to more than can be counted" + remedy);
+            "f: layer 'c': the product of the layer's sizes overflows 63 bits" + remedy);
 
   Draft misspelt;
   misspelt.layers[0].erase("stride");

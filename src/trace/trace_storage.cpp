@@ -22,7 +22,7 @@ const std::uint8_t* TraceStorage::row_of_ones(std::int64_t channels) {
     std::memset(ones.bytes, 0xff, static_cast<std::size_t>(ones.size));
     if (tail != 0) ones.bytes[ones.size - 1] = static_cast<std::uint8_t>((1U << tail) - 1);
   }
-  return ones.bytes + ones.size - needed;  // the end is what rows of different lengths have in common
+  return ones.bytes + ones.size - needed;  // rows of different lengths share their end
 }
 
 TensorExtent TensorExtent::of(const LayerShape& shape, TensorRole role) {
@@ -72,7 +72,7 @@ LayerTensor make_layer_tensor(TensorExtent extent, TensorRole role, const std::u
     mask_from_values(values, built, place + ": " + name);
     tensor.mask.data = built;
   } else {
-    tensor.mask.data = storage.row_of_ones(extent.channels);  // not one zero
+    tensor.mask.data = storage.row_of_ones(extent.channels);  // no zeros
     tensor.mask.row_bytes = 0;
   }
   tensor.nonzeros = count_nonzeros(tensor.mask);

@@ -16,8 +16,8 @@ struct TraceStorage final : Trace::Storage {
   std::vector<std::unique_ptr<std::uint8_t[]>> blocks;  // masks and values that were built
 
   std::uint8_t* allocate(std::int64_t bytes);
-  // A row of ones for that many channels (bits past them 0). Rows share their bytes, so a list of many layers
-  // without tensors costs next to nothing.
+  // A row of ones for that many channels (bits past them 0). Rows share their bytes, so many layers without
+  // tensors take almost no memory.
   const std::uint8_t* row_of_ones(std::int64_t channels);
 
  private:

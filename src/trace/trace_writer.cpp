@@ -92,7 +92,7 @@ std::string header_of(const Trace& trace, const std::vector<Item>& items, const 
   } catch (const nlohmann::json::exception&) {
     throw InputError(where, "a name in the trace is not UTF-8", "rename the model or its layers");
   }
-  text.append((8 - text.size() % 8) % 8, ' ');  // so that the data start at a multiple of 8
+  text.append((8 - text.size() % 8) % 8, ' ');  // so that the data starts at a multiple of 8
   return text;
 }
 
@@ -106,7 +106,7 @@ void write_mask(const MaskView& mask, const Sink& sink) {
   }
 }
 
-// A value that a narrower type cannot hold would change the zeros or break the file's next reader.
+// A value that the narrower type cannot hold would change the zeros or make the file unreadable.
 void check_rounding(const Item& item, std::int64_t element, float value, float rounded,
                     const std::string& where) {
   if (std::isfinite(rounded) && (rounded != 0) == (value != 0)) return;

@@ -12,9 +12,9 @@ namespace lacuna {
 
 struct TraceWriteOptions {
   bool masks =
-      true;  // false: only values; tensors that have none keep their mask, or their zeros would be lost
-  bool values = true;                           // false: only masks
-  std::optional<DataType> type = std::nullopt;  // of the values; as they are if absent
+      true;  // false: values only; a tensor without values keeps its mask, or its zeros would be lost
+  bool values = true;                           // false: masks only
+  std::optional<DataType> type = std::nullopt;  // of the values; unchanged if absent
   int level = 12;                               // of zstd, for a name that ends in .zst
 };
 

@@ -11,7 +11,7 @@
 namespace lacuna {
 namespace {
 
-// Counts what is in a document.
+// Counts the nodes of a document.
 class CountingHandler final : public YAML::EventHandler {
  public:
   int nodes = 0;
@@ -48,15 +48,15 @@ void check_one_document(const std::string& text, const std::string& file, const 
     throw InputError(file, "it holds more than one document", "keep one, without '---'");
 }
 
-// YAML allows no control characters; to yaml-cpp byte 4 is the end of the text, and whatever follows it would
-// be lost without a word. Also catches UTF-16, whose half is zero bytes.
+// YAML allows no control characters. yaml-cpp takes byte 4 for the end of the text and would silently drop
+// whatever follows it. This also catches UTF-16, where half of the bytes are zero.
 void check_is_text(std::string_view text, const std::string& file) {
   int line = 1;
   for (const char c : text) {
     const auto byte = static_cast<unsigned char>(c);
     if (c == '\n') ++line;
     if ((byte < 0x20 && c != '\t' && c != '\n' && c != '\r') || byte == 0x7f) {
-      throw InputError(fmt::format("{}:{}", file, line), fmt::format("the byte 0x{:02x} is no text", byte),
+      throw InputError(fmt::format("{}:{}", file, line), fmt::format("the byte 0x{:02x} is not text", byte),
                        "save the file as plain text in UTF-8");
     }
   }
@@ -97,7 +97,7 @@ std::string read_yaml_file(const std::string& path) {
 InputError yaml_error(const YAML::Exception& error, const std::string& file) {
   // yaml-cpp repeats what it read, which must not break the line of the message.
   return {error.mark.line < 0 ? file : fmt::format("{}:{}", file, error.mark.line + 1),
-          fmt::format("not YAML: {}", one_line(error.msg)), "put the line right; YAML is 'key: value'"};
+          fmt::format("not YAML: {}", one_line(error.msg)), "correct the line; YAML is 'key: value'"};
 }
 
 }  // namespace lacuna

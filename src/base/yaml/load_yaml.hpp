@@ -1,4 +1,4 @@
-// How every YAML file is read: bounded, one document, errors of the file with their line.
+// Loads a YAML file: limited in size, one document, errors with file and line.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@ namespace lacuna {
 
 inline constexpr std::size_t kLargestYaml = 1 << 20;
 
-// What a file should have been, for messages: "an energy table", "start with 'name: NAME'".
+// What the file should be, for messages: "an energy table", "start with 'name: NAME'".
 struct YamlKind {
   std::string_view what;
   std::string_view remedy;
@@ -24,7 +24,7 @@ YAML::Node load_yaml(std::string_view text, const std::string& file, const YamlK
 // The bytes of a file, at most one more than load_yaml() takes. Throws InputError if it cannot be read.
 std::string read_yaml_file(const std::string& path);
 
-// What yaml-cpp complains about, as an error of the file.
+// An error of yaml-cpp as an error of the file.
 InputError yaml_error(const YAML::Exception& error, const std::string& file);
 
 }  // namespace lacuna

@@ -28,7 +28,7 @@ TEST(LoadYaml, RefusesASecondDocument) {
   EXPECT_EQ(error_of("a: 1\n---\nb\n"), two);
 }
 
-TEST(LoadYaml, RefusesWhatIsNoMap) {
+TEST(LoadYaml, RefusesWhatIsNotAMap) {
   EXPECT_EQ(error_of(""), "f.yaml: it is empty; start with 'name: NAME'");
   EXPECT_EQ(error_of("# nothing\n"), "f.yaml: it is empty; start with 'name: NAME'");
   EXPECT_EQ(error_of("\n- a\n"),
@@ -37,7 +37,7 @@ TEST(LoadYaml, RefusesWhatIsNoMap) {
 }
 
 TEST(LoadYaml, RefusesControlCharacters) {
-  const std::string remedy = " is no text; save the file as plain text in UTF-8";
+  const std::string remedy = " is not text; save the file as plain text in UTF-8";
   EXPECT_EQ(error_of("a: 1\n\x04\nb: [[[\n"), "f.yaml:2: the byte 0x04" + remedy);  // the end, to yaml-cpp
   EXPECT_EQ(error_of(std::string("a\0:\0", 4)), "f.yaml:1: the byte 0x00" + remedy);
   EXPECT_EQ(error_of("a: *\x1b[31mno\n"), "f.yaml:1: the byte 0x1b" + remedy);

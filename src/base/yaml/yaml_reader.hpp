@@ -46,13 +46,13 @@ class YamlReader {
     }
   }
 
-  // The values below belong to `key`; errors point at `at`: the key's node rather than the value's, because
-  // the place of a missing value is the line after it.
+  // Below, `value` belongs to `key`, and errors point at `at`. Pass the key's node for `at` rather than the
+  // value's: yaml-cpp places a missing value on the line after it.
 
   // A scalar that is neither empty nor longer than kLongestText. `remedy` is for a missing one.
   std::string text(const YAML::Node& at, std::string_view key, const YAML::Node& value,
                    std::string_view remedy = "write it after the ':'") const;
-  // A finite number from 0.
+  // A finite number that is not negative.
   double number(const YAML::Node& at, std::string_view key, const YAML::Node& value) const;
 
  private:

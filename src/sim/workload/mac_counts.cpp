@@ -77,7 +77,8 @@ class ChannelCounter {
 
   void add(const std::uint8_t* row) {
     for (std::size_t i = 0; i < bytes_.size(); ++i) {
-      // Spread the 8 bits of a byte over 8 bytes: copy, select one bit a byte, move it to the byte's bottom.
+      // Spread the 8 bits of a byte over 8 bytes: copy, select one bit per byte, move it to the byte's
+      // bottom.
       const std::uint64_t spread = (row[i] * 0x0101010101010101ULL) & 0x8040201008040201ULL;
       bytes_[i] += ((spread + 0x7f7f7f7f7f7f7f7fULL) >> 7) & 0x0101010101010101ULL;
     }

@@ -128,7 +128,7 @@ struct Builder {
   }
 };
 
-// The same products, one a sample.
+// The same products, one per sample.
 std::vector<LaneProduct> one_sample_each(const std::vector<LaneProduct>& products) {
   std::vector<LaneProduct> split;
   for (LaneProduct product : products) {

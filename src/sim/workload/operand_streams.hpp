@@ -94,8 +94,8 @@ struct LaneProduct {
 // early simulator's is `column_major` with the taps of W*G descending, one sample at a time.
 enum class VisitOrder { kRowMajor, kColumnMajor };
 
-// The products of an operation: one a convolution group and, for the input gradient of a strided layer, one a
-// phase (the kernel is split into stride x stride sub-kernels, so that no machine is charged for dilation
+// The products of an operation: one per convolution group and, for the input gradient of a strided layer, one
+// per phase (the kernel is split into stride x stride sub-kernels, so that no machine is charged for dilation
 // zeros).
 std::vector<LaneProduct> lane_products(const Layer& layer, Operation op, int lanes,
                                        VisitOrder order = VisitOrder::kRowMajor);

@@ -31,7 +31,7 @@ void for_each_triple(const LayerShape& s, const Visit& visit) {
               }
 }
 
-// Every (input position, weight) pair of the input gradient's sub-kernels, one a phase of the stride.
+// Every (input position, weight) pair of the input gradient's sub-kernels, one per phase of the stride.
 std::int64_t plain_phases(const Layer& layer) {
   const LayerShape& s = layer.shape;
   std::int64_t count = 0;
@@ -250,7 +250,7 @@ TEST(Reference, RejectsAWrongResult) {
   EXPECT_THROW(check_against_reference(layer.shape, Operation::kForward, values, wrong), std::logic_error);
 }
 
-TEST(ChooseScheduled, SparserTextAndNamed) {
+TEST(ChooseScheduled, SparserPrimaryAndNamed) {
   const auto layer_with = [](double a, double w, double g) {
     SyntheticSpec spec;
     spec.layers.push_back({"l", LayerShape::conv2d(1, 16, 16, {8, 8}, {3, 3}), 1, ZeroSpec::uniform(a),
