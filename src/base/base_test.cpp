@@ -17,6 +17,7 @@
 #include "base/params.hpp"
 #include "base/quote.hpp"
 #include "base/random.hpp"
+#include "base/testing.hpp"
 
 namespace lacuna {
 namespace {
@@ -87,13 +88,8 @@ TEST(Params, DefaultsAndSetting) {
 
 TEST(Params, ErrorsNameKeyRangeAndNearest) {
   Params params = example();
-  const auto message = [&](const char* key, const char* value) -> std::string {
-    try {
-      params.set(key, value, "my.yaml");
-    } catch (const InputError& error) {
-      return error.what();
-    }
-    return "no error";
+  const auto message = [&](const char* key, const char* value) {
+    return error_of([&] { params.set(key, value, "my.yaml"); });
   };
   EXPECT_EQ(message("row", "4"),
             "my.yaml: unknown key 'row' for thing; did you mean 'rows'? known: rows, gating, share, sync");

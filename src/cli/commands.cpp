@@ -1,8 +1,9 @@
 #include "cli/commands.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <fmt/format.h>
+
+#include "base/parse_number.hpp"
 
 namespace lacuna::cli {
 
@@ -31,10 +32,8 @@ void add_cost_options(CLI::App& command, std::string& table, int& node) {
 
 CLI::Validator whole_number(std::uint64_t low, std::uint64_t high) {
   return {[=](const std::string& text) {
-            std::uint64_t value = 0;
-            const char* end = text.data() + text.size();
-            const auto [last, error] = std::from_chars(text.data(), end, value);
-            const bool good = error == std::errc() && last == end && value >= low && value <= high;
+            const auto value = parse_number<std::uint64_t>(text);
+            const bool good = value && *value >= low && *value <= high;
             return good ? std::string() : fmt::format("give a whole number from {} to {}", low, high);
           },
           ""};

@@ -38,7 +38,7 @@ void add_examples(CLI::App& command, const std::vector<Example>& examples);
 // The options --energy-table and --node, for commands that need costs.
 void add_cost_options(CLI::App& command, std::string& table, int& node);
 
-// As from_chars() reads it: no sign, no "1e3". CLI11 takes -1 and what is beyond 64 bits for unsigned
+// As parse_number() reads it: no sign, no "1e3". CLI11 takes -1 and what is beyond 64 bits for unsigned
 // numbers. Numbers of steps and images may be multiplied by what is small.
 inline constexpr std::uint64_t kMostSteps = 1'000'000'000'000'000;
 CLI::Validator whole_number(std::uint64_t low, std::uint64_t high = kMostSteps);

@@ -1,10 +1,10 @@
 // lacuna synth: writes a synthetic trace.
-#include <charconv>
 #include <limits>
 #include <optional>
 
 #include "base/error.hpp"
 #include "base/nearest.hpp"
+#include "base/parse_number.hpp"
 #include "cli/commands.hpp"
 #include "cli/output.hpp"
 #include "cli/terminal.hpp"
@@ -34,14 +34,12 @@ ZeroSpec parse_zeros(const std::string& text, const std::string& where) {
   if (text == "zero") return ZeroSpec::all_zero();
   const bool clustered = text.starts_with("channel:");
   const std::string number = clustered ? text.substr(8) : text;
-  double share = -1;
-  const char* end = number.data() + number.size();
-  const auto [stop, error] = std::from_chars(number.data(), end, share);
-  if (error != std::errc{} || stop != end || !(share >= 0 && share <= 1)) {
+  const auto share = parse_number<double>(number);
+  if (!share || !(*share >= 0 && *share <= 1)) {
     throw InputError(where, fmt::format("'{}' does not say which values are zero", text),
                      "write a share from 0 to 1 (uniform), channel:SHARE (clustered), dense or zero");
   }
-  return clustered ? ZeroSpec::by_channel(share) : ZeroSpec::uniform(share);
+  return clustered ? ZeroSpec::by_channel(*share) : ZeroSpec::uniform(*share);
 }
 
 // One --layer: a type and key=value words.
@@ -115,14 +113,12 @@ class LayerWords {
 
   std::int64_t number(const char* key, const std::string& text) const {
     constexpr std::int64_t kLargest = std::int64_t{1} << 24;
-    std::int64_t value = -1;
-    const char* end = text.data() + text.size();
-    const auto [stop, error] = std::from_chars(text.data(), end, value);
-    if (error != std::errc{} || stop != end || value < 0 || value > kLargest) {
+    const auto value = parse_number<std::int64_t>(text);
+    if (!value || *value < 0 || *value > kLargest) {
       fail(fmt::format("'{}' is not a number from 0 to {} for '{}'", text, kLargest, key),
            "write 3, or 3x2 for height and width");
     }
-    return value;
+    return *value;
   }
 
   std::string where_;

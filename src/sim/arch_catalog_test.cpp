@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "base/error.hpp"
+#include "base/testing.hpp"
 
 namespace lacuna {
 namespace {
@@ -47,12 +47,7 @@ class ArchCatalogTest : public testing::Test {
                                  ParamSpec::number("clock", 1, 0, 9, "GHz", "", "")}));
   }
   std::string parse_error(std::string_view yaml) const {
-    try {
-      catalog_.parse(yaml, "my.yaml");
-    } catch (const InputError& error) {
-      return error.what();
-    }
-    return "no error";
+    return error_of([&] { catalog_.parse(yaml, "my.yaml"); });
   }
   AcceleratorRegistry registry_;
   ArchCatalog catalog_{registry_, kConfigs};
@@ -71,13 +66,8 @@ TEST_F(ArchCatalogTest, ModelsAndNamedConfigurations) {
 }
 
 TEST_F(ArchCatalogTest, UnknownNameSuggestsTheNearest) {
-  try {
-    catalog_.find("wid", "--arch");
-    FAIL();
-  } catch (const InputError& error) {
-    EXPECT_STREQ(error.what(),
-                 "--arch: unknown machine 'wid'; did you mean 'wide'? known: grid, line, broken, wide");
-  }
+  EXPECT_EQ(error_of([&] { catalog_.find("wid", "--arch"); }),
+            "--arch: unknown machine 'wid'; did you mean 'wide'? known: grid, line, broken, wide");
 }
 
 TEST_F(ArchCatalogTest, BuiltInConfigurationsExtendModelsOnly) {
@@ -155,13 +145,8 @@ TEST_F(ArchCatalogTest, SettingsReachEveryMachineThatHasTheKey) {
   EXPECT_EQ(machines[0].params.integer("rows"), 6);
   EXPECT_EQ(machines[1].params.integer("rows"), 7);
   EXPECT_DOUBLE_EQ(machines[1].params.number("clock"), 2.5);
-  const auto error = [&](const char* assignment) -> std::string {
-    try {
-      apply_setting(machines, assignment, "--set");
-    } catch (const InputError& thrown) {
-      return thrown.what();
-    }
-    return "no error";
+  const auto error = [&](const char* assignment) {
+    return error_of([&] { apply_setting(machines, assignment, "--set"); });
   };
   EXPECT_EQ(error("clok=1"),
             "--set: unknown key 'clok'; did you mean 'clock'? known: rows, links, gating, clock");

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstring>
 #include <fmt/format.h>
 #include <map>
@@ -11,6 +10,7 @@
 
 #include "base/error.hpp"
 #include "base/nearest.hpp"
+#include "base/parse_number.hpp"
 #include "base/quote.hpp"
 #include "trace/byte_source.hpp"
 #include "trace/csv.hpp"
@@ -67,16 +67,14 @@ class RowReader {
 
  private:
   std::int64_t number(const std::string& cell, const char* column) const {
-    std::int64_t value = -1;
-    const char* end = cell.data() + cell.size();
-    const auto [stop, error] = std::from_chars(cell.data(), end, value);
-    if (error != std::errc{} || stop != end || value < 0 || value > kLargest) {
+    const auto value = parse_number<std::int64_t>(cell);
+    if (!value || *value < 0 || *value > kLargest) {
       throw InputError(
           place_,
           fmt::format("'{}' is {}, not a number from 0 to {}", column, quote_name(text(column)), kLargest),
           "write 3, or 3x2 for height and width");
     }
-    return value;
+    return *value;
   }
 
   const std::vector<std::string>& columns_;

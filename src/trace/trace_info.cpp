@@ -1,9 +1,9 @@
 #include "trace/trace_info.hpp"
 
-#include <charconv>
 #include <fmt/format.h>
 
 #include "base/error.hpp"
+#include "base/parse_number.hpp"
 #include "base/quote.hpp"
 
 namespace lacuna {
@@ -19,10 +19,8 @@ std::optional<Number> number(const TextMap& values, const char* key, Number low,
                              const std::string& where) {
   const std::string* text = find(values, key);
   if (text == nullptr) return std::nullopt;
-  Number value{};
-  const char* end = text->data() + text->size();
-  const auto [stop, error] = std::from_chars(text->data(), end, value);
-  if (error != std::errc{} || stop != end || !(value >= low && value <= high)) {
+  const std::optional<Number> value = parse_number<Number>(*text);
+  if (!value || !(*value >= low && *value <= high)) {
     throw InputError(where,
                      fmt::format("'{}' of the metadata is {}, not a number from {} to {}", key,
                                  quote_name(*text), low, high),

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "base/testing.hpp"
+
 namespace lacuna::testing_support {
 
 struct ProgramResult {
@@ -24,20 +26,11 @@ bool has_terminals();
 ProgramResult run_on_terminal(const std::vector<std::string>& arguments,
                               const std::vector<std::string>& environment = {});
 
-// A folder that disappears with the object.
-class TemporaryFolder {
+// A folder that disappears with the object; paths as text, for command lines.
+class TemporaryFolder : public lacuna::TemporaryFolder {
  public:
-  TemporaryFolder();
-  ~TemporaryFolder();
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-
-  std::string file(const std::string& name) const { return (path_ / name).string(); }
-  const std::filesystem::path& path() const { return path_; }
+  std::string file(const std::string& name) const { return (path() / name).string(); }
   std::vector<std::string> names() const;  // sorted
-
- private:
-  std::filesystem::path path_;
 };
 
 std::string read_text(const std::filesystem::path& path);

@@ -2,16 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include "base/testing.hpp"
+
 namespace lacuna {
 namespace {
 
 std::string error_of(std::string_view text) {
-  try {
-    load_yaml(text, "f.yaml", {"a list", "start with 'name: NAME'"});
-    return "no error";
-  } catch (const InputError& error) {
-    return error.what();
-  }
+  return lacuna::error_of([&] { load_yaml(text, "f.yaml", {"a list", "start with 'name: NAME'"}); });
 }
 
 TEST(LoadYaml, ReadsOneDocument) {

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/testing.hpp"
+
 namespace lacuna {
 namespace {
 
@@ -9,8 +11,8 @@ constexpr YamlKind kKind{"a list", "start with 'name: NAME'"};
 
 // Reads every entry of the top map with `read(reader, key, key node, value)`.
 template <typename Read>
-std::string error_of(std::string_view yaml, const Read& read) {
-  try {
+std::string error_in(std::string_view yaml, const Read& read) {
+  return error_of([&] {
     const YamlReader reader("f.yaml");
     reader.load(yaml, kKind, [&](const YAML::Node& root) {
       reader.each(root, "the file",
@@ -18,19 +20,16 @@ std::string error_of(std::string_view yaml, const Read& read) {
                     read(reader, key, at, value);
                   });
     });
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "no error";
+  });
 }
 std::string error_in_map(std::string_view yaml) {
-  return error_of(
+  return error_in(
       yaml, [](const YamlReader& reader, const std::string& key, const YAML::Node&, const YAML::Node& value) {
         reader.each(value, "'" + key + "'", [](const std::string&, const YAML::Node&, const YAML::Node&) {});
       });
 }
 std::string error_in_number(std::string_view yaml) {
-  return error_of(yaml, [](const YamlReader& reader, const std::string& key, const YAML::Node& at,
+  return error_in(yaml, [](const YamlReader& reader, const std::string& key, const YAML::Node& at,
                            const YAML::Node& value) { reader.number(at, key, value); });
 }
 
@@ -79,7 +78,7 @@ TEST(YamlReader, NamesThePartOfTheFile) {
 // as<int>() and the like throw yaml-cpp's own exceptions.
 TEST(YamlReader, ErrorsOfTheLibraryBecomeErrorsOfTheFile) {
   const std::string message =
-      error_of("a: x\n", [](const YamlReader&, const std::string&, const YAML::Node&,
+      error_in("a: x\n", [](const YamlReader&, const std::string&, const YAML::Node&,
                             const YAML::Node& value) { static_cast<void>(value.as<int>()); });
   EXPECT_TRUE(message.starts_with("f.yaml:1: not YAML: ")) << message;
 }

@@ -166,6 +166,19 @@ std::int64_t effectual_input_grad_many_taps(const Layer& layer, const Counter2d&
   return total;
 }
 
+// Calls use(n, oy, ox) for every output whose tap (ky, kx) lies inside the input.
+template <typename Use>
+void each_output(std::int64_t samples, const Counter2d& count, std::int64_t ky, std::int64_t kx,
+                 const Use& use) {
+  const ConvAxis::Range rows = count.y.outputs_of(ky);
+  const ConvAxis::Range columns = count.x.outputs_of(kx);
+  for (std::int64_t n = 0; n < samples; ++n) {
+    for (std::int64_t oy = rows.first; oy < rows.last; ++oy) {
+      for (std::int64_t ox = columns.first; ox < columns.last; ++ox) use(n, oy, ox);
+    }
+  }
+}
+
 // Pairs of non-zero A (or G) and non-zero W. Both are counted for each (tap, reduced channel) by itself and
 // the counts multiplied: every non-zero of the one meets every non-zero of the other there.
 std::int64_t effectual_forward(const Layer& layer, const Counter2d& count) {
@@ -174,16 +187,11 @@ std::int64_t effectual_forward(const Layer& layer, const Counter2d& count) {
   std::int64_t total = 0;
   for (std::int64_t ky = 0; ky < s.kernel.h; ++ky) {
     for (std::int64_t kx = 0; kx < s.kernel.w; ++kx) {
-      const ConvAxis::Range rows = count.y.outputs_of(ky);
-      const ConvAxis::Range columns = count.x.outputs_of(kx);
       ChannelCounter a(s.c);
-      for (std::int64_t n = 0; n < s.n; ++n) {
-        for (std::int64_t oy = rows.first; oy < rows.last; ++oy) {
-          const std::int64_t line = (n * s.input.h + count.y.source(oy, ky)) * s.input.w;
-          for (std::int64_t ox = columns.first; ox < columns.last; ++ox)
-            a.add(layer.a.mask.row(line + count.x.source(ox, kx)));
-        }
-      }
+      each_output(s.n, count, ky, kx, [&](std::int64_t n, std::int64_t oy, std::int64_t ox) {
+        const std::int64_t line = (n * s.input.h + count.y.source(oy, ky)) * s.input.w;
+        a.add(layer.a.mask.row(line + count.x.source(ox, kx)));
+      });
       for (std::int64_t group = 0; group < s.groups; ++group) {
         ChannelCounter w(s.c_per_group());
         for (std::int64_t k = group * s.k_per_group(); k < (group + 1) * s.k_per_group(); ++k) {
@@ -205,15 +213,10 @@ std::int64_t effectual_input_grad(const Layer& layer, const Counter2d& count) {
   std::int64_t total = 0;
   for (std::int64_t ky = 0; ky < s.kernel.h; ++ky) {
     for (std::int64_t kx = 0; kx < s.kernel.w; ++kx) {
-      const ConvAxis::Range rows = count.y.outputs_of(ky);
-      const ConvAxis::Range columns = count.x.outputs_of(kx);
       ChannelCounter g(s.k);
-      for (std::int64_t n = 0; n < s.n; ++n) {
-        for (std::int64_t oy = rows.first; oy < rows.last; ++oy) {
-          for (std::int64_t ox = columns.first; ox < columns.last; ++ox)
-            g.add(layer.g.mask.row((n * s.output.h + oy) * s.output.w + ox));
-        }
-      }
+      each_output(s.n, count, ky, kx, [&](std::int64_t n, std::int64_t oy, std::int64_t ox) {
+        g.add(layer.g.mask.row((n * s.output.h + oy) * s.output.w + ox));
+      });
       const std::vector<std::int64_t>& g_sums = g.sums();
       for (std::int64_t k = 0; k < s.k; ++k) {
         total += g_sums[static_cast<std::size_t>(k)] *

@@ -138,6 +138,17 @@ class Reference {
     }
   }
 
+  // The source of convolve() whose positions are those of `plane` in every sample: row_of(n, y, x, ky, kx)
+  // from channel `first` on, or null where that is outside.
+  template <typename RowOf>
+  static auto positions_of(Size2 plane, std::int64_t first, const RowOf& row_of) {
+    return [=](std::int64_t position, std::int64_t ky, std::int64_t kx) -> const float* {
+      const std::int64_t line = position / plane.w;
+      const float* row = row_of(line / plane.h, line % plane.h, position % plane.w, ky, kx);
+      return row == nullptr ? nullptr : row + first;
+    };
+  }
+
   std::vector<double> forward() {
     std::vector<double> out(static_cast<std::size_t>(s_.g_elements()));
     const std::int64_t c = s_.c_per_group();
@@ -150,12 +161,7 @@ class Reference {
           for (std::int64_t i = 0; i < c; ++i) panel.row(tap * c + i)[f] = w[i];
         }
       }
-      const auto source = [&](std::int64_t position, std::int64_t ky, std::int64_t kx) -> const float* {
-        const std::int64_t ox = position % s_.output.w;
-        const std::int64_t oy = position / s_.output.w % s_.output.h;
-        const float* row = a_row(position / s_.output_positions(), oy, ox, ky, kx);
-        return row == nullptr ? nullptr : row + group * c;
-      };
+      const auto source = positions_of(s_.output, group * c, [&](auto... at) { return a_row(at...); });
       convolve(s_.n * s_.output_positions(), c, k, panel, source, s_.k, group * k, out);
     }
     return out;
@@ -173,12 +179,7 @@ class Reference {
           std::copy_n(w, c, panel.row(tap * k + f));
         }
       }
-      const auto source = [&](std::int64_t position, std::int64_t ky, std::int64_t kx) -> const float* {
-        const std::int64_t x = position % s_.input.w;
-        const std::int64_t y = position / s_.input.w % s_.input.h;
-        const float* row = g_row(position / s_.input_positions(), y, x, ky, kx);
-        return row == nullptr ? nullptr : row + group * k;
-      };
+      const auto source = positions_of(s_.input, group * k, [&](auto... at) { return g_row(at...); });
       convolve(s_.n * s_.input_positions(), k, c, panel, source, s_.c, group * c, out);
     }
     return out;
