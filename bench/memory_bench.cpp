@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "sim/simulate.hpp"
+#include "sim/testing/machines.hpp"
 #include "sim/tile/tile_memory.hpp"
 
 namespace lacuna {
@@ -31,12 +32,6 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-Params params(const std::string& memory) {
-  Params params("tensordash", AcceleratorRegistry::instance().find("tensordash")->params);
-  params.set("memory", memory, "bench");
-  return params;
-}
-
 // One operation placed on tiles: what TileMemory needs of a simulation.
 struct PlacedOp {
   const Layer* layer;
@@ -47,9 +42,8 @@ struct PlacedOp {
 
 void measure(const std::string& path) {
   const Trace trace = Trace::open(path);
-  const AcceleratorModel* model = AcceleratorRegistry::instance().find("tensordash");
-  const auto ideal = model->make(params("ideal"));
-  const auto modelled = model->make(params("modelled"));
+  const auto ideal = testing::make_machine("tensordash", {{"memory", "ideal"}});
+  const auto modelled = testing::make_machine("tensordash", {{"memory", "modelled"}});
   const TileShape tile = tile_shape(ideal->params());
   const TileMemory memory(modelled->params(), tile);
   std::vector<PlacedOp> ops(trace.layers().size() * kOperations.size());

@@ -5,20 +5,15 @@
 #include <string>
 
 #include "sim/simulate.hpp"
-#include "sim/testing/random_layer.hpp"
+#include "sim/testing/machines.hpp"
 
 namespace lacuna {
 namespace {
 
-std::unique_ptr<Accelerator> machine(const std::string& arch) {
-  const AcceleratorModel* model = AcceleratorRegistry::instance().find(arch);
-  return model->make(Params(model->name, model->params));
-}
-
 void simulate_whole_trace(benchmark::State& state, const std::string& arch,
                           const std::filesystem::path& path) {
   const Trace trace = Trace::open(path);
-  const std::unique_ptr<Accelerator> model = machine(arch);
+  const std::unique_ptr<Accelerator> model = testing::make_machine(arch);
   double cycles = 0;
   for (auto _ : state) cycles = simulate_trace(trace, *model, arch, {}, 1).total().all.cycles;
   state.counters["cycles"] = cycles;
@@ -26,11 +21,10 @@ void simulate_whole_trace(benchmark::State& state, const std::string& arch,
 
 // One layer of ResNet-50's middle, 90 % zeros everywhere.
 void simulate_layer(benchmark::State& state, const std::string& arch, Operation op) {
-  SyntheticSpec spec;
-  spec.layers.push_back({"layer", LayerShape::conv2d(1, 128, 128, {28, 28}, {3, 3}, {1, 1}, {1, 1}), 1,
-                         ZeroSpec::uniform(0.9), ZeroSpec::uniform(0.9), ZeroSpec::uniform(0.9)});
-  const Trace trace = make_synthetic(spec);
-  const std::unique_ptr<Accelerator> model = machine(arch);
+  const ZeroSpec zeros = ZeroSpec::uniform(0.9);
+  const Trace trace = testing::one_layer_trace(
+      LayerShape::conv2d(1, 128, 128, {28, 28}, {3, 3}, {1, 1}, {1, 1}), zeros, zeros, zeros);
+  const std::unique_ptr<Accelerator> model = testing::make_machine(arch);
   for (auto _ : state) benchmark::DoNotOptimize(model->simulate(trace.layers()[0], op, {}));
 }
 

@@ -14,6 +14,7 @@
 #include "base/random.hpp"
 #include "report/energy_report.hpp"
 #include "sim/simulate.hpp"
+#include "sim/testing/machines.hpp"
 #include "study_networks.hpp"
 #include "trace/synthetic.hpp"
 #include "trace/trace_builder.hpp"
@@ -21,13 +22,10 @@
 namespace lacuna {
 namespace {
 
-using Settings = std::vector<std::pair<std::string, std::string>>;
+using testing::Settings;
 
 RunResult run(const Trace& trace, const std::string& arch, const Settings& settings) {
-  const AcceleratorModel* model = AcceleratorRegistry::instance().find(arch);
-  Params params(model->name, model->params);
-  for (const auto& [key, value] : settings) params.set(key, value, "study");
-  return simulate_trace(trace, *model->make(std::move(params)), arch, {}, 1);
+  return simulate_trace(trace, *testing::make_machine(arch, settings), arch, {}, 1);
 }
 
 // A counter's sum over layers; one operation or, without it, all.

@@ -18,6 +18,7 @@
 #include "models/tensordash/engine/engine.hpp"
 #include "models/tensordash/engine/fast_kernels.hpp"
 #include "sim/simulate.hpp"
+#include "sim/testing/machines.hpp"
 #include "trace/synthetic.hpp"
 
 namespace lacuna {
@@ -27,12 +28,7 @@ const std::string kData = std::string(LACUNA_SOURCE_DIR) + "/tests/data/authors_
 const std::string kResnet =
     std::string(LACUNA_SOURCE_DIR) + "/../shared/traces/resnet50_p100.safetensors.zst";
 
-std::unique_ptr<Accelerator> make_machine() {
-  const AcceleratorModel* model = AcceleratorRegistry::instance().find("tensordash");
-  Params params("tensordash", model->params);
-  params.set("tiles", "1", "bench");
-  return model->make(std::move(params));
-}
+Machine one_tile() { return testing::configure_machine("tensordash", {{"tiles", "1"}}); }
 
 // All three operations of every layer, the first layer's input gradient included.
 std::int64_t run_all(const Trace& trace, const Accelerator& machine, Engine engine, int threads) {
@@ -49,10 +45,7 @@ std::int64_t run_all(const Trace& trace, const Accelerator& machine, Engine engi
 
 // The plain scalar implementation, `ref`: one group at a time, lane by lane.
 std::int64_t run_plain(const Trace& trace) {
-  const AcceleratorModel* model = AcceleratorRegistry::instance().find("tensordash");
-  Params params("tensordash", model->params);
-  params.set("tiles", "1", "bench");
-  const tensordash::Config config = tensordash::Config::from(params);
+  const tensordash::Config config = tensordash::Config::from(one_tile().params);
   std::int64_t cycles = 0;
   for (const Layer& layer : trace.layers()) {
     for (const Operation op : kOperations) {
@@ -106,7 +99,7 @@ void fma_loop(std::int64_t rounds) {
 
 void print_summary() {
   const Trace b8 = Trace::open(kData + "B8.safetensors.zst");
-  const auto machine = make_machine();
+  const auto machine = one_tile().build();
   std::vector<double> fast, plain_ratio, functional;
   run_all(b8, *machine, Engine::kFast, 1);
   for (int i = 0; i < 5; ++i) {
@@ -162,7 +155,7 @@ void print_summary() {
 
 void bench_engine(benchmark::State& state, const std::string& file, Engine engine) {
   const Trace trace = Trace::open(kData + file + ".safetensors.zst");
-  const auto machine = make_machine();
+  const auto machine = one_tile().build();
   for (auto _ : state) benchmark::DoNotOptimize(run_all(trace, *machine, engine, 1));
   state.counters["MAC/s"] =
       benchmark::Counter(all_macs(trace), benchmark::Counter::kIsIterationInvariantRate);

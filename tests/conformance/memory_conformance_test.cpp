@@ -4,26 +4,20 @@
 #include <string_view>
 
 #include "sim/simulate.hpp"
+#include "sim/testing/machines.hpp"
 #include "sim/testing/random_layer.hpp"
 
 namespace lacuna {
 namespace {
 
-using Settings = std::map<std::string, std::string>;
-
-std::unique_ptr<Accelerator> machine(const std::string& name, const Settings& settings) {
-  const AcceleratorModel* model = AcceleratorRegistry::instance().find(name);
-  Params params(model->name, model->params);
-  for (const auto& [key, value] : settings) params.set(key, value, "test");
-  return model->make(std::move(params));
-}
+using testing::make_machine, testing::Settings;
 
 class TileMachine : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(TileMachine, EnginesAgreeWithModelledMemory) {
   for (const char* arithmetic : {"fp32", "bfloat16"}) {
-    const auto m =
-        machine(GetParam(), {{"memory", "modelled"}, {"arithmetic", arithmetic}, {"tile_grid", "square"}});
+    const auto m = make_machine(
+        GetParam(), {{"memory", "modelled"}, {"arithmetic", arithmetic}, {"tile_grid", "square"}});
     for (std::uint64_t seed = 1; seed <= 120; ++seed) {
       const Trace trace = testing::random_trace(seed, testing::RandomLayerLimits{20, 6, 2});
       for (const Operation op : kOperations) {
@@ -39,8 +33,9 @@ TEST_P(TileMachine, EnginesAgreeWithModelledMemory) {
 // Memory adds waiting, and nothing else: the same work, never less time, never slower than dense.
 TEST_P(TileMachine, ModelledMemoryOnlyAddsWaiting) {
   const Settings slow{{"memory", "modelled"}, {"dram_mts", "400"}, {"transposers", "1"}, {"multicast", "1"}};
-  const auto ideal = machine(GetParam(), {{"dram_mts", "400"}, {"transposers", "1"}, {"multicast", "1"}});
-  const auto modelled = machine(GetParam(), slow);
+  const auto ideal =
+      make_machine(GetParam(), {{"dram_mts", "400"}, {"transposers", "1"}, {"multicast", "1"}});
+  const auto modelled = make_machine(GetParam(), slow);
   std::map<Bound, int> bounds;
   for (std::uint64_t seed = 1; seed <= 300; ++seed) {
     const Trace trace = testing::random_trace(seed, testing::RandomLayerLimits{40, 9, 2});
@@ -68,8 +63,8 @@ INSTANTIATE_TEST_SUITE_P(Machines, TileMachine, ::testing::Values("dense", "tens
 
 // Skipping zeros does not change what is moved.
 TEST(TileMachines, DenseAndTensorDashMoveTheSame) {
-  const auto dense = machine("dense", {});
-  const auto tensordash = machine("tensordash", {});
+  const auto dense = make_machine("dense");
+  const auto tensordash = make_machine("tensordash");
   for (std::uint64_t seed = 1; seed <= 200; ++seed) {
     const Trace trace = testing::random_trace(seed);
     for (const Operation op : kOperations) {
@@ -95,7 +90,7 @@ TEST(TileMachines, IdealMemoryChangesNoCycles) {
                              Known{"squeezenet", "tensordash", 110558, 67598, 89514}}) {
     const Trace trace =
         Trace::open(std::string(LACUNA_SOURCE_DIR) + "/data/" + known.trace + "_p100.safetensors.zst");
-    const Totals total = simulate_trace(trace, *machine(known.arch, {}), known.arch, {}, 2).total();
+    const Totals total = simulate_trace(trace, *make_machine(known.arch), known.arch, {}, 2).total();
     EXPECT_EQ(total.forward.cycles, known.forward) << known.trace << " " << known.arch;
     EXPECT_EQ(total.input_grad.cycles, known.input_grad) << known.trace << " " << known.arch;
     EXPECT_EQ(total.weight_grad.cycles, known.weight_grad) << known.trace << " " << known.arch;
@@ -105,17 +100,12 @@ TEST(TileMachines, IdealMemoryChangesNoCycles) {
 // [TensorDash §3.6]: tensors kept in scheduled form move fewer rows and bytes; what the tiles do does not
 // change.
 TEST(ScheduledStorage, ChangesTrafficAndNothingElse) {
-  const AcceleratorModel* model = AcceleratorRegistry::instance().find("tensordash");
-  const auto machine = [&](const char* storage, const char* memory) {
-    Params params(model->name, model->params);
-    params.set("storage", storage, "test");
-    params.set("memory", memory, "test");
-    return model->make(std::move(params));
+  const auto machine = [](const char* storage, const char* memory) {
+    return make_machine("tensordash", {{"storage", storage}, {"memory", memory}});
   };
-  SyntheticSpec spec;
-  spec.layers.push_back({"layer", LayerShape::conv2d(2, 32, 48, {12, 12}, {3, 3}, {1, 1}, {1, 1}), 1,
-                         ZeroSpec::uniform(0.8), ZeroSpec::uniform(0.9), ZeroSpec::uniform(0.8)});
-  const Trace trace = make_synthetic(spec);
+  const Trace trace =
+      testing::one_layer_trace(LayerShape::conv2d(2, 32, 48, {12, 12}, {3, 3}, {1, 1}, {1, 1}),
+                               ZeroSpec::uniform(0.8), ZeroSpec::uniform(0.9), ZeroSpec::uniform(0.8));
   const Layer& layer = trace.layers()[0];
   for (const char* memory : {"ideal", "modelled"}) {
     for (const Operation op : kOperations) {

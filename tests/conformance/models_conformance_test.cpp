@@ -3,6 +3,7 @@
 
 #include "sim/accelerator.hpp"
 #include "sim/simulate.hpp"
+#include "sim/testing/machines.hpp"
 #include "sim/testing/random_layer.hpp"
 #include "sim/workload/mac_counts.hpp"
 
@@ -11,10 +12,7 @@ namespace {
 
 class EveryModel : public ::testing::TestWithParam<std::string> {
  protected:
-  std::unique_ptr<Accelerator> machine() const {
-    const AcceleratorModel* model = AcceleratorRegistry::instance().find(GetParam());
-    return model->make(Params(model->name, model->params));
-  }
+  std::unique_ptr<Accelerator> machine() const { return testing::make_machine(GetParam()); }
 };
 
 // The functional engine compares its values with the reference convolution and throws if they differ.
@@ -80,13 +78,7 @@ TEST_P(EveryModel, EveryParameterIsDocumented) {
   }
 }
 
-std::vector<std::string> model_names() {
-  std::vector<std::string> names;
-  for (const AcceleratorModel& model : AcceleratorRegistry::instance().models()) names.push_back(model.name);
-  return names;
-}
-
-INSTANTIATE_TEST_SUITE_P(Models, EveryModel, ::testing::ValuesIn(model_names()),
+INSTANTIATE_TEST_SUITE_P(Models, EveryModel, ::testing::ValuesIn(ArchCatalog().model_names()),
                          [](const ::testing::TestParamInfo<std::string>& name) { return name.param; });
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tensor/operation.hpp"
+#include "trace/trace.hpp"
 
 namespace lacuna::testing {
 

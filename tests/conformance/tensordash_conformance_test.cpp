@@ -1,22 +1,14 @@
 // Functional = fast = brute force, on ten thousand random layers of every geometry.
 #include <array>
 #include <gtest/gtest.h>
-#include <map>
 
 #include "conformance/tensordash_brute.hpp"
-#include "sim/accelerator.hpp"
+#include "sim/testing/machines.hpp"
 #include "sim/testing/random_layer.hpp"
 #include "sim/workload/mac_counts.hpp"
 
 namespace lacuna::testing {
 namespace {
-
-std::unique_ptr<Accelerator> make_tensordash(const std::map<std::string, std::string>& settings) {
-  const AcceleratorModel* model = AcceleratorRegistry::instance().find("tensordash");
-  Params params("tensordash", model->params);
-  for (const auto& [key, value] : settings) params.set(key, value, "test");
-  return model->make(std::move(params));
-}
 
 struct Case {
   std::string connectivity = "paper";
@@ -44,12 +36,12 @@ Case random_case(Random& random) {
 }
 
 void check_layer(const Layer& layer, const Case& c, std::uint64_t seed, bool functional) {
-  const std::map<std::string, std::string> settings{
+  const Settings settings{
       {"connectivity", c.connectivity},       {"depth", std::to_string(c.depth)},
       {"sides", c.two_side ? "both" : "one"}, {"sync", c.decoupled ? "decoupled" : "lockstep"},
       {"rows", std::to_string(c.rows)},       {"columns", std::to_string(c.columns)},
       {"tiles", std::to_string(c.tiles)},     {"lanes", std::to_string(c.lanes)}};
-  const auto machine = make_tensordash(settings);
+  const auto machine = make_machine("tensordash", settings);
   BruteConfig brute{c.rows,      c.columns, c.tiles,
                     c.lanes,     c.depth,   brute_movements(c.connectivity, c.lanes, c.depth),
                     c.decoupled, c.two_side};

@@ -3,11 +3,11 @@
 #include <cmath>
 #include <filesystem>
 #include <gtest/gtest.h>
-#include <map>
 #include <optional>
 #include <tuple>
 
 #include "sim/simulate.hpp"
+#include "sim/testing/machines.hpp"
 #include "trace/synthetic.hpp"
 
 namespace lacuna {
@@ -21,11 +21,8 @@ std::optional<Trace> open_trace(const std::string& name) {
   return std::nullopt;
 }
 
-RunResult run(const Trace& trace, const std::map<std::string, std::string>& settings) {
-  const AcceleratorModel* model = AcceleratorRegistry::instance().find("tensordash");
-  Params params("tensordash", model->params);
-  for (const auto& [key, value] : settings) params.set(key, value, "test");
-  return simulate_trace(trace, *model->make(std::move(params)), "tensordash", {}, 2);
+RunResult run(const Trace& trace, const testing::Settings& settings) {
+  return simulate_trace(trace, *testing::make_machine("tensordash", settings), "tensordash", {}, 2);
 }
 
 // The table of real traces: one tile, compute only, an independent program's speedups to the printed digit.
@@ -86,7 +83,7 @@ TEST(Figure13, NeverSlowerThanDenseOnAnyTrace) {
 TEST(Figures17And19, Vgg16ByRowsAndDepth) {
   const std::optional<Trace> trace = open_trace("vgg16_p100");
   if (!trace) GTEST_SKIP() << "no trace of vgg16";
-  const auto speedup = [&](const std::map<std::string, std::string>& settings) {
+  const auto speedup = [&](const testing::Settings& settings) {
     return run(*trace, settings).total().all.speedup();
   };
   EXPECT_NEAR(speedup({{"tiles", "1"}, {"rows", "1"}}), 2.24, 0.005);

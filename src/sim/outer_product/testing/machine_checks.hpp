@@ -3,24 +3,13 @@
 
 #include <gtest/gtest.h>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "base/error.hpp"
-#include "sim/accelerator.hpp"
+#include "sim/testing/machines.hpp"
 #include "sim/testing/random_layer.hpp"
 
 namespace lacuna::testing {
-
-using Settings = std::vector<std::pair<std::string, std::string>>;
-
-inline std::unique_ptr<Accelerator> make_machine(const std::string& name, const Settings& settings) {
-  const AcceleratorModel* model = AcceleratorRegistry::instance().find(name);
-  if (model == nullptr) throw std::logic_error(name + " is not registered");
-  Params params(model->name, model->params);
-  for (const auto& [key, value] : settings) params.set(key, value, "test");
-  return model->make(std::move(params));
-}
 
 inline OpResult simulate_one(const std::string& name, const Settings& settings, const Layer& layer,
                              Operation op, const SimOptions& options = {}) {
@@ -32,12 +21,6 @@ inline std::int64_t counter(const OpResult& result, const std::string& name) {
     if (c.name == name) return c.value;
   }
   throw std::logic_error("no counter " + name);
-}
-
-inline Trace dense_trace(const LayerShape& shape) {
-  SyntheticSpec spec;
-  spec.layers.push_back({"layer", shape, 1, ZeroSpec::dense(), ZeroSpec::dense(), ZeroSpec::dense()});
-  return make_synthetic(spec);
 }
 
 // The laws of docs/models/scnn.md. `multipliers` and `n` as the machine was configured.

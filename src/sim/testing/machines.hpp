@@ -1,0 +1,39 @@
+// Machines and one-layer traces for tests and benchmarks. The program must link lacuna_models.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sim/arch_catalog.hpp"
+#include "trace/synthetic.hpp"
+
+namespace lacuna::testing {
+
+using Settings = std::vector<std::pair<std::string, std::string>>;
+
+// `name` is a model or a named configuration, as for --arch; throws InputError as that does.
+inline Machine configure_machine(const std::string& name, const Settings& settings = {}) {
+  Machine machine = ArchCatalog().find(name, "test");
+  for (const auto& [key, value] : settings) machine.params.set(key, value, "test");
+  return machine;
+}
+
+inline std::unique_ptr<Accelerator> make_machine(const std::string& name, const Settings& settings = {}) {
+  return configure_machine(name, settings).build();
+}
+
+// A trace of one layer with these shares of zeros.
+inline Trace one_layer_trace(const LayerShape& shape, const ZeroSpec& a, const ZeroSpec& w,
+                             const ZeroSpec& g) {
+  SyntheticSpec spec;
+  spec.layers.push_back({"layer", shape, 1, a, w, g});
+  return make_synthetic(spec);
+}
+
+inline Trace dense_trace(const LayerShape& shape) {
+  return one_layer_trace(shape, ZeroSpec::dense(), ZeroSpec::dense(), ZeroSpec::dense());
+}
+
+}  // namespace lacuna::testing
