@@ -1,11 +1,8 @@
 // Bad descriptors and bad pointers: a typed error, and nothing written.
-#include <filesystem>
-#include <fstream>
 #include <gtest/gtest.h>
 #include <vector>
 
 #include "kernels/conv.hpp"
-#include "kernels/dispatch/cost_model.hpp"
 #include "kernels/dispatch/tensors.hpp"
 
 namespace lacuna::kernels {
@@ -78,9 +75,7 @@ TEST(KernelErrors, PointersAreCheckedBeforeAnythingIsWritten) {
     ConvPlan plan(small(), sparse_options(op));
     PlanTensors data(plan);
     data.fill(plan, 0.5, 1);
-    AlignedFloats& out = op == Operation::kForward     ? data.dst
-                         : op == Operation::kInputGrad ? data.src
-                                                       : data.weights;
+    AlignedFloats& out = data.result();
     for (std::int64_t i = 0; i < out.size(); ++i) out[i] = 42;
     const ConvTensors good = data.tensors();
     auto rejects = [&](Code code, auto change) {
@@ -144,36 +139,6 @@ TEST(KernelErrors, PackingNeedsAPackedPlan) {
   PlanTensors data(plan);
   EXPECT_EQ(code_of([&] { plan.pack_weights(data.weights.data(), data.weights.data()); }), Code::kOption);
   EXPECT_EQ(code_of([&] { plan.unpack_weights(data.weights.data(), data.weights.data()); }), Code::kOption);
-}
-
-TEST(CostModel, CurveIsLinearBetweenMeasurements) {
-  CostCurve curve;
-  curve.dense = 10;
-  curve.sparse = {14, 11, 8, 4, 1};
-  EXPECT_DOUBLE_EQ(curve.sparse_at(0), 14);
-  EXPECT_DOUBLE_EQ(curve.sparse_at(0.45), 9.5);
-  EXPECT_DOUBLE_EQ(curve.sparse_at(1), 1);
-  EXPECT_FALSE(curve.prefers_sparse(0.39));
-  EXPECT_TRUE(curve.prefers_sparse(0.45));
-}
-
-TEST(CostModel, CacheKeepsWhatItIsGivenAndIgnoresDamage) {
-  const auto folder = std::filesystem::temp_directory_path() / ("lacuna_cost_" + std::to_string(::getpid()));
-  const std::string path = (folder / "deep" / "kernels.txt").string();
-  CostCache cache(path);
-  EXPECT_FALSE(cache.find("a"));
-  CostCurve curve;
-  curve.dense = 1.25;
-  curve.sparse = {5, 4, 3, 2, 1};
-  cache.store("a", curve);
-  std::ofstream(path, std::ios::app) << "broken line\nb\t1 2\nc\t-1 1 1 1 1 1\n";
-  ASSERT_TRUE(cache.find("a"));
-  EXPECT_EQ(cache.find("a")->sparse, curve.sparse);
-  EXPECT_FALSE(cache.find("b"));
-  EXPECT_FALSE(cache.find("c"));
-  cache.store("d", curve);
-  EXPECT_TRUE(cache.find("a") && cache.find("d"));
-  std::filesystem::remove_all(folder);
 }
 
 }  // namespace

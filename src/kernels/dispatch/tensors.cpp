@@ -145,6 +145,10 @@ void PlanTensors::fill_quickly(ConvPlan& plan, double zeros, std::uint64_t seed)
     std::copy(plain_weights.data(), plain_weights.data() + plain_weights.size(), weights.data());
 }
 
+AlignedFloats& PlanTensors::result() {
+  return op_ == Operation::kForward ? dst : op_ == Operation::kInputGrad ? src : weights;
+}
+
 ConvTensors PlanTensors::tensors() {
   ConvTensors t;
   if (op_ == Operation::kForward) {

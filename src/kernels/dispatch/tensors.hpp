@@ -41,6 +41,7 @@ class PlanTensors {
   // operand.
   void fill_quickly(ConvPlan& plan, double zeros, std::uint64_t seed);
   ConvTensors tensors();
+  AlignedFloats& result();  // of the operation: dst, src or weights
 
   AlignedFloats src, weights, dst, bias;
   AlignedFloats plain_weights;  // OIHW, what `weights` was packed from

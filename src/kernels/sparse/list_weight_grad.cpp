@@ -11,18 +11,11 @@
 namespace lacuna::kernels {
 namespace {
 
-constexpr std::int64_t kChunkBlocks = 16;  // channels whose lists wait in L2 for all outputs: 256, 400 KB
 constexpr std::int64_t kSlotFloats = kListVectors * kLanes;
 
-class ListWeightGrad final : public SparseConv {
+class ListWeightGrad final : public KernelConv {
  public:
-  explicit ListWeightGrad(const SparseConfig& config)
-      : shape_(config.shape),
-        checked_(config.checked),
-        threads_(config.threads),
-        kernels_(micro_kernels(config.isa)),
-        sides_(config),
-        name_(std::string("list ") + kernels_.isa) {
+  explicit ListWeightGrad(const SparseConfig& config) : KernelConv(config, "list") {
     const std::int64_t h = shape_.input.h;
     const std::int64_t w = shape_.input.w;
     pitch_ = w <= 7 ? 9 : 16;
@@ -43,16 +36,11 @@ class ListWeightGrad final : public SparseConv {
     out_parts_ = (sides_.other.blocks() + kListVectors - 1) / kListVectors;
     // A unit is a chunk of channels with lists of its own: threads share nothing and never wait for each
     // other.
-    const std::int64_t blocks = sides_.checked.blocks();
-    const std::int64_t wanted = threads_ == 1 ? 1 : (threads_ + shape_.groups - 1) / shape_.groups;
-    const std::int64_t most =
-        std::max<std::int64_t>((blocks + wanted - 1) / wanted, std::min<std::int64_t>(4, blocks));
-    chunks_ = split_blocks(blocks, std::min(most, kChunkBlocks));
+    chunks_ = thread_chunks(sides_.checked.blocks(), shape_.groups, threads_);
     slices_ = sum_slices(shape_.groups * static_cast<std::int64_t>(chunks_.size()), tiles_, packed_floats(),
                          threads_);
   }
 
-  const char* name() const override { return name_.c_str(); }
   std::int64_t packed_floats() const override {
     return shape_.groups * out_parts_ * channels() * 9 * kSlotFloats;
   }
@@ -202,12 +190,6 @@ class ListWeightGrad final : public SparseConv {
     }
   }
 
-  LayerShape shape_;
-  Checked checked_;
-  int threads_;
-  const MicroKernels& kernels_;
-  Sides sides_;
-  std::string name_;
   std::int64_t pitch_ = 16;
   std::int64_t tile_w_ = 1;
   std::int64_t tile_h_ = 1;
@@ -225,10 +207,8 @@ class ListWeightGrad final : public SparseConv {
 }  // namespace
 
 bool list_weight_grad_supports(const SparseConfig& config) {
-  const LayerShape& s = config.shape;
   return config.op == Operation::kWeightGrad && micro_kernels(config.isa).list_pitch16 != nullptr &&
-         s.kernel == Size2{3, 3} && s.stride == Size2{1, 1} && s.padding == Size2{1, 1} &&
-         s.dilation == Size2{1, 1};
+         is_3x3_same(config.shape);
 }
 
 std::unique_ptr<SparseConv> make_list_weight_grad(const SparseConfig& config) {

@@ -20,15 +20,9 @@ std::int64_t channel_blocks_in_l1(std::int64_t l1_bytes, std::int64_t vectors) {
 // Result pixels of one unit of work: their sums (8 vectors, 400 KB) stay in L2 over all channels and taps.
 constexpr std::int64_t kUnitPixels = 784;
 
-class PixelConv final : public SparseConv {
+class PixelConv final : public KernelConv {
  public:
-  explicit PixelConv(const SparseConfig& config)
-      : shape_(config.shape),
-        op_(config.op),
-        threads_(config.threads),
-        kernels_(micro_kernels(config.isa)),
-        sides_(config),
-        name_(std::string("pixel ") + kernels_.isa) {
+  explicit PixelConv(const SparseConfig& config) : KernelConv(config, "pixel") {
     out_parts_ = split_blocks(sides_.other.blocks(), kernels_.pixel_vectors);
     const std::int64_t vectors = out_parts_.front().count;
     parts_ = ChannelParts(sides_.checked.blocks(), channel_blocks_in_l1(config.l1_bytes, vectors));
@@ -64,7 +58,6 @@ class PixelConv final : public SparseConv {
     }
   }
 
-  const char* name() const override { return name_.c_str(); }
   std::int64_t workspace_floats() const override { return 0; }
   std::int64_t packed_floats() const override {
     return shape_.groups * sides_.checked.blocks() * sides_.other.blocks() * shape_.taps() * kLanes * kLanes;
@@ -211,12 +204,6 @@ class PixelConv final : public SparseConv {
       relu_rows(out + k * sides_.other.block_floats(), sides_.other.w, rows.begin, rows.end);
   }
 
-  LayerShape shape_;
-  Operation op_;
-  int threads_;
-  const MicroKernels& kernels_;
-  Sides sides_;
-  std::string name_;
   std::vector<Part> out_parts_;
   ChannelParts parts_;
   bool one_pixel_ = false;

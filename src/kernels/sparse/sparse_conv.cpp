@@ -70,6 +70,14 @@ std::vector<Part> split_blocks(std::int64_t blocks, std::int64_t most) {
   return result;
 }
 
+std::vector<Part> thread_chunks(std::int64_t blocks, std::int64_t others, int threads) {
+  constexpr std::int64_t kMost = 16;
+  constexpr std::int64_t kLeast = 4;
+  const std::int64_t wanted = threads == 1 ? 1 : (threads + others - 1) / others;
+  const std::int64_t each = std::max((blocks + wanted - 1) / wanted, std::min(kLeast, blocks));
+  return split_blocks(blocks, std::min(each, kMost));
+}
+
 ChannelParts::ChannelParts(std::int64_t blocks, std::int64_t in_l1)
     : in_l1_(split_blocks(blocks, in_l1)), longest_(split_blocks(blocks, kMaxMaskBlocks)) {}
 
@@ -95,6 +103,20 @@ Range valid_outputs(std::int64_t outputs, std::int64_t size, std::int64_t stride
   const std::int64_t last = size - 1 - offset;  // o * stride <= last
   const std::int64_t end = last < 0 ? 0 : std::min(outputs, last / stride + 1);
   return {begin, std::max(begin, end)};
+}
+
+KernelConv::KernelConv(const SparseConfig& config, const char* kind)
+    : shape_(config.shape),
+      op_(config.op),
+      checked_(config.checked),
+      threads_(config.threads),
+      kernels_(micro_kernels(config.isa)),
+      sides_(config),
+      name_(std::string(kind) + " " + kernels_.isa) {}
+
+bool is_3x3_same(const LayerShape& shape) {
+  return shape.kernel == Size2{3, 3} && shape.stride == Size2{1, 1} && shape.padding == Size2{1, 1} &&
+         shape.dilation == Size2{1, 1};
 }
 
 std::int64_t round_up(std::int64_t value, std::int64_t to) { return (value + to - 1) / to * to; }

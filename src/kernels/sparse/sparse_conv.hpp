@@ -40,6 +40,33 @@ struct SparseConfig {
   std::int64_t l1_bytes;
 };
 
+// Checked and result side of forward and input_grad, as one problem: a pixel of the result takes part in
+// tap (r, s) with the checked pixel that forward relates to it.
+struct Sides {
+  explicit Sides(const SparseConfig& config);
+  BlockedShape checked;
+  BlockedShape other;  // forward, input_grad: of the result; weight_grad: of the dense operand
+};
+
+// What all kernels keep of their configuration.
+class KernelConv : public SparseConv {
+ public:
+  const char* name() const final { return name_.c_str(); }  // kind and instruction set: "window avx512"
+
+ protected:
+  KernelConv(const SparseConfig& config, const char* kind);
+
+  LayerShape shape_;
+  Operation op_;
+  Checked checked_;
+  int threads_;
+  const MicroKernels& kernels_;
+  Sides sides_;
+
+ private:
+  std::string name_;
+};
+
 // The fastest kernel that can do it.
 std::unique_ptr<SparseConv> make_sparse_conv(const SparseConfig& config);
 // One list drives dispatch, tests and benchmarks.
@@ -58,6 +85,10 @@ struct Part {
   std::int64_t count;
 };
 std::vector<Part> split_blocks(std::int64_t blocks, std::int64_t most);
+// Channel blocks of weight_grad in chunks of at most 16 blocks, whose tiles (64 KB transposed, 400 KB as
+// lists) stay in L2; fewer blocks each, but not below 4, where `others` units of work per chunk do not keep
+// all threads busy.
+std::vector<Part> thread_chunks(std::int64_t blocks, std::int64_t others, int threads);
 
 // Channels are worked on in parts whose weights stay in L1. With few zeros that matters most; with many,
 // longer loops (fewer mispredicted ends) are worth some misses: all 64 channels of a mask.
@@ -73,14 +104,6 @@ class ChannelParts {
   std::vector<Part> in_l1_, longest_;
 };
 
-// Checked and result side of forward and input_grad, as one problem: a pixel of the result takes part in
-// tap (r, s) with the checked pixel that forward relates to it.
-struct Sides {
-  explicit Sides(const SparseConfig& config);
-  BlockedShape checked;
-  BlockedShape other;  // forward, input_grad: of the result; weight_grad: of the dense operand
-};
-
 // Output positions o of one axis with 0 <= o * stride + offset < size.
 struct Range {
   std::int64_t begin;
@@ -89,6 +112,9 @@ struct Range {
 Range valid_outputs(std::int64_t outputs, std::int64_t size, std::int64_t stride, std::int64_t offset);
 
 std::int64_t round_up(std::int64_t value, std::int64_t to);
+
+// 3x3, stride 1, padding 1, not dilated: the result has the size of the input.
+bool is_3x3_same(const LayerShape& shape);
 
 // weight_grad with fewer units of work than threads: the sum itself is cut into slices, each with sums of its
 // own that are added at the end. How many slices a plan has: 1 where there are units enough (or one thread),

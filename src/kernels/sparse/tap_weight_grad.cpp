@@ -15,20 +15,13 @@ namespace {
 
 constexpr std::int64_t kTile = 64;  // pixels: one mask
 
-// Channels of the checked operand that are turned at a time (64 KB, in L2), and vectors of the dense operand
-// they are used for.
-constexpr std::int64_t kChunkBlocks = 16;
+// A chunk of channels of the checked operand is transposed at a time (64 KB, in L2) and used for this many
+// vectors of the dense operand.
 constexpr std::int64_t kGroupVectors = 32;
 
-class TapWeightGrad final : public SparseConv {
+class TapWeightGrad final : public KernelConv {
  public:
-  explicit TapWeightGrad(const SparseConfig& config)
-      : shape_(config.shape),
-        checked_(config.checked),
-        threads_(config.threads),
-        kernels_(micro_kernels(config.isa)),
-        sides_(config),
-        name_(std::string("tap ") + kernels_.isa) {
+  explicit TapWeightGrad(const SparseConfig& config) : KernelConv(config, "tap") {
     // Eight vectors make a dense tile of 32 KB. That is all of L1, and still faster than two passes over
     // four: half as many loop ends and as many loads and stores of sums.
     const std::vector<Part> parts = split_blocks(sides_.other.blocks(), kernels_.pixel_vectors);
@@ -38,20 +31,15 @@ class TapWeightGrad final : public SparseConv {
       part_groups_.emplace_back(
           parts.begin() + static_cast<std::ptrdiff_t>(i),
           parts.begin() + static_cast<std::ptrdiff_t>(std::min(parts.size(), i + per_group)));
-    // One chunk a thread: more of them gather the dense tiles more often.
+    // One chunk per thread: more of them would gather the dense tiles more often.
     const std::int64_t others =
         shape_.groups * shape_.taps() * static_cast<std::int64_t>(part_groups_.size());
-    const std::int64_t wanted = threads_ == 1 ? 1 : (threads_ + others - 1) / others;
-    const std::int64_t blocks = sides_.checked.blocks();
-    const std::int64_t most =
-        std::max<std::int64_t>((blocks + wanted - 1) / wanted, std::min<std::int64_t>(4, blocks));
-    chunks_ = split_blocks(blocks, std::min(most, kChunkBlocks));
+    chunks_ = thread_chunks(sides_.checked.blocks(), others, threads_);
     const std::int64_t tiles = (shape_.n * shape_.output_positions() + kTile - 1) / kTile;
     slices_ =
         sum_slices(others * static_cast<std::int64_t>(chunks_.size()), tiles, packed_floats(), threads_);
   }
 
-  const char* name() const override { return name_.c_str(); }
   std::int64_t packed_floats() const override {
     return shape_.groups * shape_.taps() * sides_.checked.blocks() * sides_.other.blocks() * kLanes * kLanes;
   }
@@ -205,12 +193,6 @@ class TapWeightGrad final : public SparseConv {
     }
   }
 
-  LayerShape shape_;
-  Checked checked_;
-  int threads_;
-  const MicroKernels& kernels_;
-  Sides sides_;
-  std::string name_;
   std::vector<std::vector<Part>> part_groups_;
   std::vector<Part> chunks_;
   std::int64_t slices_ = 1;

@@ -20,15 +20,9 @@ std::int64_t channel_blocks_in_l1(std::int64_t l1_bytes) {
 // Result pixels of a unit: 16 outputs each, 200 KB, in L2 over all blocks of channels.
 constexpr std::int64_t kUnitPixels = 3136;
 
-class WindowConv final : public SparseConv {
+class WindowConv final : public KernelConv {
  public:
-  explicit WindowConv(const SparseConfig& config)
-      : shape_(config.shape),
-        op_(config.op),
-        threads_(config.threads),
-        kernels_(micro_kernels(config.isa)),
-        sides_(config),
-        name_(std::string("window ") + kernels_.isa) {
+  explicit WindowConv(const SparseConfig& config) : KernelConv(config, "window") {
     parts_ = ChannelParts(sides_.checked.blocks(), channel_blocks_in_l1(config.l1_bytes));
     const std::int64_t pixels = sides_.other.pixels();
     images_ = std::min(shape_.n, std::max<std::int64_t>(1, kUnitPixels / pixels));
@@ -41,7 +35,6 @@ class WindowConv final : public SparseConv {
     bands_ = (sides_.other.h + band_rows_ - 1) / band_rows_;
   }
 
-  const char* name() const override { return name_.c_str(); }
   std::int64_t packed_floats() const override {
     return shape_.groups * sides_.checked.blocks() * sides_.other.blocks() * 9 * kLanes * kLanes;
   }
@@ -161,12 +154,6 @@ class WindowConv final : public SparseConv {
       for (std::int64_t image = 0; image < images; ++image) relu_rows(plane(image), out.w, row0, row1);
   }
 
-  LayerShape shape_;
-  Operation op_;
-  int threads_;
-  const MicroKernels& kernels_;
-  Sides sides_;
-  std::string name_;
   ChannelParts parts_;
   std::int64_t images_ = 1;
   std::int64_t band_rows_ = 1;
@@ -177,10 +164,8 @@ class WindowConv final : public SparseConv {
 }  // namespace
 
 bool window_conv_supports(const SparseConfig& config) {
-  const LayerShape& s = config.shape;
   return config.op != Operation::kWeightGrad && micro_kernels(config.isa).window != nullptr &&
-         s.kernel == Size2{3, 3} && s.stride == Size2{1, 1} && s.padding == Size2{1, 1} &&
-         s.dilation == Size2{1, 1};
+         is_3x3_same(config.shape);
 }
 
 std::unique_ptr<SparseConv> make_window_conv(const SparseConfig& config) {

@@ -1,0 +1,114 @@
+// The choice between sparse and dense, and the measurements that it rests on.
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <gtest/gtest.h>
+#include <string>
+#include <unistd.h>
+#include <vector>
+
+#include "base/random.hpp"
+#include "kernels/conv.hpp"
+#include "kernels/dispatch/cost_model.hpp"
+#include "kernels/dispatch/tensors.hpp"
+
+namespace lacuna::kernels {
+namespace {
+
+// The dispatcher: whichever it takes, the result is right, and at nearly all zeros it takes the sparse
+// kernel.
+TEST(Dispatch, AutoGivesTheSameResultEitherWay) {
+  const std::string folder = testing::TempDir() + "lacuna_kernels_cache";
+  ASSERT_EQ(setenv("LACUNA_CACHE_DIR", folder.c_str(), 1), 0);
+  const LayerShape shape = LayerShape::conv2d(2, 64, 64, {28, 28}, {3, 3}, {1, 1}, {1, 1});
+  for (const Operation op : kOperations)
+    for (const WeightLayout weights : {WeightLayout::kOihw, WeightLayout::kPacked}) {
+      ConvOptions o;
+      o.op = op;
+      o.layout = Layout::kBlocked;
+      o.weights = weights;
+      ConvPlan plan(shape, o);
+      PlanTensors data(plan);
+      data.fill(plan, 0.97, 6);
+      const AlignedFloats& out = data.result();
+      std::vector<std::vector<float>> results;
+      for (const double hint : {0.0, 1.0, -1.0}) {
+        const ConvRun run = hint < 0 ? plan.run(data.tensors()) : plan.run(data.tensors(), hint);
+        if (hint != 0) {
+          EXPECT_EQ(run.used, Impl::kSparse) << operation_name(op);
+        }
+        // Nothing is counted where the choice is the same at any share.
+        if (hint < 0 && run.zeros >= 0) {
+          EXPECT_NEAR(run.zeros, 0.97, 0.02);
+        }
+        if (op == Operation::kWeightGrad && weights == WeightLayout::kPacked) {
+          results.emplace_back(static_cast<std::size_t>(shape.w_elements()));
+          plan.unpack_weights(out.data(), results.back().data());
+        } else {
+          results.emplace_back(out.data(), out.data() + out.size());
+        }
+      }
+      for (std::size_t i = 0; i < results[0].size(); ++i)
+        ASSERT_NEAR(results[0][i], results[1][i], 2e-4) << operation_name(op) << " " << i;
+      EXPECT_EQ(results[1], results[2]);
+    }
+}
+
+TEST(CostModel, ZerosThatCannotChangeTheChoiceAreNotCounted) {
+  CostCurve curve{.dense = 1, .sparse = {2, 1.5, 1.2, 0.5, 0.2}};
+  EXPECT_TRUE(curve.zeros_matter());
+  curve.sparse = {2, 1.9, 1.8, 1.5, 0.98};
+  EXPECT_FALSE(curve.zeros_matter());
+  curve.sparse = {0.9, 0.8, 0.5, 0.3, 0.1};
+  EXPECT_FALSE(curve.zeros_matter());
+}
+
+TEST(CostModel, CountingZerosTakesAHundredthOfTheCall) {
+  EXPECT_EQ(lines_worth_sampling(1e-6), 16);  // fewer say too little
+  EXPECT_EQ(lines_worth_sampling(1e-3), 100);
+  EXPECT_EQ(lines_worth_sampling(1), kMaxSampledLines);
+}
+
+TEST(CostModel, SampledZerosAreCloseToTheShare) {
+  Random random(3);
+  for (const double share : {0.0, 0.25, 0.5, 0.9, 1.0}) {
+    std::vector<float> data(1 << 20);
+    for (float& v : data) v = random.chance(share) ? 0.0F : 1.0F;
+    EXPECT_NEAR(sample_zeros(data.data(), 1 << 20), share, 0.02);
+    EXPECT_NEAR(sample_zeros(data.data(), 1 << 20, 16), share, 0.12);
+    EXPECT_NEAR(count_zeros(data.data(), 1 << 20, 2), share, 0.002);
+  }
+}
+
+TEST(CostModel, CurveIsLinearBetweenMeasurements) {
+  CostCurve curve;
+  curve.dense = 10;
+  curve.sparse = {14, 11, 8, 4, 1};
+  EXPECT_DOUBLE_EQ(curve.sparse_at(0), 14);
+  EXPECT_DOUBLE_EQ(curve.sparse_at(0.45), 9.5);
+  EXPECT_DOUBLE_EQ(curve.sparse_at(1), 1);
+  EXPECT_FALSE(curve.prefers_sparse(0.39));
+  EXPECT_TRUE(curve.prefers_sparse(0.45));
+}
+
+TEST(CostModel, CacheKeepsWhatItIsGivenAndIgnoresDamage) {
+  const auto folder = std::filesystem::temp_directory_path() / ("lacuna_cost_" + std::to_string(::getpid()));
+  const std::string path = (folder / "deep" / "kernels.txt").string();
+  CostCache cache(path);
+  EXPECT_FALSE(cache.find("a"));
+  CostCurve curve;
+  curve.dense = 1.25;
+  curve.sparse = {5, 4, 3, 2, 1};
+  cache.store("a", curve);
+  std::ofstream(path, std::ios::app) << "broken line\nb\t1 2\nc\t-1 1 1 1 1 1\n";
+  ASSERT_TRUE(cache.find("a"));
+  EXPECT_EQ(cache.find("a")->sparse, curve.sparse);
+  EXPECT_FALSE(cache.find("b"));
+  EXPECT_FALSE(cache.find("c"));
+  cache.store("d", curve);
+  EXPECT_TRUE(cache.find("a") && cache.find("d"));
+  std::filesystem::remove_all(folder);
+}
+
+}  // namespace
+}  // namespace lacuna::kernels

@@ -1,0 +1,101 @@
+#include "kernels/plan_checks.hpp"
+
+#include <array>
+#include <span>
+#include <string>
+
+#include "kernels/workspace.hpp"
+
+namespace lacuna::kernels {
+namespace {
+
+using Code = ConvError::Code;
+
+struct Named {
+  const char* name;
+  const float* data;
+  TensorNeeds needs;
+};
+
+void check_pointer(const Named& tensor, Operation op) {
+  if (tensor.data == nullptr)
+    throw ConvError(Code::kNullPointer, std::string(tensor.name) + " is null",
+                    "give all tensors of " + std::string(operation_name(op)));
+  const std::size_t align = tensor.needs.vector_aligned ? kVectorBytes : alignof(float);
+  if (reinterpret_cast<std::uintptr_t>(tensor.data) % align != 0)
+    throw ConvError(Code::kMisaligned,
+                    std::string(tensor.name) + " is not aligned to " + std::to_string(align) + " bytes",
+                    "align it or use a plain layout");
+}
+
+void check_overlap(const Named& result, const Named& input) {
+  const auto begin = [](const Named& tensor) { return reinterpret_cast<std::uintptr_t>(tensor.data); };
+  const auto end = [&](const Named& tensor) {
+    return begin(tensor) + static_cast<std::uintptr_t>(tensor.needs.floats) * sizeof(float);
+  };
+  if (begin(input) < end(result) && begin(result) < end(input))
+    throw ConvError(Code::kOverlap, std::string(result.name) + " overlaps " + input.name,
+                    "give the result memory of its own");
+}
+
+}  // namespace
+
+void check_options(const LayerShape& shape, const ConvOptions& o) {
+  shape.validate("convolution");
+  if (o.threads < 1 || o.threads > 1024)
+    throw ConvError(Code::kOption, "threads is " + std::to_string(o.threads), "give 1 to 1024");
+  if ((o.bias || o.relu) && o.op != Operation::kForward)
+    throw ConvError(Code::kOption, "bias and relu belong to forward",
+                    "leave them out of the other operations");
+  if (o.checked) {
+    if (o.op == Operation::kForward && *o.checked != Checked::kActivations)
+      throw ConvError(Code::kOption, "forward has no gradients to check", "check activations");
+    if (o.op == Operation::kInputGrad && *o.checked != Checked::kGradients)
+      throw ConvError(Code::kOption, "input_grad has no activations to check", "check gradients");
+  }
+  const bool whole = shape.c_per_group() % kLanes == 0 && shape.k_per_group() % kLanes == 0;
+  const bool any_blocked = o.layout_of_src() == Layout::kBlocked || o.layout_of_dst() == Layout::kBlocked;
+  if (any_blocked && shape.groups > 1 && !whole)
+    throw ConvError(Code::kOption, "a blocked layout needs a multiple of 16 channels in each group",
+                    "use a plain layout for this convolution");
+  if (o.impl == Impl::kReference && o.weights == WeightLayout::kPacked)
+    throw ConvError(Code::kOption, "the reference has no packed weights", "use oihw");
+}
+
+Isa pick_isa(const std::string& name) {
+  if (name.empty()) return best_isa();
+  for (const Isa isa : {Isa::kAvx512, Isa::kAvx2, Isa::kPortable})
+    if (name == isa_name(isa)) {
+      if (isa_available(isa)) return isa;
+      throw ConvError(Code::kOption, "this CPU has no " + name, "use portable or leave isa empty");
+    }
+  throw ConvError(Code::kOption, "isa '" + name + "' is unknown", "use avx512, avx2 or portable");
+}
+
+void check_tensors(const ConvOptions& options, const PlanNeeds& needs, const ConvTensors& t) {
+  std::array<Named, 4> tensors{};  // the result first
+  switch (options.op) {
+    case Operation::kForward:
+      tensors = {
+          {{"dst", t.dst, needs.dst}, {"src", t.src, needs.src}, {"weights", t.weights, needs.weights}, {}}};
+      break;
+    case Operation::kInputGrad:
+      tensors = {{{"diff_src", t.diff_src, needs.src},
+                  {"diff_dst", t.diff_dst, needs.dst},
+                  {"weights", t.weights, needs.weights},
+                  {}}};
+      break;
+    case Operation::kWeightGrad:
+      tensors = {{{"diff_weights", t.diff_weights, needs.weights},
+                  {"src", t.src, needs.src},
+                  {"diff_dst", t.diff_dst, needs.dst},
+                  {}}};
+      break;
+  }
+  if (options.bias) tensors[3] = {"bias", t.bias, needs.bias};
+  const std::span<const Named> used(tensors.data(), options.bias ? 4 : 3);
+  for (const Named& tensor : used) check_pointer(tensor, options.op);
+  for (const Named& input : used.subspan(1)) check_overlap(used.front(), input);
+}
+
+}  // namespace lacuna::kernels

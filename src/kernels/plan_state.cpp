@@ -1,0 +1,172 @@
+#include "kernels/plan_state.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "kernels/ref/ref_conv.hpp"
+
+namespace lacuna::kernels {
+namespace {
+
+using Holds = PackedWeights::Holds;
+
+Checked checked_of(const ConvOptions& o) {
+  if (o.checked) return *o.checked;
+  return o.op == Operation::kInputGrad ? Checked::kGradients : Checked::kActivations;
+}
+
+bool all_finite(const float* data, std::int64_t count, int threads) {
+  bool finite = true;
+#pragma omp parallel for num_threads(threads) reduction(&& : finite) schedule(static)
+  for (std::int64_t i = 0; i < count; ++i) finite = finite && std::isfinite(data[i]);
+  return finite;
+}
+
+}  // namespace
+
+Impl ConvPlan::State::dense_impl() const {
+  return options.impl == Impl::kDenseAuto || (automatic() && options.allow_winograd) ? Impl::kDenseAuto
+                                                                                     : Impl::kDenseDirect;
+}
+
+ConvPlan::State::State(const LayerShape& s, const ConvOptions& o)
+    : shape(s), options(o), checked(checked_of(o)) {
+  check_options(s, o);
+  src = {blocked_src(s), o.layout_of_src()};
+  dst = {blocked_dst(s), o.layout_of_dst()};
+  const Isa isa = pick_isa(o.isa);
+  const bool may_be_sparse = o.impl == Impl::kSparse || automatic();
+  if (may_be_sparse) sparse = make_sparse_conv({s, o.op, checked, isa, o.threads, l1_data_bytes()});
+  const bool may_be_dense = o.impl != Impl::kReference && (o.impl != Impl::kSparse || o.strict);
+  if (may_be_dense) dense = std::make_unique<DenseConv>(s, o, dense_impl());
+  packing = {sparse ? sparse->packed_floats() : 0, dense ? dense->packed_floats() : 0};
+  kernel_name = sparse && dense ? std::string(sparse->name()) + " or " + dense->name()
+                : sparse        ? sparse->name()
+                : dense         ? dense->name()
+                                : "reference";
+  if (!sparse) return;
+  for (PlanSide* side : {&src, &dst})
+    if (!side->blocked()) side->copy_at = workspace.add(side->shape.floats());
+  if (!packed()) weights_at = workspace.add(sparse->packed_floats());
+  const BlockedShape& result = o.op == Operation::kInputGrad ? src.shape : dst.shape;
+  if (!weight_grad()) bias_at = workspace.add(result.groups * result.blocks() * kLanes);
+  scratch_at = workspace.add(sparse->workspace_floats());
+}
+
+void ConvPlan::State::use_workspace(void* given, std::size_t size) {
+  workspace.use(given, size);
+  if (options.impl == Impl::kReference)
+    reference.resize(static_cast<std::size_t>(RefConv(shape, options).result_size()));
+}
+
+void ConvPlan::State::check(const ConvTensors& t) const {
+  check_tensors(options, {src.needs(), dst.needs(), {weight_floats(), packed()}, {shape.k, false}}, t);
+}
+
+double ConvPlan::State::sampled_zeros(const ConvTensors& t) const {
+  const PlanSide& side = checked_side();
+  const float* data = checked == Checked::kActivations ? t.src : t.diff_dst;
+  const double zeros = sample_zeros(data, side.floats(), sampled_lines);
+  // Padding channels are zeros of the layout, not of the tensor.
+  const double filled = static_cast<double>(side.shape.plain_floats()) / static_cast<double>(side.floats());
+  return std::clamp(1 - (1 - zeros) / filled, 0.0, 1.0);
+}
+
+bool ConvPlan::State::other_is_finite(const ConvTensors& t) const {
+  if (weight_grad())
+    return all_finite(checked == Checked::kActivations ? t.diff_dst : t.src, other_side().floats(),
+                      options.threads);
+  if (packed()) return all_finite(packing.sparse(t.weights), sparse->packed_floats(), options.threads);
+  return all_finite(t.weights, shape.w_elements(), options.threads);
+}
+
+const float* ConvPlan::State::blocked_input(const PlanSide& side, const float* data) {
+  if (side.blocked()) return data;
+  float* copy = workspace.at(side.copy_at);
+  to_blocked(side.shape, side.layout, data, copy, options.threads);
+  return copy;
+}
+
+void ConvPlan::State::run_sparse(const ConvTensors& t) {
+  if (weight_grad()) return run_sparse_weight_grad(t);
+  const bool forward = options.op == Operation::kForward;
+  const PlanSide& side = forward ? dst : src;
+  const BlockedShape& result = side.shape;
+  float* user = forward ? t.dst : t.diff_src;
+  SparseRun run{};
+  run.relu = options.relu;
+  run.workspace = workspace.at(scratch_at);
+  run.checked = forward ? blocked_input(src, t.src) : blocked_input(dst, t.diff_dst);
+  run.out = side.blocked() ? user : workspace.at(side.copy_at);
+  if (packed()) {
+    run.other = packing.sparse(t.weights);
+  } else {
+    sparse->pack(t.weights, workspace.at(weights_at));
+    run.other = workspace.at(weights_at);
+  }
+  float* bias = workspace.at(bias_at);
+  std::fill(bias, bias + result.groups * result.blocks() * kLanes, 0.0F);
+  if (options.bias)
+    for (std::int64_t k = 0; k < shape.k; ++k)
+      bias[k / result.channels * result.blocks() * kLanes + k % result.channels] = t.bias[k];
+  run.bias = bias;
+  sparse->run(run);
+  if (!side.blocked()) from_blocked(result, side.layout, run.out, user, options.threads);
+}
+
+void ConvPlan::State::run_sparse_weight_grad(const ConvTensors& t) {
+  const float* a = blocked_input(src, t.src);
+  const float* g = blocked_input(dst, t.diff_dst);
+  SparseRun run{};
+  run.workspace = workspace.at(scratch_at);
+  run.checked = checked == Checked::kActivations ? a : g;
+  run.other = checked == Checked::kActivations ? g : a;
+  run.out = packed() ? packing.sparse(t.diff_weights) : workspace.at(weights_at);
+  sparse->run(run);
+  if (packed())
+    packing.mark(t.diff_weights, Holds::kSparse);
+  else
+    sparse->unpack(run.out, t.diff_weights);
+}
+
+void ConvPlan::State::run_dense(const ConvTensors& t) {
+  if (!packed()) return dense->run(t);
+  ConvTensors moved = t;
+  if (weight_grad()) {
+    moved.diff_weights = packing.dense(t.diff_weights);
+    packing.mark(t.diff_weights, Holds::kDense);
+  } else {
+    moved.weights = packing.dense(t.weights);
+  }
+  dense->run(moved);
+}
+
+void ConvPlan::State::run_reference(const ConvTensors& t) {
+  const RefConv ref(shape, options);
+  ConvTensors used = t;
+  if (!options.bias) used.bias = nullptr;
+  ref.run(used, reference.data());
+  float* out = options.op == Operation::kForward ? t.dst : weight_grad() ? t.diff_weights : t.diff_src;
+  std::transform(reference.begin(), reference.end(), out, [](double v) { return static_cast<float>(v); });
+}
+
+ConvRun ConvPlan::State::run(const ConvTensors& t, double zeros) {
+  check(t);
+  if (options.impl == Impl::kReference) {
+    run_reference(t);
+    return {Impl::kReference, zeros};
+  }
+  bool use_sparse = options.impl == Impl::kSparse;
+  if (automatic()) {
+    if (zeros < 0 && cost.zeros_matter()) zeros = sampled_zeros(t);
+    use_sparse = cost.prefers_sparse(std::max(zeros, 0.0));
+  }
+  if (use_sparse && options.strict && !other_is_finite(t)) use_sparse = false;
+  if (use_sparse)
+    run_sparse(t);
+  else
+    run_dense(t);
+  return {use_sparse ? Impl::kSparse : dense_impl(), zeros};
+}
+
+}  // namespace lacuna::kernels

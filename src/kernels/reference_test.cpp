@@ -1,0 +1,213 @@
+// Every kernel against the double-precision reference.
+#include <cmath>
+#include <gtest/gtest.h>
+#include <string>
+#include <vector>
+
+#include "kernels/conv.hpp"
+#include "kernels/dispatch/tensors.hpp"
+#include "kernels/ref/ref_conv.hpp"
+#include "kernels/sparse/sparse_conv.hpp"
+#include "kernels/testing/reference_check.hpp"
+
+namespace lacuna::kernels {
+namespace {
+
+// Plain layouts, bias and ReLU in turn.
+void vary(ConvOptions& o, std::uint64_t seed) {
+  o.layout = seed % 2 == 0 ? Layout::kNchw : Layout::kNhwc;
+  o.bias = o.op == Operation::kForward && seed % 4 < 2;
+  o.relu = o.op == Operation::kForward && seed % 5 < 2;
+}
+
+const double kShares[] = {0, 0.01, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.999, 1};
+
+class EachIsa : public testing::TestWithParam<std::string> {
+ protected:
+  void SetUp() override {
+    const Isa isa = GetParam() == "avx512" ? Isa::kAvx512
+                    : GetParam() == "avx2" ? Isa::kAvx2
+                                           : Isa::kPortable;
+    if (!isa_available(isa)) GTEST_SKIP() << "this CPU has no " << GetParam();
+  }
+};
+
+TEST_P(EachIsa, MatchesReferenceOnEveryShape) {
+  std::uint64_t seed = 1;
+  for (const Case& c : cases())
+    for (const Operation op : kOperations) {
+      ConvOptions o;
+      o.op = op;
+      o.impl = Impl::kSparse;
+      o.isa = GetParam();
+      vary(o, ++seed);
+      o.threads = seed % 7 == 0 ? 3 : seed % 5 == 0 ? 2 : 1;
+      check_against_reference(c.shape(), o, 0.5, seed);
+      if (HasFatalFailure()) return;
+      if (op == Operation::kWeightGrad) {
+        o.checked = Checked::kGradients;
+        check_against_reference(c.shape(), o, 0.6, seed);
+        if (HasFatalFailure()) return;
+      }
+    }
+}
+
+TEST_P(EachIsa, MatchesReferenceAtEveryShareOfZeros) {
+  const Case some[] = {{2, 70, 34, {9, 15}, {3, 3}, {1, 1}, {1, 1}},
+                       {2, 70, 34, {7, 7}, {3, 3}, {1, 1}, {1, 1}},
+                       {2, 33, 150, {9, 10}, {1, 1}},
+                       {2, 33, 50, {9, 10}, {3, 3}, {2, 2}, {1, 1}}};
+  std::uint64_t seed = 100;
+  for (const Case& c : some)
+    for (const double zeros : kShares)
+      for (const Operation op : kOperations) {
+        ConvOptions o;
+        o.op = op;
+        o.impl = Impl::kSparse;
+        o.isa = GetParam();
+        o.layout = Layout::kBlocked;
+        o.weights = ++seed % 2 == 0 ? WeightLayout::kPacked : WeightLayout::kOihw;
+        o.threads = seed % 5 == 0 ? 2 : 1;
+        if (op == Operation::kWeightGrad && seed % 3 == 0) o.checked = Checked::kGradients;
+        check_against_reference(c.shape(), o, zeros, seed);
+        if (HasFatalFailure()) return;
+      }
+}
+
+INSTANTIATE_TEST_SUITE_P(Kernels, EachIsa, testing::Values("avx512", "avx2", "portable"),
+                         [](const auto& isa) { return isa.param; });
+
+// The list of kernels: each one alone, so that a slower one is tested where a faster one would be taken.
+TEST(Kernels, EachOfTheListMatchesReference) {
+  const LayerShape shapes[] = {LayerShape::conv2d(2, 50, 40, {10, 16}, {3, 3}, {1, 1}, {1, 1}),
+                               LayerShape::conv2d(3, 50, 40, {6, 5}, {3, 3}, {1, 1}, {1, 1})};
+  int run = 0;
+  for (const SparseKernel& kernel : sparse_kernels())
+    for (const LayerShape& shape : shapes)
+      for (const Operation op : kOperations)
+        for (const Checked checked : {Checked::kActivations, Checked::kGradients})
+          for (const Isa isa : {Isa::kAvx512, Isa::kAvx2, Isa::kPortable}) {
+            if (!isa_available(isa) || (op != Operation::kWeightGrad && checked == Checked::kGradients))
+              continue;
+            const SparseConfig config{shape, op, checked, isa, 2, 32 * 1024};
+            if (!kernel.supports(config)) continue;
+            const auto conv = kernel.make(config);
+            ConvOptions o;
+            o.op = op;
+            if (op == Operation::kWeightGrad) o.checked = checked;
+            o.impl = Impl::kSparse;
+            o.layout = Layout::kBlocked;
+            ConvPlan plan(shape, o);
+            PlanTensors data(plan);
+            data.fill(plan, 0.5, 9);
+            const ConvTensors t = data.tensors();
+            const Sides sides(config);
+            AlignedFloats packed(conv->packed_floats()), workspace(conv->workspace_floats());
+            AlignedFloats bias(sides.other.groups * sides.other.blocks() * kLanes);
+            SparseRun job{};
+            job.bias = bias.data();
+            job.workspace = workspace.data();
+            std::vector<float> plain;
+            const float* got = nullptr;
+            if (op == Operation::kWeightGrad) {
+              const bool a = checked == Checked::kActivations;
+              job.checked = a ? t.src : t.diff_dst;
+              job.other = a ? t.diff_dst : t.src;
+              job.out = packed.data();
+              conv->run(job);
+              plain.resize(static_cast<std::size_t>(shape.w_elements()));
+              conv->unpack(packed.data(), plain.data());
+              got = plain.data();
+            } else {
+              conv->pack(t.weights, packed.data());
+              job.checked = op == Operation::kForward ? t.src : t.diff_dst;
+              job.other = packed.data();
+              job.out = op == Operation::kForward ? t.dst : t.diff_src;
+              conv->run(job);
+              got = job.out;
+            }
+            ConvOptions blocked;
+            blocked.op = op;
+            blocked.layout = Layout::kBlocked;
+            const RefConv ref(shape, blocked);
+            std::vector<double> sum(static_cast<std::size_t>(ref.result_size())), magnitude(sum.size());
+            ConvTensors plain_t = t;
+            plain_t.bias = nullptr;
+            ref.run(plain_t, sum.data(), magnitude.data());
+            for (std::size_t i = 0; i < sum.size(); ++i)
+              ASSERT_LE(std::fabs(got[i] - sum[i]), kTolerance * magnitude[i])
+                  << kernel.name << " " << isa_name(isa) << " " << operation_name(op) << " " << i;
+            ++run;
+          }
+  EXPECT_GE(run, 2 * (2 + 2));  // the portable ones at least
+}
+
+TEST(Kernels, DenseMatchesReference) {
+  std::uint64_t seed = 1000;
+  for (const Case& c : cases())
+    for (const Operation op : kOperations) {
+      ConvOptions o;
+      o.op = op;
+      o.impl = Impl::kDenseDirect;
+      vary(o, ++seed);
+      o.weights = seed % 3 == 0 ? WeightLayout::kPacked : WeightLayout::kOihw;
+      check_against_reference(c.shape(), o, 0.5, seed);
+      if (HasFatalFailure()) return;
+    }
+}
+
+TEST(Kernels, ReferenceImplementationRuns) {
+  const LayerShape shape = LayerShape::conv2d(1, 5, 6, {4, 5}, {3, 3}, {1, 1}, {1, 1});
+  for (const Operation op : kOperations) {
+    ConvOptions o;
+    o.op = op;
+    o.impl = Impl::kReference;
+    check_against_reference(shape, o, 0.5, 3);
+  }
+}
+
+// Sums that are cut into slices because there are more threads than units of work: every number of threads,
+// shapes with few channels, fewer tiles than slices.
+TEST(Kernels, SlicesOfSumsMatchTheReference) {
+  std::uint64_t seed = 1000;
+  for (const Case& c :
+       {Case{7, 20, 33, {13, 15}, {3, 3}, {1, 1}, {1, 1}}, Case{1, 16, 16, {5, 5}, {3, 3}, {1, 1}, {1, 1}},
+        Case{64, 16, 16, {3, 3}, {3, 3}, {1, 1}, {1, 1}}, Case{5, 30, 17, {20, 9}, {1, 1}},
+        Case{200, 40, 50, {1, 1}, {1, 1}}, Case{3, 17, 18, {11, 12}, {3, 3}, {2, 2}, {1, 1}},
+        Case{2, 64, 32, {6, 7}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, 2}})
+    for (const Checked checked : {Checked::kActivations, Checked::kGradients})
+      for (const int threads : {2, 3, 4, 7, 16, 33})
+        for (const WeightLayout weights : {WeightLayout::kOihw, WeightLayout::kPacked}) {
+          ConvOptions o;
+          o.op = Operation::kWeightGrad;
+          o.checked = checked;
+          o.impl = Impl::kSparse;
+          o.threads = threads;
+          o.weights = weights;
+          check_against_reference(c.shape(), o, 0.5, ++seed);
+        }
+}
+
+// Images stay plain while the features are blocked: every implementation, every operation.
+TEST(Kernels, TheTwoTensorsMayHaveTwoLayouts) {
+  const std::vector<Layout> layouts = {Layout::kNchw, Layout::kNhwc, Layout::kBlocked};
+  std::uint64_t seed = 500;
+  for (const LayerShape& shape :
+       {LayerShape::conv2d(2, 3, 20, {9, 8}, {3, 3}, {2, 2}, {1, 1}),
+        LayerShape::conv2d(1, 17, 16, {6, 6}, {3, 3}, {1, 1}, {1, 1}), LayerShape::linear(3, 19, 7)})
+    for (const Layout src : layouts)
+      for (const Layout dst : layouts)
+        for (const Operation op : kOperations)
+          for (const Impl impl : {Impl::kSparse, Impl::kDenseDirect, Impl::kReference}) {
+            ConvOptions o;
+            o.op = op;
+            o.impl = impl;
+            o.layout = dst;
+            o.src_layout = src;
+            o.bias = op == Operation::kForward;
+            check_against_reference(shape, o, 0.4, ++seed);
+          }
+}
+
+}  // namespace
+}  // namespace lacuna::kernels
