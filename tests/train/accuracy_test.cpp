@@ -1,4 +1,4 @@
-// The network of the demo learns the built-in set: the one test here that trains for real.
+// The network of the demo learns the built-in set: the only test here with a whole training.
 #include <gtest/gtest.h>
 
 #include "base/parallel.hpp"

@@ -122,7 +122,7 @@ Doubles DoubleNet::evaluate(const Node& node, const Batch& batch, Outcome& outco
   } else if (node.kind == NodeKind::kScalarScale) {
     for (double& v : out) v *= parameters.at(node.name + ".scale")[0];
   } else {
-    throw std::logic_error("the twin does not know this layer");
+    throw std::logic_error("the twin does not implement this layer");
   }
   return out;
 }

@@ -1,6 +1,5 @@
 // A plain twin of the training engine: runs a train::Graph forward in double precision with simple loops. It
-// shares nothing with the engine but the description of the graph. Derivatives come from differences of its
-// loss.
+// shares only the description of the graph with the engine. Derivatives come from differences of its loss.
 #pragma once
 
 #include <cstdint>
@@ -31,15 +30,15 @@ struct Batch {
 struct Outcome {
   double loss = 0;
   std::vector<std::shared_ptr<const Doubles>> outputs;  // by node, n x c x h x w
-  // By node: which values a ReLU let through, which position a max pool took. Between two runs that decide
-  // alike the loss is smooth.
+  // By node: which values a ReLU let through, which position a max pool took. Between two runs with the same
+  // decisions the loss is smooth.
   std::vector<std::uint64_t> decisions;
-  // By node: the smallest distance of a value from deciding otherwise, in units of the tensor's largest
-  // value; exact ties do not count. Single precision decides alike where this is well above its rounding
+  // By node: the smallest distance of a value from another decision, in units of the largest value of the
+  // tensor; exact ties do not count. Single precision decides the same where this is well above its rounding
   // errors.
   Doubles margins;
-  // How many times larger the largest value of a channel is than its deviation, the most of any batch norm:
-  // by as much it multiplies the rounding errors of what it reads.
+  // The largest value of a channel divided by its deviation, the largest such ratio of any batch norm: the
+  // factor by which it amplifies the rounding errors of its input.
   double amplification = 0;
   Named running;  // "NAME.running_mean", "NAME.running_var" after this batch
 

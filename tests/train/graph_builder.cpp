@@ -124,7 +124,7 @@ class RandomGraph {
   Graph make() {
     const std::int64_t layers = random_.integer(3, 12);
     for (std::int64_t i = 0; i < layers; ++i) add_layer();
-    // Everything that nobody reads yet ends in the logits.
+    // Every tensor without a reader ends in the logits.
     std::set<int> unread;
     for (int i = 0; i <= builder_.last(); ++i) unread.insert(i);
     for (const Node& node : builder_.graph().nodes)
@@ -160,7 +160,7 @@ class RandomGraph {
         add_conv(input);
         break;
       case 3:
-        // One value a channel has no variance.
+        // One value per channel has no variance.
         if (builder_.shape(input).h * builder_.shape(input).w > 2) builder_.norm(input);
         break;
       case 4:
@@ -268,6 +268,12 @@ Graph without_unread(const Graph& graph) {
     for (int& input : kept.nodes.back().inputs) input = index[static_cast<std::size_t>(input)];
   }
   return kept;
+}
+
+Graph finish(const GraphBuilder& builder, int from) {
+  GraphBuilder whole = builder;
+  whole.linear(from, 5);
+  return without_unread(whole.graph());
 }
 
 Graph random_graph(Random& random) { return RandomGraph(random).make(); }

@@ -1,4 +1,4 @@
-// Dense, zero-skipping and automatic kernels give the same training step, whatever the number of threads.
+// Dense, zero-skipping and automatic kernels give the same training step with any number of threads.
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
@@ -15,7 +15,7 @@ namespace {
 
 constexpr double kAgree = 1e-4;
 
-// What the dispatcher measures is kept for this machine; not what tests measure.
+// The dispatcher keeps its measurements for this machine; those of tests must not end up among them.
 class TemporaryCache {
  public:
   TemporaryCache() {
@@ -114,7 +114,7 @@ TEST(Kernels, EverythingIsMeasuredBeforeTheFirstStep) {
   EXPECT_EQ(measured(), made);
 }
 
-// Dense and sparse settings choose nothing by time: a step repeats to the bit.
+// With dense or sparse kernels nothing depends on timing: a step gives the same bits again.
 TEST(Kernels, AStepRepeatsToTheBit) {
   for (const Graph& graph : {residual_net(), odd_net()})
     for (const Kernels kernels : {Kernels::kDense, Kernels::kSparse})
@@ -151,7 +151,7 @@ TEST(Kernels, TheDenseSettingDoesNot) {
               0);
 }
 
-// All of a layer's inputs or gradients may be zero: nothing is left over from before.
+// All inputs or gradients of a layer may be zero: nothing of the previous step may be left.
 TEST(Kernels, DeadLayers) {
   GraphBuilder b({3, 6, 6});
   const int dead = b.relu(b.conv(0, 20, {.padding = {1, 1}}));

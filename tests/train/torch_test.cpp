@@ -136,7 +136,7 @@ std::int64_t values_near_an_edge(const Graph& graph, const Fixture& fixture) {
   return near;
 }
 
-// Values to 1e-5 of the largest; a mask differs only where the value before a ReLU is next to nothing.
+// Values to 1e-5 of the largest; a mask may differ only where the input of a ReLU is next to zero.
 void expect_same(const LayerTensor& torch, const LayerTensor& ours, std::int64_t near,
                  const std::string& what) {
   ASSERT_TRUE(torch.values && ours.values) << what;
@@ -214,7 +214,7 @@ TEST_P(AgainstTorch, ThreeSteps) {
     for (const Parameter* p : network.parameters()) {
       const std::vector<float> ours(p->value.data(), p->value.data() + p->value.size());
       EXPECT_LE(relative_difference(given.after.at(p->name), ours), 1e-4) << p->name;
-      // The step was there to be seen.
+      // The step did change the parameters.
       EXPECT_GE(relative_difference(given.after.at(p->name), given.initial.at(p->name)), 1e-3) << p->name;
     }
   }
