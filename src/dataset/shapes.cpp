@@ -19,7 +19,7 @@ constexpr int kLargest = 1024;
 constexpr std::int64_t kDefaultTrain = 4000;
 constexpr std::int64_t kDefaultTest = 1000;
 constexpr std::int64_t kMostImages = std::int64_t{1} << 40;
-// Parts up to this size are drawn once, at opening; larger ones whenever an image is read.
+// Parts up to this size are drawn once, when the set is opened; images of larger ones whenever they are read.
 constexpr std::int64_t kKeptBytes = std::int64_t{64} << 20;
 
 using Colour = std::array<float, 3>;
@@ -185,28 +185,13 @@ class Canvas {
 };
 
 void draw_figure(Canvas& canvas, int label, Point centre, float r, Point direction, const Colour& colour) {
-  switch (label) {
-    case 0:
-      return canvas.draw<Disc>(centre, r, direction, colour);
-    case 1:
-      return canvas.draw<Ring>(centre, r, direction, colour);
-    case 2:
-      return canvas.draw<Square>(centre, r, direction, colour);
-    case 3:
-      return canvas.draw<Frame>(centre, r, direction, colour);
-    case 4:
-      return canvas.draw<Triangle>(centre, r, direction, colour);
-    case 5:
-      return canvas.draw<Cross>(centre, r, direction, colour);
-    case 6:
-      return canvas.draw<Stripes>(centre, r, direction, colour);
-    case 7:
-      return canvas.draw<Checker>(centre, r, direction, colour);
-    case 8:
-      return canvas.draw<Crescent>(centre, r, direction, colour);
-    default:
-      return canvas.draw<Pair>(centre, r, direction, colour);
-  }
+  using Draw = void (Canvas::*)(Point, float, Point, const Colour&);
+  static constexpr std::array<Draw, kClasses> kFigures = {
+      // in the order of shape_classes()
+      &Canvas::draw<Disc>,     &Canvas::draw<Ring>,  &Canvas::draw<Square>,  &Canvas::draw<Frame>,
+      &Canvas::draw<Triangle>, &Canvas::draw<Cross>, &Canvas::draw<Stripes>, &Canvas::draw<Checker>,
+      &Canvas::draw<Crescent>, &Canvas::draw<Pair>};
+  (canvas.*kFigures[static_cast<std::size_t>(label)])(centre, r, direction, colour);
 }
 
 class Shapes final : public Dataset {
@@ -298,7 +283,7 @@ int draw_shape(std::uint64_t seed, Part part, std::int64_t index, int size, std:
 
   const float r = between(random, 0.26F, 0.38F) * extent;
   const Point centre{between(random, r, extent - r), between(random, r, extent - r)};
-  // Leaning up to 27 degrees either way.
+  // Rotated by up to 27 degrees either way.
   const float lean = between(random, -0.5F, 0.5F);
   const float unit = length({1, lean});
   draw_figure(canvas, label, centre, r, {1 / unit, lean / unit}, ink);

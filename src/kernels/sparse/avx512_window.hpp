@@ -2,9 +2,9 @@
 // channels. Included by avx512.cpp, inside its unnamed namespace.
 //
 // Twelve sums: three rows by four columns. Column w+2 is loaded while w-1 is finished, one step ahead of its
-// use. Each non-zero costs one broadcast and nine multiply-adds with a memory operand, against three loads
-// and three stores of sums a pixel. The blocking of [SparseTrain] (one kernel row at a time, 24 multiply-adds
-// a non-zero of 16 channels) needs as many sums but ends its loop three times as often: 1.49 / 2.23 / 4.22x
+// use. Each non-zero costs one broadcast and nine multiply-adds with a memory operand, and each pixel three
+// loads and three stores of sums. The blocking of [SparseTrain] (one kernel row at a time, 24 multiply-adds
+// per non-zero of 16 channels) needs as many sums but ends its loop three times as often: 1.49 / 2.23 / 4.22x
 // of oneDNN direct at 50 / 70 / 90 % zeros where this one gives 1.63 / 2.65 / 7.10 (256->256 56x56).
 
 template <int RowBits>
@@ -129,33 +129,11 @@ __attribute__((noinline)) void window_rows(const WindowRow& run) {
 }
 
 void window_kernel(const WindowRow& run) {
+  static constexpr WindowKernel kRows[8] = {nullptr,        window_rows<1>, window_rows<2>, window_rows<3>,
+                                            window_rows<4>, window_rows<5>, window_rows<6>, window_rows<7>};
   const int bits =
       (run.out[0] != nullptr ? 1 : 0) | (run.out[1] != nullptr ? 2 : 0) | (run.out[2] != nullptr ? 4 : 0);
-  switch (bits) {
-    case 1:
-      window_rows<1>(run);
-      break;
-    case 2:
-      window_rows<2>(run);
-      break;
-    case 3:
-      window_rows<3>(run);
-      break;
-    case 4:
-      window_rows<4>(run);
-      break;
-    case 5:
-      window_rows<5>(run);
-      break;
-    case 6:
-      window_rows<6>(run);
-      break;
-    case 7:
-      window_rows<7>(run);
-      break;
-    default:
-      break;
-  }
+  if (bits != 0) kRows[bits](run);
 }
 
 std::int64_t compress_row(const float* src, std::ptrdiff_t src_block, int blocks, std::int64_t width,
