@@ -16,7 +16,7 @@ struct PlainStrides {
   }
 };
 
-constexpr std::int64_t kChunk = 64;  // pixels turned at a time: 16 streams of 256 bytes
+constexpr std::int64_t kChunk = 64;  // pixels transposed at a time: 16 streams of 256 bytes
 
 template <class Move>
 void for_each_chunk(const BlockedShape& s, Layout layout, int threads, const Move& move) {

@@ -1,5 +1,5 @@
 // The blocked layout inside the library and the reorders between it and plain tensors.
-// [n][group][blocks a group][h][w][16]: nChw16c wherever a group has whole blocks or there is one group.
+// [n][group][blocks per group][h][w][16]: nChw16c wherever a group has whole blocks or there is one group.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace lacuna::kernels {
 struct BlockedShape {
   std::int64_t n = 1;
   std::int64_t groups = 1;
-  std::int64_t channels = 1;  // a group
+  std::int64_t channels = 1;  // per group
   std::int64_t h = 1;
   std::int64_t w = 1;
 

@@ -1,19 +1,17 @@
 // Convolutions for training that skip the zeros of one operand [SparseTrain], and the dense ones they are
-// measured against, behind one interface: plan once, run many.
+// compared with, behind one interface: plan once, run many times.
 //
 //   ConvPlan plan(LayerShape::conv2d(16, 256, 256, {56, 56}, {3, 3}, {1, 1}, {1, 1}), options);
 //   plan.run({.src = x, .weights = w, .dst = y});
 //
 // What skipping means for the result (docs/models/sparsetrain.md has the whole text):
-//  - A checked value that compares equal to zero (+0.0 and -0.0) contributes nothing, so 0 x Inf and 0 x NaN
-//  do
-//    not make a NaN. `strict` looks for Inf and NaN in the other operand first and computes densely if it has
-//    any.
-//  - NaN and denormals in the checked operand are non-zero. The control register is the caller's: with
+//  - A checked value that compares equal to zero (+0.0 and -0.0) contributes nothing, so 0 x Inf and
+//    0 x NaN do not give NaN. `strict` looks for Inf and NaN in the other operand first and computes densely
+//    if it has any.
+//  - NaN and denormals in the checked operand are non-zero. The control register is left to the caller: with
 //    denormals-are-zero set, denormals are skipped like zeros.
-//  - A plan gives the same bits every time for the same input. forward and input_grad do so whatever the
-//  number of
-//    threads; weight_grad may cut its sums differently for another number.
+//  - A plan gives the same bits every time for the same input. For forward and input_grad they do not depend
+//    on the number of threads; weight_grad may split its sums differently for another number.
 #pragma once
 
 #include <cstddef>
@@ -34,11 +32,11 @@ namespace lacuna::kernels {
 enum class Checked { kActivations, kGradients };
 
 // kBlocked is nChw16c: [n][channels / 16][h][w][16], channels past the last are zero (and are written as
-// zero). With groups it needs whole blocks a group.
+// zero). With groups, each group needs whole blocks.
 enum class Layout { kNchw, kNhwc, kBlocked };
 
-// kPacked is the plan's own order (packed_weight_bytes(), pack_weights(), unpack_weights()): a caller who
-// keeps weights packed pays no reorder in run().
+// kPacked is the plan's own order (weights_size(), pack_weights(), unpack_weights()): weights that stay
+// packed need no reorder in run().
 enum class WeightLayout { kOihw, kPacked };
 
 enum class Impl {
@@ -46,7 +44,7 @@ enum class Impl {
   kSparse,       // zero-skipping
   kDenseDirect,  // oneDNN, direct convolution
   kDenseAuto,    // oneDNN, its own choice (Winograd on 3x3)
-  kReference     // double-precision sums, slow
+  kReference     // double-precision sums: slow, to check the others
 };
 const char* impl_name(Impl impl);  // "auto", "sparse", "direct", "onednn_auto", "reference"
 
@@ -67,8 +65,8 @@ struct ConvOptions {
   std::optional<Checked> checked;  // by default activations, for input_grad gradients
   Impl impl = Impl::kAuto;
   Layout layout = Layout::kNchw;
-  // Of src and diff_src, where it is another. Images of three channels are better left plain: blocked ones
-  // have five times the bytes, and oneDNN's first layers read plain ones.
+  // Of src and diff_src, if different. Images of three channels are better left plain: blocked ones have five
+  // times the bytes, and oneDNN's first layers read plain ones.
   std::optional<Layout> src_layout;
   WeightLayout weights = WeightLayout::kOihw;
   int threads = 1;
@@ -93,15 +91,15 @@ struct ConvTensors {
   float* diff_weights = nullptr;    // weight_grad
 };
 
-// What a run did.
+// The outcome of a run.
 struct ConvRun {
   Impl used = Impl::kSparse;
-  double zeros = -1;  // share of zeros the choice rested on; -1 where nothing was counted
+  double zeros = -1;  // share of zeros that the choice was based on; -1: nothing was counted
 };
 
 class ConvPlan {
  public:
-  // Throws ConvError (or InputError for a shape that is no convolution). Without `workspace` the plan
+  // Throws ConvError (or InputError for a shape that is not a convolution). Without `workspace` the plan
   // allocates its own; with it, at least workspace_bytes() of 64-byte aligned memory that outlives the plan.
   ConvPlan(const LayerShape& shape, const ConvOptions& options, void* workspace = nullptr,
            std::size_t workspace_size = 0);
@@ -110,12 +108,12 @@ class ConvPlan {
   ConvPlan& operator=(ConvPlan&&) noexcept;
 
   // Checks the pointers before anything is written. Allocates nothing.
-  // One run at a time a plan: the workspace is the plan's.
+  // One run at a time per plan: runs share its workspace.
   ConvRun run(const ConvTensors& tensors);
-  // The same with the share of zeros known from elsewhere (the last step, a mask): kAuto counts nothing.
+  // The same with a share of zeros known from elsewhere (the last step, a mask): kAuto need not count.
   ConvRun run(const ConvTensors& tensors, double zeros);
 
-  // Share of zeros of the checked operand, from a sample that costs little beside the run.
+  // Share of zeros of the checked operand, from a sample that takes little time compared with the run.
   double sampled_zeros(const ConvTensors& tensors) const;
 
   const LayerShape& shape() const;

@@ -31,7 +31,7 @@ Code code_of(const Call& call) {
   return Code::kShape;
 }
 
-TEST(KernelErrors, ShapesThatAreNoConvolution) {
+TEST(KernelErrors, ShapesThatAreNotConvolutions) {
   auto broken = [](auto change) {
     LayerShape s = small();
     change(s);

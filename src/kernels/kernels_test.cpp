@@ -14,8 +14,7 @@
 namespace lacuna::kernels {
 namespace {
 
-// The bits of a result do not depend on the run; those of forward and input_grad not on the number of threads
-// either.
+// The bits of a result are the same in every run, and for forward and input_grad with any number of threads.
 TEST(Kernels, SumsAreReproducible) {
   for (const Case& c : {Case{2, 70, 66, {30, 31}, {3, 3}, {1, 1}, {1, 1}}, Case{3, 70, 200, {9, 9}, {1, 1}},
                         Case{3, 70, 100, {9, 9}, {3, 3}, {2, 2}, {1, 1}},

@@ -77,7 +77,8 @@ TEST_P(EachIsa, MatchesReferenceAtEveryShareOfZeros) {
 INSTANTIATE_TEST_SUITE_P(Kernels, EachIsa, testing::Values("avx512", "avx2", "portable"),
                          [](const auto& isa) { return isa.param; });
 
-// The list of kernels: each one alone, so that a slower one is tested where a faster one would be taken.
+// Each kernel of the list alone, so that a slower one is tested on shapes for which a faster one would be
+// chosen.
 TEST(Kernels, EachOfTheListMatchesReference) {
   const LayerShape shapes[] = {LayerShape::conv2d(2, 50, 40, {10, 16}, {3, 3}, {1, 1}, {1, 1}),
                                LayerShape::conv2d(3, 50, 40, {6, 5}, {3, 3}, {1, 1}, {1, 1})};
@@ -166,7 +167,7 @@ TEST(Kernels, ReferenceImplementationRuns) {
   }
 }
 
-// Sums that are cut into slices because there are more threads than units of work: every number of threads,
+// Sums that are split into slices because there are more threads than units of work: many numbers of threads,
 // shapes with few channels, fewer tiles than slices.
 TEST(Kernels, SlicesOfSumsMatchTheReference) {
   std::uint64_t seed = 1000;

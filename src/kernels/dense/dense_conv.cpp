@@ -20,7 +20,7 @@ class Port {
     inner_ = same_ ? user_ : memory(inner, cpu_engine());
     if (!same_) reorder_ = output ? dnnl::reorder(inner_, user_) : dnnl::reorder(user_, inner_);
   }
-  // The handle is only written through where this is an output.
+  // Only written to if this is an output.
   void attach(const float* data) { user_.set_data_handle(const_cast<float*>(data)); }
   void reorder_in(dnnl::stream& stream) {
     if (!same_) reorder_.execute(stream, user_, inner_);
@@ -55,7 +55,7 @@ struct DenseConv::State {
     const std::int64_t stride = layout == Layout::kBlocked ? (c + 15) / 16 * 16 : c;
     return {{n, c}, memory::data_type::f32, memory::dims{stride, 1}};
   }
-  // Takes a primitive and the layouts it has chosen.
+  // Uses a primitive and the layouts that it has chosen.
   template <typename Primitive>
   void take(const typename Primitive::primitive_desc& pd, const memory::desc& chosen_src,
             const memory::desc& chosen_dst, const memory::desc& chosen_weights) {
@@ -85,8 +85,8 @@ void DenseConv::State::finish(bool native, const memory::desc& user_src, const m
   dst = Port(native ? inner_dst : user_dst, inner_dst, options.op == Operation::kForward);
 }
 
-// A linear layer is a product of matrices: oneDNN's 1x1 convolution of 1x1 images takes up to several times
-// as long.
+// A linear layer runs as a matrix product: oneDNN's 1x1 convolution of 1x1 images is up to several times
+// slower.
 void DenseConv::State::make_linear(const LayerShape& s, const dnnl::primitive_attr& attr, bool native) {
   const auto f32 = memory::data_type::f32;
   const auto any = memory::format_tag::any;
@@ -141,7 +141,7 @@ DenseConv::DenseConv(const LayerShape& s, const ConvOptions& options, Impl algor
   const memory::dims strides{s.stride.h, s.stride.w};
   const memory::dims dilation{s.dilation.h - 1, s.dilation.w - 1};
   const memory::dims before{s.padding.h, s.padding.w};
-  // What the last output needs; where the stride does not divide, less than the padding.
+  // Padding that the last output needs: less than the given one where the stride does not divide.
   const memory::dims after{
       (s.output.h - 1) * s.stride.h + (s.kernel.h - 1) * s.dilation.h + 1 - s.input.h - s.padding.h,
       (s.output.w - 1) * s.stride.w + (s.kernel.w - 1) * s.dilation.w + 1 - s.input.w - s.padding.w};

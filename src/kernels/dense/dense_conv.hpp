@@ -11,7 +11,7 @@ namespace lacuna::kernels {
 class DenseConv {
  public:
   // `algorithm` is kDenseDirect or kDenseAuto; tensors are in the layouts of the options.
-  // With `native`, activations too are in whatever order oneDNN likes best: the baseline of measurements.
+  // With `native`, activations are in the order that oneDNN chooses, too: the baseline of measurements.
   DenseConv(const LayerShape& shape, const ConvOptions& options, Impl algorithm, bool native = false);
   ~DenseConv();
   DenseConv(const DenseConv&) = delete;

@@ -10,7 +10,7 @@
 namespace lacuna::kernels {
 namespace {
 
-// One thread is timed by its CPU time, which other processes cannot stretch; more only have the wall clock.
+// One thread is timed by its CPU time, which other processes cannot stretch; several by the wall clock.
 double seconds_now(int threads) {
   timespec t{};
   clock_gettime(threads == 1 ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC, &t);
@@ -29,10 +29,10 @@ std::string cost_key(const LayerShape& shape, const ConvOptions& o) {
   return key.append(" ").append(o.isa);
 }
 
-// A large batch costs as many times more as it has images; a calibration need not wait for that. Enough
-// images that weights and lists cost little beside the sums.
+// Time is proportional to the number of images, so a part of a large batch is enough: so many images that
+// weights and lists take little time compared with the sums.
 LayerShape calibration_shape(LayerShape shape, int threads) {
-  constexpr std::int64_t kEnoughMacs = 300'000'000;  // a thread: some milliseconds
+  constexpr std::int64_t kEnoughMacs = 300'000'000;  // per thread: some milliseconds
   const std::int64_t image = std::max<std::int64_t>(1, shape.macs() / shape.n);
   const std::int64_t images = (kEnoughMacs * threads + image - 1) / image;
   shape.n = std::min(shape.n, std::max<std::int64_t>(images, 2));
@@ -44,7 +44,7 @@ LayerShape calibration_shape(LayerShape shape, int threads) {
 CostCurve calibrated_cost(const LayerShape& whole, const ConvOptions& options) {
   const LayerShape shape = calibration_shape(whole, options.threads);
   const std::string key = cost_key(shape, options);
-  // Of the whole batch, from the time of the images that are measured.
+  // Scales the time of the measured images to the whole batch.
   const auto scaled = [&](CostCurve curve) {
     const double images = static_cast<double>(whole.n) / static_cast<double>(shape.n);
     curve.dense *= images;
@@ -60,7 +60,7 @@ CostCurve calibrated_cost(const LayerShape& whole, const ConvOptions& options) {
   ConvPlan dense(shape, dense_options);
   PlanTensors sparse_data(sparse);
   PlanTensors dense_data(dense);
-  // The two are timed in turn, so that whatever slows the machine slows both; the least of a few is kept.
+  // The two are timed in turn, so that a disturbance affects both; the least of a few times is kept.
   constexpr int kRounds = 3;
   CostCurve curve;
   curve.dense = 1e30;
@@ -75,7 +75,7 @@ CostCurve calibrated_cost(const LayerShape& whole, const ConvOptions& options) {
       start = seconds_now(options.threads);
       sparse.run(sparse_data.tensors());
       const double sparse_time = seconds_now(options.threads) - start;
-      if (round == 0) continue;  // caches, pages
+      if (round == 0) continue;  // warm-up: caches, pages
       curve.dense = std::min(curve.dense, dense_time);
       curve.sparse[i] = std::min(curve.sparse[i], sparse_time);
     }

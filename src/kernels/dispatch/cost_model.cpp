@@ -13,7 +13,7 @@
 namespace lacuna::kernels {
 namespace {
 
-constexpr int kFormat = 3;  // of the file, and of what the kernels do: raise it when they change
+constexpr int kFormat = 3;  // version of the file and of the kernels: increase it when either changes
 
 std::mutex& cache_mutex() {
   static std::mutex mutex;
@@ -135,7 +135,7 @@ std::string machine_key() {
 double sample_zeros(const float* data, std::int64_t count, std::int64_t lines) {
   constexpr std::int64_t kLine = 16;
   if (count <= 0) return 0;
-  // At most one line in 64, so that looking costs little beside whatever reads them all.
+  // At most one line in 64, so that sampling takes little time compared with reading them all.
   lines = std::min(lines, std::clamp<std::int64_t>(count / kLine / 64, 128, kMaxSampledLines));
   if (count <= kLine * lines) return count_zeros(data, count, 1);
   // An odd number of lines between samples, so that they do not all fall on the same channel or column.
@@ -149,9 +149,8 @@ double sample_zeros(const float* data, std::int64_t count, std::int64_t lines) {
 }
 
 std::int64_t lines_worth_sampling(double seconds) {
-  // A run that is in no cache and on a page of its own was seen to cost up to 100 ns; one hundredth of the
-  // call's time may go into looking. With 1,024 runs whatever the call, 1x1 layers of 0.3 ms lost up to a
-  // tenth.
+  // Reading a run that is not cached and on a page of its own took up to 100 ns; sampling may take one
+  // hundredth of the call. With 1,024 runs for every call, 1x1 layers of 0.3 ms became up to 10 % slower.
   constexpr double kLineSeconds = 100e-9;
   return std::clamp<std::int64_t>(static_cast<std::int64_t>(0.01 * seconds / kLineSeconds), 16,
                                   kMaxSampledLines);

@@ -1,5 +1,5 @@
-// When is skipping faster than multiplying? Measured once for each shape on each machine, kept in the user's
-// cache folder, looked up ever after.
+// Whether skipping is faster than multiplying: measured once per shape and machine and kept in the user's
+// cache folder.
 #pragma once
 
 #include <array>
@@ -20,17 +20,17 @@ struct CostCurve {
   double sparse_at(double zeros) const;
   // Sparse only where it is expected to win by more than the error of the measurement.
   bool prefers_sparse(double zeros) const { return sparse_at(zeros) + kColdSeconds < kMargin * dense; }
-  // False where the choice is the same at any share of zeros, so that nobody need look at them.
+  // False where the choice is the same at any share of zeros, so that they need not be counted.
   bool zeros_matter() const;
   static constexpr double kMargin = 0.97;
-  // Measuring runs one call over and over, with lists and packed weights in cache; in between other layers
-  // they are not. A layer of 110 us that was expected to break even ran at 0.94x of dense without this.
+  // Measuring runs one call over and over, with lists and packed weights in cache; between other layers they
+  // are not. A layer of 110 us that was expected to break even ran at 0.94x of dense without this.
   static constexpr double kColdSeconds = 5e-6;
 };
 
-// A text file of one line a shape; lines of other machines or versions are ignored. Safe for threads of one
-// process; processes that calibrate at the same time overwrite each other's file whole, never halves of it.
-// A file that cannot be read or written costs a new calibration, nothing else.
+// A text file of one line per shape; lines of other machines or versions are ignored. Safe for threads of one
+// process; processes that calibrate at the same time replace each other's file, but never leave half of one.
+// If the file cannot be read or written, shapes are measured again.
 class CostCache {
  public:
   explicit CostCache(std::string path) : path_(std::move(path)) {}
@@ -45,13 +45,13 @@ class CostCache {
   std::string path_;
 };
 
-// CPU model and library versions: what a measurement holds for.
+// CPU model and library versions, for which a measurement is valid.
 std::string machine_key();
 
 // Share of zeros of `count` floats, from at most `lines` runs of 16 floats spread over all of them.
-constexpr std::int64_t kMaxSampledLines = 1024;  // tell a share within 2 %
+constexpr std::int64_t kMaxSampledLines = 1024;  // estimate the share to within 2 %
 double sample_zeros(const float* data, std::int64_t count, std::int64_t lines = kMaxSampledLines);
-// How many runs a call that takes this long should look at.
+// How many runs of 16 to sample for a call that takes this long.
 std::int64_t lines_worth_sampling(double seconds);
 double count_zeros(const float* data, std::int64_t count, int threads);
 

@@ -15,8 +15,7 @@
 namespace lacuna::kernels {
 namespace {
 
-// The dispatcher: whichever it takes, the result is right, and at nearly all zeros it takes the sparse
-// kernel.
+// The result is right with either choice, and with nearly all zeros the sparse kernel is chosen.
 TEST(Dispatch, AutoGivesTheSameResultEitherWay) {
   const std::string folder = testing::TempDir() + "lacuna_kernels_cache";
   ASSERT_EQ(setenv("LACUNA_CACHE_DIR", folder.c_str(), 1), 0);

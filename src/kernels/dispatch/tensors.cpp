@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kHuge = std::size_t{1} << 21;
 
-// Big tensors ask for huge pages: with 4 KB ones, a stream over 16 channel blocks spends its time in page
+// Large tensors use huge pages: with pages of 4 KB, a stream over 16 channel blocks spends its time in page
 // walks.
 float* allocate(std::int64_t count) {
   const std::size_t bytes = static_cast<std::size_t>(std::max<std::int64_t>(count, 1)) * sizeof(float);

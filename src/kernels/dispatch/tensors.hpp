@@ -32,13 +32,12 @@ class PlanTensors {
  public:
   explicit PlanTensors(const ConvPlan& plan);
   // Random values from `seed`; the checked operand has this share of zeros. The same seed gives the same
-  // tensors whatever the layouts of the plan.
+  // tensors in any layout of the plan.
   void fill(ConvPlan& plan, double zeros, std::uint64_t seed);
   // The same, but a value of the checked operand is zero where `nonzero(image, channel, pixel)` is false.
   void fill(ConvPlan& plan, const std::function<bool(std::int64_t, std::int64_t, std::int64_t)>& nonzero,
             std::uint64_t seed);
-  // The same for timing, in a fraction of the time: other values, with this share of zeros in the checked
-  // operand.
+  // For timing, in a fraction of the time: other values, with this share of zeros in the checked operand.
   void fill_quickly(ConvPlan& plan, double zeros, std::uint64_t seed);
   ConvTensors tensors();
   AlignedFloats& result();  // of the operation: dst, src or weights

@@ -26,7 +26,7 @@ double timed(int threads, const std::function<void()>& call) {
   return clock_seconds(clock) - start;
 }
 
-// oneDNN in the layouts it likes best, on values of its own: its time does not depend on them.
+// oneDNN in the layouts that it chooses, on values of its own: its time does not depend on them.
 class Baseline {
  public:
   Baseline(const LayerShape& shape, const ConvOptions& options, Impl algorithm)
@@ -129,7 +129,7 @@ std::vector<Measurement> measure(const MeasureSpec& spec) {
     for (std::size_t v = 0; v < variants; ++v) {
       const ConvTensors tensors = inputs.tensors(v);
       const double t = timed(threads, [&] { result[v].used = plan.run(tensors).used; });
-      if (round == 0) continue;  // pages and caches
+      if (round == 0) continue;  // warm-up: pages and caches
       times[v].ours.push_back(t);
       times[v].x_direct.push_back(d / t);
       times[v].x_auto.push_back(a / t);

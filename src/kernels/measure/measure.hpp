@@ -1,4 +1,4 @@
-// Timing of one convolution against oneDNN: in one process, in turn, medians of paired ratios.
+// Times one convolution and oneDNN's in one process, in turn; results are medians of paired ratios.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace lacuna::kernels {
 
 struct MeasureSpec {
   LayerShape shape;
-  ConvOptions options;  // of what is measured: impl kSparse or kAuto, blocked or plain tensors, threads
+  ConvOptions options;  // of the plan: impl kSparse or kAuto, blocked or plain tensors, threads
   // Shares of zeros of the checked operand, at random places; one measurement each ...
   std::vector<double> zeros = {0.5};
   // ... or one measurement with zeros where this is false.
@@ -25,7 +25,7 @@ struct MeasureSpec {
 };
 
 struct Measurement {
-  double x_direct = 0;  // median over rounds of time of oneDNN direct / time of ours
+  double x_direct = 0;  // median over rounds of time of oneDNN direct / time of the plan
   double x_auto = 0;    // the same with oneDNN's own choice; equal to x_direct where that is direct
   double seconds = 0, direct_seconds = 0, auto_seconds = 0;  // medians
   double zeros = 0;                                          // as filled
@@ -34,12 +34,12 @@ struct Measurement {
   std::string kernel, direct_kernel, auto_kernel;
 };
 
-// One thread: CPU time of the process, which other processes cannot stretch. More: wall clock.
-// A round runs oneDNN once and ours once a share of zeros.
+// One thread is timed by the CPU time of the process, which other processes cannot stretch; more by the wall
+// clock. A round runs oneDNN once, and the plan once per share of zeros.
 std::vector<Measurement> measure(const MeasureSpec& spec);
 
-// Threads: how much faster `threads` are than one by wall clock, beside what they give a loop of
-// multiply-adds that touches no memory, in the same rounds.
+// Speedup of `threads` over one thread by wall clock, and that of a loop of multiply-adds that touches no
+// memory, in the same rounds.
 struct Scaling {
   double ours = 0;
   double registers = 0;
@@ -48,7 +48,7 @@ struct Scaling {
 };
 Scaling measure_scaling(const MeasureSpec& spec, int threads);
 
-// Multiply-adds in registers, no memory: 1e9 floating-point operations a second.
+// Multiply-adds in registers, no memory: 1e9 floating-point operations per second.
 double peak_gflops(int threads);
 
 double median(std::vector<double> values);

@@ -1,5 +1,5 @@
-// The definition of the three operations, in double precision and in the plainest order: what every kernel is
-// compared with, and the fallback of last resort. Nothing is skipped: 0 x Inf is NaN here.
+// The definition of the three operations, in double precision and in the plainest order. Every kernel is
+// compared with it. Nothing is skipped: 0 x Inf is NaN here.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@ namespace lacuna::kernels {
 
 class RefConv {
  public:
-  // Of the options the operation, the layouts and relu count.
+  // Uses the operation, the layouts and relu of the options.
   RefConv(const LayerShape& shape, const ConvOptions& options);
 
   // `sum` gets the result in the order of the result tensor (OIHW for weight_grad). `magnitude`, if given,

@@ -2,7 +2,7 @@
 // avx512.cpp, inside its unnamed namespace.
 //
 // Eighteen sums (9 taps x 32 channels of the dense operand) stay in registers over the whole list of a
-// channel, so that a mispredicted end of the list is paid once a tile instead of once a pixel.
+// channel, so that a mispredicted end of the list is paid once per tile instead of once per pixel.
 
 LACUNA_INLINE void transpose16(__m512 (&a)[16]) {
   __m512 t[16];

@@ -20,7 +20,7 @@ class ListWeightGrad final : public KernelConv {
     const std::int64_t w = shape_.input.w;
     pitch_ = w <= 7 ? 9 : 16;
     tile_w_ = even_part(w, pitch_ - 2);
-    // The padded dense tile (128 bytes a slot) shares L1 with the lists.
+    // The padded dense tile (128 bytes per slot) shares L1 with the lists.
     const std::int64_t slots = config.l1_bytes / (kSlotFloats * static_cast<std::int64_t>(sizeof(float)));
     const std::int64_t rows = std::clamp<std::int64_t>(slots / pitch_ - 2, 1, kMaxRows);
     tile_h_ = even_part(h, rows);
@@ -56,7 +56,8 @@ class ListWeightGrad final : public KernelConv {
     for (std::int64_t g = 0; g < shape_.groups; ++g)
       for (std::int64_t part = 0; part < out_parts_; ++part)
         for (std::int64_t c = 0; c < channels(); c += kPackedChannels)
-          // Checked activations meet the gradient that lies against the direction of the tap.
+          // Checked activations meet the gradient opposite to the tap, so the taps are rotated by 180
+          // degrees.
           access.unpack_taps(packed + ((g * out_parts_ + part) * channels() + c) * 9 * kSlotFloats,
                              9 * kSlotFloats, g, c, std::min(kPackedChannels, channels() - c),
                              part * kSlotFloats, kSlotFloats, activations, oihw);
@@ -93,7 +94,7 @@ class ListWeightGrad final : public KernelConv {
   std::int64_t dense_floats() const {
     return round_up(images_ * (tile_h_ + 2) * pitch_ * kSlotFloats + 2 * kSlotFloats, kLanes);
   }
-  // The lists of a chunk in the workspace: values, slots (two a float), counts.
+  // The lists of a chunk in the workspace: values, slots (two per float), counts.
   std::int64_t chunk_channels() const { return chunks_.front().count * kLanes; }
   std::int64_t slots_offset() const { return chunk_channels() * value_stride_; }
   std::int64_t counts_offset() const { return slots_offset() + chunk_channels() * slot_stride_ / 2; }

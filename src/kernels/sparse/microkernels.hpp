@@ -1,5 +1,5 @@
-// The innermost loops of the zero-skipping convolutions, one table of them an instruction set. Everything
-// above this line of the library is compiled for any x86-64 (or any CPU at all) and calls through the table.
+// The innermost loops of the zero-skipping convolutions, one table of them per instruction set. The rest of
+// the library is compiled for any CPU and calls through the table.
 //
 // All tensors here are blocked: 16 channels of a pixel are 64 contiguous bytes, aligned to 64.
 #pragma once
@@ -24,9 +24,10 @@ struct PixelRun {
   std::ptrdiff_t dst_step;
   std::ptrdiff_t dst_block;
   const float* weights;  // [channel][kv * 16]
-  const float* init;     // [kv * 16], what dst starts from; null: dst is added to
+  const float* init;     // [kv * 16], initial value of dst; null: adds to dst
   std::int64_t count;    // pixels, at least 1
-  // Memory to bring into L2 meanwhile, four lines a pixel: ahead + ahead_offsets[0 .. 4 * count); null: none.
+  // Memory to bring into L2 meanwhile, four lines per pixel: ahead + ahead_offsets[0 .. 4 * count); null:
+  // none.
   const float* ahead;
   const std::ptrdiff_t* ahead_offsets;
 };
@@ -65,7 +66,7 @@ struct ListTile {
 using ListKernel = void (*)(const ListTile&);
 
 // Builds the lists of 16 channels of a tile. Pixel row y of the tile is at src + rows[y] and has `width` <=
-// 16 pixels; its slots are y_slots[y] .. + width.
+// 16 pixels; its slots are row_slots[y] .. + width.
 struct ListBuild {
   const float* src;
   const std::ptrdiff_t* rows;
@@ -80,7 +81,7 @@ struct ListBuild {
 };
 using BuildLists = void (*)(const ListBuild&);
 
-// 16 channels of `count` <= 64 pixels, turned: dst[c][p], pixels past `count` up to a multiple of 16 are
+// 16 channels of `count` <= 64 pixels, transposed: dst[c][p], pixels past `count` up to a multiple of 16 are
 // zero.
 using TransposeTile = void (*)(const float* src, const std::ptrdiff_t* pixel_offsets, int count, float* dst,
                                std::ptrdiff_t dst_stride);
@@ -96,12 +97,12 @@ using PeakLoop = double (*)(std::int64_t turns);
 
 struct MicroKernels {
   const char* isa;
-  int pixel_vectors;  // output vectors a pixel kernel should be given at most (registers)
+  int pixel_vectors;  // most output vectors of a pixel kernel (limited by registers)
   PixelKernel pixel[kMaxOutputVectors + 1][kMaxMaskBlocks + 1];  // [kv][channel blocks]
   TransposeTile transpose;
   GatherTile gather;
   PeakLoop peak;
-  // Null where the instruction set has too few registers for them; the pixel kernels then do their work.
+  // Null where the instruction set has too few registers; the pixel kernels are used instead.
   CompressRow compress_row = nullptr;
   WindowKernel window = nullptr;
   ListKernel list_pitch16 = nullptr;
@@ -121,7 +122,9 @@ bool isa_available(Isa isa);
 const char* isa_name(Isa isa);
 const MicroKernels& micro_kernels(Isa isa);
 
-// Defined one a translation unit, each compiled for its instruction set.
+// Each is defined in a file compiled for its instruction set. Those files define nothing else that other
+// files could share: inline functions compiled for AVX-512 must not end up in the rest of the program
+// (tests/isa_objects).
 extern const MicroKernels kPortableKernels;
 #if defined(LACUNA_X86)
 extern const MicroKernels kAvx2Kernels;

@@ -1,4 +1,4 @@
-// The pixel kernel, for any vector type. Included by one file an instruction set, inside that file's unnamed
+// The pixel kernel, for any vector type. Included by one file per instruction set, inside that file's unnamed
 // namespace, so that no code compiled for one instruction set can be merged with another's by the linker.
 // Needs a type `Simd` with V, load, store, broadcast, fma, add, zero, nonzero.
 
@@ -28,7 +28,7 @@ LACUNA_INLINE void load_accumulators(Accumulators<KV>& acc, const float* from, s
 }
 
 // The non-zeros of one pixel. With few output vectors a second set of sums hides the latency of the
-// multiply-add (4 cycles, up to 2 a cycle: at least 8 sums in flight).
+// multiply-add (4 cycles, up to 2 per cycle: at least 8 sums in flight).
 template <int KV, int NB>
 LACUNA_INLINE void add_pixel(Accumulators<KV>& acc, std::uint64_t mask, const float* src,
                              std::ptrdiff_t extra, const float* weights) {

@@ -1,4 +1,4 @@
-// Plain C++ for any CPU: the compiler's vectors, whatever it has.
+// Plain C++ for any CPU; the compiler vectorises it as far as it can.
 #include "kernels/sparse/microkernels.hpp"
 
 #define LACUNA_LAMBDA_INLINE __attribute__((always_inline))

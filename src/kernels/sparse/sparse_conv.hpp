@@ -1,4 +1,4 @@
-// One zero-skipping convolution on blocked tensors. The plan hands it memory; it allocates only when made.
+// One zero-skipping convolution on blocked tensors. The plan provides memory; only construction allocates.
 #pragma once
 
 #include <cstdint>
@@ -12,10 +12,10 @@
 namespace lacuna::kernels {
 
 struct SparseRun {
-  const float* checked;  // forward: src; input_grad: diff_dst; weight_grad: the one options say
+  const float* checked;  // forward: src; input_grad: diff_dst; weight_grad: the operand that the options name
   const float* other;    // packed weights; weight_grad: the other activation tensor
   float* out;            // dst, diff_src; weight_grad: packed diff_weights
-  const float* bias;     // [groups][blocks a group * 16], never null for forward and input_grad
+  const float* bias;     // [groups][blocks per group * 16], never null for forward and input_grad
   bool relu;
   float* workspace;
 };
@@ -40,8 +40,8 @@ struct SparseConfig {
   std::int64_t l1_bytes;
 };
 
-// Checked and result side of forward and input_grad, as one problem: a pixel of the result takes part in
-// tap (r, s) with the checked pixel that forward relates to it.
+// Checked and result side of forward and input_grad, as one problem: a pixel of the result takes part in tap
+// (r, s) with the checked pixel that forward relates to it.
 struct Sides {
   explicit Sides(const SparseConfig& config);
   BlockedShape checked;
@@ -96,7 +96,7 @@ class ChannelParts {
  public:
   ChannelParts() = default;
   ChannelParts(std::int64_t blocks, std::int64_t in_l1);
-  // By a sample of the tensor: the same data gives the same parts and so the same order of sums.
+  // Depends on a sample of the tensor: the same data give the same parts and so the same order of sums.
   const std::vector<Part>& choose(const float* checked, std::int64_t floats) const;
   std::int64_t most() const;  // parts
 

@@ -1,7 +1,7 @@
 // weight_grad of any convolution, one tap at a time. The pixels that meet in a tap are cut into tiles; in a
-// tile each channel of the checked operand is a row of pixels (after a transpose) and the tile of the dense
-// operand takes the place of weights, so that the pixel kernel does the rest: dW[channel] += sum over its
-// non-zero pixels. Either operand can be the checked one.
+// tile each channel of the checked operand is a row of pixels (after a transposition) and the tile of the
+// dense operand takes the place of weights, so that the pixel kernel does the rest: dW[channel] += sum over
+// its non-zero pixels. Either operand can be the checked one.
 #include "kernels/sparse/tap_weight_grad.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// Plain weights (OIHW, as PyTorch keeps them) to and from the orders of the kernels, and what the kernels do
-// to rows of results before and after.
+// Plain weights (OIHW, as PyTorch keeps them) to and from the orders of the kernels, and the filling and ReLU
+// of rows of results.
 #pragma once
 
 #include <cstdint>
@@ -22,10 +22,10 @@ class WeightAccess {
   // to[c * row + k], c < channels, k < outs; zero where there is no such channel.
   void pack(const float* oihw, std::int64_t group, std::int64_t channel, std::int64_t channels,
             std::int64_t out, std::int64_t outs, std::int64_t tap, float* to, std::int64_t row) const;
-  // All taps: to[c * row + tap * outs + k]; `turned` by half a circle.
+  // All taps: to[c * row + tap * outs + k]; `turned`: rotated by 180 degrees.
   void pack_taps(const float* oihw, std::int64_t group, std::int64_t channel, std::int64_t channels,
                  std::int64_t out, std::int64_t outs, bool turned, float* to, std::int64_t row) const;
-  // The reverse of each.
+  // Their inverses.
   void unpack_taps(const float* from, std::int64_t row, std::int64_t group, std::int64_t channel,
                    std::int64_t channels, std::int64_t out, std::int64_t outs, bool turned,
                    float* oihw) const;

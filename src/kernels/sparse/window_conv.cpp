@@ -1,5 +1,5 @@
-// forward and input_grad, 3x3, stride 1, padding 1: the layers where most of the work of VGG and ResNet is.
-// A pre-pass writes masks and packed non-zeros of a few images, all blocks of outputs read them.
+// forward and input_grad, 3x3, stride 1, padding 1: the layers with most of the work of VGG and ResNet. A
+// pre-pass writes masks and packed non-zeros of a few images, all blocks of outputs read them.
 #include "kernels/sparse/window_conv.hpp"
 
 #include <algorithm>
@@ -10,8 +10,8 @@
 namespace lacuna::kernels {
 namespace {
 
-// A block of weights is channels x 9 x 16 floats. Bigger than L1 it costs a third of the speed at few zeros
-// (64 channels, 36 KB, in an L1 of 32 KB: 0.53x of oneDNN direct at no zeros).
+// A block of weights is channels x 9 x 16 floats. If it does not fit L1, a third of the speed is lost at few
+// zeros (64 channels, 36 KB, in an L1 of 32 KB: 0.53x of oneDNN direct at no zeros).
 std::int64_t channel_blocks_in_l1(std::int64_t l1_bytes) {
   const std::int64_t per_block = kLanes * 9 * kLanes * static_cast<std::int64_t>(sizeof(float));
   return std::clamp<std::int64_t>((l1_bytes - 4 * 1024) / per_block, 1, kMaxMaskBlocks);
@@ -38,7 +38,7 @@ class WindowConv final : public KernelConv {
   std::int64_t packed_floats() const override {
     return shape_.groups * sides_.checked.blocks() * sides_.other.blocks() * 9 * kLanes * kLanes;
   }
-  // Values first, then the 64-bit masks: one a pixel and part.
+  // Values first, then the 64-bit masks, one per pixel and part.
   std::int64_t workspace_floats() const override { return (private_ ? threads_ : 1) * image_set_floats(); }
 
   void pack(const float* oihw, float* packed) const override {
@@ -49,7 +49,7 @@ class WindowConv final : public KernelConv {
     for (std::int64_t g = 0; g < shape_.groups; ++g)
       for (std::int64_t o = 0; o < outs; ++o)
         for (std::int64_t c = 0; c < channels; c += kPackedChannels)
-          // input_grad is forward with the kernel turned by half a circle.
+          // input_grad is forward with the kernel rotated by 180 degrees.
           access.pack_taps(oihw, g, c, std::min(kPackedChannels, channels - c), o * kLanes, kLanes,
                            op_ != Operation::kForward, packed + ((g * outs + o) * channels + c) * 9 * kLanes,
                            9 * kLanes);
@@ -87,8 +87,8 @@ class WindowConv final : public KernelConv {
         for (std::int64_t job = 0; job < images * parts; ++job)
           compress(run, g, n0, job / parts, channel_parts[static_cast<std::size_t>(job % parts)], job % parts,
                    values, masks);
-          // A unit owns its rows of its outputs, so that nobody else adds to them and the order of additions
-          // never changes.
+          // A unit owns its rows of its outputs, so that no other unit adds to them and the order of
+          // additions never changes.
 #pragma omp for schedule(dynamic)
         for (std::int64_t unit = 0; unit < outs * bands_; ++unit)
           run_unit(run, channel_parts, g, n0, images, unit / bands_, unit % bands_, values, masks);
