@@ -12,9 +12,9 @@ namespace lacuna::train {
 
 using kernels::AlignedFloats;
 
-// The output of a layer for a whole batch, with its gradient. Everything is nChw16c, which the kernels and
-// oneDNN's primitives both like best; channels past the last are zero and stay so. Images that only
-// convolutions read stay plain (NCHW), as those like three channels best. Vectors (linear layers) are 1x1
+// The output of a layer for a whole batch, with its gradient. Everything is nChw16c, the fastest layout for
+// the kernels and for oneDNN's primitives; channels past the last are zero and stay so. Images that only
+// convolutions read stay plain (NCHW), which is faster for three channels. Vectors (linear layers) are 1x1
 // images.
 struct Activation {
   std::int64_t n = 0;
@@ -22,10 +22,9 @@ struct Activation {
   kernels::Layout layout = kernels::Layout::kBlocked;
   AlignedFloats data;
   AlignedFloats own_grad;
-  float* grad =
-      nullptr;      // own_grad, or memory of a sum whose gradient this one's is; null: nobody asks for it
-  int readers = 0;  // layers that read it
-  int pending = 0;  // of them, those whose gradient has not come yet in this backward pass
+  float* grad = nullptr;  // own_grad, or the gradient of a sum that this is a part of; null: not needed
+  int readers = 0;        // layers that read it
+  int pending = 0;        // readers that have not delivered their gradient yet in this backward pass
 
   std::int64_t blocks() const { return (shape.c + 15) / 16; }
   bool blocked() const { return layout == kernels::Layout::kBlocked; }
@@ -42,7 +41,7 @@ struct Activation {
 class GradientSum {
  public:
   explicit GradientSum(std::int64_t largest, int threads) : beside_(largest), threads_(threads) {}
-  // nullptr where nobody asks.
+  // Null where no gradient is needed.
   float* begin(Activation& input) { return input.pending == input.readers ? input.grad : beside_.data(); }
   void end(Activation& input);
 

@@ -52,7 +52,7 @@ std::vector<Item> items_of(const TrainingState& state) {
   return items;
 }
 
-// The metadata that nothing else would show to be damaged, in the order of their checksum.
+// Metadata whose damage would not be noticed otherwise, in the order of the checksum.
 constexpr std::array<const char*, 4> kChecked = {"step", "line", "settings", "threshold"};
 
 // `text` gives the metadata of a key, empty if there is none.
@@ -70,10 +70,10 @@ void check_checksum(const Safetensors& file, const std::vector<std::span<const s
     const auto at = file.metadata.find(key);
     return at == file.metadata.end() ? std::string() : at->second;
   });
-  if (found != expected) throw InputError(where, "its checksum does not fit its content", kAgain);
+  if (found != expected) throw InputError(where, "its checksum does not match its content", kAgain);
 }
 
-// A training that has lost its numbers must not replace a checkpoint that has them.
+// A state with NaN or infinite values must not replace a good checkpoint.
 void check_finite(const std::vector<Item>& items) {
   for (const Item& item : items) {
     if (std::strcmp(item.dtype, "F32") != 0) continue;
@@ -91,7 +91,7 @@ nlohmann::ordered_json settings_json(const Settings& settings) {
   return json;
 }
 
-// "STEPS CORRECT LOSS", and of a line that is due "ZEROS_A ZEROS_G IMAGES_PER_SECOND"
+// "STEPS CORRECT LOSS", and for a line that waits for its test "ZEROS_A ZEROS_G IMAGES_PER_SECOND"
 std::string line_text(const LineSums& line) {
   std::string text = fmt::format("{} {} {:a}", line.steps, line.correct, line.loss);
   if (line.untested)
@@ -129,7 +129,7 @@ const std::string& metadata(const Safetensors& file, const char* key, const std:
   const auto found = file.metadata.find(key);
   if (found == file.metadata.end())
     throw InputError(where, fmt::format("its metadata has no '{}'", key),
-                     "is this a checkpoint of lacuna train?");
+                     "give a checkpoint that lacuna train wrote");
   return found->second;
 }
 
@@ -147,7 +147,7 @@ void check_settings(const Safetensors& file, const std::string& where, const Set
   }
 }
 
-// Numbers as write_checkpoint() writes them; nothing if `text` is no such number or has more in it.
+// Numbers as write_checkpoint() writes them; nothing if `text` is anything else.
 std::optional<std::int64_t> natural_of(std::string_view text) {
   std::int64_t number = -1;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -221,7 +221,7 @@ std::map<std::string, const SafetensorsEntry*> by_name(const Safetensors& file) 
   return entries;
 }
 
-// Bytes other than 0 and 1 would count as alive here and not there.
+// Other bytes than 0 and 1 would count as alive in some places and not in others.
 std::int64_t count_alive(const SafetensorsEntry& entry, const std::string& where) {
   std::int64_t count = 0;
   for (const std::uint8_t byte : entry.data) {
@@ -251,8 +251,8 @@ void parse_checkpoint(std::span<const std::uint8_t> bytes, const std::string& wh
                       const Settings& settings) {
   const Safetensors file = Safetensors::parse(bytes, where);
   if (metadata(file, "format", where) != kFormat || metadata(file, "version", where) != "1")
-    throw InputError(where, "this is no checkpoint of this version",
-                     "is it a trace, or made by another program?");
+    throw InputError(where, "not a checkpoint of this version",
+                     "give a checkpoint that this version of lacuna train wrote");
   check_settings(file, where, settings);
   const auto entries = by_name(file);
   std::vector<Item> items = items_of(state);
@@ -291,7 +291,7 @@ void load_parameters(const std::filesystem::path& path, const std::vector<Parame
   const auto entries = by_name(file);
   const bool checkpoint = file.metadata.contains("format") && file.metadata.at("format") == kFormat;
   if (checkpoint) {
-    // The file's tensors lie in the order they were written in.
+    // Tensors lie in the file in the order in which they were written.
     std::vector<std::span<const std::uint8_t>> parts;
     parts.reserve(file.tensors.size());
     for (const SafetensorsEntry& entry : file.tensors) parts.push_back(entry.data);

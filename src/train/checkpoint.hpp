@@ -1,6 +1,6 @@
 // The state of a training between two steps, as a safetensors file: parameters, momenta, which weights are
-// pruned, the step. Everything random follows from the seed and the step, so nothing else is needed to go on
-// exactly.
+// pruned, the step. Everything random follows from the seed and the step, so nothing else is needed to
+// continue exactly.
 #pragma once
 
 #include <cstdint>
@@ -18,19 +18,19 @@ namespace lacuna::train {
 // What a run was started with, as text; a checkpoint of another run is refused.
 using Settings = std::vector<std::pair<std::string, std::string>>;
 
-// What a run that goes on could not find out again about a line of the log that is due but for its test.
+// The parts of a log line that a resumed run could not compute again; the line waits for its test.
 struct UntestedLine {
   double activation_zeros = 0;
   double gradient_zeros = 0;
   double images_per_second = 0;
 };
 
-// Sums over the steps since the last line of the log: a run that goes on must write the same next line.
+// Sums over the steps since the last line of the log: a resumed run must write the same next line.
 struct LineSums {
   std::int64_t steps = 0;
   std::int64_t correct = 0;
   double loss = 0;
-  std::optional<UntestedLine> untested = std::nullopt;  // the run was stopped while it tested
+  std::optional<UntestedLine> untested = std::nullopt;  // the run was stopped during its test
 };
 
 // The parts of a training that a checkpoint reads and writes.
@@ -38,12 +38,12 @@ struct TrainingState {
   const std::vector<Parameter*>& parameters;
   Sgd& optimizer;
   Pruning* pruning = nullptr;
-  std::int64_t step = 0;  // the next one
+  std::int64_t step = 0;  // the next step
   LineSums line{};
 };
 
 // Appears whole under its name or not at all; what was there before stays until then. Throws InputError, also
-// when a parameter or a momentum is infinite or no number: such a state must not replace a good one.
+// when a parameter or a momentum is infinite or NaN: such a state must not replace a good one.
 void write_checkpoint(const std::filesystem::path& path, const TrainingState& state,
                       const Settings& settings);
 
@@ -56,7 +56,7 @@ void parse_checkpoint(std::span<const std::uint8_t> bytes, const std::string& wh
 
 // Parameters by name from a checkpoint or any safetensors file with F32 tensors of the same names (in a
 // checkpoint "parameter/NAME"). Throws InputError if one is missing or has another shape, or if the checksum
-// of a checkpoint does not fit.
+// of a checkpoint does not match.
 void load_parameters(const std::filesystem::path& path, const std::vector<Parameter*>& parameters);
 
 }  // namespace lacuna::train

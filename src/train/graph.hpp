@@ -20,17 +20,17 @@ struct SampleShape {
 };
 
 enum class NodeKind {
-  kInput,        // node 0 and no other
-  kConv,         // weights [out_channels, in / groups, kernel.h, kernel.w], optional bias a channel
+  kInput,        // node 0 only
+  kConv,         // weights [out_channels, in / groups, kernel.h, kernel.w], optional bias per channel
   kLinear,       // of all features of a sample; weights [out_channels, in]; bias
-  kBatchNorm,    // over n, h, w; scale and shift a channel; running mean and variance
+  kBatchNorm,    // over n, h, w; scale and shift per channel; running mean and variance
   kRelu,         // max(x, 0)
   kMaxPool,      // borders count as minus infinity
-  kAveragePool,  // of the positions that lie inside
+  kAveragePool,  // over the positions inside the image
   kAdd,          // sum of two inputs
   kConcat,       // inputs one after another along the channels
   kFlatten,      // features in the order c, h, w
-  kDropout,      // training: zero with probability `rate`, else x / (1 - rate); otherwise nothing
+  kDropout,      // training: zero with probability `rate`, else x / (1 - rate); testing: x
   kScalarBias,   // x + one learnt number [Fixup]
   kScalarScale,  // x * one learnt number [Fixup]
 };
@@ -69,7 +69,7 @@ struct Graph {
   std::vector<Node> nodes;  // nodes.back() gives the logits: classes x 1 x 1
 
   std::int64_t classes() const { return nodes.back().out.c; }
-  // The layer that a kConv or kLinear node is, for a batch of n.
+  // The shape of a kConv or kLinear node for a batch of n.
   LayerShape layer_shape(const Node& node, std::int64_t n) const;
   // Multiply-accumulates of one sample's forward pass.
   std::int64_t macs() const;

@@ -11,12 +11,12 @@ namespace {
 
 using kernels::median;
 
-// A network with the weights of another, and what its steps took.
+// A copy of a network, and the times of its steps.
 struct Timed {
   Network network;
   std::vector<double> step_ms;
-  std::vector<double> layers_ms;                             // a step's sum over layers but the first
-  std::vector<std::array<std::vector<double>, 3>> by_layer;  // milliseconds a step
+  std::vector<double> layers_ms;                             // per step: sum over all layers but the first
+  std::vector<std::array<std::vector<double>, 3>> by_layer;  // milliseconds per step
 
   Timed(Network& like, Kernels kernels)
       : network(like.graph(), {like.options().batch, kernels, like.options().threads}),
@@ -64,7 +64,7 @@ KernelTimes time_kernels(Network& network, const Trainer& trainer, Kernels kerne
     const std::int64_t step = trainer.step() + std::max(i, 0);
     trainer.load(step, images.data(), labels.data());
     const Pass pass{true, static_cast<std::uint64_t>(step)};
-    // Whoever comes second finds the batch in the cache: they take turns.
+    // The second of a pair finds the batch in the cache, so they take turns.
     Timed& first = i % 2 == 0 ? dense : other;
     Timed& second = i % 2 == 0 ? other : dense;
     first.run(images.data(), labels.data(), pass, i >= 0);

@@ -1,4 +1,4 @@
-// Dense kernels against others on real training steps: the same weights, the same batches, turn by turn.
+// Times dense kernels and others on real training steps: the same weights and batches, in turn.
 #pragma once
 
 #include <array>
@@ -10,7 +10,7 @@
 
 namespace lacuna::train {
 
-// Milliseconds a step, medians over the steps; operations in the order of Operation.
+// Milliseconds per step, medians over the steps; operations in the order of Operation.
 struct LayerTimes {
   std::string name;
   bool initial = false;
@@ -31,7 +31,8 @@ struct KernelTimes {
   double other_step_ms = 0;
 };
 
-// `network` is trained already and gives its weights; `trainer` its batches, from the next step on.
+// Takes the weights of `network`, which is trained already, and the batches of `trainer` from its next step
+// on.
 KernelTimes time_kernels(Network& network, const Trainer& trainer, Kernels kernels, int steps,
                          const std::function<void(double)>& progress);
 

@@ -10,13 +10,13 @@
 
 namespace lacuna::train {
 
-// What is learnt, and what is kept beside it (running means): everything that a checkpoint has to hold.
+// A learnt tensor, or one that is kept beside them (running means): what a checkpoint has to hold.
 struct Parameter {
   enum class Kind {
     kWeights,  // of a convolution or a linear layer: what pruning may touch
     kBias,
     kNorm,    // scale and shift of batch norm
-    kScalar,  // one number [Fixup]; learns at a tenth of the rate, as there
+    kScalar,  // one number [Fixup]; learns at a tenth of the rate, as in its paper
     kBuffer,  // not learnt
   };
   std::string name;  // "conv1.weight"
@@ -29,10 +29,10 @@ struct Parameter {
   bool learnt() const { return kind != Kind::kBuffer; }
 };
 
-// What a layer must know of the step it is in.
+// What a layer needs to know about the current step.
 struct Pass {
   bool training = true;
-  std::uint64_t seed = 0;  // of this run and step: what dropout draws follows from it
+  std::uint64_t seed = 0;  // of this run and step; dropout draws from it
 };
 
 class Layer {

@@ -17,7 +17,7 @@ namespace {
 
 bool is_product(const Node& node) { return node.kind == NodeKind::kConv || node.kind == NodeKind::kLinear; }
 
-// Box and Muller's pairs.
+// Box-Muller: two normal numbers from two uniform ones.
 float normal(Random& random) {
   const double radius = std::sqrt(-2 * std::log(1 - random.uniform()));
   return static_cast<float>(radius * std::cos(2 * std::numbers::pi * random.uniform()));
@@ -34,8 +34,8 @@ Network::Network(Graph graph, const NetworkOptions& options, const std::function
 
 bool Network::fused_relu(int node) const { return relu_of_[static_cast<std::size_t>(node)] != 0; }
 
-// Said before the machine runs out of it: the system would end the program without a word. Never more than
-// what will be taken: a ReLU runs in place, the parts of a sum may share its gradient.
+// Checked first, because the system would kill the program without a message. A lower bound of what will be
+// allocated: a ReLU runs in place, the parts of a sum may share its gradient.
 void Network::check_memory() const {
   double floats = 3 * static_cast<double>(graph_.parameters());  // value, gradient, momentum
   std::vector<char> shares(graph_.nodes.size(), 0);
@@ -74,9 +74,9 @@ void Network::plan_activations() {
   relu_of_.assign(nodes, 0);
   for (const Node& node : graph_.nodes)
     for (const int input : node.inputs) ++readers_[static_cast<std::size_t>(input)];
-  // A ReLU that is the only reader of its input runs in place. Nothing it may stand on needs its own output
-  // to differentiate: a max pool keeps positions, a dropout factors, another ReLU's output is a ReLU's
-  // already.
+  // A ReLU that is the only reader of its input runs in place. No layer that it may follow needs its own
+  // output for its gradient: a max pool keeps positions, dropout its factors, and a second ReLU changes
+  // nothing.
   for (std::size_t i = 0; i < nodes; ++i) {
     if (graph_.nodes[i].kind != NodeKind::kRelu) continue;
     const auto input = static_cast<std::size_t>(graph_.nodes[i].inputs[0]);
@@ -135,7 +135,7 @@ void Network::make_layers(const std::function<void(double)>& progress) {
     switch (node.kind) {
       case NodeKind::kConv:
       case NodeKind::kLinear: {
-        // Flattened images are images still.
+        // Flattened images are still images: their gradient is not needed.
         const Node& before = graph_.nodes[static_cast<std::size_t>(node.inputs[0])];
         const bool initial =
             node.inputs[0] == 0 || (before.kind == NodeKind::kFlatten && before.inputs[0] == 0);

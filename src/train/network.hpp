@@ -1,4 +1,4 @@
-// The engine: a graph with memory, parameters and layers.
+// The training engine: a graph with its memory, parameters and layers.
 #pragma once
 
 #include <functional>
@@ -20,10 +20,10 @@ struct NetworkOptions {
 class Network {
  public:
   // Allocates everything. With kAuto the kernels of shapes that this machine has not seen are measured first;
-  // `progress` is told the share that is done. Throws InputError if this machine has not the memory.
+  // `progress` gets the share that is done. Throws InputError if this machine has too little memory.
   Network(Graph graph, const NetworkOptions& options, const std::function<void(double)>& progress = {});
 
-  // Draws the weights: each parameter's follow from the seed and its name.
+  // Draws the weights; those of a parameter depend on the seed and its name only.
   void initialize(std::uint64_t seed);
 
   // `images`: batch x c x h x w, plain; `labels`: batch. Only the first `used` images count (the end of a
@@ -43,7 +43,7 @@ class Network {
   // In the order of the graph.
   const std::vector<ConvLayer*>& conv_layers() { return conv_layers_; }
   std::vector<const ConvLayer*> conv_layers() const { return {conv_layers_.begin(), conv_layers_.end()}; }
-  // The output of a node, for tests. A ReLU that runs in place shares its input's.
+  // The output of a node, for tests. A ReLU that runs in place shares that of its input.
   const Activation& activation(int node) const { return *activation_of_[static_cast<std::size_t>(node)]; }
 
  private:
@@ -60,7 +60,7 @@ class Network {
   std::vector<int> readers_;                // by node: how many nodes read it
   std::vector<int> relu_of_;                // by node: the ReLU that runs in place on it, or 0
   std::vector<std::unique_ptr<Layer>> layers_;
-  std::vector<ConvLayer*> conv_of_;  // by layer, null where it is no convolution
+  std::vector<ConvLayer*> conv_of_;  // by layer, null for other layers
   std::vector<ConvLayer*> conv_layers_;
   std::vector<Parameter*> parameters_;
   std::unique_ptr<GradientSum> sum_;

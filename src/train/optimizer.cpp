@@ -54,8 +54,7 @@ RateSchedule::Kind parse_schedule(const std::string& name) {
   if (name == "constant") return RateSchedule::Kind::kConstant;
   if (name == "cosine") return RateSchedule::Kind::kCosine;
   if (name == "step") return RateSchedule::Kind::kStep;
-  throw InputError("--schedule " + name, "there is no such schedule",
-                   suggest(name, {"constant", "cosine", "step"}));
+  throw InputError("--schedule " + name, "unknown schedule", suggest(name, {"constant", "cosine", "step"}));
 }
 
 }  // namespace lacuna::train

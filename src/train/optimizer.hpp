@@ -21,7 +21,7 @@ class Sgd {
   Sgd(const std::vector<Parameter*>& parameters, const SgdOptions& options, int threads);
   void step(double rate);
 
-  // What a checkpoint has to hold; in the order of learnt().
+  // Part of a checkpoint; in the order of learnt().
   const std::vector<Parameter*>& learnt() const { return learnt_; }
   std::vector<AlignedFloats>& momenta() { return momenta_; }
 
@@ -40,7 +40,7 @@ struct RateSchedule {
   };
   Kind kind = Kind::kCosine;
   double rate = 0.05;
-  std::int64_t warmup = 0;  // steps over which the rate grows from zero, in a straight line
+  std::int64_t warmup = 0;  // steps of linear growth of the rate from zero
   std::int64_t steps = 1;   // of the whole training
 
   double at(std::int64_t step) const;

@@ -14,7 +14,8 @@
 namespace lacuna::train {
 namespace {
 
-// What random numbers are drawn for. Streams of their own: neighbouring seeds or steps must not draw alike.
+// Purposes of random numbers. Each has its own stream, so that neighbouring seeds or steps draw different
+// numbers.
 enum Purpose : std::uint64_t { kStart = 101, kGrowth = 102 };
 
 constexpr double kSmallestThreshold = 0x1p-60;
@@ -45,7 +46,7 @@ PruningOptions::Method parse_pruning(const std::string& name) {
   if (name == "none") return PruningOptions::Method::kNone;
   if (name == "sm") return PruningOptions::Method::kSparseMomentum;
   if (name == "ds") return PruningOptions::Method::kDynamicSparse;
-  throw InputError("--prune " + name, "there is no such method", suggest(name, {"none", "sm", "ds"}));
+  throw InputError("--prune " + name, "unknown method", suggest(name, {"none", "sm", "ds"}));
 }
 
 Pruning::Pruning(Sgd& optimizer, const PruningOptions& options) : optimizer_(optimizer), options_(options) {
@@ -76,13 +77,13 @@ void Pruning::clear() const {
   for (const Layer& layer : layers_) clear(layer);
 }
 
-// Weights cannot be put in order when some are no numbers.
+// NaN cannot be sorted.
 void Pruning::check_numbers() const {
   for (const Layer& layer : layers_)
     for (std::size_t i = 0; i < layer.alive.size(); ++i)
       if (!std::isfinite(weights(layer)[i]) || !std::isfinite(momentum(layer)[i]))
         throw InputError("training",
-                         fmt::format("{} or its momentum has become infinite or no number",
+                         fmt::format("{} or its momentum has become infinite or NaN",
                                      quote_name(optimizer_.learnt()[layer.parameter]->name)),
                          "lower --lr or add --warmup; the last checkpoint is untouched");
 }
@@ -118,7 +119,7 @@ void Pruning::start() {
     if (options_.as_drawn) continue;
     // ASSUMPTION(T4): weights were drawn for as many inputs as a dense layer has. A tenth of them gives sums
     // that are too small by sqrt(10), layer after layer, and without batch norm nothing is learnt
-    // (docs/results/pruning.md); what is left makes up for what is not there.
+    // (docs/results/pruning.md); the remaining weights make up for the missing ones.
     const auto scale =
         static_cast<float>(std::sqrt(static_cast<double>(size) / static_cast<double>(layer.count)));
     float* w = weights(layer);
@@ -143,7 +144,7 @@ std::vector<std::int64_t> Pruning::spread(std::int64_t total, const std::vector<
   const auto room = [&](std::size_t l) {
     return static_cast<std::int64_t>(layers_[l].alive.size()) - layers_[l].count - given[l];
   };
-  // What full layers cannot take goes to the others, by their shares again.
+  // What full layers cannot take is spread over the others by their shares.
   std::int64_t left = total;
   for (std::int64_t before = 0; left > 0 && left != before;) {
     before = left;
@@ -173,7 +174,7 @@ void Pruning::move_by_momentum(std::int64_t step) {
   for (Layer& layer : layers_) {
     const float* w = weights(layer);
     const float* v = momentum(layer);
-    double sum = 0;  // mean size of the momentum of what is alive
+    double sum = 0;  // mean magnitude of the momentum of the weights that are alive
     for (std::size_t i = 0; i < layer.alive.size(); ++i)
       if (layer.alive[i] != 0) sum += std::fabs(static_cast<double>(v[i]));
     share.push_back(sum / static_cast<double>(std::max<std::int64_t>(layer.count, 1)));
@@ -215,7 +216,8 @@ void Pruning::move_by_threshold(std::int64_t step) {
   // [Mostafa and Wang 2019, Algorithm 1]: the threshold doubles or halves when the number is a tenth off.
   if (static_cast<double>(removed) < 0.9 * wanted) threshold_ *= 2;
   if (static_cast<double>(removed) > 1.1 * wanted) threshold_ /= 2;
-  // Layers that cannot give what is wanted, or are at zero for good, must not drive it out of all numbers.
+  // Layers that cannot give up as many, or whose weights are all zero, must not drive the threshold to 0 or
+  // infinity.
   threshold_ = std::clamp(threshold_, kSmallestThreshold, kLargestThreshold);
   const std::vector<std::int64_t> grow = spread(removed, share);
   for (std::size_t l = 0; l < layers_.size(); ++l) {
@@ -229,7 +231,7 @@ void Pruning::move_by_threshold(std::int64_t step) {
           free[static_cast<std::size_t>(random.integer(i, static_cast<std::int64_t>(free.size()) - 1))]);
       const auto at = static_cast<std::size_t>(free[static_cast<std::size_t>(i)]);
       layer.alive[at] = 1;
-      // It starts from nothing: not with the momentum of what it was.
+      // A new weight starts without the momentum that its place had before.
       momentum(layer)[at] = 0;
     }
     layer.count += grow[l];

@@ -1,12 +1,11 @@
 // Pruning while training: most weights are zero from the start, and which ones changes as the network learns.
 // The two methods that TensorDash is evaluated with [TensorDash §4.1]:
-//  - sparse momentum (SM) [Dettmers and Zettlemoyer 2019]: from time to time each layer gives up its smallest
-//  weights, and
-//    as many grow where momentum is largest, in layers by their share of momentum;
+//  - sparse momentum (SM) [Dettmers and Zettlemoyer 2019]: every so many steps each layer drops its
+//    smallest weights, and as many grow where the momentum is largest, spread over the layers by their share
+//    of momentum;
 //  - dynamic sparse reparameterisation (DS) [Mostafa and Wang 2019]: weights below one threshold for the
-//  whole network
-//    are given up, the threshold follows the number wanted, and as many zeros are freed at random places, in
-//    layers by the number of weights they have kept.
+//    whole network are dropped, the threshold is adjusted to drop the target number, and as many weights
+//    grow at random places, spread over the layers by the number of weights they have kept.
 // The number of weights that may be non-zero never changes.
 #pragma once
 
@@ -26,7 +25,7 @@ struct PruningOptions {
   std::int64_t until = 0;    // the last step that changes anything; 0: no limit
   double move = 0.2;  // share of the non-zero weights that moves at each change, at the start (SM: it falls
                       // to zero with `until`; DS: what the threshold aims at)
-  bool as_drawn = false;  // leave the size of the first weights as it was drawn, for dense layers
+  bool as_drawn = false;  // do not enlarge the initial weights
   std::uint64_t seed = 1;
 };
 // "none", "sm", "ds". Throws InputError.
@@ -34,25 +33,25 @@ PruningOptions::Method parse_pruning(const std::string& name);
 
 class Pruning {
  public:
-  // Prunes the weights of convolutions and linear layers but the first one's, as is usual: it is small, and
+  // Prunes the weights of all convolutions and linear layers but the first, as is usual: it is small, and
   // every pixel goes through it.
   Pruning(Sgd& optimizer, const PruningOptions& options);
 
-  // Draws which weights may be non-zero, clears the others and enlarges these (unless as_drawn): a layer's
-  // outputs keep their size.
+  // Draws which weights may be non-zero, clears the others and, unless as_drawn, enlarges those that are left
+  // so that the outputs of a layer keep their magnitude.
   void start();
-  // Makes the weights zero that must be, as after a step.
+  // Clears the weights that must be zero.
   void clear() const;
   // After the optimizer's step number `step` (from 0): clears what must be zero and, when it is time, moves
-  // weights. Throws InputError if there is anything but numbers to choose them by.
+  // weights. Throws InputError if a weight or momentum is NaN or infinite.
   void after_step(std::int64_t step);
 
   struct Layer {
     std::size_t parameter = 0;        // in the optimizer's learnt()
-    std::vector<std::uint8_t> alive;  // one an element
-    std::int64_t count = 0;           // of the ones
+    std::vector<std::uint8_t> alive;  // one per element
+    std::int64_t count = 0;           // how many are alive
   };
-  // What a checkpoint has to hold, with threshold().
+  // Part of a checkpoint, with threshold().
   std::vector<Layer>& layers() { return layers_; }
   const std::vector<Layer>& layers() const { return layers_; }
   double& threshold() { return threshold_; }

@@ -108,9 +108,10 @@ TEST(Pruning, OtherSeedsDrawOtherWeights) {
   }
 }
 
-// By hand. Half of each layer moves: a gives up -0.1 and 0.2, b gives up -0.3. The momentum of what was alive
-// has the means 1 and 3, so of the three places b gets 3 * 3/4 = 2 and a 3 * 1/4 = 0, and the one left over
-// goes to the first layer with room. They grow where momentum is largest: -0.7 in a, 5 and -2 in b.
+// Worked out by hand. Half of each layer moves: a gives up -0.1 and 0.2, b gives up -0.3. The momentum of
+// what was alive has the means 1 and 3, so of the three places b gets 3 * 3/4 = 2 and a 3 * 1/4 = 0, and the
+// one left over goes to the first layer with room. They grow where momentum is largest: -0.7 in a, 5 and -2
+// in b.
 TEST(SparseMomentum, MovesAsWorkedOutByHand) {
   ThreeLayers net({.method = Method::kSparseMomentum, .every = 1, .move = 0.5}, 6, 4);
   net.set(0, {1, 1, 1, 1, 0, 0}, {0.5F, -0.1F, 0.2F, -0.9F, 0, 0}, {1.5F, 0.2F, 0.3F, -2, 0.3F, -0.7F});
@@ -178,7 +179,7 @@ TEST(SparseMomentum, MovesLessAndLessAndThenStops) {
 }
 
 // [Mostafa and Wang 2019, Algorithm 1]: a tenth more or less than wanted is near enough. Ten weights are
-// alive and a fifth shall move: two.
+// alive and a fifth should move: two.
 TEST(DynamicSparse, TheThresholdFollowsTheNumberWanted) {
   for (const auto& [below, factor] : {std::pair{0, 2.0}, {1, 2.0}, {2, 1.0}, {3, 0.5}, {6, 0.5}}) {
     ThreeLayers net({.method = Method::kDynamicSparse, .every = 1, .move = 0.2}, 12, 8);
@@ -243,7 +244,7 @@ TEST(DynamicSparse, TheThresholdStaysANumber) {
 // The places that grow at one change are not those of the change before, moved by a few.
 TEST(DynamicSparse, EachChangeDrawsAnew) {
   ThreeLayers net({.method = Method::kDynamicSparse, .zeros = 0.9, .every = 100, .move = 1}, 20000, 10);
-  net.pruning.threshold() = 1e9;  // everything is given up, whatever it is
+  net.pruning.threshold() = 1e9;  // everything is dropped
   std::vector<Alive> grown;
   for (const std::int64_t step : {99, 199, 299}) {
     net.pruning.after_step(step);
@@ -257,7 +258,7 @@ TEST(DynamicSparse, EachChangeDrawsAnew) {
   }
 }
 
-// Every option at its ends, with weights and momenta by chance: the number of weights never changes, what is
+// Every option at its ends, with random weights and momenta: the number of weights never changes, what is
 // dead is zero, and the same seed does the same.
 TEST(Pruning, TheNumberOfWeightsNeverChanges) {
   for (const Method method : {Method::kSparseMomentum, Method::kDynamicSparse})
@@ -294,7 +295,7 @@ TEST(Pruning, TheNumberOfWeightsNeverChanges) {
         }
 }
 
-// Weights that are no numbers have no order to choose by.
+// NaN weights cannot be sorted.
 TEST(Pruning, LostTrainingsEndWithAMessage) {
   for (const Method method : {Method::kSparseMomentum, Method::kDynamicSparse})
     for (const float bad :
@@ -333,8 +334,8 @@ TEST(Pruning, LearnsWithATenthOfTheWeights) {
   }
 }
 
-// In a training: after every step the pruned weights are zero and as many as ever, and the first layer is
-// full.
+// In a training: after every step the pruned weights are zero and their number is unchanged, and the first
+// layer is dense.
 TEST(Pruning, HoldsInATraining) {
   for (const Method method : {Method::kSparseMomentum, Method::kDynamicSparse})
     for (const std::int64_t every : {1, 3}) {

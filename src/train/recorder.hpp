@@ -1,5 +1,5 @@
-// A training step as a trace: A, W and G of every convolution and linear layer, as docs/trace-format.md has
-// them.
+// A training step as a trace: A, W and G of every convolution and linear layer, in the format of
+// docs/trace-format.md.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ namespace lacuna::train {
 struct RecordOptions {
   std::int64_t samples =
       2;  // of the batch; linear layers are recorded whole, since their weight gradient sums over it
-  bool values = false;  // values beside the masks
+  bool values = false;  // values, not only masks
 };
 
 // Give observe() to Network::backward(), then take the trace.

@@ -12,8 +12,8 @@
 namespace lacuna::train {
 namespace {
 
-// Batch norm hides weights of any size, and a training that has gone astray may go on for ever with numbers.
-// Fifty times the loss of guessing is a spike at best; a hundred steps of it are none.
+// Batch norm hides weights of any size, so a training that has diverged may run for ever with finite numbers.
+// A loss of fifty times that of guessing may be a spike; a hundred such steps in a row are not.
 constexpr double kFarLoss = 50;
 constexpr std::int64_t kFarSteps = 100;
 
@@ -47,8 +47,8 @@ InputError lost_loss(const std::string& when, double loss) {
           "lower --lr, add --warmup, or look for broken images; the last checkpoint is untouched"};
 }
 
-// Changes with everything that decides what a network computes: shapes alone would let a checkpoint go on in
-// a network with other strides or another order of layers.
+// Changes with everything that decides what a network computes: shapes alone would accept a checkpoint in a
+// network with other strides or another order of layers.
 std::uint64_t fingerprint(const Graph& graph) {
   std::string text;
   for (const Node& node : graph.nodes)
@@ -187,7 +187,7 @@ void Trainer::start_from(const std::filesystem::path& path) {
 }
 
 bool Trainer::save(const std::filesystem::path& path, const Settings& extra) {
-  // Weights can be numbers and so large that the next step is lost: a run could not go on from them.
+  // Weights can be finite and yet so large that the next step fails: a run could not continue from them.
   const double loss = network_.forward(images_.data(), labels_.data(), pass(state_.step, false)).loss;
   if (!std::isfinite(loss)) throw lost_loss(fmt::format("after step {}", state_.step), loss);
   // Outside of training a batch norm's loss says little until its running statistics have settled.

@@ -25,7 +25,7 @@ struct TrainOptions {
 };
 
 struct StepReport {
-  std::int64_t step = 0;  // the one that was done
+  std::int64_t step = 0;  // the step that was done
   double loss = 0;
   std::int64_t correct = 0;
   double rate = 0;
@@ -49,13 +49,13 @@ class Trainer {
   // Draws the weights (Network::initialize) and masks. Everything outlives the trainer.
   Trainer(Network& network, const dataset::DatasetPair& data, const TrainOptions& options);
 
-  std::int64_t step() const { return state_.step; }  // the next one
+  std::int64_t step() const { return state_.step; }  // the next step
   std::int64_t steps_per_epoch() const { return loader_.steps_per_epoch(); }
   double epoch() const { return static_cast<double>(step()) / static_cast<double>(steps_per_epoch()); }
   bool done() const { return step() >= options_.steps; }
 
-  // One step; with `record`, its trace too. Throws InputError when the loss is no number, or has for long
-  // been far above that of guessing.
+  // One step; with `record`, its trace too. Throws InputError when the loss is NaN or infinite, or has been
+  // far above that of guessing for many steps.
   StepReport run_step(const RecordOptions* record = nullptr, std::optional<Trace>* trace = nullptr);
   // The batch of a step, as run_step() trains with it.
   void load(std::int64_t step, float* images, std::int32_t* labels) const {
@@ -65,23 +65,22 @@ class Trainer {
     return *test(data, [] { return false; });
   }
   TestReport test() { return test(*data_.test); }
-  // Asks before each batch; nothing once it is told to stop.
+  // Asks `stop` before each batch and returns nothing once it says so.
   std::optional<TestReport> test_unless(const std::function<bool()>& stop) { return test(*data_.test, stop); }
   ZeroReport zeros() const;
   const Pruning* pruning() const { return pruning_ ? &*pruning_ : nullptr; }
   // Of the steps since the last end_line(); a checkpoint keeps them.
   const LineSums& line() const { return state_.line; }
   void end_line() { state_.line = {}; }
-  // The line is due, its test was stopped: a run that goes on begins with it.
+  // The line is complete but for its test, which was stopped: a resumed run begins with it.
   void hold_line(const UntestedLine& line) { state_.line.untested = line; }
   double last_rate() const { return options_.schedule.at(step() - 1); }
 
-  // Takes the parameters in a file (load_parameters) for those that were drawn. Throws InputError.
+  // Replaces the drawn parameters by those in a file (load_parameters). Throws InputError.
   void start_from(const std::filesystem::path& path);
-  // A state that has lost its numbers, or whose loss is none, does not replace what was saved before: it
-  // throws InputError. Runs the network forward on the last batch, without changing what it has learnt.
-  // False, and nothing is written, while the loss is far above that of guessing (after the last step:
-  // InputError).
+  // A state with NaN or infinite values, or with such a loss, does not replace a saved one: it throws
+  // InputError. Runs the network forward on the last batch, without changing what it has learnt. False, and
+  // nothing is written, while the loss is far above that of guessing (after the last step: InputError).
   bool save(const std::filesystem::path& path, const Settings& settings);
   void resume(const std::filesystem::path& path, const Settings& settings);
   // The settings that decide what is learnt, for a checkpoint's header.
@@ -98,8 +97,8 @@ class Trainer {
   Sgd optimizer_;
   std::optional<Pruning> pruning_;
   TrainingState state_;
-  double far_loss_ = 0;         // nothing that still learns is above it
-  std::int64_t far_steps_ = 0;  // the last ones, all above it
+  double far_loss_ = 0;         // a training whose loss stays above it has diverged
+  std::int64_t far_steps_ = 0;  // steps in a row above it
   double last_loss_ = 0;
   std::vector<float> images_;
   std::vector<std::int32_t> labels_;

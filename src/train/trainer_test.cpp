@@ -162,7 +162,7 @@ TEST(Trainer, ALossThatIsNoNumberEndsTheTraining) {
   EXPECT_EQ(bytes_in(folder / "c"), good);
 }
 
-// The loss of a step may be a number and what the step leaves none: that is not saved over what was good.
+// The loss of a step may be finite and the state after it not: that must not replace a good checkpoint.
 TEST(Trainer, AStateThatIsLostIsNotSaved) {
   const TemporaryFolder folder;
   for (const double rate : {1e25, 3e38}) {
@@ -174,7 +174,7 @@ TEST(Trainer, AStateThatIsLostIsNotSaved) {
     const auto good = bytes_in(folder / "c");
     run.trainer.run_step();
     const std::vector<float> values = values_of(run.network);
-    // Both kinds: weights that are numbers of a network that is lost, and weights that are none.
+    // Both kinds: finite weights with which the loss is lost, and weights that are not finite.
     EXPECT_EQ(std::ranges::all_of(values, [](float v) { return std::isfinite(v); }), rate == 1e25);
     const std::string message = error_of([&] { run.trainer.save(folder / "c", {}); });
     EXPECT_NE(message.find("training: the loss after step 1 is "), std::string::npos) << message;
@@ -184,8 +184,8 @@ TEST(Trainer, AStateThatIsLostIsNotSaved) {
   }
 }
 
-// A training that is far astray may keep its numbers: they do not replace what was good, and the training
-// ends after a while. A run that ends there is no success either.
+// A training that has diverged may keep finite numbers: they do not replace a good checkpoint, and the
+// training ends after a while. A run that reaches its last step in that state fails, too.
 TEST(Trainer, ATrainingFarAstrayIsNotSavedAndEnds) {
   const TemporaryFolder folder;
   for (const char* layers : {"linear: {out: $classes}", "linear: {out: $classes}, batch_norm"})

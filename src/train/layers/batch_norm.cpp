@@ -11,7 +11,7 @@ using Backward = dnnl::batch_normalization_backward;
 using Flags = dnnl::normalization_flags;
 
 constexpr float kEpsilon = 1e-5F;
-constexpr float kMomentum = 0.1F;  // of the running mean and variance, the weight of the newest
+constexpr float kMomentum = 0.1F;  // weight of the newest batch in the running mean and variance
 
 class BatchNorm final : public Layer {
  public:
@@ -87,7 +87,7 @@ class BatchNorm final : public Layer {
  private:
   memory::desc vector() const { return {{in_.shape.c}, memory::data_type::f32, memory::format_tag::x}; }
 
-  // The running variance is the unbiased one, as PyTorch has it.
+  // The running variance is unbiased, as in PyTorch.
   void update_running() {
     const auto count = static_cast<float>(in_.n * in_.shape.h * in_.shape.w);
     const float unbiased = count > 1 ? count / (count - 1) : 1;

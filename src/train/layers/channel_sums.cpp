@@ -43,8 +43,7 @@ void channel_sums(const Activation& like, const float* blocked, float* sums, int
   for (std::int64_t block = 0; block < blocks; ++block) {
     std::array<double, 16> all{};
     for (std::int64_t n = 0; n < like.n; ++n) {
-      // An image's own sums are floats: long chains of doubles would take twice the time of the memory they
-      // read.
+      // Sums over one image are floats: doubles would take twice as long as reading the memory.
       std::array<float, 16> image{};
       const float* from = blocked + (n * blocks + block) * pixels * 16;
       for (std::int64_t p = 0; p < pixels; ++p)

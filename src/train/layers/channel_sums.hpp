@@ -1,5 +1,5 @@
 // Sums over activations, for the gradients of biases: oneDNN gives them only with its own convolutions, and
-// its reduction primitive is the reference one on CPUs up to 2.6. The same bits whatever the number of
+// its reduction primitive is the reference one on CPUs up to 2.6. The bits do not depend on the number of
 // threads.
 #pragma once
 

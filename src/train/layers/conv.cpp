@@ -50,7 +50,7 @@ ConvLayer::ConvLayer(const Node& node, const LayerShape& shape, Activation& in, 
   }
   forward_.emplace(make_plan(Operation::kForward, std::nullopt));
   if (!options.initial) input_grad_.emplace(make_plan(Operation::kInputGrad, std::nullopt));
-  // What the dispatcher has not seen is measured when the plan is made: here, not in the first step.
+  // Shapes that the dispatcher has not seen are measured when the plan is made: here, not in the first step.
   if (options.kernels == Kernels::kAuto && !options.initial) {
     by_activations_.emplace(make_plan(Operation::kWeightGrad, Checked::kActivations));
     by_gradients_.emplace(make_plan(Operation::kWeightGrad, Checked::kGradients));
@@ -108,7 +108,7 @@ void ConvLayer::forward(const Pass&) {
                         options_.threads);
 }
 
-// By the sparser operand; the dispatcher compares what it expects of both.
+// Skips zeros of the sparser operand; with kAuto, of the one for which the dispatcher expects more.
 void ConvLayer::run_weight_grad(const ConvTensors& tensors) {
   const auto plan = [this](std::optional<ConvPlan>& kept, Checked checked) -> ConvPlan& {
     if (!kept) kept.emplace(make_plan(Operation::kWeightGrad, checked));

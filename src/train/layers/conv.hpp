@@ -12,11 +12,11 @@ namespace lacuna::train {
 enum class Kernels {
   kDense,   // oneDNN, direct convolution
   kSparse,  // zero-skipping, except in the first layer: images have no zeros
-  kAuto,    // whichever the dispatcher expects to be faster, call by call
+  kAuto,    // whichever the dispatcher expects to be faster, for each call
 };
 const char* kernels_name(Kernels kernels);  // "dense", "sparse", "auto"
 
-// What one of the three products of a layer has cost so far, and how it was computed.
+// How one of the three operations of a layer was computed so far, and its time.
 struct OpUse {
   double seconds = 0;
   std::int64_t calls = 0;
@@ -25,7 +25,7 @@ struct OpUse {
 
 struct ConvLayerOptions {
   Kernels kernels = Kernels::kDense;
-  bool initial = false;  // its input is the images: no gradient is asked for
+  bool initial = false;  // its input is the images, whose gradient is not needed
   bool relu = false;     // forward gives max(y, 0)
   int threads = 1;
 };
@@ -49,13 +49,13 @@ class ConvLayer final : public Layer {
 
   const OpUse& use(Operation op) const { return use_[static_cast<std::size_t>(op)]; }
   void reset_use() { use_ = {}; }
-  // Share of zeros in A and G, by a sample of the tensors as they are now.
+  // Share of zeros in A and G, from a sample of the current tensors.
   double input_zeros() const;
   double gradient_zeros() const;
 
  private:
   kernels::ConvPlan make_plan(Operation op, std::optional<kernels::Checked> checked) const;
-  // `zeros`: of the operand the plan checks, where known (0 to 1).
+  // `zeros`: share of zeros in the operand that the plan checks, where known (0 to 1).
   void run(Operation op, kernels::ConvPlan& plan, const kernels::ConvTensors& tensors, double zeros = -1);
   void run_weight_grad(const kernels::ConvTensors& tensors);
 
@@ -68,7 +68,7 @@ class ConvLayer final : public Layer {
   Parameter weights_;
   std::optional<Parameter> bias_;
   std::optional<kernels::ConvPlan> forward_, input_grad_;
-  // weight_grad may skip the zeros of either operand; where nothing is measured, made when first wanted.
+  // weight_grad may skip the zeros of either operand; without kAuto a plan is made when first needed.
   std::optional<kernels::ConvPlan> by_activations_, by_gradients_;
   AlignedFloats plain_src_, plain_dst_;
   std::array<OpUse, 3> use_{};

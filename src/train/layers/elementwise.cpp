@@ -1,5 +1,5 @@
-// What oneDNN 2.6 has no primitive for: dropout, and scaling and shifting by one learnt number (its
-// eltwise_linear takes the numbers when the primitive is made, and they change each step).
+// Layers that oneDNN 2.6 has no primitive for: dropout, and scaling and shifting by one learnt number (its
+// eltwise_linear takes the numbers when the primitive is made, but they change in each step).
 #include "base/hash.hpp"
 #include "base/random.hpp"
 #include "train/layers/channel_sums.hpp"
@@ -8,7 +8,7 @@
 namespace lacuna::train {
 namespace {
 
-// Which values are dropped follows from the seed of the pass, the layer's name and the position alone.
+// Which values are dropped depends only on the seed of the pass, the name of the layer and the position.
 class Dropout final : public Layer {
  public:
   Dropout(const Node& node, Activation& in, Activation& out, int threads)

@@ -51,8 +51,7 @@ class Add final : public Layer {
   dnnl::sum sum_;
 };
 
-// Blocks of 16 channels are what is moved; inputs whose channels do not fill their blocks go through plain
-// memory.
+// Moves blocks of 16 channels; inputs whose channels do not fill their blocks go through plain memory.
 class Concat final : public Layer {
  public:
   Concat(std::vector<Activation*> in, Activation& out, int threads)

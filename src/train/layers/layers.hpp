@@ -11,7 +11,7 @@ namespace lacuna::train {
 // With `relu` the output is max(y, 0), computed and differentiated with the norm (oneDNN fuses them).
 std::unique_ptr<Layer> make_batch_norm(const Node& node, Activation& in, Activation& out, bool relu,
                                        int threads);
-// In place: `value` is its input and its output. With `forward_done` the layer before has applied it already.
+// In place: `value` is its input and output. With `forward_done` the previous layer has applied it already.
 std::unique_ptr<Layer> make_relu(Activation& in, Activation& out, bool forward_done, int threads);
 std::unique_ptr<Layer> make_pool(const Node& node, Activation& in, Activation& out, int threads);
 std::unique_ptr<Layer> make_add(const std::vector<Activation*>& in, Activation& out, int threads);

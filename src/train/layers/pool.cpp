@@ -17,7 +17,8 @@ class Pool final : public Layer {
     const memory::dims strides{node.stride.h, node.stride.w};
     const memory::dims kernel{node.kernel.h, node.kernel.w};
     const memory::dims before{node.padding.h, node.padding.w};
-    // What the last window needs: less than the padding where the stride does not divide, more with `ceil`.
+    // Padding that the last window needs: less than the given one where the stride does not divide, more with
+    // `ceil`.
     const memory::dims after{(out.shape.h - 1) * node.stride.h + node.kernel.h - in.shape.h - node.padding.h,
                              (out.shape.w - 1) * node.stride.w + node.kernel.w - in.shape.w - node.padding.w};
     const dnnl::pooling_forward::primitive_desc forward(

@@ -12,7 +12,7 @@ inline dnnl::stream& cpu_stream() {
   return stream;
 }
 
-// The handle is only written through where the primitive writes.
+// Only written to if the primitive writes it.
 inline memory on(const memory::desc& desc, const float* data) {
   return {desc, kernels::cpu_engine(), const_cast<float*>(data)};
 }

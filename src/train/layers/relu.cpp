@@ -12,7 +12,7 @@ class Relu final : public Layer {
   Relu(Activation& in, Activation& out, bool forward_done, int threads)
       : in_(in), out_(out), forward_done_(forward_done), threads_(threads) {
     const ThreadScope scope(threads_);
-    // Differentiated from its output, so that it may run in place.
+    // The gradient is computed from the output, so that the layer may run in place.
     const auto algorithm = dnnl::algorithm::eltwise_relu_use_dst_for_bwd;
     const dnnl::eltwise_forward::primitive_desc forward(
         {dnnl::prop_kind::forward_training, algorithm, in_.desc(), 0.0F, 0.0F}, cpu_engine());
