@@ -83,7 +83,7 @@ Normalisation Normalisation::of(const ByteImages& images) {
     const double mean = static_cast<double>(sum) / count;
     const double variance = static_cast<double>(squares) / count - mean * mean;
     result.mean.push_back(static_cast<float>(mean / 255));
-    // Images of one colour only: any scale will do, as long as it is not infinite.
+    // All images have one colour: any finite scale will do.
     result.deviation.push_back(static_cast<float>(std::sqrt(std::max(variance, 1.0)) / 255));
   }
   return result;
@@ -98,7 +98,8 @@ void Normalisation::apply(int channel, float* values, std::int64_t count) const 
 std::vector<std::int64_t> choose_images(std::int64_t count, std::int64_t asked, std::uint64_t seed,
                                         const std::string& where, const char* part) {
   if (asked < 0 || asked > count) {
-    throw InputError(where, fmt::format("the {} part has {} images, not {}", part, count, asked),
+    throw InputError(where,
+                     fmt::format("the {} part has only {} images, {} were asked for", part, count, asked),
                      fmt::format("ask for 1 to {}, or 0 for all", count));
   }
   std::vector<std::int64_t> chosen;

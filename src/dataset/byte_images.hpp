@@ -1,4 +1,4 @@
-// Sets that lie in memory as bytes (CIFAR, MNIST), and what every set read from files shares.
+// Data sets kept in memory as bytes (CIFAR, MNIST), and what all data sets read from files share.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace lacuna::dataset {
 // Largest `image_size` for sets read from files.
 inline constexpr int kLargestImageSize = 4096;
 
-// Image after image, each as planes; a byte a label.
+// Image after image, each as planes; one byte per label.
 struct ByteImages {
   ImageShape shape;
   Bytes pixels;
@@ -27,14 +27,14 @@ struct Normalisation {
   std::vector<float> mean;
   std::vector<float> deviation;
 
-  // Of all the pixels. Sums of bytes are exact, so the figures do not depend on an order.
+  // Of all the pixels. Sums of bytes are exact, so the figures do not depend on the order.
   static Normalisation of(const ByteImages& images);
   // value: 0 .. 255, whole or (after resizing) not.
   void apply(int channel, float* values, std::int64_t count) const;
 };
 
 // Which images are used when fewer than `count` are asked for: in their order; empty if all. Throws
-// InputError if there are not as many; `where` and `part` start the message.
+// InputError if there are fewer; `where` and `part` start the message.
 std::vector<std::int64_t> choose_images(std::int64_t count, std::int64_t asked, std::uint64_t seed,
                                         const std::string& where, const char* part);
 

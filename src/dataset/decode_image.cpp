@@ -10,8 +10,7 @@ void check_pixels(std::int64_t height, std::int64_t width, std::int64_t most_pix
                   const std::string& where) {
   if (height < 1 || width < 1 || height > most_pixels / width) {
     throw InputError(
-        where,
-        fmt::format("the image claims {} x {} pixels, from 1 to {} are read", width, height, most_pixels),
+        where, fmt::format("the image claims {} x {} pixels, outside 1..{}", width, height, most_pixels),
         "scale the image down, or remove it if it is damaged");
   }
 }

@@ -35,8 +35,8 @@ Decoder& decoder_of(j_common_ptr info) { return *static_cast<Decoder*>(info->cli
   std::longjmp(decoder.out, 1);
 }
 
-// Warnings: libjpeg goes on with grey where data are missing, which would be a wrong image. Harmless ones
-// (bytes between markers, an unknown JFIF version) are common in photographs and let pass.
+// Warnings: libjpeg fills in grey where data are missing, which would be a wrong image. Harmless ones (bytes
+// between markers, an unknown JFIF version) are common in photographs and ignored.
 void on_message(j_common_ptr info, int level) {
   if (level >= 0) return;  // traces
   switch (info->err->msg_code) {
@@ -84,7 +84,7 @@ bool read_pixels(Decoder& decoder, std::uint8_t* pixels, std::size_t row_bytes) 
   return true;
 }
 
-// The message of the library as part of ours.
+// With the message of the library.
 [[noreturn]] void refuse(const Decoder& decoder, const std::string& where) {
   throw InputError(where, fmt::format("this JPEG file cannot be decoded ({})", decoder.message.data()),
                    "get the image again or remove it");

@@ -47,7 +47,7 @@ Bytes read_bytes(const fs::path& path, std::uint64_t most) {
   Bytes bytes(size);
   const std::size_t got = std::fread(bytes.data(), 1, bytes.size(), file.get());
   if (got < bytes.size() && std::ferror(file.get()) != 0) fail(path, "cannot read", errno);
-  bytes.resize(got);  // shorter if somebody cut it meanwhile; the parsers see that
+  bytes.resize(got);  // shorter if it was truncated meanwhile; the parsers notice
   return bytes;
 }
 
@@ -78,7 +78,7 @@ std::vector<std::string> read_names(const fs::path& path, std::size_t count) {
   while (!names.empty() && names.back().empty()) names.pop_back();
   const bool blank = std::any_of(names.begin(), names.end(), [](const auto& name) { return name.empty(); });
   if (names.size() != count || blank) {
-    throw InputError(shown(path), fmt::format("the file should hold {} names, one a line", count),
+    throw InputError(shown(path), fmt::format("the file should hold {} names, one per line", count),
                      "get it again, or remove it to number the classes");
   }
   return names;

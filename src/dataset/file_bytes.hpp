@@ -21,7 +21,7 @@ Bytes read_bytes(const std::filesystem::path& path, std::uint64_t most);
 // The names in a folder, sorted by their bytes, without those that start with a dot. Throws InputError.
 std::vector<std::string> names_in(const std::filesystem::path& folder);
 
-// One name a line, without blank lines at the end; `count` of them. Throws InputError.
+// One name per line, without blank lines at the end; `count` of them. Throws InputError.
 std::vector<std::string> read_names(const std::filesystem::path& path, std::size_t count);
 
 // "0", "1", ...: classes without names.

@@ -48,7 +48,7 @@ class Inflater {
       if (code == Z_STREAM_END) {
         ended_ = true;
       } else if (code == Z_BUF_ERROR || (code == Z_OK && rest_.empty() && stream_.avail_out > 0)) {
-        throw InputError(where_, "the compressed data end early", kRemedy);
+        throw InputError(where_, "the compressed data end too early", kRemedy);
       } else if (code != Z_OK) {
         throw InputError(where_,
                          fmt::format("the compressed data are damaged ({})",
@@ -84,7 +84,7 @@ Bytes gunzip(ByteView compressed, std::uint64_t size, const std::string& where) 
   Bytes bytes(size);
   Inflater inflater(compressed, where);
   const std::size_t got = inflater.read(bytes.data(), bytes.size());
-  // One byte more: there must be none, and asking for it has zlib check the sum at the end.
+  // There must be no further byte; asking for one makes zlib check the sum at the end.
   std::uint8_t beyond = 0;
   if (got < size || inflater.read(&beyond, 1) > 0) {
     throw InputError(where,

@@ -8,16 +8,17 @@
 
 namespace lacuna::dataset {
 
-// No byte of deflate yields more (the zlib manual's "1032:1"): a file that claims more is damaged.
+// The most that one byte of deflate can expand to (zlib manual: "1032:1"): a file that claims more is
+// damaged.
 inline constexpr std::uint64_t kLargestInflation = 1032;
 
 bool is_gzip(ByteView bytes);
 
-// The first `count` decompressed bytes, fewer if there are not as many. Throws InputError; `where` starts the
+// The first `count` decompressed bytes, or fewer if there are fewer. Throws InputError; `where` starts the
 // message.
 Bytes gunzip_start(ByteView compressed, std::size_t count, const std::string& where);
 
-// All of it, which must be `size` bytes; checked before they are allocated that so few can hold them.
+// All of it, which must be `size` bytes; first checks that the compressed bytes can hold that many.
 Bytes gunzip(ByteView compressed, std::uint64_t size, const std::string& where);
 
 }  // namespace lacuna::dataset

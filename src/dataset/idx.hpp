@@ -1,5 +1,5 @@
 // The idx files of MNIST (LeCun, Cortes, Burges 1998), which Fashion-MNIST and others share: a magic number,
-// the sizes, and bytes. Also gzipped.
+// the sizes, and bytes; plain or gzipped.
 #pragma once
 
 #include <cstdint>

@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 
 constexpr std::uint64_t kMostBytes = std::uint64_t{256} << 20;  // of one image
 constexpr const char* kLayout =
-    "expected are CLASS/*.jpg or .png, or train/CLASS/* and val/CLASS/* (or test/CLASS/*)";
+    "give a folder with CLASS/*.jpg or .png, or with train/CLASS/* and val/CLASS/* (or test/CLASS/*)";
 
 struct Entry {
   std::string file;  // CLASS/NAME
@@ -47,14 +47,14 @@ std::string extension_of(const std::string& name) {
   return text;
 }
 
-// Other files (notes, lists) are passed over; images that cannot be read are not, or a class would shrink
-// unnoticed.
+// Other files (notes, lists) are ignored; images in formats that are not supported are an error, or a class
+// would shrink unnoticed.
 bool is_image(const fs::path& folder, const std::string& name) {
   static constexpr std::array<std::string_view, 6> kUnread{".bmp", ".gif", ".tif", ".tiff", ".webp", ".ppm"};
   const std::string extension = extension_of(name);
   if (extension == ".jpg" || extension == ".jpeg" || extension == ".png") return true;
   if (std::find(kUnread.begin(), kUnread.end(), extension) != kUnread.end()) {
-    throw InputError(shown(folder / name), fmt::format("{} images are not read", extension.substr(1)),
+    throw InputError(shown(folder / name), fmt::format("{} images are not supported", extension.substr(1)),
                      "convert the image to PNG or JPEG, or remove it");
   }
   return false;
@@ -82,7 +82,7 @@ Listing list_images(const fs::path& root) {
   if (listing.classes.size() < 2) {
     throw InputError(shown(root),
                      listing.classes.empty()
-                         ? "there are no folders of classes"
+                         ? "there are no class folders"
                          : fmt::format("there is only one class, {}", quote_name(listing.classes[0])),
                      kLayout);
   }
@@ -146,8 +146,8 @@ class ImageFolder final : public Dataset {
   }
 
  private:
-  // To measure them would mean decoding every image at opening. These are ImageNet's, which photographs share
-  // roughly.
+  // Measuring them would mean decoding every image when the set is opened. These are ImageNet's, which suit
+  // photographs.
   static const Normalisation& normalisation() {
     static const Normalisation figures{{0.485F, 0.456F, 0.406F}, {0.229F, 0.224F, 0.225F}};
     return figures;

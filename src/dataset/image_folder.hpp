@@ -1,4 +1,4 @@
-// A folder of JPEG and PNG images, one subfolder a class.
+// A folder of JPEG and PNG images, one subfolder per class.
 #pragma once
 
 #include <filesystem>

@@ -72,7 +72,7 @@ TEST(Jpeg, FourInks) {
 
 TEST(Jpeg, FilesThatLie) {
   const Bytes good = jpeg_file(40, 40, soft_pixels(40, 40, 3));
-  // Cut anywhere, it is an error, never half an image. The last two bytes are the mark of the end.
+  // Truncated anywhere, it is an error, never half an image. The last two bytes are the end marker.
   for (std::size_t length = 0; length < good.size() - 2; length += 7) {
     EXPECT_NE(decode_error(Bytes(good.begin(), good.begin() + static_cast<std::ptrdiff_t>(length))),
               "no error")
@@ -86,14 +86,14 @@ TEST(Jpeg, FilesThatLie) {
   ASSERT_NE(at, huge.end());
   std::fill(at + 5, at + 9, 0xfe);  // height and width
   EXPECT_EQ(decode_error(huge),
-            "f: the image claims 65278 x 65278 pixels, from 1 to 67108864 are read; scale the image down, or "
+            "f: the image claims 65278 x 65278 pixels, outside 1..67108864; scale the image down, or "
             "remove it if it is damaged");
   EXPECT_EQ(decode_error({0xff, 0xd8, 0, 0, 0, 0}),
             std::string("f: this JPEG file cannot be decoded (Premature end of JPEG file)") + kRemedy);
   EXPECT_EQ(error_of([] { decode_jpeg({}, "f"); }), std::string("f: the file is empty") + kRemedy);
 }
 
-// A progressive file can ask for as many passes over the image as it has room for.
+// A progressive file can hold very many scans, each a pass over the whole image.
 TEST(Jpeg, TooManyScans) {
   const Bytes once = jpeg_file(16, 16, soft_pixels(16, 16, 1), {.space = JCS_GRAYSCALE, .two_scans = true});
   // The second scan, from its tables (mark ff c4) to the mark of the end, again and again.
@@ -122,7 +122,7 @@ TEST(Png, EveryKindBecomesRgb) {
     return decode_image(png_file(1, width, rows, form), "f").pixels;
   };
   EXPECT_EQ(pixels({10, 200}, 2, {.colour_type = PNG_COLOR_TYPE_GRAY}), (Bytes{10, 10, 10, 200, 200, 200}));
-  // One bit a pixel: 1, 0, 1.
+  // One bit per pixel: 1, 0, 1.
   EXPECT_EQ(pixels({0xa0}, 3, {.colour_type = PNG_COLOR_TYPE_GRAY, .depth = 1}),
             (Bytes{255, 255, 255, 0, 0, 0, 255, 255, 255}));
   // Sixteen bits: 0x8080 is 128.5 of 255, 0xffff is 255.
@@ -131,7 +131,7 @@ TEST(Png, EveryKindBecomesRgb) {
   EXPECT_EQ(pixels({1, 0, 2, 0, 3, 0}, 1, {.depth = 16}), (Bytes{1, 2, 3}));
   EXPECT_EQ(pixels({1, 0}, 2, {.colour_type = PNG_COLOR_TYPE_PALETTE, .palette = {{1, 2, 3}, {4, 5, 6}}}),
             (Bytes{4, 5, 6, 1, 2, 3}));
-  // What is transparent shows white.
+  // Transparent pixels become white.
   EXPECT_EQ(
       pixels(
           {1, 0}, 2,
@@ -167,10 +167,9 @@ TEST(Png, FilesThatLie) {
     return decode_error(file);
   };
   EXPECT_EQ(claim(7, 5), "no error");
-  EXPECT_EQ(
-      claim(500000, 500000),
-      "f: the image claims 500000 x 500000 pixels, from 1 to 67108864 are read; scale the image down, or "
-      "remove it if it is damaged");
+  EXPECT_EQ(claim(500000, 500000),
+            "f: the image claims 500000 x 500000 pixels, outside 1..67108864; scale the image down, or "
+            "remove it if it is damaged");
   EXPECT_EQ(claim(8000, 8000),
             fmt::format("f: the image claims 8000 x 8000 pixels, which {} bytes cannot hold", good.size()) +
                 kRemedy);
@@ -203,7 +202,7 @@ TEST(Resize, KnownValues) {
 }
 
 TEST(Resize, KeepsTheMeanAndDoesNotAlias) {
-  // The finest stripes there are become an even grey, whatever the size.
+  // Stripes of one pixel become an even grey at any size.
   Bytes stripes(90);
   for (std::size_t i = 0; i < stripes.size(); i += 2) stripes[i] = 200;
   for (const int to : {45, 30, 23, 10, 3}) {
@@ -250,7 +249,7 @@ TEST(ImageFolder, ReadsPartsOfItsOwn) {
   put(folder, "train/cat/.hidden.png", {1});
   put(folder, "val/cat/v.png", plain_png(0, 255, 0));
   put(folder, "val/ant/v.png", plain_png(0, 0, 255));
-  put(folder, "test/nobody/v.png", plain_png(0, 0, 255));  // val comes first
+  put(folder, "test/nobody/v.png", plain_png(0, 0, 255));  // val is preferred
   const DatasetPair pair = open_dataset(folder.path().string(), {.image_size = 2});
   EXPECT_EQ(pair.train->name(), "folder");
   EXPECT_EQ(pair.train->classes(), (std::vector<std::string>{"ant", "cat"}));
@@ -293,7 +292,7 @@ TEST(ImageFolder, DividesByTheHashOfTheName) {
   EXPECT_GT(test.size(), 8u);
   EXPECT_LT(test.size(), 35u);
   for (const int id : test) EXPECT_EQ(train.count(id), 0u);
-  // More images move none of the old ones.
+  // Adding images does not move the old ones.
   for (int i = 200; i < 250; ++i) put(folder, fmt::format("a/{}.png", i), plain_png(1, 0, 0));
   const DatasetPair more = open_dataset(folder.path().string(), {.image_size = 1, .train_size = 20});
   EXPECT_EQ(more.train->size(), 20);
@@ -321,10 +320,10 @@ TEST(ImageFolder, AnImageThatCannotBeReadIsNamed) {
 
 TEST(ImageFolder, FoldersThatCannotBeUsed) {
   const std::string layout =
-      "; expected are CLASS/*.jpg or .png, or train/CLASS/* and val/CLASS/* (or test/CLASS/*)";
+      "; give a folder with CLASS/*.jpg or .png, or with train/CLASS/* and val/CLASS/* (or test/CLASS/*)";
   const TemporaryFolder folder;
   const std::string path = folder.path().string();
-  EXPECT_EQ(folder_error(folder), path + ": there are no folders of classes" + layout);
+  EXPECT_EQ(folder_error(folder), path + ": there are no class folders" + layout);
   std::filesystem::create_directories(folder / "a\nb");
   EXPECT_EQ(folder_error(folder),
             path +
@@ -335,8 +334,9 @@ TEST(ImageFolder, FoldersThatCannotBeUsed) {
   put(folder, "c/1.png", plain_png(0, 0, 0));
   EXPECT_NE(folder_error(folder).find("the split by name leaves"), std::string::npos);
   put(folder, "c/2.webp", {1});
-  EXPECT_EQ(folder_error(folder),
-            path + "/c/2.webp: webp images are not read; convert the image to PNG or JPEG, or remove it");
+  EXPECT_EQ(
+      folder_error(folder),
+      path + "/c/2.webp: webp images are not supported; convert the image to PNG or JPEG, or remove it");
 
   const TemporaryFolder parts;
   const std::string root = parts.path().string();
@@ -356,7 +356,7 @@ TEST(ImageFolder, FoldersThatCannotBeUsed) {
   put(parts, "train/c/1.png", plain_png(0, 0, 0));
   EXPECT_EQ(folder_error(parts), "no error");
   EXPECT_EQ(folder_error(parts, {.train_size = 4}),
-            root + ": the training part has 3 images, not 4; ask for 1 to 3, or 0 for all");
+            root + ": the training part has only 3 images, 4 were asked for; ask for 1 to 3, or 0 for all");
   EXPECT_NE(folder_error(parts, {.image_size = 4097}), "no error");
   std::filesystem::rename(parts / "train", parts / "val");
   EXPECT_EQ(folder_error(parts), root + ": there is a folder val, but no folder train" + layout);

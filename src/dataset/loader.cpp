@@ -50,8 +50,8 @@ Loader::Loader(const Dataset& data, const LoaderOptions& options)
   }
 }
 
-// One thread runs the items itself: asking OpenMP for a team of one would end the threads of the training
-// engine's team.
+// With one thread no team is made: asking OpenMP for a team of one would end the threads of the training
+// engine.
 template <typename Item>
 void Loader::for_each(int count, const Item& item) const {
   if (threads_ == 1) {

@@ -10,15 +10,16 @@ namespace lacuna::dataset {
 struct LoaderOptions {
   int batch = 32;
   std::uint64_t seed = 1;
-  bool shuffle = true;   // each epoch in an order of its own
-  bool flip = false;     // left to right, every other image by chance
-  int crop_padding = 0;  // pixels added around (zeros: the mean colour) before a window is cut out by chance
-  int threads = 1;       // 0: all cores
+  bool shuffle = true;  // a new order in each epoch
+  bool flip = false;    // mirrors each image left to right with probability 1/2
+  int crop_padding =
+      0;  // pixels added around each image (zeros: the mean colour) before a random window is cut out
+  int threads = 1;  // 0: all cores
 };
 
 // A batch is a pure function of (data, options, step): the place in an epoch, the order of the epoch, flips
-// and crops all follow from the number of the step, so a run that goes on after a break needs to know that
-// number and nothing else. The number of threads does not matter.
+// and crops all follow from the number of the step, so a resumed run needs to know only that number. The
+// number of threads does not matter.
 class Loader {
  public:
   // Throws InputError if the set is smaller than one batch or an option is out of range. Keeps a reference to
@@ -28,7 +29,7 @@ class Loader {
   const Dataset& data() const { return data_; }
   const LoaderOptions& options() const { return options_; }
 
-  // Whole batches; what is left of an epoch's order is left out, as is usual.
+  // Whole batches; images that do not fill a batch at the end of an epoch are left out, as is usual.
   std::int64_t steps_per_epoch() const { return data_.size() / options_.batch; }
 
   // Batch number `step` (0, 1, ... without end). images: batch x channels x height x width floats; labels:

@@ -48,7 +48,7 @@ DatasetPair open_dataset(const std::string& text, const DatasetOptions& options)
   std::error_code ignored;
   if (fs::is_directory(text, ignored)) return open_kind(recognise(text), text, options);
   if (known && colon == std::string::npos) {
-    throw InputError(text, "the set needs a folder", "write " + kind + ":DIR");
+    throw InputError(text, "this data set needs a folder", "write " + kind + ":DIR");
   }
   throw InputError(shown(text), "there is no such data set or folder", suggest(kind, kinds()));
 }

@@ -32,7 +32,7 @@ Bytes joined(const Bytes& a, const Bytes& b) {
   return both;
 }
 
-// Two images a training file, labels 0 .. 9, and three test images.
+// Two images per training file, labels 0 .. 9, and three test images.
 void write_cifar10(const TemporaryFolder& folder) {
   for (std::uint8_t i = 0; i < 5; ++i) {
     const auto label = static_cast<std::uint8_t>(2 * i);
@@ -78,7 +78,7 @@ TEST(Cifar, NamesOfClasses) {
     const auto file = folder.write("batches.meta.txt", names);
     EXPECT_EQ(open_error("cifar10:" + folder.path().string()),
               file.string() +
-                  ": the file should hold 10 names, one a line; get it again, or remove it to "
+                  ": the file should hold 10 names, one per line; get it again, or remove it to "
                   "number the classes");
   }
 }
@@ -168,7 +168,7 @@ TEST(ByteImages, FewerImagesAreChosenBySeedInTheirOrder) {
   EXPECT_TRUE(choose_images(100, 0, 1, "f", "test").empty());
   EXPECT_TRUE(choose_images(100, 100, 1, "f", "test").empty());
   EXPECT_EQ(error_of([] { choose_images(100, 101, 1, "f", "test"); }),
-            "f: the test part has 100 images, not 101; ask for 1 to 100, or 0 for all");
+            "f: the test part has only 100 images, 101 were asked for; ask for 1 to 100, or 0 for all");
 
   const TemporaryFolder folder;
   write_cifar10(folder);
@@ -221,10 +221,10 @@ TEST(Gzip, FilesThatLie) {
   const std::string count = std::to_string(packed.size());
   EXPECT_EQ(error(packed, std::uint64_t{1} << 40),
             "f: " + count + " compressed bytes cannot hold 1099511627776" + remedy);
-  // Cut at every place: never a short result, whatever is missing.
+  // Truncated at every place: always an error, never a short result.
   for (std::size_t length = 0; length < packed.size(); ++length) {
     EXPECT_EQ(error(Bytes(packed.begin(), packed.begin() + static_cast<std::ptrdiff_t>(length)), 1000),
-              "f: the compressed data end early" + remedy)
+              "f: the compressed data end too early" + remedy)
         << length;
   }
   Bytes sum = packed;
@@ -327,7 +327,7 @@ TEST(OpenDataset, TextsThatNameNothing) {
   EXPECT_EQ(open_error("/no/such/folder"),
             "/no/such/folder: there is no such data set or folder; known: shapes, cifar10, cifar100, mnist, "
             "folder");
-  EXPECT_EQ(open_error("cifar10"), "cifar10: the set needs a folder; write cifar10:DIR");
+  EXPECT_EQ(open_error("cifar10"), "cifar10: this data set needs a folder; write cifar10:DIR");
   EXPECT_EQ(open_error("mnist:"), "mnist:: the folder is missing; write mnist:DIR");
   EXPECT_EQ(open_error("folder:/no/such"), "/no/such: there is no such folder; check the path");
   EXPECT_NE(open_error(""), "no error");

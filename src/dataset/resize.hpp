@@ -1,4 +1,4 @@
-// Makes images of one size out of images of any.
+// Scales images of any size to one size.
 #pragma once
 
 #include <cstddef>
@@ -20,8 +20,8 @@ struct PlaneView {
 };
 
 // How `to` pixels along an axis come from `from` pixels: each is a weighted mean of its neighbours. The
-// weights are a triangle as wide as two pixels of the coarser of the two grids: bilinear interpolation on the
-// way up, and on the way down a mean over all pixels that are covered, so that nothing aliases.
+// weights are a triangle as wide as two pixels of the coarser of the two grids: bilinear interpolation when
+// enlarging, a mean over all covered pixels when reducing, so that nothing aliases.
 class AxisFilter {
  public:
   AxisFilter(int from, int to);

@@ -12,7 +12,7 @@ namespace lacuna::dataset {
 
 enum class Part : std::uint8_t { kTrain = 0, kTest = 1 };
 
-// All channels are drawn alike, so they share the figures that normalise them, measured over the default
+// All channels have the same distribution and so share their mean and deviation, measured over the default
 // training part.
 inline constexpr float kShapesMean = 0.326F;
 inline constexpr float kShapesDeviation = 0.2254F;
@@ -21,7 +21,7 @@ const std::vector<std::string>& shape_classes();
 
 // Draws image `index` of a part: 3 x size x size bytes, planes of red, green, blue. Returns its label, which
 // is index modulo ten. The same bytes on every machine: only additions, multiplications, divisions and square
-// roots, which IEEE 754 rounds in one way.
+// roots, whose rounding IEEE 754 defines.
 int draw_shape(std::uint64_t seed, Part part, std::int64_t index, int size, std::uint8_t* planes);
 
 DatasetPair open_shapes(const DatasetOptions& options);

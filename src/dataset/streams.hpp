@@ -1,5 +1,5 @@
-// Random numbers addressed by what they are for instead of by what was drawn before: the stream of image 17,
-// the order of epoch 3. That is what makes images and batches pure functions of the seed and a number.
+// Random numbers addressed by their purpose instead of by what was drawn before: the stream of image 17, the
+// order of epoch 3. This makes images and batches pure functions of the seed and a number.
 #pragma once
 
 #include <bit>
