@@ -43,7 +43,7 @@ struct BenchOptions {
 Operation parse_op(const std::string& name) {
   for (const Operation op : kOperations)
     if (name == operation_name(op)) return op;
-  throw InputError("--op", fmt::format("'{}' is no operation", name),
+  throw InputError("--op", fmt::format("unknown operation '{}'", name),
                    "use forward, input_grad or weight_grad");
 }
 
@@ -54,7 +54,7 @@ struct Job {
   std::optional<Checked> checked;
 };
 
-// weight_grad may check either operand: the one with more zeros, where a trace tells.
+// weight_grad may check either operand: the one with more zeros where a trace is given.
 std::optional<Checked> better_operand(const BenchLayer& layer, Operation op) {
   if (op != Operation::kWeightGrad || layer.traced == nullptr) return std::nullopt;
   return layer.traced->g.zero_share() > layer.traced->a.zero_share() ? Checked::kGradients
@@ -71,7 +71,7 @@ kernels::MeasureSpec spec_of(const Job& job, const BenchOptions& options, Impl i
   spec.options.layout = options.layout == "nchw"   ? Layout::kNchw
                         : options.layout == "nhwc" ? Layout::kNhwc
                                                    : Layout::kBlocked;
-  // Images come plain from whoever loads them, and oneDNN's first layers read them so.
+  // Loaders deliver plain images, and oneDNN's first layers read them as such.
   if (job.layer->shape.c <= 3 && spec.options.layout == Layout::kBlocked)
     spec.options.src_layout = Layout::kNchw;
   spec.options.weights = options.layout == "blocked" ? WeightLayout::kPacked : WeightLayout::kOihw;
@@ -98,19 +98,20 @@ std::vector<Job> plan_jobs(const std::vector<BenchNetwork>& networks, const Benc
     for (const BenchLayer& layer : network.layers)
       for (const std::string& name : options.ops) {
         const Operation op = parse_op(name);
-        // Nobody needs the gradient of an image.
+        // The gradient of the images is not needed.
         if (layer.initial && op == Operation::kInputGrad) continue;
         if (!options.layer.empty() && layer.name.find(options.layer) == std::string::npos) continue;
         jobs.push_back({&network, &layer, op, better_operand(layer, op)});
       }
   if (jobs.empty())
-    throw InputError("--layer", fmt::format("no layer's name holds '{}'", options.layer), "name another");
+    throw InputError("--layer", fmt::format("no layer name contains '{}'", options.layer),
+                     "give part of a layer name");
   return jobs;
 }
 
 void run_scaling(const std::vector<Job>& jobs, const BenchOptions& options) {
-  print("{:<40}  {:<11}  {:>6}  {:>7}  {:>9}  {:>6}\n", "layer", "operation", "zeros",
-        fmt::format("x{} here", options.threads), "registers", "share");
+  print("{:<40}  {:<11}  {:>6}  {:>7}  {:>13}  {:>6}\n", "layer", "operation", "zeros",
+        fmt::format("x{}", options.threads), "register loop", "share");
   double logs = 0;
   int count = 0;
   for (const Job& job : jobs)
@@ -118,7 +119,7 @@ void run_scaling(const std::vector<Job>& jobs, const BenchOptions& options) {
       kernels::MeasureSpec spec = spec_of(job, options, Impl::kSparse);
       spec.zeros = {zeros};
       const kernels::Scaling s = measure_scaling(spec, options.threads);
-      print("{:<40}  {:<11}  {:>6}  {:>7.2f}  {:>9.2f}  {:>5.0f}%\n",
+      print("{:<40}  {:<11}  {:>6}  {:>7.2f}  {:>13.2f}  {:>5.0f}%\n",
             printable(job.network->name + " " + job.layer->name), operation_name(job.op),
             zeros < 0 ? "trace" : fmt::format("{:.0f}%", 100 * zeros), s.ours, s.registers, 100 * s.share());
       flush_output();
@@ -134,7 +135,7 @@ void run_bench(BenchOptions options) {
   if (options.impl.empty()) options.impl = options.traces.empty() ? "sparse" : "auto";
   for (double& zeros : options.zeros) {
     if (!(zeros >= 0 && zeros <= 100))
-      throw InputError("--zeros", fmt::format("{} is no percentage", zeros), "give 0 to 100");
+      throw InputError("--zeros", fmt::format("{} is not a percentage", zeros), "give 0 to 100");
     zeros /= 100;
   }
   std::vector<std::string> inputs = options.traces;
@@ -177,7 +178,7 @@ void run_bench(BenchOptions options) {
   std::vector<std::pair<std::string, double>> paper;
   paper.reserve(networks.size());
   for (const BenchNetwork& network : networks) paper.emplace_back(network.name, network.paper_training);
-  // A total of some of the operations or layers would not be training.
+  // A total over part of the operations or layers would not be training time.
   const bool whole = options.ops.size() == 3 && options.layer.empty();
   const auto totals = whole ? network_totals(cases, paper) : std::vector<BenchNetworkTotal>{};
   const auto groups = options.traces.empty() ? group_means(cases) : std::vector<BenchGroup>{};
@@ -202,14 +203,16 @@ void add_bench_command(CLI::App& app) {
   bench->add_option("--op", options->ops, "Operations: forward, input_grad, weight_grad")
       ->delimiter(',')
       ->capture_default_str();
-  bench->add_option("--zeros", options->zeros, "Percentages of zeros, at random places")
+  bench->add_option("--zeros", options->zeros, "Percentages of zeros, placed at random")
       ->delimiter(',')
       ->capture_default_str();
-  bench->add_option("--layer", options->layer, "Only layers whose name holds this");
-  bench->add_option("--batch", options->batch, "Images")->check(CLI::Range(1, 4096))->capture_default_str();
+  bench->add_option("--layer", options->layer, "Only layers whose name contains this");
+  bench->add_option("--batch", options->batch, "Images per batch")
+      ->check(CLI::Range(1, 4096))
+      ->capture_default_str();
   bench
       ->add_option("--threads", options->threads,
-                   "Threads, 0 for all; more than one is timed by the wall clock")
+                   "Threads, 0 for all cores; one thread is timed by CPU time, more by the wall clock")
       ->check(CLI::Range(0, 1024))
       ->capture_default_str();
   bench
@@ -220,26 +223,26 @@ void add_bench_command(CLI::App& app) {
   bench
       ->add_option("--layout", options->layout,
                    "blocked: tensors stay in the kernels' layout (images of up to 3 channels: nchw); nchw, "
-                   "nhwc: plain tensors, reorders counted for us "
-                   "and not for oneDNN")
+                   "nhwc: plain tensors, with reorders counted for "
+                   "these kernels and not for oneDNN")
       ->check(CLI::IsMember({"blocked", "nchw", "nhwc"}))
       ->capture_default_str();
-  bench->add_option("--rounds", options->rounds, "Paired runs of a case, at least")
+  bench->add_option("--rounds", options->rounds, "Least number of paired runs per case")
       ->check(CLI::Range(1, 10000))
       ->capture_default_str();
-  bench->add_option("--seconds", options->seconds, "Time for a layer and operation, at least")
+  bench->add_option("--seconds", options->seconds, "Least time per layer and operation")
       ->check(CLI::Range(0.0, 3600.0))
       ->capture_default_str();
-  bench->add_flag("--no-auto", options->no_auto, "Leave out oneDNN's own choice (Winograd)");
+  bench->add_flag("--no-auto", options->no_auto, "Do not time oneDNN's own choice of algorithm (Winograd)");
   bench->add_flag("--scaling", options->scaling,
-                  "Compare --threads with one thread, beside what a loop of multiply-adds gains");
+                  "Gain of --threads over one thread, compared with the gain of a loop of multiply-adds");
   bench->add_option("--json", options->json, "Write the results to this file")->check(not_empty());
   bench->add_option("--csv", options->csv, "Write the cases to this file")->check(not_empty());
-  add_examples(*bench,
-               {{"lacuna bench --shapes resnet50 --zeros 50,90", "two shares of zeros, all convolutions"},
-                {"lacuna bench --trace vgg16.safetensors --batch 4", "the zeros of a training run"},
-                {"lacuna bench --layer conv3_2 --op forward", "one layer, one operation"},
-                {"lacuna bench --scaling --threads 2 --layer conv3 --zeros 70", "what a second core gives"}});
+  add_examples(
+      *bench, {{"lacuna bench --shapes resnet50 --zeros 50,90", "two shares of zeros, all convolutions"},
+               {"lacuna bench --trace vgg16.safetensors --batch 4", "the zeros of a training run"},
+               {"lacuna bench --layer conv3_2 --op forward", "one layer, one operation"},
+               {"lacuna bench --scaling --threads 2 --layer conv3 --zeros 70", "the gain of a second core"}});
   bench->callback([options] { run_bench(*options); });
 }
 

@@ -54,7 +54,7 @@ std::vector<BenchNetworkTotal> network_totals(const std::vector<BenchCase>& case
         if (c.network != name || c.wanted_zeros != zeros || c.initial) continue;
         const auto times = static_cast<double>(c.count);
         total.seconds += times * c.result.seconds;
-        // Ratios are paired, so a slow moment of the machine does not fall on one side only.
+        // From paired ratios, so that a slow moment of the machine affects both sides.
         total.direct += times * c.result.seconds * c.result.x_direct;
         total.automatic += times * c.result.seconds * c.result.x_auto;
       }
@@ -98,14 +98,14 @@ std::string bench_tables(const std::vector<BenchCase>& cases, const std::vector<
                          const std::vector<BenchGroup>& groups, const BenchMachine& machine) {
   std::string text;
   auto out = std::back_inserter(text);
-  fmt::format_to(out, "{}, {}, {:.0f} GFLOP/s of register multiply-adds a core, {}\n\n", machine.cpu,
+  fmt::format_to(out, "{}, {}, {:.0f} GFLOP/s of register multiply-adds per core, {}\n\n", machine.cpu,
                  machine.isa, machine.peak_gflops, machine.onednn);
   std::size_t width = 5;
-  // Names come from files.
+  // Names come from files and may hold anything.
   const auto name = [](const BenchCase& c) { return printable(c.network + " " + c.layer); };
   for (const BenchCase& c : cases) width = std::max(width, name(c).size());
   fmt::format_to(out, "{:<{}}  {:<28}  {:<11}  {:>2}  {:>6}  {:>9}  {:>9}  {:>8}  {:>6}  {}\n", "layer",
-                 width, "shape", "operation", "of", "zeros", "ours ms", "direct ms", "x direct", "x auto",
+                 width, "shape", "operation", "in", "zeros", "ours ms", "direct ms", "x direct", "x auto",
                  "used");
   for (const BenchCase& c : cases)
     fmt::format_to(out,
@@ -180,7 +180,7 @@ std::string bench_json(const std::vector<BenchCase>& cases, const std::vector<Be
                               {"layers", g.layers},
                               {"x_direct", g.x_direct},
                               {"worst", g.worst}});
-  // The name of a file may be any bytes.
+  // The name of a file may hold any bytes.
   return json.dump(1, ' ', false, ordered_json::error_handler_t::replace) + "\n";
 }
 

@@ -1,4 +1,4 @@
-// What `lacuna bench` found: tables, JSON, CSV.
+// The results of `lacuna bench` as tables, JSON and CSV.
 #pragma once
 
 #include <string>
@@ -21,17 +21,17 @@ struct BenchCase {
   kernels::Measurement result;
 };
 
-// Training of the non-initial convolutions of a network: sums of times.
+// Training time of the non-initial convolutions of a network.
 struct BenchNetworkTotal {
   std::string name;
-  double zeros = -1;  // -1: those of the trace
+  double zeros = -1;  // -1: as in the trace
   double paper = 0;
   double seconds = 0, direct = 0, automatic = 0;
   double x_direct() const { return direct / seconds; }
   double x_auto() const { return automatic / seconds; }
 };
 
-// Geometric mean over the layers of a kind.
+// Geometric mean over layers of one kind.
 struct BenchGroup {
   std::string name;
   Operation op = Operation::kForward;

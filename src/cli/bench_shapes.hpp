@@ -16,7 +16,7 @@ namespace lacuna::cli {
 struct BenchLayer {
   std::string name;
   LayerShape shape;        // with the batch of the benchmark
-  std::int64_t count = 1;  // layers of the network with this shape
+  std::int64_t count = 1;  // how many layers of the network have this shape
   bool initial = false;    // the first convolution: its input is the image, which has no zeros to skip
   const Layer* traced = nullptr;
 };

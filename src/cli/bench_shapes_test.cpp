@@ -63,7 +63,7 @@ TEST(BenchShapes, MessagesAreOneLine) {
   }
 }
 
-// The program needs no folder beside it.
+// The program needs no files of its own at run time.
 TEST(BenchShapes, NetworksArePartOfTheProgram) {
   const std::vector<std::string> names = shape_names();
   EXPECT_EQ(names, (std::vector<std::string>{"alexnet", "resnet34", "resnet50", "squeezenet", "vgg16"}));

@@ -23,7 +23,7 @@ void print_models() {
 
 void add_train_command(CLI::App& app) {
   CLI::App* command =
-      app.add_subcommand("train", "Train a network here, with dense or zero-skipping kernels");
+      app.add_subcommand("train", "Train a network on this CPU, with dense or zero-skipping kernels");
   const auto options = std::make_shared<TrainCommand>();
   options->options.schedule.rate = 0.02;
   options->options.schedule.warmup = -1;
@@ -33,9 +33,10 @@ void add_train_command(CLI::App& app) {
       {{"lacuna train", "the small network on the built-in images"},
        {"lacuna train --model resnet18 --data cifar10:cifar-10-batches-bin --flip --crop 4", "CIFAR-10"},
        {"lacuna train --record 100 --values", "with a trace of every hundredth step"},
-       {"lacuna train --model my.yaml --data folder:images --size 224 --kernels sparse", "your own"},
-       {"lacuna train --resume", "go on after Ctrl-C"},
-       {"lacuna train --compare 20", "at the end, what skipping zeros gives on this CPU"}});
+       {"lacuna train --model my.yaml --data folder:images --size 224 --kernels sparse",
+        "your own network and images"},
+       {"lacuna train --resume", "continue after Ctrl-C"},
+       {"lacuna train --compare 20", "and measure at the end what skipping zeros gains on this CPU"}});
   command->callback([options] {
     if (options->list)
       print_models();

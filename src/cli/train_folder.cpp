@@ -13,15 +13,15 @@ namespace lacuna::cli {
 TrainFolder::TrainFolder(std::filesystem::path path, bool resume) : path_(std::move(path)) {
   std::error_code error;
   if (resume && !std::filesystem::exists(checkpoint(), error))
-    throw InputError(checkpoint().string(), "there is no checkpoint to go on from",
+    throw InputError(checkpoint().string(), "there is no checkpoint to resume from",
                      "leave out --resume, or name its --out");
   if (!resume && std::filesystem::exists(checkpoint(), error))
     throw InputError(checkpoint().string(), "a run has been saved there",
-                     "go on with it (--resume), give another folder (--out), or remove it");
+                     "continue it (--resume), give another folder (--out), or remove it");
   made_ = std::filesystem::create_directories(path_, error);
   if (error || !std::filesystem::is_directory(path_))
-    throw InputError(path_.string(), "the folder cannot be made", "give another one with --out");
-  // Held as long as this process lives, however it ends. Where a file system has no locks we go without.
+    throw InputError(path_.string(), "the folder cannot be created", "give another one with --out");
+  // Held as long as this process lives, however it ends. File systems without locks are used unlocked.
   lock_ = ::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (lock_ >= 0 && ::flock(lock_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
     ::close(lock_);

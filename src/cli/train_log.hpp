@@ -1,4 +1,4 @@
-// The log of a training run: one line a report, kept when the run goes on later.
+// The log of a training run: one line per report; a resumed run keeps them.
 #pragma once
 
 #include <cstdint>
@@ -10,12 +10,12 @@
 
 namespace lacuna::cli {
 
-// One line of the table and of the log: means since the line before.
+// One line of the table and of the log: means since the previous line.
 struct TrainLine {
   std::int64_t step = 0;  // steps done
   double epoch = 0;
   double loss = 0;
-  double accuracy = 0;  // on the batches trained with
+  double accuracy = 0;  // on the training batches
   std::optional<train::TestReport> test;
   double rate = 0;
   double images_per_second = 0;

@@ -32,11 +32,13 @@ void add_model_options(CLI::App& command, TrainCommand& c) {
   command.add_flag("--list", c.list, "Name the built-in models and exit");
   command
       .add_option("--init", c.initial,
-                  "Start from the parameters in this file (a checkpoint, or names and shapes alike)")
+                  "Start from the parameters in this file (a checkpoint, or any safetensors file with the "
+                  "same names and shapes)")
       ->type_name("FILE");
   command
-      .add_option("--kernels", c.setup.kernels,
-                  "dense: oneDNN; sparse: skip zeros; auto: whichever is expected to be faster, call by call")
+      .add_option(
+          "--kernels", c.setup.kernels,
+          "dense: oneDNN; sparse: skip zeros; auto: whichever is expected to be faster, chosen for each call")
       ->type_name("dense|sparse|auto")
       ->capture_default_str();
   command.add_option("--threads", c.setup.threads, "Threads (default: all cores)")
@@ -46,51 +48,52 @@ void add_model_options(CLI::App& command, TrainCommand& c) {
 
 void add_data_options(CLI::App& command, TrainCommand& c) {
   command
-      .add_option(
-          "--data", c.setup.data,
-          "shapes (built in), cifar10:DIR, cifar100:DIR, mnist:DIR, folder:DIR, or a DIR that is recognised")
+      .add_option("--data", c.setup.data,
+                  "shapes (built in), cifar10:DIR, cifar100:DIR, mnist:DIR, folder:DIR, or a DIR whose kind "
+                  "is recognised")
       ->type_name("SET")
       ->capture_default_str();
   command
       .add_option("--size", c.setup.data_options.image_size,
-                  "Height and width of images (default: the set's own)")
+                  "Height and width of the images in pixels (default: those of the data set)")
       ->check(whole_number(8, 4096))
       ->type_name("N");
-  command.add_option("--train-size", c.setup.data_options.train_size, "Use this many images (default: all)")
-      ->check(whole_number(1))
-      ->type_name("N");
   command
-      .add_option("--test-size", c.setup.data_options.test_size, "Test with this many images (default: all)")
+      .add_option("--train-size", c.setup.data_options.train_size, "Training images to use (default: all)")
       ->check(whole_number(1))
       ->type_name("N");
-  command.add_flag("--flip", c.options.flip, "Mirror every other image by chance");
-  command.add_option("--crop", c.options.crop_padding, "Shift images by chance, by at most this many pixels")
+  command.add_option("--test-size", c.setup.data_options.test_size, "Test images to use (default: all)")
+      ->check(whole_number(1))
+      ->type_name("N");
+  command.add_flag("--flip", c.options.flip, "Mirror each image left to right with probability 1/2");
+  command
+      .add_option("--crop", c.options.crop_padding, "Shift each image at random by up to N pixels each way")
       ->check(whole_number(0, 512))
       ->type_name("N");
 }
 
 void add_optimizer_options(CLI::App& command, TrainCommand& c) {
-  command.add_option("--batch", c.setup.batch, "Images a step")
+  command.add_option("--batch", c.setup.batch, "Images per step")
       ->check(whole_number(1, 65536))
       ->type_name("N")
       ->capture_default_str();
-  command.add_option("--epochs", c.epochs, "Times over the images")
+  command.add_option("--epochs", c.epochs, "Passes over the training set")
       ->check(number(1e-9, 1e6, "a number above 0 and up to 1000000"))
       ->type_name("N")
       ->capture_default_str();
-  command.add_option("--steps", c.steps, "Steps, instead of --epochs")
+  command.add_option("--steps", c.steps, "Training steps; replaces --epochs")
       ->check(whole_number(1))
       ->type_name("N");
   command.add_option("--lr", c.options.schedule.rate, "Learning rate")
       ->check(positive_number())
       ->type_name("X")
       ->capture_default_str();
-  command.add_option("--schedule", c.schedule, "How the rate falls")
+  command.add_option("--schedule", c.schedule, "How the learning rate changes")
       ->type_name("cosine|step|constant")
       ->capture_default_str();
   command
       .add_option("--warmup", c.options.schedule.warmup,
-                  "Steps over which the rate grows from zero (default: a twentieth of them)")
+                  "Steps of linear growth of the learning rate from zero (default: a twentieth of all steps)")
       ->check(whole_number(0))
       ->type_name("N");
   command.add_option("--momentum", c.options.sgd.momentum, "Momentum")
@@ -103,7 +106,7 @@ void add_optimizer_options(CLI::App& command, TrainCommand& c) {
       ->capture_default_str();
   command
       .add_option("--seed", c.options.seed,
-                  "Weights, order of images and everything else drawn follow from it")
+                  "Seed of everything random: weights, order of images, flips, crops, dropout")
       ->check(whole_number(0, std::numeric_limits<std::uint64_t>::max()))
       ->type_name("N")
       ->capture_default_str();
@@ -113,17 +116,18 @@ void add_optimizer_options(CLI::App& command, TrainCommand& c) {
                   "reparameterisation)")
       ->type_name("none|sm|ds")
       ->capture_default_str();
-  command.add_option("--prune-zeros", c.options.pruning.zeros, "Share of weights that are zero")
+  command.add_option("--prune-zeros", c.options.pruning.zeros, "Share of zero weights in the pruned layers")
       ->check(number(0, 0.999, "a number from 0 to 0.999"))
       ->type_name("X")
       ->capture_default_str();
   command
-      .add_option("--prune-every", c.options.pruning.every, "Steps between changes of which weights are zero")
+      .add_option("--prune-every", c.options.pruning.every,
+                  "Steps between changes of the set of zero weights")
       ->check(whole_number(1))
       ->type_name("N")
       ->capture_default_str();
   command.add_flag("--prune-as-drawn", c.options.pruning.as_drawn,
-                   "Leave the first weights as large as they were drawn for dense layers (assumption T4)");
+                   "Do not enlarge the initial weights to make up for the pruned ones (assumption T4)");
 }
 
 void add_output_options(CLI::App& command, TrainCommand& c) {
@@ -132,30 +136,31 @@ void add_output_options(CLI::App& command, TrainCommand& c) {
       ->capture_default_str();
   command
       .add_option("--compare", c.compare,
-                  "At the end, time dense kernels and this run's on STEPS more batches")
+                  "At the end, time STEPS more batches with dense kernels and with those of this run")
       ->check(whole_number(1, 100'000))
       ->type_name("STEPS");
-  command.add_flag("--resume", c.resume, "Go on from the folder's checkpoint, exactly as if never stopped");
-  command.add_option("--record", c.record_every, "Write a trace of every EVERYth step, the first included")
+  command.add_flag("--resume", c.resume,
+                   "Continue from the checkpoint in --out, as if the run had never stopped");
+  command.add_option("--record", c.record_every, "Write a trace of steps 0, EVERY, 2*EVERY, ...")
       ->check(whole_number(1))
       ->type_name("EVERY");
   command
       .add_option("--samples", c.record.samples,
-                  "Images of the batch in a trace; linear layers always have all")
+                  "Images of each batch to keep in a trace; linear layers keep all")
       ->check(whole_number(1))
       ->type_name("N")
       ->capture_default_str();
-  command.add_flag("--values", c.record.values, "Values beside the masks of non-zeros in traces");
+  command.add_flag("--values", c.record.values, "Store values in traces, not only masks of non-zeros");
   command
-      .add_option("--checkpoint-every", c.checkpoint_every, "Steps between checkpoints (default: an epoch)")
+      .add_option("--checkpoint-every", c.checkpoint_every, "Steps between checkpoints (default: one epoch)")
       ->check(whole_number(1))
       ->type_name("N");
-  command.add_option("--test-every", c.test_every, "Steps between tests (default: an epoch)")
+  command.add_option("--test-every", c.test_every, "Steps between tests (default: one epoch)")
       ->check(whole_number(1))
       ->type_name("N");
   command
       .add_option("--report-every", c.report_every,
-                  "Steps between lines (default: an epoch or a tenth of the run)")
+                  "Steps between lines of the table and log (default: one epoch or a tenth of the run)")
       ->check(whole_number(1))
       ->type_name("N");
 }

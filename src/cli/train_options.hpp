@@ -9,7 +9,7 @@
 
 namespace lacuna::cli {
 
-// Numbers of zero, and a warmup below it, are settled when the data are known.
+// Zero (for warmup: a negative number) stands for a default that depends on the data.
 struct TrainCommand {
   TrainSetup setup;
   train::TrainOptions options;

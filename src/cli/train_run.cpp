@@ -15,7 +15,7 @@
 namespace lacuna::cli {
 
 TrainRun::TrainRun(TrainCommand command) : c_(std::move(command)) {
-  // What can be refused is refused before anything is made, measured or allocated.
+  // Bad input is refused before anything is created, measured or allocated.
   const train::Kernels kernels = parse_kernels(c_.setup.kernels);
   c_.options.schedule.kind = train::parse_schedule(c_.schedule);
   c_.options.pruning.method = train::parse_pruning(c_.prune);
@@ -51,7 +51,7 @@ void TrainRun::run() {
   if (c_.resume) trainer_->resume(folder_->checkpoint(), extra_settings());
   write_config();
   introduce();
-  // A line that waits for its test is written now.
+  // A line that was waiting for its test is written now.
   const bool owed = trainer_->line().untested.has_value();
   TrainLog log(folder_->path() / "log.csv", trainer_->step() - (owed ? 1 : 0));
   std::optional<StopOnSignal> signals(std::in_place);
@@ -74,7 +74,7 @@ void TrainRun::run() {
     conclude();
     return;
   }
-  // The log gets no line here: it shall be that of a run that was never stopped.
+  // No line is added to the log here: it must equal the log of a run that was never stopped.
   if (saved_ != trainer_->step()) save();
   say_stopped();
   exit_with(128 + stop_signal());
@@ -95,23 +95,23 @@ void TrainRun::write_config() const {
                                 {"kernels", c_.setup.kernels}, {"threads", network_->options().threads}};
   for (const auto& [key, value] : trainer_->settings())
     if (!config.contains(key)) config[key] = value;
-  // A file's name may be anything.
+  // The name of a file may hold any bytes.
   write_file(folder_->path() / "config.json",
              config.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
 }
 
 void TrainRun::introduce() const {
   const train::Graph& graph = network_->graph();
-  print("{} ({}): {} parameters, {:.3g} million multiplications an image\n", printable(c_.setup.model),
+  print("{} ({}): {} parameters, {:.3g} million multiplications per image\n", printable(c_.setup.model),
         describe_settings(settings_), grouped_digits(graph.parameters()),
         static_cast<double>(graph.macs()) * 1e-6);
-  print("{}: {} to train with, {} to test\n", printable(data_.train->name()),
+  print("{}: {} for training, {} for testing\n", printable(data_.train->name()),
         counted(data_.train->size(), "image"), grouped_digits(data_.test->size()));
   print("{} kernels, {}, batch {}, {}{}\n\n", c_.setup.kernels,
         counted(network_->options().threads, "thread"), c_.setup.batch, counted(c_.steps, "step"),
-        trainer_->step() > 0 ? fmt::format(", going on from step {}", trainer_->step()) : "");
-  print("{:>8} {:>7} {:>8} {:>9} {:>9} {:>9} {:>8} {:>8}{} {:>9}\n", "steps", "epoch", "loss", "accuracy",
-        "on test", "images/s", "zeros A", "zeros G", trainer_->pruning() ? "  zeros W" : "", "time left");
+        trainer_->step() > 0 ? fmt::format(", resumed at step {}", trainer_->step()) : "");
+  print("{:>8} {:>7} {:>8} {:>9} {:>9} {:>9} {:>8} {:>8}{} {:>9}\n", "steps", "epoch", "loss", "train acc",
+        "test acc", "images/s", "zeros A", "zeros G", trainer_->pruning() ? "  zeros W" : "", "time left");
 }
 
 void TrainRun::compare() {
@@ -122,14 +122,14 @@ void TrainRun::compare() {
       time_kernels(*network_, *trainer_, kernels, c_.compare,
                    [this](double share) { bar_.update(share, "timing kernels"); });
   bar_.clear();
-  print("\ndense against {} kernels on {} more batch{}, turn by turn; wall clock, medians\n",
+  print("\ndense and {} kernels on {} more batch{}, in turn; medians of wall-clock time\n",
         kernels_name(kernels), times.steps, times.steps == 1 ? "" : "es");
   print_text(kernels_table(times, output_style()));
   const auto images = 1e3 * static_cast<double>(times.batch);
-  print("a step, forward and backward: {:.1f} images/s dense, {:.1f} {}: {:.2f}x{}\n",
+  print("whole steps (forward and backward): {:.1f} images/s dense, {:.1f} images/s {}, {:.2f}x{}\n",
         images / times.dense_step_ms, images / times.other_step_ms, kernels_name(kernels), times.step_speedup,
         std::isfinite(times.layers_speedup)
-            ? fmt::format("; layers after the first {:.2f}x", times.layers_speedup)
+            ? fmt::format("; layers after the first: {:.2f}x", times.layers_speedup)
             : "");
   write_file(folder_->path() / "kernels.csv", kernel_times_csv(times));
 }
@@ -207,11 +207,11 @@ void TrainRun::conclude() {
 void TrainRun::say_stopped() const {
   const std::string lost =
       saved_ == trainer_->step() ? ""
-      : saved_ < 0
-          ? fmt::format("; a loss of {:.3g} was not worth saving", last_.loss)
-          : fmt::format("; its loss of {:.3g} left the checkpoint of step {} as it was", last_.loss, saved_);
+      : saved_ < 0               ? fmt::format("; not saved: its loss is {:.3g}", last_.loss)
+                   : fmt::format("; not saved: its loss is {:.3g}; the checkpoint of step {} is unchanged",
+                                 last_.loss, saved_);
   print("\nstopped after step {} of {}{}{}\n", trainer_->step(), c_.steps, lost,
-        saved_ < 0 ? "" : "; the same command with --resume goes on");
+        saved_ < 0 ? "" : "; to continue, run the same command with --resume");
 }
 
 }  // namespace lacuna::cli

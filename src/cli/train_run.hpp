@@ -1,4 +1,4 @@
-// A run of `lacuna train`: a loop over steps that reports, tests, records and saves when it is time.
+// A run of `lacuna train`: a loop over steps that reports, tests, records and saves at its intervals.
 #pragma once
 
 #include <chrono>
@@ -20,17 +20,17 @@ class TrainRun {
  private:
   using Clock = std::chrono::steady_clock;
 
-  // What was left to us to choose.
+  // Fills in the options that the user left out.
   void settle_options();
   train::Settings extra_settings() const;
   void save();
   void write_config() const;
   void introduce() const;
   void one_step();
-  // False, and there is no line, if its test was stopped.
+  // False, and no line is written, if the test was stopped.
   bool report(TrainLog& log, bool test);
   void print_line(const TrainLine& line);
-  // The same steps with dense kernels and with this run's.
+  // Times the same steps with dense kernels and with those of this run.
   void compare();
   void conclude();
   void say_stopped() const;
@@ -46,7 +46,7 @@ class TrainRun {
   std::int64_t first_step_ = 0;
   std::int64_t saved_ = -1;  // the step of the checkpoint
   std::int64_t recorded_ = 0;
-  // Since the last line, in this process; what is learnt since then the trainer knows.
+  // Since the last line, in this process. The trainer keeps loss and accuracy since then.
   std::int64_t timed_steps_ = 0;
   double timed_seconds_ = 0;
   train::StepReport last_;

@@ -15,8 +15,7 @@ train::Kernels parse_kernels(const std::string& name) {
   for (const train::Kernels kernels :
        {train::Kernels::kDense, train::Kernels::kSparse, train::Kernels::kAuto})
     if (name == kernels_name(kernels)) return kernels;
-  throw InputError("--kernels " + name, "there are no such kernels",
-                   suggest(name, {"dense", "sparse", "auto"}));
+  throw InputError("--kernels " + name, "unknown kernels", suggest(name, {"dense", "sparse", "auto"}));
 }
 
 train::ModelSettings fit_model(const TrainSetup& setup, const dataset::Dataset& data) {
@@ -60,7 +59,7 @@ std::string kernels_table(const train::KernelTimes& times, const TextStyle& styl
       cells.push_back(dense[op] > 0 ? fmt::format("{:.2f}", dense[op]) : "-");
       cells.push_back(sparse[op] > 0 ? fmt::format("{:.2f}", sparse[op]) : "-");
     }
-    // A network of one layer has none after the first.
+    // A network of one layer has no layers after the first.
     cells.push_back(std::isfinite(speedup) ? fmt::format("{:.2f}x", speedup) : "-");
     table.add_row(std::move(cells));
   };
@@ -76,8 +75,8 @@ std::string kernels_table(const train::KernelTimes& times, const TextStyle& styl
     }
   }
   table.add_rule();
-  // The median of the steps' own ratios, as in the text below it: the quotient of the sums may be a little
-  // off.
+  // The median of the ratios of the steps, as in the text below the table; the quotient of the sums may
+  // differ a little.
   row("all but the first", dense, sparse, times.layers_speedup);
   return table.render(style);
 }

@@ -26,14 +26,14 @@ struct TrainSetup {
 
 train::Kernels parse_kernels(const std::string& name);
 
-// The model's settings: what the user said, and size, channels, classes and stem from the data where he said
-// nothing.
+// The model's settings: what the user gave, and from the data the size, channels, classes and stem that were
+// not given.
 train::ModelSettings fit_model(const TrainSetup& setup, const dataset::Dataset& data);
 
 // "vgg-small size=32 classes=10"
 std::string describe_settings(const train::ModelSettings& settings);
 
-// Milliseconds of each layer and operation, dense and the others.
+// Milliseconds per layer and operation, with dense kernels and with the others.
 std::string kernels_table(const train::KernelTimes& times, const TextStyle& style);
 
 }  // namespace lacuna::cli

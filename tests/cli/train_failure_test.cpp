@@ -20,7 +20,7 @@ TEST_F(TrainCommand, ALossThatIsNoNumber) {
   }
 }
 
-// The rate grows until all is lost. What was saved last, after whichever step, is a state one can go on from.
+// The rate grows until the loss is lost. Whatever was saved last is a state that a run can continue from.
 // (Without batch norm, which hides weights of any size until its own sums overflow.)
 TEST_F(TrainCommand, WhatWasSavedBeforeAllWasLostIsGood) {
   std::ofstream(model_)
@@ -104,7 +104,7 @@ TEST_F(TrainCommand, AFolderThatCannotBeWritten) {
   fs::permissions(folder_.path() / "o", fs::perms::owner_all);
 }
 
-// The folder is full when the run goes on: what was saved stays as it is, and with room the run ends as if
+// The disk is full when the run is resumed: what was saved stays as it is, and with room the run ends as if
 // nothing had been.
 TEST_F(TrainCommand, NoSpaceKeepsTheLastCheckpoint) {
   const Words more = {"--steps", "2000", "--report-every", "200", "--checkpoint-every", "250"};

@@ -53,11 +53,11 @@ TEST_F(TrainCommand, WrongOptionsAreOneLineAndLeaveNothing) {
   option("--set", "classes=11", "'shapes' has 10 classes, the network 11");
   option("--init", folder_.file("none"), "there is no such file");
   option("--init", model_, "is this a safetensors file?");
-  option("--out", model_, "the folder cannot be made");
-  option("--out", "/proc/no/such", "the folder cannot be made");
+  option("--out", model_, "the folder cannot be created");
+  option("--out", "/proc/no/such", "the folder cannot be created");
   expect_refused(tiny("o", {"--recrd", "3"}), "did you mean '--record'?");
   expect_refused(tiny("o", {"extra"}), "extra");
-  expect_refused(tiny("o", {"--resume"}), "there is no checkpoint to go on from");
+  expect_refused(tiny("o", {"--resume"}), "there is no checkpoint to resume from");
   EXPECT_EQ(folder_.names(), (Words{"tiny.yaml"}));
 }
 
@@ -77,7 +77,7 @@ TEST_F(TrainCommand, ASavedRunIsNotOverwritten) {
   ASSERT_EQ(run_lacuna(tiny("o", {"--steps", "3"})).exit_code, 0);
   const std::string saved = file("o", "checkpoint.safetensors");
   const std::string logged = file("o", "log.csv");
-  expect_refused(tiny("o", {"--steps", "4"}), "a run has been saved there; go on with it (--resume)");
+  expect_refused(tiny("o", {"--steps", "4"}), "a run has been saved there; continue it (--resume)");
   expect_refused(tiny("o", {"--steps", "4", "--resume"}), "its run had steps='3', this one has '4'");
   for (const auto& [name, value, was] : {std::tuple{"--lr", "0.5", "lr="},
                                          {"--seed", "7", "seed="},

@@ -20,11 +20,12 @@ TEST_F(TrainCommand, ASignalSavesAndTheRunGoesOn) {
                                                       std::string("kill -") + signal + " $pid"));
     ASSERT_EQ(run.exit_code, code) << run.out << run.err;
     EXPECT_EQ(run.err, "");
-    EXPECT_NE(run.out.find("; the same command with --resume goes on\n"), std::string::npos) << run.out;
+    EXPECT_NE(run.out.find("; to continue, run the same command with --resume\n"), std::string::npos)
+        << run.out;
     EXPECT_EQ(names(out), kFiles);
     const ProgramResult rest = run_lacuna(tiny(out, resume));
     ASSERT_EQ(rest.exit_code, 0) << rest.err;
-    EXPECT_NE(rest.out.find(", going on from step "), std::string::npos) << rest.out;
+    EXPECT_NE(rest.out.find(", resumed at step "), std::string::npos) << rest.out;
     EXPECT_EQ(file(out, "checkpoint.safetensors"), file("whole", "checkpoint.safetensors"));
     EXPECT_EQ(log(out), log("whole"));
   }
@@ -39,11 +40,11 @@ TEST_F(TrainCommand, ASignalEndsATest) {
                                                     "sleep 0.1; kill -INT $pid; SECONDS=0; wait $pid; "
                                                     "code=$?; echo after $SECONDS; exit $code"));
   EXPECT_EQ(run.exit_code, 130) << run.err;
-  EXPECT_NE(run.out.find("stopped after step 2 of 100000; the same command with --resume goes on\n"),
+  EXPECT_NE(run.out.find("stopped after step 2 of 100000; to continue, run the same command with --resume\n"),
             std::string::npos)
       << run.out;
   // Within a second, on a machine that has nothing else to do.
-  const std::size_t after = run.out.find("after ", run.out.find("goes on"));
+  const std::size_t after = run.out.find("after ", run.out.find("to continue"));
   ASSERT_NE(after, std::string::npos) << run.out;
   EXPECT_LT(std::stoi(run.out.substr(after + 6)), 10) << run.out;
   EXPECT_EQ(names("o"), kFiles);
@@ -71,7 +72,7 @@ TEST_F(TrainCommand, AStoppedTestIsMadeUpFor) {
     // The header and the line of step 5; not yet that of step 10.
     inside = run.out.find("stopped after step 10 of 20") != std::string::npos && log(out).size() == 2;
     if (!inside) continue;
-    // Killed again: once its log has the line that was owed it goes on to the last test.
+    // Killed again: once its log has the line that was owed it continues to the last test.
     const ProgramResult again =
         run_shell(large(out, resume) + " & pid=$!; for i in {1..2000}; do [ \"$(wc -l < '" +
                   folder_.file(out + "/log.csv") + "')\" -gt 3 ] && break; sleep 0.005; done; sleep 0.05; " +
@@ -109,7 +110,7 @@ TEST_F(TrainCommand, ASecondSignalEndsAtOnce) {
   EXPECT_TRUE(waits);
 }
 
-// Killed again and again at moments by chance while it saves after every step.
+// Killed again and again at random moments while it saves after every step.
 TEST_F(TrainCommand, KilledAtAnyMoment) {
   const Words whole = {"--steps", "100", "--report-every", "7",  "--test-every", "20",
                        "--prune", "sm",  "--prune-every",  "10", "--flip",       "--record",

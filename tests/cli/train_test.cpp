@@ -15,7 +15,7 @@ TEST_F(TrainCommand, WritesATableALogAndACheckpoint) {
   // Plain text: no colour, no progress bar.
   EXPECT_TRUE(std::ranges::all_of(run.out, [](char c) { return c == '\n' || (c >= ' ' && c < 127); }));
   EXPECT_NE(
-      run.out.find("   steps   epoch     loss  accuracy   on test  images/s  zeros A  zeros G  zeros W"),
+      run.out.find("   steps   epoch     loss train acc  test acc  images/s  zeros A  zeros G  zeros W"),
       std::string::npos)
       << run.out;
   EXPECT_NE(run.out.find("\n      20    2.50 "), std::string::npos) << run.out;
@@ -89,7 +89,7 @@ TEST_F(TrainCommand, ComparesKernels) {
   EXPECT_EQ(tiny_run.exit_code, 0) << tiny_run.err;
   EXPECT_NE(tiny_run.out.find("dense against sparse kernels on 2 more batches"), std::string::npos)
       << tiny_run.out;
-  EXPECT_NE(tiny_run.out.find("; layers after the first "), std::string::npos) << tiny_run.out;
+  EXPECT_NE(tiny_run.out.find("; layers after the first: "), std::string::npos) << tiny_run.out;
   EXPECT_EQ(names("o"), (Words{kFiles[0], kFiles[1], "kernels.csv", kFiles[2]}));
   std::ofstream(model_) << "model: one\nlayers: [linear: {out: $classes}]\n";
   const ProgramResult one = run_lacuna(tiny("p", {"--steps", "2", "--compare", "2"}));
