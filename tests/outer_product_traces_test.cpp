@@ -1,17 +1,15 @@
 // The outer-product machines on every recorded trace: the laws of their counters, and ANT against the
 // SCNN-like machine layer by layer.
 #include <cmath>
-#include <filesystem>
 #include <gtest/gtest.h>
 
 #include "report/energy_report.hpp"
 #include "sim/outer_product/testing/machine_checks.hpp"
 #include "sim/simulate.hpp"
+#include "traces/recorded_traces.hpp"
 
 namespace lacuna {
 namespace {
-
-const std::filesystem::path kTraces = LACUNA_SOURCE_DIR "/../shared/traces";
 
 RunResult run(const Trace& trace, const std::string& arch, const testing::Settings& settings = {}) {
   return simulate_trace(trace, *testing::make_machine(arch, settings), arch, {}, 0);
@@ -67,39 +65,17 @@ void check_trace(const Trace& trace, const testing::Settings& settings, bool bou
   }
 }
 
-class OuterProductTrace : public ::testing::TestWithParam<std::string> {};
+class OuterProductTrace : public ::testing::TestWithParam<std::filesystem::path> {};
 
 TEST_P(OuterProductTrace, LawsHoldAndAntNeverLosesMoreThanItsFill) {
-  const std::filesystem::path path = kTraces / (GetParam() + ".safetensors.zst");
-  if (!std::filesystem::exists(path)) GTEST_SKIP() << "no ../shared";
-  check_trace(Trace::open(path), {}, true);
+  check_trace(Trace::open(GetParam()), {}, true);
 }
 
-INSTANTIATE_TEST_SUITE_P(Recorded, OuterProductTrace,
-                         ::testing::Values("alexnet_p002", "alexnet_p010", "alexnet_p030", "alexnet_p050",
-                                           "alexnet_p075", "alexnet_p100", "densenet121_p100",
-                                           "densenet121_top90_p100", "gcn_p100", "resnet18_p100",
-                                           "resnet18_top90_p100", "resnet50_DS90_p100", "resnet50_SM90_p002",
-                                           "resnet50_SM90_p100", "resnet50_p002", "resnet50_p030",
-                                           "resnet50_p100", "resnet50_top90_p100", "snli_p100",
-                                           "squeezenet_p002", "squeezenet_p010", "squeezenet_p030",
-                                           "squeezenet_p050", "squeezenet_p075", "squeezenet_p100",
-                                           "vgg16_p002", "vgg16_p100"),
-                         [](const auto& param) { return param.param; });
-
-// The traces that ship with the source, so that the laws are checked without ../shared as well.
-TEST(OuterProductShippedTraces, LawsHold) {
-  for (const char* name : {"alexnet_p100", "squeezenet_p100"}) {
-    check_trace(Trace::open(std::filesystem::path(LACUNA_SOURCE_DIR "/data") /
-                            (std::string(name) + ".safetensors.zst")),
-                {}, true);
-  }
-}
+INSTANTIATE_TEST_SUITE_P(Recorded, OuterProductTrace, ::testing::ValuesIn(testing::recorded_traces()),
+                         [](const auto& param) { return testing::trace_name(param.param); });
 
 TEST(OuterProductTop90, LawsHoldWithTilesAndConflicts) {
-  const std::filesystem::path path = kTraces / "resnet18_top90_p100.safetensors.zst";
-  if (!std::filesystem::exists(path)) GTEST_SKIP() << "no ../shared";
-  const Trace trace = Trace::open(path);
+  const Trace trace = Trace::open(testing::shipped_trace("resnet18_top90_p100"));
   check_trace(trace, {{"mapping", "scnn-tiles"}}, false);
   check_trace(trace, {{"conflicts", "on"}}, false);
   check_trace(trace, {{"fill_scope", "pair"}}, false);
@@ -108,9 +84,7 @@ TEST(OuterProductTop90, LawsHoldWithTilesAndConflicts) {
 // [ANT abstract: over 90 % of RCPs are anticipated in sparse training]
 TEST(OuterProductTop90, MoreThanNineTenthsOfRedundantProductsAreRemoved) {
   for (const char* name : {"densenet121_top90_p100", "resnet18_top90_p100", "resnet50_top90_p100"}) {
-    const std::filesystem::path path = kTraces / (std::string(name) + ".safetensors.zst");
-    if (!std::filesystem::exists(path)) GTEST_SKIP() << "no ../shared";
-    const RunResult ant = run(Trace::open(path), "ant");
+    const RunResult ant = run(Trace::open(testing::shipped_trace(name)), "ant");
     std::int64_t rcps = 0, removed = 0;
     for (const LayerResult& layer : ant.layers) {
       for (const OpResult& result : layer.ops) {
@@ -124,8 +98,8 @@ TEST(OuterProductTop90, MoreThanNineTenthsOfRedundantProductsAreRemoved) {
 
 // A recorded layer's values through both machines' functional engines: small enough to multiply every
 // product.
-TEST(OuterProductShippedTraces, FunctionalEngineOnRecordedLayers) {
-  const Trace trace = Trace::open(LACUNA_SOURCE_DIR "/data/squeezenet_p100.safetensors.zst");
+TEST(OuterProductTraces, FunctionalEngineOnRecordedLayers) {
+  const Trace trace = Trace::open(testing::shipped_trace("squeezenet_p100"));
   int checked = 0;
   for (const Layer& layer : trace.layers()) {
     if (layer.shape.macs() > 12'000'000) continue;

@@ -1,0 +1,82 @@
+// data/ is what its manifest says it is, file by file.
+#include "traces/recorded_traces.hpp"
+
+#include <cstdio>
+#include <gtest/gtest.h>
+#include <map>
+#include <set>
+
+#include "trace/trace.hpp"
+
+namespace lacuna {
+namespace {
+
+using ManifestRow = std::map<std::string, std::string>;
+
+std::vector<ManifestRow> manifest_rows() {
+  const CsvTable table = testing::trace_manifest();
+  std::vector<ManifestRow> rows;
+  for (const CsvTable::Row& row : table.rows) {
+    ManifestRow& cells = rows.emplace_back();
+    for (std::size_t i = 0; i < table.columns.size(); ++i) cells[table.columns[i]] = row.cells[i];
+  }
+  return rows;
+}
+
+// By the program of the system: nothing of ours reads the bytes.
+std::map<std::string, std::string> sha256_of_data() {
+  std::FILE* pipe = popen("cd '" LACUNA_SOURCE_DIR "/data' && sha256sum *.zst", "r");
+  std::map<std::string, std::string> sums;
+  char sum[65], name[256];
+  while (std::fscanf(pipe, "%64s %255s", sum, name) == 2) sums[name] = sum;
+  EXPECT_EQ(pclose(pipe), 0);
+  return sums;
+}
+
+TEST(RecordedTraces, EveryFileHasTheBytesOfItsRow) {
+  std::map<std::string, std::string> sums = sha256_of_data();
+  const std::vector<ManifestRow> rows = manifest_rows();
+  EXPECT_EQ(rows.size(), 60u);
+  for (const ManifestRow& row : rows) {
+    const std::string& file = row.at("file");
+    EXPECT_EQ(sums[file], row.at("sha256")) << file;
+    EXPECT_EQ(std::to_string(std::filesystem::file_size(LACUNA_SOURCE_DIR "/data/" + file)), row.at("bytes"))
+        << file;
+    sums.erase(file);
+  }
+  for (const auto& [file, sum] : sums) ADD_FAILURE() << file << " has no row in data/MANIFEST.csv";
+}
+
+TEST(RecordedTraces, EveryFileHoldsWhatItsRowSays) {
+  for (const ManifestRow& row : manifest_rows()) {
+    SCOPED_TRACE(row.at("file"));
+    const Trace trace = Trace::open(LACUNA_SOURCE_DIR "/data/" + row.at("file"));
+    const TraceInfo& info = trace.info();
+    EXPECT_EQ(std::to_string(trace.layers().size()), row.at("layers"));
+    EXPECT_EQ(row.at("model").find(info.model), 0u) << info.model;
+    EXPECT_EQ(info.progress, std::stod(row.at("progress")) / 100);
+    if (!row.at("batch").empty()) {
+      EXPECT_EQ(trace.batch(), std::stoi(row.at("batch")));
+    }
+    if (!row.at("accuracy").empty()) {
+      EXPECT_EQ(info.accuracy, std::stod(row.at("accuracy")));
+    }
+    for (const Layer& layer : trace.layers()) {
+      EXPECT_GE(trace.batch_scale(layer), 1.0) << layer.name;
+      for (const TensorRole role : {TensorRole::kA, TensorRole::kW, TensorRole::kG}) {
+        EXPECT_LE(layer.tensor(role).nonzeros, layer.tensor(role).elements()) << layer.name;
+      }
+    }
+  }
+}
+
+// Those that only LACUNA_TRACES has can be read as well.
+TEST(RecordedTraces, EveryOneOpens) {
+  for (const std::filesystem::path& path : testing::recorded_traces()) {
+    if (path.parent_path() == std::filesystem::path(LACUNA_SOURCE_DIR "/data")) continue;
+    EXPECT_FALSE(Trace::open(path).layers().empty()) << path;
+  }
+}
+
+}  // namespace
+}  // namespace lacuna
