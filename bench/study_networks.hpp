@@ -13,8 +13,8 @@ struct StudyNetwork {
   std::string name;
   std::vector<LayerShape> layers;  // one sample; convolutions only
   double paper_speedup = 0;        // over SCNN-like, ANT talk (FastPath 2022), read off a chart
-  double derived_speedup = 0;      // what facts/ant.md notes for this model, fill 5 a pair on both machines
-  double paper_energy = 0;         // of SCNN-like's, from the same chart
+  double derived_speedup = 0;  // what a second program gave for this model, fill 5 per pair on both machines
+  double paper_energy = 0;     // of SCNN-like's, from the same chart
 };
 
 std::vector<StudyNetwork> study_networks();

@@ -25,8 +25,7 @@ namespace lacuna {
 namespace {
 
 const std::string kData = std::string(LACUNA_SOURCE_DIR) + "/tests/data/authors_simulator/";
-const std::string kResnet =
-    std::string(LACUNA_SOURCE_DIR) + "/../shared/traces/resnet50_p100.safetensors.zst";
+const std::string kResnet = std::string(LACUNA_SOURCE_DIR) + "/data/resnet50_p100.safetensors.zst";
 
 Machine one_tile() { return testing::configure_machine("tensordash", {{"tiles", "1"}}); }
 

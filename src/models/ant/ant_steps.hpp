@@ -1,5 +1,5 @@
-// One pair on an ANT PE, cycle by cycle, as facts/ant.md gives the rules. The functional engine and the count
-// of bank conflicts run on it; the fast engine (range_walk.hpp) must count the same.
+// One pair on an ANT PE, cycle by cycle, as docs/models/ant.md gives the rules. The functional engine and the
+// count of bank conflicts run on it; the fast engine (range_walk.hpp) must count the same.
 #pragma once
 
 #include <algorithm>

@@ -28,7 +28,7 @@ TEST(AntPe, Goldens) {
   }
 }
 
-// The number of kernel indices read, from a run of facts/ant_oracle.py.
+// The number of kernel indices read, from a run of a second program, written from the rules alone.
 TEST(AntPe, GoldenIndicesRead) {
   const std::int64_t expected[] = {5, 180, 144, 14, 29, 12, 16};
   const std::vector<testing::Golden> goldens = testing::goldens();

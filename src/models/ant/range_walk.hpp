@@ -62,8 +62,8 @@ inline RangeWalk walk_all(std::int64_t count, std::int64_t n, std::int64_t windo
   return walk;
 }
 
-// The rule of facts/ant.md, step 4, on intervals of hits: a cycle looks at `window` positions from p and
-// issues the first n hits; p moves to the (n+1)-th if the window has one, else by `window`.
+// The rule of step 4 (docs/models/ant.md) on intervals of hits: a cycle looks at `window` positions from p
+// and issues the first n hits; p moves to the (n+1)-th if the window has one, else by `window`.
 inline RangeWalk walk_range(const ColumnStarts& starts, std::int64_t r0, std::int64_t r1, std::size_t s0,
                             std::size_t s1, std::int64_t n, std::int64_t window) {
   RangeWalk walk;

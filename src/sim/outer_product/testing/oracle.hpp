@@ -1,5 +1,5 @@
-// The rules of facts/ant.md for one (image, kernel) pair, written as plainly as they are stated there and
-// from nothing else of this project: the reference that both engines of both machines are tested against.
+// The rules of docs/models/ant.md for one (image, kernel) pair, written as plainly as they are stated there
+// and from nothing else of this project: the reference that both engines of both machines are tested against.
 #pragma once
 
 #include <algorithm>
@@ -189,7 +189,7 @@ struct Golden {
   std::int64_t all, valid, scnn_steps, scnn_cycles, ant_steps, ant_cycles, executed;
 };
 
-// The table of facts/ant.md.
+// Counts that a second program, written from the same rules, gives.
 inline std::vector<Golden> goldens() {
   const Matrix w{{1, 0, 2}, {0, 3, 0}, {4, 0, 5}};  // equal to itself rotated by 180 degrees in its zeros
   const Matrix w_rotated{{5, 0, 4}, {0, 3, 0}, {2, 0, 1}};
