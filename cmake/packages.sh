@@ -6,7 +6,9 @@ build_packages=(
   libzstd-dev nlohmann-json3-dev zlib1g-dev
   ocl-icd-opencl-dev # the CMake file of libdnnl-dev asks for OpenCL, the package does not bring it
 )
-check_packages=(clang clang-format clang-tidy git libclang-rt-dev libomp-dev python3-jsonschema)
+test_packages=(python3-jsonschema zstd)
+torch_packages=(python3-torch) # half a gigabyte: only where no Python has torch
+check_packages=(clang clang-format clang-tidy git libclang-rt-dev libomp-dev)
 
 # install_packages NAME...: does nothing if all are there. Without the means to install, names them and exits with 2.
 install_packages() {
@@ -48,4 +50,17 @@ install_packages() {
     exit 2
   fi
   rm -f "$log"
+}
+
+# install_test_packages: what the tests need beside the build. Without PyTorch, and without the means to install it, the
+# tests that compare with it are skipped.
+install_test_packages() {
+  install_packages "${test_packages[@]}"
+  local python
+  for python in ${PYTHON:+"$PYTHON"} python3 /usr/bin/python3; do
+    "$python" -c 'import importlib.util as u, sys; sys.exit(u.find_spec("torch") is None)' 2>/dev/null && return
+  done
+  if command -v dpkg-query >/dev/null && ! (install_packages "${torch_packages[@]}"); then
+    printf 'going on without PyTorch; the tests that need it are skipped\n' >&2
+  fi
 }
