@@ -1,9 +1,12 @@
-# One target a folder: the link lines are the dependency rules of STYLE, so a wrong #include does not build.
+# One target per folder; the link lines follow the direction of the dependencies.
 
 add_library(lacuna_options INTERFACE)
 target_compile_features(lacuna_options INTERFACE cxx_std_20)
 target_compile_options(lacuna_options INTERFACE
-  $<BUILD_INTERFACE:-Wall;-Wextra;-Wpedantic;-Wshadow;-Wnon-virtual-dtor;-Werror>)
+  $<BUILD_INTERFACE:-Wall;-Wextra;-Wpedantic;-Wshadow;-Wnon-virtual-dtor>)
+if(LACUNA_WERROR)
+  target_compile_options(lacuna_options INTERFACE $<BUILD_INTERFACE:-Werror>)
+endif()
 # Some files silence warnings that only GCC has.
 target_compile_options(lacuna_options INTERFACE
   $<BUILD_INTERFACE:$<$<CXX_COMPILER_ID:Clang>:-Wno-unknown-warning-option>>)
@@ -16,6 +19,22 @@ if(LACUNA_SANITIZE)
   # Loops that are asked to be vectorised cannot be while every access is checked.
   target_compile_options(lacuna_options INTERFACE $<BUILD_INTERFACE:$<$<CXX_COMPILER_ID:Clang>:-Wno-pass-failed>>)
 endif()
+
+# lacuna_unity(TARGET ALONE a.cpp...): with LACUNA_QUICK_BUILD its files are compiled together, a dozen at a time, so that the
+# headers and templates they share are compiled once. ALONE: files with a name of their own that another one has as well.
+# For folders that all of a build waits for; not for the files whose speed is measured.
+function(lacuna_unity target)
+  cmake_parse_arguments(ARG "" "" "ALONE" ${ARGN})
+  if(LACUNA_QUICK_BUILD)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 12)
+    set_source_files_properties(${ARG_ALONE} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+  endif()
+endfunction()
+
+# lacuna_cold(TARGET LEVEL): no run waits for this code, but every build does: less optimisation than -O3.
+function(lacuna_cold target level)
+  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:${level}>)
+endfunction()
 
 # lacuna_library(NAME sim SOURCES a.cpp b.cpp PUBLIC lacuna_tensor PRIVATE fmt::fmt)
 # Tests that live beside the code (*_test.cpp) become one executable `NAME_test`, unless the folder has none.
@@ -40,16 +59,43 @@ function(lacuna_model)
   endif()
 endfunction()
 
-# lacuna_test(NAME x SOURCES ... LIBRARIES ... [LABEL quick|slow]): a GoogleTest executable, one ctest entry a test.
+# The headers that every test reads, compiled once.
+if(LACUNA_TESTS AND LACUNA_QUICK_BUILD)
+  file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/test_headers.cpp CONTENT "// Carries the tests' precompiled headers.\n")
+  add_library(lacuna_test_headers OBJECT ${PROJECT_BINARY_DIR}/test_headers.cpp)
+  target_link_libraries(lacuna_test_headers PRIVATE lacuna_options OpenMP::OpenMP_CXX fmt::fmt GTest::gtest)
+  target_precompile_headers(lacuna_test_headers PRIVATE
+    <algorithm> <cmath> <filesystem> <fstream> <map> <memory> <optional> <set> <string> <vector>
+    <fmt/format.h> <gtest/gtest.h>)
+  lacuna_cold(lacuna_test_headers -O1)
+endif()
+
+# lacuna_test(NAME x SOURCES ... LIBRARIES ... [LABEL quick|slow] [OPTIMIZED]): a GoogleTest executable, one ctest entry per
+# test. The libraries are optimised, the tests themselves little, unless they are OPTIMIZED because they compute much.
 # Tests run beside each other: threads that spin while they wait would take the cores from those they wait for.
 function(lacuna_test)
-  cmake_parse_arguments(ARG "" "NAME;LABEL" "SOURCES;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(ARG "OPTIMIZED" "NAME;LABEL" "SOURCES;LIBRARIES" ${ARGN})
   if(NOT ARG_LABEL)
     set(ARG_LABEL quick)
   endif()
   add_executable(${ARG_NAME} ${ARG_SOURCES})
-  target_link_libraries(${ARG_NAME} PRIVATE ${ARG_LIBRARIES} GTest::gtest_main)
+  target_link_libraries(${ARG_NAME} PRIVATE ${ARG_LIBRARIES} fmt::fmt GTest::gtest_main)
   target_compile_definitions(${ARG_NAME} PRIVATE LACUNA_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+  if(NOT ARG_OPTIMIZED)
+    lacuna_cold(${ARG_NAME} -O1)
+    if(LACUNA_QUICK_BUILD)
+      target_precompile_headers(${ARG_NAME} REUSE_FROM lacuna_test_headers)
+    endif()
+  endif()
+  if(ARG_LABEL STREQUAL "slow" AND NOT LACUNA_SLOW_TESTS)
+    set_target_properties(${ARG_NAME} PROPERTIES EXCLUDE_FROM_ALL ON)
+    return()
+  endif()
+  # Slow ones first, so that none is left running alone at the end.
+  set(cost 1)
+  if(ARG_LABEL STREQUAL "slow")
+    set(cost 10)
+  endif()
   gtest_discover_tests(${ARG_NAME} TEST_PREFIX ${ARG_NAME}. NO_PRETTY_VALUES DISCOVERY_TIMEOUT 60
-                       PROPERTIES LABELS ${ARG_LABEL} TIMEOUT 300 ENVIRONMENT OMP_WAIT_POLICY=passive)
+                       PROPERTIES LABELS ${ARG_LABEL} TIMEOUT 300 COST ${cost} ENVIRONMENT OMP_WAIT_POLICY=passive)
 endfunction()
