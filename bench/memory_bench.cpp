@@ -36,24 +36,18 @@ double median(std::vector<double> values) {
 struct PlacedOp {
   const Layer* layer;
   Operation op;
-  std::vector<LaneProduct> products;
-  std::vector<PlacedProduct> placed;
+  Placement placement;
 };
 
 void measure(const std::string& path) {
   const Trace trace = Trace::open(path);
   const auto ideal = testing::make_machine("tensordash", {{"memory", "ideal"}});
   const auto modelled = testing::make_machine("tensordash", {{"memory", "modelled"}});
-  const TileShape tile = tile_shape(ideal->params());
-  const TileMemory memory(modelled->params(), tile);
-  std::vector<PlacedOp> ops(trace.layers().size() * kOperations.size());
-  for (std::size_t i = 0; i < ops.size(); ++i) {
-    PlacedOp& at = ops[i];
-    at.layer = &trace.layers()[i / kOperations.size()];
-    at.op = kOperations[i % kOperations.size()];
-    at.products = lane_products(*at.layer, at.op, tile.lanes);
-    at.placed =
-        place_products(at.products, choose_scheduled(*at.layer, at.op, SchedulePolicy::kSparser), tile);
+  const TilePlan plan = TilePlan::from(ideal->params());
+  const TileMemory memory(modelled->params(), plan.tile);
+  std::vector<PlacedOp> ops;
+  for (const Layer& layer : trace.layers()) {
+    for (const Operation op : kOperations) ops.push_back({&layer, op, place_operation(layer, op, plan)});
   }
   std::int64_t sink = 0;
   const auto all = [&](const Accelerator& machine) {
@@ -67,9 +61,7 @@ void measure(const std::string& path) {
     const double modelled_s = timed([&] { all(*modelled); });
     const double memory_s = timed([&] {
       for (const PlacedOp& at : ops) {
-        OpResult result;
-        memory.apply(*at.layer, at.op, at.placed, 1, result);
-        sink += result.cycles;
+        sink += memory.time(OperationWork(*at.layer, at.op), at.placement, {}).total.cycles;
       }
     });
     against_none.push_back(modelled_s / (modelled_s - memory_s));

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/random.hpp"
-#include "report/energy_report.hpp"
+#include "sim/run_energy.hpp"
 #include "sim/simulate.hpp"
 #include "sim/testing/machines.hpp"
 #include "study_networks.hpp"
@@ -255,7 +255,7 @@ int study_uniform() {
 void print_energy_row(const std::string& name, double paper, const Trace& trace) {
   const auto of = [&](const char* arch, const char* idle) {
     const RunResult result = run(trace, arch, {{"idle_logic", idle}});
-    return run_energy(result, choose_cost_table("", 0, *result.hardware));
+    return run_energy(result, energy_table("", 0, *result.hardware));
   };
   const RunResult scnn = run(trace, "scnn", {}), ant = run(trace, "ant", {});
   fmt::print("| {} | {} |", name, paper > 0 ? fmt::format("{:.3f}", paper) : "");

@@ -19,6 +19,7 @@
 #include "models/tensordash/engine/fast_kernels.hpp"
 #include "sim/simulate.hpp"
 #include "sim/testing/machines.hpp"
+#include "sim/tile/tile_placement.hpp"
 #include "trace/synthetic.hpp"
 
 namespace lacuna {
@@ -48,9 +49,8 @@ std::int64_t run_plain(const Trace& trace) {
   std::int64_t cycles = 0;
   for (const Layer& layer : trace.layers()) {
     for (const Operation op : kOperations) {
-      const auto products = lane_products(layer, op, config.tile.lanes);
-      const TensorRole rows = choose_scheduled(layer, op, SchedulePolicy::kSparser);
-      for (const PlacedProduct& placed : place_products(products, rows, config.tile)) {
+      const Placement placement = place_operation(layer, op, TilePlan::from(one_tile().params));
+      for (const PlacedProduct& placed : placement.placed) {
         cycles += tensordash::plain_product_cycles(config, placed, false);
         if (placed.rows->has_padding()) {
           benchmark::DoNotOptimize(tensordash::plain_product_cycles(config, placed, true));

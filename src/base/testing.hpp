@@ -1,6 +1,7 @@
 // Shared by tests: temporary files, and the message of an expected error.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
@@ -52,10 +53,14 @@ class TemporaryFolder {
         .write(content.data(), static_cast<std::streamsize>(content.size()));
     return path_ / name;
   }
-  std::size_t files() const {
-    std::size_t count = 0;
-    for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator(path_)) ++count;
-    return count;
+  std::string file(const std::string& name) const { return (path_ / name).string(); }  // for command lines
+  std::size_t files() const { return names().size(); }
+  std::vector<std::string> names() const {  // sorted
+    std::vector<std::string> names;
+    for (const auto& entry : std::filesystem::directory_iterator(path_))
+      names.push_back(entry.path().filename().string());
+    std::ranges::sort(names);
+    return names;
   }
 
  private:

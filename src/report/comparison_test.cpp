@@ -44,7 +44,7 @@ TEST(Comparison, ChangesAreSortedByTheirEffectOnCycles) {
   const Comparison comparison = compare_results(a, b, 0);
   EXPECT_TRUE(comparison.differs());
   ASSERT_EQ(comparison.runs[0].changes.size(), 2u);
-  EXPECT_EQ(comparison.runs[0].changes[0].a.op, Operation::kWeightGrad);
+  EXPECT_EQ(comparison.runs[0].changes[0].op, Operation::kWeightGrad);
   EXPECT_EQ(comparison.runs[0].changes[1].fields, (std::vector<std::string>{"cycles", "counters.steps"}));
   const auto json = nlohmann::json::parse(comparison_json(comparison, {"a", "b", "1", "1", 0}));
   EXPECT_TRUE(json["differs"]);

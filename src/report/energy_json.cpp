@@ -6,20 +6,20 @@
 namespace lacuna {
 namespace {
 
-std::string parts_json(const ByComponent& parts) {
+std::string joules_json(const ByComponent& parts) {
   JsonLine line;
   for (const ByComponent::Value& part : parts.values) line.field(part.name, part.value);
   return line.field("total", parts.total()).text();
 }
 
 JsonLine& append_pair(JsonLine& line, const EnergyPair& pair) {
-  return line.raw("baseline", parts_json(pair.baseline))
-      .raw("machine", parts_json(pair.machine))
+  return line.raw("baseline", joules_json(pair.baseline))
+      .raw("machine", joules_json(pair.machine))
       .field("compute_efficiency", pair.compute_efficiency())
       .field("chip_efficiency", pair.chip_efficiency());
 }
 
-std::string pair_json(const EnergyPair& pair) {
+std::string energy_pair_json(const EnergyPair& pair) {
   JsonLine line;
   return append_pair(line, pair).text();
 }
@@ -31,9 +31,9 @@ std::string energy_json(const RunEnergy& energy, bool layers, std::string_view i
                                  indent, json_string(energy.table), json_number(energy.node_nm));
   for (const Operation op : kOperations) {
     text += fmt::format("{}  \"{}\": {},\n", indent, operation_name(op),
-                        pair_json(energy.by_operation[static_cast<std::size_t>(op)]));
+                        energy_pair_json(energy.by_operation[static_cast<std::size_t>(op)]));
   }
-  text += fmt::format("{}  \"all\": {}", indent, pair_json(energy.all));
+  text += fmt::format("{}  \"all\": {}", indent, energy_pair_json(energy.all));
   if (layers) {
     text += fmt::format(",\n{}  \"operations\": [", indent);
     bool first = true;

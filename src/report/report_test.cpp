@@ -31,7 +31,7 @@ TEST(JsonText, StringsAreEscapedAndAlwaysUtf8) {
 TEST(ResultJson, IsWhatTheSchemaSays) {
   const std::string text = results_to_json({example_run("m", "fast-machine", 0.5)});
   EXPECT_EQ(text, R"({
-  "schema": 1,
+  "schema": 2,
   "lacuna": "0.1.0",
   "runs": [
     {
@@ -47,26 +47,27 @@ TEST(ResultJson, IsWhatTheSchemaSays) {
       "engine": "fast",
       "seed": 7,
       "config": {"rows": 4, "share": 0.25, "gating": false, "sync": "lockstep"},
+      "baseline": {"arch": "dense", "config": {"rows": 4}},
       "layers": [
         {"name": "conv", "shape": "3x3 16->32 @8x8", "batch_scale": 32, "ops": [
-          {"op": "forward", "scheduled": "A", "macs": 1000, "scheduled_macs": 600, "effectual_macs": 500, "dense_cycles": 100, "cycles": 50, "padding_free_cycles": 80, "padding_free_speedup": 1.25, "counters": {"steps": 3}},
-          {"op": "weight_grad", "scheduled": "G", "macs": 1000, "scheduled_macs": 400, "effectual_macs": 300, "dense_cycles": 100, "cycles": 40, "padding_free_cycles": 40, "padding_free_speedup": 2.5}
+          {"op": "forward", "scheduled": "A", "macs": 1000, "scheduled_macs": 600, "effectual_macs": 500, "baseline_cycles": 100, "cycles": 50, "padding_free_cycles": 80, "padding_free_speedup": 1.25, "counters": {"steps": 3}},
+          {"op": "weight_grad", "scheduled": "G", "macs": 1000, "scheduled_macs": 400, "effectual_macs": 300, "baseline_cycles": 100, "cycles": 40, "padding_free_cycles": 40, "padding_free_speedup": 2.5}
         ]},
         {"name": "fc", "shape": "linear 8->4 x2", "batch_scale": 1.5, "ops": [
-          {"op": "input_grad", "scheduled": "none", "macs": 64, "scheduled_macs": 0, "effectual_macs": 0, "dense_cycles": 7, "cycles": 0, "padding_free_cycles": 0, "padding_free_speedup": null}
+          {"op": "input_grad", "scheduled": "none", "macs": 64, "scheduled_macs": 0, "effectual_macs": 0, "baseline_cycles": 7, "cycles": 0, "padding_free_cycles": 0, "padding_free_speedup": null}
         ]}
       ],
       "total": {
-        "forward": {"dense_cycles": 100, "cycles": 50, "padding_free_cycles": 80},
-        "input_grad": {"dense_cycles": 7, "cycles": 0, "padding_free_cycles": 0},
-        "weight_grad": {"dense_cycles": 100, "cycles": 40, "padding_free_cycles": 40},
-        "all": {"dense_cycles": 207, "cycles": 90, "padding_free_cycles": 120}
+        "forward": {"baseline_cycles": 100, "cycles": 50, "padding_free_cycles": 80},
+        "input_grad": {"baseline_cycles": 7, "cycles": 0, "padding_free_cycles": 0},
+        "weight_grad": {"baseline_cycles": 100, "cycles": 40, "padding_free_cycles": 40},
+        "all": {"baseline_cycles": 207, "cycles": 90, "padding_free_cycles": 120}
       },
       "per_batch": {
-        "forward": {"dense_cycles": 3200, "cycles": 1600, "padding_free_cycles": 2560},
-        "input_grad": {"dense_cycles": 10.5, "cycles": 0, "padding_free_cycles": 0},
-        "weight_grad": {"dense_cycles": 3200, "cycles": 1280, "padding_free_cycles": 1280},
-        "all": {"dense_cycles": 6410.5, "cycles": 2880, "padding_free_cycles": 3840}
+        "forward": {"baseline_cycles": 3200, "cycles": 1600, "padding_free_cycles": 2560},
+        "input_grad": {"baseline_cycles": 10.5, "cycles": 0, "padding_free_cycles": 0},
+        "weight_grad": {"baseline_cycles": 3200, "cycles": 1280, "padding_free_cycles": 1280},
+        "all": {"baseline_cycles": 6410.5, "cycles": 2880, "padding_free_cycles": 3840}
       }
     }
   ]
@@ -107,13 +108,38 @@ std::string reading_error(std::string text, std::string_view from, std::string_v
   return "no error";
 }
 
+// Schema 1 calls the baseline "dense" and keeps what bounds it among the machine's own activity.
+TEST(ResultJson, ReadsSchema1) {
+  const ResultFile file = parse_results_json(
+      R"({"schema": 1, "lacuna": "0.1.0", "runs": [{"trace": "t", "model": "m", "batch": 1, "arch": "a", "base": "b",
+          "engine": "fast", "seed": 1, "config": {}, "layers": [{"name": "l", "shape": "s", "batch_scale": 1, "ops": [
+            {"op": "forward", "scheduled": "A", "macs": 9, "scheduled_macs": 8, "effectual_macs": 7,
+             "dense_cycles": 6, "cycles": 3, "padding_free_cycles": 4}]}],
+          "total": {"forward": {"dense_cycles": 6, "cycles": 3}, "input_grad": {"dense_cycles": 0, "cycles": 0},
+                    "weight_grad": {"dense_cycles": 0, "cycles": 0}, "all": {"dense_cycles": 6, "cycles": 3}}}]})",
+      "old.json");
+  EXPECT_EQ(file.runs[0].total().all.speedup(), 2);
+  EXPECT_EQ(file.runs[0].baseline->arch, "dense");
+}
+
+TEST(ResultJson, AMachineThatIsItsOwnBaselineStaysSo) {
+  RunResult run = example_run("m", "dense", 0.5);
+  run.baseline = nullptr;
+  const std::string text = results_to_json({run});
+  EXPECT_NE(text.find("\"baseline\": null"), std::string::npos);
+  const ResultFile file = parse_results_json(text, "r.json");
+  EXPECT_EQ(file.runs[0].baseline, nullptr);
+  EXPECT_EQ(file.runs[0].total().all.speedup(), 1);
+}
+
 TEST(ResultJson, RefusesWhatItDidNotWrite) {
   const std::string good = results_to_json({example_run("m", "a", 0.5)});
-  EXPECT_EQ(reading_error(good, "\"schema\": 1", "\"schema\": 2"),
-            "r.json: its schema is '2', this program reads 1; use the version of lacuna that wrote it, or "
-            "write it again");
-  EXPECT_EQ(reading_error(good, "\"schema\": 1,", ""),
-            "r.json: this is not a result of lacuna: 'schema' is missing; write it again with 'lacuna "
+  EXPECT_EQ(
+      reading_error(good, "\"schema\": 2", "\"schema\": 3"),
+      "r.json: its schema is '3', this program reads 1 to 2; use the version of lacuna that wrote it, or "
+      "write it again");
+  EXPECT_EQ(reading_error(good, "\"schema\": 2,", ""),
+            "r.json: it is not a result of lacuna: 'schema' is missing; write it again with 'lacuna "
             "simulate --json'");
   EXPECT_EQ(reading_error(good, "\"cycles\": 50,", "\"cycles\": 51,"),
             "r.json: run 1: 'total': 'forward': its cycles are not the sum of the layers'; write it again "
@@ -137,19 +163,20 @@ TEST(ResultJson, RefusesWhatItDidNotWrite) {
   EXPECT_EQ(reading_error(good, "\"seed\": 7", "\"seed\": 7, \"later_field\": {\"x\": []}"), "no error");
 }
 
-TEST(ResultCsv, OneRowAnOperation) {
+TEST(ResultCsv, OneRowPerOperation) {
   RunResult run = example_run("a,b", "x", 0.5);
   run.layers[0].name = "say \"hi\"";
   EXPECT_EQ(
       results_to_csv({run}),
       "trace,model,progress,arch,engine,layer,shape,batch_scale,op,scheduled,macs,scheduled_macs,effectual_"
       "macs,"
-      "dense_cycles,cycles,speedup,padding_free_cycles,padding_free_speedup,steps\n"
+      "baseline,baseline_cycles,cycles,speedup,padding_free_cycles,padding_free_speedup,steps\n"
       "\"a,b_p50.safetensors\",\"a,b\",0.5,x,fast,\"say \"\"hi\"\"\",3x3 16->32 "
-      "@8x8,32,forward,A,1000,600,500,100,50,2,80,1.25,3\n"
+      "@8x8,32,forward,A,1000,600,500,dense,100,50,2,80,1.25,3\n"
       "\"a,b_p50.safetensors\",\"a,b\",0.5,x,fast,\"say \"\"hi\"\"\",3x3 16->32 "
-      "@8x8,32,weight_grad,G,1000,400,300,100,40,2.5,40,2.5,\n"
-      "\"a,b_p50.safetensors\",\"a,b\",0.5,x,fast,fc,linear 8->4 x2,1.5,input_grad,none,64,0,0,7,0,,0,,\n");
+      "@8x8,32,weight_grad,G,1000,400,300,dense,100,40,2.5,40,2.5,\n"
+      "\"a,b_p50.safetensors\",\"a,b\",0.5,x,fast,fc,linear 8->4 "
+      "x2,1.5,input_grad,none,64,0,0,dense,7,0,,0,,\n");
 }
 
 TEST(Counted, OneIsNotMany) {
@@ -216,9 +243,10 @@ TEST(ResultTables, SeveralTracesOfAModelAreSummedAndShownByProgress) {
                                     example_run("n", "x", std::nullopt)};
   const std::string text = result_tables(runs, false, {});
   EXPECT_NE(text.find("m, 2 traces together\n"), std::string::npos) << text;
-  EXPECT_NE(text.find("forward                      200     100     2.00        1.25             200     100 "
-                      "    2.00        1.25\n"),
-            std::string::npos)
+  EXPECT_NE(
+      text.find("forward                         200     100     2.00        1.25                200     "
+                "100     2.00        1.25\n"),
+      std::string::npos)
       << text;
   const std::size_t half = text.find("    50 %    75.0 %  m_p50.safetensors");
   const std::size_t whole = text.find("   100 %    75.0 %  m_p100.safetensors");

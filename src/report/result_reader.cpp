@@ -145,16 +145,17 @@ std::optional<StoredEnergy> read_energy(const JsonReader& run, const Names& name
   return energy;
 }
 
-// The baseline as far as a file tells; the machine itself where it is its own.
+// The baseline as far as a file tells; null if the machine is its own.
 std::shared_ptr<RunResult> read_baseline(const JsonReader& source, const Names& names) {
   auto baseline = std::make_shared<RunResult>();
-  baseline->arch = baseline->base = "dense";
-  const json* described = source.find(names.baseline);
-  if (described != nullptr && !described->is_null()) {
-    const JsonReader at = source.object(names.baseline);
-    baseline->arch = baseline->base = at.text("arch");
-    baseline->config = read_config(at);
+  if (names.in_activity) {  // schema 1 had only one
+    baseline->arch = baseline->base = "dense";
+    return baseline;
   }
+  if (source.get("baseline").is_null()) return nullptr;
+  const JsonReader at = source.object("baseline");
+  baseline->arch = baseline->base = at.text("arch");
+  baseline->config = read_config(at);
   return baseline;
 }
 
@@ -185,7 +186,7 @@ RunResult read_run(const JsonReader& source, const Names& names) {
       source.fail(fmt::format("layer {} is there twice", quote_name(layer.name)));
     }
     run.layers.push_back(std::move(layer));
-    baseline->layers.push_back(std::move(baseline_layer));
+    if (baseline) baseline->layers.push_back(std::move(baseline_layer));
   }
   run.baseline = baseline;
   check_totals(source, run.total(), names);

@@ -75,7 +75,7 @@ const RegisterStorageStudy kRegister{{
 class PaperMachine final : public Accelerator {
  public:
   const Params& params() const override { return params_; }
-  OpResult simulate(const Layer&, Operation, const SimOptions&) const override { return {}; }
+  OpResult simulate(const OperationWork&, const SimOptions&) const override { return {}; }
 
  private:
   Params params_;

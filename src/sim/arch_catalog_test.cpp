@@ -15,7 +15,8 @@ class FakeMachine final : public Accelerator {
       throw InputError(params_.owner(), "13 rows bring bad luck; everybody knows", "set rows=12; or 14");
   }
   const Params& params() const override { return params_; }
-  OpResult simulate(const Layer&, Operation, const SimOptions&) const override { return {}; }
+  using Accelerator::simulate;
+  OpResult simulate(const OperationWork&, const SimOptions&) const override { return {}; }
 
  private:
   Params params_;

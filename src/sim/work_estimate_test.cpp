@@ -13,9 +13,10 @@ class Fixed final : public Accelerator {
  public:
   explicit Fixed(double steps) : steps_(steps) {}
   const Params& params() const override { return params_; }
-  OpResult simulate(const Layer&, Operation op, const SimOptions&) const override {
+  using Accelerator::simulate;
+  OpResult simulate(const OperationWork& work, const SimOptions&) const override {
     OpResult result;
-    result.op = op;
+    result.op = work.op;
     return result;
   }
   double work(const LayerShape&) const override { return steps_; }

@@ -1,6 +1,5 @@
 #include "cli/run_program.hpp"
 
-#include <algorithm>
 #include <cstdlib>
 #include <fcntl.h>
 #include <fstream>
@@ -110,14 +109,6 @@ ProgramResult run_on_terminal(const std::vector<std::string>& arguments,
   ::close(terminal);
   result.exit_code = wait_for(child);
   return result;
-}
-
-std::vector<std::string> TemporaryFolder::names() const {
-  std::vector<std::string> names;
-  for (const auto& entry : std::filesystem::directory_iterator(path()))
-    names.push_back(entry.path().filename().string());
-  std::ranges::sort(names);
-  return names;
 }
 
 std::string read_text(const std::filesystem::path& path) {

@@ -26,12 +26,7 @@ bool has_terminals();
 ProgramResult run_on_terminal(const std::vector<std::string>& arguments,
                               const std::vector<std::string>& environment = {});
 
-// A folder that disappears with the object; paths as text, for command lines.
-class TemporaryFolder : public lacuna::TemporaryFolder {
- public:
-  std::string file(const std::string& name) const { return (path() / name).string(); }
-  std::vector<std::string> names() const;  // sorted
-};
+using lacuna::TemporaryFolder;
 
 std::string read_text(const std::filesystem::path& path);
 

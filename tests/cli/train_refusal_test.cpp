@@ -111,7 +111,7 @@ TEST_F(TrainCommand, DamagedCheckpointsAreRefusedAndKept) {
   std::string flipped = good;
   flipped[flipped.size() - 5] ^= 1;
   with(flipped,
-       "its checksum does not fit its content; use an earlier checkpoint or start again without --resume");
+       "its checksum does not match its content; use an earlier checkpoint or start again without --resume");
 }
 
 }  // namespace

@@ -87,7 +87,7 @@ TEST_F(TrainCommand, OddBatches) {
 TEST_F(TrainCommand, ComparesKernels) {
   const ProgramResult tiny_run = run_lacuna(tiny("o", {"--steps", "2", "--compare", "2"}));
   EXPECT_EQ(tiny_run.exit_code, 0) << tiny_run.err;
-  EXPECT_NE(tiny_run.out.find("dense against sparse kernels on 2 more batches"), std::string::npos)
+  EXPECT_NE(tiny_run.out.find("dense and sparse kernels on 2 more batches"), std::string::npos)
       << tiny_run.out;
   EXPECT_NE(tiny_run.out.find("; layers after the first: "), std::string::npos) << tiny_run.out;
   EXPECT_EQ(names("o"), (Words{kFiles[0], kFiles[1], "kernels.csv", kFiles[2]}));

@@ -5,6 +5,7 @@
 #include <iterator>
 #include <tuple>
 
+#include "sim/run_energy.hpp"
 #include "sim/simulate.hpp"
 #include "sim/testing/machines.hpp"
 #include "trace/synthetic.hpp"
@@ -48,10 +49,14 @@ TEST(Figure13, NeverSlowerThanDenseOnAnyTrace) {
   for (const std::filesystem::path& path : testing::recorded_traces()) {
     const Trace trace = Trace::open(path);
     for (const char* tiles : {"1", "16"}) {
-      for (const LayerResult& layer : run(trace, {{"tiles", tiles}}).layers) {
-        for (const OpResult& op : layer.ops) {
-          EXPECT_LE(op.cycles, op.dense_cycles) << path << " " << layer.name << " " << operation_name(op.op);
-          EXPECT_LE(op.padding_free_cycles, op.dense_cycles) << path << " " << layer.name;
+      const RunResult result = run(trace, {{"tiles", tiles}});
+      for (std::size_t l = 0; l < result.layers.size(); ++l) {
+        for (std::size_t o = 0; o < result.layers[l].ops.size(); ++o) {
+          const OpResult& op = result.layers[l].ops[o];
+          const std::int64_t dense = result.baseline_op(l, o).cycles;
+          const std::string& name = result.layers[l].name;
+          EXPECT_LE(op.cycles, dense) << path << " " << name << " " << operation_name(op.op);
+          EXPECT_LE(op.padding_free_cycles, dense) << path << " " << name;
         }
       }
     }
@@ -81,6 +86,63 @@ TEST(Figure20, RandomZeros) {
     EXPECT_GT(speedup, low) << zeros;
     EXPECT_LT(speedup, high) << zeros;
   }
+}
+
+struct AreaAndPower {
+  ByComponent area, power, dense_area, dense_power;
+
+  explicit AreaAndPower(const testing::Settings& settings = {}) {
+    const auto machine = testing::make_machine("tensordash", settings);
+    const auto dense = testing::make_machine("dense", machine->baseline()->settings);
+    const CostTable table = energy_table("", 0, *machine->hardware());
+    area = area_mm2(*machine->hardware(), table);
+    power = peak_watts(*machine->hardware(), table);
+    dense_area = area_mm2(*dense->hardware(), table);
+    dense_power = peak_watts(*dense->hardware(), table);
+  }
+};
+
+// [TensorDash Table 3], within 0.01 mm2 and 1 mW: its parts do not add up to the last digit.
+TEST(Table3, AreasAndPowersFromUnits) {
+  const AreaAndPower t;
+  EXPECT_NEAR(t.area.of("cores"), 30.41, 0.01);
+  EXPECT_NEAR(t.area.of("transposers"), 0.38, 0.01);
+  EXPECT_NEAR(t.area.of("schedulers_and_b_muxes"), 0.91, 0.01);
+  EXPECT_NEAR(t.area.of("a_muxes"), 1.73, 0.01);
+  EXPECT_NEAR(t.area.compute(), 33.44, 0.011);
+  EXPECT_NEAR(t.dense_area.compute(), 30.80, 0.011);
+  EXPECT_NEAR(t.area.compute() / t.dense_area.compute(), 1.09, 0.005);
+  EXPECT_NEAR(t.area.of("sram"), 3 * 192, 0.01);
+  EXPECT_NEAR(t.area.of("scratchpads"), 17, 0.01);
+  EXPECT_NEAR(t.power.of("cores") * 1e3, 13910, 1);
+  EXPECT_NEAR(t.power.of("transposers") * 1e3, 47.3, 0.1);
+  EXPECT_NEAR(t.power.of("schedulers_and_b_muxes") * 1e3, 102.8, 0.1);
+  EXPECT_NEAR(t.power.of("a_muxes") * 1e3, 145.3, 0.1);
+  EXPECT_NEAR(t.power.total() * 1e3, 14205, 1);
+  EXPECT_NEAR(t.dense_power.total() * 1e3, 13957, 1);
+  EXPECT_NEAR(t.power.total() / t.dense_power.total(), 1.02, 0.005);
+}
+
+// [TensorDash §4.4]: 1.13x area and 1.05x power in bfloat16.
+TEST(Table3, Bfloat16) {
+  const AreaAndPower t(testing::Settings{{"arithmetic", "bfloat16"}});
+  EXPECT_NEAR(t.area.compute() / t.dense_area.compute(), 1.13, 0.005);
+  EXPECT_NEAR(t.power.total() / t.dense_power.total(), 1.05, 0.005);
+}
+
+TEST(Table3, FollowsTheConfiguration) {
+  const AreaAndPower whole;
+  // Depth 2 has 5 inputs instead of 8 [Fig. 19].
+  EXPECT_NEAR(AreaAndPower(testing::Settings{{"depth", "2"}}).area.of("a_muxes"),
+              whole.area.of("a_muxes") * 5 / 8, 1e-9);
+  // One scheduler per PE instead of one per row.
+  EXPECT_NEAR(AreaAndPower(testing::Settings{{"sides", "both"}}).area.of("schedulers_and_b_muxes"),
+              whole.area.of("schedulers_and_b_muxes") * 4, 1e-9);
+  const AreaAndPower half(testing::Settings{{"tiles", "8"}});
+  for (const char* part : {"cores", "a_muxes", "sram", "scratchpads"}) {
+    EXPECT_NEAR(half.area.of(part), whole.area.of(part) / 2, 1e-9);
+  }
+  EXPECT_EQ(half.area.of("transposers"), whole.area.of("transposers"));
 }
 
 }  // namespace

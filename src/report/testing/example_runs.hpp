@@ -33,9 +33,17 @@ inline RunResult example_run(const std::string& model, const std::string& arch,
       {"conv",
        "3x3 16->32 @8x8",
        32,
-       {{Operation::kForward, Scheduled::kA, 1000, 600, 500, 100, 50, 80, {{"steps", 3}}},
-        {Operation::kWeightGrad, Scheduled::kG, 1000, 400, 300, 100, 40, 40, {}}}},
-      {"fc", "linear 8->4 x2", 1.5, {{Operation::kInputGrad, Scheduled::kNone, 64, 0, 0, 7, 0, 0, {}}}}};
+       {{Operation::kForward, Scheduled::kA, 1000, 600, 500, 50, 80, {{"steps", 3}}},
+        {Operation::kWeightGrad, Scheduled::kG, 1000, 400, 300, 40, 40, {}}}},
+      {"fc", "linear 8->4 x2", 1.5, {{Operation::kInputGrad, Scheduled::kNone, 64, 0, 0, 0, 0, {}}}}};
+  auto baseline = std::make_shared<RunResult>();
+  baseline->arch = baseline->base = "dense";
+  baseline->config = {{"rows", "4", ParamSpec::Kind::kInteger}};
+  baseline->layers = run.layers;
+  baseline->layers[0].ops[0].cycles = 100;
+  baseline->layers[0].ops[1].cycles = 100;
+  baseline->layers[1].ops[0].cycles = 7;
+  run.baseline = baseline;
   return run;
 }
 

@@ -24,6 +24,13 @@ inline std::unique_ptr<Accelerator> make_machine(const std::string& name, const 
   return configure_machine(name, settings).build();
 }
 
+// The operation on the baseline that the machine names, or on itself if it names none.
+inline OpResult simulate_baseline(const Accelerator& machine, const Layer& layer, Operation op) {
+  const auto spec = machine.baseline();
+  if (!spec) return machine.simulate(layer, op);
+  return make_machine(spec->model, spec->settings)->simulate(layer, op);
+}
+
 // A trace of one layer with these shares of zeros.
 inline Trace one_layer_trace(const LayerShape& shape, const ZeroSpec& a, const ZeroSpec& w,
                              const ZeroSpec& g) {

@@ -5,28 +5,25 @@
 
 #include "base/error.hpp"
 #include "sim/testing/random_layer.hpp"
-#include "sim/tile/column_panel.hpp"
+#include "sim/workload/reference.hpp"
 
 namespace lacuna {
 namespace {
 
 Params tile_machine(const std::vector<std::pair<std::string, std::string>>& settings) {
-  std::vector<ParamSpec> specs = tile_params();
+  std::vector<ParamSpec> specs = TilePlan::params();
   for (ParamSpec& spec : memory_params()) specs.push_back(std::move(spec));
   Params params("tiles", std::move(specs));
   for (const auto& [key, value] : settings) params.set(key, value, "test");
   return params;
 }
 
-OpResult run(const Params& params, const Layer& layer, Operation op, double batch_scale = 1) {
-  const TileShape tile = tile_shape(params);
-  const std::vector<LaneProduct> products = lane_products(layer, op, tile.lanes);
-  const auto placed = place_products(products, choose_scheduled(layer, op, SchedulePolicy::kSparser), tile);
-  OpResult result;
-  result.op = op;
-  result.cycles = result.dense_cycles = result.padding_free_cycles = dense_cycles(placed);
-  TileMemory(params, tile).apply(layer, op, placed, batch_scale, result);
-  return result;
+TileTiming run(const Params& params, const Layer& layer, Operation op, double batch_scale = 1) {
+  const TilePlan plan = TilePlan::from(params);
+  const Placement placement = place_operation(layer, op, plan);
+  const std::int64_t cycles = placement.dense_cycles();
+  return TileMemory(params, plan.tile)
+      .time(OperationWork(layer, op, batch_scale), placement, {cycles, cycles});
 }
 
 Trace one_layer(const LayerShape& shape, double zeros_a, double zeros_g) {
@@ -41,7 +38,7 @@ TEST(TileMemory, CountsByHand) {
   const Trace trace = one_layer(LayerShape::conv2d(1, 64, 64, {16, 16}, {1, 1}), 0.5, 0);
   const Layer& layer = trace.layers()[0];
   const Params params = tile_machine({{"tiles", "1"}, {"dram_compression", "off"}});
-  const Activity a = *run(params, layer, Operation::kForward).activity;
+  const Activity a = run(params, layer, Operation::kForward).activity;
   // Rows: 256 windows (A has the zeros); columns: 64 filters; 4 steps. Blocks of 32 streams.
   EXPECT_EQ(a.bm_reads, 256 * 4 * (64 / 32));
   EXPECT_EQ(a.am_reads, 64 * 4 * (256 / 32));
@@ -64,8 +61,8 @@ TEST(TileMemory, CountsByHand) {
 TEST(TileMemory, MulticastSavesReadsAndNoWrites) {
   const Trace trace = one_layer(LayerShape::conv2d(1, 64, 256, {32, 32}, {3, 3}, {1, 1}, {1, 1}), 0.5, 0.5);
   const Layer& layer = trace.layers()[0];
-  const Activity one = *run(tile_machine({{"multicast", "1"}}), layer, Operation::kForward).activity;
-  const Activity four = *run(tile_machine({{"multicast", "4"}}), layer, Operation::kForward).activity;
+  const Activity one = run(tile_machine({{"multicast", "1"}}), layer, Operation::kForward).activity;
+  const Activity four = run(tile_machine({{"multicast", "4"}}), layer, Operation::kForward).activity;
   EXPECT_EQ(one.scratchpad_writes, one.am_reads + one.bm_reads);
   EXPECT_EQ(four.scratchpad_writes, one.scratchpad_writes);
   EXPECT_LT(four.am_reads + four.bm_reads, one.am_reads + one.bm_reads);
@@ -77,9 +74,9 @@ TEST(TileMemory, WhichTensorsAreTransposed) {
   const Trace trace = one_layer(LayerShape::conv2d(2, 32, 48, {8, 8}, {3, 3}, {1, 1}, {1, 1}), 0.5, 0.5);
   const Layer& layer = trace.layers()[0];
   const Params params = tile_machine({});
-  const Activity forward = *run(params, layer, Operation::kForward).activity;
-  const Activity input = *run(params, layer, Operation::kInputGrad).activity;
-  const Activity weight = *run(params, layer, Operation::kWeightGrad).activity;
+  const Activity forward = run(params, layer, Operation::kForward).activity;
+  const Activity input = run(params, layer, Operation::kInputGrad).activity;
+  const Activity weight = run(params, layer, Operation::kWeightGrad).activity;
   EXPECT_EQ(forward.transposed_groups, 0);
   EXPECT_EQ(input.transposed_groups, (input.am_reads + 15) / 16);  // W is on the columns
   EXPECT_EQ(weight.transposed_groups, (weight.am_reads + 15) / 16 + (weight.bm_reads + 15) / 16);
@@ -89,7 +86,7 @@ TEST(TileMemory, WhichTensorsAreTransposed) {
 // The first layer's three channels: a group gives three blocks, not sixteen.
 TEST(TileMemory, TransposersOfFewChannels) {
   const Trace trace = one_layer(LayerShape::conv2d(1, 3, 16, {16, 16}, {3, 3}), 0, 0.5);
-  const Activity a = *run(tile_machine({}), trace.layers()[0], Operation::kWeightGrad).activity;
+  const Activity a = run(tile_machine({}), trace.layers()[0], Operation::kWeightGrad).activity;
   EXPECT_EQ(a.transposed_groups, (a.am_reads + 2) / 3 + (a.bm_reads + 15) / 16);
 }
 
@@ -104,8 +101,8 @@ TEST(TileMemory, BytesReadAreBytesNeeded) {
         const std::int64_t bytes = std::string(type) == "fp32" ? 4 : 2;
         const Params params = tile_machine({{"dram_compression", compression}, {"arithmetic", type}});
         for (const Operation op : kOperations) {
-          const OpResult result = run(params, layer, op);
-          const Activity& a = *result.activity;
+          const TileTiming result = run(params, layer, op);
+          const Activity& a = result.activity;
           const auto needed = [&](std::int64_t elements, std::int64_t nonzeros) {
             return std::string(compression) == "on" ? nonzeros * bytes + (elements + 7) / 8
                                                     : elements * bytes;
@@ -125,8 +122,7 @@ TEST(TileMemory, BytesReadAreBytesNeeded) {
           EXPECT_EQ(a.samples.dram_write_bytes, op == Operation::kWeightGrad ? 0 : written);
           EXPECT_EQ(a.weights.dram_write_bytes, op == Operation::kWeightGrad ? written : 0);
           EXPECT_EQ(a.samples.output_rows + a.weights.output_rows, (outputs + 15) / 16);
-          EXPECT_EQ(result.cycles, a.compute_cycles) << "memory=ideal changes no cycles";
-          EXPECT_EQ(result.dense_cycles, a.dense_compute_cycles);
+          EXPECT_EQ(result.total.cycles, a.compute_cycles) << "memory=ideal changes no cycles";
           EXPECT_GE(a.scratchpad_writes, a.am_reads + a.bm_reads);
           EXPECT_GE(a.scratchpad_reads, a.scratchpad_writes);
         }
@@ -143,10 +139,10 @@ TEST(TileMemory, SaysWhatBoundsAnOperation) {
     settings.emplace_back("memory", "modelled");
     return run(tile_machine(settings), layer, op);
   };
-  const auto check = [&](const OpResult& result, Bound bound, std::int64_t Activity::*cycles) {
-    const Activity& a = *result.activity;
+  const auto check = [&](const TileTiming& result, Bound bound, std::int64_t Activity::*cycles) {
+    const Activity& a = result.activity;
     EXPECT_EQ(a.bound, bound) << bound_name(a.bound);
-    EXPECT_EQ(result.cycles, a.*cycles + a.fill_cycles);
+    EXPECT_EQ(result.total.cycles, a.*cycles + a.fill_cycles);
   };
   check(with({}, Operation::kForward), Bound::kCompute, &Activity::compute_cycles);
   check(with({{"dram_channels", "1"}, {"dram_mts", "100"}}, Operation::kForward), Bound::kDram,
@@ -160,29 +156,29 @@ TEST(TileMemory, SaysWhatBoundsAnOperation) {
         &Activity::dram_cycles);
 }
 
-// Weights are read once a batch: these samples pay their share of it.
+// Weights are read once per batch: these samples pay their share of it.
 TEST(TileMemory, WeightsAreSpreadOverTheBatch) {
   const Trace trace = one_layer(LayerShape::linear(4, 512, 512), 0.5, 0.5);
   const Layer& layer = trace.layers()[0];
   const Params params = tile_machine({{"memory", "modelled"}});
-  const OpResult alone = run(params, layer, Operation::kForward, 1);
-  const OpResult of_batch = run(params, layer, Operation::kForward, 64);
-  EXPECT_EQ(alone.activity->weights, of_batch.activity->weights);
-  EXPECT_EQ(alone.activity->samples, of_batch.activity->samples);
-  EXPECT_GT(alone.activity->dram_cycles, 20 * of_batch.activity->dram_cycles);
-  EXPECT_EQ(alone.activity->bound, Bound::kDram);
+  const TileTiming alone = run(params, layer, Operation::kForward, 1);
+  const TileTiming of_batch = run(params, layer, Operation::kForward, 64);
+  EXPECT_EQ(alone.activity.weights, of_batch.activity.weights);
+  EXPECT_EQ(alone.activity.samples, of_batch.activity.samples);
+  EXPECT_GT(alone.activity.dram_cycles, 20 * of_batch.activity.dram_cycles);
+  EXPECT_EQ(alone.activity.bound, Bound::kDram);
 }
 
 TEST(TileMemory, StridedReadsMeetInBanks) {
   const Trace trace = one_layer(LayerShape::conv2d(1, 32, 32, {16, 16}, {3, 3}, {2, 2}, {1, 1}), 0.5, 0.5);
   const Params params = tile_machine({});
-  EXPECT_GT(run(params, trace.layers()[0], Operation::kForward).activity->sram_conflict_cycles, 0);
-  EXPECT_EQ(run(params, trace.layers()[0], Operation::kInputGrad).activity->sram_conflict_cycles, 0);
+  EXPECT_GT(run(params, trace.layers()[0], Operation::kForward).activity.sram_conflict_cycles, 0);
+  EXPECT_EQ(run(params, trace.layers()[0], Operation::kInputGrad).activity.sram_conflict_cycles, 0);
 }
 
 TEST(TileMemory, RefusesScratchpadsThatHoldNothing) {
   const Params params = tile_machine({{"chunk_steps", "30"}});
-  EXPECT_THROW(TileMemory(params, tile_shape(params)), InputError);
+  EXPECT_THROW(TileMemory(params, TilePlan::from(params).tile), InputError);
 }
 
 }  // namespace

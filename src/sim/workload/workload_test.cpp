@@ -7,6 +7,7 @@
 #include "sim/workload/mac_counts.hpp"
 #include "sim/workload/operand_streams.hpp"
 #include "sim/workload/reference.hpp"
+#include "sim/workload/schedule_policy.hpp"
 
 namespace lacuna {
 namespace {

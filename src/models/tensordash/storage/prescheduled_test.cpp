@@ -7,7 +7,7 @@
 #include "models/tensordash/engine/row_group.hpp"
 #include "models/tensordash/storage/backside_load.hpp"
 #include "models/tensordash/storage/backside_scheduler.hpp"
-#include "sim/accelerator.hpp"
+#include "sim/registry.hpp"
 #include "sim/testing/random_layer.hpp"
 #include "sim/workload/layer_values.hpp"
 

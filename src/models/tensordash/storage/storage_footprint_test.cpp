@@ -7,7 +7,7 @@
 #include "models/tensordash/config.hpp"
 #include "models/tensordash/storage/storage_traffic.hpp"
 #include "models/tensordash/storage/stored_tensor.hpp"
-#include "sim/accelerator.hpp"
+#include "sim/registry.hpp"
 #include "sim/simulate.hpp"
 #include "sim/storage_study.hpp"
 #include "sim/testing/random_layer.hpp"
