@@ -75,7 +75,7 @@ TEST(CostTable, RefusesBadValuesAndSaysWhere) {
   expect(replaced("notes: [one thing, another]", "notes: 3"), "'notes' is not a list");
   expect(replaced("parts:", "costs:"), "unknown key 'costs'");
   expect("name: x\nnode_nm: 65\ndata_type: fp32\n", "'parts' is missing");
-  expect("[1, 2]", "mine.yaml:1: the file is not a list of 'key: value' lines");
+  expect("[1, 2]", "mine.yaml:1: this is not a list of 'key: value' lines");
   expect(good_table() + "---\nname: another\n", "mine.yaml: it holds more than one document; keep one");
   expect("a: [1", "not YAML");
   expect("", "mine.yaml");

@@ -7,8 +7,7 @@
 #include <sstream>
 
 #include "base/output_file.hpp"
-#include "cli/json_schema.hpp"
-#include "cli/run_program.hpp"
+#include "cli/cli_fixture.hpp"
 #include "trace/synthetic.hpp"
 #include "trace/trace_builder.hpp"
 #include "trace/trace_writer.hpp"
@@ -17,43 +16,14 @@ namespace lacuna {
 namespace {
 
 using nlohmann::json;
-using testing_support::JsonSchema;
+using testing_support::CliTest;
+using testing_support::kAlexnet;
+using testing_support::kSqueezenet;
 using testing_support::ProgramResult;
 using testing_support::read_text;
 using testing_support::run_lacuna;
 using testing_support::run_on_terminal;
 using testing_support::run_shell;
-using testing_support::TemporaryFolder;
-
-const std::string kAlexnet = LACUNA_SOURCE_DIR "/data/alexnet_p100.safetensors.zst";
-const std::string kSqueezenet = LACUNA_SOURCE_DIR "/data/squeezenet_p100.safetensors.zst";
-
-class CliTest : public testing::Test {
- protected:
-  // A trace of three small layers.
-  std::string small_trace(const std::string& name, std::uint64_t seed = 1) {
-    SyntheticSpec spec;
-    spec.name = "small";
-    spec.seed = seed;
-    spec.layers = {{"conv1", LayerShape::conv2d(2, 3, 8, {9, 9}, {3, 3}), 1, ZeroSpec::dense(),
-                    ZeroSpec::dense(), ZeroSpec::uniform(0.5)},
-                   {"conv2", LayerShape::conv2d(2, 8, 20, {7, 7}, {3, 3}, {2, 2}, {1, 1}), 1,
-                    ZeroSpec::uniform(0.6), ZeroSpec::dense(), ZeroSpec::by_channel(0.7)},
-                   {"fc", LayerShape::linear(2, 320, 10), 1, ZeroSpec::uniform(0.3), ZeroSpec::uniform(0.9),
-                    ZeroSpec::dense()}};
-    write_trace(make_synthetic(spec), folder_.file(name));
-    return folder_.file(name);
-  }
-  // One line, exit code 2, nothing on standard output, and `part` in it.
-  static void expect_error(const ProgramResult& result, const std::string& part) {
-    EXPECT_EQ(result.exit_code, 2) << result.err;
-    EXPECT_EQ(result.out, "");
-    EXPECT_TRUE(result.err.starts_with("lacuna: error: ")) << result.err;
-    EXPECT_EQ(std::ranges::count(result.err, '\n'), 1) << result.err;
-    EXPECT_NE(result.err.find(part), std::string::npos) << result.err;
-  }
-  TemporaryFolder folder_;
-};
 
 TEST_F(CliTest, VersionAndHelp) {
   EXPECT_EQ(run_lacuna({"--version"}).out, "lacuna " LACUNA_TEST_VERSION "\n");
@@ -208,8 +178,8 @@ TEST_F(CliTest, MachinesSideBySide) {
   EXPECT_EQ(runs[1]["config"]["rows"], 1);
   EXPECT_EQ(runs[2]["config"]["rows"], 4);
   EXPECT_EQ(runs[2]["config"]["depth"], 2);
-  EXPECT_EQ(runs[0]["total"]["all"]["cycles"], runs[0]["total"]["all"]["dense_cycles"]);
-  EXPECT_LT(runs[1]["total"]["all"]["cycles"], runs[1]["total"]["all"]["dense_cycles"]);
+  EXPECT_EQ(runs[0]["total"]["all"]["cycles"], runs[0]["total"]["all"]["baseline_cycles"]);
+  EXPECT_LT(runs[1]["total"]["all"]["cycles"], runs[1]["total"]["all"]["baseline_cycles"]);
   expect_error(run_lacuna({"simulate", trace, "--arch", "dense,dense"}), "two machines are called 'dense'");
 }
 
@@ -220,166 +190,19 @@ TEST_F(CliTest, DefaultMachineIsTensorDash) {
   EXPECT_EQ(runs[0]["arch"], "tensordash");
 }
 
-// The table of facts for one tile, which other suites check in full: here through the program.
+// The known speedups of one tile, which other suites check in full: here through the program.
 TEST_F(CliTest, OneTileGivesTheKnownSpeedups) {
   const json runs = json::parse(
       run_lacuna({"simulate", kAlexnet, kSqueezenet, "--set", "tiles=1", "--json", "-"}).out)["runs"];
   const auto speedup = [&](int run, const char* op) {
     const json& sum = runs[static_cast<std::size_t>(run)]["total"][op];
-    return fmt::format("{:.2f}", sum["dense_cycles"].get<double>() / sum["cycles"].get<double>());
+    return fmt::format("{:.2f}", sum["baseline_cycles"].get<double>() / sum["cycles"].get<double>());
   };
   EXPECT_EQ(speedup(0, "forward"), "2.24");
   EXPECT_EQ(speedup(0, "input_grad"), "2.27");
   EXPECT_EQ(speedup(0, "weight_grad"), "2.09");
   EXPECT_EQ(speedup(0, "all"), "2.20");
   EXPECT_EQ(speedup(1, "all"), "1.64");
-}
-
-TEST_F(CliTest, JsonFollowsItsSchema) {
-  const JsonSchema schema(json::parse(read_text(LACUNA_SOURCE_DIR "/docs/schema/result-v1.schema.json")));
-  const json machines = json::parse(run_lacuna({"arch", "list", "--json"}).out)["machines"];
-  std::string all;
-  for (const json& machine : machines) {
-    if (machine["kind"] == "model") all += (all.empty() ? "" : ",") + machine["name"].get<std::string>();
-  }
-  const std::string trace = small_trace("t.safetensors");
-  for (const auto& arguments : std::vector<std::vector<std::string>>{
-           {"simulate", trace, "--arch", all, "--json", "-"},
-           {"simulate", trace, "--arch", all, "--engine", "functional", "--seed", "18446744073709551615",
-            "--json", "-"},
-           {"simulate", kAlexnet, kSqueezenet, "--arch", "dense,tensordash", "--json", "-"}}) {
-    const ProgramResult result = run_lacuna(arguments);
-    ASSERT_EQ(result.exit_code, 0) << result.err;
-    const json document = json::parse(result.out);
-    EXPECT_EQ(schema.violations(document), std::vector<std::string>{});
-    for (const json& run : document["runs"]) {
-      EXPECT_EQ(run["layers"][0]["ops"].size(), 2u);  // no input gradient of the first layer
-      double cycles = 0;
-      double per_batch = 0;
-      for (const json& layer : run["layers"]) {
-        for (const json& op : layer["ops"]) {
-          cycles += op["cycles"].get<double>();
-          per_batch += op["cycles"].get<double>() * layer["batch_scale"].get<double>();
-        }
-      }
-      EXPECT_EQ(run["total"]["all"]["cycles"], cycles);
-      EXPECT_EQ(run["per_batch"]["all"]["cycles"], per_batch);
-    }
-    // The checker itself must notice what is wrong.
-    json wrong = document;
-    wrong["runs"][0]["layers"][0]["ops"][0]["cycles"] = 1.5;
-    wrong["runs"][0]["surprise"] = 1;
-    wrong["runs"][0].erase("seed");
-    EXPECT_EQ(schema.violations(wrong).size(), 3u);
-  }
-}
-
-TEST_F(CliTest, JsonFollowsItsSchemaByAnIndependentChecker) {
-  if (run_shell("python3 -c 'import jsonschema'").exit_code != 0)
-    GTEST_SKIP() << "python3-jsonschema is not installed";
-  const ProgramResult result =
-      run_shell("set -e; \"$LACUNA\" simulate '" + small_trace("t.safetensors") + "' '" + kSqueezenet +
-                "' --arch dense,tensordash --json - | python3 -c 'import json, sys, jsonschema; "
-                "schema = json.load(open(\"" LACUNA_SOURCE_DIR
-                "/docs/schema/result-v1.schema.json\")); "
-                "jsonschema.Draft202012Validator.check_schema(schema); "
-                "jsonschema.validate(json.load(sys.stdin), schema); print(\"valid\")'");
-  EXPECT_EQ(result.out, "valid\n") << result.err;
-}
-
-TEST_F(CliTest, EnergyInTablesAndJson) {
-  const JsonSchema schema(json::parse(read_text(LACUNA_SOURCE_DIR "/docs/schema/result-v1.schema.json")));
-  const std::string trace = small_trace("energy.safetensors");
-  const ProgramResult text = run_lacuna({"simulate", trace, "--energy", "--arch", "tensordash,scnn,ant"});
-  EXPECT_EQ(text.exit_code, 0) << text.err;
-  EXPECT_NE(text.out.find("whole chip and DRAM"), std::string::npos) << text.out;
-  EXPECT_EQ(text.out.find("there is no energy model"), std::string::npos);
-  EXPECT_NE(text.out.find("range and search"), std::string::npos) << text.out;
-  const ProgramResult result =
-      run_lacuna({"simulate", trace, "--energy", "--layers", "--set", "memory=modelled", "--arch",
-                  "dense,tensordash,scnn,ant", "--json", "-"});
-  ASSERT_EQ(result.exit_code, 0) << result.err;
-  const json document = json::parse(result.out);
-  EXPECT_EQ(schema.violations(document), std::vector<std::string>{});
-  for (const json& run : document["runs"]) {
-    double sum = 0;
-    for (const json& op : run["energy"]["operations"]) {
-      double parts = 0;
-      for (const auto& [name, joules] : op["machine"].items())
-        parts += name == "total" ? 0 : joules.get<double>();
-      EXPECT_NEAR(parts, op["machine"]["total"].get<double>(), 1e-12 * parts);
-      sum += parts;
-    }
-    EXPECT_GT(sum, 0);
-    EXPECT_NEAR(sum, run["energy"]["all"]["machine"]["total"].get<double>(), 1e-12 * sum);
-  }
-  // The dense machine saves nothing.
-  EXPECT_EQ(document["runs"][0]["energy"]["all"]["chip_efficiency"], 1);
-}
-
-TEST_F(CliTest, EnergyInCsv) {
-  const std::string trace = small_trace("energy.safetensors");
-  const auto header = [](const ProgramResult& result) { return result.out.substr(0, result.out.find('\n')); };
-  const ProgramResult with = run_lacuna({"simulate", trace, "--energy", "--arch", "dense,ant", "--csv", "-"});
-  ASSERT_EQ(with.exit_code, 0) << with.err;
-  EXPECT_TRUE(header(with).ends_with(",energy_compute_efficiency,energy_chip_efficiency")) << header(with);
-  EXPECT_NE(header(with).find(",energy_machine_cores,"), std::string::npos);
-  EXPECT_NE(header(with).find(",energy_machine_range_search,"), std::string::npos);
-  std::istringstream lines(with.out);
-  for (std::string line; std::getline(lines, line);) {
-    const auto commas = [](const std::string& text) { return std::ranges::count(text, ','); };
-    EXPECT_EQ(commas(line), commas(header(with))) << line;
-  }
-  EXPECT_NE(with.out.find(",65nm-fp32,65,"), std::string::npos) << with.out;
-  const ProgramResult without = run_lacuna({"simulate", trace, "--arch", "dense,ant", "--csv", "-"});
-  EXPECT_EQ(header(without).find("energy"), std::string::npos) << header(without);
-}
-
-TEST_F(CliTest, EnergyTablesAreChecked) {
-  const std::string trace = small_trace("energy.safetensors");
-  expect_error(run_lacuna({"simulate", trace, "--node", "7"}), "add --energy");
-  expect_error(run_lacuna({"simulate", trace, "--energy", "--node", "8"}), "no factors for 8 nm");
-  expect_error(run_lacuna({"simulate", trace, "--energy", "--energy-table", "65nm-fp23"}),
-               "did you mean '65nm-fp32'?");
-  expect_error(run_lacuna({"simulate", trace, "--energy", "--energy-table", "65nm-bfloat16"}),
-               "set arithmetic=bfloat16");
-  std::string table = read_text(LACUNA_SOURCE_DIR "/configs/energy/65nm-fp32.yaml");
-  table.replace(table.find("6.79199"), 7, "-6.7919");
-  write_file(folder_.file("mine.yaml"), table);
-  expect_error(run_lacuna({"simulate", trace, "--energy", "--energy-table", folder_.file("mine.yaml")}),
-               "mine.yaml:9: 'mac_energy.value' is negative");
-  // A table of the time before the outer-product machines had costs: good for the tiles.
-  table.replace(table.find("-6.7919"), 7, "6.79199");
-  table.resize(table.find("outer_product:"));
-  write_file(folder_.file("old.yaml"), table);
-  const auto with_old = [&](const std::string& arch) {
-    return run_lacuna(
-        {"simulate", trace, "--energy", "--energy-table", folder_.file("old.yaml"), "--arch", arch});
-  };
-  EXPECT_EQ(with_old("dense,tensordash").exit_code, 0);
-  expect_error(with_old("dense,ant"), "ant: the energy table '65nm-fp32' has no section 'outer_product'");
-}
-
-TEST_F(CliTest, AreaOfAMachine) {
-  const ProgramResult text = run_lacuna({"arch", "area", "tensordash"});
-  EXPECT_EQ(text.exit_code, 0) << text.err;
-  EXPECT_NE(text.out.find("1.0857x"), std::string::npos) << text.out;
-  const ProgramResult result =
-      run_lacuna({"arch", "area", "tensordash", "--set", "depth=2", "--node", "45", "--json"});
-  ASSERT_EQ(result.exit_code, 0) << result.err;
-  const json area = json::parse(result.out);
-  EXPECT_NEAR(area["machine"]["area_mm2"]["a_muxes"].get<double>(), 1.73 * 5 / 8 * 0.66, 0.005);
-  EXPECT_EQ(area["dense"]["area_mm2"]["a_muxes"], 0);
-  const ProgramResult scnn = run_lacuna({"arch", "area", "scnn", "--json"});
-  const ProgramResult ant = run_lacuna({"arch", "area", "ant-4096", "--json"});
-  ASSERT_EQ(scnn.exit_code + ant.exit_code, 0) << scnn.err << ant.err;
-  EXPECT_NEAR(json::parse(scnn.out)["machine"]["area_mm2"]["total"].get<double>(), 64 * 0.124, 1e-9);
-  EXPECT_NEAR(json::parse(ant.out)["machine"]["area_mm2"]["range_search"].get<double>(), 256 * 0.0017, 1e-9);
-  EXPECT_EQ(json::parse(ant.out)["node_nm"], 16);
-  EXPECT_NE(run_lacuna({"arch", "area", "ant"}).out.find("the PEs are 7.938 mm2"), std::string::npos);
-  expect_error(run_lacuna({"arch", "area", "scnn", "--set", "n=2"}), "no area is published of such a PE");
-  expect_error(run_lacuna({"arch", "area", "scnn", "--node", "8"}), "no factors for 8 nm");
-  expect_error(run_lacuna({"arch", "area", "scnn", "--energy-table", "65nm-fp32"}), "a published one");
 }
 
 TEST_F(CliTest, EnginesAgree) {

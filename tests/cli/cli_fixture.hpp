@@ -1,0 +1,44 @@
+// What tests of the command line share: two recorded traces, a small one, and what an error must look like.
+#pragma once
+
+#include <algorithm>
+#include <gtest/gtest.h>
+#include <string>
+
+#include "cli/run_program.hpp"
+#include "trace/synthetic.hpp"
+#include "trace/trace_writer.hpp"
+
+namespace lacuna::testing_support {
+
+inline const std::string kAlexnet = LACUNA_SOURCE_DIR "/data/alexnet_p100.safetensors.zst";
+inline const std::string kSqueezenet = LACUNA_SOURCE_DIR "/data/squeezenet_p100.safetensors.zst";
+
+class CliTest : public ::testing::Test {
+ protected:
+  // A trace of three small layers.
+  std::string small_trace(const std::string& name, std::uint64_t seed = 1) {
+    SyntheticSpec spec;
+    spec.name = "small";
+    spec.seed = seed;
+    spec.layers = {{"conv1", LayerShape::conv2d(2, 3, 8, {9, 9}, {3, 3}), 1, ZeroSpec::dense(),
+                    ZeroSpec::dense(), ZeroSpec::uniform(0.5)},
+                   {"conv2", LayerShape::conv2d(2, 8, 20, {7, 7}, {3, 3}, {2, 2}, {1, 1}), 1,
+                    ZeroSpec::uniform(0.6), ZeroSpec::dense(), ZeroSpec::by_channel(0.7)},
+                   {"fc", LayerShape::linear(2, 320, 10), 1, ZeroSpec::uniform(0.3), ZeroSpec::uniform(0.9),
+                    ZeroSpec::dense()}};
+    write_trace(make_synthetic(spec), folder_.file(name));
+    return folder_.file(name);
+  }
+  // One line, exit code 2, nothing on standard output, and `part` in it.
+  static void expect_error(const ProgramResult& result, const std::string& part) {
+    EXPECT_EQ(result.exit_code, 2) << result.err;
+    EXPECT_EQ(result.out, "");
+    EXPECT_TRUE(result.err.starts_with("lacuna: error: ")) << result.err;
+    EXPECT_EQ(std::ranges::count(result.err, '\n'), 1) << result.err;
+    EXPECT_NE(result.err.find(part), std::string::npos) << result.err;
+  }
+  TemporaryFolder folder_;
+};
+
+}  // namespace lacuna::testing_support
