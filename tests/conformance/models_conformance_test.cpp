@@ -1,4 +1,5 @@
 // What every accelerator must hold, whichever it is: this suite runs over all registered models.
+#include <algorithm>
 #include <gtest/gtest.h>
 
 #include "sim/accelerator.hpp"
@@ -79,7 +80,11 @@ TEST_P(EveryModel, EveryParameterIsDocumented) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, EveryModel, ::testing::ValuesIn(ArchCatalog().model_names()),
-                         [](const ::testing::TestParamInfo<std::string>& name) { return name.param; });
+                         [](const ::testing::TestParamInfo<std::string>& model) {
+                           std::string name = model.param;
+                           std::ranges::replace(name, '-', '_');  // all that GoogleTest takes
+                           return name;
+                         });
 
 }  // namespace
 }  // namespace lacuna
