@@ -35,6 +35,26 @@ void count_byte_rows(const std::uint8_t* data, std::int64_t rows, std::int64_t r
 
 }  // namespace
 
+std::uint64_t MaskView::bits(std::int64_t r, std::int64_t first, std::int64_t count) const {
+  const std::uint8_t* bytes = row(r);
+  std::uint64_t bits = 0;
+  if (count == 64 && first % 8 == 0) {
+    std::memcpy(&bits, bytes + first / 8, 8);
+    return bits;
+  }
+  std::int64_t filled = 0;
+  std::int64_t at = first;
+  while (filled < count) {
+    const int inside = static_cast<int>(at % 8);
+    const std::int64_t take = count - filled < 8 - inside ? count - filled : 8 - inside;
+    const std::uint64_t part = (bytes[at / 8] >> inside) & ((1U << take) - 1U);
+    bits |= part << filled;
+    filled += take;
+    at += take;
+  }
+  return bits;
+}
+
 std::int64_t count_nonzeros(const MaskView& mask) {
   if (mask.rows == 0) return 0;
   // Bits past the channels are zero by contract, so whole bytes can be counted.

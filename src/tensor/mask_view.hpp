@@ -21,6 +21,8 @@ struct MaskView {
 
   const std::uint8_t* row(std::int64_t r) const { return data + r * row_bytes; }
   bool bit(std::int64_t r, std::int64_t channel) const { return (row(r)[channel / 8] >> (channel % 8)) & 1; }
+  // Up to 64 bits of a row from channel `first` on, the first one lowest.
+  std::uint64_t bits(std::int64_t r, std::int64_t first, std::int64_t count) const;
   // Bytes of one row that may be read.
   std::int64_t readable_bytes() const { return (channels + 7) / 8; }
 };

@@ -2,12 +2,14 @@
 #pragma once
 
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "sim/arch_catalog.hpp"
 #include "trace/synthetic.hpp"
+#include "trace/trace_builder.hpp"
 
 namespace lacuna::testing {
 
@@ -41,6 +43,30 @@ inline Trace one_layer_trace(const LayerShape& shape, const ZeroSpec& a, const Z
 
 inline Trace dense_trace(const LayerShape& shape) {
   return one_layer_trace(shape, ZeroSpec::dense(), ZeroSpec::dense(), ZeroSpec::dense());
+}
+
+// A linear layer. Rows of its A (samples) or W (outputs) are drawn, with a dot for a zero; `others` is the
+// number of outputs or samples. What is not drawn has no zeros.
+inline Trace drawn_trace(TensorRole role, const std::vector<std::string>& rows, std::int64_t others) {
+  std::vector<bool> mask;
+  for (const std::string& row : rows) {
+    for (const char c : row) mask.push_back(c != '.');
+  }
+  const auto count = static_cast<std::int64_t>(rows.size());
+  const auto features = static_cast<std::int64_t>(rows[0].size());
+  const bool is_a = role == TensorRole::kA;
+  TraceBuilder builder("drawn");
+  builder.add_layer("layer", LayerShape::linear(is_a ? count : others, features, is_a ? others : count))
+      .mask(role, mask);
+  return builder.build();
+}
+
+// One of the counters that only some machines have.
+inline std::int64_t counter(const OpResult& result, const std::string& name) {
+  for (const Counter& c : result.counters) {
+    if (c.name == name) return c.value;
+  }
+  throw std::logic_error("no counter " + name);
 }
 
 }  // namespace lacuna::testing

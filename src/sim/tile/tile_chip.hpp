@@ -30,7 +30,10 @@ class TileChip {
   const TilePlan& plan() const { return plan_; }
   const TileShape& tile() const { return plan_.tile; }
   DataType data_type() const { return data_type_; }
+  const TileMemory& memory() const { return memory_; }
   double multipliers() const;  // of the chip
+  // Costs are given for rows of 16 values; this many are a row of this chip.
+  double rows_of_16() const { return static_cast<double>(tile().lanes) / 16; }
 
   // The chip, with what a machine adds to the logic of its tiles after cores and transposers.
   Hardware hardware(std::vector<Component> added_logic = {}) const;
@@ -45,7 +48,6 @@ class TileChip {
   double output_rows(const OpResult& result, double batch_scale) const;
 
  private:
-  double rows_of_16() const { return static_cast<double>(tile().lanes) / 16; }
   void count_actions(OpResult& result, double batch_scale) const;
 
   TilePlan plan_;

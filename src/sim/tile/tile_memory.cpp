@@ -126,7 +126,8 @@ double TileMemory::first_and_last_block(std::int64_t read_bytes, std::int64_t wr
          dram_.bytes_per_cycle();
 }
 
-void TileMemory::count_product(const PlacedProduct& placed, Activity& activity, Streams& streams) const {
+void TileMemory::count_product(const PlacedProduct& placed, Activity& activity, Streams& streams,
+                               ScratchpadTraffic& scratchpads) const {
   const TileGrid& grid = placed.grid;
   const std::int64_t row_streams = placed.rows->count();
   const std::int64_t column_streams = placed.columns->count();
@@ -139,11 +140,21 @@ void TileMemory::count_product(const PlacedProduct& placed, Activity& activity, 
   const std::int64_t column_words = column_streams * steps;
   streams.row_reads += row_words * by_columns.reads;
   streams.column_reads += column_words * by_rows.reads;
-  activity.scratchpad_writes += row_words * by_columns.writes + column_words * by_rows.writes;
-  activity.scratchpad_reads += row_words * by_columns.uses + column_words * by_rows.uses;
+  scratchpads.row_writes += row_words * by_columns.writes;
+  scratchpads.row_reads += row_words * by_columns.uses;
+  scratchpads.column_writes += column_words * by_rows.writes;
+  scratchpads.column_reads += column_words * by_rows.uses;
   const std::int64_t chunks = row_streams * column_streams * ceil_div(steps, chunk_steps_);
   activity.psum_reads += chunks;
   activity.psum_writes += chunks;
+}
+
+ScratchpadTraffic TileMemory::scratchpads(const Placement& placement) const {
+  ScratchpadTraffic scratchpads;
+  Activity other;
+  Streams streams;
+  for (const PlacedProduct& placed : placement.placed) count_product(placed, other, streams, scratchpads);
+  return scratchpads;
 }
 
 void TileMemory::count_tensors(const Layer& layer, Operation op, TensorRole row_operand,
@@ -203,7 +214,10 @@ Activity TileMemory::count(const OperationWork& work, const Placement& placement
   const Operation op = work.op;
   Activity activity;
   Streams streams;
-  for (const PlacedProduct& placed : placement.placed) count_product(placed, activity, streams);
+  ScratchpadTraffic scratchpads;
+  for (const PlacedProduct& placed : placement.placed) count_product(placed, activity, streams, scratchpads);
+  activity.scratchpad_reads = scratchpads.row_reads + scratchpads.column_reads;
+  activity.scratchpad_writes = scratchpads.row_writes + scratchpads.column_writes;
   const auto [primary, secondary] = operands(op);
   const TensorRole row_operand = placement.row_operand;
   const TensorRole column_operand = row_operand == primary ? secondary : primary;

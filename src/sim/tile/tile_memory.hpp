@@ -38,6 +38,14 @@ struct TileCycles {
   std::int64_t padding_free = 0;
 };
 
+// Rows of `lanes` values that pass through the scratchpads, by operand.
+struct ScratchpadTraffic {
+  std::int64_t row_reads = 0;
+  std::int64_t row_writes = 0;
+  std::int64_t column_reads = 0;
+  std::int64_t column_writes = 0;
+};
+
 // The time of an operation with its memory, and what that memory did.
 struct TileTiming {
   Activity activity;
@@ -52,6 +60,8 @@ class TileMemory {
   // Reading the weights is spread over the batch. With `stored`, tensors are in those forms.
   TileTiming time(const OperationWork& work, const Placement& placement, const TileCycles& compute,
                   const StoredForms* stored = nullptr) const;
+
+  ScratchpadTraffic scratchpads(const Placement& placement) const;
 
   const Dram& dram() const { return dram_; }
   std::int64_t sram_banks() const { return sram_banks_; }  // of each of AM, BM and CM, on the chip
@@ -68,7 +78,8 @@ class TileMemory {
                  const StoredForms* stored) const;
   std::int64_t pipeline(const Activity& activity, std::int64_t compute_cycles, double batch_scale,
                         Bound& bound) const;
-  void count_product(const PlacedProduct& placed, Activity& activity, Streams& streams) const;
+  void count_product(const PlacedProduct& placed, Activity& activity, Streams& streams,
+                     ScratchpadTraffic& scratchpads) const;
   void count_tensors(const Layer& layer, Operation op, TensorRole row_operand, const StoredForms* stored,
                      Activity& activity, TensorTraffic& on_rows, TensorTraffic& on_columns,
                      TensorTraffic& output) const;

@@ -9,22 +9,6 @@
 namespace lacuna {
 namespace {
 
-// `count` bits of a mask row from bit `first` on.
-std::uint64_t read_bits(const std::uint8_t* row, std::int64_t first, std::int64_t count) {
-  std::uint64_t bits = 0;
-  std::int64_t filled = 0;
-  std::int64_t at = first;
-  while (filled < count) {
-    const int inside = static_cast<int>(at % 8);
-    const std::int64_t take = std::min<std::int64_t>(8 - inside, count - filled);
-    const std::uint64_t part = (row[at / 8] >> inside) & ((1U << take) - 1U);
-    bits |= part << filled;
-    filled += take;
-    at += take;
-  }
-  return bits;
-}
-
 std::uint64_t low_bits(std::int64_t count) {
   return count >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << count) - 1;
 }
@@ -251,7 +235,7 @@ std::uint64_t OperandStreams::word(std::int64_t stream, std::int64_t step, bool 
   locate(stream, step, at);
   std::uint64_t bits = fill_padding ? low_bits(lanes) & ~low_bits(at.real) : 0;
   if (at.same_row) {
-    if (at.row[0] >= 0) bits |= read_bits(mask.row(at.row[0]), at.channel, at.real);
+    if (at.row[0] >= 0) bits |= mask.bits(at.row[0], at.channel, at.real);
     return bits;
   }
   for (std::int64_t lane = 0; lane < at.real; ++lane) {

@@ -16,13 +16,6 @@ inline OpResult simulate_one(const std::string& name, const Settings& settings, 
   return make_machine(name, settings)->simulate(layer, op, options);
 }
 
-inline std::int64_t counter(const OpResult& result, const std::string& name) {
-  for (const Counter& c : result.counters) {
-    if (c.name == name) return c.value;
-  }
-  throw std::logic_error("no counter " + name);
-}
-
 // The laws of docs/models/scnn.md. `multipliers` and `n` as the machine was configured.
 inline void check_laws(const OpResult& r, std::int64_t multipliers, std::int64_t n) {
   const auto get = [&](const char* name) { return counter(r, name); };

@@ -1,0 +1,46 @@
+#include "sim/tile/value_tags.hpp"
+
+namespace lacuna {
+namespace {
+
+// Of a row of values.
+double share_of_row(const ValueTags& tags, const TileChip& chip) {
+  return tags.bits / bits_of(chip.data_type());
+}
+
+}  // namespace
+
+Component tags_component(const ValueTags& tags, const TileChip& chip) {
+  const double share = share_of_row(tags, chip);
+  const TileShape& tile = chip.tile();
+  const double banks = static_cast<double>((tags.on_rows_only ? 1 : 2) * chip.memory().sram_banks());
+  const std::int64_t lines = tile.rows + (tags.on_rows_only ? 0 : tile.columns);
+  // The area of scratchpads is given for 8 lines, as in TileChip::hardware().
+  const double scratchpads = static_cast<double>(tile.tiles * lines) / 8 * chip.rows_of_16();
+  return {
+      tags.component,
+      tags.title,
+      ComponentGroup::kSram,
+      {{"sram", banks * share, {"read", "write"}}, {"scratchpad", scratchpads * share, {"read", "write"}}}};
+}
+
+std::vector<ActionCount> tags_actions(const ValueTags& tags, const TileChip& chip, const OperationWork& work,
+                                      const Placement& placement, const Activity& activity, TensorRole role) {
+  const ScratchpadTraffic scratchpads = chip.memory().scratchpads(placement);
+  const bool on_rows = role == placement.row_operand;
+  const double share = share_of_row(tags, chip) * chip.rows_of_16();
+  const auto scaled = [&](std::int64_t rows) { return static_cast<double>(rows) * work.batch_scale * share; };
+  const std::int64_t fills = ceil_div(work.layer.tensor(role).elements(), chip.tile().lanes);
+  // Weights come once per batch.
+  const double written = role == TensorRole::kW ? static_cast<double>(fills) * share : scaled(fills);
+  return {
+      {tags.component, "sram", "read", scaled(on_rows ? activity.bm_reads : activity.am_reads)},
+      {tags.component, "sram", "write", written},
+      {tags.component, "scratchpad", "read",
+       scaled(on_rows ? scratchpads.row_reads : scratchpads.column_reads)},
+      {tags.component, "scratchpad", "write",
+       scaled(on_rows ? scratchpads.row_writes : scratchpads.column_writes)},
+  };
+}
+
+}  // namespace lacuna
