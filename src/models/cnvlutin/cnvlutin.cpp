@@ -1,0 +1,159 @@
+// Cnvlutin on the tiles of the dense machine [Cnvlutin]: lanes skip the zeros of the row operand, each on its
+// own, and wait for each other at the end of a window. The paper has it for the activations of inference;
+// here it runs the three operations of training: ASSUMPTION(C5).
+#include "models/cnvlutin/engine.hpp"
+#include "sim/registry.hpp"
+#include "sim/tile/value_tags.hpp"
+#include "sim/work_estimate.hpp"
+#include "sim/workload/reference.hpp"
+
+namespace lacuna::cnvlutin {
+namespace {
+
+class Cnvlutin final : public Accelerator {
+ public:
+  explicit Cnvlutin(Params params)
+      : params_(std::move(params)), chip_(params_), config_(Config::from(params_, chip_.tile())) {}
+
+  const Params& params() const override { return params_; }
+  std::optional<BaselineSpec> baseline() const override {
+    return baseline_sharing("dense", params_, TileChip::params());
+  }
+  double work(const LayerShape& shape) const override {
+    // Step by step a word takes as long as some ten that are counted together.
+    constexpr double kSlicedSteps = 10;
+    return tile_words(shape, config_.tile.lanes) * (config_.slice_steps == 0 ? 1 : kSlicedSteps) +
+           tile_products(shape);
+  }
+  std::string slow_engine_reason() const override {
+    return config_.slice_steps == 0 ? "" : "slice_steps is counted step by step: about ten times slower";
+  }
+
+  std::optional<Hardware> hardware() const override {
+    Hardware hardware =
+        chip_.hardware({{"encoders", "encoders", ComponentGroup::kCore, {{"encoder", encoders(), {"row"}}}}});
+    hardware.components.push_back(
+        {"column_slices",
+         "column slices",
+         ComponentGroup::kSram,
+         {{"lane_slice", 0, {"access", "value"}}, {"scratchpad", more_copies(), {"write"}}}});
+    hardware.components.push_back(tags_component(offsets(), chip_));
+    return hardware;
+  }
+
+  using Accelerator::simulate;
+  OpResult simulate(const OperationWork& work, const SimOptions& options) const override {
+    const Placement placement = chip_.place(work.layer, work.op);
+    TileOutcome outcome = options.engine == Engine::kFast ? run_fast(work, placement)
+                                                          : run_values(work, placement, options.seed);
+    const std::int64_t column_reads = outcome.counters.front().value;
+    OpResult result = chip_.result(work, placement, std::move(outcome));
+    count_actions(work, placement, column_reads, result);
+    return result;
+  }
+
+ private:
+  ValueTags offsets() const {
+    return {"offsets", "offsets", static_cast<double>(config_.offset_bits()), true};
+  }
+  // ASSUMPTION(C6): one encoder per bank of BM, which holds the row operand.
+  double encoders() const { return static_cast<double>(chip_.memory().sram_banks()) * chip_.rows_of_16(); }
+  // ASSUMPTION(C4): each row of PEs has its own copy of the columns' values, since it asks for others. Area
+  // is given for 8 lines, as in TileChip::hardware().
+  double more_copies() const {
+    const TileShape& tile = config_.tile;
+    return static_cast<double>(tile.tiles * (tile.rows - 1) * tile.columns) / 8 * chip_.rows_of_16();
+  }
+
+  void count_actions(const OperationWork& work, const Placement& placement, std::int64_t column_reads,
+                     OpResult& result) const {
+    const auto scaled = [&](double count) { return count * work.batch_scale; };
+    const TensorRole role = placement.row_operand;
+    const double fills =
+        static_cast<double>(ceil_div(work.layer.tensor(role).elements(), chip_.tile().lanes));
+    const ScratchpadTraffic scratchpads = chip_.memory().scratchpads(placement);
+    // The columns' values are read lane by lane, not a row at a time.
+    for (ActionCount& count : result.actions) {
+      if (count.component == "scratchpads" && count.part == "scratchpad" && count.action == "read")
+        count.count -= scaled(static_cast<double>(scratchpads.column_reads) * chip_.rows_of_16());
+    }
+    const auto reads = static_cast<double>(column_reads);
+    const double copies = static_cast<double>(config_.tile.rows - 1);
+    result.actions.insert(
+        result.actions.end(),
+        {{"encoders", "encoder", "row",
+          (role == TensorRole::kW ? fills : scaled(fills)) * chip_.rows_of_16()},
+         {"column_slices", "lane_slice", "access", scaled(reads)},
+         {"column_slices", "lane_slice", "value", scaled(reads * static_cast<double>(config_.tile.columns))},
+         {"column_slices", "scratchpad", "write",
+          scaled(static_cast<double>(scratchpads.column_writes) * copies * chip_.rows_of_16())}});
+    for (ActionCount& count : tags_actions(offsets(), chip_, work, placement, *result.activity, role)) {
+      result.actions.push_back(std::move(count));
+    }
+  }
+
+  // `padding_free`: of the product's streams with lanes without an element taken as non-zero.
+  void add(const PlacedProduct& product, const StreamWork& streams, TileOutcome& outcome) const {
+    const ProductWork work = product_work(config_, product, streams);
+    outcome.compute.cycles += work.cycles;
+    outcome.compute.padding_free +=
+        product.rows->has_padding()
+            ? chip_cycles(config_, product.grid, count_streams(config_, *product.rows, true).cycles)
+            : work.cycles;
+    outcome.counters[0].value += work.column_reads;
+    outcome.counters[1].value += work.idle_lane_cycles;
+  }
+
+  static TileOutcome empty_outcome(const Placement& placement) {
+    return {.scheduled = scheduled_of(placement.row_operand),
+            .counters = {{"column_reads", 0}, {"idle_lane_cycles", 0}}};
+  }
+
+  TileOutcome run_fast(const OperationWork& work, const Placement& placement) const {
+    TileOutcome outcome = empty_outcome(placement);
+    outcome.scheduled_macs = work.macs.with(placement.row_operand, work.op);
+    outcome.effectual_macs = work.macs.effectual;
+    for (const PlacedProduct& product : placement.placed)
+      add(product, count_streams(config_, *product.rows, false), outcome);
+    return outcome;
+  }
+
+  TileOutcome run_values(const OperationWork& work, const Placement& placement, std::uint64_t seed) const {
+    const LayerValues values = layer_values(work.layer, seed, chip_.data_type());
+    const LayerShape& shape = work.layer.shape;
+    std::vector<float> computed(static_cast<std::size_t>(result_elements(shape, work.op)), 0.0F);
+    TileOutcome outcome = empty_outcome(placement);
+    for (const PlacedProduct& product : placement.placed) {
+      const FunctionalWork done = run_functional(config_, shape, work.op, product, values, computed);
+      outcome.scheduled_macs += done.scheduled_macs;
+      outcome.effectual_macs += done.effectual_macs;
+      add(product, done.streams, outcome);
+    }
+    check_against_reference(shape, work.op, values, computed);
+    return outcome;
+  }
+
+  Params params_;
+  TileChip chip_;
+  Config config_;
+};
+
+std::vector<ParamSpec> all_params() {
+  std::vector<ParamSpec> specs = TilePlan::params();
+  for (ParamSpec& spec : Config::params()) specs.push_back(std::move(spec));
+  for (ParamSpec& spec : memory_params()) specs.push_back(std::move(spec));
+  return specs;
+}
+
+const RegisterAccelerator kRegister{{
+    .name = "cnvlutin",
+    .summary = "each lane skips the zeros of one operand on its own; lanes wait at the end of a window",
+    .paper = "Albericio et al., Cnvlutin: Ineffectual-Neuron-Free Deep Neural Network Computing, ISCA 2016",
+    .params = all_params(),
+    .make = [](Params params) -> std::unique_ptr<Accelerator> {
+      return std::make_unique<Cnvlutin>(std::move(params));
+    },
+}};
+
+}  // namespace
+}  // namespace lacuna::cnvlutin

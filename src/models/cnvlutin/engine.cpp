@@ -1,0 +1,63 @@
+#include "models/cnvlutin/engine.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "sim/tile/tile_clock.hpp"
+
+namespace lacuna::cnvlutin {
+namespace {
+
+// ASSUMPTION(C3): rows of a tile share the columns' values, which change when all rows are done.
+std::int64_t waiting_rows(const TileShape& tile, const TileGrid& grid,
+                          const std::vector<std::uint32_t>& cycles) {
+  TileClock clock(grid);
+  for (std::size_t first = 0; first < cycles.size(); first += static_cast<std::size_t>(tile.rows)) {
+    const std::size_t end = std::min(cycles.size(), first + static_cast<std::size_t>(tile.rows));
+    const std::uint32_t slowest = *std::max_element(cycles.begin() + static_cast<std::ptrdiff_t>(first),
+                                                    cycles.begin() + static_cast<std::ptrdiff_t>(end));
+    clock.add_row_group(static_cast<std::int64_t>(first) / tile.rows, slowest);
+  }
+  return clock.cycles();
+}
+
+// Each row goes on to its next window by itself; the tile is done when its slowest row is.
+std::int64_t free_rows(const TileShape& tile, const TileGrid& grid,
+                       const std::vector<std::uint32_t>& cycles) {
+  std::vector<std::int64_t> rows(static_cast<std::size_t>(grid.tile_rows * tile.rows), 0);
+  for (std::size_t i = 0; i < cycles.size(); ++i) {
+    const auto stream = static_cast<std::int64_t>(i);
+    const std::int64_t tile_row = stream / tile.rows / grid.row_groups_per_tile();
+    rows[static_cast<std::size_t>(tile_row * tile.rows + stream % tile.rows)] += cycles[i];
+  }
+  return *std::ranges::max_element(rows) * grid.column_groups_per_tile();
+}
+
+}  // namespace
+
+std::int64_t steps_per_period(const OperandStreams& streams) {
+  switch (streams.axis) {
+    case LaneAxis::kChannels:
+      return ceil_div(streams.channels, streams.lanes);
+    case LaneAxis::kPositions:
+      return ceil_div(streams.grid.h * streams.grid.w, streams.lanes);
+    case LaneAxis::kImages:
+      return ceil_div(streams.images, streams.lanes);
+  }
+  return 1;
+}
+
+std::int64_t chip_cycles(const Config& config, const TileGrid& grid,
+                         const std::vector<std::uint32_t>& cycles) {
+  return config.rows_wait ? waiting_rows(config.tile, grid, cycles) : free_rows(config.tile, grid, cycles);
+}
+
+ProductWork product_work(const Config& config, const PlacedProduct& placed, const StreamWork& streams) {
+  const std::int64_t busy = std::accumulate(streams.cycles.begin(), streams.cycles.end(), std::int64_t{0});
+  const std::int64_t passes = placed.grid.column_groups;
+  return {.cycles = chip_cycles(config, placed.grid, streams.cycles),
+          .column_reads = streams.nonzeros * passes,
+          .idle_lane_cycles = (busy * config.tile.lanes - streams.nonzeros) * passes};
+}
+
+}  // namespace lacuna::cnvlutin
