@@ -1,0 +1,67 @@
+// The two engines: what they find in the pruned operand of a product.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "models/structured-2of4/config.hpp"
+#include "sim/workload/layer_values.hpp"
+
+namespace lacuna::structured {
+
+// The pruned operand of a product where it was placed.
+struct PrunedSide {
+  const OperandStreams* streams;
+  const OperandStreams* other;
+  std::int64_t together;  // streams that share the rows, or the columns, of a tile
+  TileGrid grid;          // with the pruned operand's streams as its rows
+
+  PrunedSide(const PlacedProduct& placed, const Config& config);
+};
+
+// What the groups of four hold; each as often as it is in a stream.
+struct PatternCounts {
+  std::int64_t groups = 0;
+  std::int64_t violating = 0;  // more than two of four are not zero
+  std::int64_t surplus = 0;    // values beyond two
+  PatternCounts& operator+=(const PatternCounts& other);
+};
+
+// Groups of four that hold an element, each as often as it is in a stream.
+std::int64_t count_groups(const OperandStreams& streams);
+
+// Streams that work together.
+struct TogetherWork {
+  bool fits = true;                   // in the pattern, all of it
+  std::uint32_t dense_stretches = 0;  // of two steps, of which one does not fit
+};
+
+struct PrunedWork {
+  PatternCounts pattern;
+  std::vector<TogetherWork> together;
+};
+
+// Cycles of the chip for one product; `all_dense`: none of it runs in the pattern.
+std::int64_t chip_cycles(const Config& config, const PrunedSide& side, const PrunedWork& work,
+                         bool all_dense);
+
+// --- fast engine: bit masks ---
+// `fill_padding`: lanes without an element count as non-zero.
+PrunedWork count_pattern(const PrunedSide& side, bool fill_padding);
+
+// --- functional engine: values compressed into two slots per group ---
+struct FunctionalWork {
+  PrunedWork pruned;
+  std::int64_t scheduled_macs = 0;  // those that are dropped included
+  std::int64_t effectual_macs = 0;
+};
+FunctionalWork run_functional(const Config& config, const LayerShape& shape, Operation op,
+                              const LaneProduct& product, const PrunedSide& side, const LayerValues& values,
+                              std::vector<float>& result);
+
+// The tensor with what violates the pattern in an operation set to zero: the two largest of each four
+// consecutive values along the reduction stay, the first ones of equals. Works on the tensor itself, not on
+// streams.
+TensorValues prune(const TensorValues& values, TensorRole role, const LayerShape& shape, Operation op);
+
+}  // namespace lacuna::structured

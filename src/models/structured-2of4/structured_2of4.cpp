@@ -1,0 +1,207 @@
+// The 2:4 sparsity of GPUs since Ampere [Mishra et al. 2021] on the tiles of the dense machine: where at most
+// two of each four consecutive values of the pruned operand are not zero, two steps take one cycle.
+#include "models/structured-2of4/engine.hpp"
+#include "sim/registry.hpp"
+#include "sim/tile/stream_products.hpp"
+#include "sim/tile/value_tags.hpp"
+#include "sim/work_estimate.hpp"
+#include "sim/workload/reference.hpp"
+
+namespace lacuna::structured {
+namespace {
+
+class Structured2of4 final : public Accelerator {
+ public:
+  explicit Structured2of4(Params params)
+      : params_(std::move(params)), chip_(params_), config_(Config::from(params_, chip_.tile())) {}
+
+  const Params& params() const override { return params_; }
+  std::optional<BaselineSpec> baseline() const override {
+    return baseline_sharing("dense", params_, TileChip::params());
+  }
+  double work(const LayerShape& shape) const override {
+    return 2 * tile_words(shape, config_.tile.lanes) + tile_products(shape);
+  }
+
+  std::optional<Hardware> hardware() const override {
+    Hardware hardware = chip_.hardware({{"operand_muxes",
+                                         "operand muxes",
+                                         ComponentGroup::kCore,
+                                         {{"mux_input", mux_inputs(), {"cycle"}}}}});
+    hardware.components.push_back(tags_component(metadata(), chip_));
+    return hardware;
+  }
+
+  using Accelerator::simulate;
+  OpResult simulate(const OperationWork& work, const SimOptions& options) const override {
+    const Placement placement = chip_.place(work.layer, work.op);
+    const bool applies = config_.applies(work.layer.shape, work.op);
+    TileOutcome outcome = options.engine == Engine::kFast
+                              ? run_fast(work, placement, applies)
+                              : run_values(work, placement, applies, options.seed);
+    OpResult result = chip_.result(work, placement, std::move(outcome));
+    // Multiplexers and metadata rest where the pattern is not used.
+    const double clocked =
+        applies ? static_cast<double>(result.activity->compute_cycles) * work.batch_scale : 0;
+    result.actions.push_back({"operand_muxes", "mux_input", "cycle", mux_inputs() * clocked});
+    if (applies) {
+      for (ActionCount& count :
+           tags_actions(metadata(), chip_, work, placement, *result.activity, config_.pruned)) {
+        result.actions.push_back(std::move(count));
+      }
+    }
+    return result;
+  }
+
+ private:
+  // ASSUMPTION(S5): two bits for each of the two that stay of four values.
+  static ValueTags metadata() { return {"metadata", "metadata", 2.0 * kKept / kGroup, false}; }
+  // ASSUMPTION(S6): each multiplier picks one of four values of the operand that is not pruned.
+  double mux_inputs() const { return chip_.multipliers() * kGroup; }
+
+  // From what the products hold to cycles. `padding_free`: the same with lanes without an element as
+  // non-zeros, which only the masks have.
+  TileOutcome outcome(const std::vector<PrunedSide>& sides, const std::vector<PrunedWork>& works) const {
+    TileOutcome outcome{.scheduled = scheduled_of(config_.pruned)};
+    PatternCounts all;
+    std::int64_t dropped_macs = 0;
+    for (std::size_t i = 0; i < sides.size(); ++i) {
+      all += works[i].pattern;
+      dropped_macs += works[i].pattern.surplus * sides[i].other->count();
+    }
+    outcome.counters = {{"groups_of_4", all.groups},
+                        {"violating_groups", all.violating},
+                        {"values_to_drop", all.surplus},
+                        {"macs_to_drop", dropped_macs}};
+    outcome.compute.cycles = cycles(sides, works);
+    outcome.compute.padding_free = outcome.compute.cycles;
+    if (!config_.drop) {
+      std::vector<PrunedWork> filled = works;
+      for (std::size_t i = 0; i < sides.size(); ++i) {
+        if (sides[i].streams->has_padding()) filled[i] = count_pattern(sides[i], true);
+      }
+      outcome.compute.padding_free = cycles(sides, filled);
+    }
+    return outcome;
+  }
+
+  std::int64_t cycles(const std::vector<PrunedSide>& sides, const std::vector<PrunedWork>& works) const {
+    bool all_dense = false;
+    for (const PrunedWork& work : works)
+      all_dense |= config_.granularity == Granularity::kOperand && work.pattern.violating > 0;
+    std::int64_t sum = 0;
+    for (std::size_t i = 0; i < sides.size(); ++i) sum += chip_cycles(config_, sides[i], works[i], all_dense);
+    return sum;
+  }
+
+  std::vector<PrunedSide> sides_of(const Placement& placement) const {
+    std::vector<PrunedSide> sides;
+    for (const PlacedProduct& placed : placement.placed) sides.emplace_back(placed, config_);
+    return sides;
+  }
+
+  TileOutcome run_dense(const Placement& placement) const {
+    const std::int64_t cycles = placement.dense_cycles();
+    return {.scheduled = Scheduled::kNone,
+            .compute = {.cycles = cycles, .padding_free = cycles},
+            .counters = {
+                {"groups_of_4", 0}, {"violating_groups", 0}, {"values_to_drop", 0}, {"macs_to_drop", 0}}};
+  }
+
+  TileOutcome run_fast(const OperationWork& work, const Placement& placement, bool applies) const {
+    TileOutcome result = run_dense(placement);
+    result.scheduled_macs = work.macs.macs;
+    if (applies) {
+      const std::vector<PrunedSide> sides = sides_of(placement);
+      std::vector<PrunedWork> works;
+      for (const PrunedSide& side : sides) works.push_back(count_pattern(side, false));
+      result = outcome(sides, works);
+      result.scheduled_macs = work.macs.with(config_.pruned, work.op);
+    }
+    result.effectual_macs = work.macs.effectual;
+    return result;
+  }
+
+  TileOutcome run_values(const OperationWork& work, const Placement& placement, bool applies,
+                         std::uint64_t seed) const {
+    LayerValues values = layer_values(work.layer, seed, chip_.data_type());
+    const LayerShape& shape = work.layer.shape;
+    std::vector<float> computed(static_cast<std::size_t>(result_elements(shape, work.op)), 0.0F);
+    if (!applies) {
+      TileOutcome result = run_dense(placement);
+      result.scheduled_macs = work.macs.macs;
+      result.effectual_macs = multiply_all(work, placement, values, computed);
+      check_against_reference(shape, work.op, values, computed);
+      return result;
+    }
+    const std::vector<PrunedSide> sides = sides_of(placement);
+    std::vector<PrunedWork> works;
+    std::int64_t scheduled = 0, effectual = 0;
+    for (std::size_t i = 0; i < sides.size(); ++i) {
+      FunctionalWork done =
+          run_functional(config_, shape, work.op, *placement.placed[i].product, sides[i], values, computed);
+      scheduled += done.scheduled_macs;
+      effectual += done.effectual_macs;
+      works.push_back(std::move(done.pruned));
+    }
+    if (config_.drop) {
+      TensorValues& pruned = config_.pruned == TensorRole::kA   ? values.a
+                             : config_.pruned == TensorRole::kW ? values.w
+                                                                : values.g;
+      pruned = prune(pruned, config_.pruned, shape, work.op);
+    }
+    check_against_reference(shape, work.op, values, computed);
+    TileOutcome result = outcome(sides, works);
+    result.scheduled_macs = scheduled;
+    result.effectual_macs = effectual;
+    return result;
+  }
+
+  // Every pair, step by step; returns how many are effectual.
+  static std::int64_t multiply_all(const OperationWork& work, const Placement& placement,
+                                   const LayerValues& values, std::vector<float>& computed) {
+    std::int64_t effectual = 0;
+    for (const LaneProduct& product : placement.products) {
+      const OperandStreams& rows = product.primary;
+      std::vector<float> lanes(static_cast<std::size_t>(rows.lanes));
+      const auto select = [&](std::int64_t stream, std::vector<RowValue>& pairs) {
+        for (std::int64_t step = 0; step < rows.steps(); ++step) {
+          rows.values(stream, step, values.of(rows.role), lanes.data());
+          const std::uint64_t nonzero = rows.word(stream, step);
+          for (int lane = 0; lane < rows.lanes; ++lane) {
+            if ((nonzero >> lane) & 1)
+              pairs.push_back({lanes[static_cast<std::size_t>(lane)],
+                               static_cast<std::int32_t>(step * rows.lanes + lane)});
+          }
+        }
+      };
+      effectual +=
+          multiply_streams(product, rows, work.layer.shape, work.op, values, select, computed).effectual;
+    }
+    return effectual;
+  }
+
+  Params params_;
+  TileChip chip_;
+  Config config_;
+};
+
+std::vector<ParamSpec> all_params() {
+  std::vector<ParamSpec> specs = TilePlan::params();
+  for (ParamSpec& spec : Config::params()) specs.push_back(std::move(spec));
+  for (ParamSpec& spec : memory_params()) specs.push_back(std::move(spec));
+  return specs;
+}
+
+const RegisterAccelerator kRegister{{
+    .name = "structured-2of4",
+    .summary = "two of four: half the cycles where the pruned operand has at most two non-zeros in each four",
+    .paper = "Mishra et al., Accelerating Sparse Deep Neural Networks, arXiv 2104.08378 (2021)",
+    .params = all_params(),
+    .make = [](Params params) -> std::unique_ptr<Accelerator> {
+      return std::make_unique<Structured2of4>(std::move(params));
+    },
+}};
+
+}  // namespace
+}  // namespace lacuna::structured
