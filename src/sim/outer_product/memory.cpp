@@ -1,8 +1,7 @@
 #include "sim/outer_product/memory.hpp"
 
-#include <cmath>
-
 #include "base/ceil_div.hpp"
+#include "sim/memory/tensor_traffic.hpp"
 #include "sim/outer_product/work.hpp"
 #include "sim/workload/reference.hpp"
 
@@ -47,34 +46,12 @@ std::int64_t OuterMemory::rows(std::int64_t values) const {
 
 Activity OuterMemory::count(const OperationWork& work, const PeTraffic& traffic,
                             std::int64_t compute_cycles) const {
-  const Layer& layer = work.layer;
   Activity activity;
   activity.compute_cycles = compute_cycles;
   activity.am_reads = rows(traffic.image_values_sent);
   activity.bm_reads = rows(traffic.kernel_values_sent);
-  const auto add = [&](const TensorTraffic& part, bool weights) {
-    TensorTraffic& sum = weights ? activity.weights : activity.samples;
-    for (const auto& [name, count] : kTrafficCounts) sum.*count += part.*count;
-  };
-  const auto [primary, secondary] = operands(work.op);
-  // As A14 has it for the tiles: each tensor crosses the DRAM bus once per operation, weights once per batch.
-  for (const TensorRole role : {primary, secondary}) {
-    TensorTraffic part = dram_.read(layer.tensor(role).elements(), layer.tensor(role).nonzeros);
-    part.fill_rows = rows(layer.tensor(role).nonzeros);
-    add(part, role == TensorRole::kW);
-  }
-  const std::int64_t nonzeros = result_nonzeros(layer, work.op);
-  TensorTraffic result = dram_.write(result_elements(layer.shape, work.op), nonzeros);
-  result.output_rows = rows(nonzeros);
-  add(result, work.op == Operation::kWeightGrad);
-  const auto sum = [&](std::int64_t TensorTraffic::*count) {
-    return static_cast<double>(activity.samples.*count) +
-           static_cast<double>(activity.weights.*count) / work.batch_scale;
-  };
-  activity.dram_cycles = static_cast<std::int64_t>(
-      std::ceil(dram_.cycles(sum(&TensorTraffic::dram_read_bytes) + sum(&TensorTraffic::dram_write_bytes),
-                             sum(&TensorTraffic::dram_activations)) -
-                1e-9));
+  count_tensor_traffic(
+      work, dram_, [this](std::int64_t, std::int64_t nonzeros) { return rows(nonzeros); }, activity);
   return activity;
 }
 

@@ -1,0 +1,38 @@
+#include "sim/memory/tensor_traffic.hpp"
+
+#include <cmath>
+
+#include "sim/workload/reference.hpp"
+
+namespace lacuna {
+
+void count_tensor_traffic(const OperationWork& work, const Dram& dram, const StoredRows& stored_rows,
+                          Activity& activity) {
+  const Layer& layer = work.layer;
+  const auto add = [&](const TensorTraffic& part, bool weights) {
+    TensorTraffic& sum = weights ? activity.weights : activity.samples;
+    for (const auto& [name, count] : kTrafficCounts) sum.*count += part.*count;
+  };
+  const auto [primary, secondary] = operands(work.op);
+  for (const TensorRole role : {primary, secondary}) {
+    const LayerTensor& tensor = layer.tensor(role);
+    TensorTraffic part = dram.read(tensor.elements(), tensor.nonzeros);
+    part.fill_rows = stored_rows(tensor.elements(), tensor.nonzeros);
+    add(part, role == TensorRole::kW);
+  }
+  const std::int64_t elements = result_elements(layer.shape, work.op);
+  const std::int64_t nonzeros = result_nonzeros(layer, work.op);
+  TensorTraffic result = dram.write(elements, nonzeros);
+  result.output_rows = stored_rows(elements, nonzeros);
+  add(result, work.op == Operation::kWeightGrad);
+  const auto sum = [&](std::int64_t TensorTraffic::*count) {
+    return static_cast<double>(activity.samples.*count) +
+           static_cast<double>(activity.weights.*count) / work.batch_scale;
+  };
+  activity.dram_cycles = static_cast<std::int64_t>(
+      std::ceil(dram.cycles(sum(&TensorTraffic::dram_read_bytes) + sum(&TensorTraffic::dram_write_bytes),
+                            sum(&TensorTraffic::dram_activations)) -
+                1e-9));
+}
+
+}  // namespace lacuna
