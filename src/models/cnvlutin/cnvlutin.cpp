@@ -47,8 +47,11 @@ class Cnvlutin final : public Accelerator {
     TileOutcome outcome = options.engine == Engine::kFast ? run_fast(work, placement)
                                                           : run_values(work, placement, options.seed);
     const std::int64_t column_reads = outcome.counters.front().value;
+    const ScratchpadTraffic scratchpads = chip_.memory().scratchpads(placement);
+    // The columns' values are read lane by lane, not a row at a time.
+    outcome.scratchpad_reads_elsewhere = scratchpads.column_reads;
     OpResult result = chip_.result(work, placement, std::move(outcome));
-    count_actions(work, placement, column_reads, result);
+    count_actions(work, placement, column_reads, scratchpads, result);
     return result;
   }
 
@@ -66,17 +69,11 @@ class Cnvlutin final : public Accelerator {
   }
 
   void count_actions(const OperationWork& work, const Placement& placement, std::int64_t column_reads,
-                     OpResult& result) const {
+                     const ScratchpadTraffic& scratchpads, OpResult& result) const {
     const auto scaled = [&](double count) { return count * work.batch_scale; };
     const TensorRole role = placement.row_operand;
     const double fills =
         static_cast<double>(ceil_div(work.layer.tensor(role).elements(), chip_.tile().lanes));
-    const ScratchpadTraffic scratchpads = chip_.memory().scratchpads(placement);
-    // The columns' values are read lane by lane, not a row at a time.
-    for (ActionCount& count : result.actions) {
-      if (count.component == "scratchpads" && count.part == "scratchpad" && count.action == "read")
-        count.count -= scaled(static_cast<double>(scratchpads.column_reads) * chip_.rows_of_16());
-    }
     const auto reads = static_cast<double>(column_reads);
     const double copies = static_cast<double>(config_.tile.rows - 1);
     result.actions.insert(

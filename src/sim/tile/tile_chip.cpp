@@ -59,11 +59,12 @@ OpResult TileChip::result(const OperationWork& work, const Placement& placement,
                   .padding_free_cycles = timing.total.padding_free,
                   .counters = std::move(outcome.counters),
                   .activity = timing.activity};
-  count_actions(result, work.batch_scale);
+  count_actions(result, work.batch_scale,
+                timing.activity.scratchpad_reads - outcome.scratchpad_reads_elsewhere);
   return result;
 }
 
-void TileChip::count_actions(OpResult& result, double batch_scale) const {
+void TileChip::count_actions(OpResult& result, double batch_scale, std::int64_t scratchpad_reads) const {
   const Activity& activity = *result.activity;
   const auto scaled = [&](std::int64_t count) { return static_cast<double>(count) * batch_scale; };
   // ASSUMPTION(A16): logic costs its power for the cycles it is clocked, whether its operands are zero or
@@ -72,7 +73,7 @@ void TileChip::count_actions(OpResult& result, double batch_scale) const {
   result.actions = {
       {"cores", "mac", "cycle", multipliers() * clocked},
       {"transposers", "transposer", "cycle", static_cast<double>(memory_.transposers()) * clocked},
-      {"scratchpads", "scratchpad", "read", scaled(activity.scratchpad_reads) * rows_of_16()},
+      {"scratchpads", "scratchpad", "read", scaled(scratchpad_reads) * rows_of_16()},
       {"scratchpads", "scratchpad", "write", scaled(activity.scratchpad_writes) * rows_of_16()},
       {"scratchpads", "partial_sum", "read", scaled(activity.psum_reads)},
       {"scratchpads", "partial_sum", "write", scaled(activity.psum_writes)}};

@@ -18,6 +18,8 @@ struct TileOutcome {
   std::int64_t effectual_macs = 0;
   TileCycles compute = {};
   std::vector<Counter> counters = {};
+  // Rows of the scratchpads that the machine does not read there, but in memories of its own.
+  std::int64_t scratchpad_reads_elsewhere = 0;
 };
 
 class TileChip {
@@ -48,7 +50,7 @@ class TileChip {
   double output_rows(const OpResult& result, double batch_scale) const;
 
  private:
-  void count_actions(OpResult& result, double batch_scale) const;
+  void count_actions(OpResult& result, double batch_scale, std::int64_t scratchpad_reads) const;
 
   TilePlan plan_;
   DataType data_type_;
