@@ -140,8 +140,7 @@ void run_bench(BenchOptions options) {
   }
   std::vector<std::string> inputs = options.traces;
   inputs.insert(inputs.end(), options.shapes.begin(), options.shapes.end());
-  check_can_write(options.json, "--json", inputs);
-  check_can_write(options.csv, "--csv", inputs);
+  check_result_files(options.json, options.csv, inputs);
   std::vector<BenchNetwork> networks;
   for (const std::string& name : options.shapes) networks.push_back(read_shapes(name, options.batch));
   for (const std::string& path : options.traces) networks.push_back(network_of_trace(path, options.batch));

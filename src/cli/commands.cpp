@@ -20,6 +20,21 @@ void add_examples(CLI::App& command, const std::vector<Example>& examples) {
   command.footer(text);
 }
 
+void add_trace_argument(CLI::App& command, std::vector<std::string>& traces) {
+  command.add_option("TRACE", traces, "Traces: .safetensors, .safetensors.zst or a folder of .npy files")
+      ->type_name("")
+      ->required();
+}
+
+void add_result_options(CLI::App& command, std::string& json, std::string& csv) {
+  command.add_option("--json", json, "Write results as JSON; '-': to standard output, and no tables")
+      ->check(not_empty())
+      ->type_name("FILE|-");
+  command.add_option("--csv", csv, "Write results as CSV; '-': to standard output, and no tables")
+      ->check(not_empty())
+      ->type_name("FILE|-");
+}
+
 void add_cost_options(CLI::App& command, std::string& table, int& node) {
   command
       .add_option("--energy-table", table,

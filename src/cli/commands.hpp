@@ -35,6 +35,11 @@ struct Example {
 };
 void add_examples(CLI::App& command, const std::vector<Example>& examples);
 
+// The argument TRACE... of commands that read traces, and --json and --csv of those that write results of
+// them.
+void add_trace_argument(CLI::App& command, std::vector<std::string>& traces);
+void add_result_options(CLI::App& command, std::string& json, std::string& csv);
+
 // The options --energy-table and --node, for commands that need costs.
 void add_cost_options(CLI::App& command, std::string& table, int& node);
 

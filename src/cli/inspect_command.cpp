@@ -31,14 +31,7 @@ SchedulePolicy parse_policy(const std::string& name) {
 
 void run_inspect(const InspectOptions& options) {
   const SchedulePolicy policy = parse_policy(options.scheduled);
-  if (options.json == kStandardOutput && options.csv == kStandardOutput) {
-    throw InputError("--csv -", "--json already goes to standard output", "give one of them a file");
-  }
-  if (!options.json.empty() && options.json != kStandardOutput && options.json == options.csv) {
-    throw InputError("--csv", "--json goes to the same file", "give each a file of its own");
-  }
-  check_can_write(options.json, "--json", options.traces);
-  check_can_write(options.csv, "--csv", options.traces);
+  check_result_files(options.json, options.csv, options.traces);
   std::vector<Inspection> inspections;
   for (const std::string& path : options.traces) {
     const Trace trace = Trace::open(path);  // one in memory at a time
@@ -72,11 +65,7 @@ void add_inspect_command(CLI::App& app) {
   CLI::App* command = app.add_subcommand(
       "inspect", "Layers, shapes and zeros of traces; what skipping zeros could give at best");
   const auto options = std::make_shared<InspectOptions>();
-  command
-      ->add_option("TRACE", options->traces,
-                   "Traces: .safetensors, .safetensors.zst or a folder of .npy files")
-      ->type_name("")
-      ->required();
+  add_trace_argument(*command, options->traces);
   command
       ->add_option(
           "--scheduled", options->scheduled,
@@ -84,12 +73,7 @@ void add_inspect_command(CLI::App& app) {
           "primary (activations forward, gradients backward), A, W or G")
       ->type_name("OPERAND");
   command->add_flag("--summary", options->summary, "Only one row per trace");
-  command->add_option("--json", options->json, "Write as JSON; '-': to standard output, and no tables")
-      ->check(not_empty())
-      ->type_name("FILE|-");
-  command->add_option("--csv", options->csv, "Write as CSV; '-': to standard output, and no tables")
-      ->check(not_empty())
-      ->type_name("FILE|-");
+  add_result_options(*command, options->json, options->csv);
   refuse_moved_options(*command);
   add_examples(*command, {{"lacuna inspect resnet50.safetensors.zst", "one row per layer"},
                           {"lacuna inspect --summary *.zst", "one row per network"},

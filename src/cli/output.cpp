@@ -43,4 +43,16 @@ void check_can_write(const std::string& file, std::string_view option,
   }
 }
 
+void check_result_files(const std::string& json, const std::string& csv,
+                        const std::vector<std::string>& inputs) {
+  if (json == kStandardOutput && csv == kStandardOutput) {
+    throw InputError("--csv -", "--json already goes to standard output", "give one of them a file");
+  }
+  if (!json.empty() && json != kStandardOutput && json == csv) {
+    throw InputError("--csv", "--json goes to the same file", "give each a file of its own");
+  }
+  check_can_write(json, "--json", inputs);
+  check_can_write(csv, "--csv", inputs);
+}
+
 }  // namespace lacuna::cli

@@ -18,4 +18,8 @@ void write_result(const std::string& file, std::string_view text);
 void check_can_write(const std::string& file, std::string_view option,
                      const std::vector<std::string>& inputs = {});
 
+// The same for --json and --csv, which must not meet in one place.
+void check_result_files(const std::string& json, const std::string& csv,
+                        const std::vector<std::string>& inputs);
+
 }  // namespace lacuna::cli

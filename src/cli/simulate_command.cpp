@@ -145,20 +145,13 @@ void check_options(const SimulateOptions& options) {
     throw InputError(options.node != 0 ? "--node" : "--energy-table", "it only applies to energy",
                      "add --energy");
   }
-  if (options.json == kStandardOutput && options.csv == kStandardOutput) {
-    throw InputError("--csv -", "--json already goes to standard output", "give one of them a file");
-  }
-  if (!options.json.empty() && options.json != kStandardOutput && options.json == options.csv) {
-    throw InputError("--csv", "--json goes to the same file", "give each a file of its own");
-  }
   for (std::size_t i = 0; i < options.traces.size(); ++i) {
     if (std::find(options.traces.begin(), options.traces.begin() + static_cast<std::ptrdiff_t>(i),
                   options.traces[i]) != options.traces.begin() + static_cast<std::ptrdiff_t>(i)) {
       throw InputError(options.traces[i], "the trace is given twice", "name each one once");
     }
   }
-  check_can_write(options.json, "--json", options.traces);
-  check_can_write(options.csv, "--csv", options.traces);
+  check_result_files(options.json, options.csv, options.traces);
 }
 
 void run_simulate(const SimulateOptions& options) {
@@ -194,11 +187,7 @@ void run_simulate(const SimulateOptions& options) {
 void add_simulate_command(CLI::App& app) {
   CLI::App* command = app.add_subcommand("simulate", "Cycles of recorded training steps on accelerators");
   const auto options = std::make_shared<SimulateOptions>();
-  command
-      ->add_option("TRACE", options->traces,
-                   "Traces: .safetensors, .safetensors.zst or a folder of .npy files")
-      ->type_name("")
-      ->required();
+  add_trace_argument(*command, options->traces);
   command
       ->add_option("--arch", options->archs,
                    fmt::format("Machines, separated by commas ('lacuna arch list'); {} if not given",
@@ -234,13 +223,7 @@ void add_simulate_command(CLI::App& app) {
   command->add_flag("--layers", options->layers, "Also a row for each layer and operation");
   command->add_flag("--energy", options->energy, "Also energy by component");
   add_cost_options(*command, options->energy_table, options->node);
-  command
-      ->add_option("--json", options->json, "Write results as JSON; '-': to standard output, and no tables")
-      ->check(not_empty())
-      ->type_name("FILE|-");
-  command->add_option("--csv", options->csv, "Write results as CSV; '-': to standard output, and no tables")
-      ->check(not_empty())
-      ->type_name("FILE|-");
+  add_result_options(*command, options->json, options->csv);
   add_examples(*command, {{"lacuna simulate resnet50.safetensors.zst", "one training step on TensorDash"},
                           {"lacuna simulate *.zst --arch dense,tensordash --layers",
                            "two machines side by side, layer by layer"},

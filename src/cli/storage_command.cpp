@@ -136,14 +136,7 @@ void show_backside(const StorageOptions& options, const Subject& subject, const 
 
 void run_storage(const StorageOptions& options) {
   parse_values(options.values);
-  if (options.json == kStandardOutput && options.csv == kStandardOutput) {
-    throw InputError("--csv -", "--json already goes to standard output", "give one of them a file");
-  }
-  if (!options.json.empty() && options.json != kStandardOutput && options.json == options.csv) {
-    throw InputError("--csv", "--json goes to the same file", "give each a file of its own");
-  }
-  check_can_write(options.json, "--json", options.traces);
-  check_can_write(options.csv, "--csv", options.traces);
+  check_result_files(options.json, options.csv, options.traces);
   const Subject subject = choose_subject(options);
   const std::unique_ptr<Accelerator> machine = subject.machine.build();
   if (options.backside) {
@@ -173,11 +166,7 @@ void add_storage_command(CLI::App& app) {
   CLI::App* command = app.add_subcommand(
       "storage", "Bits that tensors take in the form a machine stores them in, and in other forms");
   const auto options = std::make_shared<StorageOptions>();
-  command
-      ->add_option("TRACE", options->traces,
-                   "Traces: .safetensors, .safetensors.zst or a folder of .npy files")
-      ->type_name("")
-      ->required();
+  add_trace_argument(*command, options->traces);
   CLI::Option* arch = command
                           ->add_option("--arch", options->arch,
                                        fmt::format("A machine of a model with a storage study (default: {})",
@@ -196,12 +185,7 @@ void add_storage_command(CLI::App& app) {
   command->add_option("--values", options->values, "The type of values that tables are for (default: fp32)")
       ->type_name("fp32|bfloat16");
   command->add_flag("--layers", options->layers, "Also one row per layer");
-  command->add_option("--json", options->json, "Write as JSON; '-': to standard output, and no tables")
-      ->check(not_empty())
-      ->type_name("FILE|-");
-  command->add_option("--csv", options->csv, "Write as CSV; '-': to standard output, and no tables")
-      ->check(not_empty())
-      ->type_name("FILE|-");
+  add_result_options(*command, options->json, options->csv);
   add_examples(*command, {{"lacuna storage *.zst", "totals of each network"},
                           {"lacuna storage a.zst --layers --values bfloat16", "each tensor of each layer"},
                           {"lacuna storage a.zst --set pointer_bits=20", "shorter pointers"},

@@ -135,18 +135,11 @@ class Cnvlutin final : public Accelerator {
   Config config_;
 };
 
-std::vector<ParamSpec> all_params() {
-  std::vector<ParamSpec> specs = TilePlan::params();
-  for (ParamSpec& spec : Config::params()) specs.push_back(std::move(spec));
-  for (ParamSpec& spec : memory_params()) specs.push_back(std::move(spec));
-  return specs;
-}
-
 const RegisterAccelerator kRegister{{
     .name = "cnvlutin",
     .summary = "each lane skips the zeros of one operand on its own; lanes wait at the end of a window",
     .paper = "Albericio et al., Cnvlutin: Ineffectual-Neuron-Free Deep Neural Network Computing, ISCA 2016",
-    .params = all_params(),
+    .params = TileChip::params(Config::params()),
     .make = [](Params params) -> std::unique_ptr<Accelerator> {
       return std::make_unique<Cnvlutin>(std::move(params));
     },

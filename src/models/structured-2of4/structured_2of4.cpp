@@ -186,18 +186,11 @@ class Structured2of4 final : public Accelerator {
   Config config_;
 };
 
-std::vector<ParamSpec> all_params() {
-  std::vector<ParamSpec> specs = TilePlan::params();
-  for (ParamSpec& spec : Config::params()) specs.push_back(std::move(spec));
-  for (ParamSpec& spec : memory_params()) specs.push_back(std::move(spec));
-  return specs;
-}
-
 const RegisterAccelerator kRegister{{
     .name = "structured-2of4",
     .summary = "two of four: half the cycles where the pruned operand has at most two non-zeros in each four",
     .paper = "Mishra et al., Accelerating Sparse Deep Neural Networks, arXiv 2104.08378 (2021)",
-    .params = all_params(),
+    .params = TileChip::params(Config::params()),
     .make = [](Params params) -> std::unique_ptr<Accelerator> {
       return std::make_unique<Structured2of4>(std::move(params));
     },

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/error.hpp"
-#include "sim/tile/tile_memory.hpp"
+#include "sim/tile/tile_chip.hpp"
 
 namespace lacuna::tensordash {
 
@@ -42,12 +42,7 @@ std::vector<ParamSpec> own_params() {
 
 }  // namespace
 
-std::vector<ParamSpec> Config::params() {
-  std::vector<ParamSpec> specs = TilePlan::params();
-  for (ParamSpec& spec : own_params()) specs.push_back(std::move(spec));
-  for (ParamSpec& spec : memory_params()) specs.push_back(std::move(spec));
-  return specs;
-}
+std::vector<ParamSpec> Config::params() { return TileChip::params(own_params()); }
 
 Config Config::from(const Params& params) {
   const TileShape tile = TilePlan::from(params).tile;

@@ -10,8 +10,9 @@ namespace lacuna {
 TileChip::TileChip(const Params& params)
     : plan_(TilePlan::from(params)), data_type_(arithmetic(params)), memory_(params, plan_.tile) {}
 
-std::vector<ParamSpec> TileChip::params() {
+std::vector<ParamSpec> TileChip::params(std::vector<ParamSpec> own) {
   std::vector<ParamSpec> specs = TilePlan::params();
+  for (ParamSpec& spec : own) specs.push_back(std::move(spec));
   for (ParamSpec& spec : memory_params()) specs.push_back(std::move(spec));
   return specs;
 }

@@ -26,8 +26,8 @@ class TileChip {
  public:
   explicit TileChip(const Params& params);
 
-  // Those of TilePlan and TileMemory.
-  static std::vector<ParamSpec> params();
+  // Those of TilePlan, a machine's own, those of TileMemory.
+  static std::vector<ParamSpec> params(std::vector<ParamSpec> own = {});
 
   const TilePlan& plan() const { return plan_; }
   const TileShape& tile() const { return plan_.tile; }
