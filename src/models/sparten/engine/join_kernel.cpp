@@ -1,0 +1,58 @@
+#include "models/sparten/engine/join_kernel.hpp"
+
+#include <algorithm>
+#include <bit>
+
+namespace lacuna::sparten {
+namespace {
+
+constexpr std::int64_t kStreams = JoinBlock::kStreams;
+
+// The joins of one chunk of every broadcast stream with one held chunk; adds their cycles to `unit`.
+void join(const JoinBlock& block, const std::uint64_t* broadcast, const std::uint64_t* least,
+          const std::uint64_t* held, std::uint64_t* unit, JoinSums& sums) {
+  for (std::int64_t s = 0; s < kStreams; ++s) {
+    std::uint64_t matches = 0;
+    for (std::int64_t w = 0; w < block.words; ++w) {
+      matches += static_cast<std::uint64_t>(std::popcount(broadcast[w * kStreams + s] & held[w]));
+    }
+    sums.matches_or_one[s] += std::max<std::uint64_t>(matches, 1);
+    unit[s] += std::max(matches, least[s]);
+  }
+}
+
+}  // namespace
+
+void count_joins_portable(const JoinBlock& block, JoinSums& sums) {
+  sums = {};
+  const std::uint64_t* held = block.held;
+  for (std::int64_t c = 0; c < block.chunks; ++c) {
+    const std::uint64_t* broadcast = block.broadcast + c * block.words * kStreams;
+    const std::uint64_t* least = block.least + c * kStreams;
+    std::uint64_t slowest[kStreams] = {};
+    for (std::int64_t u = 0; u < block.pairs + block.singles; ++u) {
+      std::uint64_t unit[kStreams] = {};
+      for (int i = 0; i < (u < block.pairs ? 2 : 1); ++i, held += block.words) {
+        join(block, broadcast, least, held, unit, sums);
+      }
+      for (std::int64_t s = 0; s < kStreams; ++s) {
+        sums.join_cycles[s] += unit[s];
+        slowest[s] = std::max(slowest[s], unit[s]);
+      }
+    }
+    for (std::int64_t s = 0; s < kStreams; ++s) sums.cycles[s] += slowest[s];
+  }
+}
+
+CountJoins count_joins_kernel(std::int64_t words) {
+#if defined(__x86_64__)
+  const bool has_size = words == 1 || words == 2 || words == 4;
+  if (has_size && kCountJoinsAvx512 != nullptr && __builtin_cpu_supports("avx512f") != 0 &&
+      __builtin_cpu_supports("avx512vpopcntdq") != 0) {
+    return kCountJoinsAvx512;
+  }
+#endif
+  return count_joins_portable;
+}
+
+}  // namespace lacuna::sparten

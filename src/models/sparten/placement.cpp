@@ -1,0 +1,130 @@
+#include "models/sparten/placement.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+namespace lacuna::sparten {
+namespace {
+
+constexpr std::int64_t kNobody = -1;
+
+// Densest first; equals in the order in which they come.
+void sort_by_density(std::vector<std::int64_t>& streams, const std::vector<std::int64_t>& nonzeros) {
+  std::ranges::stable_sort(streams, [&](std::int64_t a, std::int64_t b) {
+    return nonzeros[static_cast<std::size_t>(a)] > nonzeros[static_cast<std::size_t>(b)];
+  });
+}
+
+void add_unit(HeldGroup& group, std::int64_t first, std::int64_t second) {
+  if (second != kNobody) {
+    group.pairs.insert(group.pairs.end(), {first, second});
+  } else if (first != kNobody) {
+    group.singles.push_back(first);
+  }
+}
+
+// The first of `slots` with the last, the second with the last but one. Slots past the streams count as the
+// sparsest of all: where there are fewer streams than slots, the densest have a unit of their own.
+std::vector<std::pair<std::int64_t, std::int64_t>> fold(std::vector<std::int64_t> sorted,
+                                                        std::int64_t slots) {
+  sorted.resize(static_cast<std::size_t>(slots), kNobody);
+  std::vector<std::pair<std::int64_t, std::int64_t>> units;
+  for (std::size_t i = 0; i < sorted.size() / 2; ++i) {
+    units.emplace_back(sorted[i], sorted[sorted.size() - 1 - i]);
+  }
+  return units;
+}
+
+}  // namespace
+
+std::vector<HeldGroup> group_streams(const std::vector<std::int64_t>& nonzeros, const Config& config) {
+  const auto streams = static_cast<std::int64_t>(nonzeros.size());
+  const std::int64_t per_group = config.streams_per_cluster();
+  std::vector<HeldGroup> groups(static_cast<std::size_t>(ceil_div(streams, per_group)));
+  std::vector<std::int64_t> order(nonzeros.size());
+  std::iota(order.begin(), order.end(), 0);
+  if (config.balancing == Balancing::kNone) {
+    for (const std::int64_t stream : order) {
+      add_unit(groups[static_cast<std::size_t>(stream / per_group)], stream, kNobody);
+    }
+    return groups;
+  }
+  const bool sorts = config.balancing != Balancing::kUnsorted;
+  if (sorts) sort_by_density(order, nonzeros);
+  if (sorts && config.pair_scope == PairScope::kLayer) {
+    const auto units = fold(order, static_cast<std::int64_t>(groups.size()) * per_group);
+    for (std::size_t i = 0; i < units.size(); ++i) {
+      add_unit(groups[i / static_cast<std::size_t>(config.cluster_units)], units[i].first, units[i].second);
+    }
+    return groups;
+  }
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    const auto first = order.begin() + static_cast<std::int64_t>(g) * per_group;
+    const auto last = order.begin() + std::min(streams, static_cast<std::int64_t>(g + 1) * per_group);
+    std::vector<std::int64_t> members(first, last);
+    if (sorts) {
+      for (const auto& [dense, sparse] : fold(std::move(members), per_group))
+        add_unit(groups[g], dense, sparse);
+      continue;
+    }
+    // Neighbours share a unit once every unit has one.
+    const auto count = static_cast<std::int64_t>(members.size());
+    const std::int64_t doubled = std::max<std::int64_t>(0, count - config.cluster_units);
+    for (std::int64_t i = 0; i < count; ++i) {
+      const auto at = static_cast<std::size_t>(i);
+      if (i < 2 * doubled) {
+        if (i % 2 == 0) add_unit(groups[g], members[at], members[at + 1]);
+      } else {
+        add_unit(groups[g], members[at], kNobody);
+      }
+    }
+  }
+  return groups;
+}
+
+HeldGroup pair_for_chunk(const HeldGroup& group, const std::vector<std::int64_t>& nonzeros,
+                         const Config& config) {
+  std::vector<std::int64_t> members = group.pairs;
+  members.insert(members.end(), group.singles.begin(), group.singles.end());
+  std::ranges::sort(members);
+  sort_by_density(members, nonzeros);
+  HeldGroup paired;
+  for (const auto& [dense, sparse] : fold(std::move(members), config.streams_per_cluster())) {
+    add_unit(paired, dense, sparse);
+  }
+  return paired;
+}
+
+PlacedProduct place_product(const LaneProduct& product, Operation op, const Config& config) {
+  const TensorRole held = config.held(op);
+  PlacedProduct placed;
+  placed.product = &product;
+  placed.held = product.primary.role == held ? &product.primary : &product.secondary;
+  placed.broadcast = product.primary.role == held ? &product.secondary : &product.primary;
+  placed.config = config;
+  placed.layout = chunk_layout(*placed.held, config);
+  // ASSUMPTION(P6): the clusters form the grid that would finish first if nothing were zero, as the tiles do
+  // (A2): blocks of broadcast streams (or in turns) and of groups of held streams.
+  const auto grid_of = [&](const Config& as) {
+    const TileShape clusters{.rows = 1,
+                             .columns = as.streams_per_cluster(),
+                             .lanes = 1,
+                             .tiles = as.clusters(),
+                             .ties = GridTies::kRows};
+    return choose_grid(placed.broadcast->count(), placed.held->count(), clusters);
+  };
+  placed.grid = grid_of(config);
+  if (config.balancing == Balancing::kNone) return placed;
+  // ASSUMPTION(P4): streams share a unit only if that costs no time where nothing is zero; a small product
+  // would leave clusters without work.
+  Config alone = config;
+  alone.balancing = Balancing::kNone;
+  const TileGrid grid = grid_of(alone);
+  if (grid.dense_cycles(1) < placed.grid.dense_cycles(config.streams_per_unit())) {
+    placed.config = alone;
+    placed.grid = grid;
+  }
+  return placed;
+}
+
+}  // namespace lacuna::sparten

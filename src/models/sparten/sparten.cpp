@@ -1,0 +1,140 @@
+// SparTen: both operands as bit masks with packed values; compute units join chunks of two masks and multiply
+// the matches one per cycle [Gondimalla et al., SparTen, MICRO 2019]. docs/models/sparten.md.
+#include <stdexcept>
+
+#include "models/sparten/hardware.hpp"
+#include "models/sparten/memory.hpp"
+#include "sim/memory/memory_actions.hpp"
+#include "sim/registry.hpp"
+#include "sim/work_estimate.hpp"
+
+namespace lacuna::sparten {
+namespace {
+
+class Sparten final : public Accelerator {
+ public:
+  explicit Sparten(Params params)
+      : params_(std::move(params)), config_(make_config(params_)), memory_(params_, config_) {}
+
+  const Params& params() const override { return params_; }
+  std::optional<Hardware> hardware() const override { return machine_hardware(config_); }
+
+  // ASSUMPTION(P1): the dense machine of tiles with as many multipliers.
+  std::optional<BaselineSpec> baseline() const override {
+    BaselineSpec spec = baseline_sharing("dense", params_, shared_params());
+    spec.settings.emplace_back("tiles", std::to_string(config_.units / kDenseTileMultipliers));
+    return spec;
+  }
+
+  double work(const LayerShape& shape) const override;
+  using Accelerator::simulate;
+  OpResult simulate(const OperationWork& work, const SimOptions& options) const override;
+
+ private:
+  struct Outcome {
+    ProductCounts counts;
+    UnitTraffic traffic;
+  };
+  Outcome run(const OperationWork& work, const SimOptions& options) const;
+
+  Params params_;
+  Config config_;
+  Memory memory_;
+};
+
+// A vector counts 512 MACs or more at once where segments fill their words; streams are read, and the held
+// ones kept, word by word.
+double Sparten::work(const LayerShape& s) const {
+  constexpr double kMacsPerStep = 128, kStepsPerWord = 8;
+  const auto words = [](std::int64_t segments, std::int64_t elements) {
+    return static_cast<double>(segments) * static_cast<double>(ceil_div(elements, kLanes));
+  };
+  const auto product = [&](double streams, double other_streams, double stream_words) {
+    return streams * other_streams * stream_words * kLanes / kMacsPerStep +
+           (streams + other_streams) * stream_words * kStepsPerWord;
+  };
+  const auto real = [](std::int64_t count) { return static_cast<double>(count); };
+  const bool linear = s.kind == LayerKind::kLinear;
+  const double phase_inputs =
+      real(s.n) * real(ceil_div(s.input.h, s.stride.h)) * real(ceil_div(s.input.w, s.stride.w));
+  const double positions = linear ? words(1, s.n) : words(s.n, s.output_positions());
+  // All phases of an input gradient together have each tap once.
+  return real(s.groups) *
+             (product(real(s.n) * real(s.output_positions()), real(s.k_per_group()),
+                      words(s.taps(), s.c_per_group())) +
+              product(phase_inputs, real(s.c_per_group()), words(s.taps(), s.k_per_group())) +
+              product(real(s.k_per_group()), real(s.taps()) * real(s.c_per_group()), positions)) +
+         tile_products(s);
+}
+
+Sparten::Outcome Sparten::run(const OperationWork& work, const SimOptions& options) const {
+  const LayerShape& shape = work.layer.shape;
+  const bool functional = options.engine == Engine::kFunctional;
+  LayerValues values;
+  std::vector<float> result;
+  std::int64_t matches = 0;
+  if (functional) {
+    values = layer_values(work.layer, options.seed, config_.data_type);
+    result.assign(static_cast<std::size_t>(result_elements(shape, work.op)), 0.0F);
+  }
+  Outcome outcome;
+  // Products of an operation (groups, phases) follow one another, as on the tiles (A3).
+  for (const LaneProduct& product : lane_products(work.layer, work.op, kLanes)) {
+    const PlacedProduct placed = place_product(product, work.op, config_);
+    const ProductCounts counts =
+        functional ? execute_product(placed, shape, work.op, values, result, matches) : count_product(placed);
+    outcome.counts += counts;
+    outcome.traffic += unit_traffic(placed, counts);
+  }
+  if (functional) {
+    if (matches != work.macs.effectual) throw std::logic_error("matches are not the effectual MACs");
+    check_against_reference(shape, work.op, values, result);
+  }
+  return outcome;
+}
+
+OpResult Sparten::simulate(const OperationWork& work, const SimOptions& options) const {
+  const auto [counts, traffic] = run(work, options);
+  const std::int64_t matches = work.macs.effectual;
+  const std::int64_t empty_joins = counts.matches_or_one - matches - traffic.joins_left_out;
+  const Timing timing = memory_.time(work, traffic, counts.cycles);
+  OpResult result{.op = work.op,
+                  .scheduled = Scheduled::kBoth,
+                  .macs = work.macs.macs,
+                  .scheduled_macs = matches,
+                  .effectual_macs = matches,
+                  .cycles = timing.cycles,
+                  .padding_free_cycles = timing.cycles,
+                  .counters = {{"joins", traffic.joins},
+                               {"joins_left_out", traffic.joins_left_out},
+                               {"empty_joins", empty_joins},
+                               {"empty_join_cycles", counts.join_cycles - matches},
+                               {"barrier_cycles", counts.occupied_cycles - counts.join_cycles},
+                               {"idle_unit_cycles", config_.units * counts.cycles - counts.occupied_cycles},
+                               {"broadcast_values_read", traffic.broadcast_values_read},
+                               {"held_values_read", traffic.held_values_read},
+                               {"buffer_values_written", traffic.values_written}},
+                  .activity = timing.activity,
+                  .actions = unit_actions(config_, work, counts, traffic, empty_joins)};
+  const double seconds =
+      static_cast<double>(timing.cycles) * work.batch_scale / (config_.frequency_mhz * 1e6);
+  // Values are kept in rows of 16, as AM, BM and CM of the tiles have them.
+  for (ActionCount& count : memory_actions(timing.activity, work.batch_scale, 1, seconds)) {
+    result.actions.push_back(std::move(count));
+  }
+  return result;
+}
+
+const RegisterAccelerator kRegister{{
+    .name = "sparten",
+    .summary =
+        "SparTen: joins bit masks of both operands, multiplies matches only; filters paired by density",
+    .paper = "Gondimalla et al., SparTen, MICRO 2019, doi 10.1145/3352460.3358291; taken to training",
+    .params = config_params(),
+    .make = [](Params params) -> std::unique_ptr<Accelerator> {
+      return std::make_unique<Sparten>(std::move(params));
+    },
+}};
+
+}  // namespace
+}  // namespace lacuna::sparten

@@ -1,0 +1,26 @@
+// What goes through the buffers of the units, and between them and SRAM.
+#pragma once
+
+#include <cstdint>
+
+#include "models/sparten/engine/engine.hpp"
+
+namespace lacuna::sparten {
+
+// Of the samples recorded, in all products of an operation. Masks count in bits, values in values.
+struct UnitTraffic {
+  std::int64_t joins = 0;            // of a broadcast chunk and a held chunk
+  std::int64_t joins_left_out = 0;   // with chunks that are not broadcast
+  std::int64_t chunks_received = 0;  // broadcast chunks that arrive at a unit
+  // From SRAM, each for all clusters that one read feeds.
+  std::int64_t broadcast_values_read = 0, broadcast_mask_bits_read = 0;
+  std::int64_t held_values_read = 0, held_mask_bits_read = 0;
+  // Into the buffers of units.
+  std::int64_t values_written = 0, mask_bits_written = 0;
+
+  UnitTraffic& operator+=(const UnitTraffic& other);
+};
+
+UnitTraffic unit_traffic(const PlacedProduct& placed, const ProductCounts& counts);
+
+}  // namespace lacuna::sparten
