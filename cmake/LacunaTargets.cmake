@@ -10,8 +10,7 @@ endif()
 # Some files silence warnings that only GCC has.
 target_compile_options(lacuna_options INTERFACE
   $<BUILD_INTERFACE:$<$<CXX_COMPILER_ID:Clang>:-Wno-unknown-warning-option>>)
-target_include_directories(lacuna_options INTERFACE
-  $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src> $<INSTALL_INTERFACE:include/lacuna>)
+target_include_directories(lacuna_options INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src>)
 if(LACUNA_SANITIZE)
   target_compile_options(lacuna_options INTERFACE -fsanitize=${LACUNA_SANITIZE} -fno-sanitize-recover=all
                                                   -fno-omit-frame-pointer)
@@ -47,14 +46,14 @@ function(lacuna_library)
   endif()
 endfunction()
 
-# lacuna_model(NAME ant SOURCES ... TESTS ...): an accelerator. It is an object library, so that its registration
-# (a static object nobody names) is linked into every program that links `lacuna_models`.
+# lacuna_model(NAME ant SOURCES ... TESTS ...): an accelerator. Its objects go into the archive `lacuna_machines`, which
+# programs link whole, through `lacuna_models`: nobody names the static object that registers it.
 function(lacuna_model)
   cmake_parse_arguments(ARG "" "NAME" "SOURCES;TESTS" ${ARGN})
   add_library(lacuna_model_${ARG_NAME} OBJECT ${ARG_SOURCES})
   set_property(GLOBAL APPEND PROPERTY LACUNA_MODEL_OBJECTS $<TARGET_OBJECTS:lacuna_model_${ARG_NAME}>)
   target_link_libraries(lacuna_model_${ARG_NAME} PUBLIC lacuna_sim PRIVATE fmt::fmt)
-  target_link_libraries(lacuna_models INTERFACE lacuna_model_${ARG_NAME} $<TARGET_OBJECTS:lacuna_model_${ARG_NAME}>)
+  target_sources(lacuna_machines PRIVATE $<TARGET_OBJECTS:lacuna_model_${ARG_NAME}>)
   if(LACUNA_TESTS AND ARG_TESTS)
     lacuna_test(NAME ${ARG_NAME}_test SOURCES ${ARG_TESTS} LIBRARIES lacuna_models fmt::fmt)
   endif()
