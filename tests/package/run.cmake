@@ -1,15 +1,78 @@
-# cmake -DBUILD=... -DSOURCE=... -DWORK=... -DFLAGS=... -DGENERATOR=... -DCOMPILER=... -P run.cmake: installs, builds the
-# program with the tools that built the library (there may be no make), runs it.
-function(step)
-  execute_process(COMMAND ${ARGN} RESULT_VARIABLE failed OUTPUT_VARIABLE text ERROR_VARIABLE text)
+# cmake -DROOT=... -DBUILD=... -DWORK=... -DFLAGS=... -DGENERATOR=... -DCOMPILER=... -P run.cmake
+# Installs what BUILD holds into a folder of its own, builds examples/ and this folder against it as a user would, with the
+# tools that built the library (there may be no make), runs the programs and checks what they print.
+function(step output)
+  execute_process(COMMAND ${ARGN} RESULT_VARIABLE failed OUTPUT_VARIABLE text ERROR_VARIABLE errors)
   if(failed)
-    message(FATAL_ERROR "${ARGN} failed (${failed}):\n${text}")
+    list(JOIN ARGN " " command)
+    message(FATAL_ERROR "${command} failed (${failed}):\n${text}${errors}")
   endif()
+  set(${output} "${text}" PARENT_SCOPE)
 endfunction()
+
+string(STRIP "${FLAGS} -Wall -Wextra -Wpedantic -Werror" flags)
+function(build_project source build)
+  step(ignored ${CMAKE_COMMAND} -G ${GENERATOR} -S ${source} -B ${build} -DCMAKE_CXX_COMPILER=${COMPILER}
+       -DCMAKE_PREFIX_PATH=${WORK}/prefix "-DCMAKE_CXX_FLAGS=${flags}")
+  step(ignored ${CMAKE_COMMAND} --build ${build})
+endfunction()
+
 file(REMOVE_RECURSE ${WORK})
-step(${CMAKE_COMMAND} --install ${BUILD} --component kernels --prefix ${WORK}/prefix)
-step(${CMAKE_COMMAND} -G ${GENERATOR} -S ${SOURCE} -B ${WORK}/build -DCMAKE_CXX_COMPILER=${COMPILER}
-     -DCMAKE_PREFIX_PATH=${WORK}/prefix -DCMAKE_BUILD_TYPE=Release "-DCMAKE_CXX_FLAGS=${FLAGS}")
-step(${CMAKE_COMMAND} --build ${WORK}/build)
-step(${WORK}/build/user)
+step(ignored ${CMAKE_COMMAND} --install ${BUILD} --prefix ${WORK}/prefix)
+
+# Our warnings are not the user's, and no path of this tree is left.
+file(GLOB_RECURSE package_files ${WORK}/prefix/lib*/cmake/lacuna/*.cmake)
+if(NOT package_files)
+  message(FATAL_ERROR "no CMake package was installed")
+endif()
+foreach(file ${package_files})
+  file(READ ${file} text)
+  if(text MATCHES "-Wall|-Werror")
+    message(FATAL_ERROR "${file} passes ${CMAKE_MATCH_0} on to users")
+  endif()
+  string(FIND "${text}" "${ROOT}" at)
+  if(NOT at EQUAL -1)
+    message(FATAL_ERROR "${file} refers to ${ROOT}")
+  endif()
+endforeach()
+
+# The examples print what their README shows, and stay short.
+build_project(${ROOT}/examples ${WORK}/examples)
+file(READ ${ROOT}/examples/README.md readme)
+set(trace ${ROOT}/data/alexnet_p100.safetensors.zst)
+set(arguments_of_zeros ${trace})
+set(arguments_of_design_point ${trace})
+set(arguments_of_own_machine ${trace})
+foreach(program zeros design_point own_machine kernel)
+  step(output ${WORK}/examples/${program} ${arguments_of_${program}})
+  string(FIND "${readme}" "${output}" at)
+  if(output STREQUAL "" OR at EQUAL -1)
+    message(FATAL_ERROR "examples/README.md does not show what ${program} prints:\n${output}")
+  endif()
+  file(READ ${ROOT}/examples/${program}.cpp text)
+  string(REGEX MATCHALL "\n" lines "${text}")
+  list(LENGTH lines count)
+  if(count GREATER 40)
+    message(FATAL_ERROR "examples/${program}.cpp has ${count} lines; keep examples to 40")
+  endif()
+endforeach()
+
+# A user's program has the machines that the program has.
+build_project(${ROOT}/tests/package ${WORK}/package)
+step(machines ${WORK}/package/machines)
+step(json ${WORK}/prefix/bin/lacuna arch list --json)
+set(expected "")
+string(JSON count LENGTH "${json}" machines)
+math(EXPR last "${count} - 1")
+foreach(index RANGE ${last})
+  string(JSON kind GET "${json}" machines ${index} kind)
+  string(JSON name GET "${json}" machines ${index} name)
+  if(kind STREQUAL "model")
+    string(APPEND expected "${name}\n")
+  endif()
+endforeach()
+if(NOT machines STREQUAL expected OR NOT machines MATCHES "tensordash")
+  message(FATAL_ERROR "lacuna::sim brings these machines:\n${machines}the program has:\n${expected}")
+endif()
+
 file(REMOVE_RECURSE ${WORK})
