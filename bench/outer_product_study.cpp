@@ -219,7 +219,7 @@ int study_shuffled(const std::vector<std::string>& paths) {
 Trace network_trace(const StudyNetwork& network, double zeros) {
   SyntheticSpec spec;
   spec.name = network.name;
-  spec.batch = 64;  // weights move once a batch
+  spec.batch = 64;  // weights move once per batch
   for (const LayerShape& shape : network.layers) {
     spec.layers.push_back({fmt::format("layer{}", spec.layers.size()), shape, 1, ZeroSpec::uniform(zeros),
                            ZeroSpec::uniform(zeros), ZeroSpec::uniform(zeros)});

@@ -1,4 +1,4 @@
-// Results as CSV (RFC 4180, lines end with \n): one row a trace, machine, layer and operation. docs/output.md
+// Results as CSV (RFC 4180, lines end with \n): one row per trace, machine, layer and operation. docs/output.md
 // lists the columns.
 #pragma once
 

@@ -25,7 +25,7 @@ double recorded_bytes(const Trace& trace) {
 }  // namespace
 
 double tile_words(const LayerShape& s, std::int64_t lanes) {
-  constexpr double kStepsAStream = 3;  // what a stream costs besides its words
+  constexpr double kStepsPerStream = 3;  // what a stream costs besides its words
   const double taps = real(s.taps());
   const double groups = real(s.groups);
   const double outputs = real(s.n) * real(s.output_positions());
@@ -35,15 +35,15 @@ double tile_words(const LayerShape& s, std::int64_t lanes) {
   const double weight_grad = s.kind == LayerKind::kLinear
                                  ? groups_of(s.n, lanes)
                                  : real(s.n) * groups_of(s.output_positions(), lanes);
-  return (outputs * groups + real(s.k)) * (forward + kStepsAStream) +
-         (phase_inputs * groups + real(s.c)) * (input_grad + kStepsAStream) +
-         (real(s.k) + taps * real(s.c)) * (weight_grad + kStepsAStream);
+  return (outputs * groups + real(s.k)) * (forward + kStepsPerStream) +
+         (phase_inputs * groups + real(s.c)) * (input_grad + kStepsPerStream) +
+         (real(s.k) + taps * real(s.c)) * (weight_grad + kStepsPerStream);
 }
 
 double tile_products(const LayerShape& s) {
-  constexpr double kStepsAProduct = 256, kStepsATap = 12;
+  constexpr double kStepsPerProduct = 256, kStepsPerTap = 12;
   const double phases = real(std::min(s.stride.h, s.input.h)) * real(std::min(s.stride.w, s.input.w));
-  return real(s.groups) * (2 + phases) * (kStepsAProduct + kStepsATap * real(s.taps()));
+  return real(s.groups) * (2 + phases) * (kStepsPerProduct + kStepsPerTap * real(s.taps()));
 }
 
 void check_work(const Trace& trace, const Accelerator& machine, Engine engine) {
@@ -62,7 +62,7 @@ void check_work(const Trace& trace, const Accelerator& machine, Engine engine) {
     }
   }
   const double recorded = recorded_bytes(trace);
-  const double allowed = kFreeSteps + kStepsARecordedByte * recorded;
+  const double allowed = kFreeSteps + kStepsPerRecordedByte * recorded;
   if (all <= allowed) return;
   throw InputError(fmt::format("{}: layer {}", trace.path(), quote_name(largest->name)),
                    fmt::format("its {} samples of {} would take about {:.1g} steps to simulate, the trace "

@@ -12,16 +12,16 @@ namespace lacuna {
 // Words of `lanes` that the machines of tiles read of their row operands, whichever they are, in the three
 // operations.
 double tile_words(const LayerShape& shape, std::int64_t lanes);
-// Setting up the products of a machine of tiles: one a convolution group and phase, each with its taps.
+// Setting up the products of a machine of tiles: one per convolution group and phase, each with its taps.
 double tile_products(const LayerShape& shape);
 
-// Throws InputError if the machine would take more steps than kFreeSteps and kStepsARecordedByte for each
+// Throws InputError if the machine would take more steps than kFreeSteps and kStepsPerRecordedByte for each
 // byte of masks that the trace holds. Layers as they are recorded stay below that, however large: a 3x3
-// convolution of 2,048 channels has 74 thousand MACs a byte of A and G, a step each in the functional engine
-// and 32 or more a step in the others. The free ones are less than a minute: shapes without masks, which many
-// ask for to see a dense network, are simulated for batches of usual size.
+// convolution of 2,048 channels has 74 thousand MACs per byte of A and G, one per step in the functional
+// engine and 32 or more per step in the others. The free ones are less than a minute: shapes without masks,
+// which many ask for to see a dense network, are simulated for batches of usual size.
 constexpr double kFreeSteps = 0x1p32;
-constexpr double kStepsARecordedByte = 0x1p18;
+constexpr double kStepsPerRecordedByte = 0x1p18;
 void check_work(const Trace& trace, const Accelerator& machine, Engine engine);
 
 }  // namespace lacuna

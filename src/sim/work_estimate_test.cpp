@@ -45,8 +45,8 @@ std::string refusal(const Trace& trace, double steps, Engine engine = Engine::kF
 TEST(WorkEstimate, WhatIsRecordedMayTakeLonger) {
   EXPECT_EQ(refusal(trace_of(false), kFreeSteps), "");
   EXPECT_NE(refusal(trace_of(false), kFreeSteps + 1), "");
-  EXPECT_EQ(refusal(trace_of(true), kFreeSteps + 2 * kStepsARecordedByte), "");
-  EXPECT_NE(refusal(trace_of(true), kFreeSteps + 2 * kStepsARecordedByte + 1), "");
+  EXPECT_EQ(refusal(trace_of(true), kFreeSteps + 2 * kStepsPerRecordedByte), "");
+  EXPECT_NE(refusal(trace_of(true), kFreeSteps + 2 * kStepsPerRecordedByte + 1), "");
   EXPECT_NE(refusal(trace_of(false), kFreeSteps, Engine::kFunctional), "");
 }
 

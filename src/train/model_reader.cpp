@@ -53,8 +53,8 @@ Graph ModelReader::read(const ModelSettings& settings) {
   const SampleShape logits = node(last).out;
   if (logits.h != 1 || logits.w != 1 || last + 1 != static_cast<int>(graph_.nodes.size()) || last == 0)
     text_.fail(root_["layers"],
-               fmt::format("the last layer gives {} x {} x {} values a sample", logits.c, logits.h, logits.w),
-               "end with a linear layer or with average_pool: global, one value a class");
+               fmt::format("the last layer gives {} x {} x {} values per sample", logits.c, logits.h, logits.w),
+               "end with a linear layer or with average_pool: global, one value per class");
   const std::int64_t classes = text_.number_of(values["classes"], root_, "classes", 2, 1'000'000);
   if (logits.c != classes)
     text_.fail(root_["layers"],

@@ -120,7 +120,7 @@ TEST(Ant, TwiceTheMultipliersIsTheDenseMachinesTwiceTheTiles) { testing::check_d
 TEST(Ant, RefusesMachinesThatCannotBe) { testing::check_bad_configurations("ant"); }
 
 // Matrix multiplication by hand: A [2 x 3] dense, W [5 x 3] dense. In column-major order A's six elements are
-// the vectors {k0 k0 k1 k1}, {k2 k2}; five outputs are five kernel columns, one a PE, so the vectors see
+// the vectors {k0 k0 k1 k1}, {k2 k2}; five outputs are five kernel columns, one per PE, so the vectors see
 // 2 and 1 kernel elements: one step each.
 TEST(Ant, MatrixMultiplicationByHand) {
   const Trace trace = testing::dense_trace(LayerShape::linear(2, 3, 5));

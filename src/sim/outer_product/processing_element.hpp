@@ -48,7 +48,7 @@ struct PairCounts {
 };
 
 // The fast engine's view of a block of work: some images that all pairs of the block draw from, and kernels
-// that come one at a time. Not thread-safe; one a block.
+// that come one at a time. Not thread-safe; one per block.
 //   start_images(2); add_nonzero(0, y, x) ... in CSR order for each image; end_images();
 //   set_kernel(...); count(0, totals); count(1, totals); set_kernel(...); ...
 class PairCounter {

@@ -50,7 +50,7 @@ class Schedule {
     load_.clear();
   }
 
-  // ASSUMPTION(O2): the pipe is filled once an operation, on all PEs at the same time, unless each pair pays.
+  // ASSUMPTION(O2): the pipe is filled once per operation, on all PEs at the same time, unless each pair pays.
   ScheduleResult finish() {
     if (!fill_each_pair_ && result_.cycles > 0) {
       result_.cycles += fill_;

@@ -22,7 +22,7 @@ struct ConvolutionWork {
   std::int64_t samples = 1, groups = 1;
   std::int64_t images = 1, kernels = 1;  // of a block
   std::int64_t pes = 1;
-  // Tiles of the image's plane, one a PE (mapping scnn-tiles); {1, 1}: not tiled.
+  // Tiles of the image's plane, one per PE (mapping scnn-tiles); {1, 1}: not tiled.
   Size2 tile_grid{1, 1};
   Size2 tile;                       // positions of a tile
   std::int64_t group_channels = 1;  // kernels between barriers
@@ -60,7 +60,7 @@ struct MatrixOperand {
   bool bit(std::int64_t y, std::int64_t x) const { return mask.bit(row(y, x), channel(y, x)); }
 };
 
-// A linear layer's pairs. ASSUMPTION(O5): the kernel matrix is cut into blocks of columns, one a PE; the
+// A linear layer's pairs. ASSUMPTION(O5): the kernel matrix is cut into blocks of columns, one per PE; the
 // image is broadcast. `channels`: each reduction index is a pair of its own with each block.
 struct LinearWork {
   MatrixOperand image, kernel;

@@ -151,7 +151,7 @@ TEST(MacCounts, AFullLayerOfAnySizeTakesNoTime) {
         EXPECT_EQ(count_macs(trace.layers()[0], op).effectual, forward.macs);
     }
   }
-  // One position, one output and one pair a tap: by hand.
+  // One position, one output and one pair per tap: by hand.
   const Trace border = partly_full(shapes[3], 7, 1);
   EXPECT_EQ(count_macs(border.layers()[0], Operation::kForward).effectual, kLarge);
 }

@@ -10,7 +10,7 @@ namespace lacuna::tensordash {
 namespace {
 
 constexpr int kRows = 32;
-using Rows = WideVector<std::uint16_t>;  // one element a row, one bit a lane
+using Rows = WideVector<std::uint16_t>;  // one element per row, one bit per lane
 static_assert(sizeof(Rows) == kRows * sizeof(std::uint16_t));
 
 struct Move {

@@ -153,7 +153,7 @@ class OneSide {
   FunctionalCounts counts_;
 };
 
-// Two-side: a scheduler a PE, each with its own selections, so pairs are multiplied one by one.
+// Two-side: one scheduler per PE, each with its own selections, so pairs are multiplied one by one.
 FunctionalCounts run_two_side(const Config& config, const LayerShape& shape, Operation op,
                               const PlacedProduct& placed, const LayerValues& values,
                               std::vector<float>& result) {

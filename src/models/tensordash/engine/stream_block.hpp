@@ -18,7 +18,7 @@ class StreamBlock {
   // be loaded whole.
   static constexpr std::int64_t kTail = 16;
 
-  // `rows` streams a group; slots for the next power of two, the rest stay zero and never limit.
+  // `rows` streams per group; slots for the next power of two, the rest stay zero and never limit.
   StreamBlock(std::int64_t rows, std::int64_t steps);
 
   std::int64_t rows() const { return rows_; }
