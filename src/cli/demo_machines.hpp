@@ -19,6 +19,9 @@ inline constexpr std::int64_t kDemoMultipliers = 4096;  // 16 tiles of 4x4 PEs o
 inline constexpr std::array kDemoMachines{
     DemoEntry{"dense", "dense", "", true},
     DemoEntry{"tensordash", "TensorDash", "", true},
+    DemoEntry{"cnvlutin", "Cnvlutin", "", true},
+    DemoEntry{"structured-2of4", "2:4 weights", "", true},
+    DemoEntry{"sparten", "SparTen", "", false},
     // Outer products of whole matrices are hopeless on linear layers; one index of the sum at a time is not.
     DemoEntry{"scnn-4096", "SCNN-like", "linear=channels", false},
     DemoEntry{"ant-4096", "ANT", "linear=channels", false},

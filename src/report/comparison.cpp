@@ -5,10 +5,10 @@
 #include <fmt/format.h>
 #include <optional>
 
+#include "report/short_text.hpp"
+
 namespace lacuna {
 namespace {
-
-std::string file_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
 void compare_setting(std::vector<SettingChange>& changes, std::string name, const std::string& a,
                      const std::string& b) {

@@ -1,5 +1,5 @@
-// Results as CSV (RFC 4180, lines end with \n): one row per trace, machine, layer and operation. docs/output.md
-// lists the columns.
+// Results as CSV (RFC 4180, lines end with \n): one row per trace, machine, layer and operation.
+// docs/output.md lists the columns.
 #pragma once
 
 #include <string>

@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 #include <limits>
 
+#include "report/short_text.hpp"
+
 namespace lacuna {
 namespace {
 
@@ -172,11 +174,24 @@ std::string progress_table(const ModelRuns& model, const std::vector<std::string
   for (const TraceRuns& trace : model.traces) {
     const TraceInfo& info = trace.any().info;
     std::vector<std::string> cells{percent(info.progress, 0), percent(info.accuracy, 1),
-                                   trace.trace.substr(trace.trace.rfind('/') + 1)};
+                                   file_name(trace.trace)};
     for (const RunResult* run : trace.runs) append_speedups(cells, run != nullptr ? run->total() : Totals{});
     table.add_row(std::move(cells));
   }
   return table.render(style);
+}
+
+// What the machines have to say beside the cycles, one line each.
+std::string remarks(const ModelRuns& model) {
+  std::string text;
+  for (const TraceRuns& trace : model.traces) {
+    for (const RunResult* run : trace.runs) {
+      if (run == nullptr || run->remark.empty()) continue;
+      const std::string of = model.traces.size() > 1 ? fmt::format(" ({})", file_name(trace.trace)) : "";
+      text += fmt::format("{}{}: {}\n", run->arch, printable(of), printable(run->remark));
+    }
+  }
+  return text.empty() ? text : "\n" + text;
 }
 
 std::string model_table(const Sorted& sorted, const TextStyle& style) {
@@ -235,6 +250,7 @@ std::string result_tables(const std::vector<RunResult>& runs, bool layers, const
       section(fmt::format("{}, speedup by progress of the training", printable(model.model)),
               progress_table(model, sorted.archs, style));
     }
+    text += remarks(model);
     if (!layers) continue;
     for (const TraceRuns& trace : model.traces) {
       section(fmt::format("{}, by layer", trace_title(trace.any().info)),

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-#include "tensor/operation.hpp"
+#include "sim/scheduled.hpp"
 
 namespace lacuna {
 
@@ -20,6 +20,9 @@ inline std::string short_number(double value) {
   }
   return fmt::format("{:.0f}", value);
 }
+
+// The last part of a path.
+inline std::string file_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
 inline std::string percent_text(double share) { return fmt::format("{:.1f}", share * 100); }
 

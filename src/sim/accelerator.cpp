@@ -4,6 +4,8 @@
 
 namespace lacuna {
 
+std::string Accelerator::remark(const RunResult&) const { return {}; }
+
 BaselineSpec baseline_sharing(std::string model, const Params& own, const std::vector<ParamSpec>& shared) {
   BaselineSpec spec{std::move(model), {}};
   for (const auto& [name, value] : own.values()) {

@@ -59,6 +59,8 @@ class Accelerator {
   // About how many steps the fast engine takes for the three operations of a layer, whatever its zeros: see
   // work_estimate.hpp. A model that says nothing is taken to look at every MAC.
   virtual double work(const LayerShape& shape) const { return 3.0 * static_cast<double>(shape.macs()); }
+  // What a person should know of a run on this machine beside its cycles, as a sentence; usually nothing.
+  virtual std::string remark(const RunResult& run) const;
   // Why the fast engine is slow for these parameters on this CPU, as a sentence; empty if it is not.
   virtual std::string slow_engine_reason() const { return {}; }
 

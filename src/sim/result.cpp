@@ -35,6 +35,17 @@ CyclePair RunResult::cycles_of(std::size_t layer, std::size_t op) const {
           static_cast<double>(own.padding_free_cycles)};
 }
 
+double RunResult::counter(std::string_view name) const {
+  double sum = 0;
+  for (const LayerResult& layer : layers) {
+    for (const OpResult& op : layer.ops) {
+      for (const Counter& counter : op.counters)
+        sum += counter.name == name ? static_cast<double>(counter.value) : 0;
+    }
+  }
+  return sum;
+}
+
 Totals RunResult::total() const { return sum_layers(*this, false); }
 Totals RunResult::per_batch() const { return sum_layers(*this, true); }
 

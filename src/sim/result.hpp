@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/params.hpp"
@@ -94,12 +95,16 @@ struct RunResult {
   // The same trace on the machine that this one is compared with; null if it is its own baseline.
   std::shared_ptr<const RunResult> baseline = nullptr;
 
+  std::string remark = {};  // Accelerator::remark(), for tables
+
   const RunResult& compared_with() const { return baseline ? *baseline : *this; }
   // The baseline's numbers of an operation, by the indices of `layers` and `ops`.
   const OpResult& baseline_op(std::size_t layer, std::size_t op) const {
     return compared_with().layers[layer].ops[op];
   }
   CyclePair cycles_of(std::size_t layer, std::size_t op) const;
+  // The sum of a counter over all operations, as recorded; 0 if the machine has none of that name.
+  double counter(std::string_view name) const;
   Totals total() const;      // as recorded
   Totals per_batch() const;  // each layer scaled to the batch trained with
 };

@@ -142,6 +142,7 @@ std::vector<RunResult> Simulator::run(const Trace& trace, const SimOptions& opti
   for (const Entry& entry : entries_) {
     named.push_back(*results[entry.own]);
     named.back().arch = entry.arch;
+    named.back().remark = runs_[entry.own].machine->remark(named.back());
     if (entry.baseline != entry.own) named.back().baseline = results[entry.baseline];
   }
   return named;

@@ -1,5 +1,7 @@
 // The 2:4 sparsity of GPUs since Ampere [Mishra et al. 2021] on the tiles of the dense machine: where at most
 // two of each four consecutive values of the pruned operand are not zero, two steps take one cycle.
+#include <fmt/format.h>
+
 #include "models/structured-2of4/engine.hpp"
 #include "sim/registry.hpp"
 #include "sim/tile/stream_products.hpp"
@@ -30,6 +32,22 @@ class Structured2of4 final : public Accelerator {
                                          {{"mux_input", mux_inputs(), {"cycle"}}}}});
     hardware.components.push_back(tags_component(metadata(), chip_));
     return hardware;
+  }
+
+  std::string remark(const RunResult& run) const override {
+    const double groups = run.counter("groups_of_4"), violating = run.counter("violating_groups");
+    if (groups == 0) return {};
+    const double dropped = run.counter("macs_to_drop");
+    double macs = 0;
+    for (const LayerResult& layer : run.layers) {
+      for (const OpResult& op : layer.ops) macs += static_cast<double>(op.macs);
+    }
+    return fmt::format(
+        "{:.1f} % of the groups of four of {} hold more than two non-zeros; to make the pattern hold, {:.1f} "
+        "% of all "
+        "multiply-accumulates {} dropped",
+        100 * violating / groups, params_.text("pruned"), 100 * dropped / macs,
+        config_.drop ? "are" : "would have to be");
   }
 
   using Accelerator::simulate;
