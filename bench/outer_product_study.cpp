@@ -229,9 +229,9 @@ Trace network_trace(const StudyNetwork& network, double zeros) {
 
 int study_uniform() {
   fmt::print(
-      "| network, uniform 90 % zeros | paper | facts | fill 5 a pair, PEs never wait | fill 2 / 5 an "
-      "operation, PEs "
-      "never wait | default | default, weight_grad alone | conflicts | RCPs removed |\n"
+      "| network, uniform 90 % zeros | paper | second program | fill 5 per pair, PEs never wait | fill 2 / 5 "
+      "per "
+      "operation, PEs never wait | default | default, weight_grad alone | conflicts | RCPs removed |\n"
       "|---|---|---|---|---|---|---|---|---|\n");
   for (const StudyNetwork& network : study_networks()) {
     const Trace trace = network_trace(network, 0.9);

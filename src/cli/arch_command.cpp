@@ -53,11 +53,11 @@ void run_area(const ArchOptions& options) {
 }  // namespace
 
 void add_arch_command(CLI::App& app) {
-  CLI::App* arch = app.add_subcommand("arch", "What is modelled, with every parameter");
+  CLI::App* arch = app.add_subcommand("arch", "What is modelled: machines, their parameters, their area");
   arch->require_subcommand(1);
   add_examples(*arch, {{"lacuna arch list", "the machines that can be simulated"},
                        {"lacuna arch show dense", "every parameter with unit, default, range and source"},
-                       {"lacuna arch area tensordash", "area and power by component"}});
+                       {"lacuna arch area tensordash", "area and peak power by component"}});
   const auto options = std::make_shared<ArchOptions>();
 
   CLI::App* list = arch->add_subcommand("list", "List the machines and named configurations");
@@ -79,7 +79,7 @@ void add_arch_command(CLI::App& app) {
     print_text(options->json ? arch_show_json(machine) : arch_show_text(machine, output_style()));
   });
 
-  CLI::App* area = arch->add_subcommand("area", "Area and power of a machine by component");
+  CLI::App* area = arch->add_subcommand("area", "Area and peak power of a machine by component");
   area->add_option("NAME", options->name, "A name that 'lacuna arch list' prints")->type_name("")->required();
   area->add_option("--set", options->settings, "Change a parameter ('lacuna arch show NAME')")
       ->allow_extra_args(false)
@@ -88,7 +88,8 @@ void add_arch_command(CLI::App& app) {
   area->add_flag("--json", options->json, "Print JSON");
   add_examples(*area, {{"lacuna arch area tensordash", "Table 3 of the paper, and the memories"},
                        {"lacuna arch area tensordash --set depth=2 --set tiles=8", "another configuration"},
-                       {"lacuna arch area tensordash --set arithmetic=bfloat16 --node 7", "at another node"},
+                       {"lacuna arch area tensordash --set arithmetic=bfloat16 --node 7",
+                        "another data type, at 7 nm"},
                        {"lacuna arch area ant", "the published areas of SCNN and ANT, 16 nm"}});
   area->callback([options] { run_area(*options); });
 }

@@ -30,14 +30,14 @@ class Reader {
  public:
   Reader(const YAML::Node& node, YamlReader yaml) : node_(node), yaml_(std::move(yaml)) {
     if (!node_.IsMap()) yaml_.fail(node_, "not a mapping of keys", kExample);
-    // Before any is read: of two only the first would be.
+    // Checked before any is read: of two equal keys only the first would be.
     yaml_.each(node_, "this", [](const std::string&, const YAML::Node&, const YAML::Node&) {});
   }
 
   std::string name(const std::string& key) {
     auto text = get<std::string>(key);
     if (text.empty() || std::ranges::any_of(text, [](unsigned char c) { return c < 0x20 || c == 0x7f; }))
-      yaml_.fail(node_[key], fmt::format("'{}' is no name: {}", key, quote_name(text)),
+      yaml_.fail(node_[key], fmt::format("'{}' is not a name: {}", key, quote_name(text)),
                  "give a name of one line");
     return text;
   }
@@ -52,7 +52,7 @@ class Reader {
     if (!has(key)) return value;
     const auto number = get<double>(key);
     if (!(number > 0 && number <= 1e6))
-      yaml_.fail(node_[key], fmt::format("'{}' is {}, no speedup", key, number),
+      yaml_.fail(node_[key], fmt::format("'{}' is {}, not a speedup", key, number),
                  "give a number above 0, or leave it out");
     return number;
   }

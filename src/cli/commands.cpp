@@ -38,7 +38,9 @@ void add_result_options(CLI::App& command, std::string& json, std::string& csv) 
 void add_cost_options(CLI::App& command, std::string& table, int& node) {
   command
       .add_option("--energy-table", table,
-                  "Costs: 65nm-fp32, 65nm-bfloat16 or a YAML file (default: by the machine's arithmetic)")
+                  "Cost table: 65nm-fp32, 65nm-bfloat16, 16nm-published (areas only) or a YAML file "
+                  "(default: the one "
+                  "of the machine's data type)")
       ->type_name("NAME|FILE");
   command.add_option("--node", node, "Scale logic and SRAM from 65 nm to 45, 32, 28, 20, 16, 14, 10 or 7 nm")
       ->check(CLI::Range(1, 1000).description(""))

@@ -46,12 +46,12 @@ void add_compare_command(CLI::App& app) {
   command->add_option("B.json", options->b, "Another one")->required()->type_name("");
   command
       ->add_option("--threshold", options->threshold_percent,
-                   "Changes of up to so many percent are not counted (default: 0)")
+                   "Ignore relative changes of up to this many percent (default: 0)")
       ->check(CLI::Range(0.0, 1e6).description(""))
       ->type_name("PERCENT");
   command
       ->add_option("--limit", options->limit,
-                   "Show so many layers and operations a run, 0: all (default: 20)")
+                   "Show at most this many layers and operations per run; 0: all (default: 20)")
       ->type_name("N");
   command->add_flag("--json", options->json, "Print JSON");
   add_examples(

@@ -163,7 +163,7 @@ class Demo {
         [&](const TextStyle& style) { return machines_table(points_.back(), kDemoMultipliers, style); });
     say("Speedups are over the dense machine. 'useful': share of multiplier slots that did work with two "
         "non-zero operands.\n"
-        "Memory (LPDDR4, SRAM, transposers) is modelled for machines of tiles. 'held back by', tiles: what "
+        "Memory (LPDDR4, SRAM, transposers) is modelled for machines of tiles. 'limited by', tiles: what "
         "bounds the time;\n"
         "SCNN and ANT: slots lost to products that fit no output, to vectors that are not full, to waiting.\n"
         "Energy: 65 nm, FP32, tables with sources ('lacuna arch area', docs/models).\n");
@@ -172,8 +172,7 @@ class Demo {
     save_results();
   }
 
-  // Each machine once with operands always at hand and, where all of it is modelled, once with its memory
-  // system.
+  // Each machine once with ideal memory and, where all of it is modelled, once with its memory system.
   void build_machines() {
     const ArchCatalog catalog;
     for (const DemoEntry& entry : kDemoMachines) {
@@ -222,8 +221,8 @@ class Demo {
     heading("\n4. The same zeros on this CPU (measured, wall clock)");
     say(
         fmt::format("Dense: oneDNN's direct convolution; sparse: kernels that skip zeros. The trained "
-                    "weights, {} batches, turn "
-                    "by turn;\nmedians. Results agree but for rounding.\n",
+                    "weights, {} batches, in "
+                    "turn;\nmedians. Results agree except for rounding.\n",
                     times_.steps));
     say_table([&](const TextStyle& style) { return kernels_table(times_, style); });
     say(fmt::format("A whole step, forward and backward: {:.1f} ms dense, {:.1f} ms sparse, {:.2f}x.\n",
@@ -276,17 +275,17 @@ class Demo {
 
 void add_demo_command(CLI::App& app) {
   CLI::App* command = app.add_subcommand(
-      "demo",
-      "The whole story in a minute: train a network, record its zeros, put every machine and kernel on it");
+      "demo", "Train a small network, record its zeros, and run every machine and kernel on them (a minute)");
   const auto options = std::make_shared<DemoOptions>();
-  command->add_option("--out", options->out, "Folder for everything it makes")
+  command->add_option("--out", options->out, "Folder for all results")
       ->type_name("DIR")
       ->capture_default_str();
   command->add_option("--steps", options->steps, "Steps to train")
       ->check(CLI::Range(20, 1'000'000).description(""))
       ->type_name("N")
       ->capture_default_str();
-  command->add_option("--seed", options->seed, "The same seed gives the same numbers, timings apart")
+  command
+      ->add_option("--seed", options->seed, "Seed; the same seed gives the same numbers, except for timings")
       ->check(whole_number(0, std::numeric_limits<std::uint64_t>::max()))
       ->type_name("N")
       ->capture_default_str();

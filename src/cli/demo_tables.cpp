@@ -103,15 +103,15 @@ std::string zeros_table(const DemoPoint& point, const TextStyle& style) {
 
 std::string machines_table(const DemoPoint& point, std::int64_t multipliers, const TextStyle& style) {
   TextTable table({{"machine", Align::kLeft},
-                   {"cycles", Align::kRight, "one step, operands at hand"},
-                   {"forward", Align::kRight, "one step, operands at hand"},
-                   {"input_grad", Align::kRight, "one step, operands at hand"},
-                   {"weight_grad", Align::kRight, "one step, operands at hand"},
-                   {"speedup", Align::kRight, "one step, operands at hand"},
-                   {"useful", Align::kRight, "one step, operands at hand"},
+                   {"cycles", Align::kRight, "one step, ideal memory"},
+                   {"forward", Align::kRight, "one step, ideal memory"},
+                   {"input_grad", Align::kRight, "one step, ideal memory"},
+                   {"weight_grad", Align::kRight, "one step, ideal memory"},
+                   {"speedup", Align::kRight, "one step, ideal memory"},
+                   {"useful", Align::kRight, "one step, ideal memory"},
                    {"speedup", Align::kRight, "with memory"},
                    {"energy, mJ", Align::kRight, "with memory"},
-                   {"held back by", Align::kLeft, "why"}});
+                   {"limited by", Align::kLeft, "bottleneck"}});
   const Totals dense = point.machines.front().ideal.per_batch();
   for (const DemoMachine& machine : point.machines) {
     const Totals totals = machine.ideal.per_batch();

@@ -10,8 +10,8 @@
 
 namespace lacuna::cli {
 
-// A machine on a trace. Machines whose whole memory system is modelled are simulated twice: with operands
-// always at hand, as every machine is, and with that memory.
+// A machine on a trace. Machines whose whole memory system is modelled are simulated twice: with ideal
+// memory, as every machine is, and with that memory.
 struct DemoMachine {
   std::string title;
   RunResult ideal;

@@ -47,7 +47,7 @@ void run_inspect(const InspectOptions& options) {
   if (options.summary || inspections.size() > 1) print_text(inspection_summary(inspections, style));
 }
 
-// Options that were here before `lacuna storage`: whoever types one is told where it went.
+// Options that were here before `lacuna storage`: the message says where they went.
 void refuse_moved_options(CLI::App& command) {
   for (const char* name : {"--storage", "--backside", "--grouping", "--values", "--pointer-bits",
                            "--run-bits", "--schedulers", "--block-cycles", "--set"}) {

@@ -44,7 +44,7 @@ Engine parse_engine(const std::string& name) {
                    suggest(name, {"fast", "functional"}));
 }
 
-// Machines need names of their own: results are told apart by them.
+// Results are identified by the names of machines, so no two may be the same.
 void add_machine(std::vector<Machine>& machines, Machine machine, const std::string& alternative) {
   const auto taken = [&] {
     return std::ranges::find(machines, machine.name, &Machine::name) != machines.end();
@@ -108,8 +108,8 @@ std::vector<RunResult> simulate_all(const SimulateOptions& options, const Simula
   return runs;
 }
 
-// The cost table of each machine; nothing where the machine or its baseline has no costs. A table that does
-// not fit is known before a long simulation and not after it.
+// The cost table of each machine; nothing where the machine or its baseline declares no hardware. A table
+// that does not fit is reported before a long simulation, not after it.
 std::vector<std::optional<CostTable>> choose_tables(const SimulateOptions& options,
                                                     const Simulator& simulator) {
   std::vector<std::optional<CostTable>> tables(simulator.size());
@@ -128,7 +128,7 @@ std::vector<std::optional<CostTable>> choose_tables(const SimulateOptions& optio
   return tables;
 }
 
-// Of each run; without layers where its machine has no costs.
+// The energy of each run; without layers where its machine declares no hardware.
 std::vector<RunEnergy> all_energies(const std::vector<RunResult>& runs,
                                     const std::vector<std::optional<CostTable>>& tables) {
   std::vector<RunEnergy> energies;
@@ -142,7 +142,7 @@ std::vector<RunEnergy> all_energies(const std::vector<RunResult>& runs,
 void check_options(const SimulateOptions& options) {
   parse_engine(options.engine);
   if (!options.energy && (!options.energy_table.empty() || options.node != 0)) {
-    throw InputError(options.node != 0 ? "--node" : "--energy-table", "it only applies to energy",
+    throw InputError(options.node != 0 ? "--node" : "--energy-table", "this option only applies to energy",
                      "add --energy");
   }
   for (std::size_t i = 0; i < options.traces.size(); ++i) {
@@ -220,8 +220,8 @@ void add_simulate_command(CLI::App& app) {
                    "Seed of the values that the functional engine draws for masks (default: 1)")
       ->check(whole_number(0, std::numeric_limits<std::uint64_t>::max()))
       ->type_name("N");
-  command->add_flag("--layers", options->layers, "Also a row for each layer and operation");
-  command->add_flag("--energy", options->energy, "Also energy by component");
+  command->add_flag("--layers", options->layers, "Also show one row per layer and operation");
+  command->add_flag("--energy", options->energy, "Also show energy by component");
   add_cost_options(*command, options->energy_table, options->node);
   add_result_options(*command, options->json, options->csv);
   add_examples(*command, {{"lacuna simulate resnet50.safetensors.zst", "one training step on TensorDash"},

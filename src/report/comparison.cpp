@@ -183,7 +183,7 @@ Comparison compare_results(const ResultFile& a, const ResultFile& b, double thre
     for (std::size_t i = 0; i < result.only_a.size();) {
       const RunResult& run = *result.only_a[i];
       const auto matches = [&](const RunResult* other) { return same(run, *other); };
-      // Two candidates on either side: which one is meant cannot be known.
+      // Two candidates on either side: ambiguous, so neither is matched.
       const auto mine =
           std::ranges::count_if(result.only_a, [&](const RunResult* other) { return same(*other, run); });
       const auto at = std::ranges::find_if(result.only_b, matches);

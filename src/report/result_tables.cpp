@@ -102,7 +102,7 @@ std::string operation_table(const ModelRuns& model, const std::vector<std::strin
   }
   table.add_rule();
   row("all, as recorded", recorded, [](const Totals& totals) { return totals.all; });
-  // "batch of 64" is true of all traces or is not said.
+  // "batch of 64" is shown only if it holds for all traces.
   const std::int64_t batch = model.traces.front().any().batch;
   const bool same =
       std::ranges::all_of(model.traces, [&](const TraceRuns& trace) { return trace.any().batch == batch; });

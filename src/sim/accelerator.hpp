@@ -33,13 +33,12 @@ struct BaselineSpec {
   std::vector<std::pair<std::string, std::string>> settings;
 };
 
-// The baseline that has these of our parameters in common with us.
+// A baseline with the values that `own` has for the parameters `shared`.
 BaselineSpec baseline_sharing(std::string model, const Params& own, const std::vector<ParamSpec>& shared);
 
 // A configured machine. Contract:
 // - simulate() is a pure function of its arguments and the parameters: no state, no I/O, safe to call from
-// several
-//   threads at once. It may call parallel_for.
+//   several threads at once. It may call parallel_for.
 // - Both engines give equal OpResults, to the last counter.
 // - In the functional engine the values are computed by the modelled hardware and must equal the reference
 //   convolution; a difference throws std::logic_error, since it is a defect of the model and not of the
@@ -57,7 +56,7 @@ class Accelerator {
   // What it is built of, if its area and energy are modelled.
   virtual std::optional<Hardware> hardware() const { return std::nullopt; }
   // About how many steps the fast engine takes for the three operations of a layer, whatever its zeros: see
-  // work_estimate.hpp. A model that says nothing is taken to look at every MAC.
+  // work_estimate.hpp. By default every MAC counts as one step.
   virtual double work(const LayerShape& shape) const { return 3.0 * static_cast<double>(shape.macs()); }
   // What a person should know of a run on this machine beside its cycles, as a sentence; usually nothing.
   virtual std::string remark(const RunResult& run) const;

@@ -37,9 +37,9 @@ class ArchCatalog {
   std::vector<std::string> model_names() const;
   std::vector<std::string> config_names() const;
   std::vector<std::string> names() const;  // models, then configurations; each sorted
-  // The model that is meant if none is named; the first of all if none says so of itself.
+  // The model to use if none is named: the one registered as the default, else the first.
   std::string default_name() const;
-  // Of every model and configuration that declares any: the names that cost tables may use.
+  // The hardware of every model and configuration that declares it: the names that cost tables may use.
   std::vector<Hardware> all_hardware() const;
 
   // A model with its defaults, or a named configuration. Throws InputError with the nearest name; `origin`

@@ -17,7 +17,7 @@ struct AcceleratorModel {
   std::string summary;  // one line for `lacuna arch list`
   std::string paper;
   std::vector<ParamSpec> params;
-  // Throws InputError for combinations that cannot be.
+  // Throws InputError for parameters that do not go together.
   std::function<std::unique_ptr<Accelerator>(Params)> make;
   bool is_default = false;  // what `lacuna simulate` runs if no machine is named
 };
@@ -33,7 +33,7 @@ class AcceleratorRegistry {
   std::vector<AcceleratorModel> models_;
 };
 
-// `const RegisterAccelerator kRegister{{.name = "dense", ...}};` in a model's .cpp is all it takes.
+// `const RegisterAccelerator kRegister{{.name = "dense", ...}};` in a model's .cpp registers it.
 struct RegisterAccelerator {
   explicit RegisterAccelerator(AcceleratorModel model) {
     AcceleratorRegistry::instance().add(std::move(model));

@@ -22,8 +22,8 @@ class Simulator {
   explicit Simulator(const AcceleratorRegistry& registry = AcceleratorRegistry::instance())
       : registry_(registry) {}
 
-  // `arch` is the name shown in results. The baseline is built here: throws InputError where its parameters
-  // cannot be.
+  // `arch` is the name shown in results. The baseline is built here: throws InputError if its parameters
+  // do not go together.
   void add(std::string arch, std::shared_ptr<const Accelerator> machine);
 
   std::size_t size() const { return entries_.size(); }

@@ -1,5 +1,6 @@
-// What a machine's way of storing tensors costs: a study that a model may register beside its accelerator.
-// Results are plain data that says how to print itself, so that reports need not know whose they are.
+// How many bits tensors take in the form that a machine stores them in: a study that a model may register
+// beside its accelerator. Results are plain data with names and titles, so that reports can print any of
+// them.
 #pragma once
 
 #include <array>
@@ -40,7 +41,7 @@ struct StorageForm {
 
 struct StoredTensorSize {
   TensorRole role = TensorRole::kA;
-  double batch_scale = 1;  // to the batch trained with; 1 for weights, which a batch has once
+  double batch_scale = 1;  // to the batch trained with; 1 for weights, which are the same for the whole batch
   std::int64_t elements = 0;
   std::int64_t nonzeros = 0;
   std::vector<std::int64_t> counts;    // StorageSizes::count_names

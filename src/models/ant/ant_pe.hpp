@@ -1,6 +1,6 @@
 // ANT's processing element: before anything is multiplied, a range of kernel rows (r) and columns (s) is
 // derived for each vector of image non-zeros, and only kernel non-zeros in that range are issued [ANT
-// abstract; talk (FastPath 2022): 6 stages]. The rules below them are derived: docs/models/ant.md.
+// abstract; talk (FastPath 2022): 6 stages]. The detailed rules are derived: docs/models/ant.md.
 #pragma once
 
 #include "sim/outer_product/processing_element.hpp"

@@ -12,7 +12,7 @@ namespace {
 std::vector<ParamSpec> own_params() {
   return {
       ParamSpec::integer("depth", 3, 1, kMaxDepth, "steps",
-                         "rows of a staging buffer: the step in hand and those looked ahead to",
+                         "rows of a staging buffer: the current step and the lookahead",
                          "TensorDash Table 2, Fig. 19"),
       ParamSpec::text(
           "connectivity", "paper",

@@ -1,5 +1,5 @@
-// What the memories of a machine move and how long they are busy in one operation: counts only. What they
-// cost is for src/energy.
+// What the memories of a machine move and how long they are busy in one operation: counts only. src/energy
+// knows what they cost.
 #pragma once
 
 #include <array>
@@ -44,13 +44,13 @@ struct TensorTraffic {
 // Counts are of the samples recorded, except `weights`: those tensors move once per batch, whatever its size.
 // Scaled to a batch: everything else x batch_scale, plus `weights`.
 struct Activity {
-  std::int64_t compute_cycles = 0;  // of the tiles or PEs alone, with every operand at hand
+  std::int64_t compute_cycles = 0;  // of the tiles or PEs alone, with ideal memory
   std::int64_t dram_cycles = 0;     // busy, with the weights' share of the batch
   std::int64_t transposer_cycles = 0;
   std::int64_t sram_cycles = 0;           // the busiest of AM, BM and CM, conflicts included
   std::int64_t sram_conflict_cycles = 0;  // of those, lost to blocks that meet in a bank
   std::int64_t scratchpad_cycles = 0;     // at one row per bank and cycle
-  std::int64_t fill_cycles = 0;           // before the first and after the last block, once per operation
+  std::int64_t fill_cycles = 0;           // first block in, last block out; once per batch
   std::int64_t am_reads = 0;              // rows of `lanes` values
   std::int64_t bm_reads = 0;
   std::int64_t scratchpad_reads = 0;  // rows of both operands

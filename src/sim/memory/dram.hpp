@@ -1,5 +1,5 @@
-// DRAM as every machine sees it: bytes on the bus with zero compression, rows opened, cycles. Bandwidth and
-// the opening of rows are all of its timing.
+// DRAM as every machine sees it: bytes on the bus with zero compression, rows opened, cycles. Its timing
+// is bandwidth and the opening of rows.
 #pragma once
 
 #include <cstdint>

@@ -10,8 +10,8 @@
 namespace lacuna::outer {
 namespace {
 
-// An operand: values, and which of them are not zero. Rounding to bfloat16 may make a zero of a value; the
-// machine does not know.
+// An operand: values, and which of them are not zero. Rounding to bfloat16 may turn a value into
+// zero; the machine still treats it as a non-zero.
 struct Operand {
   const TensorValues& values;
   MaskView mask;

@@ -1,6 +1,6 @@
 // Where a product of an image element and a kernel element belongs, and which kernel elements can meet an
 // image element at all. One map covers the three training convolutions and matrix multiplication
-// [facts of ANT; docs/models/ant.md "The index map"].
+// [docs/models/scnn.md "One pair"].
 #pragma once
 
 #include <algorithm>
@@ -89,8 +89,8 @@ struct IndexMap {
     return {y.first_kernel(y0), y.last_kernel(y1), x.first_kernel(x0), x.last_kernel(x1)};
   }
 
-  // The rows of the table in docs/models/ant.md: image A, kernel W; image G, kernel W rotated by 180 degrees;
-  // image A, kernel G.
+  // The rows of the table in docs/models/scnn.md: image A, kernel W; image G, kernel W rotated by 180
+  // degrees; image A, kernel G.
   static IndexMap convolution(const LayerShape& shape, Operation op);
   // result[image_columns x kernel_columns] = image^T * kernel, both [reduction, columns].
   static IndexMap matrix(std::int64_t reduction, std::int64_t image_columns, std::int64_t kernel_columns);

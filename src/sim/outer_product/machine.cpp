@@ -42,7 +42,7 @@ std::optional<Hardware> OuterProductMachine::hardware() const {
 }
 
 double OuterProductMachine::work(const LayerShape& s) const {
-  // Products are counted by vectors; a pair of planes and a block of them have a price of their own.
+  // Products are counted by vectors; a pair of planes and a block of them add a fixed cost each.
   constexpr double kMacsPerStep = 32, kStepsPerPair = 8, kStepsPerBlock = 128, kStepsPerElement = 4;
   const bool linear = s.kind == LayerKind::kLinear;
   const double samples = linear ? 1 : static_cast<double>(s.n);

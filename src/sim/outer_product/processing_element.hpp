@@ -1,5 +1,5 @@
-// What a processing element of an outer-product machine is to the machine: how one (image, kernel) pair costs
-// cycles, computed (functional engine) and counted (fast engine).
+// The interface of an outer-product processing element: runs one (image, kernel) pair, computing its values
+// (functional engine) or only counting its cycles (fast engine).
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace lacuna::outer {
 
-// Everything that is counted of pairs. Pipe fill is not in here: it is paid by the machine.
+// Everything that is counted for pairs, except pipe fill, which the machine adds.
 struct PairCounts {
   std::int64_t pairs = 0;
   std::int64_t cartesian = 0;  // non-zeros of the image times non-zeros of the kernel

@@ -12,8 +12,8 @@ struct ScheduleResult {
   std::int64_t cycles = 0;
   std::int64_t busy = 0;  // cycles of pairs, without fill
   std::int64_t fill = 0;
-  std::int64_t imbalance = 0;  // waiting at a barrier after work of one's own
-  std::int64_t idle_pe = 0;    // waiting without any: the work did not reach all PEs
+  std::int64_t imbalance = 0;  // waiting at a barrier after doing some work
+  std::int64_t idle_pe = 0;    // waiting without any work: there was not enough for all PEs
   std::int64_t barriers = 0;
 };
 
@@ -50,7 +50,8 @@ class Schedule {
     load_.clear();
   }
 
-  // ASSUMPTION(O2): the pipe is filled once per operation, on all PEs at the same time, unless each pair pays.
+  // ASSUMPTION(O2): the pipe is filled once per operation, on all PEs at the same time, unless each pair
+  // pays.
   ScheduleResult finish() {
     if (!fill_each_pair_ && result_.cycles > 0) {
       result_.cycles += fill_;

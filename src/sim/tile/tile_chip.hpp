@@ -1,5 +1,5 @@
-// A chip of tiles with its memory system [TensorDash §3.3, §3.4, Table 2]: what every machine of tiles is,
-// whatever its tiles do with zeros. It states the hardware and turns what the tiles computed into the result
+// A chip of tiles with its memory system [TensorDash §3.3, §3.4, Table 2]: the part
+// that all machines of tiles share. It states the hardware and turns what the tiles computed into the result
 // of an operation.
 #pragma once
 
@@ -11,7 +11,7 @@
 
 namespace lacuna {
 
-// What the tiles of a machine did in an operation, before memory has its say.
+// What the tiles of a machine did in an operation, memory not yet included.
 struct TileOutcome {
   Scheduled scheduled = Scheduled::kNone;
   std::int64_t scheduled_macs = 0;

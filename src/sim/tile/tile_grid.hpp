@@ -9,7 +9,7 @@
 
 namespace lacuna {
 
-// Which of the grids that take the dense machine equally long.
+// Which grid to take among those on which the dense machine is equally fast.
 enum class GridTies {
   kRows,    // most tile rows
   kSquare,  // nearest to a square: both operands are shared by several tiles

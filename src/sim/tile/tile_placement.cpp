@@ -24,8 +24,8 @@ std::vector<ParamSpec> TilePlan::params() {
                          "TensorDash Table 2"),
       ParamSpec::choice(
           "schedule", "sparser", {"sparser", "primary", "A", "W", "G"},
-          "operand on the rows, whose zeros are skipped: the one with more zeros, the one that the "
-          "paper's text names, or a named one",
+          "operand on the rows, whose zeros are skipped: sparser: the one with more zeros; primary: A "
+          "forward, G in W*G and the sparser one in A*G, as in the paper's text; or a named one",
           "TensorDash §2; docs/assumptions.md A1"),
       ParamSpec::choice(
           "tile_grid", "rows", {"rows", "square"},

@@ -1,5 +1,6 @@
 // How an operation is laid on the tiles, skipping zeros or not: which operand is on the rows, in which order
-// windows are visited, how the tiles divide the products. Machines of tiles differ only in what they do then.
+// windows are visited, how the tiles divide the products. Machines of tiles differ only in what they do with
+// it.
 #pragma once
 
 #include <vector>

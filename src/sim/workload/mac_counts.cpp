@@ -67,7 +67,7 @@ struct Counter2d {
   }
 };
 
-// Adds the bits of a row to per-channel counts. A byte of counts a channel at a time is what vectorises: each
+// Adds the bits of a row to per-channel counts. One byte of counts per channel vectorises well: each
 // mask byte becomes eight bytes of 0 or 1 by one multiplication.
 class ChannelCounter {
  public:

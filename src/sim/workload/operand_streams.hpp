@@ -2,7 +2,7 @@
 //
 // Every output of a product is a sum over `steps` x `lanes` pairs. Each of the two operands supplies a family
 // of streams: one stream holds, for each step, the `lanes` values that enter a processing element together.
-// An output is one stream of the one family against one stream of the other. Machines differ in which streams
+// An output is the product of one stream of each family. Machines differ in which streams
 // sit on rows and columns and in what they skip; the streams themselves are the same for all.
 #pragma once
 

@@ -21,7 +21,7 @@ std::int64_t plain_product_cycles(const Config& config, const PlacedProduct& pla
 
 // --- fast engine: bit masks, many groups at once ---
 ProductCycles fast_product_cycles(const Config& config, const PlacedProduct& placed);
-// Whether the fast engine has its own code for this configuration; otherwise the plain one must do.
+// Whether the fast engine has its own code for this configuration; otherwise the plain one runs.
 bool fast_engine_supports(const Config& config);
 // Why it does not, as a sentence; empty if it does.
 std::string slow_engine_reason(const Config& config);

@@ -1,4 +1,4 @@
-// Any connectivity of 16 lanes: a vector of 32 rows, whatever number of rows makes a group.
+// Any connectivity of 16 lanes: vectors of 32 rows, for any number of rows per group.
 #include <array>
 #include <cassert>
 #include <cstring>
