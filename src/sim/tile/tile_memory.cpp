@@ -21,14 +21,15 @@ struct Passes {
   std::int64_t uses = 0;    // of a scratchpad row: one per group of streams of the other operand
 };
 
-// `streams` of the other operand are dealt to `tiles` in contiguous blocks of `a_tile` groups of `line`
-// streams; a scratchpad holds `block` of them at once.
-Passes count_passes(std::int64_t streams, std::int64_t tiles, std::int64_t a_tile, std::int64_t line,
+// `streams` of the other operand are dealt to `tiles` in contiguous blocks of `groups_per_tile` groups of
+// `line` streams; a scratchpad holds `block` of them at once.
+Passes count_passes(std::int64_t streams, std::int64_t tiles, std::int64_t groups_per_tile, std::int64_t line,
                     std::int64_t block, std::int64_t multicast) {
   Passes passes;
   std::int64_t widest = 0;
   for (std::int64_t i = 0; i < tiles; ++i) {
-    const std::int64_t here = std::clamp<std::int64_t>(streams - i * a_tile * line, 0, a_tile * line);
+    const std::int64_t here =
+        std::clamp<std::int64_t>(streams - i * groups_per_tile * line, 0, groups_per_tile * line);
     const std::int64_t blocks = ceil_div(here, block);
     passes.writes += blocks;
     passes.uses += ceil_div(here, line);
