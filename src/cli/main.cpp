@@ -119,6 +119,7 @@ extern "C" void file_shrank(int /*signal*/) {
 
 int main(int argc, char** argv) {
   using namespace lacuna;
+  cli::open_standard_streams();
   // A closed pipe and a file beyond `ulimit -f` are errors of write(), not signals: what was being written is
   // then cleaned up.
   std::signal(SIGPIPE, SIG_IGN);

@@ -1,7 +1,6 @@
 #include "cli/stop_signal.hpp"
 
 #include <atomic>
-#include <csignal>
 
 namespace lacuna::cli {
 namespace {
@@ -10,19 +9,23 @@ std::atomic<int> received = 0;
 static_assert(std::atomic<int>::is_always_lock_free);  // a handler may touch nothing else
 
 extern "C" void remember_signal(int signal) {
-  received = signal;
+  int none = 0;
+  received.compare_exchange_strong(none, signal);
   std::signal(SIGINT, SIG_DFL);
   std::signal(SIGTERM, SIG_DFL);
 }
 
 }  // namespace
 
-StopOnSignal::StopOnSignal()
-    : interrupt_(std::signal(SIGINT, remember_signal)), terminate_(std::signal(SIGTERM, remember_signal)) {}
+StopOnSignal::StopOnSignal() {
+  for (std::size_t i = 0; i < kSignals.size(); ++i) {
+    before_[i] = std::signal(kSignals[i], remember_signal);
+    if (kSignals[i] == SIGHUP && before_[i] == SIG_IGN) std::signal(SIGHUP, SIG_IGN);
+  }
+}
 
 StopOnSignal::~StopOnSignal() {
-  std::signal(SIGINT, interrupt_);
-  std::signal(SIGTERM, terminate_);
+  for (std::size_t i = 0; i < kSignals.size(); ++i) std::signal(kSignals[i], before_[i]);
 }
 
 int stop_signal() { return received; }

@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <fcntl.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -20,6 +21,14 @@ void check_output(bool good) {
 }
 
 }  // namespace
+
+void open_standard_streams() {
+  // open() gives the lowest number that is free.
+  int opened = 0;
+  do opened = ::open("/dev/null", O_RDWR);
+  while (opened >= 0 && opened <= STDERR_FILENO);
+  if (opened > STDERR_FILENO) ::close(opened);
+}
 
 void print_text(std::string_view text) {
   check_output(std::fwrite(text.data(), 1, text.size(), stdout) == text.size());

@@ -14,6 +14,10 @@ namespace lacuna::cli {
 // The reader of our output has gone (`lacuna ... | head`). main() ends without a word.
 struct BrokenPipe {};
 
+// Opens /dev/null for each of standard input, output and error that is closed. Otherwise the next file that
+// is opened gets its number, and what is meant for the console ends in that file. main() calls it first.
+void open_standard_streams();
+
 // Writes to standard output. Throws BrokenPipe, or InputError where it cannot be written (a full disk).
 void print_text(std::string_view text);
 void flush_output();

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "base/error.hpp"
 #include "base/output_file.hpp"
 #include "base/parallel.hpp"
 #include "base/version.hpp"
@@ -60,7 +61,7 @@ void TrainRun::run() {
   saved_ = c_.resume ? first_step_ : -1;
   bool whole = !owed || report(log, true);
   if (owed && whole) save();
-  while (whole && !trainer_->done() && stop_signal() == 0) {
+  while (whole && !trainer_->done() && !stopped()) {
     one_step();
     const std::int64_t step = trainer_->step();
     const bool test = trainer_->done() || step % c_.test_every == 0;
@@ -70,15 +71,17 @@ void TrainRun::run() {
   bar_.clear();
   if (whole && trainer_->done()) {
     signals.reset();  // all is saved
+    if (output_error_) std::rethrow_exception(output_error_);
     if (c_.compare > 0) compare();
     conclude();
     return;
   }
   // No line is added to the log here: it must equal the log of a run that was never stopped.
   if (saved_ != trainer_->step()) save();
-  say_stopped();
-  exit_with(128 + stop_signal());
+  end_stopped();
 }
+
+bool TrainRun::stopped() const { return stop_signal() != 0 || output_error_; }
 
 train::Settings TrainRun::extra_settings() const {
   return {{"model_settings", describe_settings(settings_)},
@@ -169,7 +172,7 @@ bool TrainRun::report(TrainLog& log, bool test) {
   }
   if (trainer_->pruning() != nullptr) line.weight_zeros = trainer_->pruning()->zero_share();
   if (test) {
-    line.test = trainer_->test_unless([] { return stop_signal() != 0; });
+    line.test = trainer_->test_unless([this] { return stopped(); });
     if (!line.test) {
       trainer_->hold_line({line.zeros.activations, line.zeros.gradients, line.images_per_second});
       return false;
@@ -188,13 +191,19 @@ void TrainRun::print_line(const TrainLine& line) {
   const double elapsed = std::chrono::duration<double>(Clock::now() - start_).count();
   const auto done = static_cast<double>(std::max<std::int64_t>(line.step - first_step_, 1));
   const double left = elapsed / done * static_cast<double>(c_.steps - line.step);
-  print("{:>8} {:>7.2f} {:>8.4f} {:>7.1f} % {:>9} {:>9.0f} {:>6.1f} % {:>6.1f} %{} {:>9}\n", line.step,
-        line.epoch, line.loss, 100 * line.accuracy,
-        line.test ? fmt::format("{:.1f} %", 100 * line.test->accuracy) : "", line.images_per_second,
-        100 * line.zeros.activations, 100 * line.zeros.gradients,
-        trainer_->pruning() != nullptr ? fmt::format(" {:>6.1f} %", 100 * line.weight_zeros) : "",
-        duration_text(left));
-  flush_output();
+  const std::string text =
+      fmt::format("{:>8} {:>7.2f} {:>8.4f} {:>7.1f} % {:>9} {:>9.0f} {:>6.1f} % {:>6.1f} %{} {:>9}\n",
+                  line.step, line.epoch, line.loss, 100 * line.accuracy,
+                  line.test ? fmt::format("{:.1f} %", 100 * line.test->accuracy) : "", line.images_per_second,
+                  100 * line.zeros.activations, 100 * line.zeros.gradients,
+                  trainer_->pruning() != nullptr ? fmt::format(" {:>6.1f} %", 100 * line.weight_zeros) : "",
+                  duration_text(left));
+  try {
+    print_text(text);
+    flush_output();
+  } catch (...) {
+    output_error_ = std::current_exception();
+  }
 }
 
 void TrainRun::conclude() {
@@ -204,14 +213,30 @@ void TrainRun::conclude() {
                                      printable((folder_->path() / "trace_*.zst").string())));
 }
 
-void TrainRun::say_stopped() const {
+std::string TrainRun::stopped_text() const {
   const std::string lost =
       saved_ == trainer_->step() ? ""
       : saved_ < 0               ? fmt::format("; not saved: its loss is {:.3g}", last_.loss)
                    : fmt::format("; not saved: its loss is {:.3g}; the checkpoint of step {} is unchanged",
                                  last_.loss, saved_);
-  print("\nstopped after step {} of {}{}{}\n", trainer_->step(), c_.steps, lost,
-        saved_ < 0 ? "" : "; to continue, run the same command with --resume");
+  return fmt::format("stopped after step {} of {}{}{}", trainer_->step(), c_.steps, lost,
+                     saved_ < 0 ? "" : "; to continue, run the same command with --resume");
+}
+
+void TrainRun::end_stopped() const {
+  if (stop_signal() == 0) {
+    try {
+      std::rethrow_exception(output_error_);
+    } catch (const InputError& error) {
+      throw InputError(error.where(), error.cause(), stopped_text());
+    }  // BrokenPipe: nobody reads
+  }
+  try {
+    print("\n{}\n", stopped_text());
+    flush_output();
+  } catch (...) {  // the terminal may be gone: the exit code tells
+  }
+  exit_with(128 + stop_signal());
 }
 
 }  // namespace lacuna::cli

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <exception>
 #include <optional>
 
 #include "cli/progress_bar.hpp"
@@ -33,7 +34,10 @@ class TrainRun {
   // Times the same steps with dense kernels and with those of this run.
   void compare();
   void conclude();
-  void say_stopped() const;
+  bool stopped() const;
+  // Ends a run that was stopped and has saved what it could.
+  [[noreturn]] void end_stopped() const;
+  std::string stopped_text() const;
 
   TrainCommand c_;
   std::optional<TrainFolder> folder_;
@@ -50,6 +54,8 @@ class TrainRun {
   std::int64_t timed_steps_ = 0;
   double timed_seconds_ = 0;
   train::StepReport last_;
+  // The table could not be written (a closed pipe, a full disk, a lost terminal): the run saves and ends.
+  std::exception_ptr output_error_;
 };
 
 }  // namespace lacuna::cli
