@@ -9,9 +9,23 @@
 #include "base/output_file.hpp"
 
 namespace lacuna::cli {
+namespace {
+
+// A pipe or a device in the place of a file would be opened and wait for a reader, or swallow what is
+// written.
+void refuse_unless_plain(const std::filesystem::path& file) {
+  std::error_code ignored;
+  const auto status = std::filesystem::status(file, ignored);
+  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status))
+    throw InputError(file.string(), "this is not a plain file", "remove it, or give another folder (--out)");
+}
+
+}  // namespace
 
 TrainFolder::TrainFolder(std::filesystem::path path, bool resume) : path_(std::move(path)) {
   std::error_code error;
+  for (const char* name : {"checkpoint.safetensors", "log.csv", "config.json", "kernels.csv"})
+    refuse_unless_plain(path_ / name);
   if (resume && !std::filesystem::exists(checkpoint(), error))
     throw InputError(checkpoint().string(), "there is no checkpoint to resume from",
                      "leave out --resume, or name its --out");

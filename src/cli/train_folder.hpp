@@ -8,7 +8,8 @@ namespace lacuna::cli {
 class TrainFolder {
  public:
   // A new folder or one without a checkpoint; with `resume` one that has it. Throws InputError, also while
-  // another run writes there. Removes what a run that was killed has left half-written.
+  // another run writes there, or if one of the files that a run writes is there as a pipe, a device or a
+  // folder. Removes what a run that was killed has left half-written.
   TrainFolder(std::filesystem::path path, bool resume);
   // A folder that was made here and in which nothing was written disappears.
   ~TrainFolder();

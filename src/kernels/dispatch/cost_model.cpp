@@ -8,7 +8,9 @@
 #include <mutex>
 #include <oneapi/dnnl/dnnl.h>
 #include <sstream>
-#include <unistd.h>
+
+#include "base/error.hpp"
+#include "base/output_file.hpp"
 
 namespace lacuna::kernels {
 namespace {
@@ -36,9 +38,21 @@ std::string cpu_model() {
   return key;
 }
 
+// A cache of ten thousand shapes has 2 MB. What is larger, or not a plain file (a pipe would be waited for, a
+// device read for ever), is not a cache: it is neither read nor replaced.
+constexpr std::uintmax_t kLargestCache = std::uintmax_t{64} << 20;
+bool may_be_cache(const std::filesystem::path& path) {
+  std::error_code error;
+  const auto status = std::filesystem::status(path, error);
+  if (!std::filesystem::exists(status)) return true;
+  return std::filesystem::is_regular_file(status) &&
+         std::filesystem::file_size(path, error) <= kLargestCache && !error;
+}
+
 // Lines: key TAB dense TAB sparse..., keys hold no tabs.
 std::map<std::string, CostCurve> read_file(const std::string& path) {
   std::map<std::string, CostCurve> curves;
+  if (!may_be_cache(path)) return curves;
   std::ifstream file(path);
   std::string line;
   while (std::getline(file, line)) {
@@ -83,27 +97,22 @@ std::optional<CostCurve> CostCache::find(const std::string& key) {
 void CostCache::store(const std::string& key, const CostCurve& curve) {
   const std::lock_guard lock(cache_mutex());
   if (path_.empty()) return;
+  if (!may_be_cache(path_)) return;
   auto curves = read_file(path_);
   curves[key] = curve;
-  std::error_code ignored;
-  const std::filesystem::path path(path_);
-  std::filesystem::create_directories(path.parent_path(), ignored);
-  const std::string partial = path_ + "." + std::to_string(getpid());
-  {
-    std::ofstream file(partial, std::ios::trunc);
-    file.precision(9);
-    for (const auto& [name, value] : curves) {
-      file << name << '\t' << value.dense;
-      for (const double seconds : value.sparse) file << '\t' << seconds;
-      file << '\n';
-    }
-    if (!file.flush()) {
-      std::filesystem::remove(partial, ignored);
-      return;
-    }
+  std::ostringstream text;
+  text.precision(9);
+  for (const auto& [name, value] : curves) {
+    text << name << '\t' << value.dense;
+    for (const double seconds : value.sparse) text << '\t' << seconds;
+    text << '\n';
   }
-  std::filesystem::rename(partial, path, ignored);
-  if (ignored) std::filesystem::remove(partial, ignored);
+  std::error_code ignored;
+  std::filesystem::create_directories(std::filesystem::path(path_).parent_path(), ignored);
+  try {
+    write_file(path_, text.str());
+  } catch (const InputError&) {  // a cache that cannot be written is measured again
+  }
 }
 
 std::string CostCache::default_path() {

@@ -30,7 +30,8 @@ struct CostCurve {
 
 // A text file of one line per shape; lines of other machines or versions are ignored. Safe for threads of one
 // process; processes that calibrate at the same time replace each other's file, but never leave half of one.
-// If the file cannot be read or written, shapes are measured again.
+// If the file cannot be read or written, or is not a plain file of a sensible size, shapes are measured
+// again.
 class CostCache {
  public:
   explicit CostCache(std::string path) : path_(std::move(path)) {}
