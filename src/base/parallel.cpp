@@ -3,11 +3,32 @@
 #include <algorithm>
 #include <atomic>
 #include <exception>
+#include <fmt/format.h>
+#include <latch>
 #include <mutex>
 #include <omp.h>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+#include "base/error.hpp"
 
 namespace lacuna {
 namespace {
+
+// How many threads, this one included, run at the same time if up to `wanted` are started.
+int startable_threads(int wanted) {
+  std::latch end(1);
+  std::vector<std::jthread> started;
+  try {
+    started.reserve(static_cast<std::size_t>(wanted));
+    while (static_cast<int>(started.size()) + 1 < wanted) started.emplace_back([&end] { end.wait(); });
+  } catch (const std::system_error&) {  // no memory for its stack, or too many processes
+  } catch (const std::bad_alloc&) {
+  }
+  end.count_down();
+  return static_cast<int>(started.size()) + 1;
+}
 
 // Exceptions must not leave an OpenMP region: keep the first, rethrow it outside.
 class FirstError {
@@ -35,7 +56,29 @@ class FirstError {
 
 }  // namespace
 
-int resolve_threads(int requested) { return requested > 0 ? requested : omp_get_num_procs(); }
+int resolve_threads(int requested) {
+  // OpenMP ends the program with a message of its own if it cannot start a thread (`ulimit -v`, `ulimit -u`,
+  // a container's limit). So they are tried here first, and OpenMP then starts its own while there is room.
+  static std::mutex mutex;
+  static int started = 1;
+  const std::scoped_lock lock(mutex);
+  int threads = requested > 0 ? requested : omp_get_num_procs();
+  if (threads <= started || omp_in_parallel() != 0) return threads;
+  const int most = startable_threads(threads);
+  if (most < threads && requested > 0)
+    throw InputError(
+        fmt::format("--threads {}", requested),
+        fmt::format("this process can start only {}: its memory or number of processes is limited "
+                    "(ulimit -v, ulimit -u, a container)",
+                    most),
+        fmt::format("use at most --threads {}, or raise the limit", std::max(1, most / 2)));
+  // Half of them where all cores were meant: stacks must leave room for the work.
+  if (most < threads) threads = std::max(1, most / 2);
+#pragma omp parallel num_threads(threads)
+  {}
+  started = std::max(started, threads);
+  return threads;
+}
 
 void with_threads(int threads, const std::function<void()>& body) {
   FirstError error;

@@ -7,7 +7,8 @@
 
 namespace lacuna {
 
-// The number of threads meant by a `--threads` value: 0 means all cores this process may use.
+// The number of threads meant by a `--threads` value: 0 means all cores this process may use, or fewer if it
+// cannot start as many. Throws InputError if it cannot start the number requested.
 int resolve_threads(int requested);
 
 // Runs `body` where `parallel_for` may use `threads` threads. Nested calls inside `body` share those threads.
