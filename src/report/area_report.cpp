@@ -40,8 +40,7 @@ std::string sources(const AreaOf& of, const std::string& component) {
 class AreaTable {
  public:
   AreaTable(const AreaOf& machine, const AreaOf* baseline)
-      : machine_(machine),
-        own_(machine),
+      : own_(machine),
         baseline_(baseline == nullptr ? std::nullopt : std::optional<Values>(*baseline)),
         with_power_(own_.power.total() > 0),
         table_(columns(machine, baseline, with_power_)) {}
@@ -103,7 +102,6 @@ class AreaTable {
         power ? ratio(sum(own_.power), sum(baseline_->power)) : "", "");
   }
 
-  const AreaOf& machine_;
   Values own_;
   std::optional<Values> baseline_;
   bool with_power_;
