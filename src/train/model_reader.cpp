@@ -52,9 +52,10 @@ Graph ModelReader::read(const ModelSettings& settings) {
   int last = read_layers(root_["layers"], 0, scope);
   const SampleShape logits = node(last).out;
   if (logits.h != 1 || logits.w != 1 || last + 1 != static_cast<int>(graph_.nodes.size()) || last == 0)
-    text_.fail(root_["layers"],
-               fmt::format("the last layer gives {} x {} x {} values per sample", logits.c, logits.h, logits.w),
-               "end with a linear layer or with average_pool: global, one value per class");
+    text_.fail(
+        root_["layers"],
+        fmt::format("the last layer gives {} x {} x {} values per sample", logits.c, logits.h, logits.w),
+        "end with a linear layer or with average_pool: global, one value per class");
   const std::int64_t classes = text_.number_of(values["classes"], root_, "classes", 2, 1'000'000);
   if (logits.c != classes)
     text_.fail(root_["layers"],

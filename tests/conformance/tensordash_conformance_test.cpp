@@ -4,9 +4,9 @@
 
 #include "conformance/tensordash_brute.hpp"
 #include "sim/testing/machines.hpp"
-#include "sim/workload/schedule_policy.hpp"
 #include "sim/testing/random_layer.hpp"
 #include "sim/workload/mac_counts.hpp"
+#include "sim/workload/schedule_policy.hpp"
 
 namespace lacuna::testing {
 namespace {
