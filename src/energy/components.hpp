@@ -41,7 +41,7 @@ struct Hardware {
   std::vector<Component> components;  // in the order of results
   // The built-in cost table that prices its areas; empty: the one of the data type.
   std::string area_table = {};
-  // Why its area is not known ("no area is published of such a PE") and what to do; empty if it is.
+  // Why its area is not known ("no area of such a PE is published") and what to do; empty if it is.
   std::string area_unknown = {};
   std::string area_remedy = {};
 };

@@ -173,7 +173,7 @@ TEST_F(CliTest, AreaOfAMachine) {
   EXPECT_EQ(json::parse(ant.out)["node_nm"], 16);
   EXPECT_NE(run_lacuna({"arch", "area", "ant"}).out.find("whole chip                 8.045"),
             std::string::npos);
-  expect_error(run_lacuna({"arch", "area", "scnn", "--set", "n=2"}), "no area is published of such a PE");
+  expect_error(run_lacuna({"arch", "area", "scnn", "--set", "n=2"}), "no area of such a PE is published");
   expect_error(run_lacuna({"arch", "area", "scnn", "--node", "8"}), "no factors for 8 nm");
   expect_error(run_lacuna({"arch", "area", "scnn", "--energy-table", "65nm-fp32"}),
                "has no cost 'pe_multipliers.area'");

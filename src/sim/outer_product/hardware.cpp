@@ -61,7 +61,7 @@ Hardware machine_hardware(const MachineConfig& config, std::int64_t search_windo
   for (Component& component : dram_components()) components.push_back(std::move(component));
   if (config.n != kPublishedN || config.banks != kPublishedBanks ||
       config.bank_entries != kPublishedEntries) {
-    hardware.area_unknown = "no area is published of such a PE";
+    hardware.area_unknown = "no area of such a PE is published";
     hardware.area_remedy = "leave n, banks and bank_entries as they are (4, 32 and 32)";
   }
   return hardware;
