@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "cli/demo_machines.hpp"
 #include "cli/run_program.hpp"
 
 namespace lacuna {
@@ -27,8 +28,8 @@ TEST(DemoCli, NeedsNothingAndKeepsEverything) {
   const ProgramResult result = run("one");
   ASSERT_EQ(result.exit_code, 0) << result.err;
   EXPECT_EQ(result.err, "");
-  for (const char* part :
-       {"dense", "TensorDash", "SCNN-like", "ANT", "conv1_1", "weight_grad", "(measured", "(simulated"})
+  for (const char* part : {"dense", "TensorDash", "Cnvlutin", "SparTen", "2:4", "SCNN-like", "ANT", "conv1_1",
+                           "weight_grad", "(measured", "(simulated"})
     EXPECT_NE(result.out.find(part), std::string::npos) << part;
   for (const char* file :
        {"summary.txt", "results.json", "results.csv", "kernels.csv", "log.csv", "checkpoint.safetensors",
@@ -36,7 +37,7 @@ TEST(DemoCli, NeedsNothingAndKeepsEverything) {
     EXPECT_TRUE(std::filesystem::exists(folder.path() / "one" / file)) << file;
   EXPECT_EQ(read_text(folder.path() / "one" / "summary.txt"), result.out);
   const auto json = nlohmann::json::parse(read_text(folder.path() / "one" / "results.json"));
-  EXPECT_EQ(json["runs"].size(), 12U);
+  EXPECT_EQ(json["runs"].size(), 3 * cli::kDemoMachines.size());
   EXPECT_EQ(run_lacuna({"inspect", folder.file("one/trace_000019.safetensors.zst")}).exit_code, 0);
 
   // Again: the same bytes but for what was timed.
