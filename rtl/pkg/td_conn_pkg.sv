@@ -1,0 +1,14 @@
+// Written by emit_connectivity from the model's own description; do not edit.
+// Connectivity paper, 16 lanes, depth 3 [TensorDash §3.2, Fig. 9].
+package td_conn_pkg;
+  parameter int unsigned Lanes = 16;
+  parameter int unsigned Depth = 3;
+  parameter int unsigned Moves = 8;
+  parameter int unsigned Levels = 6;
+  // One byte per movement, the first in the lowest byte: steps ahead, and the lane relative to one's own,
+  // modulo Lanes.
+  parameter logic [Moves*8-1:0] Step = 64'h01_02_02_01_01_02_01_00;
+  parameter logic [Moves*8-1:0] Offset = 64'h0d_02_0e_01_0f_00_00_00;
+  // One byte per lane: the level in which it chooses.
+  parameter logic [Lanes*8-1:0] LevelOf = 128'h05_04_03_02_01_00_04_03_02_01_00_04_03_02_01_00;
+endpackage

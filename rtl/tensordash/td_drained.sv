@@ -1,0 +1,19 @@
+// The AS signal [TensorDash §3.2]: rows that are empty from the front of what is left of a window. Combinational.
+module td_drained #(
+  parameter int unsigned  Lanes = td_conn_pkg::Lanes,
+  parameter int unsigned  Depth = td_conn_pkg::Depth,
+  localparam int unsigned AdvW  = $clog2(Depth + 1)
+) (
+  input  logic [Depth*Lanes-1:0] window_i,
+  output logic [AdvW-1:0]        drained_o  // 0..Depth
+);
+  logic stop;
+  always_comb begin
+    drained_o = '0;
+    stop      = 1'b0;
+    for (int unsigned s = 0; s < Depth; s++) begin
+      stop = stop | (|window_i[s*Lanes +: Lanes]);
+      if (!stop) drained_o = AdvW'(s + 1);
+    end
+  end
+endmodule

@@ -1,0 +1,66 @@
+// The window of a tile and the front ends of its rows in lock-step: the columns' staging buffers are shared by all rows, so
+// the tile slides by the smallest number of rows that any row drained [TensorDash §3.3; the model's assumption A4].
+module td_tile_frontend #(
+  parameter int unsigned        Rows    = 4,
+  parameter int unsigned        Lanes   = td_conn_pkg::Lanes,
+  parameter int unsigned        Depth   = td_conn_pkg::Depth,
+  parameter int unsigned        Moves   = td_conn_pkg::Moves,
+  parameter int unsigned        Levels  = td_conn_pkg::Levels,
+  parameter logic [Moves*8-1:0] Step    = td_conn_pkg::Step,
+  parameter logic [Moves*8-1:0] Offset  = td_conn_pkg::Offset,
+  parameter logic [Lanes*8-1:0] LevelOf = td_conn_pkg::LevelOf,
+  parameter int unsigned        Width   = 32,
+  localparam int unsigned       SelW    = Moves > 1 ? $clog2(Moves) : 1,
+  localparam int unsigned       AdvW    = $clog2(Depth + 1)
+) (
+  input  logic                              clk_i,
+  input  logic                              rst_ni,
+  input  logic [Depth-1:0]                  offer_valid_i,  // see td_window_ctrl
+  input  logic [Depth-1:0]                  offer_last_i,
+  input  logic [Rows*Depth*Lanes*Width-1:0] offer_b_i,      // row r at r*Depth*Lanes*Width
+  output logic [AdvW-1:0]                   offer_take_o,
+  input  logic                              bypass_i,
+  input  logic                              stall_i,
+  output logic                              issue_o,
+  output logic                              first_o,
+  output logic                              last_o,
+  output logic                              move_o,
+  output logic [AdvW-1:0]                   advance_o,
+  output logic [Depth-1:0]                  load_o,
+  output logic [Rows*Lanes*SelW-1:0]        sel_o,
+  output logic [Rows*Lanes-1:0]             valid_o,
+  output logic [Rows*Lanes*Width-1:0]       operands_o
+);
+  logic [Rows*AdvW-1:0] drained;
+  logic [AdvW-1:0]      slide;
+
+  always_comb begin
+    slide = AdvW'(Depth);
+    for (int unsigned r = 0; r < Rows; r++) begin
+      if (drained[r*AdvW +: AdvW] < slide) slide = drained[r*AdvW +: AdvW];
+    end
+  end
+
+  td_window_ctrl #(.Depth(Depth)) u_ctrl (
+    .clk_i, .rst_ni, .offer_valid_i, .offer_last_i, .offer_take_o, .bypass_i, .slide_i(slide), .stall_i,
+    .issue_o, .first_o, .last_o, .move_o, .advance_o, .load_o
+  );
+
+  for (genvar r = 0; r < Rows; r++) begin : gen_row
+    td_row_frontend #(
+      .Lanes(Lanes), .Depth(Depth), .Moves(Moves), .Levels(Levels), .Step(Step), .Offset(Offset), .LevelOf(LevelOf),
+      .Width(Width)
+    ) u_row (
+      .clk_i, .rst_ni,
+      .offered_i (offer_b_i[r*Depth*Lanes*Width +: Depth*Lanes*Width]),
+      .bypass_i,
+      .move_i    (move_o),
+      .advance_i (advance_o),
+      .load_i    (load_o),
+      .drained_o (drained[r*AdvW +: AdvW]),
+      .sel_o     (sel_o[r*Lanes*SelW +: Lanes*SelW]),
+      .valid_o   (valid_o[r*Lanes +: Lanes]),
+      .operands_o(operands_o[r*Lanes*Width +: Lanes*Width])
+    );
+  end
+endmodule

@@ -1,0 +1,97 @@
+// When the window of a tile moves, and by how much. Streams (one per output) come one after another; a window never spans
+// two of them. The source offers its next Depth rows at once, as banked scratchpads do [TensorDash §3.1], possibly running
+// into the next stream; this block says how many it takes. Without stalls a new stream follows the last one with no cycle
+// lost. If the rows that the window needs are not offered, the tile waits, so that stalls never change a schedule.
+module td_window_ctrl #(
+  parameter int unsigned  Depth = td_conn_pkg::Depth,
+  localparam int unsigned AdvW  = $clog2(Depth + 1)
+) (
+  input  logic             clk_i,
+  input  logic             rst_ni,
+  // Rows on offer.
+  input  logic [Depth-1:0] offer_valid_i,  // a prefix: the first n rows are there
+  input  logic [Depth-1:0] offer_last_i,   // the row is the last of its stream
+  output logic [AdvW-1:0]  offer_take_o,   // rows taken this cycle
+  // The tile.
+  input  logic             bypass_i,       // dense steps, row 0 only [TensorDash §3.5]; changes between streams
+  input  logic [AdvW-1:0]  slide_i,        // the smallest AS of the tile's rows, 1..Depth
+  input  logic             stall_i,        // the pipe behind the window cannot move
+  output logic             issue_o,        // the window's selection enters the multipliers this cycle
+  output logic             first_o,        // with issue_o: the stream's first cycle
+  output logic             last_o,         // with issue_o: the stream's last cycle
+  // Staging buffers.
+  output logic             move_o,
+  output logic [AdvW-1:0]  advance_o,
+  output logic [Depth-1:0] load_o
+);
+  logic             full_q, full_d;    // the window holds a stream
+  logic             fresh_q, fresh_d;  // nothing of it was issued yet
+  logic [Depth-1:0] last_q;            // the row is the last of the stream
+  logic             ends, closed, enough, go, cut;
+  logic [Depth-1:0] wanted;
+
+  // Does this cycle drain the row that ends the stream?
+  always_comb begin
+    ends = 1'b0;
+    for (int unsigned s = 0; s < Depth; s++) ends = ends | (last_q[s] & (bypass_i | (slide_i > AdvW'(s))));
+    ends = ends & full_q;
+  end
+  // The stream's end is in the window and stays there: nothing more to take.
+  assign closed = full_q & ~ends & (|last_q);
+
+  // Rows that are to enter: as many as leave, up to the end of a stream.
+  always_comb begin
+    wanted = '0;
+    enough = 1'b1;
+    cut    = closed;
+    for (int unsigned s = 0; s < Depth; s++) begin
+      if (!cut && (bypass_i ? s == 0 : (ends || !full_q || slide_i > AdvW'(s)))) begin
+        wanted[s] = 1'b1;
+        enough    = enough & offer_valid_i[s];
+        cut       = offer_last_i[s];
+      end
+    end
+  end
+
+  assign go        = full_q & ~stall_i & (closed | enough | ends);
+  assign issue_o   = go;
+  assign first_o   = fresh_q;
+  assign last_o    = ends;
+  assign move_o    = go | (~full_q & enough);
+  assign load_o    = enough && move_o ? wanted : '0;
+  assign advance_o = (bypass_i || ends || !full_q) ? AdvW'(Depth) : slide_i;
+
+  always_comb begin
+    offer_take_o = '0;
+    for (int unsigned s = 0; s < Depth; s++) offer_take_o = offer_take_o + AdvW'(load_o[s]);
+  end
+
+  // The window is empty after a stream's end if the next one is not on offer yet.
+  assign full_d  = ends ? enough : 1'b1;
+  assign fresh_d = ~full_q | ends;
+
+  td_staging #(.Depth(Depth), .Bits(1)) u_last (
+    .clk_i, .rst_ni, .move_i(move_o), .advance_i(advance_o), .load_i(load_o), .offered_i(offer_last_i),
+    .staged_i(last_q), .staged_o(last_q)
+  );
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      full_q  <= 1'b0;
+      fresh_q <= 1'b0;
+    end else if (move_o) begin
+      full_q  <= full_d;
+      fresh_q <= fresh_d;
+    end
+  end
+
+`ifndef SYNTHESIS
+  // The comparison is constant where Depth + 1 is a power of two.
+  // verilator lint_off CMPCONST
+  OfferIsPrefix : assert property (@(posedge clk_i) disable iff (!rst_ni)
+      (offer_valid_i & (offer_valid_i + 1'b1)) == '0);
+  SlideInRange : assert property (@(posedge clk_i) disable iff (!rst_ni)
+      !full_q || (slide_i >= 1 && slide_i <= AdvW'(Depth)));
+  // verilator lint_on CMPCONST
+`endif
+endmodule

@@ -1,0 +1,19 @@
+#!/usr/bin/env bash
+# Verilates one top module into a static library. Called by CMake.
+#   verilate.sh FOLDER PREFIX TOP PACKAGE [VERILATOR OPTION...]
+# PACKAGE: the td_conn_pkg.sv to use. Writes FOLDER/PREFIX__ALL.a and FOLDER/PREFIX.h.
+set -euo pipefail
+here=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
+folder=$1 prefix=$2 top=$3 package=$4
+shift 4
+command -v ccache >/dev/null && export OBJCACHE=ccache
+log=$folder/$prefix.log
+mkdir -p -- "$folder"
+# VERILATE_OPTIONS: for coverage builds.
+if ! verilator --cc --build -j 1 -O3 --x-assign fast --x-initial fast --assert ${VERILATE_OPTIONS:-} -Wall --prefix "$prefix" \
+  --Mdir "$folder" --top-module "$top" -CFLAGS "-O2 -std=c++20" "$@" \
+  -y "$here/fp" -y "$here/tensordash" -y "$here/ant" "$package" "$here/tb/tb_lint.vlt" \
+  "$(ls "$here"/*/"$top".sv)" >"$log" 2>&1; then
+  cat "$log" >&2
+  exit 1
+fi
