@@ -23,6 +23,11 @@ module td_window_ctrl #(
   output logic             move_o,
   output logic [AdvW-1:0]  advance_o,
   output logic [Depth-1:0] load_o
+`ifdef FORMAL
+  // For the proof's invariant.
+  , output logic             formal_full_o
+  , output logic [Depth-1:0] formal_last_o
+`endif
 );
   logic             full_q, full_d;    // the window holds a stream
   logic             fresh_q, fresh_d;  // nothing of it was issued yet
@@ -84,6 +89,11 @@ module td_window_ctrl #(
       fresh_q <= fresh_d;
     end
   end
+
+`ifdef FORMAL
+  assign formal_full_o = full_q;
+  assign formal_last_o = last_q;
+`endif
 
 `ifndef SYNTHESIS
   // The comparison is constant where Depth + 1 is a power of two.

@@ -1,0 +1,84 @@
+#include "tile_reference.hpp"
+
+#include <bit>
+
+#include "models/tensordash/engine/row_group.hpp"
+
+namespace lacuna::rtl {
+namespace {
+
+using tensordash::Connectivity;
+using tensordash::Scheduler;
+using tensordash::Selection;
+
+float number(std::uint32_t bits, int width) { return std::bit_cast<float>(width == 16 ? bits << 16 : bits); }
+
+// Neighbours first, as fp_adder_tree adds.
+float tree_sum(std::vector<float> terms) {
+  while (terms.size() > 1) {
+    std::vector<float> sums;
+    for (std::size_t i = 0; i < terms.size(); i += 2)
+      sums.push_back(terms[i] + (i + 1 < terms.size() ? terms[i + 1] : 0.0F));
+    terms = std::move(sums);
+  }
+  return terms.front();
+}
+
+}  // namespace
+
+std::vector<TileCycle> tile_cycles(const std::string& spec, int depth, const TileShapeInfo& tile,
+                                   const StreamGroup& b, const StreamGroup& a) {
+  const int lanes = b.lanes;
+  const Scheduler scheduler(Connectivity::parse(spec, lanes, depth, "rtl"));
+  tensordash::GroupWords words(b.rows, b.steps, depth);
+  const std::uint32_t magnitude = static_cast<std::uint32_t>((std::uint64_t{1} << (tile.width - 1)) - 1);
+  for (int r = 0; r < b.rows; ++r) {
+    for (int step = 0; step < b.steps; ++step) {
+      for (int lane = 0; lane < lanes; ++lane) {
+        if ((b.value(r, step, lane) & magnitude) != 0) words.row(r)[step] |= std::uint64_t{1} << lane;
+      }
+    }
+  }
+  std::vector<TileCycle> cycles;
+  std::vector<float> accumulators(static_cast<std::size_t>(tile.rows * tile.columns), 0.0F);
+  std::vector<float> products(static_cast<std::size_t>(lanes));
+  const auto watch = [&](std::int64_t r, std::int64_t position, const Selection& selection) {
+    const auto row = static_cast<int>(r);
+    for (int c = 0; c < tile.columns; ++c) {
+      for (int lane = 0; lane < lanes; ++lane) {
+        float x = 0, y = 0;
+        const int move = selection[static_cast<std::size_t>(lane)];
+        if (move >= 0) {
+          const auto& m = scheduler.connectivity().movements()[static_cast<std::size_t>(move)];
+          const auto step = static_cast<int>(position) + m.step;
+          const int source = scheduler.source_lane(lane, m);
+          x = number(a.value(c, step, source), tile.width);
+          y = number(b.value(row, step, source), tile.width);
+        }
+        products[static_cast<std::size_t>(lane)] = x * y;
+      }
+      float& accumulator = accumulators[static_cast<std::size_t>(row * tile.columns + c)];
+      const float sum = tree_sum(products);
+      accumulator = position == 0 ? sum : accumulator + sum;
+    }
+    if (row + 1 == b.rows) {
+      TileCycle cycle;
+      for (const float value : accumulators)
+        cycle.accumulators.push_back(std::bit_cast<std::uint32_t>(value));
+      cycles.push_back(std::move(cycle));
+    }
+  };
+  if (tile.skips) {
+    tensordash::run_lockstep(scheduler, words, watch);
+  } else {
+    Selection dense;
+    dense.fill(0);
+    for (int step = 0; step < b.steps; ++step) {
+      for (int r = 0; r < b.rows; ++r) watch(r, step, dense);
+    }
+  }
+  cycles.back().last = true;
+  return cycles;
+}
+
+}  // namespace lacuna::rtl

@@ -1,0 +1,28 @@
+// What the accumulators of a tile hold after every cycle: the model's selections, the PE's order of
+// additions, the CPU's arithmetic. The caller has denormals flushed (MXCSR), as the units do.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tensordash_reference.hpp"
+
+namespace lacuna::rtl {
+
+// Accumulators of all PEs (row-major) after one issued cycle, as FP32 bits.
+struct TileCycle {
+  bool last = false;  // the output is complete
+  std::vector<std::uint32_t> accumulators;
+};
+
+struct TileShapeInfo {
+  int rows = 4, columns = 4, width = 32;  // width: bits of an operand, 32 or 16
+  bool skips = true;                      // false: the baseline, one cycle per step
+};
+
+// `b`: streams of the rows, which are scheduled; `a`: of the columns.
+std::vector<TileCycle> tile_cycles(const std::string& spec, int depth, const TileShapeInfo& tile,
+                                   const StreamGroup& b, const StreamGroup& a);
+
+}  // namespace lacuna::rtl

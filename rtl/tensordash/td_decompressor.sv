@@ -1,0 +1,71 @@
+// Expands rows in scheduled form to the dense values they came from: the mirror of the multiplexers [TensorDash §3.6.1,
+// Fig. 12]. The rows that a scheduled row completes leave together.
+module td_decompressor #(
+  parameter int unsigned        Lanes  = td_conn_pkg::Lanes,
+  parameter int unsigned        Depth  = td_conn_pkg::Depth,
+  parameter int unsigned        Moves  = td_conn_pkg::Moves,
+  parameter logic [Moves*8-1:0] Step   = td_conn_pkg::Step,
+  parameter logic [Moves*8-1:0] Offset = td_conn_pkg::Offset,
+  parameter int unsigned        Width  = 32,
+  localparam int unsigned       SelW   = Moves > 1 ? $clog2(Moves) : 1,
+  localparam int unsigned       AdvW   = $clog2(Depth + 1)
+) (
+  input  logic                         clk_i,
+  input  logic                         rst_ni,
+  input  logic                         row_valid_i,
+  output logic                         row_ready_o,
+  input  logic [Lanes*Width-1:0]       row_values_i,
+  input  logic [Lanes*SelW-1:0]        row_idx_i,
+  input  logic [AdvW-1:0]              row_advance_i,  // 1..Depth; may run past the group's end, where the rows are zero
+  input  logic                         row_last_i,     // the group ends
+  output logic                         out_valid_o,
+  input  logic                         out_ready_i,
+  output logic [AdvW-1:0]              out_count_o,    // dense rows that are complete, from the lowest on
+  output logic [Depth*Lanes*Width-1:0] out_rows_o,
+  output logic                         out_last_o      // the group ends with them
+);
+  logic [Depth*Lanes-1:0]       effectual_slot;
+  logic [Lanes-1:0]             effectual;
+  logic [Depth*Lanes*Width-1:0] placed, window_q, filled;
+
+  td_zero_detect #(.Count(Lanes), .Width(Width)) u_zero (.values_i(row_values_i), .effectual_o(effectual));
+
+  // Every place of the window may receive one value of the row.
+  always_comb begin
+    placed         = '0;
+    effectual_slot = '0;
+    for (int unsigned l = 0; l < Lanes; l++) begin
+      for (int unsigned m = 0; m < Moves; m++) begin
+        if (effectual[l] && row_idx_i[l*SelW +: SelW] == SelW'(m)) begin
+          effectual_slot[Step[m*8 +: 8] * Lanes + (l + {24'b0, Offset[m*8 +: 8]}) % Lanes] = 1'b1;
+          placed[(Step[m*8 +: 8] * Lanes + (l + {24'b0, Offset[m*8 +: 8]}) % Lanes) * Width +: Width] =
+              placed[(Step[m*8 +: 8] * Lanes + (l + {24'b0, Offset[m*8 +: 8]}) % Lanes) * Width +: Width] |
+              row_values_i[l*Width +: Width];
+        end
+      end
+    end
+  end
+  assign filled = window_q | placed;
+
+  assign out_valid_o = row_valid_i;
+  assign row_ready_o = out_ready_i;
+  assign out_count_o = row_advance_i;
+  assign out_rows_o  = filled;
+  assign out_last_o  = row_last_i;
+
+  // What is not complete waits for the next row; after a group nothing does.
+  td_staging #(.Depth(Depth), .Bits(Lanes * Width)) u_window (
+    .clk_i, .rst_ni, .move_i(row_valid_i & out_ready_i), .advance_i(row_last_i ? AdvW'(Depth) : row_advance_i),
+    .load_i('0), .offered_i('0), .staged_i(filled), .staged_o(window_q)
+  );
+
+`ifndef SYNTHESIS
+  for (genvar i = 0; i < Depth * Lanes; i++) begin : gen_assert
+    PlaceIsFree : assert property (@(posedge clk_i) disable iff (!rst_ni)
+        !(row_valid_i && effectual_slot[i] && (window_q[i*Width +: Width-1] != '0)));
+  end
+`else
+  logic unused;
+  assign unused = ^effectual_slot;
+`endif
+endmodule
