@@ -158,35 +158,19 @@ module ant_pe #(
     if (!rst_ni) begin
       s1_valid_q <= 1'b0;
       s2_valid_q <= 1'b0;
-      s2_empty_q <= 1'b0;
       s3_valid_q <= 1'b0;
-      s2_r0_q    <= '0;
-      s2_r1_q    <= '0;
-      s2_s0_q    <= '0;
-      s2_s1_q    <= '0;
-      s3_place_q <= '0;
-      s3_end_q   <= '0;
-      s3_s0_q    <= '0;
-      s3_s1_q    <= '0;
-      s1_image_lanes_q <= '0;
-      s1_image_q       <= '0;
-      s1_image_y_q     <= '0;
-      s1_image_x_q     <= '0;
-      s2_image_lanes_q <= '0;
-      s2_image_q       <= '0;
-      s2_image_y_q     <= '0;
-      s2_image_x_q     <= '0;
-      s3_image_lanes_q <= '0;
-      s3_image_q       <= '0;
-      s3_image_y_q     <= '0;
-      s3_image_x_q     <= '0;
     end else if (advance) begin
       s1_valid_q       <= image_valid_i;
+      s2_valid_q       <= s1_valid_q;
+      s3_valid_q       <= s2_valid_q;
+    end
+  end
+  always_ff @(posedge clk_i) begin
+    if (advance) begin
       s1_image_lanes_q <= image_lanes_i;
       s1_image_q       <= image_i;
       s1_image_y_q     <= image_y_i;
       s1_image_x_q     <= image_x_i;
-      s2_valid_q       <= s1_valid_q;
       s2_empty_q       <= ~matrix_i & (no_row | no_column);
       s2_r0_q          <= matrix_i ? y0 : r0;
       s2_r1_q          <= matrix_i ? y1 : r1;
@@ -196,7 +180,6 @@ module ant_pe #(
       s2_image_q <= s1_image_q;
       s2_image_y_q <= s1_image_y_q;
       s2_image_x_q <= s1_image_x_q;
-      s3_valid_q       <= s2_valid_q;
       s3_place_q       <= s2_empty_q ? '0 : pointer_first_i;
       s3_end_q         <= s2_empty_q ? '0 : pointer_end_i;
       s3_s0_q          <= s2_s0_q;
@@ -213,24 +196,16 @@ module ant_pe #(
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       s4_valid_q         <= 1'b0;
-      s4_kernel_lanes_q  <= '0;
-      s4_place_q         <= '0;
       mul_valid_q        <= 1'b0;
-      mul_kernel_lanes_q <= '0;
-      mul_kernel_q       <= '0;
-      mul_kernel_y_q     <= '0;
-      mul_kernel_x_q     <= '0;
       out_valid_q        <= 1'b0;
-      s4_image_lanes_q <= '0;
-      s4_image_q       <= '0;
-      s4_image_y_q     <= '0;
-      s4_image_x_q     <= '0;
-      mul_image_lanes_q <= '0;
-      mul_image_q       <= '0;
-      mul_image_y_q     <= '0;
-      mul_image_x_q     <= '0;
     end else if (enable) begin
       s4_valid_q        <= s3_valid_q & (|hits);
+      mul_valid_q        <= s4_valid_q;
+      out_valid_q <= mul_valid_q;
+    end
+  end
+  always_ff @(posedge clk_i) begin
+    if (enable) begin
       s4_kernel_lanes_q <= hits;
       for (int unsigned n = 0; n < Lanes; n++) begin
         s4_place_q[n*PtrW +: PtrW] <= s3_place_q + PtrW'(position[n*PosW +: PosW]);
@@ -239,7 +214,6 @@ module ant_pe #(
       s4_image_q <= s3_image_q;
       s4_image_y_q <= s3_image_y_q;
       s4_image_x_q <= s3_image_x_q;
-      mul_valid_q        <= s4_valid_q;
       mul_kernel_lanes_q <= s4_kernel_lanes_q;
       mul_kernel_q       <= kernel_i;
       mul_kernel_y_q     <= kernel_y_i;
@@ -248,14 +222,13 @@ module ant_pe #(
       mul_image_q <= s4_image_q;
       mul_image_y_q <= s4_image_y_q;
       mul_image_x_q <= s4_image_x_q;
-      out_valid_q <= mul_valid_q;
     end
   end
 
   outer_multiplier #(
     .Lanes(Lanes), .IdxW(IdxW), .ExpW(ExpW), .ManIn(ManIn), .ManOut(ManOut)
   ) u_multiplier (
-    .clk_i, .rst_ni, .enable_i(enable), .matrix_i, .image_step_y_i, .image_step_x_i, .offset_y_i, .offset_x_i,
+    .clk_i, .enable_i(enable), .matrix_i, .image_step_y_i, .image_step_x_i, .offset_y_i, .offset_x_i,
     .kernel_log2_y_i, .kernel_log2_x_i, .output_log2_y_i, .output_log2_x_i, .output_last_y_i, .output_last_x_i,
     .image_valid_i(mul_image_lanes_q), .image_i(mul_image_q), .image_y_i(mul_image_y_q), .image_x_i(mul_image_x_q),
     .kernel_valid_i(mul_kernel_lanes_q), .kernel_i(mul_kernel_q), .kernel_y_i(mul_kernel_y_q),

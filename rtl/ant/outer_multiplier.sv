@@ -10,7 +10,6 @@ module outer_multiplier #(
   localparam int unsigned CalW   = IdxW + 5
 ) (
   input  logic                        clk_i,
-  input  logic                        rst_ni,
   input  logic                        enable_i,
   // The index map; see outer_axis_range. `matrix`: useful only if the rows are equal; output (image column, kernel column).
   input  logic                        matrix_i,
@@ -61,14 +60,8 @@ module outer_multiplier #(
       );
       assign executed = image_valid_i[i] & kernel_valid_i[j];
       assign same_row = image_y_i[i*IdxW +: IdxW] == kernel_y_i[j*IdxW +: IdxW];
-      always_ff @(posedge clk_i or negedge rst_ni) begin
-        if (!rst_ni) begin
-          product_q  <= '0;
-          out_y_q    <= '0;
-          out_x_q    <= '0;
-          executed_q <= 1'b0;
-          useful_q   <= 1'b0;
-        end else if (enable_i) begin
+      always_ff @(posedge clk_i) begin
+        if (enable_i) begin
           product_q  <= product;
           out_y_q    <= matrix_i ? image_x_i[i*IdxW +: IdxW] : out_y;
           out_x_q    <= matrix_i ? kernel_x_i[j*IdxW +: IdxW] : out_x;

@@ -74,24 +74,17 @@ module scnn_pe #(
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       s1_valid_q         <= 1'b0;
-      place_q            <= '0;
       mul_valid_q        <= 1'b0;
-      mul_kernel_lanes_q <= '0;
-      mul_kernel_q       <= '0;
-      mul_kernel_y_q     <= '0;
-      mul_kernel_x_q     <= '0;
       out_valid_q        <= 1'b0;
-      s1_image_lanes_q <= '0;
-      s1_image_q       <= '0;
-      s1_image_y_q     <= '0;
-      s1_image_x_q     <= '0;
-      mul_image_lanes_q <= '0;
-      mul_image_q       <= '0;
-      mul_image_y_q     <= '0;
-      mul_image_x_q     <= '0;
     end else if (enable) begin
+      if (advance) s1_valid_q <= image_valid_i;
+      mul_valid_q <= s1_valid_q;
+      out_valid_q <= mul_valid_q;
+    end
+  end
+  always_ff @(posedge clk_i) begin
+    if (enable) begin
       if (advance) begin
-        s1_valid_q       <= image_valid_i;
         s1_image_lanes_q <= image_lanes_i;
         s1_image_q       <= image_i;
         s1_image_y_q     <= image_y_i;
@@ -100,7 +93,6 @@ module scnn_pe #(
       end else begin
         place_q <= place_q + PtrW'(Lanes);
       end
-      mul_valid_q <= s1_valid_q;
       for (int unsigned n = 0; n < Lanes; n++) mul_kernel_lanes_q[n] <= place_q + PtrW'(n) < kernel_count_i;
       mul_kernel_q   <= kernel_i;
       mul_kernel_y_q <= kernel_y_i;
@@ -109,14 +101,13 @@ module scnn_pe #(
       mul_image_q <= s1_image_q;
       mul_image_y_q <= s1_image_y_q;
       mul_image_x_q <= s1_image_x_q;
-      out_valid_q <= mul_valid_q;
     end
   end
 
   outer_multiplier #(
     .Lanes(Lanes), .IdxW(IdxW), .ExpW(ExpW), .ManIn(ManIn), .ManOut(ManOut)
   ) u_multiplier (
-    .clk_i, .rst_ni, .enable_i(enable), .matrix_i, .image_step_y_i, .image_step_x_i, .offset_y_i, .offset_x_i,
+    .clk_i, .enable_i(enable), .matrix_i, .image_step_y_i, .image_step_x_i, .offset_y_i, .offset_x_i,
     .kernel_log2_y_i, .kernel_log2_x_i, .output_log2_y_i, .output_log2_x_i, .output_last_y_i, .output_last_x_i,
     .image_valid_i(mul_image_lanes_q), .image_i(mul_image_q), .image_y_i(mul_image_y_q), .image_x_i(mul_image_x_q),
     .kernel_valid_i(mul_kernel_lanes_q), .kernel_i(mul_kernel_q), .kernel_y_i(mul_kernel_y_q),

@@ -52,7 +52,7 @@ module fp_add #(
   assign up      = norm[2] & (norm[1] | norm[0] | norm[3]);
   assign rounded = {1'b0, norm[SigW-2:3]} + (Man+1)'(up);
   assign exp     = {2'b00, big[Man +: ExpW]} + (ExpW+2)'(rounded[Man]) +
-                   (total[SigW] ? (ExpW+2)'(1) : -(ExpW+2)'(zeros));
+                   (total[SigW] ? (ExpW+2)'(1) : (ExpW+2)'(0) - (ExpW+2)'(zeros));
 
   logic big_top, small_top, nan, cancelled, tiny;
   assign big_top   = big[Man +: ExpW] == Ones;

@@ -4,11 +4,10 @@ module fp_adder_tree #(
   parameter int unsigned ExpW   = 8,
   parameter int unsigned Man    = 23
 ) (
-  input  logic                         clk_i,
-  input  logic                         rst_ni,
-  input  logic                         enable_i,  // the pipe moves
+  input  logic                           clk_i,
+  input  logic                           enable_i,  // the pipe moves
   input  logic [Inputs*(ExpW+Man+1)-1:0] terms_i,
-  output logic [ExpW+Man:0]            sum_o
+  output logic [ExpW+Man:0]              sum_o
 );
   localparam int unsigned Width  = ExpW + Man + 1;
   localparam int unsigned Levels = $clog2(Inputs);
@@ -32,9 +31,8 @@ module fp_adder_tree #(
       fp_add #(.ExpW(ExpW), .Man(Man)) u_add (
         .a_i(node[(From + 2*i)*Width +: Width]), .b_i(node[(From + 2*i + 1)*Width +: Width]), .sum_o(sum)
       );
-      always_ff @(posedge clk_i or negedge rst_ni) begin
-        if (!rst_ni) sum_q <= '0;
-        else if (enable_i) sum_q <= sum;
+      always_ff @(posedge clk_i) begin
+        if (enable_i) sum_q <= sum;
       end
       assign node[(To + i)*Width +: Width] = sum_q;
     end

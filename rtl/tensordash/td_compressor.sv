@@ -110,7 +110,8 @@ module td_compressor #(
   end else begin : gen_one_cycle
     logic [AdvW-1:0] unused_drained;  // the same as `drained`, which both forms share
     td_scheduler #(
-      .Lanes(Lanes), .Depth(Depth), .Moves(Moves), .Levels(Levels), .Step(Step), .Offset(Offset), .LevelOf(LevelOf)
+      .Lanes(Lanes), .Depth(Depth), .Moves(Moves), .Levels(Levels), .Step(Step), .Offset(Offset), .LevelOf(LevelOf),
+      .Partial(1'b1)
     ) u_scheduler (
       .window_i(pending), .enable_i(present[0 +: Lanes]), .window_o(left), .sel_o(sel), .valid_o(valid),
       .drained_o(unused_drained)

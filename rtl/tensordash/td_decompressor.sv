@@ -54,7 +54,7 @@ module td_decompressor #(
   assign out_last_o  = row_last_i;
 
   // What is not complete waits for the next row; after a group nothing does.
-  td_staging #(.Depth(Depth), .Bits(Lanes * Width)) u_window (
+  td_staging #(.Depth(Depth), .Bits(Lanes * Width), .Reset(1'b1)) u_window (
     .clk_i, .rst_ni, .move_i(row_valid_i & out_ready_i), .advance_i(row_last_i ? AdvW'(Depth) : row_advance_i),
     .load_i('0), .offered_i('0), .staged_i(filled), .staged_o(window_q)
   );

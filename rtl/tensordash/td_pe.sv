@@ -48,14 +48,13 @@ module td_pe #(
       .a_i(a[l*Width +: Width]), .b_i(b_i[l*Width +: Width]), .product_o(product[l*AccW +: AccW])
     );
   end
-  always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) product_q <= '0;
-    else if (enable_i) product_q <= product;
+  always_ff @(posedge clk_i) begin
+    if (enable_i) product_q <= product;
   end
 
   logic [AccW-1:0] tree, acc_q, acc_sum;
   fp_adder_tree #(.Inputs(Lanes), .ExpW(ExpW), .Man(ManAcc)) u_tree (
-    .clk_i, .rst_ni, .enable_i, .terms_i(product_q), .sum_o(tree)
+    .clk_i, .enable_i, .terms_i(product_q), .sum_o(tree)
   );
   fp_add #(.ExpW(ExpW), .Man(ManAcc)) u_acc (.a_i(acc_q), .b_i(tree), .sum_o(acc_sum));
 
@@ -68,14 +67,15 @@ module td_pe #(
       first_q <= '0;
       last_q  <= '0;
       done_q  <= 1'b0;
-      acc_q   <= '0;
     end else if (enable_i) begin
       issue_q <= {issue_q[Stages-2:0], issue_i};
       first_q <= {first_q[Stages-2:0], first_i};
       last_q  <= {last_q[Stages-2:0], last_i};
       done_q  <= issue_q[Stages-1] & last_q[Stages-1];
-      if (issue_q[Stages-1]) acc_q <= first_q[Stages-1] ? tree : acc_sum;
     end
+  end
+  always_ff @(posedge clk_i) begin
+    if (enable_i && issue_q[Stages-1]) acc_q <= first_q[Stages-1] ? tree : acc_sum;
   end
 
   assign acc_o  = acc_q;

@@ -8,10 +8,11 @@ module td_sched_level #(
   parameter logic [Moves*8-1:0]     Step    = td_conn_pkg::Step,
   parameter logic [Moves*8-1:0]     Offset  = td_conn_pkg::Offset,
   parameter logic [Lanes-1:0]       Members = '1,  // lanes that choose in this level
+  parameter bit                     Partial = 1'b0,  // enable_i is looked at; else all lanes take part
   localparam int unsigned           SelW    = Moves > 1 ? $clog2(Moves) : 1
 ) (
   input  logic [Depth*Lanes-1:0] window_i,  // effectual bits: row s, lane l at s*Lanes + l; row 0 is the oldest
-  input  logic [Lanes-1:0]       enable_i,  // lanes that take part
+  input  logic [Lanes-1:0]       enable_i,  // lanes that take part, if Partial
   output logic [Depth*Lanes-1:0] window_o,  // without what this level takes
   output logic [Lanes*SelW-1:0]  sel_o,     // movement of each lane; 0 where valid_o is 0
   output logic [Lanes-1:0]       valid_o    // the lane takes a value
@@ -26,7 +27,7 @@ module td_sched_level #(
     for (int unsigned l = 0; l < Lanes; l++) begin
       if (Members[l]) begin
         for (int unsigned m = 0; m < Moves; m++) begin
-          if (!valid_o[l] && enable_i[l] &&
+          if (!valid_o[l] && (enable_i[l] || !Partial) &&
               window_i[Step[m*8 +: 8] * Lanes + (l + {24'b0, Offset[m*8 +: 8]}) % Lanes]) begin
             taken[Step[m*8 +: 8] * Lanes + (l + {24'b0, Offset[m*8 +: 8]}) % Lanes] = 1'b1;
             valid_o[l]             = 1'b1;

@@ -7,15 +7,16 @@ module td_scheduler #(
   parameter logic [Moves*8-1:0] Step    = td_conn_pkg::Step,
   parameter logic [Moves*8-1:0] Offset  = td_conn_pkg::Offset,
   parameter logic [Lanes*8-1:0] LevelOf = td_conn_pkg::LevelOf,
+  parameter bit                 Partial = 1'b0,  // enable_i is looked at; else all lanes take part
   localparam int unsigned       SelW    = Moves > 1 ? $clog2(Moves) : 1,
   localparam int unsigned       AdvW    = $clog2(Depth + 1)
 ) (
   input  logic [Depth*Lanes-1:0] window_i,   // effectual bits: row s, lane l at s*Lanes + l; row 0 is the oldest
-  input  logic [Lanes-1:0]       enable_i,   // lanes that take part; all ones in a tile
+  input  logic [Lanes-1:0]       enable_i,   // lanes that take part, if Partial: for tails of groups in scheduled form
   output logic [Depth*Lanes-1:0] window_o,   // what is left for later cycles
   output logic [Lanes*SelW-1:0]  sel_o,      // MS: the movement of each lane's multiplexers
   output logic [Lanes-1:0]       valid_o,    // the lane has a pair to multiply
-  output logic [AdvW-1:0]        drained_o   // AS: rows that are empty from the front, at least 1 if all lanes take part
+  output logic [AdvW-1:0]        drained_o   // AS: rows that are empty from the front, at least 1 if row 0 lies in lanes that take part
 );
   function automatic logic [Lanes-1:0] members(input int unsigned level);
     members = '0;
@@ -32,7 +33,8 @@ module td_scheduler #(
 
   for (genvar v = 0; v < Levels; v++) begin : gen_level
     td_sched_level #(
-      .Lanes(Lanes), .Depth(Depth), .Moves(Moves), .Step(Step), .Offset(Offset), .Members(members(v))
+      .Lanes(Lanes), .Depth(Depth), .Moves(Moves), .Step(Step), .Offset(Offset), .Members(members(v)),
+      .Partial(Partial)
     ) u_level (
       .window_i(window[v*Depth*Lanes +: Depth*Lanes]),
       .enable_i,

@@ -3,6 +3,7 @@
 module td_staging #(
   parameter int unsigned  Depth = td_conn_pkg::Depth,
   parameter int unsigned  Bits  = td_conn_pkg::Lanes * 32,  // of a row
+  parameter bit           Reset = 1'b0,  // begin with zeros; not needed where the first move fills the whole buffer
   localparam int unsigned AdvW  = $clog2(Depth + 1)
 ) (
   input  logic                  clk_i,
@@ -30,9 +31,17 @@ module td_staging #(
     end
   end
 
-  always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) staged_q <= '0;
-    else if (move_i) staged_q <= staged_d;
+  if (Reset) begin : gen_reset
+    always_ff @(posedge clk_i or negedge rst_ni) begin
+      if (!rst_ni) staged_q <= '0;
+      else if (move_i) staged_q <= staged_d;
+    end
+  end else begin : gen_no_reset
+    always_ff @(posedge clk_i) begin
+      if (move_i) staged_q <= staged_d;
+    end
+    logic unused_reset;
+    assign unused_reset = rst_ni;
   end
 
   assign staged_o = staged_q;
