@@ -1,0 +1,72 @@
+#!/usr/bin/env python3
+"""Statement and toggle coverage of the RTL by the co-simulation tests: coverage.py ROOT OUT [TEST...]
+
+Builds the tests a second time with Verilator's coverage in ROOT/build/rtl-coverage, runs them and merges what all
+instances of a module covered. A statement counts if any instance ran it, a bit if it toggled in any instance. Prints a line
+per module and writes OUT/uncovered.txt.
+"""
+import collections
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+TESTS = ["rtl_fig7_test", "rtl_fp_test", "rtl_storage_test", "rtl_ant_test", "rtl_tile_test", "rtl_frontend_test"]
+
+
+def build(root, tests):
+    folder = root / "build" / "rtl-coverage"
+    environment = {**os.environ, "VERILATE_OPTIONS": "--coverage", "RTL_OPTIMIZE": os.environ.get("RTL_OPTIMIZE", "-O1")}
+    options = ["-DLACUNA_RTL=ON", "-DLACUNA_BENCH=OFF", "-DCMAKE_CXX_FLAGS=-DVM_COVERAGE=1"]
+    if shutil.which("ccache"):
+        options.append("-DCMAKE_CXX_COMPILER_LAUNCHER=ccache")
+    run = lambda *command: subprocess.run(command, cwd=root, env=environment, check=True, stdout=subprocess.DEVNULL)
+    run("cmake", "--preset", "release", "-B", str(folder), *options)
+    run("ninja", "-C", str(folder), "-j", os.environ.get("SILICON_JOBS", str(os.cpu_count())), *tests)
+    return folder
+
+
+def read(path, points):
+    for line in path.read_text(errors="replace").splitlines():
+        match = re.match(r"C '(.*)' (\d+)$", line)
+        if not match:
+            continue
+        fields = dict(part.split("\x02", 1) for part in match.group(1).split("\x01") if "\x02" in part)
+        source = pathlib.Path(fields["f"])
+        if source.parent.name not in ("fp", "tensordash", "ant"):
+            continue
+        kind = "toggle" if "toggle" in fields["page"] else "statement"
+        points[(source.stem, kind, int(fields["l"]), fields.get("n", ""), fields.get("o", ""))] += int(match.group(2))
+
+
+def main():
+    root, out = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2])
+    tests = sys.argv[3:] or TESTS
+    folder = build(root, tests)
+    shutil.rmtree(out, ignore_errors=True)
+    out.mkdir(parents=True)
+    for test in tests:
+        subprocess.run([str(folder / "rtl" / test)], env={**os.environ, "LACUNA_RTL_COVERAGE": str(out)}, check=True,
+                       stdout=subprocess.DEVNULL)
+    points = collections.Counter()
+    for path in out.glob("*.dat"):
+        read(path, points)
+        path.unlink()
+    totals = collections.defaultdict(lambda: [0, 0])
+    with open(out / "uncovered.txt", "w", encoding="utf-8") as rest:
+        for (module, kind, line, column, what), count in sorted(points.items()):
+            for key in ((module, kind), ("all", kind)):
+                totals[key][0] += count > 0
+                totals[key][1] += 1
+            if count == 0:
+                rest.write(f"{module}:{line}:{column} {kind} {what}\n")
+    print(f"{'module':<26} {'statements':>18} {'toggles':>20}")
+    share = lambda pair: f"{pair[0]}/{pair[1]} {100 * pair[0] / pair[1]:6.1f} %" if pair[1] else "-"
+    for module in [*sorted({m for m, _ in totals} - {"all"}), "all"]:
+        print(f"{module:<26} {share(totals[(module, 'statement')]):>18} {share(totals[(module, 'toggle')]):>20}")
+
+
+if __name__ == "__main__":
+    main()

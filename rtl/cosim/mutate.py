@@ -1,0 +1,99 @@
+#!/usr/bin/env python3
+"""Puts bugs into the RTL on purpose, one at a time, and checks that a co-simulation test fails.
+
+  mutate.py BUILD            verilates each mutant's top again and links its test anew with what BUILD has compiled
+  mutate.py --list           name, module under test and test of each
+  mutate.py --apply NAME TO  writes a mutated copy of the RTL
+"""
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+RTL = pathlib.Path(__file__).resolve().parent.parent
+
+# name, file, what is there, what it becomes, verilated module, test
+MUTATIONS = [
+    ("lane-takes-two-values", "tensordash/td_sched_level.sv", "if (!valid_o[l] && (", "if ((", "Vfe_fig7", "fig7_test"),
+    ("taken-values-stay", "tensordash/td_sched_level.sv", "window_i & ~taken", "window_i", "Vfe_fig7", "fig7_test"),
+    ("advance-is-always-one", "tensordash/td_drained.sv", "AdvW'(s + 1)", "AdvW'(1)", "Vfe_fig7", "fig7_test"),
+    ("window-runs-into-next-stream", "tensordash/td_window_ctrl.sv", "cut       = offer_last_i[s]", "cut       = 1'b0",
+     "Vfe_fig7", "fig7_test"),
+    ("stall-is-ignored", "tensordash/td_window_ctrl.sv", "full_q & ~stall_i & (", "full_q & (", "Vfe_fig7", "fig7_test"),
+    ("tile-slides-by-the-most", "tensordash/td_tile_frontend.sv",
+     "slide = AdvW'(Depth);\n    for (int unsigned r = 0; r < Rows; r++) begin\n      if (drained[r*AdvW +: AdvW] < slide)",
+     "slide = AdvW'(1);\n    for (int unsigned r = 0; r < Rows; r++) begin\n      if (drained[r*AdvW +: AdvW] > slide)",
+     "Vfe_masks", "layer_test"),
+    ("multiplexer-looks-the-other-way", "tensordash/td_operand_mux.sv", "(l + {24'b0, Offset[m*8 +: 8]})",
+     "(l + Lanes - {24'b0, Offset[m*8 +: 8]})", "Vfe_fig7", "fig7_test"),
+    ("negative-zero-is-effectual", "tensordash/td_zero_detect.sv", "+: Width-1]", "+: Width]", "Vfe_fig7", "fig7_test"),
+    ("staging-loads-the-wrong-row", "tensordash/td_staging.sv", "offered_i[((s + a) % Depth)*Bits", "offered_i[(s % Depth)*Bits",
+     "Vfe_fig7", "fig7_test"),
+    ("multiplier-forgets-sticky", "fp/fp_mul.sv", "guard & (sticky | man[0])", "guard & man[0]", "Vfp_mul32", "fp_test"),
+    ("adder-forgets-lost-bits", "fp/fp_add.sv", "shifted[0] | (|lost)", "shifted[0]", "Vfp_add32", "fp_test"),
+    ("accumulator-is-not-cleared", "tensordash/td_pe.sv", "first_q[Stages-1] ? tree : acc_sum", "acc_sum", "Vtile_bf16",
+     "tile_test"),
+    ("search-passes-over-a-hit", "ant/ant_selector.sv", "next_o = PosW'(i);", "next_o = PosW'(i + 1);", "Vant_pe", "ant_test"),
+    ("range-rounds-down", "ant/outer_axis_range.sv", "offset_low_i + round_up", "offset_low_i", "Vant_pe", "ant_test"),
+    ("levels-forget-what-they-took", "tensordash/td_compressor.sv", "taken_q <= pending & ~after;", "taken_q <= '0;",
+     "Vbackside", "storage_test"),
+    ("group-leaks-into-the-next", "tensordash/td_decompressor.sv", "row_last_i ? AdvW'(Depth) : row_advance_i", "row_advance_i",
+     "Vdecompressor", "storage_test"),
+    ("transposer-overwrites", "tensordash/td_transposer.sv", "(draining_q | ~in_valid_i)", "1'b0", "Vtransposer", "storage_test"),
+]
+
+
+def apply(mutation, to):
+    name, file, old, new = mutation[:4]
+    shutil.copytree(RTL, to, dirs_exist_ok=True)
+    path = to / file
+    text = path.read_text()
+    if text.count(old) < 1:
+        sys.exit(f"mutate: {name}: {file} no longer has '{old}'; bring the list up to date")
+    path.write_text(text.replace(old, new, 1))
+
+
+def caught(mutation, build):
+    """Verilates the mutant with the command CMake uses, links the test with it, runs the test."""
+    prefix, test = mutation[4], "rtl_" + mutation[5]
+    command = lambda target: subprocess.run(["ninja", "-C", build, "-t", "commands", target], check=True, text=True,
+                                            stdout=subprocess.PIPE).stdout.splitlines()
+    with tempfile.TemporaryDirectory() as folder:
+        work = pathlib.Path(folder)
+        apply(mutation, work / "rtl")
+        make = next(line for line in command(f"{prefix}_files") if f"verilate.sh {build}" in line.replace("//", "/"))
+        make = make.replace(str(RTL / "verilate.sh"), str(work / "rtl" / "verilate.sh"))
+        make = make.replace(f"{build}/rtl/{prefix} ", f"{work}/{prefix} ")
+        subprocess.run(make, shell=True, check=True, cwd=build, stdout=subprocess.DEVNULL)
+        link = next(line for line in reversed(command(test)) if f" -o rtl/{test} " in line)
+        link = link.replace(f" -o rtl/{test} ", f" -o {work}/{test} ")
+        link = link.replace(f"rtl/{prefix}/{prefix}__ALL.a", f"{work}/{prefix}/{prefix}__ALL.a").split(" && cd ")[0]
+        subprocess.run(link, shell=True, check=True, cwd=build)
+        try:
+            return subprocess.run([str(work / test)], timeout=300, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                                  check=False).returncode != 0
+        except subprocess.TimeoutExpired:
+            return True
+
+
+def main():
+    if sys.argv[1:] == ["--list"]:
+        for mutation in MUTATIONS:
+            print(mutation[0], mutation[4], mutation[5])
+    elif len(sys.argv) == 4 and sys.argv[1] == "--apply":
+        apply(next(m for m in MUTATIONS if m[0] == sys.argv[2]), pathlib.Path(sys.argv[3]))
+    elif len(sys.argv) == 2 and not re.match("-", sys.argv[1]):
+        survivors = 0
+        for mutation in MUTATIONS:
+            ok = caught(mutation, str(pathlib.Path(sys.argv[1]).resolve()))
+            survivors += not ok
+            print(f"{mutation[0]:<34} {'caught' if ok else 'NOT CAUGHT'} by {mutation[5]}", flush=True)
+        sys.exit(1 if survivors else 0)
+    else:
+        sys.exit(__doc__)
+
+
+if __name__ == "__main__":
+    main()
