@@ -9,9 +9,9 @@ shift 4
 command -v ccache >/dev/null && export OBJCACHE=ccache
 log=$folder/$prefix.log
 mkdir -p -- "$folder"
-# VERILATE_OPTIONS: for coverage builds.
+# VERILATE_OPTIONS: for coverage builds. RTL_OPTIMIZE: -O0 compiles in a third of the time and runs four times slower.
 if ! verilator --cc --build -j 1 -O3 --x-assign fast --x-initial fast --assert ${VERILATE_OPTIONS:-} -Wall --prefix "$prefix" \
-  --Mdir "$folder" --top-module "$top" -CFLAGS "-O2 -std=c++20" "$@" \
+  --Mdir "$folder" --top-module "$top" -CFLAGS "-std=c++20" -MAKEFLAGS "OPT_FAST=${RTL_OPTIMIZE:--O1} OPT_SLOW=-O0" "$@" \
   -y "$here/fp" -y "$here/tensordash" -y "$here/ant" "$package" "$here/tb/tb_lint.vlt" \
   "$(ls "$here"/*/"$top".sv)" >"$log" 2>&1; then
   cat "$log" >&2

@@ -15,6 +15,7 @@
 #include "Vfp_mul_bf16.h"
 #include "Vfp_mul_bf16_fp32.h"
 #include "base/random.hpp"
+#include "top.hpp"
 
 namespace lacuna::rtl {
 namespace {
@@ -108,14 +109,16 @@ void check32(const Run& run, const Expected& expected) {
   };
   share(corners.size(), [&](std::uint64_t from, std::uint64_t to) {
     flush_denormals();
-    Unit unit;
+    OwnedTop<Unit> owned;
+    Unit& unit = *owned;
     for (std::uint64_t i = from; i < to; ++i) {
       for (const std::uint32_t b : corners) check(unit, corners[i], b);
     }
   });
   share(randoms, [&](std::uint64_t from, std::uint64_t to) {
     flush_denormals();
-    Unit unit;
+    OwnedTop<Unit> owned;
+    Unit& unit = *owned;
     Random random(from + 17);
     for (std::uint64_t i = from; i < to; ++i) {
       const auto [a, b] = random_pair32(random);
@@ -133,7 +136,8 @@ void check_bf16(const Run& run, const Expected& expected, bool wide) {
   const std::uint64_t stride = full() ? 1 : 2'654'435'761U;
   share(pairs, [&](std::uint64_t from, std::uint64_t to) {
     flush_denormals();
-    Unit unit;
+    OwnedTop<Unit> owned;
+    Unit& unit = *owned;
     for (std::uint64_t i = from; i < to; ++i) {
       const auto at = static_cast<std::uint32_t>(i * stride);
       const std::uint32_t a = at >> 16, b = at & 0xffffU;

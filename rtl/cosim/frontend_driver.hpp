@@ -3,11 +3,11 @@
 #pragma once
 
 #include <deque>
-#include <memory>
 
 #include "base/random.hpp"
 #include "bits.hpp"
 #include "tensordash_reference.hpp"
+#include "top.hpp"
 
 namespace lacuna::rtl {
 
@@ -20,7 +20,7 @@ template <typename Top>
 class FrontendDriver {
  public:
   FrontendDriver(FrontendReference& reference, int rows, int width, std::uint64_t seed)
-      : reference_(reference), rows_(rows), width_(width), random_(seed), top_(std::make_unique<Top>()) {
+      : reference_(reference), rows_(rows), width_(width), random_(seed) {
     top_->rst_ni = 0;
     top_->clk_i = 0;
     top_->bypass_i = 0;
@@ -43,7 +43,8 @@ class FrontendDriver {
     std::int64_t clocks = 0;  // from the first issue to the last
     std::int64_t issued = 0;
   };
-  // Until everything pushed was issued. Gives up (and says so through `clocks` < 0) after `limit` clocks.
+  // Until everything pushed was issued. Gives up (`clocks` is -1) after `limit` clocks, or if the window
+  // issues although it is told to wait.
   Counts run(const Stalls& stalls, std::int64_t limit) {
     Counts counts;
     const ConnectivityInfo& info = reference_.connectivity();
@@ -53,6 +54,7 @@ class FrontendDriver {
       offer(info, stalls);
       top_->stall_i = random_.chance(stalls.sink) ? 1 : 0;
       top_->eval();
+      if (top_->issue_o != 0 && top_->stall_i != 0) return {-1, counts.issued};
       if (top_->issue_o != 0) {
         reference_.step(observe(info));
         ++counts.issued;
@@ -143,7 +145,7 @@ class FrontendDriver {
   int rows_, width_;
   Random random_;
   bool bypass_ = false;
-  std::unique_ptr<Top> top_;
+  OwnedTop<Top> top_;
   std::deque<StreamGroup> streams_;
   std::int64_t taken_ = 0;  // rows of the first stream that the window has taken
 };

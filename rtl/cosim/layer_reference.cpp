@@ -6,8 +6,10 @@
 #include <limits>
 #include <memory>
 
-#include "sim/accelerator.hpp"
+#include "sim/registry.hpp"
 #include "sim/tile/tile_grid.hpp"
+#include "sim/workload/reference.hpp"
+#include "sim/workload/schedule_policy.hpp"
 
 namespace lacuna::rtl {
 namespace {
@@ -125,12 +127,11 @@ std::vector<MaskedOperation> masked_operations(const Trace& trace, std::int64_t 
       masked.group_steps = group_steps(placed);
       if (masked.group_steps > most_steps) continue;
       masked.name = describe(trace, layer, op);
-      const OpResult result = machine->simulate(layer, op, {});
-      masked.cycles = result.cycles;
-      masked.dense_cycles = result.dense_cycles;
+      masked.cycles = machine->simulate(layer, op, {}).cycles;
       for (const PlacedProduct& product : placed) {
         MaskedProduct out;
         out.steps = static_cast<int>(product.rows->steps());
+        masked.dense_cycles += product.grid.dense_cycles(out.steps);
         out.column_groups = product.grid.column_groups;
         for (std::int64_t i = 0; i < product.grid.row_groups; ++i) {
           std::vector<std::uint64_t> group(static_cast<std::size_t>(out.steps * 4), 0);

@@ -3,11 +3,11 @@
 #include <cstdlib>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
-#include <memory>
 
 #include "Vfe_masks.h"
 #include "bits.hpp"
 #include "layer_reference.hpp"
+#include "top.hpp"
 
 namespace lacuna::rtl {
 namespace {
@@ -25,7 +25,8 @@ std::uint32_t spread(std::uint32_t bits) {
 // Cycles of one product without stalls, column groups one after another like the tile's: the front end sees
 // the same streams for each, so they are run once.
 std::int64_t cycles_of(const MaskedProduct& product, std::int64_t& clocks) {
-  Vfe_masks top;
+  OwnedTop<Vfe_masks> owned;
+  Vfe_masks& top = *owned;
   const auto clock = [&] {
     top.clk_i = 1;
     top.eval();
@@ -79,7 +80,7 @@ void check_model(const std::string& model) {
   const Trace trace = recorded_trace(model);
   int checked = 0;
   std::int64_t clocks = 0;
-  for (const MaskedOperation& op : masked_operations(trace, full ? 3'000'000 : 60'000)) {
+  for (const MaskedOperation& op : masked_operations(trace, full ? 10'000'000 : 300'000)) {
     SCOPED_TRACE(op.name);
     std::int64_t cycles = 0;
     for (const MaskedProduct& product : op.products) {

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <deque>
 #include <fmt/format.h>
-#include <memory>
 #include <optional>
 #include <vector>
 
@@ -22,8 +21,7 @@ class TileDriver {
   // Operand to accumulator: multipliers, four levels of the tree, accumulator.
   static constexpr int kLatency = 6;
 
-  TileDriver(const TileShapeInfo& tile, std::uint64_t seed)
-      : tile_(tile), random_(seed), top_(std::make_unique<Top>()) {
+  TileDriver(const TileShapeInfo& tile, std::uint64_t seed) : tile_(tile), random_(seed) {
     top_->rst_ni = 0;
     top_->clk_i = 0;
     top_->bypass_i = 0;
@@ -158,7 +156,7 @@ class TileDriver {
 
   TileShapeInfo tile_;
   Random random_;
-  std::unique_ptr<Top> top_;
+  OwnedTop<Top> top_;
   std::deque<Pair> streams_;
   std::deque<TileCycle> expected_;
   std::deque<bool> flight_;  // which of the last enabled cycles issued

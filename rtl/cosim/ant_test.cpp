@@ -1,0 +1,194 @@
+// The PE of ANT and the SCNN-like one against the model: every issued vector, every product and output index,
+// the cycles, and the plane that comes out.
+#include <bit>
+#include <gtest/gtest.h>
+
+#include "Vant_pe.h"
+#include "Vscnn_pe.h"
+#include "ant_reference.hpp"
+#include "bits.hpp"
+#include "top.hpp"
+
+namespace lacuna::rtl {
+namespace {
+
+constexpr std::size_t kLanes = 4, kWindow = 16, kIdx = 9, kPtr = 16;
+
+std::uint64_t bf16(float value) { return std::bit_cast<std::uint32_t>(value) >> 16; }
+
+template <typename Top>
+class OuterDriver {
+ public:
+  static constexpr bool kAnt = std::is_same_v<Top, Vant_pe>;
+
+  explicit OuterDriver(std::uint64_t seed) : random_(seed) {
+    top_->rst_ni = 0;
+    top_->clk_i = 0;
+    top_->image_valid_i = 0;
+    top_->out_ready_i = 1;
+    top_->eval();
+    clock();
+    top_->rst_ni = 1;
+  }
+
+  // Runs one pair; the pipe is empty before and after.
+  void run(const PairWork& work, double stalls) {
+    configure(work);
+    const std::vector<PairWork::Step>& steps = kAnt ? work.ant : work.scnn;
+    const std::size_t elements = work.image.value.size();
+    std::vector<float> output(work.output.size(), 0.0F);
+    std::size_t next = 0, done = 0;
+    std::int64_t searches = 0, clocks = 0, idle = 0;
+    while (idle < 10) {
+      ASSERT_LT(clocks, 1000000) << work.name;
+      top_->image_valid_i = next < elements && !random_.chance(stalls) ? 1 : 0;
+      top_->out_ready_i = random_.chance(stalls) ? 0 : 1;
+      for (std::size_t i = 0; i < kLanes; ++i) {
+        const bool there = next + i < elements;
+        set_bits(top_->image_lanes_i, i, 1, there ? 1 : 0);
+        // Lanes without an element may hold anything.
+        set_bits(top_->image_i, i * 16, 16, there ? bf16(work.image.value[next + i]) : random_.bits());
+        set_bits(top_->image_y_i, i * kIdx, kIdx, there ? work.image.row[next + i] : random_.bits());
+        set_bits(top_->image_x_i, i * kIdx, kIdx, there ? work.image.column[next + i] : random_.bits());
+      }
+      memories(work);
+      const bool idle_now = next >= elements && done >= steps.size();
+      if (top_->out_valid_o != 0 && top_->out_ready_i != 0) {
+        ASSERT_LT(done, steps.size()) << work.name << ": more vectors than the model issues";
+        check(work, steps[done], output);
+        ++done;
+      }
+      if constexpr (kAnt) searches += top_->search_o;
+      if (top_->image_valid_i != 0 && top_->image_ready_o != 0) next += kLanes;
+      clock();
+      ++clocks;
+      idle = idle_now ? idle + 1 : 0;
+    }
+    ASSERT_EQ(done, steps.size()) << work.name;
+    ASSERT_EQ(output, work.output) << work.name;
+    // From the first image vector to the last product. The model's fill: 5 cycles for ANT, 2 for SCNN.
+    const std::int64_t cycles = kAnt ? work.ant_cycles : work.scnn_cycles;
+    if constexpr (kAnt) {
+      if (stalls == 0) {
+        ASSERT_EQ(searches, cycles) << work.name;
+      }
+      // Bubbles behind the last product are not seen at the output.
+    } else if (stalls == 0) {
+      ASSERT_EQ(clocks - 10, 2 + cycles + 1) << work.name;
+    }
+  }
+
+ private:
+  void clock() {
+    top_->clk_i = 1;
+    top_->eval();
+    top_->clk_i = 0;
+    top_->eval();
+  }
+
+  void configure(const PairWork& work) {
+    top_->matrix_i = work.matrix ? 1 : 0;
+    top_->image_step_y_i = static_cast<std::uint8_t>(work.y.image_step);
+    top_->image_step_x_i = static_cast<std::uint8_t>(work.x.image_step);
+    set_bits(top_->offset_y_i, 0, 14, static_cast<std::uint64_t>(work.y.offset));
+    set_bits(top_->offset_x_i, 0, 14, static_cast<std::uint64_t>(work.x.offset));
+    top_->kernel_log2_y_i = static_cast<std::uint8_t>(work.y.kernel_log2);
+    top_->kernel_log2_x_i = static_cast<std::uint8_t>(work.x.kernel_log2);
+    top_->output_log2_y_i = static_cast<std::uint8_t>(work.y.output_log2);
+    top_->output_log2_x_i = static_cast<std::uint8_t>(work.x.output_log2);
+    top_->output_last_y_i = static_cast<std::uint16_t>(work.y.output_last);
+    top_->output_last_x_i = static_cast<std::uint16_t>(work.x.output_last);
+    if constexpr (kAnt) {
+      set_bits(top_->offset_low_y_i, 0, 14, static_cast<std::uint64_t>(work.y.offset_low));
+      set_bits(top_->offset_low_x_i, 0, 14, static_cast<std::uint64_t>(work.x.offset_low));
+      top_->kernel_last_y_i = static_cast<std::uint16_t>(work.y.kernel_last);
+      top_->kernel_last_x_i = static_cast<std::uint16_t>(work.x.kernel_last);
+    } else {
+      top_->kernel_count_i = static_cast<std::uint16_t>(work.kernel.value.size());
+    }
+  }
+
+  // The kernel's buffers, read combinationally.
+  void memories(const PairWork& work) {
+    const PlaneInfo& kernel = work.kernel;
+    top_->eval();
+    const auto element = [&](std::size_t lane, std::size_t place) {
+      const bool there = place < kernel.value.size();
+      set_bits(top_->kernel_i, lane * 16, 16, there ? bf16(kernel.value[place]) : 0);
+      set_bits(top_->kernel_y_i, lane * kIdx, kIdx, there ? kernel.row[place] : 0);
+      set_bits(top_->kernel_x_i, lane * kIdx, kIdx, there ? kernel.column[place] : 0);
+    };
+    if constexpr (kAnt) {
+      const auto pointer = [&](std::size_t row) {
+        return row < kernel.pointers.size() ? kernel.pointers[row] : 0;
+      };
+      top_->pointer_first_i = static_cast<std::uint16_t>(pointer(top_->pointer_first_row_o));
+      top_->pointer_end_i = static_cast<std::uint16_t>(pointer(top_->pointer_last_row_o + std::size_t{1}));
+      for (std::size_t i = 0; i < kWindow; ++i) {
+        const std::size_t place = top_->window_place_o + i;
+        set_bits(top_->window_columns_i, i * kIdx, kIdx,
+                 place < kernel.column.size() ? kernel.column[place] : 0);
+      }
+      for (std::size_t lane = 0; lane < kLanes; ++lane)
+        element(lane, get_bits(top_->kernel_place_o, lane * kPtr, kPtr));
+    } else {
+      for (std::size_t lane = 0; lane < kLanes; ++lane) element(lane, top_->kernel_place_o + lane);
+    }
+    top_->eval();
+  }
+
+  void check(const PairWork& work, const PairWork::Step& step, std::vector<float>& output) {
+    const std::size_t width = work.matrix ? static_cast<std::size_t>(work.kernel.columns)
+                                          : static_cast<std::size_t>(work.x.output_last) + 1;
+    for (std::size_t i = 0; i < kLanes; ++i) {
+      for (std::size_t j = 0; j < kLanes; ++j) {
+        const std::size_t at = i * kLanes + j;
+        const bool executed = step.first + i < step.end && j < step.hits.size();
+        ASSERT_EQ(get_bits(top_->executed_o, at, 1) != 0, executed) << work.name;
+        if (!executed) continue;
+        const float product = work.image.value[step.first + i] * work.kernel.value[step.hits[j]];
+        ASSERT_EQ(std::bit_cast<float>(static_cast<std::uint32_t>(get_bits(top_->product_o, at * 32, 32))),
+                  product)
+            << work.name;
+        if (get_bits(top_->useful_o, at, 1) == 0) continue;
+        const std::size_t place =
+            get_bits(top_->output_y_o, at * kIdx, kIdx) * width + get_bits(top_->output_x_o, at * kIdx, kIdx);
+        ASSERT_LT(place, output.size()) << work.name;
+        output[place] += product;
+      }
+    }
+  }
+
+  Random random_;
+  OwnedTop<Top> top_;
+};
+
+template <typename Top>
+void check_random(int pairs) {
+  Random random(3);
+  OuterDriver<Top> driver(4);
+  for (int i = 0; i < pairs; ++i) {
+    driver.run(random_pair(random), random.chance(0.5) ? 0 : random.uniform() * 0.7);
+    if (testing::Test::HasFatalFailure()) return;
+  }
+}
+
+template <typename Top>
+void check_recorded(const std::string& model, int pairs) {
+  OuterDriver<Top> driver(5);
+  const std::vector<PairWork> work = recorded_pairs(model, pairs);
+  EXPECT_EQ(work.size(), static_cast<std::size_t>(pairs));
+  for (const PairWork& pair : work) {
+    driver.run(pair, 0);
+    if (testing::Test::HasFatalFailure()) return;
+  }
+}
+
+TEST(Ant, RandomPairs) { check_random<Vant_pe>(2000); }
+TEST(Ant, RecordedAlexnet) { check_recorded<Vant_pe>("alexnet", 10); }
+TEST(Ant, RecordedSqueezenet) { check_recorded<Vant_pe>("squeezenet", 10); }
+TEST(Scnn, RandomPairs) { check_random<Vscnn_pe>(2000); }
+TEST(Scnn, RecordedSqueezenet) { check_recorded<Vscnn_pe>("squeezenet", 5); }
+
+}  // namespace
+}  // namespace lacuna::rtl

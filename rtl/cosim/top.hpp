@@ -1,0 +1,45 @@
+// Owning a verilated module. In a coverage build (VM_COVERAGE) what it covered is written to the folder
+// LACUNA_RTL_COVERAGE when it goes, one file each.
+#pragma once
+
+#include <atomic>
+#include <cstdlib>
+#include <fmt/format.h>
+#include <memory>
+#include <typeinfo>
+#include <unistd.h>
+#include <verilated.h>
+#if VM_COVERAGE
+#include <verilated_cov.h>
+#endif
+
+namespace lacuna::rtl {
+
+template <typename Top>
+struct TopDeleter {
+  void operator()(Top* top) const {
+#if VM_COVERAGE
+    static std::atomic<int> count{0};
+    if (const char* folder = std::getenv("LACUNA_RTL_COVERAGE")) {
+      top->contextp()->coveragep()->write(
+          fmt::format("{}/{}-{}-{}.dat", folder, typeid(Top).name(), getpid(), count++).c_str());
+    }
+#endif
+    delete top;
+  }
+};
+
+// Each has a context of its own, so that threads and modules do not meet.
+template <typename Top>
+class OwnedTop {
+ public:
+  OwnedTop() : context_(std::make_unique<VerilatedContext>()), top_(new Top(context_.get())) {}
+  Top* operator->() const { return top_.get(); }
+  Top& operator*() const { return *top_; }
+
+ private:
+  std::unique_ptr<VerilatedContext> context_;  // outlives the module
+  std::unique_ptr<Top, TopDeleter<Top>> top_;
+};
+
+}  // namespace lacuna::rtl
