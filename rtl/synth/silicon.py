@@ -1,0 +1,263 @@
+#!/usr/bin/env python3
+"""Area, delay and power of the RTL on the osu018 standard cells: Yosys and ABC, then OpenSTA.
+
+Called by rtl/silicon, which has built the connectivities. Everything is kept by what it was made from, so that a second
+run only does what changed.
+"""
+import argparse
+import concurrent.futures
+import hashlib
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import time
+
+RTL = pathlib.Path(__file__).resolve().parent.parent
+# LACUNA_LIBERTY: the same cells from elsewhere.
+LIBERTY = pathlib.Path(os.environ.get("LACUNA_LIBERTY", "/usr/share/qflow/tech/osu018/osu018_stdcells.lib"))
+# 2 ns at 65 nm, as 180 nm gates would need it: see `scaling` below.
+TARGET_PS = 5540
+
+# Where a delay of 180 nm and an area of it go at other nodes. Constant-field scaling: lengths, and with them gate delays,
+# shrink with the drawn length, areas with its square. Real nodes differ; ratios inside one node do not depend on this.
+SCALING = {"65nm": {"delay": 65 / 180, "area": (65 / 180) ** 2}, "16nm": {"delay": 16 / 180, "area": (16 / 180) ** 2}}
+
+
+class Design:
+    """One module with its parameters; `connectivity` names the package that it is built with."""
+
+    def __init__(self, name, top, connectivity="paper", hierarchical=False, **parameters):
+        self.name, self.top, self.connectivity = name, top, connectivity
+        self.hierarchical, self.parameters = hierarchical, parameters
+
+
+def designs(quick):
+    pick = [
+        Design("scheduler", "td_scheduler"),
+        Design("mux_fp32", "td_operand_mux", Width=32),
+        Design("mux_bf16", "td_operand_mux", Width=16),
+        Design("fp_mul_bf16", "fp_mul", ManIn=7),
+        Design("ant_selector", "ant_selector"),
+        Design("ant_axis_range", "outer_axis_range"),
+        Design("window_ctrl", "td_window_ctrl"),
+    ]
+    if quick:
+        return pick
+    # What the ratios need comes first, so that a run that is stopped has left something.
+    pick += [
+        Design("fp_add_fp32", "fp_add"),
+        Design("fp_mul_fp32", "fp_mul"),
+        Design("staging3_fp32", "td_staging", Depth=3, Bits=512),
+        Design("staging1_fp32", "td_staging", Depth=1, Bits=512),
+        Design("staging3_bf16", "td_staging", Depth=3, Bits=256),
+        Design("staging1_bf16", "td_staging", Depth=1, Bits=256),
+        Design("pe_base_fp32", "td_pe", hierarchical=True, Multiplexed=0, Depth=1, ManIn=23),
+        Design("pe_base_bf16", "td_pe", hierarchical=True, Multiplexed=0, Depth=1, ManIn=7),
+        Design("row_frontend_fp32", "td_row_frontend", Width=32),
+        Design("row_frontend_bf16", "td_row_frontend", Width=16),
+        Design("scnn_pe", "scnn_pe", hierarchical=True),
+        Design("ant_pe", "ant_pe", hierarchical=True),
+    ]
+    growth = ("depth2", "lookahead", "lanes4", "lanes8", "lanes32", "moves4", "moves6", "depth4", "early", "crossbar")
+    for name in growth:
+        pick.append(Design(f"scheduler_{name}", "td_scheduler", connectivity=name))
+        pick.append(Design(f"mux_{name}", "td_operand_mux", connectivity=name, Width=32))
+    pick += [
+        Design("transposer_bf16", "td_transposer", Width=16),
+        Design("transposer_fp32", "td_transposer", Width=32),
+        Design("iterative_scheduler", "td_iterative_scheduler"),
+        Design("zero_counter", "td_zero_counter"),
+        Design("fp_add_bf16", "fp_add", Man=7),
+        Design("compressor_fp32", "td_compressor", Width=32),
+        Design("backside_fp32", "td_compressor", Width=32, Iterative=1),
+        Design("decompressor_fp32", "td_decompressor", Width=32),
+    ]
+    return pick
+
+
+def sources():
+    return sorted(p for folder in ("fp", "tensordash", "ant") for p in (RTL / folder).glob("*.sv"))
+
+
+def run(command, log):
+    result = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    log.write_text(result.stdout)
+    if result.returncode != 0:
+        raise RuntimeError(f"{command[0]} failed; its output is {log}\n" + "\n".join(result.stdout.splitlines()[-5:]))
+    return result.stdout
+
+
+def script(design, package, folder):
+    files = " ".join(str(p) for p in sources())
+    parameters = " ".join(f"-chparam {k} {v}" for k, v in design.parameters.items())
+    return "\n".join([
+        f"read_verilog -sv {package} {files}",
+        f"hierarchy -check -top {design.top} {parameters}",
+        "proc" if design.hierarchical else "proc; flatten",
+        "rename -top design_top",
+        "synth -run coarse:",
+        f"dfflibmap -liberty {LIBERTY}",
+        f"abc -liberty {LIBERTY} -constr {folder}/abc.constr -D {TARGET_PS}",
+        "opt_clean -purge",
+        f"tee -o {folder}/stat.txt stat -liberty {LIBERTY}",
+        f"write_verilog -noattr {folder}/netlist.v",
+    ])
+
+
+def synthesise(design, package, folder):
+    """Returns area in um2, cells, and the netlist's path."""
+    folder.mkdir(parents=True, exist_ok=True)
+    netlist = folder / "netlist.v"
+    (folder / "abc.constr").write_text("set_driving_cell INVX2\nset_load 0.02 [all_outputs]\n")
+    (folder / "yosys.ys").write_text(script(design, package, folder))
+    run(["yosys", "-q", "-s", str(folder / "yosys.ys")], folder / "yosys.log")
+    stat = (folder / "stat.txt").read_text()
+    areas = re.findall(r"Chip area for (?:top )?module '(.*?)': ([\d.]+)", stat)
+    cells = re.findall(r"Number of cells:\s+(\d+)", stat)
+    # With a hierarchy the last line is the whole.
+    return float(areas[-1][1]), int(cells[-1]), netlist
+
+
+def bits_of(term):
+    """The scalars of one term of a concatenation, highest first."""
+    constant = re.match(r"(\d+)'([hb])([0-9a-fx]+)$", term)
+    if not constant:
+        return [term]
+    width, digits = int(constant.group(1)), constant.group(3).replace("x", "0")
+    value = int(digits, 16 if constant.group(2) == "h" else 2)
+    return [f"1'h{value >> i & 1}" for i in reversed(range(width))]
+
+
+def single_assignments(text):
+    """`assign { a, b } = { c, d };` as one assignment per scalar."""
+    def split(match):
+        sides = [[b for term in side.strip().strip("{}").split(",") for b in bits_of(term.strip())] for side in match.groups()]
+        return "\n".join(f"  assign {left} = {right} ;" for left, right in zip(*sides))
+    return re.sub(r"^  assign (\{.*?\}) = (.*?);$", split, text, flags=re.M)
+
+
+def timing(netlist, folder):
+    """Longest delay in ns from any input or register to any output or register, and power in mW at the target cycle."""
+    # OpenSTA's reader takes no concatenations on the left of an assignment.
+    scalar = folder / "scalar.v"
+    run(["yosys", "-q", "-p", f"read_verilog {netlist}; splitnets -ports; write_verilog -noattr {scalar}"], folder / "split.log")
+    scalar.write_text(single_assignments(scalar.read_text()))
+    sequential = bool(re.search(r"\bDFF", netlist.read_text()))
+    clock = "create_clock -name clk -period 100 [get_ports clk_i]" if sequential else "create_clock -name clk -period 100"
+    script = f"""
+read_liberty {LIBERTY}
+read_verilog {scalar}
+link_design design_top
+{clock}
+set_input_delay 0 -clock clk [all_inputs]
+set_output_delay 0 -clock clk [all_outputs]
+set_input_transition 0.1 [all_inputs]
+set_load 0.02 [all_outputs]
+report_checks -path_delay max -format full
+set_power_activity -global -activity 0.1
+report_power
+exit
+"""
+    (folder / "sta.tcl").write_text(script)
+    text = run(["sta", "-no_splash", str(folder / "sta.tcl")], folder / "sta.log")
+    # One path per group; resets have a group of their own.
+    slacks = [float(slack) for slack in re.findall(r"(-?[\d.]+)\s+slack", text)]
+    delay = round(100 - min(slacks), 3) if slacks else None
+    power = re.search(r"^Total\s+(\S+)\s+(\S+)\s+(\S+)\s+(\S+)", text, re.M)
+    # report_power is at the clock of 100 ns; dynamic power goes with the frequency.
+    dynamic = (float(power.group(1)) + float(power.group(2))) if power else None
+    leakage = float(power.group(3)) if power else None
+    return delay, dynamic, leakage
+
+
+def fo4(folder):
+    """Delay of an inverter that drives four of its kind: the unit in which delays are compared between nodes."""
+    folder.mkdir(parents=True, exist_ok=True)
+    chain = ["module chain(input a, output y);", "wire [6:0] n; assign n[0] = a; assign y = n[6];"]
+    for i in range(6):
+        chain.append(f"INVX1 i{i} (.A(n[{i}]), .Y(n[{i + 1}]));")
+        chain += [f"wire d{i}{j}; INVX1 l{i}{j} (.A(n[{i + 1}]), .Y(d{i}{j}));" for j in range(3)]
+    chain.append("endmodule")
+    (folder / "netlist.v").write_text("\n".join(chain))
+    (folder / "sta.tcl").write_text(f"""
+read_liberty {LIBERTY}
+read_verilog {folder}/netlist.v
+link_design chain
+create_clock -name clk -period 100
+set_input_delay 0 -clock clk [all_inputs]
+set_output_delay 0 -clock clk [all_outputs]
+report_checks -path_delay max -from [get_ports a] -format full
+exit
+""")
+    text = run(["sta", "-no_splash", str(folder / "sta.tcl")], folder / "sta.log")
+    times = [float(t) for t in re.findall(r"([\d.]+)\s+[v^]\s+i[1-4]/Y", text)]
+    # The middle of the chain, where edges have settled: i1 to i4 are four... three steps.
+    return (times[-1] - times[0]) / (len(times) - 1)
+
+
+def measure(design, connectivities, work):
+    package = RTL / "pkg" / "td_conn_pkg.sv"
+    generated = connectivities / design.connectivity / "td_conn_pkg.sv"
+    if generated.exists():
+        package = generated
+    elif design.connectivity != "paper":
+        return None
+    key = hashlib.sha256()
+    folder = work / design.name
+    for path in [package, *sources()]:
+        key.update(path.read_bytes())
+    key.update(script(design, package, folder).encode())
+    cached = folder / "result.json"
+    if cached.exists():
+        result = json.loads(cached.read_text())
+        if result.get("key") == key.hexdigest() and (result["delay_ns"] or 0) > 0:
+            return result
+    begin = time.time()
+    area, cells, netlist = synthesise(design, package, folder)
+    delay, dynamic, leakage = timing(netlist, folder)
+    text = package.read_text()
+    size = {k: int(re.search(rf"{k} = (\d+)", text).group(1)) for k in ("Lanes", "Depth", "Moves", "Levels")}
+    result = {"name": design.name, "top": design.top, "parameters": design.parameters, "connectivity": design.connectivity,
+              "size": size, "area_um2": area, "cells": cells, "delay_ns": delay, "dynamic_w_at_10mhz": dynamic,
+              "leakage_w": leakage, "seconds": round(time.time() - begin, 1), "key": key.hexdigest()}
+    cached.write_text(json.dumps(result, indent=1))
+    return result
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="a few modules only")
+    parser.add_argument("--connectivities", type=pathlib.Path, default=RTL / "none")
+    parser.add_argument("--work", type=pathlib.Path, required=True)
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--json", type=pathlib.Path)
+    parser.add_argument("--only", nargs="+", metavar="NAME", help="measure these and print no tables")
+    options = parser.parse_args()
+    if not LIBERTY.exists():
+        sys.exit(f"silicon: {LIBERTY} is missing; install qflow-tech-osu018")
+    begin = time.time()
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        chosen = [d for d in designs(options.quick) if options.only is None or d.name in options.only]
+        jobs = {pool.submit(measure, d, options.connectivities, options.work): d for d in chosen}
+        results = {}
+        for job in concurrent.futures.as_completed(jobs):
+            result = job.result()
+            if result is not None:
+                results[result["name"]] = result
+                print(f"  {result['name']:<22} {result['area_um2']:>12,.0f} um2 {result['delay_ns'] or 0:>7.2f} ns"
+                      f" {result['cells']:>8,} cells {result['seconds']:>6.1f} s", file=sys.stderr, flush=True)
+    if options.only:
+        return
+    from report import report  # beside this file
+    summary = report(results, fo4(options.work / "fo4"), SCALING, options.quick)
+    summary["seconds"] = round(time.time() - begin, 1)
+    print(summary.pop("text"))
+    if options.json:
+        options.json.write_text(json.dumps(summary, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
