@@ -103,7 +103,7 @@ TEST(CostTable, EveryPartOfARandomlyBrokenTableIsRefusedOrRead) {
 
 TEST(CostTable, BuiltInTablesAndFiles) {
   EXPECT_EQ(CostTable::built_in(),
-            (std::vector<std::string>{"16nm-published", "65nm-bfloat16", "65nm-fp32"}));
+            (std::vector<std::string>{"16nm-published", "65nm-bfloat16", "65nm-fp32", "rtl-osu018"}));
   for (const std::string& name : CostTable::built_in()) {
     const CostTable table = CostTable::open(name, "test");
     EXPECT_EQ(table.name, name);
