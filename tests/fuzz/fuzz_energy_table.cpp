@@ -7,6 +7,7 @@
 
 #include "base/error.hpp"
 #include "energy/cost_table.hpp"
+#include "energy/node_scaling.hpp"
 
 namespace {
 
@@ -26,13 +27,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   refuse_or_check([&] {
     const CostTable table = CostTable::parse(text, "fuzz");
-    const auto check = [](const auto& costs) {
-      for (const Cost& cost : costs) {
-        if (!std::isfinite(cost.value) || cost.value < 0 || cost.unit.empty()) std::abort();
+    for (const PartCosts& part : table.parts) {
+      for (const auto& [name, cost] : part.costs) {
+        if (!std::isfinite(cost.si()) || cost.si() < 0) std::abort();
       }
-    };
-    check(table.costs);
-    if (table.outer_product) check(*table.outer_product);
+    }
   });
   refuse_or_check([&] { NodeScale::parse_all(text, "fuzz"); });
   return 0;
