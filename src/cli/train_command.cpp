@@ -1,8 +1,12 @@
 // lacuna train: the built-in training engine.
+#include <new>
+
+#include "base/error.hpp"
 #include "cli/commands.hpp"
 #include "cli/terminal.hpp"
 #include "cli/train_options.hpp"
 #include "cli/train_run.hpp"
+#include "kernels/dense/onednn.hpp"
 
 namespace lacuna::cli {
 namespace {
@@ -17,6 +21,20 @@ void print_models() {
     table.add_row({model.name, model.about, settings});
   }
   print_text(table.render(output_style()));
+}
+
+// What is allocated beyond the estimate (oneDNN's own memory, other programs') may still fail.
+void train(const TrainCommand& command) {
+  const InputError out_of_memory("train", "out of memory",
+                                 "use a smaller batch (--batch), smaller images (--size) or fewer threads");
+  try {
+    TrainRun(command).run();
+  } catch (const std::bad_alloc&) {
+    throw out_of_memory;
+  } catch (const dnnl::error& error) {
+    if (error.status == dnnl_out_of_memory) throw out_of_memory;
+    throw;
+  }
 }
 
 }  // namespace
@@ -41,7 +59,7 @@ void add_train_command(CLI::App& app) {
     if (options->list)
       print_models();
     else
-      TrainRun(*options).run();
+      train(*options);
   });
 }
 

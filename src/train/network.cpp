@@ -2,15 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fmt/format.h>
 #include <numbers>
 
-#include "base/error.hpp"
 #include "base/hash.hpp"
-#include "base/memory.hpp"
 #include "base/random.hpp"
 #include "kernels/blocked.hpp"
 #include "train/layers/layers.hpp"
+#include "train/memory_estimate.hpp"
 
 namespace lacuna::train {
 namespace {
@@ -27,39 +25,12 @@ float normal(Random& random) {
 
 Network::Network(Graph graph, const NetworkOptions& options, const std::function<void(double)>& progress)
     : graph_(std::move(graph)), options_(options) {
-  check_memory();
+  check_memory(graph_, options_, memory_limit());
   plan_activations();
   make_layers(progress);
 }
 
 bool Network::fused_relu(int node) const { return relu_of_[static_cast<std::size_t>(node)] != 0; }
-
-// Checked first, because the system would kill the program without a message. A lower bound of what will be
-// allocated: a ReLU runs in place, the parts of a sum may share its gradient.
-void Network::check_memory() const {
-  double floats = 3 * static_cast<double>(graph_.parameters());  // value, gradient, momentum
-  std::vector<char> shares(graph_.nodes.size(), 0);
-  for (const Node& node : graph_.nodes)
-    for (const int input : node.inputs)
-      if (node.kind == NodeKind::kAdd) shares[static_cast<std::size_t>(input)] = 1;
-  for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
-    const Node& node = graph_.nodes[i];
-    if (node.kind == NodeKind::kRelu) continue;
-    const std::int64_t blocks = (node.out.c + 15) / 16;
-    const double data = 16.0 * static_cast<double>(options_.batch) * static_cast<double>(blocks) *
-                        static_cast<double>(node.out.h * node.out.w);
-    floats += i == 0 || shares[i] != 0 ? data : 2 * data;
-  }
-  constexpr double kGibibyte = 1 << 30;
-  const double needed = floats * sizeof(float) / kGibibyte;
-  const double there = static_cast<double>(usable_memory()) / kGibibyte;
-  if (needed > there)
-    throw InputError(
-        graph_.model,
-        fmt::format("with a batch of {} it needs {:.3g} GiB of memory, this process may use {:.3g}",
-                    options_.batch, needed, there),
-        "use a smaller batch, smaller images or fewer channels");
-}
 
 bool Network::images_stay_plain() const {
   return graph_.input.c <= 3 && std::ranges::all_of(graph_.nodes, [](const Node& node) {

@@ -47,7 +47,6 @@ class Network {
   const Activation& activation(int node) const { return *activation_of_[static_cast<std::size_t>(node)]; }
 
  private:
-  void check_memory() const;
   bool images_stay_plain() const;
   void plan_activations();
   void make_layers(const std::function<void(double)>& progress);

@@ -1,4 +1,5 @@
-// What `lacuna train` refuses before it starts: options, names, folders and checkpoints.
+// What `lacuna train` refuses before it starts: options, names, folders, checkpoints, too much memory.
+#include <chrono>
 #include <nlohmann/json.hpp>
 #include <tuple>
 
@@ -112,6 +113,34 @@ TEST_F(TrainCommand, DamagedCheckpointsAreRefusedAndKept) {
   flipped[flipped.size() - 5] ^= 1;
   with(flipped,
        "its checksum does not match its content; use an earlier checkpoint or start again without --resume");
+}
+
+// Whatever the kernels: from the network alone, so nothing is allocated and no time is lost.
+TEST_F(TrainCommand, MemoryIsKnownBeforeItIsAllocated) {
+  std::ofstream(model_) << "model: wide\nlayers:\n  - conv: {name: a, out: 64, kernel: 3, padding: 1000}\n"
+                           "  - relu\n  - conv: {name: b, out: 64, kernel: 3, padding: 1}\n"
+                           "  - average_pool: global\n  - linear: {out: $classes}\n";
+  for (const char* kernels : {"dense", "sparse", "auto"}) {
+    for (const auto& [batch, remedy] : {std::pair{"1", "no batch fits"}, {"4", "use a batch of at most "}}) {
+      Words words = tiny("o", {"--steps", "1"});
+      *(std::ranges::find(words, "--kernels") + 1) = kernels;
+      *(std::ranges::find(words, "--batch") + 1) = batch;
+      std::string command =
+          std::string("ulimit -v ") + (*batch == '1' ? "2000000" : "12000000") + "; \"$LACUNA\"";
+      for (const std::string& word : words) command += " '" + word + "'";
+      const auto start = std::chrono::steady_clock::now();
+      const ProgramResult run = run_shell(command);
+      const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+      EXPECT_EQ(run.exit_code, 2) << kernels << run.err;
+      EXPECT_EQ(run.err.rfind("lacuna: error: wide: training it with a batch of ", 0), 0u)
+          << kernels << run.err;
+      EXPECT_NE(run.err.find(" GiB of memory, this process may use "), std::string::npos) << run.err;
+      EXPECT_NE(run.err.find("the largest output, of 'a', is 64x2006x2006"), std::string::npos) << run.err;
+      EXPECT_NE(run.err.find(remedy), std::string::npos) << run.err;
+      EXPECT_LT(seconds.count(), 5) << kernels;  // 0.1 s on a machine that has nothing else to do
+      EXPECT_FALSE(fs::exists(folder_.path() / "o"));
+    }
+  }
 }
 
 }  // namespace

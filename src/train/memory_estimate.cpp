@@ -1,0 +1,182 @@
+#include "train/memory_estimate.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+#include <sys/resource.h>
+
+#include "base/error.hpp"
+#include "base/memory.hpp"
+
+namespace lacuna::train {
+namespace {
+
+constexpr double kFloat = sizeof(float);
+constexpr double kGibibyte = 1 << 30;
+
+double padded(std::int64_t channels) { return 16 * std::ceil(static_cast<double>(channels) / 16); }
+
+// Of one image, in blocks of 16 channels.
+double floats(const SampleShape& shape) {
+  return padded(shape.c) * static_cast<double>(shape.h) * static_cast<double>(shape.w);
+}
+
+const Node& input_of(const Graph& graph, const Node& node) {
+  return graph.nodes[static_cast<std::size_t>(node.inputs[0])];
+}
+
+// As Network::plan_activations() allocates: a ReLU that is the only reader of its input runs in place, and
+// the gradient of a sum is that of its parts.
+MemoryEstimate estimate_activations(const Graph& graph, double batch) {
+  const std::size_t nodes = graph.nodes.size();
+  std::vector<int> readers(nodes, 0);
+  for (const Node& node : graph.nodes)
+    for (const int input : node.inputs) ++readers[static_cast<std::size_t>(input)];
+  const auto in_place = [&](const Node& node) {
+    if (node.kind != NodeKind::kRelu) return false;
+    const NodeKind before = input_of(graph, node).kind;
+    return before != NodeKind::kInput && before != NodeKind::kRelu &&
+           readers[static_cast<std::size_t>(node.inputs[0])] == 1;
+  };
+  std::vector<char> shares(nodes, 0);
+  for (const Node& node : graph.nodes) {
+    if (node.kind != NodeKind::kAdd || node.inputs[0] == node.inputs[1]) continue;
+    for (const int input : node.inputs) {
+      const auto at = static_cast<std::size_t>(input);
+      if (readers[at] == 1 && graph.nodes[at].kind != NodeKind::kRelu) shares[at] = 1;
+    }
+  }
+  MemoryEstimate estimate;
+  double largest = 0;
+  for (std::size_t i = 0; i < nodes; ++i) {
+    const double bytes = batch * floats(graph.nodes[i].out) * kFloat;
+    if (i > 0) largest = std::max(largest, bytes);
+    if (in_place(graph.nodes[i])) continue;
+    estimate.activations += bytes;
+    if (i > 0 && shares[i] == 0) estimate.gradients += bytes;
+  }
+  estimate.gradients += largest;  // of a second reader, before it is added
+  return estimate;
+}
+
+// The plans of a convolution or linear layer (ConvLayer).
+double product_workspace(const Graph& graph, const Node& node, const NetworkOptions& options) {
+  const LayerShape shape = graph.layer_shape(node, options.batch);
+  const bool initial = node.inputs[0] == 0;
+  const bool blocked = shape.groups == 1 || (shape.c_per_group() % 16 == 0 && shape.k_per_group() % 16 == 0);
+  const double plain = blocked ? 0 : static_cast<double>(shape.a_elements() + shape.g_elements()) * kFloat;
+  const double weights =
+      padded(shape.k) * padded(shape.c_per_group()) * static_cast<double>(shape.taps()) * kFloat;
+  double bytes = plain;
+  // oneDNN's order of the weights, and where tensors are plain its order of them, once per operation.
+  if (options.kernels != Kernels::kSparse || initial)
+    bytes += (initial ? 2 : options.kernels == Kernels::kAuto ? 4 : 3) * (weights + plain);
+  if (options.kernels == Kernels::kDense || initial) return bytes;
+  using kernels::Checked;
+  kernels::ConvOptions plan;
+  plan.impl = kernels::Impl::kSparse;
+  plan.layout = blocked ? kernels::Layout::kBlocked : kernels::Layout::kNchw;
+  plan.threads = options.threads;
+  for (const auto& [op, checked] : {std::pair{Operation::kForward, Checked::kActivations},
+                                    {Operation::kInputGrad, Checked::kGradients},
+                                    {Operation::kWeightGrad, Checked::kActivations},
+                                    {Operation::kWeightGrad, Checked::kGradients}}) {
+    plan.op = op;
+    plan.checked = checked;
+    bytes += static_cast<double>(kernels::ConvPlan::workspace_bytes(shape, plan));
+  }
+  return bytes;
+}
+
+double layer_workspace(const Graph& graph, const Node& node, const NetworkOptions& options) {
+  const double values = static_cast<double>(options.batch) * floats(node.out);
+  switch (node.kind) {
+    case NodeKind::kConv:
+    case NodeKind::kLinear:
+      return product_workspace(graph, node, options);
+    case NodeKind::kMaxPool:  // the position inside its window of each maximum
+      return values * (node.kernel.h * node.kernel.w <= 256 ? 1 : kFloat);
+    case NodeKind::kDropout:  // factors
+    case NodeKind::kConcat:   // a plain copy, where parts do not fill blocks
+      return values * kFloat;
+    default:
+      return 0;
+  }
+}
+
+// Kernels of shapes that are new to this machine are measured on tensors of their own, one layer at a time.
+double measuring(const Graph& graph, const Node& node, const NetworkOptions& options) {
+  const bool product = node.kind == NodeKind::kConv || node.kind == NodeKind::kLinear;
+  if (options.kernels != Kernels::kAuto || !product || node.inputs[0] == 0) return 0;
+  return static_cast<double>(options.batch) * (floats(node.out) + floats(input_of(graph, node).out)) * kFloat;
+}
+
+std::string gibibytes(double bytes) { return fmt::format("{:.3g}", bytes / kGibibyte); }
+
+[[noreturn]] void refuse(const Graph& graph, const NetworkOptions& options, const MemoryEstimate& needed,
+                         double limit) {
+  // The largest batch that fits: memory grows with the batch, except for the weights.
+  const double per_image = (needed.total() - needed.weights) / static_cast<double>(options.batch);
+  const double images = std::floor((limit - needed.weights) / per_image);
+  auto batch = static_cast<std::int64_t>(std::clamp(images, 0.0, static_cast<double>(options.batch - 1)));
+  const auto fits = [&](std::int64_t n) {
+    NetworkOptions smaller = options;
+    smaller.batch = n;
+    return estimate_activations(graph, static_cast<double>(n)).total() <= limit &&
+           estimate_memory(graph, smaller).total() <= limit;
+  };
+  while (batch > 0 && !fits(batch)) batch /= 2;
+  const Node& largest = *std::ranges::max_element(
+      graph.nodes, {}, [](const Node& node) { return static_cast<double>(floats(node.out)); });
+  // Where activations alone are too much, the rest was not looked at.
+  const std::string rest =
+      needed.workspace > 0
+          ? fmt::format(", weights {}, workspace {}", gibibytes(needed.weights), gibibytes(needed.workspace))
+          : std::string();
+  throw InputError(
+      graph.model,
+      fmt::format(
+          "training it with a batch of {} needs {}{} GiB of memory, this process may use {} (activations "
+          "{}, gradients {}{}; the largest output, of '{}', is {}x{}x{})",
+          options.batch, rest.empty() ? "at least " : "", gibibytes(needed.total()), gibibytes(limit),
+          gibibytes(needed.activations), gibibytes(needed.gradients), rest, largest.name, largest.out.c,
+          largest.out.h, largest.out.w),
+      batch > 0 ? fmt::format("use a batch of at most {} (--batch), or smaller images (--size)", batch)
+                : std::string("use smaller images (--size), fewer channels or less padding; no batch fits"));
+}
+
+}  // namespace
+
+MemoryEstimate estimate_memory(const Graph& graph, const NetworkOptions& options) {
+  MemoryEstimate estimate = estimate_activations(graph, static_cast<double>(options.batch));
+  estimate.weights = 3 * static_cast<double>(graph.parameters()) * kFloat;
+  estimate.workspace =
+      static_cast<double>(options.batch) * static_cast<double>(graph.input.size()) * kFloat;  // images
+  double transient = 0;
+  for (std::size_t i = 1; i < graph.nodes.size(); ++i) {
+    estimate.workspace += layer_workspace(graph, graph.nodes[i], options);
+    transient = std::max(transient, measuring(graph, graph.nodes[i], options));
+  }
+  estimate.workspace += transient;
+  return estimate;
+}
+
+void check_memory(const Graph& graph, const NetworkOptions& options, double limit) {
+  // Shapes that are far too large do not reach the kernels, which count in 64 bits.
+  const MemoryEstimate activations = estimate_activations(graph, static_cast<double>(options.batch));
+  if (activations.total() > limit) refuse(graph, options, activations, limit);
+  const MemoryEstimate all = estimate_memory(graph, options);
+  if (all.total() > limit) refuse(graph, options, all, limit);
+}
+
+double memory_limit() {
+  auto limit = static_cast<double>(usable_memory());
+  for (const auto resource : {RLIMIT_AS, RLIMIT_DATA}) {
+    rlimit set{};
+    if (::getrlimit(resource, &set) == 0 && set.rlim_cur != RLIM_INFINITY)
+      limit = std::min(limit, static_cast<double>(set.rlim_cur));
+  }
+  return limit;
+}
+
+}  // namespace lacuna::train

@@ -1,0 +1,27 @@
+// How much memory a training takes, from its graph alone: known before anything is allocated, because the
+// system would end the program without a message.
+#pragma once
+
+#include "train/network.hpp"
+
+namespace lacuna::train {
+
+// In bytes. Doubles: the sizes of a graph that is refused may not fit in 64 bits. What oneDNN allocates for
+// itself and the data set are not included.
+struct MemoryEstimate {
+  double activations = 0;  // outputs of layers, for the whole batch
+  double gradients = 0;    // of those outputs
+  double weights = 0;      // values, gradients and momenta
+  double workspace = 0;    // of kernels and layers, the batch of images
+
+  double total() const { return activations + gradients + weights + workspace; }
+};
+
+MemoryEstimate estimate_memory(const Graph& graph, const NetworkOptions& options);
+
+// Throws InputError, with the estimate and what would fit, if the training needs more than `limit` bytes.
+void check_memory(const Graph& graph, const NetworkOptions& options, double limit);
+// The memory of this machine or container, or less where `ulimit -v` or `ulimit -d` says so.
+double memory_limit();
+
+}  // namespace lacuna::train
