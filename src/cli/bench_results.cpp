@@ -6,6 +6,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "base/version.hpp"
 #include "kernels/dispatch/cost_model.hpp"
 #include "kernels/sparse/microkernels.hpp"
 #include "report/csv_text.hpp"
@@ -135,6 +136,7 @@ std::string bench_json(const std::vector<BenchCase>& cases, const std::vector<Be
   using nlohmann::ordered_json;
   ordered_json json;
   json["schema"] = 1;
+  json["lacuna"] = version();
   json["machine"] = {{"cpu", machine.cpu},
                      {"isa", machine.isa},
                      {"onednn", machine.onednn},

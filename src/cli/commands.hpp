@@ -15,17 +15,20 @@ void add_arch_command(CLI::App& app);
 void add_bench_command(CLI::App& app);
 void add_compare_command(CLI::App& app);
 void add_demo_command(CLI::App& app);
+void add_help_command(CLI::App& app);
 void add_inspect_command(CLI::App& app);
 void add_simulate_command(CLI::App& app);
 void add_storage_command(CLI::App& app);
 void add_synth_command(CLI::App& app);
 void add_train_command(CLI::App& app);
+void add_version_command(CLI::App& app);
 
 using AddCommand = void (*)(CLI::App&);
 inline constexpr AddCommand kCommands[] = {
     // In the order of --help.
-    add_demo_command,    add_train_command, add_inspect_command, add_simulate_command, add_storage_command,
-    add_compare_command, add_arch_command,  add_synth_command,   add_bench_command,
+    add_demo_command,    add_train_command,   add_inspect_command, add_simulate_command,
+    add_storage_command, add_compare_command, add_arch_command,    add_synth_command,
+    add_bench_command,   add_help_command,    add_version_command,
 };
 
 // The examples at the end of a command's --help: what to type, and what it does.
@@ -39,6 +42,10 @@ void add_examples(CLI::App& command, const std::vector<Example>& examples);
 // them.
 void add_trace_argument(CLI::App& command, std::vector<std::string>& traces);
 void add_result_options(CLI::App& command, std::string& json, std::string& csv);
+
+// For --version and `lacuna version`: "lacuna 0.1.0" on the first line, which scripts may rely on, then one
+// "name: value" per line.
+std::string version_text();
 
 // The options --energy-table and --node, for commands that need costs.
 void add_cost_options(CLI::App& command, std::string& table, int& node);

@@ -74,7 +74,8 @@ int run(int argc, char** argv) {
       "What skipping zeros gives in the training of neural networks: accelerators and CPU kernels, side by "
       "side.",
       "lacuna");
-  app.set_version_flag("--version", fmt::format("lacuna {}", version()), "Print the version and exit");
+  app.set_version_flag("-V,--version", version_text,
+                       "Print the version, commit, compiler, instruction set and oneDNN");
   app.set_help_flag("-h,--help", "Print this help and exit");
   app.require_subcommand(1);
   app.get_formatter()->label("SUBCOMMAND", "COMMAND");

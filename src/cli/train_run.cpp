@@ -2,15 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
 #include "base/output_file.hpp"
 #include "base/parallel.hpp"
-#include "base/version.hpp"
 #include "cli/commands.hpp"
 #include "cli/stop_signal.hpp"
 #include "cli/terminal.hpp"
+#include "cli/train_config.hpp"
 #include "trace/trace_writer.hpp"
 
 namespace lacuna::cli {
@@ -93,14 +92,8 @@ void TrainRun::save() {
 }
 
 void TrainRun::write_config() const {
-  nlohmann::ordered_json config{{"lacuna", version()},         {"model", c_.setup.model},
-                                {"model_settings", settings_}, {"data", c_.setup.data},
-                                {"kernels", c_.setup.kernels}, {"threads", network_->options().threads}};
-  for (const auto& [key, value] : trainer_->settings())
-    if (!config.contains(key)) config[key] = value;
-  // The name of a file may hold any bytes.
   write_file(folder_->path() / "config.json",
-             config.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+             train_config_json(c_, settings_, data_, *network_, trainer_->settings()));
 }
 
 void TrainRun::introduce() const {

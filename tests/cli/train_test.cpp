@@ -32,9 +32,9 @@ TEST_F(TrainCommand, WritesATableALogAndACheckpoint) {
   EXPECT_EQ(steps, (Words{"4", "8", "12", "16", "20"}));
   EXPECT_EQ(tests, (Words{"", "tested", "", "tested", "tested"}));  // each epoch and at the end
   const auto config = nlohmann::json::parse(file("o", "config.json"));
-  EXPECT_EQ(config["batch"], "8");
-  EXPECT_EQ(config["steps"], "20");
-  EXPECT_EQ(config["seed"], "1");
+  EXPECT_EQ(config["batch"], 8);
+  EXPECT_EQ(config["steps"], 20);
+  EXPECT_EQ(config["seed"], 1);
   EXPECT_EQ(config["kernels"], "sparse");
   EXPECT_EQ(config["model_settings"]["size"], "8");
 }

@@ -1,0 +1,20 @@
+# Writes OUTPUT, a header with the commit of the sources, if it has changed. Run at each build: a configuration is
+# older than the commits made after it. COMMIT: given by whoever builds from an archive.
+cmake_minimum_required(VERSION 3.25)
+set(commit "${COMMIT}")
+find_program(GIT git)
+if(NOT commit AND GIT)
+  execute_process(COMMAND ${GIT} -C ${SOURCE} describe --always --dirty --abbrev=12 --exclude=*
+    OUTPUT_VARIABLE commit OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+endif()
+if(NOT commit)
+  set(commit "unknown")
+endif()
+set(text "#define LACUNA_COMMIT \"${commit}\"\n")
+set(before "")
+if(EXISTS ${OUTPUT})
+  file(READ ${OUTPUT} before)
+endif()
+if(NOT text STREQUAL before)
+  file(WRITE ${OUTPUT} "${text}")
+endif()

@@ -1,0 +1,72 @@
+#include "cli/train_config.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include "base/version.hpp"
+
+namespace lacuna::cli {
+namespace {
+
+using nlohmann::ordered_json;
+
+ordered_json pruning_json(const TrainCommand& command) {
+  const train::PruningOptions& prune = command.options.pruning;
+  if (prune.method == train::PruningOptions::Method::kNone) return nullptr;
+  return {{"method", command.prune}, {"zeros", prune.zeros}, {"every", prune.every},
+          {"until", prune.until},    {"move", prune.move},   {"as_drawn", prune.as_drawn}};
+}
+
+ordered_json data_json(const TrainCommand& command, const dataset::DatasetPair& data) {
+  const dataset::ImageShape image = data.train->shape();
+  return {{"set", command.setup.data},
+          {"name", data.train->name()},
+          {"seed", command.setup.data_options.seed},
+          {"train_images", data.train->size()},
+          {"test_images", data.test->size()},
+          {"channels", image.channels},
+          {"height", image.height},
+          {"width", image.width},
+          {"classes", data.train->classes().size()},
+          {"flip", command.options.flip},
+          {"crop", command.options.crop_padding}};
+}
+
+}  // namespace
+
+std::string train_config_json(const TrainCommand& command, const train::ModelSettings& model,
+                              const dataset::DatasetPair& data, const train::Network& network,
+                              const train::Settings& settings) {
+  const train::TrainOptions& options = command.options;
+  std::string fingerprint;
+  for (const auto& [key, value] : settings)
+    if (key == "network") fingerprint = value;
+  ordered_json config{
+      {"schema", kTrainConfigSchema},
+      {"lacuna", version()},
+      {"model", command.setup.model},
+      {"model_settings", model},
+      {"network", fingerprint},
+      {"parameters", network.graph().parameters()},
+      {"data", data_json(command, data)},
+      {"kernels", command.setup.kernels},
+      {"threads", network.options().threads},
+      {"batch", command.setup.batch},
+      {"steps", command.steps},
+      {"seed", options.seed},
+      {"lr", options.schedule.rate},
+      {"schedule", command.schedule},
+      {"warmup", options.schedule.warmup},
+      {"momentum", options.sgd.momentum},
+      {"weight_decay", options.sgd.weight_decay},
+      {"prune", pruning_json(command)},
+      {"init", command.initial.empty() ? ordered_json(nullptr) : ordered_json(command.initial)},
+      {"report_every", command.report_every},
+      {"test_every", command.test_every},
+      {"checkpoint_every", command.checkpoint_every},
+      {"record_every", command.record_every},
+      {"log", {{"file", "log.csv"}, {"schema", kTrainLogSchema}}}};
+  // The name of a file may hold any bytes.
+  return config.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace lacuna::cli
