@@ -42,7 +42,9 @@ void add_cost_options(CLI::App& command, std::string& table, int& node) {
                   "(default: the one "
                   "of the machine's data type)")
       ->type_name("NAME|FILE");
-  command.add_option("--node", node, "Scale logic and SRAM to another node: 65, 45, 32, 28, 20, 16, 14, 10 or 7 nm")
+  command
+      .add_option("--node", node,
+                  "Scale logic and SRAM to another node: 65, 45, 32, 28, 20, 16, 14, 10 or 7 nm")
       ->check(CLI::Range(1, 1000).description(""))
       ->type_name("NM");
 }
