@@ -4,8 +4,10 @@
 #include <gtest/gtest.h>
 #include <iterator>
 #include <limits>
+#include <set>
 #include <stdexcept>
 #include <string>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -169,17 +171,70 @@ TEST_F(OutputFileTest, AbandonedFilesAreRemoved) {
   const pid_t gone = ::fork();
   if (gone == 0) ::_exit(0);
   ASSERT_EQ(::waitpid(gone, nullptr, 0), gone);
-  const std::string dead = "c.partial-" + std::to_string(gone);
+  const std::string dead = "c.partial-" + std::to_string(gone) + "-0123456789abcdef";
+  const std::string older = "c.partial-" + std::to_string(gone);
   const std::string alive = "c.partial-" + std::to_string(::getpid());
-  for (const std::string& name : {dead, alive, std::string("c.partial-"), std::string("c.partial-12x"),
+  for (const std::string& name : {dead, older, alive, std::string("c.partial-"), std::string("c.partial-12x"),
                                   std::string("c.partial--1"), ".partial-" + std::to_string(gone)})
     std::ofstream(folder_ / name) << "x";
   remove_abandoned_files(folder_);
   EXPECT_FALSE(std::filesystem::exists(folder_ / dead));
+  EXPECT_FALSE(std::filesystem::exists(folder_ / older));
   for (const std::string& name : {alive, std::string("c.partial-"), std::string("c.partial-12x"),
                                   std::string("c.partial--1"), ".partial-" + std::to_string(gone)})
     EXPECT_TRUE(std::filesystem::exists(folder_ / name)) << name;
   remove_abandoned_files(folder_ / "no such folder");
+}
+
+std::string only_name_in(const std::filesystem::path& folder) {
+  std::string name;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    EXPECT_EQ(name, "");
+    name = entry.path().filename().string();
+  }
+  return name;
+}
+
+// Whoever may write into the folder could otherwise plant a link under the temporary name and have another
+// file overwritten.
+TEST_F(OutputFileTest, TemporaryNamesCannotBeForeseen) {
+  std::set<std::string> names;
+  for (int i = 0; i < 8; ++i) {
+    OutputFile file(folder_ / "result");
+    names.insert(only_name_in(folder_));
+  }
+  EXPECT_EQ(names.size(), 8u);
+  const std::string prefix = "result.partial-" + std::to_string(::getpid());
+  for (const std::string& name : names) EXPECT_EQ(name.size(), prefix.size() + 17) << name;
+  std::ofstream(folder_ / "victim") << "precious";
+  std::filesystem::create_symlink("victim", folder_ / prefix);  // the name that version 0.1 used
+  write_file(folder_ / "result", "new");
+  EXPECT_EQ(content(folder_ / "victim"), "precious");
+  EXPECT_FALSE(std::filesystem::is_symlink(folder_ / "result"));
+  EXPECT_EQ(content(folder_ / "result"), "new");
+}
+
+TEST_F(OutputFileTest, AReplacedFileKeepsItsPermissions) {
+  const auto path = folder_ / "secret";
+  write_file(path, "old");
+  std::filesystem::permissions(path, std::filesystem::perms(0640));
+  OutputFile file(path);
+  file.write("new");
+  struct stat status {};
+  std::filesystem::path temporary;
+  for (const auto& entry : std::filesystem::directory_iterator(folder_))
+    if (entry.path() != path) temporary = entry.path();
+  ASSERT_EQ(::stat(temporary.c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 07777U, 0640U);  // while it is written as well
+  file.commit();
+  ASSERT_EQ(::stat(path.c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 07777U, 0640U);
+}
+
+TEST_F(OutputFileTest, NamesAsLongAsTheFileSystemAllows) {
+  const auto path = folder_ / std::string(255, 'n');
+  write_file(path, "text");
+  EXPECT_EQ(content(path), "text");
 }
 
 TEST_F(OutputFileTest, DevicesAreWrittenAndNotReplaced) {
