@@ -11,9 +11,13 @@
 namespace lacuna {
 namespace {
 
-// Counts the nodes of a document.
+// Counts the nodes of a document and refuses one that is nested too deep. The parser calls itself for each
+// level, after it has told the handler, so that this also bounds the stack it takes: yaml-cpp's own limit of
+// 500 levels takes several hundred kilobytes.
 class CountingHandler final : public YAML::EventHandler {
  public:
+  explicit CountingHandler(const std::string& file) : file_(file) {}
+
   int nodes = 0;
 
   void OnDocumentStart(const YAML::Mark&) override {}
@@ -23,15 +27,29 @@ class CountingHandler final : public YAML::EventHandler {
   void OnScalar(const YAML::Mark&, const std::string&, YAML::anchor_t, const std::string&) override {
     ++nodes;
   }
-  void OnSequenceStart(const YAML::Mark&, const std::string&, YAML::anchor_t,
+  void OnSequenceStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t,
                        YAML::EmitterStyle::value) override {
-    ++nodes;
+    begin(mark);
   }
-  void OnSequenceEnd() override {}
-  void OnMapStart(const YAML::Mark&, const std::string&, YAML::anchor_t, YAML::EmitterStyle::value) override {
-    ++nodes;
+  void OnSequenceEnd() override { --depth_; }
+  void OnMapStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t,
+                  YAML::EmitterStyle::value) override {
+    begin(mark);
   }
-  void OnMapEnd() override {}
+  void OnMapEnd() override { --depth_; }
+
+ private:
+  void begin(const YAML::Mark& mark) {
+    ++nodes;
+    if (++depth_ > kDeepestYaml) {
+      throw InputError(fmt::format("{}:{}", file_, mark.line + 1),
+                       fmt::format("lists and maps are nested more than {} deep", kDeepestYaml),
+                       "write it with fewer levels");
+    }
+  }
+
+  const std::string& file_;
+  int depth_ = 0;
 };
 
 // YAML::Load() ignores what follows the first document, and YAML::LoadAll() never ends on some texts ("a #
@@ -40,10 +58,10 @@ class CountingHandler final : public YAML::EventHandler {
 void check_one_document(const std::string& text, const std::string& file, const YamlKind& kind) {
   std::istringstream stream(text);
   YAML::Parser parser(stream);
-  CountingHandler first;
+  CountingHandler first(file);
   if (!parser.HandleNextDocument(first) || first.nodes == 0)
     throw InputError(file, "it is empty", kind.remedy);
-  CountingHandler second;
+  CountingHandler second(file);
   if (parser.HandleNextDocument(second) && second.nodes > 0)
     throw InputError(file, "it holds more than one document", "keep one, without '---'");
 }
@@ -86,6 +104,13 @@ std::string read_yaml_file(const std::string& path) {
   std::error_code ignored;
   if (!std::filesystem::exists(path, ignored))
     throw InputError(path, "there is no such file", "check the name and the folder");
+  // A pipe would block, a device may never end.
+  if (std::filesystem::is_directory(path, ignored) || !std::filesystem::is_regular_file(path, ignored)) {
+    throw InputError(path,
+                     std::filesystem::is_directory(path, ignored) ? "this is a folder, not a file"
+                                                                  : "this is a pipe or a device, not a file",
+                     "write its content to a file and give that");
+  }
   std::ifstream stream(path, std::ios::binary);
   std::string bytes(kLargestYaml + 1, '\0');
   stream.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));

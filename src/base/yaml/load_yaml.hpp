@@ -11,6 +11,7 @@
 namespace lacuna {
 
 inline constexpr std::size_t kLargestYaml = 1 << 20;
+inline constexpr int kDeepestYaml = 32;
 
 // What the file should be, for messages: "an energy table", "start with 'name: NAME'".
 struct YamlKind {

@@ -1,6 +1,8 @@
 #include "base/yaml/load_yaml.hpp"
 
 #include <gtest/gtest.h>
+#include <pthread.h>
+#include <sys/stat.h>
 
 #include "base/testing.hpp"
 
@@ -49,6 +51,55 @@ TEST(LoadYaml, NamesTheLineInOneLine) {
   EXPECT_NE(error_of("a: " + std::string(100000, '[')), "no error");
   // YAML::LoadAll() of yaml-cpp 0.7 never ends on this.
   EXPECT_NE(error_of("a # b\n, c"), "no error");
+}
+
+// Nested in each of the ways that YAML has.
+TEST(LoadYaml, RefusesDeepNesting) {
+  const std::string message =
+      "f.yaml:1: lists and maps are nested more than 32 deep; write it with fewer levels";
+  for (const char* level : {"[", "{a: ", "- ", "? ", "[{a: "}) {
+    std::string text = level[0] == '-' || level[0] == '?' ? "" : "a: ";
+    for (int i = 0; i < 5000; ++i) text += level;
+    EXPECT_EQ(error_of(text), message) << level;
+  }
+  const auto nested = [](int levels) {
+    return "a: " + std::string(static_cast<std::size_t>(levels - 1), '[') +
+           std::string(static_cast<std::size_t>(levels - 1), ']');
+  };
+  EXPECT_EQ(error_of(nested(kDeepestYaml)), "no error");
+  EXPECT_EQ(error_of(nested(kDeepestYaml + 1)), message);
+}
+
+// On a stack of 64 KiB, as a thread or `ulimit -s 64` gives; yaml-cpp alone needs more for 500 levels.
+TEST(LoadYaml, DeepNestingTakesLittleStack) {
+  constexpr std::size_t kStack = 64 << 10;
+  std::string text = "a: " + std::string(5000, '[');
+  pthread_attr_t attributes;
+  ASSERT_EQ(pthread_attr_init(&attributes), 0);
+  ASSERT_EQ(pthread_attr_setstacksize(&attributes, kStack), 0);
+  pthread_t thread{};
+  const auto parse = [](void* argument) -> void* {
+    auto& in_out = *static_cast<std::string*>(argument);
+    in_out = error_of(in_out);
+    return nullptr;
+  };
+  ASSERT_EQ(pthread_create(&thread, &attributes, parse, &text), 0);
+  ASSERT_EQ(pthread_join(thread, nullptr), 0);
+  EXPECT_NE(text.find("nested more than"), std::string::npos) << text;
+  pthread_attr_destroy(&attributes);
+}
+
+TEST(LoadYaml, ReadsOnlyFiles) {
+  const TemporaryFolder folder;
+  ASSERT_EQ(::mkfifo(folder.file("pipe").c_str(), 0600), 0);
+  const auto read_error = [](const std::string& path) {
+    return lacuna::error_of([&] { read_yaml_file(path); });
+  };
+  EXPECT_EQ(read_error(folder.file("pipe")), folder.file("pipe") +
+                                                 ": this is a pipe or a device, not a file; "
+                                                 "write its content to a file and give that");
+  EXPECT_NE(read_error("/dev/zero"), "no error");
+  EXPECT_NE(read_error(folder.path().string()), "no error");
 }
 
 }  // namespace

@@ -1,6 +1,5 @@
 #include "base/yaml/yaml_reader.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
 
@@ -23,11 +22,12 @@ void YamlReader::check_map(const YAML::Node& map, std::string_view what) const {
     fail(map, fmt::format("{} is not a list of 'key: value' lines", what), "write key: value under it");
 }
 
-void YamlReader::check_key(const YAML::Node& key, std::vector<std::string>& seen) const {
+const std::string& YamlReader::check_key(const YAML::Node& key, std::set<std::string>& seen) const {
   if (!key.IsScalar()) fail(key, "a key is not a word", "write key: value");
-  if (std::ranges::find(seen, key.Scalar()) != seen.end())
+  const auto [at, added] = seen.insert(key.Scalar());
+  if (!added)
     fail(key, fmt::format("the key {} is there twice", quote_name(key.Scalar())), "remove one of them");
-  seen.push_back(key.Scalar());
+  return *at;
 }
 
 std::string YamlReader::text(const YAML::Node& at, std::string_view key, const YAML::Node& value,

@@ -1,10 +1,10 @@
 // Reads one YAML file value by value: every error names the file, the line and the key.
 #pragma once
 
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "base/yaml/load_yaml.hpp"
 
@@ -39,11 +39,8 @@ class YamlReader {
   template <typename Use>
   void each(const YAML::Node& map, std::string_view what, const Use& use) const {
     check_map(map, what);
-    std::vector<std::string> seen;
-    for (const auto& entry : map) {
-      check_key(entry.first, seen);
-      use(std::as_const(seen.back()), entry.first, entry.second);
-    }
+    std::set<std::string> seen;
+    for (const auto& entry : map) use(check_key(entry.first, seen), entry.first, entry.second);
   }
 
   // Below, `value` belongs to `key`, and errors point at `at`. Pass the key's node for `at` rather than the
@@ -58,7 +55,7 @@ class YamlReader {
  private:
   void check_map(const YAML::Node& map, std::string_view what) const;
   // Adds the key to `seen`.
-  void check_key(const YAML::Node& key, std::vector<std::string>& seen) const;
+  const std::string& check_key(const YAML::Node& key, std::set<std::string>& seen) const;
 
   std::string file_, part_;
 };
