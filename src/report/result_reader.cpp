@@ -7,7 +7,7 @@
 
 #include "report/json_reader.hpp"
 #include "report/result_json.hpp"
-#include "trace/safetensors.hpp"
+#include "trace/untrusted_json.hpp"
 
 namespace lacuna {
 namespace {

@@ -51,6 +51,12 @@ std::vector<std::string> split(std::string_view line, const std::string& place) 
 }  // namespace
 
 CsvTable CsvTable::parse(std::string_view text, const std::string& where) {
+  // Spreadsheets start "CSV UTF-8" with a byte-order mark.
+  if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
+  if (text.starts_with("\xff\xfe") || text.starts_with("\xfe\xff") ||
+      text.find('\0') != std::string_view::npos) {
+    throw InputError(where, "this is not UTF-8 text", "save it as CSV in UTF-8");
+  }
   CsvTable table;
   int number = 0;
   while (!text.empty()) {

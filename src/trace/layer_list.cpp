@@ -8,7 +8,7 @@
 #include "base/error.hpp"
 #include "base/nearest.hpp"
 #include "base/quote.hpp"
-#include "trace/safetensors.hpp"
+#include "trace/untrusted_json.hpp"
 
 namespace lacuna {
 namespace {
@@ -141,20 +141,20 @@ LayerEntry read_layer(const json& object, std::size_t index, const std::string& 
 }  // namespace
 
 std::vector<LayerEntry> parse_layer_list(std::string_view json_text, const std::string& where) {
-  const json list = parse_untrusted_json(json_text, where, "'layers' of __metadata__");
-  if (!list.is_array()) throw InputError(where, "'layers' of __metadata__ is not a list", kRemedy);
-  if (list.empty()) throw InputError(where, "the trace has no layers", "record the trace again");
+  constexpr std::string_view kWhat = "'layers' of __metadata__";
   std::vector<LayerEntry> layers;
   std::set<std::string> names;
   double all_macs = 0;
-  for (const json& object : list) {
+  const bool list = parse_untrusted_items(json_text, where, kWhat, [&](const json& object) {
     layers.push_back(read_layer(object, layers.size(), where));
     const LayerEntry& layer = layers.back();
     if (!names.insert(layer.name).second) {
       throw InputError(where, fmt::format("two layers are called {}", quote_name(layer.name)), kRemedy);
     }
     all_macs += static_cast<double>(layer.shape.macs());
-  }
+  });
+  if (!list) throw InputError(where, fmt::format("{} is not a list", kWhat), kRemedy);
+  if (layers.empty()) throw InputError(where, "the trace has no layers", "record the trace again");
   // Totals over layers and operations are counted in 63 bits.
   if (all_macs > 0x1p60) throw InputError(where, "the layers hold more work than can be counted", kRemedy);
   return layers;

@@ -1,5 +1,6 @@
 #include "trace/npy_folder.hpp"
 
+#include <ctime>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -242,6 +243,35 @@ TEST(NpyFolder, RefusesArraysThatDoNotFit) {
   EXPECT_EQ(error(), where +
                          ": 'c.w.npy' belongs to no layer of layers.csv; call it NAME.A.npy, NAME.W.npy or "
                          "NAME.G.npy, name it in the list, or remove it");
+}
+
+// Spreadsheets put it before the first column's name, where nobody sees it.
+TEST(NpyFolder, AByteOrderMarkIsNotPartOfTheFirstColumn) {
+  const TemporaryFolder folder;
+  folder.write("layers.csv", "\xef\xbb\xbfname,type,batch,in_channels,out_channels\r\nfc,linear,1,8,4\r\n");
+  EXPECT_EQ(open_npy_folder(folder.path()).layers().at(0).name, "fc");
+  folder.write("layers.csv", std::string_view("\xff\xfen\0a\0", 6));
+  EXPECT_EQ(error_of([&] { open_npy_folder(folder.path()); }),
+            folder.file("layers.csv") + ": this is not UTF-8 text; save it as CSV in UTF-8");
+}
+
+// What asks for the batch of each layer must not look at every layer each time.
+TEST(NpyFolder, ManyRowsTakeLinearTime) {
+  const auto seconds = [](int rows) {
+    const TemporaryFolder folder;
+    std::string list = "name,type,batch,in_channels,out_channels\n";
+    for (int i = 0; i < rows; ++i) list += fmt::format("l{},linear,1,8,8\n", i);
+    folder.write("layers.csv", list);
+    const auto begin = std::clock();
+    const Trace trace = open_npy_folder(folder.path());
+    double scale = 0;
+    for (const Layer& layer : trace.layers()) scale += trace.batch_scale(layer);
+    EXPECT_EQ(scale, rows);
+    return static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
+  };
+  seconds(1000);
+  const double few = seconds(2000);
+  EXPECT_LT(seconds(32000), 64 * few + 0.05);
 }
 
 }  // namespace

@@ -6,12 +6,13 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <set>
 #include <utility>
 
 #include "base/error.hpp"
 #include "base/nearest.hpp"
 #include "base/quote.hpp"
+#include "trace/name_index.hpp"
+#include "trace/untrusted_json.hpp"
 
 namespace lacuna {
 namespace {
@@ -20,7 +21,6 @@ using nlohmann::json;
 
 constexpr std::uint64_t kLengthBytes = 8;
 constexpr std::uint64_t kLargestHeader = 100'000'000;  // the limit of the safetensors format
-constexpr int kDeepestNesting = 8;
 constexpr std::string_view kRemedy = "copy or record the file again";
 
 constexpr std::array<std::pair<std::string_view, std::int64_t>, 15> kTypes{{{"BOOL", 1},
@@ -60,17 +60,14 @@ const json* member(const json& object, const char* key) {
   return at == object.end() ? nullptr : &*at;
 }
 
-// A tensor and the range of bytes that the header claims for it.
-struct Claim {
-  SafetensorsEntry entry;
-  std::int64_t begin = 0;
-  std::int64_t end = 0;
-};
+}  // namespace
 
-Claim read_claim(const std::string& name, const json& value, std::int64_t data_bytes,
-                 const std::string& where) {
-  const std::string place = where + ": tensor " + quote_name(name);
-  const auto fail = [&](const std::string& cause) { throw InputError(place, cause, kRemedy); };
+SafetensorsHeader::Claim SafetensorsHeader::read_claim(std::string name, const json& value,
+                                                       std::optional<std::uint64_t> data_bytes,
+                                                       const std::string& where) {
+  // For messages only: a header may hold a million tensors.
+  const auto place = [&] { return where + ": tensor " + quote_name(name); };
+  const auto fail = [&](const std::string& cause) { throw InputError(place(), cause, kRemedy); };
   if (!value.is_object()) fail("its header entry is not an object");
   const json* dtype = member(value, "dtype");
   const json* shape = member(value, "shape");
@@ -82,11 +79,10 @@ Claim read_claim(const std::string& name, const json& value, std::int64_t data_b
   }
 
   Claim claim;
-  claim.entry.name = name;
   claim.entry.dtype = dtype->get<std::string>();
   const std::int64_t element = safetensors_element_bytes(claim.entry.dtype);
   if (element == 0) {
-    throw InputError(place, "unknown type " + quote_name(claim.entry.dtype),
+    throw InputError(place(), "unknown type " + quote_name(claim.entry.dtype),
                      suggest(claim.entry.dtype, type_names()));
   }
   std::int64_t bytes = element;
@@ -98,30 +94,43 @@ Claim read_claim(const std::string& name, const json& value, std::int64_t data_b
   }
   const auto begin = natural((*offsets)[0]);
   const auto end = natural((*offsets)[1]);
-  if (!begin || !end || *begin > *end || *end > data_bytes) {
-    fail(fmt::format("data_offsets {} lie outside the {} bytes of data", offsets->dump(), data_bytes));
+  if (!begin || !end || *begin > *end) {
+    fail(fmt::format("data_offsets {} {}", offsets->dump(),
+                     data_bytes ? fmt::format("lie outside the {} bytes of data", *data_bytes)
+                                : "are not a range of bytes"));
   }
   if (*end - *begin != bytes) {
     fail(fmt::format("shape {} of {} needs {} bytes, data_offsets span {}", shape_text(claim.entry.shape),
                      claim.entry.dtype, bytes, *end - *begin));
   }
-  claim.begin = *begin;
-  claim.end = *end;
+  claim.begin = static_cast<std::uint64_t>(*begin);
+  claim.end = static_cast<std::uint64_t>(*end);
+  claim.entry.name = std::move(name);
   return claim;
 }
 
-void check_coverage(const std::vector<Claim>& claims, std::int64_t data_bytes, const std::string& where) {
-  std::int64_t covered = 0;
+void SafetensorsHeader::check_outside(std::uint64_t data_bytes) const {
+  for (const Claim& claim : claims_) {
+    if (claim.end <= data_bytes) continue;
+    throw InputError(where_ + ": tensor " + quote_name(claim.entry.name),
+                     fmt::format("data_offsets [{},{}] lie outside the {} bytes of data", claim.begin,
+                                 claim.end, data_bytes),
+                     kRemedy);
+  }
+}
+
+void SafetensorsHeader::check_coverage() const {
+  std::uint64_t covered = 0;
   const Claim* previous = nullptr;
-  for (const Claim& claim : claims) {
+  for (const Claim& claim : claims_) {
     if (claim.begin < covered) {
-      throw InputError(where,
+      throw InputError(where_,
                        fmt::format("tensors {} and {} overlap", quote_name(previous->entry.name),
                                    quote_name(claim.entry.name)),
                        kRemedy);
     }
     if (claim.begin > covered) {
-      throw InputError(where,
+      throw InputError(where_,
                        fmt::format("{} bytes before tensor {} belong to none", claim.begin - covered,
                                    quote_name(claim.entry.name)),
                        kRemedy);
@@ -129,13 +138,7 @@ void check_coverage(const std::vector<Claim>& claims, std::int64_t data_bytes, c
     covered = claim.end;
     previous = &claim;
   }
-  if (covered != data_bytes) {
-    throw InputError(where, fmt::format("the last {} bytes belong to no tensor", data_bytes - covered),
-                     kRemedy);
-  }
 }
-
-}  // namespace
 
 std::int64_t safetensors_element_bytes(std::string_view dtype) {
   for (const auto& [name, bytes] : kTypes) {
@@ -148,95 +151,92 @@ std::string shape_text(const std::vector<std::int64_t>& shape) {
   return fmt::format("[{}]", fmt::join(shape, ", "));
 }
 
-json parse_untrusted_json(std::string_view text, const std::string& where, std::string_view what) {
-  // The library silently takes a zero byte for the end and ignores what follows, keeps the last of two equal
-  // keys, and does not limit the depth.
-  if (const std::size_t zero = text.find('\0'); zero != text.npos) {
-    throw InputError(where, fmt::format("{} is not JSON from byte {} on", what, zero + 1), kRemedy);
-  }
-  std::vector<std::set<std::string>> keys;
-  const auto check = [&](int depth, json::parse_event_t event, json& parsed) {
-    if (event == json::parse_event_t::object_start) {
-      if (depth >= kDeepestNesting) {
-        throw InputError(where, fmt::format("{} is nested too deep", what), kRemedy);
-      }
-      keys.emplace_back();
-    } else if (event == json::parse_event_t::array_start) {
-      if (depth >= kDeepestNesting) {
-        throw InputError(where, fmt::format("{} is nested too deep", what), kRemedy);
-      }
-    } else if (event == json::parse_event_t::object_end) {
-      keys.pop_back();
-    } else if (event == json::parse_event_t::key) {
-      const auto& key = parsed.get_ref<const std::string&>();
-      if (!keys.back().insert(key).second) {
-        throw InputError(where, fmt::format("{} has the key {} twice", what, quote_name(key)), kRemedy);
-      }
-    }
-    return true;
-  };
-  try {
-    return json::parse(text.begin(), text.end(), check);
-  } catch (const json::parse_error& error) {
-    throw InputError(where, fmt::format("{} is not JSON from byte {} on", what, error.byte), kRemedy);
-  } catch (const json::exception&) {
-    throw InputError(where, fmt::format("{} holds a number that is out of range", what), kRemedy);
-  }
-}
-
-Safetensors Safetensors::parse(std::span<const std::uint8_t> bytes, const std::string& where) {
-  if (bytes.empty()) throw InputError(where, "the file is empty", kRemedy);
-  if (bytes.size() < kLengthBytes) {
+std::uint64_t safetensors_header_bytes(std::span<const std::uint8_t> start,
+                                       std::optional<std::uint64_t> file_bytes, const std::string& where) {
+  constexpr std::string_view kIsIt = "is this a safetensors file? if so, copy or record it again";
+  if (start.empty()) throw InputError(where, "the file is empty", kRemedy);
+  if (start.size() < kLengthBytes) {
     throw InputError(where,
-                     fmt::format("the file ends after {} bytes, inside the header's length", bytes.size()),
+                     fmt::format("the file ends after {} bytes, inside the header's length", start.size()),
                      kRemedy);
   }
   std::uint64_t length = 0;
-  std::memcpy(&length, bytes.data(), kLengthBytes);
-  const std::uint64_t rest = bytes.size() - kLengthBytes;
+  std::memcpy(&length, start.data(), kLengthBytes);
   if (length > kLargestHeader) {
     throw InputError(where,
                      fmt::format("the header claims {} bytes, a safetensors header has at most {}", length,
                                  kLargestHeader),
-                     "is this a safetensors file? if so, copy or record it again");
+                     kIsIt);
   }
-  if (length > rest) {
-    throw InputError(where, fmt::format("the header claims {} bytes, the file has {} left", length, rest),
-                     kRemedy);
+  if (file_bytes && length > *file_bytes - kLengthBytes) {
+    throw InputError(
+        where,
+        fmt::format("the header claims {} bytes, the file has {} left", length, *file_bytes - kLengthBytes),
+        kRemedy);
   }
-  const std::string_view text(reinterpret_cast<const char*>(bytes.data()) + kLengthBytes, length);
-  if (text.empty() || text.front() != '{') {
-    throw InputError(where, "the header does not start with '{'",
-                     "is this a safetensors file? if so, copy or record it again");
+  if (length == 0 || (start.size() > kLengthBytes && start[kLengthBytes] != '{')) {
+    throw InputError(where, "the header does not start with '{'", kIsIt);
   }
-  const json header = parse_untrusted_json(text, where, "the header");
-  const auto data = bytes.subspan(kLengthBytes + length);
-  const auto data_bytes = static_cast<std::int64_t>(data.size());
+  return kLengthBytes + length;
+}
 
-  Safetensors file;
-  std::vector<Claim> claims;
-  for (const auto& [key, value] : header.items()) {
+SafetensorsHeader::SafetensorsHeader(std::span<const std::uint8_t> bytes,
+                                     std::optional<std::uint64_t> file_bytes, const std::string& where)
+    : where_(where) {
+  header_bytes_ = safetensors_header_bytes(bytes, file_bytes, where);
+  if (bytes.size() < header_bytes_) safetensors_header_bytes(bytes, bytes.size(), where);  // throws
+  const std::string_view text(reinterpret_cast<const char*>(bytes.data()) + kLengthBytes,
+                              header_bytes_ - kLengthBytes);
+  std::optional<std::uint64_t> data_bytes;
+  if (file_bytes) data_bytes = *file_bytes - header_bytes_;
+  bool has_metadata = false;
+  parse_untrusted_members(text, where, "the header", [&](std::string key, const json& value) {
     if (key != "__metadata__") {
-      claims.push_back(read_claim(key, value, data_bytes, where));
-      continue;
+      claims_.push_back(read_claim(std::move(key), value, data_bytes, where));
+      return;
+    }
+    if (std::exchange(has_metadata, true)) {
+      throw InputError(where, "the header has the key '__metadata__' twice", kRemedy);
     }
     if (!value.is_object()) throw InputError(where, "__metadata__ is not an object", kRemedy);
     for (const auto& [name, text_value] : value.items()) {
       if (!text_value.is_string()) {
         throw InputError(where, fmt::format("__metadata__ {} is not a string", quote_name(name)), kRemedy);
       }
-      file.metadata.emplace(name, text_value.get<std::string>());
+      metadata_.emplace(name, text_value.get<std::string>());
     }
+  });
+  const NameIndex names(claims_.size(),
+                        [&](std::size_t i) { return std::string_view(claims_[i].entry.name); });
+  if (const auto name = names.repeated()) {
+    throw InputError(where, fmt::format("the header has the key {} twice", quote_name(*name)), kRemedy);
   }
-  std::ranges::sort(claims, {}, [](const Claim& claim) { return std::pair(claim.begin, claim.end); });
-  check_coverage(claims, data_bytes, where);
-  file.tensors.reserve(claims.size());
-  for (Claim& claim : claims) {
-    claim.entry.data = data.subspan(static_cast<std::size_t>(claim.begin),
-                                    static_cast<std::size_t>(claim.end - claim.begin));
-    file.tensors.push_back(std::move(claim.entry));
+  if (data_bytes) check_outside(*data_bytes);
+  std::ranges::stable_sort(claims_, {}, [](const Claim& claim) { return std::pair(claim.begin, claim.end); });
+  check_coverage();
+  if (!claims_.empty()) data_bytes_ = claims_.back().end;
+  if (data_bytes && *data_bytes > data_bytes_) {
+    throw InputError(where, fmt::format("the last {} bytes belong to no tensor", *data_bytes - data_bytes_),
+                     kRemedy);
   }
-  return file;
+}
+
+Safetensors SafetensorsHeader::in(std::span<const std::uint8_t> file) && {
+  check_outside(file.size() - header_bytes_);
+  const auto data = file.subspan(header_bytes_);
+  Safetensors result;
+  result.metadata = std::move(metadata_);
+  result.tensors.reserve(claims_.size());
+  for (Claim& claim : claims_) {
+    claim.entry.data = data.subspan(claim.begin, claim.end - claim.begin);
+    result.tensors.push_back(std::move(claim.entry));
+  }
+  return result;
+}
+
+Safetensors Safetensors::parse(std::span<const std::uint8_t> bytes, const std::string& where) {
+  const std::uint64_t header = safetensors_header_bytes(bytes, bytes.size(), where);
+  return SafetensorsHeader(bytes.first(header), bytes.size(), where).in(bytes);
 }
 
 }  // namespace lacuna

@@ -6,17 +6,15 @@
 namespace lacuna {
 
 Trace::Trace(std::string path, TraceInfo info, std::vector<Layer> layers,
-             std::shared_ptr<const Storage> storage)
+             std::shared_ptr<const Storage> storage, std::int64_t stored_bytes)
     : path_(std::move(path)),
       info_(std::move(info)),
       layers_(std::move(layers)),
-      storage_(std::move(storage)) {}
-
-std::int64_t Trace::batch() const {
-  if (info_.batch) return *info_.batch;
-  std::int64_t most = 1;
-  for (const Layer& layer : layers_) most = std::max(most, layer.shape.n / layer.steps);
-  return most;
+      storage_(std::move(storage)),
+      stored_bytes_(stored_bytes) {
+  // Asked for once per layer and more often: counted once.
+  for (const Layer& layer : layers_) batch_ = std::max(batch_, layer.shape.n / layer.steps);
+  batch_ = info_.batch.value_or(batch_);
 }
 
 double Trace::batch_scale(const Layer& layer) const {

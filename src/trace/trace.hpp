@@ -59,7 +59,9 @@ class Trace {
     virtual ~Storage() = default;
   };
 
-  Trace(std::string path, TraceInfo info, std::vector<Layer> layers, std::shared_ptr<const Storage> storage);
+  // `stored_bytes`: see below.
+  Trace(std::string path, TraceInfo info, std::vector<Layer> layers, std::shared_ptr<const Storage> storage,
+        std::int64_t stored_bytes);
 
   // Opens a `.safetensors`, a `.safetensors.zst` or a folder of `.npy` files. Throws InputError.
   static Trace open(const std::filesystem::path& path);
@@ -70,9 +72,13 @@ class Trace {
   const TraceInfo& info() const { return info_; }
   const std::vector<Layer>& layers() const { return layers_; }
 
+  // What the trace takes where it comes from: of a compressed file the compressed size, of a folder all its
+  // arrays, of a trace made in memory its masks and values.
+  std::int64_t stored_bytes() const { return stored_bytes_; }
+
   // The batch that totals are scaled to: `batch` of the metadata or, without it, the largest number of
   // samples of any layer.
-  std::int64_t batch() const;
+  std::int64_t batch() const { return batch_; }
   // That batch divided by the recorded samples of the layer.
   double batch_scale(const Layer& layer) const;
 
@@ -81,6 +87,8 @@ class Trace {
   TraceInfo info_;
   std::vector<Layer> layers_;
   std::shared_ptr<const Storage> storage_;
+  std::int64_t stored_bytes_;
+  std::int64_t batch_ = 1;
 };
 
 }  // namespace lacuna

@@ -90,6 +90,7 @@ Trace TraceBuilder::build() {
   std::set<std::string> names;
   std::vector<Layer> layers;
   layers.reserve(pending_.size());
+  std::int64_t stored_bytes = 0;
   for (Pending& entry : pending_) {
     if (!names.insert(entry.name).second) {
       throw InputError(name_, fmt::format("two layers are called {}", quote_name(entry.name)), "rename one");
@@ -97,8 +98,11 @@ Trace TraceBuilder::build() {
     const std::string place = name_ + ": layer " + quote_name(entry.name);
     const auto tensor = [&](TensorRole role) {
       const Parts& given = entry.parts[static_cast<int>(role)];
-      return make_layer_tensor(TensorExtent::of(entry.shape, role), role, given.mask, given.values, *storage_,
-                               place);
+      const TensorExtent extent = TensorExtent::of(entry.shape, role);
+      if (given.mask != nullptr) stored_bytes += extent.mask_bytes();
+      if (given.values)
+        stored_bytes += extent.rows * extent.channels * (given.values.type == DataType::kFp32 ? 4 : 2);
+      return make_layer_tensor(extent, role, given.mask, given.values, *storage_, place);
     };
     layers.push_back({.name = std::move(entry.name),
                       .shape = entry.shape,
@@ -108,7 +112,7 @@ Trace TraceBuilder::build() {
                       .g = tensor(TensorRole::kG)});
   }
   pending_.clear();
-  Trace trace(name_, info_, std::move(layers), storage_);
+  Trace trace(name_, info_, std::move(layers), storage_, stored_bytes);
   storage_ = std::make_shared<TraceStorage>();
   return trace;
 }

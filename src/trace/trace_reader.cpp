@@ -1,7 +1,7 @@
 // Trace::open and Trace::parse: from a safetensors file to layers. docs/trace-format.md
+#include <algorithm>
 #include <array>
 #include <fmt/format.h>
-#include <unordered_map>
 #include <utility>
 
 #include "base/error.hpp"
@@ -10,8 +10,9 @@
 #include "base/quote.hpp"
 #include "trace/byte_source.hpp"
 #include "trace/layer_list.hpp"
+#include "trace/name_index.hpp"
 #include "trace/npy_folder.hpp"
-#include "trace/safetensors.hpp"
+#include "trace/safetensors_file.hpp"
 #include "trace/trace.hpp"
 #include "trace/trace_info.hpp"
 #include "trace/trace_storage.hpp"
@@ -32,34 +33,32 @@ void expect_metadata(const TextMap& metadata, const char* key, std::string_view 
 // Finds the tensors of a layer by name, and knows which were never asked for.
 class TensorIndex {
  public:
-  TensorIndex(const std::vector<SafetensorsEntry>& entries, const std::string& where) : where_(where) {
-    for (const SafetensorsEntry& entry : entries) by_name_.emplace(entry.name, Slot{&entry, false});
-  }
+  TensorIndex(const std::vector<SafetensorsEntry>& entries, const std::string& where)
+      : entries_(entries),
+        by_name_(entries.size(), [&](std::size_t i) { return std::string_view(entries[i].name); }),
+        taken_(entries.size()),
+        where_(where) {}
 
   const SafetensorsEntry* take(const std::string& name) {
     const auto at = by_name_.find(name);
-    if (at == by_name_.end()) return nullptr;
-    at->second.taken = true;
-    return at->second.entry;
+    if (!at) return nullptr;
+    taken_[*at] = true;
+    return &entries_[*at];
   }
 
   // A tensor that no layer asked for is ignored, unless it was clearly meant for one: taking that tensor as
   // absent would silently turn its zeros into non-zeros.
-  void check_rest(const std::vector<SafetensorsEntry>& entries, const std::vector<LayerEntry>& layers) const {
-    std::unordered_map<std::string_view, const LayerEntry*> by_layer;
-    for (const LayerEntry& layer : layers) by_layer.emplace(layer.name, &layer);
-    for (const SafetensorsEntry& entry : entries) {
-      if (by_name_.at(entry.name).taken) continue;
+  void check_rest(const std::vector<LayerEntry>& layers) const {
+    const NameIndex by_layer(layers.size(), [&](std::size_t i) { return std::string_view(layers[i].name); });
+    for (std::size_t i = 0; i < entries_.size(); ++i) {
+      if (taken_[i]) continue;
+      const SafetensorsEntry& entry = entries_[i];
       const std::size_t slash = entry.name.rfind('/');
       if (slash == std::string::npos) continue;
       const std::string_view layer = std::string_view(entry.name).substr(0, slash);
       const std::string_view tail = std::string_view(entry.name).substr(slash + 1);
-      if (!by_layer.contains(layer) && !looks_like_tensor(tail)) continue;
-      std::vector<std::string> candidates;
-      for (const LayerEntry& known : layers) {
-        for (const char* name : kNames) candidates.push_back(known.name + "/" + name);
-      }
-      std::string near = entry.name.size() > 200 ? "" : nearest_name(entry.name, candidates);
+      if (!by_layer.find(layer) && !looks_like_tensor(tail)) continue;
+      const std::string near = entry.name.size() > 200 ? "" : nearest_name(entry.name, candidates(layers));
       throw InputError(where_, "tensor " + quote_name(entry.name) + " belongs to no layer",
                        near.empty() ? "list its layer in the metadata or leave the tensor out"
                                     : "did you mean " + quote_name(near) + "?");
@@ -68,6 +67,16 @@ class TensorIndex {
 
  private:
   static constexpr std::array<const char*, 6> kNames{"A", "A.mask", "W", "W.mask", "G", "G.mask"};
+
+  // Names to suggest; those of the first layers suffice, where a file has very many.
+  static std::vector<std::string> candidates(const std::vector<LayerEntry>& layers) {
+    constexpr std::size_t kMost = 1000;
+    std::vector<std::string> names;
+    for (std::size_t i = 0; i < std::min(layers.size(), kMost); ++i) {
+      for (const char* name : kNames) names.push_back(layers[i].name + "/" + name);
+    }
+    return names;
+  }
 
   static bool looks_like_tensor(std::string_view tail) {
     if (tail.size() > 10) return false;
@@ -78,11 +87,9 @@ class TensorIndex {
     return false;
   }
 
-  struct Slot {
-    const SafetensorsEntry* entry;
-    bool taken;
-  };
-  std::unordered_map<std::string, Slot> by_name_;
+  const std::vector<SafetensorsEntry>& entries_;
+  NameIndex by_name_;
+  std::vector<bool> taken_;
   const std::string& where_;
 };
 
@@ -128,8 +135,9 @@ LayerTensor read_tensor(const LayerEntry& layer, TensorRole role, TensorIndex& i
 }
 
 Trace read_trace(std::string name, std::unique_ptr<ByteSource> source) {
-  if (is_zstd(source->bytes())) source = decompress_zstd(source->bytes(), name, usable_memory());
-  const Safetensors file = Safetensors::parse(source->bytes(), name);
+  const auto stored_bytes = static_cast<std::int64_t>(source->bytes().size());
+  // Half of the memory, which leaves room for what is made of the tensors and for other programs.
+  const Safetensors file = read_safetensors(source, name, usable_memory() / 2);
   expect_metadata(file.metadata, "format", "training-trace", name);
   expect_metadata(file.metadata, "version", "1", name);
   TraceInfo info = read_trace_info(file.metadata, name);
@@ -148,8 +156,8 @@ Trace read_trace(std::string name, std::unique_ptr<ByteSource> source) {
     layer.g = read_tensor(entry, TensorRole::kG, index, *storage, name);
     layers.push_back(std::move(layer));
   }
-  index.check_rest(file.tensors, entries);
-  return {std::move(name), std::move(info), std::move(layers), std::move(storage)};
+  index.check_rest(entries);
+  return {std::move(name), std::move(info), std::move(layers), std::move(storage), stored_bytes};
 }
 
 }  // namespace

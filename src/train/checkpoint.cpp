@@ -15,6 +15,7 @@
 #include "base/quote.hpp"
 #include "trace/byte_source.hpp"
 #include "trace/safetensors.hpp"
+#include "trace/untrusted_json.hpp"
 
 namespace lacuna::train {
 namespace {

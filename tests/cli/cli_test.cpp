@@ -130,7 +130,8 @@ TEST_F(CliTest, AnInputIsNotOverwritten) {
 TEST_F(CliTest, AFileThatShrinksIsAnErrorOfTheInput) {
   const std::string pipe = folder_.file("pipe");
   const ProgramResult result =
-      run_shell("mkfifo '" + pipe + "'; $LACUNA inspect '" + pipe + "' & sleep 0.5; kill -BUS $!; wait $!");
+      run_shell("mkfifo '" + pipe + "'; $LACUNA inspect '" + small_trace("t.safetensors") + "' --json '" +
+                pipe + "' & sleep 0.5; kill -BUS $!; wait $!");
   EXPECT_EQ(result.exit_code, 2);
   EXPECT_NE(result.err.find("a file became shorter while it was read"), std::string::npos) << result.err;
 }
