@@ -1,4 +1,4 @@
-// Shared by tests: temporary files, and the message of an expected error.
+// Shared by tests: temporary files, the message of an expected error, and how many random cases to draw.
 #pragma once
 
 #include <algorithm>
@@ -26,6 +26,14 @@ std::string error_of(const Action& action) {
     return message;
   }
   return "no error";
+}
+
+// `cases`, or one in LACUNA_FEWER_CASES of them: sanitizers take ten times as long and find the same in
+// fewer.
+inline std::uint64_t random_cases(std::uint64_t cases) {
+  const char* fewer = std::getenv("LACUNA_FEWER_CASES");
+  const std::uint64_t divisor = fewer == nullptr ? 1 : std::stoull(fewer);
+  return divisor > 1 && cases > divisor ? cases / divisor : cases;
 }
 
 inline std::vector<std::uint8_t> bytes_of(std::string_view text) { return {text.begin(), text.end()}; }

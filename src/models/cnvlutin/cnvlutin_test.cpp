@@ -250,7 +250,7 @@ Settings settings_of(const Options& o) {
 }
 
 TEST(Cnvlutin, EnginesEqualThePlainDefinitionOnThreeThousandLayers) {
-  for (std::uint64_t seed = 1; seed <= 3000; ++seed) {
+  for (std::uint64_t seed = 1; seed <= random_cases(3000); ++seed) {
     Random random(seed * 77);
     const Options options = random_options(random);
     const std::unique_ptr<Accelerator> m = machine(settings_of(options));

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "base/parallel.hpp"
+#include "base/testing.hpp"
 #include "models/sparten/engine/join_kernel.hpp"
 #include "models/sparten/testing/brute_force.hpp"
 #include "models/sparten/testing/results.hpp"
@@ -90,7 +91,7 @@ class Brute : public ::testing::TestWithParam<std::uint64_t> {};
 
 // 3,000 layers in parts, which run beside each other.
 TEST_P(Brute, EnginesEqualTheBruteForce) {
-  for (std::uint64_t seed = GetParam(); seed < GetParam() + 500; ++seed) {
+  for (std::uint64_t seed = GetParam(); seed < GetParam() + random_cases(500); ++seed) {
     check(seed);
     if (HasFailure()) return;
   }
@@ -100,7 +101,7 @@ INSTANTIATE_TEST_SUITE_P(Sparten, Brute, ::testing::Values(1, 501, 1001, 1501, 2
 // The fast engine's two kernels on blocks of any bits.
 TEST(SpartenKernel, VectorsEqualThePortableOne) {
   Random random(5);
-  for (int i = 0; i < 500; ++i) {
+  for (std::uint64_t i = 0; i < random_cases(500); ++i) {
     sparten::JoinBlock block{};
     block.words = random.integer(1, 4);
     block.chunks = random.integer(1, 5);
@@ -166,7 +167,7 @@ TEST(Sparten, ModelledMemoryOnlyAddsWaiting) {
   const auto modelled = testing::sparten(
       {{"dram_mts", "200"}, {"sram_banks", "1"}, {"multicast", "1"}, {"memory", "modelled"}});
   int waited = 0;
-  for (std::uint64_t seed = 1; seed <= 300; ++seed) {
+  for (std::uint64_t seed = 1; seed <= random_cases(300); ++seed) {
     const Trace trace = testing::random_trace(seed, limits(seed));
     for (const Operation op : kOperations) {
       const OpResult a = ideal->simulate(trace.layers()[0], op, {});

@@ -228,7 +228,7 @@ Options random_options(Random& random) {
 }
 
 TEST(Structured2of4, EnginesEqualThePlainDefinitionOnThreeThousandLayers) {
-  for (std::uint64_t seed = 1; seed <= 3000; ++seed) {
+  for (std::uint64_t seed = 1; seed <= random_cases(3000); ++seed) {
     Random random(seed * 131);
     const Options o = random_options(random);
     const std::unique_ptr<Accelerator> m = machine({{"lanes", std::to_string(o.lanes)},
