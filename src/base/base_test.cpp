@@ -39,7 +39,7 @@ TEST(CeilDiv, RoundsUpOnBothSidesOfZero) {
 TEST(InputError, KeepsItsParts) {
   const InputError error("f.yaml:3: a", "it is 1; it was 2", "write 2; or 3");
   EXPECT_STREQ(error.what(), "f.yaml:3: a: it is 1; it was 2; write 2; or 3");
-  const InputError copy = error;
+  const InputError copy = error;  // NOLINT(performance-unnecessary-copy-initialization): what a throw does
   EXPECT_EQ(copy.where(), "f.yaml:3: a");
   EXPECT_EQ(copy.cause(), "it is 1; it was 2");
   EXPECT_EQ(copy.remedy(), "write 2; or 3");

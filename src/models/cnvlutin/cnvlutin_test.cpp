@@ -33,7 +33,7 @@ Settings tiny(Settings more) {
 }
 
 OpResult both_engines(const Accelerator& m, const Layer& layer, Operation op) {
-  const OpResult fast = m.simulate(layer, op, {});
+  OpResult fast = m.simulate(layer, op, {});
   EXPECT_EQ(m.simulate(layer, op, {Engine::kFunctional, 7}), fast);
   return fast;
 }

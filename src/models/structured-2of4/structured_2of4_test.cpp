@@ -33,7 +33,7 @@ Settings tiny(Settings more) {
 
 OpResult both_engines(const Settings& settings, const Layer& layer, Operation op = Operation::kForward) {
   const std::unique_ptr<Accelerator> m = machine(settings);
-  const OpResult fast = m->simulate(layer, op, {});
+  OpResult fast = m->simulate(layer, op, {});
   EXPECT_EQ(m->simulate(layer, op, {Engine::kFunctional, 7}), fast);
   return fast;
 }
