@@ -142,6 +142,12 @@ std::span<const std::uint8_t> ZstdReader::read(std::uint64_t size) {
     buffer_->filled = to.pos;
   }
   if (buffer_->filled > limit_) too_large(where_, limit_);
+  // zstd itself does not notice a last block that is empty.
+  if (declared_ && stream_->ended() && buffer_->filled != *declared_) {
+    throw InputError(where_,
+                     fmt::format("the zstd frames declare {} bytes and hold {}", *declared_, buffer_->filled),
+                     kBrokenRemedy);
+  }
   return buffer_->bytes();
 }
 
