@@ -19,27 +19,45 @@ if(LACUNA_SANITIZE)
   target_compile_options(lacuna_options INTERFACE $<BUILD_INTERFACE:$<$<CXX_COMPILER_ID:Clang>:-Wno-pass-failed>>)
 endif()
 
-# lacuna_unity(TARGET ALONE a.cpp...): with LACUNA_QUICK_BUILD its files are compiled together, a dozen at a time, so that the
-# headers and templates they share are compiled once. ALONE: files with a name of their own that another one has as well.
-# For folders that all of a build waits for; not for the files whose speed is measured.
+# With LACUNA_QUICK_BUILD the files of a target are compiled together, a dozen at a time, so that the headers and templates
+# they share are compiled once.
 function(lacuna_unity target)
-  cmake_parse_arguments(ARG "" "" "ALONE" ${ARGN})
   if(LACUNA_QUICK_BUILD)
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 12)
-    set_source_files_properties(${ARG_ALONE} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   endif()
 endfunction()
 
-# lacuna_cold(TARGET LEVEL): no run waits for this code, but every build does: less optimisation than -O3.
-function(lacuna_cold target level)
-  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:${level}>)
+# lacuna_alone(a.cpp...): not compiled together with others, because of a local name that another file has as well.
+function(lacuna_alone)
+  set_source_files_properties(${ARGN} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 endfunction()
 
-# lacuna_library(NAME sim SOURCES a.cpp b.cpp PUBLIC lacuna_tensor PRIVATE fmt::fmt)
-# Tests that live beside the code (*_test.cpp) become one executable `NAME_test`, unless the folder has none.
+# lacuna_cold(TARGET LEVEL): no run waits for this code, but every build does: less optimisation than -O3, and none where
+# sanitizers make up most of the code (clang: 43 s at -O1, 18 s at -O0 for a dozen commands).
+function(lacuna_cold target level)
+  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:${level}>)
+  if(LACUNA_SANITIZE)
+    target_compile_options(${target} PRIVATE -O0)
+  endif()
+endfunction()
+
+# What the fuzzers may reach tells them which branches an input took.
+function(lacuna_coverage target)
+  if(LACUNA_FUZZ)
+    target_compile_options(${target} PRIVATE -fsanitize=fuzzer-no-link)
+  endif()
+endfunction()
+
+# lacuna_library(NAME sim SOURCES a.cpp b.cpp PUBLIC lacuna_tensor PRIVATE fmt::fmt [SEPARATE])
+# Tests that live beside the code (*_test.cpp) become one executable `NAME_test`, unless the folder has none. SEPARATE: every
+# file is compiled on its own, for code whose speed is measured.
 function(lacuna_library)
-  cmake_parse_arguments(ARG "" "NAME" "SOURCES;PUBLIC;PRIVATE;TESTS" ${ARGN})
+  cmake_parse_arguments(ARG "SEPARATE" "NAME" "SOURCES;PUBLIC;PRIVATE;TESTS" ${ARGN})
   add_library(lacuna_${ARG_NAME} STATIC ${ARG_SOURCES})
+  if(NOT ARG_SEPARATE)
+    lacuna_unity(lacuna_${ARG_NAME})
+    lacuna_coverage(lacuna_${ARG_NAME})
+  endif()
   target_link_libraries(lacuna_${ARG_NAME} PUBLIC lacuna_options ${ARG_PUBLIC} PRIVATE ${ARG_PRIVATE})
   if(LACUNA_TESTS AND ARG_TESTS)
     lacuna_test(NAME ${ARG_NAME}_test SOURCES ${ARG_TESTS} LIBRARIES lacuna_${ARG_NAME} ${ARG_PRIVATE})
@@ -51,6 +69,7 @@ endfunction()
 function(lacuna_model)
   cmake_parse_arguments(ARG "" "NAME" "SOURCES;TESTS" ${ARGN})
   add_library(lacuna_model_${ARG_NAME} OBJECT ${ARG_SOURCES})
+  lacuna_unity(lacuna_model_${ARG_NAME})
   set_property(GLOBAL APPEND PROPERTY LACUNA_MODEL_OBJECTS $<TARGET_OBJECTS:lacuna_model_${ARG_NAME}>)
   target_link_libraries(lacuna_model_${ARG_NAME} PUBLIC lacuna_sim PRIVATE fmt::fmt)
   target_sources(lacuna_machines PRIVATE $<TARGET_OBJECTS:lacuna_model_${ARG_NAME}>)
@@ -82,6 +101,7 @@ function(lacuna_test)
   target_link_libraries(${ARG_NAME} PRIVATE ${ARG_LIBRARIES} fmt::fmt GTest::gtest_main)
   target_compile_definitions(${ARG_NAME} PRIVATE LACUNA_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   if(NOT ARG_OPTIMIZED)
+    lacuna_unity(${ARG_NAME})
     lacuna_cold(${ARG_NAME} -O1)
     if(LACUNA_QUICK_BUILD)
       target_precompile_headers(${ARG_NAME} REUSE_FROM lacuna_test_headers)

@@ -9,7 +9,7 @@
 namespace lacuna {
 namespace {
 
-Inspection example() {
+Inspection inspection() {
   TraceBuilder builder("net");
   builder.info().batch = 4;
   builder.info().progress = 0.5;
@@ -23,7 +23,7 @@ Inspection example() {
 
 TEST(PotentialReport, Table) {
   EXPECT_EQ(
-      inspection_table(example(), {}),
+      inspection_table(inspection(), {}),
       "net, progress 50 %\n"
       "                                       zeros %              potential speedup\n"
       "layer        shape             MACs       A      W     G    forward  input_grad  weight_grad   all\n"
@@ -36,12 +36,12 @@ TEST(PotentialReport, Table) {
 }
 
 TEST(PotentialReport, SummaryHasARowForEachTrace) {
-  const std::string text = inspection_summary({example(), example()}, {});
+  const std::string text = inspection_summary({inspection(), inspection()}, {});
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 5) << text;
 }
 
 TEST(PotentialReport, Json) {
-  const auto json = nlohmann::json::parse(inspections_to_json({example(), example()}));
+  const auto json = nlohmann::json::parse(inspections_to_json({inspection(), inspection()}));
   EXPECT_EQ(json["schema"], 1);
   ASSERT_EQ(json["traces"].size(), 2u);
   const auto& trace = json["traces"][0];
@@ -70,7 +70,7 @@ TEST(PotentialReport, Json) {
 }
 
 TEST(PotentialReport, Csv) {
-  const std::string text = inspections_to_csv({example()});
+  const std::string text = inspections_to_csv({inspection()});
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 6);
   EXPECT_NE(
       text.find("\nx.safetensors,net,0.5,\"a,\"\"b\"\"\",conv2d,1x1 4->3 @1x1,2,2,0.625,0,0.8333333333333334,"

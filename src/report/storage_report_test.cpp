@@ -23,7 +23,7 @@ StorageSizes sizes_of(const Trace& trace, const Accelerator& /*machine*/, const 
   sizes.count_names = {"folds"};
   for (const Layer& layer : trace.layers()) {
     StorageSizes::LayerSizes entry{layer.name, layer.shape.describe(), {}};
-    for (const TensorRole role : {TensorRole::kA, TensorRole::kW, TensorRole::kG}) {
+    for (const TensorRole role : kTensorRoles) {
       const LayerTensor& tensor = layer.tensor(role);
       StoredTensorSize size;
       size.role = role;

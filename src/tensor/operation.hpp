@@ -9,6 +9,7 @@ namespace lacuna {
 
 // The three tensors of a layer: input activations, weights, gradients of the outputs.
 enum class TensorRole { kA, kW, kG };
+inline constexpr std::array kTensorRoles{TensorRole::kA, TensorRole::kW, TensorRole::kG};
 
 enum class Operation {
   kForward,     // A*W: outputs

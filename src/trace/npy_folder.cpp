@@ -26,7 +26,6 @@ namespace fs = std::filesystem;
 
 constexpr const char* kListName = "layers.csv";
 constexpr std::int64_t kLargest = std::int64_t{1} << 24;  // no size of a layer is larger
-constexpr std::array<TensorRole, 3> kRoles{TensorRole::kA, TensorRole::kW, TensorRole::kG};
 
 const std::vector<std::string> kColumns{
     "name",  "type",        "stride",       "padding", "dilation", "groups", "steps", "layout",
@@ -243,14 +242,14 @@ class FolderReader {
                        suggest(layout, {"nchw", "nhwc"}));
     }
     std::array<Tensor, 3> tensors;
-    for (const TensorRole role : kRoles) {
+    for (const TensorRole role : kTensorRoles) {
       Tensor& tensor = tensors[static_cast<std::size_t>(role)];
       tensor = load(row, name, role, linear);
       tensor.channels_last = linear || layout == "nhwc";
     }
     const LayerShape shape = linear ? linear_shape(row, tensors) : conv_shape(row, tensors);
     builder.add_layer(name, shape, row.integer("steps").value_or(1));
-    for (const TensorRole role : kRoles) {
+    for (const TensorRole role : kTensorRoles) {
       Tensor& tensor = tensors[static_cast<std::size_t>(role)];
       if (tensor.present()) add_tensor(std::move(tensor), role, builder);
     }

@@ -8,8 +8,6 @@
 namespace lacuna {
 namespace {
 
-constexpr TensorRole kRoles[] = {TensorRole::kA, TensorRole::kW, TensorRole::kG};
-
 TEST(Trace, ReadsTheLayersOfTheTests) {
   const std::filesystem::path folder = LACUNA_SOURCE_DIR "/tests/data/authors_simulator";
   for (const char* name : {"S", "M", "A", "B", "B8"}) {
@@ -102,7 +100,7 @@ TEST(Synthetic, SharesPatternsAndSeeds) {
   const Trace valued = make_synthetic(spec);
   EXPECT_EQ(bytes(valued), bytes(other));  // the same zeros with and without values
   for (const Layer& layer : valued.layers()) {
-    for (const TensorRole role : kRoles) EXPECT_TRUE(layer.tensor(role).values);
+    for (const TensorRole role : kTensorRoles) EXPECT_TRUE(layer.tensor(role).values);
   }
 }
 

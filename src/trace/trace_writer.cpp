@@ -44,7 +44,7 @@ struct Item {
 std::vector<Item> items_of(const Trace& trace, const TraceWriteOptions& options) {
   std::array<std::vector<Item>, 3> by_width;  // F32, BF16, U8
   for (const Layer& layer : trace.layers()) {
-    for (const TensorRole role : {TensorRole::kA, TensorRole::kW, TensorRole::kG}) {
+    for (const TensorRole role : kTensorRoles) {
       const LayerTensor& tensor = layer.tensor(role);
       const bool values = options.values && tensor.values;
       if (values) {

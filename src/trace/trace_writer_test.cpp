@@ -15,8 +15,6 @@
 namespace lacuna {
 namespace {
 
-constexpr TensorRole kRoles[] = {TensorRole::kA, TensorRole::kW, TensorRole::kG};
-
 void expect_equal(const Trace& one, const Trace& two, bool values) {
   EXPECT_EQ(one.info().model, two.info().model);
   EXPECT_EQ(one.info().progress, two.info().progress);
@@ -28,7 +26,7 @@ void expect_equal(const Trace& one, const Trace& two, bool values) {
     EXPECT_EQ(a.name, b.name);
     ASSERT_EQ(a.shape, b.shape);
     EXPECT_EQ(a.steps, b.steps);
-    for (const TensorRole role : kRoles) {
+    for (const TensorRole role : kTensorRoles) {
       const LayerTensor& left = a.tensor(role);
       const LayerTensor& right = b.tensor(role);
       EXPECT_EQ(left.nonzeros, right.nonzeros);

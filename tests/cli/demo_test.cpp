@@ -36,8 +36,8 @@ TEST(DemoCli, NeedsNothingAndKeepsEverything) {
         "trace_000001.safetensors.zst", "trace_000010.safetensors.zst", "trace_000019.safetensors.zst"})
     EXPECT_TRUE(std::filesystem::exists(folder.path() / "one" / file)) << file;
   EXPECT_EQ(read_text(folder.path() / "one" / "summary.txt"), result.out);
-  const auto json = nlohmann::json::parse(read_text(folder.path() / "one" / "results.json"));
-  EXPECT_EQ(json["runs"].size(), 3 * cli::kDemoMachines.size());
+  const auto results = nlohmann::json::parse(read_text(folder.path() / "one" / "results.json"));
+  EXPECT_EQ(results["runs"].size(), 3 * cli::kDemoMachines.size());
   EXPECT_EQ(run_lacuna({"inspect", folder.file("one/trace_000019.safetensors.zst")}).exit_code, 0);
 
   // Again: the same bytes but for what was timed.

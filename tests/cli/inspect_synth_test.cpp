@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "cli/run_program.hpp"
+#include "cli/cli_fixture.hpp"
 #include "trace/trace.hpp"
 #include "trace/trace_writer.hpp"
 
@@ -12,15 +12,14 @@ namespace lacuna {
 namespace {
 
 using nlohmann::json;
+using testing_support::kAlexnet;
+using testing_support::kSqueezenet;
 using testing_support::ProgramResult;
 using testing_support::read_text;
 using testing_support::run_lacuna;
 using testing_support::TemporaryFolder;
 
-const std::string kAlexnet = LACUNA_SOURCE_DIR "/data/alexnet_p100.safetensors.zst";
-const std::string kSqueezenet = LACUNA_SOURCE_DIR "/data/squeezenet_p100.safetensors.zst";
-
-void expect_error(const ProgramResult& result, const std::string& message) {
+void expect_message(const ProgramResult& result, const std::string& message) {
   EXPECT_EQ(result.exit_code, 2);
   EXPECT_EQ(result.out, "");
   EXPECT_EQ(result.err, "lacuna: error: " + message + "\n");
@@ -92,7 +91,7 @@ TEST(Inspect, TakesNoLongerThanTheFileIsLong) {
 TEST(Inspect, RefusesBadInputInOneLine) {
   const TemporaryFolder folder;
   const std::string missing = folder.file("no.safetensors");
-  expect_error(run_lacuna({"inspect", missing}), missing + ": there is no such file; check the path");
+  expect_message(run_lacuna({"inspect", missing}), missing + ": there is no such file; check the path");
   const std::string cut = folder.file("cut.safetensors");
   write_trace(Trace::open(kAlexnet), cut);
   std::filesystem::resize_file(cut, 1000);
@@ -101,11 +100,11 @@ TEST(Inspect, RefusesBadInputInOneLine) {
       << result.err;
   EXPECT_EQ(result.exit_code, 2);
   EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1) << result.err;
-  expect_error(
+  expect_message(
       run_lacuna({"inspect", kAlexnet, "--scheduled", "sparsest"}),
       "--scheduled: unknown operand 'sparsest'; did you mean 'sparser'? known: sparser, primary, A, W, G");
-  expect_error(run_lacuna({"inspect", kAlexnet, "--json", "-", "--csv", "-"}),
-               "--csv -: --json already goes to standard output; give one of them a file");
+  expect_message(run_lacuna({"inspect", kAlexnet, "--json", "-", "--csv", "-"}),
+                 "--csv -: --json already goes to standard output; give one of them a file");
   const ProgramResult full = run_lacuna({"inspect", kAlexnet, "--json", "/dev/full"});
   EXPECT_EQ(full.exit_code, 2);
   EXPECT_NE(full.err.find("/dev/full: cannot write: No space left on device"), std::string::npos) << full.err;
@@ -167,27 +166,27 @@ TEST(Synth, RefusesWhatCannotBe) {
   const auto layer = [&](const std::string& text) {
     return run_lacuna({"synth", "--layer", text, "-o", file});
   };
-  expect_error(layer("conv in=3"),
-               "--layer 'conv in=3': unknown type 'conv'; did you mean 'conv2d'? known: conv2d, linear");
-  expect_error(layer("linear in=3 out=4 bacth=2"),
-               "--layer 'linear in=3 out=4 bacth=2': unknown key 'bacth' of linear; did you mean 'batch'? "
-               "known: name, "
-               "in, out, batch, steps, A, W, G");
-  expect_error(layer("linear in=3 out=4 in=5"),
-               "--layer 'linear in=3 out=4 in=5': 'in' is there twice; remove one");
-  expect_error(
+  expect_message(layer("conv in=3"),
+                 "--layer 'conv in=3': unknown type 'conv'; did you mean 'conv2d'? known: conv2d, linear");
+  expect_message(layer("linear in=3 out=4 bacth=2"),
+                 "--layer 'linear in=3 out=4 bacth=2': unknown key 'bacth' of linear; did you mean 'batch'? "
+                 "known: name, "
+                 "in, out, batch, steps, A, W, G");
+  expect_message(layer("linear in=3 out=4 in=5"),
+                 "--layer 'linear in=3 out=4 in=5': 'in' is there twice; remove one");
+  expect_message(
       layer("linear in=3 out=4x"),
       "--layer 'linear in=3 out=4x': '4x' is not a number from 0 to 16777216 for 'out'; write 3, or 3x2 for "
       "height and width");
-  expect_error(layer("linear in=3 out=4 A=1.5"),
-               "--layer 'linear in=3 out=4 A=1.5': '1.5' does not say which values are zero; write a share "
-               "from 0 to 1 "
-               "(uniform), channel:SHARE (clustered), dense or zero");
-  expect_error(run_lacuna({"synth", "-o", file}),
-               "lacuna synth: give either --layer or --like; see 'lacuna synth --help'");
+  expect_message(layer("linear in=3 out=4 A=1.5"),
+                 "--layer 'linear in=3 out=4 A=1.5': '1.5' does not say which values are zero; write a share "
+                 "from 0 to 1 "
+                 "(uniform), channel:SHARE (clustered), dense or zero");
+  expect_message(run_lacuna({"synth", "-o", file}),
+                 "lacuna synth: give either --layer or --like; see 'lacuna synth --help'");
   EXPECT_TRUE(folder.names().empty());
   const ProgramResult full = run_lacuna({"synth", "--layer", "linear in=300 out=400", "-o", "/dev/full"});
-  expect_error(
+  expect_message(
       full,
       "/dev/full: cannot write: No space left on device; free some space or write elsewhere; nothing was "
       "left behind");

@@ -4,21 +4,20 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "cli/run_program.hpp"
+#include "cli/cli_fixture.hpp"
 
 namespace lacuna {
 namespace {
 
 using nlohmann::json;
+using testing_support::kAlexnet;
+using testing_support::kSqueezenet;
 using testing_support::ProgramResult;
 using testing_support::read_text;
 using testing_support::run_lacuna;
 using testing_support::TemporaryFolder;
 
-const std::string kAlexnet = LACUNA_SOURCE_DIR "/data/alexnet_p100.safetensors.zst";
-const std::string kSqueezenet = LACUNA_SOURCE_DIR "/data/squeezenet_p100.safetensors.zst";
-
-void expect_error(const ProgramResult& result, const std::string& part) {
+void expect_refusal(const ProgramResult& result, const std::string& part) {
   EXPECT_EQ(result.exit_code, 2) << result.err;
   EXPECT_EQ(result.out, "");
   EXPECT_NE(result.err.find(part), std::string::npos) << result.err;
@@ -119,17 +118,17 @@ TEST(StorageCli, HelpNamesTheParametersOfTheStudy) {
 }
 
 TEST(StorageCli, Mistakes) {
-  expect_error(run_lacuna({"storage", kAlexnet, "--arch", "tensordahs"}), "did you mean 'tensordash'?");
-  expect_error(run_lacuna({"storage", kAlexnet, "--arch", "dense"}), "machines with one: tensordash");
-  expect_error(run_lacuna({"storage", kAlexnet, "--set", "grouping=chanels"}), "did you mean 'channels'?");
-  expect_error(run_lacuna({"storage", kAlexnet, "--set", "groupnig=channels"}), "did you mean 'grouping'?");
-  expect_error(run_lacuna({"storage", kAlexnet, "--set", "depht=2"}), "did you mean 'depth'?");
-  expect_error(run_lacuna({"storage", kAlexnet, "--set", "pointer_bits=0"}), "allowed: 1..64 bits");
-  expect_error(run_lacuna({"storage", kAlexnet, "--set", "depth"}), "write key=value");
-  expect_error(run_lacuna({"storage", kAlexnet, "--values", "fp16"}), "bfloat16");
-  expect_error(run_lacuna({"storage", kAlexnet, "--json", "-", "--csv", "-"}), "give one of them a file");
-  expect_error(run_lacuna({"storage", kAlexnet, "--json", kAlexnet}), "this is an input");
-  expect_error(run_lacuna({"storage", "no-such-file"}), "no-such-file");
+  expect_refusal(run_lacuna({"storage", kAlexnet, "--arch", "tensordahs"}), "did you mean 'tensordash'?");
+  expect_refusal(run_lacuna({"storage", kAlexnet, "--arch", "dense"}), "machines with one: tensordash");
+  expect_refusal(run_lacuna({"storage", kAlexnet, "--set", "grouping=chanels"}), "did you mean 'channels'?");
+  expect_refusal(run_lacuna({"storage", kAlexnet, "--set", "groupnig=channels"}), "did you mean 'grouping'?");
+  expect_refusal(run_lacuna({"storage", kAlexnet, "--set", "depht=2"}), "did you mean 'depth'?");
+  expect_refusal(run_lacuna({"storage", kAlexnet, "--set", "pointer_bits=0"}), "allowed: 1..64 bits");
+  expect_refusal(run_lacuna({"storage", kAlexnet, "--set", "depth"}), "write key=value");
+  expect_refusal(run_lacuna({"storage", kAlexnet, "--values", "fp16"}), "bfloat16");
+  expect_refusal(run_lacuna({"storage", kAlexnet, "--json", "-", "--csv", "-"}), "give one of them a file");
+  expect_refusal(run_lacuna({"storage", kAlexnet, "--json", kAlexnet}), "this is an input");
+  expect_refusal(run_lacuna({"storage", "no-such-file"}), "no-such-file");
 }
 
 // Where these options were before there was `lacuna storage`.

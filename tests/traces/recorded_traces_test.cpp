@@ -63,7 +63,7 @@ TEST(RecordedTraces, EveryFileHoldsWhatItsRowSays) {
     }
     for (const Layer& layer : trace.layers()) {
       EXPECT_GE(trace.batch_scale(layer), 1.0) << layer.name;
-      for (const TensorRole role : {TensorRole::kA, TensorRole::kW, TensorRole::kG}) {
+      for (const TensorRole role : kTensorRoles) {
         EXPECT_LE(layer.tensor(role).nonzeros, layer.tensor(role).elements()) << layer.name;
       }
     }

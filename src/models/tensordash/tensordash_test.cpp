@@ -5,6 +5,7 @@
 
 #include "base/error.hpp"
 #include "models/tensordash/engine/row_group.hpp"
+#include "models/tensordash/testing.hpp"
 #include "sim/registry.hpp"
 #include "sim/simulate.hpp"
 #include "sim/testing/machines.hpp"
@@ -12,10 +13,6 @@
 
 namespace lacuna::tensordash {
 namespace {
-
-Connectivity connect(const char* spec, int lanes, int depth) {
-  return Connectivity::parse(spec, lanes, depth, "test");
-}
 
 TEST(Connectivity, PaperLevels) {
   const std::vector<std::vector<int>> expected{{0, 5, 10}, {1, 6, 11}, {2, 7, 12},

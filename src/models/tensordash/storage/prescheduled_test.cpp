@@ -7,16 +7,13 @@
 #include "models/tensordash/engine/row_group.hpp"
 #include "models/tensordash/storage/backside_load.hpp"
 #include "models/tensordash/storage/backside_scheduler.hpp"
+#include "models/tensordash/testing.hpp"
 #include "sim/registry.hpp"
 #include "sim/testing/random_layer.hpp"
 #include "sim/workload/layer_values.hpp"
 
 namespace lacuna::tensordash {
 namespace {
-
-Connectivity connect(const std::string& spec, int lanes, int depth) {
-  return Connectivity::parse(spec, lanes, depth, "test");
-}
 
 // --- inference from stored tensors [TensorDash §3.6.1] ---
 

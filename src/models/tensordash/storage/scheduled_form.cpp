@@ -9,8 +9,6 @@
 namespace lacuna::tensordash {
 namespace {
 
-constexpr std::string_view kRemedy = "store the tensor again";
-
 // Where each step's elements begin.
 std::vector<std::int64_t> step_offsets(const GroupShape& shape) {
   std::vector<std::int64_t> offsets{0};
@@ -69,7 +67,7 @@ ScheduledGroup ScheduledCodec::encode(const GroupShape& shape, std::span<const f
 
 std::vector<float> ScheduledCodec::decode(const GroupShape& shape, const ScheduledGroup& group,
                                           std::string_view where) const {
-  const auto fail = [&](const std::string& cause) { throw InputError(where, cause, kRemedy); };
+  const auto fail = [&](const std::string& cause) { throw InputError(where, cause, kStoreAgain); };
   if (group.moves.size() != group.values.size()) fail("values and movements differ in number");
   const std::vector<std::int64_t> offsets = step_offsets(shape);
   const auto steps = static_cast<std::int64_t>(shape.size());

@@ -11,14 +11,11 @@
 #include "base/random.hpp"
 #include "models/tensordash/engine/row_group.hpp"
 #include "models/tensordash/storage/stored_tensor.hpp"
+#include "models/tensordash/testing.hpp"
 #include "sim/testing/random_layer.hpp"
 
 namespace lacuna::tensordash {
 namespace {
-
-Connectivity connect(const std::string& spec, int lanes, int depth) {
-  return Connectivity::parse(spec, lanes, depth, "test");
-}
 
 // Values whose bits must survive: any pattern but a negative zero.
 float random_value(Random& random) {
@@ -230,9 +227,6 @@ TEST(ScheduledForm, DecodingRefusesWhatCannotBe) {
 
 // --- tensors ---
 
-constexpr std::array kGroupings{Grouping::kChannels, Grouping::kMerged, Grouping::kBlocks,
-                                Grouping::kFilters};
-
 struct Sizes {
   std::int64_t rows, channels;
 };
@@ -247,7 +241,7 @@ TEST(TensorGroups, EveryElementIsInOneGroup) {
   for (int trial = 0; trial < 200; ++trial) {
     const LayerShape shape = testing::random_shape(random);
     const int lanes = static_cast<int>(random.integer(4, 64));
-    for (const TensorRole role : {TensorRole::kA, TensorRole::kW, TensorRole::kG}) {
+    for (const TensorRole role : kTensorRoles) {
       const auto [rows, channels] = sizes(shape, role);
       for (const Grouping grouping : kGroupings) {
         const TensorGroups groups(shape, role, grouping, lanes);
@@ -295,7 +289,7 @@ TEST(StoredTensor, RoundTripsEveryGroupingAndType) {
     const int lanes = static_cast<int>(random.integer(4, 64));
     const int depth = static_cast<int>(random.integer(1, 3));
     const ScheduledCodec codec(connect(Connectivity::names()[trial % 4], lanes, depth));
-    for (const TensorRole role : {TensorRole::kA, TensorRole::kW, TensorRole::kG}) {
+    for (const TensorRole role : kTensorRoles) {
       const auto [rows, channels] = sizes(shape, role);
       for (const DataType type : {DataType::kFp32, DataType::kBfloat16}) {
         std::vector<float> values = random_values(random, rows * channels, random.uniform());

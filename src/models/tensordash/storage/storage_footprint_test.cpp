@@ -7,6 +7,7 @@
 #include "models/tensordash/config.hpp"
 #include "models/tensordash/storage/storage_traffic.hpp"
 #include "models/tensordash/storage/stored_tensor.hpp"
+#include "models/tensordash/testing.hpp"
 #include "sim/registry.hpp"
 #include "sim/simulate.hpp"
 #include "sim/storage_study.hpp"
@@ -16,14 +17,6 @@
 
 namespace lacuna::tensordash {
 namespace {
-
-constexpr std::array kRoles{TensorRole::kA, TensorRole::kW, TensorRole::kG};
-constexpr std::array kGroupings{Grouping::kChannels, Grouping::kMerged, Grouping::kBlocks,
-                                Grouping::kFilters};
-
-Connectivity connect(const std::string& spec, int lanes, int depth) {
-  return Connectivity::parse(spec, lanes, depth, "test");
-}
 
 // Of the first layer's tensor on the paper's machine.
 StorageCounts counts_of(const Trace& trace, TensorRole role, Grouping grouping) {
@@ -70,7 +63,7 @@ TEST(StorageFootprint, WithoutZerosTheClosedFormIsTheStoredTensor) {
     const int lanes = random.chance(0.5) ? 16 : static_cast<int>(random.integer(4, 64));
     const ScheduledCodec codec(
         connect(Connectivity::names()[trial % 4], lanes, static_cast<int>(random.integer(1, 3))));
-    for (const TensorRole role : kRoles) {
+    for (const TensorRole role : kTensorRoles) {
       const TensorValues values = tensor_values(layer.tensor(role), 1, 2);
       for (const Grouping grouping : kGroupings) {
         const StorageParams params{.grouping = grouping};
@@ -125,7 +118,7 @@ TEST(StorageFootprint, CountsAreThoseOfTheStoredTensor) {
     const Connectivity connectivity =
         connect(Connectivity::names()[trial % 4], lanes, static_cast<int>(random.integer(1, 3)));
     const ScheduledCodec codec(connectivity);
-    for (const TensorRole role : kRoles) {
+    for (const TensorRole role : kTensorRoles) {
       const LayerTensor& tensor = layer.tensor(role);
       const TensorValues values = tensor_values(tensor, 1, 2);
       for (const Grouping grouping : kGroupings) {
@@ -262,7 +255,7 @@ TEST(StorageTraffic, BytesOfStoredTensors) {
   const Connectivity connectivity = connect("paper", 16, 3);
   const LaneSelector selector(connectivity);
   const auto tensors = layer_traffic(layer, selector, form_bits(connectivity), {}, DataType::kBfloat16);
-  for (const TensorRole role : kRoles) {
+  for (const TensorRole role : kTensorRoles) {
     const StoredTraffic& tensor = tensors[static_cast<std::size_t>(role)];
     EXPECT_EQ(tensor.dense_bytes, layer.tensor(role).elements() * 2);
     EXPECT_GT(tensor.off_chip_bytes, tensor.on_chip_bytes);

@@ -14,8 +14,6 @@
 namespace lacuna::tensordash {
 namespace {
 
-constexpr std::array kRoles{TensorRole::kA, TensorRole::kW, TensorRole::kG};
-
 std::vector<ParamSpec> study_params() {
   return {
       ParamSpec::choice("grouping", "blocks", {"blocks", "channels", "merged", "filters"},
@@ -84,7 +82,7 @@ StorageSizes study_sizes(const Trace& trace, const Accelerator& machine, const P
   sizes.count_names = {"groups", "steps", "rows", "slots", "run_entries"};
   for (const Layer& layer : trace.layers()) {
     StorageSizes::LayerSizes entry{layer.name, layer.shape.describe(), {}};
-    for (const TensorRole role : kRoles) {
+    for (const TensorRole role : kTensorRoles) {
       StoredTensorSize tensor;
       tensor.role = role;
       tensor.batch_scale = role == TensorRole::kW ? 1 : trace.batch_scale(layer);
@@ -92,9 +90,9 @@ StorageSizes study_sizes(const Trace& trace, const Accelerator& machine, const P
     }
     sizes.layers.push_back(std::move(entry));
   }
-  parallel_for(sizes.layers.size() * kRoles.size(), 1, [&](std::size_t i) {
-    const Layer& layer = trace.layers()[i / kRoles.size()];
-    StoredTensorSize& tensor = sizes.layers[i / kRoles.size()].tensors[i % kRoles.size()];
+  parallel_for(sizes.layers.size() * kTensorRoles.size(), 1, [&](std::size_t i) {
+    const Layer& layer = trace.layers()[i / kTensorRoles.size()];
+    StoredTensorSize& tensor = sizes.layers[i / kTensorRoles.size()].tensors[i % kTensorRoles.size()];
     const StorageCounts counts =
         count_storage(layer.shape, tensor.role, layer.tensor(tensor.role).mask, selector, storage);
     tensor.elements = counts.elements;

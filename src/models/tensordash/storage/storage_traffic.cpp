@@ -10,7 +10,7 @@ std::int64_t bytes(double bits) { return (static_cast<std::int64_t>(bits) + 7) /
 std::array<StoredTraffic, 3> layer_traffic(const Layer& layer, const LaneSelector& selector, FormBits form,
                                            const StorageParams& params, DataType type) {
   std::array<StoredTraffic, 3> traffic;
-  for (const TensorRole role : {TensorRole::kA, TensorRole::kW, TensorRole::kG}) {
+  for (const TensorRole role : kTensorRoles) {
     const StorageBits bits =
         storage_bits(count_storage(layer.shape, role, layer.tensor(role).mask, selector, params), form,
                      bits_of(type), params);

@@ -9,8 +9,6 @@
 namespace lacuna::tensordash {
 namespace {
 
-constexpr std::string_view kRemedy = "store the tensor again";
-
 void append(BitString& bits, std::uint32_t field, int width) {
   for (int i = 0; i < width;) {
     const auto shift = static_cast<int>(bits.size % 8);
@@ -23,7 +21,8 @@ void append(BitString& bits, std::uint32_t field, int width) {
 }
 
 std::uint32_t read(const BitString& bits, std::int64_t& at, int width, std::string_view where) {
-  if (width > bits.size - at) throw InputError(where, fmt::format("the bits end at {}", bits.size), kRemedy);
+  if (width > bits.size - at)
+    throw InputError(where, fmt::format("the bits end at {}", bits.size), kStoreAgain);
   std::uint32_t field = 0;
   for (int i = 0; i < width;) {
     const auto shift = static_cast<int>(at % 8);
@@ -105,7 +104,7 @@ ScheduledGroup read_group(const ScheduledCodec& codec, const GroupShape& shape, 
 std::vector<float> load_tensor(const ScheduledCodec& codec, const TensorGroups& groups,
                                const StoredTensor& stored, std::int64_t rows, std::int64_t channels,
                                DataType type, std::string_view where) {
-  const auto fail = [&](const std::string& cause) { throw InputError(where, cause, kRemedy); };
+  const auto fail = [&](const std::string& cause) { throw InputError(where, cause, kStoreAgain); };
   const auto bytes = static_cast<std::int64_t>(stored.bits.bytes.size());
   if (stored.bits.size < 0 || stored.bits.size > bytes * 8)
     fail(fmt::format("{} bytes do not hold {} bits", bytes, stored.bits.size));
@@ -120,7 +119,7 @@ std::vector<float> load_tensor(const ScheduledCodec& codec, const TensorGroups& 
     group_shape(steps, shape);
     const std::string place = fmt::format("{}: group {}", where, g);
     if (stored.pointers[static_cast<std::size_t>(g)] != at)
-      throw InputError(place, "its pointer does not point at it", kRemedy);
+      throw InputError(place, "its pointer does not point at it", kStoreAgain);
     const std::vector<float> elements =
         codec.decode(shape, read_group(codec, shape, stored.bits, at, type, place), place);
     auto element = elements.begin();
