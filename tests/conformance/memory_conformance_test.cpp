@@ -3,6 +3,7 @@
 #include <map>
 #include <string_view>
 
+#include "base/testing.hpp"
 #include "sim/simulate.hpp"
 #include "sim/testing/machines.hpp"
 #include "sim/testing/random_layer.hpp"
@@ -18,7 +19,7 @@ TEST_P(TileMachine, EnginesAgreeWithModelledMemory) {
   for (const char* arithmetic : {"fp32", "bfloat16"}) {
     const auto m = make_machine(
         GetParam(), {{"memory", "modelled"}, {"arithmetic", arithmetic}, {"tile_grid", "square"}});
-    for (std::uint64_t seed = 1; seed <= 120; ++seed) {
+    for (std::uint64_t seed = 1; seed <= random_cases(120); ++seed) {
       const Trace trace = testing::random_trace(seed, testing::RandomLayerLimits{20, 6, 2});
       for (const Operation op : kOperations) {
         const OperationWork work(trace.layers()[0], op, 8);
@@ -37,7 +38,7 @@ TEST_P(TileMachine, ModelledMemoryOnlyAddsWaiting) {
       make_machine(GetParam(), {{"dram_mts", "400"}, {"transposers", "1"}, {"multicast", "1"}});
   const auto modelled = make_machine(GetParam(), slow);
   std::map<Bound, int> bounds;
-  for (std::uint64_t seed = 1; seed <= 300; ++seed) {
+  for (std::uint64_t seed = 1; seed <= random_cases(300); ++seed) {
     const Trace trace = testing::random_trace(seed, testing::RandomLayerLimits{40, 9, 2});
     for (const Operation op : kOperations) {
       const OpResult a = ideal->simulate(trace.layers()[0], op, {});
@@ -64,7 +65,7 @@ INSTANTIATE_TEST_SUITE_P(Machines, TileMachine, ::testing::Values("dense", "tens
 TEST(TileMachines, DenseAndTensorDashMoveTheSame) {
   const auto dense = make_machine("dense");
   const auto tensordash = make_machine("tensordash");
-  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+  for (std::uint64_t seed = 1; seed <= random_cases(200); ++seed) {
     const Trace trace = testing::random_trace(seed);
     for (const Operation op : kOperations) {
       const OpResult a = dense->simulate(trace.layers()[0], op, {});

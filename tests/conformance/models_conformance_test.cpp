@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <gtest/gtest.h>
 
+#include "base/testing.hpp"
 #include "sim/accelerator.hpp"
 #include "sim/simulate.hpp"
 #include "sim/testing/machines.hpp"
@@ -19,7 +20,7 @@ class EveryModel : public ::testing::TestWithParam<std::string> {
 // The functional engine compares its values with the reference convolution and throws if they differ.
 TEST_P(EveryModel, EnginesAgreeAndValuesEqualTheReference) {
   const auto m = machine();
-  for (std::uint64_t seed = 1; seed <= 250; ++seed) {
+  for (std::uint64_t seed = 1; seed <= random_cases(250); ++seed) {
     const Trace trace = testing::random_trace(seed, testing::RandomLayerLimits{20, 6, 2});
     for (const Operation op : kOperations) {
       const OpResult fast = m->simulate(trace.layers()[0], op, {Engine::kFast, seed});
@@ -32,7 +33,7 @@ TEST_P(EveryModel, EnginesAgreeAndValuesEqualTheReference) {
 
 TEST_P(EveryModel, CountersMakeSense) {
   const auto m = machine();
-  for (std::uint64_t seed = 1; seed <= 250; ++seed) {
+  for (std::uint64_t seed = 1; seed <= random_cases(250); ++seed) {
     const Trace trace = testing::random_trace(seed, testing::RandomLayerLimits{40, 9, 2});
     const Layer& layer = trace.layers()[0];
     for (const Operation op : kOperations) {

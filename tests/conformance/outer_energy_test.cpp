@@ -2,6 +2,7 @@
 #include <cmath>
 #include <gtest/gtest.h>
 
+#include "base/testing.hpp"
 #include "sim/outer_product/testing/machine_checks.hpp"
 #include "sim/run_energy.hpp"
 #include "sim/simulate.hpp"
@@ -105,7 +106,7 @@ TEST(OuterEnergyByHand, DrainsOfAWeightGradient) {
 class OuterMachine : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(OuterMachine, EnergyIsTheSumOfItsPartsAndBothEnginesAgree) {
-  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+  for (std::uint64_t seed = 1; seed <= random_cases(60); ++seed) {
     SCOPED_TRACE(seed);
     const Trace trace = testing::random_trace(seed, testing::RandomLayerLimits{20, 7, 2});
     for (const Settings& settings : testing::varied_settings()) {
@@ -131,7 +132,7 @@ TEST_P(OuterMachine, EnergyIsTheSumOfItsPartsAndBothEnginesAgree) {
 
 // What is not used cannot cost more than what is clocked all the time; memories do not care.
 TEST_P(OuterMachine, GatedLogicCostsNoMore) {
-  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+  for (std::uint64_t seed = 1; seed <= random_cases(100); ++seed) {
     const Trace trace = testing::random_trace(seed);
     const ByComponent clocked = energy(run(trace, GetParam())).all.machine;
     const ByComponent gated = energy(run(trace, GetParam(), {{"idle_logic", "gated"}})).all.machine;
@@ -170,7 +171,7 @@ TEST_P(OuterMachine, MoreZerosNeverCostMore) {
 // The baseline beside an outer-product machine is a run of the dense machine with the same number of
 // multipliers.
 TEST_P(OuterMachine, ReferenceIsTheDenseMachinesRun) {
-  for (std::uint64_t seed = 1; seed <= 30; ++seed) {
+  for (std::uint64_t seed = 1; seed <= random_cases(30); ++seed) {
     const Trace trace = testing::random_trace(seed);
     for (const Settings& settings : std::vector<Settings>{{},
                                                           {{"memory", "modelled"}},
@@ -190,7 +191,7 @@ TEST_P(OuterMachine, ReferenceIsTheDenseMachinesRun) {
 // memory=modelled adds waiting for DRAM and nothing else.
 TEST_P(OuterMachine, ModelledMemoryOnlyAddsWaiting) {
   bool waited = false;
-  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+  for (std::uint64_t seed = 1; seed <= random_cases(100); ++seed) {
     const Trace trace = testing::random_trace(seed);
     for (const Operation op : kOperations) {
       const OpResult ideal = testing::simulate_one(GetParam(), {{"dram_mts", "100"}}, trace.layers()[0], op);
@@ -211,7 +212,7 @@ INSTANTIATE_TEST_SUITE_P(Machines, OuterMachine, ::testing::Values("scnn", "ant"
 
 // The same layer is the same memory traffic around the PEs, and the same useful work in them.
 TEST(OuterMachines, DifferOnlyInTheirPes) {
-  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+  for (std::uint64_t seed = 1; seed <= random_cases(60); ++seed) {
     const Trace trace = testing::random_trace(seed);
     const ByComponent scnn = energy(run(trace, "scnn", {{"idle_logic", "gated"}})).all.machine;
     const ByComponent ant = energy(run(trace, "ant", {{"idle_logic", "gated"}})).all.machine;
@@ -225,7 +226,7 @@ TEST(OuterMachines, DifferOnlyInTheirPes) {
 
 // DRAM carries what it carries for the machines of tiles.
 TEST(OuterMachines, DramTrafficIsThatOfTheTiles) {
-  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+  for (std::uint64_t seed = 1; seed <= random_cases(60); ++seed) {
     const Trace trace = testing::random_trace(seed);
     for (const Operation op : kOperations) {
       const OpResult dense = testing::simulate_one("dense", {}, trace.layers()[0], op);

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <map>
 
+#include "base/testing.hpp"
 #include "sim/testing/machines.hpp"
 #include "sim/testing/random_layer.hpp"
 
@@ -98,7 +99,7 @@ void check_machine(const OpResult& modelled, const TilesAlone& tiles, const Oper
 TEST(TileBrute, MachinesOfTilesEqualIt) {
   std::map<Bound, int> bounds;
   int conflicts = 0;
-  for (std::uint64_t seed = 1; seed <= 1000; ++seed) {
+  for (std::uint64_t seed = 1; seed <= random_cases(1000); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Random random(seed);
     const TileBruteConfig config = random_config(random);
@@ -131,9 +132,9 @@ TEST(TileBrute, MachinesOfTilesEqualIt) {
   }
   // The layers reach every case.
   for (const Bound bound : {Bound::kCompute, Bound::kDram, Bound::kTransposers, Bound::kSram}) {
-    EXPECT_GT(bounds[bound], 30) << bound_name(bound);
+    EXPECT_GT(bounds[bound], static_cast<int>(random_cases(30))) << bound_name(bound);
   }
-  EXPECT_GT(conflicts, 30);
+  EXPECT_GT(conflicts, static_cast<int>(random_cases(30)));
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "ant_pe.hpp"
+#include "base/testing.hpp"
 #include "range_walk.hpp"
 #include "sim/outer_product/testing/machine_checks.hpp"
 #include "sim/outer_product/testing/pair_bench.hpp"
@@ -42,7 +43,7 @@ TEST(AntPe, GoldenIndicesRead) {
 }
 
 TEST(AntPe, EqualsTheOracleOnTenThousandPairs) {
-  for (std::uint64_t seed = 1; seed <= 10000; ++seed) {
+  for (std::uint64_t seed = 1; seed <= random_cases(10000); ++seed) {
     SCOPED_TRACE(seed);
     const testing::RandomPair pair = testing::random_pair(seed);
     const testing::Oracle oracle(pair.image, pair.kernel, pair.geometry);
@@ -68,7 +69,7 @@ TEST(AntPe, EqualsTheOracleOnTenThousandPairs) {
 
 // Wide planes with a window far smaller than a row: the closed form's bubbles and jumps.
 TEST(AntPe, EqualsTheOracleOnWidePlanes) {
-  for (std::uint64_t seed = 1; seed <= 300; ++seed) {
+  for (std::uint64_t seed = 1; seed <= random_cases(300); ++seed) {
     SCOPED_TRACE(seed);
     Random random(seed);
     const std::int64_t size = random.integer(20, 80);
@@ -134,7 +135,7 @@ TEST(Ant, MatrixMultiplicationByHand) {
 
 // ANT is never slower than the SCNN-like machine by more than its longer fill, whatever the layer.
 TEST(Ant, NeverLosesMoreThanItsFillToScnn) {
-  for (std::uint64_t seed = 1; seed <= 300; ++seed) {
+  for (std::uint64_t seed = 1; seed <= random_cases(300); ++seed) {
     const Trace trace = testing::random_trace(seed, testing::RandomLayerLimits{40, 16, 2});
     for (const Operation op : kOperations) {
       const OpResult ant = testing::simulate_one("ant", {}, trace.layers()[0], op);

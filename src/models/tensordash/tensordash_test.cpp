@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "base/error.hpp"
+#include "base/testing.hpp"
 #include "models/tensordash/engine/row_group.hpp"
 #include "models/tensordash/testing.hpp"
 #include "sim/registry.hpp"
@@ -225,7 +226,7 @@ TEST(TensorDash, PowerGatingRunsDenseTensorsDensely) {
 }
 
 TEST(TensorDash, Bfloat16ValuesAreCheckedToo) {
-  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+  for (std::uint64_t seed = 1; seed <= random_cases(20); ++seed) {
     Random random(seed);
     const Trace trace =
         testing::random_trace(seed, testing::random_shape(random, {20, 5, 2}), SyntheticContent::kValues);
@@ -273,7 +274,7 @@ TEST(TensorDash2019, FunctionalEngineAgrees) {
                               {"sync", "lines"},
                               {"order", "column-major"},
                               {"zeros", "padded"}});
-  for (std::uint64_t seed = 1; seed <= 150; ++seed) {
+  for (std::uint64_t seed = 1; seed <= random_cases(150); ++seed) {
     const Trace trace = testing::random_trace(seed, testing::RandomLayerLimits{20, 6, 2});
     for (const Operation op : kOperations) {
       ASSERT_EQ(early->simulate(trace.layers()[0], op, {Engine::kFunctional, seed}),

@@ -4,6 +4,7 @@
 
 #include "base/ceil_div.hpp"
 #include "base/parallel.hpp"
+#include "base/testing.hpp"
 #include "models/tensordash/config.hpp"
 #include "models/tensordash/storage/storage_traffic.hpp"
 #include "models/tensordash/storage/stored_tensor.hpp"
@@ -55,7 +56,7 @@ std::int64_t plain_run_entries(const MaskView& mask, int run_bits) {
 // A tensor that is not recorded has no zeros, and is counted without a look at it.
 TEST(StorageFootprint, WithoutZerosTheClosedFormIsTheStoredTensor) {
   Random random(22);
-  for (int trial = 0; trial < 80; ++trial) {
+  for (std::uint64_t trial = 0; trial < random_cases(80); ++trial) {
     TraceBuilder builder("t");
     builder.add_layer("l", testing::random_shape(random, {.channels = 150}));
     const Trace trace = builder.build();
@@ -110,9 +111,8 @@ TEST(StorageFootprint, AStrideBeyondTheImageIsOneGroup) {
 
 TEST(StorageFootprint, CountsAreThoseOfTheStoredTensor) {
   Random random(21);
-  for (int trial = 0; trial < 80; ++trial) {
-    const Trace trace = testing::random_trace(static_cast<std::uint64_t>(trial),
-                                              testing::random_shape(random, {.channels = 150}));
+  for (std::uint64_t trial = 0; trial < random_cases(80); ++trial) {
+    const Trace trace = testing::random_trace(trial, testing::random_shape(random, {.channels = 150}));
     const Layer& layer = trace.layers().front();
     const int lanes = random.chance(0.5) ? 16 : static_cast<int>(random.integer(4, 64));
     const Connectivity connectivity =
