@@ -153,15 +153,17 @@ std::vector<Pair> weight_grad_streams(const Layer& layer, int lanes) {
   return products;
 }
 
+using Levels = std::vector<std::vector<int>>;
+
 // Levels: lane after lane into the first level where nobody can reach a value that it can reach.
-std::vector<std::vector<int>> levels_of(const BruteConfig& config) {
+Levels levels_of(const BruteConfig& config) {
   const auto reach = [&](int lane) {
     std::set<std::pair<int, int>> values;
     for (const auto& [step, offset] : config.movements)
       values.insert({step, ((lane + offset) % config.lanes + config.lanes) % config.lanes});
     return values;
   };
-  std::vector<std::vector<int>> levels;
+  Levels levels;
   for (int lane = 0; lane < config.lanes; ++lane) {
     bool placed = false;
     for (auto& level : levels) {
@@ -186,8 +188,7 @@ struct Machine {
 };
 
 // One cycle: every lane takes at most one pair; returns how many steps have drained.
-int cycle(Machine& machine, const BruteConfig& config, const std::vector<std::vector<int>>& levels,
-          std::int64_t& taken) {
+int cycle(Machine& machine, const BruteConfig& config, const Levels& levels, std::int64_t& taken) {
   for (const auto& level : levels)
     for (const int lane : level)
       for (const auto& [step, offset] : config.movements) {
@@ -211,8 +212,7 @@ int cycle(Machine& machine, const BruteConfig& config, const std::vector<std::ve
 }
 
 std::int64_t run(std::vector<Machine> machines, std::size_t steps, const BruteConfig& config,
-                 std::int64_t& taken) {
-  const auto levels = levels_of(config);
+                 const Levels& levels, std::int64_t& taken) {
   std::int64_t cycles = 0;
   if (config.decoupled) {
     for (Machine& machine : machines) {
@@ -246,8 +246,8 @@ std::vector<bool> lanes_to_do(const Step& row, const Step* column, bool fill) {
 
 // The group of streams [first, first + size) of `rows` (against those of `columns` if two-side).
 std::int64_t group_cycles(const Streams& rows, std::int64_t first_row, const Streams& columns,
-                          std::int64_t first_column, const BruteConfig& config, bool fill,
-                          std::int64_t& taken) {
+                          std::int64_t first_column, const BruteConfig& config, const Levels& levels,
+                          bool fill, std::int64_t& taken) {
   std::vector<Machine> machines;
   const std::int64_t row_end =
       std::min<std::int64_t>(first_row + config.rows, static_cast<std::int64_t>(rows.size()));
@@ -264,7 +264,7 @@ std::int64_t group_cycles(const Streams& rows, std::int64_t first_row, const Str
                         config.two_side ? &columns[static_cast<std::size_t>(c)][step] : nullptr, fill));
       machines.push_back(std::move(machine));
     }
-  return run(std::move(machines), rows[0].size(), config, taken);
+  return run(std::move(machines), rows[0].size(), config, levels, taken);
 }
 
 std::int64_t groups(std::size_t streams, std::int64_t size) {
@@ -302,6 +302,7 @@ BruteResult brute_tensordash(const Layer& layer, Operation op, TensorRole rows_o
                                                                    : weight_grad_streams(layer, config.lanes);
   const bool primary_on_rows = operands(op).primary == rows_operand;
   BruteResult result;
+  const Levels levels = levels_of(config);
   for (const Pair& pair : products) {
     const Streams& rows = primary_on_rows ? pair.primary : pair.secondary;
     const Streams& columns = primary_on_rows ? pair.secondary : pair.primary;
@@ -331,7 +332,7 @@ BruteResult brute_tensordash(const Layer& layer, Operation op, TensorRole rows_o
       for (std::int64_t i = 0; i < row_groups; ++i)
         for (std::int64_t j = 0; j < (config.two_side ? column_groups : 1); ++j)
           cost[static_cast<std::size_t>(i)].push_back(
-              group_cycles(rows, i * config.rows, columns, j * config.columns, config, fill, taken));
+              group_cycles(rows, i * config.rows, columns, j * config.columns, config, levels, fill, taken));
       std::int64_t slowest = 0;
       for (std::int64_t ti = 0; ti < best_rows; ++ti)
         for (std::int64_t tj = 0; tj < best_columns; ++tj) {
