@@ -58,20 +58,24 @@ TEST_P(BuiltIn, GradientAlongDirections) {
   for (const bool along_itself : {false, true}) {
     Named direction;
     double length = 0, expected = 0, squares = 0;
-    for (const auto& [name, gradient] : step.gradients)
+    for (const auto& [name, gradient] : step.gradients) {
+      Doubles& along = direction[name];
       for (const float g : gradient) {
         const double d = along_itself ? static_cast<double>(g) : random.uniform() * 2 - 1;
-        direction[name].push_back(d);
+        along.push_back(d);
         length += d * d;
         expected += d * static_cast<double>(g);
         squares += d * d * static_cast<double>(g) * static_cast<double>(g);
       }
+    }
     const double by = 1e-6 / std::sqrt(length);
     double losses[2];
     for (const int side : {0, 1}) {
-      for (auto& [name, values] : direction)
-        for (std::size_t i = 0; i < values.size(); ++i)
-          twin.parameters[name][i] = kept.at(name)[i] + (side == 0 ? by : -by) * values[i];
+      for (const auto& [name, values] : direction) {
+        const Doubles& from = kept.at(name);
+        Doubles& to = twin.parameters.at(name);
+        for (std::size_t i = 0; i < values.size(); ++i) to[i] = from[i] + (side == 0 ? by : -by) * values[i];
+      }
       losses[side] = twin.run(batch).loss;
     }
     const double slope = (losses[0] - losses[1]) / (2 * by);
