@@ -6,7 +6,8 @@ build_packages=(
   libzstd-dev nlohmann-json3-dev zlib1g-dev
   ocl-icd-opencl-dev # the CMake file of libdnnl-dev asks for OpenCL, the package does not bring it
 )
-test_packages=(python3-jsonschema zstd)
+docs_packages=(mkdocs-material)
+test_packages=(python3-jsonschema zstd "${docs_packages[@]}")
 torch_packages=(python3-torch) # half a gigabyte: only where no Python has torch
 check_packages=(clang clang-format clang-tidy git libclang-rt-dev libomp-dev)
 
