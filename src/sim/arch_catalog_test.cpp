@@ -1,9 +1,12 @@
 #include "sim/arch_catalog.hpp"
 
+#include <cstdlib>
+#include <ctime>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "base/testing.hpp"
+#include "sim/arch_config.hpp"
 
 namespace lacuna {
 namespace {
@@ -156,6 +159,19 @@ TEST_F(ArchCatalogTest, SettingsReachEveryMachineThatHasTheKey) {
   EXPECT_EQ(error("grid.clock=1"), "--set: unknown key 'clock' for grid; known: rows, links, gating");
   EXPECT_EQ(error("rows"), "--set: 'rows' is not an assignment; write key=value, for example rows=8");
   EXPECT_EQ(error("rows=50"), "--set: '50' is not a value for 'rows' of line; allowed: 1..8 PEs");
+}
+
+// Keys are not compared with each other one by one: that took 6 s for these.
+TEST(ArchConfig, ManyKeysTakeLinearTime) {
+  std::string text = "arch: grid\n";
+  for (int i = 0; i < 60000; ++i) text += fmt::format("key{}: 1\n", i);
+  const auto begin = std::clock();
+  EXPECT_EQ(ArchConfig::parse(text, "my.yaml").settings.size(), 60000u);
+  const double seconds = static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
+  EXPECT_LT(seconds, std::getenv("LACUNA_FEWER_CASES") == nullptr ? 2 : 20);  // sanitizers
+  EXPECT_TRUE(error_of([&] {
+                ArchConfig::parse(text + "key7: 1\n", "my.yaml");
+              }).starts_with("my.yaml:60002: the key 'key7' is there twice"));
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "sim/arch_config.hpp"
 
 #include <fmt/format.h>
+#include <map>
 
 #include "base/quote.hpp"
 #include "base/yaml/yaml_reader.hpp"
@@ -48,11 +49,12 @@ class ConfigReader {
   }
 
   void add_setting(const YAML::Node& at, const std::string& key, const YAML::Node& value) {
-    for (const ArchSetting& setting : config_.settings) {
-      if (setting.key == key) {
-        yaml_.fail(at, fmt::format("{} was already set at {}", quote_name(key), setting.origin),
-                   "remove one of them");
-      }
+    const auto [first, added] = set_at_.emplace(key, config_.settings.size());
+    if (!added) {
+      yaml_.fail(
+          at,
+          fmt::format("{} was already set at {}", quote_name(key), config_.settings[first->second].origin),
+          "remove one of them");
     }
     std::string text;
     append(value, at, text, 0);
@@ -87,6 +89,7 @@ class ConfigReader {
 
   const YamlReader& yaml_;
   ArchConfig config_;
+  std::map<std::string, std::size_t> set_at_;  // where each key is in config_.settings
 };
 
 }  // namespace
