@@ -5,8 +5,10 @@
 
 #include "base/error.hpp"
 #include "cli/bench_shapes.hpp"
+#include "time_limit.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const lacuna::TimeLimit time;
   using namespace lacuna;
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   try {

@@ -8,6 +8,7 @@
 
 #include "base/error.hpp"
 #include "checkpoint_state.hpp"
+#include "time_limit.hpp"
 
 namespace {
 
@@ -43,6 +44,7 @@ void check(std::span<const std::uint8_t> bytes, bool pruned) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const lacuna::TimeLimit time;
   check({data, size}, true);
   check({data, size}, false);
   return 0;

@@ -4,8 +4,10 @@
 
 #include "base/error.hpp"
 #include "dataset/cifar.hpp"
+#include "time_limit.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const lacuna::TimeLimit time;
   using namespace lacuna;
   using namespace lacuna::dataset;
   for (const CifarKind kind : {CifarKind::kCifar10, CifarKind::kCifar100}) {

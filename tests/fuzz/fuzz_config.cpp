@@ -5,8 +5,10 @@
 
 #include "base/error.hpp"
 #include "sim/arch_catalog.hpp"
+#include "time_limit.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const lacuna::TimeLimit time;
   using namespace lacuna;
   static const ArchCatalog catalog;
   try {

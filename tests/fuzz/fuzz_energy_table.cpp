@@ -8,6 +8,7 @@
 #include "base/error.hpp"
 #include "energy/cost_table.hpp"
 #include "energy/node_scaling.hpp"
+#include "time_limit.hpp"
 
 namespace {
 
@@ -23,6 +24,7 @@ void refuse_or_check(const Parse& parse) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const lacuna::TimeLimit time;
   using namespace lacuna;
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   refuse_or_check([&] {

@@ -8,8 +8,10 @@
 #include "base/error.hpp"
 #include "dataset/decode_image.hpp"
 #include "dataset/resize.hpp"
+#include "time_limit.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const lacuna::TimeLimit time;
   using namespace lacuna;
   using namespace lacuna::dataset;
   constexpr std::int64_t kLimit = 1 << 18;

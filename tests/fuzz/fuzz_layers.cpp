@@ -8,9 +8,11 @@
 
 #include "base/error.hpp"
 #include "sim/workload/mac_counts.hpp"
+#include "time_limit.hpp"
 #include "trace/layer_list.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const lacuna::TimeLimit time;
   using namespace lacuna;
   const std::string list(reinterpret_cast<const char*>(data), size);
   try {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "time_limit.hpp"
 #include "train/model_file.hpp"
 #include "train/network.hpp"
 
@@ -34,6 +35,7 @@ void take_step(Graph graph) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const lacuna::TimeLimit time;
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   try {
     Graph graph = parse_model(text, "fuzz", {});

@@ -7,6 +7,7 @@
 
 #include "base/error.hpp"
 #include "dataset/decode_image.hpp"
+#include "time_limit.hpp"
 
 namespace {
 
@@ -47,6 +48,7 @@ void decode(const Bytes& file) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const lacuna::TimeLimit time;
   Bytes file(data, data + size);
   decode(file);
   mend_sums(file);

@@ -8,8 +8,10 @@
 #include "report/result_csv.hpp"
 #include "report/result_json.hpp"
 #include "report/result_tables.hpp"
+#include "time_limit.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const lacuna::TimeLimit time;
   using namespace lacuna;
   ResultFile file;
   try {

@@ -7,8 +7,10 @@
 
 #include "base/error.hpp"
 #include "models/tensordash/storage/stored_tensor.hpp"
+#include "time_limit.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const lacuna::TimeLimit time;
   using namespace lacuna;
   using namespace lacuna::tensordash;
   if (size < 5) return 0;

@@ -6,10 +6,12 @@
 
 #include "base/error.hpp"
 #include "sim/workload/mac_counts.hpp"
+#include "time_limit.hpp"
 #include "trace/trace.hpp"
 #include "trace/trace_writer.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const lacuna::TimeLimit time;
   using namespace lacuna;
   try {
     const Trace trace = Trace::parse("fuzz", std::vector<std::uint8_t>(data, data + size));

@@ -11,6 +11,7 @@
 #include "base/random.hpp"
 #include "checkpoint_state.hpp"
 #include "dataset_seeds.hpp"
+#include "hard_seeds.hpp"
 #include "models/tensordash/storage/stored_tensor.hpp"
 #include "report/result_json.hpp"
 #include "report/testing/example_runs.hpp"
@@ -106,6 +107,8 @@ int main_or_throw(std::string_view fuzzer, const std::filesystem::path& folder) 
   };
   for (const auto& seed : dataset_seeds(fuzzer)) write(text(seed));
   if (count > 0) return 0;
+  for (const std::string& seed : hard_seeds(fuzzer)) write(seed);
+  if (fuzzer == "fuzz_repeats") return 0;
   if (fuzzer == "fuzz_scheduled") {
     for (std::uint8_t i = 0; i < 32; ++i)
       write(text(scheduled_seed(i % 2 == 0 ? 12 : i, i % 12, i, i / 32.0)));
