@@ -34,11 +34,20 @@ struct Component {
   std::vector<Part> parts;
 };
 
+// A size of a design, which follows from its parameters: what may differ between two designs beside their
+// parts. docs/configuration.md lists how each scales; a test holds the models to it.
+struct DesignTotal {
+  std::string name;   // "sram_values"
+  std::string title;  // as part of a sentence, after "half the": "on-chip memory"; empty: not compared
+  double value = 0;
+};
+
 struct Hardware {
   std::string description;  // "16 tiles of 4 x 4 PEs of 16 MACs"
   std::string data_type;    // that it computes in: "fp32"
   double frequency_mhz = 0;
-  std::vector<Component> components;  // in the order of results
+  std::vector<Component> components;     // in the order of results
+  std::vector<DesignTotal> totals = {};  // those with a title are compared between designs
   // The built-in cost table that prices its areas; empty: the one of the data type.
   std::string area_table = {};
   // Why its area is not known ("no area of such a PE is published") and what to do; empty if it is.

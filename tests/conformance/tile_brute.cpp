@@ -268,8 +268,10 @@ TileBruteResult brute_tile_memory(const Layer& layer, Operation op, TensorRole r
     const Count channels = role == TensorRole::kG ? s.k / s.groups : s.c / s.groups;
     if (across) activity.transposed_groups += chunks_of(blocks, std::min(channels, config.lanes));
   }
+  // As many values per cycle as the transposers of 16 lanes pass, whatever the lanes.
   activity.transposer_cycles =
-      chunks_of(activity.transposed_groups * config.transposer_cycles, config.transposers);
+      chunks_of(activity.transposed_groups * config.lanes * config.lanes * config.transposer_cycles,
+                config.transposers * 16 * 16);
 
   // A14: every tensor once; weights and their gradient once per batch, of which the samples bear their share.
   long double bus_bytes = 0, opened = 0, read_bytes = 0;

@@ -3,6 +3,7 @@
 // here it runs the three operations of training: ASSUMPTION(C5).
 #include "models/cnvlutin/engine.hpp"
 #include "sim/registry.hpp"
+#include "sim/tile/tile_pins.hpp"
 #include "sim/tile/value_tags.hpp"
 #include "sim/work_estimate.hpp"
 #include "sim/workload/reference.hpp"
@@ -13,7 +14,9 @@ namespace {
 class Cnvlutin final : public Accelerator {
  public:
   explicit Cnvlutin(Params params)
-      : params_(std::move(params)), chip_(params_), config_(Config::from(params_, chip_.tile())) {}
+      : params_(resolve_tiles(std::move(params))),
+        chip_(params_),
+        config_(Config::from(params_, chip_.tile())) {}
 
   const Params& params() const override { return params_; }
   std::optional<BaselineSpec> baseline() const override {
@@ -60,12 +63,10 @@ class Cnvlutin final : public Accelerator {
     return {"offsets", "offsets", static_cast<double>(config_.offset_bits()), true};
   }
   // ASSUMPTION(C6): one encoder per bank of BM, which holds the row operand.
-  double encoders() const { return static_cast<double>(chip_.memory().sram_banks()) * chip_.rows_of_16(); }
-  // ASSUMPTION(C4): each row of PEs has its own copy of the columns' values, since it asks for others. Area
-  // is given for 8 lines, as in TileChip::hardware().
+  double encoders() const { return chip_.memory().sram_units(); }
+  // ASSUMPTION(C4): each row of PEs has its own copy of the columns' values, since it asks for others.
   double more_copies() const {
-    const TileShape& tile = config_.tile;
-    return static_cast<double>(tile.tiles * (tile.rows - 1) * tile.columns) / 8 * chip_.rows_of_16();
+    return chip_.memory().scratchpad_units((config_.tile.rows - 1) * config_.tile.columns);
   }
 
   void count_actions(const OperationWork& work, const Placement& placement, std::int64_t column_reads,

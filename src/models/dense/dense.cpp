@@ -3,6 +3,7 @@
 #include "sim/registry.hpp"
 #include "sim/tile/column_panel.hpp"
 #include "sim/tile/tile_chip.hpp"
+#include "sim/tile/tile_pins.hpp"
 #include "sim/work_estimate.hpp"
 #include "sim/workload/reference.hpp"
 
@@ -11,7 +12,7 @@ namespace {
 
 class Dense final : public Accelerator {
  public:
-  explicit Dense(Params params) : params_(std::move(params)), chip_(params_) {}
+  explicit Dense(Params params) : params_(resolve_tiles(std::move(params))), chip_(params_) {}
 
   const Params& params() const override { return params_; }
   std::optional<Hardware> hardware() const override { return chip_.hardware(); }

@@ -5,6 +5,7 @@
 
 #include "base/error.hpp"
 #include "sim/memory/dram.hpp"
+#include "sim/tile/tile_pins.hpp"
 
 namespace lacuna::sparten {
 
@@ -17,6 +18,7 @@ std::vector<ParamSpec> shared_params() {
       "sram_banks", 4, 1, 64, "banks",
       "banks of each of AM, BM and CM per 256 units (a tile of the dense machine); one row per cycle each",
       "TensorDash Table 2; docs/assumptions.md P9"));
+  specs.push_back(TilePins::param("units must be 4,096"));
   return specs;
 }
 
@@ -94,7 +96,16 @@ Config make_config(const Params& params) {
   config.dealing = params.text("dealing") == "blocks" ? Dealing::kBlocks : Dealing::kTurns;
   config.held_reuse = params.integer("held_reuse");
   config.multicast = params.integer("multicast");
-  config.sram_banks = params.integer("sram_banks") * config.units / kDenseTileMultipliers;
+  const TilePins pins = TilePins::from(params);
+  if (pins.multipliers && config.units != TilePins::kMultipliers) {
+    throw InputError(params.owner(),
+                     fmt::format("pin={} keeps {} multipliers, but units={}", params.text("pin"),
+                                 TilePins::kMultipliers, config.units),
+                     "leave one of the two out");
+  }
+  // As the tiles of the dense machine with as many multipliers have them.
+  config.sram_banks =
+      pins.sram_banks(params.integer("sram_banks"), TileShape{.tiles = config.units / kDenseTileMultipliers});
   config.gated = params.text("idle_logic") == "gated";
   config.data_type = arithmetic(params);
   config.frequency_mhz = params.number("frequency_mhz");

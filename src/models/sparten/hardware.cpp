@@ -51,6 +51,13 @@ Hardware machine_hardware(const Config& config) {
   components.push_back({"accumulators", "partial sums", kSram, {{"accumulator", 0, {"read", "write"}}}});
   components.push_back(sram_component(static_cast<double>(3 * config.sram_banks)));
   for (Component& component : dram_components()) components.push_back(std::move(component));
+  const auto held = static_cast<double>(config.streams_per_unit());
+  hardware.totals = {{"multipliers", "multipliers", units},
+                     {"accumulators", "", units * held * static_cast<double>(config.held_reuse)},
+                     {"chunk_values", "", 2 * (1 + held) * units * chunk}};
+  for (DesignTotal& total : sram_totals(static_cast<double>(3 * config.sram_banks))) {
+    hardware.totals.push_back(std::move(total));
+  }
   return hardware;
 }
 

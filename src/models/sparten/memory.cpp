@@ -3,18 +3,14 @@
 #include <algorithm>
 #include <cmath>
 
+#include "sim/memory/memory_actions.hpp"
 #include "sim/memory/tensor_traffic.hpp"
 
 namespace lacuna::sparten {
-namespace {
-
-constexpr std::int64_t kRowValues = 16;  // of a row of SRAM [TensorDash Table 2]
-
-}  // namespace
 
 std::int64_t Memory::rows(std::int64_t values, std::int64_t mask_bits) const {
   const std::int64_t value_bits = 8 * dram_.value_bytes();
-  return ceil_div(values * value_bits + mask_bits, kRowValues * value_bits);
+  return ceil_div(values * value_bits + mask_bits, kSramRowValues * value_bits);
 }
 
 // One row per bank and cycle: the busiest of AM (broadcast operand), BM (held operand) and CM.

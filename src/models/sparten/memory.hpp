@@ -25,6 +25,8 @@ class Memory {
   // slowest of them, SRAM and DRAM.
   Timing time(const OperationWork& work, const UnitTraffic& traffic, std::int64_t compute_cycles) const;
 
+  const Dram& dram() const { return dram_; }
+
  private:
   std::int64_t rows(std::int64_t values, std::int64_t mask_bits) const;
   std::int64_t sram_cycles(const OperationWork& work, const Activity& activity) const;

@@ -17,7 +17,11 @@ class Sparten final : public Accelerator {
       : params_(std::move(params)), config_(make_config(params_)), memory_(params_, config_) {}
 
   const Params& params() const override { return params_; }
-  std::optional<Hardware> hardware() const override { return machine_hardware(config_); }
+  std::optional<Hardware> hardware() const override {
+    Hardware hardware = machine_hardware(config_);
+    hardware.totals.push_back(memory_.dram().bandwidth());
+    return hardware;
+  }
 
   // ASSUMPTION(P1): the dense machine of tiles with as many multipliers.
   std::optional<BaselineSpec> baseline() const override {

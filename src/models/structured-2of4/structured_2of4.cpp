@@ -5,6 +5,7 @@
 #include "models/structured-2of4/engine.hpp"
 #include "sim/registry.hpp"
 #include "sim/tile/stream_products.hpp"
+#include "sim/tile/tile_pins.hpp"
 #include "sim/tile/value_tags.hpp"
 #include "sim/work_estimate.hpp"
 #include "sim/workload/reference.hpp"
@@ -15,7 +16,9 @@ namespace {
 class Structured2of4 final : public Accelerator {
  public:
   explicit Structured2of4(Params params)
-      : params_(std::move(params)), chip_(params_), config_(Config::from(params_, chip_.tile())) {}
+      : params_(resolve_tiles(std::move(params))),
+        chip_(params_),
+        config_(Config::from(params_, chip_.tile())) {}
 
   const Params& params() const override { return params_; }
   std::optional<BaselineSpec> baseline() const override {

@@ -5,6 +5,7 @@
 #include "models/tensordash/storage/storage_traffic.hpp"
 #include "sim/registry.hpp"
 #include "sim/tile/tile_chip.hpp"
+#include "sim/tile/tile_pins.hpp"
 #include "sim/work_estimate.hpp"
 #include "sim/workload/reference.hpp"
 
@@ -14,7 +15,7 @@ namespace {
 class TensorDash final : public Accelerator {
  public:
   explicit TensorDash(Params params)
-      : params_(std::move(params)), chip_(params_), config_(Config::from(params_)) {}
+      : params_(resolve_tiles(std::move(params))), chip_(params_), config_(Config::from(params_)) {}
 
   const Params& params() const override { return params_; }
   // The same tiles without what skips zeros.
@@ -44,7 +45,9 @@ class TensorDash final : public Accelerator {
       added.push_back(
           {"zero_counters", "zero counters", ComponentGroup::kCore, {{"zero_counter", 0, {"row"}}}});
     }
-    return chip_.hardware(std::move(added));
+    Hardware hardware = chip_.hardware(std::move(added));
+    hardware.totals.push_back({"staging_values", "", staging_values()});
+    return hardware;
   }
 
   using Accelerator::simulate;
@@ -73,6 +76,15 @@ class TensorDash final : public Accelerator {
     const TileShape& tile = config_.tile;
     const std::int64_t per_tile = config_.sides == Sides::kOne ? tile.rows : tile.rows * tile.columns;
     return static_cast<double>(tile.tiles * per_tile * tile.lanes) * mux_inputs();
+  }
+
+  // A staging buffer holds `depth` steps of `lanes` values: one per row and one per column of PEs, or two per
+  // PE [TensorDash §3.1, §3.3, Fig. 11].
+  double staging_values() const {
+    const TileShape& tile = config_.tile;
+    const std::int64_t buffers =
+        config_.sides == Sides::kOne ? tile.rows + tile.columns : 2 * tile.rows * tile.columns;
+    return static_cast<double>(tile.tiles * buffers * config_.scheduler.connectivity().depth() * tile.lanes);
   }
 
   // A gated operation pays nothing for schedulers and multiplexers [TensorDash §3.5].

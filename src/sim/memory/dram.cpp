@@ -59,6 +59,10 @@ Dram::Dram(const Params& params)
       banks_(params.integer("dram_banks")),
       compression_(params.flag("dram_compression")) {}
 
+DesignTotal Dram::bandwidth() const {
+  return {"dram_bytes_per_second", "DRAM bandwidth", bytes_per_cycle_ * frequency_mhz_ * 1e6};
+}
+
 std::int64_t Dram::bus_bytes(std::int64_t elements, std::int64_t nonzeros) const {
   // CompressingDMA: the non-zeros, and a bit for each value [Rhu et al.; TensorDash §4].
   return compression_ ? nonzeros * value_bytes_ + ceil_div(elements, 8) : elements * value_bytes_;

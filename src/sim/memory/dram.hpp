@@ -8,6 +8,7 @@
 
 #include "base/ceil_div.hpp"
 #include "base/params.hpp"
+#include "energy/components.hpp"
 #include "sim/memory/activity.hpp"
 #include "tensor/data_type.hpp"
 #include "tensor/operation.hpp"
@@ -40,6 +41,7 @@ class Dram {
   std::int64_t value_bytes() const { return value_bytes_; }
   double bytes_per_cycle() const { return bytes_per_cycle_; }
   double frequency_mhz() const { return frequency_mhz_; }
+  DesignTotal bandwidth() const;
   bool modelled() const { return modelled_; }  // waiting for memory is part of the cycles
 
  private:

@@ -6,6 +6,12 @@ Component sram_component(double banks) {
   return {"sram", "AM, BM, CM", ComponentGroup::kSram, {{"sram", banks, {"read", "write"}}}};
 }
 
+std::vector<DesignTotal> sram_totals(double banks) {
+  const double values = banks * kSramRowValues;
+  return {{"sram_values", "on-chip memory", values * kSramBankRows},
+          {"sram_values_per_cycle", "on-chip memory bandwidth", values}};
+}
+
 std::vector<Component> dram_components() {
   return {{"dram", "DRAM", ComponentGroup::kDram, {{"dram", 0, {"bit", "activation"}}}},
           {"dram_static", "DRAM, static", ComponentGroup::kDram, {{"dram", 0, {"static"}}}}};

@@ -8,8 +8,14 @@
 
 namespace lacuna {
 
+// What costs of AM, BM and CM are given for: banks of 4,096 rows of 16 values (256 KB of FP32) [TensorDash
+// Table 2].
+inline constexpr std::int64_t kSramRowValues = 16, kSramBankRows = 4096;
+
 // AM, BM and CM. `banks`: of all three, if their area is part of the machine's; else 0.
 Component sram_component(double banks);
+// What they hold, and what they deliver in a cycle.
+std::vector<DesignTotal> sram_totals(double banks);
 // DRAM: what crosses the bus, and the power that flows all the time.
 std::vector<Component> dram_components();
 

@@ -10,6 +10,10 @@ namespace {
 // The PE whose area SCNN publishes.
 constexpr std::int64_t kPublishedN = 4, kPublishedBanks = 32, kPublishedEntries = 32;
 
+// Additions that give the range of an image vector: two comparisons for each value but the first, four bounds
+// of two additions.
+constexpr std::int64_t range_additions(std::int64_t n) { return 2 * (n - 1) + 8; }
+
 // Which memory the kernel indices are read from: ANT reads k of them at once.
 const char* index_part(std::int64_t search_window) {
   return search_window > 0 ? "index_window" : "index_ram";
@@ -59,6 +63,10 @@ Hardware machine_hardware(const MachineConfig& config, std::int64_t search_windo
   components.push_back({"other", "other logic", kCore, {{"pe_other", pes, {}}}});
   components.push_back(sram_component(0));  // its area is not part of what is published
   for (Component& component : dram_components()) components.push_back(std::move(component));
+  hardware.totals = {{"multipliers", "multipliers", static_cast<double>(config.multipliers)},
+                     {"pes", "", pes},
+                     {"accumulators", "", pes * static_cast<double>(config.banks * config.bank_entries)}};
+  if (searches) hardware.totals.push_back({"search_indices", "", pes * static_cast<double>(search_window)});
   if (config.n != kPublishedN || config.banks != kPublishedBanks ||
       config.bank_entries != kPublishedEntries) {
     hardware.area_unknown = "no area of such a PE is published";
@@ -77,11 +85,15 @@ std::vector<ActionCount> pe_actions(const MachineConfig& config, std::int64_t se
   const std::int64_t pe_cycles = config.pes() * compute_cycles;
   const double multiplied = scaled(config.gated ? counts.executed : slots);
   const double added = scaled(config.gated ? counts.useful : slots);
+  // Costs are given for SCNN's PE. A product crosses as many wires as there are banks; a range needs the
+  // least and the greatest column of n, and four bounds.
+  const double banks = static_cast<double>(config.banks) / kPublishedBanks;
+  const double ranges = static_cast<double>(range_additions(config.n)) / range_additions(kPublishedN);
   std::vector<ActionCount> actions{
       {"multipliers", "multiplier", "cycle", multiplied},
       {"multipliers", "adder", "cycle", added},
       {"coordinates", "coordinate", "product", multiplied},
-      {"crossbar", "crossbar", "transfer", added},
+      {"crossbar", "crossbar", "transfer", added * banks},
       {"accumulators", "accumulator", "read", scaled(counts.useful + traffic.halo + traffic.drained)},
       {"accumulators", "accumulator", "write", scaled(counts.useful + traffic.halo)},
       {"operand_rams", "operand_ram", "read", scaled(counts.image_reads)},
@@ -93,7 +105,8 @@ std::vector<ActionCount> pe_actions(const MachineConfig& config, std::int64_t se
       {"output_rams", "operand_ram", "write", scaled(traffic.drained)},
       {"output_rams", "operand_ram", "read", scaled(traffic.drained)}};
   if (searches) {
-    actions.push_back({"range_search", "range", "vector", scaled(config.gated ? counts.ranges : pe_cycles)});
+    actions.push_back(
+        {"range_search", "range", "vector", scaled(config.gated ? counts.ranges : pe_cycles) * ranges});
     actions.push_back({"range_search", "search", "index",
                        scaled(config.gated ? counts.kernel_index_reads : pe_cycles * search_window)});
   }

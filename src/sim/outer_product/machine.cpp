@@ -38,7 +38,9 @@ std::optional<BaselineSpec> OuterProductMachine::baseline() const {
 }
 
 std::optional<Hardware> OuterProductMachine::hardware() const {
-  return machine_hardware(config_, pe_->search_window());
+  Hardware hardware = machine_hardware(config_, pe_->search_window());
+  hardware.totals.push_back(memory_.dram().bandwidth());
+  return hardware;
 }
 
 double OuterProductMachine::work(const LayerShape& s) const {

@@ -1,6 +1,7 @@
 #include "sim/outer_product/memory.hpp"
 
 #include "base/ceil_div.hpp"
+#include "sim/memory/memory_actions.hpp"
 #include "sim/memory/tensor_traffic.hpp"
 #include "sim/outer_product/work.hpp"
 #include "sim/workload/reference.hpp"
@@ -9,7 +10,6 @@ namespace lacuna::outer {
 namespace {
 
 constexpr std::int64_t kIndexBytes = 2;  // ASSUMPTION(O11): of a value that is kept compressed
-constexpr std::int64_t kRowValues = 16;  // of a row of SRAM [TensorDash Table 2]
 
 }  // namespace
 
@@ -41,7 +41,7 @@ PeTraffic pe_traffic(const Layer& layer, Operation op, const MachineConfig& conf
 }
 
 std::int64_t OuterMemory::rows(std::int64_t values) const {
-  return ceil_div(values * (dram_.value_bytes() + kIndexBytes), kRowValues * dram_.value_bytes());
+  return ceil_div(values * (dram_.value_bytes() + kIndexBytes), kSramRowValues * dram_.value_bytes());
 }
 
 Activity OuterMemory::count(const OperationWork& work, const PeTraffic& traffic,

@@ -35,6 +35,8 @@ class OuterMemory {
   // DRAM.
   OuterTiming time(const OperationWork& work, const PeTraffic& traffic, std::int64_t compute_cycles) const;
 
+  const Dram& dram() const { return dram_; }
+
  private:
   Activity count(const OperationWork& work, const PeTraffic& traffic, std::int64_t compute_cycles) const;
   std::int64_t rows(std::int64_t values) const;

@@ -22,9 +22,6 @@ double TileChip::multipliers() const {
 }
 
 Hardware TileChip::hardware(std::vector<Component> added_logic) const {
-  // The published area of the scratchpads is that of a tile of 4 x 4 PEs of 16 lanes.
-  const double scratchpads =
-      static_cast<double>(tile().tiles * (tile().rows + tile().columns)) / 8 * rows_of_16();
   Hardware hardware{
       .description = fmt::format("{} tiles of {} x {} PEs of {} MACs", tile().tiles, tile().rows,
                                  tile().columns, tile().lanes),
@@ -34,7 +31,7 @@ Hardware TileChip::hardware(std::vector<Component> added_logic) const {
                      {"transposers",
                       "transposers",
                       ComponentGroup::kCore,
-                      {{"transposer", static_cast<double>(memory_.transposers()), {"cycle"}}}}}};
+                      {{"transposer", memory_.transposer_units(), {"cycle"}}}}}};
   std::vector<Component>& components = hardware.components;
   components.insert(components.end(), std::make_move_iterator(added_logic.begin()),
                     std::make_move_iterator(added_logic.end()));
@@ -42,9 +39,14 @@ Hardware TileChip::hardware(std::vector<Component> added_logic) const {
       {"scratchpads",
        "scratchpads",
        ComponentGroup::kSram,
-       {{"scratchpad", scratchpads, {"read", "write"}}, {"partial_sum", 0, {"read", "write"}}}});
-  components.push_back(sram_component(static_cast<double>(3 * memory_.sram_banks())));
+       {{"scratchpad", memory_.scratchpad_units(tile().rows + tile().columns), {"read", "write"}},
+        {"partial_sum", 0, {"read", "write"}}}});
+  components.push_back(sram_component(3 * memory_.sram_units()));
   for (Component& component : dram_components()) components.push_back(std::move(component));
+  const std::int64_t pes = tile().tiles * tile().rows * tile().columns;
+  hardware.totals = {{"multipliers", "multipliers", multipliers()},
+                     {"accumulators", "", static_cast<double>(pes)}};  // one per PE
+  for (DesignTotal& total : memory_.totals()) hardware.totals.push_back(std::move(total));
   return hardware;
 }
 
@@ -71,13 +73,12 @@ void TileChip::count_actions(OpResult& result, double batch_scale, std::int64_t 
   // ASSUMPTION(A16): logic costs its power for the cycles it is clocked, whether its operands are zero or
   // not; it is not clocked while the tiles wait for memory.
   const double clocked = scaled(activity.compute_cycles);
-  result.actions = {
-      {"cores", "mac", "cycle", multipliers() * clocked},
-      {"transposers", "transposer", "cycle", static_cast<double>(memory_.transposers()) * clocked},
-      {"scratchpads", "scratchpad", "read", scaled(scratchpad_reads) * rows_of_16()},
-      {"scratchpads", "scratchpad", "write", scaled(activity.scratchpad_writes) * rows_of_16()},
-      {"scratchpads", "partial_sum", "read", scaled(activity.psum_reads)},
-      {"scratchpads", "partial_sum", "write", scaled(activity.psum_writes)}};
+  result.actions = {{"cores", "mac", "cycle", multipliers() * clocked},
+                    {"transposers", "transposer", "cycle", memory_.transposer_units() * clocked},
+                    {"scratchpads", "scratchpad", "read", scaled(scratchpad_reads) * rows_of_16()},
+                    {"scratchpads", "scratchpad", "write", scaled(activity.scratchpad_writes) * rows_of_16()},
+                    {"scratchpads", "partial_sum", "read", scaled(activity.psum_reads)},
+                    {"scratchpads", "partial_sum", "write", scaled(activity.psum_writes)}};
   const double seconds = scaled(result.cycles) / (memory_.dram().frequency_mhz() * 1e6);
   for (ActionCount& count : memory_actions(activity, batch_scale, rows_of_16(), seconds)) {
     result.actions.push_back(std::move(count));

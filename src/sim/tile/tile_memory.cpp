@@ -6,12 +6,19 @@
 
 #include "base/ceil_div.hpp"
 #include "base/error.hpp"
+#include "sim/memory/memory_actions.hpp"
+#include "sim/tile/tile_pins.hpp"
 #include "sim/workload/reference.hpp"
 
 namespace lacuna {
 namespace {
 
 std::int64_t ceil_cycles(double cycles) { return static_cast<std::int64_t>(std::ceil(cycles - 1e-9)); }
+
+// What costs are given for: rows of 16 values, and the 8 scratchpads of 3 banks of 16 rows that a tile of
+// Table 2 has.
+constexpr std::int64_t kCostLanes = kSramRowValues;
+constexpr double kScratchpadsPerUnit = 8, kPublishedScratchpadRows = 3 * 16;
 
 // How often the streams of the one operand are handed out because the tiles work on different blocks of the
 // other.
@@ -62,7 +69,8 @@ std::vector<ParamSpec> memory_params() {
       "TensorDash §4.1, Fig. 13 (ideal); docs/assumptions.md A12");
   const std::vector<ParamSpec> on_chip{
       ParamSpec::integer("sram_banks", 4, 1, 64, "banks",
-                         "banks of each of AM, BM and CM per tile; one row per cycle each",
+                         "banks of each of AM, BM and CM per tile (unless pin keeps their total); one row of "
+                         "`lanes` values per cycle each",
                          "TensorDash Table 2"),
       ParamSpec::integer("multicast", 4, 1, 4096, "tiles", "tiles that one read of AM or BM can feed",
                          "docs/assumptions.md A11"),
@@ -76,10 +84,13 @@ std::vector<ParamSpec> memory_params() {
           "steps of a stream that a scratchpad holds; after that many a partial sum is put aside",
           "docs/assumptions.md A11"),
       ParamSpec::integer("transposers", 15, 1, 4096, "transposers",
-                         "transposers between SRAM and scratchpads", "TensorDash Table 2"),
+                         "transposers between SRAM and scratchpads, of 16 lanes; with other lanes as many as "
+                         "pass the same values per cycle",
+                         "TensorDash Table 2; docs/assumptions.md A13"),
       ParamSpec::integer(
           "transposer_cycles", 16, 1, 4096, "cycles",
-          "a transposer's time for a group of lanes x lanes values, filling one while it empties another",
+          "a transposer's time for a group of 16 x 16 values, filling one while it empties another; for "
+          "lanes x lanes values it takes lanes/16 times as long",
           "TensorDash §3.4; docs/assumptions.md A13"),
   };
   specs.insert(specs.end(), on_chip.begin(), on_chip.end());
@@ -89,7 +100,7 @@ std::vector<ParamSpec> memory_params() {
 TileMemory::TileMemory(const Params& params, const TileShape& tile)
     : tile_(tile),
       dram_(params),
-      sram_banks_(params.integer("sram_banks") * tile.tiles),
+      sram_banks_(TilePins::from(params).sram_banks(params.integer("sram_banks"), tile)),
       multicast_(params.integer("multicast")),
       scratchpad_banks_(params.integer("scratchpad_banks")),
       scratchpad_rows_(params.integer("scratchpad_rows")),
@@ -103,6 +114,36 @@ TileMemory::TileMemory(const Params& params, const TileShape& tile)
     throw InputError(params.owner(), "half a scratchpad does not hold chunk_steps rows of one stream",
                      "lower chunk_steps, or raise scratchpad_rows or scratchpad_banks");
   }
+}
+
+double TileMemory::sram_units() const { return static_cast<double>(sram_banks_ * tile_.lanes) / kCostLanes; }
+
+double TileMemory::scratchpad_units(std::int64_t lines) const {
+  const double size = static_cast<double>(scratchpad_banks_ * scratchpad_rows_ * tile_.lanes) /
+                      (kPublishedScratchpadRows * kCostLanes);
+  return static_cast<double>(tile_.tiles * lines) / kScratchpadsPerUnit * size;
+}
+
+double TileMemory::transposer_units() const {
+  // Fewer of them, each with (lanes/16)^2 times the values.
+  return static_cast<double>(transposers_ * tile_.lanes) / kCostLanes;
+}
+
+std::vector<DesignTotal> TileMemory::totals() const {
+  const auto lanes = static_cast<double>(tile_.lanes);
+  const auto scratchpad_rows =
+      static_cast<double>(tile_.tiles * (tile_.rows + tile_.columns) * scratchpad_banks_);
+  const double transposed =
+      static_cast<double>(transposers_ * kCostLanes * kCostLanes) / static_cast<double>(transposer_cycles_);
+  std::vector<DesignTotal> totals = sram_totals(3 * sram_units());
+  totals.insert(
+      totals.end(),
+      {{"scratchpad_values", "", scratchpad_rows * static_cast<double>(scratchpad_rows_) * lanes},
+       {"scratchpad_values_per_cycle", "", scratchpad_rows * lanes},
+       {"transposer_values_per_cycle", "transposer bandwidth", transposed},
+       {"transposer_group_cycles", "", static_cast<double>(transposer_cycles_) * lanes / kCostLanes},
+       dram_.bandwidth()});
+  return totals;
 }
 
 TensorTraffic TileMemory::operand_traffic(std::int64_t elements, std::int64_t nonzeros) const {
@@ -206,7 +247,14 @@ void TileMemory::count_transposers(const Layer& layer, Operation op, TensorRole 
   const auto [primary, secondary] = operands(op);
   count(row_operand, streams.row_reads);
   count(row_operand == primary ? secondary : primary, streams.column_reads);
-  activity.transposer_cycles = ceil_div(activity.transposed_groups * transposer_cycles_, transposers_);
+  // ASSUMPTION(A13): transposers of `lanes` rows; 16/lanes times as many as there are of 16, each of which
+  // takes lanes/16 times as long.
+  std::int64_t cycles = transposer_cycles_ * tile_.lanes * tile_.lanes;
+  std::int64_t at_once = transposers_ * kCostLanes * kCostLanes;
+  const std::int64_t common = std::gcd(cycles, at_once);
+  cycles /= common;
+  at_once /= common;
+  activity.transposer_cycles = ceil_div(activity.transposed_groups * cycles, at_once);
 }
 
 Activity TileMemory::count(const OperationWork& work, const Placement& placement, std::int64_t compute_cycles,

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/params.hpp"
+#include "energy/components.hpp"
 #include "sim/memory/dram.hpp"
 #include "sim/tile/tile_placement.hpp"
 #include "sim/workload/operation_work.hpp"
@@ -65,7 +66,15 @@ class TileMemory {
 
   const Dram& dram() const { return dram_; }
   std::int64_t sram_banks() const { return sram_banks_; }  // of each of AM, BM and CM, on the chip
-  std::int64_t transposers() const { return transposers_; }
+
+  // In the units that costs are given for.
+  double sram_units() const;  // banks with rows of 16 values, of each of AM, BM and CM
+  // Scratchpads as large as those of Table 2, 8 to a unit; `lines`: rows or columns of PEs with one each.
+  double scratchpad_units(std::int64_t lines) const;
+  double transposer_units() const;  // transposers of 16 x 16 values
+
+  // Sizes of the memories (see DesignTotal).
+  std::vector<DesignTotal> totals() const;
 
  private:
   // Rows and cycles of AM, BM and CM.
@@ -96,9 +105,9 @@ class TileMemory {
   std::int64_t scratchpad_banks_;
   std::int64_t scratchpad_rows_;
   std::int64_t chunk_steps_;
-  std::int64_t streams_per_line_;  // of one operand that a scratchpad holds for one row or column of PEs
-  std::int64_t transposers_;
-  std::int64_t transposer_cycles_;
+  std::int64_t streams_per_line_;   // of one operand that a scratchpad holds for one row or column of PEs
+  std::int64_t transposers_;        // of 16 lanes
+  std::int64_t transposer_cycles_;  // for a group of 16 x 16 values
 };
 
 }  // namespace lacuna

@@ -1,5 +1,7 @@
 #include "sim/tile/tile_placement.hpp"
 
+#include "sim/tile/tile_pins.hpp"
+
 namespace lacuna {
 namespace {
 
@@ -40,18 +42,22 @@ std::vector<ParamSpec> TilePlan::params() {
           "zeros", "recorded", {"recorded", "padded"},
           "count zeros of A as recorded or with its border, when choosing the scheduled operand",
           "docs/assumptions.md A6"),
+      TilePins::param("as many tiles as make 4,096 multipliers"),
   };
 }
 
 TilePlan TilePlan::from(const Params& params) {
-  return {.tile = {.rows = params.integer("rows"),
-                   .columns = params.integer("columns"),
-                   .lanes = static_cast<int>(params.integer("lanes")),
-                   .tiles = params.integer("tiles"),
-                   .ties = params.text("tile_grid") == "rows" ? GridTies::kRows : GridTies::kSquare},
-          .policy = schedule_policy(params.text("schedule")),
-          .order = params.text("order") == "row-major" ? VisitOrder::kRowMajor : VisitOrder::kColumnMajor,
-          .count_border = params.text("zeros") == "padded"};
+  TilePlan plan{
+      .tile = {.rows = params.integer("rows"),
+               .columns = params.integer("columns"),
+               .lanes = static_cast<int>(params.integer("lanes")),
+               .tiles = params.integer("tiles"),
+               .ties = params.text("tile_grid") == "rows" ? GridTies::kRows : GridTies::kSquare},
+      .policy = schedule_policy(params.text("schedule")),
+      .order = params.text("order") == "row-major" ? VisitOrder::kRowMajor : VisitOrder::kColumnMajor,
+      .count_border = params.text("zeros") == "padded"};
+  plan.tile.tiles = TilePins::from(params).tiles(params, plan.tile);
+  return plan;
 }
 
 std::int64_t Placement::dense_cycles() const {

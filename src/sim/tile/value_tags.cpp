@@ -13,10 +13,9 @@ double share_of_row(const ValueTags& tags, const TileChip& chip) {
 Component tags_component(const ValueTags& tags, const TileChip& chip) {
   const double share = share_of_row(tags, chip);
   const TileShape& tile = chip.tile();
-  const double banks = static_cast<double>((tags.on_rows_only ? 1 : 2) * chip.memory().sram_banks());
+  const double banks = (tags.on_rows_only ? 1 : 2) * chip.memory().sram_units();
   const std::int64_t lines = tile.rows + (tags.on_rows_only ? 0 : tile.columns);
-  // The area of scratchpads is given for 8 lines, as in TileChip::hardware().
-  const double scratchpads = static_cast<double>(tile.tiles * lines) / 8 * chip.rows_of_16();
+  const double scratchpads = chip.memory().scratchpad_units(lines);
   return {
       tags.component,
       tags.title,
