@@ -11,6 +11,7 @@
 #include "cli/progress_bar.hpp"
 #include "cli/terminal.hpp"
 #include "report/arch_report.hpp"
+#include "report/design_difference.hpp"
 #include "report/energy_report.hpp"
 #include "report/result_csv.hpp"
 #include "report/result_json.hpp"
@@ -177,6 +178,7 @@ void run_simulate(const SimulateOptions& options) {
     const std::string reason = simulator.machine(i).slow_engine_reason();
     if (!reason.empty()) changes += fmt::format("{}: {}\n", simulator.arch(i), reason);
   }
+  changes += design_differences(runs);
   if (!changes.empty()) print("{}\n", changes);
   print_text(result_tables(runs, options.layers, output_style()));
   if (options.energy) print_text(energy_tables(runs, energies, options.layers, output_style()));
