@@ -8,6 +8,7 @@ build_packages=(
 )
 docs_packages=(mkdocs-material)
 test_packages=(python3-jsonschema zstd "${docs_packages[@]}")
+shell_packages=(fish groff-base zsh) # tests of completions and the man page
 torch_packages=(python3-torch) # half a gigabyte: only where no Python has torch
 check_packages=(clang clang-format clang-tidy git libclang-rt-dev libomp-dev)
 
@@ -53,10 +54,13 @@ install_packages() {
   rm -f "$log"
 }
 
-# install_test_packages: what the tests need beside the build. Without PyTorch, and without the means to install it, the
-# tests that compare with it are skipped.
+# install_test_packages: what the tests need beside the build. Without PyTorch or other shells, and without the means to
+# install them, the tests that need them are skipped.
 install_test_packages() {
   install_packages "${test_packages[@]}"
+  if command -v dpkg-query >/dev/null && ! (install_packages "${shell_packages[@]}"); then
+    printf 'going on without them; the tests that need them are skipped\n' >&2
+  fi
   local python
   for python in ${PYTHON:+"$PYTHON"} python3 /usr/bin/python3; do
     "$python" -c 'import importlib.util as u, sys; sys.exit(u.find_spec("torch") is None)' 2>/dev/null && return
