@@ -10,6 +10,7 @@ docs_packages=(mkdocs-material)
 test_packages=(python3-jsonschema zstd "${docs_packages[@]}")
 shell_packages=(fish groff-base zsh) # tests of completions and the man page
 torch_packages=(python3-torch) # half a gigabyte: only where no Python has torch
+packing_packages=(dpkg-dev file gzip) # for Debian packages
 check_packages=(clang clang-format clang-tidy git libclang-rt-dev libomp-dev)
 
 # install_packages NAME...: does nothing if all are there. Without the means to install, names them and exits with 2.

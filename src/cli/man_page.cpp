@@ -151,7 +151,7 @@ prints and the command line.
 }  // namespace
 
 std::string man_page(const CommandTree& root) {
-  std::string text = "'\\\" Written by `lacuna help --man`.\n";
+  std::string text = ".\\\" Written by `lacuna help --man`.\n";
   text += fmt::format(".TH LACUNA 1 \"\" \"lacuna {}\" \"Lacuna\"\n", version());
   // Left-aligned, without hyphenation: most words are names.
   text +=
