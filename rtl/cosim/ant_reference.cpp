@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "layer_reference.hpp"
+#include "models/ant/ant_pe.hpp"
 #include "models/ant/ant_steps.hpp"
 #include "models/scnn/scnn_pe.hpp"
 
@@ -58,6 +59,10 @@ PairWork work_of(std::string name, const CsrPlane& image, const CsrPlane& kernel
   work.output.assign(static_cast<std::size_t>(width * height), 0.0F);
   work.scnn_cycles =
       ScnnPe(ScnnPeConfig{}).execute(image, kernel, map, {work.output.data(), width, 1}).cycles();
+  std::vector<float> again(work.output.size(), 0.0F);
+  const outer::OutputPlane ignored{again.data(), width, 1};
+  work.scnn_conflicts = ScnnPe({.banks = 32}).execute(image, kernel, map, ignored).conflict_stalls;
+  work.ant_conflicts = AntPe({.banks = 32}).execute(image, kernel, map, ignored).conflict_stalls;
   const auto nonzeros = [](const CsrPlane& plane) { return static_cast<std::uint32_t>(plane.nonzeros()); };
   for (std::uint32_t a = 0; a < nonzeros(image); a += 4) {
     for (std::uint32_t b = 0; b < nonzeros(kernel); b += 4) {

@@ -34,8 +34,9 @@ struct PairWork {
     std::vector<std::uint32_t> hits;
   };
   std::vector<Step> ant, scnn;
-  std::int64_t ant_cycles = 0, scnn_cycles = 0;  // without filling the pipe
-  std::vector<float> output;                     // [y][x], small integers: exact
+  std::int64_t ant_cycles = 0, scnn_cycles = 0;        // without filling the pipe
+  std::int64_t ant_conflicts = 0, scnn_conflicts = 0;  // cycles more with 32 accumulator banks
+  std::vector<float> output;                           // [y][x], small integers: exact
 };
 
 // A random convolution or matrix product that the RTL supports: steps 1, 2 and 4.

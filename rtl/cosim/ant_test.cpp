@@ -5,6 +5,7 @@
 
 #include "Vant_pe.h"
 #include "Vscnn_pe.h"
+#include "accumulator_banks.hpp"
 #include "ant_reference.hpp"
 #include "bits.hpp"
 #include "top.hpp"
@@ -31,18 +32,20 @@ class OuterDriver {
     top_->rst_ni = 1;
   }
 
-  // Runs one pair; the pipe is empty before and after.
-  void run(const PairWork& work, double stalls) {
+  // Runs one pair; the pipe is empty before and after. With `banks` the RTL's accumulators add the products
+  // and hold the PE while they collide; else the driver does, with random stalls.
+  void run(const PairWork& work, double stalls, AccumulatorBanks* banks = nullptr) {
     configure(work);
+    if (banks != nullptr) banks->start(output_width(work));
     const std::vector<PairWork::Step>& steps = kAnt ? work.ant : work.scnn;
     const std::size_t elements = work.image.value.size();
     std::vector<float> output(work.output.size(), 0.0F);
     std::size_t next = 0, done = 0;
-    std::int64_t searches = 0, clocks = 0, idle = 0;
+    std::int64_t searches = 0, clocks = 0, idle = 0, held = 0;
     while (idle < 10) {
       ASSERT_LT(clocks, 1000000) << work.name;
       top_->image_valid_i = next < elements && !random_.chance(stalls) ? 1 : 0;
-      top_->out_ready_i = random_.chance(stalls) ? 0 : 1;
+      top_->out_ready_i = (banks != nullptr ? !banks->offer(*top_) : random_.chance(stalls)) ? 0 : 1;
       for (std::size_t i = 0; i < kLanes; ++i) {
         const bool there = next + i < elements;
         set_bits(top_->image_lanes_i, i, 1, there ? 1 : 0);
@@ -58,14 +61,20 @@ class OuterDriver {
         check(work, steps[done], output);
         ++done;
       }
+      held += top_->out_valid_o != 0 && top_->out_ready_i == 0 ? 1 : 0;
       if constexpr (kAnt) searches += top_->search_o;
       if (top_->image_valid_i != 0 && top_->image_ready_o != 0) next += kLanes;
       clock();
+      if (banks != nullptr) banks->clock();
       ++clocks;
       idle = idle_now ? idle + 1 : 0;
     }
     ASSERT_EQ(done, steps.size()) << work.name;
     ASSERT_EQ(output, work.output) << work.name;
+    if (banks != nullptr) {
+      ASSERT_EQ(banks->sums(output.size()), work.output) << work.name;
+      ASSERT_EQ(held, kAnt ? work.ant_conflicts : work.scnn_conflicts) << work.name;
+    }
     // From the first image vector to the last product. The model's fill: 5 cycles for ANT, 2 for SCNN.
     const std::int64_t cycles = kAnt ? work.ant_cycles : work.scnn_cycles;
     if constexpr (kAnt) {
@@ -74,11 +83,16 @@ class OuterDriver {
       }
       // Bubbles behind the last product are not seen at the output.
     } else if (stalls == 0) {
-      ASSERT_EQ(clocks - 10, 2 + cycles + 1) << work.name;
+      ASSERT_EQ(clocks - 10, 2 + cycles + held + 1) << work.name;
     }
   }
 
  private:
+  static std::size_t output_width(const PairWork& work) {
+    return work.matrix ? static_cast<std::size_t>(work.kernel.columns)
+                       : static_cast<std::size_t>(work.x.output_last) + 1;
+  }
+
   void clock() {
     top_->clk_i = 1;
     top_->eval();
@@ -138,8 +152,7 @@ class OuterDriver {
   }
 
   void check(const PairWork& work, const PairWork::Step& step, std::vector<float>& output) {
-    const std::size_t width = work.matrix ? static_cast<std::size_t>(work.kernel.columns)
-                                          : static_cast<std::size_t>(work.x.output_last) + 1;
+    const std::size_t width = output_width(work);
     for (std::size_t i = 0; i < kLanes; ++i) {
       for (std::size_t j = 0; j < kLanes; ++j) {
         const std::size_t at = i * kLanes + j;
@@ -184,11 +197,34 @@ void check_recorded(const std::string& model, int pairs) {
   }
 }
 
+// The accumulators of the RTL behind the PE: sums, and the cycles that colliding products cost.
+template <typename Top>
+void check_banks(int pairs) {
+  Random random(6);
+  OuterDriver<Top> driver(7);
+  AccumulatorBanks banks;
+  std::int64_t conflicts = 0;
+  for (int i = 0; i < pairs; ++i) {
+    const PairWork work = random_pair(random);
+    driver.run(work, 0, &banks);
+    if (testing::Test::HasFatalFailure()) return;
+    conflicts += work.ant_conflicts;
+  }
+  for (const PairWork& work : recorded_pairs("squeezenet", 5)) {
+    driver.run(work, 0, &banks);
+    if (testing::Test::HasFatalFailure()) return;
+    conflicts += work.ant_conflicts;
+  }
+  EXPECT_GT(conflicts, 0);
+}
+
 TEST(Ant, RandomPairs) { check_random<Vant_pe>(2000); }
 TEST(Ant, RecordedAlexnet) { check_recorded<Vant_pe>("alexnet", 10); }
 TEST(Ant, RecordedSqueezenet) { check_recorded<Vant_pe>("squeezenet", 10); }
+TEST(Ant, AccumulatorBanks) { check_banks<Vant_pe>(500); }
 TEST(Scnn, RandomPairs) { check_random<Vscnn_pe>(2000); }
 TEST(Scnn, RecordedSqueezenet) { check_recorded<Vscnn_pe>("squeezenet", 5); }
+TEST(Scnn, AccumulatorBanks) { check_banks<Vscnn_pe>(500); }
 
 }  // namespace
 }  // namespace lacuna::rtl

@@ -37,6 +37,7 @@ MUTATIONS = [
      "tile_test"),
     ("search-passes-over-a-hit", "ant/ant_selector.sv", "next_o = PosW'(i);", "next_o = PosW'(i + 1);", "Vant_pe", "ant_test"),
     ("range-rounds-down", "ant/outer_axis_range.sv", "offset_low_i + round_up", "offset_low_i", "Vant_pe", "ant_test"),
+    ("bank-takes-two-products", "ant/outer_crossbar.sv", "request & (~request + 1'b1)", "request", "Vouter_accumulators", "ant_test"),
     ("levels-forget-what-they-took", "tensordash/td_compressor.sv", "taken_q <= pending & ~after;", "taken_q <= '0;",
      "Vbackside", "storage_test"),
     ("group-leaks-into-the-next", "tensordash/td_decompressor.sv", "row_last_i ? AdvW'(Depth) : row_advance_i", "row_advance_i",

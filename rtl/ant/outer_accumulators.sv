@@ -1,0 +1,72 @@
+// The accumulators behind an outer-product PE [SCNN §4]: output (y, x) lives in bank (y*width + x) mod Banks (the model's
+// assumption O6). A vector of products leaves when the last of them has reached its bank, so it takes as many cycles as the
+// busiest bank has useful products, at least one. The banks' memories lie outside and are read combinationally.
+module outer_accumulators #(
+  parameter int unsigned  Inputs = 16,
+  parameter int unsigned  Banks  = 32,  // a power of two
+  parameter int unsigned  AddrW  = 10,  // log2 of the accumulators of all banks
+  parameter int unsigned  IdxW   = 9,   // bits of a position
+  parameter int unsigned  ExpW   = 8,
+  parameter int unsigned  Man    = 23,
+  localparam int unsigned Width  = ExpW + Man + 1,
+  localparam int unsigned EntryW = AddrW - $clog2(Banks)
+) (
+  input  logic                    clk_i,
+  input  logic                    rst_ni,
+  input  logic [IdxW-1:0]         width_i,     // outputs per row; stable while the PE is busy
+  // From the PE; see outer_multiplier.
+  input  logic                    in_valid_i,
+  output logic                    in_ready_o,
+  input  logic [Inputs*Width-1:0] product_i,
+  input  logic [Inputs*IdxW-1:0]  output_y_i,
+  input  logic [Inputs*IdxW-1:0]  output_x_i,
+  input  logic [Inputs-1:0]       useful_i,
+  // The banks' memories: one sum per bank and cycle is read, and written where `write` is set.
+  output logic [Banks-1:0]        write_o,
+  output logic [Banks*EntryW-1:0] entry_o,
+  input  logic [Banks*Width-1:0]  sum_i,
+  output logic [Banks*Width-1:0]  sum_o
+);
+  logic [Inputs*AddrW-1:0] address;
+  always_comb begin
+    for (int unsigned i = 0; i < Inputs; i++) begin
+      address[i*AddrW +: AddrW] = AddrW'(output_y_i[i*IdxW +: IdxW]) * AddrW'(width_i) + AddrW'(output_x_i[i*IdxW +: IdxW]);
+    end
+  end
+
+  // Which products of the vector in work have gone.
+  logic [Inputs-1:0] gone_q, waiting, granted;
+  assign waiting    = in_valid_i ? useful_i & ~gone_q : '0;
+  assign in_ready_o = (waiting & ~granted) == '0;
+
+  logic [Banks-1:0]        valid, valid_q;
+  logic [Banks*EntryW-1:0] entry, entry_q;
+  logic [Banks*Width-1:0]  value, value_q;
+  outer_crossbar #(.Inputs(Inputs), .Banks(Banks), .AddrW(AddrW), .Width(Width)) u_crossbar (
+    .waiting_i(waiting), .address_i(address), .product_i, .granted_o(granted), .valid_o(valid), .entry_o(entry),
+    .value_o(value)
+  );
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      gone_q  <= '0;
+      valid_q <= '0;
+    end else begin
+      gone_q  <= in_ready_o ? '0 : gone_q | granted;
+      valid_q <= valid;
+    end
+  end
+  for (genvar b = 0; b < Banks; b++) begin : gen_bank
+    always_ff @(posedge clk_i) begin
+      if (valid[b]) begin
+        entry_q[b*EntryW +: EntryW] <= entry[b*EntryW +: EntryW];
+        value_q[b*Width +: Width]   <= value[b*Width +: Width];
+      end
+    end
+    fp_add #(.ExpW(ExpW), .Man(Man)) u_add (
+      .a_i(sum_i[b*Width +: Width]), .b_i(value_q[b*Width +: Width]), .sum_o(sum_o[b*Width +: Width])
+    );
+  end
+  assign write_o = valid_q;
+  assign entry_o = entry_q;
+endmodule
