@@ -30,17 +30,20 @@ module td_decompressor #(
 
   td_zero_detect #(.Count(Lanes), .Width(Width)) u_zero (.values_i(row_values_i), .effectual_o(effectual));
 
-  // Every place of the window may receive one value of the row.
-  always_comb begin
-    placed         = '0;
-    effectual_slot = '0;
-    for (int unsigned l = 0; l < Lanes; l++) begin
-      for (int unsigned m = 0; m < Moves; m++) begin
-        if (effectual[l] && row_idx_i[l*SelW +: SelW] == SelW'(m)) begin
-          effectual_slot[Step[m*8 +: 8] * Lanes + (l + {24'b0, Offset[m*8 +: 8]}) % Lanes] = 1'b1;
-          placed[(Step[m*8 +: 8] * Lanes + (l + {24'b0, Offset[m*8 +: 8]}) % Lanes) * Width +: Width] =
-              placed[(Step[m*8 +: 8] * Lanes + (l + {24'b0, Offset[m*8 +: 8]}) % Lanes) * Width +: Width] |
-              row_values_i[l*Width +: Width];
+  // Every place of the window may receive one value of the row: from the lane that reaches it by a movement.
+  for (genvar s = 0; s < Depth; s++) begin : gen_step
+    for (genvar x = 0; x < Lanes; x++) begin : gen_place
+      localparam int unsigned At = s * Lanes + x;
+      always_comb begin
+        placed[At*Width +: Width] = '0;
+        effectual_slot[At]        = 1'b0;
+        for (int unsigned m = 0; m < Moves; m++) begin
+          if ({24'b0, Step[m*8 +: 8]} == s && effectual[(x + Lanes - {24'b0, Offset[m*8 +: 8]}) % Lanes] &&
+              row_idx_i[((x + Lanes - {24'b0, Offset[m*8 +: 8]}) % Lanes)*SelW +: SelW] == SelW'(m)) begin
+            effectual_slot[At]        = 1'b1;
+            placed[At*Width +: Width] =
+                placed[At*Width +: Width] | row_values_i[((x + Lanes - {24'b0, Offset[m*8 +: 8]}) % Lanes)*Width +: Width];
+          end
         end
       end
     end
