@@ -14,7 +14,7 @@ module td_window_ctrl #(
   output logic [AdvW-1:0]  offer_take_o,   // rows taken this cycle
   // The tile.
   input  logic             bypass_i,       // dense steps, row 0 only [TensorDash §3.5]; changes between streams
-  input  logic [AdvW-1:0]  slide_i,        // the smallest AS of the tile's rows, 1..Depth
+  input  logic [AdvW-1:0]  slide_i,        // the smallest AS of the tile's rows, 1..Depth unless stall_i is set
   input  logic             stall_i,        // the pipe behind the window cannot move
   output logic             issue_o,        // the window's selection enters the multipliers this cycle
   output logic             first_o,        // with issue_o: the stream's first cycle
@@ -101,7 +101,7 @@ module td_window_ctrl #(
   OfferIsPrefix : assert property (@(posedge clk_i) disable iff (!rst_ni)
       (offer_valid_i & (offer_valid_i + 1'b1)) == '0);
   SlideInRange : assert property (@(posedge clk_i) disable iff (!rst_ni)
-      !full_q || (slide_i >= 1 && slide_i <= AdvW'(Depth)));
+      !full_q || stall_i || (slide_i >= 1 && slide_i <= AdvW'(Depth)));
   // verilator lint_on CMPCONST
 `endif
 endmodule
