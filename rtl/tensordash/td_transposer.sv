@@ -1,6 +1,7 @@
 // A transposer [TensorDash §3.4]: takes Size blocks of Size values and gives them back transposed. One buffer serves both: a
 // group goes in along the rows while the group before, which went in along the columns, leaves along the rows, and so on in
-// turns. A block moves per cycle, in and out together once the buffer is full.
+// turns. A block moves per cycle, in and out together once the buffer is full. A line that has left makes room for one of
+// the next group.
 module td_transposer #(
   parameter int unsigned Size  = 16,
   parameter int unsigned Width = 32
@@ -17,57 +18,49 @@ module td_transposer #(
   localparam int unsigned CountW = $clog2(Size);
 
   logic [Size*Size*Width-1:0] buffer_q;   // cell (y, x) at (y*Size + x)*Width
-  logic [CountW-1:0]          index_q;    // the line that comes next
+  logic [CountW-1:0]          in_q;       // the line that enters next
+  logic [CountW-1:0]          out_q;      // the line that leaves next
   logic                       columns_q;  // lines are columns in this turn
-  logic                       full_q;     // a group waits to leave, from line index_q on
-  logic                       step, leave;
+  logic                       full_q;     // a group is leaving
+  logic                       leave, enter, leaves_last, enters_last;
 
-  // While a group leaves, every line that goes makes room for one of the next group; a line may also leave alone, and then
-  // the next group must wait until the whole buffer is free: `draining`.
-  logic draining_q;
   assign out_valid_o = full_q;
   assign leave       = full_q & out_ready_i;
-  assign in_ready_o  = full_q ? (out_ready_i & ~draining_q) : 1'b1;
-  assign step        = full_q ? leave : in_valid_i;
-
-  logic entering;
-  assign entering = in_valid_i & in_ready_o;
+  assign in_ready_o  = ~full_q | (in_q < out_q) | (leave & (in_q == out_q));
+  assign enter       = in_valid_i & in_ready_o;
+  assign leaves_last = leave & (out_q == CountW'(Size - 1));
+  assign enters_last = enter & (in_q == CountW'(Size - 1));
 
   always_comb begin
     for (int unsigned v = 0; v < Size; v++) begin
-      out_block_o[v*Width +: Width] = columns_q ? buffer_q[(v*Size + {{(32-CountW){1'b0}}, index_q})*Width +: Width]
-                                                : buffer_q[({{(32-CountW){1'b0}}, index_q}*Size + v)*Width +: Width];
+      out_block_o[v*Width +: Width] = columns_q ? buffer_q[(v*Size + {{(32-CountW){1'b0}}, out_q})*Width +: Width]
+                                                : buffer_q[({{(32-CountW){1'b0}}, out_q}*Size + v)*Width +: Width];
     end
   end
 
   for (genvar y = 0; y < Size; y++) begin : gen_y
     for (genvar x = 0; x < Size; x++) begin : gen_x
       always_ff @(posedge clk_i) begin
-        if (entering && (columns_q ? index_q == CountW'(x) : index_q == CountW'(y))) begin
+        if (enter && (columns_q ? in_q == CountW'(x) : in_q == CountW'(y))) begin
           buffer_q[(y*Size + x)*Width +: Width] <= columns_q ? in_block_i[y*Width +: Width] : in_block_i[x*Width +: Width];
         end
       end
     end
   end
 
-  logic wraps;
-  assign wraps = step & (index_q == CountW'(Size - 1));
-
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
-      index_q    <= '0;
-      columns_q  <= 1'b0;
-      full_q     <= 1'b0;
-      draining_q <= 1'b0;
+      in_q      <= '0;
+      out_q     <= '0;
+      columns_q <= 1'b0;
+      full_q    <= 1'b0;
     end else begin
-      if (step) index_q <= wraps ? '0 : index_q + 1'b1;
-      // Once one line left without a successor, the lines behind it leave alone too.
-      if (full_q && leave) draining_q <= ~wraps & (draining_q | ~in_valid_i);
-      if (wraps) begin
-        // A full buffer is read across the direction in which it was written.
-        full_q <= full_q ? (in_valid_i & ~draining_q) : 1'b1;
-        if (!full_q || (in_valid_i && !draining_q)) columns_q <= ~columns_q;
-      end
+      if (enter) in_q <= enters_last ? '0 : in_q + 1'b1;
+      if (leave) out_q <= leaves_last ? '0 : out_q + 1'b1;
+      // A full buffer is read across the direction in which it was written.
+      if (enters_last) columns_q <= ~columns_q;
+      if (enters_last) full_q <= 1'b1;
+      else if (leaves_last) full_q <= 1'b0;
     end
   end
 endmodule
