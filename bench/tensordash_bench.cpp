@@ -51,10 +51,7 @@ std::int64_t run_plain(const Trace& trace) {
     for (const Operation op : kOperations) {
       const Placement placement = place_operation(layer, op, TilePlan::from(one_tile().params));
       for (const PlacedProduct& placed : placement.placed) {
-        cycles += tensordash::plain_product_cycles(config, placed, false);
-        if (placed.rows->has_padding()) {
-          benchmark::DoNotOptimize(tensordash::plain_product_cycles(config, placed, true));
-        }
+        cycles += tensordash::plain_product_cycles(config, placed);
       }
       benchmark::DoNotOptimize(count_macs(layer, op));
     }

@@ -23,7 +23,6 @@ struct Ideal final : Accelerator {
             .scheduled_macs = work.macs.with_primary,
             .effectual_macs = work.macs.effectual,
             .cycles = cycles,
-            .padding_free_cycles = cycles,
             .counters = {},
             .actions = {{"cores", "mac", "cycle", static_cast<double>(cycles * kMacs) * work.batch_scale}}};
   }

@@ -16,6 +16,7 @@
 #include "cli/train_setup.hpp"
 #include "report/result_csv.hpp"
 #include "report/result_json.hpp"
+#include "report/result_tables.hpp"
 #include "sim/arch_catalog.hpp"
 #include "sim/simulate.hpp"
 #include "trace/trace_writer.hpp"
@@ -161,7 +162,11 @@ class Demo {
                         grouped_digits(kDemoMultipliers)));
     say_table(
         [&](const TextStyle& style) { return machines_table(points_.back(), kDemoMultipliers, style); });
-    say("Speedups are over the dense machine. 'useful': share of multiplier slots that did work with two "
+    say("Speedups are over the dense machine; those by operation are from zeros. from zeros x empty lanes = "
+        "speedup:\n'empty lanes' is what the machine would gain if no value were zero, from lanes that "
+        "channels, "
+        "positions or samples\ndo not fill and from borders of images. 'useful': share of multiplier slots "
+        "that did work with two "
         "non-zero operands.\n"
         "Memory (LPDDR4, SRAM, transposers) is modelled for machines of tiles. 'limited by', tiles: what "
         "bounds the time;\n"
@@ -196,7 +201,10 @@ class Demo {
       DemoMachine made{std::string(kDemoMachines[i].title), std::move(ideal[i]), {}, {}};
       if (kDemoMachines[i].whole_memory) made.with_memory = std::move(with_memory[next++]);
       const RunResult& costed = made.with_memory ? *made.with_memory : made.ideal;
-      if (has_energy(costed)) made.energy = run_energy(costed, energy_table("", 0, *costed.hardware));
+      if (has_energy(costed)) {
+        made.energy = run_energy(costed, energy_table("", 0, *costed.hardware));
+        made.energy->area = run_area(costed.arch, *costed.hardware, costed.compared_with().hardware, "", 0);
+      }
       machines.push_back(std::move(made));
     }
     return machines;
@@ -238,15 +246,23 @@ class Demo {
         "{:.0f} % of this training's multiplications are on zeros; skipping them all would be {}x faster.\n",
         100 * (1 - all.all.remaining / all.all.macs), ratio_text(all.all.macs, all.all.remaining)));
     std::string simulated;
-    for (std::size_t m = 1; m < last.machines.size(); ++m)
-      simulated += fmt::format("{}{} {:.2f}x", simulated.empty() ? "" : ", ", last.machines[m].title,
-                               speedup_over_dense(last, last.machines[m]));
+    std::string empty;  // of machines that gain more than 5 % from empty lanes
+    for (std::size_t m = 1; m < last.machines.size(); ++m) {
+      const CyclePair cycles = demo_cycles(last.machines[m]);
+      simulated += fmt::format("{}{} {}", simulated.empty() ? "" : ", ", last.machines[m].title,
+                               times_text(cycles.speedup_from_zeros()));
+      if (cycles.speedup_from_empty_lanes() > kWarnEmptyLanes)
+        empty += fmt::format("{}{} {}", empty.empty() ? "" : ", ", last.machines[m].title,
+                             times_text(cycles.speedup()));
+    }
     const DemoMachine& dense = last.machines[0];
     const DemoMachine& headline = last.machines[kDemoHeadline];
-    say(fmt::format("Simulated: {} over the dense machine", simulated));
+    say(fmt::format("Simulated, from zeros: {} over the dense machine", simulated));
     if (dense.energy && headline.energy)
       say(fmt::format("; {} with {:.2f}x less energy", headline.title,
                       dense.energy->all.machine.total() / headline.energy->all.machine.total()));
+    if (!empty.empty())
+      say(fmt::format(".\nwarning: with what lanes that hold no element give, these would be {}", empty));
     say(fmt::format(".\nMeasured: this CPU's kernels {:.2f}x in the layers after the first.\n",
                     times_.layers_speedup));
     say(

@@ -63,9 +63,9 @@ std::string joules_text(const std::optional<RunEnergy>& energy) {
 
 }  // namespace
 
-double speedup_over_dense(const DemoPoint& point, const DemoMachine& machine) {
-  return point.machines.front().ideal.per_batch().all.cycles / machine.ideal.per_batch().all.cycles;
-}
+std::string times_text(double speedup) { return ratio_text(speedup) + "x"; }
+
+CyclePair demo_cycles(const DemoMachine& machine) { return machine.ideal.per_batch().all; }
 
 std::string zeros_table(const DemoPoint& point, const TextStyle& style) {
   TextTable table({{"layer", Align::kLeft},
@@ -107,26 +107,29 @@ std::string machines_table(const DemoPoint& point, std::int64_t multipliers, con
                    {"forward", Align::kRight, "one step, ideal memory"},
                    {"input_grad", Align::kRight, "one step, ideal memory"},
                    {"weight_grad", Align::kRight, "one step, ideal memory"},
+                   {"from zeros", Align::kRight, "one step, ideal memory"},
+                   {"empty lanes", Align::kRight, "one step, ideal memory"},
                    {"speedup", Align::kRight, "one step, ideal memory"},
                    {"useful", Align::kRight, "one step, ideal memory"},
+                   {"from zeros", Align::kRight, "with memory"},
                    {"speedup", Align::kRight, "with memory"},
                    {"energy, mJ", Align::kRight, "with memory"},
                    {"limited by", Align::kLeft, "bottleneck"}});
-  const Totals dense = point.machines.front().ideal.per_batch();
   for (const DemoMachine& machine : point.machines) {
     const Totals totals = machine.ideal.per_batch();
-    const auto ratio = [&](const CyclePair& base, const CyclePair& own) {
-      return fmt::format("{:.2f}x", base.cycles / own.cycles);
-    };
+    const auto from_zeros = [](const CyclePair& of) { return times_text(of.speedup_from_zeros()); };
     const double useful =
         effectual_macs(machine.ideal) / (static_cast<double>(multipliers) * totals.all.cycles);
-    std::string with_memory = "-";
-    if (machine.with_memory)
-      with_memory = fmt::format("{:.2f}x", point.machines.front().with_memory->per_batch().all.cycles /
-                                               machine.with_memory->per_batch().all.cycles);
-    table.add_row({machine.title, rounded_digits(totals.all.cycles), ratio(dense.forward, totals.forward),
-                   ratio(dense.input_grad, totals.input_grad), ratio(dense.weight_grad, totals.weight_grad),
-                   ratio(dense.all, totals.all), percent(useful), with_memory, joules_text(machine.energy),
+    std::string zeros_with_memory = "-", with_memory = "-";
+    if (machine.with_memory) {
+      const CyclePair all = machine.with_memory->per_batch().all;
+      zeros_with_memory = from_zeros(all);
+      with_memory = times_text(all.speedup());
+    }
+    table.add_row({machine.title, rounded_digits(totals.all.cycles), from_zeros(totals.forward),
+                   from_zeros(totals.input_grad), from_zeros(totals.weight_grad), from_zeros(totals.all),
+                   times_text(totals.all.speedup_from_empty_lanes()), times_text(totals.all.speedup()),
+                   percent(useful), zeros_with_memory, with_memory, joules_text(machine.energy),
                    machine.with_memory ? bounds_text(*machine.with_memory) : slots_text(machine.ideal)});
   }
   return table.render(style);
@@ -136,14 +139,14 @@ std::string progress_table(const std::vector<DemoPoint>& points, const TextStyle
   std::vector<TableColumn> columns = {
       {"training done", Align::kLeft}, {"A", Align::kRight, "zeros"}, {"G", Align::kRight, "zeros"}};
   for (std::size_t m = 1; m < points.front().machines.size(); ++m)
-    columns.push_back({points.front().machines[m].title, Align::kRight, "speedup over dense"});
+    columns.push_back({points.front().machines[m].title, Align::kRight, "speedup from zeros, over dense"});
   TextTable table(std::move(columns));
   for (const DemoPoint& point : points) {
     std::vector<std::string> row = {percent(point.progress),
                                     percent(point.potential.zero_share(TensorRole::kA)),
                                     percent(point.potential.zero_share(TensorRole::kG))};
     for (std::size_t m = 1; m < point.machines.size(); ++m)
-      row.push_back(fmt::format("{:.2f}x", speedup_over_dense(point, point.machines[m])));
+      row.push_back(times_text(demo_cycles(point.machines[m]).speedup_from_zeros()));
     table.add_row(std::move(row));
   }
   return table.render(style);

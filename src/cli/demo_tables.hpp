@@ -26,7 +26,10 @@ struct DemoPoint {
   std::vector<DemoMachine> machines;
 };
 
-double speedup_over_dense(const DemoPoint& point, const DemoMachine& machine);
+// Of a whole batch with ideal memory. The baseline of each machine is the dense one of as many multipliers.
+CyclePair demo_cycles(const DemoMachine& machine);
+// "1.84x"
+std::string times_text(double speedup);
 
 std::string zeros_table(const DemoPoint& point, const TextStyle& style);
 std::string machines_table(const DemoPoint& point, std::int64_t multipliers, const TextStyle& style);

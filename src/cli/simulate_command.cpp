@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <limits>
 #include <memory>
@@ -6,6 +7,8 @@
 #include "base/error.hpp"
 #include "base/nearest.hpp"
 #include "base/parallel.hpp"
+#include "base/quote.hpp"
+#include "cli/choose_machines.hpp"
 #include "cli/commands.hpp"
 #include "cli/output.hpp"
 #include "cli/progress_bar.hpp"
@@ -13,6 +16,7 @@
 #include "report/arch_report.hpp"
 #include "report/design_difference.hpp"
 #include "report/energy_report.hpp"
+#include "report/ranking.hpp"
 #include "report/result_csv.hpp"
 #include "report/result_json.hpp"
 #include "report/result_tables.hpp"
@@ -24,9 +28,7 @@ namespace {
 
 struct SimulateOptions {
   std::vector<std::string> traces;
-  std::vector<std::string> archs;
-  std::vector<std::string> configs;
-  std::vector<std::string> settings;
+  MachineChoice machines;
   std::string engine = "fast";
   int threads = 0;
   std::uint64_t seed = 1;
@@ -36,40 +38,38 @@ struct SimulateOptions {
   int node = 0;
   std::string json;
   std::string csv;
+  std::string csv_per = "batch";
+  std::string rank;
+
+  // Ranks other than speedup need costs.
+  bool with_energy() const { return energy || rank == "energy" || rank == "area"; }
 };
+
+// One of a set of words. Throws InputError.
+template <typename Enum, std::size_t N>
+Enum parse_word(const char* option, const std::string& word, const std::array<Enum, N>& all,
+                std::string_view (*name)(Enum)) {
+  std::vector<std::string> names;
+  for (const Enum value : all) {
+    if (name(value) == word) return value;
+    names.emplace_back(name(value));
+  }
+  throw InputError(option, fmt::format("unknown word {}", quote_name(word)), suggest(word, names));
+}
+
+constexpr std::string_view basis_name(CsvBasis basis) {
+  return basis == CsvBasis::kBatch ? "batch" : "recorded";
+}
+CsvBasis parse_basis(const std::string& word) {
+  return parse_word("--csv-per", word, std::array{CsvBasis::kBatch, CsvBasis::kRecorded}, basis_name);
+}
+RankBy parse_rank(const std::string& word) { return parse_word("--rank", word, kRankBy, rank_name); }
 
 Engine parse_engine(const std::string& name) {
   if (name == "fast") return Engine::kFast;
   if (name == "functional") return Engine::kFunctional;
   throw InputError("--engine", fmt::format("unknown engine '{}'", name),
                    suggest(name, {"fast", "functional"}));
-}
-
-// Results are identified by the names of machines, so no two may be the same.
-void add_machine(std::vector<Machine>& machines, Machine machine, const std::string& alternative) {
-  const auto taken = [&] {
-    return std::ranges::find(machines, machine.name, &Machine::name) != machines.end();
-  };
-  if (taken() && !alternative.empty()) machine.name += ":" + alternative;
-  if (taken()) {
-    throw InputError(alternative.empty() ? "--arch" : "--config",
-                     fmt::format("two machines are called '{}'", machine.name),
-                     alternative.empty() ? "name each one once" : "give each file a line 'name: NAME'");
-  }
-  machines.push_back(std::move(machine));
-}
-
-std::vector<Machine> choose_machines(const SimulateOptions& options) {
-  const ArchCatalog catalog;
-  std::vector<std::string> names = options.archs;
-  if (names.empty() && options.configs.empty()) names = {catalog.default_name()};
-  std::vector<Machine> machines;
-  for (const std::string& name : names) add_machine(machines, catalog.find(name, "--arch"), "");
-  for (const std::string& file : options.configs) {
-    add_machine(machines, catalog.load(file), std::filesystem::path(file).stem().string());
-  }
-  for (const std::string& setting : options.settings) apply_setting(machines, setting, "--set " + setting);
-  return machines;
 }
 
 // Bytes of a trace (a file or a folder): its part of the whole, for the progress bar.
@@ -114,7 +114,7 @@ std::vector<RunResult> simulate_all(const SimulateOptions& options, const Simula
 std::vector<std::optional<CostTable>> choose_tables(const SimulateOptions& options,
                                                     const Simulator& simulator) {
   std::vector<std::optional<CostTable>> tables(simulator.size());
-  if (!options.energy) return tables;
+  if (!options.with_energy()) return tables;
   if (!options.energy_table.empty()) {
     check_cost_names(CostTable::open(options.energy_table, "--energy-table"), ArchCatalog().all_hardware());
   }
@@ -129,20 +129,46 @@ std::vector<std::optional<CostTable>> choose_tables(const SimulateOptions& optio
   return tables;
 }
 
+// The area of each machine, and a line about those that no table prices.
+std::vector<std::optional<RunArea>> find_areas(const SimulateOptions& options, const Simulator& simulator,
+                                               std::string& unknown) {
+  std::vector<std::optional<RunArea>> areas(simulator.size());
+  if (!options.with_energy()) return areas;
+  for (std::size_t i = 0; i < simulator.size(); ++i) {
+    const auto hardware = simulator.machine(i).hardware();
+    if (!hardware) continue;
+    try {
+      areas[i] = run_area(simulator.arch(i), *hardware, simulator.baseline(i).hardware(),
+                          options.energy_table, options.node);
+    } catch (const InputError& error) {  // an energy table need not have areas
+      unknown += fmt::format("no area of {}\n", error.what());
+    }
+  }
+  return areas;
+}
+
 // The energy of each run; without layers where its machine declares no hardware.
 std::vector<RunEnergy> all_energies(const std::vector<RunResult>& runs,
-                                    const std::vector<std::optional<CostTable>>& tables) {
+                                    const std::vector<std::optional<CostTable>>& tables,
+                                    const std::vector<std::optional<RunArea>>& areas) {
   std::vector<RunEnergy> energies;
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const std::optional<CostTable>& table = tables[i % tables.size()];
     energies.push_back(table ? run_energy(runs[i], *table) : RunEnergy{});
+    energies.back().area = areas[i % areas.size()];
   }
   return energies;
 }
 
 void check_options(const SimulateOptions& options) {
   parse_engine(options.engine);
-  if (!options.energy && (!options.energy_table.empty() || options.node != 0)) {
+  parse_basis(options.csv_per);
+  if (!options.rank.empty()) {
+    parse_rank(options.rank);
+    if (options.layers)
+      throw InputError("--layers", "a ranking has no layers", "leave out --layers or --rank");
+  }
+  if (!options.with_energy() && (!options.energy_table.empty() || options.node != 0)) {
     throw InputError(options.node != 0 ? "--node" : "--energy-table", "this option only applies to energy",
                      "add --energy");
   }
@@ -157,17 +183,21 @@ void check_options(const SimulateOptions& options) {
 
 void run_simulate(const SimulateOptions& options) {
   check_options(options);
-  const std::vector<Machine> machines = choose_machines(options);
+  const std::vector<Machine> machines = choose_machines(options.machines, "--arch");
   Simulator simulator;
   for (const Machine& machine : machines) simulator.add(machine.name, machine.build());
   const auto tables = choose_tables(options, simulator);
+  std::string unknown_areas;
+  const auto areas = find_areas(options, simulator, unknown_areas);
   const std::vector<RunResult> runs = simulate_all(options, simulator);
+  const bool energy = options.with_energy();
   const std::vector<RunEnergy> energies =
-      options.energy ? all_energies(runs, tables) : std::vector<RunEnergy>();
+      energy ? all_energies(runs, tables, areas) : std::vector<RunEnergy>();
   if (!options.json.empty()) {
-    write_result(options.json, results_to_json(runs, {options.energy ? &energies : nullptr, options.layers}));
+    write_result(options.json, results_to_json(runs, {energy ? &energies : nullptr, options.layers}));
   }
-  if (!options.csv.empty()) write_result(options.csv, results_to_csv(runs, energies));
+  if (!options.csv.empty())
+    write_result(options.csv, results_to_csv(runs, energies, parse_basis(options.csv_per)));
   if (options.json == kStandardOutput || options.csv == kStandardOutput) return;
   std::string changes;
   for (const Machine& machine : machines) {
@@ -180,8 +210,13 @@ void run_simulate(const SimulateOptions& options) {
   }
   changes += design_differences(runs);
   if (!changes.empty()) print("{}\n", changes);
-  print_text(result_tables(runs, options.layers, output_style()));
-  if (options.energy) print_text(energy_tables(runs, energies, options.layers, output_style()));
+  if (!options.rank.empty()) {
+    print_text(ranking_table(runs, energies, parse_rank(options.rank), output_style()));
+  } else {
+    print_text(result_tables(runs, options.layers, output_style()));
+    if (energy) print_text(energy_tables(runs, energies, options.layers, output_style()));
+  }
+  if (!unknown_areas.empty()) print("\n{}", unknown_areas);
 }
 
 }  // namespace
@@ -191,20 +226,20 @@ void add_simulate_command(CLI::App& app) {
   const auto options = std::make_shared<SimulateOptions>();
   add_trace_argument(*command, options->traces);
   command
-      ->add_option("--arch", options->archs,
+      ->add_option("--arch", options->machines.names,
                    fmt::format("Machines, separated by commas ('lacuna arch list'); {} if not given",
                                ArchCatalog().default_name()))
       ->delimiter(',')
       ->allow_extra_args(false)
       ->type_name("NAME,...");
   command
-      ->add_option("--config", options->configs,
+      ->add_option("--config", options->machines.configs,
                    "A machine described in YAML: 'arch: NAME' and its parameters")
       ->allow_extra_args(false)
       ->type_name("FILE");
   command
       ->add_option(
-          "--set", options->settings,
+          "--set", options->machines.settings,
           "Change a parameter of every machine that has it; NAME.key=value of one ('lacuna arch show NAME')")
       ->allow_extra_args(false)
       ->type_name("key=value");
@@ -223,9 +258,19 @@ void add_simulate_command(CLI::App& app) {
       ->check(whole_number(0, std::numeric_limits<std::uint64_t>::max()))
       ->type_name("N");
   command->add_flag("--layers", options->layers, "Also show one row per layer and operation");
-  command->add_flag("--energy", options->energy, "Also show energy by component");
+  command->add_flag("--energy", options->energy, "Also show energy by component, area and power");
   add_cost_options(*command, options->energy_table, options->node);
+  command
+      ->add_option("--rank", options->rank,
+                   "One table for all machines, the best first; energy and area need no --energy")
+      ->type_name("speedup|energy|area");
   add_result_options(*command, options->json, options->csv);
+  command
+      ->add_option(
+          "--csv-per", options->csv_per,
+          "What counts, cycles and joules of the CSV are of: the whole batch, or the samples recorded "
+          "(default: batch)")
+      ->type_name("batch|recorded");
   add_examples(*command, {{"lacuna simulate resnet50.safetensors.zst", "one training step on TensorDash"},
                           {"lacuna simulate *.zst --arch dense,tensordash --layers",
                            "two machines side by side, layer by layer"},
@@ -233,6 +278,8 @@ void add_simulate_command(CLI::App& app) {
                            "energy, and time with DRAM, SRAM and transposers"},
                           {"lacuna simulate a.zst --energy --arch dense,tensordash,scnn-4096,ant-4096",
                            "energy of four machines of 4,096 multipliers"},
+                          {"lacuna simulate a.zst --rank energy --arch dense,tensordash,sparten,ant-4096",
+                           "one table, the machine that needs least energy first"},
                           {"lacuna simulate a.zst --set rows=8 --set tiles=1", "one tile with eight rows"},
                           {"lacuna simulate a.zst --json - | jq .runs[0].total", "for programs"}});
   command->callback([options] { run_simulate(*options); });

@@ -14,7 +14,8 @@ std::string or_absent(const std::string& value) { return value.empty() ? "(none)
 
 std::vector<TableColumn> change_columns(std::vector<TableColumn> columns) {
   for (const char* title : {"A", "B", "B/A"}) columns.push_back({title, Align::kRight, "cycles"});
-  for (const char* title : {"A", "B"}) columns.push_back({title, Align::kRight, "speedup"});
+  for (const char* title : {"A", "B"}) columns.push_back({title, Align::kRight, "speedup from zeros"});
+  for (const char* title : {"A", "B"}) columns.push_back({title, Align::kRight, "with empty lanes"});
   return columns;
 }
 
@@ -22,6 +23,8 @@ void append_change(std::vector<std::string>& cells, const CyclePair& a, const Cy
   cells.push_back(rounded_digits(a.cycles));
   cells.push_back(rounded_digits(b.cycles));
   cells.push_back(a.cycles > 0 ? fmt::format("{:.4f}", b.cycles / a.cycles) : "-");
+  cells.push_back(ratio_text(a.cycles_without_zeros, a.cycles));
+  cells.push_back(ratio_text(b.cycles_without_zeros, b.cycles));
   cells.push_back(ratio_text(a.baseline_cycles, a.cycles));
   cells.push_back(ratio_text(b.baseline_cycles, b.cycles));
 }
@@ -112,7 +115,12 @@ ordered_json whole_number(double value) {
 ordered_json pair_json(const CyclePair& pair) {
   ordered_json value{{"baseline_cycles", whole_number(pair.baseline_cycles)},
                      {"cycles", whole_number(pair.cycles)}};
-  value["speedup"] = pair.cycles > 0 ? ordered_json(pair.speedup()) : ordered_json();
+  const auto ratio = [&](const char* name, double of) {
+    value[name] = pair.cycles > 0 && std::isfinite(of) ? ordered_json(of) : ordered_json();
+  };
+  ratio("speedup", pair.speedup());
+  ratio("speedup_from_zeros", pair.speedup_from_zeros());
+  ratio("speedup_from_empty_lanes", pair.speedup_from_empty_lanes());
   return value;
 }
 

@@ -18,5 +18,8 @@ std::string energy_tables(const std::vector<RunResult>& runs, const std::vector<
 
 // The value of the field `energy` of a run; `layers` adds each layer's and operation's.
 std::string energy_json(const RunEnergy& energy, bool layers, std::string_view indent);
+// Those of the fields `power` and `area`.
+std::string power_json(const RunEnergy& energy);
+std::string area_json(const RunArea& area);
 
 }  // namespace lacuna

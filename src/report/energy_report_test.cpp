@@ -45,8 +45,7 @@ CostTable table() {
 }
 
 OpResult op(std::int64_t cycles, const char* skips, double clocked) {
-  OpResult result{
-      .op = Operation::kForward, .macs = 9, .cycles = cycles, .padding_free_cycles = cycles, .counters = {}};
+  OpResult result{.op = Operation::kForward, .macs = 9, .cycles = cycles, .counters = {}};
   result.activity.emplace();
   result.activity->compute_cycles = cycles / 2;
   result.activity->bound = Bound::kDram;
@@ -170,18 +169,47 @@ TEST(RunEnergy, CsvHasAColumnForEveryComponentOfEitherSide) {
   for (std::size_t layer = 0; layer < 2; ++layer) {
     const EnergyPair& pair = energies[0].layers[layer].ops[0].energy;
     EXPECT_EQ(cell(layer + 1, "energy_table"), "prices");
-    EXPECT_EQ(std::stod(cell(layer + 1, "energy_machine_skipper")), pair.machine.of("skipper"));
-    EXPECT_EQ(std::stod(cell(layer + 1, "energy_baseline_filler")), pair.baseline.of("filler"));
-    EXPECT_EQ(std::stod(cell(layer + 1, "energy_machine_total")), pair.machine.total());
+    EXPECT_EQ(std::stod(cell(layer + 1, "energy_machine_skipper_joules_per_batch")),
+              pair.machine.of("skipper"));
+    EXPECT_EQ(std::stod(cell(layer + 1, "energy_baseline_filler_joules_per_batch")),
+              pair.baseline.of("filler"));
+    EXPECT_EQ(std::stod(cell(layer + 1, "energy_machine_total_joules_per_batch")), pair.machine.total());
     EXPECT_EQ(std::stod(cell(layer + 1, "energy_chip_efficiency")), pair.chip_efficiency());
     EXPECT_EQ(cell(layer + 1, "baseline"), "plain");
   }
   EXPECT_EQ(cell(1, "bound"), "dram");
-  EXPECT_EQ(cell(1, "baseline_compute_cycles"), "500");
-  EXPECT_EQ(cell(3, "energy_table"), "");  // a machine without costs
-  EXPECT_EQ(cell(4, "energy_machine_total"), "");
+  EXPECT_EQ(cell(1, "baseline_compute_cycles_per_batch"), "16000");  // 500 x 32
+  EXPECT_EQ(cell(3, "energy_table"), "");                            // a machine without costs
+  EXPECT_EQ(cell(4, "energy_machine_total_joules_per_batch"), "");
+  // On the other basis joules and cycles are of the samples recorded.
+  const auto recorded = csv_cells(results_to_csv(runs, energies, CsvBasis::kRecorded));
+  const auto joules = std::ranges::find(recorded[0], "energy_machine_total_joules_as_recorded");
+  ASSERT_NE(joules, recorded[0].end());
+  EXPECT_EQ(std::stod(recorded[1][static_cast<std::size_t>(joules - recorded[0].begin())]),
+            energies[0].layers[0].ops[0].energy.machine.total() / 32);
   EXPECT_EQ(results_to_csv(runs).find("energy"), std::string::npos);
   EXPECT_EQ(results_to_csv(runs, {RunEnergy{}, RunEnergy{}}), results_to_csv(runs));
+}
+
+TEST(RunEnergy, AreaAndPowerInCsvAndTables) {
+  const std::vector<RunResult> runs{example()};
+  std::vector<RunEnergy> energies{run_energy(runs[0], table())};
+  // 32 x 500 + 16 x 1000 cycles at 500 MHz.
+  EXPECT_DOUBLE_EQ(energies[0].machine_seconds, 32000 / 500e6);
+  EXPECT_DOUBLE_EQ(energies[0].baseline_seconds, 64000 / 500e6);
+  energies[0].area = RunArea{"prices", 65, {3, 46.5, 0.0125}, MachineArea{2, 44.5, 0.01}};
+  const auto rows = csv_cells(results_to_csv(runs, energies));
+  const auto cell = [&](const std::string& name) {
+    const auto at = std::ranges::find(rows[0], name);
+    return at == rows[0].end() ? "no " + name : rows[1][static_cast<std::size_t>(at - rows[0].begin())];
+  };
+  EXPECT_EQ(cell("area_machine_mm2_of_chip"), "46.5");
+  EXPECT_EQ(cell("area_baseline_mm2_of_chip"), "44.5");
+  EXPECT_EQ(cell("power_machine_peak_watts_of_logic"), "0.0125");
+  EXPECT_DOUBLE_EQ(std::stod(cell("power_machine_average_watts_of_step")), energies[0].machine_watts());
+  const std::string text = energy_tables(runs, energies, false, {});
+  EXPECT_NE(text.find("model: area and power"), std::string::npos) << text;
+  EXPECT_NE(text.find("46.50"), std::string::npos) << text;
 }
 
 TEST(RunEnergy, TablesListTheComponentsAndSayWhatHasNoCosts) {

@@ -163,6 +163,51 @@ std::string all_models_table(const std::vector<ModelEnergy>& models, const TextS
   return table.render(style);
 }
 
+// Area and power of the machines that ran a model, one row each.
+std::string area_table(const std::vector<ModelEnergy>& models, const std::string& name,
+                       const std::vector<RunEnergy>& energies, const TextStyle& style) {
+  TextTable table({{"machine", Align::kLeft},
+                   {"logic", Align::kRight, "area, mm2"},
+                   {"whole chip", Align::kRight, "area, mm2"},
+                   {"baseline", Align::kRight, "area, mm2"},
+                   {"ratio", Align::kRight, "area, mm2"},
+                   {"node", Align::kRight, "area, mm2"},
+                   {"table", Align::kLeft, "area, mm2"},
+                   {"average", Align::kRight, "power, W"},
+                   {"baseline", Align::kRight, "power, W"},
+                   {"ratio", Align::kRight, "power, W"},
+                   {"peak of the logic", Align::kRight, "power, W"}});
+  for (const ModelEnergy& model : models) {
+    if (model.model != name) continue;
+    double seconds = 0, baseline_seconds = 0;
+    for (const std::size_t run : model.runs) {
+      seconds += energies[run].machine_seconds;
+      baseline_seconds += energies[run].baseline_seconds;
+    }
+    const double watts = model.all.machine.total() / seconds;
+    const double baseline_watts = model.all.baseline.total() / baseline_seconds;
+    const std::optional<RunArea>& area = energies[model.runs.front()].area;
+    std::vector<std::string> cells{model.arch};
+    if (area) {
+      const auto mm2 = [](double value) { return fmt::format("{:.2f}", value); };
+      cells.insert(cells.end(),
+                   {mm2(area->machine.compute_mm2), mm2(area->machine.total_mm2),
+                    area->baseline ? mm2(area->baseline->total_mm2) : "-",
+                    area->baseline ? ratio_text(area->machine.total_mm2, area->baseline->total_mm2) : "-",
+                    fmt::format("{} nm", area->node_nm), printable(area->table)});
+    } else {
+      cells.insert(cells.end(), 6, "-");
+    }
+    cells.insert(
+        cells.end(),
+        {fmt::format("{:.2f}", watts), fmt::format("{:.2f}", baseline_watts),
+         ratio_text(watts, baseline_watts),
+         area && area->machine.peak_watts > 0 ? fmt::format("{:.2f}", area->machine.peak_watts) : "-"});
+    table.add_row(std::move(cells));
+  }
+  return table.render(style);
+}
+
 }  // namespace
 
 std::string energy_tables(const std::vector<RunResult>& runs, const std::vector<RunEnergy>& energies,
@@ -181,6 +226,13 @@ std::string energy_tables(const std::vector<RunResult>& runs, const std::vector<
       section(fmt::format("{} on {}: energy by layer", trace_title(runs[run].info), model.arch),
               layer_energy_table(runs[run], energies[run], style));
     }
+  }
+  for (std::size_t i = 0; i < models.size(); ++i) {
+    const bool first = std::none_of(models.begin(), models.begin() + static_cast<std::ptrdiff_t>(i),
+                                    [&](const ModelEnergy& m) { return m.model == models[i].model; });
+    if (!first) continue;
+    section(fmt::format("{}: area and power", printable(models[i].model)),
+            area_table(models, models[i].model, energies, style));
   }
   if (std::ranges::any_of(models,
                           [&](const ModelEnergy& model) { return model.model != models.front().model; })) {

@@ -1,7 +1,11 @@
+#include <algorithm>
+#include <cmath>
 #include <gtest/gtest.h>
+#include <sstream>
 
 #include "base/error.hpp"
 #include "report/json_text.hpp"
+#include "report/ranking.hpp"
 #include "report/result_csv.hpp"
 #include "report/result_json.hpp"
 #include "report/result_tables.hpp"
@@ -50,24 +54,24 @@ TEST(ResultJson, IsWhatTheSchemaSays) {
       "baseline": {"arch": "dense", "config": {"rows": 4}},
       "layers": [
         {"name": "conv", "shape": "3x3 16->32 @8x8", "batch_scale": 32, "ops": [
-          {"op": "forward", "scheduled": "A", "macs": 1000, "scheduled_macs": 600, "effectual_macs": 500, "baseline_cycles": 100, "cycles": 50, "padding_free_cycles": 80, "padding_free_speedup": 1.25, "counters": {"steps": 3}},
-          {"op": "weight_grad", "scheduled": "G", "macs": 1000, "scheduled_macs": 400, "effectual_macs": 300, "baseline_cycles": 100, "cycles": 40, "padding_free_cycles": 40, "padding_free_speedup": 2.5}
+          {"op": "forward", "scheduled": "A", "macs": 1000, "scheduled_macs": 600, "effectual_macs": 500, "baseline_cycles": 100, "cycles_without_zeros": 80, "cycles": 50, "speedup": 2, "speedup_from_zeros": 1.6, "speedup_from_empty_lanes": 1.25, "counters": {"steps": 3}},
+          {"op": "weight_grad", "scheduled": "G", "macs": 1000, "scheduled_macs": 400, "effectual_macs": 300, "baseline_cycles": 100, "cycles_without_zeros": 100, "cycles": 40, "speedup": 2.5, "speedup_from_zeros": 2.5, "speedup_from_empty_lanes": 1}
         ]},
         {"name": "fc", "shape": "linear 8->4 x2", "batch_scale": 1.5, "ops": [
-          {"op": "input_grad", "scheduled": "none", "macs": 64, "scheduled_macs": 0, "effectual_macs": 0, "baseline_cycles": 7, "cycles": 0, "padding_free_cycles": 0, "padding_free_speedup": null}
+          {"op": "input_grad", "scheduled": "none", "macs": 64, "scheduled_macs": 0, "effectual_macs": 0, "baseline_cycles": 7, "cycles_without_zeros": 7, "cycles": 0, "speedup": null, "speedup_from_zeros": null, "speedup_from_empty_lanes": 1}
         ]}
       ],
       "total": {
-        "forward": {"baseline_cycles": 100, "cycles": 50, "padding_free_cycles": 80},
-        "input_grad": {"baseline_cycles": 7, "cycles": 0, "padding_free_cycles": 0},
-        "weight_grad": {"baseline_cycles": 100, "cycles": 40, "padding_free_cycles": 40},
-        "all": {"baseline_cycles": 207, "cycles": 90, "padding_free_cycles": 120}
+        "forward": {"baseline_cycles": 100, "cycles_without_zeros": 80, "cycles": 50, "speedup": 2, "speedup_from_zeros": 1.6, "speedup_from_empty_lanes": 1.25},
+        "input_grad": {"baseline_cycles": 7, "cycles_without_zeros": 7, "cycles": 0, "speedup": null, "speedup_from_zeros": null, "speedup_from_empty_lanes": 1},
+        "weight_grad": {"baseline_cycles": 100, "cycles_without_zeros": 100, "cycles": 40, "speedup": 2.5, "speedup_from_zeros": 2.5, "speedup_from_empty_lanes": 1},
+        "all": {"baseline_cycles": 207, "cycles_without_zeros": 187, "cycles": 90, "speedup": 2.3, "speedup_from_zeros": 2.077777777777778, "speedup_from_empty_lanes": 1.106951871657754}
       },
       "per_batch": {
-        "forward": {"baseline_cycles": 3200, "cycles": 1600, "padding_free_cycles": 2560},
-        "input_grad": {"baseline_cycles": 10.5, "cycles": 0, "padding_free_cycles": 0},
-        "weight_grad": {"baseline_cycles": 3200, "cycles": 1280, "padding_free_cycles": 1280},
-        "all": {"baseline_cycles": 6410.5, "cycles": 2880, "padding_free_cycles": 3840}
+        "forward": {"baseline_cycles": 3200, "cycles_without_zeros": 2560, "cycles": 1600, "speedup": 2, "speedup_from_zeros": 1.6, "speedup_from_empty_lanes": 1.25},
+        "input_grad": {"baseline_cycles": 10.5, "cycles_without_zeros": 10.5, "cycles": 0, "speedup": null, "speedup_from_zeros": null, "speedup_from_empty_lanes": 1},
+        "weight_grad": {"baseline_cycles": 3200, "cycles_without_zeros": 3200, "cycles": 1280, "speedup": 2.5, "speedup_from_zeros": 2.5, "speedup_from_empty_lanes": 1},
+        "all": {"baseline_cycles": 6410.5, "cycles_without_zeros": 5770.5, "cycles": 2880, "speedup": 2.2258680555555554, "speedup_from_zeros": 2.003645833333333, "speedup_from_empty_lanes": 1.1109089333679925}
       }
     }
   ]
@@ -120,6 +124,12 @@ TEST(ResultJson, ReadsSchema1) {
       "old.json");
   EXPECT_EQ(file.runs[0].total().all.speedup(), 2);
   EXPECT_EQ(file.runs[0].baseline->arch, "dense");
+  // It does not know what zeros give, which is not 0 and not a difference to a file that does.
+  EXPECT_TRUE(std::isnan(file.runs[0].total().all.speedup_from_zeros()));
+  EXPECT_NE(result_tables(file.runs, false, {})
+                .find("forward                           6       3           -            -     2.00\n"),
+            std::string::npos)
+      << result_tables(file.runs, false, {});
 }
 
 TEST(ResultJson, AMachineThatIsItsOwnBaselineStaysSo) {
@@ -166,17 +176,55 @@ TEST(ResultJson, RefusesWhatItDidNotWrite) {
 TEST(ResultCsv, OneRowPerOperation) {
   RunResult run = example_run("a,b", "x", 0.5);
   run.layers[0].name = "say \"hi\"";
+  run.layers[0].ops[0].counters.push_back({"gated", 1, true});
   EXPECT_EQ(
       results_to_csv({run}),
-      "trace,model,progress,arch,engine,layer,shape,batch_scale,op,scheduled,macs,scheduled_macs,effectual_"
-      "macs,"
-      "baseline,baseline_cycles,cycles,speedup,padding_free_cycles,padding_free_speedup,steps\n"
+      "trace,model,progress,arch,engine,layer,shape,batch,batch_scale,op,scheduled,macs_per_batch,"
+      "scheduled_macs_per_batch,effectual_macs_per_batch,baseline,baseline_cycles_per_batch,"
+      "cycles_without_zeros_per_batch,cycles_per_batch,speedup,speedup_from_zeros,speedup_from_empty_lanes,"
+      "counter_steps_per_batch,counter_gated_per_batch\n"
       "\"a,b_p50.safetensors\",\"a,b\",0.5,x,fast,\"say \"\"hi\"\"\",3x3 16->32 "
-      "@8x8,32,forward,A,1000,600,500,dense,100,50,2,80,1.25,3\n"
+      "@8x8,64,32,forward,A,32000,19200,16000,dense,3200,2560,1600,2,1.6,1.25,96,1\n"
       "\"a,b_p50.safetensors\",\"a,b\",0.5,x,fast,\"say \"\"hi\"\"\",3x3 16->32 "
-      "@8x8,32,weight_grad,G,1000,400,300,dense,100,40,2.5,40,2.5,\n"
+      "@8x8,64,32,weight_grad,G,32000,12800,9600,dense,3200,3200,1280,2.5,2.5,1,,\n"
       "\"a,b_p50.safetensors\",\"a,b\",0.5,x,fast,fc,linear 8->4 "
-      "x2,1.5,input_grad,none,64,0,0,dense,7,0,,0,,\n");
+      "x2,64,1.5,input_grad,none,96,0,0,dense,10.5,10.5,0,,,1,,\n");
+  const std::string recorded = results_to_csv({run}, {}, CsvBasis::kRecorded);
+  EXPECT_NE(recorded.find(",macs_as_recorded,"), std::string::npos) << recorded;
+  EXPECT_EQ(recorded.find("per_batch"), std::string::npos) << recorded;
+  EXPECT_NE(recorded.find(",64,32,forward,A,1000,600,500,dense,100,80,50,2,1.6,1.25,3,0.03125\n"),
+            std::string::npos)
+      << recorded;
+}
+
+// A machine is free in the names of its counters: one that is called as a count of the memory system is
+// another column.
+TEST(ResultCsv, NoNameOccursTwice) {
+  RunResult run = example_run("m", "x", 0.5);
+  run.layers[0].ops[0].counters = {{"fill_cycles", 5}, {"cycles", 6}, {"compute_cycles", 7}};
+  run.layers[0].ops[0].activity =
+      Activity{.compute_cycles = 40, .fill_cycles = 9, .samples = {}, .weights = {}};
+  run.layers[0].ops[0].activity->weights.fill_rows = 11;
+  const std::string csv = results_to_csv({run});
+  std::istringstream header(csv.substr(0, csv.find('\n')));
+  std::vector<std::string> names;
+  for (std::string name; std::getline(header, name, ',');) names.push_back(name);
+  const auto value = [&](const std::string& name) {
+    const std::size_t first = csv.find('\n') + 1;
+    std::istringstream row(csv.substr(first, csv.find('\n', first) - first));
+    std::string cell;
+    for (const std::string& at : names) {
+      std::getline(row, cell, ',');
+      if (at == name) return cell;
+    }
+    return std::string("no such column");
+  };
+  EXPECT_EQ(value("counter_fill_cycles_per_batch"), "160");  // 5 x 32
+  EXPECT_EQ(value("activity_fill_cycles_per_batch"), "9");   // once per batch
+  EXPECT_EQ(value("activity_compute_cycles_per_batch"), "1280");
+  EXPECT_EQ(value("activity_weights_fill_rows_per_batch"), "11");
+  std::ranges::sort(names);
+  EXPECT_EQ(std::ranges::adjacent_find(names), names.end());
 }
 
 TEST(Counted, OneIsNotMany) {
@@ -235,6 +283,12 @@ TEST(TextTable, Digits) {
   EXPECT_EQ(rounded_digits(2e19), "20,000,000,000,000,000,000");
   EXPECT_EQ(ratio_text(1, 0), "-");
   EXPECT_EQ(ratio_text(9, 4), "2.25");
+  EXPECT_EQ(ratio_text(0.0042), "0.004");
+  EXPECT_EQ(ratio_text(0.00042), "0.0004");
+  EXPECT_EQ(ratio_text(0.0338), "0.034");
+  EXPECT_EQ(ratio_text(0.1), "0.10");
+  EXPECT_EQ(ratio_text(0), "0.00");
+  EXPECT_EQ(ratio_text(0.0 / 0.0), "-");
 }
 
 TEST(ResultTables, SeveralTracesOfAModelAreSummedAndShownByProgress) {
@@ -243,20 +297,65 @@ TEST(ResultTables, SeveralTracesOfAModelAreSummedAndShownByProgress) {
                                     example_run("n", "x", std::nullopt)};
   const std::string text = result_tables(runs, false, {});
   EXPECT_NE(text.find("m, 2 traces together\n"), std::string::npos) << text;
-  EXPECT_NE(
-      text.find("forward                         200     100     2.00        1.25                200     "
-                "100     2.00        1.25\n"),
-      std::string::npos)
+  EXPECT_NE(text.find("forward                         200     100        1.60         1.25     2.00         "
+                      "       200     "
+                      "100        1.60         1.25     2.00\n"),
+            std::string::npos)
       << text;
   const std::size_t half = text.find("    50 %    75.0 %  m_p50.safetensors");
   const std::size_t whole = text.find("   100 %    75.0 %  m_p100.safetensors");
   ASSERT_NE(half, std::string::npos) << text;
   ASSERT_NE(whole, std::string::npos) << text;
   EXPECT_LT(half, whole);
-  EXPECT_NE(text.find("Speedup of every model"), std::string::npos);
+  EXPECT_NE(text.find("Speedup from zeros of every model"), std::string::npos);
+  EXPECT_NE(text.find("from zeros x empty lanes = speedup"), std::string::npos);
   EXPECT_EQ(text.find("by layer"), std::string::npos);
   EXPECT_NE(result_tables(runs, true, {}).find("m on d, progress 50 %, accuracy 75.0 %, by layer"),
             std::string::npos);
+}
+
+// 207 / 187 = 1.107: 11 % of the speedup is not from zeros.
+TEST(ResultTables, WarnWhereTheSpeedupIsNotFromZeros) {
+  RunResult run = example_run("m", "x", 0.5);
+  EXPECT_NE(result_tables({run}, false, {})
+                .find("warning: x: its speedup of 2.23x includes 1.11x that it has without any zero (empty "
+                      "lanes); zeros give 2.00x\n"),
+            std::string::npos)
+      << result_tables({run}, false, {});
+  run.layers[0].ops[0].cycles_without_zeros = 96;
+  EXPECT_EQ(result_tables({run}, false, {}).find("warning"), std::string::npos);
+  run.baseline = nullptr;  // the dense machine itself: nothing to explain
+  EXPECT_EQ(result_tables({run}, false, {}).find("from zeros x"), std::string::npos);
+}
+
+RunEnergy energy_of(double joules, double mm2) {
+  RunEnergy energy;
+  energy.layers.push_back({"l", {}});
+  energy.all.machine.values = {{"cores", "cores", ComponentGroup::kCore, joules}};
+  energy.all.baseline.values = {{"cores", "cores", ComponentGroup::kCore, 2}};
+  energy.machine_seconds = energy.baseline_seconds = 0.5;
+  if (mm2 > 0) energy.area = RunArea{"t", 65, {1, mm2, 0}, std::nullopt};
+  return energy;
+}
+
+TEST(Ranking, TheBestMachineIsFirst) {
+  std::vector<RunResult> runs{example_run("m", "slow", 0.5), example_run("m", "quick", 0.5),
+                              example_run("m", "unknown", 0.5)};
+  runs[0].layers[0].ops[0].cycles = 90;
+  const std::vector<RunEnergy> energies{energy_of(0.25, 20), energy_of(1, 10), RunEnergy{}};
+  const auto before = [](const std::string& text, const char* a, const char* b) {
+    return text.find(a) != std::string::npos && text.find(b) != std::string::npos &&
+           text.find(a) < text.find(b);
+  };
+  const std::string speedup = ranking_table(runs, {}, RankBy::kSpeedup, {});
+  EXPECT_TRUE(speedup.starts_with("3 machines on m, ranked by speedup from zeros\n")) << speedup;
+  EXPECT_TRUE(before(speedup, "quick", "slow")) << speedup;
+  EXPECT_EQ(speedup.find("mJ"), std::string::npos);
+  const std::string energy = ranking_table(runs, energies, RankBy::kEnergy, {});
+  EXPECT_TRUE(before(energy, "slow", "quick") && before(energy, "quick", "unknown")) << energy;
+  EXPECT_NE(energy.find("250.000        8.00      0.50"), std::string::npos) << energy;
+  const std::string area = ranking_table(runs, energies, RankBy::kArea, {});
+  EXPECT_TRUE(before(area, "quick", "slow") && before(area, "slow", "unknown")) << area;
 }
 
 }  // namespace

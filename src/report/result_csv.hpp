@@ -5,12 +5,19 @@
 #include <string>
 #include <vector>
 
-#include "report/energy_report.hpp"
-#include "sim/result.hpp"
+#include "sim/run_energy.hpp"
 
 namespace lacuna {
 
-// `energies[i]`, if given, belongs to runs[i]; where none has layers there are no columns of energy.
-std::string results_to_csv(const std::vector<RunResult>& runs, const std::vector<RunEnergy>& energies = {});
+// What the counts, cycles and joules of a row are of; it ends the name of their columns.
+enum class CsvBasis {
+  kBatch,     // "_per_batch": the training step with its whole batch
+  kRecorded,  // "_as_recorded": the samples that the trace holds, with their share of what is once per batch
+};
+
+// `energies[i]`, if given, belongs to runs[i]; where none has layers there are no columns of energy, power
+// and area.
+std::string results_to_csv(const std::vector<RunResult>& runs, const std::vector<RunEnergy>& energies = {},
+                           CsvBasis basis = CsvBasis::kBatch);
 
 }  // namespace lacuna

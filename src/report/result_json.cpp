@@ -38,19 +38,24 @@ std::string activity_json(const Activity& activity) {
   return line.text();
 }
 
-std::string op_json(const OpResult& op, const OpResult& baseline) {
+// null where there is no cycle or where it is not known.
+void append_speedups(JsonLine& line, const CyclePair& pair) {
+  line.field("speedup", pair.baseline_cycles / pair.cycles)
+      .field("speedup_from_zeros", pair.cycles_without_zeros / pair.cycles)
+      .field("speedup_from_empty_lanes", pair.baseline_cycles / pair.cycles_without_zeros);
+}
+
+std::string op_json(const OpResult& op, const OpResult& baseline, const CyclePair& cycles) {
   JsonLine line;
   line.field("op", operation_name(op.op))
       .field("scheduled", scheduled_name(op.scheduled))
       .field("macs", op.macs)
       .field("scheduled_macs", op.scheduled_macs)
-      .field("effectual_macs", op.effectual_macs)
-      .field("baseline_cycles", baseline.cycles)
-      .field("cycles", op.cycles)
-      .field("padding_free_cycles", op.padding_free_cycles)
-      // No cycles, no ratio: null.
-      .field("padding_free_speedup",
-             static_cast<double>(baseline.cycles) / static_cast<double>(op.padding_free_cycles));
+      .field("effectual_macs", op.effectual_macs);
+  line.field("baseline_cycles", baseline.cycles);
+  if (op.cycles_without_zeros) line.field("cycles_without_zeros", *op.cycles_without_zeros);
+  line.field("cycles", op.cycles);
+  append_speedups(line, cycles);
   if (!op.counters.empty()) {
     JsonLine counters;
     for (const Counter& counter : op.counters) counters.field(counter.name, counter.value);
@@ -65,11 +70,12 @@ std::string op_json(const OpResult& op, const OpResult& baseline) {
 }
 
 std::string pair_json(const CyclePair& pair) {
-  return JsonLine()
-      .field("baseline_cycles", pair.baseline_cycles)
-      .field("cycles", pair.cycles)
-      .field("padding_free_cycles", pair.padding_free_cycles)
-      .text();
+  JsonLine line;
+  line.field("baseline_cycles", pair.baseline_cycles)
+      .field("cycles_without_zeros", pair.cycles_without_zeros)
+      .field("cycles", pair.cycles);
+  append_speedups(line, pair);
+  return line.text();
 }
 
 std::string totals_json(const Totals& totals, std::string_view indent) {
@@ -86,8 +92,8 @@ std::string layer_json(const RunResult& run, std::size_t index) {
       fmt::format("        {{\"name\": {}, \"shape\": {}, \"batch_scale\": {}, \"ops\": [",
                   json_string(layer.name), json_string(layer.shape), json_number(layer.batch_scale));
   for (std::size_t i = 0; i < layer.ops.size(); ++i) {
-    text +=
-        fmt::format("{}\n          {}", i > 0 ? "," : "", op_json(layer.ops[i], run.baseline_op(index, i)));
+    text += fmt::format("{}\n          {}", i > 0 ? "," : "",
+                        op_json(layer.ops[i], run.baseline_op(index, i), run.cycles_of(index, i)));
   }
   return text + "\n        ]}";
 }
@@ -126,8 +132,11 @@ void append_run(std::string& text, const RunResult& run, const RunEnergy* energy
   }
   text += "\n      ],\n";
   field("total", totals_json(run.total(), "      "));
-  if (energy != nullptr && !energy->layers.empty())
+  if (energy != nullptr && !energy->layers.empty()) {
     field("energy", energy_json(*energy, energy_layers, "      "));
+    field("power", power_json(*energy));
+    if (energy->area) field("area", area_json(*energy->area));
+  }
   text += fmt::format("      \"per_batch\": {}\n    }}", totals_json(run.per_batch(), "      "));
 }
 

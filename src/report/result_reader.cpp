@@ -67,7 +67,8 @@ OpResult read_op(const JsonReader& source) {
   op.scheduled_macs = source.count("scheduled_macs");
   op.effectual_macs = source.count("effectual_macs");
   op.cycles = source.count("cycles");
-  op.padding_free_cycles = source.count("padding_free_cycles");
+  if (const json* cycles = source.find("cycles_without_zeros"))  // not in schema 1
+    op.cycles_without_zeros = source.count(*cycles, "cycles_without_zeros");
   if (const json* counters = source.find("counters")) {
     if (!counters->is_object()) source.fail("'counters' is not an object");
     for (const auto& [name, value] : counters->items())

@@ -1,6 +1,7 @@
 #include "report/result_tables.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <fmt/format.h>
 #include <limits>
@@ -71,14 +72,15 @@ Totals sum_totals(const ModelRuns& model, std::size_t arch, Totals (RunResult::*
 void append_cycles(std::vector<std::string>& cells, const CyclePair& pair) {
   cells.push_back(rounded_digits(pair.baseline_cycles));
   cells.push_back(rounded_digits(pair.cycles));
+  cells.push_back(ratio_text(pair.cycles_without_zeros, pair.cycles));
+  cells.push_back(ratio_text(pair.baseline_cycles, pair.cycles_without_zeros));
   cells.push_back(ratio_text(pair.baseline_cycles, pair.cycles));
-  cells.push_back(ratio_text(pair.baseline_cycles, pair.padding_free_cycles));
 }
 
+constexpr std::array kCycleColumns{"baseline cycles", "cycles", "from zeros", "empty lanes", "speedup"};
+
 void append_cycle_columns(std::vector<TableColumn>& columns, const std::string& arch) {
-  for (const char* title : {"baseline cycles", "cycles", "speedup", "no padding"}) {
-    columns.push_back({title, Align::kRight, arch});
-  }
+  for (const char* title : kCycleColumns) columns.push_back({title, Align::kRight, arch});
 }
 
 std::string operation_table(const ModelRuns& model, const std::vector<std::string>& archs,
@@ -136,7 +138,7 @@ std::string layer_table(const TraceRuns& trace, const std::vector<std::string>& 
                                      std::string(operation_name(layer.ops[j].op))};
       for (const RunResult* run : trace.runs) {
         if (run == nullptr) {
-          cells.insert(cells.end(), 5, "-");
+          cells.insert(cells.end(), 1 + kCycleColumns.size(), "-");
           continue;
         }
         const OpResult& op = run->layers[i].ops[j];
@@ -150,16 +152,24 @@ std::string layer_table(const TraceRuns& trace, const std::vector<std::string>& 
   return table.render(style);
 }
 
+// From zeros by operation and of all; then the speedup with what empty lanes give.
 void append_speedup_columns(std::vector<TableColumn>& columns, const std::string& arch) {
   for (const Operation op : kOperations)
     columns.push_back({std::string(operation_name(op)), Align::kRight, arch});
   columns.push_back({"all", Align::kRight, arch});
+  columns.push_back({"speedup", Align::kRight, arch});
+}
+
+constexpr std::size_t kSpeedupColumns = 5;
+using Speedups = std::array<double, kSpeedupColumns>;  // 0: there are no cycles
+
+Speedups speedups(const Totals& totals) {
+  return {totals.forward.speedup_from_zeros(), totals.input_grad.speedup_from_zeros(),
+          totals.weight_grad.speedup_from_zeros(), totals.all.speedup_from_zeros(), totals.all.speedup()};
 }
 
 void append_speedups(std::vector<std::string>& cells, const Totals& totals) {
-  for (const Operation op : kOperations)
-    cells.push_back(ratio_text(totals.of(op).baseline_cycles, totals.of(op).cycles));
-  cells.push_back(ratio_text(totals.all.baseline_cycles, totals.all.cycles));
+  for (const double speedup : speedups(totals)) cells.push_back(speedup > 0 ? ratio_text(speedup) : "-");
 }
 
 std::string percent(const std::optional<double>& share, int digits) {
@@ -194,22 +204,36 @@ std::string remarks(const ModelRuns& model) {
   return text.empty() ? text : "\n" + text;
 }
 
+// Where the speedup of a model is not what zeros give.
+std::string warnings(const ModelRuns& model, const std::vector<std::string>& archs) {
+  std::string text;
+  for (std::size_t arch = 0; arch < archs.size(); ++arch) {
+    const CyclePair all = sum_totals(model, arch, &RunResult::per_batch).all;
+    if (!(all.speedup_from_empty_lanes() > kWarnEmptyLanes)) continue;
+    text += fmt::format(
+        "warning: {}: its speedup of {}x includes {}x that it has without any zero (empty lanes); zeros give "
+        "{}x\n",
+        archs[arch], ratio_text(all.speedup()), ratio_text(all.speedup_from_empty_lanes()),
+        ratio_text(all.speedup_from_zeros()));
+  }
+  return text.empty() ? text : "\n" + text;
+}
+
 std::string model_table(const Sorted& sorted, const TextStyle& style) {
   std::vector<TableColumn> columns{{"model", Align::kLeft}};
   for (const std::string& arch : sorted.archs) append_speedup_columns(columns, arch);
   TextTable table(std::move(columns));
-  std::vector<double> sums(sorted.archs.size() * 4, 0);
+  std::vector<double> sums(sorted.archs.size() * kSpeedupColumns, 0);
   std::vector<int> counts(sums.size(), 0);
   for (const ModelRuns& model : sorted.models) {
     std::vector<std::string> cells{model.model};
     for (std::size_t arch = 0; arch < sorted.archs.size(); ++arch) {
       const Totals totals = sum_totals(model, arch, &RunResult::total);
       append_speedups(cells, totals);
-      const double speedups[] = {totals.forward.speedup(), totals.input_grad.speedup(),
-                                 totals.weight_grad.speedup(), totals.all.speedup()};
-      for (std::size_t i = 0; i < 4; ++i) {
-        sums[arch * 4 + i] += speedups[i];
-        counts[arch * 4 + i] += speedups[i] > 0 ? 1 : 0;
+      const Speedups of_model = speedups(totals);
+      for (std::size_t i = 0; i < kSpeedupColumns; ++i) {
+        sums[arch * kSpeedupColumns + i] += of_model[i];
+        counts[arch * kSpeedupColumns + i] += of_model[i] > 0 ? 1 : 0;
       }
     }
     table.add_row(std::move(cells));
@@ -247,9 +271,10 @@ std::string result_tables(const std::vector<RunResult>& runs, bool layers, const
     } else {
       section(fmt::format("{}, {} traces together", printable(model.model), model.traces.size()),
               operation_table(model, sorted.archs, style));
-      section(fmt::format("{}, speedup by progress of the training", printable(model.model)),
+      section(fmt::format("{}, speedup from zeros by progress of the training", printable(model.model)),
               progress_table(model, sorted.archs, style));
     }
+    text += warnings(model, sorted.archs);
     text += remarks(model);
     if (!layers) continue;
     for (const TraceRuns& trace : model.traces) {
@@ -257,7 +282,10 @@ std::string result_tables(const std::vector<RunResult>& runs, bool layers, const
               layer_table(trace, sorted.archs, style));
     }
   }
-  if (sorted.models.size() > 1) section("Speedup of every model", model_table(sorted, style));
+  if (sorted.models.size() > 1) section("Speedup from zeros of every model", model_table(sorted, style));
+  const bool compared =
+      std::ranges::any_of(runs, [](const RunResult& run) { return run.baseline != nullptr; });
+  if (compared) text += kSpeedupLegend;
   return text;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "report/text_table.hpp"
@@ -14,6 +15,16 @@ namespace lacuna {
 // give a table by progress of the training [TensorDash Fig. 14]; several models give a table of all of them
 // at the end [TensorDash Fig. 13]. `layers` adds one row per layer and operation for every trace.
 std::string result_tables(const std::vector<RunResult>& runs, bool layers, const TextStyle& style);
+
+// A speedup from empty lanes above this is warned about: the speedup is not what zeros give.
+inline constexpr double kWarnEmptyLanes = 1.05;
+
+// What the columns of speedups mean, for below tables that have them.
+inline constexpr std::string_view kSpeedupLegend =
+    "\nfrom zeros x empty lanes = speedup over the baseline. 'from zeros' is the speedup without what empty "
+    "lanes give: the number to\nquote. 'empty lanes' is what the machine would gain if no value were zero, "
+    "from lanes that channels, positions or samples do not\nfill and from borders of images. Speedups in "
+    "papers count both.\n";
 
 // "alexnet on imagenette, progress 100 %, accuracy 83.7 %"
 std::string trace_title(const TraceInfo& info);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cmath>
 #include <fmt/format.h>
 
 namespace lacuna {
@@ -155,8 +156,14 @@ std::string counted(std::int64_t count, std::string_view noun) {
 }
 std::string rounded_digits(double value) { return with_commas(fmt::format("{:.0f}", value)); }
 
+std::string ratio_text(double ratio) {
+  if (!std::isfinite(ratio)) return "-";
+  if (ratio <= 0 || ratio >= 0.1) return fmt::format("{:.2f}", ratio);
+  return fmt::format("{:.{}f}", ratio, std::max(3, static_cast<int>(-std::floor(std::log10(ratio)))));
+}
+
 std::string ratio_text(double numerator, double denominator) {
-  return denominator > 0 ? fmt::format("{:.2f}", numerator / denominator) : "-";
+  return denominator > 0 ? ratio_text(numerator / denominator) : "-";
 }
 
 std::string bold_text(std::string_view text, const TextStyle& style) { return styled(text, style, 1); }

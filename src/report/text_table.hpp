@@ -51,7 +51,9 @@ std::string grouped_digits(std::int64_t value);
 std::string counted(std::int64_t count, std::string_view noun);
 // The nearest integer, likewise.
 std::string rounded_digits(double value);
-// "2.24", or "-" where there is nothing to divide by
+// "2.24"; small ones keep a digit: "0.034", "0.004"; "-" for what is not a number
+std::string ratio_text(double ratio);
+// The same of a quotient, "-" where there is nothing to divide by
 std::string ratio_text(double numerator, double denominator);
 
 std::string bold_text(std::string_view text, const TextStyle& style);

@@ -1,10 +1,12 @@
 #include "sim/result.hpp"
 
+#include <limits>
+
 namespace lacuna {
 namespace {
 
 CyclePair scaled(const CyclePair& pair, double scale) {
-  return {scale * pair.baseline_cycles, scale * pair.cycles, scale * pair.padding_free_cycles};
+  return {scale * pair.baseline_cycles, scale * pair.cycles, scale * pair.cycles_without_zeros};
 }
 
 Totals sum_layers(const RunResult& run, bool to_batch) {
@@ -25,14 +27,15 @@ Totals sum_layers(const RunResult& run, bool to_batch) {
 CyclePair& CyclePair::operator+=(const CyclePair& other) {
   baseline_cycles += other.baseline_cycles;
   cycles += other.cycles;
-  padding_free_cycles += other.padding_free_cycles;
+  cycles_without_zeros += other.cycles_without_zeros;
   return *this;
 }
 
 CyclePair RunResult::cycles_of(std::size_t layer, std::size_t op) const {
   const OpResult& own = layers[layer].ops[op];
   return {static_cast<double>(baseline_op(layer, op).cycles), static_cast<double>(own.cycles),
-          static_cast<double>(own.padding_free_cycles)};
+          own.cycles_without_zeros ? static_cast<double>(*own.cycles_without_zeros)
+                                   : std::numeric_limits<double>::quiet_NaN()};
 }
 
 double RunResult::counter(std::string_view name) const {

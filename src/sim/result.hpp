@@ -22,7 +22,10 @@ struct Counter {
   // snake_case, unique in its operation; the unit is part of the name where it is not a count
   std::string name;
   std::int64_t value = 0;
-  bool operator==(const Counter&) const = default;
+  // The same for any number of samples: a yes or no, or a count of weights. The others are of the samples
+  // recorded. Not part of files.
+  bool once = false;
+  bool operator==(const Counter& other) const { return name == other.name && value == other.value; }
 };
 
 // One operation of one layer on one machine.
@@ -33,13 +36,13 @@ struct OpResult {
   std::int64_t scheduled_macs = 0;  // multiplied when the scheduled operand's zeros are skipped
   std::int64_t effectual_macs = 0;  // both operands non-zero
   std::int64_t cycles = 0;
-  // What `cycles` would be if lanes that hold no element (tails of channels, positions, batch) were non-zero;
-  // equal to `cycles` where there are none.
-  std::int64_t padding_free_cycles = 0;
   std::vector<Counter> counters;
   std::optional<Activity> activity = std::nullopt;  // of machines with a memory system
   // What was done in the whole batch, for energy; of machines that declare their hardware.
   std::vector<ActionCount> actions = {};
+  // Cycles if no value were zero (without_zeros.hpp). Filled in by the runner, which knows the baseline; a
+  // file of schema 1 has none.
+  std::optional<std::int64_t> cycles_without_zeros = std::nullopt;
 
   bool operator==(const OpResult&) const = default;
 };
@@ -51,14 +54,17 @@ struct LayerResult {
   std::vector<OpResult> ops;
 };
 
-// Cycles of a machine beside those of its baseline.
+// Cycles of a machine beside those of its baseline and those it would take without zeros, which are NaN if
+// they are not known. The speedup is the product of the two others.
 struct CyclePair {
   double baseline_cycles = 0;
   double cycles = 0;
-  double padding_free_cycles = 0;
+  double cycles_without_zeros = 0;
   double speedup() const { return cycles > 0 ? baseline_cycles / cycles : 0; }
-  double padding_free_speedup() const {
-    return padding_free_cycles > 0 ? baseline_cycles / padding_free_cycles : 0;
+  double speedup_from_zeros() const { return cycles > 0 ? cycles_without_zeros / cycles : 0; }
+  // What is left of the speedup when no value is zero.
+  double speedup_from_empty_lanes() const {
+    return cycles_without_zeros > 0 ? baseline_cycles / cycles_without_zeros : 0;
   }
   CyclePair& operator+=(const CyclePair& other);
 };

@@ -12,12 +12,26 @@ bool has_energy(const RunResult& run) {
   return run.hardware.has_value() && run.compared_with().hardware.has_value();
 }
 
+RunArea run_area(const std::string& arch, const Hardware& machine, const std::optional<Hardware>& baseline,
+                 const std::string& name_or_file, int node_nm) {
+  const CostTable table = area_table(name_or_file, node_nm, machine);
+  check_area_costs(table, machine, arch);
+  const auto of = [&](const Hardware& hardware) {
+    const ByComponent area = area_mm2(hardware, table);
+    return MachineArea{area.compute(), area.total(), peak_watts(hardware, table).compute()};
+  };
+  RunArea area{table.name, table.node_nm, of(machine), std::nullopt};
+  if (baseline && baseline->area_table == machine.area_table) area.baseline = of(*baseline);
+  return area;
+}
+
 RunEnergy run_energy(const RunResult& run, const CostTable& table) {
   const RunResult& baseline = run.compared_with();
   check_energy_costs(table, *run.hardware, run.arch);
   check_energy_costs(table, *baseline.hardware, baseline.arch);
-  RunEnergy energy{
-      .table = table.name, .node_nm = table.node_nm, .layers = {}, .by_operation = {}, .all = {}};
+  RunEnergy energy;
+  energy.table = table.name;
+  energy.node_nm = table.node_nm;
   for (std::size_t i = 0; i < run.layers.size(); ++i) {
     LayerEnergy of_layer{run.layers[i].name, {}};
     for (std::size_t j = 0; j < run.layers[i].ops.size(); ++j) {
@@ -30,6 +44,9 @@ RunEnergy run_energy(const RunResult& run, const CostTable& table) {
     energy.layers.push_back(std::move(of_layer));
   }
   for (const EnergyPair& pair : energy.by_operation) energy.all += pair;
+  const CyclePair cycles = run.per_batch().all;
+  energy.baseline_seconds = cycles.baseline_cycles / (baseline.hardware->frequency_mhz * 1e6);
+  energy.machine_seconds = cycles.cycles / (run.hardware->frequency_mhz * 1e6);
   return energy;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,27 @@ struct LayerEnergy {
   std::vector<OpEnergy> ops;
 };
 
+// Area of a machine, and the power of its logic if all of it is clocked in every cycle (0: not known).
+struct MachineArea {
+  double compute_mm2 = 0;
+  double total_mm2 = 0;
+  double peak_watts = 0;
+};
+
+// A machine's area, and that of its baseline if the same table prices both: areas from different sources (a
+// published chip, a table of units) are not comparable.
+struct RunArea {
+  std::string table;
+  double node_nm = 0;
+  MachineArea machine;
+  std::optional<MachineArea> baseline;
+};
+
+// By the table `name_or_file` or, without one, by that which the hardware names; at a node (0: the table's
+// own). Throws InputError if the table does not price the machine.
+RunArea run_area(const std::string& arch, const Hardware& machine, const std::optional<Hardware>& baseline,
+                 const std::string& name_or_file, int node_nm);
+
 // Of one training step with the whole batch: what was recorded x batch_scale, weights once.
 struct RunEnergy {
   std::string table;
@@ -40,6 +62,13 @@ struct RunEnergy {
   std::vector<LayerEnergy> layers;                          // empty: the machine has no costs
   std::array<EnergyPair, kOperations.size()> by_operation;  // sums of the layers'
   EnergyPair all;                                           // the sum of the operations'
+  double baseline_seconds = 0;                              // that the step takes
+  double machine_seconds = 0;
+  std::optional<RunArea> area = std::nullopt;
+
+  // On average over the step.
+  double baseline_watts() const { return all.baseline.total() / baseline_seconds; }
+  double machine_watts() const { return all.machine.total() / machine_seconds; }
 };
 
 // Whether the machine and its baseline declare their hardware.

@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "base/parallel.hpp"
+#include "sim/without_zeros.hpp"
 #include "sim/work_estimate.hpp"
 
 namespace lacuna {
@@ -118,6 +119,12 @@ void Simulator::add(std::string arch, std::shared_ptr<const Accelerator> machine
   entries_.push_back({std::move(arch), own, baseline});
 }
 
+std::vector<std::size_t> Simulator::baselines_of_runs() const {
+  std::vector<std::size_t> baselines(runs_.size(), kNoBaseline);
+  for (const Entry& entry : entries_) baselines[entry.own] = entry.baseline;
+  return baselines;
+}
+
 std::vector<RunResult> Simulator::run(const Trace& trace, const SimOptions& options, int threads,
                                       const ProgressCallback& progress) const {
   for (const Run& run : runs_) {
@@ -126,7 +133,8 @@ std::vector<RunResult> Simulator::run(const Trace& trace, const SimOptions& opti
   std::vector<std::shared_ptr<RunResult>> results;
   with_threads(threads, [&] {
     const Jobs jobs = list_jobs(trace);
-    Progress done(jobs, runs_.size(), progress);
+    const std::vector<std::size_t> baselines = baselines_of_runs();
+    Progress done(jobs, 2 * runs_.size(), progress);
     for (const Run& run : runs_) {
       SimOptions of_run = options;
       if (run.only_baseline) of_run.engine = Engine::kFast;
@@ -134,6 +142,22 @@ std::vector<RunResult> Simulator::run(const Trace& trace, const SimOptions& opti
       parallel_for(jobs.size(), 1, [&](std::size_t i) {
         const Job& job = *jobs[i];
         results.back()->layers[job.layer].ops[job.slot] = run.machine->simulate(job.work, of_run);
+        done.add(job);
+      });
+    }
+    for (std::size_t i = 0; i < runs_.size(); ++i) {
+      parallel_for(jobs.size(), 1, [&](std::size_t j) {
+        const Job& job = *jobs[j];
+        const auto op_of = [&](std::size_t run) -> OpResult& {
+          return results[run]->layers[job.layer].ops[job.slot];
+        };
+        OpResult& own = op_of(i);
+        if (baselines[i] == i) {
+          own.cycles_without_zeros = own.cycles;
+        } else if (baselines[i] != kNoBaseline) {
+          own.cycles_without_zeros =
+              cycles_without_zeros(*runs_[i].machine, job.work, own.cycles, op_of(baselines[i]).cycles);
+        }
         done.add(job);
       });
     }

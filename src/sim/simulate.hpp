@@ -49,6 +49,9 @@ class Simulator {
     std::size_t own;  // indices of runs_
     std::size_t baseline;
   };
+  static constexpr std::size_t kNoBaseline = static_cast<std::size_t>(-1);
+  // For each of runs_ what it is compared with; kNoBaseline if it only is the baseline of others.
+  std::vector<std::size_t> baselines_of_runs() const;
   std::size_t intern(std::shared_ptr<const Accelerator> machine, bool only_baseline);
 
   const AcceleratorRegistry& registry_;

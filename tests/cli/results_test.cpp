@@ -1,4 +1,5 @@
 // Results for programs: JSON that follows its schema, energy, area.
+#include <algorithm>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -110,9 +111,9 @@ TEST_F(CliTest, EnergyInCsv) {
   const auto header = [](const ProgramResult& result) { return result.out.substr(0, result.out.find('\n')); };
   const ProgramResult with = run_lacuna({"simulate", trace, "--energy", "--arch", "dense,ant", "--csv", "-"});
   ASSERT_EQ(with.exit_code, 0) << with.err;
-  EXPECT_TRUE(header(with).ends_with(",energy_compute_efficiency,energy_chip_efficiency")) << header(with);
-  EXPECT_NE(header(with).find(",energy_machine_cores,"), std::string::npos);
-  EXPECT_NE(header(with).find(",energy_machine_range_search,"), std::string::npos);
+  EXPECT_TRUE(header(with).ends_with(",area_baseline_mm2_of_chip,area_machine_mm2_of_chip")) << header(with);
+  EXPECT_NE(header(with).find(",energy_machine_cores_joules_per_batch,"), std::string::npos);
+  EXPECT_NE(header(with).find(",energy_machine_range_search_joules_per_batch,"), std::string::npos);
   std::istringstream lines(with.out);
   for (std::string line; std::getline(lines, line);) {
     const auto commas = [](const std::string& text) { return std::ranges::count(text, ','); };
@@ -177,6 +178,86 @@ TEST_F(CliTest, AreaOfAMachine) {
   expect_error(run_lacuna({"arch", "area", "scnn", "--node", "8"}), "no factors for 8 nm");
   expect_error(run_lacuna({"arch", "area", "scnn", "--energy-table", "65nm-fp32"}),
                "has no cost 'pe_multipliers.area'");
+}
+
+// A depthwise layer fills one of 16 lanes: most of the speedup has nothing to do with zeros.
+TEST_F(CliTest, TheHeadlineIsAboutZeros) {
+  const std::string trace = folder_.file("depthwise.safetensors");
+  ASSERT_EQ(run_lacuna({"synth", "--layer",
+                        "conv2d in=32 out=32 kernel=3 padding=1 input=14 groups=32 name=dw A=0.3 G=0.3", "-o",
+                        trace})
+                .exit_code,
+            0);
+  const json document =
+      json::parse(run_lacuna({"simulate", trace, "--arch", "tensordash,scnn,dense", "--json", "-"}).out);
+  const auto all = [&](int run, const char* name) {
+    return document["runs"][run]["per_batch"]["all"][name].get<double>();
+  };
+  EXPECT_GT(all(0, "speedup"), 1.5);
+  EXPECT_GT(all(0, "speedup_from_empty_lanes"), 1.3);
+  EXPECT_LT(all(0, "speedup_from_zeros"), 1.3);
+  for (int run = 0; run < 3; ++run) {
+    EXPECT_NEAR(all(run, "speedup"), all(run, "speedup_from_zeros") * all(run, "speedup_from_empty_lanes"),
+                1e-12);
+  }
+  EXPECT_EQ(all(2, "speedup_from_zeros"), 1);
+  const ProgramResult text = run_lacuna({"simulate", trace});
+  EXPECT_NE(text.out.find("from zeros"), std::string::npos) << text.out;
+  EXPECT_NE(text.out.find("warning: tensordash: its speedup of "), std::string::npos) << text.out;
+  EXPECT_NE(text.out.find("speedup without what empty lanes give"), std::string::npos) << text.out;
+  // compare shows both as well.
+  const std::string a = folder_.file("a.json"), b = folder_.file("b.json");
+  ASSERT_EQ(run_lacuna({"simulate", trace, "--json", a}).exit_code, 0);
+  ASSERT_EQ(run_lacuna({"simulate", trace, "--set", "depth=2", "--json", b}).exit_code, 0);
+  const ProgramResult compared = run_lacuna({"compare", a, b});
+  EXPECT_NE(compared.out.find("speedup from zeros"), std::string::npos) << compared.out;
+  EXPECT_GT(json::parse(run_lacuna({"compare", a, b, "--json"})
+                            .out)["runs"][0]["total"]["all"]["a"]["speedup_from_empty_lanes"]
+                .get<double>(),
+            1.3);
+}
+
+TEST_F(CliTest, ManyMachinesInOneRankedTable) {
+  const std::string trace = small_trace("t.safetensors");
+  const std::string other = folder_.file("other.safetensors");
+  ASSERT_EQ(run_lacuna({"synth", "--layer", "linear in=40 out=24 batch=8", "--model", "other", "-o", other})
+                .exit_code,
+            0);
+  const std::string all = "dense,tensordash,cnvlutin,structured-2of4,sparten,scnn-4096,ant-4096";
+  for (const char* by : {"speedup", "energy", "area"}) {
+    const ProgramResult result = run_lacuna({"simulate", trace, other, "--arch", all, "--rank", by});
+    ASSERT_EQ(result.exit_code, 0) << result.err;
+    EXPECT_LT(std::ranges::count(result.out, '\n'), 40) << result.out;
+    EXPECT_NE(result.out.find("7 machines on 2 models, 2 traces together, ranked by "), std::string::npos)
+        << result.out;
+  }
+  expect_error(run_lacuna({"simulate", trace, "--rank", "speedp"}), "did you mean 'speedup'?");
+  expect_error(run_lacuna({"simulate", trace, "--rank", "area", "--layers"}), "a ranking has no layers");
+  expect_error(run_lacuna({"simulate", trace, "--csv-per", "bach"}), "did you mean 'batch'?");
+}
+
+// Cycles and joules of a CSV are of one kind, and say which; names are unique whatever machines there are.
+TEST_F(CliTest, CsvColumnsSayPerWhat) {
+  const std::string trace = small_trace("t.safetensors");
+  for (const auto& [basis, suffix] :
+       {std::pair<std::string, std::string>{"batch", "_per_batch"}, {"recorded", "_as_recorded"}}) {
+    const ProgramResult result =
+        run_lacuna({"simulate", trace, "--energy", "--arch", "tensordash-gated,scnn,ant,sparten", "--csv-per",
+                    basis, "--csv", "-"});
+    ASSERT_EQ(result.exit_code, 0) << result.err;
+    std::istringstream header(result.out.substr(0, result.out.find('\n')));
+    std::vector<std::string> names;
+    for (std::string name; std::getline(header, name, ',');) names.push_back(name);
+    for (const std::string& name : names) {
+      for (const char* unit : {"cycles", "joules", "macs", "counter_", "activity_", "bytes", "rows"}) {
+        if (name.find(unit) == std::string::npos) continue;
+        EXPECT_TRUE(name.ends_with(suffix)) << name;
+      }
+    }
+    std::ranges::sort(names);
+    EXPECT_EQ(std::ranges::adjacent_find(names), names.end());
+    EXPECT_NE(std::ranges::find(names, "counter_fill_cycles" + suffix), names.end());
+  }
 }
 
 }  // namespace

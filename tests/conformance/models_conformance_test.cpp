@@ -7,6 +7,7 @@
 #include "sim/simulate.hpp"
 #include "sim/testing/machines.hpp"
 #include "sim/testing/random_layer.hpp"
+#include "sim/without_zeros.hpp"
 #include "sim/workload/mac_counts.hpp"
 
 namespace lacuna {
@@ -48,7 +49,6 @@ TEST_P(EveryModel, CountersMakeSense) {
       const std::int64_t least = result.effectual_macs > 0 ? 1 : 0;
       ASSERT_GE(testing::simulate_baseline(*m, layer, op).cycles, least);
       ASSERT_GE(result.cycles, least);
-      ASSERT_GE(result.padding_free_cycles, result.cycles);
       ASSERT_EQ(m->simulate(layer, op, {}), result) << "not a pure function";
     }
   }
@@ -67,6 +67,48 @@ TEST_P(EveryModel, ResultsDoNotDependOnThreads) {
   for (const int threads : {2, 3, 7}) {
     const RunResult many = simulate_trace(trace, *m, GetParam(), {}, threads);
     for (std::size_t i = 0; i < one.layers.size(); ++i) ASSERT_EQ(many.layers[i].ops, one.layers[i].ops);
+  }
+}
+
+// A layer whose masks are written out and happen to hold ones alone: no shortcut of an engine applies.
+TEST_P(EveryModel, CyclesWithoutZerosAreThoseOfALayerOfOnes) {
+  const auto m = machine();
+  for (std::uint64_t seed = 1; seed <= 150; ++seed) {
+    Random random(seed);
+    const LayerShape shape = testing::random_shape(random, testing::RandomLayerLimits{40, 9, 3});
+    const auto ones = [](const LayerTensor& t) {
+      return std::vector<bool>(static_cast<std::size_t>(t.elements()), true);
+    };
+    const Trace recorded = testing::random_trace(seed, shape);
+    TraceBuilder builder("ones");
+    builder.add_layer("layer", shape)
+        .mask(TensorRole::kA, ones(recorded.layers()[0].a))
+        .mask(TensorRole::kW, ones(recorded.layers()[0].w))
+        .mask(TensorRole::kG, ones(recorded.layers()[0].g));
+    const Trace trace = builder.build();
+    ASSERT_NE(trace.layers()[0].a.mask.row_bytes, 0);
+    for (const Operation op : kOperations) {
+      SCOPED_TRACE(GetParam() + " seed " + std::to_string(seed) + " " + shape.describe());
+      const OperationWork work(trace.layers()[0], op);
+      const WorkWithoutZeros full(work);
+      ASSERT_EQ(m->simulate(full.work(), {}), m->simulate(work, {}));
+    }
+  }
+}
+
+// What the runner fills in: between the machine and its baseline, and the two factors give the speedup.
+TEST_P(EveryModel, SpeedupIsTheProductOfItsTwoFactors) {
+  const auto m = machine();
+  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+    const Trace trace = testing::random_trace(seed, testing::RandomLayerLimits{40, 9, 2});
+    const RunResult run = simulate_trace(trace, *m, GetParam(), {}, 1);
+    for (std::size_t i = 0; i < run.layers[0].ops.size(); ++i) {
+      const CyclePair pair = run.cycles_of(0, i);
+      ASSERT_LE(pair.cycles_without_zeros, pair.baseline_cycles);
+      ASSERT_GE(pair.cycles_without_zeros, std::min(pair.cycles, pair.baseline_cycles));
+      if (pair.cycles == 0) continue;
+      ASSERT_NEAR(pair.speedup(), pair.speedup_from_zeros() * pair.speedup_from_empty_lanes(), 1e-12);
+    }
   }
 }
 

@@ -235,10 +235,10 @@ std::int64_t run(std::vector<Machine> machines, std::size_t steps, const BruteCo
   return cycles;
 }
 
-std::vector<bool> lanes_to_do(const Step& row, const Step* column, bool fill) {
+std::vector<bool> lanes_to_do(const Step& row, const Step* column) {
   std::vector<bool> lanes;
   for (std::size_t i = 0; i < row.size(); ++i) {
-    const auto set = [&](int value) { return value == 1 || (value == kNoElement && fill); };
+    const auto set = [&](int value) { return value == 1; };
     lanes.push_back(set(row[i]) && (column == nullptr || set((*column)[i])));
   }
   return lanes;
@@ -247,7 +247,7 @@ std::vector<bool> lanes_to_do(const Step& row, const Step* column, bool fill) {
 // The group of streams [first, first + size) of `rows` (against those of `columns` if two-side).
 std::int64_t group_cycles(const Streams& rows, std::int64_t first_row, const Streams& columns,
                           std::int64_t first_column, const BruteConfig& config, const Levels& levels,
-                          bool fill, std::int64_t& taken) {
+                          std::int64_t& taken) {
   std::vector<Machine> machines;
   const std::int64_t row_end =
       std::min<std::int64_t>(first_row + config.rows, static_cast<std::int64_t>(rows.size()));
@@ -261,7 +261,7 @@ std::int64_t group_cycles(const Streams& rows, std::int64_t first_row, const Str
       for (std::size_t step = 0; step < rows[0].size(); ++step)
         machine.left.push_back(
             lanes_to_do(rows[static_cast<std::size_t>(r)][step],
-                        config.two_side ? &columns[static_cast<std::size_t>(c)][step] : nullptr, fill));
+                        config.two_side ? &columns[static_cast<std::size_t>(c)][step] : nullptr));
       machines.push_back(std::move(machine));
     }
   return run(std::move(machines), rows[0].size(), config, levels, taken);
@@ -325,42 +325,39 @@ BruteResult brute_tensordash(const Layer& layer, Operation op, TensorRole rows_o
     const std::int64_t rows_each = (row_groups + best_rows - 1) / best_rows;
     const std::int64_t best_columns = config.tiles / best_rows;
     const std::int64_t columns_each = (column_groups + best_columns - 1) / best_columns;
-    for (const bool fill : {false, true}) {
-      // Cycles of every (row group, column group), then tile by tile.
-      std::vector<std::vector<std::int64_t>> cost(static_cast<std::size_t>(row_groups));
-      std::int64_t taken = 0;
-      for (std::int64_t i = 0; i < row_groups; ++i)
-        for (std::int64_t j = 0; j < (config.two_side ? column_groups : 1); ++j)
-          cost[static_cast<std::size_t>(i)].push_back(
-              group_cycles(rows, i * config.rows, columns, j * config.columns, config, levels, fill, taken));
-      std::int64_t slowest = 0;
-      for (std::int64_t ti = 0; ti < best_rows; ++ti)
-        for (std::int64_t tj = 0; tj < best_columns; ++tj) {
-          std::int64_t sum = 0;
-          for (std::int64_t i = ti * rows_each; i < std::min(row_groups, (ti + 1) * rows_each); ++i)
-            for (std::int64_t j = tj * columns_each; j < std::min(column_groups, (tj + 1) * columns_each);
-                 ++j)
-              sum += cost[static_cast<std::size_t>(i)][config.two_side ? static_cast<std::size_t>(j) : 0];
-          slowest = std::max(slowest, sum);
-        }
-      (fill ? result.padding_free_cycles : result.cycles) += slowest;
-      if (!fill) {
-        // Every effectual pair was taken exactly once.
-        std::int64_t effectual = 0, scheduled = 0;
-        for (const Stream& row : rows)
-          for (std::size_t step = 0; step < row.size(); ++step)
-            for (std::size_t lane = 0; lane < row[step].size(); ++lane) {
-              if (row[step][lane] != 1) continue;
-              ++scheduled;
-              for (const Stream& column : columns) effectual += column[step][lane] == 1;
-            }
-        if (taken != (config.two_side ? effectual : scheduled))
-          throw std::logic_error("brute force: a pair was lost or taken twice");
-        result.effectual_macs += effectual;
-        result.scheduled_macs +=
-            config.two_side ? effectual : scheduled * static_cast<std::int64_t>(columns.size());
+
+    // Cycles of every (row group, column group), then tile by tile.
+    std::vector<std::vector<std::int64_t>> cost(static_cast<std::size_t>(row_groups));
+    std::int64_t taken = 0;
+    for (std::int64_t i = 0; i < row_groups; ++i)
+      for (std::int64_t j = 0; j < (config.two_side ? column_groups : 1); ++j)
+        cost[static_cast<std::size_t>(i)].push_back(
+            group_cycles(rows, i * config.rows, columns, j * config.columns, config, levels, taken));
+    std::int64_t slowest = 0;
+    for (std::int64_t ti = 0; ti < best_rows; ++ti)
+      for (std::int64_t tj = 0; tj < best_columns; ++tj) {
+        std::int64_t sum = 0;
+        for (std::int64_t i = ti * rows_each; i < std::min(row_groups, (ti + 1) * rows_each); ++i)
+          for (std::int64_t j = tj * columns_each; j < std::min(column_groups, (tj + 1) * columns_each); ++j)
+            sum += cost[static_cast<std::size_t>(i)][config.two_side ? static_cast<std::size_t>(j) : 0];
+        slowest = std::max(slowest, sum);
       }
-    }
+    result.cycles += slowest;
+
+    // Every effectual pair was taken exactly once.
+    std::int64_t effectual = 0, scheduled = 0;
+    for (const Stream& row : rows)
+      for (std::size_t step = 0; step < row.size(); ++step)
+        for (std::size_t lane = 0; lane < row[step].size(); ++lane) {
+          if (row[step][lane] != 1) continue;
+          ++scheduled;
+          for (const Stream& column : columns) effectual += column[step][lane] == 1;
+        }
+    if (taken != (config.two_side ? effectual : scheduled))
+      throw std::logic_error("brute force: a pair was lost or taken twice");
+    result.effectual_macs += effectual;
+    result.scheduled_macs +=
+        config.two_side ? effectual : scheduled * static_cast<std::int64_t>(columns.size());
   }
   return result;
 }

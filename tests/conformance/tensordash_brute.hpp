@@ -22,7 +22,7 @@ struct BruteConfig {
 };
 
 struct BruteResult {
-  std::int64_t dense_cycles = 0, cycles = 0, padding_free_cycles = 0, scheduled_macs = 0, effectual_macs = 0;
+  std::int64_t dense_cycles = 0, cycles = 0, scheduled_macs = 0, effectual_macs = 0;
 };
 
 std::vector<std::pair<int, int>> brute_movements(const std::string& name, int lanes, int depth);

@@ -7,6 +7,7 @@
 #include "sim/tile/value_tags.hpp"
 #include "sim/work_estimate.hpp"
 #include "sim/workload/reference.hpp"
+#include "sim/workload/stream_classes.hpp"
 
 namespace lacuna::cnvlutin {
 namespace {
@@ -90,14 +91,9 @@ class Cnvlutin final : public Accelerator {
     }
   }
 
-  // `padding_free`: of the product's streams with lanes without an element taken as non-zero.
   void add(const PlacedProduct& product, const StreamWork& streams, TileOutcome& outcome) const {
     const ProductWork work = product_work(config_, product, streams);
-    outcome.compute.cycles += work.cycles;
-    outcome.compute.padding_free +=
-        product.rows->has_padding()
-            ? chip_cycles(config_, product.grid, count_streams(config_, *product.rows, true).cycles)
-            : work.cycles;
+    outcome.compute_cycles += work.cycles;
     outcome.counters[0].value += work.column_reads;
     outcome.counters[1].value += work.idle_lane_cycles;
   }
@@ -111,8 +107,19 @@ class Cnvlutin final : public Accelerator {
     TileOutcome outcome = empty_outcome(placement);
     outcome.scheduled_macs = work.macs.with(placement.row_operand, work.op);
     outcome.effectual_macs = work.macs.effectual;
-    for (const PlacedProduct& product : placement.placed)
-      add(product, count_streams(config_, *product.rows, false), outcome);
+    std::vector<TileOutcome> parts;
+    for (const PlacedProduct& product : placement.placed) {
+      const std::size_t alike = alike_product(parts.size(), placement.placed.size(), work.layer.shape.groups);
+      if (alike < parts.size() && has_no_zeros(*product.rows)) {
+        parts.push_back(parts[alike]);
+      } else {
+        parts.push_back(empty_outcome(placement));
+        add(product, count_streams(config_, *product.rows), parts.back());
+      }
+      outcome.compute_cycles += parts.back().compute_cycles;
+      for (std::size_t i = 0; i < outcome.counters.size(); ++i)
+        outcome.counters[i].value += parts.back().counters[i].value;
+    }
     return outcome;
   }
 

@@ -31,13 +31,12 @@ std::int64_t chip_cycles(const Config& config, const TileGrid& grid,
 ProductWork product_work(const Config& config, const PlacedProduct& placed, const StreamWork& streams);
 
 // --- fast engine: counts on bit masks ---
-// `fill_padding`: lanes without an element count as non-zero.
-StreamWork count_streams(const Config& config, const OperandStreams& streams, bool fill_padding);
+StreamWork count_streams(const Config& config, const OperandStreams& streams);
 
 // The part of it whose lanes run over positions or images.
-StreamWork count_transposed_lanes(const Config& config, const OperandStreams& streams, bool fill_padding);
+StreamWork count_transposed_lanes(const Config& config, const OperandStreams& streams);
 // The same step by step, with windows cut into slices.
-StreamWork count_sliced_streams(const Config& config, const OperandStreams& streams, bool fill_padding);
+StreamWork count_sliced_streams(const Config& config, const OperandStreams& streams);
 
 // --- functional engine: encoded values through lanes ---
 struct FunctionalWork {

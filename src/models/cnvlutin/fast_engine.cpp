@@ -40,8 +40,8 @@ std::vector<Band> bands_of(const OperandStreams& streams) {
 // Lanes over channels: a window is a sum over its taps of what the channels of a position cost each lane.
 class ChannelBand {
  public:
-  ChannelBand(const Config& config, const OperandStreams& streams, bool fill_padding, const Band& band)
-      : config_(config), s_(streams), fill_(fill_padding), lanes_(streams.lanes), band_(band) {
+  ChannelBand(const Config& config, const OperandStreams& streams, const Band& band)
+      : config_(config), s_(streams), lanes_(streams.lanes), band_(band) {
     count_positions();
   }
 
@@ -95,9 +95,8 @@ class ChannelBand {
     for (std::int64_t step = 0; step < period; ++step) {
       const std::int64_t channel = step * lanes_;
       const std::int64_t real = std::min<std::int64_t>(lanes_, s_.channels - channel);
-      std::uint64_t word = at == border_ ? 0 : s_.mask.bits(row, s_.channel0 + channel, real);
+      const std::uint64_t word = at == border_ ? 0 : s_.mask.bits(row, s_.channel0 + channel, real);
       nonzeros += static_cast<std::uint32_t>(std::popcount(word));
-      if (fill_ && real < lanes_) word |= (~std::uint64_t{0} << real) & (~std::uint64_t{0} >> (64 - lanes_));
       if (config_.bricks == Bricks::kStep) {
         costs[step % lanes_] += std::max(static_cast<std::uint32_t>(std::popcount(word)), empty);
         continue;
@@ -131,7 +130,6 @@ class ChannelBand {
 
   const Config& config_;
   const OperandStreams& s_;
-  bool fill_;
   int lanes_;
   Band band_;
   std::int64_t first_y_ = 0, lines_ = 0;  // source lines of each image
@@ -140,24 +138,23 @@ class ChannelBand {
   std::vector<std::uint32_t> nonzeros_;
 };
 
-StreamWork count_channel_lanes(const Config& config, const OperandStreams& streams, bool fill_padding) {
+StreamWork count_channel_lanes(const Config& config, const OperandStreams& streams) {
   const std::vector<Band> bands = bands_of(streams);
   StreamWork work;
   work.cycles.resize(static_cast<std::size_t>(streams.count()));
   std::vector<std::int64_t> nonzeros(bands.size());
-  parallel_for(bands.size(), 1, [&](std::size_t i) {
-    nonzeros[i] = ChannelBand(config, streams, fill_padding, bands[i]).count(work);
-  });
+  parallel_for(bands.size(), 1,
+               [&](std::size_t i) { nonzeros[i] = ChannelBand(config, streams, bands[i]).count(work); });
   for (const std::int64_t count : nonzeros) work.nonzeros += count;
   return work;
 }
 
 }  // namespace
 
-StreamWork count_streams(const Config& config, const OperandStreams& streams, bool fill_padding) {
-  if (config.slice_steps != 0) return count_sliced_streams(config, streams, fill_padding);
-  if (streams.axis == LaneAxis::kChannels) return count_channel_lanes(config, streams, fill_padding);
-  return count_transposed_lanes(config, streams, fill_padding);
+StreamWork count_streams(const Config& config, const OperandStreams& streams) {
+  if (config.slice_steps != 0) return count_sliced_streams(config, streams);
+  if (streams.axis == LaneAxis::kChannels) return count_channel_lanes(config, streams);
+  return count_transposed_lanes(config, streams);
 }
 
 }  // namespace lacuna::cnvlutin

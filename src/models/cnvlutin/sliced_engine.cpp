@@ -14,8 +14,7 @@ struct StreamCount {
   std::int64_t nonzeros = 0;
 };
 
-StreamCount count_stream(const Config& config, const OperandStreams& streams, std::int64_t stream,
-                         bool fill_padding) {
+StreamCount count_stream(const Config& config, const OperandStreams& streams, std::int64_t stream) {
   const std::int64_t period = steps_per_period(streams);
   const std::int64_t steps = streams.steps();
   std::int64_t costs[64] = {};     // of the lanes in this slice
@@ -23,7 +22,7 @@ StreamCount count_stream(const Config& config, const OperandStreams& streams, st
   std::int64_t open = 0;           // steps of the open bricks
   StreamCount count;
   for (std::int64_t step = 0; step < steps; ++step) {
-    const std::uint64_t word = streams.word(stream, step, fill_padding);
+    const std::uint64_t word = streams.word(stream, step);
     count.nonzeros += std::popcount(word);
     const bool slice_ends = (step + 1) % config.slice_steps == 0 || step + 1 == steps;
     if (config.bricks == Bricks::kStep) {
@@ -48,10 +47,10 @@ StreamCount count_stream(const Config& config, const OperandStreams& streams, st
 
 }  // namespace
 
-StreamWork count_sliced_streams(const Config& config, const OperandStreams& streams, bool fill_padding) {
+StreamWork count_sliced_streams(const Config& config, const OperandStreams& streams) {
   std::vector<StreamCount> counts(static_cast<std::size_t>(streams.count()));
   parallel_for(counts.size(), 64, [&](std::size_t i) {
-    counts[i] = count_stream(config, streams, static_cast<std::int64_t>(i), fill_padding);
+    counts[i] = count_stream(config, streams, static_cast<std::int64_t>(i));
   });
   StreamWork work;
   for (const StreamCount& count : counts) {

@@ -12,8 +12,8 @@ namespace {
 
 class TransposedLanes {
  public:
-  TransposedLanes(const Config& config, const OperandStreams& streams, bool fill_padding)
-      : config_(config), s_(streams), fill_(fill_padding), lanes_(streams.lanes) {}
+  TransposedLanes(const Config& config, const OperandStreams& streams)
+      : config_(config), s_(streams), lanes_(streams.lanes) {}
 
   StreamWork count() {
     constexpr std::int64_t kBytes = 16;  // of channels per item
@@ -47,12 +47,8 @@ class TransposedLanes {
     std::vector<std::uint32_t> costs(static_cast<std::size_t>(lanes_ * width), 0);
     std::vector<std::uint32_t> found(static_cast<std::size_t>(width), 0);
     std::vector<std::uint64_t> counts(static_cast<std::size_t>(bytes), 0);
-    std::int64_t padding = 0;  // lanes of the open brick that have no element
     const auto add = [&](std::int64_t at, std::int64_t element) {
-      if (element >= elements) {
-        padding += fill_ ? 1 : 0;
-        return;
-      }
+      if (element >= elements) return;
       const std::int64_t row = over_positions()
                                    ? s_.source_row(at, element, s_.taps[static_cast<std::size_t>(run)])
                                    : s_.source_row(element, 0, s_.taps[static_cast<std::size_t>(at)]);
@@ -64,14 +60,12 @@ class TransposedLanes {
     const auto close_brick = [&](std::int64_t lane) {
       std::memcpy(of_brick.data(), counts.data(), static_cast<std::size_t>(width));
       std::uint32_t* to = costs.data() + lane * width;
-      const auto filled = static_cast<std::uint32_t>(padding);
       for (std::int64_t c = 0; c < width; ++c) {
         const std::uint32_t count = of_brick[static_cast<std::size_t>(c)];
         found[static_cast<std::size_t>(c)] += count;
-        to[c] += std::max(count + filled, empty);
+        to[c] += std::max(count, empty);
       }
       std::ranges::fill(counts, 0);
-      padding = 0;
     };
     for (std::int64_t at = 0; at < outer; ++at) {
       if (config_.bricks == Bricks::kStep) {
@@ -104,14 +98,13 @@ class TransposedLanes {
 
   const Config& config_;
   const OperandStreams& s_;
-  bool fill_;
   int lanes_;
 };
 
 }  // namespace
 
-StreamWork count_transposed_lanes(const Config& config, const OperandStreams& streams, bool fill_padding) {
-  return TransposedLanes(config, streams, fill_padding).count();
+StreamWork count_transposed_lanes(const Config& config, const OperandStreams& streams) {
+  return TransposedLanes(config, streams).count();
 }
 
 }  // namespace lacuna::cnvlutin

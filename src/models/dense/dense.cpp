@@ -27,7 +27,7 @@ class Dense final : public Accelerator {
                         {.scheduled = Scheduled::kNone,
                          .scheduled_macs = work.macs.macs,
                          .effectual_macs = work.macs.effectual,
-                         .compute = {.cycles = cycles, .padding_free = cycles}});
+                         .compute_cycles = cycles});
   }
 
  private:

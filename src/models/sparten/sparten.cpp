@@ -7,6 +7,7 @@
 #include "sim/memory/memory_actions.hpp"
 #include "sim/registry.hpp"
 #include "sim/work_estimate.hpp"
+#include "sim/workload/stream_classes.hpp"
 
 namespace lacuna::sparten {
 namespace {
@@ -83,10 +84,17 @@ Sparten::Outcome Sparten::run(const OperationWork& work, const SimOptions& optio
   }
   Outcome outcome;
   // Products of an operation (groups, phases) follow one another, as on the tiles (A3).
-  for (const LaneProduct& product : lane_products(work.layer, work.op, kLanes)) {
+  const std::vector<LaneProduct> products = lane_products(work.layer, work.op, kLanes);
+  std::vector<ProductCounts> known;
+  for (const LaneProduct& product : products) {
     const PlacedProduct placed = place_product(product, work.op, config_);
-    const ProductCounts counts =
-        functional ? execute_product(placed, shape, work.op, values, result, matches) : count_product(placed);
+    const std::size_t alike = alike_product(known.size(), products.size(), shape.groups);
+    const bool counted =
+        alike < known.size() && has_no_zeros(product.primary) && has_no_zeros(product.secondary);
+    const ProductCounts counts = functional ? execute_product(placed, shape, work.op, values, result, matches)
+                                 : counted  ? known[alike]
+                                            : count_product(placed);
+    known.push_back(counts);
     outcome.counts += counts;
     outcome.traffic += unit_traffic(placed, counts);
   }
@@ -108,7 +116,6 @@ OpResult Sparten::simulate(const OperationWork& work, const SimOptions& options)
                   .scheduled_macs = matches,
                   .effectual_macs = matches,
                   .cycles = timing.cycles,
-                  .padding_free_cycles = timing.cycles,
                   .counters = {{"joins", traffic.joins},
                                {"joins_left_out", traffic.joins_left_out},
                                {"empty_joins", empty_joins},

@@ -46,8 +46,7 @@ std::int64_t chip_cycles(const Config& config, const PrunedSide& side, const Pru
                          bool all_dense);
 
 // --- fast engine: bit masks ---
-// `fill_padding`: lanes without an element count as non-zero.
-PrunedWork count_pattern(const PrunedSide& side, bool fill_padding);
+PrunedWork count_pattern(const PrunedSide& side);
 
 // --- functional engine: values compressed into two slots per group ---
 struct FunctionalWork {

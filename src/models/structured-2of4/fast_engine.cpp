@@ -26,7 +26,7 @@ std::uint64_t add_surplus(const FourBits& bits, PatternCounts& count) {
 }
 
 // Lanes over channels: a word of lanes at a time.
-PrunedWork count_along_channels(const PrunedSide& side, bool fill_padding) {
+PrunedWork count_along_channels(const PrunedSide& side) {
   const OperandStreams& streams = *side.streams;
   const std::int64_t steps = streams.steps();
   PrunedWork work;
@@ -39,7 +39,7 @@ PrunedWork count_along_channels(const PrunedSide& side, bool fill_padding) {
     std::uint64_t violations = 0;  // of the stretch
     for (std::int64_t step = 0; step < steps; ++step) {
       for (std::int64_t stream = first; stream < end; ++stream) {
-        const std::uint64_t word = streams.word(stream, step, fill_padding);
+        const std::uint64_t word = streams.word(stream, step);
         violations |= add_surplus(
             {word & kFirst, (word >> 1) & kFirst, (word >> 2) & kFirst, (word >> 3) & kFirst}, count);
       }
@@ -56,9 +56,8 @@ PrunedWork count_along_channels(const PrunedSide& side, bool fill_padding) {
 // Lanes over positions or images: 64 channels, which are as many streams, at a time.
 class TransposedPattern {
  public:
-  TransposedPattern(const PrunedSide& side, bool fill_padding)
+  TransposedPattern(const PrunedSide& side)
       : s_(*side.streams),
-        fill_(fill_padding),
         together_(side.together),
         over_positions_(s_.axis == LaneAxis::kPositions),
         elements_(over_positions_ ? s_.grid.h * s_.grid.w : s_.images),
@@ -85,12 +84,12 @@ class TransposedPattern {
   }
 
  private:
-  static constexpr std::int64_t kZeros = -1, kOnes = -2;
+  static constexpr std::int64_t kZeros = -1;
 
   // The row of the mask under a lane.
   std::int64_t row_of(std::int64_t run, std::int64_t step, std::int64_t lane) const {
     const std::int64_t element = step % period_ * s_.lanes + lane;
-    if (element >= elements_) return fill_ ? kOnes : kZeros;
+    if (element >= elements_) return kZeros;
     const std::int64_t outer = step / period_;
     const std::int64_t row = over_positions_
                                  ? s_.source_row(outer, element, s_.taps[static_cast<std::size_t>(run)])
@@ -105,9 +104,7 @@ class TransposedPattern {
       const std::int64_t channel = 64 * static_cast<std::int64_t>(i);
       const std::int64_t count = std::min<std::int64_t>(64, s_.channels - channel);
       const auto bits = [&](std::int64_t row) {
-        if (row == kZeros) return std::uint64_t{0};
-        return row == kOnes ? ~std::uint64_t{0} >> (64 - count)
-                            : s_.mask.bits(row, s_.channel0 + channel, count);
+        return row == kZeros ? 0 : s_.mask.bits(row, s_.channel0 + channel, count);
       };
       violations_[i] |=
           add_surplus({bits(rows[0]), bits(rows[1]), bits(rows[2]), bits(rows[3])}, work_.pattern);
@@ -129,7 +126,6 @@ class TransposedPattern {
   }
 
   const OperandStreams& s_;
-  bool fill_;
   std::int64_t together_;
   bool over_positions_;
   std::int64_t elements_, period_;
@@ -140,10 +136,10 @@ class TransposedPattern {
 
 }  // namespace
 
-PrunedWork count_pattern(const PrunedSide& side, bool fill_padding) {
+PrunedWork count_pattern(const PrunedSide& side) {
   const OperandStreams& streams = *side.streams;
-  PrunedWork work = streams.axis == LaneAxis::kChannels ? count_along_channels(side, fill_padding)
-                                                        : TransposedPattern(side, fill_padding).count();
+  PrunedWork work =
+      streams.axis == LaneAxis::kChannels ? count_along_channels(side) : TransposedPattern(side).count();
   work.pattern.groups = count_groups(streams);
   return work;
 }

@@ -80,8 +80,7 @@ class Structured2of4 final : public Accelerator {
   // ASSUMPTION(S6): each multiplier picks one of four values of the operand that is not pruned.
   double mux_inputs() const { return chip_.multipliers() * kGroup; }
 
-  // From what the products hold to cycles. `padding_free`: the same with lanes without an element as
-  // non-zeros, which only the masks have.
+  // From what the products hold to cycles.
   TileOutcome outcome(const std::vector<PrunedSide>& sides, const std::vector<PrunedWork>& works) const {
     TileOutcome outcome{.scheduled = scheduled_of(config_.pruned)};
     PatternCounts all;
@@ -90,19 +89,12 @@ class Structured2of4 final : public Accelerator {
       all += works[i].pattern;
       dropped_macs += works[i].pattern.surplus * sides[i].other->count();
     }
-    outcome.counters = {{"groups_of_4", all.groups},
-                        {"violating_groups", all.violating},
-                        {"values_to_drop", all.surplus},
+    const bool weights = config_.pruned == TensorRole::kW;
+    outcome.counters = {{"groups_of_4", all.groups, weights},
+                        {"violating_groups", all.violating, weights},
+                        {"values_to_drop", all.surplus, weights},
                         {"macs_to_drop", dropped_macs}};
-    outcome.compute.cycles = cycles(sides, works);
-    outcome.compute.padding_free = outcome.compute.cycles;
-    if (!config_.drop) {
-      std::vector<PrunedWork> filled = works;
-      for (std::size_t i = 0; i < sides.size(); ++i) {
-        if (sides[i].streams->has_padding()) filled[i] = count_pattern(sides[i], true);
-      }
-      outcome.compute.padding_free = cycles(sides, filled);
-    }
+    outcome.compute_cycles = cycles(sides, works);
     return outcome;
   }
 
@@ -124,7 +116,7 @@ class Structured2of4 final : public Accelerator {
   TileOutcome run_dense(const Placement& placement) const {
     const std::int64_t cycles = placement.dense_cycles();
     return {.scheduled = Scheduled::kNone,
-            .compute = {.cycles = cycles, .padding_free = cycles},
+            .compute_cycles = cycles,
             .counters = {
                 {"groups_of_4", 0}, {"violating_groups", 0}, {"values_to_drop", 0}, {"macs_to_drop", 0}}};
   }
@@ -135,7 +127,7 @@ class Structured2of4 final : public Accelerator {
     if (applies) {
       const std::vector<PrunedSide> sides = sides_of(placement);
       std::vector<PrunedWork> works;
-      for (const PrunedSide& side : sides) works.push_back(count_pattern(side, false));
+      for (const PrunedSide& side : sides) works.push_back(count_pattern(side));
       result = outcome(sides, works);
       result.scheduled_macs = work.macs.with(config_.pruned, work.op);
     }

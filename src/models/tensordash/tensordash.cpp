@@ -8,6 +8,7 @@
 #include "sim/tile/tile_pins.hpp"
 #include "sim/work_estimate.hpp"
 #include "sim/workload/reference.hpp"
+#include "sim/workload/stream_classes.hpp"
 
 namespace lacuna::tensordash {
 namespace {
@@ -57,7 +58,7 @@ class TensorDash final : public Accelerator {
     TileOutcome outcome = gated                             ? run_gated(work, placement)
                           : options.engine == Engine::kFast ? run_fast(work, placement)
                                                             : run_values(work, placement, options.seed);
-    if (config_.power_gating) outcome.counters.push_back({"gated", gated ? 1 : 0});
+    if (config_.power_gating) outcome.counters.push_back({"gated", gated ? 1 : 0, true});
     const StoredForms forms = config_.scheduled_storage ? stored_forms(work.layer) : StoredForms{};
     OpResult result =
         chip_.result(work, placement, std::move(outcome), config_.scheduled_storage ? &forms : nullptr);
@@ -131,7 +132,7 @@ class TensorDash final : public Accelerator {
     return {.scheduled = Scheduled::kNone,
             .scheduled_macs = work.macs.macs,
             .effectual_macs = work.macs.effectual,
-            .compute = {.cycles = cycles, .padding_free = cycles}};
+            .compute_cycles = cycles};
   }
 
   Scheduled scheduled(const Placement& placement) const {
@@ -144,10 +145,14 @@ class TensorDash final : public Accelerator {
                                               ? work.macs.effectual
                                               : work.macs.with(placement.row_operand, work.op),
                         .effectual_macs = work.macs.effectual};
+    std::vector<std::int64_t> cycles;
     for (const PlacedProduct& product : placement.placed) {
-      const ProductCycles cycles = product_cycles(config_, product);
-      outcome.compute.cycles += cycles.cycles;
-      outcome.compute.padding_free += cycles.padding_free;
+      const std::size_t alike =
+          alike_product(cycles.size(), placement.placed.size(), work.layer.shape.groups);
+      const bool known = alike < cycles.size() && has_no_zeros(*product.rows) &&
+                         (config_.sides == Sides::kOne || has_no_zeros(*product.columns));
+      cycles.push_back(known ? cycles[alike] : product_cycles(config_, product));
+      outcome.compute_cycles += cycles.back();
     }
     return outcome;
   }
@@ -159,12 +164,9 @@ class TensorDash final : public Accelerator {
     TileOutcome outcome{.scheduled = scheduled(placement)};
     for (const PlacedProduct& product : placement.placed) {
       const FunctionalCounts counts = run_functional(config_, shape, work.op, product, values, computed);
-      outcome.compute.cycles += counts.cycles;
+      outcome.compute_cycles += counts.cycles;
       outcome.scheduled_macs += counts.scheduled_macs;
       outcome.effectual_macs += counts.effectual_macs;
-      // Padding is counted on masks alone: there are no values in lanes that hold no element.
-      outcome.compute.padding_free +=
-          product.rows->has_padding() ? plain_product_cycles(config_, product, true) : counts.cycles;
     }
     check_against_reference(shape, work.op, values, computed);
     return outcome;

@@ -80,7 +80,6 @@ OpResult OuterProductMachine::simulate(const OperationWork& work, const SimOptio
       .scheduled_macs = macs.effectual,
       .effectual_macs = macs.effectual,
       .cycles = timing.cycles,
-      .padding_free_cycles = timing.cycles,
       .counters =
           {
               {"pairs", counts.pairs},

@@ -52,14 +52,13 @@ Hardware TileChip::hardware(std::vector<Component> added_logic) const {
 
 OpResult TileChip::result(const OperationWork& work, const Placement& placement, TileOutcome outcome,
                           const StoredForms* stored) const {
-  const TileTiming timing = memory_.time(work, placement, outcome.compute, stored);
+  const TileTiming timing = memory_.time(work, placement, outcome.compute_cycles, stored);
   OpResult result{.op = work.op,
                   .scheduled = outcome.scheduled,
                   .macs = work.macs.macs,
                   .scheduled_macs = outcome.scheduled_macs,
                   .effectual_macs = outcome.effectual_macs,
-                  .cycles = timing.total.cycles,
-                  .padding_free_cycles = timing.total.padding_free,
+                  .cycles = timing.cycles,
                   .counters = std::move(outcome.counters),
                   .activity = timing.activity};
   count_actions(result, work.batch_scale,

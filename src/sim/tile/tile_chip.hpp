@@ -16,7 +16,7 @@ struct TileOutcome {
   Scheduled scheduled = Scheduled::kNone;
   std::int64_t scheduled_macs = 0;
   std::int64_t effectual_macs = 0;
-  TileCycles compute = {};
+  std::int64_t compute_cycles = 0;
   std::vector<Counter> counters = {};
   // Rows of the scratchpads that the machine does not read there, but in memories of its own.
   std::int64_t scratchpad_reads_elsewhere = 0;

@@ -332,13 +332,10 @@ std::int64_t TileMemory::pipeline(const Activity& activity, std::int64_t compute
   return cycles + ceil_cycles(static_cast<double>(activity.fill_cycles) / batch_scale);
 }
 
-TileTiming TileMemory::time(const OperationWork& work, const Placement& placement, const TileCycles& compute,
-                            const StoredForms* stored) const {
-  TileTiming timing{.activity = count(work, placement, compute.cycles, stored), .total = {}};
-  timing.total.cycles = pipeline(timing.activity, compute.cycles, work.batch_scale, timing.activity.bound);
-  Bound of_padding_free{};
-  timing.total.padding_free =
-      pipeline(timing.activity, compute.padding_free, work.batch_scale, of_padding_free);
+TileTiming TileMemory::time(const OperationWork& work, const Placement& placement,
+                            std::int64_t compute_cycles, const StoredForms* stored) const {
+  TileTiming timing{.activity = count(work, placement, compute_cycles, stored), .cycles = 0};
+  timing.cycles = pipeline(timing.activity, compute_cycles, work.batch_scale, timing.activity.bound);
   return timing;
 }
 

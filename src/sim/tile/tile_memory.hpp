@@ -33,12 +33,6 @@ struct StoredForm {
 };
 using StoredForms = std::array<StoredForm, 3>;  // by TensorRole
 
-// Cycles of an operation, and what they would be without the lanes that hold no element (OpResult).
-struct TileCycles {
-  std::int64_t cycles = 0;
-  std::int64_t padding_free = 0;
-};
-
 // Rows of `lanes` values that pass through the scratchpads, by operand.
 struct ScratchpadTraffic {
   std::int64_t row_reads = 0;
@@ -50,16 +44,16 @@ struct ScratchpadTraffic {
 // The time of an operation with its memory, and what that memory did.
 struct TileTiming {
   Activity activity;
-  TileCycles total;
+  std::int64_t cycles = 0;
 };
 
 class TileMemory {
  public:
   TileMemory(const Params& params, const TileShape& tile);
 
-  // `compute`: cycles of the tiles alone. With memory=modelled the total is the pipeline's, else the tiles'.
+  // `compute_cycles`: of the tiles alone. With memory=modelled the total is the pipeline's, else the tiles'.
   // Reading the weights is spread over the batch. With `stored`, tensors are in those forms.
-  TileTiming time(const OperationWork& work, const Placement& placement, const TileCycles& compute,
+  TileTiming time(const OperationWork& work, const Placement& placement, std::int64_t compute_cycles,
                   const StoredForms* stored = nullptr) const;
 
   ScratchpadTraffic scratchpads(const Placement& placement) const;

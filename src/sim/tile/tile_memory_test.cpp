@@ -22,8 +22,7 @@ TileTiming run(const Params& params, const Layer& layer, Operation op, double ba
   const TilePlan plan = TilePlan::from(params);
   const Placement placement = place_operation(layer, op, plan);
   const std::int64_t cycles = placement.dense_cycles();
-  return TileMemory(params, plan.tile)
-      .time(OperationWork(layer, op, batch_scale), placement, {cycles, cycles});
+  return TileMemory(params, plan.tile).time(OperationWork(layer, op, batch_scale), placement, cycles);
 }
 
 Trace one_layer(const LayerShape& shape, double zeros_a, double zeros_g) {
@@ -122,7 +121,7 @@ TEST(TileMemory, BytesReadAreBytesNeeded) {
           EXPECT_EQ(a.samples.dram_write_bytes, op == Operation::kWeightGrad ? 0 : written);
           EXPECT_EQ(a.weights.dram_write_bytes, op == Operation::kWeightGrad ? written : 0);
           EXPECT_EQ(a.samples.output_rows + a.weights.output_rows, (outputs + 15) / 16);
-          EXPECT_EQ(result.total.cycles, a.compute_cycles) << "memory=ideal changes no cycles";
+          EXPECT_EQ(result.cycles, a.compute_cycles) << "memory=ideal changes no cycles";
           EXPECT_GE(a.scratchpad_writes, a.am_reads + a.bm_reads);
           EXPECT_GE(a.scratchpad_reads, a.scratchpad_writes);
         }
@@ -142,7 +141,7 @@ TEST(TileMemory, SaysWhatBoundsAnOperation) {
   const auto check = [&](const TileTiming& result, Bound bound, std::int64_t Activity::*cycles) {
     const Activity& a = result.activity;
     EXPECT_EQ(a.bound, bound) << bound_name(a.bound);
-    EXPECT_EQ(result.total.cycles, a.*cycles + a.fill_cycles);
+    EXPECT_EQ(result.cycles, a.*cycles + a.fill_cycles);
   };
   check(with({}, Operation::kForward), Bound::kCompute, &Activity::compute_cycles);
   check(with({{"dram_channels", "1"}, {"dram_mts", "100"}}, Operation::kForward), Bound::kDram,

@@ -9,10 +9,6 @@
 namespace lacuna {
 namespace {
 
-std::uint64_t low_bits(std::int64_t count) {
-  return count >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << count) - 1;
-}
-
 std::vector<std::pair<std::int64_t, std::int64_t>> kernel_positions(Size2 kernel, VisitOrder order) {
   std::vector<std::pair<std::int64_t, std::int64_t>> positions;
   if (order == VisitOrder::kRowMajor) {
@@ -156,18 +152,6 @@ std::int64_t OperandStreams::steps() const {
   return 0;
 }
 
-bool OperandStreams::has_padding() const {
-  switch (axis) {
-    case LaneAxis::kChannels:
-      return channels % lanes != 0;
-    case LaneAxis::kPositions:
-      return (grid.h * grid.w) % lanes != 0;
-    case LaneAxis::kImages:
-      return images % lanes != 0;
-  }
-  return false;
-}
-
 std::int64_t OperandStreams::source_row(std::int64_t image, std::int64_t position, const Tap& tap) const {
   const std::int64_t gy = column_major ? position % grid.h : position / grid.w;
   const std::int64_t gx = column_major ? position / grid.h : position % grid.w;
@@ -230,10 +214,10 @@ void OperandStreams::locate(std::int64_t stream, std::int64_t step, LaneRows& at
   std::fill(at.row + at.real, at.row + lanes, kNoElement);
 }
 
-std::uint64_t OperandStreams::word(std::int64_t stream, std::int64_t step, bool fill_padding) const {
+std::uint64_t OperandStreams::word(std::int64_t stream, std::int64_t step) const {
   LaneRows at;
   locate(stream, step, at);
-  std::uint64_t bits = fill_padding ? low_bits(lanes) & ~low_bits(at.real) : 0;
+  std::uint64_t bits = 0;
   if (at.same_row) {
     if (at.row[0] >= 0) bits |= mask.bits(at.row[0], at.channel, at.real);
     return bits;

@@ -46,15 +46,12 @@ struct OperandStreams {
 
   std::int64_t count() const;  // streams
   std::int64_t steps() const;
-  // Lanes without an element, summed over one pass of all steps: tails of channels, positions or images.
-  bool has_padding() const;
 
   // The row of `mask` under a grid position, or -1 outside the plane.
   std::int64_t source_row(std::int64_t image, std::int64_t position, const Tap& tap) const;
 
-  // The effectual bits of a stream at a step, lane 0 lowest. `fill_padding`: lanes without an element read
-  // as 1.
-  std::uint64_t word(std::int64_t stream, std::int64_t step, bool fill_padding = false) const;
+  // The effectual bits of a stream at a step, lane 0 lowest; lanes without an element read as 0.
+  std::uint64_t word(std::int64_t stream, std::int64_t step) const;
 
   // The values of a stream at a step into lanes_out[0..lanes); lanes without an element are 0.
   void values(std::int64_t stream, std::int64_t step, const TensorValues& source, float* lanes_out) const;

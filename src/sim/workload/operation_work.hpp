@@ -13,6 +13,9 @@ struct OperationWork {
 
   OperationWork(const Layer& of, Operation operation, double scale = 1)
       : layer(of), op(operation), macs(count_macs(of, operation)), batch_scale(scale) {}
+  // The same operation of a layer that stands in for the one of `other`.
+  OperationWork(const Layer& of, const OperationWork& other)
+      : layer(of), op(other.op), macs(other.macs), batch_scale(other.batch_scale) {}
 };
 
 }  // namespace lacuna

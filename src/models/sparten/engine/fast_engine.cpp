@@ -1,10 +1,12 @@
 // Counts from masks: blocks of broadcast streams against all groups of held streams.
 #include <algorithm>
 #include <bit>
+#include <span>
 
 #include "base/parallel.hpp"
 #include "models/sparten/engine/engine.hpp"
 #include "models/sparten/engine/join_kernel.hpp"
+#include "sim/workload/stream_classes.hpp"
 
 namespace lacuna::sparten {
 namespace {
@@ -67,6 +69,13 @@ HeldMasks read_held(const PlacedProduct& placed) {
   return held;
 }
 
+// Broadcast streams to count: one, and how many hold the same.
+struct Counted {
+  std::int64_t stream;
+  std::int64_t times;
+};
+using Block = std::span<const Counted>;  // at most kBlock
+
 // A block of broadcast streams; those past the last one have neither bits nor cycles.
 struct BroadcastMasks {
   std::vector<std::uint64_t> masks;  // [chunk][word][stream]
@@ -74,21 +83,22 @@ struct BroadcastMasks {
   std::int64_t nonzeros = 0;
   std::int64_t left_out = 0;
 
-  BroadcastMasks(const PlacedProduct& placed, std::int64_t first)
+  BroadcastMasks(const PlacedProduct& placed, Block block)
       : masks(static_cast<std::size_t>(placed.layout.chunks() * placed.layout.words() * kBlock)),
         least(static_cast<std::size_t>(placed.layout.chunks() * kBlock)) {
     const std::int64_t words = placed.layout.words();
-    const std::int64_t last = std::min(placed.broadcast->count(), first + kBlock);
-    for (std::int64_t b = first; b < last; ++b) {
-      nonzeros += read_masks(*placed.broadcast, b, placed.layout, masks.data() + (b - first), kBlock);
+    for (std::size_t i = 0; i < block.size(); ++i) {
+      const std::int64_t times = block[i].times;
+      nonzeros +=
+          times * read_masks(*placed.broadcast, block[i].stream, placed.layout, masks.data() + i, kBlock);
       for (std::int64_t c = 0; c < placed.layout.chunks(); ++c) {
         std::uint64_t any = 0;
         for (std::int64_t w = 0; w < words; ++w) {
-          any |= masks[static_cast<std::size_t>((c * words + w) * kBlock + b - first)];
+          any |= masks[static_cast<std::size_t>((c * words + w) * kBlock) + i];
         }
-        least[static_cast<std::size_t>(c * kBlock + b - first)] =
+        least[static_cast<std::size_t>(c * kBlock) + i] =
             static_cast<std::uint64_t>(least_cycles(placed.config.empty_join, any == 0));
-        if (any == 0 && placed.config.empty_join == EmptyJoin::kBroadcast) ++left_out;
+        if (any == 0 && placed.config.empty_join == EmptyJoin::kBroadcast) left_out += times;
       }
     }
   }
@@ -100,47 +110,69 @@ struct BlockOutcome {
   std::vector<std::int64_t> cycles;  // [group][stream]
 };
 
-BlockOutcome count_block(const PlacedProduct& placed, const HeldMasks& held, std::int64_t first) {
+BlockOutcome count_block(const PlacedProduct& placed, const HeldMasks& held, Block block) {
   const CountJoins count_joins = count_joins_kernel(placed.layout.words());
-  const BroadcastMasks broadcast(placed, first);
+  const BroadcastMasks broadcast(placed, block);
   BlockOutcome outcome;
   ProductCounts& counts = outcome.counts;
   counts.broadcast_nonzeros = broadcast.nonzeros;
   counts.empty_broadcasts = broadcast.left_out;
   outcome.cycles.reserve(held.groups.size() * kBlock);
-  const std::int64_t streams = std::min(placed.broadcast->count() - first, kBlock);
   JoinSums sums;
   for (const HeldMasks::Group& group : held.groups) {
     count_joins({broadcast.masks.data(), broadcast.least.data(), group.masks.data(), placed.layout.chunks(),
                  placed.layout.words(), group.pairs, group.singles},
                 sums);
-    for (std::int64_t s = 0; s < kBlock; ++s) {
+    for (std::size_t s = 0; s < kBlock; ++s) {
       const auto cycles = static_cast<std::int64_t>(sums.cycles[s]);
       outcome.cycles.push_back(cycles);
-      if (s >= streams) continue;
-      counts.join_cycles += static_cast<std::int64_t>(sums.join_cycles[s]);
-      counts.matches_or_one += static_cast<std::int64_t>(sums.matches_or_one[s]);
-      counts.occupied_cycles += cycles * (group.pairs + group.singles);
+      if (s >= block.size()) continue;
+      counts.join_cycles += block[s].times * static_cast<std::int64_t>(sums.join_cycles[s]);
+      counts.matches_or_one += block[s].times * static_cast<std::int64_t>(sums.matches_or_one[s]);
+      counts.occupied_cycles += block[s].times * cycles * (group.pairs + group.singles);
     }
   }
   return outcome;
 }
 
-}  // namespace
+// Broadcast streams without zeros: one of each kind is counted.
+void count_kinds(const PlacedProduct& placed, const HeldMasks& held, ProductCounts& total,
+                 ClusterClock& clock) {
+  const Alike alike = alike_streams(*placed.broadcast);
+  std::vector<Counted> kinds;
+  for (const std::int64_t stream : alike.first) kinds.push_back({stream, 0});
+  for (const std::uint32_t kind : alike.kind) ++kinds[kind].times;
+  std::vector<BlockOutcome> outcomes(
+      static_cast<std::size_t>(ceil_div(static_cast<std::int64_t>(kinds.size()), kBlock)));
+  parallel_for(outcomes.size(), 1, [&](std::size_t i) {
+    const std::size_t first = i * kBlock;
+    outcomes[i] = count_block(
+        placed, held, Block(kinds).subspan(first, std::min<std::size_t>(kBlock, kinds.size() - first)));
+  });
+  for (const BlockOutcome& outcome : outcomes) total += outcome.counts;
+  for (std::size_t stream = 0; stream < alike.kind.size(); ++stream) {
+    const std::size_t kind = alike.kind[stream];
+    const std::vector<std::int64_t>& cycles = outcomes[kind / kBlock].cycles;
+    for (std::size_t group = 0; group < held.groups.size(); ++group) {
+      clock.add(static_cast<std::int64_t>(stream), static_cast<std::int64_t>(group),
+                cycles[group * kBlock + kind % kBlock]);
+    }
+  }
+}
 
-ProductCounts count_product(const PlacedProduct& placed) {
+void count_all(const PlacedProduct& placed, const HeldMasks& held, ProductCounts& total,
+               ClusterClock& clock) {
   constexpr std::int64_t kBlocksAtOnce = 4096;  // bounds what is kept, however many streams there are
-  const HeldMasks held = read_held(placed);
   const std::int64_t streams = placed.broadcast->count();
   const std::int64_t blocks = ceil_div(streams, kBlock);
-  ProductCounts total;
-  total.held_nonzeros = held.nonzeros;
-  for (const HeldMasks::Group& group : held.groups) total.held_units += group.pairs + group.singles;
-  ClusterClock clock(placed);
   for (std::int64_t from = 0; from < blocks; from += kBlocksAtOnce) {
     std::vector<BlockOutcome> outcomes(static_cast<std::size_t>(std::min(blocks - from, kBlocksAtOnce)));
     parallel_for(outcomes.size(), 1, [&](std::size_t i) {
-      outcomes[i] = count_block(placed, held, (from + static_cast<std::int64_t>(i)) * kBlock);
+      const std::int64_t first = (from + static_cast<std::int64_t>(i)) * kBlock;
+      Counted block[kBlock];
+      const std::int64_t count = std::min(streams - first, kBlock);
+      for (std::int64_t s = 0; s < count; ++s) block[s] = {first + s, 1};
+      outcomes[i] = count_block(placed, held, Block(block, static_cast<std::size_t>(count)));
     });
     for (std::size_t i = 0; i < outcomes.size(); ++i) {
       total += outcomes[i].counts;
@@ -151,6 +183,21 @@ ProductCounts count_product(const PlacedProduct& placed) {
           clock.add(stream, static_cast<std::int64_t>(at) / kBlock, outcomes[i].cycles[at]);
       }
     }
+  }
+}
+
+}  // namespace
+
+ProductCounts count_product(const PlacedProduct& placed) {
+  const HeldMasks held = read_held(placed);
+  ProductCounts total;
+  total.held_nonzeros = held.nonzeros;
+  for (const HeldMasks::Group& group : held.groups) total.held_units += group.pairs + group.singles;
+  ClusterClock clock(placed);
+  if (has_no_zeros(*placed.broadcast)) {
+    count_kinds(placed, held, total, clock);
+  } else {
+    count_all(placed, held, total, clock);
   }
   total.cycles = clock.cycles();
   return total;

@@ -11,22 +11,17 @@
 
 namespace lacuna::tensordash {
 
-struct ProductCycles {
-  std::int64_t cycles = 0;
-  std::int64_t padding_free = 0;
-};
-
 // --- plain engine: one group at a time with Scheduler; the `ref` of tests and benchmarks ---
-std::int64_t plain_product_cycles(const Config& config, const PlacedProduct& placed, bool fill_padding);
+std::int64_t plain_product_cycles(const Config& config, const PlacedProduct& placed);
 
 // --- fast engine: bit masks, many groups at once ---
-ProductCycles fast_product_cycles(const Config& config, const PlacedProduct& placed);
+std::int64_t fast_product_cycles(const Config& config, const PlacedProduct& placed);
 // Whether the fast engine has its own code for this configuration; otherwise the plain one runs.
 bool fast_engine_supports(const Config& config);
 // Why it does not, as a sentence; empty if it does.
 std::string slow_engine_reason(const Config& config);
 // By the fast engine where it can, else by the plain one.
-ProductCycles product_cycles(const Config& config, const PlacedProduct& placed);
+std::int64_t product_cycles(const Config& config, const PlacedProduct& placed);
 
 // --- functional engine: values through staging buffers and multiplexers ---
 struct FunctionalCounts {

@@ -7,6 +7,7 @@
 #include "base/parallel.hpp"
 #include "models/tensordash/engine/engine.hpp"
 #include "models/tensordash/engine/fast_kernels.hpp"
+#include "sim/workload/stream_classes.hpp"
 
 namespace lacuna::tensordash {
 namespace {
@@ -37,44 +38,81 @@ std::vector<std::uint32_t> slowest_of(const std::vector<std::uint32_t>& cycles, 
   return slowest;
 }
 
-ProductCycles one_side(const Config& config, const PlacedProduct& placed) {
+// Cycles of each group of streams without zeros: one of each kind is counted.
+std::vector<std::uint32_t> cycles_without_zeros(const Config& config, const OperandStreams& streams,
+                                                std::int64_t rows) {
+  const Alike alike = alike_groups(streams, rows);
+  std::vector<std::uint32_t> of_kind(alike.first.size());
+  StreamBlock block(rows, streams.steps());
+  for (std::size_t i = 0; i < of_kind.size(); ++i) {
+    block.load(streams, alike.first[i], 1);
+    count_cycles(config, block, &of_kind[i]);
+  }
+  std::vector<std::uint32_t> cycles;
+  cycles.reserve(alike.kind.size());
+  for (const std::uint32_t kind : alike.kind) cycles.push_back(of_kind[kind]);
+  return cycles;
+}
+
+std::int64_t one_side(const Config& config, const PlacedProduct& placed) {
   const bool lockstep = config.sync == RowSync::kLockstep;
   const OperandStreams& streams = *placed.rows;
   const std::int64_t rows = lockstep ? config.tile.rows : 1;
   const std::int64_t groups = lockstep ? placed.grid.row_groups : streams.count();
-  const bool padded = streams.has_padding();
   std::vector<std::uint32_t> cycles(static_cast<std::size_t>(groups));
-  std::vector<std::uint32_t> padding_free(padded ? static_cast<std::size_t>(groups) : 0);
 
   const std::int64_t block_groups = groups_per_block(StreamBlock(rows, streams.steps()));
-  const std::int64_t blocks = ceil_div(groups, block_groups);
+  std::int64_t blocks = ceil_div(groups, block_groups);
+  if (has_no_zeros(streams)) {
+    cycles = cycles_without_zeros(config, streams, rows);
+    blocks = 0;
+  }
   parallel_for(static_cast<std::size_t>(blocks), 1, [&](std::size_t b) {
     const std::int64_t first = static_cast<std::int64_t>(b) * block_groups;
     StreamBlock block(rows, streams.steps());
     block.load(streams, first, std::min(block_groups, groups - first));
     count_cycles(config, block, cycles.data() + first);
-    if (padded) {
-      block.fill_padding(streams, first);
-      count_cycles(config, block, padding_free.data() + first);
-    }
   });
-  const auto chip_cycles = [&](const std::vector<std::uint32_t>& group_cycles) {
-    TileClock clock(placed.grid);
-    const std::vector<std::uint32_t> merged =
-        lockstep ? group_cycles : slowest_of(group_cycles, config.tile.rows);
-    for (std::size_t g = 0; g < merged.size(); ++g)
-      clock.add_row_group(static_cast<std::int64_t>(g), merged[g]);
-    return clock.cycles();
-  };
-  ProductCycles result;
-  result.cycles = chip_cycles(cycles);
-  result.padding_free = padded ? chip_cycles(padding_free) : result.cycles;
-  return result;
+  if (!lockstep) cycles = slowest_of(cycles, config.tile.rows);
+  TileClock clock(placed.grid);
+  for (std::size_t g = 0; g < cycles.size(); ++g)
+    clock.add_row_group(static_cast<std::int64_t>(g), cycles[g]);
+  return clock.cycles();
+}
+
+// Two-side cycles where neither operand has zeros: every kind of row group meets every kind of column group
+// once.
+std::int64_t two_side_without_zeros(const Config& config, const PlacedProduct& placed) {
+  const std::int64_t steps = placed.rows->steps();
+  const Alike row_groups = alike_groups(*placed.rows, config.tile.rows);
+  const Alike column_groups = alike_groups(*placed.columns, config.tile.columns);
+  StreamBlock rows(config.tile.rows, steps), columns(config.tile.columns, steps);
+  StreamBlock pairs(config.tile.rows * config.tile.columns, steps);
+  std::vector<std::uint32_t> cycles;  // [kind of row group][kind of column group]
+  for (const std::int64_t row_group : row_groups.first) {
+    rows.load(*placed.rows, row_group, 1);
+    for (const std::int64_t column_group : column_groups.first) {
+      columns.load(*placed.columns, column_group, 1);
+      pairs.load_pairs(rows, 0, columns);
+      count_cycles(config, pairs, &cycles.emplace_back());
+    }
+  }
+  TileClock clock(placed.grid);
+  for (std::size_t i = 0; i < row_groups.kind.size(); ++i) {
+    const std::uint32_t* of_row = &cycles[row_groups.kind[i] * column_groups.first.size()];
+    for (std::size_t j = 0; j < column_groups.kind.size(); ++j) {
+      clock.add_pair(static_cast<std::int64_t>(i), static_cast<std::int64_t>(j),
+                     of_row[column_groups.kind[j]]);
+    }
+  }
+  return clock.cycles();
 }
 
 // Every pair of groups has cycles of its own: a group of row streams against a group of column streams. A
 // block of columns is loaded once and all row groups pass over it.
-std::int64_t two_side_cycles(const Config& config, const PlacedProduct& placed, bool fill_padding) {
+std::int64_t two_side(const Config& config, const PlacedProduct& placed) {
+  if (has_no_zeros(*placed.rows) && has_no_zeros(*placed.columns))
+    return two_side_without_zeros(config, placed);
   const TileGrid& grid = placed.grid;
   const std::int64_t steps = placed.rows->steps();
   const std::int64_t pes = config.tile.rows * config.tile.columns;
@@ -86,13 +124,11 @@ std::int64_t two_side_cycles(const Config& config, const PlacedProduct& placed, 
   StreamBlock columns(config.tile.columns, steps);
   for (std::int64_t first = 0; first < grid.column_groups; first += block_groups) {
     columns.load(*placed.columns, first, std::min(block_groups, grid.column_groups - first));
-    if (fill_padding) columns.fill_padding(*placed.columns, first);
     const std::int64_t row_blocks = ceil_div(grid.row_groups, block_groups);
     parallel_for(static_cast<std::size_t>(row_blocks), 1, [&](std::size_t b) {
       const std::int64_t first_row = static_cast<std::int64_t>(b) * block_groups;
       StreamBlock rows(config.tile.rows, steps);
       rows.load(*placed.rows, first_row, std::min(block_groups, grid.row_groups - first_row));
-      if (fill_padding) rows.fill_padding(*placed.rows, first_row);
       StreamBlock pairs(pes, steps);
       std::vector<std::uint32_t> cycles(static_cast<std::size_t>(columns.groups()));
       for (std::int64_t i = 0; i < rows.groups(); ++i) {
@@ -115,13 +151,6 @@ std::int64_t two_side_cycles(const Config& config, const PlacedProduct& placed, 
   return clock.cycles();
 }
 
-ProductCycles two_side(const Config& config, const PlacedProduct& placed) {
-  ProductCycles result;
-  result.cycles = two_side_cycles(config, placed, false);
-  result.padding_free = placed.rows->has_padding() ? two_side_cycles(config, placed, true) : result.cycles;
-  return result;
-}
-
 }  // namespace
 
 std::string slow_engine_reason(const Config& config) {
@@ -141,16 +170,13 @@ std::string slow_engine_reason(const Config& config) {
 
 bool fast_engine_supports(const Config& config) { return slow_engine_reason(config).empty(); }
 
-ProductCycles fast_product_cycles(const Config& config, const PlacedProduct& placed) {
+std::int64_t fast_product_cycles(const Config& config, const PlacedProduct& placed) {
   return config.sides == Sides::kBoth ? two_side(config, placed) : one_side(config, placed);
 }
 
-ProductCycles product_cycles(const Config& config, const PlacedProduct& placed) {
-  if (fast_engine_supports(config)) return fast_product_cycles(config, placed);
-  ProductCycles plain;
-  plain.cycles = plain_product_cycles(config, placed, false);
-  plain.padding_free = placed.rows->has_padding() ? plain_product_cycles(config, placed, true) : plain.cycles;
-  return plain;
+std::int64_t product_cycles(const Config& config, const PlacedProduct& placed) {
+  return fast_engine_supports(config) ? fast_product_cycles(config, placed)
+                                      : plain_product_cycles(config, placed);
 }
 
 }  // namespace lacuna::tensordash

@@ -1,18 +1,20 @@
 #include <algorithm>
 
+#include "base/ceil_div.hpp"
 #include "models/tensordash/engine/engine.hpp"
 #include "models/tensordash/engine/row_group.hpp"
+#include "sim/workload/stream_classes.hpp"
 
 namespace lacuna::tensordash {
 namespace {
 
 // The words of the rows of one group; rows past the last stream stay empty and never limit.
-void load_rows(const OperandStreams& streams, std::int64_t first, bool fill_padding, GroupWords& words) {
+void load_rows(const OperandStreams& streams, std::int64_t first, GroupWords& words) {
   words.clear();
   const std::int64_t rows = std::min(words.rows(), streams.count() - first);
   for (std::int64_t r = 0; r < rows; ++r) {
     for (std::int64_t step = 0; step < words.steps(); ++step) {
-      words.row(r)[step] = streams.word(first + r, step, fill_padding);
+      words.row(r)[step] = streams.word(first + r, step);
     }
   }
 }
@@ -22,32 +24,54 @@ std::int64_t run_group(const Config& config, GroupWords& words) {
                                             : run_lockstep(config.scheduler, words);
 }
 
-std::int64_t one_side(const Config& config, const PlacedProduct& placed, bool fill_padding) {
-  const std::int64_t steps = placed.rows->steps();
+// Calls add(group, run(group)) for each group of `rows` streams, in order. Of streams without zeros, run() is
+// called for one group of each kind.
+template <typename Run, typename Add>
+void for_each_group(const OperandStreams& streams, std::int64_t rows, const Run& run, const Add& add) {
+  const std::int64_t groups = ceil_div(streams.count(), rows);
+  if (!has_no_zeros(streams)) {
+    for (std::int64_t group = 0; group < groups; ++group) add(group, run(group));
+    return;
+  }
+  const Alike alike = alike_groups(streams, rows);
+  std::vector<decltype(run(std::int64_t{}))> of_kind;
+  for (const std::int64_t group : alike.first) of_kind.push_back(run(group));
+  for (std::int64_t group = 0; group < groups; ++group)
+    add(group, of_kind[alike.kind[static_cast<std::size_t>(group)]]);
+}
+
+std::int64_t one_side(const Config& config, const PlacedProduct& placed) {
+  const std::int64_t rows = config.tile.rows;
   const int depth = config.scheduler.connectivity().depth();
-  GroupWords words(config.tile.rows, steps, depth);
+  GroupWords words(rows, placed.rows->steps(), depth);
   if (config.sync == RowSync::kLines) {
     std::int64_t cycles = 0;
     int skipped = 0;
-    for (std::int64_t group = 0; group < placed.grid.row_groups; ++group) {
-      load_rows(*placed.rows, group * config.tile.rows, fill_padding, words);
-      const std::vector<bool> empty = schedule_lines(config.scheduler, words);
-      for (std::int64_t column = 0; column < placed.grid.column_groups; ++column) {
-        cycles += count_lines(empty, depth - 1, skipped);
-      }
-    }
+    for_each_group(
+        *placed.rows, rows,
+        [&](std::int64_t group) {
+          load_rows(*placed.rows, group * rows, words);
+          return schedule_lines(config.scheduler, words);
+        },
+        [&](std::int64_t, const std::vector<bool>& empty) {
+          for (std::int64_t column = 0; column < placed.grid.column_groups; ++column)
+            cycles += count_lines(empty, depth - 1, skipped);
+        });
     return cycles;
   }
   TileClock clock(placed.grid);
-  for (std::int64_t group = 0; group < placed.grid.row_groups; ++group) {
-    load_rows(*placed.rows, group * config.tile.rows, fill_padding, words);
-    clock.add_row_group(group, run_group(config, words));
-  }
+  for_each_group(
+      *placed.rows, rows,
+      [&](std::int64_t group) {
+        load_rows(*placed.rows, group * rows, words);
+        return run_group(config, words);
+      },
+      [&](std::int64_t group, std::int64_t cycles) { clock.add_row_group(group, cycles); });
   return clock.cycles();
 }
 
 // A PE of row r and column c sees the pairs in which both operands are effectual.
-std::int64_t two_side(const Config& config, const PlacedProduct& placed, bool fill_padding) {
+std::int64_t two_side(const Config& config, const PlacedProduct& placed) {
   const std::int64_t steps = placed.rows->steps();
   const int depth = config.scheduler.connectivity().depth();
   GroupWords rows(config.tile.rows, steps, depth);
@@ -55,9 +79,9 @@ std::int64_t two_side(const Config& config, const PlacedProduct& placed, bool fi
   GroupWords pairs(config.tile.rows * config.tile.columns, steps, depth);
   TileClock clock(placed.grid);
   for (std::int64_t i = 0; i < placed.grid.row_groups; ++i) {
-    load_rows(*placed.rows, i * config.tile.rows, fill_padding, rows);
+    load_rows(*placed.rows, i * config.tile.rows, rows);
     for (std::int64_t j = 0; j < placed.grid.column_groups; ++j) {
-      load_rows(*placed.columns, j * config.tile.columns, fill_padding, columns);
+      load_rows(*placed.columns, j * config.tile.columns, columns);
       for (std::int64_t r = 0; r < config.tile.rows; ++r) {
         for (std::int64_t c = 0; c < config.tile.columns; ++c) {
           std::uint64_t* out = pairs.row(r * config.tile.columns + c);
@@ -73,9 +97,8 @@ std::int64_t two_side(const Config& config, const PlacedProduct& placed, bool fi
 
 }  // namespace
 
-std::int64_t plain_product_cycles(const Config& config, const PlacedProduct& placed, bool fill_padding) {
-  return config.sides == Sides::kBoth ? two_side(config, placed, fill_padding)
-                                      : one_side(config, placed, fill_padding);
+std::int64_t plain_product_cycles(const Config& config, const PlacedProduct& placed) {
+  return config.sides == Sides::kBoth ? two_side(config, placed) : one_side(config, placed);
 }
 
 }  // namespace lacuna::tensordash

@@ -281,19 +281,4 @@ void StreamBlock::load_transposed(const OperandStreams& streams, std::int64_t fi
   }
 }
 
-void StreamBlock::fill_padding(const OperandStreams& streams, std::int64_t first_group) {
-  const bool over_channels = streams.axis == LaneAxis::kChannels;
-  const std::int64_t elements = over_channels                          ? streams.channels
-                                : streams.axis == LaneAxis::kPositions ? streams.grid.h * streams.grid.w
-                                                                       : streams.images;
-  const std::int64_t tail = elements % kLanes;
-  if (tail == 0) return;
-  const std::int64_t period = ceil_div(elements, kLanes);  // the last step of each period has the padding
-  const auto padding = static_cast<std::uint16_t>(0xffffU << tail);
-  const std::int64_t count = std::min(groups_ * rows_, streams.count() - first_group * rows_);
-  for (std::int64_t i = 0; i < count; ++i) {
-    for (std::int64_t step = period - 1; step < steps_; step += period) *element(i, step) |= padding;
-  }
-}
-
 }  // namespace lacuna::tensordash

@@ -33,8 +33,6 @@ class StreamBlock {
   // Loads every PE of one group of `rows` against groups of `columns`: PE (r, c) sees the pairs in which both
   // are effectual, and sits in row r * columns.rows() + c of this block's groups.
   void load_pairs(const StreamBlock& rows, std::int64_t row_group, const StreamBlock& columns);
-  // Sets the lanes that hold no element, for the streams that exist, in what was loaded.
-  void fill_padding(const OperandStreams& streams, std::int64_t first_group);
 
  private:
   std::uint16_t* group(std::int64_t g) { return words_.get() + g * pitch_; }

@@ -1,0 +1,42 @@
+#include "cli/choose_machines.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <fmt/format.h>
+
+#include "base/error.hpp"
+
+namespace lacuna::cli {
+namespace {
+
+// Results are identified by the names of machines, so no two may be the same.
+void add_machine(std::vector<Machine>& machines, Machine machine, std::string_view origin,
+                 const std::string& alternative) {
+  const auto taken = [&] {
+    return std::ranges::find(machines, machine.name, &Machine::name) != machines.end();
+  };
+  if (taken() && !alternative.empty()) machine.name += ":" + alternative;
+  if (taken()) {
+    throw InputError(alternative.empty() ? std::string(origin) : "--config",
+                     fmt::format("two machines are called '{}'", machine.name),
+                     alternative.empty() ? "name each one once" : "give each file a line 'name: NAME'");
+  }
+  machines.push_back(std::move(machine));
+}
+
+}  // namespace
+
+std::vector<Machine> choose_machines(const MachineChoice& choice, std::string_view origin) {
+  const ArchCatalog catalog;
+  std::vector<std::string> names = choice.names;
+  if (names.empty() && choice.configs.empty()) names = {catalog.default_name()};
+  std::vector<Machine> machines;
+  for (const std::string& name : names) add_machine(machines, catalog.find(name, origin), origin, "");
+  for (const std::string& file : choice.configs) {
+    add_machine(machines, catalog.load(file), origin, std::filesystem::path(file).stem().string());
+  }
+  for (const std::string& setting : choice.settings) apply_setting(machines, setting, "--set " + setting);
+  return machines;
+}
+
+}  // namespace lacuna::cli

@@ -1,0 +1,65 @@
+#include "sim/without_zeros.hpp"
+
+#include <gtest/gtest.h>
+
+#include "sim/testing/random_layer.hpp"
+#include "sim/workload/stream_classes.hpp"
+#include "tensor/mask_view.hpp"
+
+namespace lacuna {
+namespace {
+
+TEST(WithoutZeros, EveryElementIsOneAndTheRestStaysAsRecorded) {
+  const Trace trace = testing::random_trace(3, LayerShape::conv2d(2, 20, 9, {5, 4}, {3, 3}, {1, 1}, {1, 1}));
+  const OperationWork recorded(trace.layers()[0], Operation::kForward, 4);
+  const WorkWithoutZeros full(recorded);
+  for (const TensorRole role : {TensorRole::kA, TensorRole::kW, TensorRole::kG}) {
+    const LayerTensor& tensor = full.work().layer.tensor(role);
+    EXPECT_EQ(count_nonzeros(tensor.mask), tensor.elements());
+    EXPECT_EQ(tensor.nonzeros, trace.layers()[0].tensor(role).nonzeros);
+  }
+  EXPECT_EQ(full.work().batch_scale, 4);
+  EXPECT_EQ(full.work().op, Operation::kForward);
+}
+
+// Streams and groups that are said to be alike are, word by word, and there are no more kinds than needed
+// where only the border tells them apart.
+TEST(WithoutZeros, StreamsOfAKindHoldTheSameWords) {
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+    const Trace trace = testing::random_trace(seed, testing::RandomLayerLimits{20, 7, 2});
+    for (const Operation op : kOperations) {
+      const WorkWithoutZeros full(OperationWork(trace.layers()[0], op));
+      const VisitOrder order = seed % 2 == 0 ? VisitOrder::kRowMajor : VisitOrder::kColumnMajor;
+      for (const LaneProduct& product : lane_products(full.work().layer, op, 16, order)) {
+        for (const OperandStreams* streams : {&product.primary, &product.secondary}) {
+          ASSERT_TRUE(has_no_zeros(*streams));
+          const auto same = [&](std::int64_t a, std::int64_t b) {
+            for (std::int64_t step = 0; step < streams->steps(); ++step) {
+              const std::uint64_t other = b < streams->count() ? streams->word(b, step) : 0;
+              if (streams->word(a, step) != other) return false;
+            }
+            return true;
+          };
+          const Alike alike = alike_streams(*streams);
+          for (std::int64_t i = 0; i < streams->count(); ++i) {
+            ASSERT_TRUE(same(i, alike.first[alike.kind[static_cast<std::size_t>(i)]]));
+          }
+          const Alike groups = alike_groups(*streams, 4);
+          for (std::int64_t i = 0; i < streams->count(); ++i) {
+            const std::int64_t like = groups.first[groups.kind[static_cast<std::size_t>(i / 4)]];
+            ASSERT_TRUE(same(i, 4 * like + i % 4));
+          }
+        }
+      }
+    }
+  }
+  const Trace trace =
+      testing::random_trace(1, LayerShape::conv2d(2, 16, 16, {56, 56}, {3, 3}, {1, 1}, {1, 1}));
+  const WorkWithoutZeros full(OperationWork(trace.layers()[0], Operation::kForward));
+  const LaneProduct product = lane_products(full.work().layer, Operation::kForward, 16).front();
+  EXPECT_EQ(alike_streams(product.primary).first.size(), 9u);  // inside, four edges, four corners
+  EXPECT_EQ(alike_streams(product.secondary).first.size(), 1u);
+}
+
+}  // namespace
+}  // namespace lacuna
