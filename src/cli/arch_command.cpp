@@ -1,6 +1,7 @@
 #include <memory>
 
 #include "base/error.hpp"
+#include "cli/choose_machines.hpp"
 #include "cli/commands.hpp"
 #include "cli/terminal.hpp"
 #include "report/arch_report.hpp"
@@ -13,41 +14,69 @@ namespace {
 struct ArchOptions {
   std::string name;
   bool json = false;
-  std::vector<std::string> settings;
+  MachineChoice machines;
   std::string energy_table;
   int node = 0;
 };
 
-// The hardware of a machine whose area the table prices. Throws InputError.
-Hardware hardware_with_area(const std::string& name, const Accelerator& machine) {
-  auto hardware = machine.hardware();
+// A machine of `arch area` with the table that prices it, and its baseline if the same table prices that.
+struct PricedMachine {
+  std::string name;
+  Hardware hardware;
+  CostTable table;
+  std::string baseline_name;
+  std::optional<Hardware> baseline;
+
+  AreaOf area() const { return {name, hardware, table}; }
+};
+
+// Throws InputError.
+PricedMachine price_machine(const ArchOptions& options, const Machine& machine) {
+  Simulator simulator;
+  simulator.add(machine.name, machine.build());
+  auto hardware = simulator.machine(0).hardware();
   if (!hardware) {
-    throw InputError("arch area", fmt::format("'{}' has no area model", name), "take another machine");
+    throw InputError("arch area", fmt::format("'{}' has no area model", machine.name),
+                     "take another machine");
   }
-  return *std::move(hardware);
+  CostTable table = area_table(options.energy_table, options.node, *hardware);
+  if (!options.energy_table.empty()) check_cost_names(table, ArchCatalog().all_hardware());
+  check_area_costs(table, *hardware, machine.name);
+  PricedMachine priced{machine.name, *std::move(hardware), std::move(table), "", std::nullopt};
+  const Accelerator& baseline = simulator.baseline(0);
+  auto baseline_hardware = baseline.hardware();
+  // Areas from different sources (a published chip, a table of units) are not comparable.
+  if (&baseline != &simulator.machine(0) && baseline_hardware &&
+      baseline_hardware->area_table == priced.hardware.area_table) {
+    priced.baseline_name = baseline.params().owner();
+    priced.baseline = *std::move(baseline_hardware);
+  }
+  return priced;
 }
 
 void run_area(const ArchOptions& options) {
-  const ArchCatalog catalog;
-  std::vector<Machine> machines{catalog.find(options.name, "arch area")};
-  for (const std::string& setting : options.settings) apply_setting(machines, setting, "--set " + setting);
-  Simulator simulator;
-  simulator.add(options.name, machines.front().build());
-  const Hardware hardware = hardware_with_area(options.name, simulator.machine(0));
-  const CostTable table = area_table(options.energy_table, options.node, hardware);
-  if (!options.energy_table.empty()) check_cost_names(table, catalog.all_hardware());
-  check_area_costs(table, hardware, options.name);
-  const AreaOf machine{options.name, hardware, table};
-
-  const Accelerator& baseline = simulator.baseline(0);
-  const auto baseline_hardware = baseline.hardware();
-  // Areas from different sources (a published chip, a table of units) are not comparable.
-  const bool comparable = &baseline != &simulator.machine(0) && baseline_hardware &&
-                          baseline_hardware->area_table == hardware.area_table;
-  std::optional<AreaOf> beside;
-  if (comparable) beside.emplace(AreaOf{baseline.params().owner(), *baseline_hardware, table});
-  const AreaOf* other = beside ? &*beside : nullptr;
-  print_text(options.json ? area_json(machine, other) : area_text(machine, other, output_style()));
+  if (options.machines.names.empty() && options.machines.configs.empty()) {
+    throw InputError("arch area", "no machine is named",
+                     "give a name of 'lacuna arch list' or --config FILE");
+  }
+  std::vector<PricedMachine> priced;
+  for (const Machine& machine : choose_machines(options.machines, "arch area"))
+    priced.push_back(price_machine(options, machine));
+  std::vector<AreaOf> machines;
+  std::vector<std::optional<AreaOf>> baselines;
+  for (const PricedMachine& of : priced) {
+    machines.push_back(of.area());
+    baselines.emplace_back();
+    if (of.baseline) baselines.back().emplace(AreaOf{of.baseline_name, *of.baseline, of.table});
+  }
+  if (options.json) {
+    print_text(areas_json(machines, baselines));
+  } else if (machines.size() > 1) {
+    print_text(areas_text(machines, output_style()));
+  } else {
+    const AreaOf* baseline = baselines.front() ? &*baselines.front() : nullptr;
+    print_text(area_text(machines.front(), baseline, output_style()));
+  }
 }
 
 }  // namespace
@@ -79,18 +108,29 @@ void add_arch_command(CLI::App& app) {
     print_text(options->json ? arch_show_json(machine) : arch_show_text(machine, output_style()));
   });
 
-  CLI::App* area = arch->add_subcommand("area", "Area and peak power of a machine by component");
-  area->add_option("NAME", options->name, "A name that 'lacuna arch list' prints")->type_name("")->required();
-  area->add_option("--set", options->settings, "Change a parameter ('lacuna arch show NAME')")
+  CLI::App* area = arch->add_subcommand("area", "Area and peak power of machines by component");
+  area->add_option("NAME", options->machines.names,
+                   "Names that 'lacuna arch list' prints; several stand side by side")
+      ->type_name("");
+  area->add_option("--config", options->machines.configs,
+                   "A machine described in YAML: 'arch: NAME' and its parameters")
+      ->allow_extra_args(false)
+      ->type_name("FILE");
+  area->add_option(
+          "--set", options->machines.settings,
+          "Change a parameter of every machine that has it; NAME.key=value of one ('lacuna arch show "
+          "NAME')")
       ->allow_extra_args(false)
       ->type_name("key=value");
   add_cost_options(*area, options->energy_table, options->node);
   area->add_flag("--json", options->json, "Print JSON");
-  add_examples(*area, {{"lacuna arch area tensordash", "Table 3 of the paper, and the memories"},
-                       {"lacuna arch area tensordash --set depth=2 --set tiles=8", "another configuration"},
-                       {"lacuna arch area tensordash --set arithmetic=bfloat16 --node 7",
-                        "another data type, at 7 nm"},
-                       {"lacuna arch area ant", "the published areas of SCNN and ANT, 16 nm"}});
+  add_examples(
+      *area,
+      {{"lacuna arch area tensordash", "Table 3 of the paper, and the memories"},
+       {"lacuna arch area tensordash --set depth=2 --set tiles=8", "another configuration"},
+       {"lacuna arch area tensordash --set arithmetic=bfloat16 --node 7", "another data type, at 7 nm"},
+       {"lacuna arch area dense tensordash --config mine.yaml", "three machines side by side"},
+       {"lacuna arch area ant", "the published areas of SCNN and ANT, 16 nm"}});
   area->callback([options] { run_area(*options); });
 }
 

@@ -114,12 +114,25 @@ std::string parts_json(const ByComponent& values) {
   return line.field("compute", values.compute()).field("total", values.total()).text();
 }
 
-std::string machine_json(const AreaOf& of) {
+JsonLine values_json(const AreaOf& of) {
   const Values values(of);
   return JsonLine()
       .field("name", std::string_view(of.name))
       .raw("area_mm2", parts_json(values.area))
-      .raw("peak_power_w", parts_json(values.power))
+      .raw("peak_power_w", parts_json(values.power));
+}
+
+std::string machine_json(const AreaOf& of, const AreaOf* baseline) {
+  JsonLine from;
+  for (const ByComponent::Value& part : area_mm2(of.hardware, of.table).values)
+    from.field(part.name, std::string_view(sources(of, part.name)));
+  return values_json(of)
+      .field("description", std::string_view(of.hardware.description))
+      .field("table", std::string_view(of.table.name))
+      .field("node_nm", of.table.node_nm)
+      .field("frequency_mhz", of.hardware.frequency_mhz)
+      .raw("baseline", baseline == nullptr ? "null" : values_json(*baseline).text())
+      .raw("sources", from.text())
       .text();
 }
 
@@ -137,17 +150,67 @@ std::string area_text(const AreaOf& machine, const AreaOf* baseline, const TextS
   return text + (machine.table.notes.empty() ? "" : "\n");
 }
 
-std::string area_json(const AreaOf& machine, const AreaOf* baseline) {
-  std::string of_components;
-  for (const ByComponent::Value& part : area_mm2(machine.hardware, machine.table).values) {
-    of_components += fmt::format("{}\n    {}: {}", of_components.empty() ? "" : ",", json_string(part.name),
-                                 json_string(sources(machine, part.name)));
+std::string areas_text(const std::vector<AreaOf>& machines, const TextStyle& style) {
+  std::vector<Values> values(machines.begin(), machines.end());
+  std::vector<TableColumn> columns{{"component", Align::kLeft}};
+  for (const AreaOf& of : machines) columns.push_back({of.name, Align::kRight, "area, mm2"});
+  for (const AreaOf& of : machines) columns.push_back({of.name, Align::kRight, "peak power, mW"});
+  TextTable table(std::move(columns));
+  const auto row = [&](const std::string& title, const auto& area, const auto& power) {
+    std::vector<std::string> cells{title};
+    for (const Values& of : values) cells.push_back(mm2(area(of.area)));
+    for (const Values& of : values) cells.push_back(mw(power(of.power)));
+    table.add_row(std::move(cells));
+  };
+  const auto components = [&](bool core) {
+    std::vector<std::string> seen;
+    for (const Values& of : values) {
+      for (const ByComponent::Value& part : of.area.values) {
+        if ((part.group == ComponentGroup::kCore) != core || std::ranges::find(seen, part.name) != seen.end())
+          continue;
+        seen.push_back(part.name);
+        const auto own = [&](const ByComponent& parts) { return parts.of(part.name); };
+        row(part.title, own, own);
+      }
+    }
+  };
+  components(true);
+  table.add_rule();
+  row(
+      "compute", [](const ByComponent& v) { return v.compute(); },
+      [](const ByComponent& v) { return v.compute(); });
+  table.add_rule();
+  components(false);
+  row(
+      "whole chip", [](const ByComponent& v) { return v.total(); }, [](const ByComponent&) { return 0.0; });
+  std::string text = fmt::format("{}\n{}\n", bold_text("Area and peak power", style), table.render(style));
+  std::vector<std::string> notes;
+  for (const AreaOf& of : machines) {
+    text += fmt::format("{}: {}, {} at {} nm, {} MHz\n", of.name, of.hardware.description,
+                        printable(of.table.name), of.table.node_nm, of.hardware.frequency_mhz);
+    for (const std::string& note : of.table.notes) {
+      if (std::ranges::find(notes, note) == notes.end()) notes.push_back(note);
+    }
   }
-  return fmt::format(
-      "{{\n  \"schema\": 2,\n  \"lacuna\": {},\n  \"table\": {},\n  \"node_nm\": {},\n  \"machine\": {},\n  "
-      "\"baseline\": {},\n  \"sources\": {{{}\n  }}\n}}\n",
-      json_string(version()), json_string(machine.table.name), json_number(machine.table.node_nm),
-      machine_json(machine), baseline == nullptr ? "null" : machine_json(*baseline), of_components);
+  for (const std::string& note : notes) text += fmt::format("\n{}", printable(note));
+  text += notes.empty() ? "" : "\n";
+  const auto other_node = [&](const AreaOf& of) {
+    return of.table.node_nm != machines.front().table.node_nm;
+  };
+  if (std::ranges::any_of(machines, other_node))
+    text += "\nwarning: areas of different nodes do not compare ('--node NM' scales logic and SRAM)\n";
+  return text;
+}
+
+std::string areas_json(const std::vector<AreaOf>& machines,
+                       const std::vector<std::optional<AreaOf>>& baselines) {
+  std::string list;
+  for (std::size_t i = 0; i < machines.size(); ++i) {
+    list += fmt::format("{}\n    {}", i > 0 ? "," : "",
+                        machine_json(machines[i], baselines[i] ? &*baselines[i] : nullptr));
+  }
+  return fmt::format("{{\n  \"schema\": 2,\n  \"lacuna\": {},\n  \"machines\": [{}\n  ]\n}}\n",
+                     json_string(version()), list);
 }
 
 }  // namespace lacuna

@@ -1,7 +1,9 @@
 // Area and peak power of a machine by component, as a table for a person and as JSON.
 #pragma once
 
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "energy/energy.hpp"
 #include "report/text_table.hpp"
@@ -17,6 +19,10 @@ struct AreaOf {
 
 // With the baseline beside it, unless the machine is its own or the two are priced by different tables.
 std::string area_text(const AreaOf& machine, const AreaOf* baseline, const TextStyle& style);
-std::string area_json(const AreaOf& machine, const AreaOf* baseline);
+// Several side by side, each with its own table.
+std::string areas_text(const std::vector<AreaOf>& machines, const TextStyle& style);
+// `baselines[i]` belongs to machines[i].
+std::string areas_json(const std::vector<AreaOf>& machines,
+                       const std::vector<std::optional<AreaOf>>& baselines);
 
 }  // namespace lacuna

@@ -233,12 +233,17 @@ TEST(Area, ListsComponentsOfBothMachinesWithSourcesAndNotes) {
                            "relative to the baseline", "mind the gap"}) {
     EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
   }
-  const auto json = nlohmann::json::parse(area_json(of, &beside));
-  EXPECT_DOUBLE_EQ(json["machine"]["area_mm2"]["total"].get<double>(), 30 + 14 + 2.5);
-  EXPECT_DOUBLE_EQ(json["machine"]["peak_power_w"]["compute"].get<double>(), (20 + 5) * 1e-12 * 500e6);
-  EXPECT_DOUBLE_EQ(json["baseline"]["area_mm2"]["filler"].get<double>(), 0.5);
-  EXPECT_EQ(json["sources"]["ram"], "s (H)");
-  EXPECT_TRUE(nlohmann::json::parse(area_json(of, nullptr))["baseline"].is_null());
+  const auto json = nlohmann::json::parse(areas_json({of, beside}, {beside, std::nullopt}))["machines"];
+  EXPECT_DOUBLE_EQ(json[0]["area_mm2"]["total"].get<double>(), 30 + 14 + 2.5);
+  EXPECT_DOUBLE_EQ(json[0]["peak_power_w"]["compute"].get<double>(), (20 + 5) * 1e-12 * 500e6);
+  EXPECT_DOUBLE_EQ(json[0]["baseline"]["area_mm2"]["filler"].get<double>(), 0.5);
+  EXPECT_EQ(json[0]["sources"]["ram"], "s (H)");
+  EXPECT_EQ(json[1]["name"], "plain");
+  EXPECT_TRUE(json[1]["baseline"].is_null());
+  const std::string both = areas_text({of, beside}, {});
+  for (const char* part : {"the skipper", "the filler", "toy: a toy", "plain: a toy", "mind the gap"}) {
+    EXPECT_NE(both.find(part), std::string::npos) << part << "\n" << both;
+  }
 }
 
 }  // namespace

@@ -162,16 +162,17 @@ TEST_F(CliTest, AreaOfAMachine) {
   const ProgramResult result =
       run_lacuna({"arch", "area", "tensordash", "--set", "depth=2", "--node", "45", "--json"});
   ASSERT_EQ(result.exit_code, 0) << result.err;
-  const json area = json::parse(result.out);
-  EXPECT_NEAR(area["machine"]["area_mm2"]["a_muxes"].get<double>(), 1.73 * 5 / 8 * 0.66, 0.005);
+  const json area = json::parse(result.out)["machines"][0];
+  EXPECT_NEAR(area["area_mm2"]["a_muxes"].get<double>(), 1.73 * 5 / 8 * 0.66, 0.005);
   EXPECT_EQ(area["baseline"]["name"], "dense");
   EXPECT_FALSE(area["baseline"]["area_mm2"].contains("a_muxes"));
   const ProgramResult scnn = run_lacuna({"arch", "area", "scnn", "--json"});
   const ProgramResult ant = run_lacuna({"arch", "area", "ant-4096", "--json"});
   ASSERT_EQ(scnn.exit_code + ant.exit_code, 0) << scnn.err << ant.err;
-  EXPECT_NEAR(json::parse(scnn.out)["machine"]["area_mm2"]["total"].get<double>(), 64 * 0.124, 1e-9);
-  EXPECT_NEAR(json::parse(ant.out)["machine"]["area_mm2"]["range_search"].get<double>(), 256 * 0.0017, 1e-9);
-  EXPECT_EQ(json::parse(ant.out)["node_nm"], 16);
+  EXPECT_NEAR(json::parse(scnn.out)["machines"][0]["area_mm2"]["total"].get<double>(), 64 * 0.124, 1e-9);
+  EXPECT_NEAR(json::parse(ant.out)["machines"][0]["area_mm2"]["range_search"].get<double>(), 256 * 0.0017,
+              1e-9);
+  EXPECT_EQ(json::parse(ant.out)["machines"][0]["node_nm"], 16);
   EXPECT_NE(run_lacuna({"arch", "area", "ant"}).out.find("whole chip                 8.045"),
             std::string::npos);
   expect_error(run_lacuna({"arch", "area", "scnn", "--set", "n=2"}), "no area of such a PE is published");
@@ -217,6 +218,32 @@ TEST_F(CliTest, TheHeadlineIsAboutZeros) {
             1.3);
 }
 
+TEST_F(CliTest, AreaAndPowerInResults) {
+  const std::string trace = small_trace("t.safetensors");
+  const JsonSchema schema(json::parse(read_text(kSchema)));
+  const json document = json::parse(
+      run_lacuna({"simulate", trace, "--energy", "--arch", "dense,tensordash,scnn", "--json", "-"}).out);
+  EXPECT_EQ(schema.violations(document), std::vector<std::string>{});
+  const json area = json::parse(run_lacuna({"arch", "area", "tensordash", "scnn", "--json"}).out)["machines"];
+  const json& tensordash = document["runs"][1];
+  EXPECT_EQ(tensordash["area"]["machine"]["total"], area[0]["area_mm2"]["total"]);
+  EXPECT_EQ(tensordash["area"]["baseline"]["compute"], area[0]["baseline"]["area_mm2"]["compute"]);
+  EXPECT_EQ(tensordash["power"]["machine"]["peak_of_logic"], area[0]["peak_power_w"]["compute"]);
+  EXPECT_EQ(document["runs"][2]["area"]["machine"]["total"], area[1]["area_mm2"]["total"]);
+  EXPECT_TRUE(document["runs"][2]["area"]["baseline"].is_null());  // of another table
+  // 500 MHz: energy over time.
+  const double seconds = tensordash["per_batch"]["all"]["cycles"].get<double>() / 500e6;
+  EXPECT_NEAR(tensordash["power"]["machine"]["average"].get<double>(),
+              tensordash["energy"]["all"]["machine"]["total"].get<double>() / seconds, 1e-9);
+  const ProgramResult text = run_lacuna({"simulate", trace, "--energy", "--arch", "dense,tensordash"});
+  EXPECT_NE(text.out.find("area and power"), std::string::npos) << text.out;
+  // An energy table without the areas of a machine is still good for its energy.
+  const ProgramResult no_area =
+      run_lacuna({"simulate", trace, "--energy", "--energy-table", "65nm-fp32", "--arch", "scnn"});
+  EXPECT_EQ(no_area.exit_code, 0) << no_area.err;
+  EXPECT_NE(no_area.out.find("no area of scnn: "), std::string::npos) << no_area.out;
+}
+
 TEST_F(CliTest, ManyMachinesInOneRankedTable) {
   const std::string trace = small_trace("t.safetensors");
   const std::string other = folder_.file("other.safetensors");
@@ -258,6 +285,26 @@ TEST_F(CliTest, CsvColumnsSayPerWhat) {
     EXPECT_EQ(std::ranges::adjacent_find(names), names.end());
     EXPECT_NE(std::ranges::find(names, "counter_fill_cycles" + suffix), names.end());
   }
+}
+
+TEST_F(CliTest, AreasSideBySide) {
+  write_file(folder_.file("mine.yaml"), "arch: tensordash\nname: mine\ntiles: 8\n");
+  const ProgramResult text =
+      run_lacuna({"arch", "area", "dense", "tensordash", "--config", folder_.file("mine.yaml")});
+  ASSERT_EQ(text.exit_code, 0) << text.err;
+  EXPECT_NE(text.out.find("mine: 8 tiles of 4 x 4 PEs"), std::string::npos) << text.out;
+  const json areas = json::parse(run_lacuna({"arch", "area", "tensordash", "--config",
+                                             folder_.file("mine.yaml"), "--set", "mine.depth=2", "--json"})
+                                     .out)["machines"];
+  ASSERT_EQ(areas.size(), 2u);
+  EXPECT_EQ(areas[1]["name"], "mine");
+  EXPECT_NEAR(areas[0]["area_mm2"]["cores"].get<double>() / 2, areas[1]["area_mm2"]["cores"].get<double>(),
+              1e-9);
+  EXPECT_NE(run_lacuna({"arch", "area", "dense", "scnn"}).out.find("areas of different nodes do not compare"),
+            std::string::npos);
+  expect_error(run_lacuna({"arch", "area"}), "no machine is named");
+  expect_error(run_lacuna({"arch", "area", "dense", "dense"}), "two machines are called 'dense'");
+  expect_error(run_lacuna({"arch", "area", "dense", "--config", "/nowhere/c.yaml"}), "/nowhere/c.yaml");
 }
 
 }  // namespace

@@ -44,6 +44,9 @@ TEST_F(CliTest, AreaFollowsItsSchema) {
     ASSERT_EQ(result.exit_code, 0) << result.err;
     EXPECT_EQ(violations("arch-area-v2.schema.json", json::parse(result.out)), kValid) << machine;
   }
+  const json several = json::parse(run_lacuna({"arch", "area", "dense", "tensordash", "ant", "--json"}).out);
+  EXPECT_EQ(several["machines"].size(), 3u);
+  EXPECT_EQ(violations("arch-area-v2.schema.json", several), kValid);
 }
 
 }  // namespace
