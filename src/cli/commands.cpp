@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "base/parse_number.hpp"
+#include "energy/cost_table.hpp"
 
 namespace lacuna::cli {
 
@@ -38,9 +39,8 @@ void add_result_options(CLI::App& command, std::string& json, std::string& csv) 
 void add_cost_options(CLI::App& command, std::string& table, int& node) {
   command
       .add_option("--energy-table", table,
-                  "Cost table: 65nm-fp32, 65nm-bfloat16, 16nm-published (areas only) or a YAML file "
-                  "(default: the one "
-                  "of the machine's data type)")
+                  fmt::format("Cost table: {} or a YAML file (default: the one of the machine's data type)",
+                              fmt::join(CostTable::built_in(), ", ")))
       ->type_name("NAME|FILE");
   command
       .add_option("--node", node,

@@ -1,5 +1,6 @@
 // Results for programs: JSON that follows its schema, energy, area.
 #include <algorithm>
+#include <filesystem>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -305,6 +306,17 @@ TEST_F(CliTest, AreasSideBySide) {
   expect_error(run_lacuna({"arch", "area"}), "no machine is named");
   expect_error(run_lacuna({"arch", "area", "dense", "dense"}), "two machines are called 'dense'");
   expect_error(run_lacuna({"arch", "area", "dense", "--config", "/nowhere/c.yaml"}), "/nowhere/c.yaml");
+}
+
+TEST_F(CliTest, HelpNamesEveryEnergyTable) {
+  for (const auto& entry : std::filesystem::directory_iterator(LACUNA_SOURCE_DIR "/configs/energy")) {
+    const std::string name = entry.path().stem().string();
+    if (name == "node-scaling") continue;
+    for (const auto& command :
+         std::vector<std::vector<std::string>>{{"simulate", "--help"}, {"arch", "area", "--help"}}) {
+      EXPECT_NE(run_lacuna(command).out.find(name), std::string::npos) << name;
+    }
+  }
 }
 
 }  // namespace
