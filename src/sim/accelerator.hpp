@@ -42,7 +42,7 @@ BaselineSpec baseline_sharing(std::string model, const Params& own, const std::v
 // - Both engines give equal OpResults, to the last counter.
 // - In the functional engine the values are computed by the modelled hardware and must equal the reference
 //   convolution; a difference throws std::logic_error, since it is a defect of the model and not of the
-//   input.
+//   input. Its cycles and counts come from the values that it executes, not from masks.
 // - A machine that declares hardware() counts, in each result, only actions that the hardware declares.
 class Accelerator {
  public:

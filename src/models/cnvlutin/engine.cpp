@@ -35,18 +35,6 @@ std::int64_t free_rows(const TileShape& tile, const TileGrid& grid,
 
 }  // namespace
 
-std::int64_t steps_per_period(const OperandStreams& streams) {
-  switch (streams.axis) {
-    case LaneAxis::kChannels:
-      return ceil_div(streams.channels, streams.lanes);
-    case LaneAxis::kPositions:
-      return ceil_div(streams.grid.h * streams.grid.w, streams.lanes);
-    case LaneAxis::kImages:
-      return ceil_div(streams.images, streams.lanes);
-  }
-  return 1;
-}
-
 std::int64_t chip_cycles(const Config& config, const TileGrid& grid,
                          const std::vector<std::uint32_t>& cycles) {
   return config.rows_wait ? waiting_rows(config.tile, grid, cycles) : free_rows(config.tile, grid, cycles);

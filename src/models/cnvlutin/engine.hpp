@@ -22,10 +22,6 @@ struct ProductWork {
   std::int64_t idle_lane_cycles = 0;  // of a row's lanes that wait for the slowest
 };
 
-// Values of one lane along the steps of a stream that belong together in memory: channels of a position,
-// positions of an image, images. A brick never goes beyond them.
-std::int64_t steps_per_period(const OperandStreams& streams);
-
 std::int64_t chip_cycles(const Config& config, const TileGrid& grid,
                          const std::vector<std::uint32_t>& cycles);
 ProductWork product_work(const Config& config, const PlacedProduct& placed, const StreamWork& streams);

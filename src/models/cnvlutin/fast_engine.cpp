@@ -82,7 +82,7 @@ class ChannelBand {
   // The channels of one row of the mask, or of the border.
   void count_position(std::int64_t at, std::int64_t row) {
     std::uint32_t* costs = costs_.data() + at * lanes_;
-    const std::int64_t period = steps_per_period(s_);
+    const std::int64_t period = s_.axis_steps();
     const auto empty = static_cast<std::uint32_t>(config_.empty_brick_cycles);
     std::uint64_t counts[kMaxLanes / 8] = {};
     const auto close_brick = [&] {
@@ -111,7 +111,7 @@ class ChannelBand {
   std::uint32_t window(std::int64_t image, std::int64_t gy, std::int64_t gx, std::int64_t& nonzeros) const {
     std::uint32_t sums[kMaxLanes] = {};
     std::int64_t turn = 0;  // bricks=step: the lane that takes the first brick of a tap
-    const std::int64_t turn_by = config_.bricks == Bricks::kStep ? steps_per_period(s_) % lanes_ : 0;
+    const std::int64_t turn_by = config_.bricks == Bricks::kStep ? s_.axis_steps() % lanes_ : 0;
     for (const Tap& tap : s_.taps) {
       const std::int64_t y = gy * s_.stride.h + tap.dy;
       const std::int64_t x = gx * s_.stride.w + tap.dx;

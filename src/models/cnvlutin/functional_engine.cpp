@@ -46,11 +46,10 @@ class WindowRunner {
 
   LaneBricks encode(std::int64_t stream, std::int64_t first, std::int64_t end) {
     LaneBricks bricks(static_cast<std::size_t>(lanes_));
-    const std::int64_t period = steps_per_period(streams_);
+    const std::int64_t period = streams_.axis_steps();
     std::int64_t filled = 0;  // steps of the bricks of all lanes that are open now
     for (std::int64_t step = first; step < end; ++step, ++filled) {
-      streams_.values(stream, step, values_, lane_values_.data());
-      const std::uint64_t nonzero = streams_.word(stream, step);
+      const std::uint64_t nonzero = streams_.values(stream, step, values_, lane_values_.data());
       if (config_.bricks == Bricks::kStep) {
         std::vector<Brick>& lane = bricks[static_cast<std::size_t>(step % lanes_)];
         lane.push_back({{}, step * lanes_, 1});

@@ -15,7 +15,7 @@ struct StreamCount {
 };
 
 StreamCount count_stream(const Config& config, const OperandStreams& streams, std::int64_t stream) {
-  const std::int64_t period = steps_per_period(streams);
+  const std::int64_t period = streams.axis_steps();
   const std::int64_t steps = streams.steps();
   std::int64_t costs[64] = {};     // of the lanes in this slice
   std::int64_t in_brick[64] = {};  // non-zeros of the lanes' open bricks

@@ -42,7 +42,7 @@ class TransposedLanes {
     const std::int64_t width = 8 * bytes;
     const std::int64_t elements = over_positions() ? s_.grid.h * s_.grid.w : s_.images;
     const std::int64_t outer = over_positions() ? s_.images : static_cast<std::int64_t>(s_.taps.size());
-    const std::int64_t period = steps_per_period(s_);
+    const std::int64_t period = s_.axis_steps();
     const auto empty = static_cast<std::uint32_t>(config_.empty_brick_cycles);
     std::vector<std::uint32_t> costs(static_cast<std::size_t>(lanes_ * width), 0);
     std::vector<std::uint32_t> found(static_cast<std::size_t>(width), 0);

@@ -5,11 +5,7 @@
 namespace lacuna::structured {
 
 std::int64_t count_groups(const OperandStreams& streams) {
-  const std::int64_t all = streams.axis == LaneAxis::kChannels    ? streams.channels
-                           : streams.axis == LaneAxis::kPositions ? streams.grid.h * streams.grid.w
-                                                                  : streams.images;
-  const std::int64_t periods = streams.steps() / ceil_div(all, streams.lanes);
-  return streams.count() * periods * ceil_div(all, kGroup);
+  return streams.count() * streams.steps() / streams.axis_steps() * ceil_div(streams.axis_elements(), kGroup);
 }
 
 PatternCounts& PatternCounts::operator+=(const PatternCounts& other) {

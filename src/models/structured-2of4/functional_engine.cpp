@@ -27,8 +27,7 @@ class StreamCompressor {
 
   // The two largest values of each group of a step are kept, the first ones of equals.
   std::vector<Compressed> step(std::int64_t stream, std::int64_t step) {
-    streams_.values(stream, step, values_, lanes_.data());
-    const std::uint64_t nonzero = streams_.word(stream, step);
+    const std::uint64_t nonzero = streams_.values(stream, step, values_, lanes_.data());
     std::vector<Compressed> groups;
     for (int first = 0; first < streams_.lanes; first += kGroup) {
       std::vector<Slot> all;

@@ -143,7 +143,7 @@ class Structured2of4 final : public Accelerator {
     if (!applies) {
       TileOutcome result = run_dense(placement);
       result.scheduled_macs = work.macs.macs;
-      result.effectual_macs = multiply_all(work, placement, values, computed);
+      result.effectual_macs = multiply_all(placement.products, shape, work.op, values, computed);
       check_against_reference(shape, work.op, values, computed);
       return result;
     }
@@ -168,30 +168,6 @@ class Structured2of4 final : public Accelerator {
     result.scheduled_macs = scheduled;
     result.effectual_macs = effectual;
     return result;
-  }
-
-  // Every pair, step by step; returns how many are effectual.
-  static std::int64_t multiply_all(const OperationWork& work, const Placement& placement,
-                                   const LayerValues& values, std::vector<float>& computed) {
-    std::int64_t effectual = 0;
-    for (const LaneProduct& product : placement.products) {
-      const OperandStreams& rows = product.primary;
-      std::vector<float> lanes(static_cast<std::size_t>(rows.lanes));
-      const auto select = [&](std::int64_t stream, std::vector<RowValue>& pairs) {
-        for (std::int64_t step = 0; step < rows.steps(); ++step) {
-          rows.values(stream, step, values.of(rows.role), lanes.data());
-          const std::uint64_t nonzero = rows.word(stream, step);
-          for (int lane = 0; lane < rows.lanes; ++lane) {
-            if ((nonzero >> lane) & 1)
-              pairs.push_back({lanes[static_cast<std::size_t>(lane)],
-                               static_cast<std::int32_t>(step * rows.lanes + lane)});
-          }
-        }
-      };
-      effectual +=
-          multiply_streams(product, rows, work.layer.shape, work.op, values, select, computed).effectual;
-    }
-    return effectual;
   }
 
   Params params_;

@@ -10,17 +10,11 @@
 namespace lacuna::outer {
 namespace {
 
-// An operand: values, and which of them are not zero. Rounding to bfloat16 may turn a value into
-// zero; the machine still treats it as a non-zero.
-struct Operand {
-  const TensorValues& values;
-  MaskView mask;
-
-  std::optional<float> at(std::int64_t row, std::int64_t channel) const {
-    if (!mask.bit(row, channel)) return std::nullopt;
-    return values.at(row, channel);
-  }
-};
+// A value that is compressed, or nothing for a zero.
+std::optional<float> compressed(const TensorValues& values, std::int64_t row, std::int64_t channel) {
+  const float value = values.at(row, channel);
+  return is_nonzero(value) ? std::optional(value) : std::nullopt;
+}
 
 // Fills a plane from value_at(y, x), nothing where there is none.
 template <typename ValueAt>
@@ -43,8 +37,8 @@ class ConvolutionExecution {
                        std::vector<float>& result)
       : s_(layer.shape),
         work_(work),
-        image_{values.of(work.image_role), layer.tensor(work.image_role).mask},
-        kernel_{values.of(work.kernel_role), layer.tensor(work.kernel_role).mask},
+        image_(values.of(work.image_role)),
+        kernel_(values.of(work.kernel_role)),
         result_(result) {}
 
   PairCounts run(const ProcessingElement& pe, Schedule& schedule) {
@@ -79,7 +73,7 @@ class ConvolutionExecution {
     const std::int64_t h = work_.map.y.image, w = work_.map.x.image;
     return plane_of(h, w, [&](std::int64_t y, std::int64_t x) -> std::optional<float> {
       if (work_.tile_of(y, x) != tile) return std::nullopt;
-      return image_.at((sample(block) * h + y) * w + x, group(block) * work_.images + i);
+      return compressed(image_, (sample(block) * h + y) * w + x, group(block) * work_.images + i);
     });
   }
 
@@ -88,11 +82,12 @@ class ConvolutionExecution {
     return plane_of(h, w, [&](std::int64_t r, std::int64_t c) -> std::optional<float> {
       switch (work_.op) {
         case Operation::kForward:
-          return kernel_.at(((group(block) * s_.k_per_group() + j) * h + r) * w + c, i);
+          return compressed(kernel_, ((group(block) * s_.k_per_group() + j) * h + r) * w + c, i);
         case Operation::kInputGrad:  // rotated by 180 degrees
-          return kernel_.at(((group(block) * s_.k_per_group() + i) * h + (h - 1 - r)) * w + (w - 1 - c), j);
+          return compressed(kernel_,
+                            ((group(block) * s_.k_per_group() + i) * h + (h - 1 - r)) * w + (w - 1 - c), j);
         case Operation::kWeightGrad:
-          return kernel_.at((sample(block) * h + r) * w + c, group(block) * work_.kernels + j);
+          return compressed(kernel_, (sample(block) * h + r) * w + c, group(block) * work_.kernels + j);
       }
       return std::nullopt;
     });
@@ -116,14 +111,14 @@ class ConvolutionExecution {
 
   const LayerShape& s_;
   const ConvolutionWork& work_;
-  Operand image_, kernel_;
+  const TensorValues &image_, &kernel_;
   std::vector<float>& result_;
 };
 
 PairCounts execute_linear(const LinearWork& work, const MachineConfig& config, const LayerValues& values,
                           std::vector<float>& result, const ProcessingElement& pe, Schedule& schedule) {
   const auto value = [&](const MatrixOperand& from, std::int64_t y, std::int64_t x) {
-    return Operand{values.of(from.role), from.mask}.at(from.row(y, x), from.channel(y, x));
+    return compressed(values.of(from.role), from.row(y, x), from.channel(y, x));
   };
   PairCounts totals;
   schedule.open(1);

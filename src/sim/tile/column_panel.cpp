@@ -35,8 +35,7 @@ ColumnPanel::ColumnPanel(const OperandStreams& streams, const TensorValues& valu
   std::vector<float> lane_values(static_cast<std::size_t>(streams.lanes));
   for (std::int64_t c = 0; c < columns_; ++c) {
     for (std::int64_t step = 0; step < streams.steps(); ++step) {
-      streams.values(first_column + c, step, values, lane_values.data());
-      const std::uint64_t bits = streams.word(first_column + c, step);
+      const std::uint64_t bits = streams.values(first_column + c, step, values, lane_values.data());
       for (int lane = 0; lane < streams.lanes; ++lane) {
         const auto line = static_cast<std::size_t>(step * streams.lanes + lane);
         values_[line * kColumns + static_cast<std::size_t>(c)] = lane_values[static_cast<std::size_t>(lane)];

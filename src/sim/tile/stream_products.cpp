@@ -28,4 +28,26 @@ MultipliedPairs multiply_streams(const LaneProduct& product, const OperandStream
   return counts;
 }
 
+std::int64_t multiply_all(const std::vector<LaneProduct>& products, const LayerShape& shape, Operation op,
+                          const LayerValues& values, std::vector<float>& result) {
+  std::int64_t effectual = 0;
+  for (const LaneProduct& product : products) {
+    const OperandStreams& streams = product.primary;
+    std::vector<float> lanes(static_cast<std::size_t>(streams.lanes));
+    const auto select = [&](std::int64_t stream, std::vector<RowValue>& pairs) {
+      for (std::int64_t step = 0; step < streams.steps(); ++step) {
+        const std::uint64_t nonzero = streams.values(stream, step, values.of(streams.role), lanes.data());
+        for (int lane = 0; lane < streams.lanes; ++lane) {
+          if ((nonzero >> lane) & 1) {
+            pairs.push_back({lanes[static_cast<std::size_t>(lane)],
+                             static_cast<std::int32_t>(step * streams.lanes + lane)});
+          }
+        }
+      }
+    };
+    effectual += multiply_streams(product, streams, shape, op, values, select, result).effectual;
+  }
+  return effectual;
+}
+
 }  // namespace lacuna

@@ -25,4 +25,9 @@ MultipliedPairs multiply_streams(const LaneProduct& product, const OperandStream
                                  const LayerShape& shape, Operation op, const LayerValues& values,
                                  const SelectPairs& select, std::vector<float>& result);
 
+// Every pair of every step, as a machine that skips nothing multiplies them; those with a zero add nothing.
+// Gives back how many are effectual.
+std::int64_t multiply_all(const std::vector<LaneProduct>& products, const LayerShape& shape, Operation op,
+                          const LayerValues& values, std::vector<float>& result);
+
 }  // namespace lacuna

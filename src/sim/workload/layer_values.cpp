@@ -1,6 +1,7 @@
 #include "sim/workload/layer_values.hpp"
 
 #include <array>
+#include <cmath>
 
 #include "base/random.hpp"
 
@@ -43,8 +44,12 @@ LayerValues layer_values(const Layer& layer, std::uint64_t seed, DataType type) 
   LayerValues values{tensor_values(layer.a, seed, 1), tensor_values(layer.w, seed, 2),
                      tensor_values(layer.g, seed, 3)};
   if (type == DataType::kBfloat16) {
+    const float smallest = bfloat16_to_float(1);
     for (TensorValues* tensor : {&values.a, &values.w, &values.g}) {
-      for (float& value : tensor->data) value = round_to_bfloat16(value);
+      for (float& value : tensor->data) {
+        const float rounded = round_to_bfloat16(value);
+        value = is_nonzero(value) && !is_nonzero(rounded) ? std::copysign(smallest, value) : rounded;
+      }
     }
   }
   return values;

@@ -3,12 +3,16 @@
 // equality.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <vector>
 
 #include "trace/trace.hpp"
 
 namespace lacuna {
+
+// As masks have it: by the bits, whatever the processor makes of subnormal numbers.
+inline bool is_nonzero(float value) { return (std::bit_cast<std::uint32_t>(value) & 0x7fffffffU) != 0; }
 
 // Dense values of one tensor: [rows, channels], channels last, like its mask.
 struct TensorValues {
@@ -30,7 +34,8 @@ struct LayerValues {
   }
 };
 
-// In the data type that a machine computes in.
+// In the data type that a machine computes in. What is not zero stays so when it is rounded: the masks, from
+// which traffic and fast engines count, are of the recorded values.
 LayerValues layer_values(const Layer& layer, std::uint64_t seed, DataType type = DataType::kFp32);
 
 // `salt` makes the three tensors of a layer differ. Non-zeros of a mask-only tensor become -3..3 without 0,

@@ -228,18 +228,35 @@ std::uint64_t OperandStreams::word(std::int64_t stream, std::int64_t step) const
   return bits;
 }
 
-void OperandStreams::values(std::int64_t stream, std::int64_t step, const TensorValues& source,
-                            float* lanes_out) const {
+std::uint64_t OperandStreams::values(std::int64_t stream, std::int64_t step, const TensorValues& source,
+                                     float* lanes_out) const {
   LaneRows at;
   locate(stream, step, at);
   std::fill_n(lanes_out, lanes, 0.0F);
   if (at.same_row) {
     if (at.row[0] >= 0) std::copy_n(source.row(at.row[0]) + at.channel, at.real, lanes_out);
-    return;
+  } else {
+    for (std::int64_t lane = 0; lane < at.real; ++lane) {
+      if (at.row[lane] >= 0) lanes_out[lane] = source.at(at.row[lane], at.channel);
+    }
   }
-  for (std::int64_t lane = 0; lane < at.real; ++lane) {
-    if (at.row[lane] >= 0) lanes_out[lane] = source.at(at.row[lane], at.channel);
+  std::uint64_t nonzero = 0;
+  for (int lane = 0; lane < lanes; ++lane) {
+    nonzero |= static_cast<std::uint64_t>(is_nonzero(lanes_out[lane])) << lane;
   }
+  return nonzero;
+}
+
+std::int64_t OperandStreams::axis_elements() const {
+  switch (axis) {
+    case LaneAxis::kChannels:
+      return channels;
+    case LaneAxis::kPositions:
+      return grid.h * grid.w;
+    case LaneAxis::kImages:
+      return images;
+  }
+  return 0;
 }
 
 std::int64_t LaneProduct::output_index(const LayerShape& shape, Operation op, std::int64_t primary_stream,

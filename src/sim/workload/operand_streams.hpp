@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/ceil_div.hpp"
 #include "sim/workload/reference.hpp"
 #include "tensor/operation.hpp"
 
@@ -46,6 +47,9 @@ struct OperandStreams {
 
   std::int64_t count() const;  // streams
   std::int64_t steps() const;
+  // What the lanes run along: channels of a tap, positions of an image, or images; and its steps.
+  std::int64_t axis_elements() const;
+  std::int64_t axis_steps() const { return ceil_div(axis_elements(), lanes); }
 
   // The row of `mask` under a grid position, or -1 outside the plane.
   std::int64_t source_row(std::int64_t image, std::int64_t position, const Tap& tap) const;
@@ -53,8 +57,10 @@ struct OperandStreams {
   // The effectual bits of a stream at a step, lane 0 lowest; lanes without an element read as 0.
   std::uint64_t word(std::int64_t stream, std::int64_t step) const;
 
-  // The values of a stream at a step into lanes_out[0..lanes); lanes without an element are 0.
-  void values(std::int64_t stream, std::int64_t step, const TensorValues& source, float* lanes_out) const;
+  // The values of a stream at a step into lanes_out[0..lanes); lanes without an element are 0. Gives back
+  // which of them are not zero, lane 0 lowest: what a functional engine goes by, in place of word().
+  std::uint64_t values(std::int64_t stream, std::int64_t step, const TensorValues& source,
+                       float* lanes_out) const;
 
  private:
   // Where the lanes of a step lie: the mask row of each, kBorder outside the plane, kNoElement past the axis'

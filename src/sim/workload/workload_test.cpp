@@ -1,3 +1,4 @@
+#include <cmath>
 #include <gtest/gtest.h>
 #include <map>
 #include <vector>
@@ -8,6 +9,7 @@
 #include "sim/workload/operand_streams.hpp"
 #include "sim/workload/reference.hpp"
 #include "sim/workload/schedule_policy.hpp"
+#include "trace/trace_builder.hpp"
 
 namespace lacuna {
 namespace {
@@ -203,16 +205,32 @@ TEST(OperandStreams, WordsAreTheNonZerosOfValues) {
           std::vector<float> x(static_cast<std::size_t>(lanes));
           for (std::int64_t i = 0; i < streams->count(); ++i) {
             for (std::int64_t step = 0; step < streams->steps(); ++step) {
-              streams->values(i, step, values.of(streams->role), x.data());
+              const std::uint64_t nonzero = streams->values(i, step, values.of(streams->role), x.data());
               std::uint64_t bits = 0;
               for (int lane = 0; lane < lanes; ++lane) bits |= std::uint64_t{x[lane] != 0} << lane;
               ASSERT_EQ(streams->word(i, step), bits) << "seed " << seed;
+              ASSERT_EQ(nonzero, bits) << "seed " << seed;
             }
           }
         }
       }
     }
   }
+}
+
+// A number too small for bfloat16 is not zero, since its mask says so.
+TEST(LayerValues, RoundingMakesNoZeros) {
+  const std::vector<float> tiny{1e-45F, -1e-45F, 0.0F, -0.0F, 1.0F, 1e-40F, 2e-38F, 1.005F};
+  TraceBuilder builder("tiny");
+  builder.add_layer("layer", LayerShape::linear(1, 8, 1)).values(TensorRole::kA, tiny);
+  const Trace trace = builder.build();
+  const LayerTensor& a = trace.layers()[0].a;
+  const LayerValues values = layer_values(trace.layers()[0], 1, DataType::kBfloat16);
+  for (std::int64_t c = 0; c < 8; ++c) {
+    EXPECT_EQ(is_nonzero(values.a.at(0, c)), a.mask.bit(0, c)) << c;
+    EXPECT_EQ(std::signbit(values.a.at(0, c)), std::signbit(tiny[static_cast<std::size_t>(c)])) << c;
+  }
+  EXPECT_EQ(a.nonzeros, 6);
 }
 
 // The reference itself, against the six plain loops of the definition.

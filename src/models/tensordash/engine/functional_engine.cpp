@@ -65,9 +65,9 @@ class OneSide {
     words.clear();
     for (std::int64_t r = 0; r < rows; ++r) {
       for (std::int64_t step = 0; step < steps_; ++step) {
-        words.row(r)[step] = placed_.rows->word(first_row + r, step);
-        placed_.rows->values(first_row + r, step, values_.of(placed_.rows->role),
-                             &staged[static_cast<std::size_t>((r * steps_ + step) * config_.tile.lanes)]);
+        words.row(r)[step] =
+            placed_.rows->values(first_row + r, step, values_.of(placed_.rows->role),
+                                 &staged[static_cast<std::size_t>((r * steps_ + step) * config_.tile.lanes)]);
       }
     }
   }
@@ -164,11 +164,14 @@ FunctionalCounts run_two_side(const Config& config, const LayerShape& shape, Ope
   const Scheduler& scheduler = config.scheduler;
   const auto& movements = scheduler.connectivity().movements();
   const bool rows_are_text = placed.rows == &placed.product->primary;
-  const auto load = [&](const OperandStreams& streams, std::int64_t stream, float* out) {
+  const auto load = [&](const OperandStreams& streams, std::int64_t stream, float* out,
+                        std::uint64_t* nonzero) {
     for (std::int64_t step = 0; step < steps; ++step) {
-      streams.values(stream, step, values.of(streams.role), out + step * lanes);
+      nonzero[step] = streams.values(stream, step, values.of(streams.role), out + step * lanes);
     }
   };
+  std::vector<std::uint64_t> row_nonzero(static_cast<std::size_t>(config.tile.rows * steps));
+  std::vector<std::uint64_t> column_nonzero(static_cast<std::size_t>(steps));
   std::vector<float> row_values(static_cast<std::size_t>(config.tile.rows * steps * lanes));
   std::vector<float> column_values(static_cast<std::size_t>(config.tile.columns * steps * lanes));
   GroupWords pairs(config.tile.rows * config.tile.columns, steps, scheduler.connectivity().depth());
@@ -177,7 +180,8 @@ FunctionalCounts run_two_side(const Config& config, const LayerShape& shape, Ope
   for (std::int64_t i = 0; i < placed.grid.row_groups; ++i) {
     const std::int64_t row_count = std::min(config.tile.rows, rows.count() - i * config.tile.rows);
     for (std::int64_t r = 0; r < row_count; ++r) {
-      load(rows, i * config.tile.rows + r, &row_values[static_cast<std::size_t>(r * steps * lanes)]);
+      load(rows, i * config.tile.rows + r, &row_values[static_cast<std::size_t>(r * steps * lanes)],
+           &row_nonzero[static_cast<std::size_t>(r * steps)]);
     }
     for (std::int64_t j = 0; j < placed.grid.column_groups; ++j) {
       const std::int64_t column_count =
@@ -185,11 +189,12 @@ FunctionalCounts run_two_side(const Config& config, const LayerShape& shape, Ope
       pairs.clear();
       for (std::int64_t c = 0; c < column_count; ++c) {
         load(columns, j * config.tile.columns + c,
-             &column_values[static_cast<std::size_t>(c * steps * lanes)]);
+             &column_values[static_cast<std::size_t>(c * steps * lanes)], column_nonzero.data());
         for (std::int64_t r = 0; r < row_count; ++r) {
           for (std::int64_t step = 0; step < steps; ++step) {
             pairs.row(r * config.tile.columns + c)[step] =
-                rows.word(i * config.tile.rows + r, step) & columns.word(j * config.tile.columns + c, step);
+                row_nonzero[static_cast<std::size_t>(r * steps + step)] &
+                column_nonzero[static_cast<std::size_t>(step)];
           }
         }
       }
