@@ -65,16 +65,22 @@ function(lacuna_library)
 endfunction()
 
 # lacuna_model(NAME ant SOURCES ... TESTS ...): an accelerator. Its objects go into the archive `lacuna_machines`, which
-# programs link whole, through `lacuna_models`: nobody names the static object that registers it.
+# programs link whole, through `lacuna_models`: nobody names the static object that registers it. With
+# LACUNA_MODEL_FOR_TESTS_ONLY only its own tests have it, and those that add the objects of `lacuna_model_NAME`.
 function(lacuna_model)
   cmake_parse_arguments(ARG "" "NAME" "SOURCES;TESTS" ${ARGN})
   add_library(lacuna_model_${ARG_NAME} OBJECT ${ARG_SOURCES})
   lacuna_unity(lacuna_model_${ARG_NAME})
-  set_property(GLOBAL APPEND PROPERTY LACUNA_MODEL_OBJECTS $<TARGET_OBJECTS:lacuna_model_${ARG_NAME}>)
   target_link_libraries(lacuna_model_${ARG_NAME} PUBLIC lacuna_sim PRIVATE fmt::fmt)
-  target_sources(lacuna_machines PRIVATE $<TARGET_OBJECTS:lacuna_model_${ARG_NAME}>)
+  if(LACUNA_MODEL_FOR_TESTS_ONLY)
+    set_target_properties(lacuna_model_${ARG_NAME} PROPERTIES EXCLUDE_FROM_ALL ON)
+    set(own_objects $<TARGET_OBJECTS:lacuna_model_${ARG_NAME}>)
+  else()
+    set_property(GLOBAL APPEND PROPERTY LACUNA_MODEL_OBJECTS $<TARGET_OBJECTS:lacuna_model_${ARG_NAME}>)
+    target_sources(lacuna_machines PRIVATE $<TARGET_OBJECTS:lacuna_model_${ARG_NAME}>)
+  endif()
   if(LACUNA_TESTS AND ARG_TESTS)
-    lacuna_test(NAME ${ARG_NAME}_test SOURCES ${ARG_TESTS} LIBRARIES lacuna_models fmt::fmt)
+    lacuna_test(NAME ${ARG_NAME}_test SOURCES ${ARG_TESTS} ${own_objects} LIBRARIES lacuna_models fmt::fmt)
   endif()
 endfunction()
 

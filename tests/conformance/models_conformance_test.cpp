@@ -3,12 +3,12 @@
 #include <gtest/gtest.h>
 
 #include "base/testing.hpp"
+#include "conformance/model_checks.hpp"
 #include "sim/accelerator.hpp"
 #include "sim/simulate.hpp"
 #include "sim/testing/machines.hpp"
 #include "sim/testing/random_layer.hpp"
 #include "sim/without_zeros.hpp"
-#include "sim/workload/mac_counts.hpp"
 
 namespace lacuna {
 namespace {
@@ -20,38 +20,21 @@ class EveryModel : public ::testing::TestWithParam<std::string> {
 
 // The functional engine compares its values with the reference convolution and throws if they differ.
 TEST_P(EveryModel, EnginesAgreeAndValuesEqualTheReference) {
+  EXPECT_EQ(testing::check_engines_agree(*machine(), random_cases(250)), "");
+}
+
+// Its cycles and counts are those of what it executes.
+TEST_P(EveryModel, TheFunctionalEngineGoesByValues) {
   const auto m = machine();
-  for (std::uint64_t seed = 1; seed <= random_cases(250); ++seed) {
-    const Trace trace = testing::random_trace(seed, testing::RandomLayerLimits{20, 6, 2});
-    for (const Operation op : kOperations) {
-      const OpResult fast = m->simulate(trace.layers()[0], op, {Engine::kFast, seed});
-      ASSERT_EQ(m->simulate(trace.layers()[0], op, {Engine::kFunctional, seed}), fast)
-          << GetParam() << " seed " << seed << " " << operation_name(op) << " "
-          << trace.layers()[0].shape.describe();
-    }
+  const testing::ValuesCheck check = testing::check_executes_values(*m, 100);
+  EXPECT_EQ(check.wrong, "");
+  if (m->baseline()) {
+    EXPECT_GT(check.telling, 20);
   }
 }
 
 TEST_P(EveryModel, CountersMakeSense) {
-  const auto m = machine();
-  for (std::uint64_t seed = 1; seed <= random_cases(250); ++seed) {
-    const Trace trace = testing::random_trace(seed, testing::RandomLayerLimits{40, 9, 2});
-    const Layer& layer = trace.layers()[0];
-    for (const Operation op : kOperations) {
-      SCOPED_TRACE(GetParam() + " seed " + std::to_string(seed) + " " + layer.shape.describe());
-      const OpResult result = m->simulate(layer, op, {});
-      const MacCounts macs = count_macs(layer, op);
-      ASSERT_EQ(result.op, op);
-      ASSERT_EQ(result.macs, macs.macs);
-      ASSERT_EQ(result.effectual_macs, macs.effectual);
-      ASSERT_LE(result.effectual_macs, result.scheduled_macs);
-      // No work at all is possible: a stride that passes over every input leaves nothing to W*G.
-      const std::int64_t least = result.effectual_macs > 0 ? 1 : 0;
-      ASSERT_GE(testing::simulate_baseline(*m, layer, op).cycles, least);
-      ASSERT_GE(result.cycles, least);
-      ASSERT_EQ(m->simulate(layer, op, {}), result) << "not a pure function";
-    }
-  }
+  EXPECT_EQ(testing::check_counters(*machine(), random_cases(250)), "");
 }
 
 TEST_P(EveryModel, ResultsDoNotDependOnThreads) {
@@ -119,6 +102,13 @@ TEST_P(EveryModel, EveryParameterIsDocumented) {
   for (const ParamSpec& spec : model->params) {
     EXPECT_FALSE(spec.help.empty()) << spec.name;
     EXPECT_FALSE(spec.citation.empty()) << spec.name;
+  }
+}
+
+// The variants of the models have engines of their own in part.
+TEST(NamedConfigurations, GoByValues) {
+  for (const std::string& name : ArchCatalog().config_names()) {
+    EXPECT_EQ(testing::check_executes_values(*testing::make_machine(name), 12).wrong, "") << name;
   }
 }
 

@@ -1,0 +1,34 @@
+#include <algorithm>
+
+#include "models/template/engine.hpp"
+#include "sim/tile/tile_clock.hpp"
+
+namespace lacuna::template_machine {
+
+std::int64_t chip_cycles(const Config& config, const TileGrid& grid, const GroupSteps& steps) {
+  TileClock clock(grid);
+  for (std::size_t group = 0; group < steps.size(); ++group) {
+    clock.add_row_group(static_cast<std::int64_t>(group), std::max(steps[group], config.window_cycles));
+  }
+  return clock.cycles();
+}
+
+GroupSteps count_steps(const Config& config, const PlacedProduct& placed) {
+  const OperandStreams& rows = *placed.rows;
+  GroupSteps counts(static_cast<std::size_t>(placed.grid.row_groups), 0);
+  std::vector<std::uint64_t> nonzero(static_cast<std::size_t>(rows.steps()));
+  for (std::size_t group = 0; group < counts.size(); ++group) {
+    const std::int64_t first = static_cast<std::int64_t>(group) * config.tile.rows;
+    const std::int64_t end = std::min(rows.count(), first + config.tile.rows);
+    std::ranges::fill(nonzero, 0);
+    for (std::int64_t stream = first; stream < end; ++stream) {
+      for (std::int64_t step = 0; step < rows.steps(); ++step) {
+        nonzero[static_cast<std::size_t>(step)] |= rows.word(stream, step);
+      }
+    }
+    counts[group] = rows.steps() - std::ranges::count(nonzero, 0U);
+  }
+  return counts;
+}
+
+}  // namespace lacuna::template_machine
