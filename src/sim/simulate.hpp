@@ -34,7 +34,7 @@ class Simulator {
 
   // One result per machine, in the order they were added, whatever the number of threads. Baselines run on
   // the fast engine, which gives the same numbers. Throws InputError for a trace that declares far more than
-  // it records (check_work()).
+  // it stores (check_work()).
   std::vector<RunResult> run(const Trace& trace, const SimOptions& options, int threads,
                              const ProgressCallback& progress = {}) const;
 

@@ -13,13 +13,11 @@ namespace {
 double real(std::int64_t count) { return static_cast<double>(count); }
 double groups_of(std::int64_t count, std::int64_t size) { return real((count + size - 1) / size); }
 
-double recorded_bytes(const Trace& trace) {
-  double bytes = 0;
-  for (const Layer& layer : trace.layers()) {
-    for (const LayerTensor* tensor : {&layer.a, &layer.w, &layer.g})
-      bytes += real(tensor->mask.rows) * real(tensor->mask.row_bytes);  // 0: not recorded
-  }
-  return bytes;
+double layer_work(const LayerShape& shape, const Accelerator& machine, Engine engine) {
+  const double steps = machine.work(shape);
+  if (engine == Engine::kFast) return steps;
+  // Values move one by one, in lanes of which some may be empty, and a reference is computed.
+  return 4 * (steps + tile_words(shape, 16)) + real(shape.macs());
 }
 
 }  // namespace
@@ -46,29 +44,35 @@ double tile_products(const LayerShape& s) {
   return real(s.groups) * (2 + phases) * (kStepsPerProduct + kStepsPerTap * real(s.taps()));
 }
 
+double estimated_work(const Trace& trace, const Accelerator& machine, Engine engine) {
+  double steps = 0;
+  for (const Layer& layer : trace.layers()) steps += layer_work(layer.shape, machine, engine);
+  return steps;
+}
+
+double allowed_work(const Trace& trace, Engine engine) {
+  return (kFreeSteps + kStepsPerStoredByte * real(trace.stored_bytes())) *
+         (engine == Engine::kFunctional ? kFunctionalFactor : 1);
+}
+
 void check_work(const Trace& trace, const Accelerator& machine, Engine engine) {
-  double all = 0;
-  double most = -1;
+  const double steps = estimated_work(trace, machine, engine);
+  const double allowed = allowed_work(trace, engine);
+  if (steps <= allowed) return;
   const Layer* largest = nullptr;
+  double most = -1;
   for (const Layer& layer : trace.layers()) {
-    double steps = machine.work(layer.shape);
-    // Values move one by one, in lanes of which some may be empty, and a reference is computed.
-    if (engine == Engine::kFunctional)
-      steps = 4 * (steps + tile_words(layer.shape, 16)) + real(layer.shape.macs());
-    all += steps;
-    if (steps > most) {
-      most = steps;
-      largest = &layer;
-    }
+    const double of_layer = layer_work(layer.shape, machine, engine);
+    if (of_layer <= most) continue;
+    most = of_layer;
+    largest = &layer;
   }
-  const double recorded = recorded_bytes(trace);
-  const double allowed = kFreeSteps + kStepsPerRecordedByte * recorded;
-  if (all <= allowed) return;
-  throw InputError(fmt::format("{}: layer {}", trace.path(), quote_name(largest->name)),
-                   fmt::format("its {} samples of {} would take about {:.1g} steps to simulate, the trace "
-                               "{:.1g}; {:.0f} bytes of masks may take {:.1g}",
-                               largest->shape.n, largest->shape.describe(), most, all, recorded, allowed),
-                   "record the masks of large layers, or fewer samples");
+  throw InputError(
+      fmt::format("{}: layer {}", trace.path(), quote_name(largest->name)),
+      fmt::format("its {} samples of {} would take about {:.1g} steps to simulate, the trace "
+                  "{:.1g}; a file of {} bytes may take {:.1g}",
+                  largest->shape.n, largest->shape.describe(), most, steps, trace.stored_bytes(), allowed),
+      "record fewer samples; if you trust a compressed file, decompress it first (zstd -d)");
 }
 
 }  // namespace lacuna

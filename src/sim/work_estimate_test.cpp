@@ -2,9 +2,10 @@
 
 #include <gtest/gtest.h>
 
-#include "base/error.hpp"
+#include "base/testing.hpp"
 #include "sim/simulate.hpp"
 #include "trace/trace_builder.hpp"
+#include "trace/trace_writer.hpp"
 
 namespace lacuna {
 namespace {
@@ -42,12 +43,41 @@ std::string refusal(const Trace& trace, double steps, Engine engine = Engine::kF
   return "";
 }
 
-TEST(WorkEstimate, WhatIsRecordedMayTakeLonger) {
+TEST(WorkEstimate, WhatIsStoredMayTakeLonger) {
+  ASSERT_EQ(trace_of(false).stored_bytes(), 0);
+  ASSERT_EQ(trace_of(true).stored_bytes(), 2);
   EXPECT_EQ(refusal(trace_of(false), kFreeSteps), "");
   EXPECT_NE(refusal(trace_of(false), kFreeSteps + 1), "");
-  EXPECT_EQ(refusal(trace_of(true), kFreeSteps + 2 * kStepsPerRecordedByte), "");
-  EXPECT_NE(refusal(trace_of(true), kFreeSteps + 2 * kStepsPerRecordedByte + 1), "");
-  EXPECT_NE(refusal(trace_of(false), kFreeSteps, Engine::kFunctional), "");
+  EXPECT_EQ(refusal(trace_of(true), kFreeSteps + 2 * kStepsPerStoredByte), "");
+  EXPECT_NE(refusal(trace_of(true), kFreeSteps + 2 * kStepsPerStoredByte + 1), "");
+  EXPECT_EQ(refusal(trace_of(false), kFreeSteps, Engine::kFunctional), "");
+  EXPECT_NE(refusal(trace_of(false), 2 * kFreeSteps, Engine::kFunctional), "");
+}
+
+// A mask of one repeated piece takes few bytes compressed and 0.8 MB in memory. What counts is the file.
+TEST(WorkEstimate, CompressedBytesCountAsStored) {
+  const LayerShape shape = LayerShape::conv2d(1, 8, 8, {509, 509}, {255, 255});
+  TraceBuilder builder("small");
+  builder.add_layer("l", shape);
+  for (const TensorRole role : {TensorRole::kA, TensorRole::kW, TensorRole::kG}) {
+    std::vector<std::uint8_t> bytes(static_cast<std::size_t>(TensorExtent::of(shape, role).mask_bytes()));
+    for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::uint8_t>(i % 509 * 41);
+    builder.packed_mask(role, bytes);
+  }
+  const Trace built = builder.build();
+  const TemporaryFolder folder;
+  write_trace(built, folder / "small.safetensors");
+  write_trace(built, folder / "small.safetensors.zst");
+  const Trace plain = Trace::open(folder / "small.safetensors");
+  const Trace packed = Trace::open(folder / "small.safetensors.zst");
+  EXPECT_LT(packed.stored_bytes(), 13000);
+  EXPECT_GT(plain.stored_bytes(), 840000);
+  const double steps = 2e10;
+  EXPECT_EQ(refusal(plain, steps), "");
+  const std::string message = refusal(packed, steps);
+  EXPECT_NE(message.find("a file of " + std::to_string(packed.stored_bytes()) + " bytes may take"),
+            std::string::npos)
+      << message;
 }
 
 TEST(WorkEstimate, TheMessageNamesTheLayerInOneLine) {

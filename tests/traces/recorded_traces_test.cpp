@@ -6,6 +6,8 @@
 #include <map>
 #include <set>
 
+#include "sim/arch_catalog.hpp"
+#include "sim/work_estimate.hpp"
 #include "trace/trace.hpp"
 
 namespace lacuna {
@@ -75,6 +77,24 @@ TEST(RecordedTraces, EveryOneOpens) {
   for (const std::filesystem::path& path : testing::recorded_traces()) {
     if (path.parent_path() == std::filesystem::path(LACUNA_SOURCE_DIR "/data")) continue;
     EXPECT_FALSE(Trace::open(path).layers().empty()) << path;
+  }
+}
+
+// A limit that refuses what people record is of no use: each needs less than a quarter of what it may take,
+// on every machine and in both engines.
+TEST(RecordedTraces, AskForMuchLessWorkThanTheyMay) {
+  const ArchCatalog catalog;
+  std::vector<std::pair<std::string, std::unique_ptr<Accelerator>>> machines;
+  for (const std::string& name : catalog.names())
+    machines.emplace_back(name, catalog.find(name, "test").build());
+  for (const std::filesystem::path& path : testing::recorded_traces()) {
+    const Trace trace = Trace::open(path);
+    for (const auto& [name, machine] : machines) {
+      for (const Engine engine : {Engine::kFast, Engine::kFunctional}) {
+        EXPECT_LT(estimated_work(trace, *machine, engine), allowed_work(trace, engine) / 4)
+            << path << " on " << name << ", " << engine_name(engine);
+      }
+    }
   }
 }
 

@@ -25,8 +25,8 @@ class TensorDash final : public Accelerator {
   }
 
   double work(const LayerShape& shape) const override {
-    // Without vectors a word takes as long as some twenty with them; a pair of words as four.
-    constexpr double kPlainSteps = 20, kPairSteps = 4;
+    // Without vectors a word takes as long as some twenty with them; a pair of words 2 to 4 ns.
+    constexpr double kPlainSteps = 20, kPairSteps = 1;
     double steps = tile_words(shape, config_.tile.lanes) * (fast_engine_supports(config_) ? 1 : kPlainSteps);
     if (config_.sides == Sides::kBoth)
       steps += 3 * kPairSteps * static_cast<double>(shape.macs()) / config_.tile.lanes;
