@@ -3,31 +3,48 @@
 #pragma once
 
 #include <chrono>
+#include <condition_variable>
+#include <mutex>
 #include <string>
+#include <thread>
 
 namespace lacuna::cli {
 
 class ProgressBar {
  public:
-  ProgressBar();
-  ~ProgressBar() { clear(); }  // the line disappears
+  // With kAlways it is drawn between updates too, by a thread of its own: for work in large pieces. A
+  // benchmark would feel that thread.
+  enum class Drawn { kOnUpdate, kAlways };
+
+  explicit ProgressBar(Drawn drawn = Drawn::kOnUpdate);
+  ~ProgressBar();  // the line disappears
   ProgressBar(const ProgressBar&) = delete;
   ProgressBar& operator=(const ProgressBar&) = delete;
 
-  // `share` of the whole job, 0..1. Not from two threads at once.
+  // `share` of the whole job, 0..1. From any thread.
   void update(double share, const std::string& what);
+  // Removes the line until the next update.
   void clear();
 
  private:
   using Clock = std::chrono::steady_clock;
+  void draw();  // with the mutex held
+  void draw_until_stopped(const std::stop_token& stop);
 
   bool enabled_;
-  bool shown_ = false;
   Clock::time_point start_;
   Clock::time_point last_;
+  std::mutex mutex_;  // of what follows
+  bool shown_ = false;
+  bool wanted_ = false;  // since the last clear()
+  double share_ = 0;
+  std::string what_;
+  std::condition_variable_any stopped_;
+  std::jthread thread_;
 };
 
-// "[########------------]  40 %  12 s left  resnet50": at most `width` columns.
+// "[########------------]  40 %  12 s left  resnet50": at most `width` columns. Before the first share is
+// done: "12 s so far".
 std::string progress_line(double share, double elapsed_seconds, const std::string& what, int width);
 
 // "12 s", "3:05 min", "2:10 h"

@@ -94,9 +94,10 @@ std::vector<RunResult> simulate_all(const SimulateOptions& options, const Simula
     all_bytes += bytes.back();
   }
   std::vector<RunResult> runs;
-  ProgressBar bar;
+  ProgressBar bar(ProgressBar::Drawn::kAlways);
   double done = 0;
   for (std::size_t i = 0; i < options.traces.size(); ++i) {
+    bar.update(done, std::filesystem::path(options.traces[i]).filename().string());
     const Trace trace = Trace::open(options.traces[i]);
     const double part = bytes[i] / all_bytes;
     for (RunResult& run : simulator.run(trace, sim, threads, [&](double share) {

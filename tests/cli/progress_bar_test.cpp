@@ -18,7 +18,7 @@ TEST(ProgressLine, SharesTimeLeftAndWidth) {
   EXPECT_EQ(progress_line(0.5, 10, "net", 80), "[############------------]  50 %  10 s left  net");
   EXPECT_EQ(progress_line(0.25, 100, "net", 80), "[######------------------]  25 %  5:00 min left  net");
   EXPECT_EQ(progress_line(0.01, 100, "a\x1b", 80), "[------------------------]   1 %  2:45 h left  a?");
-  EXPECT_EQ(progress_line(0, 1, "net", 80), "[------------------------]   0 %  net");
+  EXPECT_EQ(progress_line(0, 1, "net", 80), "[------------------------]   0 %  1 s so far  net");
   EXPECT_EQ(progress_line(2, 1, "net", 80), "[########################] 100 %  0 s left  net");
   EXPECT_EQ(progress_line(0.5, 10, "a long name", 40).size(), 39u);
 }
@@ -31,6 +31,16 @@ TEST(ProgressLine, SharesTimeLeftAndWidth) {
       bar.update(i / 24.0, "net");
       std::this_thread::sleep_for(std::chrono::milliseconds(66));
     }
+  }
+  ::_exit(0);
+}
+
+// One that says nothing between its start and its end.
+[[noreturn]] void silent_job() {
+  {
+    ProgressBar bar(ProgressBar::Drawn::kAlways);
+    bar.update(0, "net");
+    std::this_thread::sleep_for(std::chrono::milliseconds(1600));
   }
   ::_exit(0);
 }
@@ -54,6 +64,17 @@ TEST(ProgressBar, AppearsOnATerminalAndIsRemoved) {
   const std::string text = read_all(terminal, child);
   EXPECT_NE(text.find("s left  net"), std::string::npos) << text;
   EXPECT_EQ(text.find('\n'), std::string::npos);
+  EXPECT_TRUE(text.ends_with("\r\x1b[K")) << text;
+}
+
+TEST(ProgressBar, GoesOnWithoutUpdates) {
+  if (!testing_support::has_terminals()) GTEST_SKIP() << "no pseudo-terminals here";
+  int terminal = -1;
+  const pid_t child = ::forkpty(&terminal, nullptr, nullptr, nullptr);
+  ASSERT_GE(child, 0);
+  if (child == 0) silent_job();
+  const std::string text = read_all(terminal, child);
+  EXPECT_NE(text.find("0 %  2 s so far  net"), std::string::npos) << text;
   EXPECT_TRUE(text.ends_with("\r\x1b[K")) << text;
 }
 
