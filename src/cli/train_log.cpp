@@ -18,7 +18,9 @@ constexpr const char* kHeader =
 
 TrainLog::TrainLog(std::filesystem::path path, std::int64_t from_step) : path_(std::move(path)) {
   std::string kept = kHeader;
-  if (from_step > 0) {
+  std::error_code ignored;
+  // A link to a file of /proc, which has no size and may never end, counts as empty.
+  if (from_step > 0 && std::filesystem::file_size(path_, ignored) != 0) {
     std::ifstream before(path_);
     std::string line;
     std::int64_t last = 0;

@@ -111,6 +111,8 @@ std::string read_yaml_file(const std::string& path) {
                                                                   : "this is a pipe or a device, not a file",
                      "write its content to a file and give that");
   }
+  // Files of /proc have no size, and reading some of them waits or never ends: they count as empty.
+  if (std::filesystem::file_size(path, ignored) == 0) return "";
   std::ifstream stream(path, std::ios::binary);
   std::string bytes(kLargestYaml + 1, '\0');
   stream.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));

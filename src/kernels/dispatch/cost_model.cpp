@@ -52,7 +52,9 @@ bool may_be_cache(const std::filesystem::path& path) {
 // Lines: key TAB dense TAB sparse..., keys hold no tabs.
 std::map<std::string, CostCurve> read_file(const std::string& path) {
   std::map<std::string, CostCurve> curves;
-  if (!may_be_cache(path)) return curves;
+  std::error_code error;
+  // Files of /proc have no size, and reading some of them waits or never ends: they count as empty.
+  if (!may_be_cache(path) || std::filesystem::file_size(path, error) == 0) return curves;
   std::ifstream file(path);
   std::string line;
   while (std::getline(file, line)) {
