@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "report/coverage.hpp"
 #include "report/csv_text.hpp"
 #include "report/json_text.hpp"
 #include "report/result_tables.hpp"
@@ -124,6 +125,8 @@ std::string trace_json(const Inspection& inspection) {
   number("accuracy", info.accuracy);
   number("loss", info.loss);
   number("samples", info.samples);
+  number("recorded_share", info.recorded_share);
+  if (!info.left_out.empty()) field("left_out", left_out_list_json(info));
   field("batch", std::to_string(inspection.batch));
   JsonLine zeros;
   for (const TensorRole role : kTensorRoles)
@@ -172,8 +175,9 @@ std::string inspection_table(const Inspection& inspection, const TextStyle& styl
     append_totals(cells, totals);
     table.add_row(std::move(cells));
   };
-  add_totals("as recorded", inspection.potential.recorded, false);
-  add_totals(fmt::format("batch of {}", inspection.batch), inspection.potential.per_batch, true);
+  const std::string coverage = total_coverage(inspection.info);
+  add_totals("as recorded" + coverage, inspection.potential.recorded, false);
+  add_totals(fmt::format("batch of {}{}", inspection.batch, coverage), inspection.potential.per_batch, true);
   return bold_text(printable(trace_title(inspection.info)), style) + "\n" + table.render(style);
 }
 

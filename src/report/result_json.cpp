@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/version.hpp"
+#include "report/coverage.hpp"
 #include "report/json_text.hpp"
 
 namespace lacuna {
@@ -114,6 +115,8 @@ void append_run(std::string& text, const RunResult& run, const RunEnergy* energy
   number("accuracy", run.info.accuracy);
   number("loss", run.info.loss);
   number("samples", run.info.samples);
+  number("recorded_share", run.info.recorded_share);
+  if (!run.info.left_out.empty()) field("left_out", left_out_list_json(run.info));
   field("batch", std::to_string(run.batch));
   field("arch", json_string(run.arch));
   field("base", json_string(run.base));

@@ -160,6 +160,18 @@ std::shared_ptr<RunResult> read_baseline(const JsonReader& source, const Names& 
   return baseline;
 }
 
+std::vector<LeftOut> read_left_out(const JsonReader& source) {
+  std::vector<LeftOut> parts;
+  if (source.find("left_out") == nullptr) return parts;
+  const json& list = source.list("left_out");
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    const JsonReader part = source.entry(list[i], "left_out", i);
+    LeftOut& read = parts.emplace_back(LeftOut{part.text("name"), part.text("type"), {}});
+    if (!part.get("macs").is_null()) read.macs = part.count("macs");
+  }
+  return parts;
+}
+
 RunResult read_run(const JsonReader& source, const Names& names) {
   RunResult run;
   run.trace = source.text("trace");
@@ -170,6 +182,10 @@ RunResult read_run(const JsonReader& source, const Names& names) {
   run.info.accuracy = source.number_if_there("accuracy");
   run.info.loss = source.number_if_there("loss");
   if (source.find("samples") != nullptr) run.info.samples = source.count("samples");
+  run.info.recorded_share = source.number_if_there("recorded_share");
+  if (const auto share = run.info.recorded_share; share && !(*share >= 0 && *share <= 1))
+    source.fail("'recorded_share' is not a number from 0 to 1");
+  run.info.left_out = read_left_out(source);
   run.batch = source.count("batch");
   run.arch = source.text("arch");
   run.base = source.text("base");

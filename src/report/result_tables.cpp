@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <limits>
 
+#include "report/coverage.hpp"
 #include "report/short_text.hpp"
 
 namespace lacuna {
@@ -103,12 +104,13 @@ std::string operation_table(const ModelRuns& model, const std::vector<std::strin
     row(std::string(operation_name(op)), recorded, [&](const Totals& totals) { return totals.of(op); });
   }
   table.add_rule();
-  row("all, as recorded", recorded, [](const Totals& totals) { return totals.all; });
+  const std::string coverage = total_coverage(model.traces.front().any().info);
+  row("all, as recorded" + coverage, recorded, [](const Totals& totals) { return totals.all; });
   // "batch of 64" is shown only if it holds for all traces.
   const std::int64_t batch = model.traces.front().any().batch;
   const bool same =
       std::ranges::all_of(model.traces, [&](const TraceRuns& trace) { return trace.any().batch == batch; });
-  row(same ? fmt::format("all, batch of {}", batch) : "all, whole batches", scaled,
+  row((same ? fmt::format("all, batch of {}", batch) : "all, whole batches") + coverage, scaled,
       [](const Totals& totals) { return totals.all; });
   return table.render(style);
 }
@@ -253,6 +255,7 @@ std::string trace_title(const TraceInfo& info) {
   if (info.progress) text += ", progress " + percent(info.progress, 0);
   if (info.accuracy) text += ", accuracy " + percent(info.accuracy, 1);
   if (info.loss) text += fmt::format(", loss {:.3f}", *info.loss);
+  if (!info.left_out.empty()) text += ", " + coverage_text(info);
   return text;
 }
 

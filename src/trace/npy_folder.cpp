@@ -180,8 +180,8 @@ class FolderReader {
 
   TraceInfo info(const CsvTable& table) const {
     TextMap values;
-    const std::vector<std::string> known{"model", "dataset", "progress", "epoch",
-                                         "batch", "samples", "accuracy", "loss"};
+    const std::vector<std::string> known{"model",   "dataset",  "progress", "epoch",   "batch",
+                                         "samples", "accuracy", "loss",     "left_out"};
     for (const auto& [key, value] : table.notes) {
       if (std::find(known.begin(), known.end(), key) == known.end()) {
         throw InputError(list_, "unknown key " + quote_name(key) + " in a '# key = value' line",

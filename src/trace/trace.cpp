@@ -15,6 +15,13 @@ Trace::Trace(std::string path, TraceInfo info, std::vector<Layer> layers,
   // Asked for once per layer and more often: counted once.
   for (const Layer& layer : layers_) batch_ = std::max(batch_, layer.shape.n / layer.steps);
   batch_ = info_.batch.value_or(batch_);
+  double missing = 0;
+  for (const LeftOut& part : info_.left_out) missing += static_cast<double>(part.macs.value_or(0));
+  info_.recorded_share.reset();
+  if (missing == 0) return;
+  double recorded = 0;
+  for (const Layer& layer : layers_) recorded += static_cast<double>(layer.shape.macs()) * batch_scale(layer);
+  info_.recorded_share = recorded / (recorded + missing);
 }
 
 double Trace::batch_scale(const Layer& layer) const {

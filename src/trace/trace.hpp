@@ -38,6 +38,15 @@ struct Layer {
   }
 };
 
+// A part of the network that the trace does not hold: a layer of another kind, a product outside of layers.
+struct LeftOut {
+  std::string name;
+  std::string type;                  // "LSTM", "matmul", ...
+  std::optional<std::int64_t> macs;  // of the forward pass of a whole batch, if known
+
+  bool operator==(const LeftOut&) const = default;
+};
+
 // The header's metadata; absent keys stay empty.
 struct TraceInfo {
   std::string model;
@@ -48,6 +57,10 @@ struct TraceInfo {
   std::optional<std::int64_t> samples;
   std::optional<double> accuracy;
   std::optional<double> loss;
+  std::vector<LeftOut> left_out;
+  // The share of the network's MACs that the trace holds, 0..1; the Trace computes it. Absent if nothing is
+  // known to be missing.
+  std::optional<double> recorded_share;
 };
 
 // An opened trace. Its layers' views point into storage that the trace owns (the mapped file, the

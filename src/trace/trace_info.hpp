@@ -3,6 +3,7 @@
 
 #include <map>
 #include <string>
+#include <vector>
 
 #include "trace/trace.hpp"
 
@@ -12,6 +13,9 @@ using TextMap = std::map<std::string, std::string>;
 
 // The known keys of `values`, checked; `model` is required. Throws InputError; `where` starts the message.
 TraceInfo read_trace_info(const TextMap& values, const std::string& where);
+
+// What was left out, as the metadata has it (JSON inside a string); for writers.
+std::string left_out_json(const std::vector<LeftOut>& parts);
 
 // The value of a key that must be there.
 const std::string& required_metadata(const TextMap& values, const char* key, const std::string& where);

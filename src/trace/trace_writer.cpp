@@ -15,6 +15,7 @@
 #include "base/output_file.hpp"
 #include "base/quote.hpp"
 #include "trace/layer_list.hpp"
+#include "trace/trace_info.hpp"
 #include "trace/trace_storage.hpp"
 
 namespace lacuna {
@@ -73,6 +74,7 @@ nlohmann::ordered_json metadata_of(const Trace& trace) {
   put("samples", info.samples);
   put("accuracy", info.accuracy);
   put("loss", info.loss);
+  if (!info.left_out.empty()) metadata["left_out"] = left_out_json(info.left_out);
   metadata["layers"] = layer_list_json(trace.layers());
   return metadata;
 }

@@ -36,7 +36,6 @@ class Cheater final : public Accelerator {
     const Placement placement = chip_.place(work.layer, work.op);
     const bool functional = options.engine == Engine::kFunctional && cheat_ != Cheat::kNothingIsComputed;
     TileOutcome outcome = functional ? run_values(work, placement, options.seed) : run_fast(work, placement);
-    outcome.compute.padding_free = placement.dense_cycles();
     return chip_.result(work, placement, std::move(outcome));
   }
 
@@ -44,7 +43,7 @@ class Cheater final : public Accelerator {
   std::int64_t mask_cycles(const Placement& placement) const {
     std::int64_t cycles = 0;
     for (const PlacedProduct& product : placement.placed) {
-      cycles += chip_cycles(config_, product.grid, count_steps(config_, product, false));
+      cycles += chip_cycles(config_, product.grid, count_steps(config_, product));
     }
     return cycles;
   }
@@ -55,7 +54,7 @@ class Cheater final : public Accelerator {
     return {.scheduled = scheduled_of(placement.row_operand),
             .scheduled_macs = work.macs.with(placement.row_operand, work.op),
             .effectual_macs = work.macs.effectual,
-            .compute = {.cycles = cycles}};
+            .compute_cycles = cycles};
   }
 
   TileOutcome run_values(const OperationWork& work, const Placement& placement, std::uint64_t seed) const {
@@ -65,13 +64,13 @@ class Cheater final : public Accelerator {
     TileOutcome outcome{.scheduled = scheduled_of(placement.row_operand)};
     for (const PlacedProduct& product : placement.placed) {
       const FunctionalWork done = run_functional(config_, shape, work.op, product, values, computed);
-      outcome.compute.cycles += chip_cycles(config_, product.grid, done.steps);
+      outcome.compute_cycles += chip_cycles(config_, product.grid, done.steps);
       outcome.scheduled_macs += done.scheduled_macs;
       outcome.effectual_macs += done.effectual_macs;
     }
     if (cheat_ == Cheat::kWrongPairs) computed.back() += 1;
     check_against_reference(shape, work.op, values, computed);
-    if (cheat_ == Cheat::kCyclesFromMasks) outcome.compute.cycles = mask_cycles(placement);
+    if (cheat_ == Cheat::kCyclesFromMasks) outcome.compute_cycles = mask_cycles(placement);
     if (cheat_ == Cheat::kMacsFromMasks) {
       outcome.scheduled_macs = count_macs(work.layer, work.op).with(placement.row_operand, work.op);
     }

@@ -17,6 +17,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const Trace trace = Trace::parse("fuzz", std::vector<std::uint8_t>(data, data + size));
     const Trace again = Trace::parse("again", serialize_trace(trace));
     if (again.layers().size() != trace.layers().size()) std::abort();
+    if (again.info().left_out != trace.info().left_out) std::abort();
     for (std::size_t i = 0; i < trace.layers().size(); ++i) {
       const Layer& one = trace.layers()[i];
       const Layer& two = again.layers()[i];

@@ -7,6 +7,7 @@
 #include "report/result_json.hpp"
 #include "report/testing/example_runs.hpp"
 #include "trace/synthetic.hpp"
+#include "trace/trace_builder.hpp"
 #include "trace/trace_writer.hpp"
 
 namespace lacuna {
@@ -67,6 +68,16 @@ std::string small_trace() {
                          .w = ZeroSpec::dense(),
                          .g = ZeroSpec::uniform(0.5)});
   const std::vector<std::uint8_t> bytes = serialize_trace(make_synthetic(spec));
+  return {bytes.begin(), bytes.end()};
+}
+
+// One that leaves out parts of its network.
+std::string partial_trace() {
+  TraceBuilder builder("seed");
+  builder.info().model = "m";
+  builder.info().left_out = {{"rnn", "LSTM", 120}, {"x", "Custom", {}}};
+  builder.add_layer("l", LayerShape::linear(2, 9, 3));
+  const std::vector<std::uint8_t> bytes = serialize_trace(builder.build());
   return {bytes.begin(), bytes.end()};
 }
 
@@ -135,7 +146,11 @@ std::vector<std::string> repeat_seeds() {
 
 std::vector<std::string> hard_seeds(std::string_view fuzzer) {
   if (fuzzer == "fuzz_zstd") return zstd_seeds();
-  if (fuzzer == "fuzz_trace") return packed_forms(small_trace());
+  if (fuzzer == "fuzz_trace") {
+    std::vector<std::string> seeds = packed_forms(small_trace());
+    seeds.push_back(partial_trace());
+    return seeds;
+  }
   if (fuzzer == "fuzz_repeats") return repeat_seeds();
   return {};
 }
