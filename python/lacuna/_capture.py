@@ -13,15 +13,15 @@ import os
 import sys
 import threading
 import warnings
-from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Callable, Dict, List, Mapping, MutableMapping, Optional, Union
+from typing import Callable, Dict, List, Mapping, MutableMapping, Optional, Set, Tuple, Union
 
 import torch
 from torch import nn
 from torch.overrides import TorchFunctionMode
 
 from ._container import check_zstd, write_container
+from ._left_out import LeftOutWork, ProductWatch, function_macs, module_macs
 from ._metadata import checked_metadata
 from ._modules import NOT_RECORDED, recorded_modules, unwrapped
 from ._operands import FUNCTIONS, Stored, product_of, store
@@ -73,6 +73,7 @@ class _Call:
     samples: int
     a: Stored
     w: Stored
+    macs: int  # of the whole batch
     g: Optional[Stored] = None
 
 
@@ -107,7 +108,9 @@ class Capture:
 
         self._calls: List[_Call] = []
         self._count = 0
-        self._without_graph: Dict[str, List[int]] = {}  # calls whose output had no history
+        self._without_graph: Dict[str, List[Tuple[int, int]]] = {}  # order and MACs of calls without a history
+        self._left_out = LeftOutWork()
+        self._products = ProductWatch(self._product)
         self._gradients = 0
         self._later_pass = False
         self._repeated = False
@@ -120,10 +123,14 @@ class Capture:
             raise CaptureError("this capture was already used; make a new one for the next step")
         self._used = True
         for name, module in self._modules.items():
-            self._watch(name, module)
+            self._watch(name, module, self._running(name))
+        for name, module in self._other_modules().items():
+            self._watch(name, module, self._outside(name, module))
+        self._products.__enter__()
         return self
 
     def __exit__(self, kind, error, traceback) -> bool:
+        self._products.__exit__(kind, error, traceback)
         for undo in reversed(self._undo):
             undo()
         self._undo.clear()
@@ -134,13 +141,17 @@ class Capture:
             self._calls.clear()
         return False
 
-    def _watch(self, name: str, module: nn.Module) -> None:
+    def _other_modules(self) -> Dict[str, nn.Module]:
+        named = self._model.named_modules()
+        return {name: module for name, module in named if isinstance(module, NOT_RECORDED)}
+
+    def _watch(self, name: str, module: nn.Module, run: Callable) -> None:
+        """Give the module a `forward` that calls run(its own forward, args, kwargs)."""
         inner = module.forward
         had_own = "forward" in module.__dict__
 
         def forward(*args, **kwargs):
-            with self._running(name):
-                return inner(*args, **kwargs)
+            return run(inner, args, kwargs)
 
         # Where a compiled function calls the module, the compiler steps aside for it.
         dynamo = sys.modules.get("torch._dynamo")
@@ -154,18 +165,46 @@ class Capture:
 
         self._undo.append(undo)
 
-    @contextmanager
-    def _running(self, name: str):
-        stack = self._inside.__dict__.setdefault("names", [])
-        stack.append(name)
-        try:
-            if len(stack) == 1:
+    def _running(self, name: str) -> Callable:
+        def run(inner, args, kwargs):
+            stack = self._inside.__dict__.setdefault("names", [])
+            stack.append(name)
+            try:
+                if len(stack) > 1:  # a recorded layer inside a recorded layer: one watch sees both
+                    return inner(*args, **kwargs)
                 with _Watch(self):
-                    yield
-            else:  # a recorded layer inside a recorded layer: one watch sees both
-                yield
-        finally:
-            stack.pop()
+                    return inner(*args, **kwargs)
+            finally:
+                stack.pop()
+
+        return run
+
+    def _outside(self, name: str, module: nn.Module) -> Callable:
+        """For a layer that a trace cannot hold: counts it whole."""
+
+        def run(inner, args, kwargs):
+            depth = self._inside.__dict__.get("others", 0)
+            self._inside.others = depth + 1
+            try:
+                output = inner(*args, **kwargs)
+            finally:
+                self._inside.others = depth
+            if depth == 0 and not self._is_later_pass():
+                macs = module_macs(module, args, kwargs, output)
+                self._left_out.seen(name, type(module).__name__, macs, output, _in_backward())
+            return output
+
+        return run
+
+    def _product(self, function: str, macs: int, output: object) -> None:
+        """torch computed a product somewhere; those of layers are seen there."""
+        inside = self._inside.__dict__
+        if inside.get("names") or inside.get("others") or self._is_later_pass():
+            return
+        self._left_out.seen(function, "function", macs, output, _in_backward())
+
+    def _is_later_pass(self) -> bool:
+        return self._later_pass or (self._gradients > 0 and not _in_backward())
 
     def called(self, function: str, args: tuple, kwargs: dict, output: object) -> None:
         """torch computed a product inside a layer."""
@@ -175,14 +214,15 @@ class Capture:
         if self._later_pass:
             return
         self._count += 1
+        macs = function_macs(function, args, kwargs, output)
         if not isinstance(output, torch.Tensor) or output.grad_fn is None:
             if not recomputed:
-                self._without_graph.setdefault(name, []).append(self._count)
+                self._without_graph.setdefault(name, []).append((self._count, macs))
             return
         order = self._count
         if recomputed and self._without_graph.get(name):
             # This kind of checkpointing first runs forward without a graph; that run has the order of execution.
-            order = self._without_graph[name].pop(0)
+            order, _ = self._without_graph[name].pop(0)
         product = product_of(function, args, kwargs, output, self._samples, self._linear_samples)
         if product.samples == 0:
             return
@@ -194,6 +234,7 @@ class Capture:
             product.samples,
             store(product.a, self._dtype),
             store(product.w, self._dtype),
+            macs,
         )
         self._calls.append(call)
         self._take_gradient(call, output, product.arrange_g)
@@ -233,6 +274,10 @@ class Capture:
         metadata["batch"] = str(batch)
         metadata.update(checked_metadata(self.metadata))
         metadata["samples"] = str(min(self._samples, batch))
+        self._count_gaps({call.name for call in calls})
+        left_out = self._left_out.entries(int(metadata["batch"]) / batch)
+        if left_out:
+            metadata["left_out"] = json.dumps(left_out)
 
         tensors: Dict[str, torch.Tensor] = {}
         layers = []
@@ -252,16 +297,27 @@ class Capture:
         write_container(self.path, tensors, metadata)
         self.layers = names
 
+    def _count_gaps(self, done: Set[str]) -> None:
+        """Layers of a kind that is recorded, but without a gradient."""
+        kinds = {name: type(module).__name__ for name, module in self._modules.items()}
+        for call in self._calls:
+            if call.g is None and not call.recomputed:
+                self._left_out.add(call.name, kinds[call.name], call.macs)
+        for name, calls in self._without_graph.items():
+            for _, macs in calls if name not in done else []:  # of those that are done, it was an evaluation
+                self._left_out.add(name, kinds[name], macs)
+
     def _warn_of_gaps(self, calls: List[_Call]) -> None:
         done = {call.name for call in calls}
         ran = {call.name for call in self._calls} | set(self._without_graph)
-        other = {name: module for name, module in self._model.named_modules() if isinstance(module, NOT_RECORDED)}
+        other = self._other_modules()
         inside = tuple(name + "." for name in other)
         idle = [name for name in self._modules if name not in ran and not name.startswith(inside)]
         bare = [name for name in self._modules if name in ran - done]
         partly = [call.name for call in self._calls if call.g is None and not call.recomputed and call.name in done]
         types = [f"{name} ({type(module).__name__})" for name, module in other.items()]
         _warn("a trace holds Conv1d, Conv2d and Linear only; left out", types)
+        _warn("products outside of these layers were left out", self._left_out.functions())
         _warn("did not run in the block, or their weights were used without calling them; left out", idle)
         _warn("got no gradient (frozen, or not part of the loss); left out", bare)
         _warn("some calls of these got no gradient and were left out", partly)

@@ -37,6 +37,7 @@ class Trace:
 
     metadata: Dict[str, str]
     layers: List[Layer]
+    left_out: List[Dict[str, object]] = field(default_factory=list)  # name, type and, where known, macs
 
     def __getitem__(self, name: str) -> Layer:
         for layer in self.layers:
@@ -66,7 +67,9 @@ def read_trace(path: Union[str, os.PathLike]) -> Trace:
         if isinstance(error, TraceError):
             raise
         raise TraceError(f"{path}: the list of layers is damaged ({error})") from error
-    return Trace({key: value for key, value in metadata.items() if key != "layers"}, layers)
+    left_out = _read_left_out(metadata.get("left_out", "[]"), path)
+    texts = {key: value for key, value in metadata.items() if key not in ("layers", "left_out")}
+    return Trace(texts, layers, left_out)
 
 
 def operand_shape(info: Dict[str, object], role: str) -> List[int]:
@@ -80,6 +83,16 @@ def operand_shape(info: Dict[str, object], role: str) -> List[int]:
         "W": [k, *info["kernel"], c // info["groups"]],
         "G": [n, *info["output_hw"], k],
     }[role]
+
+
+def _read_left_out(text: str, path: str) -> List[Dict[str, object]]:
+    try:
+        parts = json.loads(text)
+    except ValueError:
+        parts = None
+    if not isinstance(parts, list) or not all(isinstance(part, dict) and "name" in part for part in parts):
+        raise TraceError(f"{path}: the list of what was left out is damaged")
+    return parts
 
 
 def _read_layer(info: Dict[str, object], tensors: Dict[str, torch.Tensor], path: str) -> Layer:
