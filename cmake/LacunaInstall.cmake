@@ -32,7 +32,8 @@ install(FILES ${manual}/_lacuna DESTINATION ${zsh_dir} COMPONENT program)
 install(FILES ${manual}/lacuna.fish DESTINATION ${fish_dir} COMPONENT program)
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/CHANGELOG.md
         DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT program)
-install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT program)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT program
+        PATTERN site EXCLUDE)  # what makes the documentation site
 
 # The traces that README.md and examples/ use, by the names they have in the repository.
 set(traces alexnet_p100 gcn_p100 resnet18_p100 snli_p100 squeezenet_p100)

@@ -142,6 +142,9 @@ Without it the best of this CPU.
 .TP
 .BR NO_COLOR ", " TERM=dumb
 No colour in tables.
+.TP
+.B OMP_WAIT_POLICY=passive
+Threads that wait leave their cores to others. Without it training slows down many times on a machine that is busy already.
 .SH BUGS
 Report them with what
 .B lacuna version
