@@ -45,7 +45,7 @@ the program lacuna inspects and simulates.")
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_NAME liblacuna-dev)
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_DEPENDS
-  "libfmt-dev, libyaml-cpp-dev, libzstd-dev, libdnnl-dev, nlohmann-json3-dev, ocl-icd-opencl-dev, pkg-config")
+  "libfmt-dev, libyaml-cpp-dev, libzstd-dev, libdnnl-dev, ocl-icd-opencl-dev, pkg-config")
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_SUGGESTS "cmake (>= 3.24), lacuna")
 set(CPACK_DEBIAN_LIBRARY_DESCRIPTION
 "The library: headers, static archives and a CMake package. find_package(lacuna)
