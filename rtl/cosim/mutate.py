@@ -5,6 +5,7 @@
   mutate.py --list           name, module under test and test of each
   mutate.py --apply NAME TO  writes a mutated copy of the RTL
 """
+import os
 import pathlib
 import re
 import shutil
@@ -13,6 +14,7 @@ import sys
 import tempfile
 
 RTL = pathlib.Path(__file__).resolve().parent.parent
+TIMEOUT_S = 600  # a mutant that hangs is caught; one that is only slow must not seem to be
 
 # name, file, what is there, what it becomes, verilated module, test
 MUTATIONS = [
@@ -44,6 +46,8 @@ MUTATIONS = [
      "Vdecompressor", "storage_test"),
     ("transposer-overwrites", "tensordash/td_transposer.sv", "(in_q < out_q)", "(in_q <= out_q)", "Vtransposer", "storage_test"),
 ]
+# Changes nothing: must pass.
+CONTROL = ("control", "tensordash/td_drained.sv", "AdvW'(s + 1)", "AdvW'(s + 1)", "Vfe_fig7", "fig7_test")
 
 
 def apply(mutation, to):
@@ -67,14 +71,16 @@ def caught(mutation, build):
         make = next(line for line in command(f"{prefix}_files") if f"verilate.sh {build}" in line.replace("//", "/"))
         make = make.replace(str(RTL / "verilate.sh"), str(work / "rtl" / "verilate.sh"))
         make = make.replace(f"{build}/rtl/{prefix} ", f"{work}/{prefix} ")
-        subprocess.run(make, shell=True, check=True, cwd=build, stdout=subprocess.DEVNULL)
+        # A mutant runs once: compiling it quickly matters more than its speed.
+        subprocess.run(make, shell=True, check=True, cwd=build, stdout=subprocess.DEVNULL,
+                       env={"RTL_OPTIMIZE": "-O0", "VERILATE_OPTIONS": "-Wno-fatal", **os.environ})
         link = next(line for line in reversed(command(test)) if f" -o rtl/{test} " in line)
         link = link.replace(f" -o rtl/{test} ", f" -o {work}/{test} ")
         link = link.replace(f"rtl/{prefix}/{prefix}__ALL.a", f"{work}/{prefix}/{prefix}__ALL.a").split(" && cd ")[0]
         subprocess.run(link, shell=True, check=True, cwd=build)
         try:
-            return subprocess.run([str(work / test)], timeout=300, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                                  check=False).returncode != 0
+            return subprocess.run([str(work / test), "--gtest_fail_fast"], timeout=TIMEOUT_S, stdout=subprocess.DEVNULL,
+                                  stderr=subprocess.DEVNULL, check=False).returncode != 0
         except subprocess.TimeoutExpired:
             return True
 
@@ -86,9 +92,11 @@ def main():
     elif len(sys.argv) == 4 and sys.argv[1] == "--apply":
         apply(next(m for m in MUTATIONS if m[0] == sys.argv[2]), pathlib.Path(sys.argv[3]))
     elif len(sys.argv) == 2 and not re.match("-", sys.argv[1]):
-        survivors = 0
+        survivors, build = 0, str(pathlib.Path(sys.argv[1]).resolve())
+        if caught(CONTROL, build):
+            sys.exit("mutate: the RTL as it is fails; what follows would show nothing")
         for mutation in MUTATIONS:
-            ok = caught(mutation, str(pathlib.Path(sys.argv[1]).resolve()))
+            ok = caught(mutation, build)
             survivors += not ok
             print(f"{mutation[0]:<34} {'caught' if ok else 'NOT CAUGHT'} by {mutation[5]}", flush=True)
         sys.exit(1 if survivors else 0)
