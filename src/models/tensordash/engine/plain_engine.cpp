@@ -40,7 +40,7 @@ void for_each_group(const OperandStreams& streams, std::int64_t rows, const Run&
     add(group, of_kind[alike.kind[static_cast<std::size_t>(group)]]);
 }
 
-std::int64_t one_side(const Config& config, const PlacedProduct& placed) {
+std::int64_t plain_one_side(const Config& config, const PlacedProduct& placed) {
   const std::int64_t rows = config.tile.rows;
   const int depth = config.scheduler.connectivity().depth();
   GroupWords words(rows, placed.rows->steps(), depth);
@@ -71,7 +71,7 @@ std::int64_t one_side(const Config& config, const PlacedProduct& placed) {
 }
 
 // A PE of row r and column c sees the pairs in which both operands are effectual.
-std::int64_t two_side(const Config& config, const PlacedProduct& placed) {
+std::int64_t plain_two_side(const Config& config, const PlacedProduct& placed) {
   const std::int64_t steps = placed.rows->steps();
   const int depth = config.scheduler.connectivity().depth();
   GroupWords rows(config.tile.rows, steps, depth);
@@ -98,7 +98,7 @@ std::int64_t two_side(const Config& config, const PlacedProduct& placed) {
 }  // namespace
 
 std::int64_t plain_product_cycles(const Config& config, const PlacedProduct& placed) {
-  return config.sides == Sides::kBoth ? two_side(config, placed) : one_side(config, placed);
+  return config.sides == Sides::kBoth ? plain_two_side(config, placed) : plain_one_side(config, placed);
 }
 
 }  // namespace lacuna::tensordash
