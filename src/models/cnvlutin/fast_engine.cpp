@@ -7,6 +7,7 @@
 #include "base/parallel.hpp"
 #include "models/cnvlutin/engine.hpp"
 #include "models/cnvlutin/spread_bits.hpp"
+#include "sim/workload/stream_classes.hpp"
 
 namespace lacuna::cnvlutin {
 namespace {
@@ -149,12 +150,36 @@ StreamWork count_channel_lanes(const Config& config, const OperandStreams& strea
   return work;
 }
 
-}  // namespace
-
-StreamWork count_streams(const Config& config, const OperandStreams& streams) {
+StreamWork count_any(const Config& config, const OperandStreams& streams) {
   if (config.slice_steps != 0) return count_sliced_streams(config, streams);
   if (streams.axis == LaneAxis::kChannels) return count_channel_lanes(config, streams);
   return count_transposed_lanes(config, streams);
+}
+
+// Without zeros all images, or all channels of a tap, have the same streams: those of one are counted.
+StreamWork count_without_zeros(const Config& config, const OperandStreams& streams) {
+  const bool over_channels = streams.axis == LaneAxis::kChannels;
+  const std::int64_t times = over_channels ? streams.images : streams.channels;
+  OperandStreams one = streams;
+  (over_channels ? one.images : one.channels) = 1;
+  const StreamWork counted = count_any(config, one);
+  StreamWork work;
+  work.nonzeros = counted.nonzeros * times;
+  work.cycles.reserve(static_cast<std::size_t>(streams.count()));
+  if (over_channels) {
+    for (std::int64_t i = 0; i < times; ++i)
+      work.cycles.insert(work.cycles.end(), counted.cycles.begin(), counted.cycles.end());
+  } else {
+    for (const std::uint32_t cycles : counted.cycles)
+      work.cycles.insert(work.cycles.end(), static_cast<std::size_t>(times), cycles);
+  }
+  return work;
+}
+
+}  // namespace
+
+StreamWork count_streams(const Config& config, const OperandStreams& streams) {
+  return has_no_zeros(streams) ? count_without_zeros(config, streams) : count_any(config, streams);
 }
 
 }  // namespace lacuna::cnvlutin
