@@ -175,7 +175,7 @@ module ant_pe #(
       s2_r0_q          <= matrix_i ? y0 : r0;
       s2_r1_q          <= matrix_i ? y1 : r1;
       s2_s0_q          <= matrix_i ? '0 : s0;
-      s2_s1_q          <= matrix_i ? '1 : s1;
+      s2_s1_q          <= matrix_i ? {IdxW{1'b1}} : s1;
       s2_image_lanes_q <= s1_image_lanes_q;
       s2_image_q <= s1_image_q;
       s2_image_y_q <= s1_image_y_q;

@@ -9,7 +9,7 @@ module fp_add #(
 );
   localparam int unsigned SigW = Man + 4;  // hidden bit, fraction, guard, round and sticky
   localparam int unsigned LzW  = $clog2(SigW + 1);
-  localparam logic [ExpW-1:0] Ones = '1;
+  localparam logic [ExpW-1:0] Ones = {ExpW{1'b1}};
 
   // Operands with denormals flushed; `big` has the larger magnitude.
   logic [ExpW+Man:0]   a, b, big;

@@ -13,7 +13,7 @@ module fp_mul #(
   localparam int unsigned ProdW = 2 * ManIn + 2;
   localparam int unsigned WideW = ProdW + ManOut + 2;  // always enough bits to round from
   localparam int unsigned SumW  = ExpW + 2;            // signed exponents
-  localparam logic [ExpW-1:0] Ones = '1;
+  localparam logic [ExpW-1:0] Ones = {ExpW{1'b1}};
   localparam logic [SumW-1:0] Bias = {3'b000, {(ExpW-1){1'b1}}};
 
   logic sign, a_zero, b_zero, a_top, b_top, nan, inf, zero;

@@ -49,11 +49,11 @@ module td_row_frontend #(
   td_scheduler #(
     .Lanes(Lanes), .Depth(Depth), .Moves(Moves), .Levels(Levels), .Step(Step), .Offset(Offset), .LevelOf(LevelOf)
   ) u_scheduler (
-    .window_i(seen), .enable_i('1), .window_o(left), .sel_o(sel), .valid_o(valid), .drained_o(drained)
+    .window_i(seen), .enable_i({Lanes{1'b1}}), .window_o(left), .sel_o(sel), .valid_o(valid), .drained_o(drained)
   );
 
   assign sel_o     = bypass_i ? '0 : sel;
-  assign valid_o   = bypass_i ? '1 : valid;
+  assign valid_o   = bypass_i ? {Lanes{1'b1}} : valid;
   assign drained_o = bypass_i ? AdvW'(1) : drained;
 
   td_operand_mux #(

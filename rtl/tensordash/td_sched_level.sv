@@ -7,7 +7,7 @@ module td_sched_level #(
   parameter int unsigned            Moves   = td_conn_pkg::Moves,
   parameter logic [Moves*8-1:0]     Step    = td_conn_pkg::Step,
   parameter logic [Moves*8-1:0]     Offset  = td_conn_pkg::Offset,
-  parameter logic [Lanes-1:0]       Members = '1,  // lanes that choose in this level
+  parameter logic [Lanes-1:0]       Members = {Lanes{1'b1}},  // lanes that choose in this level
   parameter bit                     Partial = 1'b0,  // enable_i is looked at; else all lanes take part
   localparam int unsigned           SelW    = Moves > 1 ? $clog2(Moves) : 1
 ) (

@@ -70,7 +70,7 @@ module td_tile #(
       assign advance[AdvW-1:1] = '0;
     end
     assign sel   = '0;
-    assign valid = '1;
+    assign valid = {(Rows*Lanes){1'b1}};
     for (genvar r = 0; r < Rows; r++) begin : gen_row
       td_staging #(.Depth(1), .Bits(Lanes * Width)) u_b (
         .clk_i, .rst_ni, .move_i(move), .advance_i(advance[0]), .load_i(load[0]),
