@@ -36,7 +36,31 @@ def ratios(parts):
     return (base + muxes) / base, (base + muxes + parts["staging"]) / base
 
 
-def report(results, fo4_ns, scaling, quick):
+def growth_of(results, area, delay):
+    """Scheduler and multiplexers of every connectivity, and how far the law `so much per input`, which the model's area
+    follows (table rtl-osu018), is from them."""
+    growth = []
+    per_choice = area["scheduler"] / 128
+    per_input = area["mux_fp32"] / 128
+    for name, r in results.items():
+        if r["top"] != "td_scheduler":
+            continue
+        mux = "mux_fp32" if name == "scheduler" else name.replace("scheduler", "mux")
+        inputs = r["size"]["Lanes"] * r["size"]["Moves"]
+        measured = r["area_um2"] + area[mux]
+        growth.append({"name": r["connectivity"], **r["size"], "scheduler_um2": r["area_um2"], "scheduler_ns": r["delay_ns"],
+                       "mux_um2": area[mux], "mux_ns": delay[mux],
+                       "law_error": round(inputs * (per_choice + per_input) / measured - 1, 3)})
+    return sorted(growth, key=lambda g: (g["Lanes"], g["Depth"], g["Moves"]))
+
+
+def switching_table(switching):
+    rows = [(use.replace("_", " "), f"{u['pj']:,.1f}", f"{u['pj_at_10_percent']:,.1f}") for use, u in switching["uses"].items()]
+    return table(f"Energy per cycle at 0.18 um and 1.8 V, with the switching of {switching['operation']}",
+                 ("module in use", "pJ", "pJ if every tenth net switched"), rows)
+
+
+def report(results, fo4_ns, scaling, quick, switching=None):
     area = {name: r["area_um2"] for name, r in results.items()}
     delay = {name: r["delay_ns"] for name, r in results.items()}
     text, out = [], {"library": "osu018 (0.18 um)", "fo4_ns": round(fo4_ns, 4), "modules": results, "scaling": scaling}
@@ -72,21 +96,21 @@ def report(results, fo4_ns, scaling, quick):
         text.append(table(f"Chip of {TILES} tiles, {name}: share of the baseline's area", ("part", "mm2", "here", "paper"), rows))
     added = area["ant_pe"] - area["scnn_pe"]
     scaled = added * scaling["16nm"]["area"] / 1e6
-    out["ant"] = {"pe_um2": area["ant_pe"], "scnn_pe_um2": area["scnn_pe"], "added_um2": added, "added_mm2_16nm": scaled,
-                  "paper_mm2": ANT_ADDED_MM2}
-    text.append(f"ANT adds {added:,.0f} um2 per PE ({100 * added / area['scnn_pe']:.0f} % of the SCNN-like PE without its buffers and "
-                f"accumulators),\nabout {scaled:.4f} mm2 at 16 nm by plain scaling; the paper says {ANT_ADDED_MM2} mm2.\n")
-    growth = []
-    for name, r in results.items():
-        if r["top"] == "td_scheduler":
-            mux = "mux_fp32" if name == "scheduler" else name.replace("scheduler", "mux")
-            growth.append({"name": r["connectivity"], **r["size"], "scheduler_um2": r["area_um2"], "scheduler_ns": r["delay_ns"],
-                           "mux_um2": area[mux], "mux_ns": delay[mux]})
-    growth.sort(key=lambda g: (g["Lanes"], g["Depth"], g["Moves"]))
+    logic = area["scnn_pe"] + area["accumulators"]
+    out["ant"] = {"pe_um2": area["ant_pe"], "scnn_pe_um2": area["scnn_pe"], "accumulators_um2": area["accumulators"],
+                  "crossbar_um2": area["crossbar"], "added_um2": added, "added_share_of_logic": round(added / logic, 4),
+                  "added_mm2_16nm": scaled, "paper_mm2": ANT_ADDED_MM2}
+    text.append(f"ANT adds {added:,.0f} um2 per PE: {100 * added / area['scnn_pe']:.0f} % of the SCNN-like PE without crossbar, adders "
+                f"and memories, {100 * added / logic:.0f} % with\ncrossbar and adders ({area['accumulators']:,.0f} um2). That is about "
+                f"{scaled:.4f} mm2 at 16 nm by plain scaling; the paper says {ANT_ADDED_MM2} mm2.\n")
+    if switching:
+        out["switching"] = switching
+        text.append(switching_table(switching))
+    growth = growth_of(results, area, delay)
     out["growth"] = growth
     text.append(table("Growth with the connectivity", ("connectivity", "lanes", "depth", "moves", "levels", "scheduler um2", "ns",
-                                                       "32-bit muxes um2", "ns"),
+                                                       "32-bit muxes um2", "ns", "law"),
                       [(g["name"], g["Lanes"], g["Depth"], g["Moves"], g["Levels"], f"{g['scheduler_um2']:,.0f}",
-                        f"{g['scheduler_ns']:.2f}", f"{g['mux_um2']:,.0f}", f"{g['mux_ns']:.2f}") for g in growth]))
+                        f"{g['scheduler_ns']:.2f}", f"{g['mux_um2']:,.0f}", f"{g['mux_ns']:.2f}", f"{100 * g['law_error']:+.0f} %") for g in growth]))
     out["text"] = "\n".join(text)
     return out

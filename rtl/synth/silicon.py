@@ -15,6 +15,9 @@ import subprocess
 import sys
 import time
 
+import power  # beside this file, as the next
+from report import report
+
 RTL = pathlib.Path(__file__).resolve().parent.parent
 # LACUNA_LIBERTY: the same cells from elsewhere.
 LIBERTY = pathlib.Path(os.environ.get("LACUNA_LIBERTY", "/usr/share/qflow/tech/osu018/osu018_stdcells.lib"))
@@ -60,6 +63,8 @@ def designs(quick):
         Design("row_frontend_bf16", "td_row_frontend", Width=16),
         Design("scnn_pe", "scnn_pe", hierarchical=True),
         Design("ant_pe", "ant_pe", hierarchical=True),
+        Design("crossbar", "outer_crossbar"),
+        Design("accumulators", "outer_accumulators", hierarchical=True),
     ]
     growth = ("depth2", "lookahead", "lanes4", "lanes8", "lanes32", "moves4", "moves6", "depth4", "early", "crossbar")
     for name in growth:
@@ -78,8 +83,16 @@ def designs(quick):
     return pick
 
 
-def sources():
-    return sorted(p for folder in ("fp", "tensordash", "ant") for p in (RTL / folder).glob("*.sv"))
+def sources(top):
+    """The files of `top` and of every module below it: one module per file, named after it."""
+    files = {p.stem: p for folder in ("fp", "tensordash", "ant") for p in (RTL / folder).glob("*.sv")}
+    needed, todo = set(), [top]
+    while todo:
+        module = todo.pop()
+        if module not in needed:
+            needed.add(module)
+            todo += [m for m in re.findall(r"^\s*(\w+) #\(", files[module].read_text(), re.M) if m in files]
+    return sorted(files[module] for module in needed)
 
 
 def run(command, log):
@@ -91,7 +104,7 @@ def run(command, log):
 
 
 def script(design, package, folder):
-    files = " ".join(str(p) for p in sources())
+    files = " ".join(str(p) for p in sources(design.top))
     parameters = " ".join(f"-chparam {k} {v}" for k, v in design.parameters.items())
     return "\n".join([
         f"read_verilog -sv {package} {files}",
@@ -207,7 +220,7 @@ def measure(design, connectivities, work):
         return None
     key = hashlib.sha256()
     folder = work / design.name
-    for path in [package, *sources()]:
+    for path in [package, *sources(design.top)]:
         key.update(path.read_bytes())
     key.update(script(design, package, folder).encode())
     cached = folder / "result.json"
@@ -234,6 +247,7 @@ def main():
     parser.add_argument("--work", type=pathlib.Path, required=True)
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--json", type=pathlib.Path)
+    parser.add_argument("--activity", type=pathlib.Path, help="what cosim/activity.cpp recorded; adds energies with it")
     parser.add_argument("--only", nargs="+", metavar="NAME", help="measure these and print no tables")
     options = parser.parse_args()
     if not LIBERTY.exists():
@@ -251,8 +265,8 @@ def main():
                       f" {result['cells']:>8,} cells {result['seconds']:>6.1f} s", file=sys.stderr, flush=True)
     if options.only:
         return
-    from report import report  # beside this file
-    summary = report(results, fo4(options.work / "fo4"), SCALING, options.quick)
+    switching = power.report(LIBERTY, options.work, results, options.activity) if options.activity else None
+    summary = report(results, fo4(options.work / "fo4"), SCALING, options.quick, switching)
     summary["seconds"] = round(time.time() - begin, 1)
     print(summary.pop("text"))
     if options.json:
