@@ -1,5 +1,6 @@
 // The fast engine: masks only, one kernel at a time, never all products.
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "sim/outer_product/engines.hpp"
@@ -17,7 +18,10 @@ class ConvolutionCount {
         work_(work),
         pe_(pe),
         schedule_(schedule),
-        shared_(work.op == Operation::kWeightGrad) {}
+        shared_(work.op == Operation::kWeightGrad),
+        no_zeros_(layer.tensor(work.image_role).mask.row_bytes == 0 &&
+                  layer.tensor(work.kernel_role).mask.row_bytes == 0),
+        of_tile_(static_cast<std::size_t>(no_zeros_ ? work.tiles() : 0)) {}
 
   PairCounts run() {
     if (!work_.tiled) schedule_.open(1);
@@ -39,6 +43,10 @@ class ConvolutionCount {
   }
 
  private:
+  struct Pair {
+    PairCounts counts;
+    std::int64_t cycles = 0;
+  };
   struct LiveImage {  // a plane (or a tile of one) with non-zeros
     std::int64_t channel, tile;
     std::size_t image;
@@ -70,8 +78,19 @@ class ConvolutionCount {
     }
   }
 
+  // Without zeros (without_zeros.hpp) all planes of a tile are alike: one pair stands for them.
+  std::int64_t count_pair(const LiveImage& live) {
+    if (!no_zeros_) return counter_->count(live.image, totals_);
+    std::optional<Pair>& known = of_tile_[static_cast<std::size_t>(live.tile)];
+    if (!known) {
+      known.emplace();
+      known->cycles = counter_->count(live.image, known->counts);
+    }
+    totals_ += known->counts;
+    return known->cycles;
+  }
   void count(const LiveImage& live, std::int64_t block, std::int64_t kernel) {
-    const std::int64_t cycles = counter_->count(live.image, totals_);
+    const std::int64_t cycles = count_pair(live);
     schedule_.add(work_.phase(kernel), work_.pe(block, live.channel, kernel, live.tile), cycles);
   }
   void count_channel(std::int64_t block, std::int64_t channel, std::int64_t kernel) {
@@ -165,6 +184,8 @@ class ConvolutionCount {
   const ProcessingElement& pe_;
   Schedule& schedule_;
   bool shared_;
+  bool no_zeros_;
+  std::vector<std::optional<Pair>> of_tile_;  // without zeros: what a pair of planes takes
   std::unique_ptr<PairCounter> counter_;
   std::vector<LiveImage> live_;
   std::vector<std::size_t> first_live_;  // of each channel
