@@ -1,0 +1,166 @@
+// What the program puts into the page: the JSON outputs of its commands (docs/output.md), unchanged.
+
+export type Op = "forward" | "input_grad" | "weight_grad";
+export type OpOrAll = Op | "all";
+export const ops: Op[] = ["forward", "input_grad", "weight_grad"];
+export const opsAndAll: OpOrAll[] = ["all", ...ops];
+export const opTitle: Record<OpOrAll, string> = {
+  all: "all three operations",
+  forward: "forward",
+  input_grad: "input gradients",
+  weight_grad: "weight gradients",
+};
+
+// Speedup = from zeros x from empty lanes; the one to quote is from zeros.
+export interface Cycles {
+  baseline_cycles: number;
+  cycles_without_zeros?: number;
+  cycles: number;
+  speedup: number | null;
+  speedup_from_zeros: number | null;
+  speedup_from_empty_lanes: number | null;
+}
+export interface OpResult extends Cycles {
+  op: Op;
+  scheduled: string;
+  macs: number;
+  scheduled_macs: number;
+  effectual_macs: number;
+  activity?: { bound: string; compute_cycles: number };
+  baseline_compute_cycles?: number;
+  baseline_bound?: string;
+}
+export interface LayerResult { name: string; shape: string; batch_scale: number; ops: OpResult[] }
+export type Joules = Record<string, number> & { total: number };
+export interface EnergyPair { baseline: Joules; machine: Joules; compute_efficiency: number; chip_efficiency: number }
+export interface Energy extends Record<OpOrAll, EnergyPair> {
+  table: string;
+  node_nm: number;
+  operations?: (EnergyPair & { layer: string; op: Op })[];
+}
+export interface StepInfo {
+  trace: string;
+  model: string;
+  dataset?: string;
+  progress?: number;
+  accuracy?: number;
+  samples?: number;
+  recorded_share?: number;
+  left_out?: { name: string; type: string; macs: number | null }[];
+  batch: number;
+}
+export interface Area { compute: number; total: number }
+export interface Run extends StepInfo {
+  arch: string;
+  base: string;
+  engine: string;
+  seed: number;
+  config: Record<string, string | number | boolean>;
+  baseline: { arch: string; config: Record<string, string | number | boolean> } | null;
+  layers: LayerResult[];
+  total: Record<OpOrAll, Cycles>;
+  per_batch: Record<OpOrAll, Cycles>;
+  energy?: Energy;
+  area?: { table: string; node_nm: number; machine: Area; baseline: Area | null };
+}
+
+export type Operand = "A" | "W" | "G";
+export interface Potential { macs: number; remaining_macs: number; effectual_macs: number; potential: number | null }
+export interface InspectLayer {
+  name: string;
+  type: string;
+  shape: string;
+  batch_scale: number;
+  macs: number;
+  zeros: Partial<Record<Operand, number>>;
+  ops: (Potential & { op: Op; targeted: Operand })[];
+}
+export interface InspectTrace extends StepInfo {
+  zeros_by_macs: Partial<Record<Operand, number>>;
+  layers: InspectLayer[];
+  total: Record<OpOrAll, Potential>;
+  per_batch: Record<OpOrAll, Potential>;
+}
+
+export interface BenchCase {
+  network: string;
+  layer: string;
+  shape?: string;
+  op: Op;
+  count: number;
+  initial: boolean;
+  zeros: number | null;
+  measured_zeros?: number;
+  seconds: number;
+  x_direct: number;
+  x_auto: number | null;
+  [other: string]: unknown;
+}
+export interface Bench {
+  machine: { cpu: string; isa: string; onednn: string; peak_gflops: number };
+  cases: Record<string, any>[];
+  networks: Record<string, any>[];
+  groups: Record<string, any>[];
+}
+export interface TrainLine {
+  steps: number;
+  epoch: number;
+  loss: number;
+  train_accuracy: number;
+  test_loss: number | null;
+  test_accuracy: number | null;
+  images_per_second: number;
+  zeros_A: number;
+  zeros_G: number;
+  zeros_W: number;
+}
+export interface Train { config: Record<string, any>; log: TrainLine[] }
+export interface KernelLayer { layer: string; op: Op; dense_ms: number; sparse_ms: number }
+export interface Kernels {
+  batch: number;
+  steps: number;
+  kernels: string;
+  layers_speedup: number | null;
+  step_speedup: number;
+  dense_step_ms: number;
+  other_step_ms: number;
+  layers: KernelLayer[];
+}
+export interface Side { baseline_cycles: number; cycles: number; speedup: number | null; speedup_from_zeros?: number | null }
+export interface Compare {
+  a: { file: string; lacuna: string };
+  b: { file: string; lacuna: string };
+  threshold: number;
+  differs: boolean;
+  runs: {
+    trace: string;
+    model: string;
+    arch: string;
+    differs: boolean;
+    settings: { name: string; a: string; b: string }[];
+    total: Record<OpOrAll, { a: Side; b: Side; ratio: number | null }>;
+    energy?: Record<OpOrAll, { a: number; b: number; ratio: number | null }>;
+    changes: { layer: string; op: Op; fields: string[]; a: Side; b: Side; ratio: number | null }[];
+    only_a: unknown[];
+    only_b: unknown[];
+  }[];
+  only_a: unknown[];
+  only_b: unknown[];
+}
+
+export interface PageData {
+  kind: string;
+  command: string;
+  lacuna: string;
+  build: Record<string, string>;
+  simulate?: { lacuna: string; runs: Run[] };
+  inspect?: { traces: InspectTrace[] };
+  bench?: Bench;
+  compare?: Compare;
+  train?: Train;
+  kernels?: Kernels;
+}
+
+export function readPage(): PageData {
+  return JSON.parse(document.getElementById("lacuna-data")!.textContent!) as PageData;
+}

@@ -1,0 +1,74 @@
+// What each machine makes of the zeros: speedup by operation, the part from empty lanes hatched, a tick for 'at best'.
+import * as Plot from "@observablehq/plot";
+import { machinesTitle } from "./answer";
+import { keys, type Picture } from "./card";
+import { opsAndAll, opTitle, type OpOrAll } from "./data";
+import { shorten } from "./dom";
+import { exactTimes, times, whole } from "./format";
+import { addHover, type Spot } from "./hover";
+import { atBest, speedup, wholeSpeedup, type Step } from "./model";
+import { addPatterns } from "./patterns";
+
+type Scales = SVGSVGElement & { scale(name: string): { apply(value: unknown): number; bandwidth?: number } | undefined };
+
+export function machinesPicture(step: Step): Picture {
+  const bars = opsAndAll.flatMap((op) => step.machines.map((machine) => ({
+    op, machine: machine.title, colour: machine.colour, value: wholeSpeedup(machine.run, op), zeros: speedup(machine.run, op),
+    best: atBest(step, op, machine.both), run: machine.run,
+  }))).filter((bar) => bar.value !== null) as { op: OpOrAll; machine: string; colour: string; value: number; zeros: number; best: number | null; run: Step["machines"][number]["run"] }[];
+  const empty = bars.some((bar) => bar.value - bar.zeros > 0.005 * bar.value);
+  return {
+    name: "machines",
+    title: machinesTitle(step),
+    note: `Speedup from zeros over the same number of dense multipliers (1x), for one step with the whole batch. Machines that skip the zeros of both operands have a higher 'at best'.${empty ? " Hatched: what lanes without an element and borders of images add; it needs no zeros." : ""}`,
+    key: [step.inspect && keys.best(), empty && keys.empty()],
+    rows: () => bars.map((bar) => ({ machine: bar.run.arch, operation: bar.op, speedup_from_zeros: bar.zeros, speedup: bar.value, at_best: bar.best, baseline_cycles: bar.run.per_batch[bar.op].baseline_cycles, cycles: bar.run.per_batch[bar.op].cycles })),
+    draw: (width) => {
+      const fastest = Math.max(1, ...bars.map((bar) => bar.value));
+      const limit = Math.min(Math.max(fastest, ...bars.map((bar) => bar.best ?? 0)), 2.2 * fastest) * 1.06;
+      const narrow = width < 560;
+      const left = narrow ? 86 : 120;
+      const plot = Plot.plot({
+        width,
+        height: 26 + opsAndAll.length * (step.machines.length * 23 + 26) + 40,
+        marginLeft: left,
+        marginRight: 16,
+        marginTop: 26,
+        marginBottom: 40,
+        x: { domain: [0, limit], label: "speedup over dense (times)", labelAnchor: "center", labelArrow: "none", grid: true, ticks: narrow ? 4 : 8 },
+        y: { domain: step.machines.map((machine) => machine.title), label: null, tickSize: 0, padding: 0.18, tickFormat: (title: string) => shorten(title, 16) },
+        fy: { domain: opsAndAll, label: null, axis: null, padding: 0.2 },
+        marks: [
+          Plot.text(opsAndAll, { fy: (op) => op, text: (op: OpOrAll) => opTitle[op], frameAnchor: "top-left", dy: -14, fontWeight: 600, fontSize: 12 }),
+          Plot.barX(bars, { fy: "op", y: "machine", x: "zeros", fill: "colour" }),
+          Plot.barX(bars.filter((bar) => bar.value > bar.zeros), { fy: "op", y: "machine", x1: "zeros", x2: "value", fill: "colour", fillOpacity: 0.75 }),
+          Plot.barX(bars.filter((bar) => bar.value > bar.zeros), { fy: "op", y: "machine", x1: "zeros", x2: "value", fill: "url(#p-hatch)" }),
+          Plot.ruleX([1], { stroke: "var(--text)", strokeOpacity: 0.7 }),
+          Plot.tickX(bars.filter((bar) => bar.best !== null && bar.best <= limit), { fy: "op", y: "machine", x: "best", stroke: "var(--dense)", strokeWidth: 3 }),
+          Plot.text(bars.filter((bar) => bar.best !== null && bar.best > limit), { fy: "op", y: "machine", x: limit, text: (bar) => `at best ${times(bar.best)} →`, textAnchor: "end", fill: "var(--muted)", fontSize: 11 }),
+          Plot.text(bars, { fy: "op", y: "machine", x: "value", text: (bar) => (!narrow && bar.value > 1.05 * bar.zeros ? `${times(bar.zeros)}, ${times(bar.value)} with empty lanes` : times(bar.zeros)), textAnchor: "start", dx: 5, fontSize: 12, fontVariant: "tabular-nums", stroke: "var(--card)", strokeWidth: 4, fill: "var(--text)" }),
+        ],
+      }) as Scales;
+      addPatterns(plot);
+      const x = plot.scale("x")!;
+      const y = plot.scale("y")!;
+      const fy = plot.scale("fy")!;
+      const spots = bars.map((bar): Spot => {
+        const top = fy.apply(bar.op) - 26 + y.apply(bar.machine);
+        return {
+          x: x.apply(Math.min(bar.value, limit)), y: top + y.bandwidth! / 2,
+          box: [x.apply(0), top, width - 16, top + y.bandwidth!],
+          lines: [
+            `${bar.machine}, ${opTitle[bar.op]}`,
+            `from zeros ${exactTimes(bar.zeros)}`,
+            ...(bar.value > bar.zeros ? [`with empty lanes ${exactTimes(bar.value)}`] : []),
+            `${whole(bar.run.per_batch[bar.op].cycles)} cycles, dense ${whole(bar.run.per_batch[bar.op].baseline_cycles)}`,
+            ...(bar.best === null ? [] : [`at best ${exactTimes(bar.best)}`]),
+          ],
+        };
+      });
+      addHover(plot, "Speedup of each machine by operation", spots);
+      return plot;
+    },
+  };
+}
