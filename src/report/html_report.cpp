@@ -1,0 +1,88 @@
+#include "report/html_report.hpp"
+
+#include <fmt/format.h>
+#include <span>
+
+#include "base/embedded_file.hpp"
+#include "base/error.hpp"
+#include "base/version.hpp"
+#include "report/json_text.hpp"
+
+namespace lacuna {
+
+std::span<const EmbeddedFile> embedded_report_page();  // lacuna_embed()
+
+namespace {
+
+constexpr std::string_view kDataGap = "{{data}}";  // web/src/page.html
+
+std::string_view built_in_page() {
+  const auto files = embedded_report_page();
+  return files.empty() ? std::string_view() : files.front().bytes;
+}
+
+}  // namespace
+
+bool has_report_page() { return !built_in_page().empty(); }
+
+void require_report_page() {
+  if (has_report_page()) return;
+  throw InputError("--html", "this program was built without the report's page, which npm bundles",
+                   "install nodejs and npm, configure and build again (cmake --preset release && ninja -C "
+                   "build/release); --json needs nothing");
+}
+
+std::string json_in_script(std::string_view json) {
+  std::string safe;
+  safe.reserve(json.size() + json.size() / 64);
+  for (std::size_t i = 0; i < json.size(); ++i) {
+    // All of these only occur inside strings.
+    switch (json[i]) {
+      case '<':
+        safe += "\\u003c";
+        break;
+      case '>':
+        safe += "\\u003e";
+        break;
+      case '&':
+        safe += "\\u0026";
+        break;
+      case '\xe2':  // U+2028 and U+2029 end a line in old JavaScript
+        if (const std::string_view three = json.substr(i, 3);
+            three == "\xe2\x80\xa8" || three == "\xe2\x80\xa9") {
+          safe += three.back() == '\xa8' ? "\\u2028" : "\\u2029";
+          i += 2;
+          break;
+        }
+        [[fallthrough]];
+      default:
+        safe += json[i];
+    }
+  }
+  return safe;
+}
+
+std::string fill_report_page(std::string_view page, const HtmlReport& report) {
+  JsonLine build;
+  for (const auto& [name, value] : report.build) build.field(name, std::string_view(value));
+  JsonLine data;
+  data.field("kind", std::string_view(report.kind))
+      .field("command", std::string_view(report.command))
+      .field("lacuna", std::string_view(version()))
+      .raw("build", build.text());
+  for (const auto& [name, json] : report.parts) data.raw(name, json);
+  const std::size_t gap = page.find(kDataGap);
+  if (gap == std::string_view::npos)
+    throw InputError("--html", "the page in this program has no place for data", "build it again");
+  std::string html(page.substr(0, gap));
+  html += json_in_script(data.text());
+  html += page.substr(gap + kDataGap.size());
+  return html;
+}
+
+std::string html_report(const HtmlReport& report) {
+  require_report_page();
+  return fill_report_page(built_in_page(), report);
+}
+
+}  // namespace lacuna
