@@ -9,6 +9,7 @@
 #include "cli/bench_results.hpp"
 #include "cli/bench_shapes.hpp"
 #include "cli/commands.hpp"
+#include "cli/html_output.hpp"
 #include "cli/output.hpp"
 #include "cli/progress_bar.hpp"
 #include "cli/terminal.hpp"
@@ -31,7 +32,7 @@ struct BenchOptions {
   std::string layer;
   std::string impl;
   std::string layout = "blocked";
-  std::string json, csv;
+  std::string json, csv, html;
   std::int64_t batch = 16;
   int threads = 1;
   int rounds = 5;
@@ -141,6 +142,7 @@ void run_bench(BenchOptions options) {
   std::vector<std::string> inputs = options.traces;
   inputs.insert(inputs.end(), options.shapes.begin(), options.shapes.end());
   check_result_files(options.json, options.csv, inputs);
+  check_html(options.html, inputs, {options.json, options.csv});
   std::vector<BenchNetwork> networks;
   for (const std::string& name : options.shapes) networks.push_back(read_shapes(name, options.batch));
   for (const std::string& path : options.traces) networks.push_back(network_of_trace(path, options.batch));
@@ -184,6 +186,8 @@ void run_bench(BenchOptions options) {
   const BenchMachine machine = this_machine();
   if (!options.json.empty()) write_file(options.json, bench_json(cases, totals, groups, machine));
   if (!options.csv.empty()) write_file(options.csv, bench_csv(cases));
+  if (!options.html.empty())
+    write_html(options.html, "bench", {{"bench", bench_json(cases, totals, groups, machine)}});
   print_text(bench_tables(cases, totals, groups, machine));
 }
 
@@ -237,6 +241,7 @@ void add_bench_command(CLI::App& app) {
                   "Gain of --threads over one thread, compared with the gain of a loop of multiply-adds");
   bench->add_option("--json", options->json, "Write the results to this file")->check(not_empty());
   bench->add_option("--csv", options->csv, "Write the cases to this file")->check(not_empty());
+  add_html_option(*bench, options->html);
   add_examples(
       *bench, {{"lacuna bench --shapes resnet50 --zeros 50,90", "two shares of zeros, all convolutions"},
                {"lacuna bench --trace vgg16.safetensors --batch 4", "the zeros of a training run"},

@@ -2,6 +2,7 @@
 
 #include "base/error.hpp"
 #include "cli/commands.hpp"
+#include "cli/html_output.hpp"
 #include "cli/output.hpp"
 #include "cli/terminal.hpp"
 #include "report/comparison.hpp"
@@ -16,6 +17,7 @@ struct CompareOptions {
   double threshold_percent = 0;
   std::size_t limit = 20;
   bool json = false;
+  std::string html;
 };
 
 ResultFile read_results(const std::string& path) {
@@ -25,10 +27,13 @@ ResultFile read_results(const std::string& path) {
 }
 
 void run_compare(const CompareOptions& options) {
+  check_html(options.html, {options.a, options.b});
   const ResultFile a = read_results(options.a);
   const ResultFile b = read_results(options.b);
   const ComparedFiles files{options.a, options.b, a.lacuna, b.lacuna, options.threshold_percent / 100};
   const Comparison comparison = compare_results(a, b, files.threshold);
+  if (!options.html.empty())
+    write_html(options.html, "compare", {{"compare", comparison_json(comparison, files)}});
   print_text(options.json ? comparison_json(comparison, files)
                           : comparison_text(comparison, files, options.limit, output_style()));
   if (comparison.differs()) exit_with(1);
@@ -54,6 +59,7 @@ void add_compare_command(CLI::App& app) {
                    "Show at most this many layers and operations per run; 0: all (default: 20)")
       ->type_name("N");
   command->add_flag("--json", options->json, "Print JSON");
+  add_html_option(*command, options->html);
   add_examples(
       *command,
       {{"lacuna compare before.json after.json", "by model, operation and layer, the largest change first"},

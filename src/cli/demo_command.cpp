@@ -10,10 +10,14 @@
 #include "cli/commands.hpp"
 #include "cli/demo_machines.hpp"
 #include "cli/demo_tables.hpp"
+#include "cli/html_output.hpp"
 #include "cli/progress_bar.hpp"
 #include "cli/terminal.hpp"
 #include "cli/train_log.hpp"
 #include "cli/train_setup.hpp"
+#include "report/html_report.hpp"
+#include "report/json_text.hpp"
+#include "report/potential_report.hpp"
 #include "report/result_csv.hpp"
 #include "report/result_json.hpp"
 #include "report/result_tables.hpp"
@@ -29,6 +33,7 @@ struct DemoOptions {
   std::int64_t steps = 1000;
   std::uint64_t seed = 1;
   int threads = 0;
+  std::string html;  // empty: report.html in the folder, if this program has the page
 };
 
 class Demo {
@@ -39,6 +44,7 @@ class Demo {
     std::filesystem::create_directories(folder_, error);
     if (error || !std::filesystem::is_directory(folder_))
       throw InputError(folder_.string(), "the folder cannot be made", "give another one with --out");
+    check_html(options.html);
   }
 
   void run() {
@@ -46,6 +52,7 @@ class Demo {
     train();
     simulate();
     time_cpu();
+    save_page();
     conclude();
     write_file(folder_ / "summary.txt", transcript_);
   }
@@ -218,7 +225,8 @@ class Demo {
         runs.push_back(machine.with_memory ? *machine.with_memory : machine.ideal);
         energies.push_back(machine.energy ? *machine.energy : RunEnergy{});
       }
-    write_file(folder_ / "results.json", results_to_json(runs, {&energies, true}));
+    results_json_ = results_to_json(runs, {&energies, true});
+    write_file(folder_ / "results.json", results_json_);
     write_file(folder_ / "results.csv", results_to_csv(runs, energies));
   }
 
@@ -236,6 +244,29 @@ class Demo {
     say(fmt::format("A whole step, forward and backward: {:.1f} ms dense, {:.1f} ms sparse, {:.2f}x.\n",
                     times_.dense_step_ms, times_.other_step_ms, times_.step_speedup));
     write_file(folder_ / "kernels.csv", kernel_times_csv(times_));
+  }
+
+  void save_page() {
+    if (!has_report_page()) return;
+    page_ = options_.html.empty() ? folder_ / "report.html" : std::filesystem::path(options_.html);
+    std::vector<Inspection> inspections;
+    for (std::size_t i = 0; i < points_.size(); ++i)
+      inspections.push_back({points_[i].machines.front().ideal.trace, traces_[i].info(), traces_[i].batch(),
+                             points_[i].potential});
+    const std::string config = JsonLine()
+                                   .field("model", std::string_view(setup_.model))
+                                   .field("data", std::string_view(data_.train->name()))
+                                   .field("kernels", "sparse")
+                                   .field("threads", std::int64_t{network_->options().threads})
+                                   .field("batch", std::int64_t{setup_.batch})
+                                   .field("steps", options_.steps)
+                                   .field("seed", static_cast<std::int64_t>(options_.seed))
+                                   .text();
+    write_html(page_, "demo",
+               {{"simulate", results_json_},
+                {"inspect", inspections_to_json(inspections)},
+                {"train", train_part(config, folder_ / "log.csv")},
+                {"kernels", kernels_part(times_)}});
   }
 
   void conclude() {
@@ -270,6 +301,7 @@ class Demo {
                     "the checkpoint.\n"
                     "Next: lacuna simulate {} --layers; lacuna train --help; lacuna arch list\n",
                     folder_.string(), (folder_ / "trace_*.zst").string()));
+    if (!page_.empty()) say(fmt::format("The same in pictures: open {} in a browser.\n", page_.string()));
   }
 
   DemoOptions options_;
@@ -285,6 +317,8 @@ class Demo {
   Simulator ideal_, with_memory_;
   std::vector<DemoPoint> points_;
   train::KernelTimes times_;
+  std::string results_json_;
+  std::filesystem::path page_;  // empty: none was written
 };
 
 }  // namespace
@@ -308,6 +342,7 @@ void add_demo_command(CLI::App& app) {
   command->add_option("--threads", options->threads, "Threads (default: all cores)")
       ->check(CLI::Range(0, 1024).description(""))
       ->type_name("N");
+  add_html_option(*command, options->html);
   add_examples(*command, {{"lacuna demo", "no data, no network needed; about 20 seconds on two cores"},
                           {"lacuna demo --steps 40 --out quick", "a first impression"}});
   command->callback([options] { Demo(*options).run(); });

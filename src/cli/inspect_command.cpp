@@ -4,6 +4,7 @@
 #include "base/error.hpp"
 #include "base/nearest.hpp"
 #include "cli/commands.hpp"
+#include "cli/html_output.hpp"
 #include "cli/output.hpp"
 #include "cli/terminal.hpp"
 #include "report/potential_report.hpp"
@@ -17,6 +18,7 @@ struct InspectOptions {
   bool summary = false;
   std::string json;
   std::string csv;
+  std::string html;
 };
 
 SchedulePolicy parse_policy(const std::string& name) {
@@ -32,6 +34,7 @@ SchedulePolicy parse_policy(const std::string& name) {
 void run_inspect(const InspectOptions& options) {
   const SchedulePolicy policy = parse_policy(options.scheduled);
   check_result_files(options.json, options.csv, options.traces);
+  check_html(options.html, options.traces, {options.json, options.csv});
   std::vector<Inspection> inspections;
   for (const std::string& path : options.traces) {
     const Trace trace = Trace::open(path);  // one in memory at a time
@@ -39,6 +42,8 @@ void run_inspect(const InspectOptions& options) {
   }
   if (!options.json.empty()) write_result(options.json, inspections_to_json(inspections));
   if (!options.csv.empty()) write_result(options.csv, inspections_to_csv(inspections));
+  if (!options.html.empty())
+    write_html(options.html, "inspect", {{"inspect", inspections_to_json(inspections)}});
   if (options.json == kStandardOutput || options.csv == kStandardOutput) return;
   const TextStyle style = output_style();
   if (!options.summary) {
@@ -74,6 +79,7 @@ void add_inspect_command(CLI::App& app) {
       ->type_name("OPERAND");
   command->add_flag("--summary", options->summary, "Only one row per trace");
   add_result_options(*command, options->json, options->csv);
+  add_html_option(*command, options->html);
   refuse_moved_options(*command);
   add_examples(*command, {{"lacuna inspect resnet50.safetensors.zst", "one row per layer"},
                           {"lacuna inspect --summary *.zst", "one row per network"},

@@ -9,6 +9,7 @@
 #include "base/nearest.hpp"
 #include "base/version.hpp"
 #include "cli/commands.hpp"
+#include "cli/html_output.hpp"
 #include "cli/terminal.hpp"
 
 namespace lacuna::cli {
@@ -70,6 +71,7 @@ std::string explain(const CLI::App& app, const CLI::ParseError& error) {
 }
 
 int run(int argc, char** argv) {
+  set_command_line(argc, argv);
   CLI::App app(
       "What skipping zeros gives in the training of neural networks: accelerators and CPU kernels, side by "
       "side.",

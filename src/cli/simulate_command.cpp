@@ -10,12 +10,14 @@
 #include "base/quote.hpp"
 #include "cli/choose_machines.hpp"
 #include "cli/commands.hpp"
+#include "cli/html_output.hpp"
 #include "cli/output.hpp"
 #include "cli/progress_bar.hpp"
 #include "cli/terminal.hpp"
 #include "report/arch_report.hpp"
 #include "report/design_difference.hpp"
 #include "report/energy_report.hpp"
+#include "report/potential_report.hpp"
 #include "report/ranking.hpp"
 #include "report/result_csv.hpp"
 #include "report/result_json.hpp"
@@ -38,6 +40,7 @@ struct SimulateOptions {
   int node = 0;
   std::string json;
   std::string csv;
+  std::string html;
   std::string csv_per = "batch";
   std::string rank;
 
@@ -83,8 +86,9 @@ double trace_bytes(const std::string& path) {
   return error ? 1.0 : static_cast<double>(std::max<std::uintmax_t>(bytes, 1));
 }
 
-// Every trace on every machine, one trace in memory at a time.
-std::vector<RunResult> simulate_all(const SimulateOptions& options, const Simulator& simulator) {
+// Every trace on every machine, one trace in memory at a time. The page also shows where the zeros are.
+std::vector<RunResult> simulate_all(const SimulateOptions& options, const Simulator& simulator,
+                                    std::vector<Inspection>& inspections) {
   const SimOptions sim{.engine = parse_engine(options.engine), .seed = options.seed};
   const int threads = resolve_threads(options.threads);
   std::vector<double> bytes;
@@ -100,6 +104,10 @@ std::vector<RunResult> simulate_all(const SimulateOptions& options, const Simula
     bar.update(done, std::filesystem::path(options.traces[i]).filename().string());
     const Trace trace = Trace::open(options.traces[i]);
     const double part = bytes[i] / all_bytes;
+    if (!options.html.empty()) {
+      inspections.push_back(
+          {options.traces[i], trace.info(), trace.batch(), trace_potential(trace, SchedulePolicy::kSparser)});
+    }
     for (RunResult& run : simulator.run(trace, sim, threads, [&](double share) {
            bar.update(done + share * part, trace.info().model);
          })) {
@@ -180,6 +188,7 @@ void check_options(const SimulateOptions& options) {
     }
   }
   check_result_files(options.json, options.csv, options.traces);
+  check_html(options.html, options.traces, {options.json, options.csv});
 }
 
 void run_simulate(const SimulateOptions& options) {
@@ -190,7 +199,8 @@ void run_simulate(const SimulateOptions& options) {
   const auto tables = choose_tables(options, simulator);
   std::string unknown_areas;
   const auto areas = find_areas(options, simulator, unknown_areas);
-  const std::vector<RunResult> runs = simulate_all(options, simulator);
+  std::vector<Inspection> inspections;
+  const std::vector<RunResult> runs = simulate_all(options, simulator, inspections);
   const bool energy = options.with_energy();
   const std::vector<RunEnergy> energies =
       energy ? all_energies(runs, tables, areas) : std::vector<RunEnergy>();
@@ -199,6 +209,11 @@ void run_simulate(const SimulateOptions& options) {
   }
   if (!options.csv.empty())
     write_result(options.csv, results_to_csv(runs, energies, parse_basis(options.csv_per)));
+  if (!options.html.empty()) {
+    write_html(options.html, "simulate",
+               {{"simulate", results_to_json(runs, {energy ? &energies : nullptr, true})},
+                {"inspect", inspections_to_json(inspections)}});
+  }
   if (options.json == kStandardOutput || options.csv == kStandardOutput) return;
   std::string changes;
   for (const Machine& machine : machines) {
@@ -266,23 +281,26 @@ void add_simulate_command(CLI::App& app) {
                    "One table for all machines, the best first; energy and area need no --energy")
       ->type_name("speedup|energy|area");
   add_result_options(*command, options->json, options->csv);
+  add_html_option(*command, options->html);
   command
       ->add_option(
           "--csv-per", options->csv_per,
           "What counts, cycles and joules of the CSV are of: the whole batch, or the samples recorded "
           "(default: batch)")
       ->type_name("batch|recorded");
-  add_examples(*command, {{"lacuna simulate resnet50.safetensors.zst", "one training step on TensorDash"},
-                          {"lacuna simulate *.zst --arch dense,tensordash --layers",
-                           "two machines side by side, layer by layer"},
-                          {"lacuna simulate a.zst --energy --set memory=modelled",
-                           "energy, and time with DRAM, SRAM and transposers"},
-                          {"lacuna simulate a.zst --energy --arch dense,tensordash,scnn-4096,ant-4096",
-                           "energy of four machines of 4,096 multipliers"},
-                          {"lacuna simulate a.zst --rank energy --arch dense,tensordash,sparten,ant-4096",
-                           "one table, the machine that needs least energy first"},
-                          {"lacuna simulate a.zst --set rows=8 --set tiles=1", "one tile with eight rows"},
-                          {"lacuna simulate a.zst --json - | jq .runs[0].total", "for programs"}});
+  add_examples(*command,
+               {{"lacuna simulate resnet50.safetensors.zst", "one training step on TensorDash"},
+                {"lacuna simulate *.zst --arch dense,tensordash --layers",
+                 "two machines side by side, layer by layer"},
+                {"lacuna simulate a.zst --energy --set memory=modelled",
+                 "energy, and time with DRAM, SRAM and transposers"},
+                {"lacuna simulate a.zst --energy --arch dense,tensordash,scnn-4096,ant-4096",
+                 "energy of four machines of 4,096 multipliers"},
+                {"lacuna simulate a.zst --rank energy --arch dense,tensordash,sparten,ant-4096",
+                 "one table, the machine that needs least energy first"},
+                {"lacuna simulate a.zst --set rows=8 --set tiles=1", "one tile with eight rows"},
+                {"lacuna simulate a.zst --energy --html report.html", "a page to send to a colleague"},
+                {"lacuna simulate a.zst --json - | jq .runs[0].total", "for programs"}});
   command->callback([options] { run_simulate(*options); });
 }
 

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "cli/commands.hpp"
+#include "cli/html_output.hpp"
 
 namespace lacuna::cli {
 namespace {
@@ -158,6 +159,7 @@ void add_output_options(CLI::App& command, TrainCommand& c) {
   command.add_option("--test-every", c.test_every, "Steps between tests (default: one epoch)")
       ->check(whole_number(1))
       ->type_name("N");
+  add_html_option(command, c.html);
   command
       .add_option("--report-every", c.report_every,
                   "Steps between lines of the table and log (default: one epoch or a tenth of the run)")

@@ -27,6 +27,7 @@ struct TrainCommand {
   train::RecordOptions record;
   std::string initial;
   int compare = 0;
+  std::string html;
 };
 
 void add_train_options(CLI::App& command, TrainCommand& options);

@@ -7,6 +7,7 @@
 #include "base/output_file.hpp"
 #include "base/parallel.hpp"
 #include "cli/commands.hpp"
+#include "cli/html_output.hpp"
 #include "cli/stop_signal.hpp"
 #include "cli/terminal.hpp"
 #include "cli/train_config.hpp"
@@ -25,6 +26,7 @@ TrainRun::TrainRun(TrainCommand command) : c_(std::move(command)) {
   const dataset::Loader loads(
       *data_.train, {.batch = static_cast<int>(c_.setup.batch), .crop_padding = c_.options.crop_padding});
   folder_.emplace(c_.out, c_.resume);
+  check_html(c_.html, {c_.setup.model, c_.initial});  // may be in that folder
   network_.emplace(std::move(graph),
                    train::NetworkOptions{c_.setup.batch, kernels, resolve_threads(c_.setup.threads)},
                    [this](double share) { bar_.update(share, "measuring kernels"); });
@@ -72,6 +74,7 @@ void TrainRun::run() {
     signals.reset();  // all is saved
     if (output_error_) std::rethrow_exception(output_error_);
     if (c_.compare > 0) compare();
+    write_page();
     conclude();
     return;
   }
@@ -91,9 +94,18 @@ void TrainRun::save() {
   if (trainer_->save(folder_->checkpoint(), extra_settings())) saved_ = trainer_->step();
 }
 
-void TrainRun::write_config() const {
-  write_file(folder_->path() / "config.json",
-             train_config_json(c_, settings_, data_, *network_, trainer_->settings()));
+void TrainRun::write_config() const { write_file(folder_->path() / "config.json", config_json()); }
+
+std::string TrainRun::config_json() const {
+  return train_config_json(c_, settings_, data_, *network_, trainer_->settings());
+}
+
+void TrainRun::write_page() const {
+  if (c_.html.empty()) return;
+  std::vector<std::pair<std::string, std::string>> parts{
+      {"train", train_part(config_json(), folder_->path() / "log.csv")}};
+  if (times_) parts.emplace_back("kernels", kernels_part(*times_));
+  write_html(c_.html, "train", std::move(parts));
 }
 
 void TrainRun::introduce() const {
@@ -128,6 +140,7 @@ void TrainRun::compare() {
             ? fmt::format("; layers after the first: {:.2f}x", times.layers_speedup)
             : "");
   write_file(folder_->path() / "kernels.csv", kernel_times_csv(times));
+  times_ = times;
 }
 
 void TrainRun::one_step() {

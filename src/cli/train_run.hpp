@@ -25,7 +25,9 @@ class TrainRun {
   void settle_options();
   train::Settings extra_settings() const;
   void save();
+  std::string config_json() const;
   void write_config() const;
+  void write_page() const;
   void introduce() const;
   void one_step();
   // False, and no line is written, if the test was stopped.
@@ -54,6 +56,7 @@ class TrainRun {
   std::int64_t timed_steps_ = 0;
   double timed_seconds_ = 0;
   train::StepReport last_;
+  std::optional<train::KernelTimes> times_;  // of --compare
   // The table could not be written (a closed pipe, a full disk, a lost terminal): the run saves and ends.
   std::exception_ptr output_error_;
 };

@@ -1,0 +1,32 @@
+// The page of `--html FILE`, for every command that has one.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "train/kernel_times.hpp"
+
+namespace lacuna::cli {
+
+// main() says what was typed: the page quotes it.
+void set_command_line(int argc, const char* const* argv);
+
+void add_html_option(CLI::App& command, std::string& file);
+
+// Throws InputError, before anything is computed, if this program has no page, or the file cannot be written
+// or is one of the `inputs` or of the `others` that the command writes. Nothing if no file is asked for.
+void check_html(const std::string& file, const std::vector<std::string>& inputs = {},
+                const std::vector<std::string>& others = {});
+
+// Whole or not at all. `parts`: names and JSON, as web/src/data.ts has them.
+void write_html(const std::filesystem::path& file, const std::string& kind,
+                std::vector<std::pair<std::string, std::string>> parts);
+
+// Parts of the page that no command prints as JSON: a log of training, and what the kernels took.
+std::string train_part(const std::string& config, const std::filesystem::path& log);
+std::string kernels_part(const train::KernelTimes& times);
+
+}  // namespace lacuna::cli
