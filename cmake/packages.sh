@@ -9,6 +9,8 @@ build_packages=(
 docs_packages=(mkdocs-material)
 test_packages=(python3-jsonschema zstd "${docs_packages[@]}")
 shell_packages=(fish groff-base zsh) # tests of completions and the man page
+web_packages=(nodejs npm)   # the page of --html
+browser_packages=(chromium) # its tests
 torch_packages=(python3-torch) # half a gigabyte: only where no Python has torch
 packing_packages=(dpkg-dev file gzip) # for Debian packages
 check_packages=(clang clang-format clang-tidy git libclang-rt-dev libomp-dev)
@@ -55,10 +57,23 @@ install_packages() {
   rm -f "$log"
 }
 
+# install_web_packages [browser]: what bundles the page of --html, and what its tests open it with. A node from elsewhere is
+# as good as Debian's; without the means to install, everything else goes on.
+install_web_packages() {
+  local wanted=()
+  command -v node >/dev/null && command -v npm >/dev/null || wanted+=("${web_packages[@]}")
+  [ "${1:-}" = browser ] && ! command -v chromium >/dev/null && wanted+=("${browser_packages[@]}")
+  [ ${#wanted[@]} -eq 0 ] && return
+  if ! command -v dpkg-query >/dev/null || ! (install_packages "${wanted[@]}"); then
+    printf 'going on without %s: no --html, or no test of it\n' "${wanted[*]}" >&2
+  fi
+}
+
 # install_test_packages: what the tests need beside the build. Without PyTorch or other shells, and without the means to
 # install them, the tests that need them are skipped.
 install_test_packages() {
   install_packages "${test_packages[@]}"
+  install_web_packages browser
   if command -v dpkg-query >/dev/null && ! (install_packages "${shell_packages[@]}"); then
     printf 'going on without them; the tests that need them are skipped\n' >&2
   fi
