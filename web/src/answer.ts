@@ -61,7 +61,8 @@ export function stepAnswer(step: Step, page: PageData): Answer {
   if (machine) {
     sentences.push(machineSentence(machine));
     const fastest = [...step.machines].sort((a, b) => (speedup(b.run, "all") ?? 0) - (speedup(a.run, "all") ?? 0))[0]!;
-    if ((speedup(fastest.run, "all") ?? 0) > 1.05 * (speedup(machine.run, "all") ?? 0)) sentences.push(`The fastest machine here is ${fastest.title}: ${times(speedup(fastest.run, "all"))}.`);
+    // A machine that does not wait for memory is not compared with one that does.
+    if (fastest.run.config.memory === machine.run.config.memory && (speedup(fastest.run, "all") ?? 0) > 1.05 * (speedup(machine.run, "all") ?? 0)) sentences.push(`The fastest machine here is ${fastest.title}: ${times(speedup(fastest.run, "all"))}.`);
     const value = speedup(machine.run, "all");
     numbers.push({ label: machine.title, value: times(value, 3), detail: `speedup from zeros over the ${machine.run.baseline?.arch ?? "dense"} machine, simulated${emptyLanes(machine)}`, colour: machine.colour, exact: exactTimes(value) });
   } else if (step.inspect) {

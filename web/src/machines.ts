@@ -17,10 +17,12 @@ export function machinesPicture(step: Step): Picture {
     best: atBest(step, op, machine.both), run: machine.run,
   }))).filter((bar) => bar.value !== null) as { op: OpOrAll; machine: string; colour: string; value: number; zeros: number; best: number | null; run: Step["machines"][number]["run"] }[];
   const empty = bars.some((bar) => bar.value - bar.zeros > 0.005 * bar.value);
+  const waiting = step.machines.filter((machine) => machine.run.config.memory === "modelled").map((machine) => machine.title);
+  const mixed = waiting.length > 0 && waiting.length < step.machines.length ? ` Waiting for memory is modelled for ${waiting.join(", ")} only.` : "";
   return {
     name: "machines",
     title: machinesTitle(step),
-    note: `Speedup from zeros over the same number of dense multipliers (1x), for one step with the whole batch. Machines that skip the zeros of both operands have a higher 'at best'.${empty ? " Hatched: what lanes without an element and borders of images add; it needs no zeros." : ""}`,
+    note: `Speedup from zeros over the same number of dense multipliers (1x), for one step with the whole batch. Machines that skip the zeros of both operands have a higher 'at best'.${empty ? " Hatched: what lanes without an element and borders of images add; it needs no zeros." : ""}${mixed}`,
     key: [step.inspect && keys.best(), empty && keys.empty()],
     rows: () => bars.map((bar) => ({ machine: bar.run.arch, operation: bar.op, speedup_from_zeros: bar.zeros, speedup: bar.value, at_best: bar.best, baseline_cycles: bar.run.per_batch[bar.op].baseline_cycles, cycles: bar.run.per_batch[bar.op].cycles })),
     draw: (width) => {
