@@ -12,10 +12,10 @@
 #include <vector>
 
 #include "base/random.hpp"
+#include "reproduce/networks.hpp"
 #include "sim/run_energy.hpp"
 #include "sim/simulate.hpp"
 #include "sim/testing/machines.hpp"
-#include "study_networks.hpp"
 #include "trace/synthetic.hpp"
 #include "trace/trace_builder.hpp"
 
@@ -216,11 +216,23 @@ int study_shuffled(const std::vector<std::string>& paths) {
   return 0;
 }
 
+struct StudyNetwork {
+  std::string network;
+  int image_size;
+  std::string name() const { return fmt::format("{}, {} x {}", network, image_size, image_size); }
+};
+
+// Those of ANT's talk; `lacuna reproduce ant` shows the paper's numbers beside them.
+std::vector<StudyNetwork> study_networks() {
+  return {{"densenet121", 32}, {"resnet18", 32}, {"resnet18", 224},
+          {"vgg16", 32},       {"wrn16_8", 32},  {"resnet50", 224}};
+}
+
 Trace network_trace(const StudyNetwork& network, double zeros) {
   SyntheticSpec spec;
-  spec.name = network.name;
+  spec.name = network.name();
   spec.batch = 64;  // weights move once per batch
-  for (const LayerShape& shape : network.layers) {
+  for (const LayerShape& shape : reproduce::network_layers(network.network, network.image_size)) {
     spec.layers.push_back({fmt::format("layer{}", spec.layers.size()), shape, 1, ZeroSpec::uniform(zeros),
                            ZeroSpec::uniform(zeros), ZeroSpec::uniform(zeros)});
   }
@@ -229,18 +241,16 @@ Trace network_trace(const StudyNetwork& network, double zeros) {
 
 int study_uniform() {
   fmt::print(
-      "| network, uniform 90 % zeros | paper | second program | fill 5 per pair, PEs never wait | fill 2 / 5 "
-      "per "
-      "operation, PEs never wait | default | default, weight_grad alone | conflicts | RCPs removed |\n"
-      "|---|---|---|---|---|---|---|---|---|\n");
+      "| network, uniform 90 % zeros | fill 5 per pair, PEs never wait | fill 2 / 5 per operation, PEs never "
+      "wait | default | default, weight_grad alone | conflicts | RCPs removed |\n"
+      "|---|---|---|---|---|---|---|\n");
   for (const StudyNetwork& network : study_networks()) {
     const Trace trace = network_trace(network, 0.9);
     const Settings fill_5{{"fill_scope", "pair"}, {"fill", "5"}};
     const Settings conflicts{{"conflicts", "on"}};
     const RunResult scnn = run(trace, "scnn", {}), ant = run(trace, "ant", {});
     const Operation weight_grad = Operation::kWeightGrad;
-    fmt::print("| {} | {:.2f} | {:.2f} | {:.2f} | {:.2f} | {:.2f} | {:.2f} | {:.2f} | {:.1f} % |\n",
-               network.name, network.paper_speedup, network.derived_speedup,
+    fmt::print("| {} | {:.2f} | {:.2f} | {:.2f} | {:.2f} | {:.2f} | {:.1f} % |\n", network.name(),
                busy(run(trace, "scnn", fill_5)) / busy(run(trace, "ant", fill_5)), busy(scnn) / busy(ant),
                cycles(scnn) / cycles(ant), cycles(scnn, &weight_grad) / cycles(ant, &weight_grad),
                cycles(run(trace, "scnn", conflicts)) / cycles(run(trace, "ant", conflicts)),
@@ -252,13 +262,13 @@ int study_uniform() {
 
 // ANT's energy over SCNN-like's with logic that is clocked all the time and with logic that is gated, and
 // what it would be without the PEs that wait.
-void print_energy_row(const std::string& name, double paper, const Trace& trace) {
+void print_energy_row(const std::string& name, const Trace& trace) {
   const auto of = [&](const char* arch, const char* idle) {
     const RunResult result = run(trace, arch, {{"idle_logic", idle}});
     return run_energy(result, energy_table("", 0, *result.hardware));
   };
   const RunResult scnn = run(trace, "scnn", {}), ant = run(trace, "ant", {});
-  fmt::print("| {} | {} |", name, paper > 0 ? fmt::format("{:.3f}", paper) : "");
+  fmt::print("| {} |", name);
   for (const char* idle : {"clocked", "gated"}) {
     const RunEnergy a = of("scnn", idle), b = of("ant", idle);
     fmt::print(" {:.3f} |", b.all.machine.total() / a.all.machine.total());
@@ -272,16 +282,16 @@ void print_energy_row(const std::string& name, double paper, const Trace& trace)
 
 int study_energy(const std::vector<std::string>& paths) {
   fmt::print(
-      "| ANT / SCNN-like | paper | energy, clocked | forward | input_grad | weight_grad | energy, gated | "
+      "| ANT / SCNN-like | energy, clocked | forward | input_grad | weight_grad | energy, gated | "
       "forward | input_grad | weight_grad | cycles | cycles, PEs never wait | products "
-      "|\n|---|---|---|---|---|---|---|---|---|---|---|---|---|\n");
+      "|\n|---|---|---|---|---|---|---|---|---|---|---|---|\n");
   for (const std::string& path : paths) {
     const Trace trace = Trace::open(path);
-    print_energy_row(trace.info().model, 0, trace);
+    print_energy_row(trace.info().model, trace);
   }
   if (!paths.empty()) return 0;
   for (const StudyNetwork& network : study_networks())
-    print_energy_row(network.name, network.paper_energy, network_trace(network, 0.9));
+    print_energy_row(network.name(), network_trace(network, 0.9));
   return 0;
 }
 

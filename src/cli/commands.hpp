@@ -17,6 +17,7 @@ void add_compare_command(CLI::App& app);
 void add_demo_command(CLI::App& app);
 void add_help_command(CLI::App& app);
 void add_inspect_command(CLI::App& app);
+void add_reproduce_command(CLI::App& app);
 void add_simulate_command(CLI::App& app);
 void add_storage_command(CLI::App& app);
 void add_synth_command(CLI::App& app);
@@ -26,9 +27,9 @@ void add_version_command(CLI::App& app);
 using AddCommand = void (*)(CLI::App&);
 inline constexpr AddCommand kCommands[] = {
     // In the order of --help.
-    add_demo_command,    add_train_command,   add_inspect_command, add_simulate_command,
-    add_storage_command, add_compare_command, add_arch_command,    add_synth_command,
-    add_bench_command,   add_help_command,    add_version_command,
+    add_demo_command,    add_train_command,     add_inspect_command, add_simulate_command,
+    add_storage_command, add_reproduce_command, add_compare_command, add_arch_command,
+    add_synth_command,   add_bench_command,     add_help_command,    add_version_command,
 };
 
 // The examples at the end of a command's --help: what to type, and what it does.

@@ -1,6 +1,8 @@
-#include "study_networks.hpp"
+#include "reproduce/networks.hpp"
 
-namespace lacuna {
+#include <stdexcept>
+
+namespace lacuna::reproduce {
 namespace {
 
 class Builder {
@@ -41,9 +43,9 @@ void basic_block(Builder& net, std::int64_t out, std::int64_t stride) {
   net.conv(out, 3, stride).conv(out, 3);
 }
 
-std::vector<LayerShape> resnet18(bool imagenet) {
-  Builder net(3, imagenet ? 224 : 32);
-  if (imagenet) {
+std::vector<LayerShape> resnet18(std::int64_t size) {
+  Builder net(3, size);
+  if (size > 64) {
     net.conv(64, 7, 2).pool();
   } else {
     net.conv(64, 3);
@@ -55,8 +57,8 @@ std::vector<LayerShape> resnet18(bool imagenet) {
   return net.take();
 }
 
-std::vector<LayerShape> wide_resnet_16_8() {
-  Builder net(3, 32);
+std::vector<LayerShape> wide_resnet_16_8(std::int64_t size) {
+  Builder net(3, size);
   net.conv(16, 3);
   for (const std::int64_t width : {128, 256, 512}) {
     basic_block(net, width, width == 128 ? 1 : 2);
@@ -65,8 +67,8 @@ std::vector<LayerShape> wide_resnet_16_8() {
   return net.take();
 }
 
-std::vector<LayerShape> vgg16() {
-  Builder net(3, 32);
+std::vector<LayerShape> vgg16(std::int64_t size) {
+  Builder net(3, size);
   const struct {
     std::int64_t width;
     int layers;
@@ -78,10 +80,14 @@ std::vector<LayerShape> vgg16() {
   return net.take();
 }
 
-std::vector<LayerShape> densenet121() {
+std::vector<LayerShape> densenet121(std::int64_t size) {
   constexpr std::int64_t kGrowth = 32;
-  Builder net(3, 32);
-  net.conv(64, 3);
+  Builder net(3, size);
+  if (size > 64) {
+    net.conv(64, 7, 2).pool();
+  } else {
+    net.conv(64, 3);
+  }
   const int blocks[] = {6, 12, 24, 16};
   for (int b = 0; b < 4; ++b) {
     for (int i = 0; i < blocks[b]; ++i) {
@@ -93,8 +99,8 @@ std::vector<LayerShape> densenet121() {
   return net.take();
 }
 
-std::vector<LayerShape> resnet50() {
-  Builder net(3, 224);
+std::vector<LayerShape> resnet50(std::int64_t size) {
+  Builder net(3, size);
   net.conv(64, 7, 2).pool();
   const struct {
     std::int64_t width;
@@ -112,15 +118,13 @@ std::vector<LayerShape> resnet50() {
 
 }  // namespace
 
-std::vector<StudyNetwork> study_networks() {
-  return {
-      {"DenseNet-121, 32x32", densenet121(), 4.57, 3.59, 0.229},
-      {"ResNet18, 32x32", resnet18(false), 6.62, 1.78, 0.139},
-      {"ResNet18, 224x224", resnet18(true), 6.62, 7.26, 0.139},
-      {"VGG16, 32x32", vgg16(), 1.28, 1.28, 0.639},
-      {"WRN-16-8, 32x32", wide_resnet_16_8(), 4.62, 2.59, 0.163},
-      {"ResNet-50, 224x224", resnet50(), 3.89, 7.87, 0.181},
-  };
+std::vector<LayerShape> network_layers(const std::string& network, int image_size) {
+  if (network == "densenet121") return densenet121(image_size);
+  if (network == "resnet18") return resnet18(image_size);
+  if (network == "vgg16") return vgg16(image_size);
+  if (network == "wrn16_8") return wide_resnet_16_8(image_size);
+  if (network == "resnet50") return resnet50(image_size);
+  throw std::logic_error("no network " + network);
 }
 
-}  // namespace lacuna
+}  // namespace lacuna::reproduce

@@ -1,5 +1,4 @@
-// Layer shapes of the networks that ANT's talk reports, for planes of CIFAR (32x32) and of ImageNet
-// (224x224).
+// Layer shapes of the networks that ANT's talk reports, for images of any size.
 #pragma once
 
 #include <string>
@@ -7,16 +6,11 @@
 
 #include "tensor/layer_shape.hpp"
 
-namespace lacuna {
+namespace lacuna::reproduce {
 
-struct StudyNetwork {
-  std::string name;
-  std::vector<LayerShape> layers;  // one sample; convolutions only
-  double paper_speedup = 0;        // over SCNN-like, ANT talk (FastPath 2022), read off a chart
-  double derived_speedup = 0;  // what a second program gave for this model, fill 5 per pair on both machines
-  double paper_energy = 0;     // of SCNN-like's, from the same chart
-};
+// "densenet121", "resnet18", "vgg16", "wrn16_8", "resnet50". One sample; convolutions only. Images above 64
+// pixels enter ResNet18 and DenseNet-121 through the 7x7 convolution and the pooling of their ImageNet forms,
+// smaller ones through the 3x3 convolution of their CIFAR forms. ResNet-50 always has the former.
+std::vector<LayerShape> network_layers(const std::string& network, int image_size);
 
-std::vector<StudyNetwork> study_networks();
-
-}  // namespace lacuna
+}  // namespace lacuna::reproduce

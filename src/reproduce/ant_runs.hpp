@@ -1,0 +1,50 @@
+// The five networks of ANT's evaluation as we have them, and what both outer-product machines give on them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "reproduce/figure.hpp"
+#include "reproduce/runs.hpp"
+
+namespace lacuna::reproduce {
+
+struct AntTrace {
+  std::string trace;  // of data/
+  int image_size;
+};
+
+struct AntNetwork {
+  std::string name;              // also the key of the paper's values
+  std::vector<AntTrace> traces;  // the first one stands for the network where one is enough
+};
+
+const std::vector<AntNetwork>& ant_networks();
+
+// "uniform:resnet18:224"
+std::string uniform_source(const std::string& network, int image_size);
+
+// A trace on ANT and on the SCNN-like machine with the same settings.
+void add_ant_runs(Figure& figure, const std::string& trace, const Settings& settings = {});
+
+struct AntNumbers {
+  const Run& scnn;
+  const Run& ant;
+
+  double speedup() const { return scnn.batch.all.cycles / ant.batch.all.cycles; }
+  double speedup(Operation op) const { return scnn.batch.of(op).cycles / ant.batch.of(op).cycles; }
+  double energy() const { return ant.energy.machine.total() / scnn.energy.machine.total(); }
+  // Percent of the Cartesian products that fit no output; of those, what ANT leaves out.
+  double redundant() const { return percent(ant.counter("rcps"), ant.counter("cartesian_products")); }
+  double redundant(Operation op) const {
+    return percent(ant.counter("rcps", op), ant.counter("cartesian_products", op));
+  }
+  double removed() const { return percent(ant.counter("rcps_anticipated"), ant.counter("rcps")); }
+
+ private:
+  static double percent(double part, double whole) { return whole > 0 ? 100 * part / whole : 0; }
+};
+
+AntNumbers ant_numbers(const Runs& runs, const std::string& trace, const Settings& settings = {});
+
+}  // namespace lacuna::reproduce

@@ -1,0 +1,47 @@
+// Figures with the papers' values beside ours: what every output is made of.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "reproduce/figure.hpp"
+#include "reproduce/paper_values.hpp"
+#include "reproduce/recorded_values.hpp"
+#include "reproduce/runs.hpp"
+
+namespace lacuna::reproduce {
+
+struct FigureOutput {
+  const Figure* figure = nullptr;
+  FigureResult result;
+  PaperTable paper;
+  std::vector<std::string> traces;  // of data/ that it was made from
+};
+
+struct Reproduction {
+  std::vector<FigureOutput> figures;
+  std::vector<Moved> moved;  // numbers that differ from what the repository records
+};
+
+// A difference from the paper that needs a reason.
+inline constexpr double kLargeDifference = 0.05;
+
+// "fig13/speedup/alexnet/A*W": how a number is recorded.
+std::string cell_key(const Figure& figure, const FigureTable& table, const Cell& cell);
+
+// The figures with these ids, in the order of all_figures(); "all" or none: everything that is simulated, and
+// with `timed` what is timed as well. Throws InputError for an unknown id, or for a timed one without
+// `timed`.
+std::vector<const Figure*> choose_figures(const std::vector<std::string>& ids, bool timed);
+
+// Runs them. Throws InputError for data that cannot be read.
+Reproduction reproduce_figures(const std::vector<const Figure*>& figures, const DataFolder& data, int threads,
+                               const Runs::Report& report);
+
+// The numbers of the figures that are not timed.
+RecordedValues recordable(const Reproduction& reproduction);
+
+// Cells whose difference is large and that have no reason: "fig13/...".
+std::vector<std::string> unexplained(const Reproduction& reproduction);
+
+}  // namespace lacuna::reproduce

@@ -1,0 +1,109 @@
+#include "reproduce/runs.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "reproduce/trace_sources.hpp"
+#include "sim/arch_catalog.hpp"
+#include "sim/simulate.hpp"
+
+namespace lacuna::reproduce {
+namespace {
+
+Run summarize(const RunResult& result) {
+  Run run{result.total(), result.per_batch(), 0, {}, {}};
+  for (std::size_t l = 0; l < result.layers.size(); ++l) {
+    const LayerResult& layer = result.layers[l];
+    for (std::size_t o = 0; o < layer.ops.size(); ++o) {
+      const double speedup = result.cycles_of(l, o).speedup();
+      if (speedup > 0 && (run.least_speedup == 0 || speedup < run.least_speedup)) run.least_speedup = speedup;
+      for (const Counter& counter : layer.ops[o].counters) {
+        auto& sums = run.counters[counter.name];
+        const double value = layer.batch_scale * static_cast<double>(counter.value);
+        sums[static_cast<std::size_t>(layer.ops[o].op)] += value;
+        sums[3] += value;
+      }
+    }
+  }
+  if (has_energy(result)) run.energy = run_energy(result, energy_table("", 0, *result.hardware)).all;
+  return run;
+}
+
+std::unique_ptr<Accelerator> build(const RunKey& key) {
+  Machine machine = ArchCatalog().find(key.arch, "reproduce");
+  for (const auto& [name, value] : key.settings) machine.params.set(name, value, "reproduce");
+  return machine.build();
+}
+
+// How long a machine takes for the same trace, about.
+double machine_weight(const std::string& arch) {
+  if (arch == "tensordash-two-side") return 60;
+  if (arch == "ant") return 8;
+  return arch == "scnn" || arch == "tensordash-crossbar" ? 3 : 1;
+}
+
+}  // namespace
+
+double Run::counter(const std::string& name) const {
+  const auto found = counters.find(name);
+  return found == counters.end() ? 0 : found->second[3];
+}
+
+double Run::counter(const std::string& name, Operation op) const {
+  const auto found = counters.find(name);
+  return found == counters.end() ? 0 : found->second[static_cast<std::size_t>(op)];
+}
+
+Runs::Runs(const DataFolder& data, const std::vector<RunKey>& keys, int threads, const Report& report) {
+  // One trace in memory at a time, in the order of first use.
+  std::vector<std::string> traces;
+  std::map<std::string, std::vector<const RunKey*>> by_trace;
+  std::map<std::string, double> weights;
+  double whole = 0;
+  for (const RunKey& key : keys) {
+    std::vector<const RunKey*>& wanted = by_trace[key.trace];
+    if (wanted.empty()) traces.push_back(key.trace);
+    if (std::ranges::any_of(wanted, [&](const RunKey* other) { return other->text() == key.text(); }))
+      continue;
+    wanted.push_back(&key);
+    const double weight = trace_weight(key.trace, data) * machine_weight(key.arch);
+    weights[key.trace] += weight;
+    whole += weight;
+  }
+  double done = 0;
+  for (const std::string& name : traces) {
+    const double part = weights[name] / whole;
+    report(done, name);
+    const Trace trace = open_source(name, data);
+    Simulator simulator;
+    for (const RunKey* key : by_trace[name]) {
+      if (key->arch == kPotential) {
+        potentials_[name] = trace_potential(trace, SchedulePolicy::kSparser);
+      } else {
+        simulator.add(key->text(), build(*key));
+      }
+    }
+    if (simulator.size() > 0) {
+      for (const RunResult& result :
+           simulator.run(trace, {}, threads, [&](double share) { report(done + share * part, name); })) {
+        runs_.emplace(result.arch, summarize(result));
+      }
+    }
+    done += part;
+  }
+}
+
+const Run& Runs::run(const std::string& trace, const std::string& arch, const Settings& settings) const {
+  const std::string key = RunKey{trace, arch, settings}.text();
+  const auto found = runs_.find(key);
+  if (found == runs_.end()) throw std::logic_error("a figure uses a run that it does not declare: " + key);
+  return found->second;
+}
+
+const TracePotential& Runs::potential(const std::string& trace) const {
+  const auto found = potentials_.find(trace);
+  if (found == potentials_.end()) throw std::logic_error("a figure does not declare the zeros of " + trace);
+  return found->second;
+}
+
+}  // namespace lacuna::reproduce

@@ -1,0 +1,46 @@
+// Runs what figures ask for, each trace on each machine once, and keeps what figures need of it.
+#pragma once
+
+#include <array>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "reproduce/data_folder.hpp"
+#include "reproduce/figure.hpp"
+#include "sim/run_energy.hpp"
+#include "sim/workload/potential.hpp"
+
+namespace lacuna::reproduce {
+
+// Sums over the layers of a trace on a machine.
+struct Run {
+  Totals recorded;           // as recorded
+  Totals batch;              // each layer scaled to the batch trained with
+  double least_speedup = 0;  // of any operation of any layer
+  EnergyPair energy;         // of the batch; zeros if the machine has no costs
+  // Counters of the machine, scaled to the batch: by operation, then of all.
+  std::map<std::string, std::array<double, 4>> counters;
+
+  double counter(const std::string& name) const;
+  double counter(const std::string& name, Operation op) const;
+};
+
+class Runs {
+ public:
+  // Called with the share of the work done and the trace at hand.
+  using Report = std::function<void(double, const std::string&)>;
+  // Throws InputError for a trace that cannot be read.
+  Runs(const DataFolder& data, const std::vector<RunKey>& keys, int threads, const Report& report);
+
+  // A run that was asked for.
+  const Run& run(const std::string& trace, const std::string& arch, const Settings& settings = {}) const;
+  const Run& run(const RunKey& key) const { return run(key.trace, key.arch, key.settings); }
+  const TracePotential& potential(const std::string& trace) const;
+
+ private:
+  std::map<std::string, Run> runs_;
+  std::map<std::string, TracePotential> potentials_;
+};
+
+}  // namespace lacuna::reproduce
