@@ -1,0 +1,136 @@
+// lacuna reproduce: the papers' numbers come from data/papers, ours are held against what is recorded, and
+// what is wrong is one line.
+#include <fstream>
+#include <iterator>
+
+#include "base/output_file.hpp"
+#include "cli/cli_fixture.hpp"
+#include "cli/json_schema.hpp"
+
+namespace lacuna {
+namespace {
+
+using nlohmann::json;
+using namespace testing_support;
+
+// A folder like data/, small and free to be changed: the manifest, one trace and the papers.
+class ReproduceTest : public CliTest {
+ protected:
+  void SetUp() override {
+    const std::filesystem::path data = LACUNA_SOURCE_DIR "/data";
+    std::filesystem::create_directories(folder_.file("data/papers"));
+    for (const char* name : {"MANIFEST.csv", "gcn_p100.safetensors.zst"})
+      std::filesystem::copy_file(data / name, file(name));
+    for (const char* name : {"tensordash.yaml", "ant.yaml", "sparsetrain.yaml", "recorded.yaml"})
+      std::filesystem::copy_file(data / "papers" / name, file(std::string("papers/") + name));
+  }
+  std::string file(const std::string& name) const { return folder_.file("data/" + name); }
+  ProgramResult reproduce(std::vector<std::string> arguments) const {
+    arguments.insert(arguments.begin(), "reproduce");
+    arguments.insert(arguments.end(), {"--data", folder_.file("data"), "--threads", "1"});
+    return run_lacuna(arguments);
+  }
+  static void replace(const std::string& path, const std::string& from, const std::string& to) {
+    std::string text = read_text(path);
+    const std::size_t at = text.find(from);
+    ASSERT_NE(at, std::string::npos) << from;
+    write_file(path, text.replace(at, from.size(), to));
+  }
+};
+
+TEST_F(ReproduceTest, ListNamesEveryFigure) {
+  const ProgramResult result = run_lacuna({"reproduce", "--list"});
+  EXPECT_EQ(result.exit_code, 0);
+  for (const char* id : {"fig1 ", "fig13 ", "fig20 ", "table3 ", "ant ", "ant-assumptions ", "sparsetrain "})
+    EXPECT_NE(result.out.find(id), std::string::npos) << id;
+}
+
+TEST_F(ReproduceTest, PapersNumbersComeFromTheirFiles) {
+  const ProgramResult before = reproduce({"gcn", "table3", "--json", "-"});
+  ASSERT_EQ(before.exit_code, 0) << before.err << before.out;
+  replace(file("papers/tensordash.yaml"), "gcn.speedup: {value: 1.01", "gcn.speedup: {value: 7.25");
+  const ProgramResult after = reproduce({"gcn", "table3", "--json", "-"});
+  ASSERT_EQ(after.exit_code, 0) << after.err;
+  const auto speedup = [](const std::string& text) {
+    return json::parse(text)["figures"][0]["tables"][0]["cells"][0];
+  };
+  EXPECT_EQ(speedup(before.out)["paper"]["value"], 1.01);
+  EXPECT_EQ(speedup(after.out)["paper"]["value"], 7.25);
+  EXPECT_EQ(speedup(before.out)["ours"], speedup(after.out)["ours"]);
+  EXPECT_LT(speedup(after.out)["difference"], -0.8);
+  EXPECT_FALSE(speedup(after.out)["reason"].get<std::string>().empty());
+  EXPECT_NE(reproduce({"gcn"}).out.find("7.25"), std::string::npos);
+}
+
+TEST_F(ReproduceTest, JsonFollowsItsSchema) {
+  const ProgramResult result = reproduce({"gcn", "table3", "--json", "-"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  json document = json::parse(result.out);
+  const JsonSchema schema(json::parse(read_text(LACUNA_SOURCE_DIR "/docs/schema/reproduce-v1.schema.json")));
+  EXPECT_EQ(schema.violations(document), std::vector<std::string>{});
+  EXPECT_EQ(document["lacuna"], LACUNA_TEST_VERSION);
+  document["figures"][0]["tables"][0]["cells"][0].erase("ours");
+  document["figures"][0]["more"] = 1;
+  EXPECT_EQ(schema.violations(document).size(), 2u);
+}
+
+TEST_F(ReproduceTest, MovedNumberExitsWithOneAndIsNamed) {
+  replace(file("papers/recorded.yaml"), "\"table3/area/compute cores/TensorDash\": 30",
+          "\"table3/area/compute cores/TensorDash\": 31");
+  const ProgramResult moved = reproduce({"table3"});
+  EXPECT_EQ(moved.exit_code, 1);
+  EXPECT_NE(moved.out.find("moved: table3/area/compute cores/TensorDash: recorded 31"), std::string::npos)
+      << moved.out;
+  EXPECT_NE(moved.out.find("1 number moved"), std::string::npos) << moved.out;
+  const ProgramResult for_programs = reproduce({"table3", "--json", "-"});
+  EXPECT_EQ(for_programs.exit_code, 1);
+  EXPECT_EQ(json::parse(for_programs.out)["moved"].size(), 1u);
+  EXPECT_EQ(reproduce({"gcn"}).exit_code, 0);  // of another figure
+  EXPECT_EQ(reproduce({"table3", "--record"}).exit_code, 0);
+  EXPECT_EQ(reproduce({"table3"}).exit_code, 0);
+  EXPECT_EQ(read_text(file("papers/recorded.yaml")),
+            read_text(LACUNA_SOURCE_DIR "/data/papers/recorded.yaml"));
+}
+
+TEST_F(ReproduceTest, WhatIsWrongIsOneLine) {
+  expect_error(reproduce({"fig99"}), "unknown figure 'fig99'");
+  expect_error(reproduce({"sparsetrain"}), "--timed");
+  expect_error(run_lacuna({"reproduce", "table3", "--data", folder_.file("nowhere")}),
+               "MANIFEST.csv is missing");
+  expect_error(run_shell("LACUNA_DATA='" + folder_.file("elsewhere") + "' \"$LACUNA\" reproduce table3"),
+               "elsewhere");
+  expect_error(reproduce({"table3", "--json", folder_.file("no/folder.json")}), "there is no folder");
+  expect_error(reproduce({"fig13"}), "alexnet_p100.safetensors.zst");  // not in this copy
+  replace(file("papers/tensordash.yaml"), "gcn.speedup:", "gcn.speed:");
+  expect_error(reproduce({"gcn"}), "there is no value 'gcn.speedup'");
+}
+
+TEST_F(ReproduceTest, DamagedTraceIsNamed) {
+  std::string bytes = read_text(file("gcn_p100.safetensors.zst"));
+  bytes[bytes.size() / 2] ^= 1;
+  write_file(file("gcn_p100.safetensors.zst"), bytes);
+  const std::string json_file = folder_.file("out.json");
+  expect_error(reproduce({"gcn", "--json", json_file}), "gcn_p100.safetensors.zst: the file is damaged");
+  EXPECT_FALSE(std::filesystem::exists(json_file));
+}
+
+TEST_F(ReproduceTest, FullDiskLeavesNothingBehind) {
+  if (!std::filesystem::exists("/dev/full")) GTEST_SKIP() << "there is no /dev/full";
+  expect_error(reproduce({"table3", "--json", "/dev/full"}), "/dev/full");
+  // A file that may not grow: nothing under its name.
+  const ProgramResult limited =
+      run_shell("ulimit -f 1; \"$LACUNA\" reproduce table3 --data '" + folder_.file("data") + "' --json '" +
+                folder_.file("r.json") + "' >/dev/null");
+  EXPECT_EQ(limited.exit_code, 2) << limited.err;
+  EXPECT_EQ(std::ranges::count(limited.err, '\n'), 1) << limited.err;
+  EXPECT_FALSE(std::filesystem::exists(folder_.file("r.json")));
+}
+
+TEST_F(ReproduceTest, MarkdownHasTheSameNumbers) {
+  const ProgramResult result = reproduce({"table3", "--markdown", "-"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_NE(result.out.find("| compute cores | 30.41 |"), std::string::npos) << result.out;
+}
+
+}  // namespace
+}  // namespace lacuna
