@@ -155,7 +155,7 @@ std::int64_t two_side(const Config& config, const PlacedProduct& placed) {
 
 std::string slow_engine_reason(const Config& config) {
   const auto reason = [](std::string_view what) {
-    return fmt::format("{} has no vector code: about twenty times slower", what);
+    return fmt::format("{} has no vector code: simulating it takes about twenty times as long", what);
   };
   if (config.tile.lanes != StreamBlock::kLanes) return reason(fmt::format("lanes={}", config.tile.lanes));
   if (config.sync == RowSync::kLines) return reason("sync=lines");
