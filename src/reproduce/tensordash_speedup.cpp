@@ -121,7 +121,7 @@ FigureResult make_fig13(const FigureInputs& in) {
   return {{table, least},
           {"Lanes that hold no element (the first layer's 3 channels in 16 lanes, ends of A*G's rows) are "
            "skipped as if they "
-           "were zeros; 'without padding' leaves that out."}};
+           "were zeros; 'from zeros' leaves out what they give."}};
 }
 
 struct Series {
