@@ -135,6 +135,11 @@ Folder of kernels.txt, where the measured times of kernels are kept. Without it
 else
 .BR ~/.cache/lacuna .
 .TP
+.B LACUNA_DATA
+Folder of the recorded traces that
+.B lacuna reproduce
+runs on. Without it the folder data of the clone that the program was built from.
+.TP
 .B LACUNA_ISA
 Instruction set of the CPU kernels:
 .BR avx512 ", " avx2 " or " portable .
