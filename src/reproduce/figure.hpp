@@ -20,6 +20,7 @@ struct RunKey {
   // A model or named configuration; kPotential: no machine, zeros are counted.
   std::string arch;
   Settings settings = {};
+  bool from_zeros = false;  // speedup_from_zeros() is asked for, which may double the time
 
   std::string text() const;  // unique: "alexnet_p100 tensordash tiles=1"
 };

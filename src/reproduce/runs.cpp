@@ -57,15 +57,18 @@ double Run::counter(const std::string& name, Operation op) const {
 Runs::Runs(const DataFolder& data, const std::vector<RunKey>& keys, int threads, const Report& report) {
   // One trace in memory at a time, in the order of first use.
   std::vector<std::string> traces;
-  std::map<std::string, std::vector<const RunKey*>> by_trace;
+  std::map<std::string, std::vector<RunKey>> by_trace;
   std::map<std::string, double> weights;
   double whole = 0;
   for (const RunKey& key : keys) {
-    std::vector<const RunKey*>& wanted = by_trace[key.trace];
+    std::vector<RunKey>& wanted = by_trace[key.trace];
     if (wanted.empty()) traces.push_back(key.trace);
-    if (std::ranges::any_of(wanted, [&](const RunKey* other) { return other->text() == key.text(); }))
+    const auto same = std::ranges::find(wanted, key.text(), &RunKey::text);
+    if (same != wanted.end()) {
+      same->from_zeros |= key.from_zeros;
       continue;
-    wanted.push_back(&key);
+    }
+    wanted.push_back(key);
     const double weight = trace_weight(key.trace, data) * machine_weight(key.arch);
     weights[key.trace] += weight;
     whole += weight;
@@ -74,22 +77,27 @@ Runs::Runs(const DataFolder& data, const std::vector<RunKey>& keys, int threads,
   for (const std::string& name : traces) {
     const double part = weights[name] / whole;
     report(done, name);
-    const Trace trace = open_source(name, data);
-    Simulator simulator;
-    for (const RunKey* key : by_trace[name]) {
-      if (key->arch == kPotential) {
-        potentials_[name] = trace_potential(trace, SchedulePolicy::kSparser);
-      } else {
-        simulator.add(key->text(), build(*key));
-      }
-    }
-    if (simulator.size() > 0) {
-      for (const RunResult& result :
-           simulator.run(trace, {}, threads, [&](double share) { report(done + share * part, name); })) {
-        runs_.emplace(result.arch, summarize(result));
-      }
-    }
+    run_trace(open_source(name, data), name, by_trace[name], threads,
+              [&](double share) { report(done + share * part, name); });
     done += part;
+  }
+}
+
+void Runs::run_trace(const Trace& trace, const std::string& name, const std::vector<RunKey>& keys,
+                     int threads, const Progress& progress) {
+  Simulator plain, from_zeros;
+  for (const RunKey& key : keys) {
+    if (key.arch == kPotential) {
+      potentials_[name] = trace_potential(trace, SchedulePolicy::kSparser);
+    } else {
+      (key.from_zeros ? from_zeros : plain).add(key.text(), build(key));
+    }
+  }
+  for (const Simulator* simulator : {&plain, &from_zeros}) {
+    if (simulator->size() == 0) continue;
+    const SimOptions options{.without_zeros = simulator == &from_zeros};
+    for (const RunResult& result : simulator->run(trace, options, threads, progress))
+      runs_.emplace(result.arch, summarize(result));
   }
 }
 

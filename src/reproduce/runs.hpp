@@ -39,6 +39,10 @@ class Runs {
   const TracePotential& potential(const std::string& trace) const;
 
  private:
+  // Every machine of `keys` on the trace, those that name the same baseline beside each other.
+  void run_trace(const Trace& trace, const std::string& name, const std::vector<RunKey>& keys, int threads,
+                 const Progress& progress);
+
   std::map<std::string, Run> runs_;
   std::map<std::string, TracePotential> potentials_;
 };

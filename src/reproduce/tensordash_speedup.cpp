@@ -189,7 +189,7 @@ std::vector<Figure> tensordash_speedup_figures() {
                .runs = potential_runs(),
                .make = make_fig13};
   for (const std::string& model : paper_models()) {
-    fig13.runs.push_back({last_trace(model), "tensordash", kOneTile});
+    fig13.runs.push_back({last_trace(model), "tensordash", kOneTile, true});
     fig13.runs.push_back({last_trace(model), "tensordash"});
   }
   Figure fig14{.id = "fig14",

@@ -23,7 +23,8 @@ constexpr std::string_view engine_name(Engine engine) {
 
 struct SimOptions {
   Engine engine = Engine::kFast;
-  std::uint64_t seed = 1;  // of the values drawn at the non-zeros of a trace that holds masks only
+  std::uint64_t seed = 1;     // of the values drawn at the non-zeros of a trace that holds masks only
+  bool without_zeros = true;  // also count OpResult::cycles_without_zeros, which may double the time
 };
 
 // The machine that another one is compared with: a registered model and the parameters that are not its

@@ -134,7 +134,7 @@ std::vector<RunResult> Simulator::run(const Trace& trace, const SimOptions& opti
   with_threads(threads, [&] {
     const Jobs jobs = list_jobs(trace);
     const std::vector<std::size_t> baselines = baselines_of_runs();
-    Progress done(jobs, 2 * runs_.size(), progress);
+    Progress done(jobs, (options.without_zeros ? 2 : 1) * runs_.size(), progress);
     for (const Run& run : runs_) {
       SimOptions of_run = options;
       if (run.only_baseline) of_run.engine = Engine::kFast;
@@ -145,7 +145,7 @@ std::vector<RunResult> Simulator::run(const Trace& trace, const SimOptions& opti
         done.add(job);
       });
     }
-    for (std::size_t i = 0; i < runs_.size(); ++i) {
+    for (std::size_t i = 0; options.without_zeros && i < runs_.size(); ++i) {
       parallel_for(jobs.size(), 1, [&](std::size_t j) {
         const Job& job = *jobs[j];
         const auto op_of = [&](std::size_t run) -> OpResult& {
