@@ -93,10 +93,10 @@ TEST_F(TrainCommand, ASecondSignalEndsAtOnce) {
                            "  - linear: {out: $classes}\n";
   bool waits = false;
   // The first may come at the very end of a step; then it is tried again.
-  for (int i = 0; i < 5 && !waits; ++i) {
+  for (int i = 0; i < 8 && !waits; ++i) {
     const std::string out = fmt::format("o{}", i);
     const std::string slow = fmt::format(
-        "\"$LACUNA\" train --model '{}' --size 64 --train-size 32 --test-size 1 --batch 32 --threads 1 "
+        "\"$LACUNA\" train --model '{}' --size 128 --train-size 32 --test-size 1 --batch 32 --threads 1 "
         "--kernels dense --out '{}' --steps 1000 --report-every 1 --test-every 1000",
         model_, folder_.file(out));
     const ProgramResult run = run_shell(
