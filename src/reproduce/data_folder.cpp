@@ -6,7 +6,7 @@
 
 #include "base/error.hpp"
 #include "base/parse_number.hpp"
-#include "reproduce/sha256.hpp"
+#include "base/sha256.hpp"
 #include "trace/byte_source.hpp"
 #include "trace/csv.hpp"
 

@@ -6,31 +6,12 @@
 #include "base/output_file.hpp"
 #include "base/testing.hpp"
 #include "reproduce/reproduce_output.hpp"
-#include "reproduce/sha256.hpp"
 #include "reproduce/trace_sources.hpp"
 
 namespace lacuna::reproduce {
 namespace {
 
 const std::filesystem::path kData = LACUNA_SOURCE_DIR "/data";
-
-std::string sha256_of(const std::string& text) {
-  return sha256_hex({reinterpret_cast<const std::uint8_t*>(text.data()), text.size()});
-}
-
-// FIPS 180-4's examples, and lengths around the end of a block (from coreutils' sha256sum).
-TEST(Sha256, EqualsPublishedDigests) {
-  EXPECT_EQ(sha256_of(""), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
-  EXPECT_EQ(sha256_of("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
-  EXPECT_EQ(sha256_of("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq"),
-            "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
-  EXPECT_EQ(sha256_of(std::string(55, 'a')),
-            "9f4390f8d30c2dd92ec9f095b65e2b9ae9b0a925a5258e241c9f1e910f734318");
-  EXPECT_EQ(sha256_of(std::string(64, 'a')),
-            "ffe054fe7ae0cb6dc65c3af9b61d5209f439851db43d0ba5997337df154668eb");
-  EXPECT_EQ(sha256_of(std::string(1000, 'a')),
-            "41edece42d63e8d9bf515a9ba6932e1c20cbc9f5a5d134645adb5db1b9737ea3");
-}
 
 TEST(PaperValues, ReadAndCompared) {
   TemporaryFolder folder;
