@@ -44,6 +44,13 @@ std::string total_coverage(const TraceInfo& info) {
   return fmt::format(", of {} of the network", share_text(info));
 }
 
+std::string coverage_cells(const TraceInfo& info) {
+  const std::string share = info.left_out.empty() ? "1"
+                            : info.recorded_share ? json_number(*info.recorded_share)
+                                                  : "";
+  return fmt::format("{},{}", share, info.left_out.size());
+}
+
 std::string left_out_list_json(const TraceInfo& info) {
   std::string text;
   for (const LeftOut& part : info.left_out) {

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "report/potential_report.hpp"
+#include "report/ranking.hpp"
+#include "report/result_csv.hpp"
 #include "report/result_json.hpp"
 #include "report/result_tables.hpp"
 #include "report/testing/example_runs.hpp"
@@ -43,6 +45,19 @@ TEST(Coverage, WhatIsNotKnownIsSaid) {
   EXPECT_EQ(total_coverage(info), ", of 99 % of the network");
 }
 
+TEST(Coverage, CsvSaysItInTwoColumns) {
+  EXPECT_EQ(coverage_cells({}), "1,0");
+  EXPECT_EQ(coverage_cells(partial()), "0.7399,4");
+  TraceInfo unknown;
+  unknown.left_out = {{"x", "Custom", {}}};
+  EXPECT_EQ(coverage_cells(unknown), ",1");
+  RunResult run = testing_support::example_run("net", "tensordash", 0.5);
+  run.info.left_out = partial().left_out;
+  run.info.recorded_share = 0.74;
+  EXPECT_NE(results_to_csv({run}).find("\nnet_p50.safetensors,net,0.5,0.74,4,tensordash,"), std::string::npos)
+      << results_to_csv({run});
+}
+
 TEST(Coverage, StandsBesideEveryTotal) {
   RunResult run = testing_support::example_run("net", "tensordash", 0.5);
   run.info.left_out = partial().left_out;
@@ -52,6 +67,10 @@ TEST(Coverage, StandsBesideEveryTotal) {
   EXPECT_NE(tables.find("of 74 % of the network", tables.find("all, batch of")), std::string::npos) << tables;
   EXPECT_NE(tables.find("74 % of the network's MACs recorded; left out: rnn (LSTM)"), std::string::npos)
       << tables;
+  const std::string ranked = ranking_table({run}, {}, RankBy::kSpeedup, {});
+  EXPECT_NE(ranked.find("on net, of 74 % of the network, ranked by"), std::string::npos) << ranked;
+  RunResult other = testing_support::example_run("other", "tensordash", 0.5);
+  EXPECT_NE(result_tables({run, other}, false, {}).find("net, of 74 % of the network "), std::string::npos);
   const std::string json = results_to_json({run});
   EXPECT_NE(json.find("\"recorded_share\": 0.74,"), std::string::npos) << json;
   const ResultFile read = parse_results_json(json, "r.json");

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <optional>
 
+#include "report/coverage.hpp"
 #include "report/energy_report.hpp"
 #include "report/result_tables.hpp"
 
@@ -31,6 +32,7 @@ struct ModelEnergy {
   std::string baseline;
   EnergyPair all;
   std::vector<std::size_t> runs;
+  std::string coverage;  // ", of 74 % of the network"
 };
 
 std::vector<ModelEnergy> sum_models(const std::vector<RunResult>& runs,
@@ -48,7 +50,8 @@ std::vector<ModelEnergy> sum_models(const std::vector<RunResult>& runs,
                         energies[i].node_nm,
                         baseline_title(runs[i]),
                         {},
-                        {}});
+                        {},
+                        total_coverage(runs[i].info)});
       at = models.end() - 1;
     }
     at->all += energies[i].all;
@@ -89,7 +92,7 @@ std::string component_table(const ModelEnergy& model, const TextStyle& style) {
   row("compute", baseline.compute(), machine.compute());
   row("on-chip memory", baseline.group(ComponentGroup::kSram), machine.group(ComponentGroup::kSram));
   row("off-chip memory", baseline.group(ComponentGroup::kDram), machine.group(ComponentGroup::kDram));
-  row("whole chip and DRAM", baseline.total(), machine.total());
+  row("whole chip and DRAM" + model.coverage, baseline.total(), machine.total());
   return table.render(style);
 }
 
@@ -137,7 +140,8 @@ std::string all_models_table(const std::vector<ModelEnergy>& models, const TextS
     int count = 0;
     for (const ModelEnergy& model : models) {
       if (model.arch != arch) continue;
-      std::vector<std::string> cells{printable(model.model), arch, efficiency(model.all.compute_efficiency()),
+      std::vector<std::string> cells{printable(model.model) + model.coverage, arch,
+                                     efficiency(model.all.compute_efficiency()),
                                      efficiency(model.all.chip_efficiency())};
       for (const ByComponent* of : {&model.all.baseline, &model.all.machine}) {
         for (const ComponentGroup group :
@@ -218,8 +222,8 @@ std::string energy_tables(const std::vector<RunResult>& runs, const std::vector<
   };
   const std::vector<ModelEnergy> models = sum_models(runs, energies);
   for (const ModelEnergy& model : models) {
-    section(fmt::format("{} on {}: energy of a batch, {} at {} nm", printable(model.model), model.arch,
-                        printable(model.table), model.node_nm),
+    section(fmt::format("{} on {}: energy of a batch{}, {} at {} nm", printable(model.model), model.arch,
+                        model.coverage, printable(model.table), model.node_nm),
             component_table(model, style));
     if (!layers) continue;
     for (const std::size_t run : model.runs) {

@@ -207,12 +207,14 @@ std::string inspections_to_json(const std::vector<Inspection>& inspections) {
 
 std::string inspections_to_csv(const std::vector<Inspection>& inspections) {
   std::string text =
-      "trace,model,progress,layer,type,shape,batch,batch_scale,zeros_A,zeros_W,zeros_G,op,targeted,macs,"
+      "trace,model,progress,recorded_share,left_out,layer,type,shape,batch,batch_scale,zeros_A,zeros_W,zeros_"
+      "G,op,targeted,macs,"
       "remaining_macs,effectual_macs,potential\n";
   for (const Inspection& inspection : inspections) {
     const TraceInfo& info = inspection.info;
-    const std::string head = fmt::format("{},{},{}", csv_text(inspection.path), csv_text(info.model),
-                                         info.progress ? json_number(*info.progress) : "");
+    const std::string head =
+        fmt::format("{},{},{},{}", csv_text(inspection.path), csv_text(info.model),
+                    info.progress ? json_number(*info.progress) : "", coverage_cells(info));
     for (const LayerPotential& entry : inspection.potential.layers) {
       for (const OpPotential& op : entry.ops) {
         const auto speedup = op.macs.speedup();

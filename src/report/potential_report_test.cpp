@@ -73,8 +73,9 @@ TEST(PotentialReport, Csv) {
   const std::string text = inspections_to_csv({inspection()});
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 6);
   EXPECT_NE(
-      text.find("\nx.safetensors,net,0.5,\"a,\"\"b\"\"\",conv2d,1x1 4->3 @1x1,2,2,0.625,0,0.8333333333333334,"
-                "forward,A,24,9,9,2.6666666666666665\n"),
+      text.find(
+          "\nx.safetensors,net,0.5,1,0,\"a,\"\"b\"\"\",conv2d,1x1 4->3 @1x1,2,2,0.625,0,0.8333333333333334,"
+          "forward,A,24,9,9,2.6666666666666665\n"),
       std::string::npos)
       << text;
   EXPECT_NE(text.find(",fc,linear,linear 2->2 x4,4,2,0,1,0,forward,W,16,0,0,\n"), std::string::npos) << text;

@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 
+#include "report/coverage.hpp"
 #include "report/result_tables.hpp"
 
 namespace lacuna {
@@ -68,8 +69,9 @@ std::string title_of(const std::vector<RunResult>& runs, std::size_t machines, R
     traces.insert(run.trace);
     models.insert(run.info.model);
   }
-  const std::string on = models.size() == 1 ? printable(runs.front().info.model)
-                                            : counted(static_cast<std::int64_t>(models.size()), "model");
+  const std::string on = models.size() == 1
+                             ? printable(runs.front().info.model) + total_coverage(runs.front().info)
+                             : counted(static_cast<std::int64_t>(models.size()), "model");
   const std::string together =
       traces.size() == 1
           ? ""

@@ -179,15 +179,16 @@ TEST(ResultCsv, OneRowPerOperation) {
   run.layers[0].ops[0].counters.push_back({"gated", 1, true});
   EXPECT_EQ(
       results_to_csv({run}),
-      "trace,model,progress,arch,engine,layer,shape,batch,batch_scale,op,scheduled,macs_per_batch,"
+      "trace,model,progress,recorded_share,left_out,arch,engine,layer,shape,batch,batch_scale,op,scheduled,"
+      "macs_per_batch,"
       "scheduled_macs_per_batch,effectual_macs_per_batch,baseline,baseline_cycles_per_batch,"
       "cycles_without_zeros_per_batch,cycles_per_batch,speedup,speedup_from_zeros,speedup_from_empty_lanes,"
       "counter_steps_per_batch,counter_gated_per_batch\n"
-      "\"a,b_p50.safetensors\",\"a,b\",0.5,x,fast,\"say \"\"hi\"\"\",3x3 16->32 "
+      "\"a,b_p50.safetensors\",\"a,b\",0.5,1,0,x,fast,\"say \"\"hi\"\"\",3x3 16->32 "
       "@8x8,64,32,forward,A,32000,19200,16000,dense,3200,2560,1600,2,1.6,1.25,96,1\n"
-      "\"a,b_p50.safetensors\",\"a,b\",0.5,x,fast,\"say \"\"hi\"\"\",3x3 16->32 "
+      "\"a,b_p50.safetensors\",\"a,b\",0.5,1,0,x,fast,\"say \"\"hi\"\"\",3x3 16->32 "
       "@8x8,64,32,weight_grad,G,32000,12800,9600,dense,3200,3200,1280,2.5,2.5,1,,\n"
-      "\"a,b_p50.safetensors\",\"a,b\",0.5,x,fast,fc,linear 8->4 "
+      "\"a,b_p50.safetensors\",\"a,b\",0.5,1,0,x,fast,fc,linear 8->4 "
       "x2,64,1.5,input_grad,none,96,0,0,dense,10.5,10.5,0,,,1,,\n");
   const std::string recorded = results_to_csv({run}, {}, CsvBasis::kRecorded);
   EXPECT_NE(recorded.find(",macs_as_recorded,"), std::string::npos) << recorded;

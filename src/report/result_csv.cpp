@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <string_view>
 
+#include "report/coverage.hpp"
 #include "report/csv_text.hpp"
 #include "report/json_text.hpp"
 
@@ -42,6 +43,8 @@ class Cells {
  public:
   void text(std::string_view value) { add(csv_text(value)); }
   void number(double value) { add(std::isfinite(value) ? json_number(value) : ""); }
+  // Several cells that are written already.
+  void written(const std::string& cells) { add(cells); }
   void empty(std::size_t count = 1) { line_.append(count, ','); }
   // A separator before every cell but the first.
   std::string line() const { return line_.substr(1) + '\n'; }
@@ -150,8 +153,8 @@ class CsvWriter {
     const std::string_view per = basis_ == CsvBasis::kBatch ? "_per_batch" : "_as_recorded";
     Cells cells;
     const auto count = [&](std::string_view name) { cells.text(fmt::format("{}{}", name, per)); };
-    for (const char* name : {"trace", "model", "progress", "arch", "engine", "layer", "shape", "batch",
-                             "batch_scale", "op", "scheduled"})
+    for (const char* name : {"trace", "model", "progress", "recorded_share", "left_out", "arch", "engine",
+                             "layer", "shape", "batch", "batch_scale", "op", "scheduled"})
       cells.text(name);
     for (const char* name : {"macs", "scheduled_macs", "effectual_macs"}) count(name);
     cells.text("baseline");
@@ -183,6 +186,7 @@ class CsvWriter {
     cells.text(run.trace);
     cells.text(run.info.model);
     run.info.progress ? cells.number(*run.info.progress) : cells.empty();
+    cells.written(coverage_cells(run.info));
     for (const std::string& name : {run.arch, run.engine, layer.name, layer.shape}) cells.text(name);
     cells.number(static_cast<double>(run.batch));
     cells.number(layer.batch_scale);

@@ -228,7 +228,7 @@ std::string model_table(const Sorted& sorted, const TextStyle& style) {
   std::vector<double> sums(sorted.archs.size() * kSpeedupColumns, 0);
   std::vector<int> counts(sums.size(), 0);
   for (const ModelRuns& model : sorted.models) {
-    std::vector<std::string> cells{model.model};
+    std::vector<std::string> cells{model.model + total_coverage(model.traces.front().any().info)};
     for (std::size_t arch = 0; arch < sorted.archs.size(); ++arch) {
       const Totals totals = sum_totals(model, arch, &RunResult::total);
       append_speedups(cells, totals);

@@ -245,7 +245,7 @@ TEST_F(CliTest, StandardOutputHoldsTheResultAlone) {
   EXPECT_EQ(both.err, "");
   EXPECT_TRUE(json::accept(both.out));
   const std::string csv = read_text(folder_.file("r.csv"));
-  EXPECT_TRUE(csv.starts_with("trace,model,progress,arch,"));
+  EXPECT_TRUE(csv.starts_with("trace,model,progress,recorded_share,left_out,arch,"));
   EXPECT_EQ(std::ranges::count(csv, '\n'), 1 + 2 + 3 + 3);
   EXPECT_EQ(run_lacuna({"simulate", trace, "--csv", "-"}).out, csv);
   expect_error(run_lacuna({"simulate", trace, "--json", "-", "--csv", "-"}),
