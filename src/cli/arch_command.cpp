@@ -12,7 +12,6 @@ namespace lacuna::cli {
 namespace {
 
 struct ArchOptions {
-  std::string name;
   bool json = false;
   MachineChoice machines;
   std::string energy_table;
@@ -54,11 +53,25 @@ PricedMachine price_machine(const ArchOptions& options, const Machine& machine) 
   return priced;
 }
 
+void need_machine(const MachineChoice& choice, const char* command) {
+  if (choice.names.empty() && choice.configs.empty())
+    throw InputError(command, "no machine is named", "give a name of 'lacuna arch list' or --config FILE");
+}
+
+void run_show(const ArchOptions& options) {
+  need_machine(options.machines, "arch show");
+  const std::vector<Machine> machines = choose_machines(options.machines, "arch show");
+  if (machines.size() > 1)
+    throw InputError("arch show", fmt::format("{} machines are named", machines.size()),
+                     "show one at a time; 'lacuna arch list' and 'lacuna arch area' take several");
+  const Machine& machine = machines.front();
+  // Values that do not go together are refused here, not first by a simulation.
+  machine.build();
+  print_text(options.json ? arch_show_json(machine) : arch_show_text(machine, output_style()));
+}
+
 void run_area(const ArchOptions& options) {
-  if (options.machines.names.empty() && options.machines.configs.empty()) {
-    throw InputError("arch area", "no machine is named",
-                     "give a name of 'lacuna arch list' or --config FILE");
-  }
+  need_machine(options.machines, "arch area");
   std::vector<PricedMachine> priced;
   for (const Machine& machine : choose_machines(options.machines, "arch area"))
     priced.push_back(price_machine(options, machine));
@@ -77,6 +90,21 @@ void run_area(const ArchOptions& options) {
     const AreaOf* baseline = baselines.front() ? &*baselines.front() : nullptr;
     print_text(area_text(machines.front(), baseline, output_style()));
   }
+}
+
+void add_machine_options(CLI::App& command, MachineChoice& machines, const char* names) {
+  command.add_option("NAME", machines.names, names)->type_name("");
+  command
+      .add_option("--config", machines.configs,
+                  "A machine described in YAML: 'arch: NAME' and its parameters")
+      ->allow_extra_args(false)
+      ->type_name("FILE");
+  command
+      .add_option(
+          "--set", machines.settings,
+          "Change a parameter of every machine that has it; NAME.key=value of one ('lacuna arch show NAME')")
+      ->allow_extra_args(false)
+      ->type_name("key=value");
 }
 
 }  // namespace
@@ -99,29 +127,16 @@ void add_arch_command(CLI::App& app) {
   });
 
   CLI::App* show = arch->add_subcommand("show", "Show every parameter of a machine or named configuration");
-  show->add_option("NAME", options->name, "A name that 'lacuna arch list' prints")->type_name("")->required();
+  add_machine_options(*show, options->machines, "A name that 'lacuna arch list' prints");
   show->add_flag("--json", options->json, "Print JSON");
   add_examples(*show, {{"lacuna arch show dense", "its parameters"},
-                       {"lacuna arch show dense --json", "the same for programs"}});
-  show->callback([options] {
-    const Machine machine = ArchCatalog().find(options->name, "arch show");
-    print_text(options->json ? arch_show_json(machine) : arch_show_text(machine, output_style()));
-  });
+                       {"lacuna arch show dense --json", "the same for programs"},
+                       {"lacuna arch show --config mine.yaml", "those of a file, and what it changes"}});
+  show->callback([options] { run_show(*options); });
 
   CLI::App* area = arch->add_subcommand("area", "Area and peak power of machines by component");
-  area->add_option("NAME", options->machines.names,
-                   "Names that 'lacuna arch list' prints; several stand side by side")
-      ->type_name("");
-  area->add_option("--config", options->machines.configs,
-                   "A machine described in YAML: 'arch: NAME' and its parameters")
-      ->allow_extra_args(false)
-      ->type_name("FILE");
-  area->add_option(
-          "--set", options->machines.settings,
-          "Change a parameter of every machine that has it; NAME.key=value of one ('lacuna arch show "
-          "NAME')")
-      ->allow_extra_args(false)
-      ->type_name("key=value");
+  add_machine_options(*area, options->machines,
+                      "Names that 'lacuna arch list' prints; several stand side by side");
   add_cost_options(*area, options->energy_table, options->node);
   area->add_flag("--json", options->json, "Print JSON");
   add_examples(

@@ -80,7 +80,9 @@ Machine ArchCatalog::find(std::string_view name, std::string_view origin) const 
     machine.name = name;
     return machine;
   }
-  throw InputError(origin, fmt::format("unknown machine {}", quote_name(name)), suggest(name, names()));
+  const bool file = name.ends_with(".yaml") || name.ends_with(".yml");
+  throw InputError(origin, fmt::format("unknown machine {}", quote_name(name)),
+                   file ? "a file is given with --config FILE" : suggest(name, names()));
 }
 
 Machine ArchCatalog::load(const std::filesystem::path& file) const {
