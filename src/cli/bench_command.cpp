@@ -200,47 +200,61 @@ void add_bench_command(CLI::App& app) {
   bench
       ->add_option("--shapes", options->shapes,
                    "Networks of configs/shapes or .yaml files (default: vgg16,resnet50)")
-      ->delimiter(',');
+      ->delimiter(',')
+      ->type_name("NAME|FILE,...");
   bench->add_option("--trace", options->traces, "Traces: their convolutions with their own zeros")
-      ->delimiter(',');
+      ->delimiter(',')
+      ->type_name("TRACE,...");
   bench->add_option("--op", options->ops, "Operations: forward, input_grad, weight_grad")
       ->delimiter(',')
+      ->type_name("OP,...")
       ->capture_default_str();
   bench->add_option("--zeros", options->zeros, "Percentages of zeros, placed at random")
       ->delimiter(',')
+      ->type_name("PERCENT,...")
       ->capture_default_str();
-  bench->add_option("--layer", options->layer, "Only layers whose name contains this");
+  bench->add_option("--layer", options->layer, "Only layers whose name contains this")->type_name("TEXT");
   bench->add_option("--batch", options->batch, "Images per batch")
-      ->check(CLI::Range(1, 4096))
+      ->check(whole_number(1, 4096))
+      ->type_name("N")
       ->capture_default_str();
   bench
       ->add_option("--threads", options->threads,
                    "Threads, 0 for all cores; one thread is timed by CPU time, more by the wall clock")
-      ->check(CLI::Range(0, 1024))
+      ->check(whole_number(0, 1024))
+      ->type_name("N")
       ->capture_default_str();
   bench
       ->add_option("--impl", options->impl,
                    "sparse, or auto: sparse or oneDNN direct, whichever is expected to win "
                    "(default: sparse; auto with --trace)")
-      ->check(CLI::IsMember({"sparse", "auto"}));
+      ->check(CLI::IsMember({"sparse", "auto"}).description(""))
+      ->type_name("sparse|auto");
   bench
       ->add_option("--layout", options->layout,
                    "blocked: tensors stay in the kernels' layout (images of up to 3 channels: nchw); nchw, "
                    "nhwc: plain tensors, with reorders counted for "
                    "these kernels and not for oneDNN")
-      ->check(CLI::IsMember({"blocked", "nchw", "nhwc"}))
+      ->check(CLI::IsMember({"blocked", "nchw", "nhwc"}).description(""))
+      ->type_name("blocked|nchw|nhwc")
       ->capture_default_str();
   bench->add_option("--rounds", options->rounds, "Least number of paired runs per case")
-      ->check(CLI::Range(1, 10000))
+      ->check(whole_number(1, 10000))
+      ->type_name("N")
       ->capture_default_str();
   bench->add_option("--seconds", options->seconds, "Least time per layer and operation")
-      ->check(CLI::Range(0.0, 3600.0))
+      ->check(CLI::Range(0.0, 3600.0).description(""))
+      ->type_name("X")
       ->capture_default_str();
   bench->add_flag("--no-auto", options->no_auto, "Do not time oneDNN's own choice of algorithm (Winograd)");
   bench->add_flag("--scaling", options->scaling,
                   "Gain of --threads over one thread, compared with the gain of a loop of multiply-adds");
-  bench->add_option("--json", options->json, "Write the results to this file")->check(not_empty());
-  bench->add_option("--csv", options->csv, "Write the cases to this file")->check(not_empty());
+  bench->add_option("--json", options->json, "Write the results to this file")
+      ->check(not_empty())
+      ->type_name("FILE");
+  bench->add_option("--csv", options->csv, "Write the cases to this file")
+      ->check(not_empty())
+      ->type_name("FILE");
   add_html_option(*bench, options->html);
   add_examples(
       *bench, {{"lacuna bench --shapes resnet50 --zeros 50,90", "two shares of zeros, all convolutions"},

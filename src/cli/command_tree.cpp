@@ -30,22 +30,6 @@ bool is_placeholder(const std::string& word) {
   return std::ranges::none_of(word, [](unsigned char c) { return std::islower(c) != 0; });
 }
 
-// CLI11's names of types, and what its validators add: "INT:INT in [1 - 4096]", "TEXT:{masks,values}".
-void read_type(const std::string& type, OptionTree& option) {
-  const std::size_t colon = type.find(':');
-  const std::string rest = colon == std::string::npos ? "" : type.substr(colon + 1);
-  option.value = type.substr(0, colon);
-  if (option.value == "INT" || option.value == "UINT") option.value = "N";
-  if (option.value == "FLOAT") option.value = "X";
-  if (rest.starts_with('{')) {
-    option.value = fmt::format("{}", fmt::join(split_words(rest.substr(1, rest.size() - 2), ','), "|"));
-  } else if (const std::size_t in = rest.find(" in ["); in != std::string::npos) {
-    option.range = rest.substr(in + 5, rest.size() - in - 6);
-    if (const std::size_t dash = option.range.find(" - "); dash != std::string::npos)
-      option.range.replace(dash, 3, " to ");
-  }
-}
-
 // Names that are built into the program, by the option that takes them.
 std::vector<std::string> built_in_names(const std::string& command, const std::string& option) {
   if (option == "--arch" || (command.starts_with("lacuna arch ") && option == "NAME"))
@@ -67,16 +51,17 @@ ValueHint read_hint(const CLI::Option& from, const std::string& command, const O
   ValueHint hint;
   hint.words = built_in_names(command, option.names.back());
   hint.list = from.get_delimiter() == ',';
-  for (const std::string& word : split_words(option.value, '|')) {
+  std::string value = option.value;
+  if (value.ends_with(",...")) value.resize(value.size() - 4);
+  for (const std::string& word : split_words(value, '|')) {
     if (word == "FILE" || word == "TRACE") hint.files = true;
     if (word == "DIR") hint.folders = true;
     const bool choice = !is_placeholder(word) && word.find_first_of("=:, ") == std::string::npos;
     if (choice || word == "-") hint.words.push_back(word);
   }
-  // These say TEXT, or nothing, for what is a file.
-  static constexpr std::array<std::string_view, 6> kFiles = {"TRACE",  "--trace", "A.json",
-                                                             "B.json", "--json",  "--csv"};
-  if (!option.value.empty() || from.get_positional())
+  // Arguments that are named after what they are.
+  static constexpr std::array<std::string_view, 3> kFiles = {"TRACE", "A.json", "B.json"};
+  if (from.get_positional())
     hint.files = hint.files || std::ranges::find(kFiles, option.names.back()) != kFiles.end();
   return hint;
 }
@@ -87,7 +72,7 @@ OptionTree read_option(const CLI::Option& from, const std::string& command) {
   for (const std::string& name : from.get_lnames()) option.names.push_back("--" + name);
   const bool positional = option.names.empty();
   if (positional) option.names.push_back(from.get_name(true));
-  if (positional || from.get_type_size() != 0) read_type(from.get_type_name(), option);
+  if (positional || from.get_type_size() != 0) option.value = from.get_type_name();
   option.help = from.get_description();
   option.required = from.get_required();
   option.repeated = from.get_expected_max() > 1;

@@ -19,7 +19,6 @@ struct ValueHint {
 struct OptionTree {
   std::vector<std::string> names;  // "-h", "--help"; of a positional argument: what --help calls it
   std::string value;               // "FILE", "dense|sparse|auto"; empty for a flag
-  std::string range;               // "1 to 4096"; empty: not said
   std::string default_value;
   std::string help;
   bool required = false;

@@ -9,6 +9,7 @@
 #include "base/nearest.hpp"
 #include "base/version.hpp"
 #include "cli/commands.hpp"
+#include "cli/help_formatter.hpp"
 #include "cli/html_output.hpp"
 #include "cli/terminal.hpp"
 
@@ -80,6 +81,7 @@ int run(int argc, char** argv) {
                        "Print the version, commit, compiler, instruction set and oneDNN");
   app.set_help_flag("-h,--help", "Print this help and exit");
   app.require_subcommand(1);
+  app.formatter(std::make_shared<HelpFormatter>());  // the commands take it over
   app.get_formatter()->label("SUBCOMMAND", "COMMAND");
   app.get_formatter()->column_width(26);
   app.failure_message([](const CLI::App*, const CLI::Error&) { return std::string(); });

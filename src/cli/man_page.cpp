@@ -78,7 +78,6 @@ std::string option_entry(const OptionTree& option, bool argument) {
   std::string text = fmt::format(".TP\n{}{}{}\n", names, value_text(option), option.repeated ? " ..." : "");
   text += escape(option.help);
   if (!option.help.ends_with('.')) text += '.';
-  if (!option.range.empty()) text += fmt::format(" {}.", escape(option.range));
   if (!option.default_value.empty()) text += fmt::format(" Default: {}.", escape(option.default_value));
   if (option.required && !argument) text += " Required.";
   return text + "\n";

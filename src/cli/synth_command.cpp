@@ -192,7 +192,7 @@ void add_synth_command(CLI::App& app) {
           "A layer: 'conv2d in=64 out=128 kernel=3 input=56 stride=2 padding=1 dilation=1 groups=1 batch=2 "
           "name=c1 A=0.6 W=dense G=channel:0.8' or 'linear in=512 out=10 batch=64 steps=1'. Sizes are N or "
           "HxW. May be given several times")
-      ->type_name("TEXT")
+      ->type_name("LAYER")
       ->take_all();
   command->add_option("--like", options->like, "Take the layers of this trace")->type_name("TRACE");
   const auto add_zeros = [&](const char* name, std::string& target, const char* tensor) {
@@ -207,16 +207,22 @@ void add_synth_command(CLI::App& app) {
   add_zeros("--W", options->w, "the weights");
   add_zeros("--G", options->g, "the gradients");
   command->add_option("--content", options->content, "masks, values (small integers) or both")
-      ->check(CLI::IsMember({"masks", "values", "both"}))
+      ->check(CLI::IsMember({"masks", "values", "both"}).description(""))
+      ->type_name("masks|values|both")
       ->capture_default_str();
-  command->add_option("--type", options->type, "of the values: f32 or bf16")
-      ->check(CLI::IsMember({"f32", "bf16"}))
+  command->add_option("--type", options->type, "Type of the values")
+      ->check(CLI::IsMember({"f32", "bf16"}).description(""))
+      ->type_name("f32|bf16")
       ->capture_default_str();
-  command->add_option("--model", options->model, "Name of the model in the trace")->capture_default_str();
+  command->add_option("--model", options->model, "Name of the model in the trace")
+      ->type_name("NAME")
+      ->capture_default_str();
   command->add_option("--batch", options->batch, "Batch trained with, to which totals are scaled")
-      ->check(CLI::Range(1, 1 << 24));
+      ->check(whole_number(1, 1 << 24))
+      ->type_name("N");
   command->add_option("--seed", options->seed, "The same seed gives the same file")
       ->check(whole_number(0, std::numeric_limits<std::uint64_t>::max()))
+      ->type_name("N")
       ->capture_default_str();
   command->add_option("-o,--output", options->output, "File to write; compressed if the name ends in .zst")
       ->required()
