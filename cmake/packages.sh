@@ -7,8 +7,10 @@ build_packages=(
   ocl-icd-opencl-dev # the CMake file of libdnnl-dev asks for OpenCL, the package does not bring it
 )
 docs_packages=(mkdocs-material)
-test_packages=(python3-jsonschema zstd "${docs_packages[@]}")
-shell_packages=(fish groff-base zsh) # tests of completions and the man page
+test_packages=(python3)
+# What only some tests need, which are skipped without it: schemas, compressed traces, the documentation site, completions
+# and the man page.
+optional_test_packages=(python3-jsonschema zstd "${docs_packages[@]}" fish groff-base zsh)
 web_packages=(nodejs npm)   # the page of --html
 browser_packages=(chromium) # its tests
 torch_packages=(python3-torch) # half a gigabyte: only where no Python has torch
@@ -69,12 +71,12 @@ install_web_packages() {
   fi
 }
 
-# install_test_packages: what the tests need beside the build. Without PyTorch or other shells, and without the means to
-# install them, the tests that need them are skipped.
+# install_test_packages: what the tests need beside the build. Where what only some need is missing and cannot be installed,
+# those are skipped.
 install_test_packages() {
   install_packages "${test_packages[@]}"
   install_web_packages browser
-  if command -v dpkg-query >/dev/null && ! (install_packages "${shell_packages[@]}"); then
+  if command -v dpkg-query >/dev/null && ! (install_packages "${optional_test_packages[@]}"); then
     printf 'going on without them; the tests that need them are skipped\n' >&2
   fi
   local python
