@@ -58,6 +58,23 @@ foreach(trace ${traces})
   endif()
 endforeach()
 
+# And the README beside them names each of them.
+file(READ ${prefix}/share/lacuna/data/README.md about)
+string(REGEX REPLACE "\nSixty recorded.*" "" about "${about}")
+file(GLOB traces RELATIVE ${prefix}/share/lacuna/data ${prefix}/share/lacuna/data/*.zst)
+string(REGEX MATCHALL "`[a-z0-9_]+_p[0-9]+`" named "${about}")
+list(LENGTH traces installed)
+list(LENGTH named said)
+if(NOT installed EQUAL said)
+  message(FATAL_ERROR "${installed} traces are installed, share/lacuna/data/README.md names ${said}")
+endif()
+foreach(trace ${traces})
+  string(REPLACE .safetensors.zst "" trace ${trace})
+  if(NOT "`${trace}`" IN_LIST named)
+    message(FATAL_ERROR "${trace} is installed, share/lacuna/data/README.md does not name it")
+  endif()
+endforeach()
+
 # Our warnings are not the user's, and no path of this tree is left.
 file(GLOB_RECURSE package_files ${prefix}/lib*/cmake/lacuna/*.cmake)
 if(NOT package_files)
