@@ -55,7 +55,7 @@ ValueHint read_hint(const CLI::Option& from, const std::string& command, const O
   if (value.ends_with(",...")) value.resize(value.size() - 4);
   for (const std::string& word : split_words(value, '|')) {
     if (word == "FILE" || word == "TRACE") hint.files = true;
-    if (word == "DIR") hint.folders = true;
+    if (word == "DIR" || word == "[DIR]") hint.folders = true;
     const bool choice = !is_placeholder(word) && word.find_first_of("=:, ") == std::string::npos;
     if (choice || word == "-") hint.words.push_back(word);
   }

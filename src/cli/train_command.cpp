@@ -5,6 +5,7 @@
 #include "cli/commands.hpp"
 #include "cli/terminal.hpp"
 #include "cli/train_options.hpp"
+#include "cli/train_resume.hpp"
 #include "cli/train_run.hpp"
 #include "kernels/dense/onednn.hpp"
 
@@ -37,6 +38,19 @@ void train(const TrainCommand& command) {
   }
 }
 
+void settle_resume(CLI::App& command, TrainCommand& options) {
+  options.resume = command.get_option("--resume")->count() > 0;
+  if (!options.resume) return;
+  if (!options.resumed.empty()) {
+    if (!command.get_option("--out")->empty() && options.out != options.resumed)
+      throw InputError("--out " + options.out,
+                       fmt::format("a run goes on in its own folder, '{}'", options.resumed),
+                       "leave out --out; to keep the old state, copy the folder first");
+    options.out = options.resumed;
+  }
+  take_over_config(command, options);
+}
+
 }  // namespace
 
 void add_train_command(CLI::App& app) {
@@ -54,12 +68,12 @@ void add_train_command(CLI::App& app) {
        {"lacuna train --model my.yaml --data folder:images --size 224 --kernels sparse",
         "your own network and images"},
        {"lacuna train --resume", "continue after Ctrl-C"},
+       {"lacuna train --resume lacuna-train --epochs 20", "train for longer than was asked for at first"},
        {"lacuna train --compare 20", "and measure at the end what skipping zeros gains on this CPU"}});
-  command->callback([options] {
-    if (options->list)
-      print_models();
-    else
-      train(*options);
+  command->callback([command, options] {
+    if (options->list) return print_models();
+    settle_resume(*command, *options);
+    train(*options);
   });
 }
 

@@ -16,11 +16,17 @@ ordered_json pruning_json(const TrainCommand& command) {
           {"until", prune.until},    {"move", prune.move},   {"as_drawn", prune.as_drawn}};
 }
 
+// What was asked for; null: what there is.
+ordered_json asked(std::int64_t value) { return value > 0 ? ordered_json(value) : ordered_json(nullptr); }
+
 ordered_json data_json(const TrainCommand& command, const dataset::DatasetPair& data) {
   const dataset::ImageShape image = data.train->shape();
   return {{"set", command.setup.data},
           {"name", data.train->name()},
           {"seed", command.setup.data_options.seed},
+          {"size", asked(command.setup.data_options.image_size)},
+          {"train_size", asked(command.setup.data_options.train_size)},
+          {"test_size", asked(command.setup.data_options.test_size)},
           {"train_images", data.train->size()},
           {"test_images", data.test->size()},
           {"channels", image.channels},
@@ -64,6 +70,8 @@ std::string train_config_json(const TrainCommand& command, const train::ModelSet
       {"test_every", command.test_every},
       {"checkpoint_every", command.checkpoint_every},
       {"record_every", command.record_every},
+      {"record_samples", command.record.samples},
+      {"record_values", command.record.values},
       {"log", {{"file", "log.csv"}, {"schema", kTrainLogSchema}}}};
   // The name of a file may hold any bytes.
   return config.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";

@@ -140,8 +140,13 @@ void add_output_options(CLI::App& command, TrainCommand& c) {
                   "At the end, time STEPS more batches with dense kernels and with those of this run")
       ->check(whole_number(1, 100'000))
       ->type_name("STEPS");
-  command.add_flag("--resume", c.resume,
-                   "Continue from the checkpoint in --out, as if the run had never stopped");
+  command
+      .add_option("--resume", c.resumed,
+                  "Continue the run in DIR (default: that of --out) as if it had never stopped. Its options "
+                  "need not be given again; --steps, --epochs, --threads, --kernels and what it writes may "
+                  "change")
+      ->expected(0, 1)
+      ->type_name("[DIR]");
   command.add_option("--record", c.record_every, "Write a trace of steps 0, EVERY, 2*EVERY, ...")
       ->check(whole_number(1))
       ->type_name("EVERY");

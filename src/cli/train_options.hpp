@@ -19,6 +19,7 @@ struct TrainCommand {
   std::int64_t steps = 0;
   std::string out = "lacuna-train";
   bool resume = false;
+  std::string resumed;  // the folder given with --resume; empty: that of --out
   bool list = false;
   std::int64_t checkpoint_every = 0;
   std::int64_t test_every = 0;

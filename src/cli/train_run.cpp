@@ -33,7 +33,8 @@ TrainRun::TrainRun(TrainCommand command) : c_(std::move(command)) {
   bar_.clear();
   settle_options();
   trainer_.emplace(*network_, data_, c_.options);
-  if (!c_.initial.empty()) trainer_->start_from(c_.initial);
+  // A run that goes on has its parameters in the checkpoint; the file may be gone.
+  if (!c_.initial.empty() && !c_.resume) trainer_->start_from(c_.initial);
 }
 
 void TrainRun::settle_options() {
@@ -50,7 +51,13 @@ void TrainRun::settle_options() {
 }
 
 void TrainRun::run() {
-  if (c_.resume) trainer_->resume(folder_->checkpoint(), extra_settings());
+  if (c_.resume) {
+    trainer_->resume(folder_->checkpoint(), extra_settings());
+    if (trainer_->step() > c_.steps)
+      throw InputError(folder_->checkpoint().string(),
+                       fmt::format("it is at step {}, beyond the {} asked for", trainer_->step(), c_.steps),
+                       "ask for more (--steps, --epochs)");
+  }
   write_config();
   introduce();
   // A line that was waiting for its test is written now.
@@ -225,8 +232,9 @@ std::string TrainRun::stopped_text() const {
       : saved_ < 0               ? fmt::format("; not saved: its loss is {:.3g}", last_.loss)
                    : fmt::format("; not saved: its loss is {:.3g}; the checkpoint of step {} is unchanged",
                                  last_.loss, saved_);
-  return fmt::format("stopped after step {} of {}{}{}", trainer_->step(), c_.steps, lost,
-                     saved_ < 0 ? "" : "; to continue, run the same command with --resume");
+  return fmt::format(
+      "stopped after step {} of {}{}{}", trainer_->step(), c_.steps, lost,
+      saved_ < 0 ? "" : fmt::format("; to continue: lacuna train --resume {}", printable(c_.out)));
 }
 
 void TrainRun::end_stopped() const {

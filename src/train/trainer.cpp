@@ -206,6 +206,8 @@ bool Trainer::save(const std::filesystem::path& path, const Settings& extra) {
 
 void Trainer::resume(const std::filesystem::path& path, const Settings& extra) {
   Settings all = settings();
+  // A run may go on for longer, or end sooner, than was planned.
+  std::erase_if(all, [](const auto& setting) { return setting.first == "steps"; });
   all.insert(all.end(), extra.begin(), extra.end());
   read_checkpoint(path, state_, all);
 }

@@ -1,8 +1,10 @@
 // What `lacuna train` refuses before it starts: options, names, folders, checkpoints, too much memory.
 #include <chrono>
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <tuple>
 
+#include "base/output_file.hpp"
 #include "cli/train_fixture.hpp"
 
 namespace lacuna::testing_support {
@@ -79,21 +81,39 @@ TEST_F(TrainCommand, ASavedRunIsNotOverwritten) {
   const std::string saved = file("o", "checkpoint.safetensors");
   const std::string logged = file("o", "log.csv");
   expect_refused(tiny("o", {"--steps", "4"}), "a run has been saved there; continue it (--resume)");
-  expect_refused(tiny("o", {"--steps", "4", "--resume"}), "its run had steps='3', this one has '4'");
-  for (const auto& [name, value, was] : {std::tuple{"--lr", "0.5", "lr="},
-                                         {"--seed", "7", "seed="},
-                                         {"--prune", "sm", "prune="},
-                                         {"--momentum", "0.5", "momentum="},
-                                         {"--schedule", "step", "schedule="},
-                                         {"--crop", "1", "crop="}})
-    expect_refused(tiny("o", {"--steps", "3", "--resume", name, value}), std::string("its run had ") + was);
+  expect_refused(tiny("o", {"--steps", "2", "--resume"}), "it is at step 3, beyond the 2 asked for");
+  for (const auto& [name, value, was] : {std::tuple{"--lr", "0.5", "'0.02'"},
+                                         {"--seed", "7", "'1'"},
+                                         {"--prune", "sm", "'none'"},
+                                         {"--momentum", "0.5", "'0.9'"},
+                                         {"--schedule", "step", "'cosine'"},
+                                         {"--crop", "1", "'0'"},
+                                         {"--init", "x", "out it"}})
+    expect_refused(tiny("o", {"--steps", "3", "--resume", name, value}),
+                   fmt::format("{} {}: the run in '{}' was started with {}; leave out {} to continue it",
+                               name, value, folder_.file("o"), was, name));
+  expect_refused(tiny("o", {"--resume", "--flip"}), "--flip: the run in ");
+  expect_refused(tiny("o", {"--resume", "--set", "classes=3"}),
+                 "was started with '10'; leave out --set classes");
+  // Without the configuration the checkpoint itself knows what it was trained with.
+  fs::rename(folder_.path() / "o" / "config.json", folder_.path() / "kept.json");
+  expect_refused(tiny("o", {"--steps", "3", "--resume", "--lr", "0.5"}),
+                 "its run had lr='0.02', this one has '0.5'");
+  write_file(folder_.path() / "o" / "config.json", "{\"schema\": 1, \"lr\": -1}");
+  expect_refused({"train", "--resume", folder_.file("o")},
+                 "config.json: what it says of --lr is wrong: --lr: give a positive number");
+  write_file(folder_.path() / "o" / "config.json", "[]");
+  expect_refused({"train", "--resume", folder_.file("o")}, "this is not the configuration of a training");
+  fs::rename(folder_.path() / "kept.json", folder_.path() / "o" / "config.json");
   EXPECT_EQ(file("o", "checkpoint.safetensors"), saved);
   EXPECT_EQ(file("o", "log.csv"), logged);
-  // A run that is over stays over.
+  // A run that is over stays over, until it is asked for more.
   const ProgramResult again = run_lacuna(tiny("o", {"--steps", "3", "--resume"}));
   EXPECT_EQ(again.exit_code, 0) << again.err;
   EXPECT_EQ(file("o", "checkpoint.safetensors"), saved);
   EXPECT_EQ(file("o", "log.csv"), logged);
+  for (const char* steps : {"5", "6"})
+    EXPECT_EQ(run_lacuna({"train", "--resume", folder_.file("o"), "--steps", steps}).exit_code, 0) << steps;
 }
 
 TEST_F(TrainCommand, DamagedCheckpointsAreRefusedAndKept) {

@@ -11,8 +11,6 @@ TEST_F(TrainCommand, ASignalSavesAndTheRunGoesOn) {
   // Long enough not to end before the signal, short enough to be run to its end.
   const Words more = {"--steps",      "4000", "--report-every",     "50",
                       "--test-every", "200",  "--checkpoint-every", "100000"};
-  Words resume = more;
-  resume.push_back("--resume");
   ASSERT_EQ(run_lacuna(tiny("whole", more)).exit_code, 0);
   for (const auto& [signal, code] : {std::pair{"INT", 130}, {"TERM", 143}}) {
     const std::string out = signal;
@@ -20,10 +18,11 @@ TEST_F(TrainCommand, ASignalSavesAndTheRunGoesOn) {
                                                       std::string("kill -") + signal + " $pid"));
     ASSERT_EQ(run.exit_code, code) << run.out << run.err;
     EXPECT_EQ(run.err, "");
-    EXPECT_NE(run.out.find("; to continue, run the same command with --resume\n"), std::string::npos)
+    EXPECT_NE(run.out.find("; to continue: lacuna train --resume " + folder_.file(out) + "\n"),
+              std::string::npos)
         << run.out;
     EXPECT_EQ(names(out), kFiles);
-    const ProgramResult rest = run_lacuna(tiny(out, resume));
+    const ProgramResult rest = run_lacuna({"train", "--resume", folder_.file(out)});
     ASSERT_EQ(rest.exit_code, 0) << rest.err;
     EXPECT_NE(rest.out.find(", resumed at step "), std::string::npos) << rest.out;
     EXPECT_EQ(file(out, "checkpoint.safetensors"), file("whole", "checkpoint.safetensors"));
@@ -40,7 +39,8 @@ TEST_F(TrainCommand, ASignalEndsATest) {
                                                     "sleep 0.1; kill -INT $pid; SECONDS=0; wait $pid; "
                                                     "code=$?; echo after $SECONDS; exit $code"));
   EXPECT_EQ(run.exit_code, 130) << run.err;
-  EXPECT_NE(run.out.find("stopped after step 2 of 100000; to continue, run the same command with --resume\n"),
+  EXPECT_NE(run.out.find("stopped after step 2 of 100000; to continue: lacuna train --resume " +
+                         folder_.file("o") + "\n"),
             std::string::npos)
       << run.out;
   // Within a second, on a machine that has nothing else to do.

@@ -59,7 +59,8 @@ TEST_F(TrainCommand, OutputThatCannotBeWrittenSaves) {
   EXPECT_EQ(full.exit_code, 2);
   EXPECT_EQ(full.err,
             "lacuna: error: standard output: cannot write: No space left on device; stopped after step 50 of "
-            "4000; to continue, run the same command with --resume\n");
+            "4000; to continue: lacuna train --resume " +
+                folder_.file("full") + "\n");
   for (const char* out : {"pipe", "full"}) {
     EXPECT_EQ(names(out), kFiles);
     const ProgramResult rest = run_lacuna(tiny(out, resumed(kLong)));

@@ -40,6 +40,62 @@ TEST_F(TrainCommand, WritesATableALogAndACheckpoint) {
 }
 
 // A test is due when it is due, not only where a line happens to be.
+// A run goes on without its options being given again, and equals one that never stopped.
+TEST_F(TrainCommand, ResumesAsItWasStarted) {
+  const Words options = {"--lr",
+                         "0.05",
+                         "--flip",
+                         "--crop",
+                         "1",
+                         "--schedule",
+                         "step",
+                         "--seed",
+                         "9",
+                         "--prune",
+                         "sm",
+                         "--prune-every",
+                         "4",
+                         "--set",
+                         "classes=10",
+                         "--record",
+                         "4",
+                         "--samples",
+                         "1",
+                         "--values",
+                         "--report-every",
+                         "2",
+                         "--test-every",
+                         "8"};
+  const auto with = [](Words words, const Words& more) {
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+  };
+  ASSERT_EQ(run_lacuna(tiny("whole", with(options, {"--steps", "16"}))).exit_code, 0);
+  // As after Ctrl-C: the schedule is that of the whole, the state that of half of it.
+  ASSERT_EQ(run_lacuna(tiny("half", with(options, {"--steps", "16", "--checkpoint-every", "8"}))).exit_code,
+            0);
+  const Words more_steps = with(options, {"--steps", "8", "--warmup", "0"});
+  ASSERT_EQ(run_lacuna(tiny("longer", more_steps)).exit_code, 0);
+  const nlohmann::json before = nlohmann::json::parse(file("longer", "config.json"));
+  const ProgramResult rest = run_lacuna({"train", "--resume", folder_.file("longer"), "--steps", "16"});
+  ASSERT_EQ(rest.exit_code, 0) << rest.err;
+  EXPECT_NE(rest.out.find("resumed at step 8"), std::string::npos) << rest.out;
+  nlohmann::json after = nlohmann::json::parse(file("longer", "config.json"));
+  EXPECT_EQ(after["steps"], 16);
+  after["steps"] = 8;
+  EXPECT_EQ(after, before);
+  EXPECT_EQ(log("longer").size(), log("whole").size());
+  EXPECT_TRUE(fs::exists(folder_.path() / "longer" / "trace_000012.safetensors.zst"));
+  // Nothing to do, and nothing changes.
+  const std::string saved = file("half", "checkpoint.safetensors"), config = file("half", "config.json");
+  const ProgramResult over = run_lacuna({"train", "--resume", folder_.file("half"), "--lr", "0.050"});
+  EXPECT_EQ(over.exit_code, 0) << over.err;
+  EXPECT_EQ(file("half", "checkpoint.safetensors"), saved);
+  EXPECT_EQ(file("half", "config.json"), config);
+  expect_refused({"train", "--resume", folder_.file("half"), "--out", "x"},
+                 "a run goes on in its own folder");
+}
+
 TEST_F(TrainCommand, TestsAsOftenAsItIsAsked) {
   ASSERT_EQ(run_lacuna(tiny("o", {"--steps", "12", "--report-every", "5", "--test-every", "3"})).exit_code,
             0);
