@@ -58,7 +58,7 @@ std::uint64_t MaskView::bits(std::int64_t r, std::int64_t first, std::int64_t co
 std::int64_t count_nonzeros(const MaskView& mask) {
   if (mask.rows == 0) return 0;
   // Bits past the channels are zero by contract, so whole bytes can be counted.
-  if (mask.row_bytes == 0) return mask.rows * count_bytes(mask.data, mask.readable_bytes());
+  if (mask.no_zeros()) return mask.rows * count_bytes(mask.data, mask.readable_bytes());
   if (mask.row_bytes == mask.readable_bytes()) return count_bytes(mask.data, mask.rows * mask.row_bytes);
   std::int64_t count = 0;
   for (std::int64_t r = 0; r < mask.rows; ++r) count += count_bytes(mask.row(r), mask.readable_bytes());

@@ -10,7 +10,7 @@
 namespace lacuna {
 
 // Every element is non-zero, and known to be without looking at the bits.
-inline bool has_no_zeros(const OperandStreams& streams) { return streams.mask.row_bytes == 0; }
+inline bool has_no_zeros(const OperandStreams& streams) { return streams.mask.no_zeros(); }
 
 // Equal things among many: which kind each is of, and one of each kind.
 struct Alike {
