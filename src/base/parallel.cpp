@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "base/work_progress.hpp"
 
 namespace lacuna {
 namespace {
@@ -89,17 +90,18 @@ void with_threads(int threads, const std::function<void()>& body) {
 }
 
 void parallel_for(std::size_t count, std::size_t grain, const std::function<void(std::size_t)>& item) {
+  const ParallelPart part(count);
   if (omp_get_num_threads() <= 1) {
-    for (std::size_t i = 0; i < count; ++i) item(i);
+    for (std::size_t i = 0; i < count; ++i) part.run(i, item);
     return;
   }
   FirstError error;
   grain = std::max<std::size_t>(1, grain);
   // Tasks rather than a worksharing loop: they nest, so the blocks of one layer's operation and the
   // operations of a trace share one pool, and a thread that finishes early takes whatever is left.
-#pragma omp taskloop grainsize(grain) default(none) firstprivate(count) shared(error, item)
+#pragma omp taskloop grainsize(grain) default(none) firstprivate(count) shared(error, item, part)
   for (std::size_t i = 0; i < count; ++i) {
-    error.guard([&] { item(i); });
+    error.guard([&] { part.run(i, item); });
   }
   error.rethrow();
 }

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <fmt/format.h>
-#include <mutex>
 #include <stdexcept>
 
 #include "base/parallel.hpp"
+#include "base/work_progress.hpp"
 #include "sim/without_zeros.hpp"
 #include "sim/work_estimate.hpp"
 
@@ -66,25 +66,11 @@ RunResult empty_run(const Trace& trace, const Accelerator& machine, const SimOpt
   return run;
 }
 
-// Adds up the work that is done, from any thread.
-class Progress {
- public:
-  Progress(const Jobs& jobs, std::size_t machines, const ProgressCallback& callback) : callback_(callback) {
-    for (const auto& job : jobs) all_ += macs_of(*job);
-    all_ *= static_cast<double>(machines);
-  }
-  void add(const Job& job) {
-    if (!callback_) return;
-    const std::scoped_lock lock(mutex_);
-    done_ += macs_of(job);
-    callback_(done_ / all_);
-  }
-
- private:
-  const ProgressCallback& callback_;
-  double all_ = 0, done_ = 0;
-  std::mutex mutex_;
-};
+double macs_of(const Jobs& jobs) {
+  double macs = 0;
+  for (const auto& job : jobs) macs += macs_of(*job);
+  return macs;
+}
 
 }  // namespace
 
@@ -126,28 +112,37 @@ std::vector<std::size_t> Simulator::baselines_of_runs() const {
 }
 
 std::vector<RunResult> Simulator::run(const Trace& trace, const SimOptions& options, int threads,
-                                      const ProgressCallback& progress) const {
+                                      const ProgressCallback& progress, const StopCallback& stop) const {
   for (const Run& run : runs_) {
     check_work(trace, *run.machine, run.only_baseline ? Engine::kFast : options.engine);
   }
   std::vector<std::shared_ptr<RunResult>> results;
+  WorkMeter meter(progress, stop);
   with_threads(threads, [&] {
-    const Jobs jobs = list_jobs(trace);
+    const Jobs jobs = [&] {
+      const WorkPart part(meter, 0);  // only to be stopped
+      return list_jobs(trace);
+    }();
     const std::vector<std::size_t> baselines = baselines_of_runs();
-    Progress done(jobs, (options.without_zeros ? 2 : 1) * runs_.size(), progress);
+    const double all_macs =
+        macs_of(jobs) * static_cast<double>((options.without_zeros ? 2 : 1) * runs_.size());
+    const auto share_of = [&](const Job& job) { return macs_of(job) / all_macs; };
     for (const Run& run : runs_) {
       SimOptions of_run = options;
       if (run.only_baseline) of_run.engine = Engine::kFast;
       results.push_back(std::make_shared<RunResult>(empty_run(trace, *run.machine, of_run)));
       parallel_for(jobs.size(), 1, [&](std::size_t i) {
         const Job& job = *jobs[i];
+        meter.check();
+        const WorkPart part(meter, share_of(job));
         results.back()->layers[job.layer].ops[job.slot] = run.machine->simulate(job.work, of_run);
-        done.add(job);
       });
     }
     for (std::size_t i = 0; options.without_zeros && i < runs_.size(); ++i) {
       parallel_for(jobs.size(), 1, [&](std::size_t j) {
         const Job& job = *jobs[j];
+        meter.check();
+        const WorkPart part(meter, share_of(job));
         const auto op_of = [&](std::size_t run) -> OpResult& {
           return results[run]->layers[job.layer].ops[job.slot];
         };
@@ -158,10 +153,10 @@ std::vector<RunResult> Simulator::run(const Trace& trace, const SimOptions& opti
           own.cycles_without_zeros =
               cycles_without_zeros(*runs_[i].machine, job.work, own.cycles, op_of(baselines[i]).cycles);
         }
-        done.add(job);
       });
     }
   });
+  meter.finish();
   std::vector<RunResult> named;
   for (const Entry& entry : entries_) {
     named.push_back(*results[entry.own]);
@@ -173,10 +168,11 @@ std::vector<RunResult> Simulator::run(const Trace& trace, const SimOptions& opti
 }
 
 RunResult simulate_trace(const Trace& trace, const Accelerator& machine, std::string arch,
-                         const SimOptions& options, int threads, const ProgressCallback& progress) {
+                         const SimOptions& options, int threads, const ProgressCallback& progress,
+                         const StopCallback& stop) {
   Simulator simulator;
   simulator.add(std::move(arch), std::shared_ptr<const Accelerator>(std::shared_ptr<void>(), &machine));
-  return std::move(simulator.run(trace, options, threads, progress).front());
+  return std::move(simulator.run(trace, options, threads, progress, stop).front());
 }
 
 }  // namespace lacuna

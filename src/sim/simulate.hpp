@@ -11,9 +11,11 @@
 
 namespace lacuna {
 
-// Called after each finished operation with the share of the work done so far, 0..1, from any thread but
+// Called with the share of the work done so far, 0..1, also inside a long operation, from any thread but
 // never from two at once.
 using ProgressCallback = std::function<void(double)>;
+// Asked very often, from any thread, whether to stop.
+using StopCallback = std::function<bool()>;
 
 // Machines with their baselines, each built once and run once per trace: machines that name the same baseline
 // share its run, and so does a machine that is itself the baseline of another.
@@ -34,9 +36,9 @@ class Simulator {
 
   // One result per machine, in the order they were added, whatever the number of threads. Baselines run on
   // the fast engine, which gives the same numbers. Throws InputError for a trace that declares far more than
-  // it stores (check_work()).
+  // it stores (check_work()), and Stopped (base/work_progress.hpp) soon after `stop` says so.
   std::vector<RunResult> run(const Trace& trace, const SimOptions& options, int threads,
-                             const ProgressCallback& progress = {}) const;
+                             const ProgressCallback& progress = {}, const StopCallback& stop = {}) const;
 
  private:
   // A machine to run.
@@ -61,6 +63,7 @@ class Simulator {
 
 // One machine on one trace.
 RunResult simulate_trace(const Trace& trace, const Accelerator& machine, std::string arch,
-                         const SimOptions& options, int threads, const ProgressCallback& progress = {});
+                         const SimOptions& options, int threads, const ProgressCallback& progress = {},
+                         const StopCallback& stop = {});
 
 }  // namespace lacuna

@@ -1,8 +1,10 @@
 // What every accelerator must hold, whichever it is: this suite runs over all registered models.
 #include <algorithm>
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "base/testing.hpp"
+#include "base/work_progress.hpp"
 #include "conformance/model_checks.hpp"
 #include "sim/accelerator.hpp"
 #include "sim/simulate.hpp"
@@ -50,6 +52,46 @@ TEST_P(EveryModel, ResultsDoNotDependOnThreads) {
   for (const int threads : {2, 3, 7}) {
     const RunResult many = simulate_trace(trace, *m, GetParam(), {}, threads);
     for (std::size_t i = 0; i < one.layers.size(); ++i) ASSERT_EQ(many.layers[i].ops, one.layers[i].ops);
+  }
+}
+
+// Inside one operation a machine says how far it is, and stops when it is told to: its loops are in_steps()
+// or parallel_for().
+TEST_P(EveryModel, IsWatchedAndStoppedInsideAnOperation) {
+  const auto m = machine();
+  for (const LayerShape& shape :
+       {LayerShape::conv2d(1, 40, 48, {48, 48}, {3, 3}, {1, 1}, {1, 1}), LayerShape::linear(64, 600, 500)}) {
+    const Trace trace = testing::random_trace(1, shape);
+    for (const Operation op : kOperations) {
+      const OperationWork work(trace.layers()[0], op);
+      for (const Engine engine : {Engine::kFast, Engine::kFunctional}) {
+        // What needs no loop over the layer is done at once: there is nothing to watch.
+        if (engine == Engine::kFast && !m->baseline()) continue;
+        SCOPED_TRACE(fmt::format("{} {} {} {}", GetParam(), engine_name(engine), shape.describe(),
+                                 operation_name(op)));
+        std::vector<double> seen;
+        int asked = 0, limit = 1 << 30;
+        const std::function<void(double)> progress = [&](double share) { seen.push_back(share); };
+        const std::function<bool()> stop = [&] { return ++asked > limit; };
+        const auto run = [&] {
+          WorkMeter meter(progress, stop);
+          const WorkPart part(meter, 1);
+          return m->simulate(work, {.engine = engine});
+        };
+        const OpResult watched = run();
+        EXPECT_EQ(watched, m->simulate(work, {.engine = engine}));
+        ASSERT_GE(asked, 2);
+        ASSERT_FALSE(seen.empty());
+        // Few streams may be one block of the fast engine.
+        if (engine == Engine::kFunctional || (op == Operation::kForward && shape.taps() > 1)) {
+          EXPECT_LT(seen.front(), 0.95);
+        }
+        EXPECT_NEAR(seen.back(), 1, 1e-3);
+        limit = asked / 2;
+        asked = 0;
+        EXPECT_THROW(run(), Stopped);
+      }
+    }
   }
 }
 

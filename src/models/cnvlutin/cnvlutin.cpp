@@ -1,6 +1,7 @@
 // Cnvlutin on the tiles of the dense machine [Cnvlutin]: lanes skip the zeros of the row operand, each on its
 // own, and wait for each other at the end of a window. The paper has it for the activations of inference;
 // here it runs the three operations of training: ASSUMPTION(C5).
+#include "base/work_progress.hpp"
 #include "models/cnvlutin/engine.hpp"
 #include "sim/registry.hpp"
 #include "sim/tile/tile_pins.hpp"
@@ -108,7 +109,7 @@ class Cnvlutin final : public Accelerator {
     outcome.scheduled_macs = work.macs.with(placement.row_operand, work.op);
     outcome.effectual_macs = work.macs.effectual;
     std::vector<TileOutcome> parts;
-    for (const PlacedProduct& product : placement.placed) {
+    for (const PlacedProduct& product : in_steps(placement.placed)) {
       const std::size_t alike = alike_product(parts.size(), placement.placed.size(), work.layer.shape.groups);
       if (alike < parts.size() && has_no_zeros(*product.rows)) {
         parts.push_back(parts[alike]);
@@ -128,7 +129,7 @@ class Cnvlutin final : public Accelerator {
     const LayerShape& shape = work.layer.shape;
     std::vector<float> computed(static_cast<std::size_t>(result_elements(shape, work.op)), 0.0F);
     TileOutcome outcome = empty_outcome(placement);
-    for (const PlacedProduct& product : placement.placed) {
+    for (const PlacedProduct& product : in_steps(placement.placed)) {
       const FunctionalWork done = run_functional(config_, shape, work.op, product, values, computed);
       outcome.scheduled_macs += done.scheduled_macs;
       outcome.effectual_macs += done.effectual_macs;

@@ -2,6 +2,7 @@
 // the matches one per cycle [Gondimalla et al., SparTen, MICRO 2019]. docs/models/sparten.md.
 #include <stdexcept>
 
+#include "base/work_progress.hpp"
 #include "models/sparten/hardware.hpp"
 #include "models/sparten/memory.hpp"
 #include "sim/memory/memory_actions.hpp"
@@ -86,7 +87,7 @@ Sparten::Outcome Sparten::run(const OperationWork& work, const SimOptions& optio
   // Products of an operation (groups, phases) follow one another, as on the tiles (A3).
   const std::vector<LaneProduct> products = lane_products(work.layer, work.op, kLanes);
   std::vector<ProductCounts> known;
-  for (const LaneProduct& product : products) {
+  for (const LaneProduct& product : in_steps(products)) {
     const PlacedProduct placed = place_product(product, work.op, config_);
     const std::size_t alike = alike_product(known.size(), products.size(), shape.groups);
     const bool counted =

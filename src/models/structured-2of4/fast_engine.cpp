@@ -3,6 +3,7 @@
 #include <bit>
 
 #include "base/parallel.hpp"
+#include "base/work_progress.hpp"
 #include "models/structured-2of4/engine.hpp"
 
 namespace lacuna::structured {
@@ -70,7 +71,8 @@ class TransposedPattern {
   PrunedWork count() {
     const std::int64_t steps = s_.steps();
     const std::int64_t runs = over_positions_ ? static_cast<std::int64_t>(s_.taps.size()) : 1;
-    for (std::int64_t first = 0; first < steps; first += kStretchSteps) {
+    for (const std::int64_t stretch : in_steps(ceil_div(steps, kStretchSteps))) {
+      const std::int64_t first = stretch * kStretchSteps;
       const std::int64_t end = std::min(steps, first + kStretchSteps);
       for (std::int64_t run = 0; run < runs; ++run) {
         std::ranges::fill(violations_, 0);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/work_progress.hpp"
 #include "models/structured-2of4/engine.hpp"
 #include "sim/tile/stream_products.hpp"
 
@@ -85,6 +86,7 @@ FunctionalWork run_functional(const Config& config, const LayerShape& shape, Ope
   FunctionalWork work{.pruned = check_pattern(side, compressor)};
   // What has no slot is multiplied where steps pass as they are, and nowhere if it is dropped.
   std::vector<float> dropped(config.drop ? result.size() : 0, 0.0F);
+  WorkSteps steps(2);
   for (const auto slots : {&Compressed::kept, &Compressed::surplus}) {
     // The place in a group selects the other operand's value.
     const auto select = [&](std::int64_t stream, std::vector<RowValue>& pairs) {
@@ -102,6 +104,7 @@ FunctionalWork run_functional(const Config& config, const LayerShape& shape, Ope
         multiply_streams(product, streams, shape, op, values, select, lost ? dropped : result);
     work.scheduled_macs += multiplied.all;
     work.effectual_macs += multiplied.effectual;
+    steps.next();
   }
   return work;
 }

@@ -2,6 +2,7 @@
 // two of each four consecutive values of the pruned operand are not zero, two steps take one cycle.
 #include <fmt/format.h>
 
+#include "base/work_progress.hpp"
 #include "models/structured-2of4/engine.hpp"
 #include "sim/registry.hpp"
 #include "sim/tile/stream_products.hpp"
@@ -127,7 +128,7 @@ class Structured2of4 final : public Accelerator {
     if (applies) {
       const std::vector<PrunedSide> sides = sides_of(placement);
       std::vector<PrunedWork> works;
-      for (const PrunedSide& side : sides) works.push_back(count_pattern(side));
+      for (const PrunedSide& side : in_steps(sides)) works.push_back(count_pattern(side));
       result = outcome(sides, works);
       result.scheduled_macs = work.macs.with(config_.pruned, work.op);
     }
@@ -150,7 +151,8 @@ class Structured2of4 final : public Accelerator {
     const std::vector<PrunedSide> sides = sides_of(placement);
     std::vector<PrunedWork> works;
     std::int64_t scheduled = 0, effectual = 0;
-    for (std::size_t i = 0; i < sides.size(); ++i) {
+    WorkSteps steps(std::ssize(sides));
+    for (std::size_t i = 0; i < sides.size(); ++i, steps.next()) {
       FunctionalWork done =
           run_functional(config_, shape, work.op, *placement.placed[i].product, sides[i], values, computed);
       scheduled += done.scheduled_macs;

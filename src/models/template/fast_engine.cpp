@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "base/work_progress.hpp"
 #include "models/template/engine.hpp"
 #include "sim/tile/tile_clock.hpp"
 
@@ -17,8 +18,9 @@ GroupSteps count_steps(const Config& config, const PlacedProduct& placed) {
   const OperandStreams& rows = *placed.rows;
   GroupSteps counts(static_cast<std::size_t>(placed.grid.row_groups), 0);
   std::vector<std::uint64_t> nonzero(static_cast<std::size_t>(rows.steps()));
-  for (std::size_t group = 0; group < counts.size(); ++group) {
-    const std::int64_t first = static_cast<std::int64_t>(group) * config.tile.rows;
+  // Long loops go in steps: that moves the progress bar and lets a run be stopped.
+  for (const std::int64_t group : in_steps(placed.grid.row_groups)) {
+    const std::int64_t first = group * config.tile.rows;
     const std::int64_t end = std::min(rows.count(), first + config.tile.rows);
     std::ranges::fill(nonzero, 0);
     for (std::int64_t stream = first; stream < end; ++stream) {
@@ -26,7 +28,7 @@ GroupSteps count_steps(const Config& config, const PlacedProduct& placed) {
         nonzero[static_cast<std::size_t>(step)] |= rows.word(stream, step);
       }
     }
-    counts[group] = rows.steps() - std::ranges::count(nonzero, 0U);
+    counts[static_cast<std::size_t>(group)] = rows.steps() - std::ranges::count(nonzero, 0U);
   }
   return counts;
 }

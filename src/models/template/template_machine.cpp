@@ -1,4 +1,5 @@
 // A machine of tiles that skips a step where the row operand is zero in all rows of a tile.
+#include "base/work_progress.hpp"
 #include "models/template/engine.hpp"
 #include "sim/registry.hpp"
 #include "sim/tile/tile_chip.hpp"
@@ -71,7 +72,7 @@ class TemplateMachine final : public Accelerator {
     TileOutcome outcome = empty_outcome(placement);
     outcome.scheduled_macs = work.macs.with(placement.row_operand, work.op);
     outcome.effectual_macs = work.macs.effectual;
-    for (const PlacedProduct& product : placement.placed) {
+    for (const PlacedProduct& product : in_steps(placement.placed)) {
       add(product, count_steps(config_, product), outcome);
     }
     return outcome;
@@ -82,7 +83,7 @@ class TemplateMachine final : public Accelerator {
     const LayerShape& shape = work.layer.shape;
     std::vector<float> computed(static_cast<std::size_t>(result_elements(shape, work.op)), 0.0F);
     TileOutcome outcome = empty_outcome(placement);
-    for (const PlacedProduct& product : placement.placed) {
+    for (const PlacedProduct& product : in_steps(placement.placed)) {
       const FunctionalWork done = run_functional(config_, shape, work.op, product, values, computed);
       outcome.scheduled_macs += done.scheduled_macs;
       outcome.effectual_macs += done.effectual_macs;

@@ -1,6 +1,7 @@
 // TensorDash as an accelerator [TensorDash §3.1 to §3.3, §3.5].
 #include <algorithm>
 
+#include "base/work_progress.hpp"
 #include "models/tensordash/engine/engine.hpp"
 #include "models/tensordash/storage/storage_traffic.hpp"
 #include "sim/registry.hpp"
@@ -146,7 +147,7 @@ class TensorDash final : public Accelerator {
                                               : work.macs.with(placement.row_operand, work.op),
                         .effectual_macs = work.macs.effectual};
     std::vector<std::int64_t> cycles;
-    for (const PlacedProduct& product : placement.placed) {
+    for (const PlacedProduct& product : in_steps(placement.placed)) {
       const std::size_t alike =
           alike_product(cycles.size(), placement.placed.size(), work.layer.shape.groups);
       const bool known = alike < cycles.size() && has_no_zeros(*product.rows) &&
@@ -162,7 +163,7 @@ class TensorDash final : public Accelerator {
     const LayerShape& shape = work.layer.shape;
     std::vector<float> computed(static_cast<std::size_t>(result_elements(shape, work.op)), 0.0F);
     TileOutcome outcome{.scheduled = scheduled(placement)};
-    for (const PlacedProduct& product : placement.placed) {
+    for (const PlacedProduct& product : in_steps(placement.placed)) {
       const FunctionalCounts counts = run_functional(config_, shape, work.op, product, values, computed);
       outcome.compute_cycles += counts.cycles;
       outcome.scheduled_macs += counts.scheduled_macs;

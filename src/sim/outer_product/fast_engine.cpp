@@ -3,6 +3,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/work_progress.hpp"
 #include "sim/outer_product/engines.hpp"
 #include "sim/outer_product/mask_bits.hpp"
 #include "sim/outer_product/work.hpp"
@@ -19,14 +20,14 @@ class ConvolutionCount {
         pe_(pe),
         schedule_(schedule),
         shared_(work.op == Operation::kWeightGrad),
-        no_zeros_(layer.tensor(work.image_role).mask.row_bytes == 0 &&
-                  layer.tensor(work.kernel_role).mask.row_bytes == 0),
+        no_zeros_(layer.tensor(work.image_role).mask.no_zeros() &&
+                  layer.tensor(work.kernel_role).mask.no_zeros()),
         of_tile_(static_cast<std::size_t>(no_zeros_ ? work.tiles() : 0)) {}
 
   PairCounts run() {
     if (!work_.tiled) schedule_.open(1);
     counter_ = pe_.counter(work_.map, shared_ ? KernelUse::kShared : KernelUse::kOnce);
-    for (std::int64_t block = 0; block < work_.blocks(); ++block) {
+    for (const std::int64_t block : in_steps(work_.blocks())) {
       if (work_.tiled) schedule_.open(work_.phases());
       stream_images(block);
       if (shared_) {
@@ -113,7 +114,7 @@ class ConvolutionCount {
       }
       for (CsrPlane& plane : planes) plane.end_row();
     }
-    for (std::int64_t kernel = 0; kernel < work_.kernels; ++kernel) {
+    for (const std::int64_t kernel : in_steps(work_.kernels)) {
       const CsrPlane& plane = planes[static_cast<std::size_t>(kernel)];
       if (plane.nonzeros() == 0) continue;  // ASSUMPTION(O3): a pair without products costs nothing
       counter_->set_kernel(plane);
@@ -128,7 +129,7 @@ class ConvolutionCount {
     const std::int64_t taps = layer_.shape.taps();
     const std::int64_t channels = layer_.shape.c_per_group();
     std::vector<std::uint64_t> masks(static_cast<std::size_t>(channels));
-    for (std::int64_t filter = 0; filter < layer_.shape.k_per_group(); ++filter) {
+    for (const std::int64_t filter : in_steps(layer_.shape.k_per_group())) {
       if (rotated && no_image(filter)) continue;
       std::ranges::fill(masks, 0);
       for (std::int64_t tap = 0; tap < taps; ++tap) {
@@ -151,7 +152,7 @@ class ConvolutionCount {
     const std::int64_t taps = layer_.shape.taps();
     const std::int64_t channels = layer_.shape.c_per_group();
     std::vector<CsrPlane> planes(static_cast<std::size_t>(channels));
-    for (std::int64_t filter = 0; filter < layer_.shape.k_per_group(); ++filter) {
+    for (const std::int64_t filter : in_steps(layer_.shape.k_per_group())) {
       if (rotated && no_image(filter)) continue;
       for (CsrPlane& plane : planes) plane.start(size.h, size.w, pe_.needs_columns());
       for (std::int64_t r = 0, position = 0; r < size.h; ++r) {
@@ -240,7 +241,7 @@ PairCounts count_linear(const LinearWork& work, const MachineConfig& config, con
   schedule.open(1);
   CsrPlane kernel, line;
   std::unique_ptr<PairCounter> counter;
-  for (std::int64_t block = 0; block < work.blocks; ++block) {
+  for (const std::int64_t block : in_steps(work.blocks)) {
     // The image is the same for all blocks; the map changes only in the last, narrower one.
     if (block == 0 || work.width(block) != work.block_columns) {
       counter = pe.counter(work.map(block), work.by_channel ? KernelUse::kOnce : KernelUse::kShared);
@@ -260,7 +261,7 @@ PairCounts count_linear(const LinearWork& work, const MachineConfig& config, con
       schedule.add(0, block % config.pes(), counter->count(0, totals));
       continue;
     }
-    for (std::int64_t y = 0; y < work.reduction; ++y) {
+    for (const std::int64_t y : in_steps(work.reduction)) {
       take_row(kernel, y, with_columns, line);
       if (line.nonzeros() == 0 || counter->image_nonzeros(static_cast<std::size_t>(y)) == 0) continue;
       counter->set_kernel(line);

@@ -2,6 +2,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/work_progress.hpp"
 #include "sim/outer_product/engines.hpp"
 #include "sim/outer_product/work.hpp"
 #include "sim/tile/column_panel.hpp"
@@ -44,9 +45,9 @@ class ConvolutionExecution {
   PairCounts run(const ProcessingElement& pe, Schedule& schedule) {
     PairCounts totals;
     if (!work_.tiled) schedule.open(1);
-    for (std::int64_t block = 0; block < work_.blocks(); ++block) {
+    for (const std::int64_t block : in_steps(work_.blocks())) {
       if (work_.tiled) schedule.open(work_.phases());
-      for (std::int64_t i = 0; i < work_.images; ++i) {
+      for (const std::int64_t i : in_steps(work_.images)) {
         for (std::int64_t tile = 0; tile < work_.tiles(); ++tile) {
           const CsrPlane image = image_plane(block, i, tile);
           if (image.nonzeros() == 0) continue;
@@ -124,11 +125,11 @@ PairCounts execute_linear(const LinearWork& work, const MachineConfig& config, c
   schedule.open(1);
   const std::int64_t slices = work.by_channel ? work.reduction : 1;
   const std::int64_t depth = work.by_channel ? 1 : work.reduction;
-  for (std::int64_t slice = 0; slice < slices; ++slice) {
+  for (const std::int64_t slice : in_steps(slices)) {
     const CsrPlane image = plane_of(depth, work.image.columns, [&](std::int64_t y, std::int64_t x) {
       return value(work.image, slice + y, x);
     });
-    for (std::int64_t block = 0; block < work.blocks; ++block) {
+    for (const std::int64_t block : in_steps(work.blocks)) {
       const std::int64_t first = work.first_column(block);
       const CsrPlane kernel = plane_of(depth, work.width(block), [&](std::int64_t r, std::int64_t c) {
         return value(work.kernel, slice + r, first + c);

@@ -1,5 +1,8 @@
 #include "sim/tile/stream_products.hpp"
 
+#include "base/ceil_div.hpp"
+#include "base/work_progress.hpp"
+
 namespace lacuna {
 
 MultipliedPairs multiply_streams(const LaneProduct& product, const OperandStreams& selecting,
@@ -10,9 +13,10 @@ MultipliedPairs multiply_streams(const LaneProduct& product, const OperandStream
   MultipliedPairs counts;
   std::vector<RowValue> pairs;
   float sums[ColumnPanel::kColumns];
+  WorkSteps steps(ceil_div(other.count(), ColumnPanel::kColumns) * selecting.count());
   for (std::int64_t first = 0; first < other.count(); first += ColumnPanel::kColumns) {
     const ColumnPanel panel(other, values.of(other.role), first);
-    for (std::int64_t stream = 0; stream < selecting.count(); ++stream) {
+    for (std::int64_t stream = 0; stream < selecting.count(); ++stream, steps.next()) {
       pairs.clear();
       select(stream, pairs);
       panel.multiply(pairs, sums);
@@ -31,7 +35,7 @@ MultipliedPairs multiply_streams(const LaneProduct& product, const OperandStream
 std::int64_t multiply_all(const std::vector<LaneProduct>& products, const LayerShape& shape, Operation op,
                           const LayerValues& values, std::vector<float>& result) {
   std::int64_t effectual = 0;
-  for (const LaneProduct& product : products) {
+  for (const LaneProduct& product : in_steps(products)) {
     const OperandStreams& streams = product.primary;
     std::vector<float> lanes(static_cast<std::size_t>(streams.lanes));
     const auto select = [&](std::int64_t stream, std::vector<RowValue>& pairs) {

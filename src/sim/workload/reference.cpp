@@ -8,6 +8,7 @@
 
 #include "base/ceil_div.hpp"
 #include "base/vector_clones.hpp"
+#include "base/work_progress.hpp"
 #include "tensor/bfloat16.hpp"
 
 namespace lacuna {
@@ -112,7 +113,8 @@ class Reference {
                 const Source& source, std::int64_t out_stride, std::int64_t out_offset,
                 std::vector<double>& out) {
     std::vector<T> sums(static_cast<std::size_t>(kRows * panel.columns));
-    for (std::int64_t first = 0; first < positions; first += kRows) {
+    WorkSteps steps(ceil_div(positions, kRows));
+    for (std::int64_t first = 0; first < positions; first += kRows, steps.next()) {
       std::ranges::fill(sums, T{0});
       const std::int64_t rows = std::min(kRows, positions - first);
       for (std::int64_t ky = 0; ky < s_.kernel.h; ++ky) {
@@ -202,7 +204,7 @@ class Reference {
     }
     Panel<T> panel(positions, c);
     for (std::int64_t group = 0; group < s_.groups; ++group) {
-      for (std::int64_t tap = 0; tap < s_.taps(); ++tap) {
+      for (const std::int64_t tap : in_steps(s_.taps())) {
         const std::int64_t blocks = ceil_div(k, kRows);
         std::vector<T> sums(static_cast<std::size_t>(blocks * kRows * panel.columns), T{0});
         for (std::int64_t n = 0; n < s_.n; ++n) {

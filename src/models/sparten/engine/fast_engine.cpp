@@ -4,6 +4,7 @@
 #include <span>
 
 #include "base/parallel.hpp"
+#include "base/work_progress.hpp"
 #include "models/sparten/engine/engine.hpp"
 #include "models/sparten/engine/join_kernel.hpp"
 #include "sim/workload/stream_classes.hpp"
@@ -25,6 +26,7 @@ struct HeldMasks {
 };
 
 HeldMasks read_held(const PlacedProduct& placed) {
+  const WorkPart part(0.05);
   const std::int64_t streams = placed.held->count();
   const std::int64_t words = placed.layout.words();
   const std::int64_t chunks = placed.layout.chunks();
@@ -165,7 +167,8 @@ void count_all(const PlacedProduct& placed, const HeldMasks& held, ProductCounts
   constexpr std::int64_t kBlocksAtOnce = 4096;  // bounds what is kept, however many streams there are
   const std::int64_t streams = placed.broadcast->count();
   const std::int64_t blocks = ceil_div(streams, kBlock);
-  for (std::int64_t from = 0; from < blocks; from += kBlocksAtOnce) {
+  for (const std::int64_t part : in_steps(ceil_div(blocks, kBlocksAtOnce))) {
+    const std::int64_t from = part * kBlocksAtOnce;
     std::vector<BlockOutcome> outcomes(static_cast<std::size_t>(std::min(blocks - from, kBlocksAtOnce)));
     parallel_for(outcomes.size(), 1, [&](std::size_t i) {
       const std::int64_t first = (from + static_cast<std::int64_t>(i)) * kBlock;

@@ -3,6 +3,7 @@
 #include <bit>
 
 #include "base/parallel.hpp"
+#include "base/work_progress.hpp"
 #include "models/sparten/engine/engine.hpp"
 
 namespace lacuna::sparten {
@@ -122,7 +123,8 @@ ProductCounts execute_product(const PlacedProduct& placed, const LayerShape& sha
   total.held_nonzeros = held.nonzeros;
   for (const std::vector<HeldGroup>& group : held.groups) total.held_units += group.front().units();
   ClusterClock clock(placed);
-  for (std::int64_t from = 0; from < streams; from += kStreamsAtOnce) {
+  for (const std::int64_t part : in_steps(ceil_div(streams, kStreamsAtOnce))) {
+    const std::int64_t from = part * kStreamsAtOnce;
     std::vector<StreamOutcome> outcomes(static_cast<std::size_t>(std::min(streams - from, kStreamsAtOnce)));
     parallel_for(outcomes.size(), 4, [&](std::size_t i) {
       const std::int64_t b = from + static_cast<std::int64_t>(i);

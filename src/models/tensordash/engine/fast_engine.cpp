@@ -5,6 +5,7 @@
 
 #include "base/ceil_div.hpp"
 #include "base/parallel.hpp"
+#include "base/work_progress.hpp"
 #include "models/tensordash/engine/engine.hpp"
 #include "models/tensordash/engine/fast_kernels.hpp"
 #include "sim/workload/stream_classes.hpp"
@@ -122,7 +123,8 @@ std::int64_t two_side(const Config& config, const PlacedProduct& placed) {
   std::vector<std::int64_t> sums(static_cast<std::size_t>(grid.row_groups) * tile_columns, 0);
 
   StreamBlock columns(config.tile.columns, steps);
-  for (std::int64_t first = 0; first < grid.column_groups; first += block_groups) {
+  for (const std::int64_t block : in_steps(ceil_div(grid.column_groups, block_groups))) {
+    const std::int64_t first = block * block_groups;
     columns.load(*placed.columns, first, std::min(block_groups, grid.column_groups - first));
     const std::int64_t row_blocks = ceil_div(grid.row_groups, block_groups);
     parallel_for(static_cast<std::size_t>(row_blocks), 1, [&](std::size_t b) {

@@ -6,6 +6,8 @@
 // one multiply-add over a contiguous line of column values: the simulator's vector loop, the tile's columns.
 #include <algorithm>
 
+#include "base/ceil_div.hpp"
+#include "base/work_progress.hpp"
 #include "models/tensordash/engine/engine.hpp"
 #include "models/tensordash/engine/row_group.hpp"
 #include "sim/tile/column_panel.hpp"
@@ -31,7 +33,8 @@ class OneSide {
     // of them.
     const std::int64_t batch =
         std::max<std::int64_t>(1, (std::int64_t{64} << 20) / ColumnPanel::bytes(columns));
-    for (std::int64_t first = 0; first < columns.count();) {
+    WorkSteps batches(ceil_div(ceil_div(columns.count(), ColumnPanel::kColumns), batch));
+    for (std::int64_t first = 0; first < columns.count(); batches.next()) {
       panels.clear();
       for (; first < columns.count() && static_cast<std::int64_t>(panels.size()) < batch;
            first += ColumnPanel::kColumns) {
@@ -49,7 +52,7 @@ class OneSide {
     GroupWords words(config_.tile.rows, steps_, config_.scheduler.connectivity().depth());
     std::vector<float> staged(static_cast<std::size_t>(config_.tile.rows * steps_ * config_.tile.lanes));
     std::vector<std::vector<RowValue>> products(static_cast<std::size_t>(config_.tile.rows));
-    for (std::int64_t group = 0; group < placed_.grid.row_groups; ++group) {
+    for (const std::int64_t group : in_steps(placed_.grid.row_groups)) {
       const std::int64_t first_row = group * config_.tile.rows;
       const std::int64_t rows = std::min(config_.tile.rows, placed_.rows->count() - first_row);
       load(first_row, rows, words, staged);
@@ -177,7 +180,7 @@ FunctionalCounts run_two_side(const Config& config, const LayerShape& shape, Ope
   GroupWords pairs(config.tile.rows * config.tile.columns, steps, scheduler.connectivity().depth());
   TileClock clock(placed.grid);
   FunctionalCounts counts;
-  for (std::int64_t i = 0; i < placed.grid.row_groups; ++i) {
+  for (const std::int64_t i : in_steps(placed.grid.row_groups)) {
     const std::int64_t row_count = std::min(config.tile.rows, rows.count() - i * config.tile.rows);
     for (std::int64_t r = 0; r < row_count; ++r) {
       load(rows, i * config.tile.rows + r, &row_values[static_cast<std::size_t>(r * steps * lanes)],

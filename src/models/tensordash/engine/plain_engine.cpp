@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "base/ceil_div.hpp"
+#include "base/work_progress.hpp"
 #include "models/tensordash/engine/engine.hpp"
 #include "models/tensordash/engine/row_group.hpp"
 #include "sim/workload/stream_classes.hpp"
@@ -30,7 +31,7 @@ template <typename Run, typename Add>
 void for_each_group(const OperandStreams& streams, std::int64_t rows, const Run& run, const Add& add) {
   const std::int64_t groups = ceil_div(streams.count(), rows);
   if (!has_no_zeros(streams)) {
-    for (std::int64_t group = 0; group < groups; ++group) add(group, run(group));
+    for (const std::int64_t group : in_steps(groups)) add(group, run(group));
     return;
   }
   const Alike alike = alike_groups(streams, rows);
@@ -78,7 +79,7 @@ std::int64_t plain_two_side(const Config& config, const PlacedProduct& placed) {
   GroupWords columns(config.tile.columns, steps, depth);
   GroupWords pairs(config.tile.rows * config.tile.columns, steps, depth);
   TileClock clock(placed.grid);
-  for (std::int64_t i = 0; i < placed.grid.row_groups; ++i) {
+  for (const std::int64_t i : in_steps(placed.grid.row_groups)) {
     load_rows(*placed.rows, i * config.tile.rows, rows);
     for (std::int64_t j = 0; j < placed.grid.column_groups; ++j) {
       load_rows(*placed.columns, j * config.tile.columns, columns);
