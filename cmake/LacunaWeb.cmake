@@ -23,7 +23,7 @@ function(lacuna_web_page variable)
       file(REMOVE ${page})
     endif()
   endif()
-  file(GLOB sources CONFIGURE_DEPENDS ${source}/src/*.ts ${source}/src/*.css ${source}/src/*.html)
+  file(GLOB sources CONFIGURE_DEPENDS ${source}/src/*.ts ${source}/src/*/*.ts ${source}/src/*.css ${source}/src/*.html)
   add_custom_command(OUTPUT ${page}
     COMMAND ${CMAKE_COMMAND} -DNODE=${LACUNA_NODE} -DNPM=${LACUNA_NPM} -DSOURCE=${source} -DFOLDER=${folder} -DPAGE=${page}
             -P ${PROJECT_SOURCE_DIR}/cmake/web_page.cmake
