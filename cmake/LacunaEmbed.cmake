@@ -38,6 +38,7 @@ std::span<const EmbeddedFile> ${ARG_FUNCTION}() {
 ${body}}
 }  // namespace lacuna
 ")
-  set_source_files_properties(${source} PROPERTIES OBJECT_DEPENDS "${ARG_FILES}")
+  # Compiled with others it would not be compiled again when a file changes.
+  set_source_files_properties(${source} PROPERTIES OBJECT_DEPENDS "${ARG_FILES}" SKIP_UNITY_BUILD_INCLUSION ON)
   target_sources(${ARG_TARGET} PRIVATE ${source})
 endfunction()

@@ -4,6 +4,7 @@
 #include "base/error.hpp"
 #include "base/parallel.hpp"
 #include "cli/commands.hpp"
+#include "cli/html_output.hpp"
 #include "cli/output.hpp"
 #include "cli/progress_bar.hpp"
 #include "cli/terminal.hpp"
@@ -20,12 +21,14 @@ struct ReproduceOptions {
   std::string data;
   std::string json;
   std::string markdown;
+  std::string html;
   int threads = 0;
 };
 
 void check_reproduce_files(const ReproduceOptions& options) {
   check_can_write(options.json, "--json");
   check_can_write(options.markdown, "--markdown");
+  check_html(options.html, {}, {options.json, options.markdown});
   if (options.json.empty() || options.json != options.markdown) return;
   throw InputError("--markdown", "--json goes to the same place", "give each a file of its own");
 }
@@ -47,7 +50,9 @@ void run_reproduce(const ReproduceOptions& options) {
   }
   const RecordedValues now = recordable(result);
   result.moved = recorded.compare(now);
-  if (!options.json.empty()) write_result(options.json, reproduction_json(result));
+  const std::string json = reproduction_json(result);
+  if (!options.html.empty()) write_html(options.html, "reproduce", {{"reproduce", json}});
+  if (!options.json.empty()) write_result(options.json, json);
   if (!options.markdown.empty()) write_result(options.markdown, reproduction_markdown(result));
   const bool quiet = options.json == kStandardOutput || options.markdown == kStandardOutput;
   if (!quiet) print_text(reproduction_text(result, output_style()));
@@ -96,6 +101,7 @@ void add_reproduce_command(CLI::App& app) {
                    "Write everything as Markdown; '-': to standard output, and no tables")
       ->check(not_empty())
       ->type_name("FILE|-");
+  add_html_option(*command, options->html);
   command->add_flag("--record", options->record,
                     "Accept the numbers: write them to papers/recorded.yaml of the data folder");
   command
@@ -104,6 +110,7 @@ void add_reproduce_command(CLI::App& app) {
       ->type_name("N");
   add_examples(*command, {{"lacuna reproduce", "everything that is simulated, in a minute"},
                           {"lacuna reproduce fig13 table3", "two of them"},
+                          {"lacuna reproduce --html figures.html", "the same in pictures"},
                           {"lacuna reproduce sparsetrain --timed", "on this machine's CPU"},
                           {"lacuna reproduce --json - | jq '.figures[].id'", "for programs"}});
   command->callback([options] { run_reproduce(*options); });

@@ -23,8 +23,8 @@ const char* chart_name(Chart chart) {
   return "none";
 }
 
-Json paper_json(const PaperValue& paper) {
-  Json json;
+Json paper_json(const std::string& key, const PaperValue& paper) {
+  Json json{{"key", key}};
   switch (paper.kind) {
     case PaperValue::Kind::kValue:
       json["value"] = paper.number;
@@ -50,7 +50,7 @@ Json cell_json(const FigureOutput& output, const Cell& cell) {
   Json json{{"row", cell.row}, {"column", cell.column}, {"ours", cell.ours}};
   if (cell.paper.empty()) return json;
   const PaperValue& paper = output.paper.at(cell.paper);
-  json["paper"] = paper_json(paper);
+  json["paper"] = paper_json(cell.paper, paper);
   const double difference = paper.difference(cell.ours);
   json["difference"] = std::isnan(difference) ? Json() : Json(difference);
   if (differs_much(paper, cell.ours)) {

@@ -1,51 +1,7 @@
-// Every kind of report in a real browser: node report_test.mjs PROGRAM FOLDER BROWSER ROOT. See `run`.
+// Every kind of report in a real browser, but for the papers' figures (figures_test.mjs). See `run`.
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
-import { mkdirSync, readFileSync, rmSync, statSync } from "node:fs";
-import { createRequire } from "node:module";
-import path from "node:path";
-
-const [program, folder, browserPath, root] = process.argv.slice(2).map((word) => path.resolve(word));
-const { chromium } = createRequire(path.join(folder, "package.json"))("playwright-core");
-const out = path.join(folder, "reports");
-rmSync(out, { recursive: true, force: true });
-mkdirSync(out, { recursive: true });
-const file = (name) => path.join(out, name);
-const trace = (name) => path.join(root, "data", `${name}.safetensors.zst`);
-
-function lacuna(args, codes = [0]) {
-  const done = spawnSync(program, args, { encoding: "utf8", cwd: out, env: { ...process.env, OMP_WAIT_POLICY: "passive" } });
-  assert.ok(codes.includes(done.status), `lacuna ${args.slice(0, 6).join(" ")}: exit code ${done.status}\n${done.stderr}`);
-  return done;
-}
-const json = (name) => JSON.parse(readFileSync(file(name), "utf8"));
-
-const browser = await chromium.launch({ executablePath: browserPath, args: ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"] });
-const problems = [];
-
-// A page from a file, with everything it says or asks the network for.
-async function open(name, options = {}) {
-  const context = await browser.newContext({ viewport: { width: 1240, height: 900 }, acceptDownloads: true, ...options });
-  const page = await context.newPage();
-  page.on("console", (message) => ["error", "warning"].includes(message.type()) && problems.push(`${name}: ${message.text()}`));
-  page.on("pageerror", (error) => problems.push(`${name}: ${error.message}`));
-  page.on("request", (request) => /^(file|blob|data):/.test(request.url()) || problems.push(`${name}: asks for ${request.url()}`));
-  const begin = performance.now();
-  await page.goto(`file://${file(name)}`);
-  await page.waitForSelector("html[data-ready=true]");
-  await page.waitForSelector("#how");
-  // Pictures are drawn once their width is known.
-  await page.waitForFunction(() => [...document.querySelectorAll(".picture")].every((area) => area.querySelector("svg")));
-  return { page, took: performance.now() - begin, close: () => context.close() };
-}
-async function saved(page, selector) {
-  const [download] = await Promise.all([page.waitForEvent("download"), page.click(selector)]);
-  return { name: download.suggestedFilename(), text: readFileSync(await download.path(), "utf8") };
-}
-const value = (page, label) =>
-  page.$$eval(".number", (boxes, wanted) => boxes.find((box) => box.querySelector("h3").textContent === wanted)?.querySelector(".value").textContent, label);
-const three = (number) => Number(number.toPrecision(3));
-const fits = (page) => page.evaluate(() => document.documentElement.scrollWidth <= innerWidth);
+import { readFileSync, statSync } from "node:fs";
+import { file, fits, json, lacuna, open, saved, three, trace, value, runTests } from "./harness.mjs";
 
 const tests = {
   async simulate() {
@@ -263,20 +219,4 @@ const tests = {
   },
 };
 
-let failed = 0;
-const only = process.env.ONLY?.split(",");
-for (const [name, test] of Object.entries(tests)) {
-  if (only && !only.includes(name)) continue;
-  const begin = performance.now();
-  problems.length = 0;
-  try {
-    await test();
-    assert.deepEqual(problems, [], "nothing on the console, nothing from the network");
-    console.log(`ok ${name} (${((performance.now() - begin) / 1000).toFixed(1)} s)`);
-  } catch (error) {
-    ++failed;
-    console.log(`FAILED ${name}: ${error.stack ?? error}\n${problems.join("\n")}`);
-  }
-}
-await browser.close();
-process.exit(failed === 0 ? 0 : 1);
+await runTests(tests);

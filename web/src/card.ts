@@ -23,9 +23,10 @@ const sizes = new ResizeObserver((entries) => {
   for (const entry of entries) (entry.target as HTMLElement & { onWidth?: (width: number) => void }).onWidth?.(entry.contentRect.width);
 });
 
-// `picture` is asked again each time, so that its title follows what is chosen.
-export function pictureCard(make: () => Picture): { card: HTMLElement; redraw: () => void } {
-  const heading = el("h2");
+// `make` is asked again each time, so that the title follows what is chosen. A picture is a card of its own, or a part of one
+// that shows several.
+export function pictureCard(make: () => Picture, part = false): { card: HTMLElement; redraw: () => void } {
+  const heading = el(part ? "h3" : "h2");
   const note = el("p", { class: "note" });
   const area = el("div", { class: "picture" });
   const key = el("div", { class: "key" });
@@ -37,8 +38,8 @@ export function pictureCard(make: () => Picture): { card: HTMLElement; redraw: (
   const save = (title: string, label: string, act: () => void): HTMLElement =>
     el("button", { type: "button", class: "small", "aria-label": `${label}: ${id}`, click: act }, title);
   const card = el(
-    "section",
-    { class: "card", id },
+    part ? "div" : "section",
+    { class: part ? "part" : "card", id },
     el("header", {}, heading,
       el("div", { class: "tools" },
         save("SVG", "Save the picture as SVG", () => svg && saveSvg(`lacuna-${id}`, svg)),
@@ -83,4 +84,5 @@ export const keys = {
   input: () => swatch("lines", "input gradients"),
   weight: () => swatch("dots", "weight gradients"),
   wait: () => swatch("wait", "waiting for memory"),
+  paper: () => swatch("diamond", "the paper's value"),
 };

@@ -1,4 +1,5 @@
 // What the program puts into the page: the JSON outputs of its commands (docs/output.md), unchanged.
+import type { Reproduction } from "./figures/data";
 
 export type Op = "forward" | "input_grad" | "weight_grad";
 export type OpOrAll = Op | "all";
@@ -159,6 +160,7 @@ export interface PageData {
   compare?: Compare;
   train?: Train;
   kernels?: Kernels;
+  reproduce?: Reproduction;
 }
 
 export function readPage(): PageData {

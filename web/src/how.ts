@@ -7,7 +7,10 @@ const list = (entries: [string, string][]): HTMLElement => el("dl", {}, ...entri
 const settings = (config: Record<string, unknown>): [string, string][] =>
   Object.entries(config).map(([name, value]) => [name, value === true ? "on" : value === false ? "off" : value !== null && typeof value === "object" ? JSON.stringify(value) : String(value)]);
 
-export function howCard(page: PageData): HTMLElement {
+// What a kind of page adds of its own.
+export interface HowMore { facts?: [string, string][]; rests?: string[]; lists?: { title: string; entries: [string, string][] }[] }
+
+export function howCard(page: PageData, more: HowMore = {}): HTMLElement {
   const runs = page.simulate?.runs ?? [];
   const machines = new Map(runs.map((run) => [run.arch, run]));
   const traces = new Map([...(page.inspect?.traces ?? []), ...runs].map((one) => [one.trace, one]));
@@ -18,6 +21,7 @@ export function howCard(page: PageData): HTMLElement {
   if (tables.length) facts.push(["Energy costs", tables.join("; ")]);
   if (page.bench) facts.push(["CPU", `${page.bench.machine.cpu}, ${page.bench.machine.isa}`], ["oneDNN", page.bench.machine.onednn], ["Peak per core", `${whole(page.bench.machine.peak_gflops)} GFLOP/s`]);
   if (page.compare) facts.push(["A", `${page.compare.a.file} (Lacuna ${page.compare.a.lacuna})`], ["B", `${page.compare.b.file} (Lacuna ${page.compare.b.lacuna})`], ["Ignored", `relative changes of up to ${100 * page.compare.threshold} %`]);
+  facts.push(...(more.facts ?? []));
   const ideal = runs.some((run) => run.config.memory === "ideal");
   const assumptions = [
     runs.length > 0 && "Speedups compare a machine with its baseline, a dense machine with the same number of multipliers. The speedup from zeros compares with the same machine on the same layers without a zero, so that lanes which hold no element do not count. Cycles come from a simulation of the recorded zeros, not from a measurement.",
@@ -26,6 +30,7 @@ export function howCard(page: PageData): HTMLElement {
     page.inspect && "'At best' is every multiplication divided by those whose sparser operand is not zero: a machine that loses nothing [TensorDash, Fig. 1].",
     tables.length > 0 && "Energy is the number of actions of each component times its cost in the table, whose sources are in configs/energy.",
     page.bench && "Times are medians of paired runs on the machine above; another CPU gives other numbers.",
+    ...(more.rests ?? []),
     "Where a paper is silent the models make numbered assumptions: docs/assumptions.md in the repository.",
   ];
   return el("section", { class: "card", id: "how" },
@@ -34,6 +39,7 @@ export function howCard(page: PageData): HTMLElement {
     traces.size > 0 && el("details", {}, el("summary", {}, traces.size === 1 ? "The trace" : `${traces.size} traces`),
       ...[...traces.values()].map((one) => list([["File", one.trace], ["Network", one.model], ...(one.dataset ? ([["Data set", one.dataset]] as [string, string][]) : []), ["Batch", whole(one.batch)], ...(one.samples ? ([["Samples recorded", whole(one.samples)]] as [string, string][]) : []), ...(one.accuracy ? ([["Accuracy", `${(100 * one.accuracy).toFixed(1)} %`]] as [string, string][]) : [])]))),
     ...[...machines.values()].map((run) => el("details", { class: "machine" }, el("summary", {}, `Parameters of ${run.arch}${run.baseline ? `, compared with ${run.baseline.arch}` : ""}`), list(settings(run.config)))),
+    ...(more.lists ?? []).map((one) => el("details", {}, el("summary", {}, one.title), list(one.entries))),
     page.train && el("details", {}, el("summary", {}, "Settings of the training"), list(settings(page.train.config))),
     el("h3", {}, "What it rests on"),
     el("ul", {}, ...assumptions.filter((text): text is string => !!text).map((text) => el("li", {}, text))));

@@ -3,12 +3,13 @@ import { readPage } from "./data";
 import { el, replace } from "./dom";
 import { benchPage } from "./pages/bench";
 import { comparePage } from "./pages/compare";
+import { figuresPage } from "./pages/figures";
 import type { PageKind } from "./pages/page";
 import { stepsPage } from "./pages/steps";
 import { trainPage } from "./pages/train";
 
 // The first that knows the data: a demo has steps, a training and times of kernels, and is a page of steps.
-const kinds: PageKind[] = [stepsPage, benchPage, comparePage, trainPage];
+const kinds: PageKind[] = [stepsPage, benchPage, comparePage, trainPage, figuresPage];
 
 const data = readPage();
 const root = document.getElementById("page")!;

@@ -3,7 +3,7 @@ import { answerView, type Answer } from "../answer";
 import { pictureCard, redrawAll, type Picture } from "../card";
 import type { PageData } from "../data";
 import { el, replace } from "../dom";
-import { howCard } from "../how";
+import { howCard, type HowMore } from "../how";
 import { isDark, toggleTheme } from "../theme";
 
 // One module per kind of page; main.ts lists them.
@@ -28,7 +28,7 @@ export function header(title: string, tools: HTMLElement[]): HTMLElement {
 }
 
 // A page whose parts do not change.
-export function plainPage(data: PageData, root: HTMLElement, title: string, answer: Answer, parts: (HTMLElement | null)[], tools: HTMLElement[] = []): void {
+export function plainPage(data: PageData, root: HTMLElement, title: string, answer: Answer, parts: (HTMLElement | null)[], tools: HTMLElement[] = [], how: HowMore = {}): void {
   document.title = `${title} - Lacuna`;
-  replace(root, el("div", { id: "title" }, header(title, tools)), el("main", {}, answerView(answer), ...parts, howCard(data)));
+  replace(root, el("div", { id: "title" }, header(title, tools)), el("main", {}, answerView(answer), ...parts, howCard(data, how)));
 }
