@@ -6,6 +6,7 @@
 
 #include "Vouter_accumulators.h"
 #include "bits.hpp"
+#include "clocking.hpp"
 #include "top.hpp"
 
 namespace lacuna::rtl {
@@ -15,14 +16,8 @@ class AccumulatorBanks {
   static constexpr std::size_t kInputs = 16, kBanks = 32, kAddress = 16, kEntry = kAddress - 5, kIdx = 9;
 
   AccumulatorBanks() : memory_(std::size_t{1} << kAddress, 0.0F) {
-    top_->rst_ni = 0;
-    top_->clk_i = 0;
     top_->in_valid_i = 0;
-    top_->eval();
-    top_->clk_i = 1;
-    top_->eval();
-    top_->clk_i = 0;
-    top_->rst_ni = 1;
+    reset(*top_);
   }
 
   void start(std::size_t width) {
@@ -53,10 +48,7 @@ class AccumulatorBanks {
         memory_[place(bank)] =
             std::bit_cast<float>(static_cast<std::uint32_t>(get_bits(top_->sum_o, bank * 32, 32)));
     }
-    top_->clk_i = 1;
-    top_->eval();
-    top_->clk_i = 0;
-    top_->eval();
+    tick(*top_);
   }
 
   std::vector<float> sums(std::size_t count) const {

@@ -10,6 +10,7 @@
 #include "Vfe_paper.h"
 #include "base/random.hpp"
 #include "bits.hpp"
+#include "clocking.hpp"
 #include "layer_reference.hpp"
 #include "top.hpp"
 
@@ -125,18 +126,7 @@ std::vector<std::uint32_t> moved(const std::vector<std::uint32_t>& staged,
 // Runs the streams; returns the clocks.
 std::int64_t record(const std::vector<Streams>& all, const ConnectivityInfo& info, Recorder& recorder) {
   OwnedTop<Vfe_paper> top;
-  const auto clock = [&] {
-    top->clk_i = 1;
-    top->eval();
-    top->clk_i = 0;
-    top->eval();
-  };
-  top->rst_ni = 0;
-  top->clk_i = 0;
-  top->bypass_i = top->stall_i = top->offer_valid_i = 0;
-  top->eval();
-  clock();
-  top->rst_ni = 1;
+  reset_frontend(*top);
   std::vector<std::uint32_t> a_staged(kDepth * kLanes, 0), b_staged(kDepth * kLanes, 0);
   std::size_t stream = 0;
   int step = 0;
@@ -206,7 +196,7 @@ std::int64_t record(const std::vector<Streams>& all, const ConnectivityInfo& inf
         ++stream;
       }
     }
-    clock();
+    tick(*top);
   }
   // The baseline takes every step as it is.
   for (const Streams& streams : all) {

@@ -23,13 +23,9 @@ class OuterDriver {
   static constexpr bool kAnt = std::is_same_v<Top, Vant_pe>;
 
   explicit OuterDriver(std::uint64_t seed) : random_(seed) {
-    top_->rst_ni = 0;
-    top_->clk_i = 0;
     top_->image_valid_i = 0;
     top_->out_ready_i = 1;
-    top_->eval();
-    clock();
-    top_->rst_ni = 1;
+    reset(*top_);
   }
 
   // Runs one pair; the pipe is empty before and after. With `banks` the RTL's accumulators add the products
@@ -64,7 +60,7 @@ class OuterDriver {
       held += top_->out_valid_o != 0 && top_->out_ready_i == 0 ? 1 : 0;
       if constexpr (kAnt) searches += top_->search_o;
       if (top_->image_valid_i != 0 && top_->image_ready_o != 0) next += kLanes;
-      clock();
+      tick(*top_);
       if (banks != nullptr) banks->clock();
       ++clocks;
       idle = idle_now ? idle + 1 : 0;
@@ -91,13 +87,6 @@ class OuterDriver {
   static std::size_t output_width(const PairWork& work) {
     return work.matrix ? static_cast<std::size_t>(work.kernel.columns)
                        : static_cast<std::size_t>(work.x.output_last) + 1;
-  }
-
-  void clock() {
-    top_->clk_i = 1;
-    top_->eval();
-    top_->clk_i = 0;
-    top_->eval();
   }
 
   void configure(const PairWork& work) {

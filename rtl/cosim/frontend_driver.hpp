@@ -6,6 +6,7 @@
 
 #include "base/random.hpp"
 #include "bits.hpp"
+#include "clocking.hpp"
 #include "tensordash_reference.hpp"
 #include "top.hpp"
 
@@ -21,14 +22,7 @@ class FrontendDriver {
  public:
   FrontendDriver(FrontendReference& reference, int rows, int width, std::uint64_t seed)
       : reference_(reference), rows_(rows), width_(width), random_(seed) {
-    top_->rst_ni = 0;
-    top_->clk_i = 0;
-    top_->bypass_i = 0;
-    top_->stall_i = 0;
-    top_->offer_valid_i = 0;
-    top_->eval();
-    clock();
-    top_->rst_ni = 1;
+    reset_frontend(*top_);
   }
 
   Top& top() { return *top_; }
@@ -61,20 +55,13 @@ class FrontendDriver {
       }
       if (counts.issued > 0) ++counts.clocks;
       taken_ += top_->offer_take_o;
-      clock();
+      tick(*top_);
       retire();
     }
     return counts;
   }
 
  private:
-  void clock() {
-    top_->clk_i = 1;
-    top_->eval();
-    top_->clk_i = 0;
-    top_->eval();
-  }
-
   void offer(const ConnectivityInfo& info, const Stalls& stalls) {
     const int offered =
         random_.chance(stalls.source) ? static_cast<int>(random_.integer(0, info.depth - 1)) : info.depth;

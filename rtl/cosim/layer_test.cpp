@@ -6,6 +6,7 @@
 
 #include "Vfe_masks.h"
 #include "bits.hpp"
+#include "clocking.hpp"
 #include "layer_reference.hpp"
 #include "top.hpp"
 
@@ -27,18 +28,7 @@ std::uint32_t spread(std::uint32_t bits) {
 std::int64_t cycles_of(const MaskedProduct& product, std::int64_t& clocks) {
   OwnedTop<Vfe_masks> owned;
   Vfe_masks& top = *owned;
-  const auto clock = [&] {
-    top.clk_i = 1;
-    top.eval();
-    top.clk_i = 0;
-    top.eval();
-  };
-  top.rst_ni = 0;
-  top.clk_i = 0;
-  top.bypass_i = top.stall_i = top.offer_valid_i = 0;
-  top.eval();
-  clock();
-  top.rst_ni = 1;
+  reset_frontend(top);
   std::size_t group = 0, ended = 0;
   int step = 0;
   std::int64_t issued = 0;
@@ -69,7 +59,7 @@ std::int64_t cycles_of(const MaskedProduct& product, std::int64_t& clocks) {
         ++group;
       }
     }
-    clock();
+    tick(top);
     ++clocks;
   }
   return issued;

@@ -9,6 +9,7 @@
 #include "Vzero_counter.h"
 #include "base/random.hpp"
 #include "bits.hpp"
+#include "clocking.hpp"
 #include "storage_reference.hpp"
 #include "top.hpp"
 
@@ -37,22 +38,6 @@ ValueGroup random_group(Random& random) {
     for (int lane = group.lanes[s]; lane < kLanes; ++lane) group.rows[s][static_cast<std::size_t>(lane)] = 0;
   }
   return group;
-}
-
-template <typename Top>
-void clock(Top& top) {
-  top.clk_i = 1;
-  top.eval();
-  top.clk_i = 0;
-  top.eval();
-}
-template <typename Top>
-void reset(Top& top) {
-  top.rst_ni = 0;
-  top.clk_i = 0;
-  top.eval();
-  clock(top);
-  top.rst_ni = 1;
 }
 
 // Groups one after another through a compressor; returns the clocks from the first row that enters to the
@@ -102,7 +87,7 @@ std::int64_t compress(Top& top, std::deque<ValueGroup> groups, Random& random, d
       taken -= groups.front().rows.size();
       groups.pop_front();
     }
-    clock(top);
+    tick(top);
     ++clocks;
   }
   out.pop_back();
@@ -169,7 +154,7 @@ TEST(Storage, DecompressorGivesBackTheValues) {
         ASSERT_EQ(top.out_last_o != 0, i + 1 == rows.size());
         ++i;
       }
-      clock(top);
+      tick(top);
     }
     ASSERT_EQ(dense, group.rows) << "round " << round;
   }
@@ -216,7 +201,7 @@ TEST(Storage, TransposerAtFullRateAndWithStalls) {
           group.clear();
         }
       }
-      clock(top);
+      tick(top);
     }
     if (stalls == 0) {
       EXPECT_EQ(clocks, kBlocks + 16) << "a block in and a block out per cycle";
@@ -232,7 +217,7 @@ TEST(Storage, ZeroCounter) {
   for (int round = 0; round < 200; ++round) {
     top.clear_i = 1;
     top.valid_i = 0;
-    clock(top);
+    tick(top);
     top.clear_i = 0;
     std::uint64_t zeros = 0, values = 0;
     const double share = random.uniform() * 0.2;
@@ -252,7 +237,7 @@ TEST(Storage, ZeroCounter) {
           zeros += zero ? 1 : 0;
         }
       }
-      clock(top);
+      tick(top);
       ASSERT_EQ(top.zeros_o, zeros & 0xffffU);
       ASSERT_EQ(top.values_o, values & 0xffffU);
       ASSERT_EQ(top.gate_o != 0, zeros * 65536 < values * threshold);
@@ -261,7 +246,7 @@ TEST(Storage, ZeroCounter) {
   // Counters of 16 bits stop together before they overflow.
   top.valid_i = 1;
   top.present_i = 0xffff;
-  for (int n = 0; n < 5000; ++n) clock(top);
+  for (int n = 0; n < 5000; ++n) tick(top);
   EXPECT_GT(top.values_o, 65536 - 32);
 }
 

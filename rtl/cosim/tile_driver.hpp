@@ -9,6 +9,7 @@
 
 #include "base/random.hpp"
 #include "bits.hpp"
+#include "clocking.hpp"
 #include "frontend_driver.hpp"
 #include "tile_reference.hpp"
 
@@ -22,14 +23,10 @@ class TileDriver {
   static constexpr int kLatency = 6;
 
   TileDriver(const TileShapeInfo& tile, std::uint64_t seed) : tile_(tile), random_(seed) {
-    top_->rst_ni = 0;
-    top_->clk_i = 0;
     top_->bypass_i = 0;
     top_->offer_valid_i = 0;
     top_->result_ready_i = 1;
-    top_->eval();
-    clock();
-    top_->rst_ni = 1;
+    reset(*top_);
   }
 
   // Bypassed outputs run densely. Call while nothing is in work.
@@ -62,7 +59,7 @@ class TileDriver {
       if (counts.issued > 0 && !streams_.empty()) ++counts.clocks;
       const bool enabled = top_->enable_o != 0, issued = top_->issue_o != 0;
       taken_ += top_->offer_take_o;
-      clock();
+      tick(*top_);
       while (!streams_.empty() && taken_ >= streams_.front().b.steps) {
         taken_ -= streams_.front().b.steps;
         streams_.pop_front();
@@ -86,13 +83,6 @@ class TileDriver {
   struct Pair {
     StreamGroup b, a;
   };
-
-  void clock() {
-    top_->clk_i = 1;
-    top_->eval();
-    top_->clk_i = 0;
-    top_->eval();
-  }
 
   void offer(const Stalls& stalls) {
     const int offered =

@@ -6,6 +6,7 @@
 
 #include "Vfe_fig7.h"
 #include "bits.hpp"
+#include "clocking.hpp"
 #include "top.hpp"
 
 namespace {
@@ -43,23 +44,12 @@ std::string signal(int row, const std::string& name, const std::vector<std::stri
 
 int main() {
   lacuna::rtl::OwnedTop<Vfe_fig7> top;
-  const auto clock = [&] {
-    top->clk_i = 1;
-    top->eval();
-    top->clk_i = 0;
-    top->eval();
-  };
-  top->rst_ni = 0;
-  top->clk_i = 0;
-  top->bypass_i = top->stall_i = top->offer_valid_i = 0;
-  top->eval();
-  clock();
-  top->rst_ni = 1;
+  lacuna::rtl::reset_frontend(*top);
 
   std::vector<std::string> offered, taken, issue, slide;
   std::vector<std::vector<std::string>> pending(kDepth), staged(kDepth), lanes(kLanes);
   int step = 0;
-  for (int n = 0; n < 4; ++n, clock()) {
+  for (int n = 0; n < 4; ++n, lacuna::rtl::tick(*top)) {
     unsigned valid = 0, last = 0;
     std::string text;
     for (int s = 0; s < kDepth && step + s < kSteps; ++s) {
