@@ -16,12 +16,13 @@ namespace {
 
 TileShape tile_of(int size) { return {.rows = size, .columns = size, .lanes = 16, .tiles = 1}; }
 
-std::unique_ptr<Accelerator> one_tile(int size) {
+std::unique_ptr<Accelerator> one_tile(int size, const std::string& sides) {
   const AcceleratorModel* model = AcceleratorRegistry::instance().find("tensordash");
   Params params("tensordash", model->params);
   params.set("tiles", "1", "rtl");
   params.set("rows", std::to_string(size), "rtl");
   params.set("columns", std::to_string(size), "rtl");
+  params.set("sides", sides, "rtl");
   return model->make(std::move(params));
 }
 
@@ -96,8 +97,9 @@ Trace recorded_trace(const std::string& model) {
   return Trace::open(fmt::format("{}/data/{}_p100.safetensors.zst", LACUNA_SOURCE_DIR, model));
 }
 
-RecordedOperation smallest_operation(const Trace& trace, std::int64_t least_cycles) {
-  const std::unique_ptr<Accelerator> machine = one_tile(kLayerTile);
+RecordedOperation smallest_operation(const Trace& trace, std::int64_t least_cycles,
+                                     const std::string& sides) {
+  const std::unique_ptr<Accelerator> machine = one_tile(kLayerTile, sides);
   const Layer* best = nullptr;
   Operation best_op = Operation::kForward;
   std::int64_t fewest = std::numeric_limits<std::int64_t>::max();
@@ -115,7 +117,7 @@ RecordedOperation smallest_operation(const Trace& trace, std::int64_t least_cycl
 }
 
 std::vector<MaskedOperation> masked_operations(const Trace& trace, std::int64_t most_steps) {
-  const std::unique_ptr<Accelerator> machine = one_tile(4);
+  const std::unique_ptr<Accelerator> machine = one_tile(4, "one");
   std::vector<MaskedOperation> operations;
   for (const Layer& layer : trace.layers()) {
     for (const Operation op : kOperations) {

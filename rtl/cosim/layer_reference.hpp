@@ -29,8 +29,10 @@ struct RecordedOperation {
   std::vector<RecordedProduct> products;
   std::int64_t cycles = 0;
 };
-// The operation with the fewest cycles above `least_cycles`.
-RecordedOperation smallest_operation(const Trace& trace, std::int64_t least_cycles);
+// The operation with the fewest cycles above `least_cycles`. `sides` as the model's parameter: `one` or
+// `both`.
+RecordedOperation smallest_operation(const Trace& trace, std::int64_t least_cycles,
+                                     const std::string& sides = "one");
 
 // The effectual bits alone, for tiles of the default 4 rows.
 struct MaskedProduct {

@@ -35,6 +35,8 @@ MUTATIONS = [
      "Vfe_fig7", "fig7_test"),
     ("multiplier-forgets-sticky", "fp/fp_mul.sv", "guard & (sticky | man[0])", "guard & man[0]", "Vfp_mul32", "fp_test"),
     ("adder-forgets-lost-bits", "fp/fp_add.sv", "shifted[0] | (|lost)", "shifted[0]", "Vfp_add32", "fp_test"),
+    ("one-zero-is-not-enough", "tensordash/td_pair_frontend.sv", "a_effectual_i & b_effectual_i", "b_effectual_i", "Vtile_pairs",
+     "tile_test"),
     ("accumulator-is-not-cleared", "tensordash/td_pe.sv", "first_q[Stages-1] ? tree : acc_sum", "acc_sum", "Vtile_bf16",
      "tile_test"),
     ("search-passes-over-a-hit", "ant/ant_selector.sv", "next_o = PosW'(i);", "next_o = PosW'(i + 1);", "Vant_pe", "ant_test"),

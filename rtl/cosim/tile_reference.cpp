@@ -30,21 +30,27 @@ std::vector<TileCycle> tile_cycles(const std::string& spec, int depth, const Til
                                    const StreamGroup& b, const StreamGroup& a) {
   const int lanes = b.lanes;
   const Scheduler scheduler(Connectivity::parse(spec, lanes, depth, "rtl"));
-  tensordash::GroupWords words(b.rows, b.steps, depth);
+  // A stream of bits per scheduler: of a row, or of a PE.
+  const int shares = tile.pairs ? tile.columns : 1, schedulers = tile.rows * shares;
+  tensordash::GroupWords words(schedulers, b.steps, depth);
   const std::uint32_t magnitude = static_cast<std::uint32_t>((std::uint64_t{1} << (tile.width - 1)) - 1);
-  for (int r = 0; r < b.rows; ++r) {
+  for (int n = 0; n < schedulers; ++n) {
     for (int step = 0; step < b.steps; ++step) {
       for (int lane = 0; lane < lanes; ++lane) {
-        if ((b.value(r, step, lane) & magnitude) != 0) words.row(r)[step] |= std::uint64_t{1} << lane;
+        const bool effectual = (b.value(n / shares, step, lane) & magnitude) != 0 &&
+                               (!tile.pairs || (a.value(n % shares, step, lane) & magnitude) != 0);
+        if (effectual) words.row(n)[step] |= std::uint64_t{1} << lane;
       }
     }
   }
   std::vector<TileCycle> cycles;
   std::vector<float> accumulators(static_cast<std::size_t>(tile.rows * tile.columns), 0.0F);
   std::vector<float> products(static_cast<std::size_t>(lanes));
-  const auto watch = [&](std::int64_t r, std::int64_t position, const Selection& selection) {
-    const auto row = static_cast<int>(r);
-    for (int c = 0; c < tile.columns; ++c) {
+  const auto watch = [&](std::int64_t n, std::int64_t position, const Selection& selection) {
+    const auto row = static_cast<int>(n) / shares;
+    const int first = tile.pairs ? static_cast<int>(n) % shares : 0;
+    const int end = tile.pairs ? first + 1 : tile.columns;
+    for (int c = first; c < end; ++c) {
       for (int lane = 0; lane < lanes; ++lane) {
         float x = 0, y = 0;
         const int move = selection[static_cast<std::size_t>(lane)];
@@ -61,7 +67,7 @@ std::vector<TileCycle> tile_cycles(const std::string& spec, int depth, const Til
       const float sum = tree_sum(products);
       accumulator = position == 0 ? sum : accumulator + sum;
     }
-    if (row + 1 == b.rows) {
+    if (n + 1 == schedulers) {
       TileCycle cycle;
       for (const float value : accumulators)
         cycle.accumulators.push_back(std::bit_cast<std::uint32_t>(value));
@@ -74,7 +80,7 @@ std::vector<TileCycle> tile_cycles(const std::string& spec, int depth, const Til
     Selection dense;
     dense.fill(0);
     for (int step = 0; step < b.steps; ++step) {
-      for (int r = 0; r < b.rows; ++r) watch(r, step, dense);
+      for (int n = 0; n < schedulers; ++n) watch(n, step, dense);
     }
   }
   cycles.back().last = true;

@@ -19,6 +19,7 @@ struct TileCycle {
 struct TileShapeInfo {
   int rows = 4, columns = 4, width = 32;  // width: bits of an operand, 32 or 16
   bool skips = true;                      // false: the baseline, one cycle per step
+  bool pairs = false;                     // zeros of both operands are skipped, one scheduler per PE
 };
 
 // `b`: streams of the rows, which are scheduled; `a`: of the columns.

@@ -1,5 +1,6 @@
-// The whole tile against the model, bit by bit and cycle by cycle: TensorDash, the bypass and the baseline;
-// FP32 and bfloat16; and an operation of a recorded layer whose outputs must be the reference convolution's.
+// The whole tile against the model, bit by bit and cycle by cycle: TensorDash with one scheduler per row and
+// per PE, the bypass and the baseline; FP32 and bfloat16; and operations of a recorded layer whose outputs
+// must be the reference convolution's.
 #include <bit>
 #include <gtest/gtest.h>
 #include <xmmintrin.h>
@@ -7,6 +8,7 @@
 #include "Vtile.h"
 #include "Vtile_bf16.h"
 #include "Vtile_dense.h"
+#include "Vtile_pairs.h"
 #include "layer_reference.hpp"
 #include "tile_driver.hpp"
 
@@ -48,7 +50,8 @@ void check_tile(TileShapeInfo tile, int outputs, bool bypass, std::uint64_t seed
     for (int i = 0; i < batch; ++i, ++done) {
       const auto steps = static_cast<int>(random.integer(1, 20));
       driver.push(random_streams(random, tile.rows, steps, random.uniform(), tile.width),
-                  random_streams(random, tile.columns, steps, 0.3 * random.uniform(), tile.width));
+                  random_streams(random, tile.columns, steps, (tile.pairs ? 0.9 : 0.3) * random.uniform(),
+                                 tile.width));
     }
     const Stalls stalls =
         random.chance(0.5) ? Stalls{random.uniform() * 0.8, random.uniform() * 0.8} : Stalls{};
@@ -61,16 +64,18 @@ void check_tile(TileShapeInfo tile, int outputs, bool bypass, std::uint64_t seed
 
 TEST(Tile, Fp32) { check_tile<Vtile>({2, 2, 32, true}, 400, true, 1); }
 TEST(Tile, Bfloat16) { check_tile<Vtile_bf16>({1, 1, 16, true}, 400, true, 2); }
+TEST(Tile, BothSides) { check_tile<Vtile_pairs>({2, 2, 32, true, true}, 400, true, 4); }
 TEST(Tile, BaselineFp32) { check_tile<Vtile_dense>({1, 1, 32, false}, 400, false, 3); }
 
 // Every output of one operation of a recorded layer, computed by the RTL with values from the model's
 // generator.
-TEST(Tile, LayerValuesEqualTheReference) {
-  const RecordedOperation op = smallest_operation(recorded_trace("squeezenet"), 20'000);
+template <typename Top>
+void check_layer(const std::string& sides) {
+  const RecordedOperation op = smallest_operation(recorded_trace("squeezenet"), 20'000, sides);
   SCOPED_TRACE(op.name);
   std::int64_t cycles = 0;
   for (const RecordedProduct& product : op.products) {
-    TileDriver<Vtile> driver({kLayerTile, kLayerTile, 32, true}, 9);
+    TileDriver<Top> driver({kLayerTile, kLayerTile, 32, true, sides == "both"}, 9);
     for (const StreamGroup& b : product.row_groups) {
       for (const StreamGroup& a : product.column_groups) driver.push(b, a);
     }
@@ -90,6 +95,8 @@ TEST(Tile, LayerValuesEqualTheReference) {
   }
   EXPECT_EQ(cycles, op.cycles) << "cycles of the fast engine";
 }
+TEST(Tile, LayerValuesEqualTheReference) { check_layer<Vtile>("one"); }
+TEST(Tile, LayerValuesEqualTheReferenceBothSides) { check_layer<Vtile_pairs>("both"); }
 
 }  // namespace
 }  // namespace lacuna::rtl
