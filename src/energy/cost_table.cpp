@@ -52,8 +52,9 @@ PartCosts read_part(const YamlReader& reader, const std::string& name, const YAM
 
 std::string read_data_type(const YamlReader& reader, const YAML::Node& at, const YAML::Node& value) {
   std::string type = reader.text(at, "data_type", value);
-  if (type != "fp32" && type != "bfloat16" && type != "fixed16") {
-    reader.fail(at, fmt::format("'data_type' is {}", quote_name(type)), "write fp32, bfloat16 or fixed16");
+  if (type != "fp32" && type != "bfloat16" && type != "mixed" && type != "fixed16") {
+    reader.fail(at, fmt::format("'data_type' is {}", quote_name(type)),
+                "write fp32, bfloat16, mixed or fixed16");
   }
   return type;
 }

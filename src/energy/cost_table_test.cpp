@@ -71,7 +71,7 @@ TEST(CostTable, RefusesBadValuesAndSaysWhere) {
   expect(replaced("scales_as: logic", "scales_as: lgic"), "write logic, sram or none");
   expect(replaced("node_nm: 65", "node: 65"), "mine.yaml:2: unknown key 'node'");
   expect(replaced("node_nm: 65", "node_nm: 0"), "'node_nm' is missing");
-  expect(replaced("fp32", "int8"), "write fp32, bfloat16 or fixed16");
+  expect(replaced("fp32", "int8"), "write fp32, bfloat16, mixed or fixed16");
   expect(replaced("notes: [one thing, another]", "notes: 3"), "'notes' is not a list");
   expect(replaced("parts:", "costs:"), "unknown key 'costs'");
   expect("name: x\nnode_nm: 65\ndata_type: fp32\n", "'parts' is missing");
@@ -102,8 +102,8 @@ TEST(CostTable, EveryPartOfARandomlyBrokenTableIsRefusedOrRead) {
 }
 
 TEST(CostTable, BuiltInTablesAndFiles) {
-  EXPECT_EQ(CostTable::built_in(),
-            (std::vector<std::string>{"16nm-published", "65nm-bfloat16", "65nm-fp32", "rtl-osu018"}));
+  EXPECT_EQ(CostTable::built_in(), (std::vector<std::string>{"16nm-published", "65nm-bfloat16", "65nm-fp32",
+                                                             "65nm-mixed", "rtl-osu018"}));
   for (const std::string& name : CostTable::built_in()) {
     const CostTable table = CostTable::open(name, "test");
     EXPECT_EQ(table.name, name);
@@ -118,7 +118,7 @@ TEST(CostTable, BuiltInTablesAndFiles) {
 
 // A multiplier and an adder that work every cycle are a MAC of the tiles.
 TEST(CostTable, MultiplierAndAdderAreAMac) {
-  for (const char* type : {"fp32", "bfloat16"}) {
+  for (const char* type : {"fp32", "bfloat16", "mixed"}) {
     const CostTable table = CostTable::of_data_type(type);
     EXPECT_NEAR(table.find("multiplier", "cycle")->value + table.find("adder", "cycle")->value,
                 table.find("mac", "cycle")->value, 1e-5);

@@ -98,6 +98,7 @@ std::vector<Figure> tensordash_energy_figures();    // Fig. 15, 16, bfloat16, GC
 std::vector<Figure> tensordash_geometry_figures();  // Fig. 17, 18, 19
 std::vector<Figure> tensordash_random_figures();    // Fig. 20
 std::vector<Figure> tensordash_area_figures();      // Table 3
+std::vector<Figure> tensordash_mixed_figures();     // the abstract at MICRO
 std::vector<Figure> tensordash_two_side_figures();
 std::vector<Figure> ant_figures();
 std::vector<Figure> ant_assumption_figures();

@@ -51,7 +51,7 @@ class Dense final : public Accelerator {
 const RegisterAccelerator kRegister{{
     .name = "dense",
     .summary = "TensorDash's tiles without TensorDash: every pair is multiplied",
-    .paper = "Mahmoud et al., TensorDash, arXiv 2009.00748, §3 and Table 2 (the baseline)",
+    .paper = "Mahmoud et al., TensorDash, arXiv 2009.00748v1, §3 and Table 2 (the baseline)",
     .params = TileChip::params(),
     .make = [](Params params) -> std::unique_ptr<Accelerator> {
       return std::make_unique<Dense>(std::move(params));

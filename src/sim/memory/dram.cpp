@@ -8,17 +8,18 @@
 namespace lacuna {
 
 DataType arithmetic(const Params& params) {
-  return params.text("arithmetic") == "fp32" ? DataType::kFp32 : DataType::kBfloat16;
+  const std::string& name = params.text("arithmetic");
+  return name == "fp32" ? DataType::kFp32 : name == "bfloat16" ? DataType::kBfloat16 : DataType::kMixed;
 }
 
 std::vector<ParamSpec> dram_params(const std::string& memory_help, const std::string& memory_citation) {
   return {
       ParamSpec::choice("memory", "ideal", {"ideal", "modelled"}, memory_help, memory_citation),
       ParamSpec::choice(
-          "arithmetic", "fp32", {"fp32", "bfloat16"},
-          "values in FP32, or operands rounded to bfloat16 with FP32 accumulation; the bytes moved "
-          "follow it",
-          "TensorDash §4.4"),
+          "arithmetic", "fp32", {"fp32", "bfloat16", "mixed"},
+          "values in FP32, or operands rounded to bfloat16 or (mixed) to half precision with FP32 "
+          "accumulation; the bytes moved follow it",
+          "TensorDash §4.4; docs/assumptions.md A30"),
       ParamSpec::number("frequency_mhz", 500, 1, 10000, "MHz", "clock of the chip", "TensorDash Table 2"),
       ParamSpec::integer("dram_channels", 4, 1, 64, "channels", "DRAM channels", "TensorDash Table 2"),
       ParamSpec::integer("dram_channel_bits", 64, 16, 1024, "bits",

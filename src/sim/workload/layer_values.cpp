@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/random.hpp"
+#include "tensor/scaled_half.hpp"
 
 namespace lacuna {
 
@@ -43,13 +44,13 @@ TensorValues tensor_values(const LayerTensor& tensor, std::uint64_t seed, std::u
 LayerValues layer_values(const Layer& layer, std::uint64_t seed, DataType type) {
   LayerValues values{tensor_values(layer.a, seed, 1), tensor_values(layer.w, seed, 2),
                      tensor_values(layer.g, seed, 3)};
-  if (type == DataType::kBfloat16) {
-    const float smallest = bfloat16_to_float(1);
-    for (TensorValues* tensor : {&values.a, &values.w, &values.g}) {
-      for (float& value : tensor->data) {
-        const float rounded = round_to_bfloat16(value);
-        value = is_nonzero(value) && !is_nonzero(rounded) ? std::copysign(smallest, value) : rounded;
-      }
+  if (type == DataType::kFp32) return values;
+  const float smallest = type == DataType::kBfloat16 ? bfloat16_to_float(1) : kSmallestScaledHalf;
+  for (TensorValues* tensor : {&values.a, &values.w, &values.g}) {
+    for (float& value : tensor->data) {
+      const float rounded =
+          type == DataType::kBfloat16 ? round_to_bfloat16(value) : round_to_scaled_half(value);
+      value = is_nonzero(value) && !is_nonzero(rounded) ? std::copysign(smallest, value) : rounded;
     }
   }
   return values;

@@ -9,6 +9,7 @@
 #include "sim/workload/operand_streams.hpp"
 #include "sim/workload/reference.hpp"
 #include "sim/workload/schedule_policy.hpp"
+#include "tensor/scaled_half.hpp"
 #include "trace/trace_builder.hpp"
 
 namespace lacuna {
@@ -218,6 +219,17 @@ TEST(OperandStreams, WordsAreTheNonZerosOfValues) {
   }
 }
 
+// Half precision keeps 11 significant bits and, as loss scaling would, every exponent.
+TEST(LayerValues, MixedPrecisionRoundsTheSignificand) {
+  const std::vector<std::pair<float, float>> cases{
+      {1.0F, 1.0F},       {-2047.0F, -2047.0F},    {2049.0F, 2048.0F},  // ties to even
+      {2051.0F, 2052.0F}, {1e-30F, 0x1.448p-100F}, {3e38F, 0x1.c38p127F}};
+  for (const auto& [value, rounded] : cases) EXPECT_EQ(round_to_scaled_half(value), rounded) << value;
+  EXPECT_TRUE(std::isnan(round_to_scaled_half(std::nanf(""))));
+  // Products of two such numbers are exact in FP32.
+  EXPECT_EQ(2047.0F * 2045.0F, 4186115.0F);
+}
+
 // A number too small for bfloat16 is not zero, since its mask says so.
 TEST(LayerValues, RoundingMakesNoZeros) {
   const std::vector<float> tiny{1e-45F, -1e-45F, 0.0F, -0.0F, 1.0F, 1e-40F, 2e-38F, 1.005F};
@@ -225,10 +237,12 @@ TEST(LayerValues, RoundingMakesNoZeros) {
   builder.add_layer("layer", LayerShape::linear(1, 8, 1)).values(TensorRole::kA, tiny);
   const Trace trace = builder.build();
   const LayerTensor& a = trace.layers()[0].a;
-  const LayerValues values = layer_values(trace.layers()[0], 1, DataType::kBfloat16);
-  for (std::int64_t c = 0; c < 8; ++c) {
-    EXPECT_EQ(is_nonzero(values.a.at(0, c)), a.mask.bit(0, c)) << c;
-    EXPECT_EQ(std::signbit(values.a.at(0, c)), std::signbit(tiny[static_cast<std::size_t>(c)])) << c;
+  for (const DataType type : {DataType::kBfloat16, DataType::kMixed}) {
+    const LayerValues values = layer_values(trace.layers()[0], 1, type);
+    for (std::int64_t c = 0; c < 8; ++c) {
+      EXPECT_EQ(is_nonzero(values.a.at(0, c)), a.mask.bit(0, c)) << c;
+      EXPECT_EQ(std::signbit(values.a.at(0, c)), std::signbit(tiny[static_cast<std::size_t>(c)])) << c;
+    }
   }
   EXPECT_EQ(a.nonzeros, 6);
 }
