@@ -96,8 +96,8 @@ TEST(TileMachines, IdealMemoryChangesNoCycles) {
   }
 }
 
-// [TensorDash §3.6]: tensors kept in scheduled form move fewer rows and bytes; what the tiles do does not
-// change.
+// [TensorDash §3.6.3]: tensors kept in scheduled form in blocks and expanded before use move fewer rows and
+// bytes; what the tiles do does not change.
 TEST(ScheduledStorage, ChangesTrafficAndNothingElse) {
   const auto machine = [](const char* storage, const char* memory) {
     return make_machine("tensordash", {{"storage", storage}, {"memory", memory}});
@@ -109,9 +109,9 @@ TEST(ScheduledStorage, ChangesTrafficAndNothingElse) {
   for (const char* memory : {"ideal", "modelled"}) {
     for (const Operation op : kOperations) {
       const OpResult dense = machine("dense", memory)->simulate(layer, op, {});
-      const OpResult stored = machine("scheduled", memory)->simulate(layer, op, {});
-      EXPECT_EQ(machine("scheduled", memory)->simulate(layer, op, {Engine::kFunctional, 1}), stored);
-      EXPECT_EQ(testing::simulate_baseline(*machine("scheduled", memory), layer, op),
+      const OpResult stored = machine("blocks", memory)->simulate(layer, op, {});
+      EXPECT_EQ(machine("blocks", memory)->simulate(layer, op, {Engine::kFunctional, 1}), stored);
+      EXPECT_EQ(testing::simulate_baseline(*machine("blocks", memory), layer, op),
                 testing::simulate_baseline(*machine("dense", memory), layer, op));
       if (std::string_view(memory) == "ideal") {
         EXPECT_EQ(stored.cycles, dense.cycles);

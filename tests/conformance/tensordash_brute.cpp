@@ -264,7 +264,20 @@ std::int64_t group_cycles(const Streams& rows, std::int64_t first_row, const Str
                         config.two_side ? &columns[static_cast<std::size_t>(c)][step] : nullptr));
       machines.push_back(std::move(machine));
     }
-  return run(std::move(machines), rows[0].size(), config, levels, taken);
+  if (config.piece == 0) return run(std::move(machines), rows[0].size(), config, levels, taken);
+  std::int64_t slowest = 0;
+  for (const Machine& machine : machines) {
+    std::int64_t cycles = 0;
+    for (std::size_t first = 0; first < machine.left.size();
+         first += static_cast<std::size_t>(config.piece)) {
+      Machine part;
+      for (std::size_t i = 0; i < static_cast<std::size_t>(config.piece); ++i)
+        part.left.push_back(machine.left[first + i]);
+      cycles += run({part}, part.left.size(), config, levels, taken);
+    }
+    slowest = std::max(slowest, cycles);
+  }
+  return slowest;
 }
 
 std::int64_t groups(std::size_t streams, std::int64_t size) {

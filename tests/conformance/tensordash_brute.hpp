@@ -19,6 +19,9 @@ struct BruteConfig {
   std::vector<std::pair<int, int>> movements;  // (step, lane offset), by priority
   bool decoupled = false;
   bool two_side = false;
+  // Not 0: streams are cut into pieces of so many steps, each scheduled by itself, and each row goes its own
+  // pace.
+  std::int64_t piece = 0;
 };
 
 struct BruteResult {

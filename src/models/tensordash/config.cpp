@@ -28,9 +28,24 @@ std::vector<ParamSpec> own_params() {
                         "skip zeros of the scheduled operand (one scheduler per row), or pairs with any zero "
                         "(one scheduler per PE)",
                         "TensorDash §3.1, §3.3"),
-      ParamSpec::choice("storage", "dense", {"dense", "scheduled"},
-                        "how memory holds tensors: as values, or as (value, idx) pairs in groups of 16 x 16",
-                        "TensorDash §3.6; docs/models/tensordash-storage.md"),
+      ParamSpec::choice(
+          "storage", "dense", {"dense", "scheduled", "blocks"},
+          "how memory holds tensors: as values; as (value, idx) pairs that PEs run from where their "
+          "order allows it; or as such pairs in groups of 16 x 16, expanded before use",
+          "TensorDash §3.6; docs/models/tensordash-storage.md"),
+      ParamSpec::choice(
+          "stored", "all", {"all", "weights", "activations"},
+          "tensors that storage=scheduled and storage=blocks keep in scheduled form: all, weights "
+          "alone, or activations and gradients",
+          "TensorDash §3.6.1"),
+      ParamSpec::integer("backside_schedulers", 1, 1, 1024, "per tile",
+                         "schedulers behind the PEs, which put activations and gradients into scheduled form",
+                         "TensorDash §3.7; docs/assumptions.md A27"),
+      ParamSpec::integer(
+          "backside_cycles", 0, 0, 64, "cycles",
+          "time a backside scheduler takes per block of outputs; 0: one cycle per level, 6 in the "
+          "paper",
+          "TensorDash §3.7; docs/assumptions.md A28"),
       ParamSpec::flag("power_gating", false,
                       "bypass the staging buffers and run densely where the scheduled tensor has few zeros",
                       "TensorDash §3.5"),
@@ -55,14 +70,40 @@ Config Config::from(const Params& params) {
                 : sync == "decoupled" ? RowSync::kDecoupled
                                       : RowSync::kLines;
   config.sides = params.text("sides") == "one" ? Sides::kOne : Sides::kBoth;
-  config.scheduled_storage = params.text("storage") == "scheduled";
+  const std::string& storage = params.text("storage");
+  config.storage = storage == "dense"    ? Storage::kDense
+                   : storage == "blocks" ? Storage::kBlocks
+                                         : Storage::kScheduled;
+  const std::string& stored = params.text("stored");
+  config.stored = stored == "all"       ? StoredTensors::kAll
+                  : stored == "weights" ? StoredTensors::kWeights
+                                        : StoredTensors::kActivations;
+  config.backside_schedulers = params.integer("backside_schedulers");
+  config.backside_cycles = params.integer("backside_cycles");
   config.power_gating = params.flag("power_gating");
   config.gating_threshold = params.number("gating_threshold");
   if (config.sync == RowSync::kLines && (tile.tiles != 1 || config.sides != Sides::kOne)) {
     throw InputError(params.owner(), "sync=lines models one tile with one-side scheduling",
                      "set tiles=1 and sides=one, or another sync");
   }
+  if (config.sync == RowSync::kLines && config.storage == Storage::kScheduled) {
+    throw InputError(params.owner(), "sync=lines has no schedule that could be stored",
+                     "set sync=lockstep or storage=dense");
+  }
   return config;
+}
+
+bool Config::is_stored(TensorRole role) const {
+  if (storage == Storage::kDense) return false;
+  return stored == StoredTensors::kAll || (stored == StoredTensors::kWeights) == (role == TensorRole::kW);
+}
+
+bool Config::runs_from_stored(Operation op, TensorRole row_operand) const {
+  // Both operands' zeros are skipped only after expanding both [TensorDash §3.6.1].
+  if (storage != Storage::kScheduled || sides == Sides::kBoth || !is_stored(row_operand)) return false;
+  // The order that is stored is that of A*W; G takes it in W*G. W in W*G and both operands of A*G are used
+  // in another order [TensorDash §3.6.3].
+  return op == Operation::kForward || (op == Operation::kInputGrad && row_operand == TensorRole::kG);
 }
 
 }  // namespace lacuna::tensordash

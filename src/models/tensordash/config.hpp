@@ -21,18 +21,36 @@ enum class Sides {
           // work there]
 };
 
+// How memory holds the tensors of `stored` [TensorDash §3.6].
+enum class Storage {
+  kDense,      // as values
+  kBlocks,     // in scheduled form, blocks of lanes x lanes, expanded before they are used [§3.6.3]
+  kScheduled,  // in scheduled form, in the order in which PEs take them: a PE can run from it [§3.6.1,
+               // §3.6.2]
+};
+enum class StoredTensors { kAll, kWeights, kActivations };
+
 struct Config {
   TileShape tile;
   Scheduler scheduler;
   RowSync sync = RowSync::kLockstep;
   Sides sides = Sides::kOne;
-  bool scheduled_storage = false;
+  Storage storage = Storage::kDense;
+  StoredTensors stored = StoredTensors::kAll;
+  std::int64_t backside_schedulers = 1;  // per tile
+  std::int64_t backside_cycles = 0;      // per block of outputs; 0: one per level
   bool power_gating = false;
   double gating_threshold = 0;
 
   // Those of its tiles and memory (TileChip) and TensorDash's own.
   static std::vector<ParamSpec> params();
   static Config from(const Params& params);
+
+  bool is_stored(TensorRole role) const;  // in scheduled form
+  // Whether the tiles run from the stored schedule of the row operand, without their schedulers.
+  bool runs_from_stored(Operation op, TensorRole row_operand) const;
+  // Outputs and input gradients are put into scheduled form as they leave the tiles [TensorDash §3.7].
+  bool has_backside() const { return is_stored(TensorRole::kA); }
 };
 
 }  // namespace lacuna::tensordash

@@ -3,7 +3,8 @@
 
 #include "base/work_progress.hpp"
 #include "models/tensordash/engine/engine.hpp"
-#include "models/tensordash/storage/storage_traffic.hpp"
+#include "models/tensordash/engine/stored_schedule.hpp"
+#include "models/tensordash/storage/stored_memory.hpp"
 #include "sim/registry.hpp"
 #include "sim/tile/tile_chip.hpp"
 #include "sim/tile/tile_pins.hpp"
@@ -17,7 +18,10 @@ namespace {
 class TensorDash final : public Accelerator {
  public:
   explicit TensorDash(Params params)
-      : params_(resolve_tiles(std::move(params))), chip_(params_), config_(Config::from(params_)) {}
+      : params_(resolve_tiles(std::move(params))),
+        chip_(params_),
+        config_(Config::from(params_)),
+        stored_(config_, chip_) {}
 
   const Params& params() const override { return params_; }
   // The same tiles without what skips zeros.
@@ -53,6 +57,13 @@ class TensorDash final : public Accelerator {
       added.push_back(
           {"zero_counters", "zero counters", ComponentGroup::kCore, {{"zero_counter", 0, {"row"}}}});
     }
+    if (added_staging_values() > 0) {
+      added.push_back({"staging_buffers",
+                       "added staging buffers",
+                       ComponentGroup::kCore,
+                       {{"staging_value", added_staging_values(), {"cycle"}}}});
+    }
+    for (Component& component : stored_.components()) added.push_back(std::move(component));
     Hardware hardware = chip_.hardware(std::move(added));
     hardware.totals.push_back({"staging_values", "", staging_values()});
     return hardware;
@@ -62,14 +73,17 @@ class TensorDash final : public Accelerator {
   OpResult simulate(const OperationWork& work, const SimOptions& options) const override {
     const Placement placement = chip_.place(work.layer, work.op);
     const bool gated = config_.power_gating && is_gated(work, placement.row_operand);
+    const bool executed = !gated && config_.runs_from_stored(work.op, placement.row_operand);
     TileOutcome outcome = gated                             ? run_gated(work, placement)
                           : options.engine == Engine::kFast ? run_fast(work, placement)
                                                             : run_values(work, placement, options.seed);
     if (config_.power_gating) outcome.counters.push_back({"gated", gated ? 1 : 0, true});
-    const StoredForms forms = config_.scheduled_storage ? stored_forms(work.layer) : StoredForms{};
-    OpResult result =
-        chip_.result(work, placement, std::move(outcome), config_.scheduled_storage ? &forms : nullptr);
-    count_actions(work, gated, result);
+    stored_.schedule_outputs(work, outcome);
+    const StoredForms forms =
+        stored_.used() ? stored_.forms(work, placement.row_operand, executed) : StoredForms{};
+    OpResult result = chip_.result(work, placement, std::move(outcome), stored_.used() ? &forms : nullptr);
+    count_actions(work, gated, executed, result);
+    stored_.count_actions(work, placement.row_operand, forms, result);
     return result;
   }
 
@@ -87,40 +101,44 @@ class TensorDash final : public Accelerator {
   }
 
   // A staging buffer holds `depth` steps of `lanes` values: one per row and one per column of PEs, or two per
-  // PE [TensorDash §3.1, §3.3, Fig. 11].
+  // PE [TensorDash §3.1, §3.3, Fig. 11]. Rows that run from stored activations slide by themselves, so each
+  // has its own buffers on the other side (A26).
   double staging_values() const {
     const TileShape& tile = config_.tile;
-    const std::int64_t buffers =
-        config_.sides == Sides::kOne ? tile.rows + tile.columns : 2 * tile.rows * tile.columns;
-    return static_cast<double>(tile.tiles * buffers * config_.scheduler.connectivity().depth() * tile.lanes);
+    const bool own_pace = config_.storage == Storage::kScheduled && config_.has_backside();
+    return staged(config_.sides == Sides::kBoth ? 2 * tile.rows * tile.columns
+                  : own_pace                    ? tile.rows + tile.rows * tile.columns
+                                                : tile.rows + tile.columns);
+  }
+  // Beyond those of Fig. 11's tile, which Table 3's lines include (A18).
+  double added_staging_values() const {
+    return std::max(0.0, staging_values() - staged(config_.tile.rows + config_.tile.columns));
+  }
+  double staged(std::int64_t buffers_per_tile) const {
+    const TileShape& tile = config_.tile;
+    return static_cast<double>(tile.tiles * buffers_per_tile * config_.scheduler.connectivity().depth() *
+                               tile.lanes);
   }
 
-  // A gated operation pays nothing for schedulers and multiplexers [TensorDash §3.5].
-  void count_actions(const OperationWork& work, bool gated, OpResult& result) const {
+  // A gated operation pays nothing for schedulers and multiplexers [TensorDash §3.5]; one that runs from a
+  // stored schedule nothing for schedulers and the multiplexers of its own side [TensorDash §3.6.1].
+  void count_actions(const OperationWork& work, bool gated, bool executed, OpResult& result) const {
     const double clocked =
         gated ? 0 : static_cast<double>(result.activity->compute_cycles) * work.batch_scale;
+    const double scheduling = executed ? 0 : clocked;
     result.actions.push_back(
-        {"schedulers_and_b_muxes", "scheduler_input", "cycle", scheduler_inputs() * clocked});
-    result.actions.push_back({"schedulers_and_b_muxes", "mux_input", "cycle", scheduler_inputs() * clocked});
+        {"schedulers_and_b_muxes", "scheduler_input", "cycle", scheduler_inputs() * scheduling});
+    result.actions.push_back(
+        {"schedulers_and_b_muxes", "mux_input", "cycle", scheduler_inputs() * scheduling});
     result.actions.push_back({"a_muxes", "mux_input", "cycle", a_mux_inputs() * clocked});
+    if (added_staging_values() > 0) {
+      result.actions.push_back(
+          {"staging_buffers", "staging_value", "cycle", added_staging_values() * clocked});
+    }
     if (config_.power_gating) {
       result.actions.push_back(
           {"zero_counters", "zero_counter", "row", chip_.output_rows(result, work.batch_scale)});
     }
-  }
-
-  // With storage=scheduled the tensors lie in memory in scheduled form, in the groups of §3.4 [TensorDash
-  // §3.6].
-  StoredForms stored_forms(const Layer& layer) const {
-    const Connectivity& connectivity = config_.scheduler.connectivity();
-    StoredForms forms;
-    for (const StoredTraffic& tensor :
-         layer_traffic(layer, LaneSelector(connectivity), form_bits(connectivity), {}, chip_.data_type())) {
-      forms[static_cast<std::size_t>(tensor.role)] = {
-          static_cast<double>(tensor.on_chip_bytes) / static_cast<double>(tensor.dense_bytes),
-          tensor.off_chip_bytes};
-    }
-    return forms;
   }
 
   // One counter per tensor measures its zeros as it is produced; without enough of them the schedulers are
@@ -158,15 +176,21 @@ class TensorDash final : public Accelerator {
           alike_product(cycles.size(), placement.placed.size(), work.layer.shape.groups);
       const bool known = alike < cycles.size() && has_no_zeros(*product.rows) &&
                          (config_.sides == Sides::kOne || has_no_zeros(*product.columns));
-      cycles.push_back(known ? cycles[alike] : product_cycles(config_, product));
+      cycles.push_back(known ? cycles[alike] : tile_cycles(work.op, product));
       outcome.compute_cycles += cycles.back();
     }
     return outcome;
   }
 
+  std::int64_t tile_cycles(Operation op, const PlacedProduct& product) const {
+    return config_.runs_from_stored(op, product.rows->role) ? stored_product_cycles(config_, product)
+                                                            : product_cycles(config_, product);
+  }
+
   TileOutcome run_values(const OperationWork& work, const Placement& placement, std::uint64_t seed) const {
-    const LayerValues values = layer_values(work.layer, seed, chip_.data_type());
     const LayerShape& shape = work.layer.shape;
+    const LayerValues recorded = layer_values(work.layer, seed, chip_.data_type());
+    const LayerValues values = stored_.used() ? stored_.through_memory(shape, recorded) : recorded;
     std::vector<float> computed(static_cast<std::size_t>(result_elements(shape, work.op)), 0.0F);
     TileOutcome outcome{.scheduled = scheduled(placement)};
     for (const PlacedProduct& product : in_steps(placement.placed)) {
@@ -175,13 +199,14 @@ class TensorDash final : public Accelerator {
       outcome.scheduled_macs += counts.scheduled_macs;
       outcome.effectual_macs += counts.effectual_macs;
     }
-    check_against_reference(shape, work.op, values, computed);
+    check_against_reference(shape, work.op, recorded, stored_.stored_outputs(shape, work.op, computed));
     return outcome;
   }
 
   Params params_;
   TileChip chip_;
   Config config_;
+  StoredMemory stored_;
 };
 
 const RegisterAccelerator kRegister{{

@@ -10,10 +10,10 @@
 namespace lacuna {
 
 // What decides the time of an operation.
-enum class Bound { kCompute, kDram, kTransposers, kSram, kScratchpads };
+enum class Bound { kCompute, kDram, kTransposers, kSram, kScratchpads, kBackside };
 
-inline constexpr std::array kBounds{Bound::kCompute, Bound::kDram, Bound::kTransposers, Bound::kSram,
-                                    Bound::kScratchpads};
+inline constexpr std::array kBounds{Bound::kCompute, Bound::kDram,        Bound::kTransposers,
+                                    Bound::kSram,    Bound::kScratchpads, Bound::kBackside};
 
 constexpr std::string_view bound_name(Bound bound) {
   switch (bound) {
@@ -27,6 +27,8 @@ constexpr std::string_view bound_name(Bound bound) {
       return "sram";
     case Bound::kScratchpads:
       return "scratchpads";
+    case Bound::kBackside:
+      return "backside";
   }
   return "";
 }

@@ -52,7 +52,8 @@ Hardware TileChip::hardware(std::vector<Component> added_logic) const {
 
 OpResult TileChip::result(const OperationWork& work, const Placement& placement, TileOutcome outcome,
                           const StoredForms* stored) const {
-  const TileTiming timing = memory_.time(work, placement, outcome.compute_cycles, stored);
+  const TileTiming timing =
+      memory_.time(work, placement, outcome.compute_cycles, stored, outcome.output_cycles);
   OpResult result{.op = work.op,
                   .scheduled = outcome.scheduled,
                   .macs = work.macs.macs,

@@ -20,6 +20,7 @@ struct TileOutcome {
   std::vector<Counter> counters = {};
   // Rows of the scratchpads that the machine does not read there, but in memories of its own.
   std::int64_t scratchpad_reads_elsewhere = 0;
+  std::int64_t output_cycles = 0;  // of what handles the outputs behind the tiles; they wait for it
 };
 
 class TileChip {

@@ -60,6 +60,13 @@ std::int64_t stored_rows(std::int64_t rows, const StoredForm& form) {
   return ceil_cycles(static_cast<double>(rows) * form.on_chip_share);
 }
 
+// Nothing if the tensor is stored as values.
+const StoredForm* form_of(const StoredForms* stored, TensorRole role) {
+  if (stored == nullptr) return nullptr;
+  const std::optional<StoredForm>& form = (*stored)[static_cast<std::size_t>(role)];
+  return form ? &*form : nullptr;
+}
+
 }  // namespace
 
 std::vector<ParamSpec> memory_params() {
@@ -208,23 +215,23 @@ void TileMemory::count_tensors(const Layer& layer, Operation op, TensorRole row_
   const auto operand = [&](TensorRole role) {
     const LayerTensor& tensor = layer.tensor(role);
     TensorTraffic traffic = operand_traffic(tensor.elements(), tensor.nonzeros);
-    if (stored != nullptr) {
-      const StoredForm& form = (*stored)[static_cast<std::size_t>(role)];
-      traffic.dram_read_bytes = form.off_chip_bytes;
-      traffic.dram_activations = dram_.activations(form.off_chip_bytes);
-      traffic.fill_rows = stored_rows(traffic.fill_rows, form);
+    if (const StoredForm* form = form_of(stored, role)) {
+      traffic.dram_read_bytes = form->off_chip_bytes;
+      traffic.dram_activations = dram_.activations(form->off_chip_bytes);
+      traffic.fill_rows = stored_rows(traffic.fill_rows, *form);
     }
     return traffic;
   };
   on_rows = operand(row_operand);
   on_columns = operand(column_operand);
   output = output_traffic(result_elements(layer.shape, op), result_nonzeros(layer, op));
-  if (stored != nullptr && op != Operation::kWeightGrad) {  // stored like what is recorded of its shape (A15)
-    const TensorRole alike = op == Operation::kForward ? TensorRole::kG : TensorRole::kA;
-    const StoredForm& form = (*stored)[static_cast<std::size_t>(alike)];
-    output.dram_write_bytes = form.off_chip_bytes;
-    output.dram_activations = dram_.activations(form.off_chip_bytes);
-    output.output_rows = stored_rows(output.output_rows, form);
+  // Stored like what is recorded of its shape (A15).
+  const TensorRole alike = op == Operation::kForward ? TensorRole::kG : TensorRole::kA;
+  const StoredForm* form = op == Operation::kWeightGrad ? nullptr : form_of(stored, alike);
+  if (form != nullptr) {
+    output.dram_write_bytes = form->off_chip_bytes;
+    output.dram_activations = dram_.activations(form->off_chip_bytes);
+    output.output_rows = stored_rows(output.output_rows, *form);
   }
   const auto add = [&](const TensorTraffic& traffic, bool weights) {
     TensorTraffic& sum = weights ? activity.weights : activity.samples;
@@ -265,6 +272,10 @@ Activity TileMemory::count(const OperationWork& work, const Placement& placement
   Streams streams;
   ScratchpadTraffic scratchpads;
   for (const PlacedProduct& placed : placement.placed) count_product(placed, activity, streams, scratchpads);
+  if (const StoredForm* form = form_of(stored, placement.row_operand); form != nullptr && form->executed) {
+    scratchpads.row_reads = stored_rows(scratchpads.row_reads, *form);
+    scratchpads.row_writes = stored_rows(scratchpads.row_writes, *form);
+  }
   activity.scratchpad_reads = scratchpads.row_reads + scratchpads.column_reads;
   activity.scratchpad_writes = scratchpads.row_writes + scratchpads.column_writes;
   const auto [primary, secondary] = operands(op);
@@ -273,11 +284,10 @@ Activity TileMemory::count(const OperationWork& work, const Placement& placement
   TensorTraffic on_rows, on_columns, output;
   count_tensors(layer, op, row_operand, stored, activity, on_rows, on_columns, output);
   count_transposers(layer, op, row_operand, streams, activity);
-  if (stored != nullptr) {
-    streams.row_reads = stored_rows(streams.row_reads, (*stored)[static_cast<std::size_t>(row_operand)]);
-    streams.column_reads =
-        stored_rows(streams.column_reads, (*stored)[static_cast<std::size_t>(column_operand)]);
-  }
+  if (const StoredForm* form = form_of(stored, row_operand))
+    streams.row_reads = stored_rows(streams.row_reads, *form);
+  if (const StoredForm* form = form_of(stored, column_operand))
+    streams.column_reads = stored_rows(streams.column_reads, *form);
   // [TensorDash §3.3]: the side whose zeros are skipped is B.
   activity.bm_reads = streams.row_reads;
   activity.am_reads = streams.column_reads;
@@ -315,11 +325,11 @@ Activity TileMemory::count(const OperationWork& work, const Placement& placement
 
 // ASSUMPTION(A12): with double buffering everywhere an operation takes as long as its slowest stage, plus,
 // once per batch, the first block's way in and the last one's way out.
-std::int64_t TileMemory::pipeline(const Activity& activity, std::int64_t compute_cycles, double batch_scale,
+std::int64_t TileMemory::pipeline(const Activity& activity, std::int64_t output_cycles, double batch_scale,
                                   Bound& bound) const {
-  bound = Bound::kCompute;
-  if (!dram_.modelled()) return compute_cycles;
-  std::int64_t cycles = compute_cycles;
+  bound = output_cycles > activity.compute_cycles ? Bound::kBackside : Bound::kCompute;
+  std::int64_t cycles = std::max(activity.compute_cycles, output_cycles);
+  if (!dram_.modelled()) return cycles;
   const std::pair<Bound, std::int64_t> stages[] = {{Bound::kDram, activity.dram_cycles},
                                                    {Bound::kTransposers, activity.transposer_cycles},
                                                    {Bound::kSram, activity.sram_cycles},
@@ -333,9 +343,10 @@ std::int64_t TileMemory::pipeline(const Activity& activity, std::int64_t compute
 }
 
 TileTiming TileMemory::time(const OperationWork& work, const Placement& placement,
-                            std::int64_t compute_cycles, const StoredForms* stored) const {
+                            std::int64_t compute_cycles, const StoredForms* stored,
+                            std::int64_t output_cycles) const {
   TileTiming timing{.activity = count(work, placement, compute_cycles, stored), .cycles = 0};
-  timing.cycles = pipeline(timing.activity, compute_cycles, work.batch_scale, timing.activity.bound);
+  timing.cycles = pipeline(timing.activity, output_cycles, work.batch_scale, timing.activity.bound);
   return timing;
 }
 

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <array>
+#include <optional>
 #include <vector>
 
 #include "base/params.hpp"
@@ -26,12 +27,14 @@ constexpr bool is_transposed(TensorRole role, Operation op) {
 }
 
 // A tensor that memory holds in another form than rows of values, such as TensorDash's scheduled form (§3.6).
-// It is expanded on its way into the scratchpads, so what follows them does not change.
+// Unless it is used as it is stored, it is expanded on its way into the scratchpads, so what follows them
+// does not change.
 struct StoredForm {
   double on_chip_share = 1;         // of the rows that its dense form takes in AM, BM or CM
   std::int64_t off_chip_bytes = 0;  // on the DRAM bus, in place of zero compression
+  bool executed = false;            // the scratchpads hold it in this form as well; row operand only
 };
-using StoredForms = std::array<StoredForm, 3>;  // by TensorRole
+using StoredForms = std::array<std::optional<StoredForm>, 3>;  // by TensorRole; nothing: rows of values
 
 // Rows of `lanes` values that pass through the scratchpads, by operand.
 struct ScratchpadTraffic {
@@ -52,9 +55,10 @@ class TileMemory {
   TileMemory(const Params& params, const TileShape& tile);
 
   // `compute_cycles`: of the tiles alone. With memory=modelled the total is the pipeline's, else the tiles'.
-  // Reading the weights is spread over the batch. With `stored`, tensors are in those forms.
+  // Reading the weights is spread over the batch. With `stored`, tensors are in those forms. `output_cycles`:
+  // what the machine needs for its outputs behind the tiles, which wait for it.
   TileTiming time(const OperationWork& work, const Placement& placement, std::int64_t compute_cycles,
-                  const StoredForms* stored = nullptr) const;
+                  const StoredForms* stored = nullptr, std::int64_t output_cycles = 0) const;
 
   ScratchpadTraffic scratchpads(const Placement& placement) const;
 
@@ -79,7 +83,7 @@ class TileMemory {
 
   Activity count(const OperationWork& work, const Placement& placement, std::int64_t compute_cycles,
                  const StoredForms* stored) const;
-  std::int64_t pipeline(const Activity& activity, std::int64_t compute_cycles, double batch_scale,
+  std::int64_t pipeline(const Activity& activity, std::int64_t output_cycles, double batch_scale,
                         Bound& bound) const;
   void count_product(const PlacedProduct& placed, Activity& activity, Streams& streams,
                      ScratchpadTraffic& scratchpads) const;

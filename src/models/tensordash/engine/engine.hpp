@@ -13,6 +13,7 @@ namespace lacuna::tensordash {
 
 // --- plain engine: one group at a time with Scheduler; the `ref` of tests and benchmarks ---
 std::int64_t plain_product_cycles(const Config& config, const PlacedProduct& placed);
+std::vector<std::uint32_t> plain_row_group_cycles(const Config& config, const OperandStreams& streams);
 
 // --- fast engine: bit masks, many groups at once ---
 std::int64_t fast_product_cycles(const Config& config, const PlacedProduct& placed);
@@ -22,6 +23,8 @@ bool fast_engine_supports(const Config& config);
 std::string slow_engine_reason(const Config& config);
 // By the fast engine where it can, else by the plain one.
 std::int64_t product_cycles(const Config& config, const PlacedProduct& placed);
+// Cycles of each group of streams that the rows of a tile take at once, one-side. Not for sync=lines.
+std::vector<std::uint32_t> row_group_cycles(const Config& config, const OperandStreams& streams);
 
 // --- functional engine: values through staging buffers and multiplexers ---
 struct FunctionalCounts {

@@ -55,26 +55,29 @@ std::vector<std::uint32_t> cycles_without_zeros(const Config& config, const Oper
   return cycles;
 }
 
-std::int64_t one_side(const Config& config, const PlacedProduct& placed) {
-  const bool lockstep = config.sync == RowSync::kLockstep;
-  const OperandStreams& streams = *placed.rows;
-  const std::int64_t rows = lockstep ? config.tile.rows : 1;
-  const std::int64_t groups = lockstep ? placed.grid.row_groups : streams.count();
+// Cycles of each group of `rows` streams.
+std::vector<std::uint32_t> group_cycles(const Config& config, const OperandStreams& streams,
+                                        std::int64_t rows) {
+  if (has_no_zeros(streams)) return cycles_without_zeros(config, streams, rows);
+  const std::int64_t groups = ceil_div(streams.count(), rows);
   std::vector<std::uint32_t> cycles(static_cast<std::size_t>(groups));
-
   const std::int64_t block_groups = groups_per_block(StreamBlock(rows, streams.steps()));
-  std::int64_t blocks = ceil_div(groups, block_groups);
-  if (has_no_zeros(streams)) {
-    cycles = cycles_without_zeros(config, streams, rows);
-    blocks = 0;
-  }
-  parallel_for(static_cast<std::size_t>(blocks), 1, [&](std::size_t b) {
+  parallel_for(static_cast<std::size_t>(ceil_div(groups, block_groups)), 1, [&](std::size_t b) {
     const std::int64_t first = static_cast<std::int64_t>(b) * block_groups;
     StreamBlock block(rows, streams.steps());
     block.load(streams, first, std::min(block_groups, groups - first));
     count_cycles(config, block, cycles.data() + first);
   });
-  if (!lockstep) cycles = slowest_of(cycles, config.tile.rows);
+  return cycles;
+}
+
+std::vector<std::uint32_t> fast_row_group_cycles(const Config& config, const OperandStreams& streams) {
+  if (config.sync == RowSync::kLockstep) return group_cycles(config, streams, config.tile.rows);
+  return slowest_of(group_cycles(config, streams, 1), config.tile.rows);
+}
+
+std::int64_t one_side(const Config& config, const PlacedProduct& placed) {
+  const std::vector<std::uint32_t> cycles = fast_row_group_cycles(config, *placed.rows);
   TileClock clock(placed.grid);
   for (std::size_t g = 0; g < cycles.size(); ++g)
     clock.add_row_group(static_cast<std::int64_t>(g), cycles[g]);
@@ -171,6 +174,11 @@ std::string slow_engine_reason(const Config& config) {
 }
 
 bool fast_engine_supports(const Config& config) { return slow_engine_reason(config).empty(); }
+
+std::vector<std::uint32_t> row_group_cycles(const Config& config, const OperandStreams& streams) {
+  return fast_engine_supports(config) ? fast_row_group_cycles(config, streams)
+                                      : plain_row_group_cycles(config, streams);
+}
 
 std::int64_t fast_product_cycles(const Config& config, const PlacedProduct& placed) {
   return config.sides == Sides::kBoth ? two_side(config, placed) : one_side(config, placed);

@@ -5,11 +5,13 @@
 // A row's selections do not depend on the column, so the products of all columns for one selected pair are
 // one multiply-add over a contiguous line of column values: the simulator's vector loop, the tile's columns.
 #include <algorithm>
+#include <optional>
 
 #include "base/ceil_div.hpp"
 #include "base/work_progress.hpp"
 #include "models/tensordash/engine/engine.hpp"
 #include "models/tensordash/engine/row_group.hpp"
+#include "models/tensordash/engine/stored_schedule.hpp"
 #include "sim/tile/column_panel.hpp"
 
 namespace lacuna::tensordash {
@@ -24,7 +26,11 @@ class OneSide {
         op_(op),
         placed_(placed),
         values_(values),
-        steps_(placed.rows->steps()) {}
+        steps_(placed.rows->steps()) {
+    if (config.runs_from_stored(op, placed.rows->role)) {
+      stored_.emplace(config, placed, values.of(placed.rows->role));
+    }
+  }
 
   FunctionalCounts run(std::vector<float>& result) {
     std::vector<ColumnPanel> panels;
@@ -55,9 +61,15 @@ class OneSide {
     for (const std::int64_t group : in_steps(placed_.grid.row_groups)) {
       const std::int64_t first_row = group * config_.tile.rows;
       const std::int64_t rows = std::min(config_.tile.rows, placed_.rows->count() - first_row);
-      load(first_row, rows, words, staged);
       for (auto& list : products) list.clear();
-      schedule(words, staged, products, panels.front().first() == 0);
+      const bool count_cycles = panels.front().first() == 0;
+      if (stored_) {
+        const std::int64_t cycles = stored_->run(group, products);
+        if (count_cycles) group_cycles_.push_back(cycles);
+      } else {
+        load(first_row, rows, words, staged);
+        schedule(words, staged, products, count_cycles);
+      }
       for (std::int64_t r = 0; r < rows; ++r) {
         write_row(first_row + r, products[static_cast<std::size_t>(r)], panels, result);
       }
@@ -151,6 +163,7 @@ class OneSide {
   const PlacedProduct& placed_;
   const LayerValues& values_;
   std::int64_t steps_;
+  std::optional<StoredSchedule> stored_;  // what is run, in place of the scheduler
   std::vector<std::int64_t> group_cycles_;
   std::vector<std::vector<bool>> group_lines_;
   FunctionalCounts counts_;

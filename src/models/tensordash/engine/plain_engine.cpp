@@ -98,6 +98,19 @@ std::int64_t plain_two_side(const Config& config, const PlacedProduct& placed) {
 
 }  // namespace
 
+std::vector<std::uint32_t> plain_row_group_cycles(const Config& config, const OperandStreams& streams) {
+  GroupWords words(config.tile.rows, streams.steps(), config.scheduler.connectivity().depth());
+  std::vector<std::uint32_t> all;
+  for_each_group(
+      streams, config.tile.rows,
+      [&](std::int64_t group) {
+        load_rows(streams, group * config.tile.rows, words);
+        return static_cast<std::uint32_t>(run_group(config, words));
+      },
+      [&](std::int64_t, std::uint32_t cycles) { all.push_back(cycles); });
+  return all;
+}
+
 std::int64_t plain_product_cycles(const Config& config, const PlacedProduct& placed) {
   return config.sides == Sides::kBoth ? plain_two_side(config, placed) : plain_one_side(config, placed);
 }

@@ -1,5 +1,7 @@
 #include "models/tensordash/storage/backside_load.hpp"
 
+#include <algorithm>
+
 #include "base/ceil_div.hpp"
 
 namespace lacuna::tensordash {
@@ -27,6 +29,15 @@ OutputShape output_shape(const LayerShape& shape, Operation op) {
 std::int64_t cycles_per_block(const Config& config, const BacksideParams& params) {
   if (params.cycles_per_block > 0) return params.cycles_per_block;
   return static_cast<std::int64_t>(config.scheduler.connectivity().levels().size());
+}
+
+std::int64_t backside_lanes(const Config& config, const BacksideParams& params) {
+  const auto& levels = config.scheduler.connectivity().levels();
+  std::size_t widest = 0;
+  for (const std::vector<int>& level : levels) widest = std::max(widest, level.size());
+  const std::int64_t at_once =
+      ceil_div(static_cast<std::int64_t>(levels.size()), cycles_per_block(config, params));
+  return std::min<std::int64_t>(config.tile.lanes, at_once * static_cast<std::int64_t>(widest));
 }
 
 BacksideLoad backside_load(const LayerShape& shape, Operation op, std::int64_t cycles, const Config& config,

@@ -19,6 +19,9 @@ struct BacksideParams {
 };
 
 std::int64_t cycles_per_block(const Config& config, const BacksideParams& params);
+// Lanes whose priority encoders a backside scheduler has: those of as many levels as it works off per cycle,
+// 3 for the iterative one, all 16 for the combinational one.
+std::int64_t backside_lanes(const Config& config, const BacksideParams& params);
 
 struct BacksideLoad {
   std::int64_t outputs = 0;

@@ -7,16 +7,19 @@ std::int64_t bytes(double bits) { return (static_cast<std::int64_t>(bits) + 7) /
 
 }  // namespace
 
+StoredTraffic tensor_traffic(const Layer& layer, TensorRole role, const LaneSelector& selector, FormBits form,
+                             const StorageParams& params, DataType type) {
+  const StorageBits bits =
+      storage_bits(count_storage(layer.shape, role, layer.tensor(role).mask, selector, params), form,
+                   bits_of(type), params);
+  return {role, bytes(bits.dense), bytes(bits.scheduled), bytes(bits.scheduled_pointers)};
+}
+
 std::array<StoredTraffic, 3> layer_traffic(const Layer& layer, const LaneSelector& selector, FormBits form,
                                            const StorageParams& params, DataType type) {
   std::array<StoredTraffic, 3> traffic;
-  for (const TensorRole role : kTensorRoles) {
-    const StorageBits bits =
-        storage_bits(count_storage(layer.shape, role, layer.tensor(role).mask, selector, params), form,
-                     bits_of(type), params);
-    traffic[static_cast<std::size_t>(role)] = {role, bytes(bits.dense), bytes(bits.scheduled),
-                                               bytes(bits.scheduled_pointers)};
-  }
+  for (const TensorRole role : kTensorRoles)
+    traffic[static_cast<std::size_t>(role)] = tensor_traffic(layer, role, selector, form, params, type);
   return traffic;
 }
 

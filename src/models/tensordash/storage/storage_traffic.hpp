@@ -23,6 +23,8 @@ struct StoredTraffic {
 // ASSUMPTION(A29): what an operation writes has the form of what is recorded of its shape: outputs that of G,
 // input gradients that of A, as A15 has it for zeros; gradients of weights stay dense. The memory model
 // (sim/tile/tile_memory.hpp) applies it.
+StoredTraffic tensor_traffic(const Layer& layer, TensorRole role, const LaneSelector& selector, FormBits form,
+                             const StorageParams& params, DataType type);
 std::array<StoredTraffic, 3> layer_traffic(const Layer& layer, const LaneSelector& selector, FormBits form,
                                            const StorageParams& params, DataType type);
 

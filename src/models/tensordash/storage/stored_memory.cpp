@@ -1,0 +1,158 @@
+#include "models/tensordash/storage/stored_memory.hpp"
+
+#include <algorithm>
+
+#include "models/tensordash/engine/stored_schedule.hpp"
+#include "models/tensordash/storage/backside_scheduler.hpp"
+#include "models/tensordash/storage/storage_traffic.hpp"
+#include "models/tensordash/storage/stored_tensor.hpp"
+
+namespace lacuna::tensordash {
+namespace {
+
+std::int64_t bytes_of_bits(std::int64_t bits) { return (bits + 7) / 8; }
+
+// Whether the operand is expanded to dense form on its way to the scratchpads.
+bool is_expanded(const StoredForms& forms, TensorRole role) {
+  const auto& form = forms[static_cast<std::size_t>(role)];
+  return form && !form->executed;
+}
+
+}  // namespace
+
+StoredMemory::StoredMemory(const Config& config, const TileChip& chip) : config_(config), chip_(chip) {}
+
+double StoredMemory::mux_inputs() const {
+  return static_cast<double>(config_.tile.lanes) *
+         static_cast<double>(config_.scheduler.connectivity().movements().size());
+}
+
+std::vector<Component> StoredMemory::components() const {
+  std::vector<Component> all;
+  if (!used()) return all;
+  // ASSUMPTION(A31): one decompressor per bank of AM and BM, so that they deliver as many rows as without.
+  all.push_back(
+      {"decompressors",
+       "decompressors",
+       ComponentGroup::kCore,
+       {{"mux_input", 2 * static_cast<double>(chip_.memory().sram_banks()) * mux_inputs(), {"cycle"}}}});
+  if (config_.has_backside()) {
+    const auto schedulers = static_cast<double>(config_.tile.tiles * config_.backside_schedulers);
+    const double movements = mux_inputs() / static_cast<double>(config_.tile.lanes);
+    const auto lanes = static_cast<double>(backside_lanes(config_, backside()));
+    all.push_back({"backside_schedulers",
+                   "backside schedulers",
+                   ComponentGroup::kCore,
+                   {{"scheduler_input", schedulers * lanes * movements, {"cycle"}},
+                    {"mux_input", schedulers * mux_inputs(), {"cycle"}}}});
+  }
+  return all;
+}
+
+StoredForms StoredMemory::forms(const OperationWork& work, TensorRole row_operand, bool executed) const {
+  const Connectivity& connectivity = config_.scheduler.connectivity();
+  const FormBits bits = form_bits(connectivity);
+  const int value_bits = bits_of(chip_.data_type());
+  StoredForms forms;
+  const StorageParams params{.grouping = config_.storage == Storage::kBlocks ? Grouping::kBlocks
+                                                                             : Grouping::kChannels};
+  const auto set = [&](TensorRole role, const StoredTraffic& traffic) {
+    forms[static_cast<std::size_t>(role)] = {.on_chip_share = static_cast<double>(traffic.on_chip_bytes) /
+                                                              static_cast<double>(traffic.dense_bytes),
+                                             .off_chip_bytes = traffic.off_chip_bytes,
+                                             .executed = executed && role == row_operand};
+  };
+  for (const TensorRole role : kTensorRoles) {
+    if (!config_.is_stored(role)) continue;
+    if (role != TensorRole::kW || config_.storage == Storage::kBlocks) {
+      set(role,
+          tensor_traffic(work.layer, role, LaneSelector(connectivity), bits, params, chip_.data_type()));
+      continue;
+    }
+    // Filters as the rows of a tile take them, one pointer each.
+    TilePlan plan = chip_.plan();
+    plan.policy = SchedulePolicy::kW;
+    const Placement forward = place_operation(work.layer, Operation::kForward, plan);
+    const std::int64_t rows = stored_filter_rows(config_, forward);
+    const std::int64_t rows_bits = rows * (config_.tile.lanes * (bits.move + value_bits) + bits.advance);
+    const LayerTensor& w = work.layer.w;
+    set(role, {role, bytes_of_bits(w.elements() * value_bits), bytes_of_bits(rows_bits),
+               bytes_of_bits(rows_bits + work.layer.shape.k * params.pointer_bits)});
+  }
+  return forms;
+}
+
+void StoredMemory::schedule_outputs(const OperationWork& work, TileOutcome& outcome) const {
+  if (!config_.has_backside()) return;
+  std::int64_t stalls = 0;
+  if (stores_output(work.op)) {
+    const BacksideLoad load =
+        backside_load(work.layer.shape, work.op, outcome.compute_cycles, config_, backside());
+    outcome.output_cycles = load.schedule_cycles;
+    stalls = load.stalls();
+  }
+  outcome.counters.push_back({"backside_stall_cycles", stalls});
+}
+
+void StoredMemory::count_actions(const OperationWork& work, TensorRole row_operand, const StoredForms& forms,
+                                 OpResult& result) const {
+  if (!used()) return;
+  const auto [primary, secondary] = operands(work.op);
+  const TensorRole column_operand = row_operand == primary ? secondary : primary;
+  double expanded = 0;  // rows of scheduled form
+  if (is_expanded(forms, row_operand)) expanded += static_cast<double>(result.activity->bm_reads);
+  if (is_expanded(forms, column_operand)) expanded += static_cast<double>(result.activity->am_reads);
+  result.actions.push_back(
+      {"decompressors", "mux_input", "cycle", expanded * work.batch_scale * mux_inputs()});
+  if (!config_.has_backside()) return;
+  double blocks = 0;
+  if (stores_output(work.op)) {
+    blocks = work.batch_scale *
+             static_cast<double>(backside_load(work.layer.shape, work.op, 1, config_, backside()).blocks);
+  }
+  const double movements = mux_inputs() / static_cast<double>(config_.tile.lanes);
+  const double choices = static_cast<double>(backside_lanes(config_, backside())) * movements *
+                         static_cast<double>(cycles_per_block(config_, backside()));
+  result.actions.push_back({"backside_schedulers", "scheduler_input", "cycle", blocks * choices});
+  result.actions.push_back({"backside_schedulers", "mux_input", "cycle", blocks * mux_inputs()});
+}
+
+LayerValues StoredMemory::through_memory(const LayerShape& shape, LayerValues values) const {
+  const ScheduledCodec codec(config_.scheduler.connectivity());
+  for (const TensorRole role : kTensorRoles) {
+    if (!config_.is_stored(role)) continue;
+    TensorValues& tensor = role == TensorRole::kA ? values.a : role == TensorRole::kW ? values.w : values.g;
+    const TensorGroups groups(shape, role,
+                              config_.storage == Storage::kBlocks ? Grouping::kBlocks : Grouping::kFilters,
+                              config_.tile.lanes);
+    const auto rows = static_cast<std::int64_t>(tensor.data.size()) / tensor.channels;
+    // The values are those of the data type already; 32 bits hold them exactly.
+    const StoredTensor stored = store_tensor(codec, groups, tensor.data, tensor.channels, DataType::kFp32);
+    tensor.data = load_tensor(codec, groups, stored, rows, tensor.channels, DataType::kFp32, "stored tensor");
+  }
+  return values;
+}
+
+std::vector<float> StoredMemory::stored_outputs(const LayerShape& shape, Operation op,
+                                                const std::vector<float>& outputs) const {
+  if (!stores_output(op)) return outputs;
+  const ScheduledCodec codec(config_.scheduler.connectivity());
+  BacksideScheduler scheduler(config_.scheduler.connectivity());
+  const std::int64_t channels = op == Operation::kForward ? shape.k : shape.c;
+  const std::int64_t lanes = config_.tile.lanes;
+  GroupShape group_shape;
+  for (std::int64_t c = 0; c < channels; c += lanes)
+    group_shape.push_back(static_cast<std::int32_t>(std::min(lanes, channels - c)));
+  std::vector<float> loaded;
+  for (auto at = outputs.begin(); at != outputs.end(); at += channels) {
+    for (std::int64_t c = 0; c < channels; c += lanes)
+      scheduler.push({at + c, static_cast<std::size_t>(std::min(lanes, channels - c))});
+    scheduler.end_group();
+    while (!scheduler.done()) scheduler.cycle();
+    const std::vector<float> position = codec.decode(group_shape, scheduler.take(), "stored outputs");
+    loaded.insert(loaded.end(), position.begin(), position.end());
+  }
+  return loaded;
+}
+
+}  // namespace lacuna::tensordash
