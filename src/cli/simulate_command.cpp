@@ -34,6 +34,7 @@ struct SimulateOptions {
   std::string engine = "fast";
   int threads = 0;
   std::uint64_t seed = 1;
+  std::vector<std::string> operations;
   bool layers = false;
   bool energy = false;
   std::string energy_table;
@@ -75,6 +76,16 @@ Engine parse_engine(const std::string& name) {
                    suggest(name, {"fast", "functional"}));
 }
 
+// All three if none is named.
+std::array<bool, 3> parse_operations(const std::vector<std::string>& names) {
+  if (names.empty()) return {true, true, true};
+  std::array<bool, 3> chosen{};
+  for (const std::string& name : names) {
+    chosen[static_cast<std::size_t>(parse_word("--operations", name, kOperations, operation_name))] = true;
+  }
+  return chosen;
+}
+
 // Bytes of a trace (a file or a folder): its part of the whole, for the progress bar.
 double trace_bytes(const std::string& path) {
   std::error_code error;
@@ -89,7 +100,9 @@ double trace_bytes(const std::string& path) {
 // Every trace on every machine, one trace in memory at a time. The page also shows where the zeros are.
 std::vector<RunResult> simulate_all(const SimulateOptions& options, const Simulator& simulator,
                                     std::vector<Inspection>& inspections) {
-  const SimOptions sim{.engine = parse_engine(options.engine), .seed = options.seed};
+  const SimOptions sim{.engine = parse_engine(options.engine),
+                       .seed = options.seed,
+                       .operations = parse_operations(options.operations)};
   const int threads = resolve_threads(options.threads);
   std::vector<double> bytes;
   double all_bytes = 0;
@@ -171,6 +184,7 @@ std::vector<RunEnergy> all_energies(const std::vector<RunResult>& runs,
 
 void check_options(const SimulateOptions& options) {
   parse_engine(options.engine);
+  parse_operations(options.operations);
   parse_basis(options.csv_per);
   if (!options.rank.empty()) {
     parse_rank(options.rank);
@@ -265,6 +279,12 @@ void add_simulate_command(CLI::App& app) {
                    "convolution (default: fast)")
       ->type_name("fast|functional");
   command
+      ->add_option("--operations", options->operations,
+                   "Operations to run, separated by commas; forward alone is inference (default: all three)")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->type_name("forward,input_grad,weight_grad");
+  command
       ->add_option("--threads", options->threads, "Threads (default: all cores). Results do not depend on it")
       ->check(CLI::Range(0, 4096).description(""))
       ->type_name("N");
@@ -298,6 +318,8 @@ void add_simulate_command(CLI::App& app) {
                  "energy of four machines of 4,096 multipliers"},
                 {"lacuna simulate a.zst --rank energy --arch dense,tensordash,sparten,ant-4096",
                  "one table, the machine that needs least energy first"},
+                {"lacuna simulate a.zst --operations forward --set storage=scheduled",
+                 "inference, from tensors stored in scheduled form"},
                 {"lacuna simulate a.zst --set rows=8 --set tiles=1", "one tile with eight rows"},
                 {"lacuna simulate a.zst --energy --html report.html", "a page to send to a colleague"},
                 {"lacuna simulate a.zst --json - | jq .runs[0].total", "for programs"}});

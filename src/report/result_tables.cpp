@@ -101,6 +101,8 @@ std::string operation_table(const ModelRuns& model, const std::vector<std::strin
     table.add_row(std::move(cells));
   };
   for (const Operation op : kOperations) {
+    const bool ran = std::ranges::any_of(recorded, [&](const Totals& of) { return of.of(op).cycles > 0; });
+    if (!ran) continue;  // --operations left it out
     row(std::string(operation_name(op)), recorded, [&](const Totals& totals) { return totals.of(op); });
   }
   table.add_rule();

@@ -1,6 +1,7 @@
 // The interface of an accelerator model.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <string>
 #include <utility>
@@ -25,6 +26,12 @@ struct SimOptions {
   Engine engine = Engine::kFast;
   std::uint64_t seed = 1;     // of the values drawn at the non-zeros of a trace that holds masks only
   bool without_zeros = true;  // also count OpResult::cycles_without_zeros, which may double the time
+  std::array<bool, 3> operations{true, true,
+                                 true};  // those to run, by Operation; inference has forward alone
+
+  bool runs(std::size_t layer, Operation op) const {
+    return has_operation(layer, op) && operations[static_cast<std::size_t>(op)];
+  }
 };
 
 // The machine that another one is compared with: a registered model and the parameters that are not its

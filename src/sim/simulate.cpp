@@ -22,20 +22,23 @@ double macs_of(const Job& job) { return static_cast<double>(job.work.macs.macs);
 
 using Jobs = std::vector<std::unique_ptr<const Job>>;
 
-Jobs list_jobs(const Trace& trace) {
-  std::vector<std::pair<std::size_t, Operation>> operations;
+Jobs list_jobs(const Trace& trace, const SimOptions& options) {
+  struct Place {
+    std::size_t layer, slot;
+    Operation op;
+  };
+  std::vector<Place> places;
   for (std::size_t i = 0; i < trace.layers().size(); ++i) {
+    std::size_t slot = 0;
     for (const Operation op : kOperations) {
-      if (has_operation(i, op)) operations.emplace_back(i, op);
+      if (options.runs(i, op)) places.push_back({i, slot++, op});
     }
   }
-  Jobs jobs(operations.size());
-  parallel_for(operations.size(), 1, [&](std::size_t i) {
-    const auto [index, op] = operations[i];
-    const Layer& layer = trace.layers()[index];
-    const bool after_missing = !has_operation(index, Operation::kInputGrad) && op == Operation::kWeightGrad;
-    jobs[i] = std::make_unique<const Job>(Job{OperationWork(layer, op, trace.batch_scale(layer)), index,
-                                              static_cast<std::size_t>(op) - (after_missing ? 1 : 0)});
+  Jobs jobs(places.size());
+  parallel_for(places.size(), 1, [&](std::size_t i) {
+    const Layer& layer = trace.layers()[places[i].layer];
+    jobs[i] = std::make_unique<const Job>(
+        Job{OperationWork(layer, places[i].op, trace.batch_scale(layer)), places[i].layer, places[i].slot});
   });
   // Largest first, so that no thread starts a long job when the others have ended.
   std::ranges::stable_sort(jobs, std::ranges::greater{}, [](const auto& job) { return macs_of(*job); });
@@ -60,7 +63,7 @@ RunResult empty_run(const Trace& trace, const Accelerator& machine, const SimOpt
     const Layer& layer = trace.layers()[i];
     LayerResult result{layer.name, layer.shape.describe(), trace.batch_scale(layer), {}};
     result.ops.resize(static_cast<std::size_t>(
-        std::ranges::count_if(kOperations, [&](Operation op) { return has_operation(i, op); })));
+        std::ranges::count_if(kOperations, [&](Operation op) { return options.runs(i, op); })));
     run.layers.push_back(std::move(result));
   }
   return run;
@@ -121,7 +124,7 @@ std::vector<RunResult> Simulator::run(const Trace& trace, const SimOptions& opti
   with_threads(threads, [&] {
     const Jobs jobs = [&] {
       const WorkPart part(meter, 0);  // only to be stopped
-      return list_jobs(trace);
+      return list_jobs(trace, options);
     }();
     const std::vector<std::size_t> baselines = baselines_of_runs();
     const double all_macs =

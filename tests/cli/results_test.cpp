@@ -24,6 +24,35 @@ using testing_support::run_shell;
 
 constexpr const char* kSchema = LACUNA_SOURCE_DIR "/docs/schema/result-v2.schema.json";
 
+// Inference is the forward operation alone; what does not run is neither counted nor shown.
+TEST_F(CliTest, OperationsChooseWhatRuns) {
+  const std::string trace = small_trace("t.safetensors");
+  const auto run = [&](const std::string& operations, const std::string& format) {
+    std::vector<std::string> line{"simulate", trace,          "--arch",  "tensordash-stored",
+                                  "--energy", "--operations", operations};
+    if (!format.empty()) line.insert(line.end(), {format, "-"});
+    return run_lacuna(line);
+  };
+  const ProgramResult forward = run("forward", "--json");
+  ASSERT_EQ(forward.exit_code, 0) << forward.err;
+  const json document = json::parse(forward.out);
+  EXPECT_EQ(JsonSchema(json::parse(read_text(kSchema))).violations(document), std::vector<std::string>{});
+  const json& result = document["runs"][0];
+  for (const json& layer : result["layers"]) {
+    ASSERT_EQ(layer["ops"].size(), 1u);
+    EXPECT_EQ(layer["ops"][0]["op"], "forward");
+  }
+  EXPECT_EQ(result["total"]["all"], result["total"]["forward"]);
+  const std::string all = run("forward,input_grad,weight_grad", "--json").out;
+  EXPECT_EQ(all,
+            run_lacuna({"simulate", trace, "--arch", "tensordash-stored", "--energy", "--json", "-"}).out);
+  EXPECT_EQ(json::parse(all)["runs"][0]["total"]["forward"], result["total"]["forward"]);
+  EXPECT_EQ(run("forward", "").out.find("weight_grad"), std::string::npos);
+  const ProgramResult wrong = run("forwrad", "");
+  EXPECT_EQ(wrong.exit_code, 2);
+  EXPECT_NE(wrong.err.find("did you mean 'forward'?"), std::string::npos) << wrong.err;
+}
+
 TEST_F(CliTest, JsonFollowsItsSchema) {
   const JsonSchema schema(json::parse(read_text(kSchema)));
   const json machines = json::parse(run_lacuna({"arch", "list", "--json"}).out)["machines"];
