@@ -13,7 +13,7 @@ test_packages=(python3)
 optional_test_packages=(python3-jsonschema zstd "${docs_packages[@]}" fish groff-base zsh)
 web_packages=(nodejs npm)   # the page of --html
 browser_packages=(chromium) # its tests
-torch_packages=(python3-torch) # half a gigabyte: only where no Python has torch
+torch_packages=(python3-torch python3-torchvision) # half a gigabyte: only where no Python has torch
 packing_packages=(dpkg-dev file gzip) # for Debian packages
 check_packages=(clang clang-format clang-tidy git libclang-rt-dev libomp-dev)
 

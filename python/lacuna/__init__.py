@@ -12,6 +12,7 @@
 from ._capture import Capture, capture
 from .errors import CaptureError, CaptureWarning, TraceError
 from ._trace import Layer, Trace, read_trace
+from ._weights import load_weights, save_weights
 
 __version__ = "0.1.0"
 __all__ = [
@@ -22,6 +23,8 @@ __all__ = [
     "Trace",
     "TraceError",
     "capture",
+    "load_weights",
     "read_trace",
+    "save_weights",
     "__version__",
 ]

@@ -21,6 +21,7 @@ namespace lacuna::train {
 namespace {
 
 constexpr const char* kFormat = "lacuna-checkpoint";
+constexpr const char* kVersion = "2";
 constexpr const char* kAgain = "use an earlier checkpoint or start again without --resume";
 
 // One tensor of the file and where its bytes are in memory.
@@ -41,7 +42,7 @@ std::vector<Item> items_of(const TrainingState& state) {
                      reinterpret_cast<std::uint8_t*>(values.data()),
                      static_cast<std::size_t>(values.size()) * sizeof(float)});
   };
-  for (Parameter* parameter : state.parameters) floats("parameter/", *parameter, parameter->value);
+  for (Parameter* parameter : state.parameters) floats("", *parameter, parameter->value);
   for (std::size_t i = 0; i < state.optimizer.learnt().size(); ++i)
     floats("momentum/", *state.optimizer.learnt()[i], state.optimizer.momenta()[i]);
   if (state.pruning != nullptr)
@@ -106,7 +107,7 @@ std::string header_of(const std::vector<Item>& items, const TrainingState& state
   parts.reserve(items.size());
   for (const Item& item : items) parts.push_back(item.span());
   nlohmann::ordered_json metadata{{"format", kFormat},
-                                  {"version", "1"},
+                                  {"version", kVersion},
                                   {"step", std::to_string(state.step)},
                                   {"line", line_text(state.line)},
                                   {"settings", settings_json(settings).dump()}};
@@ -256,7 +257,7 @@ void write_checkpoint(const std::filesystem::path& path, const TrainingState& st
 void parse_checkpoint(std::span<const std::uint8_t> bytes, const std::string& where, TrainingState& state,
                       const Settings& settings) {
   const Safetensors file = Safetensors::parse(bytes, where);
-  if (metadata(file, "format", where) != kFormat || metadata(file, "version", where) != "1")
+  if (metadata(file, "format", where) != kFormat || metadata(file, "version", where) != kVersion)
     throw InputError(where, "not a checkpoint of this version",
                      "give a checkpoint that this version of lacuna train wrote");
   check_settings(file, where, settings);
@@ -306,8 +307,7 @@ void load_parameters(const std::filesystem::path& path, const std::vector<Parame
   std::vector<const SafetensorsEntry*> found;
   found.reserve(parameters.size());
   for (const Parameter* parameter : parameters)
-    found.push_back(&entry_of(entries, (checkpoint ? "parameter/" : "") + parameter->name, parameter->dims,
-                              "F32", path.string(),
+    found.push_back(&entry_of(entries, parameter->name, parameter->dims, "F32", path.string(),
                               "the file belongs to another network; give its --model and settings"));
   for (std::size_t i = 0; i < parameters.size(); ++i)
     if (!found[i]->data.empty())

@@ -1,5 +1,6 @@
-// The state of a training between two steps, as a safetensors file: parameters, momenta, which weights are
-// pruned, the step. Everything random follows from the seed and the step, so nothing else is needed to
+// The state of a training between two steps, as a safetensors file: parameters under their own names (for the
+// networks that torchvision has, torchvision's), "momentum/NAME", which weights are pruned ("alive/NAME"), the
+// step. Everything random follows from the seed and the step, so nothing else is needed to
 // continue exactly.
 #pragma once
 
@@ -54,8 +55,8 @@ void read_checkpoint(const std::filesystem::path& path, TrainingState& state, co
 void parse_checkpoint(std::span<const std::uint8_t> bytes, const std::string& where, TrainingState& state,
                       const Settings& settings);
 
-// Parameters by name from a checkpoint or any safetensors file with F32 tensors of the same names (in a
-// checkpoint "parameter/NAME"). Throws InputError if one is missing or has another shape, or if the checksum
+// Parameters by name from a checkpoint or any safetensors file with F32 tensors of the same names; other tensors
+// (PyTorch's num_batches_tracked) are passed over. Throws InputError if one is missing or has another shape, or if the checksum
 // of a checkpoint does not match.
 void load_parameters(const std::filesystem::path& path, const std::vector<Parameter*>& parameters);
 

@@ -88,10 +88,10 @@ TEST(Checkpoint, OtherNetworksAndSettingsAreRefused) {
   const std::vector<double> before = to.everything();
   const std::string other = "; this checkpoint belongs to another network; give its --model and settings";
   EXPECT_EQ(to.read(HandMade(4).file()),
-            "c: tensor 'parameter/a.weight' is F32 [2, 4], the network needs F32 [2, 3]" + other);
+            "c: tensor 'a.weight' is F32 [2, 4], the network needs F32 [2, 3]" + other);
   HandMade renamed;
   renamed.b.name = "z.weight";
-  EXPECT_EQ(to.read(renamed.file()), "c: there is no tensor 'parameter/b.weight'" + other);
+  EXPECT_EQ(to.read(renamed.file()), "c: there is no tensor 'b.weight'" + other);
   HandMade unpruned;
   unpruned.state.pruning = nullptr;
   EXPECT_EQ(to.read(unpruned.file()), "c: there is no tensor 'alive/b.weight'" + other);
@@ -151,13 +151,13 @@ TEST(Checkpoint, ALostTrainingDoesNotReplaceAGoodCheckpoint) {
     EXPECT_EQ(folder.files(), 1u);
   };
   run.a.value[2] = kNan;
-  refused("'parameter/a.weight' holds a nan");
+  refused("'a.weight' holds a nan");
   run.a.value[2] = 0;
   run.optimizer.momenta()[1][5] = -std::numeric_limits<float>::infinity();
   refused("'momentum/b.weight' holds a -inf");
   run.optimizer.momenta()[1][5] = 0;
   run.mean.value[1] = kNan;
-  refused("'parameter/norm.mean' holds a nan");
+  refused("'norm.mean' holds a nan");
 }
 
 TEST(Checkpoint, NoSpaceLeavesTheLastOneAlone) {

@@ -63,6 +63,9 @@ TEST(ModelFile, MistakesAreNamedWithTheirLine) {
   EXPECT_NE(message("  - choose: {by: x, a: []}\n").find("there is no choice 'x'"), std::string::npos);
   EXPECT_NE(message("  - dropout: {rate: 2}\n").find("rate is '2'"), std::string::npos);
   EXPECT_NE(message("  - [1, 2]\n").find("this is no layer"), std::string::npos);
+  // A checkpoint keeps the momentum of layer a under this name.
+  EXPECT_NE(message("  - linear: {name: momentum/a, out: 10}\n").find("cannot begin with 'momentum/'"),
+            std::string::npos);
   EXPECT_NE(message("  - conv: 3\n").find("has no map of options"), std::string::npos);
   EXPECT_NE(message("").find("no list 'layers'"), std::string::npos);
   EXPECT_NE(message("  - linear: {out: 10, out: 10}\n").find("m.yaml"), std::string::npos);

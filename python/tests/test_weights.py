@@ -1,0 +1,127 @@
+"""Weights travel: three steps of `lacuna train` into PyTorch, and a PyTorch model into `lacuna train`.
+
+EVERY_NETWORK=1 adds those that take a minute.
+"""
+
+import os
+import subprocess
+import tempfile
+import unittest
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+import lacuna
+
+try:
+    import torchvision
+except ImportError:
+    torchvision = None
+
+PROGRAM = os.environ.get("LACUNA_PROGRAM")
+BATCH = 4
+CLASSES = 10
+# Our name: torchvision's.
+NETWORKS = {"resnet18": "resnet18", "squeezenet": "squeezenet1_1"}
+if os.environ.get("EVERY_NETWORK"):
+    NETWORKS.update({"resnet34": "resnet34", "resnet50": "resnet50", "densenet121": "densenet121"})
+    NETWORKS.update({"alexnet": "alexnet", "vgg16": "vgg16"})
+SIZE = {"alexnet": 224, "vgg16": 224}  # pixels; torchvision stretches smaller images before their linear layers
+
+
+def train(out, network, *arguments):
+    """Run `lacuna train` with a network shaped as torchvision has it."""
+    parameter = "stem=imagenet" if "net1" in network or "resnet" in network else "dropout=0"
+    command = [PROGRAM, "train", "--model", network, "--set", parameter, "--size", str(SIZE.get(network, 64))]
+    command += ["--batch", str(BATCH), "--train-size", "8", "--test-size", "4", "--warmup", "0", "--threads", "1"]
+    command += ["--out", out, *arguments]
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    if done.returncode != 0:
+        raise AssertionError(f"{' '.join(command)}: {done.stdout}")
+
+
+def first_step(folder, network, weights):
+    """A, W and G of every layer in the first step that `lacuna train` takes from `weights`."""
+    out = os.path.join(folder, "first")
+    train(out, network, "--init", weights, "--steps", "1", "--record", "1", "--values", "--samples", str(BATCH))
+    return lacuna.read_trace(os.path.join(out, "trace_000000.safetensors.zst"))
+
+
+def model_of(network):
+    torch.manual_seed(1)
+    model = getattr(torchvision.models, NETWORKS[network])(num_classes=CLASSES)
+    for module in model.modules():
+        if isinstance(module, nn.Dropout):
+            module.p = 0.0
+    return model.train()
+
+
+@unittest.skipUnless(PROGRAM, "LACUNA_PROGRAM is not set")
+@unittest.skipUnless(torchvision, "torchvision is not installed (Debian: python3-torchvision)")
+class Travel(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+
+    def check_same(self, network, model, trace):
+        """The recorded batch through `model` gives the recorded activations and gradients of every layer."""
+        layers = {layer.name: layer for layer in trace.layers}
+        first = trace.layers[0]
+        images = first.values["A"].permute(0, 3, 1, 2)
+        seen, outputs = {}, {}
+
+        def hook(name):
+            def keep(module, inputs, output):
+                seen[name] = inputs[0].detach()
+                output.retain_grad()
+                outputs[name] = output
+
+            return keep
+
+        for name, module in model.named_modules():
+            if isinstance(module, (nn.Conv2d, nn.Linear)):
+                module.register_forward_hook(hook(name))
+        result = model(images)
+        self.assertEqual(set(seen), set(layers))
+        for name, a in seen.items():
+            self.close(self.as_torch(layers[name], "A"), a, 1e-4, f"{network} {name} A")
+        if network == "squeezenet":
+            return  # its last layer is no linear one, whose gradient names the labels
+        labels = trace.layers[-1].values["G"].argmin(1)  # softmax minus one at the label alone is negative
+        F.cross_entropy(result, labels).backward()
+        for name, output in outputs.items():
+            # Batch norm over four images magnifies what rounding does in a hundred layers.
+            self.close(self.as_torch(layers[name], "G"), output.grad, 2e-2, f"{network} {name} G")
+
+    def as_torch(self, layer, role):
+        values = layer.values[role]
+        return values.permute(0, 3, 1, 2) if values.dim() == 4 else values
+
+    def close(self, ours, theirs, tolerance, what):
+        self.assertEqual(ours.shape, theirs.shape, what)
+        error = (ours - theirs).norm() / theirs.norm().clamp_min(1e-30)
+        self.assertLess(error, tolerance, what)
+
+    def test_three_steps_here_give_the_same_outputs_in_torch(self):
+        out = os.path.join(self.folder, "run")
+        train(out, "resnet18", "--steps", "3")
+        checkpoint = os.path.join(out, "checkpoint.safetensors")
+        model = model_of("resnet18")
+        before = model.fc.weight.detach().clone()
+        model.load_state_dict(lacuna.load_weights(checkpoint))
+        self.assertFalse(torch.equal(before, model.fc.weight))
+        self.check_same("resnet18", model, first_step(self.folder, "resnet18", checkpoint))
+
+    def test_a_torch_model_gives_the_same_outputs_here(self):
+        for network in NETWORKS:
+            with self.subTest(network), tempfile.TemporaryDirectory(dir=self.folder) as folder:
+                model = model_of(network)
+                weights = os.path.join(folder, "weights.safetensors")
+                lacuna.save_weights(model, weights)
+                self.check_same(network, model, first_step(folder, network, weights))
+
+
+if __name__ == "__main__":
+    unittest.main()
