@@ -1,0 +1,230 @@
+#include "sweep/expression/expression.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+
+#include "base/error.hpp"
+#include "base/nearest.hpp"
+#include "base/parse_number.hpp"
+#include "base/quote.hpp"
+
+namespace lacuna::sweep {
+
+// One value per node, computed in the order of the nodes: operands come first, so nothing is recursive and a
+// node that two comparisons share is computed once.
+class ExpressionEvaluator {
+ public:
+  ExpressionEvaluator(const Expression& expression, std::span<const Value> values)
+      : expression_(expression), values_(values), results_(expression.nodes_.size()) {}
+
+  Value run() {
+    for (std::size_t i = 0; i < results_.size(); ++i) results_[i] = compute(expression_.nodes_[i]);
+    const Operand& last = results_.back();
+    switch (last.kind) {
+      case Kind::kMissing:
+        return {};
+      case Kind::kCondition:
+        return last.number != 0;
+      case Kind::kNumber:
+        return last.number;
+      case Kind::kText:
+        return *last.text;
+    }
+    return {};
+  }
+
+ private:
+  using Op = Expression::Op;
+  using Node = Expression::Node;
+  enum class Kind : std::uint8_t { kMissing, kCondition, kNumber, kText };
+  struct Operand {
+    Kind kind = Kind::kMissing;
+    double number = 0;  // of a condition 0 or 1
+    const std::string* text = nullptr;
+  };
+
+  static Operand condition(bool holds) { return {Kind::kCondition, holds ? 1.0 : 0.0, nullptr}; }
+  static Operand number(double value) {
+    if (std::isnan(value)) return {};
+    return {Kind::kNumber, value, nullptr};
+  }
+  static Operand operand(const Value& value) {
+    if (const auto* text = std::get_if<std::string>(&value)) return {Kind::kText, 0, text};
+    if (const auto* holds = std::get_if<bool>(&value)) return condition(*holds);
+    if (const auto* amount = std::get_if<double>(&value)) return number(*amount);
+    return {};
+  }
+  static const char* kind_name(Kind kind) {
+    switch (kind) {
+      case Kind::kMissing:
+        return "missing";
+      case Kind::kCondition:
+        return "a condition";
+      case Kind::kNumber:
+        return "a number";
+      case Kind::kText:
+        return "a text";
+    }
+    return "";
+  }
+
+  void require(const Operand& value, Kind kind, const Node& node) const {
+    if (value.kind == kind || value.kind == Kind::kMissing) return;
+    expression_.fail(node.column,
+                     fmt::format("{} where {} should be", kind_name(value.kind), kind_name(kind)),
+                     kind == Kind::kCondition ? "compare it with something, as in 'lanes = 16'"
+                                              : "calculate with numbers only");
+  }
+
+  Operand compute(const Node& node) const {
+    switch (node.op) {
+      case Op::kConstant:
+        return operand(expression_.constants_[node.left]);
+      case Op::kName:
+        return operand(values_[node.left]);
+      case Op::kOr:
+      case Op::kAnd:
+        return combine(node);
+      case Op::kNot: {
+        const Operand& value = results_[node.left];
+        require(value, Kind::kCondition, node);
+        return value.kind == Kind::kMissing ? Operand{} : condition(value.number == 0);
+      }
+      case Op::kEqual:
+      case Op::kNotEqual:
+      case Op::kLess:
+      case Op::kLessEqual:
+      case Op::kGreater:
+      case Op::kGreaterEqual:
+        return compare(node);
+      case Op::kNegate:
+      case Op::kAbs:
+      case Op::kLog2:
+      case Op::kFloor:
+      case Op::kCeil:
+        return unary(node);
+      default:
+        return arithmetic(node);
+    }
+  }
+
+  // Three-valued: what is missing decides nothing.
+  Operand combine(const Node& node) const {
+    const Operand& left = results_[node.left];
+    const Operand& right = results_[node.right];
+    require(left, Kind::kCondition, node);
+    require(right, Kind::kCondition, node);
+    const double deciding = node.op == Op::kOr ? 1 : 0;
+    for (const Operand* side : {&left, &right}) {
+      if (side->kind == Kind::kCondition && side->number == deciding) return *side;
+    }
+    return left.kind == Kind::kMissing ? left : right;
+  }
+
+  Operand compare(const Node& node) const {
+    const Operand& left = results_[node.left];
+    const Operand& right = results_[node.right];
+    if (left.kind == Kind::kMissing || right.kind == Kind::kMissing) return {};
+    if (left.kind != right.kind) {
+      expression_.fail(node.column,
+                       fmt::format("{} is compared with {}", kind_name(left.kind), kind_name(right.kind)),
+                       "compare numbers with numbers, texts with 'texts', flags with on or off");
+    }
+    const bool equality = node.op == Op::kEqual || node.op == Op::kNotEqual;
+    if (!equality) require(left, Kind::kNumber, node);
+    const bool equal = left.kind == Kind::kText ? *left.text == *right.text : left.number == right.number;
+    switch (node.op) {
+      case Op::kEqual:
+        return condition(equal);
+      case Op::kNotEqual:
+        return condition(!equal);
+      case Op::kLess:
+        return condition(left.number < right.number);
+      case Op::kLessEqual:
+        return condition(left.number <= right.number);
+      case Op::kGreater:
+        return condition(left.number > right.number);
+      default:
+        return condition(left.number >= right.number);
+    }
+  }
+
+  Operand unary(const Node& node) const {
+    const Operand& value = results_[node.left];
+    require(value, Kind::kNumber, node);
+    if (value.kind == Kind::kMissing) return {};
+    switch (node.op) {
+      case Op::kNegate:
+        return number(-value.number);
+      case Op::kAbs:
+        return number(std::abs(value.number));
+      case Op::kLog2:
+        return value.number > 0 ? number(std::log2(value.number)) : Operand{};
+      case Op::kFloor:
+        return number(std::floor(value.number));
+      default:
+        return number(std::ceil(value.number));
+    }
+  }
+
+  Operand arithmetic(const Node& node) const {
+    const Operand& left = results_[node.left];
+    const Operand& right = results_[node.right];
+    require(left, Kind::kNumber, node);
+    require(right, Kind::kNumber, node);
+    if (left.kind == Kind::kMissing || right.kind == Kind::kMissing) return {};
+    const double a = left.number;
+    const double b = right.number;
+    switch (node.op) {
+      case Op::kAdd:
+        return number(a + b);
+      case Op::kSubtract:
+        return number(a - b);
+      case Op::kMultiply:
+        return number(a * b);
+      case Op::kDivide:
+        return b == 0 ? Operand{} : number(a / b);
+      case Op::kRemainder:
+        return b == 0 ? Operand{} : number(std::fmod(a, b));
+      case Op::kMin:
+        return number(std::min(a, b));
+      default:
+        return number(std::max(a, b));
+    }
+  }
+
+  const Expression& expression_;
+  std::span<const Value> values_;
+  std::vector<Operand> results_;
+};
+
+Value value_of_text(std::string_view text) {
+  if (text == "on" || text == "true") return true;
+  if (text == "off" || text == "false") return false;
+  if (const auto value = parse_number<double>(text); value && std::isfinite(*value)) return *value;
+  return std::string(text);
+}
+
+void Expression::fail(std::size_t column, std::string_view cause, std::string_view remedy) const {
+  throw InputError(fmt::format("{}: column {}", where_, column), cause, remedy);
+}
+
+void Expression::unknown_name(const Name& name, const std::vector<std::string>& known) const {
+  fail(name.column, fmt::format("there is no {}", quote_name(name.name)),
+       fmt::format("{} (texts are written in quotes)", suggest(name.name, known)));
+}
+
+Value Expression::evaluate(std::span<const Value> values) const {
+  return ExpressionEvaluator(*this, values).run();
+}
+
+bool Expression::holds(std::span<const Value> values) const {
+  const Value value = evaluate(values);
+  if (std::holds_alternative<std::monostate>(value)) return false;
+  if (const auto* condition = std::get_if<bool>(&value)) return *condition;
+  fail(1, fmt::format("{} is not a condition", quote_name(text_)),
+       "compare it with something, as in 'lanes = 16'");
+}
+
+}  // namespace lacuna::sweep

@@ -1,0 +1,96 @@
+// Conditions over named values, as plans and `--where` have them: "columns * rows = 16 and area_mm2 < 40".
+//
+//   or, and, not                      conditions
+//   = == != < <= > >=                 comparisons; they chain: 16 <= columns * rows <= 64
+//   in, not in                        machine in ('ant', 'scnn')
+//   + - * / %                         numbers
+//   min() max() abs() log2() floor() ceil()
+//   'text' "text", 12, 1e-3, on, off, true, false
+//   names of letters, digits, '_' and '.'; any other name in backticks: `two words`
+//
+// A value that is not there (no such parameter for this machine, NaN, a division by zero) makes everything
+// that is computed from it missing, and a condition that is missing does not hold.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace lacuna::sweep {
+
+// monostate: missing.
+using Value = std::variant<std::monostate, bool, double, std::string>;
+
+// A word of a configuration as a value: a number where it spells one, on and off as a condition, else text.
+Value value_of_text(std::string_view text);
+
+class Expression {
+ public:
+  // Throws InputError, which starts with `where` and the column: "--where: column 7: ...".
+  static Expression parse(std::string_view text, const std::string& where);
+
+  struct Name {
+    std::string name;
+    std::size_t column;  // of its first use, from 1
+  };
+  // The names it uses, each once, in the order of their first use. What they stand for is the caller's to
+  // check: unknown_name() is the error.
+  const std::vector<Name>& names() const { return names_; }
+  // "--where: column 3: there is no 'aera_mm2'; did you mean 'area_mm2'? known: ..."
+  [[noreturn]] void unknown_name(const Name& name, const std::vector<std::string>& known) const;
+
+  // `values` are those of names(), in that order. Throws InputError where kinds do not go together (a text
+  // compared with a number).
+  Value evaluate(std::span<const Value> values) const;
+  // Whether it is true. Throws InputError if it is not a condition.
+  bool holds(std::span<const Value> values) const;
+
+  const std::string& text() const { return text_; }
+
+ private:
+  friend class ExpressionParser;
+  friend class ExpressionEvaluator;
+
+  enum class Op : std::uint8_t {
+    kConstant,
+    kName,
+    kOr,
+    kAnd,
+    kNot,
+    kEqual,
+    kNotEqual,
+    kLess,
+    kLessEqual,
+    kGreater,
+    kGreaterEqual,
+    kAdd,
+    kSubtract,
+    kMultiply,
+    kDivide,
+    kRemainder,
+    kNegate,
+    kMin,
+    kMax,
+    kAbs,
+    kLog2,
+    kFloor,
+    kCeil
+  };
+  struct Node {
+    Op op;
+    std::uint32_t left;   // a node; of a constant or name its index
+    std::uint32_t right;  // a node, where the operation takes two
+    std::uint32_t column;
+  };
+  [[noreturn]] void fail(std::size_t column, std::string_view cause, std::string_view remedy) const;
+
+  std::string text_, where_;
+  std::vector<Name> names_;
+  std::vector<Value> constants_;
+  std::vector<Node> nodes_;  // operands before what uses them; the last one is the whole
+};
+
+}  // namespace lacuna::sweep
