@@ -1,11 +1,11 @@
 #include <memory>
 
 #include "base/error.hpp"
-#include "cli/choose_machines.hpp"
 #include "cli/commands.hpp"
 #include "cli/terminal.hpp"
 #include "report/arch_report.hpp"
 #include "report/area_report.hpp"
+#include "sim/choose_machines.hpp"
 #include "sim/simulate.hpp"
 
 namespace lacuna::cli {
@@ -73,7 +73,7 @@ void run_show(const ArchOptions& options) {
 void run_area(const ArchOptions& options) {
   need_machine(options.machines, "arch area");
   std::vector<PricedMachine> priced;
-  for (const Machine& machine : choose_machines(options.machines, "arch area"))
+  for (const Machine& machine : choose_machines(options.machines, {.names = "arch area"}))
     priced.push_back(price_machine(options, machine));
   std::vector<AreaOf> machines;
   std::vector<std::optional<AreaOf>> baselines;

@@ -8,21 +8,18 @@
 #include "base/nearest.hpp"
 #include "base/parallel.hpp"
 #include "base/quote.hpp"
-#include "cli/choose_machines.hpp"
 #include "cli/commands.hpp"
 #include "cli/html_output.hpp"
 #include "cli/output.hpp"
 #include "cli/progress_bar.hpp"
 #include "cli/terminal.hpp"
-#include "report/arch_report.hpp"
-#include "report/design_difference.hpp"
-#include "report/energy_report.hpp"
 #include "report/potential_report.hpp"
-#include "report/ranking.hpp"
 #include "report/result_csv.hpp"
 #include "report/result_json.hpp"
-#include "report/result_tables.hpp"
+#include "report/simulation_text.hpp"
 #include "sim/arch_catalog.hpp"
+#include "sim/choose_machines.hpp"
+#include "sim/machine_costs.hpp"
 #include "sim/simulate.hpp"
 
 namespace lacuna::cli {
@@ -37,8 +34,7 @@ struct SimulateOptions {
   std::vector<std::string> operations;
   bool layers = false;
   bool energy = false;
-  std::string energy_table;
-  int node = 0;
+  CostChoice costs;
   std::string json;
   std::string csv;
   std::string html;
@@ -131,57 +127,6 @@ std::vector<RunResult> simulate_all(const SimulateOptions& options, const Simula
   return runs;
 }
 
-// The cost table of each machine; nothing where the machine or its baseline declares no hardware. A table
-// that does not fit is reported before a long simulation, not after it.
-std::vector<std::optional<CostTable>> choose_tables(const SimulateOptions& options,
-                                                    const Simulator& simulator) {
-  std::vector<std::optional<CostTable>> tables(simulator.size());
-  if (!options.with_energy()) return tables;
-  if (!options.energy_table.empty()) {
-    check_cost_names(CostTable::open(options.energy_table, "--energy-table"), ArchCatalog().all_hardware());
-  }
-  for (std::size_t i = 0; i < simulator.size(); ++i) {
-    const auto hardware = simulator.machine(i).hardware();
-    const auto baseline = simulator.baseline(i).hardware();
-    if (!hardware || !baseline) continue;
-    tables[i] = energy_table(options.energy_table, options.node, *hardware);
-    check_energy_costs(*tables[i], *hardware, simulator.arch(i));
-    check_energy_costs(*tables[i], *baseline, simulator.baseline(i).params().owner());
-  }
-  return tables;
-}
-
-// The area of each machine, and a line about those that no table prices.
-std::vector<std::optional<RunArea>> find_areas(const SimulateOptions& options, const Simulator& simulator,
-                                               std::string& unknown) {
-  std::vector<std::optional<RunArea>> areas(simulator.size());
-  if (!options.with_energy()) return areas;
-  for (std::size_t i = 0; i < simulator.size(); ++i) {
-    const auto hardware = simulator.machine(i).hardware();
-    if (!hardware) continue;
-    try {
-      areas[i] = run_area(simulator.arch(i), *hardware, simulator.baseline(i).hardware(),
-                          options.energy_table, options.node);
-    } catch (const InputError& error) {  // an energy table need not have areas
-      unknown += fmt::format("no area of {}\n", error.what());
-    }
-  }
-  return areas;
-}
-
-// The energy of each run; without layers where its machine declares no hardware.
-std::vector<RunEnergy> all_energies(const std::vector<RunResult>& runs,
-                                    const std::vector<std::optional<CostTable>>& tables,
-                                    const std::vector<std::optional<RunArea>>& areas) {
-  std::vector<RunEnergy> energies;
-  for (std::size_t i = 0; i < runs.size(); ++i) {
-    const std::optional<CostTable>& table = tables[i % tables.size()];
-    energies.push_back(table ? run_energy(runs[i], *table) : RunEnergy{});
-    energies.back().area = areas[i % areas.size()];
-  }
-  return energies;
-}
-
 void check_options(const SimulateOptions& options) {
   parse_engine(options.engine);
   parse_operations(options.operations);
@@ -191,9 +136,9 @@ void check_options(const SimulateOptions& options) {
     if (options.layers)
       throw InputError("--layers", "a ranking has no layers", "leave out --layers or --rank");
   }
-  if (!options.with_energy() && (!options.energy_table.empty() || options.node != 0)) {
-    throw InputError(options.node != 0 ? "--node" : "--energy-table", "this option only applies to energy",
-                     "add --energy");
+  if (!options.with_energy() && (!options.costs.table.empty() || options.costs.node_nm != 0)) {
+    throw InputError(options.costs.node_nm != 0 ? "--node" : "--energy-table",
+                     "this option only applies to energy", "add --energy");
   }
   for (std::size_t i = 0; i < options.traces.size(); ++i) {
     if (std::find(options.traces.begin(), options.traces.begin() + static_cast<std::ptrdiff_t>(i),
@@ -207,46 +152,29 @@ void check_options(const SimulateOptions& options) {
 
 void run_simulate(const SimulateOptions& options) {
   check_options(options);
-  const std::vector<Machine> machines = choose_machines(options.machines, "--arch");
+  const std::vector<Machine> machines = choose_machines(options.machines, {});
   Simulator simulator;
   for (const Machine& machine : machines) simulator.add(machine.name, machine.build());
-  const auto tables = choose_tables(options, simulator);
-  std::string unknown_areas;
-  const auto areas = find_areas(options, simulator, unknown_areas);
+  std::optional<MachineCosts> costs;
+  if (options.with_energy()) costs.emplace(simulator, options.costs, "--energy-table");
   std::vector<Inspection> inspections;
-  const std::vector<RunResult> runs = simulate_all(options, simulator, inspections);
-  const bool energy = options.with_energy();
-  const std::vector<RunEnergy> energies =
-      energy ? all_energies(runs, tables, areas) : std::vector<RunEnergy>();
-  if (!options.json.empty()) {
-    write_result(options.json, results_to_json(runs, {energy ? &energies : nullptr, options.layers}));
-  }
+  SimulationOutcome outcome{simulate_all(options, simulator, inspections)};
+  if (costs) outcome.energies = costs->energies(outcome.runs);
+  if (costs) outcome.unknown_areas = costs->unknown_areas();
+  const std::vector<RunEnergy>* energies = costs ? &outcome.energies : nullptr;
+  if (!options.json.empty())
+    write_result(options.json, results_to_json(outcome.runs, {energies, options.layers}));
   if (!options.csv.empty())
-    write_result(options.csv, results_to_csv(runs, energies, parse_basis(options.csv_per)));
+    write_result(options.csv, results_to_csv(outcome.runs, outcome.energies, parse_basis(options.csv_per)));
   if (!options.html.empty()) {
     write_html(options.html, "simulate",
-               {{"simulate", results_to_json(runs, {energy ? &energies : nullptr, true})},
+               {{"simulate", results_to_json(outcome.runs, {energies, true})},
                 {"inspect", inspections_to_json(inspections)}});
   }
   if (options.json == kStandardOutput || options.csv == kStandardOutput) return;
-  std::string changes;
-  for (const Machine& machine : machines) {
-    const std::string changed = changed_parameters(machine.params);
-    if (!changed.empty()) changes += fmt::format("{}: {}\n", machine.name, changed);
-  }
-  for (std::size_t i = 0; options.engine == "fast" && i < simulator.size(); ++i) {
-    const std::string reason = simulator.machine(i).slow_engine_reason();
-    if (!reason.empty()) changes += fmt::format("{}: {}\n", simulator.arch(i), reason);
-  }
-  changes += design_differences(runs);
-  if (!changes.empty()) print("{}\n", changes);
-  if (!options.rank.empty()) {
-    print_text(ranking_table(runs, energies, parse_rank(options.rank), output_style()));
-  } else {
-    print_text(result_tables(runs, options.layers, output_style()));
-    if (energy) print_text(energy_tables(runs, energies, options.layers, output_style()));
-  }
-  if (!unknown_areas.empty()) print("\n{}", unknown_areas);
+  outcome.notes = simulation_notes(machines, simulator, parse_engine(options.engine), outcome.runs);
+  const auto rank = options.rank.empty() ? std::nullopt : std::optional(parse_rank(options.rank));
+  print_text(simulation_text(outcome, options.layers, rank, output_style()));
 }
 
 }  // namespace
@@ -295,7 +223,7 @@ void add_simulate_command(CLI::App& app) {
       ->type_name("N");
   command->add_flag("--layers", options->layers, "Also show one row per layer and operation");
   command->add_flag("--energy", options->energy, "Also show energy by component, area and power");
-  add_cost_options(*command, options->energy_table, options->node);
+  add_cost_options(*command, options->costs.table, options->costs.node_nm);
   command
       ->add_option("--rank", options->rank,
                    "One table for all machines, the best first; energy and area need no --energy")

@@ -1,4 +1,4 @@
-#include "cli/choose_machines.hpp"
+#include "sim/choose_machines.hpp"
 
 #include <algorithm>
 #include <filesystem>
@@ -6,18 +6,18 @@
 
 #include "base/error.hpp"
 
-namespace lacuna::cli {
+namespace lacuna {
 namespace {
 
 // Results are identified by the names of machines, so no two may be the same.
-void add_machine(std::vector<Machine>& machines, Machine machine, std::string_view origin,
+void add_machine(std::vector<Machine>& machines, Machine machine, const ChoiceWords& words,
                  const std::string& alternative) {
   const auto taken = [&] {
     return std::ranges::find(machines, machine.name, &Machine::name) != machines.end();
   };
   if (taken() && !alternative.empty()) machine.name += ":" + alternative;
   if (taken()) {
-    throw InputError(alternative.empty() ? std::string(origin) : "--config",
+    throw InputError(alternative.empty() ? words.names : words.configs,
                      fmt::format("two machines are called '{}'", machine.name),
                      alternative.empty() ? "name each one once" : "give each file a line 'name: NAME'");
   }
@@ -26,17 +26,18 @@ void add_machine(std::vector<Machine>& machines, Machine machine, std::string_vi
 
 }  // namespace
 
-std::vector<Machine> choose_machines(const MachineChoice& choice, std::string_view origin) {
+std::vector<Machine> choose_machines(const MachineChoice& choice, const ChoiceWords& words) {
   const ArchCatalog catalog;
   std::vector<std::string> names = choice.names;
   if (names.empty() && choice.configs.empty()) names = {catalog.default_name()};
   std::vector<Machine> machines;
-  for (const std::string& name : names) add_machine(machines, catalog.find(name, origin), origin, "");
+  for (const std::string& name : names) add_machine(machines, catalog.find(name, words.names), words, "");
   for (const std::string& file : choice.configs) {
-    add_machine(machines, catalog.load(file), origin, std::filesystem::path(file).stem().string());
+    add_machine(machines, catalog.load(file), words, std::filesystem::path(file).stem().string());
   }
-  for (const std::string& setting : choice.settings) apply_setting(machines, setting, "--set " + setting);
+  for (const std::string& setting : choice.settings)
+    apply_setting(machines, setting, fmt::format("{} {}", words.settings, setting));
   return machines;
 }
 
-}  // namespace lacuna::cli
+}  // namespace lacuna

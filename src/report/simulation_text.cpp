@@ -1,0 +1,40 @@
+#include "report/simulation_text.hpp"
+
+#include <fmt/format.h>
+
+#include "report/arch_report.hpp"
+#include "report/design_difference.hpp"
+#include "report/energy_report.hpp"
+#include "report/result_tables.hpp"
+
+namespace lacuna {
+
+std::string simulation_notes(const std::vector<Machine>& machines, const Simulator& simulator, Engine engine,
+                             const std::vector<RunResult>& runs) {
+  std::string notes;
+  for (const Machine& machine : machines) {
+    const std::string changed = changed_parameters(machine.params);
+    if (!changed.empty()) notes += fmt::format("{}: {}\n", machine.name, changed);
+  }
+  for (std::size_t i = 0; engine == Engine::kFast && i < simulator.size(); ++i) {
+    const std::string reason = simulator.machine(i).slow_engine_reason();
+    if (!reason.empty()) notes += fmt::format("{}: {}\n", simulator.arch(i), reason);
+  }
+  return notes + design_differences(runs);
+}
+
+std::string simulation_text(const SimulationOutcome& outcome, bool layers, std::optional<RankBy> rank,
+                            const TextStyle& style) {
+  std::string text;
+  if (!outcome.notes.empty()) text += fmt::format("{}\n", outcome.notes);
+  if (rank) {
+    text += ranking_table(outcome.runs, outcome.energies, *rank, style);
+  } else {
+    text += result_tables(outcome.runs, layers, style);
+    if (!outcome.energies.empty()) text += energy_tables(outcome.runs, outcome.energies, layers, style);
+  }
+  if (!outcome.unknown_areas.empty()) text += fmt::format("\n{}", outcome.unknown_areas);
+  return text;
+}
+
+}  // namespace lacuna

@@ -1,0 +1,29 @@
+// The machines that a command line, or a caller of the library, names.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/arch_catalog.hpp"
+
+namespace lacuna {
+
+struct MachineChoice {
+  std::vector<std::string> names;     // models and named configurations
+  std::vector<std::string> configs;   // YAML files
+  std::vector<std::string> settings;  // key=value, NAME.key=value
+};
+
+// What messages call the three parts of a choice.
+struct ChoiceWords {
+  std::string_view names = "--arch";
+  std::string_view configs = "--config";
+  std::string_view settings = "--set";
+};
+
+// In the order named, then those of the files; the default machine if there is none of either. Throws
+// InputError: unknown names and keys, two machines of one name.
+std::vector<Machine> choose_machines(const MachineChoice& choice, const ChoiceWords& words);
+
+}  // namespace lacuna
