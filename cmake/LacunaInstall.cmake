@@ -1,9 +1,10 @@
 # What `cmake --install` puts where, by component:
-#   program  the program, its man page, completions for bash, zsh and fish, the license and the documents
+#   program  the program, its man page, completions for bash, zsh and fish, the license and the documents; liblacuna.so,
+#            which the Python package loads
 #   data     a few small traces to try it on
 #   python   the package for PyTorch users
 #   library  what other projects find with find_package(lacuna) and link as lacuna::trace, lacuna::energy, lacuna::sim and
-#            lacuna::kernels, and the examples
+#            lacuna::kernels, the header of liblacuna.so (<lacuna/lacuna.h>), and the examples
 # `ninja uninstall` removes it again, `cpack` makes Debian packages of it (LacunaPackage.cmake).
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
@@ -13,6 +14,8 @@ set(fish_dir ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
 set(bash_dir ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
 
 install(TARGETS lacuna RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT program)
+install(TARGETS lacuna_shared LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT program NAMELINK_COMPONENT library)
+install(FILES ${PROJECT_SOURCE_DIR}/src/capi/lacuna.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/lacuna COMPONENT library)
 
 # The program itself writes what is said about it, so none of that can differ from what it does.
 set(manual ${PROJECT_BINARY_DIR}/manual)

@@ -41,6 +41,12 @@ function(lacuna_cold target level)
   endif()
 endfunction()
 
+# lacuna_shareable(TARGET): goes into liblacuna.so as well, which shows none of its names (src/capi).
+function(lacuna_shareable target)
+  set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON
+                        CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
+endfunction()
+
 # What the fuzzers may reach tells them which branches an input took.
 function(lacuna_coverage target)
   if(LACUNA_FUZZ)
@@ -54,6 +60,7 @@ endfunction()
 function(lacuna_library)
   cmake_parse_arguments(ARG "SEPARATE" "NAME" "SOURCES;PUBLIC;PRIVATE;TESTS" ${ARGN})
   add_library(lacuna_${ARG_NAME} STATIC ${ARG_SOURCES})
+  lacuna_shareable(lacuna_${ARG_NAME})
   if(NOT ARG_SEPARATE)
     lacuna_unity(lacuna_${ARG_NAME})
     lacuna_coverage(lacuna_${ARG_NAME})
@@ -70,6 +77,7 @@ endfunction()
 function(lacuna_model)
   cmake_parse_arguments(ARG "" "NAME" "SOURCES;TESTS" ${ARGN})
   add_library(lacuna_model_${ARG_NAME} OBJECT ${ARG_SOURCES})
+  lacuna_shareable(lacuna_model_${ARG_NAME})
   lacuna_unity(lacuna_model_${ARG_NAME})
   target_link_libraries(lacuna_model_${ARG_NAME} PUBLIC lacuna_sim PRIVATE fmt::fmt)
   if(LACUNA_MODEL_FOR_TESTS_ONLY)

@@ -1,0 +1,128 @@
+// lacuna_conv_*: the CPU kernels.
+#include <array>
+#include <fmt/format.h>
+
+#include "base/error.hpp"
+#include "capi/handles.hpp"
+
+namespace lacuna::capi {
+namespace {
+
+using kernels::ConvOptions;
+using kernels::Impl;
+
+// The value of an enumeration of lacuna.h, which a caller may have filled with anything.
+template <typename Enum, std::size_t N>
+Enum choose(int given, const std::array<Enum, N>& values, std::string_view name) {
+  if (given < 0 || static_cast<std::size_t>(given) >= N) {
+    throw InputError("convolution", fmt::format("there is no {} {}", name, given),
+                     fmt::format("give 0 to {}; lacuna.h names them", N - 1));
+  }
+  return values[static_cast<std::size_t>(given)];
+}
+
+constexpr std::array kImpls{Impl::kAuto, Impl::kSparse, Impl::kDenseDirect, Impl::kDenseAuto,
+                            Impl::kReference};
+
+Size2 pair_of(const int64_t (&pair)[2], std::int64_t when_zero = 0) {
+  return {pair[0] == 0 ? when_zero : pair[0], pair[1] == 0 ? when_zero : pair[1]};
+}
+
+LayerShape shape_of(const lacuna_conv_options& given) {
+  const LayerShape shape =
+      LayerShape::conv2d(given.batch, given.in_channels, given.out_channels, pair_of(given.input_hw),
+                         pair_of(given.kernel), pair_of(given.stride, 1), pair_of(given.padding),
+                         pair_of(given.dilation, 1), given.groups == 0 ? 1 : given.groups);
+  shape.validate("convolution");
+  return shape;
+}
+
+ConvOptions options_of(const lacuna_conv_options& given) {
+  ConvOptions options;
+  options.op = choose(static_cast<int>(given.op), kOperations, "operation");
+  options.impl = choose(static_cast<int>(given.impl), kImpls, "implementation");
+  options.layout =
+      choose(static_cast<int>(given.layout),
+             std::array{kernels::Layout::kNchw, kernels::Layout::kNhwc, kernels::Layout::kBlocked}, "layout");
+  options.checked =
+      choose(static_cast<int>(given.checked),
+             std::array{std::optional<kernels::Checked>(), std::optional(kernels::Checked::kActivations),
+                        std::optional(kernels::Checked::kGradients)},
+             "checked operand");
+  options.weights = given.packed_weights != 0 ? kernels::WeightLayout::kPacked : kernels::WeightLayout::kOihw;
+  options.threads = given.threads == 0 ? 1 : given.threads;
+  options.bias = given.bias != 0;
+  options.relu = given.relu != 0;
+  options.strict = given.strict != 0;
+  options.allow_winograd = given.allow_winograd != 0;
+  return options;
+}
+
+}  // namespace
+}  // namespace lacuna::capi
+
+using namespace lacuna;
+using namespace lacuna::capi;
+
+lacuna_status lacuna_conv_plan(const lacuna_conv_options* options, lacuna_conv** conv) {
+  return guarded_parallel([&] {
+    const lacuna_conv_options given = sized_copy(options, "options");
+    require(conv, "conv");
+    *conv = new lacuna_conv{kernels::ConvPlan(shape_of(given), options_of(given))};
+  });
+}
+
+void lacuna_conv_free(lacuna_conv* conv) { delete conv; }
+
+lacuna_status lacuna_conv_sizes(const lacuna_conv* conv, int64_t* src, int64_t* dst, int64_t* weights) {
+  return guarded([&] {
+    require(conv, "conv");
+    if (src != nullptr) *src = conv->plan.src_size();
+    if (dst != nullptr) *dst = conv->plan.dst_size();
+    if (weights != nullptr) *weights = conv->plan.weights_size();
+  });
+}
+
+const char* lacuna_conv_kernel(const lacuna_conv* conv) {
+  return conv == nullptr ? nullptr : conv->plan.kernel();
+}
+
+lacuna_status lacuna_conv_expected_speedup(const lacuna_conv* conv, double zeros, double* speedup) {
+  return guarded([&] {
+    require(conv, "conv");
+    require(speedup, "speedup");
+    if (!(zeros >= 0 && zeros <= 1))
+      throw InputError("convolution", fmt::format("the share of zeros is {}", zeros), "give 0 to 1");
+    *speedup = conv->plan.expected_speedup(zeros);
+  });
+}
+
+lacuna_status lacuna_conv_run(lacuna_conv* conv, const lacuna_conv_tensors* tensors, double zeros,
+                              lacuna_conv_report* report) {
+  return guarded_parallel([&] {
+    require(conv, "conv");
+    const lacuna_conv_tensors given = sized_copy(tensors, "tensors");
+    if (report != nullptr && report->struct_size < sizeof(lacuna_conv_report)) require(nullptr, "report");
+    const kernels::ConvTensors all{given.src, given.weights,  given.bias,        given.diff_dst,
+                                   given.dst, given.diff_src, given.diff_weights};
+    const kernels::ConvRun run = zeros < 0 ? conv->plan.run(all) : conv->plan.run(all, zeros);
+    if (report == nullptr) return;
+    report->zeros = run.zeros;
+    report->used =
+        static_cast<lacuna_impl>(std::find(kImpls.begin(), kImpls.end(), run.used) - kImpls.begin());
+  });
+}
+
+lacuna_status lacuna_conv_pack_weights(lacuna_conv* conv, const float* oihw, float* packed) {
+  return guarded_parallel([&] {
+    require(conv, "conv");
+    conv->plan.pack_weights(oihw, packed);
+  });
+}
+
+lacuna_status lacuna_conv_unpack_weights(lacuna_conv* conv, const float* packed, float* oihw) {
+  return guarded_parallel([&] {
+    require(conv, "conv");
+    conv->plan.unpack_weights(packed, oihw);
+  });
+}

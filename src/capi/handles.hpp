@@ -1,0 +1,68 @@
+// What the opaque handles of lacuna.h are, and the wall that no exception passes.
+#pragma once
+
+#include <cstddef>
+#include <cstring>
+#include <functional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "capi/lacuna.h"
+#include "kernels/conv.hpp"
+#include "report/simulation_text.hpp"
+#include "trace/trace.hpp"
+#include "trace/trace_builder.hpp"
+
+struct lacuna_trace {
+  lacuna::Trace trace;
+};
+
+struct lacuna_builder {
+  std::string name;
+  lacuna::TraceBuilder builder;
+  bool has_layer = false;
+};
+
+struct lacuna_result {
+  std::vector<lacuna::Trace> traces;  // for the page, which also shows where the zeros are
+  lacuna::SimulationOutcome outcome;
+};
+
+struct lacuna_conv {
+  lacuna::kernels::ConvPlan plan;
+};
+
+namespace lacuna::capi {
+
+// The progress callback asked for the end.
+struct Cancelled {};
+
+// Runs `work` and turns what it throws into a status and the thread's last error.
+lacuna_status guarded(const std::function<void()>& work) noexcept;
+
+// The same for work that uses OpenMP. In a forked child it runs on a thread of its own: the pool that OpenMP
+// keeps for the forking thread has lost its threads, and would wait for them for ever.
+lacuna_status guarded_parallel(const std::function<void()>& work) noexcept;
+
+// resolve_threads(), with no lock held while a process forks.
+int threads_for(int requested);
+
+// Throws InputError for a null pointer.
+void require(const void* pointer, std::string_view name);
+// A copy that lacuna_string_free() frees.
+char* copy_text(std::string_view text);
+
+// A caller's structure in the size that it was compiled with; what it does not have is zero.
+template <typename Struct>
+Struct sized_copy(const Struct* given, std::string_view name) {
+  require(given, name);
+  Struct copy{};
+  std::size_t size = 0;
+  std::memcpy(&size, given, sizeof size);
+  require(size >= sizeof size ? given : nullptr, name);
+  std::memcpy(&copy, given, size < sizeof copy ? size : sizeof copy);
+  return copy;
+}
+
+}  // namespace lacuna::capi

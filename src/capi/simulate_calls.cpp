@@ -1,0 +1,172 @@
+// lacuna_simulate, what it gives, and what can be simulated.
+#include <fmt/format.h>
+
+#include "base/error.hpp"
+#include "base/nearest.hpp"
+#include "base/output_file.hpp"
+#include "base/quote.hpp"
+#include "base/version.hpp"
+#include "capi/handles.hpp"
+#include "report/arch_report.hpp"
+#include "report/html_report.hpp"
+#include "report/potential_report.hpp"
+#include "report/result_csv.hpp"
+#include "report/result_json.hpp"
+#include "sim/machine_costs.hpp"
+
+namespace lacuna::capi {
+namespace {
+
+std::vector<std::string> strings(const char* const* texts, std::size_t count, std::string_view name) {
+  std::vector<std::string> copies;
+  if (count > 0) require(texts, name);
+  for (std::size_t i = 0; i < count; ++i) {
+    require(texts[i], name);
+    copies.emplace_back(texts[i]);
+  }
+  return copies;
+}
+
+Engine engine_of(const char* name) {
+  const std::string word = name == nullptr ? "fast" : name;
+  if (word == "fast") return Engine::kFast;
+  if (word == "functional") return Engine::kFunctional;
+  throw InputError("engine", fmt::format("unknown engine {}", quote_name(word)),
+                   suggest(word, {"fast", "functional"}));
+}
+
+// The share of all work, from that of one trace; ends it if the caller says so.
+ProgressCallback progress_of(const lacuna_simulate_options& options, std::size_t index, std::size_t count) {
+  if (options.progress == nullptr) return {};
+  return [progress = options.progress, user = options.user, index, count](double share) {
+    if (progress((static_cast<double>(index) + share) / static_cast<double>(count), user) != 0)
+      throw Cancelled();
+  };
+}
+
+SimulationOutcome run_all(const std::vector<Trace>& traces, const lacuna_simulate_options& options) {
+  const SimOptions sim{.engine = engine_of(options.engine), .seed = options.seed == 0 ? 1 : options.seed};
+  const CostChoice costs_of{options.energy_table == nullptr ? "" : options.energy_table, options.node_nm};
+  const std::vector<Machine> machines =
+      choose_machines({strings(options.machines, options.machine_count, "machines"),
+                       strings(options.configs, options.config_count, "configs"),
+                       strings(options.settings, options.setting_count, "settings")},
+                      {"machines", "configs", "set"});
+  if (options.threads < 0 || options.threads > 4096)
+    throw InputError("threads", fmt::format("{} is not a number of threads", options.threads),
+                     "give 0 (all cores) to 4096");
+  Simulator simulator;
+  for (const Machine& machine : machines) simulator.add(machine.name, machine.build());
+  std::optional<MachineCosts> costs;
+  if (options.energy != 0) costs.emplace(simulator, costs_of, "energy_table");
+  const int threads = threads_for(options.threads);
+  SimulationOutcome outcome{{}};
+  for (std::size_t i = 0; i < traces.size(); ++i) {
+    for (RunResult& run : simulator.run(traces[i], sim, threads, progress_of(options, i, traces.size())))
+      outcome.runs.push_back(std::move(run));
+  }
+  if (costs) outcome.energies = costs->energies(outcome.runs);
+  if (costs) outcome.unknown_areas = costs->unknown_areas();
+  outcome.notes = simulation_notes(machines, simulator, sim.engine, outcome.runs);
+  return outcome;
+}
+
+std::string json_of(const lacuna_result& result, bool layers) {
+  const SimulationOutcome& outcome = result.outcome;
+  return results_to_json(outcome.runs, {outcome.energies.empty() ? nullptr : &outcome.energies, layers});
+}
+
+std::string page_of(const lacuna_result& result, const char* command) {
+  require_report_page();
+  std::vector<Inspection> inspections;
+  for (const Trace& trace : result.traces)
+    inspections.push_back(
+        {trace.path(), trace.info(), trace.batch(), trace_potential(trace, SchedulePolicy::kSparser)});
+  return html_report({"simulate",
+                      command == nullptr ? "liblacuna" : command,
+                      {{"library", fmt::format("liblacuna {}", version())}},
+                      {{"simulate", json_of(result, true)}, {"inspect", inspections_to_json(inspections)}}});
+}
+
+}  // namespace
+}  // namespace lacuna::capi
+
+using namespace lacuna;
+using namespace lacuna::capi;
+
+lacuna_status lacuna_machines_json(char** json) {
+  return guarded([&] {
+    require(json, "json");
+    *json = copy_text(arch_list_json(ArchCatalog()));
+  });
+}
+
+lacuna_status lacuna_parameters_json(const char* machine, char** json) {
+  return guarded([&] {
+    require(machine, "machine");
+    require(json, "json");
+    *json = copy_text(arch_show_json(ArchCatalog().find(machine, "machine")));
+  });
+}
+
+lacuna_status lacuna_simulate(const lacuna_trace* const* traces, size_t count,
+                              const lacuna_simulate_options* options, lacuna_result** result) {
+  return guarded_parallel([&] {
+    require(result, "result");
+    require(traces, "traces");
+    if (count == 0) throw InputError("liblacuna", "there is no trace to simulate", "give at least one");
+    lacuna_simulate_options chosen{};
+    if (options != nullptr) chosen = sized_copy(options, "options");
+    auto made = std::make_unique<lacuna_result>();
+    for (std::size_t i = 0; i < count; ++i) {
+      require(traces[i], "traces");
+      made->traces.push_back(traces[i]->trace);
+    }
+    made->outcome = run_all(made->traces, chosen);
+    *result = made.release();
+  });
+}
+
+void lacuna_result_free(lacuna_result* result) { delete result; }
+
+lacuna_status lacuna_result_json(const lacuna_result* result, int layers, char** json) {
+  return guarded([&] {
+    require(result, "result");
+    require(json, "json");
+    *json = copy_text(json_of(*result, layers != 0));
+  });
+}
+
+lacuna_status lacuna_result_csv(const lacuna_result* result, char** csv) {
+  return guarded([&] {
+    require(result, "result");
+    require(csv, "csv");
+    *csv = copy_text(results_to_csv(result->outcome.runs, result->outcome.energies));
+  });
+}
+
+lacuna_status lacuna_result_text(const lacuna_result* result, int layers, int width, char** text) {
+  return guarded([&] {
+    require(result, "result");
+    require(text, "text");
+    TextStyle style;
+    if (width > 0) style.width = width;
+    *text = copy_text(simulation_text(result->outcome, layers != 0, std::nullopt, style));
+  });
+}
+
+lacuna_status lacuna_result_html(const lacuna_result* result, const char* command, char** html) {
+  return guarded([&] {
+    require(result, "result");
+    require(html, "html");
+    *html = copy_text(page_of(*result, command));
+  });
+}
+
+lacuna_status lacuna_result_write_html(const lacuna_result* result, const char* command, const char* path) {
+  return guarded([&] {
+    require(result, "result");
+    require(path, "path");
+    write_file(path, page_of(*result, command));
+  });
+}

@@ -1,0 +1,141 @@
+// lacuna_trace_* and lacuna_builder_*: traces from files, memory and arrays.
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/error.hpp"
+#include "capi/handles.hpp"
+#include "report/potential_report.hpp"
+#include "trace/layer_list.hpp"
+#include "trace/trace_info.hpp"
+#include "trace/trace_writer.hpp"
+#include "trace/untrusted_json.hpp"
+
+namespace lacuna::capi {
+namespace {
+
+TensorRole role_of(lacuna_role role) {
+  switch (role) {
+    case LACUNA_A:
+      return TensorRole::kA;
+    case LACUNA_W:
+      return TensorRole::kW;
+    case LACUNA_G:
+      return TensorRole::kG;
+  }
+  throw InputError("liblacuna", fmt::format("there is no operand {}", static_cast<int>(role)),
+                   "give LACUNA_A, LACUNA_W or LACUNA_G");
+}
+
+// A builder inside a layer.
+TraceBuilder& in_layer(lacuna_builder* builder) {
+  require(builder, "builder");
+  if (!builder->has_layer) {
+    throw InputError(builder->name, "an operand comes before any layer", "call lacuna_builder_layer() first");
+  }
+  return builder->builder;
+}
+
+// Values are text in a trace's metadata; a caller may give numbers and, for left_out, a list.
+TextMap read_metadata(const char* text, const std::string& name) {
+  const nlohmann::json object = parse_untrusted_json(text, name, "the metadata");
+  if (!object.is_object())
+    throw InputError(name, "the metadata is not a JSON object", "give {\"model\": ...}");
+  TextMap values;
+  for (const auto& [key, value] : object.items())
+    if (!value.is_null()) values[key] = value.is_string() ? value.get<std::string>() : value.dump();
+  return values;
+}
+
+}  // namespace
+}  // namespace lacuna::capi
+
+using namespace lacuna;
+using namespace lacuna::capi;
+
+lacuna_status lacuna_trace_open(const char* path, lacuna_trace** trace) {
+  return guarded([&] {
+    require(path, "path");
+    require(trace, "trace");
+    *trace = new lacuna_trace{Trace::open(path)};
+  });
+}
+
+lacuna_status lacuna_trace_parse(const char* name, const void* bytes, size_t size, lacuna_trace** trace) {
+  return guarded([&] {
+    require(name, "name");
+    require(bytes, "bytes");
+    require(trace, "trace");
+    const auto* begin = static_cast<const std::uint8_t*>(bytes);
+    *trace = new lacuna_trace{Trace::parse(name, {begin, begin + size})};
+  });
+}
+
+lacuna_status lacuna_trace_write(const lacuna_trace* trace, const char* path) {
+  return guarded([&] {
+    require(trace, "trace");
+    require(path, "path");
+    write_trace(trace->trace, path);
+  });
+}
+
+lacuna_status lacuna_trace_inspect_json(const lacuna_trace* trace, char** json) {
+  return guarded([&] {
+    require(trace, "trace");
+    require(json, "json");
+    const Trace& of = trace->trace;
+    *json = copy_text(inspections_to_json(
+        {{of.path(), of.info(), of.batch(), trace_potential(of, SchedulePolicy::kSparser)}}));
+  });
+}
+
+void lacuna_trace_free(lacuna_trace* trace) { delete trace; }
+
+lacuna_status lacuna_builder_new(const char* name, const char* metadata_json, lacuna_builder** builder) {
+  return guarded([&] {
+    require(name, "name");
+    require(metadata_json, "metadata_json");
+    require(builder, "builder");
+    auto made = std::make_unique<lacuna_builder>(name, TraceBuilder(name));
+    made->builder.info() = read_trace_info(read_metadata(metadata_json, name), name);
+    *builder = made.release();
+  });
+}
+
+lacuna_status lacuna_builder_layer(lacuna_builder* builder, const char* layer_json) {
+  return guarded([&] {
+    require(builder, "builder");
+    require(layer_json, "layer_json");
+    const auto entries = parse_layer_list(fmt::format("[{}]", layer_json), builder->name);
+    if (entries.size() != 1) throw InputError(builder->name, "this is not one layer", "give one at a time");
+    builder->builder.add_layer(entries[0].name, entries[0].shape, entries[0].steps);
+    builder->has_layer = true;
+  });
+}
+
+lacuna_status lacuna_builder_mask(lacuna_builder* builder, lacuna_role role, const uint8_t* bits,
+                                  size_t bytes) {
+  return guarded([&] {
+    require(bits, "bits");
+    in_layer(builder).packed_mask(role_of(role), {bits, bytes});
+  });
+}
+
+lacuna_status lacuna_builder_values(lacuna_builder* builder, lacuna_role role, const float* values,
+                                    size_t count) {
+  return guarded([&] {
+    require(values, "values");
+    in_layer(builder).values(role_of(role), {values, count});
+  });
+}
+
+lacuna_status lacuna_builder_finish(lacuna_builder* builder, lacuna_trace** trace) {
+  return guarded([&] {
+    require(builder, "builder");
+    require(trace, "trace");
+    TraceBuilder whole = std::exchange(builder->builder, TraceBuilder(builder->name));
+    builder->has_layer = false;
+    *trace = new lacuna_trace{whole.build()};
+  });
+}
+
+void lacuna_builder_free(lacuna_builder* builder) { delete builder; }
