@@ -110,6 +110,12 @@ static void test_traces(void) {
   trace = small_trace();
   path_of(path, sizeof path, work_folder, "capi_test.safetensors");
   CHECK_OK(lacuna_trace_write(trace, path));
+  CHECK(lacuna_trace_layer_count(trace) == 2 && lacuna_trace_layer_count(NULL) == 0);
+  double zeros[3];
+  CHECK_OK(lacuna_trace_layer_zeros(trace, 1, zeros));
+  CHECK(zeros[0] == 22.0 / 64 && zeros[1] == 0 && zeros[2] == 0);
+  CHECK_FAILS(lacuna_trace_layer_zeros(trace, 2, zeros), LACUNA_BAD_INPUT, "no layer 2");
+  CHECK_FAILS(lacuna_trace_layer_zeros(NULL, 0, zeros), LACUNA_BAD_INPUT, "'trace' is null");
   CHECK_FAILS(lacuna_trace_write(trace, "/nowhere/at/all.safetensors"), LACUNA_BAD_INPUT, "/nowhere");
   lacuna_trace_free(trace);
   FILE* file = fopen(path, "rb");
@@ -181,6 +187,16 @@ static void test_simulate(void) {
                                      .user = &seen};
   CHECK_OK(lacuna_simulate(traces, 1, &options, &result));
   CHECK(seen.calls > 0 && fabs(seen.last - 1) < 1e-9);
+  lacuna_totals totals = {.struct_size = sizeof totals};
+  CHECK(lacuna_result_count(result) == 2 && lacuna_result_count(NULL) == 0);
+  CHECK_OK(lacuna_result_totals(result, 1, &totals));
+  CHECK(strcmp(totals.machine, "tensordash") == 0 && totals.trace == 0);
+  CHECK(totals.cycles > 0 && totals.cycles < totals.baseline_cycles && totals.joules > 0 &&
+        totals.seconds > 0);
+  CHECK_FAILS(lacuna_result_totals(result, 2, &totals), LACUNA_BAD_INPUT, "no run 2");
+  CHECK_FAILS(lacuna_result_totals(NULL, 0, &totals), LACUNA_BAD_INPUT, "'result' is null");
+  totals.struct_size = 0;
+  CHECK_FAILS(lacuna_result_totals(result, 0, &totals), LACUNA_BAD_INPUT, "'totals'");
   char *json = NULL, *layers = NULL, *text = NULL, *csv = NULL, *html = NULL;
   CHECK_OK(lacuna_result_json(result, 0, &json));
   CHECK(holds(json, "\"arch\": \"tensordash\"") && holds(json, "\"energy\"") && holds(json, "\"rows\": 8"));

@@ -86,6 +86,9 @@ lacuna_status lacuna_trace_parse(const char* name, const void* bytes, size_t siz
 lacuna_status lacuna_trace_write(const lacuna_trace* trace, const char* path);
 /* Layers, zeros and the potential of skipping them, as `lacuna inspect --json`. */
 lacuna_status lacuna_trace_inspect_json(const lacuna_trace* trace, char** json);
+size_t lacuna_trace_layer_count(const lacuna_trace* trace); /* 0 for null */
+/* The shares of zeros of A, W and G of a layer, by its place in the trace. */
+lacuna_status lacuna_trace_layer_zeros(const lacuna_trace* trace, size_t layer, double zeros[3]);
 void lacuna_trace_free(lacuna_trace* trace);
 
 typedef enum lacuna_role { LACUNA_A = 0, LACUNA_W = 1, LACUNA_G = 2 } lacuna_role;
@@ -141,6 +144,23 @@ typedef struct lacuna_simulate_options {
 lacuna_status lacuna_simulate(const lacuna_trace* const* traces, size_t count,
                               const lacuna_simulate_options* options, lacuna_result** result);
 void lacuna_result_free(lacuna_result* result);
+
+/* The totals of a run, of a training step with its whole batch; numbers that are not known are NaN. For
+ * callers that simulate often: everything else is in the JSON. */
+typedef struct lacuna_totals {
+  size_t struct_size;
+  const char* machine;    /* belongs to the result */
+  size_t trace;           /* which of the traces that were given */
+  double baseline_cycles; /* of the machine that this one is compared with */
+  double cycles;
+  double cycles_without_zeros; /* if no value were zero */
+  double baseline_joules, joules;
+  double baseline_seconds, seconds;
+} lacuna_totals;
+
+size_t lacuna_result_count(
+    const lacuna_result* result); /* traces x machines, machines varying fastest; 0 for null */
+lacuna_status lacuna_result_totals(const lacuna_result* result, size_t run, lacuna_totals* totals);
 
 /* As `lacuna simulate --json`; `layers` other than zero: with the energy of each layer (--layers). */
 lacuna_status lacuna_result_json(const lacuna_result* result, int layers, char** json);

@@ -1,5 +1,6 @@
 // lacuna_simulate, what it gives, and what can be simulated.
 #include <fmt/format.h>
+#include <limits>
 
 #include "base/error.hpp"
 #include "base/nearest.hpp"
@@ -128,6 +129,35 @@ lacuna_status lacuna_simulate(const lacuna_trace* const* traces, size_t count,
 }
 
 void lacuna_result_free(lacuna_result* result) { delete result; }
+
+size_t lacuna_result_count(const lacuna_result* result) {
+  return result == nullptr ? 0 : result->outcome.runs.size();
+}
+
+lacuna_status lacuna_result_totals(const lacuna_result* result, size_t run, lacuna_totals* totals) {
+  return guarded([&] {
+    require(result, "result");
+    if (totals == nullptr || totals->struct_size < sizeof *totals) require(nullptr, "totals");
+    const SimulationOutcome& outcome = result->outcome;
+    if (run >= outcome.runs.size())
+      throw InputError("liblacuna", fmt::format("there is no run {}", run),
+                       fmt::format("the result has {}", outcome.runs.size()));
+    const RunResult& of = outcome.runs[run];
+    const CyclePair cycles = of.per_batch().all;
+    const double unknown = std::numeric_limits<double>::quiet_NaN();
+    totals->machine = of.arch.c_str();
+    totals->trace = run / (outcome.runs.size() / result->traces.size());
+    totals->baseline_cycles = cycles.baseline_cycles;
+    totals->cycles = cycles.cycles;
+    totals->cycles_without_zeros = cycles.cycles_without_zeros;
+    const RunEnergy* energy = outcome.energies.empty() ? nullptr : &outcome.energies[run];
+    const bool priced = energy != nullptr && !energy->layers.empty();
+    totals->baseline_joules = priced ? energy->all.baseline.total() : unknown;
+    totals->joules = priced ? energy->all.machine.total() : unknown;
+    totals->baseline_seconds = priced ? energy->baseline_seconds : unknown;
+    totals->seconds = priced ? energy->machine_seconds : unknown;
+  });
+}
 
 lacuna_status lacuna_result_json(const lacuna_result* result, int layers, char** json) {
   return guarded([&] {

@@ -88,6 +88,24 @@ lacuna_status lacuna_trace_inspect_json(const lacuna_trace* trace, char** json) 
   });
 }
 
+size_t lacuna_trace_layer_count(const lacuna_trace* trace) {
+  return trace == nullptr ? 0 : trace->trace.layers().size();
+}
+
+lacuna_status lacuna_trace_layer_zeros(const lacuna_trace* trace, size_t layer, double zeros[3]) {
+  return guarded([&] {
+    require(trace, "trace");
+    require(zeros, "zeros");
+    if (layer >= trace->trace.layers().size())
+      throw InputError(trace->trace.path(), fmt::format("there is no layer {}", layer),
+                       fmt::format("it has {}", trace->trace.layers().size()));
+    const Layer& of = trace->trace.layers()[layer];
+    zeros[0] = of.a.zero_share();
+    zeros[1] = of.w.zero_share();
+    zeros[2] = of.g.zero_share();
+  });
+}
+
 void lacuna_trace_free(lacuna_trace* trace) { delete trace; }
 
 lacuna_status lacuna_builder_new(const char* name, const char* metadata_json, lacuna_builder** builder) {
