@@ -21,4 +21,5 @@ if(NOT python_dir)
     endforeach()
   endforeach()
 endif()
-file(INSTALL ${source} DESTINATION ${CMAKE_INSTALL_PREFIX}/${python_dir} FILES_MATCHING PATTERN "*.py")
+file(INSTALL ${source} DESTINATION ${CMAKE_INSTALL_PREFIX}/${python_dir} FILES_MATCHING
+     PATTERN "*.py" PATTERN py.typed)

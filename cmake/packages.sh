@@ -14,6 +14,7 @@ optional_test_packages=(python3-jsonschema zstd "${docs_packages[@]}" fish groff
 web_packages=(nodejs npm)   # the page of --html
 browser_packages=(chromium) # its tests
 torch_packages=(python3-torch python3-torchvision) # half a gigabyte: only where no Python has torch
+python_packages=(python3 python3-pip python3-setuptools python3-venv python3-wheel) # for ./run python
 packing_packages=(dpkg-dev file gzip) # for Debian packages
 check_packages=(clang clang-format clang-tidy git libclang-rt-dev libomp-dev)
 

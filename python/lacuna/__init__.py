@@ -1,30 +1,72 @@
-"""Record the zeros of PyTorch training for Lacuna.
+"""What skipping zeros would give your PyTorch training, on your own network.
 
     import lacuna
 
-    with lacuna.capture(model, "step.safetensors", samples=2):
+    with lacuna.capture(model) as step:  # one training step as it is, recorded in memory
         loss = criterion(model(images), labels)
         loss.backward()
 
-`lacuna inspect step.safetensors` and `lacuna simulate step.safetensors` take it from there.
+    lacuna.simulate(step, machines=["dense", "tensordash"], energy=True)
+
+`lacuna.Profiler(model)` does the same while a training runs, every few steps. `lacuna.capture(model, "step.safetensors")`
+writes a file, which the program reads too (`lacuna inspect`, `lacuna simulate`).
+
+torch is imported when something needs it: `simulate`, `machines` and `parameters` do not.
 """
 
-from ._capture import Capture, capture
-from .errors import CaptureError, CaptureWarning, TraceError
-from ._trace import Layer, Trace, read_trace
-from ._weights import load_weights, save_weights
+from typing import TYPE_CHECKING
+
+from ._simulate import Result, machines, parameters, simulate
+from ._sources import Step
+from .errors import CaptureError, CaptureWarning, LibraryError, ProfilerError, ProfilerWarning, SimulationError, TraceError
+
+if TYPE_CHECKING:
+    from ._capture import Capture, capture
+    from ._trace import Layer, Trace, read_trace
+    from ._weights import load_weights, save_weights
 
 __version__ = "0.1.0"
+
+# What needs torch, and where it is.
+_WITH_TORCH = {
+    "Capture": "_capture",
+    "capture": "_capture",
+    "Layer": "_trace",
+    "Trace": "_trace",
+    "read_trace": "_trace",
+    "load_weights": "_weights",
+    "save_weights": "_weights",
+}
+
 __all__ = [
     "Capture",
     "CaptureError",
     "CaptureWarning",
     "Layer",
+    "LibraryError",
+    "ProfilerError",
+    "ProfilerWarning",
+    "Result",
+    "SimulationError",
+    "Step",
     "Trace",
     "TraceError",
     "capture",
     "load_weights",
+    "machines",
+    "parameters",
     "read_trace",
     "save_weights",
+    "simulate",
     "__version__",
 ]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _WITH_TORCH:
+        raise AttributeError(f"module 'lacuna' has no attribute '{name}'")
+    import importlib
+
+    value = getattr(importlib.import_module(f".{_WITH_TORCH[name]}", __name__), name)
+    globals()[name] = value
+    return value

@@ -25,6 +25,7 @@ from ._left_out import LeftOutWork, ProductWatch, function_macs, module_macs
 from ._metadata import checked_metadata
 from ._modules import NOT_RECORDED, recorded_modules, unwrapped
 from ._operands import FUNCTIONS, Stored, product_of, store
+from ._sources import Step
 from .errors import CaptureError, CaptureWarning
 
 _DTYPES = {"f32": torch.float32, "bf16": torch.bfloat16}
@@ -32,7 +33,7 @@ _DTYPES = {"f32": torch.float32, "bf16": torch.bfloat16}
 
 def capture(
     model: nn.Module,
-    path: Union[str, os.PathLike],
+    path: Union[str, os.PathLike, None] = None,
     samples: int = 2,
     *,
     values: bool = False,
@@ -49,6 +50,7 @@ def capture(
 
     model: any module, unmodified, on any device. Its Conv1d, Conv2d and Linear are recorded.
     path: the trace; compressed if it ends in `.zst`. It is written, whole, when the block ends without an exception.
+        Without it the step stays in memory, as `step`, for `lacuna.simulate`.
     samples: how many samples of the batch are recorded of convolutions and of linear layers with time steps.
     values: record values as well as masks of the non-zeros.
     dtype: of the values, "f32" or "bf16".
@@ -80,7 +82,8 @@ class _Call:
 class Capture:
     """A step being recorded; made by `lacuna.capture`, which has the documentation.
 
-    `metadata` may be changed inside the block. `layers` has the names of the recorded layers after it.
+    `metadata` may be changed inside the block. After it `layers` has the names of the recorded layers and, without a
+    path, `step` what was recorded.
     """
 
     def __init__(self, model, path, samples, values, dtype, linear_samples, metadata):
@@ -89,7 +92,8 @@ class Capture:
                 raise CaptureError(f"{key} is {number!r}, not a whole number from 1")
         if dtype not in _DTYPES:
             raise CaptureError(f"dtype is {dtype!r}; values are stored as 'f32' or 'bf16'")
-        self.path = os.path.abspath(os.fspath(path))
+        self.path = os.path.abspath(os.fspath(path)) if path is not None else ""
+        self.step: Optional[Step] = None
         self.metadata: MutableMapping[str, object] = dict(metadata or {})
         self.layers: List[str] = []
         self._model = unwrapped(model)
@@ -99,7 +103,7 @@ class Capture:
         self._dtype = _DTYPES[dtype] if values else None
         checked_metadata(self.metadata)
         # Fail now rather than after the step.
-        if not os.path.isdir(os.path.dirname(self.path)):
+        if self.path and not os.path.isdir(os.path.dirname(self.path)):
             raise CaptureError(f"{path}: its folder does not exist; create it first")
         if os.path.isdir(self.path):
             raise CaptureError(f"{path}: is a folder; give the name of a file")
@@ -266,7 +270,7 @@ class Capture:
             cause = "ran where it could be seen; a compiled model hides its layers"
             if self._calls or self._without_graph:
                 cause = "got a gradient; call backward() inside the block"
-            raise CaptureError(f"{self.path}: no trace, because no layer {cause}")
+            raise CaptureError(f"{self.path or 'capture'}: no trace, because no layer {cause}")
         self._warn_of_gaps(calls)
         batch = calls[0].samples
         _settle_steps(calls, batch, self._linear_samples)
@@ -286,7 +290,7 @@ class Capture:
             sparsity = {}
             for role, stored in (("A", call.a), ("W", call.w), ("G", call.g)):
                 if stored.problem:
-                    raise CaptureError(f"{self.path}: no trace, because {role} of layer '{name}' {stored.problem}")
+                    raise CaptureError(f"{self.path or 'capture'}: no trace, because {role} of layer '{name}' {stored.problem}")
                 sparsity[role] = stored.zeros
                 if stored.values is not None:
                     tensors[f"{name}/{role}"] = stored.values
@@ -294,7 +298,10 @@ class Capture:
                     tensors[f"{name}/{role}.mask"] = stored.mask
             layers.append({"name": name, **call.info, "sparsity": sparsity})
         metadata["layers"] = json.dumps(layers)
-        write_container(self.path, tensors, metadata)
+        if self.path:
+            write_container(self.path, tensors, metadata)
+        else:
+            self.step = Step(metadata, tensors)
         self.layers = names
 
     def _count_gaps(self, done: Set[str]) -> None:

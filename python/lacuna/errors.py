@@ -11,3 +11,19 @@ class CaptureError(RuntimeError):
 
 class CaptureWarning(UserWarning):
     """A part of a training step that was left out of the trace."""
+
+
+class LibraryError(RuntimeError):
+    """`liblacuna.so` is missing, damaged or of another version."""
+
+
+class SimulationError(ValueError):
+    """A machine, a parameter or a trace that cannot be simulated."""
+
+
+class ProfilerError(RuntimeError):
+    """A model that cannot be profiled, or a profiler used in a way that it cannot be."""
+
+
+class ProfilerWarning(UserWarning):
+    """A part of a training that the profiler did not measure."""

@@ -144,6 +144,10 @@ Instruction set of the CPU kernels:
 .BR avx512 ", " avx2 " or " portable .
 Without it the best of this CPU.
 .TP
+.B LACUNA_LIBRARY
+The file liblacuna.so.1 that the Python package loads. Without it the one inside the package, then that of the clone's
+build/release, then where the system looks.
+.TP
 .BR NO_COLOR ", " TERM=dumb
 No colour in tables.
 .TP

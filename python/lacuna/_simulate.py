@@ -1,0 +1,249 @@
+"""lacuna.simulate, lacuna.machines and lacuna.parameters: the program's simulator inside Python."""
+
+import html
+import json
+import os
+import shutil
+import threading
+from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional, Sequence, Union
+
+from ._handles import ResultHandle, run_simulation
+from ._library import library
+from ._sources import open_source
+from .errors import SimulationError
+
+if TYPE_CHECKING:
+    import pandas
+
+
+def machines() -> List[Dict[str, Any]]:
+    """What can be simulated: machines and named configurations, with a summary of each.
+
+    >>> [machine["name"] for machine in lacuna.machines()]
+    ['ant', 'cnvlutin', 'dense', ...]
+
+    The fields are those of `lacuna arch list --json`.
+    """
+    return json.loads(library().text("lacuna_machines_json"))["machines"]
+
+
+def parameters(machine: str) -> List[Dict[str, Any]]:
+    """Every parameter of a machine: name, value, unit, default, what is allowed, help and where it comes from.
+
+    >>> {p["name"]: p["value"] for p in lacuna.parameters("tensordash")}["rows"]
+    4
+
+    Any of them can be given to `simulate` as `set={"rows": 8}`. An unknown name raises SimulationError, which suggests the
+    nearest one.
+    """
+    return json.loads(library().text("lacuna_parameters_json", machine.encode()))["params"]
+
+
+def simulate(
+    trace: Any,
+    machines: Union[str, Sequence[str]] = (),
+    set: Optional[Mapping[str, Any]] = None,  # noqa: A002 - the name of the program's option
+    *,
+    energy: bool = False,
+    configs: Sequence[Union[str, os.PathLike]] = (),
+    energy_table: str = "",
+    node: int = 0,
+    engine: str = "fast",
+    seed: int = 1,
+    threads: int = 0,
+    progress: Optional[Callable[[float], Any]] = None,
+) -> "Result":
+    """Simulate a recorded training step on accelerators, as `lacuna simulate` does and with the same numbers.
+
+    >>> lacuna.simulate("step.safetensors", ["dense", "tensordash"], {"rows": 8}, energy=True)
+
+    trace: the name of a trace, a step that `lacuna.capture(model)` recorded in memory, what `lacuna.read_trace` read, or a
+        list of these.
+    machines: names of `lacuna.machines()`; TensorDash if none is given.
+    set: parameters of every machine that has them, or `{"tensordash.rows": 8}` of one.
+    energy: also energy by component, power and area.
+    configs: YAML files that describe machines.
+    energy_table, node: another table of costs (a name or a file), another technology node in nm.
+    engine: "fast", or "functional" to move values through the modelled hardware and check them.
+    seed: of the values that the functional engine draws for a trace of masks.
+    threads: 0 means all cores. The result does not depend on it.
+    progress: called now and then with the share of the work done; a true value ends the simulation.
+
+    Python's lock is released while it runs, and Ctrl-C ends it. Raises SimulationError for what cannot be simulated.
+    """
+    names = [machines] if isinstance(machines, str) else list(machines)
+    settings = [f"{key}={_setting(value)}" for key, value in (set or {}).items()]
+    sources = list(trace) if isinstance(trace, (list, tuple)) else [trace]
+    handles = [open_source(source) for source in sources]
+    options = dict(
+        energy=energy or bool(energy_table) or node != 0,
+        energy_table=str(energy_table),
+        node=node,
+        engine=engine,
+        seed=seed,
+        threads=threads,
+    )
+    files = [os.fspath(config) for config in configs]
+    handle = _interruptible(lambda stop: run_simulation(handles, names, files, settings, progress=stop, **options), progress)
+    return Result(handle, _command(sources, names, set, energy))
+
+
+class Result:
+    """The outcome of `lacuna.simulate`.
+
+    Printed it is the program's table, in a notebook the report with its charts. `totals()` has the numbers that matter,
+    `to_dicts()` and `to_pandas()` one row per trace, machine, layer and operation, `data` everything, in the schema of
+    `lacuna simulate --json`.
+    """
+
+    def __init__(self, handle: ResultHandle, command: str = "lacuna.simulate(...)") -> None:
+        self._handle = handle
+        self._command = command
+        self._data: Optional[Dict[str, Any]] = None
+
+    @property
+    def data(self) -> Dict[str, Any]:
+        """What `lacuna simulate --layers --json` writes, read."""
+        if self._data is None:
+            self._data = json.loads(self._handle.json(True))
+        return self._data
+
+    def json(self, layers: bool = True) -> str:
+        """The text of `lacuna simulate --json`, with `--layers` or without."""
+        return self._handle.json(layers)
+
+    def csv(self) -> str:
+        """The text of `lacuna simulate --csv`."""
+        return self._handle.csv()
+
+    def table(self, layers: bool = False, width: int = 160) -> str:
+        """The program's tables; with `layers` one row per layer and operation. `width`: columns of the terminal."""
+        return self._handle.table(layers, width)
+
+    def html(self) -> str:
+        """The page of `lacuna simulate --html`: one document that needs nothing else."""
+        return self._handle.html(self._command)
+
+    def save_html(self, path: Union[str, os.PathLike]) -> None:
+        """Write the page of `html()`: whole, or not at all."""
+        self._handle.write_html(self._command, os.fspath(path))
+
+    def totals(self) -> List[Dict[str, Any]]:
+        """One dict per trace and machine: cycles, speedups and, with energy, joules, for a step with its whole batch."""
+        rows = []
+        for run, totals in zip(self.data["runs"], self._handle.totals()):
+            cycles, without = totals.cycles, totals.cycles_without_zeros
+            row = {
+                "trace": run["trace"],
+                "machine": totals.machine.decode(),
+                "baseline_cycles": totals.baseline_cycles,
+                "cycles": cycles,
+                "speedup": totals.baseline_cycles / cycles if cycles else 0.0,
+                "speedup_from_zeros": without / cycles if cycles else 0.0,
+            }
+            if totals.joules == totals.joules:  # not NaN
+                row["baseline_joules"], row["joules"] = totals.baseline_joules, totals.joules
+                row["energy_efficiency"] = totals.baseline_joules / totals.joules if totals.joules else 0.0
+            rows.append(row)
+        return rows
+
+    def to_dicts(self) -> List[Dict[str, Any]]:
+        """One dict per trace, machine, layer and operation; the keys are the columns of the CSV (docs/output.md).
+
+        Numbers are numbers; what a machine does not have is None.
+        """
+        import csv
+        import io
+
+        rows = csv.DictReader(io.StringIO(self.csv()))
+        return [{key: text if key in _TEXTS else _value(text) for key, text in row.items()} for row in rows]
+
+    def to_pandas(self) -> "pandas.DataFrame":
+        """`to_dicts()` as a pandas DataFrame."""
+        try:
+            import pandas
+        except ImportError:
+            raise ImportError("to_pandas() needs pandas; install it, or use to_dicts()") from None
+        return pandas.DataFrame(self.to_dicts())
+
+    def __repr__(self) -> str:
+        return self.table(width=max(80, shutil.get_terminal_size((160, 24)).columns)).rstrip("\n")
+
+    def _repr_html_(self) -> str:
+        try:
+            page = self.html()
+        except SimulationError:  # a library without the page
+            return f"<pre>{html.escape(self.table())}</pre>"
+        return (
+            f'<iframe srcdoc="{html.escape(page)}" title="Lacuna" sandbox="allow-scripts allow-downloads" '
+            'style="width: 100%; height: 720px; border: 0"></iframe>'
+        )
+
+
+def _setting(value: Any) -> str:
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    if isinstance(value, (list, tuple)):
+        return json.dumps(value, separators=(",", ":"))
+    return str(value)
+
+
+# Columns that are text even where it looks like a number.
+_TEXTS = ("trace", "model", "arch", "engine", "layer", "shape", "op", "scheduled", "baseline", "bound", "baseline_bound")
+
+
+def _value(text: str) -> Any:
+    if text == "":
+        return None
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            pass
+    return text
+
+
+def _command(sources: List[Any], names: List[str], settings: Optional[Mapping[str, Any]], energy: bool) -> str:
+    shown = [repr(source) if isinstance(source, str) else type(source).__name__.lower() for source in sources]
+    parts = [shown[0] if len(shown) == 1 else f"[{', '.join(shown)}]"]
+    if names:
+        parts.append(f"machines={names!r}")
+    if settings:
+        parts.append(f"set={dict(settings)!r}")
+    if energy:
+        parts.append("energy=True")
+    return f"lacuna.simulate({', '.join(parts)})"
+
+
+def _interruptible(run: Callable[[Callable[[float], bool]], ResultHandle], progress: Optional[Callable]) -> ResultHandle:
+    """Run in a thread, so that the main one stays free for Ctrl-C, which is not seen inside a call of the library."""
+    stopped = threading.Event()
+    outcome: List[Any] = []
+    raised: List[BaseException] = []
+
+    def on_progress(share: float) -> bool:
+        try:
+            if progress is not None and progress(share):
+                stopped.set()
+        except BaseException as error:  # of the caller's function: it ends the simulation and is raised from it
+            raised.append(error)
+            stopped.set()
+        return stopped.is_set()
+
+    def body() -> None:
+        try:
+            outcome.append(run(on_progress))
+        except BaseException as error:
+            raised.append(error)
+
+    thread = threading.Thread(target=body, name="lacuna.simulate", daemon=True)
+    thread.start()
+    try:
+        thread.join()
+    except BaseException:
+        stopped.set()
+        thread.join()
+        raise
+    if raised:
+        raise raised[0]
+    return outcome[0]

@@ -1,0 +1,88 @@
+"""Builds liblacuna.so with CMake and puts it into the wheel, as lacuna/lib/liblacuna.so.1; the rest is pyproject.toml.
+
+Nothing is downloaded. Takes the build folder of the clone (build/release) where there is one, else makes build/python.
+With LACUNA_LIBRARY=FILE that file goes into the wheel and nothing is built.
+"""
+
+import os
+import shutil
+import subprocess
+
+from setuptools import Distribution, setup
+from setuptools.command.build_py import build_py
+
+try:
+    from setuptools.command.bdist_wheel import bdist_wheel
+except ImportError:  # before setuptools 70.1
+    from wheel.bdist_wheel import bdist_wheel
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+LIBRARY = "liblacuna.so.1"
+
+
+def run(*command: str) -> None:
+    print(" ".join(command), flush=True)
+    try:
+        subprocess.run(command, check=True, cwd=ROOT)
+    except FileNotFoundError:
+        raise SystemExit(f"{command[0]} is missing; './run python' installs what the build needs on Debian") from None
+    except subprocess.CalledProcessError:
+        raise SystemExit(
+            "building liblacuna failed (see above); './run python' installs what the build needs on Debian"
+        ) from None
+
+
+def built_library() -> str:
+    named = os.environ.get("LACUNA_LIBRARY")
+    if named:
+        if not os.path.isfile(named):
+            raise SystemExit(f"LACUNA_LIBRARY={named}: there is no such file")
+        return os.path.realpath(named)
+    if not os.path.isfile(os.path.join(ROOT, "src", "capi", "lacuna.h")):
+        raise SystemExit("liblacuna is built from a clone of Lacuna; install the folder python/ of one, in place")
+    folder = os.path.join(ROOT, "build", "release")
+    if not os.path.isfile(os.path.join(folder, "build.ninja")):
+        folder = os.path.join(ROOT, "build", "python")
+        options = ["-DCMAKE_BUILD_TYPE=Release", "-DLACUNA_TESTS=OFF", "-DLACUNA_BENCH=OFF", "-DLACUNA_QUICK_BUILD=ON"]
+        if shutil.which("ccache"):
+            options.append("-DCMAKE_CXX_COMPILER_LAUNCHER=ccache")
+        run("cmake", "-G", "Ninja", "-S", ROOT, "-B", folder, *options)
+    run("cmake", "--build", folder, "--target", "lacuna_shared")
+    return os.path.realpath(os.path.join(folder, "lib", LIBRARY))
+
+
+class BuildWithLibrary(build_py):
+    """The Python files and the library."""
+
+    def run(self) -> None:
+        super().run()
+        if getattr(self, "editable_mode", False):
+            return  # the package finds the library in the build folder
+        folder = os.path.join(self.build_lib, "lacuna", "lib")
+        self.mkpath(folder)
+        # Without the lists of names for a debugger, where there is a `strip`.
+        target = os.path.join(folder, LIBRARY)
+        shutil.copy(built_library(), target)
+        if shutil.which("strip"):
+            subprocess.run(["strip", "--strip-unneeded", target], check=False)
+
+
+class Wheel(bdist_wheel):
+    """For this platform, and for every Python 3: ctypes needs no other."""
+
+    def finalize_options(self) -> None:
+        super().finalize_options()
+        self.root_is_pure = False
+
+    def get_tag(self):
+        return "py3", "none", super().get_tag()[2]
+
+
+class WithLibrary(Distribution):
+    """Installed below platlib."""
+
+    def has_ext_modules(self) -> bool:
+        return True
+
+
+setup(cmdclass={"build_py": BuildWithLibrary, "bdist_wheel": Wheel}, distclass=WithLibrary)

@@ -1,0 +1,228 @@
+"""lacuna.simulate and what it stands on: the same numbers as the program, errors that say what to do."""
+
+import json
+import multiprocessing
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+import unittest
+
+import torch
+from torch import nn
+
+import lacuna
+from lacuna import _library
+
+DATA = os.path.join(os.path.dirname(__file__), "..", "..", "data")
+PROGRAM = os.environ.get("LACUNA_PROGRAM")
+
+try:
+    _library.library()
+    MISSING = ""
+except lacuna.LibraryError as error:
+    MISSING = str(error)
+
+
+def small_step(samples=2, values=False, path=None):
+    torch.manual_seed(1)
+    model = nn.Sequential(
+        nn.Conv2d(3, 24, 3, padding=1), nn.ReLU(), nn.Conv2d(24, 16, 3, stride=2), nn.ReLU(), nn.Flatten(), nn.Linear(144, 10)
+    )
+    with lacuna.capture(model, path, samples=samples, values=values) as step:
+        model(torch.randn(4, 3, 8, 8)).logsumexp(1).sum().backward()
+    return step
+
+
+def program_json(*args):
+    done = subprocess.run([PROGRAM, "simulate", *args, "--json", "-"], capture_output=True, check=True, text=True)
+    return done.stdout
+
+
+@unittest.skipIf(MISSING, MISSING)
+class Simulate(unittest.TestCase):
+    @unittest.skipUnless(PROGRAM, "LACUNA_PROGRAM names no program")
+    def test_every_byte_is_the_programs(self):
+        trace = os.path.join(DATA, "snli_p100.safetensors.zst")
+        result = lacuna.simulate(trace, ["dense", "tensordash", "ant"], {"tensordash.rows": 8}, energy=True)
+        options = ["--arch", "dense,tensordash,ant", "--set", "tensordash.rows=8", "--energy"]
+        self.assertEqual(result.json(layers=False), program_json(trace, *options))
+        self.assertEqual(result.json(), program_json(trace, *options, "--layers"))
+        shown = subprocess.run([PROGRAM, "simulate", trace, *options], capture_output=True, check=True, text=True).stdout
+        self.assertEqual(result.table(), shown)
+        self.assertIn("whole chip and DRAM", repr(result))
+
+    @unittest.skipUnless(PROGRAM, "LACUNA_PROGRAM names no program")
+    def test_a_step_in_memory_is_a_trace(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "step.safetensors")
+            for values in (False, True):
+                small_step(values=values, path=path)
+                from_file = json.loads(program_json(path))
+                for source in (small_step(values=values), small_step(values=values).step, lacuna.read_trace(path)):
+                    run = lacuna.simulate(source).data["runs"][0]
+                    self.assertEqual(run["layers"], from_file["runs"][0]["layers"])
+                    self.assertEqual(run["per_batch"], from_file["runs"][0]["per_batch"])
+            small_step().step.save(path)
+            self.assertEqual(lacuna.simulate(path).data["runs"][0]["layers"], run["layers"])
+
+    def test_rows_and_totals(self):
+        result = lacuna.simulate(small_step(), ["dense", "tensordash"], energy=True)
+        rows = result.to_dicts()
+        self.assertEqual(len(rows), 2 * (2 + 3 + 3))  # the first layer needs no input_grad
+        self.assertEqual({row["layer"] for row in rows}, {"0", "2", "5"})
+        self.assertEqual([total["machine"] for total in result.totals()], ["dense", "tensordash"])
+        own = [row for row in rows if row["arch"] == "tensordash"]
+        total = result.totals()[1]
+        self.assertEqual(sum(row["cycles_per_batch"] for row in own), total["cycles"])
+        self.assertGreater(total["speedup"], 1)
+        self.assertGreater(total["energy_efficiency"], 0.9)
+        self.assertIsNone(rows[0]["energy_machine_a_muxes_joules_per_batch"])
+        try:
+            import pandas  # noqa: F401
+        except ImportError:
+            return
+        frame = result.to_pandas()
+        self.assertEqual(frame[frame.arch == "tensordash"].cycles_per_batch.sum(), total["cycles"])
+
+    def test_in_a_notebook(self):
+        result = lacuna.simulate(small_step())
+        shown = result._repr_html_()
+        try:
+            page = result.html()
+        except lacuna.SimulationError:  # built without npm
+            self.assertTrue(shown.startswith("<pre>"))
+            return
+        self.assertIn("<!doctype html>", page.lower())
+        self.assertTrue(shown.startswith("<iframe srcdoc="))
+        self.assertNotIn("<script", shown)  # escaped
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "report.html")
+            result.save_html(path)
+            with open(path, encoding="utf-8") as file:
+                self.assertEqual(file.read(), page)
+
+    def test_what_can_be_simulated(self):
+        names = [machine["name"] for machine in lacuna.machines()]
+        self.assertIn("tensordash", names)
+        self.assertIn("ant-4096", names)
+        rows = {parameter["name"]: parameter for parameter in lacuna.parameters("tensordash")}["rows"]
+        self.assertEqual((rows["value"], rows["unit"], rows["allowed"]), (4, "PEs", "1..64"))
+
+    def test_threads_do_not_change_it_and_do_not_wait_for_each_other(self):
+        step = small_step().step
+        results = [lacuna.simulate(step, threads=threads).json() for threads in (1, 2, 3)]
+        self.assertEqual(len(set(results)), 1)
+        found = []
+        threads = [threading.Thread(target=lambda: found.append(lacuna.simulate(step).json())) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(set(found), set(results))
+
+    def test_progress_cancels_and_raises(self):
+        step = small_step().step
+        seen = []
+        lacuna.simulate(step, progress=seen.append)
+        self.assertEqual(seen, sorted(seen))
+        self.assertAlmostEqual(seen[-1], 1)
+        with self.assertRaisesRegex(KeyboardInterrupt, "cancelled"):
+            lacuna.simulate(step, progress=lambda share: True)
+        with self.assertRaises(ZeroDivisionError):
+            lacuna.simulate(step, progress=lambda share: 1 / 0)
+
+    def test_errors_say_what_to_do(self):
+        step = small_step().step
+        cases = [
+            (lambda: lacuna.simulate("/nowhere/x.safetensors"), "/nowhere/x.safetensors: there is no such file"),
+            (lambda: lacuna.simulate(step, ["tensordahs"]), "did you mean 'tensordash'"),
+            (lambda: lacuna.simulate(step, set={"rowz": 1}), "set rowz=1: .*did you mean 'rows'"),
+            (lambda: lacuna.simulate(step, set={"rows": 1000}), "1..64"),
+            (lambda: lacuna.simulate(step, engine="quick"), "unknown engine"),
+            (lambda: lacuna.simulate(step, configs=["/nowhere.yaml"]), "/nowhere.yaml"),
+            (lambda: lacuna.simulate(step, energy_table="none-such"), "energy_table"),
+            (lambda: lacuna.simulate([]), "no trace"),
+            (lambda: lacuna.simulate(42), "is not a trace"),
+            (lambda: lacuna.parameters("dens"), "did you mean 'dense'"),
+        ]
+        for call, message in cases:
+            with self.assertRaisesRegex(lacuna.SimulationError, message):
+                call()
+        with self.assertRaises(AttributeError):
+            lacuna.simulat
+
+    def test_a_forked_child_simulates_too(self):
+        step = small_step().step
+        mine = lacuna.simulate(step, threads=4).json()
+        pool = multiprocessing.get_context("fork").Pool(1)
+        try:
+            self.assertEqual(pool.apply_async(_simulate_again, (step,)).get(60), mine)
+        finally:
+            pool.terminate()
+
+
+def _simulate_again(step):
+    return lacuna.simulate(step, threads=4).json()
+
+
+class TheLibrary(unittest.TestCase):
+    def tearDown(self):
+        _library._loaded = None
+
+    def environment(self, value):
+        before = os.environ.get("LACUNA_LIBRARY")
+        _library._loaded = None
+
+        def restore():
+            os.environ.pop("LACUNA_LIBRARY", None)
+            if before is not None:
+                os.environ["LACUNA_LIBRARY"] = before
+
+        self.addCleanup(restore)
+        if value is None:
+            os.environ.pop("LACUNA_LIBRARY", None)
+        else:
+            os.environ["LACUNA_LIBRARY"] = value
+
+    def test_one_that_is_missing_or_no_library(self):
+        self.environment("/nowhere/liblacuna.so.1")
+        with self.assertRaisesRegex(lacuna.LibraryError, r"/nowhere/liblacuna.so.1: cannot be loaded .*run python"):
+            lacuna.machines()
+        self.environment(__file__)
+        with self.assertRaisesRegex(lacuna.LibraryError, "cannot be loaded"):
+            lacuna.machines()
+        self.environment("libc.so.6")
+        with self.assertRaisesRegex(lacuna.LibraryError, "has no function lacuna_abi_version"):
+            lacuna.machines()
+
+    @unittest.skipIf(MISSING, MISSING)
+    def test_one_of_another_version(self):
+        expected = _library.ABI_VERSION
+        _library._loaded = None
+        _library.ABI_VERSION = 7
+        try:
+            with self.assertRaisesRegex(lacuna.LibraryError, "interface 1, this package needs interface 7; install"):
+                lacuna.machines()
+        finally:
+            _library.ABI_VERSION = expected
+
+    def test_where_it_is_looked_for(self):
+        self.environment(None)
+        package, clone, system = _library.candidates()
+        self.assertTrue(package.endswith("lacuna/lib/liblacuna.so.1"))
+        self.assertTrue(clone.endswith("build/release/lib/liblacuna.so.1"))
+        self.assertEqual(system, "liblacuna.so.1")
+        self.environment("/x/y.so")
+        self.assertEqual(_library.candidates(), ["/x/y.so"])
+
+    @unittest.skipIf(MISSING, MISSING)
+    def test_torch_is_not_needed(self):
+        code = "import sys; sys.modules['torch'] = None; import lacuna; lacuna.machines()"
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
