@@ -22,6 +22,7 @@ from .errors import CaptureError, CaptureWarning, LibraryError, ProfilerError, P
 
 if TYPE_CHECKING:
     from ._capture import Capture, capture
+    from ._profiler import Profiler
     from ._trace import Layer, Trace, read_trace
     from ._weights import load_weights, save_weights
 
@@ -31,6 +32,7 @@ __version__ = "0.1.0"
 _WITH_TORCH = {
     "Capture": "_capture",
     "capture": "_capture",
+    "Profiler": "_profiler",
     "Layer": "_trace",
     "Trace": "_trace",
     "read_trace": "_trace",
@@ -44,6 +46,7 @@ __all__ = [
     "CaptureWarning",
     "Layer",
     "LibraryError",
+    "Profiler",
     "ProfilerError",
     "ProfilerWarning",
     "Result",

@@ -17,5 +17,6 @@ def pack(tensor: torch.Tensor) -> torch.Tensor:
     missing = -nonzero.shape[-1] % 8
     if missing:
         nonzero = F.pad(nonzero, (0, missing))
-    words = nonzero.contiguous().view(torch.int64)
-    return (words * _GATHER).view(torch.uint8)[..., 7::8].contiguous()
+    # Flat first: dimensions of size 1 may have strides that a view of another type does not take.
+    words = nonzero.contiguous().reshape(-1).view(torch.int64)
+    return (words * _GATHER).view(torch.uint8)[7::8].reshape(*nonzero.shape[:-1], -1)

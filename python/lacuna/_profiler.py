@@ -1,0 +1,452 @@
+"""lacuna.Profiler: what skipping zeros would give, measured while a training runs."""
+
+import os
+import sys
+import threading
+import time
+import warnings
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Union
+
+import torch
+from torch import nn
+
+from ._handles import TraceHandle, run_simulation
+from ._profiler_page import Server, page
+from ._profiler_series import CsvFiles, Measurement, Series, Spread, TensorBoard, merge, rows
+from ._profiler_watch import LAYERS, LayerCall, Piece, RecordedStep, StepWatch
+from ._profiler_worker import Outcome, Workers
+from ._simulate import Result, _setting
+from .errors import ProfilerError, ProfilerWarning
+
+
+class Profiler:
+    """Measure a training while it runs: every n-th step is recorded on its device and simulated in threads beside it.
+
+    >>> with lacuna.Profiler(model, machines=["tensordash"], every=10, samples=2, report="profile.html") as profiler:
+    ...     for images, labels in loader:
+    ...         optimizer.zero_grad()
+    ...         criterion(model(images), labels).backward()
+    ...         optimizer.step()
+    ...         profiler.step()
+
+    A loop that should not be touched: `lacuna.Profiler(model, optimizer=optimizer)` counts the calls of `optimizer.step()`
+    itself. Without `with`: `start()` before the loop and `close()` after it.
+
+    model: any module with Conv1d, Conv2d or Linear, on any device, also inside DistributedDataParallel. It is not
+        changed; hooks are on its layers during the steps that are measured.
+    machines: names of `lacuna.machines()`; TensorDash if none is given.
+    set: parameters, as in `lacuna.simulate`.
+    every: which steps are measured: 0, every, 2 x every, ...
+    samples: how many samples of the batch are measured; the first ones.
+    energy: also energy.
+    optimizer: its `step()` counts as `profiler.step()`.
+    csv: a file that grows with every measurement; beside it NAME.layers.csv with the zeros of each layer.
+    tensorboard: a folder or a SummaryWriter for scalars.
+    report: an HTML file, written when the profiler is closed.
+    workers, threads: simulations at a time, and threads of each. Their priority is lower than the training's.
+    waiting: recorded steps that may wait. A step that is due while that many wait is not measured, but counted
+        (`dropped`): training never waits for the profiler, and memory stays bounded.
+    history: measurements kept in memory; where there are more, every second one is forgotten (the CSV has all).
+
+    With gradient accumulation the first forward and backward pass of a step is measured. A step whose gradients
+    overflow is left out. A compiled model (`torch.compile`) runs its measured steps uncompiled, which needs torch 2.6.
+    """
+
+    def __init__(
+        self,
+        model: nn.Module,
+        machines: Union[str, Sequence[str]] = (),
+        set: Optional[Mapping[str, Any]] = None,  # noqa: A002 - as in lacuna.simulate
+        *,
+        every: int = 10,
+        samples: int = 2,
+        energy: bool = True,
+        optimizer: Optional[torch.optim.Optimizer] = None,
+        csv: Union[str, os.PathLike, None] = None,
+        tensorboard: Any = None,
+        report: Union[str, os.PathLike, None] = None,
+        workers: int = 1,
+        threads: int = 1,
+        waiting: int = 1,
+        history: int = 2000,
+    ) -> None:
+        limits = dict(every=1, samples=1, workers=1, threads=0, waiting=0, history=2)
+        for key, least in limits.items():
+            number = locals()[key]
+            if not isinstance(number, int) or number < least:
+                raise ProfilerError(f"{key} is {number!r}, not a whole number from {least}")
+        self._model, self._compiled = _checked(model)
+        names = [machines] if isinstance(machines, str) else list(machines)
+        self._options: Dict[str, Any] = dict(
+            machines=names,
+            configs=[],
+            settings=[f"{key}={_setting(value)}" for key, value in (set or {}).items()],
+            energy=energy,
+            threads=threads,
+        )
+        _check_machines(self._options)
+        self.every, self.samples = every, samples
+        self.dropped = 0
+        self.failures: List[str] = []
+        self._series, self._spread = Series(history), Spread()
+        self._lock = threading.Lock()
+        self._step = 0
+        self._began = time.monotonic()
+        self._watch: Optional[StepWatch] = None
+        self._started = self._closed = False
+        self._last: Optional[TraceHandle] = None
+        self._buffers: List[torch.Tensor] = []
+        self._server: Optional[Server] = None
+        self._report = os.path.abspath(os.fspath(report)) if report is not None else None
+        for path in (report, csv):
+            if path is not None and not os.path.isdir(os.path.dirname(os.path.abspath(os.fspath(path)))):
+                raise ProfilerError(f"{os.fspath(path)}: its folder does not exist; create it first")
+        rank, _ = _ranks()
+        self._outputs: List[Any] = []
+        if csv is not None:
+            self._outputs.append(CsvFiles(_of_rank(os.fspath(csv), rank)))
+        if tensorboard is not None and rank == 0:
+            writer = _summary_writer(tensorboard)
+            if writer is not None:
+                self._outputs.append(TensorBoard(writer))
+        self._workers = Workers(workers, waiting, self._options, self._measured, self._failed)
+        self._restore_optimizer = _count_steps(optimizer, self) if optimizer is not None else None
+
+    # ---- The training loop
+
+    def __enter__(self) -> "Profiler":
+        return self.start()
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> bool:
+        # After an exception: what was measured is kept, what waits is not, and nobody waits for other processes.
+        self.close(wait=kind is None, merge=kind is None)
+        return False
+
+    def start(self) -> "Profiler":
+        """Begin with the next forward pass; `with` does it."""
+        if self._closed:
+            raise ProfilerError("this profiler is closed; make a new one")
+        if not self._started:
+            self._started = True
+            self._began = time.monotonic()
+            self._arm()
+        return self
+
+    def step(self) -> None:
+        """A training step has ended: call it after `optimizer.step()`. Takes no time unless the step was measured."""
+        if self._closed:
+            raise ProfilerError("this profiler is closed; make a new one")
+        if self._watch is not None:
+            self._submit()
+        self._step += 1
+        self._started = True
+        self._arm()
+
+    def close(self, wait: bool = True, merge: bool = True) -> None:
+        """End it: waits for what is being simulated, merges the processes of a distributed training, writes the report."""
+        if self._closed:
+            return
+        self._closed = True
+        self._disarm()
+        if self._restore_optimizer is not None:
+            self._restore_optimizer()
+        self._workers.drain(None if wait else 0)
+        self._workers.stop()
+        self._buffers.clear()
+        try:
+            if merge and _ranks()[1] > 1:
+                self.merge()
+            if self._report is not None and _ranks()[0] == 0:
+                self.save_html(self._report)
+        finally:
+            for output in self._outputs:
+                if isinstance(output, CsvFiles):
+                    output.close()
+            if self._server is not None:
+                self._server.close()
+
+    # ---- What was measured
+
+    @property
+    def measurements(self) -> List[Measurement]:
+        """Every measurement so far (thinned out if there are very many), in the order of steps."""
+        with self._lock:
+            return self._series.list()
+
+    def to_dicts(self) -> List[Dict[str, Any]]:
+        """One dict per measurement and machine, with the columns of the CSV."""
+        return [row for measurement in self.measurements for row in rows(measurement)]
+
+    def to_pandas(self) -> Any:
+        """`to_dicts()` as a pandas DataFrame."""
+        try:
+            import pandas
+        except ImportError:
+            raise ImportError("to_pandas() needs pandas; install it, or use to_dicts()") from None
+        return pandas.DataFrame(self.to_dicts())
+
+    def result(self) -> Result:
+        """The last measured step, simulated whole, as `lacuna.simulate` returns it."""
+        with self._lock:
+            last = self._last
+        if last is None:
+            raise ProfilerError("nothing has been measured yet; train some steps first")
+        return Result(run_simulation([last], **dict(self._options, threads=0)), "lacuna.Profiler(...).result()")
+
+    def drain(self, timeout: Optional[float] = None) -> bool:
+        """Wait until every recorded step is simulated; False if that takes longer than `timeout` seconds."""
+        return self._workers.drain(timeout)
+
+    def merge(self) -> List[Measurement]:
+        """Put the measurements of all processes of a distributed training together, on rank 0; every process calls it."""
+        rank, count = _ranks()
+        if count == 1:
+            return self.measurements
+        parts: List[Any] = [None] * count
+        torch.distributed.all_gather_object(parts, self.measurements)
+        merged = merge(parts)
+        if rank == 0:
+            with self._lock:
+                self._series = Series(max(2, len(merged)))
+                for measurement in merged:
+                    self._series.add(measurement)
+        return merged if rank == 0 else self.measurements
+
+    def html(self) -> str:
+        """The page of `serve()` as it is now, with the report of the last measured step."""
+        try:
+            detail: Optional[str] = self.result().html()
+        except (ProfilerError, ValueError):  # nothing measured, or a library without the page
+            detail = None
+        return page(self._title(), self._data(), detail)
+
+    def save_html(self, path: Union[str, os.PathLike]) -> None:
+        """Write `html()`: whole, or not at all."""
+        path = os.fspath(path)
+        temporary = f"{path}.{os.getpid()}.tmp"
+        try:
+            with open(temporary, "w", encoding="utf-8") as file:
+                file.write(self.html())
+            os.replace(temporary, path)
+        finally:
+            if os.path.exists(temporary):
+                os.remove(temporary)
+
+    def serve(self, port: int = 0) -> str:
+        """Show a live page on this machine (127.0.0.1 alone); returns its address. `port` 0: any that is free."""
+        if self._server is None:
+            self._server = Server(port, lambda: page(self._title(), None, None), self._data)
+        return self._server.url
+
+    def __repr__(self) -> str:
+        found = self.measurements
+        text = f"lacuna.Profiler: {len(found)} measurements in {self._step} steps, {self.dropped} dropped"
+        if found:
+            for name, machine in found[-1].machines.items():
+                text += f"\n  {name}: speedup {machine.speedup:.3f} ± {machine.standard_error:.3f}"
+        return text
+
+    # ---- Inside
+
+    def _title(self) -> str:
+        return f"{type(self._model).__name__}, every {self.every} steps, {self.samples} samples"
+
+    def _data(self) -> Dict[str, Any]:
+        return {
+            "steps": self._step,
+            "dropped": self.dropped,
+            "failures": self.failures[-3:],
+            "rows": self.to_dicts(),
+            "layers": {name: list(zeros) for name, zeros in (self.measurements or [_NOTHING])[-1].layers.items()},
+        }
+
+    def _arm(self) -> None:
+        if self._step % self.every:
+            return
+        if not self._workers.has_room():
+            self.dropped += 1
+            return
+        self._watch = StepWatch(self._model, self.samples)
+        if self._compiled:
+            torch.compiler.set_stance("force_eager")
+        self._watch.start()
+
+    def _disarm(self) -> Optional[StepWatch]:
+        watch, self._watch = self._watch, None
+        if watch is not None:
+            watch.stop()
+            if self._compiled:
+                torch.compiler.set_stance("default")
+        return watch
+
+    def _submit(self) -> None:
+        watch = self._disarm()
+        calls, finite = watch.finish()
+        if watch.problem:
+            self._failed(f"step {self._step} cannot be measured: {watch.problem}")
+            return
+        if not calls:
+            self._failed(f"step {self._step}: no layer got a gradient; call backward() between two calls of step()")
+            return
+        try:
+            with torch.no_grad():
+                step = self._packed(calls, finite, watch.batch)
+        except RuntimeError as error:  # no memory left on the device, or none that can be pinned
+            self._failed(f"step {self._step} cannot be measured: {error}")
+            return
+        self._workers.submit(step)
+
+    def _packed(self, calls: List[LayerCall], finite: List[torch.Tensor], batch: int) -> RecordedStep:
+        """All masks of a step as one block of bytes, on its way to the host: one copy, and nobody waits for it."""
+        parts: List[torch.Tensor] = []
+        pieces: List[List[Piece]] = []
+        size = 0
+        home = calls[-1].masks["G"].device
+        for call in calls:
+            pieces.append([])
+            for role, mask in call.masks.items():
+                pieces[-1].append(Piece(role, size, mask.numel()))
+                parts.append(mask.reshape(-1).to(home))  # layers on several devices
+                size += mask.numel()
+            call.masks = {}
+        finite_at = size if finite else None
+        if finite:
+            parts.append(torch.stack([flag.to(home).reshape(()) for flag in finite]).all().to(torch.uint8).reshape(1))
+        whole = torch.cat(parts)
+        samples = min(self.samples, batch)
+        step = RecordedStep(
+            self._step, type(self._model).__name__, batch, samples, calls, pieces, whole, finite_at
+        )
+        if whole.is_cuda:
+            step.data = self._buffer(whole.numel())
+            step.data.copy_(whole, non_blocking=True)
+            step.ready = torch.cuda.Event(blocking=True)
+            step.ready.record()
+            step.release = lambda buffer=step.data: self._give_back(buffer)
+        return step
+
+    def _buffer(self, size: int) -> torch.Tensor:
+        """Pinned memory, used again: allocating it stops the device."""
+        with self._lock:
+            for i, buffer in enumerate(self._buffers):
+                if buffer.numel() >= size:
+                    return self._buffers.pop(i)[:size]
+        return torch.empty(size, dtype=torch.uint8, pin_memory=True)
+
+    def _give_back(self, buffer: torch.Tensor) -> None:
+        with self._lock:
+            if not self._closed and len(self._buffers) < 4:
+                self._buffers.append(buffer)
+
+    def _measured(self, outcome: Outcome) -> None:
+        step, machines, layers, zeros, trace = outcome
+        for name, machine in machines.items():
+            machine.standard_error = self._spread.add(name, machine.per_sample, step.batch)
+        measurement = Measurement(
+            step.step,
+            time.monotonic() - self._began,
+            step.batch,
+            step.samples,
+            machines,
+            layers,
+            zeros,
+            self.dropped,
+            _ranks()[0],
+        )
+        with self._lock:
+            self._series.add(measurement)
+            self._last = trace
+        for output in list(self._outputs):
+            try:
+                output.add(measurement)
+            except (OSError, ValueError) as error:  # a full disk must not end a training
+                self._outputs.remove(output)
+                self._failed(f"step {step.step}: {type(output).__name__} ends here: {error}")
+
+    def _failed(self, message: str) -> None:
+        if not self.failures:
+            warnings.warn(f"lacuna.Profiler: {message}", ProfilerWarning, stacklevel=2)
+        self.failures.append(message)
+        del self.failures[:-100]
+
+
+_NOTHING = Measurement(0, 0.0, 1, 0, {}, {}, (0.0, 0.0, 0.0))
+
+
+def _checked(model: Any) -> Tuple[nn.Module, bool]:
+    """The module whose layers are watched, and whether it is compiled; refuses what cannot be watched."""
+    if not isinstance(model, nn.Module):
+        raise ProfilerError(f"the model is a {type(model).__name__}, not a torch.nn.Module")
+    while isinstance(model, (nn.DataParallel, nn.parallel.DistributedDataParallel)):
+        if isinstance(model, nn.DataParallel) and len(model.device_ids or []) > 1:
+            raise ProfilerError(
+                f"the model is a DataParallel over {len(model.device_ids)} devices, whose copies have no hooks; use "
+                "DistributedDataParallel"
+            )
+        model = model.module
+    compiled = False
+    for name, module in model.named_modules():
+        place = f"'{name}'" if name else "the model"
+        if isinstance(module, torch.jit.ScriptModule):
+            raise ProfilerError(f"{place} is a TorchScript module, which hides its layers; profile the original")
+        compiled |= hasattr(module, "_orig_mod") or getattr(module, "_compiled_call_impl", None) is not None
+    if compiled and not hasattr(getattr(torch, "compiler", None), "set_stance"):
+        raise ProfilerError(
+            "the model is compiled (torch.compile), which hides its layers; from torch 2.6 on the measured steps run "
+            "uncompiled, before it profile the module that was compiled"
+        )
+    model = getattr(model, "_orig_mod", model)
+    if not any(isinstance(module, LAYERS) for module in model.modules()):
+        raise ProfilerError("the model has no Conv1d, Conv2d or Linear to measure")
+    return model, compiled
+
+
+def _check_machines(options: Dict[str, Any]) -> None:
+    """Unknown machines and parameters are an error now, not in a thread later: simulates one tiny layer."""
+    info = {"name": "x", "type": "linear", "in_features": 16, "out_features": 16, "batch": 1, "steps": 1}
+    run_simulation([TraceHandle.build("check", {"model": "check"}, [(info, {})])], **dict(options, threads=1))
+
+
+def _ranks() -> Tuple[int, int]:
+    distributed = sys.modules.get("torch.distributed")
+    if distributed is None or not distributed.is_available() or not distributed.is_initialized():
+        return 0, 1
+    return distributed.get_rank(), distributed.get_world_size()
+
+
+def _of_rank(path: str, rank: int) -> str:
+    stem, ending = os.path.splitext(path)
+    return path if rank == 0 else f"{stem}.rank{rank}{ending}"
+
+
+def _summary_writer(given: Any) -> Any:
+    if not isinstance(given, (str, os.PathLike)):
+        return given
+    try:
+        from torch.utils.tensorboard import SummaryWriter
+    except ImportError:
+        warnings.warn("lacuna.Profiler: tensorboard is not installed, so there are no scalars for it", ProfilerWarning)
+        return None
+    return SummaryWriter(os.fspath(given))
+
+
+def _count_steps(optimizer: torch.optim.Optimizer, profiler: Profiler) -> Any:
+    """Make `optimizer.step()` end a step of the profiler; returns what undoes it."""
+    inner = optimizer.step
+    had_own = "step" in optimizer.__dict__
+
+    def step(*args: Any, **kwargs: Any) -> Any:
+        result = inner(*args, **kwargs)
+        profiler.step()
+        return result
+
+    step._with_counter = True  # learning-rate schedulers ask whether they come after the optimizer
+    optimizer.step = step
+
+    def undo() -> None:
+        if had_own:
+            optimizer.step = inner
+        else:
+            del optimizer.step
+
+    return undo

@@ -1,0 +1,222 @@
+"""What the profiler keeps: one measurement per profiled step, in memory (bounded), in CSV files and for TensorBoard."""
+
+import math
+import os
+import statistics
+from collections import deque
+from dataclasses import dataclass
+from typing import Any, Deque, Dict, List, Sequence, TextIO, Tuple
+
+Zeros = Tuple[float, float, float]  # of A, W and G
+
+_COLUMNS = (
+    "step seconds rank machine speedup speedup_from_zeros standard_error energy_efficiency joules baseline_joules "
+    "zeros_A zeros_W zeros_G samples dropped"
+).split()
+
+
+@dataclass
+class MachineMeasure:
+    """One machine at one step, for the whole batch. NaN: not known."""
+
+    baseline_cycles: float
+    cycles: float
+    cycles_without_zeros: float
+    baseline_joules: float
+    joules: float
+    per_sample: List[float]  # the speedup of each sample alone
+    standard_error: float = math.nan  # of the speedup, from sampling
+
+    @property
+    def speedup(self) -> float:
+        return self.baseline_cycles / self.cycles if self.cycles else math.nan
+
+    @property
+    def speedup_from_zeros(self) -> float:
+        return self.cycles_without_zeros / self.cycles if self.cycles else math.nan
+
+    @property
+    def energy_efficiency(self) -> float:
+        return self.baseline_joules / self.joules if self.joules else math.nan
+
+
+@dataclass
+class Measurement:
+    """One profiled step."""
+
+    step: int
+    seconds: float  # since the profiler was started
+    batch: int
+    samples: int
+    machines: Dict[str, MachineMeasure]
+    layers: Dict[str, Zeros]  # shares of zeros by layer
+    zeros: Zeros  # of all layers together
+    dropped: int = 0  # steps that were due but not measured, so far
+    rank: int = 0
+
+
+class Spread:
+    """The standard error of a speedup from samples of a batch.
+
+    Two samples say little about their variance, so that of the last measurements is pooled: it changes slowly.
+    """
+
+    def __init__(self, measurements: int = 32) -> None:
+        self._recent: Dict[str, Deque[Tuple[float, int]]] = {}
+        self._most = measurements
+
+    def add(self, machine: str, per_sample: Sequence[float], batch: int) -> float:
+        """The standard error of the mean of `per_sample`; NaN while no step had two samples."""
+        recent = self._recent.setdefault(machine, deque(maxlen=self._most))
+        if len(per_sample) > 1:
+            recent.append((statistics.variance(per_sample), len(per_sample) - 1))
+        freedom = sum(count for _, count in recent)
+        if not freedom or not per_sample:
+            return math.nan
+        variance = sum(value * count for value, count in recent) / freedom
+        unseen = max(0.0, 1 - len(per_sample) / max(1, batch))
+        return math.sqrt(variance / len(per_sample) * unseen)
+
+
+class Series:
+    """Measurements in the order of steps; at most `most`, then every second one is forgotten."""
+
+    def __init__(self, most: int) -> None:
+        self._most = max(2, most)
+        self._kept: List[Measurement] = []
+
+    def add(self, measurement: Measurement) -> None:
+        self._kept.append(measurement)
+        self._kept.sort(key=lambda kept: kept.step)
+        if len(self._kept) > self._most:
+            last = self._kept[-1]
+            self._kept = self._kept[::2]
+            if self._kept[-1] is not last:
+                self._kept.append(last)
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+    def list(self) -> List[Measurement]:
+        return list(self._kept)
+
+
+def rows(measurement: Measurement) -> List[Dict[str, Any]]:
+    """One row per machine, as in the CSV."""
+    found = []
+    for name, machine in measurement.machines.items():
+        found.append(
+            {
+                "step": measurement.step,
+                "seconds": round(measurement.seconds, 3),
+                "rank": measurement.rank,
+                "machine": name,
+                "speedup": machine.speedup,
+                "speedup_from_zeros": machine.speedup_from_zeros,
+                "standard_error": machine.standard_error,
+                "energy_efficiency": machine.energy_efficiency,
+                "joules": machine.joules,
+                "baseline_joules": machine.baseline_joules,
+                "zeros_A": measurement.zeros[0],
+                "zeros_W": measurement.zeros[1],
+                "zeros_G": measurement.zeros[2],
+                "samples": measurement.samples,
+                "dropped": measurement.dropped,
+            }
+        )
+    return found
+
+
+class CsvFiles:
+    """NAME.csv with a row per step and machine, NAME.layers.csv with a row per step and layer; complete after each step."""
+
+    def __init__(self, path: str) -> None:
+        stem, ending = os.path.splitext(path)
+        self._files: List[TextIO] = []
+        self._write(path, ",".join(_COLUMNS))
+        self._write(f"{stem}.layers{ending or '.csv'}", "step,layer,zeros_A,zeros_W,zeros_G")
+
+    def _write(self, path: str, heading: str) -> None:
+        self._files.append(open(path, "w", encoding="utf-8", newline=""))
+        self._files[-1].write(heading + "\n")
+        self._files[-1].flush()
+
+    def add(self, measurement: Measurement) -> None:
+        totals, layers = self._files
+        for row in rows(measurement):
+            totals.write(",".join(_cell(row[column]) for column in _COLUMNS) + "\n")
+        for name, zeros in measurement.layers.items():
+            layers.write(",".join([str(measurement.step), _cell(name), *map(_cell, zeros)]) + "\n")
+        for file in self._files:
+            file.flush()
+
+    def close(self) -> None:
+        for file in self._files:
+            file.close()
+
+
+class TensorBoard:
+    """Scalars for a SummaryWriter: speedup, energy efficiency and zeros."""
+
+    def __init__(self, writer: Any) -> None:
+        self._writer = writer
+
+    def add(self, measurement: Measurement) -> None:
+        step = measurement.step
+        for name, machine in measurement.machines.items():
+            for tag in ("speedup", "speedup_from_zeros", "energy_efficiency"):
+                value = getattr(machine, tag)
+                if value == value:
+                    self._writer.add_scalar(f"lacuna/{tag}/{name}", value, step)
+        for role, share in zip("AWG", measurement.zeros):
+            self._writer.add_scalar(f"lacuna/zeros/{role}", share, step)
+        for layer, zeros in measurement.layers.items():
+            for role, share in zip("AWG", zeros):
+                self._writer.add_scalar(f"lacuna/zeros_of_layers/{layer}/{role}", share, step)
+
+
+def merge(parts: Sequence[Sequence[Measurement]]) -> List[Measurement]:
+    """Measurements of several processes that each train on their part of the batch: one per step that any has."""
+    by_step: Dict[int, List[Measurement]] = {}
+    for part in parts:
+        for measurement in part:
+            by_step.setdefault(measurement.step, []).append(measurement)
+    spread = Spread()
+    return [_merged(by_step[step], spread) for step in sorted(by_step)]
+
+
+def _merged(parts: List[Measurement], spread: Spread) -> Measurement:
+    batch = sum(part.batch for part in parts)
+    samples = sum(part.samples for part in parts)
+    machines = {}
+    for name in parts[0].machines:
+        of = [part.machines[name] for part in parts if name in part.machines]
+        total = MachineMeasure(*(sum(getattr(one, key) for one in of) for key in _SUMS), [])
+        total.per_sample = [speedup for one in of for speedup in one.per_sample]
+        total.standard_error = spread.add(name, total.per_sample, batch)
+        machines[name] = total
+
+    def mean(values: Sequence[Zeros]) -> Zeros:
+        return tuple(sum(value[i] for value in values) / len(values) for i in range(3))
+
+    layers = {name: mean([part.layers[name] for part in parts if name in part.layers]) for name in parts[0].layers}
+    return Measurement(
+        parts[0].step,
+        max(part.seconds for part in parts),
+        batch,
+        samples,
+        machines,
+        layers,
+        mean([part.zeros for part in parts]),
+        sum(part.dropped for part in parts),
+    )
+
+
+_SUMS = ("baseline_cycles", "cycles", "cycles_without_zeros", "baseline_joules", "joules")
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, float):
+        return "" if math.isnan(value) else f"{value:.6g}"
+    text = str(value)
+    return f'"{text.replace(chr(34), chr(34) * 2)}"' if any(c in text for c in ',"\n\r') else text

@@ -1,0 +1,240 @@
+"""One training step under the profiler's eyes: which layers ran, and the masks of their operands, packed on the device."""
+
+from dataclasses import dataclass, field
+from typing import Any, Callable, Dict, List, Optional, Tuple
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from ._masks import pack
+
+LAYERS = (nn.Conv1d, nn.Conv2d, nn.Linear)
+_CHECKED = 3  # gradients of this many layers, the first to run, are looked through for NaN: they come last
+
+
+@dataclass
+class LayerCall:
+    """A layer that ran; complete when its gradient has arrived. `masks` are packed, on the layer's device."""
+
+    name: str
+    order: int
+    info: Dict[str, Any]  # as a trace describes it
+    spatial: int  # dimensions of the layer's images; 0: linear
+    masks: Dict[str, torch.Tensor] = field(default_factory=dict)
+
+
+@dataclass
+class Piece:
+    """Where the mask of an operand lies in the bytes of a step."""
+
+    role: str
+    offset: int
+    bytes: int
+
+
+@dataclass
+class RecordedStep:
+    """A step on its way to a worker: bytes on the host (or under way there), and what they are."""
+
+    step: int
+    model: str
+    batch: int
+    samples: int
+    calls: List[LayerCall]
+    pieces: List[List[Piece]]  # of each call
+    data: torch.Tensor
+    finite_at: Optional[int]  # offset of a byte that is 1 if the gradients looked through are finite
+    ready: Optional["torch.cuda.Event"] = None
+    release: Callable[[], None] = lambda: None
+
+
+class StepWatch:
+    """Watches the layers of a model from `start` to `finish`. Leaves the model as it was."""
+
+    def __init__(self, model: nn.Module, samples: int) -> None:
+        self._model, self._samples = model, samples
+        self.batch = 0  # the first dimension of the first layer that ran
+        self._handles: List[Any] = []
+        self._calls: List[LayerCall] = []
+        self._waiting: Dict[str, List[int]] = {}  # places of calls without a graph: checkpointing runs them again
+        self._count = 0
+        self._gradients = 0
+        self._finite: List[torch.Tensor] = []
+        self._watched: Dict[nn.Module, str] = {}
+        self.problem = ""  # an exception of ours, which must not end the training
+
+    def start(self) -> None:
+        self._find_layers()
+        # Layers may be put in between now and the forward pass.
+        self._handles.append(self._model.register_forward_pre_hook(lambda *_: self._guarded(self._find_layers)))
+
+    def _find_layers(self) -> None:
+        for name, module in self._model.named_modules():
+            if isinstance(module, LAYERS) and module not in self._watched:
+                self._watched[module] = name or type(module).__name__.lower()
+                self._handles.append(module.register_forward_hook(self._ran(self._watched[module])))
+
+    def _guarded(self, work: Callable, *args: Any) -> None:
+        if self.problem:
+            return
+        try:
+            with torch.no_grad():
+                work(*args)
+        except Exception as error:
+            self.problem = f"{type(error).__name__}: {error}"
+
+    def stop(self) -> None:
+        for handle in self._handles:
+            handle.remove()
+        self._handles.clear()
+
+    def finish(self) -> Tuple[List[LayerCall], List[torch.Tensor]]:
+        """The layers that got a gradient, in the order they ran; and what was found out about NaN."""
+        self.stop()
+        calls = sorted((call for call in self._calls if "G" in call.masks), key=lambda call: call.order)
+        finite = self._finite
+        self._calls, self._finite, self._watched = [], [], {}
+        return calls, finite
+
+    def _ran(self, name: str) -> Callable:
+        def ran(module: nn.Module, args: tuple, output: Any) -> None:
+            recomputed = in_backward()
+            if self._gradients and not recomputed:
+                return  # a later pass of gradient accumulation: the first is measured
+            if not args or not isinstance(output, torch.Tensor):
+                return
+            order = self._count
+            self._count += 1
+            if output.grad_fn is None:
+                if not recomputed:
+                    self._waiting.setdefault(name, []).append(order)
+                return
+            if recomputed and self._waiting.get(name):
+                order = self._waiting[name].pop(0)
+            call = self._record(name, order, module, args[0].detach(), output)
+            if call is not None:
+                self._calls.append(call)
+                self._take_gradient(call, output)
+
+        return lambda *arguments: self._guarded(ran, *arguments)
+
+    def _record(self, name: str, order: int, module: nn.Module, a: torch.Tensor, output: torch.Tensor) -> Optional[LayerCall]:
+        if a.numel() == 0:
+            return None
+        if isinstance(module, nn.Linear):
+            info, a = self._linear(module, a)
+        else:
+            info, a = self._conv(module, a, output)
+        spatial = 0 if isinstance(module, nn.Linear) else 1 if isinstance(module, nn.Conv1d) else 2
+        call = LayerCall(name, order, info, spatial)
+        # Under autocast the operands are narrowed inside the layer; what is multiplied counts.
+        call.masks["A"] = pack(a.to(output.dtype))
+        # A parametrized weight would be computed anew, and some keep a state: taken as without zeros.
+        if not hasattr(module, "parametrizations"):
+            weight = module.weight.detach().to(output.dtype)
+            if weight.dim() == 3:
+                weight = weight.unsqueeze(2)
+            call.masks["W"] = pack(weight.permute(0, 2, 3, 1) if weight.dim() == 4 else weight)
+        return call
+
+    def _linear(self, module: nn.Linear, a: torch.Tensor) -> Tuple[Dict[str, Any], torch.Tensor]:
+        if a.dim() == 1:
+            a = a.unsqueeze(0)
+        self.batch = self.batch or a.shape[0]
+        # Rows of one sample: time steps, and whatever the model has folded into the first dimension (windows, heads).
+        rows = a.numel() // a.shape[-1]
+        steps = rows // self.batch if rows % self.batch == 0 else 1
+        # Without time steps the weight gradient reduces over the batch: all of it is recorded.
+        kept = min(self.batch, self._samples) * steps if steps > 1 else rows
+        info = {
+            "type": "linear",
+            "in_features": module.in_features,
+            "out_features": module.out_features,
+            "batch": kept,
+            "steps": steps,
+        }
+        return info, a.reshape(rows, a.shape[-1])[:kept]
+
+    def _conv(self, module: nn.Module, a: torch.Tensor, output: torch.Tensor) -> Tuple[Dict[str, Any], torch.Tensor]:
+        spatial = 1 if isinstance(module, nn.Conv1d) else 2
+        if a.dim() == spatial + 1:
+            a = a.unsqueeze(0)
+        self.batch = self.batch or a.shape[0]
+        a = a[: self._samples]
+        dilation, kernel = _pair(module.dilation, 1), _pair(module.kernel_size, 1)
+        padding = [0, 0]
+        if module.padding_mode != "zeros":
+            a = F.pad(a, module._reversed_padding_repeated_twice, mode=module.padding_mode)
+        if spatial == 1:
+            a = a.unsqueeze(2)
+        if module.padding_mode == "zeros":
+            if module.padding == "same":
+                border = [d * (k - 1) for d, k in zip(dilation, kernel)]
+                padding = [border[0] // 2, border[1] // 2]
+                if border[0] % 2 or border[1] % 2:  # a trace has even borders only
+                    a = F.pad(a, (0, border[1] % 2, 0, border[0] % 2))
+            elif module.padding != "valid":
+                padding = _pair(module.padding, 0)
+        info = {
+            "type": "conv2d",
+            "in_channels": module.in_channels,
+            "out_channels": module.out_channels,
+            "kernel": kernel,
+            "stride": _pair(module.stride, 1),
+            "padding": padding,
+            "dilation": dilation,
+            "groups": module.groups,
+            "batch": a.shape[0],
+            "input_hw": [a.shape[2], a.shape[3]],
+            "output_hw": [1, output.shape[-1]] if spatial == 1 else [output.shape[-2], output.shape[-1]],
+        }
+        return info, a.permute(0, 2, 3, 1)
+
+    def _take_gradient(self, call: LayerCall, output: torch.Tensor) -> None:
+        # At the node of the product, because an in-place ReLU replaces the history of the tensor; and at the base of a
+        # view, whose own node an in-place operation drops.
+        source = output
+        if output._is_view() and output._base is not None and output._base.grad_fn is not None:
+            if output._base.numel() == output.numel():
+                source = output._base
+        shape, index = output.shape, source.output_nr
+
+        def arrived(_grad_inputs: Any, grad_outputs: Any) -> None:
+            gradient = grad_outputs[index]
+            if gradient is None or "G" in call.masks:
+                return
+            self._gradients += 1
+            g = _arrange_gradient(call, gradient.detach().reshape(shape))
+            call.masks["G"] = pack(g)
+            if call.order < _CHECKED:
+                self._finite.append(torch.isfinite(g).all().reshape(1))
+
+        self._handles.append(source.grad_fn.register_hook(lambda *arguments: self._guarded(arrived, *arguments)))
+
+
+def _pair(values: Any, missing: int) -> List[int]:
+    values = [int(value) for value in values]
+    return [missing, values[0]] if len(values) == 1 else values
+
+
+def _arrange_gradient(call: LayerCall, gradient: torch.Tensor) -> torch.Tensor:
+    if call.spatial == 0:
+        return gradient.reshape(-1, gradient.shape[-1])[: call.info["batch"]]
+    if gradient.dim() == call.spatial + 1:
+        gradient = gradient.unsqueeze(0)
+    if call.spatial == 1:
+        gradient = gradient.unsqueeze(2)
+    return gradient[: call.info["batch"]].permute(0, 2, 3, 1)
+
+
+def in_backward() -> bool:
+    """Whether this runs inside a backward pass: gradient checkpointing calls layers again there."""
+    task = getattr(torch._C, "_current_graph_task_id", None)
+    if task is not None:  # torch 2
+        return task() != -1
+    try:  # in torch 1 the only sign is an exception
+        torch.autograd.Variable._execution_engine.queue_callback(lambda: None)
+    except RuntimeError:
+        return False
+    return True
