@@ -19,7 +19,7 @@ class ExpressionEvaluator {
       : expression_(expression), values_(values), results_(expression.nodes_.size()) {}
 
   Value run() {
-    for (std::size_t i = 0; i < results_.size(); ++i) results_[i] = compute(expression_.nodes_[i]);
+    compute_all();
     const Operand& last = results_.back();
     switch (last.kind) {
       case Kind::kMissing:
@@ -34,6 +34,13 @@ class ExpressionEvaluator {
     return {};
   }
 
+  double shortfall() {
+    compute_all();
+    std::vector<double> missed(results_.size(), 0);
+    for (std::size_t i = 0; i < results_.size(); ++i) missed[i] = missed_by(i, missed);
+    return missed.back();
+  }
+
  private:
   using Op = Expression::Op;
   using Node = Expression::Node;
@@ -43,6 +50,27 @@ class ExpressionEvaluator {
     double number = 0;  // of a condition 0 or 1
     const std::string* text = nullptr;
   };
+
+  void compute_all() {
+    for (std::size_t i = 0; i < results_.size(); ++i) results_[i] = compute(expression_.nodes_[i]);
+  }
+
+  double missed_by(std::size_t index, const std::vector<double>& missed) const {
+    const Node& node = expression_.nodes_[index];
+    if (node.op == Op::kAnd) return missed[node.left] + missed[node.right];
+    if (node.op == Op::kOr) return std::min(missed[node.left], missed[node.right]);
+    const Operand& result = results_[index];
+    if (result.kind == Kind::kCondition && result.number == 1) return 0;
+    const bool comparison = node.op >= Op::kEqual && node.op <= Op::kGreaterEqual;
+    if (!comparison || result.kind == Kind::kMissing) return 1;
+    const Operand& left = results_[node.left];
+    const Operand& right = results_[node.right];
+    if (left.kind != Kind::kNumber) return 1;
+    const double scale = std::max(std::abs(left.number), std::abs(right.number));
+    // Equal where 'less' is asked for is the nearest miss.
+    const double distance = std::abs(left.number - right.number) / scale;
+    return std::isfinite(distance) ? std::max(distance, 1e-9) : 1;
+  }
 
   static Operand condition(bool holds) { return {Kind::kCondition, holds ? 1.0 : 0.0, nullptr}; }
   static Operand number(double value) {
@@ -217,6 +245,10 @@ void Expression::unknown_name(const Name& name, const std::vector<std::string>& 
 
 Value Expression::evaluate(std::span<const Value> values) const {
   return ExpressionEvaluator(*this, values).run();
+}
+
+double Expression::shortfall(std::span<const Value> values) const {
+  return holds(values) ? 0 : ExpressionEvaluator(*this, values).shortfall();
 }
 
 bool Expression::holds(std::span<const Value> values) const {

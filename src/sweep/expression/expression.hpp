@@ -47,6 +47,10 @@ class Expression {
   Value evaluate(std::span<const Value> values) const;
   // Whether it is true. Throws InputError if it is not a condition.
   bool holds(std::span<const Value> values) const;
+  // 0 if it holds, else by how much it does not, so that a search can tell near misses: a comparison of
+  // numbers misses by their distance relative to the larger one, anything else by 1; 'and' adds, 'or' takes
+  // the least.
+  double shortfall(std::span<const Value> values) const;
 
   const std::string& text() const { return text_; }
 

@@ -78,6 +78,22 @@ TEST(Expression, MissingDecidesNothing) {
   EXPECT_FALSE(expression.holds(std::vector<Value>{Value{}}));
 }
 
+TEST(Expression, Shortfall) {
+  const auto shortfall = [](const std::string& text, const std::vector<Value>& values) {
+    return Expression::parse(text, "w").shortfall(values);
+  };
+  EXPECT_EQ(shortfall("area < 40", {39.0}), 0);
+  EXPECT_EQ(shortfall("area < 40", {50.0}), 0.2);
+  EXPECT_EQ(shortfall("area < 40", {40.0}), 1e-9);
+  EXPECT_EQ(shortfall("area < 0", {0.0}), 1);
+  EXPECT_EQ(shortfall("area < 40", {Value{}}), 1);
+  EXPECT_EQ(shortfall("area < 40", {std::numeric_limits<double>::infinity()}), 1);
+  EXPECT_EQ(shortfall("area < 40 and power < 10", {50.0, 20.0}), 0.7);
+  EXPECT_EQ(shortfall("area < 40 or power < 10", {50.0, 20.0}), 0.2);
+  EXPECT_EQ(shortfall("machine = 'ant'", {std::string("scnn")}), 1);
+  EXPECT_EQ(shortfall("not area < 40", {39.0}), 1);
+}
+
 TEST(Expression, NamesOnceInOrder) {
   const Expression expression = Expression::parse("rows * columns < 3 or rows > 7", "w");
   ASSERT_EQ(expression.names().size(), 2U);
