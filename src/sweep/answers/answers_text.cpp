@@ -1,0 +1,222 @@
+#include "sweep/answers/answers_text.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <fmt/format.h>
+#include <utility>
+
+namespace lacuna::sweep {
+
+namespace {
+
+// Shown beside what is asked about, where results have them.
+constexpr std::array kUsualMetrics = {"speedup", "energy_efficiency", "energy_delay", "area_mm2"};
+
+std::string titled(const std::string& metric) {
+  const std::string_view unit = metric_unit(metric);
+  return unit.empty() || unit == "x" || unit == metric || metric.ends_with("mm2")
+             ? metric
+             : fmt::format("{} [{}]", metric, unit);
+}
+
+std::string effect_text(const Effect& effect) { return fmt::format("{:.2f}x", effect.ratio); }
+
+std::string level_name(const Effect& effect, std::size_t level) {
+  return printable(value_text(effect.levels[level].value));
+}
+
+std::vector<std::string> metrics_in(const std::vector<MetricEffects>& all) {
+  std::vector<std::string> metrics;
+  for (const MetricEffects& one : all) {
+    if (std::ranges::find(metrics, one.metric) == metrics.end()) metrics.push_back(one.metric);
+  }
+  return metrics;
+}
+
+// One table per metric: the effects on all networks together, then the ratio on each.
+std::string effects_table(const std::vector<const MetricEffects*>& parts, const TextStyle& style) {
+  std::vector<TableColumn> columns = {
+      {"parameter", Align::kLeft}, {"best", Align::kLeft}, {"worst", Align::kLeft}};
+  for (const MetricEffects* part : parts) {
+    const std::string network = part->network.empty() ? "all networks" : printable(part->network);
+    columns.push_back({"effect", Align::kRight, network});
+    columns.push_back({"of variance", Align::kRight, network});
+  }
+  TextTable table(columns);
+  for (const Effect& effect : parts.front()->effects) {
+    std::vector<std::string> cells = {printable(effect.parameter), level_name(effect, effect.best),
+                                      level_name(effect, effect.worst)};
+    for (const MetricEffects* part : parts) {
+      const auto found = std::ranges::find(part->effects, effect.parameter, &Effect::parameter);
+      const bool there = found != part->effects.end();
+      cells.push_back(there ? effect_text(*found) : "-");
+      cells.push_back(there ? fmt::format("{:.0f} %", 100 * found->share) : "-");
+    }
+    table.add_row(std::move(cells));
+  }
+  return table.render(style);
+}
+
+}  // namespace
+
+std::string chosen_text(const Results& results, const std::vector<ChosenRows>& chosen,
+                        const std::vector<const Metric*>& first, const TextStyle& style) {
+  std::vector<std::string> others;
+  for (const std::string name : kUsualMetrics) {
+    const bool asked =
+        std::ranges::any_of(first, [&](const Metric* metric) { return metric->name() == name; });
+    if (!asked && results.metric(name) < results.metrics.size()) others.push_back(name);
+  }
+  const bool networks = chosen.size() > 1 || (chosen.size() == 1 && !chosen[0].network.empty());
+  std::vector<TableColumn> columns;
+  if (networks) columns.push_back({"network", Align::kLeft});
+  columns.insert(columns.end(), {{"design"}, {"machine", Align::kLeft}, {"parameters", Align::kLeft}});
+  for (const Metric* metric : first) columns.push_back({titled(metric->name())});
+  for (const std::string& name : others) columns.push_back({titled(name)});
+  TextTable table(columns);
+  bool begun = false;
+  for (const ChosenRows& part : chosen) {
+    if (begun && part.rows.size() > 1) table.add_rule();
+    for (const ResultRow& row : part.rows) {
+      const ResultDesign& design = results.designs[row.design];
+      std::vector<std::string> cells;
+      if (networks) cells.push_back(printable(part.network));
+      cells.insert(cells.end(), {std::to_string(design.id), printable(design.machine),
+                                 design.parameters.empty() ? "(defaults)" : printable(design.parameters)});
+      for (const Metric* metric : first) cells.push_back(metric_text(metric->value(row)));
+      for (const std::string& name : others) cells.push_back(metric_text(row.metrics[results.metric(name)]));
+      table.add_row(std::move(cells));
+      begun = true;
+    }
+  }
+  return table.render(style);
+}
+
+std::string effects_text(const std::vector<MetricEffects>& all, const TextStyle& style) {
+  std::string text;
+  for (const std::string& metric : metrics_in(all)) {
+    std::vector<const MetricEffects*> parts;
+    for (const MetricEffects& one : all) {
+      if (one.metric == metric) parts.push_back(&one);
+    }
+    text += fmt::format("{}{}\n", text.empty() ? "" : "\n",
+                        bold_text(fmt::format("What moves {}", titled(metric)), style));
+    if (parts.front()->effects.empty()) {
+      text += "no parameter has more than one value here\n";
+      continue;
+    }
+    text += effects_table(parts, style);
+  }
+  text += "\neffect: mean of the highest value over that of the lowest, the other parameters averaged\n";
+  return text;
+}
+
+std::string levels_text(const std::vector<MetricEffects>& all, const std::string& parameter,
+                        const TextStyle& style) {
+  std::vector<TableColumn> columns = {{parameter, Align::kLeft}};
+  std::vector<const Effect*> effects;
+  std::vector<Value> values;
+  for (const MetricEffects& one : all) {
+    const auto found = std::ranges::find(one.effects, parameter, &Effect::parameter);
+    if (found == one.effects.end()) continue;
+    const std::string network = one.network.empty() ? "all networks" : printable(one.network);
+    columns.push_back({one.metric, Align::kRight, network});
+    effects.push_back(&*found);
+    for (const EffectLevel& level : found->levels) values.push_back(level.value);
+  }
+  std::ranges::sort(values);
+  values.erase(std::ranges::unique(values).begin(), values.end());
+  TextTable table(columns);
+  for (const Value& value : values) {
+    std::vector<std::string> cells = {printable(value_text(value))};
+    for (const Effect* effect : effects) {
+      const auto found = std::ranges::find(effect->levels, value, &EffectLevel::value);
+      cells.push_back(found == effect->levels.end() ? "-" : fmt::format("{:.3f}x", found->relative));
+    }
+    table.add_row(std::move(cells));
+  }
+  return table.render(style) +
+         "\nrelative to the geometric mean of the designs of the same machine on the same network\n";
+}
+
+std::string diff_text(const DesignDiff& diff, const TextStyle& style) {
+  const auto name = [](const ResultDesign& design) {
+    return fmt::format("design {}: {} {}", design.id, printable(design.machine),
+                       design.parameters.empty() ? "(defaults)" : printable(design.parameters));
+  };
+  std::string text = fmt::format("A  {}\nB  {}\n\n", name(*diff.a), name(*diff.b));
+  if (diff.settings.empty()) {
+    text += "All settings are equal.\n";
+  } else {
+    TextTable settings({{"setting", Align::kLeft}, {"A"}, {"B"}});
+    for (const SettingDifference& one : diff.settings) {
+      settings.add_row({printable(one.name), printable(value_text(one.a)), printable(value_text(one.b))});
+    }
+    text += settings.render(style);
+    text += fmt::format("{} equal\n", counted(static_cast<std::int64_t>(diff.equal_settings), "setting"));
+  }
+  if (diff.metrics.empty()) return text + "\nNo network has results of both.\n";
+  TextTable metrics({{"network", Align::kLeft}, {"metric", Align::kLeft}, {"A"}, {"B"}, {"B / A"}});
+  std::string before;
+  for (const MetricDifference& one : diff.metrics) {
+    if (std::isnan(one.a) && std::isnan(one.b)) continue;
+    if (!before.empty() && before != one.network) metrics.add_rule();
+    metrics.add_row({before == one.network ? "" : printable(one.network), titled(one.metric),
+                     metric_text(one.a), metric_text(one.b),
+                     std::isnan(one.ratio) ? "-" : fmt::format("{:.3f}", one.ratio)});
+    before = one.network;
+  }
+  return text + "\n" + metrics.render(style);
+}
+
+std::string remarks_text(const Results& results) {
+  std::string text;
+  if (!results.other_programs.empty()) {
+    text += fmt::format("Results of lacuna {}; the file also holds some of {} (--program)\n", results.program,
+                        fmt::join(results.other_programs, ", "));
+  }
+  if (results.left_out > 0) {
+    text += fmt::format("{} left out: not all traces of their network are computed\n",
+                        counted(static_cast<std::int64_t>(results.left_out), "result"));
+  }
+  return text;
+}
+
+Scatter make_scatter(const Results& results, const RowGroup& group, const std::vector<ResultRow>& front,
+                     const Metric& x, const Metric& y) {
+  const auto direction = [](const Metric& metric) {
+    const std::string_view unit = metric_unit(metric.name());
+    return fmt::format("{}{}, {} is better", metric.name(), unit.empty() ? "" : fmt::format(" [{}]", unit),
+                       metric.maximise() ? "more" : "less");
+  };
+  const std::string over =
+      group.network.empty() ? fmt::format("{} networks", results.networks.size()) : printable(group.network);
+  Scatter scatter{.title = fmt::format("{} over {}, {}", y.name(), x.name(), over),
+                  .x_title = direction(x),
+                  .y_title = direction(y),
+                  .points = {},
+                  .x_maximise = x.maximise(),
+                  .y_maximise = y.maximise()};
+  std::vector<bool> on_front(results.designs.size(), false);
+  for (const ResultRow& row : front) on_front[row.design] = true;
+  const auto add = [&](const ResultRow& row, bool is_front) {
+    const ResultDesign& design = results.designs[row.design];
+    const double at_x = x.value(row);
+    const double at_y = y.value(row);
+    if (!std::isfinite(at_x) || !std::isfinite(at_y)) return;
+    const std::string text =
+        is_front ? fmt::format("design {}: {} {}\n{} {}\n{} {}", design.id, design.machine, design.parameters,
+                               x.name(), metric_text(at_x), y.name(), metric_text(at_y))
+                 : "";
+    const Value model = design.setting("model");
+    scatter.points.push_back({at_x, at_y, design.machine, value_text(model), text, is_front});
+  };
+  for (const ResultRow& row : group.rows) {
+    if (!on_front[row.design]) add(row, false);
+  }
+  for (const ResultRow& row : front) add(row, true);
+  return scatter;
+}
+
+}  // namespace lacuna::sweep
