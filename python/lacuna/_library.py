@@ -45,6 +45,7 @@ class SimulateOptions(ctypes.Structure):
         ("node_nm", c_int),
         ("progress", Progress),
         ("user", c_void_p),
+        ("cancel", POINTER(c_int)),
     ]
 
 
@@ -88,6 +89,10 @@ _FUNCTIONS = {
     "lacuna_builder_values": (c_int, [_HANDLE, c_int, POINTER(c_float), c_size_t]),
     "lacuna_builder_finish": (c_int, [_HANDLE, _OUT]),
     "lacuna_builder_free": (None, [_HANDLE]),
+    "lacuna_trace_of_masks": (
+        c_int,
+        [c_char_p, c_char_p, c_char_p, POINTER(c_void_p), POINTER(c_size_t), c_size_t, _OUT],
+    ),
     "lacuna_simulate": (c_int, [POINTER(c_void_p), c_size_t, POINTER(SimulateOptions), _OUT]),
     "lacuna_result_free": (None, [_HANDLE]),
     "lacuna_result_count": (c_size_t, [_HANDLE]),
@@ -129,7 +134,9 @@ class Library:
         try:
             function = getattr(self._functions, name)
         except AttributeError:
-            raise LibraryError(f"{self.path}: has no function {name}, so it is not this version of liblacuna; {_ADVICE}")
+            raise LibraryError(
+                f"{self.path}: has no function {name}, so it is not this version of liblacuna; {_ADVICE}"
+            ) from None
         function.restype, function.argtypes = _FUNCTIONS[name]
 
     def plain(self, name: str, *args: object) -> object:
@@ -193,7 +200,8 @@ def _find() -> Library:
     try:
         ctypes.CDLL(places[-1])
     except OSError:
-        raise LibraryError(f"{_FILE} is not in {', '.join(places[:-1])} nor where the system looks; {_ADVICE}") from None
+        looked = ", ".join(places[:-1])
+        raise LibraryError(f"{_FILE} is not in {looked} nor where the system looks; {_ADVICE}") from None
     return Library(places[-1])
 
 

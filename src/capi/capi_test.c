@@ -154,6 +154,26 @@ static void test_traces(void) {
   CHECK_FAILS(lacuna_builder_finish(NULL, &trace), LACUNA_BAD_INPUT, "'builder' is null");
   lacuna_builder_free(builder);
   lacuna_builder_free(NULL);
+
+  /* In one call. */
+  char list[1024];
+  snprintf(list, sizeof list, "[%s]", kLayer);
+  uint8_t bits[8 * 8 * 2] = {0};
+  const uint8_t* masks[3] = {bits, NULL, NULL};
+  const size_t sizes[3] = {sizeof bits, 0, 0};
+  CHECK_OK(lacuna_trace_of_masks("m", "{\"model\": \"m\"}", list, masks, sizes, 3, &trace));
+  CHECK_OK(lacuna_trace_layer_zeros(trace, 0, zeros));
+  CHECK(zeros[0] == 1 && zeros[1] == 0 && zeros[2] == 0);
+  lacuna_trace_free(trace);
+  trace = NULL;
+  CHECK_FAILS(lacuna_trace_of_masks("m", "{\"model\": \"m\"}", list, masks, sizes, 2, &trace),
+              LACUNA_BAD_INPUT, "1 layers have 2 masks");
+  masks[1] = bits;
+  CHECK_FAILS(lacuna_trace_of_masks("m", "{\"model\": \"m\"}", list, masks, sizes, 3, &trace),
+              LACUNA_BAD_INPUT, "needs 288");
+  CHECK_FAILS(lacuna_trace_of_masks("m", "{\"model\": \"m\"}", list, NULL, sizes, 3, &trace),
+              LACUNA_BAD_INPUT, "'masks' is null");
+  CHECK(trace == NULL);
   lacuna_trace_free(NULL);
 }
 
@@ -237,6 +257,10 @@ static void test_simulate(void) {
   seen = (struct Seen){0, 0, 3};
   CHECK_FAILS(lacuna_simulate(traces, 1, &options, &result), LACUNA_CANCELLED, "cancelled");
   options.progress = NULL;
+  const int cancel = 1;
+  options.cancel = &cancel;
+  CHECK_FAILS(lacuna_simulate(traces, 1, &options, &result), LACUNA_CANCELLED, "cancelled");
+  options.cancel = NULL;
   settings[0] = "rows=many";
   CHECK_FAILS(lacuna_simulate(traces, 1, &options, &result), LACUNA_BAD_INPUT, "set rows=many");
   options.setting_count = 0;

@@ -52,7 +52,7 @@ extern "C" {
 typedef enum lacuna_status {
   LACUNA_OK = 0,
   LACUNA_BAD_INPUT = 1, /* a file, a name or a value that the caller can put right */
-  LACUNA_CANCELLED = 2, /* the progress callback asked for it */
+  LACUNA_CANCELLED = 2, /* the progress callback or the flag asked for it */
   LACUNA_NO_MEMORY = 3,
   LACUNA_INTERNAL = 4 /* a defect of the library */
 } lacuna_status;
@@ -111,6 +111,11 @@ lacuna_status lacuna_builder_values(lacuna_builder* builder, lacuna_role role, c
 /* The builder is empty afterwards, whether it succeeds or not; free it all the same. */
 lacuna_status lacuna_builder_finish(lacuna_builder* builder, lacuna_trace** trace);
 void lacuna_builder_free(lacuna_builder* builder);
+/* The same in one call: `layers_json` is the whole list, `masks` has three entries per layer (A, W, G; null:
+ * no zeros) and `bytes` their sizes. */
+lacuna_status lacuna_trace_of_masks(const char* name, const char* metadata_json, const char* layers_json,
+                                    const uint8_t* const* masks, const size_t* bytes, size_t count,
+                                    lacuna_trace** trace);
 
 /* ---- Simulation
  * -------------------------------------------------------------------------------------------------- */
@@ -137,6 +142,7 @@ typedef struct lacuna_simulate_options {
   int node_nm;              /* 0: the table's own */
   lacuna_progress progress; /* may be null */
   void* user;               /* handed to it */
+  const int* cancel; /* may be null; other than zero there, set by any thread, cancels the simulation */
 } lacuna_simulate_options;
 
 /* Every trace on every machine. `options` may be null. The result keeps the traces alive: they may be freed.

@@ -38,10 +38,12 @@ Engine engine_of(const char* name) {
 
 // The share of all work, from that of one trace; ends it if the caller says so.
 ProgressCallback progress_of(const lacuna_simulate_options& options, std::size_t index, std::size_t count) {
-  if (options.progress == nullptr) return {};
-  return [progress = options.progress, user = options.user, index, count](double share) {
-    if (progress((static_cast<double>(index) + share) / static_cast<double>(count), user) != 0)
+  if (options.progress == nullptr && options.cancel == nullptr) return {};
+  return [options, index, count](double share) {
+    const double done = (static_cast<double>(index) + share) / static_cast<double>(count);
+    if (options.cancel != nullptr && __atomic_load_n(options.cancel, __ATOMIC_RELAXED) != 0)
       throw Cancelled();
+    if (options.progress != nullptr && options.progress(done, options.user) != 0) throw Cancelled();
   };
 }
 

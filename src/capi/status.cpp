@@ -49,7 +49,7 @@ lacuna_status guarded(const std::function<void()>& work) noexcept {
     work();
     return LACUNA_OK;
   } catch (const Cancelled&) {
-    return fail(LACUNA_CANCELLED, "the simulation was cancelled by its progress callback");
+    return fail(LACUNA_CANCELLED, "the simulation was cancelled");
   } catch (const InputError& error) {
     return fail(LACUNA_BAD_INPUT, error.what());
   } catch (const std::bad_alloc&) {

@@ -157,3 +157,31 @@ lacuna_status lacuna_builder_finish(lacuna_builder* builder, lacuna_trace** trac
 }
 
 void lacuna_builder_free(lacuna_builder* builder) { delete builder; }
+
+lacuna_status lacuna_trace_of_masks(const char* name, const char* metadata_json, const char* layers_json,
+                                    const uint8_t* const* masks, const size_t* bytes, size_t count,
+                                    lacuna_trace** trace) {
+  return guarded([&] {
+    require(name, "name");
+    require(metadata_json, "metadata_json");
+    require(layers_json, "layers_json");
+    require(masks, "masks");
+    require(bytes, "bytes");
+    require(trace, "trace");
+    TraceBuilder builder(name);
+    builder.info() = read_trace_info(read_metadata(metadata_json, name), name);
+    const auto entries = parse_layer_list(layers_json, name);
+    if (count != 3 * entries.size()) {
+      throw InputError(name, fmt::format("{} layers have {} masks", entries.size(), count),
+                       "give three for each, null for one without zeros");
+    }
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+      builder.add_layer(entries[i].name, entries[i].shape, entries[i].steps);
+      for (std::size_t j = 0; j < 3; ++j) {
+        if (masks[3 * i + j] == nullptr) continue;
+        builder.packed_mask(role_of(static_cast<lacuna_role>(j)), {masks[3 * i + j], bytes[3 * i + j]});
+      }
+    }
+    *trace = new lacuna_trace{builder.build()};
+  });
+}
