@@ -8,8 +8,8 @@
 
     lacuna.simulate(step, machines=["dense", "tensordash"], energy=True)
 
-`lacuna.Profiler(model)` does the same while a training runs, every few steps. `lacuna.capture(model, "step.safetensors")`
-writes a file, which the program reads too (`lacuna inspect`, `lacuna simulate`).
+`lacuna.Profiler(model)` does the same while a training runs, every few steps. `lacuna.capture(model,
+"step.safetensors")` writes a file, which the program reads too (`lacuna inspect`, `lacuna simulate`).
 
 torch is imported when something needs it: `simulate`, `machines` and `parameters` do not.
 """
@@ -18,7 +18,15 @@ from typing import TYPE_CHECKING
 
 from ._simulate import Result, machines, parameters, simulate
 from ._sources import Step
-from .errors import CaptureError, CaptureWarning, LibraryError, ProfilerError, ProfilerWarning, SimulationError, TraceError
+from .errors import (
+    CaptureError,
+    CaptureWarning,
+    LibraryError,
+    ProfilerError,
+    ProfilerWarning,
+    SimulationError,
+    TraceError,
+)
 
 if TYPE_CHECKING:
     from ._capture import Capture, capture

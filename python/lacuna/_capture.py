@@ -290,7 +290,8 @@ class Capture:
             sparsity = {}
             for role, stored in (("A", call.a), ("W", call.w), ("G", call.g)):
                 if stored.problem:
-                    raise CaptureError(f"{self.path or 'capture'}: no trace, because {role} of layer '{name}' {stored.problem}")
+                    place = self.path or "capture"
+                    raise CaptureError(f"{place}: no trace, because {role} of layer '{name}' {stored.problem}")
                 sparsity[role] = stored.zeros
                 if stored.values is not None:
                     tensors[f"{name}/{role}"] = stored.values

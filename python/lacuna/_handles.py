@@ -3,8 +3,8 @@
 import ctypes
 import json
 import os
-from ctypes import POINTER, byref, c_double, c_float, c_uint8, c_void_p
-from typing import Dict, Iterable, List, Mapping, Sequence, Tuple
+from ctypes import POINTER, byref, c_double, c_float, c_int, c_size_t, c_uint8, c_void_p
+from typing import Callable, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple
 
 from ._library import Library, Progress, SimulateOptions, Totals, library, text_array
 
@@ -55,6 +55,20 @@ class TraceHandle:
             return cls(lib, lib.handle("lacuna_builder_finish", builder))
         finally:
             lib.plain("lacuna_builder_free", builder)
+
+    @classmethod
+    def of_masks(
+        cls, name: str, metadata: Mapping[str, object], infos: List[Mapping[str, object]], masks: List[Tuple[int, int]]
+    ) -> "TraceHandle":
+        """From packed masks in one call, so that little is done under Python's lock.
+
+        For each layer three pairs of address and size: A, W, G; (0, 0) means no zeros. The memory is copied.
+        """
+        lib = library()
+        addresses = (c_void_p * len(masks))(*[address for address, _ in masks])
+        sizes = (c_size_t * len(masks))(*[size for _, size in masks])
+        texts = [name.encode(), json.dumps(dict(metadata)).encode(), json.dumps(infos).encode()]
+        return cls(lib, lib.handle("lacuna_trace_of_masks", *texts, addresses, sizes, len(masks)))
 
     def zeros(self) -> List[Tuple[float, float, float]]:
         """The shares of zeros of A, W and G, layer by layer."""
@@ -120,9 +134,13 @@ def run_simulation(
     engine: str = "fast",
     seed: int = 1,
     threads: int = 0,
-    progress: object = None,
+    progress: Optional[Callable[[float], bool]] = None,
+    cancel: Optional[ctypes.c_int] = None,
 ) -> ResultHandle:
-    """lacuna_simulate. `progress` is called with the share of the work done; a true value cancels."""
+    """lacuna_simulate. `progress` is called with the share of the work done; a true value cancels.
+
+    So does a value other than zero in `cancel`, which costs nothing: the function is called under Python's lock.
+    """
     lib = library()
     arrays = [text_array(machines), text_array(configs), text_array(settings)]  # kept until the call has ended
     options = SimulateOptions(
@@ -140,6 +158,8 @@ def run_simulation(
         energy_table=energy_table.encode() or None,
         node_nm=node,
     )
+    if cancel is not None:
+        options.cancel = ctypes.pointer(cancel)
     if progress is not None:
         options.progress = Progress(lambda share, _user: int(bool(progress(share))))
     pointers = (c_void_p * max(1, len(traces)))(*[trace.pointer for trace in traces])

@@ -3,8 +3,8 @@
 import torch
 import torch.nn.functional as F
 
-# Eight bytes that are 0 or 1, taken as a 64-bit number, times this: the highest byte has bit i from byte i. The 64 partial
-# products fall on different bits, so nothing carries.
+# Eight bytes that are 0 or 1, taken as a 64-bit number, times this: the highest byte has bit i from byte i. The 64
+# partial products fall on different bits, so nothing carries.
 _GATHER = 0x0102040810204080
 
 

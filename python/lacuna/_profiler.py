@@ -1,11 +1,10 @@
 """lacuna.Profiler: what skipping zeros would give, measured while a training runs."""
 
 import os
-import sys
 import threading
 import time
 import warnings
-from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Union
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Union
 
 import torch
 from torch import nn
@@ -13,7 +12,8 @@ from torch import nn
 from ._handles import TraceHandle, run_simulation
 from ._profiler_page import Server, page
 from ._profiler_series import CsvFiles, Measurement, Series, Spread, TensorBoard, merge, rows
-from ._profiler_watch import LAYERS, LayerCall, Piece, RecordedStep, StepWatch
+from ._profiler_setup import check_machines, checked_model, count_steps, of_rank, ranks, summary_writer
+from ._profiler_watch import LayerCall, Piece, RecordedStep, StepWatch
 from ._profiler_worker import Outcome, Workers
 from ._simulate import Result, _setting
 from .errors import ProfilerError, ProfilerWarning
@@ -29,8 +29,8 @@ class Profiler:
     ...         optimizer.step()
     ...         profiler.step()
 
-    A loop that should not be touched: `lacuna.Profiler(model, optimizer=optimizer)` counts the calls of `optimizer.step()`
-    itself. Without `with`: `start()` before the loop and `close()` after it.
+    A loop that should not be touched: `lacuna.Profiler(model, optimizer=optimizer)` counts the calls of
+    `optimizer.step()` itself. Without `with`: `start()` before the loop and `close()` after it.
 
     model: any module with Conv1d, Conv2d or Linear, on any device, also inside DistributedDataParallel. It is not
         changed; hooks are on its layers during the steps that are measured.
@@ -75,7 +75,7 @@ class Profiler:
             number = locals()[key]
             if not isinstance(number, int) or number < least:
                 raise ProfilerError(f"{key} is {number!r}, not a whole number from {least}")
-        self._model, self._compiled = _checked(model)
+        self._model, self._compiled = checked_model(model)
         names = [machines] if isinstance(machines, str) else list(machines)
         self._options: Dict[str, Any] = dict(
             machines=names,
@@ -84,7 +84,7 @@ class Profiler:
             energy=energy,
             threads=threads,
         )
-        _check_machines(self._options)
+        check_machines(self._options)
         self.every, self.samples = every, samples
         self.dropped = 0
         self.failures: List[str] = []
@@ -101,16 +101,16 @@ class Profiler:
         for path in (report, csv):
             if path is not None and not os.path.isdir(os.path.dirname(os.path.abspath(os.fspath(path)))):
                 raise ProfilerError(f"{os.fspath(path)}: its folder does not exist; create it first")
-        rank, _ = _ranks()
+        rank = ranks()[0]
         self._outputs: List[Any] = []
         if csv is not None:
-            self._outputs.append(CsvFiles(_of_rank(os.fspath(csv), rank)))
+            self._outputs.append(CsvFiles(of_rank(os.fspath(csv), rank)))
         if tensorboard is not None and rank == 0:
-            writer = _summary_writer(tensorboard)
+            writer = summary_writer(tensorboard)
             if writer is not None:
                 self._outputs.append(TensorBoard(writer))
         self._workers = Workers(workers, waiting, self._options, self._measured, self._failed)
-        self._restore_optimizer = _count_steps(optimizer, self) if optimizer is not None else None
+        self._restore_optimizer = count_steps(optimizer, self) if optimizer is not None else None
 
     # ---- The training loop
 
@@ -143,7 +143,7 @@ class Profiler:
         self._arm()
 
     def close(self, wait: bool = True, merge: bool = True) -> None:
-        """End it: waits for what is being simulated, merges the processes of a distributed training, writes the report."""
+        """End it: wait for what is being simulated, merge the processes of a distributed training, write the report."""
         if self._closed:
             return
         self._closed = True
@@ -154,9 +154,9 @@ class Profiler:
         self._workers.stop()
         self._buffers.clear()
         try:
-            if merge and _ranks()[1] > 1:
+            if merge and ranks()[1] > 1:
                 self.merge()
-            if self._report is not None and _ranks()[0] == 0:
+            if self._report is not None and ranks()[0] == 0:
                 self.save_html(self._report)
         finally:
             for output in self._outputs:
@@ -198,8 +198,8 @@ class Profiler:
         return self._workers.drain(timeout)
 
     def merge(self) -> List[Measurement]:
-        """Put the measurements of all processes of a distributed training together, on rank 0; every process calls it."""
-        rank, count = _ranks()
+        """Put the measurements of all processes together, on rank 0; every process has to call it."""
+        rank, count = ranks()
         if count == 1:
             return self.measurements
         parts: List[Any] = [None] * count
@@ -314,9 +314,7 @@ class Profiler:
             parts.append(torch.stack([flag.to(home).reshape(()) for flag in finite]).all().to(torch.uint8).reshape(1))
         whole = torch.cat(parts)
         samples = min(self.samples, batch)
-        step = RecordedStep(
-            self._step, type(self._model).__name__, batch, samples, calls, pieces, whole, finite_at
-        )
+        step = RecordedStep(self._step, type(self._model).__name__, batch, samples, calls, pieces, whole, finite_at)
         if whole.is_cuda:
             step.data = self._buffer(whole.numel())
             step.data.copy_(whole, non_blocking=True)
@@ -351,7 +349,7 @@ class Profiler:
             layers,
             zeros,
             self.dropped,
-            _ranks()[0],
+            ranks()[0],
         )
         with self._lock:
             self._series.add(measurement)
@@ -371,82 +369,3 @@ class Profiler:
 
 
 _NOTHING = Measurement(0, 0.0, 1, 0, {}, {}, (0.0, 0.0, 0.0))
-
-
-def _checked(model: Any) -> Tuple[nn.Module, bool]:
-    """The module whose layers are watched, and whether it is compiled; refuses what cannot be watched."""
-    if not isinstance(model, nn.Module):
-        raise ProfilerError(f"the model is a {type(model).__name__}, not a torch.nn.Module")
-    while isinstance(model, (nn.DataParallel, nn.parallel.DistributedDataParallel)):
-        if isinstance(model, nn.DataParallel) and len(model.device_ids or []) > 1:
-            raise ProfilerError(
-                f"the model is a DataParallel over {len(model.device_ids)} devices, whose copies have no hooks; use "
-                "DistributedDataParallel"
-            )
-        model = model.module
-    compiled = False
-    for name, module in model.named_modules():
-        place = f"'{name}'" if name else "the model"
-        if isinstance(module, torch.jit.ScriptModule):
-            raise ProfilerError(f"{place} is a TorchScript module, which hides its layers; profile the original")
-        compiled |= hasattr(module, "_orig_mod") or getattr(module, "_compiled_call_impl", None) is not None
-    if compiled and not hasattr(getattr(torch, "compiler", None), "set_stance"):
-        raise ProfilerError(
-            "the model is compiled (torch.compile), which hides its layers; from torch 2.6 on the measured steps run "
-            "uncompiled, before it profile the module that was compiled"
-        )
-    model = getattr(model, "_orig_mod", model)
-    if not any(isinstance(module, LAYERS) for module in model.modules()):
-        raise ProfilerError("the model has no Conv1d, Conv2d or Linear to measure")
-    return model, compiled
-
-
-def _check_machines(options: Dict[str, Any]) -> None:
-    """Unknown machines and parameters are an error now, not in a thread later: simulates one tiny layer."""
-    info = {"name": "x", "type": "linear", "in_features": 16, "out_features": 16, "batch": 1, "steps": 1}
-    run_simulation([TraceHandle.build("check", {"model": "check"}, [(info, {})])], **dict(options, threads=1))
-
-
-def _ranks() -> Tuple[int, int]:
-    distributed = sys.modules.get("torch.distributed")
-    if distributed is None or not distributed.is_available() or not distributed.is_initialized():
-        return 0, 1
-    return distributed.get_rank(), distributed.get_world_size()
-
-
-def _of_rank(path: str, rank: int) -> str:
-    stem, ending = os.path.splitext(path)
-    return path if rank == 0 else f"{stem}.rank{rank}{ending}"
-
-
-def _summary_writer(given: Any) -> Any:
-    if not isinstance(given, (str, os.PathLike)):
-        return given
-    try:
-        from torch.utils.tensorboard import SummaryWriter
-    except ImportError:
-        warnings.warn("lacuna.Profiler: tensorboard is not installed, so there are no scalars for it", ProfilerWarning)
-        return None
-    return SummaryWriter(os.fspath(given))
-
-
-def _count_steps(optimizer: torch.optim.Optimizer, profiler: Profiler) -> Any:
-    """Make `optimizer.step()` end a step of the profiler; returns what undoes it."""
-    inner = optimizer.step
-    had_own = "step" in optimizer.__dict__
-
-    def step(*args: Any, **kwargs: Any) -> Any:
-        result = inner(*args, **kwargs)
-        profiler.step()
-        return result
-
-    step._with_counter = True  # learning-rate schedulers ask whether they come after the optimizer
-    optimizer.step = step
-
-    def undo() -> None:
-        if had_own:
-            optimizer.step = inner
-        else:
-            del optimizer.step
-
-    return undo

@@ -128,7 +128,7 @@ def rows(measurement: Measurement) -> List[Dict[str, Any]]:
 
 
 class CsvFiles:
-    """NAME.csv with a row per step and machine, NAME.layers.csv with a row per step and layer; complete after each step."""
+    """NAME.csv with a row per step and machine, NAME.layers.csv with one per step and layer; whole after each step."""
 
     def __init__(self, path: str) -> None:
         stem, ending = os.path.splitext(path)

@@ -1,4 +1,4 @@
-"""One training step under the profiler's eyes: which layers ran, and the masks of their operands, packed on the device."""
+"""One training step under the profiler's eyes: which layers ran, and the masks of their operands, packed."""
 
 from dataclasses import dataclass, field
 from typing import Any, Callable, Dict, List, Optional, Tuple
@@ -119,7 +119,9 @@ class StepWatch:
 
         return lambda *arguments: self._guarded(ran, *arguments)
 
-    def _record(self, name: str, order: int, module: nn.Module, a: torch.Tensor, output: torch.Tensor) -> Optional[LayerCall]:
+    def _record(
+        self, name: str, order: int, module: nn.Module, a: torch.Tensor, output: torch.Tensor
+    ) -> Optional[LayerCall]:
         if a.numel() == 0:
             return None
         if isinstance(module, nn.Linear):

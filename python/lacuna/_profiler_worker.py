@@ -1,5 +1,6 @@
 """Simulates recorded steps in threads of its own, while training goes on."""
 
+import ctypes
 import os
 import queue
 import threading
@@ -31,8 +32,10 @@ class Workers:
         self._reporting = threading.Lock()
         self._busy = 0
         self._idle = threading.Condition(self._lock)
-        self._stopped = False
-        self._threads = [threading.Thread(target=self._run, name=f"lacuna.Profiler {i}", daemon=True) for i in range(count)]
+        self._cancel = ctypes.c_int(0)
+        self._threads = [
+            threading.Thread(target=self._run, name=f"lacuna.Profiler {i}", daemon=True) for i in range(count)
+        ]
         for thread in self._threads:
             thread.start()
 
@@ -53,7 +56,7 @@ class Workers:
 
     def stop(self) -> None:
         """End the threads; what is being simulated is cancelled."""
-        self._stopped = True
+        self._cancel.value = 1
         for _ in self._threads:
             self._queue.put(None)
         for thread in self._threads:
@@ -69,7 +72,7 @@ class Workers:
             if step is None:
                 return
             try:
-                if not self._stopped:
+                if not self._cancel.value:
                     self._work(step)
             except KeyboardInterrupt:  # cancelled by stop()
                 pass
@@ -91,59 +94,65 @@ class Workers:
             self._failed(f"step {step.step}: a gradient is NaN or infinite (an overflow of mixed precision?)")
             return
         traces = traces_of(step)
-        result = run_simulation(traces, progress=lambda _share: self._stopped, **self._simulate)
+        result = run_simulation(traces, cancel=self._cancel, **self._simulate)
         measures: Dict[str, MachineMeasure] = {}
         for totals in result.totals():
             name = totals.machine.decode()
             if totals.trace == 0:
-                measures[name] = MachineMeasure(
-                    totals.baseline_cycles, totals.cycles, totals.cycles_without_zeros, totals.baseline_joules, totals.joules, []
-                )
+                cycles = (totals.baseline_cycles, totals.cycles, totals.cycles_without_zeros)
+                measures[name] = MachineMeasure(*cycles, totals.baseline_joules, totals.joules, [])
             else:
                 measures[name].per_sample.append(totals.baseline_cycles / totals.cycles if totals.cycles else 0.0)
         zeros = traces[0].zeros()
-        layers = dict(zip((call["name"] for call, _ in described(step, None)), zeros))
+        layers = dict(zip(numbered([call.name for call in step.calls]), zeros))
         with self._reporting:
             self._done((step, measures, layers, _all_zeros(step, zeros), traces[0]))
 
 
 def traces_of(step: RecordedStep) -> List[TraceHandle]:
-    """The samples together and, where there are several, each alone: how they differ says how far to trust the first."""
+    """The samples together and, where there are several, each alone: how they differ tells how far to trust them."""
     metadata = {"model": step.model, "batch": step.batch, "samples": step.samples}
     name = f"step {step.step}"
-    traces = [TraceHandle.build(name, metadata, described(step, None))]
+    traces = [TraceHandle.of_masks(name, metadata, *_described(step, None))]
     if step.samples > 1:
         alone = dict(metadata, samples=1)
         for sample in range(step.samples):
-            traces.append(TraceHandle.build(f"{name}, sample {sample}", alone, described(step, sample)))
+            traces.append(TraceHandle.of_masks(f"{name}, sample {sample}", alone, *_described(step, sample)))
     return traces
 
 
-def described(step: RecordedStep, sample: Optional[int]) -> List[Tuple[Dict[str, Any], Dict[str, Tuple[str, int, int]]]]:
-    """The layers of a step for TraceHandle.build, of all its samples or of one.
+def _described(step: RecordedStep, sample: Optional[int]) -> Tuple[List[Dict[str, Any]], List[Tuple[int, int]]]:
+    """The layers of a step for TraceHandle.of_masks, of all its samples or of one.
 
     A linear layer without time steps stays whole: its weight gradient reduces over the batch.
     """
     address = step.data.data_ptr()
-    seen: Dict[str, int] = {}
-    layers = []
-    for call, pieces in zip(step.calls, step.pieces):
-        seen[call.name] = seen.get(call.name, 0) + 1
-        name = call.name if seen[call.name] == 1 else f"{call.name}#{seen[call.name]}"
+    infos: List[Dict[str, Any]] = []
+    masks: List[Tuple[int, int]] = []
+    for name, call, pieces in zip(numbered([call.name for call in step.calls]), step.calls, step.pieces):
         info = {"name": name, **call.info}
-        split = sample is not None and (info["type"] == "conv2d" or info["steps"] > 1)
-        parts = info["batch"] // info.get("steps", 1) if split else 1
-        if split:
+        parts = 1
+        if sample is not None and (info["type"] == "conv2d" or info["steps"] > 1):
+            parts = info["batch"] // info.get("steps", 1)
             info["batch"] //= parts
-        operands = {}
+        infos.append(info)
+        places = dict.fromkeys("AWG", (0, 0))
         for piece in pieces:
-            offset, size = piece.offset, piece.bytes
-            if split and piece.role != "W":
-                size //= parts
-                offset += min(sample, parts - 1) * size
-            operands[piece.role] = ("mask", address + offset, size)
-        layers.append((info, operands))
-    return layers
+            of = 1 if piece.role == "W" else parts
+            size = piece.bytes // of
+            places[piece.role] = (address + piece.offset + (min(sample, of - 1) * size if of > 1 else 0), size)
+        masks += places.values()
+    return infos, masks
+
+
+def numbered(names: List[str]) -> List[str]:
+    """A layer that is called several times: NAME, NAME#2, ..."""
+    seen: Dict[str, int] = {}
+    found = []
+    for name in names:
+        seen[name] = seen.get(name, 0) + 1
+        found.append(name if seen[name] == 1 else f"{name}#{seen[name]}")
+    return found
 
 
 def _all_zeros(step: RecordedStep, zeros: List[Zeros]) -> Zeros:

@@ -1,5 +1,6 @@
 """lacuna.simulate, lacuna.machines and lacuna.parameters: the program's simulator inside Python."""
 
+import ctypes
 import html
 import json
 import os
@@ -33,8 +34,8 @@ def parameters(machine: str) -> List[Dict[str, Any]]:
     >>> {p["name"]: p["value"] for p in lacuna.parameters("tensordash")}["rows"]
     4
 
-    Any of them can be given to `simulate` as `set={"rows": 8}`. An unknown name raises SimulationError, which suggests the
-    nearest one.
+    Any of them can be given to `simulate` as `set={"rows": 8}`. An unknown name raises SimulationError, which suggests
+    the nearest one.
     """
     return json.loads(library().text("lacuna_parameters_json", machine.encode()))["params"]
 
@@ -57,8 +58,8 @@ def simulate(
 
     >>> lacuna.simulate("step.safetensors", ["dense", "tensordash"], {"rows": 8}, energy=True)
 
-    trace: the name of a trace, a step that `lacuna.capture(model)` recorded in memory, what `lacuna.read_trace` read, or a
-        list of these.
+    trace: the name of a trace, a step that `lacuna.capture(model)` recorded in memory, what `lacuna.read_trace` read,
+        or a list of these.
     machines: names of `lacuna.machines()`; TensorDash if none is given.
     set: parameters of every machine that has them, or `{"tensordash.rows": 8}` of one.
     energy: also energy by component, power and area.
@@ -84,7 +85,11 @@ def simulate(
         threads=threads,
     )
     files = [os.fspath(config) for config in configs]
-    handle = _interruptible(lambda stop: run_simulation(handles, names, files, settings, progress=stop, **options), progress)
+
+    def run(**controls: Any) -> ResultHandle:
+        return run_simulation(handles, names, files, settings, **options, **controls)
+
+    handle = _interruptible(run, progress)
     return Result(handle, _command(sources, names, set, energy))
 
 
@@ -129,7 +134,7 @@ class Result:
         self._handle.write_html(self._command, os.fspath(path))
 
     def totals(self) -> List[Dict[str, Any]]:
-        """One dict per trace and machine: cycles, speedups and, with energy, joules, for a step with its whole batch."""
+        """One dict per trace and machine: cycles, speedups and, with energy, joules, of a step with its whole batch."""
         rows = []
         for run, totals in zip(self.data["runs"], self._handle.totals()):
             cycles, without = totals.cycles, totals.cycles_without_zeros
@@ -189,7 +194,7 @@ def _setting(value: Any) -> str:
 
 
 # Columns that are text even where it looks like a number.
-_TEXTS = ("trace", "model", "arch", "engine", "layer", "shape", "op", "scheduled", "baseline", "bound", "baseline_bound")
+_TEXTS = ("trace", "model", "arch", "engine", "layer", "shape", "op", "scheduled", "baseline")
 
 
 def _value(text: str) -> Any:
@@ -215,24 +220,22 @@ def _command(sources: List[Any], names: List[str], settings: Optional[Mapping[st
     return f"lacuna.simulate({', '.join(parts)})"
 
 
-def _interruptible(run: Callable[[Callable[[float], bool]], ResultHandle], progress: Optional[Callable]) -> ResultHandle:
+def _interruptible(run: Callable[..., ResultHandle], progress: Optional[Callable[[float], Any]]) -> ResultHandle:
     """Run in a thread, so that the main one stays free for Ctrl-C, which is not seen inside a call of the library."""
-    stopped = threading.Event()
-    outcome: List[Any] = []
+    cancel = ctypes.c_int(0)
+    outcome: List[ResultHandle] = []
     raised: List[BaseException] = []
 
     def on_progress(share: float) -> bool:
         try:
-            if progress is not None and progress(share):
-                stopped.set()
+            return bool(progress(share))
         except BaseException as error:  # of the caller's function: it ends the simulation and is raised from it
             raised.append(error)
-            stopped.set()
-        return stopped.is_set()
+            return True
 
     def body() -> None:
         try:
-            outcome.append(run(on_progress))
+            outcome.append(run(cancel=cancel, progress=on_progress if progress is not None else None))
         except BaseException as error:
             raised.append(error)
 
@@ -241,7 +244,7 @@ def _interruptible(run: Callable[[Callable[[float], bool]], ResultHandle], progr
     try:
         thread.join()
     except BaseException:
-        stopped.set()
+        cancel.value = 1
         thread.join()
         raise
     if raised:

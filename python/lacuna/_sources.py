@@ -57,8 +57,8 @@ def open_source(source: Any) -> TraceHandle:
         if all(hasattr(layer, "masks") for layer in source.layers):
             return _of_trace(source)
     raise SimulationError(
-        f"a {type(source).__name__} is not a trace; give the name of one, a step of lacuna.capture(model) whose block has "
-        "ended, or what lacuna.read_trace() returned"
+        f"a {type(source).__name__} is not a trace; give the name of one, a step of lacuna.capture(model) whose block "
+        "has ended, or what lacuna.read_trace() returned"
     )
 
 

@@ -271,7 +271,8 @@ class Training(unittest.TestCase):
         model = small()
         images, labels = batch(8)
         for context in ("fork", "spawn"):
-            loader = DataLoader(TensorDataset(images, labels), 4, num_workers=1, multiprocessing_context=context, timeout=60)
+            options = dict(num_workers=1, multiprocessing_context=context, timeout=60)
+            loader = DataLoader(TensorDataset(images, labels), 4, **options)
             with lacuna.Profiler(model, every=1) as profiler:
                 train(model, profiler, 1)  # threads of the library exist before the workers are forked
                 for data in loader:

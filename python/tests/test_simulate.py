@@ -28,7 +28,12 @@ except lacuna.LibraryError as error:
 def small_step(samples=2, values=False, path=None):
     torch.manual_seed(1)
     model = nn.Sequential(
-        nn.Conv2d(3, 24, 3, padding=1), nn.ReLU(), nn.Conv2d(24, 16, 3, stride=2), nn.ReLU(), nn.Flatten(), nn.Linear(144, 10)
+        nn.Conv2d(3, 24, 3, padding=1),
+        nn.ReLU(),
+        nn.Conv2d(24, 16, 3, stride=2),
+        nn.ReLU(),
+        nn.Flatten(),
+        nn.Linear(144, 10),
     )
     with lacuna.capture(model, path, samples=samples, values=values) as step:
         model(torch.randn(4, 3, 8, 8)).logsumexp(1).sum().backward()
@@ -49,8 +54,8 @@ class Simulate(unittest.TestCase):
         options = ["--arch", "dense,tensordash,ant", "--set", "tensordash.rows=8", "--energy"]
         self.assertEqual(result.json(layers=False), program_json(trace, *options))
         self.assertEqual(result.json(), program_json(trace, *options, "--layers"))
-        shown = subprocess.run([PROGRAM, "simulate", trace, *options], capture_output=True, check=True, text=True).stdout
-        self.assertEqual(result.table(), shown)
+        shown = subprocess.run([PROGRAM, "simulate", trace, *options], capture_output=True, check=True, text=True)
+        self.assertEqual(result.table(), shown.stdout)
         self.assertIn("whole chip and DRAM", repr(result))
 
     @unittest.skipUnless(PROGRAM, "LACUNA_PROGRAM names no program")
