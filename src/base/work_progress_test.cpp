@@ -83,7 +83,7 @@ TEST(WorkProgress, AStopEndsEveryLoopAndCreditsNothing) {
     for (const std::int64_t i : in_steps(10)) (void)i;
   };
   EXPECT_THROW(loop(), Stopped);
-  EXPECT_NEAR(watched.last(), 0.3, 1e-9);
+  EXPECT_NEAR(watched.last(), 0.4, 1e-9);  // the step that had just ended is done
   EXPECT_EQ(WorkPart::current(), nullptr);
   std::atomic<int> run = 0;
   EXPECT_THROW(with_threads(2,
