@@ -26,6 +26,8 @@ struct SimOptions {
   Engine engine = Engine::kFast;
   std::uint64_t seed = 1;     // of the values drawn at the non-zeros of a trace that holds masks only
   bool without_zeros = true;  // also count OpResult::cycles_without_zeros, which may double the time
+  // And OpResult::actions_without_zeros, for the energy without zeros.
+  bool actions_without_zeros = false;
   std::array<bool, 3> operations{true, true,
                                  true};  // those to run, by Operation; inference has forward alone
 
@@ -66,6 +68,8 @@ class Accelerator {
   // About how many steps the fast engine takes for the three operations of a layer, whatever its zeros: see
   // work_estimate.hpp. By default every MAC counts as one step.
   virtual double work(const LayerShape& shape) const { return 3.0 * static_cast<double>(shape.macs()); }
+  // The same for a layer without a single zero, where engines may count one of each kind of streams.
+  virtual double work_without_zeros(const LayerShape& shape) const { return work(shape); }
   // What a person should know of a run on this machine beside its cycles, as a sentence; usually nothing.
   virtual std::string remark(const RunResult& run) const;
   // Why the fast engine is slow for these parameters on this CPU, as a sentence; empty if it is not.

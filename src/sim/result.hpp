@@ -43,6 +43,9 @@ struct OpResult {
   // Cycles if no value were zero (without_zeros.hpp). Filled in by the runner, which knows the baseline; a
   // file of schema 1 has none.
   std::optional<std::int64_t> cycles_without_zeros = std::nullopt;
+  // What the machine would do if no value were zero, for its energy then. Filled in by the runner if it is
+  // asked to; not part of files.
+  std::vector<ActionCount> actions_without_zeros = {};
 
   bool operator==(const OpResult&) const = default;
 };

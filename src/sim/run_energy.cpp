@@ -1,12 +1,39 @@
 #include "sim/run_energy.hpp"
 
+#include <algorithm>
+#include <limits>
+
 namespace lacuna {
 
 EnergyPair& EnergyPair::operator+=(const EnergyPair& other) {
   baseline += other.baseline;
   machine += other.machine;
+  compute_without_zeros += other.compute_without_zeros;
+  chip_without_zeros += other.chip_without_zeros;
   return *this;
 }
+
+namespace {
+
+// Between what the machine takes with zeros and what its baseline takes; a machine that takes more than its
+// baseline saves nothing without zeros.
+double held(double without_zeros, double machine, double baseline) {
+  return machine >= baseline ? baseline : std::clamp(without_zeros, machine, baseline);
+}
+
+void add_without_zeros(const RunResult& run, const OpResult& op, const CostTable& table, EnergyPair& pair) {
+  const bool own_baseline = run.baseline == nullptr;
+  if (!own_baseline && op.actions_without_zeros.empty()) {
+    pair.compute_without_zeros = pair.chip_without_zeros = std::numeric_limits<double>::quiet_NaN();
+    return;
+  }
+  const ByComponent joules =
+      energy_joules(*run.hardware, own_baseline ? op.actions : op.actions_without_zeros, table);
+  pair.compute_without_zeros = held(joules.compute(), pair.machine.compute(), pair.baseline.compute());
+  pair.chip_without_zeros = held(joules.total(), pair.machine.total(), pair.baseline.total());
+}
+
+}  // namespace
 
 bool has_energy(const RunResult& run) {
   return run.hardware.has_value() && run.compared_with().hardware.has_value();
@@ -38,6 +65,7 @@ RunEnergy run_energy(const RunResult& run, const CostTable& table) {
       const OpResult& op = run.layers[i].ops[j];
       EnergyPair pair{energy_joules(*baseline.hardware, run.baseline_op(i, j).actions, table),
                       energy_joules(*run.hardware, op.actions, table)};
+      add_without_zeros(run, op, table, pair);
       energy.by_operation[static_cast<std::size_t>(op.op)] += pair;
       of_layer.ops.push_back({op.op, std::move(pair)});
     }

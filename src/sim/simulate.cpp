@@ -22,13 +22,13 @@ double macs_of(const Job& job) { return static_cast<double>(job.work.macs.macs);
 
 using Jobs = std::vector<std::unique_ptr<const Job>>;
 
-Jobs list_jobs(const Trace& trace, const SimOptions& options) {
+Jobs list_jobs(const Trace& trace, const std::vector<Layer>& layers, const SimOptions& options) {
   struct Place {
     std::size_t layer, slot;
     Operation op;
   };
   std::vector<Place> places;
-  for (std::size_t i = 0; i < trace.layers().size(); ++i) {
+  for (std::size_t i = 0; i < layers.size(); ++i) {
     std::size_t slot = 0;
     for (const Operation op : kOperations) {
       if (options.runs(i, op)) places.push_back({i, slot++, op});
@@ -36,7 +36,7 @@ Jobs list_jobs(const Trace& trace, const SimOptions& options) {
   }
   Jobs jobs(places.size());
   parallel_for(places.size(), 1, [&](std::size_t i) {
-    const Layer& layer = trace.layers()[places[i].layer];
+    const Layer& layer = layers[places[i].layer];
     jobs[i] = std::make_unique<const Job>(
         Job{OperationWork(layer, places[i].op, trace.batch_scale(layer)), places[i].layer, places[i].slot});
   });
@@ -119,12 +119,13 @@ std::vector<RunResult> Simulator::run(const Trace& trace, const SimOptions& opti
   for (const Run& run : runs_) {
     check_work(trace, *run.machine, run.only_baseline ? Engine::kFast : options.engine);
   }
+  const KnownLayers known(trace);
   std::vector<std::shared_ptr<RunResult>> results;
   WorkMeter meter(progress, stop);
   with_threads(threads, [&] {
     const Jobs jobs = [&] {
       const WorkPart part(meter, 0);  // only to be stopped
-      return list_jobs(trace, options);
+      return list_jobs(trace, known.layers(), options);
     }();
     const std::vector<std::size_t> baselines = baselines_of_runs();
     const double all_macs =
@@ -153,8 +154,8 @@ std::vector<RunResult> Simulator::run(const Trace& trace, const SimOptions& opti
         if (baselines[i] == i) {
           own.cycles_without_zeros = own.cycles;
         } else if (baselines[i] != kNoBaseline) {
-          own.cycles_without_zeros =
-              cycles_without_zeros(*runs_[i].machine, job.work, own.cycles, op_of(baselines[i]).cycles);
+          add_without_zeros(*runs_[i].machine, job.work, op_of(baselines[i]), options.actions_without_zeros,
+                            own);
         }
       });
     }

@@ -5,30 +5,54 @@
 namespace lacuna {
 namespace {
 
+// All rows of the mask are this one of ones.
+void share_row_of_ones(MaskView& mask, std::vector<std::uint8_t>& row) {
+  row.assign(static_cast<std::size_t>(mask.readable_bytes()), 0xff);
+  if (mask.channels % 8 != 0) row.back() = static_cast<std::uint8_t>((1U << (mask.channels % 8)) - 1);
+  mask.data = row.data();
+  mask.row_bytes = 0;
+}
+
 Layer without_zeros(const Layer& recorded, std::array<std::vector<std::uint8_t>, 3>& rows) {
   Layer layer = recorded;
   LayerTensor* const tensors[] = {&layer.a, &layer.w, &layer.g};
   for (std::size_t i = 0; i < 3; ++i) {
-    MaskView& mask = tensors[i]->mask;
-    rows[i].assign(static_cast<std::size_t>(mask.readable_bytes()), 0xff);
-    if (mask.channels % 8 != 0) rows[i].back() = static_cast<std::uint8_t>((1U << (mask.channels % 8)) - 1);
-    mask.data = rows[i].data();
-    mask.row_bytes = 0;
+    share_row_of_ones(tensors[i]->mask, rows[i]);
     tensors[i]->values = {};
   }
   return layer;
 }
+
+bool has_no_zeros(const LayerTensor& tensor) { return tensor.nonzeros == tensor.elements(); }
 
 }  // namespace
 
 WorkWithoutZeros::WorkWithoutZeros(const OperationWork& recorded)
     : layer_(without_zeros(recorded.layer, rows_)), work_(layer_, recorded) {}
 
-std::int64_t cycles_without_zeros(const Accelerator& machine, const OperationWork& recorded,
-                                  std::int64_t cycles, std::int64_t baseline_cycles) {
-  if (cycles >= baseline_cycles) return baseline_cycles;
+void add_without_zeros(const Accelerator& machine, const OperationWork& recorded, const OpResult& baseline,
+                       bool actions, OpResult& result) {
+  const bool faster = result.cycles < baseline.cycles;
+  result.cycles_without_zeros = baseline.cycles;
+  if (!faster && !actions) return;
   const WorkWithoutZeros full(recorded);
-  return std::clamp(machine.simulate(full.work(), SimOptions{}).cycles, cycles, baseline_cycles);
+  OpResult without = machine.simulate(full.work(), SimOptions{});
+  if (faster) result.cycles_without_zeros = std::clamp(without.cycles, result.cycles, baseline.cycles);
+  if (actions) result.actions_without_zeros = std::move(without.actions);
+}
+
+bool has_no_zeros(const Layer& layer) {
+  return has_no_zeros(layer.a) && has_no_zeros(layer.w) && has_no_zeros(layer.g);
+}
+
+KnownLayers::KnownLayers(const Trace& trace) : layers_(trace.layers()) {
+  rows_.reserve(3 * layers_.size());
+  for (Layer& layer : layers_) {
+    for (LayerTensor* tensor : {&layer.a, &layer.w, &layer.g}) {
+      if (!tensor->mask.no_zeros() && has_no_zeros(*tensor))
+        share_row_of_ones(tensor->mask, rows_.emplace_back());
+    }
+  }
 }
 
 }  // namespace lacuna

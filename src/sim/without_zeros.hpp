@@ -28,10 +28,29 @@ class WorkWithoutZeros {
   OperationWork work_;
 };
 
-// Cycles with no zero in any operand, at most those of the baseline and at least those with the recorded
-// zeros: a machine that is slower than its baseline gains nothing from slots without an element. The machine
-// is run only where it is faster than its baseline.
-std::int64_t cycles_without_zeros(const Accelerator& machine, const OperationWork& recorded,
-                                  std::int64_t cycles, std::int64_t baseline_cycles);
+// Fills in what `result` says of the machine without zeros.
+// - cycles_without_zeros: with no zero in any operand, at most those of the baseline and at least those with
+//   the recorded zeros: a machine that is slower than its baseline gains nothing from slots without an
+//   element. For them alone the machine is run only where it is faster than its baseline.
+// - with `actions`, actions_without_zeros.
+void add_without_zeros(const Accelerator& machine, const OperationWork& recorded, const OpResult& baseline,
+                       bool actions, OpResult& result);
+
+// Whether none of its tensors holds a zero.
+bool has_no_zeros(const Layer& layer);
+
+// The layers of a trace, in which tensors that hold no zero are known to (MaskView::no_zeros()), whatever the
+// trace stores of them: engines then count one of each kind of streams. The trace must outlive them.
+class KnownLayers {
+ public:
+  explicit KnownLayers(const Trace& trace);
+  KnownLayers(const KnownLayers&) = delete;
+  KnownLayers& operator=(const KnownLayers&) = delete;
+  const std::vector<Layer>& layers() const { return layers_; }
+
+ private:
+  std::vector<std::vector<std::uint8_t>> rows_;  // of ones
+  std::vector<Layer> layers_;
+};
 
 }  // namespace lacuna

@@ -5,6 +5,7 @@
 #include "sim/testing/random_layer.hpp"
 #include "sim/workload/stream_classes.hpp"
 #include "tensor/mask_view.hpp"
+#include "trace/trace_builder.hpp"
 
 namespace lacuna {
 namespace {
@@ -20,6 +21,29 @@ TEST(WithoutZeros, EveryElementIsOneAndTheRestStaysAsRecorded) {
   }
   EXPECT_EQ(full.work().batch_scale, 4);
   EXPECT_EQ(full.work().op, Operation::kForward);
+}
+
+// What is full is known to be, whatever the trace stores; the rest stays as it is.
+TEST(WithoutZeros, FullTensorsAreKnown) {
+  const LayerShape shape = LayerShape::linear(3, 20, 9);
+  TraceBuilder builder("t");
+  std::vector<bool> holed(60, true);
+  holed[59] = false;
+  builder.add_layer("l", shape)
+      .mask(TensorRole::kA, std::vector<bool>(60, true))
+      .mask(TensorRole::kG, std::vector<bool>(27, true));
+  builder.add_layer("m", shape).mask(TensorRole::kA, holed);
+  const Trace trace = builder.build();
+  EXPECT_FALSE(trace.layers()[0].a.mask.no_zeros());
+  const KnownLayers known(trace);
+  for (const TensorRole role : {TensorRole::kA, TensorRole::kW, TensorRole::kG}) {
+    const LayerTensor& tensor = known.layers()[0].tensor(role);
+    EXPECT_TRUE(tensor.mask.no_zeros());
+    EXPECT_EQ(count_nonzeros(tensor.mask), tensor.elements());
+  }
+  EXPECT_TRUE(has_no_zeros(known.layers()[0]));
+  EXPECT_FALSE(known.layers()[1].a.mask.no_zeros());
+  EXPECT_FALSE(has_no_zeros(known.layers()[1]));
 }
 
 // Streams and groups that are said to be alike are, word by word, and there are no more kinds than needed

@@ -5,6 +5,7 @@
 
 #include "base/error.hpp"
 #include "base/quote.hpp"
+#include "sim/without_zeros.hpp"
 
 namespace lacuna {
 namespace {
@@ -13,9 +14,11 @@ namespace {
 double real(std::int64_t count) { return static_cast<double>(count); }
 double groups_of(std::int64_t count, std::int64_t size) { return real((count + size - 1) / size); }
 
-double layer_work(const LayerShape& shape, const Accelerator& machine, Engine engine) {
+double layer_work(const Layer& layer, const Accelerator& machine, Engine engine) {
+  const LayerShape& shape = layer.shape;
+  if (engine == Engine::kFast)
+    return has_no_zeros(layer) ? machine.work_without_zeros(shape) : machine.work(shape);
   const double steps = machine.work(shape);
-  if (engine == Engine::kFast) return steps;
   // Values move one by one, in lanes of which some may be empty, and a reference is computed.
   return 4 * (steps + tile_words(shape, 16)) + real(shape.macs());
 }
@@ -46,7 +49,7 @@ double tile_products(const LayerShape& s) {
 
 double estimated_work(const Trace& trace, const Accelerator& machine, Engine engine) {
   double steps = 0;
-  for (const Layer& layer : trace.layers()) steps += layer_work(layer.shape, machine, engine);
+  for (const Layer& layer : trace.layers()) steps += layer_work(layer, machine, engine);
   return steps;
 }
 
@@ -62,7 +65,7 @@ void check_work(const Trace& trace, const Accelerator& machine, Engine engine) {
   const Layer* largest = nullptr;
   double most = -1;
   for (const Layer& layer : trace.layers()) {
-    const double of_layer = layer_work(layer.shape, machine, engine);
+    const double of_layer = layer_work(layer, machine, engine);
     if (of_layer <= most) continue;
     most = of_layer;
     largest = &layer;

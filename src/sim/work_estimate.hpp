@@ -22,7 +22,8 @@ double estimated_work(const Trace& trace, const Accelerator& machine, Engine eng
 // in. Stored, not decompressed: a mask of one repeated row takes a few bytes of a compressed file. The free
 // steps take some seconds, half a minute at most, so that shapes without masks (a dense network) can be
 // simulated for batches of usual size. Traces of real trainings need less than a quarter of what they may
-// (RecordedTraces.AskForMuchLessWorkThanTheyMay).
+// (RecordedTraces.AskForMuchLessWorkThanTheyMay). A layer without zeros takes a few bytes of a compressed
+// file whatever its size, but little work too: engines count one of each kind of its streams.
 constexpr double kFreeSteps = 0x1p32;
 constexpr double kStepsPerStoredByte = 0x1p16;
 // In the functional engine a step is mostly one MAC.

@@ -1,5 +1,7 @@
 // SparTen: both operands as bit masks with packed values; compute units join chunks of two masks and multiply
 // the matches one per cycle [Gondimalla et al., SparTen, MICRO 2019]. docs/models/sparten.md.
+#include <algorithm>
+#include <limits>
 #include <stdexcept>
 
 #include "base/work_progress.hpp"
@@ -32,11 +34,19 @@ class Sparten final : public Accelerator {
     return spec;
   }
 
-  double work(const LayerShape& shape) const override;
+  double work(const LayerShape& shape) const override {
+    return steps(shape, std::numeric_limits<double>::infinity());
+  }
+  // Streams differ by where the border cuts them, if at all.
+  double work_without_zeros(const LayerShape& shape) const override {
+    return steps(shape, 4 * static_cast<double>(shape.taps()));
+  }
   using Accelerator::simulate;
   OpResult simulate(const OperationWork& work, const SimOptions& options) const override;
 
  private:
+  // What the fast engine takes if the streams of a product are of at most so many kinds.
+  double steps(const LayerShape& shape, double kinds) const;
   struct Outcome {
     ProductCounts counts;
     UnitTraffic traffic;
@@ -50,13 +60,13 @@ class Sparten final : public Accelerator {
 
 // A vector counts 512 MACs or more at once where segments fill their words; streams are read, and the held
 // ones kept, word by word.
-double Sparten::work(const LayerShape& s) const {
+double Sparten::steps(const LayerShape& s, double kinds) const {
   constexpr double kMacsPerStep = 128, kStepsPerWord = 8;
   const auto words = [](std::int64_t segments, std::int64_t elements) {
     return static_cast<double>(segments) * static_cast<double>(ceil_div(elements, kLanes));
   };
   const auto product = [&](double streams, double other_streams, double stream_words) {
-    return streams * other_streams * stream_words * kLanes / kMacsPerStep +
+    return std::min(streams, kinds) * other_streams * stream_words * kLanes / kMacsPerStep +
            (streams + other_streams) * stream_words * kStepsPerWord;
   };
   const auto real = [](std::int64_t count) { return static_cast<double>(count); };

@@ -11,6 +11,11 @@
 namespace lacuna::outer {
 namespace {
 
+struct Pair {
+  PairCounts counts;
+  std::int64_t cycles = 0;
+};
+
 class ConvolutionCount {
  public:
   ConvolutionCount(const Layer& layer, const ConvolutionWork& work, const ProcessingElement& pe,
@@ -44,10 +49,6 @@ class ConvolutionCount {
   }
 
  private:
-  struct Pair {
-    PairCounts counts;
-    std::int64_t cycles = 0;
-  };
   struct LiveImage {  // a plane (or a tile of one) with non-zeros
     std::int64_t channel, tile;
     std::size_t image;
@@ -241,6 +242,18 @@ PairCounts count_linear(const LinearWork& work, const MachineConfig& config, con
   schedule.open(1);
   CsrPlane kernel, line;
   std::unique_ptr<PairCounter> counter;
+  // Without zeros all pairs of one width are alike.
+  const bool no_zeros = work.image.mask.no_zeros() && work.kernel.mask.no_zeros();
+  std::optional<Pair> known;
+  const auto count_pair = [&](std::int64_t image) {
+    if (!no_zeros) return counter->count(static_cast<std::size_t>(image), totals);
+    if (!known) {
+      known.emplace();
+      known->cycles = counter->count(static_cast<std::size_t>(image), known->counts);
+    }
+    totals += known->counts;
+    return known->cycles;
+  };
   for (const std::int64_t block : in_steps(work.blocks)) {
     // The image is the same for all blocks; the map changes only in the last, narrower one.
     if (block == 0 || work.width(block) != work.block_columns) {
@@ -253,20 +266,22 @@ PairCounts count_linear(const LinearWork& work, const MachineConfig& config, con
         }
       }
       counter->end_images();
+      known.reset();
     }
-    fill_block(work, block, with_columns, kernel);
+    if (!known) fill_block(work, block, with_columns, kernel);
     if (!work.by_channel) {
       if (kernel.nonzeros() == 0 || counter->image_nonzeros(0) == 0) continue;
-      counter->set_kernel(kernel);
-      schedule.add(0, block % config.pes(), counter->count(0, totals));
+      if (!known) counter->set_kernel(kernel);
+      schedule.add(0, block % config.pes(), count_pair(0));
       continue;
     }
     for (const std::int64_t y : in_steps(work.reduction)) {
-      take_row(kernel, y, with_columns, line);
-      if (line.nonzeros() == 0 || counter->image_nonzeros(static_cast<std::size_t>(y)) == 0) continue;
-      counter->set_kernel(line);
-      schedule.add(0, (y * work.blocks + block) % config.pes(),
-                   counter->count(static_cast<std::size_t>(y), totals));
+      if (!known) {
+        take_row(kernel, y, with_columns, line);
+        if (line.nonzeros() == 0 || counter->image_nonzeros(static_cast<std::size_t>(y)) == 0) continue;
+        counter->set_kernel(line);
+      }
+      schedule.add(0, (y * work.blocks + block) % config.pes(), count_pair(y));
     }
   }
   schedule.close();

@@ -44,14 +44,19 @@ std::optional<Hardware> OuterProductMachine::hardware() const {
 }
 
 double OuterProductMachine::work(const LayerShape& s) const {
-  // Products are counted by vectors; a pair of planes and a block of them add a fixed cost each.
-  constexpr double kMacsPerStep = 32, kStepsPerPair = 8, kStepsPerBlock = 128, kStepsPerElement = 4;
+  constexpr double kMacsPerStep = 32;  // products are counted by vectors
+  return work_without_zeros(s) + 3 * static_cast<double>(s.macs()) / kMacsPerStep;
+}
+
+double OuterProductMachine::work_without_zeros(const LayerShape& s) const {
+  // Whatever its products, a pair of planes and a block of them have a fixed cost each.
+  constexpr double kStepsPerPair = 8, kStepsPerBlock = 128, kStepsPerElement = 4;
   const bool linear = s.kind == LayerKind::kLinear;
   const double samples = linear ? 1 : static_cast<double>(s.n);
   const double pairs = linear ? 0 : samples * static_cast<double>(s.k) * static_cast<double>(s.c_per_group());
   const auto elements = static_cast<double>(s.a_elements() + s.w_elements() + s.g_elements());
-  return 3 * (static_cast<double>(s.macs()) / kMacsPerStep + kStepsPerPair * pairs +
-              kStepsPerBlock * samples * static_cast<double>(s.groups) + kStepsPerElement * elements);
+  return 3 * (kStepsPerPair * pairs + kStepsPerBlock * samples * static_cast<double>(s.groups) +
+              kStepsPerElement * elements);
 }
 
 OpResult OuterProductMachine::simulate(const OperationWork& work, const SimOptions& options) const {

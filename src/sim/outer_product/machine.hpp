@@ -20,6 +20,7 @@ class OuterProductMachine : public Accelerator {
   // so that the speedups of all machines share one baseline.
   std::optional<BaselineSpec> baseline() const override;
   std::optional<Hardware> hardware() const override;
+  double work_without_zeros(const LayerShape& s) const override;
   double work(const LayerShape& shape) const override;
   using Accelerator::simulate;
   OpResult simulate(const OperationWork& work, const SimOptions& options) const override;
