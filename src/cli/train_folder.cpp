@@ -28,7 +28,7 @@ TrainFolder::TrainFolder(std::filesystem::path path, bool resume) : path_(std::m
     refuse_unless_plain(path_ / name);
   if (resume && !std::filesystem::exists(checkpoint(), error))
     throw InputError(checkpoint().string(), "there is no checkpoint to resume from",
-                     "leave out --resume, or name its --out");
+                     "name the folder of the run (--resume DIR), or leave out --resume");
   if (!resume && std::filesystem::exists(checkpoint(), error))
     throw InputError(checkpoint().string(), "a run has been saved there",
                      "continue it (--resume), give another folder (--out), or remove it");

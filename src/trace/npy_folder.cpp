@@ -143,8 +143,13 @@ class FolderReader {
 
   Trace read() {
     if (!fs::exists(list_)) {
+      const bool traces =
+          std::ranges::any_of(fs::directory_iterator(folder_), [](const fs::directory_entry& entry) {
+            return entry.path().filename().string().find(".safetensors") != std::string::npos;
+          });
       throw InputError(folder_.string(), fmt::format("the folder has no {}", kListName),
-                       "docs/trace-format.md says what a folder of arrays needs");
+                       traces ? "name the traces in it one by one"
+                              : "docs/trace-format.md says what a folder of arrays needs");
     }
     const auto source = ByteSource::open(list_);
     const auto bytes = source->bytes();

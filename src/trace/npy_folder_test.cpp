@@ -155,6 +155,10 @@ TEST(NpyFolder, RefusesListsThatCannotBe) {
   EXPECT_EQ(
       error_of([&] { Trace::open(folder.path()); }),
       where + ": the folder has no layers.csv; docs/trace-format.md says what a folder of arrays needs");
+  folder.write("a.safetensors.zst", "");
+  EXPECT_NE(error_of([&] { Trace::open(folder.path()); }).find("; name the traces in it one by one"),
+            std::string::npos);
+  std::filesystem::remove(folder / "a.safetensors.zst");
   const auto error = [&](const std::string& text) {
     folder.write("layers.csv", text);
     return error_of([&] { Trace::open(folder.path()); });

@@ -162,6 +162,12 @@ std::uint64_t safetensors_header_bytes(std::span<const std::uint8_t> start,
   }
   std::uint64_t length = 0;
   std::memcpy(&length, start.data(), kLengthBytes);
+  const auto is_text = [](std::uint8_t byte) { return (byte >= ' ' && byte < 0x7f) || byte == '\n'; };
+  if (length > kLargestHeader && std::ranges::all_of(start.first(kLengthBytes), is_text)) {
+    throw InputError(
+        where, "this is a text, not a safetensors file",
+        where.ends_with(".yaml") ? "give a trace; a machine's file follows --config" : "give a trace");
+  }
   if (length > kLargestHeader) {
     throw InputError(where,
                      fmt::format("the header claims {} bytes, a safetensors header has at most {}", length,

@@ -63,6 +63,8 @@ TEST(Safetensors, RefusesALyingHeaderLength) {
       parse_error(bytes),
       "f: the header claims 9151314442816847874 bytes, a safetensors header has at most 100000000; is this a "
       "safetensors file? if so, copy or record it again");
+  EXPECT_EQ(parse_error(bytes_of("arch: tensordash\n")),
+            "f: this is a text, not a safetensors file; give a trace");
   bytes[7] = 0;
   bytes[0] = 0;
   EXPECT_EQ(
