@@ -98,6 +98,7 @@ std::vector<RunResult> simulate_all(const SimulateOptions& options, const Simula
                                     std::vector<Inspection>& inspections) {
   const SimOptions sim{.engine = parse_engine(options.engine),
                        .seed = options.seed,
+                       .actions_without_zeros = options.with_energy(),
                        .operations = parse_operations(options.operations)};
   const int threads = resolve_threads(options.threads);
   std::vector<double> bytes;

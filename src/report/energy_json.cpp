@@ -16,7 +16,9 @@ JsonLine& append_pair(JsonLine& line, const EnergyPair& pair) {
   return line.raw("baseline", joules_json(pair.baseline))
       .raw("machine", joules_json(pair.machine))
       .field("compute_efficiency", pair.compute_efficiency())
-      .field("chip_efficiency", pair.chip_efficiency());
+      .field("chip_efficiency", pair.chip_efficiency())
+      .field("compute_efficiency_from_zeros", pair.compute_efficiency_from_zeros())
+      .field("chip_efficiency_from_zeros", pair.chip_efficiency_from_zeros());
 }
 
 std::string energy_pair_json(const EnergyPair& pair) {

@@ -1,5 +1,6 @@
 #include "report/energy_report.hpp"
 
+#include <cmath>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -91,6 +92,46 @@ TEST(RunEnergy, IsTheSumOfItsPartsAtEveryLevel) {
   EXPECT_DOUBLE_EQ(first.baseline.of("filler"), 500e-12);
   EXPECT_DOUBLE_EQ(first.machine.total(), (800 + 200 + 120 + 800) * 1e-12);
   EXPECT_DOUBLE_EQ(first.compute_efficiency(), 2500.0 / 1000);
+}
+
+// The energy without zeros divides the efficiency as the cycles divide the speedup.
+TEST(RunEnergy, EfficiencyFromZeros) {
+  RunResult of = example();
+  for (LayerResult& layer : of.layers) {
+    layer.ops[0].actions_without_zeros = layer.ops[0].actions;
+    for (ActionCount& action : layer.ops[0].actions_without_zeros) {
+      if (action.action == "cycle") action.count *= 1.5;
+    }
+  }
+  const RunEnergy energy = run_energy(of, table());
+  const EnergyPair& first = energy.layers[0].ops[0].energy;
+  EXPECT_DOUBLE_EQ(first.compute_without_zeros, 1500e-12);
+  EXPECT_DOUBLE_EQ(first.compute_efficiency_from_zeros(), 1.5);
+  EXPECT_DOUBLE_EQ(first.chip_without_zeros, (1500 + 120 + 800) * 1e-12);
+  EXPECT_DOUBLE_EQ(energy.all.compute_efficiency_from_zeros(), 1.5);
+  EXPECT_DOUBLE_EQ(energy.all.chip_efficiency_from_zeros() * energy.all.chip_efficiency_from_empty_lanes(),
+                   energy.all.chip_efficiency());
+  of.info.left_out = {{"rnn", "LSTM", 5}};
+  of.info.recorded_share = 0.74;
+  const std::string text = energy_tables({of}, {energy}, true, {});
+  EXPECT_NE(text.find("energy of a batch, of 74 % of the network"), std::string::npos) << text;
+  EXPECT_NE(text.find("whole chip and DRAM, of 74 % of the network"), std::string::npos) << text;
+  EXPECT_NE(text.find("'from zeros' leaves out"), std::string::npos) << text;
+  EXPECT_NE(text.find("warning: toy: its energy efficiency of"), std::string::npos) << text;
+  const auto json = nlohmann::json::parse(energy_json(energy, false, ""));
+  EXPECT_EQ(json["all"]["compute_efficiency_from_zeros"], 1.5);
+  // Without zeros it may not take more than its baseline, nor less than with them.
+  for (const double factor : {100.0, 0.01}) {
+    RunResult odd = of;
+    for (ActionCount& action : odd.layers[0].ops[0].actions_without_zeros) action.count *= factor;
+    const EnergyPair pair = run_energy(odd, table()).layers[0].ops[0].energy;
+    EXPECT_EQ(pair.chip_without_zeros, factor > 1 ? pair.baseline.total() : pair.machine.total());
+  }
+  // Not asked for: not known.
+  EXPECT_TRUE(std::isnan(run_energy(example(), table()).all.chip_efficiency_from_zeros()));
+  EXPECT_TRUE(nlohmann::json::parse(
+                  energy_json(run_energy(example(), table()), false, ""))["all"]["chip_efficiency_from_zeros"]
+                  .is_null());
 }
 
 TEST(RunEnergy, TableOfAnotherDataTypeIsRefused) {

@@ -1,5 +1,6 @@
 // Energy as tables for a person.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <fmt/format.h>
 #include <optional>
@@ -66,14 +67,18 @@ std::string component_table(const ModelEnergy& model, const TextStyle& style) {
                    {"share", Align::kRight, model.baseline},
                    {"mJ", Align::kRight, model.arch},
                    {"share", Align::kRight, model.arch},
+                   {"from zeros", Align::kRight, "efficiency"},
+                   {"empty lanes", Align::kRight, "efficiency"},
                    {"baseline / machine", Align::kRight, "efficiency"}});
   const ByComponent& baseline = model.all.baseline;
   const ByComponent& machine = model.all.machine;
   const auto row = [&](const std::string& name, const std::optional<double>& a,
-                       const std::optional<double>& b) {
-    table.add_row({name, a ? millijoules(*a) : "-", a ? share(*a, baseline.total()) : "-",
-                   b ? millijoules(*b) : "-", b ? share(*b, machine.total()) : "-",
-                   a.value_or(0) > 0 && b.value_or(0) > 0 ? efficiency(*a / *b) : "-"});
+                       const std::optional<double>& b, const std::optional<double>& without_zeros = {}) {
+    const bool both = a.value_or(0) > 0 && b.value_or(0) > 0;
+    table.add_row(
+        {name, a ? millijoules(*a) : "-", a ? share(*a, baseline.total()) : "-", b ? millijoules(*b) : "-",
+         b ? share(*b, machine.total()) : "-", both && without_zeros ? efficiency(*without_zeros / *b) : "-",
+         both && without_zeros ? efficiency(*a / *without_zeros) : "-", both ? efficiency(*a / *b) : "-"});
   };
   const auto value_in = [](const ByComponent& parts, const std::string& name) -> std::optional<double> {
     const ByComponent::Value* part = parts.find(name);
@@ -89,10 +94,11 @@ std::string component_table(const ModelEnergy& model, const TextStyle& style) {
   }
   for (const ByComponent::Value& part : machine.values) component_row(part);
   table.add_rule();
-  row("compute", baseline.compute(), machine.compute());
+  row("compute", baseline.compute(), machine.compute(), model.all.compute_without_zeros);
   row("on-chip memory", baseline.group(ComponentGroup::kSram), machine.group(ComponentGroup::kSram));
   row("off-chip memory", baseline.group(ComponentGroup::kDram), machine.group(ComponentGroup::kDram));
-  row("whole chip and DRAM" + model.coverage, baseline.total(), machine.total());
+  row("whole chip and DRAM" + model.coverage, baseline.total(), machine.total(),
+      model.all.chip_without_zeros);
   return table.render(style);
 }
 
@@ -106,7 +112,8 @@ std::string layer_energy_table(const RunResult& run, const RunEnergy& energy, co
                    {"on-chip", Align::kRight, arch},
                    {"off-chip", Align::kRight, arch},
                    {"compute eff.", Align::kRight, arch},
-                   {"chip eff.", Align::kRight, arch}});
+                   {"chip eff.", Align::kRight, arch},
+                   {"from zeros", Align::kRight, arch}});
   for (const LayerEnergy& layer : energy.layers) {
     for (const OpEnergy& op : layer.ops) {
       const ByComponent& m = op.energy.machine;
@@ -114,7 +121,8 @@ std::string layer_energy_table(const RunResult& run, const RunEnergy& energy, co
                      millijoules(op.energy.baseline.total()), millijoules(m.total()),
                      millijoules(m.compute()), millijoules(m.group(ComponentGroup::kSram)),
                      millijoules(m.group(ComponentGroup::kDram)), efficiency(op.energy.compute_efficiency()),
-                     efficiency(op.energy.chip_efficiency())});
+                     efficiency(op.energy.chip_efficiency()),
+                     efficiency(op.energy.chip_efficiency_from_zeros())});
     }
   }
   return table.render(style);
@@ -123,6 +131,8 @@ std::string layer_energy_table(const RunResult& run, const RunEnergy& energy, co
 std::string all_models_table(const std::vector<ModelEnergy>& models, const TextStyle& style) {
   TextTable table({{"model", Align::kLeft},
                    {"machine", Align::kLeft},
+                   {"compute", Align::kRight, "from zeros"},
+                   {"whole chip", Align::kRight, "from zeros"},
                    {"compute", Align::kRight, "efficiency"},
                    {"whole chip", Align::kRight, "efficiency"},
                    {"core", Align::kRight, "shares, baseline"},
@@ -136,13 +146,19 @@ std::string all_models_table(const std::vector<ModelEnergy>& models, const TextS
     if (std::ranges::find(archs, model.arch) == archs.end()) archs.push_back(model.arch);
   }
   for (const std::string& arch : archs) {
-    double compute = 0, chip = 0, compute_log = 0, chip_log = 0;
+    std::array<double, 4> sums{}, logs{};
     int count = 0;
     for (const ModelEnergy& model : models) {
       if (model.arch != arch) continue;
-      std::vector<std::string> cells{printable(model.model) + model.coverage, arch,
-                                     efficiency(model.all.compute_efficiency()),
-                                     efficiency(model.all.chip_efficiency())};
+      const std::array<double, 4> of_model = {model.all.compute_efficiency_from_zeros(),
+                                              model.all.chip_efficiency_from_zeros(),
+                                              model.all.compute_efficiency(), model.all.chip_efficiency()};
+      std::vector<std::string> cells{printable(model.model) + model.coverage, arch};
+      for (std::size_t i = 0; i < of_model.size(); ++i) {
+        cells.push_back(efficiency(of_model[i]));
+        sums[i] += of_model[i];
+        logs[i] += std::log(of_model[i]);
+      }
       for (const ByComponent* of : {&model.all.baseline, &model.all.machine}) {
         for (const ComponentGroup group :
              {ComponentGroup::kCore, ComponentGroup::kSram, ComponentGroup::kDram}) {
@@ -150,21 +166,32 @@ std::string all_models_table(const std::vector<ModelEnergy>& models, const TextS
         }
       }
       table.add_row(std::move(cells));
-      compute += model.all.compute_efficiency();
-      chip += model.all.chip_efficiency();
-      compute_log += std::log(model.all.compute_efficiency());
-      chip_log += std::log(model.all.chip_efficiency());
       ++count;
     }
     table.add_rule();
-    const auto mean = [&](const char* name, double a, double b) {
-      table.add_row({name, arch, efficiency(a), efficiency(b), "", "", "", "", "", ""});
+    const auto mean = [&](const char* name, const auto& value) {
+      std::vector<std::string> cells{name, arch};
+      for (std::size_t i = 0; i < sums.size(); ++i) cells.push_back(efficiency(value(i)));
+      cells.resize(cells.size() + 6);
+      table.add_row(std::move(cells));
     };
-    mean("mean", compute / count, chip / count);
-    mean("geometric mean", std::exp(compute_log / count), std::exp(chip_log / count));
+    mean("mean", [&](std::size_t i) { return sums[i] / count; });
+    mean("geometric mean", [&](std::size_t i) { return std::exp(logs[i] / count); });
     if (arch != archs.back()) table.add_rule();
   }
   return table.render(style);
+}
+
+// Where the efficiency of a model is not what zeros give.
+std::string energy_warning(const ModelEnergy& model) {
+  const EnergyPair& all = model.all;
+  if (!(all.chip_efficiency_from_empty_lanes() > kWarnEmptyLanes)) return "";
+  return fmt::format(
+      "warning: {}: its energy efficiency of {}x includes {}x that it has without any zero (empty lanes); "
+      "zeros "
+      "give {}x\n",
+      model.arch, ratio_text(all.chip_efficiency()), ratio_text(all.chip_efficiency_from_empty_lanes()),
+      ratio_text(all.chip_efficiency_from_zeros()));
 }
 
 // Area and power of the machines that ran a model, one row each.
@@ -225,6 +252,7 @@ std::string energy_tables(const std::vector<RunResult>& runs, const std::vector<
     section(fmt::format("{} on {}: energy of a batch{}, {} at {} nm", printable(model.model), model.arch,
                         model.coverage, printable(model.table), model.node_nm),
             component_table(model, style));
+    text += energy_warning(model);
     if (!layers) continue;
     for (const std::size_t run : model.runs) {
       section(fmt::format("{} on {}: energy by layer", trace_title(runs[run].info), model.arch),
@@ -248,6 +276,9 @@ std::string energy_tables(const std::vector<RunResult>& runs, const std::vector<
                                   [&](const RunResult& run) { return run.arch == runs[i].arch; });
     if (!said) text += fmt::format("\n{}: this machine has no energy model\n", runs[i].arch);
   }
+  if (std::ranges::any_of(models,
+                          [&](const ModelEnergy& m) { return runs[m.runs.front()].baseline != nullptr; }))
+    text += kEnergyLegend;
   return text;
 }
 

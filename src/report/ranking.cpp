@@ -97,7 +97,7 @@ std::string ranking_table(const std::vector<RunResult>& runs, const std::vector<
                                    {"empty lanes", Align::kRight, "whole batch"},
                                    {"speedup", Align::kRight, "whole batch"}};
   if (!energies.empty()) {
-    for (const char* title : {"mJ", "efficiency", "power, W"})
+    for (const char* title : {"mJ", "from zeros", "efficiency", "power, W"})
       columns.push_back({title, Align::kRight, "energy of a batch"});
     for (const char* title : {"mm2", "node, nm"}) columns.push_back({title, Align::kRight, "chip area"});
   }
@@ -115,6 +115,7 @@ std::string ranking_table(const std::vector<RunResult>& runs, const std::vector<
     if (!energies.empty()) {
       const double joules = m.energy.machine.total();
       cells.push_back(number(m.has_energy, joules * 1e3, 3));
+      cells.push_back(m.has_energy ? ratio_text(m.energy.chip_efficiency_from_zeros()) : "-");
       cells.push_back(m.has_energy ? ratio_text(m.energy.chip_efficiency()) : "-");
       cells.push_back(number(m.has_energy, joules / m.seconds, 2));
       cells.push_back(number(m.area.has_value(), m.area ? m.area->machine.total_mm2 : 0, 2));
@@ -134,7 +135,7 @@ std::string ranking_table(const std::vector<RunResult>& runs, const std::vector<
   }
   if (nodes.size() > 1)
     text += "\nwarning: areas of different nodes do not compare ('--node NM' scales logic and SRAM)\n";
-  return text + std::string(kSpeedupLegend);
+  return text + std::string(kSpeedupLegend) + std::string(energies.empty() ? "" : kEnergyLegend);
 }
 
 }  // namespace lacuna

@@ -87,14 +87,15 @@ class EnergyColumns {
     side("baseline", baseline_);
     side("machine", machine_);
     for (const char* name :
-         {"energy_compute_efficiency", "energy_chip_efficiency", "power_baseline_average_watts_of_step",
+         {"energy_compute_efficiency", "energy_chip_efficiency", "energy_compute_efficiency_from_zeros",
+          "energy_chip_efficiency_from_zeros", "power_baseline_average_watts_of_step",
           "power_machine_average_watts_of_step", "power_machine_peak_watts_of_logic", "area_table",
           "area_node_nm", "area_baseline_mm2_of_chip", "area_machine_mm2_of_chip"})
       cells.text(name);
   }
 
   void fields(Cells& cells, const RunEnergy& energy, std::size_t layer, std::size_t op, double scale) const {
-    constexpr std::size_t kOthers = 13;
+    constexpr std::size_t kOthers = 15;
     if (energy.layers.empty()) return cells.empty(kOthers + baseline_.size() + machine_.size());
     const EnergyPair& pair = energy.layers[layer].ops[op].energy;
     cells.text(energy.table);
@@ -103,6 +104,8 @@ class EnergyColumns {
     side_fields(cells, pair.machine, machine_, scale);
     cells.number(pair.compute_efficiency());
     cells.number(pair.chip_efficiency());
+    cells.number(pair.compute_efficiency_from_zeros());
+    cells.number(pair.chip_efficiency_from_zeros());
     cells.number(energy.baseline_watts());
     cells.number(energy.machine_watts());
     if (!energy.area) return cells.empty(5);

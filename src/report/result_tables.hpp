@@ -26,6 +26,11 @@ inline constexpr std::string_view kSpeedupLegend =
     "from lanes that channels, positions or samples do not\nfill and from borders of images. Speedups in "
     "papers count both.\n";
 
+// And those of energy efficiencies.
+inline constexpr std::string_view kEnergyLegend =
+    "\nenergy efficiency: energy of the baseline / energy of the machine. 'from zeros' leaves out what the "
+    "machine would save if\nno value were zero (empty lanes): the number to quote.\n";
+
 // "alexnet on imagenette, progress 100 %, accuracy 83.7 %"
 std::string trace_title(const TraceInfo& info);
 

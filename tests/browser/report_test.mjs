@@ -15,7 +15,7 @@ const tests = {
     const best = inspected.per_batch.all.potential;
     assert.equal(parseFloat(await value(page, "TensorDash")), three(speedup));
     assert.equal(parseFloat(await value(page, "At best")), three(best));
-    assert.equal(parseFloat(await value(page, "TensorDash, energy")), three(run.energy.all.chip_efficiency));
+    assert.equal(parseFloat(await value(page, "TensorDash, energy")), three(run.energy.all.chip_efficiency_from_zeros));
     const zeros = Math.round(100 * (1 - inspected.per_batch.all.remaining_macs / inspected.per_batch.all.macs));
     assert.match(await page.textContent(".lead"), new RegExp(`^${zeros} % of this training step's multiplications are on zeros`));
     for (const id of ["zeros", "machines", "layers", "time", "energy", "area", "progress", "progress-zeros", "table", "how"]) assert.ok(await page.$(`#${id}`), `section ${id}`);

@@ -1,5 +1,5 @@
 // The first thing on the page: the answer in a sentence or two, and the numbers behind it.
-import { ops, opTitle, type OpOrAll, type PageData } from "./data";
+import { ops, opTitle, type EnergyPair, type OpOrAll, type PageData } from "./data";
 import { el } from "./dom";
 import { exactTimes, joules, percent, plain, si, times, whole } from "./format";
 import { atBest, headline, speedup, timeSlices, wholeSpeedup, type Machine, type Step } from "./model";
@@ -29,10 +29,15 @@ function emptyLanes(machine: Machine): string {
   return whole_ > 1.05 * (speedup(machine.run, "all") ?? 0) ? `; ${times(whole_)} with lanes that hold no element` : "";
 }
 
+// What zeros give of the energy saved; results of older programs do not say.
+function fromZeros(pair: EnergyPair | undefined): number | undefined {
+  return pair?.chip_efficiency_from_zeros ?? pair?.chip_efficiency;
+}
+
 function machineSentence(machine: Machine): string {
   const value = speedup(machine.run, "all");
   if (value === null) return "";
-  const energy = machine.run.energy?.all.chip_efficiency;
+  const energy = fromZeros(machine.run.energy?.all);
   const less = energy === undefined ? "" : energy >= 1 ? ` with ${times(energy, 3)} less energy` : ` with ${times(1 / energy, 3)} more energy`;
   if (Math.abs(value - 1) < 0.005) return `${machine.title} would take as long as the dense machine${less}.`;
   if (value >= 1) return `${machine.title} would run it ${times(value)} faster${less}${heldBack(machine)}.`;
@@ -78,7 +83,7 @@ export function stepAnswer(step: Step, page: PageData): Answer {
     numbers.push({ label: "This CPU", value: times(fast, 3), detail: "faster with kernels that skip zeros, measured", colour: cpuColour, exact: exactTimes(fast) });
   } else if (machine?.run.energy) {
     const pair = machine.run.energy.all;
-    numbers.push({ label: `${machine.title}, energy`, value: times(pair.chip_efficiency, 3), detail: `${joules(pair.machine.total)} per step, ${joules(pair.baseline.total)} without skipping`, colour: machine.colour, exact: exactTimes(pair.chip_efficiency) });
+    numbers.push({ label: `${machine.title}, energy`, value: times(fromZeros(pair)!, 3), detail: `${joules(pair.machine.total)} per step, ${joules(pair.baseline.total)} without skipping`, colour: machine.colour, exact: exactTimes(fromZeros(pair)!) });
   } else if (machine) {
     const cycles = machine.run.per_batch.all.cycles;
     numbers.push({ label: "Time of a step", value: `${si(cycles)} cycles`, detail: `${machine.title}, batch of ${whole(step.info.batch)}${typeof machine.run.config.frequency_mhz === "number" ? `; ${plain(cycles / machine.run.config.frequency_mhz / 1e3, 3)} ms at ${machine.run.config.frequency_mhz} MHz` : ""}`, colour: machine.colour });

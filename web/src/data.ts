@@ -33,7 +33,7 @@ export interface OpResult extends Cycles {
 }
 export interface LayerResult { name: string; shape: string; batch_scale: number; ops: OpResult[] }
 export type Joules = Record<string, number> & { total: number };
-export interface EnergyPair { baseline: Joules; machine: Joules; compute_efficiency: number; chip_efficiency: number }
+export interface EnergyPair { baseline: Joules; machine: Joules; compute_efficiency: number; chip_efficiency: number; chip_efficiency_from_zeros?: number | null }
 export interface Energy extends Record<OpOrAll, EnergyPair> {
   table: string;
   node_nm: number;
