@@ -14,7 +14,7 @@ constexpr double kLeastCredit = 1.0 / 4096;  // of the whole: an atomic addition
 
 }  // namespace
 
-void WorkMeter::credit(double share) {
+void WorkMeter::credit(double share) noexcept {
   if (share <= 0) return;
   const double done = done_.fetch_add(share, std::memory_order_relaxed) + share;
   if (!progress_ || done < next_.load(std::memory_order_relaxed)) return;
@@ -22,11 +22,17 @@ void WorkMeter::credit(double share) {
   if (!lock) return;  // the other thread has just reported
   const double now = std::min(done_.load(std::memory_order_relaxed), 1.0);
   next_.store(now + kBetweenCalls, std::memory_order_relaxed);
-  progress_(now);
+  if (failed_.load(std::memory_order_relaxed)) return;
+  try {
+    progress_(now);
+  } catch (...) {
+    error_ = std::current_exception();
+    failed_.store(true, std::memory_order_release);
+  }
 }
 
 void WorkMeter::finish() {
-  const std::scoped_lock lock(mutex_);
+  check();
   if (progress_) progress_(1);
 }
 

@@ -26,18 +26,21 @@ class Stopped : public std::exception {
 class WorkMeter {
  public:
   // `progress` is called with the share of the whole that is done, 0..1, from any thread but never from two
-  // at once, some hundred times in all. `stop` is asked very often, from any thread: it should only look at a
-  // flag. Both outlive the meter; either may be empty.
+  // at once, some hundred times in all; what it throws ends the computation. `stop` is asked very often, from
+  // any thread: it should only look at a flag. Both outlive the meter; either may be empty.
   WorkMeter(const std::function<void(double)>& progress, const std::function<bool()>& stop)
       : progress_(progress), stop_(stop) {}
   WorkMeter(const WorkMeter&) = delete;
   WorkMeter& operator=(const WorkMeter&) = delete;
 
-  void credit(double share);
+  // Throws nothing: parts credit when they are destroyed.
+  void credit(double share) noexcept;
+  // Throws Stopped, or what `progress` has thrown.
   void check() const {
+    if (failed_.load(std::memory_order_acquire)) std::rethrow_exception(error_);
     if (stop_ && stop_()) throw Stopped();
   }
-  // All is done, whatever was credited.
+  // All is done, whatever was credited. Throws as check().
   void finish();
 
  private:
@@ -46,6 +49,8 @@ class WorkMeter {
   std::atomic<double> done_{0};
   std::atomic<double> next_{0};  // when to call again
   std::mutex mutex_;
+  std::atomic<bool> failed_{false};
+  std::exception_ptr error_;  // what `progress` threw; written before failed_ is set
 };
 
 // The part of the whole that this thread works on until it is destroyed. Parts nest: an inner one takes from

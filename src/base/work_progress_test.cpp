@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <gtest/gtest.h>
+#include <stdexcept>
 #include <vector>
 
 #include "base/parallel.hpp"
@@ -93,6 +94,26 @@ TEST(WorkProgress, AStopEndsEveryLoopAndCreditsNothing) {
                             }),
                Stopped);
   EXPECT_EQ(run, 0);
+}
+
+// A caller may end the computation by an exception of its own.
+TEST(WorkProgress, WhatTheCallbackThrowsEndsIt) {
+  const std::function<void(double)> progress = [](double share) {
+    if (share > 0.25) throw std::runtime_error("enough");
+  };
+  const std::function<bool()> stop;
+  for (const int threads : {1, 3}) {
+    WorkMeter meter(progress, stop);
+    std::atomic<int> run = 0;
+    EXPECT_THROW(with_threads(threads,
+                              [&] {
+                                const WorkPart part(meter, 1);
+                                parallel_for(1000, 1, [&](std::size_t) { ++run; });
+                              }),
+                 std::runtime_error);
+    EXPECT_LT(run, 900);
+    EXPECT_THROW(meter.finish(), std::runtime_error);
+  }
 }
 
 }  // namespace
