@@ -48,7 +48,9 @@ ProgressCallback progress_of(const lacuna_simulate_options& options, std::size_t
 }
 
 SimulationOutcome run_all(const std::vector<Trace>& traces, const lacuna_simulate_options& options) {
-  const SimOptions sim{.engine = engine_of(options.engine), .seed = options.seed == 0 ? 1 : options.seed};
+  const SimOptions sim{.engine = engine_of(options.engine),
+                       .seed = options.seed == 0 ? 1 : options.seed,
+                       .actions_without_zeros = options.energy != 0};
   const CostChoice costs_of{options.energy_table == nullptr ? "" : options.energy_table, options.node_nm};
   const std::vector<Machine> machines =
       choose_machines({strings(options.machines, options.machine_count, "machines"),
