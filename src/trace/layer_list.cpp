@@ -19,7 +19,7 @@ constexpr std::string_view kRemedy = "correct the layer's description or record 
 
 const std::vector<std::string> kConvKeys{"name",     "type",      "in_channels", "out_channels", "kernel",
                                          "stride",   "padding",   "dilation",    "groups",       "batch",
-                                         "input_hw", "output_hw", "sparsity"};
+                                         "input_hw", "output_hw", "steps",       "sparsity"};
 const std::vector<std::string> kLinearKeys{"name",  "type",  "in_features", "out_features",
                                            "batch", "steps", "sparsity"};
 
@@ -119,6 +119,7 @@ LayerEntry read_layer(const json& object, std::size_t index, const std::string& 
     layer.shape.padding = reader.size("padding");
     layer.shape.dilation = reader.size("dilation");
     layer.shape.groups = reader.integer("groups");
+    layer.steps = reader.integer("steps", 1);
   } else if (type == "linear") {
     reader.check_keys(kLinearKeys);
     layer.shape = LayerShape::linear(reader.integer("batch"), reader.integer("in_features"),
@@ -129,8 +130,8 @@ LayerEntry read_layer(const json& object, std::size_t index, const std::string& 
   }
   layer.shape.validate(reader.place());
   if (layer.steps < 1 || layer.shape.n % layer.steps != 0) {
-    reader.fail(
-        fmt::format("its {} rows are not a whole number of samples of {} steps", layer.shape.n, layer.steps));
+    reader.fail(fmt::format("its {} {} are not a whole number of samples of {} steps", layer.shape.n,
+                            layer.shape.kind == LayerKind::kLinear ? "rows" : "images", layer.steps));
   }
   layer.noted_zeros_a = reader.noted_zeros("A");
   layer.noted_zeros_w = reader.noted_zeros("W");
@@ -177,6 +178,7 @@ std::string layer_list_json(const std::vector<Layer>& layers) {
       object["groups"] = shape.groups;
       object["input_hw"] = pair(shape.input);
       object["output_hw"] = pair(shape.output);
+      if (layer.steps != 1) object["steps"] = layer.steps;
     } else {
       object["type"] = "linear";
       object["in_features"] = shape.c;

@@ -30,7 +30,7 @@ struct LayerTensor {
 struct Layer {
   std::string name;
   LayerShape shape;
-  std::int64_t steps = 1;  // linear: time steps per sample; rows = samples x steps
+  std::int64_t steps = 1;  // rows (linear) or images of a sample: shape.n = samples x steps
   LayerTensor a, w, g;
 
   const LayerTensor& tensor(TensorRole role) const {

@@ -291,6 +291,19 @@ TEST(TraceReader, LinearLayersAndTheirSteps) {
   EXPECT_EQ(draft.error(), "f: layer 'l': unknown key 'step'; did you mean 'steps'?");
 }
 
+TEST(TraceReader, ConvolutionsWithSeveralImagesOfASample) {
+  Draft draft;
+  draft.metadata["batch"] = "8";
+  draft.layer("batch", 6);
+  EXPECT_EQ(draft.open().batch_scale(draft.open().layers()[0]), 8.0 / 6);
+  draft.layer("steps", 3);
+  EXPECT_EQ(draft.open().batch_scale(draft.open().layers()[0]), 4);
+  draft.layer("steps", 4);
+  EXPECT_EQ(draft.error(),
+            "f: layer 'c': its 6 images are not a whole number of samples of 4 steps; correct the layer's "
+            "description or record the trace again");
+}
+
 // Layers without tensors share one row of ones: a small file cannot claim much memory.
 TEST(TraceReader, ManyWideLayersCostLittle) {
   Draft draft;

@@ -84,7 +84,8 @@ SyntheticSpec random_spec(Random& random) {
       const Size2 dilation{random.integer(1, 2), random.integer(1, 3)};
       const Size2 input{dilation.h * (kernel.h - 1) + random.integer(1, 5),
                         dilation.w * (kernel.w - 1) + random.integer(1, 5)};
-      layer.shape = LayerShape::conv2d(random.integer(1, 3), groups * random.integer(1, 11),
+      layer.steps = random.integer(1, 2);
+      layer.shape = LayerShape::conv2d(layer.steps * random.integer(1, 3), groups * random.integer(1, 11),
                                        groups * random.integer(1, 9), input, kernel,
                                        {random.integer(1, 3), random.integer(1, 2)},
                                        {random.integer(0, 2), random.integer(0, 1)}, dilation, groups);
