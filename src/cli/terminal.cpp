@@ -49,6 +49,21 @@ void print_error(std::string_view message) noexcept {
   std::fputc('\n', stderr);
 }
 
+namespace {
+
+// Block characters need more than ASCII: the first of these that is set decides, as for every program
+// (POSIX, 8.2).
+bool has_utf8() {
+  for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
+    const char* value = std::getenv(name);
+    if (value == nullptr || *value == '\0') continue;
+    return ::strcasestr(value, "utf-8") != nullptr || ::strcasestr(value, "utf8") != nullptr;
+  }
+  return false;
+}
+
+}  // namespace
+
 bool has_colour(std::FILE* stream) {
   // https://no-color.org: set to anything but the empty string.
   const char* no_colour = std::getenv("NO_COLOR");
@@ -61,6 +76,7 @@ bool has_colour(std::FILE* stream) {
 TextStyle output_style() {
   TextStyle style;
   style.colour = has_colour(stdout);
+  style.bars = style.colour && has_utf8();
   winsize size{};
   if (::isatty(STDOUT_FILENO) == 1 && ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
     style.width = size.ws_col;

@@ -33,7 +33,8 @@ void print_error(std::string_view message) noexcept;
 // True if the stream is a terminal that shows colour: NO_COLOR is not set and TERM is not "dumb".
 bool has_colour(std::FILE* stream);
 
-// How tables look on standard output: in colour and as wide as the terminal, or plain in a pipe.
+// How tables look on standard output: in colour, with bars where the terminal shows UTF-8, and as wide as it
+// is; or plain in a pipe.
 TextStyle output_style();
 
 }  // namespace lacuna::cli

@@ -1,5 +1,6 @@
 #include "report/potential_report.hpp"
 
+#include <algorithm>
 #include <fmt/format.h>
 
 #include "report/coverage.hpp"
@@ -7,6 +8,7 @@
 #include "report/json_text.hpp"
 #include "report/result_tables.hpp"
 #include "report/short_text.hpp"
+#include "report/text_bar.hpp"
 
 namespace lacuna {
 namespace {
@@ -38,6 +40,15 @@ std::vector<TableColumn> potential_columns() {
   }
   columns.push_back({.title = "all", .group = "potential speedup"});
   return columns;
+}
+
+// The potential of all operations as a bar, beside its number.
+TableColumn bar_column() { return {.title = "", .align = Align::kLeft, .group = "potential speedup"}; }
+
+Potential whole_potential(const LayerPotential& layer) {
+  Potential all;
+  for (const OpPotential& op : layer.ops) all.add(op.macs, 1);
+  return all;
 }
 
 void append(std::vector<TableColumn>& columns, std::vector<TableColumn> more) {
@@ -149,22 +160,26 @@ std::string inspection_table(const Inspection& inspection, const TextStyle& styl
                                    {.title = "MACs"}};
   append(columns, zero_columns());
   append(columns, potential_columns());
+  if (style.bars) columns.push_back(bar_column());
   TextTable table(std::move(columns));
+  double most = 1;
+  for (const LayerPotential& entry : inspection.potential.layers)
+    most = std::max(most, whole_potential(entry).speedup().value_or(0));
   for (const LayerPotential& entry : inspection.potential.layers) {
     std::vector<std::string> cells{entry.name, fmt::format("{} n{}", entry.shape.describe(), entry.shape.n),
                                    short_number(static_cast<double>(entry.shape.macs()))};
     if (entry.shape.kind == LayerKind::kLinear) cells[1] = entry.shape.describe();
     for (const TensorRole role : kTensorRoles) cells.push_back(percent_text(entry.zero_share(role)));
-    Potential all;
     for (const Operation op : kOperations) {
       const OpPotential* found = find_op(entry, op);
       // Which operand's zeros: the letter beside the number.
       cells.push_back(found == nullptr
                           ? ""
                           : fmt::format("{} {}", speedup_text(found->macs), role_text(found->targeted)));
-      if (found != nullptr) all.add(found->macs, 1);
     }
+    const Potential all = whole_potential(entry);
     cells.push_back(speedup_text(all));
+    if (style.bars) cells.push_back(bar_text(all.speedup().value_or(most), most));
     table.add_row(std::move(cells));
   }
   table.add_rule();
@@ -173,6 +188,7 @@ std::string inspection_table(const Inspection& inspection, const TextStyle& styl
     for (const TensorRole role : kTensorRoles)
       cells.push_back(zeros ? percent_text(inspection.potential.zero_share(role)) : "");
     append_totals(cells, totals);
+    if (style.bars) cells.push_back(bar_text(totals.all.speedup().value_or(0), most));
     table.add_row(std::move(cells));
   };
   const std::string coverage = total_coverage(inspection.info);
@@ -186,13 +202,18 @@ std::string inspection_summary(const std::vector<Inspection>& inspections, const
       {.title = "trace", .align = Align::kLeft}, {.title = "layers"}, {.title = "MACs per batch"}};
   append(columns, zero_columns());
   append(columns, potential_columns());
+  if (style.bars) columns.push_back(bar_column());
   TextTable table(std::move(columns));
+  double most = 1;
+  for (const Inspection& inspection : inspections)
+    most = std::max(most, inspection.potential.per_batch.all.speedup().value_or(0));
   for (const Inspection& inspection : inspections) {
     const TracePotential& potential = inspection.potential;
     std::vector<std::string> cells{trace_title(inspection.info), fmt::format("{}", potential.layers.size()),
                                    short_number(potential.per_batch.ops[0].macs)};
     for (const TensorRole role : kTensorRoles) cells.push_back(percent_text(potential.zero_share(role)));
     append_totals(cells, potential.per_batch);
+    if (style.bars) cells.push_back(bar_text(potential.per_batch.all.speedup().value_or(0), most));
     table.add_row(std::move(cells));
   }
   return table.render(style);

@@ -10,6 +10,7 @@
 #include "report/result_json.hpp"
 #include "report/result_tables.hpp"
 #include "report/testing/example_runs.hpp"
+#include "report/text_bar.hpp"
 #include "report/text_table.hpp"
 
 namespace lacuna {
@@ -263,6 +264,24 @@ TEST(TextTable, AlignsGroupsAndContinuesBelow) {
             "x?[1m    333\n"
             "-----    ---\n"
             "\xc3\xa9          6\n");
+}
+
+TEST(TextBar, EighthsOfAColumn) {
+  EXPECT_EQ(bar_text(2, 2, 4), "████");
+  EXPECT_EQ(bar_text(1, 2, 4), "██");
+  EXPECT_EQ(bar_text(1.125, 2, 4), "██▎");
+  EXPECT_EQ(bar_text(9, 2, 4), "████");  // never longer
+  EXPECT_EQ(bar_text(1e-9, 2, 4), "▏");  // something is not nothing
+  EXPECT_EQ(bar_text(0, 2, 4), "");
+  EXPECT_EQ(bar_text(-1, 2, 4), "");
+  EXPECT_EQ(bar_text(std::nan(""), 2, 4), "");
+  EXPECT_EQ(bar_text(1, 0, 4), "");
+  EXPECT_EQ(display_width(bar_text(1, 3)), 4u);
+  // In a table they keep the columns in line.
+  TextTable table({{"name", Align::kLeft}, {"", Align::kLeft}, {"n"}});
+  table.add_row({"a", bar_text(1, 1, 2), "1"});
+  table.add_row({"b", bar_text(0.5, 1, 2), "2"});
+  EXPECT_NE(table.render({}).find("a     ██  1\nb     █   2\n"), std::string::npos) << table.render({});
 }
 
 TEST(TextTable, ALongHeadingWidensItsColumns) {

@@ -8,6 +8,7 @@
 
 #include "report/coverage.hpp"
 #include "report/short_text.hpp"
+#include "report/text_bar.hpp"
 
 namespace lacuna {
 namespace {
@@ -131,9 +132,19 @@ std::string layer_table(const TraceRuns& trace, const std::vector<std::string>& 
   for (std::size_t i = 0; i < archs.size(); ++i) {
     columns.push_back({"skips", Align::kLeft, archs[i]});
     append_cycle_columns(columns, archs[i]);
+    if (style.bars) columns.push_back({"", Align::kLeft, archs[i]});
     if (has_modelled_memory(trace.runs[i])) columns.push_back({"bound by", Align::kLeft, archs[i]});
   }
   TextTable table(std::move(columns));
+  // Of the speedups from zeros; machines compare with each other.
+  double most = 1;
+  for (const RunResult* run : trace.runs) {
+    if (run == nullptr) continue;
+    for (std::size_t i = 0; i < run->layers.size(); ++i) {
+      for (std::size_t j = 0; j < run->layers[i].ops.size(); ++j)
+        most = std::max(most, run->cycles_of(i, j).speedup_from_zeros());
+    }
+  }
   const RunResult& first = trace.any();
   for (std::size_t i = 0; i < first.layers.size(); ++i) {
     for (std::size_t j = 0; j < first.layers[i].ops.size(); ++j) {
@@ -143,11 +154,13 @@ std::string layer_table(const TraceRuns& trace, const std::vector<std::string>& 
       for (const RunResult* run : trace.runs) {
         if (run == nullptr) {
           cells.insert(cells.end(), 1 + kCycleColumns.size(), "-");
+          if (style.bars) cells.emplace_back();
           continue;
         }
         const OpResult& op = run->layers[i].ops[j];
         cells.emplace_back(scheduled_name(op.scheduled));
         append_cycles(cells, run->cycles_of(i, j));
+        if (style.bars) cells.push_back(bar_text(run->cycles_of(i, j).speedup_from_zeros(), most));
         if (has_modelled_memory(run)) cells.emplace_back(op.activity ? bound_name(op.activity->bound) : "-");
       }
       table.add_row(std::move(cells));

@@ -375,6 +375,23 @@ TEST_F(CliTest, ColourOnATerminalOnly) {
   EXPECT_EQ(run_on_terminal({"simulate", kAlexnet}, {"TERM=dumb"}).out.find('\x1b'), std::string::npos);
 }
 
+TEST_F(CliTest, BarsOnATerminalOnly) {
+  const std::string trace = small_trace("t.safetensors");
+  const auto bars = [](const ProgramResult& result) {
+    EXPECT_EQ(result.exit_code, 0) << result.out;
+    return result.out.find("█") != std::string::npos;
+  };
+  for (const std::vector<std::string>& command : {std::vector<std::string>{"simulate", trace, "--layers"},
+                                                  std::vector<std::string>{"inspect", trace}}) {
+    EXPECT_FALSE(bars(run_lacuna(command)));
+    if (!testing_support::has_terminals()) GTEST_SKIP() << "no pseudo-terminals here";
+    EXPECT_TRUE(bars(run_on_terminal(command, {"LC_ALL=C.UTF-8"})));
+    EXPECT_FALSE(bars(run_on_terminal(command, {"LC_ALL=C"})));
+    EXPECT_FALSE(bars(run_on_terminal(command, {"LC_ALL=C.UTF-8", "NO_COLOR=1"})));
+    EXPECT_FALSE(bars(run_on_terminal(command, {"LC_ALL=C.UTF-8", "TERM=dumb"})));
+  }
+}
+
 TEST_F(CliTest, ControlCharactersNeverReachTheTerminal) {
   const ProgramResult result = run_lacuna({"simulate", "bad\x1b[31mname\n"});
   EXPECT_EQ(result.exit_code, 2);
