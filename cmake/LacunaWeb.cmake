@@ -27,7 +27,7 @@ function(lacuna_web_page variable)
   add_custom_command(OUTPUT ${page}
     COMMAND ${CMAKE_COMMAND} -DNODE=${LACUNA_NODE} -DNPM=${LACUNA_NPM} -DSOURCE=${source} -DFOLDER=${folder} -DPAGE=${page}
             -P ${PROJECT_SOURCE_DIR}/cmake/web_page.cmake
-    DEPENDS ${sources} ${source}/build.mjs ${source}/package.json ${source}/package-lock.json ${source}/.npmrc
+    DEPENDS ${sources} ${PROJECT_SOURCE_DIR}/docs/assumptions.md ${source}/build.mjs ${source}/package.json ${source}/package-lock.json ${source}/.npmrc
             ${PROJECT_SOURCE_DIR}/cmake/web_page.cmake
     COMMENT "Bundling the report's page"
     VERBATIM)

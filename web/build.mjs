@@ -9,6 +9,17 @@ const here = path.dirname(fileURLToPath(import.meta.url));
 const [output = "report.html", modules = here] = process.argv.slice(2);
 const esbuild = createRequire(path.join(path.resolve(modules), "package.json"))("esbuild");
 
+// The numbered assumptions of docs/assumptions.md, by section: [section, number, what the papers leave open, our choice].
+const words = (cell) => cell.replace(/\[([^\]]*)\]\([^)]*\)/g, "$1").replaceAll("`", "").replaceAll("\\|", "|").trim();
+const assumptions = [];
+let section = "";
+for (const line of (await readFile(path.join(here, "..", "docs", "assumptions.md"), "utf8")).split("\n")) {
+  if (line.startsWith("## ")) section = line.slice(3).trim();
+  const cells = line.split(/(?<!\\)\|/);
+  if (/^ [A-Z]\d+ $/.test(cells[1] ?? "")) assumptions.push([section, cells[1].trim(), words(cells[2]), words(cells[3])]);
+}
+if (assumptions.length < 50) throw new Error("docs/assumptions.md no longer has the tables that the page shows");
+
 const bundle = async (entry) => {
   const built = await esbuild.build({
     entryPoints: [path.join(here, "src", entry)],
@@ -16,6 +27,7 @@ const bundle = async (entry) => {
     bundle: true,
     minify: true,
     charset: "utf8",
+    define: { LACUNA_ASSUMPTIONS: JSON.stringify(assumptions) },
     format: "iife",
     target: "es2022",
     legalComments: "none",

@@ -8,6 +8,7 @@
 #include "base/error.hpp"
 #include "base/output_file.hpp"
 #include "base/parse_number.hpp"
+#include "base/sha256.hpp"
 #include "cli/commands.hpp"
 #include "cli/output.hpp"
 #include "report/html_report.hpp"
@@ -86,6 +87,21 @@ void check_html(const std::string& file, const std::vector<std::string>& inputs,
 void write_html(const std::filesystem::path& file, const std::string& kind,
                 std::vector<std::pair<std::string, std::string>> parts) {
   write_file(file, html_report({kind, command_line(), build_facts(), std::move(parts)}));
+}
+
+std::string files_part(const std::vector<std::string>& traces) {
+  std::string items;
+  for (const std::string& trace : traces) {
+    JsonLine line;
+    line.field("trace", std::string_view(trace));
+    std::error_code ignored;
+    // A folder of arrays has no sum of its own.
+    if (std::filesystem::is_regular_file(trace, ignored))
+      line.field("bytes", static_cast<std::int64_t>(std::filesystem::file_size(trace, ignored)))
+          .field("sha256", std::string_view(sha256_of_file(trace)));
+    items += fmt::format("{}{}", items.empty() ? "" : ", ", line.text());
+  }
+  return fmt::format("[{}]", items);
 }
 
 std::string train_part(const std::string& config, const std::filesystem::path& log) {

@@ -43,7 +43,8 @@ void run_inspect(const InspectOptions& options) {
   if (!options.json.empty()) write_result(options.json, inspections_to_json(inspections));
   if (!options.csv.empty()) write_result(options.csv, inspections_to_csv(inspections));
   if (!options.html.empty())
-    write_html(options.html, "inspect", {{"inspect", inspections_to_json(inspections)}});
+    write_html(options.html, "inspect",
+               {{"inspect", inspections_to_json(inspections)}, {"files", files_part(options.traces)}});
   if (options.json == kStandardOutput || options.csv == kStandardOutput) return;
   const TextStyle style = output_style();
   if (!options.summary) {

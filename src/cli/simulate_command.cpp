@@ -170,7 +170,8 @@ void run_simulate(const SimulateOptions& options) {
   if (!options.html.empty()) {
     write_html(options.html, "simulate",
                {{"simulate", results_to_json(outcome.runs, {energies, true})},
-                {"inspect", inspections_to_json(inspections)}});
+                {"inspect", inspections_to_json(inspections)},
+                {"files", files_part(options.traces)}});
   }
   if (options.json == kStandardOutput || options.csv == kStandardOutput) return;
   outcome.notes = simulation_notes(machines, simulator, parse_engine(options.engine), outcome.runs);

@@ -1,7 +1,8 @@
 // Every kind of report in a real browser, but for the papers' figures (figures_test.mjs). See `run`.
 import assert from "node:assert/strict";
 import { readFileSync, statSync } from "node:fs";
-import { file, fits, json, lacuna, open, saved, three, trace, value, runTests } from "./harness.mjs";
+import path from "node:path";
+import { file, fits, json, lacuna, open, root, saved, three, trace, value, runTests } from "./harness.mjs";
 
 const tests = {
   async simulate() {
@@ -19,7 +20,13 @@ const tests = {
     const zeros = Math.round(100 * (1 - inspected.per_batch.all.remaining_macs / inspected.per_batch.all.macs));
     assert.match(await page.textContent(".lead"), new RegExp(`^${zeros} % of this training step's multiplications are on zeros`));
     for (const id of ["zeros", "machines", "layers", "time", "energy", "area", "progress", "progress-zeros", "table", "how"]) assert.ok(await page.$(`#${id}`), `section ${id}`);
-    assert.match(await page.textContent("#how"), /--arch dense,tensordash,cnvlutin --energy/);
+    const how = await page.textContent("#how");
+    assert.match(how, /--arch dense,tensordash,cnvlutin --energy/);
+    // What was read, whatever the file is called, and what the machines rest on.
+    const sum = readFileSync(path.join(root, "data", "MANIFEST.csv"), "utf8").split("\n").find((line) => line.startsWith("alexnet_p100")).match(/[0-9a-f]{64}/)[0];
+    assert.ok(how.includes(sum), "the trace's SHA-256");
+    assert.match(how, /Assumptions: TensorDash.*A4How rows of a tile stay together.*Our choice: Lock-step/s);
+    assert.match(await page.textContent("#area .note"), /at best/);
 
     // The machine chart's numbers as CSV, against the JSON.
     const csv = await saved(page, "#machines button:text('CSV')");
@@ -141,6 +148,9 @@ const tests = {
     const { page, close } = await open("bench.html");
     const cases = json("bench.json").cases;
     assert.equal(Number(await value(page, "Cases")), cases.length);
+    assert.match(await page.textContent("#bench-zeros .note"), /'at best', no time for any zero/);
+    const paid = await value(page, "Pays from");
+    assert.ok(/^\d+ %$|^–$/.test(paid), paid);
     const csv = await saved(page, "#table button:text('CSV')");
     assert.equal(Number(csv.text.split("\n")[1].split(",").at(-2)), cases[0].x_direct);
     await close();

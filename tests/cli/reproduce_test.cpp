@@ -6,6 +6,7 @@
 #include "base/output_file.hpp"
 #include "cli/cli_fixture.hpp"
 #include "cli/json_schema.hpp"
+#include "report/html_report.hpp"
 
 namespace lacuna {
 namespace {
@@ -101,6 +102,16 @@ TEST_F(ReproduceTest, WhatIsWrongIsOneLine) {
                "elsewhere");
   expect_error(reproduce({"table3", "--json", folder_.file("no/folder.json")}), "there is no folder");
   expect_error(reproduce({"fig13"}), "alexnet_p100.safetensors.zst");  // not in this copy
+  if (has_report_page()) {
+    const std::string page = folder_.file("r.html");
+    expect_error(reproduce({"fig99", "--html", page}), "unknown figure 'fig99'");
+    expect_error(reproduce({"table3", "--html", folder_.file("no/r.html")}), "there is no folder");
+    expect_error(reproduce({"table3", "--html", "/proc/r.html"}), "/proc/r.html");
+    expect_error(reproduce({"table3", "--html", "-"}), "give the name of a file");
+    expect_error(reproduce({"table3", "--html", page, "--json", page}), "give each a file of its own");
+    expect_error(reproduce({"table3", "--html", page, "--markdown", page}), "give each a file of its own");
+    EXPECT_FALSE(std::filesystem::exists(page));
+  }
   replace(file("papers/tensordash.yaml"), "gcn.speedup:", "gcn.speed:");
   expect_error(reproduce({"gcn"}), "there is no value 'gcn.speedup'");
 }
@@ -109,9 +120,11 @@ TEST_F(ReproduceTest, DamagedTraceIsNamed) {
   std::string bytes = read_text(file("gcn_p100.safetensors.zst"));
   bytes[bytes.size() / 2] ^= 1;
   write_file(file("gcn_p100.safetensors.zst"), bytes);
-  const std::string json_file = folder_.file("out.json");
-  expect_error(reproduce({"gcn", "--json", json_file}), "gcn_p100.safetensors.zst: the file is damaged");
-  EXPECT_FALSE(std::filesystem::exists(json_file));
+  std::vector<std::string> arguments{"gcn", "--json", folder_.file("out.json")};
+  if (has_report_page()) arguments.insert(arguments.end(), {"--html", folder_.file("out.html")});
+  expect_error(reproduce(arguments), "gcn_p100.safetensors.zst: the file is damaged");
+  EXPECT_FALSE(std::filesystem::exists(folder_.file("out.json")));
+  EXPECT_FALSE(std::filesystem::exists(folder_.file("out.html")));
 }
 
 TEST_F(ReproduceTest, FullDiskLeavesNothingBehind) {
@@ -124,6 +137,28 @@ TEST_F(ReproduceTest, FullDiskLeavesNothingBehind) {
   EXPECT_EQ(limited.exit_code, 2) << limited.err;
   EXPECT_EQ(std::ranges::count(limited.err, '\n'), 1) << limited.err;
   EXPECT_FALSE(std::filesystem::exists(folder_.file("r.json")));
+  if (!has_report_page()) return;
+  expect_error(reproduce({"table3", "--html", "/dev/full"}), "/dev/full: cannot write");
+  const ProgramResult page =
+      run_shell("ulimit -f 100; \"$LACUNA\" reproduce table3 --data '" + folder_.file("data") + "' --html '" +
+                folder_.file("r.html") + "' >/dev/null");
+  EXPECT_EQ(page.exit_code, 2) << page.err;
+  EXPECT_EQ(std::ranges::count(page.err, '\n'), 1) << page.err;
+  for (const auto& entry : std::filesystem::directory_iterator(folder_.path()))
+    EXPECT_NE(entry.path().filename().string().find("data"), std::string::npos) << entry.path();
+}
+
+TEST_F(ReproduceTest, PageHoldsTheJson) {
+  if (!has_report_page()) GTEST_SKIP() << "built without the report's page";
+  const ProgramResult result =
+      reproduce({"gcn", "--html", folder_.file("r.html"), "--json", folder_.file("r.json")});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const std::string page = read_text(folder_.file("r.html"));
+  const std::string_view begin = "id=\"lacuna-data\">";
+  const std::size_t at = page.find(begin) + begin.size();
+  const json data = json::parse(page.substr(at, page.find("</script>", at) - at));
+  EXPECT_EQ(data["kind"], "reproduce");
+  EXPECT_EQ(data["reproduce"], json::parse(read_text(folder_.file("r.json"))));
 }
 
 TEST_F(ReproduceTest, MarkdownHasTheSameNumbers) {

@@ -1,14 +1,19 @@
 // Plain horizontal bars with a line at 1x, for comparisons and measurements.
 import * as Plot from "@observablehq/plot";
 import { shorten } from "./dom";
+import { times } from "./format";
 import { addHover, type Spot } from "./hover";
 
-export interface Bar { group: string; name: string; value: number; colour: string; text: string; lines: string[] }
+// `best`: what would be possible, drawn as a tick.
+export interface Bar { group: string; name: string; value: number; best?: number | null; colour: string; text: string; lines: string[] }
 
 export function drawBars(bars: Bar[], width: number, axis: string, label: string): SVGSVGElement {
   const groups = [...new Set(bars.map((bar) => bar.group))];
   const names = [...new Set(bars.map((bar) => bar.name))];
-  const limit = Math.max(1.1, ...bars.map((bar) => bar.value)) * 1.08;
+  const longest = Math.max(1.1, ...bars.map((bar) => bar.value));
+  const ticks = bars.filter((bar) => typeof bar.best === "number");
+  // A tick far beyond every bar is written out at the edge, so that the bars stay readable.
+  const limit = Math.min(Math.max(longest, ...ticks.map((bar) => bar.best!)), 2.2 * longest) * 1.08;
   const plot = Plot.plot({
     width, height: 20 + groups.length * (names.length * 22 + 26) + 42, marginLeft: width < 560 ? 104 : 150, marginRight: 44, marginTop: 24, marginBottom: 42,
     x: { domain: [0, limit], label: axis, labelAnchor: "center", labelArrow: "none", grid: true, ticks: width < 560 ? 4 : 8 },
@@ -18,6 +23,8 @@ export function drawBars(bars: Bar[], width: number, axis: string, label: string
       Plot.text(groups, { fy: (group) => group, text: (group) => shorten(group, 60), frameAnchor: "top-left", dy: -14, fontWeight: 600, fontSize: 12 }),
       Plot.barX(bars, { fy: "group", y: "name", x: "value", fill: "colour" }),
       Plot.ruleX([1], { stroke: "var(--text)", strokeOpacity: 0.7 }),
+      Plot.tickX(ticks.filter((bar) => bar.best! <= limit), { fy: "group", y: "name", x: (bar) => bar.best!, stroke: "var(--dense)", strokeWidth: 3 }),
+      Plot.text(ticks.filter((bar) => bar.best! > limit), { fy: "group", y: "name", x: limit, text: (bar) => `at best ${times(bar.best)} →`, textAnchor: "end", fill: "var(--muted)", fontSize: 11 }),
       Plot.text(bars, { fy: "group", y: "name", x: "value", text: "text", textAnchor: "start", dx: 5, fontSize: 12, fontVariant: "tabular-nums", stroke: "var(--card)", strokeWidth: 4, fill: "var(--text)" }),
     ],
   }) as SVGSVGElement & { scale(name: string): { apply(value: unknown): number; bandwidth?: number } | undefined };

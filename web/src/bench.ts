@@ -1,10 +1,11 @@
 // Kernels on this CPU: how much faster they are than oneDNN as the share of zeros grows, and from where on.
 import type { Answer } from "./answer";
 import { drawBars } from "./bars";
-import type { Picture } from "./card";
+import { keys, type Picture } from "./card";
 import { ops, opTitle, type Bench, type Kernels, type Op } from "./data";
 import { exactTimes, percent, plain, times } from "./format";
 import { drawLines, type Line } from "./lines";
+import type { Step } from "./model";
 import { kernelRows } from "./training";
 import { cpuColour } from "./theme";
 
@@ -71,19 +72,26 @@ export function benchPictures(bench: Bench): Picture[] {
       cases.set(key, [...(cases.get(key) ?? []), { x: round(one.zeros), y: one.x_direct }]);
     }
     const faint: Line[] = [...cases.values()].slice(0, 400).map((points) => ({ title: "", colour: cpuColour, faint: true, points: points.sort((a, b) => a.x - b.x) }));
+    const marks = lines.flatMap((line) => { const x = crossover(line.points); return x === null || x <= line.points[0]!.x ? [] : [{ x, y: 1, text: `${line.title}: ${Math.round(x)} %`, colour: cpuColour }]; });
+    // Skipping every multiplication with a zero: 1 / (1 - zeros), as far as the lines go.
+    const highest = Math.max(...[...faint, ...lines].flatMap((line) => line.points.map((point) => point.y)));
+    const [first, last] = [Math.min(...lines.map((line) => line.points[0]!.x)), Math.max(...lines.map((line) => line.points.at(-1)!.x))];
+    const ideal = Array.from({ length: 61 }, (_, i) => first + ((last - first) * i) / 60).filter((x) => x < 100).map((x) => ({ x, y: 100 / (100 - x) })).filter((point) => point.y <= 1.2 * highest);
+    const best: Line = { title: "", colour: "var(--dense)", faint: true, dash: "2 3", points: ideal };
     const cross = lines.map((line) => `${line.title}: ${crossover(line.points) === null ? "never" : `from ${Math.round(crossover(line.points)!)} %`}`).join(", ");
     pictures.push({
       name: "bench-zeros", title: "How many zeros does it take?",
-      note: `Times faster than oneDNN's direct convolution. Strong lines: geometric mean over layers; faint: single layers. Above 1x it pays (${cross}).`,
+      note: `Times faster than oneDNN's direct convolution. Strong lines: geometric mean over layers; faint: single layers; grey dots: 'at best', no time for any zero. Above 1x it pays (${cross}); rings mark where.`,
       rows: () => lines.flatMap((line) => line.points.map((point) => ({ operation: line.title, zeros_percent: point.x, x_direct: point.y }))),
-      draw: (width) => drawLines([...faint, ...lines], { width, height: 320, xLabel: "share of zeros (%)", yLabel: "speedup (times)", label: "Speedup over the share of zeros", one: true, value: (value) => times(value, 4), at: (value) => `${value} % zeros` }),
+      draw: (width) => drawLines([...faint, ...lines, ...(ideal.length > 1 ? [best] : [])], { marks, width, height: 320, xLabel: "share of zeros (%)", yLabel: "speedup (times)", label: "Speedup over the share of zeros", one: true, value: (value) => times(value, 4), at: (value) => `${value} % zeros` }),
     });
   }
   if (bench.networks.length > 0)
     pictures.push({
+      key: [bench.networks.some((one) => typeof one.zeros === "number") && keys.best()],
       name: "bench-networks", title: "Whole networks", note: "Training time of the convolutions after the first one: oneDNN's time divided by ours.",
       rows: () => bench.networks.map((one) => ({ network: one.name, zeros: one.zeros ?? null, x_direct: one.x_direct, x_auto: one.x_auto, paper: one.paper ?? null })),
-      draw: (width) => drawBars(bench.networks.flatMap((one) => [{ group: String(one.name), name: one.zeros === undefined ? "its own zeros" : `${percent(one.zeros)} zeros`, value: one.x_direct, colour: cpuColour, text: times(one.x_direct), lines: [`over oneDNN direct ${exactTimes(one.x_direct)}`, `over oneDNN's own choice ${exactTimes(one.x_auto)}`] }]), width, "speedup over oneDNN (times)", "Speedup by network"),
+      draw: (width) => drawBars(bench.networks.flatMap((one) => [{ group: String(one.name), name: one.zeros === undefined ? "its own zeros" : `${percent(one.zeros)} zeros`, value: one.x_direct, best: typeof one.zeros === "number" && one.zeros < 1 ? 1 / (1 - one.zeros) : null, colour: cpuColour, text: times(one.x_direct), lines: [`over oneDNN direct ${exactTimes(one.x_direct)}`, `over oneDNN's own choice ${exactTimes(one.x_auto)}`] }]), width, "speedup over oneDNN (times)", "Speedup by network"),
     });
   return pictures;
 }
@@ -91,12 +99,15 @@ export function benchPictures(bench: Bench): Picture[] {
 export const benchTable = (bench: Bench) => bench.cases.map((one) => ({ layer: one.layer, network: one.network, shape: one.shape, operation: one.op, zeros: one.zeros, used: one.used, microseconds: 1e6 * one.seconds, direct_microseconds: 1e6 * one.direct_seconds, x_direct: one.x_direct, x_auto: one.x_auto }));
 
 // What `demo` and `train --compare` measured: layers of the trained network, dense and sparse in turn.
-export function kernelsPicture(kernels: Kernels): Picture {
+// `step`: the recorded step of the same network, for what would be possible at best.
+export function kernelsPicture(kernels: Kernels, step?: Step): Picture {
   const rows = kernelRows(kernels);
+  const best = (layer: string, op: string): number | null => step?.inspect?.layers.find((one) => one.name === layer)?.ops.find((one) => one.op === op)?.potential ?? null;
   return {
     name: "cpu", title: `On this CPU: ${times(kernels.step_speedup)} for the whole step`,
     note: `Measured: ${plain(kernels.dense_step_ms, 4)} ms dense (oneDNN), ${plain(kernels.other_step_ms, 4)} ms with kernels that skip zeros; medians of ${kernels.steps} batches of ${kernels.batch}. Speedup by layer:`,
-    rows: () => rows,
-    draw: (width) => drawBars(rows.filter((row) => row.speedup !== null).map((row) => ({ group: row.layer, name: opTitle[row.operation as Op], value: row.speedup!, colour: cpuColour, text: times(row.speedup), lines: [`dense ${plain(row.dense_ms, 4)} ms`, `skipping zeros ${plain(row.sparse_ms, 4)} ms`, exactTimes(row.speedup)] })), width, "speedup over dense (times)", "Speedup of the CPU kernels by layer"),
+    key: [rows.some((row) => best(row.layer, row.operation) !== null) && keys.best()],
+    rows: () => rows.map((row) => ({ ...row, at_best: best(row.layer, row.operation) })),
+    draw: (width) => drawBars(rows.filter((row) => row.speedup !== null).map((row) => ({ group: row.layer, name: opTitle[row.operation as Op], value: row.speedup!, best: best(row.layer, row.operation), colour: cpuColour, text: times(row.speedup), lines: [`dense ${plain(row.dense_ms, 4)} ms`, `skipping zeros ${plain(row.sparse_ms, 4)} ms`, exactTimes(row.speedup)] })), width, "speedup over dense (times)", "Speedup of the CPU kernels by layer"),
   };
 }

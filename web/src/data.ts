@@ -161,6 +161,7 @@ export interface PageData {
   train?: Train;
   kernels?: Kernels;
   reproduce?: Reproduction;
+  files?: { trace: string; bytes?: number; sha256?: string }[];
 }
 
 export function readPage(): PageData {

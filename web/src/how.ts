@@ -1,4 +1,5 @@
 // How this was made: enough to run it again.
+import { assumptionsOf } from "./assumptions";
 import type { PageData } from "./data";
 import { el } from "./dom";
 import { whole } from "./format";
@@ -14,6 +15,14 @@ export function howCard(page: PageData, more: HowMore = {}): HTMLElement {
   const runs = page.simulate?.runs ?? [];
   const machines = new Map(runs.map((run) => [run.arch, run]));
   const traces = new Map([...(page.inspect?.traces ?? []), ...runs].map((one) => [one.trace, one]));
+  const files = new Map((page.files ?? []).map((one) => [one.trace, one]));
+  const file = (trace: string): [string, string][] => {
+    const found = files.get(trace);
+    return found?.sha256 ? [["SHA-256", found.sha256], ["Bytes", whole(found.bytes)]] : [];
+  };
+  // Those of one training are shown together under its name.
+  const others = (page.files ?? []).filter((one) => one.sha256 && !traces.has(one.trace));
+  const bases = [...new Set([...runs.map((run) => run.base), ...(page.bench || page.kernels ? ["cpu"] : [])])];
   const engines = [...new Set(runs.map((run) => `${run.engine}, seed ${run.seed}`))];
   const tables = [...new Set(runs.flatMap((run) => (run.energy ? [`${run.energy.table} (${run.energy.node_nm} nm)`] : [])))];
   const facts: [string, string][] = [["Command", page.command], ["Lacuna", page.lacuna], ...Object.entries(page.build ?? {})];
@@ -31,15 +40,16 @@ export function howCard(page: PageData, more: HowMore = {}): HTMLElement {
     tables.length > 0 && "Energy is the number of actions of each component times its cost in the table, whose sources are in configs/energy.",
     page.bench && "Times are medians of paired runs on the machine above; another CPU gives other numbers.",
     ...(more.rests ?? []),
-    "Where a paper is silent the models make numbered assumptions: docs/assumptions.md in the repository.",
+    `Where a paper is silent the models make numbered assumptions${bases.length > 0 || more.lists ? ", listed above" : ""}: docs/assumptions.md in the repository.`,
   ];
   return el("section", { class: "card", id: "how" },
     el("header", {}, el("h2", {}, "How this was made")),
     list(facts),
+    others.length > 0 && el("details", {}, el("summary", {}, others.length === 1 ? "The trace's file" : `The traces' files`), ...others.map((one) => list([["File", one.trace], ...file(one.trace)]))),
     traces.size > 0 && el("details", {}, el("summary", {}, traces.size === 1 ? "The trace" : `${traces.size} traces`),
-      ...[...traces.values()].map((one) => list([["File", one.trace], ["Network", one.model], ...(one.dataset ? ([["Data set", one.dataset]] as [string, string][]) : []), ["Batch", whole(one.batch)], ...(one.samples ? ([["Samples recorded", whole(one.samples)]] as [string, string][]) : []), ...(one.accuracy ? ([["Accuracy", `${(100 * one.accuracy).toFixed(1)} %`]] as [string, string][]) : [])]))),
+      ...[...traces.values()].map((one) => list([["File", one.trace], ...file(one.trace), ["Network", one.model], ...(one.dataset ? ([["Data set", one.dataset]] as [string, string][]) : []), ["Batch", whole(one.batch)], ...(one.samples ? ([["Samples recorded", whole(one.samples)]] as [string, string][]) : []), ...(one.accuracy ? ([["Accuracy", `${(100 * one.accuracy).toFixed(1)} %`]] as [string, string][]) : [])]))),
     ...[...machines.values()].map((run) => el("details", { class: "machine" }, el("summary", {}, `Parameters of ${run.arch}${run.baseline ? `, compared with ${run.baseline.arch}` : ""}`), list(settings(run.config)))),
-    ...(more.lists ?? []).map((one) => el("details", {}, el("summary", {}, one.title), list(one.entries))),
+    ...[...(more.lists ?? []), ...assumptionsOf(bases)].map((one) => el("details", {}, el("summary", {}, one.title), list(one.entries))),
     page.train && el("details", {}, el("summary", {}, "Settings of the training"), list(settings(page.train.config))),
     el("h3", {}, "What it rests on"),
     el("ul", {}, ...assumptions.filter((text): text is string => !!text).map((text) => el("li", {}, text))));

@@ -15,6 +15,7 @@ export interface LineOptions {
   value: (value: number) => string;
   at: (x: number) => string;
   dots?: boolean;
+  marks?: { x: number; y: number; text: string; colour: string }[]; // places on the lines with a name
 }
 
 export function drawLines(lines: Line[], options: LineOptions): SVGSVGElement {
@@ -25,9 +26,10 @@ export function drawLines(lines: Line[], options: LineOptions): SVGSVGElement {
   const right = named.length > 1 || named[0]?.title ? (narrow ? 84 : 122) : 16;
   const all = lines.flatMap((line) => line.points.map((point) => ({ ...point, title: line.title, colour: line.colour, dash: line.dash, faint: line.faint })));
   const most = options.top ?? Math.max(1e-9, ...all.map((point) => point.y)) * 1.05;
-  const xs = [...new Set(all.map((point) => point.x))].sort((a, b) => a - b);
-  const low = Math.min(...xs);
-  const high = Math.max(...xs);
+  // Numbers on hover where a line that has a name has some.
+  const xs = [...new Set((named.length > 0 ? named : lines).flatMap((line) => line.points.map((point) => point.x)))].sort((a, b) => a - b);
+  const low = Math.min(...all.map((point) => point.x));
+  const high = Math.max(...all.map((point) => point.x));
   let before = -Infinity;
   const labels = named
     .map((line) => ({ line, y: 30 + (1 - line.points.at(-1)!.y / most) * (height - 74) }))
@@ -42,8 +44,12 @@ export function drawLines(lines: Line[], options: LineOptions): SVGSVGElement {
     y: { domain: [0, most], label: options.yLabel, grid: true, labelArrow: "none", ticks: 6 },
     marks: [
       ...(options.one ? [Plot.ruleY([1], { stroke: "var(--text)", strokeOpacity: 0.7 })] : []),
-      ...lines.map((line) => Plot.line(line.points, { x: "x", y: "y", stroke: line.colour, strokeWidth: line.faint ? 0.8 : 2.2, strokeOpacity: line.faint ? 0.35 : 1, strokeDasharray: line.dash, clip: true })),
+      ...lines.map((line) => Plot.line(line.points, { x: "x", y: "y", stroke: line.colour, strokeWidth: line.faint ? (line.dash ? 2 : 0.8) : 2.2, strokeOpacity: line.faint && !line.dash ? 0.35 : 1, strokeDasharray: line.dash, clip: true })),
       ...(options.dots === false ? [] : [Plot.dot(all.filter((point) => !point.faint), { x: "x", y: "y", fill: "colour", r: 3.2, stroke: "var(--card)" })]),
+      ...(options.marks ?? []).flatMap((mark, i) => [
+        Plot.dot([mark], { x: "x", y: "y", r: 5.5, fill: "var(--card)", stroke: "colour", strokeWidth: 2 }),
+        Plot.text([mark], { x: "x", y: "y", text: "text", fill: "var(--text)", fontSize: 11.5, dy: -13 - 13 * i, stroke: "var(--card)", strokeWidth: 4 }),
+      ]),
       ...(right > 16 ? labels.map(({ line, y }) => Plot.text([0], { frameAnchor: "top-right", text: () => line.title, fill: line.colour, fontWeight: 600, fontSize: 12, textAnchor: "start", lineAnchor: "middle", dx: 8, dy: y - 30 })) : []),
     ],
   }) as SVGSVGElement & { scale(name: string): { apply(value: unknown): number } | undefined };

@@ -1,4 +1,5 @@
 // One figure: its pictures, our numbers beside the paper's with the reasons, and all numbers.
+import { assumptionText } from "../assumptions";
 import { keys, pictureCard, type Picture } from "../card";
 import { el } from "../dom";
 import { saveCsv, type Row } from "../save";
@@ -34,7 +35,7 @@ export function verdict(figure: Figure): string {
   return `${good} of ${counted.length} ${what} ${good === 1 ? "is" : "are"} within 5 % of the paper's; the furthest is ${differenceText(worst.cell)} (${worst.cell.row}, ${worst.cell.column}).`;
 }
 
-const assumption = (name: string): HTMLElement => el("span", { class: "assumes", title: "see docs/assumptions.md" }, name);
+const assumption = (name: string): HTMLElement => el("span", { class: "assumes", title: assumptionText(name) }, name);
 
 function comparison(one: Compared, before: Compared | undefined, hidden: boolean): HTMLElement {
   const { table, cell, paper } = one;

@@ -1,5 +1,6 @@
 // The papers' figures and tables, ours beside theirs: `reproduce`.
 import type { Answer } from "../answer";
+import { assumptionText } from "../assumptions";
 import type { PageData } from "../data";
 import { el } from "../dom";
 import { figureCard, figureRows } from "../figures/card";
@@ -55,14 +56,17 @@ function build(data: PageData, root: HTMLElement): void {
   const csv = el("button", { type: "button", class: "small", "aria-label": "Save all numbers as CSV", click: () => saveCsv("lacuna-figures", result.figures.flatMap(figureRows)) }, "CSV");
   const citations = new Map(result.figures.map((figure) => [figure.paper, figure.citation]));
   const traces = [...new Set(result.figures.flatMap((figure) => figure.traces))].sort();
+  const assumed = [...new Set(result.figures.flatMap(compared).flatMap((one) => one.cell.assumptions ?? []))].sort((x, y) => x.localeCompare(y, "en", { numeric: true }));
   plainPage(data, root, several ? "The papers' figures and tables, ours beside theirs" : `${result.figures[0]?.paper}, ${result.figures[0]?.place}`, figuresAnswer(result), [links, moved, several && overview ? fixed(overview) : null, ...cards], [csv], {
     facts: [...citations],
     rests: [
       "The papers' values come from data/papers, which says for each where it is and how exactly it can be read. Difference: ours / the paper's - 1; a bound that holds counts as 0.",
       "Everything that is not marked as timed is simulated from recorded training steps, whose checksums (data/MANIFEST.csv) were verified while reading; zeros at random come from fixed seeds.",
-      "Numbers such as A1 after a reason are assumptions in docs/assumptions.md.",
     ],
-    lists: traces.length > 0 ? [{ title: traces.length === 1 ? "The trace" : `${traces.length} traces`, entries: result.figures.filter((figure) => figure.traces.length > 0).map((figure) => [figure.id, figure.traces.join(", ")]) }] : [],
+    lists: [
+      ...(traces.length > 0 ? [{ title: traces.length === 1 ? "The trace" : `${traces.length} traces`, entries: result.figures.filter((figure) => figure.traces.length > 0).map((figure): [string, string] => [figure.id, figure.traces.join(", ")]) }] : []),
+      ...(assumed.length > 0 ? [{ title: "Assumptions that the reasons name", entries: assumed.map((number): [string, string] => [number, assumptionText(number)]) }] : []),
+    ],
   });
 }
 

@@ -63,7 +63,7 @@ function stepView(page: PageData, step: Step, same: Step[]): HTMLElement[] {
     const area = areaPicture(step);
     if (area) parts.push(fixed(area));
   }
-  if (page.kernels) parts.push(fixed(kernelsPicture(page.kernels)));
+  if (page.kernels) parts.push(fixed(kernelsPicture(page.kernels, step)));
   parts.push(pair(...progressPictures(same).map(fixed)));
   if (page.train) parts.push(pair(...trainPictures(page.train).slice(0, 2).map(fixed)), pair(...trainPictures(page.train).slice(2).map(fixed)));
   parts.push(stepTable(step, open));
