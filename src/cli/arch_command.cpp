@@ -60,7 +60,7 @@ void need_machine(const MachineChoice& choice, const char* command) {
 
 void run_show(const ArchOptions& options) {
   need_machine(options.machines, "arch show");
-  const std::vector<Machine> machines = choose_machines(options.machines, "arch show");
+  const std::vector<Machine> machines = choose_machines(options.machines, {.names = "arch show"});
   if (machines.size() > 1)
     throw InputError("arch show", fmt::format("{} machines are named", machines.size()),
                      "show one at a time; 'lacuna arch list' and 'lacuna arch area' take several");
