@@ -14,12 +14,13 @@ using namespace testing_support;
 // What --help prints, which is made by CLI11 and by none of the code that is tested here.
 struct Help {
   std::string command;
+  std::string text;
   std::set<std::string> options;
 };
 void read_help(const std::string& command, std::vector<Help>& out) {
   const std::string text = run_shell("$LACUNA " + command + " --help").out;
   ASSERT_NE(text, "");
-  Help help{command, {}};
+  Help help{command, text, {}};
   std::vector<std::string> below;
   std::istringstream lines(text);
   std::string section;
@@ -88,6 +89,27 @@ TEST_F(Manual, ManPageHasEveryCommandAndOption) {
                 .out,
             "LACUNA_LIBRARY\n")
       << "a variable that the man page does not name";
+}
+
+// What stands for a value is a word for people: no type of C++, no range, no default behind an equals sign.
+TEST_F(Manual, HelpNamesValuesInWords) {
+  const std::regex raw("\\b(INT|UINT|FLOAT|BOOLEAN|TEXT:|REQUIRED|Excludes:)| in \\[|:\\{|=\\[");
+  const std::regex equals("^  -[^ ]+ [^ ]*=");
+  for (const Help& help : commands_) {
+    std::istringstream lines(help.text);
+    for (std::string line; std::getline(lines, line) && line != "Examples:";) {
+      if (line.starts_with("  --set ")) continue;  // key=value, and below the parameters of a study
+      EXPECT_FALSE(std::regex_search(line, raw)) << help.command << ": " << line;
+      EXPECT_FALSE(std::regex_search(line, equals)) << help.command << ": " << line;
+    }
+  }
+  const std::string page = run_lacuna({"help", "--man"}).out;
+  EXPECT_FALSE(std::regex_search(page, raw)) << page;
+  const std::string bench = run_lacuna({"bench", "--help"}).out;
+  EXPECT_NE(bench.find("--zeros PERCENT,..."), std::string::npos) << bench;
+  EXPECT_NE(bench.find("(default: 0,20,40,50,60,70,80,90,95)"), std::string::npos) << bench;
+  const std::string storage = run_lacuna({"storage", "--help"}).out;
+  EXPECT_NE(storage.find("(not together with --config)"), std::string::npos) << storage;
 }
 
 TEST_F(Manual, ManPageIsGoodTroff) {

@@ -1,8 +1,4 @@
 // `lacuna version` and `lacuna help`, and the options that say the same.
-#include <fmt/format.h>
-#include <regex>
-#include <sstream>
-
 #include "base/output_file.hpp"
 #include "cli/cli_fixture.hpp"
 
@@ -27,28 +23,6 @@ TEST_F(CliTest, HelpIsTheSameAsTheOption) {
   EXPECT_EQ(run_lacuna({"help", "arch", "area"}).out, run_lacuna({"arch", "area", "--help"}).out);
   expect_error(run_lacuna({"help", "trian"}), "unknown command 'trian'; did you mean 'train'?");
   expect_error(run_lacuna({"help", "train", "x"}), "'lacuna train' has no commands of its own");
-}
-
-// What stands for a value is a word for people: no type of C++, no range, no default behind an equals sign.
-TEST_F(CliTest, HelpNamesValuesInWords) {
-  const std::regex raw("\\b(INT|UINT|FLOAT|BOOLEAN|TEXT:|REQUIRED|Excludes:)| in \\[|:\\{|=\\[");
-  const std::regex equals("^  -[^ ]+ [^ ]*=");
-  for (const char* command : {"", "demo", "train", "inspect", "simulate", "storage", "reproduce", "compare",
-                              "arch list", "arch show", "arch area", "synth", "bench", "help"}) {
-    std::istringstream lines(run_shell(fmt::format("$LACUNA {} --help", command)).out);
-    for (std::string line; std::getline(lines, line) && line != "Examples:";) {
-      if (line.starts_with("  --set ")) continue;  // key=value, and below the parameters of a study
-      EXPECT_FALSE(std::regex_search(line, raw)) << command << ": " << line;
-      EXPECT_FALSE(std::regex_search(line, equals)) << command << ": " << line;
-    }
-  }
-  const std::string page = run_lacuna({"help", "--man"}).out;
-  EXPECT_FALSE(std::regex_search(page, raw)) << page;
-  const std::string bench = run_lacuna({"bench", "--help"}).out;
-  EXPECT_NE(bench.find("--zeros PERCENT,..."), std::string::npos) << bench;
-  EXPECT_NE(bench.find("(default: 0,20,40,50,60,70,80,90,95)"), std::string::npos) << bench;
-  const std::string storage = run_lacuna({"storage", "--help"}).out;
-  EXPECT_NE(storage.find("(not together with --config)"), std::string::npos) << storage;
 }
 
 // `arch show` takes the machines that `arch area` takes.
