@@ -37,6 +37,17 @@ class TensorDash final : public Accelerator {
       steps += 3 * kPairSteps * static_cast<double>(shape.macs()) / config_.tile.lanes;
     return steps + tile_products(shape);
   }
+  // One group of streams, or pair of groups, of each kind is scheduled; the clock adds up all of them.
+  double work_without_zeros(const LayerShape& shape) const override {
+    if (config_.sides == Sides::kBoth && !fast_engine_supports(config_)) return work(shape);
+    const auto real = [](std::int64_t count) { return static_cast<double>(count); };
+    const double inputs = real(shape.n) * real(shape.input_positions());
+    const double outputs = real(shape.n) * real(shape.output_positions());
+    const double pairs = outputs * real(shape.k) + inputs * real(shape.c) +
+                         real(shape.k) * real(shape.taps()) * real(shape.c_per_group());
+    return tile_words(shape, config_.tile.lanes) + pairs / real(config_.tile.rows * config_.tile.columns) +
+           tile_products(shape);
+  }
 
   std::string remark(const RunResult&) const override {
     if (chip_.data_type() != DataType::kMixed) return {};

@@ -34,8 +34,11 @@ class ConvolutionCount {
     counter_ = pe_.counter(work_.map, shared_ ? KernelUse::kShared : KernelUse::kOnce);
     for (const std::int64_t block : in_steps(work_.blocks())) {
       if (work_.tiled) schedule_.open(work_.phases());
-      stream_images(block);
-      if (shared_) {
+      // Without zeros the planes of the first block are those of every block.
+      if (!no_zeros_ || block == 0) stream_images(block);
+      if (no_zeros_ && block > 0) {
+        count_alike_pairs(block);
+      } else if (shared_) {
         count_shared_kernels(block);
       } else if (layer_.shape.taps() <= 64) {
         count_small_kernels(block);
@@ -98,6 +101,13 @@ class ConvolutionCount {
   void count_channel(std::int64_t block, std::int64_t channel, std::int64_t kernel) {
     const auto first = static_cast<std::size_t>(channel);
     for (std::size_t i = first_live_[first]; i < first_live_[first + 1]; ++i) count(live_[i], block, kernel);
+  }
+
+  // All pairs are known: those of the first block.
+  void count_alike_pairs(std::int64_t block) {
+    for (std::int64_t kernel = 0; kernel < work_.kernels; ++kernel) {
+      for (const LiveImage& live : live_) count(live, block, kernel);
+    }
   }
 
   // Weight gradient: a channel of G is the kernel of every channel of A.

@@ -43,20 +43,34 @@ std::optional<Hardware> OuterProductMachine::hardware() const {
   return hardware;
 }
 
-double OuterProductMachine::work(const LayerShape& s) const {
-  constexpr double kMacsPerStep = 32;  // products are counted by vectors
-  return work_without_zeros(s) + 3 * static_cast<double>(s.macs()) / kMacsPerStep;
+namespace {
+
+double elements_of(const LayerShape& s) {
+  return static_cast<double>(s.a_elements() + s.w_elements() + s.g_elements());
 }
 
-double OuterProductMachine::work_without_zeros(const LayerShape& s) const {
-  // Whatever its products, a pair of planes and a block of them have a fixed cost each.
-  constexpr double kStepsPerPair = 8, kStepsPerBlock = 128, kStepsPerElement = 4;
+// Whatever its products, a pair of planes and a block of them have a fixed cost each.
+double steps_of_pairs(const LayerShape& s) {
+  constexpr double kStepsPerPair = 8, kStepsPerBlock = 128;
   const bool linear = s.kind == LayerKind::kLinear;
   const double samples = linear ? 1 : static_cast<double>(s.n);
   const double pairs = linear ? 0 : samples * static_cast<double>(s.k) * static_cast<double>(s.c_per_group());
-  const auto elements = static_cast<double>(s.a_elements() + s.w_elements() + s.g_elements());
-  return 3 * (kStepsPerPair * pairs + kStepsPerBlock * samples * static_cast<double>(s.groups) +
-              kStepsPerElement * elements);
+  return 3 * (kStepsPerPair * pairs + kStepsPerBlock * samples * static_cast<double>(s.groups));
+}
+
+}  // namespace
+
+double OuterProductMachine::work(const LayerShape& s) const {
+  constexpr double kMacsPerStep = 32, kStepsPerElement = 4;  // products are counted by vectors
+  return steps_of_pairs(s) +
+         3 * (static_cast<double>(s.macs()) / kMacsPerStep + kStepsPerElement * elements_of(s));
+}
+
+// The planes of one sample stand for all; a matrix is read once.
+double OuterProductMachine::work_without_zeros(const LayerShape& s) const {
+  const double read =
+      s.kind == LayerKind::kLinear ? elements_of(s) : elements_of(s) / static_cast<double>(s.n);
+  return steps_of_pairs(s) + 3 * read;
 }
 
 OpResult OuterProductMachine::simulate(const OperationWork& work, const SimOptions& options) const {
