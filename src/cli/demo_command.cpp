@@ -3,6 +3,7 @@
 #include <chrono>
 #include <filesystem>
 #include <limits>
+#include <utility>
 
 #include "base/error.hpp"
 #include "base/output_file.hpp"
@@ -47,38 +48,38 @@ class Demo {
     check_html(options.html);
   }
 
+  // What is found is printed at the end: the answer first, then how it was found.
   void run() {
-    heading("How much of training is spent on zeros, and what does skipping them give?");
     train();
     simulate();
     time_cpu();
     save_page();
+    const Text details = std::exchange(text_, {});
+    answer();
+    text_ += details;
     conclude();
-    write_file(folder_ / "summary.txt", transcript_);
+    write_file(folder_ / "summary.txt", text_.plain);
+    bar_.clear();
+    print_text(text_.shown);
   }
 
  private:
   using Clock = std::chrono::steady_clock;
 
-  // Everything that is said also goes into summary.txt.
-  void say(const std::string& text) {
-    transcript_ += text;
-    bar_.clear();
-    print_text(text);
-    flush_output();
-  }
+  // For summary.txt, and for the terminal.
+  struct Text {
+    std::string plain, shown;
+    void operator+=(const Text& more) {
+      plain += more.plain;
+      shown += more.shown;
+    }
+  };
+  void say(const std::string& text) { text_ += {text, text}; }
   template <typename Render>
   void say_table(const Render& render) {
-    transcript_ += render(plain_);
-    bar_.clear();
-    print_text(render(style_));
-    flush_output();
+    text_ += {render(plain_), render(style_)};
   }
-  void heading(const std::string& text) {
-    transcript_ += text + "\n";
-    bar_.clear();
-    print_text(bold_text(text, style_) + "\n");
-  }
+  void heading(const std::string& text) { text_ += {text + "\n", bold_text(text, style_) + "\n"}; }
 
   void train() {
     setup_.batch = 32;
@@ -141,9 +142,11 @@ class Demo {
     say(fmt::format("{:.1f} % of the {} test images right after {:.0f} s.\n", 100 * test.accuracy,
                     grouped_digits(data_.test->size()), took));
     trainer_->save(folder_ / "checkpoint.safetensors", {});
-    for (std::size_t i = 0; i < traces_.size(); ++i)
-      write_trace(traces_[i],
-                  folder_ / fmt::format("trace_{:06}.safetensors.zst", recorded_step(static_cast<int>(i))));
+    for (std::size_t i = 0; i < traces_.size(); ++i) write_trace(traces_[i], trace_file(i));
+  }
+
+  std::filesystem::path trace_file(std::size_t which) const {
+    return folder_ / fmt::format("trace_{:06}.safetensors.zst", recorded_step(static_cast<int>(which)));
   }
 
   // Early, in the middle and the last one.
@@ -250,9 +253,12 @@ class Demo {
     if (!has_report_page()) return;
     page_ = options_.html.empty() ? folder_ / "report.html" : std::filesystem::path(options_.html);
     std::vector<Inspection> inspections;
-    for (std::size_t i = 0; i < points_.size(); ++i)
+    std::vector<std::string> files;
+    for (std::size_t i = 0; i < points_.size(); ++i) {
+      files.push_back(trace_file(i).string());
       inspections.push_back({points_[i].machines.front().ideal.trace, traces_[i].info(), traces_[i].batch(),
                              points_[i].potential});
+    }
     const std::string config = JsonLine()
                                    .field("model", std::string_view(setup_.model))
                                    .field("data", std::string_view(data_.train->name()))
@@ -265,14 +271,15 @@ class Demo {
     write_html(page_, "demo",
                {{"simulate", results_json_},
                 {"inspect", inspections_to_json(inspections)},
+                {"files", files_part(files)},
                 {"train", train_part(config, folder_ / "log.csv")},
                 {"kernels", kernels_part(times_)}});
   }
 
-  void conclude() {
+  void answer() {
     const DemoPoint& last = points_.back();
     const PotentialTotals& all = last.potential.per_batch;
-    heading("\nIn short");
+    heading("How much of training is spent on zeros, and what does skipping them give?");
     say(fmt::format(
         "{:.0f} % of this training's multiplications are on zeros; skipping them all would be {}x faster.\n",
         100 * (1 - all.all.remaining / all.all.macs), ratio_text(all.all.macs, all.all.remaining)));
@@ -296,6 +303,9 @@ class Demo {
       say(fmt::format(".\nwarning: with what lanes that hold no element give, these would be {}", empty));
     say(fmt::format(".\nMeasured: this CPU's kernels {:.2f}x in the layers after the first.\n",
                     times_.layers_speedup));
+  }
+
+  void conclude() {
     say(
         fmt::format("\nSaved in {}/: summary.txt, three traces, results.json and .csv, kernels.csv, log.csv, "
                     "the checkpoint.\n"
@@ -308,7 +318,7 @@ class Demo {
   std::filesystem::path folder_;
   TextStyle style_, plain_;
   ProgressBar bar_;
-  std::string transcript_;
+  Text text_;
   TrainSetup setup_;
   dataset::DatasetPair data_;
   std::optional<train::Network> network_;

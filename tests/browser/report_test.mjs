@@ -173,6 +173,12 @@ const tests = {
     const last = runs.at(-1).per_batch.all;
     assert.equal(parseFloat(await value(page, "TensorDash")), three(last.speedup_from_zeros));
     assert.equal(await page.$$eval("#step option", (all) => all.length), 3);
+    // Each of the three traces by its sum; 'at best' beside what was measured.
+    assert.equal((await page.textContent("#how")).match(/SHA-256[0-9a-f]{64}/g).length, 3);
+    assert.ok(await page.$("#cpu g[aria-label=tick] line"));
+    // The answer first, the page last.
+    assert.match(stdout.split("\n")[1], /of this training's multiplications are on zeros/);
+    assert.match(stdout.trim().split("\n").at(-1), /open .*report\.html in a browser/);
     for (const id of ["cpu", "loss", "progress"]) assert.ok(await page.$(`#${id}`), `section ${id}`);
     await close();
   },
