@@ -1,20 +1,24 @@
-"""Which modules of a model are recorded, and which models cannot be."""
+"""The modules and weights of a model: which models cannot be recorded, and what a product is called."""
 
-from typing import Dict
+from dataclasses import dataclass
+from typing import Dict, List, Optional, Tuple
 
 import torch
 from torch import nn
+from torch.nn.utils.rnn import PackedSequence
 
 from .errors import CaptureError
 
-_RECORDED = (nn.Conv1d, nn.Conv2d, nn.Linear)
-NOT_RECORDED = (
-    nn.Bilinear,
+# Modules that multiply when they are called. One that does not run is worth a warning.
+_MULTIPLYING = (
+    nn.Linear,
+    nn.Conv1d,
+    nn.Conv2d,
     nn.Conv3d,
     nn.ConvTranspose1d,
     nn.ConvTranspose2d,
     nn.ConvTranspose3d,
-    nn.MultiheadAttention,
+    nn.Bilinear,
     nn.RNNBase,
     nn.RNNCellBase,
 )
@@ -39,16 +43,97 @@ def unwrapped(model: nn.Module) -> nn.Module:
             )
     while isinstance(model, (nn.DataParallel, nn.parallel.DistributedDataParallel)):
         model = model.module
+    if not any(parameter.dim() > 1 for parameter in model.parameters()):
+        raise CaptureError("the model has no weights to multiply with: no convolution, linear layer or the like")
     return model
 
 
-def recorded_modules(model: nn.Module) -> Dict[str, nn.Module]:
-    """The modules to record by name; a module that occurs twice keeps its first name."""
-    modules = {
-        name or type(module).__name__.lower(): module
-        for name, module in model.named_modules()
-        if isinstance(module, _RECORDED)
-    }
-    if not modules:
-        raise CaptureError("the model has no Conv1d, Conv2d or Linear to record")
-    return modules
+@dataclass(frozen=True)
+class Sequence:
+    """How a recurrent layer or an attention layer passes rows on: the time step first, then the sample."""
+
+    samples: int
+    packed: bool = False  # sequences of unequal length
+    merge: Optional[Tuple] = None  # products of one weight that share this key are steps of one layer
+
+
+@dataclass(frozen=True)
+class Running:
+    """A module whose forward is running; its name is that of the first place where the model has it."""
+
+    name: str
+    module: nn.Module
+    sequence: Optional[Sequence]
+    recomputed: bool  # called inside a backward pass, by gradient checkpointing
+
+
+def sequence_of(module: nn.Module, call: int, args: tuple, kwargs: dict) -> Optional[Sequence]:
+    """The order of rows inside a call of this module, if it is not that of its input."""
+    recurrent = isinstance(module, (nn.RNNBase, nn.RNNCellBase))
+    if not recurrent and not isinstance(module, nn.MultiheadAttention):
+        return None
+    first = args[0] if args else next(iter(kwargs.values()), None)
+    if isinstance(first, PackedSequence):
+        return Sequence(int(first.batch_sizes[0]), True, (id(module), call))
+    if not isinstance(first, torch.Tensor):
+        return None
+    if isinstance(module, nn.RNNCellBase):  # the user's loop is the sequence
+        return Sequence(first.shape[0] if first.dim() == 2 else 1, False, (id(module),))
+    samples = 1 if first.dim() == 2 else first.shape[0 if module.batch_first else 1]
+    return Sequence(samples, False, (id(module), call) if recurrent else None)
+
+
+class Names:
+    """Layers are called after the module that owns their weights, other products after the module that runs."""
+
+    def __init__(self, model: nn.Module):
+        self._root = type(model).__name__.lower()
+        self._owners: Dict[int, List[Tuple[str, str]]] = {}
+        self._state: Dict[int, torch.Tensor] = {}  # kept, so that no other tensor gets their id
+        self.modules: Dict[str, nn.Module] = dict(model.named_modules())
+        for name, module in self.modules.items():
+            for attribute, tensor in [*module._parameters.items(), *module._buffers.items()]:
+                if tensor is not None:
+                    self._owners.setdefault(id(tensor), []).append((name, attribute))
+                    self._state[id(tensor)] = tensor
+
+    def owns(self, tensor: torch.Tensor) -> bool:
+        """Is it a parameter or a buffer of the model?"""
+        return id(tensor) in self._state
+
+    def is_whole(self, tensor: torch.Tensor, source: int) -> bool:
+        """Is it all of the weight that it comes from, and not a part or something computed?"""
+        return tensor.numel() == self._state[source].numel()
+
+    def layer(self, source: Optional[int], running: Optional[Running], function: str) -> Tuple[str, str, str]:
+        """What a product with the weight `source` (id of a parameter; None: without) is called, the name of the module
+        that it belongs to and that module's type, or "function"."""
+        if source is not None:
+            owners = self._owners[source]
+            # Tied weights have several owners: the one that runs is meant.
+            owner = next((one for one in owners if running is not None and one[0] == running.name), owners[0])
+            name, module = self._weight_name(*owner)
+            return name, module, type(self.modules[module]).__name__
+        if running is None:
+            return function, "", "function"
+        if isinstance(running.module, _MULTIPLYING):
+            return self.shown(running.name), running.name, type(running.module).__name__
+        return f"{running.name}.{function}" if running.name else function, "", "function"
+
+    def multiplying(self) -> List[str]:
+        return [name for name, module in self.modules.items() if isinstance(module, _MULTIPLYING)]
+
+    def shown(self, module: str) -> str:
+        return module or self._root
+
+    def _weight_name(self, module: str, attribute: str) -> Tuple[str, str]:
+        head, marker, tail = module.rpartition("parametrizations.")
+        if marker:  # torch.nn.utils.parametrize keeps the original in a module of its own
+            module, attribute = head.rstrip("."), tail
+        if attribute in ("weight", "weight_orig", "weight_g", "weight_v"):
+            return module or self._root, module
+        if attribute.startswith("weight_"):
+            attribute = attribute[len("weight_") :]
+        elif attribute.endswith("_weight"):
+            attribute = attribute[: -len("_weight")]
+        return f"{module}.{attribute}" if module else attribute, module

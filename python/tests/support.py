@@ -78,6 +78,26 @@ def input_grad_of(layer):
     return result.permute(0, 2, 3, 1)
 
 
+def recorded_macs(trace):
+    """Multiply-accumulates of the layers of a trace, scaled to its batch as the program does."""
+    total = 0
+    for layer in trace.layers:
+        info = layer.info
+        if info["type"] == "linear":
+            macs = info["batch"] * info["in_features"] * info["out_features"]
+        else:
+            taps = info["kernel"][0] * info["kernel"][1] * info["in_channels"] // info["groups"]
+            macs = info["batch"] * info["output_hw"][0] * info["output_hw"][1] * info["out_channels"] * taps
+        samples = info["batch"] / info.get("steps", 1)
+        total += macs * int(trace.metadata["batch"]) / samples
+    return total
+
+
+def macs_of(trace):
+    """Of the step: what is recorded and what is left out."""
+    return recorded_macs(trace) + sum(part["macs"] for part in trace.left_out)
+
+
 class RecordingTest(unittest.TestCase):
     def setUp(self):
         torch.manual_seed(20)

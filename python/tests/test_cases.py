@@ -84,27 +84,12 @@ class Missing(RecordingTest):
         model = nn.ModuleDict({"used": nn.Linear(4, 3), "spare": nn.Linear(4, 3)})
         self.record_warned(model, lambda: model["used"](torch.ones(2, 4)).sum().backward(), "did not run.*: spare$")
 
-    def test_other_layers_with_products_are_named(self):
-        class Model(nn.Module):
-            def __init__(self):
-                super().__init__()
-                self.lstm = nn.LSTM(4, 4, batch_first=True)
-                self.attention = nn.MultiheadAttention(4, 2)
-                self.fc = nn.Linear(4, 2)
-
-            def forward(self, x):
-                x, _ = self.lstm(x)
-                x, _ = self.attention(x, x, x)
-                return self.fc(x)
-
-        model = Model()
-        step = lambda: model(torch.randn(2, 3, 4)).sum().backward()  # noqa: E731
-        with self.assertWarns(lacuna.CaptureWarning) as found:
-            with lacuna.capture(model, self.path):
-                step()
-        self.assertRegex(str(found.warning), r"left out: lstm \(LSTM\), attention \(MultiheadAttention\)$")
-        self.assertEqual(len(found.warnings), 1)
-        self.assertEqual(lacuna.read_trace(self.path).names, ["fc"])
+    def test_products_that_a_trace_cannot_hold_are_named_with_their_share(self):
+        model = nn.ModuleDict({"fc": nn.Linear(4, 5), "pair": nn.Bilinear(5, 2, 2)})
+        step = lambda: model["pair"](model["fc"](torch.randn(3, 4)), torch.randn(3, 2)).sum().backward()  # noqa: E731
+        # 5 x 2 x 2 of those and 4 x 5
+        trace = self.record_warned(model, step, r"cannot hold.*left out: pair \(Bilinear, 50 %\)$")
+        self.assertEqual(trace.names, ["fc"])
 
     def test_evaluation_in_the_block_is_not_recorded(self):
         model = nn.Sequential(nn.Linear(4, 3), nn.Linear(3, 2))

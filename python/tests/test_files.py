@@ -94,7 +94,7 @@ class Files(RecordingTest):
             ({"metadata": {"accuracy": "good"}}, "'accuracy' is 'good'"),
             ({"path": os.path.join(self.folder, "no", "t.safetensors")}, "folder does not exist"),
             ({"path": self.folder}, "is a folder"),
-            ({"model": nn.ReLU()}, "no Conv1d, Conv2d or Linear"),
+            ({"model": nn.ReLU()}, "no weights to multiply with"),
             ({"model": lambda x: x}, "not a torch.nn.Module"),
         )
         for options, message in cases:

@@ -187,6 +187,7 @@ class Program(ZooTest):
         trace = self.record_with("snli", *small)["snli_p100"]
         self.assertEqual((trace["project"].info["steps"], trace["fc1"].info["batch"]), (24, 4))
         self.assertGreater(trace["fc2"].zeros("A"), 0.2)
+        self.assertEqual(trace["encoder.hh_l0#2"].info["steps"], 24)
 
     def test_captions(self):
         write_captions(self.data)
@@ -194,7 +195,8 @@ class Program(ZooTest):
         trace = self.record_with("captions", "--steps", "2", *small)["img2txt_p100"]
         self.assertIn("4 training images 32x32", trace.metadata["dataset"])
         self.assertEqual(trace["encoder.5.three.1.conv"].info["kernel"], [3, 3])
-        self.assertEqual(trace["out"].info["steps"], 10)
+        self.assertEqual([trace[name].info["steps"] for name in ("lstm.ih_l0", "lstm.hh_l0", "out")], [11, 11, 10])
+        self.assertEqual(len(trace.layers), 61)  # as in data/
 
     def test_language(self):
         write_wikitext(self.data)
@@ -204,6 +206,7 @@ class Program(ZooTest):
         self.assertEqual(trace["convs.1"].info["output_hw"], [1, 8])
         trace = self.record_with("language", "--model", "relu2_gpt", "--vocabulary", "270", *small)["relu2_gpt_p100"]
         self.assertGreater(trace["blocks.1.fc2"].zeros("A"), 0.2)
+        self.assertGreater(trace["blocks.1.matmul#2"].zeros("A"), 0.4)  # what comes later has no weight
         self.assertEqual(trace["head"].info["out_features"], 270)
 
     def test_graph(self):
