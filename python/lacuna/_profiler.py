@@ -37,7 +37,8 @@ class Profiler:
     machines: names of `lacuna.machines()`; TensorDash if none is given.
     set: parameters, as in `lacuna.simulate`.
     every: which steps are measured: 0, every, 2 x every, ...
-    samples: how many samples of the batch are measured; the first ones.
+    samples: how many samples of the batch are measured, the first ones; more of layers with few positions. The standard
+        error comes from how they differ.
     energy: also energy.
     optimizer: its `step()` counts as `profiler.step()`.
     csv: a file that grows with every measurement; beside it NAME.layers.csv with the zeros of each layer.
@@ -286,7 +287,10 @@ class Profiler:
             self._failed(f"step {self._step} cannot be measured: {watch.problem}")
             return
         if not calls:
-            self._failed(f"step {self._step}: no layer got a gradient; call backward() between two calls of step()")
+            self._failed(
+                f"step {self._step}: no layer got a gradient; call backward() between two calls of step(). A function "
+                "compiled by torch.compile hides its layers: compile the model instead"
+            )
             return
         try:
             with torch.no_grad():
@@ -339,7 +343,8 @@ class Profiler:
     def _measured(self, outcome: Outcome) -> None:
         step, machines, layers, zeros, trace = outcome
         for name, machine in machines.items():
-            machine.standard_error = self._spread.add(name, machine.per_sample, step.batch)
+            drift = machine.drift(step.samples, step.batch)
+            machine.standard_error = self._spread.add(name, machine.per_sample, step.batch, drift)
         measurement = Measurement(
             step.step,
             time.monotonic() - self._began,

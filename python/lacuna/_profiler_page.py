@@ -74,7 +74,8 @@ class Server:
         try:
             self._server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
         except OSError as error:
-            raise ProfilerError(f"cannot serve on 127.0.0.1:{port} ({error}); give another port, or 0 for any") from None
+            message = f"cannot serve on 127.0.0.1:{port} ({error}); give another port, or 0 for any that is free"
+            raise ProfilerError(message) from None
         self._server.daemon_threads = True
         self.url = f"http://127.0.0.1:{self._server.server_address[1]}/"
         self._thread = threading.Thread(target=self._server.serve_forever, name="lacuna.Profiler page", daemon=True)

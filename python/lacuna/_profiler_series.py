@@ -24,8 +24,10 @@ class MachineMeasure:
     cycles_without_zeros: float
     baseline_joules: float
     joules: float
-    per_sample: List[float]  # the speedup of each sample alone
-    standard_error: float = math.nan  # of the speedup, from sampling
+    per_sample: List[float]  # the speedup of each part of the samples alone
+    alone_baseline_cycles: float = 0.0  # sums over the parts, each simulated alone
+    alone_cycles: float = 0.0
+    standard_error: float = math.nan  # of the speedup as that of the whole batch
 
     @property
     def speedup(self) -> float:
@@ -38,6 +40,16 @@ class MachineMeasure:
     @property
     def energy_efficiency(self) -> float:
         return self.baseline_joules / self.joules if self.joules else math.nan
+
+    def drift(self, samples: int, batch: int) -> float:
+        """How much larger the speedup of the whole batch is expected to be than that of a few samples.
+
+        A weight gradient reduces over all positions of all samples. With few of them its streams are short and end in
+        lanes that stay empty, which costs c/n for n parts; the speedup of one part beside that of n gives c.
+        """
+        if samples < 2 or samples >= batch or not self.alone_cycles or not self.cycles:
+            return 0.0
+        return (self.speedup - self.alone_baseline_cycles / self.alone_cycles) / (samples - 1)
 
 
 @dataclass
@@ -56,7 +68,7 @@ class Measurement:
 
 
 class Spread:
-    """The standard error of a speedup from samples of a batch.
+    """The standard error of a speedup from samples of a batch: what differs between samples, and what their number does.
 
     Two samples say little about their variance, so that of the last measurements is pooled: it changes slowly.
     """
@@ -65,8 +77,8 @@ class Spread:
         self._recent: Dict[str, Deque[Tuple[float, int]]] = {}
         self._most = measurements
 
-    def add(self, machine: str, per_sample: Sequence[float], batch: int) -> float:
-        """The standard error of the mean of `per_sample`; NaN while no step had two samples."""
+    def add(self, machine: str, per_sample: Sequence[float], batch: int, drift: float = 0.0) -> float:
+        """The standard error of the mean of `per_sample` and of `drift`; NaN while no step had two samples."""
         recent = self._recent.setdefault(machine, deque(maxlen=self._most))
         if len(per_sample) > 1:
             recent.append((statistics.variance(per_sample), len(per_sample) - 1))
@@ -75,7 +87,7 @@ class Spread:
             return math.nan
         variance = sum(value * count for value, count in recent) / freedom
         unseen = max(0.0, 1 - len(per_sample) / max(1, batch))
-        return math.sqrt(variance / len(per_sample) * unseen)
+        return math.hypot(math.sqrt(variance / len(per_sample) * unseen), drift)
 
 
 class Series:
@@ -193,7 +205,10 @@ def _merged(parts: List[Measurement], spread: Spread) -> Measurement:
         of = [part.machines[name] for part in parts if name in part.machines]
         total = MachineMeasure(*(sum(getattr(one, key) for one in of) for key in _SUMS), [])
         total.per_sample = [speedup for one in of for speedup in one.per_sample]
-        total.standard_error = spread.add(name, total.per_sample, batch)
+        total.alone_baseline_cycles = sum(one.alone_baseline_cycles for one in of)
+        total.alone_cycles = sum(one.alone_cycles for one in of)
+        drift = total.drift(parts[0].samples, parts[0].batch)  # each process reduces over its own part
+        total.standard_error = spread.add(name, total.per_sample, batch, drift)
         machines[name] = total
 
     def mean(values: Sequence[Zeros]) -> Zeros:

@@ -72,15 +72,18 @@ def summary_writer(given: Any) -> Any:
 
 def count_steps(optimizer: torch.optim.Optimizer, profiler: Any) -> Any:
     """Make `optimizer.step()` end a step of the profiler; returns what undoes it."""
+    if hasattr(optimizer, "register_step_post_hook"):  # torch 2
+        return optimizer.register_step_post_hook(lambda *_: profiler.step()).remove
     inner = optimizer.step
     had_own = "step" in optimizer.__dict__
 
     def step(*args: Any, **kwargs: Any) -> Any:
         result = inner(*args, **kwargs)
+        optimizer._step_count = getattr(optimizer, "_step_count", 0) + 1
         profiler.step()
         return result
 
-    step._with_counter = True  # learning-rate schedulers ask whether they come after the optimizer
+    step._with_counter = True  # learning-rate schedulers look whether they come after the optimizer
     optimizer.step = step
 
     def undo() -> None:

@@ -10,6 +10,10 @@ from torch import nn
 from ._masks import pack
 
 LAYERS = (nn.Conv1d, nn.Conv2d, nn.Linear)
+# Positions to record of a layer at least, if the batch has them. A weight gradient reduces over the positions of the
+# whole batch; over few of them its streams would be too short to be like it. ResNet-18 on 64 x 64, batch 16, TensorDash:
+# 1.35 from 2 samples without this, 1.44 with it, 1.46 from the whole batch.
+_POSITIONS = 256
 _CHECKED = 3  # gradients of this many layers, the first to run, are looked through for NaN: they come last
 
 
@@ -140,6 +144,12 @@ class StepWatch:
             call.masks["W"] = pack(weight.permute(0, 2, 3, 1) if weight.dim() == 4 else weight)
         return call
 
+    def _kept(self, positions: int) -> int:
+        """Samples to record of a layer with so many positions each: a multiple of what was asked for."""
+        samples = min(self._samples, self.batch)
+        wanted = -(-_POSITIONS // (positions * samples))
+        return samples * max(1, min(wanted, self.batch // samples))
+
     def _linear(self, module: nn.Linear, a: torch.Tensor) -> Tuple[Dict[str, Any], torch.Tensor]:
         if a.dim() == 1:
             a = a.unsqueeze(0)
@@ -148,7 +158,7 @@ class StepWatch:
         rows = a.numel() // a.shape[-1]
         steps = rows // self.batch if rows % self.batch == 0 else 1
         # Without time steps the weight gradient reduces over the batch: all of it is recorded.
-        kept = min(self.batch, self._samples) * steps if steps > 1 else rows
+        kept = self._kept(steps) * steps if steps > 1 else rows
         info = {
             "type": "linear",
             "in_features": module.in_features,
@@ -163,7 +173,7 @@ class StepWatch:
         if a.dim() == spatial + 1:
             a = a.unsqueeze(0)
         self.batch = self.batch or a.shape[0]
-        a = a[: self._samples]
+        a = a[: self._kept(output[0, 0].numel() if output.dim() > spatial + 1 else output[0].numel())]
         dilation, kernel = _pair(module.dilation, 1), _pair(module.kernel_size, 1)
         padding = [0, 0]
         if module.padding_mode != "zeros":

@@ -102,7 +102,10 @@ class Workers:
                 cycles = (totals.baseline_cycles, totals.cycles, totals.cycles_without_zeros)
                 measures[name] = MachineMeasure(*cycles, totals.baseline_joules, totals.joules, [])
             else:
-                measures[name].per_sample.append(totals.baseline_cycles / totals.cycles if totals.cycles else 0.0)
+                measure = measures[name]
+                measure.per_sample.append(totals.baseline_cycles / totals.cycles if totals.cycles else 0.0)
+                measure.alone_baseline_cycles += totals.baseline_cycles
+                measure.alone_cycles += totals.cycles
         zeros = traces[0].zeros()
         layers = dict(zip(numbered([call.name for call in step.calls]), zeros))
         with self._reporting:
@@ -110,19 +113,19 @@ class Workers:
 
 
 def traces_of(step: RecordedStep) -> List[TraceHandle]:
-    """The samples together and, where there are several, each alone: how they differ tells how far to trust them."""
+    """All samples together and, where there are several, in that many parts: how these differ tells how far to trust it."""
     metadata = {"model": step.model, "batch": step.batch, "samples": step.samples}
     name = f"step {step.step}"
     traces = [TraceHandle.of_masks(name, metadata, *_described(step, None))]
     if step.samples > 1:
         alone = dict(metadata, samples=1)
         for sample in range(step.samples):
-            traces.append(TraceHandle.of_masks(f"{name}, sample {sample}", alone, *_described(step, sample)))
+            traces.append(TraceHandle.of_masks(f"{name}, part {sample}", alone, *_described(step, sample)))
     return traces
 
 
 def _described(step: RecordedStep, sample: Optional[int]) -> Tuple[List[Dict[str, Any]], List[Tuple[int, int]]]:
-    """The layers of a step for TraceHandle.of_masks, of all its samples or of one.
+    """The layers of a step for TraceHandle.of_masks, of all its samples or of a part of them.
 
     A linear layer without time steps stays whole: its weight gradient reduces over the batch.
     """
@@ -133,14 +136,14 @@ def _described(step: RecordedStep, sample: Optional[int]) -> Tuple[List[Dict[str
         info = {"name": name, **call.info}
         parts = 1
         if sample is not None and (info["type"] == "conv2d" or info["steps"] > 1):
-            parts = info["batch"] // info.get("steps", 1)
+            parts = step.samples  # divides the samples recorded
             info["batch"] //= parts
         infos.append(info)
         places = dict.fromkeys("AWG", (0, 0))
         for piece in pieces:
             of = 1 if piece.role == "W" else parts
             size = piece.bytes // of
-            places[piece.role] = (address + piece.offset + (min(sample, of - 1) * size if of > 1 else 0), size)
+            places[piece.role] = (address + piece.offset + (sample * size if of > 1 else 0), size)
         masks += places.values()
     return infos, masks
 
