@@ -113,7 +113,7 @@ lacuna_status lacuna_builder_new(const char* name, const char* metadata_json, la
     require(name, "name");
     require(metadata_json, "metadata_json");
     require(builder, "builder");
-    auto made = std::make_unique<lacuna_builder>(name, TraceBuilder(name));
+    std::unique_ptr<lacuna_builder> made(new lacuna_builder{name, TraceBuilder(name)});
     made->builder.info() = read_trace_info(read_metadata(metadata_json, name), name);
     *builder = made.release();
   });
