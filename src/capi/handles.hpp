@@ -35,9 +35,6 @@ struct lacuna_conv {
 
 namespace lacuna::capi {
 
-// The progress callback asked for the end.
-struct Cancelled {};
-
 // Runs `work` and turns what it throws into a status and the thread's last error.
 lacuna_status guarded(const std::function<void()>& work) noexcept;
 

@@ -7,6 +7,7 @@
 #include "base/output_file.hpp"
 #include "base/quote.hpp"
 #include "base/version.hpp"
+#include "base/work_progress.hpp"
 #include "capi/handles.hpp"
 #include "report/arch_report.hpp"
 #include "report/html_report.hpp"
@@ -38,13 +39,16 @@ Engine engine_of(const char* name) {
 
 // The share of all work, from that of one trace; ends it if the caller says so.
 ProgressCallback progress_of(const lacuna_simulate_options& options, std::size_t index, std::size_t count) {
-  if (options.progress == nullptr && options.cancel == nullptr) return {};
+  if (options.progress == nullptr) return {};
   return [options, index, count](double share) {
     const double done = (static_cast<double>(index) + share) / static_cast<double>(count);
-    if (options.cancel != nullptr && __atomic_load_n(options.cancel, __ATOMIC_RELAXED) != 0)
-      throw Cancelled();
-    if (options.progress != nullptr && options.progress(done, options.user) != 0) throw Cancelled();
+    if (options.progress(done, options.user) != 0) throw Stopped();
   };
+}
+
+StopCallback stop_of(const lacuna_simulate_options& options) {
+  if (options.cancel == nullptr) return {};
+  return [flag = options.cancel] { return __atomic_load_n(flag, __ATOMIC_RELAXED) != 0; };
 }
 
 SimulationOutcome run_all(const std::vector<Trace>& traces, const lacuna_simulate_options& options) {
@@ -66,8 +70,10 @@ SimulationOutcome run_all(const std::vector<Trace>& traces, const lacuna_simulat
   if (options.energy != 0) costs.emplace(simulator, costs_of, "energy_table");
   const int threads = threads_for(options.threads);
   SimulationOutcome outcome{{}};
+  const StopCallback stop = stop_of(options);
   for (std::size_t i = 0; i < traces.size(); ++i) {
-    for (RunResult& run : simulator.run(traces[i], sim, threads, progress_of(options, i, traces.size())))
+    for (RunResult& run :
+         simulator.run(traces[i], sim, threads, progress_of(options, i, traces.size()), stop))
       outcome.runs.push_back(std::move(run));
   }
   if (costs) outcome.energies = costs->energies(outcome.runs);

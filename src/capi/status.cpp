@@ -11,6 +11,7 @@
 #include "base/error.hpp"
 #include "base/parallel.hpp"
 #include "base/version.hpp"
+#include "base/work_progress.hpp"
 #include "capi/handles.hpp"
 
 namespace lacuna::capi {
@@ -48,7 +49,7 @@ lacuna_status guarded(const std::function<void()>& work) noexcept {
   try {
     work();
     return LACUNA_OK;
-  } catch (const Cancelled&) {
+  } catch (const Stopped&) {
     return fail(LACUNA_CANCELLED, "the simulation was cancelled");
   } catch (const InputError& error) {
     return fail(LACUNA_BAD_INPUT, error.what());
