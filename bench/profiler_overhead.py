@@ -4,8 +4,8 @@
     bench/profiler_overhead.py [--batch 256] [--steps 60] [--model resnet50] [--device cuda]
 
 Needs torch, torchvision and liblacuna.so.1 (LACUNA_LIBRARY, or where the package finds it; `bench/carry_library FOLDER`
-collects it with what it needs for a machine that cannot build it). ResNet-50 by default, bfloat16 autocast, channels-last,
-images made on the device. Prints a table and one line of JSON.
+collects it with what it needs for a machine that cannot build it). ResNet-50 by default, bfloat16 autocast,
+channels-last, images made on the device. Prints a table and one line of JSON.
 """
 
 import argparse
@@ -33,7 +33,7 @@ def arguments():
     parser.add_argument("--samples", type=int, default=2)
     parser.add_argument("--machines", default="tensordash", help="separated by commas")
     parser.add_argument("--threads", type=int, default=0, help="of the simulation; 0: half of the cores")
-    parser.add_argument("--whole", type=int, default=32, help="samples that stand for the whole batch in the comparison")
+    parser.add_argument("--whole", type=int, default=32, help="samples that stand for the whole batch")
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     parser.add_argument("--float32", action="store_true", help="without autocast")
     return parser.parse_args()

@@ -36,11 +36,12 @@ this machine. 'lacuna demo' needs nothing else.")
 set(CPACK_DEBIAN_PYTHON_PACKAGE_NAME python3-lacuna)
 set(CPACK_DEBIAN_PYTHON_PACKAGE_SECTION python)
 set(CPACK_DEBIAN_PYTHON_PACKAGE_ARCHITECTURE all)
-set(CPACK_DEBIAN_PYTHON_PACKAGE_DEPENDS "python3, python3-torch")
-set(CPACK_DEBIAN_PYTHON_PACKAGE_SUGGESTS "lacuna, zstd")
+set(CPACK_DEBIAN_PYTHON_PACKAGE_DEPENDS "python3, python3-torch, lacuna (= ${PROJECT_VERSION})")
+set(CPACK_DEBIAN_PYTHON_PACKAGE_SUGGESTS "python3-pandas, zstd")
 set(CPACK_DEBIAN_PYTHON_DESCRIPTION
-"For PyTorch: lacuna.capture() records the operands of a training step, which
-the program lacuna inspects and simulates.")
+"For PyTorch: lacuna.capture() records the operands of a training step,
+lacuna.simulate() puts accelerators on it, lacuna.Profiler() does both while a
+training runs.")
 
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_NAME liblacuna-dev)
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_SECTION libdevel)

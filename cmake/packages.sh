@@ -9,12 +9,14 @@ build_packages=(
 docs_packages=(mkdocs-material)
 test_packages=(python3)
 # What only some tests need, which are skipped without it: schemas, compressed traces, the documentation site, completions
-# and the man page.
-optional_test_packages=(python3-jsonschema zstd "${docs_packages[@]}" fish groff-base zsh)
+# and the man page, the Python package installed by pip, its notebook.
+python_packages=(python3 python3-pip python3-setuptools python3-venv python3-wheel) # for ./run python
+notebook_packages=(python3-ipykernel python3-nbclient)
+optional_test_packages=(python3-jsonschema zstd "${docs_packages[@]}" fish groff-base zsh
+  "${python_packages[@]}" "${notebook_packages[@]}")
 web_packages=(nodejs npm)   # the page of --html
 browser_packages=(chromium) # its tests
 torch_packages=(python3-torch python3-torchvision) # half a gigabyte: only where no Python has torch
-python_packages=(python3 python3-pip python3-setuptools python3-venv python3-wheel) # for ./run python
 packing_packages=(dpkg-dev file gzip) # for Debian packages
 check_packages=(clang clang-format clang-tidy git libclang-rt-dev libomp-dev)
 

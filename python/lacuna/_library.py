@@ -5,12 +5,14 @@ Looked for in this order; the first that exists is taken:
 1. the file that the environment variable LACUNA_LIBRARY names;
 2. `lib/liblacuna.so.1` inside this package, where `pip install ./python` puts it;
 3. `build/release/lib` of the clone that this package lies in;
-4. where the system's loader looks (a Debian package, LD_LIBRARY_PATH).
+4. the prefix that this package is installed below by `cmake --install` or a Debian package;
+5. where the system's loader looks (LD_LIBRARY_PATH).
 
 ctypes releases Python's lock for the duration of every call, so other threads go on while one simulates.
 """
 
 import ctypes
+import glob
 import os
 import threading
 from ctypes import POINTER, byref, c_char_p, c_double, c_float, c_int, c_size_t, c_uint8, c_uint64, c_void_p
@@ -178,7 +180,14 @@ def candidates() -> List[str]:
         return [named]  # and nowhere else: a wrong name should not be hidden by what is installed
     package = os.path.dirname(os.path.abspath(__file__))
     clone = os.path.dirname(os.path.dirname(package))
-    return [os.path.join(package, "lib", _FILE), os.path.join(clone, "build", "release", "lib", _FILE), _FILE]
+    places = [os.path.join(package, "lib", _FILE), os.path.join(clone, "build", "release", "lib", _FILE)]
+    folder = os.path.dirname(package)
+    while folder != os.path.dirname(folder):  # PREFIX/lib/python3/dist-packages: PREFIX/lib/x86_64-linux-gnu
+        if os.path.basename(folder) == "lib":
+            places += sorted(glob.glob(os.path.join(glob.escape(folder), "*", _FILE)))
+            places.append(os.path.join(folder, _FILE))
+        folder = os.path.dirname(folder)
+    return [*places, _FILE]
 
 
 def library() -> Library:

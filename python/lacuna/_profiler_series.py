@@ -68,7 +68,7 @@ class Measurement:
 
 
 class Spread:
-    """The standard error of a speedup from samples of a batch: what differs between samples, and what their number does.
+    """The standard error of a speedup from samples of a batch: how they differ, and what there being few of them does.
 
     Two samples say little about their variance, so that of the last measurements is pooled: it changes slowly.
     """

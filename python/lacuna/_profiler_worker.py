@@ -113,7 +113,7 @@ class Workers:
 
 
 def traces_of(step: RecordedStep) -> List[TraceHandle]:
-    """All samples together and, where there are several, in that many parts: how these differ tells how far to trust it."""
+    """All samples together and, where there are several, in that many parts: how these differ says how sure it is."""
     metadata = {"model": step.model, "batch": step.batch, "samples": step.samples}
     name = f"step {step.step}"
     traces = [TraceHandle.of_masks(name, metadata, *_described(step, None))]
