@@ -1,5 +1,6 @@
 // What the program puts into the page: the JSON outputs of its commands (docs/output.md), unchanged.
 import type { Reproduction } from "./figures/data";
+import type { SweepData } from "./sweep/data";
 
 export type Op = "forward" | "input_grad" | "weight_grad";
 export type OpOrAll = Op | "all";
@@ -162,6 +163,7 @@ export interface PageData {
   kernels?: Kernels;
   reproduce?: Reproduction;
   files?: { trace: string; bytes?: number; sha256?: string }[];
+  sweep?: SweepData;
 }
 
 export function readPage(): PageData {

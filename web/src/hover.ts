@@ -18,6 +18,20 @@ export function hideTip(): void {
   if (tip) tip.hidden = true;
 }
 
+// The box beside a place of the picture, in its units.
+export function showTip(svg: SVGSVGElement, x: number, y: number, lines: string[]): void {
+  const box = tipBox();
+  box.replaceChildren(...lines.map((line, i) => el(i === 0 ? "strong" : "span", {}, line)));
+  box.hidden = false;
+  const area = svg.getBoundingClientRect();
+  const scale = area.width / (svg.viewBox.baseVal.width || area.width);
+  const left = area.left + x * scale + 14;
+  const size = box.getBoundingClientRect();
+  const fits = left + size.width < document.documentElement.clientWidth - 8;
+  box.style.left = `${Math.max(8, fits ? left : left - size.width - 28)}px`;
+  box.style.top = `${Math.min(Math.max(8, area.top + y * scale - size.height / 2), innerHeight - size.height - 8)}px`;
+}
+
 function nearest(spots: Spot[], x: number): number {
   let low = 0;
   let high = spots.length - 1;
@@ -58,16 +72,7 @@ export function addHover(svg: SVGSVGElement, label: string, spots: Spot[], open?
     } else {
       for (const [name, value] of Object.entries({ x1: spot.x, x2: spot.x, y1: 18, y2: height - 28 })) marker.setAttribute(name, String(value));
     }
-    const box = tipBox();
-    box.replaceChildren(...spot.lines.map((line, i) => el(i === 0 ? "strong" : "span", {}, line)));
-    box.hidden = false;
-    const area = svg.getBoundingClientRect();
-    const scale = area.width / (svg.viewBox.baseVal.width || area.width);
-    const left = area.left + spot.x * scale + 14;
-    const size = box.getBoundingClientRect();
-    const fits = left + size.width < document.documentElement.clientWidth - 8;
-    box.style.left = `${Math.max(8, fits ? left : left - size.width - 28)}px`;
-    box.style.top = `${Math.min(Math.max(8, area.top + spot.y * scale - size.height / 2), innerHeight - size.height - 8)}px`;
+    showTip(svg, spot.x, spot.y, spot.lines);
   };
   const at = (event: MouseEvent): number => {
     const area = svg.getBoundingClientRect();

@@ -6,10 +6,11 @@ import { comparePage } from "./pages/compare";
 import { figuresPage } from "./pages/figures";
 import type { PageKind } from "./pages/page";
 import { stepsPage } from "./pages/steps";
+import { sweepPage } from "./pages/sweep";
 import { trainPage } from "./pages/train";
 
 // The first that knows the data: a demo has steps, a training and times of kernels, and is a page of steps.
-const kinds: PageKind[] = [stepsPage, benchPage, comparePage, trainPage, figuresPage];
+const kinds: PageKind[] = [stepsPage, benchPage, comparePage, trainPage, figuresPage, sweepPage];
 
 const data = readPage();
 const root = document.getElementById("page")!;
