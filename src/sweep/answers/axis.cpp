@@ -16,7 +16,7 @@ Axis logarithmic_axis(double low, double high, int ticks) {
   const auto first = static_cast<int>(std::floor(std::log10(low) + 1e-9));
   const auto last = static_cast<int>(std::ceil(std::log10(high) - 1e-9));
   const int every = std::max(1, (last - first + ticks - 1) / std::max(1, ticks));
-  const bool fine = 3 * (last - first) <= ticks + 3;
+  const bool fine = 3 * std::log10(high / low) <= ticks + 3;
   std::vector<double> marks;
   for (int power = first; power <= last; power += every) {
     for (const double factor : {1.0, 2.0, 5.0}) {

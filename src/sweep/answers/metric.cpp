@@ -69,6 +69,7 @@ std::vector<Value> RowExpression::values(const ResultRow& row) const {
 }
 
 Value RowExpression::value(const ResultRow& row) const { return expression_.evaluate(values(row)); }
+double RowExpression::shortfall(const ResultRow& row) const { return expression_.shortfall(values(row)); }
 bool RowExpression::holds(const ResultRow& row) const { return expression_.holds(values(row)); }
 
 Metric::Metric(std::string_view text, const std::string& where, const Results& results, bool per_network)

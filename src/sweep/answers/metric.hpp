@@ -25,6 +25,7 @@ class RowExpression {
 
   Value value(const ResultRow& row) const;
   bool holds(const ResultRow& row) const;
+  double shortfall(const ResultRow& row) const;  // Expression::shortfall()
 
  private:
   std::vector<Value> values(const ResultRow& row) const;

@@ -4,24 +4,17 @@
 #include <cmath>
 #include <fmt/format.h>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "base/error.hpp"
 #include "base/nearest.hpp"
 #include "base/quote.hpp"
+#include "sweep/answers/design_settings.hpp"
 #include "sweep/database.hpp"
 
 namespace lacuna::sweep {
 
 namespace {
-
-Value value_of_json(const nlohmann::json& json) {
-  if (json.is_boolean()) return json.get<bool>();
-  if (json.is_number()) return json.get<double>();
-  if (json.is_string()) return value_of_text(json.get_ref<const std::string&>());
-  return {};
-}
 
 // Columns of by_network that are not numbers measured.
 bool is_metric_column(const std::string& name, const std::vector<std::string>& swept) {
@@ -60,13 +53,8 @@ std::map<std::int64_t, std::size_t> read_designs(const Reader& reader, Results& 
   designs.bind(1, std::string_view(results.program));
   std::map<std::int64_t, std::size_t> index;
   while (designs.step()) {
-    ResultDesign design{designs.integer(0), designs.text(1), designs.text(2), {}};
-    const nlohmann::json configuration = nlohmann::json::parse(designs.text(3), nullptr, false);
-    if (configuration.is_object()) {
-      for (const auto& [name, value] : configuration.items()) design.settings[name] = value_of_json(value);
-    }
-    design.settings["machine"] = design.machine;
-    design.settings["model"] = designs.text(4);
+    ResultDesign design{designs.integer(0), designs.text(1), designs.text(2),
+                        settings_of(designs.text(3), designs.text(1), designs.text(4))};
     if (!designs.text(5).empty()) design.settings["energy_table"] = designs.text(5);
     if (!designs.is_null(6)) design.settings["node_nm"] = designs.number(6);
     index[design.id] = results.designs.size();

@@ -37,7 +37,7 @@ struct SearchSpace {
 // the last allowed point is found as surely as the first; a larger one is drawn from.
 class PointSampler {
  public:
-  static constexpr std::uint64_t kListed = 1 << 18;
+  static constexpr std::uint64_t kListed = 1 << 14;  // an allowed() that builds the machine takes long
   static constexpr int kDraws = 20000;  // in a row without an allowed new point, until there is none
 
   PointSampler(const SearchSpace& space, Random& random);
