@@ -54,6 +54,8 @@ def model_of(network):
     for module in model.modules():
         if isinstance(module, nn.Dropout):
             module.p = 0.0
+        if isinstance(module, nn.ReLU):
+            module.inplace = False  # else the output of the layer before is gone
     return model.train()
 
 
