@@ -17,6 +17,7 @@ struct ReproduceOptions {
   std::vector<std::string> ids;
   bool list = false;
   bool timed = false;
+  bool quick = false;
   bool record = false;
   std::string data;
   std::string json;
@@ -36,6 +37,9 @@ void check_reproduce_files(const ReproduceOptions& options) {
 void run_reproduce(const ReproduceOptions& options) {
   using namespace reproduce;
   if (options.list) return print_text(figure_list(output_style()));
+  if (options.quick && !options.timed)
+    throw InputError("reproduce --quick", "it is for what is timed; nothing else depends on it",
+                     "add --timed, or leave it out");
   const std::vector<const Figure*> figures = choose_figures(options.ids, options.timed);
   check_reproduce_files(options);
   const DataFolder data = DataFolder::find(options.data);
@@ -45,8 +49,9 @@ void run_reproduce(const ReproduceOptions& options) {
   Reproduction result;
   {
     ProgressBar bar;
-    result = reproduce_figures(figures, data, resolve_threads(options.threads),
-                               [&](double share, const std::string& what) { bar.update(share, what); });
+    result = reproduce_figures(
+        figures, data, resolve_threads(options.threads),
+        [&](double share, const std::string& what) { bar.update(share, what); }, options.quick);
   }
   const RecordedValues now = recordable(result);
   result.moved = recorded.compare(now);
@@ -85,6 +90,8 @@ void add_reproduce_command(CLI::App& app) {
   command->add_flag("--list", options->list, "List the figures");
   command->add_flag("--timed", options->timed,
                     "Also what is timed on this machine (SparseTrain), which takes minutes");
+  command->add_flag("--quick", options->quick,
+                    "With --timed: one network on small images, to see that it works; not for comparing");
   command
       ->add_option(
           "--data", options->data,

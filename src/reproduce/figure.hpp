@@ -76,6 +76,9 @@ struct FigureInputs {
   const Runs& runs;  // those that the figure declares
   const PaperTable& paper;
   const Progress& progress;  // for what a figure does besides
+  // Of what is timed.
+  int threads = 1;
+  bool quick = false;  // one small network: shows that it works, not what it gives
 };
 
 struct Figure {

@@ -36,7 +36,7 @@ std::vector<const Figure*> choose_figures(const std::vector<std::string>& ids, b
 }
 
 Reproduction reproduce_figures(const std::vector<const Figure*>& figures, const DataFolder& data, int threads,
-                               const Runs::Report& report) {
+                               const Runs::Report& report, bool quick) {
   // What cannot be read is known before anything runs.
   std::map<std::string, PaperTable> papers;
   std::vector<RunKey> keys;
@@ -57,11 +57,8 @@ Reproduction reproduce_figures(const std::vector<const Figure*>& figures, const 
   for (const Figure* figure : figures) {
     const PaperTable& paper = papers[figure->paper];
     const double part = figure->timed ? (1 - simulated) / timed : 0;
-    FigureOutput output{
-        figure,
-        figure->make({runs, paper, [&](double share) { report(done + share * part, figure->id); }}),
-        paper,
-        {}};
+    const Progress progress = [&](double share) { report(done + share * part, figure->id); };
+    FigureOutput output{figure, figure->make({runs, paper, progress, threads, quick}), paper, {}};
     done += part;
     for (const RunKey& key : figure->runs) {
       const std::string trace = recorded_part(key.trace);

@@ -34,9 +34,10 @@ std::string cell_key(const Figure& figure, const FigureTable& table, const Cell&
 // `timed`.
 std::vector<const Figure*> choose_figures(const std::vector<std::string>& ids, bool timed);
 
-// Runs them. Throws InputError for data that cannot be read.
+// Runs them; `quick`: what is timed, on small images (FigureInputs). Throws InputError for data that cannot
+// be read.
 Reproduction reproduce_figures(const std::vector<const Figure*>& figures, const DataFolder& data, int threads,
-                               const Runs::Report& report);
+                               const Runs::Report& report, bool quick = false);
 
 // The numbers of the figures that are not timed.
 RecordedValues recordable(const Reproduction& reproduction);

@@ -96,6 +96,7 @@ TEST_F(ReproduceTest, MovedNumberExitsWithOneAndIsNamed) {
 TEST_F(ReproduceTest, WhatIsWrongIsOneLine) {
   expect_error(reproduce({"fig99"}), "unknown figure 'fig99'");
   expect_error(reproduce({"sparsetrain"}), "--timed");
+  expect_error(reproduce({"table3", "--quick"}), "add --timed");
   expect_error(run_lacuna({"reproduce", "table3", "--data", folder_.file("nowhere")}),
                "MANIFEST.csv is missing");
   expect_error(run_shell("LACUNA_DATA='" + folder_.file("elsewhere") + "' \"$LACUNA\" reproduce table3"),
