@@ -11,6 +11,7 @@ autograd the output has no node yet; it has one when the next operation begins.
 """
 
 import contextlib
+import functools
 import json
 import os
 import sys
@@ -127,6 +128,7 @@ class Capture:
         had_own = "forward" in module.__dict__
         calls = 0
 
+        @functools.wraps(inner)  # some libraries look at the signature
         def forward(*args, **kwargs):
             nonlocal calls
             calls += 1
@@ -247,8 +249,17 @@ def _unfused_recurrence(module: nn.Module):
     if not isinstance(module, nn.RNNBase):
         yield
         return
-    with torch.backends.cudnn.flags(enabled=False), torch.backends.mkldnn.flags(enabled=False):
+    # torch.backends.*.flags() would set more than this, and in some versions refuse to.
+    settings = ((torch._C._get_cudnn_enabled, torch._C._set_cudnn_enabled),)
+    settings += ((torch._C._get_mkldnn_enabled, torch._C._set_mkldnn_enabled),)
+    before = [get() for get, _ in settings]
+    for _, put in settings:
+        put(False)
+    try:
         yield
+    finally:
+        for (_, put), enabled in zip(settings, before):
+            put(enabled)
 
 
 def _numbered(names: List[str]) -> List[str]:

@@ -41,6 +41,8 @@ class DispatchWatch(TorchDispatchMode):
     convolution(args, output), other(name, args, output): the operation's arguments.
     """
 
+    supports_higher_order_operators = True  # such as flex attention, which is left out
+
     def __init__(self, owner, owns: Callable[[torch.Tensor], bool]):
         super().__init__()
         self._owner = owner
@@ -95,7 +97,8 @@ class DispatchWatch(TorchDispatchMode):
 
     def _other_name(self, func) -> Optional[str]:
         if func not in self._others:
-            name = func._schema.name
+            schema = getattr(func, "_schema", None)
+            name = schema.name if schema is not None else getattr(func, "__name__", "")
             self._others[func] = name if is_other(name) else None
         return self._others[func]
 

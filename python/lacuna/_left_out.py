@@ -46,9 +46,14 @@ def in_checkpoint() -> bool:
 
     One kind of it runs forward without a graph first, which looks like an evaluation from the inside.
     """
+    return has_caller(torch.utils.checkpoint.__file__)
+
+
+def has_caller(file: str) -> bool:
+    """Is a function of this file among the callers?"""
     frame = sys._getframe(1)
     while frame is not None:
-        if frame.f_code.co_filename == torch.utils.checkpoint.__file__:
+        if frame.f_code.co_filename == file:
             return True
         frame = frame.f_back
     return False
@@ -107,6 +112,7 @@ _OTHERS: Dict[str, Callable[[tuple, object], Optional[int]]] = {
     "aten::_scaled_dot_product_fused_attention_overrideable": _attention,
     "aten::_flash_attention_forward": _attention_by_length,
     "aten::_efficient_attention_forward": _attention_by_length,
+    "flex_attention": lambda args, output: None,
     "torchvision::deform_conv2d": lambda args, output: output.numel() * args[1][0].numel(),
 }
 

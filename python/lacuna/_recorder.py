@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from ._dispatch import DispatchWatch, lead_of
-from ._left_out import LeftOutWork, in_checkpoint, other_macs
+from ._left_out import LeftOutWork, has_caller, in_checkpoint, other_macs
 from ._modules import Names, Running
 from ._operands import Limits, Product, Stored, batched_product, convolution, joined, matrix_product, store
 
@@ -130,7 +130,7 @@ class Recorder:
         outputs = [output] if isinstance(output, torch.Tensor) else list(output)
         tensors = [one for one in args if isinstance(one, torch.Tensor)]
         macs = other_macs(name, args, outputs[0])
-        self._product(name.partition("::")[2].strip("_"), None, tensors, outputs[0], macs, lambda *_: None)
+        self._product(name.rpartition("::")[2].strip("_"), None, tensors, outputs[0], macs, lambda *_: None)
 
     def _product(self, function: str, source, factors, output, macs: Optional[int], describe: Callable) -> None:
         if macs == 0 or type(output).__name__ == "FakeTensor":  # a compiler looks at it; nothing is multiplied
@@ -256,7 +256,13 @@ def in_backward() -> bool:
     task = getattr(torch._C, "_current_graph_task_id", None)
     if task is not None:  # torch 2
         return task() != -1
-    try:  # in torch 1 the only sign is an exception
+    # In torch 1 there is no such number. A backward pass that this thread runs is among its callers. A thread of torch's
+    # own has no callers; there the only sign is an exception, which takes milliseconds.
+    if has_caller(torch.autograd.__file__):
+        return True
+    if threading.current_thread() is threading.main_thread():
+        return False
+    try:
         torch.autograd.Variable._execution_engine.queue_callback(lambda: None)
     except RuntimeError:
         return False
