@@ -6,6 +6,8 @@ namespace lacuna {
 
 std::string Accelerator::remark(const RunResult&) const { return {}; }
 
+std::string Accelerator::sharing_key() const { return memo_key(params(), {}); }
+
 BaselineSpec baseline_sharing(std::string model, const Params& own, const std::vector<ParamSpec>& shared) {
   BaselineSpec spec{std::move(model), {}};
   for (const auto& [name, value] : own.values()) {

@@ -70,6 +70,9 @@ class Accelerator {
   virtual double work(const LayerShape& shape) const { return 3.0 * static_cast<double>(shape.macs()); }
   // The same for a layer without a single zero, where engines may count one of each kind of streams.
   virtual double work_without_zeros(const LayerShape& shape) const { return work(shape); }
+  // Machines with the same text have most of their work in common (OperationWork::remember), so that it pays
+  // to run them one after another; by default only those with the same parameters.
+  virtual std::string sharing_key() const;
   // What a person should know of a run on this machine beside its cycles, as a sentence; usually nothing.
   virtual std::string remark(const RunResult& run) const;
   // Why the fast engine is slow for these parameters on this CPU, as a sentence; empty if it is not.

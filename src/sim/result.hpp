@@ -17,6 +17,10 @@
 
 namespace lacuna {
 
+// Raised whenever a change makes `lacuna simulate` give other numbers: results that are kept (src/sweep) are
+// not mixed with those of another version.
+inline constexpr int kResultsVersion = 1;
+
 // A number that only some machines have (bank conflicts, gated operations, ...).
 struct Counter {
   // snake_case, unique in its operation; the unit is part of the name where it is not a count

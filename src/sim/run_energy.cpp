@@ -41,7 +41,11 @@ bool has_energy(const RunResult& run) {
 
 RunArea run_area(const std::string& arch, const Hardware& machine, const std::optional<Hardware>& baseline,
                  const std::string& name_or_file, int node_nm) {
-  const CostTable table = area_table(name_or_file, node_nm, machine);
+  return run_area(arch, machine, baseline, area_table(name_or_file, node_nm, machine));
+}
+
+RunArea run_area(const std::string& arch, const Hardware& machine, const std::optional<Hardware>& baseline,
+                 const CostTable& table) {
   check_area_costs(table, machine, arch);
   const auto of = [&](const Hardware& hardware) {
     const ByComponent area = area_mm2(hardware, table);

@@ -63,6 +63,8 @@ struct RunArea {
 // own). Throws InputError if the table does not price the machine.
 RunArea run_area(const std::string& arch, const Hardware& machine, const std::optional<Hardware>& baseline,
                  const std::string& name_or_file, int node_nm);
+RunArea run_area(const std::string& arch, const Hardware& machine, const std::optional<Hardware>& baseline,
+                 const CostTable& table);
 
 // Of one training step with the whole batch: what was recorded x batch_scale, weights once.
 struct RunEnergy {

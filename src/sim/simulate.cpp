@@ -6,44 +6,12 @@
 
 #include "base/parallel.hpp"
 #include "base/work_progress.hpp"
+#include "sim/trace_work.hpp"
 #include "sim/without_zeros.hpp"
 #include "sim/work_estimate.hpp"
 
 namespace lacuna {
 namespace {
-
-// Every operation of a trace, and where its result belongs.
-struct Job {
-  OperationWork work;
-  std::size_t layer, slot;
-};
-
-double macs_of(const Job& job) { return static_cast<double>(job.work.macs.macs); }
-
-using Jobs = std::vector<std::unique_ptr<const Job>>;
-
-Jobs list_jobs(const Trace& trace, const std::vector<Layer>& layers, const SimOptions& options) {
-  struct Place {
-    std::size_t layer, slot;
-    Operation op;
-  };
-  std::vector<Place> places;
-  for (std::size_t i = 0; i < layers.size(); ++i) {
-    std::size_t slot = 0;
-    for (const Operation op : kOperations) {
-      if (options.runs(i, op)) places.push_back({i, slot++, op});
-    }
-  }
-  Jobs jobs(places.size());
-  parallel_for(places.size(), 1, [&](std::size_t i) {
-    const Layer& layer = layers[places[i].layer];
-    jobs[i] = std::make_unique<const Job>(
-        Job{OperationWork(layer, places[i].op, trace.batch_scale(layer)), places[i].layer, places[i].slot});
-  });
-  // Largest first, so that no thread starts a long job when the others have ended.
-  std::ranges::stable_sort(jobs, std::ranges::greater{}, [](const auto& job) { return macs_of(*job); });
-  return jobs;
-}
 
 // The result's description, with room for what the machine will say.
 RunResult empty_run(const Trace& trace, const Accelerator& machine, const SimOptions& options) {
@@ -69,26 +37,16 @@ RunResult empty_run(const Trace& trace, const Accelerator& machine, const SimOpt
   return run;
 }
 
-double macs_of(const Jobs& jobs) {
-  double macs = 0;
-  for (const auto& job : jobs) macs += macs_of(*job);
-  return macs;
-}
-
 }  // namespace
 
 std::size_t Simulator::intern(std::shared_ptr<const Accelerator> machine, bool only_baseline) {
-  const auto same = [&](const Run& run) {
-    return run.machine->params().owner() == machine->params().owner() &&
-           run.machine->params().values() == machine->params().values();
-  };
-  const auto at = std::ranges::find_if(runs_, same);
-  if (at == runs_.end()) {
+  const auto [at, is_new] = by_parameters_.emplace(memo_key(machine->params(), {}), runs_.size());
+  if (is_new) {
     runs_.push_back({std::move(machine), only_baseline});
-    return runs_.size() - 1;
+  } else {
+    runs_[at->second].only_baseline &= only_baseline;
   }
-  at->only_baseline = at->only_baseline && only_baseline;
-  return static_cast<std::size_t>(at - runs_.begin());
+  return at->second;
 }
 
 void Simulator::add(std::string arch, std::shared_ptr<const Accelerator> machine) {
@@ -119,24 +77,23 @@ std::vector<RunResult> Simulator::run(const Trace& trace, const SimOptions& opti
   for (const Run& run : runs_) {
     check_work(trace, *run.machine, run.only_baseline ? Engine::kFast : options.engine);
   }
-  const KnownLayers known(trace);
-  std::vector<std::shared_ptr<RunResult>> results;
+  Results results;
   WorkMeter meter(progress, stop);
   with_threads(threads, [&] {
-    const Jobs jobs = [&] {
+    const TraceWork work = [&] {
       const WorkPart part(meter, 0);  // only to be stopped
-      return list_jobs(trace, known.layers(), options);
+      return TraceWork(trace, options);
     }();
+    const auto& jobs = work.jobs();
     const std::vector<std::size_t> baselines = baselines_of_runs();
-    const double all_macs =
-        macs_of(jobs) * static_cast<double>((options.without_zeros ? 2 : 1) * runs_.size());
-    const auto share_of = [&](const Job& job) { return macs_of(job) / all_macs; };
+    const double all_macs = work.macs() * static_cast<double>((options.without_zeros ? 2 : 1) * runs_.size());
+    const auto share_of = [&](const TraceWork::Job& job) { return job.macs() / all_macs; };
     for (const Run& run : runs_) {
       SimOptions of_run = options;
       if (run.only_baseline) of_run.engine = Engine::kFast;
       results.push_back(std::make_shared<RunResult>(empty_run(trace, *run.machine, of_run)));
       parallel_for(jobs.size(), 1, [&](std::size_t i) {
-        const Job& job = *jobs[i];
+        const TraceWork::Job& job = *jobs[i];
         meter.check();
         const WorkPart part(meter, share_of(job));
         results.back()->layers[job.layer].ops[job.slot] = run.machine->simulate(job.work, of_run);
@@ -144,7 +101,7 @@ std::vector<RunResult> Simulator::run(const Trace& trace, const SimOptions& opti
     }
     for (std::size_t i = 0; options.without_zeros && i < runs_.size(); ++i) {
       parallel_for(jobs.size(), 1, [&](std::size_t j) {
-        const Job& job = *jobs[j];
+        const TraceWork::Job& job = *jobs[j];
         meter.check();
         const WorkPart part(meter, share_of(job));
         const auto op_of = [&](std::size_t run) -> OpResult& {
@@ -154,21 +111,61 @@ std::vector<RunResult> Simulator::run(const Trace& trace, const SimOptions& opti
         if (baselines[i] == i) {
           own.cycles_without_zeros = own.cycles;
         } else if (baselines[i] != kNoBaseline) {
-          add_without_zeros(*runs_[i].machine, job.work, op_of(baselines[i]), options.actions_without_zeros,
-                            own);
+          MachinesWithoutZeros(job.work).add(*runs_[i].machine, op_of(baselines[i]),
+                                             options.actions_without_zeros, own);
         }
       });
     }
   });
   meter.finish();
-  std::vector<RunResult> named;
-  for (const Entry& entry : entries_) {
-    named.push_back(*results[entry.own]);
-    named.back().arch = entry.arch;
-    named.back().remark = runs_[entry.own].machine->remark(named.back());
-    if (entry.baseline != entry.own) named.back().baseline = results[entry.baseline];
+  return named(results);
+}
+
+std::vector<RunResult> Simulator::run_sharing(const TraceWork& work) const {
+  const SimOptions options;
+  Results results;
+  for (const Run& run : runs_) {
+    check_work(work.trace(), *run.machine, Engine::kFast);
+    results.push_back(std::make_shared<RunResult>(empty_run(work.trace(), *run.machine, options)));
   }
-  return named;
+  const std::vector<std::size_t> baselines = baselines_of_runs();
+  for (const auto& job : work.jobs()) {
+    WorkMemo memo;
+    OperationWork operation = job->work;
+    operation.memo = &memo;
+    const auto op_of = [&](std::size_t run) -> OpResult& {
+      return results[run]->layers[job->layer].ops[job->slot];
+    };
+    for (std::size_t i = 0; i < runs_.size(); ++i) {
+      op_of(i) = runs_[i].machine->simulate(operation, options);
+    }
+    MachinesWithoutZeros without_zeros(operation);
+    for (std::size_t i = 0; i < runs_.size(); ++i) {
+      if (baselines[i] == i) {
+        op_of(i).cycles_without_zeros = op_of(i).cycles;
+      } else if (baselines[i] != kNoBaseline) {
+        without_zeros.add(*runs_[i].machine, op_of(baselines[i]), options.actions_without_zeros, op_of(i));
+      }
+    }
+  }
+  return named(results);
+}
+
+std::vector<RunResult> Simulator::named(const Results& results) const {
+  // A run that nobody else needs is not copied: it holds some megabytes for a large network.
+  std::vector<int> uses(runs_.size(), 0);
+  for (const Entry& entry : entries_) {
+    ++uses[entry.own];
+    if (entry.baseline != entry.own) ++uses[entry.baseline];
+  }
+  std::vector<RunResult> all;
+  for (const Entry& entry : entries_) {
+    all.push_back(uses[entry.own] == 1 ? std::move(*results[entry.own]) : *results[entry.own]);
+    all.back().arch = entry.arch;
+    all.back().remark = runs_[entry.own].machine->remark(all.back());
+    if (entry.baseline != entry.own) all.back().baseline = results[entry.baseline];
+  }
+  return all;
 }
 
 RunResult simulate_trace(const Trace& trace, const Accelerator& machine, std::string arch,

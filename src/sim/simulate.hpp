@@ -4,10 +4,12 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "sim/accelerator.hpp"
 #include "sim/registry.hpp"
+#include "sim/trace_work.hpp"
 
 namespace lacuna {
 
@@ -39,6 +41,10 @@ class Simulator {
   // it stores (check_work()), and Stopped (base/work_progress.hpp) soon after `stop` says so.
   std::vector<RunResult> run(const Trace& trace, const SimOptions& options, int threads,
                              const ProgressCallback& progress = {}, const StopCallback& stop = {}) const;
+  // The same results by the fast engine, on this thread alone. All machines take an operation one after
+  // another and share what does not differ between them (OperationWork::remember), so it pays to add machines
+  // with the same Accelerator::sharing_key().
+  std::vector<RunResult> run_sharing(const TraceWork& work) const;
 
  private:
   // A machine to run.
@@ -51,14 +57,18 @@ class Simulator {
     std::size_t own;  // indices of runs_
     std::size_t baseline;
   };
+  using Results = std::vector<std::shared_ptr<RunResult>>;  // of runs_
   static constexpr std::size_t kNoBaseline = static_cast<std::size_t>(-1);
   // For each of runs_ what it is compared with; kNoBaseline if it only is the baseline of others.
   std::vector<std::size_t> baselines_of_runs() const;
   std::size_t intern(std::shared_ptr<const Accelerator> machine, bool only_baseline);
+  // The results of entries_.
+  std::vector<RunResult> named(const Results& results) const;
 
   const AcceleratorRegistry& registry_;
   std::vector<Entry> entries_;
   std::vector<Run> runs_;
+  std::unordered_map<std::string, std::size_t> by_parameters_;  // indices of runs_
 };
 
 // One machine on one trace.

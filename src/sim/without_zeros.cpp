@@ -27,16 +27,18 @@ bool has_no_zeros(const LayerTensor& tensor) { return tensor.nonzeros == tensor.
 
 }  // namespace
 
-WorkWithoutZeros::WorkWithoutZeros(const OperationWork& recorded)
-    : layer_(without_zeros(recorded.layer, rows_)), work_(layer_, recorded) {}
+WorkWithoutZeros::WorkWithoutZeros(const OperationWork& recorded, WorkMemo* memo)
+    : layer_(without_zeros(recorded.layer, rows_)), work_(layer_, recorded) {
+  work_.memo = memo;
+}
 
-void add_without_zeros(const Accelerator& machine, const OperationWork& recorded, const OpResult& baseline,
-                       bool actions, OpResult& result) {
+void MachinesWithoutZeros::add(const Accelerator& machine, const OpResult& baseline, bool actions,
+                               OpResult& result) {
   const bool faster = result.cycles < baseline.cycles;
   result.cycles_without_zeros = baseline.cycles;
   if (!faster && !actions) return;
-  const WorkWithoutZeros full(recorded);
-  OpResult without = machine.simulate(full.work(), SimOptions{});
+  if (!full_) full_.emplace(recorded_, &memo_);
+  OpResult without = machine.simulate(full_->work(), SimOptions{});
   if (faster) result.cycles_without_zeros = std::clamp(without.cycles, result.cycles, baseline.cycles);
   if (actions) result.actions_without_zeros = std::move(without.actions);
 }

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "sim/accelerator.hpp"
@@ -16,7 +17,7 @@ namespace lacuna {
 // differs but what is skipped.
 class WorkWithoutZeros {
  public:
-  explicit WorkWithoutZeros(const OperationWork& recorded);
+  explicit WorkWithoutZeros(const OperationWork& recorded, WorkMemo* memo = nullptr);
   WorkWithoutZeros(const WorkWithoutZeros&) = delete;
   WorkWithoutZeros& operator=(const WorkWithoutZeros&) = delete;
 
@@ -28,13 +29,24 @@ class WorkWithoutZeros {
   OperationWork work_;
 };
 
-// Fills in what `result` says of the machine without zeros.
-// - cycles_without_zeros: with no zero in any operand, at most those of the baseline and at least those with
-//   the recorded zeros: a machine that is slower than its baseline gains nothing from slots without an
-//   element. For them alone the machine is run only where it is faster than its baseline.
-// - with `actions`, actions_without_zeros.
-void add_without_zeros(const Accelerator& machine, const OperationWork& recorded, const OpResult& baseline,
-                       bool actions, OpResult& result);
+// Fills in what results say of machines without zeros, for one machine after another on one operation: they
+// share what they have in common.
+class MachinesWithoutZeros {
+ public:
+  // `recorded` must outlive it.
+  explicit MachinesWithoutZeros(const OperationWork& recorded) : recorded_(recorded) {}
+  // - cycles_without_zeros: with no zero in any operand, at most those of the baseline and at least those
+  // with
+  //   the recorded zeros: a machine that is slower than its baseline gains nothing from slots without an
+  //   element. For them alone the machine is run only where it is faster than its baseline.
+  // - with `actions`, actions_without_zeros.
+  void add(const Accelerator& machine, const OpResult& baseline, bool actions, OpResult& result);
+
+ private:
+  const OperationWork& recorded_;
+  WorkMemo memo_;
+  std::optional<WorkWithoutZeros> full_;
+};
 
 // Whether none of its tensors holds a zero.
 bool has_no_zeros(const Layer& layer);

@@ -30,6 +30,7 @@ class Cnvlutin final : public Accelerator {
     return tile_words(shape, config_.tile.lanes) * (config_.slice_steps == 0 ? 1 : kSlicedSteps) +
            tile_products(shape);
   }
+  std::string sharing_key() const override { return compute_key_; }
   std::string slow_engine_reason() const override {
     return config_.slice_steps == 0 ? "" : "slice_steps is counted step by step: about ten times slower";
   }
@@ -49,8 +50,10 @@ class Cnvlutin final : public Accelerator {
   using Accelerator::simulate;
   OpResult simulate(const OperationWork& work, const SimOptions& options) const override {
     const Placement placement = chip_.place(work.layer, work.op);
-    TileOutcome outcome = options.engine == Engine::kFast ? run_fast(work, placement)
-                                                          : run_values(work, placement, options.seed);
+    TileOutcome outcome =
+        options.engine == Engine::kFast
+            ? *work.remember<TileOutcome>(compute_key_, [&] { return run_fast(work, placement); })
+            : run_values(work, placement, options.seed);
     const std::int64_t column_reads = outcome.counters.front().value;
     const ScratchpadTraffic scratchpads = chip_.memory().scratchpads(placement);
     // The columns' values are read lane by lane, not a row at a time.
@@ -142,6 +145,7 @@ class Cnvlutin final : public Accelerator {
   Params params_;
   TileChip chip_;
   Config config_;
+  std::string compute_key_ = memo_key(params_, memory_params());
 };
 
 const RegisterAccelerator kRegister{{

@@ -41,6 +41,7 @@ class Sparten final : public Accelerator {
   double work_without_zeros(const LayerShape& shape) const override {
     return steps(shape, 4 * static_cast<double>(shape.taps()));
   }
+  std::string sharing_key() const override { return compute_key_; }
   using Accelerator::simulate;
   OpResult simulate(const OperationWork& work, const SimOptions& options) const override;
 
@@ -56,6 +57,7 @@ class Sparten final : public Accelerator {
   Params params_;
   Config config_;
   Memory memory_;
+  std::string compute_key_ = memo_key(params_, shared_params(), {"idle_logic"});
 };
 
 // A vector counts 512 MACs or more at once where segments fill their words; streams are read, and the held
@@ -117,7 +119,10 @@ Sparten::Outcome Sparten::run(const OperationWork& work, const SimOptions& optio
 }
 
 OpResult Sparten::simulate(const OperationWork& work, const SimOptions& options) const {
-  const auto [counts, traffic] = run(work, options);
+  const auto [counts, traffic] =
+      options.engine == Engine::kFast
+          ? *work.remember<Outcome>(compute_key_, [&] { return run(work, options); })
+          : run(work, options);
   const std::int64_t matches = work.macs.effectual;
   const std::int64_t empty_joins = counts.matches_or_one - matches - traffic.joins_left_out;
   const Timing timing = memory_.time(work, traffic, counts.cycles);

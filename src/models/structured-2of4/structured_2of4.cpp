@@ -29,6 +29,8 @@ class Structured2of4 final : public Accelerator {
     return 2 * tile_words(shape, config_.tile.lanes) + tile_products(shape);
   }
 
+  std::string sharing_key() const override { return compute_key_; }
+
   std::optional<Hardware> hardware() const override {
     Hardware hardware = chip_.hardware({{"operand_muxes",
                                          "operand muxes",
@@ -58,9 +60,10 @@ class Structured2of4 final : public Accelerator {
   OpResult simulate(const OperationWork& work, const SimOptions& options) const override {
     const Placement placement = chip_.place(work.layer, work.op);
     const bool applies = config_.applies(work.layer.shape, work.op);
-    TileOutcome outcome = options.engine == Engine::kFast
-                              ? run_fast(work, placement, applies)
-                              : run_values(work, placement, applies, options.seed);
+    TileOutcome outcome =
+        options.engine == Engine::kFast
+            ? *work.remember<TileOutcome>(compute_key_, [&] { return run_fast(work, placement, applies); })
+            : run_values(work, placement, applies, options.seed);
     OpResult result = chip_.result(work, placement, std::move(outcome));
     // Multiplexers and metadata rest where the pattern is not used.
     const double clocked =
@@ -175,6 +178,7 @@ class Structured2of4 final : public Accelerator {
   Params params_;
   TileChip chip_;
   Config config_;
+  std::string compute_key_ = memo_key(params_, memory_params());
 };
 
 const RegisterAccelerator kRegister{{

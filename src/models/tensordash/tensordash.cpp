@@ -1,5 +1,6 @@
 // TensorDash as an accelerator [TensorDash §3.1 to §3.3, §3.5].
 #include <algorithm>
+#include <fmt/format.h>
 
 #include "base/work_progress.hpp"
 #include "models/tensordash/engine/engine.hpp"
@@ -21,7 +22,9 @@ class TensorDash final : public Accelerator {
       : params_(resolve_tiles(std::move(params))),
         chip_(params_),
         config_(Config::from(params_)),
-        stored_(config_, chip_) {}
+        stored_(config_, chip_),
+        compute_key_(memo_key(params_, memory_params())),
+        row_groups_key_(memo_key(params_, memory_params(), kNotOfRowGroups)) {}
 
   const Params& params() const override { return params_; }
   // The same tiles without what skips zeros.
@@ -55,6 +58,9 @@ class TensorDash final : public Accelerator {
            "arXiv 2009.00748v1's";
   }
 
+  std::string sharing_key() const override {
+    return config_.sides == Sides::kOne ? row_groups_key_ : compute_key_;
+  }
   std::string slow_engine_reason() const override { return lacuna::tensordash::slow_engine_reason(config_); }
 
   std::optional<Hardware> hardware() const override {
@@ -85,9 +91,11 @@ class TensorDash final : public Accelerator {
     const Placement placement = chip_.place(work.layer, work.op);
     const bool gated = config_.power_gating && is_gated(work, placement.row_operand);
     const bool executed = !gated && config_.runs_from_stored(work.op, placement.row_operand);
-    TileOutcome outcome = gated                             ? run_gated(work, placement)
-                          : options.engine == Engine::kFast ? run_fast(work, placement)
-                                                            : run_values(work, placement, options.seed);
+    TileOutcome outcome =
+        gated ? run_gated(work, placement)
+        : options.engine == Engine::kFast
+            ? *work.remember<TileOutcome>(compute_key_, [&] { return run_fast(work, placement); })
+            : run_values(work, placement, options.seed);
     if (config_.power_gating) outcome.counters.push_back({"gated", gated ? 1 : 0, true});
     stored_.schedule_outputs(work, outcome);
     const StoredForms forms =
@@ -99,6 +107,10 @@ class TensorDash final : public Accelerator {
   }
 
  private:
+  // What does not change the cycles of a group of rows, whose streams are those of the row operand.
+  inline static const std::vector<std::string> kNotOfRowGroups = {
+      "tiles", "columns", "tile_grid", "pin", "schedule", "zeros", "power_gating", "gating_threshold"};
+
   double mux_inputs() const {
     return static_cast<double>(config_.scheduler.connectivity().movements().size());
   }
@@ -187,15 +199,28 @@ class TensorDash final : public Accelerator {
           alike_product(cycles.size(), placement.placed.size(), work.layer.shape.groups);
       const bool known = alike < cycles.size() && has_no_zeros(*product.rows) &&
                          (config_.sides == Sides::kOne || has_no_zeros(*product.columns));
-      cycles.push_back(known ? cycles[alike] : tile_cycles(work.op, product));
+      cycles.push_back(known ? cycles[alike] : product_cycles_of(work, placement, product));
       outcome.compute_cycles += cycles.back();
     }
     return outcome;
   }
 
-  std::int64_t tile_cycles(Operation op, const PlacedProduct& product) const {
-    return config_.runs_from_stored(op, product.rows->role) ? stored_product_cycles(config_, product)
-                                                            : product_cycles(config_, product);
+  // Columns and tiles only decide how often the cycles of a group of rows are spent, and where.
+  std::int64_t product_cycles_of(const OperationWork& work, const Placement& placement,
+                                 const PlacedProduct& product) const {
+    if (config_.runs_from_stored(work.op, product.rows->role)) return stored_product_cycles(config_, product);
+    if (config_.sides == Sides::kBoth || config_.sync == RowSync::kLines) {
+      return product_cycles(config_, product);
+    }
+    const std::string key =
+        fmt::format("{} rows:{} product:{}", row_groups_key_, static_cast<int>(placement.row_operand),
+                    product.product - placement.products.data());
+    const auto groups = work.remember<std::vector<std::uint32_t>>(
+        key, [&] { return row_group_cycles(config_, *product.rows); });
+    TileClock clock(product.grid);
+    std::int64_t group = 0;
+    for (const std::uint32_t cycles : *groups) clock.add_row_group(group++, cycles);
+    return clock.cycles();
   }
 
   TileOutcome run_values(const OperationWork& work, const Placement& placement, std::uint64_t seed) const {
@@ -218,6 +243,7 @@ class TensorDash final : public Accelerator {
   TileChip chip_;
   Config config_;
   StoredMemory stored_;
+  std::string compute_key_, row_groups_key_;  // for OperationWork::remember()
 };
 
 const RegisterAccelerator kRegister{{

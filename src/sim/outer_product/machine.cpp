@@ -73,21 +73,29 @@ double OuterProductMachine::work_without_zeros(const LayerShape& s) const {
   return steps_of_pairs(s) + 3 * read;
 }
 
+OuterProductMachine::Outcome OuterProductMachine::run(const OperationWork& work,
+                                                      const SimOptions& options) const {
+  Schedule schedule(config_.pes(), config_.fill, config_.fill_each_pair);
+  PairCounts counts;
+  if (options.engine == Engine::kFast) {
+    counts = count_operation(work.layer, work.op, config_, *pe_, schedule);
+    counts.useful = work.macs.effectual;
+  } else {
+    counts = execute_operation(work.layer, work.op, config_, *pe_, schedule, options.seed);
+    if (counts.useful != work.macs.effectual)
+      throw std::logic_error("useful products are not the effectual MACs");
+  }
+  return {counts, schedule.finish()};
+}
+
 OpResult OuterProductMachine::simulate(const OperationWork& work, const SimOptions& options) const {
   const Layer& layer = work.layer;
   const Operation op = work.op;
   const MacCounts& macs = work.macs;
   check_plane_sizes(layer);
-  Schedule schedule(config_.pes(), config_.fill, config_.fill_each_pair);
-  PairCounts counts;
-  if (options.engine == Engine::kFast) {
-    counts = count_operation(layer, op, config_, *pe_, schedule);
-    counts.useful = macs.effectual;
-  } else {
-    counts = execute_operation(layer, op, config_, *pe_, schedule, options.seed);
-    if (counts.useful != macs.effectual) throw std::logic_error("useful products are not the effectual MACs");
-  }
-  const ScheduleResult time = schedule.finish();
+  const auto [counts, time] = options.engine == Engine::kFast
+                                  ? *work.remember<Outcome>(compute_key_, [&] { return run(work, options); })
+                                  : run(work, options);
   const std::int64_t lanes = config_.n * config_.n;
   const std::int64_t slots = config_.pes() * lanes * time.cycles;
   const PeTraffic traffic = pe_traffic(layer, op, config_, counts.pairs);

@@ -7,6 +7,7 @@
 #include "sim/outer_product/machine_config.hpp"
 #include "sim/outer_product/memory.hpp"
 #include "sim/outer_product/processing_element.hpp"
+#include "sim/outer_product/schedule.hpp"
 
 namespace lacuna::outer {
 
@@ -22,14 +23,23 @@ class OuterProductMachine : public Accelerator {
   std::optional<Hardware> hardware() const override;
   double work_without_zeros(const LayerShape& s) const override;
   double work(const LayerShape& shape) const override;
+  std::string sharing_key() const override { return compute_key_; }
   using Accelerator::simulate;
   OpResult simulate(const OperationWork& work, const SimOptions& options) const override;
 
  private:
+  // What the PEs did, memory not yet included.
+  struct Outcome {
+    PairCounts counts;
+    ScheduleResult time;
+  };
+  Outcome run(const OperationWork& work, const SimOptions& options) const;
+
   Params params_;
   MachineConfig config_;
   OuterMemory memory_;
   std::unique_ptr<ProcessingElement> pe_;
+  std::string compute_key_ = memo_key(params_, dram_params("", ""), {"idle_logic"});
 };
 
 }  // namespace lacuna::outer

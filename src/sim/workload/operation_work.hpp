@@ -2,6 +2,7 @@
 #pragma once
 
 #include "sim/workload/mac_counts.hpp"
+#include "sim/workload/work_memo.hpp"
 
 namespace lacuna {
 
@@ -10,12 +11,20 @@ struct OperationWork {
   Operation op;
   MacCounts macs;          // counted once, whatever number of machines runs it
   double batch_scale = 1;  // how many times the layer's recorded samples make up the batch
+  // Where several machines run the operation one after another: what they have in common.
+  WorkMemo* memo = nullptr;
 
   OperationWork(const Layer& of, Operation operation, double scale = 1)
       : layer(of), op(operation), macs(count_macs(of, operation)), batch_scale(scale) {}
   // The same operation of a layer that stands in for the one of `other`.
   OperationWork(const Layer& of, const OperationWork& other)
       : layer(of), op(other.op), macs(other.macs), batch_scale(other.batch_scale) {}
+
+  // What compute() gives, or gave another machine under the same key. For results of the fast engine only.
+  template <typename Value, typename Compute>
+  std::shared_ptr<const Value> remember(const std::string& key, const Compute& compute) const {
+    return memo != nullptr ? memo->get<Value>(key, compute) : std::make_shared<const Value>(compute());
+  }
 };
 
 }  // namespace lacuna

@@ -1,0 +1,34 @@
+// The operations of a trace with their MAC counts, counted once for any number of machines.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "sim/without_zeros.hpp"
+
+namespace lacuna {
+
+class TraceWork {
+ public:
+  // An operation, and where its result belongs.
+  struct Job {
+    OperationWork work;
+    std::size_t layer, slot;
+    double macs() const { return static_cast<double>(work.macs.macs); }
+  };
+
+  // Of the operations that `options` runs. The trace must outlive it.
+  explicit TraceWork(const Trace& trace, const SimOptions& options = {});
+
+  const Trace& trace() const { return trace_; }
+  // Largest first, so that no thread starts a long job when the others have ended.
+  const std::vector<std::unique_ptr<const Job>>& jobs() const { return jobs_; }
+  double macs() const;  // of all of them
+
+ private:
+  const Trace& trace_;
+  std::unique_ptr<const KnownLayers> known_;
+  std::vector<std::unique_ptr<const Job>> jobs_;
+};
+
+}  // namespace lacuna
