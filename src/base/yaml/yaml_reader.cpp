@@ -10,7 +10,9 @@ namespace lacuna {
 
 std::string YamlReader::place(const YAML::Node& at) const {
   const bool known = at.IsDefined() && at.Mark().line >= 0;
-  return (known ? fmt::format("{}:{}", file_, at.Mark().line + 1) : file_) + part_;
+  if (!known) return file_ + part_;
+  const std::string line = fmt::format("{}:{}", file_, at.Mark().line + 1);
+  return (places_ == Places::kColumns ? fmt::format("{}:{}", line, at.Mark().column + 1) : line) + part_;
 }
 
 void YamlReader::fail(const YAML::Node& at, std::string_view cause, std::string_view remedy) const {

@@ -14,9 +14,11 @@ class YamlReader {
  public:
   static constexpr std::size_t kLongestText = 4096;
 
+  enum class Places { kLines, kColumns };
+
   // `part` follows the file and line in messages: ": layer 3".
-  explicit YamlReader(std::string file, std::string part = "")
-      : file_(std::move(file)), part_(std::move(part)) {}
+  explicit YamlReader(std::string file, std::string part = "", Places places = Places::kLines)
+      : file_(std::move(file)), part_(std::move(part)), places_(places) {}
 
   const std::string& file() const { return file_; }
 
@@ -30,7 +32,7 @@ class YamlReader {
     }
   }
 
-  // "my.yaml:4", or "my.yaml" for a node that is not in the file.
+  // "my.yaml:4" or "my.yaml:4:7"; "my.yaml" for a node that is not in the file.
   std::string place(const YAML::Node& at) const;
   [[noreturn]] void fail(const YAML::Node& at, std::string_view cause, std::string_view remedy) const;
 
@@ -58,6 +60,7 @@ class YamlReader {
   const std::string& check_key(const YAML::Node& key, std::set<std::string>& seen) const;
 
   std::string file_, part_;
+  Places places_;
 };
 
 }  // namespace lacuna
