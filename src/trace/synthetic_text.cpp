@@ -1,0 +1,140 @@
+#include "trace/synthetic_text.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <map>
+#include <optional>
+
+#include "base/error.hpp"
+#include "base/nearest.hpp"
+#include "base/parse_number.hpp"
+
+namespace lacuna {
+namespace {
+
+// A layer: a type and key=value words.
+class LayerWords {
+ public:
+  LayerWords(const std::string& text, std::string where) : where_(std::move(where)) {
+    std::size_t at = 0;
+    while (at < text.size()) {
+      const std::size_t end = std::min(text.find(' ', at), text.size());
+      const std::string word = text.substr(at, end - at);
+      at = end + 1;
+      if (word.empty()) continue;
+      const std::size_t equals = word.find('=');
+      if (type_.empty() && equals == std::string::npos) {
+        type_ = word;
+      } else if (equals == std::string::npos) {
+        fail(fmt::format("'{}' is not key=value", word), "write for example kernel=3");
+      } else if (!words_.emplace(word.substr(0, equals), word.substr(equals + 1)).second) {
+        fail(fmt::format("'{}' is there twice", word.substr(0, equals)), "remove one");
+      }
+    }
+    if (type_ != "conv2d" && type_ != "linear") {
+      fail(fmt::format("unknown type '{}'", type_), suggest(type_, {"conv2d", "linear"}));
+    }
+  }
+
+  const std::string& where() const { return where_; }
+  const std::string& type() const { return type_; }
+
+  void allow(const std::vector<std::string>& keys) const {
+    for (const auto& [key, value] : words_) {
+      if (std::find(keys.begin(), keys.end(), key) == keys.end()) {
+        fail(fmt::format("unknown key '{}' of {}", key, type_), suggest(key, keys));
+      }
+    }
+  }
+
+  std::string text(const char* key, const std::string& fallback) const {
+    const auto at = words_.find(key);
+    return at == words_.end() ? fallback : at->second;
+  }
+
+  std::int64_t integer(const char* key, std::optional<std::int64_t> fallback = {}) const {
+    const auto at = words_.find(key);
+    if (at == words_.end()) return required(key, fallback);
+    return number(key, at->second);
+  }
+
+  // "3" for both axes, "3x2" for height and width.
+  Size2 size(const char* key, std::optional<Size2> fallback = {}) const {
+    const auto at = words_.find(key);
+    if (at == words_.end()) return required(key, fallback);
+    const std::size_t cross = at->second.find('x');
+    if (cross == std::string::npos) {
+      const std::int64_t both = number(key, at->second);
+      return {both, both};
+    }
+    return {number(key, at->second.substr(0, cross)), number(key, at->second.substr(cross + 1))};
+  }
+
+ private:
+  [[noreturn]] void fail(const std::string& cause, const std::string& remedy) const {
+    throw InputError(where_, cause, remedy);
+  }
+
+  template <typename Value>
+  Value required(const char* key, const std::optional<Value>& fallback) const {
+    if (!fallback) fail(fmt::format("'{}' is missing", key), fmt::format("add {}=...", key));
+    return *fallback;
+  }
+
+  std::int64_t number(const char* key, const std::string& text) const {
+    constexpr std::int64_t kLargestSize = std::int64_t{1} << 24;
+    const auto value = parse_number<std::int64_t>(text);
+    if (!value || *value < 0 || *value > kLargestSize) {
+      fail(fmt::format("'{}' is not a number from 0 to {} for '{}'", text, kLargestSize, key),
+           "write 3, or 3x2 for height and width");
+    }
+    return *value;
+  }
+
+  std::string where_;
+  std::string type_;
+  std::map<std::string, std::string> words_;
+};
+
+}  // namespace
+
+ZeroSpec parse_zeros(const std::string& text, const std::string& where) {
+  if (text == "dense") return ZeroSpec::dense();
+  if (text == "zero") return ZeroSpec::all_zero();
+  const bool clustered = text.starts_with("channel:");
+  const std::string number = clustered ? text.substr(8) : text;
+  const auto share = parse_number<double>(number);
+  if (!share || !(*share >= 0 && *share <= 1)) {
+    throw InputError(where, fmt::format("'{}' does not say which values are zero", text),
+                     "write a share from 0 to 1 (uniform), channel:SHARE (clustered), dense or zero");
+  }
+  return clustered ? ZeroSpec::by_channel(*share) : ZeroSpec::uniform(*share);
+}
+
+SyntheticLayer parse_synthetic_layer(const std::string& text, std::size_t index, const ZeroTexts& zeros,
+                                     const std::string& where) {
+  const LayerWords words(text, where);
+  SyntheticLayer layer;
+  layer.name = words.text("name", fmt::format("layer{}", index));
+  if (words.type() == "linear") {
+    words.allow({"name", "in", "out", "batch", "steps", "A", "W", "G"});
+    layer.steps = words.integer("steps", 1);
+    layer.shape = LayerShape::linear(words.integer("batch", 1), words.integer("in"), words.integer("out"));
+  } else {
+    words.allow({"name", "in", "out", "kernel", "input", "stride", "padding", "dilation", "groups", "batch",
+                 "A", "W", "G"});
+    const Size2 stride = words.size("stride", Size2{1, 1});
+    if (stride.h < 1 || stride.w < 1) throw InputError(words.where(), "the stride is 0", "give 1 or more");
+    layer.shape = LayerShape::conv2d(words.integer("batch", 1), words.integer("in"), words.integer("out"),
+                                     words.size("input"), words.size("kernel", Size2{1, 1}), stride,
+                                     words.size("padding", Size2{0, 0}), words.size("dilation", Size2{1, 1}),
+                                     words.integer("groups", 1));
+  }
+  layer.shape.validate(words.where());
+  layer.a = parse_zeros(words.text("A", zeros.a), words.where());
+  layer.w = parse_zeros(words.text("W", zeros.w), words.where());
+  layer.g = parse_zeros(words.text("G", zeros.g), words.where());
+  return layer;
+}
+
+}  // namespace lacuna

@@ -1,0 +1,22 @@
+// Synthetic layers as a person writes them: 'conv2d in=64 out=128 kernel=3 input=56 A=0.6 G=channel:0.8'.
+#pragma once
+
+#include <string>
+
+#include "trace/synthetic.hpp"
+
+namespace lacuna {
+
+// "dense", "zero", "0.6" (uniform) or "channel:0.6". Throws InputError; `where` starts the message.
+ZeroSpec parse_zeros(const std::string& text, const std::string& where);
+
+// The zeros of tensors that a layer says nothing about.
+struct ZeroTexts {
+  std::string a = "0.5", w = "dense", g = "0.5";
+};
+
+// Layer `index` of a network, called "layerN" if it has no name. Throws InputError.
+SyntheticLayer parse_synthetic_layer(const std::string& text, std::size_t index, const ZeroTexts& zeros,
+                                     const std::string& where);
+
+}  // namespace lacuna
