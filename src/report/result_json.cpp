@@ -9,25 +9,6 @@
 namespace lacuna {
 namespace {
 
-std::string config_json(const std::vector<ConfigValue>& config) {
-  JsonLine line;
-  for (const ConfigValue& entry : config) {
-    switch (entry.kind) {
-      case ParamSpec::Kind::kInteger:
-      case ParamSpec::Kind::kNumber:
-        line.raw(entry.name, entry.value);
-        break;
-      case ParamSpec::Kind::kFlag:
-        line.raw(entry.name, entry.value == "on" ? "true" : "false");
-        break;
-      case ParamSpec::Kind::kText:
-        line.field(entry.name, entry.value);
-        break;
-    }
-  }
-  return line.text();
-}
-
 std::string activity_json(const Activity& activity) {
   JsonLine line;
   line.field("bound", bound_name(activity.bound));
@@ -144,6 +125,25 @@ void append_run(std::string& text, const RunResult& run, const RunEnergy* energy
 }
 
 }  // namespace
+
+std::string config_json(const std::vector<ConfigValue>& config) {
+  JsonLine line;
+  for (const ConfigValue& entry : config) {
+    switch (entry.kind) {
+      case ParamSpec::Kind::kInteger:
+      case ParamSpec::Kind::kNumber:
+        line.raw(entry.name, entry.value);
+        break;
+      case ParamSpec::Kind::kFlag:
+        line.raw(entry.name, entry.value == "on" ? "true" : "false");
+        break;
+      case ParamSpec::Kind::kText:
+        line.field(entry.name, entry.value);
+        break;
+    }
+  }
+  return line.text();
+}
 
 std::string results_to_json(const std::vector<RunResult>& runs, const EnergyToWrite& energies) {
   std::string text = fmt::format("{{\n  \"schema\": {},\n  \"lacuna\": {},\n  \"runs\": [", kResultSchema,

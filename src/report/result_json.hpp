@@ -20,6 +20,9 @@ struct EnergyToWrite {
   bool layers = false;
 };
 
+// A resolved configuration as one JSON object.
+std::string config_json(const std::vector<ConfigValue>& config);
+
 // The same runs give the same bytes.
 std::string results_to_json(const std::vector<RunResult>& runs, const EnergyToWrite& energies = {});
 
