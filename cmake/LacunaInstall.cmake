@@ -17,6 +17,12 @@ install(TARGETS lacuna RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT pro
 install(TARGETS lacuna_shared LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT program NAMELINK_COMPONENT library)
 install(FILES ${PROJECT_SOURCE_DIR}/src/capi/lacuna.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/lacuna COMPONENT library)
 
+# The module by which `lacuna sweep` runs under mpirun: beside the program's library folder, where it looks for it, and in no
+# package, since it would bring all of OpenMPI with it.
+if(TARGET lacuna_mpi)
+  install(TARGETS lacuna_mpi LIBRARY DESTINATION lib/lacuna COMPONENT mpi)
+endif()
+
 # The program itself writes what is said about it, so none of that can differ from what it does.
 set(manual ${PROJECT_BINARY_DIR}/manual)
 set(manual_files lacuna.1 lacuna.bash _lacuna lacuna.fish)

@@ -20,6 +20,7 @@ void add_inspect_command(CLI::App& app);
 void add_reproduce_command(CLI::App& app);
 void add_simulate_command(CLI::App& app);
 void add_storage_command(CLI::App& app);
+void add_sweep_command(CLI::App& app);
 void add_synth_command(CLI::App& app);
 void add_train_command(CLI::App& app);
 void add_version_command(CLI::App& app);
@@ -27,9 +28,9 @@ void add_version_command(CLI::App& app);
 using AddCommand = void (*)(CLI::App&);
 inline constexpr AddCommand kCommands[] = {
     // In the order of --help.
-    add_demo_command,    add_train_command,     add_inspect_command, add_simulate_command,
-    add_storage_command, add_reproduce_command, add_compare_command, add_arch_command,
-    add_synth_command,   add_bench_command,     add_help_command,    add_version_command,
+    add_demo_command,  add_train_command,     add_inspect_command, add_simulate_command, add_storage_command,
+    add_sweep_command, add_reproduce_command, add_compare_command, add_arch_command,     add_synth_command,
+    add_bench_command, add_help_command,      add_version_command,
 };
 
 // The examples at the end of a command's --help: what to type, and what it does.

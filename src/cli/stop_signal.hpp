@@ -10,7 +10,8 @@ namespace lacuna::cli {
 
 // While it lives, the first of these signals is only remembered. A second SIGINT or SIGTERM ends the program.
 // A second SIGHUP or SIGPIPE does not: a terminal that closes sends SIGHUP more than once (its shell does
-// too), and SIGPIPE comes again with the next line that is written. SIGHUP stays ignored under nohup.
+// too), and SIGPIPE comes again with the next line that is written. SIGUSR1 is what batch systems send before
+// the time of a job is over, and what mpirun hands on. SIGHUP stays ignored under nohup.
 class StopOnSignal {
  public:
   StopOnSignal();
@@ -19,7 +20,7 @@ class StopOnSignal {
   StopOnSignal& operator=(const StopOnSignal&) = delete;
 
  private:
-  static constexpr std::array<int, 4> kSignals = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
+  static constexpr std::array<int, 5> kSignals = {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGUSR1};
   std::array<void (*)(int), kSignals.size()> before_{};
 };
 

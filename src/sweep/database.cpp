@@ -50,7 +50,39 @@ std::vector<std::string> names_of(const Sqlite& connection, std::string_view sql
   return names;
 }
 
+std::unordered_map<std::string, Measures> stored_points(const Sqlite& connection,
+                                                        const ProgramRecord& program) {
+  std::unordered_map<std::string, Measures> keys;
+  Statement statement = connection.prepare(
+      "SELECT r.key, r.measured FROM results r JOIN designs d ON d.id = r.design JOIN programs p ON p.id = "
+      "d.program WHERE p.version = ?1 AND p.results_version = ?2");
+  statement.bind(1, program.version).bind(2, program.results_version);
+  while (statement.step()) keys.emplace(statement.text(0), static_cast<Measures>(statement.integer(1)));
+  return keys;
+}
+
+std::vector<std::pair<std::string, std::int64_t>> points_of_others(const Sqlite& connection,
+                                                                   const ProgramRecord& program) {
+  std::vector<std::pair<std::string, std::int64_t>> others;
+  Statement statement = connection.prepare(
+      "SELECT p.version || '/' || p.results_version, count(*) FROM results r JOIN designs d ON d.id = "
+      "r.design "
+      "JOIN programs p ON p.id = d.program WHERE NOT (p.version = ?1 AND p.results_version = ?2) "
+      "GROUP BY p.id ORDER BY p.id");
+  statement.bind(1, program.version).bind(2, program.results_version);
+  while (statement.step()) others.emplace_back(statement.text(0), statement.integer(1));
+  return others;
+}
+
 }  // namespace
+
+std::unordered_map<std::string, Measures> Reader::stored(const ProgramRecord& program) const {
+  return stored_points(connection_, program);
+}
+
+std::vector<std::pair<std::string, std::int64_t>> Reader::other_programs(const ProgramRecord& program) const {
+  return points_of_others(connection_, program);
+}
 
 Reader::Reader(const std::filesystem::path& file) : connection_(check_exists(file), Sqlite::Access::kRead) {
   check_schema(connection_);
@@ -67,17 +99,41 @@ std::vector<std::string> Reader::programs() const {
 }
 
 struct Database::State {
-  State(const std::filesystem::path& file, const ProgramRecord& program)
-      : lock(check_writable(file)), connection(file, Sqlite::Access::kCreate) {
+  // What every batch of points needs, prepared once.
+  struct PointStatements {
+    explicit PointStatements(const Sqlite& connection)
+        : remove(connection.prepare("DELETE FROM results WHERE key = ?1")),
+          succeed(connection.prepare("DELETE FROM failures WHERE key = ?1")),
+          insert(connection.prepare(
+              "INSERT INTO results (key, design, trace, measured, cycles, baseline_cycles, "
+              "cycles_without_zeros, "
+              "seconds, "
+              "baseline_seconds, energy_joules, baseline_energy_joules, compute_energy_joules, "
+              "baseline_compute_energy_joules, dram_read_bytes, dram_write_bytes, compute_cycles, "
+              "took_seconds, "
+              "computed_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, "
+              "?17, "
+              "?18)")),
+          insert_operation(connection.prepare(
+              "INSERT INTO operation_results VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)")),
+          fail(connection.prepare(
+              "INSERT OR REPLACE INTO failures (key, program, machine, parameters, trace, error, failed_at) "
+              "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)")) {}
+
+    Statement remove, succeed, insert, insert_operation, fail;
+  };
+
+  State(const std::filesystem::path& file, const ProgramRecord& of)
+      : lock(check_writable(file)), connection(file, Sqlite::Access::kCreate), program(of) {
     // Where the file system has no shared memory (NFS) SQLite stays with its rollback journal, which is
     // slower but as safe. FULL: what is committed survives a loss of power, too.
     connection.text("PRAGMA journal_mode = WAL");
     connection.execute("PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;");
     migrate(connection);
-    add_program(program);
+    add_program();
   }
 
-  void add_program(const ProgramRecord& program) {
+  void add_program() {
     const auto find = [&] {
       Statement known =
           connection.prepare("SELECT id FROM programs WHERE version = ?1 AND results_version = ?2");
@@ -115,8 +171,10 @@ struct Database::State {
 
   WriterLock lock;  // first: it outlives the connection
   Sqlite connection;
+  ProgramRecord program;
   std::int64_t program_id = 0;
   std::unordered_map<std::string, std::int64_t> designs, traces;
+  std::optional<PointStatements> statements;  // last: they end before the connection
 };
 
 Database::Database(const std::filesystem::path& file, const ProgramRecord& program)
@@ -126,23 +184,11 @@ Database::~Database() = default;
 const std::string& Database::file() const { return state_->connection.file(); }
 
 std::unordered_map<std::string, Measures> Database::stored() const {
-  std::unordered_map<std::string, Measures> keys;
-  Statement statement = state_->connection.prepare(
-      "SELECT r.key, r.measured FROM results r JOIN designs d ON d.id = r.design WHERE d.program = ?1");
-  statement.bind(1, state_->program_id);
-  while (statement.step()) keys.emplace(statement.text(0), static_cast<Measures>(statement.integer(1)));
-  return keys;
+  return stored_points(state_->connection, state_->program);
 }
 
 std::vector<std::pair<std::string, std::int64_t>> Database::other_programs() const {
-  std::vector<std::pair<std::string, std::int64_t>> others;
-  Statement statement = state_->connection.prepare(
-      "SELECT p.version || '/' || p.results_version, count(*) FROM results r JOIN designs d ON d.id = "
-      "r.design "
-      "JOIN programs p ON p.id = d.program WHERE p.id <> ?1 GROUP BY p.id ORDER BY p.id");
-  statement.bind(1, state_->program_id);
-  while (statement.step()) others.emplace_back(statement.text(0), statement.integer(1));
-  return others;
+  return points_of_others(state_->connection, state_->program);
 }
 
 void Database::add_parameters(const std::vector<std::string>& names) {
@@ -200,17 +246,8 @@ void Database::add(std::span<const PointRecord> points, std::span<const FailureR
   const Sqlite& connection = state_->connection;
   const std::string at = now();
   Transaction transaction(connection);
-  Statement remove = connection.prepare("DELETE FROM results WHERE key = ?1");
-  Statement succeed = connection.prepare("DELETE FROM failures WHERE key = ?1");
-  Statement insert = connection.prepare(
-      "INSERT INTO results (key, design, trace, measured, cycles, baseline_cycles, cycles_without_zeros, "
-      "seconds, "
-      "baseline_seconds, energy_joules, baseline_energy_joules, compute_energy_joules, "
-      "baseline_compute_energy_joules, dram_read_bytes, dram_write_bytes, compute_cycles, took_seconds, "
-      "computed_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, "
-      "?18)");
-  Statement insert_operation = connection.prepare(
-      "INSERT INTO operation_results VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)");
+  if (!state_->statements) state_->statements.emplace(connection);
+  auto& [remove, succeed, insert, insert_operation, fail] = *state_->statements;
   for (const PointRecord& point : points) {
     remove.bind(1, point.key).run();
     succeed.bind(1, point.key).run();
@@ -231,9 +268,6 @@ void Database::add(std::span<const PointRecord> points, std::span<const FailureR
       insert_operation.bind(10, op.baseline_energy_joules).bind(11, op.bound).bind(12, op.dram_bytes).run();
     }
   }
-  Statement fail = connection.prepare(
-      "INSERT OR REPLACE INTO failures (key, program, machine, parameters, trace, error, failed_at) "
-      "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)");
   for (const FailureRecord& failure : failures) {
     fail.bind(1, failure.key)
         .bind(2, state_->program_id)

@@ -35,6 +35,10 @@ class Reader {
   std::vector<std::string> swept_parameters() const;
   // "0.1.0/1", the latest first.
   std::vector<std::string> programs() const;
+  // Keys of the points of a program, with what was measured.
+  std::unordered_map<std::string, Measures> stored(const ProgramRecord& program) const;
+  // Points of other versions of the program, by name ("0.1.0/1").
+  std::vector<std::pair<std::string, std::int64_t>> other_programs(const ProgramRecord& program) const;
 
  private:
   Sqlite connection_;
