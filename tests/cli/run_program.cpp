@@ -19,7 +19,6 @@ namespace {
   for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);
   ::setenv("LACUNA", LACUNA_PROGRAM, 1);
-  ::setenv("LC_ALL", "C", 1);
   ::execvp(arguments[0], arguments.data());
   ::_exit(127);
 }
@@ -49,6 +48,7 @@ ProgramResult run(const std::vector<std::string>& command) {
     ::dup2(::open("/dev/null", O_RDONLY), STDIN_FILENO);
     ::dup2(out[1], STDOUT_FILENO);
     ::dup2(err[1], STDERR_FILENO);
+    ::setenv("LC_ALL", "C", 1);
     execute(command);
   }
   ::close(out[1]);
@@ -100,6 +100,7 @@ ProgramResult run_on_terminal(const std::vector<std::string>& arguments,
   if (child == 0) {
     ::setenv("TERM", "xterm", 1);
     ::unsetenv("NO_COLOR");
+    ::setenv("LC_ALL", "C", 1);
     for (const std::string& assignment : environment) ::putenv(const_cast<char*>(assignment.c_str()));
     execute(lacuna_command(arguments));
   }
