@@ -4,6 +4,8 @@
 
 namespace lacuna {
 
+std::vector<LayerPasses> Accelerator::plan(const Trace&, const SimOptions&) const { return {}; }
+
 std::string Accelerator::remark(const RunResult&) const { return {}; }
 
 std::string Accelerator::sharing_key() const { return memo_key(params(), {}); }

@@ -13,6 +13,12 @@
 namespace lacuna {
 namespace {
 
+OperationWork planned(const TraceWork::Job& job, const std::vector<LayerPasses>& plan) {
+  OperationWork work = job.work;
+  if (!plan.empty()) work.passes = plan[job.layer][static_cast<std::size_t>(work.op)];
+  return work;
+}
+
 // The result's description, with room for what the machine will say.
 RunResult empty_run(const Trace& trace, const Accelerator& machine, const SimOptions& options) {
   RunResult run;
@@ -86,17 +92,20 @@ std::vector<RunResult> Simulator::run(const Trace& trace, const SimOptions& opti
     }();
     const auto& jobs = work.jobs();
     const std::vector<std::size_t> baselines = baselines_of_runs();
+    std::vector<std::vector<LayerPasses>> plans;
     const double all_macs = work.macs() * static_cast<double>((options.without_zeros ? 2 : 1) * runs_.size());
     const auto share_of = [&](const TraceWork::Job& job) { return job.macs() / all_macs; };
     for (const Run& run : runs_) {
       SimOptions of_run = options;
       if (run.only_baseline) of_run.engine = Engine::kFast;
       results.push_back(std::make_shared<RunResult>(empty_run(trace, *run.machine, of_run)));
+      plans.push_back(run.machine->plan(trace, of_run));
       parallel_for(jobs.size(), 1, [&](std::size_t i) {
         const TraceWork::Job& job = *jobs[i];
         meter.check();
         const WorkPart part(meter, share_of(job));
-        results.back()->layers[job.layer].ops[job.slot] = run.machine->simulate(job.work, of_run);
+        results.back()->layers[job.layer].ops[job.slot] =
+            run.machine->simulate(planned(job, plans.back()), of_run);
       });
     }
     for (std::size_t i = 0; options.without_zeros && i < runs_.size(); ++i) {
@@ -111,8 +120,10 @@ std::vector<RunResult> Simulator::run(const Trace& trace, const SimOptions& opti
         if (baselines[i] == i) {
           own.cycles_without_zeros = own.cycles;
         } else if (baselines[i] != kNoBaseline) {
-          MachinesWithoutZeros(job.work).add(*runs_[i].machine, op_of(baselines[i]),
-                                             options.actions_without_zeros, own);
+          const OperationWork work_of_run = planned(job, plans[i]);
+          MachinesWithoutZeros(work_of_run)
+              .add(*runs_[i].machine, work_of_run.passes, op_of(baselines[i]), options.actions_without_zeros,
+                   own);
         }
       });
     }
@@ -124,27 +135,30 @@ std::vector<RunResult> Simulator::run(const Trace& trace, const SimOptions& opti
 std::vector<RunResult> Simulator::run_sharing(const TraceWork& work) const {
   const SimOptions options;
   Results results;
+  std::vector<std::vector<LayerPasses>> plans;
   for (const Run& run : runs_) {
     check_work(work.trace(), *run.machine, Engine::kFast);
     results.push_back(std::make_shared<RunResult>(empty_run(work.trace(), *run.machine, options)));
+    plans.push_back(run.machine->plan(work.trace(), options));
   }
   const std::vector<std::size_t> baselines = baselines_of_runs();
   for (const auto& job : work.jobs()) {
     WorkMemo memo;
-    OperationWork operation = job->work;
-    operation.memo = &memo;
     const auto op_of = [&](std::size_t run) -> OpResult& {
       return results[run]->layers[job->layer].ops[job->slot];
     };
     for (std::size_t i = 0; i < runs_.size(); ++i) {
+      OperationWork operation = planned(*job, plans[i]);
+      operation.memo = &memo;
       op_of(i) = runs_[i].machine->simulate(operation, options);
     }
-    MachinesWithoutZeros without_zeros(operation);
+    MachinesWithoutZeros without_zeros(job->work);
     for (std::size_t i = 0; i < runs_.size(); ++i) {
       if (baselines[i] == i) {
         op_of(i).cycles_without_zeros = op_of(i).cycles;
       } else if (baselines[i] != kNoBaseline) {
-        without_zeros.add(*runs_[i].machine, op_of(baselines[i]), options.actions_without_zeros, op_of(i));
+        without_zeros.add(*runs_[i].machine, planned(*job, plans[i]).passes, op_of(baselines[i]),
+                          options.actions_without_zeros, op_of(i));
       }
     }
   }

@@ -32,13 +32,15 @@ WorkWithoutZeros::WorkWithoutZeros(const OperationWork& recorded, WorkMemo* memo
   work_.memo = memo;
 }
 
-void MachinesWithoutZeros::add(const Accelerator& machine, const OpResult& baseline, bool actions,
-                               OpResult& result) {
+void MachinesWithoutZeros::add(const Accelerator& machine, const std::optional<TensorPasses>& passes,
+                               const OpResult& baseline, bool actions, OpResult& result) {
   const bool faster = result.cycles < baseline.cycles;
   result.cycles_without_zeros = baseline.cycles;
   if (!faster && !actions) return;
   if (!full_) full_.emplace(recorded_, &memo_);
-  OpResult without = machine.simulate(full_->work(), SimOptions{});
+  OperationWork work = full_->work();
+  work.passes = passes;
+  OpResult without = machine.simulate(work, SimOptions{});
   if (faster) result.cycles_without_zeros = std::clamp(without.cycles, result.cycles, baseline.cycles);
   if (actions) result.actions_without_zeros = std::move(without.actions);
 }

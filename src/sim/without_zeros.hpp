@@ -40,7 +40,9 @@ class MachinesWithoutZeros {
   //   the recorded zeros: a machine that is slower than its baseline gains nothing from slots without an
   //   element. For them alone the machine is run only where it is faster than its baseline.
   // - with `actions`, actions_without_zeros.
-  void add(const Accelerator& machine, const OpResult& baseline, bool actions, OpResult& result);
+  // `passes`: the machine's plan of the operation.
+  void add(const Accelerator& machine, const std::optional<TensorPasses>& passes, const OpResult& baseline,
+           bool actions, OpResult& result);
 
  private:
   const OperationWork& recorded_;

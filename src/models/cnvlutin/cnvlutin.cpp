@@ -21,6 +21,9 @@ class Cnvlutin final : public Accelerator {
         config_(Config::from(params_, chip_.tile())) {}
 
   const Params& params() const override { return params_; }
+  std::vector<LayerPasses> plan(const Trace& trace, const SimOptions& options) const override {
+    return chip_.plan(trace, options);
+  }
   std::optional<BaselineSpec> baseline() const override {
     return baseline_sharing("dense", params_, TileChip::params());
   }

@@ -15,6 +15,9 @@ class Dense final : public Accelerator {
   explicit Dense(Params params) : params_(resolve_tiles(std::move(params))), chip_(params_) {}
 
   const Params& params() const override { return params_; }
+  std::vector<LayerPasses> plan(const Trace& trace, const SimOptions& options) const override {
+    return chip_.plan(trace, options);
+  }
   std::optional<Hardware> hardware() const override { return chip_.hardware(); }
   double work(const LayerShape& shape) const override { return tile_products(shape); }
 

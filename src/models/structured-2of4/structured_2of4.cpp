@@ -22,6 +22,9 @@ class Structured2of4 final : public Accelerator {
         config_(Config::from(params_, chip_.tile())) {}
 
   const Params& params() const override { return params_; }
+  std::vector<LayerPasses> plan(const Trace& trace, const SimOptions& options) const override {
+    return chip_.plan(trace, options);
+  }
   std::optional<BaselineSpec> baseline() const override {
     return baseline_sharing("dense", params_, TileChip::params());
   }

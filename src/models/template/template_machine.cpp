@@ -18,6 +18,9 @@ class TemplateMachine final : public Accelerator {
         config_(Config::from(params_, chip_.tile())) {}
 
   const Params& params() const override { return params_; }
+  std::vector<LayerPasses> plan(const Trace& trace, const SimOptions& options) const override {
+    return chip_.plan(trace, options);
+  }
 
   // Speedups refer to the same tiles without skipping.
   std::optional<BaselineSpec> baseline() const override {

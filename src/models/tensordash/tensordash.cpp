@@ -27,6 +27,9 @@ class TensorDash final : public Accelerator {
         row_groups_key_(memo_key(params_, memory_params(), kNotOfRowGroups)) {}
 
   const Params& params() const override { return params_; }
+  std::vector<LayerPasses> plan(const Trace& trace, const SimOptions& options) const override {
+    return chip_.plan(trace, options);
+  }
   // The same tiles without what skips zeros.
   std::optional<BaselineSpec> baseline() const override {
     return baseline_sharing("dense", params_, TileChip::params());

@@ -41,13 +41,18 @@ Hardware TileChip::hardware(std::vector<Component> added_logic) const {
        ComponentGroup::kSram,
        {{"scratchpad", memory_.scratchpad_units(tile().rows + tile().columns), {"read", "write"}},
         {"partial_sum", 0, {"read", "write"}}}});
-  components.push_back(sram_component(3 * memory_.sram_units()));
+  components.push_back(sram_component(memory_.sram_capacity_units()));
   for (Component& component : dram_components()) components.push_back(std::move(component));
   const std::int64_t pes = tile().tiles * tile().rows * tile().columns;
   hardware.totals = {{"multipliers", "multipliers", multipliers()},
                      {"accumulators", "", static_cast<double>(pes)}};  // one per PE
   for (DesignTotal& total : memory_.totals()) hardware.totals.push_back(std::move(total));
   return hardware;
+}
+
+std::vector<LayerPasses> TileChip::plan(const Trace& trace, const SimOptions& options) const {
+  if (!memory_.sized().used()) return {};
+  return memory_.sized().plan(trace, options.operations, plan_, memory_.dram());
 }
 
 OpResult TileChip::result(const OperationWork& work, const Placement& placement, TileOutcome outcome,
@@ -62,12 +67,13 @@ OpResult TileChip::result(const OperationWork& work, const Placement& placement,
                   .cycles = timing.cycles,
                   .counters = std::move(outcome.counters),
                   .activity = timing.activity};
-  count_actions(result, work.batch_scale,
+  count_actions(result, timing, work.batch_scale,
                 timing.activity.scratchpad_reads - outcome.scratchpad_reads_elsewhere);
   return result;
 }
 
-void TileChip::count_actions(OpResult& result, double batch_scale, std::int64_t scratchpad_reads) const {
+void TileChip::count_actions(OpResult& result, const TileTiming& timing, double batch_scale,
+                             std::int64_t scratchpad_reads) const {
   const Activity& activity = *result.activity;
   const auto scaled = [&](std::int64_t count) { return static_cast<double>(count) * batch_scale; };
   // ASSUMPTION(A16): logic costs its power for the cycles it is clocked, whether its operands are zero or
@@ -81,6 +87,8 @@ void TileChip::count_actions(OpResult& result, double batch_scale, std::int64_t 
                     {"scratchpads", "partial_sum", "write", scaled(activity.psum_writes)}};
   const double seconds = scaled(result.cycles) / (memory_.dram().frequency_mhz() * 1e6);
   for (ActionCount& count : memory_actions(activity, batch_scale, rows_of_16(), seconds)) {
+    if (count.component == "sram")
+      count.count *= count.action == "read" ? timing.read_cost : timing.write_cost;
     result.actions.push_back(std::move(count));
   }
 }

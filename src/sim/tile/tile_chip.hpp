@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/params.hpp"
+#include "sim/accelerator.hpp"
 #include "sim/result.hpp"
 #include "sim/tile/tile_memory.hpp"
 
@@ -41,6 +42,9 @@ class TileChip {
   // The chip, with what a machine adds to the logic of its tiles after cores and transposers.
   Hardware hardware(std::vector<Component> added_logic = {}) const;
 
+  // What Accelerator::plan() gives: something where the memories have a size.
+  std::vector<LayerPasses> plan(const Trace& trace, const SimOptions& options) const;
+
   Placement place(const Layer& layer, Operation op) const { return place_operation(layer, op, plan_); }
 
   // The result, with the chip's own actions; a machine appends those of what it added.
@@ -51,7 +55,8 @@ class TileChip {
   double output_rows(const OpResult& result, double batch_scale) const;
 
  private:
-  void count_actions(OpResult& result, double batch_scale, std::int64_t scratchpad_reads) const;
+  void count_actions(OpResult& result, const TileTiming& timing, double batch_scale,
+                     std::int64_t scratchpad_reads) const;
 
   TilePlan plan_;
   DataType data_type_;

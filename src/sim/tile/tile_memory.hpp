@@ -12,6 +12,7 @@
 #include "base/params.hpp"
 #include "energy/components.hpp"
 #include "sim/memory/dram.hpp"
+#include "sim/tile/sized_memory.hpp"
 #include "sim/tile/tile_placement.hpp"
 #include "sim/workload/operation_work.hpp"
 
@@ -48,6 +49,8 @@ struct ScratchpadTraffic {
 struct TileTiming {
   Activity activity;
   std::int64_t cycles = 0;
+  // Energy of an access of AM, BM and CM over that of a bank of Table 2, on average.
+  double read_cost = 1, write_cost = 1;
 };
 
 class TileMemory {
@@ -63,10 +66,12 @@ class TileMemory {
   ScratchpadTraffic scratchpads(const Placement& placement) const;
 
   const Dram& dram() const { return dram_; }
+  const SizedMemory& sized() const { return sized_; }
   std::int64_t sram_banks() const { return sram_banks_; }  // of each of AM, BM and CM, on the chip
 
   // In the units that costs are given for.
-  double sram_units() const;  // banks with rows of 16 values, of each of AM, BM and CM
+  double sram_units() const;           // banks with rows of 16 values, of each of AM, BM and CM
+  double sram_capacity_units() const;  // of all three, larger or smaller ones in proportion
   // Scratchpads as large as those of Table 2, 8 to a unit; `lines`: rows or columns of PEs with one each.
   double scratchpad_units(std::int64_t lines) const;
   double transposer_units() const;  // transposers of 16 x 16 values
@@ -81,24 +86,29 @@ class TileMemory {
     std::int64_t column_reads = 0;
   };
 
-  Activity count(const OperationWork& work, const Placement& placement, std::int64_t compute_cycles,
-                 const StoredForms* stored) const;
+  void count(const OperationWork& work, const Placement& placement, std::int64_t compute_cycles,
+             const StoredForms* stored, TileTiming& timing) const;
   std::int64_t pipeline(const Activity& activity, std::int64_t output_cycles, double batch_scale,
                         Bound& bound) const;
   void count_product(const PlacedProduct& placed, Activity& activity, Streams& streams,
                      ScratchpadTraffic& scratchpads) const;
-  void count_tensors(const Layer& layer, Operation op, TensorRole row_operand, const StoredForms* stored,
+  void count_tensors(const OperationWork& work, TensorRole row_operand, const StoredForms* stored,
                      Activity& activity, TensorTraffic& on_rows, TensorTraffic& on_columns,
                      TensorTraffic& output) const;
   void count_transposers(const Layer& layer, Operation op, TensorRole row_operand, const Streams& streams,
                          Activity& activity) const;
   TensorTraffic operand_traffic(std::int64_t elements, std::int64_t nonzeros) const;
   TensorTraffic output_traffic(std::int64_t elements, std::int64_t nonzeros) const;
+  TensorPasses passes(const OperationWork& work, TensorRole row_operand) const;
+  void price_accesses(const OperationWork& work, const TensorTraffic& on_rows,
+                      const TensorTraffic& on_columns, const TensorTraffic& output, TensorRole row_operand,
+                      TileTiming& timing) const;
   double first_and_last_block(std::int64_t read_bytes, std::int64_t write_bytes) const;
 
   TileShape tile_;
   Dram dram_;
   std::int64_t sram_banks_;
+  SizedMemory sized_;
   std::int64_t multicast_;
   std::int64_t scratchpad_banks_;
   std::int64_t scratchpad_rows_;

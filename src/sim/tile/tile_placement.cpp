@@ -66,10 +66,14 @@ std::int64_t Placement::dense_cycles() const {
   return cycles;
 }
 
+TensorRole row_operand(const Layer& layer, Operation op, const TilePlan& plan) {
+  return plan.count_border ? choose_with_border(layer, op, plan.policy)
+                           : choose_scheduled(layer, op, plan.policy);
+}
+
 Placement place_operation(const Layer& layer, Operation op, const TilePlan& plan) {
   Placement placement;
-  placement.row_operand = plan.count_border ? choose_with_border(layer, op, plan.policy)
-                                            : choose_scheduled(layer, op, plan.policy);
+  placement.row_operand = row_operand(layer, op, plan);
   placement.products = lane_products(layer, op, plan.tile.lanes, plan.order);
   placement.placed = place_products(placement.products, placement.row_operand, plan.tile);
   return placement;

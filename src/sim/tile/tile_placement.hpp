@@ -36,6 +36,8 @@ struct Placement {
   // Of the machine that multiplies every pair.
   std::int64_t dense_cycles() const;
 };
+// The operand that is, or would be, scheduled.
+TensorRole row_operand(const Layer& layer, Operation op, const TilePlan& plan);
 Placement place_operation(const Layer& layer, Operation op, const TilePlan& plan);
 
 }  // namespace lacuna

@@ -1,6 +1,9 @@
 // What a machine is asked to run: one operation of one recorded layer.
 #pragma once
 
+#include <optional>
+
+#include "sim/memory/tensor_passes.hpp"
 #include "sim/workload/mac_counts.hpp"
 #include "sim/workload/work_memo.hpp"
 
@@ -13,12 +16,14 @@ struct OperationWork {
   double batch_scale = 1;  // how many times the layer's recorded samples make up the batch
   // Where several machines run the operation one after another: what they have in common.
   WorkMemo* memo = nullptr;
+  // What the machine's Accelerator::plan() says of it; nothing: on its own.
+  std::optional<TensorPasses> passes = std::nullopt;
 
   OperationWork(const Layer& of, Operation operation, double scale = 1)
       : layer(of), op(operation), macs(count_macs(of, operation)), batch_scale(scale) {}
   // The same operation of a layer that stands in for the one of `other`.
   OperationWork(const Layer& of, const OperationWork& other)
-      : layer(of), op(other.op), macs(other.macs), batch_scale(other.batch_scale) {}
+      : layer(of), op(other.op), macs(other.macs), batch_scale(other.batch_scale), passes(other.passes) {}
 
   // What compute() gives, or gave another machine under the same key. For results of the fast engine only.
   template <typename Value, typename Compute>
