@@ -187,7 +187,7 @@ std::string energy_warning(const ModelEnergy& model) {
   const EnergyPair& all = model.all;
   if (!(all.chip_efficiency_from_empty_lanes() > kWarnEmptyLanes)) return "";
   return fmt::format(
-      "warning: {}: its energy efficiency of {}x includes {}x that it has without any zero (empty lanes); "
+      "\nwarning: {}: its energy efficiency of {}x includes {}x that it has without any zero (empty lanes); "
       "zeros "
       "give {}x\n",
       model.arch, ratio_text(all.chip_efficiency()), ratio_text(all.chip_efficiency_from_empty_lanes()),
