@@ -145,6 +145,20 @@ int main_or_throw(std::string_view fuzzer, const std::filesystem::path& folder) 
     for (const std::string& seed : npy_folders()) write(seed);
     return 0;
   }
+  if (fuzzer == "fuzz_plan") {
+    for (const char* plan : {"examples/sweep.yaml", "tests/sweep/plan.yaml"}) {
+      std::filesystem::copy_file(std::filesystem::path(LACUNA_SOURCE_DIR) / plan,
+                                 folder / fmt::format("seed-{}", count++),
+                                 std::filesystem::copy_options::overwrite_existing);
+    }
+    write("traces: a\nmachines: [dense, ant]\nzip: {rows: [1, 2], columns: [2, 1]}\nconditions: rows > 1\n");
+    write(
+        "traces: [{synthetic: s, layers: ['linear in=4 out=4'], A: channel:0.5}]\nseeds: {from: 1, to: 3}\n");
+    write(
+        "traces: a\nparameters: {rows: &a [1, *a], node: 7, energy_table: x}\nstrategy: {name: nsga2, seed: "
+        "1}\n");
+    return 0;
+  }
   if (fuzzer == "fuzz_config") {
     copy_all("arch");
     write("arch: dense\nrows: 8\nparams: {tiles: 1}\n");
