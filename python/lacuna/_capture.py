@@ -147,7 +147,7 @@ class Capture:
             if had_own:
                 module.forward = inner
             else:
-                del module.forward
+                module.__dict__.pop("forward", None)
 
         self._undo.append(undo)
 

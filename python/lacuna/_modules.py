@@ -101,6 +101,10 @@ class Names:
         """Is it a parameter or a buffer of the model?"""
         return id(tensor) in self._state
 
+    def is_parameter(self, source: Optional[int]) -> bool:
+        """Not a buffer: those also hold constants, as of rotary embeddings."""
+        return source is not None and isinstance(self._state[source], nn.Parameter)
+
     def is_whole(self, tensor: torch.Tensor, source: int) -> bool:
         """Is it all of the weight that it comes from, and not a part or something computed?"""
         return tensor.numel() == self._state[source].numel()

@@ -148,14 +148,15 @@ class Recorder:
         if self.later_pass:
             return
         training = training or in_checkpoint()
-        if not training and source is None:
+        weighted = self._names.is_parameter(source)
+        if not training and not weighted:
             return
-        if not graph and source is None and not (recomputed or in_checkpoint()):
+        if not graph and not weighted and not (recomputed or in_checkpoint()):
             return  # of data alone
         name, owner, kind = self._names.layer(source, running, function)
         self.ran.add(owner)
         self._count += 1
-        call = Call(name, kind, self._count, recomputed, source is not None, macs)
+        call = Call(name, kind, self._count, recomputed, weighted, macs)
         plain = type(output) in (torch.Tensor, nn.Parameter)  # other kinds of tensors do as they like
         if not graph:
             if recomputed:
@@ -163,7 +164,7 @@ class Recorder:
             product = describe(self.limits, running) if plain and training else None
             if product is not None and self.limits.batch is None:
                 self.limits.batch = product.samples
-            if source is not None or product is not None:
+            if weighted or product is not None:
                 # Recomputed by a checkpoint, frozen, or an evaluation: known at the end.
                 self.without_graph.setdefault(name, []).append(call)
             else:

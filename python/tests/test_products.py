@@ -322,6 +322,21 @@ class Functions(RecordingTest):
             self.assertEqual(trace.names, ["body", "head"])
             self.assertEqual(trace["head"].info["steps"], 3)
 
+    def test_products_of_constants_are_not_layers(self):
+        class Rotary(nn.Linear):
+            def __init__(self):
+                super().__init__(4, 4)
+                self.register_buffer("frequencies", torch.ones(2, 1))
+
+            def forward(self, x):
+                with torch.no_grad():
+                    angles = self.frequencies @ torch.ones(1, 6)
+                return super().forward(x) * (self.frequencies @ torch.ones(1, 3)).sum() * angles.sum()
+
+        model = Rotary()
+        trace = self.record(model, lambda: model(torch.randn(3, 4)).sum().backward())
+        self.assertEqual((trace.names, trace.left_out), (["rotary"], []))
+
     def test_a_product_of_rows_with_rows(self):
         model = nn.Sequential(nn.Linear(4, 3))
 
