@@ -1,0 +1,44 @@
+// Runs a plan with a strategy: generation by generation into the file of results, from which the strategy is
+// told.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "sweep/guided/plan_search.hpp"
+#include "sweep/runner.hpp"
+
+namespace lacuna::sweep {
+
+// The plan's machines and axes as dimensions. A design whose parameters do not go together, or that is over
+// the plan's limits, is not allowed: both are known without a simulation. The sweep must outlive it.
+SearchSpace search_space(Sweep& sweep);
+
+struct GuidedProgress {
+  std::uint32_t generation = 0;  // from 1
+  std::uint64_t designs = 0;     // asked for so far, those that were there included
+  std::uint64_t front = 0;       // of the last rung, that none beats and that keep subject_to
+  std::uint64_t computed = 0, stored = 0, failed = 0;  // points
+};
+
+struct GuidedOptions {
+  RunOptions run = {};
+  // What computes a generation: threads here, or ranks as well.
+  std::function<SweepOutcome(Sweep&, const WorkList&, Database&, const RunOptions&)> compute = run_chunks;
+  int workers = 1;                                             // threads of all of them
+  std::function<void(const GuidedProgress&)> generation = {};  // after each one
+};
+
+struct GuidedOutcome {
+  GuidedProgress progress;
+  bool stopped = false;
+  std::vector<FailureRecord> failures;  // the first hundred
+};
+
+// A search that was interrupted continues as if it had not been: what is stored is not computed again, and
+// the strategy is told the stored numbers.
+GuidedOutcome run_guided(Sweep& sweep, const PlanSearch& search, Database& database,
+                         const GuidedOptions& options);
+
+}  // namespace lacuna::sweep
