@@ -86,7 +86,9 @@ std::string option_entry(const OptionTree& option, bool argument) {
 std::string synopsis(const CommandTree& command) {
   std::string text = bold(command.path);
   if (!command.options.empty()) text += " [" + italic("OPTION") + "...]";
-  if (!command.commands.empty()) text += " " + italic("COMMAND");
+  // A command that does something by itself (sweep PLAN) needs none of its own.
+  if (!command.commands.empty())
+    text += command.arguments.empty() ? " " + italic("COMMAND") : " [" + italic("COMMAND") + "]";
   for (const OptionTree& argument : command.arguments) {
     const std::string name = italic(argument.names.front()) + (argument.repeated ? "..." : "");
     text += argument.required ? fmt::format(" {}", name) : fmt::format(" [{}]", name);
