@@ -9,6 +9,8 @@
 #include "cli/output.hpp"
 #include "cli/progress_bar.hpp"
 #include "cli/stop_signal.hpp"
+#include "cli/sweep_answers.hpp"
+#include "cli/sweep_search.hpp"
 #include "cli/terminal.hpp"
 #include "sweep/database.hpp"
 #include "sweep/estimate.hpp"
@@ -205,14 +207,15 @@ void run_sweep(const SweepOptions& options) {
   if (ranks && ranks->rank() > 0) return help_rank_0(options, *ranks);
   const sweep::Plan plan = sweep::Plan::load(options.plan);
   const int threads = resolve_threads(options.threads);
+  if (options.dry_run && plan.strategy.name != "grid")
+    return run_search(plan, {"", threads, false, true}, nullptr);
   if (options.dry_run) return run_dry(options, plan, threads);
   if (options.output.empty()) {
     throw InputError("lacuna sweep", "there is no file for the results",
                      "add -o RESULTS.sqlite, or --dry-run");
   }
   if (plan.strategy.name != "grid") {
-    throw InputError(plan.strategy.where, fmt::format("unknown strategy '{}'", plan.strategy.name),
-                     "leave it out");
+    return run_search(plan, {options.output, threads, options.quiet, false}, ranks.get());
   }
   const StopOnSignal stop;
   SweepRun(options, plan, threads).run(ranks.get());
@@ -267,6 +270,8 @@ void add_sweep_command(CLI::App& app) {
                 {"lacuna sweep export results.sqlite --view pareto --json -",
                  "the designs that no smaller one beats"}});
   export_command->callback([exported] { run_export(*exported); });
+
+  add_sweep_answers(*command);
 
   command->callback([command, options] {
     if (command->get_subcommands().empty()) run_sweep(*options);
