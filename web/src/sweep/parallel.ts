@@ -70,7 +70,7 @@ export function parallelPicture(sweep: Sweep, points: Point[], front: Point[], c
 
 function draw(sweep: Sweep, points: Point[], front: Point[], changed: () => void, width: number): SVGSVGElement {
   const axes = coordinates(sweep);
-  const upright = width >= 110 * axes.length; // axes stand; else they lie
+  const upright = width >= 84 * axes.length; // axes stand; else they lie
   const height = upright ? 340 : 40 + 62 * (axes.length - 1) + 34;
   const [begin, end] = upright ? [46, height - 18] : [14, width - 14];
   // Labels stand left of their axis.
