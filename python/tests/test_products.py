@@ -152,7 +152,7 @@ class Recurrent(RecordingTest):
         x = torch.randn((3, 4, 6) if first else (4, 3, 6), device=device)
         trace = self.record(model, lambda: model["rnn"](x)[0].square().sum().backward(), values=True, samples=3)
         self.assertEqual(len(trace.layers), 8)
-        self.assertEqual(trace.names[:2], ["rnn.ih_l0", "rnn.hh_l0"])
+        self.assertEqual(sorted(trace.names[:2]), ["rnn.hh_l0", "rnn.ih_l0"])  # a GPU may take either first
         self.check_weights(trace, model["rnn"], "rnn.")
         layer = trace["rnn.hh_l0"]
         self.assertEqual((layer.info["batch"], layer.info["steps"]), (12, 4))

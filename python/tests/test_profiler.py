@@ -294,7 +294,7 @@ class Training(unittest.TestCase):
             self.assertGreaterEqual(len(profiler.measurements), 2)
 
     def test_on_several_processes_is_merged(self):
-        context = multiprocessing.get_context("fork")
+        context = multiprocessing.get_context("spawn")  # autograd on a GPU cannot be forked
         with tempfile.TemporaryDirectory() as folder:
             ranks = [context.Process(target=_rank, args=(rank, folder)) for rank in range(2)]
             for process in ranks:

@@ -13,6 +13,7 @@ import torch.nn.functional as F
 from torch import nn
 
 import lacuna
+from lacuna._container import check_zstd
 
 try:
     import torchvision
@@ -63,6 +64,10 @@ def model_of(network):
 @unittest.skipUnless(torchvision, "torchvision is not installed (Debian: python3-torchvision)")
 class Travel(unittest.TestCase):
     def setUp(self):
+        try:
+            check_zstd()  # of the traces that `lacuna train` records
+        except lacuna.TraceError as error:
+            self.skipTest(str(error))
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.folder = folder.name
