@@ -57,6 +57,7 @@ void add_question(CLI::App& command, Question& question, bool rows) {
   }
   command.add_option("--network", question.selection.networks, "Only these networks, separated by ','")
       ->delimiter(',')
+      ->allow_extra_args(false)
       ->type_name("NAMES");
   command
       .add_option("--program", question.selection.program,
@@ -255,6 +256,7 @@ void add_effects(CLI::App& sweep) {
           "--metric", options->metrics,
           "Which metrics, separated by ',' (default: speedup, energy_efficiency, energy_delay, area_mm2)")
       ->delimiter(',')
+      ->allow_extra_args(false)
       ->type_name("METRICS");
   command->add_option("--parameter", options->parameter, "Show the mean for each value of this parameter")
       ->type_name("NAME");
