@@ -36,11 +36,8 @@ declare -A helps=()
 check_options() {
   local word command
   command=$(cut -d ' ' -f 2 <<<"$1")
-  case $1 in
-    'lacuna arch '* | 'lacuna sweep best '* | 'lacuna sweep diff '* | 'lacuna sweep effects '* | 'lacuna sweep export '* | 'lacuna sweep pareto '*)
-      command=$(cut -d ' ' -f 2,3 <<<"$1")
-      ;;
-  esac
+  # These have commands of their own: `arch area`, `sweep best`.
+  if [[ $1 =~ ^lacuna\ (arch|sweep)\ [a-z]+(\ |$) ]]; then command=$(cut -d ' ' -f 2,3 <<<"$1"); fi
   if [ -z "${helps[$command]:-}" ]; then
     # shellcheck disable=SC2086 # `arch area` is two words
     helps[$command]=$(lacuna $command --help 2>output) || { fail "$1"; return; }
