@@ -25,8 +25,8 @@ void check_html(const std::string& file, const std::vector<std::string>& inputs 
 void write_html(const std::filesystem::path& file, const std::string& kind,
                 std::vector<std::pair<std::string, std::string>> parts);
 
-// Parts of the page that no command prints as JSON: traces with their size and SHA-256, a log of training, and
-// what the kernels took.
+// Parts of the page that no command prints as JSON: traces with their size and SHA-256, a log of training,
+// and what the kernels took.
 std::string files_part(const std::vector<std::string>& traces);
 std::string train_part(const std::string& config, const std::filesystem::path& log);
 std::string kernels_part(const train::KernelTimes& times);

@@ -86,8 +86,9 @@ TEST(Figures, HaveIdsOfTheirOwnAndKnownTraces) {
       }
     }
   }
-  for (const char* id : {"fig1", "fig13", "fig14", "fig15", "fig16", "fig17", "fig18", "fig19", "fig20",
-                         "table3", "bfloat16", "mixed", "gcn", "two-side", "ant", "ant-assumptions", "sparsetrain"}) {
+  for (const char* id :
+       {"fig1", "fig13", "fig14", "fig15", "fig16", "fig17", "fig18", "fig19", "fig20", "table3", "bfloat16",
+        "mixed", "gcn", "two-side", "ant", "ant-assumptions", "sparsetrain"}) {
     EXPECT_TRUE(ids.contains(id)) << id;
   }
   EXPECT_THROW(choose_figures({"fig99"}, false), InputError);
