@@ -203,8 +203,9 @@ class Demo {
   std::vector<DemoMachine> simulate_machines(const Trace& trace) {
     const int threads = resolve_threads(options_.threads);
     const auto progress = [&](double share) { bar_.update(share, "simulating"); };
-    std::vector<RunResult> ideal = ideal_.run(trace, {}, threads, progress);
-    std::vector<RunResult> with_memory = with_memory_.run(trace, {}, threads, progress);
+    const SimOptions options{.actions_without_zeros = true};  // for the energy that zeros save
+    std::vector<RunResult> ideal = ideal_.run(trace, options, threads, progress);
+    std::vector<RunResult> with_memory = with_memory_.run(trace, options, threads, progress);
     std::vector<DemoMachine> machines;
     std::size_t next = 0;
     for (std::size_t i = 0; i < kDemoMachines.size(); ++i) {
@@ -297,8 +298,8 @@ class Demo {
     const DemoMachine& headline = last.machines[kDemoHeadline];
     say(fmt::format("Simulated, from zeros: {} over the dense machine", simulated));
     if (dense.energy && headline.energy)
-      say(fmt::format("; {} with {:.2f}x less energy", headline.title,
-                      dense.energy->all.machine.total() / headline.energy->all.machine.total()));
+      say(fmt::format("; {} with {}x less energy", headline.title,
+                      ratio_text(headline.energy->all.chip_efficiency_from_zeros())));
     if (!empty.empty())
       say(fmt::format(".\nwarning: with what lanes that hold no element give, these would be {}", empty));
     say(fmt::format(".\nMeasured: this CPU's kernels {:.2f}x in the layers after the first.\n",

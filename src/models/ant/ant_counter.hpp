@@ -82,7 +82,9 @@ class AntCounter final : public outer::PairCounter {
   std::uint64_t mask_ = 0;      // of the kernel, while memo_ answers
   bool starts_follow_mask_ = false;
   bool kernel_is_full_ = false;
-  std::vector<std::optional<Sums>> full_sums_;  // of each image, against a kernel without zeros
+  // Of each image, against a kernel without zeros: behind batch norm all kernels of a weight gradient are.
+  // Without it ResNet-50's take ten times as long (19.2 s of CPU time instead of 1.9 s).
+  std::vector<std::optional<Sums>> full_sums_;
 };
 
 // With bank conflicts every step's products must be looked at: cycle by cycle, without values.
