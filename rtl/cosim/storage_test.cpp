@@ -220,8 +220,8 @@ TEST(Storage, ZeroCounter) {
     tick(top);
     top.clear_i = 0;
     std::uint64_t zeros = 0, values = 0;
-    const double share = random.uniform() * 0.2;
-    const auto threshold = static_cast<std::uint32_t>(random.integer(0, 20000));
+    const double share = random.uniform();
+    const auto threshold = static_cast<std::uint32_t>(random.integer(0, 65535));
     top.threshold_i = static_cast<std::uint16_t>(threshold);
     for (int n = 0; n < 50; ++n) {
       const auto present = static_cast<std::uint32_t>(random.bits() & 0xffffU);
@@ -243,11 +243,18 @@ TEST(Storage, ZeroCounter) {
       ASSERT_EQ(top.gate_o != 0, zeros * 65536 < values * threshold);
     }
   }
-  // Counters of 16 bits stop together before they overflow.
-  top.valid_i = 1;
-  top.present_i = 0xffff;
-  for (int n = 0; n < 5000; ++n) tick(top);
-  EXPECT_GT(top.values_o, 65536 - 32);
+  // Counters of 16 bits stop together before they overflow, whatever the values are.
+  for (const std::uint64_t value : {0x3f800000U, 0U}) {
+    top.clear_i = 1;
+    tick(top);
+    top.clear_i = 0;
+    top.valid_i = 1;
+    top.present_i = 0xffff;
+    for (std::size_t lane = 0; lane < kLanes; ++lane) set_bits(top.block_i, lane * 32, 32, value);
+    for (int n = 0; n < 5000; ++n) tick(top);
+    EXPECT_EQ(top.values_o, 65536 - 16);
+    EXPECT_EQ(top.zeros_o, value == 0 ? 65536 - 16 : 0);
+  }
 }
 
 }  // namespace

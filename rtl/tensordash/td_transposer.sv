@@ -32,9 +32,14 @@ module td_transposer #(
   assign enters_last = enter & (in_q == CountW'(Size - 1));
 
   always_comb begin
+    out_block_o = '0;
     for (int unsigned v = 0; v < Size; v++) begin
-      out_block_o[v*Width +: Width] = columns_q ? buffer_q[(v*Size + {{(32-CountW){1'b0}}, out_q})*Width +: Width]
-                                                : buffer_q[({{(32-CountW){1'b0}}, out_q}*Size + v)*Width +: Width];
+      for (int unsigned line = 0; line < Size; line++) begin
+        if (out_q == CountW'(line)) begin
+          out_block_o[v*Width +: Width] = columns_q ? buffer_q[(v*Size + line)*Width +: Width]
+                                                    : buffer_q[(line*Size + v)*Width +: Width];
+        end
+      end
     end
   end
 
