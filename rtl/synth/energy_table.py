@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Writes an energy table whose logic comes from the RTL: energy_table.py silicon.json BASE.yaml OUT.yaml
 
-The parts that the RTL has (mac, transposer, mux_input, scheduler_input, staging_value) get its areas and powers, scaled from 0.18 um to 65 nm;
-everything else is BASE's.
+The parts that the RTL has (mac, mux_input, scheduler_input, staging_value) get its areas and powers, scaled from 0.18 um to
+65 nm; everything else is BASE's. So is the transposer: ours is of flip-flops that are clocked in every cycle, where a chip would
+have a memory.
 """
 import json
 import re
@@ -20,8 +21,7 @@ def costs(modules):
     units = {"mac": ("pe_base_fp32", LANES, "baseline PE over 16 lanes"),
              "mux_input": ("mux_fp32", LANES * MOVES, "16 multiplexers of 8 inputs and 32 bits, per input"),
              "scheduler_input": ("scheduler", LANES * MOVES, "scheduler of 16 lanes and 8 choices, per choice"),
-             "staging_value": ("staging3_fp32", 3 * LANES, "staging buffer of 3 x 16 values of 32 bits, per value"),
-             "transposer": ("transposer_fp32", 1, "16 x 16 transposer of 32-bit values")}
+             "staging_value": ("staging3_fp32", 3 * LANES, "staging buffer of 3 x 16 values of 32 bits, per value")}
     found = {}
     for part, (module, count, text) in units.items():
         if module in modules:

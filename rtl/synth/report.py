@@ -93,6 +93,10 @@ def report(results, fo4_ns, scaling, quick, switching=None):
                  f"{100 * PAPER[k] / paper_total:.2f} %" if kind == "fp32" and k in PAPER else "-") for k, v in parts.items()]
         rows.append(("multiplexers, schedulers", "", f"{listed:.3f}x", f"{PAPER['ratio_' + kind]}x"))
         rows.append(("and staging, control", "", f"{whole:.3f}x", "not given"))
+        # A scheduler and multiplexers for both operands in each PE instead.
+        both = 1 + TILES * TILE_ROWS * TILE_COLUMNS * (area["scheduler"] + 2 * area[f"mux_{kind}"]) / total
+        out["chip"][kind]["ratio_both_sides"] = round(both, 4)
+        rows.append(("zeros of both operands", "", f"{both:.3f}x", "not given"))
         text.append(table(f"Chip of {TILES} tiles, {name}: share of the baseline's area", ("part", "mm2", "here", "paper"), rows))
     added = area["ant_pe"] - area["scnn_pe"]
     scaled = added * scaling["16nm"]["area"] / 1e6
