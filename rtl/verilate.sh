@@ -9,7 +9,7 @@ shift 4
 command -v ccache >/dev/null && export OBJCACHE=ccache
 log=$folder/$prefix.log
 mkdir -p -- "$folder"
-# VERILATE_OPTIONS: for coverage builds. RTL_OPTIMIZE: -O0 compiles in a third of the time and runs four times slower.
+# VERILATE_OPTIONS: for mutants. RTL_OPTIMIZE: -O0 compiles in a third of the time and runs four times slower.
 if ! verilator --cc --build -j 1 -O3 --x-assign fast --x-initial fast --assert ${VERILATE_OPTIONS:-} -Wall --prefix "$prefix" \
   --Mdir "$folder" --top-module "$top" -CFLAGS "-std=c++20" -MAKEFLAGS "OPT_FAST=${RTL_OPTIMIZE:--O1} OPT_SLOW=-O0" "$@" \
   -y "$here/fp" -y "$here/tensordash" -y "$here/ant" "$package" "$here/tb/tb_lint.vlt" \

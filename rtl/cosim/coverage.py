@@ -2,8 +2,9 @@
 """Statement and toggle coverage of the RTL by the co-simulation tests: coverage.py ROOT OUT [TEST...]
 
 Builds the tests a second time with Verilator's coverage in ROOT/build/rtl-coverage, runs them and merges what all
-instances of a module covered. A statement counts if any instance ran it, a bit if it toggled in any instance. Prints a line
-per module and writes OUT/uncovered.txt.
+instances of a module covered. A statement counts if any instance ran it, a bit if it toggled in any instance. Verilator
+leaves out toggles of signals wider than 256 bits. Prints a line per module and why the rest was not covered, writes
+OUT/uncovered.txt, and fails below 95 %.
 """
 import collections
 import os
@@ -13,13 +14,27 @@ import shutil
 import subprocess
 import sys
 
-TESTS = ["rtl_fig7_test", "rtl_fp_test", "rtl_storage_test", "rtl_ant_test", "rtl_tile_test", "rtl_frontend_test"]
+TESTS = ["rtl_fig7_test", "rtl_fp_test", "rtl_storage_test", "rtl_ant_test", "rtl_tile_test"]
+LEAST = 0.95
+
+# module, statement or toggle, what (of uncovered.txt), why it cannot be covered. Covered points never get here.
+REASONS = [
+    ("td_scheduler|td_iterative_scheduler", "statement", r".*", "functions that the compiler runs: which lanes a level has"),
+    ("td_scheduler", "toggle", r"(sel|valid)\[", "a lane chooses at one level and is silent at the others"),
+    ("td_scheduler|td_sched_level|td_iterative_scheduler", "toggle", r"(window|window_o)\[",
+     "nothing of the oldest step is left after its lane's level (proved)"),
+    ("td_compressor|td_row_frontend|td_pair_frontend|td_drained", "toggle", r"(left|window_i)\[",
+     "nothing of the oldest step is left (proved)"),
+    ("fp_add", "toggle", r"(big_sig|small_sig|lost)\[[012]\]", "room for rounding: zero before the shift"),
+    ("fp_mul", "toggle", r"wide\[", "zeros below the product, from which bfloat16 operands are rounded"),
+]
 
 
 def build(root, tests):
     folder = root / "build" / "rtl-coverage"
-    environment = {**os.environ, "VERILATE_OPTIONS": "--coverage", "RTL_OPTIMIZE": os.environ.get("RTL_OPTIMIZE", "-O1")}
-    options = ["-DLACUNA_RTL=ON", "-DLACUNA_BENCH=OFF", "-DCMAKE_CXX_FLAGS=-DVM_COVERAGE=1"]
+    # Compiling takes longer than running.
+    environment = {**os.environ, "RTL_OPTIMIZE": os.environ.get("RTL_OPTIMIZE", "-O0")}
+    options = ["-DLACUNA_RTL=ON", "-DLACUNA_RTL_COVERAGE=ON", "-DLACUNA_BENCH=OFF"]
     if shutil.which("ccache"):
         options.append("-DCMAKE_CXX_COMPILER_LAUNCHER=ccache")
     run = lambda *command: subprocess.run(command, cwd=root, env=environment, check=True, stdout=subprocess.DEVNULL)
@@ -41,6 +56,13 @@ def read(path, points):
         points[(source.stem, kind, int(fields["l"]), fields.get("n", ""), fields.get("o", ""))] += int(match.group(2))
 
 
+def reason_of(module, kind, what):
+    for modules, of_kind, pattern, reason in REASONS:
+        if of_kind == kind and re.fullmatch(modules, module) and re.match(pattern, what):
+            return reason
+    return "not explained"
+
+
 def main():
     root, out = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2])
     tests = sys.argv[3:] or TESTS
@@ -54,18 +76,24 @@ def main():
     for path in out.glob("*.dat"):
         read(path, points)
         path.unlink()
-    totals = collections.defaultdict(lambda: [0, 0])
+    totals, reasons = collections.defaultdict(lambda: [0, 0]), collections.Counter()
     with open(out / "uncovered.txt", "w", encoding="utf-8") as rest:
         for (module, kind, line, column, what), count in sorted(points.items()):
             for key in ((module, kind), ("all", kind)):
                 totals[key][0] += count > 0
                 totals[key][1] += 1
             if count == 0:
-                rest.write(f"{module}:{line}:{column} {kind} {what}\n")
+                reason = reason_of(module, kind, what)
+                reasons[kind, reason] += 1
+                rest.write(f"{module}:{line}:{column} {kind} {what}: {reason}\n")
     print(f"{'module':<26} {'statements':>18} {'toggles':>20}")
     share = lambda pair: f"{pair[0]}/{pair[1]} {100 * pair[0] / pair[1]:6.1f} %" if pair[1] else "-"
     for module in [*sorted({m for m, _ in totals} - {"all"}), "all"]:
         print(f"{module:<26} {share(totals[(module, 'statement')]):>18} {share(totals[(module, 'toggle')]):>20}")
+    print("\nnot covered")
+    for (kind, reason), count in reasons.most_common():
+        print(f"{count:>6} {kind + 's':<11} {reason}")
+    sys.exit(any(totals["all", kind][0] < LEAST * totals["all", kind][1] for kind in ("statement", "toggle")))
 
 
 if __name__ == "__main__":
