@@ -272,7 +272,7 @@ void TileMemory::count_tensors(const OperationWork& work, TensorRole row_operand
   const TensorRole column_operand = row_operand == primary ? secondary : primary;
   // ASSUMPTION(A14): each tensor crosses the DRAM bus once per operation; A32 where memories have a size.
   const TensorPasses passes = this->passes(work, row_operand);
-  const auto operand = [&](TensorRole role) {
+  const auto operand = [&, first = primary](TensorRole role) {
     const LayerTensor& tensor = layer.tensor(role);
     TensorTraffic traffic = operand_traffic(tensor.elements(), tensor.nonzeros);
     if (const StoredForm* form = form_of(stored, role)) {
@@ -280,7 +280,7 @@ void TileMemory::count_tensors(const OperationWork& work, TensorRole row_operand
       traffic.dram_activations = dram_.activations(form->off_chip_bytes);
       traffic.fill_rows = stored_rows(traffic.fill_rows, *form);
     }
-    const std::int64_t times = role == primary ? passes.primary : passes.secondary;
+    const std::int64_t times = role == first ? passes.primary : passes.secondary;
     traffic.dram_read_bytes *= times;
     traffic.dram_activations *= times;
     traffic.fill_rows *=
