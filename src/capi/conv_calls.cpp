@@ -39,13 +39,13 @@ LayerShape shape_of(const lacuna_conv_options& given) {
 
 ConvOptions options_of(const lacuna_conv_options& given) {
   ConvOptions options;
-  options.op = choose(static_cast<int>(given.op), kOperations, "operation");
-  options.impl = choose(static_cast<int>(given.impl), kImpls, "implementation");
+  options.op = choose(given.op, kOperations, "operation");
+  options.impl = choose(given.impl, kImpls, "implementation");
   options.layout =
-      choose(static_cast<int>(given.layout),
+      choose(given.layout,
              std::array{kernels::Layout::kNchw, kernels::Layout::kNhwc, kernels::Layout::kBlocked}, "layout");
   options.checked =
-      choose(static_cast<int>(given.checked),
+      choose(given.checked,
              std::array{std::optional<kernels::Checked>(), std::optional(kernels::Checked::kActivations),
                         std::optional(kernels::Checked::kGradients)},
              "checked operand");

@@ -29,6 +29,8 @@
  * and a convolution plan belong to one thread at a time. lacuna_last_error() is per thread.
  * - fork(): the library may be used in a forked child, whatever its threads did in the parent. Handles of the
  * parent may be read there, but a call that was running in another thread at the moment of the fork is lost.
+ * - Choices (lacuna_role, lacuna_layout, ...) are plain numbers, so that any value may be given; one that is
+ * not listed is LACUNA_BAD_INPUT.
  * - Structures with a first member struct_size may grow at the end in later versions: store sizeof there, and
  * zero in whatever is not set (a zero is always the default).
  */
@@ -91,7 +93,8 @@ size_t lacuna_trace_layer_count(const lacuna_trace* trace); /* 0 for null */
 lacuna_status lacuna_trace_layer_zeros(const lacuna_trace* trace, size_t layer, double zeros[3]);
 void lacuna_trace_free(lacuna_trace* trace);
 
-typedef enum lacuna_role { LACUNA_A = 0, LACUNA_W = 1, LACUNA_G = 2 } lacuna_role;
+enum { LACUNA_A = 0, LACUNA_W = 1, LACUNA_G = 2 };
+typedef int lacuna_role;
 
 /* A trace from arrays. `metadata_json` is an object with the keys of a trace's metadata
  * (docs/trace-format.md): "model" at least, and any of dataset, batch, samples, progress, epoch, accuracy,
@@ -185,27 +188,23 @@ lacuna_status lacuna_result_write_html(const lacuna_result* result, const char* 
 
 typedef struct lacuna_conv lacuna_conv;
 
-typedef enum lacuna_operation {
-  LACUNA_FORWARD = 0,
-  LACUNA_INPUT_GRAD = 1,
-  LACUNA_WEIGHT_GRAD = 2
-} lacuna_operation;
+enum { LACUNA_FORWARD = 0, LACUNA_INPUT_GRAD = 1, LACUNA_WEIGHT_GRAD = 2 };
+typedef int lacuna_operation;
 /* auto: sparse or dense, whichever is expected to be faster for this call. */
-typedef enum lacuna_impl {
+enum {
   LACUNA_IMPL_AUTO = 0,
   LACUNA_IMPL_SPARSE = 1,
   LACUNA_IMPL_DENSE = 2,    /* oneDNN, direct */
   LACUNA_IMPL_ONEDNN = 3,   /* oneDNN, its own choice */
   LACUNA_IMPL_REFERENCE = 4 /* slow */
-} lacuna_impl;
+};
+typedef int lacuna_impl;
 /* blocked: nChw16c, channels past the last are zero. */
-typedef enum lacuna_layout { LACUNA_NCHW = 0, LACUNA_NHWC = 1, LACUNA_BLOCKED = 2 } lacuna_layout;
+enum { LACUNA_NCHW = 0, LACUNA_NHWC = 1, LACUNA_BLOCKED = 2 };
+typedef int lacuna_layout;
 /* The operand whose zeros are skipped: activations by default, for input_grad always gradients. */
-typedef enum lacuna_checked {
-  LACUNA_CHECKED_DEFAULT = 0,
-  LACUNA_CHECKED_ACTIVATIONS = 1,
-  LACUNA_CHECKED_GRADIENTS = 2
-} lacuna_checked;
+enum { LACUNA_CHECKED_DEFAULT = 0, LACUNA_CHECKED_ACTIVATIONS = 1, LACUNA_CHECKED_GRADIENTS = 2 };
+typedef int lacuna_checked;
 
 typedef struct lacuna_conv_options {
   size_t struct_size;

@@ -22,7 +22,7 @@ TensorRole role_of(lacuna_role role) {
     case LACUNA_G:
       return TensorRole::kG;
   }
-  throw InputError("liblacuna", fmt::format("there is no operand {}", static_cast<int>(role)),
+  throw InputError("liblacuna", fmt::format("there is no operand {}", role),
                    "give LACUNA_A, LACUNA_W or LACUNA_G");
 }
 
