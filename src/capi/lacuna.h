@@ -65,16 +65,14 @@ const char* lacuna_version(void); /* "0.1.0" */
 const char* lacuna_last_error(void);
 void lacuna_string_free(char* text);
 
-/* ---- What can be simulated
- * --------------------------------------------------------------------------------------- */
+/* ---- What can be simulated ---- */
 
 /* As `lacuna arch list --json`. */
 lacuna_status lacuna_machines_json(char** json);
 /* Every parameter of a machine with unit, default, range and source, as `lacuna arch show NAME --json`. */
 lacuna_status lacuna_parameters_json(const char* machine, char** json);
 
-/* ---- Traces: recorded training steps
- * ----------------------------------------------------------------------------- */
+/* ---- Traces: recorded training steps ---- */
 
 typedef struct lacuna_trace lacuna_trace;
 typedef struct lacuna_builder lacuna_builder;
@@ -120,8 +118,7 @@ lacuna_status lacuna_trace_of_masks(const char* name, const char* metadata_json,
                                     const uint8_t* const* masks, const size_t* bytes, size_t count,
                                     lacuna_trace** trace);
 
-/* ---- Simulation
- * -------------------------------------------------------------------------------------------------- */
+/* ---- Simulation ---- */
 
 typedef struct lacuna_result lacuna_result;
 
@@ -183,8 +180,7 @@ lacuna_status lacuna_result_text(const lacuna_result* result, int layers, int wi
 lacuna_status lacuna_result_html(const lacuna_result* result, const char* command, char** html);
 lacuna_status lacuna_result_write_html(const lacuna_result* result, const char* command, const char* path);
 
-/* ---- Convolutions that skip zeros
- * -------------------------------------------------------------------------------- */
+/* ---- Convolutions that skip zeros ---- */
 
 typedef struct lacuna_conv lacuna_conv;
 

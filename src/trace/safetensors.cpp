@@ -164,9 +164,10 @@ std::uint64_t safetensors_header_bytes(std::span<const std::uint8_t> start,
   std::memcpy(&length, start.data(), kLengthBytes);
   const auto is_text = [](std::uint8_t byte) { return (byte >= ' ' && byte < 0x7f) || byte == '\n'; };
   if (length > kLargestHeader && std::ranges::all_of(start.first(kLengthBytes), is_text)) {
-    throw InputError(
-        where, "this is a text, not a safetensors file",
-        where.ends_with(".yaml") ? "give a trace; a machine's file follows --config" : "give a trace");
+    throw InputError(where, "this is a text, not a safetensors file",
+                     where.ends_with(".yaml")
+                         ? "give a trace; files of machines and networks follow --config and --model"
+                         : "give a trace");
   }
   if (length > kLargestHeader) {
     throw InputError(where,

@@ -1,7 +1,7 @@
 // The state of a training between two steps, as a safetensors file: parameters under their own names (for the
-// networks that torchvision has, torchvision's), "momentum/NAME", which weights are pruned ("alive/NAME"), the
-// step. Everything random follows from the seed and the step, so nothing else is needed to
-// continue exactly.
+// networks that torchvision has, torchvision's), "momentum/NAME", which weights are pruned ("alive/NAME"),
+// the step. Everything random follows from the seed and the step, so nothing else is needed to continue
+// exactly.
 #pragma once
 
 #include <cstdint>
@@ -55,9 +55,9 @@ void read_checkpoint(const std::filesystem::path& path, TrainingState& state, co
 void parse_checkpoint(std::span<const std::uint8_t> bytes, const std::string& where, TrainingState& state,
                       const Settings& settings);
 
-// Parameters by name from a checkpoint or any safetensors file with F32 tensors of the same names; other tensors
-// (PyTorch's num_batches_tracked) are passed over. Throws InputError if one is missing or has another shape, or if the checksum
-// of a checkpoint does not match.
+// Parameters by name from a checkpoint or any safetensors file with F32 tensors of the same names; other
+// tensors (PyTorch's num_batches_tracked) are passed over. Throws InputError if one is missing or has another
+// shape, or if the checksum of a checkpoint does not match.
 void load_parameters(const std::filesystem::path& path, const std::vector<Parameter*>& parameters);
 
 }  // namespace lacuna::train

@@ -124,7 +124,7 @@ TEST(Checkpoint, OtherTypesAndVersionsAreRefused) {
   EXPECT_NE(to.read(replaced(good, "lacuna-checkpoint", "lacuna-chockpoint"))
                 .find("not a checkpoint of this version"),
             std::string::npos);
-  EXPECT_NE(to.read(replaced(good, "\"version\":\"1\"", "\"version\":\"2\""))
+  EXPECT_NE(to.read(replaced(good, "\"version\":\"2\"", "\"version\":\"1\""))
                 .find("not a checkpoint of this version"),
             std::string::npos);
   EXPECT_NE(to.read(replaced(good, "\"step\"", "\"stop\"")).find("its metadata has no 'step'"),

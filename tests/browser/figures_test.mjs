@@ -116,7 +116,7 @@ const tests = {
     const count = await page.$$eval(".figure", (all) => all.length);
     assert.ok(count >= 13, `${count} figures`);
     assert.equal(await page.$$eval("tr[data-key]", (rows) => rows.filter((row) => /\d/.test(row.cells[3].textContent) && Math.abs(Number(row.cells[3].textContent.replace("−", "-").replace(/[^\d.-]/g, ""))) > 5 && row.cells[4].textContent.trim().length < 9).length), 0, "a difference over 5 % without its reason");
-    const values = new Map([...paperValues("tensordash"), ...paperValues("ant"), ...paperValues("sparsetrain")]);
+    const values = new Map([...paperValues("tensordash"), ...paperValues("tensordash-micro"), ...paperValues("ant"), ...paperValues("sparsetrain")]);
     const rows = await checkPapers(page, values, data.reproduce);
     assert.ok(rows.length > 60);
     await page.screenshot({ path: file("figures-light.png"), clip: { x: 0, y: 0, width: 1240, height: 1500 }, fullPage: true });

@@ -74,9 +74,9 @@ TEST_F(TrainCommand, AFullDisk) {
   for (const std::string& name : left)
     if (name.starts_with("trace_")) fs::remove(folder_.path() / "disk" / "o" / name);
   const bool saved = fs::exists(folder_.path() / "disk" / "o" / "checkpoint.safetensors");
-  const ProgramResult again = saved ? run_lacuna(tiny("disk/o", {"--steps", "40", "--checkpoint-every", "5",
-                                                                 "--report-every", "5", "--resume"}))
-                                    : ProgramResult();
+  // It would go on recording every step.
+  const ProgramResult again =
+      saved ? run_lacuna(tiny("disk/o", {"--record", "1000", "--resume"})) : ProgramResult();
   const std::string checkpoint = file("disk/o", "checkpoint.safetensors");
   const auto rows = log("disk/o");
   ::umount(folder_.file("disk").c_str());

@@ -55,7 +55,7 @@ TEST_F(TrainCommand, WrongOptionsAreOneLineAndLeaveNothing) {
   option("--set", "size=12", "images of 'shapes' are 3x8x8, the network takes 3x12x12");
   option("--set", "classes=11", "'shapes' has 10 classes, the network 11");
   option("--init", folder_.file("none"), "there is no such file");
-  option("--init", model_, "is this a safetensors file?");
+  option("--init", model_, "this is a text, not a safetensors file");
   option("--out", model_, "the folder cannot be created");
   option("--out", "/proc/no/such", "the folder cannot be created");
   expect_refused(tiny("o", {"--recrd", "3"}), "did you mean '--record'?");
