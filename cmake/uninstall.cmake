@@ -17,7 +17,7 @@ foreach(file ${files})
   endif()
   # Up to the folder called lacuna.
   cmake_path(GET file PARENT_PATH folder)
-  while(folder MATCHES "/(include|share|cmake|doc|dist-packages|site-packages)/lacuna(/|$)")
+  while(folder MATCHES "/(include|lib|share|cmake|doc|dist-packages|site-packages)/lacuna(/|$)")
     list(APPEND folders ${folder})
     cmake_path(GET folder PARENT_PATH folder)
   endwhile()

@@ -278,9 +278,8 @@ TEST_F(CliTest, NoPartialFileOnAFullDisk) {
 
 TEST_F(CliTest, FullStandardOutputIsAnErrorAndAClosedPipeIsNot) {
   const std::string trace = small_trace("t.safetensors");
-  for (const std::string& command :
-       {std::string("arch list"), "simulate '" + trace + "'", "simulate '" + trace + "' --json -",
-        std::string("demo"), std::string("--help")}) {
+  for (const std::string& command : {std::string("arch list"), "simulate '" + trace + "'",
+                                     "simulate '" + trace + "' --json -", std::string("--help")}) {
     const ProgramResult full = run_shell("\"$LACUNA\" " + command + " > /dev/full");
     EXPECT_EQ(full.exit_code, 2) << command;
     EXPECT_NE(full.err.find("standard output: cannot write: No space left on device"), std::string::npos)

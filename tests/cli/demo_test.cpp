@@ -48,6 +48,11 @@ TEST(DemoCli, NeedsNothingAndKeepsEverything) {
     EXPECT_TRUE(first == read_text(folder.path() / "two" / file)) << file;
   }
   EXPECT_EQ(section(result.out, "2. Where", "4. The same"), section(again.out, "2. Where", "4. The same"));
+
+  // Nobody can read what it says at the end.
+  const ProgramResult full = run("three > /dev/full");
+  EXPECT_EQ(full.exit_code, 2);
+  EXPECT_NE(full.err.find("standard output: cannot write"), std::string::npos) << full.err;
 }
 
 TEST(DemoCli, RefusesAFolderThatCannotBe) {
