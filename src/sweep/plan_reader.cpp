@@ -327,7 +327,7 @@ std::vector<std::string> Plan::varied_parameters() const {
   }
   std::erase_if(names, [](const std::string& name) { return name == kEnergyTable || name == kNode; });
   std::ranges::sort(names);
-  names.erase(std::ranges::unique(names).begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
   return names;
 }
 

@@ -126,7 +126,7 @@ std::string levels_text(const std::vector<MetricEffects>& all, const std::string
     for (const EffectLevel& level : found->levels) values.push_back(level.value);
   }
   std::ranges::sort(values);
-  values.erase(std::ranges::unique(values).begin(), values.end());
+  values.erase(std::unique(values.begin(), values.end()), values.end());
   TextTable table(columns);
   for (const Value& value : values) {
     std::vector<std::string> cells = {printable(value_text(value))};
