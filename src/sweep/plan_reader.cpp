@@ -148,7 +148,7 @@ class PlanReader {
   std::string cost_table(const PlanValue& value) const {
     const std::vector<std::string> built_in = CostTable::built_in();
     if (!read_files_ || std::ranges::find(built_in, value.text) != built_in.end()) return value.text;
-    const std::string file = (std::filesystem::path(plan_.file).parent_path() / value.text).string();
+    std::string file = (std::filesystem::path(plan_.file).parent_path() / value.text).string();
     CostTable::open(std::filesystem::exists(file) ? file : value.text, value.where);
     return file;
   }
