@@ -63,14 +63,15 @@ WorkList make_chunks(const DesignList& designs, const std::vector<std::string>& 
   }
   for (std::size_t first = 0; first < traces.size(); first += kTracesAtOnce) {
     const std::size_t end = std::min(first + kTracesAtOnce, traces.size());
-    for (std::size_t round = 0, added = 1; added > 0; ++round) {
-      added = 0;
-      for (std::size_t t = first; t < end; ++t) {
-        std::vector<Chunk>& chunks = of_trace[traces[t]];
-        if (round >= chunks.size()) continue;
-        list.chunks.push_back(std::move(chunks[round]));
-        ++added;
-      }
+    // The first chunk of each has it read while others compute; then the largest trace comes first, so that
+    // the last chunks are short and all workers end at about the same time.
+    for (std::size_t t = first; t < end; ++t) {
+      std::vector<Chunk>& chunks = of_trace[traces[t]];
+      if (!chunks.empty()) list.chunks.push_back(std::move(chunks.front()));
+    }
+    for (std::size_t t = first; t < end; ++t) {
+      std::vector<Chunk>& chunks = of_trace[traces[t]];
+      for (std::size_t i = 1; i < chunks.size(); ++i) list.chunks.push_back(std::move(chunks[i]));
     }
   }
   return list;
