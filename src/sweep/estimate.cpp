@@ -1,13 +1,17 @@
 #include "sweep/estimate.hpp"
 
 #include <algorithm>
+#include <ctime>
+#include <map>
 #include <set>
+
+#include "base/clock.hpp"
 
 namespace lacuna::sweep {
 namespace {
 
-// Measured on one core of a Xeon with AVX-512 (docs/sweep.md): within a factor of two on the networks of
-// data/ for TensorDash, further off for machines without vector code.
+// Measured on one core of a Xeon with AVX-512. They weigh the points against each other; a few points that
+// are computed here say how fast this machine is.
 constexpr double kSecondsPerStep = 0.7e-9;      // of Accelerator::work(), where streams are new
 constexpr double kSecondsPerOperation = 20e-6;  // of each point: memory, energy, storing
 constexpr double kBytesPerOperation = 6e3;      // of each point of a chunk
@@ -23,11 +27,77 @@ double mask_bytes(const Trace& trace) {
   return bytes;
 }
 
+double thread_seconds() {
+  timespec time{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
+}
+
+double seconds_of_streams(const Trace& trace, const Accelerator& machine) {
+  double steps = 0;
+  for (const Layer& layer : trace.layers()) steps += machine.work(layer.shape);
+  return steps * kSecondsPerStep;
+}
+
+double seconds_of_operations(const Trace& trace) {
+  return 3 * static_cast<double>(trace.layers().size()) * kSecondsPerOperation;
+}
+
+// How much longer points take than the constants say, by model: computes a point here and there, the cheap
+// traces first, for about a second in all.
+class Speed {
+ public:
+  Speed(Sweep& sweep, const WorkList& work) {
+    std::map<std::string, std::uint32_t> found;  // model -> points tried
+    const double end = seconds_now() + kSecondsOfTrying;
+    // Chunks of large traces come first (make_chunks).
+    for (auto chunk = work.chunks.rbegin(); chunk != work.chunks.rend(); ++chunk) {
+      const Design design = sweep.factory.make(chunk->designs[chunk->designs.size() / 2]);
+      if (found[design.record.model] >= kPointsTried) continue;
+      if (seconds_now() > end) break;
+      ++found[design.record.model];
+      try_point(sweep, *chunk, design, end);
+    }
+  }
+  double factor(const std::string& model) const {
+    const auto at = of_model_.find(model);
+    const Tried& tried = at == of_model_.end() ? all_ : at->second;
+    return tried.expected > 0 ? tried.measured / tried.expected : 1;
+  }
+
+ private:
+  static constexpr double kSecondsOfTrying = 1;
+  static constexpr std::uint32_t kPointsTried = 3;  // of each model
+  struct Tried {
+    double measured = 0, expected = 0;
+  };
+  void try_point(Sweep& sweep, const Chunk& chunk, const Design& design, double end) {
+    try {
+      const LoadedTrace trace(sweep.plan.traces[chunk.trace], sweep.sha256[chunk.trace]);
+      const double expected = seconds_of_streams(trace.work().trace(), *design.machine) +
+                              seconds_of_operations(trace.work().trace());
+      if (seconds_now() + expected > end) return;
+      const double begin = thread_seconds();
+      if (compute_points(trace, {&design, 1}, sweep.plan.measures).points.empty()) return;
+      const double measured = thread_seconds() - begin;
+      for (Tried* tried : {&all_, &of_model_[design.record.model]}) {
+        tried->measured += measured;
+        tried->expected += expected;
+      }
+    } catch (const std::exception&) {  // the sweep itself will say what is wrong with it
+    }
+  }
+
+  Tried all_;
+  std::map<std::string, Tried> of_model_;
+};
+
 }  // namespace
 
 Estimate estimate(Sweep& sweep, const WorkList& work, int threads) {
   std::vector<double> traces;
   double seconds = 0, largest_chunk = 0;
+  const Speed speed(sweep, work);
   for (std::uint32_t t = 0; t < sweep.plan.traces.size(); ++t) {
     const bool needed =
         std::ranges::any_of(work.chunks, [&](const Chunk& chunk) { return chunk.trace == t; });
@@ -40,11 +110,11 @@ Estimate estimate(Sweep& sweep, const WorkList& work, int threads) {
       if (chunk.trace != t) continue;
       std::set<std::string> streams;
       for (const Choice& choice : chunk.designs) {
-        seconds += operations * kSecondsPerOperation;
         const Design design = sweep.factory.make(choice);
-        if (!streams.insert(design.machine->sharing_key()).second) continue;
-        for (const Layer& layer : trace.layers())
-          seconds += design.machine->work(layer.shape) * kSecondsPerStep;
+        double expected = seconds_of_operations(trace);
+        if (streams.insert(design.machine->sharing_key()).second)
+          expected += seconds_of_streams(trace, *design.machine);
+        seconds += expected * speed.factor(design.record.model);
       }
       largest_chunk = std::max(largest_chunk,
                                static_cast<double>(chunk.designs.size()) * operations * kBytesPerOperation);

@@ -10,7 +10,8 @@ struct Estimate {
   double bytes = 0;
 };
 
-// Opens the traces of the work that is left, for their shapes.
+// Opens the traces of the work that is left, for their shapes, and computes a few points to see how fast this
+// machine is (about a second).
 Estimate estimate(Sweep& sweep, const WorkList& work, int threads);
 
 }  // namespace lacuna::sweep
