@@ -5,6 +5,8 @@
 #include <limits>
 #include <stdexcept>
 
+#include "base/ceil_div.hpp"
+
 namespace lacuna::train::twin {
 namespace {
 
@@ -146,13 +148,18 @@ Doubles DoubleNet::conv(const Node& node, const Doubles& in, std::int64_t n) con
           for (std::int64_t kx = 0; kx < node.kernel.w; ++kx) {
             const double weight = weights[static_cast<std::size_t>(
                 ((k * c_group + c) * node.kernel.h + ky) * node.kernel.w + kx)];
+            const std::int64_t stride = node.stride.w;
+            const std::int64_t offset = kx * node.dilation.w - node.padding.w;
+            // The outputs whose input lies in the image: no test inside the loop, which takes most of the
+            // time.
+            const std::int64_t first = offset < 0 ? ceil_div(-offset, stride) : 0;
+            const std::int64_t end = offset < is.w ? std::min(os.w, ceil_div(is.w - offset, stride)) : 0;
             for (std::int64_t y = 0; y < os.h; ++y) {
               const std::int64_t iy = y * node.stride.h - node.padding.h + ky * node.dilation.h;
               if (iy < 0 || iy >= is.h) continue;
-              for (std::int64_t x = 0; x < os.w; ++x) {
-                const std::int64_t ix = x * node.stride.w - node.padding.w + kx * node.dilation.w;
-                if (ix >= 0 && ix < is.w) plane[y * os.w + x] += weight * source[iy * is.w + ix];
-              }
+              double* row = plane + y * os.w;
+              const double* line = source + iy * is.w + offset;
+              for (std::int64_t x = first; x < end; ++x) row[x] += weight * line[x * stride];
             }
           }
       }
