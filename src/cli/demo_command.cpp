@@ -29,6 +29,14 @@
 namespace lacuna::cli {
 namespace {
 
+// Adds to a text of several lines, on a new one where the last would get too long to read.
+void append_word(std::string& text, const std::string& word) {
+  constexpr std::size_t kLongest = 110;
+  const std::size_t begin = text.rfind('\n') == std::string::npos ? 0 : text.rfind('\n') + 1;
+  text += text.size() - begin + 1 + word.size() > kLongest ? "\n  " : " ";
+  text += word;
+}
+
 struct DemoOptions {
   std::string out = "lacuna-demo";
   std::int64_t steps = 1000;
@@ -284,22 +292,26 @@ class Demo {
     say(fmt::format(
         "{:.0f} % of this training's multiplications are on zeros; skipping them all would be {}x faster.\n",
         100 * (1 - all.all.remaining / all.all.macs), ratio_text(all.all.macs, all.all.remaining)));
-    std::string simulated;
+    std::string simulated = "Simulated, from zeros:";
     std::string empty;  // of machines that gain more than 5 % from empty lanes
     for (std::size_t m = 1; m < last.machines.size(); ++m) {
       const CyclePair cycles = demo_cycles(last.machines[m]);
-      simulated += fmt::format("{}{} {}", simulated.empty() ? "" : ", ", last.machines[m].title,
-                               times_text(cycles.speedup_from_zeros()));
+      append_word(simulated,
+                  fmt::format("{} {}{}", last.machines[m].title, times_text(cycles.speedup_from_zeros()),
+                              m + 1 < last.machines.size() ? "," : ""));
       if (cycles.speedup_from_empty_lanes() > kWarnEmptyLanes)
         empty += fmt::format("{}{} {}", empty.empty() ? "" : ", ", last.machines[m].title,
                              times_text(cycles.speedup()));
     }
+    append_word(simulated, "over the dense machine");
     const DemoMachine& dense = last.machines[0];
     const DemoMachine& headline = last.machines[kDemoHeadline];
-    say(fmt::format("Simulated, from zeros: {} over the dense machine", simulated));
-    if (dense.energy && headline.energy)
-      say(fmt::format("; {} with {}x less energy", headline.title,
-                      ratio_text(headline.energy->all.chip_efficiency_from_zeros())));
+    if (dense.energy && headline.energy) {
+      simulated += ';';
+      append_word(simulated, fmt::format("{} with {}x less energy", headline.title,
+                                         ratio_text(headline.energy->all.chip_efficiency_from_zeros())));
+    }
+    say(simulated);
     if (!empty.empty())
       say(fmt::format(".\nwarning: with what lanes that hold no element give, these would be {}", empty));
     say(fmt::format(".\nMeasured: this CPU's kernels {:.2f}x in the layers after the first.\n",

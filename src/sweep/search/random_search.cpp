@@ -11,13 +11,8 @@ class RandomSearch : public SearchStrategy {
  public:
   RandomSearch(const SearchOptions& options, const SearchSpace& space) {
     Random random(options.seed);
-    PointSampler sampler(space, random);
-    std::set<SearchPoint> seen;
-    while (proposed_.size() < options.points) {
-      std::optional<SearchPoint> point = sampler.next(seen);
-      if (!point) break;
-      seen.insert(*point);
-      proposed_.push_back({std::move(*point), options.rungs - 1});
+    for (SearchPoint& point : PointSampler(space, random).draw(options.points)) {
+      proposed_.push_back({std::move(point), options.rungs - 1});
     }
   }
 

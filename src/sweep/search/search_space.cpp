@@ -61,4 +61,16 @@ std::optional<SearchPoint> PointSampler::next(const std::set<SearchPoint>& seen)
   return std::nullopt;
 }
 
+std::vector<SearchPoint> PointSampler::draw(std::uint64_t count) {
+  std::vector<SearchPoint> points;
+  std::set<SearchPoint> seen;
+  while (points.size() < count) {
+    std::optional<SearchPoint> point = next(seen);
+    if (!point) break;
+    seen.insert(*point);
+    points.push_back(std::move(*point));
+  }
+  return points;
+}
+
 }  // namespace lacuna::sweep

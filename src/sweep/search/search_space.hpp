@@ -44,6 +44,8 @@ class PointSampler {
 
   // A point that is not in `seen`. Empty if there is none, or none can be found.
   std::optional<SearchPoint> next(const std::set<SearchPoint>& seen);
+  // So many points, each once; fewer if there are no more.
+  std::vector<SearchPoint> draw(std::uint64_t count);
 
  private:
   const SearchSpace& space_;

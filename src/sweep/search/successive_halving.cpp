@@ -15,13 +15,8 @@ class SuccessiveHalving : public SearchStrategy {
  public:
   SuccessiveHalving(const SearchOptions& options, const SearchSpace& space) : options_(options) {
     Random random(options.seed);
-    PointSampler sampler(space, random);
-    std::set<SearchPoint> seen;
-    while (proposed_.size() < options.points) {
-      std::optional<SearchPoint> point = sampler.next(seen);
-      if (!point) break;
-      seen.insert(*point);
-      proposed_.push_back({std::move(*point), 0});
+    for (SearchPoint& point : PointSampler(space, random).draw(options.points)) {
+      proposed_.push_back({std::move(point), 0});
     }
   }
 
