@@ -36,7 +36,34 @@ void for_each_chunk(const BlockedShape& s, Layout layout, int threads, const Mov
   }
 }
 
+// Calls move(at in nChw16c over all channels, at in whole blocks per group) for each value of a pixel, in the
+// order of the latter; the first is -1 for padding channels.
+template <class Move>
+void for_each_stored(const BlockedShape& s, int threads, const Move& move) {
+  const BlockedShape stored = stored_shape(s);
+  const std::int64_t blocks = s.groups * s.blocks();
+#pragma omp parallel for num_threads(threads) schedule(static)
+  for (std::int64_t job = 0; job < s.n * blocks; ++job) {
+    const std::int64_t n = job / blocks;
+    const std::int64_t group = job % blocks / s.blocks();
+    const std::int64_t first = job % s.blocks() * kLanes;
+    for (std::int64_t lane = 0; lane < kLanes; ++lane) {
+      const bool padding = first + lane >= s.channels;
+      const std::int64_t channel = group * s.channels + first + lane;
+      const std::int64_t from =
+          n * stored.image_floats() + channel / kLanes * stored.block_floats() + channel % kLanes;
+      for (std::int64_t p = 0; p < s.pixels(); ++p)
+        move(padding ? -1 : from + p * kLanes, job * s.block_floats() + p * kLanes + lane);
+    }
+  }
+}
+
 }  // namespace
+
+BlockedShape stored_shape(const BlockedShape& s) {
+  if (s.groups == 1 || s.channels % kLanes == 0) return s;
+  return {s.n, 1, s.groups * s.channels, s.h, s.w};
+}
 
 BlockedShape blocked_src(const LayerShape& shape) {
   return {shape.n, shape.groups, shape.c_per_group(), shape.input.h, shape.input.w};
@@ -47,6 +74,12 @@ BlockedShape blocked_dst(const LayerShape& shape) {
 }
 
 void to_blocked(const BlockedShape& shape, Layout from, const float* plain, float* blocked, int threads) {
+  if (from == Layout::kBlocked) {
+    for_each_stored(shape, threads, [=](std::int64_t stored, std::int64_t at) {
+      blocked[at] = stored < 0 ? 0.0F : plain[stored];
+    });
+    return;
+  }
   for_each_chunk(shape, from, threads,
                  [=](std::int64_t p, std::int64_t b, int lanes, std::int64_t pixels, const PlainStrides& s) {
                    const float* src = plain + p;
@@ -59,6 +92,16 @@ void to_blocked(const BlockedShape& shape, Layout from, const float* plain, floa
 }
 
 void from_blocked(const BlockedShape& shape, Layout to, const float* blocked, float* plain, int threads) {
+  if (to == Layout::kBlocked) {
+    const BlockedShape stored = stored_shape(shape);
+    for (std::int64_t n = 0; n < stored.n && stored.channels % kLanes != 0; ++n)  // padding channels
+      std::fill_n(plain + (n + 1) * stored.image_floats() - stored.block_floats(), stored.block_floats(),
+                  0.0F);
+    for_each_stored(shape, threads, [=](std::int64_t at_plain, std::int64_t at) {
+      if (at_plain >= 0) plain[at_plain] = blocked[at];
+    });
+    return;
+  }
   for_each_chunk(shape, to, threads,
                  [=](std::int64_t p, std::int64_t b, int lanes, std::int64_t pixels, const PlainStrides& s) {
                    const float* src = blocked + b;

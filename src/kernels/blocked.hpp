@@ -27,7 +27,12 @@ struct BlockedShape {
 
 BlockedShape blocked_src(const LayerShape& shape);
 BlockedShape blocked_dst(const LayerShape& shape);
+// The tensor that a caller's Layout::kBlocked stands for: nChw16c over all channels. It differs from `shape`
+// where groups end inside a block (depthwise convolutions).
+BlockedShape stored_shape(const BlockedShape& shape);
 
+// Between a caller's tensor and whole blocks per group; the caller's may be kBlocked, too, where the two
+// differ.
 void to_blocked(const BlockedShape& shape, Layout from, const float* plain, float* blocked, int threads);
 void from_blocked(const BlockedShape& shape, Layout to, const float* blocked, float* plain, int threads);
 

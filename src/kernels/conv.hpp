@@ -32,7 +32,8 @@ namespace lacuna::kernels {
 enum class Checked { kActivations, kGradients };
 
 // kBlocked is nChw16c: [n][channels / 16][h][w][16], channels past the last are zero (and are written as
-// zero). With groups, each group needs whole blocks.
+// zero). Groups of part of a block (depthwise convolutions) share blocks: kSparse reorders them, kAuto hands
+// them to oneDNN.
 enum class Layout { kNchw, kNhwc, kBlocked };
 
 // kPacked is the plan's own order (weights_size(), pack_weights(), unpack_weights()): weights that stay

@@ -65,9 +65,6 @@ TEST(KernelErrors, Options) {
       [](ConvOptions& o, LayerShape&) { o.op = Operation::kInputGrad, o.checked = Checked::kActivations; });
   rejects([](ConvOptions& o, LayerShape&) { o.op = Operation::kInputGrad, o.relu = true; });
   rejects([](ConvOptions& o, LayerShape&) { o.impl = Impl::kReference, o.weights = WeightLayout::kPacked; });
-  rejects([](ConvOptions&, LayerShape& s) {
-    s = LayerShape::conv2d(1, 20, 20, {4, 4}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, 2);
-  });
 }
 
 TEST(KernelErrors, PointersAreCheckedBeforeAnythingIsWritten) {

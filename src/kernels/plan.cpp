@@ -31,7 +31,7 @@ ConvPlan::ConvPlan(const LayerShape& shape, const ConvOptions& options, void* wo
                    std::size_t workspace_size)
     : state_(std::make_unique<State>(shape, options)) {
   state_->use_workspace(workspace, workspace_size);
-  if (!state_->automatic()) return;
+  if (!state_->chooses()) return;
   state_->cost = calibrated_cost(shape, options);
   state_->sampled_lines = lines_worth_sampling(state_->cost.dense);
 }
@@ -55,7 +55,7 @@ double ConvPlan::sampled_zeros(const ConvTensors& tensors) const {
 const LayerShape& ConvPlan::shape() const { return state_->shape; }
 const ConvOptions& ConvPlan::options() const { return state_->options; }
 double ConvPlan::expected_speedup(double zeros) const {
-  return state_->automatic() ? state_->cost.dense / state_->cost.sparse_at(zeros) : 1;
+  return state_->chooses() ? state_->cost.dense / state_->cost.sparse_at(zeros) : 1;
 }
 const char* ConvPlan::kernel() const { return state_->kernel_name.c_str(); }
 std::int64_t ConvPlan::src_size() const { return state_->src.floats(); }

@@ -53,11 +53,6 @@ void check_options(const LayerShape& shape, const ConvOptions& o) {
     if (o.op == Operation::kInputGrad && *o.checked != Checked::kGradients)
       throw ConvError(Code::kOption, "input_grad has no activations to check", "check gradients");
   }
-  const bool whole = shape.c_per_group() % kLanes == 0 && shape.k_per_group() % kLanes == 0;
-  const bool any_blocked = o.layout_of_src() == Layout::kBlocked || o.layout_of_dst() == Layout::kBlocked;
-  if (any_blocked && shape.groups > 1 && !whole)
-    throw ConvError(Code::kOption, "a blocked layout needs a multiple of 16 channels in each group",
-                    "use a plain layout for this convolution");
   if (o.impl == Impl::kReference && o.weights == WeightLayout::kPacked)
     throw ConvError(Code::kOption, "the reference has no packed weights", "use oihw");
 }

@@ -35,7 +35,9 @@ ConvPlan::State::State(const LayerShape& s, const ConvOptions& o)
   src = {blocked_src(s), o.layout_of_src()};
   dst = {blocked_dst(s), o.layout_of_dst()};
   const Isa isa = pick_isa(o.isa);
-  const bool may_be_sparse = o.impl == Impl::kSparse || automatic();
+  // Groups of part of a block (depthwise convolutions) leave most lanes of a vector empty: oneDNN's.
+  const bool part_groups = s.groups > 1 && (s.c_per_group() % kLanes != 0 || s.k_per_group() % kLanes != 0);
+  const bool may_be_sparse = o.impl == Impl::kSparse || (automatic() && !part_groups);
   if (may_be_sparse) sparse = make_sparse_conv({s, o.op, checked, isa, o.threads, l1_data_bytes()});
   const bool may_be_dense = o.impl != Impl::kReference && (o.impl != Impl::kSparse || o.strict);
   if (may_be_dense) dense = std::make_unique<DenseConv>(s, o, dense_impl());
@@ -157,7 +159,7 @@ ConvRun ConvPlan::State::run(const ConvTensors& t, double zeros) {
     return {Impl::kReference, zeros};
   }
   bool use_sparse = options.impl == Impl::kSparse;
-  if (automatic()) {
+  if (chooses()) {
     if (zeros < 0 && cost.zeros_matter()) zeros = sampled_zeros(t);
     use_sparse = cost.prefers_sparse(std::max(zeros, 0.0));
   }

@@ -23,9 +23,14 @@ struct PlanSide {
   Layout layout = Layout::kNchw;
   std::int64_t copy_at = 0;  // in the workspace: the blocked copy of a plain tensor
 
-  bool blocked() const { return layout == Layout::kBlocked; }
-  std::int64_t floats() const { return blocked() ? shape.floats() : shape.plain_floats(); }
-  TensorNeeds needs() const { return {floats(), blocked()}; }
+  // As the kernels want it: without a copy.
+  bool blocked() const {
+    return layout == Layout::kBlocked && (shape.groups == 1 || shape.channels % kLanes == 0);
+  }
+  std::int64_t floats() const {
+    return layout == Layout::kBlocked ? stored_shape(shape).floats() : shape.plain_floats();
+  }
+  TensorNeeds needs() const { return {floats(), layout == Layout::kBlocked}; }
 };
 
 struct ConvPlan::State {
@@ -53,6 +58,7 @@ struct ConvPlan::State {
 
   bool packed() const { return options.weights == WeightLayout::kPacked; }
   bool automatic() const { return options.impl == Impl::kAuto; }
+  bool chooses() const { return automatic() && sparse != nullptr; }  // between sparse and dense
   bool weight_grad() const { return options.op == Operation::kWeightGrad; }
   Impl dense_impl() const;
   std::int64_t weight_floats() const { return packed() ? packing.floats() : shape.w_elements(); }

@@ -189,6 +189,26 @@ TEST(Kernels, SlicesOfSumsMatchTheReference) {
         }
 }
 
+// Groups that end inside a block: every implementation and layout, never an error.
+TEST(Kernels, DepthwiseAndOddGroupsInAnyLayout) {
+  std::uint64_t seed = 700;
+  for (const LayerShape& shape : {LayerShape::conv2d(2, 20, 20, {5, 6}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, 20),
+                                  LayerShape::conv2d(1, 32, 32, {7, 7}, {3, 3}, {2, 2}, {1, 1}, {1, 1}, 32),
+                                  LayerShape::conv2d(2, 40, 60, {4, 5}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, 2),
+                                  LayerShape::conv2d(1, 32, 8, {4, 4}, {1, 1}, {1, 1}, {0, 0}, {1, 1}, 2)})
+    for (const Layout layout : {Layout::kNchw, Layout::kNhwc, Layout::kBlocked})
+      for (const Operation op : kOperations)
+        for (const Impl impl : {Impl::kSparse, Impl::kAuto, Impl::kDenseDirect, Impl::kReference}) {
+          ConvOptions o;
+          o.op = op;
+          o.impl = impl;
+          o.layout = layout;
+          o.bias = op == Operation::kForward;
+          check_against_reference(shape, o, 0.4, ++seed);
+          if (HasFatalFailure()) return;
+        }
+}
+
 // Images stay plain while the features are blocked: every implementation, every operation.
 TEST(Kernels, TheTwoTensorsMayHaveTwoLayouts) {
   const std::vector<Layout> layouts = {Layout::kNchw, Layout::kNhwc, Layout::kBlocked};

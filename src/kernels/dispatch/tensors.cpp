@@ -30,7 +30,7 @@ float* allocate(std::int64_t count) {
 // Values in NCHW order into the layout of the plan.
 void place(const BlockedShape& shape, Layout layout, const std::vector<float>& nchw, AlignedFloats& to) {
   if (layout == Layout::kBlocked) {
-    to_blocked(shape, Layout::kNchw, nchw.data(), to.data(), 1);
+    to_blocked(stored_shape(shape), Layout::kNchw, nchw.data(), to.data(), 1);
     return;
   }
   if (layout == Layout::kNchw) {
@@ -111,13 +111,14 @@ void PlanTensors::fill_quickly(ConvPlan& plan, double zeros, std::uint64_t seed)
                            (op_ == Operation::kWeightGrad &&
                             plan.options().checked.value_or(Checked::kActivations) == Checked::kActivations);
   // Runs of 16 floats: blocks of channels, or anything in a plain layout. Channels past the last stay zero.
-  const auto draw = [&](const BlockedShape& s, Layout layout, double share, AlignedFloats& to) {
+  const auto draw = [&](const BlockedShape& of, Layout layout, double share, AlignedFloats& to) {
+    const BlockedShape s = stored_shape(of);
     const bool blocked = layout == Layout::kBlocked;
     const std::int64_t runs = to.size() / kLanes;
     const auto limit = static_cast<std::uint32_t>(share * 65536);
 #pragma omp parallel for num_threads(threads) schedule(static)
     for (std::int64_t run = 0; run < runs; ++run) {
-      const std::int64_t block = blocked ? run / s.pixels() % s.blocks() : 0;
+      const std::int64_t block = blocked ? run / s.pixels() % (s.groups * s.blocks()) % s.blocks() : 0;
       const std::int64_t used =
           blocked ? std::min<std::int64_t>(kLanes, s.channels - block * kLanes) : kLanes;
       Random random(seed * 0x9e3779b97f4a7c15ULL + static_cast<std::uint64_t>(run));

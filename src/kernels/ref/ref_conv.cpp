@@ -19,11 +19,13 @@ struct TensorIndex {
     const std::int64_t all = shape.groups * shape.channels;
     if (layout == Layout::kNchw) return (n * all + channel) * shape.pixels();
     if (layout == Layout::kNhwc) return n * shape.pixels() * all + channel;
-    const std::int64_t in_group = channel % shape.channels;
-    return n * shape.image_floats() + channel / shape.channels * shape.group_floats() +
-           in_group / kLanes * shape.block_floats() + in_group % kLanes;
+    // Groups of whole blocks follow one another, so this is nChw16c with and without groups.
+    return n * stored_shape(shape).image_floats() + channel / kLanes * shape.block_floats() +
+           channel % kLanes;
   }
-  std::int64_t size() const { return layout == Layout::kBlocked ? shape.floats() : shape.plain_floats(); }
+  std::int64_t size() const {
+    return layout == Layout::kBlocked ? stored_shape(shape).floats() : shape.plain_floats();
+  }
 };
 
 }  // namespace
