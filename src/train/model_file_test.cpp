@@ -1,5 +1,6 @@
 #include "train/model_file.hpp"
 
+#include <algorithm>
 #include <gtest/gtest.h>
 
 #include "trace/testing.hpp"
@@ -23,6 +24,55 @@ TEST(ModelFile, BuiltInNetworksHaveThePublishedSizes) {
     EXPECT_EQ(graph.parameters(), known.parameters) << known.name;
     EXPECT_EQ(graph.macs(), known.macs) << known.name;
     EXPECT_EQ(graph.classes(), 1000) << known.name;
+  }
+}
+
+// The networks of sparse training [ANT]: sizes for CIFAR-10, and names and order of their layers.
+TEST(ModelFile, NetworksForSmallImages) {
+  struct Known {
+    const char* name;
+    std::int64_t parameters;
+    std::int64_t macs;
+    std::size_t layers;
+    std::vector<const char*> some;  // in this order
+  };
+  // WRN-16-8 has 11.0 million parameters in its paper, 10,961,370 by its definition.
+  for (const Known& known :
+       {Known{"wrn-16-8",
+              10'961'370,
+              1'548'145'664,
+              17,
+              {"conv1", "blocks.0.conv1", "blocks.0.conv2", "blocks.0.short", "blocks.1.conv1",
+               "blocks.5.conv2", "fc"}},
+        Known{"resnet18-cifar",
+              11'173'962,
+              555'422'720,
+              21,
+              {"conv1", "layers.2.conv1", "layers.2.conv2", "layers.2.short.0", "layers.7.conv2", "fc"}},
+        Known{"vgg16-cifar",
+              33'642'442,
+              332'111'872,
+              16,
+              {"features.0", "features.3", "features.7", "features.40", "classifier.0", "classifier.3",
+               "classifier.6"}},
+        Known{"densenet121-cifar",
+              6'956'298,
+              888'350'720,
+              121,
+              {"conv1", "blocks.0.conv1", "blocks.5.conv2", "blocks.6.conv", "blocks.60.conv2", "fc"}}}) {
+    const Graph graph = open_model(known.name, {});
+    EXPECT_EQ(graph.input, (SampleShape{3, 32, 32})) << known.name;
+    EXPECT_EQ(graph.parameters(), known.parameters) << known.name;
+    EXPECT_EQ(graph.macs(), known.macs) << known.name;
+    std::vector<std::string> names;
+    for (const Node& node : graph.nodes)
+      if (node.kind == NodeKind::kConv || node.kind == NodeKind::kLinear) names.push_back(node.name);
+    EXPECT_EQ(names.size(), known.layers) << known.name;
+    auto at = names.begin();
+    for (const char* name : known.some) {
+      at = std::find(at, names.end(), name);
+      EXPECT_NE(at, names.end()) << known.name << " " << name;
+    }
   }
 }
 
@@ -58,6 +108,8 @@ TEST(ModelFile, MistakesAreNamedWithTheirLine) {
                 .find("two layers are called 'a'"),
             std::string::npos);
   EXPECT_NE(message("  - residual: {body: [conv: {out: 8, kernel: 1}]}\n").find("the body gives 8x32x32"),
+            std::string::npos);
+  EXPECT_NE(message("  - residual: {body: [], first: last}\n").find("first is 'last'; give body or shortcut"),
             std::string::npos);
   EXPECT_NE(message("  - concat: [[], [max_pool]]\n").find("this branch gives 16x16"), std::string::npos);
   EXPECT_NE(message("  - choose: {by: x, a: []}\n").find("there is no choice 'x'"), std::string::npos);

@@ -213,10 +213,16 @@ int ModelReader::read_concat(const YAML::Node& at, const YAML::Node& branches, i
 
 int ModelReader::read_residual(const YAML::Node& at, const YAML::Node& options, int input,
                                const Scope& scope) {
-  text_.check_keys(options, {"body", "shortcut"}, "residual");
+  text_.check_keys(options, {"body", "shortcut", "first"}, "residual");
   if (!options["body"]) text_.fail(at, "residual has no 'body'", "add it, a list of layers");
+  const std::string first =
+      options["first"] ? text_.value(options["first"], "first", scope) : std::string("shortcut");
+  if (first != "body" && first != "shortcut")
+    text_.fail(at, fmt::format("first is {}", quote_name(first)), "give body or shortcut");
+  // The order of the layers, which is theirs in a trace; the sum is the same.
+  const int early = first == "body" ? read_layers(options["body"], input, scope) : 0;
   const int shortcut = read_layers(options["shortcut"], input, scope);
-  const int body = read_layers(options["body"], input, scope);
+  const int body = first == "body" ? early : read_layers(options["body"], input, scope);
   if (node(body).out != node(shortcut).out) {
     const SampleShape a = node(body).out, b = node(shortcut).out;
     text_.fail(at,

@@ -119,8 +119,9 @@ TEST_F(TrainCommand, ListAndHelp) {
   const ProgramResult list = run_lacuna({"train", "--list"});
   EXPECT_EQ(list.exit_code, 0);
   EXPECT_EQ(list.err, "");
-  for (const char* model : {"alexnet", "densenet121", "fixup-resnet50", "mlp", "resnet18", "resnet34",
-                            "resnet50", "squeezenet", "vgg-small", "vgg16"})
+  for (const char* model :
+       {"alexnet", "densenet121", "densenet121-cifar", "fixup-resnet50", "mlp", "resnet18", "resnet18-cifar",
+        "resnet34", "resnet50", "squeezenet", "vgg-small", "vgg16", "vgg16-cifar", "wrn-16-8"})
     EXPECT_NE(list.out.find(std::string("\n") + model + " "), std::string::npos) << model << "\n" << list.out;
   const ProgramResult help = run_lacuna({"train", "--help"});
   EXPECT_EQ(help.exit_code, 0);
