@@ -4,7 +4,6 @@
 #include <optional>
 
 #include "base/error.hpp"
-#include "base/output_file.hpp"
 #include "base/parallel.hpp"
 #include "cli/bench_results.hpp"
 #include "cli/bench_shapes.hpp"
@@ -12,6 +11,7 @@
 #include "cli/html_output.hpp"
 #include "cli/output.hpp"
 #include "cli/progress_bar.hpp"
+#include "cli/stop_signal.hpp"
 #include "cli/terminal.hpp"
 #include "kernels/measure/measure.hpp"
 #include "report/text_table.hpp"
@@ -84,6 +84,7 @@ kernels::MeasureSpec spec_of(const Job& job, const BenchOptions& options, Impl i
   spec.seconds = options.seconds;
   spec.with_auto = !options.no_auto;
   spec.zeros = options.zeros;
+  spec.stop = [] { return stop_signal() != 0; };
   if (job.layer->traced != nullptr) {
     const bool activations = job.op == Operation::kForward ||
                              (job.op == Operation::kWeightGrad && job.checked == Checked::kActivations);
@@ -119,11 +120,13 @@ void run_scaling(const std::vector<Job>& jobs, const BenchOptions& options) {
         fmt::format("x{}", options.threads), "register loop", "share");
   double logs = 0;
   int count = 0;
+  const StopOnSignal signals;
   for (const Job& job : jobs)
     for (const double zeros : job.layer->traced != nullptr ? std::vector<double>{-1} : options.zeros) {
       kernels::MeasureSpec spec = spec_of(job, options, Impl::kSparse);
       spec.zeros = {zeros};
       const kernels::Scaling s = measure_scaling(spec, options.threads);
+      if (s.rounds == 0) continue;  // stopped
       print("{:<40}  {:<11}  {:>6}  {:>7.2f}  {:>13.2f}  {:>5.0f}%\n",
             printable(job.network->name + " " + job.layer->name), operation_name(job.op),
             zeros < 0 ? "trace" : fmt::format("{:.0f}%", 100 * zeros), s.ours, s.registers, 100 * s.share());
@@ -131,7 +134,45 @@ void run_scaling(const std::vector<Job>& jobs, const BenchOptions& options) {
       logs += std::log(s.share());
       ++count;
     }
-  print("\ngeometric mean of the shares: {:.1f} % over {} cases\n", 100 * std::exp(logs / count), count);
+  if (count > 0)
+    print("\ngeometric mean of the shares: {:.1f} % over {} cases\n", 100 * std::exp(logs / count), count);
+  if (stop_signal() != 0) exit_with(128 + stop_signal());
+}
+
+// Ctrl-C ends it after the rounds that are being timed; what was measured so far is kept.
+std::vector<BenchCase> run_jobs(const std::vector<Job>& jobs, const BenchOptions& options) {
+  const Impl impl = options.impl == "auto" ? Impl::kAuto : Impl::kSparse;
+  std::vector<BenchCase> cases;
+  ProgressBar progress;
+  std::size_t done = 0;
+  for (const Job& job : jobs) {
+    progress.update(static_cast<double>(done) / static_cast<double>(jobs.size()),
+                    fmt::format("{} {} {}", job.network->name, job.layer->name, operation_name(job.op)));
+    const std::vector<kernels::Measurement> results = kernels::measure(spec_of(job, options, impl));
+    if (results.empty()) break;  // stopped
+    ++done;
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      BenchCase c;
+      c.network = job.network->name;
+      c.layer = job.layer->name;
+      c.shape = job.layer->shape;
+      c.count = job.layer->count;
+      c.initial = job.layer->initial;
+      c.op = job.op;
+      c.checked =
+          job.checked.value_or(job.op == Operation::kInputGrad ? Checked::kGradients : Checked::kActivations);
+      c.wanted_zeros = job.layer->traced != nullptr ? -1 : options.zeros[i];
+      c.threads = options.threads;
+      c.impl = impl;
+      c.result = results[i];
+      cases.push_back(c);
+    }
+    if (stop_signal() != 0) break;
+  }
+  progress.clear();
+  if (done < jobs.size()) print_error(fmt::format("stopped after {} of {} measurements", done, jobs.size()));
+  if (cases.empty()) exit_with(128 + stop_signal());
+  return cases;
 }
 
 void run_bench(BenchOptions options) {
@@ -153,46 +194,24 @@ void run_bench(BenchOptions options) {
   const std::vector<Job> jobs = plan_jobs(networks, options);
   if (options.scaling) return run_scaling(jobs, options);
 
-  const Impl impl = options.impl == "auto" ? Impl::kAuto : Impl::kSparse;
-  std::vector<BenchCase> cases;
-  {
-    ProgressBar progress;
-    std::size_t done = 0;
-    for (const Job& job : jobs) {
-      progress.update(static_cast<double>(done++) / static_cast<double>(jobs.size()),
-                      fmt::format("{} {} {}", job.network->name, job.layer->name, operation_name(job.op)));
-      const std::vector<kernels::Measurement> results = kernels::measure(spec_of(job, options, impl));
-      for (std::size_t i = 0; i < results.size(); ++i) {
-        BenchCase c;
-        c.network = job.network->name;
-        c.layer = job.layer->name;
-        c.shape = job.layer->shape;
-        c.count = job.layer->count;
-        c.initial = job.layer->initial;
-        c.op = job.op;
-        c.checked = job.checked.value_or(job.op == Operation::kInputGrad ? Checked::kGradients
-                                                                         : Checked::kActivations);
-        c.wanted_zeros = job.layer->traced != nullptr ? -1 : options.zeros[i];
-        c.threads = options.threads;
-        c.impl = impl;
-        c.result = results[i];
-        cases.push_back(c);
-      }
-    }
-  }
+  const StopOnSignal signals;
+  BenchReport report;
+  report.cases = run_jobs(jobs, options);
+  report.complete = stop_signal() == 0;
   std::vector<std::pair<std::string, double>> paper;
   paper.reserve(networks.size());
   for (const BenchNetwork& network : networks) paper.emplace_back(network.name, network.paper_training);
   // A total over part of the operations or layers would not be training time.
-  const bool whole = options.ops.size() == 3 && options.layer.empty();
-  const auto totals = whole ? network_totals(cases, paper) : std::vector<BenchNetworkTotal>{};
-  const auto groups = options.traces.empty() ? group_means(cases) : std::vector<BenchGroup>{};
-  const BenchMachine machine = this_machine();
-  if (!options.json.empty()) write_file(options.json, bench_json(cases, totals, groups, machine));
-  if (!options.csv.empty()) write_file(options.csv, bench_csv(cases));
-  if (!options.html.empty())
-    write_html(options.html, "bench", {{"bench", bench_json(cases, totals, groups, machine)}});
-  print_text(bench_tables(cases, totals, groups, machine));
+  const bool whole = options.ops.size() == 3 && options.layer.empty() && report.complete;
+  if (whole) report.totals = network_totals(report.cases, paper);
+  if (options.traces.empty()) report.groups = group_means(report.cases);
+  report.machine = this_machine();
+  const std::string json = bench_json(report);
+  if (!options.html.empty()) write_html(options.html, "bench", {{"bench", json}});
+  if (!options.json.empty()) write_result(options.json, json);
+  if (!options.csv.empty()) write_result(options.csv, bench_csv(report.cases));
+  if (options.json != kStandardOutput && options.csv != kStandardOutput) print_text(bench_tables(report));
+  if (stop_signal() != 0) exit_with(128 + stop_signal());
 }
 
 }  // namespace
@@ -252,12 +271,7 @@ void add_bench_command(CLI::App& app) {
   bench->add_flag("--no-auto", options->no_auto, "Do not time oneDNN's own choice of algorithm (Winograd)");
   bench->add_flag("--scaling", options->scaling,
                   "Gain of --threads over one thread, compared with the gain of a loop of multiply-adds");
-  bench->add_option("--json", options->json, "Write the results to this file")
-      ->check(not_empty())
-      ->type_name("FILE");
-  bench->add_option("--csv", options->csv, "Write the cases to this file")
-      ->check(not_empty())
-      ->type_name("FILE");
+  add_result_options(*bench, options->json, options->csv);
   add_html_option(*bench, options->html);
   add_examples(
       *bench, {{"lacuna bench --shapes resnet50 --zeros 50,90", "two shares of zeros, all convolutions"},

@@ -95,8 +95,8 @@ std::vector<BenchGroup> group_means(const std::vector<BenchCase>& cases) {
   return groups;
 }
 
-std::string bench_tables(const std::vector<BenchCase>& cases, const std::vector<BenchNetworkTotal>& totals,
-                         const std::vector<BenchGroup>& groups, const BenchMachine& machine) {
+std::string bench_tables(const BenchReport& report) {
+  const auto& [cases, totals, groups, machine, complete] = report;
   std::string text;
   auto out = std::back_inserter(text);
   fmt::format_to(out, "{}, {}, {:.0f} GFLOP/s of register multiply-adds per core, {}\n\n", machine.cpu,
@@ -128,11 +128,12 @@ std::string bench_tables(const std::vector<BenchCase>& cases, const std::vector<
       fmt::format_to(out, "{:<24}  {:>6}  {:>8.2f}  {:>6.2f}  {}\n", printable(t.name), zeros_text(t.zeros),
                      t.x_direct(), t.x_auto(), t.paper > 0 ? fmt::format("{:.2f}", t.paper) : "-");
   }
+  if (!complete) text += "\nstopped before the end; sums over networks are left out\n";
   return text;
 }
 
-std::string bench_json(const std::vector<BenchCase>& cases, const std::vector<BenchNetworkTotal>& totals,
-                       const std::vector<BenchGroup>& groups, const BenchMachine& machine) {
+std::string bench_json(const BenchReport& report) {
+  const auto& [cases, totals, groups, machine, complete] = report;
   using nlohmann::ordered_json;
   ordered_json json;
   json["schema"] = 1;
@@ -141,6 +142,7 @@ std::string bench_json(const std::vector<BenchCase>& cases, const std::vector<Be
                      {"isa", machine.isa},
                      {"onednn", machine.onednn},
                      {"peak_gflops", machine.peak_gflops}};
+  json["complete"] = complete;
   json["cases"] = ordered_json::array();
   for (const BenchCase& c : cases) {
     ordered_json entry;

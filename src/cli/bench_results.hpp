@@ -51,10 +51,16 @@ std::vector<BenchNetworkTotal> network_totals(const std::vector<BenchCase>& case
                                               const std::vector<std::pair<std::string, double>>& paper);
 std::vector<BenchGroup> group_means(const std::vector<BenchCase>& cases);
 
-std::string bench_tables(const std::vector<BenchCase>& cases, const std::vector<BenchNetworkTotal>& totals,
-                         const std::vector<BenchGroup>& groups, const BenchMachine& machine);
-std::string bench_json(const std::vector<BenchCase>& cases, const std::vector<BenchNetworkTotal>& totals,
-                       const std::vector<BenchGroup>& groups, const BenchMachine& machine);
+// All that a run of `lacuna bench` has to say.
+struct BenchReport {
+  std::vector<BenchCase> cases;
+  std::vector<BenchNetworkTotal> totals;
+  std::vector<BenchGroup> groups;
+  BenchMachine machine;
+  bool complete = true;  // false: stopped by a signal, cases are missing
+};
+std::string bench_tables(const BenchReport& report);
+std::string bench_json(const BenchReport& report);
 std::string bench_csv(const std::vector<BenchCase>& cases);
 
 }  // namespace lacuna::cli

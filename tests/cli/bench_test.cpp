@@ -13,6 +13,7 @@ using nlohmann::json;
 using testing_support::ProgramResult;
 using testing_support::read_text;
 using testing_support::run_lacuna;
+using testing_support::run_shell;
 using testing_support::TemporaryFolder;
 
 class BenchTest : public testing::Test {
@@ -60,6 +61,32 @@ TEST_F(BenchTest, WritesTheDocumentedJson) {
   EXPECT_GT(document["networks"][1]["x_direct"], 0);
   const std::string text = read_text(csv);
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 11);
+}
+
+TEST_F(BenchTest, JsonGoesToStandardOutput) {
+  const ProgramResult result = bench(shapes(kTwoLayers), {"--zeros", "50", "--op", "forward", "--json", "-"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_TRUE(json::parse(result.out)["complete"]);
+}
+
+TEST_F(BenchTest, ASignalKeepsWhatWasMeasured) {
+  const std::string file =
+      shapes("  - {name: a, c: 64, k: 64, input: [56, 56], kernel: [3, 3], padding: [1, 1]}\n");
+  const std::string out = folder_.file("out.json");
+  const std::string command = "\"$LACUNA\" bench --shapes '" + file +
+                              "' --batch 4 --seconds 3600 --zeros 50 --json '" + out + "' & pid=$!; sleep ";
+  ProgramResult result;
+  // A signal that comes before the first round is over finds nothing to keep.
+  for (const char* seconds : {"0.4", "2", "10"}) {
+    result = run_shell(command + seconds + "; kill -INT $pid; wait $pid");
+    ASSERT_EQ(result.exit_code, 130) << result.err;
+    if (std::filesystem::exists(out)) break;
+  }
+  const json document = json::parse(read_text(out));
+  EXPECT_FALSE(document["complete"]);
+  EXPECT_EQ(document["cases"].size(), 1U);  // of three operations
+  EXPECT_EQ(document["networks"].size(), 0U);
+  EXPECT_NE(result.err.find("stopped after 1 of 3 measurements"), std::string::npos) << result.err;
 }
 
 TEST_F(BenchTest, TracesBringTheirOwnZeros) {

@@ -19,6 +19,8 @@ double clock_seconds(clockid_t clock) {
   return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
 }
 
+bool stopped(const MeasureSpec& spec) { return spec.stop && spec.stop(); }
+
 double timed(int threads, const std::function<void()>& call) {
   const clockid_t clock = threads == 1 ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_MONOTONIC;
   const double start = clock_seconds(clock);
@@ -126,7 +128,7 @@ std::vector<Measurement> measure(const MeasureSpec& spec) {
   std::vector<Measurement> result(variants);
   std::vector<double> directs, autos;
   const double start = clock_seconds(CLOCK_MONOTONIC);
-  for (int round = 0; round <= spec.max_rounds; ++round) {
+  for (int round = 0; round <= spec.max_rounds && !stopped(spec); ++round) {
     const double d = timed(threads, [&] { direct.run(); });
     const double a = automatic ? timed(threads, [&] { automatic->run(); }) : d;
     for (std::size_t v = 0; v < variants; ++v) {
@@ -142,6 +144,7 @@ std::vector<Measurement> measure(const MeasureSpec& spec) {
     autos.push_back(a);
     if (round >= spec.min_rounds && clock_seconds(CLOCK_MONOTONIC) - start > spec.seconds) break;
   }
+  if (directs.empty()) return {};
   for (std::size_t v = 0; v < variants; ++v) {
     Measurement& m = result[v];
     m.zeros = inputs.zeros[v];
@@ -184,7 +187,7 @@ Scaling measure_scaling(const MeasureSpec& spec, int threads) {
   auto wall = [](const std::function<void()>& call) { return timed(2, call); };
   std::vector<double> ours, registers;
   const double start = clock_seconds(CLOCK_MONOTONIC);
-  for (int round = 0; round <= spec.max_rounds; ++round) {
+  for (int round = 0; round <= spec.max_rounds && !stopped(spec); ++round) {
     const double p1 = peak_seconds(1);
     const double t1 = wall([&] { plan_one.run(tensors); });
     const double pn = peak_seconds(threads);

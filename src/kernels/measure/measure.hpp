@@ -21,6 +21,7 @@ struct MeasureSpec {
   int max_rounds = 1000;
   double seconds = 0.3;  // rounds are added until this much time is spent
   bool with_auto = true;
+  std::function<bool()> stop;  // asked before each round; true ends the measurement
   std::uint64_t seed = 1;
 };
 
@@ -35,11 +36,12 @@ struct Measurement {
 };
 
 // One thread is timed by the CPU time of the process, which other processes cannot stretch; more by the wall
-// clock. A round runs oneDNN once, and the plan once per share of zeros.
+// clock. A round runs oneDNN once, and the plan once per share of zeros. Stopped before the first whole
+// round, it returns nothing.
 std::vector<Measurement> measure(const MeasureSpec& spec);
 
 // Speedup of `threads` over one thread by wall clock, and that of a loop of multiply-adds that touches no
-// memory, in the same rounds.
+// memory, in the same rounds. No rounds: stopped.
 struct Scaling {
   double ours = 0;
   double registers = 0;
