@@ -4,6 +4,7 @@
 
 #include "base/error.hpp"
 #include "capi/handles.hpp"
+#include "kernels/dispatch/cost_model.hpp"
 
 namespace lacuna::capi {
 namespace {
@@ -30,9 +31,11 @@ Size2 pair_of(const int64_t (&pair)[2], std::int64_t when_zero = 0) {
 
 LayerShape shape_of(const lacuna_conv_options& given) {
   const LayerShape shape =
-      LayerShape::conv2d(given.batch, given.in_channels, given.out_channels, pair_of(given.input_hw),
-                         pair_of(given.kernel), pair_of(given.stride, 1), pair_of(given.padding),
-                         pair_of(given.dilation, 1), given.groups == 0 ? 1 : given.groups);
+      given.linear != 0
+          ? LayerShape::linear(given.batch, given.in_channels, given.out_channels)
+          : LayerShape::conv2d(given.batch, given.in_channels, given.out_channels, pair_of(given.input_hw),
+                               pair_of(given.kernel), pair_of(given.stride, 1), pair_of(given.padding),
+                               pair_of(given.dilation, 1), given.groups == 0 ? 1 : given.groups);
   shape.validate("convolution");
   return shape;
 }
@@ -49,7 +52,9 @@ ConvOptions options_of(const lacuna_conv_options& given) {
              std::array{std::optional<kernels::Checked>(), std::optional(kernels::Checked::kActivations),
                         std::optional(kernels::Checked::kGradients)},
              "checked operand");
-  options.weights = given.packed_weights != 0 ? kernels::WeightLayout::kPacked : kernels::WeightLayout::kOihw;
+  options.weights = given.packed_weights != 0 ? kernels::WeightLayout::kPacked
+                    : given.ohwi_weights != 0 ? kernels::WeightLayout::kOhwi
+                                              : kernels::WeightLayout::kOihw;
   options.threads = given.threads == 0 ? 1 : given.threads;
   options.bias = given.bias != 0;
   options.relu = given.relu != 0;
@@ -110,6 +115,14 @@ lacuna_status lacuna_conv_run(lacuna_conv* conv, const lacuna_conv_tensors* tens
     report->zeros = run.zeros;
     report->used =
         static_cast<lacuna_impl>(std::find(kImpls.begin(), kImpls.end(), run.used) - kImpls.begin());
+  });
+}
+
+lacuna_status lacuna_sample_zeros(const float* data, int64_t count, double* share) {
+  return guarded([&] {
+    require(data, "data");
+    require(share, "share");
+    *share = kernels::sample_zeros(data, count);
   });
 }
 

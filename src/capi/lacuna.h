@@ -219,6 +219,9 @@ typedef struct lacuna_conv_options {
   int bias, relu;     /* forward only */
   int strict;         /* Inf and NaN in the other operand are looked for, and then nothing is skipped */
   int allow_winograd; /* auto: the dense choice may be Winograd, whose rounding errors are larger */
+  int ohwi_weights;   /* other than zero: plain weights are [out][kh][kw][in / groups], as channels-last has
+                         them */
+  int linear; /* other than zero: a linear layer, `batch` rows; input, kernel and what follows are ignored */
 } lacuna_conv_options;
 
 /* Plans once, runs many times. */
@@ -254,6 +257,8 @@ typedef struct lacuna_conv_report {
 lacuna_status lacuna_conv_run(lacuna_conv* conv, const lacuna_conv_tensors* tensors, double zeros,
                               lacuna_conv_report* report);
 lacuna_status lacuna_conv_pack_weights(lacuna_conv* conv, const float* oihw, float* packed);
+/* The share of zeros of `count` floats, from a sample that takes microseconds. */
+lacuna_status lacuna_sample_zeros(const float* data, int64_t count, double* share);
 /* Gradients that a weight_grad plan with packed weights has computed. */
 lacuna_status lacuna_conv_unpack_weights(lacuna_conv* conv, const float* packed, float* oihw);
 

@@ -30,7 +30,7 @@ void for_each_chunk(const BlockedShape& s, Layout layout, int threads, const Mov
     const std::int64_t block = job % s.blocks();
     const int lanes = static_cast<int>(std::min<std::int64_t>(kLanes, s.channels - block * kLanes));
     const std::int64_t plain = n * stride.image + (group * s.channels + block * kLanes) * stride.channel;
-    const std::int64_t blocked = job * s.block_floats();
+    const std::int64_t blocked = job * s.plane_floats();
     for (std::int64_t p = 0; p < s.pixels(); p += kChunk)
       move(plain + p * stride.pixel, blocked + p * kLanes, lanes, std::min(kChunk, s.pixels() - p), stride);
   }
@@ -71,6 +71,17 @@ BlockedShape blocked_src(const LayerShape& shape) {
 
 BlockedShape blocked_dst(const LayerShape& shape) {
   return {shape.n, shape.groups, shape.k_per_group(), shape.output.h, shape.output.w};
+}
+
+bool needs_no_copy(const BlockedShape& shape, Layout layout) {
+  const bool whole_blocks = shape.channels % kLanes == 0;
+  return layout == Layout::kBlocked ? shape.groups == 1 || whole_blocks
+                                    : layout == Layout::kNhwc && whole_blocks;
+}
+
+BlockedShape direct_shape(BlockedShape shape, Layout layout) {
+  shape.channels_last = layout == Layout::kNhwc && needs_no_copy(shape, layout);
+  return shape;
 }
 
 void to_blocked(const BlockedShape& shape, Layout from, const float* plain, float* blocked, int threads) {

@@ -33,12 +33,13 @@ enum class Checked { kActivations, kGradients };
 
 // kBlocked is nChw16c: [n][channels / 16][h][w][16], channels past the last are zero (and are written as
 // zero). Groups of part of a block (depthwise convolutions) share blocks: kSparse reorders them, kAuto hands
-// them to oneDNN.
+// them to oneDNN. The zero-skipping kernels work on kBlocked, and on kNhwc where the channels of a group are
+// a multiple of 16, as they are; other tensors are reordered in run().
 enum class Layout { kNchw, kNhwc, kBlocked };
 
-// kPacked is the plan's own order (weights_size(), pack_weights(), unpack_weights()): weights that stay
-// packed need no reorder in run().
-enum class WeightLayout { kOihw, kPacked };
+// kOihw and kOhwi are PyTorch's, contiguous and channels-last. kPacked is the plan's own order
+// (weights_size(), pack_weights(), unpack_weights()): weights that stay packed need no reorder in run().
+enum class WeightLayout { kOihw, kPacked, kOhwi };
 
 enum class Impl {
   kAuto,         // sparse or dense, whichever the cost model expects to be faster for this call

@@ -53,8 +53,8 @@ void check_options(const LayerShape& shape, const ConvOptions& o) {
     if (o.op == Operation::kInputGrad && *o.checked != Checked::kGradients)
       throw ConvError(Code::kOption, "input_grad has no activations to check", "check gradients");
   }
-  if (o.impl == Impl::kReference && o.weights == WeightLayout::kPacked)
-    throw ConvError(Code::kOption, "the reference has no packed weights", "use oihw");
+  if (o.impl == Impl::kReference && o.weights != WeightLayout::kOihw)
+    throw ConvError(Code::kOption, "the reference has no packed or ohwi weights", "use oihw");
 }
 
 Isa pick_isa(const std::string& name) {

@@ -38,7 +38,9 @@ ConvPlan::State::State(const LayerShape& s, const ConvOptions& o)
   // Groups of part of a block (depthwise convolutions) leave most lanes of a vector empty: oneDNN's.
   const bool part_groups = s.groups > 1 && (s.c_per_group() % kLanes != 0 || s.k_per_group() % kLanes != 0);
   const bool may_be_sparse = o.impl == Impl::kSparse || (automatic() && !part_groups);
-  if (may_be_sparse) sparse = make_sparse_conv({s, o.op, checked, isa, o.threads, l1_data_bytes()});
+  if (may_be_sparse)
+    sparse = make_sparse_conv({s, o.op, checked, isa, o.threads, l1_data_bytes(), src.shape.channels_last,
+                               dst.shape.channels_last, o.weights == WeightLayout::kOhwi});
   const bool may_be_dense = o.impl != Impl::kReference && (o.impl != Impl::kSparse || o.strict);
   if (may_be_dense) dense = std::make_unique<DenseConv>(s, o, dense_impl());
   packing = {sparse ? sparse->packed_floats() : 0, dense ? dense->packed_floats() : 0};
@@ -48,7 +50,7 @@ ConvPlan::State::State(const LayerShape& s, const ConvOptions& o)
                                 : "reference";
   if (!sparse) return;
   for (PlanSide* side : {&src, &dst})
-    if (!side->blocked()) side->copy_at = workspace.add(side->shape.floats());
+    if (!side->direct()) side->copy_at = workspace.add(side->shape.floats());
   if (!packed()) weights_at = workspace.add(sparse->packed_floats());
   const BlockedShape& result = o.op == Operation::kInputGrad ? src.shape : dst.shape;
   if (!weight_grad()) bias_at = workspace.add(result.groups * result.blocks() * kLanes);
@@ -83,7 +85,7 @@ bool ConvPlan::State::other_is_finite(const ConvTensors& t) const {
 }
 
 const float* ConvPlan::State::blocked_input(const PlanSide& side, const float* data) {
-  if (side.blocked()) return data;
+  if (side.direct()) return data;
   float* copy = workspace.at(side.copy_at);
   to_blocked(side.shape, side.layout, data, copy, options.threads);
   return copy;
@@ -99,7 +101,7 @@ void ConvPlan::State::run_sparse(const ConvTensors& t) {
   run.relu = options.relu;
   run.workspace = workspace.at(scratch_at);
   run.checked = forward ? blocked_input(src, t.src) : blocked_input(dst, t.diff_dst);
-  run.out = side.blocked() ? user : workspace.at(side.copy_at);
+  run.out = side.direct() ? user : workspace.at(side.copy_at);
   if (packed()) {
     run.other = packing.sparse(t.weights);
   } else {
@@ -113,7 +115,7 @@ void ConvPlan::State::run_sparse(const ConvTensors& t) {
       bias[k / result.channels * result.blocks() * kLanes + k % result.channels] = t.bias[k];
   run.bias = bias;
   sparse->run(run);
-  if (!side.blocked()) from_blocked(result, side.layout, run.out, user, options.threads);
+  if (!side.direct()) from_blocked(result, side.layout, run.out, user, options.threads);
 }
 
 void ConvPlan::State::run_sparse_weight_grad(const ConvTensors& t) {

@@ -19,14 +19,13 @@ namespace lacuna::kernels {
 
 // One of the two tensors of pixels: src (or diff_src), dst (or diff_dst).
 struct PlanSide {
-  BlockedShape shape;
+  BlockedShape shape;  // as the sparse kernels see it
   Layout layout = Layout::kNchw;
   std::int64_t copy_at = 0;  // in the workspace: the blocked copy of a plain tensor
 
-  // As the kernels want it: without a copy.
-  bool blocked() const {
-    return layout == Layout::kBlocked && (shape.groups == 1 || shape.channels % kLanes == 0);
-  }
+  PlanSide() = default;
+  PlanSide(const BlockedShape& s, Layout l) : shape(direct_shape(s, l)), layout(l) {}
+  bool direct() const { return needs_no_copy(shape, layout); }  // the kernels take it as it is
   std::int64_t floats() const {
     return layout == Layout::kBlocked ? stored_shape(shape).floats() : shape.plain_floats();
   }

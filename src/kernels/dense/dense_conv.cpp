@@ -79,7 +79,7 @@ struct DenseConv::State {
 
 // Where the caller's tensors and the primitive's differ, ports reorder.
 void DenseConv::State::finish(bool native, const memory::desc& user_src, const memory::desc& user_dst) {
-  const memory::desc user_weights = options.weights == WeightLayout::kOihw ? plain_weights : inner_weights;
+  const memory::desc user_weights = options.weights == WeightLayout::kPacked ? inner_weights : plain_weights;
   src = Port(native ? inner_src : user_src, inner_src, options.op == Operation::kInputGrad);
   weights = Port(user_weights, inner_weights, options.op == Operation::kWeightGrad);
   dst = Port(native ? inner_dst : user_dst, inner_dst, options.op == Operation::kForward);
@@ -135,7 +135,10 @@ DenseConv::DenseConv(const LayerShape& s, const ConvOptions& options, Impl algor
   const memory::dims weight_dims =
       grouped ? memory::dims{s.groups, s.k_per_group(), s.c_per_group(), s.kernel.h, s.kernel.w}
               : memory::dims{s.k, s.c, s.kernel.h, s.kernel.w};
-  st.plain_weights = {weight_dims, f32, grouped ? memory::format_tag::goihw : memory::format_tag::oihw};
+  using tag = memory::format_tag;
+  const bool ohwi = options.weights == WeightLayout::kOhwi;
+  st.plain_weights = {weight_dims, f32,
+                      grouped ? (ohwi ? tag::gohwi : tag::goihw) : (ohwi ? tag::ohwi : tag::oihw)};
   const memory::desc src(src_dims, f32, any), weights(weight_dims, f32, any), dst(dst_dims, f32, any);
   const memory::desc bias({s.k}, f32, memory::format_tag::x);
   const memory::dims strides{s.stride.h, s.stride.w};

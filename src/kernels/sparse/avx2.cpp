@@ -16,11 +16,11 @@ struct Simd {
   static constexpr int kPeakSums = 4;
   static constexpr int kTwoChainsBelow = 3;
   __attribute__((always_inline)) static V load(const float* p) {
-    return {_mm256_load_ps(p), _mm256_load_ps(p + 8)};
+    return {_mm256_loadu_ps(p), _mm256_loadu_ps(p + 8)};
   }
   __attribute__((always_inline)) static void store(float* p, V v) {
-    _mm256_store_ps(p, v.lo);
-    _mm256_store_ps(p + 8, v.hi);
+    _mm256_storeu_ps(p, v.lo);
+    _mm256_storeu_ps(p + 8, v.hi);
   }
   __attribute__((always_inline)) static V broadcast(const float* p) {
     const __m256 x = _mm256_broadcast_ss(p);

@@ -23,8 +23,8 @@ struct Simd {
   static constexpr bool kPipelined = true;
   static constexpr int kPeakSums = 16;
   static constexpr int kTwoChainsBelow = 5;
-  __attribute__((always_inline)) static V load(const float* p) { return _mm512_load_ps(p); }
-  __attribute__((always_inline)) static void store(float* p, V v) { _mm512_store_ps(p, v); }
+  __attribute__((always_inline)) static V load(const float* p) { return _mm512_loadu_ps(p); }
+  __attribute__((always_inline)) static void store(float* p, V v) { _mm512_storeu_ps(p, v); }
   __attribute__((always_inline)) static V broadcast(const float* p) { return broadcast16(p); }
   __attribute__((always_inline)) static V fma(V a, V b, V c) { return _mm512_fmadd_ps(a, b, c); }
   __attribute__((always_inline)) static V add(V a, V b) { return _mm512_add_ps(a, b); }

@@ -44,10 +44,10 @@ void transpose_tile(const float* src, const std::ptrdiff_t* pixel_offsets, int c
     const int pixels = count - p < kLanes ? count - p : kLanes;
     if (pixels == kLanes) {
 #pragma GCC unroll 16
-      for (int i = 0; i < kLanes; ++i) a[i] = _mm512_load_ps(src + pixel_offsets[p + i]);
+      for (int i = 0; i < kLanes; ++i) a[i] = _mm512_loadu_ps(src + pixel_offsets[p + i]);
     } else {
       for (int i = 0; i < kLanes; ++i)
-        a[i] = i < pixels ? _mm512_load_ps(src + pixel_offsets[p + i]) : _mm512_setzero_ps();
+        a[i] = i < pixels ? _mm512_loadu_ps(src + pixel_offsets[p + i]) : _mm512_setzero_ps();
     }
     transpose16(a);
 #pragma GCC unroll 16
@@ -55,11 +55,12 @@ void transpose_tile(const float* src, const std::ptrdiff_t* pixel_offsets, int c
   }
 }
 
-void copy_pixels(const float* src, std::ptrdiff_t src_block, std::int64_t count, float* dst) {
+void copy_pixels(const float* src, std::ptrdiff_t src_step, std::ptrdiff_t src_block, std::int64_t count,
+                 float* dst) {
   for (std::int64_t p = 0; p < count; ++p)
 #pragma GCC unroll 2
     for (int k = 0; k < kListVectors; ++k, dst += kLanes)
-      _mm512_store_ps(dst, _mm512_load_ps(src + p * kLanes + k * src_block));
+      _mm512_store_ps(dst, _mm512_loadu_ps(src + p * src_step + k * src_block));
 }
 
 void build_lists(const ListBuild& b) {
@@ -72,10 +73,11 @@ void build_lists(const ListBuild& b) {
     constexpr std::int64_t kRowsAhead = 4;
     if (y + kRowsAhead < b.row_count)
       for (int i = 0; i < b.width; ++i)
-        _mm_prefetch(reinterpret_cast<const char*>(b.src + b.rows[y + kRowsAhead] + i * kLanes), _MM_HINT_T0);
+        _mm_prefetch(reinterpret_cast<const char*>(b.src + b.rows[y + kRowsAhead] + i * b.src_step),
+                     _MM_HINT_T0);
     __m512 a[kLanes];
 #pragma GCC unroll 16
-    for (int i = 0; i < kLanes; ++i) a[i] = i < b.width ? _mm512_load_ps(src + i * kLanes) : zero;
+    for (int i = 0; i < kLanes; ++i) a[i] = i < b.width ? _mm512_loadu_ps(src + i * b.src_step) : zero;
     transpose16(a);
     const __m512i slots = _mm512_add_epi32(_mm512_set1_epi32(b.row_slots[y]), lanes);
 #pragma GCC unroll 16

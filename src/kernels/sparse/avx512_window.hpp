@@ -11,19 +11,20 @@ template <int RowBits>
 struct Window {
   __m512 acc[4][3];
   float* out[3];
+  std::ptrdiff_t step;  // floats from a column to the next
 
   template <int Slot>
   LACUNA_INLINE void load(std::int64_t w) {
 #pragma GCC unroll 3
     for (int r = 0; r < 3; ++r)
-      if ((RowBits >> r) & 1) acc[Slot][r] = _mm512_load_ps(out[r] + w * kLanes);
+      if ((RowBits >> r) & 1) acc[Slot][r] = _mm512_loadu_ps(out[r] + w * step);
   }
 
   template <int Slot>
   LACUNA_INLINE void store(std::int64_t w) {
 #pragma GCC unroll 3
     for (int r = 0; r < 3; ++r)
-      if ((RowBits >> r) & 1) _mm512_store_ps(out[r] + w * kLanes, acc[Slot][r]);
+      if ((RowBits >> r) & 1) _mm512_storeu_ps(out[r] + w * step, acc[Slot][r]);
   }
 
   // TapBits: kernel columns that stay inside the row. Column s of the kernel reaches output column w + 1 - s.
@@ -122,6 +123,7 @@ template <int RowBits>
 __attribute__((noinline)) void window_rows(const WindowRow& run) {
   WindowSweep<RowBits> sweep;
   for (int r = 0; r < 3; ++r) sweep.win.out[r] = run.out[r];
+  sweep.win.step = run.out_step;
   sweep.masks = run.masks;
   sweep.values = run.values;
   sweep.weights = run.weights;
@@ -136,15 +138,14 @@ void window_kernel(const WindowRow& run) {
   if (bits != 0) kRows[bits](run);
 }
 
-std::int64_t compress_row(const float* src, std::ptrdiff_t src_block, int blocks, std::int64_t width,
-                          std::uint64_t* masks, float* values) {
+std::int64_t compress_row(const PixelRow& row, std::uint64_t* masks, float* values) {
   const __m512 zero = _mm512_setzero_ps();
   float* v = values;
-  for (std::int64_t w = 0; w < width; ++w) {
+  for (std::int64_t w = 0; w < row.width; ++w) {
     std::uint64_t mask = 0;
-    const float* p = src + w * kLanes;
-    for (int b = 0; b < blocks; ++b) {
-      const __m512 x = _mm512_load_ps(p + b * src_block);
+    const float* p = row.src + w * row.src_step;
+    for (int b = 0; b < row.blocks; ++b) {
+      const __m512 x = _mm512_loadu_ps(p + b * row.src_block);
       const __mmask16 k = _mm512_cmp_ps_mask(x, zero, _CMP_NEQ_UQ);
       // Compressed in a register and then stored: compressing into memory is microcode on Zen 4.
       _mm512_storeu_ps(v, _mm512_maskz_compress_ps(k, x));

@@ -51,7 +51,7 @@ class ListWeightGrad final : public KernelConv {
 
   void unpack(const float* packed, float* oihw) const override {
     const bool activations = checked_ == Checked::kActivations;
-    const WeightAccess access(shape_, activations);
+    const WeightAccess access(shape_, activations, ohwi_);
 #pragma omp parallel for num_threads(threads_) schedule(static) collapse(3)
     for (std::int64_t g = 0; g < shape_.groups; ++g)
       for (std::int64_t part = 0; part < out_parts_; ++part)
@@ -116,11 +116,12 @@ class ListWeightGrad final : public KernelConv {
     ListBuild job{};
     for (std::int64_t i = 0; i < tile.images; ++i)
       for (std::int64_t y = 0; y < tile.rows; ++y) {
-        rows[job.row_count] = i * in.image_floats() + ((tile.y + y) * in.w + tile.x) * kLanes;
+        rows[job.row_count] = i * in.image_floats() + ((tile.y + y) * in.w + tile.x) * in.pixel_floats();
         row_slots[job.row_count++] = static_cast<std::int32_t>((i * (tile_h_ + 2) + y) * pitch_);
       }
     job.src = run.checked + tile.n * in.image_floats() + g * in.group_floats() +
               (first_block + block) * in.block_floats();
+    job.src_step = in.pixel_floats();
     job.rows = rows;
     job.row_slots = row_slots;
     job.width = static_cast<int>(tile.cols);
@@ -150,13 +151,13 @@ class ListWeightGrad final : public KernelConv {
           std::memset(row, 0, static_cast<std::size_t>((tile.cols + 2) * kSlotFloats) * sizeof(float));
         if (!inside) continue;
         float* to = row + (x0 - (tile.x - 1)) * kSlotFloats;
-        const float* from = plane + (h * other.w + x0) * kLanes;
+        const float* from = plane + (h * other.w + x0) * other.pixel_floats();
         if (blocks == kListVectors) {
-          kernels_.copy_pixels(from, other.block_floats(), x1 - x0, to);
+          kernels_.copy_pixels(from, other.pixel_floats(), other.block_floats(), x1 - x0, to);
           continue;
         }
         for (std::int64_t x = 0; x < x1 - x0; ++x)  // the last block has no neighbour
-          std::memcpy(to + x * kSlotFloats, from + x * kLanes, kLanes * sizeof(float));
+          std::memcpy(to + x * kSlotFloats, from + x * other.pixel_floats(), kLanes * sizeof(float));
       }
     }
   }

@@ -1,7 +1,9 @@
 // The innermost loops of the zero-skipping convolutions, one table of them per instruction set. The rest of
 // the library is compiled for any CPU and calls through the table.
 //
-// All tensors here are blocked: 16 channels of a pixel are 64 contiguous bytes, aligned to 64.
+// 16 channels of a pixel are 64 contiguous bytes in all tensors here. Those of a blocked tensor are aligned
+// to 64; those of a channels-last one may not be, so nothing relies on it (loads that allow it cost nothing
+// more).
 #pragma once
 
 #include <cstddef>
@@ -36,15 +38,22 @@ using PixelKernel = void (*)(const PixelRun&);
 // Masks and packed non-zeros of one row of pixels: masks[w] has a bit for each of blocks * 16 channels,
 // values are the non-zeros in order (all pixels of the row after one another). Returns the number of
 // non-zeros.
-using CompressRow = std::int64_t (*)(const float* src, std::ptrdiff_t src_block, int blocks,
-                                     std::int64_t width, std::uint64_t* masks, float* values);
+struct PixelRow {
+  const float* src;
+  std::ptrdiff_t src_step;   // floats from a pixel to the next
+  std::ptrdiff_t src_block;  // floats from a channel block to the next
+  int blocks;
+  std::int64_t width;
+};
+using CompressRow = std::int64_t (*)(const PixelRow& row, std::uint64_t* masks, float* values);
 
 // One input row of a 3x3, stride 1, padding 1 convolution into 16 output channels. Input pixel w adds to
 // output columns w-1, w, w+1 of up to three output rows; out[r] is the row that kernel row r reaches, null if
 // it is outside. `values` may be read up to the last non-zero only.
 struct WindowRow {
   float* out[3];
-  std::int64_t width;  // at least 1
+  std::ptrdiff_t out_step;  // floats from a pixel to the next
+  std::int64_t width;       // at least 1
   const std::uint64_t* masks;
   const float* values;
   const float* weights;  // [channel][9][16]
@@ -69,6 +78,7 @@ using ListKernel = void (*)(const ListTile&);
 // 16 pixels; its slots are row_slots[y] .. + width.
 struct ListBuild {
   const float* src;
+  std::ptrdiff_t src_step;  // floats from a pixel to the next
   const std::ptrdiff_t* rows;
   const std::int32_t* row_slots;
   std::int64_t row_count;
@@ -90,7 +100,8 @@ using TransposeTile = void (*)(const float* src, const std::ptrdiff_t* pixel_off
 using GatherTile = void (*)(const float* src, std::ptrdiff_t src_block, const std::ptrdiff_t* pixel_offsets,
                             int count, int vectors, float* dst);
 // The same for pixels that follow one another, and kListVectors.
-using CopyPixels = void (*)(const float* src, std::ptrdiff_t src_block, std::int64_t count, float* dst);
+using CopyPixels = void (*)(const float* src, std::ptrdiff_t src_step, std::ptrdiff_t src_block,
+                            std::int64_t count, float* dst);
 
 // Multiply-adds on registers only, `turns` x 16 vectors of them; returns the floating-point operations done.
 using PeakLoop = double (*)(std::int64_t turns);

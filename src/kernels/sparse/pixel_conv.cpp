@@ -64,7 +64,7 @@ class PixelConv final : public KernelConv {
   }
 
   void pack(const float* oihw, float* packed) const override {
-    const WeightAccess access(shape_, op_);
+    const WeightAccess access(shape_, op_, ohwi_);
     const auto parts = static_cast<std::int64_t>(out_parts_.size());
     const std::int64_t channels = sides_.checked.blocks() * kLanes;
 #pragma omp parallel for num_threads(threads_) schedule(static) collapse(3)
@@ -159,10 +159,13 @@ class PixelConv final : public KernelConv {
 
   void run_tap(PixelRun& job, PixelKernel kernel, const float* in, float* out, std::int64_t tap,
                const Range& rows) const {
+    const std::int64_t in_step = sides_.checked.pixel_floats();
+    const std::int64_t out_step = sides_.other.pixel_floats();
     if (rows_merge_) {
-      job.src = in + rows.begin * shape_.input.w * kLanes;
-      job.dst = out + rows.begin * shape_.input.w * kLanes;
-      job.src_step = job.dst_step = kLanes;
+      job.src_step = in_step;
+      job.dst_step = out_step;
+      job.src = in + rows.begin * shape_.input.w * in_step;
+      job.dst = out + rows.begin * shape_.input.w * out_step;
       job.count = (rows.end - rows.begin) * shape_.input.w;
       kernel(job);
       return;
@@ -186,22 +189,24 @@ class PixelConv final : public KernelConv {
           (oh * shape_.stride.h + offset_h) * shape_.input.w + cols.begin * shape_.stride.w + offset_w;
       const std::int64_t output = oh * shape_.output.w + cols.begin;
       const bool forward = op_ == Operation::kForward;
-      job.src = in + (forward ? input : output) * kLanes;
-      job.dst = out + (forward ? output : input) * kLanes;
-      job.src_step = forward ? shape_.stride.w * kLanes : kLanes;
-      job.dst_step = forward ? kLanes : shape_.stride.w * kLanes;
+      job.src = in + (forward ? input : output) * in_step;
+      job.dst = out + (forward ? output : input) * out_step;
+      job.src_step = forward ? shape_.stride.w * in_step : in_step;
+      job.dst_step = forward ? out_step : shape_.stride.w * out_step;
       kernel(job);
     }
   }
 
+  PlaneRows plane_rows(const Range& rows) const {
+    return {sides_.other.w, sides_.other.pixel_floats(), rows.begin, rows.end};
+  }
   void fill(float* out, const float* bias, const Part& part, const Range& rows) const {
     for (std::int64_t k = 0; k < part.count; ++k)
-      fill_rows(out + k * sides_.other.block_floats(), bias + k * kLanes, sides_.other.w, rows.begin,
-                rows.end);
+      fill_rows(out + k * sides_.other.block_floats(), bias + k * kLanes, plane_rows(rows));
   }
   void relu(float* out, const Part& part, const Range& rows) const {
     for (std::int64_t k = 0; k < part.count; ++k)
-      relu_rows(out + k * sides_.other.block_floats(), sides_.other.w, rows.begin, rows.end);
+      relu_rows(out + k * sides_.other.block_floats(), plane_rows(rows));
   }
 
   std::vector<Part> out_parts_;

@@ -94,8 +94,12 @@ std::int64_t ChannelParts::most() const {
 Sides::Sides(const SparseConfig& config) {
   const bool activations = config.op == Operation::kForward ||
                            (config.op == Operation::kWeightGrad && config.checked == Checked::kActivations);
-  checked = activations ? blocked_src(config.shape) : blocked_dst(config.shape);
-  other = activations ? blocked_dst(config.shape) : blocked_src(config.shape);
+  BlockedShape src = blocked_src(config.shape);
+  BlockedShape dst = blocked_dst(config.shape);
+  src.channels_last = config.src_channels_last;
+  dst.channels_last = config.dst_channels_last;
+  checked = activations ? src : dst;
+  other = activations ? dst : src;
 }
 
 Range valid_outputs(std::int64_t outputs, std::int64_t size, std::int64_t stride, std::int64_t offset) {
@@ -110,6 +114,7 @@ KernelConv::KernelConv(const SparseConfig& config, const char* kind)
       op_(config.op),
       checked_(config.checked),
       threads_(config.threads),
+      ohwi_(config.ohwi),
       kernels_(micro_kernels(config.isa)),
       sides_(config),
       name_(std::string(kind) + " " + kernels_.isa) {}

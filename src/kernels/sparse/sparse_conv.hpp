@@ -38,6 +38,9 @@ struct SparseConfig {
   Isa isa;
   int threads;
   std::int64_t l1_bytes;
+  bool src_channels_last = false;  // BlockedShape::channels_last of the two tensors
+  bool dst_channels_last = false;
+  bool ohwi = false;  // plain weights are [out][kh][kw][in]
 };
 
 // Checked and result side of forward and input_grad, as one problem: a pixel of the result takes part in tap
@@ -60,6 +63,7 @@ class KernelConv : public SparseConv {
   Operation op_;
   Checked checked_;
   int threads_;
+  bool ohwi_;
   const MicroKernels& kernels_;
   Sides sides_;
 

@@ -49,7 +49,7 @@ class TapWeightGrad final : public KernelConv {
   void pack(const float*, float*) const override {}
 
   void unpack(const float* packed, float* oihw) const override {
-    const WeightAccess access(shape_, checked_ == Checked::kActivations);
+    const WeightAccess access(shape_, checked_ == Checked::kActivations, ohwi_);
 #pragma omp parallel for num_threads(threads_) schedule(static) collapse(3)
     for (std::int64_t g = 0; g < shape_.groups; ++g)
       for (std::int64_t tap = 0; tap < shape_.taps(); ++tap)
@@ -94,7 +94,7 @@ class TapWeightGrad final : public KernelConv {
     std::int64_t count(std::int64_t n) const { return n * per_image(); }
 
     // Offsets of pixels [first, first + n) in the tensor of activations or of gradients.
-    void offsets(bool activations, std::int64_t image_floats, std::int64_t first, int n,
+    void offsets(bool activations, const BlockedShape& tensor, std::int64_t first, int n,
                  std::ptrdiff_t* to) const {
       const std::int64_t width = cols.end - cols.begin;
       std::int64_t image = first / per_image();
@@ -106,7 +106,7 @@ class TapWeightGrad final : public KernelConv {
         const std::int64_t pixel =
             activations ? (oh * shape.stride.h + offset_h) * shape.input.w + ow * shape.stride.w + offset_w
                         : oh * shape.output.w + ow;
-        to[i] = image * image_floats + pixel * kLanes;
+        to[i] = image * tensor.image_floats() + pixel * tensor.pixel_floats();
         if (++col == width) {
           col = 0;
           if (++row == rows.end - rows.begin) {
@@ -157,8 +157,7 @@ class TapWeightGrad final : public KernelConv {
     std::ptrdiff_t* offsets = buffers[0];
     std::ptrdiff_t* next_offsets = buffers[1];
     if (total > begin)
-      pixels.offsets(activations, in.image_floats(), begin, static_cast<int>(std::min(kTile, total - begin)),
-                     next_offsets);
+      pixels.offsets(activations, in, begin, static_cast<int>(std::min(kTile, total - begin)), next_offsets);
     for (std::int64_t first = begin; first < total; first += kTile) {
       const int count = static_cast<int>(std::min(kTile, total - first));
       const int blocks = (count + kLanes - 1) / kLanes;
@@ -170,10 +169,10 @@ class TapWeightGrad final : public KernelConv {
       // memory three quarters of its time.
       const bool more = total - first - kTile >= kTile;
       if (first + kTile < total)
-        pixels.offsets(activations, in.image_floats(), first + kTile,
+        pixels.offsets(activations, in, first + kTile,
                        static_cast<int>(std::min(kTile, total - first - kTile)), next_offsets);
       std::ptrdiff_t dense_offsets[kTile];
-      pixels.offsets(!activations, other.image_floats(), first, count, dense_offsets);
+      pixels.offsets(!activations, other, first, count, dense_offsets);
       job.init = first == begin ? kZeros : nullptr;
       for (const Part& part : parts) {
         kernels_.gather(run.other + g * other.group_floats() + part.first * other.block_floats(),

@@ -5,9 +5,10 @@
 
 namespace lacuna::kernels {
 
-WeightAccess::WeightAccess(const LayerShape& shape, bool checked_is_input) {
+WeightAccess::WeightAccess(const LayerShape& shape, bool checked_is_input, bool ohwi) {
   taps_ = shape.taps();
-  const std::int64_t input_stride = shape.taps();
+  tap_stride_ = ohwi ? shape.c_per_group() : 1;
+  const std::int64_t input_stride = ohwi ? 1 : shape.taps();
   const std::int64_t output_stride = shape.c_per_group() * shape.taps();
   group_floats_ = shape.k_per_group() * output_stride;
   checked_stride_ = checked_is_input ? input_stride : output_stride;
@@ -28,10 +29,10 @@ void WeightAccess::each(std::int64_t channels, std::int64_t outs, const Element&
       for (std::int64_t c = c0; c < std::min(channels, c0 + kLanes); ++c) element(c, k);
 }
 
-void WeightAccess::pack(const float* oihw, std::int64_t group, std::int64_t channel, std::int64_t channels,
+void WeightAccess::pack(const float* plain, std::int64_t group, std::int64_t channel, std::int64_t channels,
                         std::int64_t out, std::int64_t outs, std::int64_t tap, float* to,
                         std::int64_t row) const {
-  const float* from = oihw + group * group_floats_ + tap;
+  const float* from = plain + group * group_floats_ + tap * tap_stride_;
   each(channels, outs, [&](std::int64_t c, std::int64_t k) {
     to[c * row + k] = channel + c < checked_ && out + k < other_
                           ? from[(channel + c) * checked_stride_ + (out + k) * other_stride_]
@@ -41,46 +42,48 @@ void WeightAccess::pack(const float* oihw, std::int64_t group, std::int64_t chan
 
 void WeightAccess::unpack(const float* from, std::int64_t row, std::int64_t group, std::int64_t channel,
                           std::int64_t channels, std::int64_t out, std::int64_t outs, std::int64_t tap,
-                          float* oihw) const {
-  float* to = oihw + group * group_floats_ + tap;
+                          float* plain) const {
+  float* to = plain + group * group_floats_ + tap * tap_stride_;
   each(std::min(channels, checked_ - channel), std::min(outs, other_ - out),
        [&](std::int64_t c, std::int64_t k) {
          to[(channel + c) * checked_stride_ + (out + k) * other_stride_] = from[c * row + k];
        });
 }
 
-void WeightAccess::pack_taps(const float* oihw, std::int64_t group, std::int64_t channel,
+void WeightAccess::pack_taps(const float* plain, std::int64_t group, std::int64_t channel,
                              std::int64_t channels, std::int64_t out, std::int64_t outs, bool turned,
                              float* to, std::int64_t row) const {
-  const float* from = oihw + group * group_floats_;
+  const float* from = plain + group * group_floats_;
   each(channels, outs, [&](std::int64_t c, std::int64_t k) {
     const bool there = channel + c < checked_ && out + k < other_;
     const float* taps = there ? from + (channel + c) * checked_stride_ + (out + k) * other_stride_ : nullptr;
     for (std::int64_t tap = 0; tap < taps_; ++tap)
-      to[c * row + tap * outs + k] = there ? taps[turned ? taps_ - 1 - tap : tap] : 0.0F;
+      to[c * row + tap * outs + k] = there ? taps[(turned ? taps_ - 1 - tap : tap) * tap_stride_] : 0.0F;
   });
 }
 
 void WeightAccess::unpack_taps(const float* from, std::int64_t row, std::int64_t group, std::int64_t channel,
                                std::int64_t channels, std::int64_t out, std::int64_t outs, bool turned,
-                               float* oihw) const {
-  float* to = oihw + group * group_floats_;
+                               float* plain) const {
+  float* to = plain + group * group_floats_;
   each(std::min(channels, checked_ - channel), std::min(outs, other_ - out),
        [&](std::int64_t c, std::int64_t k) {
          float* taps = to + (channel + c) * checked_stride_ + (out + k) * other_stride_;
          for (std::int64_t tap = 0; tap < taps_; ++tap)
-           taps[turned ? taps_ - 1 - tap : tap] = from[c * row + tap * outs + k];
+           taps[(turned ? taps_ - 1 - tap : tap) * tap_stride_] = from[c * row + tap * outs + k];
        });
 }
 
-void fill_rows(float* plane, const float* value16, std::int64_t width, std::int64_t begin, std::int64_t end) {
-  for (std::int64_t i = begin * width; i < end * width; ++i)
-    std::memcpy(plane + i * kLanes, value16, kLanes * sizeof(float));
+void fill_rows(float* plane, const float* value16, const PlaneRows& rows) {
+  for (std::int64_t i = rows.begin * rows.width; i < rows.end * rows.width; ++i)
+    std::memcpy(plane + i * rows.pixel_floats, value16, kLanes * sizeof(float));
 }
 
-void relu_rows(float* plane, std::int64_t width, std::int64_t begin, std::int64_t end) {
-  for (std::int64_t i = begin * width * kLanes; i < end * width * kLanes; ++i)
-    plane[i] = plane[i] < 0.0F ? 0.0F : plane[i];  // NaN stays NaN
+void relu_rows(float* plane, const PlaneRows& rows) {
+  for (std::int64_t i = rows.begin * rows.width; i < rows.end * rows.width; ++i) {
+    float* pixel = plane + i * rows.pixel_floats;
+    for (int c = 0; c < kLanes; ++c) pixel[c] = pixel[c] < 0.0F ? 0.0F : pixel[c];  // NaN stays NaN
+  }
 }
 
 }  // namespace lacuna::kernels

@@ -1,5 +1,5 @@
-// Plain weights (OIHW, as PyTorch keeps them) to and from the orders of the kernels, and the filling and ReLU
-// of rows of results.
+// Plain weights (OIHW or OHWI, as PyTorch keeps them) to and from the orders of the kernels, and the filling
+// and ReLU of rows of results.
 #pragma once
 
 #include <cstdint>
@@ -16,22 +16,24 @@ inline constexpr std::int64_t kPackedChannels = 64;
 // forward, and weight_grad that checks activations: checked = input channels; the others: output channels.
 class WeightAccess {
  public:
-  WeightAccess(const LayerShape& shape, bool checked_is_input);
-  WeightAccess(const LayerShape& shape, Operation op) : WeightAccess(shape, op == Operation::kForward) {}
+  // ohwi: plain weights are [out][kh][kw][in], otherwise [out][in][kh][kw].
+  WeightAccess(const LayerShape& shape, bool checked_is_input, bool ohwi);
+  WeightAccess(const LayerShape& shape, Operation op, bool ohwi)
+      : WeightAccess(shape, op == Operation::kForward, ohwi) {}
 
   // to[c * row + k], c < channels, k < outs; zero where there is no such channel.
-  void pack(const float* oihw, std::int64_t group, std::int64_t channel, std::int64_t channels,
+  void pack(const float* plain, std::int64_t group, std::int64_t channel, std::int64_t channels,
             std::int64_t out, std::int64_t outs, std::int64_t tap, float* to, std::int64_t row) const;
   // All taps: to[c * row + tap * outs + k]; `turned`: rotated by 180 degrees.
-  void pack_taps(const float* oihw, std::int64_t group, std::int64_t channel, std::int64_t channels,
+  void pack_taps(const float* plain, std::int64_t group, std::int64_t channel, std::int64_t channels,
                  std::int64_t out, std::int64_t outs, bool turned, float* to, std::int64_t row) const;
   // Their inverses.
   void unpack_taps(const float* from, std::int64_t row, std::int64_t group, std::int64_t channel,
                    std::int64_t channels, std::int64_t out, std::int64_t outs, bool turned,
-                   float* oihw) const;
+                   float* plain) const;
   void unpack(const float* from, std::int64_t row, std::int64_t group, std::int64_t channel,
               std::int64_t channels, std::int64_t out, std::int64_t outs, std::int64_t tap,
-              float* oihw) const;
+              float* plain) const;
 
  private:
   // Calls element(c, k) for c < channels, k < outs in the order in which plain weights lie: whole lines are
@@ -39,12 +41,17 @@ class WeightAccess {
   template <typename Element>
   void each(std::int64_t channels, std::int64_t outs, const Element& element) const;
 
-  std::int64_t taps_;
+  std::int64_t taps_, tap_stride_;
   std::int64_t group_floats_, checked_stride_, other_stride_, checked_, other_;
 };
 
-// Rows [begin, end) of one blocked image plane.
-void fill_rows(float* plane, const float* value16, std::int64_t width, std::int64_t begin, std::int64_t end);
-void relu_rows(float* plane, std::int64_t width, std::int64_t begin, std::int64_t end);
+// Rows [begin, end) of one block of channels of an image.
+struct PlaneRows {
+  std::int64_t width;
+  std::int64_t pixel_floats;  // from a pixel to the next
+  std::int64_t begin, end;
+};
+void fill_rows(float* plane, const float* value16, const PlaneRows& rows);
+void relu_rows(float* plane, const PlaneRows& rows);
 
 }  // namespace lacuna::kernels

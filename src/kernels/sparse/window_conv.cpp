@@ -42,7 +42,7 @@ class WindowConv final : public KernelConv {
   std::int64_t workspace_floats() const override { return (private_ ? threads_ : 1) * image_set_floats(); }
 
   void pack(const float* oihw, float* packed) const override {
-    const WeightAccess access(shape_, op_);
+    const WeightAccess access(shape_, op_, ohwi_);
     const std::int64_t outs = sides_.other.blocks();
     const std::int64_t channels = sides_.checked.blocks() * kLanes;
 #pragma omp parallel for num_threads(threads_) schedule(static) collapse(3)
@@ -97,7 +97,7 @@ class WindowConv final : public KernelConv {
 
  private:
   std::int64_t image_set_floats() const { return round_up(values_floats() + 2 * mask_count(), kLanes); }
-  std::int64_t image_values() const { return sides_.checked.group_floats(); }
+  std::int64_t image_values() const { return sides_.checked.blocks() * sides_.checked.plane_floats(); }
   std::int64_t values_floats() const { return images_ * image_values() + kLanes; }
   std::int64_t mask_count() const { return images_ * parts_.most() * sides_.checked.pixels(); }
   std::int64_t mask_offset(std::int64_t image, std::int64_t part) const {
@@ -111,9 +111,10 @@ class WindowConv final : public KernelConv {
                        part.first * in.block_floats();
     for (std::int64_t h = 0; h < in.h; ++h)
       kernels_.compress_row(
-          src + h * in.w * kLanes, in.block_floats(), static_cast<int>(part.count), in.w,
+          {src + h * in.w * in.pixel_floats(), in.pixel_floats(), in.block_floats(),
+           static_cast<int>(part.count), in.w},
           masks + mask_offset(image, part_index) + h * in.w,
-          values + image * image_values() + part.first * in.block_floats() + h * in.w * part.count * kLanes);
+          values + image * image_values() + part.first * in.plane_floats() + h * in.w * part.count * kLanes);
   }
 
   void run_unit(const SparseRun& run, const std::vector<Part>& channel_parts, std::int64_t g, std::int64_t n0,
@@ -123,26 +124,28 @@ class WindowConv final : public KernelConv {
     const BlockedShape& out = sides_.other;
     const std::int64_t row0 = band * band_rows_;
     const std::int64_t row1 = std::min(out.h, row0 + band_rows_);
+    const PlaneRows rows{out.w, out.pixel_floats(), row0, row1};
     auto plane = [&](std::int64_t image) {
       return run.out + (n0 + image) * out.image_floats() + g * out.group_floats() +
              out_block * out.block_floats();
     };
     for (std::int64_t image = 0; image < images; ++image)
-      fill_rows(plane(image), run.bias + (g * out.blocks() + out_block) * kLanes, out.w, row0, row1);
+      fill_rows(plane(image), run.bias + (g * out.blocks() + out_block) * kLanes, rows);
     const float* weights = run.other + (g * out.blocks() + out_block) * in.blocks() * kLanes * 9 * kLanes;
     WindowRow job{};
     job.width = in.w;
+    job.out_step = out.pixel_floats();
     for (std::size_t p = 0; p < channel_parts.size(); ++p) {
       const Part& part = channel_parts[p];
       job.weights = weights + part.first * kLanes * 9 * kLanes;
       for (std::int64_t image = 0; image < images; ++image) {
         float* base = plane(image);
         const std::uint64_t* image_masks = masks + mask_offset(image, static_cast<std::int64_t>(p));
-        const float* image_data = values + image * image_values() + part.first * in.block_floats();
+        const float* image_data = values + image * image_values() + part.first * in.plane_floats();
         for (std::int64_t h = std::max<std::int64_t>(0, row0 - 1); h < std::min(in.h, row1 + 1); ++h) {
           for (std::int64_t r = 0; r < 3; ++r) {
             const std::int64_t oh = h + 1 - r;
-            job.out[r] = oh >= row0 && oh < row1 ? base + oh * out.w * kLanes : nullptr;
+            job.out[r] = oh >= row0 && oh < row1 ? base + oh * out.w * job.out_step : nullptr;
           }
           job.masks = image_masks + h * in.w;
           job.values = image_data + h * in.w * part.count * kLanes;
@@ -151,7 +154,7 @@ class WindowConv final : public KernelConv {
       }
     }
     if (run.relu)
-      for (std::int64_t image = 0; image < images; ++image) relu_rows(plane(image), out.w, row0, row1);
+      for (std::int64_t image = 0; image < images; ++image) relu_rows(plane(image), rows);
   }
 
   ChannelParts parts_;

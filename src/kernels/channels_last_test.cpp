@@ -1,0 +1,113 @@
+// Channels-last tensors of whole blocks, which the kernels take without a copy, and weights in PyTorch's
+// channels-last order.
+#include <cmath>
+#include <gtest/gtest.h>
+#include <vector>
+
+#include "kernels/conv.hpp"
+#include "kernels/dispatch/tensors.hpp"
+#include "kernels/sparse/sparse_conv.hpp"
+#include "kernels/testing/reference_check.hpp"
+
+namespace lacuna::kernels {
+namespace {
+
+// Each kernel, one and several blocks, groups, rows around the unrolled steps; and mixed, where one side has
+// whole blocks and the other has not.
+const Case kCases[] = {{3, 32, 48, {7, 9}, {3, 3}, {1, 1}, {1, 1}},
+                       {2, 80, 16, {5, 17}, {3, 3}, {1, 1}, {1, 1}},
+                       {2, 64, 32, {6, 7}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, 2},
+                       {2, 32, 160, {9, 8}, {3, 3}, {2, 2}, {1, 1}},
+                       {2, 48, 32, {9, 10}, {1, 1}},
+                       {2, 16, 32, {9, 10}, {1, 1}, {2, 2}},
+                       {2, 17, 32, {6, 8}, {3, 3}, {1, 1}, {1, 1}},
+                       {2, 32, 20, {6, 8}, {3, 3}, {1, 1}, {1, 1}},
+                       {40, 64, 48, {1, 1}, {1, 1}}};
+
+TEST(ChannelsLast, EachIsaMatchesTheReference) {
+  std::uint64_t seed = 1;
+  for (const char* isa : {"avx512", "avx2", "portable"}) {
+    if (!isa_available(std::string(isa) == "avx512" ? Isa::kAvx512
+                       : std::string(isa) == "avx2" ? Isa::kAvx2
+                                                    : Isa::kPortable))
+      continue;
+    for (const Case& c : kCases)
+      for (const Operation op : kOperations)
+        for (const bool by_gradients : {false, true}) {
+          if (by_gradients && op != Operation::kWeightGrad) continue;
+          ConvOptions o;
+          o.op = op;
+          o.impl = Impl::kSparse;
+          o.layout = Layout::kNhwc;
+          o.isa = isa;
+          o.threads = ++seed % 3 == 0 ? 2 : 1;
+          o.bias = o.relu = op == Operation::kForward && seed % 2 == 0;
+          if (op == Operation::kWeightGrad)
+            o.checked = by_gradients ? Checked::kGradients : Checked::kActivations;
+          check_against_reference(c.shape(), o, 0.5, seed);
+          if (HasFatalFailure()) return;
+        }
+  }
+}
+
+std::vector<float> to_ohwi(const LayerShape& s, const float* oihw) {
+  std::vector<float> moved(static_cast<std::size_t>(s.w_elements()));
+  for (std::int64_t k = 0; k < s.k; ++k)
+    for (std::int64_t c = 0; c < s.c_per_group(); ++c)
+      for (std::int64_t tap = 0; tap < s.taps(); ++tap)
+        moved[static_cast<std::size_t>((k * s.taps() + tap) * s.c_per_group() + c)] =
+            oihw[(k * s.c_per_group() + c) * s.taps() + tap];
+  return moved;
+}
+
+// A tensor that does not begin at a multiple of 64 bytes.
+struct Shifted {
+  explicit Shifted(const AlignedFloats& from) : memory(from.size() + 16) {
+    std::copy(from.data(), from.data() + from.size(), data());
+  }
+  float* data() { return memory.data() + 3; }
+  AlignedFloats memory;
+};
+
+TEST(ChannelsLast, OrderOfWeightsAndAlignmentDoNotChangeTheResult) {
+  std::uint64_t seed = 50;
+  for (const Case& c : kCases)
+    for (const Operation op : kOperations)
+      for (const Impl impl : {Impl::kSparse, Impl::kDenseDirect}) {
+        const LayerShape shape = c.shape();
+        ConvOptions o;
+        o.op = op;
+        o.impl = impl;
+        o.layout = Layout::kNhwc;
+        ConvPlan plan(shape, o);
+        PlanTensors data(plan);
+        data.fill(plan, 0.5, ++seed);
+        plan.run(data.tensors());
+
+        o.weights = WeightLayout::kOhwi;
+        ConvPlan other(shape, o);
+        Shifted src(data.src), dst(data.dst);
+        std::vector<float> weights = to_ohwi(shape, data.weights.data());
+        ConvTensors t;
+        t.src = t.diff_src = src.data();
+        t.dst = dst.data();
+        t.diff_dst = dst.data();
+        t.weights = t.diff_weights = weights.data();
+        AlignedFloats& wanted = data.result();
+        const std::vector<float> want =
+            op == Operation::kWeightGrad ? to_ohwi(shape, wanted.data())
+                                         : std::vector<float>(wanted.data(), wanted.data() + wanted.size());
+        float* got = op == Operation::kForward     ? dst.data()
+                     : op == Operation::kInputGrad ? src.data()
+                                                   : weights.data();
+        std::fill(got, got + want.size(), -1.0F);
+        other.run(t);
+        // oneDNN may take another way from other memory.
+        for (std::size_t i = 0; i < want.size(); ++i)
+          ASSERT_NEAR(got[i], want[i], impl == Impl::kSparse ? 0 : 1e-3)
+              << name_of(shape, o, other, 0.5) << " seed " << seed << " element " << i;
+      }
+}
+
+}  // namespace
+}  // namespace lacuna::kernels
