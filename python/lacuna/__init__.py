@@ -21,6 +21,7 @@ from ._sources import Step
 from .errors import (
     CaptureError,
     CaptureWarning,
+    ConvertError,
     LibraryError,
     ProfilerError,
     ProfilerWarning,
@@ -30,6 +31,7 @@ from .errors import (
 
 if TYPE_CHECKING:
     from ._capture import Capture, capture
+    from ._convert import Conversion, convert, unconvert
     from ._profiler import Profiler
     from ._trace import Layer, Trace, read_trace
     from ._weights import load_weights, save_weights
@@ -40,6 +42,9 @@ __version__ = "0.1.0"
 _WITH_TORCH = {
     "Capture": "_capture",
     "capture": "_capture",
+    "Conversion": "_convert",
+    "convert": "_convert",
+    "unconvert": "_convert",
     "Profiler": "_profiler",
     "Layer": "_trace",
     "Trace": "_trace",
@@ -52,6 +57,8 @@ __all__ = [
     "Capture",
     "CaptureError",
     "CaptureWarning",
+    "Conversion",
+    "ConvertError",
     "Layer",
     "LibraryError",
     "Profiler",
@@ -63,12 +70,14 @@ __all__ = [
     "Trace",
     "TraceError",
     "capture",
+    "convert",
     "load_weights",
     "machines",
     "parameters",
     "read_trace",
     "save_weights",
     "simulate",
+    "unconvert",
     "__version__",
 ]
 

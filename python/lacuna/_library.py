@@ -15,7 +15,7 @@ import ctypes
 import glob
 import os
 import threading
-from ctypes import POINTER, byref, c_char_p, c_double, c_float, c_int, c_size_t, c_uint8, c_uint64, c_void_p
+from ctypes import POINTER, byref, c_char_p, c_double, c_float, c_int, c_int64, c_size_t, c_uint8, c_uint64, c_void_p
 from typing import List, Optional
 
 from .errors import LibraryError, SimulationError
@@ -68,9 +68,53 @@ class Totals(ctypes.Structure):
     ]
 
 
+class ConvOptions(ctypes.Structure):
+    """lacuna_conv_options."""
+
+    _fields_ = [
+        ("struct_size", c_size_t),
+        ("batch", c_int64),
+        ("in_channels", c_int64),
+        ("out_channels", c_int64),
+        ("input_hw", c_int64 * 2),
+        ("kernel", c_int64 * 2),
+        ("stride", c_int64 * 2),
+        ("padding", c_int64 * 2),
+        ("dilation", c_int64 * 2),
+        ("groups", c_int64),
+        ("op", c_int),
+        ("impl", c_int),
+        ("layout", c_int),
+        ("checked", c_int),
+        ("packed_weights", c_int),
+        ("threads", c_int),
+        ("bias", c_int),
+        ("relu", c_int),
+        ("strict", c_int),
+        ("allow_winograd", c_int),
+        ("ohwi_weights", c_int),
+        ("linear", c_int),
+    ]
+
+
+class ConvTensors(ctypes.Structure):
+    """lacuna_conv_tensors."""
+
+    _fields_ = [
+        ("struct_size", c_size_t),
+        ("src", c_void_p),
+        ("weights", c_void_p),
+        ("bias", c_void_p),
+        ("diff_dst", c_void_p),
+        ("dst", c_void_p),
+        ("diff_src", c_void_p),
+        ("diff_weights", c_void_p),
+    ]
+
+
 _HANDLE = c_void_p
 _OUT = POINTER(c_void_p)  # of a handle or of a string that the caller frees
-# name: (result, arguments); the kernels (lacuna_conv_*) are not used from Python yet
+# name: (result, arguments)
 _FUNCTIONS = {
     "lacuna_abi_version": (c_int, []),
     "lacuna_version": (c_char_p, []),
@@ -104,6 +148,11 @@ _FUNCTIONS = {
     "lacuna_result_text": (c_int, [_HANDLE, c_int, c_int, _OUT]),
     "lacuna_result_html": (c_int, [_HANDLE, c_char_p, _OUT]),
     "lacuna_result_write_html": (c_int, [_HANDLE, c_char_p, c_char_p]),
+    "lacuna_conv_plan": (c_int, [POINTER(ConvOptions), _OUT]),
+    "lacuna_conv_free": (None, [_HANDLE]),
+    "lacuna_conv_kernel": (c_char_p, [_HANDLE]),
+    "lacuna_conv_run": (c_int, [_HANDLE, POINTER(ConvTensors), c_double, c_void_p]),
+    "lacuna_sample_zeros": (c_int, [c_void_p, c_int64, POINTER(c_double)]),
 }
 
 _ADVICE = "build it with './run python' or 'pip install ./python' of a clone, or name it in LACUNA_LIBRARY"

@@ -21,6 +21,10 @@ class SimulationError(ValueError):
     """A machine, a parameter or a trace that cannot be simulated."""
 
 
+class ConvertError(TypeError):
+    """Something that is not a model whose layers could be converted."""
+
+
 class ProfilerError(RuntimeError):
     """A model that cannot be profiled, or a profiler used in a way that it cannot be."""
 

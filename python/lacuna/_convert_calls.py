@@ -1,0 +1,239 @@
+"""One call of a converted layer: which of the three operations are ours, and the autograd function that runs them."""
+
+from time import perf_counter
+from typing import List, Optional, Tuple
+
+import torch
+import torch.nn.functional as F
+
+from ._convert_plans import DENSE, FORWARD, INPUT_GRAD, SPARSE, WEIGHT_GRAD, Geometry, Plans, Setting, zeros_of
+from ._convert_tuner import NAMES, OUR_DENSE, SKIP_A, SKIP_G, TORCH, Choice
+from .errors import SimulationError
+
+PLANS = Plans()
+OPERATIONS = ("forward", "input_grad", "weight_grad")
+# Seconds that the function below costs more than PyTorch's own, forward and backward.
+OVERHEAD = 50e-6
+_FEWEST_CHANNELS = 16  # of the operand whose zeros are skipped: fewer are padded to 16
+
+
+def uses_channels_last(tensor: torch.Tensor) -> bool:
+    return tensor.is_contiguous(memory_format=torch.channels_last) and not tensor.is_contiguous()
+
+
+class Call:
+    """A layer at one shape: its geometry and the choice for each operation."""
+
+    def __init__(self, geometry: Geometry, channels_last: bool, threads: int, deterministic: bool) -> None:
+        self.geometry, self.channels_last, self.threads = geometry, channels_last, threads
+        self.deterministic = deterministic
+        self.pass_by = 0  # calls that go straight to PyTorch
+        self.format = torch.channels_last if channels_last else torch.contiguous_format
+        channels = geometry.input[1] // geometry.groups
+        outs = geometry.out_channels // geometry.groups
+        skip_a = [SKIP_A] if channels >= _FEWEST_CHANNELS else []
+        skip_g = [SKIP_G] if outs >= _FEWEST_CHANNELS else []
+        self.choices = (
+            Choice([TORCH, OUR_DENSE, *skip_a]),
+            Choice([TORCH, OUR_DENSE, *skip_g]),
+            Choice([TORCH, OUR_DENSE, *skip_a, *(skip_g if skip_a else [])]),
+        )
+        self._broken = set()  # what the library has refused
+
+    # The three operations. `x` and `grad` may have any strides; results are as PyTorch lays them out.
+
+    def forward(self, x: torch.Tensor, weight: torch.Tensor, bias: Optional[torch.Tensor]) -> torch.Tensor:
+        used = self._choose(FORWARD, x, None)
+        begin = perf_counter()
+        result = None if used == TORCH else self._our_forward(used, x, weight, bias)
+        if result is None:
+            used, result = TORCH, self._torch_forward(x, weight, bias)
+        self.choices[FORWARD].done(used, perf_counter() - begin)
+        return result
+
+    def backward(
+        self, grad: torch.Tensor, x: torch.Tensor, weight: torch.Tensor, bias: bool, mask: List[bool]
+    ) -> Tuple[Optional[torch.Tensor], Optional[torch.Tensor], Optional[torch.Tensor]]:
+        """Gradients of input, weight and bias, as far as `mask` asks for them."""
+        results: List[Optional[torch.Tensor]] = [None, None, None]
+        left = list(mask)
+        joint = []
+        dense = None  # grad in the layout of our kernels, made once
+        for op in (INPUT_GRAD, WEIGHT_GRAD):
+            which = op - 1
+            if not mask[which]:
+                continue
+            choice = self.choices[op]
+            used = self._choose(op, x, grad)
+            if used == TORCH and choice.settled:
+                joint.append(op)
+                continue
+            begin = perf_counter()
+            result = None
+            if used != TORCH:
+                if dense is None:
+                    dense = self._laid_out(grad)
+                result = self._our_input_grad(used, dense, x, weight) if op == INPUT_GRAD else None
+                if op == WEIGHT_GRAD:
+                    result = self._our_weight_grad(used, dense, x, weight)
+            if result is None:
+                used = TORCH
+                only = [op == INPUT_GRAD, op == WEIGHT_GRAD, False]
+                result = self._torch_backward(grad, x, weight, only)[which]
+            choice.done(used, perf_counter() - begin)
+            results[which], left[which] = result, False
+        if left[2] and not left[1]:
+            results[2], left[2] = self._bias_grad(grad), False
+        if any(left):
+            for which, result in enumerate(self._torch_backward(grad, x, weight, left)):
+                if left[which]:
+                    results[which] = result
+            for op in joint:
+                self.choices[op].done(TORCH, 0.0)
+        self._look_at_gain(mask)
+        return results[0], results[1], results[2]
+
+    def _choose(self, op: int, x: torch.Tensor, grad: Optional[torch.Tensor]) -> int:
+        choice = self.choices[op]
+        if self.deterministic or choice.wants_zeros():
+            for candidate in choice.candidates:
+                operand = x if candidate == SKIP_A else grad if candidate == SKIP_G else None
+                if operand is not None:
+                    choice.saw_zeros(candidate, _zeros(operand))
+        used = choice.by_rule() if self.deterministic else choice.next()
+        return TORCH if (op, used) in self._broken else used
+
+    def _look_at_gain(self, mask: List[bool]) -> None:
+        """Straight to PyTorch for a while where all of ours together do not pay for this function."""
+        used = [self.choices[FORWARD], *(c for c, asked in zip(self.choices[1:], mask) if asked)]
+        if self.deterministic:
+            return
+        if all(c.settled for c in used) and sum(c.gain() for c in used) < OVERHEAD:
+            self.pass_by = 500
+
+    # Ours.
+
+    def _plan(self, op: int, used: int, ohwi: bool, bias: bool):
+        impl = DENSE if used == OUR_DENSE else SPARSE
+        setting = Setting(op, impl, used == SKIP_G, self.channels_last, ohwi, bias, self.threads)
+        try:
+            return PLANS.get(self.geometry, setting)
+        except SimulationError:  # a shape that the kernel cannot do: said once by `report.choices()`
+            self._broken.add((op, used))
+            return None
+
+    def _laid_out(self, tensor: torch.Tensor) -> torch.Tensor:
+        return tensor.contiguous() if self.geometry.linear else tensor.contiguous(memory_format=self.format)
+
+    def _weights(self, weight: torch.Tensor) -> Tuple[torch.Tensor, bool]:
+        if self.geometry.linear or weight.is_contiguous():
+            return weight.contiguous(), False
+        if weight.is_contiguous(memory_format=torch.channels_last):
+            return weight, True
+        return weight.contiguous(), False
+
+    def _our_forward(self, used, x, weight, bias) -> Optional[torch.Tensor]:
+        weights, ohwi = self._weights(weight)
+        plan = self._plan(FORWARD, used, ohwi, bias is not None)
+        if plan is None:
+            return None
+        if self.geometry.linear:
+            result = x.new_empty((*x.shape[:-1], self.geometry.out_channels))
+        else:
+            result = torch.empty(self.geometry.output(), memory_format=self.format)
+        tensors = {"src": self._laid_out(x), "weights": weights, "dst": result}
+        if bias is not None:
+            tensors["bias"] = bias.contiguous()
+        return result if plan.run(**tensors) else None
+
+    def _our_input_grad(self, used, grad, x, weight) -> Optional[torch.Tensor]:
+        weights, ohwi = self._weights(weight)
+        plan = self._plan(INPUT_GRAD, used, ohwi, False)
+        if plan is None:
+            return None
+        linear = self.geometry.linear
+        result = torch.empty(x.shape) if linear else torch.empty(x.shape, memory_format=self.format)
+        return result if plan.run(diff_dst=grad, weights=weights, diff_src=result) else None
+
+    def _our_weight_grad(self, used, grad, x, weight) -> Optional[torch.Tensor]:
+        ohwi = not self.geometry.linear and uses_channels_last(weight)
+        plan = self._plan(WEIGHT_GRAD, used, ohwi, False)
+        if plan is None:
+            return None
+        order = torch.channels_last if ohwi else torch.contiguous_format
+        result = torch.empty(weight.shape, memory_format=order)
+        return result if plan.run(src=self._laid_out(x), diff_dst=grad, diff_weights=result) else None
+
+    def _bias_grad(self, grad: torch.Tensor) -> torch.Tensor:
+        if self.geometry.linear:
+            return grad.reshape(-1, grad.shape[-1]).sum(0)
+        return grad.sum((0, 2, 3))
+
+    # PyTorch's.
+
+    def _torch_forward(self, x, weight, bias) -> torch.Tensor:
+        g = self.geometry
+        if g.linear:
+            return F.linear(x, weight, bias)
+        return F.conv2d(x, weight, bias, g.stride, g.padding, g.dilation, g.groups)
+
+    def _torch_backward(self, grad, x, weight, mask) -> List[Optional[torch.Tensor]]:
+        """Differentiable, if the arguments are: what a second backward pass needs."""
+        g = self.geometry
+        if not g.linear:
+            bias_sizes = [g.out_channels] if mask[2] else None
+            return torch.ops.aten.convolution_backward(
+                grad, x, weight, bias_sizes, g.stride, g.padding, g.dilation, False, [0, 0], g.groups, mask
+            )
+        rows = grad.reshape(-1, grad.shape[-1])
+        return [
+            grad.matmul(weight) if mask[0] else None,
+            rows.t().mm(x.reshape(-1, x.shape[-1])) if mask[1] else None,
+            rows.sum(0) if mask[2] else None,
+        ]
+
+    def describe(self) -> List[Tuple[str, str, Optional[float]]]:
+        """By operation: name, what runs it, share of zeros that the choice knows of."""
+        found = []
+        for op, choice in enumerate(self.choices):
+            used = choice.by_rule() if self.deterministic else choice.best
+            zeros = max(choice.zeros.values(), default=None)
+            found.append((OPERATIONS[op], NAMES[TORCH if (op, used) in self._broken else used], zeros))
+        return found
+
+
+def _zeros(tensor: torch.Tensor) -> float:
+    if tensor.numel() == 0:
+        return 0.0
+    dense = tensor.is_contiguous() or (tensor.dim() == 4 and tensor.is_contiguous(memory_format=torch.channels_last))
+    return zeros_of(tensor if dense else tensor.contiguous())
+
+
+class LayerFunction(torch.autograd.Function):
+    """A converted layer with gradients. A second backward pass is PyTorch's."""
+
+    @staticmethod
+    def forward(ctx, x, weight, bias, call: Call):
+        ctx.save_for_backward(x, weight)
+        ctx.call = call
+        ctx.has_bias = bias is not None
+        return call.forward(x, weight, bias)
+
+    @staticmethod
+    def backward(ctx, grad):
+        x, weight = ctx.saved_tensors
+        mask = [ctx.needs_input_grad[0], ctx.needs_input_grad[1], ctx.has_bias and ctx.needs_input_grad[2]]
+        call: Call = ctx.call
+        if torch.is_grad_enabled() or dispatch_is_watched() or grad.dtype != torch.float32 or not grad.is_cpu:
+            gradients = call._torch_backward(grad, x, weight, mask)
+        else:
+            gradients = call.backward(grad, x, weight, ctx.has_bias, mask)
+        return (*(g if asked else None for g, asked in zip(gradients, mask)), None)
+
+
+_dispatch_depth = getattr(torch._C, "_len_torch_dispatch_stack", lambda: 0)
+
+
+def dispatch_is_watched() -> bool:
+    """Whether somebody looks at what the dispatcher does (lacuna.capture among them): ours would be invisible."""
+    return _dispatch_depth() > 0

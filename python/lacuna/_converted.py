@@ -1,0 +1,138 @@
+"""Conv2d and Linear whose operations are PyTorch's or ours, call by call."""
+
+from typing import Dict, Optional, Tuple
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from ._convert_calls import Call, LayerFunction, dispatch_is_watched, uses_channels_last
+from ._convert_plans import Geometry
+
+# Multiply-accumulates below which PyTorch's call takes no longer than ours needs to get going.
+_FEWEST_MACS = 1_000_000
+_MOST_SHAPES = 24  # of one layer: with more of them there is no time to get to know any
+
+
+class LayerState:
+    """What a converted layer knows about its calls. Not part of its state_dict; a copy of the layer starts anew."""
+
+    def __init__(self, deterministic: bool) -> None:
+        self.deterministic = deterministic
+        self.fast: Tuple[Dict[torch.Size, Call], Dict[torch.Size, Call]] = ({}, {})  # without, with gradients
+        self.calls: Dict[tuple, Call] = {}
+
+    def __deepcopy__(self, memo: object) -> "LayerState":
+        return LayerState(self.deterministic)
+
+    def __reduce__(self):
+        return (LayerState, (self.deterministic,))
+
+    def call(self, geometry: Geometry, channels_last: bool, gradients: bool) -> Optional[Call]:
+        deterministic = self.deterministic or torch.are_deterministic_algorithms_enabled()
+        key = (geometry, channels_last, gradients, torch.get_num_threads(), deterministic)
+        found = self.calls.get(key)
+        if found is None and len(self.calls) < _MOST_SHAPES:
+            found = self.calls[key] = Call(geometry, channels_last, key[3], deterministic)
+        return found
+
+
+def _autocasts() -> bool:
+    return torch.is_autocast_cpu_enabled()
+
+
+def _compiles() -> bool:
+    return torch.jit.is_tracing() or (_is_compiling is not None and _is_compiling())
+
+
+_is_compiling = getattr(getattr(torch, "compiler", None), "is_compiling", None)
+
+
+def _takes(x: torch.Tensor, weight: torch.Tensor, bias: Optional[torch.Tensor]) -> bool:
+    """Whether our kernels can do this call at all; everything else is PyTorch's, errors included."""
+    return (
+        not _compiles()  # first: what follows would become part of a trace
+        and type(x) in (torch.Tensor, nn.Parameter)
+        and x.dtype == torch.float32 == weight.dtype
+        and x.is_cpu
+        and weight.is_cpu
+        and x.layout == torch.strided
+        and weight.layout == torch.strided
+        and (bias is None or (bias.dtype == torch.float32 and bias.is_cpu))
+        and x.numel() > 0
+        and not x.is_conj()
+        and not x.is_neg()
+        and not _autocasts()
+        and not dispatch_is_watched()
+    )
+
+
+def _run(x: torch.Tensor, weight: torch.Tensor, bias: Optional[torch.Tensor], call: Call, gradients: bool):
+    if gradients:
+        return LayerFunction.apply(x, weight, bias, call)
+    result = call.forward(x, weight, bias)
+    if not call.deterministic and call.choices[0].settled and call.choices[0].gain() <= 0:
+        call.pass_by = 500
+    return result
+
+
+def _needs_gradients(x: torch.Tensor, weight: torch.Tensor, bias: Optional[torch.Tensor]) -> bool:
+    return torch.is_grad_enabled() and (
+        x.requires_grad or weight.requires_grad or (bias is not None and bias.requires_grad)
+    )
+
+
+class Conv2d(nn.Conv2d):
+    """nn.Conv2d, run by the faster of PyTorch and Lacuna (lacuna.convert)."""
+
+    def forward(self, input: torch.Tensor) -> torch.Tensor:
+        state: LayerState = self._lacuna
+        fast = state.fast[torch.is_grad_enabled()]
+        call = fast.get(input.shape)
+        if call is not None and call.pass_by > 0:
+            call.pass_by -= 1
+            return self._conv_forward(input, self.weight, self.bias)
+        weight, bias = self.weight, self.bias
+        if not _takes(input, weight, bias) or input.dim() != 4 or input.shape[1] != self.in_channels:
+            return self._conv_forward(input, weight, bias)
+        padding = self.padding if self.padding != "valid" else (0, 0)
+        geometry = Geometry(
+            tuple(input.shape), self.out_channels, self.kernel_size, self.stride, padding, self.dilation, self.groups
+        )
+        gradients = _needs_gradients(input, weight, bias)
+        call = state.call(geometry, uses_channels_last(input) or uses_channels_last(weight), gradients)
+        if call is None:
+            return self._conv_forward(input, weight, bias)
+        fast[input.shape] = call
+        if geometry.macs() < _FEWEST_MACS or min(geometry.output()) < 1:
+            call.pass_by = 1 << 62
+            return self._conv_forward(input, weight, bias)
+        return _run(input, weight, bias, call, gradients)
+
+
+class Linear(nn.Linear):
+    """nn.Linear, run by the faster of PyTorch and Lacuna (lacuna.convert)."""
+
+    def forward(self, input: torch.Tensor) -> torch.Tensor:
+        state: LayerState = self._lacuna
+        fast = state.fast[torch.is_grad_enabled()]
+        call = fast.get(input.shape)
+        if call is not None and call.pass_by > 0:
+            call.pass_by -= 1
+            return F.linear(input, self.weight, self.bias)
+        weight, bias = self.weight, self.bias
+        if not _takes(input, weight, bias) or input.dim() < 2 or input.shape[-1] != self.in_features:
+            return F.linear(input, weight, bias)
+        rows = input.numel() // self.in_features
+        geometry = Geometry(
+            (rows, self.in_features, 1, 1), self.out_features, (1, 1), (1, 1), (0, 0), (1, 1), 1, True
+        )
+        gradients = _needs_gradients(input, weight, bias)
+        call = state.call(geometry, True, gradients)
+        if call is None:
+            return F.linear(input, weight, bias)
+        fast[input.shape] = call
+        if geometry.macs() < _FEWEST_MACS:
+            call.pass_by = 1 << 62
+            return F.linear(input, weight, bias)
+        return _run(input, weight, bias, call, gradients)

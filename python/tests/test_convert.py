@@ -1,0 +1,505 @@
+"""lacuna.convert: the same results with every kernel, the same model before and after, and what PyTorch keeps."""
+
+import copy
+import io
+import os
+import pickle
+import random
+import threading
+import unittest
+from unittest import mock
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+import lacuna
+from lacuna import _convert_calls, _converted
+from lacuna._convert_tuner import OUR_DENSE, SKIP_A, SKIP_G, TORCH, Choice
+
+CANDIDATES = (TORCH, OUR_DENSE, SKIP_A, SKIP_G)
+FORMATS = (torch.contiguous_format, torch.channels_last)
+
+
+def always(candidate):
+    """Every operation that has this candidate uses it; no call is too small."""
+    choose = lambda self: candidate if candidate in self.candidates else TORCH  # noqa: E731
+    return mock.patch.multiple(Choice, next=choose, by_rule=choose), mock.patch.object(_converted, "_FEWEST_MACS", 0)
+
+
+class ConvertTest(unittest.TestCase):
+    def setUp(self):
+        threads = torch.get_num_threads()
+        self.addCleanup(torch.set_num_threads, threads)
+        torch.set_num_threads(2)
+        torch.manual_seed(1)
+
+    def force(self, candidate):
+        for patch in always(candidate):
+            patch.start()
+            self.addCleanup(patch.stop)
+
+    def near(self, got, wanted, what=""):
+        self.assertEqual(got is None, wanted is None, what)
+        if wanted is None:
+            return
+        self.assertEqual(got.shape, wanted.shape, what)
+        scale = wanted.abs().max().item() + 1e-6
+        self.assertLess((got - wanted).abs().max().item() / scale, 2e-5, what)
+
+
+def run(layer, x, grad):
+    """Output and the gradients of input and parameters."""
+    x = x.clone(memory_format=torch.preserve_format).requires_grad_()
+    layer.zero_grad(set_to_none=True)
+    y = layer(x)
+    y.backward(grad)
+    return [y.detach(), x.grad, *(p.grad for p in layer.parameters())], y
+
+
+def random_conv(draw):
+    groups = draw.choice([1, 1, 1, 1, 2])
+    channels = [draw.choice([3, 5, 16, 17, 32, 33, 48]), draw.choice([2, 16, 19, 32, 64])]
+    if groups == 2:
+        channels = [draw.choice([32, 64]), draw.choice([32, 64])]
+    kernel = draw.choice([(1, 1), (3, 3), (3, 3), (3, 3), (5, 3), (2, 2)])
+    layer = nn.Conv2d(
+        *channels,
+        kernel,
+        stride=draw.choice([1, 1, 2, (1, 2)]),
+        padding=draw.choice([0, 1, 1, (2, 1)]),
+        dilation=draw.choice([1, 1, 1, 2]),
+        groups=groups,
+        bias=draw.random() < 0.5,
+    )
+    x = torch.randn(draw.choice([1, 2, 5]), channels[0], draw.choice([6, 9]), draw.choice([7, 12, 17])).relu()
+    return layer, x
+
+
+class SameResults(ConvertTest):
+    def test_convolutions_of_every_kind(self):
+        draw = random.Random(7)
+        for case in range(24):
+            layer, x = random_conv(draw)
+            try:
+                y = layer(x)
+            except RuntimeError:
+                continue  # the kernel is larger than the image
+            grad = torch.randn_like(y) * (torch.rand_like(y) < 0.5)
+            layout = draw.choice(FORMATS)
+            ours = copy.deepcopy(layer)
+            if draw.random() < 0.7:
+                ours, x = ours.to(memory_format=layout), x.contiguous(memory_format=layout)
+            if draw.random() < 0.3:
+                grad = grad.transpose(2, 3).contiguous().transpose(2, 3)  # an order of its own
+            wanted, y = run(layer, x, grad)
+            self.assertEqual(len(lacuna.convert(ours).left), 0)
+            for candidate in CANDIDATES:
+                with always(candidate)[0], always(candidate)[1]:
+                    got, ours_y = run(ours, x, grad)
+                for a, b in zip(got, wanted):
+                    self.near(a, b, f"case {case} {layer} {tuple(x.shape)} {layout} {candidate}")
+                reference = copy.deepcopy(layer).to(memory_format=layout)(x) if ours.weight.is_contiguous() else None
+                if reference is not None and layout == torch.contiguous_format:
+                    self.assertEqual(ours_y.stride(), y.stride())
+
+    def test_linear_layers(self):
+        for shape in [(7, 33), (2, 3, 64), (1, 16), (4, 1, 2, 48)]:
+            for bias in (True, False):
+                layer = nn.Linear(shape[-1], 40, bias=bias)
+                x = torch.randn(shape).relu()
+                grad = torch.randn(*shape[:-1], 40).relu()
+                wanted, _ = run(layer, x, grad)
+                ours = copy.deepcopy(layer)
+                lacuna.convert(ours)
+                for candidate in CANDIDATES:
+                    with always(candidate)[0], always(candidate)[1]:
+                        for a, b in zip(run(ours, x, grad)[0], wanted):
+                            self.near(a, b, f"{shape} {bias} {candidate}")
+
+    def test_memory_format_of_results_is_pytorchs(self):
+        for layout in FORMATS:
+            layer = nn.Conv2d(16, 32, 3, padding=1).to(memory_format=layout)
+            x = torch.randn(2, 16, 8, 8).contiguous(memory_format=layout)
+            ours = copy.deepcopy(layer)
+            lacuna.convert(ours)
+            (wanted, want_y), self_grad = run(layer, x, torch.ones(2, 32, 8, 8)), torch.ones(2, 32, 8, 8)
+            self.force(SKIP_A)
+            got, y = run(ours, x, self_grad)
+            self.assertEqual(y.stride(), want_y.stride())
+            self.assertEqual(got[1].stride(), wanted[1].stride())
+            self.assertEqual(got[2].stride(), wanted[2].stride())
+
+    def test_some_gradients_only(self):
+        self.force(SKIP_G)
+        x = torch.randn(2, 16, 6, 6).relu()
+        grad = torch.randn(2, 16, 6, 6).relu()
+        for needs in [(True, False, False), (False, True, False), (False, False, True), (True, False, True)]:
+            layers = [nn.Conv2d(16, 16, 3, padding=1)]
+            layers.append(copy.deepcopy(layers[0]))
+            lacuna.convert(layers[1])
+            results = []
+            for layer in layers:
+                layer.weight.requires_grad_(needs[1])
+                layer.bias.requires_grad_(needs[2])
+                own = x.clone().requires_grad_(needs[0])
+                layer(own).backward(grad)
+                results.append((own.grad, layer.weight.grad, layer.bias.grad))
+            for a, b in zip(*results):
+                self.near(a, b, f"{needs}")
+
+    def test_second_derivatives_are_pytorchs(self):
+        self.force(SKIP_A)
+        for layer, x in [(nn.Conv2d(16, 16, 3), torch.randn(2, 16, 6, 6)), (nn.Linear(16, 16), torch.randn(4, 16))]:
+            ours = copy.deepcopy(layer)
+            lacuna.convert(ours)
+            results = []
+            for module in (layer, ours):
+                own = x.clone().requires_grad_()
+                (first,) = torch.autograd.grad(module(own).square().sum(), own, create_graph=True)
+                first.square().sum().backward()
+                results.append((own.grad, module.weight.grad))
+            for a, b in zip(*results):
+                self.near(a, b)
+
+    def test_a_value_changed_behind_autograd_counts(self):
+        """`.data` does not change the version of a parameter: nothing of a weight may be kept between calls."""
+        self.force(SKIP_A)
+        layer = nn.Conv2d(16, 16, 3)
+        lacuna.convert(layer)
+        x = torch.randn(1, 16, 5, 5)
+        layer(x)
+        layer.weight.data.mul_(2)
+        self.near(layer(x), F.conv2d(x, layer.weight, layer.bias))
+
+    def test_changed_input_is_an_error_as_in_pytorch(self):
+        self.force(SKIP_A)
+        layer = nn.Conv2d(16, 16, 3)
+        lacuna.convert(layer)
+        x = torch.randn(1, 16, 5, 5)
+        y = layer(x)
+        x.mul_(2)
+        with self.assertRaisesRegex(RuntimeError, "modified by an inplace operation"):
+            y.sum().backward()
+
+    def test_training_follows_the_original(self):
+        """Some steps with whatever the tuner chooses; dropout and batch norm draw and count the same."""
+        model = small_network()
+        ours = copy.deepcopy(model)
+        lacuna.convert(ours)
+        losses = []
+        for network in (model, ours):
+            torch.manual_seed(3)
+            optimizer = torch.optim.SGD(network.parameters(), 0.02, momentum=0.9)
+            images, labels = torch.randn(8, 3, 16, 16), torch.arange(8) % 4
+            for _ in range(12):
+                optimizer.zero_grad()
+                loss = F.cross_entropy(network(images), labels)
+                loss.backward()
+                optimizer.step()
+            network.eval()
+            with torch.no_grad():
+                losses.append((loss.item(), network(images)))
+        self.assertAlmostEqual(losses[0][0], losses[1][0], places=3)
+        self.near(losses[1][1] / 100, losses[0][1] / 100)
+
+
+def small_network():
+    return nn.Sequential(
+        nn.Conv2d(3, 16, 3, padding=1),
+        nn.BatchNorm2d(16),
+        nn.ReLU(),
+        nn.Conv2d(16, 32, 3, padding=1, stride=2),
+        nn.ReLU(),
+        nn.Dropout(0.1),
+        nn.Flatten(),
+        nn.Linear(32 * 64, 32),
+        nn.ReLU(),
+        nn.Linear(32, 4),
+    )
+
+
+class SameModel(ConvertTest):
+    def test_names_parameters_and_state_stay(self):
+        model = small_network()
+        before = {name: id(p) for name, p in model.named_parameters()}
+        state = copy.deepcopy(model.state_dict())
+        text = repr(model)
+        report = lacuna.convert(model)
+        self.assertEqual(report.converted, ["0", "3", "7", "9"])
+        self.assertEqual({name: id(p) for name, p in model.named_parameters()}, before)
+        self.assertEqual(list(model.state_dict()), list(state))
+        self.assertIsInstance(model[0], nn.Conv2d)
+        self.assertIsInstance(model[7], nn.Linear)
+        plain = small_network()
+        plain.load_state_dict(model.state_dict())
+        model.load_state_dict(plain.state_dict())
+        self.assertEqual(repr(model), text)
+        self.assertIs(lacuna.unconvert(model), model)
+        self.assertIs(type(model[0]), nn.Conv2d)
+        self.assertNotIn("_lacuna", model[0].__dict__)
+        self.assertIs(lacuna.unconvert(model), model)
+
+    def test_converting_twice_and_the_model_itself(self):
+        layer = nn.Conv2d(16, 16, 3)
+        self.assertEqual(len(lacuna.convert(layer).converted), 1)
+        self.assertEqual(len(lacuna.convert(layer).converted), 1)
+        self.assertIs(type(lacuna.unconvert(layer)), nn.Conv2d)
+
+    def test_copies_and_files(self):
+        self.force(SKIP_A)
+        model = small_network().eval()
+        lacuna.convert(model)
+        x = torch.randn(2, 3, 16, 16)
+        wanted = model(x)
+        with io.BytesIO() as file:
+            torch.save(model, file)
+            file.seek(0)
+            loaded = torch.load(file)
+        for other in (copy.deepcopy(model), pickle.loads(pickle.dumps(model)), loaded):
+            self.assertEqual(type(other[0]), type(model[0]))
+            self.assertEqual(other[0]._lacuna.calls, {})
+            self.near(other(x), wanted)
+
+    def test_shared_layers_and_hooks(self):
+        self.force(SKIP_A)
+        layer = nn.Linear(16, 16)
+        model = nn.Sequential(layer, nn.ReLU(), layer)
+        seen = []
+        layer.register_forward_hook(lambda module, args, output: seen.append(output.shape))
+        layer.register_full_backward_hook(lambda module, inputs, outputs: seen.append(outputs[0].shape))
+        plain = copy.deepcopy(model)
+        self.assertEqual(lacuna.convert(model).converted, ["0"])
+        x = torch.randn(4, 16)
+        wanted, got = run(plain, x, torch.ones(4, 16))[0], run(model, x, torch.ones(4, 16))[0]
+        for a, b in zip(got, wanted):
+            self.near(a, b)
+        self.assertEqual(len(seen), 8)
+
+    def test_threads_follow_torch(self):
+        self.force(SKIP_A)
+        model = nn.Linear(64, 64)
+        report = lacuna.convert(model)
+        for threads in (1, 2):
+            torch.set_num_threads(threads)
+            model(torch.randn(8, 64))
+        self.assertEqual({row["threads"] for row in report.choices()}, {1, 2})
+
+    def test_threads_of_the_caller(self):
+        self.force(SKIP_A)
+        model = nn.Conv2d(16, 16, 3)
+        lacuna.convert(model)
+        x = torch.randn(2, 16, 9, 9)
+        wanted = F.conv2d(x, model.weight, model.bias)
+        wrong = []
+
+        def work():
+            for _ in range(20):
+                if (model(x) - wanted).abs().max() > 1e-4:
+                    wrong.append(1)
+
+        threads = [threading.Thread(target=work) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(wrong, [])
+
+
+class Subclass(nn.Conv2d):
+    pass
+
+
+class LeftToPytorch(ConvertTest):
+    def test_what_is_not_covered_is_listed(self):
+        model = nn.ModuleDict(
+            {
+                "good": nn.Conv2d(16, 16, 3),
+                "depthwise": nn.Conv2d(32, 32, 3, groups=32),
+                "reflecting": nn.Conv2d(16, 16, 3, padding=1, padding_mode="reflect"),
+                "same": nn.Conv2d(16, 16, 3, padding="same"),
+                "wide": nn.Linear(16, 16).double(),
+                "elsewhere": nn.Linear(16, 16, device="meta"),
+                "own": Subclass(16, 16, 3),
+                "lazy": nn.LazyLinear(4),
+                "normed": nn.utils.parametrizations.orthogonal(nn.Linear(16, 16)),
+                "turned": nn.ConvTranspose2d(16, 16, 3),
+                "norm": nn.BatchNorm2d(16),
+            }
+        )
+        report = lacuna.convert(model)
+        self.assertEqual(report.converted, ["good"])
+        reasons = {layer.name: layer.reason for layer in report.left}
+        self.assertNotIn("norm", reasons)
+        for name, words in {
+            "depthwise": "groups of 1 channels",
+            "reflecting": "reflect",
+            "same": "give numbers",
+            "wide": "float64",
+            "elsewhere": "meta",
+            "own": "Subclass",
+            "lazy": "run the model once",
+            "normed": "parametrize",
+            "turned": "only Conv2d and Linear",
+        }.items():
+            self.assertIn(words, reasons[name])
+            self.assertIn(words, repr(report))
+
+    def test_calls_that_fall_back(self):
+        self.force(SKIP_A)
+        layer = nn.Conv2d(16, 16, 3)
+        report = lacuna.convert(layer)
+        x = torch.randn(2, 16, 6, 6)
+        with torch.autocast("cpu", torch.bfloat16):  # not run: oneDNN's own bfloat16 kernels crash on some machines
+            self.assertFalse(_converted._takes(x, layer.weight, layer.bias))
+        self.assertTrue(_converted._takes(x, layer.weight, layer.bias))
+        self.assertEqual(layer(x[0]).shape, (16, 4, 4))  # without a batch
+        self.assertEqual(layer(torch.randn(0, 16, 6, 6)).shape, (0, 16, 4, 4))
+        traced = torch.jit.trace(layer, x, check_trace=False)
+        self.near(traced(x), F.conv2d(x, layer.weight, layer.bias))
+        with self.assertRaisesRegex(RuntimeError, "channels"):
+            layer(torch.randn(1, 3, 6, 6))
+        self.assertEqual(report.choices(), [])
+        layer.double()
+        self.assertEqual(layer(x.double()).dtype, torch.float64)
+        with self.assertRaisesRegex(RuntimeError, "dtype|type"):
+            layer(x)
+
+    def test_wrong_models(self):
+        with self.assertRaisesRegex(lacuna.ConvertError, "takes a torch.nn.Module, not function"):
+            lacuna.convert(lambda x: x)
+        with self.assertRaisesRegex(lacuna.ConvertError, "TorchScript"):
+            lacuna.convert(torch.jit.script(nn.Linear(2, 2)))
+        self.assertEqual(lacuna.convert(nn.ReLU()).converted, [])
+
+    def test_a_busy_plan_leaves_the_call_to_pytorch(self):
+        self.force(SKIP_A)
+        layer = nn.Linear(16, 16)
+        lacuna.convert(layer)
+        x = torch.randn(4, 16)
+        with torch.no_grad():
+            layer(x)
+            (plan,) = [p for (g, _), p in _convert_calls.PLANS._plans.items() if g.input == (4, 16, 1, 1)][-1:]
+            with plan._lock:
+                self.near(layer(x), F.linear(x, layer.weight, layer.bias))
+
+    def test_capture_sees_every_product_of_a_converted_model(self):
+        self.force(SKIP_A)
+        model = small_network()
+        lacuna.convert(model)
+        with lacuna.capture(model) as step:
+            model(torch.randn(2, 3, 16, 16)).sum().backward()
+        self.assertEqual(len(lacuna.simulate(step, ["dense"]).to_dicts()), 4 * 3 - 1)  # the first has no input_grad
+
+    def test_profiler_measures_a_converted_model(self):
+        self.force(SKIP_A)
+        model = small_network()
+        lacuna.convert(model)
+        with lacuna.Profiler(model, every=1) as profiler:
+            for _ in range(2):
+                model(torch.randn(2, 3, 16, 16)).sum().backward()
+                profiler.step()
+            profiler.drain()
+        self.assertEqual(profiler.failures, [])
+        self.assertEqual(len(profiler.measurements[0].layers), 4)
+
+
+class Choosing(ConvertTest):
+    def train(self, choice, times, zeros, calls):
+        """What a choice uses, given the seconds of each candidate."""
+        used = []
+        for _ in range(calls):
+            if choice.wants_zeros():
+                for candidate, share in zeros.items():
+                    choice.saw_zeros(candidate, share)
+            used.append(choice.next())
+            choice.done(used[-1], times[used[-1]])
+        return used
+
+    def test_the_fastest_is_kept_and_slow_ones_are_not_tried_again(self):
+        choice = Choice([TORCH, OUR_DENSE, SKIP_A])
+        used = self.train(choice, {TORCH: 1.0, OUR_DENSE: 5.0, SKIP_A: 0.5}, {SKIP_A: 0.6}, 1000)
+        self.assertEqual(choice.best, SKIP_A)
+        self.assertLess(used.count(OUR_DENSE), 4)
+        self.assertLess(used.count(TORCH), 5)
+
+    def test_a_small_gain_is_not_enough(self):
+        choice = Choice([TORCH, OUR_DENSE])
+        self.train(choice, {TORCH: 1.0, OUR_DENSE: 0.98}, {}, 50)
+        self.assertEqual(choice.best, TORCH)
+
+    def test_the_choice_follows_the_zeros(self):
+        choice = Choice([TORCH, SKIP_A])
+        self.train(choice, {TORCH: 1.0, SKIP_A: 1.2}, {SKIP_A: 0.4}, 40)
+        self.assertEqual(choice.best, TORCH)
+        self.train(choice, {TORCH: 1.0, SKIP_A: 0.5}, {SKIP_A: 0.8}, 60)
+        self.assertEqual(choice.best, SKIP_A)
+        self.train(choice, {TORCH: 1.0, SKIP_A: 1.5}, {SKIP_A: 0.1}, 60)
+        self.assertEqual(choice.best, TORCH)
+
+    def test_few_zeros_are_not_tried(self):
+        choice = Choice([TORCH, OUR_DENSE, SKIP_A])
+        used = self.train(choice, {TORCH: 1.0, OUR_DENSE: 0.5}, {SKIP_A: 0.05}, 40)
+        self.assertNotIn(SKIP_A, used)
+        self.assertEqual(choice.best, OUR_DENSE)
+
+    def test_deterministic_runs_give_the_same_bits(self):
+        def train():
+            torch.manual_seed(5)
+            model = small_network()
+            report = lacuna.convert(model, deterministic=True)
+            optimizer = torch.optim.SGD(model.parameters(), 0.1)
+            images, labels = torch.randn(8, 3, 16, 16), torch.arange(8) % 4
+            for _ in range(4):
+                optimizer.zero_grad()
+                F.cross_entropy(model(images), labels).backward()
+                optimizer.step()
+            return report, [p.detach().clone() for p in model.parameters()]
+
+        with mock.patch.object(_converted, "_FEWEST_MACS", 0):
+            (report, first), (_, second) = train(), train()
+        self.assertTrue(all(torch.equal(a, b) for a, b in zip(first, second)))
+        self.assertIn("skips zeros of G", {row["runs"] for row in report.choices()})
+
+    def test_a_layer_that_cannot_win_goes_straight_to_pytorch(self):
+        layer = nn.Linear(8, 8)
+        lacuna.convert(layer)
+        x = torch.randn(4, 8, requires_grad=True)
+        y = layer(x)
+        self.assertEqual(type(y.grad_fn).__name__, "AddmmBackward0")
+        with mock.patch.object(_converted, "_takes", side_effect=AssertionError):
+            layer(x)
+
+    def test_ever_new_shapes_stay_pytorchs(self):
+        layer = nn.Linear(256, 256)
+        report = lacuna.convert(layer)
+        for rows in range(16, 16 + 2 * _converted._MOST_SHAPES):
+            layer(torch.randn(rows, 256))
+        self.assertLessEqual(len({row["input"] for row in report.choices()}), _converted._MOST_SHAPES)
+
+
+class Processes(ConvertTest):
+    def test_a_forked_child_computes_too(self):
+        self.force(SKIP_A)
+        layer = nn.Conv2d(16, 16, 3)
+        lacuna.convert(layer)
+        x = torch.randn(2, 16, 6, 6)
+        wanted = layer(x).detach()
+        child = os.fork()
+        if child == 0:
+            torch.set_num_threads(1)  # as a data loader's worker does
+            with torch.no_grad():
+                os._exit(0 if (layer(x) - wanted).abs().max() < 1e-4 else 1)
+        self.assertEqual(os.waitpid(child, 0)[1], 0)
+
+    def test_loader_with_workers(self):
+        self.force(SKIP_A)
+        model = nn.Linear(16, 16)
+        lacuna.convert(model)
+        loader = torch.utils.data.DataLoader(torch.randn(8, 16), batch_size=4, num_workers=1)
+        for batch in loader:
+            model(batch).sum().backward()
+
+
+if __name__ == "__main__":
+    unittest.main()
