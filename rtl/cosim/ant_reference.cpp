@@ -1,7 +1,9 @@
 #include "ant_reference.hpp"
 
 #include <bit>
+#include <cmath>
 #include <fmt/format.h>
+#include <optional>
 
 #include "layer_reference.hpp"
 #include "models/ant/ant_pe.hpp"
@@ -79,17 +81,22 @@ float small_integer(Random& random) {
   return static_cast<float>(random.chance(0.5) ? value : -value);
 }
 
-template <typename Bit>
-CsrPlane plane(std::int64_t rows, std::int64_t columns, Random& random, const Bit& bit) {
+template <typename Bit, typename Value>
+CsrPlane plane(std::int64_t rows, std::int64_t columns, const Bit& bit, const Value& value) {
   CsrPlane made;
   made.start(rows, columns);
   for (std::int64_t y = 0; y < rows; ++y) {
     for (std::int64_t x = 0; x < columns; ++x) {
-      if (bit(y, x)) made.add(x, small_integer(random));
+      if (bit(y, x)) made.add(x, value());
     }
     made.end_row();
   }
   return made;
+}
+
+template <typename Bit>
+CsrPlane plane(std::int64_t rows, std::int64_t columns, Random& random, const Bit& bit) {
+  return plane(rows, columns, bit, [&] { return small_integer(random); });
 }
 
 CsrPlane random_plane(std::int64_t rows, std::int64_t columns, Random& random) {
@@ -97,27 +104,75 @@ CsrPlane random_plane(std::int64_t rows, std::int64_t columns, Random& random) {
   return plane(rows, columns, random, [&](std::int64_t, std::int64_t) { return random.chance(density); });
 }
 
+// About `nonzeros` of them, spread evenly; every fraction of a bfloat16 that is an integer below 256, times
+// one power of two for the whole plane: sums of up to 256 products are exact.
+CsrPlane wide_plane(std::int64_t rows, std::int64_t columns, std::int64_t nonzeros, Random& random) {
+  const double density = static_cast<double>(nonzeros) / static_cast<double>(rows * columns);
+  const auto exponent = static_cast<int>(random.integer(-50, 50));
+  return plane(
+      rows, columns, [&](std::int64_t, std::int64_t) { return random.chance(density); },
+      [&] {
+        const auto value = static_cast<float>(random.integer(1, 255));
+        return std::ldexp(random.chance(0.5) ? value : -value, exponent);
+      });
+}
+
+// One of the three convolutions of a random layer with axes up to these; nothing if it has no outputs.
+std::optional<IndexMap> random_convolution(Random& random, std::int64_t input, std::int64_t kernel,
+                                           std::int64_t padding) {
+  const std::int64_t steps[]{1, 2, 4};
+  const auto step = [&] { return random.chance(0.5) ? 1 : steps[random.integer(0, 2)]; };
+  const LayerShape shape =
+      LayerShape::conv2d(1, 1, 1, {random.integer(1, input), random.integer(1, input)},
+                         {random.integer(1, kernel), random.integer(1, kernel)}, {step(), step()},
+                         {random.integer(0, padding), random.integer(0, padding)}, {step(), step()}, 1);
+  if (shape.output.h < 1 || shape.output.w < 1) return {};
+  return IndexMap::convolution(shape, kOperations[static_cast<std::size_t>(random.integer(0, 2))]);
+}
+
 }  // namespace
 
 PairWork random_pair(Random& random) {
   for (;;) {
-    IndexMap map;
+    std::optional<IndexMap> map;
     if (random.chance(0.2)) {
       map = IndexMap::matrix(random.integer(1, 20), random.integer(1, 20), random.integer(1, 20));
     } else {
-      const std::int64_t steps[]{1, 2, 4};
-      const auto step = [&] { return random.chance(0.5) ? 1 : steps[random.integer(0, 2)]; };
-      const LayerShape shape =
-          LayerShape::conv2d(1, 1, 1, {random.integer(1, 24), random.integer(1, 24)},
-                             {random.integer(1, 6), random.integer(1, 6)}, {step(), step()},
-                             {random.integer(0, 3), random.integer(0, 3)}, {step(), step()}, 1);
-      if (shape.output.h < 1 || shape.output.w < 1) continue;
-      map = IndexMap::convolution(shape, kOperations[static_cast<std::size_t>(random.integer(0, 2))]);
+      map = random_convolution(random, 24, 6, 3);
     }
-    const CsrPlane image = random_plane(map.y.image, map.x.image, random);
-    const CsrPlane kernel = random_plane(map.y.kernel, map.x.kernel, random);
+    if (!map) continue;
+    const CsrPlane image = random_plane(map->y.image, map->x.image, random);
+    const CsrPlane kernel = random_plane(map->y.kernel, map->x.kernel, random);
     if (image.nonzeros() == 0 || kernel.nonzeros() == 0) continue;
-    return work_of("random", image, kernel, map);
+    return work_of("random", image, kernel, *map);
+  }
+}
+
+PairWork large_pair(Random& random) {
+  // Bounds of the RTL's ports, and what keeps a pair quick and its sums exact.
+  constexpr std::int64_t kPositions = 511, kAccumulators = 1 << 16, kPlaces = 1 << 16, kProducts = 60'000;
+  for (;;) {
+    std::optional<IndexMap> map;
+    if (random.chance(0.2)) {
+      map = IndexMap::matrix(random.integer(256, kPositions), random.integer(1, kPositions),
+                             random.integer(1, kPositions));
+    } else {
+      map = random_convolution(random, kPositions, kPositions, 7);
+    }
+    if (!map) continue;
+    const IndexMap& m = *map;
+    if (m.y.image > kPositions || m.x.image > kPositions || m.y.kernel > kPositions ||
+        m.x.kernel > kPositions)
+      continue;
+    if (m.y.outputs > kPositions || m.x.outputs > kPositions || m.y.outputs * m.x.outputs > kAccumulators)
+      continue;
+    // Few non-zeros meet many: either side may be the full one.
+    const std::int64_t many = std::int64_t{1} << random.integer(6, 16), few = kProducts / many + 4;
+    const bool full_kernel = random.chance(0.7);
+    const CsrPlane image = wide_plane(m.y.image, m.x.image, full_kernel ? few : many, random);
+    const CsrPlane kernel = wide_plane(m.y.kernel, m.x.kernel, full_kernel ? many : few, random);
+    if (image.nonzeros() == 0 || kernel.nonzeros() == 0 || kernel.nonzeros() >= kPlaces) continue;
+    return work_of("large", image, kernel, m);
   }
 }
 

@@ -36,11 +36,13 @@ struct PairWork {
   std::vector<Step> ant, scnn;
   std::int64_t ant_cycles = 0, scnn_cycles = 0;        // without filling the pipe
   std::int64_t ant_conflicts = 0, scnn_conflicts = 0;  // cycles more with 32 accumulator banks
-  std::vector<float> output;                           // [y][x], small integers: exact
+  std::vector<float> output;                           // [y][x], exact: see the pairs' values
 };
 
 // A random convolution or matrix product that the RTL supports: steps 1, 2 and 4.
 PairWork random_pair(Random& random);
+// The same with planes as large as the RTL's positions, places and banks allow, and whole bfloat16 fractions.
+PairWork large_pair(Random& random);
 // Pairs of recorded layers: forward and weight gradient, `count` of them spread over the trace.
 std::vector<PairWork> recorded_pairs(const std::string& model, int count);
 

@@ -165,12 +165,14 @@ class OuterDriver {
   OwnedTop<Top> top_;
 };
 
+using MakePair = PairWork(Random&);
+
 template <typename Top>
-void check_random(int pairs) {
+void check_random(int pairs, MakePair* make) {
   Random random(3);
   OuterDriver<Top> driver(4);
   for (int i = 0; i < pairs; ++i) {
-    driver.run(random_pair(random), random.chance(0.5) ? 0 : random.uniform() * 0.7);
+    driver.run(make(random), random.chance(0.5) ? 0 : random.uniform() * 0.7);
     if (testing::Test::HasFatalFailure()) return;
   }
 }
@@ -188,13 +190,13 @@ void check_recorded(const std::string& model, int pairs) {
 
 // The accumulators of the RTL behind the PE: sums, and the cycles that colliding products cost.
 template <typename Top>
-void check_banks(int pairs) {
+void check_banks(int pairs, int large_pairs) {
   Random random(6);
   OuterDriver<Top> driver(7);
   AccumulatorBanks banks;
   std::int64_t conflicts = 0;
-  for (int i = 0; i < pairs; ++i) {
-    const PairWork work = random_pair(random);
+  for (int i = 0; i < pairs + large_pairs; ++i) {
+    const PairWork work = i < pairs ? random_pair(random) : large_pair(random);
     driver.run(work, 0, &banks);
     if (testing::Test::HasFatalFailure()) return;
     conflicts += work.ant_conflicts;
@@ -207,13 +209,15 @@ void check_banks(int pairs) {
   EXPECT_GT(conflicts, 0);
 }
 
-TEST(Ant, RandomPairs) { check_random<Vant_pe>(2000); }
+TEST(Ant, RandomPairs) { check_random<Vant_pe>(2000, random_pair); }
+TEST(Ant, LargePairs) { check_random<Vant_pe>(50, large_pair); }
 TEST(Ant, RecordedAlexnet) { check_recorded<Vant_pe>("alexnet", 10); }
 TEST(Ant, RecordedSqueezenet) { check_recorded<Vant_pe>("squeezenet", 10); }
-TEST(Ant, AccumulatorBanks) { check_banks<Vant_pe>(500); }
-TEST(Scnn, RandomPairs) { check_random<Vscnn_pe>(2000); }
+TEST(Ant, AccumulatorBanks) { check_banks<Vant_pe>(500, 20); }
+TEST(Scnn, RandomPairs) { check_random<Vscnn_pe>(2000, random_pair); }
+TEST(Scnn, LargePairs) { check_random<Vscnn_pe>(50, large_pair); }
 TEST(Scnn, RecordedSqueezenet) { check_recorded<Vscnn_pe>("squeezenet", 5); }
-TEST(Scnn, AccumulatorBanks) { check_banks<Vscnn_pe>(500); }
+TEST(Scnn, AccumulatorBanks) { check_banks<Vscnn_pe>(500, 20); }
 
 }  // namespace
 }  // namespace lacuna::rtl
