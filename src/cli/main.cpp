@@ -12,6 +12,7 @@
 #include "cli/help_formatter.hpp"
 #include "cli/html_output.hpp"
 #include "cli/terminal.hpp"
+#include "cli/thread_waiting.hpp"
 
 namespace lacuna::cli {
 namespace {
@@ -124,6 +125,7 @@ extern "C" void file_shrank(int /*signal*/) {
 
 int main(int argc, char** argv) {
   using namespace lacuna;
+  cli::wait_briefly(argc, argv);
   cli::open_standard_streams();
   // A closed pipe and a file beyond `ulimit -f` are errors of write(), not signals: what was being written is
   // then cleaned up.

@@ -153,8 +153,12 @@ build/release, then where the system looks.
 .BR NO_COLOR ", " TERM=dumb
 No colour in tables.
 .TP
-.B OMP_WAIT_POLICY=passive
-Threads that wait leave their cores to others. Without it training slows down many times on a machine that is busy already.
+.BR OMP_WAIT_POLICY ", " GOMP_SPINCOUNT
+How threads wait for each other. Where neither is set,
+.B train
+and
+.B demo
+let them spin for microseconds only, so that a machine that is busy already does not slow them down many times.
 .SH BUGS
 Report them with what
 .B lacuna version
