@@ -1,0 +1,213 @@
+#!/usr/bin/env python3
+"""Training steps of converted models compared with PyTorch's own, and their losses side by side.
+
+    bench/convert_speed.py [--models vgg,resnet18,...] [--threads 2] [--rounds 15] [--eval] [--cifar FOLDER]
+    bench/convert_speed.py --curves losses.svg [--models vgg] [--steps 300]
+
+A network is trained for some steps, so that its zeros are its own. Four copies then take turns, step by step: PyTorch and
+converted, contiguous and channels-last. The table has medians and how much faster the converted model is than PyTorch in
+the better of its two formats. Needs torch and liblacuna.so.1 (build it with `ninja -C build/release lacuna_shared`).
+On a machine that others use: OMP_WAIT_POLICY=passive and --clock cpu.
+"""
+
+import argparse
+import copy
+import json
+import os
+import statistics
+import sys
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [HERE, os.path.join(HERE, "..", "python")]
+
+import torch  # noqa: E402
+import torch.nn.functional as F  # noqa: E402
+from convert_models import MODELS, images  # noqa: E402
+
+import lacuna  # noqa: E402
+
+FORMATS = {"contiguous": torch.contiguous_format, "channels_last": torch.channels_last}
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--models", default=",".join(MODELS), help="separated by commas: %(default)s")
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--batch", type=int, default=0, help="0: the network's own")
+    parser.add_argument("--train", type=int, default=60, help="steps before the networks are compared")
+    parser.add_argument("--warm", type=int, default=24, help="steps of each copy before the clock starts")
+    parser.add_argument("--rounds", type=int, default=15, help="timed steps of each copy")
+    parser.add_argument("--clock", choices=("wall", "cpu"), default="wall")
+    parser.add_argument("--eval", action="store_true", help="forward passes of trained networks, without gradients")
+    parser.add_argument("--formats", default="contiguous,channels_last")
+    parser.add_argument("--cifar", default="", help="a folder with CIFAR-10's Python files")
+    parser.add_argument("--choices", action="store_true", help="also print what runs each layer")
+    parser.add_argument("--curves", default="", help="write the losses of original and converted training to this SVG")
+    parser.add_argument("--steps", type=int, default=300, help="of --curves")
+    return parser.parse_args()
+
+
+class Training:
+    """A model with its optimizer, as a user would train it."""
+
+    def __init__(self, model, rate, layout, convert, evaluate=False):
+        self.model = copy.deepcopy(model).to(memory_format=layout)
+        self.layout, self.evaluate = layout, evaluate
+        self.report = lacuna.convert(self.model) if convert else None
+        self.optimizer = torch.optim.SGD(self.model.parameters(), rate, momentum=0.9)
+        self.model.train(not evaluate)
+
+    def step(self, pixels, labels):
+        pixels = pixels.contiguous(memory_format=self.layout)
+        if self.evaluate:
+            with torch.no_grad():
+                return F.cross_entropy(self.model(pixels), labels)
+        self.optimizer.zero_grad(set_to_none=True)
+        loss = F.cross_entropy(self.model(pixels), labels)
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(self.model.parameters(), 5.0)
+        self.optimizer.step()
+        return loss
+
+
+def batches(options, batch, steps, seed=0):
+    """The same batches for everyone."""
+    pixels, labels = images(2048, folder=options.cifar)
+    draw = torch.Generator().manual_seed(seed)
+    for _ in range(steps):
+        chosen = torch.randint(len(labels), (batch,), generator=draw)
+        yield pixels[chosen], labels[chosen]
+
+
+def trained(options, name):
+    make, batch, rate = MODELS[name]
+    torch.manual_seed(0)
+    batch = options.batch or batch
+    training = Training(make(), rate, torch.channels_last, convert=True)
+    first = last = None
+    for data in batches(options, batch, options.train):
+        last = training.step(*data).item()
+        first = last if first is None else first
+    lacuna.unconvert(training.model)
+    return training.model, batch, rate, first, last
+
+
+def compare(options, name):
+    """Median milliseconds of a step, by (converted, format)."""
+    now = time.perf_counter if options.clock == "wall" else time.process_time
+    model, batch, rate, first, last = trained(options, name)
+    copies = {
+        (convert, layout): Training(model, rate, FORMATS[layout], convert, options.eval)
+        for layout in options.formats.split(",")
+        for convert in (False, True)
+    }
+    times = {key: [] for key in copies}
+    for index, data in enumerate(batches(options, batch, options.warm + options.rounds, seed=1)):
+        order = list(copies) if index % 2 == 0 else list(reversed(copies))
+        for key in order:
+            torch.manual_seed(index)  # dropout
+            begin = now()
+            copies[key].step(*data)
+            if index >= options.warm:
+                times[key].append(1e3 * (now() - begin))
+    medians = {key: statistics.median(values) for key, values in times.items()}
+    return medians, copies, f"loss {first:.2f} -> {last:.2f}"
+
+
+def table(options):
+    found = []
+    what = "forward passes" if options.eval else "training steps"
+    print(f"{what}, {options.threads} threads, medians of {options.rounds} by {options.clock} time, ms")
+    print(f"{'network':12} {'PyTorch':>10} {'cl':>8} {'converted':>10} {'cl':>8}  {'x PyTorch':>10} {'cl':>7}")
+    for name in options.models.split(","):
+        medians, copies, learned = compare(options, name)
+        best = min(value for (convert, _), value in medians.items() if not convert)
+        ratios = {layout: best / value for (convert, layout), value in medians.items() if convert}
+        cell = lambda key, form: format(medians[key], form) if key in medians else "-"  # noqa: E731
+        print(
+            f"{name:12} {cell((False, 'contiguous'), '.2f'):>10} {cell((False, 'channels_last'), '.2f'):>8} "
+            f"{cell((True, 'contiguous'), '.2f'):>10} {cell((True, 'channels_last'), '.2f'):>8}  "
+            f"{ratios.get('contiguous', 0):>10.2f} {ratios.get('channels_last', 0):>7.2f}   {learned}",
+            flush=True,
+        )
+        found.append({"network": name, "ms": {f"{c}_{f}": v for (c, f), v in medians.items()}, "ratios": ratios})
+        if options.choices:
+            for (convert, layout), training in copies.items():
+                if convert:
+                    print(layout, training.report)
+    print(json.dumps({"threads": options.threads, "eval": options.eval, "networks": found}))
+
+
+def losses(options, name, layout, convert):
+    make, batch, rate = MODELS[name]
+    torch.manual_seed(0)
+    training = Training(make(), rate, FORMATS[layout], convert)
+    found = []
+    for index, data in enumerate(batches(options, options.batch or batch, options.steps)):
+        torch.manual_seed(index)
+        found.append(training.step(*data).item())
+    return found
+
+
+def curves(options):
+    """Original and converted; and PyTorch in its other format, whose rounding differs as much."""
+    series = {}
+    for name in options.models.split(","):
+        series[f"{name}, PyTorch"] = plain = losses(options, name, "channels_last", False)
+        series[f"{name}, converted"] = ours = losses(options, name, "channels_last", True)
+        other = losses(options, name, "contiguous", False)
+        for steps in sorted({10, 50, 100, options.steps}):
+            if steps <= options.steps:
+                apart = [max(abs(a - b) for a, b in zip(x[:steps], plain)) for x in (ours, other)]
+                print(f"{name}: first {steps} steps: largest difference of the loss {apart[0]:.2e}; "
+                      f"of PyTorch in its other format {apart[1]:.2e}")  # fmt: skip
+        mean = [statistics.fmean(x[-50:]) for x in (plain, ours, other)]
+        print(f"{name}: mean of the last 50: PyTorch {mean[0]:.4f}, converted {mean[1]:.4f}, other format {mean[2]:.4f}")
+    with open(options.curves, "w", encoding="utf-8") as file:
+        file.write(svg(series))
+    print(f"wrote {options.curves}")
+
+
+def svg(series):
+    """Losses over steps: a line per training, the converted ones dashed on top."""
+    width, height, left, below = 720, 360, 50, 40
+    steps = max(len(values) for values in series.values())
+    top = max(max(values) for values in series.values()) * 1.05
+    across = lambda step: left + step * (width - left - 10) / max(1, steps - 1)  # noqa: E731
+    up = lambda loss: height - below - loss * (height - below - 10) / top  # noqa: E731
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}" '
+        'font-family="sans-serif" font-size="12">',
+        f'<rect width="{width}" height="{height}" fill="white"/>',
+    ]
+    for tick in range(0, int(top * 2) + 1):
+        y = up(tick / 2)
+        parts.append(f'<path d="M{left} {y:.1f}H{width - 10}" stroke="#ddd"/>')
+        parts.append(f'<text x="{left - 6}" y="{y + 4:.1f}" text-anchor="end">{tick / 2:g}</text>')
+    for tick in range(0, steps + 1, max(1, steps // 6)):
+        x = across(tick)
+        parts.append(f'<text x="{x:.1f}" y="{height - below + 18}" text-anchor="middle">{tick}</text>')
+    parts.append(f'<text x="{width / 2}" y="{height - 6}" text-anchor="middle">training step</text>')
+    parts.append(f'<text x="14" y="{height / 2}" transform="rotate(-90 14 {height / 2})">loss</text>')
+    colours = ("#1f6fb2", "#d1495b", "#2a8c5f", "#e0a030", "#6b4fa0", "#444444")
+    for index, (name, values) in enumerate(series.items()):
+        line = " ".join(f"{across(step):.1f},{up(loss):.2f}" for step, loss in enumerate(values))
+        style = 'stroke-dasharray="5 4"' if "converted" in name else 'stroke-opacity="0.6" stroke-width="2.5"'
+        colour = colours[index % len(colours)]
+        parts.append(f'<polyline points="{line}" fill="none" stroke="{colour}" {style}/>')
+        parts.append(f'<text x="{width - 200}" y="{24 + 16 * index}" fill="{colour}">{name}</text>')
+    return "\n".join([*parts, "</svg>", ""])
+
+
+def main():
+    options = arguments()
+    unknown = [name for name in options.models.split(",") if name not in MODELS]
+    if unknown:
+        sys.exit(f"there is no network '{unknown[0]}'; give some of {', '.join(MODELS)}")
+    torch.set_num_threads(options.threads)
+    curves(options) if options.curves else table(options)
+
+
+if __name__ == "__main__":
+    main()
