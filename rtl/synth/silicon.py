@@ -29,6 +29,11 @@ TARGET_PS = 5540
 SCALING = {"65nm": {"delay": 65 / 180, "area": (65 / 180) ** 2}, "16nm": {"delay": 16 / 180, "area": (16 / 180) ** 2}}
 
 
+# More than ten seconds each.
+LONGEST = {"accumulators", "backside_fp32", "compressor_fp32", "crossbar", "mux_crossbar", "row_frontend_fp32", "transposer_bf16",
+           "transposer_fp32"}
+
+
 class Design:
     """One module with its parameters; `connectivity` names the package that it is built with."""
 
@@ -49,7 +54,6 @@ def designs(quick):
     ]
     if quick:
         return pick
-    # What the ratios need comes first, so that a run that is stopped has left something.
     pick += [
         Design("fp_add_fp32", "fp_add"),
         Design("fp_mul_fp32", "fp_mul"),
@@ -97,11 +101,15 @@ def sources(top):
 
 
 def run(command, log):
-    result = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
-    log.write_text(result.stdout)
-    if result.returncode != 0:
-        raise RuntimeError(f"{command[0]} failed; its output is {log}\n" + "\n".join(result.stdout.splitlines()[-5:]))
-    return result.stdout
+    """Returns what the program printed and the processor seconds that it and its children took."""
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
+        output = process.stdout.read()
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    log.write_text(output)
+    if process.returncode != 0:
+        raise RuntimeError(f"{command[0]} failed; its output is {log}\n" + "\n".join(output.splitlines()[-5:]))
+    return output, usage.ru_utime + usage.ru_stime
 
 
 def script(design, package, folder):
@@ -117,22 +125,24 @@ def script(design, package, folder):
         f"abc -liberty {LIBERTY} -constr {folder}/abc.constr -D {TARGET_PS}",
         "opt_clean -purge",
         f"tee -o {folder}/stat.txt stat -liberty {LIBERTY}",
-        f"write_verilog -noattr {folder}/netlist.v",
+        "splitnets -ports",  # OpenSTA's reader takes no concatenations on the left of an assignment; see single_assignments
+        f"write_verilog -noattr {folder}/scalar.v",
     ])
 
 
 def synthesise(design, package, folder):
-    """Returns area in um2, cells, and the netlist's path."""
+    """Leaves the netlist in scalar.v; returns area in um2, cells and processor seconds."""
     folder.mkdir(parents=True, exist_ok=True)
-    netlist = folder / "netlist.v"
     (folder / "abc.constr").write_text("set_driving_cell INVX2\nset_load 0.02 [all_outputs]\n")
     (folder / "yosys.ys").write_text(script(design, package, folder))
-    run(["yosys", "-q", "-s", str(folder / "yosys.ys")], folder / "yosys.log")
+    _, seconds = run(["yosys", "-q", "-s", str(folder / "yosys.ys")], folder / "yosys.log")
+    netlist = folder / "scalar.v"
+    netlist.write_text(single_assignments(netlist.read_text()))
     stat = (folder / "stat.txt").read_text()
     areas = re.findall(r"Chip area for (?:top )?module '(.*?)': ([\d.]+)", stat)
     cells = re.findall(r"Number of cells:\s+(\d+)", stat)
     # With a hierarchy the last line is the whole.
-    return float(areas[-1][1]), int(cells[-1]), netlist
+    return float(areas[-1][1]), int(cells[-1]), seconds
 
 
 def bits_of(term):
@@ -153,17 +163,14 @@ def single_assignments(text):
     return re.sub(r"^  assign (\{.*?\}) = (.*?);$", split, text, flags=re.M)
 
 
-def timing(netlist, folder):
-    """Longest delay in ns from any input or register to any output or register, and power in mW at the target cycle."""
-    # OpenSTA's reader takes no concatenations on the left of an assignment.
-    scalar = folder / "scalar.v"
-    run(["yosys", "-q", "-p", f"read_verilog {netlist}; splitnets -ports; write_verilog -noattr {scalar}"], folder / "split.log")
-    scalar.write_text(single_assignments(scalar.read_text()))
+def timing(folder):
+    """Longest delay in ns from any input or register to any output or register, power in W at 10 MHz, processor seconds."""
+    netlist = folder / "scalar.v"
     sequential = bool(re.search(r"\bDFF", netlist.read_text()))
     clock = "create_clock -name clk -period 100 [get_ports clk_i]" if sequential else "create_clock -name clk -period 100"
     script = f"""
 read_liberty {LIBERTY}
-read_verilog {scalar}
+read_verilog {netlist}
 link_design design_top
 {clock}
 set_input_delay 0 -clock clk [all_inputs]
@@ -176,7 +183,7 @@ report_power
 exit
 """
     (folder / "sta.tcl").write_text(script)
-    text = run(["sta", "-no_splash", str(folder / "sta.tcl")], folder / "sta.log")
+    text, seconds = run(["sta", "-no_splash", str(folder / "sta.tcl")], folder / "sta.log")
     # One path per group; resets have a group of their own.
     slacks = [float(slack) for slack in re.findall(r"(-?[\d.]+)\s+slack", text)]
     delay = round(100 - min(slacks), 3) if slacks else None
@@ -184,7 +191,7 @@ exit
     # report_power is at the clock of 100 ns; dynamic power goes with the frequency.
     dynamic = (float(power.group(1)) + float(power.group(2))) if power else None
     leakage = float(power.group(3)) if power else None
-    return delay, dynamic, leakage
+    return delay, dynamic, leakage, seconds
 
 
 def fo4(folder):
@@ -206,7 +213,7 @@ set_output_delay 0 -clock clk [all_outputs]
 report_checks -path_delay max -from [get_ports a] -format full
 exit
 """)
-    text = run(["sta", "-no_splash", str(folder / "sta.tcl")], folder / "sta.log")
+    text, _ = run(["sta", "-no_splash", str(folder / "sta.tcl")], folder / "sta.log")
     times = [float(t) for t in re.findall(r"([\d.]+)\s+[v^]\s+i[1-4]/Y", text)]
     # The middle of the chain, where edges have settled: i1 to i4 are four... three steps.
     return (times[-1] - times[0]) / (len(times) - 1)
@@ -230,14 +237,13 @@ def measure(design, connectivities, work):
         result = json.loads(cached.read_text())
         if result.get("key") == key.hexdigest() and (result["delay_ns"] or 0) > 0:
             return result
-    begin = time.time()
-    area, cells, netlist = synthesise(design, package, folder)
-    delay, dynamic, leakage = timing(netlist, folder)
+    area, cells, synthesis_s = synthesise(design, package, folder)
+    delay, dynamic, leakage, timing_s = timing(folder)
     text = package.read_text()
     size = {k: int(re.search(rf"{k} = (\d+)", text).group(1)) for k in ("Lanes", "Depth", "Moves", "Levels")}
     result = {"name": design.name, "top": design.top, "parameters": design.parameters, "connectivity": design.connectivity,
               "size": size, "area_um2": area, "cells": cells, "delay_ns": delay, "dynamic_w_at_10mhz": dynamic,
-              "leakage_w": leakage, "seconds": round(time.time() - begin, 1), "key": key.hexdigest()}
+              "leakage_w": leakage, "cpu_seconds": round(synthesis_s + timing_s, 1), "key": key.hexdigest()}
     cached.write_text(json.dumps(result, indent=1))
     return result
 
@@ -257,6 +263,7 @@ def main():
     begin = time.time()
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         chosen = [d for d in designs(options.quick) if options.only is None or d.name in options.only]
+        chosen.sort(key=lambda d: d.name not in LONGEST)  # else one core waits for the other at the end
         jobs = {pool.submit(measure, d, options.connectivities, options.work): d for d in chosen}
         results = {}
         for job in concurrent.futures.as_completed(jobs):
@@ -264,7 +271,7 @@ def main():
             if result is not None:
                 results[result["name"]] = result
                 print(f"  {result['name']:<22} {result['area_um2']:>12,.0f} um2 {result['delay_ns'] or 0:>7.2f} ns"
-                      f" {result['cells']:>8,} cells {result['seconds']:>6.1f} s", file=sys.stderr, flush=True)
+                      f" {result['cells']:>8,} cells {result['cpu_seconds']:>6.1f} CPU s", file=sys.stderr, flush=True)
     if options.only:
         return
     switching = power.report(LIBERTY, options.work, results, options.activity) if options.activity else None
