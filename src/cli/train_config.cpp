@@ -16,6 +16,11 @@ ordered_json pruning_json(const TrainCommand& command) {
           {"until", prune.until},    {"move", prune.move},   {"as_drawn", prune.as_drawn}};
 }
 
+ordered_json sparsify_json(const train::SparsifyOptions& sparsify) {
+  if (sparsify.method == train::SparsifyOptions::Method::kNone) return nullptr;
+  return {{"method", sparsify_name(sparsify.method)}, {"density", sparsify.density}};
+}
+
 // What was asked for; null: what there is.
 ordered_json asked(std::int64_t value) { return value > 0 ? ordered_json(value) : ordered_json(nullptr); }
 
@@ -65,6 +70,7 @@ std::string train_config_json(const TrainCommand& command, const train::ModelSet
       {"momentum", options.sgd.momentum},
       {"weight_decay", options.sgd.weight_decay},
       {"prune", pruning_json(command)},
+      {"sparsify", sparsify_json(network.options().sparsify)},
       {"init", command.initial.empty() ? ordered_json(nullptr) : ordered_json(command.initial)},
       {"report_every", command.report_every},
       {"test_every", command.test_every},

@@ -131,6 +131,19 @@ void add_optimizer_options(CLI::App& command, TrainCommand& c) {
                    "Do not enlarge the initial weights to make up for the pruned ones (assumption T4)");
 }
 
+void add_sparsity_options(CLI::App& command, TrainCommand& c) {
+  command
+      .add_option(
+          "--sparsify", c.sparsify,
+          "Multiply only the largest values. swat: of weights in forward and input_grad, of activations "
+          "in weight_grad; topk: of every operand of every product; meprop: of gradients")
+      ->type_name("none|swat|topk|meprop")
+      ->capture_default_str();
+  command.add_option("--density", c.density, "Share of values that --sparsify keeps (default: 0.1)")
+      ->check(number(std::numeric_limits<double>::min(), 1, "a number above 0 and up to 1"))
+      ->type_name("X");
+}
+
 void add_output_options(CLI::App& command, TrainCommand& c) {
   command.add_option("--out", c.out, "Folder for checkpoint.safetensors, log.csv, config.json and traces")
       ->type_name("DIR")
@@ -178,6 +191,7 @@ void add_train_options(CLI::App& command, TrainCommand& options) {
   add_model_options(command, options);
   add_data_options(command, options);
   add_optimizer_options(command, options);
+  add_sparsity_options(command, options);
   add_output_options(command, options);
 }
 

@@ -15,6 +15,8 @@ struct TrainCommand {
   train::TrainOptions options;
   std::string schedule = "cosine";
   std::string prune = "none";
+  std::string sparsify = "none";
+  double density = 0;
   double epochs = 10;
   std::int64_t steps = 0;
   std::string out = "lacuna-train";

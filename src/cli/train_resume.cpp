@@ -44,6 +44,8 @@ constexpr Recorded kRecorded[] = {
     {"--prune-zeros", "/prune/zeros"},
     {"--prune-every", "/prune/every"},
     {"--prune-as-drawn", "/prune/as_drawn"},
+    {"--sparsify", "/sparsify/method"},
+    {"--density", "/sparsify/density"},
     {"--steps", "/steps", true},
     {"--threads", "/threads", true},
     {"--kernels", "/kernels", true},
@@ -82,6 +84,8 @@ class TakenOver {
     return config_.contains(at) ? &config_[at] : nullptr;
   }
 
+  bool is_null(const char* pointer) const { return find(pointer) != nullptr && find(pointer)->is_null(); }
+
   [[noreturn]] void contradiction(const std::string& given, const std::string& name,
                                   const std::string& was) const {
     throw InputError(given, fmt::format("the run in {} was started with {}", quote_name(options_.out), was),
@@ -95,9 +99,11 @@ class TakenOver {
     const bool given = !option->empty() || (name == "--steps" && !command_.get_option("--epochs")->empty());
     if (given && recorded.may_change) return;
     const json* value = find(recorded.pointer);
-    if (name == "--prune" && find("/prune") != nullptr && find("/prune")->is_null()) {
-      static const json none = "none";
-      value = &none;
+    // Files of earlier versions do not mention what those could not do.
+    const bool none = (name == "--prune" && is_null("/prune")) || (name == "--sparsify" && value == nullptr);
+    if (none) {
+      static const json kNone = "none";
+      value = &kNone;
     }
     if (value == nullptr) return;  // written by an older version, or of no use in that run
     if (value->is_boolean() || option->get_type_size() == 0) {

@@ -20,6 +20,7 @@ TrainRun::TrainRun(TrainCommand command) : c_(std::move(command)) {
   const train::Kernels kernels = parse_kernels(c_.setup.kernels);
   c_.options.schedule.kind = train::parse_schedule(c_.schedule);
   c_.options.pruning.method = train::parse_pruning(c_.prune);
+  settle_sparsity();
   data_ = dataset::open_dataset(c_.setup.data, c_.setup.data_options);
   settings_ = fit_model(c_.setup, *data_.train);
   train::Graph graph = train::open_model(c_.setup.model, settings_);
@@ -27,14 +28,28 @@ TrainRun::TrainRun(TrainCommand command) : c_(std::move(command)) {
       *data_.train, {.batch = static_cast<int>(c_.setup.batch), .crop_padding = c_.options.crop_padding});
   folder_.emplace(c_.out, c_.resume);
   check_html(c_.html, {c_.setup.model, c_.initial});  // may be in that folder
-  network_.emplace(std::move(graph),
-                   train::NetworkOptions{c_.setup.batch, kernels, resolve_threads(c_.setup.threads)},
-                   [this](double share) { bar_.update(share, "measuring kernels"); });
+  network_.emplace(
+      std::move(graph),
+      train::NetworkOptions{c_.setup.batch, kernels, resolve_threads(c_.setup.threads), c_.setup.sparsify},
+      [this](double share) { bar_.update(share, "measuring kernels"); });
   bar_.clear();
   settle_options();
   trainer_.emplace(*network_, data_, c_.options);
+  weight_zeros_ = trainer_->weight_zeros().has_value();
   // A run that goes on has its parameters in the checkpoint; the file may be gone.
   if (!c_.initial.empty() && !c_.resume) trainer_->start_from(c_.initial);
+}
+
+void TrainRun::settle_sparsity() {
+  train::SparsifyOptions& sparsify = c_.setup.sparsify;
+  sparsify.method = train::parse_sparsify(c_.sparsify);
+  const bool on = sparsify.method != train::SparsifyOptions::Method::kNone;
+  if (on && c_.options.pruning.method != train::PruningOptions::Method::kNone)
+    throw InputError("--sparsify " + c_.sparsify, "weights that are pruned stay zero anyway",
+                     "leave out --prune or --sparsify");
+  if (!on && c_.density > 0)
+    throw InputError("--density", "it belongs to --sparsify", "say which method, or leave it out");
+  if (c_.density > 0) sparsify.density = c_.density;
 }
 
 void TrainRun::settle_options() {
@@ -126,7 +141,7 @@ void TrainRun::introduce() const {
         counted(network_->options().threads, "thread"), c_.setup.batch, counted(c_.steps, "step"),
         trainer_->step() > 0 ? fmt::format(", resumed at step {}", trainer_->step()) : "");
   print("{:>8} {:>7} {:>8} {:>9} {:>9} {:>9} {:>8} {:>8}{} {:>9}\n", "steps", "epoch", "loss", "train acc",
-        "test acc", "images/s", "zeros A", "zeros G", trainer_->pruning() ? "  zeros W" : "", "time left");
+        "test acc", "images/s", "zeros A", "zeros G", weight_zeros_ ? "  zeros W" : "", "time left");
 }
 
 void TrainRun::compare() {
@@ -183,7 +198,7 @@ bool TrainRun::report(TrainLog& log, bool test) {
     line.zeros = trainer_->zeros();
     line.images_per_second = static_cast<double>(timed_steps_) * batch / timed_seconds_;
   }
-  if (trainer_->pruning() != nullptr) line.weight_zeros = trainer_->pruning()->zero_share();
+  line.weight_zeros = trainer_->weight_zeros().value_or(0);
   if (test) {
     line.test = trainer_->test_unless([this] { return stopped(); });
     if (!line.test) {
@@ -204,13 +219,12 @@ void TrainRun::print_line(const TrainLine& line) {
   const double elapsed = std::chrono::duration<double>(Clock::now() - start_).count();
   const auto done = static_cast<double>(std::max<std::int64_t>(line.step - first_step_, 1));
   const double left = elapsed / done * static_cast<double>(c_.steps - line.step);
-  const std::string text =
-      fmt::format("{:>8} {:>7.2f} {:>8.4f} {:>7.1f} % {:>9} {:>9.0f} {:>6.1f} % {:>6.1f} %{} {:>9}\n",
-                  line.step, line.epoch, line.loss, 100 * line.accuracy,
-                  line.test ? fmt::format("{:.1f} %", 100 * line.test->accuracy) : "", line.images_per_second,
-                  100 * line.zeros.activations, 100 * line.zeros.gradients,
-                  trainer_->pruning() != nullptr ? fmt::format(" {:>6.1f} %", 100 * line.weight_zeros) : "",
-                  duration_text(left));
+  const std::string text = fmt::format(
+      "{:>8} {:>7.2f} {:>8.4f} {:>7.1f} % {:>9} {:>9.0f} {:>6.1f} % {:>6.1f} %{} {:>9}\n", line.step,
+      line.epoch, line.loss, 100 * line.accuracy,
+      line.test ? fmt::format("{:.1f} %", 100 * line.test->accuracy) : "", line.images_per_second,
+      100 * line.zeros.activations, 100 * line.zeros.gradients,
+      weight_zeros_ ? fmt::format(" {:>6.1f} %", 100 * line.weight_zeros) : "", duration_text(left));
   try {
     print_text(text);
     flush_output();

@@ -21,6 +21,8 @@ class TrainRun {
  private:
   using Clock = std::chrono::steady_clock;
 
+  // What is multiplied: checks what goes together.
+  void settle_sparsity();
   // Fills in the options that the user left out.
   void settle_options();
   train::Settings extra_settings() const;
@@ -50,7 +52,8 @@ class TrainRun {
   std::optional<train::Trainer> trainer_;
   Clock::time_point start_;
   std::int64_t first_step_ = 0;
-  std::int64_t saved_ = -1;  // the step of the checkpoint
+  bool weight_zeros_ = false;  // a column of the table
+  std::int64_t saved_ = -1;    // the step of the checkpoint
   std::int64_t recorded_ = 0;
   // Since the last line, in this process. The trainer keeps loss and accuracy since then.
   std::int64_t timed_steps_ = 0;

@@ -22,6 +22,7 @@ struct TrainSetup {
   std::int64_t batch = 32;
   std::string kernels = "auto";
   int threads = 0;
+  train::SparsifyOptions sparsify;
 };
 
 train::Kernels parse_kernels(const std::string& name);

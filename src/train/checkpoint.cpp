@@ -22,6 +22,7 @@ namespace {
 
 constexpr const char* kFormat = "lacuna-checkpoint";
 constexpr const char* kVersion = "2";
+constexpr const char* kNothing = "(nothing)";
 constexpr const char* kAgain = "use an earlier checkpoint or start again without --resume";
 
 // One tensor of the file and where its bytes are in memory.
@@ -136,8 +137,10 @@ const std::string& metadata(const Safetensors& file, const char* key, const std:
 }
 
 // Without pruning ("0 ...") its parameters decide nothing; the last step of it follows the number of steps.
+// Checkpoints of earlier versions do not mention what those could not do.
 bool same_setting(const std::string& key, const std::string& a, const std::string& b) {
-  return a == b || (key == "prune" && a.starts_with("0 ") && b.starts_with("0 "));
+  return a == b || (key == "prune" && a.starts_with("0 ") && b.starts_with("0 ")) ||
+         (a == kNothing && b == "none");
 }
 
 void check_settings(const Safetensors& file, const std::string& where, const Settings& settings) {
@@ -145,7 +148,7 @@ void check_settings(const Safetensors& file, const std::string& where, const Set
   for (const auto& [key, value] : settings) {
     const auto found = then.find(key);
     const std::string before =
-        found != then.end() && found->is_string() ? found->get<std::string>() : "(nothing)";
+        found != then.end() && found->is_string() ? found->get<std::string>() : kNothing;
     if (!same_setting(key, before, value))
       throw InputError(
           where,

@@ -11,6 +11,11 @@ namespace {
 
 using kernels::median;
 
+NetworkOptions with_kernels(NetworkOptions options, Kernels kernels) {
+  options.kernels = kernels;
+  return options;
+}
+
 // A copy of a network, and the times of its steps.
 struct Timed {
   Network network;
@@ -19,8 +24,7 @@ struct Timed {
   std::vector<std::array<std::vector<double>, 3>> by_layer;  // milliseconds per step
 
   Timed(Network& like, Kernels kernels)
-      : network(like.graph(), {like.options().batch, kernels, like.options().threads}),
-        by_layer(network.conv_layers().size()) {
+      : network(like.graph(), with_kernels(like.options(), kernels)), by_layer(network.conv_layers().size()) {
     for (std::size_t i = 0; i < like.parameters().size(); ++i) {
       const AlignedFloats& from = like.parameters()[i]->value;
       std::copy(from.data(), from.data() + from.size(), network.parameters()[i]->value.data());

@@ -104,6 +104,22 @@ double layer_workspace(const Graph& graph, const Node& node, const NetworkOption
   }
 }
 
+// What the rules of sparse training keep: weights for each layer, activations and gradients for one layer at
+// a time.
+double operand_memory(const Graph& graph, const NetworkOptions& options) {
+  double weights = 0, activations = 0, gradients = 0;
+  const auto batch = static_cast<double>(options.batch);
+  for (const Node& node : graph.nodes) {
+    if (node.kind != NodeKind::kConv && node.kind != NodeKind::kLinear) continue;
+    const OperandRule rule = operand_rule(options.sparsify, {.initial = node.inputs[0] == 0});
+    if (rule.weights) weights += static_cast<double>(graph.layer_shape(node, 1).w_elements());
+    if (rule.changes_activations())
+      activations = std::max(activations, batch * floats(input_of(graph, node).out));
+    if (rule.changes_gradients()) gradients = std::max(gradients, batch * floats(node.out));
+  }
+  return (weights + activations + gradients) * kFloat;
+}
+
 // Kernels of shapes that are new to this machine are measured on tensors of their own, one layer at a time.
 double measuring(const Graph& graph, const Node& node, const NetworkOptions& options) {
   const bool product = node.kind == NodeKind::kConv || node.kind == NodeKind::kLinear;
@@ -157,7 +173,7 @@ MemoryEstimate estimate_memory(const Graph& graph, const NetworkOptions& options
     estimate.workspace += layer_workspace(graph, graph.nodes[i], options);
     transient = std::max(transient, measuring(graph, graph.nodes[i], options));
   }
-  estimate.workspace += transient;
+  estimate.workspace += transient + operand_memory(graph, options);
   return estimate;
 }
 

@@ -15,6 +15,13 @@ namespace {
 
 bool is_product(const Node& node) { return node.kind == NodeKind::kConv || node.kind == NodeKind::kLinear; }
 
+std::size_t last_product(const Graph& graph) {
+  std::size_t last = 0;
+  for (std::size_t i = 1; i < graph.nodes.size(); ++i)
+    if (is_product(graph.nodes[i])) last = i;
+  return last;
+}
+
 // Box-Muller: two normal numbers from two uniform ones.
 float normal(Random& random) {
   const double radius = std::sqrt(-2 * std::log(1 - random.uniform()));
@@ -96,6 +103,7 @@ void Network::plan_activations() {
 
 void Network::make_layers(const std::function<void(double)>& progress) {
   const int threads = options_.threads;
+  const std::size_t last = last_product(graph_);
   for (std::size_t i = 1; i < graph_.nodes.size(); ++i) {
     const Node& node = graph_.nodes[i];
     std::vector<Activation*> in;
@@ -110,9 +118,11 @@ void Network::make_layers(const std::function<void(double)>& progress) {
         const Node& before = graph_.nodes[static_cast<std::size_t>(node.inputs[0])];
         const bool initial =
             node.inputs[0] == 0 || (before.kind == NodeKind::kFlatten && before.inputs[0] == 0);
-        auto layer =
-            std::make_unique<ConvLayer>(node, graph_.layer_shape(node, options_.batch), *in[0], out,
-                                        ConvLayerOptions{options_.kernels, initial, relu_follows, threads});
+        const OperandRule rule = operand_rule(options_.sparsify, {.initial = initial, .last = i == last});
+        make_room(rule, *in[0], out);
+        auto layer = std::make_unique<ConvLayer>(
+            node, graph_.layer_shape(node, options_.batch), *in[0], out,
+            ConvLayerOptions{options_.kernels, initial, relu_follows, threads, rule, &room_});
         conv = layer.get();
         layers_.push_back(std::move(layer));
         break;
@@ -158,6 +168,13 @@ void Network::make_layers(const std::function<void(double)>& progress) {
   loss_ = std::make_unique<Loss>(*activation_of_.back(), threads);
 }
 
+void Network::make_room(const OperandRule& rule, const Activation& in, const Activation& out) {
+  if (rule.changes_activations() && room_.activations.size() < in.floats())
+    room_.activations = AlignedFloats(in.floats());
+  if (rule.changes_gradients() && room_.gradients.size() < out.floats())
+    room_.gradients = AlignedFloats(out.floats());
+}
+
 void Network::initialize(std::uint64_t seed) {
   for (const Node& node : graph_.nodes) {
     if (!is_product(node)) continue;
@@ -196,7 +213,10 @@ LossResult Network::forward(const float* images, const std::int32_t* labels, con
 void Network::backward(const Observer& observer) {
   for (const auto& activation : activations_) activation->pending = activation->readers;
   for (std::size_t i = layers_.size(); i-- > 0;) {
-    if (observer && conv_of_[i] != nullptr) observer(*conv_of_[i]);
+    if (conv_of_[i] != nullptr) {
+      conv_of_[i]->prepare_backward();
+      if (observer) observer(*conv_of_[i]);
+    }
     layers_[i]->backward(*sum_);
   }
 }

@@ -15,6 +15,7 @@ struct NetworkOptions {
   std::int64_t batch = 32;
   Kernels kernels = Kernels::kAuto;
   int threads = 1;
+  SparsifyOptions sparsify{};
 };
 
 class Network {
@@ -50,10 +51,12 @@ class Network {
   bool images_stay_plain() const;
   void plan_activations();
   void make_layers(const std::function<void(double)>& progress);
+  void make_room(const OperandRule& rule, const Activation& in, const Activation& out);
   bool fused_relu(int node) const;  // the node's only reader is a ReLU that runs in place
 
   Graph graph_;
   NetworkOptions options_;
+  OperandRoom room_;
   std::vector<std::unique_ptr<Activation>> activations_;
   std::vector<Activation*> activation_of_;  // by node
   std::vector<int> readers_;                // by node: how many nodes read it

@@ -53,9 +53,9 @@ void Recorder::observe(const ConvLayer& layer) {
   const auto index =
       static_cast<std::size_t>(std::find(layers.begin(), layers.end(), &layer) - layers.begin());
   const std::int64_t samples = layer.shape().kind == LayerKind::kLinear ? layer.shape().n : options_.samples;
-  tensors_[index] = {rows_of(layer.input(), layer.input().data.data(), samples),
-                     filter_rows(layer.shape(), layer.weights().value.data()),
-                     rows_of(layer.output(), layer.output().grad, samples)};
+  tensors_[index] = {rows_of(layer.input(), layer.multiplied_input(), samples),
+                     filter_rows(layer.shape(), layer.multiplied_weights()),
+                     rows_of(layer.output(), layer.multiplied_gradient(), samples)};
 }
 
 Trace Recorder::finish(TraceInfo info) {

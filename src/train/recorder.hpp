@@ -1,5 +1,6 @@
-// A training step as a trace: A, W and G of every convolution and linear layer, in the format of
-// docs/trace-format.md.
+// A training step as a trace: A, W and G of every convolution and linear layer as they are multiplied, in the
+// format of docs/trace-format.md. Where forward and weight_grad multiply different activations, A is that of
+// weight_grad.
 #pragma once
 
 #include <string>

@@ -47,6 +47,11 @@ InputError lost_loss(const std::string& when, double loss) {
           "lower --lr, add --warmup, or look for broken images; the last checkpoint is untouched"};
 }
 
+std::string sparsify_text(const SparsifyOptions& sparsify) {
+  if (sparsify.method == SparsifyOptions::Method::kNone) return "none";
+  return fmt::format("{} {}", sparsify_name(sparsify.method), sparsify.density);
+}
+
 // Changes with everything that decides what a network computes: shapes alone would accept a checkpoint in a
 // network with other strides or another order of layers.
 std::uint64_t fingerprint(const Graph& graph) {
@@ -160,6 +165,19 @@ ZeroReport Trainer::zeros() const {
   return report;
 }
 
+std::optional<double> Trainer::weight_zeros() {
+  if (pruning_) return pruning_->zero_share();
+  double zeros = 0, all = 0;
+  for (ConvLayer* layer : network_.conv_layers()) {
+    const auto share = layer->weight_zeros();
+    if (!share) continue;
+    const auto size = static_cast<double>(layer->shape().w_elements());
+    zeros += *share * size;
+    all += size;
+  }
+  return all > 0 ? std::optional(zeros / all) : std::nullopt;
+}
+
 Settings Trainer::settings() const {
   const auto text = [](double value) { return fmt::format("{}", value); };
   const PruningOptions& prune = options_.pruning;
@@ -178,7 +196,8 @@ Settings Trainer::settings() const {
           {"flip", options_.flip ? "yes" : "no"},
           {"crop", std::to_string(options_.crop_padding)},
           {"prune", fmt::format("{} {} {} {} {}{}", static_cast<int>(prune.method), prune.zeros, prune.every,
-                                prune.until, prune.move, prune.as_drawn ? " as drawn" : "")}};
+                                prune.until, prune.move, prune.as_drawn ? " as drawn" : "")},
+          {"sparsify", sparsify_text(network_.options().sparsify)}};
 }
 
 void Trainer::start_from(const std::filesystem::path& path) {

@@ -68,6 +68,8 @@ class Trainer {
   // Asks `stop` before each batch and returns nothing once it says so.
   std::optional<TestReport> test_unless(const std::function<bool()>& stop) { return test(*data_.test, stop); }
   ZeroReport zeros() const;
+  // Share of zeros among the weights of the layers that are pruned or sparsified; nothing without either.
+  std::optional<double> weight_zeros();
   const Pruning* pruning() const { return pruning_ ? &*pruning_ : nullptr; }
   // Of the steps since the last end_line(); a checkpoint keeps them.
   const LineSums& line() const { return state_.line; }

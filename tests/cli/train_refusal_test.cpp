@@ -27,6 +27,9 @@ TEST_F(TrainCommand, WrongOptionsAreOneLineAndLeaveNothing) {
     option("--weight-decay", value, "--weight-decay: give a number from 0 to 1");
   for (const char* value : {"nan", "1", "-1"})
     option("--prune-zeros", value, "--prune-zeros: give a number from 0 to 0.999");
+  for (const char* value : {"nan", "0", "-0.1", "1.1", "x"})
+    option("--density", value, "--density: give a number above 0 and up to 1");
+  option("--density", "0.5", "--density: it belongs to --sparsify");
   for (const char* value : {"nan", "0", "1e300", "inf"})
     option("--epochs", value, "--epochs: give a number above 0");
   for (const char* name : {"--steps", "--checkpoint-every", "--test-every", "--report-every", "--record",
@@ -43,6 +46,8 @@ TEST_F(TrainCommand, WrongOptionsAreOneLineAndLeaveNothing) {
   option("--kernels", "spars", "did you mean 'sparse'?");
   option("--schedule", "cosin", "did you mean 'cosine'?");
   option("--prune", "smm", "did you mean 'sm'?");
+  option("--sparsify", "swt", "did you mean 'swat'?");
+  expect_refused(tiny("o", {"--sparsify", "swat", "--prune", "sm"}), "leave out --prune or --sparsify");
   option("--model", "vgg-smal", "did you mean 'vgg-small'?");
   option("--model", folder_.file("none.yaml"), "none.yaml");
   option("--model", folder_.path().string(), "there is no such model");

@@ -115,6 +115,30 @@ TEST_F(TrainCommand, TheFolderHasADefault) {
   EXPECT_NE(run.out.find("checkpoint and log are in lacuna-train\n"), std::string::npos);
 }
 
+// Sparse training: a column for the weights, a configuration that a resumed run takes over, traces of what
+// was multiplied.
+TEST_F(TrainCommand, MultipliesTheLargestValues) {
+  const Words options = {"--steps", "6", "--sparsify", "swat", "--density", "0.25", "--record", "4"};
+  const ProgramResult whole = run_lacuna(tiny("whole", options));
+  ASSERT_EQ(whole.exit_code, 0) << whole.err;
+  EXPECT_NE(whole.out.find("zeros G  zeros W"), std::string::npos) << whole.out;
+  const auto config = nlohmann::json::parse(file("whole", "config.json"));
+  EXPECT_EQ(config["sparsify"], (nlohmann::json{{"method", "swat"}, {"density", 0.25}}));
+  EXPECT_NEAR(std::stod(log("whole").back().back()), 0.75, 0.01);
+  Words half = options;
+  half[1] = "3";
+  ASSERT_EQ(run_lacuna(tiny("half", half)).exit_code, 0);
+  expect_refused({"train", "--resume", folder_.file("half"), "--sparsify", "topk"},
+                 "was started with 'swat'");
+  const ProgramResult resumed = run_lacuna({"train", "--resume", folder_.file("half"), "--steps", "6"});
+  ASSERT_EQ(resumed.exit_code, 0) << resumed.err;
+  EXPECT_EQ(log("half").back().back(), log("whole").back().back());
+  const ProgramResult inspect =
+      run_lacuna({"inspect", folder_.file("whole/trace_000004.safetensors.zst"), "--json", "-"});
+  ASSERT_EQ(inspect.exit_code, 0) << inspect.err;
+  EXPECT_NE(inspect.out.find("\"W\": 0.75"), std::string::npos) << inspect.out;
+}
+
 TEST_F(TrainCommand, ListAndHelp) {
   const ProgramResult list = run_lacuna({"train", "--list"});
   EXPECT_EQ(list.exit_code, 0);

@@ -41,7 +41,9 @@ ConvLayer::ConvLayer(const Node& node, const LayerShape& shape, Activation& in, 
       out_(out),
       options_(options),
       blocked_(shape.groups == 1 || (shape.c_per_group() % 16 == 0 && shape.k_per_group() % 16 == 0)),
-      weights_(node.name + ".weight", Parameter::Kind::kWeights, weight_dims(shape)) {
+      weights_(node.name + ".weight", Parameter::Kind::kWeights, weight_dims(shape)),
+      operands_(options.rule, options.room, options.threads),
+      multiplied_weights_(weights_.value.data()) {
   if (node.bias)
     bias_.emplace(node.name + ".bias", Parameter::Kind::kBias, std::vector<std::int64_t>{shape.k});
   if (!blocked_) {
@@ -78,8 +80,15 @@ std::vector<Parameter*> ConvLayer::parameters() {
   return all;
 }
 
-double ConvLayer::input_zeros() const { return sampled(in_, in_.data.data()); }
-double ConvLayer::gradient_zeros() const { return out_.grad == nullptr ? 0 : sampled(out_, out_.grad); }
+double ConvLayer::input_zeros() const {
+  const auto known = operands_.activation_zeros();
+  return known ? *known : sampled(in_, in_.data.data());
+}
+
+double ConvLayer::gradient_zeros() const {
+  const auto known = operands_.gradient_zeros();
+  return known ? *known : out_.grad == nullptr ? 0 : sampled(out_, out_.grad);
+}
 
 void ConvLayer::run(Operation op, ConvPlan& plan, const ConvTensors& tensors, double zeros) {
   const double start = seconds_now();
@@ -92,12 +101,12 @@ void ConvLayer::run(Operation op, ConvPlan& plan, const ConvTensors& tensors, do
 
 void ConvLayer::forward(const Pass&) {
   ConvTensors tensors;
-  tensors.weights = weights_.value.data();
+  tensors.weights = multiplied_weights_ = operands_.weights(weights_);
   if (bias_) tensors.bias = bias_->value.data();
-  tensors.src = in_.data.data();
+  tensors.src = operands_.forward_activations(in_);
   tensors.dst = out_.data.data();
   if (!blocked_) {
-    kernels::from_blocked(as_blocked(in_), kernels::Layout::kNchw, in_.data.data(), plain_src_.data(),
+    kernels::from_blocked(as_blocked(in_), kernels::Layout::kNchw, tensors.src, plain_src_.data(),
                           options_.threads);
     tensors.src = plain_src_.data();
     tensors.dst = plain_dst_.data();
@@ -126,17 +135,17 @@ void ConvLayer::run_weight_grad(const ConvTensors& tensors) {
 }
 
 void ConvLayer::backward(GradientSum& sum) {
-  const float* diff_dst = out_.grad;
+  const float* diff_dst = operands_.gradients();
   if (!blocked_) {
-    kernels::from_blocked(as_blocked(out_), kernels::Layout::kNchw, out_.grad, plain_dst_.data(),
+    kernels::from_blocked(as_blocked(out_), kernels::Layout::kNchw, diff_dst, plain_dst_.data(),
                           options_.threads);
-    kernels::from_blocked(as_blocked(in_), kernels::Layout::kNchw, in_.data.data(), plain_src_.data(),
+    kernels::from_blocked(as_blocked(in_), kernels::Layout::kNchw, operands_.activations(), plain_src_.data(),
                           options_.threads);
     diff_dst = plain_dst_.data();
   }
   if (bias_) channel_sums(out_, out_.grad, bias_->grad.data(), options_.threads);
   ConvTensors by_weights;
-  by_weights.src = blocked_ ? in_.data.data() : plain_src_.data();
+  by_weights.src = blocked_ ? operands_.activations() : plain_src_.data();
   by_weights.diff_dst = diff_dst;
   by_weights.diff_weights = weights_.grad.data();
   run_weight_grad(by_weights);
@@ -144,7 +153,7 @@ void ConvLayer::backward(GradientSum& sum) {
   float* diff_src = sum.begin(in_);
   if (diff_src == nullptr || !input_grad_) return;
   ConvTensors by_input;
-  by_input.weights = weights_.value.data();
+  by_input.weights = multiplied_weights_;
   by_input.diff_dst = diff_dst;
   by_input.diff_src = blocked_ ? diff_src : plain_src_.data();
   run(Operation::kInputGrad, *input_grad_, by_input);

@@ -6,6 +6,7 @@
 
 #include "kernels/conv.hpp"
 #include "train/layer.hpp"
+#include "train/layers/operands.hpp"
 
 namespace lacuna::train {
 
@@ -28,6 +29,8 @@ struct ConvLayerOptions {
   bool initial = false;  // its input is the images, whose gradient is not needed
   bool relu = false;     // forward gives max(y, 0)
   int threads = 1;
+  OperandRule rule{};
+  OperandRoom* room = nullptr;  // where the rule replaces activations or gradients
 };
 
 class ConvLayer final : public Layer {
@@ -36,22 +39,31 @@ class ConvLayer final : public Layer {
             const ConvLayerOptions& options);
 
   void forward(const Pass& pass) override;
+  // Before backward(), when the gradient of the output is complete: decides what the products multiply.
+  void prepare_backward() { operands_.prepare(in_, out_); }
   void backward(GradientSum& sum) override;
   std::vector<Parameter*> parameters() override;
 
   const std::string& name() const { return name_; }
   const LayerShape& shape() const { return shape_; }
   bool initial() const { return options_.initial; }
-  // The operands of the step, valid when backward() is about to run.
+  // The tensors of the step, valid when backward() is about to run.
   const Activation& input() const { return in_; }
   const Activation& output() const { return out_; }
   const Parameter& weights() const { return weights_; }
+  // The operands as multiplied, in the layouts of those tensors: A in weight_grad, W in forward and
+  // input_grad, G in both gradients. Valid after prepare_backward().
+  const float* multiplied_input() const { return operands_.activations(); }
+  const float* multiplied_weights() const { return multiplied_weights_; }
+  const float* multiplied_gradient() const { return operands_.gradients(); }
 
   const OpUse& use(Operation op) const { return use_[static_cast<std::size_t>(op)]; }
   void reset_use() { use_ = {}; }
-  // Share of zeros in A and G, from a sample of the current tensors.
+  // Share of zeros in A and G as multiplied; where those are the tensors themselves, from a sample of them.
   double input_zeros() const;
   double gradient_zeros() const;
+  // Of the weights as they would be multiplied now; nothing where they are all multiplied.
+  std::optional<double> weight_zeros() { return operands_.weight_zeros(weights_); }
 
  private:
   kernels::ConvPlan make_plan(Operation op, std::optional<kernels::Checked> checked) const;
@@ -67,6 +79,8 @@ class ConvLayer final : public Layer {
   bool blocked_;
   Parameter weights_;
   std::optional<Parameter> bias_;
+  Operands operands_;
+  const float* multiplied_weights_ = nullptr;
   std::optional<kernels::ConvPlan> forward_, input_grad_;
   // weight_grad may skip the zeros of either operand; without kAuto a plan is made when first needed.
   std::optional<kernels::ConvPlan> by_activations_, by_gradients_;

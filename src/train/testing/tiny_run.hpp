@@ -49,6 +49,7 @@ struct TinyOptions {
   std::int64_t test_size = 12;
   Kernels kernels = Kernels::kSparse;
   TrainOptions train{};
+  NetworkOptions network{};  // batch, kernels and threads are set
 
   TinyOptions() {
     train.steps = 12;
@@ -64,11 +65,19 @@ inline dataset::DatasetPair tiny_data(const TinyOptions& options) {
   return dataset::open_shapes(data);
 }
 
+inline NetworkOptions network_options(const TinyOptions& options) {
+  NetworkOptions network = options.network;
+  network.batch = options.batch;
+  network.kernels = options.kernels;
+  network.threads = 1;
+  return network;
+}
+
 // Data, network and trainer that outlive each other in the right order.
 struct TinyRun {
   explicit TinyRun(const TinyOptions& options)
       : data(tiny_data(options)),
-        network(parse_model(options.model, "tiny", {{"size", "8"}}), {options.batch, options.kernels, 1}),
+        network(parse_model(options.model, "tiny", {{"size", "8"}}), network_options(options)),
         trainer(network, data, options.train) {}
 
   void run_to(std::int64_t step) {

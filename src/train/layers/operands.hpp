@@ -1,0 +1,48 @@
+// The operands that the products of a layer multiply, in place of its tensors where its rule says so.
+#pragma once
+
+#include <optional>
+
+#include "train/layer.hpp"
+#include "train/sparsify.hpp"
+
+namespace lacuna::train {
+
+// Room for the tensors of one layer at a time; the layers of a network share it.
+struct OperandRoom {
+  AlignedFloats activations, gradients;
+};
+
+class Operands {
+ public:
+  Operands(const OperandRule& rule, OperandRoom* room, int threads);
+
+  // Of the forward pass. `weights` stays valid until the next forward pass, activations until another layer
+  // asks for its own.
+  const float* weights(const Parameter& weights);
+  const float* forward_activations(const Activation& in);
+  // Of the backward pass, valid until the next layer's. The gradient of the output is complete.
+  void prepare(const Activation& in, const Activation& out);
+  const float* activations() const { return activations_; }
+  const float* gradients() const { return gradients_; }
+
+  // Shares of zeros of the last prepare(); nothing where the tensors themselves are multiplied.
+  std::optional<double> activation_zeros() const { return activation_zeros_; }
+  std::optional<double> gradient_zeros() const { return gradient_zeros_; }
+  // Of the weights as a forward pass would multiply them now.
+  std::optional<double> weight_zeros(const Parameter& weights);
+
+ private:
+  std::int64_t keep(OperandRule::Among among, const Activation& like, const float* from, float* to) const;
+
+  OperandRule rule_;
+  OperandRoom* room_;
+  int threads_;
+  AlignedFloats weights_;
+  std::int64_t weights_kept_ = 0;
+  const float* activations_ = nullptr;
+  const float* gradients_ = nullptr;
+  std::optional<double> activation_zeros_, gradient_zeros_;
+};
+
+}  // namespace lacuna::train

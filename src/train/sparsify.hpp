@@ -1,0 +1,47 @@
+// Sparse training: products of a layer multiply only the largest values of some operands. Everything is
+// learnt, nothing is pruned: what is left out changes with every step.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace lacuna::train {
+
+// Which operands of a layer are replaced, and in which products.
+struct OperandRule {
+  enum class Among {
+    kAll,        // every value is kept
+    kOfLayer,    // the largest of the whole batch
+    kOfSamples,  // the largest of each sample
+  };
+  double density = 1;                // share of the values that is kept
+  bool weights = false;              // largest of the layer's, in forward and input_grad
+  Among activations = Among::kAll;   // in weight_grad
+  bool forward_activations = false;  // in forward as well
+  Among gradients = Among::kAll;     // in input_grad and weight_grad
+
+  bool changes_activations() const { return activations != Among::kAll; }
+  bool changes_gradients() const { return gradients != Among::kAll; }
+};
+
+struct SparsifyOptions {
+  enum class Method {
+    kNone,
+    kSwat,    // weights in forward and input_grad, activations in weight_grad [Raihan and Aamodt 2020]
+    kTopK,    // all operands of all products
+    kMeProp,  // gradients [Sun et al. 2017; the selective backpropagation of TensorDash §1]
+  };
+  Method method = Method::kNone;
+  double density = 0.1;
+};
+// "none", "swat", "topk", "meprop". Throws InputError.
+SparsifyOptions::Method parse_sparsify(const std::string& name);
+const char* sparsify_name(SparsifyOptions::Method method);
+
+struct LayerPosition {
+  bool initial = false;  // reads the images
+  bool last = false;     // gives the logits
+};
+OperandRule operand_rule(const SparsifyOptions& options, const LayerPosition& place);
+
+}  // namespace lacuna::train

@@ -1,0 +1,225 @@
+// Sparse training: what each product multiplies, against plain loops in double precision; what is recorded;
+// runs that are resumed.
+#include "train/sparsify.hpp"
+
+#include <gtest/gtest.h>
+#include <map>
+
+#include "base/random.hpp"
+#include "trace/testing.hpp"
+#include "train/testing/plain_products.hpp"
+#include "train/testing/tiny_run.hpp"
+
+namespace lacuna::train {
+namespace {
+
+using Sparse = SparsifyOptions::Method;
+
+constexpr const char* kChain =
+    "model: chain\n"
+    "layers:\n"
+    "  - conv: {name: a, out: 8, kernel: 3, padding: 1}\n"
+    "  - relu\n"
+    "  - conv: {name: b, out: 24, kernel: 3, stride: 2, padding: 1}\n"
+    "  - relu\n"
+    "  - conv: {name: c, out: 24, kernel: 3, padding: 1, groups: 3}\n"  // groups that do not fill blocks
+    "  - relu\n"
+    "  - conv: {name: d, out: 20, kernel: 1, bias: no}\n"
+    "  - average_pool: global\n"
+    "  - linear: {name: e, out: $classes}\n";
+
+// A layer's tensors when it is about to run backward, and its gradients afterwards.
+struct Seen {
+  LayerShape shape;
+  Doubles a, w, g;     // as they are
+  Doubles ma, mw, mg;  // as multiplied
+  Doubles bias, weight_grad;
+};
+
+struct Chain {
+  explicit Chain(const NetworkOptions& options)
+      : network(parse_model(kChain, "chain", {{"size", "8"}}), options) {
+    network.initialize(3);
+    Random random(4);
+    for (float& v : images) v = static_cast<float>(random.uniform() - 0.3);
+    for (std::size_t i = 0; i < labels.size(); ++i) labels[i] = static_cast<std::int32_t>(i % 10);
+  }
+
+  std::map<std::string, Seen> step(const Pass& pass) {
+    std::map<std::string, Seen> seen;
+    network.forward(images.data(), labels.data(), pass);
+    network.backward([&](const ConvLayer& layer) {
+      Seen& s = seen[layer.name()];
+      s.shape = layer.shape();
+      s.a = plain_tensor(layer.input(), layer.input().data.data());
+      s.g = plain_tensor(layer.output(), layer.output().grad);
+      s.ma = plain_tensor(layer.input(), layer.multiplied_input());
+      s.mg = plain_tensor(layer.output(), layer.multiplied_gradient());
+      const std::int64_t weights = layer.weights().value.size();
+      s.w = {layer.weights().value.data(), layer.weights().value.data() + weights};
+      s.mw = {layer.multiplied_weights(), layer.multiplied_weights() + weights};
+    });
+    for (const Parameter* p : network.parameters()) {
+      const std::string layer = p->name.substr(0, 1);
+      if (p->name.ends_with(".weight"))
+        seen[layer].weight_grad = {p->grad.data(), p->grad.data() + p->grad.size()};
+      if (p->name.ends_with(".bias")) seen[layer].bias = {p->value.data(), p->value.data() + p->value.size()};
+    }
+    return seen;
+  }
+
+  static constexpr std::int64_t kBatch = 4;
+  Network network;
+  std::vector<float> images = std::vector<float>(kBatch * 3 * 8 * 8);
+  std::vector<std::int32_t> labels = std::vector<std::int32_t>(kBatch);
+};
+
+NetworkOptions options_of(Sparse method, double density, Kernels kernels = Kernels::kDense) {
+  return {Chain::kBatch, kernels, 1, {method, density}};
+}
+
+constexpr double kClose = 2e-5;
+
+// The gradient that reached `before` is what `layer` gave it, through a ReLU.
+void expect_input_grad(const Seen& before, const Seen& layer, const Doubles& given) {
+  Doubles expected = given;
+  for (std::size_t i = 0; i < expected.size(); ++i)
+    if (!(layer.a[i] > 0)) expected[i] = 0;
+  EXPECT_LE(difference(expected, before.g), kClose);
+}
+
+// The input of `after` is what `layer` gave, through a ReLU.
+void expect_forward(const Seen& layer, const Seen& after, const Doubles& a, const Doubles& w) {
+  Doubles expected = plain_forward(layer.shape, a, w);
+  const auto pixels = static_cast<std::size_t>(layer.shape.output_positions());
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    const double bias =
+        layer.bias.empty() ? 0 : layer.bias[i / pixels % static_cast<std::size_t>(layer.shape.k)];
+    expected[i] = std::max(0.0, expected[i] + bias);
+  }
+  EXPECT_LE(difference(expected, after.a), kClose);
+}
+
+struct Expected {
+  Doubles forward_a, w, a, g;
+};
+
+class SparseTraining : public ::testing::TestWithParam<std::tuple<Sparse, Kernels>> {};
+
+TEST_P(SparseTraining, MultipliesTheLargest) {
+  const auto [method, kernels] = GetParam();
+  constexpr double kDensity = 0.23;
+  Chain chain(options_of(method, kDensity, kernels));
+  auto seen = chain.step({});
+  const auto expected = [&, method = method](const std::string& name) {
+    const Seen& s = seen[name];
+    Expected e{s.a, s.w, s.a, s.g};
+    if (name == "a") return e;
+    if (method == Sparse::kSwat || method == Sparse::kTopK) e.w = plain_largest(s.w, kDensity, 1);
+    if (method == Sparse::kSwat) e.a = plain_largest(s.a, kDensity, 1);
+    if (method == Sparse::kTopK) e.forward_a = e.a = plain_largest(s.a, kDensity, Chain::kBatch);
+    if (method == Sparse::kTopK || (method == Sparse::kMeProp && name != "e"))
+      e.g = plain_largest(s.g, kDensity, Chain::kBatch);
+    return e;
+  };
+  for (const char* name : {"a", "b", "c", "d", "e"}) {
+    SCOPED_TRACE(name);
+    const Expected e = expected(name);
+    EXPECT_EQ(seen[name].ma, e.a);
+    EXPECT_EQ(seen[name].mw, e.w);
+    EXPECT_EQ(seen[name].mg, e.g);
+    EXPECT_LE(difference(plain_weight_grad(seen[name].shape, e.a, e.g), seen[name].weight_grad), kClose);
+  }
+  const std::vector<std::pair<const char*, const char*>> links = {{"a", "b"}, {"b", "c"}, {"c", "d"}};
+  for (const auto& [before, after] : links) {
+    SCOPED_TRACE(before);
+    const Expected e = expected(before), f = expected(after);
+    expect_forward(seen[before], seen[after], e.forward_a, e.w);
+    expect_input_grad(seen[before], seen[after], plain_input_grad(seen[after].shape, f.w, f.g));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Methods, SparseTraining,
+                         ::testing::Combine(::testing::Values(Sparse::kSwat, Sparse::kTopK, Sparse::kMeProp),
+                                            ::testing::Values(Kernels::kDense, Kernels::kSparse)),
+                         [](const auto& tested) {
+                           return std::string(sparsify_name(std::get<0>(tested.param))) + "_" +
+                                  kernels_name(std::get<1>(tested.param));
+                         });
+
+TinyOptions sparse_tiny(Sparse method, double density = 0.2) {
+  TinyOptions options;
+  options.model = kRichModel;
+  options.network.sparsify = {method, density};
+  return options;
+}
+
+const std::vector<Sparse> kSparseMethods = {Sparse::kSwat, Sparse::kTopK, Sparse::kMeProp};
+
+TEST(Sparsify, KeepingEverythingIsDenseTraining) {
+  TinyRun dense(sparse_tiny(Sparse::kNone));
+  dense.run_to(5);
+  for (const Sparse method : kSparseMethods) {
+    TinyRun all(sparse_tiny(method, 1));
+    all.run_to(5);
+    EXPECT_EQ(values_of(all.network), values_of(dense.network)) << sparsify_name(method);
+    TinyRun some(sparse_tiny(method));
+    some.run_to(5);
+    EXPECT_NE(values_of(some.network), values_of(dense.network)) << sparsify_name(method);
+  }
+}
+
+TEST(Sparsify, AResumedRunEqualsAnUndisturbedOne) {
+  for (const Sparse method : kSparseMethods) {
+    const TemporaryFolder folder;
+    TinyRun whole(sparse_tiny(method));
+    whole.run_to(12);
+    TinyRun begun(sparse_tiny(method));
+    begun.run_to(7);
+    ASSERT_TRUE(begun.trainer.save(folder / "c", {}));
+    TinyRun resumed(sparse_tiny(method));
+    resumed.trainer.resume(folder / "c", {});
+    resumed.run_to(12);
+    EXPECT_EQ(values_of(resumed.network), values_of(whole.network)) << sparsify_name(method);
+    EXPECT_EQ(resumed.trainer.test().accuracy, whole.trainer.test().accuracy);
+    // Neither another method nor dense training goes on from there.
+    for (const TinyOptions& other : {sparse_tiny(Sparse::kNone), sparse_tiny(method, 0.3)}) {
+      TinyRun wrong(other);
+      EXPECT_NE(error_of([&] { wrong.trainer.resume(folder / "c", {}); }).find("its run had sparsify="),
+                std::string::npos);
+    }
+  }
+}
+
+// The trace holds what was multiplied, and the trainer reports its zeros.
+TEST(Sparsify, RecordsWhatIsMultiplied) {
+  TinyOptions options = sparse_tiny(Sparse::kTopK, 0.25);
+  options.model = kPlainModel;
+  TinyRun run(options);
+  EXPECT_NEAR(*run.trainer.weight_zeros(), 0.75, 0.01);
+  std::optional<Trace> trace;
+  const RecordOptions record{.samples = 3, .values = true};
+  run.run_to(2);
+  run.trainer.run_step(&record, &trace);
+  ASSERT_EQ(trace->layers().size(), 3u);
+  const auto zeros = [&](std::size_t layer, TensorRole role) {
+    return trace->layers()[layer].tensor(role).zero_share();
+  };
+  EXPECT_LT(zeros(0, TensorRole::kW), 0.01);
+  for (const std::size_t layer : {1, 2}) {
+    EXPECT_NEAR(zeros(layer, TensorRole::kW), 0.75, 0.01);
+    EXPECT_GE(zeros(layer, TensorRole::kA), 0.74);
+    EXPECT_GE(zeros(layer, TensorRole::kG), 0.7);
+  }
+  const ZeroReport report = run.trainer.zeros();
+  EXPECT_GE(report.activations, 0.74);
+  EXPECT_GE(report.gradients, 0.7);
+}
+
+TEST(Sparsify, UnknownMethods) {
+  EXPECT_EQ(error_of([] { parse_sparsify("swt"); }),
+            "--sparsify swt: unknown method; did you mean 'swat'? known: none, swat, topk, meprop");
+}
+
+}  // namespace
+}  // namespace lacuna::train
