@@ -44,11 +44,12 @@ enum class WeightLayout { kOihw, kPacked, kOhwi };
 enum class Impl {
   kAuto,         // sparse or dense, whichever the cost model expects to be faster for this call
   kSparse,       // zero-skipping
+  kSparseTrain,  // the algorithm of SparseTrain's authors, to compare with: AVX-512, kernel widths 1, 3 and 5
   kDenseDirect,  // oneDNN, direct convolution
   kDenseAuto,    // oneDNN, its own choice (Winograd on 3x3)
   kReference     // double-precision sums: slow, to check the others
 };
-const char* impl_name(Impl impl);  // "auto", "sparse", "direct", "onednn_auto", "reference"
+const char* impl_name(Impl impl);  // "auto", "sparse", "sparsetrain", "direct", "onednn_auto", "reference"
 
 // Typed: a program can tell what is wrong without reading the message.
 class ConvError : public InputError {

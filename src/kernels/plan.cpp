@@ -17,6 +17,8 @@ const char* impl_name(Impl impl) {
       return "auto";
     case Impl::kSparse:
       return "sparse";
+    case Impl::kSparseTrain:
+      return "sparsetrain";
     case Impl::kDenseDirect:
       return "direct";
     case Impl::kDenseAuto:

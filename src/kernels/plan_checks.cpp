@@ -53,6 +53,8 @@ void check_options(const LayerShape& shape, const ConvOptions& o) {
     if (o.op == Operation::kInputGrad && *o.checked != Checked::kGradients)
       throw ConvError(Code::kOption, "input_grad has no activations to check", "check gradients");
   }
+  if (o.impl == Impl::kSparseTrain && o.weights == WeightLayout::kOhwi)
+    throw ConvError(Code::kOption, "SparseTrain's kernels have no ohwi weights", "use oihw or packed");
   if (o.impl == Impl::kReference && o.weights != WeightLayout::kOihw)
     throw ConvError(Code::kOption, "the reference has no packed or ohwi weights", "use oihw");
 }

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "kernels/ref/ref_conv.hpp"
+#include "kernels/sparsetrain/sparsetrain_conv.hpp"
 
 namespace lacuna::kernels {
 namespace {
@@ -38,10 +39,20 @@ ConvPlan::State::State(const LayerShape& s, const ConvOptions& o)
   // Groups of part of a block (depthwise convolutions) leave most lanes of a vector empty: oneDNN's.
   const bool part_groups = s.groups > 1 && (s.c_per_group() % kLanes != 0 || s.k_per_group() % kLanes != 0);
   const bool may_be_sparse = o.impl == Impl::kSparse || (automatic() && !part_groups);
-  if (may_be_sparse)
-    sparse = make_sparse_conv({s, o.op, checked, isa, o.threads, l1_data_bytes(), src.shape.channels_last,
-                               dst.shape.channels_last, o.weights == WeightLayout::kOhwi});
-  const bool may_be_dense = o.impl != Impl::kReference && (o.impl != Impl::kSparse || o.strict);
+  // Its authors' kernels know blocked tensors only.
+  if (o.impl == Impl::kSparseTrain) src.shape.channels_last = dst.shape.channels_last = false;
+  const SparseConfig config{s,
+                            o.op,
+                            checked,
+                            isa,
+                            o.threads,
+                            l1_data_bytes(),
+                            src.shape.channels_last,
+                            dst.shape.channels_last,
+                            o.weights == WeightLayout::kOhwi};
+  if (may_be_sparse) sparse = make_sparse_conv(config);
+  if (o.impl == Impl::kSparseTrain) sparse = make_sparsetrain_conv(config);
+  const bool may_be_dense = o.impl != Impl::kReference && (!skips() || o.strict);
   if (may_be_dense) dense = std::make_unique<DenseConv>(s, o, dense_impl());
   packing = {sparse ? sparse->packed_floats() : 0, dense ? dense->packed_floats() : 0};
   kernel_name = sparse && dense ? std::string(sparse->name()) + " or " + dense->name()
@@ -160,7 +171,7 @@ ConvRun ConvPlan::State::run(const ConvTensors& t, double zeros) {
     run_reference(t);
     return {Impl::kReference, zeros};
   }
-  bool use_sparse = options.impl == Impl::kSparse;
+  bool use_sparse = skips();
   if (chooses()) {
     if (zeros < 0 && cost.zeros_matter()) zeros = sampled_zeros(t);
     use_sparse = cost.prefers_sparse(std::max(zeros, 0.0));
@@ -170,7 +181,8 @@ ConvRun ConvPlan::State::run(const ConvTensors& t, double zeros) {
     run_sparse(t);
   else
     run_dense(t);
-  return {use_sparse ? Impl::kSparse : dense_impl(), zeros};
+  if (!use_sparse) return {dense_impl(), zeros};
+  return {options.impl == Impl::kSparseTrain ? Impl::kSparseTrain : Impl::kSparse, zeros};
 }
 
 }  // namespace lacuna::kernels

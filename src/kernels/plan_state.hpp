@@ -25,7 +25,8 @@ struct PlanSide {
 
   PlanSide() = default;
   PlanSide(const BlockedShape& s, Layout l) : shape(direct_shape(s, l)), layout(l) {}
-  bool direct() const { return needs_no_copy(shape, layout); }  // the kernels take it as it is
+  // The kernels take it as it is.
+  bool direct() const { return layout == Layout::kNhwc ? shape.channels_last : needs_no_copy(shape, layout); }
   std::int64_t floats() const {
     return layout == Layout::kBlocked ? stored_shape(shape).floats() : shape.plain_floats();
   }
@@ -58,6 +59,8 @@ struct ConvPlan::State {
   bool packed() const { return options.weights == WeightLayout::kPacked; }
   bool automatic() const { return options.impl == Impl::kAuto; }
   bool chooses() const { return automatic() && sparse != nullptr; }  // between sparse and dense
+  // Always skips zeros (unless `strict` finds a reason not to).
+  bool skips() const { return options.impl == Impl::kSparse || options.impl == Impl::kSparseTrain; }
   bool weight_grad() const { return options.op == Operation::kWeightGrad; }
   Impl dense_impl() const;
   std::int64_t weight_floats() const { return packed() ? packing.floats() : shape.w_elements(); }

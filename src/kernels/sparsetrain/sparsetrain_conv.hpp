@@ -1,0 +1,52 @@
+// SparseTrain's own algorithm, as its authors describe it [SparseTrain; docs/models/sparsetrain.md]: the
+// baseline for the kernels of kernels/sparse. Zeros are found by a vector compare in the dense tensor, 16
+// values at a time, and a loop over the set bits of the mask does the rest; nothing is written down in
+// between.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kernels/sparse/sparse_conv.hpp"
+#include "kernels/sparsetrain/row_kernels.hpp"
+
+namespace lacuna::kernels {
+
+// Why it cannot do this convolution ("has no kernel of width 7", ...); empty: it can.
+std::string sparsetrain_refusal(const LayerShape& shape, Isa isa);
+
+// Throws ConvError where sparsetrain_refusal() says something.
+std::unique_ptr<SparseConv> make_sparsetrain_conv(const SparseConfig& config);
+
+namespace sparsetrain {
+
+// How the rows of the checked and the other tensor meet, for the operation and its checked operand.
+struct Mapping {
+  explicit Mapping(const SparseConfig& config);
+
+  bool gather;  // checked is src: v * stride = u + padding - s
+  RowKind kind;
+  bool turned;  // a scatter of stride 1, done as a gather by a kernel turned around
+  Size2 kernel, stride, padding;
+  std::int64_t padding_w;  // of the row kernel
+
+  // Where the tap (r, s) of the row kernel is in plain weights.
+  std::int64_t plain_tap(std::int64_t r, std::int64_t s) const {
+    return r * kernel.w + (turned ? kernel.w - 1 - s : s);
+  }
+  // The checked row that meets row `v` of the other tensor in kernel row r; -1: none.
+  std::int64_t checked_row(std::int64_t v, std::int64_t r, std::int64_t checked_rows) const;
+  // kPixel: pairs of columns that meet, as columns of the strided (larger) and of the other side.
+  Range pixel_columns(const LayerShape& shape) const;
+};
+
+// Channel blocks of the other tensor in parts of 8, 4, 2 or 1 vectors.
+std::vector<Part> vector_parts(std::int64_t blocks, RowKind kind);
+int choice_of(std::int64_t vectors);  // index into RowKernels
+
+std::unique_ptr<SparseConv> make_sweep_conv(const SparseConfig& config);
+std::unique_ptr<SparseConv> make_weight_grad(const SparseConfig& config);
+
+}  // namespace sparsetrain
+}  // namespace lacuna::kernels
