@@ -66,8 +66,10 @@ void add_synth_command(CLI::App& app) {
       ->add_option(
           "--layer", options->layers,
           "A layer: 'conv2d in=64 out=128 kernel=3 input=56 stride=2 padding=1 dilation=1 groups=1 batch=2 "
-          "name=c1 A=0.6 W=dense G=channel:0.8' or 'linear in=512 out=10 batch=64 steps=1'. Sizes are N or "
-          "HxW. May be given several times")
+          "name=c1 A=0.6 W=dense G=channel:0.8', 'linear in=512 out=10 batch=64 steps=1', 'matmul rows=128 "
+          "in=64 out=128 batch=12 steps=6' (12 products, 6 per sample) or 'recurrent in=512 out=2048 "
+          "batch=640 "
+          "steps=10' (10 steps of 64 rows). Sizes are N or HxW. May be given several times")
       ->type_name("LAYER")
       ->take_all();
   command->add_option("--like", options->like, "Take the layers of this trace")->type_name("TRACE");

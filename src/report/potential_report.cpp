@@ -77,17 +77,22 @@ std::string potential_fields(JsonLine line, const Potential& potential) {
   return line.text();
 }
 
+// As a trace's list of layers has it.
+std::int64_t layer_batch(const LayerShape& shape) {
+  return shape.kind == LayerKind::kMatmul ? shape.groups : shape.n;
+}
+
 std::string layer_json(const LayerPotential& entry) {
   const LayerShape& shape = entry.shape;
-  const bool conv = shape.kind == LayerKind::kConv2d;
+  const bool conv = shape.kind == LayerKind::kConv2d, matmul = shape.kind == LayerKind::kMatmul;
   const auto pair = [](Size2 size) { return fmt::format("[{}, {}]", size.h, size.w); };
   JsonLine head;
   head.field("name", entry.name)
-      .field("type", std::string_view(conv ? "conv2d" : "linear"))
+      .field("type", layer_kind_name(shape.kind))
       .field("shape", shape.describe())
-      .field("batch", shape.n)
-      .field("in_channels", shape.c)
-      .field("out_channels", shape.k);
+      .field("batch", layer_batch(shape))
+      .field("in_channels", matmul ? shape.c_per_group() : shape.c)
+      .field("out_channels", matmul ? shape.k_per_group() : shape.k);
   if (conv) {
     head.raw("kernel", pair(shape.kernel))
         .raw("stride", pair(shape.stride))
@@ -97,7 +102,9 @@ std::string layer_json(const LayerPotential& entry) {
         .raw("input_hw", pair(shape.input))
         .raw("output_hw", pair(shape.output));
   } else {
+    if (matmul) head.field("rows", shape.n);
     head.field("steps", entry.steps);
+    if (shape.sequence > 1) head.raw("recurrent", "true");
   }
   head.field("batch_scale", entry.batch_scale).field("macs", shape.macs()).raw("zeros", zeros_json(entry));
   std::string ops;
@@ -168,7 +175,7 @@ std::string inspection_table(const Inspection& inspection, const TextStyle& styl
   for (const LayerPotential& entry : inspection.potential.layers) {
     std::vector<std::string> cells{entry.name, fmt::format("{} n{}", entry.shape.describe(), entry.shape.n),
                                    short_number(static_cast<double>(entry.shape.macs()))};
-    if (entry.shape.kind == LayerKind::kLinear) cells[1] = entry.shape.describe();
+    if (entry.shape.is_matrix()) cells[1] = entry.shape.describe();
     for (const TensorRole role : kTensorRoles) cells.push_back(percent_text(entry.zero_share(role)));
     for (const Operation op : kOperations) {
       const OpPotential* found = find_op(entry, op);
@@ -240,8 +247,8 @@ std::string inspections_to_csv(const std::vector<Inspection>& inspections) {
       for (const OpPotential& op : entry.ops) {
         const auto speedup = op.macs.speedup();
         text += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", head, csv_text(entry.name),
-                            entry.shape.kind == LayerKind::kConv2d ? "conv2d" : "linear",
-                            csv_text(entry.shape.describe()), entry.shape.n, json_number(entry.batch_scale),
+                            layer_kind_name(entry.shape.kind), csv_text(entry.shape.describe()),
+                            layer_batch(entry.shape), json_number(entry.batch_scale),
                             json_number(entry.zero_share(TensorRole::kA)),
                             json_number(entry.zero_share(TensorRole::kW)),
                             json_number(entry.zero_share(TensorRole::kG)), operation_name(op.op),

@@ -29,7 +29,10 @@ std::string size_text(Size2 size) {
 }  // namespace
 
 std::string LayerShape::describe() const {
+  if (sequence > 1) return fmt::format("recurrent {}->{} x{}x{}", c, k, sequence, n / sequence);
   if (kind == LayerKind::kLinear) return fmt::format("linear {}->{} x{}", c, k, n);
+  if (kind == LayerKind::kMatmul)
+    return fmt::format("matmul {}x{}x{} x{}", n, c_per_group(), k_per_group(), groups);
   std::string text = fmt::format("{}x{} {}->{} @{}x{}", kernel.h, kernel.w, c, k, input.h, input.w);
   if (stride != Size2{1, 1}) text += " s" + size_text(stride);
   if (dilation != Size2{1, 1}) text += " d" + size_text(dilation);
@@ -44,9 +47,10 @@ void LayerShape::validate(const std::string& where) const {
     std::int64_t value;
     std::int64_t min;
   };
-  const std::array<Field, 16> fields{{{"batch", n, 1},
-                                      {"in_channels", c, 1},
-                                      {"out_channels", k, 1},
+  const bool matmul = kind == LayerKind::kMatmul;
+  const std::array<Field, 16> fields{{{matmul ? "rows" : "batch", n, 1},
+                                      {matmul ? "batch x in_features" : "in_channels", c, 1},
+                                      {matmul ? "batch x out_features" : "out_channels", k, 1},
                                       {"input_hw[0]", input.h, 1},
                                       {"input_hw[1]", input.w, 1},
                                       {"output_hw[0]", output.h, 1},
@@ -59,7 +63,7 @@ void LayerShape::validate(const std::string& where) const {
                                       {"padding[1]", padding.w, 0},
                                       {"dilation[0]", dilation.h, 1},
                                       {"dilation[1]", dilation.w, 1},
-                                      {"groups", groups, 1}}};
+                                      {matmul ? "batch" : "groups", groups, 1}}};
   for (const Field& field : fields) {
     if (field.value < field.min || field.value > kMaxSize) {
       throw InputError(where,
@@ -106,6 +110,21 @@ LayerShape LayerShape::linear(std::int64_t rows, std::int64_t in_features, std::
   return shape;
 }
 
+LayerShape LayerShape::recurrent(std::int64_t steps, std::int64_t samples, std::int64_t in_features,
+                                 std::int64_t out_features) {
+  LayerShape shape = linear(steps * samples, in_features, out_features);
+  shape.sequence = steps;
+  return shape;
+}
+
+LayerShape LayerShape::matmul(std::int64_t products, std::int64_t rows, std::int64_t in_features,
+                              std::int64_t out_features) {
+  LayerShape shape = linear(rows, products * in_features, products * out_features);
+  shape.kind = LayerKind::kMatmul;
+  shape.groups = products;
+  return shape;
+}
+
 LayerShape LayerShape::conv2d(std::int64_t n, std::int64_t c, std::int64_t k, Size2 input, Size2 kernel,
                               Size2 stride, Size2 padding, Size2 dilation, std::int64_t groups) {
   LayerShape shape{.kind = LayerKind::kConv2d,
@@ -118,7 +137,8 @@ LayerShape LayerShape::conv2d(std::int64_t n, std::int64_t c, std::int64_t k, Si
                    .stride = stride,
                    .padding = padding,
                    .dilation = dilation,
-                   .groups = groups};
+                   .groups = groups,
+                   .sequence = 1};
   shape.output = {output_size(input.h, kernel.h, stride.h, padding.h, dilation.h),
                   output_size(input.w, kernel.w, stride.w, padding.w, dilation.w)};
   return shape;

@@ -22,6 +22,8 @@ const std::vector<std::string> kConvKeys{"name",     "type",      "in_channels",
                                          "input_hw", "output_hw", "steps",       "sparsity"};
 const std::vector<std::string> kLinearKeys{"name",  "type",  "in_features", "out_features",
                                            "batch", "steps", "sparsity"};
+const std::vector<std::string> kMatmulKeys{"name",  "type", "in_features", "out_features",
+                                           "batch", "rows", "steps",       "sparsity"};
 
 // One layer's object, with messages that name the layer and the key.
 class LayerReader {
@@ -32,6 +34,22 @@ class LayerReader {
 
   std::int64_t integer(const char* key, std::int64_t fallback) const {
     return object_.contains(key) ? integer(key) : fallback;
+  }
+
+  // Sizes that are multiplied before the layer's shape is checked.
+  std::int64_t bounded(const char* key) const {
+    constexpr std::int64_t kLargest = std::int64_t{1} << 24;
+    const std::int64_t number = integer(key);
+    if (number < 1 || number > kLargest)
+      fail(fmt::format("'{}' is {}, outside 1..{}", key, number, kLargest));
+    return number;
+  }
+
+  bool flag(const char* key) const {
+    const auto at = object_.find(key);
+    if (at == object_.end()) return false;
+    if (!at->is_boolean()) fail(fmt::format("'{}' is neither true nor false", key));
+    return at->get<bool>();
   }
 
   Size2 size(const char* key) const {
@@ -95,7 +113,15 @@ std::string string_member(const json& object, const char* key) {
   return at != object.end() && at->is_string() ? at->get<std::string>() : std::string();
 }
 
-LayerEntry read_layer(const json& object, std::size_t index, const std::string& where) {
+// What the file's version does not have: an older program would take the layer for another, or for one that
+// is not there.
+void needs_version_2(const LayerReader& reader, const std::string& what, int version) {
+  if (version >= 2) return;
+  throw InputError(reader.place(), fmt::format("{} needs format version 2, the file says {}", what, version),
+                   "write \"version\": \"2\" in the metadata");
+}
+
+LayerEntry read_layer(const json& object, std::size_t index, const std::string& where, int version) {
   if (!object.is_object()) {
     throw InputError(where, fmt::format("entry {} of 'layers' is not an object", index), kRemedy);
   }
@@ -125,13 +151,24 @@ LayerEntry read_layer(const json& object, std::size_t index, const std::string& 
     layer.shape = LayerShape::linear(reader.integer("batch"), reader.integer("in_features"),
                                      reader.integer("out_features"));
     layer.steps = reader.integer("steps", 1);
+  } else if (type == "matmul") {
+    needs_version_2(reader, "type 'matmul'", version);
+    reader.check_keys(kMatmulKeys);
+    layer.shape = LayerShape::matmul(reader.bounded("batch"), reader.bounded("rows"),
+                                     reader.bounded("in_features"), reader.bounded("out_features"));
+    layer.steps = reader.integer("steps", 1);
   } else {
-    throw InputError(reader.place(), "unknown type " + quote_name(type), suggest(type, {"conv2d", "linear"}));
+    throw InputError(reader.place(), "unknown type " + quote_name(type),
+                     suggest(type, {"conv2d", "linear", "matmul"}));
   }
   layer.shape.validate(reader.place());
-  if (layer.steps < 1 || layer.shape.n % layer.steps != 0) {
-    reader.fail(fmt::format("its {} {} are not a whole number of samples of {} steps", layer.shape.n,
-                            layer.shape.kind == LayerKind::kLinear ? "rows" : "images", layer.steps));
+  check_steps(layer.shape, layer.steps, reader.place());
+  if (reader.flag("recurrent")) {
+    needs_version_2(reader, "'recurrent'", version);
+    if (layer.shape.kind != LayerKind::kLinear)
+      reader.fail(fmt::format("'recurrent' is true, but a {} layer has no time steps that need each other",
+                              layer_kind_name(layer.shape.kind)));
+    layer.shape.sequence = layer.steps;
   }
   layer.noted_zeros_a = reader.noted_zeros("A");
   layer.noted_zeros_w = reader.noted_zeros("W");
@@ -141,13 +178,32 @@ LayerEntry read_layer(const json& object, std::size_t index, const std::string& 
 
 }  // namespace
 
-std::vector<LayerEntry> parse_layer_list(std::string_view json_text, const std::string& where) {
+int needed_version(const std::vector<Layer>& layers) {
+  for (const Layer& layer : layers)
+    if (layer.shape.kind == LayerKind::kMatmul || layer.shape.sequence > 1) return 2;
+  return 1;
+}
+
+void check_steps(const LayerShape& shape, std::int64_t steps, const std::string& place) {
+  const bool matmul = shape.kind == LayerKind::kMatmul;
+  const std::int64_t whole = matmul ? shape.groups : shape.n;
+  if (steps >= 1 && whole % steps == 0 && (shape.sequence == 1 || shape.sequence == steps)) return;
+  throw InputError(place,
+                   fmt::format("its {} {} are not a whole number of samples of {} steps", whole,
+                               matmul                             ? "products"
+                               : shape.kind == LayerKind::kLinear ? "rows"
+                                                                  : "images",
+                               steps),
+                   kRemedy);
+}
+
+std::vector<LayerEntry> parse_layer_list(std::string_view json_text, const std::string& where, int version) {
   constexpr std::string_view kWhat = "'layers' of __metadata__";
   std::vector<LayerEntry> layers;
   std::set<std::string> names;
   double all_macs = 0;
   const bool list = parse_untrusted_items(json_text, where, kWhat, [&](const json& object) {
-    layers.push_back(read_layer(object, layers.size(), where));
+    layers.push_back(read_layer(object, layers.size(), where, version));
     const LayerEntry& layer = layers.back();
     if (!names.insert(layer.name).second) {
       throw InputError(where, fmt::format("two layers are called {}", quote_name(layer.name)), kRemedy);
@@ -166,7 +222,8 @@ std::string layer_list_json(const std::vector<Layer>& layers) {
   const auto pair = [](Size2 size) { return json::array({size.h, size.w}); };
   for (const Layer& layer : layers) {
     const LayerShape& shape = layer.shape;
-    json object{{"name", layer.name}, {"batch", shape.n}};
+    const bool matmul = shape.kind == LayerKind::kMatmul;
+    json object{{"name", layer.name}, {"batch", matmul ? shape.groups : shape.n}};
     if (shape.kind == LayerKind::kConv2d) {
       object["type"] = "conv2d";
       object["in_channels"] = shape.c;
@@ -180,10 +237,12 @@ std::string layer_list_json(const std::vector<Layer>& layers) {
       object["output_hw"] = pair(shape.output);
       if (layer.steps != 1) object["steps"] = layer.steps;
     } else {
-      object["type"] = "linear";
-      object["in_features"] = shape.c;
-      object["out_features"] = shape.k;
+      object["type"] = layer_kind_name(shape.kind);
+      object["in_features"] = shape.c_per_group();
+      object["out_features"] = shape.k_per_group();
       object["steps"] = layer.steps;
+      if (matmul) object["rows"] = shape.n;
+      if (shape.sequence > 1) object["recurrent"] = true;
     }
     object["sparsity"] = {
         {"A", layer.a.zero_share()}, {"G", layer.g.zero_share()}, {"W", layer.w.zero_share()}};

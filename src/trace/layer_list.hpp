@@ -24,8 +24,16 @@ struct LayerEntry {
   }
 };
 
-// Parses and checks the JSON list. Throws InputError; `where` starts the message.
-std::vector<LayerEntry> parse_layer_list(std::string_view json_text, const std::string& where);
+// Version 2 of the format added matmul and recurrent layers. A writer gives a file the lowest version that
+// has all its layers, so that older programs read what they can and refuse the rest.
+inline constexpr int kTraceVersion = 2;
+int needed_version(const std::vector<Layer>& layers);
+
+// Parses and checks the JSON list of a file of that version. Throws InputError; `where` starts the message.
+std::vector<LayerEntry> parse_layer_list(std::string_view json_text, const std::string& where,
+                                         int version = kTraceVersion);
+// Checks that the layer is a whole number of samples of so many steps.
+void check_steps(const LayerShape& shape, std::int64_t steps, const std::string& place);
 
 // The reverse, for writers.
 std::string layer_list_json(const std::vector<Layer>& layers);

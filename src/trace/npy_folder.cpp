@@ -340,7 +340,8 @@ class FolderReader {
                     .stride = row.size("stride").value_or(Size2{1, 1}),
                     .padding = row.size("padding").value_or(Size2{0, 0}),
                     .dilation = row.size("dilation").value_or(Size2{1, 1}),
-                    .groups = shape.groups};
+                    .groups = shape.groups,
+                    .sequence = 1};
     if (full.stride.h < 1 || full.stride.w < 1 || full.dilation.h < 1 || full.dilation.w < 1) {
       throw InputError(place, "a stride or dilation is 0", "give a number from 1 up");
     }

@@ -8,6 +8,7 @@
 #include "base/error.hpp"
 #include "base/nearest.hpp"
 #include "base/parse_number.hpp"
+#include "trace/layer_list.hpp"
 
 namespace lacuna {
 namespace {
@@ -31,8 +32,9 @@ class LayerWords {
         fail(fmt::format("'{}' is there twice", word.substr(0, equals)), "remove one");
       }
     }
-    if (type_ != "conv2d" && type_ != "linear") {
-      fail(fmt::format("unknown type '{}'", type_), suggest(type_, {"conv2d", "linear"}));
+    if (type_ != "conv2d" && type_ != "linear" && type_ != "matmul" && type_ != "recurrent") {
+      fail(fmt::format("unknown type '{}'", type_),
+           suggest(type_, {"conv2d", "linear", "matmul", "recurrent"}));
     }
   }
 
@@ -120,6 +122,17 @@ SyntheticLayer parse_synthetic_layer(const std::string& text, std::size_t index,
     words.allow({"name", "in", "out", "batch", "steps", "A", "W", "G"});
     layer.steps = words.integer("steps", 1);
     layer.shape = LayerShape::linear(words.integer("batch", 1), words.integer("in"), words.integer("out"));
+  } else if (words.type() == "recurrent") {
+    words.allow({"name", "in", "out", "batch", "steps", "A", "W", "G"});
+    layer.steps = words.integer("steps");
+    layer.shape = LayerShape::linear(words.integer("batch", words.integer("steps")), words.integer("in"),
+                                     words.integer("out"));
+    layer.shape.sequence = std::max<std::int64_t>(1, layer.steps);
+  } else if (words.type() == "matmul") {
+    words.allow({"name", "rows", "in", "out", "batch", "steps", "A", "W", "G"});
+    layer.steps = words.integer("steps", 1);
+    layer.shape = LayerShape::matmul(words.integer("batch", 1), words.integer("rows"), words.integer("in"),
+                                     words.integer("out"));
   } else {
     words.allow({"name", "in", "out", "kernel", "input", "stride", "padding", "dilation", "groups", "batch",
                  "A", "W", "G"});
@@ -131,6 +144,7 @@ SyntheticLayer parse_synthetic_layer(const std::string& text, std::size_t index,
                                      words.integer("groups", 1));
   }
   layer.shape.validate(words.where());
+  check_steps(layer.shape, layer.steps, words.where());
   layer.a = parse_zeros(words.text("A", zeros.a), words.where());
   layer.w = parse_zeros(words.text("W", zeros.w), words.where());
   layer.g = parse_zeros(words.text("G", zeros.g), words.where());

@@ -13,7 +13,7 @@ Trace::Trace(std::string path, TraceInfo info, std::vector<Layer> layers,
       storage_(std::move(storage)),
       stored_bytes_(stored_bytes) {
   // Asked for once per layer and more often: counted once.
-  for (const Layer& layer : layers_) batch_ = std::max(batch_, layer.shape.n / layer.steps);
+  for (const Layer& layer : layers_) batch_ = std::max(batch_, layer.samples());
   batch_ = info_.batch.value_or(batch_);
   double missing = 0;
   for (const LeftOut& part : info_.left_out) missing += static_cast<double>(part.macs.value_or(0));
@@ -25,8 +25,7 @@ Trace::Trace(std::string path, TraceInfo info, std::vector<Layer> layers,
 }
 
 double Trace::batch_scale(const Layer& layer) const {
-  const std::int64_t samples = layer.shape.n / layer.steps;
-  return static_cast<double>(batch()) / static_cast<double>(samples);
+  return static_cast<double>(batch()) / static_cast<double>(layer.samples());
 }
 
 }  // namespace lacuna

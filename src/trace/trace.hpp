@@ -30,8 +30,14 @@ struct LayerTensor {
 struct Layer {
   std::string name;
   LayerShape shape;
-  std::int64_t steps = 1;  // rows (linear) or images of a sample: shape.n = samples x steps
+  std::int64_t steps = 1;  // rows (linear), images (conv2d) or products (matmul) of a sample
+  // Of a matmul, A and G are [rows, products x channels], whatever their order in a file.
   LayerTensor a, w, g;
+
+  std::int64_t samples() const { return samples_of(shape, steps); }
+  static std::int64_t samples_of(const LayerShape& shape, std::int64_t steps) {
+    return (shape.kind == LayerKind::kMatmul ? shape.groups : shape.n) / steps;
+  }
 
   const LayerTensor& tensor(TensorRole role) const {
     return role == TensorRole::kA ? a : role == TensorRole::kW ? w : g;

@@ -7,6 +7,7 @@
 
 #include "base/error.hpp"
 #include "base/quote.hpp"
+#include "trace/layer_list.hpp"
 
 namespace lacuna {
 
@@ -18,11 +19,7 @@ TraceBuilder::TraceBuilder(std::string name)
 TraceBuilder& TraceBuilder::add_layer(std::string name, const LayerShape& shape, std::int64_t steps) {
   const std::string place = name_ + ": layer " + quote_name(name);
   shape.validate(place);
-  if (steps < 1 || shape.n % steps != 0) {
-    throw InputError(place,
-                     fmt::format("its {} rows are not a whole number of samples of {} steps", shape.n, steps),
-                     "choose steps that divide the rows");
-  }
+  check_steps(shape, steps, place);
   pending_.push_back({.name = std::move(name), .shape = shape, .steps = steps, .parts = {}});
   return *this;
 }
@@ -102,7 +99,7 @@ Trace TraceBuilder::build() {
       if (given.mask != nullptr) stored_bytes += extent.mask_bytes();
       if (given.values)
         stored_bytes += extent.rows * extent.channels * (given.values.type == DataType::kFp32 ? 4 : 2);
-      return make_layer_tensor(extent, role, given.mask, given.values, *storage_, place);
+      return make_layer_tensor(entry.shape, role, given.mask, given.values, *storage_, place);
     };
     layers.push_back({.name = std::move(entry.name),
                       .shape = entry.shape,

@@ -22,11 +22,18 @@ namespace {
 
 constexpr std::string_view kRecord = "record the trace again";
 
-void expect_metadata(const TextMap& metadata, const char* key, std::string_view wanted,
-                     const std::string& where) {
-  const std::string& value = required_metadata(metadata, key, where);
-  if (value == wanted) return;
-  throw InputError(where, fmt::format("'{}' is {}, this program reads '{}'", key, quote_name(value), wanted),
+void expect_format(const TextMap& metadata, const std::string& where) {
+  const std::string& value = required_metadata(metadata, "format", where);
+  if (value == "training-trace") return;
+  throw InputError(
+      where, fmt::format("'format' is {}, this program reads 'training-trace'", quote_name(value)), kRecord);
+}
+
+int expect_version(const TextMap& metadata, const std::string& where) {
+  const std::string& value = required_metadata(metadata, "version", where);
+  if (value == "1") return 1;
+  if (value == "2") return 2;
+  throw InputError(where, fmt::format("'version' is {}, this program reads '1' and '2'", quote_name(value)),
                    kRecord);
 }
 
@@ -130,7 +137,7 @@ LayerTensor read_tensor(const LayerEntry& layer, TensorRole role, TensorIndex& i
                                  layer.noted_zeros(role)),
                      "the tensor was lost; record the trace again");
   }
-  return make_layer_tensor(extent, role, mask == nullptr ? nullptr : mask->data.data(), values, storage,
+  return make_layer_tensor(layer.shape, role, mask == nullptr ? nullptr : mask->data.data(), values, storage,
                            place);
 }
 
@@ -138,11 +145,11 @@ Trace read_trace(std::string name, std::unique_ptr<ByteSource> source) {
   const auto stored_bytes = static_cast<std::int64_t>(source->bytes().size());
   // Half of the memory, which leaves room for what is made of the tensors and for other programs.
   const Safetensors file = read_safetensors(source, name, usable_memory() / 2);
-  expect_metadata(file.metadata, "format", "training-trace", name);
-  expect_metadata(file.metadata, "version", "1", name);
+  expect_format(file.metadata, name);
+  const int version = expect_version(file.metadata, name);
   TraceInfo info = read_trace_info(file.metadata, name);
   const std::string& list = required_metadata(file.metadata, "layers", name);
-  const std::vector<LayerEntry> entries = parse_layer_list(list, name);
+  const std::vector<LayerEntry> entries = parse_layer_list(list, name, version);
 
   auto storage = std::make_shared<TraceStorage>();
   storage->sources.push_back(std::move(source));

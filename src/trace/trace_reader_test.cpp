@@ -182,7 +182,8 @@ TEST(TraceReader, RefusesForeignOrIncompleteMetadata) {
   };
   EXPECT_EQ(with("format", "pt"),
             "f: 'format' is 'pt', this program reads 'training-trace'; record the trace again");
-  EXPECT_EQ(with("version", "2"), "f: 'version' is '2', this program reads '1'; record the trace again");
+  EXPECT_EQ(with("version", "3"),
+            "f: 'version' is '3', this program reads '1' and '2'; record the trace again");
   EXPECT_EQ(with("progress", "1.5"),
             "f: 'progress' of the metadata is '1.5', not a number from 0 to 1; correct it or leave it out");
   EXPECT_EQ(with("progress", "nan"),
@@ -232,7 +233,7 @@ TEST(TraceReader, RefusesListsOfLayersThatAreNone) {
 TEST(TraceReader, RefusesLayersThatCannotBe) {
   const std::string remedy = "; correct the layer's description or record the trace again";
   EXPECT_EQ(Draft().layer("type", "conv3d").error(),
-            "f: layer 'c': unknown type 'conv3d'; did you mean 'conv2d'? known: conv2d, linear");
+            "f: layer 'c': unknown type 'conv3d'; did you mean 'conv2d'? known: conv2d, linear, matmul");
   EXPECT_EQ(Draft().layer("kernel", 3).error(), "f: layer 'c': 'kernel' is not a list of two" + remedy);
   EXPECT_EQ(Draft().layer("kernel", {3, "3"}).error(), "f: layer 'c': 'kernel' is not an integer" + remedy);
   EXPECT_EQ(Draft().layer("groups", 0).error(), "f: layer 'c': groups is 0, outside 1..16777216" + remedy);

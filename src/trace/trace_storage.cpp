@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "trace/mask_build.hpp"
+#include "trace/product_order.hpp"
 
 namespace lacuna {
 
@@ -26,6 +27,9 @@ const std::uint8_t* TraceStorage::row_of_ones(std::int64_t channels) {
 }
 
 TensorExtent TensorExtent::of(const LayerShape& shape, TensorRole role) {
+  if (shape.kind == LayerKind::kMatmul && role != TensorRole::kW) {
+    return {shape.groups * shape.n, role == TensorRole::kA ? shape.c_per_group() : shape.k_per_group()};
+  }
   switch (role) {
     case TensorRole::kA:
       return {shape.n * shape.input_positions(), shape.c};
@@ -39,6 +43,8 @@ TensorExtent TensorExtent::of(const LayerShape& shape, TensorRole role) {
 
 std::vector<std::int64_t> tensor_shape(const LayerShape& shape, TensorRole role, std::int64_t last) {
   const bool linear = shape.kind == LayerKind::kLinear;
+  if (shape.kind == LayerKind::kMatmul)
+    return {shape.groups, role == TensorRole::kW ? shape.k_per_group() : shape.n, last};
   switch (role) {
     case TensorRole::kA:
       if (linear) return {shape.n, last};
@@ -57,8 +63,9 @@ const char* role_name(TensorRole role) {
   return role == TensorRole::kA ? "A" : role == TensorRole::kW ? "W" : "G";
 }
 
-LayerTensor make_layer_tensor(TensorExtent extent, TensorRole role, const std::uint8_t* mask,
+LayerTensor make_layer_tensor(const LayerShape& shape, TensorRole role, const std::uint8_t* mask,
                               const ValueView& values, TraceStorage& storage, const std::string& place) {
+  const TensorExtent extent = TensorExtent::of(shape, role);
   const std::int64_t row_bytes = (extent.channels + 7) / 8;
   LayerTensor tensor;
   tensor.values = values;
@@ -76,7 +83,7 @@ LayerTensor make_layer_tensor(TensorExtent extent, TensorRole role, const std::u
     tensor.mask.row_bytes = 0;
   }
   tensor.nonzeros = count_nonzeros(tensor.mask);
-  return tensor;
+  return in_product_order(shape, role) ? rows_first(tensor, shape.groups, storage) : tensor;
 }
 
 }  // namespace lacuna

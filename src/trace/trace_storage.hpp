@@ -28,7 +28,7 @@ struct TraceStorage final : Trace::Storage {
   Ones ones_[8];  // by the number of channels in the last byte
 };
 
-// The tensor's [rows, channels] in a layer of that shape.
+// The tensor's [rows, channels] as a file holds it, in a layer of that shape.
 struct TensorExtent {
   std::int64_t rows = 0;
   std::int64_t channels = 0;
@@ -45,7 +45,7 @@ std::vector<std::int64_t> tensor_shape(const LayerShape& shape, TensorRole role,
 // Builds the tensor from a mask (may be null) and values (may be empty), both already of the right size:
 // checks them, makes the mask where there is none, and counts. Throws InputError; `place` (file and layer)
 // starts the message.
-LayerTensor make_layer_tensor(TensorExtent extent, TensorRole role, const std::uint8_t* mask,
+LayerTensor make_layer_tensor(const LayerShape& shape, TensorRole role, const std::uint8_t* mask,
                               const ValueView& values, TraceStorage& storage, const std::string& place);
 
 }  // namespace lacuna

@@ -15,6 +15,7 @@
 #include "base/output_file.hpp"
 #include "base/quote.hpp"
 #include "trace/layer_list.hpp"
+#include "trace/product_order.hpp"
 #include "trace/trace_info.hpp"
 #include "trace/trace_storage.hpp"
 
@@ -33,11 +34,10 @@ struct Item {
   const LayerTensor& tensor() const { return layer->tensor(role); }
   std::string name() const { return layer->name + "/" + role_name(role) + (is_mask ? ".mask" : ""); }
   const char* dtype() const { return is_mask ? "U8" : type == DataType::kFp32 ? "F32" : "BF16"; }
-  std::int64_t last_dimension() const {
-    return is_mask ? tensor().mask.readable_bytes() : tensor().mask.channels;
-  }
+  TensorExtent extent() const { return TensorExtent::of(layer->shape, role); }
+  std::int64_t last_dimension() const { return is_mask ? (extent().channels + 7) / 8 : extent().channels; }
   std::int64_t bytes() const {
-    return tensor().mask.rows * last_dimension() * (is_mask ? 1 : type == DataType::kFp32 ? 4 : 2);
+    return extent().rows * last_dimension() * (is_mask ? 1 : type == DataType::kFp32 ? 4 : 2);
   }
 };
 
@@ -63,7 +63,9 @@ std::vector<Item> items_of(const Trace& trace, const TraceWriteOptions& options)
 
 nlohmann::ordered_json metadata_of(const Trace& trace) {
   const TraceInfo& info = trace.info();
-  nlohmann::ordered_json metadata{{"format", "training-trace"}, {"version", "1"}, {"model", info.model}};
+  nlohmann::ordered_json metadata{{"format", "training-trace"},
+                                  {"version", std::to_string(needed_version(trace.layers()))},
+                                  {"model", info.model}};
   const auto put = [&](const char* key, const auto& value) {
     if (value) metadata[key] = fmt::format("{}", *value);
   };
@@ -118,8 +120,7 @@ void check_rounding(const Item& item, std::int64_t element, float value, float r
                    "write the values as F32");
 }
 
-void write_values(const Item& item, const std::string& where, const Sink& sink) {
-  const ValueView& values = item.tensor().values;
+void write_values(const Item& item, const ValueView& values, const std::string& where, const Sink& sink) {
   if (values.type == item.type) {
     sink(values.data, static_cast<std::size_t>(item.bytes()));
     return;
@@ -163,10 +164,15 @@ void write_layout(const Layout& layout, const std::string& where, const Sink& si
   sink(&length, sizeof(length));
   sink(layout.header.data(), layout.header.size());
   for (const Item& item : layout.items) {
+    TraceStorage reordered;
+    const LayerShape& shape = item.layer->shape;
+    const LayerTensor tensor = in_product_order(shape, item.role)
+                                   ? products_first(item.tensor(), shape.groups, reordered)
+                                   : item.tensor();
     if (item.is_mask) {
-      write_mask(item.tensor().mask, sink);
+      write_mask(tensor.mask, sink);
     } else {
-      write_values(item, where, sink);
+      write_values(item, tensor.values, where, sink);
     }
   }
 }

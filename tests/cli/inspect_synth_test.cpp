@@ -166,8 +166,10 @@ TEST(Synth, RefusesWhatCannotBe) {
   const auto layer = [&](const std::string& text) {
     return run_lacuna({"synth", "--layer", text, "-o", file});
   };
-  expect_message(layer("conv in=3"),
-                 "--layer 'conv in=3': unknown type 'conv'; did you mean 'conv2d'? known: conv2d, linear");
+  expect_message(
+      layer("conv in=3"),
+      "--layer 'conv in=3': unknown type 'conv'; did you mean 'conv2d'? known: conv2d, linear, matmul, "
+      "recurrent");
   expect_message(layer("linear in=3 out=4 bacth=2"),
                  "--layer 'linear in=3 out=4 bacth=2': unknown key 'bacth' of linear; did you mean 'batch'? "
                  "known: name, "

@@ -18,7 +18,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   try {
     parse_layer_list(list, "fuzz");
     const nlohmann::json header{
-        {"__metadata__", {{"format", "training-trace"}, {"version", "1"}, {"model", "m"}, {"layers", list}}}};
+        {"__metadata__", {{"format", "training-trace"}, {"version", "2"}, {"model", "m"}, {"layers", list}}}};
     const std::string text = header.dump();
     std::vector<std::uint8_t> bytes(8 + text.size());
     const std::uint64_t length = text.size();

@@ -47,6 +47,26 @@ SyntheticSpec spec(SyntheticContent content, DataType type) {
   return spec;
 }
 
+// Layers of format version 2.
+SyntheticSpec products(SyntheticContent content, DataType type) {
+  SyntheticSpec spec;
+  spec.content = content;
+  spec.type = type;
+  spec.layers.push_back({.name = "m",
+                         .shape = LayerShape::matmul(4, 3, 9, 2),
+                         .steps = 2,
+                         .a = ZeroSpec::uniform(0.5),
+                         .w = ZeroSpec::uniform(0.3),
+                         .g = ZeroSpec::dense()});
+  spec.layers.push_back({.name = "r",
+                         .shape = LayerShape::recurrent(3, 2, 9, 4),
+                         .steps = 3,
+                         .a = ZeroSpec::by_channel(0.5),
+                         .w = ZeroSpec::dense(),
+                         .g = ZeroSpec::uniform(0.9)});
+  return spec;
+}
+
 std::string npy(const std::string& shape, std::size_t elements) {
   std::string header = "{'descr': '<f4', 'fortran_order': False, 'shape': " + shape + ", }";
   header.append(64 - (10 + header.size() + 1) % 64, ' ');
@@ -193,8 +213,10 @@ int main_or_throw(std::string_view fuzzer, const std::filesystem::path& folder) 
     if (fuzzer == "fuzz_trace") {
       write(text(serialize_trace(trace)));
       write(text(serialize_trace(make_synthetic(spec(content, DataType::kBfloat16)))));
+      write(text(serialize_trace(make_synthetic(products(content, DataType::kFp32)))));
     } else if (fuzzer == "fuzz_layers") {
       write(layer_list_json(trace.layers()));
+      write(layer_list_json(make_synthetic(products(content, DataType::kFp32)).layers()));
     } else if (fuzzer == "fuzz_zstd") {
       const std::filesystem::path file = folder / fmt::format("seed-{}.zst", count++);
       write_trace(trace, file, {.level = static_cast<int>(content) * 6 + 1});
