@@ -9,22 +9,23 @@ namespace lacuna {
 void count_tensor_traffic(const OperationWork& work, const Dram& dram, const StoredRows& stored_rows,
                           Activity& activity) {
   const Layer& layer = work.layer;
-  const auto add = [&](const TensorTraffic& part, bool weights) {
+  const TensorPasses passes = work.passes.value_or(TensorPasses{});
+  const auto add = [&](const TensorTraffic& part, bool weights, std::int64_t times) {
     TensorTraffic& sum = weights ? activity.weights : activity.samples;
-    for (const auto& [name, count] : kTrafficCounts) sum.*count += part.*count;
+    for (const auto& [name, count] : kTrafficCounts) sum.*count += part.*count * times;
   };
   const auto [primary, secondary] = operands(work.op);
   for (const TensorRole role : {primary, secondary}) {
     const LayerTensor& tensor = layer.tensor(role);
     TensorTraffic part = dram.read(tensor.elements(), tensor.nonzeros);
     part.fill_rows = stored_rows(tensor.elements(), tensor.nonzeros);
-    add(part, role == TensorRole::kW);
+    add(part, role == TensorRole::kW, role == primary ? passes.primary : passes.secondary);
   }
   const std::int64_t elements = result_elements(layer.shape, work.op);
   const std::int64_t nonzeros = result_nonzeros(layer, work.op);
   TensorTraffic result = dram.write(elements, nonzeros);
   result.output_rows = stored_rows(elements, nonzeros);
-  add(result, work.op == Operation::kWeightGrad);
+  add(result, work.op == Operation::kWeightGrad, passes.output_writes);
   const auto sum = [&](std::int64_t TensorTraffic::*count) {
     return static_cast<double>(activity.samples.*count) +
            static_cast<double>(activity.weights.*count) / work.batch_scale;

@@ -13,7 +13,8 @@ namespace lacuna {
 using StoredRows = std::function<std::int64_t(std::int64_t elements, std::int64_t nonzeros)>;
 
 // ASSUMPTION(A14): each of the three tensors crosses the DRAM bus once per operation, weights and their
-// gradient once per batch. Sets `samples`, `weights` and `dram_cycles`.
+// gradient once per batch, unless the work's passes say otherwise. Sets `samples`, `weights` and
+// `dram_cycles`.
 void count_tensor_traffic(const OperationWork& work, const Dram& dram, const StoredRows& stored_rows,
                           Activity& activity);
 

@@ -1,10 +1,12 @@
 // The fast engine: masks only, one kernel at a time, never all products.
+#include <bit>
 #include <memory>
 #include <optional>
 #include <vector>
 
 #include "base/work_progress.hpp"
 #include "sim/outer_product/engines.hpp"
+#include "sim/outer_product/kernel_broadcast.hpp"
 #include "sim/outer_product/mask_bits.hpp"
 #include "sim/outer_product/work.hpp"
 
@@ -18,12 +20,14 @@ struct Pair {
 
 class ConvolutionCount {
  public:
-  ConvolutionCount(const Layer& layer, const ConvolutionWork& work, const ProcessingElement& pe,
-                   Schedule& schedule)
+  ConvolutionCount(const Layer& layer, const ConvolutionWork& work, const MachineConfig& config,
+                   const ProcessingElement& pe, Schedule& schedule)
       : layer_(layer),
         work_(work),
+        config_(config),
         pe_(pe),
         schedule_(schedule),
+        broadcast_(work, config, pe.search_window() > 0),
         shared_(work.op == Operation::kWeightGrad),
         no_zeros_(layer.tensor(work.image_role).mask.no_zeros() &&
                   layer.tensor(work.kernel_role).mask.no_zeros()),
@@ -33,7 +37,7 @@ class ConvolutionCount {
     if (!work_.tiled) schedule_.open(1);
     counter_ = pe_.counter(work_.map, shared_ ? KernelUse::kShared : KernelUse::kOnce);
     for (const std::int64_t block : in_steps(work_.blocks())) {
-      if (work_.tiled) schedule_.open(work_.phases());
+      if (work_.tiled) open_phases(schedule_, work_, config_);
       // Without zeros the planes of the first block are those of every block.
       if (!no_zeros_ || block == 0) stream_images(block);
       if (no_zeros_ && block > 0) {
@@ -45,7 +49,10 @@ class ConvolutionCount {
       } else {
         count_large_kernels(block);
       }
-      if (work_.tiled) schedule_.close();
+      if (work_.tiled) {
+        broadcast_.limit(schedule_);
+        schedule_.close();
+      }
     }
     if (!work_.tiled) schedule_.close();
     return totals_;
@@ -73,12 +80,16 @@ class ConvolutionCount {
       }
     }
     counter_->end_images();
+    broadcast_.start_block();
     live_.clear();
     first_live_.assign(1, 0);
     for (std::size_t image = 0; image < images; ++image) {
       const std::int64_t channel = static_cast<std::int64_t>(image) / tiles;
       const std::int64_t tile = static_cast<std::int64_t>(image) % tiles;
-      if (counter_->image_nonzeros(image) > 0) live_.push_back({channel, tile, image});
+      if (counter_->image_nonzeros(image) > 0) {
+        live_.push_back({channel, tile, image});
+        broadcast_.add_image(channel, tile, counter_->image_nonzeros(image));
+      }
       if (tile == tiles - 1) first_live_.push_back(live_.size());
     }
   }
@@ -98,7 +109,8 @@ class ConvolutionCount {
     const std::int64_t cycles = count_pair(live);
     schedule_.add(work_.phase(kernel), work_.pe(block, live.channel, kernel, live.tile), cycles);
   }
-  void count_channel(std::int64_t block, std::int64_t channel, std::int64_t kernel) {
+  void count_channel(std::int64_t block, std::int64_t channel, std::int64_t kernel, std::int64_t nonzeros) {
+    broadcast_.add_kernel(work_.phase(kernel), channel, nonzeros);
     const auto first = static_cast<std::size_t>(channel);
     for (std::size_t i = first_live_[first]; i < first_live_[first + 1]; ++i) count(live_[i], block, kernel);
   }
@@ -129,6 +141,7 @@ class ConvolutionCount {
       const CsrPlane& plane = planes[static_cast<std::size_t>(kernel)];
       if (plane.nonzeros() == 0) continue;  // ASSUMPTION(O3): a pair without products costs nothing
       counter_->set_kernel(plane);
+      broadcast_.add_kernel(work_.phase(kernel), 0, plane.nonzeros());
       for (const LiveImage& live : live_) count(live, block, kernel);
     }
   }
@@ -152,7 +165,7 @@ class ConvolutionCount {
         const std::uint64_t mask = masks[static_cast<std::size_t>(c)];
         if (mask == 0 || (!rotated && no_image(c))) continue;
         counter_->set_kernel_mask(mask);
-        count_channel(block, rotated ? filter : c, rotated ? c : filter);
+        count_channel(block, rotated ? filter : c, rotated ? c : filter, std::popcount(mask));
       }
     }
   }
@@ -177,7 +190,7 @@ class ConvolutionCount {
         const CsrPlane& plane = planes[static_cast<std::size_t>(c)];
         if (plane.nonzeros() == 0 || (!rotated && no_image(c))) continue;
         counter_->set_kernel(plane);
-        count_channel(block, rotated ? filter : c, rotated ? c : filter);
+        count_channel(block, rotated ? filter : c, rotated ? c : filter, plane.nonzeros());
       }
     }
   }
@@ -193,8 +206,10 @@ class ConvolutionCount {
 
   const Layer& layer_;
   const ConvolutionWork& work_;
+  const MachineConfig& config_;
   const ProcessingElement& pe_;
   Schedule& schedule_;
+  KernelBroadcast broadcast_;
   bool shared_;
   bool no_zeros_;
   std::vector<std::optional<Pair>> of_tile_;  // without zeros: what a pair of planes takes
@@ -250,6 +265,7 @@ PairCounts count_linear(const LinearWork& work, const MachineConfig& config, con
   const bool with_columns = pe.needs_columns();
   PairCounts totals;
   schedule.open(1);
+  if (config.charge_drains) schedule.set_drain(0, work.drain(config.drain_values));
   CsrPlane kernel, line;
   std::unique_ptr<PairCounter> counter;
   // Without zeros all pairs of one width are alike.
@@ -306,7 +322,7 @@ PairCounts count_operation(const Layer& layer, Operation op, const MachineConfig
     return count_linear(LinearWork::of(layer, op, config), config, pe, schedule);
   }
   const ConvolutionWork work = ConvolutionWork::of(layer.shape, op, config);
-  return ConvolutionCount(layer, work, pe, schedule).run();
+  return ConvolutionCount(layer, work, config, pe, schedule).run();
 }
 
 }  // namespace lacuna::outer

@@ -4,6 +4,7 @@
 
 #include "base/work_progress.hpp"
 #include "sim/outer_product/engines.hpp"
+#include "sim/outer_product/kernel_broadcast.hpp"
 #include "sim/outer_product/work.hpp"
 #include "sim/tile/column_panel.hpp"
 #include "sim/workload/reference.hpp"
@@ -42,25 +43,35 @@ class ConvolutionExecution {
         kernel_(values.of(work.kernel_role)),
         result_(result) {}
 
-  PairCounts run(const ProcessingElement& pe, Schedule& schedule) {
+  PairCounts run(const MachineConfig& config, const ProcessingElement& pe, Schedule& schedule) {
     PairCounts totals;
+    KernelBroadcast broadcast(work_, config, pe.search_window() > 0);
     if (!work_.tiled) schedule.open(1);
     for (const std::int64_t block : in_steps(work_.blocks())) {
-      if (work_.tiled) schedule.open(work_.phases());
+      if (work_.tiled) open_phases(schedule, work_, config);
+      broadcast.start_block();
+      std::int64_t sent = -1;  // the channel whose kernels are on the bus; those of G are there for all
       for (const std::int64_t i : in_steps(work_.images)) {
         for (std::int64_t tile = 0; tile < work_.tiles(); ++tile) {
           const CsrPlane image = image_plane(block, i, tile);
           if (image.nonzeros() == 0) continue;
+          broadcast.add_image(i, tile, image.nonzeros());
+          const bool first = sent < 0 || (work_.op != Operation::kWeightGrad && sent != i);
+          sent = i;
           for (std::int64_t j = 0; j < work_.kernels; ++j) {
             const CsrPlane kernel = kernel_plane(block, i, j);
             if (kernel.nonzeros() == 0) continue;
+            if (first) broadcast.add_kernel(work_.phase(j), i, kernel.nonzeros());
             const PairCounts counts = pe.execute(image, kernel, work_.map, output_plane(block, i, j));
             schedule.add(work_.phase(j), work_.pe(block, i, j, tile), counts.cycles());
             totals += counts;
           }
         }
       }
-      if (work_.tiled) schedule.close();
+      if (work_.tiled) {
+        broadcast.limit(schedule);
+        schedule.close();
+      }
     }
     if (!work_.tiled) schedule.close();
     return totals;
@@ -123,6 +134,7 @@ PairCounts execute_linear(const LinearWork& work, const MachineConfig& config, c
   };
   PairCounts totals;
   schedule.open(1);
+  if (config.charge_drains) schedule.set_drain(0, work.drain(config.drain_values));
   const std::int64_t slices = work.by_channel ? work.reduction : 1;
   const std::int64_t depth = work.by_channel ? 1 : work.reduction;
   for (const std::int64_t slice : in_steps(slices)) {
@@ -157,7 +169,7 @@ PairCounts execute_operation(const Layer& layer, Operation op, const MachineConf
     totals = execute_linear(LinearWork::of(layer, op, config), config, values, result, pe, schedule);
   } else {
     const ConvolutionWork work = ConvolutionWork::of(layer.shape, op, config);
-    totals = ConvolutionExecution(layer, work, values, result).run(pe, schedule);
+    totals = ConvolutionExecution(layer, work, values, result).run(config, pe, schedule);
   }
   check_against_reference(layer.shape, op, values, result);
   return totals;

@@ -9,6 +9,7 @@
 #include "sim/memory/memory_actions.hpp"
 #include "sim/outer_product/engines.hpp"
 #include "sim/outer_product/hardware.hpp"
+#include "sim/outer_product/residency.hpp"
 
 namespace lacuna::outer {
 namespace {
@@ -41,6 +42,12 @@ std::optional<Hardware> OuterProductMachine::hardware() const {
   Hardware hardware = machine_hardware(config_, pe_->search_window());
   hardware.totals.push_back(memory_.dram().bandwidth());
   return hardware;
+}
+
+std::vector<LayerPasses> OuterProductMachine::plan(const Trace& trace, const SimOptions& options) const {
+  if (!config_.sized) return {};
+  for (const Layer& layer : trace.layers()) check_plane_sizes(layer);
+  return plan_residency(trace, config_, memory_.dram(), options.operations);
 }
 
 namespace {
@@ -98,7 +105,7 @@ OpResult OuterProductMachine::simulate(const OperationWork& work, const SimOptio
                                   : run(work, options);
   const std::int64_t lanes = config_.n * config_.n;
   const std::int64_t slots = config_.pes() * lanes * time.cycles;
-  const PeTraffic traffic = pe_traffic(layer, op, config_, counts.pairs);
+  const PeTraffic traffic = pe_traffic(work, config_, counts.pairs, time.sent_again);
   const OuterTiming timing = memory_.time(work, traffic, time.cycles);
   OpResult result{
       .op = op,
@@ -141,6 +148,11 @@ OpResult OuterProductMachine::simulate(const OperationWork& work, const SimOptio
           },
       .activity = timing.activity,
       .actions = pe_actions(config_, pe_->search_window(), counts, traffic, time.cycles, work.batch_scale)};
+  if (config_.sized) {
+    result.counters.push_back({"broadcast_wait_cycles", time.broadcast_wait});
+    result.counters.push_back({"kernel_vectors_sent_again", time.sent_again});
+  }
+  if (config_.charge_drains) result.counters.push_back({"drain_wait_cycles", time.drain_wait});
   const double seconds =
       static_cast<double>(timing.cycles) * work.batch_scale / (config_.frequency_mhz * 1e6);
   // Values are kept in rows of 16, whatever a PE takes at once.

@@ -21,6 +21,7 @@ class OuterProductMachine : public Accelerator {
   // so that the speedups of all machines share one baseline.
   std::optional<BaselineSpec> baseline() const override;
   std::optional<Hardware> hardware() const override;
+  std::vector<LayerPasses> plan(const Trace& trace, const SimOptions& options) const override;
   double work_without_zeros(const LayerShape& s) const override;
   double work(const LayerShape& shape) const override;
   std::string sharing_key() const override { return compute_key_; }

@@ -49,6 +49,31 @@ std::vector<ParamSpec> machine_params(std::int64_t fill_default) {
                          "scnn-tiles: output channels between barriers (Kc); 0: as many as the accumulators "
                          "of a PE hold",
                          "SCNN §3; docs/assumptions.md O7"),
+      ParamSpec::choice(
+          "pe_memory", "unlimited", {"unlimited", "sized"},
+          "sized (scnn-tiles only): the RAMs of a PE hold what they hold. Kernels that the FIFO "
+          "does not hold are broadcast again; a tile beyond the IARAM is worked on in parts; "
+          "activations that fit stay from layer to layer",
+          "SCNN, design parameters; docs/assumptions.md O13"),
+      ParamSpec::integer("iaram_values", 4096, 1, 1 << 30, "values",
+                         "non-zeros that a PE's input RAM holds, with their indices (pe_memory=sized)",
+                         "SCNN, design parameters: 10 KB of 16-bit values with 4-bit indices"),
+      ParamSpec::integer("oaram_values", 4096, 1, 1 << 30, "values",
+                         "the same of its output RAM (pe_memory=sized)",
+                         "SCNN, design parameters: 10 KB of 16-bit values with 4-bit indices"),
+      ParamSpec::integer(
+          "fifo_entries", 50, 1, 1 << 30, "entries",
+          "weight FIFO of a PE, in vectors of n elements (pe_memory=sized); ANT has a memory of "
+          "unknown size in its place",
+          "SCNN, design parameters: 50 entries, 0.5 KB"),
+      ParamSpec::choice(
+          "drains", "hidden", {"hidden", "charged"},
+          "emptying the accumulators and exchanging halos (scnn-tiles only): hidden, or charged "
+          "where it takes longer than the next group of output channels",
+          "SCNN §4; docs/assumptions.md O14"),
+      ParamSpec::integer("drain_values", 0, 0, 4096, "values",
+                         "sums that leave or enter a PE's accumulators in a cycle (drains=charged); 0: n",
+                         "docs/assumptions.md O14"),
       ParamSpec::choice("idle_logic", "clocked", {"clocked", "gated"},
                         "energy of the PEs' logic: clocked: its power for every cycle, as for the machines "
                         "of tiles; gated: for the products, ranges and indices it works on",
@@ -74,9 +99,22 @@ MachineConfig machine_config(const Params& params) {
   config.banks = params.integer("banks");
   config.bank_entries = params.integer("bank_entries");
   config.group_channels = params.integer("group_channels");
+  config.sized = params.text("pe_memory") == "sized";
+  config.iaram_values = params.integer("iaram_values");
+  config.oaram_values = params.integer("oaram_values");
+  config.fifo_entries = params.integer("fifo_entries");
+  config.charge_drains = params.text("drains") == "charged";
+  config.drain_values = params.integer("drain_values") > 0 ? params.integer("drain_values") : config.n;
   config.gated = params.text("idle_logic") == "gated";
   config.data_type = arithmetic(params);
   config.frequency_mhz = params.number("frequency_mhz");
+  if (config.mapping == Mapping::kPairs && (config.sized || config.charge_drains)) {
+    throw InputError(
+        params.owner(),
+        fmt::format("{} needs mapping=scnn-tiles: the sizes of a PE are those of SCNN's own tiles",
+                    config.sized ? "pe_memory=sized" : "drains=charged"),
+        "add mapping=scnn-tiles, or take scnn-tiles in place of scnn");
+  }
   const std::int64_t unit = std::lcm(kDenseTileMultipliers, config.n * config.n);
   // NOLINTNEXTLINE(clang-analyzer-core.DivideZero): n is at least 1, by its declaration
   if (config.multipliers % unit != 0) {

@@ -34,7 +34,13 @@ struct MachineConfig {
   bool conflicts = false;
   std::int64_t bank_entries = 32;
   std::int64_t group_channels = 0;  // 0: as many as the accumulators hold
-  bool gated = false;               // logic that is not used is not clocked
+  bool sized = false;               // IARAM, OARAM and weight FIFO have a size
+  std::int64_t iaram_values = 4096;
+  std::int64_t oaram_values = 4096;
+  std::int64_t fifo_entries = 50;  // of n kernel elements
+  bool charge_drains = false;
+  std::int64_t drain_values = 0;  // per PE and cycle; 0: n
+  bool gated = false;             // logic that is not used is not clocked
   DataType data_type = DataType::kFp32;
   double frequency_mhz = 500;
 

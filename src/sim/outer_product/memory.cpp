@@ -13,7 +13,10 @@ constexpr std::int64_t kIndexBytes = 2;  // ASSUMPTION(O11): of a value that is 
 
 }  // namespace
 
-PeTraffic pe_traffic(const Layer& layer, Operation op, const MachineConfig& config, std::int64_t pairs) {
+PeTraffic pe_traffic(const OperationWork& operation, const MachineConfig& config, std::int64_t pairs,
+                     std::int64_t sent_again) {
+  const Layer& layer = operation.layer;
+  const Operation op = operation.op;
   PeTraffic traffic;
   const std::int64_t elements = result_elements(layer.shape, op);
   if (layer.shape.kind == LayerKind::kLinear) {
@@ -30,6 +33,9 @@ PeTraffic pe_traffic(const Layer& layer, Operation op, const MachineConfig& conf
   const std::int64_t times = work.kernel_role == TensorRole::kW ? work.samples : 1;
   traffic.image_values_sent = layer.tensor(work.image_role).nonzeros;
   traffic.kernel_values_sent = layer.tensor(work.kernel_role).nonzeros * times;
+  // ASSUMPTION(O13): the image may be in the PEs since the layer before; kernels may come again.
+  if (operation.passes && operation.passes->primary == 0) traffic.image_values_sent = 0;
+  traffic.kernel_values_sent += sent_again * config.n;
   traffic.loaded =
       traffic.image_values_sent * work.image_copies() + traffic.kernel_values_sent * work.kernel_copies();
   traffic.halo = work.halo_values();

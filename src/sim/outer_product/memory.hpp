@@ -18,8 +18,9 @@ struct PeTraffic {
   std::int64_t drained = 0;  // sums that leave the accumulators
   std::int64_t halo = 0;     // sums for outputs of another PE's tile
 };
-// `pairs`: with non-zeros on both sides.
-PeTraffic pe_traffic(const Layer& layer, Operation op, const MachineConfig& config, std::int64_t pairs);
+// `pairs`: with non-zeros on both sides; `sent_again`: kernel vectors that were broadcast more than once.
+PeTraffic pe_traffic(const OperationWork& work, const MachineConfig& config, std::int64_t pairs,
+                     std::int64_t sent_again);
 
 // The time of an operation with its memory, and what that memory did.
 struct OuterTiming {

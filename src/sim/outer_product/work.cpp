@@ -72,6 +72,66 @@ std::int64_t ConvolutionWork::halo_values() const {
   return values * blocks() * kernels * (op == Operation::kWeightGrad ? images : 1);
 }
 
+namespace {
+
+// One axis of the PE grid: outputs that each PE's tile reaches, and those that all tiles have for it.
+struct AxisDrain {
+  std::int64_t reached = 0;   // by its own tile
+  std::int64_t incoming = 0;  // reached by any tile, of those it owns
+  std::int64_t kept = 0;      // reached by its own, of those it owns
+};
+
+std::vector<AxisDrain> axis_drains(const AxisMap& axis, std::int64_t pes, std::int64_t tile) {
+  const std::int64_t own = ceil_div(axis.outputs, pes);
+  std::vector<AxisMap::Span> reach;
+  for (std::int64_t i = 0; i < pes; ++i) {
+    if (i * tile < axis.image) {
+      reach.push_back(axis.reach(i * tile, std::min((i + 1) * tile, axis.image) - 1));
+    } else {
+      reach.push_back({});
+    }
+  }
+  std::vector<AxisDrain> drains;
+  for (std::int64_t i = 0; i < pes; ++i) {
+    const auto overlap = [&](const AxisMap::Span& span) {
+      return AxisMap::Span{std::max(span.low, i * own), std::min(span.high, (i + 1) * own - 1)}.size();
+    };
+    AxisDrain& drain = drains.emplace_back();
+    drain.reached = reach[static_cast<std::size_t>(i)].size();
+    drain.kept = overlap(reach[static_cast<std::size_t>(i)]);
+    for (const AxisMap::Span& span : reach) drain.incoming += overlap(span);
+  }
+  return drains;
+}
+
+}  // namespace
+
+std::int64_t ConvolutionWork::drained_by_one_pe() const {
+  std::int64_t most = 0;
+  for (const AxisDrain& y : axis_drains(map.y, tile_grid.h, tile.h)) {
+    for (const AxisDrain& x : axis_drains(map.x, tile_grid.w, tile.w)) {
+      most = std::max(most, y.reached * x.reached + y.incoming * x.incoming - y.kept * x.kept);
+    }
+  }
+  return most;
+}
+
+PhaseDrain ConvolutionWork::drain(std::int64_t phase, std::int64_t drained, std::int64_t values) const {
+  const std::int64_t group = std::min(group_channels, kernels - phase * group_channels);
+  const std::int64_t cycles = ceil_div(drained * group, values);
+  // The sums of a weight gradient belong to one channel of the image: they leave after each.
+  return {op == Operation::kWeightGrad ? (images - 1) * cycles : 0, cycles};
+}
+
+void open_phases(Schedule& schedule, const ConvolutionWork& work, const MachineConfig& config) {
+  schedule.open(work.phases());
+  if (!config.charge_drains) return;
+  const std::int64_t drained = work.drained_by_one_pe();
+  for (std::int64_t phase = 0; phase < work.phases(); ++phase) {
+    schedule.set_drain(phase, work.drain(phase, drained, config.drain_values));
+  }
+}
+
 LinearWork LinearWork::of(const Layer& layer, Operation op, const MachineConfig& config) {
   const LayerShape& s = layer.shape;
   LinearWork work;

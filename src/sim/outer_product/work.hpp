@@ -7,6 +7,7 @@
 #include "base/ceil_div.hpp"
 #include "sim/outer_product/index_map.hpp"
 #include "sim/outer_product/machine_config.hpp"
+#include "sim/outer_product/schedule.hpp"
 #include "trace/trace.hpp"
 
 namespace lacuna::outer {
@@ -46,7 +47,15 @@ struct ConvolutionWork {
   std::int64_t kernel_copies() const;
   // Partial sums that a PE computes for outputs that another PE owns, all PEs and blocks together.
   std::int64_t halo_values() const;
+  // Sums that leave and enter the accumulators of the busiest PE for one kernel: those of its tile, its own
+  // and its neighbours', and those that its neighbours have for it.
+  std::int64_t drained_by_one_pe() const;
+  // Of a group of kernels, with `drained` sums for each at `values` per cycle.
+  PhaseDrain drain(std::int64_t phase, std::int64_t drained, std::int64_t values) const;
 };
+
+// The phases of a block with mapping=scnn-tiles, and what their sums take to leave.
+void open_phases(Schedule& schedule, const ConvolutionWork& work, const MachineConfig& config);
 
 // One operand of a linear layer's product as a matrix [reduction, columns].
 struct MatrixOperand {
@@ -77,6 +86,8 @@ struct LinearWork {
   std::int64_t width(std::int64_t block) const {
     return std::min(block_columns, kernel.columns - first_column(block));
   }
+  // The sums of a PE's columns, when all is added up.
+  PhaseDrain drain(std::int64_t values) const { return {0, ceil_div(image.columns * block_columns, values)}; }
   IndexMap map(std::int64_t block) const {
     return IndexMap::matrix(by_channel ? 1 : reduction, image.columns, width(block));
   }
