@@ -205,7 +205,15 @@ TEST_F(CliTest, AreaOfAMachine) {
   EXPECT_EQ(json::parse(ant.out)["machines"][0]["node_nm"], 16);
   EXPECT_NE(run_lacuna({"arch", "area", "ant"}).out.find("whole chip                 8.045"),
             std::string::npos);
-  expect_error(run_lacuna({"arch", "area", "scnn", "--set", "n=2"}), "no area of such a PE is published");
+  // 16 PEs of 8 x 8: as many multipliers, a quarter of the RAMs; range and search 116/76 of the published.
+  const json wide = json::parse(
+      run_lacuna({"arch", "area", "ant", "--set", "n=8", "--json"}).out)["machines"][0]["area_mm2"];
+  EXPECT_NEAR(wide["multipliers"].get<double>(), 64 * 0.008, 1e-9);
+  EXPECT_NEAR(wide["operand_and_output_rams"].get<double>(), 16 * 0.031, 1e-9);
+  EXPECT_NEAR(wide["range_search"].get<double>(), 16 * 0.0017 * 116 / 76, 1e-9);
+  const json deep = json::parse(
+      run_lacuna({"arch", "area", "ant", "--set", "k=64", "--json"}).out)["machines"][0]["area_mm2"];
+  EXPECT_NEAR(deep["range_search"].get<double>(), 64 * 0.0017 * 124 / 76, 1e-9);
   expect_error(run_lacuna({"arch", "area", "scnn", "--node", "8"}), "no factors for 8 nm");
   expect_error(run_lacuna({"arch", "area", "scnn", "--energy-table", "65nm-fp32"}),
                "has no cost 'pe_multipliers.area'");
