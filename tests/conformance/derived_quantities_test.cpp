@@ -167,7 +167,7 @@ TEST(DerivedQuantities, HalfTheTilesOfTwiceTheLanesAreTheSameChip) {
       cycles({{"tiles", "1"}, {"rows", "8"}, {"columns", "8"}, {"lanes", "32"}});
   EXPECT_EQ(groups, 4 * wide_groups);
   EXPECT_EQ(time, wide_time);
-  EXPECT_EQ(time, (groups * 16 + 14) / 15);
+  EXPECT_EQ(time, ((groups + 14) / 15 + 1) * 16);
 }
 
 TEST(DerivedQuantities, PinsKeepTotals) {

@@ -15,6 +15,7 @@ using Count = std::int64_t;
 // Streams on the rows and on the columns, and the steps of each.
 struct Product {
   Count row_streams = 0, column_streams = 0, steps = 0;
+  Count group = 0;  // of the convolution
 };
 
 Count chunks_of(Count size, Count chunk) {
@@ -32,15 +33,16 @@ std::vector<Product> products_of(const Layer& layer, Operation op, bool primary_
   const LayerShape& s = layer.shape;
   const Count cg = s.c / s.groups, kg = s.k / s.groups;
   std::vector<Product> products;
+  Count group = 0;
   const auto add = [&](Count primary, Count secondary, Count steps) {
     if (primary == 0 || secondary == 0 || steps == 0) return;
     if (primary_on_rows) {
-      products.push_back({primary, secondary, steps});
+      products.push_back({primary, secondary, steps, group});
     } else {
-      products.push_back({secondary, primary, steps});
+      products.push_back({secondary, primary, steps, group});
     }
   };
-  for (Count group = 0; group < s.groups; ++group) {
+  for (; group < s.groups; ++group) {
     if (op == Operation::kForward) {
       add(s.n * s.output.h * s.output.w, kg, s.kernel.h * s.kernel.w * chunks_of(cg, lanes));
     } else if (op == Operation::kWeightGrad) {
@@ -136,6 +138,22 @@ Count sram_reads(const Deal& mine, const Deal& others, Count steps, Count groups
       reads += streams * steps * static_cast<Count>(passes.size());
     }
   return reads;
+}
+
+// A13: times that a transposer is filled for the streams of an operand, which pass as often as they are read:
+// once for each step, tap and block of `lanes` channels, counted from the tensor's first one, in which there
+// is a stream.
+Count transposer_fills(const Layer& layer, TensorRole role, const Product& product, bool on_rows, Count reads,
+                       Count lanes) {
+  const LayerShape& s = layer.shape;
+  const Count channels = role == TensorRole::kG ? s.k / s.groups : s.c / s.groups;
+  const Count first = role == TensorRole::kW ? 0 : product.group * channels;
+  const Count streams = on_rows ? product.row_streams : product.column_streams;
+  std::set<std::pair<Count, Count>> fills;  // (tap, block)
+  for (Count stream = 0; stream < streams; ++stream)
+    fills.insert({stream / channels, (first + stream % channels) / lanes});
+  const Count passes = reads / (streams * product.steps);
+  return static_cast<Count>(fills.size()) * product.steps * passes;
 }
 
 // Scratchpads of all tiles: a pair of blocks is written once and each of its pairs of groups read once; every
@@ -253,25 +271,32 @@ TileBruteResult brute_tile_memory(const Layer& layer, Operation op, TensorRole r
   for (const Product& product : products_of(layer, op, rows_operand == primary, config.lanes)) {
     const Dealt dealt = on_tiles(product, config);
     visit_tiles(dealt, product.steps, groups_per_block, config.chunk_steps, activity);
-    activity.bm_reads +=
+    const Count row_reads =
         sram_reads(dealt.rows, dealt.columns, product.steps, groups_per_block, config.multicast);
-    activity.am_reads +=
+    const Count column_reads =
         sram_reads(dealt.columns, dealt.rows, product.steps, groups_per_block, config.multicast);
+    activity.bm_reads += row_reads;
+    activity.am_reads += column_reads;
+    // A13: W in W*G and both operands of A*G.
+    const auto across = [&](TensorRole role) {
+      return op == Operation::kWeightGrad || (op == Operation::kInputGrad && role == TensorRole::kW);
+    };
+    if (across(rows_operand))
+      activity.transposed_groups +=
+          transposer_fills(layer, rows_operand, product, true, row_reads, config.lanes);
+    if (across(columns_operand))
+      activity.transposed_groups +=
+          transposer_fills(layer, columns_operand, product, false, column_reads, config.lanes);
   }
-
-  // A13: W in W*G and both operands of A*G; a group of a layer with few channels gives fewer blocks.
   const std::pair<TensorRole, Count> operands[] = {{rows_operand, activity.bm_reads},
                                                    {columns_operand, activity.am_reads}};
-  for (const auto& [role, blocks] : operands) {
-    const bool across =
-        op == Operation::kWeightGrad || (op == Operation::kInputGrad && role == TensorRole::kW);
-    const Count channels = role == TensorRole::kG ? s.k / s.groups : s.c / s.groups;
-    if (across) activity.transposed_groups += chunks_of(blocks, std::min(channels, config.lanes));
-  }
-  // As many values per cycle as the transposers of 16 lanes pass, whatever the lanes.
-  activity.transposer_cycles =
-      chunks_of(activity.transposed_groups * config.lanes * config.lanes * config.transposer_cycles,
-                config.transposers * 16 * 16);
+  // All transposers fill together, and empty while they fill again: one round more than there are fills of
+  // all of them. Each holds 16 x 16 values.
+  if (activity.transposed_groups > 0)
+    activity.transposer_cycles =
+        config.transposer_cycles +
+        config.transposer_cycles *
+            chunks_of(activity.transposed_groups * config.lanes * config.lanes, config.transposers * 16 * 16);
 
   // A14: every tensor once; weights and their gradient once per batch, of which the samples bear their share.
   long double bus_bytes = 0, opened = 0, read_bytes = 0;

@@ -57,8 +57,9 @@ std::vector<LayerPasses> TileChip::plan(const Trace& trace, const SimOptions& op
 
 OpResult TileChip::result(const OperationWork& work, const Placement& placement, TileOutcome outcome,
                           const StoredForms* stored) const {
-  const TileTiming timing =
-      memory_.time(work, placement, outcome.compute_cycles, stored, outcome.output_cycles);
+  const TileTiming timing = memory_.time(
+      work, placement, outcome.compute_cycles,
+      {stored, outcome.output_cycles, outcome.transposed.empty() ? nullptr : &outcome.transposed});
   OpResult result{.op = work.op,
                   .scheduled = outcome.scheduled,
                   .macs = work.macs.macs,

@@ -21,6 +21,8 @@ struct TileOutcome {
   std::vector<Counter> counters = {};
   // Rows of the scratchpads that the machine does not read there, but in memories of its own.
   std::int64_t scratchpad_reads_elsewhere = 0;
+  // Of each product, by a functional engine that fetches its operands through transposers.
+  std::vector<TransposedGroups> transposed = {};
   std::int64_t output_cycles = 0;  // of what handles the outputs behind the tiles; they wait for it
 };
 

@@ -1,71 +1,19 @@
 #include "sim/tile/tile_memory.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <numeric>
 
 #include "base/ceil_div.hpp"
 #include "base/error.hpp"
 #include "sim/memory/memory_actions.hpp"
 #include "sim/tile/tile_pins.hpp"
-#include "sim/workload/reference.hpp"
 
 namespace lacuna {
 namespace {
-
-std::int64_t ceil_cycles(double cycles) { return static_cast<std::int64_t>(std::ceil(cycles - 1e-9)); }
 
 // What costs are given for: rows of 16 values, and the 8 scratchpads of 3 banks of 16 rows that a tile of
 // Table 2 has.
 constexpr std::int64_t kCostLanes = kSramRowValues;
 constexpr double kScratchpadsPerUnit = 8, kPublishedScratchpadRows = 3 * 16;
-
-// How often the streams of the one operand are handed out because the tiles work on different blocks of the
-// other.
-struct Passes {
-  std::int64_t reads = 0;   // from AM or BM: one feeds up to `multicast` tiles
-  std::int64_t writes = 0;  // into scratchpads: one per tile
-  std::int64_t uses = 0;    // of a scratchpad row: one per group of streams of the other operand
-};
-
-// `streams` of the other operand are dealt to `tiles` in contiguous blocks of `groups_per_tile` groups of
-// `line` streams; a scratchpad holds `block` of them at once.
-Passes count_passes(std::int64_t streams, std::int64_t tiles, std::int64_t groups_per_tile, std::int64_t line,
-                    std::int64_t block, std::int64_t multicast) {
-  Passes passes;
-  std::int64_t widest = 0;
-  for (std::int64_t i = 0; i < tiles; ++i) {
-    const std::int64_t here =
-        std::clamp<std::int64_t>(streams - i * groups_per_tile * line, 0, groups_per_tile * line);
-    const std::int64_t blocks = ceil_div(here, block);
-    passes.writes += blocks;
-    passes.uses += ceil_div(here, line);
-    widest = i % multicast == 0 ? blocks : std::max(widest, blocks);
-    if (i % multicast == multicast - 1 || i == tiles - 1) passes.reads += widest;
-  }
-  return passes;
-}
-
-// Blocks at a stride meet in banks (GroupLayout::bank): only A is read at a stride, where its positions are
-// those of the outputs.
-std::int64_t blocks_per_bank(const LayerShape& shape, Operation op, TensorRole role, std::int64_t banks) {
-  if (role != TensorRole::kA || op == Operation::kInputGrad) return 1;
-  return std::gcd(shape.stride.w, banks);
-}
-
-bool is_weights(TensorRole role) { return role == TensorRole::kW; }
-
-// Rows of a stored form in place of so many of the dense form.
-std::int64_t stored_rows(std::int64_t rows, const StoredForm& form) {
-  return ceil_cycles(static_cast<double>(rows) * form.on_chip_share);
-}
-
-// Nothing if the tensor is stored as values.
-const StoredForm* form_of(const StoredForms* stored, TensorRole role) {
-  if (stored == nullptr) return nullptr;
-  const std::optional<StoredForm>& form = (*stored)[static_cast<std::size_t>(role)];
-  return form ? &*form : nullptr;
-}
 
 }  // namespace
 
@@ -160,237 +108,6 @@ std::vector<DesignTotal> TileMemory::totals() const {
   return totals;
 }
 
-TensorTraffic TileMemory::operand_traffic(std::int64_t elements, std::int64_t nonzeros) const {
-  TensorTraffic traffic = dram_.read(elements, nonzeros);
-  traffic.fill_rows = ceil_div(elements, tile_.lanes);
-  return traffic;
-}
-
-TensorTraffic TileMemory::output_traffic(std::int64_t elements, std::int64_t nonzeros) const {
-  TensorTraffic traffic = dram_.write(elements, nonzeros);
-  traffic.output_rows = ceil_div(elements, tile_.lanes);
-  return traffic;
-}
-
-double TileMemory::first_and_last_block(std::int64_t read_bytes, std::int64_t write_bytes) const {
-  const std::int64_t lines = tile_.rows + tile_.columns;
-  const std::int64_t first =
-      tile_.tiles * lines * streams_per_line_ * chunk_steps_ * tile_.lanes * dram_.value_bytes();
-  const std::int64_t last =
-      tile_.tiles * tile_.rows * tile_.columns * streams_per_line_ * streams_per_line_ * dram_.value_bytes();
-  return static_cast<double>(std::min(first, read_bytes) + std::min(last, write_bytes)) /
-         dram_.bytes_per_cycle();
-}
-
-void TileMemory::count_product(const PlacedProduct& placed, Activity& activity, Streams& streams,
-                               ScratchpadTraffic& scratchpads) const {
-  const TileGrid& grid = placed.grid;
-  const std::int64_t row_streams = placed.rows->count();
-  const std::int64_t column_streams = placed.columns->count();
-  const std::int64_t steps = placed.rows->steps();
-  const Passes by_columns = count_passes(column_streams, grid.tile_columns, grid.column_groups_per_tile(),
-                                         tile_.columns, tile_.columns * streams_per_line_, multicast_);
-  const Passes by_rows = count_passes(row_streams, grid.tile_rows, grid.row_groups_per_tile(), tile_.rows,
-                                      tile_.rows * streams_per_line_, multicast_);
-  const std::int64_t row_words = row_streams * steps;
-  const std::int64_t column_words = column_streams * steps;
-  streams.row_reads += row_words * by_columns.reads;
-  streams.column_reads += column_words * by_rows.reads;
-  scratchpads.row_writes += row_words * by_columns.writes;
-  scratchpads.row_reads += row_words * by_columns.uses;
-  scratchpads.column_writes += column_words * by_rows.writes;
-  scratchpads.column_reads += column_words * by_rows.uses;
-  const std::int64_t chunks = row_streams * column_streams * ceil_div(steps, chunk_steps_);
-  activity.psum_reads += chunks;
-  activity.psum_writes += chunks;
-}
-
-ScratchpadTraffic TileMemory::scratchpads(const Placement& placement) const {
-  ScratchpadTraffic scratchpads;
-  Activity other;
-  Streams streams;
-  for (const PlacedProduct& placed : placement.placed) count_product(placed, other, streams, scratchpads);
-  return scratchpads;
-}
-
-TensorPasses TileMemory::passes(const OperationWork& work, TensorRole row_operand) const {
-  if (!sized_.used()) return {};
-  if (work.passes) return *work.passes;
-  // An operation by itself, with its whole batch.
-  const auto [primary, secondary] = operands(work.op);
-  const auto whole = [&](std::int64_t count, bool weights) {
-    return weights ? count : ceil_cycles(static_cast<double>(count) * work.batch_scale);
-  };
-  const auto bytes = [&](TensorRole role) {
-    return whole(work.layer.tensor(role).elements() * dram_.value_bytes(), is_weights(role));
-  };
-  const auto bus = [&](TensorRole role) {
-    const LayerTensor& tensor = work.layer.tensor(role);
-    return whole(dram_.read(tensor.elements(), tensor.nonzeros).dram_read_bytes, is_weights(role));
-  };
-  const TensorRole column_operand = row_operand == primary ? secondary : primary;
-  const std::int64_t output = result_elements(work.layer.shape, work.op) * dram_.value_bytes();
-  const OperandPasses found = sized_.passes({bytes(row_operand), bytes(column_operand),
-                                             whole(output, work.op == Operation::kWeightGrad),
-                                             bus(row_operand), bus(column_operand)});
-  TensorPasses result;
-  result.primary = row_operand == primary ? found.rows : found.columns;
-  result.secondary = row_operand == primary ? found.columns : found.rows;
-  return result;
-}
-
-// Larger memories cost more per access: CACTI 7's 64 KB, 256 KB and 1 MB banks with a 64 B port take 110, 287
-// and 736 pJ per read, an exponent of 0.69 and 0.68.
-void TileMemory::price_accesses(const OperationWork& work, const TensorTraffic& on_rows,
-                                const TensorTraffic& on_columns, const TensorTraffic& output,
-                                TensorRole row_operand, TileTiming& timing) const {
-  constexpr double kExponent = 0.685;
-  if (sized_.am_scale() == 1 && sized_.bm_scale() == 1 && sized_.cm_scale() == 1) return;
-  const double am = std::pow(sized_.am_scale(), kExponent), bm = std::pow(sized_.bm_scale(), kExponent),
-               cm = std::pow(sized_.cm_scale(), kExponent);
-  const auto batch = [&](std::int64_t count, bool weights) {
-    return static_cast<double>(count) * (weights ? 1 : work.batch_scale);
-  };
-  const auto [primary, secondary] = operands(work.op);
-  const TensorRole column_operand = row_operand == primary ? secondary : primary;
-  const double outputs = batch(output.output_rows, work.op == Operation::kWeightGrad);
-  const double am_reads = batch(timing.activity.am_reads, false),
-               bm_reads = batch(timing.activity.bm_reads, false);
-  const double am_fills = batch(on_columns.fill_rows, is_weights(column_operand)),
-               bm_fills = batch(on_rows.fill_rows, is_weights(row_operand));
-  const auto mean = [](double sum, double count) { return count > 0 ? sum / count : 1; };
-  timing.read_cost = mean(am_reads * am + bm_reads * bm + outputs * cm, am_reads + bm_reads + outputs);
-  timing.write_cost = mean(am_fills * am + bm_fills * bm + outputs * cm, am_fills + bm_fills + outputs);
-}
-
-void TileMemory::count_tensors(const OperationWork& work, TensorRole row_operand, const StoredForms* stored,
-                               Activity& activity, TensorTraffic& on_rows, TensorTraffic& on_columns,
-                               TensorTraffic& output) const {
-  const Layer& layer = work.layer;
-  const Operation op = work.op;
-  const auto [primary, secondary] = operands(op);
-  const TensorRole column_operand = row_operand == primary ? secondary : primary;
-  // ASSUMPTION(A14): each tensor crosses the DRAM bus once per operation; A32 where memories have a size.
-  const TensorPasses passes = this->passes(work, row_operand);
-  const auto operand = [&, first = primary](TensorRole role) {
-    const LayerTensor& tensor = layer.tensor(role);
-    TensorTraffic traffic = operand_traffic(tensor.elements(), tensor.nonzeros);
-    if (const StoredForm* form = form_of(stored, role)) {
-      traffic.dram_read_bytes = form->off_chip_bytes;
-      traffic.dram_activations = dram_.activations(form->off_chip_bytes);
-      traffic.fill_rows = stored_rows(traffic.fill_rows, *form);
-    }
-    const std::int64_t times = role == first ? passes.primary : passes.secondary;
-    traffic.dram_read_bytes *= times;
-    traffic.dram_activations *= times;
-    traffic.fill_rows *=
-        std::max<std::int64_t>(1, times);  // from another memory of the chip, if not from DRAM
-    return traffic;
-  };
-  on_rows = operand(row_operand);
-  on_columns = operand(column_operand);
-  output = output_traffic(result_elements(layer.shape, op), result_nonzeros(layer, op));
-  // Stored like what is recorded of its shape (A15).
-  const TensorRole alike = op == Operation::kForward ? TensorRole::kG : TensorRole::kA;
-  const StoredForm* form = op == Operation::kWeightGrad ? nullptr : form_of(stored, alike);
-  if (form != nullptr) {
-    output.dram_write_bytes = form->off_chip_bytes;
-    output.dram_activations = dram_.activations(form->off_chip_bytes);
-    output.output_rows = stored_rows(output.output_rows, *form);
-  }
-  output.dram_read_bytes = output.dram_write_bytes * passes.output_reads;
-  output.dram_write_bytes *= passes.output_writes;
-  output.dram_activations *= passes.output_reads + passes.output_writes;
-  const auto add = [&](const TensorTraffic& traffic, bool weights) {
-    TensorTraffic& sum = weights ? activity.weights : activity.samples;
-    for (const auto& [name, count] : kTrafficCounts) sum.*count += traffic.*count;
-  };
-  add(on_rows, is_weights(row_operand));
-  add(on_columns, is_weights(column_operand));
-  add(output, op == Operation::kWeightGrad);
-}
-
-void TileMemory::count_transposers(const Layer& layer, Operation op, TensorRole row_operand,
-                                   const Streams& streams, Activity& activity) const {
-  const auto count = [&](TensorRole role, std::int64_t blocks) {
-    if (!is_transposed(role, op)) return;
-    // A group gives one block for each of its channels; the tail of the channels gives fewer.
-    const std::int64_t channels =
-        role == TensorRole::kG ? layer.shape.k_per_group() : layer.shape.c_per_group();
-    activity.transposed_groups += ceil_div(blocks, std::min<std::int64_t>(channels, tile_.lanes));
-  };
-  const auto [primary, secondary] = operands(op);
-  count(row_operand, streams.row_reads);
-  count(row_operand == primary ? secondary : primary, streams.column_reads);
-  // ASSUMPTION(A13): transposers of `lanes` rows; 16/lanes times as many as there are of 16, each of which
-  // takes lanes/16 times as long.
-  std::int64_t cycles = transposer_cycles_ * tile_.lanes * tile_.lanes;
-  std::int64_t at_once = transposers_ * kCostLanes * kCostLanes;
-  const std::int64_t common = std::gcd(cycles, at_once);
-  cycles /= common;
-  at_once /= common;
-  activity.transposer_cycles = ceil_div(activity.transposed_groups * cycles, at_once);
-}
-
-void TileMemory::count(const OperationWork& work, const Placement& placement, std::int64_t compute_cycles,
-                       const StoredForms* stored, TileTiming& timing) const {
-  const Layer& layer = work.layer;
-  const Operation op = work.op;
-  Activity& activity = timing.activity;
-  Streams streams;
-  ScratchpadTraffic scratchpads;
-  for (const PlacedProduct& placed : placement.placed) count_product(placed, activity, streams, scratchpads);
-  if (const StoredForm* form = form_of(stored, placement.row_operand); form != nullptr && form->executed) {
-    scratchpads.row_reads = stored_rows(scratchpads.row_reads, *form);
-    scratchpads.row_writes = stored_rows(scratchpads.row_writes, *form);
-  }
-  activity.scratchpad_reads = scratchpads.row_reads + scratchpads.column_reads;
-  activity.scratchpad_writes = scratchpads.row_writes + scratchpads.column_writes;
-  const auto [primary, secondary] = operands(op);
-  const TensorRole row_operand = placement.row_operand;
-  const TensorRole column_operand = row_operand == primary ? secondary : primary;
-  TensorTraffic on_rows, on_columns, output;
-  count_tensors(work, row_operand, stored, activity, on_rows, on_columns, output);
-  count_transposers(layer, op, row_operand, streams, activity);
-  if (const StoredForm* form = form_of(stored, row_operand))
-    streams.row_reads = stored_rows(streams.row_reads, *form);
-  if (const StoredForm* form = form_of(stored, column_operand))
-    streams.column_reads = stored_rows(streams.column_reads, *form);
-  // [TensorDash §3.3]: the side whose zeros are skipped is B.
-  activity.bm_reads = streams.row_reads;
-  activity.am_reads = streams.column_reads;
-  activity.compute_cycles = compute_cycles;
-
-  // Tensors that move once per batch cost these samples their share of it.
-  const auto share = [&](bool weights, std::int64_t count) {
-    return weights ? static_cast<double>(count) / work.batch_scale : static_cast<double>(count);
-  };
-  const auto sum = [&](std::int64_t TensorTraffic::*count) {
-    return share(false, activity.samples.*count) + share(true, activity.weights.*count);
-  };
-  const double dram =
-      dram_.cycles(sum(&TensorTraffic::dram_read_bytes) + sum(&TensorTraffic::dram_write_bytes),
-                   sum(&TensorTraffic::dram_activations));
-  activity.dram_cycles = ceil_cycles(dram);
-
-  const double banks = static_cast<double>(sram_banks_);
-  const auto operand_sram = [&](TensorRole role, std::int64_t reads, const TensorTraffic& traffic) {
-    const std::int64_t meet = blocks_per_bank(layer.shape, op, role, sram_banks_);
-    activity.sram_conflict_cycles += ceil_cycles(static_cast<double>(reads * (meet - 1)) / banks);
-    return (static_cast<double>(reads * meet) + share(is_weights(role), traffic.fill_rows)) / banks;
-  };
-  const double sram = std::max({operand_sram(row_operand, streams.row_reads, on_rows),
-                                operand_sram(column_operand, streams.column_reads, on_columns),
-                                2 * share(op == Operation::kWeightGrad, output.output_rows) / banks});
-  activity.sram_cycles = ceil_cycles(sram);
-  // Steps follow one another in the banks of a scratchpad, so as many rows can be read in a cycle as there
-  // are banks.
-  activity.scratchpad_cycles = ceil_div(placement.dense_cycles(), scratchpad_banks_);
-  activity.fill_cycles = ceil_cycles(
-      first_and_last_block(on_rows.dram_read_bytes + on_columns.dram_read_bytes, output.dram_write_bytes));
-  price_accesses(work, on_rows, on_columns, output, row_operand, timing);
-}
-
 // ASSUMPTION(A12): with double buffering everywhere an operation takes as long as its slowest stage, plus,
 // once per batch, the first block's way in and the last one's way out.
 std::int64_t TileMemory::pipeline(const Activity& activity, std::int64_t output_cycles, double batch_scale,
@@ -411,11 +128,10 @@ std::int64_t TileMemory::pipeline(const Activity& activity, std::int64_t output_
 }
 
 TileTiming TileMemory::time(const OperationWork& work, const Placement& placement,
-                            std::int64_t compute_cycles, const StoredForms* stored,
-                            std::int64_t output_cycles) const {
+                            std::int64_t compute_cycles, const TileTimeInputs& inputs) const {
   TileTiming timing;
-  count(work, placement, compute_cycles, stored, timing);
-  timing.cycles = pipeline(timing.activity, output_cycles, work.batch_scale, timing.activity.bound);
+  count(work, placement, compute_cycles, inputs, timing);
+  timing.cycles = pipeline(timing.activity, inputs.output_cycles, work.batch_scale, timing.activity.bound);
   return timing;
 }
 

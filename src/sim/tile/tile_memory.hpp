@@ -6,6 +6,7 @@
 #pragma once
 
 #include <array>
+#include <cmath>
 #include <optional>
 #include <vector>
 
@@ -14,6 +15,7 @@
 #include "sim/memory/dram.hpp"
 #include "sim/tile/sized_memory.hpp"
 #include "sim/tile/tile_placement.hpp"
+#include "sim/tile/transposer_timing.hpp"
 #include "sim/workload/operation_work.hpp"
 
 namespace lacuna {
@@ -45,6 +47,23 @@ struct ScratchpadTraffic {
   std::int64_t column_writes = 0;
 };
 
+// Groups of lanes x lanes values that transposers passed on for all streams of a product to be seen once.
+// Nothing: nobody looked, they follow from the shapes.
+struct TransposedGroups {
+  std::optional<std::int64_t> rows, columns;  // by operand
+};
+
+// What a machine tells its memory about an operation beside its cycles.
+struct TileTimeInputs {
+  const StoredForms* stored = nullptr;  // tensors are in these forms
+  std::int64_t output_cycles = 0;       // for outputs behind the tiles, which wait for it
+  // Of each product: the transposers' time is then that of each block, not the closed form.
+  const std::vector<TransposedGroups>* transposed = nullptr;
+};
+
+// Whole cycles, less what only rounding added.
+inline std::int64_t ceil_cycles(double cycles) { return static_cast<std::int64_t>(std::ceil(cycles - 1e-9)); }
+
 // The time of an operation with its memory, and what that memory did.
 struct TileTiming {
   Activity activity;
@@ -58,10 +77,9 @@ class TileMemory {
   TileMemory(const Params& params, const TileShape& tile);
 
   // `compute_cycles`: of the tiles alone. With memory=modelled the total is the pipeline's, else the tiles'.
-  // Reading the weights is spread over the batch. With `stored`, tensors are in those forms. `output_cycles`:
-  // what the machine needs for its outputs behind the tiles, which wait for it.
+  // Reading the weights is spread over the batch.
   TileTiming time(const OperationWork& work, const Placement& placement, std::int64_t compute_cycles,
-                  const StoredForms* stored = nullptr, std::int64_t output_cycles = 0) const;
+                  const TileTimeInputs& inputs = {}) const;
 
   ScratchpadTraffic scratchpads(const Placement& placement) const;
 
@@ -84,18 +102,20 @@ class TileMemory {
   struct Streams {
     std::int64_t row_reads = 0;
     std::int64_t column_reads = 0;
+    std::int64_t row_groups = 0;  // if they come through transposers
+    std::int64_t column_groups = 0;
   };
 
   void count(const OperationWork& work, const Placement& placement, std::int64_t compute_cycles,
-             const StoredForms* stored, TileTiming& timing) const;
+             const TileTimeInputs& inputs, TileTiming& timing) const;
   std::int64_t pipeline(const Activity& activity, std::int64_t output_cycles, double batch_scale,
                         Bound& bound) const;
-  void count_product(const PlacedProduct& placed, Activity& activity, Streams& streams,
-                     ScratchpadTraffic& scratchpads) const;
+  void count_product(const PlacedProduct& placed, const TransposedGroups& fetched, Activity& activity,
+                     Streams& streams, ScratchpadTraffic& scratchpads) const;
   void count_tensors(const OperationWork& work, TensorRole row_operand, const StoredForms* stored,
                      Activity& activity, TensorTraffic& on_rows, TensorTraffic& on_columns,
                      TensorTraffic& output) const;
-  void count_transposers(const Layer& layer, Operation op, TensorRole row_operand, const Streams& streams,
+  void count_transposers(Operation op, const Placement& placement, const Streams& streams, bool fetched,
                          Activity& activity) const;
   TensorTraffic operand_traffic(std::int64_t elements, std::int64_t nonzeros) const;
   TensorTraffic output_traffic(std::int64_t elements, std::int64_t nonzeros) const;

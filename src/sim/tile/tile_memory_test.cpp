@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.hpp"
+#include "base/testing.hpp"
 #include "sim/testing/random_layer.hpp"
 #include "sim/workload/reference.hpp"
 
@@ -79,7 +80,8 @@ TEST(TileMemory, WhichTensorsAreTransposed) {
   EXPECT_EQ(forward.transposed_groups, 0);
   EXPECT_EQ(input.transposed_groups, (input.am_reads + 15) / 16);  // W is on the columns
   EXPECT_EQ(weight.transposed_groups, (weight.am_reads + 15) / 16 + (weight.bm_reads + 15) / 16);
-  EXPECT_EQ(weight.transposer_cycles, (weight.transposed_groups * 16 + 14) / 15);
+  // Rounds of 15 groups, and one in which the first ones are only filled.
+  EXPECT_EQ(weight.transposer_cycles, ((weight.transposed_groups + 14) / 15 + 1) * 16);
 }
 
 // The first layer's three channels: a group gives three blocks, not sixteen.
@@ -87,6 +89,34 @@ TEST(TileMemory, TransposersOfFewChannels) {
   const Trace trace = one_layer(LayerShape::conv2d(1, 3, 16, {16, 16}, {3, 3}), 0, 0.5);
   const Activity a = run(tile_machine({}), trace.layers()[0], Operation::kWeightGrad).activity;
   EXPECT_EQ(a.transposed_groups, (a.am_reads + 2) / 3 + (a.bm_reads + 15) / 16);
+}
+
+// 20 channels are a block of 16 and one of 4, and each takes a fill of its own; so do the two blocks that the
+// channels 20..39 of a second convolution group lie in.
+TEST(TileMemory, TransposersOfChannelsThatFillNoWholeBlock) {
+  const auto groups = [](std::int64_t convolution_groups) {
+    const Trace trace =
+        one_layer(LayerShape::conv2d(1, 20 * convolution_groups, 16 * convolution_groups, {4, 4}, {1, 1},
+                                     {1, 1}, {0, 0}, {1, 1}, convolution_groups),
+                  0.5, 0.5);
+    return run(tile_machine({{"tiles", "1"}}), trace.layers()[0], Operation::kWeightGrad)
+        .activity.transposed_groups;
+  };
+  EXPECT_EQ(groups(1), 2 + 1);
+  EXPECT_EQ(groups(2), 2 + 1 + 2 + 1);
+}
+
+// Block by block, with two buffers each: the closed form on thousands of chips.
+TEST(TransposerTiming, ClosedFormEqualsEveryBlock) {
+  for (std::uint64_t seed = 1; seed <= random_cases(5000); ++seed) {
+    Random random(seed);
+    const TransposerTiming timing{random.integer(1, 40), random.integer(1, 40),
+                                  random.chance(0.5) ? 16 : random.integer(1, 64)};
+    TransposerBank bank(timing);
+    const std::int64_t groups = random.integer(0, 300);
+    for (std::int64_t group = 0; group < groups; ++group) bank.add_group();
+    ASSERT_EQ(bank.finish(), timing.total(groups)) << "seed " << seed;
+  }
 }
 
 // Conservation over random layers: bytes read are bytes needed, every output is written once, weights are
