@@ -232,8 +232,10 @@ class TensorDash final : public Accelerator {
     const LayerValues values = stored_.used() ? stored_.through_memory(shape, recorded) : recorded;
     std::vector<float> computed(static_cast<std::size_t>(result_elements(shape, work.op)), 0.0F);
     TileOutcome outcome{.scheduled = scheduled(placement)};
+    const FunctionalOperands operands(work.layer, work.op, values, config_.tile.lanes);
     for (const PlacedProduct& product : in_steps(placement.placed)) {
-      const FunctionalCounts counts = run_functional(config_, shape, work.op, product, values, computed);
+      const FunctionalCounts counts = run_functional(config_, shape, work.op, product, operands, computed);
+      outcome.transposed.push_back(counts.transposed);
       outcome.compute_cycles += counts.cycles;
       outcome.scheduled_macs += counts.scheduled_macs;
       outcome.effectual_macs += counts.effectual_macs;

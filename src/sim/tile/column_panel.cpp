@@ -28,6 +28,14 @@ void accumulate(const RowValue* row, std::size_t count, const float* panel, floa
 }  // namespace
 
 ColumnPanel::ColumnPanel(const OperandStreams& streams, const TensorValues& values, std::int64_t first_column)
+    : ColumnPanel(
+          streams,
+          [&](std::int64_t stream, std::int64_t step, float* lanes_out) {
+            return streams.values(stream, step, values, lanes_out);
+          },
+          first_column) {}
+
+ColumnPanel::ColumnPanel(const OperandStreams& streams, const Fetch& fetch, std::int64_t first_column)
     : first_(first_column), columns_(std::min(kColumns, streams.count() - first_column)) {
   const std::int64_t lines = streams.steps() * streams.lanes;
   values_.assign(static_cast<std::size_t>(lines * kColumns), 0.0F);
@@ -35,7 +43,7 @@ ColumnPanel::ColumnPanel(const OperandStreams& streams, const TensorValues& valu
   std::vector<float> lane_values(static_cast<std::size_t>(streams.lanes));
   for (std::int64_t c = 0; c < columns_; ++c) {
     for (std::int64_t step = 0; step < streams.steps(); ++step) {
-      const std::uint64_t bits = streams.values(first_column + c, step, values, lane_values.data());
+      const std::uint64_t bits = fetch(first_column + c, step, lane_values.data());
       for (int lane = 0; lane < streams.lanes; ++lane) {
         const auto line = static_cast<std::size_t>(step * streams.lanes + lane);
         values_[line * kColumns + static_cast<std::size_t>(c)] = lane_values[static_cast<std::size_t>(lane)];

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -23,6 +24,9 @@ class ColumnPanel {
   static constexpr std::int64_t kColumns = 64;
 
   ColumnPanel(const OperandStreams& streams, const TensorValues& values, std::int64_t first_column);
+  // `fetch` in place of OperandStreams::values(), for values that come through a memory.
+  using Fetch = std::function<std::uint64_t(std::int64_t stream, std::int64_t step, float* lanes_out)>;
+  ColumnPanel(const OperandStreams& streams, const Fetch& fetch, std::int64_t first_column);
 
   std::int64_t first() const { return first_; }
   std::int64_t columns() const { return columns_; }  // that exist, of kColumns

@@ -62,7 +62,6 @@ struct OperandStreams {
   std::uint64_t values(std::int64_t stream, std::int64_t step, const TensorValues& source,
                        float* lanes_out) const;
 
- private:
   // Where the lanes of a step lie: the mask row of each, kBorder outside the plane, kNoElement past the axis'
   // end; and the channel of lane 0 (over channels: of the following lanes, the following ones).
   static constexpr std::int64_t kBorder = -1;

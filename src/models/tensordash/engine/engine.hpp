@@ -6,8 +6,9 @@
 #include <vector>
 
 #include "models/tensordash/config.hpp"
+#include "models/tensordash/engine/operand_fetch.hpp"
 #include "sim/tile/tile_clock.hpp"
-#include "sim/workload/layer_values.hpp"
+#include "sim/tile/tile_memory.hpp"
 
 namespace lacuna::tensordash {
 
@@ -31,9 +32,20 @@ struct FunctionalCounts {
   std::int64_t cycles = 0;
   std::int64_t scheduled_macs = 0;  // products the multipliers computed
   std::int64_t effectual_macs = 0;  // of those, both factors were not zero
+  TransposedGroups transposed;
+};
+// The operands of an operation as they lie in AM and BM, and as values for what is stored otherwise.
+struct FunctionalOperands {
+  const LayerValues& values;
+  GroupedTensor primary, secondary;
+
+  FunctionalOperands(const Layer& layer, Operation op, const LayerValues& of, std::int64_t lanes);
+  const GroupedTensor& of(const OperandStreams& streams, Operation op) const {
+    return streams.role == operands(op).primary ? primary : secondary;
+  }
 };
 FunctionalCounts run_functional(const Config& config, const LayerShape& shape, Operation op,
-                                const PlacedProduct& placed, const LayerValues& values,
+                                const PlacedProduct& placed, const FunctionalOperands& operands,
                                 std::vector<float>& result);
 
 }  // namespace lacuna::tensordash

@@ -1,6 +1,7 @@
-// Values through the hardware. The staging buffers of a row hold its values; each cycle the scheduler's
-// selection drives the row's multiplexers and those of every column (both operands move in tandem), and each
-// PE adds the products to its accumulator [TensorDash §3.1, Fig. 8; §3.3, Fig. 11].
+// Values through the hardware. They come from memory in groups of 16 x 16 and, where lanes do not run along
+// the channels, through a transposer [TensorDash §3.4]. The staging buffers of a row hold its values; each
+// cycle the scheduler's selection drives the row's multiplexers and those of every column (both operands move
+// in tandem), and each PE adds the products to its accumulator [TensorDash §3.1, Fig. 8; §3.3, Fig. 11].
 //
 // A row's selections do not depend on the column, so the products of all columns for one selected pair are
 // one multiply-add over a contiguous line of column values: the simulator's vector loop, the tile's columns.
@@ -20,15 +21,16 @@ namespace {
 class OneSide {
  public:
   OneSide(const Config& config, const LayerShape& shape, Operation op, const PlacedProduct& placed,
-          const LayerValues& values)
+          const FunctionalOperands& operands)
       : config_(config),
         shape_(shape),
         op_(op),
         placed_(placed),
-        values_(values),
+        rows_(*placed.rows, operands.of(*placed.rows, op)),
+        columns_(*placed.columns, operands.of(*placed.columns, op)),
         steps_(placed.rows->steps()) {
     if (config.runs_from_stored(op, placed.rows->role)) {
-      stored_.emplace(config, placed, values.of(placed.rows->role));
+      stored_.emplace(config, placed, operands.values.of(placed.rows->role));
     }
   }
 
@@ -44,11 +46,18 @@ class OneSide {
       panels.clear();
       for (; first < columns.count() && static_cast<std::int64_t>(panels.size()) < batch;
            first += ColumnPanel::kColumns) {
-        panels.emplace_back(columns, values_.of(columns.role), first);
+        panels.emplace_back(
+            columns,
+            [this](std::int64_t stream, std::int64_t step, float* out) {
+              return columns_.values(stream, step, out);
+            },
+            first);
       }
       multiply(panels, result);
     }
     counts_.cycles = clock_cycles();
+    counts_.transposed.columns = columns_.transposed_groups();
+    if (!stored_) counts_.transposed.rows = rows_.transposed_groups();
     return counts_;
   }
 
@@ -76,13 +85,12 @@ class OneSide {
     }
   }
 
-  void load(std::int64_t first_row, std::int64_t rows, GroupWords& words, std::vector<float>& staged) const {
+  void load(std::int64_t first_row, std::int64_t rows, GroupWords& words, std::vector<float>& staged) {
     words.clear();
     for (std::int64_t r = 0; r < rows; ++r) {
       for (std::int64_t step = 0; step < steps_; ++step) {
-        words.row(r)[step] =
-            placed_.rows->values(first_row + r, step, values_.of(placed_.rows->role),
-                                 &staged[static_cast<std::size_t>((r * steps_ + step) * config_.tile.lanes)]);
+        words.row(r)[step] = rows_.values(
+            first_row + r, step, &staged[static_cast<std::size_t>((r * steps_ + step) * config_.tile.lanes)]);
       }
     }
   }
@@ -161,7 +169,7 @@ class OneSide {
   const LayerShape& shape_;
   Operation op_;
   const PlacedProduct& placed_;
-  const LayerValues& values_;
+  OperandFetch rows_, columns_;
   std::int64_t steps_;
   std::optional<StoredSchedule> stored_;  // what is run, in place of the scheduler
   std::vector<std::int64_t> group_cycles_;
@@ -171,19 +179,19 @@ class OneSide {
 
 // Two-side: one scheduler per PE, each with its own selections, so pairs are multiplied one by one.
 FunctionalCounts run_two_side(const Config& config, const LayerShape& shape, Operation op,
-                              const PlacedProduct& placed, const LayerValues& values,
+                              const PlacedProduct& placed, const FunctionalOperands& operands,
                               std::vector<float>& result) {
   const OperandStreams& rows = *placed.rows;
   const OperandStreams& columns = *placed.columns;
+  OperandFetch row_fetch(rows, operands.of(rows, op)), column_fetch(columns, operands.of(columns, op));
   const std::int64_t steps = rows.steps();
   const int lanes = config.tile.lanes;
   const Scheduler& scheduler = config.scheduler;
   const auto& movements = scheduler.connectivity().movements();
   const bool rows_are_text = placed.rows == &placed.product->primary;
-  const auto load = [&](const OperandStreams& streams, std::int64_t stream, float* out,
-                        std::uint64_t* nonzero) {
+  const auto load = [&](OperandFetch& fetch, std::int64_t stream, float* out, std::uint64_t* nonzero) {
     for (std::int64_t step = 0; step < steps; ++step) {
-      nonzero[step] = streams.values(stream, step, values.of(streams.role), out + step * lanes);
+      nonzero[step] = fetch.values(stream, step, out + step * lanes);
     }
   };
   std::vector<std::uint64_t> row_nonzero(static_cast<std::size_t>(config.tile.rows * steps));
@@ -196,7 +204,7 @@ FunctionalCounts run_two_side(const Config& config, const LayerShape& shape, Ope
   for (const std::int64_t i : in_steps(placed.grid.row_groups)) {
     const std::int64_t row_count = std::min(config.tile.rows, rows.count() - i * config.tile.rows);
     for (std::int64_t r = 0; r < row_count; ++r) {
-      load(rows, i * config.tile.rows + r, &row_values[static_cast<std::size_t>(r * steps * lanes)],
+      load(row_fetch, i * config.tile.rows + r, &row_values[static_cast<std::size_t>(r * steps * lanes)],
            &row_nonzero[static_cast<std::size_t>(r * steps)]);
     }
     for (std::int64_t j = 0; j < placed.grid.column_groups; ++j) {
@@ -204,7 +212,7 @@ FunctionalCounts run_two_side(const Config& config, const LayerShape& shape, Ope
           std::min(config.tile.columns, columns.count() - j * config.tile.columns);
       pairs.clear();
       for (std::int64_t c = 0; c < column_count; ++c) {
-        load(columns, j * config.tile.columns + c,
+        load(column_fetch, j * config.tile.columns + c,
              &column_values[static_cast<std::size_t>(c * steps * lanes)], column_nonzero.data());
         for (std::int64_t r = 0; r < row_count; ++r) {
           for (std::int64_t step = 0; step < steps; ++step) {
@@ -247,16 +255,23 @@ FunctionalCounts run_two_side(const Config& config, const LayerShape& shape, Ope
   }
   counts.effectual_macs = counts.scheduled_macs;
   counts.cycles = clock.cycles();
+  counts.transposed = {row_fetch.transposed_groups(), column_fetch.transposed_groups()};
   return counts;
 }
 
 }  // namespace
 
+FunctionalOperands::FunctionalOperands(const Layer& layer, Operation op, const LayerValues& of,
+                                       std::int64_t lanes)
+    : values(of),
+      primary(layer.shape, operands(op).primary, of.of(operands(op).primary), lanes),
+      secondary(layer.shape, operands(op).secondary, of.of(operands(op).secondary), lanes) {}
+
 FunctionalCounts run_functional(const Config& config, const LayerShape& shape, Operation op,
-                                const PlacedProduct& placed, const LayerValues& values,
+                                const PlacedProduct& placed, const FunctionalOperands& operands,
                                 std::vector<float>& result) {
-  if (config.sides == Sides::kBoth) return run_two_side(config, shape, op, placed, values, result);
-  return OneSide(config, shape, op, placed, values).run(result);
+  if (config.sides == Sides::kBoth) return run_two_side(config, shape, op, placed, operands, result);
+  return OneSide(config, shape, op, placed, operands).run(result);
 }
 
 }  // namespace lacuna::tensordash
