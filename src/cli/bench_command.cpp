@@ -32,6 +32,7 @@ struct BenchOptions {
   std::string layer;
   std::string impl;
   std::string layout = "blocked";
+  std::string zeros_in = "data";
   std::string json, csv, html;
   std::int64_t batch = 16;
   int threads = 1;
@@ -56,7 +57,8 @@ struct Job {
 };
 
 // weight_grad may check either operand: the one with more zeros where a trace is given.
-std::optional<Checked> better_operand(const BenchLayer& layer, Operation op) {
+std::optional<Checked> better_operand(const BenchLayer& layer, Operation op, const BenchOptions& options) {
+  if (options.zeros_in == "weights") return Checked::kWeights;
   if (op != Operation::kWeightGrad || layer.traced == nullptr) return std::nullopt;
   return layer.traced->g.zero_share() > layer.traced->a.zero_share() ? Checked::kGradients
                                                                      : Checked::kActivations;
@@ -79,13 +81,22 @@ kernels::MeasureSpec spec_of(const Job& job, const BenchOptions& options, Impl i
   // Loaders deliver plain images, and oneDNN's first layers read them as such.
   if (job.layer->shape.c <= 3 && spec.options.layout == Layout::kBlocked)
     spec.options.src_layout = Layout::kNchw;
-  spec.options.weights = options.layout == "blocked" ? WeightLayout::kPacked : WeightLayout::kOihw;
+  const bool in_weights = job.checked == Checked::kWeights;
+  const bool kept_gradients = in_weights && job.op == Operation::kWeightGrad;
+  spec.options.weights =
+      options.layout == "blocked" && !kept_gradients ? WeightLayout::kPacked : WeightLayout::kOihw;
   spec.min_rounds = options.rounds;
   spec.seconds = options.seconds;
   spec.with_auto = !options.no_auto;
   spec.zeros = options.zeros;
   spec.stop = [] { return stop_signal() != 0; };
-  if (job.layer->traced != nullptr) {
+  if (job.layer->traced != nullptr && in_weights) {
+    const MaskView mask = job.layer->traced->w.mask;
+    const std::int64_t taps = shape.taps();
+    spec.nonzero = [=](std::int64_t k, std::int64_t c, std::int64_t tap) {
+      return mask.bit(k * taps + tap, c);
+    };
+  } else if (job.layer->traced != nullptr) {
     const bool activations = job.op == Operation::kForward ||
                              (job.op == Operation::kWeightGrad && job.checked == Checked::kActivations);
     const MaskView mask = activations ? job.layer->traced->a.mask : job.layer->traced->g.mask;
@@ -107,7 +118,7 @@ std::vector<Job> plan_jobs(const std::vector<BenchNetwork>& networks, const Benc
         // The gradient of the images is not needed.
         if (layer.initial && op == Operation::kInputGrad) continue;
         if (!options.layer.empty() && layer.name.find(options.layer) == std::string::npos) continue;
-        jobs.push_back({&network, &layer, op, better_operand(layer, op)});
+        jobs.push_back({&network, &layer, op, better_operand(layer, op, options)});
       }
   if (jobs.empty())
     throw InputError("--layer", fmt::format("no layer name contains '{}'", options.layer),
@@ -235,6 +246,14 @@ void add_bench_command(CLI::App& app) {
   bench->add_option("--zeros", options->zeros, "Percentages of zeros, placed at random")
       ->delimiter(',')
       ->type_name("PERCENT,...")
+      ->capture_default_str();
+  bench
+      ->add_option(
+          "--zeros-in", options->zeros_in,
+          "Where the zeros are that these kernels skip: data (activations or gradients), or weights: pruned "
+          "training, with the gradients of the non-zero weights alone")
+      ->check(CLI::IsMember({"data", "weights"}).description(""))
+      ->type_name("data|weights")
       ->capture_default_str();
   bench->add_option("--layer", options->layer, "Only layers whose name contains this")->type_name("TEXT");
   bench->add_option("--batch", options->batch, "Images per batch")

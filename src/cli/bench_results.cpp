@@ -16,7 +16,9 @@ namespace lacuna::cli {
 namespace {
 
 const char* checked_name(kernels::Checked checked) {
-  return checked == kernels::Checked::kActivations ? "A" : "G";
+  return checked == kernels::Checked::kActivations ? "A"
+         : checked == kernels::Checked::kGradients ? "G"
+                                                   : "W";
 }
 
 std::string kind_of(const LayerShape& s) {

@@ -27,9 +27,10 @@
 
 namespace lacuna::kernels {
 
-// The operand whose zeros are skipped. forward checks activations and input_grad gradients, always;
-// weight_grad may check either.
-enum class Checked { kActivations, kGradients };
+// The operand whose zeros are skipped. forward checks activations or weights, input_grad gradients or
+// weights; weight_grad any: with kWeights it computes the gradients of the non-zero weights alone, and the
+// others are zero, whichever implementation runs (pruned training).
+enum class Checked { kActivations, kGradients, kWeights };
 
 // kBlocked is nChw16c: [n][channels / 16][h][w][16], channels past the last are zero (and are written as
 // zero). Groups of part of a block (depthwise convolutions) share blocks: kSparse reorders them, kAuto hands
@@ -86,7 +87,8 @@ struct ConvOptions {
 // The tensors of the operation; the others stay null.
 struct ConvTensors {
   const float* src = nullptr;       // forward, weight_grad
-  const float* weights = nullptr;   // forward, input_grad
+  const float* weights = nullptr;   // forward, input_grad; weight_grad that checks weights: oihw, or null if
+                                    // use_weights() was called
   const float* bias = nullptr;      // forward, with options.bias
   const float* diff_dst = nullptr;  // input_grad, weight_grad
   float* dst = nullptr;             // forward
@@ -116,6 +118,10 @@ class ConvPlan {
   // The same with a share of zeros known from elsewhere (the last step, a mask): kAuto need not count.
   ConvRun run(const ConvTensors& tensors, double zeros);
 
+  // weight_grad that checks weights: takes the non-zeros of these, so that run() need not look for them.
+  // Cheap where they are at the same places as before.
+  void use_weights(const float* oihw);
+
   // Share of zeros of the checked operand, from a sample that takes little time compared with the run.
   double sampled_zeros(const ConvTensors& tensors) const;
 
@@ -131,6 +137,8 @@ class ConvPlan {
   std::int64_t dst_size() const;
   std::int64_t weights_size() const;
 
+  // With checked weights the plan itself keeps the non-zeros: weights that were packed by another call than
+  // the last are refused. Where the zeros are at the same places as before, only values are replaced.
   void pack_weights(const float* oihw, float* packed);
   void unpack_weights(const float* packed, float* oihw);
 

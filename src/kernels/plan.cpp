@@ -49,6 +49,17 @@ ConvRun ConvPlan::run(const ConvTensors& tensors, double zeros) {
   return state_->run(tensors, zeros);
 }
 
+void ConvPlan::use_weights(const float* oihw) {
+  if (!state_->weight_grad() || state_->checked != Checked::kWeights)
+    throw ConvError(Code::kOption, "this plan takes its weights in run()",
+                    "use weight_grad that checks weights");
+  if (oihw == nullptr) throw ConvError(Code::kNullPointer, "weights are null", "give them");
+  if (state_->pruned)
+    state_->pruned->update(oihw);
+  else
+    state_->kept.assign(oihw, oihw + state_->shape.w_elements());
+}
+
 double ConvPlan::sampled_zeros(const ConvTensors& tensors) const {
   state_->check(tensors);
   return state_->sampled_zeros(tensors);
@@ -73,6 +84,7 @@ void ConvPlan::pack_weights(const float* oihw, float* packed) {
   if (reinterpret_cast<std::uintptr_t>(packed) % kVectorBytes != 0)
     throw ConvError(Code::kMisaligned, "packed weights are not aligned to 64 bytes", "align them");
   if (s.sparse) s.sparse->pack(oihw, s.packing.sparse(packed));
+  if (s.pruned) s.pack_pruned(oihw, packed);
   if (s.dense) s.dense->pack(oihw, s.packing.dense(packed));
   s.packing.mark(packed, Holds::kBoth);
 }

@@ -48,11 +48,19 @@ void check_options(const LayerShape& shape, const ConvOptions& o) {
     throw ConvError(Code::kOption, "bias and relu belong to forward",
                     "leave them out of the other operations");
   if (o.checked) {
-    if (o.op == Operation::kForward && *o.checked != Checked::kActivations)
-      throw ConvError(Code::kOption, "forward has no gradients to check", "check activations");
-    if (o.op == Operation::kInputGrad && *o.checked != Checked::kGradients)
-      throw ConvError(Code::kOption, "input_grad has no activations to check", "check gradients");
+    if (o.op == Operation::kForward && *o.checked == Checked::kGradients)
+      throw ConvError(Code::kOption, "forward has no gradients to check", "check activations or weights");
+    if (o.op == Operation::kInputGrad && *o.checked == Checked::kActivations)
+      throw ConvError(Code::kOption, "input_grad has no activations to check", "check gradients or weights");
+    if (o.op == Operation::kWeightGrad && *o.checked == Checked::kWeights &&
+        o.weights == WeightLayout::kPacked)
+      throw ConvError(Code::kOption, "gradients of the non-zero weights are not packed", "use oihw");
   }
+  if (o.checked == Checked::kWeights && o.weights == WeightLayout::kOhwi)
+    throw ConvError(Code::kOption, "kernels that skip zero weights have no ohwi weights",
+                    "use oihw or packed");
+  if (o.impl == Impl::kSparseTrain && o.checked == Checked::kWeights)
+    throw ConvError(Code::kOption, "SparseTrain's kernels do not skip zero weights", "check another operand");
   if (o.impl == Impl::kSparseTrain && o.weights == WeightLayout::kOhwi)
     throw ConvError(Code::kOption, "SparseTrain's kernels have no ohwi weights", "use oihw or packed");
   if (o.impl == Impl::kReference && o.weights != WeightLayout::kOihw)
@@ -71,6 +79,7 @@ Isa pick_isa(const std::string& name) {
 
 void check_tensors(const ConvOptions& options, const PlanNeeds& needs, const ConvTensors& t) {
   std::array<Named, 4> tensors{};  // the result first
+  std::size_t count = 3;
   switch (options.op) {
     case Operation::kForward:
       tensors = {
@@ -89,8 +98,10 @@ void check_tensors(const ConvOptions& options, const PlanNeeds& needs, const Con
                   {}}};
       break;
   }
-  if (options.bias) tensors[3] = {"bias", t.bias, needs.bias};
-  const std::span<const Named> used(tensors.data(), options.bias ? 4 : 3);
+  if (options.bias) tensors[count++] = {"bias", t.bias, needs.bias};
+  if (options.op == Operation::kWeightGrad && options.checked == Checked::kWeights && t.weights != nullptr)
+    tensors[count++] = {"weights", t.weights, needs.weights};
+  const std::span<const Named> used(tensors.data(), count);
   for (const Named& tensor : used) check_pointer(tensor, options.op);
   for (const Named& input : used.subspan(1)) check_overlap(used.front(), input);
 }

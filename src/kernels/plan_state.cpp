@@ -1,7 +1,9 @@
 #include "kernels/plan_state.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
+#include <cstring>
 
 #include "kernels/ref/ref_conv.hpp"
 #include "kernels/sparsetrain/sparsetrain_conv.hpp"
@@ -39,33 +41,37 @@ ConvPlan::State::State(const LayerShape& s, const ConvOptions& o)
   // Groups of part of a block (depthwise convolutions) leave most lanes of a vector empty: oneDNN's.
   const bool part_groups = s.groups > 1 && (s.c_per_group() % kLanes != 0 || s.k_per_group() % kLanes != 0);
   const bool may_be_sparse = o.impl == Impl::kSparse || (automatic() && !part_groups);
-  // Its authors' kernels know blocked tensors only.
-  if (o.impl == Impl::kSparseTrain) src.shape.channels_last = dst.shape.channels_last = false;
-  const SparseConfig config{s,
-                            o.op,
-                            checked,
-                            isa,
-                            o.threads,
-                            l1_data_bytes(),
-                            src.shape.channels_last,
-                            dst.shape.channels_last,
-                            o.weights == WeightLayout::kOhwi};
-  if (may_be_sparse) sparse = make_sparse_conv(config);
+  // The authors' kernels and those that skip zero weights know blocked tensors only.
+  if (o.impl == Impl::kSparseTrain || checked == Checked::kWeights)
+    src.shape.channels_last = dst.shape.channels_last = false;
+  const SparseConfig config{.shape = s,
+                            .op = o.op,
+                            .checked = checked,
+                            .isa = isa,
+                            .threads = o.threads,
+                            .l1_bytes = l1_data_bytes(),
+                            .src_channels_last = src.shape.channels_last,
+                            .dst_channels_last = dst.shape.channels_last,
+                            .ohwi = o.weights == WeightLayout::kOhwi};
+  if (may_be_sparse && checked == Checked::kWeights) pruned = PrunedConv::make(config);
+  if (may_be_sparse && checked != Checked::kWeights) sparse = make_sparse_conv(config);
   if (o.impl == Impl::kSparseTrain) sparse = make_sparsetrain_conv(config);
-  const bool may_be_dense = o.impl != Impl::kReference && (!skips() || o.strict);
+  const bool may_be_dense = o.impl != Impl::kReference && (!always_skips() || o.strict);
   if (may_be_dense) dense = std::make_unique<DenseConv>(s, o, dense_impl());
-  packing = {sparse ? sparse->packed_floats() : 0, dense ? dense->packed_floats() : 0};
-  kernel_name = sparse && dense ? std::string(sparse->name()) + " or " + dense->name()
-                : sparse        ? sparse->name()
-                : dense         ? dense->name()
-                                : "reference";
-  if (!sparse) return;
+  // What `pruned` packs is in the plan; the buffer says which weights that were.
+  packing = {sparse ? sparse->packed_floats() : pruned ? kLanes : 0, dense ? dense->packed_floats() : 0};
+  const std::string skipping = sparse ? sparse->name() : pruned ? pruned->name() : "";
+  kernel_name = skips() && dense ? skipping + " or " + dense->name()
+                : skips()        ? skipping
+                : dense          ? dense->name()
+                                 : "reference";
+  if (!skips()) return;
   for (PlanSide* side : {&src, &dst})
     if (!side->direct()) side->copy_at = workspace.add(side->shape.floats());
-  if (!packed()) weights_at = workspace.add(sparse->packed_floats());
+  if (!packed() && sparse) weights_at = workspace.add(sparse->packed_floats());
   const BlockedShape& result = o.op == Operation::kInputGrad ? src.shape : dst.shape;
   if (!weight_grad()) bias_at = workspace.add(result.groups * result.blocks() * kLanes);
-  scratch_at = workspace.add(sparse->workspace_floats());
+  scratch_at = workspace.add(sparse ? sparse->workspace_floats() : pruned->workspace_floats());
 }
 
 void ConvPlan::State::use_workspace(void* given, std::size_t size) {
@@ -79,6 +85,10 @@ void ConvPlan::State::check(const ConvTensors& t) const {
 }
 
 double ConvPlan::State::sampled_zeros(const ConvTensors& t) const {
+  if (checked == Checked::kWeights) {
+    if (pruned && pruned->has_weights() && (packed() || t.weights == nullptr)) return pruned->zeros();
+    return packed() || t.weights == nullptr ? 0 : sample_zeros(t.weights, shape.w_elements(), sampled_lines);
+  }
   const PlanSide& side = checked_side();
   const float* data = checked == Checked::kActivations ? t.src : t.diff_dst;
   const double zeros = sample_zeros(data, side.floats(), sampled_lines);
@@ -88,6 +98,11 @@ double ConvPlan::State::sampled_zeros(const ConvTensors& t) const {
 }
 
 bool ConvPlan::State::other_is_finite(const ConvTensors& t) const {
+  if (checked == Checked::kWeights) {
+    if (weight_grad()) return true;  // nothing of a kept weight's sum is skipped
+    const bool forward = options.op == Operation::kForward;
+    return all_finite(forward ? t.src : t.diff_dst, forward ? src.floats() : dst.floats(), options.threads);
+  }
   if (weight_grad())
     return all_finite(checked == Checked::kActivations ? t.diff_dst : t.src, other_side().floats(),
                       options.threads);
@@ -102,8 +117,53 @@ const float* ConvPlan::State::blocked_input(const PlanSide& side, const float* d
   return copy;
 }
 
+void ConvPlan::State::pack_pruned(const float* oihw, float* packed) {
+  static std::atomic<std::uint64_t> last{0};
+  pruned->update(oihw);
+  stamp = ++last;
+  std::memcpy(packing.sparse(packed), &stamp, sizeof stamp);
+}
+
+// Before a run that skips zero weights.
+void ConvPlan::State::take_weights(const ConvTensors& t) {
+  if (packed()) {
+    std::uint64_t found = 0;
+    std::memcpy(&found, packing.sparse(t.weights), sizeof found);
+    if (stamp == 0 || found != stamp)
+      throw ConvError(ConvError::Code::kOption, "these weights are not the ones packed last by this plan",
+                      "call pack_weights() before run()");
+  } else if (t.weights != nullptr) {
+    pruned->update(t.weights);
+  } else if (!pruned->has_weights()) {
+    throw ConvError(ConvError::Code::kNullPointer, "weights is null",
+                    "give the weights or call use_weights()");
+  }
+}
+
+void ConvPlan::State::run_pruned_weight_grad(const ConvTensors& t) {
+  const float* a = blocked_input(src, t.src);
+  const float* g = blocked_input(dst, t.diff_dst);
+  pruned->weight_grad(a, g, t.diff_weights, workspace.at(scratch_at));
+}
+
+// A dense gradient becomes that of the non-zero weights.
+void ConvPlan::State::drop_unkept(const ConvTensors& t) const {
+  const float* weights = t.weights != nullptr ? t.weights : kept.empty() ? nullptr : kept.data();
+  if (weights == nullptr) {
+    if (!pruned || !pruned->has_weights())
+      throw ConvError(ConvError::Code::kNullPointer, "weights is null",
+                      "give the weights or call use_weights()");
+    return pruned->keep(t.diff_weights);
+  }
+  const std::int64_t count = shape.w_elements();
+#pragma omp parallel for num_threads(options.threads) schedule(static)
+  for (std::int64_t i = 0; i < count; ++i)
+    if (weights[i] == 0.0F) t.diff_weights[i] = 0.0F;
+}
+
 void ConvPlan::State::run_sparse(const ConvTensors& t) {
-  if (weight_grad()) return run_sparse_weight_grad(t);
+  if (pruned) take_weights(t);
+  if (weight_grad()) return pruned ? run_pruned_weight_grad(t) : run_sparse_weight_grad(t);
   const bool forward = options.op == Operation::kForward;
   const PlanSide& side = forward ? dst : src;
   const BlockedShape& result = side.shape;
@@ -113,7 +173,9 @@ void ConvPlan::State::run_sparse(const ConvTensors& t) {
   run.workspace = workspace.at(scratch_at);
   run.checked = forward ? blocked_input(src, t.src) : blocked_input(dst, t.diff_dst);
   run.out = side.direct() ? user : workspace.at(side.copy_at);
-  if (packed()) {
+  if (pruned) {
+    run.other = nullptr;
+  } else if (packed()) {
     run.other = packing.sparse(t.weights);
   } else {
     sparse->pack(t.weights, workspace.at(weights_at));
@@ -125,7 +187,10 @@ void ConvPlan::State::run_sparse(const ConvTensors& t) {
     for (std::int64_t k = 0; k < shape.k; ++k)
       bias[k / result.channels * result.blocks() * kLanes + k % result.channels] = t.bias[k];
   run.bias = bias;
-  sparse->run(run);
+  if (pruned)
+    pruned->run(run);
+  else
+    sparse->run(run);
   if (!side.direct()) from_blocked(result, side.layout, run.out, user, options.threads);
 }
 
@@ -169,9 +234,10 @@ ConvRun ConvPlan::State::run(const ConvTensors& t, double zeros) {
   check(t);
   if (options.impl == Impl::kReference) {
     run_reference(t);
+    if (weight_grad() && checked == Checked::kWeights) drop_unkept(t);
     return {Impl::kReference, zeros};
   }
-  bool use_sparse = skips();
+  bool use_sparse = always_skips();
   if (chooses()) {
     if (zeros < 0 && cost.zeros_matter()) zeros = sampled_zeros(t);
     use_sparse = cost.prefers_sparse(std::max(zeros, 0.0));
@@ -181,6 +247,7 @@ ConvRun ConvPlan::State::run(const ConvTensors& t, double zeros) {
     run_sparse(t);
   else
     run_dense(t);
+  if (!use_sparse && weight_grad() && checked == Checked::kWeights) drop_unkept(t);
   if (!use_sparse) return {dense_impl(), zeros};
   return {options.impl == Impl::kSparseTrain ? Impl::kSparseTrain : Impl::kSparse, zeros};
 }

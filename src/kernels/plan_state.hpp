@@ -12,6 +12,7 @@
 #include "kernels/dispatch/cost_model.hpp"
 #include "kernels/packed_weights.hpp"
 #include "kernels/plan_checks.hpp"
+#include "kernels/pruned/pruned_conv.hpp"
 #include "kernels/sparse/sparse_conv.hpp"
 #include "kernels/workspace.hpp"
 
@@ -38,7 +39,8 @@ struct ConvPlan::State {
   ConvOptions options;
   Checked checked = Checked::kActivations;
   PlanSide src, dst;
-  std::unique_ptr<SparseConv> sparse;
+  std::unique_ptr<SparseConv> sparse;  // skips zeros of activations or gradients,
+  std::unique_ptr<PrunedConv> pruned;  // or of weights
   std::unique_ptr<DenseConv> dense;
   std::string kernel_name;
   PackedWeights packing;
@@ -48,6 +50,8 @@ struct ConvPlan::State {
 
   Workspace workspace;
   std::int64_t weights_at = 0, bias_at = 0, scratch_at = 0;
+  std::vector<float> kept;        // use_weights() of a plan that has no `pruned`
+  std::uint64_t stamp = 0;        // of the weights that `pruned` has, in their packed form
   std::vector<double> reference;  // result of Impl::kReference
 
   State(const LayerShape& shape, const ConvOptions& options);
@@ -58,9 +62,13 @@ struct ConvPlan::State {
 
   bool packed() const { return options.weights == WeightLayout::kPacked; }
   bool automatic() const { return options.impl == Impl::kAuto; }
-  bool chooses() const { return automatic() && sparse != nullptr; }  // between sparse and dense
-  // Always skips zeros (unless `strict` finds a reason not to).
-  bool skips() const { return options.impl == Impl::kSparse || options.impl == Impl::kSparseTrain; }
+  bool skips() const { return sparse != nullptr || pruned != nullptr; }
+  bool chooses() const { return automatic() && skips(); }  // between sparse and dense
+  // Whatever the zeros (unless `strict` finds a reason not to).
+  bool always_skips() const {
+    return skips() && (options.impl == Impl::kSparse || options.impl == Impl::kSparseTrain);
+  }
+  void pack_pruned(const float* oihw, float* packed);
   bool weight_grad() const { return options.op == Operation::kWeightGrad; }
   Impl dense_impl() const;
   std::int64_t weight_floats() const { return packed() ? packing.floats() : shape.w_elements(); }
@@ -72,6 +80,9 @@ struct ConvPlan::State {
   const float* blocked_input(const PlanSide& side, const float* data);
   void run_sparse(const ConvTensors& t);
   void run_sparse_weight_grad(const ConvTensors& t);
+  void run_pruned_weight_grad(const ConvTensors& t);
+  void take_weights(const ConvTensors& t);
+  void drop_unkept(const ConvTensors& t) const;
   void run_dense(const ConvTensors& t);
   void run_reference(const ConvTensors& t);
 };

@@ -45,6 +45,11 @@ void place(const BlockedShape& shape, Layout layout, const std::vector<float>& n
             nchw[static_cast<std::size_t>((n * channels + c) * shape.pixels() + p)];
 }
 
+Checked checked_of(const ConvPlan& plan) {
+  return plan.options().checked.value_or(plan.options().op == Operation::kInputGrad ? Checked::kGradients
+                                                                                    : Checked::kActivations);
+}
+
 float random_value(Random& random) {
   // Never zero: 0.05 .. 1, either sign.
   const auto value = static_cast<float>(0.05 + 0.95 * random.uniform());
@@ -77,9 +82,7 @@ void PlanTensors::fill(ConvPlan& plan,
                        const std::function<bool(std::int64_t, std::int64_t, std::int64_t)>& nonzero,
                        std::uint64_t seed) {
   Random random(seed);
-  const bool activations = op_ == Operation::kForward ||
-                           (op_ == Operation::kWeightGrad &&
-                            plan.options().checked.value_or(Checked::kActivations) == Checked::kActivations);
+  const Checked checked_operand = checked_of(plan);
   auto draw = [&](const BlockedShape& s, Layout layout, bool checked, AlignedFloats& to) {
     const std::int64_t channels = s.groups * s.channels;
     std::vector<float> nchw(static_cast<std::size_t>(s.plain_floats()));
@@ -93,23 +96,36 @@ void PlanTensors::fill(ConvPlan& plan,
     place(s, layout, nchw, to);
   };
   if (op_ != Operation::kInputGrad)
-    draw(blocked_src(plan.shape()), plan.options().layout_of_src(), activations, src);
+    draw(blocked_src(plan.shape()), plan.options().layout_of_src(), checked_operand == Checked::kActivations,
+         src);
   if (op_ != Operation::kForward)
-    draw(blocked_dst(plan.shape()), plan.options().layout_of_dst(), !activations, dst);
-  for (std::int64_t i = 0; i < plain_weights.size(); ++i) plain_weights[i] = 0.1F * random_value(random);
-  for (std::int64_t i = 0; i < bias.size(); ++i) bias[i] = random_value(random);
-  if (op_ == Operation::kWeightGrad) return;
-  if (plan.options().weights == WeightLayout::kPacked)
+    draw(blocked_dst(plan.shape()), plan.options().layout_of_dst(), checked_operand == Checked::kGradients,
+         dst);
+  const LayerShape& shape = plan.shape();
+  std::int64_t i = 0;
+  for (std::int64_t k = 0; k < shape.k; ++k)
+    for (std::int64_t c = 0; c < shape.c_per_group(); ++c)
+      for (std::int64_t tap = 0; tap < shape.taps(); ++tap, ++i) {
+        const float value = 0.1F * random_value(random);
+        plain_weights[i] = checked_operand != Checked::kWeights || nonzero(k, c, tap) ? value : 0.0F;
+      }
+  for (std::int64_t b = 0; b < bias.size(); ++b) bias[b] = random_value(random);
+  give_weights(plan);
+}
+
+void PlanTensors::give_weights(ConvPlan& plan) {
+  if (op_ == Operation::kWeightGrad) {
+    if (checked_of(plan) == Checked::kWeights) plan.use_weights(plain_weights.data());
+  } else if (plan.options().weights == WeightLayout::kPacked) {
     plan.pack_weights(plain_weights.data(), weights.data());
-  else
+  } else {
     std::copy(plain_weights.data(), plain_weights.data() + plain_weights.size(), weights.data());
+  }
 }
 
 void PlanTensors::fill_quickly(ConvPlan& plan, double zeros, std::uint64_t seed) {
   const int threads = plan.options().threads;
-  const bool activations = op_ == Operation::kForward ||
-                           (op_ == Operation::kWeightGrad &&
-                            plan.options().checked.value_or(Checked::kActivations) == Checked::kActivations);
+  const Checked checked_operand = checked_of(plan);
   // Runs of 16 floats: blocks of channels, or anything in a plain layout. Channels past the last stay zero.
   const auto draw = [&](const BlockedShape& of, Layout layout, double share, AlignedFloats& to) {
     const BlockedShape s = stored_shape(of);
@@ -133,17 +149,20 @@ void PlanTensors::fill_quickly(ConvPlan& plan, double zeros, std::uint64_t seed)
     }
   };
   if (op_ != Operation::kInputGrad)
-    draw(blocked_src(plan.shape()), plan.options().layout_of_src(), activations ? zeros : 0, src);
+    draw(blocked_src(plan.shape()), plan.options().layout_of_src(),
+         checked_operand == Checked::kActivations ? zeros : 0, src);
   if (op_ != Operation::kForward)
-    draw(blocked_dst(plan.shape()), plan.options().layout_of_dst(), activations ? 0 : zeros, dst);
-  if (op_ == Operation::kWeightGrad) return;
+    draw(blocked_dst(plan.shape()), plan.options().layout_of_dst(),
+         checked_operand == Checked::kGradients ? zeros : 0, dst);
+  if (op_ == Operation::kWeightGrad && checked_operand != Checked::kWeights) return;
   Random random(seed);
-  for (std::int64_t i = 0; i < plain_weights.size(); ++i)
-    plain_weights[i] = 0.01F + 1e-6F * static_cast<float>(random.bits() & 0xffff);
-  if (plan.options().weights == WeightLayout::kPacked)
-    plan.pack_weights(plain_weights.data(), weights.data());
-  else
-    std::copy(plain_weights.data(), plain_weights.data() + plain_weights.size(), weights.data());
+  const double weight_zeros = checked_operand == Checked::kWeights ? zeros : 0;
+  for (std::int64_t i = 0; i < plain_weights.size(); ++i) {
+    const auto drawn = static_cast<std::uint32_t>(random.bits() & 0xffff);
+    const float value = 0.01F + 1e-6F * static_cast<float>(drawn);
+    plain_weights[i] = static_cast<double>(drawn) < weight_zeros * 65536 ? 0.0F : value;
+  }
+  give_weights(plan);
 }
 
 AlignedFloats& PlanTensors::result() {

@@ -34,7 +34,8 @@ class PlanTensors {
   // Random values from `seed`; the checked operand has this share of zeros. The same seed gives the same
   // tensors in any layout of the plan.
   void fill(ConvPlan& plan, double zeros, std::uint64_t seed);
-  // The same, but a value of the checked operand is zero where `nonzero(image, channel, pixel)` is false.
+  // The same, but a value of the checked operand is zero where `nonzero(image, channel, pixel)` is false; of
+  // weights, `nonzero(output channel, input channel of the group, tap)`.
   void fill(ConvPlan& plan, const std::function<bool(std::int64_t, std::int64_t, std::int64_t)>& nonzero,
             std::uint64_t seed);
   // For timing, in a fraction of the time: other values, with this share of zeros in the checked operand.
@@ -46,6 +47,8 @@ class PlanTensors {
   AlignedFloats plain_weights;  // OIHW, what `weights` was packed from
 
  private:
+  void give_weights(ConvPlan& plan);
+
   Operation op_;
 };
 

@@ -81,7 +81,11 @@ struct Inputs {
     if (spec.nonzero)
       data.fill(plan, spec.nonzero, spec.seed);
     else
-      data.fill(plan, 0.0, spec.seed);
+      data.fill(plan, spec.options.checked == Checked::kWeights ? spec.zeros.front() : 0.0, spec.seed);
+    if (spec.options.checked == Checked::kWeights) {
+      zeros.push_back(count_zeros(data.plain_weights.data(), data.plain_weights.size(), 1));
+      return;
+    }
     activations = spec.options.op != Operation::kInputGrad &&
                   spec.options.checked.value_or(Checked::kActivations) == Checked::kActivations;
     const BlockedShape shape = activations ? blocked_src(spec.shape) : blocked_dst(spec.shape);
@@ -99,6 +103,7 @@ struct Inputs {
   }
   ConvTensors tensors(std::size_t variant) {
     ConvTensors t = data.tensors();
+    if (checked.empty()) return t;  // zeros in the weights
     (activations ? t.src : t.diff_dst) = checked[variant].data();
     return t;
   }
@@ -111,9 +116,19 @@ struct Inputs {
 }  // namespace
 
 std::vector<Measurement> measure(const MeasureSpec& spec) {
+  if (spec.options.checked == Checked::kWeights && !spec.nonzero && spec.zeros.size() > 1) {
+    // A plan keeps one set of non-zero weights.
+    std::vector<Measurement> all;
+    for (const double share : spec.zeros) {
+      MeasureSpec one = spec;
+      one.zeros = {share};
+      all.push_back(measure(one).front());
+    }
+    return all;
+  }
   ConvPlan plan(spec.shape, spec.options);
   Inputs inputs(spec, plan);
-  const std::size_t variants = inputs.checked.size();
+  const std::size_t variants = inputs.zeros.size();
   Baseline direct(plan, Impl::kDenseDirect);
   std::unique_ptr<Baseline> automatic;
   if (spec.with_auto) {

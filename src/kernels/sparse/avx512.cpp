@@ -36,7 +36,9 @@ struct Simd {
 };
 
 #include "kernels/sparse/pixel_kernel.hpp"
-// (order matters: the next two use the macros of the first)
+// (order matters: the others use the macros of the first, and the transpose)
+#include "kernels/sparse/avx512_transpose.hpp"
+// and then
 #include "kernels/sparse/avx512_list.hpp"
 #include "kernels/sparse/avx512_window.hpp"
 

@@ -4,39 +4,6 @@
 // Eighteen sums (9 taps x 32 channels of the dense operand) stay in registers over the whole list of a
 // channel, so that a mispredicted end of the list is paid once per tile instead of once per pixel.
 
-LACUNA_INLINE void transpose16(__m512 (&a)[16]) {
-  __m512 t[16];
-#pragma GCC unroll 8
-  for (int i = 0; i < 8; ++i) {
-    t[2 * i] = _mm512_unpacklo_ps(a[2 * i], a[2 * i + 1]);
-    t[2 * i + 1] = _mm512_unpackhi_ps(a[2 * i], a[2 * i + 1]);
-  }
-  __m512 u[16];  // u[4g + j]: column j of the four rows of group g, in each 128-bit lane
-#pragma GCC unroll 4
-  for (int g = 0; g < 4; ++g) {
-    const __m512d lo0 = _mm512_castps_pd(t[4 * g]);
-    const __m512d hi0 = _mm512_castps_pd(t[4 * g + 1]);
-    const __m512d lo1 = _mm512_castps_pd(t[4 * g + 2]);
-    const __m512d hi1 = _mm512_castps_pd(t[4 * g + 3]);
-    u[4 * g] = _mm512_castpd_ps(_mm512_unpacklo_pd(lo0, lo1));
-    u[4 * g + 1] = _mm512_castpd_ps(_mm512_unpackhi_pd(lo0, lo1));
-    u[4 * g + 2] = _mm512_castpd_ps(_mm512_unpacklo_pd(hi0, hi1));
-    u[4 * g + 3] = _mm512_castpd_ps(_mm512_unpackhi_pd(hi0, hi1));
-  }
-  // A 4x4 transpose of 128-bit lanes for each j.
-#pragma GCC unroll 4
-  for (int j = 0; j < 4; ++j) {
-    const __m512 even01 = _mm512_shuffle_f32x4(u[j], u[4 + j], 0x88);
-    const __m512 odd01 = _mm512_shuffle_f32x4(u[j], u[4 + j], 0xdd);
-    const __m512 even23 = _mm512_shuffle_f32x4(u[8 + j], u[12 + j], 0x88);
-    const __m512 odd23 = _mm512_shuffle_f32x4(u[8 + j], u[12 + j], 0xdd);
-    a[j] = _mm512_shuffle_f32x4(even01, even23, 0x88);
-    a[8 + j] = _mm512_shuffle_f32x4(even01, even23, 0xdd);
-    a[4 + j] = _mm512_shuffle_f32x4(odd01, odd23, 0x88);
-    a[12 + j] = _mm512_shuffle_f32x4(odd01, odd23, 0xdd);
-  }
-}
-
 void transpose_tile(const float* src, const std::ptrdiff_t* pixel_offsets, int count, float* dst,
                     std::ptrdiff_t dst_stride) {
   for (int p = 0; p < count; p += kLanes) {

@@ -1,0 +1,83 @@
+// The innermost loops of the convolutions that skip zero weights, one table per instruction set. The 16 lanes
+// of a vector are 16 tiles (geometry.hpp).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/sparse/microkernels.hpp"
+
+namespace lacuna::kernels {
+
+// A non-zero weight: where its first input is (bytes from the inputs of the block) and its value.
+struct WeightEntry {
+  std::uint32_t offset;
+  float value;
+};
+// The entries of one result channel in a block.
+struct WeightRow {
+  std::uint16_t channel, count;
+};
+
+// Pixels of a tile: rows x cols, `pitch` slots from a row of inputs to the next.
+struct TileSize {
+  int rows, cols, pitch;
+};
+
+// sums[channel] += the row's weights x inputs, for all rows of a block.
+struct PrunedRows {
+  TileSize tile;
+  const float* inputs;  // [channel][slot][16]
+  const WeightEntry* entries;
+  const WeightRow* rows;
+  std::int64_t row_count;
+  float* sums;        // [channel][pixel][16]
+  const float* init;  // [channel]: where sums start; null: adds to them
+};
+
+// out[entry] += sum over the tile's pixels and lanes of inputs x gradients: the gradient of each kept weight.
+struct KeptRows {
+  TileSize tile;
+  const float* inputs;
+  const WeightEntry* entries;
+  const WeightRow* rows;
+  std::int64_t row_count;
+  const float* gradients;  // [channel][pixel][16]
+  float* out;              // [entry]
+};
+
+// 16 channels of 16 pixels each, transposed: to[channel][slot][lane].
+struct PackLanes {
+  const float* from;            // the tensor, at the block of channels
+  const std::int64_t* offsets;  // [count][16]; -1: zero
+  const std::int32_t* slots;    // [count]
+  std::int64_t count;
+  float* to;
+  std::int64_t channel_floats;  // from a channel to the next
+};
+// The way back: 16 channels of a tile, to their pixels.
+struct UnpackLanes {
+  const float* from;  // [channel][pixel][16]
+  std::int64_t pixels;
+  const std::int64_t* offsets;  // [pixel][16]; -1: none
+  float* to;
+  bool relu;
+};
+
+struct PrunedKernels {
+  const char* isa;
+  void (*rows)(const PrunedRows&);
+  void (*kept)(const KeptRows&);
+  void (*pack)(const PackLanes&);
+  void (*unpack)(const UnpackLanes&);
+};
+
+const PrunedKernels& pruned_kernels(Isa isa);
+
+extern const PrunedKernels kPortablePruned;
+#if defined(LACUNA_X86)
+extern const PrunedKernels kAvx2Pruned;
+extern const PrunedKernels kAvx512Pruned;
+#endif
+
+}  // namespace lacuna::kernels

@@ -1,0 +1,63 @@
+// The non-zero weights of a convolution, in the order in which a kernel that skips the others uses them.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "kernels/pruned/geometry.hpp"
+#include "kernels/pruned/kernels.hpp"
+
+namespace lacuna::kernels {
+
+// The weights of one group of channels and one phase, in blocks of result channels x input channels: the
+// inputs of a block stay in L1 while all its result channels use them. The rows of a block are ordered by
+// their number of non-zeros, so that the ends of the loops over them are predicted.
+struct WeightBlocks {
+  struct Block {
+    std::uint32_t first_entry, first_row, rows;
+  };
+  std::vector<WeightEntry> entries;
+  std::vector<std::uint32_t> from;  // of each entry: where its value is among plain weights
+  std::vector<WeightRow> rows;
+  std::vector<Block> blocks;  // [result part][input part]
+};
+
+class WeightLists {
+ public:
+  WeightLists(const LayerShape& shape, Operation op, const PrunedGeometry& geometry, std::int64_t l1_bytes,
+              int threads);
+
+  // Takes plain weights. Where the zeros are at the same places as before only values are replaced; returns
+  // whether they were.
+  bool update(const float* oihw);
+
+  std::int64_t nonzeros() const { return nonzeros_; }        // -1 before the first update
+  std::int64_t result_part() const { return result_part_; }  // channels
+  std::int64_t input_part() const { return input_part_; }
+  std::int64_t result_parts() const { return (result_channels_ + result_part_ - 1) / result_part_; }
+  std::int64_t input_parts() const { return (input_channels_ + input_part_ - 1) / input_part_; }
+  const WeightBlocks& of(std::int64_t group, std::int64_t phase) const {
+    return lists_[static_cast<std::size_t>(group * phases_ + phase)];
+  }
+  std::vector<WeightBlocks>& all() { return lists_; }
+  const std::vector<WeightBlocks>& all() const { return lists_; }
+
+ private:
+  bool refresh(const float* oihw);
+  void rebuild(const float* oihw);
+  void build(const float* oihw, std::int64_t group, const PrunedPhase& phase, WeightBlocks& to) const;
+
+  LayerShape shape_;
+  bool forward_;
+  const PrunedGeometry* geometry_;
+  std::int64_t l1_bytes_;
+  int threads_;
+  std::int64_t phases_;
+  std::int64_t input_channels_, result_channels_;  // per group; of the result rounded up to whole vectors
+  std::int64_t result_real_;
+  std::int64_t result_part_ = kLanes, input_part_ = 1;
+  std::int64_t nonzeros_ = -1;
+  std::vector<WeightBlocks> lists_;
+};
+
+}  // namespace lacuna::kernels
