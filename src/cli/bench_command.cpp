@@ -14,6 +14,7 @@
 #include "cli/stop_signal.hpp"
 #include "cli/terminal.hpp"
 #include "kernels/measure/measure.hpp"
+#include "kernels/sparsetrain/sparsetrain_conv.hpp"
 #include "report/text_table.hpp"
 
 namespace lacuna::cli {
@@ -88,6 +89,7 @@ kernels::MeasureSpec spec_of(const Job& job, const BenchOptions& options, Impl i
   spec.min_rounds = options.rounds;
   spec.seconds = options.seconds;
   spec.with_auto = !options.no_auto;
+  spec.with_sparsetrain = options.impl == "sparsetrain";
   spec.zeros = options.zeros;
   spec.stop = [] { return stop_signal() != 0; };
   if (job.layer->traced != nullptr && in_weights) {
@@ -109,7 +111,19 @@ kernels::MeasureSpec spec_of(const Job& job, const BenchOptions& options, Impl i
   return spec;
 }
 
+// SparseTrain leaves initial layers to a dense kernel, and what it has no kernel for.
+bool left_out(const BenchLayer& layer, const BenchOptions& options) {
+  if (options.impl != "sparsetrain") return false;
+  const std::string refusal = kernels::sparsetrain_refusal(layer.shape, kernels::best_isa());
+  if (refusal.find("AVX-512") != std::string::npos)
+    throw InputError("--impl sparsetrain", "it needs a CPU with AVX-512", "use --impl sparse");
+  return layer.initial || !refusal.empty();
+}
+
 std::vector<Job> plan_jobs(const std::vector<BenchNetwork>& networks, const BenchOptions& options) {
+  if (options.impl == "sparsetrain" && options.zeros_in == "weights")
+    throw InputError("--impl sparsetrain", "its authors' kernels do not skip zero weights",
+                     "leave out --zeros-in weights");
   std::vector<Job> jobs;
   for (const BenchNetwork& network : networks)
     for (const BenchLayer& layer : network.layers)
@@ -118,8 +132,12 @@ std::vector<Job> plan_jobs(const std::vector<BenchNetwork>& networks, const Benc
         // The gradient of the images is not needed.
         if (layer.initial && op == Operation::kInputGrad) continue;
         if (!options.layer.empty() && layer.name.find(options.layer) == std::string::npos) continue;
+        if (left_out(layer, options)) continue;
         jobs.push_back({&network, &layer, op, better_operand(layer, op, options)});
       }
+  if (jobs.empty() && options.impl == "sparsetrain")
+    throw InputError("--impl sparsetrain", "none of the layers is one that it can do",
+                     "see docs/models/sparsetrain.md for what it covers");
   if (jobs.empty())
     throw InputError("--layer", fmt::format("no layer name contains '{}'", options.layer),
                      "give part of a layer name");
@@ -209,6 +227,9 @@ void run_bench(BenchOptions options) {
   BenchReport report;
   report.cases = run_jobs(jobs, options);
   report.complete = stop_signal() == 0;
+  for (const BenchNetwork& network : networks)
+    for (const BenchLayer& layer : network.layers)
+      if (left_out(layer, options)) report.left_out.push_back(network.name + " " + layer.name);
   std::vector<std::pair<std::string, double>> paper;
   paper.reserve(networks.size());
   for (const BenchNetwork& network : networks) paper.emplace_back(network.name, network.paper_training);
@@ -267,11 +288,13 @@ void add_bench_command(CLI::App& app) {
       ->type_name("N")
       ->capture_default_str();
   bench
-      ->add_option("--impl", options->impl,
-                   "sparse, or auto: sparse or oneDNN direct, whichever is expected to win "
-                   "(default: sparse; auto with --trace)")
-      ->check(CLI::IsMember({"sparse", "auto"}).description(""))
-      ->type_name("sparse|auto");
+      ->add_option(
+          "--impl", options->impl,
+          "sparse; auto: sparse or oneDNN direct, whichever is expected to win; sparsetrain: sparse, and "
+          "beside it the algorithm of SparseTrain's authors (AVX-512) "
+          "(default: sparse; auto with --trace)")
+      ->check(CLI::IsMember({"sparse", "auto", "sparsetrain"}).description(""))
+      ->type_name("sparse|auto|sparsetrain");
   bench
       ->add_option("--layout", options->layout,
                    "blocked: tensors stay in the kernels' layout (images of up to 3 channels: nchw); nchw, "

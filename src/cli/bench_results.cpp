@@ -27,6 +27,13 @@ std::string kind_of(const LayerShape& s) {
   return name;
 }
 
+bool timed_sparsetrain(const BenchCase& c) { return c.result.sparsetrain_x_direct > 0; }
+
+// A column of SparseTrain's algorithm where it was timed.
+std::string authors_cell(bool shown, const std::string& text, int width) {
+  return shown ? fmt::format("  {:>{}}", text, width) : "";
+}
+
 std::string zeros_text(double zeros) { return zeros < 0 ? "trace" : fmt::format("{:.0f} %", 100 * zeros); }
 
 }  // namespace
@@ -60,6 +67,8 @@ std::vector<BenchNetworkTotal> network_totals(const std::vector<BenchCase>& case
         // From paired ratios, so that a slow moment of the machine affects both sides.
         total.direct += times * c.result.seconds * c.result.x_direct;
         total.automatic += times * c.result.seconds * c.result.x_auto;
+        if (c.result.sparsetrain_x_direct > 0)
+          total.sparsetrain += times * c.result.seconds * c.result.x_direct / c.result.sparsetrain_x_direct;
       }
       if (total.seconds > 0) totals.push_back(total);
     }
@@ -70,6 +79,7 @@ std::vector<BenchNetworkTotal> network_totals(const std::vector<BenchCase>& case
 std::vector<BenchGroup> group_means(const std::vector<BenchCase>& cases) {
   struct Sum {
     double logs = 0;
+    double sparsetrain_logs = 0;
     double worst = 1e30;
     std::int64_t layers = 0;
   };
@@ -77,6 +87,8 @@ std::vector<BenchGroup> group_means(const std::vector<BenchCase>& cases) {
   auto add = [&](const std::string& name, const BenchCase& c) {
     Sum& sum = sums[{name, c.op, c.wanted_zeros}];
     sum.logs += static_cast<double>(c.count) * std::log(c.result.x_direct);
+    if (timed_sparsetrain(c))
+      sum.sparsetrain_logs += static_cast<double>(c.count) * std::log(c.result.sparsetrain_x_direct);
     sum.worst = std::min(sum.worst, c.result.x_direct);
     sum.layers += c.count;
   };
@@ -91,14 +103,17 @@ std::vector<BenchGroup> group_means(const std::vector<BenchCase>& cases) {
   }
   std::vector<BenchGroup> groups;
   groups.reserve(sums.size());
-  for (const auto& [key, sum] : sums)
-    groups.push_back({std::get<0>(key), std::get<1>(key), std::get<2>(key),
-                      std::exp(sum.logs / static_cast<double>(sum.layers)), sum.worst, sum.layers});
+  const bool authors = std::ranges::any_of(cases, timed_sparsetrain);
+  for (const auto& [key, sum] : sums) {
+    const auto layers = static_cast<double>(sum.layers);
+    groups.push_back({std::get<0>(key), std::get<1>(key), std::get<2>(key), std::exp(sum.logs / layers),
+                      sum.worst, sum.layers, authors ? std::exp(sum.sparsetrain_logs / layers) : 0});
+  }
   return groups;
 }
 
 std::string bench_tables(const BenchReport& report) {
-  const auto& [cases, totals, groups, machine, complete] = report;
+  const auto& [cases, totals, groups, machine, complete, left_out] = report;
   std::string text;
   auto out = std::back_inserter(text);
   fmt::format_to(out, "{}, {}, {:.0f} GFLOP/s of register multiply-adds per core, {}\n\n", machine.cpu,
@@ -107,35 +122,46 @@ std::string bench_tables(const BenchReport& report) {
   // Names come from files and may hold anything.
   const auto name = [](const BenchCase& c) { return printable(c.network + " " + c.layer); };
   for (const BenchCase& c : cases) width = std::max(width, name(c).size());
-  fmt::format_to(out, "{:<{}}  {:<28}  {:<11}  {:>2}  {:>6}  {:>9}  {:>9}  {:>8}  {:>6}  {}\n", "layer",
-                 width, "shape", "operation", "in", "zeros", "ours ms", "direct ms", "x direct", "x auto",
-                 "used");
+  const bool authors = std::ranges::any_of(cases, timed_sparsetrain);
+  const std::string title = "sparsetrain x direct";
+  fmt::format_to(out, "{:<{}}  {:<28}  {:<11}  {:>2}  {:>6}  {:>9}{}  {:>9}  {:>8}{}  {:>6}  {}\n", "layer",
+                 width, "shape", "operation", "in", "zeros", "ours ms",
+                 authors_cell(authors, "sparsetrain ms", 14), "direct ms", "x direct",
+                 authors_cell(authors, title, 20), "x auto", "used");
   for (const BenchCase& c : cases)
-    fmt::format_to(out,
-                   "{:<{}}  {:<28}  {:<11}  {:>2}  {:>5.1f}%  {:>9.2f}  {:>9.2f}  {:>8.2f}  {:>6.2f}  {}\n",
-                   name(c), width, c.shape.describe(), operation_name(c.op), checked_name(c.checked),
-                   100 * c.result.zeros, 1e3 * c.result.seconds, 1e3 * c.result.direct_seconds,
-                   c.result.x_direct, c.result.x_auto, impl_name(c.result.used));
+    fmt::format_to(
+        out, "{:<{}}  {:<28}  {:<11}  {:>2}  {:>5.1f}%  {:>9.2f}{}  {:>9.2f}  {:>8.2f}{}  {:>6.2f}  {}\n",
+        name(c), width, c.shape.describe(), operation_name(c.op), checked_name(c.checked),
+        100 * c.result.zeros, 1e3 * c.result.seconds,
+        authors_cell(authors, fmt::format("{:.2f}", 1e3 * c.result.sparsetrain_seconds), 14),
+        1e3 * c.result.direct_seconds, c.result.x_direct,
+        authors_cell(authors, fmt::format("{:.2f}", c.result.sparsetrain_x_direct), 20), c.result.x_auto,
+        impl_name(c.result.used));
   if (!groups.empty()) {
-    fmt::format_to(out, "\n{:<18}  {:<11}  {:>6}  {:>6}  {:>8}  {:>8}\n", "geometric mean over", "operation",
-                   "zeros", "layers", "x direct", "worst");
+    fmt::format_to(out, "\n{:<19}  {:<11}  {:>6}  {:>6}  {:>8}  {:>8}{}\n", "geometric mean over",
+                   "operation", "zeros", "layers", "x direct", "worst", authors_cell(authors, title, 20));
     for (const BenchGroup& g : groups)
-      fmt::format_to(out, "{:<19}  {:<11}  {:>6}  {:>6}  {:>8.2f}  {:>8.2f}\n", g.name, operation_name(g.op),
-                     zeros_text(g.zeros), g.layers, g.x_direct, g.worst);
+      fmt::format_to(out, "{:<19}  {:<11}  {:>6}  {:>6}  {:>8.2f}  {:>8.2f}{}\n", g.name,
+                     operation_name(g.op), zeros_text(g.zeros), g.layers, g.x_direct, g.worst,
+                     authors_cell(authors, fmt::format("{:.2f}", g.sparsetrain_x_direct), 20));
   }
   if (!totals.empty()) {
-    fmt::format_to(out, "\n{:<24}  {:>6}  {:>8}  {:>6}  {}\n", "non-initial convolutions", "zeros",
-                   "x direct", "x auto", "paper (with its zeros)");
+    fmt::format_to(out, "\n{:<24}  {:>6}  {:>8}{}  {:>6}  {}\n", "non-initial convolutions", "zeros",
+                   "x direct", authors_cell(authors, title, 20), "x auto", "paper (with its zeros)");
     for (const BenchNetworkTotal& t : totals)
-      fmt::format_to(out, "{:<24}  {:>6}  {:>8.2f}  {:>6.2f}  {}\n", printable(t.name), zeros_text(t.zeros),
-                     t.x_direct(), t.x_auto(), t.paper > 0 ? fmt::format("{:.2f}", t.paper) : "-");
+      fmt::format_to(out, "{:<24}  {:>6}  {:>8.2f}{}  {:>6.2f}  {}\n", printable(t.name), zeros_text(t.zeros),
+                     t.x_direct(), authors_cell(authors, fmt::format("{:.2f}", t.direct / t.sparsetrain), 20),
+                     t.x_auto(), t.paper > 0 ? fmt::format("{:.2f}", t.paper) : "-");
   }
+  if (!left_out.empty())
+    fmt::format_to(out, "\nleft out, since sparsetrain has no kernel for them or they are initial: {}\n",
+                   printable(fmt::format("{}", fmt::join(left_out, ", "))));
   if (!complete) text += "\nstopped before the end; sums over networks are left out\n";
   return text;
 }
 
 std::string bench_json(const BenchReport& report) {
-  const auto& [cases, totals, groups, machine, complete] = report;
+  const auto& [cases, totals, groups, machine, complete, left_out] = report;
   using nlohmann::ordered_json;
   ordered_json json;
   json["schema"] = 1;
@@ -165,6 +191,9 @@ std::string bench_json(const BenchReport& report) {
     entry["seconds"] = c.result.seconds;
     entry["direct_seconds"] = c.result.direct_seconds;
     entry["auto_seconds"] = c.result.auto_seconds;
+    if (timed_sparsetrain(c))
+      entry["sparsetrain"] = {{"seconds", c.result.sparsetrain_seconds},
+                              {"x_direct", c.result.sparsetrain_x_direct}};
     entry["rounds"] = c.result.rounds;
     entry["kernel"] = c.result.kernel;
     entry["direct_kernel"] = c.result.direct_kernel;
@@ -176,16 +205,16 @@ std::string bench_json(const BenchReport& report) {
     ordered_json entry{{"name", t.name}, {"x_direct", t.x_direct()}, {"x_auto", t.x_auto()}};
     if (t.zeros >= 0) entry["zeros"] = t.zeros;
     if (t.paper > 0) entry["paper"] = t.paper;
+    if (t.sparsetrain > 0) entry["sparsetrain_x_direct"] = t.direct / t.sparsetrain;
     json["networks"].push_back(entry);
   }
   json["groups"] = ordered_json::array();
-  for (const BenchGroup& g : groups)
-    json["groups"].push_back({{"name", g.name},
-                              {"op", operation_name(g.op)},
-                              {"zeros", g.zeros},
-                              {"layers", g.layers},
-                              {"x_direct", g.x_direct},
-                              {"worst", g.worst}});
+  for (const BenchGroup& g : groups) {
+    ordered_json entry{{"name", g.name},     {"op", operation_name(g.op)}, {"zeros", g.zeros},
+                       {"layers", g.layers}, {"x_direct", g.x_direct},     {"worst", g.worst}};
+    if (g.sparsetrain_x_direct > 0) entry["sparsetrain_x_direct"] = g.sparsetrain_x_direct;
+    json["groups"].push_back(entry);
+  }
   // The name of a file may hold any bytes.
   return json.dump(1, ' ', false, ordered_json::error_handler_t::replace) + "\n";
 }
@@ -194,14 +223,17 @@ std::string bench_csv(const std::vector<BenchCase>& cases) {
   std::string text =
       "network,layer,shape,batch,count,op,checked,zeros,threads,impl,used,seconds,direct_seconds,auto_"
       "seconds,"
-      "x_direct,x_auto,rounds\n";
+      "x_direct,x_auto,rounds,sparsetrain_seconds,sparsetrain_x_direct\n";
   auto out = std::back_inserter(text);
   for (const BenchCase& c : cases)
-    fmt::format_to(out, "{},{},\"{}\",{},{},{},{},{:.6f},{},{},{},{:.9f},{:.9f},{:.9f},{:.4f},{:.4f},{}\n",
+    fmt::format_to(out, "{},{},\"{}\",{},{},{},{},{:.6f},{},{},{},{:.9f},{:.9f},{:.9f},{:.4f},{:.4f},{},{}\n",
                    csv_text(c.network), csv_text(c.layer), c.shape.describe(), c.shape.n, c.count,
                    operation_name(c.op), checked_name(c.checked), c.result.zeros, c.threads,
                    impl_name(c.impl), impl_name(c.result.used), c.result.seconds, c.result.direct_seconds,
-                   c.result.auto_seconds, c.result.x_direct, c.result.x_auto, c.result.rounds);
+                   c.result.auto_seconds, c.result.x_direct, c.result.x_auto, c.result.rounds,
+                   timed_sparsetrain(c) ? fmt::format("{:.9f},{:.4f}", c.result.sparsetrain_seconds,
+                                                      c.result.sparsetrain_x_direct)
+                                        : ",");
   return text;
 }
 

@@ -27,6 +27,7 @@ struct BenchNetworkTotal {
   double zeros = -1;  // -1: as in the trace
   double paper = 0;
   double seconds = 0, direct = 0, automatic = 0;
+  double sparsetrain = 0;  // seconds of SparseTrain's algorithm; 0: not timed
   double x_direct() const { return direct / seconds; }
   double x_auto() const { return automatic / seconds; }
 };
@@ -39,6 +40,7 @@ struct BenchGroup {
   double x_direct = 0;
   double worst = 0;
   std::int64_t layers = 0;
+  double sparsetrain_x_direct = 0;  // 0: not timed
 };
 
 struct BenchMachine {
@@ -57,7 +59,8 @@ struct BenchReport {
   std::vector<BenchNetworkTotal> totals;
   std::vector<BenchGroup> groups;
   BenchMachine machine;
-  bool complete = true;  // false: stopped by a signal, cases are missing
+  bool complete = true;               // false: stopped by a signal, cases are missing
+  std::vector<std::string> left_out;  // layers that --impl sparsetrain has no kernel for
 };
 std::string bench_tables(const BenchReport& report);
 std::string bench_json(const BenchReport& report);

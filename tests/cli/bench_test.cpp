@@ -63,6 +63,27 @@ TEST_F(BenchTest, WritesTheDocumentedJson) {
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 11);
 }
 
+TEST_F(BenchTest, TheAuthorsAlgorithmIsTimedBesideOurs) {
+  const std::string layers = kTwoLayers + "  - {name: seven, c: 16, k: 16, input: [9, 9], kernel: [7, 7]}\n";
+  const ProgramResult json_run =
+      bench(shapes(layers), {"--zeros", "50", "--impl", "sparsetrain", "--no-auto", "--json", "-"});
+  if (json_run.err.find("needs a CPU with AVX-512") != std::string::npos) GTEST_SKIP() << json_run.err;
+  ASSERT_EQ(json_run.exit_code, 0) << json_run.err;
+  const json document = json::parse(json_run.out);
+  ASSERT_EQ(document["cases"].size(), 3U);  // not of the initial layer, nor of the one it has no kernel for
+  for (const json& entry : document["cases"]) {
+    EXPECT_EQ(entry["layer"], "second");
+    EXPECT_EQ(entry["used"], "sparse");
+    EXPECT_GT(entry["sparsetrain"]["x_direct"], 0);
+  }
+  EXPECT_GT(document["networks"][0]["sparsetrain_x_direct"], 0);
+  const ProgramResult table = bench(shapes(layers), {"--zeros", "50", "--impl", "sparsetrain", "--no-auto"});
+  EXPECT_NE(table.out.find("sparsetrain ms"), std::string::npos) << table.out;
+  EXPECT_NE(table.out.find("or they are initial: net first, net seven\n"), std::string::npos) << table.out;
+  expect_error(run_shell("LACUNA_ISA=avx2 \"$LACUNA\" bench --shapes vgg16 --impl sparsetrain"),
+               "--impl sparsetrain: it needs a CPU with AVX-512; use --impl sparse");
+}
+
 TEST_F(BenchTest, JsonGoesToStandardOutput) {
   const ProgramResult result = bench(shapes(kTwoLayers), {"--zeros", "50", "--op", "forward", "--json", "-"});
   ASSERT_EQ(result.exit_code, 0) << result.err;

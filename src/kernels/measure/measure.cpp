@@ -1,6 +1,7 @@
 #include "kernels/measure/measure.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <time.h>
 
 #include "base/random.hpp"
@@ -113,6 +114,32 @@ struct Inputs {
   bool activations = true;
 };
 
+// The algorithm of SparseTrain's authors on the same tensors, with weights in its own order.
+class Authors {
+ public:
+  Authors(const MeasureSpec& spec, const PlanTensors& data) : plan_(spec.shape, options_of(spec)) {
+    weights_ = AlignedFloats(plan_.weights_size());
+    if (spec.options.op == Operation::kWeightGrad) return;
+    if (spec.options.weights == WeightLayout::kPacked)
+      plan_.pack_weights(data.plain_weights.data(), weights_.data());
+    else
+      std::copy_n(data.plain_weights.data(), weights_.size(), weights_.data());
+  }
+  void run(ConvTensors tensors) {
+    tensors.weights = tensors.diff_weights = weights_.data();
+    plan_.run(tensors);
+  }
+
+ private:
+  static ConvOptions options_of(const MeasureSpec& spec) {
+    ConvOptions options = spec.options;
+    options.impl = Impl::kSparseTrain;
+    return options;
+  }
+  ConvPlan plan_;
+  AlignedFloats weights_;
+};
+
 }  // namespace
 
 std::vector<Measurement> measure(const MeasureSpec& spec) {
@@ -135,9 +162,11 @@ std::vector<Measurement> measure(const MeasureSpec& spec) {
     automatic = std::make_unique<Baseline>(plan, Impl::kDenseAuto);
     if (automatic->name() == direct.name()) automatic.reset();
   }
+  std::optional<Authors> authors;
+  if (spec.with_sparsetrain) authors.emplace(spec, inputs.data);
   const int threads = spec.options.threads;
   struct Times {
-    std::vector<double> ours, x_direct, x_auto;
+    std::vector<double> ours, x_direct, x_auto, authors, authors_x_direct;
   };
   std::vector<Times> times(variants);
   std::vector<Measurement> result(variants);
@@ -149,10 +178,14 @@ std::vector<Measurement> measure(const MeasureSpec& spec) {
     for (std::size_t v = 0; v < variants; ++v) {
       const ConvTensors tensors = inputs.tensors(v);
       const double t = timed(threads, [&] { result[v].used = plan.run(tensors).used; });
+      const double s = authors ? timed(threads, [&] { authors->run(tensors); }) : 0;
       if (round == 0) continue;  // warm-up: pages and caches
       times[v].ours.push_back(t);
       times[v].x_direct.push_back(d / t);
       times[v].x_auto.push_back(a / t);
+      if (!authors) continue;
+      times[v].authors.push_back(s);
+      times[v].authors_x_direct.push_back(d / s);
     }
     if (round == 0) continue;
     directs.push_back(d);
@@ -167,6 +200,8 @@ std::vector<Measurement> measure(const MeasureSpec& spec) {
     m.x_direct = median(times[v].x_direct);
     m.x_auto = median(times[v].x_auto);
     m.seconds = median(times[v].ours);
+    m.sparsetrain_seconds = median(times[v].authors);
+    m.sparsetrain_x_direct = median(times[v].authors_x_direct);
     m.direct_seconds = median(directs);
     m.auto_seconds = median(autos);
     m.kernel = plan.kernel();

@@ -21,7 +21,8 @@ struct MeasureSpec {
   int max_rounds = 1000;
   double seconds = 0.3;  // rounds are added until this much time is spent
   bool with_auto = true;
-  std::function<bool()> stop;  // asked before each round; true ends the measurement
+  bool with_sparsetrain = false;  // the algorithm of SparseTrain's authors, in the same rounds
+  std::function<bool()> stop;     // asked before each round; true ends the measurement
   std::uint64_t seed = 1;
 };
 
@@ -30,6 +31,8 @@ struct Measurement {
   double x_auto = 0;    // the same with oneDNN's own choice; equal to x_direct where that is direct
   double seconds = 0, direct_seconds = 0, auto_seconds = 0;  // medians
   double zeros = 0;                                          // as filled
+  // SparseTrain's algorithm, if it was asked for: its median time, and oneDNN direct's / its time by rounds.
+  double sparsetrain_seconds = 0, sparsetrain_x_direct = 0;
   int rounds = 0;
   Impl used = Impl::kSparse;  // in the last round
   std::string kernel, direct_kernel, auto_kernel;
