@@ -18,7 +18,9 @@ ordered_json pruning_json(const TrainCommand& command) {
 
 ordered_json sparsify_json(const train::SparsifyOptions& sparsify) {
   if (sparsify.method == train::SparsifyOptions::Method::kNone) return nullptr;
-  return {{"method", sparsify_name(sparsify.method)}, {"density", sparsify.density}};
+  ordered_json json{{"method", sparsify_name(sparsify.method)}, {"density", sparsify.density}};
+  if (sparsify.reuses()) json["warmup"] = sparsify.warmup;
+  return json;
 }
 
 // What was asked for; null: what there is.

@@ -136,12 +136,20 @@ void add_sparsity_options(CLI::App& command, TrainCommand& c) {
       .add_option(
           "--sparsify", c.sparsify,
           "Multiply only the largest values. swat: of weights in forward and input_grad, of activations "
-          "in weight_grad; topk: of every operand of every product; meprop: of gradients")
-      ->type_name("none|swat|topk|meprop")
+          "in weight_grad; topk: of every operand of every product; meprop: of gradients; resprop: of their "
+          "differences to the step before; swat+resprop: both")
+      ->type_name("none|swat|topk|meprop|resprop|swat+resprop")
       ->capture_default_str();
   command.add_option("--density", c.density, "Share of values that --sparsify keeps (default: 0.1)")
       ->check(number(std::numeric_limits<double>::min(), 1, "a number above 0 and up to 1"))
       ->type_name("X");
+  command
+      .add_option(
+          "--sparsify-warmup", c.sparsify_warmup,
+          "Steps in which resprop comes down to --density: gradients as they are for two ninths, then "
+          "fewer and fewer differences (default: a tenth of all steps)")
+      ->check(whole_number(0))
+      ->type_name("N");
 }
 
 void add_output_options(CLI::App& command, TrainCommand& c) {

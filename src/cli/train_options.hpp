@@ -17,6 +17,7 @@ struct TrainCommand {
   std::string prune = "none";
   std::string sparsify = "none";
   double density = 0;
+  std::int64_t sparsify_warmup = -1;
   double epochs = 10;
   std::int64_t steps = 0;
   std::string out = "lacuna-train";

@@ -46,6 +46,7 @@ constexpr Recorded kRecorded[] = {
     {"--prune-as-drawn", "/prune/as_drawn"},
     {"--sparsify", "/sparsify/method"},
     {"--density", "/sparsify/density"},
+    {"--sparsify-warmup", "/sparsify/warmup"},
     {"--steps", "/steps", true},
     {"--threads", "/threads", true},
     {"--kernels", "/kernels", true},

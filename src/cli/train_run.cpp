@@ -28,12 +28,12 @@ TrainRun::TrainRun(TrainCommand command) : c_(std::move(command)) {
       *data_.train, {.batch = static_cast<int>(c_.setup.batch), .crop_padding = c_.options.crop_padding});
   folder_.emplace(c_.out, c_.resume);
   check_html(c_.html, {c_.setup.model, c_.initial});  // may be in that folder
+  settle_options();
   network_.emplace(
       std::move(graph),
       train::NetworkOptions{c_.setup.batch, kernels, resolve_threads(c_.setup.threads), c_.setup.sparsify},
       [this](double share) { bar_.update(share, "measuring kernels"); });
   bar_.clear();
-  settle_options();
   trainer_.emplace(*network_, data_, c_.options);
   weight_zeros_ = trainer_->weight_zeros().has_value();
   // A run that goes on has its parameters in the checkpoint; the file may be gone.
@@ -50,6 +50,8 @@ void TrainRun::settle_sparsity() {
   if (!on && c_.density > 0)
     throw InputError("--density", "it belongs to --sparsify", "say which method, or leave it out");
   if (c_.density > 0) sparsify.density = c_.density;
+  if (!sparsify.reuses() && c_.sparsify_warmup >= 0)
+    throw InputError("--sparsify-warmup", "only resprop has a warm-up", "leave it out, or use --warmup");
 }
 
 void TrainRun::settle_options() {
@@ -57,6 +59,8 @@ void TrainRun::settle_options() {
   if (c_.steps == 0)
     c_.steps = std::max<std::int64_t>(1, std::llround(c_.epochs * static_cast<double>(epoch)));
   c_.options.steps = c_.steps;
+  if (c_.setup.sparsify.reuses())
+    c_.setup.sparsify.warmup = c_.sparsify_warmup >= 0 ? c_.sparsify_warmup : c_.steps / 10;
   if (c_.options.schedule.warmup < 0) c_.options.schedule.warmup = c_.steps / 20;
   c_.options.pruning.seed = c_.options.seed;
   if (c_.options.pruning.until == 0) c_.options.pruning.until = c_.steps * 3 / 4;

@@ -308,13 +308,15 @@ void load_parameters(const std::filesystem::path& path, const std::vector<Parame
     check_checksum(file, parts, metadata(file, "checksum", path.string()), path.string());
   }
   std::vector<const SafetensorsEntry*> found;
-  found.reserve(parameters.size());
-  for (const Parameter* parameter : parameters)
+  std::vector<Parameter*> wanted = parameters;
+  std::erase_if(wanted, [](const Parameter* p) { return p->kind == Parameter::Kind::kState; });
+  found.reserve(wanted.size());
+  for (const Parameter* parameter : wanted)
     found.push_back(&entry_of(entries, parameter->name, parameter->dims, "F32", path.string(),
                               "the file belongs to another network; give its --model and settings"));
-  for (std::size_t i = 0; i < parameters.size(); ++i)
+  for (std::size_t i = 0; i < wanted.size(); ++i)
     if (!found[i]->data.empty())
-      std::memcpy(parameters[i]->value.data(), found[i]->data.data(), found[i]->data.size());
+      std::memcpy(wanted[i]->value.data(), found[i]->data.data(), found[i]->data.size());
 }
 
 }  // namespace lacuna::train

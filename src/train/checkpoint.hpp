@@ -1,7 +1,7 @@
 // The state of a training between two steps, as a safetensors file: parameters under their own names (for the
 // networks that torchvision has, torchvision's), "momentum/NAME", which weights are pruned ("alive/NAME"),
-// the step. Everything random follows from the seed and the step, so nothing else is needed to continue
-// exactly.
+// the gradients that ReSprop reuses ("previous/NAME"), the step. Everything random follows from the seed and
+// the step, so nothing else is needed to continue exactly.
 #pragma once
 
 #include <cstdint>

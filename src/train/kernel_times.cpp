@@ -67,7 +67,7 @@ KernelTimes time_kernels(Network& network, const Trainer& trainer, Kernels kerne
   for (int i = -1; i < steps; ++i) {  // the first pair warms the caches and is not counted
     const std::int64_t step = trainer.step() + std::max(i, 0);
     trainer.load(step, images.data(), labels.data());
-    const Pass pass{true, static_cast<std::uint64_t>(step)};
+    const Pass pass = trainer.pass(step, true);
     // The second of a pair finds the batch in the cache, so they take turns.
     Timed& first = i % 2 == 0 ? dense : other;
     Timed& second = i % 2 == 0 ? other : dense;

@@ -17,22 +17,24 @@ struct Parameter {
     kBias,
     kNorm,    // scale and shift of batch norm
     kScalar,  // one number [Fixup]; learns at a tenth of the rate, as in its paper
-    kBuffer,  // not learnt
+    kBuffer,  // not learnt, but part of the network
+    kState,   // of the training, not of the network
   };
   std::string name;  // "conv1.weight"
   Kind kind = Kind::kWeights;
   std::vector<std::int64_t> dims;
   AlignedFloats value;
-  AlignedFloats grad;  // empty for kBuffer
+  AlignedFloats grad;  // empty unless it is learnt
 
   Parameter(std::string name, Kind kind, std::vector<std::int64_t> dims);
-  bool learnt() const { return kind != Kind::kBuffer; }
+  bool learnt() const { return kind != Kind::kBuffer && kind != Kind::kState; }
 };
 
 // What a layer needs to know about the current step.
 struct Pass {
   bool training = true;
-  std::uint64_t seed = 0;  // of this run and step; dropout draws from it
+  std::uint64_t seed = 0;    // of this run and step; what a layer draws comes from it
+  double reuse_density = 1;  // share of the differences that ReSprop keeps; 1: gradients as they are
 };
 
 class Layer {

@@ -118,7 +118,9 @@ void Network::make_layers(const std::function<void(double)>& progress) {
         const Node& before = graph_.nodes[static_cast<std::size_t>(node.inputs[0])];
         const bool initial =
             node.inputs[0] == 0 || (before.kind == NodeKind::kFlatten && before.inputs[0] == 0);
-        const OperandRule rule = operand_rule(options_.sparsify, {.initial = initial, .last = i == last});
+        const OperandRule rule =
+            operand_rule(options_.sparsify,
+                         {.initial = initial, .last = i == last, .linear = node.kind == NodeKind::kLinear});
         make_room(rule, *in[0], out);
         auto layer = std::make_unique<ConvLayer>(
             node, graph_.layer_shape(node, options_.batch), *in[0], out,
@@ -176,6 +178,9 @@ void Network::make_room(const OperandRule& rule, const Activation& in, const Act
 }
 
 void Network::initialize(std::uint64_t seed) {
+  for (Parameter* parameter : parameters_)
+    if (parameter->kind == Parameter::Kind::kState)
+      std::fill_n(parameter->value.data(), parameter->value.size(), 0.0F);
   for (const Node& node : graph_.nodes) {
     if (!is_product(node)) continue;
     const auto found = std::find_if(parameters_.begin(), parameters_.end(),

@@ -1,5 +1,6 @@
 #include "train/sparsify.hpp"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 #include <vector>
@@ -12,8 +13,12 @@ namespace {
 
 using Method = SparsifyOptions::Method;
 
-constexpr std::array<std::pair<const char*, Method>, 4> kMethods = {
-    {{"none", Method::kNone}, {"swat", Method::kSwat}, {"topk", Method::kTopK}, {"meprop", Method::kMeProp}}};
+constexpr std::array<std::pair<const char*, Method>, 6> kMethods = {{{"none", Method::kNone},
+                                                                     {"swat", Method::kSwat},
+                                                                     {"topk", Method::kTopK},
+                                                                     {"meprop", Method::kMeProp},
+                                                                     {"resprop", Method::kReSprop},
+                                                                     {"swat+resprop", Method::kSwatReSprop}}};
 
 }  // namespace
 
@@ -32,16 +37,30 @@ const char* sparsify_name(SparsifyOptions::Method method) {
   return "none";
 }
 
+// ASSUMPTION(T6): the authors' public code is dense for 2 of 90 epochs, then keeps ten points less in each
+// until the ninth. Here the share falls in every step, and the first one has nothing to reuse.
+double SparsifyOptions::reuse_density(std::int64_t step) const {
+  const std::int64_t dense = std::max<std::int64_t>(1, warmup * 2 / 9);
+  if (!reuses() || step < dense) return 1;
+  if (step >= warmup) return density;
+  const double done = static_cast<double>(step - dense + 1) / static_cast<double>(warmup - dense + 1);
+  return 1 - (1 - density) * done;
+}
+
 // ASSUMPTION(T5): the first layer keeps all values of its operands: images have no zeros, and it is small.
 OperandRule operand_rule(const SparsifyOptions& options, const LayerPosition& place) {
   using Among = OperandRule::Among;
   OperandRule rule;
+  // Convolutions only, as its authors have it; the first is one of them.
+  rule.reuse = options.reuses() && !place.linear;
   if (place.initial) return rule;
   rule.density = options.density;
   switch (options.method) {
     case Method::kNone:
+    case Method::kReSprop:
       break;
     case Method::kSwat:
+    case Method::kSwatReSprop:
       rule.weights = true;
       rule.activations = Among::kOfLayer;
       break;

@@ -20,27 +20,37 @@ struct OperandRule {
   bool forward_activations = false;  // in forward as well
   Among gradients = Among::kAll;     // in input_grad and weight_grad
 
+  bool reuse = false;  // gradients as differences to the step before, at the density of the step
+
   bool changes_activations() const { return activations != Among::kAll; }
-  bool changes_gradients() const { return gradients != Among::kAll; }
+  bool changes_gradients() const { return gradients != Among::kAll || reuse; }
 };
 
 struct SparsifyOptions {
   enum class Method {
     kNone,
-    kSwat,    // weights in forward and input_grad, activations in weight_grad [Raihan and Aamodt 2020]
-    kTopK,    // all operands of all products
-    kMeProp,  // gradients [Sun et al. 2017; the selective backpropagation of TensorDash §1]
+    kSwat,     // weights in forward and input_grad, activations in weight_grad [Raihan and Aamodt 2020]
+    kTopK,     // all operands of all products
+    kMeProp,   // gradients [Sun et al. 2017; the selective backpropagation of TensorDash §1]
+    kReSprop,  // differences of gradients to the step before [Goli and Aamodt 2020]
+    kSwatReSprop,
   };
   Method method = Method::kNone;
   double density = 0.1;
+  std::int64_t warmup = 0;  // steps before ReSprop keeps as few differences as that
+
+  bool reuses() const { return method == Method::kReSprop || method == Method::kSwatReSprop; }
+  // The share of the differences that ReSprop keeps in a step.
+  double reuse_density(std::int64_t step) const;
 };
-// "none", "swat", "topk", "meprop". Throws InputError.
+// "none", "swat", "topk", "meprop", "resprop", "swat+resprop". Throws InputError.
 SparsifyOptions::Method parse_sparsify(const std::string& name);
 const char* sparsify_name(SparsifyOptions::Method method);
 
 struct LayerPosition {
   bool initial = false;  // reads the images
   bool last = false;     // gives the logits
+  bool linear = false;
 };
 OperandRule operand_rule(const SparsifyOptions& options, const LayerPosition& place);
 

@@ -68,6 +68,19 @@ struct Chain {
     return seen;
   }
 
+  // The gradient that the next step will reuse.
+  Doubles previous(const std::string& layer) {
+    for (const ConvLayer* conv : network.conv_layers())
+      for (const Parameter* p : network.parameters())
+        if (conv->name() == layer && p->name == "previous/" + layer) {
+          Activation one;
+          one.n = 1;
+          one.shape = conv->output().shape;
+          return plain_tensor(one, p->value.data());
+        }
+    return {};
+  }
+
   static constexpr std::int64_t kBatch = 4;
   Network network;
   std::vector<float> images = std::vector<float>(kBatch * 3 * 8 * 8);
@@ -98,6 +111,33 @@ void expect_forward(const Seen& layer, const Seen& after, const Doubles& a, cons
     expected[i] = std::max(0.0, expected[i] + bias);
   }
   EXPECT_LE(difference(expected, after.a), kClose);
+}
+
+void expect_sample_of(const Doubles& batch, const Doubles& sample) {
+  bool found = false;
+  for (std::size_t n = 0; n < static_cast<std::size_t>(Chain::kBatch); ++n)
+    found = found || std::equal(sample.begin(), sample.end(),
+                                batch.begin() + static_cast<std::ptrdiff_t>(n * sample.size()));
+  EXPECT_TRUE(found);
+}
+
+// Samples without a gradient at a place have the same difference there, so which of equal ones are kept
+// depends on the order in memory.
+void expect_largest_differences(const Seen& s, const Doubles& reused, double density) {
+  double least_kept = 1e30, most_dropped = 0;
+  std::int64_t kept = 0;
+  for (std::size_t i = 0; i < s.g.size(); ++i) {
+    const auto all = static_cast<double>(static_cast<float>(s.g[i] - reused[i % reused.size()]));
+    if (s.mg[i] != 0) {
+      EXPECT_EQ(s.mg[i], all);
+      least_kept = std::min(least_kept, std::fabs(all));
+      ++kept;
+    } else {
+      most_dropped = std::max(most_dropped, std::fabs(all));
+    }
+  }
+  EXPECT_GE(least_kept, most_dropped);
+  EXPECT_EQ(kept, std::llround(density * static_cast<double>(s.g.size())));
 }
 
 struct Expected {
@@ -147,14 +187,76 @@ INSTANTIATE_TEST_SUITE_P(Methods, SparseTraining,
                                   kernels_name(std::get<1>(tested.param));
                          });
 
+// ReSprop: the products of the differences and those of the gradient that is reused add up to the products of
+// their sum.
+TEST(ReSprop, AddsTheProductsOfTheGradientThatItReuses) {
+  for (const Sparse method : {Sparse::kReSprop, Sparse::kSwatReSprop})
+    for (const Kernels kernels : {Kernels::kDense, Kernels::kSparse}) {
+      constexpr double kDensity = 0.23;
+      Chain chain(options_of(method, kDensity, kernels));
+      const auto before = chain.step({.seed = 5});
+      std::map<std::string, Doubles> reused;
+      for (const char* name : {"a", "b", "c", "d"}) reused[name] = chain.previous(name);
+      for (float& v : chain.images) v = -v;
+      auto seen = chain.step({.seed = 6, .reuse_density = kDensity});
+      const auto sum = [&](const std::string& name) {  // what is multiplied, all in all
+        Doubles g = seen[name].mg;
+        for (std::size_t i = 0; i < g.size() && name != "e"; ++i)
+          g[i] += reused[name][i % reused[name].size()];
+        return g;
+      };
+      for (const std::string name : {"a", "b", "c", "d", "e"}) {
+        SCOPED_TRACE(name);
+        const Seen& s = seen[name];
+        const bool swat = method == Sparse::kSwatReSprop && name != "a";
+        EXPECT_EQ(s.ma, swat ? plain_largest(s.a, kDensity, 1) : s.a);
+        EXPECT_EQ(s.mw, swat ? plain_largest(s.w, kDensity, 1) : s.w);
+        EXPECT_LE(difference(plain_weight_grad(s.shape, s.ma, sum(name)), s.weight_grad), kClose);
+        if (name == "e") {
+          EXPECT_EQ(s.mg, s.g);
+          continue;
+        }
+        // What is reused is a sample of the step before; its own gradient is what the next one reuses.
+        expect_sample_of(before.at(name).g, reused[name]);
+        expect_sample_of(s.g, chain.previous(name));
+        expect_largest_differences(s, reused[name], kDensity);
+      }
+      for (const auto& [to, from] : std::vector<std::pair<std::string, std::string>>{{"a", "b"}, {"b", "c"}})
+        expect_input_grad(seen[to], seen[from], plain_input_grad(seen[from].shape, seen[from].mw, sum(from)));
+    }
+}
+
+// The first steps multiply gradients as they are.
+TEST(ReSprop, WarmsUp) {
+  const SparsifyOptions none{Sparse::kReSprop, 0.1, 0};
+  EXPECT_EQ(none.reuse_density(0), 1);  // nothing to reuse
+  EXPECT_EQ(none.reuse_density(1), 0.1);
+  const SparsifyOptions slow{Sparse::kSwatReSprop, 0.1, 90};
+  EXPECT_EQ(slow.reuse_density(19), 1);
+  EXPECT_LT(slow.reuse_density(20), 1);
+  for (int step = 20; step < 90; ++step)
+    EXPECT_GT(slow.reuse_density(step), slow.reuse_density(step + 1)) << step;
+  EXPECT_NEAR(slow.reuse_density(89), 0.1, 0.02);
+  EXPECT_EQ(slow.reuse_density(90), 0.1);
+  EXPECT_EQ((SparsifyOptions{Sparse::kSwat, 0.1, 0}).reuse_density(50), 1);
+}
+
 TinyOptions sparse_tiny(Sparse method, double density = 0.2) {
   TinyOptions options;
   options.model = kRichModel;
-  options.network.sparsify = {method, density};
+  options.network.sparsify = {method, density, 3};
   return options;
 }
 
-const std::vector<Sparse> kSparseMethods = {Sparse::kSwat, Sparse::kTopK, Sparse::kMeProp};
+const std::vector<Sparse> kSparseMethods = {Sparse::kSwat, Sparse::kTopK, Sparse::kMeProp, Sparse::kReSprop,
+                                            Sparse::kSwatReSprop};
+
+std::vector<float> learnt_values(Network& network) {
+  std::vector<float> values;
+  for (const Parameter* p : network.parameters())
+    if (p->learnt()) values.insert(values.end(), p->value.data(), p->value.data() + p->value.size());
+  return values;
+}
 
 TEST(Sparsify, KeepingEverythingIsDenseTraining) {
   TinyRun dense(sparse_tiny(Sparse::kNone));
@@ -162,10 +264,10 @@ TEST(Sparsify, KeepingEverythingIsDenseTraining) {
   for (const Sparse method : kSparseMethods) {
     TinyRun all(sparse_tiny(method, 1));
     all.run_to(5);
-    EXPECT_EQ(values_of(all.network), values_of(dense.network)) << sparsify_name(method);
+    EXPECT_EQ(learnt_values(all.network), learnt_values(dense.network)) << sparsify_name(method);
     TinyRun some(sparse_tiny(method));
     some.run_to(5);
-    EXPECT_NE(values_of(some.network), values_of(dense.network)) << sparsify_name(method);
+    EXPECT_NE(learnt_values(some.network), learnt_values(dense.network)) << sparsify_name(method);
   }
 }
 
@@ -189,6 +291,21 @@ TEST(Sparsify, AResumedRunEqualsAnUndisturbedOne) {
                 std::string::npos);
     }
   }
+}
+
+// The gradients that ReSprop reuses belong to the training, not to the network.
+TEST(ReSprop, ParametersTravelWithoutItsState) {
+  const TemporaryFolder folder;
+  TinyRun dense(sparse_tiny(Sparse::kNone));
+  dense.run_to(3);
+  ASSERT_TRUE(dense.trainer.save(folder / "c", {}));
+  TinyRun reuses(sparse_tiny(Sparse::kReSprop));
+  reuses.trainer.start_from(folder / "c");
+  EXPECT_EQ(learnt_values(reuses.network), learnt_values(dense.network));
+  reuses.run_to(5);
+  ASSERT_TRUE(reuses.trainer.save(folder / "d", {}));
+  dense.trainer.start_from(folder / "d");
+  EXPECT_EQ(learnt_values(dense.network), learnt_values(reuses.network));
 }
 
 // The trace holds what was multiplied, and the trainer reports its zeros.
@@ -218,7 +335,8 @@ TEST(Sparsify, RecordsWhatIsMultiplied) {
 
 TEST(Sparsify, UnknownMethods) {
   EXPECT_EQ(error_of([] { parse_sparsify("swt"); }),
-            "--sparsify swt: unknown method; did you mean 'swat'? known: none, swat, topk, meprop");
+            "--sparsify swt: unknown method; did you mean 'swat'? known: none, swat, topk, meprop, resprop, "
+            "swat+resprop");
 }
 
 }  // namespace

@@ -49,7 +49,8 @@ InputError lost_loss(const std::string& when, double loss) {
 
 std::string sparsify_text(const SparsifyOptions& sparsify) {
   if (sparsify.method == SparsifyOptions::Method::kNone) return "none";
-  return fmt::format("{} {}", sparsify_name(sparsify.method), sparsify.density);
+  const std::string warmup = sparsify.reuses() ? fmt::format(" after {}", sparsify.warmup) : "";
+  return fmt::format("{} {}{}", sparsify_name(sparsify.method), sparsify.density, warmup);
 }
 
 // Changes with everything that decides what a network computes: shapes alone would accept a checkpoint in a
@@ -88,7 +89,8 @@ Trainer::Trainer(Network& network, const dataset::DatasetPair& data, const Train
 }
 
 Pass Trainer::pass(std::int64_t step, bool training) const {
-  return {training, Random(options_.seed * 0x9e3779b97f4a7c15ULL + static_cast<std::uint64_t>(step)).bits()};
+  return {training, Random(options_.seed * 0x9e3779b97f4a7c15ULL + static_cast<std::uint64_t>(step)).bits(),
+          network_.options().sparsify.reuse_density(step)};
 }
 
 StepReport Trainer::run_step(const RecordOptions* record, std::optional<Trace>* trace) {

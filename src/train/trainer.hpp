@@ -87,9 +87,10 @@ class Trainer {
   void resume(const std::filesystem::path& path, const Settings& settings);
   // The settings that decide what is learnt, for a checkpoint's header.
   Settings settings() const;
+  // What layers need to know about a step.
+  Pass pass(std::int64_t step, bool training) const;
 
  private:
-  Pass pass(std::int64_t step, bool training) const;
   std::optional<TestReport> test(const dataset::Dataset& data, const std::function<bool()>& stop);
 
   Network& network_;

@@ -47,6 +47,8 @@ TEST_F(TrainCommand, WrongOptionsAreOneLineAndLeaveNothing) {
   option("--schedule", "cosin", "did you mean 'cosine'?");
   option("--prune", "smm", "did you mean 'sm'?");
   option("--sparsify", "swt", "did you mean 'swat'?");
+  expect_refused(tiny("o", {"--sparsify", "swat", "--sparsify-warmup", "3"}), "only resprop has a warm-up");
+  option("--sparsify-warmup", "-1", "--sparsify-warmup: give a whole number");
   expect_refused(tiny("o", {"--sparsify", "swat", "--prune", "sm"}), "leave out --prune or --sparsify");
   option("--model", "vgg-smal", "did you mean 'vgg-small'?");
   option("--model", folder_.file("none.yaml"), "none.yaml");

@@ -46,6 +46,7 @@ ConvLayer::ConvLayer(const Node& node, const LayerShape& shape, Activation& in, 
       multiplied_weights_(weights_.value.data()) {
   if (node.bias)
     bias_.emplace(node.name + ".bias", Parameter::Kind::kBias, std::vector<std::int64_t>{shape.k});
+  if (options.rule.reuse) reuse_.emplace(node.name, shape, in, out, !options.initial, options.threads);
   if (!blocked_) {
     plain_src_ = AlignedFloats(shape.a_elements());
     plain_dst_ = AlignedFloats(shape.g_elements());
@@ -77,6 +78,7 @@ ConvPlan ConvLayer::make_plan(Operation op, std::optional<Checked> checked) cons
 std::vector<Parameter*> ConvLayer::parameters() {
   std::vector<Parameter*> all = {&weights_};
   if (bias_) all.push_back(&*bias_);
+  if (reuse_) all.push_back(&reuse_->previous());
   return all;
 }
 
@@ -99,7 +101,8 @@ void ConvLayer::run(Operation op, ConvPlan& plan, const ConvTensors& tensors, do
   if (done.used == Impl::kSparse) ++use.sparse_calls;
 }
 
-void ConvLayer::forward(const Pass&) {
+void ConvLayer::forward(const Pass& pass) {
+  pass_ = pass;
   ConvTensors tensors;
   tensors.weights = multiplied_weights_ = operands_.weights(weights_);
   if (bias_) tensors.bias = bias_->value.data();
@@ -134,6 +137,15 @@ void ConvLayer::run_weight_grad(const ConvTensors& tensors) {
   run(Operation::kWeightGrad, use_g ? by_g : by_a, tensors, use_g ? g : a);
 }
 
+void ConvLayer::prepare_backward() {
+  operands_.prepare(in_, out_);
+  if (!reuse_) return;
+  float* room = operands_.room_for_gradients();
+  const auto nonzeros = reuse_->take(out_, pass_, room);
+  reuses_ = nonzeros.has_value();
+  if (reuses_) operands_.replace_gradients(room, *nonzeros, out_);
+}
+
 void ConvLayer::backward(GradientSum& sum) {
   const float* diff_dst = operands_.gradients();
   if (!blocked_) {
@@ -149,6 +161,7 @@ void ConvLayer::backward(GradientSum& sum) {
   by_weights.diff_dst = diff_dst;
   by_weights.diff_weights = weights_.grad.data();
   run_weight_grad(by_weights);
+  if (reuses_) reuse_->add_weight_grad(operands_.activations(), weights_.grad.data());
 
   float* diff_src = sum.begin(in_);
   if (diff_src == nullptr || !input_grad_) return;
@@ -160,6 +173,7 @@ void ConvLayer::backward(GradientSum& sum) {
   if (!blocked_)
     kernels::to_blocked(as_blocked(in_), kernels::Layout::kNchw, plain_src_.data(), diff_src,
                         options_.threads);
+  if (reuses_) reuse_->add_input_grad(multiplied_weights_, diff_src);
   sum.end(in_);
 }
 

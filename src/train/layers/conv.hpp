@@ -6,6 +6,7 @@
 
 #include "kernels/conv.hpp"
 #include "train/layer.hpp"
+#include "train/layers/gradient_reuse.hpp"
 #include "train/layers/operands.hpp"
 
 namespace lacuna::train {
@@ -40,7 +41,7 @@ class ConvLayer final : public Layer {
 
   void forward(const Pass& pass) override;
   // Before backward(), when the gradient of the output is complete: decides what the products multiply.
-  void prepare_backward() { operands_.prepare(in_, out_); }
+  void prepare_backward();
   void backward(GradientSum& sum) override;
   std::vector<Parameter*> parameters() override;
 
@@ -81,6 +82,9 @@ class ConvLayer final : public Layer {
   std::optional<Parameter> bias_;
   Operands operands_;
   const float* multiplied_weights_ = nullptr;
+  std::optional<GradientReuse> reuse_;
+  bool reuses_ = false;  // in this step
+  Pass pass_;            // of this step
   std::optional<kernels::ConvPlan> forward_, input_grad_;
   // weight_grad may skip the zeros of either operand; without kAuto a plan is made when first needed.
   std::optional<kernels::ConvPlan> by_activations_, by_gradients_;

@@ -53,11 +53,17 @@ void Operands::prepare(const Activation& in, const Activation& out) {
     activation_zeros_ = share_of_zeros(keep(rule_.activations, in, in.data.data(), room_->activations.data()),
                                        in.n * in.shape.size());
   }
-  if (rule_.changes_gradients()) {
+  gradient_zeros_.reset();
+  if (rule_.gradients != OperandRule::Among::kAll) {
     gradients_ = room_->gradients.data();
     gradient_zeros_ = share_of_zeros(keep(rule_.gradients, out, out.grad, room_->gradients.data()),
                                      out.n * out.shape.size());
   }
+}
+
+void Operands::replace_gradients(const float* gradients, std::int64_t nonzeros, const Activation& out) {
+  gradients_ = gradients;
+  gradient_zeros_ = share_of_zeros(nonzeros, out.n * out.shape.size());
 }
 
 }  // namespace lacuna::train

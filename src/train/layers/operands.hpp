@@ -23,6 +23,9 @@ class Operands {
   const float* forward_activations(const Activation& in);
   // Of the backward pass, valid until the next layer's. The gradient of the output is complete.
   void prepare(const Activation& in, const Activation& out);
+  // Multiplies `gradients`, of which `nonzeros` are not zero, instead.
+  void replace_gradients(const float* gradients, std::int64_t nonzeros, const Activation& out);
+  float* room_for_gradients() { return room_->gradients.data(); }
   const float* activations() const { return activations_; }
   const float* gradients() const { return gradients_; }
 
