@@ -73,6 +73,9 @@ std::string train_config_json(const TrainCommand& command, const train::ModelSet
       {"weight_decay", options.sgd.weight_decay},
       {"prune", pruning_json(command)},
       {"sparsify", sparsify_json(network.options().sparsify)},
+      {"selective_backprop", network.options().learnt_samples < 1
+                                 ? ordered_json(network.options().learnt_samples)
+                                 : ordered_json(nullptr)},
       {"init", command.initial.empty() ? ordered_json(nullptr) : ordered_json(command.initial)},
       {"report_every", command.report_every},
       {"test_every", command.test_every},

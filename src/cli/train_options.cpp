@@ -152,6 +152,16 @@ void add_sparsity_options(CLI::App& command, TrainCommand& c) {
       ->type_name("N");
 }
 
+void add_selection_options(CLI::App& command, TrainCommand& c) {
+  command
+      .add_option(
+          "--selective-backprop", c.setup.learnt_samples,
+          "Share of each batch that is learnt from: the images with the largest losses; the gradients "
+          "of the others are zero")
+      ->check(number(std::numeric_limits<double>::min(), 1, "a number above 0 and up to 1"))
+      ->type_name("X");
+}
+
 void add_output_options(CLI::App& command, TrainCommand& c) {
   command.add_option("--out", c.out, "Folder for checkpoint.safetensors, log.csv, config.json and traces")
       ->type_name("DIR")
@@ -200,6 +210,7 @@ void add_train_options(CLI::App& command, TrainCommand& options) {
   add_data_options(command, options);
   add_optimizer_options(command, options);
   add_sparsity_options(command, options);
+  add_selection_options(command, options);
   add_output_options(command, options);
 }
 

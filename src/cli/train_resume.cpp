@@ -47,6 +47,7 @@ constexpr Recorded kRecorded[] = {
     {"--sparsify", "/sparsify/method"},
     {"--density", "/sparsify/density"},
     {"--sparsify-warmup", "/sparsify/warmup"},
+    {"--selective-backprop", "/selective_backprop"},
     {"--steps", "/steps", true},
     {"--threads", "/threads", true},
     {"--kernels", "/kernels", true},

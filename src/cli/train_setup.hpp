@@ -23,6 +23,7 @@ struct TrainSetup {
   std::string kernels = "auto";
   int threads = 0;
   train::SparsifyOptions sparsify;
+  double learnt_samples = 1;
 };
 
 train::Kernels parse_kernels(const std::string& name);

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <numeric>
 
 #include "base/error.hpp"
 #include "train/layers/primitive.hpp"
+#include "train/topk.hpp"
 
 namespace lacuna::train {
 
@@ -22,7 +24,21 @@ Loss::Loss(Activation& logits, int threads)
       dnnl::logsoftmax_backward::primitive_desc({desc, desc, 1}, cpu_engine(), forward));
 }
 
-LossResult Loss::run(const std::int32_t* labels, std::int64_t used) {
+std::int64_t Loss::choose(const std::vector<float>& losses, double learnt) {
+  const auto used = static_cast<std::int64_t>(losses.size());
+  left_out_.clear();
+  const std::int64_t kept = kept_count(used, learnt);
+  if (kept == used) return used;
+  std::vector<std::size_t> order(losses.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return losses[a] > losses[b]; });
+  left_out_.assign(static_cast<std::size_t>(logits_.n), false);
+  for (std::size_t i = static_cast<std::size_t>(kept); i < order.size(); ++i) left_out_[order[i]] = true;
+  return kept;
+}
+
+LossResult Loss::run(const std::int32_t* labels, std::int64_t used, double learnt) {
   const ThreadScope scope(threads_);
   const memory::desc desc = logits_.desc();
   forward_.execute(cpu_stream(), {{DNNL_ARG_SRC, on(desc, logits_.data.data())},
@@ -36,14 +52,19 @@ LossResult Loss::run(const std::int32_t* labels, std::int64_t used) {
                        "check the labels of the data");
   const std::int64_t row = logits_.blocks() * 16;
   LossResult result;
+  std::vector<float> losses;
   std::fill(diff_.data(), diff_.data() + diff_.size(), 0.0F);
   for (std::int64_t n = 0; n < used; ++n) {
     const float* values = log_probabilities_.data() + n * row;
     const std::int64_t best = std::max_element(values, values + logits_.shape.c) - values;
     result.loss -= static_cast<double>(values[labels[n]]) / static_cast<double>(used);
     if (best == labels[n]) ++result.correct;
-    diff_[n * row + labels[n]] = -1.0F / static_cast<float>(used);
+    losses.push_back(-values[labels[n]]);
   }
+  const std::int64_t kept = choose(losses, learnt);
+  for (std::int64_t n = 0; n < used; ++n)
+    if (left_out_.empty() || !left_out_[static_cast<std::size_t>(n)])
+      diff_[n * row + labels[n]] = -1.0F / static_cast<float>(kept);
   backward_.execute(cpu_stream(), {{DNNL_ARG_DST, on(desc, log_probabilities_.data())},
                                    {DNNL_ARG_DIFF_DST, on(desc, diff_.data())},
                                    {DNNL_ARG_DIFF_SRC, on(desc, logits_.grad)}});

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "train/activation.hpp"
 
@@ -15,13 +16,20 @@ struct LossResult {
 class Loss {
  public:
   Loss(Activation& logits, int threads);
-  // The first `used` images count. Leaves the gradient in logits.grad.
-  LossResult run(const std::int32_t* labels, std::int64_t used);
+  // The first `used` images count. Leaves the gradient in logits.grad: the mean over the share `learnt` of
+  // them with the largest losses (the first of equal ones); that of the others is zero.
+  LossResult run(const std::int32_t* labels, std::int64_t used, double learnt = 1);
+  // By image: its gradient was left out for its small loss. Empty if none was.
+  const std::vector<bool>& left_out() const { return left_out_; }
 
  private:
+  // Which images' gradients are left out; returns how many are not.
+  std::int64_t choose(const std::vector<float>& losses, double learnt);
+
   Activation& logits_;
   int threads_;
   AlignedFloats log_probabilities_, diff_;
+  std::vector<bool> left_out_;
   dnnl::logsoftmax_forward forward_;
   dnnl::logsoftmax_backward backward_;
 };

@@ -212,13 +212,14 @@ LossResult Network::forward(const float* images, const std::int32_t* labels, con
   else
     std::copy_n(images, first.floats(), first.data.data());
   for (const auto& layer : layers_) layer->forward(pass);
-  return loss_->run(labels, used);
+  return loss_->run(labels, used, pass.training ? options_.learnt_samples : 1);
 }
 
 void Network::backward(const Observer& observer) {
   for (const auto& activation : activations_) activation->pending = activation->readers;
   for (std::size_t i = layers_.size(); i-- > 0;) {
     if (conv_of_[i] != nullptr) {
+      conv_of_[i]->clear_gradients(loss_->left_out());
       conv_of_[i]->prepare_backward();
       if (observer) observer(*conv_of_[i]);
     }

@@ -16,6 +16,7 @@ struct NetworkOptions {
   Kernels kernels = Kernels::kAuto;
   int threads = 1;
   SparsifyOptions sparsify{};
+  double learnt_samples = 1;  // share of a batch, those of the largest losses, whose gradients are used
 };
 
 class Network {

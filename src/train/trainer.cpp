@@ -199,7 +199,9 @@ Settings Trainer::settings() const {
           {"crop", std::to_string(options_.crop_padding)},
           {"prune", fmt::format("{} {} {} {} {}{}", static_cast<int>(prune.method), prune.zeros, prune.every,
                                 prune.until, prune.move, prune.as_drawn ? " as drawn" : "")},
-          {"sparsify", sparsify_text(network_.options().sparsify)}};
+          {"sparsify", sparsify_text(network_.options().sparsify)},
+          {"selective", network_.options().learnt_samples < 1 ? text(network_.options().learnt_samples)
+                                                              : std::string("none")}};
 }
 
 void Trainer::start_from(const std::filesystem::path& path) {

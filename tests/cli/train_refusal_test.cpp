@@ -29,6 +29,8 @@ TEST_F(TrainCommand, WrongOptionsAreOneLineAndLeaveNothing) {
     option("--prune-zeros", value, "--prune-zeros: give a number from 0 to 0.999");
   for (const char* value : {"nan", "0", "-0.1", "1.1", "x"})
     option("--density", value, "--density: give a number above 0 and up to 1");
+  for (const char* value : {"nan", "0", "-0.1", "1.1", "x"})
+    option("--selective-backprop", value, "--selective-backprop: give a number above 0 and up to 1");
   option("--density", "0.5", "--density: it belongs to --sparsify");
   for (const char* value : {"nan", "0", "1e300", "inf"})
     option("--epochs", value, "--epochs: give a number above 0");

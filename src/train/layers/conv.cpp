@@ -1,5 +1,7 @@
 #include "train/layers/conv.hpp"
 
+#include <algorithm>
+
 #include "base/clock.hpp"
 #include "kernels/blocked.hpp"
 #include "kernels/dispatch/cost_model.hpp"
@@ -135,6 +137,12 @@ void ConvLayer::run_weight_grad(const ConvTensors& tensors) {
   const bool use_g =
       options_.kernels == Kernels::kSparse ? g > a : by_g.expected_speedup(g) > by_a.expected_speedup(a);
   run(Operation::kWeightGrad, use_g ? by_g : by_a, tensors, use_g ? g : a);
+}
+
+void ConvLayer::clear_gradients(const std::vector<bool>& left_out) {
+  const std::int64_t row = out_.floats() / out_.n;
+  for (std::size_t n = 0; n < left_out.size(); ++n)
+    if (left_out[n]) std::fill_n(out_.grad + static_cast<std::int64_t>(n) * row, row, 0.0F);
 }
 
 void ConvLayer::prepare_backward() {

@@ -40,6 +40,9 @@ class ConvLayer final : public Layer {
             const ConvLayerOptions& options);
 
   void forward(const Pass& pass) override;
+  // Images that are left out send nothing back, although a batch norm gives every image of its batch a
+  // gradient.
+  void clear_gradients(const std::vector<bool>& left_out);
   // Before backward(), when the gradient of the output is complete: decides what the products multiply.
   void prepare_backward();
   void backward(GradientSum& sum) override;
