@@ -76,6 +76,7 @@ std::string train_config_json(const TrainCommand& command, const train::ModelSet
       {"selective_backprop", network.options().learnt_samples < 1
                                  ? ordered_json(network.options().learnt_samples)
                                  : ordered_json(nullptr)},
+      {"quantize", asked(network.options().quantize_bits)},
       {"init", command.initial.empty() ? ordered_json(nullptr) : ordered_json(command.initial)},
       {"report_every", command.report_every},
       {"test_every", command.test_every},

@@ -4,6 +4,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/html_output.hpp"
+#include "train/quantize.hpp"
 
 namespace lacuna::cli {
 namespace {
@@ -162,6 +163,16 @@ void add_selection_options(CLI::App& command, TrainCommand& c) {
       ->type_name("X");
 }
 
+void add_quantize_option(CLI::App& command, TrainCommand& c) {
+  command
+      .add_option(
+          "--quantize", c.setup.quantize_bits,
+          "Round weights and activations to BITS bits before they are multiplied, except in the first "
+          "and the last layer; small values become zero")
+      ->check(whole_number(train::kFewestBits, train::kMostBits))
+      ->type_name("BITS");
+}
+
 void add_output_options(CLI::App& command, TrainCommand& c) {
   command.add_option("--out", c.out, "Folder for checkpoint.safetensors, log.csv, config.json and traces")
       ->type_name("DIR")
@@ -211,6 +222,7 @@ void add_train_options(CLI::App& command, TrainCommand& options) {
   add_optimizer_options(command, options);
   add_sparsity_options(command, options);
   add_selection_options(command, options);
+  add_quantize_option(command, options);
   add_output_options(command, options);
 }
 

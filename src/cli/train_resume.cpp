@@ -48,6 +48,7 @@ constexpr Recorded kRecorded[] = {
     {"--density", "/sparsify/density"},
     {"--sparsify-warmup", "/sparsify/warmup"},
     {"--selective-backprop", "/selective_backprop"},
+    {"--quantize", "/quantize"},
     {"--steps", "/steps", true},
     {"--threads", "/threads", true},
     {"--kernels", "/kernels", true},

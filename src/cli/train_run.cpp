@@ -31,7 +31,7 @@ TrainRun::TrainRun(TrainCommand command) : c_(std::move(command)) {
   settle_options();
   network_.emplace(std::move(graph),
                    train::NetworkOptions{c_.setup.batch, kernels, resolve_threads(c_.setup.threads),
-                                         c_.setup.sparsify, c_.setup.learnt_samples},
+                                         c_.setup.sparsify, c_.setup.learnt_samples, c_.setup.quantize_bits},
                    [this](double share) { bar_.update(share, "measuring kernels"); });
   bar_.clear();
   trainer_.emplace(*network_, data_, c_.options);
@@ -47,6 +47,9 @@ void TrainRun::settle_sparsity() {
   if (on && c_.options.pruning.method != train::PruningOptions::Method::kNone)
     throw InputError("--sparsify " + c_.sparsify, "weights that are pruned stay zero anyway",
                      "leave out --prune or --sparsify");
+  if (on && c_.setup.quantize_bits > 0)
+    throw InputError(fmt::format("--quantize {}", c_.setup.quantize_bits),
+                     "values cannot be both quantized and sparsified", "leave out --quantize or --sparsify");
   if (!on && c_.density > 0)
     throw InputError("--density", "it belongs to --sparsify", "say which method, or leave it out");
   if (c_.density > 0) sparsify.density = c_.density;

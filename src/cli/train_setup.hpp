@@ -24,6 +24,7 @@ struct TrainSetup {
   int threads = 0;
   train::SparsifyOptions sparsify;
   double learnt_samples = 1;
+  int quantize_bits = 0;
 };
 
 train::Kernels parse_kernels(const std::string& name);

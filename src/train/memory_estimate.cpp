@@ -111,9 +111,10 @@ double operand_memory(const Graph& graph, const NetworkOptions& options) {
   const auto batch = static_cast<double>(options.batch);
   for (const Node& node : graph.nodes) {
     if (node.kind != NodeKind::kConv && node.kind != NodeKind::kLinear) continue;
-    const OperandRule rule = operand_rule(
-        options.sparsify, {.initial = node.inputs[0] == 0, .linear = node.kind == NodeKind::kLinear});
-    if (rule.weights) weights += static_cast<double>(graph.layer_shape(node, 1).w_elements());
+    const OperandRule rule =
+        operand_rule(options.sparsify, options.quantize_bits,
+                     {.initial = node.inputs[0] == 0, .linear = node.kind == NodeKind::kLinear});
+    if (rule.changes_weights()) weights += static_cast<double>(graph.layer_shape(node, 1).w_elements());
     if (rule.reuse) weights += GradientReuse::floats(graph.layer_shape(node, 1));
     if (rule.changes_activations())
       activations = std::max(activations, batch * floats(input_of(graph, node).out));

@@ -119,7 +119,7 @@ void Network::make_layers(const std::function<void(double)>& progress) {
         const bool initial =
             node.inputs[0] == 0 || (before.kind == NodeKind::kFlatten && before.inputs[0] == 0);
         const OperandRule rule =
-            operand_rule(options_.sparsify,
+            operand_rule(options_.sparsify, options_.quantize_bits,
                          {.initial = initial, .last = i == last, .linear = node.kind == NodeKind::kLinear});
         make_room(rule, *in[0], out);
         auto layer = std::make_unique<ConvLayer>(

@@ -17,6 +17,7 @@ struct NetworkOptions {
   int threads = 1;
   SparsifyOptions sparsify{};
   double learnt_samples = 1;  // share of a batch, those of the largest losses, whose gradients are used
+  int quantize_bits = 0;      // of weights and activations; 0: single precision
 };
 
 class Network {

@@ -48,13 +48,16 @@ double SparsifyOptions::reuse_density(std::int64_t step) const {
 }
 
 // ASSUMPTION(T5): the first layer keeps all values of its operands: images have no zeros, and it is small.
-OperandRule operand_rule(const SparsifyOptions& options, const LayerPosition& place) {
+OperandRule operand_rule(const SparsifyOptions& options, int bits, const LayerPosition& place) {
   using Among = OperandRule::Among;
   OperandRule rule;
   // Convolutions only, as its authors have it; the first is one of them.
   rule.reuse = options.reuses() && !place.linear;
   if (place.initial) return rule;
   rule.density = options.density;
+  // ASSUMPTION(T8): first and last layers keep their precision, as is usual.
+  if (!place.last) rule.bits = bits;
+  if (rule.bits > 0) rule.forward_activations = true;
   switch (options.method) {
     case Method::kNone:
     case Method::kReSprop:

@@ -20,9 +20,11 @@ struct OperandRule {
   bool forward_activations = false;  // in forward as well
   Among gradients = Among::kAll;     // in input_grad and weight_grad
 
+  int bits = 0;  // of weights in forward and input_grad, of activations in forward and weight_grad; 0: all
   bool reuse = false;  // gradients as differences to the step before, at the density of the step
 
-  bool changes_activations() const { return activations != Among::kAll; }
+  bool changes_activations() const { return activations != Among::kAll || bits > 0; }
+  bool changes_weights() const { return weights || bits > 0; }
   bool changes_gradients() const { return gradients != Among::kAll || reuse; }
 };
 
@@ -52,6 +54,7 @@ struct LayerPosition {
   bool last = false;     // gives the logits
   bool linear = false;
 };
-OperandRule operand_rule(const SparsifyOptions& options, const LayerPosition& place);
+// `bits`: what weights and activations are rounded to [quantize.hpp], 0: they are not. One or the other.
+OperandRule operand_rule(const SparsifyOptions& options, int bits, const LayerPosition& place);
 
 }  // namespace lacuna::train

@@ -201,7 +201,9 @@ Settings Trainer::settings() const {
                                 prune.until, prune.move, prune.as_drawn ? " as drawn" : "")},
           {"sparsify", sparsify_text(network_.options().sparsify)},
           {"selective", network_.options().learnt_samples < 1 ? text(network_.options().learnt_samples)
-                                                              : std::string("none")}};
+                                                              : std::string("none")},
+          {"quantize", network_.options().quantize_bits > 0 ? std::to_string(network_.options().quantize_bits)
+                                                            : std::string("none")}};
 }
 
 void Trainer::start_from(const std::filesystem::path& path) {

@@ -50,6 +50,9 @@ TEST_F(TrainCommand, WrongOptionsAreOneLineAndLeaveNothing) {
   option("--prune", "smm", "did you mean 'sm'?");
   option("--sparsify", "swt", "did you mean 'swat'?");
   expect_refused(tiny("o", {"--sparsify", "swat", "--sparsify-warmup", "3"}), "only resprop has a warm-up");
+  expect_refused(tiny("o", {"--sparsify", "swat", "--quantize", "4"}), "leave out --quantize or --sparsify");
+  for (const char* value : {"0", "1", "9", "4.5", "x"})
+    option("--quantize", value, "--quantize: give a whole number from 2 to 8");
   option("--sparsify-warmup", "-1", "--sparsify-warmup: give a whole number");
   expect_refused(tiny("o", {"--sparsify", "swat", "--prune", "sm"}), "leave out --prune or --sparsify");
   option("--model", "vgg-smal", "did you mean 'vgg-small'?");

@@ -1,5 +1,6 @@
 #include "train/layers/operands.hpp"
 
+#include "train/quantize.hpp"
 #include "train/topk.hpp"
 
 namespace lacuna::train {
@@ -18,6 +19,8 @@ Operands::Operands(const OperandRule& rule, OperandRoom* room, int threads)
 std::int64_t Operands::keep(OperandRule::Among among, const Activation& like, const float* from,
                             float* to) const {
   const std::int64_t elements = like.shape.size();
+  if (rule_.bits > 0)
+    return quantize_per_sample(from, like.n, like.floats() / like.n, rule_.bits, to, threads_);
   if (among == OperandRule::Among::kOfLayer)
     return keep_largest(from, like.floats(), kept_count(like.n * elements, rule_.density), to, threads_);
   return keep_largest_per_sample(from, like.n, like.floats() / like.n, kept_count(elements, rule_.density),
@@ -25,16 +28,17 @@ std::int64_t Operands::keep(OperandRule::Among among, const Activation& like, co
 }
 
 const float* Operands::weights(const Parameter& weights) {
-  if (!rule_.weights) return weights.value.data();
+  if (!rule_.changes_weights()) return weights.value.data();
   const std::int64_t count = weights.value.size();
   if (weights_.size() == 0) weights_ = AlignedFloats(count);
-  weights_kept_ =
-      keep_largest(weights.value.data(), count, kept_count(count, rule_.density), weights_.data(), threads_);
+  weights_kept_ = rule_.bits > 0 ? quantize(weights.value.data(), count, rule_.bits, weights_.data())
+                                 : keep_largest(weights.value.data(), count, kept_count(count, rule_.density),
+                                                weights_.data(), threads_);
   return weights_.data();
 }
 
 std::optional<double> Operands::weight_zeros(const Parameter& weights) {
-  if (!rule_.weights) return std::nullopt;
+  if (!rule_.changes_weights()) return std::nullopt;
   this->weights(weights);
   return share_of_zeros(weights_kept_, weights.value.size());
 }
