@@ -5,6 +5,7 @@
   mutate.py --list           name, module under test and test of each
   mutate.py --apply NAME TO  writes a mutated copy of the RTL
 """
+import concurrent.futures
 import os
 import pathlib
 import re
@@ -97,10 +98,11 @@ def main():
         survivors, build = 0, str(pathlib.Path(sys.argv[1]).resolve())
         if caught(CONTROL, build):
             sys.exit("mutate: the RTL as it is fails; what follows would show nothing")
-        for mutation in MUTATIONS:
-            ok = caught(mutation, build)
-            survivors += not ok
-            print(f"{mutation[0]:<34} {'caught' if ok else 'NOT CAUGHT'} by {mutation[5]}", flush=True)
+        with concurrent.futures.ThreadPoolExecutor(int(os.environ.get("SILICON_JOBS", os.cpu_count()))) as pool:
+            for mutation, ok in zip(MUTATIONS, pool.map(lambda m: caught(m, build), MUTATIONS)):
+                survivors += not ok
+                print(f"{mutation[0]:<34} {'caught' if ok else 'NOT CAUGHT'} by {mutation[5]}", flush=True)
+        print(f"{len(MUTATIONS) - survivors} of {len(MUTATIONS)} caught")
         sys.exit(1 if survivors else 0)
     else:
         sys.exit(__doc__)
