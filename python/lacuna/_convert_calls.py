@@ -1,16 +1,16 @@
 """One call of a converted layer: which of the three operations are ours, and the autograd function that runs them."""
 
 from time import perf_counter
-from typing import List, Optional, Tuple
+from typing import Dict, List, Optional, Tuple
 
 import torch
 import torch.nn.functional as F
 
-from ._convert_plans import DENSE, FORWARD, INPUT_GRAD, SPARSE, WEIGHT_GRAD, Geometry, Plans, Setting, zeros_of
+from ._convert_plans import DENSE, FORWARD, INPUT_GRAD, SPARSE, WEIGHT_GRAD, Geometry, Plan, Setting
+from ._convert_plans import shared_plan, zeros_of
 from ._convert_tuner import NAMES, OUR_DENSE, SKIP_A, SKIP_G, TORCH, Choice
 from .errors import SimulationError
 
-PLANS = Plans()
 OPERATIONS = ("forward", "input_grad", "weight_grad")
 # Seconds that the function below costs more than PyTorch's own, forward and backward.
 OVERHEAD = 50e-6
@@ -38,6 +38,7 @@ class Call:
             Choice([TORCH, OUR_DENSE, *skip_g]),
             Choice([TORCH, OUR_DENSE, *skip_a, *(skip_g if skip_a else [])]),
         )
+        self._plans: Dict[Tuple[int, int], Tuple[Setting, Plan]] = {}  # by operation and candidate
         self._broken = set()  # what the library has refused
 
     # The three operations. `x` and `grad` may have any strides; results are as PyTorch lays them out.
@@ -48,7 +49,7 @@ class Call:
         result = None if used == TORCH else self._our_forward(used, x, weight, bias)
         if result is None:
             used, result = TORCH, self._torch_forward(x, weight, bias)
-        self.choices[FORWARD].done(used, perf_counter() - begin)
+        self._done(FORWARD, used, perf_counter() - begin)
         return result
 
     def backward(
@@ -80,7 +81,7 @@ class Call:
                 used = TORCH
                 only = [op == INPUT_GRAD, op == WEIGHT_GRAD, False]
                 result = self._torch_backward(grad, x, weight, only)[which]
-            choice.done(used, perf_counter() - begin)
+            self._done(op, used, perf_counter() - begin)
             results[which], left[which] = result, False
         if left[2] and not left[1]:
             results[2], left[2] = self._bias_grad(grad), False
@@ -103,6 +104,14 @@ class Call:
         used = choice.by_rule() if self.deterministic else choice.next()
         return TORCH if (op, used) in self._broken else used
 
+    def _done(self, op: int, used: int, seconds: float) -> None:
+        choice = self.choices[op]
+        was_settled = choice.settled
+        choice.done(used, seconds)
+        if choice.settled and not was_settled:  # those that have lost give their memory back
+            for key in [key for key in self._plans if key[0] == op and key[1] != choice.best]:
+                del self._plans[key]
+
     def _look_at_gain(self, mask: List[bool]) -> None:
         """Straight to PyTorch for a while where all of ours together do not pay for this function."""
         used = [self.choices[FORWARD], *(c for c, asked in zip(self.choices[1:], mask) if asked)]
@@ -113,14 +122,19 @@ class Call:
 
     # Ours.
 
-    def _plan(self, op: int, used: int, ohwi: bool, bias: bool):
+    def _plan(self, op: int, used: int, ohwi: bool, bias: bool) -> Optional[Plan]:
         impl = DENSE if used == OUR_DENSE else SPARSE
         setting = Setting(op, impl, used == SKIP_G, self.channels_last, ohwi, bias, self.threads)
+        kept = self._plans.get((op, used))
+        if kept is not None and kept[0] == setting:
+            return kept[1]
         try:
-            return PLANS.get(self.geometry, setting)
-        except SimulationError:  # a shape that the kernel cannot do: said once by `report.choices()`
+            plan = shared_plan(self.geometry, setting)
+        except SimulationError:  # a shape that the kernel cannot do
             self._broken.add((op, used))
             return None
+        self._plans[(op, used)] = (setting, plan)
+        return plan
 
     def _laid_out(self, tensor: torch.Tensor) -> torch.Tensor:
         return tensor.contiguous() if self.geometry.linear else tensor.contiguous(memory_format=self.format)

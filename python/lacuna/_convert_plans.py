@@ -2,8 +2,9 @@
 
 import ctypes
 import threading
+import weakref
 from ctypes import byref, c_double
-from typing import Dict, NamedTuple, Optional, Tuple
+from typing import NamedTuple, Optional, Tuple
 
 import torch
 
@@ -103,26 +104,20 @@ class Plan:
         return True
 
 
-class Plans:
-    """Plans by geometry and setting, shared by all layers of the process. The oldest unused ones are dropped."""
+# Layers of the same shape share a plan. It lives as long as a layer keeps it.
+_shared: "weakref.WeakValueDictionary[Tuple[Geometry, Setting], Plan]" = weakref.WeakValueDictionary()
+_shared_lock = threading.Lock()
 
-    MOST = 512
 
-    def __init__(self) -> None:
-        self._plans: Dict[Tuple[Geometry, Setting], Plan] = {}
-        self._lock = threading.Lock()
-
-    def get(self, geometry: Geometry, setting: Setting) -> Plan:
-        key = (geometry, setting)
-        with self._lock:
-            plan = self._plans.pop(key, None)
-        if plan is None:
-            plan = Plan(geometry, setting)
-        with self._lock:
-            self._plans[key] = plan
-            while len(self._plans) > self.MOST:
-                del self._plans[next(iter(self._plans))]
-        return plan
+def shared_plan(geometry: Geometry, setting: Setting) -> Plan:
+    key = (geometry, setting)
+    with _shared_lock:
+        plan = _shared.get(key)
+    if plan is None:
+        plan = Plan(geometry, setting)
+        with _shared_lock:
+            _shared[key] = plan
+    return plan
 
 
 def zeros_of(tensor: torch.Tensor) -> float:

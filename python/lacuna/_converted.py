@@ -1,6 +1,6 @@
 """Conv2d and Linear whose operations are PyTorch's or ours, call by call."""
 
-from typing import Dict, Optional, Tuple
+from typing import Callable, Dict, Optional, Tuple
 
 import torch
 import torch.nn.functional as F
@@ -37,15 +37,22 @@ class LayerState:
         return found
 
 
-def _autocasts() -> bool:
-    return torch.is_autocast_cpu_enabled()
+def _autocast_test() -> Callable[[], bool]:
+    try:
+        torch.is_autocast_enabled("cpu")
+    except TypeError:  # before torch 2.4
+        return torch.is_autocast_cpu_enabled
+    return lambda: torch.is_autocast_enabled("cpu")
+
+
+_autocasts = _autocast_test()
+_is_compiling = getattr(getattr(torch, "compiler", None), "is_compiling", lambda: False)
+# Tensors inside torch.func's transforms (torch 2).
+_is_transformed = getattr(getattr(torch._C, "_functorch", None), "is_functorch_wrapped_tensor", lambda tensor: False)
 
 
 def _compiles() -> bool:
-    return torch.jit.is_tracing() or (_is_compiling is not None and _is_compiling())
-
-
-_is_compiling = getattr(getattr(torch, "compiler", None), "is_compiling", None)
+    return torch.jit.is_tracing() or _is_compiling()
 
 
 def _takes(x: torch.Tensor, weight: torch.Tensor, bias: Optional[torch.Tensor]) -> bool:
@@ -62,6 +69,8 @@ def _takes(x: torch.Tensor, weight: torch.Tensor, bias: Optional[torch.Tensor]) 
         and x.numel() > 0
         and not x.is_conj()
         and not x.is_neg()
+        and not _is_transformed(x)
+        and not _is_transformed(weight)
         and not _autocasts()
         and not dispatch_is_watched()
     )

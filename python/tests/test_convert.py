@@ -14,7 +14,7 @@ import torch.nn.functional as F
 from torch import nn
 
 import lacuna
-from lacuna import _convert_calls, _converted
+from lacuna import _converted
 from lacuna._convert_tuner import OUR_DENSE, SKIP_A, SKIP_G, TORCH, Choice
 
 CANDIDATES = (TORCH, OUR_DENSE, SKIP_A, SKIP_G)
@@ -255,7 +255,7 @@ class SameModel(ConvertTest):
         with io.BytesIO() as file:
             torch.save(model, file)
             file.seek(0)
-            loaded = torch.load(file)
+            loaded = torch.load(file, weights_only=False)
         for other in (copy.deepcopy(model), pickle.loads(pickle.dumps(model)), loaded):
             self.assertEqual(type(other[0]), type(model[0]))
             self.assertEqual(other[0]._lacuna.calls, {})
@@ -379,7 +379,7 @@ class LeftToPytorch(ConvertTest):
         x = torch.randn(4, 16)
         with torch.no_grad():
             layer(x)
-            (plan,) = [p for (g, _), p in _convert_calls.PLANS._plans.items() if g.input == (4, 16, 1, 1)][-1:]
+            ((_, plan),) = next(iter(layer._lacuna.calls.values()))._plans.values()
             with plan._lock:
                 self.near(layer(x), F.linear(x, layer.weight, layer.bias))
 
