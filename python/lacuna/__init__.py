@@ -11,6 +11,8 @@
 `lacuna.Profiler(model)` does the same while a training runs, every few steps. `lacuna.capture(model,
 "step.safetensors")` writes a file, which the program reads too (`lacuna inspect`, `lacuna simulate`).
 
+`lacuna.convert(model)` trains faster on a CPU: its layers run kernels that skip zeros wherever those win.
+
 torch is imported when something needs it: `simulate`, `machines` and `parameters` do not.
 """
 
