@@ -376,6 +376,35 @@ static void test_conv(void) {
   lacuna_conv_free(conv);
   lacuna_conv_free(NULL);
 
+  /* A linear layer; weights in the order of channels-last; the share of zeros. */
+  conv = NULL;
+  lacuna_conv_options linear = {.struct_size = sizeof linear,
+                                .batch = 4,
+                                .in_channels = 16,
+                                .out_channels = 2,
+                                .layout = LACUNA_NHWC,
+                                .impl = LACUNA_IMPL_SPARSE,
+                                .ohwi_weights = 1,
+                                .linear = 1};
+  CHECK_OK(lacuna_conv_plan(&linear, &conv));
+  CHECK_OK(lacuna_conv_sizes(conv, &sizes[0], &sizes[1], &sizes[2]));
+  CHECK(sizes[0] == 64 && sizes[1] == 8 && sizes[2] == 32);
+  tensors =
+      (lacuna_conv_tensors){.struct_size = sizeof tensors, .src = src, .weights = weights, .dst = dst[0]};
+  CHECK_OK(lacuna_conv_run(conv, &tensors, -1, NULL));
+  for (int row = 0; row < 4; ++row)
+    for (int k = 0; k < 2; ++k) {
+      float sum = 0;
+      for (int c = 0; c < 16; ++c) sum += src[row * 16 + c] * weights[k * 16 + c];
+      CHECK(fabsf(dst[0][row * 2 + k] - sum) < 1e-3f);
+    }
+  lacuna_conv_free(conv);
+  double share = -1;
+  const float some[4] = {0, 1, -0.0f, 3};
+  CHECK_OK(lacuna_sample_zeros(some, 4, &share));
+  CHECK(share == 0.5);
+  CHECK_FAILS(lacuna_sample_zeros(NULL, 4, &share), LACUNA_BAD_INPUT, "'data' is null");
+
   conv = NULL;
   options.impl = (lacuna_impl)9;
   CHECK_FAILS(lacuna_conv_plan(&options, &conv), LACUNA_BAD_INPUT, "no implementation 9");

@@ -84,6 +84,8 @@ BlockedShape direct_shape(BlockedShape shape, Layout layout) {
   return shape;
 }
 
+// The AVX-512 kernels turn 16 channels of 16 pixels in registers. Element by element, NCHW took 3 ns per
+// float: nine times as long as the rest of a 1x1 convolution 64->128 at 50 % zeros.
 void to_blocked(const BlockedShape& shape, Layout from, const float* plain, float* blocked, int threads) {
   if (from == Layout::kBlocked) {
     for_each_stored(shape, threads, [=](std::int64_t stored, std::int64_t at) {
@@ -91,11 +93,19 @@ void to_blocked(const BlockedShape& shape, Layout from, const float* plain, floa
     });
     return;
   }
+  const TransposeTile turn = micro_kernels(best_isa()).transpose;
   for_each_chunk(shape, from, threads,
                  [=](std::int64_t p, std::int64_t b, int lanes, std::int64_t pixels, const PlainStrides& s) {
                    const float* src = plain + p;
                    float* dst = blocked + b;
-                   for (std::int64_t i = 0; i < pixels; ++i) {
+                   std::int64_t i = 0;
+                   if (s.pixel == 1) {
+                     std::ptrdiff_t channels[kLanes];
+                     for (int c = 0; c < lanes; ++c) channels[c] = c * s.channel;
+                     for (; i + kLanes <= pixels; i += kLanes)
+                       turn(src + i, channels, lanes, dst + i * kLanes, kLanes);
+                   }
+                   for (; i < pixels; ++i) {
                      for (int c = 0; c < lanes; ++c) dst[i * kLanes + c] = src[i * s.pixel + c * s.channel];
                      for (int c = lanes; c < kLanes; ++c) dst[i * kLanes + c] = 0.0F;
                    }
@@ -113,11 +123,19 @@ void from_blocked(const BlockedShape& shape, Layout to, const float* blocked, fl
     });
     return;
   }
+  const TransposeTile turn = micro_kernels(best_isa()).transpose;
   for_each_chunk(shape, to, threads,
                  [=](std::int64_t p, std::int64_t b, int lanes, std::int64_t pixels, const PlainStrides& s) {
                    const float* src = blocked + b;
                    float* dst = plain + p;
-                   for (std::int64_t i = 0; i < pixels; ++i)
+                   std::int64_t i = 0;
+                   if (s.pixel == 1 && lanes == kLanes) {
+                     std::ptrdiff_t offsets[kLanes];
+                     for (int c = 0; c < kLanes; ++c) offsets[c] = c * kLanes;
+                     for (; i + kLanes <= pixels; i += kLanes)
+                       turn(src + i * kLanes, offsets, kLanes, dst + i, s.channel);
+                   }
+                   for (; i < pixels; ++i)
                      for (int c = 0; c < lanes; ++c) dst[i * s.pixel + c * s.channel] = src[i * kLanes + c];
                  });
 }

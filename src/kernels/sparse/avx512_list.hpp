@@ -18,7 +18,7 @@ void transpose_tile(const float* src, const std::ptrdiff_t* pixel_offsets, int c
     }
     transpose16(a);
 #pragma GCC unroll 16
-    for (int i = 0; i < kLanes; ++i) _mm512_store_ps(dst + i * dst_stride + p, a[i]);
+    for (int i = 0; i < kLanes; ++i) _mm512_storeu_ps(dst + i * dst_stride + p, a[i]);
   }
 }
 

@@ -29,10 +29,61 @@ void WeightAccess::each(std::int64_t channels, std::int64_t outs, const Element&
       for (std::int64_t c = c0; c < std::min(channels, c0 + kLanes); ++c) element(c, k);
 }
 
+void WeightAccess::pack_tiles(const float* plain, std::int64_t channel, std::int64_t channels,
+                              std::int64_t out, std::int64_t outs, float* to, std::int64_t row) const {
+  const TransposeTile turn = micro_kernels(best_isa()).transpose;
+  std::ptrdiff_t offsets[kLanes];
+  for (int k = 0; k < kLanes; ++k) offsets[k] = k * other_stride_;
+  for (std::int64_t c0 = 0; c0 < channels; c0 += kLanes)
+    for (std::int64_t k0 = 0; k0 < outs; k0 += kLanes) {
+      const float* src = plain + (channel + c0) * checked_stride_ + (out + k0) * other_stride_;
+      float* dst = to + c0 * row + k0;
+      const bool whole = channel + c0 + kLanes <= checked_ && out + k0 + kLanes <= other_;
+      if (whole && checked_stride_ == 1) {
+        turn(src, offsets, kLanes, dst, row);
+        continue;
+      }
+      for (std::int64_t c = 0; c < kLanes; ++c)
+        if (whole)
+          std::memcpy(dst + c * row, src + c * checked_stride_, kLanes * sizeof(float));
+        else
+          for (std::int64_t k = 0; k < kLanes; ++k)
+            dst[c * row + k] = channel + c0 + c < checked_ && out + k0 + k < other_
+                                   ? src[c * checked_stride_ + k * other_stride_]
+                                   : 0.0F;
+    }
+}
+
+void WeightAccess::unpack_tiles(const float* from, std::int64_t row, std::int64_t channel,
+                                std::int64_t channels, std::int64_t out, std::int64_t outs,
+                                float* plain) const {
+  const TransposeTile turn = micro_kernels(best_isa()).transpose;
+  std::ptrdiff_t offsets[kLanes];
+  for (int c = 0; c < kLanes; ++c) offsets[c] = c * row;
+  for (std::int64_t c0 = 0; c0 < channels; c0 += kLanes)
+    for (std::int64_t k0 = 0; k0 < outs; k0 += kLanes) {
+      const float* src = from + c0 * row + k0;
+      float* dst = plain + (channel + c0) * checked_stride_ + (out + k0) * other_stride_;
+      const std::int64_t left_c = std::min<std::int64_t>(kLanes, checked_ - channel - c0);
+      const std::int64_t left_k = std::min<std::int64_t>(kLanes, other_ - out - k0);
+      if (left_c == kLanes && left_k == kLanes && checked_stride_ == 1) {
+        turn(src, offsets, kLanes, dst, other_stride_);
+        continue;
+      }
+      for (std::int64_t c = 0; c < left_c; ++c)
+        if (left_k == kLanes && other_stride_ == 1)
+          std::memcpy(dst + c * checked_stride_, src + c * row, kLanes * sizeof(float));
+        else
+          for (std::int64_t k = 0; k < left_k; ++k)
+            dst[c * checked_stride_ + k * other_stride_] = src[c * row + k];
+    }
+}
+
 void WeightAccess::pack(const float* plain, std::int64_t group, std::int64_t channel, std::int64_t channels,
                         std::int64_t out, std::int64_t outs, std::int64_t tap, float* to,
                         std::int64_t row) const {
   const float* from = plain + group * group_floats_ + tap * tap_stride_;
+  if (in_tiles()) return pack_tiles(from, channel, channels, out, outs, to, row);
   each(channels, outs, [&](std::int64_t c, std::int64_t k) {
     to[c * row + k] = channel + c < checked_ && out + k < other_
                           ? from[(channel + c) * checked_stride_ + (out + k) * other_stride_]
@@ -44,6 +95,7 @@ void WeightAccess::unpack(const float* from, std::int64_t row, std::int64_t grou
                           std::int64_t channels, std::int64_t out, std::int64_t outs, std::int64_t tap,
                           float* plain) const {
   float* to = plain + group * group_floats_ + tap * tap_stride_;
+  if (in_tiles()) return unpack_tiles(from, row, channel, channels, out, outs, to);
   each(std::min(channels, checked_ - channel), std::min(outs, other_ - out),
        [&](std::int64_t c, std::int64_t k) {
          to[(channel + c) * checked_stride_ + (out + k) * other_stride_] = from[c * row + k];
@@ -54,6 +106,12 @@ void WeightAccess::pack_taps(const float* plain, std::int64_t group, std::int64_
                              std::int64_t channels, std::int64_t out, std::int64_t outs, bool turned,
                              float* to, std::int64_t row) const {
   const float* from = plain + group * group_floats_;
+  if (in_tiles()) {
+    for (std::int64_t tap = 0; tap < taps_; ++tap)
+      pack_tiles(from + (turned ? taps_ - 1 - tap : tap) * tap_stride_, channel, channels, out, outs,
+                 to + tap * outs, row);
+    return;
+  }
   each(channels, outs, [&](std::int64_t c, std::int64_t k) {
     const bool there = channel + c < checked_ && out + k < other_;
     const float* taps = there ? from + (channel + c) * checked_stride_ + (out + k) * other_stride_ : nullptr;
@@ -66,6 +124,12 @@ void WeightAccess::unpack_taps(const float* from, std::int64_t row, std::int64_t
                                std::int64_t channels, std::int64_t out, std::int64_t outs, bool turned,
                                float* plain) const {
   float* to = plain + group * group_floats_;
+  if (in_tiles()) {
+    for (std::int64_t tap = 0; tap < taps_; ++tap)
+      unpack_tiles(from + tap * outs, row, channel, channels, out, outs,
+                   to + (turned ? taps_ - 1 - tap : tap) * tap_stride_);
+    return;
+  }
   each(std::min(channels, checked_ - channel), std::min(outs, other_ - out),
        [&](std::int64_t c, std::int64_t k) {
          float* taps = to + (channel + c) * checked_stride_ + (out + k) * other_stride_;

@@ -36,6 +36,14 @@ class WeightAccess {
               float* plain) const;
 
  private:
+  // Plain weights whose neighbours in memory differ in one of the two channels: ohwi, and single taps. They
+  // are moved 16 x 16 at a time, in a third of the time.
+  bool in_tiles() const { return checked_stride_ == 1 || other_stride_ == 1; }
+  // `plain`: of the group and the tap.
+  void pack_tiles(const float* plain, std::int64_t channel, std::int64_t channels, std::int64_t out,
+                  std::int64_t outs, float* to, std::int64_t row) const;
+  void unpack_tiles(const float* from, std::int64_t row, std::int64_t channel, std::int64_t channels,
+                    std::int64_t out, std::int64_t outs, float* plain) const;
   // Calls element(c, k) for c < channels, k < outs in the order in which plain weights lie: whole lines are
   // read and written, where the other order would fetch each of them many times.
   template <typename Element>
