@@ -67,6 +67,12 @@ void add_train_command(CLI::App& app) {
        {"lacuna train --record 100 --values", "with a trace of every hundredth step"},
        {"lacuna train --model my.yaml --data folder:images --size 224 --kernels sparse",
         "your own network and images"},
+       {"lacuna train --model wrn-16-8 --data cifar10:cifar-10-batches-bin --sparsify swat --density 0.1 "
+        "--record 100",
+        "sparse training, recorded as it multiplies"},
+       {"lacuna train --selective-backprop 0.5 --beside-dense",
+        "learn from the harder half of each batch; accuracy beside dense training"},
+       {"lacuna train --quantize 4 --record 100", "weights and activations of four bits"},
        {"lacuna train --resume", "continue after Ctrl-C"},
        {"lacuna train --resume lacuna-train --epochs 20", "train for longer than was asked for at first"},
        {"lacuna train --compare 20", "and measure at the end what skipping zeros gains on this CPU"}});

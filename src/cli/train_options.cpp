@@ -182,6 +182,9 @@ void add_output_options(CLI::App& command, TrainCommand& c) {
                   "At the end, time STEPS more batches with dense kernels and with those of this run")
       ->check(whole_number(1, 100'000))
       ->type_name("STEPS");
+  command.add_flag("--beside-dense", c.beside_dense,
+                   "At the end, train once more with all weights, values and images (without --sparsify, "
+                   "--selective-backprop, --quantize and --prune) and print both accuracies");
   command
       .add_option("--resume", c.resumed,
                   "Continue the run in DIR (default: that of --out) as if it had never stopped. Its options "

@@ -31,6 +31,7 @@ struct TrainCommand {
   train::RecordOptions record;
   std::string initial;
   int compare = 0;
+  bool beside_dense = false;
   std::string html;
 };
 

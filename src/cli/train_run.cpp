@@ -50,6 +50,10 @@ void TrainRun::settle_sparsity() {
   if (on && c_.setup.quantize_bits > 0)
     throw InputError(fmt::format("--quantize {}", c_.setup.quantize_bits),
                      "values cannot be both quantized and sparsified", "leave out --quantize or --sparsify");
+  if (c_.beside_dense && !on && c_.setup.quantize_bits == 0 && c_.setup.learnt_samples >= 1 &&
+      c_.options.pruning.method == train::PruningOptions::Method::kNone)
+    throw InputError("--beside-dense", "this run is dense itself",
+                     "add --sparsify, --selective-backprop, --quantize or --prune, or leave it out");
   if (!on && c_.density > 0)
     throw InputError("--density", "it belongs to --sparsify", "say which method, or leave it out");
   if (c_.density > 0) sparsify.density = c_.density;
@@ -103,6 +107,7 @@ void TrainRun::run() {
     signals.reset();  // all is saved
     if (output_error_) std::rethrow_exception(output_error_);
     if (c_.compare > 0) compare();
+    if (c_.beside_dense) train_dense();
     write_page();
     conclude();
     return;
@@ -172,6 +177,26 @@ void TrainRun::compare() {
   times_ = times;
 }
 
+void TrainRun::train_dense() {
+  train::NetworkOptions everything = network_->options();
+  everything.sparsify = {};
+  everything.learnt_samples = 1;
+  everything.quantize_bits = 0;
+  train::TrainOptions options = c_.options;
+  options.pruning = {};
+  train::Network network(network_->graph(), everything);
+  train::Trainer trainer(network, data_, options);
+  if (!c_.initial.empty()) trainer.start_from(c_.initial);
+  while (!trainer.done()) {
+    trainer.run_step();
+    bar_.update(static_cast<double>(trainer.step()) / static_cast<double>(c_.steps), "dense training");
+  }
+  bar_.clear();
+  const double own = tested_ ? tested_->accuracy : trainer_->test().accuracy;
+  print("\ntest accuracy after {}: {:.1f} %, dense training {:.1f} %\n", counted(c_.steps, "step"), 100 * own,
+        100 * trainer.test().accuracy);
+}
+
 void TrainRun::one_step() {
   const std::int64_t step = trainer_->step();
   const bool record = c_.record_every > 0 && step % c_.record_every == 0;
@@ -213,6 +238,7 @@ bool TrainRun::report(TrainLog& log, bool test) {
       return false;
     }
   }
+  tested_ = line.test;
   print_line(line);
   log.add(line);
   trainer_->end_line();

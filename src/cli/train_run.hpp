@@ -37,6 +37,8 @@ class TrainRun {
   void print_line(const TrainLine& line);
   // Times the same steps with dense kernels and with those of this run.
   void compare();
+  // Trains the same network on the same batches with everything that this run leaves out.
+  void train_dense();
   void conclude();
   bool stopped() const;
   // Ends a run that was stopped and has saved what it could.
@@ -52,8 +54,9 @@ class TrainRun {
   std::optional<train::Trainer> trainer_;
   Clock::time_point start_;
   std::int64_t first_step_ = 0;
-  bool weight_zeros_ = false;  // a column of the table
-  std::int64_t saved_ = -1;    // the step of the checkpoint
+  bool weight_zeros_ = false;                // a column of the table
+  std::optional<train::TestReport> tested_;  // the last test
+  std::int64_t saved_ = -1;                  // the step of the checkpoint
   std::int64_t recorded_ = 0;
   // Since the last line, in this process. The trainer keeps loss and accuracy since then.
   std::int64_t timed_steps_ = 0;

@@ -53,6 +53,7 @@ TEST_F(TrainCommand, WrongOptionsAreOneLineAndLeaveNothing) {
   expect_refused(tiny("o", {"--sparsify", "swat", "--quantize", "4"}), "leave out --quantize or --sparsify");
   for (const char* value : {"0", "1", "9", "4.5", "x"})
     option("--quantize", value, "--quantize: give a whole number from 2 to 8");
+  expect_refused(tiny("o", {"--beside-dense"}), "this run is dense itself");
   option("--sparsify-warmup", "-1", "--sparsify-warmup: give a whole number");
   expect_refused(tiny("o", {"--sparsify", "swat", "--prune", "sm"}), "leave out --prune or --sparsify");
   option("--model", "vgg-smal", "did you mean 'vgg-small'?");

@@ -139,6 +139,22 @@ TEST_F(TrainCommand, MultipliesTheLargestValues) {
   EXPECT_NE(inspect.out.find("\"W\": 0.75"), std::string::npos) << inspect.out;
 }
 
+// The other sources of zeros, with dense training beside them; a run that goes on takes them over.
+TEST_F(TrainCommand, SelectsSamplesAndQuantizes) {
+  const ProgramResult run = run_lacuna(
+      tiny("o", {"--steps", "4", "--selective-backprop", "0.5", "--quantize", "4", "--beside-dense"}));
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_NE(run.out.find("\ntest accuracy after 4 steps: "), std::string::npos) << run.out;
+  EXPECT_NE(run.out.find(" %, dense training "), std::string::npos) << run.out;
+  const auto config = nlohmann::json::parse(file("o", "config.json"));
+  EXPECT_EQ(config["selective_backprop"], 0.5);
+  EXPECT_EQ(config["quantize"], 4);
+  EXPECT_TRUE(config["sparsify"].is_null());
+  EXPECT_GE(std::stod(log("o").back()[8]), 0.45);  // of G
+  expect_refused({"train", "--resume", folder_.file("o"), "--quantize", "5"}, "was started with '4'");
+  EXPECT_EQ(run_lacuna({"train", "--resume", folder_.file("o"), "--steps", "6"}).exit_code, 0);
+}
+
 TEST_F(TrainCommand, ListAndHelp) {
   const ProgramResult list = run_lacuna({"train", "--list"});
   EXPECT_EQ(list.exit_code, 0);
@@ -149,8 +165,9 @@ TEST_F(TrainCommand, ListAndHelp) {
     EXPECT_NE(list.out.find(std::string("\n") + model + " "), std::string::npos) << model << "\n" << list.out;
   const ProgramResult help = run_lacuna({"train", "--help"});
   EXPECT_EQ(help.exit_code, 0);
-  for (const char* option : {"--model", "--data", "--kernels", "--resume", "--record", "--values", "--prune",
-                             "--checkpoint-every", "--lr", "--seed", "--init"})
+  for (const char* option :
+       {"--model", "--data", "--kernels", "--resume", "--record", "--values", "--prune", "--checkpoint-every",
+        "--lr", "--seed", "--init", "--sparsify", "--selective-backprop", "--quantize", "--beside-dense"})
     EXPECT_NE(help.out.find(option), std::string::npos) << option;
 }
 
