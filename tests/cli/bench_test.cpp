@@ -110,6 +110,30 @@ TEST_F(BenchTest, ASignalKeepsWhatWasMeasured) {
   EXPECT_NE(result.err.find("stopped after 1 of 3 measurements"), std::string::npos) << result.err;
 }
 
+TEST_F(BenchTest, SkipsZeroWeightsWhereAsked) {
+  const std::string out = folder_.file("out.json");
+  const ProgramResult result =
+      bench(shapes(kTwoLayers), {"--zeros", "90", "--zeros-in", "weights", "--no-auto", "--json", out});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const json document = json::parse(read_text(out));
+  ASSERT_EQ(document["cases"].size(), 5U);
+  for (const json& entry : document["cases"]) {
+    EXPECT_EQ(entry["checked"], "W");
+    EXPECT_EQ(entry["used"], "sparse");
+    EXPECT_NEAR(entry["zeros"].get<double>(), 0.9, 0.06);
+  }
+}
+
+TEST_F(BenchTest, RunsDepthwiseAndOddChannels) {
+  const std::string out = folder_.file("out.json");
+  const ProgramResult result = bench(
+      shapes("  - {name: dw, c: 24, k: 24, input: [6, 6], kernel: [3, 3], padding: [1, 1], groups: 24}\n"
+             "  - {name: odd, c: 10, k: 15, input: [6, 6], kernel: [3, 3], groups: 5}\n"),
+      {"--zeros", "50", "--no-auto", "--json", out});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  for (const json& entry : json::parse(read_text(out))["cases"]) EXPECT_EQ(entry["used"], "direct");
+}
+
 TEST_F(BenchTest, TracesBringTheirOwnZeros) {
   const std::string out = folder_.file("out.json");
   const std::string trace = LACUNA_SOURCE_DIR "/data/alexnet_p100.safetensors.zst";

@@ -4,6 +4,7 @@
 #include "kernels/pruned/kernels.hpp"
 
 #define LACUNA_INLINE __attribute__((always_inline)) inline
+#define LACUNA_LAMBDA_INLINE __attribute__((always_inline))
 // Keeps a pointer in one register, so that every multiply-add uses base + constant.
 #define LACUNA_PIN(pointer) __asm__("" : "+r"(pointer))
 
@@ -12,6 +13,25 @@ namespace {
 
 #include "kernels/sparse/avx512_transpose.hpp"
 
+template <bool Write>
+LACUNA_INLINE void fetch_ahead(LinesAhead& ahead) {
+  if (ahead.lines <= 0) return;
+  for (std::int64_t i = 0; i < ahead.per_row; i += 4) {
+#pragma GCC unroll 4
+    for (int j = 0; j < 4; ++j) {
+      const float* line = ahead.base + ahead.offsets[ahead.next + j];
+      if constexpr (Write)
+        __asm__ volatile("prefetchw %0" : : "m"(*line));
+      else
+        _mm_prefetch(reinterpret_cast<const char*>(line), _MM_HINT_T1);
+    }
+    if ((ahead.next += 4) < ahead.count) continue;
+    ahead.next = 0;
+    ahead.base += ahead.block_floats;
+    if ((ahead.lines -= ahead.count) <= 0) return;
+  }
+}
+
 template <int Rows, int Cols, int Pitch>
 void rows_of(const PrunedRows& job) {
   constexpr int kPixels = Rows * Cols;
@@ -19,6 +39,8 @@ void rows_of(const PrunedRows& job) {
   const auto* inputs = reinterpret_cast<const char*>(job.inputs);
   for (const WeightRow* row = job.rows; row != job.rows + job.row_count; ++row) {
     float* sums = job.sums + static_cast<std::size_t>(row->channel) * (kPixels * kLanes);
+    fetch_ahead<false>(*job.read);
+    fetch_ahead<true>(*job.write);
     __m512 acc[kPixels];
     if (job.init != nullptr) {
       const __m512 init = _mm512_set1_ps(job.init[row->channel]);
@@ -52,6 +74,8 @@ void kept_of(const KeptRows& job) {
   float* out = job.out;
   int waiting = 0;
   for (const WeightRow* row = job.rows; row != job.rows + job.row_count; ++row) {
+    fetch_ahead<false>(*job.inputs_ahead);
+    fetch_ahead<false>(*job.gradients_ahead);
     const float* gradients = job.gradients + static_cast<std::size_t>(row->channel) * (kPixels * kLanes);
     __m512 g[kPixels];
 #pragma GCC unroll 16
@@ -78,43 +102,43 @@ void kept_of(const KeptRows& job) {
   for (int i = 0; i < waiting; ++i) out[i] += _mm512_reduce_add_ps(_mm512_load_ps(partial + i * kLanes));
 }
 
+alignas(64) constexpr float kZeros[kLanes] = {};
+
 void pack_lanes(const PackLanes& job) {
   for (std::int64_t i = 0; i < job.count; ++i) {
     const std::int64_t* offsets = job.offsets + i * kLanes;
-    __m512 a[kLanes];
-    std::int64_t any = 0;
+    const float* rows[kLanes];
 #pragma GCC unroll 16
-    for (int lane = 0; lane < kLanes; ++lane) any |= offsets[lane];
-    if (any >= 0) {
-#pragma GCC unroll 16
-      for (int lane = 0; lane < kLanes; ++lane) a[lane] = _mm512_load_ps(job.from + offsets[lane]);
-    } else {
-#pragma GCC unroll 16
-      for (int lane = 0; lane < kLanes; ++lane)
-        a[lane] = offsets[lane] < 0 ? _mm512_setzero_ps() : _mm512_load_ps(job.from + offsets[lane]);
-    }
-    transpose16(a);
+    for (int lane = 0; lane < kLanes; ++lane)
+      rows[lane] = offsets[lane] < 0 ? kZeros : job.from + offsets[lane];
     float* to = job.to + job.slots[i] * kLanes;
-#pragma GCC unroll 16
-    for (int c = 0; c < kLanes; ++c) _mm512_store_ps(to + c * job.channel_floats, a[c]);
+    transpose16_from(
+        rows, [=](int c, __m512 v) LACUNA_LAMBDA_INLINE { _mm512_store_ps(to + c * job.channel_floats, v); });
   }
 }
 
 void unpack_lanes(const UnpackLanes& job) {
   const __m512 zero = _mm512_setzero_ps();
+  const auto put = [=](std::int64_t offset, __m512 v) LACUNA_LAMBDA_INLINE {
+    // NaN stays NaN.
+    if (job.relu) v = _mm512_mask_mov_ps(v, _mm512_cmp_ps_mask(v, zero, _CMP_LT_OQ), zero);
+    if (offset < 0) return;
+    if (job.around_caches)
+      _mm512_stream_ps(job.to + offset, v);
+    else
+      _mm512_store_ps(job.to + offset, v);
+  };
+  if (job.from == nullptr) {
+    const __m512 value = _mm512_loadu_ps(job.value);
+    for (std::int64_t i = 0; i < job.pixels * kLanes; ++i) put(job.offsets[i], value);
+    return;
+  }
   for (std::int64_t p = 0; p < job.pixels; ++p) {
     const std::int64_t* offsets = job.offsets + p * kLanes;
-    __m512 a[kLanes];
+    const float* rows[kLanes];
 #pragma GCC unroll 16
-    for (int c = 0; c < kLanes; ++c) {
-      a[c] = _mm512_load_ps(job.from + (c * job.pixels + p) * kLanes);
-      // NaN stays NaN.
-      if (job.relu) a[c] = _mm512_mask_mov_ps(a[c], _mm512_cmp_ps_mask(a[c], zero, _CMP_LT_OQ), zero);
-    }
-    transpose16(a);
-#pragma GCC unroll 16
-    for (int lane = 0; lane < kLanes; ++lane)
-      if (offsets[lane] >= 0) _mm512_store_ps(job.to + offsets[lane], a[lane]);
+    for (int c = 0; c < kLanes; ++c) rows[c] = job.from + (c * job.pixels + p) * kLanes;
+    transpose16_from(rows, [=](int lane, __m512 v) LACUNA_LAMBDA_INLINE { put(offsets[lane], v); });
   }
 }
 

@@ -80,7 +80,8 @@ void unpack_lanes(const UnpackLanes& job) {
       const std::int64_t offset = job.offsets[p * kLanes + lane];
       if (offset < 0) continue;
       for (int c = 0; c < kLanes; ++c) {
-        const float value = job.from[(c * job.pixels + p) * kLanes + lane];
+        const float value =
+            job.from == nullptr ? job.value[c] : job.from[(c * job.pixels + p) * kLanes + lane];
         job.to[offset + c] = job.relu && value < 0.0F ? 0.0F : value;  // NaN stays NaN
       }
     }

@@ -135,10 +135,13 @@ void PrunedGeometry::choose_tiles() {
   // The slots of a plane, for the largest tile.
   for (PrunedPhase& phase : phases_) {
     std::int64_t next = 0;
+    std::int64_t used = 0;
     for (PrunedPlane& plane : phase.planes) {
       plane.base = next;
+      used += (tile_rows_ + plane.reach.h) * (tile_cols_ + plane.reach.w);
       next += flat_ ? tile_rows_ : (tile_rows_ + plane.reach.h) * pitch_;
     }
+    used_slots_ = std::max(used_slots_, used);
     slots_ = std::max(slots_, next | 1);  // odd, so that channels do not share sets of the cache
     for (PrunedTap& tap : phase.taps) {
       const auto plane = static_cast<std::size_t>(tap.slot >> 40);
@@ -174,7 +177,7 @@ PrunedGeometry::Pixel PrunedGeometry::first_pixel(const TileGroup& group, std::i
   const std::int64_t tile = group.first + lane;
   if (flat_) {
     const Size2 grid = phases_[static_cast<std::size_t>(group.phase)].grid;
-    const std::int64_t index = tile * group.rows;
+    const std::int64_t index = group.first * group.rows + lane;
     return {index / (grid.h * grid.w), index % (grid.h * grid.w) / grid.w, index % grid.w};
   }
   const std::int64_t image = group.tiles_y * group.tiles_x;
@@ -199,11 +202,8 @@ void PrunedGeometry::each_pixel(const TileGroup& group, std::int64_t lane, std::
   Pixel p = first;
   for (std::int64_t i = 0; i < rows; ++i) {
     each(i, p.n < result_.n ? p : Pixel{-1, 0, 0});
-    if (++p.x < grid.w) continue;
-    p.x = 0;
-    if (++p.y < grid.h) continue;
-    p.y = 0;
-    ++p.n;
+    for (p.x += kLanes; p.x >= grid.w; p.x -= grid.w)
+      if (++p.y == grid.h) p.y = 0, ++p.n;
   }
 }
 

@@ -35,7 +35,8 @@ struct PrunedPhase {
   std::vector<PrunedPlane> planes;
 };
 
-// Sixteen tiles of one size, in one phase. In a flat geometry tiles are runs of pixels.
+// Sixteen tiles of one size, in one phase. In a flat geometry (one tap) the lanes are neighbouring pixels,
+// and a tile is every sixteenth.
 struct TileGroup {
   std::int64_t phase;
   std::int64_t rows, cols;        // of a tile; flat: pixels, 1
@@ -55,6 +56,7 @@ class PrunedGeometry {
   std::int64_t pitch() const { return pitch_; }
   std::int64_t slots() const { return slots_; }              // per input channel, odd
   std::int64_t most_pixels() const { return most_pixels_; }  // of a tile
+  std::int64_t used_slots() const { return used_slots_; }    // of them, those that are read
   const std::vector<PrunedPhase>& phases() const { return phases_; }
   const std::vector<TileGroup>& groups() const { return groups_; }
 
@@ -84,6 +86,7 @@ class PrunedGeometry {
   bool flat_ = false;
   std::int64_t pitch_ = 1;
   std::int64_t slots_ = 1;
+  std::int64_t used_slots_ = 1;
   std::int64_t most_pixels_ = 1;
   std::int64_t tile_rows_ = 1, tile_cols_ = 1;
   std::vector<PrunedPhase> phases_;

@@ -24,6 +24,18 @@ struct TileSize {
   int rows, cols, pitch;
 };
 
+// Lines to fetch while a block is worked on, a few per row: base + offsets[i] of one block of channels after
+// another.
+struct LinesAhead {
+  const float* base;
+  const std::int64_t* offsets;  // -1 does no harm
+  std::int64_t count;           // of one block, a multiple of 16
+  std::int64_t block_floats;
+  std::int64_t lines;    // left, of all blocks
+  std::int64_t next;     // in the block
+  std::int64_t per_row;  // a multiple of 4
+};
+
 // sums[channel] += the row's weights x inputs, for all rows of a block.
 struct PrunedRows {
   TileSize tile;
@@ -33,6 +45,8 @@ struct PrunedRows {
   std::int64_t row_count;
   float* sums;        // [channel][pixel][16]
   const float* init;  // [channel]: where sums start; null: adds to them
+  LinesAhead* read;   // inputs of the next tiles, into L2
+  LinesAhead* write;  // results of these tiles
 };
 
 // out[entry] += sum over the tile's pixels and lanes of inputs x gradients: the gradient of each kept weight.
@@ -44,6 +58,8 @@ struct KeptRows {
   std::int64_t row_count;
   const float* gradients;  // [channel][pixel][16]
   float* out;              // [entry]
+  LinesAhead* inputs_ahead;
+  LinesAhead* gradients_ahead;
 };
 
 // 16 channels of 16 pixels each, transposed: to[channel][slot][lane].
@@ -57,11 +73,13 @@ struct PackLanes {
 };
 // The way back: 16 channels of a tile, to their pixels.
 struct UnpackLanes {
-  const float* from;  // [channel][pixel][16]
+  const float* from;   // [channel][pixel][16]; null: `value` for every pixel
+  const float* value;  // [channel]
   std::int64_t pixels;
   const std::int64_t* offsets;  // [pixel][16]; -1: none
   float* to;
   bool relu;
+  bool around_caches;  // a result that no cache would keep
 };
 
 struct PrunedKernels {

@@ -1,9 +1,18 @@
 #include "kernels/pruned/pruned_conv.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <omp.h>
 
 namespace lacuna::kernels {
+
+namespace {
+
+// Bytes of a result that may still be in a cache when it is read. Larger ones are written around the caches:
+// 1x1 64->256 on 16 images of 56x56 (51 MB) took 5.3 ms instead of 8.4.
+constexpr std::int64_t kLargestCached = std::int64_t{16} << 20;
+
+}  // namespace
 
 const PrunedKernels& pruned_kernels(Isa isa) {
 #if defined(LACUNA_X86)
@@ -32,9 +41,12 @@ PrunedConv::PrunedConv(const SparseConfig& config, PrunedGeometry geometry)
       lists_(shape_, op_, geometry_, config.l1_bytes, threads_),
       scratch_(static_cast<std::size_t>(threads_)) {
   for (Scratch& scratch : scratch_) {
-    scratch.slots.reserve(static_cast<std::size_t>(geometry_.slots()));
-    scratch.inputs.reserve(static_cast<std::size_t>(geometry_.slots() * kLanes));
-    scratch.results.reserve(static_cast<std::size_t>(geometry_.most_pixels() * kLanes));
+    for (Scratch::Inputs* inputs : {&scratch.inputs, &scratch.next}) {
+      inputs->slots.reserve(static_cast<std::size_t>(geometry_.slots()));
+      inputs->offsets.reserve(static_cast<std::size_t>(geometry_.slots() * kLanes));
+    }
+    for (std::vector<std::int64_t>* results : {&scratch.results, &scratch.next_results})
+      results->reserve(static_cast<std::size_t>(geometry_.most_pixels() * kLanes));
     for (std::int32_t pixel = 0; pixel < geometry_.most_pixels(); ++pixel) scratch.pixels.push_back(pixel);
   }
 }
@@ -62,19 +74,34 @@ bool PrunedConv::update(const float* oihw) {
   return kept;
 }
 
-void PrunedConv::pack_inputs(const TileGroup& tiles, const float* input, Scratch& scratch,
-                             float* packed) const {
-  geometry_.input_offsets(tiles, scratch.slots, scratch.inputs);
+bool PrunedConv::around_caches() const {
+  return result_.floats() * static_cast<std::int64_t>(sizeof(float)) > kLargestCached;
+}
+
+void PrunedConv::pack_inputs(const Scratch::Inputs& at, const float* input, float* packed) const {
   PackLanes job{};
-  job.offsets = scratch.inputs.data();
-  job.slots = scratch.slots.data();
-  job.count = static_cast<std::int64_t>(scratch.slots.size());
+  job.offsets = at.offsets.data();
+  job.slots = at.slots.data();
+  job.count = static_cast<std::int64_t>(at.slots.size());
   job.channel_floats = geometry_.slots() * kLanes;
   for (std::int64_t block = 0; block < input_.blocks(); ++block) {
     job.from = input + block * input_.block_floats();
     job.to = packed + block * kLanes * job.channel_floats;
     kernels_.pack(job);
   }
+}
+
+LinesAhead PrunedConv::lines_ahead(const BlockedShape& of, const float* base,
+                                   const std::vector<std::int64_t>& offsets, std::int64_t blocks,
+                                   std::int64_t rows) const {
+  LinesAhead ahead{};
+  ahead.base = base;
+  ahead.offsets = offsets.data();
+  ahead.count = static_cast<std::int64_t>(offsets.size());
+  ahead.block_floats = of.block_floats();
+  ahead.lines = blocks * ahead.count;
+  ahead.per_row = round_up((ahead.lines + rows - 1) / rows, 4);
+  return ahead;
 }
 
 void PrunedConv::run(const SparseRun& run) const {
@@ -85,24 +112,58 @@ void PrunedConv::run(const SparseRun& run) const {
   const std::int64_t tiles = shape_.groups * groups;
   const std::int64_t shares =
       threads_ == 1 ? 1 : std::clamp<std::int64_t>((2 * threads_ + tiles - 1) / tiles, 1, parts);
+  const std::int64_t units = tiles * shares;
+  // Handed out in runs, so that the inputs of the next unit can be fetched ahead.
+  const std::int64_t run_length = threads_ == 1 ? units : std::max<std::int64_t>(1, units / (8 * threads_));
+  const auto unit_at = [&](std::int64_t i) {
+    const std::int64_t tile = i / shares;
+    return Unit{tile / groups, &geometry_.groups()[static_cast<std::size_t>(tile % groups)],
+                i % shares * parts / shares, (i % shares + 1) * parts / shares};
+  };
 #pragma omp parallel for num_threads(threads_) schedule(dynamic)
-  for (std::int64_t unit = 0; unit < tiles * shares; ++unit) {
+  for (std::int64_t first = 0; first < units; first += run_length) {
     const auto thread = static_cast<std::size_t>(omp_get_thread_num());
-    const std::int64_t share = unit % shares;
-    run_unit(run, unit / shares / groups,
-             geometry_.groups()[static_cast<std::size_t>(unit / shares % groups)], share * parts / shares,
-             (share + 1) * parts / shares, scratch_[thread],
-             run.workspace + static_cast<std::int64_t>(thread) * thread_floats());
+    Scratch& scratch = scratch_[thread];
+    const std::int64_t end = std::min(units, first + run_length);
+    Unit unit = unit_at(first);
+    geometry_.input_offsets(*unit.tiles, scratch.inputs.slots, scratch.inputs.offsets);
+    for (std::int64_t i = first; i < end; ++i) {
+      const Unit next = unit_at(std::min(i + 1, units - 1));
+      run_unit(run, unit, i + 1 < end ? &next : nullptr, scratch,
+               run.workspace + static_cast<std::int64_t>(thread) * thread_floats());
+      std::swap(scratch.inputs, scratch.next);
+      unit = next;
+    }
+    // Stores around the caches are not ordered by the end of a parallel loop alone.
+    std::atomic_thread_fence(std::memory_order_seq_cst);
   }
 }
 
-void PrunedConv::run_unit(const SparseRun& run, std::int64_t g, const TileGroup& tiles,
-                          std::int64_t part_begin, std::int64_t part_end, Scratch& scratch,
+// Result pixels that no tap meets (a strided 1x1 convolution has them) are where the sums start.
+void PrunedConv::fill(const SparseRun& run, const Unit& unit, const Scratch& scratch) const {
+  UnpackLanes job{};
+  job.pixels = static_cast<std::int64_t>(scratch.results.size()) / kLanes;
+  job.offsets = scratch.results.data();
+  job.relu = run.relu;
+  job.around_caches = around_caches();
+  const std::int64_t end = std::min(unit.part_end * lists_.result_part() / kLanes, result_.blocks());
+  for (std::int64_t block = unit.part_begin * lists_.result_part() / kLanes; block < end; ++block) {
+    job.value = run.bias + (unit.g * result_.blocks() + block) * kLanes;
+    job.to = run.out + unit.g * result_.group_floats() + block * result_.block_floats();
+    kernels_.unpack(job);
+  }
+}
+
+void PrunedConv::run_unit(const SparseRun& run, const Unit& unit, const Unit* next, Scratch& scratch,
                           float* workspace) const {
+  const TileGroup& tiles = *unit.tiles;
+  const std::int64_t g = unit.g;
+  if (next != nullptr) geometry_.input_offsets(*next->tiles, scratch.next.slots, scratch.next.offsets);
+  geometry_.result_offsets(tiles, scratch.results);
+  if (geometry_.phases()[static_cast<std::size_t>(tiles.phase)].taps.empty()) return fill(run, unit, scratch);
   float* packed = workspace;
   float* sums = workspace + input_floats();
-  pack_inputs(tiles, run.checked + g * input_.group_floats(), scratch, packed);
-  geometry_.result_offsets(tiles, scratch.results);
+  pack_inputs(scratch.inputs, run.checked + g * input_.group_floats(), packed);
   const WeightBlocks& list = lists_.of(g, tiles.phase);
   const std::int64_t result_part = lists_.result_part();
   const std::int64_t input_parts = lists_.input_parts();
@@ -113,8 +174,23 @@ void PrunedConv::run_unit(const SparseRun& run, std::int64_t g, const TileGroup&
   result.pixels = tiles.rows * tiles.cols;
   result.offsets = scratch.results.data();
   result.relu = run.relu;
-  for (std::int64_t part = part_begin; part < part_end; ++part) {
+  result.around_caches = around_caches();
+  // The inputs of the next tiles are fetched over all rows, the results of a part over its rows.
+  const std::int64_t rows =
+      std::max<std::int64_t>(1, static_cast<std::int64_t>(list.rows.size()) *
+                                    (unit.part_end - unit.part_begin) / lists_.result_parts());
+  LinesAhead read{};
+  if (next != nullptr && next->tiles != unit.tiles)
+    read = lines_ahead(input_, run.checked + next->g * input_.group_floats(), scratch.next.offsets,
+                       input_.blocks(), rows);
+  job.read = &read;
+  for (std::int64_t part = unit.part_begin; part < unit.part_end; ++part) {
     const std::int64_t first = part * result_part;
+    const std::int64_t blocks = std::min(result_part / kLanes, result_.blocks() - first / kLanes);
+    float* out = run.out + g * result_.group_floats() + first / kLanes * result_.block_floats();
+    LinesAhead write{};
+    if (!result.around_caches) write = lines_ahead(result_, out, scratch.results, blocks, result_part);
+    job.write = &write;
     for (std::int64_t i = 0; i < input_parts; ++i) {
       const WeightBlocks::Block& block = list.blocks[static_cast<std::size_t>(part * input_parts + i)];
       job.inputs = packed + i * lists_.input_part() * geometry_.slots() * kLanes;
@@ -124,10 +200,9 @@ void PrunedConv::run_unit(const SparseRun& run, std::int64_t g, const TileGroup&
       job.init = i == 0 ? run.bias + g * result_.blocks() * kLanes + first : nullptr;
       kernels_.rows(job);
     }
-    const std::int64_t blocks = std::min(result_part / kLanes, result_.blocks() - first / kLanes);
     for (std::int64_t b = 0; b < blocks; ++b) {
       result.from = sums + b * kLanes * result.pixels * kLanes;
-      result.to = run.out + g * result_.group_floats() + (first / kLanes + b) * result_.block_floats();
+      result.to = out + b * result_.block_floats();
       kernels_.unpack(result);
     }
   }
@@ -143,10 +218,21 @@ void PrunedConv::weight_grad(const float* src, const float* diff_dst, float* oih
     for (std::int64_t t = thread; t < threads_; t += team) {
       Scratch& scratch = scratch_[static_cast<std::size_t>(t)];
       std::fill(scratch.gradients.begin(), scratch.gradients.end(), 0.0F);
-      for (std::int64_t unit = t; unit < shape_.groups * groups; unit += threads_)
-        add_gradients(src, diff_dst, unit / groups,
-                      geometry_.groups()[static_cast<std::size_t>(unit % groups)], scratch,
+      const std::int64_t units = shape_.groups * groups;
+      const auto unit_at = [&](std::int64_t i) {
+        return Unit{i / groups, &geometry_.groups()[static_cast<std::size_t>(i % groups)], 0, 0};
+      };
+      if (t < units) {
+        geometry_.input_offsets(*unit_at(t).tiles, scratch.inputs.slots, scratch.inputs.offsets);
+        geometry_.result_offsets(*unit_at(t).tiles, scratch.results);
+      }
+      for (std::int64_t i = t; i < units; i += threads_) {
+        const Unit next = unit_at(std::min(i + threads_, units - 1));
+        add_gradients(src, diff_dst, unit_at(i), i + threads_ < units ? &next : nullptr, scratch,
                       workspace + t * thread_floats());
+        std::swap(scratch.inputs, scratch.next);
+        std::swap(scratch.results, scratch.next_results);
+      }
     }
   }
   const std::int64_t weights = shape_.w_elements();
@@ -166,12 +252,13 @@ void PrunedConv::weight_grad(const float* src, const float* diff_dst, float* oih
   }
 }
 
-void PrunedConv::add_gradients(const float* src, const float* diff_dst, std::int64_t g,
-                               const TileGroup& tiles, Scratch& scratch, float* workspace) const {
+void PrunedConv::add_gradients(const float* src, const float* diff_dst, const Unit& unit, const Unit* next,
+                               Scratch& scratch, float* workspace) const {
+  const TileGroup& tiles = *unit.tiles;
+  const std::int64_t g = unit.g;
   float* packed = workspace;
   float* gradients = workspace + input_floats();
-  pack_inputs(tiles, src + g * input_.group_floats(), scratch, packed);
-  geometry_.result_offsets(tiles, scratch.results);
+  pack_inputs(scratch.inputs, src + g * input_.group_floats(), packed);
   std::size_t first_of_list = 0;
   for (const WeightBlocks* list = lists_.all().data(); list != &lists_.of(g, tiles.phase); ++list)
     first_of_list += list->entries.size();
@@ -184,6 +271,18 @@ void PrunedConv::add_gradients(const float* src, const float* diff_dst, std::int
   pack.channel_floats = pack.count * kLanes;
   KeptRows job{};
   job.tile = tile_size(tiles);
+  LinesAhead inputs{}, results{};
+  if (next != nullptr) {
+    const auto rows = std::max<std::int64_t>(1, static_cast<std::int64_t>(list.rows.size()));
+    geometry_.input_offsets(*next->tiles, scratch.next.slots, scratch.next.offsets);
+    geometry_.result_offsets(*next->tiles, scratch.next_results);
+    inputs = lines_ahead(input_, src + next->g * input_.group_floats(), scratch.next.offsets, input_.blocks(),
+                         rows);
+    results = lines_ahead(result_, diff_dst + next->g * result_.group_floats(), scratch.next_results,
+                          result_.blocks(), rows);
+  }
+  job.inputs_ahead = &inputs;
+  job.gradients_ahead = &results;
   job.gradients = gradients;
   for (std::int64_t part = 0; part < lists_.result_parts(); ++part) {
     const std::int64_t first = part * lists_.result_part();

@@ -39,19 +39,34 @@ class PrunedConv {
  private:
   // What a thread works with; its memory is allocated once.
   struct Scratch {
-    std::vector<std::int32_t> slots, pixels;
-    std::vector<std::int64_t> inputs, results;
+    struct Inputs {
+      std::vector<std::int32_t> slots;
+      std::vector<std::int64_t> offsets;
+    };
+    Inputs inputs, next;  // of these tiles and of those after them
+    std::vector<std::int32_t> pixels;
+    std::vector<std::int64_t> results, next_results;
     std::vector<float> gradients;  // weight_grad: of each entry of all lists
   };
 
   explicit PrunedConv(const SparseConfig& config, PrunedGeometry geometry);
   std::int64_t input_floats() const;   // packed inputs of a group of tiles
   std::int64_t thread_floats() const;  // of the workspace
-  void pack_inputs(const TileGroup& tiles, const float* input, Scratch& scratch, float* packed) const;
-  void run_unit(const SparseRun& run, std::int64_t g, const TileGroup& tiles, std::int64_t part_begin,
-                std::int64_t part_end, Scratch& scratch, float* workspace) const;
-  void add_gradients(const float* src, const float* diff_dst, std::int64_t g, const TileGroup& tiles,
+  bool around_caches() const;          // results are too large to be kept by one
+  // One group of tiles, and some of the parts of its result channels.
+  struct Unit {
+    std::int64_t g;
+    const TileGroup* tiles;
+    std::int64_t part_begin, part_end;
+  };
+  void pack_inputs(const Scratch::Inputs& at, const float* input, float* packed) const;
+  void run_unit(const SparseRun& run, const Unit& unit, const Unit* next, Scratch& scratch,
+                float* workspace) const;
+  void fill(const SparseRun& run, const Unit& unit, const Scratch& scratch) const;
+  void add_gradients(const float* src, const float* diff_dst, const Unit& unit, const Unit* next,
                      Scratch& scratch, float* workspace) const;
+  LinesAhead lines_ahead(const BlockedShape& of, const float* base, const std::vector<std::int64_t>& offsets,
+                         std::int64_t blocks, std::int64_t rows) const;
   TileSize tile_size(const TileGroup& tiles) const {
     return {static_cast<int>(tiles.rows), static_cast<int>(tiles.cols), static_cast<int>(geometry_.pitch())};
   }

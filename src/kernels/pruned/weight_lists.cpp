@@ -59,7 +59,7 @@ void WeightLists::rebuild(const float* oihw) {
   const double share = static_cast<double>(nonzeros_) / static_cast<double>(shape_.w_elements());
   const auto taps = static_cast<double>(geometry_->flat() ? 1 : shape_.taps());
   const double in_l1 = static_cast<double>(l1_bytes_) * (geometry_->flat() ? 1.2 : 0.8) /
-                       static_cast<double>(geometry_->slots() * kLanes) / sizeof(float);
+                       static_cast<double>(geometry_->used_slots() * kLanes) / sizeof(float);
   const double wanted = std::max(in_l1, 10.0 / std::max(share * taps, 1e-3));
   const std::int64_t most = 60'000 / shape_.taps();  // rows count to 65,535
   input_part_ =

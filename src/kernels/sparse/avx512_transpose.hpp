@@ -33,6 +33,32 @@ LACUNA_INLINE void transpose16(__m512 (&a)[16]) {
   }
 }
 
+// The transpose of 16 rows in memory: store(column, its 16 values). Rows are read in quarters, which do the
+// half of the work that would be shuffles: those have one port, inserts from memory two. 40 cycles instead
+// of 64.
+template <class Store>
+LACUNA_INLINE void transpose16_from(const float* const (&rows)[16], const Store& store) {
+#pragma GCC unroll 4
+  for (int q = 0; q < 4; ++q) {
+    __m512 r[4];  // columns 4q .. 4q + 3 of rows i, i + 4, i + 8, i + 12
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; ++i) {
+      __m512 v = _mm512_castps128_ps512(_mm_load_ps(rows[i] + 4 * q));
+      v = _mm512_insertf32x4(v, _mm_load_ps(rows[i + 4] + 4 * q), 1);
+      v = _mm512_insertf32x4(v, _mm_load_ps(rows[i + 8] + 4 * q), 2);
+      r[i] = _mm512_insertf32x4(v, _mm_load_ps(rows[i + 12] + 4 * q), 3);
+    }
+    const __m512d lo01 = _mm512_castps_pd(_mm512_unpacklo_ps(r[0], r[1]));
+    const __m512d hi01 = _mm512_castps_pd(_mm512_unpackhi_ps(r[0], r[1]));
+    const __m512d lo23 = _mm512_castps_pd(_mm512_unpacklo_ps(r[2], r[3]));
+    const __m512d hi23 = _mm512_castps_pd(_mm512_unpackhi_ps(r[2], r[3]));
+    store(4 * q, _mm512_castpd_ps(_mm512_unpacklo_pd(lo01, lo23)));
+    store(4 * q + 1, _mm512_castpd_ps(_mm512_unpackhi_pd(lo01, lo23)));
+    store(4 * q + 2, _mm512_castpd_ps(_mm512_unpacklo_pd(hi01, hi23)));
+    store(4 * q + 3, _mm512_castpd_ps(_mm512_unpackhi_pd(hi01, hi23)));
+  }
+}
+
 // The sums of the 16 lanes of each of 16 vectors.
 LACUNA_INLINE __m512 lane_sums(const float* vectors) {
   __m512 a[16];
