@@ -84,6 +84,35 @@ static void test_basics(void) {
   lacuna_string_free(NULL);
 }
 
+/* Products of two activations have both factors per product. */
+static void test_products(void) {
+  static const char* const kScores =
+      "{\"name\": \"scores\", \"type\": \"matmul\", \"batch\": 4, \"rows\": 3, \"in_features\": 5,"
+      " \"out_features\": 3, \"steps\": 2}";
+  lacuna_builder* builder = NULL;
+  lacuna_trace* trace = NULL;
+  CHECK_OK(lacuna_builder_new("memory", "{\"model\": \"attention\"}", &builder));
+  CHECK_OK(lacuna_builder_layer(builder, kScores));
+  uint8_t bits[4 * 3];
+  memset(bits, 1, sizeof bits);
+  CHECK_OK(lacuna_builder_mask(builder, LACUNA_A, bits, sizeof bits));
+  CHECK_FAILS(lacuna_builder_mask(builder, LACUNA_W, bits, 3), LACUNA_BAD_INPUT, "its shape needs 12");
+  CHECK_OK(lacuna_builder_finish(builder, &trace));
+  lacuna_builder_free(builder);
+  double zeros[3];
+  CHECK_OK(lacuna_trace_layer_zeros(trace, 0, zeros));
+  CHECK(zeros[0] == 0.8 && zeros[1] == 0);
+  char* json = NULL;
+  CHECK_OK(lacuna_trace_inspect_json(trace, &json));
+  CHECK(holds(json, "\"type\": \"matmul\"") && holds(json, "\"rows\": 3"));
+  lacuna_string_free(json);
+  lacuna_result* result = NULL;
+  const lacuna_trace* const traces[] = {trace};
+  CHECK_OK(lacuna_simulate(traces, 1, NULL, &result));
+  lacuna_result_free(result);
+  lacuna_trace_free(trace);
+}
+
 static void test_traces(void) {
   char path[4096];
   lacuna_trace* trace = NULL;
@@ -448,7 +477,7 @@ int main(int argc, char** argv) {
   if (strcmp(argv[1], "basics") == 0)
     test_basics();
   else if (strcmp(argv[1], "traces") == 0)
-    test_traces();
+    test_traces(), test_products();
   else if (strcmp(argv[1], "simulate") == 0)
     test_simulate();
   else if (strcmp(argv[1], "conv") == 0)

@@ -33,9 +33,8 @@ double tile_words(const LayerShape& s, std::int64_t lanes) {
   const double phase_inputs = real(s.n) * groups_of(s.input.h, s.stride.h) * groups_of(s.input.w, s.stride.w);
   const double forward = taps * groups_of(s.c_per_group(), lanes);
   const double input_grad = taps * groups_of(s.k_per_group(), lanes);
-  const double weight_grad = s.kind == LayerKind::kLinear
-                                 ? groups_of(s.n, lanes)
-                                 : real(s.n) * groups_of(s.output_positions(), lanes);
+  const double weight_grad =
+      s.is_matrix() ? groups_of(s.n, lanes) : real(s.n) * groups_of(s.output_positions(), lanes);
   return (outputs * groups + real(s.k)) * (forward + kStepsPerStream) +
          (phase_inputs * groups + real(s.c)) * (input_grad + kStepsPerStream) +
          (real(s.k) + taps * real(s.c)) * (weight_grad + kStepsPerStream);
@@ -44,7 +43,8 @@ double tile_words(const LayerShape& s, std::int64_t lanes) {
 double tile_products(const LayerShape& s) {
   constexpr double kStepsPerProduct = 256, kStepsPerTap = 12;
   const double phases = real(std::min(s.stride.h, s.input.h)) * real(std::min(s.stride.w, s.input.w));
-  return real(s.groups) * (2 + phases) * (kStepsPerProduct + kStepsPerTap * real(s.taps()));
+  return real(s.groups) * real(s.sequence) * (2 + phases) *
+         (kStepsPerProduct + kStepsPerTap * real(s.taps()));
 }
 
 double estimated_work(const Trace& trace, const Accelerator& machine, Engine engine) {

@@ -118,7 +118,7 @@ std::vector<Pair> input_grad_streams(const Layer& layer, int lanes) {
 std::vector<Pair> weight_grad_streams(const Layer& layer, int lanes) {
   const LayerShape& s = layer.shape;
   const std::int64_t cg = s.c / s.groups, kg = s.k / s.groups;
-  const bool linear = s.kind == LayerKind::kLinear;
+  const bool linear = s.kind != LayerKind::kConv2d;
   const std::int64_t positions = s.output.h * s.output.w;
   std::vector<Pair> products;
   for (std::int64_t g = 0; g < s.groups; ++g) {
@@ -151,6 +151,20 @@ std::vector<Pair> weight_grad_streams(const Layer& layer, int lanes) {
     products.push_back(pair);
   }
   return products;
+}
+
+// Rows of a recurrent layer, one time step after another.
+std::vector<Pair> in_time_steps(const std::vector<Pair>& products, std::int64_t steps) {
+  std::vector<Pair> split;
+  for (const Pair& pair : products) {
+    const auto rows = static_cast<std::int64_t>(pair.primary.size()) / steps;
+    for (std::int64_t t = 0; t < steps; ++t) {
+      Pair step = pair;
+      step.primary.assign(pair.primary.begin() + t * rows, pair.primary.begin() + (t + 1) * rows);
+      split.push_back(step);
+    }
+  }
+  return split;
 }
 
 using Levels = std::vector<std::vector<int>>;
@@ -310,9 +324,11 @@ std::vector<std::pair<int, int>> brute_movements(const std::string& name, int la
 
 BruteResult brute_tensordash(const Layer& layer, Operation op, TensorRole rows_operand,
                              const BruteConfig& config) {
-  const std::vector<Pair> products = op == Operation::kForward     ? forward_streams(layer, config.lanes)
-                                     : op == Operation::kInputGrad ? input_grad_streams(layer, config.lanes)
-                                                                   : weight_grad_streams(layer, config.lanes);
+  std::vector<Pair> products = op == Operation::kForward     ? forward_streams(layer, config.lanes)
+                               : op == Operation::kInputGrad ? input_grad_streams(layer, config.lanes)
+                                                             : weight_grad_streams(layer, config.lanes);
+  if (layer.shape.sequence > 1 && op != Operation::kWeightGrad)
+    products = in_time_steps(products, layer.shape.sequence);
   const bool primary_on_rows = operands(op).primary == rows_operand;
   BruteResult result;
   const Levels levels = levels_of(config);

@@ -70,11 +70,12 @@ void check_layer(const Layer& layer, const Case& c, std::uint64_t seed, bool fun
 }
 
 // Shapes of one kind; the counts below are what the suite promises.
-enum class Kind { kAny, kStride, kDilation, kGroups, kTails, kOblong, kLinear };
+enum class Kind { kAny, kStride, kDilation, kGroups, kTails, kOblong, kLinear, kProducts };
 
 LayerShape shape_of(Kind kind, Random& random) {
   for (;;) {
     LayerShape s = random_shape(random, {20, 5, 2});
+    if (kind == Kind::kProducts) return random_product_shape(random);
     if (kind == Kind::kLinear) {
       return LayerShape::linear(random.integer(1, 36), random.integer(1, 40), random.integer(1, 20));
     }
@@ -105,7 +106,7 @@ TEST_P(TensorDashConformance, FunctionalFastAndBruteForceAgree) {
 }
 
 std::string kind_name(const ::testing::TestParamInfo<std::pair<Kind, int>>& param) {
-  constexpr std::array kNames{"Any", "Stride", "Dilation", "Groups", "Tails", "Oblong", "Linear"};
+  constexpr std::array kNames{"Any", "Stride", "Dilation", "Groups", "Tails", "Oblong", "Linear", "Products"};
   return kNames[static_cast<std::size_t>(param.param.first)];
 }
 
@@ -113,7 +114,7 @@ INSTANTIATE_TEST_SUITE_P(Layers, TensorDashConformance,
                          ::testing::Values(std::pair{Kind::kAny, 4000}, std::pair{Kind::kStride, 1000},
                                            std::pair{Kind::kDilation, 1000}, std::pair{Kind::kGroups, 1000},
                                            std::pair{Kind::kTails, 1000}, std::pair{Kind::kOblong, 1000},
-                                           std::pair{Kind::kLinear, 1000}),
+                                           std::pair{Kind::kLinear, 1000}, std::pair{Kind::kProducts, 500}),
                          kind_name);
 
 // Larger layers, on which many groups share a vector and a thread: fast against brute force only.

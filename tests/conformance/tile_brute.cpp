@@ -28,7 +28,8 @@ Count round_up(long double value) { return static_cast<Count>(std::ceil(value - 
 
 // A*W: windows against filters. W*G: input positions of one phase of the stride against input channels, over
 // the taps that meet an output there (A3). A*G: output channels against (tap, input channel), over samples
-// and positions; over the rows of the batch if the layer is linear (A5).
+// and positions; over the rows of the batch if the layer is linear (A5). Forward and input gradient of a
+// recurrent layer: each time step by itself.
 std::vector<Product> products_of(const Layer& layer, Operation op, bool primary_on_rows, Count lanes) {
   const LayerShape& s = layer.shape;
   const Count cg = s.c / s.groups, kg = s.k / s.groups;
@@ -42,11 +43,12 @@ std::vector<Product> products_of(const Layer& layer, Operation op, bool primary_
       products.push_back({secondary, primary, steps, group});
     }
   };
-  for (; group < s.groups; ++group) {
+  const Count times = op == Operation::kWeightGrad ? 1 : s.sequence, images = s.n / times;
+  for (; group < s.groups * times; ++group) {
     if (op == Operation::kForward) {
-      add(s.n * s.output.h * s.output.w, kg, s.kernel.h * s.kernel.w * chunks_of(cg, lanes));
+      add(images * s.output.h * s.output.w, kg, s.kernel.h * s.kernel.w * chunks_of(cg, lanes));
     } else if (op == Operation::kWeightGrad) {
-      const Count steps = s.kind == LayerKind::kLinear ? chunks_of(s.n, lanes)
+      const Count steps = s.kind != LayerKind::kConv2d ? chunks_of(s.n, lanes)
                                                        : s.n * chunks_of(s.output.h * s.output.w, lanes);
       add(kg, s.kernel.h * s.kernel.w * cg, steps);
     } else {
@@ -62,7 +64,7 @@ std::vector<Product> products_of(const Layer& layer, Operation op, bool primary_
           for (Count y = 0; y < s.input.h; ++y)
             for (Count x = 0; x < s.input.w; ++x)
               if (y % s.stride.h == py && x % s.stride.w == px) ++positions;
-          add(s.n * positions, cg, taps * chunks_of(kg, lanes));
+          add(images * positions, cg, taps * chunks_of(kg, lanes));
         }
     }
   }
@@ -204,6 +206,7 @@ Tensor result_tensor(const Layer& layer, Operation op) {
   if (op == Operation::kInputGrad)
     return {s.n * s.input.h * s.input.w * s.c, operand_tensor(layer, TensorRole::kA).nonzeros};
   const Count weights = s.k * s.kernel.h * s.kernel.w * (s.c / s.groups);
+  if (s.kind == LayerKind::kMatmul) return {weights, operand_tensor(layer, TensorRole::kW).nonzeros};
   return {weights, weights};
 }
 
@@ -299,6 +302,8 @@ TileBruteResult brute_tile_memory(const Layer& layer, Operation op, TensorRole r
             chunks_of(activity.transposed_groups * config.lanes * config.lanes, config.transposers * 16 * 16);
 
   // A14: every tensor once; weights and their gradient once per batch, of which the samples bear their share.
+  // Both factors of a matmul are a sample's own.
+  const bool weights = s.kind != LayerKind::kMatmul;
   long double bus_bytes = 0, opened = 0, read_bytes = 0;
   std::vector<long double> sram;
   const auto share = [&](const Transfer& moved, Count count) {
@@ -306,7 +311,7 @@ TileBruteResult brute_tile_memory(const Layer& layer, Operation op, TensorRole r
   };
   const long double banks = static_cast<long double>(config.sram_banks * config.tiles);
   for (const auto& [role, reads] : operands) {
-    const Transfer moved = transfer(operand_tensor(layer, role), role == TensorRole::kW, config);
+    const Transfer moved = transfer(operand_tensor(layer, role), weights && role == TensorRole::kW, config);
     TensorTraffic& traffic = moved.of_weights ? activity.weights : activity.samples;
     traffic.dram_read_bytes += moved.bus_bytes;
     traffic.dram_activations += moved.activations;
@@ -319,7 +324,7 @@ TileBruteResult brute_tile_memory(const Layer& layer, Operation op, TensorRole r
     sram.push_back((static_cast<long double>(reads * turns) + share(moved, moved.sram_rows)) / banks);
     activity.sram_conflict_cycles += round_up(static_cast<long double>(reads * (turns - 1)) / banks);
   }
-  const Transfer out = transfer(result_tensor(layer, op), op == Operation::kWeightGrad, config);
+  const Transfer out = transfer(result_tensor(layer, op), weights && op == Operation::kWeightGrad, config);
   TensorTraffic& traffic = out.of_weights ? activity.weights : activity.samples;
   traffic.dram_write_bytes += out.bus_bytes;
   traffic.dram_activations += out.activations;

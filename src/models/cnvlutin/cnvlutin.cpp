@@ -88,7 +88,7 @@ class Cnvlutin final : public Accelerator {
     result.actions.insert(
         result.actions.end(),
         {{"encoders", "encoder", "row",
-          (role == TensorRole::kW ? fills : scaled(fills)) * chip_.rows_of_16()},
+          (work.layer.shape.once_per_batch(role) ? fills : scaled(fills)) * chip_.rows_of_16()},
          {"column_slices", "lane_slice", "access", scaled(reads)},
          {"column_slices", "lane_slice", "value", scaled(reads * static_cast<double>(config_.tile.columns))},
          {"column_slices", "scratchpad", "write",

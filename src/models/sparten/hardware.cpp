@@ -69,7 +69,8 @@ std::vector<ActionCount> unit_actions(const Config& config, const OperationWork&
   const std::int64_t matches = work.macs.effectual;
   const std::int64_t matched_joins = traffic.joins - empty_joins;
   const std::int64_t elements = result_elements(work.layer.shape, work.op);
-  const double results = work.op == Operation::kWeightGrad ? static_cast<double>(elements) : scaled(elements);
+  const bool once = work.layer.shape.once_per_batch(work.op);
+  const double results = once ? static_cast<double>(elements) : scaled(elements);
   // ASSUMPTION(P8): multipliers, priority encoders and their multiplexers by cycles, as the logic of the
   // tiles (A16), or by use; prefix sums when a new mask arrives.
   const std::int64_t clocked = config.units * counts.cycles;

@@ -20,16 +20,16 @@ std::int64_t Memory::sram_cycles(const OperationWork& work, const Activity& acti
   };
   const auto fill = [&](TensorRole role) {
     const LayerTensor& tensor = work.layer.tensor(role);
-    return share(role == TensorRole::kW, rows(tensor.nonzeros, tensor.elements()));
+    return share(work.layer.shape.once_per_batch(role), rows(tensor.nonzeros, tensor.elements()));
   };
   const auto [primary, secondary] = operands(work.op);
   const TensorRole held = config_.held(work.op);
   const TensorRole broadcast = held == primary ? secondary : primary;
-  const bool weight_grad = work.op == Operation::kWeightGrad;
-  const TensorTraffic& results = weight_grad ? activity.weights : activity.samples;
-  const double busiest = std::max({static_cast<double>(activity.am_reads) + fill(broadcast),
-                                   static_cast<double>(activity.bm_reads) + fill(held),
-                                   2 * share(weight_grad, results.output_rows)});
+  const bool once = work.layer.shape.once_per_batch(work.op);
+  const TensorTraffic& results = once ? activity.weights : activity.samples;
+  const double busiest =
+      std::max({static_cast<double>(activity.am_reads) + fill(broadcast),
+                static_cast<double>(activity.bm_reads) + fill(held), 2 * share(once, results.output_rows)});
   return static_cast<std::int64_t>(std::ceil(busiest / static_cast<double>(config_.sram_banks) - 1e-9));
 }
 

@@ -72,10 +72,9 @@ double Sparten::steps(const LayerShape& s, double kinds) const {
            (streams + other_streams) * stream_words * kStepsPerWord;
   };
   const auto real = [](std::int64_t count) { return static_cast<double>(count); };
-  const bool linear = s.kind == LayerKind::kLinear;
   const double phase_inputs =
       real(s.n) * real(ceil_div(s.input.h, s.stride.h)) * real(ceil_div(s.input.w, s.stride.w));
-  const double positions = linear ? words(1, s.n) : words(s.n, s.output_positions());
+  const double positions = s.is_matrix() ? words(1, s.n) : words(s.n, s.output_positions());
   // All phases of an input gradient together have each tap once.
   return real(s.groups) *
              (product(real(s.n) * real(s.output_positions()), real(s.k_per_group()),

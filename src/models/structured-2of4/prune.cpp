@@ -32,8 +32,8 @@ TensorValues prune(const TensorValues& values, TensorRole role, const LayerShape
   const std::int64_t channels = values.channels;
   const auto rows = static_cast<std::int64_t>(values.data.size()) / channels;
   if (op == Operation::kWeightGrad) {
-    // Positions of an image (G), or samples of a linear layer.
-    const std::int64_t length = shape.kind == LayerKind::kLinear ? shape.n : shape.output_positions();
+    // Positions of an image (G), or rows of a matrix.
+    const std::int64_t length = shape.is_matrix() ? shape.n : shape.output_positions();
     for (std::int64_t row = 0; row < rows; row += length) {
       for (std::int64_t c = 0; c < channels; ++c) prune_line(data + row * channels + c, length, channels);
     }

@@ -88,15 +88,18 @@ class Structured2of4 final : public Accelerator {
   double mux_inputs() const { return chip_.multipliers() * kGroup; }
 
   // From what the products hold to cycles.
-  TileOutcome outcome(const std::vector<PrunedSide>& sides, const std::vector<PrunedWork>& works) const {
+  TileOutcome outcome(const LayerShape& shape, const std::vector<PrunedSide>& sides,
+                      const std::vector<PrunedWork>& works) const {
     TileOutcome outcome{.scheduled = scheduled_of(config_.pruned)};
     PatternCounts all;
     std::int64_t dropped_macs = 0;
     for (std::size_t i = 0; i < sides.size(); ++i) {
-      all += works[i].pattern;
+      // The steps of a recurrent layer multiply by the same weights.
+      const bool again = config_.pruned == TensorRole::kW && shape.sequence > 1 && i > 0;
+      if (!again) all += works[i].pattern;
       dropped_macs += works[i].pattern.surplus * sides[i].other->count();
     }
-    const bool weights = config_.pruned == TensorRole::kW;
+    const bool weights = shape.once_per_batch(config_.pruned);
     outcome.counters = {{"groups_of_4", all.groups, weights},
                         {"violating_groups", all.violating, weights},
                         {"values_to_drop", all.surplus, weights},
@@ -135,7 +138,7 @@ class Structured2of4 final : public Accelerator {
       const std::vector<PrunedSide> sides = sides_of(placement);
       std::vector<PrunedWork> works;
       for (const PrunedSide& side : in_steps(sides)) works.push_back(count_pattern(side));
-      result = outcome(sides, works);
+      result = outcome(work.layer.shape, sides, works);
       result.scheduled_macs = work.macs.with(config_.pruned, work.op);
     }
     result.effectual_macs = work.macs.effectual;
@@ -172,7 +175,7 @@ class Structured2of4 final : public Accelerator {
       pruned = prune(pruned, config_.pruned, shape, work.op);
     }
     check_against_reference(shape, work.op, values, computed);
-    TileOutcome result = outcome(sides, works);
+    TileOutcome result = outcome(shape, sides, works);
     result.scheduled_macs = scheduled;
     result.effectual_macs = effectual;
     return result;

@@ -46,11 +46,11 @@ struct Config {
   static std::vector<ParamSpec> params();
   static Config from(const Params& params);
 
-  bool is_stored(TensorRole role) const;  // in scheduled form
+  bool is_stored(const LayerShape& shape, TensorRole role) const;  // in scheduled form
   // Whether the tiles run from the stored schedule of the row operand, without their schedulers.
-  bool runs_from_stored(Operation op, TensorRole row_operand) const;
+  bool runs_from_stored(const LayerShape& shape, Operation op, TensorRole row_operand) const;
   // Outputs and input gradients are put into scheduled form as they leave the tiles [TensorDash §3.7].
-  bool has_backside() const { return is_stored(TensorRole::kA); }
+  bool has_backside() const { return storage != Storage::kDense && stored != StoredTensors::kWeights; }
 };
 
 }  // namespace lacuna::tensordash

@@ -93,7 +93,8 @@ class TensorDash final : public Accelerator {
   OpResult simulate(const OperationWork& work, const SimOptions& options) const override {
     const Placement placement = chip_.place(work.layer, work.op);
     const bool gated = config_.power_gating && is_gated(work, placement.row_operand);
-    const bool executed = !gated && config_.runs_from_stored(work.op, placement.row_operand);
+    const bool executed =
+        !gated && config_.runs_from_stored(work.layer.shape, work.op, placement.row_operand);
     TileOutcome outcome =
         gated ? run_gated(work, placement)
         : options.engine == Engine::kFast
@@ -211,7 +212,8 @@ class TensorDash final : public Accelerator {
   // Columns and tiles only decide how often the cycles of a group of rows are spent, and where.
   std::int64_t product_cycles_of(const OperationWork& work, const Placement& placement,
                                  const PlacedProduct& product) const {
-    if (config_.runs_from_stored(work.op, product.rows->role)) return stored_product_cycles(config_, product);
+    if (config_.runs_from_stored(work.layer.shape, work.op, product.rows->role))
+      return stored_product_cycles(config_, product);
     if (config_.sides == Sides::kBoth || config_.sync == RowSync::kLines) {
       return product_cycles(config_, product);
     }

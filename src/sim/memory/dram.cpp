@@ -42,9 +42,10 @@ std::vector<ParamSpec> dram_params(const std::string& memory_help, const std::st
 }
 
 std::int64_t result_nonzeros(const Layer& layer, Operation op) {
-  return op == Operation::kForward     ? layer.g.nonzeros
-         : op == Operation::kInputGrad ? layer.a.nonzeros
-                                       : result_elements(layer.shape, op);
+  return op == Operation::kForward        ? layer.g.nonzeros
+         : op == Operation::kInputGrad    ? layer.a.nonzeros
+         : layer.shape.once_per_batch(op) ? result_elements(layer.shape, op)
+                                          : layer.w.nonzeros;
 }
 
 Dram::Dram(const Params& params)

@@ -25,7 +25,7 @@ std::vector<ParamSpec> dram_params(const std::string& memory_help, const std::st
 
 // ASSUMPTION(A15): outputs are as sparse as what is recorded of their shape: O has the zeros of G, the
 // input's gradient those of A (the activation function's zeros block both); the gradient of the weights has
-// none.
+// none. The gradients of a matmul's factors have the zeros of the factors.
 std::int64_t result_nonzeros(const Layer& layer, Operation op);
 
 class Dram {

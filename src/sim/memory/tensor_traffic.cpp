@@ -19,13 +19,13 @@ void count_tensor_traffic(const OperationWork& work, const Dram& dram, const Sto
     const LayerTensor& tensor = layer.tensor(role);
     TensorTraffic part = dram.read(tensor.elements(), tensor.nonzeros);
     part.fill_rows = stored_rows(tensor.elements(), tensor.nonzeros);
-    add(part, role == TensorRole::kW, role == primary ? passes.primary : passes.secondary);
+    add(part, layer.shape.once_per_batch(role), role == primary ? passes.primary : passes.secondary);
   }
   const std::int64_t elements = result_elements(layer.shape, work.op);
   const std::int64_t nonzeros = result_nonzeros(layer, work.op);
   TensorTraffic result = dram.write(elements, nonzeros);
   result.output_rows = stored_rows(elements, nonzeros);
-  add(result, work.op == Operation::kWeightGrad, passes.output_writes);
+  add(result, layer.shape.once_per_batch(work.op), passes.output_writes);
   const auto sum = [&](std::int64_t TensorTraffic::*count) {
     return static_cast<double>(activity.samples.*count) +
            static_cast<double>(activity.weights.*count) / work.batch_scale;

@@ -237,12 +237,15 @@ void fill_block(const LinearWork& work, std::int64_t block, bool with_columns, C
   plane.ptr.assign(static_cast<std::size_t>(work.reduction) + 1, 0);
   if (work.kernel.reduction_is_channel) {
     for (std::int64_t s = 0; s < width; ++s) {
-      for_each_bit(work.kernel.mask.row(first + s), 0, work.reduction,
+      const MatrixOperand& kernel = work.kernel;
+      for_each_bit(kernel.mask.row(kernel.row(0, first + s)), kernel.channel0,
+                   kernel.channel0 + work.reduction,
                    [&](std::int64_t r) { ++plane.ptr[static_cast<std::size_t>(r) + 1]; });
     }
   } else {
     for (std::int64_t r = 0; r < work.reduction; ++r) {
-      for_each_bit(work.kernel.mask.row(r), first, first + width,
+      const std::int64_t channel = work.kernel.channel(r, first);
+      for_each_bit(work.kernel.mask.row(work.kernel.row(r, first)), channel, channel + width,
                    [&](std::int64_t) { ++plane.ptr[static_cast<std::size_t>(r) + 1]; });
     }
   }
@@ -264,8 +267,6 @@ PairCounts count_linear(const LinearWork& work, const MachineConfig& config, con
                         Schedule& schedule) {
   const bool with_columns = pe.needs_columns();
   PairCounts totals;
-  schedule.open(1);
-  if (config.charge_drains) schedule.set_drain(0, work.drain(config.drain_values));
   CsrPlane kernel, line;
   std::unique_ptr<PairCounter> counter;
   // Without zeros all pairs of one width are alike.
@@ -298,7 +299,7 @@ PairCounts count_linear(const LinearWork& work, const MachineConfig& config, con
     if (!work.by_channel) {
       if (kernel.nonzeros() == 0 || counter->image_nonzeros(0) == 0) continue;
       if (!known) counter->set_kernel(kernel);
-      schedule.add(0, block % config.pes(), count_pair(0));
+      schedule.add(0, (work.first_pair + block) % config.pes(), count_pair(0));
       continue;
     }
     for (const std::int64_t y : in_steps(work.reduction)) {
@@ -307,10 +308,9 @@ PairCounts count_linear(const LinearWork& work, const MachineConfig& config, con
         if (line.nonzeros() == 0 || counter->image_nonzeros(static_cast<std::size_t>(y)) == 0) continue;
         counter->set_kernel(line);
       }
-      schedule.add(0, (y * work.blocks + block) % config.pes(), count_pair(y));
+      schedule.add(0, (work.first_pair + y * work.blocks + block) % config.pes(), count_pair(y));
     }
   }
-  schedule.close();
   return totals;
 }
 
@@ -318,8 +318,9 @@ PairCounts count_linear(const LinearWork& work, const MachineConfig& config, con
 
 PairCounts count_operation(const Layer& layer, Operation op, const MachineConfig& config,
                            const ProcessingElement& pe, Schedule& schedule) {
-  if (layer.shape.kind == LayerKind::kLinear) {
-    return count_linear(LinearWork::of(layer, op, config), config, pe, schedule);
+  if (layer.shape.is_matrix()) {
+    return on_schedule(layer, op, config, schedule,
+                       [&](const LinearWork& work) { return count_linear(work, config, pe, schedule); });
   }
   const ConvolutionWork work = ConvolutionWork::of(layer.shape, op, config);
   return ConvolutionCount(layer, work, config, pe, schedule).run();

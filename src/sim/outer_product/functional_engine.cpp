@@ -133,8 +133,6 @@ PairCounts execute_linear(const LinearWork& work, const MachineConfig& config, c
     return compressed(values.of(from.role), from.row(y, x), from.channel(y, x));
   };
   PairCounts totals;
-  schedule.open(1);
-  if (config.charge_drains) schedule.set_drain(0, work.drain(config.drain_values));
   const std::int64_t slices = work.by_channel ? work.reduction : 1;
   const std::int64_t depth = work.by_channel ? 1 : work.reduction;
   for (const std::int64_t slice : in_steps(slices)) {
@@ -147,14 +145,13 @@ PairCounts execute_linear(const LinearWork& work, const MachineConfig& config, c
         return value(work.kernel, slice + r, first + c);
       });
       if (image.nonzeros() == 0 || kernel.nonzeros() == 0) continue;
-      const OutputPlane output{result.data() + first * work.kernel_stride, work.image_stride,
+      const OutputPlane output{result.data() + work.output0 + first * work.kernel_stride, work.image_stride,
                                work.kernel_stride};
       const PairCounts counts = pe.execute(image, kernel, work.map(block), output);
-      schedule.add(0, (slice * work.blocks + block) % config.pes(), counts.cycles());
+      schedule.add(0, (work.first_pair + slice * work.blocks + block) % config.pes(), counts.cycles());
       totals += counts;
     }
   }
-  schedule.close();
   return totals;
 }
 
@@ -165,8 +162,10 @@ PairCounts execute_operation(const Layer& layer, Operation op, const MachineConf
   const LayerValues values = layer_values(layer, seed, config.data_type);
   std::vector<float> result(static_cast<std::size_t>(result_elements(layer.shape, op)), 0.0F);
   PairCounts totals;
-  if (layer.shape.kind == LayerKind::kLinear) {
-    totals = execute_linear(LinearWork::of(layer, op, config), config, values, result, pe, schedule);
+  if (layer.shape.is_matrix()) {
+    totals = on_schedule(layer, op, config, schedule, [&](const LinearWork& work) {
+      return execute_linear(work, config, values, result, pe, schedule);
+    });
   } else {
     const ConvolutionWork work = ConvolutionWork::of(layer.shape, op, config);
     totals = ConvolutionExecution(layer, work, values, result).run(config, pe, schedule);

@@ -18,8 +18,8 @@ namespace {
 void check_plane_sizes(const Layer& layer) {
   constexpr std::int64_t kMost = std::numeric_limits<std::uint32_t>::max();
   const LayerShape& s = layer.shape;
-  const bool linear = s.kind == LayerKind::kLinear;
-  const std::int64_t largest = linear ? std::max({s.a_elements(), s.w_elements(), s.g_elements()})
+  const bool linear = s.is_matrix();
+  const std::int64_t largest = linear ? std::max({s.a_elements(), s.w_elements(), s.g_elements()}) / s.groups
                                       : std::max({s.input_positions(), s.output_positions(), s.taps()});
   if (largest <= kMost) return;
   throw InputError("layer " + quote_name(layer.name),
@@ -59,8 +59,8 @@ double elements_of(const LayerShape& s) {
 // Whatever its products, a pair of planes and a block of them have a fixed cost each.
 double steps_of_pairs(const LayerShape& s) {
   constexpr double kStepsPerPair = 8, kStepsPerBlock = 128;
-  const bool linear = s.kind == LayerKind::kLinear;
-  const double samples = linear ? 1 : static_cast<double>(s.n);
+  const bool linear = s.is_matrix();
+  const double samples = linear ? static_cast<double>(s.sequence) : static_cast<double>(s.n);
   const double pairs = linear ? 0 : samples * static_cast<double>(s.k) * static_cast<double>(s.c_per_group());
   return 3 * (kStepsPerPair * pairs + kStepsPerBlock * samples * static_cast<double>(s.groups));
 }
@@ -75,8 +75,7 @@ double OuterProductMachine::work(const LayerShape& s) const {
 
 // The planes of one sample stand for all; a matrix is read once.
 double OuterProductMachine::work_without_zeros(const LayerShape& s) const {
-  const double read =
-      s.kind == LayerKind::kLinear ? elements_of(s) : elements_of(s) / static_cast<double>(s.n);
+  const double read = s.is_matrix() ? elements_of(s) : elements_of(s) / static_cast<double>(s.n);
   return steps_of_pairs(s) + 3 * read;
 }
 

@@ -19,9 +19,10 @@ PeTraffic pe_traffic(const OperationWork& operation, const MachineConfig& config
   const Operation op = operation.op;
   PeTraffic traffic;
   const std::int64_t elements = result_elements(layer.shape, op);
-  if (layer.shape.kind == LayerKind::kLinear) {
+  if (layer.shape.is_matrix()) {
     // The image is broadcast; a kernel element belongs to one block of columns.
-    const LinearWork work = LinearWork::of(layer, op, config);
+    // Blocks are alike in all products. The weights of a recurrent layer stay in their PEs from step to step.
+    const LinearWork work = LinearWork::of(layer, op, config).front();
     traffic.image_values_sent = layer.tensor(work.image.role).nonzeros;
     traffic.kernel_values_sent = layer.tensor(work.kernel.role).nonzeros;
     traffic.loaded = traffic.image_values_sent * work.blocks + traffic.kernel_values_sent;

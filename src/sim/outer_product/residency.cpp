@@ -11,7 +11,7 @@ namespace {
 // Whether a layer's input can be what the layer before it left in the PEs. Pooling in between is done on the
 // way into the OARAM [SCNN §4].
 bool follows(const LayerShape& layer, const LayerShape& before) {
-  if (layer.kind == LayerKind::kLinear || before.kind == LayerKind::kLinear) return false;
+  if (layer.is_matrix() || before.is_matrix()) return false;
   return layer.n == before.n && layer.c == before.k && layer.input.h <= before.output.h &&
          layer.input.w <= before.output.w;
 }
@@ -53,7 +53,9 @@ std::vector<LayerPasses> plan_residency(const Trace& trace, const MachineConfig&
     const Layer& layer = layers[l];
     TensorPasses& passes = by_sample[l][static_cast<std::size_t>(Operation::kForward)];
     passes.primary = stays[l] ? 0 : 1;
-    passes.secondary = trace.batch();
+    // Weights; the right factor of a matmul is a sample's own.
+    const bool once = layer.shape.once_per_batch(TensorRole::kW);
+    passes.secondary = once ? trace.batch() : 1;
     // What training needs again is written whether it stays or not.
     passes.output_writes = forward_alone && stays[l + 1] ? 0 : 1;
     const double scale = trace.batch_scale(layer);
@@ -61,7 +63,7 @@ std::vector<LayerPasses> plan_residency(const Trace& trace, const MachineConfig&
       return static_cast<double>(traffic.dram_read_bytes + traffic.dram_write_bytes);
     };
     const double input = bytes(dram.read(layer.a.elements(), layer.a.nonzeros)) * scale;
-    const double weights = bytes(dram.read(layer.w.elements(), layer.w.nonzeros));
+    const double weights = bytes(dram.read(layer.w.elements(), layer.w.nonzeros)) * (once ? 1 : scale);
     const double output = bytes(dram.write(result_elements(layer.shape, Operation::kForward),
                                            result_nonzeros(layer, Operation::kForward))) *
                           scale;

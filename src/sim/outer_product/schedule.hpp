@@ -82,16 +82,22 @@ class Schedule {
     load_.clear();
   }
 
-  // ASSUMPTION(O2): the pipe is filled once per operation, on all PEs at the same time, unless each pair
-  // pays.
-  ScheduleResult finish() {
-    if (!fill_each_pair_ && result_.cycles > 0) {
+  // What comes next needs the results of what came before: the pipe runs empty, and the sums leave.
+  void settle() {
+    if (!fill_each_pair_ && result_.cycles > settled_) {
       result_.cycles += fill_;
       result_.fill += fill_ * static_cast<std::int64_t>(pes_);
     }
     result_.cycles += not_drained_;
     result_.drain_wait += not_drained_ * static_cast<std::int64_t>(pes_);
     not_drained_ = 0;
+    settled_ = result_.cycles;
+  }
+
+  // ASSUMPTION(O2): the pipe is filled once per operation, on all PEs at the same time, unless each pair
+  // pays; of a recurrent layer once per time step.
+  ScheduleResult finish() {
+    settle();
     return result_;
   }
 
@@ -117,6 +123,7 @@ class Schedule {
   std::vector<Limit> limit_;
   std::int64_t not_drained_ = 0;  // cycles that the phase before still needs
   ScheduleResult result_;
+  std::int64_t settled_ = 0;  // cycles when the pipe was empty last
 };
 
 }  // namespace lacuna::outer

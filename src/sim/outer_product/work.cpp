@@ -132,33 +132,45 @@ void open_phases(Schedule& schedule, const ConvolutionWork& work, const MachineC
   }
 }
 
-LinearWork LinearWork::of(const Layer& layer, Operation op, const MachineConfig& config) {
+std::vector<LinearWork> LinearWork::of(const Layer& layer, Operation op, const MachineConfig& config) {
   const LayerShape& s = layer.shape;
-  LinearWork work;
-  switch (op) {
-    case Operation::kForward:
-      work.image = {layer.a.mask, TensorRole::kA, true, s.n};
-      work.kernel = {layer.w.mask, TensorRole::kW, true, s.k};
-      work.reduction = s.c;
-      work.image_stride = s.k;
-      break;
-    case Operation::kInputGrad:
-      work.image = {layer.g.mask, TensorRole::kG, true, s.n};
-      work.kernel = {layer.w.mask, TensorRole::kW, false, s.c};
-      work.reduction = s.k;
-      work.image_stride = s.c;
-      break;
-    case Operation::kWeightGrad:
-      work.image = {layer.a.mask, TensorRole::kA, false, s.c};
-      work.kernel = {layer.g.mask, TensorRole::kG, false, s.k};
-      work.reduction = s.n;
-      work.kernel_stride = s.c;
-      break;
+  const std::int64_t c = s.c_per_group(), k = s.k_per_group(), rows = s.rows_at_once(op);
+  std::vector<LinearWork> works;
+  for (std::int64_t row0 = 0; row0 < s.n; row0 += rows) {
+    for (std::int64_t product = 0; product < s.groups; ++product) {
+      const std::int64_t c0 = product * c, k0 = product * k;
+      LinearWork work;
+      switch (op) {
+        case Operation::kForward:
+          work.image = {layer.a.mask, TensorRole::kA, true, rows, row0, c0};
+          work.kernel = {layer.w.mask, TensorRole::kW, true, k, k0, 0};
+          work.reduction = c;
+          work.image_stride = s.k;
+          work.output0 = row0 * s.k + k0;
+          break;
+        case Operation::kInputGrad:
+          work.image = {layer.g.mask, TensorRole::kG, true, rows, row0, k0};
+          work.kernel = {layer.w.mask, TensorRole::kW, false, c, k0, 0};
+          work.reduction = k;
+          work.image_stride = s.c;
+          work.output0 = row0 * s.c + c0;
+          break;
+        case Operation::kWeightGrad:
+          work.image = {layer.a.mask, TensorRole::kA, false, c, 0, c0};
+          work.kernel = {layer.g.mask, TensorRole::kG, false, k, 0, k0};
+          work.reduction = s.n;
+          work.kernel_stride = c;
+          work.output0 = k0 * c;
+          break;
+      }
+      work.by_channel = config.linear == LinearMapping::kChannels;
+      work.block_columns = ceil_div(work.kernel.columns, config.pes());
+      work.blocks = ceil_div(work.kernel.columns, work.block_columns);
+      work.first_pair = product * work.blocks * (work.by_channel ? work.reduction : 1);
+      works.push_back(work);
+    }
   }
-  work.by_channel = config.linear == LinearMapping::kChannels;
-  work.block_columns = ceil_div(work.kernel.columns, config.pes());
-  work.blocks = ceil_div(work.kernel.columns, work.block_columns);
-  return work;
+  return works;
 }
 
 }  // namespace lacuna::outer

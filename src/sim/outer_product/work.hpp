@@ -7,6 +7,7 @@
 #include "base/ceil_div.hpp"
 #include "sim/outer_product/index_map.hpp"
 #include "sim/outer_product/machine_config.hpp"
+#include "sim/outer_product/processing_element.hpp"
 #include "sim/outer_product/schedule.hpp"
 #include "trace/trace.hpp"
 
@@ -57,40 +58,75 @@ struct ConvolutionWork {
 // The phases of a block with mapping=scnn-tiles, and what their sums take to leave.
 void open_phases(Schedule& schedule, const ConvolutionWork& work, const MachineConfig& config);
 
-// One operand of a linear layer's product as a matrix [reduction, columns].
+// One operand of a matrix product as a matrix [reduction, columns]: a part of its tensor.
 struct MatrixOperand {
   MaskView mask;
   TensorRole role = TensorRole::kA;
   bool reduction_is_channel = false;  // else the reduction index is the mask's row
   std::int64_t columns = 1;
+  std::int64_t row0 = 0, channel0 = 0;  // where it begins
 
-  std::int64_t row(std::int64_t y, std::int64_t x) const { return reduction_is_channel ? x : y; }
-  std::int64_t channel(std::int64_t y, std::int64_t x) const { return reduction_is_channel ? y : x; }
+  std::int64_t row(std::int64_t y, std::int64_t x) const { return row0 + (reduction_is_channel ? x : y); }
+  std::int64_t channel(std::int64_t y, std::int64_t x) const {
+    return channel0 + (reduction_is_channel ? y : x);
+  }
   bool bit(std::int64_t y, std::int64_t x) const { return mask.bit(row(y, x), channel(y, x)); }
 };
 
-// A linear layer's pairs. ASSUMPTION(O5): the kernel matrix is cut into blocks of columns, one per PE; the
-// image is broadcast. `channels`: each reduction index is a pair of its own with each block.
+// The pairs of a matrix product. ASSUMPTION(O5): the kernel matrix is cut into blocks of columns, one per PE;
+// the image is broadcast. `channels`: each reduction index is a pair of its own with each block.
 struct LinearWork {
   MatrixOperand image, kernel;
   std::int64_t reduction = 1;
   std::int64_t block_columns = 1;
   std::int64_t blocks = 1;
   bool by_channel = false;
+  std::int64_t first_pair = 0;  // pairs of the products before it
   // Result element (image column x, kernel column s).
-  std::int64_t image_stride = 1, kernel_stride = 1;
+  std::int64_t output0 = 0, image_stride = 1, kernel_stride = 1;
 
-  static LinearWork of(const Layer& layer, Operation op, const MachineConfig& config);
+  // One of a linear layer, one per product of a matmul, one per time step of a recurrent layer. Products of a
+  // matmul are independent, so that PEs go on to the next without waiting: their pairs are numbered on. Time
+  // steps wait.
+  static std::vector<LinearWork> of(const Layer& layer, Operation op, const MachineConfig& config);
+  static bool in_order(const LayerShape& shape, Operation op) { return shape.rows_at_once(op) < shape.n; }
 
   std::int64_t first_column(std::int64_t block) const { return block * block_columns; }
   std::int64_t width(std::int64_t block) const {
     return std::min(block_columns, kernel.columns - first_column(block));
   }
-  // The sums of a PE's columns, when all is added up.
-  PhaseDrain drain(std::int64_t values) const { return {0, ceil_div(image.columns * block_columns, values)}; }
+  // The sums of a PE's columns, when all is added up; where a phase has several products, a PE's of one leave
+  // while it computes the next.
+  PhaseDrain drain(std::int64_t products, const MachineConfig& config) const {
+    const std::int64_t cycles = ceil_div(image.columns * block_columns, config.drain_values);
+    return {(ceil_div(products * blocks, config.pes()) - 1) * cycles, cycles};
+  }
   IndexMap map(std::int64_t block) const {
     return IndexMap::matrix(by_channel ? 1 : reduction, image.columns, width(block));
   }
 };
+
+// Runs the products of a layer, run(work) giving the counts of one: side by side on the PEs, or in order.
+template <typename Run>
+PairCounts on_schedule(const Layer& layer, Operation op, const MachineConfig& config, Schedule& schedule,
+                       const Run& run) {
+  const bool in_order = LinearWork::in_order(layer.shape, op);
+  const std::vector<LinearWork> works = LinearWork::of(layer, op, config);
+  const auto open = [&](std::int64_t products) {
+    schedule.open(1);
+    if (config.charge_drains) schedule.set_drain(0, works.front().drain(products, config));
+  };
+  PairCounts totals;
+  if (!in_order) open(static_cast<std::int64_t>(works.size()));
+  for (const LinearWork& work : works) {
+    if (in_order) open(1);
+    totals += run(work);
+    if (!in_order) continue;
+    schedule.close();
+    schedule.settle();
+  }
+  if (!in_order) schedule.close();
+  return totals;
+}
 
 }  // namespace lacuna::outer

@@ -148,7 +148,7 @@ class PlainTiles {
 
   void weight_grad(std::int64_t group) {
     const std::int64_t cs = s_.c / s_.groups, ks = s_.k / s_.groups;
-    const bool linear = s_.kind == LayerKind::kLinear;
+    const bool linear = s_.kind != LayerKind::kConv2d;
     const std::int64_t positions = s_.output.h * s_.output.w;
     PlainProduct product{steps_of(linear ? s_.n : positions), {}, {}};
     // A stream of either operand: `element(image, oy, ox)`, images one after another, or across the lanes.

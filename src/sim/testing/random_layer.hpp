@@ -35,6 +35,13 @@ inline LayerShape random_shape(Random& random, const RandomLayerLimits& limits =
   }
 }
 
+// Products of two activations, or a recurrent layer.
+inline LayerShape random_product_shape(Random& random) {
+  const std::int64_t in = random.integer(1, 40), out = random.integer(1, 40);
+  if (random.chance(0.5)) return LayerShape::matmul(random.integer(1, 5), random.integer(1, 24), in, out);
+  return LayerShape::recurrent(random.integer(2, 6), random.integer(1, 9), in, out);
+}
+
 inline ZeroSpec random_zeros(Random& random) {
   if (random.chance(0.05)) return ZeroSpec::all_zero();
   if (random.chance(0.1)) return ZeroSpec::dense();
@@ -50,13 +57,18 @@ inline Trace random_trace(std::uint64_t seed, const LayerShape& shape,
   spec.seed = seed;
   spec.content = content;
   spec.layers.push_back(
-      {"layer", shape, 1, random_zeros(random), random_zeros(random), random_zeros(random)});
+      {"layer", shape, shape.sequence, random_zeros(random), random_zeros(random), random_zeros(random)});
   return make_synthetic(spec);
 }
 
 inline Trace random_trace(std::uint64_t seed, const RandomLayerLimits& limits = {}) {
   Random random(seed ^ 0x5eedULL);
   return random_trace(seed, random_shape(random, limits));
+}
+
+inline Trace random_products(std::uint64_t seed, SyntheticContent content = SyntheticContent::kMasks) {
+  Random random(seed ^ 0xfac70ULL);
+  return random_trace(seed, random_product_shape(random), content);
 }
 
 }  // namespace lacuna::testing

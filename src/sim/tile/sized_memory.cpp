@@ -110,13 +110,15 @@ class Walk {
     const Layer& layer = trace_.layers()[i];
     const double scale = trace_.batch_scale(layer);
     a_[i] = follows(i) ? output_[i - 1] : add(layer.a.elements(), layer.a.nonzeros, scale, false);
-    w_.push_back(add(layer.w.elements(), layer.w.nonzeros, scale, true));
+    const bool weights = layer.shape.once_per_batch(TensorRole::kW);
+    w_.push_back(add(layer.w.elements(), layer.w.nonzeros, scale, weights));
     // The output has the zeros of G (A15).
     output_.push_back(add(layer.g.elements(), layer.g.nonzeros, scale, false));
     g_[i] = add(layer.g.elements(), layer.g.nonzeros, scale, false);
     // The gradient of the input is G of the layer before, where it is passed on.
     input_grad_.push_back(follows(i) ? g_[i - 1] : add(layer.a.elements(), layer.a.nonzeros, scale, false));
-    weight_grad_.push_back(add(layer.w.elements(), layer.w.elements(), scale, true));
+    weight_grad_.push_back(
+        add(layer.w.elements(), result_nonzeros(layer, Operation::kWeightGrad), scale, weights));
   }
 
   void add_step(std::size_t i, Operation op) {
@@ -270,7 +272,7 @@ SizedMemory::Plan SizedMemory::plan_parts(const Trace& trace, const std::array<b
     TensorPasses& result = plan.passes[step.layer][static_cast<std::size_t>(step.op)];
     result.primary = rows_first ? row_passes : column_passes;
     result.secondary = rows_first ? column_passes : row_passes;
-    if (step.op == Operation::kWeightGrad && parts > 1) {
+    if (trace.layers()[step.layer].shape.once_per_batch(step.op) && parts > 1) {
       // Sums of the parts before: on the chip, or put aside.
       const bool stays = walk.needed(step.tensors[kCm], {s, kCm}, s) <= cm_;
       result.output_writes = stays ? 1 : parts;

@@ -53,8 +53,6 @@ std::int64_t groups_of(const OperandStreams& streams) {
   return streams.count() / streams.channels * (last - first + 1) * streams.steps();
 }
 
-bool is_weights(TensorRole role) { return role == TensorRole::kW; }
-
 // Rows of a stored form in place of so many of the dense form.
 std::int64_t stored_rows(std::int64_t rows, const StoredForm& form) {
   return ceil_cycles(static_cast<double>(rows) * form.on_chip_share);
@@ -130,22 +128,23 @@ TensorPasses TileMemory::passes(const OperationWork& work, TensorRole row_operan
   if (!sized_.used()) return {};
   if (work.passes) return *work.passes;
   // An operation by itself, with its whole batch.
+  const LayerShape& shape = work.layer.shape;
   const auto [primary, secondary] = operands(work.op);
   const auto whole = [&](std::int64_t count, bool weights) {
     return weights ? count : ceil_cycles(static_cast<double>(count) * work.batch_scale);
   };
   const auto bytes = [&](TensorRole role) {
-    return whole(work.layer.tensor(role).elements() * dram_.value_bytes(), is_weights(role));
+    return whole(work.layer.tensor(role).elements() * dram_.value_bytes(), shape.once_per_batch(role));
   };
   const auto bus = [&](TensorRole role) {
     const LayerTensor& tensor = work.layer.tensor(role);
-    return whole(dram_.read(tensor.elements(), tensor.nonzeros).dram_read_bytes, is_weights(role));
+    return whole(dram_.read(tensor.elements(), tensor.nonzeros).dram_read_bytes, shape.once_per_batch(role));
   };
   const TensorRole column_operand = row_operand == primary ? secondary : primary;
   const std::int64_t output = result_elements(work.layer.shape, work.op) * dram_.value_bytes();
-  const OperandPasses found = sized_.passes({bytes(row_operand), bytes(column_operand),
-                                             whole(output, work.op == Operation::kWeightGrad),
-                                             bus(row_operand), bus(column_operand)});
+  const OperandPasses found =
+      sized_.passes({bytes(row_operand), bytes(column_operand), whole(output, shape.once_per_batch(work.op)),
+                     bus(row_operand), bus(column_operand)});
   TensorPasses result;
   result.primary = row_operand == primary ? found.rows : found.columns;
   result.secondary = row_operand == primary ? found.columns : found.rows;
@@ -166,11 +165,12 @@ void TileMemory::price_accesses(const OperationWork& work, const TensorTraffic& 
   };
   const auto [primary, secondary] = operands(work.op);
   const TensorRole column_operand = row_operand == primary ? secondary : primary;
-  const double outputs = batch(output.output_rows, work.op == Operation::kWeightGrad);
+  const LayerShape& shape = work.layer.shape;
+  const double outputs = batch(output.output_rows, shape.once_per_batch(work.op));
   const double am_reads = batch(timing.activity.am_reads, false),
                bm_reads = batch(timing.activity.bm_reads, false);
-  const double am_fills = batch(on_columns.fill_rows, is_weights(column_operand)),
-               bm_fills = batch(on_rows.fill_rows, is_weights(row_operand));
+  const double am_fills = batch(on_columns.fill_rows, shape.once_per_batch(column_operand)),
+               bm_fills = batch(on_rows.fill_rows, shape.once_per_batch(row_operand));
   const auto mean = [](double sum, double count) { return count > 0 ? sum / count : 1; };
   timing.read_cost = mean(am_reads * am + bm_reads * bm + outputs * cm, am_reads + bm_reads + outputs);
   timing.write_cost = mean(am_fills * am + bm_fills * bm + outputs * cm, am_fills + bm_fills + outputs);
@@ -218,9 +218,9 @@ void TileMemory::count_tensors(const OperationWork& work, TensorRole row_operand
     TensorTraffic& sum = weights ? activity.weights : activity.samples;
     for (const auto& [name, count] : kTrafficCounts) sum.*count += traffic.*count;
   };
-  add(on_rows, is_weights(row_operand));
-  add(on_columns, is_weights(column_operand));
-  add(output, op == Operation::kWeightGrad);
+  add(on_rows, layer.shape.once_per_batch(row_operand));
+  add(on_columns, layer.shape.once_per_batch(column_operand));
+  add(output, layer.shape.once_per_batch(op));
 }
 
 void TileMemory::count_transposers(Operation op, const Placement& placement, const Streams& streams,
@@ -289,11 +289,12 @@ void TileMemory::count(const OperationWork& work, const Placement& placement, st
   const auto operand_sram = [&](TensorRole role, std::int64_t reads, const TensorTraffic& traffic) {
     const std::int64_t meet = blocks_per_bank(layer.shape, op, role, sram_banks_);
     activity.sram_conflict_cycles += ceil_cycles(static_cast<double>(reads * (meet - 1)) / banks);
-    return (static_cast<double>(reads * meet) + share(is_weights(role), traffic.fill_rows)) / banks;
+    return (static_cast<double>(reads * meet) + share(layer.shape.once_per_batch(role), traffic.fill_rows)) /
+           banks;
   };
   const double sram = std::max({operand_sram(row_operand, streams.row_reads, on_rows),
                                 operand_sram(column_operand, streams.column_reads, on_columns),
-                                2 * share(op == Operation::kWeightGrad, output.output_rows) / banks});
+                                2 * share(layer.shape.once_per_batch(op), output.output_rows) / banks});
   activity.sram_cycles = ceil_cycles(sram);
   // Steps follow one another in the banks of a scratchpad, so as many rows can be read in a cycle as there
   // are banks.

@@ -31,7 +31,8 @@ std::vector<ActionCount> tags_actions(const ValueTags& tags, const TileChip& chi
   const auto scaled = [&](std::int64_t rows) { return static_cast<double>(rows) * work.batch_scale * share; };
   const std::int64_t fills = ceil_div(work.layer.tensor(role).elements(), chip.tile().lanes);
   // Weights come once per batch.
-  const double written = role == TensorRole::kW ? static_cast<double>(fills) * share : scaled(fills);
+  const double written =
+      work.layer.shape.once_per_batch(role) ? static_cast<double>(fills) * share : scaled(fills);
   return {
       {tags.component, "sram", "read", scaled(on_rows ? activity.bm_reads : activity.am_reads)},
       {tags.component, "sram", "write", written},

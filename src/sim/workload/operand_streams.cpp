@@ -96,7 +96,7 @@ struct Builder {
 
   LaneProduct weight_grad(std::int64_t group) const {
     LaneProduct product{base(TensorRole::kG, group), base(TensorRole::kA, group), group, {0, 0}};
-    const LaneAxis axis = shape.kind == LayerKind::kLinear ? LaneAxis::kImages : LaneAxis::kPositions;
+    const LaneAxis axis = shape.is_matrix() ? LaneAxis::kImages : LaneAxis::kPositions;
     product.primary.axis = axis;
     product.primary.grid = shape.output;
     product.primary.taps = {{0, 0}};
@@ -108,16 +108,16 @@ struct Builder {
   }
 };
 
-// The same products, one per sample.
-std::vector<LaneProduct> one_sample_each(const std::vector<LaneProduct>& products) {
+// The same products, one per `images` samples (or rows).
+std::vector<LaneProduct> in_parts(const std::vector<LaneProduct>& products, std::int64_t images) {
   std::vector<LaneProduct> split;
   for (LaneProduct product : products) {
     const std::int64_t samples = product.primary.images;
-    for (std::int64_t n = 0; n < samples; ++n) {
+    for (std::int64_t n = 0; n < samples; n += images) {
       for (OperandStreams* operand : {&product.primary, &product.secondary}) {
         if (operand->role == TensorRole::kW) continue;
         operand->image0 = n;
-        operand->images = 1;
+        operand->images = images;
       }
       split.push_back(product);
     }
@@ -309,8 +309,10 @@ std::vector<LaneProduct> lane_products(const Layer& layer, Operation op, int lan
       }
     }
   }
-  const bool linear = layer.shape.kind == LayerKind::kLinear;
-  return order == VisitOrder::kColumnMajor && !linear ? one_sample_each(products) : products;
+  // A step of a recurrent layer follows the one before.
+  const std::int64_t rows = layer.shape.rows_at_once(op);
+  if (rows < layer.shape.n) return in_parts(products, rows);
+  return order == VisitOrder::kColumnMajor && !layer.shape.is_matrix() ? in_parts(products, 1) : products;
 }
 
 }  // namespace lacuna

@@ -96,9 +96,10 @@ struct LaneProduct {
 // early simulator's is `column_major` with the taps of W*G descending, one sample at a time.
 enum class VisitOrder { kRowMajor, kColumnMajor };
 
-// The products of an operation: one per convolution group and, for the input gradient of a strided layer, one
-// per phase (the kernel is split into stride x stride sub-kernels, so that no machine is charged for dilation
-// zeros).
+// The products of an operation: one per convolution group (of a matmul: one per product) and, for the input
+// gradient of a strided layer, one per phase (the kernel is split into stride x stride sub-kernels, so that
+// no machine is charged for dilation zeros). Forward and input gradient of a recurrent layer have one per
+// time step. They run one after another, each on the whole machine.
 std::vector<LaneProduct> lane_products(const Layer& layer, Operation op, int lanes,
                                        VisitOrder order = VisitOrder::kRowMajor);
 

@@ -135,7 +135,7 @@ class BruteForce {
 
   void weight_grad(std::int64_t group) {
     const std::int64_t cg = s_.c / s_.groups, kg = s_.k / s_.groups;
-    const bool linear = s_.kind == LayerKind::kLinear;  // one segment: the rows of the batch
+    const bool linear = s_.kind != LayerKind::kConv2d;  // one segment: the rows of the batch
     Streams gradients, activations;
     for (std::int64_t k = 0; k < kg; ++k) {
       Segments stream(linear ? 1 : static_cast<std::size_t>(s_.n));

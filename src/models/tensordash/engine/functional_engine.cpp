@@ -29,7 +29,7 @@ class OneSide {
         rows_(*placed.rows, operands.of(*placed.rows, op)),
         columns_(*placed.columns, operands.of(*placed.columns, op)),
         steps_(placed.rows->steps()) {
-    if (config.runs_from_stored(op, placed.rows->role)) {
+    if (config.runs_from_stored(shape, op, placed.rows->role)) {
       stored_.emplace(config, placed, operands.values.of(placed.rows->role));
     }
   }

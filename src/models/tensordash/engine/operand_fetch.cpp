@@ -9,7 +9,7 @@ GroupedTensor::GroupedTensor(const LayerShape& shape, TensorRole role, const Ten
     : positions_(role == TensorRole::kA   ? shape.input_positions()
                  : role == TensorRole::kG ? shape.output_positions()
                                           : shape.taps()),
-      by_image_(role == TensorRole::kW || shape.kind == LayerKind::kLinear) {
+      by_image_(role == TensorRole::kW || shape.is_matrix()) {
   const std::int64_t rows = static_cast<std::int64_t>(values.data.size()) / values.channels;
   const Size2 plane = role == TensorRole::kG ? shape.output : shape.input;
   layout_ = by_image_ ? GroupLayout{1, positions_, rows / positions_, values.channels, side}

@@ -85,7 +85,7 @@ StorageSizes study_sizes(const Trace& trace, const Accelerator& machine, const P
     for (const TensorRole role : kTensorRoles) {
       StoredTensorSize tensor;
       tensor.role = role;
-      tensor.batch_scale = role == TensorRole::kW ? 1 : trace.batch_scale(layer);
+      tensor.batch_scale = layer.shape.once_per_batch(role) ? 1 : trace.batch_scale(layer);
       entry.tensors.push_back(std::move(tensor));
     }
     sizes.layers.push_back(std::move(entry));
@@ -151,7 +151,7 @@ BacksideLoads study_backside(const Trace& trace, const Accelerator& machine, con
     const double scale = trace.batch_scale(layer);
     BacksideLoads::LayerLoads entry{layer.name, layer.shape.describe(), {}};
     for (const OpResult& op : run.layers[i].ops) {
-      const bool once_per_batch = op.op == Operation::kWeightGrad;
+      const bool once_per_batch = layer.shape.once_per_batch(op.op);
       const std::int64_t cycles =
           once_per_batch ? std::llround(static_cast<double>(op.cycles) * scale) : op.cycles;
       entry.ops.push_back({op.op, once_per_batch ? 1 : scale,

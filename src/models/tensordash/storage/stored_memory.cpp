@@ -63,8 +63,8 @@ StoredForms StoredMemory::forms(const OperationWork& work, TensorRole row_operan
                                              .executed = executed && role == row_operand};
   };
   for (const TensorRole role : kTensorRoles) {
-    if (!config_.is_stored(role)) continue;
-    if (role != TensorRole::kW || config_.storage == Storage::kBlocks) {
+    if (!config_.is_stored(work.layer.shape, role)) continue;
+    if (!work.layer.shape.once_per_batch(role) || config_.storage == Storage::kBlocks) {
       set(role,
           tensor_traffic(work.layer, role, LaneSelector(connectivity), bits, params, chip_.data_type()));
       continue;
@@ -120,7 +120,7 @@ void StoredMemory::count_actions(const OperationWork& work, TensorRole row_opera
 LayerValues StoredMemory::through_memory(const LayerShape& shape, LayerValues values) const {
   const ScheduledCodec codec(config_.scheduler.connectivity());
   for (const TensorRole role : kTensorRoles) {
-    if (!config_.is_stored(role)) continue;
+    if (!config_.is_stored(shape, role)) continue;
     TensorValues& tensor = role == TensorRole::kA ? values.a : role == TensorRole::kW ? values.w : values.g;
     const TensorGroups groups(shape, role,
                               config_.storage == Storage::kBlocks ? Grouping::kBlocks : Grouping::kFilters,
