@@ -52,12 +52,12 @@ def capture(
     model: any module, unmodified, on any device.
     path: the trace; compressed if it ends in `.zst`. It is written, whole, when the block ends without an exception.
         Without it the step stays in memory, as `step`, for `lacuna.simulate`.
-    samples: how many samples of the batch are recorded of convolutions and of linear layers with time steps. Of
-        products without weights, as in attention, it is one.
+    samples: how many samples of the batch are recorded of convolutions, of linear layers with time steps and of
+        products without weights, as in attention.
     values: record values as well as masks of the non-zeros.
     dtype: of the values, "f32" or "bf16".
-    linear_samples: rows recorded of linear layers without time steps; all by default, because the weight gradient
-        reduces over them.
+    linear_samples: rows recorded of linear layers without time steps, and of each step of recurrent layers; all by
+        default, because the weight gradient reduces over them and a step has no others to run beside.
     metadata: any of model (default: the class), dataset, batch (default: the first layer's), progress, epoch, accuracy,
         loss. They can be added or changed inside the block.
 
@@ -166,7 +166,8 @@ class Capture:
         odd = [f"{call.name} ({call.product.samples})" for call in calls if call.product.samples != batch]
         text = f"the batch is {batch}, but the first dimension of these differs; totals are scaled as if it were {batch}"
         _warn(text, odd)
-        metadata = {"format": "training-trace", "version": "1", "model": type(self._model).__name__}
+        version = "2" if any(_is_new(call.product.info) for call in calls) else "1"
+        metadata = {"format": "training-trace", "version": version, "model": type(self._model).__name__}
         metadata["batch"] = str(batch)
         metadata.update(checked_metadata(self.metadata))
         metadata["samples"] = str(min(self._limits.samples, batch))
@@ -226,6 +227,11 @@ class Capture:
             _warn("the model ran again after a backward pass; only the passes before it were recorded")
         if recorder.repeated:
             _warn("a second backward pass went through the same products; only the first was recorded")
+
+
+def _is_new(info: Mapping[str, object]) -> bool:
+    """Does the layer need version 2 of the format?"""
+    return info["type"] == "matmul" or bool(info.get("recurrent"))
 
 
 def _unfused_attention() -> Callable[[], None]:

@@ -1,9 +1,10 @@
 """From a product that torch computes to the operands A, W and G as a trace stores them.
 
-A trace has convolutions and linear layers, and every product of two tensors is one of them:
+A trace has convolutions, linear layers and products of two activations, and every product is one of them:
 
 - rows times a matrix: a linear layer;
-- a batch of matrix products, as in attention: a 1x1 convolution with one group per product of a sample;
+- a batch of matrix products, as in attention: a matmul. If the second factors are weights, the same for all samples, a
+  1x1 convolution with one group per product;
 - a transposed convolution: the convolution whose gradient it is, with A and G exchanged;
 - a convolution over volumes: one over images, with the kernel's depth among the channels and the output's as steps.
 """
@@ -63,7 +64,9 @@ def _rows(total: int, lead: Tuple[int, ...], limits: Limits, sequence: Optional[
     """`lead`: the dimensions before the matrix was made of a larger tensor."""
     if sequence is not None:
         samples = sequence.samples
-        kept = min(samples, limits.samples)
+        # A single step of a recurrent layer is a product of its own, with all rows of the batch.
+        alone = sequence.merge is not None and total == samples
+        kept = min(samples, (limits.linear_samples or samples) if alone else limits.samples)
         if sequence.packed or total % samples:
             return _Rows(samples, 1, samples, whole=True)
         return _Rows(samples, total // samples, kept, time_first=True)
@@ -106,20 +109,32 @@ def batched_product(a: torch.Tensor, b: torch.Tensor, limits: Limits, weights: b
     """a [B, n, k] times b [B, k, m]; None if the products do not divide among the samples.
 
     With `weights` b is the same for every sample and the rows n are those of the samples. Otherwise the B products are
-    the samples', as in attention, and the first sample's are recorded: its 'weights' are its alone.
+    the samples', as in attention.
     """
     products, n, k = a.shape
     m = b.shape[2]
     batch = limits.batch or products
     if (n if weights else products) % batch:
         return None
-    groups = products if weights else products // batch
-    steps = n // batch if weights else n
-    kept = min(batch, limits.samples) if weights else 1
+    kept = min(batch, limits.samples)
+    macs = products * n * k * m
+    if not weights:
+        of_sample = products // batch
+        first = slice(kept * of_sample)
+        info: Dict[str, object] = {
+            "type": "matmul",
+            "batch": kept * of_sample,
+            "rows": n,
+            "in_features": k,
+            "out_features": m,
+            "steps": of_sample,
+        }
+        return Product(info, batch, {"A": a[first], "W": b[first].transpose(1, 2)}, "G", lambda g: g[first], macs)
+    groups, steps = products, n // batch
 
     def image(tensor: torch.Tensor) -> torch.Tensor:
         """[B, n, c] -> [kept, 1, steps, groups x c]"""
-        parts = tensor[:groups].reshape(groups, -1, steps, tensor.shape[2])[:, :kept]
+        parts = tensor.reshape(groups, -1, steps, tensor.shape[2])[:, :kept]
         return parts.permute(1, 2, 0, 3).reshape(kept, 1, steps, groups * tensor.shape[2])
 
     info = {
@@ -135,8 +150,8 @@ def batched_product(a: torch.Tensor, b: torch.Tensor, limits: Limits, weights: b
         "input_hw": [1, steps],
         "output_hw": [1, steps],
     }
-    w = b[:groups].transpose(1, 2).reshape(groups * m, 1, 1, k)
-    return Product(info, batch, {"A": image(a), "W": w}, "G", image, products * n * k * m)
+    w = b.transpose(1, 2).reshape(groups * m, 1, 1, k)
+    return Product(info, batch, {"A": image(a), "W": w}, "G", image, macs)
 
 
 def convolution(
@@ -273,14 +288,14 @@ def store(operand: torch.Tensor, dtype: Optional[torch.dtype]) -> Stored:
     return Stored(mask, values, count, operand.numel(), problem)
 
 
-def joined(parts: List[Stored], samples: int, most: Optional[int]) -> Stored:
+def joined(parts: List[Stored], samples: int, most: Optional[int], recurrent: bool) -> Stored:
     """Rows of several products as steps of one: each part has those of `samples` samples, one after the other.
 
-    `most`: keep that many rows, as they come.
+    `recurrent`: one step after the other, as they come. `most`: keep that many rows.
     """
 
     def together(tensors: List[torch.Tensor]) -> torch.Tensor:
-        if most is not None:
+        if recurrent or most is not None:
             return torch.cat(tensors)[:most]
         whole = torch.cat([tensor.reshape(samples, -1, tensor.shape[-1]) for tensor in tensors], dim=1)
         return whole.reshape(-1, whole.shape[-1])

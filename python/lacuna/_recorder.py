@@ -226,7 +226,10 @@ def _arranged(product: Product, gradient: Callable) -> Product:
 
 
 def merged(calls: List[Call], left_out: LeftOutWork) -> List[Call]:
-    """The products of a recurrent layer with one weight are the steps of one linear layer."""
+    """The products of a recurrent layer with one weight are the steps of one linear layer.
+
+    Products of one step each ran one after another: the layer is recurrent, and its rows stay in the order of steps.
+    """
     groups: Dict[object, List[Call]] = {}
     for number, call in enumerate(calls):
         groups.setdefault((call.name, *call.merge) if call.merge is not None else number, []).append(call)
@@ -237,6 +240,7 @@ def merged(calls: List[Call], left_out: LeftOutWork) -> List[Call]:
         if first.merge is None or (len(group) == 1 and not first.packed):
             continue
         info, samples = first.product.info, first.product.samples
+        recurrent = len(group) > 1 and all(call.product.info["steps"] == 1 for call in group)
         most = None
         rows = sum(call.product.info["batch"] for call in group)
         if first.packed:  # sequences of unequal length: as many whole steps as there are rows for
@@ -248,8 +252,10 @@ def merged(calls: List[Call], left_out: LeftOutWork) -> List[Call]:
             info["steps"] = sum(call.product.info["steps"] for call in group)
         kept = rows // info["steps"]
         for role in ("A", "G"):
-            first.stored[role] = joined([call.stored[role] for call in group], kept, most)
+            first.stored[role] = joined([call.stored[role] for call in group], kept, most, recurrent)
         info["batch"] = rows
+        if recurrent and info["steps"] > 1:
+            info["recurrent"] = True
     return result
 
 

@@ -58,8 +58,8 @@ def read_trace(path: Union[str, os.PathLike]) -> Trace:
     """
     path = os.fspath(path)
     tensors, metadata = read_container(path)
-    if metadata.get("format") != "training-trace" or metadata.get("version") != "1":
-        raise TraceError(f"{path}: not a training trace of version 1")
+    if metadata.get("format") != "training-trace" or metadata.get("version") not in ("1", "2"):
+        raise TraceError(f"{path}: not a training trace of version 1 or 2")
     try:
         entries = json.loads(metadata["layers"])
         layers = [_read_layer(entry, tensors, path) for entry in entries]
@@ -77,6 +77,9 @@ def operand_shape(info: Dict[str, object], role: str) -> List[int]:
     if info["type"] == "linear":
         rows, c, k = info["batch"], info["in_features"], info["out_features"]
         return {"A": [rows, c], "W": [k, c], "G": [rows, k]}[role]
+    if info["type"] == "matmul":
+        batch, rows, c, k = info["batch"], info["rows"], info["in_features"], info["out_features"]
+        return {"A": [batch, rows, c], "W": [batch, k, c], "G": [batch, rows, k]}[role]
     n, c, k = info["batch"], info["in_channels"], info["out_channels"]
     return {
         "A": [n, *info["input_hw"], c],

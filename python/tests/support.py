@@ -29,8 +29,8 @@ def channels_first(layer, role):
 
 def forward_of(layer):
     """A*W from the recorded operands alone, channels last."""
-    if layer.info["type"] == "linear":
-        return layer.values["A"].float() @ layer.values["W"].float().t()
+    if layer.info["type"] != "conv2d":
+        return layer.values["A"].float() @ layer.values["W"].float().transpose(-2, -1)
     info = layer.info
     result = F.conv2d(
         channels_first(layer, "A"),
@@ -46,8 +46,8 @@ def forward_of(layer):
 
 def weight_grad_of(layer):
     """A*G from the recorded operands alone, in torch's order [K, C, kh, kw] or [K, C]."""
-    if layer.info["type"] == "linear":
-        return layer.values["G"].float().t() @ layer.values["A"].float()
+    if layer.info["type"] != "conv2d":
+        return layer.values["G"].float().transpose(-2, -1) @ layer.values["A"].float()
     info = layer.info
     w = channels_first(layer, "W")
     return torch.nn.grad.conv2d_weight(
@@ -63,7 +63,7 @@ def weight_grad_of(layer):
 
 def input_grad_of(layer):
     """W*G from the recorded operands alone, channels last."""
-    if layer.info["type"] == "linear":
+    if layer.info["type"] != "conv2d":
         return layer.values["G"].float() @ layer.values["W"].float()
     info = layer.info
     result = torch.nn.grad.conv2d_input(
@@ -83,8 +83,8 @@ def recorded_macs(trace):
     total = 0
     for layer in trace.layers:
         info = layer.info
-        if info["type"] == "linear":
-            macs = info["batch"] * info["in_features"] * info["out_features"]
+        if info["type"] != "conv2d":
+            macs = info["batch"] * info.get("rows", 1) * info["in_features"] * info["out_features"]
         else:
             taps = info["kernel"][0] * info["kernel"][1] * info["in_channels"] // info["groups"]
             macs = info["batch"] * info["output_hw"][0] * info["output_hw"][1] * info["out_channels"] * taps

@@ -16,15 +16,14 @@ ATTENTION = getattr(F, "scaled_dot_product_attention", None)
 
 class Attention(RecordingTest):
     def check(self, trace, names, samples, heads, inputs, gradients):
-        """The first sample's products of scores and values, from [samples, heads, length, size]."""
+        """The products of scores and values of two samples, from [samples, heads, length, size]."""
         q, k, v, weights = inputs
         for name, (a, w, g) in zip(names, ((q, k, gradients[0]), (weights, v.transpose(-2, -1), gradients[1]))):
             layer = trace[name]
-            self.assertEqual((layer.info["groups"], layer.info["batch"]), (heads, 1), name)
-            flat = lambda t: t[0].transpose(0, 1).flatten(1)  # noqa: E731  [length, heads x size]
-            self.assert_close(layer.values["A"][0, 0], flat(a), text=name + " A")
-            self.assert_close(layer.values["W"][:, 0, 0], w[0].flatten(0, 1), text=name + " W")
-            self.assert_close(layer.values["G"][0, 0], flat(g), text=name + " G")
+            self.assertEqual((layer.info["type"], layer.info["steps"]), ("matmul", heads), name)
+            self.assertEqual((layer.info["batch"], layer.info["rows"]), (2 * heads, a.shape[2]), name)
+            for role, tensor in (("A", a), ("W", w), ("G", g)):
+                self.assert_close(layer.values[role], tensor[:2].flatten(0, 1), text=f"{name} {role}")
 
     def by_hand(self, q, k, v, causal):
         scores = q @ k.transpose(-2, -1)
@@ -57,7 +56,8 @@ class Attention(RecordingTest):
             scores, weights, output = self.by_hand(q.requires_grad_(), k, v, True)
             gradients = torch.autograd.grad(output.square().sum(), (scores, output))
             self.check(trace, trace.names[1:], 3, 2, (q, k, v, weights), gradients)
-            self.assertAlmostEqual(trace["0.matmul#2"].zeros("A"), 10 / 25)
+            self.assertEqual(trace.metadata["version"], "2")
+            self.assertAlmostEqual(trace["0.matmul#2"].zeros("A"), 10 / 25)  # what causal attention does not see
             self.assertEqual(macs_of(trace), 3 * 5 * 6 * 18 + 2 * (3 * 2 * 5 * 5 * 3))
 
     def test_the_three_products_of_a_layer_of_attention(self):
@@ -71,10 +71,10 @@ class Attention(RecordingTest):
         with torch.no_grad():
             model[0].weight.fill_(1), model[0].bias.zero_()
         layer = self.record(model, step, values=True)["matmul"]
-        columns = lambda t: t[0].permute(1, 0, 2).flatten(1)  # noqa: E731  [length, heads x size]
-        self.assert_close(forward_of(layer)[0, 0], columns(self.scores), text="forward")
-        self.assert_close(input_grad_of(layer)[0, 0], columns(q.grad), text="input gradient")
-        self.assert_close(weight_grad_of(layer)[:, :, 0, 0], k.grad[0].flatten(0, 1), text="weight gradient")
+        products = lambda t: t[:2].flatten(0, 1)  # noqa: E731  of two samples
+        self.assert_close(forward_of(layer), products(self.scores), text="forward")
+        self.assert_close(input_grad_of(layer), products(q.grad), text="gradient of the left factor")
+        self.assert_close(weight_grad_of(layer), products(k.grad), text="gradient of the right factor")
 
     def test_multihead_attention(self):
         for first, packed in ((True, True), (False, True), (True, False)):
@@ -129,7 +129,7 @@ class Attention(RecordingTest):
 
         trace = self.record(model, step)
         self.assertEqual((trace["qkv"].info["batch"], trace["qkv"].info["steps"]), (32, 16))
-        self.assertEqual((trace["matmul"].info["groups"], trace["matmul"].info["batch"]), (4, 1))
+        self.assertEqual((trace["matmul"].info["batch"], trace["matmul"].info["steps"]), (8, 4))
         self.assertEqual(macs_of(trace), 3 * 16 * 4 * 12 + 48 * 4 * 12 + 2 * 12 * 4 * 4 * 4)
 
 
@@ -155,14 +155,19 @@ class Recurrent(RecordingTest):
         self.assertEqual(sorted(trace.names[:2]), ["rnn.hh_l0", "rnn.ih_l0"])  # a GPU may take either first
         self.check_weights(trace, model["rnn"], "rnn.")
         layer = trace["rnn.hh_l0"]
-        self.assertEqual((layer.info["batch"], layer.info["steps"]), (12, 4))
-        self.assertFalse(layer.values["A"].reshape(3, 4, 5)[:, 0].any(), "the state before the first step is zero")
+        self.assertEqual((layer.info["batch"], layer.info["steps"], layer.info["recurrent"]), (12, 4, True))
+        self.assertNotIn("recurrent", trace["rnn.ih_l0"].info)
+        self.assertEqual(trace.metadata["version"], "2")
+        state = layer.values["A"].reshape(4, 3, 5)
+        self.assertFalse(state[0].any(), "the state before the first step is zero")
+        self.assertTrue(state[1:].all())
         rows = x if first else x.transpose(0, 1)
         self.assert_same(trace["rnn.ih_l0"].values["A"], rows.reshape(12, 6))
         by_hand = 12 * 2 * gates * 5 * ((6 + 5) + (10 + 5))
         self.assertEqual(macs_of(trace), by_hand)
         trace = self.record(model, lambda: model["rnn"](x)[0].square().sum().backward(), samples=2)
-        self.assertEqual((trace["rnn.hh_l0"].info["batch"], macs_of(trace)), (8, by_hand))
+        self.assertEqual((trace["rnn.ih_l0"].info["batch"], macs_of(trace)), (8, by_hand))
+        self.assertEqual(trace["rnn.hh_l0"].info["batch"], 12)  # a step has the rows of the whole batch
 
     def test_two_calls_are_two_layers(self):
         model = nn.ModuleDict({"rnn": nn.GRU(3, 2, batch_first=True)})
@@ -184,7 +189,7 @@ class Recurrent(RecordingTest):
         self.assertEqual(sorted(trace.names), ["cell.hh", "cell.ih"])
         self.assertEqual([layer.info["steps"] for layer in trace.layers], [5, 5])
         self.check_weights(trace, model["cell"], "cell.")
-        self.assert_same(trace["cell.ih"].values["A"], x.transpose(0, 1).reshape(10, 4))
+        self.assert_same(trace["cell.ih"].values["A"], x.reshape(10, 4))
 
     def test_sequences_of_unequal_length(self):
         model = nn.ModuleDict({"rnn": nn.LSTM(4, 3, batch_first=True)})

@@ -3,6 +3,7 @@
 
   language.py --model gcn --data ~/wikitext-2
   language.py --model relu_gpt --data ~/wikitext-2 --points 2,100
+  language.py --model relu_gpt --data text --text "our documents" --name attention_gpt --hidden 128
 
 models:
   gcn         gated convolutions over words (Dauphin et al., ICML 2017): no ReLU, hence almost no zeros
@@ -83,6 +84,8 @@ def main(arguments=None):
     parser.add_argument("--context", type=int, help="tokens per sample (default: gcn 64, GPT 128)")
     parser.add_argument("--hidden", type=int, help="channels (default: gcn 512, GPT 384)")
     parser.add_argument("--layers", type=int, default=6, help="(default: 6)")
+    parser.add_argument("--text", default="WikiText-2", help="what another text in files of these names is called")
+    parser.add_argument("--name", help="of the traces (default: the model)")
     options = parser.parse_args(arguments)
     check_options(options)
     gcn = options.model == "gcn"
@@ -126,9 +129,9 @@ def main(arguments=None):
         return {"loss": sum(float(loss(windows(test, part))) * len(part) for part in parts) / len(starts)}
 
     optimizer = torch.optim.AdamW(model.parameters(), options.lr)
-    data = f"WikiText-2 ({len(tokens)} {'words' if gcn else 'byte-pair tokens'})"
+    data = f"{options.text} ({len(tokens)} {'words' if gcn else 'byte-pair tokens'})"
     epoch = max(1, len(tokens) // (options.batch * context))
-    train(Task(options.model, data, model, batches(), loss, score, epoch, optimizer), options)
+    train(Task(options.name or options.model, data, model, batches(), loss, score, epoch, optimizer), options)
 
 
 if __name__ == "__main__":
