@@ -193,6 +193,20 @@ std::int64_t AntCounter::count(std::size_t index, PairCounts& totals) {
 }
 
 std::int64_t AntConflictCounter::count(std::size_t index, PairCounts& totals) {
+  Known* known = memo_masks_ > 0 && mask_ != 0 ? &of_mask_[index * memo_masks_ + mask_]
+                 : kernel_is_full_             ? &of_full_[index]
+                                               : nullptr;
+  if (known == nullptr) {
+    const PairCounts counts = run(index);
+    totals += counts;
+    return counts.cycles();
+  }
+  if (*known == nullptr) *known = std::make_unique<PairCounts>(run(index));
+  totals += **known;
+  return (*known)->cycles();
+}
+
+PairCounts AntConflictCounter::run(std::size_t index) {
   const std::vector<outer::Position>& image = positions_[index];
   std::int64_t stalls = 0;
   const auto tally = [&](std::size_t first, std::size_t end, std::span<const std::uint32_t> hits) {
@@ -207,8 +221,7 @@ std::int64_t AntConflictCounter::count(std::size_t index, PairCounts& totals) {
   PairCounts counts = run_ant_pair(
       config_, map_, image.size(), [&](std::size_t i) { return image[i]; }, *kernel_, tally);
   counts.conflict_stalls = stalls;
-  totals += counts;
-  return counts.cycles();
+  return counts;
 }
 
 }  // namespace lacuna

@@ -1,6 +1,7 @@
 // ANT's fast engine: image vectors become ranges once; each kernel then answers ranges in closed form.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -87,13 +88,25 @@ class AntCounter final : public outer::PairCounter {
   std::vector<std::optional<Sums>> full_sums_;
 };
 
-// With bank conflicts every step's products must be looked at: cycle by cycle, without values.
+// With bank conflicts every step's products must be looked at: cycle by cycle, without values. What a pair
+// takes is kept by image and kernel, where kernels are few: those of at most kMemoTaps positions, and those
+// without zeros.
 class AntConflictCounter final : public outer::PairCounter {
  public:
   AntConflictCounter(const AntPeConfig& config, const outer::IndexMap& map)
-      : config_(config), map_(map), tally_(config.banks, map) {}
+      : config_(config), map_(map), tally_(config.banks, map) {
+    const std::int64_t taps = map.y.kernel * map.x.kernel;
+    if (map.kind == outer::IndexMap::Kind::kConvolution && taps <= kMemoTaps) masks_ = std::size_t{1} << taps;
+  }
 
-  void start_images(std::size_t images) override { positions_.assign(images, {}); }
+  void start_images(std::size_t images) override {
+    positions_.assign(images, {});
+    memo_masks_ = images * masks_ <= kMemoEntries ? masks_ : 0;
+    of_mask_.clear();
+    of_mask_.resize(images * memo_masks_);
+    of_full_.clear();
+    of_full_.resize(images);
+  }
   void add_nonzero(std::size_t image, std::int64_t y, std::int64_t x) override {
     positions_[image].push_back({static_cast<std::uint32_t>(y), static_cast<std::uint32_t>(x)});
   }
@@ -101,20 +114,39 @@ class AntConflictCounter final : public outer::PairCounter {
   std::int64_t image_nonzeros(std::size_t image) const override {
     return static_cast<std::int64_t>(positions_[image].size());
   }
-  void set_kernel(const outer::CsrPlane& kernel) override { kernel_ = &kernel; }
+  void set_kernel(const outer::CsrPlane& kernel) override {
+    kernel_ = &kernel;
+    mask_ = 0;
+    kernel_is_full_ =
+        map_.kind == outer::IndexMap::Kind::kConvolution && kernel.nonzeros() == kernel.rows * kernel.cols;
+  }
   void set_kernel_mask(std::uint64_t mask) override {
     from_mask_.assign_mask(mask, map_.y.kernel, map_.x.kernel);
     kernel_ = &from_mask_;
+    mask_ = mask;
+    kernel_is_full_ = false;
   }
   std::int64_t count(std::size_t image, outer::PairCounts& totals) override;
 
  private:
+  static constexpr std::int64_t kMemoTaps = 9;
+  static constexpr std::size_t kMemoEntries = 1 << 20;
+  using Known = std::unique_ptr<outer::PairCounts>;
+
+  outer::PairCounts run(std::size_t image);
+
   AntPeConfig config_;
   outer::IndexMap map_;
   outer::BankTally tally_;
   std::vector<std::vector<outer::Position>> positions_;
   const outer::CsrPlane* kernel_ = nullptr;
   outer::CsrPlane from_mask_;
+  std::uint64_t mask_ = 0;  // of the kernel, if it came as one
+  bool kernel_is_full_ = false;
+  std::size_t masks_ = 0;       // that there can be, if few
+  std::size_t memo_masks_ = 0;  // those, if a block has not too many images
+  std::vector<Known> of_mask_;  // by image and mask
+  std::vector<Known> of_full_;  // by image
 };
 
 }  // namespace lacuna
