@@ -1,6 +1,7 @@
 // lacuna bench: the zero-skipping convolutions against oneDNN on this machine, layer by layer.
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <optional>
 
 #include "base/error.hpp"
@@ -28,6 +29,7 @@ using kernels::WeightLayout;
 struct BenchOptions {
   std::vector<std::string> shapes;
   std::vector<std::string> traces;
+  std::vector<std::string> zeros_files;
   std::vector<std::string> ops = {"forward", "input_grad", "weight_grad"};
   std::vector<double> zeros = {0, 20, 40, 50, 60, 70, 80, 90, 95};
   std::string layer;
@@ -55,6 +57,11 @@ struct Job {
   const BenchLayer* layer;
   Operation op;
   std::optional<Checked> checked;
+  std::vector<double> zeros;  // shares to be measured; none: as in the trace
+  // Time that it takes, in units of its own.
+  double cost() const {
+    return static_cast<double>(layer->shape.macs()) * static_cast<double>(zeros.size() + 1);
+  }
 };
 
 // weight_grad may check either operand: the one with more zeros where a trace is given.
@@ -90,7 +97,7 @@ kernels::MeasureSpec spec_of(const Job& job, const BenchOptions& options, Impl i
   spec.seconds = options.seconds;
   spec.with_auto = !options.no_auto;
   spec.with_sparsetrain = options.impl == "sparsetrain";
-  spec.zeros = options.zeros;
+  spec.zeros = job.zeros;
   spec.stop = [] { return stop_signal() != 0; };
   if (job.layer->traced != nullptr && in_weights) {
     const MaskView mask = job.layer->traced->w.mask;
@@ -120,9 +127,14 @@ bool left_out(const BenchLayer& layer, const BenchOptions& options) {
   return layer.initial || !refusal.empty();
 }
 
-std::vector<Job> plan_jobs(const std::vector<BenchNetwork>& networks, const BenchOptions& options) {
+// `tables`: of zeros, one per network; or none.
+std::vector<Job> plan_jobs(const std::vector<BenchNetwork>& networks, const std::vector<ZeroTable>& tables,
+                           const BenchOptions& options) {
   if (options.impl == "sparsetrain" && options.zeros_in == "weights")
     throw InputError("--impl sparsetrain", "its authors' kernels do not skip zero weights",
+                     "leave out --zeros-in weights");
+  if (!tables.empty() && options.zeros_in == "weights")
+    throw InputError("--zeros-file", "its zeros are those of activations and gradients",
                      "leave out --zeros-in weights");
   std::vector<Job> jobs;
   for (const BenchNetwork& network : networks)
@@ -133,7 +145,16 @@ std::vector<Job> plan_jobs(const std::vector<BenchNetwork>& networks, const Benc
         if (layer.initial && op == Operation::kInputGrad) continue;
         if (!options.layer.empty() && layer.name.find(options.layer) == std::string::npos) continue;
         if (left_out(layer, options)) continue;
-        jobs.push_back({&network, &layer, op, better_operand(layer, op, options)});
+        Job job{&network, &layer, op, better_operand(layer, op, options), options.zeros};
+        if (layer.traced != nullptr) job.zeros.clear();
+        if (!tables.empty()) {
+          if (layer.initial) continue;
+          const auto& table = tables[static_cast<std::size_t>(&network - networks.data())];
+          const ZerosPlan plan = plan_zeros(table, layer, op, options.zeros);
+          job.checked = plan.checked;
+          job.zeros = plan.all();
+        }
+        jobs.push_back(job);
       }
   if (jobs.empty() && options.impl == "sparsetrain")
     throw InputError("--impl sparsetrain", "none of the layers is one that it can do",
@@ -173,13 +194,17 @@ std::vector<BenchCase> run_jobs(const std::vector<Job>& jobs, const BenchOptions
   const Impl impl = options.impl == "auto" ? Impl::kAuto : Impl::kSparse;
   std::vector<BenchCase> cases;
   ProgressBar progress;
+  const double total = std::accumulate(jobs.begin(), jobs.end(), 0.0,
+                                       [](double sum, const Job& job) { return sum + job.cost(); });
+  double spent = 0;
   std::size_t done = 0;
   for (const Job& job : jobs) {
-    progress.update(static_cast<double>(done) / static_cast<double>(jobs.size()),
+    progress.update(spent / total,
                     fmt::format("{} {} {}", job.network->name, job.layer->name, operation_name(job.op)));
     const std::vector<kernels::Measurement> results = kernels::measure(spec_of(job, options, impl));
     if (results.empty()) break;  // stopped
     ++done;
+    spent += job.cost();
     for (std::size_t i = 0; i < results.size(); ++i) {
       BenchCase c;
       c.network = job.network->name;
@@ -190,7 +215,7 @@ std::vector<BenchCase> run_jobs(const std::vector<Job>& jobs, const BenchOptions
       c.op = job.op;
       c.checked =
           job.checked.value_or(job.op == Operation::kInputGrad ? Checked::kGradients : Checked::kActivations);
-      c.wanted_zeros = job.layer->traced != nullptr ? -1 : options.zeros[i];
+      c.wanted_zeros = job.zeros.empty() ? -1 : job.zeros[i];
       c.threads = options.threads;
       c.impl = impl;
       c.result = results[i];
@@ -204,8 +229,32 @@ std::vector<BenchCase> run_jobs(const std::vector<Job>& jobs, const BenchOptions
   return cases;
 }
 
+// Each table belongs to the network that its file is named after, or to that of --shapes.
+std::vector<ZeroTable> read_tables(BenchOptions& options) {
+  std::vector<ZeroTable> tables;
+  if (options.zeros_files.empty()) return tables;
+  if (!options.traces.empty())
+    throw InputError("--zeros-file", "a trace has zeros of its own", "leave out --trace");
+  if (options.scaling)
+    throw InputError("--zeros-file", "--scaling has no use for it", "leave out one of them");
+  if (options.zeros.size() < 2)
+    throw InputError("--zeros", "a table of zeros is interpolated between shares", "give at least two");
+  if (!options.shapes.empty() && options.shapes.size() != options.zeros_files.size())
+    throw InputError("--shapes",
+                     fmt::format("{} lists of layers for {} tables of zeros", options.shapes.size(),
+                                 options.zeros_files.size()),
+                     "give one for each, or none where files are named after their networks");
+  const bool by_name = options.shapes.empty();
+  for (const std::string& name : options.zeros_files) {
+    tables.push_back(read_zero_table(name));
+    if (by_name) options.shapes.push_back(zero_table_network(name));
+  }
+  return tables;
+}
+
 void run_bench(BenchOptions options) {
   options.threads = resolve_threads(options.threads);
+  const std::vector<ZeroTable> tables = read_tables(options);
   if (options.shapes.empty() && options.traces.empty()) options.shapes = {"vgg16", "resnet50"};
   if (options.impl.empty()) options.impl = options.traces.empty() ? "sparse" : "auto";
   for (double& zeros : options.zeros) {
@@ -215,12 +264,13 @@ void run_bench(BenchOptions options) {
   }
   std::vector<std::string> inputs = options.traces;
   inputs.insert(inputs.end(), options.shapes.begin(), options.shapes.end());
+  inputs.insert(inputs.end(), options.zeros_files.begin(), options.zeros_files.end());
   check_result_files(options.json, options.csv, inputs);
   check_html(options.html, inputs, {options.json, options.csv});
   std::vector<BenchNetwork> networks;
   for (const std::string& name : options.shapes) networks.push_back(read_shapes(name, options.batch));
   for (const std::string& path : options.traces) networks.push_back(network_of_trace(path, options.batch));
-  const std::vector<Job> jobs = plan_jobs(networks, options);
+  const std::vector<Job> jobs = plan_jobs(networks, tables, options);
   if (options.scaling) return run_scaling(jobs, options);
 
   const StopOnSignal signals;
@@ -229,14 +279,18 @@ void run_bench(BenchOptions options) {
   report.complete = stop_signal() == 0;
   for (const BenchNetwork& network : networks)
     for (const BenchLayer& layer : network.layers)
-      if (left_out(layer, options)) report.left_out.push_back(network.name + " " + layer.name);
+      if (left_out(layer, options) && layer.name.find(options.layer) != std::string::npos)
+        report.left_out.push_back(network.name + " " + layer.name);
   std::vector<std::pair<std::string, double>> paper;
   paper.reserve(networks.size());
   for (const BenchNetwork& network : networks) paper.emplace_back(network.name, network.paper_training);
   // A total over part of the operations or layers would not be training time.
   const bool whole = options.ops.size() == 3 && options.layer.empty() && report.complete;
-  if (whole) report.totals = network_totals(report.cases, paper);
-  if (options.traces.empty()) report.groups = group_means(report.cases);
+  for (std::size_t i = 0; whole && i < tables.size(); ++i)
+    for (BenchTraining& training : trainings_of(tables[i], networks[i], report.cases, options.zeros))
+      report.trainings.push_back(std::move(training));
+  if (whole && tables.empty()) report.totals = network_totals(report.cases, paper);
+  if (options.traces.empty() && tables.empty()) report.groups = group_means(report.cases);
   report.machine = this_machine();
   const std::string json = bench_json(report);
   if (!options.html.empty()) write_html(options.html, "bench", {{"bench", json}});
@@ -260,6 +314,13 @@ void add_bench_command(CLI::App& app) {
   bench->add_option("--trace", options->traces, "Traces: their convolutions with their own zeros")
       ->delimiter(',')
       ->type_name("TRACE,...");
+  bench
+      ->add_option(
+          "--zeros-file", options->zeros_files,
+          "Tables of zeros over a training: vgg16, resnet34, resnet50 (measured by SparseTrain's authors) or "
+          ".csv files; gives the speedup of the whole training, interpolated between --zeros")
+      ->delimiter(',')
+      ->type_name("NAME|FILE,...");
   bench->add_option("--op", options->ops, "Operations: forward, input_grad, weight_grad")
       ->delimiter(',')
       ->type_name("OP,...")
@@ -316,10 +377,12 @@ void add_bench_command(CLI::App& app) {
   add_result_options(*bench, options->json, options->csv);
   add_html_option(*bench, options->html);
   add_examples(
-      *bench, {{"lacuna bench --shapes resnet50 --zeros 50,90", "two shares of zeros, all convolutions"},
-               {"lacuna bench --trace vgg16.safetensors --batch 4", "the zeros of a training run"},
-               {"lacuna bench --layer conv3_2 --op forward", "one layer, one operation"},
-               {"lacuna bench --scaling --threads 2 --layer conv3 --zeros 70", "the gain of a second core"}});
+      *bench,
+      {{"lacuna bench --shapes resnet50 --zeros 50,90", "two shares of zeros, all convolutions"},
+       {"lacuna bench --trace vgg16.safetensors --batch 4", "the zeros of a training run"},
+       {"lacuna bench --layer conv3_2 --op forward", "one layer, one operation"},
+       {"lacuna bench --zeros-file vgg16 --impl sparsetrain", "a whole training with the zeros of the paper"},
+       {"lacuna bench --scaling --threads 2 --layer conv3 --zeros 70", "the gain of a second core"}});
   bench->callback([options] { run_bench(*options); });
 }
 

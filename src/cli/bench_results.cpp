@@ -113,7 +113,7 @@ std::vector<BenchGroup> group_means(const std::vector<BenchCase>& cases) {
 }
 
 std::string bench_tables(const BenchReport& report) {
-  const auto& [cases, totals, groups, machine, complete, left_out] = report;
+  const auto& [cases, totals, groups, machine, complete, trainings, left_out] = report;
   std::string text;
   auto out = std::back_inserter(text);
   fmt::format_to(out, "{}, {}, {:.0f} GFLOP/s of register multiply-adds per core, {}\n\n", machine.cpu,
@@ -153,6 +153,7 @@ std::string bench_tables(const BenchReport& report) {
                      t.x_direct(), authors_cell(authors, fmt::format("{:.2f}", t.direct / t.sparsetrain), 20),
                      t.x_auto(), t.paper > 0 ? fmt::format("{:.2f}", t.paper) : "-");
   }
+  if (!trainings.empty()) text += training_table(trainings);
   if (!left_out.empty())
     fmt::format_to(out, "\nleft out, since sparsetrain has no kernel for them or they are initial: {}\n",
                    printable(fmt::format("{}", fmt::join(left_out, ", "))));
@@ -161,7 +162,7 @@ std::string bench_tables(const BenchReport& report) {
 }
 
 std::string bench_json(const BenchReport& report) {
-  const auto& [cases, totals, groups, machine, complete, left_out] = report;
+  const auto& [cases, totals, groups, machine, complete, trainings, left_out] = report;
   using nlohmann::ordered_json;
   ordered_json json;
   json["schema"] = 1;
@@ -215,6 +216,7 @@ std::string bench_json(const BenchReport& report) {
     if (g.sparsetrain_x_direct > 0) entry["sparsetrain_x_direct"] = g.sparsetrain_x_direct;
     json["groups"].push_back(entry);
   }
+  if (!trainings.empty()) json["trainings"] = training_json(trainings);
   // The name of a file may hold any bytes.
   return json.dump(1, ' ', false, ordered_json::error_handler_t::replace) + "\n";
 }

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/bench_training.hpp"
 #include "kernels/measure/measure.hpp"
 
 namespace lacuna::cli {
@@ -59,8 +60,9 @@ struct BenchReport {
   std::vector<BenchNetworkTotal> totals;
   std::vector<BenchGroup> groups;
   BenchMachine machine;
-  bool complete = true;               // false: stopped by a signal, cases are missing
-  std::vector<std::string> left_out;  // layers that --impl sparsetrain has no kernel for
+  bool complete = true;                  // false: stopped by a signal, cases are missing
+  std::vector<BenchTraining> trainings;  // --zeros-file
+  std::vector<std::string> left_out;     // layers that --impl sparsetrain has no kernel for
 };
 std::string bench_tables(const BenchReport& report);
 std::string bench_json(const BenchReport& report);

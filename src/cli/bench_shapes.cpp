@@ -65,6 +65,15 @@ class Reader {
   Size2 size_or(const std::string& key, Size2 value, std::int64_t min) {
     return has(key) ? size(key, min) : value;
   }
+  // `count` names, or none if the key is not there.
+  std::vector<std::string> names_or_none(const std::string& key, std::int64_t count) {
+    if (!has(key)) return {};
+    auto names = get<std::vector<std::string>>(key);
+    if (static_cast<std::int64_t>(names.size()) != count)
+      yaml_.fail(node_[key], fmt::format("{} has {} names", key, names.size()),
+                 fmt::format("give {}: one per layer of this shape", count));
+    return names;
+  }
   YAML::Node list(const std::string& key) {
     if (!has(key) || !node_[key].IsSequence() || node_[key].size() == 0)
       yaml_.fail(node_, fmt::format("there is no list '{}'", key), "add it");
@@ -126,6 +135,7 @@ BenchNetwork read_network(const YAML::Node& root, const YamlReader& yaml, std::i
   BenchNetwork network;
   network.name = file.name("name");
   network.paper_training = file.speedup_or("paper_training", 0);
+  network.paper_inference = file.speedup_or("paper_inference", 0);
   for (const YAML::Node& node : file.list("layers")) {
     Reader entry(node, YamlReader(yaml.file(), fmt::format(": layer {}", network.layers.size() + 1)));
     BenchLayer layer;
@@ -142,6 +152,8 @@ BenchNetwork read_network(const YAML::Node& root, const YamlReader& yaml, std::i
     const std::int64_t groups = entry.integer_or("groups", 1, kMaxSize);
     layer.shape = LayerShape::conv2d(batch, c, k, input, kernel, stride, padding, dilation, groups);
     check_shape(layer.shape, entry.where());
+    layer.zeros_a = entry.names_or_none("zeros_a", layer.count);
+    layer.zeros_g = entry.names_or_none("zeros_g", layer.count);
     entry.finish();
     network.layers.push_back(layer);
   }

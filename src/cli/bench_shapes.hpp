@@ -19,11 +19,15 @@ struct BenchLayer {
   std::int64_t count = 1;  // how many layers of the network have this shape
   bool initial = false;    // the first convolution: its input is the image, which has no zeros to skip
   const Layer* traced = nullptr;
+  // Rows of a table of zeros (--zeros-file): the input's, and the output gradient's where it has zeros. One
+  // per layer of this shape, or none.
+  std::vector<std::string> zeros_a, zeros_g;
 };
 
 struct BenchNetwork {
   std::string name;
   double paper_training = 0;  // the paper's speedup of the non-initial convolutions; 0: none given
+  double paper_inference = 0;
   std::vector<BenchLayer> layers;
   std::shared_ptr<const Trace> trace;
 };

@@ -19,14 +19,19 @@ std::string layer(const std::string& keys) { return "name: n\nlayers:\n  - {name
 
 TEST(BenchShapes, ReadsEveryKey) {
   const BenchNetwork network = parse_shapes(
-      "name: n\npaper_training: 2.5\nlayers:\n"
+      "name: n\npaper_training: 2.5\npaper_inference: 2\nlayers:\n"
       "  - {name: a, c: 4, k: 6, input: [9, 8], kernel: [3, 1], stride: [2, 1], padding: [1, 0], "
-      "dilation: [2, 1], groups: 2, count: 3, initial: true}\n",
+      "dilation: [2, 1], groups: 2, count: 3, initial: true, zeros_a: [1, 2, x]}\n",
       "f", 5);
   EXPECT_EQ(network.name, "n");
   EXPECT_EQ(network.paper_training, 2.5);
+  EXPECT_EQ(network.paper_inference, 2);
   ASSERT_EQ(network.layers.size(), 1u);
   EXPECT_EQ(network.layers[0].count, 3);
+  EXPECT_EQ(network.layers[0].zeros_a, (std::vector<std::string>{"1", "2", "x"}));
+  EXPECT_TRUE(network.layers[0].zeros_g.empty());
+  EXPECT_EQ(refusal(layer("c: 1, k: 1, input: [1, 1], kernel: [1, 1], count: 2, zeros_g: [a]")),
+            "f:3: layer 1: zeros_g has 1 names; give 2: one per layer of this shape");
   EXPECT_TRUE(network.layers[0].initial);
   EXPECT_EQ(network.layers[0].shape, LayerShape::conv2d(5, 4, 6, {9, 8}, {3, 1}, {2, 1}, {1, 0}, {2, 1}, 2));
 }

@@ -1,9 +1,12 @@
 // `lacuna bench`: what it writes and what it says of bad lists of layers. Speed is not tested here.
+#include <cmath>
 #include <filesystem>
 #include <gtest/gtest.h>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "base/output_file.hpp"
+#include "cli/json_schema.hpp"
 #include "cli/run_program.hpp"
 
 namespace lacuna {
@@ -161,6 +164,67 @@ TEST_F(BenchTest, NamesOfFilesDoNotBreakTheOutput) {
   EXPECT_EQ(json::parse(read_text(out))["cases"].size(), 1U);
   EXPECT_NE(read_text(csv).find("\n\"a\"\"\n\xff\",features.10,"), std::string::npos);
   EXPECT_NE(result.out.find("a\"?"), std::string::npos) << result.out;
+}
+
+// Four epochs of a network of two convolutions, one of which has zeros in its gradients too.
+class BenchZerosFile : public BenchTest {
+ protected:
+  const std::string layers_ =
+      kTwoLayers.substr(0, kTwoLayers.find(", count")) +
+      ", count: 2, zeros_a: [x, y], zeros_g: [y, z]}\n"
+      "  - {name: third, c: 32, k: 16, input: [8, 8], kernel: [1, 1], zeros_a: [z]}\n";
+  const std::string table_ = "layer,1,2,3,4\nx,0.1,0.2,0.3,0.4\ny,0.5,0.6,0.7,0.8\nz,0.9,0.92,0.94,0.9\n";
+  ProgramResult run(const std::string& table, const std::vector<std::string>& more = {}) {
+    write_file(folder_.file("t.csv"), table);
+    std::vector<std::string> words = {"--zeros-file", folder_.file("t.csv"), "--no-auto"};
+    words.insert(words.end(), more.begin(), more.end());
+    return bench(shapes(layers_), words);
+  }
+};
+
+TEST_F(BenchZerosFile, GivesTheSpeedupOfATraining) {
+  const ProgramResult result = run(table_, {"--json", "-"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const json document = json::parse(result.out);
+  ASSERT_EQ(document["trainings"].size(), 1U);
+  const json& training = document["trainings"][0];
+  EXPECT_EQ(training["network"], "net");
+  EXPECT_EQ(training["epochs"], 4);
+  EXPECT_EQ(training["training"]["paper"], 1.5);
+  EXPECT_GT(training["training"]["x_direct"], 0);
+  EXPECT_GE(training["training"]["x_direct_where_it_pays"], training["training"]["x_direct"]);
+  EXPECT_GE(training["inference"]["x_direct_where_it_pays"], 1);
+  EXPECT_EQ(training["training"]["by_epoch"].size(), 4U);
+  EXPECT_EQ(training["interpolation"]["points"], 5);  // third's gradients have no zeros
+  std::map<std::string, std::vector<double>> measured;
+  for (const json& entry : document["cases"])
+    measured[entry["layer"].get<std::string>() + " " + entry["op"].get<std::string>() + " " +
+             entry["checked"].get<std::string>()]
+        .push_back(std::round(100 * entry["zeros"].get<double>()));
+  EXPECT_EQ(measured.size(), 6U);
+  EXPECT_EQ(measured.count("second weight_grad G"), 1U);  // y and z have more zeros than x and y
+  EXPECT_EQ(measured["third input_grad G"].size(), 1U);   // dense
+  EXPECT_EQ(measured["third forward A"].size(), 3U);      // 90 and 95 %, and the mean
+  const std::string schema = read_text(LACUNA_SOURCE_DIR "/docs/schema/bench-v1.schema.json");
+  EXPECT_EQ(testing_support::JsonSchema(json::parse(schema)).violations(document),
+            std::vector<std::string>{});
+}
+
+TEST_F(BenchZerosFile, WhatDoesNotFitIsRefused) {
+  expect_error(run("layer,1\nx,0.1\ny,1.5\n"),
+               "t.csv:3: column 2: '1.5' is not a share of zeros; give 0 to 1");
+  expect_error(
+      run("layer,1\nx,0.1\ny,0.5\n"),
+      "t.csv: there is no row 'z', the zeros of the gradient of second; add it, or give the list of layers");
+  expect_error(run("a,b\n"), "t.csv:1: column 1: 'a' where the word 'layer' belongs");
+  expect_error(run(table_, {"--zeros", "50"}), "give at least two");
+  expect_error(run(table_, {"--zeros-file", "vgg16"}), "--shapes: 1 lists of layers for 2 tables of zeros");
+  expect_error(run(table_, {"--scaling"}), "--scaling has no use for it");
+  expect_error(run(table_, {"--json", folder_.file("t.csv")}), "this is an input");
+  expect_error(run_lacuna({"bench", "--zeros-file", "vgg61"}), "there is no such table of zeros; ");
+  expect_error(run_lacuna({"bench", "--zeros-file", folder_.file("absent.csv")}), "there is no such file");
+  expect_error(run_lacuna({"bench", "--zeros-file", "vgg16", "--shapes", "squeezenet"}),
+               "nothing says which rows of vgg16.csv are its zeros");
 }
 
 TEST_F(BenchTest, BadListsOfLayers) {

@@ -203,6 +203,10 @@ int main_or_throw(std::string_view fuzzer, const std::filesystem::path& folder) 
         "0], dilation: [2, 1], groups: 2, count: 3, initial: true}\n");
     return 0;
   }
+  if (fuzzer == "fuzz_bench_zeros") {
+    write("# zeros\nlayer,1,2\nconv0,0.5,0.25\npool0,1,0\n");
+    return 0;
+  }
   if (fuzzer == "fuzz_energy_table") {
     copy_all("energy");
     return 0;
