@@ -1,7 +1,7 @@
 """One call of a converted layer: which of the three operations are ours, and the autograd function that runs them."""
 
 from time import perf_counter
-from typing import Dict, List, Optional, Tuple
+from typing import Dict, List, Optional, Sequence, Tuple
 
 import torch
 import torch.nn.functional as F
@@ -14,6 +14,7 @@ from .errors import SimulationError
 OPERATIONS = ("forward", "input_grad", "weight_grad")
 # Seconds that the function below costs more than PyTorch's own, forward and backward.
 OVERHEAD = 50e-6
+_PASS_BY = 200  # calls that go straight to PyTorch where ours did not pay, until it is looked at again
 _FEWEST_CHANNELS = 16  # of the operand whose zeros are skipped: fewer are padded to 16
 
 
@@ -39,7 +40,6 @@ class Call:
             Choice([TORCH, OUR_DENSE, *skip_a, *(skip_g if skip_a else [])]),
         )
         self._plans: Dict[Tuple[int, int], Tuple[Setting, Plan]] = {}  # by operation and candidate
-        self._broken = set()  # what the library has refused
 
     # The three operations. `x` and `grad` may have any strides; results are as PyTorch lays them out.
 
@@ -53,7 +53,7 @@ class Call:
         return result
 
     def backward(
-        self, grad: torch.Tensor, x: torch.Tensor, weight: torch.Tensor, bias: bool, mask: List[bool]
+        self, grad: torch.Tensor, x: torch.Tensor, weight: torch.Tensor, mask: List[bool]
     ) -> Tuple[Optional[torch.Tensor], Optional[torch.Tensor], Optional[torch.Tensor]]:
         """Gradients of input, weight and bias, as far as `mask` asks for them."""
         results: List[Optional[torch.Tensor]] = [None, None, None]
@@ -101,8 +101,7 @@ class Call:
                 operand = x if candidate == SKIP_A else grad if candidate == SKIP_G else None
                 if operand is not None:
                     choice.saw_zeros(candidate, _zeros(operand))
-        used = choice.by_rule() if self.deterministic else choice.next()
-        return TORCH if (op, used) in self._broken else used
+        return choice.by_rule() if self.deterministic else choice.next()
 
     def _done(self, op: int, used: int, seconds: float) -> None:
         choice = self.choices[op]
@@ -118,7 +117,12 @@ class Call:
         if self.deterministic:
             return
         if all(c.settled for c in used) and sum(c.gain() for c in used) < OVERHEAD:
-            self.pass_by = 500
+            self.leave_to_torch()
+
+    def leave_to_torch(self) -> None:
+        self.pass_by = _PASS_BY
+        for choice in self.choices:
+            choice.passed_by(_PASS_BY)
 
     # Ours.
 
@@ -130,8 +134,8 @@ class Call:
             return kept[1]
         try:
             plan = shared_plan(self.geometry, setting)
-        except SimulationError:  # a shape that the kernel cannot do
-            self._broken.add((op, used))
+        except (SimulationError, MemoryError):  # a shape that the kernel cannot do
+            self.choices[op].drop(used)
             return None
         self._plans[(op, used)] = (setting, plan)
         return plan
@@ -152,9 +156,9 @@ class Call:
         if plan is None:
             return None
         if self.geometry.linear:
-            result = x.new_empty((*x.shape[:-1], self.geometry.out_channels))
+            result = _empty((*x.shape[:-1], self.geometry.out_channels))
         else:
-            result = torch.empty(self.geometry.output(), memory_format=self.format)
+            result = _empty(self.geometry.output(), self.format)
         tensors = {"src": self._laid_out(x), "weights": weights, "dst": result}
         if bias is not None:
             tensors["bias"] = bias.contiguous()
@@ -165,8 +169,7 @@ class Call:
         plan = self._plan(INPUT_GRAD, used, ohwi, False)
         if plan is None:
             return None
-        linear = self.geometry.linear
-        result = torch.empty(x.shape) if linear else torch.empty(x.shape, memory_format=self.format)
+        result = _empty(x.shape) if self.geometry.linear else _empty(x.shape, self.format)
         return result if plan.run(diff_dst=grad, weights=weights, diff_src=result) else None
 
     def _our_weight_grad(self, used, grad, x, weight) -> Optional[torch.Tensor]:
@@ -174,8 +177,7 @@ class Call:
         plan = self._plan(WEIGHT_GRAD, used, ohwi, False)
         if plan is None:
             return None
-        order = torch.channels_last if ohwi else torch.contiguous_format
-        result = torch.empty(weight.shape, memory_format=order)
+        result = _empty(weight.shape, torch.channels_last if ohwi else torch.contiguous_format)
         return result if plan.run(src=self._laid_out(x), diff_dst=grad, diff_weights=result) else None
 
     def _bias_grad(self, grad: torch.Tensor) -> torch.Tensor:
@@ -212,8 +214,24 @@ class Call:
         for op, choice in enumerate(self.choices):
             used = choice.by_rule() if self.deterministic else choice.best
             zeros = max(choice.zeros.values(), default=None)
-            found.append((OPERATIONS[op], NAMES[TORCH if (op, used) in self._broken else used], zeros))
+            found.append((OPERATIONS[op], NAMES[used], zeros))
         return found
+
+
+def _empty(shape: Sequence[int], layout: torch.memory_format = torch.contiguous_format) -> torch.Tensor:
+    """Of a type and device of its own, whatever PyTorch's defaults are set to."""
+    return torch.empty(shape, dtype=torch.float32, device="cpu", memory_format=layout)
+
+
+def is_plain(tensor: torch.Tensor) -> bool:
+    """What our kernels read: float32 in this machine's memory."""
+    return (
+        type(tensor) in (torch.Tensor, torch.nn.Parameter)
+        and tensor.dtype == torch.float32
+        and tensor.is_cpu
+        and tensor.layout == torch.strided
+        and not tensor.is_neg()
+    )
 
 
 def _zeros(tensor: torch.Tensor) -> float:
@@ -238,10 +256,10 @@ class LayerFunction(torch.autograd.Function):
         x, weight = ctx.saved_tensors
         mask = [ctx.needs_input_grad[0], ctx.needs_input_grad[1], ctx.has_bias and ctx.needs_input_grad[2]]
         call: Call = ctx.call
-        if torch.is_grad_enabled() or dispatch_is_watched() or grad.dtype != torch.float32 or not grad.is_cpu:
+        if torch.is_grad_enabled() or dispatch_is_watched() or not is_plain(grad):
             gradients = call._torch_backward(grad, x, weight, mask)
         else:
-            gradients = call.backward(grad, x, weight, ctx.has_bias, mask)
+            gradients = call.backward(grad, x, weight, mask)
         return (*(g if asked else None for g, asked in zip(gradients, mask)), None)
 
 

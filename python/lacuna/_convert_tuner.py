@@ -6,12 +6,12 @@ can follow the zeros without measuring anew; when they have moved far, or after 
 are measured again. Results differ between the candidates by rounding alone.
 """
 
-from typing import Dict, List, Optional, Sequence
+from typing import Dict, Sequence, Tuple
 
 TORCH, OUR_DENSE, SKIP_A, SKIP_G = range(4)
 NAMES = ("PyTorch", "dense", "skips zeros of A", "skips zeros of G")
 
-# Ours must be this much faster than PyTorch's, and by this many seconds, to be chosen: below that it is noise.
+# Ours must take at most this share of PyTorch's time to be chosen: beyond that it is noise.
 _MARGIN = 0.96
 _ROUNDS = 3  # times of each candidate, after one that is not counted
 _FEWEST_ZEROS = 0.25  # below this no kernel that skips zeros has been faster than a dense one
@@ -26,9 +26,11 @@ _RULE = 0.55
 
 
 class Choice:
-    """The choice for one operation of one layer at one shape."""
+    """The choice for one operation of one layer at one shape.
 
-    __slots__ = ("candidates", "best", "times", "zeros", "_zeros_then", "_trials", "_calls", "_sampled", "_looks")
+    Threads may use one at the same time without a lock (a forked child could find it locked for ever): what is shared is
+    replaced, never changed in place, and a lost update costs a measurement at most.
+    """
 
     def __init__(self, candidates: Sequence[int]) -> None:
         self.candidates = tuple(candidates)  # PyTorch's among them
@@ -36,12 +38,10 @@ class Choice:
         self.times: Dict[int, float] = {}  # seconds, the least of the last measurement
         self.zeros: Dict[int, float] = {}  # by candidate that skips: share of zeros of its operand, last sampled
         self._zeros_then: Dict[int, float] = {}  # the same when its time was taken
-        self._trials: List[int] = []
+        self._trials: Tuple[int, ...] = self.candidates if len(self.candidates) > 1 else ()
         self._calls = 0
         self._sampled = False
-        self._looks = 0
-        if len(self.candidates) > 1:
-            self._trials = list(self.candidates)  # one uncounted round
+        self._looks = 0  # measurements so far; 0: the first round, which is not counted
 
     @property
     def settled(self) -> bool:
@@ -49,100 +49,112 @@ class Choice:
 
     def wants_zeros(self) -> bool:
         """Whether this call should sample the zeros (`saw_zeros`) before it chooses."""
-        if len(self.candidates) == 1:
-            return False
-        return not self._sampled or self._calls % _SAMPLE_EVERY == 0
+        return len(self.candidates) > 1 and (not self._sampled or self._calls % _SAMPLE_EVERY == 0)
 
     def saw_zeros(self, candidate: int, share: float) -> None:
-        self.zeros[candidate] = share
+        self.zeros = {**self.zeros, candidate: share}
         self._sampled = True
-        if not self._trials and candidate in self._zeros_then:
-            if abs(share - self._zeros_then[candidate]) > _MOVED:
-                self._measure_again()
-            else:
-                self.best = self._fastest()
-        elif not self._trials and candidate in self.candidates and share >= _FEWEST_ZEROS:
-            self._trials = [candidate, candidate, *self._worth_measuring()]  # had too few zeros before
+        if self._trials:
+            return
+        then = self._zeros_then.get(candidate)
+        if then is None:
+            if share >= _FEWEST_ZEROS and self._looks > 0:  # had too few before
+                self._trials = (candidate, candidate, *self._worth_measuring())
+        elif abs(share - then) > _MOVED:
+            self._measure_again()
+        else:
+            self.best = self._fastest()
 
     def next(self) -> int:
         """What this call should use."""
-        while self._trials and self.zeros.get(self._trials[0], 1.0) < _FEWEST_ZEROS:
-            self._trials.pop(0)
-            if not self._trials:
+        trials = self._trials
+        while trials and self.zeros.get(trials[0], 1.0) < _FEWEST_ZEROS:
+            trials = trials[1:]
+            self._trials = trials
+            if not trials:
                 self._end_round()
-        return self._trials[0] if self._trials else self.best
+                trials = self._trials
+        return trials[0] if trials else self.best
 
     def done(self, used: int, seconds: float) -> None:
         """What a call used, and how long it took."""
         self._calls += 1
-        if self._trials and self._trials[0] == used:
-            self._trials.pop(0)
-            if self._looks == 0:  # the first round is not counted: caches, pages, the kernel's own preparations
-                if not self._trials:
-                    self._end_round()
-                return
-            self.times[used] = min(seconds, self.times.get(used, seconds))
-            if used in self.zeros:
-                self._zeros_then[used] = self.zeros[used]
-            if len(self._trials) % len(self.candidates) == 0:
-                self._trials = [c for c in self._trials if not self._is_hopeless(c)]
-            if not self._trials:
+        trials = self._trials
+        if trials and trials[0] == used:
+            self._trials = trials = trials[1:]
+            if self._looks > 0:  # before that: caches, pages, the kernel's own preparations
+                self.times = {**self.times, used: min(seconds, self.times.get(used, seconds))}
+                if used in self.zeros:
+                    self._zeros_then = {**self._zeros_then, used: self.zeros[used]}
+                self._trials = trials = tuple(c for c in trials if not self._is_hopeless(c))
+            if not trials:
                 self._end_round()
-        elif not self._trials and len(self.candidates) > 1:
-            again = _LOOK_AGAIN[min(self._looks, len(_LOOK_AGAIN)) - 1]
-            if self._calls >= again:
+        elif not trials and len(self.candidates) > 1:
+            if self._calls >= _LOOK_AGAIN[min(self._looks, len(_LOOK_AGAIN)) - 1]:
                 self._calls = 0
                 self._looks += 1
                 self._measure_again()
 
+    def passed_by(self, calls: int) -> None:
+        """Calls that will not ask: they count, and the first that asks again looks at the zeros."""
+        self._calls += calls
+        self._sampled = False
+
+    def drop(self, candidate: int) -> None:
+        """The library cannot do it."""
+        self.candidates = tuple(c for c in self.candidates if c != candidate)
+        self._trials = tuple(c for c in self._trials if c != candidate)
+        self.times = {c: seconds for c, seconds in self.times.items() if c != candidate}
+        if not self._trials:
+            self._end_round()
+
     def by_rule(self) -> int:
         """The choice from the zeros alone, for the same sums in every run."""
-        skipping = [c for c in self.candidates if c in (SKIP_A, SKIP_G) and self.zeros.get(c, 0.0) >= _RULE]
-        return max(skipping, key=lambda c: self.zeros[c]) if skipping else TORCH
-
-    def expected(self, candidate: int) -> Optional[float]:
-        """Seconds at the zeros of now."""
-        seconds = self.times.get(candidate)
-        if seconds is None or candidate not in self._zeros_then:
-            return seconds
-        work_then = _FIXED + 1 - self._zeros_then[candidate]
-        return seconds * (_FIXED + 1 - self.zeros.get(candidate, 0.0)) / work_then
+        zeros = self.zeros
+        skipping = [c for c in self.candidates if c in (SKIP_A, SKIP_G) and zeros.get(c, 0.0) >= _RULE]
+        return max(skipping, key=lambda c: zeros[c]) if skipping else TORCH
 
     def gain(self) -> float:
         """Seconds that the choice saves compared with PyTorch's."""
-        if TORCH not in self.times or self.best == TORCH:
-            return 0.0
-        return self.times[TORCH] - (self.expected(self.best) or 0.0)
+        times = self._expected()
+        return times.get(TORCH, 0.0) - times.get(self.best, times.get(TORCH, 0.0))
 
-    def _tried(self) -> List[int]:
-        return [c for c in self.candidates if self.zeros.get(c, 1.0) >= _FEWEST_ZEROS]
+    def _expected(self) -> Dict[int, float]:
+        """Seconds of each measured candidate at the zeros of now."""
+        then, now = self._zeros_then, self.zeros
+        return {
+            c: seconds * (_FIXED + 1 - now.get(c, then[c])) / (_FIXED + 1 - then[c]) if c in then else seconds
+            for c, seconds in self.times.items()
+        }
+
+    def _tried(self) -> Tuple[int, ...]:
+        return tuple(c for c in self.candidates if self.zeros.get(c, 1.0) >= _FEWEST_ZEROS)
 
     def _is_hopeless(self, candidate: int) -> bool:
-        times = {c: self.expected(c) for c in self.times}
+        times = self._expected()
         return candidate in times and times[candidate] > _HOPELESS * min(times.values())
 
-    def _worth_measuring(self) -> List[int]:
-        kept = [c for c in self._tried() if c in self.times and not self._is_hopeless(c)]
-        return [c for _ in range(2) for c in kept] if len(kept) > 1 else []
+    def _worth_measuring(self) -> Tuple[int, ...]:
+        times = self.times
+        kept = tuple(c for c in self._tried() if c in times and not self._is_hopeless(c))
+        return 2 * kept if len(kept) > 1 else ()
 
     def _measure_again(self) -> None:
-        self._trials = self._worth_measuring()
-        for candidate in set(self._trials):
-            self.times.pop(candidate, None)
-        if not self._trials:
+        trials = self._worth_measuring()
+        self.times = {c: seconds for c, seconds in self.times.items() if c not in trials}
+        self._trials = trials
+        if not trials:
             self.best = self._fastest()
 
     def _end_round(self) -> None:
         if self._looks == 0:
             self._looks = 1
-            self._trials = [c for _ in range(_ROUNDS) for c in self._tried()]
+            self._trials = _ROUNDS * self._tried()
             return
         self._calls = 0
         self.best = self._fastest()
 
     def _fastest(self) -> int:
-        times = {c: self.expected(c) for c in self.times}
-        if TORCH not in times:
-            return min(times, key=times.get) if times else TORCH
-        best = min(times, key=times.get)
-        return best if times[best] < _MARGIN * times[TORCH] else TORCH
+        times = self._expected()
+        best = min(times, key=times.__getitem__, default=TORCH)
+        return best if TORCH not in times or times[best] < _MARGIN * times[TORCH] else TORCH

@@ -6,7 +6,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from ._convert_calls import Call, LayerFunction, dispatch_is_watched, uses_channels_last
+from ._convert_calls import Call, LayerFunction, dispatch_is_watched, is_plain, uses_channels_last
 from ._convert_plans import Geometry
 
 # Multiply-accumulates below which PyTorch's call takes no longer than ours needs to get going.
@@ -59,16 +59,10 @@ def _takes(x: torch.Tensor, weight: torch.Tensor, bias: Optional[torch.Tensor]) 
     """Whether our kernels can do this call at all; everything else is PyTorch's, errors included."""
     return (
         not _compiles()  # first: what follows would become part of a trace
-        and type(x) in (torch.Tensor, nn.Parameter)
-        and x.dtype == torch.float32 == weight.dtype
-        and x.is_cpu
-        and weight.is_cpu
-        and x.layout == torch.strided
-        and weight.layout == torch.strided
-        and (bias is None or (bias.dtype == torch.float32 and bias.is_cpu))
+        and is_plain(x)
+        and is_plain(weight)
+        and (bias is None or (is_plain(bias) and bias.shape == weight.shape[:1]))
         and x.numel() > 0
-        and not x.is_conj()
-        and not x.is_neg()
         and not _is_transformed(x)
         and not _is_transformed(weight)
         and not _autocasts()
@@ -81,7 +75,7 @@ def _run(x: torch.Tensor, weight: torch.Tensor, bias: Optional[torch.Tensor], ca
         return LayerFunction.apply(x, weight, bias, call)
     result = call.forward(x, weight, bias)
     if not call.deterministic and call.choices[0].settled and call.choices[0].gain() <= 0:
-        call.pass_by = 500
+        call.leave_to_torch()
     return result
 
 
@@ -102,11 +96,14 @@ class Conv2d(nn.Conv2d):
             call.pass_by -= 1
             return self._conv_forward(input, self.weight, self.bias)
         weight, bias = self.weight, self.bias
-        if not _takes(input, weight, bias) or input.dim() != 4 or input.shape[1] != self.in_channels:
+        if not _takes(input, weight, bias) or input.dim() != 4 or weight.dim() != 4:
+            return self._conv_forward(input, weight, bias)
+        outs, channels, *kernel = weight.shape  # the module's own numbers may be out of date
+        if input.shape[1] != channels * self.groups or outs % self.groups != 0:
             return self._conv_forward(input, weight, bias)
         padding = self.padding if self.padding != "valid" else (0, 0)
         geometry = Geometry(
-            tuple(input.shape), self.out_channels, self.kernel_size, self.stride, padding, self.dilation, self.groups
+            tuple(input.shape), outs, tuple(kernel), self.stride, padding, self.dilation, self.groups
         )
         gradients = _needs_gradients(input, weight, bias)
         call = state.call(geometry, uses_channels_last(input) or uses_channels_last(weight), gradients)
@@ -130,12 +127,13 @@ class Linear(nn.Linear):
             call.pass_by -= 1
             return F.linear(input, self.weight, self.bias)
         weight, bias = self.weight, self.bias
-        if not _takes(input, weight, bias) or input.dim() < 2 or input.shape[-1] != self.in_features:
+        if not _takes(input, weight, bias) or input.dim() < 2 or weight.dim() != 2:
             return F.linear(input, weight, bias)
-        rows = input.numel() // self.in_features
-        geometry = Geometry(
-            (rows, self.in_features, 1, 1), self.out_features, (1, 1), (1, 1), (0, 0), (1, 1), 1, True
-        )
+        outs, features = weight.shape  # the module's own numbers may be out of date
+        if input.shape[-1] != features:
+            return F.linear(input, weight, bias)
+        rows = input.numel() // features
+        geometry = Geometry((rows, features, 1, 1), outs, (1, 1), (1, 1), (0, 0), (1, 1), 1, True)
         gradients = _needs_gradients(input, weight, bias)
         call = state.call(geometry, True, gradients)
         if call is None:

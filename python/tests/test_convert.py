@@ -5,8 +5,10 @@ import io
 import os
 import pickle
 import random
+import tempfile
 import threading
 import unittest
+import warnings
 from unittest import mock
 
 import torch
@@ -172,6 +174,24 @@ class SameResults(ConvertTest):
         layer.weight.data.mul_(2)
         self.near(layer(x), F.conv2d(x, layer.weight, layer.bias))
 
+    def test_weights_of_another_shape_and_pytorchs_defaults(self):
+        """A layer cut down after it was made, while the default type is another."""
+        self.force(SKIP_A)
+        layers = [nn.Conv2d(32, 32, 3), nn.Linear(32, 32)]
+        lacuna.convert(nn.ModuleList(layers))
+        self.addCleanup(torch.set_default_dtype, torch.get_default_dtype())
+        torch.set_default_dtype(torch.float64)
+        for layer, x in zip(layers, (torch.randn(1, 16, 5, 5), torch.randn(4, 16))):
+            x = x.float().requires_grad_()
+            layer.weight = nn.Parameter(layer.weight.detach()[:20, :16].contiguous())
+            layer.bias = nn.Parameter(layer.bias.detach()[:20])
+            wanted = (F.conv2d if x.dim() == 4 else F.linear)(x, layer.weight, layer.bias)
+            got = layer(x)
+            self.near(got, wanted)
+            for a, b in zip(*(torch.autograd.grad(y.sum(), (x, layer.weight)) for y in (got, wanted))):
+                self.assertEqual(a.dtype, torch.float32)
+                self.near(a, b)
+
     def test_changed_input_is_an_error_as_in_pytorch(self):
         self.force(SKIP_A)
         layer = nn.Conv2d(16, 16, 3)
@@ -312,6 +332,7 @@ class Subclass(nn.Conv2d):
 
 class LeftToPytorch(ConvertTest):
     def test_what_is_not_covered_is_listed(self):
+        warnings.filterwarnings("ignore", "Lazy modules")  # unittest restores it
         model = nn.ModuleDict(
             {
                 "good": nn.Conv2d(16, 16, 3),
@@ -443,6 +464,15 @@ class Choosing(ConvertTest):
         self.assertNotIn(SKIP_A, used)
         self.assertEqual(choice.best, OUR_DENSE)
 
+    def test_what_the_library_refuses_is_not_tried_again(self):
+        choice = Choice([TORCH, OUR_DENSE, SKIP_A])
+        choice.done(choice.next(), 1.0)
+        self.assertEqual(choice.next(), OUR_DENSE)
+        choice.drop(OUR_DENSE)
+        used = self.train(choice, {TORCH: 1.0, SKIP_A: 0.5}, {SKIP_A: 0.6}, 30)
+        self.assertNotIn(OUR_DENSE, used)
+        self.assertEqual(choice.best, SKIP_A)
+
     def test_deterministic_runs_give_the_same_bits(self):
         def train():
             torch.manual_seed(5)
@@ -491,6 +521,22 @@ class Processes(ConvertTest):
             with torch.no_grad():
                 os._exit(0 if (layer(x) - wanted).abs().max() < 1e-4 else 1)
         self.assertEqual(os.waitpid(child, 0)[1], 0)
+
+    @unittest.skipUnless(torch.distributed.is_available(), "torch was built without torch.distributed")
+    def test_distributed_data_parallel(self):
+        self.force(SKIP_A)
+        with tempfile.NamedTemporaryFile() as store:
+            torch.distributed.init_process_group("gloo", f"file://{store.name}", rank=0, world_size=1)
+            self.addCleanup(torch.distributed.destroy_process_group)
+            model = nn.Sequential(nn.Conv2d(16, 16, 3), nn.Flatten(), nn.Linear(144, 4))
+            plain = copy.deepcopy(model)
+            lacuna.convert(model)
+            parallel = nn.parallel.DistributedDataParallel(model)
+            x = torch.randn(2, 16, 5, 5)
+            parallel(x).square().sum().backward()
+            plain(x).square().sum().backward()
+            for a, b in zip(model.parameters(), plain.parameters()):
+                self.near(a.grad, b.grad)
 
     def test_loader_with_workers(self):
         self.force(SKIP_A)
