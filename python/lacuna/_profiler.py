@@ -13,7 +13,8 @@ from ._handles import TraceHandle, run_simulation
 from ._profiler_page import Server, page
 from ._profiler_series import CsvFiles, Measurement, Series, Spread, TensorBoard, merge, rows
 from ._profiler_setup import check_machines, checked_model, count_steps, of_rank, ranks, summary_writer
-from ._profiler_watch import LayerCall, Piece, RecordedStep, StepWatch
+from ._profiler_transfer import Transfer
+from ._profiler_watch import StepWatch
 from ._profiler_worker import Outcome, Workers
 from ._simulate import Result, _setting
 from .errors import ProfilerError, ProfilerWarning
@@ -96,7 +97,7 @@ class Profiler:
         self._watch: Optional[StepWatch] = None
         self._started = self._closed = False
         self._last: Optional[TraceHandle] = None
-        self._buffers: List[torch.Tensor] = []
+        self._transfer = Transfer()
         self._server: Optional[Server] = None
         self._report = os.path.abspath(os.fspath(report)) if report is not None else None
         for path in (report, csv):
@@ -153,7 +154,7 @@ class Profiler:
             self._restore_optimizer()
         self._workers.drain(None if wait else 0)
         self._workers.stop()
-        self._buffers.clear()
+        self._transfer.close()
         try:
             if merge and ranks()[1] > 1:
                 self.merge()
@@ -294,51 +295,12 @@ class Profiler:
             return
         try:
             with torch.no_grad():
-                step = self._packed(calls, finite, watch.batch)
+                name = type(self._model).__name__
+                step = self._transfer.packed(self._step, name, watch.batch, self.samples, calls, finite)
         except RuntimeError as error:  # no memory left on the device, or none that can be pinned
             self._failed(f"step {self._step} cannot be measured: {error}")
             return
         self._workers.submit(step)
-
-    def _packed(self, calls: List[LayerCall], finite: List[torch.Tensor], batch: int) -> RecordedStep:
-        """All masks of a step as one block of bytes, on its way to the host: one copy, and nobody waits for it."""
-        parts: List[torch.Tensor] = []
-        pieces: List[List[Piece]] = []
-        size = 0
-        home = calls[-1].masks["G"].device
-        for call in calls:
-            pieces.append([])
-            for role, mask in call.masks.items():
-                pieces[-1].append(Piece(role, size, mask.numel()))
-                parts.append(mask.reshape(-1).to(home))  # layers on several devices
-                size += mask.numel()
-            call.masks = {}
-        finite_at = size if finite else None
-        if finite:
-            parts.append(torch.stack([flag.to(home).reshape(()) for flag in finite]).all().to(torch.uint8).reshape(1))
-        whole = torch.cat(parts)
-        samples = min(self.samples, batch)
-        step = RecordedStep(self._step, type(self._model).__name__, batch, samples, calls, pieces, whole, finite_at)
-        if whole.is_cuda:
-            step.data = self._buffer(whole.numel())
-            step.data.copy_(whole, non_blocking=True)
-            step.ready = torch.cuda.Event(blocking=True)
-            step.ready.record()
-            step.release = lambda buffer=step.data: self._give_back(buffer)
-        return step
-
-    def _buffer(self, size: int) -> torch.Tensor:
-        """Pinned memory, used again: allocating it stops the device."""
-        with self._lock:
-            for i, buffer in enumerate(self._buffers):
-                if buffer.numel() >= size:
-                    return self._buffers.pop(i)[:size]
-        return torch.empty(size, dtype=torch.uint8, pin_memory=True)
-
-    def _give_back(self, buffer: torch.Tensor) -> None:
-        with self._lock:
-            if not self._closed and len(self._buffers) < 4:
-                self._buffers.append(buffer)
 
     def _measured(self, outcome: Outcome) -> None:
         step, machines, layers, zeros, trace = outcome
