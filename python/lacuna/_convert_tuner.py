@@ -17,7 +17,9 @@ _ROUNDS = 3  # times of each candidate, after one that is not counted
 _FEWEST_ZEROS = 0.25  # below this no kernel that skips zeros has been faster than a dense one
 _SAMPLE_EVERY = 16  # calls between two looks at the zeros
 _MOVED = 0.12  # a change of the share of zeros after which candidates are measured again
-_HOPELESS = 1.6  # candidates slower than the best by this factor are not measured again
+# Candidates slower than the best by these factors are not timed further in this measurement, not tried in the next one.
+# One time may be far off on a machine that others use, hence the first.
+_STOP, _HOPELESS = 4.0, 2.0
 _LOOK_AGAIN = (48, 400, 2500)  # calls after which candidates are measured again; the last is repeated
 # Part of a zero-skipping kernel's time that does not shrink with its work, as a share of its time without zeros.
 _FIXED = 0.12
@@ -86,7 +88,7 @@ class Choice:
                 self.times = {**self.times, used: min(seconds, self.times.get(used, seconds))}
                 if used in self.zeros:
                     self._zeros_then = {**self._zeros_then, used: self.zeros[used]}
-                self._trials = trials = tuple(c for c in trials if not self._is_hopeless(c))
+                self._trials = trials = tuple(c for c in trials if not self._is_slower(c, _STOP))
             if not trials:
                 self._end_round()
         elif not trials and len(self.candidates) > 1:
@@ -130,13 +132,13 @@ class Choice:
     def _tried(self) -> Tuple[int, ...]:
         return tuple(c for c in self.candidates if self.zeros.get(c, 1.0) >= _FEWEST_ZEROS)
 
-    def _is_hopeless(self, candidate: int) -> bool:
+    def _is_slower(self, candidate: int, factor: float) -> bool:
         times = self._expected()
-        return candidate in times and times[candidate] > _HOPELESS * min(times.values())
+        return candidate in times and times[candidate] > factor * min(times.values())
 
     def _worth_measuring(self) -> Tuple[int, ...]:
         times = self.times
-        kept = tuple(c for c in self._tried() if c in times and not self._is_hopeless(c))
+        kept = tuple(c for c in self._tried() if c in times and not self._is_slower(c, _HOPELESS))
         return 2 * kept if len(kept) > 1 else ()
 
     def _measure_again(self) -> None:
