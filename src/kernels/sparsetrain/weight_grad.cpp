@@ -123,8 +123,8 @@ class WeightGrad final : public KernelConv {
 
   // A row of the other tensor, images and channels side by side: [column][16 images][vectors * 16]. The
   // description says nothing of this operand. Read from its planes, 128 rows that often lie a multiple of 4
-  // KB apart (56x56 and larger), it misses L1 at every multiply-add: 256->256 56x56 at 0 / 50 / 90 % zeros
-  // runs at 0.42 / 0.80 / 3.23x of oneDNN direct that way.
+  // KB apart (56x56 and larger) and compete for the same sets of L1, 256->256 56x56 at 0 / 50 / 90 % zeros
+  // runs at 0.42 / 0.80 / 3.23x of oneDNN direct.
   void copy_row(const float* from, std::int64_t images, std::int64_t vectors, std::int64_t width,
                 float* to) const {
     const BlockedShape& other = sides_.other;
