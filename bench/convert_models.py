@@ -1,4 +1,4 @@
-"""Networks and images that lacuna.convert is measured with. Nothing is downloaded; a folder of CIFAR-10 may be given."""
+"""Networks and images that lacuna.convert is measured with. Nothing is downloaded; CIFAR-10 may be given."""
 
 import os
 import pickle

@@ -4,9 +4,9 @@
     bench/convert_speed.py [--models vgg,resnet18,...] [--threads 2] [--rounds 15] [--eval] [--cifar FOLDER]
     bench/convert_speed.py --curves losses.svg [--models vgg] [--steps 300]
 
-A network is trained for some steps, so that its zeros are its own. Four copies then take turns, step by step: PyTorch and
-converted, contiguous and channels-last. The table has medians and how much faster the converted model is than PyTorch in
-the better of its two formats. Needs torch and liblacuna.so.1 (build it with `ninja -C build/release lacuna_shared`).
+A network is trained for some steps, so that its zeros are its own. Four copies then take turns, step by step: PyTorch
+and converted, contiguous and channels-last. The table has medians, and how much faster the converted model is than
+PyTorch in the better of its two formats. Needs torch and liblacuna.so.1 (build it with `ninja -C build/release lacuna_shared`).
 On a machine that others use: OMP_WAIT_POLICY=passive and --clock cpu.
 """
 
@@ -163,7 +163,7 @@ def curves(options):
                 print(f"{name}: first {steps} steps: largest difference of the loss {apart[0]:.2e}; "
                       f"of PyTorch in its other format {apart[1]:.2e}")  # fmt: skip
         mean = [statistics.fmean(x[-50:]) for x in (plain, ours, other)]
-        print(f"{name}: mean of the last 50: PyTorch {mean[0]:.4f}, converted {mean[1]:.4f}, other format {mean[2]:.4f}")
+        print(f"{name}: last 50 steps: PyTorch {mean[0]:.4f}, converted {mean[1]:.4f}, other format {mean[2]:.4f}")
     with open(options.curves, "w", encoding="utf-8") as file:
         file.write(svg(series))
     print(f"wrote {options.curves}")

@@ -71,8 +71,8 @@ class Conversion:
             shape_width = max(map(len, shapes))
             for row, shape in zip(rows, shapes):
                 zeros = "" if row["zeros"] is None else f"{100 * row['zeros']:.0f}% zeros"
-                line = f"  {row['layer']:{width}}  {shape:{shape_width}}  {row['operation']:11}  {row['runs']:17} {zeros}"
-                lines.append(line.rstrip())
+                layer = f"  {row['layer']:{width}}  {shape:{shape_width}}"
+                lines.append(f"{layer}  {row['operation']:11}  {row['runs']:17} {zeros}".rstrip())
         return "\n".join(lines)
 
 

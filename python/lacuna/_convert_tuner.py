@@ -2,8 +2,8 @@
 
 The first calls of an operation take turns between the candidates. The fastest stays. From then on the share of zeros is
 sampled now and then: the time of a zero-skipping kernel is nearly proportional to what it does not skip, so the choice
-can follow the zeros without measuring anew; when they have moved far, or after many calls, the candidates that could win
-are measured again. Results differ between the candidates by rounding alone.
+can follow the zeros without measuring anew. When they have moved far, or after many calls, the candidates that could
+win are measured again. Results differ between the candidates by rounding alone.
 """
 
 from typing import Dict, Sequence, Tuple
@@ -30,8 +30,8 @@ _RULE = 0.55
 class Choice:
     """The choice for one operation of one layer at one shape.
 
-    Threads may use one at the same time without a lock (a forked child could find it locked for ever): what is shared is
-    replaced, never changed in place, and a lost update costs a measurement at most.
+    Threads may use one at the same time without a lock (a forked child could find it locked for ever): what is shared
+    is replaced, never changed in place, and a lost update costs a measurement at most.
     """
 
     def __init__(self, candidates: Sequence[int]) -> None:

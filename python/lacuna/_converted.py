@@ -102,9 +102,7 @@ class Conv2d(nn.Conv2d):
         if input.shape[1] != channels * self.groups or outs % self.groups != 0:
             return self._conv_forward(input, weight, bias)
         padding = self.padding if self.padding != "valid" else (0, 0)
-        geometry = Geometry(
-            tuple(input.shape), outs, tuple(kernel), self.stride, padding, self.dilation, self.groups
-        )
+        geometry = Geometry(tuple(input.shape), outs, tuple(kernel), self.stride, padding, self.dilation, self.groups)
         gradients = _needs_gradients(input, weight, bias)
         call = state.call(geometry, uses_channels_last(input) or uses_channels_last(weight), gradients)
         if call is None:
