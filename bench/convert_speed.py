@@ -6,7 +6,7 @@
 
 A network is trained for some steps, so that its zeros are its own. Four copies then take turns, step by step: PyTorch
 and converted, contiguous and channels-last. The table has medians, and how much faster the converted model is than
-PyTorch in the better of its two formats. Needs torch and liblacuna.so.1 (build it with `ninja -C build/release lacuna_shared`).
+PyTorch in the better of its two formats. Needs torch and liblacuna.so.1 (`ninja -C build/release lacuna_shared`).
 On a machine that others use: OMP_WAIT_POLICY=passive and --clock cpu.
 """
 
