@@ -57,10 +57,12 @@ void JsonSchema::check(const json& schema, const json& value, const std::string&
       const auto count = std::ranges::count_if(rule, fits);
       if (count == 0) found.insert(found.end(), first.begin(), first.end());
       if (count > 1) found.push_back(at + ": fits more than one alternative");
-    } else if (keyword == "minimum" || keyword == "maximum") {
+    } else if (keyword == "minimum" || keyword == "exclusiveMinimum" || keyword == "maximum") {
       if (!value.is_number()) continue;
-      if (keyword == "minimum" ? value < rule : value > rule)
-        found.push_back(at + ": is outside its " + keyword);
+      const bool outside = keyword == "minimum"   ? value < rule
+                           : keyword == "maximum" ? value > rule
+                                                  : value <= rule;
+      if (outside) found.push_back(at + ": is outside its " + keyword);
     } else if (keyword == "items") {
       if (!value.is_array()) continue;
       for (std::size_t i = 0; i < value.size(); ++i)
