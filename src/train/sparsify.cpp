@@ -71,10 +71,10 @@ OperandRule operand_rule(const SparsifyOptions& options, int bits, const LayerPo
       rule.weights = true;
       rule.activations = Among::kOfSamples;
       rule.forward_activations = true;
-      rule.gradients = Among::kOfSamples;
-      break;
+      [[fallthrough]];
     case Method::kMeProp:
-      // Of ten logits one would be left: its paper sparsifies hidden layers.
+      // Of ten logits the label's alone would be left, and nothing would ever lower the others: training
+      // diverges.
       if (!place.last) rule.gradients = Among::kOfSamples;
       break;
   }

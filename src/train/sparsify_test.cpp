@@ -158,7 +158,7 @@ TEST_P(SparseTraining, MultipliesTheLargest) {
     if (method == Sparse::kSwat || method == Sparse::kTopK) e.w = plain_largest(s.w, kDensity, 1);
     if (method == Sparse::kSwat) e.a = plain_largest(s.a, kDensity, 1);
     if (method == Sparse::kTopK) e.forward_a = e.a = plain_largest(s.a, kDensity, Chain::kBatch);
-    if (method == Sparse::kTopK || (method == Sparse::kMeProp && name != "e"))
+    if ((method == Sparse::kTopK || method == Sparse::kMeProp) && name != "e")
       e.g = plain_largest(s.g, kDensity, Chain::kBatch);
     return e;
   };
@@ -326,11 +326,13 @@ TEST(Sparsify, RecordsWhatIsMultiplied) {
   for (const std::size_t layer : {1, 2}) {
     EXPECT_NEAR(zeros(layer, TensorRole::kW), 0.75, 0.01);
     EXPECT_GE(zeros(layer, TensorRole::kA), 0.74);
-    EXPECT_GE(zeros(layer, TensorRole::kG), 0.7);
+    if (layer == 1) {  // the last one keeps its gradients
+      EXPECT_GE(zeros(layer, TensorRole::kG), 0.74);
+    }
   }
   const ZeroReport report = run.trainer.zeros();
   EXPECT_GE(report.activations, 0.74);
-  EXPECT_GE(report.gradients, 0.7);
+  EXPECT_GE(report.gradients, 0.6);
 }
 
 TEST(Sparsify, UnknownMethods) {
