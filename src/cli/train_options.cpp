@@ -155,10 +155,9 @@ void add_sparsity_options(CLI::App& command, TrainCommand& c) {
 
 void add_selection_options(CLI::App& command, TrainCommand& c) {
   command
-      .add_option(
-          "--selective-backprop", c.setup.learnt_samples,
-          "Share of each batch that is learnt from: the images with the largest losses; the gradients "
-          "of the others are zero")
+      .add_option("--selective-backprop", c.setup.learnt_samples,
+                  "Share of the images that is learnt from: those with large losses more often; the "
+                  "gradients of the others are zero")
       ->check(number(std::numeric_limits<double>::min(), 1, "a number above 0 and up to 1"))
       ->type_name("X");
 }

@@ -1,17 +1,21 @@
 #include "train/loss.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <fmt/format.h>
 #include <numeric>
 
 #include "base/error.hpp"
+#include "base/random.hpp"
+#include "dataset/streams.hpp"
 #include "train/layers/primitive.hpp"
-#include "train/topk.hpp"
 
 namespace lacuna::train {
 
 using kernels::cpu_engine;
 using kernels::ThreadScope;
+
+constexpr std::uint64_t kSelected = 104;  // purpose of random numbers
 
 Loss::Loss(Activation& logits, int threads)
     : logits_(logits), threads_(threads), log_probabilities_(logits.floats()), diff_(logits.floats()) {
@@ -24,21 +28,30 @@ Loss::Loss(Activation& logits, int threads)
       dnnl::logsoftmax_backward::primitive_desc({desc, desc, 1}, cpu_engine(), forward));
 }
 
-std::int64_t Loss::choose(const std::vector<float>& losses, double learnt) {
+// ASSUMPTION(T7): percentiles are among the losses of the batch; the authors' are among those of the last so
+// many images, which would be a state.
+std::int64_t Loss::choose(const std::vector<float>& losses, const Selection& selection) {
   const auto used = static_cast<std::int64_t>(losses.size());
   left_out_.clear();
-  const std::int64_t kept = kept_count(used, learnt);
-  if (kept == used) return used;
+  if (selection.share >= 1 || used == 0) return used;
   std::vector<std::size_t> order(losses.size());
   std::iota(order.begin(), order.end(), 0);
   std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t a, std::size_t b) { return losses[a] > losses[b]; });
+                   [&](std::size_t a, std::size_t b) { return losses[a] < losses[b]; });
   left_out_.assign(static_cast<std::size_t>(logits_.n), false);
-  for (std::size_t i = static_cast<std::size_t>(kept); i < order.size(); ++i) left_out_[order[i]] = true;
+  Random random(dataset::stream_seed(selection.seed, kSelected, 0));
+  std::int64_t kept = used;
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    const double percentile = (static_cast<double>(i) + 0.5) / static_cast<double>(used);
+    const bool drawn = random.uniform() < std::pow(percentile, 1 / selection.share - 1);
+    // The hardest one stays, so that there is something to learn from.
+    left_out_[order[i]] = !drawn && i + 1 < order.size();
+    kept -= left_out_[order[i]] ? 1 : 0;
+  }
   return kept;
 }
 
-LossResult Loss::run(const std::int32_t* labels, std::int64_t used, double learnt) {
+LossResult Loss::run(const std::int32_t* labels, std::int64_t used, const Selection& selection) {
   const ThreadScope scope(threads_);
   const memory::desc desc = logits_.desc();
   forward_.execute(cpu_stream(), {{DNNL_ARG_SRC, on(desc, logits_.data.data())},
@@ -61,7 +74,7 @@ LossResult Loss::run(const std::int32_t* labels, std::int64_t used, double learn
     if (best == labels[n]) ++result.correct;
     losses.push_back(-values[labels[n]]);
   }
-  const std::int64_t kept = choose(losses, learnt);
+  const std::int64_t kept = choose(losses, selection);
   for (std::int64_t n = 0; n < used; ++n)
     if (left_out_.empty() || !left_out_[static_cast<std::size_t>(n)])
       diff_[n * row + labels[n]] = -1.0F / static_cast<float>(kept);

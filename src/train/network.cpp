@@ -212,7 +212,7 @@ LossResult Network::forward(const float* images, const std::int32_t* labels, con
   else
     std::copy_n(images, first.floats(), first.data.data());
   for (const auto& layer : layers_) layer->forward(pass);
-  return loss_->run(labels, used, pass.training ? options_.learnt_samples : 1);
+  return loss_->run(labels, used, {pass.training ? options_.learnt_samples : 1, pass.seed});
 }
 
 void Network::backward(const Observer& observer) {

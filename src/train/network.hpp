@@ -16,7 +16,7 @@ struct NetworkOptions {
   Kernels kernels = Kernels::kAuto;
   int threads = 1;
   SparsifyOptions sparsify{};
-  double learnt_samples = 1;  // share of a batch, those of the largest losses, whose gradients are used
+  double learnt_samples = 1;  // share of a batch whose gradients are used [loss.hpp]
   int quantize_bits = 0;      // of weights and activations; 0: single precision
 };
 

@@ -1,5 +1,8 @@
-// Selective back-propagation: only the images with the largest losses are learnt from.
+// Selective back-propagation: images with large losses are learnt from more often.
+#include <algorithm>
+#include <cmath>
 #include <gtest/gtest.h>
+#include <map>
 
 #include "trace/testing.hpp"
 #include "train/testing/plain_products.hpp"
@@ -15,64 +18,97 @@ TinyOptions selective(double share, const char* model = kRichModel) {
   return options;
 }
 
+void copy_parameters(Network& from, Network& to) {
+  for (std::size_t i = 0; i < to.parameters().size(); ++i)
+    std::copy_n(from.parameters()[i]->value.data(), to.parameters()[i]->value.size(),
+                to.parameters()[i]->value.data());
+}
+
+struct SelectiveStep {
+  explicit SelectiveStep(const TinyOptions& options) : run(options) {
+    run.trainer.load(0, images.data(), labels.data());
+  }
+  // Which images have a gradient, by layer.
+  std::map<std::string, std::vector<bool>> learnt(std::uint64_t seed) {
+    loss = run.network.forward(images.data(), labels.data(), {.seed = seed}).loss;
+    std::map<std::string, std::vector<bool>> found;
+    run.network.backward([&](const ConvLayer& layer) {
+      const Doubles g = plain_tensor(layer.output(), layer.multiplied_gradient());
+      const auto size = static_cast<std::ptrdiff_t>(g.size() / 8);
+      for (std::ptrdiff_t n = 0; n < 8; ++n)
+        found[layer.name()].push_back(
+            std::any_of(g.begin() + n * size, g.begin() + (n + 1) * size, [](double v) { return v != 0; }));
+    });
+    return found;
+  }
+
+  TinyRun run;
+  std::vector<float> images = std::vector<float>(8 * 192);
+  std::vector<std::int32_t> labels = std::vector<std::int32_t>(8);
+  double loss = 0;
+};
+
 // The gradients of the parameters are those of a batch that consists of the chosen images.
-TEST(SelectiveBackprop, LearnsFromTheLargestLosses) {
-  constexpr std::int64_t kBatch = 8, kKept = 3;
-  TinyRun run(selective(0.375, kPlainModel));
-  Network few(parse_model(kPlainModel, "tiny", {{"size", "8"}}), {kKept, Kernels::kSparse, 1});
-  for (std::size_t i = 0; i < few.parameters().size(); ++i)
-    std::copy_n(run.network.parameters()[i]->value.data(), few.parameters()[i]->value.size(),
-                few.parameters()[i]->value.data());
-  std::vector<float> images(kBatch * 3 * 8 * 8), chosen_images;
-  std::vector<std::int32_t> labels(kBatch), chosen_labels;
-  run.trainer.load(0, images.data(), labels.data());
-  const LossResult all = run.network.forward(images.data(), labels.data(), {});
-  // Each image's loss, from a batch of its own.
-  Network one(parse_model(kPlainModel, "tiny", {{"size", "8"}}), {1, Kernels::kSparse, 1});
-  for (std::size_t i = 0; i < one.parameters().size(); ++i)
-    std::copy_n(run.network.parameters()[i]->value.data(), one.parameters()[i]->value.size(),
-                one.parameters()[i]->value.data());
-  std::vector<std::pair<double, std::int64_t>> losses;
-  double mean = 0;
-  for (std::int64_t n = 0; n < kBatch; ++n) {
-    losses.emplace_back(-one.forward(images.data() + n * 192, labels.data() + n, {}).loss, n);
-    mean -= losses.back().first / kBatch;
+TEST(SelectiveBackprop, LearnsFromTheChosenImages) {
+  SelectiveStep step(selective(0.5, kPlainModel));
+  const auto learnt = step.learnt(3).at("c");
+  std::vector<float> chosen_images;
+  std::vector<std::int32_t> chosen_labels;
+  for (std::size_t n = 0; n < 8; ++n) {
+    if (!learnt[n]) continue;
+    const auto at = step.images.begin() + static_cast<std::ptrdiff_t>(n * 192);
+    chosen_images.insert(chosen_images.end(), at, at + 192);
+    chosen_labels.push_back(step.labels[n]);
   }
-  EXPECT_NEAR(all.loss, mean, 1e-5);  // of all images
-  std::sort(losses.begin(), losses.end());
-  for (std::int64_t i = 0; i < kKept; ++i) {
-    const std::int64_t n = losses[static_cast<std::size_t>(i)].second;
-    chosen_images.insert(chosen_images.end(), images.begin() + n * 192, images.begin() + (n + 1) * 192);
-    chosen_labels.push_back(labels[static_cast<std::size_t>(n)]);
-  }
-  run.network.backward();
+  const auto kept = static_cast<std::int64_t>(chosen_labels.size());
+  ASSERT_GT(kept, 1);
+  ASSERT_LT(kept, 8);
+  Network few(parse_model(kPlainModel, "tiny", {{"size", "8"}}), {kept, Kernels::kSparse, 1});
+  copy_parameters(step.run.network, few);
   few.forward(chosen_images.data(), chosen_labels.data(), {});
   few.backward();
   for (std::size_t i = 0; i < few.parameters().size(); ++i) {
-    const AlignedFloats &a = few.parameters()[i]->grad, &b = run.network.parameters()[i]->grad;
+    const AlignedFloats &a = few.parameters()[i]->grad, &b = step.run.network.parameters()[i]->grad;
     EXPECT_LE(difference({a.data(), a.data() + a.size()}, {b.data(), b.data() + b.size()}), 1e-5)
         << few.parameters()[i]->name;
   }
 }
 
-// Whole images without a gradient, in every layer: batch norm gives them none back.
+// Over many draws, an image is chosen as often as its place among the losses says. The reported loss is that
+// of all images.
+TEST(SelectiveBackprop, LargeLossesAreChosenMoreOften) {
+  constexpr int kDraws = 2000;
+  constexpr double kShare = 0.4;
+  SelectiveStep step(selective(kShare, "model: m\nlayers:\n  - linear: {name: c, out: $classes}\n"));
+  std::vector<int> chosen(8);
+  for (int draw = 0; draw < kDraws; ++draw) {
+    const auto learnt = step.learnt(static_cast<std::uint64_t>(draw)).at("c");
+    for (std::size_t n = 0; n < 8; ++n) chosen[n] += learnt[n] ? 1 : 0;
+  }
+  Network one(step.run.network.graph(), {1, Kernels::kSparse, 1});
+  copy_parameters(step.run.network, one);
+  std::vector<std::pair<double, std::size_t>> losses;
+  double mean = 0;
+  for (std::size_t n = 0; n < 8; ++n) {
+    losses.emplace_back(one.forward(step.images.data() + n * 192, step.labels.data() + n, {}).loss, n);
+    mean += losses.back().first / 8;
+  }
+  EXPECT_NEAR(step.loss, mean, 1e-5);
+  std::sort(losses.begin(), losses.end());
+  for (std::size_t place = 0; place < 8; ++place) {
+    const double expected = place == 7 ? 1 : std::pow((static_cast<double>(place) + 0.5) / 8, 1 / kShare - 1);
+    EXPECT_NEAR(chosen[losses[place].second] / static_cast<double>(kDraws), expected, 0.05) << place;
+  }
+}
+
+// Whole images without a gradient, the same in every layer: batch norm gives them none back.
 TEST(SelectiveBackprop, ImagesThatAreLeftOutHaveNoGradient) {
-  TinyRun run(selective(0.25));
-  std::vector<float> images(8 * 3 * 8 * 8);
-  std::vector<std::int32_t> labels(8);
-  run.trainer.load(0, images.data(), labels.data());
-  run.network.forward(images.data(), labels.data(), {});
-  run.network.backward([](const ConvLayer& layer) {
-    const Doubles g = plain_tensor(layer.output(), layer.multiplied_gradient());
-    const auto size = static_cast<std::ptrdiff_t>(g.size() / 8);
-    int without = 0;
-    for (std::ptrdiff_t n = 0; n < 8; ++n)
-      without +=
-          std::all_of(g.begin() + n * size, g.begin() + (n + 1) * size, [](double v) { return v == 0; }) ? 1
-                                                                                                         : 0;
-    EXPECT_EQ(without, 6) << layer.name();
-  });
-  EXPECT_GE(run.trainer.zeros().gradients, 0.7);
+  SelectiveStep step(selective(0.3));
+  const auto learnt = step.learnt(5);
+  EXPECT_EQ(learnt.size(), 4u);
+  EXPECT_LT(std::ranges::count(learnt.at("c"), true), 7);
+  for (const auto& [name, images] : learnt) EXPECT_EQ(images, learnt.at("c")) << name;
+  EXPECT_GE(step.run.trainer.zeros().gradients, 0.1);
 }
 
 TEST(SelectiveBackprop, ResumesAndTests) {
