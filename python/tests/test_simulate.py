@@ -72,6 +72,27 @@ class Simulate(unittest.TestCase):
             small_step().step.save(path)
             self.assertEqual(lacuna.simulate(path).data["runs"][0]["layers"], run["layers"])
 
+    @unittest.skipUnless(PROGRAM, "LACUNA_PROGRAM names no program")
+    def test_attention_and_recurrent_steps(self):
+        torch.manual_seed(1)
+        attention, lstm = nn.MultiheadAttention(12, 2, batch_first=True), nn.LSTM(12, 5, batch_first=True)
+        x, future = torch.randn(3, 6, 12), torch.ones(6, 6).triu(1).bool()
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "step.safetensors")
+            for place in (path, None):
+                with lacuna.capture(nn.ModuleList([attention, lstm]), place, values=True) as step:
+                    lstm(attention(x, x, x, attn_mask=future)[0])[0].square().sum().backward()
+            machines = ["tensordash", "ant", "sparten"]
+            from_file = json.loads(program_json(path, "--arch", ",".join(machines)))
+            shapes = [layer["shape"] for layer in from_file["runs"][0]["layers"]]
+            self.assertIn("matmul 6x6x6 x4", shapes)
+            self.assertIn("recurrent 5->20 x6x3", shapes)
+            for source in (step, lacuna.read_trace(path)):
+                runs = lacuna.simulate(source, machines).data["runs"]
+                self.assertEqual([run["layers"] for run in runs], [run["layers"] for run in from_file["runs"]])
+            step.step.save(path)
+            self.assertEqual(json.loads(program_json(path, "--arch", ",".join(machines)))["runs"], from_file["runs"])
+
     def test_rows_and_totals(self):
         result = lacuna.simulate(small_step(), ["dense", "tensordash"], energy=True)
         rows = result.to_dicts()
