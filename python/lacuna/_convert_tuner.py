@@ -14,14 +14,15 @@ NAMES = ("PyTorch", "dense", "skips zeros of A", "skips zeros of G")
 # Ours must take at most this share of PyTorch's time to be chosen: beyond that it is noise.
 _MARGIN = 0.96
 _ROUNDS = 3  # times of each candidate, after one that is not counted
-_FEWEST_ZEROS = 0.25  # below this no kernel that skips zeros has been faster than a dense one
+_FEWEST_ZEROS = 0.25  # below this kernels that skip zeros are not tried: a guess, to spare the first steps slow calls
 _SAMPLE_EVERY = 16  # calls between two looks at the zeros
 _MOVED = 0.12  # a change of the share of zeros after which candidates are measured again
 # Candidates slower than the best by these factors are not timed further in this measurement, not tried in the next one.
 # One time may be far off on a machine that others use, hence the first.
 _STOP, _HOPELESS = 4.0, 2.0
 _LOOK_AGAIN = (48, 400, 2500)  # calls after which candidates are measured again; the last is repeated
-# Part of a zero-skipping kernel's time that does not shrink with its work, as a share of its time without zeros.
+# Part of a zero-skipping kernel's time that does not shrink with its work, as a share of its time without zeros. A rough
+# value: where the zeros move far, times are taken again.
 _FIXED = 0.12
 # Zeros from which on a kernel that skips them is chosen where times must not matter (deterministic).
 _RULE = 0.55
