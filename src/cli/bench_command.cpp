@@ -6,6 +6,7 @@
 
 #include "base/error.hpp"
 #include "base/parallel.hpp"
+#include "cli/bench_baselines.hpp"
 #include "cli/bench_results.hpp"
 #include "cli/bench_shapes.hpp"
 #include "cli/commands.hpp"
@@ -32,6 +33,7 @@ struct BenchOptions {
   std::vector<std::string> zeros_files;
   std::vector<std::string> ops = {"forward", "input_grad", "weight_grad"};
   std::vector<double> zeros = {0, 20, 40, 50, 60, 70, 80, 90, 95};
+  std::vector<std::string> baselines;
   std::string layer;
   std::string impl;
   std::string layout = "blocked";
@@ -43,6 +45,7 @@ struct BenchOptions {
   double seconds = 0.2;
   bool scaling = false;
   bool no_auto = false;
+  bool allow_winograd = false;
 };
 
 Operation parse_op(const std::string& name) {
@@ -99,6 +102,8 @@ kernels::MeasureSpec spec_of(const Job& job, const BenchOptions& options, Impl i
   spec.with_sparsetrain = options.impl == "sparsetrain";
   spec.zeros = job.zeros;
   spec.stop = [] { return stop_signal() != 0; };
+  spec.baselines = parse_baselines(options.baselines).more;
+  spec.options.allow_winograd = options.allow_winograd;
   if (job.layer->traced != nullptr && in_weights) {
     const MaskView mask = job.layer->traced->w.mask;
     const std::int64_t taps = shape.taps();
@@ -262,6 +267,7 @@ void run_bench(BenchOptions options) {
       throw InputError("--zeros", fmt::format("{} is not a percentage", zeros), "give 0 to 100");
     zeros /= 100;
   }
+  parse_baselines(options.baselines);  // before anything is measured
   std::vector<std::string> inputs = options.traces;
   inputs.insert(inputs.end(), options.shapes.begin(), options.shapes.end());
   inputs.insert(inputs.end(), options.zeros_files.begin(), options.zeros_files.end());
@@ -292,11 +298,16 @@ void run_bench(BenchOptions options) {
   if (whole && tables.empty()) report.totals = network_totals(report.cases, paper);
   if (options.traces.empty() && tables.empty()) report.groups = group_means(report.cases);
   report.machine = this_machine();
+  const BenchBaselines baselines = parse_baselines(options.baselines);
+  report.best_column = baselines.best;
   const std::string json = bench_json(report);
   if (!options.html.empty()) write_html(options.html, "bench", {{"bench", json}});
   if (!options.json.empty()) write_result(options.json, json);
   if (!options.csv.empty()) write_result(options.csv, bench_csv(report.cases));
-  if (options.json != kStandardOutput && options.csv != kStandardOutput) print_text(bench_tables(report));
+  if (options.json != kStandardOutput && options.csv != kStandardOutput) {
+    print_text(bench_tables(report));
+    if (baselines.asked) print_text(crossover_table(crossovers(report.cases)));
+  }
   if (stop_signal() != 0) exit_with(128 + stop_signal());
 }
 
@@ -349,11 +360,11 @@ void add_bench_command(CLI::App& app) {
       ->type_name("N")
       ->capture_default_str();
   bench
-      ->add_option(
-          "--impl", options->impl,
-          "sparse; auto: sparse or oneDNN direct, whichever is expected to win; sparsetrain: sparse, and "
-          "beside it the algorithm of SparseTrain's authors (AVX-512) "
-          "(default: sparse; auto with --trace)")
+      ->add_option("--impl", options->impl,
+                   "sparse; auto: sparse or the fastest of oneDNN's, whichever is expected to win; "
+                   "sparsetrain: sparse, and "
+                   "beside it the algorithm of SparseTrain's authors (AVX-512) "
+                   "(default: sparse; auto with --trace)")
       ->check(CLI::IsMember({"sparse", "auto", "sparsetrain"}).description(""))
       ->type_name("sparse|auto|sparsetrain");
   bench
@@ -371,6 +382,15 @@ void add_bench_command(CLI::App& app) {
       ->check(CLI::Range(0.0, 3600.0).description(""))
       ->type_name("X")
       ->capture_default_str();
+  bench
+      ->add_option("--baseline", options->baselines,
+                   "Columns for more of oneDNN's convolutions: direct, winograd, gemm, best (the fastest of "
+                   "all); with "
+                   "several --zeros also the share from which on ours is faster")
+      ->delimiter(',')
+      ->type_name("NAME,...");
+  bench->add_flag("--allow-winograd", options->allow_winograd,
+                  "auto may choose Winograd, whose rounding errors are larger");
   bench->add_flag("--no-auto", options->no_auto, "Do not time oneDNN's own choice of algorithm (Winograd)");
   bench->add_flag("--scaling", options->scaling,
                   "Gain of --threads over one thread, compared with the gain of a loop of multiply-adds");

@@ -113,7 +113,7 @@ std::vector<BenchGroup> group_means(const std::vector<BenchCase>& cases) {
 }
 
 std::string bench_tables(const BenchReport& report) {
-  const auto& [cases, totals, groups, machine, complete, trainings, left_out] = report;
+  const auto& [cases, totals, groups, machine, complete, trainings, left_out, best] = report;
   std::string text;
   auto out = std::back_inserter(text);
   fmt::format_to(out, "{}, {}, {:.0f} GFLOP/s of register multiply-adds per core, {}\n\n", machine.cpu,
@@ -122,21 +122,33 @@ std::string bench_tables(const BenchReport& report) {
   // Names come from files and may hold anything.
   const auto name = [](const BenchCase& c) { return printable(c.network + " " + c.layer); };
   for (const BenchCase& c : cases) width = std::max(width, name(c).size());
+  // One more column for each baseline that was asked for.
+  const auto more = [&](const BenchCase& c, bool heading) {
+    std::string columns;
+    for (const kernels::BaselineResult& one : c.result.baselines)
+      columns += heading         ? fmt::format("  {:>10}", fmt::format("x {}", impl_name(one.impl)))
+                 : one.ratio > 0 ? fmt::format("  {:>10.2f}", one.ratio)
+                                 : fmt::format("  {:>10}", "-");
+    if (report.best_column)
+      columns += heading ? fmt::format("  {:>6}", "x best") : fmt::format("  {:>6.2f}", c.result.x_best());
+    return columns;
+  };
   const bool authors = std::ranges::any_of(cases, timed_sparsetrain);
   const std::string title = "sparsetrain x direct";
-  fmt::format_to(out, "{:<{}}  {:<28}  {:<11}  {:>2}  {:>6}  {:>9}{}  {:>9}  {:>8}{}  {:>6}  {}\n", "layer",
+  fmt::format_to(out, "{:<{}}  {:<28}  {:<11}  {:>2}  {:>6}  {:>9}{}  {:>9}  {:>8}{}  {:>6}{}  {}\n", "layer",
                  width, "shape", "operation", "in", "zeros", "ours ms",
                  authors_cell(authors, "sparsetrain ms", 14), "direct ms", "x direct",
-                 authors_cell(authors, title, 20), "x auto", "used");
+                 authors_cell(authors, title, 20), "x auto", cases.empty() ? "" : more(cases.front(), true),
+                 "used");
   for (const BenchCase& c : cases)
     fmt::format_to(
-        out, "{:<{}}  {:<28}  {:<11}  {:>2}  {:>5.1f}%  {:>9.2f}{}  {:>9.2f}  {:>8.2f}{}  {:>6.2f}  {}\n",
+        out, "{:<{}}  {:<28}  {:<11}  {:>2}  {:>5.1f}%  {:>9.2f}{}  {:>9.2f}  {:>8.2f}{}  {:>6.2f}{}  {}\n",
         name(c), width, c.shape.describe(), operation_name(c.op), checked_name(c.checked),
         100 * c.result.zeros, 1e3 * c.result.seconds,
         authors_cell(authors, fmt::format("{:.2f}", 1e3 * c.result.sparsetrain_seconds), 14),
         1e3 * c.result.direct_seconds, c.result.x_direct,
         authors_cell(authors, fmt::format("{:.2f}", c.result.sparsetrain_x_direct), 20), c.result.x_auto,
-        impl_name(c.result.used));
+        more(c, false), impl_name(c.result.used));
   if (!groups.empty()) {
     fmt::format_to(out, "\n{:<19}  {:<11}  {:>6}  {:>6}  {:>8}  {:>8}{}\n", "geometric mean over",
                    "operation", "zeros", "layers", "x direct", "worst", authors_cell(authors, title, 20));
@@ -162,7 +174,7 @@ std::string bench_tables(const BenchReport& report) {
 }
 
 std::string bench_json(const BenchReport& report) {
-  const auto& [cases, totals, groups, machine, complete, trainings, left_out] = report;
+  const auto& [cases, totals, groups, machine, complete, trainings, left_out, best] = report;
   using nlohmann::ordered_json;
   ordered_json json;
   json["schema"] = 1;
@@ -199,6 +211,11 @@ std::string bench_json(const BenchReport& report) {
     entry["kernel"] = c.result.kernel;
     entry["direct_kernel"] = c.result.direct_kernel;
     entry["auto_kernel"] = c.result.auto_kernel;
+    if (!c.result.baselines.empty()) entry["x_best"] = c.result.x_best();
+    for (const kernels::BaselineResult& one : c.result.baselines)
+      if (one.ratio > 0)
+        entry["baselines"][impl_name(one.impl)] = {
+            {"x", one.ratio}, {"seconds", one.seconds}, {"kernel", one.kernel}};
     json["cases"].push_back(entry);
   }
   json["networks"] = ordered_json::array();

@@ -63,6 +63,7 @@ struct BenchReport {
   bool complete = true;                  // false: stopped by a signal, cases are missing
   std::vector<BenchTraining> trainings;  // --zeros-file
   std::vector<std::string> left_out;     // layers that --impl sparsetrain has no kernel for
+  bool best_column = false;              // a column for the fastest of oneDNN's
 };
 std::string bench_tables(const BenchReport& report);
 std::string bench_json(const BenchReport& report);

@@ -43,14 +43,18 @@ enum class Layout { kNchw, kNhwc, kBlocked };
 enum class WeightLayout { kOihw, kPacked, kOhwi };
 
 enum class Impl {
-  kAuto,         // sparse or dense, whichever the cost model expects to be faster for this call
+  kAuto,         // sparse or the fastest of oneDNN's, whichever the cost model expects to be faster
   kSparse,       // zero-skipping
   kSparseTrain,  // the algorithm of SparseTrain's authors, to compare with: AVX-512, kernel widths 1, 3 and 5
   kDenseDirect,  // oneDNN, direct convolution
   kDenseAuto,    // oneDNN, its own choice (Winograd on 3x3)
-  kReference     // double-precision sums: slow, to check the others
+  kReference,    // double-precision sums: slow, to check the others
+  // oneDNN's other algorithms; ConvError where it has none for the shape.
+  kDenseWinograd,
+  kDenseGemm
 };
-const char* impl_name(Impl impl);  // "auto", "sparse", "sparsetrain", "direct", "onednn_auto", "reference"
+// "auto", "sparse", "sparsetrain", "direct", "onednn_auto", "reference", "winograd", "gemm"
+const char* impl_name(Impl impl);
 
 // Typed: a program can tell what is wrong without reading the message.
 class ConvError : public InputError {
@@ -77,7 +81,7 @@ struct ConvOptions {
   bool bias = false;            // forward only: run() is given oc floats
   bool relu = false;            // forward only: dst = max(dst, 0)
   bool strict = false;          // see above
-  bool allow_winograd = false;  // kAuto: the dense choice may be Winograd, whose rounding errors are larger
+  bool allow_winograd = false;  // kAuto: the choice may be Winograd, whose rounding errors are larger
   std::string isa;              // "": the best of this CPU; "avx512", "avx2" or "portable"
 
   Layout layout_of_src() const { return src_layout.value_or(layout); }

@@ -1,6 +1,5 @@
 // The public face of a plan.
 #include "kernels/conv.hpp"
-#include "kernels/dispatch/calibrate.hpp"
 #include "kernels/plan_state.hpp"
 
 namespace lacuna::kernels {
@@ -23,6 +22,10 @@ const char* impl_name(Impl impl) {
       return "direct";
     case Impl::kDenseAuto:
       return "onednn_auto";
+    case Impl::kDenseWinograd:
+      return "winograd";
+    case Impl::kDenseGemm:
+      return "gemm";
     case Impl::kReference:
       break;
   }
@@ -34,7 +37,6 @@ ConvPlan::ConvPlan(const LayerShape& shape, const ConvOptions& options, void* wo
     : state_(std::make_unique<State>(shape, options)) {
   state_->use_workspace(workspace, workspace_size);
   if (!state_->chooses()) return;
-  state_->cost = calibrated_cost(shape, options);
   state_->sampled_lines = lines_worth_sampling(state_->cost.dense);
 }
 

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "kernels/dispatch/calibrate.hpp"
 #include "kernels/ref/ref_conv.hpp"
 #include "kernels/sparsetrain/sparsetrain_conv.hpp"
 
@@ -28,8 +29,16 @@ bool all_finite(const float* data, std::int64_t count, int threads) {
 }  // namespace
 
 Impl ConvPlan::State::dense_impl() const {
-  return options.impl == Impl::kDenseAuto || (automatic() && options.allow_winograd) ? Impl::kDenseAuto
-                                                                                     : Impl::kDenseDirect;
+  switch (options.impl) {
+    case Impl::kAuto:
+      return cost.dense_impl;
+    case Impl::kDenseAuto:
+    case Impl::kDenseWinograd:
+    case Impl::kDenseGemm:
+      return options.impl;
+    default:
+      return Impl::kDenseDirect;
+  }
 }
 
 ConvPlan::State::State(const LayerShape& s, const ConvOptions& o)
@@ -57,6 +66,7 @@ ConvPlan::State::State(const LayerShape& s, const ConvOptions& o)
   if (may_be_sparse && checked != Checked::kWeights) sparse = make_sparse_conv(config);
   if (o.impl == Impl::kSparseTrain) sparse = make_sparsetrain_conv(config);
   const bool may_be_dense = o.impl != Impl::kReference && (!always_skips() || o.strict);
+  if (chooses()) cost = calibrated_cost(s, o);  // which of oneDNN's, too
   if (may_be_dense) dense = std::make_unique<DenseConv>(s, o, dense_impl());
   // What `pruned` packs is in the plan; the buffer says which weights that were.
   packing = {sparse ? sparse->packed_floats() : pruned ? kLanes : 0, dense ? dense->packed_floats() : 0};

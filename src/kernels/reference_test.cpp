@@ -157,6 +157,29 @@ TEST(Kernels, DenseMatchesReference) {
     }
 }
 
+// Winograd transforms its operands, which costs digits (docs/models/sparsetrain.md).
+TEST(Kernels, OtherAlgorithmsOfOneDnnMatchReference) {
+  int run = 0;
+  for (const LayerShape& shape : {LayerShape::conv2d(2, 32, 32, {14, 14}, {3, 3}, {1, 1}, {1, 1}),
+                                  LayerShape::conv2d(1, 16, 32, {9, 10}, {1, 1}),
+                                  LayerShape::conv2d(1, 3, 17, {9, 10}, {5, 5}, {2, 2}, {2, 2})})
+    for (const Operation op : kOperations)
+      for (const Impl impl : {Impl::kDenseWinograd, Impl::kDenseGemm})
+        for (const Layout layout : {Layout::kNchw, Layout::kBlocked}) {
+          ConvOptions o;
+          o.op = op;
+          o.impl = impl;
+          o.layout = layout;
+          try {
+            check_against_reference(shape, o, 0.5, 77, impl == Impl::kDenseWinograd ? 1e-5 : kTolerance);
+            ++run;
+          } catch (const ConvError& error) {  // not for this shape, or on this CPU
+            EXPECT_EQ(error.code(), ConvError::Code::kShape);
+          }
+        }
+  EXPECT_GT(run, 0);
+}
+
 TEST(Kernels, ReferenceImplementationRuns) {
   const LayerShape shape = LayerShape::conv2d(1, 5, 6, {4, 5}, {3, 3}, {1, 1}, {1, 1});
   for (const Operation op : kOperations) {

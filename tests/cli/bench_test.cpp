@@ -127,6 +127,19 @@ TEST_F(BenchTest, SkipsZeroWeightsWhereAsked) {
   }
 }
 
+TEST_F(BenchTest, ComparesWithEveryBaseline) {
+  const std::string out = folder_.file("out.json");
+  const ProgramResult result = bench(
+      shapes(kTwoLayers),
+      {"--zeros", "0,95", "--baseline", "direct,winograd,gemm,best", "--layer", "second", "--json", out});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  for (const char* title : {"x winograd", "x gemm", "x best", "faster from"})
+    EXPECT_NE(result.out.find(title), std::string::npos) << title;
+  for (const json& entry : json::parse(read_text(out))["cases"])
+    EXPECT_LE(entry["x_best"], entry["x_direct"]);
+  expect_error(bench(shapes(kTwoLayers), {"--baseline", "fft"}), "unknown baseline 'fft'");
+}
+
 TEST_F(BenchTest, RunsDepthwiseAndOddChannels) {
   const std::string out = folder_.file("out.json");
   const ProgramResult result = bench(

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <string>
+#include <string_view>
 
 #include "kernels/dense/onednn.hpp"
 
@@ -36,6 +37,16 @@ class Port {
   memory inner_;
   dnnl::reorder reorder_;
 };
+
+// oneDNN has no name for its convolutions by matrix products: it is asked for the next implementation until
+// one comes.
+template <typename PrimitiveDesc>
+void find_gemm(PrimitiveDesc& pd, const LayerShape& shape) {
+  while (std::string_view(pd.impl_info_str()).find("gemm") == std::string_view::npos)
+    if (!pd.next_impl())
+      throw ConvError(ConvError::Code::kShape,
+                      std::string("oneDNN has no matrix product for ") + shape.describe(), "use direct");
+}
 
 }  // namespace
 
@@ -148,8 +159,9 @@ DenseConv::DenseConv(const LayerShape& s, const ConvOptions& options, Impl algor
   const memory::dims after{
       (s.output.h - 1) * s.stride.h + (s.kernel.h - 1) * s.dilation.h + 1 - s.input.h - s.padding.h,
       (s.output.w - 1) * s.stride.w + (s.kernel.w - 1) * s.dilation.w + 1 - s.input.w - s.padding.w};
-  const auto alg =
-      algorithm == Impl::kDenseAuto ? dnnl::algorithm::convolution_auto : dnnl::algorithm::convolution_direct;
+  const auto alg = algorithm == Impl::kDenseAuto       ? dnnl::algorithm::convolution_auto
+                   : algorithm == Impl::kDenseWinograd ? dnnl::algorithm::convolution_winograd
+                                                       : dnnl::algorithm::convolution_direct;
   try {
     dnnl::primitive_attr attr;
     if (options.relu && options.op == Operation::kForward) {
@@ -157,6 +169,9 @@ DenseConv::DenseConv(const LayerShape& s, const ConvOptions& options, Impl algor
       ops.append_eltwise(1.0F, dnnl::algorithm::eltwise_relu, 0.0F, 0.0F);
       attr.set_post_ops(ops);
     }
+    const bool gemm = algorithm == Impl::kDenseGemm;
+    if (s.kind == LayerKind::kLinear && (gemm || algorithm == Impl::kDenseWinograd))
+      throw ConvError(ConvError::Code::kShape, s.describe() + " is one matrix product", "use direct");
     if (s.kind == LayerKind::kLinear) {
       st.make_linear(s, attr, native);
       return;
@@ -167,19 +182,22 @@ DenseConv::DenseConv(const LayerShape& s, const ConvOptions& options, Impl algor
                                                         bias, dst, strides, dilation, before, after)
                                         : Forward::desc(dnnl::prop_kind::forward_training, alg, src, weights,
                                                         dst, strides, dilation, before, after);
-    const Forward::primitive_desc forward(forward_desc, attr, cpu_engine());
+    Forward::primitive_desc forward(forward_desc, attr, cpu_engine());
     if (options.op == Operation::kForward) {
+      if (gemm) find_gemm(forward, s);
       st.take<Forward>(forward, forward.src_desc(), forward.dst_desc(), forward.weights_desc());
       if (with_bias) st.bias = memory(bias, cpu_engine(), DNNL_MEMORY_NONE);
     } else if (options.op == Operation::kInputGrad) {
       using Backward = dnnl::convolution_backward_data;
-      const Backward::primitive_desc pd(
-          Backward::desc(alg, src, weights, dst, strides, dilation, before, after), cpu_engine(), forward);
+      Backward::primitive_desc pd(Backward::desc(alg, src, weights, dst, strides, dilation, before, after),
+                                  cpu_engine(), forward);
+      if (gemm) find_gemm(pd, s);
       st.take<Backward>(pd, pd.diff_src_desc(), pd.diff_dst_desc(), pd.weights_desc());
     } else {
       using Backward = dnnl::convolution_backward_weights;
-      const Backward::primitive_desc pd(
-          Backward::desc(alg, src, weights, dst, strides, dilation, before, after), cpu_engine(), forward);
+      Backward::primitive_desc pd(Backward::desc(alg, src, weights, dst, strides, dilation, before, after),
+                                  cpu_engine(), forward);
+      if (gemm) find_gemm(pd, s);
       st.take<Backward>(pd, pd.src_desc(), pd.diff_dst_desc(), pd.diff_weights_desc());
     }
     st.finish(native, State::tensor(src_dims, options.layout_of_src()),

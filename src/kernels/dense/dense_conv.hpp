@@ -10,8 +10,9 @@ namespace lacuna::kernels {
 
 class DenseConv {
  public:
-  // `algorithm` is kDenseDirect or kDenseAuto; tensors are in the layouts of the options.
-  // With `native`, activations are in the order that oneDNN chooses, too: the baseline of measurements.
+  // `algorithm` is one of kDense...; ConvError if oneDNN has it not for this shape. Tensors are in the
+  // layouts of the options. With `native`, activations are in the order that oneDNN chooses, too: the
+  // baseline of measurements.
   DenseConv(const LayerShape& shape, const ConvOptions& options, Impl algorithm, bool native = false);
   ~DenseConv();
   DenseConv(const DenseConv&) = delete;

@@ -15,7 +15,7 @@
 namespace lacuna::kernels {
 namespace {
 
-constexpr int kFormat = 3;  // version of the file and of the kernels: increase it when either changes
+constexpr int kFormat = 4;  // version of the file and of the kernels: increase it when either changes
 
 std::mutex& cache_mutex() {
   static std::mutex mutex;
@@ -49,7 +49,7 @@ bool may_be_cache(const std::filesystem::path& path) {
          std::filesystem::file_size(path, error) <= kLargestCache && !error;
 }
 
-// Lines: key TAB dense TAB sparse..., keys hold no tabs.
+// Lines: key TAB dense TAB sparse... TAB which of oneDNN's, keys hold no tabs.
 std::map<std::string, CostCurve> read_file(const std::string& path) {
   std::map<std::string, CostCurve> curves;
   std::error_code error;
@@ -64,7 +64,11 @@ std::map<std::string, CostCurve> read_file(const std::string& path) {
     CostCurve curve;
     numbers >> curve.dense;
     for (double& seconds : curve.sparse) numbers >> seconds;
-    bool positive = static_cast<bool>(numbers) && curve.dense > 0;
+    int impl = -1;
+    numbers >> impl;
+    for (const Impl known : {Impl::kDenseDirect, Impl::kDenseWinograd, Impl::kDenseGemm})
+      if (impl == static_cast<int>(known)) curve.dense_impl = known, impl = -2;
+    bool positive = static_cast<bool>(numbers) && impl == -2 && curve.dense > 0;
     for (const double seconds : curve.sparse) positive = positive && seconds > 0;
     if (positive) curves[line.substr(0, tab)] = curve;
   }
@@ -107,7 +111,7 @@ void CostCache::store(const std::string& key, const CostCurve& curve) {
   for (const auto& [name, value] : curves) {
     text << name << '\t' << value.dense;
     for (const double seconds : value.sparse) text << '\t' << seconds;
-    text << '\n';
+    text << '\t' << static_cast<int>(value.dense_impl) << '\n';
   }
   std::error_code ignored;
   std::filesystem::create_directories(std::filesystem::path(path_).parent_path(), ignored);

@@ -8,6 +8,8 @@
 #include <optional>
 #include <string>
 
+#include "kernels/conv.hpp"
+
 namespace lacuna::kernels {
 
 // Seconds of one call.
@@ -15,6 +17,7 @@ struct CostCurve {
   static constexpr std::array<double, 5> kZeros = {0.0, 0.3, 0.6, 0.8, 0.95};
   double dense = 0;
   std::array<double, 5> sparse{};
+  Impl dense_impl = Impl::kDenseDirect;  // of oneDNN's, the fastest that the options allow
 
   // Between the measured shares the time is linear in the share of zeros.
   double sparse_at(double zeros) const;

@@ -142,6 +142,13 @@ class Authors {
 
 }  // namespace
 
+double Measurement::x_best() const {
+  double best = std::min(x_direct, x_auto);
+  for (const BaselineResult& baseline : baselines)
+    if (baseline.ratio > 0) best = std::min(best, baseline.ratio);
+  return best;
+}
+
 std::vector<Measurement> measure(const MeasureSpec& spec) {
   if (spec.options.checked == Checked::kWeights && !spec.nonzero && spec.zeros.size() > 1) {
     // A plan keeps one set of non-zero weights.
@@ -164,17 +171,31 @@ std::vector<Measurement> measure(const MeasureSpec& spec) {
   }
   std::optional<Authors> authors;
   if (spec.with_sparsetrain) authors.emplace(spec, inputs.data);
+  std::vector<std::unique_ptr<Baseline>> others;
+  for (const Impl impl : spec.baselines) {
+    try {
+      others.push_back(std::make_unique<Baseline>(plan, impl));
+    } catch (const ConvError&) {  // not for this shape
+      others.push_back(nullptr);
+    }
+  }
   const int threads = spec.options.threads;
   struct Times {
     std::vector<double> ours, x_direct, x_auto, authors, authors_x_direct;
+    std::vector<std::vector<double>> x_others;
   };
   std::vector<Times> times(variants);
   std::vector<Measurement> result(variants);
   std::vector<double> directs, autos;
+  std::vector<std::vector<double>> other_times(others.size());
+  for (Times& t : times) t.x_others.resize(others.size());
   const double start = clock_seconds(CLOCK_MONOTONIC);
   for (int round = 0; round <= spec.max_rounds && !stopped(spec); ++round) {
     const double d = timed(threads, [&] { direct.run(); });
     const double a = automatic ? timed(threads, [&] { automatic->run(); }) : d;
+    std::vector<double> o(others.size(), 0.0);
+    for (std::size_t i = 0; i < others.size(); ++i)
+      if (others[i]) o[i] = timed(threads, [&] { others[i]->run(); });
     for (std::size_t v = 0; v < variants; ++v) {
       const ConvTensors tensors = inputs.tensors(v);
       const double t = timed(threads, [&] { result[v].used = plan.run(tensors).used; });
@@ -183,11 +204,13 @@ std::vector<Measurement> measure(const MeasureSpec& spec) {
       times[v].ours.push_back(t);
       times[v].x_direct.push_back(d / t);
       times[v].x_auto.push_back(a / t);
+      for (std::size_t i = 0; i < others.size(); ++i) times[v].x_others[i].push_back(o[i] / t);
       if (!authors) continue;
       times[v].authors.push_back(s);
       times[v].authors_x_direct.push_back(d / s);
     }
     if (round == 0) continue;
+    for (std::size_t i = 0; i < others.size(); ++i) other_times[i].push_back(o[i]);
     directs.push_back(d);
     autos.push_back(a);
     if (round >= spec.min_rounds && clock_seconds(CLOCK_MONOTONIC) - start > spec.seconds) break;
@@ -207,6 +230,9 @@ std::vector<Measurement> measure(const MeasureSpec& spec) {
     m.kernel = plan.kernel();
     m.direct_kernel = direct.name();
     m.auto_kernel = automatic ? automatic->name() : direct.name();
+    for (std::size_t i = 0; i < others.size(); ++i)
+      m.baselines.push_back({spec.baselines[i], median(times[v].x_others[i]), median(other_times[i]),
+                             others[i] ? others[i]->name() : ""});
   }
   return result;
 }

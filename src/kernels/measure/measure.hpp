@@ -23,7 +23,16 @@ struct MeasureSpec {
   bool with_auto = true;
   bool with_sparsetrain = false;  // the algorithm of SparseTrain's authors, in the same rounds
   std::function<bool()> stop;     // asked before each round; true ends the measurement
+  std::vector<Impl> baselines;    // more of oneDNN's: kDenseWinograd, kDenseGemm
   std::uint64_t seed = 1;
+};
+
+// One of oneDNN's, in the same rounds.
+struct BaselineResult {
+  Impl impl = Impl::kDenseDirect;
+  double ratio = 0;  // median over rounds of its time / time of the plan; 0: oneDNN has none for this shape
+  double seconds = 0;
+  std::string kernel;
 };
 
 struct Measurement {
@@ -36,6 +45,9 @@ struct Measurement {
   int rounds = 0;
   Impl used = Impl::kSparse;  // in the last round
   std::string kernel, direct_kernel, auto_kernel;
+  std::vector<BaselineResult> baselines;
+  // Over the fastest of all that were timed.
+  double x_best() const;
 };
 
 // One thread is timed by the CPU time of the process, which other processes cannot stretch; more by the wall

@@ -72,7 +72,7 @@ inline std::string name_of(const LayerShape& shape, const ConvOptions& o, const 
 
 // Runs a plan and compares each element with the reference of the plain tensors.
 inline void check_against_reference(const LayerShape& shape, const ConvOptions& options, double zeros,
-                                    std::uint64_t seed) {
+                                    std::uint64_t seed, double tolerance = kTolerance) {
   ConvPlan plan(shape, options);
   PlanTensors data(plan);
   data.fill(plan, zeros, seed);
@@ -95,7 +95,7 @@ inline void check_against_reference(const LayerShape& shape, const ConvOptions& 
     got = plain.data();
   }
   for (std::size_t i = 0; i < sum.size(); ++i)
-    ASSERT_LE(std::fabs(got[i] - sum[i]), kTolerance * magnitude[i] + 1e-30)
+    ASSERT_LE(std::fabs(got[i] - sum[i]), tolerance * magnitude[i] + 1e-30)
         << name_of(shape, options, plan, zeros) << " seed " << seed << " element " << i << " got " << got[i]
         << " wants " << sum[i];
 }
