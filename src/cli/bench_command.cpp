@@ -7,6 +7,7 @@
 #include "base/error.hpp"
 #include "base/parallel.hpp"
 #include "cli/bench_baselines.hpp"
+#include "cli/bench_calibration.hpp"
 #include "cli/bench_results.hpp"
 #include "cli/bench_shapes.hpp"
 #include "cli/commands.hpp"
@@ -46,6 +47,8 @@ struct BenchOptions {
   bool scaling = false;
   bool no_auto = false;
   bool allow_winograd = false;
+  bool calibrate = false;
+  bool show_calibration = false;
 };
 
 Operation parse_op(const std::string& name) {
@@ -75,6 +78,10 @@ std::optional<Checked> better_operand(const BenchLayer& layer, Operation op, con
                                                                      : Checked::kActivations;
 }
 
+bool is_part_grouped(const LayerShape& shape) {
+  return shape.groups > 1 && (shape.c_per_group() % 16 != 0 || shape.k_per_group() % 16 != 0);
+}
+
 kernels::MeasureSpec spec_of(const Job& job, const BenchOptions& options, Impl impl) {
   kernels::MeasureSpec spec;
   spec.shape = job.layer->shape;
@@ -82,9 +89,7 @@ kernels::MeasureSpec spec_of(const Job& job, const BenchOptions& options, Impl i
   spec.options.checked = job.checked;
   // Depthwise and the like leave most lanes of our kernels empty: oneDNN's.
   const LayerShape& shape = job.layer->shape;
-  const bool part_groups =
-      shape.groups > 1 && (shape.c_per_group() % 16 != 0 || shape.k_per_group() % 16 != 0);
-  spec.options.impl = part_groups ? Impl::kAuto : impl;
+  spec.options.impl = is_part_grouped(shape) ? Impl::kAuto : impl;
   spec.options.threads = options.threads;
   spec.options.layout = options.layout == "nchw"   ? Layout::kNchw
                         : options.layout == "nhwc" ? Layout::kNhwc
@@ -257,7 +262,21 @@ std::vector<ZeroTable> read_tables(BenchOptions& options) {
   return tables;
 }
 
+// Measures what `auto` chooses by, for every layer, whatever is known already.
+void run_calibration(const std::vector<Job>& jobs, const BenchOptions& options) {
+  print_text(calibration_header());
+  for (const Job& job : jobs) {
+    const kernels::MeasureSpec spec = spec_of(job, options, Impl::kAuto);
+    if (is_part_grouped(spec.shape)) continue;  // always oneDNN's
+    print_text(calibration_row(job.network->name + " " + job.layer->name, spec.shape.describe(), job.op,
+                               kernels::calibrate(spec.shape, spec.options)));
+    flush_output();
+  }
+  print_text(calibration_note());
+}
+
 void run_bench(BenchOptions options) {
+  if (options.show_calibration) return print_text(calibration_table());
   options.threads = resolve_threads(options.threads);
   const std::vector<ZeroTable> tables = read_tables(options);
   if (options.shapes.empty() && options.traces.empty()) options.shapes = {"vgg16", "resnet50"};
@@ -278,6 +297,7 @@ void run_bench(BenchOptions options) {
   for (const std::string& path : options.traces) networks.push_back(network_of_trace(path, options.batch));
   const std::vector<Job> jobs = plan_jobs(networks, tables, options);
   if (options.scaling) return run_scaling(jobs, options);
+  if (options.calibrate) return run_calibration(jobs, options);
 
   const StopOnSignal signals;
   BenchReport report;
@@ -306,6 +326,7 @@ void run_bench(BenchOptions options) {
   if (!options.csv.empty()) write_result(options.csv, bench_csv(report.cases));
   if (options.json != kStandardOutput && options.csv != kStandardOutput) {
     print_text(bench_tables(report));
+    print_text(calibration_note());
     if (baselines.asked) print_text(crossover_table(crossovers(report.cases)));
   }
   if (stop_signal() != 0) exit_with(128 + stop_signal());
@@ -391,6 +412,10 @@ void add_bench_command(CLI::App& app) {
       ->type_name("NAME,...");
   bench->add_flag("--allow-winograd", options->allow_winograd,
                   "auto may choose Winograd, whose rounding errors are larger");
+  bench->add_flag(
+      "--calibrate", options->calibrate,
+      "Measure anew what auto chooses by, for these layers, and keep it unless the machine is busy");
+  bench->add_flag("--show-calibration", options->show_calibration, "Show what is kept for this machine");
   bench->add_flag("--no-auto", options->no_auto, "Do not time oneDNN's own choice of algorithm (Winograd)");
   bench->add_flag("--scaling", options->scaling,
                   "Gain of --threads over one thread, compared with the gain of a loop of multiply-adds");

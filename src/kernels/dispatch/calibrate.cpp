@@ -13,11 +13,15 @@
 namespace lacuna::kernels {
 namespace {
 
+double clock_now(clockid_t clock) {
+  timespec t{};
+  clock_gettime(clock, &t);
+  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
+}
+
 // One thread is timed by its CPU time, which other processes cannot stretch; several by the wall clock.
 double seconds_now(int threads) {
-  timespec t{};
-  clock_gettime(threads == 1 ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC, &t);
-  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
+  return clock_now(threads == 1 ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC);
 }
 
 std::string cost_key(const LayerShape& shape, const ConvOptions& o) {
@@ -34,10 +38,12 @@ std::string cost_key(const LayerShape& shape, const ConvOptions& o) {
 
 // Time is proportional to the number of images, so a part of a large batch is enough: so many images that
 // weights and lists take little time compared with the sums.
-LayerShape calibration_shape(LayerShape shape, int threads) {
+LayerShape calibration_shape(LayerShape shape, const ConvOptions& options) {
   constexpr std::int64_t kEnoughMacs = 300'000'000;  // per thread: some milliseconds
+  // Winograd transforms its weights in every call: on few images it would never be chosen.
+  const std::int64_t enough = kEnoughMacs * options.threads * (options.allow_winograd ? 6 : 1);
   const std::int64_t image = std::max<std::int64_t>(1, shape.macs() / shape.n);
-  const std::int64_t images = (kEnoughMacs * threads + image - 1) / image;
+  const std::int64_t images = (enough + image - 1) / image;
   shape.n = std::min(shape.n, std::max<std::int64_t>(images, 2));
   return shape;
 }
@@ -103,33 +109,85 @@ std::map<std::string, CostCurve>& known_costs() {
   return costs;
 }
 
-CostCurve measured_cost(const LayerShape& shape, const ConvOptions& options) {
+// The two least of some times: how far apart they are says whether the least can be trusted.
+struct Least {
+  double first = 1e30, second = 1e30;
+  void add(double seconds) {
+    if (seconds < first)
+      second = first, first = seconds;
+    else
+      second = std::min(second, seconds);
+  }
+  double noise() const { return second / first - 1; }
+};
+
+constexpr double kCalm = 0.02;  // two times that agree so well end a measurement ...
+constexpr int kMostRounds = 12;
+constexpr double kNoisy = 0.10;  // ... and with this noise left at its end it is not kept
+constexpr double kLost = 0.25;   // share of the time of several threads that other processes took
+
+Calibration measured_cost(const LayerShape& shape, const ConvOptions& options) {
+  const double wall = clock_now(CLOCK_MONOTONIC);
+  const double cpu = clock_now(CLOCK_PROCESS_CPUTIME_ID);
   Timed sparse(shape, options, Impl::kSparse);
   const std::unique_ptr<Timed> dense = fastest_dense(shape, options);
-  // The two are timed in turn, so that a disturbance affects both; the least of a few times is kept.
-  constexpr int kRounds = 3;
-  CostCurve curve;
-  curve.dense = 1e30;
+  Calibration result;
+  CostCurve& curve = result.curve;
   curve.dense_impl = dense->impl;
+  Least dense_least;
+  // The two are timed in turn, so that a disturbance affects both; the least times are kept.
   for (std::size_t i = 0; i < CostCurve::kZeros.size(); ++i) {
     sparse.fill(CostCurve::kZeros[i], 1 + i);
     dense->fill(CostCurve::kZeros[i], 1 + i);
-    curve.sparse[i] = 1e30;
-    for (int round = 0; round <= kRounds; ++round) {
+    Least least;
+    for (int round = 0; round <= kMostRounds; ++round) {
       const double dense_time = dense->run();
       const double sparse_time = sparse.run();
       if (round == 0) continue;  // warm-up: caches, pages
-      curve.dense = std::min(curve.dense, dense_time);
-      curve.sparse[i] = std::min(curve.sparse[i], sparse_time);
+      dense_least.add(dense_time);
+      least.add(sparse_time);
+      if (round >= 3 && least.noise() < kCalm && dense_least.noise() < kCalm) break;
     }
+    curve.sparse[i] = least.first;
+    curve.noise = std::max(curve.noise, least.noise());
   }
-  return curve;
+  curve.dense = dense_least.first;
+  curve.noise = std::max(curve.noise, dense_least.noise());
+  const double used = (clock_now(CLOCK_PROCESS_CPUTIME_ID) - cpu) / options.threads;
+  result.lost = std::max(0.0, 1 - used / (clock_now(CLOCK_MONOTONIC) - wall));
+  // One thread is timed by its CPU time, which other processes hardly change.
+  result.busy = curve.noise > kNoisy || (options.threads > 1 && result.lost > kLost);
+  return result;
+}
+
+CalibrationCount& counted() {
+  static CalibrationCount count;
+  return count;
 }
 
 }  // namespace
 
+Calibration calibrate(const LayerShape& whole, const ConvOptions& options) {
+  const LayerShape shape = calibration_shape(whole, options);
+  const std::string key = cost_key(shape, options);
+  const Calibration result = measured_cost(shape, options);
+  {
+    const std::lock_guard lock(known_mutex());
+    known_costs()[key] = result.curve;
+    ++counted().measured;
+    counted().busy += result.busy ? 1 : 0;
+  }
+  if (!result.busy) CostCache::machine().store(key, result.curve);
+  return result;
+}
+
+CalibrationCount calibrations() {
+  const std::lock_guard lock(known_mutex());
+  return counted();
+}
+
 CostCurve calibrated_cost(const LayerShape& whole, const ConvOptions& options) {
-  const LayerShape shape = calibration_shape(whole, options.threads);
+  const LayerShape shape = calibration_shape(whole, options);
   const std::string key = cost_key(shape, options);
   // Scales the time of the measured images to the whole batch.
   const auto scaled = [&](CostCurve curve) {
@@ -144,13 +202,7 @@ CostCurve calibrated_cost(const LayerShape& whole, const ConvOptions& options) {
     const auto known = known_costs().find(key);
     if (known != known_costs().end()) return scaled(known->second);
   }
-  const CostCurve curve = measured_cost(shape, options);
-  {
-    const std::lock_guard lock(known_mutex());
-    known_costs()[key] = curve;
-  }
-  CostCache::machine().store(key, curve);
-  return scaled(curve);
+  return scaled(calibrate(whole, options).curve);
 }
 
 }  // namespace lacuna::kernels

@@ -1,3 +1,5 @@
+// Measures when skipping zeros pays. The noise of the times decides how long it measures; what a busy machine
+// disturbed is used by this process and not kept.
 #pragma once
 
 #include "kernels/conv.hpp"
@@ -8,5 +10,19 @@ namespace lacuna::kernels {
 // The cost of this convolution on this machine: from the cache, or measured now (some tens of calls on random
 // data in memory of its own) and stored there.
 CostCurve calibrated_cost(const LayerShape& shape, const ConvOptions& options);
+
+struct Calibration {
+  CostCurve curve;
+  double lost = 0;  // share of the wall-clock time that other processes took
+  bool busy = false;
+};
+// Measures anew.
+Calibration calibrate(const LayerShape& shape, const ConvOptions& options);
+
+// Of this process so far.
+struct CalibrationCount {
+  int measured = 0, busy = 0;
+};
+CalibrationCount calibrations();
 
 }  // namespace lacuna::kernels

@@ -2,20 +2,25 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <ctime>
+#include <fcntl.h>
 #include <filesystem>
 #include <fstream>
 #include <map>
 #include <mutex>
 #include <oneapi/dnnl/dnnl.h>
 #include <sstream>
+#include <sys/file.h>
+#include <unistd.h>
 
 #include "base/error.hpp"
 #include "base/output_file.hpp"
+#include "base/version.hpp"
 
 namespace lacuna::kernels {
 namespace {
 
-constexpr int kFormat = 4;  // version of the file and of the kernels: increase it when either changes
+constexpr int kFormat = 5;  // version of the file and of the kernels: increase it when either changes
 
 std::mutex& cache_mutex() {
   static std::mutex mutex;
@@ -38,6 +43,32 @@ std::string cpu_model() {
   return key;
 }
 
+// Of the last kDaysKept days: kernels of libraries and of the system change. Clocks may be a little apart.
+bool is_fresh(std::int64_t when) {
+  constexpr std::int64_t kDay = 24 * 60 * 60;
+  const auto now = static_cast<std::int64_t>(std::time(nullptr));
+  return when > now - CostCache::kDaysKept * kDay && when < now + kDay;
+}
+
+// Held while the file is read, changed and replaced. Who holds it longer than a second is not waited for: the
+// file stays whole, and at worst a measurement is repeated.
+class FileLock {
+ public:
+  explicit FileLock(const std::string& path)
+      : file_(::open(path.c_str(), O_CREAT | O_RDWR | O_CLOEXEC | O_NONBLOCK, 0644)) {
+    for (int tries = 0; file_ >= 0 && tries < 50 && ::flock(file_, LOCK_EX | LOCK_NB) != 0; ++tries)
+      ::usleep(20'000);
+  }
+  ~FileLock() {
+    if (file_ >= 0) ::close(file_);
+  }
+  FileLock(const FileLock&) = delete;
+  FileLock& operator=(const FileLock&) = delete;
+
+ private:
+  int file_;
+};
+
 // A cache of ten thousand shapes has 2 MB. What is larger, or not a plain file (a pipe would be waited for, a
 // device read for ever), is not a cache: it is neither read nor replaced.
 constexpr std::uintmax_t kLargestCache = std::uintmax_t{64} << 20;
@@ -49,7 +80,7 @@ bool may_be_cache(const std::filesystem::path& path) {
          std::filesystem::file_size(path, error) <= kLargestCache && !error;
 }
 
-// Lines: key TAB dense TAB sparse... TAB which of oneDNN's, keys hold no tabs.
+// Lines: key TAB when TAB noise TAB dense TAB sparse... TAB which of oneDNN's, keys hold no tabs.
 std::map<std::string, CostCurve> read_file(const std::string& path) {
   std::map<std::string, CostCurve> curves;
   std::error_code error;
@@ -62,13 +93,13 @@ std::map<std::string, CostCurve> read_file(const std::string& path) {
     if (tab == std::string::npos) continue;
     std::istringstream numbers(line.substr(tab + 1));
     CostCurve curve;
-    numbers >> curve.dense;
+    numbers >> curve.when >> curve.noise >> curve.dense;
     for (double& seconds : curve.sparse) numbers >> seconds;
     int impl = -1;
     numbers >> impl;
     for (const Impl known : {Impl::kDenseDirect, Impl::kDenseWinograd, Impl::kDenseGemm})
       if (impl == static_cast<int>(known)) curve.dense_impl = known, impl = -2;
-    bool positive = static_cast<bool>(numbers) && impl == -2 && curve.dense > 0;
+    bool positive = static_cast<bool>(numbers) && impl == -2 && curve.dense > 0 && is_fresh(curve.when);
     for (const double seconds : curve.sparse) positive = positive && seconds > 0;
     if (positive) curves[line.substr(0, tab)] = curve;
   }
@@ -83,6 +114,12 @@ double CostCurve::sparse_at(double zeros) const {
   while (i + 1 < kZeros.size() && z > kZeros[i]) ++i;
   const double t = (z - kZeros[i - 1]) / (kZeros[i] - kZeros[i - 1]);
   return sparse[i - 1] + t * (sparse[i] - sparse[i - 1]);
+}
+
+double CostCurve::crossover() const {
+  for (int percent = 0; percent <= 100; ++percent)
+    if (prefers_sparse(0.01 * percent)) return 0.01 * percent;
+  return 2;
 }
 
 bool CostCurve::zeros_matter() const {
@@ -100,21 +137,29 @@ std::optional<CostCurve> CostCache::find(const std::string& key) {
   return found->second;
 }
 
+std::map<std::string, CostCurve> CostCache::all() {
+  const std::lock_guard lock(cache_mutex());
+  if (path_.empty()) return {};
+  return read_file(path_);
+}
+
 void CostCache::store(const std::string& key, const CostCurve& curve) {
   const std::lock_guard lock(cache_mutex());
   if (path_.empty()) return;
   if (!may_be_cache(path_)) return;
+  std::error_code ignored;
+  std::filesystem::create_directories(std::filesystem::path(path_).parent_path(), ignored);
+  const FileLock file_lock(path_ + ".lock");
   auto curves = read_file(path_);
   curves[key] = curve;
+  curves[key].when = static_cast<std::int64_t>(std::time(nullptr));
   std::ostringstream text;
   text.precision(9);
   for (const auto& [name, value] : curves) {
-    text << name << '\t' << value.dense;
+    text << name << '\t' << value.when << '\t' << value.noise << '\t' << value.dense;
     for (const double seconds : value.sparse) text << '\t' << seconds;
     text << '\t' << static_cast<int>(value.dense_impl) << '\n';
   }
-  std::error_code ignored;
-  std::filesystem::create_directories(std::filesystem::path(path_).parent_path(), ignored);
   try {
     write_file(path_, text.str());
   } catch (const InputError&) {  // a cache that cannot be written is measured again
@@ -141,8 +186,9 @@ CostCache& CostCache::machine() {
 std::string machine_key() {
   static const std::string key = [] {
     const dnnl_version_t* version = dnnl_version();
-    return std::to_string(kFormat) + " | " + cpu_model() + " | oneDNN " + std::to_string(version->major) +
-           "." + std::to_string(version->minor) + "." + std::to_string(version->patch);
+    return std::to_string(kFormat) + " " + std::string(lacuna::version()) + " | " + cpu_model() +
+           " | oneDNN " + std::to_string(version->major) + "." + std::to_string(version->minor) + "." +
+           std::to_string(version->patch);
   }();
   return key;
 }

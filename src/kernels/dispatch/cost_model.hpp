@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 
@@ -18,11 +19,15 @@ struct CostCurve {
   double dense = 0;
   std::array<double, 5> sparse{};
   Impl dense_impl = Impl::kDenseDirect;  // of oneDNN's, the fastest that the options allow
+  double noise = 0;                      // how far the two least times of a measurement were apart, at most
+  std::int64_t when = 0;                 // seconds since 1970, of the measurement
 
   // Between the measured shares the time is linear in the share of zeros.
   double sparse_at(double zeros) const;
   // Sparse only where it is expected to win by more than the error of the measurement.
   bool prefers_sparse(double zeros) const { return sparse_at(zeros) + kColdSeconds < kMargin * dense; }
+  // The share from which on sparse is preferred; 2 where it never is.
+  double crossover() const;
   // False where the choice is the same at any share of zeros, so that they need not be counted.
   bool zeros_matter() const;
   static constexpr double kMargin = 0.97;
@@ -31,8 +36,8 @@ struct CostCurve {
   static constexpr double kColdSeconds = 5e-6;
 };
 
-// A text file of one line per shape; lines of other machines or versions are ignored. Safe for threads of one
-// process; processes that calibrate at the same time replace each other's file, but never leave half of one.
+// A text file of one line per shape; lines of other machines or versions, damaged lines and those older than
+// kDaysKept are ignored. Safe for threads and, by a lock file beside it, for processes; never half of a file.
 // If the file cannot be read or written, or is not a plain file of a sensible size, shapes are measured
 // again.
 class CostCache {
@@ -40,6 +45,9 @@ class CostCache {
   explicit CostCache(std::string path) : path_(std::move(path)) {}
   std::optional<CostCurve> find(const std::string& key);
   void store(const std::string& key, const CostCurve& curve);
+  std::map<std::string, CostCurve> all();
+  const std::string& path() const { return path_; }
+  static constexpr std::int64_t kDaysKept = 90;
 
   // $LACUNA_CACHE_DIR, $XDG_CACHE_HOME/lacuna or ~/.cache/lacuna; "" where there is none.
   static std::string default_path();
@@ -49,7 +57,7 @@ class CostCache {
   std::string path_;
 };
 
-// CPU model and library versions, for which a measurement is valid.
+// CPU model and the versions of the program and of the library, for which a measurement is valid.
 std::string machine_key();
 
 // Share of zeros of `count` floats, from at most `lines` runs of 16 floats spread over all of them.

@@ -1,9 +1,11 @@
 // The choice between sparse and dense, and the measurements that it rests on.
 #include <cstdlib>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
 #include <string>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <vector>
 
@@ -88,6 +90,44 @@ TEST(CostModel, CurveIsLinearBetweenMeasurements) {
   EXPECT_DOUBLE_EQ(curve.sparse_at(1), 1);
   EXPECT_FALSE(curve.prefers_sparse(0.39));
   EXPECT_TRUE(curve.prefers_sparse(0.45));
+}
+
+// Measurements of long ago, of the future and without a date count as none.
+TEST(CostModel, CacheForgets) {
+  const auto folder = std::filesystem::temp_directory_path() / ("lacuna_old_" + std::to_string(::getpid()));
+  std::filesystem::create_directories(folder);
+  const std::string path = (folder / "kernels.txt").string();
+  const auto now = static_cast<std::int64_t>(std::time(nullptr));
+  const std::string rest = "\t0.01\t1\t5\t4\t3\t2\t1\t2\n";
+  std::ofstream(path) << "old\t" << now - 91 * 86400 << rest << "new\t" << now - 86400 << rest << "future\t"
+                      << now + 9 * 86400 << rest << "dateless\t" << rest;
+  CostCache cache(path);
+  EXPECT_TRUE(cache.find("new"));
+  for (const char* key : {"old", "future", "dateless"}) EXPECT_FALSE(cache.find(key)) << key;
+  std::filesystem::remove_all(folder);
+}
+
+// Processes that store at the same time lose nothing of each other.
+TEST(CostModel, CacheOfSeveralProcesses) {
+  const auto folder = std::filesystem::temp_directory_path() / ("lacuna_race_" + std::to_string(::getpid()));
+  const std::string path = (folder / "kernels.txt").string();
+  CostCurve curve;
+  curve.dense = 1;
+  curve.sparse = {5, 4, 3, 2, 1};
+  constexpr int kProcesses = 4, kKeys = 6;
+  std::vector<pid_t> children;
+  for (int p = 0; p < kProcesses; ++p) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      for (int k = 0; k < kKeys; ++k)
+        CostCache(path).store(std::to_string(p) + " " + std::to_string(k), curve);
+      ::_exit(0);
+    }
+    children.push_back(child);
+  }
+  for (const pid_t child : children) ::waitpid(child, nullptr, 0);
+  EXPECT_EQ(CostCache(path).all().size(), static_cast<std::size_t>(kProcesses * kKeys));
+  std::filesystem::remove_all(folder);
 }
 
 TEST(CostModel, CacheKeepsWhatItIsGivenAndIgnoresDamage) {
