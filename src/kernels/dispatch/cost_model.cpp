@@ -50,13 +50,13 @@ bool is_fresh(std::int64_t when) {
   return when > now - CostCache::kDaysKept * kDay && when < now + kDay;
 }
 
-// Held while the file is read, changed and replaced. Who holds it longer than a second is not waited for: the
-// file stays whole, and at worst a measurement is repeated.
+// Held while the file is read, changed and replaced. Who holds it longer than five seconds is not waited for:
+// the file stays whole, and at worst a measurement is repeated.
 class FileLock {
  public:
   explicit FileLock(const std::string& path)
       : file_(::open(path.c_str(), O_CREAT | O_RDWR | O_CLOEXEC | O_NONBLOCK, 0644)) {
-    for (int tries = 0; file_ >= 0 && tries < 50 && ::flock(file_, LOCK_EX | LOCK_NB) != 0; ++tries)
+    for (int tries = 0; file_ >= 0 && tries < 250 && ::flock(file_, LOCK_EX | LOCK_NB) != 0; ++tries)
       ::usleep(20'000);
   }
   ~FileLock() {
