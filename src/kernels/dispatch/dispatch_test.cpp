@@ -98,7 +98,8 @@ TEST(CostModel, CacheForgets) {
   std::filesystem::create_directories(folder);
   const std::string path = (folder / "kernels.txt").string();
   const auto now = static_cast<std::int64_t>(std::time(nullptr));
-  const std::string rest = "\t0.01\t1\t5\t4\t3\t2\t1\t2\n";
+  const std::string rest =
+      "\t0.01\t1\t5\t4\t3\t2\t1\t" + std::to_string(static_cast<int>(Impl::kDenseDirect)) + "\n";
   std::ofstream(path) << "old\t" << now - 91 * 86400 << rest << "new\t" << now - 86400 << rest << "future\t"
                       << now + 9 * 86400 << rest << "dateless\t" << rest;
   CostCache cache(path);
