@@ -158,7 +158,7 @@ How threads wait for each other. Where neither is set,
 .B train
 and
 .B demo
-let them spin for microseconds only, so that a machine that is busy already does not slow them down many times.
+let them spin briefly, so that a machine that is busy already does not slow them down many times.
 .SH BUGS
 Report them with what
 .B lacuna version

@@ -3,10 +3,10 @@
 
 namespace lacuna::cli {
 
-// For commands that train: starts the program anew with a short spin, unless the user has chosen how threads
-// wait (OMP_WAIT_POLICY, GOMP_SPINCOUNT). GCC's OpenMP reads it once, before main(), and spins for
-// milliseconds by default: beside one other busy program each of a step's hundred loops then waits for a time
-// slice.
+// For commands that train: starts the program anew with a short spin, shorter on a busy machine, unless the
+// user has chosen how threads wait (OMP_WAIT_POLICY, GOMP_SPINCOUNT). GCC's OpenMP reads it once, before
+// main(), and spins for milliseconds by default: beside one other busy program each of a step's hundred loops
+// then waits for a time slice.
 void wait_briefly(int argc, char** argv);
 
 }  // namespace lacuna::cli
