@@ -225,6 +225,14 @@ def _arranged(product: Product, gradient: Callable) -> Product:
     return product
 
 
+def known_before(call: Call) -> bool:
+    """Whether all steps of the input were there before the first product, although a GPU multiplies one after another.
+
+    So it is with the input weights of nn.LSTM, nn.GRU and nn.RNN; a cell in the user's own loop may be fed with its output.
+    """
+    return call.merge is not None and len(call.merge) == 2 and call.name.rsplit(".", 1)[-1].startswith("ih_l")
+
+
 def merged(calls: List[Call], left_out: LeftOutWork) -> List[Call]:
     """The products of a recurrent layer with one weight are the steps of one linear layer.
 
@@ -240,7 +248,7 @@ def merged(calls: List[Call], left_out: LeftOutWork) -> List[Call]:
         if first.merge is None or (len(group) == 1 and not first.packed):
             continue
         info, samples = first.product.info, first.product.samples
-        recurrent = len(group) > 1 and all(call.product.info["steps"] == 1 for call in group)
+        recurrent = len(group) > 1 and all(call.product.info["steps"] == 1 for call in group) and not known_before(first)
         most = None
         rows = sum(call.product.info["batch"] for call in group)
         if first.packed:  # sequences of unequal length: as many whole steps as there are rows for
