@@ -13,7 +13,7 @@ from .errors import SimulationError
 
 OPERATIONS = ("forward", "input_grad", "weight_grad")
 # Seconds that the function below costs more than PyTorch's own, forward and backward: an estimate, not measured.
-OVERHEAD = 50e-6
+OVERHEAD = 120e-6
 _PASS_BY = 200  # calls that go straight to PyTorch where ours did not pay, until it is looked at again
 _FEWEST_CHANNELS = 16  # of the operand whose zeros are skipped: fewer are padded to 16
 

@@ -135,8 +135,8 @@ TEST_F(BenchTest, ComparesWithEveryBaseline) {
   ASSERT_EQ(result.exit_code, 0) << result.err;
   for (const char* title : {"x winograd", "x gemm", "x best", "faster from"})
     EXPECT_NE(result.out.find(title), std::string::npos) << title;
-  for (const json& entry : json::parse(read_text(out))["cases"])
-    EXPECT_LE(entry["x_best"], entry["x_direct"]);
+  const json document = json::parse(read_text(out));
+  for (const json& entry : document["cases"]) EXPECT_LE(entry["x_best"], entry["x_direct"]);
   expect_error(bench(shapes(kTwoLayers), {"--baseline", "fft"}), "unknown baseline 'fft'");
 }
 
@@ -147,7 +147,8 @@ TEST_F(BenchTest, RunsDepthwiseAndOddChannels) {
              "  - {name: odd, c: 10, k: 15, input: [6, 6], kernel: [3, 3], groups: 5}\n"),
       {"--zeros", "50", "--no-auto", "--json", out});
   ASSERT_EQ(result.exit_code, 0) << result.err;
-  for (const json& entry : json::parse(read_text(out))["cases"]) EXPECT_EQ(entry["used"], "direct");
+  const json document = json::parse(read_text(out));
+  for (const json& entry : document["cases"]) EXPECT_EQ(entry["used"], "direct");
 }
 
 TEST_F(BenchTest, TracesBringTheirOwnZeros) {
