@@ -45,6 +45,7 @@ def arguments():
     parser.add_argument("--choices", action="store_true", help="also print what runs each layer")
     parser.add_argument("--curves", default="", help="write the losses of original and converted training to this SVG")
     parser.add_argument("--steps", type=int, default=300, help="of --curves")
+    parser.add_argument("--rate", type=float, default=0, help="learning rate of --curves; 0: the network's own")
     return parser.parse_args()
 
 
@@ -141,6 +142,7 @@ def table(options):
 
 def losses(options, name, layout, convert):
     make, batch, rate = MODELS[name]
+    rate = options.rate or rate
     torch.manual_seed(0)
     training = Training(make(), rate, FORMATS[layout], convert)
     found = []

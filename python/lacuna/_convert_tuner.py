@@ -12,7 +12,7 @@ TORCH, OUR_DENSE, SKIP_A, SKIP_G = range(4)
 NAMES = ("PyTorch", "dense", "skips zeros of A", "skips zeros of G")
 
 # Ours must take at most this share of PyTorch's time to be chosen: beyond that it is noise.
-_MARGIN = 0.92
+_MARGIN = 0.95
 _ROUNDS = 3  # times of each candidate, after one that is not counted
 _FEWEST_ZEROS = 0.25  # below this kernels that skip zeros are not tried: a guess, to spare the first steps slow calls
 _SAMPLE_EVERY = 16  # calls between two looks at the zeros
