@@ -179,9 +179,9 @@ def svg(series):
     across = lambda step: left + step * (width - left - 10) / max(1, steps - 1)  # noqa: E731
     up = lambda loss: height - below - loss * (height - below - 10) / top  # noqa: E731
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}" '
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width + 6}" height="{height}" viewBox="0 0 {width + 6} {height}" '
         'font-family="sans-serif" font-size="12">',
-        f'<rect width="{width}" height="{height}" fill="white"/>',
+        f'<rect width="{width + 6}" height="{height}" fill="white"/>',  # the last number is wider than the margin
     ]
     for tick in range(0, int(top * 2) + 1):
         y = up(tick / 2)

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <functional>
-#include <time.h>
 #include <vector>
 
+#include "base/clock.hpp"
 #include "sim/simulate.hpp"
 #include "sim/testing/machines.hpp"
 #include "sim/tile/tile_memory.hpp"
@@ -15,11 +15,7 @@
 namespace lacuna {
 namespace {
 
-double cpu_seconds() {
-  timespec now{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
+double cpu_seconds() { return clock_seconds(CLOCK_PROCESS_CPUTIME_ID); }
 
 double timed(const std::function<void()>& work) {
   const double begin = cpu_seconds();

@@ -6,14 +6,13 @@
 //   build/release/bench/tensordash_bench --benchmark_filter=Fast
 #include <algorithm>
 #include <benchmark/benchmark.h>
-#include <chrono>
 #include <filesystem>
 #include <fmt/format.h>
 #include <functional>
 #include <optional>
-#include <time.h>
 #include <vector>
 
+#include "base/clock.hpp"
 #include "base/parallel.hpp"
 #include "models/tensordash/engine/engine.hpp"
 #include "models/tensordash/engine/fast_kernels.hpp"
@@ -65,14 +64,8 @@ double all_macs(const Trace& trace) {
   return macs;
 }
 
-double cpu_seconds() {
-  timespec now{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
-double wall_seconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
+double cpu_seconds() { return clock_seconds(CLOCK_PROCESS_CPUTIME_ID); }
+double wall_seconds() { return seconds_now(); }
 double timed(double (*clock)(), const std::function<void()>& work) {
   const double begin = clock();
   work();

@@ -85,8 +85,8 @@ def _needs_gradients(x: torch.Tensor, weight: torch.Tensor, bias: Optional[torch
     )
 
 
-class Conv2d(nn.Conv2d):
-    """nn.Conv2d, run by the faster of PyTorch and Lacuna (lacuna.convert)."""
+class _Converted:
+    """A layer run by the faster of PyTorch and Lacuna, call by call."""
 
     def forward(self, input: torch.Tensor) -> torch.Tensor:
         state: LayerState = self._lacuna
@@ -94,50 +94,57 @@ class Conv2d(nn.Conv2d):
         call = fast.get(input.shape)
         if call is not None and call.pass_by > 0:
             call.pass_by -= 1
-            return self._conv_forward(input, self.weight, self.bias)
+            return self._torch_forward(input, self.weight, self.bias)
         weight, bias = self.weight, self.bias
-        if not _takes(input, weight, bias) or input.dim() != 4 or weight.dim() != 4:
-            return self._conv_forward(input, weight, bias)
-        outs, channels, *kernel = weight.shape  # the module's own numbers may be out of date
-        if input.shape[1] != channels * self.groups or outs % self.groups != 0:
-            return self._conv_forward(input, weight, bias)
-        padding = self.padding if self.padding != "valid" else (0, 0)
-        geometry = Geometry(tuple(input.shape), outs, tuple(kernel), self.stride, padding, self.dilation, self.groups)
+        geometry = self._geometry(input, weight) if _takes(input, weight, bias) else None
+        if geometry is None:
+            return self._torch_forward(input, weight, bias)
         gradients = _needs_gradients(input, weight, bias)
-        call = state.call(geometry, uses_channels_last(input) or uses_channels_last(weight), gradients)
+        call = state.call(geometry, self._channels_last(input, weight), gradients)
         if call is None:
-            return self._conv_forward(input, weight, bias)
+            return self._torch_forward(input, weight, bias)
         fast[input.shape] = call
         if geometry.macs() < _FEWEST_MACS or min(geometry.output()) < 1:
             call.pass_by = 1 << 62
-            return self._conv_forward(input, weight, bias)
+            return self._torch_forward(input, weight, bias)
         return _run(input, weight, bias, call, gradients)
 
 
-class Linear(nn.Linear):
+class Conv2d(_Converted, nn.Conv2d):
+    """nn.Conv2d, run by the faster of PyTorch and Lacuna (lacuna.convert)."""
+
+    def _torch_forward(self, input: torch.Tensor, weight: torch.Tensor, bias: Optional[torch.Tensor]) -> torch.Tensor:
+        return self._conv_forward(input, weight, bias)
+
+    def _geometry(self, input: torch.Tensor, weight: torch.Tensor) -> Optional[Geometry]:
+        """None: PyTorch's, errors included."""
+        if input.dim() != 4 or weight.dim() != 4:
+            return None
+        outs, channels, *kernel = weight.shape  # the module's own numbers may be out of date
+        if input.shape[1] != channels * self.groups or outs % self.groups != 0:
+            return None
+        padding = self.padding if self.padding != "valid" else (0, 0)
+        return Geometry(tuple(input.shape), outs, tuple(kernel), self.stride, padding, self.dilation, self.groups)
+
+    def _channels_last(self, input: torch.Tensor, weight: torch.Tensor) -> bool:
+        return uses_channels_last(input) or uses_channels_last(weight)
+
+
+class Linear(_Converted, nn.Linear):
     """nn.Linear, run by the faster of PyTorch and Lacuna (lacuna.convert)."""
 
-    def forward(self, input: torch.Tensor) -> torch.Tensor:
-        state: LayerState = self._lacuna
-        fast = state.fast[torch.is_grad_enabled()]
-        call = fast.get(input.shape)
-        if call is not None and call.pass_by > 0:
-            call.pass_by -= 1
-            return F.linear(input, self.weight, self.bias)
-        weight, bias = self.weight, self.bias
-        if not _takes(input, weight, bias) or input.dim() < 2 or weight.dim() != 2:
-            return F.linear(input, weight, bias)
+    def _torch_forward(self, input: torch.Tensor, weight: torch.Tensor, bias: Optional[torch.Tensor]) -> torch.Tensor:
+        return F.linear(input, weight, bias)
+
+    def _geometry(self, input: torch.Tensor, weight: torch.Tensor) -> Optional[Geometry]:
+        """None: PyTorch's, errors included."""
+        if input.dim() < 2 or weight.dim() != 2:
+            return None
         outs, features = weight.shape  # the module's own numbers may be out of date
         if input.shape[-1] != features:
-            return F.linear(input, weight, bias)
+            return None
         rows = input.numel() // features
-        geometry = Geometry((rows, features, 1, 1), outs, (1, 1), (1, 1), (0, 0), (1, 1), 1, True)
-        gradients = _needs_gradients(input, weight, bias)
-        call = state.call(geometry, True, gradients)
-        if call is None:
-            return F.linear(input, weight, bias)
-        fast[input.shape] = call
-        if geometry.macs() < _FEWEST_MACS:
-            call.pass_by = 1 << 62
-            return F.linear(input, weight, bias)
-        return _run(input, weight, bias, call, gradients)
+        return Geometry((rows, features, 1, 1), outs, (1, 1), (1, 1), (0, 0), (1, 1), 1, True)
+
+    def _channels_last(self, input: torch.Tensor, weight: torch.Tensor) -> bool:
+        return True

@@ -41,22 +41,14 @@ TEST(Kernels, SumsAreReproducible) {
 }
 
 TEST(Kernels, SpecialValues) {
-  const LayerShape shape = LayerShape::conv2d(1, 2, 1, {1, 1}, {1, 1});
   const float inf = std::numeric_limits<float>::infinity();
   const float nan = std::numeric_limits<float>::quiet_NaN();
   const float denormal = std::numeric_limits<float>::denorm_min();
-  auto run = [&](std::vector<float> x, std::vector<float> w, bool strict) {
+  const auto run = [](const std::vector<float>& x, const std::vector<float>& w, bool strict) {
     ConvOptions o;
     o.impl = Impl::kSparse;
     o.strict = strict;
-    ConvPlan plan(shape, o);
-    float y = 0;
-    ConvTensors t;
-    t.src = x.data();
-    t.weights = w.data();
-    t.dst = &y;
-    plan.run(t);
-    return y;
+    return run_pixel(o, x, w);
   };
   EXPECT_EQ(run({0.0F, 2.0F}, {inf, 3.0F}, false), 6.0F);   // 0 x Inf is skipped
   EXPECT_EQ(run({-0.0F, 2.0F}, {nan, 3.0F}, false), 6.0F);  // -0 is zero

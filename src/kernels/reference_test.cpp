@@ -22,15 +22,7 @@ void vary(ConvOptions& o, std::uint64_t seed) {
 
 const double kShares[] = {0, 0.01, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.999, 1};
 
-class EachIsa : public testing::TestWithParam<std::string> {
- protected:
-  void SetUp() override {
-    const Isa isa = GetParam() == "avx512" ? Isa::kAvx512
-                    : GetParam() == "avx2" ? Isa::kAvx2
-                                           : Isa::kPortable;
-    if (!isa_available(isa)) GTEST_SKIP() << "this CPU has no " << GetParam();
-  }
-};
+class EachIsa : public EachInstructionSet {};
 
 TEST_P(EachIsa, MatchesReferenceOnEveryShape) {
   std::uint64_t seed = 1;

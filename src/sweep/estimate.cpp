@@ -1,7 +1,6 @@
 #include "sweep/estimate.hpp"
 
 #include <algorithm>
-#include <ctime>
 #include <map>
 #include <set>
 
@@ -25,12 +24,6 @@ double mask_bytes(const Trace& trace) {
     }
   }
   return bytes;
-}
-
-double thread_seconds() {
-  timespec time{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
 }
 
 double seconds_of_streams(const Trace& trace, const Accelerator& machine) {
@@ -77,9 +70,9 @@ class Speed {
       const double expected = seconds_of_streams(trace.work().trace(), *design.machine) +
                               seconds_of_operations(trace.work().trace());
       if (seconds_now() + expected > end) return;
-      const double begin = thread_seconds();
+      const double begin = clock_seconds(CLOCK_THREAD_CPUTIME_ID);
       if (compute_points(trace, {&design, 1}, sweep.plan.measures).points.empty()) return;
-      const double measured = thread_seconds() - begin;
+      const double measured = clock_seconds(CLOCK_THREAD_CPUTIME_ID) - begin;
       for (Tried* tried : {&all_, &of_model_[design.record.model]}) {
         tried->measured += measured;
         tried->expected += expected;

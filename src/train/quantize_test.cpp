@@ -104,16 +104,11 @@ TEST(Quantize, MultipliesRoundedValues) {
 }
 
 TEST(Quantize, ResumesAndTests) {
-  const TemporaryFolder folder;
-  TinyRun whole(quantized(4)), begun(quantized(4)), resumed(quantized(4)), other(quantized(5));
-  whole.run_to(10);
-  begun.run_to(4);
-  ASSERT_TRUE(begun.trainer.save(folder / "c", {}));
-  resumed.trainer.resume(folder / "c", {});
-  resumed.run_to(10);
-  EXPECT_EQ(values_of(resumed.network), values_of(whole.network));
-  EXPECT_EQ(resumed.trainer.test().loss, whole.trainer.test().loss);
-  EXPECT_NE(error_of([&] { other.trainer.resume(folder / "c", {}); }).find("its run had quantize='4'"),
+  ResumedRun run(quantized(4));
+  TinyRun other(quantized(5));
+  EXPECT_EQ(values_of(run.resumed.network), values_of(run.whole.network));
+  EXPECT_EQ(run.resumed.trainer.test().loss, run.whole.trainer.test().loss);
+  EXPECT_NE(error_of([&] { other.trainer.resume(run.file, {}); }).find("its run had quantize='4'"),
             std::string::npos);
 }
 

@@ -112,18 +112,13 @@ TEST(SelectiveBackprop, ImagesThatAreLeftOutHaveNoGradient) {
 }
 
 TEST(SelectiveBackprop, ResumesAndTests) {
-  const TemporaryFolder folder;
-  TinyRun whole(selective(0.5)), begun(selective(0.5)), resumed(selective(0.5)), dense(selective(1));
-  whole.run_to(10);
-  begun.run_to(4);
-  ASSERT_TRUE(begun.trainer.save(folder / "c", {}));
-  resumed.trainer.resume(folder / "c", {});
-  resumed.run_to(10);
-  EXPECT_EQ(values_of(resumed.network), values_of(whole.network));
-  EXPECT_NE(error_of([&] { dense.trainer.resume(folder / "c", {}); }).find("its run had selective='0.5'"),
+  ResumedRun run(selective(0.5));
+  TinyRun dense(selective(1));
+  EXPECT_EQ(values_of(run.resumed.network), values_of(run.whole.network));
+  EXPECT_NE(error_of([&] { dense.trainer.resume(run.file, {}); }).find("its run had selective='0.5'"),
             std::string::npos);
   dense.run_to(10);
-  EXPECT_NE(values_of(dense.network), values_of(whole.network));
+  EXPECT_NE(values_of(dense.network), values_of(run.whole.network));
 }
 
 }  // namespace

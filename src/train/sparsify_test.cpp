@@ -273,21 +273,13 @@ TEST(Sparsify, KeepingEverythingIsDenseTraining) {
 
 TEST(Sparsify, AResumedRunEqualsAnUndisturbedOne) {
   for (const Sparse method : kSparseMethods) {
-    const TemporaryFolder folder;
-    TinyRun whole(sparse_tiny(method));
-    whole.run_to(12);
-    TinyRun begun(sparse_tiny(method));
-    begun.run_to(7);
-    ASSERT_TRUE(begun.trainer.save(folder / "c", {}));
-    TinyRun resumed(sparse_tiny(method));
-    resumed.trainer.resume(folder / "c", {});
-    resumed.run_to(12);
-    EXPECT_EQ(values_of(resumed.network), values_of(whole.network)) << sparsify_name(method);
-    EXPECT_EQ(resumed.trainer.test().accuracy, whole.trainer.test().accuracy);
+    ResumedRun run(sparse_tiny(method), 7, 12);
+    EXPECT_EQ(values_of(run.resumed.network), values_of(run.whole.network)) << sparsify_name(method);
+    EXPECT_EQ(run.resumed.trainer.test().accuracy, run.whole.trainer.test().accuracy);
     // Neither another method nor dense training goes on from there.
     for (const TinyOptions& other : {sparse_tiny(Sparse::kNone), sparse_tiny(method, 0.3)}) {
       TinyRun wrong(other);
-      EXPECT_NE(error_of([&] { wrong.trainer.resume(folder / "c", {}); }).find("its run had sparsify="),
+      EXPECT_NE(error_of([&] { wrong.trainer.resume(run.file, {}); }).find("its run had sparsify="),
                 std::string::npos);
     }
   }

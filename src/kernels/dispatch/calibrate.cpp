@@ -5,23 +5,17 @@
 #include <memory>
 #include <mutex>
 #include <string>
-#include <time.h>
 #include <vector>
 
+#include "base/clock.hpp"
 #include "kernels/dispatch/tensors.hpp"
 
 namespace lacuna::kernels {
 namespace {
 
-double clock_now(clockid_t clock) {
-  timespec t{};
-  clock_gettime(clock, &t);
-  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
-}
-
 // One thread is timed by its CPU time, which other processes cannot stretch; several by the wall clock.
 double seconds_now(int threads) {
-  return clock_now(threads == 1 ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC);
+  return clock_seconds(threads == 1 ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC);
 }
 
 std::string cost_key(const LayerShape& shape, const ConvOptions& o) {
@@ -127,8 +121,8 @@ constexpr double kNoisy = 0.10;  // ... and with this noise left at its end it i
 constexpr double kLost = 0.25;   // share of the time of several threads that other processes took
 
 Calibration measured_cost(const LayerShape& shape, const ConvOptions& options) {
-  const double wall = clock_now(CLOCK_MONOTONIC);
-  const double cpu = clock_now(CLOCK_PROCESS_CPUTIME_ID);
+  const double wall = clock_seconds(CLOCK_MONOTONIC);
+  const double cpu = clock_seconds(CLOCK_PROCESS_CPUTIME_ID);
   Timed sparse(shape, options, Impl::kSparse);
   const std::unique_ptr<Timed> dense = fastest_dense(shape, options);
   Calibration result;
@@ -153,8 +147,8 @@ Calibration measured_cost(const LayerShape& shape, const ConvOptions& options) {
   }
   curve.dense = dense_least.first;
   curve.noise = std::max(curve.noise, dense_least.noise());
-  const double used = (clock_now(CLOCK_PROCESS_CPUTIME_ID) - cpu) / options.threads;
-  result.lost = std::max(0.0, 1 - used / (clock_now(CLOCK_MONOTONIC) - wall));
+  const double used = (clock_seconds(CLOCK_PROCESS_CPUTIME_ID) - cpu) / options.threads;
+  result.lost = std::max(0.0, 1 - used / (clock_seconds(CLOCK_MONOTONIC) - wall));
   // One thread is timed by its CPU time, which other processes hardly change.
   result.busy = curve.noise > kNoisy || (options.threads > 1 && result.lost > kLost);
   return result;

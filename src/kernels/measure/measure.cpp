@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <optional>
-#include <time.h>
 
+#include "base/clock.hpp"
 #include "base/random.hpp"
 #include "kernels/blocked.hpp"
 #include "kernels/dense/dense_conv.hpp"
@@ -13,12 +13,6 @@
 
 namespace lacuna::kernels {
 namespace {
-
-double clock_seconds(clockid_t clock) {
-  timespec t{};
-  clock_gettime(clock, &t);
-  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
-}
 
 bool stopped(const MeasureSpec& spec) { return spec.stop && spec.stop(); }
 

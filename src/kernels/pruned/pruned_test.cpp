@@ -45,15 +45,7 @@ void check_pruned(const LayerShape& shape, const ConvOptions& options, double ze
   }
 }
 
-class EachPrunedIsa : public testing::TestWithParam<std::string> {
- protected:
-  void SetUp() override {
-    const Isa isa = GetParam() == "avx512" ? Isa::kAvx512
-                    : GetParam() == "avx2" ? Isa::kAvx2
-                                           : Isa::kPortable;
-    if (!isa_available(isa)) GTEST_SKIP() << "this CPU has no " << GetParam();
-  }
-};
+class EachPrunedIsa : public EachInstructionSet {};
 
 TEST_P(EachPrunedIsa, MatchesReferenceOnEveryShape) {
   std::uint64_t seed = 1;
@@ -142,20 +134,12 @@ TEST(Pruned, PackedWeightsOfAnotherCallAreRefused) {
 
 // As documented: a zero weight hides Inf and NaN of the inputs unless `strict`; NaN weights count.
 TEST(Pruned, SpecialValues) {
-  const LayerShape shape = LayerShape::conv2d(1, 2, 1, {1, 1}, {1, 1});
   const float inf = std::numeric_limits<float>::infinity();
   const float nan = std::numeric_limits<float>::quiet_NaN();
-  const auto run = [&](std::vector<float> x, std::vector<float> w, bool strict) {
+  const auto run = [](const std::vector<float>& x, const std::vector<float>& w, bool strict) {
     ConvOptions o = pruned_options(Operation::kForward, "");
     o.strict = strict;
-    ConvPlan plan(shape, o);
-    float y = 0;
-    ConvTensors t;
-    t.src = x.data();
-    t.weights = w.data();
-    t.dst = &y;
-    plan.run(t);
-    return y;
+    return run_pixel(o, x, w);
   };
   EXPECT_EQ(run({inf, 2.0F}, {0.0F, 3.0F}, false), 6.0F);
   EXPECT_EQ(run({nan, 2.0F}, {-0.0F, 3.0F}, false), 6.0F);

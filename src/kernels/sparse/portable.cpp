@@ -6,37 +6,17 @@
 namespace lacuna::kernels {
 namespace {
 
-struct Simd {
-  struct V {
-    float lane[kLanes];
-  };
+#include "kernels/sparse/portable_vector.hpp"
+
+struct Simd : PortableVector {
   static constexpr bool kPipelined = false;
   static constexpr int kPeakSums = 1;
   static constexpr int kTwoChainsBelow = 0;
-  static V load(const float* p) {
-    V v;
-    for (int i = 0; i < kLanes; ++i) v.lane[i] = p[i];
-    return v;
-  }
-  static void store(float* p, const V& v) {
-    for (int i = 0; i < kLanes; ++i) p[i] = v.lane[i];
-  }
-  static V broadcast(const float* p) {
-    V v;
-    for (int i = 0; i < kLanes; ++i) v.lane[i] = *p;
-    return v;
-  }
-  static V fma(const V& a, const V& b, const V& c) {
-    V v;
-    for (int i = 0; i < kLanes; ++i) v.lane[i] = a.lane[i] * b.lane[i] + c.lane[i];
-    return v;
-  }
   static V add(const V& a, const V& b) {
     V v;
     for (int i = 0; i < kLanes; ++i) v.lane[i] = a.lane[i] + b.lane[i];
     return v;
   }
-  static V zero() { return V{}; }
   static std::uint32_t nonzero(const V& v) {
     std::uint32_t mask = 0;
     for (int i = 0; i < kLanes; ++i) mask |= static_cast<std::uint32_t>(v.lane[i] != 0.0F) << i;

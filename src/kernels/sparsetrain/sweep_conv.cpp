@@ -8,8 +8,6 @@
 namespace lacuna::kernels::sparsetrain {
 namespace {
 
-#if defined(LACUNA_X86)
-
 // Result pixels of one unit of work: their sums (8 vectors, 400 KB) stay in L2 over all channels and taps, so
 // that a block of weights (16 channels x kw taps x 8 vectors, 24 KB for 3x3) is fetched into L1 once for
 // them.
@@ -151,17 +149,10 @@ class SweepConv final : public KernelConv {
   std::int64_t row_units_ = 1;
 };
 
-#endif
-
 }  // namespace
 
 std::unique_ptr<SparseConv> make_sweep_conv(const SparseConfig& config) {
-#if defined(LACUNA_X86)
   return std::make_unique<SweepConv>(config);
-#else
-  (void)config;
-  return nullptr;
-#endif
 }
 
 }  // namespace lacuna::kernels::sparsetrain

@@ -11,8 +11,6 @@
 namespace lacuna::kernels::sparsetrain {
 namespace {
 
-#if defined(LACUNA_X86)
-
 class WeightGrad final : public KernelConv {
  public:
   explicit WeightGrad(const SparseConfig& config)
@@ -193,17 +191,10 @@ class WeightGrad final : public KernelConv {
   std::int64_t tile_floats_ = 0;
 };
 
-#endif
-
 }  // namespace
 
 std::unique_ptr<SparseConv> make_weight_grad(const SparseConfig& config) {
-#if defined(LACUNA_X86)
   return std::make_unique<WeightGrad>(config);
-#else
-  (void)config;
-  return nullptr;
-#endif
 }
 
 }  // namespace lacuna::kernels::sparsetrain

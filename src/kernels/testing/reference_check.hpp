@@ -11,6 +11,7 @@
 #include "kernels/conv.hpp"
 #include "kernels/dispatch/tensors.hpp"
 #include "kernels/ref/ref_conv.hpp"
+#include "kernels/sparse/microkernels.hpp"
 
 namespace lacuna::kernels {
 
@@ -60,6 +61,29 @@ inline std::vector<Case> cases() {
   list.push_back({1, 9, 9, {6, 7}, {3, 3}, {2, 2}, {1, 1}, {1, 1}, 9});  // depthwise
   list.push_back({2, 6, 10, {4, 4}, {1, 1}, {1, 1}, {0, 0}, {1, 1}, 2});
   return list;
+}
+
+// Each instruction set by name; skipped where this CPU has none.
+class EachInstructionSet : public ::testing::TestWithParam<std::string> {
+ protected:
+  void SetUp() override {
+    const Isa isa = GetParam() == "avx512" ? Isa::kAvx512
+                    : GetParam() == "avx2" ? Isa::kAvx2
+                                           : Isa::kPortable;
+    if (!isa_available(isa)) GTEST_SKIP() << "this CPU has no " << GetParam();
+  }
+};
+
+// What forward computes of one pixel with as many channels as there are values.
+inline float run_pixel(const ConvOptions& options, const std::vector<float>& x, const std::vector<float>& w) {
+  ConvPlan plan(LayerShape::conv2d(1, static_cast<std::int64_t>(x.size()), 1, {1, 1}, {1, 1}), options);
+  float y = 0;
+  ConvTensors t;
+  t.src = x.data();
+  t.weights = w.data();
+  t.dst = &y;
+  plan.run(t);
+  return y;
 }
 
 inline std::string name_of(const LayerShape& shape, const ConvOptions& o, const ConvPlan& plan,

@@ -4,10 +4,12 @@
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <gtest/gtest.h>
 #include <iterator>
 #include <string>
 #include <vector>
 
+#include "base/testing.hpp"
 #include "dataset/shapes.hpp"
 #include "train/model_file.hpp"
 #include "train/trainer.hpp"
@@ -100,5 +102,21 @@ inline std::vector<float> values_of(Network& network) {
     values.insert(values.end(), parameter->value.data(), parameter->value.data() + parameter->value.size());
   return values;
 }
+
+// A run that was never stopped, and one that was saved on the way and resumed.
+struct ResumedRun {
+  explicit ResumedRun(const TinyOptions& options, std::int64_t saved_at = 4, std::int64_t steps = 10)
+      : whole(options), begun(options), resumed(options) {
+    whole.run_to(steps);
+    begun.run_to(saved_at);
+    EXPECT_TRUE(begun.trainer.save(file, {}));
+    resumed.trainer.resume(file, {});
+    resumed.run_to(steps);
+  }
+
+  TemporaryFolder folder;
+  std::filesystem::path file = folder / "c";
+  TinyRun whole, begun, resumed;
+};
 
 }  // namespace lacuna::train
