@@ -1,17 +1,15 @@
 // Shared by tests: temporary files, the message of an expected error, and how many random cases to draw.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
-#include <filesystem>
-#include <fstream>
+#include <cstdlib>
 #include <gtest/gtest.h>
-#include <stdlib.h>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/error.hpp"
+#include "base/testing/temporary_folder.hpp"
 
 namespace lacuna {
 
@@ -40,42 +38,5 @@ inline std::uint64_t random_cases(std::uint64_t cases) {
 inline bool runs_sanitized() { return std::getenv("LACUNA_FEWER_CASES") != nullptr; }
 
 inline std::vector<std::uint8_t> bytes_of(std::string_view text) { return {text.begin(), text.end()}; }
-
-// A temporary folder, removed at the end.
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "lacuna-test-XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("cannot make a folder in " + name);
-    path_ = name;
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-
-  const std::filesystem::path& path() const { return path_; }
-  std::filesystem::path operator/(const std::string& name) const { return path_ / name; }
-
-  std::filesystem::path write(const std::string& name, std::string_view content) const {
-    std::ofstream(path_ / name, std::ios::binary)
-        .write(content.data(), static_cast<std::streamsize>(content.size()));
-    return path_ / name;
-  }
-  std::string file(const std::string& name) const { return (path_ / name).string(); }  // for command lines
-  std::size_t files() const { return names().size(); }
-  std::vector<std::string> names() const {  // sorted
-    std::vector<std::string> names;
-    for (const auto& entry : std::filesystem::directory_iterator(path_))
-      names.push_back(entry.path().filename().string());
-    std::ranges::sort(names);
-    return names;
-  }
-
- private:
-  std::filesystem::path path_;
-};
 
 }  // namespace lacuna

@@ -5,18 +5,18 @@
 #include <array>
 #include <cstdint>
 #include <cstring>
-#include <fstream>
 #include <string>
 #include <string_view>
 #include <vector>
 #include <zstd.h>
 
 #include "base/error.hpp"
+#include "base/testing/temporary_folder.hpp"
 #include "cli/bench_shapes.hpp"
 #include "energy/cost_table.hpp"
+#include "folder_in_memory.hpp"
 #include "report/result_json.hpp"
 #include "sim/arch_catalog.hpp"
-#include "temporary_folder.hpp"
 #include "time_limit.hpp"
 #include "trace/layer_list.hpp"
 #include "trace/trace.hpp"
@@ -106,10 +106,9 @@ void read_as(unsigned reader, const Pieces& pieces) {
       (void)parse_results_json(grow(pieces, kJson), "fuzz");
       return;
     case 4: {
-      static const TemporaryFolder folder;
+      static const TemporaryFolder folder(folder_in_memory());
       const std::string list = grow(pieces, kJson / 4);  // looks for three files per line
-      std::ofstream(folder.path() / "layers.csv", std::ios::binary)
-          .write(list.data(), static_cast<std::streamsize>(list.size()));
+      folder.write("layers.csv", list);
       (void)Trace::open(folder.path());
       return;
     }
