@@ -9,6 +9,7 @@
 #include "base/parse_number.hpp"
 #include "base/quote.hpp"
 #include "sweep/expression/expression.hpp"
+#include "sweep/expression/tokens.hpp"
 
 namespace lacuna::sweep {
 
@@ -16,10 +17,6 @@ namespace {
 
 constexpr std::size_t kLongestExpression = 4096;
 constexpr int kDeepestExpression = 64;  // brackets and signs within each other
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool starts_name(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
-bool continues_name(char c) { return starts_name(c) || is_digit(c) || c == '.'; }
 
 }  // namespace
 
@@ -46,13 +43,7 @@ class ExpressionParser {
   }
 
  private:
-  enum class Kind { kEnd, kNumber, kText, kName, kSymbol };
-  struct Token {
-    Kind kind = Kind::kEnd;
-    std::string_view text;  // as written, for texts and quoted names without the quotes
-    std::size_t column = 1;
-    bool quoted = false;
-  };
+  using Kind = Token::Kind;
 
   [[noreturn]] void fail(std::size_t column, std::string_view cause, std::string_view remedy) const {
     expression_.fail(column, cause, remedy);
@@ -65,63 +56,14 @@ class ExpressionParser {
   // ---- tokens
 
   void next() {
-    const std::string_view text = expression_.text_;
-    while (at_ < text.size() && (text[at_] == ' ' || text[at_] == '\t' || text[at_] == '\n')) ++at_;
-    const std::size_t begin = at_;
-    const auto take = [&](Kind kind, std::size_t size) {
-      at_ = begin + size;
-      token_ = {kind, text.substr(begin, size), begin + 1, false};
-    };
-    if (begin == text.size()) return take(Kind::kEnd, 0);
-    const char c = text[begin];
-    if (c == '\'' || c == '"' || c == '`') return quoted(c);
-    if (starts_name(c)) {
-      std::size_t end = begin + 1;
-      while (end < text.size() && continues_name(text[end])) ++end;
-      return take(Kind::kName, end - begin);
+    token_ = next_token(expression_.text_, at_);
+    if (token_.kind == Kind::kUnclosed) {
+      fail(token_.column, fmt::format("{} is not closed", quote_name(token_.text)), "add the closing quote");
     }
-    if (is_digit(c) || (c == '.' && begin + 1 < text.size() && is_digit(text[begin + 1]))) {
-      return take(Kind::kNumber, number_size(text.substr(begin)));
+    if (token_.kind == Kind::kUnknown) {
+      fail(token_.column, fmt::format("{} means nothing in a condition", quote_name(token_.text)),
+           "use names, numbers, 'text', + - * / %, comparisons, and, or, not");
     }
-    static constexpr std::array kTwo = {"==", "!=", "<=", ">="};
-    for (const std::string_view symbol : kTwo) {
-      if (text.substr(begin).starts_with(symbol)) return take(Kind::kSymbol, 2);
-    }
-    if (std::string_view("=<>+-*/%(),").find(c) != std::string_view::npos) return take(Kind::kSymbol, 1);
-    fail(begin + 1, fmt::format("{} means nothing in a condition", quote_name(text.substr(begin, 1))),
-         "use names, numbers, 'text', + - * / %, comparisons, and, or, not");
-  }
-
-  static std::size_t number_size(std::string_view text) {
-    std::size_t end = 0;
-    const auto digits = [&] {
-      while (end < text.size() && is_digit(text[end])) ++end;
-    };
-    digits();
-    if (end < text.size() && text[end] == '.') ++end;
-    digits();
-    if (end < text.size() && (text[end] == 'e' || text[end] == 'E')) {
-      std::size_t sign = end + 1;
-      if (sign < text.size() && (text[sign] == '+' || text[sign] == '-')) ++sign;
-      if (sign < text.size() && is_digit(text[sign])) {
-        end = sign;
-        digits();
-      }
-    }
-    // "4x" is a typing error, not 4 and a name.
-    while (end < text.size() && continues_name(text[end])) ++end;
-    return end;
-  }
-
-  void quoted(char quote) {
-    const std::string_view text = expression_.text_;
-    const std::size_t end = text.find(quote, at_ + 1);
-    if (end == std::string_view::npos) {
-      fail(at_ + 1, fmt::format("{} is not closed", quote_name(text.substr(at_))), "add the closing quote");
-    }
-    const Kind kind = quote == '`' ? Kind::kName : Kind::kText;
-    token_ = {kind, text.substr(at_ + 1, end - at_ - 1), at_ + 1, true};
-    at_ = end + 1;
   }
 
   bool at_word(std::string_view word) const {
