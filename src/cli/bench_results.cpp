@@ -1,6 +1,7 @@
 #include "cli/bench_results.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <fmt/format.h>
 #include <map>
@@ -239,13 +240,16 @@ std::string bench_json(const BenchReport& report) {
 }
 
 std::string bench_csv(const std::vector<BenchCase>& cases) {
+  constexpr std::array kMore = {kernels::Impl::kDenseWinograd, kernels::Impl::kDenseGemm};
   std::string text =
       "network,layer,shape,batch,count,op,checked,zeros,threads,impl,used,seconds,direct_seconds,auto_"
       "seconds,"
-      "x_direct,x_auto,rounds,sparsetrain_seconds,sparsetrain_x_direct\n";
+      "x_direct,x_auto,rounds,sparsetrain_seconds,sparsetrain_x_direct";
   auto out = std::back_inserter(text);
-  for (const BenchCase& c : cases)
-    fmt::format_to(out, "{},{},\"{}\",{},{},{},{},{:.6f},{},{},{},{:.9f},{:.9f},{:.9f},{:.4f},{:.4f},{},{}\n",
+  for (const kernels::Impl impl : kMore) fmt::format_to(out, ",{0}_seconds,x_{0}", impl_name(impl));
+  text += ",x_best\n";
+  for (const BenchCase& c : cases) {
+    fmt::format_to(out, "{},{},\"{}\",{},{},{},{},{:.6f},{},{},{},{:.9f},{:.9f},{:.9f},{:.4f},{:.4f},{},{}",
                    csv_text(c.network), csv_text(c.layer), c.shape.describe(), c.shape.n, c.count,
                    operation_name(c.op), checked_name(c.checked), c.result.zeros, c.threads,
                    impl_name(c.impl), impl_name(c.result.used), c.result.seconds, c.result.direct_seconds,
@@ -253,6 +257,14 @@ std::string bench_csv(const std::vector<BenchCase>& cases) {
                    timed_sparsetrain(c) ? fmt::format("{:.9f},{:.4f}", c.result.sparsetrain_seconds,
                                                       c.result.sparsetrain_x_direct)
                                         : ",");
+    // Empty where a baseline was not asked for or has no kernel for the layer.
+    for (const kernels::Impl impl : kMore) {
+      const auto one = std::ranges::find(c.result.baselines, impl, &kernels::BaselineResult::impl);
+      const bool timed = one != c.result.baselines.end() && one->ratio > 0;
+      text += timed ? fmt::format(",{:.9f},{:.4f}", one->seconds, one->ratio) : ",,";
+    }
+    text += c.result.baselines.empty() ? ",\n" : fmt::format(",{:.4f}\n", c.result.x_best());
+  }
   return text;
 }
 

@@ -1,9 +1,11 @@
 // `lacuna bench`: what it writes and what it says of bad lists of layers. Speed is not tested here.
 #include <cmath>
 #include <filesystem>
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "base/output_file.hpp"
 #include "cli/json_schema.hpp"
@@ -129,14 +131,32 @@ TEST_F(BenchTest, SkipsZeroWeightsWhereAsked) {
 
 TEST_F(BenchTest, ComparesWithEveryBaseline) {
   const std::string out = folder_.file("out.json");
-  const ProgramResult result = bench(
-      shapes(kTwoLayers),
-      {"--zeros", "0,95", "--baseline", "direct,winograd,gemm,best", "--layer", "second", "--json", out});
+  const std::string csv = folder_.file("out.csv");
+  const ProgramResult result =
+      bench(shapes(kTwoLayers), {"--zeros", "0,95", "--baseline", "direct,winograd,gemm,best", "--layer",
+                                 "second", "--json", out, "--csv", csv});
   ASSERT_EQ(result.exit_code, 0) << result.err;
   for (const char* title : {"x winograd", "x gemm", "x best", "faster from"})
     EXPECT_NE(result.out.find(title), std::string::npos) << title;
   const json document = json::parse(read_text(out));
   for (const json& entry : document["cases"]) EXPECT_LE(entry["x_best"], entry["x_direct"]);
+  std::istringstream lines(read_text(csv));
+  std::string heading;
+  std::getline(lines, heading);
+  EXPECT_TRUE(heading.ends_with(",winograd_seconds,x_winograd,gemm_seconds,x_gemm,x_best")) << heading;
+  for (const json& entry : document["cases"]) {
+    std::string line;
+    std::getline(lines, line);
+    const auto wanted = [&](const char* name) {
+      const json& one = entry["baselines"];
+      return one.contains(name) ? fmt::format("{:.9f},{:.4f}", one[name]["seconds"].get<double>(),
+                                              one[name]["x"].get<double>())
+                                : std::string(",");
+    };
+    EXPECT_TRUE(line.ends_with(
+        fmt::format(",{},{},{:.4f}", wanted("winograd"), wanted("gemm"), entry["x_best"].get<double>())))
+        << line;
+  }
   expect_error(bench(shapes(kTwoLayers), {"--baseline", "fft"}), "unknown baseline 'fft'");
 }
 
