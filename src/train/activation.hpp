@@ -22,9 +22,10 @@ struct Activation {
   kernels::Layout layout = kernels::Layout::kBlocked;
   AlignedFloats data;
   AlignedFloats own_grad;
-  float* grad = nullptr;  // own_grad, or the gradient of a sum that this is a part of; null: not needed
-  int readers = 0;        // layers that read it
-  int pending = 0;        // readers that have not delivered their gradient yet in this backward pass
+  float* grad = nullptr;   // own_grad, or the gradient of a sum that this is a part of; null: not needed
+  int readers = 0;         // layers that read it
+  int pending = 0;         // readers that have not delivered their gradient yet in this backward pass
+  bool adds_late = false;  // the layer that wrote it adds the last of several gradients itself
 
   std::int64_t blocks() const { return (shape.c + 15) / 16; }
   bool blocked() const { return layout == kernels::Layout::kBlocked; }
@@ -42,11 +43,19 @@ class GradientSum {
  public:
   explicit GradientSum(std::int64_t largest, int threads) : beside_(largest), threads_(threads) {}
   // Null where no gradient is needed.
-  float* begin(Activation& input) { return input.pending == input.readers ? input.grad : beside_.data(); }
+  float* begin(Activation& input);
   void end(Activation& input);
+  // The whole of it: the gradient of a sum goes to its parts as it is.
+  void copy(const Activation& sum, Activation& part);
+  // For an activation that adds late: what is still to be added to its gradient, or null. The next begin()
+  // may give the same memory.
+  const float* take_late(Activation& output);
 
  private:
+  void add(Activation& input);
+
   AlignedFloats beside_;
+  Activation* late_ = nullptr;  // whose gradient `beside_` is still to be added to
   int threads_;
 };
 

@@ -25,35 +25,16 @@ const Node& input_of(const Graph& graph, const Node& node) {
   return graph.nodes[static_cast<std::size_t>(node.inputs[0])];
 }
 
-// As Network::plan_activations() allocates: a ReLU that is the only reader of its input runs in place, and
-// the gradient of a sum is that of its parts.
+// As Network::plan_activations() allocates.
 MemoryEstimate estimate_activations(const Graph& graph, double batch) {
-  const std::size_t nodes = graph.nodes.size();
-  std::vector<int> readers(nodes, 0);
-  for (const Node& node : graph.nodes)
-    for (const int input : node.inputs) ++readers[static_cast<std::size_t>(input)];
-  const auto in_place = [&](const Node& node) {
-    if (node.kind != NodeKind::kRelu) return false;
-    const NodeKind before = input_of(graph, node).kind;
-    return before != NodeKind::kInput && before != NodeKind::kRelu &&
-           readers[static_cast<std::size_t>(node.inputs[0])] == 1;
-  };
-  std::vector<char> shares(nodes, 0);
-  for (const Node& node : graph.nodes) {
-    if (node.kind != NodeKind::kAdd || node.inputs[0] == node.inputs[1]) continue;
-    for (const int input : node.inputs) {
-      const auto at = static_cast<std::size_t>(input);
-      if (readers[at] == 1 && graph.nodes[at].kind != NodeKind::kRelu) shares[at] = 1;
-    }
-  }
+  const Fusion fusion = fuse(graph);
   MemoryEstimate estimate;
   double largest = 0;
-  for (std::size_t i = 0; i < nodes; ++i) {
-    const double bytes = batch * floats(graph.nodes[i].out) * kFloat;
+  for (int i = 0; i < static_cast<int>(graph.nodes.size()); ++i) {
+    const double bytes = batch * floats(graph.nodes[static_cast<std::size_t>(i)].out) * kFloat;
     if (i > 0) largest = std::max(largest, bytes);
-    if (in_place(graph.nodes[i])) continue;
-    estimate.activations += bytes;
-    if (i > 0 && shares[i] == 0) estimate.gradients += bytes;
+    if (fusion.own_output(i)) estimate.activations += bytes;
+    if (fusion.own_output(i) && fusion.own_gradient(i)) estimate.gradients += bytes;
   }
   estimate.gradients += largest;  // of a second reader, before it is added
   return estimate;

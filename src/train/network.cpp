@@ -31,13 +31,11 @@ float normal(Random& random) {
 }  // namespace
 
 Network::Network(Graph graph, const NetworkOptions& options, const std::function<void(double)>& progress)
-    : graph_(std::move(graph)), options_(options) {
+    : graph_(std::move(graph)), options_(options), fusion_(fuse(graph_)) {
   check_memory(graph_, options_, memory_limit());
   plan_activations();
   make_layers(progress);
 }
-
-bool Network::fused_relu(int node) const { return relu_of_[static_cast<std::size_t>(node)] != 0; }
 
 bool Network::images_stay_plain() const {
   return graph_.input.c <= 3 && std::ranges::all_of(graph_.nodes, [](const Node& node) {
@@ -47,56 +45,27 @@ bool Network::images_stay_plain() const {
 }
 
 void Network::plan_activations() {
-  const std::size_t nodes = graph_.nodes.size();
-  readers_.assign(nodes, 0);
-  relu_of_.assign(nodes, 0);
-  for (const Node& node : graph_.nodes)
-    for (const int input : node.inputs) ++readers_[static_cast<std::size_t>(input)];
-  // A ReLU that is the only reader of its input runs in place. No layer that it may follow needs its own
-  // output for its gradient: a max pool keeps positions, dropout its factors, and a second ReLU changes
-  // nothing.
-  for (std::size_t i = 0; i < nodes; ++i) {
-    if (graph_.nodes[i].kind != NodeKind::kRelu) continue;
-    const auto input = static_cast<std::size_t>(graph_.nodes[i].inputs[0]);
-    if (graph_.nodes[input].kind != NodeKind::kInput && graph_.nodes[input].kind != NodeKind::kRelu &&
-        readers_[input] == 1)
-      relu_of_[input] = static_cast<int>(i);
-  }
-  for (std::size_t i = 0; i < nodes; ++i) {
-    const Node& node = graph_.nodes[i];
-    if (node.kind == NodeKind::kRelu &&
-        relu_of_[static_cast<std::size_t>(node.inputs[0])] == static_cast<int>(i)) {
-      Activation* shared = activation_of_[static_cast<std::size_t>(node.inputs[0])];
-      shared->readers = readers_[i];
-      activation_of_.push_back(shared);
-      continue;
-    }
+  const auto nodes = static_cast<int>(graph_.nodes.size());
+  const auto at = [](int node) { return static_cast<std::size_t>(node); };
+  activation_of_.assign(at(nodes), nullptr);
+  std::int64_t largest = 0;
+  for (int i = 0; i < nodes; ++i) {
+    if (!fusion_.own_output(i)) continue;
     auto made = std::make_unique<Activation>();
     made->n = options_.batch;
-    made->shape = node.out;
-    made->readers = readers_[i];
+    made->shape = graph_.nodes[at(i)].out;
+    made->readers = fusion_.readers_of_output(i);
+    made->adds_late = graph_.nodes[at(i)].kind == NodeKind::kBatchNorm || fusion_.norm[at(i)] != 0;
     if (i == 0 && images_stay_plain()) made->layout = kernels::Layout::kNchw;
     made->data = AlignedFloats(made->floats());
-    activation_of_.push_back(made.get());
+    if (fusion_.own_gradient(i)) made->own_grad = AlignedFloats(made->floats());
+    if (i > 0) largest = std::max(largest, made->floats());
+    activation_of_[at(i)] = made.get();
     activations_.push_back(std::move(made));
   }
-  // The gradient of a sum is the gradient of its parts: those that nobody else reads and that no ReLU changes
-  // in place share its memory. Sums come after their parts, so this goes backwards.
-  std::int64_t largest = 0;
-  for (std::size_t i = nodes; i-- > 1;) {
-    const Node& node = graph_.nodes[i];
-    Activation& out = *activation_of_[i];
-    if (out.grad == nullptr) {
-      out.own_grad = AlignedFloats(out.floats());
-      out.grad = out.own_grad.data();
-    }
-    largest = std::max(largest, out.floats());
-    if (node.kind != NodeKind::kAdd || node.inputs[0] == node.inputs[1]) continue;
-    for (const int input : node.inputs) {
-      const auto at = static_cast<std::size_t>(input);
-      const bool changed_in_place = graph_.nodes[at].kind == NodeKind::kRelu;
-      if (input != 0 && readers_[at] == 1 && !changed_in_place) activation_of_[at]->grad = out.grad;
-    }
+  for (int i = 1; i < nodes; ++i) {
+    activation_of_[at(i)] = activation_of_[at(fusion_.output_of[at(i)])];
+    activation_of_[at(i)]->grad = activation_of_[at(fusion_.gradient_of[at(i)])]->own_grad.data();
   }
   sum_ = std::make_unique<GradientSum>(largest, options_.threads);
 }
@@ -110,7 +79,7 @@ void Network::make_layers(const std::function<void(double)>& progress) {
     for (const int input : node.inputs) in.push_back(activation_of_[static_cast<std::size_t>(input)]);
     Activation& out = *activation_of_[i];
     ConvLayer* conv = nullptr;
-    const bool relu_follows = fused_relu(static_cast<int>(i));
+    const bool relu_follows = fusion_.relu[i] != 0;
     switch (node.kind) {
       case NodeKind::kConv:
       case NodeKind::kLinear: {
@@ -130,12 +99,15 @@ void Network::make_layers(const std::function<void(double)>& progress) {
         break;
       }
       case NodeKind::kBatchNorm:
-        layers_.push_back(make_batch_norm(node, *in[0], out, relu_follows, threads));
+        if (fusion_.part_of_sum(graph_, static_cast<int>(i))) continue;
+        layers_.push_back(make_batch_norm(node, *in[0], nullptr, out, relu_follows, threads));
         break;
       case NodeKind::kRelu: {
         const Node& before = graph_.nodes[static_cast<std::size_t>(node.inputs[0])];
         const bool in_place = in[0] == &out;
-        if (in_place && before.kind == NodeKind::kBatchNorm) continue;  // part of the norm
+        const bool in_norm = before.kind == NodeKind::kBatchNorm ||
+                             fusion_.norm[static_cast<std::size_t>(node.inputs[0])] != 0;
+        if (in_place && in_norm) continue;
         layers_.push_back(make_relu(*in[0], out, in_place && is_product(before), threads));
         break;
       }
@@ -144,7 +116,7 @@ void Network::make_layers(const std::function<void(double)>& progress) {
         layers_.push_back(make_pool(node, *in[0], out, threads));
         break;
       case NodeKind::kAdd:
-        layers_.push_back(make_add(in, out, threads));
+        layers_.push_back(fusion_.norm[i] != 0 ? make_norm_with_sum(i) : make_add(in, out, threads));
         break;
       case NodeKind::kConcat:
         layers_.push_back(make_concat(in, out, threads));
@@ -168,6 +140,16 @@ void Network::make_layers(const std::function<void(double)>& progress) {
     if (progress) progress(static_cast<double>(i + 1) / static_cast<double>(graph_.nodes.size()));
   }
   loss_ = std::make_unique<Loss>(*activation_of_.back(), threads);
+}
+
+std::unique_ptr<Layer> Network::make_norm_with_sum(std::size_t sum) {
+  const int norm = fusion_.norm[sum];
+  const Node& node = graph_.nodes[static_cast<std::size_t>(norm)];
+  const std::vector<int>& parts = graph_.nodes[sum].inputs;
+  const auto other = static_cast<std::size_t>(parts[0] == norm ? parts[1] : parts[0]);
+  return make_batch_norm(node, *activation_of_[static_cast<std::size_t>(node.inputs[0])],
+                         activation_of_[other], *activation_of_[sum], fusion_.relu[sum] != 0,
+                         options_.threads);
 }
 
 void Network::make_room(const OperandRule& rule, const Activation& in, const Activation& out) {

@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "train/fuse.hpp"
 #include "train/graph.hpp"
 #include "train/layers/conv.hpp"
 #include "train/loss.hpp"
@@ -46,23 +47,22 @@ class Network {
   // In the order of the graph.
   const std::vector<ConvLayer*>& conv_layers() { return conv_layers_; }
   std::vector<const ConvLayer*> conv_layers() const { return {conv_layers_.begin(), conv_layers_.end()}; }
-  // The output of a node, for tests. A ReLU that runs in place shares that of its input.
+  // The output of a node, for tests. Nodes that run as one layer share that of the last (fuse.hpp).
   const Activation& activation(int node) const { return *activation_of_[static_cast<std::size_t>(node)]; }
 
  private:
   bool images_stay_plain() const;
   void plan_activations();
   void make_layers(const std::function<void(double)>& progress);
+  std::unique_ptr<Layer> make_norm_with_sum(std::size_t sum);
   void make_room(const OperandRule& rule, const Activation& in, const Activation& out);
-  bool fused_relu(int node) const;  // the node's only reader is a ReLU that runs in place
 
   Graph graph_;
   NetworkOptions options_;
+  Fusion fusion_;
   OperandRoom room_;
   std::vector<std::unique_ptr<Activation>> activations_;
   std::vector<Activation*> activation_of_;  // by node
-  std::vector<int> readers_;                // by node: how many nodes read it
-  std::vector<int> relu_of_;                // by node: the ReLU that runs in place on it, or 0
   std::vector<std::unique_ptr<Layer>> layers_;
   std::vector<ConvLayer*> conv_of_;  // by layer, null for other layers
   std::vector<ConvLayer*> conv_layers_;

@@ -69,13 +69,24 @@ class Check {
     return false;
   }
 
-  // The ReLU that runs in place on the node's output, or 0.
-  int in_place_relu(int of) const {
+  // Nodes that run as one layer share their output: it is that of the last of them.
+  int last_of_output(int of) const {
+    int last = of;
     for (int i = of + 1; i < static_cast<int>(graph_.nodes.size()); ++i)
-      if (node(i).kind == NodeKind::kRelu && node(i).inputs[0] == of &&
-          &network_.activation(i) == &network_.activation(of))
-        return i;
-    return 0;
+      if (&network_.activation(i) == &network_.activation(of)) last = i;
+    return last;
+  }
+
+  // Memory that gradients share holds that of the node which used it last in the backward pass, the first of
+  // them; but a batch norm leaves that of the ReLU behind it as it is.
+  int owner_of_gradient(int of) const {
+    int first = 1;
+    while (network_.activation(first).grad != network_.activation(of).grad) ++first;
+    if (node(first).kind != NodeKind::kBatchNorm) return first;
+    for (int i = first + 1; i < static_cast<int>(graph_.nodes.size()); ++i)
+      if (&network_.activation(i) == &network_.activation(first))
+        return node(i).kind == NodeKind::kRelu && node(i).inputs[0] == first ? i : first;
+    return first;
   }
 
   // Which values are dropped follows from the seed, the layer's name and the position: the same layer alone
@@ -123,8 +134,7 @@ class Check {
     }
     EXPECT_EQ(step_.loss.correct, correct);
     for (int i = 0; i < static_cast<int>(graph_.nodes.size()); ++i) {
-      const int relu = in_place_relu(i);
-      const Doubles& expected = base_.output(relu != 0 ? relu : i);
+      const Doubles& expected = base_.output(last_of_output(i));
       const std::vector<float>& got = step_.outputs[static_cast<std::size_t>(i)];
       ASSERT_EQ(got.size(), expected.size());
       double most = 0, worst = 0;
@@ -247,13 +257,7 @@ class Check {
     for (const auto& [name, gradient] : step_.gradients)
       check_tensor(name, gradient, twin_.parameters.at(name), owner_of(name), nullptr, options_.samples);
     for (int i = 1; i < static_cast<int>(graph_.nodes.size()); ++i) {
-      // Memory that two nodes share holds the gradient of the one that ran last in the backward pass: the
-      // ReLU's input or, where the ReLU is part of a batch norm, its output.
-      const int relu = in_place_relu(i);
-      if (relu != 0 && node(i).kind == NodeKind::kBatchNorm) continue;
-      if (node(i).kind == NodeKind::kRelu && in_place_relu(node(i).inputs[0]) == i &&
-          node(node(i).inputs[0]).kind != NodeKind::kBatchNorm)
-        continue;
+      if (owner_of_gradient(i) != i) continue;
       // The gradient of flattened images is not needed.
       if (node(i).kind == NodeKind::kFlatten && node(i).inputs[0] == 0) continue;
       Doubles added(base_.output(i).size());

@@ -156,6 +156,58 @@ TEST(Gradients, Sums) {
   check_network(finish(images, images.conv(images.add(0, 0), 4)), {});
 }
 
+// A batch norm computes the sum that follows it, and the ReLU.
+class NormsInSums {
+ public:
+  explicit NormsInSums(std::int64_t channels) : channels_(channels) {}
+  // make(builder, convolution of a node) gives the last node.
+  template <typename Make>
+  void check(const Make& make, int threads = 1) const {
+    GraphBuilder b({3, 4, 3});
+    const auto conv = [&](int of) { return b.conv(of, channels_, {.padding = {1, 1}, .bias = false}); };
+    check_network(finish(b, make(b, conv)), {.threads = threads, .samples = 3, .node_samples = 2});
+  }
+
+ private:
+  std::int64_t channels_;
+};
+
+TEST(Gradients, NormsInSums) {
+  for (const std::int64_t channels : {5, 32}) {
+    const NormsInSums net(channels);
+    for (const int threads : {1, 3})  // the gradients of both blocks share memory
+      net.check(
+          [](GraphBuilder& b, const auto& conv) {
+            const int x = b.relu(b.norm(conv(0)));
+            const int y = b.relu(b.add(b.norm(conv(x)), x));
+            return b.relu(b.add(y, b.norm(conv(b.relu(b.norm(conv(y)))))));
+          },
+          threads);
+    net.check([](GraphBuilder& b, const auto& conv) {
+      const int x = b.relu(conv(0));
+      return b.relu(b.add(b.norm(conv(x)), b.norm(conv(x))));
+    });
+    net.check([](GraphBuilder& b, const auto& conv) {  // the other part is the norm's input
+      const int x = conv(0);
+      return b.add(b.norm(x), x);
+    });
+    net.check([](GraphBuilder& b, const auto& conv) { return b.add(b.norm(conv(0)), b.relu(conv(0))); });
+    net.check([](GraphBuilder& b, const auto& conv) {
+      // The convolution in the outer sum keeps its gradient while others send theirs to the inner sum's part.
+      const int x = conv(0), branch = conv(x);
+      return b.add(b.add(b.norm(conv(x)), x), branch);
+    });
+    net.check([](GraphBuilder& b, const auto& conv) {  // the other part is read after the sum
+      const int x = conv(0), sum = b.add(b.norm(conv(0)), x);
+      return b.concat({sum, b.relu(x), b.norm(x)});
+    });
+    net.check([](GraphBuilder& b, const auto& conv) {  // read twice: it has an output of its own
+      const int norm = b.norm(conv(0));
+      return b.relu(b.add(b.add(norm, conv(0)), b.relu(norm)));
+    });
+  }
+}
+
 TEST(Gradients, Concat) {
   GraphBuilder b({3, 5, 5});
   const int x = b.conv(0, 16), y = b.conv(0, 32), odd = b.conv(0, 5), one = b.conv(0, 1);

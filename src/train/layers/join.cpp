@@ -30,18 +30,7 @@ class Add final : public Layer {
   }
 
   void backward(GradientSum& sum) override {
-    for (Activation* in : in_) {
-      if (in->grad == nullptr) continue;
-      if (in->grad == out_.grad) {  // it is the same memory
-        --in->pending;
-        continue;
-      }
-      float* to = sum.begin(*in);
-      const std::int64_t floats = out_.floats();
-#pragma omp parallel for simd num_threads(threads_) schedule(static)
-      for (std::int64_t i = 0; i < floats; ++i) to[i] = out_.grad[i];
-      sum.end(*in);
-    }
+    for (Activation* in : in_) sum.copy(out_, *in);
   }
 
  private:

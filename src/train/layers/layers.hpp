@@ -8,9 +8,9 @@
 
 namespace lacuna::train {
 
-// With `relu` the output is max(y, 0), computed and differentiated with the norm (oneDNN fuses them).
-std::unique_ptr<Layer> make_batch_norm(const Node& node, Activation& in, Activation& out, bool relu,
-                                       int threads);
+// The output is the norm, plus `other` unless it is null, cut off at zero with `relu`.
+std::unique_ptr<Layer> make_batch_norm(const Node& node, Activation& in, Activation* other, Activation& out,
+                                       bool relu, int threads);
 // In place: `value` is its input and output. With `forward_done` the previous layer has applied it already.
 std::unique_ptr<Layer> make_relu(Activation& in, Activation& out, bool forward_done, int threads);
 std::unique_ptr<Layer> make_pool(const Node& node, Activation& in, Activation& out, int threads);

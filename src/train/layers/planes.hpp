@@ -1,0 +1,83 @@
+// The work of a layer shared out among threads: the planes (one image, 16 channels) of an activation.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "train/activation.hpp"
+
+namespace lacuna::train {
+
+// Images are taken in a few parts, whose number does not depend on that of the threads; neither do sums over
+// parts, then.
+class Planes {
+ public:
+  Planes(const Activation& like, int threads)
+      : n_(like.n),
+        blocks_(like.blocks()),
+        pixels_(like.shape.h * like.shape.w),
+        parts_(std::min<std::int64_t>(like.n, 16)),
+        threads_(threads) {}
+
+  std::int64_t blocks() const { return blocks_; }
+  std::int64_t parts() const { return parts_; }
+  std::int64_t pixels() const { return pixels_; }
+  std::int64_t item(std::int64_t block, std::int64_t part) const { return block * parts_ + part; }
+
+  // work(the plane's first float) for each image of a part, and in the other order.
+  template <typename Work>
+  void each_image(std::int64_t block, std::int64_t part, const Work& work) const {
+    for (std::int64_t n = n_ * part / parts_; n < n_ * (part + 1) / parts_; ++n) work(start(n, block));
+  }
+  template <typename Work>
+  void each_image_backwards(std::int64_t block, std::int64_t part, const Work& work) const {
+    for (std::int64_t n = n_ * (part + 1) / parts_; n-- > n_ * part / parts_;) work(start(n, block));
+  }
+
+  // work(block, part)
+  template <typename Work>
+  void each_part(const Work& work) const {
+#pragma omp parallel for num_threads(threads_) schedule(static)
+    for (std::int64_t i = 0; i < blocks_ * parts_; ++i) work(i / parts_, i % parts_);
+  }
+
+  // before(block), first(block, part), between(block), second(block, part). A thread that has whole blocks
+  // finds them in its cache the second time, the last images first; threads that would wait for one with more
+  // blocks share them.
+  template <typename Before, typename First, typename Between, typename Second>
+  void two_passes(const Before& before, const First& first, const Between& between,
+                  const Second& second) const {
+    const std::int64_t items = blocks_ * parts_;
+    if (blocks_ % threads_ == 0 || blocks_ >= 8 * threads_) {
+#pragma omp parallel for num_threads(threads_) schedule(static)
+      for (std::int64_t block = 0; block < blocks_; ++block) {
+        before(block);
+        for (std::int64_t part = 0; part < parts_; ++part) first(block, part);
+        between(block);
+        for (std::int64_t part = parts_; part-- > 0;) second(block, part);
+      }
+      return;
+    }
+#pragma omp parallel num_threads(threads_)
+    {
+#pragma omp for schedule(static)
+      for (std::int64_t block = 0; block < blocks_; ++block) before(block);
+#pragma omp for schedule(static)
+      for (std::int64_t i = 0; i < items; ++i) first(i / parts_, i % parts_);
+#pragma omp for schedule(static)
+      for (std::int64_t block = 0; block < blocks_; ++block) between(block);
+#pragma omp for schedule(static)
+      for (std::int64_t i = 0; i < items; ++i) second(i / parts_, i % parts_);
+    }
+  }
+
+ private:
+  std::int64_t start(std::int64_t n, std::int64_t block) const {
+    return (n * blocks_ + block) * pixels_ * 16;
+  }
+
+  std::int64_t n_, blocks_, pixels_, parts_;
+  int threads_;
+};
+
+}  // namespace lacuna::train
