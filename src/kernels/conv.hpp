@@ -82,7 +82,11 @@ struct ConvOptions {
   bool relu = false;            // forward only: dst = max(dst, 0)
   bool strict = false;          // see above
   bool allow_winograd = false;  // kAuto: the choice may be Winograd, whose rounding errors are larger
-  std::string isa;              // "": the best of this CPU; "avx512", "avx2" or "portable"
+  // kAuto and kSparse may skip zero weights instead of those of the checked operand: kAuto where that is
+  // expected to be faster, kSparse where weights have more of them. weight_grad then computes the gradients
+  // of the non-zero weights alone, as with kWeights. Not where a kernel would read kNhwc as it is.
+  bool or_weights = false;
+  std::string isa;  // "": the best of this CPU; "avx512", "avx2" or "portable"
 
   Layout layout_of_src() const { return src_layout.value_or(layout); }
   Layout layout_of_dst() const { return layout; }
@@ -98,12 +102,18 @@ struct ConvTensors {
   float* dst = nullptr;             // forward
   float* diff_src = nullptr;        // input_grad
   float* diff_weights = nullptr;    // weight_grad
+  // Of the values of plain weights, chosen by the caller; 0: unknown. A run that is given the same number as
+  // the one before does not pack them again. The plan's workspace must be its own.
+  std::uint64_t weights_version = 0;
 };
 
 // The outcome of a run.
 struct ConvRun {
   Impl used = Impl::kSparse;
-  double zeros = -1;  // share of zeros that the choice was based on; -1: nothing was counted
+  // Share of zeros that the choice was based on (of `skipped`, or of the checked operand); -1: nothing was
+  // counted.
+  double zeros = -1;
+  std::optional<Checked> skipped{};  // the operand whose zeros were skipped; nothing: dense
 };
 
 class ConvPlan {
@@ -125,6 +135,10 @@ class ConvPlan {
   // weight_grad that checks weights: takes the non-zeros of these, so that run() need not look for them.
   // Cheap where they are at the same places as before.
   void use_weights(const float* oihw);
+  // A plan that may skip zero weights: those that may be non-zero, one byte each in the order oihw. Runs
+  // take the values of these alone and no longer look for zeros, until this is called again. A weight that is
+  // zero now and grows later has its place already. Null: runs look for zeros again.
+  void use_pattern(const std::uint8_t* kept);
 
   // Share of zeros of the checked operand, from a sample that takes little time compared with the run.
   double sampled_zeros(const ConvTensors& tensors) const;

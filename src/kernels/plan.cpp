@@ -52,14 +52,23 @@ ConvRun ConvPlan::run(const ConvTensors& tensors, double zeros) {
 }
 
 void ConvPlan::use_weights(const float* oihw) {
-  if (!state_->weight_grad() || state_->checked != Checked::kWeights)
+  if (!state_->kept_only())
     throw ConvError(Code::kOption, "this plan takes its weights in run()",
                     "use weight_grad that checks weights");
   if (oihw == nullptr) throw ConvError(Code::kNullPointer, "weights are null", "give them");
+  state_->has_pattern = false;
   if (state_->pruned)
     state_->pruned->update(oihw);
   else
     state_->kept.assign(oihw, oihw + state_->shape.w_elements());
+}
+
+void ConvPlan::use_pattern(const std::uint8_t* kept) {
+  State& s = *state_;
+  if (s.packed() || (s.checked != Checked::kWeights && !s.options.or_weights))
+    throw ConvError(Code::kOption, "this plan looks for zero weights in pack_weights() or not at all",
+                    "make it with plain weights and or_weights");
+  s.take_pattern(kept);
 }
 
 double ConvPlan::sampled_zeros(const ConvTensors& tensors) const {

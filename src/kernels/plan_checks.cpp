@@ -56,10 +56,12 @@ void check_options(const LayerShape& shape, const ConvOptions& o) {
         o.weights == WeightLayout::kPacked)
       throw ConvError(Code::kOption, "gradients of the non-zero weights are not packed", "use oihw");
   }
-  if (o.checked == Checked::kWeights && o.weights == WeightLayout::kOhwi)
+  if (o.or_weights && o.op == Operation::kWeightGrad && o.weights == WeightLayout::kPacked)
+    throw ConvError(Code::kOption, "gradients of the non-zero weights are not packed", "use oihw");
+  if ((o.checked == Checked::kWeights || o.or_weights) && o.weights == WeightLayout::kOhwi)
     throw ConvError(Code::kOption, "kernels that skip zero weights have no ohwi weights",
                     "use oihw or packed");
-  if (o.impl == Impl::kSparseTrain && o.checked == Checked::kWeights)
+  if (o.impl == Impl::kSparseTrain && (o.checked == Checked::kWeights || o.or_weights))
     throw ConvError(Code::kOption, "SparseTrain's kernels do not skip zero weights", "check another operand");
   if (o.impl == Impl::kSparseTrain && o.weights == WeightLayout::kOhwi)
     throw ConvError(Code::kOption, "SparseTrain's kernels have no ohwi weights", "use oihw or packed");
@@ -99,7 +101,8 @@ void check_tensors(const ConvOptions& options, const PlanNeeds& needs, const Con
       break;
   }
   if (options.bias) tensors[count++] = {"bias", t.bias, needs.bias};
-  if (options.op == Operation::kWeightGrad && options.checked == Checked::kWeights && t.weights != nullptr)
+  const bool kept_only = options.checked == Checked::kWeights || options.or_weights;
+  if (options.op == Operation::kWeightGrad && kept_only && t.weights != nullptr)
     tensors[count++] = {"weights", t.weights, needs.weights};
   const std::span<const Named> used(tensors.data(), count);
   for (const Named& tensor : used) check_pointer(tensor, options.op);

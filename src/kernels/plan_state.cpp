@@ -2,10 +2,8 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cmath>
 #include <cstring>
 
-#include "kernels/dispatch/calibrate.hpp"
 #include "kernels/ref/ref_conv.hpp"
 #include "kernels/sparsetrain/sparsetrain_conv.hpp"
 
@@ -17,13 +15,6 @@ using Holds = PackedWeights::Holds;
 Checked checked_of(const ConvOptions& o) {
   if (o.checked) return *o.checked;
   return o.op == Operation::kInputGrad ? Checked::kGradients : Checked::kActivations;
-}
-
-bool all_finite(const float* data, std::int64_t count, int threads) {
-  bool finite = true;
-#pragma omp parallel for num_threads(threads) reduction(&& : finite) schedule(static)
-  for (std::int64_t i = 0; i < count; ++i) finite = finite && std::isfinite(data[i]);
-  return finite;
 }
 
 }  // namespace
@@ -62,15 +53,20 @@ ConvPlan::State::State(const LayerShape& s, const ConvOptions& o)
                             .src_channels_last = src.shape.channels_last,
                             .dst_channels_last = dst.shape.channels_last,
                             .ohwi = o.weights == WeightLayout::kOhwi};
-  if (may_be_sparse && checked == Checked::kWeights) pruned = PrunedConv::make(config);
+  const bool nhwc = src.shape.channels_last || dst.shape.channels_last;
+  if (may_be_sparse && (checked == Checked::kWeights || (o.or_weights && !nhwc)))
+    pruned = PrunedConv::make(config);
   if (may_be_sparse && checked != Checked::kWeights) sparse = make_sparse_conv(config);
   if (o.impl == Impl::kSparseTrain) sparse = make_sparsetrain_conv(config);
   const bool may_be_dense = o.impl != Impl::kReference && (!always_skips() || o.strict);
-  if (chooses()) cost = calibrated_cost(s, o);  // which of oneDNN's, too
+  if (chooses()) measure_costs();  // which of oneDNN's, too
   if (may_be_dense) dense = std::make_unique<DenseConv>(s, o, dense_impl());
   // What `pruned` packs is in the plan; the buffer says which weights that were.
-  packing = {sparse ? sparse->packed_floats() : pruned ? kLanes : 0, dense ? dense->packed_floats() : 0};
-  const std::string skipping = sparse ? sparse->name() : pruned ? pruned->name() : "";
+  packing = {stamp_at() + (pruned ? kLanes : 0), dense ? dense->packed_floats() : 0};
+  const std::string skipping = either_side() ? std::string(sparse->name()) + " or " + pruned->name()
+                               : sparse      ? sparse->name()
+                               : pruned      ? pruned->name()
+                                             : "";
   kernel_name = skips() && dense ? skipping + " or " + dense->name()
                 : skips()        ? skipping
                 : dense          ? dense->name()
@@ -81,7 +77,8 @@ ConvPlan::State::State(const LayerShape& s, const ConvOptions& o)
   if (!packed() && sparse) weights_at = workspace.add(sparse->packed_floats());
   const BlockedShape& result = o.op == Operation::kInputGrad ? src.shape : dst.shape;
   if (!weight_grad()) bias_at = workspace.add(result.groups * result.blocks() * kLanes);
-  scratch_at = workspace.add(sparse ? sparse->workspace_floats() : pruned->workspace_floats());
+  scratch_at = workspace.add(
+      std::max(sparse ? sparse->workspace_floats() : 0, pruned ? pruned->workspace_floats() : 0));
 }
 
 void ConvPlan::State::use_workspace(void* given, std::size_t size) {
@@ -92,32 +89,6 @@ void ConvPlan::State::use_workspace(void* given, std::size_t size) {
 
 void ConvPlan::State::check(const ConvTensors& t) const {
   check_tensors(options, {src.needs(), dst.needs(), {weight_floats(), packed()}, {shape.k, false}}, t);
-}
-
-double ConvPlan::State::sampled_zeros(const ConvTensors& t) const {
-  if (checked == Checked::kWeights) {
-    if (pruned && pruned->has_weights() && (packed() || t.weights == nullptr)) return pruned->zeros();
-    return packed() || t.weights == nullptr ? 0 : sample_zeros(t.weights, shape.w_elements(), sampled_lines);
-  }
-  const PlanSide& side = checked_side();
-  const float* data = checked == Checked::kActivations ? t.src : t.diff_dst;
-  const double zeros = sample_zeros(data, side.floats(), sampled_lines);
-  // Padding channels are zeros of the layout, not of the tensor.
-  const double filled = static_cast<double>(side.shape.plain_floats()) / static_cast<double>(side.floats());
-  return std::clamp(1 - (1 - zeros) / filled, 0.0, 1.0);
-}
-
-bool ConvPlan::State::other_is_finite(const ConvTensors& t) const {
-  if (checked == Checked::kWeights) {
-    if (weight_grad()) return true;  // nothing of a kept weight's sum is skipped
-    const bool forward = options.op == Operation::kForward;
-    return all_finite(forward ? t.src : t.diff_dst, forward ? src.floats() : dst.floats(), options.threads);
-  }
-  if (weight_grad())
-    return all_finite(checked == Checked::kActivations ? t.diff_dst : t.src, other_side().floats(),
-                      options.threads);
-  if (packed()) return all_finite(packing.sparse(t.weights), sparse->packed_floats(), options.threads);
-  return all_finite(t.weights, shape.w_elements(), options.threads);
 }
 
 const float* ConvPlan::State::blocked_input(const PlanSide& side, const float* data) {
@@ -131,19 +102,36 @@ void ConvPlan::State::pack_pruned(const float* oihw, float* packed) {
   static std::atomic<std::uint64_t> last{0};
   pruned->update(oihw);
   stamp = ++last;
-  std::memcpy(packing.sparse(packed), &stamp, sizeof stamp);
+  std::memcpy(packing.sparse(packed) + stamp_at(), &stamp, sizeof stamp);
+}
+
+void ConvPlan::State::take_pattern(const std::uint8_t* places) {
+  has.pruned = 0;
+  has_pattern = places != nullptr && pruned;
+  if (places == nullptr) return kept.clear();
+  std::vector<float> ones(places, places + shape.w_elements());
+  if (!pruned) {
+    kept = std::move(ones);
+    return;
+  }
+  pruned->update(ones.data());
 }
 
 // Before a run that skips zero weights.
 void ConvPlan::State::take_weights(const ConvTensors& t) {
   if (packed()) {
     std::uint64_t found = 0;
-    std::memcpy(&found, packing.sparse(t.weights), sizeof found);
+    std::memcpy(&found, packing.sparse(t.weights) + stamp_at(), sizeof found);
     if (stamp == 0 || found != stamp)
       throw ConvError(ConvError::Code::kOption, "these weights are not the ones packed last by this plan",
                       "call pack_weights() before run()");
   } else if (t.weights != nullptr) {
-    pruned->update(t.weights);
+    if (t.weights_version != 0 && t.weights_version == has.pruned) return;
+    if (has_pattern)
+      pruned->replace_values(t.weights);
+    else
+      pruned->update(t.weights);
+    has.pruned = t.weights_version;
   } else if (!pruned->has_weights()) {
     throw ConvError(ConvError::Code::kNullPointer, "weights is null",
                     "give the weights or call use_weights()");
@@ -171,9 +159,9 @@ void ConvPlan::State::drop_unkept(const ConvTensors& t) const {
     if (weights[i] == 0.0F) t.diff_weights[i] = 0.0F;
 }
 
-void ConvPlan::State::run_sparse(const ConvTensors& t) {
-  if (pruned) take_weights(t);
-  if (weight_grad()) return pruned ? run_pruned_weight_grad(t) : run_sparse_weight_grad(t);
+void ConvPlan::State::run_sparse(const ConvTensors& t, bool by_weights) {
+  if (by_weights) take_weights(t);
+  if (weight_grad()) return by_weights ? run_pruned_weight_grad(t) : run_sparse_weight_grad(t);
   const bool forward = options.op == Operation::kForward;
   const PlanSide& side = forward ? dst : src;
   const BlockedShape& result = side.shape;
@@ -183,12 +171,14 @@ void ConvPlan::State::run_sparse(const ConvTensors& t) {
   run.workspace = workspace.at(scratch_at);
   run.checked = forward ? blocked_input(src, t.src) : blocked_input(dst, t.diff_dst);
   run.out = side.direct() ? user : workspace.at(side.copy_at);
-  if (pruned) {
+  if (by_weights) {
     run.other = nullptr;
   } else if (packed()) {
     run.other = packing.sparse(t.weights);
   } else {
-    sparse->pack(t.weights, workspace.at(weights_at));
+    if (t.weights_version == 0 || t.weights_version != has.sparse)
+      sparse->pack(t.weights, workspace.at(weights_at));
+    has.sparse = t.weights_version;
     run.other = workspace.at(weights_at);
   }
   float* bias = workspace.at(bias_at);
@@ -197,7 +187,7 @@ void ConvPlan::State::run_sparse(const ConvTensors& t) {
     for (std::int64_t k = 0; k < shape.k; ++k)
       bias[k / result.channels * result.blocks() * kLanes + k % result.channels] = t.bias[k];
   run.bias = bias;
-  if (pruned)
+  if (by_weights)
     pruned->run(run);
   else
     sparse->run(run);
@@ -220,7 +210,11 @@ void ConvPlan::State::run_sparse_weight_grad(const ConvTensors& t) {
 }
 
 void ConvPlan::State::run_dense(const ConvTensors& t) {
-  if (!packed()) return dense->run(t);
+  if (!packed()) {
+    dense->run(t, t.weights_version != 0 && t.weights_version == has.dense);
+    has.dense = t.weights_version;
+    return;
+  }
   ConvTensors moved = t;
   if (weight_grad()) {
     moved.diff_weights = packing.dense(t.diff_weights);
@@ -244,22 +238,18 @@ ConvRun ConvPlan::State::run(const ConvTensors& t, double zeros) {
   check(t);
   if (options.impl == Impl::kReference) {
     run_reference(t);
-    if (weight_grad() && checked == Checked::kWeights) drop_unkept(t);
+    if (kept_only()) drop_unkept(t);
     return {Impl::kReference, zeros};
   }
-  bool use_sparse = always_skips();
-  if (chooses()) {
-    if (zeros < 0 && cost.zeros_matter()) zeros = sampled_zeros(t);
-    use_sparse = cost.prefers_sparse(std::max(zeros, 0.0));
-  }
-  if (use_sparse && options.strict && !other_is_finite(t)) use_sparse = false;
-  if (use_sparse)
-    run_sparse(t);
+  const Choice choice = choose(t, zeros);
+  if (choice.skipped)
+    run_sparse(t, choice.skipped == Checked::kWeights);
   else
     run_dense(t);
-  if (!use_sparse && weight_grad() && checked == Checked::kWeights) drop_unkept(t);
-  if (!use_sparse) return {dense_impl(), zeros};
-  return {options.impl == Impl::kSparseTrain ? Impl::kSparseTrain : Impl::kSparse, zeros};
+  if (kept_only() && choice.skipped != Checked::kWeights) drop_unkept(t);
+  if (!choice.skipped) return {dense_impl(), choice.zeros};
+  return {options.impl == Impl::kSparseTrain ? Impl::kSparseTrain : Impl::kSparse, choice.zeros,
+          choice.skipped};
 }
 
 }  // namespace lacuna::kernels

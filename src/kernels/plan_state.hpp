@@ -40,18 +40,23 @@ struct ConvPlan::State {
   Checked checked = Checked::kActivations;
   PlanSide src, dst;
   std::unique_ptr<SparseConv> sparse;  // skips zeros of activations or gradients,
-  std::unique_ptr<PrunedConv> pruned;  // or of weights
+  std::unique_ptr<PrunedConv> pruned;  // or of weights; with or_weights a plan has both
   std::unique_ptr<DenseConv> dense;
   std::string kernel_name;
   PackedWeights packing;
 
-  CostCurve cost;
+  CostCurve cost;                                 // of skipping zeros of the checked operand,
+  CostCurve weight_cost;                          // of weights in a plan that has both
   std::int64_t sampled_lines = kMaxSampledLines;  // of the checked tensor, to estimate its zeros
 
   Workspace workspace;
   std::int64_t weights_at = 0, bias_at = 0, scratch_at = 0;
-  std::vector<float> kept;        // use_weights() of a plan that has no `pruned`
-  std::uint64_t stamp = 0;        // of the weights that `pruned` has, in their packed form
+  std::vector<float> kept;   // use_weights() of a plan that has no `pruned`
+  std::uint64_t stamp = 0;   // of the weights that `pruned` has, in their packed form
+  bool has_pattern = false;  // use_pattern()
+  struct Versions {
+    std::uint64_t sparse = 0, pruned = 0, dense = 0;
+  } has;                          // ConvTensors::weights_version of what each kernel has packed last
   std::vector<double> reference;  // result of Impl::kReference
 
   State(const LayerShape& shape, const ConvOptions& options);
@@ -64,21 +69,37 @@ struct ConvPlan::State {
   bool automatic() const { return options.impl == Impl::kAuto; }
   bool skips() const { return sparse != nullptr || pruned != nullptr; }
   bool chooses() const { return automatic() && skips(); }  // between sparse and dense
+  bool either_side() const { return sparse != nullptr && pruned != nullptr; }
   // Whatever the zeros (unless `strict` finds a reason not to).
   bool always_skips() const {
     return skips() && (options.impl == Impl::kSparse || options.impl == Impl::kSparseTrain);
   }
   void pack_pruned(const float* oihw, float* packed);
+  void take_pattern(const std::uint8_t* kept);
   bool weight_grad() const { return options.op == Operation::kWeightGrad; }
+  // Computes the gradients of the non-zero weights alone.
+  bool kept_only() const { return weight_grad() && (checked == Checked::kWeights || options.or_weights); }
   Impl dense_impl() const;
   std::int64_t weight_floats() const { return packed() ? packing.floats() : shape.w_elements(); }
+
+  void measure_costs();
 
  private:
   const PlanSide& checked_side() const { return checked == Checked::kActivations ? src : dst; }
   const PlanSide& other_side() const { return checked == Checked::kActivations ? dst : src; }
-  bool other_is_finite(const ConvTensors& t) const;
+  // What a run does; a part of it is decided in plan_choice.cpp.
+  struct Choice {
+    std::optional<Checked> skipped;  // nothing: dense
+    double zeros;
+  };
+  Choice choose(const ConvTensors& t, double zeros) const;
+  double data_zeros(const ConvTensors& t) const;
+  double weight_zeros(const ConvTensors& t) const;
+  bool other_is_finite(const ConvTensors& t, Checked skipped) const;
+  // Where the stamp of `pruned` is in packed weights.
+  std::int64_t stamp_at() const { return sparse ? round_up(sparse->packed_floats(), kLanes) : 0; }
   const float* blocked_input(const PlanSide& side, const float* data);
-  void run_sparse(const ConvTensors& t);
+  void run_sparse(const ConvTensors& t, bool by_weights);
   void run_sparse_weight_grad(const ConvTensors& t);
   void run_pruned_weight_grad(const ConvTensors& t);
   void take_weights(const ConvTensors& t);

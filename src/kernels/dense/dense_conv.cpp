@@ -223,7 +223,7 @@ std::int64_t DenseConv::src_floats() const { return floats_of(state_->inner_src)
 std::int64_t DenseConv::dst_floats() const { return floats_of(state_->inner_dst); }
 std::int64_t DenseConv::packed_floats() const { return floats_of(state_->inner_weights); }
 
-void DenseConv::run(const ConvTensors& t) {
+void DenseConv::run(const ConvTensors& t, bool same_weights) {
   State& st = *state_;
   const ThreadScope threads(st.options.threads);
   const Operation op = st.options.op;
@@ -231,7 +231,7 @@ void DenseConv::run(const ConvTensors& t) {
   st.weights.attach(op == Operation::kWeightGrad ? t.diff_weights : t.weights);
   st.dst.attach(op == Operation::kForward ? t.dst : t.diff_dst);
   if (op != Operation::kInputGrad) st.src.reorder_in(st.stream);
-  if (op != Operation::kWeightGrad) st.weights.reorder_in(st.stream);
+  if (op != Operation::kWeightGrad && !same_weights) st.weights.reorder_in(st.stream);
   if (op != Operation::kForward) st.dst.reorder_in(st.stream);
   std::array<dnnl_exec_arg_t, 4> args{};
   int count = 3;

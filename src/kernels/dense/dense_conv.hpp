@@ -19,7 +19,8 @@ class DenseConv {
   DenseConv& operator=(const DenseConv&) = delete;
 
   const char* name() const;
-  void run(const ConvTensors& tensors);
+  // `same_weights`: plain ones that are those of the run before, so that their reorder can be left out.
+  void run(const ConvTensors& tensors, bool same_weights = false);
 
   std::int64_t src_floats() const;  // of a native tensor
   std::int64_t dst_floats() const;

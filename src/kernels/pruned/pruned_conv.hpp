@@ -26,6 +26,8 @@ class PrunedConv {
   // non-zeros than ever before. Returns false if the non-zeros are at other places than before, which takes
   // longer.
   bool update(const float* oihw);
+  // The values at the places of the last update(), whichever of them are zero.
+  void replace_values(const float* oihw) { lists_.replace_values(oihw); }
   bool has_weights() const { return lists_.nonzeros() >= 0; }
   double zeros() const;  // share of the weights
 

@@ -53,6 +53,16 @@ bool WeightLists::refresh(const float* oihw) {
   return kept;
 }
 
+void WeightLists::replace_values(const float* oihw) {
+  for (WeightBlocks& list : lists_) {
+    const auto count = static_cast<std::int64_t>(list.entries.size());
+    WeightEntry* entries = list.entries.data();
+    const std::uint32_t* from = list.from.data();
+#pragma omp parallel for num_threads(threads_) schedule(static)
+    for (std::int64_t i = 0; i < count; ++i) entries[i].value = oihw[from[i]];
+  }
+}
+
 void WeightLists::rebuild(const float* oihw) {
   nonzeros_ = count_nonzeros(oihw, shape_.w_elements(), threads_);
   // Inputs of a part should stay in L1; but a row of fewer than ten non-zeros spends its time on its ends.

@@ -30,6 +30,8 @@ class WeightLists {
   // Takes plain weights. Where the zeros are at the same places as before only values are replaced; returns
   // whether they were.
   bool update(const float* oihw);
+  // Without looking whether they are where they were before.
+  void replace_values(const float* oihw);
 
   std::int64_t nonzeros() const { return nonzeros_; }        // -1 before the first update
   std::int64_t result_part() const { return result_part_; }  // channels

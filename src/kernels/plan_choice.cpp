@@ -1,0 +1,90 @@
+// Which kernel a run of a plan uses: by its options, or by measured costs and the zeros on either side.
+#include <algorithm>
+#include <cmath>
+
+#include "kernels/dispatch/calibrate.hpp"
+#include "kernels/plan_state.hpp"
+
+namespace lacuna::kernels {
+namespace {
+
+bool all_finite(const float* data, std::int64_t count, int threads) {
+  bool finite = true;
+#pragma omp parallel for num_threads(threads) reduction(&& : finite) schedule(static)
+  for (std::int64_t i = 0; i < count; ++i) finite = finite && std::isfinite(data[i]);
+  return finite;
+}
+
+}  // namespace
+
+// Both curves are measured against oneDNN, so their ratios to it can be compared.
+void ConvPlan::State::measure_costs() {
+  ConvOptions one_side = options;
+  one_side.or_weights = false;
+  if (sparse || !options.or_weights) cost = calibrated_cost(shape, one_side);
+  if (!pruned || !options.or_weights) return;
+  one_side.checked = Checked::kWeights;
+  weight_cost = calibrated_cost(shape, one_side);
+  if (!sparse) cost = weight_cost;
+}
+
+double ConvPlan::State::data_zeros(const ConvTensors& t) const {
+  const PlanSide& side = checked_side();
+  const float* data = checked == Checked::kActivations ? t.src : t.diff_dst;
+  const double zeros = sample_zeros(data, side.floats(), sampled_lines);
+  // Padding channels are zeros of the layout, not of the tensor.
+  const double filled = static_cast<double>(side.shape.plain_floats()) / static_cast<double>(side.floats());
+  return std::clamp(1 - (1 - zeros) / filled, 0.0, 1.0);
+}
+
+double ConvPlan::State::weight_zeros(const ConvTensors& t) const {
+  const bool listed = has_pattern || packed() || t.weights == nullptr;
+  if (listed && pruned && pruned->has_weights()) return pruned->zeros();
+  return packed() || t.weights == nullptr ? 0 : sample_zeros(t.weights, shape.w_elements(), sampled_lines);
+}
+
+double ConvPlan::State::sampled_zeros(const ConvTensors& t) const {
+  return checked == Checked::kWeights ? weight_zeros(t) : data_zeros(t);
+}
+
+bool ConvPlan::State::other_is_finite(const ConvTensors& t, Checked skipped) const {
+  if (skipped == Checked::kWeights) {
+    if (weight_grad()) return true;  // nothing of a kept weight's sum is skipped
+    const bool forward = options.op == Operation::kForward;
+    return all_finite(forward ? t.src : t.diff_dst, forward ? src.floats() : dst.floats(), options.threads);
+  }
+  if (weight_grad())
+    return all_finite(checked == Checked::kActivations ? t.diff_dst : t.src, other_side().floats(),
+                      options.threads);
+  if (packed()) return all_finite(packing.sparse(t.weights), sparse->packed_floats(), options.threads);
+  return all_finite(t.weights, shape.w_elements(), options.threads);
+}
+
+ConvPlan::State::Choice ConvPlan::State::choose(const ConvTensors& t, double zeros) const {
+  std::optional<Checked> side;
+  if (either_side()) {
+    const double data = zeros < 0 ? data_zeros(t) : zeros;
+    const double weights = weight_zeros(t);
+    bool by_weights = weights > data;
+    if (always_skips()) {
+      side = by_weights ? Checked::kWeights : checked;
+    } else {
+      const bool data_pays = cost.prefers_sparse(data), weights_pay = weight_cost.prefers_sparse(weights);
+      by_weights = weights_pay && (!data_pays || weight_cost.sparse_at(weights) / weight_cost.dense <
+                                                     cost.sparse_at(data) / cost.dense);
+      if (data_pays || weights_pay) side = by_weights ? Checked::kWeights : checked;
+    }
+    zeros = side == Checked::kWeights ? weights : data;
+  } else if (skips()) {
+    bool pays = always_skips();
+    if (chooses()) {
+      if (zeros < 0 && cost.zeros_matter()) zeros = sparse ? data_zeros(t) : weight_zeros(t);
+      pays = cost.prefers_sparse(std::max(zeros, 0.0));
+    }
+    if (pays) side = sparse ? checked : Checked::kWeights;
+  }
+  if (side && options.strict && !other_is_finite(t, *side)) side.reset();
+  return {side, zeros};
+}
+
+}  // namespace lacuna::kernels
