@@ -12,8 +12,10 @@ using nlohmann::ordered_json;
 ordered_json pruning_json(const TrainCommand& command) {
   const train::PruningOptions& prune = command.options.pruning;
   if (prune.method == train::PruningOptions::Method::kNone) return nullptr;
-  return {{"method", command.prune}, {"zeros", prune.zeros}, {"every", prune.every},
-          {"until", prune.until},    {"move", prune.move},   {"as_drawn", prune.as_drawn}};
+  ordered_json json{{"method", command.prune}, {"zeros", prune.zeros}, {"every", prune.every},
+                    {"until", prune.until},    {"move", prune.move},   {"as_drawn", prune.as_drawn}};
+  if (prune.growth_steps > 0) json["growth_steps"] = prune.growth_steps;
+  return json;
 }
 
 ordered_json sparsify_json(const train::SparsifyOptions& sparsify) {

@@ -128,6 +128,14 @@ void add_optimizer_options(CLI::App& command, TrainCommand& c) {
       ->check(whole_number(1))
       ->type_name("N")
       ->capture_default_str();
+  command
+      .add_option(
+          "--prune-growth-steps", c.options.pruning.growth_steps,
+          "sm: steps before each change in which gradients of zero weights are computed; in the others "
+          "kernels compute those of the non-zero weights alone (default: as many as the momentum "
+          "remembers to one percent, 44 for 0.9)")
+      ->check(whole_number(1))
+      ->type_name("N");
   command.add_flag("--prune-as-drawn", c.options.pruning.as_drawn,
                    "Do not enlarge the initial weights to make up for the pruned ones (assumption T4)");
 }

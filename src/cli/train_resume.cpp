@@ -44,6 +44,7 @@ constexpr Recorded kRecorded[] = {
     {"--prune-zeros", "/prune/zeros"},
     {"--prune-every", "/prune/every"},
     {"--prune-as-drawn", "/prune/as_drawn"},
+    {"--prune-growth-steps", "/prune/growth_steps"},
     {"--sparsify", "/sparsify/method"},
     {"--density", "/sparsify/density"},
     {"--sparsify-warmup", "/sparsify/warmup"},

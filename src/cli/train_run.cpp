@@ -31,7 +31,8 @@ TrainRun::TrainRun(TrainCommand command) : c_(std::move(command)) {
   settle_options();
   network_.emplace(std::move(graph),
                    train::NetworkOptions{c_.setup.batch, kernels, resolve_threads(c_.setup.threads),
-                                         c_.setup.sparsify, c_.setup.learnt_samples, c_.setup.quantize_bits},
+                                         c_.setup.sparsify, c_.setup.learnt_samples, c_.setup.quantize_bits,
+                                         c_.options.pruning.method != train::PruningOptions::Method::kNone},
                    [this](double share) { bar_.update(share, "measuring kernels"); });
   bar_.clear();
   trainer_.emplace(*network_, data_, c_.options);
@@ -182,6 +183,7 @@ void TrainRun::train_dense() {
   everything.sparsify = {};
   everything.learnt_samples = 1;
   everything.quantize_bits = 0;
+  everything.pruned = false;
   train::TrainOptions options = c_.options;
   options.pruning = {};
   train::Network network(network_->graph(), everything);

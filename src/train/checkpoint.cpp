@@ -288,6 +288,7 @@ void parse_checkpoint(std::span<const std::uint8_t> bytes, const std::string& wh
   if (state.pruning == nullptr) return;
   state.pruning->threshold() = threshold;
   for (std::size_t l = 0; l < alive.size(); ++l) state.pruning->layers()[l].count = alive[l];
+  state.pruning->publish();
 }
 
 void read_checkpoint(const std::filesystem::path& path, TrainingState& state, const Settings& settings) {

@@ -25,6 +25,12 @@ struct Parameter {
   std::vector<std::int64_t> dims;
   AlignedFloats value;
   AlignedFloats grad;  // empty unless it is learnt
+  // Where pruning lets weights be non-zero: one byte per value; null without pruning. Another set of places
+  // has another number.
+  struct Kept {
+    const std::uint8_t* places = nullptr;
+    std::uint64_t pattern = 0;
+  } kept;
 
   Parameter(std::string name, Kind kind, std::vector<std::int64_t> dims);
   bool learnt() const { return kind != Kind::kBuffer && kind != Kind::kState; }
@@ -35,6 +41,9 @@ struct Pass {
   bool training = true;
   std::uint64_t seed = 0;    // of this run and step; what a layer draws comes from it
   double reuse_density = 1;  // share of the differences that ReSprop keeps; 1: gradients as they are
+  // Of the values of all weights; 0: unknown. Weights are packed again only when it has changed.
+  std::uint64_t weights_version = 0;
+  bool all_gradients = true;  // false: of pruned weights none are needed, and they are zero
 };
 
 class Layer {

@@ -64,7 +64,14 @@ double product_workspace(const Graph& graph, const Node& node, const NetworkOpti
                                     {Operation::kWeightGrad, Checked::kGradients}}) {
     plan.op = op;
     plan.checked = checked;
+    plan.or_weights = options.pruned && op != Operation::kWeightGrad;
     bytes += static_cast<double>(kernels::ConvPlan::workspace_bytes(shape, plan));
+  }
+  if (options.pruned) {
+    plan.checked = Checked::kWeights;
+    bytes += static_cast<double>(kernels::ConvPlan::workspace_bytes(shape, plan));
+    // A tenth of the weights in three lists of 12 bytes each, and their gradients.
+    bytes += static_cast<double>(shape.w_elements()) * kFloat;
   }
   return bytes;
 }

@@ -19,6 +19,7 @@ struct NetworkOptions {
   SparsifyOptions sparsify{};
   double learnt_samples = 1;  // share of a batch whose gradients are used [loss.hpp]
   int quantize_bits = 0;      // of weights and activations; 0: single precision
+  bool pruned = false;        // most weights are zero [pruning.hpp]: kernels may skip those
 };
 
 class Network {

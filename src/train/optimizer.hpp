@@ -20,6 +20,8 @@ class Sgd {
  public:
   Sgd(const std::vector<Parameter*>& parameters, const SgdOptions& options, int threads);
   void step(double rate);
+  const SgdOptions& options() const { return options_; }
+  int threads() const { return threads_; }
 
   // Part of a checkpoint; in the order of learnt().
   const std::vector<Parameter*>& learnt() const { return learnt_; }

@@ -1,6 +1,7 @@
 #include "train/pruning.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <fmt/format.h>
 #include <numeric>
@@ -17,6 +18,9 @@ namespace {
 // Purposes of random numbers. Each has its own stream, so that neighbouring seeds or steps draw different
 // numbers.
 enum Purpose : std::uint64_t { kStart = 101, kGrowth = 102 };
+
+// What SM's momentum may have forgotten of the gradients before the first that are computed.
+constexpr double kForgotten = 0.01;
 
 constexpr double kSmallestThreshold = 0x1p-60;
 constexpr double kLargestThreshold = 0x1p60;
@@ -62,15 +66,49 @@ Pruning::Pruning(Sgd& optimizer, const PruningOptions& options) : optimizer_(opt
   }
 }
 
+Pruning::~Pruning() {
+  for (const Layer& layer : layers_) optimizer_.learnt()[layer.parameter]->kept = {};
+}
+
+void Pruning::publish() {
+  static std::atomic<std::uint64_t> last{0};
+  for (const Layer& layer : layers_)
+    optimizer_.learnt()[layer.parameter]->kept = {layer.alive.data(), ++last};
+}
+
+bool Pruning::due(std::int64_t step) const {
+  return (step + 1) % options_.every == 0 && (options_.until == 0 || step < options_.until);
+}
+
+bool Pruning::needs_all_gradients(std::int64_t step) const {
+  if (options_.method == PruningOptions::Method::kNone) return true;
+  if (options_.method == PruningOptions::Method::kDynamicSparse) return false;
+  // ASSUMPTION(T9): sparse momentum grows weights where the momentum is largest, which an exponential mean
+  // has forgotten to one percent after so many steps (44 for a momentum of 0.9).
+  const double momentum = optimizer_.options().momentum;
+  const double remembered = momentum > 0 ? std::ceil(std::log(kForgotten) / std::log(momentum)) : 1;
+  const std::int64_t steps =
+      options_.growth_steps > 0 ? options_.growth_steps : static_cast<std::int64_t>(remembered);
+  const std::int64_t change = (step / options_.every + 1) * options_.every - 1;
+  return due(change) && change - step < steps;
+}
+
 float* Pruning::weights(const Layer& layer) const {
   return optimizer_.learnt()[layer.parameter]->value.data();
 }
 float* Pruning::momentum(const Layer& layer) const { return optimizer_.momenta()[layer.parameter].data(); }
 
-void Pruning::clear(const Layer& layer) const {
+void Pruning::clear(const Layer& layer, bool momentum_too) const {
   float* w = weights(layer);
-  for (std::size_t i = 0; i < layer.alive.size(); ++i)
-    if (layer.alive[i] == 0) w[i] = 0;
+  float* v = momentum(layer);
+  const std::uint8_t* alive = layer.alive.data();
+  const auto count = static_cast<std::int64_t>(layer.alive.size());
+  const int threads = count > 65536 ? optimizer_.threads() : 1;
+#pragma omp parallel for simd num_threads(threads) schedule(static)
+  for (std::int64_t i = 0; i < count; ++i) w[i] = alive[i] != 0 ? w[i] : 0.0F;
+  if (!momentum_too) return;
+#pragma omp parallel for simd num_threads(threads) schedule(static)
+  for (std::int64_t i = 0; i < count; ++i) v[i] = alive[i] != 0 ? v[i] : 0.0F;
 }
 
 void Pruning::clear() const {
@@ -125,18 +163,21 @@ void Pruning::start() {
     float* w = weights(layer);
     for (std::int64_t i = 0; i < size; ++i) w[i] *= scale;
   }
+  publish();
 }
 
 void Pruning::after_step(std::int64_t step) {
   if (options_.method == PruningOptions::Method::kNone) return;
-  const bool due = (step + 1) % options_.every == 0 && (options_.until == 0 || step < options_.until);
-  clear();
-  if (!due) return;
+  // Momentum that no gradient feeds would fade to denormals, which are slow, and be remembered nowhere.
+  const bool fades = !needs_all_gradients(step);
+  for (const Layer& layer : layers_) clear(layer, fades);
+  if (!due(step)) return;
   check_numbers();
   if (options_.method == PruningOptions::Method::kSparseMomentum)
     move_by_momentum(step);
   else
     move_by_threshold(step);
+  publish();
 }
 
 std::vector<std::int64_t> Pruning::spread(std::int64_t total, const std::vector<double>& share) const {

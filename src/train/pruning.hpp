@@ -26,6 +26,9 @@ struct PruningOptions {
   double move = 0.2;  // share of the non-zero weights that moves at each change, at the start (SM: it falls
                       // to zero with `until`; DS: what the threshold aims at)
   bool as_drawn = false;  // do not enlarge the initial weights
+  // SM: steps before each change in which the gradients of zero weights are computed; 0: as many as their
+  // momentum remembers to one percent.
+  std::int64_t growth_steps = 0;
   std::uint64_t seed = 1;
 };
 // "none", "sm", "ds". Throws InputError.
@@ -36,12 +39,20 @@ class Pruning {
   // Prunes the weights of all convolutions and linear layers but the first, as is usual: it is small, and
   // every pixel goes through it.
   Pruning(Sgd& optimizer, const PruningOptions& options);
+  ~Pruning();
+  Pruning(const Pruning&) = delete;
+  Pruning& operator=(const Pruning&) = delete;
 
   // Draws which weights may be non-zero, clears the others and, unless as_drawn, enlarges those that are left
   // so that the outputs of a layer keep their magnitude.
   void start();
   // Clears the weights that must be zero.
   void clear() const;
+  // Whether this step needs the gradients of weights that are zero. SM: in the steps before each change that
+  // its momentum remembers; DS grows at random and never does.
+  bool needs_all_gradients(std::int64_t step) const;
+  // Tells the parameters where their weights may be non-zero, after layers() were read from a checkpoint.
+  void publish();
   // After the optimizer's step number `step` (from 0): clears what must be zero and, when it is time, moves
   // weights. Throws InputError if a weight or momentum is NaN or infinite.
   void after_step(std::int64_t step);
@@ -61,7 +72,8 @@ class Pruning {
  private:
   float* weights(const Layer& layer) const;
   float* momentum(const Layer& layer) const;
-  void clear(const Layer& layer) const;
+  void clear(const Layer& layer, bool momentum_too = false) const;
+  bool due(std::int64_t step) const;
   void check_numbers() const;
   void move_by_momentum(std::int64_t step);
   void move_by_threshold(std::int64_t step);

@@ -1,6 +1,7 @@
 #include "train/trainer.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <fmt/format.h>
 
@@ -82,15 +83,23 @@ Trainer::Trainer(Network& network, const dataset::DatasetPair& data, const Train
   options_.schedule.steps = options.steps;
   far_loss_ = kFarLoss * std::log(static_cast<double>(network.graph().classes()));
   network_.initialize(options.seed);
+  weights_changed();
   if (options.pruning.method == PruningOptions::Method::kNone) return;
   pruning_.emplace(optimizer_, options.pruning);
   pruning_->start();
   state_.pruning = &*pruning_;
 }
 
+// No two trainers have the same numbers, so that one may follow another on a network.
+void Trainer::weights_changed() {
+  static std::atomic<std::uint64_t> last{0};
+  weights_version_ = ++last;
+}
+
 Pass Trainer::pass(std::int64_t step, bool training) const {
   return {training, Random(options_.seed * 0x9e3779b97f4a7c15ULL + static_cast<std::uint64_t>(step)).bits(),
-          network_.options().sparsify.reuse_density(step)};
+          network_.options().sparsify.reuse_density(step), weights_version_,
+          !pruning_ || pruning_->needs_all_gradients(step)};
 }
 
 StepReport Trainer::run_step(const RecordOptions* record, std::optional<Trace>* trace) {
@@ -124,6 +133,7 @@ StepReport Trainer::run_step(const RecordOptions* record, std::optional<Trace>* 
   report.rate = options_.schedule.at(state_.step);
   optimizer_.step(report.rate);
   if (pruning_) pruning_->after_step(state_.step);
+  weights_changed();
   ++state_.step;
   ++state_.line.steps;
   state_.line.loss += report.loss;
@@ -197,8 +207,9 @@ Settings Trainer::settings() const {
           {"weight_decay", text(options_.sgd.weight_decay)},
           {"flip", options_.flip ? "yes" : "no"},
           {"crop", std::to_string(options_.crop_padding)},
-          {"prune", fmt::format("{} {} {} {} {}{}", static_cast<int>(prune.method), prune.zeros, prune.every,
-                                prune.until, prune.move, prune.as_drawn ? " as drawn" : "")},
+          {"prune", fmt::format("{} {} {} {} {}{}{}", static_cast<int>(prune.method), prune.zeros,
+                                prune.every, prune.until, prune.move, prune.as_drawn ? " as drawn" : "",
+                                prune.growth_steps > 0 ? fmt::format(" growth {}", prune.growth_steps) : "")},
           {"sparsify", sparsify_text(network_.options().sparsify)},
           {"selective", network_.options().learnt_samples < 1 ? text(network_.options().learnt_samples)
                                                               : std::string("none")},
@@ -209,6 +220,7 @@ Settings Trainer::settings() const {
 void Trainer::start_from(const std::filesystem::path& path) {
   load_parameters(path, network_.parameters());
   if (pruning_) pruning_->clear();
+  weights_changed();
 }
 
 bool Trainer::save(const std::filesystem::path& path, const Settings& extra) {
@@ -235,6 +247,7 @@ void Trainer::resume(const std::filesystem::path& path, const Settings& extra) {
   std::erase_if(all, [](const auto& setting) { return setting.first == "steps"; });
   all.insert(all.end(), extra.begin(), extra.end());
   read_checkpoint(path, state_, all);
+  weights_changed();
 }
 
 }  // namespace lacuna::train

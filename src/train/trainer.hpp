@@ -91,6 +91,7 @@ class Trainer {
   Pass pass(std::int64_t step, bool training) const;
 
  private:
+  void weights_changed();
   std::optional<TestReport> test(const dataset::Dataset& data, const std::function<bool()>& stop);
 
   Network& network_;
@@ -103,6 +104,7 @@ class Trainer {
   double far_loss_ = 0;         // a training whose loss stays above it has diverged
   std::int64_t far_steps_ = 0;  // steps in a row above it
   double last_loss_ = 0;
+  std::uint64_t weights_version_ = 0;
   std::vector<float> images_;
   std::vector<std::int32_t> labels_;
 };

@@ -60,6 +60,8 @@ ConvLayer::ConvLayer(const Node& node, const LayerShape& shape, Activation& in, 
     by_activations_.emplace(make_plan(Operation::kWeightGrad, Checked::kActivations));
     by_gradients_.emplace(make_plan(Operation::kWeightGrad, Checked::kGradients));
   }
+  if (options.zero_weights && !options.rule.weights && skips_weights())
+    by_weights_.emplace(make_plan(Operation::kWeightGrad, Checked::kWeights));
 }
 
 ConvPlan ConvLayer::make_plan(Operation op, std::optional<Checked> checked) const {
@@ -74,6 +76,7 @@ ConvPlan ConvLayer::make_plan(Operation op, std::optional<Checked> checked) cons
   plan.threads = options_.threads;
   plan.bias = op == Operation::kForward && bias_.has_value();
   plan.relu = op == Operation::kForward && options_.relu;
+  plan.or_weights = skips_weights() && op != Operation::kWeightGrad;
   return {shape_, plan};
 }
 
@@ -101,11 +104,31 @@ void ConvLayer::run(Operation op, ConvPlan& plan, const ConvTensors& tensors, do
   use.seconds += seconds_now() - start;
   ++use.calls;
   if (done.used == Impl::kSparse) ++use.sparse_calls;
+  if (done.skipped == Checked::kWeights) ++use.weight_calls;
+}
+
+// The lists of kept weights are made again only when pruning has moved some.
+void ConvLayer::take_pattern() {
+  if (!skips_weights() || weights_.kept.pattern == pattern_) return;
+  pattern_ = weights_.kept.pattern;
+  for (std::optional<ConvPlan>* plan : {&forward_, &input_grad_, &by_weights_})
+    if (*plan) (*plan)->use_pattern(weights_.kept.places);
+}
+
+// Kernels that do not skip zero weights compute the gradients of all.
+void ConvLayer::drop_pruned_gradients() {
+  float* g = weights_.grad.data();
+  const std::uint8_t* kept = weights_.kept.places;
+  const std::int64_t count = weights_.grad.size();
+#pragma omp parallel for simd num_threads(options_.threads) schedule(static)
+  for (std::int64_t i = 0; i < count; ++i) g[i] = kept[i] != 0 ? g[i] : 0.0F;
 }
 
 void ConvLayer::forward(const Pass& pass) {
   pass_ = pass;
+  take_pattern();
   ConvTensors tensors;
+  tensors.weights_version = pass.weights_version;
   tensors.weights = multiplied_weights_ = operands_.weights(weights_);
   if (bias_) tensors.bias = bias_->value.data();
   tensors.src = operands_.forward_activations(in_);
@@ -122,21 +145,34 @@ void ConvLayer::forward(const Pass& pass) {
                         options_.threads);
 }
 
-// Skips zeros of the sparser operand; with kAuto, of the one for which the dispatcher expects more.
+// Skips zeros of the sparsest operand; with kAuto, of the one for which the dispatcher expects most.
 void ConvLayer::run_weight_grad(const ConvTensors& tensors) {
   const auto plan = [this](std::optional<ConvPlan>& kept, Checked checked) -> ConvPlan& {
     if (!kept) kept.emplace(make_plan(Operation::kWeightGrad, checked));
     return *kept;
   };
   ConvPlan& by_a = plan(by_activations_, Checked::kActivations);
-  if (options_.kernels == Kernels::kDense || options_.initial)
-    return run(Operation::kWeightGrad, by_a, tensors);
+  const bool kept_only = !pass_.all_gradients && weights_.kept.places != nullptr;
+  if (options_.kernels == Kernels::kDense || options_.initial) {
+    run(Operation::kWeightGrad, by_a, tensors);
+    if (kept_only) drop_pruned_gradients();
+    return;
+  }
   ConvPlan& by_g = plan(by_gradients_, Checked::kGradients);
   const double a = by_a.sampled_zeros(tensors);
   const double g = by_g.sampled_zeros(tensors);
-  const bool use_g =
-      options_.kernels == Kernels::kSparse ? g > a : by_g.expected_speedup(g) > by_a.expected_speedup(a);
+  // How well skipping the zeros of an operand pays.
+  const auto worth = [this](const ConvPlan& by, double zeros) {
+    return options_.kernels == Kernels::kSparse ? zeros : by.expected_speedup(zeros);
+  };
+  const bool use_g = worth(by_g, g) > worth(by_a, a);
+  if (kept_only && by_weights_) {
+    const double w = by_weights_->sampled_zeros(tensors);
+    if (worth(*by_weights_, w) > std::max(worth(by_g, g), worth(by_a, a)))
+      return run(Operation::kWeightGrad, *by_weights_, tensors, w);
+  }
   run(Operation::kWeightGrad, use_g ? by_g : by_a, tensors, use_g ? g : a);
+  if (kept_only) drop_pruned_gradients();
 }
 
 void ConvLayer::clear_gradients(const std::vector<bool>& left_out) {
@@ -175,6 +211,7 @@ void ConvLayer::backward(GradientSum& sum) {
   if (diff_src == nullptr || !input_grad_) return;
   ConvTensors by_input;
   by_input.weights = multiplied_weights_;
+  by_input.weights_version = pass_.weights_version;
   by_input.diff_dst = diff_dst;
   by_input.diff_src = blocked_ ? diff_src : plain_src_.data();
   run(Operation::kInputGrad, *input_grad_, by_input);

@@ -22,7 +22,8 @@ const char* kernels_name(Kernels kernels);  // "dense", "sparse", "auto"
 struct OpUse {
   double seconds = 0;
   std::int64_t calls = 0;
-  std::int64_t sparse_calls = 0;
+  std::int64_t sparse_calls = 0;  // that skipped zeros,
+  std::int64_t weight_calls = 0;  // of them those of weights
 };
 
 struct ConvLayerOptions {
@@ -32,6 +33,7 @@ struct ConvLayerOptions {
   int threads = 1;
   OperandRule rule{};
   OperandRoom* room = nullptr;  // where the rule replaces activations or gradients
+  bool zero_weights = false;    // most weights are zero: those may be skipped instead of zeros of A or G
 };
 
 class ConvLayer final : public Layer {
@@ -74,6 +76,11 @@ class ConvLayer final : public Layer {
   // `zeros`: share of zeros in the operand that the plan checks, where known (0 to 1).
   void run(Operation op, kernels::ConvPlan& plan, const kernels::ConvTensors& tensors, double zeros = -1);
   void run_weight_grad(const kernels::ConvTensors& tensors);
+  void take_pattern();
+  void drop_pruned_gradients();
+  bool skips_weights() const {
+    return options_.zero_weights && options_.kernels != Kernels::kDense && !options_.initial;
+  }
 
   std::string name_;
   LayerShape shape_;
@@ -91,6 +98,8 @@ class ConvLayer final : public Layer {
   std::optional<kernels::ConvPlan> forward_, input_grad_;
   // weight_grad may skip the zeros of either operand; without kAuto a plan is made when first needed.
   std::optional<kernels::ConvPlan> by_activations_, by_gradients_;
+  std::optional<kernels::ConvPlan> by_weights_;  // of the weights alone that pruning keeps
+  std::uint64_t pattern_ = 0;                    // Parameter::Kept that the plans have
   AlignedFloats plain_src_, plain_dst_;
   std::array<OpUse, 3> use_{};
 };
