@@ -5,9 +5,12 @@
     bench/convert_speed.py --curves losses.svg [--models vgg] [--steps 300]
 
 A network is trained for some steps, so that its zeros are its own. Four copies then take turns, step by step: PyTorch
-and converted, contiguous and channels-last. The table has medians, and how much faster the converted model is than
-PyTorch in the better of its two formats. Needs torch and liblacuna.so.1 (`ninja -C build/release lacuna_shared`).
-On a machine that others use: OMP_WAIT_POLICY=passive and --clock cpu.
+and converted, contiguous and channels-last. The table has medians; how much faster the converted model is than PyTorch
+in the better of its two formats, and than PyTorch in the same format; and what measuring its kernels in the first steps
+has cost, as a share of a training of 300 steps. Needs torch and liblacuna.so.1 (`ninja -C build/release lacuna_shared`).
+On a machine that others use: OMP_WAIT_POLICY=passive and --clock cpu. Debian's torch calls a BLAS that is not optimised
+for everything that is not a convolution; with `LD_LIBRARY_PATH` at OpenBLAS's libblas.so.3 it is not the BLAS that is
+measured.
 """
 
 import argparse
@@ -95,44 +98,57 @@ def trained(options, name):
 
 
 def compare(options, name):
-    """Median milliseconds of a step, by (converted, format)."""
+    """Median milliseconds of a step, by (converted, format); what measuring took beyond that, by format."""
     now = time.perf_counter if options.clock == "wall" else time.process_time
-    model, batch, rate, first, last = trained(options, name)
+    model, batch, rate, start, end = trained(options, name)
     copies = {
         (convert, layout): Training(model, rate, FORMATS[layout], convert, options.eval)
         for layout in options.formats.split(",")
         for convert in (False, True)
     }
     times = {key: [] for key in copies}
+    first = {key: 0.0 for key in copies}
     for index, data in enumerate(batches(options, batch, options.warm + options.rounds, seed=1)):
         order = list(copies) if index % 2 == 0 else list(reversed(copies))
         for key in order:
             torch.manual_seed(index)  # dropout
             begin = now()
             copies[key].step(*data)
+            took = 1e3 * (now() - begin)
             if index >= options.warm:
-                times[key].append(1e3 * (now() - begin))
+                times[key].append(took)
+            else:
+                first[key] += took
     medians = {key: statistics.median(values) for key, values in times.items()}
-    return medians, copies, f"loss {first:.2f} -> {last:.2f}"
+    # The first steps of any model are slower: what counts is how much more those of the converted one are.
+    extra = {key: took - options.warm * medians[key] for key, took in first.items()}
+    measuring = {
+        layout: (extra[True, layout] - extra[False, layout]) / (300 * medians[False, layout])
+        for layout in options.formats.split(",")
+    }
+    return medians, measuring, copies, f"loss {start:.2f} -> {end:.2f}"
 
 
 def table(options):
     found = []
     what = "forward passes" if options.eval else "training steps"
     print(f"{what}, {options.threads} threads, medians of {options.rounds} by {options.clock} time, ms")
-    print(f"{'network':12} {'PyTorch':>10} {'cl':>8} {'converted':>10} {'cl':>8}  {'x PyTorch':>10} {'cl':>7}")
+    print(f"{'':12} {'PyTorch':>17}  {'converted':>17}  {'x PyTorch, best':>15}  {'same format':>13}  {'measuring':>13}")
+    print(f"{'network':12}" + 2 * f" {'plain':>8} {'cl':>8} " + f" {'plain':>7} {'cl':>7}" + 2 * f"  {'plain':>6} {'cl':>6}")
     for name in options.models.split(","):
-        medians, copies, learned = compare(options, name)
+        medians, measuring, copies, learned = compare(options, name)
         best = min(value for (convert, _), value in medians.items() if not convert)
         ratios = {layout: best / value for (convert, layout), value in medians.items() if convert}
-        cell = lambda key, form: format(medians[key], form) if key in medians else "-"  # noqa: E731
-        print(
-            f"{name:12} {cell((False, 'contiguous'), '.2f'):>10} {cell((False, 'channels_last'), '.2f'):>8} "
-            f"{cell((True, 'contiguous'), '.2f'):>10} {cell((True, 'channels_last'), '.2f'):>8}  "
-            f"{ratios.get('contiguous', 0):>10.2f} {ratios.get('channels_last', 0):>7.2f}   {learned}",
-            flush=True,
-        )
-        found.append({"network": name, "ms": {f"{c}_{f}": v for (c, f), v in medians.items()}, "ratios": ratios})
+        same = {layout: medians[False, layout] / medians[True, layout] for layout in ratios}
+        cells = lambda values, form: [format(values[f], form) if f in values else "-" for f in FORMATS]  # noqa: E731
+        by_format = [{f: v for (c, f), v in medians.items() if c == convert} for convert in (False, True)]
+        row = [f"{name:12}"] + [f" {text:>8}" for values in by_format for text in cells(values, ".2f")]
+        row += [f" {text:>7}" for text in cells(ratios, ".3f")] + [f" {text:>6}" for text in cells(same, ".3f")]
+        row += [f" {text:>6}" for text in cells(measuring, ".1%")]
+        print("".join(row[:3]), "".join(row[3:5]), "".join(row[5:7]), "".join(row[7:9]), "".join(row[9:]), end="")
+        print(f"   {learned}", flush=True)
+        found.append({"network": name, "ms": {f"{c}_{f}": v for (c, f), v in medians.items()}, "ratios": ratios,
+                      "same_format": same, "measuring": measuring})  # fmt: skip
         if options.choices:
             for (convert, layout), training in copies.items():
                 if convert:

@@ -11,7 +11,11 @@ from ._convert_plans import FORWARD, SPARSE, Geometry, Plan, Setting
 from .errors import ConvertError
 
 _CLASSES = {nn.Conv2d: _converted.Conv2d, nn.Linear: _converted.Linear}
-_BACK = {ours: theirs for theirs, ours in _CLASSES.items()}
+_BACK = {
+    **{ours: theirs for theirs, ours in _CLASSES.items()},
+    _converted.RestingConv2d: nn.Conv2d,
+    _converted.RestingLinear: nn.Linear,
+}
 
 
 @dataclass(frozen=True)
@@ -96,7 +100,8 @@ def convert(model: nn.Module, *, deterministic: bool = False) -> Conversion:
     converted: Dict[str, nn.Module] = {}
     left: List[LeftLayer] = []
     for name, module in model.named_modules():
-        if isinstance(module, (_converted.Conv2d, _converted.Linear)):
+        if type(module) in _BACK:
+            module.__class__ = _CLASSES[_BACK[type(module)]]
             module._lacuna = _converted.LayerState(deterministic)
             converted[name or type(module).__name__] = module
             continue

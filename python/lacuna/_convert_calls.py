@@ -12,9 +12,15 @@ from ._convert_tuner import NAMES, OUR_DENSE, SKIP_A, SKIP_G, TORCH, Choice
 from .errors import SimulationError
 
 OPERATIONS = ("forward", "input_grad", "weight_grad")
-# Seconds that the function below costs more than PyTorch's own, forward and backward: an estimate, not measured.
-OVERHEAD = 120e-6
-_PASS_BY = 200  # calls that go straight to PyTorch where ours did not pay, until it is looked at again
+# Seconds that the function below costs more than PyTorch's own, forward and backward: 75 to 85 us measured on a Xeon at
+# 2 GHz, torch 1.13; a third of it without gradients.
+OVERHEAD = 100e-6
+# Calls that go straight to PyTorch until a layer is looked at again: where ours did not pay, where it is too small. They
+# double from the first number to the second.
+_LOST, _SMALL = (200, 3200), (8, 1024)
+# What our kernels together must save of a layer's time: less may be an error of the measurement.
+_LEAST_GAIN = 0.03
+_COMPARED = 3  # calls each that a layer's choices as a whole are compared with PyTorch in
 _FEWEST_CHANNELS = 16  # of the operand whose zeros are skipped: fewer are padded to 16
 
 
@@ -29,6 +35,12 @@ class Call:
         self.geometry, self.channels_last, self.threads = geometry, channels_last, threads
         self.deterministic = deterministic
         self.pass_by = 0  # calls that go straight to PyTorch
+        self._rest = 0  # how many the last time
+        # Once the operations have settled, the layer as a whole takes turns: PyTorch's, ours, and so on. PyTorch's two
+        # gradients may share preparations, and one operation's time, the least of three, may still be wrong.
+        self._turn: Optional[int] = None  # 0: all PyTorch's, 1: as chosen, each timed; None: not under way
+        self._turns: Tuple[Tuple[float, ...], Tuple[float, ...]] = ((), ())  # seconds
+        self._forward_seconds = 0.0
         self.format = torch.channels_last if channels_last else torch.contiguous_format
         channels = geometry.input[1] // geometry.groups
         outs = geometry.out_channels // geometry.groups
@@ -44,18 +56,37 @@ class Call:
     # The three operations. `x` and `grad` may have any strides; results are as PyTorch lays them out.
 
     def forward(self, x: torch.Tensor, weight: torch.Tensor, bias: Optional[torch.Tensor]) -> torch.Tensor:
-        used = self._choose(FORWARD, x, None)
+        used = TORCH if self._turn == 0 else self._choose(FORWARD, x, None)
+        if used != TORCH:
+            self._plan(FORWARD, used, self._weights(weight)[1], bias is not None)  # made before the clock starts
         begin = perf_counter()
         result = None if used == TORCH else self._our_forward(used, x, weight, bias)
         if result is None:
             used, result = TORCH, self._torch_forward(x, weight, bias)
-        self._done(FORWARD, used, perf_counter() - begin)
+        self._forward_seconds = perf_counter() - begin
+        if self._turn != 0:
+            self._done(FORWARD, used, self._forward_seconds)
+        return result
+
+    def forward_alone(self, x: torch.Tensor, weight: torch.Tensor, bias: Optional[torch.Tensor]) -> torch.Tensor:
+        """Without gradients."""
+        result = self.forward(x, weight, bias)
+        self._look_at_gain([], self._forward_seconds)
         return result
 
     def backward(
         self, grad: torch.Tensor, x: torch.Tensor, weight: torch.Tensor, mask: List[bool]
     ) -> Tuple[Optional[torch.Tensor], Optional[torch.Tensor], Optional[torch.Tensor]]:
         """Gradients of input, weight and bias, as far as `mask` asks for them."""
+        begin = perf_counter()
+        if self._turn == 0:
+            results = self._torch_backward(grad, x, weight, mask)
+        else:
+            results = self._chosen_backward(grad, x, weight, mask)
+        self._look_at_gain(mask, self._forward_seconds + perf_counter() - begin)
+        return results[0], results[1], results[2]
+
+    def _chosen_backward(self, grad, x, weight, mask) -> List[Optional[torch.Tensor]]:
         results: List[Optional[torch.Tensor]] = [None, None, None]
         left = list(mask)
         joint = []
@@ -64,35 +95,42 @@ class Call:
             which = op - 1
             if not mask[which]:
                 continue
-            choice = self.choices[op]
             used = self._choose(op, x, grad)
-            if used == TORCH and choice.settled:
+            if used == TORCH and self.choices[op].settled:
                 joint.append(op)
                 continue
+            bias = op == WEIGHT_GRAD and mask[2]  # comes with the weights' gradient
+            if used != TORCH:
+                self._plan(op, used, self._ohwi(op, weight), False)  # made before the clock starts
             begin = perf_counter()
             result = None
             if used != TORCH:
                 if dense is None:
                     dense = self._laid_out(grad)
-                result = self._our_input_grad(used, dense, x, weight) if op == INPUT_GRAD else None
-                if op == WEIGHT_GRAD:
+                if op == INPUT_GRAD:
+                    result = self._our_input_grad(used, dense, x, weight)
+                else:
                     result = self._our_weight_grad(used, dense, x, weight)
-            if result is None:
+            if result is not None:
+                results[which] = result
+                if bias:
+                    results[2] = self._bias_grad(grad)
+            else:
                 used = TORCH
-                only = [op == INPUT_GRAD, op == WEIGHT_GRAD, False]
-                result = self._torch_backward(grad, x, weight, only)[which]
+                found = self._torch_backward(grad, x, weight, [op == INPUT_GRAD, op == WEIGHT_GRAD, bias])
+                results[which] = found[which]
+                if bias:
+                    results[2] = found[2]
             self._done(op, used, perf_counter() - begin)
-            results[which], left[which] = result, False
-        if left[2] and not left[1]:
-            results[2], left[2] = self._bias_grad(grad), False
+            left[which] = False
+            left[2] = left[2] and not bias
         if any(left):
             for which, result in enumerate(self._torch_backward(grad, x, weight, left)):
                 if left[which]:
                     results[which] = result
             for op in joint:
                 self.choices[op].done(TORCH, 0.0)
-        self._look_at_gain(mask)
-        return results[0], results[1], results[2]
+        return results
 
     def _choose(self, op: int, x: torch.Tensor, grad: Optional[torch.Tensor]) -> int:
         choice = self.choices[op]
@@ -111,18 +149,37 @@ class Call:
             for key in [key for key in self._plans if key[0] == op and key[1] != choice.best]:
                 del self._plans[key]
 
-    def _look_at_gain(self, mask: List[bool]) -> None:
+    def _look_at_gain(self, mask: List[bool], seconds: float) -> None:
         """Straight to PyTorch for a while where all of ours together do not pay for this function."""
-        used = [self.choices[FORWARD], *(c for c, asked in zip(self.choices[1:], mask) if asked)]
         if self.deterministic:
             return
-        if all(c.settled for c in used) and sum(c.gain() for c in used) < OVERHEAD:
+        used = [self.choices[FORWARD], *(c for c, asked in zip(self.choices[1:], mask) if asked)]
+        if not all(c.settled for c in used):
+            self._turn, self._turns = None, ((), ())
+            return
+        if all(c.best == TORCH for c in used):
             self.leave_to_torch()
+            return
+        turn, (torchs, ours) = self._turn, self._turns
+        if turn is not None:
+            torchs, ours = self._turns = ((*torchs, seconds), ours) if turn == 0 else (torchs, (*ours, seconds))
+        self._turn = 0 if len(torchs) <= len(ours) else 1
+        if len(ours) < _COMPARED:
+            return
+        self._turn = None
+        if turn is not None:  # that was the last of them
+            overhead = OVERHEAD if mask else OVERHEAD / 3
+            if min(torchs) - min(ours) <= max(overhead, _LEAST_GAIN * min(torchs)):
+                self.leave_to_torch()
+            else:
+                self._rest = 0
 
-    def leave_to_torch(self) -> None:
-        self.pass_by = _PASS_BY
+    def leave_to_torch(self, too_small: bool = False) -> None:
+        first, most = _SMALL if too_small else _LOST
+        self.pass_by = self._rest = min(most, max(first, 2 * self._rest))
+        self._turn, self._turns = None, ((), ())
         for choice in self.choices:
-            choice.passed_by(_PASS_BY)
+            choice.passed_by(self.pass_by)
 
     # Ours.
 
@@ -142,6 +199,11 @@ class Call:
 
     def _laid_out(self, tensor: torch.Tensor) -> torch.Tensor:
         return tensor.contiguous() if self.geometry.linear else tensor.contiguous(memory_format=self.format)
+
+    def _ohwi(self, op: int, weight: torch.Tensor) -> bool:
+        if op == WEIGHT_GRAD:  # its result: laid out as the weights are
+            return not self.geometry.linear and uses_channels_last(weight)
+        return self._weights(weight)[1]
 
     def _weights(self, weight: torch.Tensor) -> Tuple[torch.Tensor, bool]:
         if self.geometry.linear or weight.is_contiguous():
@@ -173,7 +235,7 @@ class Call:
         return result if plan.run(diff_dst=grad, weights=weights, diff_src=result) else None
 
     def _our_weight_grad(self, used, grad, x, weight) -> Optional[torch.Tensor]:
-        ohwi = not self.geometry.linear and uses_channels_last(weight)
+        ohwi = self._ohwi(WEIGHT_GRAD, weight)
         plan = self._plan(WEIGHT_GRAD, used, ohwi, False)
         if plan is None:
             return None

@@ -3,7 +3,8 @@
 The first calls of an operation take turns between the candidates. The fastest stays. From then on the share of zeros is
 sampled now and then: the time of a zero-skipping kernel is nearly proportional to what it does not skip, so the choice
 can follow the zeros without measuring anew. When they have moved far, or after many calls, the candidates that could
-win are measured again. Results differ between the candidates by rounding alone.
+win are measured again, as long as all the measuring has cost at most a small share of the time. Results differ between
+the candidates by rounding alone.
 """
 
 from typing import Dict, Sequence, Tuple
@@ -17,10 +18,12 @@ _ROUNDS = 3  # times of each candidate, after one that is not counted
 _FEWEST_ZEROS = 0.25  # below this kernels that skip zeros are not tried: a guess, to spare the first steps slow calls
 _SAMPLE_EVERY = 16  # calls between two looks at the zeros
 _MOVED = 0.12  # a change of the share of zeros after which candidates are measured again
-# Candidates slower than the best by these factors are not timed further in this measurement, not tried in the next one.
-# One time may be far off on a machine that others use, hence the first.
-_STOP, _HOPELESS = 4.0, 2.0
-_LOOK_AGAIN = (48, 400, 2500)  # calls after which candidates are measured again; the last is repeated
+# A candidate slower than the best by these factors after its first untimed call, its first and its second time is not
+# tried further in this measurement. One time may be far off on a machine that others use, hence the steps.
+_STOP = (4.0, 2.0, 1.25)
+_HOPELESS = 1.5  # slower than that: not tried in the next measurement either
+_LOOK_AGAIN = (100, 600, 3000)  # calls after which candidates are measured again; the last is repeated
+_SHARE = 0.01  # of an operation's time that measuring it may have cost before it is measured again
 # Part of a zero-skipping kernel's time that does not shrink with its work, as a share of its time without zeros. A rough
 # value: where the zeros move far, times are taken again.
 _FIXED = 0.12
@@ -45,6 +48,10 @@ class Choice:
         self._calls = 0
         self._sampled = False
         self._looks = 0  # measurements so far; 0: the first round, which is not counted
+        self._first: Dict[int, float] = {}  # seconds in that round
+        self._counts: Dict[int, int] = {}  # times taken in this measurement
+        self._tried_calls, self._tried_seconds = 0, 0.0  # all measurements together
+        self._all_calls = 0
 
     @property
     def settled(self) -> bool:
@@ -61,9 +68,9 @@ class Choice:
             return
         then = self._zeros_then.get(candidate)
         if then is None:
-            if share >= _FEWEST_ZEROS and self._looks > 0:  # had too few before
+            if share >= _FEWEST_ZEROS and self._looks > 0 and self._may_measure():  # had too few before
                 self._trials = (candidate, candidate, *self._worth_measuring())
-        elif abs(share - then) > _MOVED:
+        elif abs(share - then) > _MOVED and self._may_measure():
             self._measure_again()
         else:
             self.best = self._fastest()
@@ -82,18 +89,24 @@ class Choice:
     def done(self, used: int, seconds: float) -> None:
         """What a call used, and how long it took."""
         self._calls += 1
+        self._all_calls += 1
         trials = self._trials
         if trials and trials[0] == used:
+            self._tried_calls += 1
+            self._tried_seconds += seconds
             self._trials = trials = trials[1:]
-            if self._looks > 0:  # before that: caches, pages, the kernel's own preparations
+            if self._looks == 0:  # caches, pages, the kernel's own preparations: only good for dropping the worst
+                self._first = {**self._first, used: seconds}
+            else:
                 self.times = {**self.times, used: min(seconds, self.times.get(used, seconds))}
+                self._counts = {**self._counts, used: self._counts.get(used, 0) + 1}
                 if used in self.zeros:
                     self._zeros_then = {**self._zeros_then, used: self.zeros[used]}
-                self._trials = trials = tuple(c for c in trials if not self._is_slower(c, _STOP))
+                self._trials = trials = tuple(c for c in trials if not self._is_lost(c))
             if not trials:
                 self._end_round()
         elif not trials and len(self.candidates) > 1:
-            if self._calls >= _LOOK_AGAIN[min(self._looks, len(_LOOK_AGAIN)) - 1]:
+            if self._calls >= _LOOK_AGAIN[min(self._looks, len(_LOOK_AGAIN)) - 1] and self._may_measure():
                 self._calls = 0
                 self._looks += 1
                 self._measure_again()
@@ -101,6 +114,7 @@ class Choice:
     def passed_by(self, calls: int) -> None:
         """Calls that will not ask: they count, and the first that asks again looks at the zeros."""
         self._calls += calls
+        self._all_calls += calls
         self._sampled = False
 
     def drop(self, candidate: int) -> None:
@@ -117,11 +131,6 @@ class Choice:
         skipping = [c for c in self.candidates if c in (SKIP_A, SKIP_G) and zeros.get(c, 0.0) >= _RULE]
         return max(skipping, key=lambda c: zeros[c]) if skipping else TORCH
 
-    def gain(self) -> float:
-        """Seconds that the choice saves compared with PyTorch's."""
-        times = self._expected()
-        return times.get(TORCH, 0.0) - times.get(self.best, times.get(TORCH, 0.0))
-
     def _expected(self) -> Dict[int, float]:
         """Seconds of each measured candidate at the zeros of now."""
         then, now = self._zeros_then, self.zeros
@@ -137,6 +146,16 @@ class Choice:
         times = self._expected()
         return candidate in times and times[candidate] > factor * min(times.values())
 
+    def _is_lost(self, candidate: int) -> bool:
+        """In the measurement under way."""
+        count = self._counts.get(candidate, 0)
+        return count > 0 and self._is_slower(candidate, _STOP[min(count, len(_STOP) - 1)])
+
+    def _may_measure(self) -> bool:
+        """Whether measuring has cost little so far, compared with what the operation took in all."""
+        least = min(self.times.values(), default=0.0)
+        return self._tried_seconds - self._tried_calls * least <= _SHARE * self._all_calls * least
+
     def _worth_measuring(self) -> Tuple[int, ...]:
         times = self.times
         kept = tuple(c for c in self._tried() if c in times and not self._is_slower(c, _HOPELESS))
@@ -145,6 +164,7 @@ class Choice:
     def _measure_again(self) -> None:
         trials = self._worth_measuring()
         self.times = {c: seconds for c, seconds in self.times.items() if c not in trials}
+        self._counts = {}
         self._trials = trials
         if not trials:
             self.best = self._fastest()
@@ -152,7 +172,9 @@ class Choice:
     def _end_round(self) -> None:
         if self._looks == 0:
             self._looks = 1
-            self._trials = _ROUNDS * self._tried()
+            limit = _STOP[0] * min(self._first.values(), default=0.0)
+            # PyTorch's time is needed in any case: gains are compared with it.
+            self._trials = _ROUNDS * tuple(c for c in self._tried() if c == TORCH or self._first.get(c, 0.0) <= limit)
             return
         self._calls = 0
         self.best = self._fastest()

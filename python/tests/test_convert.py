@@ -7,6 +7,7 @@ import pickle
 import random
 import tempfile
 import threading
+import time
 import unittest
 import warnings
 from unittest import mock
@@ -17,10 +18,12 @@ from torch import nn
 
 import lacuna
 from lacuna import _converted
+from lacuna._convert_calls import Call
 from lacuna._convert_tuner import OUR_DENSE, SKIP_A, SKIP_G, TORCH, Choice
 
 CANDIDATES = (TORCH, OUR_DENSE, SKIP_A, SKIP_G)
 FORMATS = (torch.contiguous_format, torch.channels_last)
+TORCH_BACKWARD = Call._torch_backward
 
 
 def always(candidate):
@@ -426,6 +429,10 @@ class LeftToPytorch(ConvertTest):
 
 
 class Choosing(ConvertTest):
+    def setUp(self):
+        super().setUp()
+        torch.set_num_threads(1)  # many small calls: no time is lost where threads wait for each other
+
     def train(self, choice, times, zeros, calls):
         """What a choice uses, given the seconds of each candidate."""
         used = []
@@ -499,6 +506,76 @@ class Choosing(ConvertTest):
         self.assertEqual(type(y.grad_fn).__name__, "AddmmBackward0")
         with mock.patch.object(_converted, "_takes", side_effect=AssertionError):
             layer(x)
+
+    def lost(self, layer, x, calls=80):
+        """Calls until PyTorch has won, whatever the clock says."""
+        with mock.patch.object(Choice, "_fastest", lambda choice: TORCH), mock.patch.object(_converted, "_FEWEST_MACS", 0):
+            for _ in range(calls):
+                y = layer(x)
+                if y.requires_grad:
+                    y.sum().backward()
+        return layer
+
+    def test_a_layer_that_lost_is_pytorchs_own(self):
+        """No function of ours, no bookkeeping but a count; the model looks the same, and it wakes up again."""
+        for layer, x, node in [
+            (nn.Conv2d(16, 16, 3), torch.randn(2, 16, 6, 6), "ConvolutionBackward0"),
+            (nn.Linear(16, 16), torch.randn(4, 16), "AddmmBackward0"),
+        ]:
+            plain, text = type(layer), repr(layer)
+            report = lacuna.convert(layer)
+            awake = type(layer)
+            self.lost(layer, x)
+            self.assertEqual(repr(layer), text)
+            self.assertEqual({row["runs"] for row in report.choices()}, {"PyTorch"})
+            with mock.patch.object(_converted, "_takes", side_effect=AssertionError):
+                self.assertEqual(type(layer(x).grad_fn).__name__, node)
+            for other in (copy.deepcopy(layer), pickle.loads(pickle.dumps(layer))):
+                self.assertIs(type(other), awake)
+                self.assertEqual(other._lacuna.calls, {})
+            self.assertLess(layer._lacuna.left, 200)
+            for _ in range(layer._lacuna.left):
+                self.assertIsNot(type(layer), awake)
+                layer(x)
+            self.assertIs(type(layer), awake)
+            self.lost(layer, x)
+            self.assertIsNot(type(layer), awake)
+            lacuna.convert(layer)
+            self.assertIs(type(layer), awake)
+            self.assertIs(type(lacuna.unconvert(self.lost(layer, x))), plain)
+
+    def test_a_layer_rests_only_if_every_shape_has_lost(self):
+        layer = nn.Conv2d(16, 16, 3)
+        lacuna.convert(layer)
+        awake = type(layer)
+        with torch.no_grad():
+            self.force(SKIP_A)
+            layer(torch.randn(2, 16, 9, 9))
+            self.lost(layer, torch.randn(2, 16, 6, 6))
+        self.assertIs(type(layer), awake)
+
+    def test_the_layer_as_a_whole_must_win(self):
+        """Every operation looks faster alone; together they are not."""
+        layer, x = nn.Linear(16, 16), torch.randn(4, 16, requires_grad=True)
+        lacuna.convert(layer)
+        slow = lambda call, *args: (time.sleep(0.001), TORCH_BACKWARD(call, *args))[1]  # noqa: E731
+        for faster in (False, True):
+            with mock.patch.object(Choice, "_fastest", lambda choice: OUR_DENSE), mock.patch.object(
+                _converted, "_FEWEST_MACS", 0
+            ), mock.patch.object(Call, "_torch_backward", slow if faster else TORCH_BACKWARD):
+                lacuna.convert(layer)
+                for _ in range(30):
+                    layer(x).sum().backward()
+            self.assertEqual(isinstance(layer, _converted.RestingLinear), not faster)
+
+    def test_measuring_is_bounded(self):
+        """Candidates that lose by far are tried once or twice; the others again only after many calls."""
+        for slow, most in ((20.0, 21 * 2), (1.4, 0.05 * 300), (1.1, 0.03 * 300)):
+            choice = Choice([TORCH, OUR_DENSE, SKIP_A])
+            seconds = {TORCH: 1.0, OUR_DENSE: slow, SKIP_A: slow}
+            used = self.train(choice, seconds, {SKIP_A: 0.6}, 300)
+            self.assertLess(sum(seconds[c] - 1 for c in used), most, slow)
+            self.assertEqual(choice.best, TORCH)
 
     def test_ever_new_shapes_stay_pytorchs(self):
         layer = nn.Linear(256, 256)
