@@ -51,9 +51,12 @@ enum class Impl {
   kReference,    // double-precision sums: slow, to check the others
   // oneDNN's other algorithms; ConvError where it has none for the shape.
   kDenseWinograd,
-  kDenseGemm
+  kDenseGemm,
+  // Operands rounded to bfloat16, sums in single precision, nothing skipped: blocked tensors or whole blocks
+  // of channels last, no groups. Needs AMX; with isa "portable" it is emulated, slowly.
+  kBfloat16
 };
-// "auto", "sparse", "sparsetrain", "direct", "onednn_auto", "reference", "winograd", "gemm"
+// "auto", "sparse", "sparsetrain", "direct", "onednn_auto", "reference", "winograd", "gemm", "bfloat16"
 const char* impl_name(Impl impl);
 
 // Typed: a program can tell what is wrong without reading the message.
@@ -86,7 +89,8 @@ struct ConvOptions {
   // expected to be faster, kSparse where weights have more of them. weight_grad then computes the gradients
   // of the non-zero weights alone, as with kWeights. Not where a kernel would read kNhwc as it is.
   bool or_weights = false;
-  std::string isa;  // "": the best of this CPU; "avx512", "avx2" or "portable"
+  bool allow_bfloat16 = false;  // kAuto: the choice may be bfloat16, where the CPU has it
+  std::string isa;              // "": the best of this CPU; "avx512", "avx2" or "portable"
 
   Layout layout_of_src() const { return src_layout.value_or(layout); }
   Layout layout_of_dst() const { return layout; }

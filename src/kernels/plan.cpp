@@ -26,6 +26,8 @@ const char* impl_name(Impl impl) {
       return "winograd";
     case Impl::kDenseGemm:
       return "gemm";
+    case Impl::kBfloat16:
+      return "bfloat16";
     case Impl::kReference:
       break;
   }

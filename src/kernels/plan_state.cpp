@@ -26,6 +26,7 @@ Impl ConvPlan::State::dense_impl() const {
     case Impl::kDenseAuto:
     case Impl::kDenseWinograd:
     case Impl::kDenseGemm:
+    case Impl::kBfloat16:
       return options.impl;
     default:
       return Impl::kDenseDirect;

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "kernels/bfloat16/bfloat16_conv.hpp"
 #include "kernels/dense/onednn.hpp"
 
 namespace lacuna::kernels {
@@ -53,6 +54,7 @@ void find_gemm(PrimitiveDesc& pd, const LayerShape& shape) {
 struct DenseConv::State {
   ConvOptions options;
   std::string name;
+  std::unique_ptr<Bfloat16Conv> bfloat16;  // in place of a primitive
   dnnl::stream stream{cpu_engine()};
   dnnl::primitive primitive;
   Port src, weights, dst;
@@ -137,6 +139,11 @@ DenseConv::DenseConv(const LayerShape& s, const ConvOptions& options, Impl algor
     : state_(std::make_unique<State>()) {
   State& st = *state_;
   st.options = options;
+  if (algorithm == Impl::kBfloat16) {
+    st.bfloat16 = std::make_unique<Bfloat16Conv>(s, options);
+    st.name = st.bfloat16->name();
+    return;
+  }
   const ThreadScope threads(options.threads);
   const auto f32 = memory::data_type::f32;
   const auto any = memory::format_tag::any;
@@ -221,10 +228,13 @@ std::int64_t floats_of(const memory::desc& desc) {
 
 std::int64_t DenseConv::src_floats() const { return floats_of(state_->inner_src); }
 std::int64_t DenseConv::dst_floats() const { return floats_of(state_->inner_dst); }
-std::int64_t DenseConv::packed_floats() const { return floats_of(state_->inner_weights); }
+std::int64_t DenseConv::packed_floats() const {
+  return state_->bfloat16 ? state_->bfloat16->packed_floats() : floats_of(state_->inner_weights);
+}
 
 void DenseConv::run(const ConvTensors& t, bool same_weights) {
   State& st = *state_;
+  if (st.bfloat16) return st.bfloat16->run(t, same_weights);
   const ThreadScope threads(st.options.threads);
   const Operation op = st.options.op;
   st.src.attach(op == Operation::kInputGrad ? t.diff_src : t.src);
@@ -255,6 +265,7 @@ void DenseConv::run(const ConvTensors& t, bool same_weights) {
 }
 
 void DenseConv::pack(const float* oihw, float* packed) {
+  if (state_->bfloat16) return state_->bfloat16->pack(oihw, packed);
   const ThreadScope threads(state_->options.threads);
   memory from(state_->plain_weights, cpu_engine(), const_cast<float*>(oihw));
   memory to(state_->inner_weights, cpu_engine(), packed);
@@ -263,6 +274,7 @@ void DenseConv::pack(const float* oihw, float* packed) {
 }
 
 void DenseConv::unpack(const float* packed, float* oihw) {
+  if (state_->bfloat16) return state_->bfloat16->unpack(packed, oihw);
   const ThreadScope threads(state_->options.threads);
   memory from(state_->inner_weights, cpu_engine(), const_cast<float*>(packed));
   memory to(state_->plain_weights, cpu_engine(), oihw);

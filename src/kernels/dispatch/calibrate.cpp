@@ -27,6 +27,7 @@ std::string cost_key(const LayerShape& shape, const ConvOptions& o) {
         static_cast<int>(o.layout_of_src()), static_cast<int>(o.weights), o.threads, static_cast<int>(o.bias),
         static_cast<int>(o.relu), static_cast<int>(o.allow_winograd), static_cast<int>(o.strict)})
     key.append(" ").append(std::to_string(part));
+  if (o.allow_bfloat16) key.append(" bfloat16");
   return key.append(" ").append(o.isa);
 }
 
@@ -64,13 +65,14 @@ class Timed {
   PlanTensors data_;
 };
 
-// Of oneDNN's algorithms the one that is fastest, in turn with the others; direct unless another wins
-// clearly.
+// Of oneDNN's algorithms and bfloat16 the one that is fastest, in turn with the others; direct unless another
+// wins clearly.
 std::unique_ptr<Timed> fastest_dense(const LayerShape& shape, const ConvOptions& options) {
   std::vector<std::unique_ptr<Timed>> all;
   all.push_back(std::make_unique<Timed>(shape, options, Impl::kDenseDirect));
   std::vector<Impl> others = {Impl::kDenseGemm};
   if (options.allow_winograd) others.push_back(Impl::kDenseWinograd);
+  if (options.allow_bfloat16) others.push_back(Impl::kBfloat16);
   for (const Impl impl : others) {
     try {
       all.push_back(std::make_unique<Timed>(shape, options, impl));

@@ -97,7 +97,7 @@ std::map<std::string, CostCurve> read_file(const std::string& path) {
     for (double& seconds : curve.sparse) numbers >> seconds;
     int impl = -1;
     numbers >> impl;
-    for (const Impl known : {Impl::kDenseDirect, Impl::kDenseWinograd, Impl::kDenseGemm})
+    for (const Impl known : {Impl::kDenseDirect, Impl::kDenseWinograd, Impl::kDenseGemm, Impl::kBfloat16})
       if (impl == static_cast<int>(known)) curve.dense_impl = known, impl = -2;
     bool positive = static_cast<bool>(numbers) && impl == -2 && curve.dense > 0 && is_fresh(curve.when);
     for (const double seconds : curve.sparse) positive = positive && seconds > 0;
