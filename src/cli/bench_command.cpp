@@ -8,6 +8,7 @@
 #include "base/parallel.hpp"
 #include "cli/bench_baselines.hpp"
 #include "cli/bench_calibration.hpp"
+#include "cli/bench_precision.hpp"
 #include "cli/bench_results.hpp"
 #include "cli/bench_shapes.hpp"
 #include "cli/commands.hpp"
@@ -39,6 +40,7 @@ struct BenchOptions {
   std::string impl;
   std::string layout = "blocked";
   std::string zeros_in = "data";
+  std::string precision = "float32";
   std::string json, csv, html;
   std::int64_t batch = 16;
   int threads = 1;
@@ -109,6 +111,7 @@ kernels::MeasureSpec spec_of(const Job& job, const BenchOptions& options, Impl i
   spec.stop = [] { return stop_signal() != 0; };
   spec.baselines = parse_baselines(options.baselines).more;
   spec.options.allow_winograd = options.allow_winograd;
+  use_precision(options.precision, spec);
   if (job.layer->traced != nullptr && in_weights) {
     const MaskView mask = job.layer->traced->w.mask;
     const std::int64_t taps = shape.taps();
@@ -227,7 +230,7 @@ std::vector<BenchCase> run_jobs(const std::vector<Job>& jobs, const BenchOptions
           job.checked.value_or(job.op == Operation::kInputGrad ? Checked::kGradients : Checked::kActivations);
       c.wanted_zeros = job.zeros.empty() ? -1 : job.zeros[i];
       c.threads = options.threads;
-      c.impl = impl;
+      c.impl = impl != Impl::kAuto && results[i].used == Impl::kBfloat16 ? Impl::kBfloat16 : impl;
       c.result = results[i];
       cases.push_back(c);
     }
@@ -287,6 +290,10 @@ void run_bench(BenchOptions options) {
     zeros /= 100;
   }
   parse_baselines(options.baselines);  // before anything is measured
+  check_precision(options.precision, {{options.layout == "nchw", "--layout nchw"},
+                                      {options.zeros_in == "weights", "--zeros-in weights"},
+                                      {options.impl == "sparsetrain", "--impl sparsetrain"},
+                                      {options.scaling, "--scaling"}});
   std::vector<std::string> inputs = options.traces;
   inputs.insert(inputs.end(), options.shapes.begin(), options.shapes.end());
   inputs.insert(inputs.end(), options.zeros_files.begin(), options.zeros_files.end());
@@ -369,6 +376,7 @@ void add_bench_command(CLI::App& app) {
       ->check(CLI::IsMember({"data", "weights"}).description(""))
       ->type_name("data|weights")
       ->capture_default_str();
+  add_precision_option(*bench, options->precision);
   bench->add_option("--layer", options->layer, "Only layers whose name contains this")->type_name("TEXT");
   bench->add_option("--batch", options->batch, "Images per batch")
       ->check(whole_number(1, 4096))
@@ -427,6 +435,8 @@ void add_bench_command(CLI::App& app) {
        {"lacuna bench --trace vgg16.safetensors --batch 4", "the zeros of a training run"},
        {"lacuna bench --layer conv3_2 --op forward", "one layer, one operation"},
        {"lacuna bench --zeros-file vgg16 --impl sparsetrain", "a whole training with the zeros of the paper"},
+       {"lacuna bench --shapes vgg16 --zeros 50,70,90 --precision bfloat16",
+        "bfloat16 against single precision"},
        {"lacuna bench --scaling --threads 2 --layer conv3 --zeros 70", "the gain of a second core"}});
   bench->callback([options] { run_bench(*options); });
 }

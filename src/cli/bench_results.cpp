@@ -30,7 +30,7 @@ std::string kind_of(const LayerShape& s) {
 
 bool timed_sparsetrain(const BenchCase& c) { return c.result.sparsetrain_x_direct > 0; }
 
-// A column of SparseTrain's algorithm where it was timed.
+// A column of what is not always timed.
 std::string authors_cell(bool shown, const std::string& text, int width) {
   return shown ? fmt::format("  {:>{}}", text, width) : "";
 }
@@ -70,6 +70,8 @@ std::vector<BenchNetworkTotal> network_totals(const std::vector<BenchCase>& case
         total.automatic += times * c.result.seconds * c.result.x_auto;
         if (c.result.sparsetrain_x_direct > 0)
           total.sparsetrain += times * c.result.seconds * c.result.x_direct / c.result.sparsetrain_x_direct;
+        for (const kernels::BaselineResult& one : c.result.baselines)
+          if (one.impl == kernels::Impl::kAuto) total.float32 += times * c.result.seconds * one.ratio;
       }
       if (total.seconds > 0) totals.push_back(total);
     }
@@ -127,7 +129,7 @@ std::string bench_tables(const BenchReport& report) {
   const auto more = [&](const BenchCase& c, bool heading) {
     std::string columns;
     for (const kernels::BaselineResult& one : c.result.baselines)
-      columns += heading         ? fmt::format("  {:>10}", fmt::format("x {}", impl_name(one.impl)))
+      columns += heading         ? fmt::format("  {:>10}", fmt::format("x {}", one.name()))
                  : one.ratio > 0 ? fmt::format("  {:>10.2f}", one.ratio)
                                  : fmt::format("  {:>10}", "-");
     if (report.best_column)
@@ -159,12 +161,16 @@ std::string bench_tables(const BenchReport& report) {
                      authors_cell(authors, fmt::format("{:.2f}", g.sparsetrain_x_direct), 20));
   }
   if (!totals.empty()) {
-    fmt::format_to(out, "\n{:<24}  {:>6}  {:>8}{}  {:>6}  {}\n", "non-initial convolutions", "zeros",
-                   "x direct", authors_cell(authors, title, 20), "x auto", "paper (with its zeros)");
+    const bool float32 = totals.front().float32 > 0;
+    fmt::format_to(out, "\n{:<24}  {:>6}  {:>8}{}  {:>6}{}  {}\n", "non-initial convolutions", "zeros",
+                   "x direct", authors_cell(authors, title, 20), "x auto",
+                   authors_cell(float32, "x float32", 9), "paper (with its zeros)");
     for (const BenchNetworkTotal& t : totals)
-      fmt::format_to(out, "{:<24}  {:>6}  {:>8.2f}{}  {:>6.2f}  {}\n", printable(t.name), zeros_text(t.zeros),
-                     t.x_direct(), authors_cell(authors, fmt::format("{:.2f}", t.direct / t.sparsetrain), 20),
-                     t.x_auto(), t.paper > 0 ? fmt::format("{:.2f}", t.paper) : "-");
+      fmt::format_to(out, "{:<24}  {:>6}  {:>8.2f}{}  {:>6.2f}{}  {}\n", printable(t.name),
+                     zeros_text(t.zeros), t.x_direct(),
+                     authors_cell(authors, fmt::format("{:.2f}", t.direct / t.sparsetrain), 20), t.x_auto(),
+                     authors_cell(float32, fmt::format("{:.2f}", t.float32 / t.seconds), 9),
+                     t.paper > 0 ? fmt::format("{:.2f}", t.paper) : "-");
   }
   if (!trainings.empty()) text += training_table(trainings);
   if (!left_out.empty())
@@ -215,8 +221,7 @@ std::string bench_json(const BenchReport& report) {
     if (!c.result.baselines.empty()) entry["x_best"] = c.result.x_best();
     for (const kernels::BaselineResult& one : c.result.baselines)
       if (one.ratio > 0)
-        entry["baselines"][impl_name(one.impl)] = {
-            {"x", one.ratio}, {"seconds", one.seconds}, {"kernel", one.kernel}};
+        entry["baselines"][one.name()] = {{"x", one.ratio}, {"seconds", one.seconds}, {"kernel", one.kernel}};
     json["cases"].push_back(entry);
   }
   json["networks"] = ordered_json::array();
@@ -225,6 +230,7 @@ std::string bench_json(const BenchReport& report) {
     if (t.zeros >= 0) entry["zeros"] = t.zeros;
     if (t.paper > 0) entry["paper"] = t.paper;
     if (t.sparsetrain > 0) entry["sparsetrain_x_direct"] = t.direct / t.sparsetrain;
+    if (t.float32 > 0) entry["x_float32"] = t.float32 / t.seconds;
     json["networks"].push_back(entry);
   }
   json["groups"] = ordered_json::array();

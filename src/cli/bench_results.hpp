@@ -29,6 +29,7 @@ struct BenchNetworkTotal {
   double paper = 0;
   double seconds = 0, direct = 0, automatic = 0;
   double sparsetrain = 0;  // seconds of SparseTrain's algorithm; 0: not timed
+  double float32 = 0;      // of kAuto in single precision; 0: not timed
   double x_direct() const { return direct / seconds; }
   double x_auto() const { return automatic / seconds; }
 };

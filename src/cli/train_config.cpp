@@ -64,6 +64,7 @@ std::string train_config_json(const TrainCommand& command, const train::ModelSet
       {"parameters", network.graph().parameters()},
       {"data", data_json(command, data)},
       {"kernels", command.setup.kernels},
+      {"precision", command.setup.precision},
       {"threads", network.options().threads},
       {"batch", command.setup.batch},
       {"steps", command.steps},

@@ -43,6 +43,13 @@ void add_model_options(CLI::App& command, TrainCommand& c) {
           "dense: oneDNN; sparse: skip zeros; auto: whichever is expected to be faster, chosen for each call")
       ->type_name("dense|sparse|auto")
       ->capture_default_str();
+  command
+      .add_option(
+          "--precision", c.setup.precision,
+          "bfloat16: round the operands of products, where the CPU has AMX; sums, weights and all else "
+          "stay single precision. With --kernels auto where it is expected to be faster")
+      ->type_name("float32|bfloat16")
+      ->capture_default_str();
   command.add_option("--threads", c.setup.threads, "Threads (default: all cores)")
       ->check(whole_number(0, 1024))
       ->type_name("N");
@@ -195,8 +202,8 @@ void add_output_options(CLI::App& command, TrainCommand& c) {
   command
       .add_option("--resume", c.resumed,
                   "Continue the run in DIR (default: that of --out) as if it had never stopped. Its options "
-                  "need not be given again; --steps, --epochs, --threads, --kernels and what it writes may "
-                  "change")
+                  "need not be given again; --steps, --epochs, --threads, --kernels, --precision and what it "
+                  "writes may change")
       ->expected(0, 1)
       ->type_name("[DIR]");
   command.add_option("--record", c.record_every, "Write a trace of steps 0, EVERY, 2*EVERY, ...")

@@ -53,6 +53,7 @@ constexpr Recorded kRecorded[] = {
     {"--steps", "/steps", true},
     {"--threads", "/threads", true},
     {"--kernels", "/kernels", true},
+    {"--precision", "/precision", true},
     {"--report-every", "/report_every", true},
     {"--test-every", "/test_every", true},
     {"--checkpoint-every", "/checkpoint_every", true},

@@ -18,6 +18,7 @@ namespace lacuna::cli {
 TrainRun::TrainRun(TrainCommand command) : c_(std::move(command)) {
   // Bad input is refused before anything is created, measured or allocated.
   const train::Kernels kernels = parse_kernels(c_.setup.kernels);
+  const train::Precision precision = parse_precision(c_.setup.precision, kernels);
   c_.options.schedule.kind = train::parse_schedule(c_.schedule);
   c_.options.pruning.method = train::parse_pruning(c_.prune);
   settle_sparsity();
@@ -29,11 +30,12 @@ TrainRun::TrainRun(TrainCommand command) : c_(std::move(command)) {
   folder_.emplace(c_.out, c_.resume);
   check_html(c_.html, {c_.setup.model, c_.initial});  // may be in that folder
   settle_options();
-  network_.emplace(std::move(graph),
-                   train::NetworkOptions{c_.setup.batch, kernels, resolve_threads(c_.setup.threads),
-                                         c_.setup.sparsify, c_.setup.learnt_samples, c_.setup.quantize_bits,
-                                         c_.options.pruning.method != train::PruningOptions::Method::kNone},
-                   [this](double share) { bar_.update(share, "measuring kernels"); });
+  network_.emplace(
+      std::move(graph),
+      train::NetworkOptions{c_.setup.batch, kernels, resolve_threads(c_.setup.threads), c_.setup.sparsify,
+                            c_.setup.learnt_samples, c_.setup.quantize_bits,
+                            c_.options.pruning.method != train::PruningOptions::Method::kNone, precision},
+      [this](double share) { bar_.update(share, "measuring kernels"); });
   bar_.clear();
   trainer_.emplace(*network_, data_, c_.options);
   weight_zeros_ = trainer_->weight_zeros().has_value();
@@ -150,7 +152,8 @@ void TrainRun::introduce() const {
         static_cast<double>(graph.macs()) * 1e-6);
   print("{}: {} for training, {} for testing\n", printable(data_.train->name()),
         counted(data_.train->size(), "image"), grouped_digits(data_.test->size()));
-  print("{} kernels, {}, batch {}, {}{}\n\n", c_.setup.kernels,
+  print("{} kernels, {}{}, batch {}, {}{}\n\n", c_.setup.kernels,
+        network_->options().precision == train::Precision::kBfloat16 ? "bfloat16, " : "",
         counted(network_->options().threads, "thread"), c_.setup.batch, counted(c_.steps, "step"),
         trainer_->step() > 0 ? fmt::format(", resumed at step {}", trainer_->step()) : "");
   print("{:>8} {:>7} {:>8} {:>9} {:>9} {:>9} {:>8} {:>8}{} {:>9}\n", "steps", "epoch", "loss", "train acc",
@@ -158,7 +161,8 @@ void TrainRun::introduce() const {
 }
 
 void TrainRun::compare() {
-  const train::Kernels kernels = network_->options().kernels == train::Kernels::kDense
+  const bool float32 = network_->options().precision == train::Precision::kFloat32;
+  const train::Kernels kernels = float32 && network_->options().kernels == train::Kernels::kDense
                                      ? train::Kernels::kSparse
                                      : network_->options().kernels;
   const train::KernelTimes times =
@@ -166,11 +170,11 @@ void TrainRun::compare() {
                    [this](double share) { bar_.update(share, "timing kernels"); });
   bar_.clear();
   print("\ndense and {} kernels on {} more batch{}, in turn; medians of wall-clock time\n",
-        kernels_name(kernels), times.steps, times.steps == 1 ? "" : "es");
+        times.other_name(), times.steps, times.steps == 1 ? "" : "es");
   print_text(kernels_table(times, output_style()));
   const auto images = 1e3 * static_cast<double>(times.batch);
   print("whole steps (forward and backward): {:.1f} images/s dense, {:.1f} images/s {}, {:.2f}x{}\n",
-        images / times.dense_step_ms, images / times.other_step_ms, kernels_name(kernels), times.step_speedup,
+        images / times.dense_step_ms, images / times.other_step_ms, times.other_name(), times.step_speedup,
         std::isfinite(times.layers_speedup)
             ? fmt::format("; layers after the first: {:.2f}x", times.layers_speedup)
             : "");

@@ -8,6 +8,7 @@
 #include "base/error.hpp"
 #include "base/nearest.hpp"
 #include "base/params.hpp"
+#include "kernels/bfloat16/bfloat16_conv.hpp"
 
 namespace lacuna::cli {
 
@@ -16,6 +17,17 @@ train::Kernels parse_kernels(const std::string& name) {
        {train::Kernels::kDense, train::Kernels::kSparse, train::Kernels::kAuto})
     if (name == kernels_name(kernels)) return kernels;
   throw InputError("--kernels " + name, "unknown kernels", suggest(name, {"dense", "sparse", "auto"}));
+}
+
+train::Precision parse_precision(const std::string& name, train::Kernels kernels) {
+  if (name == "float32") return train::Precision::kFloat32;
+  if (name != "bfloat16")
+    throw InputError("--precision " + name, "unknown precision", suggest(name, {"float32", "bfloat16"}));
+  if (kernels == train::Kernels::kSparse)
+    throw InputError("--precision bfloat16", "kernels that always skip zeros multiply in single precision",
+                     "use --kernels auto or dense");
+  kernels::require_bfloat16("--precision bfloat16");
+  return train::Precision::kBfloat16;
 }
 
 train::ModelSettings fit_model(const TrainSetup& setup, const dataset::Dataset& data) {
@@ -43,7 +55,7 @@ std::string describe_settings(const train::ModelSettings& settings) {
 }
 
 std::string kernels_table(const train::KernelTimes& times, const TextStyle& style) {
-  const std::string other = kernels_name(times.kernels);
+  const std::string other = times.other_name();
   TextTable table({{"layer", Align::kLeft},
                    {"dense", Align::kRight, "forward, ms"},
                    {other, Align::kRight, "forward, ms"},

@@ -25,9 +25,12 @@ struct TrainSetup {
   train::SparsifyOptions sparsify;
   double learnt_samples = 1;
   int quantize_bits = 0;
+  std::string precision = "float32";
 };
 
 train::Kernels parse_kernels(const std::string& name);
+// Throws InputError where this CPU, or these kernels, have it not.
+train::Precision parse_precision(const std::string& name, train::Kernels kernels);
 
 // The model's settings: what the user gave, and from the data the size, channels, classes and stem that were
 // not given.

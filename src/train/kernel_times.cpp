@@ -11,8 +11,9 @@ namespace {
 
 using kernels::median;
 
-NetworkOptions with_kernels(NetworkOptions options, Kernels kernels) {
+NetworkOptions with_kernels(NetworkOptions options, Kernels kernels, Precision precision) {
   options.kernels = kernels;
+  options.precision = precision;
   return options;
 }
 
@@ -23,8 +24,9 @@ struct Timed {
   std::vector<double> layers_ms;                             // per step: sum over all layers but the first
   std::vector<std::array<std::vector<double>, 3>> by_layer;  // milliseconds per step
 
-  Timed(Network& like, Kernels kernels)
-      : network(like.graph(), with_kernels(like.options(), kernels)), by_layer(network.conv_layers().size()) {
+  Timed(Network& like, Kernels kernels, Precision precision)
+      : network(like.graph(), with_kernels(like.options(), kernels, precision)),
+        by_layer(network.conv_layers().size()) {
     for (std::size_t i = 0; i < like.parameters().size(); ++i) {
       const AlignedFloats& from = like.parameters()[i]->value;
       std::copy(from.data(), from.data() + from.size(), network.parameters()[i]->value.data());
@@ -61,8 +63,8 @@ double median_ratio(const std::vector<double>& dense, const std::vector<double>&
 
 KernelTimes time_kernels(Network& network, const Trainer& trainer, Kernels kernels, int steps,
                          const std::function<void(double)>& progress) {
-  Timed dense(network, Kernels::kDense);
-  Timed other(network, kernels);
+  Timed dense(network, Kernels::kDense, Precision::kFloat32);
+  Timed other(network, kernels, network.options().precision);
   std::vector<float> images(static_cast<std::size_t>(network.options().batch * network.graph().input.size()));
   std::vector<std::int32_t> labels(static_cast<std::size_t>(network.options().batch));
   for (int i = -1; i < steps; ++i) {  // the first pair warms the caches and is not counted
@@ -81,6 +83,7 @@ KernelTimes time_kernels(Network& network, const Trainer& trainer, Kernels kerne
   KernelTimes times;
   times.steps = steps;
   times.kernels = kernels;
+  times.precision = network.options().precision;
   times.batch = network.options().batch;
   for (std::size_t l = 0; l < dense.by_layer.size(); ++l) {
     const ConvLayer& layer = *dense.network.conv_layers()[l];
@@ -99,7 +102,7 @@ KernelTimes time_kernels(Network& network, const Trainer& trainer, Kernels kerne
 }
 
 std::string kernel_times_csv(const KernelTimes& times) {
-  std::string text = "layer,initial,operation,dense_ms," + std::string(kernels_name(times.kernels)) + "_ms\n";
+  std::string text = "layer,initial,operation,dense_ms," + times.other_name() + "_ms\n";
   for (const LayerTimes& layer : times.layers)
     for (std::size_t op = 0; op < kOperations.size(); ++op)
       text += fmt::format("{},{},{},{:.4f},{:.4f}\n", layer.name, layer.initial ? 1 : 0,

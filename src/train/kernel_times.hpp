@@ -22,6 +22,10 @@ struct KernelTimes {
   std::vector<LayerTimes> layers;
   int steps = 0;
   Kernels kernels = Kernels::kSparse;  // the others
+  Precision precision = Precision::kFloat32;
+  std::string other_name() const {
+    return precision == Precision::kBfloat16 ? "bfloat16" : kernels_name(kernels);
+  }
   std::int64_t batch = 1;
   // Medians of the ratios of each step's pair: convolutions and linear layers but the first, and whole steps
   // (forward and backward).

@@ -7,6 +7,7 @@
 
 #include "base/error.hpp"
 #include "base/memory.hpp"
+#include "kernels/bfloat16/bfloat16_conv.hpp"
 
 namespace lacuna::train {
 namespace {
@@ -52,6 +53,10 @@ double product_workspace(const Graph& graph, const Node& node, const NetworkOpti
   // oneDNN's order of the weights, and where tensors are plain its order of them, once per operation.
   if (options.kernels != Kernels::kSparse || initial)
     bytes += (initial ? 2 : options.kernels == Kernels::kAuto ? 4 : 3) * (weights + plain);
+  // Packed weights and sums take the place of oneDNN's; in the other buffers are parts of a batch.
+  if (options.precision == Precision::kBfloat16 && !initial)
+    bytes +=
+        kernels::bfloat16_buffer_bytes(shape, options.threads, options.kernels == Kernels::kAuto ? 2 : 1);
   if (options.kernels == Kernels::kDense || initial) return bytes;
   using kernels::Checked;
   kernels::ConvOptions plan;

@@ -91,10 +91,10 @@ void Network::make_layers(const std::function<void(double)>& progress) {
             operand_rule(options_.sparsify, options_.quantize_bits,
                          {.initial = initial, .last = i == last, .linear = node.kind == NodeKind::kLinear});
         make_room(rule, *in[0], out);
-        auto layer =
-            std::make_unique<ConvLayer>(node, graph_.layer_shape(node, options_.batch), *in[0], out,
-                                        ConvLayerOptions{options_.kernels, initial, relu_follows, threads,
-                                                         rule, &room_, options_.pruned || rule.weights});
+        auto layer = std::make_unique<ConvLayer>(
+            node, graph_.layer_shape(node, options_.batch), *in[0], out,
+            ConvLayerOptions{options_.kernels, initial, relu_follows, threads, rule, &room_,
+                             options_.pruned || rule.weights, options_.precision == Precision::kBfloat16});
         conv = layer.get();
         layers_.push_back(std::move(layer));
         break;

@@ -12,6 +12,9 @@
 
 namespace lacuna::train {
 
+// Of the operands of products; sums and everything else are single precision.
+enum class Precision { kFloat32, kBfloat16 };
+
 struct NetworkOptions {
   std::int64_t batch = 32;
   Kernels kernels = Kernels::kAuto;
@@ -20,6 +23,7 @@ struct NetworkOptions {
   double learnt_samples = 1;  // share of a batch whose gradients are used [loss.hpp]
   int quantize_bits = 0;      // of weights and activations; 0: single precision
   bool pruned = false;        // most weights are zero [pruning.hpp]: kernels may skip those
+  Precision precision = Precision::kFloat32;
 };
 
 class Network {

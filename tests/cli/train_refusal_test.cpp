@@ -46,6 +46,9 @@ TEST_F(TrainCommand, WrongOptionsAreOneLineAndLeaveNothing) {
   option("--crop", "8", "images of 8x8 cannot be cropped with a padding of 8");
   option("--batch", "65", "a batch of 65 images cannot be taken from 64 images; use a batch from 1 to 64");
   option("--kernels", "spars", "did you mean 'sparse'?");
+  option("--precision", "bfloat", "did you mean 'bfloat16'?");
+  expect_refused(tiny("o", {"--precision", "bfloat16", "--kernels", "sparse"}),
+                 "use --kernels auto or dense");
   option("--schedule", "cosin", "did you mean 'cosine'?");
   option("--prune", "smm", "did you mean 'sm'?");
   option("--sparsify", "swt", "did you mean 'swat'?");

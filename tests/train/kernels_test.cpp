@@ -7,6 +7,7 @@
 #include <sstream>
 #include <unistd.h>
 
+#include "kernels/bfloat16/bfloat16_conv.hpp"
 #include "train/gradient_check.hpp"
 #include "train/graph_builder.hpp"
 
@@ -92,6 +93,27 @@ TEST(Kernels, SettingsAndThreadsAgree) {
       for (const int threads : {1, 2, 3})
         EXPECT_LE(difference(dense, step_with(graph, kernels, threads, problem)), kAgree)
             << kernels_name(kernels) << " with " << threads << " threads: " << describe(graph);
+  }
+}
+
+// Far enough from it that the operands were rounded, and near enough that nothing else was.
+TEST(Kernels, Bfloat16IsNearSinglePrecision) {
+  if (!kernels::bfloat16_available()) GTEST_SKIP() << "this CPU has no AMX";
+  use_temporary_cache();
+  for (const Graph& graph : {residual_net(), odd_net()}) {
+    const Problem problem = draw_problem(graph, 5, 11);
+    const Step dense = step_with(graph, Kernels::kDense, 1, problem);
+    for (const Kernels kernels : {Kernels::kDense, Kernels::kAuto})
+      for (const int threads : {1, 3}) {
+        NetworkOptions options{static_cast<std::int64_t>(problem.labels.size()), kernels, threads};
+        options.precision = Precision::kBfloat16;
+        Network network(graph, options);
+        const double off = difference(dense, run_step(network, problem));
+        EXPECT_LE(off, 0.05) << kernels_name(kernels) << ": " << describe(graph);
+        if (kernels == Kernels::kDense) {
+          EXPECT_GE(off, 2e-4) << describe(graph);
+        }
+      }
   }
 }
 

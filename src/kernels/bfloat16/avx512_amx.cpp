@@ -46,8 +46,14 @@ void to_lines(const float* src, std::ptrdiff_t pixel_step, std::ptrdiff_t block_
   }
 }
 
-void to_pairs(const float* src, std::ptrdiff_t pixel_step, std::int64_t count, Bfloat16* pairs) {
+void to_pairs(const float* src, std::ptrdiff_t pixel_step, std::int64_t count, bool odd, Bfloat16* pairs) {
   std::int64_t p = 0;
+  if (odd) {
+    _mm512_store_si512(pairs, interleaved(_mm512_setzero_ps(), _mm512_loadu_ps(src)));
+    src += pixel_step;
+    pairs += 32;
+    --count;
+  }
   for (; p + 2 <= count; p += 2, src += 2 * pixel_step)
     _mm512_store_si512(pairs + p * 16, interleaved(_mm512_loadu_ps(src), _mm512_loadu_ps(src + pixel_step)));
   if (p < count) _mm512_store_si512(pairs + p * 16, interleaved(_mm512_loadu_ps(src), _mm512_setzero_ps()));
@@ -190,16 +196,14 @@ void pack_backward(const WeightTiles& w) {
 
 void unpack(const GradientTiles& g) {
   const std::int64_t count = g.inputs * g.taps;
-  std::int64_t c = 0, t = 0;
   for (std::int64_t j = 0; j < count; j += 16) {
-    __m512 rows[16];
-    for (int i = 0; i < 16; ++i) {
-      rows[i] = j + i < count ? _mm512_loadu_ps(g.sums + t * g.tap + c * 16) : _mm512_setzero_ps();
-      if (++t == g.taps) t = 0, ++c;
-    }
-    transpose16(rows);
+    alignas(64) std::int32_t places[16];
+    for (int i = 0; i < 16; ++i)
+      places[i] = j + i < count ? static_cast<std::int32_t>((j + i) % g.taps * g.tap + (j + i) / g.taps) : 0;
+    const __m512i index = _mm512_load_si512(places);
     for (int o = 0; o < g.outputs; ++o)
-      _mm512_mask_storeu_ps(g.weights + o * g.output_step + j, first(count - j), rows[o]);
+      _mm512_mask_storeu_ps(g.weights + o * g.output_step + j, first(count - j),
+                            _mm512_i32gather_ps(index, g.sums + o * 16, 4));
   }
 }
 

@@ -1,6 +1,8 @@
 #include "kernels/bfloat16/bfloat16_conv.hpp"
 
 #include <algorithm>
+#include <cstdlib>
+#include <cstring>
 #include <optional>
 #include <string>
 
@@ -13,13 +15,19 @@ namespace {
 
 using Code = ConvError::Code;
 
+constexpr const char* kNoAmx = "this CPU has no AMX with bfloat16 (amx_tile, amx_bf16)";
+
+bool emulated(const std::string& isa) {
+  const char* wanted = std::getenv("LACUNA_ISA");
+  return isa == "portable" || (isa.empty() && wanted != nullptr && std::strcmp(wanted, "portable") == 0);
+}
+
 const TileKernels& pick_tiles(const ConvOptions& options) {
-  if (options.isa == "portable") return kPortableTiles;
+  if (emulated(options.isa)) return kPortableTiles;
 #if defined(LACUNA_X86)
   if (amx_available()) return kAmxTiles;
 #endif
-  throw ConvError(Code::kOption, "this CPU has no AMX with bfloat16 (amx_tile, amx_bf16)",
-                  "use float32, or isa portable to emulate it, slowly");
+  throw ConvError(Code::kOption, kNoAmx, "use float32, or isa portable to emulate it, slowly");
 }
 
 PixelView view_of(const BlockedShape& shape, Layout layout, bool rows) {
@@ -34,6 +42,19 @@ PixelView view_of(const BlockedShape& shape, Layout layout, bool rows) {
 }
 
 }  // namespace
+
+bool bfloat16_available(const std::string& isa) { return emulated(isa) || amx_available(); }
+
+void require_bfloat16(const std::string& where) {
+  if (!bfloat16_available())
+    throw InputError(where, kNoAmx, "use float32, or set LACUNA_ISA=portable to emulate it, slowly");
+}
+
+double bfloat16_buffer_bytes(const LayerShape& s, int threads, int weight_grads) {
+  const double lines = 2.0 * threads * static_cast<double>(LineConv::kLinesAtOnce) * 64;
+  const double elements = static_cast<double>(s.a_elements() + s.g_elements());
+  return lines + weight_grads * 2 * std::min(elements, static_cast<double>(PlaneConv::kElementsAtOnce));
+}
 
 struct Bfloat16Conv::State {
   ConvOptions options;

@@ -5,14 +5,22 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 
 #include "kernels/conv.hpp"
 
 namespace lacuna::kernels {
 
+// This CPU has AMX, or emulating it was asked for: "portable" as `isa` or in LACUNA_ISA.
+bool bfloat16_available(const std::string& isa = "");
+// About what forward, input_grad and `weight_grads` plans of weight_grad need beside packed weights.
+double bfloat16_buffer_bytes(const LayerShape& shape, int threads, int weight_grads);
+// Throws InputError where it is not; `where` starts the message.
+void require_bfloat16(const std::string& where);
+
 class Bfloat16Conv {
  public:
-  // ConvError where the CPU has no AMX (options.isa "portable" emulates it), and for groups, plain tensors,
+  // ConvError where it is not available, and for groups, plain tensors,
   // and channels-last ones whose channels are not a multiple of 16.
   Bfloat16Conv(const LayerShape& shape, const ConvOptions& options);
   ~Bfloat16Conv();

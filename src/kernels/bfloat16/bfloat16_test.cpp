@@ -162,16 +162,20 @@ TEST_P(Bfloat16Kernels, ConversionsRoundToNearestEven) {
   for (std::size_t p = 0; p < 70; ++p)
     for (std::size_t c = 16; c < 32; ++c) ASSERT_EQ(lines[p * 32 + c], 0);
   alignas(64) Bfloat16 pairs[70 * 16];
-  tiles().to_pairs(values.data(), 16, 69, pairs);
+  tiles().to_pairs(values.data(), 16, 69, false, pairs);
+  alignas(64) Bfloat16 odd[70 * 16];
+  tiles().to_pairs(values.data(), 16, 69, true, odd);
   std::vector<Bfloat16> planes(16 * 101, Bfloat16{7});
   tiles().to_planes(values.data(), 16, 69, planes.data(), 101);
   for (std::size_t p = 0; p < 69; ++p)
     for (std::size_t c = 0; c < 16; ++c) {
       ASSERT_EQ(pairs[p / 2 * 32 + 2 * c + p % 2], float_to_bfloat16(values[p * 16 + c]));
       ASSERT_EQ(planes[c * 101 + p], float_to_bfloat16(values[p * 16 + c]));
+      ASSERT_EQ(odd[(p + 1) / 2 * 32 + 2 * c + (p + 1) % 2], float_to_bfloat16(values[p * 16 + c]));
     }
   for (std::size_t c = 0; c < 16; ++c) {
     EXPECT_EQ(pairs[34 * 32 + 2 * c + 1], 0) << "the other half of the last pair";
+    EXPECT_EQ(odd[2 * c], 0) << "the other half of the first pair";
     EXPECT_EQ(planes[c * 101 + 69], 7) << "past the last pixel";
   }
 }

@@ -36,7 +36,9 @@ void place(Grid& grid, bool even) {
   }
   grid.rows = std::max(in_rows - grid.first_row, out_rows + grid.last_row);
   grid.pitch = std::max(in_columns - grid.first_column, out_columns + grid.last_column);
-  if (even) grid.pitch += grid.pitch % 2;
+  if (!even) return;
+  if (grid.first_column != grid.last_column) grid.pitch = std::max(grid.pitch, in_columns + 1);
+  grid.pitch += grid.pitch % 2;
 }
 
 }  // namespace

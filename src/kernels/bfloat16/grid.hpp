@@ -40,7 +40,8 @@ struct Grid {
   std::int64_t all_rows() const { return images * rows; }
 };
 
-// Both have the pitch even where `even` is true, so that pairs of pixels do not cross rows.
+// `even`: the pitch is even, and where taps differ in columns at least one column between rows is zero, so
+// that pairs of pixels, from an even or from an odd one on, are of one row.
 Grid forward_grid(const LayerShape& shape, bool even = false);
 Grid input_grad_grid(const LayerShape& shape);
 

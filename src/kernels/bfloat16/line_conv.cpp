@@ -8,8 +8,7 @@
 namespace lacuna::kernels {
 namespace {
 
-constexpr std::int64_t kLine = kTileDepth;              // elements
-constexpr std::int64_t kLinesAtOnce = 512 * 1024 / 64;  // stay in L2 (2 MB) beside the weights of 32 outputs
+constexpr std::int64_t kLine = kTileDepth;  // elements
 constexpr std::int64_t kRowTiles = 2;
 
 }  // namespace
@@ -58,13 +57,6 @@ LineConv::LineConv(const LayerShape& s, bool backward, const PixelView& from, co
     scratch_.emplace_back(kTileElements * taps_);
     tiles_.emplace_back(static_cast<std::size_t>(taps_));
   }
-}
-
-std::int64_t LineConv::workspace_floats() const {
-  std::int64_t floats = 0;
-  for (const auto* buffers : {&lines_, &scratch_})
-    for (const AlignedFloats& buffer : *buffers) floats += buffer.size();
-  return floats;
 }
 
 void LineConv::pack(const float* oihw, Bfloat16* packed) {

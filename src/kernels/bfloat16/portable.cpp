@@ -28,10 +28,12 @@ void to_planes(const float* src, std::ptrdiff_t pixel_step, std::int64_t count, 
     for (int c = 0; c < 16; ++c) planes[c * plane + p] = rounded(src[p * pixel_step + c]);
 }
 
-void to_pairs(const float* src, std::ptrdiff_t pixel_step, std::int64_t count, Bfloat16* pairs) {
-  for (std::int64_t p = 0; p < (count + 1) / 2 * 2; ++p)
+void to_pairs(const float* src, std::ptrdiff_t pixel_step, std::int64_t count, bool odd, Bfloat16* pairs) {
+  const std::int64_t before = odd ? 1 : 0;
+  for (std::int64_t p = 0; p < (before + count + 1) / 2 * 2; ++p)
     for (int c = 0; c < 16; ++c)
-      pairs[p / 2 * 32 + 2 * c + p % 2] = p < count ? rounded(src[p * pixel_step + c]) : Bfloat16{0};
+      pairs[p / 2 * 32 + 2 * c + p % 2] =
+          p >= before && p - before < count ? rounded(src[(p - before) * pixel_step + c]) : Bfloat16{0};
 }
 
 // sums[16][16] += left[row][32] x right[16 pairs][16][2]
@@ -90,7 +92,7 @@ void unpack(const GradientTiles& g) {
   for (std::int64_t o = 0; o < g.outputs; ++o)
     for (std::int64_t c = 0; c < g.inputs; ++c)
       for (std::int64_t t = 0; t < g.taps; ++t)
-        g.weights[o * g.output_step + c * g.taps + t] = g.sums[t * g.tap + c * 16 + o];
+        g.weights[o * g.output_step + c * g.taps + t] = g.sums[t * g.tap + o * 16 + c];
 }
 
 }  // namespace

@@ -52,7 +52,7 @@ struct WeightTiles {
 
 // The gradients of 16 x 16 channels back to oihw.
 struct GradientTiles {
-  const float* sums;   // [input][output] of tap 0
+  const float* sums;   // [output][input] of tap 0
   std::ptrdiff_t tap;  // floats from a tap to the next
   std::int64_t outputs, inputs, taps;
   float* weights;
@@ -69,7 +69,9 @@ struct TileKernels {
                    std::int64_t count, Bfloat16* lines);
   void (*to_planes)(const float* src, std::ptrdiff_t pixel_step, std::int64_t count, Bfloat16* planes,
                     std::ptrdiff_t plane);
-  void (*to_pairs)(const float* src, std::ptrdiff_t pixel_step, std::int64_t count, Bfloat16* pairs);
+  // `odd`: the first pixel is the second of its pair. What is missing of the first and the last pair is zero.
+  void (*to_pairs)(const float* src, std::ptrdiff_t pixel_step, std::int64_t count, bool odd,
+                   Bfloat16* pairs);
   void (*multiply)(const LineProduct& product);
   void (*accumulate)(const PlaneProduct& product);
   // Row r of the sums plus bias to dst + at[r]; nowhere if that is negative.

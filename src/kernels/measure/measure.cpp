@@ -108,10 +108,12 @@ struct Inputs {
   bool activations = true;
 };
 
-// The algorithm of SparseTrain's authors on the same tensors, with weights in its own order.
-class Authors {
+// Another implementation on the same tensors, with weights in its own order: that of SparseTrain's authors,
+// or kAuto in single precision.
+class OtherPlan {
  public:
-  Authors(const MeasureSpec& spec, const PlanTensors& data) : plan_(spec.shape, options_of(spec)) {
+  OtherPlan(const MeasureSpec& spec, Impl impl, const PlanTensors& data)
+      : plan_(spec.shape, options_of(spec, impl)) {
     weights_ = AlignedFloats(plan_.weights_size());
     if (spec.options.op == Operation::kWeightGrad) return;
     if (spec.options.weights == WeightLayout::kPacked)
@@ -123,11 +125,13 @@ class Authors {
     tensors.weights = tensors.diff_weights = weights_.data();
     plan_.run(tensors);
   }
+  const char* kernel() const { return plan_.kernel(); }
 
  private:
-  static ConvOptions options_of(const MeasureSpec& spec) {
+  static ConvOptions options_of(const MeasureSpec& spec, Impl impl) {
     ConvOptions options = spec.options;
-    options.impl = Impl::kSparseTrain;
+    options.impl = impl;
+    options.allow_bfloat16 = false;
     return options;
   }
   ConvPlan plan_;
@@ -163,8 +167,9 @@ std::vector<Measurement> measure(const MeasureSpec& spec) {
     automatic = std::make_unique<Baseline>(plan, Impl::kDenseAuto);
     if (automatic->name() == direct.name()) automatic.reset();
   }
-  std::optional<Authors> authors;
-  if (spec.with_sparsetrain) authors.emplace(spec, inputs.data);
+  std::optional<OtherPlan> authors, float32;
+  if (spec.with_sparsetrain) authors.emplace(spec, Impl::kSparseTrain, inputs.data);
+  if (spec.with_float32) float32.emplace(spec, Impl::kAuto, inputs.data);
   std::vector<std::unique_ptr<Baseline>> others;
   for (const Impl impl : spec.baselines) {
     try {
@@ -175,7 +180,7 @@ std::vector<Measurement> measure(const MeasureSpec& spec) {
   }
   const int threads = spec.options.threads;
   struct Times {
-    std::vector<double> ours, x_direct, x_auto, authors, authors_x_direct;
+    std::vector<double> ours, x_direct, x_auto, authors, authors_x_direct, float32, x_float32;
     std::vector<std::vector<double>> x_others;
   };
   std::vector<Times> times(variants);
@@ -194,7 +199,12 @@ std::vector<Measurement> measure(const MeasureSpec& spec) {
       const ConvTensors tensors = inputs.tensors(v);
       const double t = timed(threads, [&] { result[v].used = plan.run(tensors).used; });
       const double s = authors ? timed(threads, [&] { authors->run(tensors); }) : 0;
+      const double f = float32 ? timed(threads, [&] { float32->run(tensors); }) : 0;
       if (round == 0) continue;  // warm-up: pages and caches
+      if (float32) {
+        times[v].float32.push_back(f);
+        times[v].x_float32.push_back(f / t);
+      }
       times[v].ours.push_back(t);
       times[v].x_direct.push_back(d / t);
       times[v].x_auto.push_back(a / t);
@@ -227,6 +237,9 @@ std::vector<Measurement> measure(const MeasureSpec& spec) {
     for (std::size_t i = 0; i < others.size(); ++i)
       m.baselines.push_back({spec.baselines[i], median(times[v].x_others[i]), median(other_times[i]),
                              others[i] ? others[i]->name() : ""});
+    if (float32)
+      m.baselines.push_back(
+          {Impl::kAuto, median(times[v].x_float32), median(times[v].float32), float32->kernel()});
   }
   return result;
 }

@@ -22,17 +22,19 @@ struct MeasureSpec {
   double seconds = 0.3;  // rounds are added until this much time is spent
   bool with_auto = true;
   bool with_sparsetrain = false;  // the algorithm of SparseTrain's authors, in the same rounds
+  bool with_float32 = false;      // kAuto in single precision on the same tensors, in the same rounds
   std::function<bool()> stop;     // asked before each round; true ends the measurement
   std::vector<Impl> baselines;    // more of oneDNN's: kDenseWinograd, kDenseGemm
   std::uint64_t seed = 1;
 };
 
-// One of oneDNN's, in the same rounds.
+// One of oneDNN's in the same rounds, or kAuto in single precision (with_float32).
 struct BaselineResult {
   Impl impl = Impl::kDenseDirect;
   double ratio = 0;  // median over rounds of its time / time of the plan; 0: oneDNN has none for this shape
   double seconds = 0;
   std::string kernel;
+  const char* name() const { return impl == Impl::kAuto ? "float32" : impl_name(impl); }
 };
 
 struct Measurement {
