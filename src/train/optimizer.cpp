@@ -6,37 +6,39 @@
 
 #include "base/error.hpp"
 #include "base/nearest.hpp"
+#include "train/passes/passes.hpp"
 
 namespace lacuna::train {
 
 // [Fixup §4: the rate of scalar parameters is a tenth]
 constexpr double kScalarRate = 0.1;
 
+constexpr std::int64_t kPiece = 1 << 14;  // floats that a thread updates at a time
+
 Sgd::Sgd(const std::vector<Parameter*>& parameters, const SgdOptions& options, int threads)
     : options_(options), threads_(threads) {
   for (Parameter* parameter : parameters) {
     if (!parameter->learnt()) continue;
     learnt_.push_back(parameter);
-    momenta_.emplace_back(parameter->value.size());
+    const std::int64_t size = parameter->value.size();
+    for (std::int64_t begin = 0; begin < size; begin += kPiece)
+      pieces_.push_back({learnt_.size() - 1, begin, std::min(kPiece, size - begin)});
+    momenta_.emplace_back(size);
   }
 }
 
 void Sgd::step(double rate) {
   const auto momentum = static_cast<float>(options_.momentum);
   const auto decay = static_cast<float>(options_.weight_decay);
-  for (std::size_t p = 0; p < learnt_.size(); ++p) {
+  const Passes& run = passes();
+#pragma omp parallel for num_threads(threads_) schedule(static)
+  for (std::size_t i = 0; i < pieces_.size(); ++i) {
+    const auto& [p, begin, count] = pieces_[i];
     Parameter& parameter = *learnt_[p];
     const auto own_rate =
         static_cast<float>(rate * (parameter.kind == Parameter::Kind::kScalar ? kScalarRate : 1));
-    float* w = parameter.value.data();
-    float* v = momenta_[p].data();
-    const float* g = parameter.grad.data();
-    const std::int64_t count = parameter.value.size();
-#pragma omp parallel for simd num_threads(count > 65536 ? threads_ : 1) schedule(static)
-    for (std::int64_t i = 0; i < count; ++i) {
-      v[i] = momentum * v[i] + (g[i] + decay * w[i]);
-      w[i] -= own_rate * v[i];
-    }
+    run.sgd(parameter.value.data() + begin, momenta_[p].data() + begin, parameter.grad.data() + begin, count,
+            own_rate, momentum, decay);
   }
 }
 

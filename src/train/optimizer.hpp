@@ -32,6 +32,12 @@ class Sgd {
   int threads_;
   std::vector<Parameter*> learnt_;
   std::vector<AlignedFloats> momenta_;
+  // All parameters in pieces of about one size, so that threads share them whatever the layers are.
+  struct Piece {
+    std::size_t parameter;  // in learnt_
+    std::int64_t begin, count;
+  };
+  std::vector<Piece> pieces_;
 };
 
 struct RateSchedule {
