@@ -93,7 +93,7 @@ void Network::make_layers(const std::function<void(double)>& progress) {
         make_room(rule, *in[0], out);
         auto layer = std::make_unique<ConvLayer>(
             node, graph_.layer_shape(node, options_.batch), *in[0], out,
-            ConvLayerOptions{options_.kernels, initial, relu_follows, threads, rule, &room_,
+            ConvLayerOptions{options_.kernels, initial, relu_follows, sums_bias(i), threads, rule, &room_,
                              options_.pruned || rule.weights, options_.precision == Precision::kBfloat16});
         conv = layer.get();
         layers_.push_back(std::move(layer));
@@ -109,12 +109,14 @@ void Network::make_layers(const std::function<void(double)>& progress) {
         const bool in_norm = before.kind == NodeKind::kBatchNorm ||
                              fusion_.norm[static_cast<std::size_t>(node.inputs[0])] != 0;
         if (in_place && in_norm) continue;
-        layers_.push_back(make_relu(*in[0], out, in_place && is_product(before), threads));
+        layers_.push_back(make_relu(*in[0], out, relu_options(i), threads));
         break;
       }
       case NodeKind::kMaxPool:
       case NodeKind::kAveragePool:
-        layers_.push_back(make_pool(node, *in[0], out, threads));
+        layers_.push_back(make_pool(
+            node, *in[0], out,
+            fusion_.pooled_by[static_cast<std::size_t>(node.inputs[0])] == static_cast<int>(i), threads));
         break;
       case NodeKind::kAdd:
         layers_.push_back(fusion_.norm[i] != 0 ? make_norm_with_sum(i) : make_add(in, out, threads));
@@ -141,6 +143,24 @@ void Network::make_layers(const std::function<void(double)>& progress) {
     if (progress) progress(static_cast<double>(i + 1) / static_cast<double>(graph_.nodes.size()));
   }
   loss_ = std::make_unique<Loss>(*activation_of_.back(), threads);
+}
+
+// Of a ReLU; the layers before it are made.
+ReluOptions Network::relu_options(std::size_t relu) const {
+  const auto before = static_cast<std::size_t>(graph_.nodes[relu].inputs[0]);
+  if (fusion_.relu[before] != static_cast<int>(relu)) return {};
+  ReluOptions options;
+  options.forward_done = is_product(graph_.nodes[before]);
+  options.backward_done = fusion_.pooled_by[relu] != 0;
+  if (sums_bias(before)) options.bias_grad = conv_layers_.back()->bias()->grad.data();
+  return options;
+}
+
+bool Network::sums_bias(std::size_t product) const {
+  const auto relu = static_cast<std::size_t>(fusion_.relu[product]);
+  const Node& node = graph_.nodes[product];
+  return is_product(node) && node.bias && relu == product + 1 && fusion_.pooled_by[relu] == 0 &&
+         options_.learnt_samples == 1;
 }
 
 std::unique_ptr<Layer> Network::make_norm_with_sum(std::size_t sum) {

@@ -8,6 +8,7 @@
 #include "train/fuse.hpp"
 #include "train/graph.hpp"
 #include "train/layers/conv.hpp"
+#include "train/layers/layers.hpp"
 #include "train/loss.hpp"
 
 namespace lacuna::train {
@@ -60,6 +61,10 @@ class Network {
   void plan_activations();
   void make_layers(const std::function<void(double)>& progress);
   std::unique_ptr<Layer> make_norm_with_sum(std::size_t sum);
+  ReluOptions relu_options(std::size_t relu) const;
+  // The ReLU behind a product adds up the gradient of its bias while it masks it. Not where images are left
+  // out of the gradient after that.
+  bool sums_bias(std::size_t product) const;
   void make_room(const OperandRule& rule, const Activation& in, const Activation& out);
 
   Graph graph_;

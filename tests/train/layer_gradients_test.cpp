@@ -126,6 +126,15 @@ TEST(Gradients, Pools) {
         GraphBuilder b(shape);
         check_network(finish(b, b.pool(kind, b.conv(0, 17, {.kernel = {1, 1}}), spec)), {.samples = 4});
       }
+  for (const PoolSpec& spec : specs) {  // the pool masks the gradient of the ReLU before it
+    GraphBuilder masked({2, 8, 7});
+    const int relu = masked.relu(masked.conv(0, 17, {.kernel = {1, 1}}));
+    check_network(finish(masked, masked.pool(Kind::kMaxPool, relu, spec)), {.samples = 4});
+  }
+  GraphBuilder wide({1, 17, 17});  // a window of more positions than fit a byte
+  check_network(
+      finish(wide, wide.pool(Kind::kMaxPool, wide.conv(0, 3, {.kernel = {1, 1}}), {{16, 16}, {1, 1}})),
+      {.samples = 4});
   GraphBuilder b({3, 6, 6});  // on the images
   check_network(finish(b, b.conv(b.pool(Kind::kMaxPool, 0, {}), 4, {.kernel = {2, 2}})), {});
   check_network(finish(b, b.pool(Kind::kMaxPool, b.pool(Kind::kMaxPool, b.conv(0, 3), {{3, 3}, {1, 1}}), {})),

@@ -203,7 +203,7 @@ void ConvLayer::backward(GradientSum& sum) {
                           options_.threads);
     diff_dst = plain_dst_.data();
   }
-  if (bias_) channel_sums(out_, out_.grad, bias_->grad.data(), options_.threads);
+  if (bias_ && !options_.bias_grad_done) channel_sums(out_, out_.grad, bias_->grad.data(), options_.threads);
   ConvTensors by_weights;
   by_weights.src = blocked_ ? operands_.activations() : plain_src_.data();
   by_weights.diff_dst = diff_dst;

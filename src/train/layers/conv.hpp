@@ -28,8 +28,9 @@ struct OpUse {
 
 struct ConvLayerOptions {
   Kernels kernels = Kernels::kDense;
-  bool initial = false;  // its input is the images, whose gradient is not needed
-  bool relu = false;     // forward gives max(y, 0)
+  bool initial = false;         // its input is the images, whose gradient is not needed
+  bool relu = false;            // forward gives max(y, 0)
+  bool bias_grad_done = false;  // by the layer behind, in the pass that gives the gradient of the output
   int threads = 1;
   OperandRule rule{};
   OperandRoom* room = nullptr;  // where the rule replaces activations or gradients
@@ -58,6 +59,7 @@ class ConvLayer final : public Layer {
   const Activation& input() const { return in_; }
   const Activation& output() const { return out_; }
   const Parameter& weights() const { return weights_; }
+  Parameter* bias() { return bias_ ? &*bias_ : nullptr; }
   // The operands as multiplied, in the layouts of those tensors: A in weight_grad, W in forward and
   // input_grad, G in both gradients. Valid after prepare_backward().
   const float* multiplied_input() const { return operands_.activations(); }

@@ -1,5 +1,9 @@
+#include <vector>
+
+#include "train/fuse.hpp"
 #include "train/layers/layers.hpp"
 #include "train/layers/primitive.hpp"
+#include "train/passes/passes.hpp"
 
 namespace lacuna::train {
 namespace {
@@ -7,6 +11,7 @@ namespace {
 using kernels::cpu_engine;
 using kernels::ThreadScope;
 
+// Average pools, and max pools of large windows.
 class Pool final : public Layer {
  public:
   Pool(const Node& node, Activation& in, Activation& out, int threads)
@@ -60,9 +65,52 @@ class Pool final : public Layer {
   memory workspace_;
 };
 
+class MaxPool final : public Layer {
+ public:
+  MaxPool(const Node& node, Activation& in, Activation& out, bool positive, int threads)
+      : in_(in),
+        out_(out),
+        threads_(threads),
+        pass_{in.shape.h,    in.shape.w,    out.shape.h,    out.shape.w,    node.kernel.h, node.kernel.w,
+              node.stride.h, node.stride.w, node.padding.h, node.padding.w, positive},
+        at_(static_cast<std::size_t>(out.floats())) {}
+
+  void forward(const Pass&) override {
+    each_plane([&](std::int64_t from, std::int64_t to) {
+      passes().max_pool(pass_, in_.data.data() + from, out_.data.data() + to, at_.data() + to);
+    });
+  }
+
+  void backward(GradientSum& sum) override {
+    float* diff_src = sum.begin(in_);
+    if (diff_src == nullptr) return;
+    each_plane([&](std::int64_t from, std::int64_t to) {
+      passes().max_pool_gradient(pass_, out_.grad + to, at_.data() + to, diff_src + from);
+    });
+    sum.end(in_);
+  }
+
+ private:
+  template <typename Work>
+  void each_plane(const Work& work) const {
+    const std::int64_t planes = in_.n * in_.blocks();
+#pragma omp parallel for num_threads(threads_) schedule(static)
+    for (std::int64_t i = 0; i < planes; ++i) work(i * in_.floats() / planes, i * out_.floats() / planes);
+  }
+
+  Activation& in_;
+  Activation& out_;
+  int threads_;
+  MaxPoolPass pass_;
+  std::vector<std::uint8_t> at_;
+};
+
 }  // namespace
 
-std::unique_ptr<Layer> make_pool(const Node& node, Activation& in, Activation& out, int threads) {
+std::unique_ptr<Layer> make_pool(const Node& node, Activation& in, Activation& out, bool positive,
+                                 int threads) {
+  if (node.kind == NodeKind::kMaxPool && small_window(node))
+    return std::make_unique<MaxPool>(node, in, out, positive, threads);
   return std::make_unique<Pool>(node, in, out, threads);
 }
 

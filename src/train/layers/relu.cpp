@@ -1,59 +1,72 @@
+#include <array>
+#include <vector>
+
 #include "train/layers/layers.hpp"
-#include "train/layers/primitive.hpp"
+#include "train/layers/planes.hpp"
+#include "train/passes/passes.hpp"
 
 namespace lacuna::train {
 namespace {
 
-using kernels::cpu_engine;
-using kernels::ThreadScope;
-
+// The gradient is computed from the output, so that the layer may run in place.
 class Relu final : public Layer {
  public:
-  Relu(Activation& in, Activation& out, bool forward_done, int threads)
-      : in_(in), out_(out), forward_done_(forward_done), threads_(threads) {
-    const ThreadScope scope(threads_);
-    // The gradient is computed from the output, so that the layer may run in place.
-    const auto algorithm = dnnl::algorithm::eltwise_relu_use_dst_for_bwd;
-    const dnnl::eltwise_forward::primitive_desc forward(
-        {dnnl::prop_kind::forward_training, algorithm, in_.desc(), 0.0F, 0.0F}, cpu_engine());
-    forward_ = dnnl::eltwise_forward(forward);
-    backward_ = dnnl::eltwise_backward(dnnl::eltwise_backward::primitive_desc(
-        {algorithm, in_.desc(), in_.desc(), 0.0F, 0.0F}, cpu_engine(), forward));
+  Relu(Activation& in, Activation& out, const ReluOptions& options, int threads)
+      : in_(in), out_(out), options_(options), planes_(in, threads) {
+    if (options_.bias_grad != nullptr)
+      sums_.resize(static_cast<std::size_t>(planes_.blocks() * planes_.parts()));
   }
 
   void forward(const Pass&) override {
-    if (forward_done_) return;
-    const ThreadScope scope(threads_);
-    forward_.execute(cpu_stream(), {{DNNL_ARG_SRC, on(in_.desc(), in_.data.data())},
-                                    {DNNL_ARG_DST, on(out_.desc(), out_.data.data())}});
-    cpu_stream().wait();
+    if (options_.forward_done) return;
+    planes_.each_part([&](std::int64_t block, std::int64_t part) {
+      planes_.each_image(block, part, [&](std::int64_t at) {
+        passes().relu(in_.data.data() + at, planes_.pixels(), out_.data.data() + at);
+      });
+    });
   }
 
   void backward(GradientSum& sum) override {
-    const ThreadScope scope(threads_);
+    if (options_.backward_done) return;
     const bool in_place = &in_ == &out_;
     float* diff_src = in_place ? out_.grad : sum.begin(in_);
     if (diff_src == nullptr) return;
-    backward_.execute(cpu_stream(), {{DNNL_ARG_DST, on(out_.desc(), out_.data.data())},
-                                     {DNNL_ARG_DIFF_DST, on(out_.desc(), out_.grad)},
-                                     {DNNL_ARG_DIFF_SRC, on(in_.desc(), diff_src)}});
-    cpu_stream().wait();
+    planes_.each_part([&](std::int64_t block, std::int64_t part) {
+      Sums* sums =
+          sums_.empty() ? nullptr : &(sums_[static_cast<std::size_t>(planes_.item(block, part))] = {});
+      planes_.each_image(block, part, [&](std::int64_t at) {
+        passes().relu_gradient(out_.data.data() + at, out_.grad + at, planes_.pixels(), diff_src + at,
+                               sums == nullptr ? nullptr : sums->data());
+      });
+    });
+    if (!sums_.empty()) add_up();
     if (!in_place) sum.end(in_);
   }
 
  private:
+  using Sums = std::array<double, kBlock>;
+
+  void add_up() {
+    for (std::int64_t c = 0; c < in_.shape.c; ++c) {
+      double all = 0;
+      for (std::int64_t part = 0; part < planes_.parts(); ++part)
+        all += sums_[static_cast<std::size_t>(planes_.item(c / kBlock, part))]
+                    [static_cast<std::size_t>(c % kBlock)];
+      options_.bias_grad[c] = static_cast<float>(all);
+    }
+  }
+
   Activation& in_;
   Activation& out_;
-  bool forward_done_;
-  int threads_;
-  dnnl::eltwise_forward forward_;
-  dnnl::eltwise_backward backward_;
+  ReluOptions options_;
+  Planes planes_;
+  std::vector<Sums> sums_;  // by block and part
 };
 
 }  // namespace
 
-std::unique_ptr<Layer> make_relu(Activation& in, Activation& out, bool forward_done, int threads) {
-  return std::make_unique<Relu>(in, out, forward_done, threads);
+std::unique_ptr<Layer> make_relu(Activation& in, Activation& out, const ReluOptions& options, int threads) {
+  return std::make_unique<Relu>(in, out, options, threads);
 }
 
 }  // namespace lacuna::train
