@@ -134,6 +134,7 @@ def run_simulation(
     engine: str = "fast",
     seed: int = 1,
     threads: int = 0,
+    operations: int = 0,
     progress: Optional[Callable[[float], bool]] = None,
     cancel: Optional[ctypes.c_int] = None,
 ) -> ResultHandle:
@@ -157,6 +158,7 @@ def run_simulation(
         energy=int(energy),
         energy_table=energy_table.encode() or None,
         node_nm=node,
+        operations=operations,
     )
     if cancel is not None:
         options.cancel = ctypes.pointer(cancel)

@@ -15,7 +15,8 @@ import ctypes
 import glob
 import os
 import threading
-from ctypes import POINTER, byref, c_char_p, c_double, c_float, c_int, c_int64, c_size_t, c_uint8, c_uint64, c_void_p
+from ctypes import POINTER, byref, c_char_p, c_double, c_float, c_int, c_int64, c_size_t, c_uint, c_uint8, c_uint64
+from ctypes import c_void_p
 from typing import List, Optional
 
 from .errors import LibraryError, SimulationError
@@ -48,6 +49,7 @@ class SimulateOptions(ctypes.Structure):
         ("progress", Progress),
         ("user", c_void_p),
         ("cancel", POINTER(c_int)),
+        ("operations", c_uint),
     ]
 
 

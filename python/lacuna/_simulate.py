@@ -52,6 +52,7 @@ def simulate(
     engine: str = "fast",
     seed: int = 1,
     threads: int = 0,
+    operations: Union[str, Sequence[str]] = (),
     progress: Optional[Callable[[float], Any]] = None,
 ) -> "Result":
     """Simulate a recorded training step on accelerators, as `lacuna simulate` does and with the same numbers.
@@ -68,6 +69,8 @@ def simulate(
     engine: "fast", or "functional" to move values through the modelled hardware and check them.
     seed: of the values that the functional engine draws for a trace of masks.
     threads: 0 means all cores. The result does not depend on it.
+    operations: of "forward", "input_grad" and "weight_grad" those to run; all three if none is given. "forward" alone
+        is inference.
     progress: called now and then with the share of the work done; a true value ends the simulation.
 
     Python's lock is released while it runs, and Ctrl-C ends it. Raises SimulationError for what cannot be simulated.
@@ -83,6 +86,7 @@ def simulate(
         engine=engine,
         seed=seed,
         threads=threads,
+        operations=_operation_bits(operations),
     )
     files = [os.fspath(config) for config in configs]
 
@@ -90,7 +94,7 @@ def simulate(
         return run_simulation(handles, names, files, settings, **options, **controls)
 
     handle = _interruptible(run, progress)
-    return Result(handle, _command(sources, names, set, energy))
+    return Result(handle, _command(sources, names, set, energy, operations))
 
 
 class Result:
@@ -208,7 +212,25 @@ def _value(text: str) -> Any:
     return text
 
 
-def _command(sources: List[Any], names: List[str], settings: Optional[Mapping[str, Any]], energy: bool) -> str:
+_OPERATIONS = ("forward", "input_grad", "weight_grad")
+
+
+def _operation_bits(operations: Union[str, Sequence[str]]) -> int:
+    bits = 0
+    for name in [operations] if isinstance(operations, str) else operations:
+        if name not in _OPERATIONS:
+            raise SimulationError(f"operations: {name!r} is not one; there are {', '.join(_OPERATIONS)}")
+        bits |= 1 << _OPERATIONS.index(name)
+    return bits
+
+
+def _command(
+    sources: List[Any],
+    names: List[str],
+    settings: Optional[Mapping[str, Any]],
+    energy: bool,
+    operations: Union[str, Sequence[str]],
+) -> str:
     shown = [repr(source) if isinstance(source, str) else type(source).__name__.lower() for source in sources]
     parts = [shown[0] if len(shown) == 1 else f"[{', '.join(shown)}]"]
     if names:
@@ -217,6 +239,8 @@ def _command(sources: List[Any], names: List[str], settings: Optional[Mapping[st
         parts.append(f"set={dict(settings)!r}")
     if energy:
         parts.append("energy=True")
+    if operations:
+        parts.append(f"operations={operations!r}")
     return f"lacuna.simulate({', '.join(parts)})"
 
 

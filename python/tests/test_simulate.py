@@ -57,6 +57,12 @@ class Simulate(unittest.TestCase):
         shown = subprocess.run([PROGRAM, "simulate", trace, *options], capture_output=True, check=True, text=True)
         self.assertEqual(result.table(), shown.stdout)
         self.assertIn("whole chip and DRAM", repr(result))
+        for operations in ("forward", ["input_grad", "weight_grad"]):
+            listed = operations if isinstance(operations, str) else ",".join(operations)
+            self.assertEqual(
+                lacuna.simulate(trace, "tensordash", operations=operations).json(),
+                program_json(trace, "--arch", "tensordash", "--operations", listed, "--layers"),
+            )
 
     @unittest.skipUnless(PROGRAM, "LACUNA_PROGRAM names no program")
     def test_a_step_in_memory_is_a_trace(self):
@@ -92,6 +98,17 @@ class Simulate(unittest.TestCase):
                 self.assertEqual([run["layers"] for run in runs], [run["layers"] for run in from_file["runs"]])
             step.step.save(path)
             self.assertEqual(json.loads(program_json(path, "--arch", ",".join(machines)))["runs"], from_file["runs"])
+
+    def test_operations(self):
+        step = small_step().step
+        cycles = {}
+        for name in ("forward", "input_grad", "weight_grad"):
+            result = lacuna.simulate(step, "tensordash", operations=name)
+            self.assertEqual({row["op"] for row in result.to_dicts()}, {name})
+            cycles[name] = result.totals()[0]["cycles"]
+        self.assertEqual(lacuna.simulate(step).totals()[0]["cycles"], sum(cycles.values()))
+        both = lacuna.simulate(step, operations=["weight_grad", "forward"]).totals()[0]["cycles"]
+        self.assertEqual(both, cycles["forward"] + cycles["weight_grad"])
 
     def test_rows_and_totals(self):
         result = lacuna.simulate(small_step(), ["dense", "tensordash"], energy=True)
@@ -167,6 +184,7 @@ class Simulate(unittest.TestCase):
             (lambda: lacuna.simulate(step, set={"rowz": 1}), "set rowz=1: .*did you mean 'rows'"),
             (lambda: lacuna.simulate(step, set={"rows": 1000}), "1..64"),
             (lambda: lacuna.simulate(step, engine="quick"), "unknown engine"),
+            (lambda: lacuna.simulate(step, operations=["backward"]), "there are forward, input_grad, weight_grad"),
             (lambda: lacuna.simulate(step, configs=["/nowhere.yaml"]), "/nowhere.yaml"),
             (lambda: lacuna.simulate(step, energy_table="none-such"), "energy_table"),
             (lambda: lacuna.simulate([]), "no trace"),

@@ -302,6 +302,20 @@ static void test_simulate(void) {
   options.energy_table = "no-such-table";
   CHECK_FAILS(lacuna_simulate(traces, 1, &options, &result), LACUNA_BAD_INPUT, "energy_table");
   options.energy_table = NULL;
+  options.operations = 8;
+  CHECK_FAILS(lacuna_simulate(traces, 1, &options, &result), LACUNA_BAD_INPUT, "operations");
+  totals.struct_size = sizeof totals;
+  double cycles[8]; /* by the operations that ran */
+  for (options.operations = 0; options.operations < 8; ++options.operations) {
+    CHECK_OK(lacuna_simulate(traces, 1, &options, &result));
+    CHECK_OK(lacuna_result_totals(result, 1, &totals));
+    cycles[options.operations] = totals.cycles;
+    lacuna_result_free(result);
+    result = NULL;
+  }
+  options.operations = 0;
+  CHECK(fabs(cycles[1] + cycles[2] + cycles[4] - cycles[0]) < 1e-6 && cycles[7] == cycles[0]);
+  CHECK(fabs(cycles[1] + cycles[4] - cycles[5]) < 1e-6 && cycles[1] > 0 && cycles[4] > 0);
   machines[1] = "dense";
   CHECK_FAILS(lacuna_simulate(traces, 1, &options, &result), LACUNA_BAD_INPUT, "two machines");
   machines[1] = NULL;

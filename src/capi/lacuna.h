@@ -142,7 +142,8 @@ typedef struct lacuna_simulate_options {
   int node_nm;              /* 0: the table's own */
   lacuna_progress progress; /* may be null */
   void* user;               /* handed to it */
-  const int* cancel; /* may be null; other than zero there, set by any thread, cancels the simulation */
+  const int* cancel;   /* may be null; other than zero there, set by any thread, cancels the simulation */
+  unsigned operations; /* which to run: 1 forward, 2 input_grad, 4 weight_grad, or a sum; 0 means all three */
 } lacuna_simulate_options;
 
 /* Every trace on every machine. `options` may be null. The result keeps the traces alive: they may be freed.

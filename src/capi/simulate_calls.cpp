@@ -1,4 +1,5 @@
 // lacuna_simulate, what it gives, and what can be simulated.
+#include <array>
 #include <fmt/format.h>
 #include <limits>
 
@@ -37,6 +38,15 @@ Engine engine_of(const char* name) {
                    suggest(word, {"fast", "functional"}));
 }
 
+// Bits as lacuna.h has them; none: all three.
+std::array<bool, 3> operations_of(unsigned bits) {
+  if (bits > 7)
+    throw InputError("operations", fmt::format("{} is not a choice of operations", bits),
+                     "add 1 (forward), 2 (input_grad) and 4 (weight_grad), or give 0 for all");
+  if (bits == 0) return {true, true, true};
+  return {(bits & 1) != 0, (bits & 2) != 0, (bits & 4) != 0};
+}
+
 // The share of all work, from that of one trace; ends it if the caller says so.
 ProgressCallback progress_of(const lacuna_simulate_options& options, std::size_t index, std::size_t count) {
   if (options.progress == nullptr) return {};
@@ -54,7 +64,8 @@ StopCallback stop_of(const lacuna_simulate_options& options) {
 SimulationOutcome run_all(const std::vector<Trace>& traces, const lacuna_simulate_options& options) {
   const SimOptions sim{.engine = engine_of(options.engine),
                        .seed = options.seed == 0 ? 1 : options.seed,
-                       .actions_without_zeros = options.energy != 0};
+                       .actions_without_zeros = options.energy != 0,
+                       .operations = operations_of(options.operations)};
   const CostChoice costs_of{options.energy_table == nullptr ? "" : options.energy_table, options.node_nm};
   const std::vector<Machine> machines =
       choose_machines({strings(options.machines, options.machine_count, "machines"),
