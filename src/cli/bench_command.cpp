@@ -11,6 +11,7 @@
 #include "cli/bench_precision.hpp"
 #include "cli/bench_results.hpp"
 #include "cli/bench_shapes.hpp"
+#include "cli/bench_versus_torch.hpp"
 #include "cli/commands.hpp"
 #include "cli/html_output.hpp"
 #include "cli/output.hpp"
@@ -51,6 +52,7 @@ struct BenchOptions {
   bool allow_winograd = false;
   bool calibrate = false;
   bool show_calibration = false;
+  VersusOptions versus;
 };
 
 Operation parse_op(const std::string& name) {
@@ -429,6 +431,7 @@ void add_bench_command(CLI::App& app) {
                   "Gain of --threads over one thread, compared with the gain of a loop of multiply-adds");
   add_result_options(*bench, options->json, options->csv);
   add_html_option(*bench, options->html);
+  add_versus_options(*bench, options->versus);
   add_examples(
       *bench,
       {{"lacuna bench --shapes resnet50 --zeros 50,90", "two shares of zeros, all convolutions"},
@@ -437,8 +440,12 @@ void add_bench_command(CLI::App& app) {
        {"lacuna bench --zeros-file vgg16 --impl sparsetrain", "a whole training with the zeros of the paper"},
        {"lacuna bench --shapes vgg16 --zeros 50,70,90 --precision bfloat16",
         "bfloat16 against single precision"},
-       {"lacuna bench --scaling --threads 2 --layer conv3 --zeros 70", "the gain of a second core"}});
-  bench->callback([options] { run_bench(*options); });
+       {"lacuna bench --scaling --threads 2 --layer conv3 --zeros 70", "the gain of a second core"},
+       {"lacuna bench --versus-torch vgg16,resnet18 --prune none,sm",
+        "whole training steps beside PyTorch's"}});
+  bench->callback([bench, options] {
+    wants_versus(*bench) ? run_versus_torch(with_shared(*bench, options->versus)) : run_bench(*options);
+  });
 }
 
 }  // namespace lacuna::cli

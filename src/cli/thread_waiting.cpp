@@ -19,7 +19,13 @@ namespace {
 constexpr const char* kOnAFreeMachine = "10000";
 constexpr const char* kOnABusyMachine = "300";
 
-bool trains(std::string_view command) { return command == "train" || command == "demo"; }
+bool trains(int argc, char** argv) {
+  const std::string_view command = argc < 2 ? "" : argv[1];
+  if (command == "bench")
+    return std::any_of(argv + 2, argv + argc,
+                       [](std::string_view word) { return word.starts_with("--versus-torch"); });
+  return command == "train" || command == "demo";
+}
 
 // Whether others run beside this thread, in most of a few looks. /proc/loadavg: "0.1 0.1 0.1 RUNNING/ALL ID".
 bool busy() {
@@ -36,10 +42,17 @@ bool busy() {
 }  // namespace
 
 void wait_briefly(int argc, char** argv) {
-  if (argc < 2 || !trains(argv[1])) return;
+  if (!trains(argc, argv)) return;
   if (std::getenv("OMP_WAIT_POLICY") != nullptr || std::getenv("GOMP_SPINCOUNT") != nullptr) return;
   if (::setenv("GOMP_SPINCOUNT", busy() ? kOnABusyMachine : kOnAFreeMachine, 0) != 0) return;
   ::execv("/proc/self/exe", argv);  // comes back only if it cannot: then threads wait as they do by default
+}
+
+bool chosen_by_wait_briefly(std::string_view assignment) {
+  constexpr std::string_view kName = "GOMP_SPINCOUNT=";
+  if (!assignment.starts_with(kName)) return false;
+  const std::string_view value = assignment.substr(kName.size());
+  return value == kOnAFreeMachine || value == kOnABusyMachine;
 }
 
 }  // namespace lacuna::cli

@@ -1,0 +1,64 @@
+// PyTorch in a process of its own that answers questions over a pair of sockets (bench_versus_torch.py).
+#pragma once
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <sys/types.h>
+#include <vector>
+
+namespace lacuna::cli {
+
+// A new folder for temporary files, removed with everything in it.
+class ScratchFolder {
+ public:
+  ScratchFolder();  // throws InputError
+  ~ScratchFolder();
+  ScratchFolder(const ScratchFolder&) = delete;
+  ScratchFolder& operator=(const ScratchFolder&) = delete;
+  std::filesystem::path file(const std::string& name) const { return path_ / name; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+class TorchProcess {
+ public:
+  // Starts the first of `pythons` that has PyTorch; its files go to the folder. Throws InputError.
+  TorchProcess(const std::vector<std::string>& pythons, const ScratchFolder& folder);
+  ~TorchProcess();  // ends the process
+  TorchProcess(const TorchProcess&) = delete;
+  TorchProcess& operator=(const TorchProcess&) = delete;
+
+  const std::string& torch_version() const { return torch_version_; }
+  const std::string& python_version() const { return python_version_; }
+  pid_t id() const { return id_; }
+
+  // Nothing once a signal asks the program to stop; the process is of no use then. Throws InputError if it
+  // ends, fails or answers nonsense.
+  std::optional<nlohmann::json> ask(const nlohmann::json& request);
+
+ private:
+  std::string start(const std::string& python, const std::filesystem::path& script);  // the problem, or ""
+  void end();
+  std::optional<std::string> read_line();
+  std::optional<nlohmann::json> read_answer();
+  std::string how_it_ended();
+  std::string last_words() const;
+
+  std::filesystem::path errors_;
+  std::string python_, torch_version_, python_version_;
+  std::string received_;
+  pid_t id_ = -1;
+  int socket_ = -1;
+};
+
+// Pythons to try: the one that was named, or $PYTHON, or those that are usual.
+std::vector<std::string> pythons_to_try(const std::string& named);
+
+// Returns when no thread of the process uses the CPU any more (OpenMP's spin for a while after their work),
+// or after two seconds. 0: this process.
+void wait_until_asleep(pid_t process);
+
+}  // namespace lacuna::cli
