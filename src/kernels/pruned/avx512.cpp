@@ -75,7 +75,6 @@ void kept_of(const KeptRows& job) {
   int waiting = 0;
   for (const WeightRow* row = job.rows; row != job.rows + job.row_count; ++row) {
     fetch_ahead<false>(*job.inputs_ahead);
-    fetch_ahead<false>(*job.gradients_ahead);
     const float* gradients = job.gradients + static_cast<std::size_t>(row->channel) * (kPixels * kLanes);
     __m512 g[kPixels];
 #pragma GCC unroll 16

@@ -72,7 +72,8 @@ class PrunedGeometry {
     std::int64_t n, y, x;  // in the grid of the phase; n < 0: no such pixel
   };
   void add_phase(const LayerShape& shape, Operation op, Size2 start);
-  void choose_tiles();
+  void choose_tiles(Operation op);
+  std::int64_t flat_rows(Operation op) const;
   void add_groups(std::int64_t phase, std::int64_t rows, std::int64_t cols, std::int64_t row0,
                   std::int64_t col0, std::int64_t tiles_y, std::int64_t tiles_x);
   Pixel first_pixel(const TileGroup& group, std::int64_t lane) const;

@@ -16,7 +16,7 @@ struct WeightEntry {
 };
 // The entries of one result channel in a block.
 struct WeightRow {
-  std::uint16_t channel, count;
+  std::uint32_t channel, count;
 };
 
 // Pixels of a tile: rows x cols, `pitch` slots from a row of inputs to the next.
@@ -59,7 +59,6 @@ struct KeptRows {
   const float* gradients;  // [channel][pixel][16]
   float* out;              // [entry]
   LinesAhead* inputs_ahead;
-  LinesAhead* gradients_ahead;
 };
 
 // 16 channels of 16 pixels each, transposed: to[channel][slot][lane].

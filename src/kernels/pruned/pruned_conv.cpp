@@ -11,6 +11,20 @@ namespace {
 // Bytes of a result that may still be in a cache when it is read. Larger ones are written around the caches:
 // 1x1 64->256 on 16 images of 56x56 (51 MB) took 5.3 ms instead of 8.4.
 constexpr std::int64_t kLargestCached = std::int64_t{16} << 20;
+// Bytes of sums that stay in L2 between parts of the inputs.
+constexpr std::int64_t kMostSums = std::int64_t{1} << 20;
+
+LinesAhead lines_ahead(const BlockedShape& of, const float* base, const std::vector<std::int64_t>& offsets,
+                       std::int64_t blocks, std::int64_t rows) {
+  LinesAhead ahead{};
+  ahead.base = base;
+  ahead.offsets = offsets.data();
+  ahead.count = static_cast<std::int64_t>(offsets.size());
+  ahead.block_floats = of.block_floats();
+  ahead.lines = blocks * ahead.count;
+  ahead.per_row = round_up((ahead.lines + rows - 1) / rows, 4);
+  return ahead;
+}
 
 }  // namespace
 
@@ -55,8 +69,13 @@ std::int64_t PrunedConv::input_floats() const {
   return input_.blocks() * kLanes * geometry_.slots() * kLanes;
 }
 
+std::int64_t PrunedConv::unit_parts() const {
+  const auto part = lists_.result_part() * geometry_.most_pixels() * kLanes * std::int64_t{sizeof(float)};
+  return std::clamp<std::int64_t>(kMostSums / part, 1, lists_.result_parts());
+}
+
 std::int64_t PrunedConv::thread_floats() const {
-  return input_floats() + lists_.result_part() * geometry_.most_pixels() * kLanes;
+  return input_floats() + unit_parts() * lists_.result_part() * geometry_.most_pixels() * kLanes;
 }
 
 std::int64_t PrunedConv::workspace_floats() const { return threads_ * thread_floats(); }
@@ -78,40 +97,42 @@ bool PrunedConv::around_caches() const {
   return result_.floats() * static_cast<std::int64_t>(sizeof(float)) > kLargestCached;
 }
 
-void PrunedConv::pack_inputs(const Scratch::Inputs& at, const float* input, float* packed) const {
+void PrunedConv::pack_inputs(const Scratch::Inputs& at, const float* input, std::int64_t part,
+                             float* packed) const {
   PackLanes job{};
   job.offsets = at.offsets.data();
   job.slots = at.slots.data();
   job.count = static_cast<std::int64_t>(at.slots.size());
   job.channel_floats = geometry_.slots() * kLanes;
-  for (std::int64_t block = 0; block < input_.blocks(); ++block) {
+  const std::int64_t first = part * lists_.input_part() / kLanes;
+  const std::int64_t end = std::min(input_.blocks(), first + lists_.input_part() / kLanes);
+  for (std::int64_t block = first; block < end; ++block) {
     job.from = input + block * input_.block_floats();
-    job.to = packed + block * kLanes * job.channel_floats;
+    job.to = packed + (block - first) * kLanes * job.channel_floats;
     kernels_.pack(job);
   }
 }
 
-LinesAhead PrunedConv::lines_ahead(const BlockedShape& of, const float* base,
-                                   const std::vector<std::int64_t>& offsets, std::int64_t blocks,
-                                   std::int64_t rows) const {
-  LinesAhead ahead{};
-  ahead.base = base;
-  ahead.offsets = offsets.data();
-  ahead.count = static_cast<std::int64_t>(offsets.size());
-  ahead.block_floats = of.block_floats();
-  ahead.lines = blocks * ahead.count;
-  ahead.per_row = round_up((ahead.lines + rows - 1) / rows, 4);
-  return ahead;
+LinesAhead PrunedConv::inputs_ahead(const float* input, const Unit& unit, const Unit* next,
+                                    const Scratch& scratch, std::int64_t part, std::int64_t rows) const {
+  const bool last = part + 1 == lists_.input_parts();
+  if (last && next == nullptr) return {};
+  const std::int64_t block = last ? 0 : (part + 1) * lists_.input_part() / kLanes;
+  return lines_ahead(
+      input_, input + (last ? next->g : unit.g) * input_.group_floats() + block * input_.block_floats(),
+      last ? scratch.next.offsets : scratch.inputs.offsets,
+      std::min(lists_.input_part() / kLanes, input_.blocks() - block), rows);
 }
 
 void PrunedConv::run(const SparseRun& run) const {
   const auto groups = static_cast<std::int64_t>(geometry_.groups().size());
   const std::int64_t parts = lists_.result_parts();
   // With fewer groups of tiles than threads, threads share a group: each packs its inputs for a share of the
-  // results.
+  // results. So does a thread with more results than their sums may be.
   const std::int64_t tiles = shape_.groups * groups;
+  const std::int64_t least = (parts + unit_parts() - 1) / unit_parts();
   const std::int64_t shares =
-      threads_ == 1 ? 1 : std::clamp<std::int64_t>((2 * threads_ + tiles - 1) / tiles, 1, parts);
+      threads_ == 1 ? least : std::clamp<std::int64_t>((2 * threads_ + tiles - 1) / tiles, least, parts);
   const std::int64_t units = tiles * shares;
   // Handed out in runs, so that the inputs of the next unit can be fetched ahead.
   const std::int64_t run_length = threads_ == 1 ? units : std::max<std::int64_t>(1, units / (8 * threads_));
@@ -163,156 +184,46 @@ void PrunedConv::run_unit(const SparseRun& run, const Unit& unit, const Unit* ne
   if (geometry_.phases()[static_cast<std::size_t>(tiles.phase)].taps.empty()) return fill(run, unit, scratch);
   float* packed = workspace;
   float* sums = workspace + input_floats();
-  pack_inputs(scratch.inputs, run.checked + g * input_.group_floats(), packed);
   const WeightBlocks& list = lists_.of(g, tiles.phase);
   const std::int64_t result_part = lists_.result_part();
-  const std::int64_t input_parts = lists_.input_parts();
+  const std::int64_t first = unit.part_begin * result_part;
+  const std::int64_t blocks =
+      std::min(unit.part_end * result_part / kLanes, result_.blocks()) - first / kLanes;
   PrunedRows job{};
   job.tile = tile_size(tiles);
-  job.sums = sums;
+  job.inputs = packed;
   UnpackLanes result{};
   result.pixels = tiles.rows * tiles.cols;
   result.offsets = scratch.results.data();
   result.relu = run.relu;
   result.around_caches = around_caches();
-  // The inputs of the next tiles are fetched over all rows, the results of a part over its rows.
-  const std::int64_t rows =
-      std::max<std::int64_t>(1, static_cast<std::int64_t>(list.rows.size()) *
-                                    (unit.part_end - unit.part_begin) / lists_.result_parts());
+  float* out = run.out + g * result_.group_floats() + first / kLanes * result_.block_floats();
+  // Lines of the results are fetched while rows are summed. Not for flat tiles, whose rows are short and wait
+  // for memory as it is: without, 1x1 layers of ResNet-50 take 5 % less at 90 % zeros.
+  LinesAhead write{};
+  if (!result.around_caches && !geometry_.flat())
+    write = lines_ahead(result_, out, scratch.results, blocks, blocks * kLanes * lists_.input_parts());
   LinesAhead read{};
-  if (next != nullptr && next->tiles != unit.tiles)
-    read = lines_ahead(input_, run.checked + next->g * input_.group_floats(), scratch.next.offsets,
-                       input_.blocks(), rows);
+  job.write = &write;
   job.read = &read;
-  for (std::int64_t part = unit.part_begin; part < unit.part_end; ++part) {
-    const std::int64_t first = part * result_part;
-    const std::int64_t blocks = std::min(result_part / kLanes, result_.blocks() - first / kLanes);
-    float* out = run.out + g * result_.group_floats() + first / kLanes * result_.block_floats();
-    LinesAhead write{};
-    if (!result.around_caches) write = lines_ahead(result_, out, scratch.results, blocks, result_part);
-    job.write = &write;
-    for (std::int64_t i = 0; i < input_parts; ++i) {
-      const WeightBlocks::Block& block = list.blocks[static_cast<std::size_t>(part * input_parts + i)];
-      job.inputs = packed + i * lists_.input_part() * geometry_.slots() * kLanes;
+  for (std::int64_t i = 0; i < lists_.input_parts(); ++i) {
+    pack_inputs(scratch.inputs, run.checked + g * input_.group_floats(), i, packed);
+    read = inputs_ahead(run.checked, unit, next, scratch, i, blocks * kLanes);
+    for (std::int64_t part = unit.part_begin; part < unit.part_end; ++part) {
+      const WeightBlocks::Block& block = lists_.block(list, i, part);
+      job.sums = sums + (part - unit.part_begin) * result_part * result.pixels * kLanes;
       job.entries = list.entries.data() + block.first_entry;
       job.rows = list.rows.data() + block.first_row;
       job.row_count = block.rows;
-      job.init = i == 0 ? run.bias + g * result_.blocks() * kLanes + first : nullptr;
+      job.init = i == 0 ? run.bias + g * result_.blocks() * kLanes + part * result_part : nullptr;
       kernels_.rows(job);
     }
-    for (std::int64_t b = 0; b < blocks; ++b) {
-      result.from = sums + b * kLanes * result.pixels * kLanes;
-      result.to = out + b * result_.block_floats();
-      kernels_.unpack(result);
-    }
   }
-}
-
-void PrunedConv::weight_grad(const float* src, const float* diff_dst, float* oihw, float* workspace) {
-  const auto groups = static_cast<std::int64_t>(geometry_.groups().size());
-#pragma omp parallel num_threads(threads_)
-  {
-    // Groups of tiles are dealt in turn and not by whoever is free, so that the bits of a sum do not change.
-    const auto thread = static_cast<std::int64_t>(omp_get_thread_num());
-    const auto team = static_cast<std::int64_t>(omp_get_num_threads());
-    for (std::int64_t t = thread; t < threads_; t += team) {
-      Scratch& scratch = scratch_[static_cast<std::size_t>(t)];
-      std::fill(scratch.gradients.begin(), scratch.gradients.end(), 0.0F);
-      const std::int64_t units = shape_.groups * groups;
-      const auto unit_at = [&](std::int64_t i) {
-        return Unit{i / groups, &geometry_.groups()[static_cast<std::size_t>(i % groups)], 0, 0};
-      };
-      if (t < units) {
-        geometry_.input_offsets(*unit_at(t).tiles, scratch.inputs.slots, scratch.inputs.offsets);
-        geometry_.result_offsets(*unit_at(t).tiles, scratch.results);
-      }
-      for (std::int64_t i = t; i < units; i += threads_) {
-        const Unit next = unit_at(std::min(i + threads_, units - 1));
-        add_gradients(src, diff_dst, unit_at(i), i + threads_ < units ? &next : nullptr, scratch,
-                      workspace + t * thread_floats());
-        std::swap(scratch.inputs, scratch.next);
-        std::swap(scratch.results, scratch.next_results);
-      }
-    }
+  for (std::int64_t b = 0; b < blocks; ++b) {
+    result.from = sums + b * kLanes * result.pixels * kLanes;
+    result.to = out + b * result_.block_floats();
+    kernels_.unpack(result);
   }
-  const std::int64_t weights = shape_.w_elements();
-#pragma omp parallel for num_threads(threads_) schedule(static)
-  for (std::int64_t i = 0; i < weights; ++i) oihw[i] = 0.0F;
-  std::size_t first = 0;
-  for (const WeightBlocks& list : lists_.all()) {
-    const auto count = static_cast<std::int64_t>(list.entries.size());
-#pragma omp parallel for num_threads(threads_) schedule(static)
-    for (std::int64_t i = 0; i < count; ++i) {
-      const std::size_t entry = first + static_cast<std::size_t>(i);
-      float sum = 0;
-      for (const Scratch& scratch : scratch_) sum += scratch.gradients[entry];
-      oihw[list.from[static_cast<std::size_t>(i)]] = sum;
-    }
-    first += list.entries.size();
-  }
-}
-
-void PrunedConv::add_gradients(const float* src, const float* diff_dst, const Unit& unit, const Unit* next,
-                               Scratch& scratch, float* workspace) const {
-  const TileGroup& tiles = *unit.tiles;
-  const std::int64_t g = unit.g;
-  float* packed = workspace;
-  float* gradients = workspace + input_floats();
-  pack_inputs(scratch.inputs, src + g * input_.group_floats(), packed);
-  std::size_t first_of_list = 0;
-  for (const WeightBlocks* list = lists_.all().data(); list != &lists_.of(g, tiles.phase); ++list)
-    first_of_list += list->entries.size();
-  const WeightBlocks& list = lists_.of(g, tiles.phase);
-  const std::int64_t input_parts = lists_.input_parts();
-  PackLanes pack{};
-  pack.offsets = scratch.results.data();
-  pack.slots = scratch.pixels.data();
-  pack.count = tiles.rows * tiles.cols;
-  pack.channel_floats = pack.count * kLanes;
-  KeptRows job{};
-  job.tile = tile_size(tiles);
-  LinesAhead inputs{}, results{};
-  if (next != nullptr) {
-    const auto rows = std::max<std::int64_t>(1, static_cast<std::int64_t>(list.rows.size()));
-    geometry_.input_offsets(*next->tiles, scratch.next.slots, scratch.next.offsets);
-    geometry_.result_offsets(*next->tiles, scratch.next_results);
-    inputs = lines_ahead(input_, src + next->g * input_.group_floats(), scratch.next.offsets, input_.blocks(),
-                         rows);
-    results = lines_ahead(result_, diff_dst + next->g * result_.group_floats(), scratch.next_results,
-                          result_.blocks(), rows);
-  }
-  job.inputs_ahead = &inputs;
-  job.gradients_ahead = &results;
-  job.gradients = gradients;
-  for (std::int64_t part = 0; part < lists_.result_parts(); ++part) {
-    const std::int64_t first = part * lists_.result_part();
-    const std::int64_t blocks = std::min(lists_.result_part() / kLanes, result_.blocks() - first / kLanes);
-    for (std::int64_t b = 0; b < blocks; ++b) {
-      pack.from = diff_dst + g * result_.group_floats() + (first / kLanes + b) * result_.block_floats();
-      pack.to = gradients + b * kLanes * pack.channel_floats;
-      kernels_.pack(pack);
-    }
-    for (std::int64_t i = 0; i < input_parts; ++i) {
-      const WeightBlocks::Block& block = list.blocks[static_cast<std::size_t>(part * input_parts + i)];
-      job.inputs = packed + i * lists_.input_part() * geometry_.slots() * kLanes;
-      job.entries = list.entries.data() + block.first_entry;
-      job.rows = list.rows.data() + block.first_row;
-      job.row_count = block.rows;
-      job.out = scratch.gradients.data() + first_of_list + block.first_entry;
-      kernels_.kept(job);
-    }
-  }
-}
-
-void PrunedConv::keep(float* oihw) const {
-  // Kept values are moved out and back, so that no second tensor of weights is needed.
-  std::vector<float> kept;
-  for (const WeightBlocks& list : lists_.all())
-    for (const std::uint32_t from : list.from) kept.push_back(oihw[from]);
-  std::fill(oihw, oihw + shape_.w_elements(), 0.0F);
-  std::size_t i = 0;
-  for (const WeightBlocks& list : lists_.all())
-    for (const std::uint32_t from : list.from) oihw[from] = kept[i++];
 }
 
 }  // namespace lacuna::kernels

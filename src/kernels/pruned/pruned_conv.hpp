@@ -52,8 +52,9 @@ class PrunedConv {
   };
 
   explicit PrunedConv(const SparseConfig& config, PrunedGeometry geometry);
-  std::int64_t input_floats() const;   // packed inputs of a group of tiles
+  std::int64_t input_floats() const;   // packed inputs of a group of tiles, at most
   std::int64_t thread_floats() const;  // of the workspace
+  std::int64_t unit_parts() const;     // most parts of result channels whose sums stay in L2
   bool around_caches() const;          // results are too large to be kept by one
   // One group of tiles, and some of the parts of its result channels.
   struct Unit {
@@ -61,14 +62,15 @@ class PrunedConv {
     const TileGroup* tiles;
     std::int64_t part_begin, part_end;
   };
-  void pack_inputs(const Scratch::Inputs& at, const float* input, float* packed) const;
+  void pack_inputs(const Scratch::Inputs& at, const float* input, std::int64_t part, float* packed) const;
   void run_unit(const SparseRun& run, const Unit& unit, const Unit* next, Scratch& scratch,
                 float* workspace) const;
   void fill(const SparseRun& run, const Unit& unit, const Scratch& scratch) const;
   void add_gradients(const float* src, const float* diff_dst, const Unit& unit, const Unit* next,
                      Scratch& scratch, float* workspace) const;
-  LinesAhead lines_ahead(const BlockedShape& of, const float* base, const std::vector<std::int64_t>& offsets,
-                         std::int64_t blocks, std::int64_t rows) const;
+  // The part of the inputs after `part`, which may be the first of the next tiles.
+  LinesAhead inputs_ahead(const float* input, const Unit& unit, const Unit* next, const Scratch& scratch,
+                          std::int64_t part, std::int64_t rows) const;
   TileSize tile_size(const TileGroup& tiles) const {
     return {static_cast<int>(tiles.rows), static_cast<int>(tiles.cols), static_cast<int>(geometry_.pitch())};
   }

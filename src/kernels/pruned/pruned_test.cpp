@@ -96,6 +96,22 @@ TEST_P(EachPrunedIsa, MatchesReferenceOnRandomShapes) {
 INSTANTIATE_TEST_SUITE_P(Pruned, EachPrunedIsa, testing::Values("avx512", "avx2", "portable"),
                          [](const auto& isa) { return isa.param; });
 
+// More result channels than their sums may take: a group of tiles is done in two goes.
+TEST(Pruned, ManyResultChannels) {
+  const LayerShape wide = LayerShape::conv2d(16, 17, 1100, {4, 4}, {3, 3}, {1, 1}, {1, 1});
+  const LayerShape narrow = LayerShape::conv2d(16, 1100, 17, {4, 4}, {3, 3}, {1, 1}, {1, 1});
+  for (const int threads : {1, 2}) {
+    for (const Operation op : {Operation::kForward, Operation::kWeightGrad}) {
+      ConvOptions o = pruned_options(op, "");
+      o.threads = threads;
+      check_pruned(wide, o, 0.9, 5);
+    }
+    ConvOptions o = pruned_options(Operation::kInputGrad, "");
+    o.threads = threads;
+    check_pruned(narrow, o, 0.9, 6);
+  }
+}
+
 // New values at the same places, then other places: both are noticed.
 TEST(Pruned, WeightsMayChangeBetweenRuns) {
   const LayerShape shape = LayerShape::conv2d(2, 20, 24, {7, 7}, {3, 3}, {1, 1}, {1, 1});

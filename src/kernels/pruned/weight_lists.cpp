@@ -27,7 +27,7 @@ WeightLists::WeightLists(const LayerShape& shape, Operation op, const PrunedGeom
   input_channels_ = forward_ ? shape.c_per_group() : shape.k_per_group();
   result_real_ = forward_ ? shape.k_per_group() : shape.c_per_group();
   result_channels_ = round_up(result_real_, kLanes);
-  result_part_ = std::min<std::int64_t>(result_channels_, 32);
+  result_part_ = std::min<std::int64_t>(result_channels_, 64);
 }
 
 bool WeightLists::update(const float* oihw) {
@@ -71,11 +71,11 @@ void WeightLists::rebuild(const float* oihw) {
   const double in_l1 = static_cast<double>(l1_bytes_) * (geometry_->flat() ? 1.2 : 0.8) /
                        static_cast<double>(geometry_->used_slots() * kLanes) / sizeof(float);
   const double wanted = std::max(in_l1, 10.0 / std::max(share * taps, 1e-3));
-  const std::int64_t most = 60'000 / shape_.taps();  // rows count to 65,535
-  input_part_ =
-      std::clamp<std::int64_t>(static_cast<std::int64_t>(wanted), 1, std::min(most, input_channels_));
-  const std::int64_t parts = (input_channels_ + input_part_ - 1) / input_part_;
-  input_part_ = (input_channels_ + parts - 1) / parts;
+  const std::int64_t blocks = (input_channels_ + kLanes - 1) / kLanes;
+  const std::int64_t part =
+      std::clamp<std::int64_t>(static_cast<std::int64_t>(wanted / kLanes + 0.5), 1, blocks);
+  const std::int64_t parts = (blocks + part - 1) / part;
+  input_part_ = (blocks + parts - 1) / parts * kLanes;
   lists_.resize(static_cast<std::size_t>(shape_.groups * phases_));
 #pragma omp parallel for num_threads(threads_) schedule(dynamic)
   for (std::int64_t i = 0; i < shape_.groups * phases_; ++i)
@@ -99,8 +99,8 @@ void WeightLists::build(const float* oihw, std::int64_t group, const PrunedPhase
   std::vector<Found> found;
   std::vector<WeightEntry> entries;
   std::vector<std::uint32_t> from;
-  for (std::int64_t k0 = 0; k0 < result_channels_; k0 += result_part_)
-    for (std::int64_t c0 = 0; c0 < input_channels_; c0 += input_part_) {
+  for (std::int64_t c0 = 0; c0 < input_channels_; c0 += input_part_)
+    for (std::int64_t k0 = 0; k0 < result_channels_; k0 += result_part_) {
       const std::int64_t k1 = std::min(result_channels_, k0 + result_part_);
       const std::int64_t c1 = std::min(input_channels_, c0 + input_part_);
       found.clear();
@@ -130,7 +130,7 @@ void WeightLists::build(const float* oihw, std::int64_t group, const PrunedPhase
                            static_cast<std::uint32_t>(to.rows.size()),
                            static_cast<std::uint32_t>(found.size())});
       for (const Found& row : found) {
-        to.rows.push_back({static_cast<std::uint16_t>(row.channel), static_cast<std::uint16_t>(row.count)});
+        to.rows.push_back({static_cast<std::uint32_t>(row.channel), static_cast<std::uint32_t>(row.count)});
         to.entries.insert(to.entries.end(), entries.begin() + row.begin,
                           entries.begin() + row.begin + row.count);
         to.from.insert(to.from.end(), from.begin() + row.begin, from.begin() + row.begin + row.count);

@@ -9,9 +9,9 @@
 
 namespace lacuna::kernels {
 
-// The weights of one group of channels and one phase, in blocks of result channels x input channels: the
-// inputs of a block stay in L1 while all its result channels use them. The rows of a block are ordered by
-// their number of non-zeros, so that the ends of the loops over them are predicted.
+// The weights of one group of channels and one phase, in blocks of input channels x result channels: a part
+// of the inputs is transposed and stays in L1 while all result channels use it. The rows of a block are
+// ordered by their number of non-zeros, so that the ends of the loops over them are predicted.
 struct WeightBlocks {
   struct Block {
     std::uint32_t first_entry, first_row, rows;
@@ -19,7 +19,7 @@ struct WeightBlocks {
   std::vector<WeightEntry> entries;
   std::vector<std::uint32_t> from;  // of each entry: where its value is among plain weights
   std::vector<WeightRow> rows;
-  std::vector<Block> blocks;  // [result part][input part]
+  std::vector<Block> blocks;  // [input part][result part]
 };
 
 class WeightLists {
@@ -35,9 +35,12 @@ class WeightLists {
 
   std::int64_t nonzeros() const { return nonzeros_; }        // -1 before the first update
   std::int64_t result_part() const { return result_part_; }  // channels
-  std::int64_t input_part() const { return input_part_; }
+  std::int64_t input_part() const { return input_part_; }    // channels, whole vectors
   std::int64_t result_parts() const { return (result_channels_ + result_part_ - 1) / result_part_; }
   std::int64_t input_parts() const { return (input_channels_ + input_part_ - 1) / input_part_; }
+  const WeightBlocks::Block& block(const WeightBlocks& list, std::int64_t input, std::int64_t result) const {
+    return list.blocks[static_cast<std::size_t>(input * result_parts() + result)];
+  }
   const WeightBlocks& of(std::int64_t group, std::int64_t phase) const {
     return lists_[static_cast<std::size_t>(group * phases_ + phase)];
   }
@@ -57,7 +60,7 @@ class WeightLists {
   std::int64_t phases_;
   std::int64_t input_channels_, result_channels_;  // per group; of the result rounded up to whole vectors
   std::int64_t result_real_;
-  std::int64_t result_part_ = kLanes, input_part_ = 1;
+  std::int64_t result_part_ = kLanes, input_part_ = kLanes;
   std::int64_t nonzeros_ = -1;
   std::vector<WeightBlocks> lists_;
 };
