@@ -53,7 +53,8 @@ void require_bfloat16(const std::string& where) {
 double bfloat16_buffer_bytes(const LayerShape& s, int threads, int weight_grads) {
   const double lines = 2.0 * threads * static_cast<double>(LineConv::kLinesAtOnce) * 64;
   const double elements = static_cast<double>(s.a_elements() + s.g_elements());
-  return lines + weight_grads * 2 * std::min(elements, static_cast<double>(PlaneConv::kElementsAtOnce));
+  // Of the activations there may be two copies.
+  return lines + weight_grads * 3 * std::min(elements, static_cast<double>(PlaneConv::kElementsAtOnce));
 }
 
 struct Bfloat16Conv::State {

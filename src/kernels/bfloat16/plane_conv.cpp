@@ -30,7 +30,7 @@ PlaneConv::PlaneConv(const LayerShape& s, const PixelView& src, const PixelView&
       output_pairs_((dst.blocks() + 1) / 2),
       copies_(copies_of(grid_)) {
   const auto planes = static_cast<std::int64_t>(grid_.inputs.size());
-  const std::int64_t row = grid_.pitch * 32 * (input_pairs_ * planes * copies_ + output_pairs_);
+  const std::int64_t row = grid_.pitch * 32 * (input_pairs_ * planes + output_pairs_);
   unit_rows_ = std::clamp<std::int64_t>(kElementsAtOnce / row, 1, grid_.all_rows());
   steps_ = (unit_rows_ * grid_.pitch + kTileDepth - 1) / kTileDepth;
   // An odd number of cache lines, so that 32 channels are not all in the same set of L1.
