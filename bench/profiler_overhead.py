@@ -2,6 +2,11 @@
 """What lacuna.Profiler costs a training, and how far its samples are from the whole batch.
 
     bench/profiler_overhead.py [--batch 256] [--steps 60] [--model resnet50] [--device cuda]
+    bench/profiler_overhead.py --device cpu --float32 --model resnet18 --batch 16 --image 64 --train-threads 1
+
+Blocks of ten steps with and without the profiler take turns in one process. A block with it ends when its simulations
+have ended, so all that it costs is in it: the wall clock counts what training waits for, CPU time every thread. With
+every=10 one step of a block is measured, so the mean of the blocks is what a training pays.
 
 Needs torch, torchvision and liblacuna.so.1 (LACUNA_LIBRARY, or where the package finds it; `bench/carry_library FOLDER`
 collects it with what it needs for a machine that cannot build it). ResNet-50 by default, bfloat16 autocast,
@@ -28,12 +33,14 @@ def arguments():
     parser.add_argument("--model", default="resnet50", help="of torchvision.models")
     parser.add_argument("--batch", type=int, default=256)
     parser.add_argument("--image", type=int, default=224)
-    parser.add_argument("--steps", type=int, default=60, help="timed steps of each setting")
+    parser.add_argument("--steps", type=int, default=60, help="timed steps of each setting, in blocks of ten")
     parser.add_argument("--warm", type=int, default=15, help="steps before the clock starts")
     parser.add_argument("--samples", type=int, default=2)
     parser.add_argument("--machines", default="tensordash", help="separated by commas")
     parser.add_argument("--threads", type=int, default=0, help="of the simulation; 0: half of the cores")
-    parser.add_argument("--whole", type=int, default=32, help="samples that stand for the whole batch")
+    parser.add_argument("--train-threads", type=int, default=0, help="of PyTorch; 0: its own choice")
+    parser.add_argument("--every", default="10,1", help="separated by commas: %(default)s")
+    parser.add_argument("--whole", type=int, default=32, help="samples that stand for the whole batch; 0: not compared")
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     parser.add_argument("--float32", action="store_true", help="without autocast")
     return parser.parse_args()
@@ -44,6 +51,8 @@ class Training:
 
     def __init__(self, options):
         torch.manual_seed(0)
+        if options.train_threads:
+            torch.set_num_threads(options.train_threads)
         torch.backends.cudnn.benchmark = True
         self.options = options
         self.device = torch.device(options.device)
@@ -65,18 +74,11 @@ class Training:
         if self.device.type == "cuda":
             torch.cuda.synchronize()
 
-    def time(self, after=lambda: None):
-        """Milliseconds per step over all timed steps, waiting only at the ends."""
-        for _ in range(self.options.warm):
+    def block(self, steps, after=lambda: None):
+        for _ in range(steps):
             self.step()
             after()
         self.wait()
-        begin = time.perf_counter()
-        for _ in range(self.options.steps):
-            self.step()
-            after()
-        self.wait()
-        return 1e3 * (time.perf_counter() - begin) / self.options.steps
 
     def peak(self):
         return torch.cuda.max_memory_allocated() / 2**20 if self.device.type == "cuda" else float("nan")
@@ -91,19 +93,59 @@ def host_mib():
         return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 2**20
 
 
+BLOCK = 10
+
+
+def clocks():
+    return time.perf_counter(), time.process_time()
+
+
+def timed(work):
+    """Milliseconds per step of a block: wall clock, CPU time of all threads."""
+    begin = clocks()
+    work()
+    return [1e3 * (after - before) / BLOCK for before, after in zip(begin, clocks())]
+
+
 def profiled(training, options, every):
-    training.forget_peak()
-    before = host_mib()
+    """Blocks of steps without and with the profiler, in turns."""
     threads = options.threads or max(1, (os.cpu_count() or 2) // 2)
     names = options.machines.split(",")
-    with lacuna.Profiler(training.model, names, every=every, samples=options.samples, threads=threads) as profiler:
-        ms = training.time(profiler.step)
-        peak, host = training.peak(), host_mib() - before
-    found = profiler.measurements
-    row = dict(every=every, ms=ms, device_mib=peak, host_mib=host, measured=len(found), dropped=profiler.dropped)
-    if profiler.failures:
-        print("failures:", profiler.failures[:3], file=sys.stderr)
-    return row, found
+    times = {"plain": [], "profiled": []}
+    peaks = dict.fromkeys(times, 0.0)
+    measured = dropped = 0
+    before = host_mib()
+    host = 0.0
+
+    def with_profiler(profiler):
+        profiler.start()
+        training.block(BLOCK, profiler.step)
+        profiler.drain()
+
+    rounds = max(1, options.steps // BLOCK)
+    for turn in range(2 * rounds + 2):  # the first two warm up
+        training.forget_peak()
+        kind = ("plain", "profiled")[(turn + turn // 2) % 2]  # plain, profiled, profiled, plain: drifts cancel
+        if kind == "plain":
+            took = timed(lambda: training.block(BLOCK))
+        else:
+            profiler = lacuna.Profiler(training.model, names, every=every, samples=options.samples, threads=threads)
+            took = timed(lambda: with_profiler(profiler))
+            host = max(host, host_mib() - before)
+            profiler.close()
+            measured, dropped = measured + len(profiler.measurements), dropped + profiler.dropped
+            if profiler.failures:
+                print("failures:", profiler.failures[:3], file=sys.stderr)
+        if turn > 1:
+            times[kind].append(took)
+            peaks[kind] = max(peaks[kind], training.peak())
+    row = dict(every=every, measured=measured, dropped=dropped, device_mib=peaks, host_mib=host)
+    for i, clock in enumerate(("wall", "cpu")):
+        blocks = {kind: [took[i] for took in values] for kind, values in times.items()}
+        row[clock] = {kind: statistics.fmean(values) for kind, values in blocks.items()}
+        row[f"{clock}_ratio_of_means"] = row[clock]["profiled"] / row[clock]["plain"]
+        row[f"{clock}_ratio_of_medians"] = statistics.median(blocks["profiled"]) / statistics.median(blocks["plain"])
+    return row
 
 
 def compared(training, options):
@@ -135,28 +177,33 @@ def compared(training, options):
 def main():
     options = arguments()
     training = Training(options)
-    training.time()  # the first seconds of a device are slower
-    training.forget_peak()
-    plain = training.time()
-    plain_peak = training.peak()
-    rows = [profiled(training, options, every)[0] for every in (10, 1)]
-    again = training.time()
-    base = min(plain, again)
-    print(f"{options.model}, batch {options.batch}, {options.device}, torch {torch.__version__}")
-    print(f"plain             {plain:8.2f} ms per step, then {again:.2f}; peak {plain_peak:.0f} MiB on the device")
-    for row in rows:
+    training.block(options.warm)  # the first seconds of a device are slower
+    print(f"{options.model}, batch {options.batch}, {options.device}, torch {torch.__version__}, "
+          f"{torch.get_num_threads()} threads; blocks of {BLOCK} steps in turns")  # fmt: skip
+    rows = []
+    for every in map(int, options.every.split(",")):
+        row = profiled(training, options, every)
+        rows.append(row)
         print(
-            f"every={row['every']:<3} samples={options.samples} {row['ms']:8.2f} ms per step, "
-            f"{100 * (row['ms'] / base - 1):+.1f} %; peak {row['device_mib']:.0f} MiB on the device, "
-            f"{row['host_mib']:+.0f} MiB on the host; {row['measured']} measured, {row['dropped']} dropped"
+            f"every={every:<3} samples={options.samples}: {row['wall']['plain']:.2f} ms per step, with the profiler "
+            f"{row['wall']['profiled']:.2f}; means {100 * (row['wall_ratio_of_means'] - 1):+.1f} %, "
+            f"medians {100 * (row['wall_ratio_of_medians'] - 1):+.1f} %; "
+            f"CPU time {100 * (row['cpu_ratio_of_means'] - 1):+.1f} %, "
+            f"medians {100 * (row['cpu_ratio_of_medians'] - 1):+.1f} %"
         )
-    sampled = compared(training, options)
+        peaks = row["device_mib"]
+        print(
+            f"  peak {peaks['plain']:.0f} -> {peaks['profiled']:.0f} MiB on the device, {row['host_mib']:+.0f} MiB on "
+            f"the host; {row['measured']} measured, {row['dropped']} dropped",
+            flush=True,
+        )
+    sampled = compared(training, options) if options.whole else {}
     for name, numbers in sampled.items():
         print(
             f"{name}: {numbers['sampled']:.4f} ± {numbers['standard_error']:.4f} from {options.samples} samples, "
             f"{numbers['whole']:.4f} ± {numbers['whole_standard_error']:.4f} from {min(options.whole, options.batch)}"
         )
-    print(json.dumps(dict(plain_ms=[plain, again], plain_peak_mib=plain_peak, profiled=rows, sampled=sampled)))
+    print(json.dumps(dict(profiled=rows, sampled=sampled)))
 
 
 if __name__ == "__main__":
