@@ -1,7 +1,6 @@
 """lacuna.Profiler: what skipping zeros would give, measured while a training runs."""
 
 import os
-import threading
 import time
 import warnings
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Union
@@ -9,18 +8,18 @@ from typing import Any, Dict, List, Mapping, Optional, Sequence, Union
 import torch
 from torch import nn
 
-from ._handles import TraceHandle, run_simulation
-from ._profiler_page import Server, page
-from ._profiler_series import CsvFiles, Measurement, Series, Spread, TensorBoard, merge, rows
+from ._profiler_results import ProfilerResults
+from ._profiler_series import CsvFiles, Measurement, Spread, TensorBoard
 from ._profiler_setup import check_machines, checked_model, count_steps, of_rank, ranks, summary_writer
 from ._profiler_transfer import Transfer
-from ._profiler_watch import StepWatch
+from ._profiler_unseen import UnseenCount
+from ._profiler_watch import LAYERS, StepWatch
 from ._profiler_worker import Outcome, Workers
-from ._simulate import Result, _setting
+from ._simulate import _setting
 from .errors import ProfilerError, ProfilerWarning
 
 
-class Profiler:
+class Profiler(ProfilerResults):
     """Measure a training while it runs: every n-th step is recorded on its device and simulated in threads beside it.
 
     >>> with lacuna.Profiler(model, machines=["tensordash"], every=10, samples=2, report="profile.html") as profiler:
@@ -33,8 +32,9 @@ class Profiler:
     A loop that should not be touched: `lacuna.Profiler(model, optimizer=optimizer)` counts the calls of
     `optimizer.step()` itself. Without `with`: `start()` before the loop and `close()` after it.
 
-    model: any module with Conv1d, Conv2d or Linear, on any device, also inside DistributedDataParallel. It is not
-        changed; hooks are on its layers during the steps that are measured.
+    model: any module with convolutions or Linear, on any device, also inside DistributedDataParallel. It is not changed;
+        hooks are on its layers during the steps that are measured. Products outside of such modules (attention,
+        recurrent layers, functions) are not measured: a warning after the first measured step has their share.
     machines: names of `lacuna.machines()`; TensorDash if none is given.
     set: parameters, as in `lacuna.simulate`.
     every: which steps are measured: 0, every, 2 x every, ...
@@ -77,6 +77,7 @@ class Profiler:
             number = locals()[key]
             if not isinstance(number, int) or number < least:
                 raise ProfilerError(f"{key} is {number!r}, not a whole number from {least}")
+        super().__init__(history)
         self._model, self._compiled = checked_model(model)
         names = [machines] if isinstance(machines, str) else list(machines)
         self._options: Dict[str, Any] = dict(
@@ -90,15 +91,13 @@ class Profiler:
         self.every, self.samples = every, samples
         self.dropped = 0
         self.failures: List[str] = []
-        self._series, self._spread = Series(history), Spread()
-        self._lock = threading.Lock()
-        self._step = 0
+        self._spread = Spread()
         self._began = time.monotonic()
         self._watch: Optional[StepWatch] = None
         self._started = self._closed = False
-        self._last: Optional[TraceHandle] = None
         self._transfer = Transfer()
-        self._server: Optional[Server] = None
+        self._unseen: Optional[UnseenCount] = None
+        self._counted = False
         self._report = os.path.abspath(os.fspath(report)) if report is not None else None
         for path in (report, csv):
             if path is not None and not os.path.isdir(os.path.dirname(os.path.abspath(os.fspath(path)))):
@@ -167,100 +166,7 @@ class Profiler:
             if self._server is not None:
                 self._server.close()
 
-    # ---- What was measured
-
-    @property
-    def measurements(self) -> List[Measurement]:
-        """Every measurement so far (thinned out if there are very many), in the order of steps."""
-        with self._lock:
-            return self._series.list()
-
-    def to_dicts(self) -> List[Dict[str, Any]]:
-        """One dict per measurement and machine, with the columns of the CSV."""
-        return [row for measurement in self.measurements for row in rows(measurement)]
-
-    def to_pandas(self) -> Any:
-        """`to_dicts()` as a pandas DataFrame."""
-        try:
-            import pandas
-        except ImportError:
-            raise ImportError("to_pandas() needs pandas; install it, or use to_dicts()") from None
-        return pandas.DataFrame(self.to_dicts())
-
-    def result(self) -> Result:
-        """The last measured step, simulated whole, as `lacuna.simulate` returns it."""
-        with self._lock:
-            last = self._last
-        if last is None:
-            raise ProfilerError("nothing has been measured yet; train some steps first")
-        return Result(run_simulation([last], **dict(self._options, threads=0)), "lacuna.Profiler(...).result()")
-
-    def drain(self, timeout: Optional[float] = None) -> bool:
-        """Wait until every recorded step is simulated; False if that takes longer than `timeout` seconds."""
-        return self._workers.drain(timeout)
-
-    def merge(self) -> List[Measurement]:
-        """Put the measurements of all processes together, on rank 0; every process has to call it."""
-        rank, count = ranks()
-        if count == 1:
-            return self.measurements
-        parts: List[Any] = [None] * count
-        torch.distributed.all_gather_object(parts, self.measurements)
-        merged = merge(parts)
-        if rank == 0:
-            with self._lock:
-                self._series = Series(max(2, len(merged)))
-                for measurement in merged:
-                    self._series.add(measurement)
-        return merged if rank == 0 else self.measurements
-
-    def html(self) -> str:
-        """The page of `serve()` as it is now, with the report of the last measured step."""
-        try:
-            detail: Optional[str] = self.result().html()
-        except (ProfilerError, ValueError):  # nothing measured, or a library without the page
-            detail = None
-        return page(self._title(), self._data(), detail)
-
-    def save_html(self, path: Union[str, os.PathLike]) -> None:
-        """Write `html()`: whole, or not at all."""
-        path = os.fspath(path)
-        temporary = f"{path}.{os.getpid()}.tmp"
-        try:
-            with open(temporary, "w", encoding="utf-8") as file:
-                file.write(self.html())
-            os.replace(temporary, path)
-        finally:
-            if os.path.exists(temporary):
-                os.remove(temporary)
-
-    def serve(self, port: int = 0) -> str:
-        """Show a live page on this machine (127.0.0.1 alone); returns its address. `port` 0: any that is free."""
-        if self._server is None:
-            self._server = Server(port, lambda: page(self._title(), None, None), self._data)
-        return self._server.url
-
-    def __repr__(self) -> str:
-        found = self.measurements
-        text = f"lacuna.Profiler: {len(found)} measurements in {self._step} steps, {self.dropped} dropped"
-        if found:
-            for name, machine in found[-1].machines.items():
-                text += f"\n  {name}: speedup {machine.speedup:.3f} ± {machine.standard_error:.3f}"
-        return text
-
     # ---- Inside
-
-    def _title(self) -> str:
-        return f"{type(self._model).__name__}, every {self.every} steps, {self.samples} samples"
-
-    def _data(self) -> Dict[str, Any]:
-        return {
-            "steps": self._step,
-            "dropped": self.dropped,
-            "failures": self.failures[-3:],
-            "rows": self.to_dicts(),
-            "layers": {name: list(zeros) for name, zeros in (self.measurements or [_NOTHING])[-1].layers.items()},
-        }
 
     def _arm(self) -> None:
         if self._step % self.every:
@@ -272,9 +178,14 @@ class Profiler:
         if self._compiled:
             torch.compiler.set_stance("force_eager")
         self._watch.start()
+        if not self._counted:
+            self._unseen = UnseenCount(self._model, LAYERS)
+            self._unseen.start()
 
     def _disarm(self) -> Optional[StepWatch]:
         watch, self._watch = self._watch, None
+        if self._unseen is not None:
+            self._unseen.stop()
         if watch is not None:
             watch.stop()
             if self._compiled:
@@ -301,6 +212,15 @@ class Profiler:
             self._failed(f"step {self._step} cannot be measured: {error}")
             return
         self._workers.submit(step)
+        self._tell_unseen()
+
+    def _tell_unseen(self) -> None:
+        """Once, after the first measured step."""
+        if self._unseen is None:
+            return
+        message, self._unseen, self._counted = self._unseen.message(), None, True
+        if message:
+            warnings.warn(f"lacuna.Profiler: {message}", ProfilerWarning, stacklevel=4)
 
     def _measured(self, outcome: Outcome) -> None:
         step, machines, layers, zeros, trace = outcome
@@ -333,6 +253,3 @@ class Profiler:
             warnings.warn(f"lacuna.Profiler: {message}", ProfilerWarning, stacklevel=2)
         self.failures.append(message)
         del self.failures[:-100]
-
-
-_NOTHING = Measurement(0, 0.0, 1, 0, {}, {}, (0.0, 0.0, 0.0))

@@ -37,7 +37,7 @@ def checked_model(model: Any) -> Tuple[nn.Module, bool]:
         )
     model = getattr(model, "_orig_mod", model)
     if not any(isinstance(module, LAYERS) for module in model.modules()):
-        raise ProfilerError("the model has no Conv1d, Conv2d or Linear to measure")
+        raise ProfilerError("the model has no convolution and no Linear to measure")
     return model, compiled
 
 

@@ -8,8 +8,11 @@ import torch.nn.functional as F
 from torch import nn
 
 from ._masks import pack
+from ._operands import Limits, convolution
 
-LAYERS = (nn.Conv1d, nn.Conv2d, nn.Linear)
+# Convolutions whose arrangement in a trace is not their own: as lacuna.capture records them.
+_ARRANGED = (nn.Conv3d, nn.ConvTranspose1d, nn.ConvTranspose2d, nn.ConvTranspose3d)
+LAYERS = (nn.Conv1d, nn.Conv2d, nn.Linear, *_ARRANGED)
 # Positions to record of a layer at least, if the batch has them. A weight gradient reduces over the positions of the
 # whole batch; over few of them its streams would be too short to be like it. ResNet-18 on 64 x 64, batch 16: TensorDash
 # gives 1.35 from 2 samples without this, 1.44 with it, 1.46 from the whole batch.
@@ -24,8 +27,13 @@ class LayerCall:
     name: str
     order: int
     info: Dict[str, Any]  # as a trace describes it
-    spatial: int  # dimensions of the layer's images; 0: linear
+    arrange: Callable[[torch.Tensor], torch.Tensor]  # the gradient of its output as a trace has it
+    late: str = "G"  # what that gradient is: A of a transposed convolution
     masks: Dict[str, torch.Tensor] = field(default_factory=dict)
+
+    @property
+    def complete(self) -> bool:
+        return self.late in self.masks
 
 
 @dataclass
@@ -96,7 +104,7 @@ class StepWatch:
     def finish(self) -> Tuple[List[LayerCall], List[torch.Tensor]]:
         """The layers that got a gradient, in the order they ran; and what was found out about NaN."""
         self.stop()
-        calls = sorted((call for call in self._calls if "G" in call.masks), key=lambda call: call.order)
+        calls = sorted((call for call in self._calls if call.complete), key=lambda call: call.order)
         finite = self._finite
         self._calls, self._finite, self._watched = [], [], {}
         return calls, finite
@@ -128,20 +136,39 @@ class StepWatch:
     ) -> Optional[LayerCall]:
         if a.numel() == 0:
             return None
+        parametrized = hasattr(module, "parametrizations")
+        if isinstance(module, _ARRANGED):
+            return None if parametrized else self._arranged(name, order, module, a, output)
         if isinstance(module, nn.Linear):
             info, a = self._linear(module, a)
         else:
             info, a = self._conv(module, a, output)
         spatial = 0 if isinstance(module, nn.Linear) else 1 if isinstance(module, nn.Conv1d) else 2
-        call = LayerCall(name, order, info, spatial)
+        call = LayerCall(name, order, info, lambda g: _arrange_gradient(info["batch"], spatial, g))
         # Under autocast the operands are narrowed inside the layer; what is multiplied counts.
         call.masks["A"] = pack(a.to(output.dtype))
         # A parametrized weight would be computed anew, and some keep a state: taken as without zeros.
-        if not hasattr(module, "parametrizations"):
+        if not parametrized:
             weight = module.weight.detach().to(output.dtype)
             if weight.dim() == 3:
                 weight = weight.unsqueeze(2)
             call.masks["W"] = pack(weight.permute(0, 2, 3, 1) if weight.dim() == 4 else weight)
+        return call
+
+    def _arranged(
+        self, name: str, order: int, module: nn.Module, a: torch.Tensor, output: torch.Tensor
+    ) -> Optional[LayerCall]:
+        if a.dim() != module.weight.dim() or module.padding_mode != "zeros" or isinstance(module.padding, str):
+            return None  # without a batch, or with a border that a trace has not
+        self.batch = self.batch or a.shape[0]
+        # In a transposed convolution the input is the gradient of the convolution that it turns round.
+        positions = (a if module.transposed else output)[0, 0].numel()
+        limits = Limits(self.batch, self._kept(positions), None)
+        shape = (module.stride, module.padding, module.dilation, module.transposed, module.groups)
+        weight = module.weight.detach().to(output.dtype)
+        product = convolution(a.to(output.dtype), weight, output.detach(), *map(_listed, shape), limits)
+        call = LayerCall(name, order, product.info, product.arrange, product.late)
+        call.masks = {role: pack(operand) for role, operand in product.operands.items()}
         return call
 
     def _kept(self, positions: int) -> int:
@@ -214,11 +241,11 @@ class StepWatch:
 
         def arrived(_grad_inputs: Any, grad_outputs: Any) -> None:
             gradient = grad_outputs[index]
-            if gradient is None or "G" in call.masks:
+            if gradient is None or call.complete:
                 return
             self._gradients += 1
-            g = _arrange_gradient(call, gradient.detach().reshape(shape))
-            call.masks["G"] = pack(g)
+            g = call.arrange(gradient.detach().reshape(shape))
+            call.masks[call.late] = pack(g)
             if call.order < _CHECKED:
                 self._finite.append(torch.isfinite(g).all().reshape(1))
 
@@ -230,14 +257,19 @@ def _pair(values: Any, missing: int) -> List[int]:
     return [missing, values[0]] if len(values) == 1 else values
 
 
-def _arrange_gradient(call: LayerCall, gradient: torch.Tensor) -> torch.Tensor:
-    if call.spatial == 0:
-        return gradient.reshape(-1, gradient.shape[-1])[: call.info["batch"]]
-    if gradient.dim() == call.spatial + 1:
+def _listed(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _arrange_gradient(batch: int, spatial: int, gradient: torch.Tensor) -> torch.Tensor:
+    """`spatial`: dimensions of the layer's images; 0: linear."""
+    if spatial == 0:
+        return gradient.reshape(-1, gradient.shape[-1])[:batch]
+    if gradient.dim() == spatial + 1:
         gradient = gradient.unsqueeze(0)
-    if call.spatial == 1:
+    if spatial == 1:
         gradient = gradient.unsqueeze(2)
-    return gradient[: call.info["batch"]].permute(0, 2, 3, 1)
+    return gradient[:batch].permute(0, 2, 3, 1)
 
 
 def in_backward() -> bool:

@@ -45,6 +45,34 @@ class Net(nn.Module):
         return self.last(torch.relu_(self.token(x.transpose(1, 2))).mean(1))
 
 
+class Unusual(nn.Module):
+    """Convolutions that a trace holds in another arrangement."""
+
+    def __init__(self):
+        super().__init__()
+        self.up = nn.ConvTranspose2d(3, 16, 3, stride=2, padding=1, output_padding=1)
+        self.wide = nn.ConvTranspose1d(16, 16, 3, groups=2)
+        self.volume = nn.Conv3d(16, 16, (2, 3, 3), padding=(0, 1, 1))
+        self.last = nn.Linear(16, 10)
+
+    def forward(self, x):
+        x = self.wide(torch.relu_(self.up(x)).flatten(2)).relu()[..., :144].unflatten(2, (4, 6, 6))
+        return self.last(torch.relu_(self.volume(x)).mean((2, 3, 4)))
+
+
+class Functions(nn.Module):
+    """Two products that belong to no layer."""
+
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Linear(16, 16)
+        self.second = nn.Linear(16, 16)
+
+    def forward(self, x):
+        x = nn.functional.linear(self.first(x).relu(), self.second.weight)
+        return x @ self.second.weight
+
+
 class Checkpointed(nn.Module):
     """Its middle is computed again in the backward pass."""
 
@@ -107,6 +135,24 @@ class Numbers(unittest.TestCase):
         torch.manual_seed(2)
         self.same(*measured(Net()))
         self.same(*measured(Net().to(memory_format=torch.channels_last)))
+
+    def test_of_transposed_convolutions_and_volumes(self):
+        torch.manual_seed(2)
+        self.same(*measured(Unusual()))
+
+    def test_what_is_not_measured_is_said_once(self):
+        model = nn.Sequential(Functions(), nn.Linear(16, 16))
+        with lacuna.Profiler(model, every=1) as profiler, warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            for _ in range(2):
+                model(torch.randn(4, 16)).sum().backward()
+                profiler.step()
+        (warning,) = [one for one in caught if one.category is lacuna.ProfilerWarning]
+        self.assertIn("50 % of the multiply-accumulates are not measured", str(warning.message))
+        self.assertIn("0 (Functions) 50 %", str(warning.message))
+        self.assertEqual(warning.filename, __file__)
+        self.assertNotIn("forward", model.__dict__)
+        self.assertEqual([len(module._forward_hooks) for module in model.modules()], [0] * 5)
 
     def test_under_autocast(self):
         def forward(model, data):
@@ -378,7 +424,7 @@ class Outputs(unittest.TestCase):
 
     def test_bad_input(self):
         cases = [
-            (lambda: lacuna.Profiler(nn.ReLU()), "no Conv1d, Conv2d or Linear"),
+            (lambda: lacuna.Profiler(nn.ReLU()), "no convolution and no Linear"),
             (lambda: lacuna.Profiler("model"), "is a str, not a torch.nn.Module"),
             (lambda: lacuna.Profiler(small(), every=0), "every is 0"),
             (lambda: lacuna.Profiler(small(), samples=0.5), "samples is 0.5"),
