@@ -17,14 +17,19 @@ def checked_model(model: Any) -> Tuple[nn.Module, bool]:
     """The module whose layers are watched, and whether it is compiled; refuses what cannot be watched."""
     if not isinstance(model, nn.Module):
         raise ProfilerError(f"the model is a {type(model).__name__}, not a torch.nn.Module")
-    while isinstance(model, (nn.DataParallel, nn.parallel.DistributedDataParallel)):
+    compiled = False
+    while True:  # one may be inside the other
+        if hasattr(model, "_orig_mod"):
+            compiled, model = True, model._orig_mod
+            continue
+        if not isinstance(model, (nn.DataParallel, nn.parallel.DistributedDataParallel)):
+            break
         if isinstance(model, nn.DataParallel) and len(model.device_ids or []) > 1:
             raise ProfilerError(
                 f"the model is a DataParallel over {len(model.device_ids)} devices, whose copies have no hooks; use "
                 "DistributedDataParallel"
             )
         model = model.module
-    compiled = False
     for name, module in model.named_modules():
         place = f"'{name}'" if name else "the model"
         if isinstance(module, torch.jit.ScriptModule):
@@ -35,7 +40,6 @@ def checked_model(model: Any) -> Tuple[nn.Module, bool]:
             "the model is compiled (torch.compile), which hides its layers; from torch 2.6 on the measured steps run "
             "uncompiled, before it profile the module that was compiled"
         )
-    model = getattr(model, "_orig_mod", model)
     if not any(isinstance(module, LAYERS) for module in model.modules()):
         raise ProfilerError("the model has no convolution and no Linear to measure")
     return model, compiled
