@@ -40,7 +40,7 @@ struct BenchOptions {
   std::string layer;
   std::string impl;
   std::string layout = "blocked";
-  std::string zeros_in = "data";
+  std::string zeros_in;
   std::string precision = "float32";
   std::string json, csv, html;
   std::int64_t batch = 16;
@@ -68,6 +68,7 @@ struct Job {
   Operation op;
   std::optional<Checked> checked;
   std::vector<double> zeros;  // shares to be measured; none: as in the trace
+  bool either_side = false;   // zeros of weights may be skipped instead
   // Time that it takes, in units of its own.
   double cost() const {
     return static_cast<double>(layer->shape.macs()) * static_cast<double>(zeros.size() + 1);
@@ -80,6 +81,11 @@ std::optional<Checked> better_operand(const BenchLayer& layer, Operation op, con
   if (op != Operation::kWeightGrad || layer.traced == nullptr) return std::nullopt;
   return layer.traced->g.zero_share() > layer.traced->a.zero_share() ? Checked::kGradients
                                                                      : Checked::kActivations;
+}
+
+// A trained network has hardly any zero weights: what is not pruned takes part as if there were none.
+bool is_pruned(const BenchLayer& layer) {
+  return layer.traced != nullptr && layer.traced->w.zero_share() > 0.2;
 }
 
 bool is_part_grouped(const LayerShape& shape) {
@@ -102,7 +108,7 @@ kernels::MeasureSpec spec_of(const Job& job, const BenchOptions& options, Impl i
   if (job.layer->shape.c <= 3 && spec.options.layout == Layout::kBlocked)
     spec.options.src_layout = Layout::kNchw;
   const bool in_weights = job.checked == Checked::kWeights;
-  const bool kept_gradients = in_weights && job.op == Operation::kWeightGrad;
+  const bool kept_gradients = (in_weights || job.either_side) && job.op == Operation::kWeightGrad;
   spec.options.weights =
       options.layout == "blocked" && !kept_gradients ? WeightLayout::kPacked : WeightLayout::kOihw;
   spec.min_rounds = options.rounds;
@@ -114,13 +120,15 @@ kernels::MeasureSpec spec_of(const Job& job, const BenchOptions& options, Impl i
   spec.baselines = parse_baselines(options.baselines).more;
   spec.options.allow_winograd = options.allow_winograd;
   use_precision(options.precision, spec);
-  if (job.layer->traced != nullptr && in_weights) {
+  spec.options.or_weights = job.either_side;
+  if (job.layer->traced != nullptr && (in_weights || job.either_side)) {
     const MaskView mask = job.layer->traced->w.mask;
     const std::int64_t taps = shape.taps();
-    spec.nonzero = [=](std::int64_t k, std::int64_t c, std::int64_t tap) {
-      return mask.bit(k * taps + tap, c);
-    };
-  } else if (job.layer->traced != nullptr) {
+    (in_weights ? spec.nonzero : spec.nonzero_weight) =
+        [=](std::int64_t k, std::int64_t c, std::int64_t tap) { return mask.bit(k * taps + tap, c); };
+  }
+  if (in_weights) return spec;
+  if (job.layer->traced != nullptr) {
     const bool activations = job.op == Operation::kForward ||
                              (job.op == Operation::kWeightGrad && job.checked == Checked::kActivations);
     const MaskView mask = activations ? job.layer->traced->a.mask : job.layer->traced->g.mask;
@@ -148,9 +156,11 @@ std::vector<Job> plan_jobs(const std::vector<BenchNetwork>& networks, const std:
   if (options.impl == "sparsetrain" && options.zeros_in == "weights")
     throw InputError("--impl sparsetrain", "its authors' kernels do not skip zero weights",
                      "leave out --zeros-in weights");
-  if (!tables.empty() && options.zeros_in == "weights")
+  if (!tables.empty() && options.zeros_in != "data")
     throw InputError("--zeros-file", "its zeros are those of activations and gradients",
-                     "leave out --zeros-in weights");
+                     "leave out --zeros-in");
+  if (options.zeros_in == "both" && options.traces.empty())
+    throw InputError("--zeros-in both", "only a trace has zeros on both sides", "give one, with --trace");
   std::vector<Job> jobs;
   for (const BenchNetwork& network : networks)
     for (const BenchLayer& layer : network.layers)
@@ -162,6 +172,7 @@ std::vector<Job> plan_jobs(const std::vector<BenchNetwork>& networks, const std:
         if (left_out(layer, options)) continue;
         Job job{&network, &layer, op, better_operand(layer, op, options), options.zeros};
         if (layer.traced != nullptr) job.zeros.clear();
+        job.either_side = options.zeros_in == "both" && is_pruned(layer) && !layer.initial;
         if (!tables.empty()) {
           if (layer.initial) continue;
           const auto& table = tables[static_cast<std::size_t>(&network - networks.data())];
@@ -234,6 +245,7 @@ std::vector<BenchCase> run_jobs(const std::vector<Job>& jobs, const BenchOptions
       c.threads = options.threads;
       c.impl = impl != Impl::kAuto && results[i].used == Impl::kBfloat16 ? Impl::kBfloat16 : impl;
       c.result = results[i];
+      if (c.result.skipped) c.checked = *c.result.skipped;
       cases.push_back(c);
     }
     if (stop_signal() != 0) break;
@@ -273,9 +285,15 @@ void run_calibration(const std::vector<Job>& jobs, const BenchOptions& options) 
   for (const Job& job : jobs) {
     const kernels::MeasureSpec spec = spec_of(job, options, Impl::kAuto);
     if (is_part_grouped(spec.shape)) continue;  // always oneDNN's
-    print_text(calibration_row(job.network->name + " " + job.layer->name, spec.shape.describe(), job.op,
-                               kernels::calibrate(spec.shape, spec.options)));
-    flush_output();
+    kernels::ConvOptions one_side = spec.options;
+    one_side.or_weights = false;
+    for (const bool weights : {false, true}) {
+      if (weights && !job.either_side) continue;
+      if (weights) one_side.checked = Checked::kWeights;
+      print_text(calibration_row(job.network->name + " " + job.layer->name, spec.shape.describe(), job.op,
+                                 kernels::calibrate(spec.shape, one_side)));
+      flush_output();
+    }
   }
   print_text(calibration_note());
 }
@@ -286,6 +304,8 @@ void run_bench(BenchOptions options) {
   const std::vector<ZeroTable> tables = read_tables(options);
   if (options.shapes.empty() && options.traces.empty()) options.shapes = {"vgg16", "resnet50"};
   if (options.impl.empty()) options.impl = options.traces.empty() ? "sparse" : "auto";
+  if (options.zeros_in.empty())
+    options.zeros_in = !options.traces.empty() && options.impl == "auto" ? "both" : "data";
   for (double& zeros : options.zeros) {
     if (!(zeros >= 0 && zeros <= 100))
       throw InputError("--zeros", fmt::format("{} is not a percentage", zeros), "give 0 to 100");
@@ -373,11 +393,11 @@ void add_bench_command(CLI::App& app) {
   bench
       ->add_option(
           "--zeros-in", options->zeros_in,
-          "Where the zeros are that these kernels skip: data (activations or gradients), or weights: pruned "
-          "training, with the gradients of the non-zero weights alone")
-      ->check(CLI::IsMember({"data", "weights"}).description(""))
-      ->type_name("data|weights")
-      ->capture_default_str();
+          "Where the zeros are that these kernels skip: data (activations or gradients), weights: pruned "
+          "training, with the gradients of the non-zero weights alone, or both: in pruned layers of a trace, "
+          "whichever pays in each call (default: data; both with --trace and auto)")
+      ->check(CLI::IsMember({"data", "weights", "both"}).description(""))
+      ->type_name("data|weights|both");
   add_precision_option(*bench, options->precision);
   bench->add_option("--layer", options->layer, "Only layers whose name contains this")->type_name("TEXT");
   bench->add_option("--batch", options->batch, "Images per batch")

@@ -53,6 +53,12 @@ struct Timed {
   }
 };
 
+std::optional<kernels::Checked> skipped_last(const OpUse& use) {
+  for (std::size_t i = 0; i < use.skipped_calls.size(); ++i)
+    if (use.skipped_calls[i] > 0) return static_cast<kernels::Checked>(i);
+  return std::nullopt;
+}
+
 double median_ratio(const std::vector<double>& dense, const std::vector<double>& other) {
   std::vector<double> ratios(dense.size());
   std::transform(dense.begin(), dense.end(), other.begin(), ratios.begin(), std::divides<>());
@@ -60,6 +66,13 @@ double median_ratio(const std::vector<double>& dense, const std::vector<double>&
 }
 
 }  // namespace
+
+const char* operand_letter(const std::optional<kernels::Checked>& skipped, const char* none) {
+  if (!skipped) return none;
+  return *skipped == kernels::Checked::kActivations ? "A"
+         : *skipped == kernels::Checked::kGradients ? "G"
+                                                    : "W";
+}
 
 KernelTimes time_kernels(Network& network, const Trainer& trainer, Kernels kernels, int steps,
                          const std::function<void(double)>& progress) {
@@ -91,6 +104,7 @@ KernelTimes time_kernels(Network& network, const Trainer& trainer, Kernels kerne
     for (std::size_t op = 0; op < kOperations.size(); ++op) {
       row.dense[op] = median(dense.by_layer[l][op]);
       row.other[op] = median(other.by_layer[l][op]);
+      row.skipped[op] = skipped_last(other.network.conv_layers()[l]->use(kOperations[op]));
     }
     times.layers.push_back(row);
   }
@@ -102,11 +116,12 @@ KernelTimes time_kernels(Network& network, const Trainer& trainer, Kernels kerne
 }
 
 std::string kernel_times_csv(const KernelTimes& times) {
-  std::string text = "layer,initial,operation,dense_ms," + times.other_name() + "_ms\n";
+  std::string text = "layer,initial,operation,dense_ms," + times.other_name() + "_ms,skipped\n";
   for (const LayerTimes& layer : times.layers)
     for (std::size_t op = 0; op < kOperations.size(); ++op)
-      text += fmt::format("{},{},{},{:.4f},{:.4f}\n", layer.name, layer.initial ? 1 : 0,
-                          operation_name(kOperations[op]), layer.dense[op], layer.other[op]);
+      text += fmt::format("{},{},{},{:.4f},{:.4f},{}\n", layer.name, layer.initial ? 1 : 0,
+                          operation_name(kOperations[op]), layer.dense[op], layer.other[op],
+                          operand_letter(layer.skipped[op], ""));
   return text;
 }
 

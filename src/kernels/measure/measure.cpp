@@ -77,6 +77,7 @@ struct Inputs {
       data.fill(plan, spec.nonzero, spec.seed);
     else
       data.fill(plan, spec.options.checked == Checked::kWeights ? spec.zeros.front() : 0.0, spec.seed);
+    if (spec.nonzero_weight) zero_weights(spec, plan);
     if (spec.options.checked == Checked::kWeights) {
       zeros.push_back(count_zeros(data.plain_weights.data(), data.plain_weights.size(), 1));
       return;
@@ -96,6 +97,22 @@ struct Inputs {
                               static_cast<double>(shape.plain_floats()));
     }
   }
+  // In a plan that may skip either side.
+  void zero_weights(const MeasureSpec& spec, ConvPlan& plan) {
+    const LayerShape& s = spec.shape;
+    std::int64_t i = 0;
+    for (std::int64_t k = 0; k < s.k; ++k)
+      for (std::int64_t c = 0; c < s.c_per_group(); ++c)
+        for (std::int64_t tap = 0; tap < s.taps(); ++tap, ++i)
+          if (!spec.nonzero_weight(k, c, tap)) data.plain_weights[i] = 0.0F;
+    weight_zeros = count_zeros(data.plain_weights.data(), data.plain_weights.size(), 1);
+    if (spec.options.op == Operation::kWeightGrad)
+      plan.use_weights(data.plain_weights.data());
+    else if (spec.options.weights == WeightLayout::kPacked)
+      plan.pack_weights(data.plain_weights.data(), data.weights.data());
+    else
+      std::copy_n(data.plain_weights.data(), data.plain_weights.size(), data.weights.data());
+  }
   ConvTensors tensors(std::size_t variant) {
     ConvTensors t = data.tensors();
     if (checked.empty()) return t;  // zeros in the weights
@@ -105,6 +122,7 @@ struct Inputs {
   PlanTensors data;
   std::vector<AlignedFloats> checked;
   std::vector<double> zeros;
+  double weight_zeros = 0;
   bool activations = true;
 };
 
@@ -197,7 +215,10 @@ std::vector<Measurement> measure(const MeasureSpec& spec) {
       if (others[i]) o[i] = timed(threads, [&] { others[i]->run(); });
     for (std::size_t v = 0; v < variants; ++v) {
       const ConvTensors tensors = inputs.tensors(v);
-      const double t = timed(threads, [&] { result[v].used = plan.run(tensors).used; });
+      ConvRun done;
+      const double t = timed(threads, [&] { done = plan.run(tensors); });
+      result[v].used = done.used;
+      result[v].skipped = done.skipped;
       const double s = authors ? timed(threads, [&] { authors->run(tensors); }) : 0;
       const double f = float32 ? timed(threads, [&] { float32->run(tensors); }) : 0;
       if (round == 0) continue;  // warm-up: pages and caches
@@ -222,7 +243,8 @@ std::vector<Measurement> measure(const MeasureSpec& spec) {
   if (directs.empty()) return {};
   for (std::size_t v = 0; v < variants; ++v) {
     Measurement& m = result[v];
-    m.zeros = inputs.zeros[v];
+    const bool in_weights = spec.options.or_weights && m.skipped == Checked::kWeights;
+    m.zeros = in_weights ? inputs.weight_zeros : inputs.zeros[v];
     m.rounds = static_cast<int>(directs.size());
     m.x_direct = median(times[v].x_direct);
     m.x_auto = median(times[v].x_auto);

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,8 @@ struct MeasureSpec {
   std::vector<double> zeros = {0.5};
   // ... or one measurement with zeros where this is false.
   std::function<bool(std::int64_t image, std::int64_t channel, std::int64_t pixel)> nonzero;
+  // With options.or_weights: weights are zero where this is false, too.
+  std::function<bool(std::int64_t output, std::int64_t input, std::int64_t tap)> nonzero_weight;
   int min_rounds = 5;
   int max_rounds = 1000;
   double seconds = 0.3;  // rounds are added until this much time is spent
@@ -41,11 +44,12 @@ struct Measurement {
   double x_direct = 0;  // median over rounds of time of oneDNN direct / time of the plan
   double x_auto = 0;    // the same with oneDNN's own choice; equal to x_direct where that is direct
   double seconds = 0, direct_seconds = 0, auto_seconds = 0;  // medians
-  double zeros = 0;                                          // as filled
+  double zeros = 0;  // as filled: of the operand that was skipped last, or of the checked one
   // SparseTrain's algorithm, if it was asked for: its median time, and oneDNN direct's / its time by rounds.
   double sparsetrain_seconds = 0, sparsetrain_x_direct = 0;
   int rounds = 0;
-  Impl used = Impl::kSparse;  // in the last round
+  Impl used = Impl::kSparse;       // in the last round
+  std::optional<Checked> skipped;  // the same: the operand whose zeros were skipped
   std::string kernel, direct_kernel, auto_kernel;
   std::vector<BaselineResult> baselines;
   // Over the fastest of all that were timed.

@@ -108,7 +108,7 @@ void ConvLayer::run(Operation op, ConvPlan& plan, const ConvTensors& tensors, do
   use.seconds += seconds_now() - start;
   ++use.calls;
   if (done.used == Impl::kSparse) ++use.sparse_calls;
-  if (done.skipped == Checked::kWeights) ++use.weight_calls;
+  if (done.skipped) ++use.skipped_calls[static_cast<std::size_t>(*done.skipped)];
 }
 
 // The lists of kept weights are made again only when pruning has moved some.

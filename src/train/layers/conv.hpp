@@ -22,8 +22,11 @@ const char* kernels_name(Kernels kernels);  // "dense", "sparse", "auto"
 struct OpUse {
   double seconds = 0;
   std::int64_t calls = 0;
-  std::int64_t sparse_calls = 0;  // that skipped zeros,
-  std::int64_t weight_calls = 0;  // of them those of weights
+  std::int64_t sparse_calls = 0;                // that skipped zeros
+  std::array<std::int64_t, 3> skipped_calls{};  // of them, in the order of Checked, those of A, G and W
+  std::int64_t weight_calls() const {
+    return skipped_calls[static_cast<std::size_t>(kernels::Checked::kWeights)];
+  }
 };
 
 struct ConvLayerOptions {
