@@ -5,8 +5,11 @@
 #include <string>
 #include <string_view>
 
+#include "base/clock.hpp"
 #include "kernels/bfloat16/bfloat16_conv.hpp"
 #include "kernels/dense/onednn.hpp"
+#include "kernels/dense/scratchpad.hpp"
+#include "kernels/dense/stack_offset.hpp"
 
 namespace lacuna::kernels {
 namespace {
@@ -59,6 +62,9 @@ struct DenseConv::State {
   dnnl::primitive primitive;
   Port src, weights, dst;
   memory bias;
+  memory working;  // its scratchpad
+  std::size_t working_bytes = 0;
+  std::shared_ptr<StackOffset> stack;  // of Winograd
   memory::desc inner_src, inner_dst, inner_weights, plain_weights;
   // A blocked result of oneDNN's inner product: rows and their padding, which it does not write.
   std::int64_t padded_rows = 0, row_floats = 0, row_padded = 0;
@@ -74,11 +80,16 @@ struct DenseConv::State {
             const memory::desc& chosen_dst, const memory::desc& chosen_weights) {
     primitive = Primitive(pd);
     name = pd.impl_info_str();
+    working_bytes = pd.scratchpad_desc().get_size();
+    working = memory(pd.scratchpad_desc(), cpu_engine(), DNNL_MEMORY_NONE);
+    scratchpad(working_bytes);  // allocated here, so that run() of this thread allocates nothing
     inner_src = chosen_src;
     inner_dst = chosen_dst;
     inner_weights = chosen_weights;
   }
-  void make_linear(const LayerShape& s, const dnnl::primitive_attr& attr, bool native);
+  void execute(int count, const dnnl_exec_arg_t* args);
+  void make_linear(const LayerShape& s, const dnnl::primitive_attr& attr,
+                   const dnnl::primitive_attr& backward, bool native);
   void finish(bool native, const memory::desc& user_src, const memory::desc& user_dst);
 
   static memory::desc tensor(const memory::dims& dims, Layout layout) {
@@ -100,7 +111,8 @@ void DenseConv::State::finish(bool native, const memory::desc& user_src, const m
 
 // A linear layer runs as a matrix product: oneDNN's 1x1 convolution of 1x1 images is up to several times
 // slower.
-void DenseConv::State::make_linear(const LayerShape& s, const dnnl::primitive_attr& attr, bool native) {
+void DenseConv::State::make_linear(const LayerShape& s, const dnnl::primitive_attr& attr,
+                                   const dnnl::primitive_attr& backward, bool native) {
   const auto f32 = memory::data_type::f32;
   const auto any = memory::format_tag::any;
   plain_weights = {{s.k, s.c}, f32, memory::format_tag::ab};
@@ -119,11 +131,13 @@ void DenseConv::State::make_linear(const LayerShape& s, const dnnl::primitive_at
     if (with_bias) bias = memory(bias_desc, cpu_engine(), DNNL_MEMORY_NONE);
   } else if (options.op == Operation::kInputGrad) {
     using Backward = dnnl::inner_product_backward_data;
-    const Backward::primitive_desc pd(Backward::desc(any_src, any_weights, any_dst), cpu_engine(), forward);
+    const Backward::primitive_desc pd(Backward::desc(any_src, any_weights, any_dst), backward, cpu_engine(),
+                                      forward);
     take<Backward>(pd, pd.diff_src_desc(), pd.diff_dst_desc(), pd.weights_desc());
   } else {
     using Backward = dnnl::inner_product_backward_weights;
-    const Backward::primitive_desc pd(Backward::desc(any_src, any_weights, any_dst), cpu_engine(), forward);
+    const Backward::primitive_desc pd(Backward::desc(any_src, any_weights, any_dst), backward, cpu_engine(),
+                                      forward);
     take<Backward>(pd, pd.src_desc(), pd.diff_dst_desc(), pd.diff_weights_desc());
   }
   finish(native, rows(s.n, s.c, options.layout_of_src()), rows(s.n, s.k, options.layout_of_dst()));
@@ -133,6 +147,29 @@ void DenseConv::State::make_linear(const LayerShape& s, const dnnl::primitive_at
   row_floats = to_dst ? s.k : s.c;
   row_padded = (row_floats + 15) / 16 * 16;
   padded_rows = row_padded == row_floats ? 0 : s.n;
+}
+
+void DenseConv::State::execute(int count, const dnnl_exec_arg_t* args) {
+  struct Call {
+    State* state;
+    int count;
+    const dnnl_exec_arg_t* args;
+    dnnl_status_t status;
+  } call{this, count, args, dnnl_success};
+  const auto run = [](void* context) {
+    auto& c = *static_cast<Call*>(context);
+    c.status = dnnl_primitive_execute(c.state->primitive.get(), c.state->stream.get(), c.count, c.args);
+  };
+  if (stack) {
+    const clockid_t clock = options.threads == 1 ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC;
+    const std::size_t offset = stack->next();
+    const double start = clock_seconds(clock);
+    call_with_stack(offset, run, &call);
+    stack->took(offset, clock_seconds(clock) - start);
+  } else {
+    run(&call);
+  }
+  dnnl::error::wrap_c_api(call.status, "could not run a convolution");
 }
 
 DenseConv::DenseConv(const LayerShape& s, const ConvOptions& options, Impl algorithm, bool native)
@@ -171,6 +208,8 @@ DenseConv::DenseConv(const LayerShape& s, const ConvOptions& options, Impl algor
                                                        : dnnl::algorithm::convolution_direct;
   try {
     dnnl::primitive_attr attr;
+    attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+    const dnnl::primitive_attr backward = attr;  // without what follows forward
     if (options.relu && options.op == Operation::kForward) {
       dnnl::post_ops ops;
       ops.append_eltwise(1.0F, dnnl::algorithm::eltwise_relu, 0.0F, 0.0F);
@@ -180,7 +219,7 @@ DenseConv::DenseConv(const LayerShape& s, const ConvOptions& options, Impl algor
     if (s.kind == LayerKind::kLinear && (gemm || algorithm == Impl::kDenseWinograd))
       throw ConvError(ConvError::Code::kShape, s.describe() + " is one matrix product", "use direct");
     if (s.kind == LayerKind::kLinear) {
-      st.make_linear(s, attr, native);
+      st.make_linear(s, attr, backward, native);
       return;
     }
     const bool with_bias = options.bias && options.op == Operation::kForward;
@@ -197,16 +236,20 @@ DenseConv::DenseConv(const LayerShape& s, const ConvOptions& options, Impl algor
     } else if (options.op == Operation::kInputGrad) {
       using Backward = dnnl::convolution_backward_data;
       Backward::primitive_desc pd(Backward::desc(alg, src, weights, dst, strides, dilation, before, after),
-                                  cpu_engine(), forward);
+                                  backward, cpu_engine(), forward);
       if (gemm) find_gemm(pd, s);
       st.take<Backward>(pd, pd.diff_src_desc(), pd.diff_dst_desc(), pd.weights_desc());
     } else {
       using Backward = dnnl::convolution_backward_weights;
       Backward::primitive_desc pd(Backward::desc(alg, src, weights, dst, strides, dilation, before, after),
-                                  cpu_engine(), forward);
+                                  backward, cpu_engine(), forward);
       if (gemm) find_gemm(pd, s);
       st.take<Backward>(pd, pd.src_desc(), pd.diff_dst_desc(), pd.diff_weights_desc());
     }
+    if (st.name.find("wino") != std::string::npos)
+      st.stack =
+          StackOffset::of(s.describe() + " n" + std::to_string(s.n) + " t" + std::to_string(options.threads) +
+                          " " + std::string(operation_name(options.op)) + " " + st.name);
     st.finish(native, State::tensor(src_dims, options.layout_of_src()),
               State::tensor(dst_dims, options.layout_of_dst()));
   } catch (const dnnl::error& e) {
@@ -243,7 +286,7 @@ void DenseConv::run(const ConvTensors& t, bool same_weights) {
   if (op != Operation::kInputGrad) st.src.reorder_in(st.stream);
   if (op != Operation::kWeightGrad && !same_weights) st.weights.reorder_in(st.stream);
   if (op != Operation::kForward) st.dst.reorder_in(st.stream);
-  std::array<dnnl_exec_arg_t, 4> args{};
+  std::array<dnnl_exec_arg_t, 5> args{};
   int count = 3;
   args[0] = {op == Operation::kInputGrad ? DNNL_ARG_DIFF_SRC : DNNL_ARG_SRC, st.src.inner()};
   args[1] = {op == Operation::kWeightGrad ? DNNL_ARG_DIFF_WEIGHTS : DNNL_ARG_WEIGHTS, st.weights.inner()};
@@ -253,8 +296,11 @@ void DenseConv::run(const ConvTensors& t, bool same_weights) {
     args[3] = {DNNL_ARG_BIAS, st.bias.get()};
     count = 4;
   }
-  dnnl::error::wrap_c_api(dnnl_primitive_execute(st.primitive.get(), st.stream.get(), count, args.data()),
-                          "could not run a convolution");
+  if (st.working_bytes > 0) {
+    st.working.set_data_handle(scratchpad(st.working_bytes));
+    args[static_cast<std::size_t>(count++)] = {DNNL_ARG_SCRATCHPAD, st.working.get()};
+  }
+  st.execute(count, args.data());
   if (op == Operation::kInputGrad) st.src.reorder_out(st.stream);
   if (op == Operation::kWeightGrad) st.weights.reorder_out(st.stream);
   if (op == Operation::kForward) st.dst.reorder_out(st.stream);

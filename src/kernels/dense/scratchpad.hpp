@@ -1,0 +1,13 @@
+// Working memory of oneDNN's primitives.
+#pragma once
+
+#include <cstddef>
+
+namespace lacuna::kernels {
+
+// At least this many bytes, valid until the calling thread asks for more; one for all primitives that it
+// runs, which run one after the other. On huge pages: Winograd keeps tens of MB there, and on the library's
+// own pages of 4 KB two equal primitives differed by up to 13 %, by how those lay.
+void* scratchpad(std::size_t bytes);
+
+}  // namespace lacuna::kernels
