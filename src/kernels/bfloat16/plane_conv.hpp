@@ -19,8 +19,8 @@ class PlaneConv {
             int threads);
 
   void run(const float* src, const float* diff_dst, float* oihw);
-  // Elements of both tensors at a time. More means fewer passes over the sums (9 MB for 512 x 512 channels of 3x3),
-  // fewer that those of 32 channels stay in L2 for all others.
+  // Elements of both tensors at a time. More means fewer passes over the sums (9 MB for 512 x 512 channels of
+  // 3x3), fewer that those of 32 channels stay in L2 for all others.
   static constexpr std::int64_t kElementsAtOnce = 4 << 20;
 
  private:

@@ -10,8 +10,8 @@ namespace lacuna::kernels {
 
 class DenseConv {
  public:
-  // `algorithm` is one of kDense..., or kBfloat16; ConvError if there is none for this shape. Tensors are in the
-  // layouts of the options. With `native`, activations are in the order that oneDNN chooses, too: the
+  // `algorithm` is one of kDense..., or kBfloat16; ConvError if there is none for this shape. Tensors are in
+  // the layouts of the options. With `native`, activations are in the order that oneDNN chooses, too: the
   // baseline of measurements.
   DenseConv(const LayerShape& shape, const ConvOptions& options, Impl algorithm, bool native = false);
   ~DenseConv();

@@ -36,7 +36,8 @@ std::string cost_key(const LayerShape& shape, const ConvOptions& o) {
 LayerShape calibration_shape(LayerShape shape, const ConvOptions& options) {
   constexpr std::int64_t kEnoughMacs = 300'000'000;  // per thread: some milliseconds
   // Winograd and bfloat16 transform their weights in every call: on few images they would never be chosen.
-  const std::int64_t enough = kEnoughMacs * options.threads * (options.allow_winograd || options.allow_bfloat16 ? 6 : 1);
+  const std::int64_t enough =
+      kEnoughMacs * options.threads * (options.allow_winograd || options.allow_bfloat16 ? 6 : 1);
   const std::int64_t image = std::max<std::int64_t>(1, shape.macs() / shape.n);
   const std::int64_t images = (enough + image - 1) / image;
   shape.n = std::min(shape.n, std::max<std::int64_t>(images, 2));
