@@ -7,7 +7,8 @@
 A network is trained for some steps, so that its zeros are its own. Four copies then take turns, step by step: PyTorch
 and converted, contiguous and channels-last. The table has medians; how much faster the converted model is than PyTorch
 in the better of its two formats, and than PyTorch in the same format; and what measuring its kernels in the first steps
-has cost, as a share of a training of 300 steps. Needs torch and liblacuna.so.1 (`ninja -C build/release lacuna_shared`).
+has cost, as a share of a training of 300 steps; and the same format over all steps, those that measure included
+(`--rounds 276`: 300 steps). Needs torch and liblacuna.so.1 (`ninja -C build/release lacuna_shared`).
 On a machine that others use: OMP_WAIT_POLICY=passive and --clock cpu. Debian's torch calls a BLAS that is not optimised
 for everything that is not a convolution; with `LD_LIBRARY_PATH` at OpenBLAS's libblas.so.3 it is not the BLAS that is
 measured.
@@ -126,29 +127,34 @@ def compare(options, name):
         layout: (extra[True, layout] - extra[False, layout]) / (300 * medians[False, layout])
         for layout in options.formats.split(",")
     }
-    return medians, measuring, copies, f"loss {start:.2f} -> {end:.2f}"
+    whole = {key: first[key] + sum(values) for key, values in times.items()}
+    whole = {layout: whole[False, layout] / whole[True, layout] for layout in options.formats.split(",")}
+    return medians, measuring, whole, copies, f"loss {start:.2f} -> {end:.2f}"
 
 
 def table(options):
     found = []
     what = "forward passes" if options.eval else "training steps"
     print(f"{what}, {options.threads} threads, medians of {options.rounds} by {options.clock} time, ms")
-    print(f"{'':12} {'PyTorch':>17}  {'converted':>17}  {'x PyTorch, best':>15}  {'same format':>13}  {'measuring':>13}")
-    print(f"{'network':12}" + 2 * f" {'plain':>8} {'cl':>8} " + f" {'plain':>7} {'cl':>7}" + 2 * f"  {'plain':>6} {'cl':>6}")
+    heads = {"PyTorch": 8, "converted": 8, "x PyTorch, best": 7, "same format": 6, "measuring": 6, "all steps": 6}
+    print(" " * 12 + "".join(f" {head:>{2 * width + 1}} " for head, width in heads.items()))
+    print(f"{'network':12}" + "".join(f" {'plain':>{width}} {'cl':>{width}} " for width in heads.values()))
     for name in options.models.split(","):
-        medians, measuring, copies, learned = compare(options, name)
+        medians, measuring, whole, copies, learned = compare(options, name)
         best = min(value for (convert, _), value in medians.items() if not convert)
         ratios = {layout: best / value for (convert, layout), value in medians.items() if convert}
         same = {layout: medians[False, layout] / medians[True, layout] for layout in ratios}
         cells = lambda values, form: [format(values[f], form) if f in values else "-" for f in FORMATS]  # noqa: E731
         by_format = [{f: v for (c, f), v in medians.items() if c == convert} for convert in (False, True)]
-        row = [f"{name:12}"] + [f" {text:>8}" for values in by_format for text in cells(values, ".2f")]
-        row += [f" {text:>7}" for text in cells(ratios, ".3f")] + [f" {text:>6}" for text in cells(same, ".3f")]
-        row += [f" {text:>6}" for text in cells(measuring, ".1%")]
-        print("".join(row[:3]), "".join(row[3:5]), "".join(row[5:7]), "".join(row[7:9]), "".join(row[9:]), end="")
+        columns = [cells(values, ".2f") for values in by_format] + [cells(ratios, ".3f"), cells(same, ".3f")]
+        columns += [cells(measuring, ".1%"), cells(whole, ".3f")]
+        row = f"{name:12}"
+        for width, pair in zip((8, 8, 7, 6, 6, 6), columns):
+            row += f" {pair[0]:>{width}} {pair[1]:>{width}} "
+        print(row, end="")
         print(f"   {learned}", flush=True)
         found.append({"network": name, "ms": {f"{c}_{f}": v for (c, f), v in medians.items()}, "ratios": ratios,
-                      "same_format": same, "measuring": measuring})  # fmt: skip
+                      "same_format": same, "measuring": measuring, "all_steps": whole})  # fmt: skip
         if options.choices:
             for (convert, layout), training in copies.items():
                 if convert:

@@ -12,11 +12,11 @@ from ._convert_tuner import NAMES, OUR_DENSE, SKIP_A, SKIP_G, TORCH, Choice
 from .errors import SimulationError
 
 OPERATIONS = ("forward", "input_grad", "weight_grad")
-# Seconds that the function below costs more than PyTorch's own, forward and backward: 75 to 85 us measured on a Xeon at
-# 2 GHz, torch 1.13; a third of it without gradients.
+# Seconds that the function below costs more than PyTorch's own, forward and backward: 75 to 85 us measured with torch
+# 1.13 on a Xeon at 2 GHz; a third of it without gradients.
 OVERHEAD = 100e-6
-# Calls that go straight to PyTorch until a layer is looked at again: where ours did not pay, where it is too small. They
-# double from the first number to the second.
+# Calls that go straight to PyTorch until a layer is looked at again: where ours did not pay, where it is too small.
+# They double from the first number to the second.
 _LOST, _SMALL = (200, 3200), (8, 1024)
 # What our kernels together must save of a layer's time: less may be an error of the measurement.
 _LEAST_GAIN = 0.03

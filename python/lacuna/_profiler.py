@@ -32,8 +32,8 @@ class Profiler(ProfilerResults):
     A loop that should not be touched: `lacuna.Profiler(model, optimizer=optimizer)` counts the calls of
     `optimizer.step()` itself. Without `with`: `start()` before the loop and `close()` after it.
 
-    model: any module with convolutions or Linear, on any device, also inside DistributedDataParallel. It is not changed;
-        hooks are on its layers during the steps that are measured. Products outside of such modules (attention,
+    model: any module with convolutions or Linear, on any device, also inside DistributedDataParallel. It is not
+        changed; hooks are on its layers during the steps that are measured. Products outside of such modules (attention,
         recurrent layers, functions) are not measured: a warning after the first measured step has their share.
     machines: names of `lacuna.machines()`; TensorDash if none is given.
     set: parameters, as in `lacuna.simulate`.

@@ -73,7 +73,7 @@ def differences(found, expected):
 
 
 def compare(found, expected, everywhere):
-    """In the first step everything is the same; later what rounding does to the weights may turn a few values to zero."""
+    """In the first step everything is the same; later rounding of the weights may turn a few values to zero."""
     first, all_of_them = differences(found, expected)
     if first > everywhere or all_of_them > max(everywhere, 0.01):
         raise AssertionError(f"differs by {first:.2e} in the first measured step, {all_of_them:.2e} in all")

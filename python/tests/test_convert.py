@@ -509,7 +509,8 @@ class Choosing(ConvertTest):
 
     def lost(self, layer, x, calls=80):
         """Calls until PyTorch has won, whatever the clock says."""
-        with mock.patch.object(Choice, "_fastest", lambda choice: TORCH), mock.patch.object(_converted, "_FEWEST_MACS", 0):
+        always_torch = mock.patch.object(Choice, "_fastest", lambda choice: TORCH)
+        with always_torch, mock.patch.object(_converted, "_FEWEST_MACS", 0):
             for _ in range(calls):
                 y = layer(x)
                 if y.requires_grad:
