@@ -3,6 +3,8 @@
 EVERY_NETWORK=1 adds those that take a minute.
 """
 
+import copy
+import math
 import os
 import subprocess
 import tempfile
@@ -60,6 +62,33 @@ def model_of(network):
     return model.train()
 
 
+def run_step(model, images, labels):
+    """Inputs and, where there are labels, gradients of the outputs of every layer."""
+    inputs, outputs, handles = {}, {}, []
+
+    def hook(name):
+        def keep(module, arguments, output):
+            inputs[name] = arguments[0].detach()
+            output.retain_grad()
+            outputs[name] = output
+
+        return keep
+
+    for name, module in model.named_modules():
+        if isinstance(module, (nn.Conv2d, nn.Linear)):
+            handles.append(module.register_forward_hook(hook(name)))
+    result = model(images)
+    for handle in handles:
+        handle.remove()
+    if labels is not None:
+        F.cross_entropy(result, labels).backward()
+    return {"A": inputs, "G": {name: output.grad for name, output in outputs.items()}}
+
+
+def distance(values, reference):
+    return ((values - reference).norm() / reference.norm().clamp_min(1e-30)).item()
+
+
 @unittest.skipUnless(PROGRAM, "LACUNA_PROGRAM is not set")
 @unittest.skipUnless(torchvision, "torchvision is not installed (Debian: python3-torchvision)")
 class Travel(unittest.TestCase):
@@ -73,43 +102,32 @@ class Travel(unittest.TestCase):
         self.folder = folder.name
 
     def check_same(self, network, model, trace):
-        """The recorded batch through `model` gives the recorded activations and gradients of every layer."""
+        """The recorded batch through `model` gives the recorded activations and gradients of every layer.
+
+        Batch norm over four images magnifies rounding from layer to layer, a hundred times in ResNet-50: the measure is
+        float64, and ours must be about as near to it as PyTorch's float32 is. And a value within rounding of zero may
+        pass a ReLU here and not there: one of 2,048 gradients in a layer of DenseNet-121, or 2 % of their norm.
+        Gradients may differ by some such.
+        """
         layers = {layer.name: layer for layer in trace.layers}
-        first = trace.layers[0]
-        images = first.values["A"].permute(0, 3, 1, 2)
-        seen, outputs = {}, {}
-
-        def hook(name):
-            def keep(module, inputs, output):
-                seen[name] = inputs[0].detach()
-                output.retain_grad()
-                outputs[name] = output
-
-            return keep
-
-        for name, module in model.named_modules():
-            if isinstance(module, (nn.Conv2d, nn.Linear)):
-                module.register_forward_hook(hook(name))
-        result = model(images)
-        self.assertEqual(set(seen), set(layers))
-        for name, a in seen.items():
-            self.close(self.as_torch(layers[name], "A"), a, 1e-4, f"{network} {name} A")
-        if network == "squeezenet":
-            return  # its last layer is no linear one, whose gradient names the labels
-        labels = trace.layers[-1].values["G"].argmin(1)  # softmax minus one at the label alone is negative
-        F.cross_entropy(result, labels).backward()
-        for name, output in outputs.items():
-            # Batch norm over four images magnifies what rounding does in a hundred layers.
-            self.close(self.as_torch(layers[name], "G"), output.grad, 2e-2, f"{network} {name} G")
+        images = trace.layers[0].values["A"].permute(0, 3, 1, 2)
+        # Softmax minus one at the label alone is negative. SqueezeNet's last layer is not linear: no labels.
+        labels = trace.layers[-1].values["G"].argmin(1) if network != "squeezenet" else None
+        exact = run_step(copy.deepcopy(model).double(), images.double(), labels)
+        theirs = run_step(model, images, labels)
+        gates = math.sqrt(4 / min(values.numel() for values in exact["A"].values()))
+        for role in ("A", "G") if labels is not None else ("A",):
+            self.assertEqual(set(exact[role]), set(layers))
+            for name, reference in exact[role].items():
+                ours = self.as_torch(layers[name], role)
+                self.assertEqual(ours.shape, reference.shape)
+                limit = max(3 * distance(theirs[role][name], reference), 1e-5 if role == "A" else gates)
+                self.assertLess(distance(ours, reference), limit, f"{network} {name} {role}")
+                self.assertLess(limit, 0.2, f"{network} {name} {role}: rounding leaves nothing to compare")
 
     def as_torch(self, layer, role):
         values = layer.values[role]
         return values.permute(0, 3, 1, 2) if values.dim() == 4 else values
-
-    def close(self, ours, theirs, tolerance, what):
-        self.assertEqual(ours.shape, theirs.shape, what)
-        error = (ours - theirs).norm() / theirs.norm().clamp_min(1e-30)
-        self.assertLess(error, tolerance, what)
 
     def test_three_steps_here_give_the_same_outputs_in_torch(self):
         out = os.path.join(self.folder, "run")
