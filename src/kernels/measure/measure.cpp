@@ -6,9 +6,10 @@
 #include "base/clock.hpp"
 #include "base/random.hpp"
 #include "kernels/blocked.hpp"
-#include "kernels/dense/dense_conv.hpp"
+#include "kernels/dispatch/calibrate.hpp"
 #include "kernels/dispatch/cost_model.hpp"
 #include "kernels/dispatch/tensors.hpp"
+#include "kernels/measure/baseline.hpp"
 #include "kernels/sparse/microkernels.hpp"
 
 namespace lacuna::kernels {
@@ -17,58 +18,10 @@ namespace {
 bool stopped(const MeasureSpec& spec) { return spec.stop && spec.stop(); }
 
 double timed(int threads, const std::function<void()>& call) {
-  const clockid_t clock = threads == 1 ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_MONOTONIC;
-  const double start = clock_seconds(clock);
+  const double start = timing_clock(threads);
   call();
-  return clock_seconds(clock) - start;
+  return timing_clock(threads) - start;
 }
-
-// oneDNN on values of its own: its time does not depend on them. Where the plan has blocked tensors, oneDNN
-// has the layouts that it chooses; where the plan has plain ones, so has oneDNN, and its reorders count as
-// the plan's do.
-class Baseline {
- public:
-  Baseline(const ConvPlan& plan, Impl algorithm)
-      : conv_(plan.shape(), baseline_options(plan.options()), algorithm, is_native(plan.options())),
-        src_(std::max(conv_.src_floats(), plan.src_size())),
-        weights_(std::max(conv_.packed_floats(), plan.shape().w_elements())),
-        dst_(std::max(conv_.dst_floats(), plan.dst_size())) {
-    for (AlignedFloats* tensor : {&src_, &weights_, &dst_})
-      for (std::int64_t i = 0; i < tensor->size(); ++i)
-        (*tensor)[i] = static_cast<float>((i * 2654435761U >> 16 & 0xff) + 1) / 256.0F - 0.5F;
-    tensors_.src = src_.data();
-    tensors_.weights = weights_.data();
-    tensors_.diff_dst = dst_.data();
-    tensors_.dst = dst_.data();
-    tensors_.diff_src = src_.data();
-    tensors_.diff_weights = weights_.data();
-  }
-  void run() { conv_.run(tensors_); }
-  std::string name() const { return conv_.name(); }
-
- private:
-  static bool is_native(const ConvOptions& options) { return options.layout == Layout::kBlocked; }
-  static ConvOptions baseline_options(const ConvOptions& options) {
-    ConvOptions o = options;
-    if (is_native(options)) o.weights = WeightLayout::kPacked;
-    o.bias = o.relu = false;
-    return o;
-  }
-  DenseConv conv_;
-  AlignedFloats src_, weights_, dst_;
-  ConvTensors tensors_;
-};
-
-}  // namespace
-
-double median(std::vector<double> values) {
-  if (values.empty()) return 0;
-  std::sort(values.begin(), values.end());
-  const std::size_t half = values.size() / 2;
-  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
-}
-
-namespace {
 
 // The checked operand once for each share of zeros; all else is shared.
 struct Inputs {
@@ -113,16 +66,21 @@ struct Inputs {
     else
       std::copy_n(data.plain_weights.data(), data.plain_weights.size(), data.weights.data());
   }
+  // All variants take turns in the same memory: the same kernel in other memory was measured up to half as
+  // fast, by how the tensors lie.
   ConvTensors tensors(std::size_t variant) {
-    ConvTensors t = data.tensors();
-    if (checked.empty()) return t;  // zeros in the weights
-    (activations ? t.src : t.diff_dst) = checked[variant].data();
-    return t;
+    if (!checked.empty() && variant != current) {  // otherwise the zeros are in the weights
+      AlignedFloats& filled = activations ? data.src : data.dst;
+      std::copy_n(checked[variant].data(), filled.size(), filled.data());
+      current = variant;
+    }
+    return data.tensors();
   }
   PlanTensors data;
   std::vector<AlignedFloats> checked;
   std::vector<double> zeros;
   double weight_zeros = 0;
+  std::size_t current = static_cast<std::size_t>(-1);
   bool activations = true;
 };
 
@@ -156,6 +114,148 @@ class OtherPlan {
   AlignedFloats weights_;
 };
 
+// The plan and what it is compared with, in one process and in turn.
+class Paired {
+ public:
+  explicit Paired(const MeasureSpec& spec)
+      : spec_(spec), plan_(spec.shape, spec.options), inputs_(spec, plan_), variants_(inputs_.zeros.size()) {
+    direct_ = baselines_.add(plan_, Impl::kDenseDirect);
+    if (direct_ == Baselines::kNone) DenseConv(spec.shape, spec.options, Impl::kDenseDirect);  // says why not
+    automatic_ = spec.with_auto ? baselines_.add(plan_, Impl::kDenseAuto) : direct_;
+    if (automatic_ == Baselines::kNone) automatic_ = direct_;
+    for (const Impl impl : spec.baselines) others_.push_back(baselines_.add(plan_, impl));
+    if (spec.with_sparsetrain) authors_.emplace(spec, Impl::kSparseTrain, inputs_.data);
+    if (spec.with_float32) float32_.emplace(spec, Impl::kAuto, inputs_.data);
+    dense_times_.resize(baselines_.size());
+    for (Variant& v : variants_) v.ratios.resize(baselines_.size());
+  }
+
+  std::vector<Measurement> measured() {
+    run_rounds();
+    if (rounds_ == 0) return {};
+    std::vector<Measurement> results;
+    for (std::size_t v = 0; v < variants_.size(); ++v) {
+      std::vector<double> ratios;
+      for (const std::vector<double>& all : variants_[v].ratios) ratios.push_back(median(all));
+      const int rounds = spec_.close_error > 0 ? settle(v, ratios) : 0;
+      results.push_back(result(v, ratios));
+      results.back().rounds += rounds;
+    }
+    return results;
+  }
+
+ private:
+  struct Variant {
+    std::vector<double> ours, authors, authors_x_direct, float32, x_float32;
+    std::vector<std::vector<double>> ratios;  // time of each baseline / ours, by rounds
+    ConvRun done;                             // the last
+  };
+
+  double our_seconds(std::size_t v, const ConvTensors& tensors) {
+    return timed(spec_.options.threads, [&] { variants_[v].done = plan_.run(tensors); });
+  }
+
+  void run_rounds() {
+    const double start = clock_seconds(CLOCK_MONOTONIC);
+    std::vector<double> dense(baselines_.size());
+    for (int round = 0; round <= spec_.max_rounds && !stopped(spec_); ++round) {
+      const ConvTensors any = inputs_.tensors(variants_.size() - 1);
+      for (std::size_t i = 0; i < dense.size(); ++i) dense[i] = baselines_[i].seconds(any);
+      for (std::size_t v = 0; v < variants_.size(); ++v) {
+        const ConvTensors tensors = inputs_.tensors(v);
+        const double t = our_seconds(v, tensors);
+        const double s = authors_ ? timed(spec_.options.threads, [&] { authors_->run(tensors); }) : 0;
+        const double f = float32_ ? timed(spec_.options.threads, [&] { float32_->run(tensors); }) : 0;
+        if (round == 0) continue;  // warm-up: pages and caches
+        Variant& variant = variants_[v];
+        if (float32_) {
+          variant.float32.push_back(f);
+          variant.x_float32.push_back(f / t);
+        }
+        variant.ours.push_back(t);
+        for (std::size_t i = 0; i < dense.size(); ++i) variant.ratios[i].push_back(dense[i] / t);
+        if (!authors_) continue;
+        variant.authors.push_back(s);
+        variant.authors_x_direct.push_back(dense[direct_] / s);
+      }
+      if (round == 0) continue;
+      for (std::size_t i = 0; i < dense.size(); ++i) dense_times_[i].push_back(dense[i]);
+      rounds_ = round;
+      if (round >= spec_.min_rounds && clock_seconds(CLOCK_MONOTONIC) - start > spec_.seconds) break;
+    }
+  }
+
+  // Times ours again with those that are close to the best and not clearly slower than ours, pairwise, until
+  // the noise is small. Returns the rounds that it took.
+  int settle(std::size_t v, std::vector<double>& ratios) {
+    constexpr double kClose = 0.07;
+    const double best = *std::min_element(ratios.begin(), ratios.end());
+    if (best > 1 + kClose) return 0;
+    const ConvTensors tensors = inputs_.tensors(v);
+    std::vector<std::size_t> close;
+    std::vector<std::function<double()>> calls;
+    for (std::size_t i = 0; i < ratios.size(); ++i) {
+      if (ratios[i] > (1 + kClose) * best) continue;
+      close.push_back(i);
+      calls.emplace_back([this, i, &tensors] { return baselines_[i].seconds(tensors); });
+    }
+    RaceLimits limits;
+    limits.precision = spec_.close_error;
+    const RaceResult raced = race([&] { return our_seconds(v, tensors); }, calls, limits, spec_.stop);
+    for (std::size_t i = 0; i < close.size() && raced.rounds > 0; ++i) ratios[close[i]] = raced.ratios[i];
+    return raced.rounds;
+  }
+
+  Measurement result(std::size_t v, const std::vector<double>& ratios) {
+    const Variant& variant = variants_[v];
+    Measurement m;
+    m.used = variant.done.used;
+    m.skipped = variant.done.skipped;
+    const bool in_weights = spec_.options.or_weights && m.skipped == Checked::kWeights;
+    m.zeros = in_weights ? inputs_.weight_zeros : inputs_.zeros[v];
+    m.rounds = rounds_;
+    if (plan_.options().impl == Impl::kAuto) m.skips_from = 2;
+    if (plan_.expected_speedup(0) != 1) {  // it has a choice
+      ConvOptions options = plan_.options();
+      options.or_weights = false;
+      m.skips_from = calibrated_cost(plan_.shape(), options).crossover();
+    }
+    m.x_direct = ratios[direct_];
+    m.x_auto = ratios[automatic_];
+    m.seconds = median(variant.ours);
+    m.sparsetrain_seconds = median(variant.authors);
+    m.sparsetrain_x_direct = median(variant.authors_x_direct);
+    m.direct_seconds = median(dense_times_[direct_]);
+    m.auto_seconds = median(dense_times_[automatic_]);
+    m.kernel = plan_.kernel();
+    m.direct_kernel = baselines_[direct_].name();
+    m.auto_kernel = baselines_[automatic_].name();
+    for (std::size_t i = 0; i < others_.size(); ++i) {
+      const std::size_t at = others_[i];
+      BaselineResult other;
+      other.impl = spec_.baselines[i];
+      if (at != Baselines::kNone)
+        other = {spec_.baselines[i], ratios[at], median(dense_times_[at]), baselines_[at].name()};
+      m.baselines.push_back(other);
+    }
+    if (float32_)
+      m.baselines.push_back(
+          {Impl::kAuto, median(variant.x_float32), median(variant.float32), float32_->kernel()});
+    return m;
+  }
+
+  const MeasureSpec& spec_;
+  ConvPlan plan_;
+  Inputs inputs_;
+  std::vector<Variant> variants_;
+  Baselines baselines_;
+  std::size_t direct_ = 0, automatic_ = 0;
+  std::vector<std::size_t> others_;  // by spec.baselines
+  std::optional<OtherPlan> authors_, float32_;
+  std::vector<std::vector<double>> dense_times_;
+  int rounds_ = 0;
+};
+
 }  // namespace
 
 double Measurement::x_best() const {
@@ -176,94 +276,7 @@ std::vector<Measurement> measure(const MeasureSpec& spec) {
     }
     return all;
   }
-  ConvPlan plan(spec.shape, spec.options);
-  Inputs inputs(spec, plan);
-  const std::size_t variants = inputs.zeros.size();
-  Baseline direct(plan, Impl::kDenseDirect);
-  std::unique_ptr<Baseline> automatic;
-  if (spec.with_auto) {
-    automatic = std::make_unique<Baseline>(plan, Impl::kDenseAuto);
-    if (automatic->name() == direct.name()) automatic.reset();
-  }
-  std::optional<OtherPlan> authors, float32;
-  if (spec.with_sparsetrain) authors.emplace(spec, Impl::kSparseTrain, inputs.data);
-  if (spec.with_float32) float32.emplace(spec, Impl::kAuto, inputs.data);
-  std::vector<std::unique_ptr<Baseline>> others;
-  for (const Impl impl : spec.baselines) {
-    try {
-      others.push_back(std::make_unique<Baseline>(plan, impl));
-    } catch (const ConvError&) {  // not for this shape
-      others.push_back(nullptr);
-    }
-  }
-  const int threads = spec.options.threads;
-  struct Times {
-    std::vector<double> ours, x_direct, x_auto, authors, authors_x_direct, float32, x_float32;
-    std::vector<std::vector<double>> x_others;
-  };
-  std::vector<Times> times(variants);
-  std::vector<Measurement> result(variants);
-  std::vector<double> directs, autos;
-  std::vector<std::vector<double>> other_times(others.size());
-  for (Times& t : times) t.x_others.resize(others.size());
-  const double start = clock_seconds(CLOCK_MONOTONIC);
-  for (int round = 0; round <= spec.max_rounds && !stopped(spec); ++round) {
-    const double d = timed(threads, [&] { direct.run(); });
-    const double a = automatic ? timed(threads, [&] { automatic->run(); }) : d;
-    std::vector<double> o(others.size(), 0.0);
-    for (std::size_t i = 0; i < others.size(); ++i)
-      if (others[i]) o[i] = timed(threads, [&] { others[i]->run(); });
-    for (std::size_t v = 0; v < variants; ++v) {
-      const ConvTensors tensors = inputs.tensors(v);
-      ConvRun done;
-      const double t = timed(threads, [&] { done = plan.run(tensors); });
-      result[v].used = done.used;
-      result[v].skipped = done.skipped;
-      const double s = authors ? timed(threads, [&] { authors->run(tensors); }) : 0;
-      const double f = float32 ? timed(threads, [&] { float32->run(tensors); }) : 0;
-      if (round == 0) continue;  // warm-up: pages and caches
-      if (float32) {
-        times[v].float32.push_back(f);
-        times[v].x_float32.push_back(f / t);
-      }
-      times[v].ours.push_back(t);
-      times[v].x_direct.push_back(d / t);
-      times[v].x_auto.push_back(a / t);
-      for (std::size_t i = 0; i < others.size(); ++i) times[v].x_others[i].push_back(o[i] / t);
-      if (!authors) continue;
-      times[v].authors.push_back(s);
-      times[v].authors_x_direct.push_back(d / s);
-    }
-    if (round == 0) continue;
-    for (std::size_t i = 0; i < others.size(); ++i) other_times[i].push_back(o[i]);
-    directs.push_back(d);
-    autos.push_back(a);
-    if (round >= spec.min_rounds && clock_seconds(CLOCK_MONOTONIC) - start > spec.seconds) break;
-  }
-  if (directs.empty()) return {};
-  for (std::size_t v = 0; v < variants; ++v) {
-    Measurement& m = result[v];
-    const bool in_weights = spec.options.or_weights && m.skipped == Checked::kWeights;
-    m.zeros = in_weights ? inputs.weight_zeros : inputs.zeros[v];
-    m.rounds = static_cast<int>(directs.size());
-    m.x_direct = median(times[v].x_direct);
-    m.x_auto = median(times[v].x_auto);
-    m.seconds = median(times[v].ours);
-    m.sparsetrain_seconds = median(times[v].authors);
-    m.sparsetrain_x_direct = median(times[v].authors_x_direct);
-    m.direct_seconds = median(directs);
-    m.auto_seconds = median(autos);
-    m.kernel = plan.kernel();
-    m.direct_kernel = direct.name();
-    m.auto_kernel = automatic ? automatic->name() : direct.name();
-    for (std::size_t i = 0; i < others.size(); ++i)
-      m.baselines.push_back({spec.baselines[i], median(times[v].x_others[i]), median(other_times[i]),
-                             others[i] ? others[i]->name() : ""});
-    if (float32)
-      m.baselines.push_back(
-          {Impl::kAuto, median(times[v].x_float32), median(times[v].float32), float32->kernel()});
-  }
-  return result;
+  return Paired(spec).measured();
 }
 
 namespace {

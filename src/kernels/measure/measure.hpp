@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "kernels/conv.hpp"
+#include "kernels/measure/race.hpp"
 
 namespace lacuna::kernels {
 
@@ -28,6 +29,9 @@ struct MeasureSpec {
   bool with_float32 = false;      // kAuto in single precision on the same tensors, in the same rounds
   std::function<bool()> stop;     // asked before each round; true ends the measurement
   std::vector<Impl> baselines;    // more of oneDNN's: kDenseWinograd, kDenseGemm
+  // Error of a ratio to the best baseline, where ours takes nearly as long: they are timed again, in turn,
+  // until it is reached. 0: not again.
+  double close_error = 0;
   std::uint64_t seed = 1;
 };
 
@@ -50,15 +54,16 @@ struct Measurement {
   int rounds = 0;
   Impl used = Impl::kSparse;       // in the last round
   std::optional<Checked> skipped;  // the same: the operand whose zeros were skipped
+  double skips_from = 0;           // kAuto: the share of zeros from which on it skips them; 2: never
   std::string kernel, direct_kernel, auto_kernel;
   std::vector<BaselineResult> baselines;
   // Over the fastest of all that were timed.
   double x_best() const;
 };
 
-// One thread is timed by the CPU time of the process, which other processes cannot stretch; more by the wall
-// clock. A round runs oneDNN once, and the plan once per share of zeros. Stopped before the first whole
-// round, it returns nothing.
+// One thread is timed by CPU time, which other processes cannot stretch; more by the wall clock. A round runs
+// oneDNN once, and the plan once per share of zeros. Stopped before the first whole round, it returns
+// nothing.
 std::vector<Measurement> measure(const MeasureSpec& spec);
 
 // Speedup of `threads` over one thread by wall clock, and that of a loop of multiply-adds that touches no
@@ -73,7 +78,5 @@ Scaling measure_scaling(const MeasureSpec& spec, int threads);
 
 // Multiply-adds in registers, no memory: 1e9 floating-point operations per second.
 double peak_gflops(int threads);
-
-double median(std::vector<double> values);
 
 }  // namespace lacuna::kernels

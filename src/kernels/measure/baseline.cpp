@@ -1,0 +1,68 @@
+#include "kernels/measure/baseline.hpp"
+
+#include "base/clock.hpp"
+#include "kernels/blocked.hpp"
+
+namespace lacuna::kernels {
+namespace {
+
+bool is_native(const ConvOptions& options) { return options.layout == Layout::kBlocked; }
+
+ConvOptions baseline_options(const ConvOptions& options) {
+  ConvOptions o = options;
+  if (is_native(options)) o.weights = WeightLayout::kPacked;
+  o.bias = o.relu = false;
+  return o;
+}
+
+AlignedFloats own_memory(std::int64_t given, std::int64_t floats) {
+  if (given >= floats) return {};
+  AlignedFloats own(floats);
+  for (std::int64_t i = 0; i < own.size(); ++i)
+    own[i] = static_cast<float>((i * 2654435761U >> 16 & 0xff) + 1) / 256.0F - 0.5F;
+  return own;
+}
+
+}  // namespace
+
+double timing_clock(int threads) {
+  return clock_seconds(threads == 1 ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_MONOTONIC);
+}
+
+Baseline::Baseline(const ConvPlan& plan, Impl algorithm)
+    : conv_(plan.shape(), baseline_options(plan.options()), algorithm, is_native(plan.options())),
+      threads_(plan.options().threads) {
+  if (!is_native(plan.options())) return;
+  src_ = own_memory(plan.src_size(), conv_.src_floats());
+  weights_ = own_memory(plan.weights_size(), conv_.packed_floats());
+  dst_ = own_memory(plan.dst_size(), conv_.dst_floats());
+  if (weights_.size() == 0) weights_offset_ = (plan.weights_size() - conv_.packed_floats()) / kLanes * kLanes;
+}
+
+double Baseline::seconds(const ConvTensors& of_plan) {
+  ConvTensors t = of_plan;
+  // Where the plan's own dense weights are, past a header that read as numbers would be denormal.
+  if (t.weights != nullptr) t.weights += weights_offset_;
+  if (t.diff_weights != nullptr) t.diff_weights += weights_offset_;
+  if (src_.size() > 0) t.src = t.diff_src = src_.data();
+  if (weights_.size() > 0) t.weights = t.diff_weights = weights_.data();
+  if (dst_.size() > 0) t.dst = dst_.data(), t.diff_dst = dst_.data();
+  const double start = timing_clock(threads_);
+  conv_.run(t);
+  return timing_clock(threads_) - start;
+}
+
+std::size_t Baselines::add(const ConvPlan& plan, Impl algorithm) {
+  std::unique_ptr<Baseline> made;
+  try {
+    made = std::make_unique<Baseline>(plan, algorithm);
+  } catch (const ConvError&) {  // not for this shape
+    return kNone;
+  }
+  for (std::size_t i = 0; i < all_.size(); ++i)
+    if (all_[i]->name() == made->name()) return i;
+  all_.push_back(std::move(made));
+  return all_.size() - 1;
+}
+
+}  // namespace lacuna::kernels
