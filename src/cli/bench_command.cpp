@@ -294,7 +294,7 @@ void run_calibration(const std::vector<Job>& jobs, const BenchOptions& options) 
       if (weights && !job.either_side) continue;
       if (weights) one_side.checked = Checked::kWeights;
       print_text(calibration_row(job.network->name + " " + job.layer->name, spec.shape.describe(), job.op,
-                                 kernels::calibrate(spec.shape, one_side)));
+                                 kernels::calibrate(spec.shape, one_side, 1.0)));
       flush_output();
     }
   }

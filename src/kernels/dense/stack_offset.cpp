@@ -19,13 +19,13 @@ std::shared_ptr<StackOffset> StackOffset::of(const std::string& primitive) {
 
 std::size_t StackOffset::next() {
   const std::lock_guard lock(mutex_);
-  if (runs_ < 2 * kTries) return kOffsets[static_cast<std::size_t>(runs_) % 2];
+  if (runs_ < kRuns) return kOffsets[static_cast<std::size_t>(runs_) % 2];
   return kOffsets[least_[1] < least_[0] ? 1 : 0];
 }
 
 void StackOffset::took(std::size_t offset, double seconds) {
   const std::lock_guard lock(mutex_);
-  if (runs_ >= 2 * kTries) return;
+  if (runs_ >= kRuns) return;
   double& least = least_[offset == kOffsets[0] ? 0 : 1];
   if (runs_++ >= 2) least = std::min(least, seconds);
 }

@@ -14,6 +14,8 @@ namespace lacuna::kernels {
 // the same. The first runs try both, then the faster is kept; equal primitives share what was found.
 class StackOffset {
  public:
+  static constexpr int kRuns = 6;  // that try; the first two have cold caches
+
   static std::shared_ptr<StackOffset> of(const std::string& primitive);
 
   std::size_t next();  // for this run: bytes from a multiple of 64
@@ -21,7 +23,6 @@ class StackOffset {
 
  private:
   static constexpr std::array<std::size_t, 2> kOffsets = {0, 48};
-  static constexpr int kTries = 5;  // each; the first has cold caches
 
   std::mutex mutex_;
   int runs_ = 0;

@@ -1,6 +1,9 @@
 #include "kernels/dispatch/calibrate.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cmath>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -8,7 +11,9 @@
 #include <vector>
 
 #include "base/clock.hpp"
+#include "kernels/dense/stack_offset.hpp"
 #include "kernels/dispatch/tensors.hpp"
+#include "kernels/measure/race.hpp"
 
 namespace lacuna::kernels {
 namespace {
@@ -37,63 +42,71 @@ LayerShape calibration_shape(LayerShape shape, const ConvOptions& options) {
   constexpr std::int64_t kEnoughMacs = 300'000'000;  // per thread: some milliseconds
   // Winograd and bfloat16 transform their weights in every call: on few images they would never be chosen.
   const std::int64_t enough =
-      kEnoughMacs * options.threads * (options.allow_winograd || options.allow_bfloat16 ? 6 : 1);
+      kEnoughMacs * options.threads * (options.allow_winograd || options.allow_bfloat16 ? 4 : 1);
   const std::int64_t image = std::max<std::int64_t>(1, shape.macs() / shape.n);
   const std::int64_t images = (enough + image - 1) / image;
   shape.n = std::min(shape.n, std::max<std::int64_t>(images, 2));
   return shape;
 }
 
+// One implementation on tensors that it shares with the others: the same kernel in other memory was measured
+// up to half as fast, by how the tensors lie.
 class Timed {
  public:
   Timed(const LayerShape& shape, const ConvOptions& options, Impl which)
-      : impl(which), plan_(shape, with(options, which)), data_(plan_) {}
-  void fill(double zeros, std::uint64_t seed) { data_.fill_quickly(plan_, zeros, seed); }
-  double run() {
-    const int threads = plan_.options().threads;
+      : impl(which), plan(shape, with(options, which)), weights_(plan.weights_size()) {}
+  void take_weights(PlanTensors& data) { data.give_weights(plan, weights_); }
+  double seconds(PlanTensors& data) {
+    const ConvTensors tensors = data.tensors(weights_);
+    const int threads = plan.options().threads;
     const double start = seconds_now(threads);
-    plan_.run(data_.tensors());
+    plan.run(tensors);
     return seconds_now(threads) - start;
   }
   const Impl impl;
+  ConvPlan plan;
 
  private:
   static ConvOptions with(ConvOptions options, Impl which) {
     options.impl = which;
     return options;
   }
-  ConvPlan plan_;
-  PlanTensors data_;
+  AlignedFloats weights_;
 };
 
-// Of oneDNN's algorithms and bfloat16 the one that is fastest, in turn with the others; direct unless another
-// wins clearly.
-std::unique_ptr<Timed> fastest_dense(const LayerShape& shape, const ConvOptions& options) {
-  std::vector<std::unique_ptr<Timed>> all;
-  all.push_back(std::make_unique<Timed>(shape, options, Impl::kDenseDirect));
+// Of oneDNN's algorithms and bfloat16 the fastest, in turn with direct; direct unless another wins.
+std::unique_ptr<Timed> fastest_dense(const LayerShape& shape, const ConvOptions& options, PlanTensors& data,
+                                     const RaceLimits& limits) {
+  auto direct = std::make_unique<Timed>(shape, options, Impl::kDenseDirect);
+  direct->take_weights(data);
+  direct->seconds(data);  // warm-up: caches, pages
+  const double direct_seconds = direct->seconds(data);
   std::vector<Impl> others = {Impl::kDenseGemm};
   if (options.allow_winograd) others.push_back(Impl::kDenseWinograd);
   if (options.allow_bfloat16) others.push_back(Impl::kBfloat16);
+  std::vector<std::unique_ptr<Timed>> rivals;
   for (const Impl impl : others) {
     try {
-      all.push_back(std::make_unique<Timed>(shape, options, impl));
+      auto rival = std::make_unique<Timed>(shape, options, impl);
+      rival->take_weights(data);
+      // Winograd's first runs look for the better place of the stack.
+      for (int i = 0; i < (impl == Impl::kDenseWinograd ? StackOffset::kRuns : 1); ++i) rival->seconds(data);
+      constexpr double kHopeless = 1.4;  // times the direct time
+      if (rival->seconds(data) < kHopeless * direct_seconds) rivals.push_back(std::move(rival));
     } catch (const ConvError&) {  // not for this shape
     }
   }
-  std::vector<double> least(all.size(), 1e30);
-  for (std::size_t i = 0; i < all.size(); ++i) all[i]->fill(0, 1);
-  constexpr int kRounds = 3;
-  constexpr double kHopeless = 1.5;  // times the direct time: not timed again
-  for (int round = 0; round <= kRounds && all.size() > 1; ++round)
-    for (std::size_t i = 0; i < all.size(); ++i) {
-      if (least[i] < 1e30 && least[i] > kHopeless * least[0]) continue;
-      const double seconds = all[i]->run();
-      if (round > 0) least[i] = std::min(least[i], seconds);
-    }
-  std::size_t best = 0;
-  for (std::size_t i = 1; i < all.size(); ++i)
-    if (least[i] < CostCurve::kMargin * least[0] && least[i] < least[best]) best = i;
-  return std::move(all[best]);
+  if (rivals.empty()) return direct;
+  std::vector<std::function<double()>> calls;
+  calls.reserve(rivals.size());
+  for (const auto& rival : rivals) calls.emplace_back([&] { return rival->seconds(data); });
+  const RaceResult raced = race([&] { return direct->seconds(data); }, calls, limits);
+  constexpr double kWins = 0.99;
+  double best = kWins;
+  std::unique_ptr<Timed> fastest = std::move(direct);
+  for (std::size_t i = 0; i < rivals.size(); ++i)
+    if (raced.ratios[i] < best) best = raced.ratios[i], fastest = std::move(rivals[i]);
+  return fastest;
 }
 
 // What this process has measured, for callers whose cache folder cannot be written.
@@ -106,50 +119,44 @@ std::map<std::string, CostCurve>& known_costs() {
   return costs;
 }
 
-// The two least of some times: how far apart they are says whether the least can be trusted.
-struct Least {
-  double first = 1e30, second = 1e30;
-  void add(double seconds) {
-    if (seconds < first)
-      second = first, first = seconds;
-    else
-      second = std::min(second, seconds);
-  }
-  double noise() const { return second / first - 1; }
-};
-
-constexpr double kCalm = 0.02;  // two times that agree so well end a measurement ...
-constexpr int kMostRounds = 12;
-constexpr double kNoisy = 0.10;  // ... and with this noise left at its end it is not kept
+constexpr double kNoisy = 0.05;  // with an error left of so much at the end, a measurement is not kept
 constexpr double kLost = 0.25;   // share of the time of several threads that other processes took
 
-Calibration measured_cost(const LayerShape& shape, const ConvOptions& options) {
+Calibration measured_cost(const LayerShape& shape, const ConvOptions& options, double seconds) {
   const double wall = clock_seconds(CLOCK_MONOTONIC);
   const double cpu = clock_seconds(CLOCK_PROCESS_CPUTIME_ID);
+  // Close to a tie, which is where a wrong choice is made, the noise decides how long it measures.
+  RaceLimits limits;
+  limits.precision = 0.01;
+  limits.close = 0.35;
+  limits.min_rounds = 3;
+  limits.max_rounds = 25;
+  limits.seconds = seconds / static_cast<double>(CostCurve::kZeros.size() + 1);
   Timed sparse(shape, options, Impl::kSparse);
-  const std::unique_ptr<Timed> dense = fastest_dense(shape, options);
+  PlanTensors data(sparse.plan);
+  data.fill_quickly(sparse.plan, 0, 1);
+  sparse.take_weights(data);
+  const std::unique_ptr<Timed> dense = fastest_dense(shape, options, data, limits);
   Calibration result;
   CostCurve& curve = result.curve;
   curve.dense_impl = dense->impl;
-  Least dense_least;
-  // The two are timed in turn, so that a disturbance affects both; the least times are kept.
+  std::vector<double> dense_times;
+  std::array<double, CostCurve::kZeros.size()> speedups{};
   for (std::size_t i = 0; i < CostCurve::kZeros.size(); ++i) {
-    sparse.fill(CostCurve::kZeros[i], 1 + i);
-    dense->fill(CostCurve::kZeros[i], 1 + i);
-    Least least;
-    for (int round = 0; round <= kMostRounds; ++round) {
-      const double dense_time = dense->run();
-      const double sparse_time = sparse.run();
-      if (round == 0) continue;  // warm-up: caches, pages
-      dense_least.add(dense_time);
-      least.add(sparse_time);
-      if (round >= 3 && least.noise() < kCalm && dense_least.noise() < kCalm) break;
-    }
-    curve.sparse[i] = least.first;
-    curve.noise = std::max(curve.noise, least.noise());
+    data.refill_quickly(sparse.plan, CostCurve::kZeros[i], 1 + i);
+    if (options.checked == Checked::kWeights) sparse.take_weights(data), dense->take_weights(data);
+    sparse.seconds(data);  // warm-up: caches, pages
+    const RaceResult raced = race([&] { return sparse.seconds(data); }, {[&] {
+                                    dense_times.push_back(dense->seconds(data));
+                                    return dense_times.back();
+                                  }},
+                                  limits);
+    speedups[i] = raced.ratios[0];
+    // Far from a tie, noise changes no choice.
+    if (std::abs(raced.ratios[0] - 1) < limits.close) curve.noise = std::max(curve.noise, raced.errors[0]);
   }
-  curve.dense = dense_least.first;
-  curve.noise = std::max(curve.noise, dense_least.noise());
+  curve.dense = median(dense_times);
+  for (std::size_t i = 0; i < speedups.size(); ++i) curve.sparse[i] = curve.dense / speedups[i];
   const double used = (clock_seconds(CLOCK_PROCESS_CPUTIME_ID) - cpu) / options.threads;
   result.lost = std::max(0.0, 1 - used / (clock_seconds(CLOCK_MONOTONIC) - wall));
   // One thread is timed by its CPU time, which other processes hardly change.
@@ -164,10 +171,10 @@ CalibrationCount& counted() {
 
 }  // namespace
 
-Calibration calibrate(const LayerShape& whole, const ConvOptions& options) {
+Calibration calibrate(const LayerShape& whole, const ConvOptions& options, double seconds) {
   const LayerShape shape = calibration_shape(whole, options);
   const std::string key = cost_key(shape, options);
-  const Calibration result = measured_cost(shape, options);
+  const Calibration result = measured_cost(shape, options, seconds);
   {
     const std::lock_guard lock(known_mutex());
     known_costs()[key] = result.curve;

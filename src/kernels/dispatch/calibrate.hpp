@@ -8,7 +8,7 @@
 namespace lacuna::kernels {
 
 // The cost of this convolution on this machine: from the cache, or measured now (some tens of calls on random
-// data in memory of its own) and stored there.
+// data in memory of its own, about kPlanSeconds) and stored there.
 CostCurve calibrated_cost(const LayerShape& shape, const ConvOptions& options);
 
 struct Calibration {
@@ -16,8 +16,9 @@ struct Calibration {
   double lost = 0;  // share of the wall-clock time that other processes took
   bool busy = false;
 };
-// Measures anew.
-Calibration calibrate(const LayerShape& shape, const ConvOptions& options);
+inline constexpr double kPlanSeconds = 0.25;
+// Measures anew, for about so long; longer where a few calls take longer.
+Calibration calibrate(const LayerShape& shape, const ConvOptions& options, double seconds = kPlanSeconds);
 
 // Of this process so far.
 struct CalibrationCount {

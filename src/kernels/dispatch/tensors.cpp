@@ -110,20 +110,28 @@ void PlanTensors::fill(ConvPlan& plan,
         plain_weights[i] = checked_operand != Checked::kWeights || nonzero(k, c, tap) ? value : 0.0F;
       }
   for (std::int64_t b = 0; b < bias.size(); ++b) bias[b] = random_value(random);
-  give_weights(plan);
+  give_weights(plan, weights);
 }
 
-void PlanTensors::give_weights(ConvPlan& plan) {
+void PlanTensors::give_weights(ConvPlan& plan, AlignedFloats& packed) {
   if (op_ == Operation::kWeightGrad) {
     if (checked_of(plan) == Checked::kWeights) plan.use_weights(plain_weights.data());
   } else if (plan.options().weights == WeightLayout::kPacked) {
-    plan.pack_weights(plain_weights.data(), weights.data());
+    plan.pack_weights(plain_weights.data(), packed.data());
   } else {
-    std::copy(plain_weights.data(), plain_weights.data() + plain_weights.size(), weights.data());
+    std::copy(plain_weights.data(), plain_weights.data() + plain_weights.size(), packed.data());
   }
 }
 
 void PlanTensors::fill_quickly(ConvPlan& plan, double zeros, std::uint64_t seed) {
+  draw_quickly(plan, zeros, seed, false);
+}
+
+void PlanTensors::refill_quickly(ConvPlan& plan, double zeros, std::uint64_t seed) {
+  draw_quickly(plan, zeros, seed, true);
+}
+
+void PlanTensors::draw_quickly(ConvPlan& plan, double zeros, std::uint64_t seed, bool checked_only) {
   const int threads = plan.options().threads;
   const Checked checked_operand = checked_of(plan);
   // Runs of 16 floats: blocks of channels, or anything in a plain layout. Channels past the last stay zero.
@@ -148,13 +156,13 @@ void PlanTensors::fill_quickly(ConvPlan& plan, double zeros, std::uint64_t seed)
       }
     }
   };
-  if (op_ != Operation::kInputGrad)
-    draw(blocked_src(plan.shape()), plan.options().layout_of_src(),
-         checked_operand == Checked::kActivations ? zeros : 0, src);
-  if (op_ != Operation::kForward)
-    draw(blocked_dst(plan.shape()), plan.options().layout_of_dst(),
-         checked_operand == Checked::kGradients ? zeros : 0, dst);
-  if (op_ == Operation::kWeightGrad && checked_operand != Checked::kWeights) return;
+  const bool activations = checked_operand == Checked::kActivations;
+  const bool gradients = checked_operand == Checked::kGradients;
+  if (op_ != Operation::kInputGrad && (activations || !checked_only))
+    draw(blocked_src(plan.shape()), plan.options().layout_of_src(), activations ? zeros : 0, src);
+  if (op_ != Operation::kForward && (gradients || !checked_only))
+    draw(blocked_dst(plan.shape()), plan.options().layout_of_dst(), gradients ? zeros : 0, dst);
+  if ((op_ == Operation::kWeightGrad || checked_only) && checked_operand != Checked::kWeights) return;
   Random random(seed);
   const double weight_zeros = checked_operand == Checked::kWeights ? zeros : 0;
   for (std::int64_t i = 0; i < plain_weights.size(); ++i) {
@@ -162,28 +170,30 @@ void PlanTensors::fill_quickly(ConvPlan& plan, double zeros, std::uint64_t seed)
     const float value = 0.01F + 1e-6F * static_cast<float>(drawn);
     plain_weights[i] = static_cast<double>(drawn) < weight_zeros * 65536 ? 0.0F : value;
   }
-  give_weights(plan);
+  give_weights(plan, weights);
 }
 
 AlignedFloats& PlanTensors::result() {
   return op_ == Operation::kForward ? dst : op_ == Operation::kInputGrad ? src : weights;
 }
 
-ConvTensors PlanTensors::tensors() {
+ConvTensors PlanTensors::tensors() { return tensors(weights); }
+
+ConvTensors PlanTensors::tensors(AlignedFloats& packed) {
   ConvTensors t;
   if (op_ == Operation::kForward) {
     t.src = src.data();
-    t.weights = weights.data();
+    t.weights = packed.data();
     t.bias = bias.data();
     t.dst = dst.data();
   } else if (op_ == Operation::kInputGrad) {
     t.diff_dst = dst.data();
-    t.weights = weights.data();
+    t.weights = packed.data();
     t.diff_src = src.data();
   } else {
     t.src = src.data();
     t.diff_dst = dst.data();
-    t.diff_weights = weights.data();
+    t.diff_weights = packed.data();
   }
   return t;
 }

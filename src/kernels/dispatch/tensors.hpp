@@ -40,6 +40,12 @@ class PlanTensors {
             std::uint64_t seed);
   // For timing, in a fraction of the time: other values, with this share of zeros in the checked operand.
   void fill_quickly(ConvPlan& plan, double zeros, std::uint64_t seed);
+  // Only the checked operand anew.
+  void refill_quickly(ConvPlan& plan, double zeros, std::uint64_t seed);
+  // Another plan of the same operation and layouts, with weights of its own in `packed`, may run on these
+  // tensors.
+  void give_weights(ConvPlan& plan, AlignedFloats& packed);
+  ConvTensors tensors(AlignedFloats& packed);
   ConvTensors tensors();
   AlignedFloats& result();  // of the operation: dst, src or weights
 
@@ -47,7 +53,7 @@ class PlanTensors {
   AlignedFloats plain_weights;  // OIHW, what `weights` was packed from
 
  private:
-  void give_weights(ConvPlan& plan);
+  void draw_quickly(ConvPlan& plan, double zeros, std::uint64_t seed, bool checked_only);
 
   Operation op_;
 };
