@@ -27,6 +27,16 @@ double crossing(const std::vector<const BenchCase*>& cases,
   return -1;
 }
 
+// Below the share from which on auto skips, it runs one of the baselines: a tie, whatever the noise says.
+double auto_crossing(const std::vector<const BenchCase*>& cases,
+                     const std::function<double(const BenchCase&)>& ratio) {
+  const auto faster = [&](const BenchCase* c) { return c->result.used == Impl::kSparse && ratio(*c) > 1; };
+  const auto first = std::find_if(cases.begin(), cases.end(), faster);
+  if (first == cases.end()) return -1;
+  const double from = first == cases.begin() ? 0 : (*std::prev(first))->result.zeros;
+  return std::clamp((*first)->result.skips_from, from, (*first)->result.zeros);
+}
+
 std::string share_text(double share) { return share < 0 ? "never" : fmt::format("{:.0f} %", 100 * share); }
 
 }  // namespace
@@ -71,9 +81,10 @@ std::vector<Crossover> crossovers(const std::vector<BenchCase>& cases) {
     std::stable_sort(group.begin(), group.end(), [](const BenchCase* a, const BenchCase* b) {
       return a->result.zeros < b->result.zeros;
     });
+    const auto find = c.impl == Impl::kAuto ? auto_crossing : crossing;
     all.push_back({c.network, c.layer, c.shape.describe(), c.op,
-                   crossing(group, [](const BenchCase& one) { return one.result.x_direct; }),
-                   crossing(group, [](const BenchCase& one) { return one.result.x_best(); })});
+                   find(group, [](const BenchCase& one) { return one.result.x_direct; }),
+                   find(group, [](const BenchCase& one) { return one.result.x_best(); })});
   }
   return all;
 }

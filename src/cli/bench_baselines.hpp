@@ -18,7 +18,8 @@ struct BenchBaselines {
 BenchBaselines parse_baselines(const std::vector<std::string>& names);
 
 // The share of zeros at which our time equals the baseline's, by linear interpolation between measured
-// shares; 0 where ours is faster at the least share, -1 where it never is.
+// shares; 0 where ours is faster at the least share, -1 where it never is. Of `auto`, which never means to be
+// slower: the share from which on it skips zeros and is faster.
 struct Crossover {
   std::string network, layer, shape;
   Operation op = Operation::kForward;

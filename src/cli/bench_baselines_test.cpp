@@ -36,6 +36,22 @@ TEST(BenchBaselines, FasterAlwaysOrNever) {
   EXPECT_TRUE(crossovers({at(0.5, 1, 1)}).empty());  // one share says nothing
 }
 
+// Where auto runs a baseline, being a little faster or slower than it is noise.
+TEST(BenchBaselines, AutoCrossesWhereItBeginsToSkip) {
+  std::vector<BenchCase> cases = {at(0, 1.01, 1.02), at(0.4, 0.99, 1.01), at(0.6, 1.5, 1.4)};
+  for (BenchCase& c : cases) {
+    c.impl = kernels::Impl::kAuto;
+    c.result.used = kernels::Impl::kDenseDirect;
+    c.result.skips_from = 0.47;
+  }
+  EXPECT_EQ(crossovers(cases)[0].direct, -1);
+  cases[2].result.used = kernels::Impl::kSparse;
+  EXPECT_EQ(crossovers(cases)[0].direct, 0.47);
+  EXPECT_EQ(crossovers(cases)[0].best, 0.47);
+  cases[2].result.baselines[0].ratio = 0.98;  // skipping, and slower than Winograd
+  EXPECT_EQ(crossovers(cases)[0].best, -1);
+}
+
 TEST(BenchBaselines, Names) {
   EXPECT_TRUE(parse_baselines({"direct"}).more.empty());
   EXPECT_EQ(parse_baselines({"best", "gemm"}).more.size(), 2U);
