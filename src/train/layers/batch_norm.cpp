@@ -54,16 +54,16 @@ class BatchNorm final : public Layer {
                     static_cast<double>(running_variance_.value[c]));
       return planes_.each_part(write);
     }
-    planes_.two_passes([&](std::int64_t block) { find_origin(block); },
-                       [&](std::int64_t block, std::int64_t part) {
-                         Sums& sums = sums_[static_cast<std::size_t>(planes_.item(block, part))] = {};
-                         planes_.each_image(block, part, [&](std::int64_t at) {
-                           run.moments(in_.data.data() + at, planes_.pixels(),
-                                       origin_.data() + block * kBlock, sums.first.data(),
-                                       sums.second.data());
-                         });
-                       },
-                       [&](std::int64_t block) { use_statistics(block); }, write);
+    planes_.two_passes(
+        1, [&](std::int64_t block) { find_origin(block); },
+        [&](std::int64_t block, std::int64_t part) {
+          Sums& sums = sums_[static_cast<std::size_t>(planes_.item(block, part))] = {};
+          planes_.each_image(block, part, [&](std::int64_t at) {
+            run.moments(in_.data.data() + at, planes_.pixels(), origin_.data() + block * kBlock,
+                        sums.first.data(), sums.second.data());
+          });
+        },
+        [&](std::int64_t block) { use_statistics(block); }, write);
   }
 
   void backward(GradientSum& sum) override {
@@ -78,7 +78,7 @@ class BatchNorm final : public Layer {
     using Mask = NormSumsPass::Mask;
     const Mask mask = !relu_ ? Mask::kNone : other_ != nullptr ? Mask::kOutput : Mask::kInput;
     planes_.two_passes(
-        [](std::int64_t) {},
+        2, [](std::int64_t) {},
         [&](std::int64_t block, std::int64_t part) {
           Sums& sums = sums_[static_cast<std::size_t>(planes_.item(block, part))] = {};
           const std::int64_t lanes = block * kBlock;

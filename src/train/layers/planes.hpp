@@ -8,6 +8,8 @@
 
 namespace lacuna::train {
 
+std::int64_t cache_bytes();  // of one core's second level
+
 // Images are taken in a few parts, whose number does not depend on that of the threads; neither do sums over
 // parts, then.
 class Planes {
@@ -16,7 +18,7 @@ class Planes {
       : n_(like.n),
         blocks_(like.blocks()),
         pixels_(like.shape.h * like.shape.w),
-        parts_(std::min<std::int64_t>(like.n, 16)),
+        parts_(std::min<std::int64_t>(like.n, 32)),
         threads_(threads) {}
 
   std::int64_t blocks() const { return blocks_; }
@@ -41,14 +43,16 @@ class Planes {
     for (std::int64_t i = 0; i < blocks_ * parts_; ++i) work(i / parts_, i % parts_);
   }
 
-  // before(block), first(block, part), between(block), second(block, part). A thread that has whole blocks
-  // finds them in its cache the second time, the last images first; threads that would wait for one with more
-  // blocks share them.
+  // before(block), first(block, part), between(block), second(block, part), where both passes read `tensors`
+  // tensors. What the first has read the second shall find in the cache of the same core, the last images
+  // first: a thread takes whole blocks if they fit, else all threads take the images of a few blocks
+  // together.
   template <typename Before, typename First, typename Between, typename Second>
-  void two_passes(const Before& before, const First& first, const Between& between,
+  void two_passes(int tensors, const Before& before, const First& first, const Between& between,
                   const Second& second) const {
-    const std::int64_t items = blocks_ * parts_;
-    if (blocks_ % threads_ == 0 || blocks_ >= 8 * threads_) {
+    const std::int64_t bytes = tensors * n_ * pixels_ * 16 * static_cast<std::int64_t>(sizeof(float));
+    const std::int64_t room = cache_bytes() / 2;
+    if (bytes <= room && (blocks_ % threads_ == 0 || blocks_ >= 8 * threads_)) {
 #pragma omp parallel for num_threads(threads_) schedule(static)
       for (std::int64_t block = 0; block < blocks_; ++block) {
         before(block);
@@ -58,16 +62,21 @@ class Planes {
       }
       return;
     }
+    const std::int64_t together = std::clamp<std::int64_t>(threads_ * room / bytes, 1, blocks_);
 #pragma omp parallel num_threads(threads_)
     {
 #pragma omp for schedule(static)
       for (std::int64_t block = 0; block < blocks_; ++block) before(block);
+      for (std::int64_t from = 0; from < blocks_; from += together) {
+        const std::int64_t to = std::min(from + together, blocks_);
 #pragma omp for schedule(static)
-      for (std::int64_t i = 0; i < items; ++i) first(i / parts_, i % parts_);
+        for (std::int64_t i = from * parts_; i < to * parts_; ++i) first(i / parts_, i % parts_);
 #pragma omp for schedule(static)
-      for (std::int64_t block = 0; block < blocks_; ++block) between(block);
-#pragma omp for schedule(static)
-      for (std::int64_t i = 0; i < items; ++i) second(i / parts_, i % parts_);
+        for (std::int64_t block = from; block < to; ++block) between(block);
+        const std::int64_t items = (to - from) * parts_;
+#pragma omp for schedule(static) nowait
+        for (std::int64_t i = 0; i < items; ++i) second(from + i / parts_, i % parts_);
+      }
     }
   }
 

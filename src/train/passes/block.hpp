@@ -15,6 +15,12 @@ LACUNA_INLINE Vector where(Mask chosen, Vector values) {
   return reinterpret_cast<Vector>(reinterpret_cast<Mask>(values) & chosen);
 }
 
+// Asks for memory 2 KB ahead, for the second-level cache. With the hardware's prefetching alone, the passes
+// of a step of ResNet-18 (32x32, batch 32, two threads) take 28.2 ms, with this 25.2 ms. Stores past the
+// caches, which read no line before they write it, make the whole step slower: the next layer reads what was
+// written.
+LACUNA_INLINE void ahead(const float* of) { __builtin_prefetch(of + 512, 0, 2); }
+
 // What accumulates over pixels: four chains hide the latency of an addition.
 constexpr std::int64_t kChains = 4;
 

@@ -8,6 +8,7 @@ void moments(const float* x, std::int64_t pixels, const float* origin, double* s
       each_pixel(
           from, smaller(pixels, from + kFloatPixels),
           v, [&](std::int64_t i, int chain) __attribute__((always_inline)) {
+            ahead(x + i);
             const Vector d = load(x + i) - at;
             sum[chain] += d;
             square[chain] += d * d;
@@ -26,6 +27,9 @@ LACUNA_INLINE void normalize_as(const NormalizePass& pass) {
     const Vector scale = load(pass.scale + v * kWidth), shift = load(pass.shift + v * kWidth);
     each_pixel(
         0, pass.pixels, v, [&](std::int64_t i, int) __attribute__((always_inline)) {
+          ahead(pass.x + i);
+          ahead(pass.out + i);
+          if (kOther) ahead(pass.other + i);
           Vector y = scale * load(pass.x + i) + shift;
           if (kOther) y += load(pass.other + i);
           store(pass.out + i, kRelu ? positive(y) : y);
@@ -50,6 +54,10 @@ LACUNA_INLINE void norm_sums_as(const NormSumsPass& pass) {
       each_pixel(
           from, smaller(pass.pixels, from + kFloatPixels),
           v, [&](std::int64_t i, int chain) __attribute__((always_inline)) {
+            ahead(pass.gradient + i);
+            ahead(pass.x + i);
+            if (kLate) ahead(pass.late + i);
+            if (kMask == Kind::kOutput) ahead(pass.out + i);
             Vector g = load(pass.gradient + i);
             const Vector x = load(pass.x + i);
             if (kLate) g += load(pass.late + i);
@@ -91,6 +99,8 @@ LACUNA_INLINE void norm_gradient_as(const NormGradientPass& pass) {
     const Vector constant = lanes(pass.constant);
     each_pixel(
         0, pass.pixels, v, [&](std::int64_t i, int) __attribute__((always_inline)) {
+          ahead(pass.x + i);
+          ahead(pass.gradient + i);
           const Vector x = load(pass.x + i);
           Vector g = load(pass.gradient + i);
           if (kMasked) g = where(scale * x + shift > Vector{}, g);
@@ -131,6 +141,9 @@ void sgd(float* value, float* velocity, const float* gradient, std::int64_t coun
          float decay) {
   std::int64_t i = 0;
   for (; i + kWidth <= count; i += kWidth) {
+    ahead(value + i);
+    ahead(velocity + i);
+    ahead(gradient + i);
     const Vector w = load(value + i);
     const Vector v = momentum * load(velocity + i) + (load(gradient + i) + decay * w);
     store(velocity + i, v);
