@@ -9,7 +9,7 @@ from torch import nn
 from ._convert_calls import Call, LayerFunction, dispatch_is_watched, is_plain, uses_channels_last
 from ._convert_plans import Geometry
 
-# Multiply-accumulates below which PyTorch's call takes no longer than ours needs to get going.
+# Multiply-accumulates per thread below which PyTorch's call takes no longer than ours needs to get going.
 _FEWEST_MACS = 1_000_000
 _MOST_SHAPES = 24  # of one layer: with more of them there is no time to get to know any
 
@@ -99,7 +99,7 @@ class _Converted:
         if call is None:
             return self._torch_forward(input, weight, bias)
         fast[input.shape] = call
-        if geometry.macs() < _FEWEST_MACS or min(geometry.output()) < 1:
+        if geometry.macs() < _FEWEST_MACS * call.threads or min(geometry.output()) < 1:
             call.leave_to_torch(too_small=True)
             self._rest(state)
             return self._torch_forward(input, weight, bias)
