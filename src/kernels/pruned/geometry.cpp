@@ -199,25 +199,46 @@ PrunedGeometry::Pixel PrunedGeometry::first_pixel(const TileGroup& group, std::i
           group.col0 + tile % group.tiles_x * group.cols};
 }
 
-// Calls each(index of the pixel in the tile, pixel) for `rows` x `cols` pixels that begin with the tile's.
-template <class Each>
-void PrunedGeometry::each_pixel(const TileGroup& group, std::int64_t lane, std::int64_t rows,
-                                std::int64_t cols, const Each& each) const {
-  const Pixel first = first_pixel(group, lane);
-  const bool any = first.n < result_.n;
-  if (!flat_) {
-    std::int64_t i = 0;
-    for (std::int64_t row = 0; row < rows; ++row)
-      for (std::int64_t col = 0; col < cols; ++col, ++i)
-        each(i, Pixel{any ? first.n : -1, first.y + row, first.x + col});
-    return;
+void PrunedGeometry::put_offsets(const TileGroup& group, const Touched& at, Size2 size,
+                                 std::int64_t* to) const {
+  const BlockedShape& tensor = at.tensor;
+  const std::int64_t step = at.step.w * kLanes;
+  for (std::int64_t lane = 0; lane < kLanes; ++lane) {
+    const Pixel first = first_pixel(group, lane);
+    const std::int64_t x0 = first.x * at.step.w + at.start.w;
+    // Columns [low, high) are inside the image.
+    const std::int64_t low = x0 >= 0 ? 0 : std::min(size.w, parts_of(-x0, at.step.w));
+    const std::int64_t high = std::clamp<std::int64_t>(parts_of(tensor.w - x0, at.step.w), low, size.w);
+    std::int64_t* out = to + lane;
+    for (std::int64_t row = 0; row < size.h; ++row) {
+      const std::int64_t y = (first.y + row) * at.step.h + at.start.h;
+      const bool inside = first.n < tensor.n && y >= 0 && y < tensor.h;
+      const std::int64_t begin = inside ? low : size.w;
+      const std::int64_t end = inside ? high : size.w;
+      std::int64_t offset = first.n * tensor.image_floats() + (y * tensor.w + x0) * kLanes + begin * step;
+      std::int64_t col = 0;
+      for (; col < begin; ++col, out += kLanes) *out = -1;
+      for (; col < end; ++col, out += kLanes, offset += step) *out = offset;
+      for (; col < size.w; ++col, out += kLanes) *out = -1;
+    }
   }
+}
+
+// The pixels of a flat group follow one another.
+void PrunedGeometry::put_flat_offsets(const TileGroup& group, const Touched& at, std::int64_t* to) const {
+  const BlockedShape& tensor = at.tensor;
   const Size2 grid = phases_[static_cast<std::size_t>(group.phase)].grid;
-  Pixel p = first;
-  for (std::int64_t i = 0; i < rows; ++i) {
-    each(i, p.n < result_.n ? p : Pixel{-1, 0, 0});
-    for (p.x += kLanes; p.x >= grid.w; p.x -= grid.w)
-      if (++p.y == grid.h) p.y = 0, ++p.n;
+  Pixel p = first_pixel(group, 0);
+  const std::int64_t count = group.rows * kLanes;
+  for (std::int64_t i = 0; i < count;) {
+    const std::int64_t end = std::min(count, i + grid.w - p.x);
+    const std::int64_t y = p.y * at.step.h + at.start.h;
+    const bool inside = p.n < tensor.n && y >= 0 && y < tensor.h;
+    const std::int64_t row = p.n * tensor.image_floats() + y * tensor.w * kLanes;
+    for (std::int64_t x = p.x * at.step.w + at.start.w; i < end; ++i, x += at.step.w)
+      to[i] = inside && x >= 0 && x < tensor.w ? row + x * kLanes : -1;
+    p.x = 0;
+    if (++p.y == grid.h) p.y = 0, ++p.n;
   }
 }
 
@@ -232,29 +253,27 @@ void PrunedGeometry::input_offsets(const TileGroup& group, std::vector<std::int3
   offsets.resize(used_slots.size() * kLanes);
   std::int64_t* to = offsets.data();
   for (const PrunedPlane& plane : phase.planes) {
-    const std::int64_t rows = group.rows + plane.reach.h;
-    const std::int64_t cols = group.cols + plane.reach.w;
-    for (std::int64_t lane = 0; lane < kLanes; ++lane)
-      each_pixel(group, lane, rows, cols, [&](std::int64_t i, const Pixel& p) {
-        const std::int64_t y = (p.y + plane.lowest.h) * input_step_.h + plane.origin.h;
-        const std::int64_t x = (p.x + plane.lowest.w) * input_step_.w + plane.origin.w;
-        const bool inside = p.n >= 0 && y >= 0 && y < input_.h && x >= 0 && x < input_.w;
-        to[i * kLanes + lane] = inside ? p.n * input_.image_floats() + (y * input_.w + x) * kLanes : -1;
-      });
-    to += rows * cols * kLanes;
+    const Size2 size{group.rows + plane.reach.h, group.cols + plane.reach.w};
+    const Touched at{
+        input_,
+        input_step_,
+        {plane.lowest.h * input_step_.h + plane.origin.h, plane.lowest.w * input_step_.w + plane.origin.w}};
+    if (flat_)
+      put_flat_offsets(group, at, to);
+    else
+      put_offsets(group, at, size, to);
+    to += size.h * size.w * kLanes;
   }
 }
 
 void PrunedGeometry::result_offsets(const TileGroup& group, std::vector<std::int64_t>& offsets) const {
   const PrunedPhase& phase = phases_[static_cast<std::size_t>(group.phase)];
   offsets.resize(static_cast<std::size_t>(group.rows * group.cols * kLanes));
-  for (std::int64_t lane = 0; lane < kLanes; ++lane)
-    each_pixel(group, lane, group.rows, group.cols, [&](std::int64_t i, const Pixel& p) {
-      const std::int64_t y = p.y * result_step_.h + phase.start.h;
-      const std::int64_t x = p.x * result_step_.w + phase.start.w;
-      offsets[static_cast<std::size_t>(i * kLanes + lane)] =
-          p.n >= 0 ? p.n * result_.image_floats() + (y * result_.w + x) * kLanes : -1;
-    });
+  const Touched at{result_, result_step_, phase.start};
+  if (flat_)
+    put_flat_offsets(group, at, offsets.data());
+  else
+    put_offsets(group, at, {group.rows, group.cols}, offsets.data());
 }
 
 }  // namespace lacuna::kernels

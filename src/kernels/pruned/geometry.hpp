@@ -69,17 +69,22 @@ class PrunedGeometry {
 
  private:
   struct Pixel {
-    std::int64_t n, y, x;  // in the grid of the phase; n < 0: no such pixel
+    std::int64_t n, y, x;  // in the grid of the phase
   };
   void add_phase(const LayerShape& shape, Operation op, Size2 start);
   void choose_tiles(Operation op);
   std::int64_t flat_rows(Operation op) const;
   void add_groups(std::int64_t phase, std::int64_t rows, std::int64_t cols, std::int64_t row0,
                   std::int64_t col0, std::int64_t tiles_y, std::int64_t tiles_x);
+  // Pixels of a tensor that tiles touch: pixel p of the grid is at p * step + start.
+  struct Touched {
+    const BlockedShape& tensor;
+    Size2 step, start;
+  };
   Pixel first_pixel(const TileGroup& group, std::int64_t lane) const;
-  template <class Each>
-  void each_pixel(const TileGroup& group, std::int64_t lane, std::int64_t rows, std::int64_t cols,
-                  const Each& each) const;
+  // Offsets of `size` pixels that begin with the tiles' own, [pixel][lane].
+  void put_offsets(const TileGroup& group, const Touched& at, Size2 size, std::int64_t* to) const;
+  void put_flat_offsets(const TileGroup& group, const Touched& at, std::int64_t* to) const;
 
   BlockedShape input_, result_;
   Size2 input_step_{1, 1}, result_step_{1, 1};
