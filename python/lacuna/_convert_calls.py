@@ -1,13 +1,14 @@
 """One call of a converted layer: which of the three operations are ours, and the autograd function that runs them."""
 
 from time import perf_counter
-from typing import Dict, List, Optional, Sequence, Tuple
+from typing import Dict, List, Optional, Tuple
 
 import torch
 import torch.nn.functional as F
 
 from ._convert_plans import DENSE, FORWARD, INPUT_GRAD, SPARSE, WEIGHT_GRAD, Geometry, Plan, Setting
-from ._convert_plans import shared_plan, zeros_of
+from ._convert_plans import shared_plan
+from ._convert_tensors import dispatch_is_watched, empty, is_plain, share_of_zeros, uses_channels_last
 from ._convert_tuner import NAMES, OUR_DENSE, SKIP_A, SKIP_G, TORCH, Choice
 from .errors import SimulationError
 
@@ -22,10 +23,6 @@ _LOST, _SMALL = (200, 3200), (8, 1024)
 _LEAST_GAIN = 0.03
 _COMPARED = 3  # calls each that a layer's choices as a whole are compared with PyTorch in
 _FEWEST_CHANNELS = 16  # of the operand whose zeros are skipped: fewer are padded to 16
-
-
-def uses_channels_last(tensor: torch.Tensor) -> bool:
-    return tensor.is_contiguous(memory_format=torch.channels_last) and not tensor.is_contiguous()
 
 
 class Call:
@@ -138,7 +135,7 @@ class Call:
             for candidate in choice.candidates:
                 operand = x if candidate == SKIP_A else grad if candidate == SKIP_G else None
                 if operand is not None:
-                    choice.saw_zeros(candidate, _zeros(operand))
+                    choice.saw_zeros(candidate, share_of_zeros(operand))
         return choice.by_rule() if self.deterministic else choice.next()
 
     def _done(self, op: int, used: int, seconds: float) -> None:
@@ -218,9 +215,9 @@ class Call:
         if plan is None:
             return None
         if self.geometry.linear:
-            result = _empty((*x.shape[:-1], self.geometry.out_channels))
+            result = empty((*x.shape[:-1], self.geometry.out_channels))
         else:
-            result = _empty(self.geometry.output(), self.format)
+            result = empty(self.geometry.output(), self.format)
         tensors = {"src": self._laid_out(x), "weights": weights, "dst": result}
         if bias is not None:
             tensors["bias"] = bias.contiguous()
@@ -231,7 +228,7 @@ class Call:
         plan = self._plan(INPUT_GRAD, used, ohwi, False)
         if plan is None:
             return None
-        result = _empty(x.shape) if self.geometry.linear else _empty(x.shape, self.format)
+        result = empty(x.shape) if self.geometry.linear else empty(x.shape, self.format)
         return result if plan.run(diff_dst=grad, weights=weights, diff_src=result) else None
 
     def _our_weight_grad(self, used, grad, x, weight) -> Optional[torch.Tensor]:
@@ -239,7 +236,7 @@ class Call:
         plan = self._plan(WEIGHT_GRAD, used, ohwi, False)
         if plan is None:
             return None
-        result = _empty(weight.shape, torch.channels_last if ohwi else torch.contiguous_format)
+        result = empty(weight.shape, torch.channels_last if ohwi else torch.contiguous_format)
         return result if plan.run(src=self._laid_out(x), diff_dst=grad, diff_weights=result) else None
 
     def _bias_grad(self, grad: torch.Tensor) -> torch.Tensor:
@@ -280,29 +277,6 @@ class Call:
         return found
 
 
-def _empty(shape: Sequence[int], layout: torch.memory_format = torch.contiguous_format) -> torch.Tensor:
-    """Of a type and device of its own, whatever PyTorch's defaults are set to."""
-    return torch.empty(shape, dtype=torch.float32, device="cpu", memory_format=layout)
-
-
-def is_plain(tensor: torch.Tensor) -> bool:
-    """What our kernels read: float32 in this machine's memory."""
-    return (
-        type(tensor) in (torch.Tensor, torch.nn.Parameter)
-        and tensor.dtype == torch.float32
-        and tensor.is_cpu
-        and tensor.layout == torch.strided
-        and not tensor.is_neg()
-    )
-
-
-def _zeros(tensor: torch.Tensor) -> float:
-    if tensor.numel() == 0:
-        return 0.0
-    dense = tensor.is_contiguous() or (tensor.dim() == 4 and tensor.is_contiguous(memory_format=torch.channels_last))
-    return zeros_of(tensor if dense else tensor.contiguous())
-
-
 class LayerFunction(torch.autograd.Function):
     """A converted layer with gradients. A second backward pass is PyTorch's."""
 
@@ -323,11 +297,3 @@ class LayerFunction(torch.autograd.Function):
         else:
             gradients = call.backward(grad, x, weight, mask)
         return (*(g if asked else None for g, asked in zip(gradients, mask)), None)
-
-
-_dispatch_depth = getattr(torch._C, "_len_torch_dispatch_stack", lambda: 0)
-
-
-def dispatch_is_watched() -> bool:
-    """Whether somebody looks at what the dispatcher does (lacuna.capture among them): ours would be invisible."""
-    return _dispatch_depth() > 0

@@ -6,8 +6,9 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from ._convert_calls import Call, LayerFunction, dispatch_is_watched, is_plain, uses_channels_last
+from ._convert_calls import Call, LayerFunction
 from ._convert_plans import Geometry
+from ._convert_tensors import dispatch_is_watched, is_plain, uses_channels_last
 
 # Multiply-accumulates per thread below which PyTorch's call takes no longer than ours needs to get going.
 _FEWEST_MACS = 1_000_000
