@@ -126,12 +126,17 @@ std::string bench_tables(const BenchReport& report) {
   const auto name = [](const BenchCase& c) { return printable(c.network + " " + c.layer); };
   for (const BenchCase& c : cases) width = std::max(width, name(c).size());
   // One more column for each baseline that was asked for.
+  // Layers that stay in single precision have fewer.
+  const auto most =
+      std::ranges::max_element(cases, {}, [](const BenchCase& c) { return c.result.baselines.size(); });
   const auto more = [&](const BenchCase& c, bool heading) {
     std::string columns;
-    for (const kernels::BaselineResult& one : c.result.baselines)
-      columns += heading         ? fmt::format("  {:>10}", fmt::format("x {}", one.name()))
-                 : one.ratio > 0 ? fmt::format("  {:>10.2f}", one.ratio)
-                                 : fmt::format("  {:>10}", "-");
+    for (std::size_t i = 0; i < most->result.baselines.size(); ++i) {
+      const bool timed = i < c.result.baselines.size() && c.result.baselines[i].ratio > 0;
+      columns += heading ? fmt::format("  {:>10}", fmt::format("x {}", most->result.baselines[i].name()))
+                 : timed ? fmt::format("  {:>10.2f}", c.result.baselines[i].ratio)
+                         : fmt::format("  {:>10}", "-");
+    }
     if (report.best_column)
       columns += heading ? fmt::format("  {:>6}", "x best") : fmt::format("  {:>6.2f}", c.result.x_best());
     return columns;
