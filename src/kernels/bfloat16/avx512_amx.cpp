@@ -168,7 +168,7 @@ void pack_forward(const WeightTiles& w) {
     for (int i = 0; i < 16; ++i) _mm512_storeu_ps(w.scratch + (j + i) * 16, rows[i]);
   }
   for (std::int64_t t = 0; t < w.taps; ++t)
-    for (std::int64_t pair = 0; pair < 16; ++pair) {
+    for (std::int64_t pair = 0; pair < 16 && w.tiles[t] != nullptr; ++pair) {
       const float* low = w.scratch + (2 * pair * w.taps + t) * 16;
       _mm512_storeu_si512(w.tiles[t] + pair * 32,
                           interleaved(_mm512_loadu_ps(low), _mm512_loadu_ps(low + w.taps * 16)));
@@ -190,7 +190,8 @@ void pack_backward(const WeightTiles& w) {
       _mm512_storeu_si512(w.scratch + j, interleaved(low, high));
     }
     for (std::int64_t t = 0; t < w.taps; ++t)
-      _mm512_storeu_si512(w.tiles[t] + pair * 32, _mm512_i32gather_epi32(index, w.scratch + t, 4));
+      if (w.tiles[t] != nullptr)
+        _mm512_storeu_si512(w.tiles[t] + pair * 32, _mm512_i32gather_epi32(index, w.scratch + t, 4));
   }
 }
 

@@ -110,6 +110,14 @@ TEST_P(Bfloat16Kernels, RandomShapes) {
   }
 }
 
+// No input is at the places that some taps alone would reach.
+TEST_P(Bfloat16Kernels, StridesLargerThanTheImage) {
+  for (const Operation op : kOperations) {
+    check_rounded(LayerShape::conv2d(2, 20, 18, {2, 9}, {1, 3}, {3, 3}, {1, 1}), options(op), 8);
+    check_rounded(LayerShape::conv2d(1, 5, 40, {3, 2}, {3, 4}, {4, 5}, {2, 3}), options(op), 9);
+  }
+}
+
 // Several units of rows, of images and of channels.
 TEST_P(Bfloat16Kernels, LargeLayers) {
   if (GetParam() == "portable") GTEST_SKIP() << "slow";

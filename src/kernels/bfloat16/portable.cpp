@@ -78,13 +78,13 @@ Bfloat16 weight_at(const WeightTiles& w, std::int64_t output, std::int64_t input
 
 void pack_forward(const WeightTiles& w) {
   for (std::int64_t t = 0; t < w.taps; ++t)
-    for (int k = 0; k < kTileDepth; ++k)
+    for (int k = 0; k < kTileDepth && w.tiles[t] != nullptr; ++k)
       for (int o = 0; o < 16; ++o) w.tiles[t][k / 2 * 32 + 2 * o + k % 2] = weight_at(w, o, k, t);
 }
 
 void pack_backward(const WeightTiles& w) {
   for (std::int64_t t = 0; t < w.taps; ++t)
-    for (int k = 0; k < kTileDepth; ++k)
+    for (int k = 0; k < kTileDepth && w.tiles[t] != nullptr; ++k)
       for (int c = 0; c < 16; ++c) w.tiles[t][k / 2 * 32 + 2 * c + k % 2] = weight_at(w, k, c, t);
 }
 

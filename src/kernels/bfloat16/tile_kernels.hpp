@@ -40,7 +40,8 @@ struct PlaneProduct {
   float* sums;  // [2][2][256]
 };
 
-// Weights (oihw) of up to 16 x 32 channels and all taps to right tiles; tiles[t] is where that of tap t goes.
+// Weights (oihw) of up to 16 x 32 channels and all taps to right tiles; tiles[t] is where that of tap t goes;
+// null: nowhere.
 struct WeightTiles {
   const float* weights;          // of the first output and input channel
   std::ptrdiff_t output_step;    // floats from an output channel to the next
