@@ -61,6 +61,11 @@ TEST(PrunedTraining, LearnsWhatDenseKernelsLearn) {
       dense.run_to(step);
       skipping.run_to(step);
       expect_close(dense.network, skipping.network, "step " + std::to_string(step));
+      for (const Pruning::Layer& layer : skipping.trainer.pruning()->layers()) {
+        const AlignedFloats& weights = skipping.network.parameters()[layer.parameter]->value;
+        for (std::size_t i = 0; i < layer.alive.size(); ++i)
+          EXPECT_TRUE(layer.alive[i] != 0 || weights[static_cast<std::int64_t>(i)] == 0) << "step " << step;
+      }
       if (HasFailure()) return;
     }
     for (std::size_t l = 0; l < dense.trainer.pruning()->layers().size(); ++l)

@@ -71,6 +71,7 @@ Pruning::~Pruning() {
 }
 
 void Pruning::publish() {
+  faded_ = false;
   static std::atomic<std::uint64_t> last{0};
   for (const Layer& layer : layers_)
     optimizer_.learnt()[layer.parameter]->kept = {layer.alive.data(), ++last};
@@ -170,7 +171,9 @@ void Pruning::after_step(std::int64_t step) {
   if (options_.method == PruningOptions::Method::kNone) return;
   // Momentum that no gradient feeds would fade to denormals, which are slow, and be remembered nowhere.
   const bool fades = !needs_all_gradients(step);
-  for (const Layer& layer : layers_) clear(layer, fades);
+  if (!fades || !faded_)
+    for (const Layer& layer : layers_) clear(layer, fades);
+  faded_ = fades;
   if (!due(step)) return;
   check_numbers();
   if (options_.method == PruningOptions::Method::kSparseMomentum)

@@ -85,6 +85,7 @@ class Pruning {
   PruningOptions options_;
   std::vector<Layer> layers_;
   double threshold_ = 1e-3;  // DS
+  bool faded_ = false;  // zero weights have no momentum: without gradients a step leaves both as they are
 };
 
 }  // namespace lacuna::train
