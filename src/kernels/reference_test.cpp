@@ -73,7 +73,9 @@ INSTANTIATE_TEST_SUITE_P(Kernels, EachIsa, testing::Values("avx512", "avx2", "po
 // chosen.
 TEST(Kernels, EachOfTheListMatchesReference) {
   const LayerShape shapes[] = {LayerShape::conv2d(2, 50, 40, {10, 16}, {3, 3}, {1, 1}, {1, 1}),
-                               LayerShape::conv2d(3, 50, 40, {6, 5}, {3, 3}, {1, 1}, {1, 1})};
+                               LayerShape::conv2d(3, 50, 40, {6, 5}, {3, 3}, {1, 1}, {1, 1}),
+                               LayerShape::conv2d(2, 70, 150, {7, 6}, {1, 1}, {2, 2}),
+                               LayerShape::linear(5, 70, 1030)};
   int run = 0;
   for (const SparseKernel& kernel : sparse_kernels())
     for (const LayerShape& shape : shapes)

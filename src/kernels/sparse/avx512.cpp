@@ -40,6 +40,7 @@ struct Simd {
 #include "kernels/sparse/avx512_transpose.hpp"
 // and then
 #include "kernels/sparse/avx512_list.hpp"
+#include "kernels/sparse/avx512_packed.hpp"
 #include "kernels/sparse/avx512_window.hpp"
 
 }  // namespace
@@ -54,6 +55,9 @@ constinit const MicroKernels kAvx512Kernels = {
     .gather = gather_tile,
     .peak = peak_loop,
     .compress_row = compress_row,
+    .pack_row = pack_row,
+    .packed = {nullptr, packed_kernel<1>, packed_kernel<2>, packed_kernel<3>, packed_kernel<4>,
+               packed_kernel<5>, packed_kernel<6>, packed_kernel<7>, packed_kernel<8>},
     .window = window_kernel,
     .list_pitch16 = list_kernel<16>,
     .list_pitch9 = list_kernel<9>,

@@ -47,6 +47,26 @@ struct PixelRow {
 };
 using CompressRow = std::int64_t (*)(const PixelRow& row, std::uint64_t* masks, float* values);
 
+// The same with, for each pixel, where its values begin: `first` for the first pixel. Returns where the last
+// pixel's end. Up to 16 floats past the last value are written.
+using PackRow = std::uint32_t (*)(const PixelRow& row, std::uint32_t first, std::uint32_t* offsets,
+                                  std::uint64_t* masks, float* values);
+
+// A run of pixels whose non-zeros are packed: what PixelRun does, without looking for them again.
+struct PackedRun {
+  const std::uint64_t* masks;    // of the first pixel
+  const std::uint32_t* offsets;  // into values
+  std::ptrdiff_t step;           // masks and offsets from a pixel to the next
+  const float* values;
+  float* dst;
+  std::ptrdiff_t dst_step;
+  std::ptrdiff_t dst_block;
+  const float* weights;  // [channel][kv * 16]
+  const float* init;     // as in PixelRun
+  std::int64_t count;
+};
+using PackedKernel = void (*)(const PackedRun&);
+
 // One input row of a 3x3, stride 1, padding 1 convolution into 16 output channels. Input pixel w adds to
 // output columns w-1, w, w+1 of up to three output rows; out[r] is the row that kernel row r reaches, null if
 // it is outside. `values` may be read up to the last non-zero only.
@@ -115,6 +135,8 @@ struct MicroKernels {
   PeakLoop peak;
   // Null where the instruction set has too few registers; the pixel kernels are used instead.
   CompressRow compress_row = nullptr;
+  PackRow pack_row = nullptr;
+  PackedKernel packed[kMaxOutputVectors + 1] = {};  // [kv]
   WindowKernel window = nullptr;
   ListKernel list_pitch16 = nullptr;
   ListKernel list_pitch9 = nullptr;

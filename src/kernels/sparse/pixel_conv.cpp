@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "kernels/sparse/tap_runs.hpp"
 #include "kernels/sparse/weights.hpp"
 
 namespace lacuna::kernels {
@@ -31,7 +32,6 @@ class PixelConv final : public KernelConv {
     const bool one_tap = shape_.taps() == 1 && shape_.padding == Size2{0, 0};
     // Every result pixel gets the one tap, so the first block of channels can start the sums.
     starts_sums_ = one_tap && (op_ == Operation::kForward || shape_.stride == Size2{1, 1});
-    rows_merge_ = one_tap && shape_.stride == Size2{1, 1};
     if (one_pixel_) {
       images_ = std::min(out.n, kUnitPixels);
       rows_ = 1;
@@ -161,40 +161,14 @@ class PixelConv final : public KernelConv {
                const Range& rows) const {
     const std::int64_t in_step = sides_.checked.pixel_floats();
     const std::int64_t out_step = sides_.other.pixel_floats();
-    if (rows_merge_) {
-      job.src_step = in_step;
-      job.dst_step = out_step;
-      job.src = in + rows.begin * shape_.input.w * in_step;
-      job.dst = out + rows.begin * shape_.input.w * out_step;
-      job.count = (rows.end - rows.begin) * shape_.input.w;
+    each_tap_run(shape_, op_, tap, rows, [&](const TapRun& run) {
+      job.src = in + run.checked * in_step;
+      job.dst = out + run.result * out_step;
+      job.src_step = run.checked_step * in_step;
+      job.dst_step = run.result_step * out_step;
+      job.count = run.count;
       kernel(job);
-      return;
-    }
-    // Output position o and input position o * stride + offset belong together in this tap.
-    const std::int64_t offset_h = tap / shape_.kernel.w * shape_.dilation.h - shape_.padding.h;
-    const std::int64_t offset_w = tap % shape_.kernel.w * shape_.dilation.w - shape_.padding.w;
-    const Range cols = valid_outputs(shape_.output.w, shape_.input.w, shape_.stride.w, offset_w);
-    Range valid = valid_outputs(shape_.output.h, shape_.input.h, shape_.stride.h, offset_h);
-    if (op_ == Operation::kForward) {
-      valid = {std::max(valid.begin, rows.begin), std::min(valid.end, rows.end)};
-    } else {  // rows are of the input
-      const Range begin = valid_outputs(shape_.output.h, rows.begin, shape_.stride.h, offset_h);
-      const Range end = valid_outputs(shape_.output.h, rows.end, shape_.stride.h, offset_h);
-      valid = {std::max(valid.begin, begin.end), std::min(valid.end, end.end)};
-    }
-    job.count = cols.end - cols.begin;
-    if (job.count <= 0) return;
-    for (std::int64_t oh = valid.begin; oh < valid.end; ++oh) {
-      const std::int64_t input =
-          (oh * shape_.stride.h + offset_h) * shape_.input.w + cols.begin * shape_.stride.w + offset_w;
-      const std::int64_t output = oh * shape_.output.w + cols.begin;
-      const bool forward = op_ == Operation::kForward;
-      job.src = in + (forward ? input : output) * in_step;
-      job.dst = out + (forward ? output : input) * out_step;
-      job.src_step = forward ? shape_.stride.w * in_step : in_step;
-      job.dst_step = forward ? out_step : shape_.stride.w * out_step;
-      kernel(job);
-    }
+    });
   }
 
   PlaneRows plane_rows(const Range& rows) const {
@@ -213,7 +187,6 @@ class PixelConv final : public KernelConv {
   ChannelParts parts_;
   bool one_pixel_ = false;
   bool starts_sums_ = false;
-  bool rows_merge_ = false;
   std::int64_t images_ = 1;
   std::int64_t rows_ = 1;
   std::int64_t image_units_ = 1;

@@ -7,6 +7,7 @@
 
 #include "kernels/dispatch/cost_model.hpp"
 #include "kernels/sparse/list_weight_grad.hpp"
+#include "kernels/sparse/packed_conv.hpp"
 #include "kernels/sparse/pixel_conv.hpp"
 #include "kernels/sparse/tap_weight_grad.hpp"
 #include "kernels/sparse/window_conv.hpp"
@@ -150,6 +151,7 @@ void add_slices(float* out, const float* sums, std::int64_t sum_floats, std::int
 const std::vector<SparseKernel>& sparse_kernels() {
   static const std::vector<SparseKernel> kernels = {
       {"window", window_conv_supports, make_window_conv},
+      {"packed", packed_conv_supports, make_packed_conv},
       {"pixel", pixel_conv_supports, make_pixel_conv},
       {"list", list_weight_grad_supports, make_list_weight_grad},
       {"tap", tap_weight_grad_supports, make_tap_weight_grad},

@@ -1,0 +1,272 @@
+// forward and input_grad where each pixel of the checked side is used several times: by several parts of the
+// outputs, or by several taps. A pre-pass reads it once, from memory, and packs its non-zeros, which stay in
+// L2; then each tap is a sum over channels from one pixel to another, as in pixel_conv.
+#include "kernels/sparse/packed_conv.hpp"
+
+#include <algorithm>
+#include <omp.h>
+
+#include "kernels/sparse/tap_runs.hpp"
+#include "kernels/sparse/weights.hpp"
+
+namespace lacuna::kernels {
+namespace {
+
+// Result pixels of one unit of work: their sums (8 vectors, 400 KB) stay in L2 over all channels and taps.
+constexpr std::int64_t kUnitPixels = 784;
+
+class PackedConv final : public KernelConv {
+ public:
+  explicit PackedConv(const SparseConfig& config) : KernelConv(config, "packed") {
+    out_parts_ = split_blocks(sides_.other.blocks(), kernels_.pixel_vectors);
+    // A block of weights stays in L1 beside the streams, which get a quarter of it.
+    const std::int64_t per_block =
+        kLanes * out_parts_.front().count * kLanes * static_cast<std::int64_t>(sizeof(float));
+    parts_ = split_blocks(sides_.checked.blocks(),
+                          std::clamp<std::int64_t>(config.l1_bytes * 3 / 4 / per_block, 1, kMaxMaskBlocks));
+    const BlockedShape& out = sides_.other;
+    one_pixel_ = sides_.checked.pixels() == 1 && out.pixels() == 1;
+    one_tap_ = shape_.taps() == 1 && shape_.padding == Size2{0, 0};
+    // Every result pixel gets the one tap, so the first block of channels can start the sums.
+    starts_sums_ = one_tap_ && (op_ == Operation::kForward || shape_.stride == Size2{1, 1});
+    images_ = std::min(out.n, std::max<std::int64_t>(1, kUnitPixels / out.pixels()));
+    rows_ = std::clamp<std::int64_t>(kUnitPixels / out.w, 1, out.h);
+    // Enough units for all threads: first fewer images each, then fewer rows, and at last the same pixels
+    // packed once for each of several groups of outputs.
+    const auto parts = static_cast<std::int64_t>(out_parts_.size());
+    const auto enough = [this] { return units() >= 2 * threads_; };
+    while (threads_ > 1 && !enough() && images_ > 1) images_ = (images_ + 1) / 2;
+    while (threads_ > 1 && !enough() && rows_ > 1) rows_ = (rows_ + 1) / 2;
+    while (threads_ > 1 && !enough() && out_groups_ < parts) ++out_groups_;
+  }
+
+  std::int64_t packed_floats() const override {
+    return shape_.groups * sides_.checked.blocks() * sides_.other.blocks() * shape_.taps() * kLanes * kLanes;
+  }
+  // For each thread the values, then masks and offsets, one for each pixel and part.
+  std::int64_t workspace_floats() const override { return threads_ * unit_floats(); }
+
+  void pack(const float* oihw, float* packed) const override {
+    const WeightAccess access(shape_, op_, ohwi_);
+    const auto parts = static_cast<std::int64_t>(out_parts_.size());
+    const std::int64_t channels = sides_.checked.blocks() * kLanes;
+#pragma omp parallel for num_threads(threads_) schedule(static) collapse(3)
+    for (std::int64_t g = 0; g < shape_.groups; ++g)
+      for (std::int64_t o = 0; o < parts; ++o)
+        for (std::int64_t c = 0; c < channels; c += kPackedChannels) {
+          const Part& out = out_parts_[static_cast<std::size_t>(o)];
+          const std::int64_t row = out.count * kLanes;
+          for (std::int64_t tap = 0; tap < shape_.taps(); ++tap)
+            access.pack(oihw, g, c, std::min(kPackedChannels, channels - c), out.first * kLanes, row, tap,
+                        packed + weights_offset(g, out, tap) + c * row, row);
+        }
+  }
+  void unpack(const float*, float*) const override {}
+
+  void run(const SparseRun& run) const override {
+    // Units differ in their zeros: they are handed out one at a time.
+#pragma omp parallel for num_threads(threads_) schedule(dynamic)
+    for (std::int64_t index = 0; index < units(); ++index) {
+      const std::int64_t out_group = index % out_groups_;
+      const std::int64_t row_unit = index / out_groups_ % row_units();
+      const std::int64_t image_unit = index / out_groups_ / row_units() % image_units();
+      const auto parts = static_cast<std::int64_t>(out_parts_.size());
+      Unit unit{};
+      unit.g = index / out_groups_ / row_units() / image_units();
+      unit.images = {image_unit * images_, std::min(sides_.other.n, (image_unit + 1) * images_)};
+      unit.rows = {row_unit * rows_, std::min(sides_.other.h, (row_unit + 1) * rows_)};
+      unit.parts = {out_group * parts / out_groups_, (out_group + 1) * parts / out_groups_};
+      unit.checked_rows = checked_rows(unit.rows);
+      unit.values = run.workspace + omp_get_thread_num() * unit_floats();
+      unit.masks = reinterpret_cast<std::uint64_t*>(unit.values + values_floats());
+      unit.offsets = reinterpret_cast<std::uint32_t*>(unit.masks + records());
+      run_unit(run, unit);
+    }
+  }
+
+ private:
+  struct Unit {
+    std::int64_t g;
+    Range images, rows, parts, checked_rows;
+    float* values;
+    std::uint64_t* masks;
+    std::uint32_t* offsets;
+  };
+
+  std::int64_t image_units() const { return (sides_.other.n + images_ - 1) / images_; }
+  std::int64_t row_units() const { return (sides_.other.h + rows_ - 1) / rows_; }
+  std::int64_t units() const { return shape_.groups * image_units() * row_units() * out_groups_; }
+
+  // Rows of the checked side that reach `rows` of the result.
+  Range checked_rows(const Range& rows) const {
+    const std::int64_t stride = shape_.stride.h;
+    const std::int64_t padding = shape_.padding.h;
+    const std::int64_t reach = (shape_.kernel.h - 1) * shape_.dilation.h;
+    const std::int64_t h = sides_.checked.h;
+    if (op_ == Operation::kForward) {
+      const std::int64_t begin = std::clamp<std::int64_t>(rows.begin * stride - padding, 0, h);
+      return {begin, std::clamp((rows.end - 1) * stride - padding + reach + 1, begin, h)};
+    }
+    const std::int64_t first = std::max<std::int64_t>(0, rows.begin + padding - reach);
+    const std::int64_t begin = std::min(h, (first + stride - 1) / stride);
+    return {begin, std::clamp((rows.end - 1 + padding) / stride + 1, begin, h)};
+  }
+  // One tap with a stride reads only some of the pixels, and only those are packed: as many as results.
+  bool packs_result_pixels() const { return one_tap_ && op_ == Operation::kForward; }
+  std::int64_t image_pixels(const Unit& unit) const {
+    return packs_result_pixels() ? (unit.rows.end - unit.rows.begin) * sides_.other.w
+                                 : (unit.checked_rows.end - unit.checked_rows.begin) * sides_.checked.w;
+  }
+  std::int64_t most_pixels() const {
+    if (packs_result_pixels()) return images_ * rows_ * sides_.other.w;
+    const std::int64_t reach = (shape_.kernel.h - 1) * shape_.dilation.h + 1;
+    const std::int64_t rows = op_ == Operation::kForward ? (rows_ - 1) * shape_.stride.h + reach
+                                                         : (rows_ + reach) / shape_.stride.h + 2;
+    return images_ * std::min(sides_.checked.h, rows) * sides_.checked.w;
+  }
+  std::int64_t values_floats() const { return most_pixels() * sides_.checked.blocks() * kLanes + kLanes; }
+  std::int64_t records() const {
+    return round_up(most_pixels() * static_cast<std::int64_t>(parts_.size()), kLanes);
+  }
+  std::int64_t unit_floats() const { return round_up(values_floats() + 3 * records(), kLanes); }
+
+  // [group][out part][tap][channel][out]
+  std::int64_t weights_offset(std::int64_t g, const Part& out, std::int64_t tap) const {
+    const std::int64_t c = sides_.checked.blocks() * kLanes;
+    return ((g * sides_.other.blocks() + out.first) * shape_.taps() + tap * out.count) * c * kLanes;
+  }
+  std::int64_t record(const Unit& unit, std::int64_t part, std::int64_t image) const {
+    return (part * (unit.images.end - unit.images.begin) + image) * image_pixels(unit);
+  }
+
+  void pack_unit(const SparseRun& run, const Unit& unit) const {
+    const BlockedShape& in = sides_.checked;
+    std::uint32_t offset = 0;
+    for (std::size_t p = 0; p < parts_.size(); ++p) {
+      const Part& part = parts_[p];
+      PixelRow row{};
+      row.blocks = static_cast<int>(part.count);
+      row.src_block = in.block_floats();
+      auto pack_row = [&](const float* src, std::int64_t step, std::int64_t width, std::int64_t record) {
+        row.src = src;
+        row.src_step = step;
+        row.width = width;
+        offset = kernels_.pack_row(row, offset, unit.offsets + record, unit.masks + record, unit.values);
+      };
+      auto plane = [&](std::int64_t n) {
+        return run.checked + n * in.image_floats() + unit.g * in.group_floats() +
+               part.first * in.block_floats();
+      };
+      const auto index = static_cast<std::int64_t>(p);
+      if (one_pixel_) {
+        pack_row(plane(unit.images.begin), in.image_floats(), unit.images.end - unit.images.begin,
+                 record(unit, index, 0));
+        continue;
+      }
+      for (std::int64_t n = unit.images.begin; n < unit.images.end; ++n) {
+        const std::int64_t first = record(unit, index, n - unit.images.begin);
+        if (!packs_result_pixels() || rows_follow(shape_)) {
+          pack_row(plane(n) + unit.checked_rows.begin * in.w * in.pixel_floats(), in.pixel_floats(),
+                   image_pixels(unit), first);
+          continue;
+        }
+        const std::int64_t width = sides_.other.w;
+        for (std::int64_t h = unit.rows.begin; h < unit.rows.end; ++h)
+          pack_row(plane(n) + h * shape_.stride.h * in.w * in.pixel_floats(),
+                   shape_.stride.w * in.pixel_floats(), width, first + (h - unit.rows.begin) * width);
+      }
+    }
+  }
+
+  void run_unit(const SparseRun& run, const Unit& unit) const {
+    pack_unit(run, unit);
+    const BlockedShape& out = sides_.other;
+    const PlaneRows rows{out.w, out.pixel_floats(), unit.rows.begin, unit.rows.end};
+    for (std::int64_t o = unit.parts.begin; o < unit.parts.end; ++o) {
+      const Part& part = out_parts_[static_cast<std::size_t>(o)];
+      const float* bias = run.bias + (unit.g * out.blocks() + part.first) * kLanes;
+      auto out_at = [&](std::int64_t n) {
+        return run.out + n * out.image_floats() + unit.g * out.group_floats() +
+               part.first * out.block_floats();
+      };
+      if (!starts_sums_)
+        for (std::int64_t n = unit.images.begin; n < unit.images.end; ++n)
+          for (std::int64_t k = 0; k < part.count; ++k)
+            fill_rows(out_at(n) + k * out.block_floats(), bias + k * kLanes, rows);
+      for (std::size_t p = 0; p < parts_.size(); ++p) {
+        const Part& channels = parts_[p];
+        PackedRun job{};
+        job.values = unit.values;
+        job.dst_block = out.block_floats();
+        job.init = starts_sums_ && channels.first == 0 ? bias : nullptr;
+        for (std::int64_t tap = 0; tap < shape_.taps(); ++tap) {
+          job.weights =
+              run.other + weights_offset(unit.g, part, tap) + channels.first * kLanes * part.count * kLanes;
+          const std::int64_t images = one_pixel_ ? 1 : unit.images.end - unit.images.begin;
+          for (std::int64_t i = 0; i < images; ++i)
+            run_tap(job, part.count, unit, record(unit, static_cast<std::int64_t>(p), i),
+                    out_at(unit.images.begin + i), tap);
+        }
+      }
+      if (run.relu)
+        for (std::int64_t n = unit.images.begin; n < unit.images.end; ++n)
+          for (std::int64_t k = 0; k < part.count; ++k) relu_rows(out_at(n) + k * out.block_floats(), rows);
+    }
+  }
+
+  void run_tap(PackedRun& job, std::int64_t vectors, const Unit& unit, std::int64_t first, float* out,
+               std::int64_t tap) const {
+    const PackedKernel kernel = kernels_.packed[static_cast<std::size_t>(vectors)];
+    const std::int64_t out_step = sides_.other.pixel_floats();
+    each_tap_run(shape_, op_, tap, unit.rows, [&](const TapRun& run) {
+      std::int64_t record = first + run.checked - unit.checked_rows.begin * sides_.checked.w;
+      job.step = run.checked_step;
+      if (packs_result_pixels()) {
+        record = first + run.result - unit.rows.begin * sides_.other.w;
+        job.step = 1;
+      }
+      job.masks = unit.masks + record;
+      job.offsets = unit.offsets + record;
+      job.dst = out + run.result * out_step;
+      job.dst_step = run.result_step * out_step;
+      job.count = run.count;
+      if (one_pixel_) {  // a run of images
+        job.dst_step = sides_.other.image_floats();
+        job.count = unit.images.end - unit.images.begin;
+      }
+      kernel(job);
+    });
+  }
+
+  std::vector<Part> out_parts_;
+  std::vector<Part> parts_;
+  bool one_pixel_ = false;
+  bool one_tap_ = false;
+  bool starts_sums_ = false;
+  std::int64_t images_ = 1;
+  std::int64_t rows_ = 1;
+  std::int64_t out_groups_ = 1;
+};
+
+}  // namespace
+
+bool packed_conv_supports(const SparseConfig& config) {
+  const MicroKernels& kernels = micro_kernels(config.isa);
+  if (config.op == Operation::kWeightGrad || kernels.pack_row == nullptr) return false;
+  // How often a pixel is used. Packing pays from eight times on (1x1, 512 to 2,048 channels, 7x7: 1.1x at
+  // half, 1.25x at 90 % zeros; with 256 or 512 outputs up to 1.1x slower). With a stride twice is enough:
+  // pixels far apart come late from memory (1x1, 1,024 to 2,048, 14x14, stride 2: 1.3x at half, 1.7x at 90 %
+  // zeros).
+  const Sides sides(config);
+  const std::int64_t parts = (sides.other.blocks() + kernels.pixel_vectors - 1) / kernels.pixel_vectors;
+  const LayerShape& shape = config.shape;
+  const std::int64_t strides = shape.stride.h * shape.stride.w;
+  const std::int64_t taps = config.op == Operation::kForward ? shape.taps() / strides : shape.taps();
+  return parts * std::max<std::int64_t>(1, taps) >= (strides > 1 ? 2 : 8);
+}
+
+std::unique_ptr<SparseConv> make_packed_conv(const SparseConfig& config) {
+  return std::make_unique<PackedConv>(config);
+}
+
+}  // namespace lacuna::kernels
