@@ -22,7 +22,7 @@ struct Simd {
   using V = __m512;
   static constexpr bool kPipelined = true;
   static constexpr int kPeakSums = 16;
-  static constexpr int kTwoChainsBelow = 5;
+  static constexpr int kTwoChainsBelow = 2;
   __attribute__((always_inline)) static V load(const float* p) { return _mm512_loadu_ps(p); }
   __attribute__((always_inline)) static void store(float* p, V v) { _mm512_storeu_ps(p, v); }
   __attribute__((always_inline)) static V broadcast(const float* p) { return broadcast16(p); }
