@@ -31,6 +31,9 @@ LineConv::LineConv(const LayerShape& s, bool backward, const PixelView& from, co
   unit_rows_ = kLinesAtOnce / (grid_.pitch * depth_ * planes) - halo;
   const std::int64_t share = (grid_.all_rows() + threads - 1) / threads;
   unit_rows_ = std::clamp<std::int64_t>(unit_rows_, std::min<std::int64_t>(2, share), share);
+  // As many units for each thread.
+  const std::int64_t rounds = (share + unit_rows_ - 1) / unit_rows_;
+  unit_rows_ = (share + rounds - 1) / rounds;
   // Taps read up to a row and two tiles beyond the rows of a unit.
   plane_lines_ =
       -grid_.first_column + (unit_rows_ + halo) * grid_.pitch + grid_.last_column + kRowTiles * kTileRows;
