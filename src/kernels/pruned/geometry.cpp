@@ -94,9 +94,9 @@ void PrunedGeometry::add_phase(const LayerShape& shape, Operation op, Size2 star
 
 // Pixels of a flat tile. Sums are read and written once per part of the inputs, so a row should have many
 // weights, whose inputs are in L1: few pixels of many channels. Below five, the loop's own instructions show.
-// Geometric mean over the 1x1 layers of ResNet-50 at 90 % zeros with tiles of 4, 5, 6, 7 and 8: 2.69, 2.73,
-// 2.70, 2.56 and 2.54x oneDNN direct. The gradient of a kept weight has a reduction per tile instead: with 5,
-// 8, 10 and 14, 2.24, 2.33, 2.36 and 2.33x.
+// Geometric mean over the 1x1 layers of ResNet-50 at 90 % zeros with tiles of 4, 5, 6 and 7: 2.69, 2.73, 2.70
+// and 2.56x oneDNN direct (one run; the same kernel differs by 3 % between runs). The gradient of a kept
+// weight has a reduction per tile instead: with 5, 8, 10 and 14, 2.24, 2.33, 2.36 and 2.33x.
 std::int64_t PrunedGeometry::flat_rows(Operation op) const {
   const bool reduces = op == Operation::kWeightGrad;
   const double ends = reduces ? 3 : 0.8;  // of a row, in pixels

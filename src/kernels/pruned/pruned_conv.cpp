@@ -198,8 +198,8 @@ void PrunedConv::run_unit(const SparseRun& run, const Unit& unit, const Unit* ne
   result.relu = run.relu;
   result.around_caches = around_caches();
   float* out = run.out + g * result_.group_floats() + first / kLanes * result_.block_floats();
-  // Lines of the results are fetched while rows are summed. Not for flat tiles, whose rows are short and wait
-  // for memory as it is: without, 1x1 layers of ResNet-50 take 5 % less at 90 % zeros.
+  // Lines of the results are fetched while rows are summed. Not for flat tiles, whose rows are short and
+  // wait for memory as it is: without, the 1x1 layers of ResNet-50 took 6 and 3 % less at 90 and 95 % zeros.
   LinesAhead write{};
   if (!result.around_caches && !geometry_.flat())
     write = lines_ahead(result_, out, scratch.results, blocks, blocks * kLanes * lists_.input_parts());
