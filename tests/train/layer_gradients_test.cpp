@@ -85,6 +85,24 @@ TEST(Gradients, BatchNorm) {
   check_network(finish(vectors, vectors.norm(vectors.conv(0, 20, {.kernel = {1, 1}}))), {.batch = 11});
 }
 
+// Three blocks of channels: one and three threads take whole blocks, two share them.
+TEST(Gradients, NormsDoNotDependOnThreads) {
+  GraphBuilder b({40, 9, 7});
+  const int norm = b.norm(0);
+  const int sum = b.relu(b.add(b.norm(norm), norm));
+  b.linear(b.global_pool(sum), 3);
+  const Problem problem = draw_problem(b.graph(), 5, 4);
+  const auto outputs = [&](int threads) {
+    Network network(b.graph(), {5, Kernels::kDense, threads});
+    return run_step(network, problem).outputs;
+  };
+  const auto one = outputs(1);
+  for (const int threads : {2, 3})
+    for (const int node : {norm, sum})
+      EXPECT_EQ(outputs(threads)[static_cast<std::size_t>(node)], one[static_cast<std::size_t>(node)])
+          << threads;
+}
+
 TEST(Gradients, Relu) {
   GraphBuilder b({3, 4, 4});
   check_network(finish(b, b.relu(0)), {});
