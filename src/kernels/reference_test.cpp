@@ -75,6 +75,7 @@ TEST(Kernels, EachOfTheListMatchesReference) {
   const LayerShape shapes[] = {LayerShape::conv2d(2, 50, 40, {10, 16}, {3, 3}, {1, 1}, {1, 1}),
                                LayerShape::conv2d(3, 50, 40, {6, 5}, {3, 3}, {1, 1}, {1, 1}),
                                LayerShape::conv2d(2, 70, 150, {7, 6}, {1, 1}, {2, 2}),
+                               LayerShape::conv2d(5, 40, 40, {1, 1}, {3, 3}, {2, 2}, {1, 1}),
                                LayerShape::linear(5, 70, 1030)};
   int run = 0;
   for (const SparseKernel& kernel : sparse_kernels())

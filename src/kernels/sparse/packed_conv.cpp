@@ -230,7 +230,8 @@ class PackedConv final : public KernelConv {
       job.dst = out + run.result * out_step;
       job.dst_step = run.result_step * out_step;
       job.count = run.count;
-      if (one_pixel_) {  // a run of images
+      if (one_pixel_) {  // a run of images, whose records follow one another whatever the stride
+        job.step = 1;
         job.dst_step = sides_.other.image_floats();
         job.count = unit.images.end - unit.images.begin;
       }
