@@ -111,8 +111,8 @@ std::vector<std::string> pythons_to_try(const std::string& named) {
   return {"python3", "/usr/bin/python3"};
 }
 
-TorchProcess::TorchProcess(const std::vector<std::string>& pythons, const ScratchFolder& folder)
-    : errors_(folder.file("errors.txt")) {
+TorchProcess::TorchProcess(const std::vector<std::string>& pythons, const ScratchFolder& folder, int threads)
+    : errors_(folder.file("errors.txt")), threads_(threads) {
   const EmbeddedFile& script = embedded_torch_side().front();
   write_file(folder.file("torch_side.py"), script.bytes);
   std::string problem;
@@ -141,8 +141,8 @@ std::string TorchProcess::start(const std::string& python, const std::filesystem
   received_.clear();
   socket_ = sockets[0];
   const SpawnSettings settings(sockets[1], errors_);
-  std::string words[2] = {python, script.string()};
-  char* arguments[] = {words[0].data(), words[1].data(), nullptr};
+  std::string words[] = {python, script.string(), std::to_string(threads_)};
+  char* arguments[] = {words[0].data(), words[1].data(), words[2].data(), nullptr};
   std::vector<char*> environment = environment_of_torch();
   const int error = ::posix_spawnp(&id_, python.c_str(), &settings.files, &settings.attributes, arguments,
                                    environment.data());
@@ -159,6 +159,7 @@ std::string TorchProcess::start(const std::string& python, const std::filesystem
     return "it is not the program that was started";
   torch_version_ = text_of(hello->at("torch"));
   python_version_ = text_of(hello->at("python"));
+  blas_ = hello->contains("blas") ? text_of(hello->at("blas")) : "";
   return "";
 }
 

@@ -26,13 +26,14 @@ class ScratchFolder {
 class TorchProcess {
  public:
   // Starts the first of `pythons` that has PyTorch; its files go to the folder. Throws InputError.
-  TorchProcess(const std::vector<std::string>& pythons, const ScratchFolder& folder);
+  TorchProcess(const std::vector<std::string>& pythons, const ScratchFolder& folder, int threads);
   ~TorchProcess();  // ends the process
   TorchProcess(const TorchProcess&) = delete;
   TorchProcess& operator=(const TorchProcess&) = delete;
 
   const std::string& torch_version() const { return torch_version_; }
   const std::string& python_version() const { return python_version_; }
+  const std::string& blas() const { return blas_; }  // "openblas", "reference", ...; "": not known
   pid_t id() const { return id_; }
 
   // Nothing once a signal asks the program to stop; the process is of no use then. Throws InputError if it
@@ -48,7 +49,8 @@ class TorchProcess {
   std::string last_words() const;
 
   std::filesystem::path errors_;
-  std::string python_, torch_version_, python_version_;
+  int threads_;
+  std::string python_, torch_version_, python_version_, blas_;
   std::string received_;
   pid_t id_ = -1;
   int socket_ = -1;

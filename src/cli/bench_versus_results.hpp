@@ -44,6 +44,7 @@ struct VersusReport {
   std::vector<VersusCase> cases;
   BenchMachine machine;
   std::string torch, python, data;
+  std::string blas;            // of PyTorch's linear layers; "": not known
   std::array<int, 3> image{};  // channels, height, width
   std::int64_t batch = 0;
   int threads = 1;

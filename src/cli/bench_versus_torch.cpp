@@ -81,13 +81,14 @@ class OurSide {
 
 class Versus {
  public:
-  explicit Versus(const VersusOptions& options) : o_(options), torch_(pythons_to_try(o_.python), folder_) {
-    o_.threads = resolve_threads(o_.threads);
+  explicit Versus(const VersusOptions& options)
+      : o_(options), torch_(pythons_to_try(o_.python), folder_, o_.threads) {
     data_ = dataset::open_dataset(o_.data, {.image_size = o_.image_size});
     const dataset::ImageShape image = data_.train->shape();
     report_.image = {image.channels, image.height, image.width};
     report_.torch = torch_.torch_version();
     report_.python = torch_.python_version();
+    report_.blas = torch_.blas();
     report_.data = data_.train->name();
     report_.batch = o_.batch;
     report_.threads = o_.threads;
@@ -130,9 +131,10 @@ class Versus {
     planned.how.schedule.rate = o_.rate;
     planned.how.pruning.method = train::parse_pruning(prune);
     planned.how.pruning.zeros = o_.prune_zeros;
-    // The zero weights stay where they are: moving them every hundred steps takes PyTorch's users no time
-    // worth counting either.
+    // The zero weights stay where they are. Sparse momentum computes the gradients of all weights before each
+    // change and those of the non-zero weights otherwise; here always all, which is the slower.
     planned.how.pruning.every = static_cast<std::int64_t>(kMostSteps);
+    planned.how.pruning.growth_steps = planned.how.pruning.every;
     return planned;
   }
 
@@ -142,11 +144,18 @@ class Versus {
                 fmt::format("{} {}", printable(planned.name), what));
   }
 
-  train::NetworkOptions engine(train::Kernels kernels) const { return {o_.batch, kernels, o_.threads}; }
+  train::NetworkOptions engine(const Planned& planned, train::Kernels kernels) const {
+    train::NetworkOptions options;
+    options.batch = o_.batch;
+    options.kernels = kernels;
+    options.threads = o_.threads;
+    options.pruned = planned.prune != "none";
+    return options;
+  }
 
   // Trains for a while and leaves the weights in the checkpoint that all sides start from.
   bool train_first(const Planned& planned) {
-    train::Network network(planned.graph, engine(train::Kernels::kAuto),
+    train::Network network(planned.graph, engine(planned, train::Kernels::kAuto),
                            [this](double share) { progress(0.1 * share, "measuring kernels"); });
     train::TrainOptions how = planned.how;
     how.schedule.warmup = o_.steps_before / 2;
@@ -173,8 +182,8 @@ class Versus {
     dense_.reset();
     auto_.reset();
     for (auto* side : {&dense_, &auto_}) {
-      side->emplace(graph, engine(side == &dense_ ? train::Kernels::kDense : train::Kernels::kAuto), data_,
-                    planned.how);
+      side->emplace(graph, engine(planned, side == &dense_ ? train::Kernels::kDense : train::Kernels::kAuto),
+                    data_, planned.how);
       (*side)->trainer().start_from(checkpoint());
     }
     const auto built = torch_.ask({{"do", "build"},
@@ -348,6 +357,7 @@ void write_report(const VersusReport& report, const VersusOptions& options) {
 void run_versus_torch(const VersusOptions& given) {
   VersusOptions options = given;
   if (options.networks.empty()) options.networks = {"vgg-small", "vgg16", "resnet18"};
+  options.threads = resolve_threads(options.threads);
   if (!options.initial.empty() && options.networks.size() > 1)
     throw InputError("--init", "its parameters are those of one network", "name one with --versus-torch");
   std::vector<std::string> inputs = options.networks;

@@ -2,7 +2,7 @@
 
 Builds the network that Lacuna describes, starts it from Lacuna's weights, trains blocks of steps when told and answers
 how long each step took and what its loss was. Requests and answers are one JSON object per line; between requests this
-process sleeps. It ends when its standard input does.
+process sleeps. It ends when its standard input does. Its argument is the number of threads.
 """
 import json
 import os
@@ -257,6 +257,17 @@ def answer(request, trainings):
     return {"seconds": [seconds for seconds, _ in results], "losses": [loss for _, loss in results]}
 
 
+def blas_in_use():
+    """Linear layers are PyTorch's calls of a BLAS, and Debian's may be the reference, which is many times slower."""
+    with open("/proc/self/maps") as file:
+        libraries = set(line.split("/", 1)[1].strip() for line in file if ".so" in line and "/" in line)
+    names = " ".join(sorted(libraries))
+    for name in ("openblas", "mkl_", "blis", "atlas"):
+        if name in names:
+            return name.strip("_")
+    return "reference" if "/blas/libblas.so" in names else ""
+
+
 def main():
     # Whatever libraries print must not come between the answers.
     answers = os.fdopen(os.dup(1), "w")
@@ -266,6 +277,8 @@ def main():
         answers.write(json.dumps(message) + "\n")
         answers.flush()
 
+    for name in ("OMP", "OPENBLAS", "MKL", "BLIS"):
+        os.environ[name + "_NUM_THREADS"] = sys.argv[1]
     global torch
     try:
         import torch
@@ -277,7 +290,7 @@ def main():
     if numbers < OLDEST:
         say({"too_old": version})
         return
-    say({"torch": version, "python": "%d.%d.%d" % sys.version_info[:3]})
+    say({"torch": version, "python": "%d.%d.%d" % sys.version_info[:3], "blas": blas_in_use()})
     trainings = {}
     for line in sys.stdin:
         try:

@@ -153,11 +153,17 @@ build/release, then where the system looks.
 .BR NO_COLOR ", " TERM=dumb
 No colour in tables.
 .TP
+.B PYTHON
+The Python with PyTorch that
+.B bench \-\-versus\-torch
+starts. Without it python3, then /usr/bin/python3.
+.TP
 .BR OMP_WAIT_POLICY ", " GOMP_SPINCOUNT
 How threads wait for each other. Where neither is set,
-.B train
-and
+.BR train ,
 .B demo
+and
+.B bench \-\-versus\-torch
 let them spin briefly, so that a machine that is busy already does not slow them down many times.
 .SH BUGS
 Report them with what
