@@ -53,8 +53,9 @@ std::string VersusCase::title() const {
 }
 
 std::string versus_table(const VersusReport& report, const TextStyle& style) {
-  std::string text = fmt::format("{}, {}, {}; PyTorch {} (Python {})\n", report.machine.cpu,
-                                 report.machine.isa, report.machine.onednn, report.torch, report.python);
+  std::string text = fmt::format("{}, {}, {}; PyTorch {} (Python {}{})\n", report.machine.cpu,
+                                 report.machine.isa, report.machine.onednn, report.torch, report.python,
+                                 report.blas.empty() ? "" : fmt::format(", BLAS: {}", report.blas));
   fmt::format_to(std::back_inserter(text),
                  "Images per second of whole training steps: forward, backward, SGD with momentum. {}, batch "
                  "{}, images of {}x{} ({}).\n",
