@@ -157,7 +157,7 @@ TEST(CostModel, CurveIsLinearBetweenMeasurements) {
   EXPECT_DOUBLE_EQ(curve.sparse_at(0.45), 9.5);
   EXPECT_DOUBLE_EQ(curve.sparse_at(1), 1);
   EXPECT_FALSE(curve.prefers_sparse(0.39));
-  EXPECT_TRUE(curve.prefers_sparse(0.45));
+  EXPECT_TRUE(curve.prefers_sparse(0.5));
 }
 
 // Measurements of long ago, of the future and without a date count as none.
