@@ -8,10 +8,10 @@
 #include "base/parallel.hpp"
 #include "cli/bench_baselines.hpp"
 #include "cli/bench_calibration.hpp"
+#include "cli/bench_options.hpp"
 #include "cli/bench_precision.hpp"
 #include "cli/bench_results.hpp"
 #include "cli/bench_shapes.hpp"
-#include "cli/bench_versus_torch.hpp"
 #include "cli/commands.hpp"
 #include "cli/html_output.hpp"
 #include "cli/output.hpp"
@@ -29,31 +29,6 @@ using kernels::Checked;
 using kernels::Impl;
 using kernels::Layout;
 using kernels::WeightLayout;
-
-struct BenchOptions {
-  std::vector<std::string> shapes;
-  std::vector<std::string> traces;
-  std::vector<std::string> zeros_files;
-  std::vector<std::string> ops = {"forward", "input_grad", "weight_grad"};
-  std::vector<double> zeros = {0, 20, 40, 50, 60, 70, 80, 90, 95};
-  std::vector<std::string> baselines;
-  std::string layer;
-  std::string impl;
-  std::string layout = "blocked";
-  std::string zeros_in;
-  std::string precision = "float32";
-  std::string json, csv, html;
-  std::int64_t batch = 16;
-  int threads = 1;
-  int rounds = 5;
-  double seconds = 0.2;
-  bool scaling = false;
-  bool no_auto = false;
-  bool allow_winograd = false;
-  bool calibrate = false;
-  bool show_calibration = false;
-  VersusOptions versus;
-};
 
 Operation parse_op(const std::string& name) {
   for (const Operation op : kOperations)
@@ -370,102 +345,7 @@ void add_bench_command(CLI::App& app) {
   CLI::App* bench =
       app.add_subcommand("bench", "Time the zero-skipping convolutions against oneDNN on this machine");
   auto options = std::make_shared<BenchOptions>();
-  bench
-      ->add_option("--shapes", options->shapes,
-                   "Networks of configs/shapes or .yaml files (default: vgg16,resnet50)")
-      ->delimiter(',')
-      ->type_name("NAME|FILE,...");
-  bench->add_option("--trace", options->traces, "Traces: their convolutions with their own zeros")
-      ->delimiter(',')
-      ->type_name("TRACE,...");
-  bench
-      ->add_option(
-          "--zeros-file", options->zeros_files,
-          "Tables of zeros over a training: vgg16, resnet34, resnet50 (measured by SparseTrain's authors) or "
-          ".csv files; gives the speedup of the whole training, interpolated between --zeros")
-      ->delimiter(',')
-      ->type_name("NAME|FILE,...");
-  bench->add_option("--op", options->ops, "Operations: forward, input_grad, weight_grad")
-      ->delimiter(',')
-      ->type_name("OP,...")
-      ->capture_default_str();
-  bench->add_option("--zeros", options->zeros, "Percentages of zeros, placed at random")
-      ->delimiter(',')
-      ->type_name("PERCENT,...")
-      ->capture_default_str();
-  bench
-      ->add_option(
-          "--zeros-in", options->zeros_in,
-          "Where the zeros are that these kernels skip: data (activations or gradients), weights: pruned "
-          "training, with the gradients of the non-zero weights alone, or both: in pruned layers of a trace, "
-          "whichever pays in each call (default: data; both with --trace and auto)")
-      ->check(CLI::IsMember({"data", "weights", "both"}).description(""))
-      ->type_name("data|weights|both");
-  add_precision_option(*bench, options->precision);
-  bench->add_option("--layer", options->layer, "Only layers whose name contains this")->type_name("TEXT");
-  bench->add_option("--batch", options->batch, "Images per batch")
-      ->check(whole_number(1, 4096))
-      ->type_name("N")
-      ->capture_default_str();
-  bench
-      ->add_option("--threads", options->threads,
-                   "Threads, 0 for all cores; one thread is timed by CPU time, more by the wall clock")
-      ->check(whole_number(0, 1024))
-      ->type_name("N")
-      ->capture_default_str();
-  bench
-      ->add_option("--impl", options->impl,
-                   "sparse; auto: sparse or the fastest of oneDNN's, whichever is expected to win; "
-                   "sparsetrain: sparse, and "
-                   "beside it the algorithm of SparseTrain's authors (AVX-512) "
-                   "(default: sparse; auto with --trace)")
-      ->check(CLI::IsMember({"sparse", "auto", "sparsetrain"}).description(""))
-      ->type_name("sparse|auto|sparsetrain");
-  bench
-      ->add_option("--layout", options->layout,
-                   "blocked: tensors stay in the kernels' layout (images of up to 3 channels: nchw); nchw, "
-                   "nhwc: plain tensors and weights, with the reorders that each side needs")
-      ->check(CLI::IsMember({"blocked", "nchw", "nhwc"}).description(""))
-      ->type_name("blocked|nchw|nhwc")
-      ->capture_default_str();
-  bench->add_option("--rounds", options->rounds, "Least number of paired runs per case")
-      ->check(whole_number(1, 10000))
-      ->type_name("N")
-      ->capture_default_str();
-  bench->add_option("--seconds", options->seconds, "Least time per layer and operation")
-      ->check(CLI::Range(0.0, 3600.0).description(""))
-      ->type_name("X")
-      ->capture_default_str();
-  bench
-      ->add_option("--baseline", options->baselines,
-                   "Columns for more of oneDNN's convolutions: direct, winograd, gemm, best (the fastest of "
-                   "all); with "
-                   "several --zeros also the share from which on ours is faster")
-      ->delimiter(',')
-      ->type_name("NAME,...");
-  bench->add_flag("--allow-winograd", options->allow_winograd,
-                  "auto may choose Winograd, whose rounding errors are larger");
-  bench->add_flag(
-      "--calibrate", options->calibrate,
-      "Measure anew what auto chooses by, for these layers, and keep it unless the machine is busy");
-  bench->add_flag("--show-calibration", options->show_calibration, "Show what is kept for this machine");
-  bench->add_flag("--no-auto", options->no_auto, "Do not time oneDNN's own choice of algorithm (Winograd)");
-  bench->add_flag("--scaling", options->scaling,
-                  "Gain of --threads over one thread, compared with the gain of a loop of multiply-adds");
-  add_result_options(*bench, options->json, options->csv);
-  add_html_option(*bench, options->html);
-  add_versus_options(*bench, options->versus);
-  add_examples(
-      *bench,
-      {{"lacuna bench --shapes resnet50 --zeros 50,90", "two shares of zeros, all convolutions"},
-       {"lacuna bench --trace vgg16.safetensors --batch 4", "the zeros of a training run"},
-       {"lacuna bench --layer conv3_2 --op forward", "one layer, one operation"},
-       {"lacuna bench --zeros-file vgg16 --impl sparsetrain", "a whole training with the zeros of the paper"},
-       {"lacuna bench --shapes vgg16 --zeros 50,70,90 --precision bfloat16",
-        "bfloat16 against single precision"},
-       {"lacuna bench --scaling --threads 2 --layer conv3 --zeros 70", "the gain of a second core"},
-       {"lacuna bench --versus-torch vgg16,resnet18 --prune none,sm",
-        "whole training steps beside PyTorch's"}});
+  add_bench_options(*bench, *options);
   bench->callback([bench, options] {
     wants_versus(*bench) ? run_versus_torch(with_shared(*bench, options->versus)) : run_bench(*options);
   });

@@ -13,8 +13,8 @@ namespace {
 constexpr const char* kGroup = "Options of --versus-torch";
 constexpr std::array<std::string_view, 10> kOwn = {"python", "data",  "size",  "set",         "prune",
                                                    "init",   "after", "steps", "prune-zeros", "lr"};
-constexpr std::array<std::string_view, 8> kShared = {"versus-torch", "batch", "threads", "rounds",
-                                                     "seconds",      "json",  "csv",     "help"};
+constexpr std::array<std::string_view, 9> kShared = {"versus-torch", "batch", "threads", "rounds", "seconds",
+                                                     "precision",    "json",  "csv",     "help"};
 
 }  // namespace
 
@@ -91,6 +91,7 @@ VersusOptions with_shared(const CLI::App& bench, VersusOptions options) {
   take("--threads", options.threads);
   take("--rounds", options.rounds);
   take("--seconds", options.seconds);
+  take("--precision", options.precision);
   take("--json", options.json);
   take("--csv", options.csv);
   return options;

@@ -10,8 +10,13 @@
 namespace lacuna::cli {
 namespace {
 
-// Rounding alone gives up to 6e-4 after three steps of ResNet-18 with a batch of 8; another network, more.
+// Of the first step, in which only sums are in another order (bfloat16: and operands rounded), and of steps
+// that start from weights that have begun to differ. ResNet-50's losses of 32x32 images, whose last norms see
+// 32 values per channel, are 3 % apart after three steps of 0.01; PyTorch's own gradients are 1.7 % from
+// those in double precision there.
 constexpr double kSameLoss = 1e-2;
+constexpr double kSameLossRounded = 5e-2;
+constexpr double kSameCurve = 0.1;
 
 std::size_t place(VersusSide side) { return static_cast<std::size_t>(side); }
 
@@ -46,7 +51,9 @@ double VersusCase::ratio(VersusSide side, VersusSide other) const {
   return kernels::median(ratios);
 }
 
-bool VersusCase::losses_agree() const { return loss_difference < kSameLoss; }
+bool VersusCase::losses_agree() const {
+  return first_difference < (rounded ? kSameLossRounded : kSameLoss) && loss_difference < kSameCurve;
+}
 
 std::string VersusCase::title() const {
   return prune == "none" ? network : fmt::format("{}, {} {:.3g} %", network, prune, 100 * prune_zeros);
@@ -61,18 +68,19 @@ std::string versus_table(const VersusReport& report, const TextStyle& style) {
                  "{}, images of {}x{} ({}).\n",
                  counted(report.threads, "thread"), report.batch, report.image[1], report.image[2],
                  printable(report.data));
-  TextTable table({{"network", Align::kLeft},
-                   {"contiguous", Align::kRight, "PyTorch"},
-                   {"channels last", Align::kRight, "PyTorch"},
-                   {"dense", Align::kRight, "lacuna"},
-                   {"auto", Align::kRight, "lacuna"},
-                   {"PyTorch's best", Align::kRight, "auto over"},
-                   {"dense", Align::kRight, "auto over"},
-                   {"A", Align::kRight, "zeros"},
-                   {"G", Align::kRight, "zeros"},
-                   {"W", Align::kRight, "zeros"},
-                   {"blocks x steps", Align::kRight},
-                   {"agree to", Align::kRight, "losses"}});
+  TextTable table(
+      {{"network", Align::kLeft},
+       {"contiguous", Align::kRight, "PyTorch"},
+       {"channels last", Align::kRight, "PyTorch"},
+       {"dense", Align::kRight, "lacuna"},
+       {report.precision == "float32" ? "auto" : "auto, " + report.precision, Align::kRight, "lacuna"},
+       {"PyTorch's best", Align::kRight, "auto over"},
+       {"dense", Align::kRight, "auto over"},
+       {"A", Align::kRight, "zeros"},
+       {"G", Align::kRight, "zeros"},
+       {"W", Align::kRight, "zeros"},
+       {"blocks x steps", Align::kRight},
+       {"agree to", Align::kRight, "losses"}});
   const auto percent = [](double share) { return fmt::format("{:.0f} %", 100 * share); };
   bool agree = true;
   std::int64_t before = 0;
@@ -131,6 +139,7 @@ std::string versus_json(const VersusReport& report) {
   json["batch"] = report.batch;
   json["threads"] = report.threads;
   json["lr"] = report.rate;
+  json["precision"] = report.precision;
   json["complete"] = report.complete;
   json["networks"] = ordered_json::array();
   for (const VersusCase& c : report.cases) {
@@ -160,14 +169,14 @@ std::string versus_json(const VersusReport& report) {
 }
 
 std::string versus_csv(const VersusReport& report) {
-  std::string text = "network,prune,prune_zeros,batch,height,width,threads,torch";
+  std::string text = "network,prune,prune_zeros,batch,height,width,threads,precision,torch";
   for (const VersusSide side : kVersusSides) text += fmt::format(",{}", versus_side_name(side));
   text += ",x_torch,x_dense,zeros_a,zeros_g,zeros_w,steps_before,blocks,block_steps,loss_difference\n";
   auto out = std::back_inserter(text);
   for (const VersusCase& c : report.cases) {
-    fmt::format_to(out, "{},{},{},{},{},{},{},{}", csv_text(c.network), c.prune,
+    fmt::format_to(out, "{},{},{},{},{},{},{},{},{}", csv_text(c.network), c.prune,
                    c.prune == "none" ? "" : fmt::format("{}", c.prune_zeros), report.batch, report.image[1],
-                   report.image[2], report.threads, csv_text(report.torch));
+                   report.image[2], report.threads, report.precision, csv_text(report.torch));
     for (const VersusSide side : kVersusSides) fmt::format_to(out, ",{:.3f}", c.speed(side));
     fmt::format_to(out, ",{:.4f},{:.4f},{:.4f},{:.4f},{:.4f},{},{},{},{:.3e}\n",
                    c.ratio(VersusSide::kAuto, c.best_torch()), c.ratio(VersusSide::kAuto, VersusSide::kDense),

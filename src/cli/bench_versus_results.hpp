@@ -22,11 +22,14 @@ struct VersusCase {
   std::string settings;  // of the model: "classes=10 size=32"
   std::string prune;     // "none", "sm", "ds"
   double prune_zeros = 0;
+  bool rounded = false;  // auto multiplies in bfloat16
   std::int64_t parameters = 0;
   double activation_zeros = 0, gradient_zeros = 0, weight_zeros = 0;  // of the last step
   std::int64_t steps_before = 0;                                      // trained before the comparison
   int compared_losses = 0;                                            // steps whose losses were compared
-  double loss_difference = 0;  // the largest between two sides, relative to the loss where that is above 1
+  // The largest between two sides, relative to the loss where that is above 1: in the first step, whose
+  // weights are equal, and in all of them.
+  double first_difference = 0, loss_difference = 0;
   std::int64_t block_steps = 0;
   // Images per second, one number per block; the blocks of one round have the same place.
   std::array<std::vector<double>, kVersusSides.size()> speeds;
@@ -49,7 +52,8 @@ struct VersusReport {
   std::int64_t batch = 0;
   int threads = 1;
   double rate = 0;
-  bool complete = true;  // false: stopped by a signal or a failure
+  std::string precision = "float32";  // of auto
+  bool complete = true;               // false: stopped by a signal or a failure
 };
 
 std::string versus_table(const VersusReport& report, const TextStyle& style);

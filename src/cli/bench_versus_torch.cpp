@@ -8,6 +8,7 @@
 
 #include "base/error.hpp"
 #include "base/parallel.hpp"
+#include "cli/bench_precision.hpp"
 #include "cli/bench_torch_process.hpp"
 #include "cli/bench_versus_results.hpp"
 #include "cli/commands.hpp"
@@ -93,6 +94,7 @@ class Versus {
     report_.batch = o_.batch;
     report_.threads = o_.threads;
     report_.rate = o_.rate;
+    report_.precision = o_.precision;
     for (const std::string& name : o_.networks)
       for (const std::string& prune : o_.prune) plan_.push_back(plan(name, prune));
   }
@@ -150,7 +152,12 @@ class Versus {
     options.kernels = kernels;
     options.threads = o_.threads;
     options.pruned = planned.prune != "none";
+    if (kernels == train::Kernels::kAuto) options.precision = precision();
     return options;
+  }
+
+  train::Precision precision() const {
+    return o_.precision == "bfloat16" ? train::Precision::kBfloat16 : train::Precision::kFloat32;
   }
 
   // Trains for a while and leaves the weights in the checkpoint that all sides start from.
@@ -261,11 +268,11 @@ class Versus {
     return round;
   }
 
-  static double loss_difference(const Round& round) {
+  static double loss_difference(const Round& round, std::size_t steps) {
     double largest = 0;
     const std::vector<double>& reference = round[static_cast<std::size_t>(VersusSide::kDense)].losses;
     for (const Block& block : round)
-      for (std::size_t i = 0; i < reference.size(); ++i) {
+      for (std::size_t i = 0; i < std::min(steps, reference.size()); ++i) {
         const double difference = std::abs(block.losses[i] - reference[i]) / std::max(1.0, reference[i]);
         largest = difference <= largest ? largest : difference;  // NaN is kept
       }
@@ -290,6 +297,7 @@ class Versus {
     result.parameters = planned.graph.parameters();
     result.steps_before = o_.steps_before;
     result.compared_losses = kWarmupSteps;
+    result.rounded = precision() == train::Precision::kBfloat16;
     progress(0, "builds");
     if (!train_first(planned)) return false;
     progress(0.2, "compares losses");
@@ -300,7 +308,8 @@ class Versus {
     if (!make_sides(planned, false)) return false;
     std::optional<Round> warmup = run_round(kWarmupSteps, false);
     if (!warmup) return false;
-    result.loss_difference = loss_difference(*warmup);
+    result.first_difference = loss_difference(*warmup, 1);
+    result.loss_difference = loss_difference(*warmup, kWarmupSteps);
     if (drops) {
       if (!make_sides(planned, true)) return false;
       warmup = run_round(kWarmupSteps, false);
@@ -360,6 +369,7 @@ void run_versus_torch(const VersusOptions& given) {
   options.threads = resolve_threads(options.threads);
   if (!options.initial.empty() && options.networks.size() > 1)
     throw InputError("--init", "its parameters are those of one network", "name one with --versus-torch");
+  check_precision(options.precision, {});
   std::vector<std::string> inputs = options.networks;
   inputs.push_back(options.initial);
   check_result_files(options.json, options.csv, inputs);

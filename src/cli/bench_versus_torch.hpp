@@ -25,6 +25,7 @@ struct VersusOptions {
   int threads = 0;
   int rounds = 5;
   double seconds = 5;
+  std::string precision = "float32";  // of auto
   std::string json, csv;
 };
 
