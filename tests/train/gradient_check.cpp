@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "base/random.hpp"
+#include "train/fuse.hpp"
 #include "train/graph_builder.hpp"
 
 namespace lacuna::train::twin {
@@ -80,8 +81,13 @@ class Check {
   // Memory that gradients share holds that of the node which used it last in the backward pass, the first of
   // them; but a batch norm leaves that of the ReLU behind it as it is.
   int owner_of_gradient(int of) const {
-    int first = 1;
-    while (network_.activation(first).grad != network_.activation(of).grad) ++first;
+    // A norm that is part of a sum runs in its place.
+    const auto place = [this](int i) {
+      return fusion_.part_of_sum(graph_, i) ? fusion_.output_of[static_cast<std::size_t>(i)] : i;
+    };
+    int first = of;
+    for (int i = static_cast<int>(graph_.nodes.size()) - 1; i > 0; --i)
+      if (network_.activation(i).grad == network_.activation(of).grad && place(i) <= place(first)) first = i;
     if (node(first).kind != NodeKind::kBatchNorm) return first;
     for (int i = first + 1; i < static_cast<int>(graph_.nodes.size()); ++i)
       if (&network_.activation(i) == &network_.activation(first))
@@ -273,6 +279,7 @@ class Check {
   }
 
   const Graph& graph_;
+  const Fusion fusion_ = fuse(graph_);
   CheckOptions options_;
   DoubleNet twin_;
   Random random_;

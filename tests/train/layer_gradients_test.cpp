@@ -212,13 +212,19 @@ TEST(Gradients, NormsInSums) {
           threads);
     net.check([](GraphBuilder& b, const auto& conv) {
       const int x = b.relu(conv(0));
-      return b.relu(b.add(b.norm(conv(x)), b.norm(conv(x))));
+      const int one = b.norm(conv(x)), other = b.norm(conv(x));
+      return b.relu(b.add(one, other));
     });
     net.check([](GraphBuilder& b, const auto& conv) {  // the other part is the norm's input
       const int x = conv(0);
       return b.add(b.norm(x), x);
     });
-    net.check([](GraphBuilder& b, const auto& conv) { return b.add(b.norm(conv(0)), b.relu(conv(0))); });
+    for (const bool norm_first : {true, false})
+      net.check([norm_first](GraphBuilder& b, const auto& conv) {
+        const int relu = norm_first ? 0 : b.relu(conv(0));
+        const int norm = b.norm(conv(0));
+        return b.add(norm, norm_first ? b.relu(conv(0)) : relu);
+      });
     net.check([](GraphBuilder& b, const auto& conv) {
       // The convolution in the outer sum keeps its gradient while others send theirs to the inner sum's part.
       const int x = conv(0), branch = conv(x);

@@ -4,13 +4,16 @@
 #define LACUNA_INLINE __attribute__((always_inline)) inline
 
 using Vector = float __attribute__((vector_size(kWidth * sizeof(float))));
-using Unaligned = float __attribute__((vector_size(kWidth * sizeof(float)), aligned(4), may_alias));
 using Mask = int __attribute__((vector_size(kWidth * sizeof(float))));
 using Bytes = std::uint8_t __attribute__((vector_size(kWidth)));
 constexpr int kVectors = kBlock / kWidth;
 
-LACUNA_INLINE Vector load(const float* from) { return *reinterpret_cast<const Unaligned*>(from); }
-LACUNA_INLINE void store(float* to, Vector values) { *reinterpret_cast<Unaligned*>(to) = values; }
+LACUNA_INLINE Vector load(const float* from) {
+  Vector values;
+  __builtin_memcpy(&values, from, sizeof values);
+  return values;
+}
+LACUNA_INLINE void store(float* to, Vector values) { __builtin_memcpy(to, &values, sizeof values); }
 LACUNA_INLINE Vector where(Mask chosen, Vector values) {
   return reinterpret_cast<Vector>(reinterpret_cast<Mask>(values) & chosen);
 }
