@@ -173,7 +173,7 @@ class Check {
   // its output. No value where a decision changes on the way.
   template <typename Move>
   bool difference(int at, double step, const Move& move, const Doubles* added, double& derivative) {
-    double losses[2];
+    double losses[2] = {};
     for (const int side : {0, 1}) {
       move(side == 0 ? step : -step);
       const Outcome outcome = twin_.rerun(batch_, base_, at, added);
