@@ -152,7 +152,10 @@ class Versus {
     options.kernels = kernels;
     options.threads = o_.threads;
     options.pruned = planned.prune != "none";
-    if (kernels == train::Kernels::kAuto) options.precision = precision();
+    if (kernels == train::Kernels::kAuto) {
+      options.precision = precision();
+      options.allow_winograd = o_.allow_winograd;
+    }
     return options;
   }
 

@@ -54,6 +54,7 @@ constexpr Recorded kRecorded[] = {
     {"--threads", "/threads", true},
     {"--kernels", "/kernels", true},
     {"--precision", "/precision", true},
+    {"--allow-winograd", "/allow_winograd", true},
     {"--report-every", "/report_every", true},
     {"--test-every", "/test_every", true},
     {"--checkpoint-every", "/checkpoint_every", true},

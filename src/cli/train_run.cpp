@@ -30,12 +30,12 @@ TrainRun::TrainRun(TrainCommand command) : c_(std::move(command)) {
   folder_.emplace(c_.out, c_.resume);
   check_html(c_.html, {c_.setup.model, c_.initial});  // may be in that folder
   settle_options();
-  network_.emplace(
-      std::move(graph),
-      train::NetworkOptions{c_.setup.batch, kernels, resolve_threads(c_.setup.threads), c_.setup.sparsify,
-                            c_.setup.learnt_samples, c_.setup.quantize_bits,
-                            c_.options.pruning.method != train::PruningOptions::Method::kNone, precision},
-      [this](double share) { bar_.update(share, "measuring kernels"); });
+  network_.emplace(std::move(graph),
+                   train::NetworkOptions{c_.setup.batch, kernels, resolve_threads(c_.setup.threads),
+                                         c_.setup.sparsify, c_.setup.learnt_samples, c_.setup.quantize_bits,
+                                         c_.options.pruning.method != train::PruningOptions::Method::kNone,
+                                         precision, c_.setup.allow_winograd},
+                   [this](double share) { bar_.update(share, "measuring kernels"); });
   bar_.clear();
   trainer_.emplace(*network_, data_, c_.options);
   weight_zeros_ = trainer_->weight_zeros().has_value();

@@ -26,6 +26,7 @@ struct TrainSetup {
   double learnt_samples = 1;
   int quantize_bits = 0;
   std::string precision = "float32";
+  bool allow_winograd = false;
 };
 
 train::Kernels parse_kernels(const std::string& name);

@@ -94,7 +94,8 @@ void Network::make_layers(const std::function<void(double)>& progress) {
         auto layer = std::make_unique<ConvLayer>(
             node, graph_.layer_shape(node, options_.batch), *in[0], out,
             ConvLayerOptions{options_.kernels, initial, relu_follows, sums_bias(i), threads, rule, &room_,
-                             options_.pruned || rule.weights, options_.precision == Precision::kBfloat16});
+                             options_.pruned || rule.weights, options_.precision == Precision::kBfloat16,
+                             options_.allow_winograd});
         conv = layer.get();
         layers_.push_back(std::move(layer));
         break;

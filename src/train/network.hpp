@@ -25,6 +25,7 @@ struct NetworkOptions {
   int quantize_bits = 0;      // of weights and activations; 0: single precision
   bool pruned = false;        // most weights are zero [pruning.hpp]: kernels may skip those
   Precision precision = Precision::kFloat32;
+  bool allow_winograd = false;  // kAuto may choose it; its rounding errors are larger
 };
 
 class Network {

@@ -120,6 +120,20 @@ TEST(Kernels, Bfloat16IsNearSinglePrecision) {
   }
 }
 
+// Its errors are those of single precision, larger.
+TEST(Kernels, WinogradIsNearTheOthers) {
+  use_temporary_cache();
+  const Graph graph = residual_net();
+  const Problem problem = draw_problem(graph, 5, 11);
+  const Step dense = step_with(graph, Kernels::kDense, 1, problem);
+  NetworkOptions options{static_cast<std::int64_t>(problem.labels.size()), Kernels::kAuto, 1};
+  options.allow_winograd = true;
+  Network network(graph, options);
+  const Step step = run_step(network, problem);
+  EXPECT_NEAR(step.loss.loss, dense.loss.loss, 1e-4 * dense.loss.loss);
+  EXPECT_LE(relative_difference(dense.outputs.back(), step.outputs.back()), 1e-3);
+}
+
 // The first step is as fast as the others.
 TEST(Kernels, EverythingIsMeasuredBeforeTheFirstStep) {
   use_temporary_cache();

@@ -74,6 +74,7 @@ ConvPlan ConvLayer::make_plan(Operation op, std::optional<Checked> checked) cons
   // Images and groups stay in single precision.
   const bool bfloat16 = options_.bfloat16 && !options_.initial && shape_.groups == 1;
   plan.allow_bfloat16 = bfloat16;
+  plan.allow_winograd = options_.allow_winograd;
   if (bfloat16 && plan.impl == Impl::kDenseDirect) plan.impl = Impl::kBfloat16;
   plan.layout = blocked_ ? kernels::Layout::kBlocked : kernels::Layout::kNchw;
   if (blocked_) plan.src_layout = in_.layout;

@@ -39,6 +39,7 @@ struct ConvLayerOptions {
   OperandRoom* room = nullptr;  // where the rule replaces activations or gradients
   bool zero_weights = false;    // most weights are zero: those may be skipped instead of zeros of A or G
   bool bfloat16 = false;  // may multiply operands rounded to bfloat16; kDense: wherever there is a kernel
+  bool allow_winograd = false;  // kAuto may choose it
 };
 
 class ConvLayer final : public Layer {
