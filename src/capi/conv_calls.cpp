@@ -107,7 +107,7 @@ lacuna_status lacuna_conv_run(lacuna_conv* conv, const lacuna_conv_tensors* tens
   return guarded_parallel([&] {
     require(conv, "conv");
     const lacuna_conv_tensors given = sized_copy(tensors, "tensors");
-    if (report != nullptr && report->struct_size < sizeof(lacuna_conv_report)) require(nullptr, "report");
+    if (report != nullptr && report->struct_size < sizeof(lacuna_conv_report)) refuse_missing("report");
     const kernels::ConvTensors all{given.src, given.weights,  given.bias,        given.diff_dst,
                                    given.dst, given.diff_src, given.diff_weights};
     const kernels::ConvRun run = zeros < 0 ? conv->plan.run(all) : conv->plan.run(all, zeros);

@@ -45,8 +45,11 @@ lacuna_status guarded_parallel(const std::function<void()>& work) noexcept;
 // resolve_threads(), with no lock held while a process forks.
 int threads_for(int requested);
 
+[[noreturn]] void refuse_missing(std::string_view name);
 // Throws InputError for a null pointer.
-void require(const void* pointer, std::string_view name);
+inline void require(const void* pointer, std::string_view name) {
+  if (pointer == nullptr) refuse_missing(name);
+}
 // A copy that lacuna_string_free() frees.
 char* copy_text(std::string_view text);
 

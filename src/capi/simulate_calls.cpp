@@ -158,7 +158,7 @@ size_t lacuna_result_count(const lacuna_result* result) {
 lacuna_status lacuna_result_totals(const lacuna_result* result, size_t run, lacuna_totals* totals) {
   return guarded([&] {
     require(result, "result");
-    if (totals == nullptr || totals->struct_size < sizeof *totals) require(nullptr, "totals");
+    if (totals == nullptr || totals->struct_size < sizeof *totals) refuse_missing("totals");
     const SimulationOutcome& outcome = result->outcome;
     if (run >= outcome.runs.size())
       throw InputError("liblacuna", fmt::format("there is no run {}", run),

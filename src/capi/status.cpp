@@ -83,8 +83,7 @@ int threads_for(int requested) {
   return resolve_threads(requested);
 }
 
-void require(const void* pointer, std::string_view name) {
-  if (pointer != nullptr) return;
+void refuse_missing(std::string_view name) {
   throw InputError("liblacuna", fmt::format("'{}' is null or has no size", name),
                    "give it; lacuna.h says what it is");
 }

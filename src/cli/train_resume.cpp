@@ -1,6 +1,7 @@
 #include "cli/train_resume.hpp"
 
 #include <filesystem>
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "base/error.hpp"

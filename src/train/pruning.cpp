@@ -104,7 +104,7 @@ void Pruning::clear(const Layer& layer, bool momentum_too) const {
   float* v = momentum(layer);
   const std::uint8_t* alive = layer.alive.data();
   const auto count = static_cast<std::int64_t>(layer.alive.size());
-  const int threads = count > 65536 ? optimizer_.threads() : 1;
+  [[maybe_unused]] const int threads = count > 65536 ? optimizer_.threads() : 1;
 #pragma omp parallel for simd num_threads(threads) schedule(static)
   for (std::int64_t i = 0; i < count; ++i) w[i] = alive[i] != 0 ? w[i] : 0.0F;
   if (!momentum_too) return;

@@ -29,7 +29,7 @@ class BenchVersus : public testing::Test {
   // A program that says `hello`, then answers each request; `special` may treat request number $n otherwise.
   // Requests: 1 build, 2 and 3 warm-up, 4 and 5 the first round, 6 and 7 the second.
   std::string fake(const std::string& hello, const std::string& special = "") {
-    const std::string program = folder_.file("python");
+    std::string program = folder_.file("python");
     write_file(program, fmt::format(R"(#!/bin/bash
 {}
 n=0

@@ -144,6 +144,7 @@ void unpack_lanes(const UnpackLanes& job) {
 using RowsKernel = void (*)(const PrunedRows&);
 using KeptKernel = void (*)(const KeptRows&);
 
+// NOLINTBEGIN(bugprone-macro-parentheses): templates take none.
 #define LACUNA_TILES(OF, PITCH)                                               \
   {                                                                           \
     {OF<1, 1, PITCH>, OF<1, 2, PITCH>, OF<1, 3, PITCH>, OF<1, 4, PITCH>},     \
@@ -159,6 +160,7 @@ using KeptKernel = void (*)(const KeptRows&);
     nullptr, nullptr, nullptr, OF<4, 1, 1>, OF<5, 1, 1>, OF<6, 1, 1>, OF<7, 1, 1>, OF<8, 1, 1>, OF<9, 1, 1>, \
         OF<10, 1, 1>                                                                                         \
   }
+// NOLINTEND(bugprone-macro-parentheses)
 
 constexpr RowsKernel kRows6[7][4] = LACUNA_TILES(rows_of, 6);
 constexpr RowsKernel kRows8[7][4] = LACUNA_TILES(rows_of, 8);

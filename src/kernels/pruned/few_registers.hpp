@@ -17,11 +17,11 @@ void row_part(const PrunedRows& job, const WeightEntry* begin, const WeightEntry
 }
 
 // A tile of one column whose slots follow one another is one row.
-TileSize as_rows(const TileSize& tile) {
+inline TileSize as_rows(const TileSize& tile) {
   return tile.cols == 1 && tile.pitch == 1 ? TileSize{1, tile.rows, 1} : tile;
 }
 
-void pruned_rows(const PrunedRows& job) {
+inline void pruned_rows(const PrunedRows& job) {
   const TileSize tile = as_rows(job.tile);
   const WeightEntry* e = job.entries;
   for (std::int64_t r = 0; r < job.row_count; ++r) {
@@ -42,7 +42,7 @@ void pruned_rows(const PrunedRows& job) {
   }
 }
 
-void kept_rows(const KeptRows& job) {
+inline void kept_rows(const KeptRows& job) {
   const TileSize tile = as_rows(job.tile);
   const WeightEntry* e = job.entries;
   float* out = job.out;
@@ -65,7 +65,7 @@ void kept_rows(const KeptRows& job) {
   }
 }
 
-void pack_lanes(const PackLanes& job) {
+inline void pack_lanes(const PackLanes& job) {
   for (std::int64_t i = 0; i < job.count; ++i)
     for (int lane = 0; lane < kLanes; ++lane) {
       const std::int64_t offset = job.offsets[i * kLanes + lane];
@@ -74,7 +74,7 @@ void pack_lanes(const PackLanes& job) {
     }
 }
 
-void unpack_lanes(const UnpackLanes& job) {
+inline void unpack_lanes(const UnpackLanes& job) {
   for (std::int64_t p = 0; p < job.pixels; ++p)
     for (int lane = 0; lane < kLanes; ++lane) {
       const std::int64_t offset = job.offsets[p * kLanes + lane];

@@ -1,6 +1,7 @@
 #include "kernels/pruned/weight_lists.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "kernels/sparse/sparse_conv.hpp"
 
@@ -72,8 +73,7 @@ void WeightLists::rebuild(const float* oihw) {
                        static_cast<double>(geometry_->used_slots() * kLanes) / sizeof(float);
   const double wanted = std::max(in_l1, 10.0 / std::max(share * taps, 1e-3));
   const std::int64_t blocks = (input_channels_ + kLanes - 1) / kLanes;
-  const std::int64_t part =
-      std::clamp<std::int64_t>(static_cast<std::int64_t>(wanted / kLanes + 0.5), 1, blocks);
+  const std::int64_t part = std::clamp<std::int64_t>(std::llround(wanted / kLanes), 1, blocks);
   const std::int64_t parts = (blocks + part - 1) / part;
   input_part_ = (blocks + parts - 1) / parts * kLanes;
   lists_.resize(static_cast<std::size_t>(shape_.groups * phases_));
