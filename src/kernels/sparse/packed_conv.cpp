@@ -7,28 +7,17 @@
 #include <omp.h>
 
 #include "kernels/sparse/tap_runs.hpp"
+#include "kernels/sparse/tap_sums.hpp"
 #include "kernels/sparse/weights.hpp"
 
 namespace lacuna::kernels {
 namespace {
 
-// Result pixels of one unit of work: their sums (8 vectors, 400 KB) stay in L2 over all channels and taps.
-constexpr std::int64_t kUnitPixels = 784;
-
-class PackedConv final : public KernelConv {
+class PackedConv final : public TapSums {
  public:
-  explicit PackedConv(const SparseConfig& config) : KernelConv(config, "packed") {
-    out_parts_ = split_blocks(sides_.other.blocks(), kernels_.pixel_vectors);
-    // A block of weights stays in L1 beside the streams, which get a quarter of it.
-    const std::int64_t per_block =
-        kLanes * out_parts_.front().count * kLanes * static_cast<std::int64_t>(sizeof(float));
-    parts_ = split_blocks(sides_.checked.blocks(),
-                          std::clamp<std::int64_t>(config.l1_bytes * 3 / 4 / per_block, 1, kMaxMaskBlocks));
+  explicit PackedConv(const SparseConfig& config) : TapSums(config, "packed") {
+    parts_ = split_blocks(sides_.checked.blocks(), channel_blocks_in_l1(config.l1_bytes));
     const BlockedShape& out = sides_.other;
-    one_pixel_ = sides_.checked.pixels() == 1 && out.pixels() == 1;
-    one_tap_ = shape_.taps() == 1 && shape_.padding == Size2{0, 0};
-    // Every result pixel gets the one tap, so the first block of channels can start the sums.
-    starts_sums_ = one_tap_ && (op_ == Operation::kForward || shape_.stride == Size2{1, 1});
     images_ = std::min(out.n, std::max<std::int64_t>(1, kUnitPixels / out.pixels()));
     rows_ = std::clamp<std::int64_t>(kUnitPixels / out.w, 1, out.h);
     // Enough units for all threads: first fewer images each, then fewer rows, and at last the same pixels
@@ -40,28 +29,8 @@ class PackedConv final : public KernelConv {
     while (threads_ > 1 && !enough() && out_groups_ < parts) ++out_groups_;
   }
 
-  std::int64_t packed_floats() const override {
-    return shape_.groups * sides_.checked.blocks() * sides_.other.blocks() * shape_.taps() * kLanes * kLanes;
-  }
   // For each thread the values, then masks and offsets, one for each pixel and part.
   std::int64_t workspace_floats() const override { return threads_ * unit_floats(); }
-
-  void pack(const float* oihw, float* packed) const override {
-    const WeightAccess access(shape_, op_, ohwi_);
-    const auto parts = static_cast<std::int64_t>(out_parts_.size());
-    const std::int64_t channels = sides_.checked.blocks() * kLanes;
-#pragma omp parallel for num_threads(threads_) schedule(static) collapse(3)
-    for (std::int64_t g = 0; g < shape_.groups; ++g)
-      for (std::int64_t o = 0; o < parts; ++o)
-        for (std::int64_t c = 0; c < channels; c += kPackedChannels) {
-          const Part& out = out_parts_[static_cast<std::size_t>(o)];
-          const std::int64_t row = out.count * kLanes;
-          for (std::int64_t tap = 0; tap < shape_.taps(); ++tap)
-            access.pack(oihw, g, c, std::min(kPackedChannels, channels - c), out.first * kLanes, row, tap,
-                        packed + weights_offset(g, out, tap) + c * row, row);
-        }
-  }
-  void unpack(const float*, float*) const override {}
 
   void run(const SparseRun& run) const override {
     // Units differ in their zeros: they are handed out one at a time.
@@ -130,11 +99,6 @@ class PackedConv final : public KernelConv {
   }
   std::int64_t unit_floats() const { return round_up(values_floats() + 3 * records(), kLanes); }
 
-  // [group][out part][tap][channel][out]
-  std::int64_t weights_offset(std::int64_t g, const Part& out, std::int64_t tap) const {
-    const std::int64_t c = sides_.checked.blocks() * kLanes;
-    return ((g * sides_.other.blocks() + out.first) * shape_.taps() + tap * out.count) * c * kLanes;
-  }
   std::int64_t record(const Unit& unit, std::int64_t part, std::int64_t image) const {
     return (part * (unit.images.end - unit.images.begin) + image) * image_pixels(unit);
   }
@@ -239,11 +203,7 @@ class PackedConv final : public KernelConv {
     });
   }
 
-  std::vector<Part> out_parts_;
   std::vector<Part> parts_;
-  bool one_pixel_ = false;
-  bool one_tap_ = false;
-  bool starts_sums_ = false;
   std::int64_t images_ = 1;
   std::int64_t rows_ = 1;
   std::int64_t out_groups_ = 1;

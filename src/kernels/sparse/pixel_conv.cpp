@@ -6,32 +6,17 @@
 #include <cstring>
 
 #include "kernels/sparse/tap_runs.hpp"
+#include "kernels/sparse/tap_sums.hpp"
 #include "kernels/sparse/weights.hpp"
 
 namespace lacuna::kernels {
 namespace {
 
-// A block of weights (channels x output vectors of one tap) has to stay in L1 beside the streams, which get a
-// quarter of it. On 32 KB, with 8 output vectors: 48 channels, 24 KB.
-std::int64_t channel_blocks_in_l1(std::int64_t l1_bytes, std::int64_t vectors) {
-  const std::int64_t per_block = kLanes * vectors * kLanes * static_cast<std::int64_t>(sizeof(float));
-  return std::clamp<std::int64_t>(l1_bytes * 3 / 4 / per_block, 1, kMaxMaskBlocks);
-}
-
-// Result pixels of one unit of work: their sums (8 vectors, 400 KB) stay in L2 over all channels and taps.
-constexpr std::int64_t kUnitPixels = 784;
-
-class PixelConv final : public KernelConv {
+class PixelConv final : public TapSums {
  public:
-  explicit PixelConv(const SparseConfig& config) : KernelConv(config, "pixel") {
-    out_parts_ = split_blocks(sides_.other.blocks(), kernels_.pixel_vectors);
-    const std::int64_t vectors = out_parts_.front().count;
-    parts_ = ChannelParts(sides_.checked.blocks(), channel_blocks_in_l1(config.l1_bytes, vectors));
+  explicit PixelConv(const SparseConfig& config) : TapSums(config, "pixel") {
+    parts_ = ChannelParts(sides_.checked.blocks(), channel_blocks_in_l1(config.l1_bytes));
     const BlockedShape& out = sides_.other;
-    one_pixel_ = sides_.checked.pixels() == 1 && out.pixels() == 1;
-    const bool one_tap = shape_.taps() == 1 && shape_.padding == Size2{0, 0};
-    // Every result pixel gets the one tap, so the first block of channels can start the sums.
-    starts_sums_ = one_tap && (op_ == Operation::kForward || shape_.stride == Size2{1, 1});
     if (one_pixel_) {
       images_ = std::min(out.n, kUnitPixels);
       rows_ = 1;
@@ -59,26 +44,6 @@ class PixelConv final : public KernelConv {
   }
 
   std::int64_t workspace_floats() const override { return 0; }
-  std::int64_t packed_floats() const override {
-    return shape_.groups * sides_.checked.blocks() * sides_.other.blocks() * shape_.taps() * kLanes * kLanes;
-  }
-
-  void pack(const float* oihw, float* packed) const override {
-    const WeightAccess access(shape_, op_, ohwi_);
-    const auto parts = static_cast<std::int64_t>(out_parts_.size());
-    const std::int64_t channels = sides_.checked.blocks() * kLanes;
-#pragma omp parallel for num_threads(threads_) schedule(static) collapse(3)
-    for (std::int64_t g = 0; g < shape_.groups; ++g)
-      for (std::int64_t o = 0; o < parts; ++o)
-        for (std::int64_t c = 0; c < channels; c += kPackedChannels) {
-          const Part& out = out_parts_[static_cast<std::size_t>(o)];
-          const std::int64_t row = out.count * kLanes;
-          for (std::int64_t tap = 0; tap < shape_.taps(); ++tap)
-            access.pack(oihw, g, c, std::min(kPackedChannels, channels - c), out.first * kLanes, row, tap,
-                        packed + weights_offset(g, out, tap) + c * row, row);
-        }
-  }
-  void unpack(const float*, float*) const override {}
 
   void run(const SparseRun& run) const override {
     const auto parts = static_cast<std::int64_t>(out_parts_.size());
@@ -99,11 +64,6 @@ class PixelConv final : public KernelConv {
   void count_units() {
     image_units_ = (sides_.other.n + images_ - 1) / images_;
     row_units_ = (sides_.other.h + rows_ - 1) / rows_;
-  }
-  // [group][out part][tap][channel][out]
-  std::int64_t weights_offset(std::int64_t g, const Part& out, std::int64_t tap) const {
-    const std::int64_t c = sides_.checked.blocks() * kLanes;
-    return ((g * sides_.other.blocks() + out.first) * shape_.taps() + tap * out.count) * c * kLanes;
   }
 
   void run_unit(const SparseRun& run, const std::vector<Part>& channel_parts, std::int64_t g,
@@ -183,10 +143,7 @@ class PixelConv final : public KernelConv {
       relu_rows(out + k * sides_.other.block_floats(), plane_rows(rows));
   }
 
-  std::vector<Part> out_parts_;
   ChannelParts parts_;
-  bool one_pixel_ = false;
-  bool starts_sums_ = false;
   std::int64_t images_ = 1;
   std::int64_t rows_ = 1;
   std::int64_t image_units_ = 1;

@@ -8,20 +8,10 @@ constexpr int kWidth = 8;  // floats in a vector register
 // (order matters)
 #include "train/passes/norm_passes.hpp"
 #include "train/passes/pool_passes.hpp"
+#include "train/passes/table.hpp"
 
 }  // namespace
 
-constinit const Passes kAvx2Passes = {
-    .isa = "avx2",
-    .moments = moments,
-    .normalize = normalize,
-    .norm_sums = norm_sums,
-    .norm_gradient = norm_gradient,
-    .relu = relu,
-    .relu_gradient = relu_gradient,
-    .max_pool = max_pool,
-    .max_pool_gradient = max_pool_gradient,
-    .sgd = sgd,
-};
+constinit const Passes kAvx2Passes = table("avx2");
 
 }  // namespace lacuna::train

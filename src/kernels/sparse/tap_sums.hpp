@@ -1,0 +1,37 @@
+// What the kernels share that compute each tap as a sum over channels from one pixel to another: parts of the
+// outputs, whose sums stay in registers, and the order of weights that goes with them.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "kernels/sparse/sparse_conv.hpp"
+
+namespace lacuna::kernels {
+
+class TapSums : public KernelConv {
+ public:
+  std::int64_t packed_floats() const final;
+  void pack(const float* oihw, float* packed) const final;
+  void unpack(const float*, float*) const final {}
+
+ protected:
+  // Result pixels of one unit of work: their sums (8 vectors, 400 KB) stay in L2 over all channels and taps.
+  static constexpr std::int64_t kUnitPixels = 784;
+
+  TapSums(const SparseConfig& config, const char* kind);
+
+  // A block of weights (channels x output vectors of one tap) has to stay in L1 beside the streams, which get
+  // a quarter of it. On 32 KB, with 8 output vectors: 48 channels, 24 KB.
+  std::int64_t channel_blocks_in_l1(std::int64_t l1_bytes) const;
+  // [group][out part][tap][channel][out]
+  std::int64_t weights_offset(std::int64_t g, const Part& out, std::int64_t tap) const;
+
+  std::vector<Part> out_parts_;
+  bool one_pixel_;  // on both sides: a run of pixels is a run of images
+  bool one_tap_;    // and no padding
+  bool
+      starts_sums_;  // every result pixel gets the one tap, so the first block of channels can start the sums
+};
+
+}  // namespace lacuna::kernels
