@@ -96,7 +96,7 @@ kernels::MeasureSpec spec_of(const Job& job, const BenchOptions& options, Impl i
   spec.baselines = baselines.more;
   // The least of several noisy ratios is too small: where it matters, they are timed longer.
   if (baselines.best) spec.close_error = 0.005;
-  spec.options.allow_winograd = options.allow_winograd;
+  spec.options.allow_winograd = !options.exact;
   use_precision(options.precision, spec);
   spec.options.or_weights = job.either_side;
   if (job.layer->traced != nullptr && (in_weights || job.either_side)) {
@@ -327,6 +327,7 @@ void run_bench(BenchOptions options) {
   report.machine = this_machine();
   const BenchBaselines baselines = parse_baselines(options.baselines);
   report.best_column = baselines.best;
+  report.exact = options.exact;
   const std::string json = bench_json(report);
   if (!options.html.empty()) write_html(options.html, "bench", {{"bench", json}});
   if (!options.json.empty()) write_result(options.json, json);

@@ -81,8 +81,7 @@ void add_bench_options(CLI::App& bench, BenchOptions& options) {
                   "several --zeros also the share from which on ours is faster")
       ->delimiter(',')
       ->type_name("NAME,...");
-  bench.add_flag("--allow-winograd", options.allow_winograd,
-                 "auto may choose Winograd, whose rounding errors are larger");
+  bench.add_flag("--exact", options.exact, "auto leaves out Winograd, whose rounding errors are larger");
   bench.add_flag(
       "--calibrate", options.calibrate,
       "Measure anew what auto chooses by, for these layers, and keep it unless the machine is busy");

@@ -29,7 +29,7 @@ struct BenchOptions {
   double seconds = 0.2;
   bool scaling = false;
   bool no_auto = false;
-  bool allow_winograd = false;
+  bool exact = false;
   bool calibrate = false;
   bool show_calibration = false;
   VersusOptions versus;

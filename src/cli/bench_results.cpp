@@ -116,7 +116,7 @@ std::vector<BenchGroup> group_means(const std::vector<BenchCase>& cases) {
 }
 
 std::string bench_tables(const BenchReport& report) {
-  const auto& [cases, totals, groups, machine, complete, trainings, left_out, best] = report;
+  const auto& [cases, totals, groups, machine, complete, trainings, left_out, best, exact] = report;
   std::string text;
   auto out = std::back_inserter(text);
   fmt::format_to(out, "{}, {}, {:.0f} GFLOP/s of register multiply-adds per core, {}\n\n", machine.cpu,
@@ -186,7 +186,7 @@ std::string bench_tables(const BenchReport& report) {
 }
 
 std::string bench_json(const BenchReport& report) {
-  const auto& [cases, totals, groups, machine, complete, trainings, left_out, best] = report;
+  const auto& [cases, totals, groups, machine, complete, trainings, left_out, best, exact] = report;
   using nlohmann::ordered_json;
   ordered_json json;
   json["schema"] = 1;
@@ -195,6 +195,7 @@ std::string bench_json(const BenchReport& report) {
                      {"isa", machine.isa},
                      {"onednn", machine.onednn},
                      {"peak_gflops", machine.peak_gflops}};
+  json["exact"] = exact;
   json["complete"] = complete;
   json["cases"] = ordered_json::array();
   for (const BenchCase& c : cases) {

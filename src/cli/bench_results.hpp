@@ -65,6 +65,7 @@ struct BenchReport {
   std::vector<BenchTraining> trainings;  // --zeros-file
   std::vector<std::string> left_out;     // layers that --impl sparsetrain has no kernel for
   bool best_column = false;              // a column for the fastest of oneDNN's
+  bool exact = false;                    // auto left out Winograd
 };
 std::string bench_tables(const BenchReport& report);
 std::string bench_json(const BenchReport& report);

@@ -13,9 +13,8 @@ namespace {
 constexpr const char* kGroup = "Options of --versus-torch";
 constexpr std::array<std::string_view, 10> kOwn = {"python", "data",  "size",  "set",         "prune",
                                                    "init",   "after", "steps", "prune-zeros", "lr"};
-constexpr std::array<std::string_view, 10> kShared = {"versus-torch", "batch",     "threads",        "rounds",
-                                                      "seconds",      "precision", "allow-winograd", "json",
-                                                      "csv",          "help"};
+constexpr std::array<std::string_view, 10> kShared = {"versus-torch", "batch", "threads", "rounds", "seconds",
+                                                      "precision",    "exact", "json",    "csv",    "help"};
 
 }  // namespace
 
@@ -93,7 +92,7 @@ VersusOptions with_shared(const CLI::App& bench, VersusOptions options) {
   take("--rounds", options.rounds);
   take("--seconds", options.seconds);
   take("--precision", options.precision);
-  take("--allow-winograd", options.allow_winograd);
+  take("--exact", options.exact);
   take("--json", options.json);
   take("--csv", options.csv);
   return options;

@@ -68,19 +68,20 @@ std::string versus_table(const VersusReport& report, const TextStyle& style) {
                  "{}, images of {}x{} ({}).\n",
                  counted(report.threads, "thread"), report.batch, report.image[1], report.image[2],
                  printable(report.data));
-  TextTable table(
-      {{"network", Align::kLeft},
-       {"contiguous", Align::kRight, "PyTorch"},
-       {"channels last", Align::kRight, "PyTorch"},
-       {"dense", Align::kRight, "lacuna"},
-       {report.precision == "float32" ? "auto" : "auto, " + report.precision, Align::kRight, "lacuna"},
-       {"PyTorch's best", Align::kRight, "auto over"},
-       {"dense", Align::kRight, "auto over"},
-       {"A", Align::kRight, "zeros"},
-       {"G", Align::kRight, "zeros"},
-       {"W", Align::kRight, "zeros"},
-       {"blocks x steps", Align::kRight},
-       {"agree to", Align::kRight, "losses"}});
+  TextTable table({{"network", Align::kLeft},
+                   {"contiguous", Align::kRight, "PyTorch"},
+                   {"channels last", Align::kRight, "PyTorch"},
+                   {"dense", Align::kRight, "lacuna"},
+                   {fmt::format("auto{}{}", report.exact ? ", exact" : "",
+                                report.precision == "float32" ? "" : ", " + report.precision),
+                    Align::kRight, "lacuna"},
+                   {"PyTorch's best", Align::kRight, "auto over"},
+                   {"dense", Align::kRight, "auto over"},
+                   {"A", Align::kRight, "zeros"},
+                   {"G", Align::kRight, "zeros"},
+                   {"W", Align::kRight, "zeros"},
+                   {"blocks x steps", Align::kRight},
+                   {"agree to", Align::kRight, "losses"}});
   const auto percent = [](double share) { return fmt::format("{:.0f} %", 100 * share); };
   bool agree = true;
   std::int64_t before = 0;
@@ -140,6 +141,7 @@ std::string versus_json(const VersusReport& report) {
   json["threads"] = report.threads;
   json["lr"] = report.rate;
   json["precision"] = report.precision;
+  json["exact"] = report.exact;
   json["complete"] = report.complete;
   json["networks"] = ordered_json::array();
   for (const VersusCase& c : report.cases) {
@@ -169,14 +171,15 @@ std::string versus_json(const VersusReport& report) {
 }
 
 std::string versus_csv(const VersusReport& report) {
-  std::string text = "network,prune,prune_zeros,batch,height,width,threads,precision,torch";
+  std::string text = "network,prune,prune_zeros,batch,height,width,threads,precision,exact,torch";
   for (const VersusSide side : kVersusSides) text += fmt::format(",{}", versus_side_name(side));
   text += ",x_torch,x_dense,zeros_a,zeros_g,zeros_w,steps_before,blocks,block_steps,loss_difference\n";
   auto out = std::back_inserter(text);
   for (const VersusCase& c : report.cases) {
-    fmt::format_to(out, "{},{},{},{},{},{},{},{},{}", csv_text(c.network), c.prune,
+    fmt::format_to(out, "{},{},{},{},{},{},{},{},{},{}", csv_text(c.network), c.prune,
                    c.prune == "none" ? "" : fmt::format("{}", c.prune_zeros), report.batch, report.image[1],
-                   report.image[2], report.threads, report.precision, csv_text(report.torch));
+                   report.image[2], report.threads, report.precision, report.exact ? 1 : 0,
+                   csv_text(report.torch));
     for (const VersusSide side : kVersusSides) fmt::format_to(out, ",{:.3f}", c.speed(side));
     fmt::format_to(out, ",{:.4f},{:.4f},{:.4f},{:.4f},{:.4f},{},{},{},{:.3e}\n",
                    c.ratio(VersusSide::kAuto, c.best_torch()), c.ratio(VersusSide::kAuto, VersusSide::kDense),

@@ -53,6 +53,7 @@ struct VersusReport {
   int threads = 1;
   double rate = 0;
   std::string precision = "float32";  // of auto
+  bool exact = false;                 // auto left out Winograd
   bool complete = true;               // false: stopped by a signal or a failure
 };
 

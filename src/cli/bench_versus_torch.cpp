@@ -95,6 +95,7 @@ class Versus {
     report_.threads = o_.threads;
     report_.rate = o_.rate;
     report_.precision = o_.precision;
+    report_.exact = o_.exact;
     for (const std::string& name : o_.networks)
       for (const std::string& prune : o_.prune) plan_.push_back(plan(name, prune));
   }
@@ -154,7 +155,7 @@ class Versus {
     options.pruned = planned.prune != "none";
     if (kernels == train::Kernels::kAuto) {
       options.precision = precision();
-      options.allow_winograd = o_.allow_winograd;
+      options.allow_winograd = !o_.exact;
     }
     return options;
   }

@@ -26,7 +26,7 @@ struct VersusOptions {
   int rounds = 5;
   double seconds = 5;
   std::string precision = "float32";  // of auto
-  bool allow_winograd = false;        // auto may
+  bool exact = false;                 // auto leaves out Winograd
   std::string json, csv;
 };
 

@@ -50,8 +50,9 @@ void add_model_options(CLI::App& command, TrainCommand& c) {
           "stay single precision. With --kernels auto where it is expected to be faster")
       ->type_name("float32|bfloat16")
       ->capture_default_str();
-  command.add_flag("--allow-winograd", c.setup.allow_winograd,
-                   "--kernels auto may choose Winograd, whose rounding errors are larger");
+  command.add_flag_function(
+      "--exact", [&c](std::int64_t count) { c.setup.exact = count > 0; },
+      "--kernels auto leaves out Winograd, which rounds more coarsely; the default with --record");
   command.add_option("--threads", c.setup.threads, "Threads (default: all cores)")
       ->check(whole_number(0, 1024))
       ->type_name("N");
@@ -202,11 +203,10 @@ void add_output_options(CLI::App& command, TrainCommand& c) {
                    "At the end, train once more with all weights, values and images (without --sparsify, "
                    "--selective-backprop, --quantize and --prune) and print both accuracies");
   command
-      .add_option(
-          "--resume", c.resumed,
-          "Continue the run in DIR (default: that of --out) as if it had never stopped. Its options "
-          "need not be given again; --steps, --epochs, --threads, --kernels, --precision, --allow-winograd "
-          "and what it writes may change")
+      .add_option("--resume", c.resumed,
+                  "Continue the run in DIR (default: that of --out) as if it had never stopped. Its options "
+                  "need not be given again; --steps, --epochs, --threads, --kernels, --precision, --exact "
+                  "and what it writes may change")
       ->expected(0, 1)
       ->type_name("[DIR]");
   command.add_option("--record", c.record_every, "Write a trace of steps 0, EVERY, 2*EVERY, ...")

@@ -55,7 +55,7 @@ constexpr Recorded kRecorded[] = {
     {"--threads", "/threads", true},
     {"--kernels", "/kernels", true},
     {"--precision", "/precision", true},
-    {"--allow-winograd", "/allow_winograd", true},
+    {"--exact", "/exact", true},
     {"--report-every", "/report_every", true},
     {"--test-every", "/test_every", true},
     {"--checkpoint-every", "/checkpoint_every", true},
@@ -112,11 +112,15 @@ class TakenOver {
       static const json kNone = "none";
       value = &kNone;
     }
+    static const json kExact = true;  // those versions had no Winograd
+    if (value == nullptr && name == "--exact") value = &kExact;
     if (value == nullptr) return;  // written by an older version, or of no use in that run
     if (value->is_boolean() || option->get_type_size() == 0) {
       if (!value->is_boolean()) wrong(name, "it is neither true nor false");
       if (given && !value->get<bool>()) contradiction(name, name, "out it");
       if (!given && value->get<bool>()) set(*option, "true");
+      // Its default may be another one now, and the rounding of a run does not change in its middle.
+      if (!given && !value->get<bool>() && name == "--exact") set(*option, "false");
       return;
     }
     const bool nothing = value->is_null() || (name == "--record" && *value == 0);

@@ -34,7 +34,7 @@ TrainRun::TrainRun(TrainCommand command) : c_(std::move(command)) {
                    train::NetworkOptions{c_.setup.batch, kernels, resolve_threads(c_.setup.threads),
                                          c_.setup.sparsify, c_.setup.learnt_samples, c_.setup.quantize_bits,
                                          c_.options.pruning.method != train::PruningOptions::Method::kNone,
-                                         precision, c_.setup.allow_winograd},
+                                         precision, !exact()},
                    [this](double share) { bar_.update(share, "measuring kernels"); });
   bar_.clear();
   trainer_.emplace(*network_, data_, c_.options);
@@ -133,6 +133,8 @@ void TrainRun::save() {
 
 void TrainRun::write_config() const { write_file(folder_->path() / "config.json", config_json()); }
 
+bool TrainRun::exact() const { return leaves_out_winograd(c_.setup, c_.record_every > 0); }
+
 std::string TrainRun::config_json() const {
   return train_config_json(c_, settings_, data_, *network_, trainer_->settings());
 }
@@ -152,7 +154,9 @@ void TrainRun::introduce() const {
         static_cast<double>(graph.macs()) * 1e-6);
   print("{}: {} for training, {} for testing\n", printable(data_.train->name()),
         counted(data_.train->size(), "image"), grouped_digits(data_.test->size()));
-  print("{} kernels, {}{}, batch {}, {}{}\n\n", c_.setup.kernels,
+  const bool leaves_out =
+      network_->options().kernels == train::Kernels::kAuto && !network_->options().allow_winograd;
+  print("{} kernels, {}{}{}, batch {}, {}{}\n\n", c_.setup.kernels, leaves_out ? "exact, " : "",
         network_->options().precision == train::Precision::kBfloat16 ? "bfloat16, " : "",
         counted(network_->options().threads, "thread"), c_.setup.batch, counted(c_.steps, "step"),
         trainer_->step() > 0 ? fmt::format(", resumed at step {}", trainer_->step()) : "");

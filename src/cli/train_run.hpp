@@ -27,6 +27,7 @@ class TrainRun {
   void settle_options();
   train::Settings extra_settings() const;
   void save();
+  bool exact() const;  // Winograd is left out
   std::string config_json() const;
   void write_config() const;
   void write_page() const;

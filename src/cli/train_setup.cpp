@@ -30,6 +30,10 @@ train::Precision parse_precision(const std::string& name, train::Kernels kernels
   return train::Precision::kBfloat16;
 }
 
+bool leaves_out_winograd(const TrainSetup& setup, bool records) {
+  return setup.exact.value_or(records || parse_kernels(setup.kernels) != train::Kernels::kAuto);
+}
+
 train::ModelSettings fit_model(const TrainSetup& setup, const dataset::Dataset& data) {
   constexpr int kSmallImages = 64;
   train::ModelSettings settings;

@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,12 +27,17 @@ struct TrainSetup {
   double learnt_samples = 1;
   int quantize_bits = 0;
   std::string precision = "float32";
-  bool allow_winograd = false;
+  std::optional<bool> exact;  // as asked for
 };
 
 train::Kernels parse_kernels(const std::string& name);
 // Throws InputError where this CPU, or these kernels, have it not.
 train::Precision parse_precision(const std::string& name, train::Kernels kernels);
+
+// Whether Winograd is left out. By default where a user asks for results that can be relied on to the bit:
+// kernels that are not chosen by timings, and traces. Winograd turns sums of nothing but zeros into small
+// numbers, and the zeros are what a trace is for.
+bool leaves_out_winograd(const TrainSetup& setup, bool records);
 
 // The model's settings: what the user gave, and from the data the size, channels, classes and stem that were
 // not given.

@@ -96,6 +96,43 @@ TEST_F(TrainCommand, ResumesAsItWasStarted) {
                  "a run goes on in its own folder");
 }
 
+// Winograd rounds more coarsely and is left out where results must repeat to the bit or zeros must stay zero.
+TEST_F(TrainCommand, ExactIsTheDefaultWhereItMatters) {
+  const auto run = [&](const std::string& out, Words more) {
+    more.insert(more.end(), {"--steps", "1"});
+    Words words = tiny(out, more);
+    if (out != "sparse") std::ranges::replace(words, std::string("sparse"), std::string("auto"));
+    const ProgramResult result = run_lacuna(words);
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    const bool exact = nlohmann::json::parse(file(out, "config.json"))["exact"];
+    // As the network has it.
+    EXPECT_EQ(result.out.find("\nauto kernels, exact, 1 thread,") != std::string::npos,
+              exact && out != "sparse")
+        << result.out;
+    return exact;
+  };
+  EXPECT_FALSE(run("plain", {}));
+  EXPECT_TRUE(run("asked", {"--exact"}));
+  EXPECT_TRUE(run("recorded", {"--record", "1"}));
+  EXPECT_FALSE(run("recorded_so", {"--record", "1", "--exact=false"}));
+  EXPECT_TRUE(run("sparse", {}));
+  // A run goes on as it began, also one of a version without Winograd.
+  const auto resumed = [&](const std::string& out, const Words& more) {
+    Words words = {"train", "--resume", folder_.file(out), "--steps", "2"};
+    words.insert(words.end(), more.begin(), more.end());
+    const ProgramResult result = run_lacuna(words);
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    return nlohmann::json::parse(file(out, "config.json"))["exact"].get<bool>();
+  };
+  EXPECT_FALSE(resumed("recorded_so", {}));
+  EXPECT_TRUE(resumed("recorded", {}));
+  EXPECT_TRUE(resumed("sparse", {"--kernels", "auto"}));
+  nlohmann::json old = nlohmann::json::parse(file("plain", "config.json"));
+  old.erase("exact");
+  std::ofstream(folder_.path() / "plain" / "config.json") << old;
+  EXPECT_TRUE(resumed("plain", {}));
+}
+
 TEST_F(TrainCommand, TestsAsOftenAsItIsAsked) {
   ASSERT_EQ(run_lacuna(tiny("o", {"--steps", "12", "--report-every", "5", "--test-every", "3"})).exit_code,
             0);

@@ -167,6 +167,19 @@ TEST(Kernels, AStepRepeatsToTheBit) {
       }
 }
 
+// What auto chooses by is measured once and kept.
+TEST(Kernels, AutoRepeatsWithTheSameMeasurements) {
+  use_temporary_cache();
+  const Graph graph = residual_net();
+  const Problem problem = draw_problem(graph, 5, 11);
+  for (const bool winograd : {false, true}) {
+    NetworkOptions options{static_cast<std::int64_t>(problem.labels.size()), Kernels::kAuto, 1};
+    options.allow_winograd = winograd;
+    Network first(graph, options), second(graph, options);
+    EXPECT_TRUE(same_bits(run_step(first, problem), run_step(second, problem))) << winograd;
+  }
+}
+
 TEST(Kernels, TheSparseSettingSkipsZeros) {
   const Graph graph = residual_net();
   Network network(graph, {4, Kernels::kSparse, 1});
