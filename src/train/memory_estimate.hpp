@@ -7,7 +7,7 @@
 namespace lacuna::train {
 
 // In bytes. Doubles: the sizes of a graph that is refused may not fit in 64 bits. What oneDNN allocates for
-// itself and the data set are not included.
+// itself and the data set are not included; its scratchpad, which is one for all layers, is.
 struct MemoryEstimate {
   double activations = 0;  // outputs of layers, for the whole batch
   double gradients = 0;    // of those outputs

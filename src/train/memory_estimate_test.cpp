@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 #include <set>
+#include <thread>
 
 #include "base/error.hpp"
+#include "kernels/dense/scratchpad.hpp"
 #include "train/model_file.hpp"
 
 namespace lacuna::train {
@@ -39,6 +41,43 @@ TEST(MemoryEstimate, SkippingNeedsWorkspace) {
   EXPECT_GT(total(Kernels::kSparse), estimate_memory(graph, {32, Kernels::kDense, 2}).activations);
   EXPECT_GT(total(Kernels::kAuto), total(Kernels::kSparse));
   EXPECT_GT(total(Kernels::kAuto), total(Kernels::kDense));
+}
+
+// Winograd's scratchpad, which oneDNN says and the kernels ask for.
+TEST(MemoryEstimate, KnowsTheScratchpad) {
+  const Graph graph = open_model("vgg-small", {{"size", "32"}});
+  NetworkOptions options{8, Kernels::kAuto, 1};
+  const MemoryEstimate exact = estimate_memory(graph, options);
+  options.allow_winograd = true;
+  const double winograd = estimate_memory(graph, options).workspace - exact.workspace;
+  std::size_t most = 0;
+  std::thread([&] {  // whose scratchpad is empty
+    for (const Node& node : graph.nodes) {
+      if (node.kind != NodeKind::kConv || node.inputs[0] == 0) continue;
+      kernels::ConvOptions plan;
+      plan.layout = kernels::Layout::kBlocked;
+      plan.impl = kernels::Impl::kDenseWinograd;
+      for (const Operation op : kOperations) try {
+          plan.op = op;
+          const kernels::ConvPlan made(graph.layer_shape(node, options.batch), plan);
+        } catch (const kernels::ConvError&) {  // this CPU has none
+        }
+    }
+    most = kernels::scratchpad_held();
+  })
+      .join();
+  if (most == 0) GTEST_SKIP() << "oneDNN has no Winograd for this CPU";
+  EXPECT_GT(most, 1'000'000U);
+  EXPECT_LE(winograd, static_cast<double>(most));
+  EXPECT_GE(winograd, 0.8 * static_cast<double>(most));  // direct has one, too
+  // Where only Winograd is too much, the message says what to do.
+  try {
+    check_memory(graph, options, exact.total() + winograd / 2);
+    ADD_FAILURE() << "allowed";
+  } catch (const InputError& error) {
+    EXPECT_NE(std::string(error.what()).find("leave out Winograd (--exact), or"), std::string::npos)
+        << error.what();
+  }
 }
 
 // The batch that the message names fits, and is the largest or nearly.

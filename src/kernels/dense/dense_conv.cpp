@@ -64,6 +64,7 @@ struct DenseConv::State {
   memory bias;
   memory working;  // its scratchpad
   std::size_t working_bytes = 0;
+  bool sizes_only = false;             // working_bytes is all that is wanted
   std::shared_ptr<StackOffset> stack;  // of Winograd
   memory::desc inner_src, inner_dst, inner_weights, plain_weights;
   // A blocked result of oneDNN's inner product: rows and their padding, which it does not write.
@@ -78,9 +79,10 @@ struct DenseConv::State {
   template <typename Primitive>
   void take(const typename Primitive::primitive_desc& pd, const memory::desc& chosen_src,
             const memory::desc& chosen_dst, const memory::desc& chosen_weights) {
+    working_bytes = pd.scratchpad_desc().get_size();
+    if (sizes_only) return;
     primitive = Primitive(pd);
     name = pd.impl_info_str();
-    working_bytes = pd.scratchpad_desc().get_size();
     working = memory(pd.scratchpad_desc(), cpu_engine(), DNNL_MEMORY_NONE);
     scratchpad(working_bytes);  // allocated here, so that run() of this thread allocates nothing
     inner_src = chosen_src;
@@ -103,6 +105,7 @@ struct DenseConv::State {
 
 // Where the caller's tensors and the primitive's differ, ports reorder.
 void DenseConv::State::finish(bool native, const memory::desc& user_src, const memory::desc& user_dst) {
+  if (sizes_only) return;
   const memory::desc user_weights = options.weights == WeightLayout::kPacked ? inner_weights : plain_weights;
   src = Port(native ? inner_src : user_src, inner_src, options.op == Operation::kInputGrad);
   weights = Port(user_weights, inner_weights, options.op == Operation::kWeightGrad);
@@ -172,10 +175,23 @@ void DenseConv::State::execute(int count, const dnnl_exec_arg_t* args) {
   dnnl::error::wrap_c_api(call.status, "could not run a convolution");
 }
 
-DenseConv::DenseConv(const LayerShape& s, const ConvOptions& options, Impl algorithm, bool native)
+DenseConv::DenseConv(const LayerShape& shape, const ConvOptions& options, Impl algorithm, bool native)
+    : DenseConv(shape, options, algorithm, native, false) {}
+
+std::size_t DenseConv::scratchpad_bytes(const LayerShape& shape, const ConvOptions& options, Impl algorithm) {
+  try {
+    return DenseConv(shape, options, algorithm, false, true).state_->working_bytes;
+  } catch (const ConvError&) {  // not for this shape
+    return 0;
+  }
+}
+
+DenseConv::DenseConv(const LayerShape& s, const ConvOptions& options, Impl algorithm, bool native,
+                     bool sizes_only)
     : state_(std::make_unique<State>()) {
   State& st = *state_;
   st.options = options;
+  st.sizes_only = sizes_only;
   if (algorithm == Impl::kBfloat16) {
     st.bfloat16 = std::make_unique<Bfloat16Conv>(s, options);
     st.name = st.bfloat16->name();

@@ -1,6 +1,7 @@
 // oneDNN behind the same interface: the baseline of every measurement and the fallback of the dispatcher.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 
@@ -14,6 +15,8 @@ class DenseConv {
   // the layouts of the options. With `native`, activations are in the order that oneDNN chooses, too: the
   // baseline of measurements.
   DenseConv(const LayerShape& shape, const ConvOptions& options, Impl algorithm, bool native = false);
+  // What it would ask scratchpad() for, with nothing allocated; 0 where there is none for this shape.
+  static std::size_t scratchpad_bytes(const LayerShape& shape, const ConvOptions& options, Impl algorithm);
   ~DenseConv();
   DenseConv(const DenseConv&) = delete;
   DenseConv& operator=(const DenseConv&) = delete;
@@ -29,6 +32,9 @@ class DenseConv {
   void unpack(const float* packed, float* oihw);
 
  private:
+  DenseConv(const LayerShape& shape, const ConvOptions& options, Impl algorithm, bool native,
+            bool sizes_only);
+
   struct State;
   std::unique_ptr<State> state_;
 };

@@ -3,9 +3,17 @@
 #include "kernels/dispatch/tensors.hpp"
 
 namespace lacuna::kernels {
+namespace {
+
+AlignedFloats& of_this_thread() {
+  thread_local AlignedFloats memory;
+  return memory;
+}
+
+}  // namespace
 
 void* scratchpad(std::size_t bytes) {
-  thread_local AlignedFloats memory;
+  AlignedFloats& memory = of_this_thread();
   const auto floats = static_cast<std::int64_t>((bytes + sizeof(float) - 1) / sizeof(float));
   if (memory.size() < floats) {
     memory = AlignedFloats();  // two at a time would be too many
@@ -13,5 +21,7 @@ void* scratchpad(std::size_t bytes) {
   }
   return memory.data();
 }
+
+std::size_t scratchpad_held() { return static_cast<std::size_t>(of_this_thread().size()) * sizeof(float); }
 
 }  // namespace lacuna::kernels
