@@ -1,6 +1,8 @@
-// Packed weights: which of two packings holds a gradient, and that unpacking takes that one.
+// Packed weights: which of two packings holds a gradient, that unpacking takes that one, and the order of
+// taps.
 #include "kernels/packed_weights.hpp"
 
+#include <array>
 #include <cmath>
 #include <gtest/gtest.h>
 #include <limits>
@@ -9,6 +11,8 @@
 #include "kernels/conv.hpp"
 #include "kernels/dispatch/tensors.hpp"
 #include "kernels/ref/ref_conv.hpp"
+#include "kernels/sparse/sparse_conv.hpp"
+#include "kernels/sparse/weights.hpp"
 
 namespace lacuna::kernels {
 namespace {
@@ -72,6 +76,37 @@ TEST(PackedWeights, UnpackingTakesTheGradientThatWasComputed) {
       else
         ASSERT_FALSE(std::isfinite(gradient[i])) << i;
   }
+}
+
+// All taps of a piece of the weights, in the order that the 3x3 kernels read, and back.
+TEST(PackedWeights, TapsOfAPieceAndBack) {
+  for (const auto& [c, k, taps] : {std::array<std::int64_t, 3>{32, 48, 3}, {20, 33, 3}, {16, 16, 5}})
+    for (const bool checked_is_input : {true, false})
+      for (const bool turned : {true, false})
+        for (const std::int64_t outs : {16, 32}) {
+          const LayerShape shape = LayerShape::conv2d(1, c, k, {8, 8}, {taps, taps}, {1, 1}, {1, 1});
+          const std::int64_t all_taps = taps * taps, row = all_taps * outs;
+          std::vector<float> plain(static_cast<std::size_t>(shape.w_elements()));
+          for (std::size_t i = 0; i < plain.size(); ++i) plain[i] = static_cast<float>(i + 1);
+          const std::int64_t checked = checked_is_input ? c : k, other = checked_is_input ? k : c;
+          const std::int64_t channels = round_up(checked, kLanes);
+          const WeightAccess access(shape, checked_is_input, false);
+          std::vector<float> back(plain.size());
+          for (std::int64_t out = 0; out < other; out += outs) {
+            std::vector<float> packed(static_cast<std::size_t>(channels * row), -1);
+            access.pack_taps(plain.data(), 0, 0, channels, out, outs, turned, packed.data(), row);
+            for (std::int64_t i = 0; i < channels * row; ++i) {
+              const std::int64_t from = i / row, to = out + i % outs, tap = i % row / outs;
+              const std::int64_t from_tap = turned ? all_taps - 1 - tap : tap;
+              const std::int64_t kk = checked_is_input ? to : from, cc = checked_is_input ? from : to;
+              const float expected =
+                  kk < k && cc < c ? static_cast<float>((kk * c + cc) * all_taps + from_tap + 1) : 0;
+              ASSERT_EQ(packed[static_cast<std::size_t>(i)], expected) << shape.describe() << " at " << i;
+            }
+            access.unpack_taps(packed.data(), row, 0, 0, channels, out, outs, turned, back.data());
+          }
+          EXPECT_EQ(back, plain) << shape.describe();
+        }
 }
 
 }  // namespace

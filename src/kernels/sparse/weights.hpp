@@ -44,6 +44,15 @@ class WeightAccess {
                   std::int64_t outs, float* to, std::int64_t row) const;
   void unpack_tiles(const float* from, std::int64_t row, std::int64_t channel, std::int64_t channels,
                     std::int64_t out, std::int64_t outs, float* plain) const;
+  // All taps of 16 x 16 channels, as oihw has them: taps of a pair of channels lie together, and pairs of
+  // input channels behind one another. False where a tile is not whole, or in an order that no kernel has.
+  bool pack_taps_tile(const float* plain, std::int64_t channel, std::int64_t out, std::int64_t outs,
+                      bool turned, float* to, std::int64_t row) const;
+  bool unpack_taps_tile(const float* from, std::int64_t row, std::int64_t channel, std::int64_t out,
+                        std::int64_t outs, bool turned, float* plain) const;
+  bool whole_tile(std::int64_t channel, std::int64_t out) const {
+    return taps_ <= kLanes && tap_stride_ == 1 && channel + kLanes <= checked_ && out + kLanes <= other_;
+  }
   // Calls element(c, k) for c < channels, k < outs in the order in which plain weights lie: whole lines are
   // read and written, where the other order would fetch each of them many times.
   template <typename Element>
