@@ -75,7 +75,7 @@ ConvPlan::State::State(const LayerShape& s, const ConvOptions& o)
   if (!skips()) return;
   for (PlanSide* side : {&src, &dst})
     if (!side->direct()) side->copy_at = workspace.add(side->shape.floats());
-  if (!packed() && sparse) weights_at = workspace.add(sparse->packed_floats());
+  if (!packed() && sparse && !sparse->takes_plain()) weights_at = workspace.add(sparse->packed_floats());
   const BlockedShape& result = o.op == Operation::kInputGrad ? src.shape : dst.shape;
   if (!weight_grad()) bias_at = workspace.add(result.groups * result.blocks() * kLanes);
   scratch_at = workspace.add(
@@ -176,6 +176,8 @@ void ConvPlan::State::run_sparse(const ConvTensors& t, bool by_weights) {
     run.other = nullptr;
   } else if (packed()) {
     run.other = packing.sparse(t.weights);
+  } else if (sparse->takes_plain()) {
+    run.plain = t.weights;
   } else {
     if (t.weights_version == 0 || t.weights_version != has.sparse)
       sparse->pack(t.weights, workspace.at(weights_at));
@@ -202,6 +204,10 @@ void ConvPlan::State::run_sparse_weight_grad(const ConvTensors& t) {
   run.workspace = workspace.at(scratch_at);
   run.checked = checked == Checked::kActivations ? a : g;
   run.other = checked == Checked::kActivations ? g : a;
+  if (!packed() && sparse->takes_plain()) {
+    run.plain_out = t.diff_weights;
+    return sparse->run(run);
+  }
   run.out = packed() ? packing.sparse(t.diff_weights) : workspace.at(weights_at);
   sparse->run(run);
   if (packed())

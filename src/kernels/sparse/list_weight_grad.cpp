@@ -12,6 +12,8 @@ namespace lacuna::kernels {
 namespace {
 
 constexpr std::int64_t kSlotFloats = kListVectors * kLanes;
+// The sums of a chunk of channels, which are read and written for every tile: in L2, beside the lists.
+constexpr std::int64_t kSumBytes = 1280 * 1024;
 
 class ListWeightGrad final : public KernelConv {
  public:
@@ -36,7 +38,9 @@ class ListWeightGrad final : public KernelConv {
     out_parts_ = (sides_.other.blocks() + kListVectors - 1) / kListVectors;
     // A unit is a chunk of channels with lists of its own: threads share nothing and never wait for each
     // other.
-    chunks_ = thread_chunks(sides_.checked.blocks(), shape_.groups, threads_);
+    const std::int64_t block_bytes = out_parts_ * kLanes * 9 * kSlotFloats * 4;
+    chunks_ = thread_chunks(sides_.checked.blocks(), shape_.groups, threads_,
+                            tiles_ == 1 ? 16 : std::min<std::int64_t>(16, kSumBytes / block_bytes));
     slices_ = sum_slices(shape_.groups * static_cast<std::int64_t>(chunks_.size()), tiles_, packed_floats(),
                          threads_);
   }
@@ -45,28 +49,24 @@ class ListWeightGrad final : public KernelConv {
     return shape_.groups * out_parts_ * channels() * 9 * kSlotFloats;
   }
   std::int64_t workspace_floats() const override {
-    return threads_ * (list_floats() + dense_floats()) + (slices_ - 1) * packed_floats();
+    return threads_ * (list_floats() + dense_floats() + own_floats()) + (slices_ - 1) * packed_floats();
   }
+  bool takes_plain() const override { return slices_ == 1; }
   void pack(const float*, float*) const override {}
 
   void unpack(const float* packed, float* oihw) const override {
-    const bool activations = checked_ == Checked::kActivations;
-    const WeightAccess access(shape_, activations, ohwi_);
 #pragma omp parallel for num_threads(threads_) schedule(static) collapse(3)
     for (std::int64_t g = 0; g < shape_.groups; ++g)
       for (std::int64_t part = 0; part < out_parts_; ++part)
         for (std::int64_t c = 0; c < channels(); c += kPackedChannels)
-          // Checked activations meet the gradient opposite to the tap, so the taps are rotated by 180
-          // degrees.
-          access.unpack_taps(packed + ((g * out_parts_ + part) * channels() + c) * 9 * kSlotFloats,
-                             9 * kSlotFloats, g, c, std::min(kPackedChannels, channels() - c),
-                             part * kSlotFloats, kSlotFloats, activations, oihw);
+          unpack_piece(packed + ((g * out_parts_ + part) * channels() + c) * 9 * kSlotFloats, g, part, c,
+                       std::min(kPackedChannels, channels() - c), oihw);
   }
 
   void run(const SparseRun& run) const override {
     const auto chunks = static_cast<std::int64_t>(chunks_.size());
     const std::int64_t units = shape_.groups * chunks;
-    float* sums = run.workspace + threads_ * (list_floats() + dense_floats());
+    float* sums = run.workspace + threads_ * (list_floats() + dense_floats() + own_floats());
 #pragma omp parallel for num_threads(threads_) schedule(dynamic)
     for (std::int64_t job = 0; job < units * slices_; ++job) {
       const std::int64_t slice = job / units;
@@ -75,6 +75,7 @@ class ListWeightGrad final : public KernelConv {
       run_unit(run, unit / chunks, chunks_[static_cast<std::size_t>(unit % chunks)],
                {slice * tiles_ / slices_, (slice + 1) * tiles_ / slices_}, out);
     }
+    if (slices_ == 1) return;
     add_slices(run.out, sums, packed_floats(), slices_, threads_);
   }
 
@@ -99,6 +100,19 @@ class ListWeightGrad final : public KernelConv {
   std::int64_t slots_offset() const { return chunk_channels() * value_stride_; }
   std::int64_t counts_offset() const { return slots_offset() + chunk_channels() * slot_stride_ / 2; }
   std::int64_t list_floats() const { return counts_offset() + chunk_channels(); }
+  // Sums of a chunk, if they leave as plain weights.
+  std::int64_t own_floats() const {
+    return takes_plain() ? out_parts_ * chunk_channels() * 9 * kSlotFloats : 0;
+  }
+
+  void unpack_piece(const float* packed, std::int64_t g, std::int64_t part, std::int64_t channel,
+                    std::int64_t channels, float* oihw) const {
+    const bool activations = checked_ == Checked::kActivations;
+    // Checked activations meet the gradient opposite to the tap, so the taps are rotated by 180 degrees.
+    WeightAccess(shape_, activations, ohwi_)
+        .unpack_taps(packed, 9 * kSlotFloats, g, channel, channels, part * kSlotFloats, kSlotFloats,
+                     activations, oihw);
+  }
 
   Tile tile_at(std::int64_t index) const {
     const std::int64_t x = index % tiles_x_ * tile_w_;
@@ -134,8 +148,9 @@ class ListWeightGrad final : public KernelConv {
   }
 
   // The tile of the dense operand with one pixel around it; zero outside the image and past the last block.
-  void copy_dense(const SparseRun& run, std::int64_t g, const Tile& tile, std::int64_t part,
-                  float* dense) const {
+  // `zeroed`: what is outside the image is zero already.
+  void copy_dense(const SparseRun& run, std::int64_t g, const Tile& tile, std::int64_t part, float* dense,
+                  bool zeroed) const {
     const BlockedShape& other = sides_.other;
     const std::int64_t blocks = std::min<std::int64_t>(kListVectors, other.blocks() - part * kListVectors);
     for (std::int64_t i = 0; i < tile.images; ++i) {
@@ -147,7 +162,7 @@ class ListWeightGrad final : public KernelConv {
         float* row = dense + (i * (tile_h_ + 2) + y) * pitch_ * kSlotFloats;
         const std::int64_t h = tile.y + y - 1;
         const bool inside = h >= 0 && h < other.h;
-        if (!inside || blocks < kListVectors || x1 - x0 < tile.cols + 2)
+        if (blocks < kListVectors || (!zeroed && (!inside || x1 - x0 < tile.cols + 2)))
           std::memset(row, 0, static_cast<std::size_t>((tile.cols + 2) * kSlotFloats) * sizeof(float));
         if (!inside) continue;
         float* to = row + (x0 - (tile.x - 1)) * kSlotFloats;
@@ -165,8 +180,9 @@ class ListWeightGrad final : public KernelConv {
   // The sums over some of the tiles, in `out`.
   void run_unit(const SparseRun& run, std::int64_t g, const Part& chunk, const Range& tiles,
                 float* out) const {
-    float* base = run.workspace + omp_get_thread_num() * (list_floats() + dense_floats());
+    float* base = run.workspace + omp_get_thread_num() * (list_floats() + dense_floats() + own_floats());
     float* dense = base + list_floats();
+    float* own = dense + dense_floats();
     ListTile job{};
     job.values = base;
     job.slots = reinterpret_cast<const std::uint16_t*>(base + slots_offset());
@@ -176,20 +192,28 @@ class ListWeightGrad final : public KernelConv {
     job.channels = chunk.count * kLanes;
     job.dense = dense;
     auto result = [&](std::int64_t part) {
-      return out + ((g * out_parts_ + part) * channels() + chunk.first * kLanes) * 9 * kSlotFloats;
+      return run.plain_out != nullptr
+                 ? own + part * job.channels * 9 * kSlotFloats
+                 : out + ((g * out_parts_ + part) * channels() + chunk.first * kLanes) * 9 * kSlotFloats;
     };
     for (std::int64_t part = 0; part < out_parts_; ++part)
       std::memset(result(part), 0, static_cast<std::size_t>(job.channels * 9 * kSlotFloats) * sizeof(float));
+    // Tiles of whole images have the same zeros around them.
+    const bool whole = tiles_y_ == 1 && tiles_x_ == 1;
+    if (whole) std::memset(dense, 0, static_cast<std::size_t>(dense_floats()) * sizeof(float));
     for (std::int64_t index = tiles.begin; index < tiles.end; ++index) {
       const Tile tile = tile_at(index);
       for (std::int64_t block = 0; block < chunk.count; ++block)
         build(run, g, tile, chunk.first, block, base);
       for (std::int64_t part = 0; part < out_parts_; ++part) {
-        copy_dense(run, g, tile, part, dense);
+        copy_dense(run, g, tile, part, dense, whole);
         job.dw = result(part);
         (pitch_ == 9 ? kernels_.list_pitch9 : kernels_.list_pitch16)(job);
       }
     }
+    if (run.plain_out == nullptr) return;
+    for (std::int64_t part = 0; part < out_parts_; ++part)
+      unpack_piece(result(part), g, part, chunk.first * kLanes, job.channels, run.plain_out);
   }
 
   std::int64_t pitch_ = 16;

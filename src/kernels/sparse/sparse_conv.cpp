@@ -71,12 +71,11 @@ std::vector<Part> split_blocks(std::int64_t blocks, std::int64_t most) {
   return result;
 }
 
-std::vector<Part> thread_chunks(std::int64_t blocks, std::int64_t others, int threads) {
-  constexpr std::int64_t kMost = 16;
+std::vector<Part> thread_chunks(std::int64_t blocks, std::int64_t others, int threads, std::int64_t most) {
   constexpr std::int64_t kLeast = 4;
   const std::int64_t wanted = threads == 1 ? 1 : (threads + others - 1) / others;
   const std::int64_t each = std::max((blocks + wanted - 1) / wanted, std::min(kLeast, blocks));
-  return split_blocks(blocks, std::min(each, kMost));
+  return split_blocks(blocks, std::min(each, std::max(most, kLeast)));
 }
 
 ChannelParts::ChannelParts(std::int64_t blocks, std::int64_t in_l1)

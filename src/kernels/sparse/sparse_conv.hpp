@@ -15,6 +15,8 @@ struct SparseRun {
   const float* checked;  // forward: src; input_grad: diff_dst; weight_grad: the operand that the options name
   const float* other;    // packed weights; weight_grad: the other activation tensor
   float* out;            // dst, diff_src; weight_grad: packed diff_weights
+  const float* plain;    // takes_plain(), instead of `other`: plain weights
+  float* plain_out;      // takes_plain(), weight_grad instead of `out`: plain diff_weights
   const float* bias;     // [groups][blocks per group * 16], never null for forward and input_grad
   bool relu;
   float* workspace;
@@ -29,6 +31,9 @@ class SparseConv {
   virtual void pack(const float* oihw, float* packed) const = 0;
   virtual void unpack(const float* packed, float* oihw) const = 0;
   virtual void run(const SparseRun& run) const = 0;
+  // Packs plain weights, or unpacks their gradients, piece by piece while they are in the cache. Weights of
+  // some megabytes would otherwise be written to memory and read again.
+  virtual bool takes_plain() const { return false; }
 };
 
 struct SparseConfig {
@@ -91,8 +96,9 @@ struct Part {
 std::vector<Part> split_blocks(std::int64_t blocks, std::int64_t most);
 // Channel blocks of weight_grad in chunks of at most 16 blocks, whose tiles (64 KB transposed, 400 KB as
 // lists) stay in L2; fewer blocks each, but not below 4, where `others` units of work per chunk do not keep
-// all threads busy.
-std::vector<Part> thread_chunks(std::int64_t blocks, std::int64_t others, int threads);
+// all threads busy. `most`: fewer than 16 where sums are to stay in L2, too.
+std::vector<Part> thread_chunks(std::int64_t blocks, std::int64_t others, int threads,
+                                std::int64_t most = 16);
 
 // Channels are worked on in parts whose weights stay in L1. With few zeros that matters most; with many,
 // longer loops (fewer mispredicted ends) are worth some misses: all 64 channels of a mask.
