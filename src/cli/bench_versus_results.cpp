@@ -157,6 +157,7 @@ std::string versus_json(const VersusReport& report) {
     entry["x_torch"] = c.ratio(VersusSide::kAuto, c.best_torch());
     entry["x_dense"] = c.ratio(VersusSide::kAuto, VersusSide::kDense);
     entry["zeros"] = {{"A", c.activation_zeros}, {"G", c.gradient_zeros}, {"W", c.weight_zeros}};
+    entry["winograd"] = c.winograd;
     entry["steps_before"] = c.steps_before;
     entry["warmup_steps"] = c.compared_losses;
     entry["loss_difference"] = c.loss_difference;

@@ -25,6 +25,7 @@ struct VersusCase {
   bool rounded = false;  // auto multiplies in bfloat16
   std::int64_t parameters = 0;
   double activation_zeros = 0, gradient_zeros = 0, weight_zeros = 0;  // of the last step
+  double winograd = 0;                                                // share of auto's products by it
   std::int64_t steps_before = 0;                                      // trained before the comparison
   int compared_losses = 0;                                            // steps whose losses were compared
   // The largest between two sides, relative to the loss where that is above 1: in the first step, whose

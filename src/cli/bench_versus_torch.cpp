@@ -63,6 +63,16 @@ class OurSide {
       : network_(graph, options), trainer_(network_, data, how) {}
 
   train::Trainer& trainer() { return trainer_; }
+  // Of all products so far.
+  double winograd_share() {
+    std::int64_t all = 0, winograd = 0;
+    for (const train::ConvLayer* layer : network_.conv_layers())
+      for (const Operation op : kOperations) {
+        all += layer->use(op).calls;
+        winograd += layer->use(op).winograd_calls;
+      }
+    return static_cast<double>(winograd) / static_cast<double>(std::max<std::int64_t>(all, 1));
+  }
   // Nothing once a signal asks to stop.
   std::optional<Block> run(std::int64_t steps) {
     Block block;
@@ -341,6 +351,7 @@ class Versus {
       result.activation_zeros = zeros.activations;
       result.gradient_zeros = zeros.gradients;
       result.weight_zeros = auto_->trainer().weight_zeros().value_or(0);
+      result.winograd = auto_->winograd_share();
       report_.cases.push_back(std::move(result));
     }
     if (failure) std::rethrow_exception(failure);

@@ -160,6 +160,28 @@ TEST_F(BenchTest, ComparesWithEveryBaseline) {
   expect_error(bench(shapes(kTwoLayers), {"--baseline", "fft"}), "unknown baseline 'fft'");
 }
 
+TEST_F(BenchTest, AutoRunsWinogradUnlessExact) {
+  const std::string layer =
+      shapes("  - {name: one, c: 64, k: 64, input: [16, 16], kernel: [3, 3], padding: [1, 1]}\n");
+  const auto used = [&](const std::vector<std::string>& more) {
+    const std::string out = folder_.file("out.json");
+    std::vector<std::string> words = {"bench", "--shapes",  layer,     "--batch",   "8",      "--zeros",
+                                      "0",     "--op",      "forward", "--impl",    "auto",   "--rounds",
+                                      "1",     "--seconds", "0",       "--no-auto", "--json", out};
+    words.insert(words.end(), more.begin(), more.end());
+    const ProgramResult result = run_lacuna(words);
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    const json document = json::parse(read_text(out));
+    EXPECT_EQ(document["exact"], !more.empty());
+    return std::pair<std::string, std::string>(document["machine"]["isa"], document["cases"][0]["used"]);
+  };
+  EXPECT_NE(used({"--exact"}).second, "winograd");
+  const auto [isa, kernel] = used({});
+  if (isa == "avx512") {
+    EXPECT_EQ(kernel, "winograd");
+  }
+}
+
 TEST_F(BenchTest, RunsDepthwiseAndOddChannels) {
   const std::string out = folder_.file("out.json");
   const ProgramResult result = bench(

@@ -66,7 +66,7 @@ done
   const std::string out_ = folder_.file("out.json");
   std::string size_ = "8", batch_ = "4";
   static constexpr int kClasses = 10;  // of the built-in images
-  const int parameters_ = 8 * 3 * 9 + 8 + kClasses * 8 * 8 * 8 + kClasses;
+  int parameters_ = 8 * 3 * 9 + 8 + kClasses * 8 * 8 * 8 + kClasses;
 };
 
 TEST_F(BenchVersus, SaysWhatIsWrongWithThePython) {
@@ -117,6 +117,37 @@ TEST_F(BenchVersus, NoticesAnotherNetwork) {
   EXPECT_NEAR(entry["images_per_second"]["torch_contiguous"].get<double>(), 400, 1e-6);  // 4 in 0.01 s
   const std::string csv = read_text(folder_.file("out.csv"));
   EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'), 2);
+}
+
+// With a layer whose fastest kernel is Winograd.
+TEST_F(BenchVersus, PrecisionAndExactAreThoseOfAuto) {
+  write_file(model_,
+             "model: tiny\nlayers:\n  - conv: {name: a, out: 64, kernel: 3, padding: 1}\n"
+             "  - conv: {name: b, out: 64, kernel: 3, padding: 1}\n  - average_pool: global\n"
+             "  - linear: {name: c, out: $classes}\n");
+  parameters_ = 64 * 3 * 9 + 64 + 64 * 64 * 9 + 64 + kClasses * 64 + kClasses;
+  size_ = "16";
+  batch_ = "8";
+  const auto run = [&](const std::vector<std::string>& more) {
+    const ProgramResult result = versus(fake(hello()), more);
+    EXPECT_EQ(result.exit_code, 1) << result.err;  // whose losses are others
+    return result.out;
+  };
+  EXPECT_NE(run({"--exact"}).find("auto, exact"), std::string::npos);
+  const json exact = json::parse(read_text(out_));
+  EXPECT_TRUE(exact["exact"]);
+  EXPECT_EQ(exact["precision"], "float32");
+  EXPECT_EQ(exact["networks"][0]["winograd"], 0);
+  EXPECT_EQ(run({}).find("auto, "), std::string::npos);
+  const json usual = json::parse(read_text(out_));
+  EXPECT_FALSE(usual["exact"]);
+  if (usual["machine"]["isa"] == "avx512") {
+    EXPECT_GT(usual["networks"][0]["winograd"], 0.1);
+  }
+  const ProgramResult rounded = versus(fake(hello()), {"--precision", "bfloat16", "--exact"});
+  if (rounded.exit_code == 2) return expect_error(rounded, "--precision bfloat16: ");  // a CPU without AMX
+  EXPECT_NE(rounded.out.find("auto, exact, bfloat16"), std::string::npos) << rounded.out;
+  EXPECT_EQ(json::parse(read_text(out_))["precision"], "bfloat16");
 }
 
 TEST_F(BenchVersus, RefusesOptionsOfOtherBenchmarks) {

@@ -134,6 +134,34 @@ TEST(Kernels, WinogradIsNearTheOthers) {
   EXPECT_LE(relative_difference(dense.outputs.back(), step.outputs.back()), 1e-3);
 }
 
+// Of 3x3 convolutions with many channels and few zeros it is much the fastest.
+TEST(Kernels, WinogradRunsWhereItWinsUnlessLeftOut) {
+  use_temporary_cache();
+  GraphBuilder b({3, 16, 16});
+  const int first = b.conv(0, 64, {.padding = {1, 1}});
+  b.linear(b.global_pool(b.conv(first, 64, {.padding = {1, 1}})), 10);
+  const Problem problem = draw_problem(b.graph(), 8, 11);
+  const auto calls = [&](bool allowed) {
+    NetworkOptions options{static_cast<std::int64_t>(problem.labels.size()), Kernels::kAuto, 1};
+    options.allow_winograd = allowed;
+    Network network(b.graph(), options);
+    run_step(network, problem);
+    std::int64_t sum = 0;
+    for (const ConvLayer* layer : network.conv_layers())
+      for (const Operation op : kOperations) sum += layer->use(op).winograd_calls;
+    return sum;
+  };
+  EXPECT_EQ(calls(false), 0);
+  kernels::ConvOptions plan;
+  plan.impl = kernels::Impl::kDenseWinograd;
+  try {
+    const kernels::ConvPlan there(LayerShape::conv2d(8, 64, 64, {16, 16}, {3, 3}, {1, 1}, {1, 1}), plan);
+  } catch (const kernels::ConvError&) {
+    GTEST_SKIP() << "oneDNN has no Winograd for this CPU";
+  }
+  EXPECT_GT(calls(true), 0);
+}
+
 // The first step is as fast as the others.
 TEST(Kernels, EverythingIsMeasuredBeforeTheFirstStep) {
   use_temporary_cache();

@@ -109,6 +109,7 @@ void ConvLayer::run(Operation op, ConvPlan& plan, const ConvTensors& tensors, do
   use.seconds += seconds_now() - start;
   ++use.calls;
   if (done.used == Impl::kSparse) ++use.sparse_calls;
+  if (done.used == Impl::kDenseWinograd) ++use.winograd_calls;
   if (done.skipped) ++use.skipped_calls[static_cast<std::size_t>(*done.skipped)];
 }
 

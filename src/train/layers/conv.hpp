@@ -24,6 +24,7 @@ struct OpUse {
   std::int64_t calls = 0;
   std::int64_t sparse_calls = 0;                // that skipped zeros
   std::array<std::int64_t, 3> skipped_calls{};  // of them, in the order of Checked, those of A, G and W
+  std::int64_t winograd_calls = 0;
   std::int64_t weight_calls() const {
     return skipped_calls[static_cast<std::size_t>(kernels::Checked::kWeights)];
   }
