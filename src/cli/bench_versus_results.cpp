@@ -1,5 +1,6 @@
 #include "cli/bench_versus_results.hpp"
 
+#include <algorithm>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -17,6 +18,9 @@ namespace {
 constexpr double kSameLoss = 1e-2;
 constexpr double kSameLossRounded = 5e-2;
 constexpr double kSameCurve = 0.1;
+// Share of the time that threads may wait for a core before a machine counts as busy. Alone on it: below
+// 0.01.
+constexpr double kBusy = 0.05;
 
 std::size_t place(VersusSide side) { return static_cast<std::size_t>(side); }
 
@@ -114,6 +118,13 @@ std::string versus_table(const VersusReport& report, const TextStyle& style) {
       fmt::format_to(std::back_inserter(text),
                      "{}: losses differ by {:.1e}: the two do not train the same network\n",
                      printable(c.title()), c.loss_difference);
+  const auto busiest = std::ranges::max_element(report.cases, {}, &VersusCase::waited);
+  if (busiest != report.cases.end() && busiest->waited > kBusy)
+    fmt::format_to(
+        std::back_inserter(text),
+        "others used the cores meanwhile: in {} threads waited for one {:.0f} % of the time; measure "
+        "again when the machine is idle\n",
+        printable(busiest->title()), 100 * busiest->waited);
   if (report.blas == "reference")
     text +=
         "PyTorch uses the reference BLAS here, which makes its linear layers many times slower than they "
@@ -160,6 +171,7 @@ std::string versus_json(const VersusReport& report) {
     entry["winograd"] = c.winograd;
     entry["steps_before"] = c.steps_before;
     entry["warmup_steps"] = c.compared_losses;
+    entry["waited"] = c.waited;
     entry["loss_difference"] = c.loss_difference;
     entry["losses_agree"] = c.losses_agree();
     entry["block_steps"] = c.block_steps;
@@ -174,7 +186,7 @@ std::string versus_json(const VersusReport& report) {
 std::string versus_csv(const VersusReport& report) {
   std::string text = "network,prune,prune_zeros,batch,height,width,threads,precision,exact,torch";
   for (const VersusSide side : kVersusSides) text += fmt::format(",{}", versus_side_name(side));
-  text += ",x_torch,x_dense,zeros_a,zeros_g,zeros_w,steps_before,blocks,block_steps,loss_difference\n";
+  text += ",x_torch,x_dense,zeros_a,zeros_g,zeros_w,steps_before,blocks,block_steps,loss_difference,waited\n";
   auto out = std::back_inserter(text);
   for (const VersusCase& c : report.cases) {
     fmt::format_to(out, "{},{},{},{},{},{},{},{},{},{}", csv_text(c.network), c.prune,
@@ -182,10 +194,10 @@ std::string versus_csv(const VersusReport& report) {
                    report.image[2], report.threads, report.precision, report.exact ? 1 : 0,
                    csv_text(report.torch));
     for (const VersusSide side : kVersusSides) fmt::format_to(out, ",{:.3f}", c.speed(side));
-    fmt::format_to(out, ",{:.4f},{:.4f},{:.4f},{:.4f},{:.4f},{},{},{},{:.3e}\n",
+    fmt::format_to(out, ",{:.4f},{:.4f},{:.4f},{:.4f},{:.4f},{},{},{},{:.3e},{:.4f}\n",
                    c.ratio(VersusSide::kAuto, c.best_torch()), c.ratio(VersusSide::kAuto, VersusSide::kDense),
                    c.activation_zeros, c.gradient_zeros, c.weight_zeros, c.steps_before, c.rounds(),
-                   c.block_steps, c.loss_difference);
+                   c.block_steps, c.loss_difference, c.waited);
   }
   return text;
 }

@@ -31,6 +31,7 @@ struct VersusCase {
   // The largest between two sides, relative to the loss where that is above 1: in the first step, whose
   // weights are equal, and in all of them.
   double first_difference = 0, loss_difference = 0;
+  double waited = 0;  // share of the time of its threads in which they waited for a core that others used
   std::int64_t block_steps = 0;
   // Images per second, one number per block; the blocks of one round have the same place.
   std::array<std::vector<double>, kVersusSides.size()> speeds;

@@ -6,8 +6,11 @@
 #include <memory>
 #include <optional>
 
+#include "base/clock.hpp"
+#include "base/core_wait.hpp"
 #include "base/error.hpp"
 #include "base/parallel.hpp"
+#include "cli/bench_calibration.hpp"
 #include "cli/bench_precision.hpp"
 #include "cli/bench_torch_process.hpp"
 #include "cli/bench_versus_results.hpp"
@@ -48,6 +51,7 @@ json graph_json(const train::Graph& graph) {
 
 struct Block {
   std::vector<double> seconds, losses;  // per step
+  double whole = 0, waited = 0;         // seconds of the block, and those in which threads waited for a core
   double images_per_second(std::int64_t batch) const {
     double sum = 0;
     for (const double one : seconds) sum += one;
@@ -244,8 +248,18 @@ class Versus {
   std::optional<Block> run_block(VersusSide side, std::int64_t steps) {
     wait_until_asleep(torch_.id());
     wait_until_asleep(0);
-    if (side == VersusSide::kDense) return dense_->run(steps);
-    if (side == VersusSide::kAuto) return auto_->run(steps);
+    const bool ours = side == VersusSide::kDense || side == VersusSide::kAuto;
+    const pid_t process = ours ? 0 : torch_.id();
+    const double start = seconds_now(), waited = seconds_waited_for_cores(process);
+    std::optional<Block> block =
+        ours ? (side == VersusSide::kDense ? dense_ : auto_)->run(steps) : run_torch(side, steps);
+    if (!block) return block;
+    block->whole = seconds_now() - start;
+    block->waited = std::max(0.0, seconds_waited_for_cores(process) - waited);
+    return block;
+  }
+
+  std::optional<Block> run_torch(VersusSide side, std::int64_t steps) {
     const auto answer =
         torch_.ask({{"do", "train"},
                     {"format", side == VersusSide::kTorchContiguous ? "contiguous" : "channels_last"},
@@ -333,6 +347,7 @@ class Versus {
     const auto rounds =
         static_cast<int>(std::min<std::int64_t>(o_.rounds, o_.steps > 0 ? o_.steps : o_.rounds));
     bool whole = true;
+    double seconds = 0, waited = 0;  // of threads
     std::exception_ptr failure;
     for (int r = 0; r < rounds && whole; ++r) {
       progress(0.3 + 0.7 * r / rounds, fmt::format("round {} of {}", r + 1, rounds));
@@ -343,8 +358,12 @@ class Versus {
         failure = std::current_exception();
       }
       whole = round.has_value();
-      for (std::size_t i = 0; i < kVersusSides.size() && whole; ++i)
-        result.speeds[i].push_back((*round)[i].images_per_second(o_.batch));
+      for (std::size_t i = 0; i < kVersusSides.size() && whole; ++i) {
+        const Block& block = (*round)[i];
+        result.speeds[i].push_back(block.images_per_second(o_.batch));
+        seconds += block.whole * o_.threads;
+        waited += block.waited;
+      }
     }
     if (result.rounds() > 0) {
       const train::ZeroReport zeros = auto_->trainer().zeros();
@@ -352,6 +371,7 @@ class Versus {
       result.gradient_zeros = zeros.gradients;
       result.weight_zeros = auto_->trainer().weight_zeros().value_or(0);
       result.winograd = auto_->winograd_share();
+      result.waited = waited / seconds;
       report_.cases.push_back(std::move(result));
     }
     if (failure) std::rethrow_exception(failure);
@@ -373,7 +393,7 @@ void write_report(const VersusReport& report, const VersusOptions& options) {
   if (!options.json.empty()) write_result(options.json, versus_json(report));
   if (!options.csv.empty()) write_result(options.csv, versus_csv(report));
   if (options.json != kStandardOutput && options.csv != kStandardOutput)
-    print_text(versus_table(report, output_style()));
+    print_text(versus_table(report, output_style()) + calibration_note());
 }
 
 }  // namespace

@@ -150,6 +150,22 @@ TEST_F(BenchVersus, PrecisionAndExactAreThoseOfAuto) {
   EXPECT_EQ(json::parse(read_text(out_))["precision"], "bfloat16");
 }
 
+// Two programs on one core: each waits for it half of the time.
+TEST_F(BenchVersus, NoticesABusyMachine) {
+  const std::string core = "core=$(taskset -cp $$ | sed 's/.*: //; s/[,-].*//')";
+  const std::string lacuna = fmt::format(
+      "taskset -c $core \"$LACUNA\" bench --versus-torch '{}' --size 8 --batch 4 --after 1 --threads 1 "
+      "--rounds 2 "
+      "--steps 400 --json '{}' --python '{}'",
+      model_, out_, fake(hello()));
+  const ProgramResult result = testing_support::run_shell(fmt::format(
+      "{}; taskset -c $core bash -c 'while :; do :; done' & busy=$!; {}; code=$?; kill $busy; exit $code",
+      core, lacuna));
+  EXPECT_EQ(result.exit_code, 1) << result.err;  // losses of a fake
+  EXPECT_GT(json::parse(read_text(out_))["networks"][0]["waited"], 0.05);
+  EXPECT_NE(result.out.find("others used the cores meanwhile: in "), std::string::npos) << result.out;
+}
+
 TEST_F(BenchVersus, RefusesOptionsOfOtherBenchmarks) {
   expect_error(versus("python", {"--layer", "a"}), "--layer: it does not go together with --versus-torch");
   expect_error(run_lacuna({"bench", "--prune", "sm"}), "--prune: it belongs to --versus-torch");
