@@ -24,32 +24,33 @@ std::string calibration_table() {
                                  cache.path().empty() ? "no cache folder" : printable(cache.path()),
                                  CostCache::kDaysKept, kernels::machine_key());
   auto out = std::back_inserter(text);
-  fmt::format_to(out, "{:>9}  {:<9}  {:>11}  {:>8}  {:>6}  {:>8}  {}\n", "dense ms", "by", "at 95 % ms",
-                 "sparse", "noise", "days ago", "shape | operation and options");
+  fmt::format_to(out, "{:>9}  {:<9}  {:>11}  {:>8}  {:>6}  {:>6}  {:>8}  {}\n", "dense ms", "by",
+                 "at 95 % ms", "sparse", "noise", "shared", "days ago", "shape | operation and options");
   const auto now = static_cast<double>(std::time(nullptr));
   const std::string machine = kernels::machine_key() + " | ";
   for (const auto& [key, curve] : cache.all()) {
     if (!key.starts_with(machine)) continue;
-    fmt::format_to(out, "{:>9.3f}  {:<9}  {:>11.3f}  {:>8}  {:>5.1f}%  {:>8.1f}  {}\n", 1e3 * curve.dense,
-                   impl_name(curve.dense_impl), 1e3 * curve.sparse.back(), sparse_from(curve),
-                   100 * curve.noise, (now - static_cast<double>(curve.when)) / 86400,
-                   printable(key.substr(machine.size())));
+    fmt::format_to(out, "{:>9.3f}  {:<9}  {:>11.3f}  {:>8}  {:>5.1f}%  {:>5.0f}%  {:>8.1f}  {}\n",
+                   1e3 * curve.dense, impl_name(curve.dense_impl), 1e3 * curve.sparse.back(),
+                   sparse_from(curve), 100 * curve.noise, 100 * curve.contention,
+                   (now - static_cast<double>(curve.when)) / 86400, printable(key.substr(machine.size())));
   }
   return text;
 }
 
 std::string calibration_header() {
-  return fmt::format("{:<40}  {:<28}  {:<11}  {:>9}  {:<9}  {:>11}  {:>8}  {:>6}  {}\n", "layer", "shape",
-                     "operation", "dense ms", "by", "at 95 % ms", "sparse", "noise", "kept");
+  return fmt::format("{:<40}  {:<28}  {:<11}  {:>9}  {:<9}  {:>11}  {:>8}  {:>6}  {:>6}  {}\n", "layer",
+                     "shape", "operation", "dense ms", "by", "at 95 % ms", "sparse", "noise", "shared",
+                     "kept");
 }
 
 std::string calibration_row(const std::string& name, const std::string& shape, Operation op,
                             const kernels::Calibration& c) {
   const CostCurve& curve = c.curve;
   return fmt::format(
-      "{:<40}  {:<28}  {:<11}  {:>9.3f}  {:<9}  {:>11.3f}  {:>8}  {:>5.1f}%  {}\n", printable(name), shape,
-      operation_name(op), 1e3 * curve.dense, impl_name(curve.dense_impl), 1e3 * curve.sparse.back(),
-      sparse_from(curve), 100 * curve.noise,
+      "{:<40}  {:<28}  {:<11}  {:>9.3f}  {:<9}  {:>11.3f}  {:>8}  {:>5.1f}%  {:>5.0f}%  {}\n",
+      printable(name), shape, operation_name(op), 1e3 * curve.dense, impl_name(curve.dense_impl),
+      1e3 * curve.sparse.back(), sparse_from(curve), 100 * curve.noise, 100 * curve.contention,
       c.busy ? fmt::format("no: busy, {:.0f} % of the time went to other processes", 100 * c.lost)
              : std::string("yes"));
 }

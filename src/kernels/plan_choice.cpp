@@ -15,6 +15,13 @@ bool all_finite(const float* data, std::int64_t count, int threads) {
   return finite;
 }
 
+// The share of zeros, from more lines where a few leave the choice open.
+template <typename Sample>
+double zeros_to_choose_by(const CostCurve& curve, const SampledLines& lines, const Sample& sample) {
+  const double zeros = sample(lines.first);
+  return curve.is_sure(zeros, sampling_error(zeros, lines.first)) ? zeros : sample(lines.at_most);
+}
+
 }  // namespace
 
 // Both curves are measured against oneDNN, so their ratios to it can be compared.
@@ -28,23 +35,24 @@ void ConvPlan::State::measure_costs() {
   if (!sparse) cost = weight_cost;
 }
 
-double ConvPlan::State::data_zeros(const ConvTensors& t) const {
+double ConvPlan::State::data_zeros(const ConvTensors& t, std::int64_t lines) const {
   const PlanSide& side = checked_side();
   const float* data = checked == Checked::kActivations ? t.src : t.diff_dst;
-  const double zeros = sample_zeros(data, side.floats(), sampled_lines);
+  const double zeros = sample_zeros(data, side.floats(), lines);
   // Padding channels are zeros of the layout, not of the tensor.
   const double filled = static_cast<double>(side.shape.plain_floats()) / static_cast<double>(side.floats());
   return std::clamp(1 - (1 - zeros) / filled, 0.0, 1.0);
 }
 
-double ConvPlan::State::weight_zeros(const ConvTensors& t) const {
+double ConvPlan::State::weight_zeros(const ConvTensors& t, std::int64_t lines) const {
   const bool listed = has_pattern || packed() || t.weights == nullptr;
   if (listed && pruned && pruned->has_weights()) return pruned->zeros();
-  return packed() || t.weights == nullptr ? 0 : sample_zeros(t.weights, shape.w_elements(), sampled_lines);
+  return packed() || t.weights == nullptr ? 0 : sample_zeros(t.weights, shape.w_elements(), lines);
 }
 
 double ConvPlan::State::sampled_zeros(const ConvTensors& t) const {
-  return checked == Checked::kWeights ? weight_zeros(t) : data_zeros(t);
+  const std::int64_t lines = sampled_lines.at_most;
+  return checked == Checked::kWeights ? weight_zeros(t, lines) : data_zeros(t, lines);
 }
 
 bool ConvPlan::State::other_is_finite(const ConvTensors& t, Checked skipped) const {
@@ -62,9 +70,11 @@ bool ConvPlan::State::other_is_finite(const ConvTensors& t, Checked skipped) con
 
 ConvPlan::State::Choice ConvPlan::State::choose(const ConvTensors& t, double zeros) const {
   std::optional<Checked> side;
+  const auto of_data = [&](std::int64_t lines) { return data_zeros(t, lines); };
+  const auto of_weights = [&](std::int64_t lines) { return weight_zeros(t, lines); };
   if (either_side()) {
-    const double data = zeros < 0 ? data_zeros(t) : zeros;
-    const double weights = weight_zeros(t);
+    const double data = zeros < 0 ? zeros_to_choose_by(cost, sampled_lines, of_data) : zeros;
+    const double weights = zeros_to_choose_by(weight_cost, sampled_lines, of_weights);
     bool by_weights = weights > data;
     if (always_skips()) {
       side = by_weights ? Checked::kWeights : checked;
@@ -78,7 +88,9 @@ ConvPlan::State::Choice ConvPlan::State::choose(const ConvTensors& t, double zer
   } else if (skips()) {
     bool pays = always_skips();
     if (chooses()) {
-      if (zeros < 0 && cost.zeros_matter()) zeros = sparse ? data_zeros(t) : weight_zeros(t);
+      if (zeros < 0 && cost.zeros_matter())
+        zeros = sparse ? zeros_to_choose_by(cost, sampled_lines, of_data)
+                       : zeros_to_choose_by(cost, sampled_lines, of_weights);
       pays = cost.prefers_sparse(std::max(zeros, 0.0));
     }
     if (pays) side = sparse ? checked : Checked::kWeights;

@@ -45,9 +45,9 @@ struct ConvPlan::State {
   std::string kernel_name;
   PackedWeights packing;
 
-  CostCurve cost;                                 // of skipping zeros of the checked operand,
-  CostCurve weight_cost;                          // of weights in a plan that has both
-  std::int64_t sampled_lines = kMaxSampledLines;  // of the checked tensor, to estimate its zeros
+  CostCurve cost;              // of skipping zeros of the checked operand,
+  CostCurve weight_cost;       // of weights in a plan that has both
+  SampledLines sampled_lines;  // of the checked tensor, to estimate its zeros
 
   Workspace workspace;
   std::int64_t weights_at = 0, bias_at = 0, scratch_at = 0;
@@ -93,8 +93,8 @@ struct ConvPlan::State {
     double zeros;
   };
   Choice choose(const ConvTensors& t, double zeros) const;
-  double data_zeros(const ConvTensors& t) const;
-  double weight_zeros(const ConvTensors& t) const;
+  double data_zeros(const ConvTensors& t, std::int64_t lines) const;
+  double weight_zeros(const ConvTensors& t, std::int64_t lines) const;
   bool other_is_finite(const ConvTensors& t, Checked skipped) const;
   // Where the stamp of `pruned` is in packed weights.
   std::int64_t stamp_at() const { return sparse ? round_up(sparse->packed_floats(), kLanes) : 0; }

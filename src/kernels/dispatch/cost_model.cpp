@@ -1,6 +1,7 @@
 #include "kernels/dispatch/cost_model.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <ctime>
 #include <fcntl.h>
@@ -20,7 +21,7 @@
 namespace lacuna::kernels {
 namespace {
 
-constexpr int kFormat = 6;  // version of the file and of the kernels: increase it when either changes
+constexpr int kFormat = 7;  // version of the file and of the kernels: increase it when either changes
 
 std::mutex& cache_mutex() {
   static std::mutex mutex;
@@ -80,7 +81,8 @@ bool may_be_cache(const std::filesystem::path& path) {
          std::filesystem::file_size(path, error) <= kLargestCache && !error;
 }
 
-// Lines: key TAB when TAB noise TAB dense TAB sparse... TAB which of oneDNN's, keys hold no tabs.
+// Lines: key TAB when TAB noise TAB contention TAB dense TAB sparse... TAB which of oneDNN's, keys hold no
+// tabs.
 std::map<std::string, CostCurve> read_file(const std::string& path) {
   std::map<std::string, CostCurve> curves;
   std::error_code error;
@@ -93,13 +95,14 @@ std::map<std::string, CostCurve> read_file(const std::string& path) {
     if (tab == std::string::npos) continue;
     std::istringstream numbers(line.substr(tab + 1));
     CostCurve curve;
-    numbers >> curve.when >> curve.noise >> curve.dense;
+    numbers >> curve.when >> curve.noise >> curve.contention >> curve.dense;
     for (double& seconds : curve.sparse) numbers >> seconds;
     int impl = -1;
     numbers >> impl;
     for (const Impl known : {Impl::kDenseDirect, Impl::kDenseWinograd, Impl::kDenseGemm, Impl::kBfloat16})
       if (impl == static_cast<int>(known)) curve.dense_impl = known, impl = -2;
-    bool positive = static_cast<bool>(numbers) && impl == -2 && curve.dense > 0 && is_fresh(curve.when);
+    bool positive = static_cast<bool>(numbers) && impl == -2 && curve.dense > 0 && curve.contention >= 0 &&
+                    curve.contention <= 1 && is_fresh(curve.when);
     for (const double seconds : curve.sparse) positive = positive && seconds > 0;
     if (positive) curves[line.substr(0, tab)] = curve;
   }
@@ -114,6 +117,12 @@ double CostCurve::sparse_at(double zeros) const {
   while (i + 1 < kZeros.size() && z > kZeros[i]) ++i;
   const double t = (z - kZeros[i - 1]) / (kZeros[i] - kZeros[i - 1]);
   return sparse[i - 1] + t * (sparse[i] - sparse[i - 1]);
+}
+
+double contention_margin(double contention) {
+  // Clocks that change look like a little of it.
+  constexpr double kUsual = 0.15, kWeight = 0.5;
+  return kWeight * std::max(0.0, contention - kUsual);
 }
 
 double CostCurve::crossover() const {
@@ -156,7 +165,8 @@ void CostCache::store(const std::string& key, const CostCurve& curve) {
   std::ostringstream text;
   text.precision(9);
   for (const auto& [name, value] : curves) {
-    text << name << '\t' << value.when << '\t' << value.noise << '\t' << value.dense;
+    text << name << '\t' << value.when << '\t' << value.noise << '\t' << value.contention << '\t'
+         << value.dense;
     for (const double seconds : value.sparse) text << '\t' << seconds;
     text << '\t' << static_cast<int>(value.dense_impl) << '\n';
   }
@@ -201,22 +211,37 @@ double sample_zeros(const float* data, std::int64_t count, std::int64_t lines) {
   if (count <= kLine * lines) return count_zeros(data, count, 1);
   // An odd number of lines between samples, so that they do not all fall on the same channel or column.
   const std::int64_t step = (count / kLine / lines) | 1;
+  const std::int64_t samples = std::min(lines, (count / kLine - 1) / step + 1);
+  // Each is on a page of its own: without these requests ahead of use a line took up to five times as long.
+  constexpr std::int64_t kAhead = 24;
+  for (std::int64_t i = 0; i < std::min(kAhead, samples); ++i) __builtin_prefetch(data + i * step * kLine);
   std::int64_t zeros = 0;
-  std::int64_t seen = 0;
-  for (std::int64_t line = 0; (line + 1) * kLine <= count && seen < kLine * lines;
-       line += step, seen += kLine)
-    for (std::int64_t i = 0; i < kLine; ++i) zeros += data[line * kLine + i] == 0.0F ? 1 : 0;
-  return static_cast<double>(zeros) / static_cast<double>(seen);
+  for (std::int64_t sample = 0; sample < samples; ++sample) {
+    if (sample + kAhead < samples) __builtin_prefetch(data + (sample + kAhead) * step * kLine);
+    int of_line = 0;
+    for (std::int64_t i = 0; i < kLine; ++i) of_line += data[sample * step * kLine + i] == 0.0F ? 1 : 0;
+    zeros += of_line;
+  }
+  return static_cast<double>(zeros) / static_cast<double>(samples * kLine);
 }
 
-std::int64_t lines_worth_sampling(double seconds) {
-  // Reading a run that is not cached and on a page of its own took up to 100 ns; sampling may take one
-  // four-hundredth of the call. With 1,024 runs for every call, 1x1 layers of 0.3 ms became up to 10 %
-  // slower.
-  constexpr double kLineSeconds = 100e-9;
-  constexpr double kShare = 1.0 / 400;
-  return std::clamp<std::int64_t>(static_cast<std::int64_t>(kShare * seconds / kLineSeconds), 16,
-                                  kMaxSampledLines);
+SampledLines lines_worth_sampling(double seconds) {
+  // Reading a run that is not cached takes 20 to 50 ns. Where the first ones leave the choice open, skipping
+  // or not takes nearly the same time, and a wrong choice costs more than reading more of them: with 16 runs
+  // for a call of 0.5 ms the share was 5 % off, and the call 16 % slower.
+  constexpr double kLineSeconds = 40e-9;
+  constexpr double kFirst = 1.0 / 400, kMore = 1.0 / 60;  // of the call
+  const auto lines = [&](double share) {
+    return std::clamp<std::int64_t>(static_cast<std::int64_t>(share * seconds / kLineSeconds), 32,
+                                    kMaxSampledLines);
+  };
+  return {lines(kFirst), lines(kMore)};
+}
+
+double sampling_error(double share, std::int64_t lines) {
+  // Neighbouring channels are alike: as if each run held 4 independent values.
+  const double values = 4 * static_cast<double>(lines);
+  return 2 * std::sqrt(std::max(share * (1 - share), 1 / values) / values);
 }
 
 double count_zeros(const float* data, std::int64_t count, int threads) {

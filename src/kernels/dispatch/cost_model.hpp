@@ -13,6 +13,9 @@
 
 namespace lacuna::kernels {
 
+// By how much more a kernel has to win that was timed on a core which others used as well.
+double contention_margin(double contention);
+
 // Seconds of one call.
 struct CostCurve {
   static constexpr std::array<double, 5> kZeros = {0.0, 0.3, 0.6, 0.8, 0.95};
@@ -20,12 +23,22 @@ struct CostCurve {
   std::array<double, 5> sparse{};
   Impl dense_impl = Impl::kDenseDirect;  // of oneDNN's, the fastest that the options allow
   double noise = 0;                      // how far the two least times of a measurement were apart, at most
-  std::int64_t when = 0;                 // seconds since 1970, of the measurement
+  // Share of its multiply-adds that the core had not to give while this was measured: those of another
+  // virtual machine on the same core, for example.
+  double contention = 0;
+  std::int64_t when = 0;  // seconds since 1970, of the measurement
 
   // Between the measured shares the time is linear in the share of zeros.
   double sparse_at(double zeros) const;
   // Sparse only where it is expected to win by more than the error of the measurement.
-  bool prefers_sparse(double zeros) const { return sparse_at(zeros) + kColdSeconds < kMargin * dense; }
+  bool prefers_sparse(double zeros) const { return sparse_at(zeros) + kColdSeconds < margin() * dense; }
+  // Dense kernels lose more to whoever shares the core than those that skip: the costs of another time may
+  // favour them more.
+  double margin() const { return kMargin - contention_margin(contention); }
+  // The same choice at any share that is within this error of `zeros`.
+  bool is_sure(double zeros, double error) const {
+    return prefers_sparse(zeros - error) == prefers_sparse(zeros + error);
+  }
   // The share from which on sparse is preferred; 2 where it never is.
   double crossover() const;
   // False where the choice is the same at any share of zeros, so that they need not be counted.
@@ -64,8 +77,14 @@ std::string machine_key();
 // Share of zeros of `count` floats, from at most `lines` runs of 16 floats spread over all of them.
 constexpr std::int64_t kMaxSampledLines = 1024;  // estimate the share to within 2 %
 double sample_zeros(const float* data, std::int64_t count, std::int64_t lines = kMaxSampledLines);
-// How many runs of 16 to sample for a call that takes this long.
-std::int64_t lines_worth_sampling(double seconds);
+// How many runs of 16 to sample for a call that takes this long: in any case, and where these leave the
+// choice open.
+struct SampledLines {
+  std::int64_t first = kMaxSampledLines, at_most = kMaxSampledLines;
+};
+SampledLines lines_worth_sampling(double seconds);
+// Twice the standard error of a share from so many runs, whose zeros come in groups.
+double sampling_error(double share, std::int64_t lines);
 double count_zeros(const float* data, std::int64_t count, int threads);
 
 }  // namespace lacuna::kernels

@@ -162,9 +162,25 @@ TEST(CostModel, ZerosThatCannotChangeTheChoiceAreNotCounted) {
 }
 
 TEST(CostModel, CountingZerosTakesLittleOfTheCall) {
-  EXPECT_EQ(lines_worth_sampling(1e-6), 16);  // fewer say too little
-  EXPECT_NEAR(static_cast<double>(lines_worth_sampling(1e-2)), 250, 1);
-  EXPECT_EQ(lines_worth_sampling(1), kMaxSampledLines);
+  EXPECT_EQ(lines_worth_sampling(1e-6).first, 32);  // fewer say too little
+  EXPECT_EQ(lines_worth_sampling(1e-6).at_most, 32);
+  EXPECT_NEAR(static_cast<double>(lines_worth_sampling(4e-3).first), 250, 1);
+  EXPECT_EQ(lines_worth_sampling(4e-3).at_most, kMaxSampledLines);
+  EXPECT_EQ(lines_worth_sampling(1).first, kMaxSampledLines);
+}
+
+// Only close to the crossover is a share that few lines gave too uncertain to choose by.
+TEST(CostModel, ChoiceIsSureAwayFromTheCrossover) {
+  const CostCurve curve{.dense = 1, .sparse = {2, 1.5, 1.2, 0.5, 0.2}};
+  const double crossover = curve.crossover();
+  const double error = sampling_error(crossover, 32);
+  EXPECT_GT(error, 0.05);
+  EXPECT_LT(error, 0.15);
+  EXPECT_LT(sampling_error(crossover, 1024), 0.02);
+  EXPECT_GT(sampling_error(0, 32), 0.01);  // no zeros among a few does not mean that there are none
+  EXPECT_FALSE(curve.is_sure(crossover + 0.02, error));
+  EXPECT_TRUE(curve.is_sure(crossover + 0.02 + error, error));
+  EXPECT_TRUE(curve.is_sure(crossover - 0.02 - error, error));
 }
 
 TEST(CostModel, SampledZerosAreCloseToTheShare) {
@@ -189,6 +205,18 @@ TEST(CostModel, CurveIsLinearBetweenMeasurements) {
   EXPECT_TRUE(curve.prefers_sparse(0.5));
 }
 
+// On a core that others use, skipping has to win by more.
+TEST(CostModel, ContentionWidensTheMargin) {
+  CostCurve curve{.dense = 1, .sparse = {2, 1.6, 1.2, 0.8, 0.2}};
+  EXPECT_TRUE(curve.prefers_sparse(0.8));
+  const double alone = curve.crossover();
+  curve.contention = 0.1;  // clocks change by as much
+  EXPECT_EQ(curve.crossover(), alone);
+  curve.contention = 0.5;
+  EXPECT_FALSE(curve.prefers_sparse(0.8));
+  EXPECT_TRUE(curve.prefers_sparse(0.95));
+}
+
 // Measurements of long ago, of the future and without a date count as none.
 TEST(CostModel, CacheForgets) {
   const auto folder = std::filesystem::temp_directory_path() / ("lacuna_old_" + std::to_string(::getpid()));
@@ -196,7 +224,7 @@ TEST(CostModel, CacheForgets) {
   const std::string path = (folder / "kernels.txt").string();
   const auto now = static_cast<std::int64_t>(std::time(nullptr));
   const std::string rest =
-      "\t0.01\t1\t5\t4\t3\t2\t1\t" + std::to_string(static_cast<int>(Impl::kDenseDirect)) + "\n";
+      "\t0.01\t0.2\t1\t5\t4\t3\t2\t1\t" + std::to_string(static_cast<int>(Impl::kDenseDirect)) + "\n";
   std::ofstream(path) << "old\t" << now - 91 * 86400 << rest << "new\t" << now - 86400 << rest << "future\t"
                       << now + 9 * 86400 << rest << "dateless\t" << rest;
   CostCache cache(path);
@@ -236,10 +264,12 @@ TEST(CostModel, CacheKeepsWhatItIsGivenAndIgnoresDamage) {
   CostCurve curve;
   curve.dense = 1.25;
   curve.sparse = {5, 4, 3, 2, 1};
+  curve.contention = 0.25;
   cache.store("a", curve);
   std::ofstream(path, std::ios::app) << "broken line\nb\t1 2\nc\t-1 1 1 1 1 1\n";
   ASSERT_TRUE(cache.find("a"));
   EXPECT_EQ(cache.find("a")->sparse, curve.sparse);
+  EXPECT_EQ(cache.find("a")->contention, 0.25);
   EXPECT_FALSE(cache.find("b"));
   EXPECT_FALSE(cache.find("c"));
   cache.store("d", curve);
