@@ -50,6 +50,57 @@ TEST(ChannelsLast, EachIsaMatchesTheReference) {
   }
 }
 
+// A tensor that does not begin at a multiple of 64 bytes.
+struct Shifted {
+  explicit Shifted(const AlignedFloats& from) : memory(from.size() + 16) {
+    std::copy(from.data(), from.data() + from.size(), data());
+  }
+  float* data() { return memory.data() + 3; }
+  AlignedFloats memory;
+};
+
+// Zeros in the weights: the same bits as on blocked tensors, wherever the tensors begin.
+TEST(ChannelsLast, PrunedEqualsBlocked) {
+  std::uint64_t seed = 90;
+  for (const Case& c : kCases)
+    for (const Operation op : kOperations) {
+      const LayerShape shape = c.shape();
+      ConvOptions o;
+      o.op = op;
+      o.impl = Impl::kSparse;
+      o.checked = Checked::kWeights;
+      o.threads = ++seed % 3 == 0 ? 2 : 1;
+      std::vector<std::vector<float>> results;
+      for (const Layout layout : {Layout::kNchw, Layout::kNhwc}) {
+        o.layout = layout;
+        ConvPlan plan(shape, o);
+        PlanTensors data(plan);
+        data.fill(plan, 0.8, seed);
+        Shifted src(data.src), dst(data.dst);
+        ConvTensors t = data.tensors();
+        t.src = t.diff_src = src.data();
+        t.dst = dst.data();
+        t.diff_dst = dst.data();
+        plan.run(t);
+        const bool forward = op == Operation::kForward;
+        if (op == Operation::kWeightGrad) {
+          results.emplace_back(data.weights.data(), data.weights.data() + data.weights.size());
+          continue;
+        }
+        const std::int64_t channels = forward ? shape.k : shape.c;
+        const std::int64_t pixels = (forward ? data.dst : data.src).size() / (shape.n * channels);
+        const float* got = forward ? dst.data() : src.data();
+        std::vector<float>& nchw = results.emplace_back();
+        for (std::int64_t n = 0; n < shape.n; ++n)
+          for (std::int64_t k = 0; k < channels; ++k)
+            for (std::int64_t p = 0; p < pixels; ++p)
+              nchw.push_back(layout == Layout::kNchw ? got[(n * channels + k) * pixels + p]
+                                                     : got[(n * pixels + p) * channels + k]);
+      }
+      ASSERT_EQ(results[0], results[1]) << shape.describe() << " " << operation_name(op);
+    }
+}
+
 std::vector<float> to_ohwi(const LayerShape& s, const float* oihw) {
   std::vector<float> moved(static_cast<std::size_t>(s.w_elements()));
   for (std::int64_t k = 0; k < s.k; ++k)
@@ -59,15 +110,6 @@ std::vector<float> to_ohwi(const LayerShape& s, const float* oihw) {
             oihw[(k * s.c_per_group() + c) * s.taps() + tap];
   return moved;
 }
-
-// A tensor that does not begin at a multiple of 64 bytes.
-struct Shifted {
-  explicit Shifted(const AlignedFloats& from) : memory(from.size() + 16) {
-    std::copy(from.data(), from.data() + from.size(), data());
-  }
-  float* data() { return memory.data() + 3; }
-  AlignedFloats memory;
-};
 
 TEST(ChannelsLast, OrderOfWeightsAndAlignmentDoNotChangeTheResult) {
   std::uint64_t seed = 50;

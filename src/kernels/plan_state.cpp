@@ -42,9 +42,8 @@ ConvPlan::State::State(const LayerShape& s, const ConvOptions& o)
   // Groups of part of a block (depthwise convolutions) leave most lanes of a vector empty: oneDNN's.
   const bool part_groups = s.groups > 1 && (s.c_per_group() % kLanes != 0 || s.k_per_group() % kLanes != 0);
   const bool may_be_sparse = o.impl == Impl::kSparse || (automatic() && !part_groups);
-  // The authors' kernels and those that skip zero weights know blocked tensors only.
-  if (o.impl == Impl::kSparseTrain || checked == Checked::kWeights)
-    src.shape.channels_last = dst.shape.channels_last = false;
+  // The authors' kernels know blocked tensors only.
+  if (o.impl == Impl::kSparseTrain) src.shape.channels_last = dst.shape.channels_last = false;
   const SparseConfig config{.shape = s,
                             .op = o.op,
                             .checked = checked,
@@ -54,9 +53,7 @@ ConvPlan::State::State(const LayerShape& s, const ConvOptions& o)
                             .src_channels_last = src.shape.channels_last,
                             .dst_channels_last = dst.shape.channels_last,
                             .ohwi = o.weights == WeightLayout::kOhwi};
-  const bool nhwc = src.shape.channels_last || dst.shape.channels_last;
-  if (may_be_sparse && (checked == Checked::kWeights || (o.or_weights && !nhwc)))
-    pruned = PrunedConv::make(config);
+  if (may_be_sparse && (checked == Checked::kWeights || o.or_weights)) pruned = PrunedConv::make(config);
   if (may_be_sparse && checked != Checked::kWeights) sparse = make_sparse_conv(config);
   if (o.impl == Impl::kSparseTrain) sparse = make_sparsetrain_conv(config);
   const bool may_be_dense = o.impl != Impl::kReference && (!always_skips() || o.strict);

@@ -125,7 +125,7 @@ void unpack_lanes(const UnpackLanes& job) {
     if (job.around_caches)
       _mm512_stream_ps(job.to + offset, v);
     else
-      _mm512_store_ps(job.to + offset, v);
+      _mm512_storeu_ps(job.to + offset, v);  // channels-last tensors may begin anywhere
   };
   if (job.from == nullptr) {
     const __m512 value = _mm512_loadu_ps(job.value);

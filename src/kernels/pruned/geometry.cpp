@@ -36,10 +36,10 @@ AxisTap axis_tap(bool forward, std::int64_t r, std::int64_t stride, std::int64_t
 
 }  // namespace
 
-PrunedGeometry::PrunedGeometry(const LayerShape& shape, Operation op) {
+PrunedGeometry::PrunedGeometry(const LayerShape& shape, Operation op, const BlockedShape& input,
+                               const BlockedShape& result)
+    : input_(input), result_(result) {
   const bool forward = op != Operation::kInputGrad;  // weight_grad: inputs and gradients as in forward
-  input_ = forward ? blocked_src(shape) : blocked_dst(shape);
-  result_ = forward ? blocked_dst(shape) : blocked_src(shape);
   (forward ? input_step_ : result_step_) = shape.stride;
   if (input_.channels % kLanes != 0 && shape.groups > 1) supported_ = false;
   if (result_.channels % kLanes != 0 && shape.groups > 1) supported_ = false;
@@ -202,7 +202,8 @@ PrunedGeometry::Pixel PrunedGeometry::first_pixel(const TileGroup& group, std::i
 void PrunedGeometry::put_offsets(const TileGroup& group, const Touched& at, Size2 size,
                                  std::int64_t* to) const {
   const BlockedShape& tensor = at.tensor;
-  const std::int64_t step = at.step.w * kLanes;
+  const std::int64_t pixel = tensor.pixel_floats();
+  const std::int64_t step = at.step.w * pixel;
   for (std::int64_t lane = 0; lane < kLanes; ++lane) {
     const Pixel first = first_pixel(group, lane);
     const std::int64_t x0 = first.x * at.step.w + at.start.w;
@@ -215,7 +216,7 @@ void PrunedGeometry::put_offsets(const TileGroup& group, const Touched& at, Size
       const bool inside = first.n < tensor.n && y >= 0 && y < tensor.h;
       const std::int64_t begin = inside ? low : size.w;
       const std::int64_t end = inside ? high : size.w;
-      std::int64_t offset = first.n * tensor.image_floats() + (y * tensor.w + x0) * kLanes + begin * step;
+      std::int64_t offset = first.n * tensor.image_floats() + (y * tensor.w + x0) * pixel + begin * step;
       std::int64_t col = 0;
       for (; col < begin; ++col, out += kLanes) *out = -1;
       for (; col < end; ++col, out += kLanes, offset += step) *out = offset;
@@ -227,6 +228,7 @@ void PrunedGeometry::put_offsets(const TileGroup& group, const Touched& at, Size
 // The pixels of a flat group follow one another.
 void PrunedGeometry::put_flat_offsets(const TileGroup& group, const Touched& at, std::int64_t* to) const {
   const BlockedShape& tensor = at.tensor;
+  const std::int64_t pixel = tensor.pixel_floats();
   const Size2 grid = phases_[static_cast<std::size_t>(group.phase)].grid;
   Pixel p = first_pixel(group, 0);
   const std::int64_t count = group.rows * kLanes;
@@ -234,9 +236,9 @@ void PrunedGeometry::put_flat_offsets(const TileGroup& group, const Touched& at,
     const std::int64_t end = std::min(count, i + grid.w - p.x);
     const std::int64_t y = p.y * at.step.h + at.start.h;
     const bool inside = p.n < tensor.n && y >= 0 && y < tensor.h;
-    const std::int64_t row = p.n * tensor.image_floats() + y * tensor.w * kLanes;
+    const std::int64_t row = p.n * tensor.image_floats() + y * tensor.w * pixel;
     for (std::int64_t x = p.x * at.step.w + at.start.w; i < end; ++i, x += at.step.w)
-      to[i] = inside && x >= 0 && x < tensor.w ? row + x * kLanes : -1;
+      to[i] = inside && x >= 0 && x < tensor.w ? row + x * pixel : -1;
     p.x = 0;
     if (++p.y == grid.h) p.y = 0, ++p.n;
   }

@@ -47,9 +47,10 @@ struct TileGroup {
 
 class PrunedGeometry {
  public:
-  // `input` and `result` are the blocked tensors of forward or input_grad (src and dst, or the other way
-  // round).
-  PrunedGeometry(const LayerShape& shape, Operation op);
+  // `input` and `result` are the tensors of forward or input_grad (src and dst, or the other way round),
+  // blocked or channels-last.
+  PrunedGeometry(const LayerShape& shape, Operation op, const BlockedShape& input,
+                 const BlockedShape& result);
 
   bool supported() const { return supported_; }
   bool flat() const { return flat_; }

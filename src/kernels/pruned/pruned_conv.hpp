@@ -52,10 +52,10 @@ class PrunedConv {
   };
 
   explicit PrunedConv(const SparseConfig& config, PrunedGeometry geometry);
-  std::int64_t input_floats() const;   // packed inputs of a group of tiles, at most
-  std::int64_t thread_floats() const;  // of the workspace
-  std::int64_t unit_parts() const;     // most parts of result channels whose sums stay in L2
-  bool around_caches() const;          // results are too large to be kept by one
+  std::int64_t input_floats() const;              // packed inputs of a group of tiles, at most
+  std::int64_t thread_floats() const;             // of the workspace
+  std::int64_t unit_parts() const;                // most parts of result channels whose sums stay in L2
+  bool around_caches(const float* result) const;  // results are too large to be kept by one
   // One group of tiles, and some of the parts of its result channels.
   struct Unit {
     std::int64_t g;

@@ -43,10 +43,10 @@ LACUNA_INLINE void transpose16_from(const float* const (&rows)[16], const Store&
     __m512 r[4];  // columns 4q .. 4q + 3 of rows i, i + 4, i + 8, i + 12
 #pragma GCC unroll 4
     for (int i = 0; i < 4; ++i) {
-      __m512 v = _mm512_castps128_ps512(_mm_load_ps(rows[i] + 4 * q));
-      v = _mm512_insertf32x4(v, _mm_load_ps(rows[i + 4] + 4 * q), 1);
-      v = _mm512_insertf32x4(v, _mm_load_ps(rows[i + 8] + 4 * q), 2);
-      r[i] = _mm512_insertf32x4(v, _mm_load_ps(rows[i + 12] + 4 * q), 3);
+      __m512 v = _mm512_castps128_ps512(_mm_loadu_ps(rows[i] + 4 * q));
+      v = _mm512_insertf32x4(v, _mm_loadu_ps(rows[i + 4] + 4 * q), 1);
+      v = _mm512_insertf32x4(v, _mm_loadu_ps(rows[i + 8] + 4 * q), 2);
+      r[i] = _mm512_insertf32x4(v, _mm_loadu_ps(rows[i + 12] + 4 * q), 3);
     }
     const __m512d lo01 = _mm512_castps_pd(_mm512_unpacklo_ps(r[0], r[1]));
     const __m512d hi01 = _mm512_castps_pd(_mm512_unpackhi_ps(r[0], r[1]));
