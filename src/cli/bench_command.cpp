@@ -84,8 +84,9 @@ kernels::MeasureSpec spec_of(const Job& job, const BenchOptions& options, Impl i
     spec.options.src_layout = Layout::kNchw;
   const bool in_weights = job.checked == Checked::kWeights;
   const bool kept_gradients = (in_weights || job.either_side) && job.op == Operation::kWeightGrad;
-  spec.options.weights =
-      options.layout == "blocked" && !kept_gradients ? WeightLayout::kPacked : WeightLayout::kOihw;
+  spec.options.weights = (options.layout == "blocked" || options.beside_blocked) && !kept_gradients
+                             ? WeightLayout::kPacked
+                             : WeightLayout::kOihw;
   spec.min_rounds = options.rounds;
   spec.seconds = options.seconds;
   spec.with_auto = !options.no_auto;
@@ -96,6 +97,8 @@ kernels::MeasureSpec spec_of(const Job& job, const BenchOptions& options, Impl i
   spec.baselines = baselines.more;
   // The least of several noisy ratios is too small: where it matters, they are timed longer.
   if (baselines.best) spec.close_error = 0.005;
+  spec.close_seconds = std::max(0.15, 5 * options.seconds);
+  spec.with_blocked = options.beside_blocked;
   spec.options.allow_winograd = !options.exact;
   use_precision(options.precision, spec);
   spec.options.or_weights = job.either_side;
@@ -290,6 +293,8 @@ void run_bench(BenchOptions options) {
     zeros /= 100;
   }
   parse_baselines(options.baselines);  // before anything is measured
+  if (options.beside_blocked && options.layout == "blocked")
+    throw InputError("--beside-blocked", "the tensors are blocked already", "give --layout nhwc or nchw");
   check_precision(options.precision, {{options.layout == "nchw", "--layout nchw"},
                                       {options.zeros_in == "weights", "--zeros-in weights"},
                                       {options.impl == "sparsetrain", "--impl sparsetrain"},

@@ -66,6 +66,9 @@ void add_bench_options(CLI::App& bench, BenchOptions& options) {
       ->check(CLI::IsMember({"blocked", "nchw", "nhwc"}).description(""))
       ->type_name("blocked|nchw|nhwc")
       ->capture_default_str();
+  bench.add_flag("--beside-blocked", options.beside_blocked,
+                 "Time the same on blocked tensors in the same rounds (x_blocked in --csv and --json), with "
+                 "weights packed on both sides");
   bench.add_option("--rounds", options.rounds, "Least number of paired runs per case")
       ->check(whole_number(1, 10000))
       ->type_name("N")

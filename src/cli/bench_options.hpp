@@ -28,6 +28,7 @@ struct BenchOptions {
   int rounds = 5;
   double seconds = 0.2;
   bool scaling = false;
+  bool beside_blocked = false;
   bool no_auto = false;
   bool exact = false;
   bool calibrate = false;

@@ -220,6 +220,8 @@ std::string bench_json(const BenchReport& report) {
     if (timed_sparsetrain(c))
       entry["sparsetrain"] = {{"seconds", c.result.sparsetrain_seconds},
                               {"x_direct", c.result.sparsetrain_x_direct}};
+    if (c.result.x_blocked > 0) entry["x_blocked"] = c.result.x_blocked;
+    if (c.result.best_x_itself > 0) entry["best_x_itself"] = c.result.best_x_itself;
     entry["rounds"] = c.result.rounds;
     entry["kernel"] = c.result.kernel;
     entry["direct_kernel"] = c.result.direct_kernel;
@@ -259,7 +261,9 @@ std::string bench_csv(const std::vector<BenchCase>& cases) {
       "x_direct,x_auto,rounds,sparsetrain_seconds,sparsetrain_x_direct";
   auto out = std::back_inserter(text);
   for (const kernels::Impl impl : kMore) fmt::format_to(out, ",{0}_seconds,x_{0}", impl_name(impl));
-  text += ",x_best\n";
+  const bool beside_blocked =
+      std::ranges::any_of(cases, [](const BenchCase& c) { return c.result.x_blocked > 0; });
+  text += beside_blocked ? ",x_best,x_blocked\n" : ",x_best\n";
   for (const BenchCase& c : cases) {
     fmt::format_to(out, "{},{},\"{}\",{},{},{},{},{:.6f},{},{},{},{:.9f},{:.9f},{:.9f},{:.4f},{:.4f},{},{}",
                    csv_text(c.network), csv_text(c.layer), c.shape.describe(), c.shape.n, c.count,
@@ -275,7 +279,8 @@ std::string bench_csv(const std::vector<BenchCase>& cases) {
       const bool timed = one != c.result.baselines.end() && one->ratio > 0;
       text += timed ? fmt::format(",{:.9f},{:.4f}", one->seconds, one->ratio) : ",,";
     }
-    text += c.result.baselines.empty() ? ",\n" : fmt::format(",{:.4f}\n", c.result.x_best());
+    text += c.result.baselines.empty() ? "," : fmt::format(",{:.4f}", c.result.x_best());
+    text += beside_blocked ? fmt::format(",{:.4f}\n", c.result.x_blocked) : "\n";
   }
   return text;
 }

@@ -129,6 +129,20 @@ TEST_F(BenchTest, SkipsZeroWeightsWhereAsked) {
   }
 }
 
+TEST_F(BenchTest, TimesChannelsLastBesideBlocked) {
+  const std::string csv = folder_.file("out.csv");
+  const ProgramResult result =
+      bench(shapes(kTwoLayers),
+            {"--zeros", "60", "--layout", "nhwc", "--beside-blocked", "--layer", "second", "--csv", csv});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  std::istringstream lines(read_text(csv));
+  std::string line;
+  std::getline(lines, line);
+  EXPECT_TRUE(line.ends_with(",x_best,x_blocked")) << line;
+  while (std::getline(lines, line)) EXPECT_GT(std::stod(line.substr(line.rfind(',') + 1)), 0) << line;
+  expect_error(bench(shapes(kTwoLayers), {"--beside-blocked"}), "blocked already");
+}
+
 TEST_F(BenchTest, ComparesWithEveryBaseline) {
   const std::string out = folder_.file("out.json");
   const std::string csv = folder_.file("out.csv");

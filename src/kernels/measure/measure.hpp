@@ -27,11 +27,13 @@ struct MeasureSpec {
   bool with_auto = true;
   bool with_sparsetrain = false;  // the algorithm of SparseTrain's authors, in the same rounds
   bool with_float32 = false;      // kAuto in single precision on the same tensors, in the same rounds
+  bool with_blocked = false;      // the same implementation on blocked tensors, in the same rounds
   std::function<bool()> stop;     // asked before each round; true ends the measurement
   std::vector<Impl> baselines;    // more of oneDNN's: kDenseWinograd, kDenseGemm
   // Error of a ratio to the best baseline, where ours takes nearly as long: they are timed again, in turn,
   // until it is reached. 0: not again.
   double close_error = 0;
+  double close_seconds = 1;  // for each share of zeros at most
   std::uint64_t seed = 1;
 };
 
@@ -51,6 +53,10 @@ struct Measurement {
   double zeros = 0;  // as filled: of the operand that was skipped last, or of the checked one
   // SparseTrain's algorithm, if it was asked for: its median time, and oneDNN direct's / its time by rounds.
   double sparsetrain_seconds = 0, sparsetrain_x_direct = 0;
+  double x_blocked = 0;  // with_blocked: median over rounds of the time on blocked tensors / that of the plan
+  // The best baseline timed twice in the same rounds, the second / the first time: 1 but for the noise that
+  // the ratios to it have, too. 0: it was not timed again (close_error).
+  double best_x_itself = 0;
   int rounds = 0;
   Impl used = Impl::kSparse;       // in the last round
   std::optional<Checked> skipped;  // the same: the operand whose zeros were skipped
