@@ -2,6 +2,7 @@
 // cache folder.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <functional>
@@ -33,8 +34,10 @@ struct CostCurve {
   // Sparse only where it is expected to win by more than the error of the measurement.
   bool prefers_sparse(double zeros) const { return sparse_at(zeros) + kColdSeconds < margin() * dense; }
   // Dense kernels lose more to whoever shares the core than those that skip: the costs of another time may
-  // favour them more.
-  double margin() const { return kMargin - contention_margin(contention); }
+  // favour them more. So may those of a measurement that was noisier than it should be.
+  double margin() const {
+    return kMargin - contention_margin(contention) - 2 * std::max(0.0, noise - kUsualNoise);
+  }
   // The same choice at any share that is within this error of `zeros`.
   bool is_sure(double zeros, double error) const {
     return prefers_sparse(zeros - error) == prefers_sparse(zeros + error);
@@ -45,6 +48,7 @@ struct CostCurve {
   bool zeros_matter() const;
   // With 0.97, 4 of 637 cases in which skipping was chosen lost 4 to 8 % to the best baseline.
   static constexpr double kMargin = 0.95;
+  static constexpr double kUsualNoise = 0.01;
   // Measuring runs one call over and over, with lists and packed weights in cache; between other layers they
   // are not. A layer of 110 us that was expected to break even ran at 0.94x of dense without this.
   static constexpr double kColdSeconds = 5e-6;

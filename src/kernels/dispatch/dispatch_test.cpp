@@ -205,8 +205,8 @@ TEST(CostModel, CurveIsLinearBetweenMeasurements) {
   EXPECT_TRUE(curve.prefers_sparse(0.5));
 }
 
-// On a core that others use, skipping has to win by more.
-TEST(CostModel, ContentionWidensTheMargin) {
+// On a core that others use, or after a noisy measurement, skipping has to win by more.
+TEST(CostModel, ContentionAndNoiseWidenTheMargin) {
   CostCurve curve{.dense = 1, .sparse = {2, 1.6, 1.2, 0.8, 0.2}};
   EXPECT_TRUE(curve.prefers_sparse(0.8));
   const double alone = curve.crossover();
@@ -215,6 +215,11 @@ TEST(CostModel, ContentionWidensTheMargin) {
   curve.contention = 0.5;
   EXPECT_FALSE(curve.prefers_sparse(0.8));
   EXPECT_TRUE(curve.prefers_sparse(0.95));
+  curve.contention = 0;
+  curve.noise = 0.005;
+  EXPECT_EQ(curve.crossover(), alone);
+  curve.noise = 0.05;
+  EXPECT_GT(curve.crossover(), alone + 0.02);
 }
 
 // Measurements of long ago, of the future and without a date count as none.
