@@ -32,6 +32,15 @@ function(lacuna_alone)
   set_source_files_properties(${ARGN} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 endfunction()
 
+# lacuna_oracle(a.cpp...): only says what a result should be. Sanitizing it would find nothing in what is tested, and its
+# plain loops take most of the time of such a test.
+function(lacuna_oracle)
+  if(LACUNA_SANITIZE)
+    lacuna_alone(${ARGN})
+    set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS "-fno-sanitize=all;-O2" SKIP_PRECOMPILE_HEADERS ON)
+  endif()
+endfunction()
+
 # lacuna_cold(TARGET LEVEL): no run waits for this code, but every build does: less optimisation than -O3, and none where
 # sanitizers make up most of the code (clang: 43 s at -O1, 18 s at -O0 for a dozen commands).
 function(lacuna_cold target level)

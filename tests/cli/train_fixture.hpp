@@ -90,6 +90,14 @@ class TrainCommand : public testing::Test {
 
 inline const Words kFiles = {"checkpoint.safetensors", "config.json", "log.csv"};
 
+// A run long enough not to end before a signal, short enough to be run to its end. Sanitized, a step takes
+// several times as long.
+inline std::string long_steps() { return runs_sanitized() ? "1000" : "4000"; }
+inline Words long_run() {
+  return {"--steps",      long_steps(), "--report-every",     "50",
+          "--test-every", "200",        "--checkpoint-every", "100000"};
+}
+
 // Starts a run in the background, waits until its log has a line, does `then` with its $pid, and ends with
 // its exit code.
 inline std::string in_background(const std::string& command, const std::string& log,

@@ -36,8 +36,11 @@ TEST_F(TrainCommand, WrongOptionsAreOneLineAndLeaveNothing) {
     option("--epochs", value, "--epochs: give a number above 0");
   for (const char* name : {"--steps", "--checkpoint-every", "--test-every", "--report-every", "--record",
                            "--samples", "--prune-every", "--train-size", "--test-size", "--batch"})
-    for (const char* value : {"0", "-1", "1.5", "1e3", "x", "9999999999999999999", "99999999999999999999999"})
+    for (const char* value :
+         {"9999999999999999999", "0", "-1", "1.5", "1e3", "x", "99999999999999999999999"}) {
       option(name, value, std::string(name) + ": give a whole number from 1 to ");
+      if (runs_sanitized()) break;  // one code for all of them, and a tenth of a second to start
+    }
   for (const char* value : {"-1", "1.5", "18446744073709551616"})
     option("--seed", value, "--seed: give a whole number");
   option("--warmup", "-1", "--warmup: give a whole number");

@@ -8,9 +8,7 @@ namespace lacuna::testing_support {
 namespace {
 
 TEST_F(TrainCommand, ASignalSavesAndTheRunGoesOn) {
-  // Long enough not to end before the signal, short enough to be run to its end.
-  const Words more = {"--steps",      "4000", "--report-every",     "50",
-                      "--test-every", "200",  "--checkpoint-every", "100000"};
+  const Words more = long_run();
   ASSERT_EQ(run_lacuna(tiny("whole", more)).exit_code, 0);
   for (const auto& [signal, code] : {std::pair{"INT", 130}, {"TERM", 143}}) {
     const std::string out = signal;

@@ -7,8 +7,7 @@
 namespace lacuna::testing_support {
 namespace {
 
-const Words kLong = {"--steps",      "4000", "--report-every",     "50",
-                     "--test-every", "200",  "--checkpoint-every", "100000"};
+const Words kLong = long_run();
 
 Words resumed(Words words) {
   words.push_back("--resume");
@@ -57,10 +56,11 @@ TEST_F(TrainCommand, OutputThatCannotBeWrittenSaves) {
   EXPECT_EQ(piped.err, "");
   const ProgramResult full = run_shell(line("full", kLong) + " > /dev/full");
   EXPECT_EQ(full.exit_code, 2);
-  EXPECT_EQ(full.err,
-            "lacuna: error: standard output: cannot write: No space left on device; stopped after step 50 of "
-            "4000; to continue: lacuna train --resume " +
-                folder_.file("full") + "\n");
+  EXPECT_EQ(
+      full.err,
+      fmt::format("lacuna: error: standard output: cannot write: No space left on device; stopped after "
+                  "step 50 of {}; to continue: lacuna train --resume {}\n",
+                  long_steps(), folder_.file("full")));
   for (const char* out : {"pipe", "full"}) {
     EXPECT_EQ(names(out), kFiles);
     const ProgramResult rest = run_lacuna(tiny(out, resumed(kLong)));

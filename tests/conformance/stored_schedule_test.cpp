@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.hpp"
+#include "base/testing.hpp"
 #include "conformance/tensordash_brute.hpp"
 #include "sim/testing/machines.hpp"
 #include "sim/testing/random_layer.hpp"
@@ -59,7 +60,7 @@ void check(const Layer& layer, const Settings& settings, const BruteConfig& conf
 }
 
 TEST(StoredSchedule, FunctionalFastAndBruteForceAgree) {
-  for (std::uint64_t seed = 1; seed <= 400; ++seed) {
+  for (std::uint64_t seed = 1; seed <= random_cases(400); ++seed) {
     Random random(seed);
     const LayerShape shape = random_shape(random, {40, 5, 2});
     BruteConfig config;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/random.hpp"
+#include "base/testing.hpp"
 #include "kernels/conv.hpp"
 #include "kernels/dispatch/cost_model.hpp"
 #include "kernels/dispatch/tensors.hpp"
@@ -39,7 +40,7 @@ TEST(Dispatch, AutoGivesTheSameResultEitherWay) {
       std::vector<std::vector<float>> results;
       for (const double hint : {0.0, 1.0, -1.0}) {
         const ConvRun run = hint < 0 ? plan.run(data.tensors()) : plan.run(data.tensors(), hint);
-        if (hint != 0) {
+        if (hint != 0 && !runs_sanitized()) {  // sanitized it may well be the slower one
           EXPECT_EQ(run.used, Impl::kSparse) << operation_name(op);
         }
         // Nothing is counted where the choice is the same at any share.

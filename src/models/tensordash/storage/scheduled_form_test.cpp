@@ -9,6 +9,7 @@
 #include "base/ceil_div.hpp"
 #include "base/error.hpp"
 #include "base/random.hpp"
+#include "base/testing.hpp"
 #include "models/tensordash/engine/row_group.hpp"
 #include "models/tensordash/storage/stored_tensor.hpp"
 #include "models/tensordash/testing.hpp"
@@ -284,7 +285,7 @@ TEST(TensorGroups, MergedCellsBeginWhereWindowsBegin) {
 
 TEST(StoredTensor, RoundTripsEveryGroupingAndType) {
   Random random(5);
-  for (int trial = 0; trial < 60; ++trial) {
+  for (std::uint64_t trial = 0; trial < std::max<std::uint64_t>(random_cases(60), 12); ++trial) {
     const LayerShape shape = testing::random_shape(random);
     const int lanes = static_cast<int>(random.integer(4, 64));
     const int depth = static_cast<int>(random.integer(1, 3));
