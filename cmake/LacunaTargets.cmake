@@ -15,6 +15,12 @@ if(LACUNA_SANITIZE)
   target_compile_options(lacuna_options INTERFACE -fsanitize=${LACUNA_SANITIZE} -fno-sanitize-recover=all
                                                   -fno-omit-frame-pointer)
   target_link_options(lacuna_options INTERFACE -fsanitize=${LACUNA_SANITIZE})
+  # A program starts in 61 ms instead of 74 without a million relocations, and tests start it a thousand times.
+  target_link_options(lacuna_options INTERFACE $<$<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>:-no-pie>)
+  find_program(LACUNA_LLD ld.lld)
+  if(LACUNA_LLD AND CMAKE_CXX_COMPILER_ID STREQUAL "Clang")  # half a second for the program instead of three and a half
+    target_link_options(lacuna_options INTERFACE -fuse-ld=lld)
+  endif()
   # Loops that are asked to be vectorised cannot be while every access is checked.
   target_compile_options(lacuna_options INTERFACE $<BUILD_INTERFACE:$<$<CXX_COMPILER_ID:Clang>:-Wno-pass-failed>>)
 endif()
@@ -57,22 +63,56 @@ function(lacuna_shareable target)
 endfunction()
 
 # What the fuzzers may reach tells them which branches an input took.
+# It makes a third of the time of compiling a library.
 function(lacuna_coverage target)
   if(LACUNA_FUZZ)
     target_compile_options(${target} PRIVATE -fsanitize=fuzzer-no-link)
   endif()
 endfunction()
 
-# lacuna_library(NAME sim SOURCES a.cpp b.cpp PUBLIC lacuna_tensor PRIVATE fmt::fmt [SEPARATE])
-# Tests that live beside the code (*_test.cpp) become one executable `NAME_test`, unless the folder has none. SEPARATE: every
-# file is compiled on its own, for code whose speed is measured.
+# The headers that every library reads, compiled once per level of optimisation: 2 s less for each dozen files with GCC. With
+# clang and sanitizers they are 3 % of the time.
+if(LACUNA_QUICK_BUILD AND NOT LACUNA_SANITIZE)
+  file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/headers.cpp CONTENT "// Carries the libraries' precompiled headers.\n")
+  foreach(headers lacuna_headers lacuna_headers_cold)
+    add_library(${headers} OBJECT ${PROJECT_BINARY_DIR}/headers.cpp)
+    lacuna_shareable(${headers})
+    target_link_libraries(${headers} PRIVATE lacuna_options OpenMP::OpenMP_CXX fmt::fmt nlohmann_json::nlohmann_json)
+    target_precompile_headers(${headers} PRIVATE
+      <algorithm> <array> <cmath> <filesystem> <fstream> <functional> <map> <memory> <optional> <set> <span> <string> <vector>
+      <fmt/format.h>)
+  endforeach()
+  target_precompile_headers(lacuna_headers_cold PRIVATE <nlohmann/json.hpp>)
+  target_compile_options(lacuna_headers_cold PRIVATE $<$<CONFIG:Release>:-O1>)
+endif()
+
+function(lacuna_precompiled target cold)
+  if(TARGET lacuna_headers)
+    set(headers lacuna_headers)
+    if(cold)
+      set(headers lacuna_headers_cold)
+    endif()
+    target_precompile_headers(${target} REUSE_FROM ${headers})
+  endif()
+endfunction()
+
+# lacuna_library(NAME sim SOURCES a.cpp b.cpp PUBLIC lacuna_tensor PRIVATE fmt::fmt [COLD] [NOT_FUZZED] [SEPARATE])
+# Tests that live beside the code (*_test.cpp) become one executable `NAME_test`, unless the folder has none. COLD: as
+# lacuna_cold(TARGET -O1). NOT_FUZZED: no fuzzer calls it. SEPARATE: every file is compiled on its own, for code whose speed
+# is measured.
 function(lacuna_library)
-  cmake_parse_arguments(ARG "SEPARATE" "NAME" "SOURCES;PUBLIC;PRIVATE;TESTS" ${ARGN})
+  cmake_parse_arguments(ARG "COLD;NOT_FUZZED;SEPARATE" "NAME" "SOURCES;PUBLIC;PRIVATE;TESTS" ${ARGN})
   add_library(lacuna_${ARG_NAME} STATIC ${ARG_SOURCES})
   lacuna_shareable(lacuna_${ARG_NAME})
   if(NOT ARG_SEPARATE)
     lacuna_unity(lacuna_${ARG_NAME})
-    lacuna_coverage(lacuna_${ARG_NAME})
+    lacuna_precompiled(lacuna_${ARG_NAME} ${ARG_COLD})
+    if(NOT ARG_NOT_FUZZED)
+      lacuna_coverage(lacuna_${ARG_NAME})
+    endif()
+  endif()
+  if(ARG_COLD)
+    lacuna_cold(lacuna_${ARG_NAME} -O1)
   endif()
   target_link_libraries(lacuna_${ARG_NAME} PUBLIC lacuna_options ${ARG_PUBLIC} PRIVATE ${ARG_PRIVATE})
   if(LACUNA_TESTS AND ARG_TESTS)
@@ -88,6 +128,7 @@ function(lacuna_model)
   add_library(lacuna_model_${ARG_NAME} OBJECT ${ARG_SOURCES})
   lacuna_shareable(lacuna_model_${ARG_NAME})
   lacuna_unity(lacuna_model_${ARG_NAME})
+  lacuna_precompiled(lacuna_model_${ARG_NAME} OFF)
   target_link_libraries(lacuna_model_${ARG_NAME} PUBLIC lacuna_sim PRIVATE fmt::fmt)
   if(LACUNA_MODEL_FOR_TESTS_ONLY)
     set_target_properties(lacuna_model_${ARG_NAME} PROPERTIES EXCLUDE_FROM_ALL ON)
