@@ -12,7 +12,6 @@
 #include "kernels/bfloat16/tile_kernels.hpp"
 #include "kernels/conv.hpp"
 #include "kernels/dispatch/tensors.hpp"
-#include "kernels/ref/ref_conv.hpp"
 #include "kernels/testing/reference_check.hpp"
 
 namespace lacuna::kernels {
@@ -45,39 +44,11 @@ void round_all(AlignedFloats& values) {
 
 // On operands that bfloat16 can hold, results are as exact as those of single precision.
 void check_rounded(const LayerShape& shape, const ConvOptions& options, std::uint64_t seed) {
-  ConvPlan plan(shape, options);
-  PlanTensors data(plan);
-  data.fill(plan, 0.3, seed);
-  round_all(data.src);
-  round_all(data.dst);
-  round_all(data.plain_weights);
-  if (options.op != Operation::kWeightGrad) {
-    if (options.weights == WeightLayout::kPacked)
-      plan.pack_weights(data.plain_weights.data(), data.weights.data());
-    else
-      std::copy_n(data.plain_weights.data(), data.plain_weights.size(), data.weights.data());
-  }
-  const ConvTensors tensors = data.tensors();
-  AlignedFloats& out = data.result();
-  for (std::int64_t i = 0; i < out.size(); ++i) out[i] = std::numeric_limits<float>::quiet_NaN();
-  const RefConv ref(shape, options);
-  std::vector<double> sum(static_cast<std::size_t>(ref.result_size()));
-  std::vector<double> magnitude(sum.size());
-  ConvTensors ref_tensors = tensors;
-  if (options.op != Operation::kWeightGrad) ref_tensors.weights = data.plain_weights.data();
-  if (!options.bias) ref_tensors.bias = nullptr;
-  ref.run(ref_tensors, sum.data(), magnitude.data());
-  EXPECT_EQ(plan.run(tensors).used, Impl::kBfloat16);
-  const float* got = out.data();
-  std::vector<float> plain(sum.size());
-  if (options.op == Operation::kWeightGrad && options.weights == WeightLayout::kPacked) {
-    plan.unpack_weights(out.data(), plain.data());
-    got = plain.data();
-  }
-  for (std::size_t i = 0; i < sum.size(); ++i)
-    ASSERT_LE(std::fabs(got[i] - sum[i]), kTolerance * magnitude[i] + 1e-30)
-        << name_of(shape, options, plan, 0.3) << " seed " << seed << " element " << i << " got " << got[i]
-        << " wants " << sum[i];
+  check_against_reference(shape, options, 0.3, seed, kTolerance, [](PlanTensors& data) {
+    round_all(data.src);
+    round_all(data.dst);
+    round_all(data.plain_weights);
+  });
 }
 
 TEST_P(Bfloat16Kernels, ProductsOfRoundedOperandsAreExactToTheUsualRounding) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cmath>
+#include <functional>
 #include <gtest/gtest.h>
 #include <limits>
 #include <string>
@@ -94,13 +95,19 @@ inline std::string name_of(const LayerShape& shape, const ConvOptions& o, const 
          std::to_string(zeros);
 }
 
-// Runs a plan and compares each element with the reference of the plain tensors.
+// Runs a plan and compares each element with the reference of the plain tensors. `prepare` may change the
+// plain operands after they were drawn.
 inline void check_against_reference(const LayerShape& shape, const ConvOptions& options, double zeros,
-                                    std::uint64_t seed, double tolerance = kTolerance) {
+                                    std::uint64_t seed, double tolerance = kTolerance,
+                                    const std::function<void(PlanTensors&)>& prepare = {}) {
   ConvPlan plan(shape, options);
   PlanTensors data(plan);
   data.fill(plan, zeros, seed);
-  ConvTensors tensors = data.tensors();
+  if (prepare) {
+    prepare(data);
+    data.give_weights(plan, data.weights);
+  }
+  const ConvTensors tensors = data.tensors();
   AlignedFloats& out = data.result();
   for (std::int64_t i = 0; i < out.size(); ++i) out[i] = std::numeric_limits<float>::quiet_NaN();
   const RefConv ref(shape, options);
@@ -110,7 +117,10 @@ inline void check_against_reference(const LayerShape& shape, const ConvOptions& 
   if (options.op != Operation::kWeightGrad) ref_tensors.weights = data.plain_weights.data();
   if (!options.bias) ref_tensors.bias = nullptr;
   ref.run(ref_tensors, sum.data(), magnitude.data());
-  plan.run(tensors);
+  const ConvRun run = plan.run(tensors);
+  if (options.impl == Impl::kBfloat16) {  // nothing else rounds its operands
+    EXPECT_EQ(run.used, options.impl);
+  }
   const float* got = out.data();
   std::vector<float> plain;
   if (options.op == Operation::kWeightGrad && options.weights == WeightLayout::kPacked) {
