@@ -60,7 +60,7 @@ endforeach()
 
 # And the README beside them names each of them.
 file(READ ${prefix}/share/lacuna/data/README.md about)
-string(REGEX REPLACE "\nSixty recorded.*" "" about "${about}")
+string(REGEX REPLACE "\n[A-Z][a-z-]+ recorded training steps.*" "" about "${about}")
 file(GLOB traces RELATIVE ${prefix}/share/lacuna/data ${prefix}/share/lacuna/data/*.zst)
 string(REGEX MATCHALL "`[a-z0-9_]+_p[0-9]+`" named "${about}")
 list(LENGTH traces installed)
