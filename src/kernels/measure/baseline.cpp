@@ -32,10 +32,13 @@ double timing_clock(int threads) {
 Baseline::Baseline(const ConvPlan& plan, Impl algorithm)
     : conv_(plan.shape(), baseline_options(plan.options()), algorithm, is_native(plan.options())),
       threads_(plan.options().threads) {
-  if (!is_native(plan.options())) return;
-  src_ = own_memory(plan.src_size(), conv_.src_floats());
+  const bool native = is_native(plan.options());
+  if (native) {
+    src_ = own_memory(plan.src_size(), conv_.src_floats());
+    dst_ = own_memory(plan.dst_size(), conv_.dst_floats());
+  }
+  if (!native && plan.options().weights != WeightLayout::kPacked) return;
   weights_ = own_memory(plan.weights_size(), conv_.packed_floats());
-  dst_ = own_memory(plan.dst_size(), conv_.dst_floats());
   if (weights_.size() == 0) weights_offset_ = (plan.weights_size() - conv_.packed_floats()) / kLanes * kLanes;
 }
 
