@@ -18,8 +18,8 @@ class PackedConv final : public TapSums {
   explicit PackedConv(const SparseConfig& config) : TapSums(config, "packed") {
     parts_ = split_blocks(sides_.checked.blocks(), channel_blocks_in_l1(config.l1_bytes));
     const BlockedShape& out = sides_.other;
-    images_ = std::min(out.n, std::max<std::int64_t>(1, kUnitPixels / out.pixels()));
-    rows_ = std::clamp<std::int64_t>(kUnitPixels / out.w, 1, out.h);
+    images_ = std::min(out.n, std::max<std::int64_t>(1, unit_pixels() / out.pixels()));
+    rows_ = std::clamp<std::int64_t>(unit_pixels() / out.w, 1, out.h);
     // Enough units for all threads: first fewer images each, then fewer rows, and at last the same pixels
     // packed once for each of several groups of outputs.
     const auto parts = static_cast<std::int64_t>(out_parts_.size());
@@ -112,10 +112,20 @@ class PackedConv final : public TapSums {
       row.blocks = static_cast<int>(part.count);
       row.src_block = in.block_floats();
       auto pack_row = [&](const float* src, std::int64_t step, std::int64_t width, std::int64_t record) {
-        row.src = src;
+        // Channels-last pixels are fetched a few ahead of those that are packed.
+        const std::int64_t most = in.channels_last ? kPixelsAhead : width;
         row.src_step = step;
-        row.width = width;
-        offset = kernels_.pack_row(row, offset, unit.offsets + record, unit.masks + record, unit.values);
+        for (std::int64_t done = 0; done < width; done += row.width, record += row.width) {
+          row.src = src + done * step;
+          row.width = std::min(most, width - done);
+          if (in.channels_last) {
+            PixelRow next = row;
+            next.src += most * step;
+            next.width = std::clamp<std::int64_t>(width - done - most, 0, most);
+            fetch_row(next);
+          }
+          offset = kernels_.pack_row(row, offset, unit.offsets + record, unit.masks + record, unit.values);
+        }
       };
       auto plane = [&](std::int64_t n) {
         return run.checked + n * in.image_floats() + unit.g * in.group_floats() +
@@ -145,7 +155,6 @@ class PackedConv final : public TapSums {
   void run_unit(const SparseRun& run, const Unit& unit) const {
     pack_unit(run, unit);
     const BlockedShape& out = sides_.other;
-    const PlaneRows rows{out.w, out.pixel_floats(), unit.rows.begin, unit.rows.end};
     for (std::int64_t o = unit.parts.begin; o < unit.parts.end; ++o) {
       const Part& part = out_parts_[static_cast<std::size_t>(o)];
       const float* bias = run.bias + (unit.g * out.blocks() + part.first) * kLanes;
@@ -155,8 +164,7 @@ class PackedConv final : public TapSums {
       };
       if (!starts_sums_)
         for (std::int64_t n = unit.images.begin; n < unit.images.end; ++n)
-          for (std::int64_t k = 0; k < part.count; ++k)
-            fill_rows(out_at(n) + k * out.block_floats(), bias + k * kLanes, rows);
+          fill(out_at(n), bias, part, unit.rows);
       for (std::size_t p = 0; p < parts_.size(); ++p) {
         const Part& channels = parts_[p];
         PackedRun job{};
@@ -173,8 +181,7 @@ class PackedConv final : public TapSums {
         }
       }
       if (run.relu)
-        for (std::int64_t n = unit.images.begin; n < unit.images.end; ++n)
-          for (std::int64_t k = 0; k < part.count; ++k) relu_rows(out_at(n) + k * out.block_floats(), rows);
+        for (std::int64_t n = unit.images.begin; n < unit.images.end; ++n) relu(out_at(n), part, unit.rows);
     }
   }
 
@@ -203,6 +210,7 @@ class PackedConv final : public TapSums {
     });
   }
 
+  static constexpr std::int64_t kPixelsAhead = 14;
   std::vector<Part> parts_;
   std::int64_t images_ = 1;
   std::int64_t rows_ = 1;

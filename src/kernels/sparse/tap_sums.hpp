@@ -18,12 +18,17 @@ class TapSums : public KernelConv {
  protected:
   // Result pixels of one unit of work: their sums (8 vectors, 400 KB) stay in L2 over all channels and taps.
   static constexpr std::int64_t kUnitPixels = 784;
+  // Those of channels-last pixels with many channels lie so far apart that they share sets of L2: fewer.
+  std::int64_t unit_pixels() const;
 
   TapSums(const SparseConfig& config, const char* kind);
 
   // A block of weights (channels x output vectors of one tap) has to stay in L1 beside the streams, which get
   // a quarter of it. On 32 KB, with 8 output vectors: 48 channels, 24 KB.
   std::int64_t channel_blocks_in_l1(std::int64_t l1_bytes) const;
+  // All pixels of these rows of the plane at `out`, whose first block is the part's first.
+  void fill(float* out, const float* bias, const Part& part, const Range& rows) const;
+  void relu(float* out, const Part& part, const Range& rows) const;
   // [group][out part][tap][channel][out]
   std::int64_t weights_offset(std::int64_t g, const Part& out, std::int64_t tap) const;
 
