@@ -90,8 +90,11 @@ std::mutex& known_mutex() {
 // whoever has the other half of the core uses it, too.
 class CoreShare {
  public:
+  // With several threads the wall clock shows more, and the others would wait and fall asleep.
+  explicit CoreShare(int threads) : alone_(threads == 1) {}
   // Between two rounds.
   void probe() {
+    if (!alone_) return;
     constexpr std::int64_t kTurns = 6000;  // about 20 us
     const double start = clock_seconds(CLOCK_THREAD_CPUTIME_ID);
     const double operations = micro_kernels(best_isa()).peak(kTurns);
@@ -103,6 +106,7 @@ class CoreShare {
     std::sort(best.begin(), best.end());
   }
   double contention() const {
+    if (rates_.empty()) return 0;
     const std::lock_guard lock(known_mutex());
     return std::clamp(1 - median(rates_) / best_rates().front(), 0.0, 1.0);
   }
@@ -113,6 +117,7 @@ class CoreShare {
     static std::array<double, 3> rates{};
     return rates;
   }
+  bool alone_;
   std::vector<double> rates_;
 };
 
@@ -184,7 +189,7 @@ Calibration measured_cost(const LayerShape& shape, const ConvOptions& options, d
   PlanTensors data(sparse.plan);
   data.fill_quickly(sparse.plan, 0, 1);
   sparse.take_weights(data);
-  CoreShare core;
+  CoreShare core(options.threads);
   for (int i = 0; i < kProbes; ++i) core.probe();
   const std::unique_ptr<Timed> dense = fastest_dense(shape, options, data, limits, core);
   Calibration result;
