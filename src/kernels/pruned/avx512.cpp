@@ -129,10 +129,10 @@ void unpack_lanes(const UnpackLanes& job) {
   };
   if (job.from == nullptr) {
     const __m512 value = _mm512_loadu_ps(job.value);
-    for (std::int64_t i = 0; i < job.pixels * kLanes; ++i) put(job.offsets[i], value);
+    for (std::int64_t i = job.begin * kLanes; i < job.end * kLanes; ++i) put(job.offsets[i], value);
     return;
   }
-  for (std::int64_t p = 0; p < job.pixels; ++p) {
+  for (std::int64_t p = job.begin; p < job.end; ++p) {
     const std::int64_t* offsets = job.offsets + p * kLanes;
     const float* rows[kLanes];
 #pragma GCC unroll 16

@@ -75,7 +75,7 @@ inline void pack_lanes(const PackLanes& job) {
 }
 
 inline void unpack_lanes(const UnpackLanes& job) {
-  for (std::int64_t p = 0; p < job.pixels; ++p)
+  for (std::int64_t p = job.begin; p < job.end; ++p)
     for (int lane = 0; lane < kLanes; ++lane) {
       const std::int64_t offset = job.offsets[p * kLanes + lane];
       if (offset < 0) continue;

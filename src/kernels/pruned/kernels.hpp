@@ -75,6 +75,7 @@ struct UnpackLanes {
   const float* from;   // [channel][pixel][16]; null: `value` for every pixel
   const float* value;  // [channel]
   std::int64_t pixels;
+  std::int64_t begin, end;      // of them, those to write
   const std::int64_t* offsets;  // [pixel][16]; -1: none
   float* to;
   bool relu;

@@ -182,7 +182,7 @@ void PrunedConv::run(const SparseRun& run) const {
 // Result pixels that no tap meets (a strided 1x1 convolution has them) are where the sums start.
 void PrunedConv::fill(const SparseRun& run, const Unit& unit, const Scratch& scratch) const {
   UnpackLanes job{};
-  job.pixels = static_cast<std::int64_t>(scratch.results.size()) / kLanes;
+  job.pixels = job.end = static_cast<std::int64_t>(scratch.results.size()) / kLanes;
   job.offsets = scratch.results.data();
   job.relu = run.relu;
   job.around_caches = around_caches(run.out);
@@ -238,10 +238,15 @@ void PrunedConv::run_unit(const SparseRun& run, const Unit& unit, const Unit* ne
       kernels_.rows(job);
     }
   }
-  for (std::int64_t b = 0; b < blocks; ++b) {
-    result.from = sums + b * kLanes * result.pixels * kLanes;
-    result.to = out + b * result_.block_floats();
-    kernels_.unpack(result);
+  // The blocks of a channels-last pixel lie side by side and are written one after the other.
+  const std::int64_t step = result_.channels_last ? 1 : result.pixels;
+  for (result.begin = 0; result.begin < result.pixels; result.begin = result.end) {
+    result.end = result.begin + step;
+    for (std::int64_t b = 0; b < blocks; ++b) {
+      result.from = sums + b * kLanes * result.pixels * kLanes;
+      result.to = out + b * result_.block_floats();
+      kernels_.unpack(result);
+    }
   }
 }
 
