@@ -121,7 +121,7 @@ double CostCurve::sparse_at(double zeros) const {
 
 double contention_margin(double contention) {
   // Clocks that change look like a little of it.
-  constexpr double kUsual = 0.15, kWeight = 0.5;
+  constexpr double kUsual = 0.15, kWeight = 0.3;
   return kWeight * std::max(0.0, contention - kUsual);
 }
 

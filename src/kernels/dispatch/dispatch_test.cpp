@@ -208,7 +208,7 @@ TEST(CostModel, CurveIsLinearBetweenMeasurements) {
 
 // On a core that others use, or after a noisy measurement, skipping has to win by more.
 TEST(CostModel, ContentionAndNoiseWidenTheMargin) {
-  CostCurve curve{.dense = 1, .sparse = {2, 1.6, 1.2, 0.8, 0.2}};
+  CostCurve curve{.dense = 1, .sparse = {2, 1.6, 1.2, 0.9, 0.2}};
   EXPECT_TRUE(curve.prefers_sparse(0.8));
   const double alone = curve.crossover();
   curve.contention = 0.1;  // clocks change by as much
