@@ -29,6 +29,7 @@ struct Simd {
 
 }  // namespace
 
-constinit const PrunedKernels kAvx2Pruned = {"avx2", pruned_rows, kept_rows, pack_lanes, unpack_lanes};
+constinit const PrunedKernels kAvx2Pruned = {"avx2",     pruned_rows,  kept_rows,
+                                             pack_lanes, unpack_lanes, nonzeros};
 
 }  // namespace lacuna::kernels

@@ -141,6 +141,20 @@ void unpack_lanes(const UnpackLanes& job) {
   }
 }
 
+std::int64_t nonzeros(const float* from, std::int64_t count, std::uint32_t* places) {
+  __m512i place = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+  std::int64_t found = 0;
+  for (std::int64_t i = 0; i < count; i += kLanes) {
+    const auto valid = static_cast<__mmask16>(count - i >= kLanes ? 0xffff : (1 << (count - i)) - 1);
+    const __mmask16 mask = _mm512_mask_cmp_ps_mask(valid, _mm512_maskz_loadu_ps(valid, from + i),
+                                                   _mm512_setzero_ps(), _CMP_NEQ_UQ);
+    _mm512_storeu_si512(places + found, _mm512_maskz_compress_epi32(mask, place));
+    found += __builtin_popcount(mask);
+    place = _mm512_add_epi32(place, _mm512_set1_epi32(kLanes));
+  }
+  return found;
+}
+
 using RowsKernel = void (*)(const PrunedRows&);
 using KeptKernel = void (*)(const KeptRows&);
 
@@ -181,6 +195,7 @@ void kept_rows(const KeptRows& job) {
 
 }  // namespace
 
-constinit const PrunedKernels kAvx512Pruned = {"avx512", pruned_rows, kept_rows, pack_lanes, unpack_lanes};
+constinit const PrunedKernels kAvx512Pruned = {"avx512",   pruned_rows,  kept_rows,
+                                               pack_lanes, unpack_lanes, nonzeros};
 
 }  // namespace lacuna::kernels

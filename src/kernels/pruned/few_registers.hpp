@@ -86,3 +86,12 @@ inline void unpack_lanes(const UnpackLanes& job) {
       }
     }
 }
+
+inline std::int64_t nonzeros(const float* from, std::int64_t count, std::uint32_t* places) {
+  std::int64_t found = 0;
+  for (std::int64_t i = 0; i < count; ++i) {
+    places[found] = static_cast<std::uint32_t>(i);
+    found += from[i] != 0.0F ? 1 : 0;
+  }
+  return found;
+}

@@ -88,6 +88,9 @@ struct PrunedKernels {
   void (*kept)(const KeptRows&);
   void (*pack)(const PackLanes&);
   void (*unpack)(const UnpackLanes&);
+  // Writes where the non-zeros of `count` floats are and returns how many; `places` has room for 16 more than
+  // `count`.
+  std::int64_t (*nonzeros)(const float* from, std::int64_t count, std::uint32_t* places);
 };
 
 const PrunedKernels& pruned_kernels(Isa isa);

@@ -12,7 +12,7 @@ using Simd = PortableVector;
 
 }  // namespace
 
-constinit const PrunedKernels kPortablePruned = {"portable", pruned_rows, kept_rows, pack_lanes,
-                                                 unpack_lanes};
+constinit const PrunedKernels kPortablePruned = {"portable", pruned_rows,  kept_rows,
+                                                 pack_lanes, unpack_lanes, nonzeros};
 
 }  // namespace lacuna::kernels

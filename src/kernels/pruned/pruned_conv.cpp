@@ -69,7 +69,7 @@ PrunedConv::PrunedConv(const SparseConfig& config, PrunedGeometry geometry)
       input_(input_of(config)),
       result_(result_of(config)),
       geometry_(std::move(geometry)),
-      lists_(shape_, op_, geometry_, config.l1_bytes, threads_),
+      lists_(shape_, op_, geometry_, kernels_, config.l1_bytes, threads_),
       scratch_(static_cast<std::size_t>(threads_)) {
   for (Scratch& scratch : scratch_) {
     for (Scratch::Inputs* inputs : {&scratch.inputs, &scratch.next}) {

@@ -24,8 +24,8 @@ struct WeightBlocks {
 
 class WeightLists {
  public:
-  WeightLists(const LayerShape& shape, Operation op, const PrunedGeometry& geometry, std::int64_t l1_bytes,
-              int threads);
+  WeightLists(const LayerShape& shape, Operation op, const PrunedGeometry& geometry,
+              const PrunedKernels& kernels, std::int64_t l1_bytes, int threads);
 
   // Takes plain weights. Where the zeros are at the same places as before only values are replaced; returns
   // whether they were.
@@ -48,21 +48,44 @@ class WeightLists {
   const std::vector<WeightBlocks>& all() const { return lists_; }
 
  private:
+  // The non-zeros of some rows of the plain weights (a row: all weights of an output channel), and how many
+  // of them each row of the lists has. One per thread; memory is kept.
+  struct Scan {
+    std::int64_t first_row, end_row;
+    std::int64_t found;
+    std::vector<std::uint32_t> places;  // in their rows
+    std::vector<std::uint32_t> ends;    // of each row: in `places`
+    std::vector<std::uint32_t>
+        counts;  // [group][phase][input part][result channel]; then where the next goes
+  };
+  // Where the weights at a place of a row go: list, row of the lists and offset, without what the row adds.
+  struct Target {
+    std::uint32_t list, row, offset;
+  };
   bool refresh(const float* oihw);
   void rebuild(const float* oihw);
-  void build(const float* oihw, std::int64_t group, const PrunedPhase& phase, WeightBlocks& to) const;
+  void choose_parts();
+  void find_targets();
+  void scan_rows(const float* oihw, Scan& scan) const;
+  void lay_out(std::int64_t list);
+  // f(list, place among plain weights, row of all lists, offset) for each non-zero.
+  template <class F>
+  void each_nonzero(const Scan& scan, const F& f) const;
+  std::int64_t list_rows() const { return input_parts() * result_channels_; }  // of a list, if none is empty
 
   LayerShape shape_;
   bool forward_;
   const PrunedGeometry* geometry_;
+  const PrunedKernels* kernels_;
   std::int64_t l1_bytes_;
   int threads_;
   std::int64_t phases_;
   std::int64_t input_channels_, result_channels_;  // per group; of the result rounded up to whole vectors
-  std::int64_t result_real_;
   std::int64_t result_part_ = kLanes, input_part_ = kLanes;
   std::int64_t nonzeros_ = -1;
   std::vector<WeightBlocks> lists_;
+  std::vector<Scan> scans_;
+  std::vector<Target> targets_;  // of each place in a row
 };
 
 }  // namespace lacuna::kernels
