@@ -2,7 +2,9 @@
 // avx512.cpp, inside its unnamed namespace.
 //
 // Eighteen sums (9 taps x 32 channels of the dense operand) stay in registers over the whole list of a
-// channel, so that a mispredicted end of the list is paid once per tile instead of once per pixel.
+// channel, so that a mispredicted end of the list is paid once per tile instead of once per pixel. Values are
+// packed like their slots: left where the transpose puts them, those of a channel take 17 lines of L1 at 90 %
+// zeros instead of 2.
 
 void transpose_tile(const float* src, const std::ptrdiff_t* pixel_offsets, int count, float* dst,
                     std::ptrdiff_t dst_stride) {
@@ -50,9 +52,10 @@ void build_lists(const ListBuild& b) {
 #pragma GCC unroll 16
     for (int c = 0; c < kLanes; ++c) {
       const __mmask16 k = _mm512_cmp_ps_mask(a[c], zero, _CMP_NEQ_UQ);
-      _mm512_storeu_ps(b.values + c * b.value_stride + b.row_slots[y], a[c]);
+      const std::ptrdiff_t at = c * b.stride + counts[c];
+      _mm512_storeu_ps(b.values + at, _mm512_maskz_compress_ps(k, a[c]));
       const __m256i packed = _mm512_cvtepi32_epi16(_mm512_maskz_compress_epi32(k, slots));
-      _mm256_storeu_si256(reinterpret_cast<__m256i*>(b.slots + c * b.slot_stride + counts[c]), packed);
+      _mm256_storeu_si256(reinterpret_cast<__m256i*>(b.slots + at), packed);
       counts[c] += __builtin_popcount(_cvtmask16_u32(k));
     }
   }
@@ -66,9 +69,9 @@ void list_kernel(const ListTile& t) {
   for (std::int64_t c = 0; c < t.channels; ++c, dw += kVectors * kLanes) {
     const std::int32_t count = t.counts[c];
     if (count == 0) continue;
-    const std::uint16_t* slot = t.slots + c * t.slot_stride;
+    const std::uint16_t* slot = t.slots + c * t.stride;
     const std::uint16_t* end = slot + count;
-    const float* values = t.values + c * t.value_stride;
+    const float* values = t.values + c * t.stride;
     __m512 acc[kVectors];
 #pragma GCC unroll 18
     for (int i = 0; i < kVectors; ++i) acc[i] = _mm512_load_ps(dw + i * kLanes);
@@ -79,7 +82,7 @@ void list_kernel(const ListTile& t) {
       const std::size_t s = *slot++;
       const float* y = t.dense + s * (kListVectors * kLanes);
       LACUNA_PIN(y);
-      const __m512 value = broadcast16(values + s);
+      const __m512 value = broadcast16(values++);
 #pragma GCC unroll 9
       for (int tap = 0; tap < 9; ++tap)
 #pragma GCC unroll 2

@@ -30,8 +30,7 @@ class ListWeightGrad final : public KernelConv {
         tile_h_ == h && tile_w_ == w
             ? std::clamp<std::int64_t>((rows + 2) / (h + 2), 1, std::min<std::int64_t>(shape_.n, kMaxImages))
             : 1;
-    value_stride_ = round_up(images_ * (tile_h_ + 2) * pitch_, kLanes) + kLanes;
-    slot_stride_ = round_up(images_ * tile_h_ * tile_w_ + kLanes, 32);
+    stride_ = round_up(images_ * tile_h_ * tile_w_ + kLanes, 32);
     tiles_y_ = (h + tile_h_ - 1) / tile_h_;
     tiles_x_ = (w + tile_w_ - 1) / tile_w_;
     tiles_ = (shape_.n + images_ - 1) / images_ * tiles_y_ * tiles_x_;
@@ -97,8 +96,8 @@ class ListWeightGrad final : public KernelConv {
   }
   // The lists of a chunk in the workspace: values, slots (two per float), counts.
   std::int64_t chunk_channels() const { return chunks_.front().count * kLanes; }
-  std::int64_t slots_offset() const { return chunk_channels() * value_stride_; }
-  std::int64_t counts_offset() const { return slots_offset() + chunk_channels() * slot_stride_ / 2; }
+  std::int64_t slots_offset() const { return chunk_channels() * stride_; }
+  std::int64_t counts_offset() const { return slots_offset() + chunk_channels() * stride_ / 2; }
   std::int64_t list_floats() const { return counts_offset() + chunk_channels(); }
   // Sums of a chunk, if they leave as plain weights.
   std::int64_t own_floats() const {
@@ -139,11 +138,10 @@ class ListWeightGrad final : public KernelConv {
     job.rows = rows;
     job.row_slots = row_slots;
     job.width = static_cast<int>(tile.cols);
-    job.values = base + block * kLanes * value_stride_;
-    job.slots = reinterpret_cast<std::uint16_t*>(base + slots_offset()) + block * kLanes * slot_stride_;
+    job.values = base + block * kLanes * stride_;
+    job.slots = reinterpret_cast<std::uint16_t*>(base + slots_offset()) + block * kLanes * stride_;
     job.counts = reinterpret_cast<std::int32_t*>(base + counts_offset()) + block * kLanes;
-    job.value_stride = value_stride_;
-    job.slot_stride = slot_stride_;
+    job.stride = stride_;
     kernels_.build_lists(job);
   }
 
@@ -187,8 +185,7 @@ class ListWeightGrad final : public KernelConv {
     job.values = base;
     job.slots = reinterpret_cast<const std::uint16_t*>(base + slots_offset());
     job.counts = reinterpret_cast<const std::int32_t*>(base + counts_offset());
-    job.value_stride = value_stride_;
-    job.slot_stride = slot_stride_;
+    job.stride = stride_;
     job.channels = chunk.count * kLanes;
     job.dense = dense;
     auto result = [&](std::int64_t part) {
@@ -220,8 +217,7 @@ class ListWeightGrad final : public KernelConv {
   std::int64_t tile_w_ = 1;
   std::int64_t tile_h_ = 1;
   std::int64_t images_ = 1;
-  std::int64_t value_stride_ = 0;
-  std::int64_t slot_stride_ = 0;
+  std::int64_t stride_ = 0;  // of the list of a channel
   std::int64_t tiles_y_ = 1;
   std::int64_t tiles_x_ = 1;
   std::int64_t tiles_ = 1;

@@ -83,11 +83,10 @@ using WindowKernel = void (*)(const WindowRow&);
 // Weight gradient of a 3x3, stride 1 convolution: for each channel of the checked operand, the list of its
 // non-zeros in a tile of pixels against the padded tile of the dense operand.
 struct ListTile {
-  const float* values;         // [channel][value_stride], by slot
-  const std::uint16_t* slots;  // [channel][slot_stride], slots of the non-zeros
+  const float* values;         // [channel][stride], the non-zeros
+  const std::uint16_t* slots;  // [channel][stride], where they are
   const std::int32_t* counts;  // [channel]
-  std::ptrdiff_t value_stride;
-  std::ptrdiff_t slot_stride;
+  std::ptrdiff_t stride;
   std::int64_t channels;
   const float* dense;  // [slot][2 * 16], rows of `pitch` slots
   float* dw;           // [channel][9][2 * 16], added to
@@ -103,11 +102,10 @@ struct ListBuild {
   const std::int32_t* row_slots;
   std::int64_t row_count;
   int width;
-  float* values;  // [16][value_stride]; 16 floats past the last slot are written
+  float* values;  // [16][stride]
   std::uint16_t* slots;
   std::int32_t* counts;
-  std::ptrdiff_t value_stride;
-  std::ptrdiff_t slot_stride;  // room for 16 more than the pixels of the tile
+  std::ptrdiff_t stride;  // room for 16 more than the pixels of the tile
 };
 using BuildLists = void (*)(const ListBuild&);
 
