@@ -92,6 +92,8 @@ function(lacuna_precompiled target cold)
     if(cold)
       set(headers lacuna_headers_cold)
     endif()
+    # They are made with fmt's definitions, which a target that does not use fmt has to have as well.
+    target_compile_definitions(${target} PRIVATE $<TARGET_PROPERTY:fmt::fmt,INTERFACE_COMPILE_DEFINITIONS>)
     target_precompile_headers(${target} REUSE_FROM ${headers})
   endif()
 endfunction()

@@ -35,7 +35,7 @@ std::string short_name(const std::filesystem::path& path) {
   std::string name = path.filename().string();
   if (name.empty()) name = path.parent_path().filename().string();
   for (const std::string_view ending : {".zst", ".safetensors"}) {
-    if (name.size() > ending.size() && name.ends_with(ending)) name.resize(name.size() - ending.size());
+    if (name.size() > ending.size() && name.ends_with(ending)) name.erase(name.size() - ending.size());
   }
   return name;
 }
