@@ -101,6 +101,29 @@ TEST(ChannelsLast, PrunedEqualsBlocked) {
     }
 }
 
+// Results that no cache holds are written around them.
+TEST(ChannelsLast, LargeResultsEqualBlocked) {
+  const LayerShape shape = LayerShape::conv2d(1, 16, 512, {92, 92}, {3, 3}, {1, 1}, {1, 1});
+  ConvOptions o;
+  o.impl = Impl::kSparse;
+  o.layout = Layout::kNhwc;
+  ConvPlan plan(shape, o);
+  PlanTensors data(plan);
+  data.fill(plan, 0.9, 4);
+  plan.run(data.tensors());
+  o.layout = Layout::kBlocked;
+  ConvPlan blocked(shape, o);
+  PlanTensors same(blocked);
+  same.fill(blocked, 0.9, 4);
+  blocked.run(same.tensors());
+  const std::int64_t pixels = 92 * 92;
+  std::int64_t different = 0;
+  for (std::int64_t p = 0; p < pixels; ++p)
+    for (std::int64_t k = 0; k < 512; ++k)
+      different += data.dst[p * 512 + k] != same.dst[(k / 16 * pixels + p) * 16 + k % 16] ? 1 : 0;
+  EXPECT_EQ(different, 0);
+}
+
 std::vector<float> to_ohwi(const LayerShape& s, const float* oihw) {
   std::vector<float> moved(static_cast<std::size_t>(s.w_elements()));
   for (std::int64_t k = 0; k < s.k; ++k)

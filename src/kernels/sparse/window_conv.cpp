@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <cstring>
 #include <omp.h>
+#if defined(__SSE__)
+#include <xmmintrin.h>
+#endif
 
 #include "kernels/sparse/weights.hpp"
 
@@ -25,6 +28,21 @@ constexpr std::int64_t kUnitPixels = 3136;
 // in L2, and writing and reading them took half of the time of layers with 512 channels on 2x2 pixels.
 constexpr std::int64_t kLargeWeights = 1024 * 1024;
 
+// 16 floats for each of `count` pixels, around the caches where the result is larger than they are.
+void copy_lines(const float* from, std::int64_t count, float* to, std::int64_t step, std::int64_t floats) {
+#if defined(__SSE__)
+  constexpr std::int64_t kLargestCached = 4 << 20;  // floats
+  if (floats > kLargestCached && reinterpret_cast<std::uintptr_t>(to) % 64 == 0) {
+    for (std::int64_t pixel = 0; pixel < count; ++pixel, from += kLanes, to += step)
+      for (int i = 0; i < kLanes; i += 4) _mm_stream_ps(to + i, _mm_load_ps(from + i));
+    _mm_sfence();
+    return;
+  }
+#endif
+  for (std::int64_t pixel = 0; pixel < count; ++pixel, from += kLanes, to += step)
+    std::memcpy(to, from, kLanes * sizeof(float));
+}
+
 class WindowConv final : public KernelConv {
  public:
   explicit WindowConv(const SparseConfig& config) : KernelConv(config, "window") {
@@ -38,6 +56,8 @@ class WindowConv final : public KernelConv {
     // Threads that share large weights read only those of their own outputs.
     private_ = threads_ > 1 && shape_.n >= 2 * threads_ && !in_cache_;
     if (private_) images_ = std::min(images_, std::max<std::int64_t>(1, shape_.n / (2 * threads_)));
+    const std::int64_t lines_in_l1 = config.l1_bytes / 64 * kLanes / sides_.other.pixel_floats();
+    apart_ = sides_.other.channels_last && 3 * sides_.other.w > lines_in_l1;
     const std::int64_t bands = (pixels + kUnitPixels - 1) / kUnitPixels;
     band_rows_ = (sides_.other.h + bands - 1) / bands;
     bands_ = (sides_.other.h + band_rows_ - 1) / band_rows_;
@@ -48,7 +68,7 @@ class WindowConv final : public KernelConv {
   }
   // Values first, then the 64-bit masks, one per pixel and part.
   std::int64_t workspace_floats() const override {
-    return sums_at() + (sides_.other.channels_last ? threads_ * sums_floats() : 0);
+    return sums_at() + (apart_ ? threads_ * sums_floats() : 0);
   }
   bool takes_plain() const override { return in_cache_; }
 
@@ -122,8 +142,6 @@ class WindowConv final : public KernelConv {
         .pack_taps(oihw, g, channel, channels, out_block * kLanes, kLanes, op_ != Operation::kForward, to,
                    9 * kLanes);
   }
-  // The pixels of channels-last results lie so that three rows of 16 outputs share a few sets of L1 (3x3
-  // 512->512 @14x14 took 1.5 times as long): their sums are blocked until they are complete.
   std::int64_t sums_at() const {
     return (private_ ? threads_ : 1) * image_set_floats() + (in_cache_ ? threads_ * kPartFloats : 0);
   }
@@ -166,21 +184,21 @@ class WindowConv final : public KernelConv {
       return run.out + (n0 + image) * out.image_floats() + g * out.group_floats() +
              out_block * out.block_floats();
     };
-    float* const sums =
-        out.channels_last ? run.workspace + sums_at() + omp_get_thread_num() * sums_floats() : nullptr;
+    float* const sums = apart_ ? run.workspace + sums_at() + omp_get_thread_num() * sums_floats() : nullptr;
     // Where the sums of an image are, and the row at which they begin.
     const auto plane = [&](std::int64_t image) {
       return sums == nullptr ? result(image) : sums + image * band_floats();
     };
     const std::int64_t first = sums == nullptr ? 0 : row0;
-    const PlaneRows rows{out.w, kLanes, row0 - first, row1 - first};
+    const std::int64_t step = sums == nullptr ? out.pixel_floats() : kLanes;
+    const PlaneRows rows{out.w, step, row0 - first, row1 - first};
     for (std::int64_t image = 0; image < images; ++image)
       fill_rows(plane(image), run.bias + (g * out.blocks() + out_block) * kLanes, rows);
     const std::int64_t packed_at = (g * out.blocks() + out_block) * in.blocks() * kLanes * 9 * kLanes;
     float* own = run.workspace + image_set_floats() + omp_get_thread_num() * kPartFloats;
     WindowRow job{};
     job.width = in.w;
-    job.out_step = kLanes;
+    job.out_step = step;
     for (std::size_t p = 0; p < channel_parts.size(); ++p) {
       const Part& part = channel_parts[p];
       if (run.plain != nullptr) {
@@ -196,7 +214,7 @@ class WindowConv final : public KernelConv {
         for (std::int64_t h = std::max<std::int64_t>(0, row0 - 1); h < std::min(in.h, row1 + 1); ++h) {
           for (std::int64_t r = 0; r < 3; ++r) {
             const std::int64_t oh = h + 1 - r;
-            job.out[r] = oh >= row0 && oh < row1 ? base + (oh - first) * out.w * kLanes : nullptr;
+            job.out[r] = oh >= row0 && oh < row1 ? base + (oh - first) * out.w * step : nullptr;
           }
           job.masks = image_masks + h * in.w;
           job.values = image_data + h * in.w * part.count * kLanes;
@@ -207,17 +225,18 @@ class WindowConv final : public KernelConv {
     if (run.relu)
       for (std::int64_t image = 0; image < images; ++image) relu_rows(plane(image), rows);
     if (sums == nullptr) return;
-    for (std::int64_t image = 0; image < images; ++image) {
-      float* to = result(image) + row0 * out.w * out.pixel_floats();
-      for (std::int64_t pixel = 0; pixel < (row1 - row0) * out.w; ++pixel)
-        std::memcpy(to + pixel * out.pixel_floats(), plane(image) + pixel * kLanes, kLanes * sizeof(float));
-    }
+    for (std::int64_t image = 0; image < images; ++image)
+      copy_lines(plane(image), (row1 - row0) * out.w, result(image) + row0 * out.w * out.pixel_floats(),
+                 out.pixel_floats(), out.floats());
   }
 
   ChannelParts parts_;
   std::int64_t images_ = 1;
   std::int64_t band_rows_ = 1;
   std::int64_t bands_ = 1;
+  // Three rows of 16 outputs of channels-last pixels share so few sets of L1 that it cannot hold them (3x3
+  // 512->512 @14x14 took 1.5 times as long): their sums are blocked until they are complete.
+  bool apart_ = false;
   bool private_ = false;
   bool in_cache_ = false;
 };
