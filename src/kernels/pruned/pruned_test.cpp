@@ -134,6 +134,48 @@ TEST(Pruned, WeightsMayChangeBetweenRuns) {
   }
 }
 
+// Lists that were built again are those of a new plan, with any number of threads: the same bits.
+TEST(Pruned, ListsBuiltAgainAreThoseOfANewPlan) {
+  const LayerShape shape = LayerShape::conv2d(2, 40, 32, {9, 8}, {3, 3}, {2, 2}, {1, 1}, {1, 1});
+  const std::int64_t size = shape.w_elements();
+  for (const Operation op : {Operation::kForward, Operation::kInputGrad}) {
+    const BlockedShape input = op == Operation::kForward ? blocked_src(shape) : blocked_dst(shape);
+    const BlockedShape result = op == Operation::kForward ? blocked_dst(shape) : blocked_src(shape);
+    AlignedFloats from(input.floats());
+    for (std::int64_t i = 0; i < from.size(); ++i) from[i] = static_cast<float>(i % 13) * 0.1F;
+    AlignedFloats bias(result.blocks() * kLanes);
+    for (std::int64_t i = 0; i < bias.size(); ++i) bias[i] = 0.0F;
+    const auto weights = [&](std::int64_t every) {
+      std::vector<float> w(static_cast<std::size_t>(size), 0.0F);
+      for (std::int64_t i = every / 2; i < size; i += every)
+        w[static_cast<std::size_t>(i)] = 1.0F / static_cast<float>(i);
+      return w;
+    };
+    const auto run = [&](PrunedConv& conv) {
+      AlignedFloats workspace(conv.workspace_floats());
+      AlignedFloats to(result.floats());
+      SparseRun job{};
+      job.checked = from.data();
+      job.out = to.data();
+      job.bias = bias.data();
+      job.workspace = workspace.data();
+      conv.run(job);
+      return std::vector<float>(to.data(), to.data() + to.size());
+    };
+    const auto make = [&](int threads) {
+      return PrunedConv::make({shape, op, Checked::kWeights, best_isa(), threads, 32 * 1024});
+    };
+    const auto fresh = make(1);
+    fresh->update(weights(7).data());
+    const std::vector<float> expected = run(*fresh);
+    for (const int threads : {1, 3}) {
+      const auto conv = make(threads);
+      for (const std::int64_t every : {31, 2, 1000000, 7}) conv->update(weights(every).data());
+      EXPECT_EQ(run(*conv), expected) << threads << " threads";
+    }
+  }
+}
+
 TEST(Pruned, PackedWeightsOfAnotherCallAreRefused) {
   const LayerShape shape = LayerShape::conv2d(1, 16, 16, {4, 4}, {3, 3}, {1, 1}, {1, 1});
   ConvOptions o = pruned_options(Operation::kForward, "");
