@@ -65,7 +65,7 @@ std::string train_config_json(const TrainCommand& command, const train::ModelSet
       {"data", data_json(command, data)},
       {"kernels", command.setup.kernels},
       {"precision", command.setup.precision},
-      {"exact", leaves_out_winograd(command.setup, command.record_every > 0)},
+      {"exact", !network.options().allow_winograd},
       {"threads", network.options().threads},
       {"batch", command.setup.batch},
       {"steps", command.steps},

@@ -19,8 +19,9 @@ struct MemoryEstimate {
 
 MemoryEstimate estimate_memory(const Graph& graph, const NetworkOptions& options);
 
-// Throws InputError, with the estimate and what would fit, if the training needs more than `limit` bytes.
-void check_memory(const Graph& graph, const NetworkOptions& options, double limit);
+// The same options, without Winograd where that alone takes the training over `limit` bytes. Throws
+// InputError, with the estimate and what would fit, if it needs more all the same.
+NetworkOptions fit_memory(const Graph& graph, const NetworkOptions& options, double limit);
 // The memory of this machine or container, or less where `ulimit -v` or `ulimit -d` says so.
 double memory_limit();
 

@@ -32,7 +32,7 @@ float normal(Random& random) {
 
 Network::Network(Graph graph, const NetworkOptions& options, const std::function<void(double)>& progress)
     : graph_(std::move(graph)), options_(options), fusion_(fuse(graph_)) {
-  check_memory(graph_, options_, memory_limit());
+  options_ = fit_memory(graph_, options_, memory_limit());
   plan_activations();
   make_layers(progress);
 }

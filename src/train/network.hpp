@@ -25,7 +25,9 @@ struct NetworkOptions {
   int quantize_bits = 0;      // of weights and activations; 0: single precision
   bool pruned = false;        // most weights are zero [pruning.hpp]: kernels may skip those
   Precision precision = Precision::kFloat32;
-  bool allow_winograd = false;  // kAuto may choose it; its rounding errors are larger
+  // kAuto may choose it; its rounding errors are larger. False in a network that has too little memory for
+  // it.
+  bool allow_winograd = false;
 };
 
 class Network {
