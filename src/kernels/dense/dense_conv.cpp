@@ -119,8 +119,11 @@ void DenseConv::State::make_linear(const LayerShape& s, const dnnl::primitive_at
   const auto f32 = memory::data_type::f32;
   const auto any = memory::format_tag::any;
   plain_weights = {{s.k, s.c}, f32, memory::format_tag::ab};
-  const memory::desc any_src({s.n, s.c}, f32, any), any_weights({s.k, s.c}, f32, any),
-      any_dst({s.n, s.k}, f32, any);
+  // Plain weights are multiplied as they are: to put them in another order first took longer than the product
+  // (4096 x 4096, 32 images: forward 23.9 ms against 14.1, weight_grad 22.3 against 8.1).
+  const bool as_given = options.weights != WeightLayout::kPacked;
+  const memory::desc any_src({s.n, s.c}, f32, any),
+      any_weights({s.k, s.c}, f32, as_given ? memory::format_tag::ab : any), any_dst({s.n, s.k}, f32, any);
   const memory::desc bias_desc({s.k}, f32, memory::format_tag::x);
   const bool with_bias = options.bias && options.op == Operation::kForward;
   using Forward = dnnl::inner_product_forward;
