@@ -140,26 +140,31 @@ function(lacuna_model)
     target_sources(lacuna_machines PRIVATE $<TARGET_OBJECTS:lacuna_model_${ARG_NAME}>)
   endif()
   if(LACUNA_TESTS AND ARG_TESTS)
-    lacuna_test(NAME ${ARG_NAME}_test SOURCES ${ARG_TESTS} ${own_objects} LIBRARIES lacuna_models fmt::fmt)
+    lacuna_test(NAME ${ARG_NAME}_test SOURCES ${ARG_TESTS} ${own_objects} LIBRARIES lacuna_models fmt::fmt COMPUTES)
   endif()
 endfunction()
 
 # The headers that every test reads, compiled once.
 if(LACUNA_TESTS AND LACUNA_QUICK_BUILD)
   file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/test_headers.cpp CONTENT "// Carries the tests' precompiled headers.\n")
-  add_library(lacuna_test_headers OBJECT ${PROJECT_BINARY_DIR}/test_headers.cpp)
-  target_link_libraries(lacuna_test_headers PRIVATE lacuna_options OpenMP::OpenMP_CXX fmt::fmt GTest::gtest)
-  target_precompile_headers(lacuna_test_headers PRIVATE
-    <algorithm> <cmath> <filesystem> <fstream> <map> <memory> <optional> <set> <string> <vector>
-    <fmt/format.h> <gtest/gtest.h>)
-  lacuna_cold(lacuna_test_headers -O1)
+  foreach(level -O0 -O1)
+    set(headers lacuna_test_headers${level})
+    add_library(${headers} OBJECT ${PROJECT_BINARY_DIR}/test_headers.cpp)
+    target_link_libraries(${headers} PRIVATE lacuna_options OpenMP::OpenMP_CXX fmt::fmt GTest::gtest)
+    target_precompile_headers(${headers} PRIVATE
+      <algorithm> <cmath> <filesystem> <fstream> <map> <memory> <optional> <set> <string> <vector>
+      <fmt/format.h> <gtest/gtest.h>)
+    set_target_properties(${headers} PROPERTIES EXCLUDE_FROM_ALL ON)
+    lacuna_cold(${headers} ${level})
+  endforeach()
 endif()
 
-# lacuna_test(NAME x SOURCES ... LIBRARIES ... [LABEL quick|slow] [OPTIMIZED]): a GoogleTest executable, one ctest entry per
-# test. The libraries are optimised, the tests themselves little, unless they are OPTIMIZED because they compute much.
+# lacuna_test(NAME x SOURCES ... LIBRARIES ... [LABEL quick|slow] [COMPUTES] [OPTIMIZED]): a GoogleTest executable, one ctest
+# entry per test. The libraries are optimised, the tests themselves are not (ten files of src/trace in 10 instead of 14 s),
+# unless they compute much: COMPUTES a little, OPTIMIZED as the libraries.
 # Tests run beside each other: threads that spin while they wait would take the cores from those they wait for.
 function(lacuna_test)
-  cmake_parse_arguments(ARG "OPTIMIZED" "NAME;LABEL" "SOURCES;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(ARG "COMPUTES;OPTIMIZED" "NAME;LABEL" "SOURCES;LIBRARIES" ${ARGN})
   if(NOT ARG_LABEL)
     set(ARG_LABEL quick)
   endif()
@@ -167,10 +172,14 @@ function(lacuna_test)
   target_link_libraries(${ARG_NAME} PRIVATE ${ARG_LIBRARIES} fmt::fmt GTest::gtest_main)
   target_compile_definitions(${ARG_NAME} PRIVATE LACUNA_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   if(NOT ARG_OPTIMIZED)
+    set(level -O0)
+    if(ARG_COMPUTES AND NOT LACUNA_SANITIZE)
+      set(level -O1)
+    endif()
     lacuna_unity(${ARG_NAME})
-    lacuna_cold(${ARG_NAME} -O1)
+    lacuna_cold(${ARG_NAME} ${level})
     if(LACUNA_QUICK_BUILD)
-      target_precompile_headers(${ARG_NAME} REUSE_FROM lacuna_test_headers)
+      target_precompile_headers(${ARG_NAME} REUSE_FROM lacuna_test_headers${level})
     endif()
   endif()
   if(ARG_LABEL STREQUAL "slow" AND NOT LACUNA_SLOW_TESTS)

@@ -12,7 +12,7 @@ TEST(Accuracy, TheSmallNetworkPasses90PercentOnTheTestPart) {
   const dataset::DatasetPair data = dataset::open_dataset("shapes", {});
   Network network(open_model("vgg-small", {}), {32, Kernels::kSparse, resolve_threads(0)});
   TrainOptions options;
-  options.steps = 400;
+  options.steps = 260;  // 99.3 % of the images right
   options.schedule.rate = 0.02;
   options.schedule.warmup = 20;
   Trainer trainer(network, data, options);
