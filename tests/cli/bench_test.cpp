@@ -33,10 +33,6 @@ class BenchTest : public testing::Test {
     words.insert(words.end(), more.begin(), more.end());
     return run_lacuna(words);
   }
-  static void expect_error(const ProgramResult& result, const std::string& part) {
-    EXPECT_EQ(result.exit_code, 2) << result.err;
-    EXPECT_NE(result.err.find(part), std::string::npos) << result.err;
-  }
   TemporaryFolder folder_;
 };
 

@@ -31,13 +31,6 @@ class CliTest : public ::testing::Test {
     return folder_.file(name);
   }
   // One line, exit code 2, nothing on standard output, and `part` in it.
-  static void expect_error(const ProgramResult& result, const std::string& part) {
-    EXPECT_EQ(result.exit_code, 2) << result.err;
-    EXPECT_EQ(result.out, "");
-    EXPECT_TRUE(result.err.starts_with("lacuna: error: ")) << result.err;
-    EXPECT_EQ(std::ranges::count(result.err, '\n'), 1) << result.err;
-    EXPECT_NE(result.err.find(part), std::string::npos) << result.err;
-  }
   TemporaryFolder folder_;
 };
 

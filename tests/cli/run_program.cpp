@@ -1,5 +1,6 @@
 #include "cli/run_program.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <fcntl.h>
 #include <fstream>
@@ -110,6 +111,14 @@ ProgramResult run_on_terminal(const std::vector<std::string>& arguments,
   ::close(terminal);
   result.exit_code = wait_for(child);
   return result;
+}
+
+void expect_error(const ProgramResult& result, const std::string& part) {
+  EXPECT_EQ(result.exit_code, 2) << result.err;
+  EXPECT_EQ(result.out, "");
+  EXPECT_TRUE(result.err.starts_with("lacuna: error: ")) << result.err;
+  EXPECT_EQ(std::ranges::count(result.err, '\n'), 1) << result.err;
+  EXPECT_NE(result.err.find(part), std::string::npos) << result.err;
 }
 
 std::string read_text(const std::filesystem::path& path) {

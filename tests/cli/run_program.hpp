@@ -26,6 +26,9 @@ bool has_terminals();
 ProgramResult run_on_terminal(const std::vector<std::string>& arguments,
                               const std::vector<std::string>& environment = {});
 
+// The program ended with one line that says what is wrong, `part` of it, and printed nothing else.
+void expect_error(const ProgramResult& result, const std::string& part);
+
 using lacuna::TemporaryFolder;
 
 std::string read_text(const std::filesystem::path& path);

@@ -76,12 +76,7 @@ class TrainCommand : public testing::Test {
     return rows;
   }
   void expect_refused(const Words& words, const std::string& message) const {
-    const ProgramResult result = run_lacuna(words);
-    EXPECT_EQ(result.exit_code, 2) << result.err;
-    EXPECT_EQ(result.out, "");
-    EXPECT_EQ(std::ranges::count(result.err, '\n'), 1) << result.err;
-    EXPECT_EQ(result.err.rfind("lacuna: error: ", 0), 0u) << result.err;
-    EXPECT_NE(result.err.find(message), std::string::npos) << result.err;
+    expect_error(run_lacuna(words), message);
   }
 
   TemporaryFolder folder_;
