@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/clock.hpp"
+#include "base/core_wait.hpp"
 #include "kernels/dense/stack_offset.hpp"
 #include "kernels/dispatch/tensors.hpp"
 #include "kernels/measure/race.hpp"
@@ -173,10 +174,10 @@ std::map<std::string, CostCurve>& known_costs() {
 
 constexpr int kProbes = 50;      // a millisecond: to have seen the core when it is ours, too
 constexpr double kNoisy = 0.05;  // with an error left of so much at the end, a measurement is not kept
-constexpr double kLost = 0.25;   // share of the time of several threads that other processes took
+constexpr double kLost = 0.10;   // share of the time of several threads that other processes took
 
 Calibration measured_cost(const LayerShape& shape, const ConvOptions& options, double seconds) {
-  const double wall = clock_seconds(CLOCK_MONOTONIC);
+  const double waited = seconds_waited_for_cores(0);
   const double cpu = clock_seconds(CLOCK_PROCESS_CPUTIME_ID);
   // Close to a tie, which is where a wrong choice is made, the noise decides how long it measures.
   RaceLimits limits;
@@ -218,8 +219,9 @@ Calibration measured_cost(const LayerShape& shape, const ConvOptions& options, d
   curve.contention = core.contention();
   curve.dense = median(dense_times);
   for (std::size_t i = 0; i < speedups.size(); ++i) curve.sparse[i] = curve.dense / speedups[i];
-  const double used = (clock_seconds(CLOCK_PROCESS_CPUTIME_ID) - cpu) / options.threads;
-  result.lost = std::max(0.0, 1 - used / (clock_seconds(CLOCK_MONOTONIC) - wall));
+  // Of the time that threads wanted a core. Threads that sleep while one of them fills tensors want none.
+  const double lost = std::max(0.0, seconds_waited_for_cores(0) - waited);
+  result.lost = lost / (lost + clock_seconds(CLOCK_PROCESS_CPUTIME_ID) - cpu);
   // One thread is timed by its CPU time, which other processes hardly change.
   result.busy = curve.noise > kNoisy || (options.threads > 1 && result.lost > kLost);
   return result;

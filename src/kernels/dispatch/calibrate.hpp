@@ -13,7 +13,7 @@ CostCurve calibrated_cost(const LayerShape& shape, const ConvOptions& options);
 
 struct Calibration {
   CostCurve curve;
-  double lost = 0;  // share of the wall-clock time that other processes took
+  double lost = 0;  // share of the time of its threads in which they waited for a core that others used
   bool busy = false;
 };
 inline constexpr double kPlanSeconds = 0.25;
