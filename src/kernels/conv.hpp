@@ -43,7 +43,7 @@ enum class Layout { kNchw, kNhwc, kBlocked };
 enum class WeightLayout { kOihw, kPacked, kOhwi };
 
 enum class Impl {
-  kAuto,         // sparse or the fastest of oneDNN's, whichever the cost model expects to be faster
+  kAuto,         // sparse or the fastest dense one, whichever the cost model expects to be faster
   kSparse,       // zero-skipping
   kSparseTrain,  // the algorithm of SparseTrain's authors, to compare with: AVX-512, kernel widths 1, 3 and 5
   kDenseDirect,  // oneDNN, direct convolution
@@ -54,9 +54,13 @@ enum class Impl {
   kDenseGemm,
   // Operands rounded to bfloat16, sums in single precision, nothing skipped: blocked tensors or whole blocks
   // of channels last, no groups. Needs AMX; with isa "portable" it is emulated, slowly.
-  kBfloat16
+  kBfloat16,
+  // Nothing skipped, ours: forward and input_grad of 1x1, stride 1, blocked tensors, no groups. Needs
+  // AVX-512.
+  kDense1x1
 };
-// "auto", "sparse", "sparsetrain", "direct", "onednn_auto", "reference", "winograd", "gemm", "bfloat16"
+// "auto", "sparse", "sparsetrain", "direct", "onednn_auto", "reference", "winograd", "gemm", "bfloat16",
+// "dense1x1"
 const char* impl_name(Impl impl);
 
 // Typed: a program can tell what is wrong without reading the message.

@@ -28,6 +28,8 @@ const char* impl_name(Impl impl) {
       return "gemm";
     case Impl::kBfloat16:
       return "bfloat16";
+    case Impl::kDense1x1:
+      return "dense1x1";
     case Impl::kReference:
       break;
   }

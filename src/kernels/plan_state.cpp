@@ -27,6 +27,7 @@ Impl ConvPlan::State::dense_impl() const {
     case Impl::kDenseWinograd:
     case Impl::kDenseGemm:
     case Impl::kBfloat16:
+    case Impl::kDense1x1:
       return options.impl;
     default:
       return Impl::kDenseDirect;

@@ -10,6 +10,7 @@
 #include "kernels/dense/onednn.hpp"
 #include "kernels/dense/scratchpad.hpp"
 #include "kernels/dense/stack_offset.hpp"
+#include "kernels/dense1x1/dense1x1_conv.hpp"
 
 namespace lacuna::kernels {
 namespace {
@@ -57,7 +58,8 @@ void find_gemm(PrimitiveDesc& pd, const LayerShape& shape) {
 struct DenseConv::State {
   ConvOptions options;
   std::string name;
-  std::unique_ptr<Bfloat16Conv> bfloat16;  // in place of a primitive
+  std::unique_ptr<Bfloat16Conv> bfloat16;  // in place of a primitive,
+  std::unique_ptr<Dense1x1Conv> pixels;    // and this one, too
   dnnl::stream stream{cpu_engine()};
   dnnl::primitive primitive;
   Port src, weights, dst;
@@ -200,6 +202,11 @@ DenseConv::DenseConv(const LayerShape& s, const ConvOptions& options, Impl algor
     st.name = st.bfloat16->name();
     return;
   }
+  if (algorithm == Impl::kDense1x1) {
+    st.pixels = std::make_unique<Dense1x1Conv>(s, options);
+    st.name = st.pixels->name();
+    return;
+  }
   const ThreadScope threads(options.threads);
   const auto f32 = memory::data_type::f32;
   const auto any = memory::format_tag::any;
@@ -291,12 +298,15 @@ std::int64_t floats_of(const memory::desc& desc) {
 std::int64_t DenseConv::src_floats() const { return floats_of(state_->inner_src); }
 std::int64_t DenseConv::dst_floats() const { return floats_of(state_->inner_dst); }
 std::int64_t DenseConv::packed_floats() const {
-  return state_->bfloat16 ? state_->bfloat16->packed_floats() : floats_of(state_->inner_weights);
+  return state_->bfloat16 ? state_->bfloat16->packed_floats()
+         : state_->pixels ? state_->pixels->packed_floats()
+                          : floats_of(state_->inner_weights);
 }
 
 void DenseConv::run(const ConvTensors& t, bool same_weights) {
   State& st = *state_;
   if (st.bfloat16) return st.bfloat16->run(t, same_weights);
+  if (st.pixels) return st.pixels->run(t, same_weights);
   const ThreadScope threads(st.options.threads);
   const Operation op = st.options.op;
   st.src.attach(op == Operation::kInputGrad ? t.diff_src : t.src);
@@ -331,6 +341,7 @@ void DenseConv::run(const ConvTensors& t, bool same_weights) {
 
 void DenseConv::pack(const float* oihw, float* packed) {
   if (state_->bfloat16) return state_->bfloat16->pack(oihw, packed);
+  if (state_->pixels) return state_->pixels->pack(oihw, packed);
   const ThreadScope threads(state_->options.threads);
   memory from(state_->plain_weights, cpu_engine(), const_cast<float*>(oihw));
   memory to(state_->inner_weights, cpu_engine(), packed);

@@ -122,14 +122,14 @@ class CoreShare {
   std::vector<double> rates_;
 };
 
-// Of oneDNN's algorithms and bfloat16 the fastest, in turn with direct; direct unless another wins.
+// Of oneDNN's algorithms, dense1x1 and bfloat16 the fastest, in turn with direct; direct unless another wins.
 std::unique_ptr<Timed> fastest_dense(const LayerShape& shape, const ConvOptions& options, PlanTensors& data,
                                      const RaceLimits& limits, CoreShare& core) {
   auto direct = std::make_unique<Timed>(shape, options, Impl::kDenseDirect);
   direct->take_weights(data);
   direct->seconds(data);  // warm-up: caches, pages
   const double direct_seconds = direct->seconds(data);
-  std::vector<Impl> others = {Impl::kDenseGemm};
+  std::vector<Impl> others = {Impl::kDenseGemm, Impl::kDense1x1};
   if (options.allow_winograd) others.push_back(Impl::kDenseWinograd);
   if (options.allow_bfloat16) others.push_back(Impl::kBfloat16);
   std::vector<std::unique_ptr<Timed>> rivals;
@@ -246,6 +246,10 @@ Calibration calibrate(const LayerShape& whole, const ConvOptions& options, doubl
   }
   if (!result.busy) CostCache::machine().store(key, result.curve);
   return result;
+}
+
+std::string calibration_key(const LayerShape& whole, const ConvOptions& options) {
+  return cost_key(calibration_shape(whole, options), options);
 }
 
 CalibrationCount calibrations() {

@@ -2,6 +2,8 @@
 // disturbed is used by this process and not kept.
 #pragma once
 
+#include <string>
+
 #include "kernels/conv.hpp"
 #include "kernels/dispatch/cost_model.hpp"
 
@@ -10,6 +12,9 @@ namespace lacuna::kernels {
 // The cost of this convolution on this machine: from the cache, or measured now (some tens of calls on random
 // data in memory of its own, about kPlanSeconds) and stored there.
 CostCurve calibrated_cost(const LayerShape& shape, const ConvOptions& options);
+
+// Of its line in the cache.
+std::string calibration_key(const LayerShape& shape, const ConvOptions& options);
 
 struct Calibration {
   CostCurve curve;

@@ -21,7 +21,7 @@
 namespace lacuna::kernels {
 namespace {
 
-constexpr int kFormat = 7;  // version of the file and of the kernels: increase it when either changes
+constexpr int kFormat = 8;  // version of the file and of the kernels: increase it when either changes
 
 std::mutex& cache_mutex() {
   static std::mutex mutex;
@@ -81,7 +81,7 @@ bool may_be_cache(const std::filesystem::path& path) {
          std::filesystem::file_size(path, error) <= kLargestCache && !error;
 }
 
-// Lines: key TAB when TAB noise TAB contention TAB dense TAB sparse... TAB which of oneDNN's, keys hold no
+// Lines: key TAB when TAB noise TAB contention TAB dense TAB sparse... TAB which dense one, keys hold no
 // tabs.
 std::map<std::string, CostCurve> read_file(const std::string& path) {
   std::map<std::string, CostCurve> curves;
@@ -99,7 +99,8 @@ std::map<std::string, CostCurve> read_file(const std::string& path) {
     for (double& seconds : curve.sparse) numbers >> seconds;
     int impl = -1;
     numbers >> impl;
-    for (const Impl known : {Impl::kDenseDirect, Impl::kDenseWinograd, Impl::kDenseGemm, Impl::kBfloat16})
+    for (const Impl known :
+         {Impl::kDenseDirect, Impl::kDenseWinograd, Impl::kDenseGemm, Impl::kBfloat16, Impl::kDense1x1})
       if (impl == static_cast<int>(known)) curve.dense_impl = known, impl = -2;
     bool positive = static_cast<bool>(numbers) && impl == -2 && curve.dense > 0 && curve.contention >= 0 &&
                     curve.contention <= 1 && is_fresh(curve.when);
