@@ -53,7 +53,7 @@ void add_bench_options(CLI::App& bench, BenchOptions& options) {
       ->capture_default_str();
   bench
       .add_option("--impl", options.impl,
-                  "sparse; auto: sparse or the fastest of oneDNN's, whichever is expected to win; "
+                  "sparse; auto: sparse or the fastest dense one, whichever is expected to win; "
                   "sparsetrain: sparse, and "
                   "beside it the algorithm of SparseTrain's authors (AVX-512) "
                   "(default: sparse; auto with --trace)")
