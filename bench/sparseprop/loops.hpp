@@ -31,7 +31,7 @@ __attribute__((always_inline)) inline void each_run(const Runs& runs, const F& f
   }
 }
 
-void forward(const Runs& runs, float w, const float* x, float* y) {
+inline void forward(const Runs& runs, float w, const float* x, float* y) {
   const Simd::V value = Simd::broadcast(w);
   each_run(runs, [&](std::int64_t input, std::int64_t result, std::int64_t floats) {
     each_vector(floats, [&](std::int64_t i, int /*of four*/) {
@@ -41,7 +41,7 @@ void forward(const Runs& runs, float w, const float* x, float* y) {
   });
 }
 
-float backward(const Runs& runs, float w, const float* x, const float* dy, float* dx) {
+inline float backward(const Runs& runs, float w, const float* x, const float* dy, float* dx) {
   const Simd::V value = Simd::broadcast(w);
   Simd::V sums[4] = {Simd::zero(), Simd::zero(), Simd::zero(), Simd::zero()};
   each_run(runs, [&](std::int64_t input, std::int64_t result, std::int64_t floats) {
