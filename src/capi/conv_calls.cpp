@@ -113,8 +113,9 @@ lacuna_status lacuna_conv_run(lacuna_conv* conv, const lacuna_conv_tensors* tens
     const kernels::ConvRun run = zeros < 0 ? conv->plan.run(all) : conv->plan.run(all, zeros);
     if (report == nullptr) return;
     report->zeros = run.zeros;
-    report->used =
-        static_cast<lacuna_impl>(std::find(kImpls.begin(), kImpls.end(), run.used) - kImpls.begin());
+    const auto* used = std::ranges::find(kImpls, run.used);
+    // Among auto's choices are dense ones that cannot be asked for by name.
+    report->used = used == kImpls.end() ? LACUNA_IMPL_DENSE : static_cast<lacuna_impl>(used - kImpls.begin());
   });
 }
 

@@ -250,7 +250,7 @@ typedef struct lacuna_conv_tensors {
 
 typedef struct lacuna_conv_report {
   size_t struct_size;
-  lacuna_impl used;
+  lacuna_impl used; /* LACUNA_IMPL_DENSE also for other dense kernels that auto chose */
   double zeros; /* the share of zeros that the choice was based on; -1: nothing was counted */
 } lacuna_conv_report;
 
