@@ -42,10 +42,10 @@ class PixelConv final : public TapSums {
       count_units();
     }
     const BlockedShape& in = sides_.checked;
-    if (in.channels_last && rows_follow(shape_))
+    if (const std::int64_t distance = pixels_ahead(); distance > 0)
       for (std::int64_t pixel = 0; pixel < rows_ * out.w; ++pixel)
         for (std::int64_t block = 0; block < kMaxMaskBlocks; ++block)
-          ahead_.push_back((pixel + kPixelsAhead) * in.pixel_floats() + block * kLanes);
+          ahead_.push_back((pixel + distance) * in.pixel_floats() + block * in.block_floats());
   }
 
   std::int64_t workspace_floats() const override { return 0; }
@@ -137,9 +137,18 @@ class PixelConv final : public TapSums {
     });
   }
 
-  // Of channels-last pixels, which the hardware does not fetch ahead: one at a time from memory, 1x1 128->512
-  // @28x28 took 2.2 times as long as on blocked ones (input_grad).
-  static constexpr std::int64_t kPixelsAhead = 8;
+  // How many pixels ahead of their use are asked for; 0: none. The hardware does not fetch those of
+  // channels-last tensors: one at a time from memory, 1x1 128->512 @28x28 took 2.2 times as long as on
+  // blocked ones (input_grad). Of blocked ones it is late where each is read only once or twice: 512->128
+  // @28x28 is 8 % faster with this at 50 to 90 % zeros, 56x56 1 to 2 % (Zen 4); read more often, or at 7x7,
+  // it costs up to 5 %.
+  std::int64_t pixels_ahead() const {
+    constexpr std::int64_t kSmallImage = 14 * 14;
+    if (!rows_follow(shape_)) return 0;
+    if (sides_.checked.channels_last) return 8;
+    return out_parts_.size() <= 2 && sides_.other.pixels() >= kSmallImage ? 16 : 0;
+  }
+
   std::vector<std::ptrdiff_t> ahead_;
   ChannelParts parts_;
   std::int64_t images_ = 1;
