@@ -128,12 +128,13 @@ std::optional<VersusBlock> VersusSides::run_block(VersusSide side, std::int64_t 
   wait_until_asleep(0);
   const bool ours = side == VersusSide::kDense || side == VersusSide::kAuto;
   const pid_t process = ours ? 0 : torch_.id();
-  const double start = seconds_now(), waited = seconds_waited_for_cores(process);
+  const double start = seconds_now();
+  const CoreTimes before = core_times(process);
   std::optional<VersusBlock> block =
       ours ? (side == VersusSide::kDense ? dense_ : auto_)->run(steps) : run_torch(side, steps);
   if (!block) return block;
   block->whole = seconds_now() - start;
-  block->waited = std::max(0.0, seconds_waited_for_cores(process) - waited);
+  block->waited = lost_to_others(before, core_times(process));
   return block;
 }
 

@@ -21,7 +21,7 @@ struct VersusOptions;
 // Steps of one side.
 struct VersusBlock {
   std::vector<double> seconds, losses;  // per step
-  double whole = 0, waited = 0;         // seconds of the block, and those in which threads waited for a core
+  double whole = 0, waited = 0;  // seconds of the block, and those in which its threads waited for others
   double images_per_second(std::int64_t batch) const {
     double sum = 0;
     for (const double one : seconds) sum += one;

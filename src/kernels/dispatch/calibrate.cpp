@@ -177,7 +177,7 @@ constexpr double kNoisy = 0.05;  // with an error left of so much at the end, a 
 constexpr double kLost = 0.10;   // share of the time of several threads that other processes took
 
 Calibration measured_cost(const LayerShape& shape, const ConvOptions& options, double seconds) {
-  const double waited = seconds_waited_for_cores(0);
+  const CoreTimes before = core_times(0);
   const double cpu = clock_seconds(CLOCK_PROCESS_CPUTIME_ID);
   // Close to a tie, which is where a wrong choice is made, the noise decides how long it measures.
   RaceLimits limits;
@@ -220,7 +220,7 @@ Calibration measured_cost(const LayerShape& shape, const ConvOptions& options, d
   curve.dense = median(dense_times);
   for (std::size_t i = 0; i < speedups.size(); ++i) curve.sparse[i] = curve.dense / speedups[i];
   // Of the time that threads wanted a core. Threads that sleep while one of them fills tensors want none.
-  const double lost = std::max(0.0, seconds_waited_for_cores(0) - waited);
+  const double lost = lost_to_others(before, core_times(0));
   result.lost = lost / (lost + clock_seconds(CLOCK_PROCESS_CPUTIME_ID) - cpu);
   // One thread is timed by its CPU time, which other processes hardly change.
   result.busy = curve.noise > kNoisy || (options.threads > 1 && result.lost > kLost);
