@@ -44,10 +44,10 @@ void add_model_options(CLI::App& command, TrainCommand& c) {
       ->type_name("dense|sparse|auto")
       ->capture_default_str();
   command
-      .add_option(
-          "--precision", c.setup.precision,
-          "bfloat16: round the operands of products, where the CPU has AMX; sums, weights and all else "
-          "stay single precision. With --kernels auto where it is expected to be faster")
+      .add_option("--precision", c.setup.precision,
+                  "bfloat16: round the operands of products, where the CPU has AMX or AVX512-BF16; sums, "
+                  "weights and all else "
+                  "stay single precision. With --kernels auto where it is expected to be faster")
       ->type_name("float32|bfloat16")
       ->capture_default_str();
   command.add_flag_function(

@@ -101,7 +101,7 @@ TEST(Kernels, SettingsAndThreadsAgree) {
 
 // Far enough from it that the operands were rounded, and near enough that nothing else was.
 TEST(Kernels, Bfloat16IsNearSinglePrecision) {
-  if (!kernels::bfloat16_available()) GTEST_SKIP() << "this CPU has no AMX";
+  if (!kernels::bfloat16_available()) GTEST_SKIP() << "this CPU has no bfloat16";
   use_temporary_cache();
   for (const Graph& graph : {residual_net(), odd_net()}) {
     const Problem problem = draw_problem(graph, 5, 11);
@@ -129,7 +129,7 @@ TEST(Kernels, Bfloat16IsNearSinglePrecision) {
 // round: a share of some thousandths, and each is off by the whole of its gradient, so the gradients of
 // weights by the root of that share, 5 to 10 %. A wrong product would be off by 100 %.
 TEST(Kernels, Bfloat16GradientsAreNearSinglePrecision) {
-  if (!kernels::bfloat16_available()) GTEST_SKIP() << "this CPU has no AMX";
+  if (!kernels::bfloat16_available()) GTEST_SKIP() << "this CPU has no bfloat16";
   use_temporary_cache();
   const Graph graph = residual_net();
   const Problem problem = draw_problem(graph, 16, 12);

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <cstring>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "kernels/bfloat16/line_conv.hpp"
 #include "kernels/bfloat16/plane_conv.hpp"
@@ -15,26 +15,24 @@ namespace {
 
 using Code = ConvError::Code;
 
-constexpr const char* kNoAmx = "this CPU has no AMX with bfloat16 (amx_tile, amx_bf16)";
+constexpr const char* kMissing = "this CPU has no bfloat16 (neither amx_bf16 with amx_tile nor avx512_bf16)";
 
-bool emulated(const std::string& isa) {
+// The instruction set that was asked for, "" for the best.
+std::string asked_for(const std::string& isa) {
   const char* wanted = std::getenv("LACUNA_ISA");
-  return isa == "portable" || (isa.empty() && wanted != nullptr && std::strcmp(wanted, "portable") == 0);
+  return isa.empty() && wanted != nullptr ? wanted : isa;
 }
 
 const TileKernels& pick_tiles(const ConvOptions& options) {
-  if (emulated(options.isa)) return kPortableTiles;
+  if (asked_for(options.isa) == "portable") return kPortableTiles;
 #if defined(LACUNA_X86)
   if (amx_available()) return kAmxTiles;
 #endif
-  throw ConvError(Code::kOption, kNoAmx, "use float32, or isa portable to emulate it, slowly");
+  throw ConvError(Code::kOption, kMissing, "use float32, or isa portable to emulate it, slowly");
 }
 
 PixelView view_of(const BlockedShape& shape, Layout layout, bool rows) {
   const BlockedShape direct = direct_shape(shape, layout);
-  if (layout == Layout::kNchw || (layout == Layout::kNhwc && !direct.channels_last))
-    throw ConvError(Code::kOption, "bfloat16 kernels take whole blocks of 16 channels",
-                    "use the blocked layout, or channels last with a multiple of 16 channels");
   PixelView view{direct.channels, direct.image_floats(), direct.w * direct.pixel_floats(),
                  direct.pixel_floats(), direct.block_floats()};
   if (rows) view.pixel_step = view.image_step;
@@ -43,18 +41,35 @@ PixelView view_of(const BlockedShape& shape, Layout layout, bool rows) {
 
 }  // namespace
 
-bool bfloat16_available(const std::string& isa) { return emulated(isa) || amx_available(); }
+Bfloat16Unit bfloat16_unit(const std::string& isa) {
+  const std::string asked = asked_for(isa);
+  if (asked == "portable" || amx_available()) return Bfloat16Unit::kTiles;
+  if (asked == "avx2" || !avx512_bfloat16_available()) return Bfloat16Unit::kNone;
+  return Bfloat16Unit::kPairs;
+}
 
 void require_bfloat16(const std::string& where) {
   if (!bfloat16_available())
-    throw InputError(where, kNoAmx, "use float32, or set LACUNA_ISA=portable to emulate it, slowly");
+    throw InputError(where, kMissing, "use float32, or set LACUNA_ISA=portable to emulate it, slowly");
+}
+
+void check_bfloat16(const LayerShape& shape, const ConvOptions& options) {
+  if (shape.groups > 1) throw ConvError(Code::kShape, "bfloat16 kernels have no groups", "use float32");
+  if (options.weights == WeightLayout::kOhwi)
+    throw ConvError(Code::kOption, "bfloat16 kernels have no ohwi weights", "use oihw or packed");
+  for (const auto& [tensor, layout] : {std::pair{blocked_src(shape), options.layout_of_src()},
+                                       std::pair{blocked_dst(shape), options.layout_of_dst()}})
+    if (layout == Layout::kNchw || (layout == Layout::kNhwc && !direct_shape(tensor, layout).channels_last))
+      throw ConvError(Code::kOption, "bfloat16 kernels take whole blocks of 16 channels",
+                      "use the blocked layout, or channels last with a multiple of 16 channels");
 }
 
 double bfloat16_buffer_bytes(const LayerShape& s, int threads, int weight_grads) {
+  const double both = static_cast<double>(s.a_elements() + s.g_elements());
+  if (bfloat16_unit() == Bfloat16Unit::kPairs) return sizeof(Bfloat16) * both * (1 + weight_grads);
   const double lines = 2.0 * threads * static_cast<double>(LineConv::kLinesAtOnce) * 64;
-  const double elements = static_cast<double>(s.a_elements() + s.g_elements());
   // Of the activations there may be two copies.
-  return lines + weight_grads * 3 * std::min(elements, static_cast<double>(PlaneConv::kElementsAtOnce));
+  return lines + weight_grads * 3 * std::min(both, static_cast<double>(PlaneConv::kElementsAtOnce));
 }
 
 struct Bfloat16Conv::State {
@@ -72,9 +87,7 @@ Bfloat16Conv::Bfloat16Conv(const LayerShape& given, const ConvOptions& options)
   st.options = options;
   st.shape = given;
   const TileKernels& kernels = pick_tiles(options);
-  if (given.groups > 1) throw ConvError(Code::kShape, "bfloat16 kernels have no groups", "use float32");
-  if (options.weights == WeightLayout::kOhwi)
-    throw ConvError(Code::kOption, "bfloat16 kernels have no ohwi weights", "use oihw or packed");
+  check_bfloat16(given, options);
   st.name = std::string("bfloat16 ") + kernels.name;
   // Images of one pixel, and the rows of linear layers, are the pixels of one image.
   const bool rows = given.input == Size2{1, 1} && given.kernel == Size2{1, 1} &&

@@ -11,17 +11,25 @@
 
 namespace lacuna::kernels {
 
-// This CPU has AMX, or emulating it was asked for: "portable" as `isa` or in LACUNA_ISA.
-bool bfloat16_available(const std::string& isa = "");
+// What multiplies. Tiles are ours (AMX, or emulated where "portable" is asked for as `isa` or in LACUNA_ISA);
+// pairs are oneDNN's (AVX512-BF16 on CPUs without tiles: Zen 4, Cooper Lake).
+enum class Bfloat16Unit { kNone, kTiles, kPairs };
+Bfloat16Unit bfloat16_unit(const std::string& isa = "");
+inline bool bfloat16_available(const std::string& isa = "") {
+  return bfloat16_unit(isa) != Bfloat16Unit::kNone;
+}
 // About what forward, input_grad and `weight_grads` plans of weight_grad need beside packed weights.
 double bfloat16_buffer_bytes(const LayerShape& shape, int threads, int weight_grads);
-// Throws InputError where it is not; `where` starts the message.
+// Throws InputError where it is not available; `where` starts the message.
 void require_bfloat16(const std::string& where);
+// ConvError for groups, ohwi weights, plain tensors, and channels-last ones whose channels are not a multiple
+// of 16.
+void check_bfloat16(const LayerShape& shape, const ConvOptions& options);
 
+// By tiles.
 class Bfloat16Conv {
  public:
-  // ConvError where it is not available, and for groups, plain tensors,
-  // and channels-last ones whose channels are not a multiple of 16.
+  // ConvError where there are none, and for what check_bfloat16() refuses.
   Bfloat16Conv(const LayerShape& shape, const ConvOptions& options);
   ~Bfloat16Conv();
   Bfloat16Conv(const Bfloat16Conv&) = delete;

@@ -1,4 +1,5 @@
-// The bfloat16 kernels against the double-precision reference, with AMX where the CPU has it and emulated.
+// The bfloat16 kernels against the double-precision reference: tiles, with AMX where the CPU has it and
+// emulated, and oneDNN's pairs on CPUs without AMX.
 #include "tensor/bfloat16.hpp"
 
 #include <bit>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "base/random.hpp"
+#include "kernels/bfloat16/bfloat16_conv.hpp"
 #include "kernels/bfloat16/tile_kernels.hpp"
 #include "kernels/conv.hpp"
 #include "kernels/dispatch/tensors.hpp"
@@ -20,11 +22,13 @@ namespace {
 class Bfloat16Kernels : public ::testing::TestWithParam<std::string> {
  protected:
   void SetUp() override {
-    if (GetParam() != "portable" && !amx_available()) GTEST_SKIP() << "this CPU has no AMX";
+    if (GetParam() == "amx" && !amx_available()) GTEST_SKIP() << "this CPU has no AMX";
+    if (GetParam() == "pairs" && bfloat16_unit() != Bfloat16Unit::kPairs)
+      GTEST_SKIP() << "this CPU has no AVX512-BF16, or AMX";
   }
   const TileKernels& tiles() const {
 #if defined(LACUNA_X86)
-    if (GetParam() != "portable") return kAmxTiles;
+    if (GetParam() == "amx") return kAmxTiles;
 #endif
     return kPortableTiles;
   }
@@ -118,6 +122,7 @@ TEST_P(Bfloat16Kernels, RoundingOfOperandsIsBounded) {
 }
 
 TEST_P(Bfloat16Kernels, ConversionsRoundToNearestEven) {
+  if (GetParam() == "pairs") GTEST_SKIP() << "oneDNN converts";
   std::vector<float> values = {0.0F,
                                -0.0F,
                                1.0F,
@@ -160,6 +165,7 @@ TEST_P(Bfloat16Kernels, ConversionsRoundToNearestEven) {
 }
 
 TEST_P(Bfloat16Kernels, NanStaysAndDenormalsAreZero) {
+  if (GetParam() == "pairs") GTEST_SKIP() << "oneDNN converts";
   alignas(64) float values[16] = {std::bit_cast<float>(0x7f800001U), std::numeric_limits<float>::quiet_NaN(),
                                   std::numeric_limits<float>::denorm_min(), -1e-39F};
   alignas(64) Bfloat16 line[32];
@@ -182,7 +188,7 @@ TEST_P(Bfloat16Kernels, WhatIsNotThereIsRefused) {
   refused(LayerShape::conv2d(1, 32, 32, {4, 4}, {1, 1}), o);
 }
 
-INSTANTIATE_TEST_SUITE_P(Each, Bfloat16Kernels, ::testing::Values("amx", "portable"),
+INSTANTIATE_TEST_SUITE_P(Each, Bfloat16Kernels, ::testing::Values("amx", "pairs", "portable"),
                          [](const auto& test) { return test.param; });
 
 }  // namespace

@@ -92,5 +92,7 @@ extern const TileKernels kAmxTiles;
 // Whether this CPU and system let a program use tiles of bfloat16; asks the system for them (Linux gives
 // their registers only to programs that ask).
 bool amx_available();
+// Whether it multiplies pairs of bfloat16 (vdpbf16ps) and has no tiles.
+bool avx512_bfloat16_available();
 
 }  // namespace lacuna::kernels

@@ -58,7 +58,7 @@ void find_gemm(PrimitiveDesc& pd, const LayerShape& shape) {
 struct DenseConv::State {
   ConvOptions options;
   std::string name;
-  std::unique_ptr<Bfloat16Conv> bfloat16;  // in place of a primitive,
+  std::unique_ptr<Bfloat16Conv> bfloat16;  // tiles in place of a primitive,
   std::unique_ptr<Dense1x1Conv> pixels;    // and this one, too
   dnnl::stream stream{cpu_engine()};
   dnnl::primitive primitive;
@@ -77,6 +77,14 @@ struct DenseConv::State {
     const std::int64_t stride = layout == Layout::kBlocked ? (c + 15) / 16 * 16 : c;
     return {{n, c}, memory::data_type::f32, memory::dims{stride, 1}};
   }
+  // Operands are rounded to their type, results are single precision.
+  memory::data_type operand = memory::data_type::f32;
+  memory::data_type type_unless(Operation result) const {
+    return options.op == result ? memory::data_type::f32 : operand;
+  }
+  memory::data_type type_of_src() const { return type_unless(Operation::kInputGrad); }
+  memory::data_type type_of_weights() const { return type_unless(Operation::kWeightGrad); }
+  memory::data_type type_of_dst() const { return type_unless(Operation::kForward); }
   // Uses a primitive and the layouts that it has chosen.
   template <typename Primitive>
   void take(const typename Primitive::primitive_desc& pd, const memory::desc& chosen_src,
@@ -123,17 +131,19 @@ void DenseConv::State::make_linear(const LayerShape& s, const dnnl::primitive_at
   plain_weights = {{s.k, s.c}, f32, memory::format_tag::ab};
   // Plain weights are multiplied as they are: to put them in another order first took longer than the product
   // (4096 x 4096, 32 images: forward 23.9 ms against 14.1, weight_grad 22.3 against 8.1).
-  const bool as_given = options.weights != WeightLayout::kPacked;
-  const memory::desc any_src({s.n, s.c}, f32, any),
-      any_weights({s.k, s.c}, f32, as_given ? memory::format_tag::ab : any), any_dst({s.n, s.k}, f32, any);
+  const bool as_given = options.weights != WeightLayout::kPacked && operand == f32;
+  const auto order = as_given ? memory::format_tag::ab : any;
+  const memory::desc any_src({s.n, s.c}, type_of_src(), any), any_dst({s.n, s.k}, type_of_dst(), any);
+  const memory::desc any_weights({s.k, s.c}, type_of_weights(), order);
+  const memory::desc forward_src({s.n, s.c}, operand, any), forward_weights({s.k, s.c}, operand, order);
   const memory::desc bias_desc({s.k}, f32, memory::format_tag::x);
   const bool with_bias = options.bias && options.op == Operation::kForward;
   using Forward = dnnl::inner_product_forward;
   const auto kind = dnnl::prop_kind::forward_training;
-  const Forward::primitive_desc forward(with_bias
-                                            ? Forward::desc(kind, any_src, any_weights, bias_desc, any_dst)
-                                            : Forward::desc(kind, any_src, any_weights, any_dst),
-                                        attr, cpu_engine());
+  const Forward::primitive_desc forward(
+      with_bias ? Forward::desc(kind, forward_src, forward_weights, bias_desc, any_dst)
+                : Forward::desc(kind, forward_src, forward_weights, any_dst),
+      attr, cpu_engine());
   if (options.op == Operation::kForward) {
     take<Forward>(forward, forward.src_desc(), forward.dst_desc(), forward.weights_desc());
     if (with_bias) bias = memory(bias_desc, cpu_engine(), DNNL_MEMORY_NONE);
@@ -197,7 +207,8 @@ DenseConv::DenseConv(const LayerShape& s, const ConvOptions& options, Impl algor
   State& st = *state_;
   st.options = options;
   st.sizes_only = sizes_only;
-  if (algorithm == Impl::kBfloat16) {
+  const bool rounds = algorithm == Impl::kBfloat16;
+  if (rounds && bfloat16_unit(options.isa) != Bfloat16Unit::kPairs) {
     st.bfloat16 = std::make_unique<Bfloat16Conv>(s, options);
     st.name = st.bfloat16->name();
     return;
@@ -206,6 +217,10 @@ DenseConv::DenseConv(const LayerShape& s, const ConvOptions& options, Impl algor
     st.pixels = std::make_unique<Dense1x1Conv>(s, options);
     st.name = st.pixels->name();
     return;
+  }
+  if (rounds) {
+    check_bfloat16(s, options);
+    st.operand = memory::data_type::bf16;
   }
   const ThreadScope threads(options.threads);
   const auto f32 = memory::data_type::f32;
@@ -220,7 +235,10 @@ DenseConv::DenseConv(const LayerShape& s, const ConvOptions& options, Impl algor
   const bool ohwi = options.weights == WeightLayout::kOhwi;
   st.plain_weights = {weight_dims, f32,
                       grouped ? (ohwi ? tag::gohwi : tag::goihw) : (ohwi ? tag::ohwi : tag::oihw)};
-  const memory::desc src(src_dims, f32, any), weights(weight_dims, f32, any), dst(dst_dims, f32, any);
+  const memory::desc src(src_dims, st.type_of_src(), any), weights(weight_dims, st.type_of_weights(), any),
+      dst(dst_dims, st.type_of_dst(), any);
+  // Of forward, which the other two refer to.
+  const memory::desc forward_src(src_dims, st.operand, any), forward_weights(weight_dims, st.operand, any);
   const memory::desc bias({s.k}, f32, memory::format_tag::x);
   const memory::dims strides{s.stride.h, s.stride.w};
   const memory::dims dilation{s.dilation.h - 1, s.dilation.w - 1};
@@ -250,10 +268,11 @@ DenseConv::DenseConv(const LayerShape& s, const ConvOptions& options, Impl algor
     }
     const bool with_bias = options.bias && options.op == Operation::kForward;
     using Forward = dnnl::convolution_forward;
-    const auto forward_desc = with_bias ? Forward::desc(dnnl::prop_kind::forward_training, alg, src, weights,
-                                                        bias, dst, strides, dilation, before, after)
-                                        : Forward::desc(dnnl::prop_kind::forward_training, alg, src, weights,
-                                                        dst, strides, dilation, before, after);
+    const auto kind = dnnl::prop_kind::forward_training;
+    const auto forward_desc = with_bias ? Forward::desc(kind, alg, forward_src, forward_weights, bias, dst,
+                                                        strides, dilation, before, after)
+                                        : Forward::desc(kind, alg, forward_src, forward_weights, dst, strides,
+                                                        dilation, before, after);
     Forward::primitive_desc forward(forward_desc, attr, cpu_engine());
     if (options.op == Operation::kForward) {
       if (gemm) find_gemm(forward, s);
@@ -291,7 +310,7 @@ const char* DenseConv::name() const { return state_->name.c_str(); }
 
 namespace {
 std::int64_t floats_of(const memory::desc& desc) {
-  return static_cast<std::int64_t>(desc.get_size() / sizeof(float));
+  return static_cast<std::int64_t>((desc.get_size() + sizeof(float) - 1) / sizeof(float));
 }
 }  // namespace
 
