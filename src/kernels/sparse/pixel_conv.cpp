@@ -88,7 +88,9 @@ class PixelConv final : public TapSums {
       PixelRun job{};
       job.src_block = in.block_floats();
       job.dst_block = out.block_floats();
-      job.init = starts_sums_ && channels.first == 0 ? bias : nullptr;
+      const bool begins = starts_sums_ && channels.first == 0;
+      job.results_ahead = begins && out.channels_last ? kResultsAhead * out.pixel_floats() : 0;
+      job.init = begins ? bias : nullptr;
       const PixelKernel kernel =
           kernels_.pixel[static_cast<std::size_t>(part.count)][static_cast<std::size_t>(channels.count)];
       for (std::int64_t tap = 0; tap < shape_.taps(); ++tap) {
@@ -148,6 +150,10 @@ class PixelConv final : public TapSums {
     if (sides_.checked.channels_last) return 8;
     return out_parts_.size() <= 2 && sides_.other.pixels() >= kSmallImage ? 16 : 0;
   }
+
+  // Nor does it fetch lines of channels-last results before they are written: 128->512 @28x28 forward ran at
+  // 0.85 of the blocked speed, with this at 0.93 (Zen 4).
+  static constexpr std::int64_t kResultsAhead = 4;
 
   std::vector<std::ptrdiff_t> ahead_;
   ChannelParts parts_;

@@ -103,6 +103,9 @@ void pixel_kernel(const PixelRun& run) {
   };
   const std::ptrdiff_t* ahead_offset = run.ahead_offsets;
   auto fetch_ahead = [&]() LACUNA_LAMBDA_INLINE {
+    if (run.results_ahead != 0)
+#pragma GCC unroll 16
+      for (int k = 0; k < KV; ++k) __builtin_prefetch(dst + run.results_ahead + k * kLanes, 1, 3);
     if (run.ahead == nullptr) return;
 #pragma GCC unroll 4
     for (int i = 0; i < 4; ++i) __builtin_prefetch(run.ahead + *ahead_offset++, 0, 2);
