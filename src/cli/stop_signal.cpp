@@ -1,9 +1,13 @@
 #include "cli/stop_signal.hpp"
 
 #include <atomic>
+#include <csignal>
 
 namespace lacuna::cli {
 namespace {
+
+// The registers that the kernel saves are 11 KB with AMX.
+constexpr std::size_t kStackBytes = 256 * 1024;
 
 std::atomic<int> received = 0;
 static_assert(std::atomic<int>::is_always_lock_free);  // a handler may touch nothing else
@@ -17,15 +21,23 @@ extern "C" void remember_signal(int signal) {
 
 }  // namespace
 
-StopOnSignal::StopOnSignal() {
+StopOnSignal::StopOnSignal() : stack_(kStackBytes) {
+  stack_t stack{};
+  stack.ss_sp = stack_.data();
+  stack.ss_size = stack_.size();
+  sigaltstack(&stack, &stack_before_);
+  struct sigaction remember {};
+  remember.sa_handler = remember_signal;
+  remember.sa_flags = SA_ONSTACK | SA_RESTART;
   for (std::size_t i = 0; i < kSignals.size(); ++i) {
-    before_[i] = std::signal(kSignals[i], remember_signal);
-    if (kSignals[i] == SIGHUP && before_[i] == SIG_IGN) std::signal(SIGHUP, SIG_IGN);
+    sigaction(kSignals[i], &remember, &before_[i]);
+    if (kSignals[i] == SIGHUP && before_[i].sa_handler == SIG_IGN) sigaction(SIGHUP, &before_[i], nullptr);
   }
 }
 
 StopOnSignal::~StopOnSignal() {
-  for (std::size_t i = 0; i < kSignals.size(); ++i) std::signal(kSignals[i], before_[i]);
+  for (std::size_t i = 0; i < kSignals.size(); ++i) sigaction(kSignals[i], &before_[i], nullptr);
+  sigaltstack(&stack_before_, nullptr);
 }
 
 int stop_signal() { return received; }
