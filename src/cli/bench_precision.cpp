@@ -11,8 +11,7 @@ void add_precision_option(CLI::App& bench, std::string& precision) {
   bench
       .add_option("--precision", precision,
                   "bfloat16: round the operands of products, where the CPU has AMX or AVX512-BF16 (--impl "
-                  "auto: where that is "
-                  "expected to be faster), beside what auto gives in single precision")
+                  "auto: where that is expected to be faster), beside what auto gives in single precision")
       ->check(CLI::IsMember({"float32", "bfloat16"}).description(""))
       ->type_name("float32|bfloat16")
       ->capture_default_str();

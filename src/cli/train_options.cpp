@@ -46,8 +46,8 @@ void add_model_options(CLI::App& command, TrainCommand& c) {
   command
       .add_option("--precision", c.setup.precision,
                   "bfloat16: round the operands of products, where the CPU has AMX or AVX512-BF16; sums, "
-                  "weights and all else "
-                  "stay single precision. With --kernels auto where it is expected to be faster")
+                  "weights and all else stay single precision. With --kernels auto where it is expected to "
+                  "be faster")
       ->type_name("float32|bfloat16")
       ->capture_default_str();
   command.add_flag_function(

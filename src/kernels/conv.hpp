@@ -53,8 +53,7 @@ enum class Impl {
   kDenseWinograd,
   kDenseGemm,
   // Operands rounded to bfloat16, sums in single precision, nothing skipped: blocked tensors or whole blocks
-  // of channels last, no groups. Needs AMX or AVX512-BF16; with isa "portable" AMX is emulated,
-  // slowly.
+  // of channels last, no groups. Needs AMX or AVX512-BF16; isa "portable" emulates AMX, slowly.
   kBfloat16,
   // Nothing skipped, ours: forward and input_grad of 1x1, stride 1, blocked tensors, no groups. Needs
   // AVX-512.

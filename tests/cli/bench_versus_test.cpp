@@ -142,7 +142,7 @@ TEST_F(BenchVersus, PrecisionAndExactAreThoseOfAuto) {
     EXPECT_GT(usual["networks"][0]["winograd"], 0.1);
   }
   const ProgramResult rounded = versus(fake(hello()), {"--precision", "bfloat16", "--exact"});
-  if (rounded.exit_code == 2) return expect_error(rounded, "--precision bfloat16: ");  // a CPU without bfloat16
+  if (rounded.exit_code == 2) return expect_error(rounded, "--precision bfloat16: ");  // no such CPU
   EXPECT_NE(rounded.out.find("auto, exact, bfloat16"), std::string::npos) << rounded.out;
   EXPECT_EQ(json::parse(read_text(out_))["precision"], "bfloat16");
 }
