@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cstring>
+#if defined(__SSE__)
+#include <xmmintrin.h>
+#endif
 
 namespace lacuna::kernels {
 
@@ -224,7 +227,15 @@ void fill_rows(float* plane, const float* value16, const PlaneRows& rows) {
 void relu_rows(float* plane, const PlaneRows& rows) {
   for (std::int64_t i = rows.begin * rows.width; i < rows.end * rows.width; ++i) {
     float* pixel = plane + i * rows.pixel_floats;
-    for (int c = 0; c < kLanes; ++c) pixel[c] = pixel[c] < 0.0F ? 0.0F : pixel[c];  // NaN stays NaN
+    // NaN stays NaN: where there is one, the instruction gives its second operand.
+#if defined(__SSE__)
+    // GCC makes a branch per value of the loop below, and every other one was mispredicted: 15 % of a
+    // training of vgg-small.
+    for (int c = 0; c < kLanes; c += 4)
+      _mm_storeu_ps(pixel + c, _mm_max_ps(_mm_setzero_ps(), _mm_loadu_ps(pixel + c)));
+#else
+    for (int c = 0; c < kLanes; ++c) pixel[c] = pixel[c] < 0.0F ? 0.0F : pixel[c];
+#endif
   }
 }
 
