@@ -13,13 +13,13 @@
 
 #include "base/ceil_div.hpp"
 #include "base/error.hpp"
-#include "base/nearest.hpp"
-#include "base/output_file.hpp"
+#include "base/io/output_file.hpp"
 #include "base/parallel.hpp"
 #include "base/params.hpp"
-#include "base/quote.hpp"
 #include "base/random.hpp"
 #include "base/testing.hpp"
+#include "base/text/nearest.hpp"
+#include "base/text/quote.hpp"
 
 namespace lacuna {
 namespace {

@@ -7,8 +7,8 @@
 #include <optional>
 
 #include "base/error.hpp"
-#include "base/nearest.hpp"
-#include "base/parse_number.hpp"
+#include "base/text/nearest.hpp"
+#include "base/text/parse_number.hpp"
 
 namespace lacuna {
 namespace {

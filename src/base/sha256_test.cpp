@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 
 #include "base/error.hpp"
-#include "base/output_file.hpp"
+#include "base/io/output_file.hpp"
 #include "base/testing.hpp"
 
 namespace lacuna {

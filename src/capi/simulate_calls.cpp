@@ -4,9 +4,9 @@
 #include <limits>
 
 #include "base/error.hpp"
-#include "base/nearest.hpp"
-#include "base/output_file.hpp"
-#include "base/quote.hpp"
+#include "base/io/output_file.hpp"
+#include "base/text/nearest.hpp"
+#include "base/text/quote.hpp"
 #include "base/version.hpp"
 #include "base/work_progress.hpp"
 #include "capi/handles.hpp"

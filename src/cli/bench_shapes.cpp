@@ -6,10 +6,10 @@
 #include <set>
 
 #include "base/embedded_file.hpp"
+#include "base/io/yaml/yaml_reader.hpp"
 #include "base/memory.hpp"
-#include "base/nearest.hpp"
-#include "base/quote.hpp"
-#include "base/yaml/yaml_reader.hpp"
+#include "base/text/nearest.hpp"
+#include "base/text/quote.hpp"
 
 namespace lacuna {
 

@@ -18,8 +18,8 @@
 
 #include "base/embedded_file.hpp"
 #include "base/error.hpp"
-#include "base/output_file.hpp"
-#include "base/quote.hpp"
+#include "base/io/output_file.hpp"
+#include "base/text/quote.hpp"
 #include "cli/stop_signal.hpp"
 #include "cli/thread_waiting.hpp"
 

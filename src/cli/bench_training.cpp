@@ -7,7 +7,7 @@
 #include <numeric>
 
 #include "base/error.hpp"
-#include "base/quote.hpp"
+#include "base/text/quote.hpp"
 #include "cli/bench_results.hpp"
 #include "report/text_table.hpp"
 

@@ -10,10 +10,10 @@
 
 #include "base/embedded_file.hpp"
 #include "base/error.hpp"
-#include "base/nearest.hpp"
-#include "base/parse_number.hpp"
-#include "base/quote.hpp"
-#include "base/yaml/load_yaml.hpp"
+#include "base/io/yaml/load_yaml.hpp"
+#include "base/text/nearest.hpp"
+#include "base/text/parse_number.hpp"
+#include "base/text/quote.hpp"
 
 namespace lacuna {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 
-#include "base/parse_number.hpp"
+#include "base/text/parse_number.hpp"
 #include "energy/cost_table.hpp"
 
 namespace lacuna::cli {

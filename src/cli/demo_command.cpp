@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "base/output_file.hpp"
+#include "base/io/output_file.hpp"
 #include "base/parallel.hpp"
 #include "cli/commands.hpp"
 #include "cli/demo_machines.hpp"

@@ -2,7 +2,7 @@
 #include <memory>
 
 #include "base/error.hpp"
-#include "base/nearest.hpp"
+#include "base/text/nearest.hpp"
 #include "cli/command_tree.hpp"
 #include "cli/commands.hpp"
 #include "cli/completions.hpp"

@@ -6,9 +6,9 @@
 #include <sstream>
 
 #include "base/error.hpp"
-#include "base/output_file.hpp"
-#include "base/parse_number.hpp"
+#include "base/io/output_file.hpp"
 #include "base/sha256.hpp"
+#include "base/text/parse_number.hpp"
 #include "cli/commands.hpp"
 #include "cli/output.hpp"
 #include "report/html_report.hpp"

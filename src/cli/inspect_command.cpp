@@ -2,7 +2,7 @@
 #include <memory>
 
 #include "base/error.hpp"
-#include "base/nearest.hpp"
+#include "base/text/nearest.hpp"
 #include "cli/commands.hpp"
 #include "cli/html_output.hpp"
 #include "cli/output.hpp"

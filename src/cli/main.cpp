@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/error.hpp"
-#include "base/nearest.hpp"
+#include "base/text/nearest.hpp"
 #include "base/version.hpp"
 #include "cli/commands.hpp"
 #include "cli/help_formatter.hpp"

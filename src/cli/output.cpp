@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/error.hpp"
-#include "base/output_file.hpp"
+#include "base/io/output_file.hpp"
 #include "cli/terminal.hpp"
 
 namespace lacuna::cli {

@@ -5,9 +5,9 @@
 #include <memory>
 
 #include "base/error.hpp"
-#include "base/nearest.hpp"
 #include "base/parallel.hpp"
-#include "base/quote.hpp"
+#include "base/text/nearest.hpp"
+#include "base/text/quote.hpp"
 #include "cli/commands.hpp"
 #include "cli/html_output.hpp"
 #include "cli/output.hpp"

@@ -2,9 +2,9 @@
 #include <memory>
 
 #include "base/error.hpp"
-#include "base/nearest.hpp"
 #include "base/parallel.hpp"
-#include "base/quote.hpp"
+#include "base/text/nearest.hpp"
+#include "base/text/quote.hpp"
 #include "cli/commands.hpp"
 #include "cli/output.hpp"
 #include "cli/terminal.hpp"

@@ -6,8 +6,8 @@
 
 #include "base/error.hpp"
 #include "base/params.hpp"
-#include "base/parse_number.hpp"
-#include "base/quote.hpp"
+#include "base/text/parse_number.hpp"
+#include "base/text/quote.hpp"
 #include "cli/train_config.hpp"
 #include "trace/byte_source.hpp"
 #include "trace/untrusted_json.hpp"

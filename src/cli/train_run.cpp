@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "base/error.hpp"
-#include "base/output_file.hpp"
+#include "base/io/output_file.hpp"
 #include "base/parallel.hpp"
 #include "cli/commands.hpp"
 #include "cli/html_output.hpp"

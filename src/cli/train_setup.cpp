@@ -6,8 +6,8 @@
 #include <numeric>
 
 #include "base/error.hpp"
-#include "base/nearest.hpp"
 #include "base/params.hpp"
+#include "base/text/nearest.hpp"
 #include "kernels/bfloat16/bfloat16_conv.hpp"
 
 namespace lacuna::cli {

@@ -9,7 +9,7 @@
 #include <system_error>
 
 #include "base/error.hpp"
-#include "base/quote.hpp"
+#include "base/text/quote.hpp"
 
 namespace lacuna::dataset {
 namespace {

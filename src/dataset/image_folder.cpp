@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "base/quote.hpp"
+#include "base/text/quote.hpp"
 #include "dataset/byte_images.hpp"
 #include "dataset/decode_image.hpp"
 #include "dataset/resize.hpp"

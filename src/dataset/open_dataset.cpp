@@ -2,7 +2,7 @@
 #include <filesystem>
 
 #include "base/error.hpp"
-#include "base/nearest.hpp"
+#include "base/text/nearest.hpp"
 #include "dataset/cifar.hpp"
 #include "dataset/dataset.hpp"
 #include "dataset/idx.hpp"

@@ -5,8 +5,8 @@
 #include <fmt/ranges.h>
 #include <optional>
 
-#include "base/nearest.hpp"
-#include "base/quote.hpp"
+#include "base/text/nearest.hpp"
+#include "base/text/quote.hpp"
 
 namespace lacuna {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <initializer_list>
 
-#include "base/yaml/yaml_reader.hpp"
+#include "base/io/yaml/yaml_reader.hpp"
 #include "energy/cost_table.hpp"
 
 namespace lacuna {

@@ -6,8 +6,8 @@
 #include <stdexcept>
 
 #include "base/embedded_file.hpp"
-#include "base/nearest.hpp"
-#include "base/quote.hpp"
+#include "base/text/nearest.hpp"
+#include "base/text/quote.hpp"
 #include "energy/cost_reader.hpp"
 #include "energy/energy_files.hpp"
 

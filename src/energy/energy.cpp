@@ -6,8 +6,8 @@
 #include <stdexcept>
 
 #include "base/error.hpp"
-#include "base/nearest.hpp"
-#include "base/quote.hpp"
+#include "base/text/nearest.hpp"
+#include "base/text/quote.hpp"
 #include "energy/node_scaling.hpp"
 
 namespace lacuna {

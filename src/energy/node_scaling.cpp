@@ -5,8 +5,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "base/nearest.hpp"
-#include "base/quote.hpp"
+#include "base/text/nearest.hpp"
+#include "base/text/quote.hpp"
 #include "energy/cost_reader.hpp"
 #include "energy/energy_files.hpp"
 

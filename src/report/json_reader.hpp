@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "base/error.hpp"
-#include "base/quote.hpp"
+#include "base/text/quote.hpp"
 
 namespace lacuna {
 

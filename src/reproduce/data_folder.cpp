@@ -5,8 +5,8 @@
 #include <fmt/format.h>
 
 #include "base/error.hpp"
-#include "base/parse_number.hpp"
 #include "base/sha256.hpp"
+#include "base/text/parse_number.hpp"
 #include "trace/byte_source.hpp"
 #include "trace/csv.hpp"
 

@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 #include <set>
 
-#include "base/yaml/yaml_reader.hpp"
+#include "base/io/yaml/yaml_reader.hpp"
 
 namespace lacuna::reproduce {
 namespace {

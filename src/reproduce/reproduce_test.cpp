@@ -3,7 +3,7 @@
 #include <set>
 
 #include "base/error.hpp"
-#include "base/output_file.hpp"
+#include "base/io/output_file.hpp"
 #include "base/testing.hpp"
 #include "reproduce/reproduce_output.hpp"
 #include "reproduce/trace_sources.hpp"

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 #include <map>
 
-#include "base/quote.hpp"
-#include "base/yaml/yaml_reader.hpp"
+#include "base/io/yaml/yaml_reader.hpp"
+#include "base/text/quote.hpp"
 
 namespace lacuna {
 namespace {

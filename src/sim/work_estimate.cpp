@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include "base/error.hpp"
-#include "base/quote.hpp"
+#include "base/text/quote.hpp"
 #include "sim/without_zeros.hpp"
 
 namespace lacuna {

@@ -6,8 +6,8 @@
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
-#include "base/quote.hpp"
 #include "base/sha256.hpp"
+#include "base/text/quote.hpp"
 #include "sim/run_energy.hpp"
 #include "sim/simulate.hpp"
 

@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "base/error.hpp"
-#include "base/parse_number.hpp"
+#include "base/text/parse_number.hpp"
 
 namespace lacuna::sweep {
 namespace {

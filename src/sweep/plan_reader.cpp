@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <fmt/format.h>
 
-#include "base/nearest.hpp"
-#include "base/parse_number.hpp"
-#include "base/quote.hpp"
+#include "base/text/nearest.hpp"
+#include "base/text/parse_number.hpp"
+#include "base/text/quote.hpp"
 #include "energy/cost_table.hpp"
 #include "sweep/plan.hpp"
 #include "sweep/plan_traces.hpp"

@@ -5,9 +5,9 @@
 #include <glob.h>
 #include <memory>
 
-#include "base/nearest.hpp"
-#include "base/parse_number.hpp"
-#include "base/quote.hpp"
+#include "base/text/nearest.hpp"
+#include "base/text/parse_number.hpp"
+#include "base/text/quote.hpp"
 #include "trace/synthetic_text.hpp"
 
 namespace lacuna::sweep {

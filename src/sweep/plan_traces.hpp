@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "base/yaml/yaml_reader.hpp"
+#include "base/io/yaml/yaml_reader.hpp"
 #include "sweep/plan.hpp"
 
 namespace lacuna::sweep {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "base/yaml/yaml_reader.hpp"
+#include "base/io/yaml/yaml_reader.hpp"
 
 namespace lacuna::sweep {
 

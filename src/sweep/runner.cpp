@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "base/error.hpp"
-#include "base/quote.hpp"
+#include "base/text/quote.hpp"
 
 namespace lacuna::sweep {
 namespace {

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/error.hpp"
-#include "base/quote.hpp"
+#include "base/text/quote.hpp"
 
 namespace lacuna::sweep {
 namespace {

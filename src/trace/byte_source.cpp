@@ -11,8 +11,8 @@
 
 #include "base/error.hpp"
 #include "base/memory.hpp"
-#include "base/nearest.hpp"
-#include "base/quote.hpp"
+#include "base/text/nearest.hpp"
+#include "base/text/quote.hpp"
 
 namespace lacuna {
 namespace {

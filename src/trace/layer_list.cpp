@@ -6,8 +6,8 @@
 #include <set>
 
 #include "base/error.hpp"
-#include "base/nearest.hpp"
-#include "base/quote.hpp"
+#include "base/text/nearest.hpp"
+#include "base/text/quote.hpp"
 #include "trace/untrusted_json.hpp"
 
 namespace lacuna {

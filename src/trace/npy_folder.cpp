@@ -9,9 +9,9 @@
 #include <set>
 
 #include "base/error.hpp"
-#include "base/nearest.hpp"
-#include "base/parse_number.hpp"
-#include "base/quote.hpp"
+#include "base/text/nearest.hpp"
+#include "base/text/parse_number.hpp"
+#include "base/text/quote.hpp"
 #include "trace/byte_source.hpp"
 #include "trace/csv.hpp"
 #include "trace/npy.hpp"

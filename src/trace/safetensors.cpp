@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "base/nearest.hpp"
-#include "base/quote.hpp"
+#include "base/text/nearest.hpp"
+#include "base/text/quote.hpp"
 #include "trace/name_index.hpp"
 #include "trace/untrusted_json.hpp"
 

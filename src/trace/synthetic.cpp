@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "base/quote.hpp"
 #include "base/random.hpp"
+#include "base/text/quote.hpp"
 #include "trace/trace_builder.hpp"
 
 namespace lacuna {

@@ -6,8 +6,8 @@
 #include <optional>
 
 #include "base/error.hpp"
-#include "base/nearest.hpp"
-#include "base/parse_number.hpp"
+#include "base/text/nearest.hpp"
+#include "base/text/parse_number.hpp"
 #include "trace/layer_list.hpp"
 
 namespace lacuna {

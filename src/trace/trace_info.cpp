@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "base/parse_number.hpp"
-#include "base/quote.hpp"
+#include "base/text/parse_number.hpp"
+#include "base/text/quote.hpp"
 #include "trace/untrusted_json.hpp"
 
 namespace lacuna {

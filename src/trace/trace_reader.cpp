@@ -6,8 +6,8 @@
 
 #include "base/error.hpp"
 #include "base/memory.hpp"
-#include "base/nearest.hpp"
-#include "base/quote.hpp"
+#include "base/text/nearest.hpp"
+#include "base/text/quote.hpp"
 #include "trace/byte_source.hpp"
 #include "trace/layer_list.hpp"
 #include "trace/name_index.hpp"

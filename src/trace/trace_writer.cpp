@@ -12,8 +12,8 @@
 #include <zstd.h>
 
 #include "base/error.hpp"
-#include "base/output_file.hpp"
-#include "base/quote.hpp"
+#include "base/io/output_file.hpp"
+#include "base/text/quote.hpp"
 #include "trace/layer_list.hpp"
 #include "trace/product_order.hpp"
 #include "trace/trace_info.hpp"

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "base/quote.hpp"
+#include "base/text/quote.hpp"
 
 namespace lacuna {
 namespace {

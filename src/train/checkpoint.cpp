@@ -11,8 +11,8 @@
 
 #include "base/error.hpp"
 #include "base/hash.hpp"
-#include "base/output_file.hpp"
-#include "base/quote.hpp"
+#include "base/io/output_file.hpp"
+#include "base/text/quote.hpp"
 #include "trace/byte_source.hpp"
 #include "trace/safetensors.hpp"
 #include "trace/untrusted_json.hpp"

@@ -4,8 +4,8 @@
 
 #include "base/embedded_file.hpp"
 #include "base/error.hpp"
-#include "base/nearest.hpp"
-#include "base/yaml/yaml_reader.hpp"
+#include "base/io/yaml/yaml_reader.hpp"
+#include "base/text/nearest.hpp"
 #include "train/model_reader.hpp"
 
 namespace lacuna {

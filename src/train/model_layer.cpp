@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <map>
 
-#include "base/quote.hpp"
+#include "base/text/quote.hpp"
 
 namespace lacuna::train {
 namespace {

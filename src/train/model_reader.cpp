@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 
 #include "base/error.hpp"
-#include "base/nearest.hpp"
-#include "base/quote.hpp"
+#include "base/text/nearest.hpp"
+#include "base/text/quote.hpp"
 #include "train/model_layer.hpp"
 
 namespace lacuna::train {

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/yaml/yaml_reader.hpp"
+#include "base/io/yaml/yaml_reader.hpp"
 #include "tensor/layer_shape.hpp"
 
 namespace lacuna::train {

@@ -5,7 +5,7 @@
 #include <numbers>
 
 #include "base/error.hpp"
-#include "base/nearest.hpp"
+#include "base/text/nearest.hpp"
 #include "train/passes/passes.hpp"
 
 namespace lacuna::train {

@@ -7,9 +7,9 @@
 #include <numeric>
 
 #include "base/error.hpp"
-#include "base/nearest.hpp"
-#include "base/quote.hpp"
 #include "base/random.hpp"
+#include "base/text/nearest.hpp"
+#include "base/text/quote.hpp"
 #include "dataset/streams.hpp"
 
 namespace lacuna::train {

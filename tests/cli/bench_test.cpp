@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "base/output_file.hpp"
+#include "base/io/output_file.hpp"
 #include "cli/json_schema.hpp"
 #include "cli/run_program.hpp"
 

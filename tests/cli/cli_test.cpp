@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "base/output_file.hpp"
+#include "base/io/output_file.hpp"
 #include "cli/cli_fixture.hpp"
 #include "trace/synthetic.hpp"
 #include "trace/trace_builder.hpp"

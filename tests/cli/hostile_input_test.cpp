@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "base/output_file.hpp"
+#include "base/io/output_file.hpp"
 #include "cli/cli_fixture.hpp"
 #include "trace/trace_builder.hpp"
 

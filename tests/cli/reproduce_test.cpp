@@ -3,7 +3,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "base/output_file.hpp"
+#include "base/io/output_file.hpp"
 #include "cli/cli_fixture.hpp"
 #include "cli/json_schema.hpp"
 #include "report/html_report.hpp"

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "base/output_file.hpp"
+#include "base/io/output_file.hpp"
 #include "cli/cli_fixture.hpp"
 #include "cli/json_schema.hpp"
 

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <tuple>
 
-#include "base/output_file.hpp"
+#include "base/io/output_file.hpp"
 #include "cli/train_fixture.hpp"
 
 namespace lacuna::testing_support {

@@ -1,5 +1,5 @@
 // `lacuna version` and `lacuna help`, and the options that say the same.
-#include "base/output_file.hpp"
+#include "base/io/output_file.hpp"
 #include "cli/cli_fixture.hpp"
 
 namespace lacuna {

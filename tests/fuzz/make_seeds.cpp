@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/output_file.hpp"
+#include "base/io/output_file.hpp"
 #include "base/random.hpp"
 #include "checkpoint_state.hpp"
 #include "dataset_seeds.hpp"

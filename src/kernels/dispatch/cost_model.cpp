@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "base/error.hpp"
-#include "base/output_file.hpp"
+#include "base/io/output_file.hpp"
 #include "base/version.hpp"
 
 namespace lacuna::kernels {

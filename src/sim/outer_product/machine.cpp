@@ -5,7 +5,7 @@
 #include <stdexcept>
 
 #include "base/error.hpp"
-#include "base/quote.hpp"
+#include "base/text/quote.hpp"
 #include "sim/memory/memory_actions.hpp"
 #include "sim/outer_product/engines.hpp"
 #include "sim/outer_product/hardware.hpp"

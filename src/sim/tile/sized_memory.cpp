@@ -8,7 +8,7 @@
 
 #include "base/ceil_div.hpp"
 #include "base/error.hpp"
-#include "base/quote.hpp"
+#include "base/text/quote.hpp"
 #include "sim/workload/reference.hpp"
 #include "sim/workload/schedule_policy.hpp"
 

@@ -6,8 +6,8 @@
 #include <set>
 
 #include "base/error.hpp"
-#include "base/parse_number.hpp"
-#include "base/quote.hpp"
+#include "base/text/parse_number.hpp"
+#include "base/text/quote.hpp"
 
 namespace lacuna::sweep {
 

@@ -7,8 +7,8 @@
 #include <set>
 
 #include "base/error.hpp"
-#include "base/nearest.hpp"
-#include "base/quote.hpp"
+#include "base/text/nearest.hpp"
+#include "base/text/quote.hpp"
 #include "sweep/answers/design_settings.hpp"
 #include "sweep/database.hpp"
 

@@ -5,7 +5,7 @@
 #include <tuple>
 #include <utility>
 
-#include "base/quote.hpp"
+#include "base/text/quote.hpp"
 #include "sweep/answers/axis.hpp"
 #include "sweep/answers/scatter.hpp"
 

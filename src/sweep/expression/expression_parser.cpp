@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "base/nearest.hpp"
-#include "base/parse_number.hpp"
-#include "base/quote.hpp"
+#include "base/text/nearest.hpp"
+#include "base/text/parse_number.hpp"
+#include "base/text/quote.hpp"
 #include "sweep/expression/expression.hpp"
 #include "sweep/expression/tokens.hpp"
 

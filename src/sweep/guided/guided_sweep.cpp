@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "base/parse_number.hpp"
+#include "base/text/parse_number.hpp"
 #include "sweep/answers/metric.hpp"
 #include "sweep/answers/point_results.hpp"
 

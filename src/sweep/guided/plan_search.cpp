@@ -4,9 +4,9 @@
 #include <fmt/format.h>
 
 #include "base/error.hpp"
-#include "base/nearest.hpp"
-#include "base/parse_number.hpp"
-#include "base/quote.hpp"
+#include "base/text/nearest.hpp"
+#include "base/text/parse_number.hpp"
+#include "base/text/quote.hpp"
 #include "sweep/answers/metric.hpp"
 
 namespace lacuna::sweep {

@@ -6,7 +6,7 @@
 
 #include "base/ceil_div.hpp"
 #include "base/error.hpp"
-#include "base/nearest.hpp"
+#include "base/text/nearest.hpp"
 
 namespace lacuna::tensordash {
 namespace {

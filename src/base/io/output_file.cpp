@@ -1,4 +1,4 @@
-#include "base/output_file.hpp"
+#include "base/io/output_file.hpp"
 
 #include <algorithm>
 #include <cerrno>

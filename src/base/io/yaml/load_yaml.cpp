@@ -1,4 +1,4 @@
-#include "base/yaml/load_yaml.hpp"
+#include "base/io/yaml/load_yaml.hpp"
 
 #include <filesystem>
 #include <fmt/format.h>
@@ -6,7 +6,7 @@
 #include <sstream>
 #include <yaml-cpp/eventhandler.h>
 
-#include "base/quote.hpp"
+#include "base/text/quote.hpp"
 
 namespace lacuna {
 namespace {

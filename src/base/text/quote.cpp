@@ -1,4 +1,4 @@
-#include "base/quote.hpp"
+#include "base/text/quote.hpp"
 
 #include <fmt/format.h>
 

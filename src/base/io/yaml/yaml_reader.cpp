@@ -1,10 +1,10 @@
-#include "base/yaml/yaml_reader.hpp"
+#include "base/io/yaml/yaml_reader.hpp"
 
 #include <cmath>
 #include <fmt/format.h>
 
-#include "base/parse_number.hpp"
-#include "base/quote.hpp"
+#include "base/text/parse_number.hpp"
+#include "base/text/quote.hpp"
 
 namespace lacuna {
 

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <utility>
 
-#include "base/yaml/load_yaml.hpp"
+#include "base/io/yaml/load_yaml.hpp"
 
 namespace lacuna {
 

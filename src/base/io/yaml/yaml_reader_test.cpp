@@ -1,4 +1,4 @@
-#include "base/yaml/yaml_reader.hpp"
+#include "base/io/yaml/yaml_reader.hpp"
 
 #include <gtest/gtest.h>
 

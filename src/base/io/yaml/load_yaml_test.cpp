@@ -1,4 +1,4 @@
-#include "base/yaml/load_yaml.hpp"
+#include "base/io/yaml/load_yaml.hpp"
 
 #include <gtest/gtest.h>
 #include <pthread.h>
