@@ -3,12 +3,12 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
+#include "base/io/untrusted_json.hpp"
 #include "capi/handles.hpp"
 #include "report/potential_report.hpp"
 #include "trace/layer_list.hpp"
 #include "trace/trace_info.hpp"
 #include "trace/trace_writer.hpp"
-#include "trace/untrusted_json.hpp"
 
 namespace lacuna::capi {
 namespace {

@@ -1,12 +1,12 @@
 #include <memory>
 
 #include "base/error.hpp"
+#include "base/io/byte_source.hpp"
 #include "cli/commands.hpp"
 #include "cli/html_output.hpp"
 #include "cli/output.hpp"
 #include "cli/terminal.hpp"
 #include "report/comparison.hpp"
-#include "trace/byte_source.hpp"
 
 namespace lacuna::cli {
 namespace {

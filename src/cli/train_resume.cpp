@@ -5,12 +5,12 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
+#include "base/io/byte_source.hpp"
+#include "base/io/untrusted_json.hpp"
 #include "base/params.hpp"
 #include "base/text/parse_number.hpp"
 #include "base/text/quote.hpp"
 #include "cli/train_config.hpp"
-#include "trace/byte_source.hpp"
-#include "trace/untrusted_json.hpp"
 
 namespace lacuna::cli {
 namespace {

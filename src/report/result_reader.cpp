@@ -5,9 +5,9 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "base/io/untrusted_json.hpp"
 #include "report/json_reader.hpp"
 #include "report/result_json.hpp"
-#include "trace/untrusted_json.hpp"
 
 namespace lacuna {
 namespace {

@@ -5,10 +5,10 @@
 #include <fmt/format.h>
 
 #include "base/error.hpp"
+#include "base/io/byte_source.hpp"
 #include "base/sha256.hpp"
+#include "base/text/csv.hpp"
 #include "base/text/parse_number.hpp"
-#include "trace/byte_source.hpp"
-#include "trace/csv.hpp"
 
 namespace lacuna::reproduce {
 namespace {

@@ -4,9 +4,9 @@
 #include <fmt/format.h>
 
 #include "base/error.hpp"
+#include "base/io/byte_source.hpp"
 #include "base/text/nearest.hpp"
 #include "base/text/quote.hpp"
-#include "trace/byte_source.hpp"
 
 namespace lacuna {
 

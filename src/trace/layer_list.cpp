@@ -6,9 +6,9 @@
 #include <set>
 
 #include "base/error.hpp"
+#include "base/io/untrusted_json.hpp"
 #include "base/text/nearest.hpp"
 #include "base/text/quote.hpp"
-#include "trace/untrusted_json.hpp"
 
 namespace lacuna {
 namespace {

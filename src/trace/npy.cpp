@@ -7,8 +7,8 @@
 #include <string_view>
 
 #include "base/error.hpp"
+#include "base/io/safetensors.hpp"
 #include "base/text/quote.hpp"
-#include "trace/safetensors.hpp"
 
 namespace lacuna {
 namespace {

@@ -9,13 +9,13 @@
 #include <set>
 
 #include "base/error.hpp"
+#include "base/io/byte_source.hpp"
+#include "base/io/safetensors.hpp"
+#include "base/text/csv.hpp"
 #include "base/text/nearest.hpp"
 #include "base/text/parse_number.hpp"
 #include "base/text/quote.hpp"
-#include "trace/byte_source.hpp"
-#include "trace/csv.hpp"
 #include "trace/npy.hpp"
-#include "trace/safetensors.hpp"
 #include "trace/trace_builder.hpp"
 #include "trace/trace_info.hpp"
 

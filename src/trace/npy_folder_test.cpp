@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "trace/csv.hpp"
+#include "base/text/csv.hpp"
 #include "trace/npy.hpp"
 #include "trace/testing.hpp"
 

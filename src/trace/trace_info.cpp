@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/io/untrusted_json.hpp"
 #include "base/text/parse_number.hpp"
 #include "base/text/quote.hpp"
-#include "trace/untrusted_json.hpp"
 
 namespace lacuna {
 namespace {

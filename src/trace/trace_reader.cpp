@@ -5,14 +5,14 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/io/byte_source.hpp"
+#include "base/io/name_index.hpp"
+#include "base/io/safetensors_file.hpp"
 #include "base/memory.hpp"
 #include "base/text/nearest.hpp"
 #include "base/text/quote.hpp"
-#include "trace/byte_source.hpp"
 #include "trace/layer_list.hpp"
-#include "trace/name_index.hpp"
 #include "trace/npy_folder.hpp"
-#include "trace/safetensors_file.hpp"
 #include "trace/trace.hpp"
 #include "trace/trace_info.hpp"
 #include "trace/trace_storage.hpp"

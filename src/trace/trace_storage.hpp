@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "trace/byte_source.hpp"
+#include "base/io/byte_source.hpp"
 #include "trace/trace.hpp"
 
 namespace lacuna {

@@ -11,11 +11,11 @@
 
 #include "base/error.hpp"
 #include "base/hash.hpp"
+#include "base/io/byte_source.hpp"
 #include "base/io/output_file.hpp"
+#include "base/io/safetensors.hpp"
+#include "base/io/untrusted_json.hpp"
 #include "base/text/quote.hpp"
-#include "trace/byte_source.hpp"
-#include "trace/safetensors.hpp"
-#include "trace/untrusted_json.hpp"
 
 namespace lacuna::train {
 namespace {

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "base/io/zstd_reader.hpp"
 #include "time_limit.hpp"
-#include "trace/zstd_reader.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace lacuna;

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/io/byte_source.hpp"
 #include "base/io/output_file.hpp"
 #include "base/random.hpp"
 #include "checkpoint_state.hpp"
@@ -15,7 +16,6 @@
 #include "models/tensordash/storage/stored_tensor.hpp"
 #include "report/result_json.hpp"
 #include "report/testing/example_runs.hpp"
-#include "trace/byte_source.hpp"
 #include "trace/layer_list.hpp"
 #include "trace/synthetic.hpp"
 #include "trace/trace_writer.hpp"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "trace/csv.hpp"
+#include "base/text/csv.hpp"
 
 namespace lacuna::testing {
 

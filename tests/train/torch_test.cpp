@@ -7,8 +7,8 @@
 #include <filesystem>
 #include <gtest/gtest.h>
 
-#include "trace/byte_source.hpp"
-#include "trace/safetensors.hpp"
+#include "base/io/byte_source.hpp"
+#include "base/io/safetensors.hpp"
 #include "train/double_net.hpp"
 #include "train/gradient_check.hpp"
 #include "train/model_file.hpp"

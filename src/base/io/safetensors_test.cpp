@@ -1,5 +1,5 @@
 // Container files that lie: each case names the defect and the whole message.
-#include "trace/safetensors.hpp"
+#include "base/io/safetensors.hpp"
 
 #include <gtest/gtest.h>
 

@@ -5,8 +5,8 @@
 #include <memory>
 #include <string>
 
-#include "trace/byte_source.hpp"
-#include "trace/safetensors.hpp"
+#include "base/io/byte_source.hpp"
+#include "base/io/safetensors.hpp"
 
 namespace lacuna {
 

@@ -1,4 +1,4 @@
-#include "trace/untrusted_json.hpp"
+#include "base/io/untrusted_json.hpp"
 
 #include <cstdint>
 #include <fmt/format.h>

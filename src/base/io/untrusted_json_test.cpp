@@ -1,11 +1,11 @@
-#include "trace/untrusted_json.hpp"
+#include "base/io/untrusted_json.hpp"
 
 #include <ctime>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "trace/safetensors.hpp"
+#include "base/io/safetensors.hpp"
 #include "trace/testing.hpp"
 #include "trace/trace.hpp"
 

@@ -1,4 +1,4 @@
-#include "trace/csv.hpp"
+#include "base/text/csv.hpp"
 
 #include <fmt/format.h>
 

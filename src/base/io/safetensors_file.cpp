@@ -1,9 +1,9 @@
-#include "trace/safetensors_file.hpp"
+#include "base/io/safetensors_file.hpp"
 
 #include <algorithm>
 #include <utility>
 
-#include "trace/zstd_reader.hpp"
+#include "base/io/zstd_reader.hpp"
 
 namespace lacuna {
 

@@ -1,4 +1,4 @@
-#include "trace/zstd_reader.hpp"
+#include "base/io/zstd_reader.hpp"
 
 #include <algorithm>
 #include <cstdlib>

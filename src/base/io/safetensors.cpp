@@ -1,4 +1,4 @@
-#include "trace/safetensors.hpp"
+#include "base/io/safetensors.hpp"
 
 #include <algorithm>
 #include <array>
@@ -9,10 +9,10 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/io/name_index.hpp"
+#include "base/io/untrusted_json.hpp"
 #include "base/text/nearest.hpp"
 #include "base/text/quote.hpp"
-#include "trace/name_index.hpp"
-#include "trace/untrusted_json.hpp"
 
 namespace lacuna {
 namespace {

@@ -1,4 +1,4 @@
-#include "trace/byte_source.hpp"
+#include "base/io/byte_source.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>

@@ -7,7 +7,7 @@
 #include <span>
 #include <string>
 
-#include "trace/byte_source.hpp"
+#include "base/io/byte_source.hpp"
 
 namespace lacuna {
 
