@@ -5,7 +5,7 @@
 #include <functional>
 
 #include "base/error.hpp"
-#include "report/text_table.hpp"
+#include "base/text/text_table.hpp"
 
 namespace lacuna::cli {
 namespace {

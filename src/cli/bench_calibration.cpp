@@ -3,7 +3,7 @@
 #include <ctime>
 #include <fmt/format.h>
 
-#include "report/text_table.hpp"
+#include "base/text/text_table.hpp"
 
 namespace lacuna::cli {
 namespace {

@@ -4,6 +4,7 @@
 
 #include "base/error.hpp"
 #include "base/parallel.hpp"
+#include "base/text/text_table.hpp"
 #include "cli/bench_baselines.hpp"
 #include "cli/bench_calibration.hpp"
 #include "cli/bench_jobs.hpp"
@@ -18,7 +19,6 @@
 #include "cli/stop_signal.hpp"
 #include "cli/terminal.hpp"
 #include "kernels/measure/measure.hpp"
-#include "report/text_table.hpp"
 
 namespace lacuna::cli {
 namespace {

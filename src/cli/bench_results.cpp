@@ -7,11 +7,11 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "base/text/csv_text.hpp"
+#include "base/text/text_table.hpp"
 #include "base/version.hpp"
 #include "kernels/dispatch/cost_model.hpp"
 #include "kernels/sparse/microkernels.hpp"
-#include "report/csv_text.hpp"
-#include "report/text_table.hpp"
 
 namespace lacuna::cli {
 namespace {

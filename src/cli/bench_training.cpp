@@ -8,8 +8,8 @@
 
 #include "base/error.hpp"
 #include "base/text/quote.hpp"
+#include "base/text/text_table.hpp"
 #include "cli/bench_results.hpp"
-#include "report/text_table.hpp"
 
 namespace lacuna::cli {
 namespace {

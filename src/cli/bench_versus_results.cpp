@@ -4,9 +4,9 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/text/csv_text.hpp"
 #include "base/version.hpp"
 #include "kernels/measure/measure.hpp"
-#include "report/csv_text.hpp"
 
 namespace lacuna::cli {
 namespace {

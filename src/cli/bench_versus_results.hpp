@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "base/text/text_table.hpp"
 #include "cli/bench_results.hpp"
-#include "report/text_table.hpp"
 
 namespace lacuna::cli {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "report/text_table.hpp"
+#include "base/text/text_table.hpp"
 #include "sim/run_energy.hpp"
 #include "sim/workload/potential.hpp"
 

@@ -8,7 +8,7 @@
 #include <system_error>
 #include <unistd.h>
 
-#include "report/text_table.hpp"
+#include "base/text/text_table.hpp"
 
 namespace lacuna::cli {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "report/text_table.hpp"
+#include "base/text/text_table.hpp"
 
 namespace lacuna::cli {
 

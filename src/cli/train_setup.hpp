@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "report/text_table.hpp"
+#include "base/text/text_table.hpp"
 #include "train/kernel_times.hpp"
 #include "train/model_file.hpp"
 #include "train/trainer.hpp"

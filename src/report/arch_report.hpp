@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "report/text_table.hpp"
+#include "base/text/text_table.hpp"
 #include "sim/arch_catalog.hpp"
 
 namespace lacuna {

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "base/text/text_table.hpp"
 #include "energy/energy.hpp"
-#include "report/text_table.hpp"
 
 namespace lacuna {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 
-#include "report/csv_text.hpp"
+#include "base/text/csv_text.hpp"
 #include "report/json_text.hpp"
 #include "report/result_tables.hpp"
 #include "report/short_text.hpp"

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <fmt/format.h>
 
+#include "base/text/text_table.hpp"
 #include "report/json_text.hpp"
-#include "report/text_table.hpp"
 
 namespace lacuna {
 namespace {

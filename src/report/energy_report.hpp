@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "report/text_table.hpp"
+#include "base/text/text_table.hpp"
 #include "sim/run_energy.hpp"
 
 namespace lacuna {

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <fmt/format.h>
 
+#include "base/text/csv_text.hpp"
+#include "base/text/text_bar.hpp"
 #include "report/coverage.hpp"
-#include "report/csv_text.hpp"
 #include "report/json_text.hpp"
 #include "report/result_tables.hpp"
 #include "report/short_text.hpp"
-#include "report/text_bar.hpp"
 
 namespace lacuna {
 namespace {

@@ -4,14 +4,14 @@
 #include <sstream>
 
 #include "base/error.hpp"
+#include "base/text/text_bar.hpp"
+#include "base/text/text_table.hpp"
 #include "report/json_text.hpp"
 #include "report/ranking.hpp"
 #include "report/result_csv.hpp"
 #include "report/result_json.hpp"
 #include "report/result_tables.hpp"
 #include "report/testing/example_runs.hpp"
-#include "report/text_bar.hpp"
-#include "report/text_table.hpp"
 
 namespace lacuna {
 namespace {

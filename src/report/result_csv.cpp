@@ -5,8 +5,8 @@
 #include <fmt/format.h>
 #include <string_view>
 
+#include "base/text/csv_text.hpp"
 #include "report/coverage.hpp"
-#include "report/csv_text.hpp"
 #include "report/json_text.hpp"
 
 namespace lacuna {

@@ -6,9 +6,9 @@
 #include <fmt/format.h>
 #include <limits>
 
+#include "base/text/text_bar.hpp"
 #include "report/coverage.hpp"
 #include "report/short_text.hpp"
-#include "report/text_bar.hpp"
 
 namespace lacuna {
 namespace {

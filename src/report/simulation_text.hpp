@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "base/text/text_table.hpp"
 #include "report/ranking.hpp"
-#include "report/text_table.hpp"
 #include "sim/choose_machines.hpp"
 #include "sim/run_energy.hpp"
 #include "sim/simulate.hpp"

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "report/text_table.hpp"
+#include "base/text/text_table.hpp"
 #include "sim/storage_study.hpp"
 
 namespace lacuna {

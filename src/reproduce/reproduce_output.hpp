@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "report/text_table.hpp"
+#include "base/text/text_table.hpp"
 #include "reproduce/reproduction.hpp"
 
 namespace lacuna::reproduce {

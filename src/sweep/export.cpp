@@ -4,10 +4,10 @@
 #include <fmt/format.h>
 
 #include "base/error.hpp"
+#include "base/text/csv_text.hpp"
 #include "base/text/nearest.hpp"
 #include "base/text/quote.hpp"
 #include "base/version.hpp"
-#include "report/csv_text.hpp"
 #include "report/json_text.hpp"
 
 namespace lacuna::sweep {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "report/text_table.hpp"
+#include "base/text/text_table.hpp"
 #include "sweep/answers/design_diff.hpp"
 #include "sweep/answers/effects.hpp"
 #include "sweep/answers/ranking.hpp"

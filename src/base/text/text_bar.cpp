@@ -1,4 +1,4 @@
-#include "report/text_bar.hpp"
+#include "base/text/text_bar.hpp"
 
 #include <algorithm>
 #include <array>
