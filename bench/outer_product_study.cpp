@@ -16,7 +16,7 @@
 #include "sim/run_energy.hpp"
 #include "sim/simulate.hpp"
 #include "sim/testing/machines.hpp"
-#include "trace/synthetic.hpp"
+#include "trace/synthetic/synthetic.hpp"
 #include "trace/trace_builder.hpp"
 
 namespace lacuna {

@@ -19,7 +19,7 @@
 #include "sim/simulate.hpp"
 #include "sim/testing/machines.hpp"
 #include "sim/tile/tile_placement.hpp"
-#include "trace/synthetic.hpp"
+#include "trace/synthetic/synthetic.hpp"
 
 namespace lacuna {
 namespace {

@@ -24,7 +24,7 @@
 #include "report/result_tables.hpp"
 #include "sim/arch_catalog.hpp"
 #include "sim/simulate.hpp"
-#include "trace/trace_writer.hpp"
+#include "trace/format/trace_writer.hpp"
 
 namespace lacuna::cli {
 namespace {

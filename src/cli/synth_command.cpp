@@ -5,9 +5,9 @@
 #include "cli/commands.hpp"
 #include "cli/output.hpp"
 #include "cli/terminal.hpp"
-#include "trace/synthetic.hpp"
-#include "trace/synthetic_text.hpp"
-#include "trace/trace_writer.hpp"
+#include "trace/format/trace_writer.hpp"
+#include "trace/synthetic/synthetic.hpp"
+#include "trace/synthetic/synthetic_text.hpp"
 
 namespace lacuna::cli {
 namespace {

@@ -11,7 +11,7 @@
 #include "cli/stop_signal.hpp"
 #include "cli/terminal.hpp"
 #include "cli/train_config.hpp"
-#include "trace/trace_writer.hpp"
+#include "trace/format/trace_writer.hpp"
 
 namespace lacuna::cli {
 

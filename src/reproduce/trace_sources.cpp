@@ -6,7 +6,7 @@
 
 #include "base/random.hpp"
 #include "reproduce/networks.hpp"
-#include "trace/synthetic.hpp"
+#include "trace/synthetic/synthetic.hpp"
 #include "trace/trace_builder.hpp"
 
 namespace lacuna::reproduce {

@@ -4,8 +4,8 @@
 
 #include "base/testing.hpp"
 #include "sim/simulate.hpp"
+#include "trace/format/trace_writer.hpp"
 #include "trace/trace_builder.hpp"
-#include "trace/trace_writer.hpp"
 
 namespace lacuna {
 namespace {

@@ -12,7 +12,7 @@
 #include "sim/arch_catalog.hpp"
 #include "sweep/expression/expression.hpp"
 #include "sweep/records.hpp"
-#include "trace/synthetic.hpp"
+#include "trace/synthetic/synthetic.hpp"
 
 namespace lacuna::sweep {
 

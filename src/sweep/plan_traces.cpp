@@ -8,7 +8,7 @@
 #include "base/text/nearest.hpp"
 #include "base/text/parse_number.hpp"
 #include "base/text/quote.hpp"
-#include "trace/synthetic_text.hpp"
+#include "trace/synthetic/synthetic_text.hpp"
 
 namespace lacuna::sweep {
 namespace {

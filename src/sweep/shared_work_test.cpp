@@ -5,7 +5,7 @@
 #include "base/testing.hpp"
 #include "sim/arch_catalog.hpp"
 #include "sim/simulate.hpp"
-#include "trace/synthetic.hpp"
+#include "trace/synthetic/synthetic.hpp"
 
 namespace lacuna {
 namespace {

@@ -9,7 +9,7 @@
 #include "sim/simulate.hpp"
 #include "sweep/export.hpp"
 #include "sweep/runner.hpp"
-#include "trace/trace_writer.hpp"
+#include "trace/format/trace_writer.hpp"
 
 namespace lacuna::sweep {
 namespace {

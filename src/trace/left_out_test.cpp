@@ -2,9 +2,9 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "trace/format/trace_writer.hpp"
 #include "trace/testing.hpp"
 #include "trace/trace_builder.hpp"
-#include "trace/trace_writer.hpp"
 
 namespace lacuna {
 namespace {

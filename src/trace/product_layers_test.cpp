@@ -3,11 +3,11 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "trace/layer_list.hpp"
-#include "trace/synthetic_text.hpp"
+#include "trace/format/trace_writer.hpp"
+#include "trace/synthetic/layer_list.hpp"
+#include "trace/synthetic/synthetic_text.hpp"
 #include "trace/testing.hpp"
 #include "trace/trace_builder.hpp"
-#include "trace/trace_writer.hpp"
 
 namespace lacuna {
 namespace {

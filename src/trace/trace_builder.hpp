@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "trace/format/trace_storage.hpp"
 #include "trace/trace.hpp"
-#include "trace/trace_storage.hpp"
 
 namespace lacuna {
 

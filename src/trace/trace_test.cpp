@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "trace/synthetic.hpp"
+#include "trace/synthetic/synthetic.hpp"
 #include "trace/trace_builder.hpp"
 
 namespace lacuna {

@@ -6,8 +6,8 @@
 #include <string>
 
 #include "cli/run_program.hpp"
-#include "trace/synthetic.hpp"
-#include "trace/trace_writer.hpp"
+#include "trace/format/trace_writer.hpp"
+#include "trace/synthetic/synthetic.hpp"
 
 namespace lacuna::testing_support {
 

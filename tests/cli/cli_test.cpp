@@ -8,9 +8,9 @@
 
 #include "base/io/output_file.hpp"
 #include "cli/cli_fixture.hpp"
-#include "trace/synthetic.hpp"
+#include "trace/format/trace_writer.hpp"
+#include "trace/synthetic/synthetic.hpp"
 #include "trace/trace_builder.hpp"
-#include "trace/trace_writer.hpp"
 
 namespace lacuna {
 namespace {

@@ -5,8 +5,8 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/cli_fixture.hpp"
+#include "trace/format/trace_writer.hpp"
 #include "trace/trace.hpp"
-#include "trace/trace_writer.hpp"
 
 namespace lacuna {
 namespace {

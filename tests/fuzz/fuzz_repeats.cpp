@@ -18,7 +18,7 @@
 #include "report/result_json.hpp"
 #include "sim/arch_catalog.hpp"
 #include "time_limit.hpp"
-#include "trace/layer_list.hpp"
+#include "trace/synthetic/layer_list.hpp"
 #include "trace/trace.hpp"
 #include "train/model_file.hpp"
 

@@ -6,9 +6,9 @@
 
 #include "report/result_json.hpp"
 #include "report/testing/example_runs.hpp"
-#include "trace/synthetic.hpp"
+#include "trace/format/trace_writer.hpp"
+#include "trace/synthetic/synthetic.hpp"
 #include "trace/trace_builder.hpp"
-#include "trace/trace_writer.hpp"
 
 namespace lacuna {
 namespace {

@@ -16,9 +16,9 @@
 #include "models/tensordash/storage/stored_tensor.hpp"
 #include "report/result_json.hpp"
 #include "report/testing/example_runs.hpp"
-#include "trace/layer_list.hpp"
-#include "trace/synthetic.hpp"
-#include "trace/trace_writer.hpp"
+#include "trace/format/trace_writer.hpp"
+#include "trace/synthetic/layer_list.hpp"
+#include "trace/synthetic/synthetic.hpp"
 
 namespace {
 

@@ -8,7 +8,7 @@
 #include "sim/run_energy.hpp"
 #include "sim/simulate.hpp"
 #include "sim/testing/machines.hpp"
-#include "trace/synthetic.hpp"
+#include "trace/synthetic/synthetic.hpp"
 #include "traces/recorded_traces.hpp"
 
 namespace lacuna {

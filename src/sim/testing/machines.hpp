@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "sim/arch_catalog.hpp"
-#include "trace/synthetic.hpp"
+#include "trace/synthetic/synthetic.hpp"
 #include "trace/trace_builder.hpp"
 
 namespace lacuna::testing {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "base/random.hpp"
-#include "trace/synthetic.hpp"
+#include "trace/synthetic/synthetic.hpp"
 
 namespace lacuna::testing {
 

@@ -11,11 +11,11 @@
 #include "base/memory.hpp"
 #include "base/text/nearest.hpp"
 #include "base/text/quote.hpp"
-#include "trace/layer_list.hpp"
-#include "trace/npy_folder.hpp"
+#include "trace/format/trace_info.hpp"
+#include "trace/format/trace_storage.hpp"
+#include "trace/import/npy_folder.hpp"
+#include "trace/synthetic/layer_list.hpp"
 #include "trace/trace.hpp"
-#include "trace/trace_info.hpp"
-#include "trace/trace_storage.hpp"
 
 namespace lacuna {
 namespace {

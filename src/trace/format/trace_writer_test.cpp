@@ -1,5 +1,5 @@
 // What is written reads back the same, and a failure leaves nothing behind.
-#include "trace/trace_writer.hpp"
+#include "trace/format/trace_writer.hpp"
 
 #include <csignal>
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/random.hpp"
-#include "trace/synthetic.hpp"
+#include "trace/synthetic/synthetic.hpp"
 #include "trace/testing.hpp"
 #include "trace/trace_builder.hpp"
 

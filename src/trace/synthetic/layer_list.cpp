@@ -1,4 +1,4 @@
-#include "trace/layer_list.hpp"
+#include "trace/synthetic/layer_list.hpp"
 
 #include <fmt/format.h>
 #include <limits>

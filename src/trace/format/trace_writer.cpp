@@ -1,4 +1,4 @@
-#include "trace/trace_writer.hpp"
+#include "trace/format/trace_writer.hpp"
 
 #include <array>
 #include <cmath>
@@ -14,10 +14,10 @@
 #include "base/error.hpp"
 #include "base/io/output_file.hpp"
 #include "base/text/quote.hpp"
-#include "trace/layer_list.hpp"
-#include "trace/product_order.hpp"
-#include "trace/trace_info.hpp"
-#include "trace/trace_storage.hpp"
+#include "trace/format/product_order.hpp"
+#include "trace/format/trace_info.hpp"
+#include "trace/format/trace_storage.hpp"
+#include "trace/synthetic/layer_list.hpp"
 
 namespace lacuna {
 namespace {

@@ -1,4 +1,4 @@
-#include "trace/npy.hpp"
+#include "trace/import/npy.hpp"
 
 #include <charconv>
 #include <cstring>

@@ -1,11 +1,11 @@
-#include "trace/npy_folder.hpp"
+#include "trace/import/npy_folder.hpp"
 
 #include <ctime>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "base/text/csv.hpp"
-#include "trace/npy.hpp"
+#include "trace/import/npy.hpp"
 #include "trace/testing.hpp"
 
 namespace lacuna {

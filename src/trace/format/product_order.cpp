@@ -1,4 +1,4 @@
-#include "trace/product_order.hpp"
+#include "trace/format/product_order.hpp"
 
 #include <algorithm>
 #include <cstring>

@@ -1,4 +1,4 @@
-#include "trace/synthetic.hpp"
+#include "trace/synthetic/synthetic.hpp"
 
 #include <algorithm>
 #include <array>

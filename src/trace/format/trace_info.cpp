@@ -1,4 +1,4 @@
-#include "trace/trace_info.hpp"
+#include "trace/format/trace_info.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

@@ -1,4 +1,4 @@
-#include "trace/synthetic_text.hpp"
+#include "trace/synthetic/synthetic_text.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -8,7 +8,7 @@
 #include "base/error.hpp"
 #include "base/text/nearest.hpp"
 #include "base/text/parse_number.hpp"
-#include "trace/layer_list.hpp"
+#include "trace/synthetic/layer_list.hpp"
 
 namespace lacuna {
 namespace {

@@ -1,4 +1,4 @@
-#include "trace/npy_folder.hpp"
+#include "trace/import/npy_folder.hpp"
 
 #include <algorithm>
 #include <array>
@@ -15,9 +15,9 @@
 #include "base/text/nearest.hpp"
 #include "base/text/parse_number.hpp"
 #include "base/text/quote.hpp"
-#include "trace/npy.hpp"
+#include "trace/format/trace_info.hpp"
+#include "trace/import/npy.hpp"
 #include "trace/trace_builder.hpp"
-#include "trace/trace_info.hpp"
 
 namespace lacuna {
 namespace {

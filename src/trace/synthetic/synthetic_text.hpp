@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "trace/synthetic.hpp"
+#include "trace/synthetic/synthetic.hpp"
 
 namespace lacuna {
 

@@ -2,7 +2,7 @@
 // channels]; machines take them as groups of one layer, [rows, products x channels].
 #pragma once
 
-#include "trace/trace_storage.hpp"
+#include "trace/format/trace_storage.hpp"
 
 namespace lacuna {
 

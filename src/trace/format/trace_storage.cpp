@@ -1,10 +1,10 @@
-#include "trace/trace_storage.hpp"
+#include "trace/format/trace_storage.hpp"
 
 #include <algorithm>
 #include <cstring>
 
+#include "trace/format/product_order.hpp"
 #include "trace/mask_build.hpp"
-#include "trace/product_order.hpp"
 
 namespace lacuna {
 
