@@ -10,7 +10,7 @@
 
 #include "capi/lacuna.h"
 #include "kernels/conv.hpp"
-#include "report/simulation_text.hpp"
+#include "report/result/simulation_text.hpp"
 #include "trace/trace.hpp"
 #include "trace/trace_builder.hpp"
 

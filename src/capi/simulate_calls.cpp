@@ -12,9 +12,9 @@
 #include "capi/handles.hpp"
 #include "report/arch_report.hpp"
 #include "report/html_report.hpp"
-#include "report/potential_report.hpp"
-#include "report/result_csv.hpp"
-#include "report/result_json.hpp"
+#include "report/result/potential_report.hpp"
+#include "report/result/result_csv.hpp"
+#include "report/result/result_json.hpp"
 #include "sim/machine_costs.hpp"
 
 namespace lacuna::capi {

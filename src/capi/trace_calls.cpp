@@ -5,7 +5,7 @@
 #include "base/error.hpp"
 #include "base/io/untrusted_json.hpp"
 #include "capi/handles.hpp"
-#include "report/potential_report.hpp"
+#include "report/result/potential_report.hpp"
 #include "trace/format/trace_info.hpp"
 #include "trace/format/trace_writer.hpp"
 #include "trace/synthetic/layer_list.hpp"

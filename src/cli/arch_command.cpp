@@ -4,7 +4,7 @@
 #include "cli/commands.hpp"
 #include "cli/terminal.hpp"
 #include "report/arch_report.hpp"
-#include "report/area_report.hpp"
+#include "report/energy/area_report.hpp"
 #include "sim/choose_machines.hpp"
 #include "sim/simulate.hpp"
 

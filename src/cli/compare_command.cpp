@@ -6,7 +6,7 @@
 #include "cli/html_output.hpp"
 #include "cli/output.hpp"
 #include "cli/terminal.hpp"
-#include "report/comparison.hpp"
+#include "report/compare/comparison.hpp"
 
 namespace lacuna::cli {
 namespace {

@@ -12,7 +12,7 @@
 #include "cli/commands.hpp"
 #include "cli/output.hpp"
 #include "report/html_report.hpp"
-#include "report/json_text.hpp"
+#include "report/result/json_text.hpp"
 
 namespace lacuna::cli {
 namespace {

@@ -7,7 +7,7 @@
 #include "cli/html_output.hpp"
 #include "cli/output.hpp"
 #include "cli/terminal.hpp"
-#include "report/potential_report.hpp"
+#include "report/result/potential_report.hpp"
 
 namespace lacuna::cli {
 namespace {

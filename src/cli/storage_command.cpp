@@ -8,8 +8,8 @@
 #include "cli/commands.hpp"
 #include "cli/output.hpp"
 #include "cli/terminal.hpp"
-#include "report/backside_report.hpp"
-#include "report/storage_report.hpp"
+#include "report/study/backside_report.hpp"
+#include "report/study/storage_report.hpp"
 #include "sim/arch_catalog.hpp"
 
 namespace lacuna::cli {

@@ -6,7 +6,7 @@
 #include "base/embedded_file.hpp"
 #include "base/error.hpp"
 #include "base/version.hpp"
-#include "report/json_text.hpp"
+#include "report/result/json_text.hpp"
 
 namespace lacuna {
 

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
-#include "report/json_text.hpp"
+#include "report/result/json_text.hpp"
 
 namespace lacuna {
 namespace {

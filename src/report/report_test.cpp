@@ -6,11 +6,11 @@
 #include "base/error.hpp"
 #include "base/text/text_bar.hpp"
 #include "base/text/text_table.hpp"
-#include "report/json_text.hpp"
-#include "report/ranking.hpp"
-#include "report/result_csv.hpp"
-#include "report/result_json.hpp"
-#include "report/result_tables.hpp"
+#include "report/compare/ranking.hpp"
+#include "report/result/json_text.hpp"
+#include "report/result/result_csv.hpp"
+#include "report/result/result_json.hpp"
+#include "report/result/result_tables.hpp"
 #include "report/testing/example_runs.hpp"
 
 namespace lacuna {

@@ -11,7 +11,7 @@
 #include "base/version.hpp"
 #include "energy/energy.hpp"
 #include "report/arch_report.hpp"
-#include "report/result_json.hpp"
+#include "report/result/result_json.hpp"
 #include "sim/run_energy.hpp"
 
 namespace lacuna {

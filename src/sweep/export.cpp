@@ -8,7 +8,7 @@
 #include "base/text/nearest.hpp"
 #include "base/text/quote.hpp"
 #include "base/version.hpp"
-#include "report/json_text.hpp"
+#include "report/result/json_text.hpp"
 
 namespace lacuna::sweep {
 namespace {

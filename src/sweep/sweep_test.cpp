@@ -5,7 +5,7 @@
 
 #include "base/testing.hpp"
 #include "energy/energy.hpp"
-#include "report/result_json.hpp"
+#include "report/result/result_json.hpp"
 #include "sim/simulate.hpp"
 #include "sweep/export.hpp"
 #include "sweep/runner.hpp"

@@ -15,7 +15,7 @@
 #include "cli/bench_shapes.hpp"
 #include "energy/cost_table.hpp"
 #include "folder_in_memory.hpp"
-#include "report/result_json.hpp"
+#include "report/result/result_json.hpp"
 #include "sim/arch_catalog.hpp"
 #include "time_limit.hpp"
 #include "trace/synthetic/layer_list.hpp"

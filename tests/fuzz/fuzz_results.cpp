@@ -4,10 +4,10 @@
 #include <string>
 
 #include "base/error.hpp"
-#include "report/comparison.hpp"
-#include "report/result_csv.hpp"
-#include "report/result_json.hpp"
-#include "report/result_tables.hpp"
+#include "report/compare/comparison.hpp"
+#include "report/result/result_csv.hpp"
+#include "report/result/result_json.hpp"
+#include "report/result/result_tables.hpp"
 #include "time_limit.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

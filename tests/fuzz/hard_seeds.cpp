@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 #include <zstd.h>
 
-#include "report/result_json.hpp"
+#include "report/result/result_json.hpp"
 #include "report/testing/example_runs.hpp"
 #include "trace/format/trace_writer.hpp"
 #include "trace/synthetic/synthetic.hpp"

@@ -14,7 +14,7 @@
 #include "dataset_seeds.hpp"
 #include "hard_seeds.hpp"
 #include "models/tensordash/storage/stored_tensor.hpp"
-#include "report/result_json.hpp"
+#include "report/result/result_json.hpp"
 #include "report/testing/example_runs.hpp"
 #include "trace/format/trace_writer.hpp"
 #include "trace/synthetic/layer_list.hpp"

@@ -4,7 +4,7 @@
 #include <map>
 #include <set>
 
-#include "report/json_text.hpp"
+#include "report/result/json_text.hpp"
 #include "sweep/answers/answers_text.hpp"
 
 namespace lacuna::sweep {

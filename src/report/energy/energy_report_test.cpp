@@ -1,4 +1,4 @@
-#include "report/energy_report.hpp"
+#include "report/energy/energy_report.hpp"
 
 #include <cmath>
 #include <gtest/gtest.h>
@@ -6,9 +6,9 @@
 #include <sstream>
 
 #include "base/error.hpp"
-#include "report/area_report.hpp"
-#include "report/result_csv.hpp"
-#include "report/result_json.hpp"
+#include "report/energy/area_report.hpp"
+#include "report/result/result_csv.hpp"
+#include "report/result/result_json.hpp"
 
 namespace lacuna {
 namespace {

@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/version.hpp"
-#include "report/comparison.hpp"
+#include "report/compare/comparison.hpp"
 
 namespace lacuna {
 namespace {

@@ -1,4 +1,4 @@
-#include "report/result_tables.hpp"
+#include "report/result/result_tables.hpp"
 
 #include <algorithm>
 #include <array>
@@ -7,8 +7,8 @@
 #include <limits>
 
 #include "base/text/text_bar.hpp"
-#include "report/coverage.hpp"
 #include "report/short_text.hpp"
+#include "report/study/coverage.hpp"
 
 namespace lacuna {
 namespace {

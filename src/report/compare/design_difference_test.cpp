@@ -1,4 +1,4 @@
-#include "report/design_difference.hpp"
+#include "report/compare/design_difference.hpp"
 
 #include <gtest/gtest.h>
 

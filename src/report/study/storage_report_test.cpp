@@ -1,11 +1,11 @@
 // Reports of a storage study that only this test knows: nothing in src/report names its forms or measures.
-#include "report/storage_report.hpp"
+#include "report/study/storage_report.hpp"
 
 #include <algorithm>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "report/backside_report.hpp"
+#include "report/study/backside_report.hpp"
 #include "trace/trace_builder.hpp"
 
 namespace lacuna {

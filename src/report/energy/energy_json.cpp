@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
-#include "report/energy_report.hpp"
-#include "report/json_text.hpp"
+#include "report/energy/energy_report.hpp"
+#include "report/result/json_text.hpp"
 
 namespace lacuna {
 namespace {

@@ -1,12 +1,12 @@
-#include "report/coverage.hpp"
+#include "report/study/coverage.hpp"
 
 #include <gtest/gtest.h>
 
-#include "report/potential_report.hpp"
-#include "report/ranking.hpp"
-#include "report/result_csv.hpp"
-#include "report/result_json.hpp"
-#include "report/result_tables.hpp"
+#include "report/compare/ranking.hpp"
+#include "report/result/potential_report.hpp"
+#include "report/result/result_csv.hpp"
+#include "report/result/result_json.hpp"
+#include "report/result/result_tables.hpp"
 #include "report/testing/example_runs.hpp"
 
 namespace lacuna {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/text/text_table.hpp"
-#include "report/result_json.hpp"
+#include "report/result/result_json.hpp"
 
 namespace lacuna {
 

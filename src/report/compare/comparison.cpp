@@ -1,4 +1,4 @@
-#include "report/comparison.hpp"
+#include "report/compare/comparison.hpp"
 
 #include <algorithm>
 #include <cmath>

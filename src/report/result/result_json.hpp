@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "report/energy_report.hpp"
+#include "report/energy/energy_report.hpp"
 #include "sim/result.hpp"
 
 namespace lacuna {

@@ -5,9 +5,9 @@
 #include <fmt/format.h>
 #include <optional>
 
-#include "report/coverage.hpp"
-#include "report/energy_report.hpp"
-#include "report/result_tables.hpp"
+#include "report/energy/energy_report.hpp"
+#include "report/result/result_tables.hpp"
+#include "report/study/coverage.hpp"
 
 namespace lacuna {
 namespace {

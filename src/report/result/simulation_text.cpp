@@ -1,11 +1,11 @@
-#include "report/simulation_text.hpp"
+#include "report/result/simulation_text.hpp"
 
 #include <fmt/format.h>
 
 #include "report/arch_report.hpp"
-#include "report/design_difference.hpp"
-#include "report/energy_report.hpp"
-#include "report/result_tables.hpp"
+#include "report/compare/design_difference.hpp"
+#include "report/energy/energy_report.hpp"
+#include "report/result/result_tables.hpp"
 
 namespace lacuna {
 

@@ -1,13 +1,13 @@
-#include "report/backside_report.hpp"
+#include "report/study/backside_report.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
 
 #include "base/text/csv_text.hpp"
-#include "report/json_text.hpp"
-#include "report/result_tables.hpp"
+#include "report/result/json_text.hpp"
+#include "report/result/result_tables.hpp"
 #include "report/short_text.hpp"
-#include "report/study_text.hpp"
+#include "report/study/study_text.hpp"
 
 namespace lacuna {
 namespace {

@@ -1,10 +1,10 @@
-#include "report/coverage.hpp"
+#include "report/study/coverage.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
 
 #include "base/text/text_table.hpp"
-#include "report/json_text.hpp"
+#include "report/result/json_text.hpp"
 
 namespace lacuna {
 namespace {

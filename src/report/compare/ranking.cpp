@@ -1,4 +1,4 @@
-#include "report/ranking.hpp"
+#include "report/compare/ranking.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -7,8 +7,8 @@
 #include <optional>
 #include <set>
 
-#include "report/coverage.hpp"
-#include "report/result_tables.hpp"
+#include "report/result/result_tables.hpp"
+#include "report/study/coverage.hpp"
 
 namespace lacuna {
 namespace {

@@ -6,8 +6,8 @@
 #include <set>
 
 #include "base/io/untrusted_json.hpp"
-#include "report/json_reader.hpp"
-#include "report/result_json.hpp"
+#include "report/result/json_reader.hpp"
+#include "report/result/result_json.hpp"
 
 namespace lacuna {
 namespace {

@@ -1,4 +1,4 @@
-#include "report/result_csv.hpp"
+#include "report/result/result_csv.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -6,8 +6,8 @@
 #include <string_view>
 
 #include "base/text/csv_text.hpp"
-#include "report/coverage.hpp"
-#include "report/json_text.hpp"
+#include "report/result/json_text.hpp"
+#include "report/study/coverage.hpp"
 
 namespace lacuna {
 namespace {

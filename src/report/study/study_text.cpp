@@ -1,9 +1,9 @@
-#include "report/study_text.hpp"
+#include "report/study/study_text.hpp"
 
 #include <fmt/format.h>
 
 #include "base/text/csv_text.hpp"
-#include "report/json_text.hpp"
+#include "report/result/json_text.hpp"
 
 namespace lacuna {
 

@@ -1,4 +1,4 @@
-#include "report/json_text.hpp"
+#include "report/result/json_text.hpp"
 
 #include <cmath>
 #include <fmt/format.h>

@@ -1,10 +1,10 @@
-#include "report/result_json.hpp"
+#include "report/result/result_json.hpp"
 
 #include <fmt/format.h>
 
 #include "base/version.hpp"
-#include "report/coverage.hpp"
-#include "report/json_text.hpp"
+#include "report/result/json_text.hpp"
+#include "report/study/coverage.hpp"
 
 namespace lacuna {
 namespace {

@@ -1,4 +1,4 @@
-#include "report/potential_report.hpp"
+#include "report/result/potential_report.hpp"
 
 #include <algorithm>
 #include <gtest/gtest.h>

@@ -1,12 +1,12 @@
-#include "report/storage_report.hpp"
+#include "report/study/storage_report.hpp"
 
 #include <fmt/format.h>
 
 #include "base/text/csv_text.hpp"
-#include "report/json_text.hpp"
-#include "report/result_tables.hpp"
+#include "report/result/json_text.hpp"
+#include "report/result/result_tables.hpp"
 #include "report/short_text.hpp"
-#include "report/study_text.hpp"
+#include "report/study/study_text.hpp"
 
 namespace lacuna {
 namespace {

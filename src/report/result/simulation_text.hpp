@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/text/text_table.hpp"
-#include "report/ranking.hpp"
+#include "report/compare/ranking.hpp"
 #include "sim/choose_machines.hpp"
 #include "sim/run_energy.hpp"
 #include "sim/simulate.hpp"

@@ -1,11 +1,11 @@
-#include "report/area_report.hpp"
+#include "report/energy/area_report.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
 #include <optional>
 
 #include "base/version.hpp"
-#include "report/json_text.hpp"
+#include "report/result/json_text.hpp"
 
 namespace lacuna {
 namespace {

@@ -1,14 +1,14 @@
-#include "report/potential_report.hpp"
+#include "report/result/potential_report.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
 
 #include "base/text/csv_text.hpp"
 #include "base/text/text_bar.hpp"
-#include "report/coverage.hpp"
-#include "report/json_text.hpp"
-#include "report/result_tables.hpp"
+#include "report/result/json_text.hpp"
+#include "report/result/result_tables.hpp"
 #include "report/short_text.hpp"
+#include "report/study/coverage.hpp"
 
 namespace lacuna {
 namespace {

@@ -1,4 +1,4 @@
-#include "report/comparison.hpp"
+#include "report/compare/comparison.hpp"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
