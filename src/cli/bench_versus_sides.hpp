@@ -12,7 +12,7 @@
 #include "cli/bench_torch_process.hpp"
 #include "cli/bench_versus_results.hpp"
 #include "dataset/dataset.hpp"
-#include "train/trainer.hpp"
+#include "train/run/trainer.hpp"
 
 namespace lacuna::cli {
 

@@ -9,7 +9,7 @@
 #include "energy/cost_table.hpp"
 #include "sim/arch_catalog.hpp"
 #include "tensor/operation.hpp"
-#include "train/model_file.hpp"
+#include "train/graph/model_file.hpp"
 
 namespace lacuna::cli {
 namespace {

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "train/kernel_times.hpp"
+#include "train/run/kernel_times.hpp"
 
 namespace lacuna::cli {
 

@@ -6,7 +6,7 @@
 #include <fstream>
 #include <optional>
 
-#include "train/trainer.hpp"
+#include "train/run/trainer.hpp"
 
 namespace lacuna::cli {
 

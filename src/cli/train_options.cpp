@@ -4,7 +4,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/html_output.hpp"
-#include "train/quantize.hpp"
+#include "train/sparsity/quantize.hpp"
 
 namespace lacuna::cli {
 namespace {

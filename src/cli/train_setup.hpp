@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "base/text/text_table.hpp"
-#include "train/kernel_times.hpp"
-#include "train/model_file.hpp"
-#include "train/trainer.hpp"
+#include "train/graph/model_file.hpp"
+#include "train/run/kernel_times.hpp"
+#include "train/run/trainer.hpp"
 
 namespace lacuna::cli {
 

@@ -5,9 +5,9 @@
 
 #include "dataset/dataset.hpp"
 #include "reproduce/figure.hpp"
-#include "train/kernel_times.hpp"
-#include "train/model_file.hpp"
-#include "train/trainer.hpp"
+#include "train/graph/model_file.hpp"
+#include "train/run/kernel_times.hpp"
+#include "train/run/trainer.hpp"
 
 namespace lacuna::reproduce {
 namespace {

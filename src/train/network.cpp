@@ -8,7 +8,7 @@
 #include "base/random.hpp"
 #include "kernels/blocked.hpp"
 #include "train/layers/layers.hpp"
-#include "train/memory_estimate.hpp"
+#include "train/run/memory_estimate.hpp"
 
 namespace lacuna::train {
 namespace {

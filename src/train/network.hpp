@@ -5,11 +5,11 @@
 #include <memory>
 #include <vector>
 
-#include "train/fuse.hpp"
-#include "train/graph.hpp"
+#include "train/graph/fuse.hpp"
+#include "train/graph/graph.hpp"
 #include "train/layers/conv.hpp"
 #include "train/layers/layers.hpp"
-#include "train/loss.hpp"
+#include "train/layers/loss.hpp"
 
 namespace lacuna::train {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "train/layer.hpp"
+#include "train/layers/layer.hpp"
 
 namespace lacuna::train {
 

@@ -1,7 +1,7 @@
 // The network whose checkpoints fuzz_checkpoint reads and make_seeds writes.
 #pragma once
 
-#include "train/checkpoint.hpp"
+#include "train/run/checkpoint.hpp"
 
 namespace lacuna::train {
 

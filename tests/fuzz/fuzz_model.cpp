@@ -6,7 +6,7 @@
 
 #include "base/error.hpp"
 #include "time_limit.hpp"
-#include "train/model_file.hpp"
+#include "train/graph/model_file.hpp"
 #include "train/network.hpp"
 
 namespace {

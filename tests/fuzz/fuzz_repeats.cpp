@@ -20,7 +20,7 @@
 #include "time_limit.hpp"
 #include "trace/synthetic/layer_list.hpp"
 #include "trace/trace.hpp"
-#include "train/model_file.hpp"
+#include "train/graph/model_file.hpp"
 
 namespace {
 

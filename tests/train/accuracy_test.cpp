@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "base/parallel.hpp"
-#include "train/model_file.hpp"
-#include "train/trainer.hpp"
+#include "train/graph/model_file.hpp"
+#include "train/run/trainer.hpp"
 
 namespace lacuna::train {
 namespace {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "train/graph.hpp"
+#include "train/graph/graph.hpp"
 
 namespace lacuna::train::twin {
 

@@ -7,7 +7,7 @@
 #include <stdexcept>
 
 #include "base/random.hpp"
-#include "train/fuse.hpp"
+#include "train/graph/fuse.hpp"
 #include "train/graph_builder.hpp"
 
 namespace lacuna::train::twin {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/random.hpp"
-#include "train/graph.hpp"
+#include "train/graph/graph.hpp"
 
 namespace lacuna::train::twin {
 

@@ -6,7 +6,7 @@
 #include "base/random.hpp"
 #include "train/double_net.hpp"
 #include "train/gradient_check.hpp"
-#include "train/model_file.hpp"
+#include "train/graph/model_file.hpp"
 
 namespace lacuna::train::twin {
 namespace {

@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "train/gradient_check.hpp"
+#include "train/graph/model_file.hpp"
 #include "train/graph_builder.hpp"
-#include "train/model_file.hpp"
 
 namespace lacuna::train::twin {
 namespace {

@@ -11,9 +11,9 @@
 #include "base/io/safetensors.hpp"
 #include "train/double_net.hpp"
 #include "train/gradient_check.hpp"
-#include "train/model_file.hpp"
+#include "train/graph/model_file.hpp"
 #include "train/optimizer.hpp"
-#include "train/recorder.hpp"
+#include "train/run/recorder.hpp"
 
 namespace lacuna::train::twin {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "train/activation.hpp"
+#include "train/layers/activation.hpp"
 
 namespace lacuna::train {
 

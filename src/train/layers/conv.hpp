@@ -5,8 +5,8 @@
 #include <optional>
 
 #include "kernels/conv.hpp"
-#include "train/layer.hpp"
 #include "train/layers/gradient_reuse.hpp"
+#include "train/layers/layer.hpp"
 #include "train/layers/operands.hpp"
 
 namespace lacuna::train {

@@ -6,7 +6,7 @@
 #include "base/random.hpp"
 #include "dataset/streams.hpp"
 #include "kernels/blocked.hpp"
-#include "train/topk.hpp"
+#include "train/sparsity/topk.hpp"
 
 namespace lacuna::train {
 namespace {

@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "kernels/conv.hpp"
-#include "train/layer.hpp"
+#include "train/layers/layer.hpp"
 
 namespace lacuna::train {
 

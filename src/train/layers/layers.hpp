@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "train/layer.hpp"
+#include "train/layers/layer.hpp"
 
 namespace lacuna::train {
 

@@ -1,7 +1,7 @@
 #include "train/layers/operands.hpp"
 
-#include "train/quantize.hpp"
-#include "train/topk.hpp"
+#include "train/sparsity/quantize.hpp"
+#include "train/sparsity/topk.hpp"
 
 namespace lacuna::train {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <optional>
 
-#include "train/layer.hpp"
-#include "train/sparsify.hpp"
+#include "train/layers/layer.hpp"
+#include "train/sparsity/sparsify.hpp"
 
 namespace lacuna::train {
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "train/activation.hpp"
+#include "train/layers/activation.hpp"
 
 namespace lacuna::train {
 

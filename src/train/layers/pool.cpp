@@ -1,6 +1,6 @@
 #include <vector>
 
-#include "train/fuse.hpp"
+#include "train/graph/fuse.hpp"
 #include "train/layers/layers.hpp"
 #include "train/layers/primitive.hpp"
 #include "train/passes/passes.hpp"

@@ -1,7 +1,7 @@
 // Running oneDNN's primitives on the memory of activations.
 #pragma once
 
-#include "train/activation.hpp"
+#include "train/layers/activation.hpp"
 
 namespace lacuna::train {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "train/checkpoint.hpp"
+#include "train/run/checkpoint.hpp"
 #include "train/testing/tiny_run.hpp"
 
 namespace lacuna::train {

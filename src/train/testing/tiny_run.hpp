@@ -11,8 +11,8 @@
 
 #include "base/testing.hpp"
 #include "dataset/shapes.hpp"
-#include "train/model_file.hpp"
-#include "train/trainer.hpp"
+#include "train/graph/model_file.hpp"
+#include "train/run/trainer.hpp"
 
 namespace lacuna::train {
 

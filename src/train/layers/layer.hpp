@@ -1,0 +1,59 @@
+// A layer of the engine: runs forward and backward on activations that the network owns.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "train/layers/activation.hpp"
+
+namespace lacuna::train {
+
+// A learnt tensor, or one that is kept beside them (running means): what a checkpoint has to hold.
+struct Parameter {
+  enum class Kind {
+    kWeights,  // of a convolution or a linear layer: what pruning may touch
+    kBias,
+    kNorm,    // scale and shift of batch norm
+    kScalar,  // one number [Fixup]; learns at a tenth of the rate, as in its paper
+    kBuffer,  // not learnt, but part of the network
+    kState,   // of the training, not of the network
+  };
+  std::string name;  // "conv1.weight"
+  Kind kind = Kind::kWeights;
+  std::vector<std::int64_t> dims;
+  AlignedFloats value;
+  AlignedFloats grad;  // empty unless it is learnt
+  // Where pruning lets weights be non-zero: one byte per value; null without pruning. Another set of places
+  // has another number.
+  struct Kept {
+    const std::uint8_t* places = nullptr;
+    std::uint64_t pattern = 0;
+  } kept;
+
+  Parameter(std::string name, Kind kind, std::vector<std::int64_t> dims);
+  bool learnt() const { return kind != Kind::kBuffer && kind != Kind::kState; }
+};
+
+// What a layer needs to know about the current step.
+struct Pass {
+  bool training = true;
+  std::uint64_t seed = 0;    // of this run and step; what a layer draws comes from it
+  double reuse_density = 1;  // share of the differences that ReSprop keeps; 1: gradients as they are
+  // Of the values of all weights; 0: unknown. Weights are packed again only when it has changed.
+  std::uint64_t weights_version = 0;
+  bool all_gradients = true;  // false: of pruned weights none are needed, and they are zero
+};
+
+class Layer {
+ public:
+  virtual ~Layer() = default;
+  virtual void forward(const Pass& pass) = 0;
+  // The gradient of the output is complete. Leaves the gradients of its parameters in Parameter::grad (not
+  // added up) and those of its inputs in `sum`.
+  virtual void backward(GradientSum& sum) = 0;
+  virtual std::vector<Parameter*> parameters() { return {}; }
+};
+
+}  // namespace lacuna::train

@@ -1,0 +1,128 @@
+#include "train/run/kernel_times.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+#include "base/clock.hpp"
+#include "kernels/measure/measure.hpp"
+
+namespace lacuna::train {
+namespace {
+
+using kernels::median;
+
+NetworkOptions with_kernels(NetworkOptions options, Kernels kernels, Precision precision) {
+  options.kernels = kernels;
+  options.precision = precision;
+  return options;
+}
+
+// A copy of a network, and the times of its steps.
+struct Timed {
+  Network network;
+  std::vector<double> step_ms;
+  std::vector<double> layers_ms;                             // per step: sum over all layers but the first
+  std::vector<std::array<std::vector<double>, 3>> by_layer;  // milliseconds per step
+
+  Timed(Network& like, Kernels kernels, Precision precision)
+      : network(like.graph(), with_kernels(like.options(), kernels, precision)),
+        by_layer(network.conv_layers().size()) {
+    for (std::size_t i = 0; i < like.parameters().size(); ++i) {
+      const AlignedFloats& from = like.parameters()[i]->value;
+      std::copy(from.data(), from.data() + from.size(), network.parameters()[i]->value.data());
+      network.parameters()[i]->kept = like.parameters()[i]->kept;
+    }
+  }
+
+  void run(const float* images, const std::int32_t* labels, const Pass& pass, bool count) {
+    for (ConvLayer* layer : network.conv_layers()) layer->reset_use();
+    const double start = seconds_now();
+    network.forward(images, labels, pass);
+    network.backward();
+    const double all = 1e3 * (seconds_now() - start);
+    if (!count) return;
+    step_ms.push_back(all);
+    double sum = 0;
+    for (std::size_t l = 0; l < by_layer.size(); ++l)
+      for (std::size_t op = 0; op < kOperations.size(); ++op) {
+        const double ms = 1e3 * network.conv_layers()[l]->use(kOperations[op]).seconds;
+        by_layer[l][op].push_back(ms);
+        if (!network.conv_layers()[l]->initial()) sum += ms;
+      }
+    layers_ms.push_back(sum);
+  }
+};
+
+std::optional<kernels::Checked> skipped_last(const OpUse& use) {
+  for (std::size_t i = 0; i < use.skipped_calls.size(); ++i)
+    if (use.skipped_calls[i] > 0) return static_cast<kernels::Checked>(i);
+  return std::nullopt;
+}
+
+double median_ratio(const std::vector<double>& dense, const std::vector<double>& other) {
+  std::vector<double> ratios(dense.size());
+  std::transform(dense.begin(), dense.end(), other.begin(), ratios.begin(), std::divides<>());
+  return median(ratios);
+}
+
+}  // namespace
+
+const char* operand_letter(const std::optional<kernels::Checked>& skipped, const char* none) {
+  if (!skipped) return none;
+  return *skipped == kernels::Checked::kActivations ? "A"
+         : *skipped == kernels::Checked::kGradients ? "G"
+                                                    : "W";
+}
+
+KernelTimes time_kernels(Network& network, const Trainer& trainer, Kernels kernels, int steps,
+                         const std::function<void(double)>& progress) {
+  Timed dense(network, Kernels::kDense, Precision::kFloat32);
+  Timed other(network, kernels, network.options().precision);
+  std::vector<float> images(static_cast<std::size_t>(network.options().batch * network.graph().input.size()));
+  std::vector<std::int32_t> labels(static_cast<std::size_t>(network.options().batch));
+  for (int i = -1; i < steps; ++i) {  // the first pair warms the caches and is not counted
+    const std::int64_t step = trainer.step() + std::max(i, 0);
+    trainer.load(step, images.data(), labels.data());
+    Pass pass = trainer.pass(step, true);
+    pass.weights_version =
+        0;  // weights stay as they are, but in a training they would be packed in each step
+    // The second of a pair finds the batch in the cache, so they take turns.
+    Timed& first = i % 2 == 0 ? dense : other;
+    Timed& second = i % 2 == 0 ? other : dense;
+    first.run(images.data(), labels.data(), pass, i >= 0);
+    second.run(images.data(), labels.data(), pass, i >= 0);
+    if (progress) progress(static_cast<double>(i + 2) / static_cast<double>(steps + 1));
+  }
+  KernelTimes times;
+  times.steps = steps;
+  times.kernels = kernels;
+  times.precision = network.options().precision;
+  times.batch = network.options().batch;
+  for (std::size_t l = 0; l < dense.by_layer.size(); ++l) {
+    const ConvLayer& layer = *dense.network.conv_layers()[l];
+    LayerTimes row{.name = layer.name(), .initial = layer.initial()};
+    for (std::size_t op = 0; op < kOperations.size(); ++op) {
+      row.dense[op] = median(dense.by_layer[l][op]);
+      row.other[op] = median(other.by_layer[l][op]);
+      row.skipped[op] = skipped_last(other.network.conv_layers()[l]->use(kOperations[op]));
+    }
+    times.layers.push_back(row);
+  }
+  times.layers_speedup = median_ratio(dense.layers_ms, other.layers_ms);
+  times.step_speedup = median_ratio(dense.step_ms, other.step_ms);
+  times.dense_step_ms = median(dense.step_ms);
+  times.other_step_ms = median(other.step_ms);
+  return times;
+}
+
+std::string kernel_times_csv(const KernelTimes& times) {
+  std::string text = "layer,initial,operation,dense_ms," + times.other_name() + "_ms,skipped\n";
+  for (const LayerTimes& layer : times.layers)
+    for (std::size_t op = 0; op < kOperations.size(); ++op)
+      text += fmt::format("{},{},{},{:.4f},{:.4f},{}\n", layer.name, layer.initial ? 1 : 0,
+                          operation_name(kOperations[op]), layer.dense[op], layer.other[op],
+                          operand_letter(layer.skipped[op], ""));
+  return text;
+}
+
+}  // namespace lacuna::train

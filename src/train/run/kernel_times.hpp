@@ -1,0 +1,50 @@
+// Times dense kernels and others on real training steps: the same weights and batches, in turn.
+#pragma once
+
+#include <array>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "train/run/trainer.hpp"
+
+namespace lacuna::train {
+
+// Milliseconds per step, medians over the steps; operations in the order of Operation.
+struct LayerTimes {
+  std::string name;
+  bool initial = false;
+  std::array<double, 3> dense{};
+  std::array<double, 3> other{};
+  // The operand whose zeros the others skipped, in the last step; nothing where they were dense.
+  std::array<std::optional<kernels::Checked>, 3> skipped{};
+};
+// "A", "G" or "W"; `none` where nothing was skipped.
+const char* operand_letter(const std::optional<kernels::Checked>& skipped, const char* none);
+
+struct KernelTimes {
+  std::vector<LayerTimes> layers;
+  int steps = 0;
+  Kernels kernels = Kernels::kSparse;  // the others
+  Precision precision = Precision::kFloat32;
+  std::string other_name() const {
+    return precision == Precision::kBfloat16 ? "bfloat16" : kernels_name(kernels);
+  }
+  std::int64_t batch = 1;
+  // Medians of the ratios of each step's pair: convolutions and linear layers but the first, and whole steps
+  // (forward and backward).
+  double layers_speedup = 0;
+  double step_speedup = 0;
+  double dense_step_ms = 0;
+  double other_step_ms = 0;
+};
+
+// Takes the weights of `network`, which is trained already, and the batches of `trainer` from its next step
+// on.
+KernelTimes time_kernels(Network& network, const Trainer& trainer, Kernels kernels, int steps,
+                         const std::function<void(double)>& progress);
+
+std::string kernel_times_csv(const KernelTimes& times);
+
+}  // namespace lacuna::train
