@@ -12,10 +12,10 @@
 #include "cli/sweep_answers.hpp"
 #include "cli/sweep_search.hpp"
 #include "cli/terminal.hpp"
-#include "sweep/database.hpp"
-#include "sweep/estimate.hpp"
-#include "sweep/export.hpp"
-#include "sweep/ranks.hpp"
+#include "sweep/run/estimate.hpp"
+#include "sweep/run/ranks.hpp"
+#include "sweep/store/database.hpp"
+#include "sweep/store/export.hpp"
 
 namespace lacuna::cli {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "sweep/plan.hpp"
-#include "sweep/ranks.hpp"
+#include "sweep/plan/plan.hpp"
+#include "sweep/run/ranks.hpp"
 
 namespace lacuna::cli {
 

@@ -7,8 +7,8 @@
 #include "energy/energy.hpp"
 #include "report/result/result_json.hpp"
 #include "sim/simulate.hpp"
-#include "sweep/export.hpp"
-#include "sweep/runner.hpp"
+#include "sweep/run/runner.hpp"
+#include "sweep/store/export.hpp"
 #include "trace/format/trace_writer.hpp"
 
 namespace lacuna::sweep {

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "sweep/answers/design_settings.hpp"
-#include "sweep/schema.hpp"
+#include "sweep/store/schema.hpp"
 
 namespace lacuna::sweep {
 

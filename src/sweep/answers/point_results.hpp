@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "sweep/answers/results.hpp"
-#include "sweep/database.hpp"
+#include "sweep/store/database.hpp"
 
 namespace lacuna::sweep {
 

@@ -10,7 +10,7 @@
 #include "base/text/nearest.hpp"
 #include "base/text/quote.hpp"
 #include "sweep/answers/design_settings.hpp"
-#include "sweep/database.hpp"
+#include "sweep/store/database.hpp"
 
 namespace lacuna::sweep {
 

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "sweep/guided/plan_search.hpp"
-#include "sweep/runner.hpp"
+#include "sweep/run/runner.hpp"
 
 namespace lacuna::sweep {
 

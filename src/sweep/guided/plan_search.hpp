@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "sweep/plan.hpp"
+#include "sweep/plan/plan.hpp"
 #include "sweep/search/search_strategy.hpp"
 
 namespace lacuna::sweep {

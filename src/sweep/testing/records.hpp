@@ -4,7 +4,7 @@
 #include <array>
 #include <fmt/format.h>
 
-#include "sweep/database.hpp"
+#include "sweep/store/database.hpp"
 
 namespace lacuna::sweep {
 

@@ -1,0 +1,210 @@
+#include "sweep/plan/design.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <fmt/format.h>
+#include <set>
+
+#include "base/embedded_file.hpp"
+#include "base/error.hpp"
+#include "base/sha256.hpp"
+#include "base/version.hpp"
+#include "energy/energy.hpp"
+#include "report/arch_report.hpp"
+#include "report/result/result_json.hpp"
+#include "sim/run_energy.hpp"
+
+namespace lacuna {
+std::span<const EmbeddedFile> embedded_assumptions();
+}
+
+namespace lacuna::sweep {
+namespace {
+
+std::string hash(std::string_view text) {
+  return sha256_hex({reinterpret_cast<const std::uint8_t*>(text.data()), text.size()});
+}
+
+std::string configuration(const Params& params) {
+  std::vector<ConfigValue> config;
+  const auto values = params.values();
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    config.push_back({values[i].first, values[i].second, params.specs()[i].kind});
+  }
+  return config_json(config);
+}
+
+// The machine that another is compared with; null if it is its own baseline.
+std::unique_ptr<Accelerator> build_baseline(const Accelerator& machine) {
+  const auto spec = machine.baseline();
+  if (!spec) return nullptr;
+  const AcceleratorModel* model = AcceleratorRegistry::instance().find(spec->model);
+  if (model == nullptr) throw std::logic_error("a baseline is not registered");
+  Params params(model->name, model->params);
+  for (const auto& [name, value] : spec->settings) params.set(name, value, spec->model);
+  return model->make(std::move(params));
+}
+
+}  // namespace
+
+ProgramRecord this_program() {
+  const auto files = embedded_assumptions();
+  return {std::string(version()), kResultsVersion, files.empty() ? "" : std::string(files.front().bytes)};
+}
+
+std::string point_key(const std::string& design_key, const std::string& trace_sha256) {
+  return hash(fmt::format("design {}\ntrace {}\n", design_key, trace_sha256));
+}
+
+std::shared_ptr<const CostTable> DesignFactory::table(const std::string& name, int node,
+                                                      const Hardware& hardware, bool area) {
+  const std::string key =
+      fmt::format("{}\n{}\n{}\n{}\n{}", name, node, hardware.data_type, area, hardware.area_table);
+  const std::scoped_lock lock(mutex_);
+  auto& table = tables_[key];
+  if (!table) {
+    table = std::make_shared<const CostTable>(area ? area_table(name, node, hardware)
+                                                   : energy_table(name, node, hardware));
+  }
+  return table;
+}
+
+// A built-in table belongs to the program's version; a file is known by its content.
+std::string DesignFactory::table_identity(const std::string& name) {
+  const std::vector<std::string> built_in = CostTable::built_in();
+  if (name.empty() || std::ranges::find(built_in, name) != built_in.end()) return name;
+  const std::scoped_lock lock(mutex_);
+  std::string& identity = identities_[name];
+  if (identity.empty()) identity = sha256_of_file(name);
+  return identity;
+}
+
+Design DesignFactory::make(const Choice& choice) {
+  const Machine machine = space_.machine(choice);
+  const std::string table_name = space_.energy_table(choice);
+  const int node = space_.node(choice);
+  const Measures measures = space_.plan().measures;
+  Design design;
+  design.machine = machine.build();
+  DesignRecord& record = design.record;
+  const Params& params = design.machine->params();
+  record.machine = machine.name;
+  record.model = params.owner();
+  record.configuration = configuration(params);
+  record.parameters = changed_parameters(params);
+  std::erase(record.parameters, ',');
+  std::string content = fmt::format("lacuna {} results {}\nmodel {}\n", program_.version,
+                                    program_.results_version, record.model);
+  for (const auto& [name, value] : params.values()) content += fmt::format("{}={}\n", name, value);
+  content += fmt::format("table {}\nnode {}\n", table_identity(table_name), node);
+  record.key = hash(content);
+
+  const std::unique_ptr<Accelerator> baseline = build_baseline(*design.machine);
+  if (baseline) {
+    record.baseline = baseline->params().owner();
+    record.baseline_configuration = configuration(baseline->params());
+  }
+  const std::optional<Hardware> hardware = design.machine->hardware();
+  const std::optional<Hardware> of_baseline = baseline ? baseline->hardware() : hardware;
+  if (!hardware) return design;
+  record.frequency_mhz = hardware->frequency_mhz;
+  if ((measures & measures_of(Measure::kEnergy)) != 0 && of_baseline) {
+    design.table = table(table_name, node, *hardware, false);
+    check_energy_costs(*design.table, *hardware, record.machine);
+    check_energy_costs(*design.table, *of_baseline, record.baseline);
+    record.energy_table = design.table->name;
+    record.node_nm = design.table->node_nm;
+  }
+  if ((measures & measures_of(Measure::kArea)) != 0 && hardware->area_unknown.empty()) {
+    try {
+      const RunArea area =
+          run_area(record.machine, *hardware, of_baseline, *table(table_name, node, *hardware, true));
+      record.area_mm2 = area.machine.total_mm2;
+      record.compute_area_mm2 = area.machine.compute_mm2;
+      if (area.baseline) record.baseline_area_mm2 = area.baseline->total_mm2;
+      record.node_nm = area.node_nm;
+    } catch (const InputError&) {  // an energy table need not have areas
+    }
+  }
+  return design;
+}
+
+bool DesignFactory::within_limits(const Choice& choice, const Design& design) const {
+  const DesignRecord& record = design.record;
+  const auto known = [](const std::optional<double>& value) { return value ? Value(*value) : Value(); };
+  return std::ranges::all_of(space_.plan().limits, [&](const Expression& limit) {
+    std::vector<Value> values;
+    for (const Expression::Name& name : limit.names()) {
+      if (name.name == "area_mm2") {
+        values.push_back(known(record.area_mm2));
+      } else if (name.name == "compute_area_mm2") {
+        values.push_back(known(record.compute_area_mm2));
+      } else if (name.name == "area_ratio") {
+        const bool both = record.area_mm2 && record.baseline_area_mm2;
+        values.push_back(both ? Value(*record.area_mm2 / *record.baseline_area_mm2) : Value());
+      } else if (name.name == "multipliers" && !design.machine->params().has("multipliers")) {
+        Value value;
+        const auto hardware = design.machine->hardware();
+        for (const DesignTotal& total : hardware ? hardware->totals : std::vector<DesignTotal>()) {
+          if (total.name == "multipliers") value = total.value;
+        }
+        values.push_back(value);
+      } else {
+        values.push_back(space_.value(choice, name.name));
+      }
+    }
+    return limit.holds(values);
+  });
+}
+
+DesignList list_designs(DesignFactory& factory, const std::function<void(const DesignRecord&)>& found) {
+  const Plan& plan = factory.space().plan();
+  DesignList list;
+  std::set<std::string> seen;
+  factory.space().for_each([&](const Choice& choice) {
+    ++list.allowed;
+    try {
+      const Design design = factory.make(choice);
+      if (!factory.within_limits(choice, design)) {
+        ++list.over_limits;
+      } else if (seen.insert(design.record.key).second) {
+        list.entries.push_back({choice, design.record.key, design.machine->sharing_key()});
+        if (found) found(design.record);
+      }
+    } catch (const InputError& error) {
+      const Machine& machine = plan.machines[choice.machine];
+      std::string parameters;
+      for (std::size_t i = 0; i < plan.axes.size(); ++i) {
+        if (!factory.space().applies(choice.machine, i)) continue;
+        for (std::size_t j = 0; j < plan.axes[i].names.size(); ++j) {
+          parameters += fmt::format("{}{}={}", parameters.empty() ? "" : " ", plan.axes[i].names[j],
+                                    plan.axes[i].values[choice.values[i]][j]);
+        }
+      }
+      list.impossible.push_back({hash(fmt::format("impossible {} {}", machine.name, parameters)),
+                                 machine.name, parameters, "", error.what()});
+    }
+    if (list.entries.size() * plan.traces.size() > Plan::kMostPoints) {
+      throw InputError(plan.file, fmt::format("the plan asks for more than {} points", Plan::kMostPoints),
+                       "vary less, or add 'at_most: N' for the first N designs");
+    }
+    return !plan.at_most || list.entries.size() < *plan.at_most;
+  });
+  if (list.entries.empty()) {
+    const std::string where = plan.axes.empty() ? plan.file : plan.axes.front().where;
+    if (list.allowed == 0) {
+      throw InputError(
+          where, fmt::format("the conditions leave none of {} combinations", factory.space().combinations()),
+          "relax one of them");
+    }
+    throw InputError(
+        where,
+        fmt::format("none of {} designs can be computed: {} are over the limits, {} have parameters that do "
+                    "not go together",
+                    list.allowed, list.over_limits, list.impossible.size()),
+        list.impossible.empty() ? std::string("relax the limits") : list.impossible.front().error);
+  }
+  return list;
+}
+
+}  // namespace lacuna::sweep

@@ -1,0 +1,178 @@
+#include "sweep/run/compute.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include "base/clock.hpp"
+#include "base/error.hpp"
+#include "base/sha256.hpp"
+#include "base/text/quote.hpp"
+#include "sim/run_energy.hpp"
+#include "sim/simulate.hpp"
+
+namespace lacuna::sweep {
+namespace {
+
+std::string hash_text(std::string_view text) {
+  return sha256_hex({reinterpret_cast<const std::uint8_t*>(text.data()), text.size()});
+}
+
+// Of a folder of .npy files: of the names and sums of its files.
+std::string hash_folder(const std::filesystem::path& folder) {
+  std::vector<std::string> lines;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
+    if (!entry.is_regular_file()) continue;
+    lines.push_back(fmt::format("{} {}\n", sha256_of_file(entry.path()),
+                                std::filesystem::relative(entry.path(), folder).string()));
+  }
+  std::ranges::sort(lines);
+  return hash_text(fmt::format("{}", fmt::join(lines, "")));
+}
+
+// "data/resnet50_p100.safetensors.zst" -> "resnet50_p100"
+std::string short_name(const std::filesystem::path& path) {
+  std::string name = path.filename().string();
+  if (name.empty()) name = path.parent_path().filename().string();
+  for (const std::string_view ending : {".zst", ".safetensors"}) {
+    if (name.size() > ending.size() && name.ends_with(ending)) name.erase(name.size() - ending.size());
+  }
+  return name;
+}
+
+PointRecord record_of(const LoadedTrace& trace, const Design& design, const RunResult& run,
+                      Measures measures) {
+  PointRecord point;
+  point.key = point_key(design.record.key, trace.record().sha256);
+  point.design = design.record.key;
+  point.trace = trace.record().sha256;
+  point.measured = measures;
+  const CyclePair all = run.per_batch().all;
+  point.cycles = all.cycles;
+  point.baseline_cycles = all.baseline_cycles;
+  point.cycles_without_zeros = all.cycles_without_zeros;
+  std::optional<RunEnergy> energy;
+  if (design.table) energy = run_energy(run, *design.table);
+  if (run.hardware) point.seconds = all.cycles / (run.hardware->frequency_mhz * 1e6);
+  if (const auto& hardware = run.compared_with().hardware) {
+    point.baseline_seconds = all.baseline_cycles / (hardware->frequency_mhz * 1e6);
+  }
+  if (energy) {
+    point.energy_joules = energy->all.machine.total();
+    point.baseline_energy_joules = energy->all.baseline.total();
+    point.compute_energy_joules = energy->all.machine.compute();
+    point.baseline_compute_energy_joules = energy->all.baseline.compute();
+  }
+  const bool memory = (measures & measures_of(Measure::kMemory)) != 0;
+  for (std::size_t i = 0; i < run.layers.size(); ++i) {
+    const LayerResult& layer = run.layers[i];
+    for (std::size_t j = 0; j < layer.ops.size(); ++j) {
+      const OpResult& op = layer.ops[j];
+      OperationRecord record{.layer = static_cast<std::int64_t>(i),
+                             .operation = static_cast<int>(op.op),
+                             .scheduled_macs = op.scheduled_macs,
+                             .effectual_macs = op.effectual_macs,
+                             .cycles = op.cycles,
+                             .baseline_cycles = run.baseline_op(i, j).cycles,
+                             .cycles_without_zeros = op.cycles_without_zeros.value_or(op.cycles)};
+      if (energy) {
+        record.energy_joules = energy->layers[i].ops[j].energy.machine.total();
+        record.baseline_energy_joules = energy->layers[i].ops[j].energy.baseline.total();
+      }
+      if (memory && op.activity) {
+        const auto of_batch = [&](std::int64_t TensorTraffic::*count) {
+          return static_cast<double>(op.activity->samples.*count) * layer.batch_scale +
+                 static_cast<double>(op.activity->weights.*count);
+        };
+        const double read = of_batch(&TensorTraffic::dram_read_bytes);
+        const double written = of_batch(&TensorTraffic::dram_write_bytes);
+        point.dram_read_bytes = point.dram_read_bytes.value_or(0) + read;
+        point.dram_write_bytes = point.dram_write_bytes.value_or(0) + written;
+        point.compute_cycles = point.compute_cycles.value_or(0) +
+                               static_cast<double>(op.activity->compute_cycles) * layer.batch_scale;
+        record.bound = std::string(bound_name(op.activity->bound));
+        record.dram_bytes = read + written;
+      }
+      point.operations.push_back(std::move(record));
+    }
+  }
+  return point;
+}
+
+}  // namespace
+
+std::string trace_sha256(const PlanTrace& trace) {
+  if (trace.synthetic) return hash_text(trace.origin);
+  std::error_code ignored;
+  if (std::filesystem::is_directory(trace.path, ignored)) return hash_folder(trace.path);
+  return sha256_of_file(trace.path);
+}
+
+LoadedTrace::LoadedTrace(const PlanTrace& plan, const std::string& sha256) : path_(plan.path) {
+  state_ = state_of_file();
+  trace_ = std::make_shared<const Trace>(plan.synthetic ? make_synthetic(*plan.synthetic)
+                                                        : Trace::open(plan.path));
+  if (trace_sha256(plan) != sha256) {
+    throw InputError(path_.string(), "the trace was changed while the sweep ran",
+                     "run the same command again: its points are those of the new file");
+  }
+  check_unchanged();
+  record_ = {.sha256 = sha256,
+             .name = plan.synthetic ? fmt::format("{}_seed{}", plan.synthetic->name, plan.synthetic->seed)
+                                    : short_name(plan.path),
+             .network = trace_->info().model,
+             .origin = plan.origin,
+             .progress = trace_->info().progress,
+             .batch = trace_->batch()};
+  for (const Layer& layer : trace_->layers()) {
+    record_.layers.push_back(
+        {layer.name, layer.shape.describe(), trace_->batch_scale(layer), layer.shape.macs()});
+  }
+  work_ = std::make_unique<const TraceWork>(*trace_);
+}
+
+std::string LoadedTrace::state_of_file() const {
+  struct stat state {};
+  if (path_.empty() || ::stat(path_.c_str(), &state) != 0) return {};
+  return fmt::format("{} {} {} {}.{:09}", state.st_dev, state.st_ino, state.st_size, state.st_mtim.tv_sec,
+                     state.st_mtim.tv_nsec);
+}
+
+void LoadedTrace::check_unchanged() const {
+  if (state_of_file() == state_) return;
+  throw InputError(path_.string(), "the trace was changed while the sweep ran",
+                   "run the same command again: its points are those of the new file");
+}
+
+Computed compute_points(const LoadedTrace& trace, std::span<const Design> designs, Measures measures) {
+  Computed computed;
+  const double start = seconds_now();
+  try {
+    Simulator simulator;
+    for (const Design& design : designs) simulator.add(design.record.machine, design.machine);
+    const std::vector<RunResult> runs = simulator.run_sharing(trace.work());
+    trace.check_unchanged();
+    for (std::size_t i = 0; i < designs.size(); ++i) {
+      computed.points.push_back(record_of(trace, designs[i], runs[i], measures));
+    }
+    const double each = (seconds_now() - start) / static_cast<double>(designs.size());
+    for (PointRecord& point : computed.points) point.took_seconds = each;
+  } catch (const std::exception& error) {
+    computed = {};
+    if (designs.size() == 1) {
+      const DesignRecord& record = designs.front().record;
+      computed.failures.push_back({point_key(record.key, trace.record().sha256), record.machine,
+                                   record.parameters, trace.record().name, escape_controls(error.what())});
+      return computed;
+    }
+    // One of them cannot be computed: find out which.
+    for (const Design& design : designs) {
+      Computed one = compute_points(trace, {&design, 1}, measures);
+      std::ranges::move(one.points, std::back_inserter(computed.points));
+      std::ranges::move(one.failures, std::back_inserter(computed.failures));
+    }
+  }
+  return computed;
+}
+
+}  // namespace lacuna::sweep

@@ -1,0 +1,145 @@
+#include "sweep/store/database.hpp"
+
+#include <fstream>
+#include <gtest/gtest.h>
+
+#include "base/testing.hpp"
+#include "sweep/store/schema.hpp"
+#include "sweep/testing/records.hpp"
+
+namespace lacuna::sweep {
+namespace {
+
+std::int64_t count(const std::filesystem::path& file, const std::string& from) {
+  return Reader(file).connection().integer("SELECT count(*) FROM " + from);
+}
+
+TEST(SweepDatabase, GivesBackWhatWasStored) {
+  const TemporaryFolder folder;
+  const auto file = folder / "r.sqlite";
+  {
+    Database database(file, test_program());
+    fill_with_points(database, 3, 2);
+    EXPECT_EQ(database.stored().size(), 6);
+  }
+  const Reader reader(file);
+  Statement row = reader.prepare(
+      "SELECT network, rows, cycles, speedup, speedup_from_zeros, energy_delay, area_mm2, program FROM "
+      "points "
+      "WHERE design = 2 AND network = 'net1'");
+  ASSERT_TRUE(row.step());
+  const PointRecord point = test_point(1, 1);
+  EXPECT_EQ(row.text(0), "net1");
+  EXPECT_EQ(row.integer(1), 2);
+  EXPECT_EQ(row.number(2), point.cycles);
+  EXPECT_EQ(row.number(3), point.baseline_cycles / point.cycles);
+  EXPECT_EQ(row.number(4), point.cycles_without_zeros / point.cycles);
+  EXPECT_EQ(row.number(5), *point.energy_joules * *point.seconds);
+  EXPECT_EQ(row.number(6), *test_design(1).area_mm2);
+  EXPECT_EQ(row.text(7), "0.1.0/1");
+  EXPECT_FALSE(row.step());
+  EXPECT_EQ(count(file, "operations"), 6);
+  EXPECT_EQ(count(file, "by_network"), 6);
+  EXPECT_EQ(reader.connection().text("PRAGMA integrity_check"), "ok");
+  EXPECT_EQ(reader.swept_parameters(), (std::vector<std::string>{"rows"}));
+}
+
+TEST(SweepDatabase, ParetoHoldsWhatNoSmallerDesignBeats) {
+  const TemporaryFolder folder;
+  const auto file = folder / "r.sqlite";
+  {
+    Database database(file, test_program());
+    fill_with_points(database, 4, 1);  // larger and faster, one after the other
+    DesignRecord poor = test_design(4);
+    PointRecord slow = test_point(4, 0);
+    slow.cycles = slow.baseline_cycles;  // the largest of all, and no faster
+    database.add_designs(std::array{poor});
+    database.add(std::array{slow});
+  }
+  EXPECT_EQ(count(file, "points"), 5);
+  EXPECT_EQ(count(file, "pareto"), 4);
+  EXPECT_EQ(count(file, "pareto WHERE design = 5"), 0);
+}
+
+TEST(SweepDatabase, KeepsAPointOnceAndOtherVersionsApart) {
+  const TemporaryFolder folder;
+  const auto file = folder / "r.sqlite";
+  {
+    Database database(file, test_program());
+    fill_with_points(database, 2, 1);
+    fill_with_points(database, 2, 1);
+    EXPECT_EQ(database.stored().size(), 2);
+    EXPECT_TRUE(database.other_programs().empty());
+  }
+  EXPECT_EQ(count(file, "operation_results"), 2);
+  ProgramRecord later = test_program();
+  later.results_version = 2;
+  const Database database(file, later);
+  EXPECT_TRUE(database.stored().empty());
+  ASSERT_EQ(database.other_programs().size(), 1);
+  EXPECT_EQ(database.other_programs()[0], std::pair(std::string("0.1.0/1"), std::int64_t{2}));
+}
+
+TEST(SweepDatabase, RemembersFailuresUntilThePointComes) {
+  const TemporaryFolder folder;
+  const auto file = folder / "r.sqlite";
+  Database database(file, test_program());
+  fill_with_points(database, 1, 1);
+  PointRecord point = test_point(0, 0);
+  point.key = "later";
+  database.add({}, std::array{FailureRecord{"later", "m", "rows=1", "t", "it broke"}});
+  EXPECT_EQ(count(file, "failures WHERE error = 'it broke'"), 1);
+  database.add(std::array{point});
+  EXPECT_EQ(count(file, "failures"), 0);
+}
+
+TEST(SweepDatabase, HostileNamesAreOnlyText) {
+  const TemporaryFolder folder;
+  const auto file = folder / "r.sqlite";
+  const std::string hostile = "x'); DROP TABLE results; --\"";
+  Database database(file, test_program());
+  fill_with_points(database, 1, 1);
+  TraceRecord trace = test_trace(7);
+  trace.name = trace.network = trace.origin = trace.layers[0].name = hostile;
+  database.add_traces(std::array{trace});
+  database.add_parameters({hostile});  // no column of that name
+  database.add({}, std::array{FailureRecord{"k", hostile, hostile, hostile, hostile}});
+  EXPECT_EQ(count(file, "points"), 1);
+  EXPECT_EQ(count(file, "failures"), 1);
+  EXPECT_EQ(Reader(file).swept_parameters(), (std::vector<std::string>{"rows"}));
+}
+
+TEST(SweepDatabase, RefusesWhatItCannotUse) {
+  const TemporaryFolder folder;
+  const auto file = folder / "r.sqlite";
+  EXPECT_NE(error_of([&] { Reader reader(file); }).find("there is no such file of results"),
+            std::string::npos);
+  EXPECT_NE(
+      error_of([&] { Database database(folder / "no" / "r.sqlite", test_program()); }).find("cannot write"),
+      std::string::npos);
+  EXPECT_NE(error_of([&] { Database database(folder.path(), test_program()); }).find("this is a folder"),
+            std::string::npos);
+  std::ofstream(folder / "text") << std::string(5000, 'x');
+  EXPECT_NE(error_of([&] { Database database(folder / "text", test_program()); }).find("not a database"),
+            std::string::npos);
+  Sqlite(folder / "other", Sqlite::Access::kCreate).execute("CREATE TABLE t (x)");
+  EXPECT_NE(error_of([&] {
+              Database database(folder / "other", test_program());
+            }).find("not written by 'lacuna sweep'"),
+            std::string::npos);
+  {
+    const Database first(file, test_program());
+    EXPECT_NE(
+        error_of([&] { Database second(file, test_program()); }).find("another sweep writes to it (process"),
+        std::string::npos);
+    EXPECT_EQ(count(file, "points"), 0);  // reading is allowed
+  }
+  const Database again(file, test_program());
+  Sqlite(folder / "later", Sqlite::Access::kCreate)
+      .execute("CREATE TABLE t (x); PRAGMA application_id = 1279345486; PRAGMA user_version = 99");
+  EXPECT_NE(error_of([&] { Reader reader(folder / "later"); }).find("its schema is version 99"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace lacuna::sweep

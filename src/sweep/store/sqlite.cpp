@@ -1,0 +1,207 @@
+#include "sweep/store/sqlite.hpp"
+
+#include <cctype>
+#include <cmath>
+#include <fmt/format.h>
+#include <limits>
+#include <sqlite3.h>
+#include <unistd.h>
+
+#include "base/error.hpp"
+#include "base/text/quote.hpp"
+
+namespace lacuna::sweep {
+namespace {
+
+// How long to wait for another process that writes, in milliseconds.
+constexpr int kWaitForOthers = 10'000;
+
+std::string_view remedy_of(int code) {
+  switch (code & 0xff) {
+    case SQLITE_FULL:
+      return "free some space and run the same command again: what is stored stays";
+    case SQLITE_READONLY:
+    case SQLITE_PERM:
+    case SQLITE_CANTOPEN:
+      return "check that the file and its folder can be written, or name another file";
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+      return "another program is using the file: wait for it to end, or name another file";
+    case SQLITE_NOTADB:
+      return "this is not a file of results: name another one";
+    case SQLITE_CORRUPT:
+      return "the file is damaged: recover it with 'sqlite3 FILE .recover', or name another file";
+    case SQLITE_IOERR:
+      return "check the disk and run the same command again: what is stored stays";
+    default:
+      return "check the query; docs/sweep.md describes tables and views";
+  }
+}
+
+// A file with a write-ahead log cannot be read in a folder that cannot be written, unless SQLite is told that
+// nobody changes it; a log beside it would say that somebody does.
+std::string read_only_name(const std::filesystem::path& file) {
+  const std::filesystem::path folder = file.has_parent_path() ? file.parent_path() : ".";
+  std::error_code ignored;
+  if (::access(folder.c_str(), W_OK) == 0 || std::filesystem::exists(file.string() + "-wal", ignored)) {
+    return file.string();
+  }
+  std::string uri = "file:";
+  for (const char c : file.string()) {
+    const bool plain = std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '/' || c == '.' || c == '_';
+    uri += plain ? std::string(1, c) : fmt::format("%{:02x}", static_cast<unsigned char>(c));
+  }
+  return uri + "?immutable=1";
+}
+
+}  // namespace
+
+void Statement::Finalize::operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
+
+Statement::Statement(const Sqlite& connection, std::string_view sql) : connection_(&connection) {
+  sqlite3_stmt* statement = nullptr;
+  const int code = sqlite3_prepare_v2(connection.connection_, sql.data(), static_cast<int>(sql.size()),
+                                      &statement, nullptr);
+  statement_.reset(statement);
+  check(code);
+}
+
+void Statement::check(int code) const {
+  if (code != SQLITE_OK && code != SQLITE_ROW && code != SQLITE_DONE) connection_->fail(code);
+}
+
+Statement& Statement::bind(int place, std::int64_t value) {
+  check(sqlite3_bind_int64(statement_.get(), place, value));
+  return *this;
+}
+
+Statement& Statement::bind(int place, double value) {
+  if (!std::isfinite(value)) return bind_null(place);
+  check(sqlite3_bind_double(statement_.get(), place, value));
+  return *this;
+}
+
+Statement& Statement::bind(int place, std::string_view text) {
+  check(sqlite3_bind_text(statement_.get(), place, text.data(), static_cast<int>(text.size()),
+                          SQLITE_TRANSIENT));
+  return *this;
+}
+
+Statement& Statement::bind_null(int place) {
+  check(sqlite3_bind_null(statement_.get(), place));
+  return *this;
+}
+
+bool Statement::step() {
+  const int code = sqlite3_step(statement_.get());
+  if (code != SQLITE_ROW && code != SQLITE_DONE) {
+    sqlite3_reset(statement_.get());
+    connection_->fail(code);
+  }
+  return code == SQLITE_ROW;
+}
+
+void Statement::run() {
+  while (step()) {
+  }
+  reset();
+}
+
+void Statement::reset() {
+  sqlite3_reset(statement_.get());
+  sqlite3_clear_bindings(statement_.get());
+}
+
+int Statement::columns() const { return sqlite3_column_count(statement_.get()); }
+
+std::string Statement::name(int column) const {
+  const char* name = sqlite3_column_name(statement_.get(), column);
+  return name == nullptr ? "" : name;
+}
+
+bool Statement::is_null(int column) const {
+  return sqlite3_column_type(statement_.get(), column) == SQLITE_NULL;
+}
+
+bool Statement::is_number(int column) const {
+  const int type = sqlite3_column_type(statement_.get(), column);
+  return type == SQLITE_INTEGER || type == SQLITE_FLOAT;
+}
+
+std::int64_t Statement::integer(int column) const { return sqlite3_column_int64(statement_.get(), column); }
+
+double Statement::number(int column) const {
+  return is_null(column) ? std::numeric_limits<double>::quiet_NaN()
+                         : sqlite3_column_double(statement_.get(), column);
+}
+
+std::string Statement::text(int column) const {
+  const auto* text = reinterpret_cast<const char*>(sqlite3_column_text(statement_.get(), column));
+  if (text == nullptr) return {};
+  return {text, static_cast<std::size_t>(sqlite3_column_bytes(statement_.get(), column))};
+}
+
+Sqlite::Sqlite(const std::filesystem::path& file, Access access) : file_(file.string()) {
+  const int flags = access == Access::kCreate  ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
+                    : access == Access::kWrite ? SQLITE_OPEN_READWRITE
+                                               : SQLITE_OPEN_READONLY;
+  const std::string name = access == Access::kRead ? read_only_name(file) : file_;
+  const int uri = name.starts_with("file:") && name != file_ ? SQLITE_OPEN_URI : 0;
+  const int code = sqlite3_open_v2(name.c_str(), &connection_, flags | uri | SQLITE_OPEN_NOMUTEX, nullptr);
+  try {
+    if (connection_ == nullptr) throw std::bad_alloc();
+    if (code != SQLITE_OK) fail(code);
+    sqlite3_extended_result_codes(connection_, 1);
+    sqlite3_busy_timeout(connection_, kWaitForOthers);
+    // A file may come from anywhere: its schema must not change what lies outside it.
+    sqlite3_db_config(connection_, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
+    integer("PRAGMA schema_version");  // reads the file: says whether it is a database
+  } catch (...) {
+    sqlite3_close(connection_);
+    throw;
+  }
+}
+
+Sqlite::~Sqlite() { sqlite3_close(connection_); }
+
+void Sqlite::fail(int code) const {
+  // The connection's message says more than the code, but a name from outside may be in it.
+  throw InputError(file_, one_line(sqlite3_errmsg(connection_), 300), remedy_of(code));
+}
+
+void Sqlite::execute(std::string_view sql) const {
+  const std::string text(sql);
+  const int code = sqlite3_exec(connection_, text.c_str(), nullptr, nullptr, nullptr);
+  if (code != SQLITE_OK) fail(code);
+}
+
+std::int64_t Sqlite::integer(std::string_view sql) const {
+  Statement statement = prepare(sql);
+  return statement.step() ? statement.integer(0) : 0;
+}
+
+std::string Sqlite::text(std::string_view sql) const {
+  Statement statement = prepare(sql);
+  return statement.step() ? statement.text(0) : std::string();
+}
+
+std::int64_t Sqlite::last_row() const { return sqlite3_last_insert_rowid(connection_); }
+
+Transaction::Transaction(const Sqlite& connection) : connection_(connection) {
+  connection_.execute("BEGIN IMMEDIATE");
+}
+
+Transaction::~Transaction() {
+  if (!open_) return;
+  try {
+    connection_.execute("ROLLBACK");
+  } catch (const InputError&) {  // SQLite has rolled back by itself (a full disk)
+  }
+}
+
+void Transaction::commit() {
+  connection_.execute("COMMIT");
+  open_ = false;
+}
+
+}  // namespace lacuna::sweep
