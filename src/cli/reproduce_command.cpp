@@ -8,7 +8,7 @@
 #include "cli/output.hpp"
 #include "cli/progress_bar.hpp"
 #include "cli/terminal.hpp"
-#include "reproduce/reproduce_output.hpp"
+#include "reproduce/output/reproduce_output.hpp"
 
 namespace lacuna::cli {
 namespace {

@@ -5,7 +5,7 @@
 #include "base/error.hpp"
 #include "base/io/output_file.hpp"
 #include "base/testing.hpp"
-#include "reproduce/reproduce_output.hpp"
+#include "reproduce/output/reproduce_output.hpp"
 #include "reproduce/trace_sources.hpp"
 
 namespace lacuna::reproduce {

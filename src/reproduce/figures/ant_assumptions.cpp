@@ -1,7 +1,7 @@
 // Which assumption moves which network of ANT's evaluation, and where the abstract's 90 % may come from.
 #include <fmt/format.h>
 
-#include "reproduce/ant_runs.hpp"
+#include "reproduce/figures/ant_runs.hpp"
 
 namespace lacuna::reproduce {
 namespace {

@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "reproduce/figure.hpp"
-#include "reproduce/models.hpp"
+#include "reproduce/figures/models.hpp"
 #include "reproduce/runs.hpp"
 
 namespace lacuna::reproduce {

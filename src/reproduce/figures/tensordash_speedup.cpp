@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "reproduce/figure.hpp"
-#include "reproduce/models.hpp"
+#include "reproduce/figures/models.hpp"
 #include "reproduce/paper_values.hpp"
 #include "reproduce/runs.hpp"
 

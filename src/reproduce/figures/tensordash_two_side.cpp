@@ -1,6 +1,6 @@
 // Zeros of both operands on TensorDash, which the paper leaves for future work.
 #include "reproduce/figure.hpp"
-#include "reproduce/models.hpp"
+#include "reproduce/figures/models.hpp"
 #include "reproduce/runs.hpp"
 
 namespace lacuna::reproduce {

@@ -3,7 +3,7 @@
 
 #include "energy/energy.hpp"
 #include "reproduce/figure.hpp"
-#include "reproduce/models.hpp"
+#include "reproduce/figures/models.hpp"
 #include "reproduce/paper_values.hpp"
 #include "reproduce/runs.hpp"
 #include "sim/arch_catalog.hpp"

@@ -1,4 +1,4 @@
-#include "reproduce/ant_runs.hpp"
+#include "reproduce/figures/ant_runs.hpp"
 
 #include <fmt/format.h>
 

@@ -2,7 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/version.hpp"
-#include "reproduce/reproduce_output.hpp"
+#include "reproduce/output/reproduce_output.hpp"
 
 namespace lacuna::reproduce {
 namespace {

@@ -2,8 +2,8 @@
 #include <fmt/format.h>
 
 #include "energy/energy.hpp"
-#include "reproduce/ant_runs.hpp"
-#include "reproduce/models.hpp"
+#include "reproduce/figures/ant_runs.hpp"
+#include "reproduce/figures/models.hpp"
 #include "reproduce/paper_values.hpp"
 #include "sim/arch_catalog.hpp"
 

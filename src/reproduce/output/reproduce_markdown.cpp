@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 
-#include "reproduce/reproduce_output.hpp"
+#include "reproduce/output/reproduce_output.hpp"
 
 namespace lacuna::reproduce {
 namespace {

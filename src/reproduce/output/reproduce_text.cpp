@@ -1,7 +1,7 @@
 #include <cmath>
 #include <fmt/format.h>
 
-#include "reproduce/reproduce_output.hpp"
+#include "reproduce/output/reproduce_output.hpp"
 
 namespace lacuna::reproduce {
 
