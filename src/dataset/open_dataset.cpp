@@ -3,10 +3,10 @@
 
 #include "base/error.hpp"
 #include "base/text/nearest.hpp"
-#include "dataset/cifar.hpp"
 #include "dataset/dataset.hpp"
-#include "dataset/idx.hpp"
-#include "dataset/image_folder.hpp"
+#include "dataset/readers/cifar.hpp"
+#include "dataset/readers/idx.hpp"
+#include "dataset/readers/image_folder.hpp"
 #include "dataset/shapes.hpp"
 
 namespace lacuna::dataset {

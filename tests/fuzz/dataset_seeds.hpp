@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "dataset/file_bytes.hpp"
+#include "dataset/readers/file_bytes.hpp"
 
 namespace lacuna {
 

@@ -3,7 +3,7 @@
 #include <cstdlib>
 
 #include "base/error.hpp"
-#include "dataset/cifar.hpp"
+#include "dataset/readers/cifar.hpp"
 #include "time_limit.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "dataset/decode_image.hpp"
-#include "dataset/resize.hpp"
+#include "dataset/images/decode_image.hpp"
+#include "dataset/images/resize.hpp"
 #include "time_limit.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

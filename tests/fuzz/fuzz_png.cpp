@@ -6,7 +6,7 @@
 #include <zlib.h>
 
 #include "base/error.hpp"
-#include "dataset/decode_image.hpp"
+#include "dataset/images/decode_image.hpp"
 #include "time_limit.hpp"
 
 namespace {

@@ -13,7 +13,7 @@
 #include <vector>
 #include <zlib.h>
 
-#include "dataset/file_bytes.hpp"
+#include "dataset/readers/file_bytes.hpp"
 
 namespace lacuna::dataset::testing_support {
 

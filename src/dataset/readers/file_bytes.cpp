@@ -1,4 +1,4 @@
-#include "dataset/file_bytes.hpp"
+#include "dataset/readers/file_bytes.hpp"
 
 #include <algorithm>
 #include <cerrno>

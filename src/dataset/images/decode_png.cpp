@@ -6,8 +6,8 @@
 #include <png.h>
 
 #include "base/error.hpp"
-#include "dataset/decode_image.hpp"
-#include "dataset/gzip.hpp"
+#include "dataset/images/decode_image.hpp"
+#include "dataset/readers/gzip.hpp"
 
 namespace lacuna::dataset {
 namespace {

@@ -1,11 +1,11 @@
-#include "dataset/idx.hpp"
+#include "dataset/readers/idx.hpp"
 
 #include <fmt/format.h>
 #include <optional>
 #include <utility>
 
 #include "base/error.hpp"
-#include "dataset/gzip.hpp"
+#include "dataset/readers/gzip.hpp"
 
 namespace lacuna::dataset {
 namespace {

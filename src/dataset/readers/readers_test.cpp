@@ -3,9 +3,9 @@
 #include <numeric>
 
 #include "base/testing.hpp"
-#include "dataset/cifar.hpp"
-#include "dataset/gzip.hpp"
-#include "dataset/idx.hpp"
+#include "dataset/readers/cifar.hpp"
+#include "dataset/readers/gzip.hpp"
+#include "dataset/readers/idx.hpp"
 #include "dataset/testing/example_files.hpp"
 
 namespace lacuna::dataset {

@@ -1,4 +1,4 @@
-#include "dataset/decode_image.hpp"
+#include "dataset/images/decode_image.hpp"
 
 #include <fmt/format.h>
 

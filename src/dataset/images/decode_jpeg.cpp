@@ -8,7 +8,7 @@
 #include <jpeglib.h>
 
 #include "base/error.hpp"
-#include "dataset/decode_image.hpp"
+#include "dataset/images/decode_image.hpp"
 
 namespace lacuna::dataset {
 namespace {

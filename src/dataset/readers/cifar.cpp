@@ -1,4 +1,4 @@
-#include "dataset/cifar.hpp"
+#include "dataset/readers/cifar.hpp"
 
 #include <array>
 #include <fmt/format.h>

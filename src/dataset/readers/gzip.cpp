@@ -1,4 +1,4 @@
-#include "dataset/gzip.hpp"
+#include "dataset/readers/gzip.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>

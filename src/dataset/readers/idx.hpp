@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "dataset/byte_images.hpp"
+#include "dataset/images/byte_images.hpp"
 
 namespace lacuna::dataset {
 

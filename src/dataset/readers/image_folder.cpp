@@ -1,4 +1,4 @@
-#include "dataset/image_folder.hpp"
+#include "dataset/readers/image_folder.hpp"
 
 #include <algorithm>
 #include <array>
@@ -11,9 +11,9 @@
 
 #include "base/error.hpp"
 #include "base/text/quote.hpp"
-#include "dataset/byte_images.hpp"
-#include "dataset/decode_image.hpp"
-#include "dataset/resize.hpp"
+#include "dataset/images/byte_images.hpp"
+#include "dataset/images/decode_image.hpp"
+#include "dataset/images/resize.hpp"
 
 namespace lacuna::dataset {
 namespace {

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <string>
 
-#include "dataset/byte_images.hpp"
+#include "dataset/images/byte_images.hpp"
 
 namespace lacuna::dataset {
 

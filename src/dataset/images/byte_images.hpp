@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "dataset/dataset.hpp"
-#include "dataset/file_bytes.hpp"
+#include "dataset/readers/file_bytes.hpp"
 
 namespace lacuna::dataset {
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include "dataset/file_bytes.hpp"
+#include "dataset/readers/file_bytes.hpp"
 
 namespace lacuna::dataset {
 

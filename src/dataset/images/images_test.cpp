@@ -7,10 +7,10 @@
 #include <set>
 
 #include "base/testing.hpp"
-#include "dataset/decode_image.hpp"
-#include "dataset/image_folder.hpp"
+#include "dataset/images/decode_image.hpp"
+#include "dataset/images/resize.hpp"
 #include "dataset/loader.hpp"
-#include "dataset/resize.hpp"
+#include "dataset/readers/image_folder.hpp"
 #include "dataset/testing/example_files.hpp"
 
 namespace lacuna::dataset {

@@ -1,4 +1,4 @@
-#include "dataset/resize.hpp"
+#include "dataset/images/resize.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <string>
 
-#include "dataset/file_bytes.hpp"
+#include "dataset/readers/file_bytes.hpp"
 
 namespace lacuna::dataset {
 

@@ -1,4 +1,4 @@
-#include "dataset/byte_images.hpp"
+#include "dataset/images/byte_images.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "dataset/resize.hpp"
+#include "dataset/images/resize.hpp"
 #include "dataset/streams.hpp"
 
 namespace lacuna::dataset {
