@@ -2,7 +2,7 @@
 // beside those of its baseline: the same tiles without TensorDash.
 #include <cstdio>
 #include <lacuna/base/error.hpp>
-#include <lacuna/sim/arch_catalog.hpp>
+#include <lacuna/sim/catalog/arch_catalog.hpp>
 #include <lacuna/sim/simulate.hpp>
 
 using namespace lacuna;

@@ -1,7 +1,7 @@
 // Writes a machine outside Lacuna and registers it: as many MACs as the dense tiles have, which skip every
 // zero of one operand and are never idle. Prints its speedup and how much less energy its logic takes.
 #include <cstdio>
-#include <lacuna/sim/arch_catalog.hpp>
+#include <lacuna/sim/catalog/arch_catalog.hpp>
 #include <lacuna/sim/run_energy.hpp>
 #include <lacuna/sim/simulate.hpp>
 using namespace lacuna;

@@ -6,7 +6,7 @@
 #include <limits>
 #include <memory>
 
-#include "sim/registry.hpp"
+#include "sim/catalog/registry.hpp"
 #include "sim/tile/tile_grid.hpp"
 #include "sim/workload/reference.hpp"
 #include "sim/workload/schedule_policy.hpp"

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "models/tensordash/engine/row_group.hpp"
-#include "sim/arch_catalog.hpp"
+#include "sim/catalog/arch_catalog.hpp"
 
 namespace lacuna::rtl {
 

@@ -5,7 +5,7 @@
 #include "cli/terminal.hpp"
 #include "report/arch_report.hpp"
 #include "report/energy/area_report.hpp"
-#include "sim/choose_machines.hpp"
+#include "sim/catalog/choose_machines.hpp"
 #include "sim/simulate.hpp"
 
 namespace lacuna::cli {

@@ -7,7 +7,7 @@
 
 #include "cli/bench_shapes.hpp"
 #include "energy/cost_table.hpp"
-#include "sim/arch_catalog.hpp"
+#include "sim/catalog/arch_catalog.hpp"
 #include "tensor/operation.hpp"
 #include "train/graph/model_file.hpp"
 

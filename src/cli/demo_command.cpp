@@ -22,7 +22,7 @@
 #include "report/result/result_csv.hpp"
 #include "report/result/result_json.hpp"
 #include "report/result/result_tables.hpp"
-#include "sim/arch_catalog.hpp"
+#include "sim/catalog/arch_catalog.hpp"
 #include "sim/simulate.hpp"
 #include "trace/format/trace_writer.hpp"
 

@@ -17,8 +17,8 @@
 #include "report/result/result_csv.hpp"
 #include "report/result/result_json.hpp"
 #include "report/result/simulation_text.hpp"
-#include "sim/arch_catalog.hpp"
-#include "sim/choose_machines.hpp"
+#include "sim/catalog/arch_catalog.hpp"
+#include "sim/catalog/choose_machines.hpp"
 #include "sim/machine_costs.hpp"
 #include "sim/simulate.hpp"
 

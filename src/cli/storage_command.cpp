@@ -10,7 +10,7 @@
 #include "cli/terminal.hpp"
 #include "report/study/backside_report.hpp"
 #include "report/study/storage_report.hpp"
-#include "sim/arch_catalog.hpp"
+#include "sim/catalog/arch_catalog.hpp"
 
 namespace lacuna::cli {
 namespace {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/text/text_table.hpp"
-#include "sim/arch_catalog.hpp"
+#include "sim/catalog/arch_catalog.hpp"
 
 namespace lacuna {
 

@@ -4,7 +4,7 @@
 #include <stdexcept>
 
 #include "reproduce/trace_sources.hpp"
-#include "sim/arch_catalog.hpp"
+#include "sim/catalog/arch_catalog.hpp"
 #include "sim/simulate.hpp"
 
 namespace lacuna::reproduce {

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/error.hpp"
-#include "sim/arch_catalog.hpp"
+#include "sim/catalog/arch_catalog.hpp"
 
 namespace lacuna {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "sim/accelerator.hpp"
-#include "sim/registry.hpp"
+#include "sim/catalog/registry.hpp"
 #include "sim/trace_work.hpp"
 
 namespace lacuna {

@@ -16,7 +16,7 @@
 #include "energy/cost_table.hpp"
 #include "folder_in_memory.hpp"
 #include "report/result/result_json.hpp"
-#include "sim/arch_catalog.hpp"
+#include "sim/catalog/arch_catalog.hpp"
 #include "time_limit.hpp"
 #include "trace/synthetic/layer_list.hpp"
 #include "trace/trace.hpp"

@@ -1,9 +1,9 @@
 // Prints the machines that lacuna::sim brings into a program that names none of them.
 #include <cstdio>
-#include <lacuna/sim/registry.hpp>
+#include <lacuna/sim/catalog/registry.hpp>
 
 // A user's own folders may have these names.
-#if __has_include(<base/error.hpp>) || __has_include(<sim/registry.hpp>)
+#if __has_include(<base/error.hpp>) || __has_include(<sim/catalog/registry.hpp>)
 #error "the installed headers are found without lacuna/ before their names"
 #endif
 

@@ -7,7 +7,7 @@
 #include <map>
 #include <set>
 
-#include "sim/arch_catalog.hpp"
+#include "sim/catalog/arch_catalog.hpp"
 #include "sim/work_estimate.hpp"
 #include "trace/trace.hpp"
 #include "trace/trace_builder.hpp"

@@ -1,8 +1,8 @@
 // ANT: an SCNN-like machine that anticipates redundant Cartesian products and leaves them out [Lew et al.,
 // ISCA 2022]. docs/models/ant.md says what is documented and what is derived.
 #include "ant_pe.hpp"
+#include "sim/catalog/registry.hpp"
 #include "sim/outer_product/machine.hpp"
-#include "sim/registry.hpp"
 
 namespace lacuna {
 namespace {

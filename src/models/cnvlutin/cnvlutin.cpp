@@ -3,7 +3,7 @@
 // here it runs the three operations of training: ASSUMPTION(C5).
 #include "base/work_progress.hpp"
 #include "models/cnvlutin/engine.hpp"
-#include "sim/registry.hpp"
+#include "sim/catalog/registry.hpp"
 #include "sim/tile/tile_pins.hpp"
 #include "sim/tile/value_tags.hpp"
 #include "sim/work_estimate.hpp"

@@ -1,6 +1,6 @@
 // The baseline: the tiles of TensorDash without TensorDash [TensorDash §3, Fig. 6; Table 2]. Every pair is
 // multiplied, one step per cycle.
-#include "sim/registry.hpp"
+#include "sim/catalog/registry.hpp"
 #include "sim/tile/stream_products.hpp"
 #include "sim/tile/tile_chip.hpp"
 #include "sim/tile/tile_pins.hpp"

@@ -1,8 +1,8 @@
 // The SCNN-like machine: 64 PEs of 4 x 4 multipliers that form all products of compressed planes
 // [Parashar et al., SCNN, ISCA 2017; the baseline of ANT]. docs/models/scnn.md.
 #include "scnn_pe.hpp"
+#include "sim/catalog/registry.hpp"
 #include "sim/outer_product/machine.hpp"
-#include "sim/registry.hpp"
 
 namespace lacuna {
 namespace {

@@ -7,8 +7,8 @@
 #include "base/work_progress.hpp"
 #include "models/sparten/hardware.hpp"
 #include "models/sparten/memory.hpp"
+#include "sim/catalog/registry.hpp"
 #include "sim/memory/memory_actions.hpp"
-#include "sim/registry.hpp"
 #include "sim/work_estimate.hpp"
 #include "sim/workload/stream_classes.hpp"
 

@@ -4,7 +4,7 @@
 
 #include "base/work_progress.hpp"
 #include "models/structured-2of4/engine.hpp"
-#include "sim/registry.hpp"
+#include "sim/catalog/registry.hpp"
 #include "sim/tile/stream_products.hpp"
 #include "sim/tile/tile_pins.hpp"
 #include "sim/tile/value_tags.hpp"

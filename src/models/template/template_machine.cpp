@@ -1,7 +1,7 @@
 // A machine of tiles that skips a step where the row operand is zero in all rows of a tile.
 #include "base/work_progress.hpp"
 #include "models/template/engine.hpp"
-#include "sim/registry.hpp"
+#include "sim/catalog/registry.hpp"
 #include "sim/tile/tile_chip.hpp"
 #include "sim/tile/tile_pins.hpp"
 #include "sim/work_estimate.hpp"

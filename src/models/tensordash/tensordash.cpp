@@ -6,7 +6,7 @@
 #include "models/tensordash/engine/engine.hpp"
 #include "models/tensordash/engine/stored_schedule.hpp"
 #include "models/tensordash/storage/stored_memory.hpp"
-#include "sim/registry.hpp"
+#include "sim/catalog/registry.hpp"
 #include "sim/tile/tile_chip.hpp"
 #include "sim/tile/tile_pins.hpp"
 #include "sim/work_estimate.hpp"

@@ -7,7 +7,7 @@
 #include "base/testing.hpp"
 #include "models/tensordash/engine/row_group.hpp"
 #include "models/tensordash/testing.hpp"
-#include "sim/registry.hpp"
+#include "sim/catalog/registry.hpp"
 #include "sim/simulate.hpp"
 #include "sim/testing/machines.hpp"
 #include "sim/testing/random_layer.hpp"

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "energy/components.hpp"
-#include "sim/registry.hpp"
+#include "sim/catalog/registry.hpp"
 #include "sim/result.hpp"
 
 namespace lacuna {

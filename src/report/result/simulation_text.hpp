@@ -7,7 +7,7 @@
 
 #include "base/text/text_table.hpp"
 #include "report/compare/ranking.hpp"
-#include "sim/choose_machines.hpp"
+#include "sim/catalog/choose_machines.hpp"
 #include "sim/run_energy.hpp"
 #include "sim/simulate.hpp"
 

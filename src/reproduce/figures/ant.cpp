@@ -5,7 +5,7 @@
 #include "reproduce/figures/ant_runs.hpp"
 #include "reproduce/figures/models.hpp"
 #include "reproduce/paper_values.hpp"
-#include "sim/arch_catalog.hpp"
+#include "sim/catalog/arch_catalog.hpp"
 
 namespace lacuna::reproduce {
 namespace {

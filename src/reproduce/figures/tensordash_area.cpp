@@ -1,7 +1,7 @@
 // Area and power of TensorDash's logic.
 #include "energy/energy.hpp"
 #include "reproduce/figure.hpp"
-#include "sim/arch_catalog.hpp"
+#include "sim/catalog/arch_catalog.hpp"
 
 namespace lacuna::reproduce {
 namespace {

@@ -6,7 +6,7 @@
 #include "reproduce/figures/models.hpp"
 #include "reproduce/paper_values.hpp"
 #include "reproduce/runs.hpp"
-#include "sim/arch_catalog.hpp"
+#include "sim/catalog/arch_catalog.hpp"
 #include "sim/simulate.hpp"
 
 namespace lacuna::reproduce {

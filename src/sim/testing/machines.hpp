@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "sim/arch_catalog.hpp"
+#include "sim/catalog/arch_catalog.hpp"
 #include "trace/synthetic/synthetic.hpp"
 #include "trace/trace_builder.hpp"
 

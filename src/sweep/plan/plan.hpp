@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/arch_catalog.hpp"
+#include "sim/catalog/arch_catalog.hpp"
 #include "sweep/expression/expression.hpp"
 #include "sweep/store/records.hpp"
 #include "trace/synthetic/synthetic.hpp"

@@ -3,7 +3,7 @@
 
 #include "base/random.hpp"
 #include "base/testing.hpp"
-#include "sim/arch_catalog.hpp"
+#include "sim/catalog/arch_catalog.hpp"
 #include "sim/simulate.hpp"
 #include "trace/synthetic/synthetic.hpp"
 

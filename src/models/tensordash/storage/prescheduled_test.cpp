@@ -8,7 +8,7 @@
 #include "models/tensordash/storage/backside_load.hpp"
 #include "models/tensordash/storage/backside_scheduler.hpp"
 #include "models/tensordash/testing.hpp"
-#include "sim/registry.hpp"
+#include "sim/catalog/registry.hpp"
 #include "sim/testing/random_layer.hpp"
 #include "sim/workload/layer_values.hpp"
 

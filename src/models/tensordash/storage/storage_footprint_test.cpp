@@ -9,7 +9,7 @@
 #include "models/tensordash/storage/storage_traffic.hpp"
 #include "models/tensordash/storage/stored_tensor.hpp"
 #include "models/tensordash/testing.hpp"
-#include "sim/registry.hpp"
+#include "sim/catalog/registry.hpp"
 #include "sim/simulate.hpp"
 #include "sim/storage_study.hpp"
 #include "sim/testing/random_layer.hpp"

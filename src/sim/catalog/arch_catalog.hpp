@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "base/embedded_file.hpp"
-#include "sim/arch_config.hpp"
-#include "sim/registry.hpp"
+#include "sim/catalog/arch_config.hpp"
+#include "sim/catalog/registry.hpp"
 
 namespace lacuna {
 

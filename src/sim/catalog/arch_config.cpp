@@ -1,4 +1,4 @@
-#include "sim/arch_config.hpp"
+#include "sim/catalog/arch_config.hpp"
 
 #include <fmt/format.h>
 #include <map>

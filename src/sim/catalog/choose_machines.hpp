@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/arch_catalog.hpp"
+#include "sim/catalog/arch_catalog.hpp"
 
 namespace lacuna {
 

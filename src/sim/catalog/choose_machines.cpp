@@ -1,4 +1,4 @@
-#include "sim/choose_machines.hpp"
+#include "sim/catalog/choose_machines.hpp"
 
 #include <algorithm>
 #include <filesystem>

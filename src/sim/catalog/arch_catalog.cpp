@@ -1,4 +1,4 @@
-#include "sim/arch_catalog.hpp"
+#include "sim/catalog/arch_catalog.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-#include "sim/registry.hpp"
+#include "sim/catalog/registry.hpp"
 
 #include <algorithm>
 

@@ -1,11 +1,11 @@
-#include "sim/arch_catalog.hpp"
+#include "sim/catalog/arch_catalog.hpp"
 
 #include <ctime>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "base/testing.hpp"
-#include "sim/arch_config.hpp"
+#include "sim/catalog/arch_config.hpp"
 
 namespace lacuna {
 namespace {
