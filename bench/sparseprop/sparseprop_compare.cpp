@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "base/clock.hpp"
-#include "cli/bench_shapes.hpp"
+#include "cli/commands/bench_shapes.hpp"
 #include "kernels/dispatch/tensors.hpp"
 #include "kernels/measure/race.hpp"
 #include "sparseprop/sparseprop.hpp"

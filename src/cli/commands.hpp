@@ -1,7 +1,7 @@
 // The commands of `lacuna`, one file each. A command declares its options and sets a callback that does the
-// work: it prints through cli/terminal.hpp, throws InputError for anything the user can put right, and leaves
-// every exit to main(). A new command is a file NAME_command.cpp here, a line below and its name in
-// kCommands.
+// work: it prints through cli/terminal/terminal.hpp, throws InputError for anything the user can put right,
+// and leaves every exit to main(). A new command is a file NAME_command.cpp here, a line below and its name
+// in kCommands.
 #pragma once
 
 #include <CLI/CLI.hpp>

@@ -9,10 +9,10 @@
 #include "base/text/nearest.hpp"
 #include "base/version.hpp"
 #include "cli/commands.hpp"
-#include "cli/help_formatter.hpp"
-#include "cli/html_output.hpp"
-#include "cli/terminal.hpp"
-#include "cli/thread_waiting.hpp"
+#include "cli/manual/help_formatter.hpp"
+#include "cli/terminal/html_output.hpp"
+#include "cli/terminal/terminal.hpp"
+#include "cli/terminal/thread_waiting.hpp"
 
 namespace lacuna::cli {
 namespace {

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "cli/demo_machines.hpp"
+#include "cli/commands/demo_machines.hpp"
 #include "cli/run_program.hpp"
 
 namespace lacuna {

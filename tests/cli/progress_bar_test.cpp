@@ -1,5 +1,5 @@
 // Is the progress bar there on a terminal, and only there?
-#include "cli/progress_bar.hpp"
+#include "cli/terminal/progress_bar.hpp"
 
 #include <chrono>
 #include <gtest/gtest.h>

@@ -12,7 +12,7 @@
 
 #include "base/error.hpp"
 #include "base/testing/temporary_folder.hpp"
-#include "cli/bench_shapes.hpp"
+#include "cli/commands/bench_shapes.hpp"
 #include "energy/cost_table.hpp"
 #include "folder_in_memory.hpp"
 #include "report/result/result_json.hpp"

@@ -1,0 +1,152 @@
+#include <memory>
+
+#include "base/error.hpp"
+#include "cli/commands.hpp"
+#include "cli/terminal/terminal.hpp"
+#include "report/arch_report.hpp"
+#include "report/energy/area_report.hpp"
+#include "sim/catalog/choose_machines.hpp"
+#include "sim/simulate.hpp"
+
+namespace lacuna::cli {
+namespace {
+
+struct ArchOptions {
+  bool json = false;
+  MachineChoice machines;
+  std::string energy_table;
+  int node = 0;
+};
+
+// A machine of `arch area` with the table that prices it, and its baseline if the same table prices that.
+struct PricedMachine {
+  std::string name;
+  Hardware hardware;
+  CostTable table;
+  std::string baseline_name;
+  std::optional<Hardware> baseline;
+
+  AreaOf area() const { return {name, hardware, table}; }
+};
+
+// Throws InputError.
+PricedMachine price_machine(const ArchOptions& options, const Machine& machine) {
+  Simulator simulator;
+  simulator.add(machine.name, machine.build());
+  auto hardware = simulator.machine(0).hardware();
+  if (!hardware) {
+    throw InputError("arch area", fmt::format("'{}' has no area model", machine.name),
+                     "take another machine");
+  }
+  CostTable table = area_table(options.energy_table, options.node, *hardware);
+  if (!options.energy_table.empty()) check_cost_names(table, ArchCatalog().all_hardware());
+  check_area_costs(table, *hardware, machine.name);
+  PricedMachine priced{machine.name, *std::move(hardware), std::move(table), "", std::nullopt};
+  const Accelerator& baseline = simulator.baseline(0);
+  auto baseline_hardware = baseline.hardware();
+  // Areas from different sources (a published chip, a table of units) are not comparable.
+  if (&baseline != &simulator.machine(0) && baseline_hardware &&
+      baseline_hardware->area_table == priced.hardware.area_table) {
+    priced.baseline_name = baseline.params().owner();
+    priced.baseline = *std::move(baseline_hardware);
+  }
+  return priced;
+}
+
+void need_machine(const MachineChoice& choice, const char* command) {
+  if (choice.names.empty() && choice.configs.empty())
+    throw InputError(command, "no machine is named", "give a name of 'lacuna arch list' or --config FILE");
+}
+
+void run_show(const ArchOptions& options) {
+  need_machine(options.machines, "arch show");
+  const std::vector<Machine> machines = choose_machines(options.machines, {.names = "arch show"});
+  if (machines.size() > 1)
+    throw InputError("arch show", fmt::format("{} machines are named", machines.size()),
+                     "show one at a time; 'lacuna arch list' and 'lacuna arch area' take several");
+  const Machine& machine = machines.front();
+  // Values that do not go together are refused here, not first by a simulation.
+  machine.build();
+  print_text(options.json ? arch_show_json(machine) : arch_show_text(machine, output_style()));
+}
+
+void run_area(const ArchOptions& options) {
+  need_machine(options.machines, "arch area");
+  std::vector<PricedMachine> priced;
+  for (const Machine& machine : choose_machines(options.machines, {.names = "arch area"}))
+    priced.push_back(price_machine(options, machine));
+  std::vector<AreaOf> machines;
+  std::vector<std::optional<AreaOf>> baselines;
+  for (const PricedMachine& of : priced) {
+    machines.push_back(of.area());
+    baselines.emplace_back();
+    if (of.baseline) baselines.back().emplace(AreaOf{of.baseline_name, *of.baseline, of.table});
+  }
+  if (options.json) {
+    print_text(areas_json(machines, baselines));
+  } else if (machines.size() > 1) {
+    print_text(areas_text(machines, output_style()));
+  } else {
+    const AreaOf* baseline = baselines.front() ? &*baselines.front() : nullptr;
+    print_text(area_text(machines.front(), baseline, output_style()));
+  }
+}
+
+void add_machine_options(CLI::App& command, MachineChoice& machines, const char* names) {
+  command.add_option("NAME", machines.names, names)->type_name("");
+  command
+      .add_option("--config", machines.configs,
+                  "A machine described in YAML: 'arch: NAME' and its parameters")
+      ->allow_extra_args(false)
+      ->type_name("FILE");
+  command
+      .add_option(
+          "--set", machines.settings,
+          "Change a parameter of every machine that has it; NAME.key=value of one ('lacuna arch show NAME')")
+      ->allow_extra_args(false)
+      ->type_name("key=value");
+}
+
+}  // namespace
+
+void add_arch_command(CLI::App& app) {
+  CLI::App* arch = app.add_subcommand("arch", "What is modelled: machines, their parameters, their area");
+  arch->require_subcommand(1);
+  add_examples(*arch, {{"lacuna arch list", "the machines that can be simulated"},
+                       {"lacuna arch show dense", "every parameter with unit, default, range and source"},
+                       {"lacuna arch area tensordash", "area and peak power by component"}});
+  const auto options = std::make_shared<ArchOptions>();
+
+  CLI::App* list = arch->add_subcommand("list", "List the machines and named configurations");
+  list->add_flag("--json", options->json, "Print JSON");
+  add_examples(*list, {{"lacuna arch list", "one line per machine"},
+                       {"lacuna arch list --json", "the same for programs"}});
+  list->callback([options] {
+    const ArchCatalog catalog;
+    print_text(options->json ? arch_list_json(catalog) : arch_list_text(catalog, output_style()));
+  });
+
+  CLI::App* show = arch->add_subcommand("show", "Show every parameter of a machine or named configuration");
+  add_machine_options(*show, options->machines, "A name that 'lacuna arch list' prints");
+  show->add_flag("--json", options->json, "Print JSON");
+  add_examples(*show, {{"lacuna arch show dense", "its parameters"},
+                       {"lacuna arch show dense --json", "the same for programs"},
+                       {"lacuna arch show --config mine.yaml", "those of a file, and what it changes"}});
+  show->callback([options] { run_show(*options); });
+
+  CLI::App* area = arch->add_subcommand("area", "Area and peak power of machines by component");
+  add_machine_options(*area, options->machines,
+                      "Names that 'lacuna arch list' prints; several stand side by side");
+  add_cost_options(*area, options->energy_table, options->node);
+  area->add_flag("--json", options->json, "Print JSON");
+  add_examples(
+      *area,
+      {{"lacuna arch area tensordash", "Table 3 of the paper, and the memories"},
+       {"lacuna arch area tensordash --set depth=2 --set tiles=8", "another configuration"},
+       {"lacuna arch area tensordash --set arithmetic=bfloat16 --node 7", "another data type, at 7 nm"},
+       {"lacuna arch area dense tensordash --config mine.yaml", "three machines side by side"},
+       {"lacuna arch area ant", "the published areas of SCNN and ANT, 16 nm"}});
+  area->callback([options] { run_area(*options); });
+}
+
+}  // namespace lacuna::cli

@@ -1,0 +1,374 @@
+// The main job with nothing but this program: a network trains, its zeros are recorded, and every machine and
+// the CPU's own kernels are put on that training.
+#include <chrono>
+#include <filesystem>
+#include <limits>
+#include <utility>
+
+#include "base/error.hpp"
+#include "base/io/output_file.hpp"
+#include "base/parallel.hpp"
+#include "cli/commands.hpp"
+#include "cli/commands/demo_machines.hpp"
+#include "cli/commands/demo_tables.hpp"
+#include "cli/commands/train_log.hpp"
+#include "cli/commands/train_setup.hpp"
+#include "cli/terminal/html_output.hpp"
+#include "cli/terminal/progress_bar.hpp"
+#include "cli/terminal/terminal.hpp"
+#include "report/html_report.hpp"
+#include "report/result/json_text.hpp"
+#include "report/result/potential_report.hpp"
+#include "report/result/result_csv.hpp"
+#include "report/result/result_json.hpp"
+#include "report/result/result_tables.hpp"
+#include "sim/catalog/arch_catalog.hpp"
+#include "sim/simulate.hpp"
+#include "trace/format/trace_writer.hpp"
+
+namespace lacuna::cli {
+namespace {
+
+// Adds to a text of several lines, on a new one where the last would get too long to read.
+void append_word(std::string& text, const std::string& word) {
+  constexpr std::size_t kLongest = 110;
+  const std::size_t begin = text.rfind('\n') == std::string::npos ? 0 : text.rfind('\n') + 1;
+  text += text.size() - begin + 1 + word.size() > kLongest ? "\n  " : " ";
+  text += word;
+}
+
+struct DemoOptions {
+  std::string out = "lacuna-demo";
+  std::int64_t steps = 1000;
+  std::uint64_t seed = 1;
+  int threads = 0;
+  std::string html;  // empty: report.html in the folder, if this program has the page
+};
+
+class Demo {
+ public:
+  explicit Demo(const DemoOptions& options)
+      : options_(options), folder_(options.out), style_(output_style()), plain_{false, style_.width} {
+    std::error_code error;
+    std::filesystem::create_directories(folder_, error);
+    if (error || !std::filesystem::is_directory(folder_))
+      throw InputError(folder_.string(), "the folder cannot be made", "give another one with --out");
+    check_html(options.html);
+  }
+
+  // What is found is printed at the end: the answer first, then how it was found.
+  void run() {
+    train();
+    simulate();
+    time_cpu();
+    save_page();
+    const Text details = std::exchange(text_, {});
+    answer();
+    text_ += details;
+    conclude();
+    write_file(folder_ / "summary.txt", text_.plain);
+    bar_.clear();
+    print_text(text_.shown);
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  // For summary.txt, and for the terminal.
+  struct Text {
+    std::string plain, shown;
+    void operator+=(const Text& more) {
+      plain += more.plain;
+      shown += more.shown;
+    }
+  };
+  void say(const std::string& text) { text_ += {text, text}; }
+  template <typename Render>
+  void say_table(const Render& render) {
+    text_ += {render(plain_), render(style_)};
+  }
+  void heading(const std::string& text) { text_ += {text + "\n", bold_text(text, style_) + "\n"}; }
+
+  void train() {
+    setup_.batch = 32;
+    data_ = dataset::open_dataset(setup_.data, setup_.data_options);
+    // Kernels that are chosen by timing would round differently from run to run.
+    network_.emplace(
+        train::open_model(setup_.model, fit_model(setup_, *data_.train)),
+        train::NetworkOptions{setup_.batch, train::Kernels::kSparse, resolve_threads(options_.threads)});
+    train::TrainOptions how;
+    how.steps = options_.steps;
+    how.schedule.rate = 0.02;
+    how.schedule.warmup = options_.steps / 20;
+    how.seed = options_.seed;
+    trainer_.emplace(*network_, data_, how);
+    heading("\n1. Training, here and now (measured)");
+    say(fmt::format(
+        "{}: six 3x3 convolutions and two linear layers, no batch norm; {} parameters. Built-in images of {} "
+        "shapes,\nbatch {}, {}, zero-skipping kernels, {}.\n",
+        setup_.model, grouped_digits(network_->graph().parameters()), data_.train->classes().size(),
+        setup_.batch, counted(options_.steps, "step"), counted(network_->options().threads, "thread")));
+    say(fmt::format("{:>8} {:>8} {:>9} {:>9} {:>8} {:>8}\n", "steps", "loss", "accuracy", "images/s",
+                    "zeros A", "zeros G"));
+    TrainLog log(folder_ / "log.csv", 0);
+    const auto start = Clock::now();
+    const std::int64_t line_steps = std::max<std::int64_t>(1, options_.steps / 5);
+    TrainLine line;
+    double seconds = 0;
+    std::int64_t count = 0;
+    while (!trainer_->done()) {
+      const std::int64_t step = trainer_->step();
+      const bool record = step == recorded_step(0) || step == recorded_step(1) || step == recorded_step(2);
+      const train::RecordOptions samples{};
+      std::optional<Trace> trace;
+      const train::StepReport done = trainer_->run_step(record ? &samples : nullptr, &trace);
+      if (trace) traces_.push_back(*trace);
+      line.loss += done.loss;
+      line.accuracy += static_cast<double>(done.correct);
+      seconds += done.seconds;
+      ++count;
+      bar_.update(static_cast<double>(trainer_->step()) / static_cast<double>(options_.steps), "training");
+      if (trainer_->step() % line_steps != 0 && !trainer_->done()) continue;
+      const auto images = static_cast<double>(count * setup_.batch);
+      line.step = trainer_->step();
+      line.epoch = trainer_->epoch();
+      line.loss /= static_cast<double>(count);
+      line.accuracy /= images;
+      line.rate = done.rate;
+      line.images_per_second = images / seconds;
+      line.zeros = trainer_->zeros();
+      log.add(line);
+      say(fmt::format("{:>8} {:>8.4f} {:>7.1f} % {:>9.0f} {:>6.1f} % {:>6.1f} %\n", line.step, line.loss,
+                      100 * line.accuracy, line.images_per_second, 100 * line.zeros.activations,
+                      100 * line.zeros.gradients));
+      line = {};
+      seconds = 0;
+      count = 0;
+    }
+    const double took = std::chrono::duration<double>(Clock::now() - start).count();
+    const train::TestReport test = trainer_->test();
+    say(fmt::format("{:.1f} % of the {} test images right after {:.0f} s.\n", 100 * test.accuracy,
+                    grouped_digits(data_.test->size()), took));
+    trainer_->save(folder_ / "checkpoint.safetensors", {});
+    for (std::size_t i = 0; i < traces_.size(); ++i) write_trace(traces_[i], trace_file(i));
+  }
+
+  std::filesystem::path trace_file(std::size_t which) const {
+    return folder_ / fmt::format("trace_{:06}.safetensors.zst", recorded_step(static_cast<int>(which)));
+  }
+
+  // Early, in the middle and the last one.
+  std::int64_t recorded_step(int which) const {
+    return which == 0 ? options_.steps / 20 : which == 1 ? options_.steps / 2 : options_.steps - 1;
+  }
+
+  void simulate() {
+    build_machines();
+    for (std::size_t i = 0; i < traces_.size(); ++i) {
+      DemoPoint point;
+      point.progress = traces_[i].info().progress.value_or(0);
+      point.potential = trace_potential(traces_[i], SchedulePolicy::kSparser);
+      point.machines = simulate_machines(traces_[i]);
+      points_.push_back(std::move(point));
+    }
+    heading("\n2. Where the zeros are (recorded at the last step)");
+    say_table([&](const TextStyle& style) { return zeros_table(points_.back(), style); });
+    say("A: input activations, W: weights, G: gradients of the outputs. 'at best': the speedup if every "
+        "multiplication whose\n"
+        "sparser operand is zero took no time.\n");
+    heading(fmt::format("\n3. Accelerators on that step (simulated cycle by cycle, {} multipliers each)",
+                        grouped_digits(kDemoMultipliers)));
+    say_table(
+        [&](const TextStyle& style) { return machines_table(points_.back(), kDemoMultipliers, style); });
+    say("Speedups are over the dense machine; those by operation are from zeros. from zeros x empty lanes = "
+        "speedup:\n'empty lanes' is what the machine would gain if no value were zero, from lanes that "
+        "channels, "
+        "positions or samples\ndo not fill and from borders of images. 'useful': share of multiplier slots "
+        "that did work with two "
+        "non-zero operands.\n"
+        "Memory (LPDDR4, SRAM, transposers) is modelled for machines of tiles. 'limited by', tiles: what "
+        "bounds the time;\n"
+        "SCNN and ANT: slots lost to products that fit no output, to vectors that are not full, to waiting.\n"
+        "Energy: 65 nm, FP32, tables with sources ('lacuna arch area', docs/models).\n");
+    say("\nOver the training:\n");
+    say_table([&](const TextStyle& style) { return progress_table(points_, style); });
+    save_results();
+  }
+
+  // Each machine once with ideal memory and, where all of it is modelled, once with its memory system.
+  void build_machines() {
+    const ArchCatalog catalog;
+    for (const DemoEntry& entry : kDemoMachines) {
+      std::vector<Machine> machine{catalog.find(entry.arch, "demo")};
+      if (!entry.setting.empty()) apply_setting(machine, entry.setting, "demo");
+      ideal_.add(machine.front().name, machine.front().build());
+      if (!entry.whole_memory) continue;
+      apply_setting(machine, "memory=modelled", "demo");
+      with_memory_.add(machine.front().name, machine.front().build());
+    }
+  }
+
+  std::vector<DemoMachine> simulate_machines(const Trace& trace) {
+    const int threads = resolve_threads(options_.threads);
+    const auto progress = [&](double share) { bar_.update(share, "simulating"); };
+    const SimOptions options{.actions_without_zeros = true};  // for the energy that zeros save
+    std::vector<RunResult> ideal = ideal_.run(trace, options, threads, progress);
+    std::vector<RunResult> with_memory = with_memory_.run(trace, options, threads, progress);
+    std::vector<DemoMachine> machines;
+    std::size_t next = 0;
+    for (std::size_t i = 0; i < kDemoMachines.size(); ++i) {
+      DemoMachine made{std::string(kDemoMachines[i].title), std::move(ideal[i]), {}, {}};
+      if (kDemoMachines[i].whole_memory) made.with_memory = std::move(with_memory[next++]);
+      const RunResult& costed = made.with_memory ? *made.with_memory : made.ideal;
+      if (has_energy(costed)) {
+        made.energy = run_energy(costed, energy_table("", 0, *costed.hardware));
+        made.energy->area = run_area(costed.arch, *costed.hardware, costed.compared_with().hardware, "", 0);
+      }
+      machines.push_back(std::move(made));
+    }
+    return machines;
+  }
+
+  void save_results() {
+    std::vector<RunResult> runs;
+    std::vector<RunEnergy> energies;
+    for (const DemoPoint& point : points_)
+      for (const DemoMachine& machine : point.machines) {
+        runs.push_back(machine.with_memory ? *machine.with_memory : machine.ideal);
+        energies.push_back(machine.energy ? *machine.energy : RunEnergy{});
+      }
+    results_json_ = results_to_json(runs, {&energies, true});
+    write_file(folder_ / "results.json", results_json_);
+    write_file(folder_ / "results.csv", results_to_csv(runs, energies));
+  }
+
+  void time_cpu() {
+    const auto steps = static_cast<int>(std::clamp<std::int64_t>(options_.steps / 16, 3, 30));
+    times_ = time_kernels(*network_, *trainer_, train::Kernels::kSparse, steps,
+                          [&](double share) { bar_.update(share, "timing kernels"); });
+    heading("\n4. The same zeros on this CPU (measured, wall clock)");
+    say(
+        fmt::format("Dense: oneDNN's direct convolution; sparse: kernels that skip zeros. The trained "
+                    "weights, {} batches, in "
+                    "turn;\nmedians. Results agree except for rounding.\n",
+                    times_.steps));
+    say_table([&](const TextStyle& style) { return kernels_table(times_, style); });
+    say(fmt::format("A whole step, forward and backward: {:.1f} ms dense, {:.1f} ms sparse, {:.2f}x.\n",
+                    times_.dense_step_ms, times_.other_step_ms, times_.step_speedup));
+    write_file(folder_ / "kernels.csv", kernel_times_csv(times_));
+  }
+
+  void save_page() {
+    if (!has_report_page()) return;
+    page_ = options_.html.empty() ? folder_ / "report.html" : std::filesystem::path(options_.html);
+    std::vector<Inspection> inspections;
+    std::vector<std::string> files;
+    for (std::size_t i = 0; i < points_.size(); ++i) {
+      files.push_back(trace_file(i).string());
+      inspections.push_back({points_[i].machines.front().ideal.trace, traces_[i].info(), traces_[i].batch(),
+                             points_[i].potential});
+    }
+    const std::string config = JsonLine()
+                                   .field("model", std::string_view(setup_.model))
+                                   .field("data", std::string_view(data_.train->name()))
+                                   .field("kernels", "sparse")
+                                   .field("threads", std::int64_t{network_->options().threads})
+                                   .field("batch", std::int64_t{setup_.batch})
+                                   .field("steps", options_.steps)
+                                   .field("seed", static_cast<std::int64_t>(options_.seed))
+                                   .text();
+    write_html(page_, "demo",
+               {{"simulate", results_json_},
+                {"inspect", inspections_to_json(inspections)},
+                {"files", files_part(files)},
+                {"train", train_part(config, folder_ / "log.csv")},
+                {"kernels", kernels_part(times_)}});
+  }
+
+  void answer() {
+    const DemoPoint& last = points_.back();
+    const PotentialTotals& all = last.potential.per_batch;
+    heading("How much of training is spent on zeros, and what does skipping them give?");
+    say(fmt::format(
+        "{:.0f} % of this training's multiplications are on zeros; skipping them all would be {}x faster.\n",
+        100 * (1 - all.all.remaining / all.all.macs), ratio_text(all.all.macs, all.all.remaining)));
+    std::string simulated = "Simulated, from zeros:";
+    std::string empty;  // of machines that gain more than 5 % from empty lanes
+    for (std::size_t m = 1; m < last.machines.size(); ++m) {
+      const CyclePair cycles = demo_cycles(last.machines[m]);
+      append_word(simulated,
+                  fmt::format("{} {}{}", last.machines[m].title, times_text(cycles.speedup_from_zeros()),
+                              m + 1 < last.machines.size() ? "," : ""));
+      if (cycles.speedup_from_empty_lanes() > kWarnEmptyLanes)
+        empty += fmt::format("{}{} {}", empty.empty() ? "" : ", ", last.machines[m].title,
+                             times_text(cycles.speedup()));
+    }
+    append_word(simulated, "over the dense machine");
+    const DemoMachine& dense = last.machines[0];
+    const DemoMachine& headline = last.machines[kDemoHeadline];
+    if (dense.energy && headline.energy) {
+      simulated += ';';
+      append_word(simulated, fmt::format("{} with {}x less energy", headline.title,
+                                         ratio_text(headline.energy->all.chip_efficiency_from_zeros())));
+    }
+    say(simulated);
+    if (!empty.empty())
+      say(fmt::format(".\nwarning: with what lanes that hold no element give, these would be {}", empty));
+    say(fmt::format(".\nMeasured: this CPU's kernels {:.2f}x in the layers after the first.\n",
+                    times_.layers_speedup));
+  }
+
+  void conclude() {
+    say(
+        fmt::format("\nSaved in {}/: summary.txt, three traces, results.json and .csv, kernels.csv, log.csv, "
+                    "the checkpoint.\n"
+                    "Next: lacuna simulate {} --layers; lacuna train --help; lacuna arch list\n",
+                    folder_.string(), (folder_ / "trace_*.zst").string()));
+    if (!page_.empty()) say(fmt::format("The same in pictures: open {} in a browser.\n", page_.string()));
+  }
+
+  DemoOptions options_;
+  std::filesystem::path folder_;
+  TextStyle style_, plain_;
+  ProgressBar bar_;
+  Text text_;
+  TrainSetup setup_;
+  dataset::DatasetPair data_;
+  std::optional<train::Network> network_;
+  std::optional<train::Trainer> trainer_;
+  std::vector<Trace> traces_;
+  Simulator ideal_, with_memory_;
+  std::vector<DemoPoint> points_;
+  train::KernelTimes times_;
+  std::string results_json_;
+  std::filesystem::path page_;  // empty: none was written
+};
+
+}  // namespace
+
+void add_demo_command(CLI::App& app) {
+  CLI::App* command = app.add_subcommand(
+      "demo", "Train a small network, record its zeros, and run every machine and kernel on them (a minute)");
+  const auto options = std::make_shared<DemoOptions>();
+  command->add_option("--out", options->out, "Folder for all results")
+      ->type_name("DIR")
+      ->capture_default_str();
+  command->add_option("--steps", options->steps, "Steps to train")
+      ->check(CLI::Range(20, 1'000'000).description(""))
+      ->type_name("N")
+      ->capture_default_str();
+  command
+      ->add_option("--seed", options->seed, "Seed; the same seed gives the same numbers, except for timings")
+      ->check(whole_number(0, std::numeric_limits<std::uint64_t>::max()))
+      ->type_name("N")
+      ->capture_default_str();
+  command->add_option("--threads", options->threads, "Threads (default: all cores)")
+      ->check(CLI::Range(0, 1024).description(""))
+      ->type_name("N");
+  add_html_option(*command, options->html);
+  add_examples(*command, {{"lacuna demo", "no data, no network needed; about 20 seconds on two cores"},
+                          {"lacuna demo --steps 40 --out quick", "a first impression"}});
+  command->callback([options] { Demo(*options).run(); });
+}
+
+}  // namespace lacuna::cli

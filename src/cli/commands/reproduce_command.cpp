@@ -1,0 +1,126 @@
+// lacuna reproduce: the figures and tables of the papers, ours beside theirs.
+#include <memory>
+
+#include "base/error.hpp"
+#include "base/parallel.hpp"
+#include "cli/commands.hpp"
+#include "cli/terminal/html_output.hpp"
+#include "cli/terminal/output.hpp"
+#include "cli/terminal/progress_bar.hpp"
+#include "cli/terminal/terminal.hpp"
+#include "reproduce/output/reproduce_output.hpp"
+
+namespace lacuna::cli {
+namespace {
+
+struct ReproduceOptions {
+  std::vector<std::string> ids;
+  bool list = false;
+  bool timed = false;
+  bool quick = false;
+  bool record = false;
+  std::string data;
+  std::string json;
+  std::string markdown;
+  std::string html;
+  int threads = 0;
+};
+
+void check_reproduce_files(const ReproduceOptions& options) {
+  check_can_write(options.json, "--json");
+  check_can_write(options.markdown, "--markdown");
+  check_html(options.html, {}, {options.json, options.markdown});
+  if (options.json.empty() || options.json != options.markdown) return;
+  throw InputError("--markdown", "--json goes to the same place", "give each a file of its own");
+}
+
+void run_reproduce(const ReproduceOptions& options) {
+  using namespace reproduce;
+  if (options.list) return print_text(figure_list(output_style()));
+  if (options.quick && !options.timed)
+    throw InputError("reproduce --quick", "it is for what is timed; nothing else depends on it",
+                     "add --timed, or leave it out");
+  const std::vector<const Figure*> figures = choose_figures(options.ids, options.timed);
+  check_reproduce_files(options);
+  const DataFolder data = DataFolder::find(options.data);
+  const std::filesystem::path recorded_file = data.papers() / "recorded.yaml";
+  if (options.record) check_can_write(recorded_file.string(), "--record");
+  const RecordedValues recorded = RecordedValues::open(recorded_file, options.record);
+  Reproduction result;
+  {
+    ProgressBar bar;
+    result = reproduce_figures(
+        figures, data, resolve_threads(options.threads),
+        [&](double share, const std::string& what) { bar.update(share, what); }, options.quick);
+  }
+  const RecordedValues now = recordable(result);
+  result.moved = recorded.compare(now);
+  const std::string json = reproduction_json(result);
+  if (!options.html.empty()) write_html(options.html, "reproduce", {{"reproduce", json}});
+  if (!options.json.empty()) write_result(options.json, json);
+  if (!options.markdown.empty()) write_result(options.markdown, reproduction_markdown(result));
+  const bool quiet = options.json == kStandardOutput || options.markdown == kStandardOutput;
+  if (!quiet) print_text(reproduction_text(result, output_style()));
+  if (options.record) {
+    write_result(recorded_file.string(), recorded.replaced_by(now).text());
+    if (!quiet)
+      print("\n{} recorded in {}\n", counted(static_cast<std::int64_t>(now.values().size()), "number"),
+            recorded_file.string());
+    return;
+  }
+  if (result.moved.empty()) return;
+  if (!quiet) {
+    print("\n{}{} moved from what {} records; if that is meant, run again with --record\n",
+          moved_text(result), counted(static_cast<std::int64_t>(result.moved.size()), "number"),
+          recorded_file.string());
+  }
+  exit_with(1);
+}
+
+}  // namespace
+
+void add_reproduce_command(CLI::App& app) {
+  CLI::App* command = app.add_subcommand(
+      "reproduce", "The papers' figures and tables beside ours; exits with 1 if a number of ours has moved");
+  const auto options = std::make_shared<ReproduceOptions>();
+  command
+      ->add_option("ID", options->ids,
+                   "Figures: fig13, table3, ant, ... ('--list'); all that is simulated if not given")
+      ->type_name("");
+  command->add_flag("--list", options->list, "List the figures");
+  command->add_flag("--timed", options->timed,
+                    "Also what is timed on this machine (SparseTrain), which takes minutes");
+  command->add_flag("--quick", options->quick,
+                    "With --timed: one network on small images, to see that it works; not for comparing");
+  command
+      ->add_option(
+          "--data", options->data,
+          "The folder data/ of a clone (default: $LACUNA_DATA, then the clone this program was built from)")
+      ->check(not_empty())
+      ->type_name("DIR");
+  command
+      ->add_option("--json", options->json,
+                   "Write everything as JSON; '-': to standard output, and no tables")
+      ->check(not_empty())
+      ->type_name("FILE|-");
+  command
+      ->add_option("--markdown", options->markdown,
+                   "Write everything as Markdown; '-': to standard output, and no tables")
+      ->check(not_empty())
+      ->type_name("FILE|-");
+  add_html_option(*command, options->html);
+  command->add_flag("--record", options->record,
+                    "Accept the numbers: write them to papers/recorded.yaml of the data folder");
+  command
+      ->add_option("--threads", options->threads, "Threads (default: all cores). Results do not depend on it")
+      ->check(CLI::Range(0, 4096).description(""))
+      ->type_name("N");
+  add_examples(*command, {{"lacuna reproduce", "everything that is simulated, in a minute"},
+                          {"lacuna reproduce fig13 table3", "two of them"},
+                          {"lacuna reproduce --html figures.html", "the same in pictures"},
+                          {"lacuna reproduce sparsetrain --timed", "on this machine's CPU"},
+                          {"lacuna reproduce --json - | jq '.figures[].id'", "for programs"}});
+  command->callback([options] { run_reproduce(*options); });
+}
+
+}  // namespace lacuna::cli

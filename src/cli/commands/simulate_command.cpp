@@ -1,0 +1,259 @@
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <limits>
+#include <memory>
+
+#include "base/error.hpp"
+#include "base/parallel.hpp"
+#include "base/text/nearest.hpp"
+#include "base/text/quote.hpp"
+#include "cli/commands.hpp"
+#include "cli/terminal/html_output.hpp"
+#include "cli/terminal/output.hpp"
+#include "cli/terminal/progress_bar.hpp"
+#include "cli/terminal/terminal.hpp"
+#include "report/result/potential_report.hpp"
+#include "report/result/result_csv.hpp"
+#include "report/result/result_json.hpp"
+#include "report/result/simulation_text.hpp"
+#include "sim/catalog/arch_catalog.hpp"
+#include "sim/catalog/choose_machines.hpp"
+#include "sim/machine_costs.hpp"
+#include "sim/simulate.hpp"
+
+namespace lacuna::cli {
+namespace {
+
+struct SimulateOptions {
+  std::vector<std::string> traces;
+  MachineChoice machines;
+  std::string engine = "fast";
+  int threads = 0;
+  std::uint64_t seed = 1;
+  std::vector<std::string> operations;
+  bool layers = false;
+  bool energy = false;
+  CostChoice costs;
+  std::string json;
+  std::string csv;
+  std::string html;
+  std::string csv_per = "batch";
+  std::string rank;
+
+  // Ranks other than speedup need costs.
+  bool with_energy() const { return energy || rank == "energy" || rank == "area"; }
+};
+
+// One of a set of words. Throws InputError.
+template <typename Enum, std::size_t N>
+Enum parse_word(const char* option, const std::string& word, const std::array<Enum, N>& all,
+                std::string_view (*name)(Enum)) {
+  std::vector<std::string> names;
+  for (const Enum value : all) {
+    if (name(value) == word) return value;
+    names.emplace_back(name(value));
+  }
+  throw InputError(option, fmt::format("unknown word {}", quote_name(word)), suggest(word, names));
+}
+
+constexpr std::string_view basis_name(CsvBasis basis) {
+  return basis == CsvBasis::kBatch ? "batch" : "recorded";
+}
+CsvBasis parse_basis(const std::string& word) {
+  return parse_word("--csv-per", word, std::array{CsvBasis::kBatch, CsvBasis::kRecorded}, basis_name);
+}
+RankBy parse_rank(const std::string& word) { return parse_word("--rank", word, kRankBy, rank_name); }
+
+Engine parse_engine(const std::string& name) {
+  if (name == "fast") return Engine::kFast;
+  if (name == "functional") return Engine::kFunctional;
+  throw InputError("--engine", fmt::format("unknown engine '{}'", name),
+                   suggest(name, {"fast", "functional"}));
+}
+
+// All three if none is named.
+std::array<bool, 3> parse_operations(const std::vector<std::string>& names) {
+  if (names.empty()) return {true, true, true};
+  std::array<bool, 3> chosen{};
+  for (const std::string& name : names) {
+    chosen[static_cast<std::size_t>(parse_word("--operations", name, kOperations, operation_name))] = true;
+  }
+  return chosen;
+}
+
+// Bytes of a trace (a file or a folder): its part of the whole, for the progress bar.
+double trace_bytes(const std::string& path) {
+  std::error_code error;
+  if (!std::filesystem::exists(path, error)) {
+    throw InputError(path, "there is no such file", "check the name");
+  }
+  const auto bytes =
+      std::filesystem::is_regular_file(path, error) ? std::filesystem::file_size(path, error) : 1;
+  return error ? 1.0 : static_cast<double>(std::max<std::uintmax_t>(bytes, 1));
+}
+
+// Every trace on every machine, one trace in memory at a time. The page also shows where the zeros are.
+std::vector<RunResult> simulate_all(const SimulateOptions& options, const Simulator& simulator,
+                                    std::vector<Inspection>& inspections) {
+  const SimOptions sim{.engine = parse_engine(options.engine),
+                       .seed = options.seed,
+                       .actions_without_zeros = options.with_energy(),
+                       .operations = parse_operations(options.operations)};
+  const int threads = resolve_threads(options.threads);
+  std::vector<double> bytes;
+  double all_bytes = 0;
+  for (const std::string& path : options.traces) {
+    bytes.push_back(trace_bytes(path));
+    all_bytes += bytes.back();
+  }
+  std::vector<RunResult> runs;
+  ProgressBar bar(ProgressBar::Drawn::kAlways);
+  double done = 0;
+  for (std::size_t i = 0; i < options.traces.size(); ++i) {
+    bar.update(done, std::filesystem::path(options.traces[i]).filename().string());
+    const Trace trace = Trace::open(options.traces[i]);
+    const double part = bytes[i] / all_bytes;
+    if (!options.html.empty()) {
+      inspections.push_back(
+          {options.traces[i], trace.info(), trace.batch(), trace_potential(trace, SchedulePolicy::kSparser)});
+    }
+    for (RunResult& run : simulator.run(trace, sim, threads, [&](double share) {
+           bar.update(done + share * part, trace.info().model);
+         })) {
+      runs.push_back(std::move(run));
+    }
+    done += part;
+  }
+  return runs;
+}
+
+void check_options(const SimulateOptions& options) {
+  parse_engine(options.engine);
+  parse_operations(options.operations);
+  parse_basis(options.csv_per);
+  if (!options.rank.empty()) {
+    parse_rank(options.rank);
+    if (options.layers)
+      throw InputError("--layers", "a ranking has no layers", "leave out --layers or --rank");
+  }
+  if (!options.with_energy() && (!options.costs.table.empty() || options.costs.node_nm != 0)) {
+    throw InputError(options.costs.node_nm != 0 ? "--node" : "--energy-table",
+                     "this option only applies to energy", "add --energy");
+  }
+  for (std::size_t i = 0; i < options.traces.size(); ++i) {
+    if (std::find(options.traces.begin(), options.traces.begin() + static_cast<std::ptrdiff_t>(i),
+                  options.traces[i]) != options.traces.begin() + static_cast<std::ptrdiff_t>(i)) {
+      throw InputError(options.traces[i], "the trace is given twice", "name each one once");
+    }
+  }
+  check_result_files(options.json, options.csv, options.traces);
+  check_html(options.html, options.traces, {options.json, options.csv});
+}
+
+void run_simulate(const SimulateOptions& options) {
+  check_options(options);
+  const std::vector<Machine> machines = choose_machines(options.machines, {});
+  Simulator simulator;
+  for (const Machine& machine : machines) simulator.add(machine.name, machine.build());
+  std::optional<MachineCosts> costs;
+  if (options.with_energy()) costs.emplace(simulator, options.costs, "--energy-table");
+  std::vector<Inspection> inspections;
+  SimulationOutcome outcome{simulate_all(options, simulator, inspections)};
+  if (costs) outcome.energies = costs->energies(outcome.runs);
+  if (costs) outcome.unknown_areas = costs->unknown_areas();
+  const std::vector<RunEnergy>* energies = costs ? &outcome.energies : nullptr;
+  if (!options.json.empty())
+    write_result(options.json, results_to_json(outcome.runs, {energies, options.layers}));
+  if (!options.csv.empty())
+    write_result(options.csv, results_to_csv(outcome.runs, outcome.energies, parse_basis(options.csv_per)));
+  if (!options.html.empty()) {
+    write_html(options.html, "simulate",
+               {{"simulate", results_to_json(outcome.runs, {energies, true})},
+                {"inspect", inspections_to_json(inspections)},
+                {"files", files_part(options.traces)}});
+  }
+  if (options.json == kStandardOutput || options.csv == kStandardOutput) return;
+  outcome.notes = simulation_notes(machines, simulator, parse_engine(options.engine), outcome.runs);
+  const auto rank = options.rank.empty() ? std::nullopt : std::optional(parse_rank(options.rank));
+  print_text(simulation_text(outcome, options.layers, rank, output_style()));
+}
+
+}  // namespace
+
+void add_simulate_command(CLI::App& app) {
+  CLI::App* command = app.add_subcommand("simulate", "Cycles of recorded training steps on accelerators");
+  const auto options = std::make_shared<SimulateOptions>();
+  add_trace_argument(*command, options->traces);
+  command
+      ->add_option("--arch", options->machines.names,
+                   fmt::format("Machines, separated by commas ('lacuna arch list'); {} if not given",
+                               ArchCatalog().default_name()))
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->type_name("NAME,...");
+  command
+      ->add_option("--config", options->machines.configs,
+                   "A machine described in YAML: 'arch: NAME' and its parameters")
+      ->allow_extra_args(false)
+      ->type_name("FILE");
+  command
+      ->add_option(
+          "--set", options->machines.settings,
+          "Change a parameter of every machine that has it; NAME.key=value of one ('lacuna arch show NAME')")
+      ->allow_extra_args(false)
+      ->type_name("key=value");
+  command
+      ->add_option("--engine", options->engine,
+                   "fast: on bit masks; functional: moves values and checks them against a reference "
+                   "convolution (default: fast)")
+      ->type_name("fast|functional");
+  command
+      ->add_option("--operations", options->operations,
+                   "Operations to run, separated by commas; forward alone is inference (default: all three)")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->type_name("forward,input_grad,weight_grad");
+  command
+      ->add_option("--threads", options->threads, "Threads (default: all cores). Results do not depend on it")
+      ->check(CLI::Range(0, 4096).description(""))
+      ->type_name("N");
+  command
+      ->add_option("--seed", options->seed,
+                   "Seed of the values that the functional engine draws for masks (default: 1)")
+      ->check(whole_number(0, std::numeric_limits<std::uint64_t>::max()))
+      ->type_name("N");
+  command->add_flag("--layers", options->layers, "Also show one row per layer and operation");
+  command->add_flag("--energy", options->energy, "Also show energy by component, area and power");
+  add_cost_options(*command, options->costs.table, options->costs.node_nm);
+  command
+      ->add_option("--rank", options->rank,
+                   "One table for all machines, the best first; energy and area need no --energy")
+      ->type_name("speedup|energy|area");
+  add_result_options(*command, options->json, options->csv);
+  add_html_option(*command, options->html);
+  command
+      ->add_option(
+          "--csv-per", options->csv_per,
+          "What counts, cycles and joules of the CSV are of: the whole batch, or the samples recorded "
+          "(default: batch)")
+      ->type_name("batch|recorded");
+  add_examples(*command,
+               {{"lacuna simulate resnet50.safetensors.zst", "one training step on TensorDash"},
+                {"lacuna simulate *.zst --arch dense,tensordash --layers",
+                 "two machines side by side, layer by layer"},
+                {"lacuna simulate a.zst --energy --set memory=modelled",
+                 "energy, and time with DRAM, SRAM and transposers"},
+                {"lacuna simulate a.zst --energy --arch dense,tensordash,scnn-4096,ant-4096",
+                 "energy of four machines of 4,096 multipliers"},
+                {"lacuna simulate a.zst --rank energy --arch dense,tensordash,sparten,ant-4096",
+                 "one table, the machine that needs least energy first"},
+                {"lacuna simulate a.zst --operations forward --set storage=scheduled",
+                 "inference, from tensors stored in scheduled form"},
+                {"lacuna simulate a.zst --set rows=8 --set tiles=1", "one tile with eight rows"},
+                {"lacuna simulate a.zst --energy --html report.html", "a page to send to a colleague"},
+                {"lacuna simulate a.zst --json - | jq .runs[0].total", "for programs"}});
+  command->callback([options] { run_simulate(*options); });
+}
+
+}  // namespace lacuna::cli

@@ -1,0 +1,198 @@
+// lacuna storage: what tensors take in the form in which a machine stores them, and in others.
+#include <memory>
+
+#include "base/error.hpp"
+#include "base/parallel.hpp"
+#include "base/text/nearest.hpp"
+#include "base/text/quote.hpp"
+#include "cli/commands.hpp"
+#include "cli/terminal/output.hpp"
+#include "cli/terminal/terminal.hpp"
+#include "report/study/backside_report.hpp"
+#include "report/study/storage_report.hpp"
+#include "sim/catalog/arch_catalog.hpp"
+
+namespace lacuna::cli {
+namespace {
+
+struct StorageOptions {
+  std::vector<std::string> traces;
+  std::string arch;
+  std::string config;
+  std::vector<std::string> settings;
+  bool backside = false;
+  std::string values = "fp32";
+  bool layers = false;
+  std::string json;
+  std::string csv;
+};
+
+DataType parse_values(const std::string& name) {
+  for (const DataType type : {DataType::kFp32, DataType::kBfloat16}) {
+    if (data_type_name(type) == name) return type;
+  }
+  throw InputError("--values", fmt::format("unknown type {}", quote_name(name)),
+                   suggest(name, {"fp32", "bfloat16"}));
+}
+
+std::vector<std::string> study_names() {
+  std::vector<std::string> names;
+  for (const StorageStudy& study : StorageStudyRegistry::instance().studies()) names.push_back(study.model);
+  return names;
+}
+
+// A machine, the study of its model, and the parameters of both.
+struct Subject {
+  Machine machine;
+  const StorageStudy* study = nullptr;
+  Params params;  // of the study
+
+  void set(const std::string& setting) {
+    const std::string origin = "--set " + setting;
+    const auto [key, value] = split_assignment(setting, origin);
+    if (params.has(key)) return params.set(key, value, origin);
+    if (machine.params.has(key)) return machine.params.set(key, value, origin);
+    std::vector<std::string> keys;
+    for (const Params* known : {&params, &machine.params}) {
+      for (const ParamSpec& spec : known->specs()) keys.push_back(spec.name);
+    }
+    throw InputError(origin, fmt::format("unknown key {}", quote_name(key)), suggest(key, keys));
+  }
+};
+
+Subject choose_subject(const StorageOptions& options) {
+  const ArchCatalog catalog;
+  Subject subject;
+  if (!options.config.empty()) {
+    subject.machine = catalog.load(options.config);
+  } else if (!options.arch.empty()) {
+    subject.machine = catalog.find(options.arch, "--arch");
+  } else if (const auto names = study_names(); names.size() == 1) {
+    subject.machine = catalog.find(names.front(), "--arch");
+  } else {
+    throw InputError("--arch", "several machines have a storage study",
+                     fmt::format("name one of them: {}", fmt::join(names, ", ")));
+  }
+  const std::string& model = subject.machine.model->name;
+  subject.study = StorageStudyRegistry::instance().find(model);
+  if (subject.study == nullptr) {
+    throw InputError(options.config.empty() ? "--arch" : "--config",
+                     fmt::format("'{}' stores tensors densely; it has no storage study", model),
+                     fmt::format("machines with one: {}", fmt::join(study_names(), ", ")));
+  }
+  subject.params = Params(fmt::format("the storage study of {}", model), subject.study->params);
+  for (const std::string& setting : options.settings) subject.set(setting);
+  return subject;
+}
+
+void write_files(const StorageOptions& options, const std::string& json, const std::string& csv) {
+  if (!options.json.empty()) write_result(options.json, json);
+  if (!options.csv.empty()) write_result(options.csv, csv);
+}
+
+bool shows_tables(const StorageOptions& options) {
+  return options.json != kStandardOutput && options.csv != kStandardOutput;
+}
+
+void show_sizes(const StorageOptions& options, const Subject& subject, const Accelerator& machine) {
+  const DataType type = parse_values(options.values);
+  std::vector<StorageSizes> all;
+  for (const std::string& path : options.traces) {
+    const Trace trace = Trace::open(path);  // one in memory at a time
+    with_threads(resolve_threads(0),
+                 [&] { all.push_back(subject.study->sizes(trace, machine, subject.params)); });
+    all.back().subject = study_subject(trace, subject.machine.name);
+  }
+  write_files(options, storage_to_json(all), storage_to_csv(all));
+  if (!shows_tables(options)) return;
+  const TextStyle style = output_style();
+  if (options.layers) {
+    for (const StorageSizes& sizes : all) print("{}\n", storage_table(sizes, type, style));
+  }
+  if (!options.layers || all.size() > 1) print_text(storage_summary(all, type, style));
+}
+
+void show_backside(const StorageOptions& options, const Subject& subject, const Accelerator& machine) {
+  if (!subject.study->backside) {
+    throw InputError(
+        "--backside",
+        fmt::format("'{}' has no unit that stores outputs in another form", subject.study->model),
+        "leave it out or take another machine");
+  }
+  std::vector<BacksideLoads> all;
+  for (const std::string& path : options.traces) {
+    const Trace trace = Trace::open(path);
+    all.push_back(subject.study->backside(trace, machine, subject.params, resolve_threads(0)));
+    all.back().subject = study_subject(trace, subject.machine.name);
+  }
+  write_files(options, backside_to_json(all), backside_to_csv(all));
+  if (!shows_tables(options)) return;
+  const TextStyle style = output_style();
+  if (options.layers) {
+    for (const BacksideLoads& loads : all) print("{}\n", backside_table(loads, style));
+  }
+  print_text(backside_summary(all, style));
+}
+
+void run_storage(const StorageOptions& options) {
+  parse_values(options.values);
+  check_result_files(options.json, options.csv, options.traces);
+  const Subject subject = choose_subject(options);
+  const std::unique_ptr<Accelerator> machine = subject.machine.build();
+  if (options.backside) {
+    show_backside(options, subject, *machine);
+  } else {
+    show_sizes(options, subject, *machine);
+  }
+}
+
+// The parameters of every study, for --help.
+std::string study_help() {
+  std::string text;
+  for (const StorageStudy& study : StorageStudyRegistry::instance().studies()) {
+    text += fmt::format("Parameters of the study of {} ({}):\n", study.model, study.summary);
+    for (const ParamSpec& spec : study.params) {
+      text += fmt::format("  --set {}={}  ({}{}{})\n      {}\n", spec.name, spec.default_value,
+                          spec.allowed(), spec.unit.empty() ? "" : " ", spec.unit, spec.help);
+    }
+    text += fmt::format("  and those of the machine: 'lacuna arch show {}'\n\n", study.model);
+  }
+  return text;
+}
+
+}  // namespace
+
+void add_storage_command(CLI::App& app) {
+  CLI::App* command = app.add_subcommand(
+      "storage", "Bits that tensors take in the form a machine stores them in, and in other forms");
+  const auto options = std::make_shared<StorageOptions>();
+  add_trace_argument(*command, options->traces);
+  CLI::Option* arch = command
+                          ->add_option("--arch", options->arch,
+                                       fmt::format("A machine of a model with a storage study (default: {})",
+                                                   fmt::join(study_names(), " or ")))
+                          ->type_name("NAME");
+  command
+      ->add_option("--config", options->config,
+                   "Such a machine described in YAML: 'arch: NAME' and its parameters")
+      ->excludes(arch)
+      ->type_name("FILE");
+  command->add_option("--set", options->settings, "Change a parameter of the study (below) or of the machine")
+      ->allow_extra_args(false)
+      ->type_name("key=value");
+  command->add_flag("--backside", options->backside,
+                    "Show whether the unit behind the PEs that brings outputs into this form keeps up");
+  command->add_option("--values", options->values, "The type of values that tables are for (default: fp32)")
+      ->type_name("fp32|bfloat16");
+  command->add_flag("--layers", options->layers, "Also one row per layer");
+  add_result_options(*command, options->json, options->csv);
+  add_examples(*command, {{"lacuna storage *.zst", "totals of each network"},
+                          {"lacuna storage a.zst --layers --values bfloat16", "each tensor of each layer"},
+                          {"lacuna storage a.zst --set pointer_bits=20", "shorter pointers"},
+                          {"lacuna storage a.zst --backside", "can outputs be stored as fast as they come?"},
+                          {"lacuna storage a.zst --json - | jq .storage[0].per_batch", "for programs"}});
+  command->footer(study_help() + command->get_footer());
+  command->callback([options] { run_storage(*options); });
+}
+
+}  // namespace lacuna::cli

@@ -1,0 +1,118 @@
+// lacuna synth: writes a synthetic trace.
+#include <limits>
+
+#include "base/error.hpp"
+#include "cli/commands.hpp"
+#include "cli/terminal/output.hpp"
+#include "cli/terminal/terminal.hpp"
+#include "trace/format/trace_writer.hpp"
+#include "trace/synthetic/synthetic.hpp"
+#include "trace/synthetic/synthetic_text.hpp"
+
+namespace lacuna::cli {
+namespace {
+
+struct SynthOptions {
+  std::vector<std::string> layers;
+  std::string like;
+  std::string a = "0.5";
+  std::string w = "dense";
+  std::string g = "0.5";
+  std::string content = "masks";
+  std::string type = "f32";
+  std::string model = "synthetic";
+  std::string output;
+  std::int64_t batch = 0;
+  std::uint64_t seed = 1;
+};
+
+void run_synth(const SynthOptions& options) {
+  if (options.layers.empty() == options.like.empty()) {
+    throw InputError("lacuna synth", "give either --layer or --like", "see 'lacuna synth --help'");
+  }
+  check_can_write(options.output, "--output", {options.like});
+  SyntheticSpec spec;
+  spec.name = options.model;
+  spec.seed = options.seed;
+  spec.content = options.content == "masks"    ? SyntheticContent::kMasks
+                 : options.content == "values" ? SyntheticContent::kValues
+                                               : SyntheticContent::kBoth;
+  spec.type = options.type == "f32" ? DataType::kFp32 : DataType::kBfloat16;
+  for (const std::string& text : options.layers) {
+    spec.layers.push_back(parse_synthetic_layer(text, spec.layers.size(), {options.a, options.w, options.g},
+                                                fmt::format("--layer '{}'", text)));
+  }
+  if (!options.like.empty()) {
+    const Trace model = Trace::open(options.like);
+    const ZeroSpec a = parse_zeros(options.a, "--A");
+    const ZeroSpec w = parse_zeros(options.w, "--W");
+    const ZeroSpec g = parse_zeros(options.g, "--G");
+    for (const Layer& layer : model.layers()) {
+      spec.layers.push_back(
+          {.name = layer.name, .shape = layer.shape, .steps = layer.steps, .a = a, .w = w, .g = g});
+    }
+    if (options.batch == 0 && model.info().batch) spec.batch = model.info().batch;
+  }
+  if (options.batch > 0) spec.batch = options.batch;
+  write_trace(make_synthetic(spec), options.output);
+}
+
+}  // namespace
+
+void add_synth_command(CLI::App& app) {
+  CLI::App* command = app.add_subcommand("synth", "Write a synthetic trace of any geometry");
+  auto options = std::make_shared<SynthOptions>();
+  command
+      ->add_option(
+          "--layer", options->layers,
+          "A layer: 'conv2d in=64 out=128 kernel=3 input=56 stride=2 padding=1 dilation=1 groups=1 batch=2 "
+          "name=c1 A=0.6 W=dense G=channel:0.8', 'linear in=512 out=10 batch=64 steps=1', 'matmul rows=128 "
+          "in=64 out=128 batch=12 steps=6' (12 products, 6 per sample) or 'recurrent in=512 out=2048 "
+          "batch=640 "
+          "steps=10' (10 steps of 64 rows). Sizes are N or HxW. May be given several times")
+      ->type_name("LAYER")
+      ->take_all();
+  command->add_option("--like", options->like, "Take the layers of this trace")->type_name("TRACE");
+  const auto add_zeros = [&](const char* name, std::string& target, const char* tensor) {
+    command
+        ->add_option(
+            name, target,
+            fmt::format("Zeros of {}: a share from 0 to 1 (uniform), channel:SHARE, dense or zero", tensor))
+        ->type_name("ZEROS")
+        ->capture_default_str();
+  };
+  add_zeros("--A", options->a, "the activations");
+  add_zeros("--W", options->w, "the weights");
+  add_zeros("--G", options->g, "the gradients");
+  command->add_option("--content", options->content, "masks, values (small integers) or both")
+      ->check(CLI::IsMember({"masks", "values", "both"}).description(""))
+      ->type_name("masks|values|both")
+      ->capture_default_str();
+  command->add_option("--type", options->type, "Type of the values")
+      ->check(CLI::IsMember({"f32", "bf16"}).description(""))
+      ->type_name("f32|bf16")
+      ->capture_default_str();
+  command->add_option("--model", options->model, "Name of the model in the trace")
+      ->type_name("NAME")
+      ->capture_default_str();
+  command->add_option("--batch", options->batch, "Batch trained with, to which totals are scaled")
+      ->check(whole_number(1, 1 << 24))
+      ->type_name("N");
+  command->add_option("--seed", options->seed, "The same seed gives the same file")
+      ->check(whole_number(0, std::numeric_limits<std::uint64_t>::max()))
+      ->type_name("N")
+      ->capture_default_str();
+  command->add_option("-o,--output", options->output, "File to write; compressed if the name ends in .zst")
+      ->required()
+      ->check(not_empty())
+      ->type_name("FILE");
+  add_examples(
+      *command,
+      {{"lacuna synth --layer 'conv2d in=64 out=64 kernel=3 padding=1 input=56' --A 0.6 -o t.safetensors",
+        "one 3x3 layer, 60 % of its activations zero"},
+       {"lacuna synth --like resnet50.safetensors.zst --A channel:0.5 --G 0 -o t.safetensors.zst",
+        "the layers of a network with zeros clustered by channel"}});
+  command->callback([options] { run_synth(*options); });
+}
+
+}  // namespace lacuna::cli

@@ -1,0 +1,53 @@
+#include "cli/commands/train_folder.hpp"
+
+#include <cerrno>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "base/error.hpp"
+#include "base/io/output_file.hpp"
+
+namespace lacuna::cli {
+namespace {
+
+// A pipe or a device in the place of a file would be opened and wait for a reader, or swallow what is
+// written.
+void refuse_unless_plain(const std::filesystem::path& file) {
+  std::error_code ignored;
+  const auto status = std::filesystem::status(file, ignored);
+  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status))
+    throw InputError(file.string(), "this is not a plain file", "remove it, or give another folder (--out)");
+}
+
+}  // namespace
+
+TrainFolder::TrainFolder(std::filesystem::path path, bool resume) : path_(std::move(path)) {
+  std::error_code error;
+  for (const char* name : {"checkpoint.safetensors", "log.csv", "config.json", "kernels.csv"})
+    refuse_unless_plain(path_ / name);
+  if (resume && !std::filesystem::exists(checkpoint(), error))
+    throw InputError(checkpoint().string(), "there is no checkpoint to resume from",
+                     "name the folder of the run (--resume DIR), or leave out --resume");
+  if (!resume && std::filesystem::exists(checkpoint(), error))
+    throw InputError(checkpoint().string(), "a run has been saved there",
+                     "continue it (--resume), give another folder (--out), or remove it");
+  made_ = std::filesystem::create_directories(path_, error);
+  if (error || !std::filesystem::is_directory(path_))
+    throw InputError(path_.string(), "the folder cannot be created", "give another one with --out");
+  // Held as long as this process lives, however it ends. File systems without locks are used unlocked.
+  lock_ = ::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (lock_ >= 0 && ::flock(lock_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+    ::close(lock_);
+    throw InputError(path_.string(), "another run is writing there", "wait for it, or give another --out");
+  }
+  remove_abandoned_files(path_);
+}
+
+TrainFolder::~TrainFolder() {
+  std::error_code ignored;
+  if (made_) std::filesystem::remove(path_, ignored);  // only if it is empty
+  if (lock_ >= 0) ::close(lock_);
+}
+
+}  // namespace lacuna::cli

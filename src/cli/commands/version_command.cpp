@@ -1,0 +1,38 @@
+// lacuna version, lacuna --version: what exactly this program is.
+#include <lacuna_commit.hpp>
+
+#include "base/version.hpp"
+#include "cli/commands.hpp"
+#include "cli/terminal/terminal.hpp"
+#include "kernels/dense/onednn.hpp"
+#include "kernels/sparse/microkernels.hpp"
+
+namespace lacuna::cli {
+namespace {
+
+#if defined(__clang__)
+constexpr const char* kCompiler = "clang " __clang_version__;
+#elif defined(__GNUC__)
+constexpr const char* kCompiler = "gcc " __VERSION__;
+#else
+constexpr const char* kCompiler = "unknown";
+#endif
+
+}  // namespace
+
+std::string version_text() {
+  const dnnl_version_t* onednn = dnnl_version();
+  return fmt::format("lacuna {}\ncommit: {}\ncompiler: {}\ncpu: {}\nonednn: {}.{}.{}", version(),
+                     LACUNA_COMMIT, kCompiler, kernels::isa_name(kernels::best_isa()), onednn->major,
+                     onednn->minor, onednn->patch);
+}
+
+void add_version_command(CLI::App& app) {
+  CLI::App* command =
+      app.add_subcommand("version", "Version, commit, compiler, instruction set and oneDNN of this program");
+  add_examples(*command, {{"lacuna version", "to quote with a result or a report of a defect"},
+                          {"lacuna version | head -n 1", "\"lacuna VERSION\" alone"}});
+  command->callback([] { print("{}\n", version_text()); });
+}
+
+}  // namespace lacuna::cli

@@ -1,0 +1,193 @@
+#include "cli/manual/man_page.hpp"
+
+#include <fmt/format.h>
+#include <string_view>
+
+#include "base/version.hpp"
+
+namespace lacuna::cli {
+namespace {
+
+// Text that troff shows as it is. A plain "-" would become a hyphen, which nobody can paste into a shell.
+std::string escape(std::string_view text) {
+  std::string out;
+  bool line_start = true;
+  for (const char c : text) {
+    if (line_start && (c == '.' || c == '\'')) out += "\\&";
+    line_start = c == '\n';
+    switch (c) {
+      case '\\':
+        out += "\\e";
+        break;
+      case '-':
+        out += "\\-";
+        break;
+      case '\'':
+        out += "\\(aq";
+        break;
+      case '`':
+        out += "\\(ga";
+        break;
+      case '^':
+        out += "\\(ha";
+        break;
+      case '~':
+        out += "\\(ti";
+        break;
+      default:
+        out += c;
+    }
+  }
+  return out;
+}
+std::string bold(std::string_view text) { return fmt::format("\\fB{}\\fR", escape(text)); }
+std::string italic(std::string_view text) { return fmt::format("\\fI{}\\fR", escape(text)); }
+
+// Lines that are shown as they are, broken where they would be wider than a terminal.
+std::string verbatim(std::string_view text) {
+  constexpr std::size_t kWidth = 72;
+  std::string out = ".EX\n";
+  while (!text.empty()) {
+    std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(text.size(), line.size() + 1));
+    const std::size_t indent = std::min(line.find_first_not_of(' '), line.size());
+    // A command stays whole, so that it can be pasted.
+    const bool prose = indent == 0 || indent > 4;
+    while (prose && line.size() > kWidth) {
+      const std::size_t space = line.rfind(' ', kWidth);
+      if (space == std::string_view::npos || space <= indent) break;
+      out += escape(line.substr(0, space)) + "\n";
+      line.remove_prefix(space + 1);
+      out += std::string(indent, ' ');
+    }
+    out += escape(line) + "\n";
+  }
+  return out + ".EE\n";
+}
+
+std::string value_text(const OptionTree& option) {
+  return option.value.empty() ? "" : fmt::format(" {}", italic(option.value));
+}
+
+std::string option_entry(const OptionTree& option, bool argument) {
+  std::string names;
+  for (const std::string& name : option.names) {
+    if (!names.empty()) names += ", ";
+    names += argument ? italic(name) : bold(name);
+  }
+  std::string text = fmt::format(".TP\n{}{}{}\n", names, value_text(option), option.repeated ? " ..." : "");
+  text += escape(option.help);
+  if (!option.help.ends_with('.')) text += '.';
+  if (!option.default_value.empty()) text += fmt::format(" Default: {}.", escape(option.default_value));
+  if (option.required && !argument) text += " Required.";
+  return text + "\n";
+}
+
+std::string synopsis(const CommandTree& command) {
+  std::string text = bold(command.path);
+  if (!command.options.empty()) text += " [" + italic("OPTION") + "...]";
+  // A command that does something by itself (sweep PLAN) needs none of its own.
+  if (!command.commands.empty())
+    text += command.arguments.empty() ? " " + italic("COMMAND") : " [" + italic("COMMAND") + "]";
+  for (const OptionTree& argument : command.arguments) {
+    const std::string name = italic(argument.names.front()) + (argument.repeated ? "..." : "");
+    text += argument.required ? fmt::format(" {}", name) : fmt::format(" [{}]", name);
+  }
+  return text;
+}
+
+bool is_help(const OptionTree& option) { return option.names.back() == "--help"; }
+
+std::string command_section(const CommandTree& command) {
+  std::string text =
+      fmt::format(".SS {}\n{}\n.PP\n{}.\n", escape(command.path), synopsis(command), escape(command.help));
+  for (const OptionTree& argument : command.arguments) text += option_entry(argument, true);
+  for (const OptionTree& option : command.options) {
+    if (!is_help(option)) text += option_entry(option, false);  // said once, for all of them
+  }
+  if (!command.footer.empty()) text += ".PP\n" + verbatim(command.footer);
+  return text;
+}
+
+// What no option says.
+constexpr std::string_view kRest = R"(.SH EXIT STATUS
+.TP
+.B 0
+Done.
+.TP
+.B 1
+.B lacuna compare
+found a difference.
+.TP
+.B 2
+Bad input, or a file or output that cannot be read or written. One line on standard error says where, what is wrong and
+what to do. Nothing half\-written is left under the final name.
+.TP
+.B 3
+A defect of the program.
+.TP
+.BR 128 + N
+Ended by signal N. A training saves the step it is at.
+.SH ENVIRONMENT
+.TP
+.B LACUNA_CACHE_DIR
+Folder of kernels.txt, where the measured times of kernels are kept. Without it
+.BR $XDG_CACHE_HOME/lacuna ,
+else
+.BR ~/.cache/lacuna .
+.TP
+.B LACUNA_DATA
+Folder of the recorded traces that
+.B lacuna reproduce
+runs on. Without it the folder data of the clone that the program was built from.
+.TP
+.B LACUNA_ISA
+Instruction set of the CPU kernels:
+.BR avx512 ", " avx2 " or " portable .
+Without it the best of this CPU.
+.TP
+.B LACUNA_LIBRARY
+The file liblacuna.so.1 that the Python package loads. Without it the one inside the package, then that of the clone's
+build/release, then where the system looks.
+.TP
+.BR NO_COLOR ", " TERM=dumb
+No colour in tables.
+.TP
+.B PYTHON
+The Python with PyTorch that
+.B bench \-\-versus\-torch
+starts. Without it python3, then /usr/bin/python3.
+.TP
+.BR OMP_WAIT_POLICY ", " GOMP_SPINCOUNT
+How threads wait for each other. Where neither is set,
+.BR train ,
+.B demo
+and
+.B bench \-\-versus\-torch
+let them spin briefly, so that a machine that is busy already does not slow them down many times.
+.SH BUGS
+Report them with what
+.B lacuna version
+prints and the command line.
+)";
+
+}  // namespace
+
+std::string man_page(const CommandTree& root) {
+  std::string text = ".\\\" Written by `lacuna help --man`.\n";
+  text += fmt::format(".TH LACUNA 1 \"\" \"lacuna {}\" \"Lacuna\"\n", version());
+  // Left-aligned, without hyphenation: most words are names.
+  text +=
+      ".nr HY 0\n.nh\n.ad l\n.SH NAME\nlacuna \\- what skipping zeros gives in the training of neural "
+      "networks\n";
+  text += fmt::format(".SH SYNOPSIS\n{}\n.SH DESCRIPTION\n{}\n", synopsis(root), escape(root.help));
+  text += ".SH OPTIONS\n";
+  for (const OptionTree& option : root.options) text += option_entry(option, false);
+  text += "Every command has it.\n.SH COMMANDS\n";
+  for (const CommandTree* command : all_commands(root)) {
+    if (command != &root) text += command_section(*command);
+  }
+  return text + std::string(kRest);
+}
+
+}  // namespace lacuna::cli

@@ -1,0 +1,87 @@
+#include "cli/terminal/terminal.hpp"
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <fcntl.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "base/error.hpp"
+
+namespace lacuna::cli {
+namespace {
+
+void check_output(bool good) {
+  if (good) return;
+  const int reason = errno;
+  if (reason == EPIPE) throw BrokenPipe{};
+  throw InputError("standard output", fmt::format("cannot write: {}", std::strerror(reason)),
+                   "free some space or write elsewhere");
+}
+
+}  // namespace
+
+void open_standard_streams() {
+  // open() gives the lowest number that is free.
+  int opened = 0;
+  do opened = ::open("/dev/null", O_RDWR);
+  while (opened >= 0 && opened <= STDERR_FILENO);
+  if (opened > STDERR_FILENO) ::close(opened);
+}
+
+void print_text(std::string_view text) {
+  check_output(std::fwrite(text.data(), 1, text.size(), stdout) == text.size());
+}
+
+void flush_output() { check_output(std::fflush(stdout) == 0); }
+
+void print_error(std::string_view message) noexcept {
+  std::fputs("lacuna: ", stderr);
+  for (const char c : message) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte >= 0x20 && byte != 0x7f) {
+      std::fputc(c, stderr);
+    } else {
+      std::fprintf(stderr, "\\x%02x", byte);
+    }
+  }
+  std::fputc('\n', stderr);
+}
+
+namespace {
+
+// Block characters need more than ASCII: the first of these that is set decides, as for every program
+// (POSIX, 8.2).
+bool has_utf8() {
+  for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
+    const char* value = std::getenv(name);
+    if (value == nullptr || *value == '\0') continue;
+    return ::strcasestr(value, "utf-8") != nullptr || ::strcasestr(value, "utf8") != nullptr;
+  }
+  return false;
+}
+
+}  // namespace
+
+bool has_colour(std::FILE* stream) {
+  // https://no-color.org: set to anything but the empty string.
+  const char* no_colour = std::getenv("NO_COLOR");
+  if (no_colour != nullptr && *no_colour != '\0') return false;
+  const char* term = std::getenv("TERM");
+  if (term == nullptr || std::strcmp(term, "dumb") == 0) return false;
+  return ::isatty(::fileno(stream)) == 1;
+}
+
+TextStyle output_style() {
+  TextStyle style;
+  style.colour = has_colour(stdout);
+  style.bars = style.colour && has_utf8();
+  winsize size{};
+  if (::isatty(STDOUT_FILENO) == 1 && ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
+    style.width = size.ws_col;
+  }
+  return style;
+}
+
+}  // namespace lacuna::cli
