@@ -98,12 +98,36 @@ function(lacuna_precompiled target cold)
   endif()
 endfunction()
 
-# lacuna_library(NAME sim SOURCES a.cpp b.cpp PUBLIC lacuna_tensor PRIVATE fmt::fmt [COLD] [NOT_FUZZED] [SEPARATE])
-# Tests that live beside the code (*_test.cpp) become one executable `NAME_test`, unless the folder has none. COLD: as
-# lacuna_cold(TARGET -O1). NOT_FUZZED: no fuzzer calls it. SEPARATE: every file is compiled on its own, for code whose speed
-# is measured.
+# lacuna_sources(FOLDER SOURCES_VARIABLE TESTS_VARIABLE [EXCEPT REGEX...]): the .cpp files below FOLDER and their tests
+# (*_test.cpp), without those of subfolders that have a CMakeLists.txt and without testing/.
+function(lacuna_sources folder sources_variable tests_variable)
+  cmake_parse_arguments(ARG "" "" "EXCEPT" ${ARGN})
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS RELATIVE ${folder} ${folder}/*.cpp)
+  file(GLOB_RECURSE inner CONFIGURE_DEPENDS RELATIVE ${folder} ${folder}/*/CMakeLists.txt)
+  foreach(list ${inner})
+    get_filename_component(inner_folder ${list} DIRECTORY)
+    list(FILTER sources EXCLUDE REGEX "^${inner_folder}/")
+  endforeach()
+  foreach(pattern "(^|/)testing/" ${ARG_EXCEPT})
+    list(FILTER sources EXCLUDE REGEX ${pattern})
+  endforeach()
+  set(tests ${sources})
+  list(FILTER tests INCLUDE REGEX "_test\\.cpp$")
+  list(FILTER sources EXCLUDE REGEX "_test\\.cpp$")
+  set(${sources_variable} ${sources} PARENT_SCOPE)
+  set(${tests_variable} ${tests} PARENT_SCOPE)
+endfunction()
+
+# lacuna_library(NAME sim PUBLIC lacuna_tensor PRIVATE fmt::fmt [SOURCES a.cpp...] [EXCEPT REGEX...] [COLD] [NOT_FUZZED]
+#                [SEPARATE])
+# The files of this folder (lacuna_sources), or SOURCES. Their tests become one executable `NAME_test`. COLD: as
+# lacuna_cold(TARGET -O1). NOT_FUZZED: no fuzzer calls it. SEPARATE: each file is compiled alone, for code whose speed is
+# measured.
 function(lacuna_library)
-  cmake_parse_arguments(ARG "COLD;NOT_FUZZED;SEPARATE" "NAME" "SOURCES;PUBLIC;PRIVATE;TESTS" ${ARGN})
+  cmake_parse_arguments(ARG "COLD;NOT_FUZZED;SEPARATE" "NAME" "SOURCES;PUBLIC;PRIVATE;TESTS;EXCEPT" ${ARGN})
+  if(NOT ARG_SOURCES)
+    lacuna_sources(${CMAKE_CURRENT_SOURCE_DIR} ARG_SOURCES ARG_TESTS EXCEPT ${ARG_EXCEPT})
+  endif()
   add_library(lacuna_${ARG_NAME} STATIC ${ARG_SOURCES})
   lacuna_shareable(lacuna_${ARG_NAME})
   if(NOT ARG_SEPARATE)
@@ -122,11 +146,12 @@ function(lacuna_library)
   endif()
 endfunction()
 
-# lacuna_model(NAME ant SOURCES ... TESTS ...): an accelerator. Its objects go into the archive `lacuna_machines`, which
+# lacuna_model(NAME ant): an accelerator, the files of this folder (lacuna_sources). Its objects go into the archive `lacuna_machines`, which
 # programs link whole, through `lacuna_models`: nobody names the static object that registers it. With
 # LACUNA_MODEL_FOR_TESTS_ONLY only its own tests have it, and those that add the objects of `lacuna_model_NAME`.
 function(lacuna_model)
-  cmake_parse_arguments(ARG "" "NAME" "SOURCES;TESTS" ${ARGN})
+  cmake_parse_arguments(ARG "" "NAME" "" ${ARGN})
+  lacuna_sources(${CMAKE_CURRENT_SOURCE_DIR} ARG_SOURCES ARG_TESTS)
   add_library(lacuna_model_${ARG_NAME} OBJECT ${ARG_SOURCES})
   lacuna_shareable(lacuna_model_${ARG_NAME})
   lacuna_unity(lacuna_model_${ARG_NAME})

@@ -6,7 +6,7 @@ list(TRANSFORM folders REPLACE "(.+)" "${source}/\\1/*.hpp" OUTPUT_VARIABLE patt
 file(GLOB_RECURSE headers RELATIVE ${source} ${patterns})
 list(APPEND headers kernels/conv.hpp)  # the others are the kernels' own
 # Not for users: what tests share, and headers that need yaml-cpp's or nlohmann's.
-list(FILTER headers EXCLUDE REGEX "(^|/)testing[/.]|^base/yaml/|^energy/cost_reader\\.|^trace/(safetensors|safetensors_file|untrusted_json)\\.")
+list(FILTER headers EXCLUDE REGEX "(^|/)testing[/.]|^base/io/(yaml/|safetensors|untrusted_json)|^energy/cost_reader\\.")
 
 file(REMOVE_RECURSE ${staged})
 list(JOIN folders "|" in_folders)

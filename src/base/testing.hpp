@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <gtest/gtest.h>
 #include <string>
 #include <string_view>
@@ -38,5 +39,15 @@ inline std::uint64_t random_cases(std::uint64_t cases) {
 inline bool runs_sanitized() { return std::getenv("LACUNA_FEWER_CASES") != nullptr; }
 
 inline std::vector<std::uint8_t> bytes_of(std::string_view text) { return {text.begin(), text.end()}; }
+
+// A safetensors file: length, header, data.
+inline std::vector<std::uint8_t> safetensors_file(const std::string& header, std::string_view data) {
+  std::vector<std::uint8_t> bytes(8 + header.size() + data.size());
+  const std::uint64_t length = header.size();
+  std::memcpy(bytes.data(), &length, 8);
+  std::memcpy(bytes.data() + 8, header.data(), header.size());
+  if (!data.empty()) std::memcpy(bytes.data() + 8 + header.size(), data.data(), data.size());
+  return bytes;
+}
 
 }  // namespace lacuna

@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "base/testing.hpp"
 #include "trace/format/trace_writer.hpp"
-#include "trace/testing.hpp"
 #include "trace/trace_builder.hpp"
 
 namespace lacuna {

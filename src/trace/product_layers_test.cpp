@@ -3,10 +3,10 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "base/testing.hpp"
 #include "trace/format/trace_writer.hpp"
 #include "trace/synthetic/layer_list.hpp"
 #include "trace/synthetic/synthetic_text.hpp"
-#include "trace/testing.hpp"
 #include "trace/trace_builder.hpp"
 
 namespace lacuna {

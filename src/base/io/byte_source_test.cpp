@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
-#include "trace/testing.hpp"
+#include "base/testing.hpp"
 
 namespace lacuna {
 namespace {

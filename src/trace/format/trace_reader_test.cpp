@@ -4,7 +4,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "trace/testing.hpp"
+#include "base/testing.hpp"
 #include "trace/trace.hpp"
 
 namespace lacuna {

@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "base/random.hpp"
+#include "base/testing.hpp"
 #include "trace/synthetic/synthetic.hpp"
-#include "trace/testing.hpp"
 #include "trace/trace_builder.hpp"
 
 namespace lacuna {

@@ -4,9 +4,9 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "base/testing.hpp"
 #include "base/text/csv.hpp"
 #include "trace/import/npy.hpp"
-#include "trace/testing.hpp"
 
 namespace lacuna {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <gtest/gtest.h>
 
-#include "trace/testing.hpp"
+#include "base/testing.hpp"
 
 namespace lacuna::train {
 namespace {

@@ -8,7 +8,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "trace/testing.hpp"
+#include "base/testing.hpp"
 #include "train/run/checkpoint.hpp"
 #include "train/testing/hand_made_state.hpp"
 

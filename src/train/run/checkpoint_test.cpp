@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <gtest/gtest.h>
 
-#include "trace/testing.hpp"
+#include "base/testing.hpp"
 #include "train/testing/hand_made_state.hpp"
 #include "train/testing/tiny_run.hpp"
 

@@ -3,8 +3,8 @@
 #include <cstring>
 #include <gtest/gtest.h>
 
+#include "base/testing.hpp"
 #include "trace/format/trace_writer.hpp"
-#include "trace/testing.hpp"
 #include "train/testing/tiny_run.hpp"
 
 namespace lacuna::train {

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 #include <limits>
 
-#include "trace/testing.hpp"
+#include "base/testing.hpp"
 #include "train/testing/tiny_run.hpp"
 
 namespace lacuna::train {

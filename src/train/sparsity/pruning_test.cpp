@@ -8,7 +8,7 @@
 #include <limits>
 
 #include "base/random.hpp"
-#include "trace/testing.hpp"
+#include "base/testing.hpp"
 #include "train/testing/tiny_run.hpp"
 
 namespace lacuna::train {

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "base/random.hpp"
-#include "trace/testing.hpp"
+#include "base/testing.hpp"
 #include "train/testing/plain_products.hpp"
 #include "train/testing/tiny_run.hpp"
 

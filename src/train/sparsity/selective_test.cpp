@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 #include <map>
 
-#include "trace/testing.hpp"
+#include "base/testing.hpp"
 #include "train/testing/plain_products.hpp"
 #include "train/testing/tiny_run.hpp"
 

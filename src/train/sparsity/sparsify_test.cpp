@@ -6,7 +6,7 @@
 #include <map>
 
 #include "base/random.hpp"
-#include "trace/testing.hpp"
+#include "base/testing.hpp"
 #include "train/testing/plain_products.hpp"
 #include "train/testing/tiny_run.hpp"
 

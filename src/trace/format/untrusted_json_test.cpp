@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/io/safetensors.hpp"
-#include "trace/testing.hpp"
+#include "base/testing.hpp"
 #include "trace/trace.hpp"
 
 namespace lacuna {

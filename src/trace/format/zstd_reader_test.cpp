@@ -7,7 +7,7 @@
 #include <unistd.h>
 #include <zstd.h>
 
-#include "trace/testing.hpp"
+#include "base/testing.hpp"
 #include "trace/trace.hpp"
 
 namespace lacuna {
