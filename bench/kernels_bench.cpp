@@ -51,7 +51,7 @@ void register_all() {
   for (const SparseKernel& kernel : sparse_kernels())
     for (const LayerShape& shape : shapes)
       for (const Operation op : kOperations) {
-        const Checked checked = op == Operation::kInputGrad ? Checked::kGradients : Checked::kActivations;
+        const Operand checked = op == Operation::kInputGrad ? Operand::kG : Operand::kA;
         const SparseConfig config{shape, op, checked, best_isa(), 1, l1_data_bytes()};
         if (!kernel.supports(config)) continue;
         for (const double zeros : {0.0, 0.5, 0.7, 0.9})

@@ -187,9 +187,9 @@ Trace shuffled(const Trace& trace, bool inside_planes) {
   for (const Layer& layer : trace.layers()) {
     const LayerShape& s = layer.shape;
     builder.add_layer(layer.name, s, layer.steps)
-        .mask(TensorRole::kA, moved(layer.a, s.input_positions(), inside_planes, random))
-        .mask(TensorRole::kG, moved(layer.g, s.output_positions(), inside_planes, random))
-        .mask(TensorRole::kW, moved(layer.w, s.taps(), inside_planes, random));
+        .mask(Operand::kA, moved(layer.a, s.input_positions(), inside_planes, random))
+        .mask(Operand::kG, moved(layer.g, s.output_positions(), inside_planes, random))
+        .mask(Operand::kW, moved(layer.w, s.taps(), inside_planes, random));
   }
   return builder.build();
 }

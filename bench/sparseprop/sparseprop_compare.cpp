@@ -42,7 +42,7 @@ class Plan {
     kernels::ConvOptions options;
     options.op = op;
     options.impl = impl;
-    if (impl == kernels::Impl::kSparse) options.checked = kernels::Checked::kWeights;
+    if (impl == kernels::Impl::kSparse) options.checked = Operand::kW;
     options.layout = kernels::Layout::kBlocked;
     if (op != Operation::kWeightGrad) options.weights = kernels::WeightLayout::kPacked;
     return options;

@@ -30,7 +30,7 @@ struct Expected {
   static kernels::ConvOptions options(Operation op) {
     kernels::ConvOptions o;
     o.op = op;
-    o.checked = kernels::Checked::kWeights;
+    o.checked = Operand::kW;
     o.impl = kernels::Impl::kReference;
     return o;
   }

@@ -49,8 +49,7 @@ ConvOptions options_of(const lacuna_conv_options& given) {
              std::array{kernels::Layout::kNchw, kernels::Layout::kNhwc, kernels::Layout::kBlocked}, "layout");
   options.checked =
       choose(given.checked,
-             std::array{std::optional<kernels::Checked>(), std::optional(kernels::Checked::kActivations),
-                        std::optional(kernels::Checked::kGradients)},
+             std::array{std::optional<Operand>(), std::optional(Operand::kA), std::optional(Operand::kG)},
              "checked operand");
   options.weights = given.packed_weights != 0 ? kernels::WeightLayout::kPacked
                     : given.ohwi_weights != 0 ? kernels::WeightLayout::kOhwi

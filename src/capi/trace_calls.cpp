@@ -13,14 +13,14 @@
 namespace lacuna::capi {
 namespace {
 
-TensorRole role_of(lacuna_role role) {
+Operand role_of(lacuna_role role) {
   switch (role) {
     case LACUNA_A:
-      return TensorRole::kA;
+      return Operand::kA;
     case LACUNA_W:
-      return TensorRole::kW;
+      return Operand::kW;
     case LACUNA_G:
-      return TensorRole::kG;
+      return Operand::kG;
   }
   throw InputError("liblacuna", fmt::format("there is no operand {}", role),
                    "give LACUNA_A, LACUNA_W or LACUNA_G");

@@ -42,8 +42,7 @@ TEST(ChannelsLast, EachIsaMatchesTheReference) {
           o.isa = isa;
           o.threads = ++seed % 3 == 0 ? 2 : 1;
           o.bias = o.relu = op == Operation::kForward && seed % 2 == 0;
-          if (op == Operation::kWeightGrad)
-            o.checked = by_gradients ? Checked::kGradients : Checked::kActivations;
+          if (op == Operation::kWeightGrad) o.checked = by_gradients ? Operand::kG : Operand::kA;
           check_against_reference(c.shape(), o, 0.5, seed);
           if (HasFatalFailure()) return;
         }
@@ -68,7 +67,7 @@ TEST(ChannelsLast, PrunedEqualsBlocked) {
       ConvOptions o;
       o.op = op;
       o.impl = Impl::kSparse;
-      o.checked = Checked::kWeights;
+      o.checked = Operand::kW;
       o.threads = ++seed % 3 == 0 ? 2 : 1;
       std::vector<std::vector<float>> results;
       for (const Layout layout : {Layout::kNchw, Layout::kNhwc}) {

@@ -27,11 +27,6 @@
 
 namespace lacuna::kernels {
 
-// The operand whose zeros are skipped. forward checks activations or weights, input_grad gradients or
-// weights; weight_grad any: with kWeights it computes the gradients of the non-zero weights alone, and the
-// others are zero, whichever implementation runs (pruned training).
-enum class Checked { kActivations, kGradients, kWeights };
-
 // kBlocked is nChw16c: [n][channels / 16][h][w][16], channels past the last are zero (and are written as
 // zero). Groups of part of a block (depthwise convolutions) share blocks: kSparse reorders them, kAuto hands
 // them to oneDNN. The zero-skipping kernels work on kBlocked, and on kNhwc where the channels of a group are
@@ -77,7 +72,10 @@ class ConvError : public InputError {
 
 struct ConvOptions {
   Operation op = Operation::kForward;
-  std::optional<Checked> checked;  // by default activations, for input_grad gradients
+  // The operand whose zeros are skipped: A or W in forward, G or W in input_grad (the first by default); any
+  // in weight_grad (A by default), where W means that only gradients of non-zero weights are computed,
+  // whichever implementation runs, and the others are zero (pruned training).
+  std::optional<Operand> checked;
   Impl impl = Impl::kAuto;
   Layout layout = Layout::kNchw;
   // Of src and diff_src, if different. Images of three channels are better left plain: blocked ones have five
@@ -91,7 +89,7 @@ struct ConvOptions {
   bool allow_winograd = false;  // kAuto: the choice may be Winograd, whose rounding errors are larger
   // kAuto and kSparse may skip zero weights instead of those of the checked operand: kAuto where that is
   // expected to be faster, kSparse where weights have more of them. weight_grad then computes the gradients
-  // of the non-zero weights alone, as with kWeights. Not where a kernel would read kNhwc as it is.
+  // of the non-zero weights alone, as with Operand::kW. Not where a kernel would read kNhwc as it is.
   bool or_weights = false;
   bool allow_bfloat16 = false;  // kAuto: the choice may be bfloat16, where the CPU has it
   std::string isa;              // "": the best of this CPU; "avx512", "avx2" or "portable"
@@ -121,7 +119,7 @@ struct ConvRun {
   // Share of zeros that the choice was based on (of `skipped`, or of the checked operand); -1: nothing was
   // counted.
   double zeros = -1;
-  std::optional<Checked> skipped{};  // the operand whose zeros were skipped; nothing: dense
+  std::optional<Operand> skipped{};  // the operand whose zeros were skipped; nothing: dense
 };
 
 class ConvPlan {

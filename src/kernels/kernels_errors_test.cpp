@@ -60,9 +60,8 @@ TEST(KernelErrors, Options) {
   rejects([](ConvOptions& o, LayerShape&) { o.threads = 0; });
   rejects([](ConvOptions& o, LayerShape&) { o.threads = -2; });
   rejects([](ConvOptions& o, LayerShape&) { o.isa = "sse9"; });
-  rejects([](ConvOptions& o, LayerShape&) { o.checked = Checked::kGradients; });
-  rejects(
-      [](ConvOptions& o, LayerShape&) { o.op = Operation::kInputGrad, o.checked = Checked::kActivations; });
+  rejects([](ConvOptions& o, LayerShape&) { o.checked = Operand::kG; });
+  rejects([](ConvOptions& o, LayerShape&) { o.op = Operation::kInputGrad, o.checked = Operand::kA; });
   rejects([](ConvOptions& o, LayerShape&) { o.op = Operation::kInputGrad, o.relu = true; });
   rejects([](ConvOptions& o, LayerShape&) { o.impl = Impl::kReference, o.weights = WeightLayout::kPacked; });
 }

@@ -69,7 +69,7 @@ void ConvPlan::use_weights(const float* oihw) {
 
 void ConvPlan::use_pattern(const std::uint8_t* kept) {
   State& s = *state_;
-  if (s.packed() || (s.checked != Checked::kWeights && !s.options.or_weights))
+  if (s.packed() || (s.checked != Operand::kW && !s.options.or_weights))
     throw ConvError(Code::kOption, "this plan looks for zero weights in pack_weights() or not at all",
                     "make it with plain weights and or_weights");
   s.take_pattern(kept);

@@ -48,20 +48,19 @@ void check_options(const LayerShape& shape, const ConvOptions& o) {
     throw ConvError(Code::kOption, "bias and relu belong to forward",
                     "leave them out of the other operations");
   if (o.checked) {
-    if (o.op == Operation::kForward && *o.checked == Checked::kGradients)
+    if (o.op == Operation::kForward && *o.checked == Operand::kG)
       throw ConvError(Code::kOption, "forward has no gradients to check", "check activations or weights");
-    if (o.op == Operation::kInputGrad && *o.checked == Checked::kActivations)
+    if (o.op == Operation::kInputGrad && *o.checked == Operand::kA)
       throw ConvError(Code::kOption, "input_grad has no activations to check", "check gradients or weights");
-    if (o.op == Operation::kWeightGrad && *o.checked == Checked::kWeights &&
-        o.weights == WeightLayout::kPacked)
+    if (o.op == Operation::kWeightGrad && *o.checked == Operand::kW && o.weights == WeightLayout::kPacked)
       throw ConvError(Code::kOption, "gradients of the non-zero weights are not packed", "use oihw");
   }
   if (o.or_weights && o.op == Operation::kWeightGrad && o.weights == WeightLayout::kPacked)
     throw ConvError(Code::kOption, "gradients of the non-zero weights are not packed", "use oihw");
-  if ((o.checked == Checked::kWeights || o.or_weights) && o.weights == WeightLayout::kOhwi)
+  if ((o.checked == Operand::kW || o.or_weights) && o.weights == WeightLayout::kOhwi)
     throw ConvError(Code::kOption, "kernels that skip zero weights have no ohwi weights",
                     "use oihw or packed");
-  if (o.impl == Impl::kSparseTrain && (o.checked == Checked::kWeights || o.or_weights))
+  if (o.impl == Impl::kSparseTrain && (o.checked == Operand::kW || o.or_weights))
     throw ConvError(Code::kOption, "SparseTrain's kernels do not skip zero weights", "check another operand");
   if (o.impl == Impl::kSparseTrain && o.weights == WeightLayout::kOhwi)
     throw ConvError(Code::kOption, "SparseTrain's kernels have no ohwi weights", "use oihw or packed");
@@ -101,7 +100,7 @@ void check_tensors(const ConvOptions& options, const PlanNeeds& needs, const Con
       break;
   }
   if (options.bias) tensors[count++] = {"bias", t.bias, needs.bias};
-  const bool kept_only = options.checked == Checked::kWeights || options.or_weights;
+  const bool kept_only = options.checked == Operand::kW || options.or_weights;
   if (options.op == Operation::kWeightGrad && kept_only && t.weights != nullptr)
     tensors[count++] = {"weights", t.weights, needs.weights};
   const std::span<const Named> used(tensors.data(), count);

@@ -30,14 +30,14 @@ void ConvPlan::State::measure_costs() {
   one_side.or_weights = false;
   if (sparse || !options.or_weights) cost = calibrated_cost(shape, one_side);
   if (!pruned || !options.or_weights) return;
-  one_side.checked = Checked::kWeights;
+  one_side.checked = Operand::kW;
   weight_cost = calibrated_cost(shape, one_side);
   if (!sparse) cost = weight_cost;
 }
 
 double ConvPlan::State::data_zeros(const ConvTensors& t, std::int64_t lines) const {
   const PlanSide& side = checked_side();
-  const float* data = checked == Checked::kActivations ? t.src : t.diff_dst;
+  const float* data = checked == Operand::kA ? t.src : t.diff_dst;
   const double zeros = sample_zeros(data, side.floats(), lines);
   // Padding channels are zeros of the layout, not of the tensor.
   const double filled = static_cast<double>(side.shape.plain_floats()) / static_cast<double>(side.floats());
@@ -52,24 +52,23 @@ double ConvPlan::State::weight_zeros(const ConvTensors& t, std::int64_t lines) c
 
 double ConvPlan::State::sampled_zeros(const ConvTensors& t) const {
   const std::int64_t lines = sampled_lines.at_most;
-  return checked == Checked::kWeights ? weight_zeros(t, lines) : data_zeros(t, lines);
+  return checked == Operand::kW ? weight_zeros(t, lines) : data_zeros(t, lines);
 }
 
-bool ConvPlan::State::other_is_finite(const ConvTensors& t, Checked skipped) const {
-  if (skipped == Checked::kWeights) {
+bool ConvPlan::State::other_is_finite(const ConvTensors& t, Operand skipped) const {
+  if (skipped == Operand::kW) {
     if (weight_grad()) return true;  // nothing of a kept weight's sum is skipped
     const bool forward = options.op == Operation::kForward;
     return all_finite(forward ? t.src : t.diff_dst, forward ? src.floats() : dst.floats(), options.threads);
   }
   if (weight_grad())
-    return all_finite(checked == Checked::kActivations ? t.diff_dst : t.src, other_side().floats(),
-                      options.threads);
+    return all_finite(checked == Operand::kA ? t.diff_dst : t.src, other_side().floats(), options.threads);
   if (packed()) return all_finite(packing.sparse(t.weights), sparse->packed_floats(), options.threads);
   return all_finite(t.weights, shape.w_elements(), options.threads);
 }
 
 ConvPlan::State::Choice ConvPlan::State::choose(const ConvTensors& t, double zeros) const {
-  std::optional<Checked> side;
+  std::optional<Operand> side;
   const auto of_data = [&](std::int64_t lines) { return data_zeros(t, lines); };
   const auto of_weights = [&](std::int64_t lines) { return weight_zeros(t, lines); };
   if (either_side()) {
@@ -77,14 +76,14 @@ ConvPlan::State::Choice ConvPlan::State::choose(const ConvTensors& t, double zer
     const double weights = zeros_to_choose_by(weight_cost, sampled_lines, of_weights);
     bool by_weights = weights > data;
     if (always_skips()) {
-      side = by_weights ? Checked::kWeights : checked;
+      side = by_weights ? Operand::kW : checked;
     } else {
       const bool data_pays = cost.prefers_sparse(data), weights_pay = weight_cost.prefers_sparse(weights);
       by_weights = weights_pay && (!data_pays || weight_cost.sparse_at(weights) / weight_cost.dense <
                                                      cost.sparse_at(data) / cost.dense);
-      if (data_pays || weights_pay) side = by_weights ? Checked::kWeights : checked;
+      if (data_pays || weights_pay) side = by_weights ? Operand::kW : checked;
     }
-    zeros = side == Checked::kWeights ? weights : data;
+    zeros = side == Operand::kW ? weights : data;
   } else if (skips()) {
     bool pays = always_skips();
     if (chooses()) {
@@ -93,7 +92,7 @@ ConvPlan::State::Choice ConvPlan::State::choose(const ConvTensors& t, double zer
                        : zeros_to_choose_by(cost, sampled_lines, of_weights);
       pays = cost.prefers_sparse(std::max(zeros, 0.0));
     }
-    if (pays) side = sparse ? checked : Checked::kWeights;
+    if (pays) side = sparse ? checked : Operand::kW;
   }
   if (side && options.strict && !other_is_finite(t, *side)) side.reset();
   return {side, zeros};

@@ -67,12 +67,12 @@ TEST(EitherSide, TheSideWithMoreZerosIsSkipped) {
   for (const Operation op : kOperations)
     for (const bool packed : {false, true}) {
       if (packed && op == Operation::kWeightGrad) continue;
-      const Checked data = op == Operation::kInputGrad ? Checked::kGradients : Checked::kActivations;
+      const Operand data = op == Operation::kInputGrad ? Operand::kG : Operand::kA;
       const ConvRun by_data = EitherSide(op, 0.8, 0.3, packed).check();
       EXPECT_EQ(by_data.skipped, data) << operation_name(op);
       EXPECT_NEAR(by_data.zeros, 0.8, 0.1);
       const ConvRun by_weights = EitherSide(op, 0.3, 0.9, packed, 2).check();
-      EXPECT_EQ(by_weights.skipped, Checked::kWeights) << operation_name(op);
+      EXPECT_EQ(by_weights.skipped, Operand::kW) << operation_name(op);
       EXPECT_NEAR(by_weights.zeros, 0.9, 0.02);
     }
 }
@@ -124,11 +124,11 @@ TEST(EitherSide, WeightsOfAPatternMayGrowFromZero) {
       side.data.plain_weights[static_cast<std::int64_t>(i)] = 0.5F;
     if (op != Operation::kWeightGrad)
       std::copy_n(side.data.plain_weights.data(), side.data.plain_weights.size(), side.data.weights.data());
-    EXPECT_EQ(side.check().skipped, Checked::kWeights);
+    EXPECT_EQ(side.check().skipped, Operand::kW);
     if (op == Operation::kWeightGrad) continue;
     side.plan.use_pattern(nullptr);  // looks again
     side.data.plain_weights[1] = side.data.weights[1] = 0.25F;
-    EXPECT_EQ(side.check().skipped, Checked::kWeights);
+    EXPECT_EQ(side.check().skipped, Operand::kW);
   }
 }
 

@@ -12,9 +12,9 @@ namespace {
 
 using Holds = PackedWeights::Holds;
 
-Checked checked_of(const ConvOptions& o) {
+Operand checked_of(const ConvOptions& o) {
   if (o.checked) return *o.checked;
-  return o.op == Operation::kInputGrad ? Checked::kGradients : Checked::kActivations;
+  return o.op == Operation::kInputGrad ? Operand::kG : Operand::kA;
 }
 
 }  // namespace
@@ -54,8 +54,8 @@ ConvPlan::State::State(const LayerShape& s, const ConvOptions& o)
                             .src_channels_last = src.shape.channels_last,
                             .dst_channels_last = dst.shape.channels_last,
                             .ohwi = o.weights == WeightLayout::kOhwi};
-  if (may_be_sparse && (checked == Checked::kWeights || o.or_weights)) pruned = PrunedConv::make(config);
-  if (may_be_sparse && checked != Checked::kWeights) sparse = make_sparse_conv(config);
+  if (may_be_sparse && (checked == Operand::kW || o.or_weights)) pruned = PrunedConv::make(config);
+  if (may_be_sparse && checked != Operand::kW) sparse = make_sparse_conv(config);
   if (o.impl == Impl::kSparseTrain) sparse = make_sparsetrain_conv(config);
   const bool may_be_dense = o.impl != Impl::kReference && (!always_skips() || o.strict);
   if (chooses()) measure_costs();  // which of oneDNN's, too
@@ -200,8 +200,8 @@ void ConvPlan::State::run_sparse_weight_grad(const ConvTensors& t) {
   const float* g = blocked_input(dst, t.diff_dst);
   SparseRun run{};
   run.workspace = workspace.at(scratch_at);
-  run.checked = checked == Checked::kActivations ? a : g;
-  run.other = checked == Checked::kActivations ? g : a;
+  run.checked = checked == Operand::kA ? a : g;
+  run.other = checked == Operand::kA ? g : a;
   if (!packed() && sparse->takes_plain()) {
     run.plain_out = t.diff_weights;
     return sparse->run(run);
@@ -248,10 +248,10 @@ ConvRun ConvPlan::State::run(const ConvTensors& t, double zeros) {
   }
   const Choice choice = choose(t, zeros);
   if (choice.skipped)
-    run_sparse(t, choice.skipped == Checked::kWeights);
+    run_sparse(t, choice.skipped == Operand::kW);
   else
     run_dense(t);
-  if (kept_only() && choice.skipped != Checked::kWeights) drop_unkept(t);
+  if (kept_only() && choice.skipped != Operand::kW) drop_unkept(t);
   if (!choice.skipped) return {dense_impl(), choice.zeros};
   return {options.impl == Impl::kSparseTrain ? Impl::kSparseTrain : Impl::kSparse, choice.zeros,
           choice.skipped};

@@ -37,7 +37,7 @@ struct PlanSide {
 struct ConvPlan::State {
   LayerShape shape;
   ConvOptions options;
-  Checked checked = Checked::kActivations;
+  Operand checked = Operand::kA;
   PlanSide src, dst;
   std::unique_ptr<SparseConv> sparse;  // skips zeros of activations or gradients,
   std::unique_ptr<PrunedConv> pruned;  // or of weights; with or_weights a plan has both
@@ -78,24 +78,24 @@ struct ConvPlan::State {
   void take_pattern(const std::uint8_t* kept);
   bool weight_grad() const { return options.op == Operation::kWeightGrad; }
   // Computes the gradients of the non-zero weights alone.
-  bool kept_only() const { return weight_grad() && (checked == Checked::kWeights || options.or_weights); }
+  bool kept_only() const { return weight_grad() && (checked == Operand::kW || options.or_weights); }
   Impl dense_impl() const;
   std::int64_t weight_floats() const { return packed() ? packing.floats() : shape.w_elements(); }
 
   void measure_costs();
 
  private:
-  const PlanSide& checked_side() const { return checked == Checked::kActivations ? src : dst; }
-  const PlanSide& other_side() const { return checked == Checked::kActivations ? dst : src; }
+  const PlanSide& checked_side() const { return checked == Operand::kA ? src : dst; }
+  const PlanSide& other_side() const { return checked == Operand::kA ? dst : src; }
   // What a run does; a part of it is decided in plan_choice.cpp.
   struct Choice {
-    std::optional<Checked> skipped;  // nothing: dense
+    std::optional<Operand> skipped;  // nothing: dense
     double zeros;
   };
   Choice choose(const ConvTensors& t, double zeros) const;
   double data_zeros(const ConvTensors& t, std::int64_t lines) const;
   double weight_zeros(const ConvTensors& t, std::int64_t lines) const;
-  bool other_is_finite(const ConvTensors& t, Checked skipped) const;
+  bool other_is_finite(const ConvTensors& t, Operand skipped) const;
   // Where the stamp of `pruned` is in packed weights.
   std::int64_t stamp_at() const { return sparse ? round_up(sparse->packed_floats(), kLanes) : 0; }
   const float* blocked_input(const PlanSide& side, const float* data);

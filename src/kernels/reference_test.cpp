@@ -37,7 +37,7 @@ TEST_P(EachIsa, MatchesReferenceOnEveryShape) {
       check_against_reference(c.shape(), o, 0.5, seed);
       if (HasFatalFailure()) return;
       if (op == Operation::kWeightGrad) {
-        o.checked = Checked::kGradients;
+        o.checked = Operand::kG;
         check_against_reference(c.shape(), o, 0.6, seed);
         if (HasFatalFailure()) return;
       }
@@ -60,7 +60,7 @@ TEST_P(EachIsa, MatchesReferenceAtEveryShareOfZeros) {
         o.layout = Layout::kBlocked;
         o.weights = ++seed % 2 == 0 ? WeightLayout::kPacked : WeightLayout::kOihw;
         o.threads = seed % 5 == 0 ? 2 : 1;
-        if (op == Operation::kWeightGrad && seed % 3 == 0) o.checked = Checked::kGradients;
+        if (op == Operation::kWeightGrad && seed % 3 == 0) o.checked = Operand::kG;
         check_against_reference(c.shape(), o, zeros, seed);
         if (HasFatalFailure()) return;
       }
@@ -81,10 +81,9 @@ TEST(Kernels, EachOfTheListMatchesReference) {
   for (const SparseKernel& kernel : sparse_kernels())
     for (const LayerShape& shape : shapes)
       for (const Operation op : kOperations)
-        for (const Checked checked : {Checked::kActivations, Checked::kGradients})
+        for (const Operand checked : {Operand::kA, Operand::kG})
           for (const Isa isa : {Isa::kAvx512, Isa::kAvx2, Isa::kPortable}) {
-            if (!isa_available(isa) || (op != Operation::kWeightGrad && checked == Checked::kGradients))
-              continue;
+            if (!isa_available(isa) || (op != Operation::kWeightGrad && checked == Operand::kG)) continue;
             const SparseConfig config{shape, op, checked, isa, 2, 32 * 1024};
             if (!kernel.supports(config)) continue;
             const auto conv = kernel.make(config);
@@ -106,7 +105,7 @@ TEST(Kernels, EachOfTheListMatchesReference) {
             std::vector<float> plain;
             const float* got = nullptr;
             if (op == Operation::kWeightGrad) {
-              const bool a = checked == Checked::kActivations;
+              const bool a = checked == Operand::kA;
               job.checked = a ? t.src : t.diff_dst;
               job.other = a ? t.diff_dst : t.src;
               job.out = packed.data();
@@ -194,7 +193,7 @@ TEST(Kernels, SlicesOfSumsMatchTheReference) {
         Case{64, 16, 16, {3, 3}, {3, 3}, {1, 1}, {1, 1}}, Case{5, 30, 17, {20, 9}, {1, 1}},
         Case{200, 40, 50, {1, 1}, {1, 1}}, Case{3, 17, 18, {11, 12}, {3, 3}, {2, 2}, {1, 1}},
         Case{2, 64, 32, {6, 7}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, 2}})
-    for (const Checked checked : {Checked::kActivations, Checked::kGradients})
+    for (const Operand checked : {Operand::kA, Operand::kG})
       for (const int threads : {2, 3, 4, 7, 16, 33})
         for (const WeightLayout weights : {WeightLayout::kOihw, WeightLayout::kPacked}) {
           ConvOptions o;

@@ -26,6 +26,6 @@ inline std::string file_name(const std::string& path) { return path.substr(path.
 
 inline std::string percent_text(double share) { return fmt::format("{:.1f}", share * 100); }
 
-constexpr std::string_view role_text(TensorRole role) { return scheduled_name(scheduled_of(role)); }
+constexpr std::string_view role_text(Operand role) { return scheduled_name(scheduled_of(role)); }
 
 }  // namespace lacuna

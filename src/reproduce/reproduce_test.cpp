@@ -123,7 +123,7 @@ TEST(Sources, MovedNonzerosKeepTheirNumber) {
   ASSERT_EQ(moved.layers().size(), recorded.layers().size());
   bool differs = false;
   for (std::size_t l = 0; l < recorded.layers().size(); ++l) {
-    for (const TensorRole role : {TensorRole::kA, TensorRole::kW, TensorRole::kG}) {
+    for (const Operand role : {Operand::kA, Operand::kW, Operand::kG}) {
       const LayerTensor &a = recorded.layers()[l].tensor(role), &b = moved.layers()[l].tensor(role);
       EXPECT_EQ(a.nonzeros, b.nonzeros);
       for (std::int64_t c = 0; c < a.mask.channels; ++c) differs |= a.mask.bit(0, c) != b.mask.bit(0, c);

@@ -65,9 +65,9 @@ Trace with_moved_nonzeros(const Trace& trace) {
   TraceBuilder builder(trace.path());
   for (const Layer& layer : trace.layers()) {
     builder.add_layer(layer.name, layer.shape, layer.steps)
-        .mask(TensorRole::kA, moved(layer.a, random))
-        .mask(TensorRole::kG, moved(layer.g, random))
-        .mask(TensorRole::kW, moved(layer.w, random));
+        .mask(Operand::kA, moved(layer.a, random))
+        .mask(Operand::kG, moved(layer.g, random))
+        .mask(Operand::kW, moved(layer.w, random));
   }
   return builder.build();
 }

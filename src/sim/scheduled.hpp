@@ -29,8 +29,8 @@ constexpr std::string_view scheduled_name(Scheduled scheduled) {
   return "";
 }
 
-constexpr Scheduled scheduled_of(TensorRole role) {
-  return role == TensorRole::kA ? Scheduled::kA : role == TensorRole::kW ? Scheduled::kW : Scheduled::kG;
+constexpr Scheduled scheduled_of(Operand role) {
+  return role == Operand::kA ? Scheduled::kA : role == Operand::kW ? Scheduled::kW : Scheduled::kG;
 }
 
 }  // namespace lacuna

@@ -4,7 +4,7 @@
 
 namespace lacuna {
 
-std::vector<double> StorageSizes::total(TensorRole role, DataType type) const {
+std::vector<double> StorageSizes::total(Operand role, DataType type) const {
   std::vector<double> sum(forms.size(), 0.0);
   for (const LayerSizes& layer : layers) {
     for (const StoredTensorSize& tensor : layer.tensors) {
@@ -17,7 +17,7 @@ std::vector<double> StorageSizes::total(TensorRole role, DataType type) const {
 
 std::vector<double> StorageSizes::total(DataType type) const {
   std::vector<double> sum(forms.size(), 0.0);
-  for (const TensorRole role : kTensorRoles) {
+  for (const Operand role : kOperands) {
     const std::vector<double> part = total(role, type);
     for (std::size_t f = 0; f < sum.size(); ++f) sum[f] += part[f];
   }

@@ -40,7 +40,7 @@ struct StorageForm {
 };
 
 struct StoredTensorSize {
-  TensorRole role = TensorRole::kA;
+  Operand role = Operand::kA;
   double batch_scale = 1;  // to the batch trained with; 1 for weights, which are the same for the whole batch
   std::int64_t elements = 0;
   std::int64_t nonzeros = 0;
@@ -65,7 +65,7 @@ struct StorageSizes {
   std::vector<LayerSizes> layers;
 
   // Bits in each form over all layers, scaled to the batch trained with: of one tensor, or of all three.
-  std::vector<double> total(TensorRole role, DataType type) const;
+  std::vector<double> total(Operand role, DataType type) const;
   std::vector<double> total(DataType type) const;
 };
 

@@ -14,7 +14,7 @@ TEST(WithoutZeros, EveryElementIsOneAndTheRestStaysAsRecorded) {
   const Trace trace = testing::random_trace(3, LayerShape::conv2d(2, 20, 9, {5, 4}, {3, 3}, {1, 1}, {1, 1}));
   const OperationWork recorded(trace.layers()[0], Operation::kForward, 4);
   const WorkWithoutZeros full(recorded);
-  for (const TensorRole role : {TensorRole::kA, TensorRole::kW, TensorRole::kG}) {
+  for (const Operand role : {Operand::kA, Operand::kW, Operand::kG}) {
     const LayerTensor& tensor = full.work().layer.tensor(role);
     EXPECT_EQ(count_nonzeros(tensor.mask), tensor.elements());
     EXPECT_EQ(tensor.nonzeros, trace.layers()[0].tensor(role).nonzeros);
@@ -30,13 +30,13 @@ TEST(WithoutZeros, FullTensorsAreKnown) {
   std::vector<bool> holed(60, true);
   holed[59] = false;
   builder.add_layer("l", shape)
-      .mask(TensorRole::kA, std::vector<bool>(60, true))
-      .mask(TensorRole::kG, std::vector<bool>(27, true));
-  builder.add_layer("m", shape).mask(TensorRole::kA, holed);
+      .mask(Operand::kA, std::vector<bool>(60, true))
+      .mask(Operand::kG, std::vector<bool>(27, true));
+  builder.add_layer("m", shape).mask(Operand::kA, holed);
   const Trace trace = builder.build();
   EXPECT_FALSE(trace.layers()[0].a.mask.no_zeros());
   const KnownLayers known(trace);
-  for (const TensorRole role : {TensorRole::kA, TensorRole::kW, TensorRole::kG}) {
+  for (const Operand role : {Operand::kA, Operand::kW, Operand::kG}) {
     const LayerTensor& tensor = known.layers()[0].tensor(role);
     EXPECT_TRUE(tensor.mask.no_zeros());
     EXPECT_EQ(count_nonzeros(tensor.mask), tensor.elements());

@@ -30,7 +30,7 @@ class Fixed final : public Accelerator {
 Trace trace_of(bool recorded) {
   TraceBuilder builder("t");
   builder.add_layer("a\nb", LayerShape::linear(2, 8, 8));
-  if (recorded) builder.mask(TensorRole::kA, std::vector<bool>(16, true));
+  if (recorded) builder.mask(Operand::kA, std::vector<bool>(16, true));
   return builder.build();
 }
 
@@ -59,7 +59,7 @@ TEST(WorkEstimate, CompressedBytesCountAsStored) {
   const LayerShape shape = LayerShape::conv2d(1, 8, 8, {509, 509}, {255, 255});
   TraceBuilder builder("small");
   builder.add_layer("l", shape);
-  for (const TensorRole role : {TensorRole::kA, TensorRole::kW, TensorRole::kG}) {
+  for (const Operand role : {Operand::kA, Operand::kW, Operand::kG}) {
     std::vector<std::uint8_t> bytes(static_cast<std::size_t>(TensorExtent::of(shape, role).mask_bytes()));
     for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::uint8_t>(i % 509 * 41);
     builder.packed_mask(role, bytes);

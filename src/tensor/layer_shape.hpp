@@ -50,7 +50,7 @@ struct LayerShape {
   std::int64_t rows_at_once(Operation op) const { return op == Operation::kWeightGrad ? n : n / sequence; }
   // Whether a tensor, or the result of an operation, is one for all samples of a batch: weights and their
   // gradient. Both factors of a matmul belong to a sample.
-  bool once_per_batch(TensorRole role) const { return role == TensorRole::kW && kind != LayerKind::kMatmul; }
+  bool once_per_batch(Operand role) const { return role == Operand::kW && kind != LayerKind::kMatmul; }
   bool once_per_batch(Operation op) const {
     return op == Operation::kWeightGrad && kind != LayerKind::kMatmul;
   }

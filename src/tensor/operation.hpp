@@ -8,8 +8,8 @@
 namespace lacuna {
 
 // The three tensors of a layer: input activations, weights, gradients of the outputs.
-enum class TensorRole { kA, kW, kG };
-inline constexpr std::array kTensorRoles{TensorRole::kA, TensorRole::kW, TensorRole::kG};
+enum class Operand { kA, kW, kG };
+inline constexpr std::array kOperands{Operand::kA, Operand::kW, Operand::kG};
 
 enum class Operation {
   kForward,     // A*W: outputs
@@ -42,20 +42,20 @@ constexpr bool has_operation(std::size_t layer_index, Operation op) {
 // [TensorDash §2]: activations in A*W, gradients in W*G; in A*G the paper takes whichever has more zeros, and
 // G is primary.
 struct OperandPair {
-  TensorRole primary;
-  TensorRole secondary;
+  Operand primary;
+  Operand secondary;
 };
 
 constexpr OperandPair operands(Operation op) {
   switch (op) {
     case Operation::kForward:
-      return {TensorRole::kA, TensorRole::kW};
+      return {Operand::kA, Operand::kW};
     case Operation::kInputGrad:
-      return {TensorRole::kG, TensorRole::kW};
+      return {Operand::kG, Operand::kW};
     case Operation::kWeightGrad:
-      return {TensorRole::kG, TensorRole::kA};
+      return {Operand::kG, Operand::kA};
   }
-  return {TensorRole::kA, TensorRole::kW};
+  return {Operand::kA, Operand::kW};
 }
 
 }  // namespace lacuna

@@ -118,7 +118,7 @@ TEST(ProductLayers, RoundTripWhateverTheirChannels) {
       EXPECT_EQ(serialize_trace(again), bytes);
       const Layer &one = trace.layers()[0], &two = again.layers()[0];
       EXPECT_EQ(one.shape, two.shape);
-      for (const TensorRole role : kTensorRoles) {
+      for (const Operand role : kOperands) {
         const LayerTensor &left = one.tensor(role), &right = two.tensor(role);
         ASSERT_EQ(left.mask.rows, right.mask.rows);
         for (std::int64_t r = 0; r < left.mask.rows; ++r) {

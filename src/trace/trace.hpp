@@ -39,8 +39,8 @@ struct Layer {
     return (shape.kind == LayerKind::kMatmul ? shape.groups : shape.n) / steps;
   }
 
-  const LayerTensor& tensor(TensorRole role) const {
-    return role == TensorRole::kA ? a : role == TensorRole::kW ? w : g;
+  const LayerTensor& tensor(Operand role) const {
+    return role == Operand::kA ? a : role == Operand::kW ? w : g;
   }
 };
 

@@ -24,13 +24,13 @@ TraceBuilder& TraceBuilder::add_layer(std::string name, const LayerShape& shape,
   return *this;
 }
 
-void TraceBuilder::wrong_size(TensorRole role, std::size_t got, std::int64_t needed) const {
+void TraceBuilder::wrong_size(Operand role, std::size_t got, std::int64_t needed) const {
   throw InputError(name_ + ": layer " + quote_name(pending_.back().name),
                    fmt::format("{} was given {} elements, its shape needs {}", role_name(role), got, needed),
                    "give one value per element");
 }
 
-TraceBuilder& TraceBuilder::packed_mask(TensorRole role, std::span<const std::uint8_t> bytes) {
+TraceBuilder& TraceBuilder::packed_mask(Operand role, std::span<const std::uint8_t> bytes) {
   const std::int64_t needed = extent(role).mask_bytes();
   if (static_cast<std::int64_t>(bytes.size()) != needed) wrong_size(role, bytes.size(), needed);
   std::uint8_t* block = allocate(needed);
@@ -38,7 +38,7 @@ TraceBuilder& TraceBuilder::packed_mask(TensorRole role, std::span<const std::ui
   return adopt_mask(role, block);
 }
 
-TraceBuilder& TraceBuilder::mask(TensorRole role, const std::vector<bool>& nonzero) {
+TraceBuilder& TraceBuilder::mask(Operand role, const std::vector<bool>& nonzero) {
   const TensorExtent size = extent(role);
   const std::int64_t needed = size.rows * size.channels;
   if (static_cast<std::int64_t>(nonzero.size()) != needed) wrong_size(role, nonzero.size(), needed);
@@ -55,7 +55,7 @@ TraceBuilder& TraceBuilder::mask(TensorRole role, const std::vector<bool>& nonze
   return adopt_mask(role, block);
 }
 
-TraceBuilder& TraceBuilder::values(TensorRole role, std::span<const float> values, DataType type) {
+TraceBuilder& TraceBuilder::values(Operand role, std::span<const float> values, DataType type) {
   const TensorExtent size = extent(role);
   const std::int64_t needed = size.rows * size.channels;
   if (static_cast<std::int64_t>(values.size()) != needed) wrong_size(role, values.size(), needed);
@@ -71,12 +71,12 @@ TraceBuilder& TraceBuilder::values(TensorRole role, std::span<const float> value
   return adopt_values(role, block, type);
 }
 
-TraceBuilder& TraceBuilder::adopt_mask(TensorRole role, const std::uint8_t* bytes) {
+TraceBuilder& TraceBuilder::adopt_mask(Operand role, const std::uint8_t* bytes) {
   parts(role).mask = bytes;
   return *this;
 }
 
-TraceBuilder& TraceBuilder::adopt_values(TensorRole role, const std::uint8_t* bytes, DataType type) {
+TraceBuilder& TraceBuilder::adopt_values(Operand role, const std::uint8_t* bytes, DataType type) {
   const TensorExtent size = extent(role);
   parts(role).values = {bytes, type, size.rows, size.channels};
   return *this;
@@ -93,7 +93,7 @@ Trace TraceBuilder::build() {
       throw InputError(name_, fmt::format("two layers are called {}", quote_name(entry.name)), "rename one");
     }
     const std::string place = name_ + ": layer " + quote_name(entry.name);
-    const auto tensor = [&](TensorRole role) {
+    const auto tensor = [&](Operand role) {
       const Parts& given = entry.parts[static_cast<int>(role)];
       const TensorExtent extent = TensorExtent::of(entry.shape, role);
       if (given.mask != nullptr) stored_bytes += extent.mask_bytes();
@@ -104,9 +104,9 @@ Trace TraceBuilder::build() {
     layers.push_back({.name = std::move(entry.name),
                       .shape = entry.shape,
                       .steps = entry.steps,
-                      .a = tensor(TensorRole::kA),
-                      .w = tensor(TensorRole::kW),
-                      .g = tensor(TensorRole::kG)});
+                      .a = tensor(Operand::kA),
+                      .w = tensor(Operand::kW),
+                      .g = tensor(Operand::kG)});
   }
   pending_.clear();
   Trace trace(name_, info_, std::move(layers), storage_, stored_bytes);

@@ -37,8 +37,8 @@ TEST(Trace, ReadsRecordedTraces) {
 TEST(TraceBuilder, MasksBitsAndDefaults) {
   TraceBuilder builder("built");
   builder.add_layer("conv", LayerShape::conv2d(1, 3, 2, {1, 2}, {1, 1}))
-      .mask(TensorRole::kA, {true, false, true, false, false, true})
-      .values(TensorRole::kW, std::vector<float>{1, 0, -0.0F, 2, 3, 0});
+      .mask(Operand::kA, {true, false, true, false, false, true})
+      .values(Operand::kW, std::vector<float>{1, 0, -0.0F, 2, 3, 0});
   const Trace trace = builder.build();
   const Layer& layer = trace.layers().at(0);
   EXPECT_EQ(layer.a.nonzeros, 3);
@@ -100,7 +100,7 @@ TEST(Synthetic, SharesPatternsAndSeeds) {
   const Trace valued = make_synthetic(spec);
   EXPECT_EQ(bytes(valued), bytes(other));  // the same zeros with and without values
   for (const Layer& layer : valued.layers()) {
-    for (const TensorRole role : kTensorRoles) EXPECT_TRUE(layer.tensor(role).values);
+    for (const Operand role : kOperands) EXPECT_TRUE(layer.tensor(role).values);
   }
 }
 

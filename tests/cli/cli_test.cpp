@@ -351,7 +351,7 @@ TEST_F(CliTest, TablesByProgressOfTheTraining) {
     TraceBuilder builder("net");
     builder.info().model = "net";
     builder.info().progress = percent / 100.0;
-    builder.add_layer("conv", shape).mask(TensorRole::kA, nonzero);
+    builder.add_layer("conv", shape).mask(Operand::kA, nonzero);
     arguments.push_back(folder_.file(fmt::format("p{}.safetensors", percent)));
     write_trace(builder.build(), arguments.back());
   }

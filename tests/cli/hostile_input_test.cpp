@@ -104,7 +104,7 @@ TEST_F(HostileInput, ASmallFileCannotAskForALongRun) {
   const LayerShape shape = LayerShape::conv2d(1, 8, 8, {509, 509}, {255, 255});
   TraceBuilder builder("small");
   builder.add_layer("l", shape);
-  for (const TensorRole role : {TensorRole::kA, TensorRole::kW, TensorRole::kG}) {
+  for (const Operand role : {Operand::kA, Operand::kW, Operand::kG}) {
     const TensorExtent extent = TensorExtent::of(shape, role);
     std::vector<std::uint8_t> bytes(static_cast<std::size_t>(extent.mask_bytes()));
     for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::uint8_t>(i % 509 * 41);

@@ -113,9 +113,9 @@ TEST_P(EveryModel, CyclesWithoutZerosAreThoseOfALayerOfOnes) {
     const Trace recorded = testing::random_trace(seed, shape);
     TraceBuilder builder("ones");
     builder.add_layer("layer", shape)
-        .mask(TensorRole::kA, ones(recorded.layers()[0].a))
-        .mask(TensorRole::kW, ones(recorded.layers()[0].w))
-        .mask(TensorRole::kG, ones(recorded.layers()[0].g));
+        .mask(Operand::kA, ones(recorded.layers()[0].a))
+        .mask(Operand::kW, ones(recorded.layers()[0].w))
+        .mask(Operand::kG, ones(recorded.layers()[0].g));
     const Trace trace = builder.build();
     ASSERT_NE(trace.layers()[0].a.mask.row_bytes, 0);
     for (const Operation op : kOperations) {

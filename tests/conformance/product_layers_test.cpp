@@ -31,9 +31,9 @@ Trace taken_apart(const Layer& layer, Operation op) {
   for (std::int64_t t = 0; t < times; ++t) {
     for (std::int64_t p = 0; p < s.groups; ++p) {
       builder.add_layer(fmt::format("{}.{}", t, p), LayerShape::linear(rows, c, k))
-          .mask(TensorRole::kA, cut(layer.a, t * rows, rows, p * c, c))
-          .mask(TensorRole::kW, cut(layer.w, p * k, k, 0, c))
-          .mask(TensorRole::kG, cut(layer.g, t * rows, rows, p * k, k));
+          .mask(Operand::kA, cut(layer.a, t * rows, rows, p * c, c))
+          .mask(Operand::kW, cut(layer.w, p * k, k, 0, c))
+          .mask(Operand::kG, cut(layer.g, t * rows, rows, p * k, k));
     }
   }
   return builder.build();

@@ -66,7 +66,7 @@ struct Use {
 struct BruteStep {
   std::size_t layer;
   Operation op;
-  TensorRole rows;
+  Operand rows;
   std::vector<Use> uses;  // row operand, column operand, result
 };
 
@@ -97,11 +97,11 @@ std::vector<BruteStep> two_parts(const Trace& trace, const TilePlan& plan, std::
     const auto add = [&](std::size_t i, Operation op) {
       if (!has_operation(i, op)) return;
       const Layer& layer = layers[i];
-      const auto use = [&](TensorRole role, int memory) {
-        const char kind = role == TensorRole::kA ? 'A' : role == TensorRole::kW ? 'W' : 'G';
-        return Use{name(kind, i), bytes(layer.tensor(role).elements(), i, role == TensorRole::kW), memory};
+      const auto use = [&](Operand role, int memory) {
+        const char kind = role == Operand::kA ? 'A' : role == Operand::kW ? 'W' : 'G';
+        return Use{name(kind, i), bytes(layer.tensor(role).elements(), i, role == Operand::kW), memory};
       };
-      const TensorRole rows = row_operand(layer, op, plan);
+      const Operand rows = row_operand(layer, op, plan);
       const auto [primary, secondary] = operands(op);
       BruteStep step{i, op, rows, {use(rows, 1), use(rows == primary ? secondary : primary, 0)}};
       if (op == Operation::kForward)

@@ -32,12 +32,12 @@ void check(const Layer& layer, const Settings& settings, const BruteConfig& conf
     const OpResult fast = machine->simulate(layer, op, {Engine::kFast, seed});
     // Values pass through the stored form and must equal the reference convolution.
     ASSERT_EQ(machine->simulate(layer, op, {Engine::kFunctional, seed}), fast);
-    const TensorRole rows = fast.scheduled == Scheduled::kA   ? TensorRole::kA
-                            : fast.scheduled == Scheduled::kW ? TensorRole::kW
-                                                              : TensorRole::kG;
+    const Operand rows = fast.scheduled == Scheduled::kA   ? Operand::kA
+                         : fast.scheduled == Scheduled::kW ? Operand::kW
+                                                           : Operand::kG;
     const bool stored = order_is_stored(op, fast.scheduled);
     BruteConfig brute = config;
-    if (stored && rows != TensorRole::kW) {  // the channels of a position are scheduled by themselves
+    if (stored && rows != Operand::kW) {  // the channels of a position are scheduled by themselves
       const std::int64_t channels =
           op == Operation::kForward ? layer.shape.c_per_group() : layer.shape.k_per_group();
       brute.piece = (channels + brute.lanes - 1) / brute.lanes;

@@ -322,7 +322,7 @@ std::vector<std::pair<int, int>> brute_movements(const std::string& name, int la
   return all;
 }
 
-BruteResult brute_tensordash(const Layer& layer, Operation op, TensorRole rows_operand,
+BruteResult brute_tensordash(const Layer& layer, Operation op, Operand rows_operand,
                              const BruteConfig& config) {
   std::vector<Pair> products = op == Operation::kForward     ? forward_streams(layer, config.lanes)
                                : op == Operation::kInputGrad ? input_grad_streams(layer, config.lanes)

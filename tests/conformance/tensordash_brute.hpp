@@ -31,7 +31,7 @@ struct BruteResult {
 std::vector<std::pair<int, int>> brute_movements(const std::string& name, int lanes, int depth);
 
 // `rows_operand` sits on the rows and is scheduled.
-BruteResult brute_tensordash(const Layer& layer, Operation op, TensorRole rows_operand,
+BruteResult brute_tensordash(const Layer& layer, Operation op, Operand rows_operand,
                              const BruteConfig& config);
 
 }  // namespace lacuna::testing

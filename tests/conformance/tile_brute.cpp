@@ -145,11 +145,11 @@ Count sram_reads(const Deal& mine, const Deal& others, Count steps, Count groups
 // A13: times that a transposer is filled for the streams of an operand, which pass as often as they are read:
 // once for each step, tap and block of `lanes` channels, counted from the tensor's first one, in which there
 // is a stream.
-Count transposer_fills(const Layer& layer, TensorRole role, const Product& product, bool on_rows, Count reads,
+Count transposer_fills(const Layer& layer, Operand role, const Product& product, bool on_rows, Count reads,
                        Count lanes) {
   const LayerShape& s = layer.shape;
-  const Count channels = role == TensorRole::kG ? s.k / s.groups : s.c / s.groups;
-  const Count first = role == TensorRole::kW ? 0 : product.group * channels;
+  const Count channels = role == Operand::kG ? s.k / s.groups : s.c / s.groups;
+  const Count first = role == Operand::kW ? 0 : product.group * channels;
   const Count streams = on_rows ? product.row_streams : product.column_streams;
   std::set<std::pair<Count, Count>> fills;  // (tap, block)
   for (Count stream = 0; stream < streams; ++stream)
@@ -192,28 +192,26 @@ Tensor count_tensor(const MaskView& mask) {
   return tensor;
 }
 
-Tensor operand_tensor(const Layer& layer, TensorRole role) {
-  return count_tensor(role == TensorRole::kA   ? layer.a.mask
-                      : role == TensorRole::kW ? layer.w.mask
-                                               : layer.g.mask);
+Tensor operand_tensor(const Layer& layer, Operand role) {
+  return count_tensor(role == Operand::kA ? layer.a.mask : role == Operand::kW ? layer.w.mask : layer.g.mask);
 }
 
 // A15.
 Tensor result_tensor(const Layer& layer, Operation op) {
   const LayerShape& s = layer.shape;
   if (op == Operation::kForward)
-    return {s.n * s.output.h * s.output.w * s.k, operand_tensor(layer, TensorRole::kG).nonzeros};
+    return {s.n * s.output.h * s.output.w * s.k, operand_tensor(layer, Operand::kG).nonzeros};
   if (op == Operation::kInputGrad)
-    return {s.n * s.input.h * s.input.w * s.c, operand_tensor(layer, TensorRole::kA).nonzeros};
+    return {s.n * s.input.h * s.input.w * s.c, operand_tensor(layer, Operand::kA).nonzeros};
   const Count weights = s.k * s.kernel.h * s.kernel.w * (s.c / s.groups);
-  if (s.kind == LayerKind::kMatmul) return {weights, operand_tensor(layer, TensorRole::kW).nonzeros};
+  if (s.kind == LayerKind::kMatmul) return {weights, operand_tensor(layer, Operand::kW).nonzeros};
   return {weights, weights};
 }
 
-std::pair<TensorRole, TensorRole> primary_and_secondary(Operation op) {
-  if (op == Operation::kForward) return {TensorRole::kA, TensorRole::kW};
-  if (op == Operation::kInputGrad) return {TensorRole::kG, TensorRole::kW};
-  return {TensorRole::kG, TensorRole::kA};
+std::pair<Operand, Operand> primary_and_secondary(Operation op) {
+  if (op == Operation::kForward) return {Operand::kA, Operand::kW};
+  if (op == Operation::kInputGrad) return {Operand::kG, Operand::kW};
+  return {Operand::kG, Operand::kA};
 }
 
 // How often the fullest bank is accessed when as many neighbouring blocks are read at a stride as there are
@@ -243,14 +241,14 @@ Transfer transfer(const Tensor& tensor, bool of_weights, const TileBruteConfig& 
 
 }  // namespace
 
-TensorRole brute_sparser_operand(const Layer& layer, Operation op) {
+Operand brute_sparser_operand(const Layer& layer, Operation op) {
   const auto [primary, secondary] = primary_and_secondary(op);
   const Tensor p = operand_tensor(layer, primary), s = operand_tensor(layer, secondary);
   return (s.elements - s.nonzeros) * p.elements > (p.elements - p.nonzeros) * s.elements ? secondary
                                                                                          : primary;
 }
 
-std::int64_t brute_dense_cycles(const Layer& layer, Operation op, TensorRole rows_operand,
+std::int64_t brute_dense_cycles(const Layer& layer, Operation op, Operand rows_operand,
                                 const TileBruteConfig& config) {
   Count cycles = 0;
   const bool primary_on_rows = rows_operand == primary_and_secondary(op).first;
@@ -259,11 +257,10 @@ std::int64_t brute_dense_cycles(const Layer& layer, Operation op, TensorRole row
   return cycles;
 }
 
-TileBruteResult brute_tile_memory(const Layer& layer, Operation op, TensorRole rows_operand,
-                                  double batch_scale, std::int64_t compute_cycles,
-                                  const TileBruteConfig& config) {
+TileBruteResult brute_tile_memory(const Layer& layer, Operation op, Operand rows_operand, double batch_scale,
+                                  std::int64_t compute_cycles, const TileBruteConfig& config) {
   const auto [primary, secondary] = primary_and_secondary(op);
-  const TensorRole columns_operand = rows_operand == primary ? secondary : primary;
+  const Operand columns_operand = rows_operand == primary ? secondary : primary;
   const LayerShape& s = layer.shape;
   TileBruteResult result;
   Activity& activity = result.activity;
@@ -281,8 +278,8 @@ TileBruteResult brute_tile_memory(const Layer& layer, Operation op, TensorRole r
     activity.bm_reads += row_reads;
     activity.am_reads += column_reads;
     // A13: W in W*G and both operands of A*G.
-    const auto across = [&](TensorRole role) {
-      return op == Operation::kWeightGrad || (op == Operation::kInputGrad && role == TensorRole::kW);
+    const auto across = [&](Operand role) {
+      return op == Operation::kWeightGrad || (op == Operation::kInputGrad && role == Operand::kW);
     };
     if (across(rows_operand))
       activity.transposed_groups +=
@@ -291,8 +288,8 @@ TileBruteResult brute_tile_memory(const Layer& layer, Operation op, TensorRole r
       activity.transposed_groups +=
           transposer_fills(layer, columns_operand, product, false, column_reads, config.lanes);
   }
-  const std::pair<TensorRole, Count> operands[] = {{rows_operand, activity.bm_reads},
-                                                   {columns_operand, activity.am_reads}};
+  const std::pair<Operand, Count> operands[] = {{rows_operand, activity.bm_reads},
+                                                {columns_operand, activity.am_reads}};
   // All transposers fill together, and empty while they fill again: one round more than there are fills of
   // all of them. Each holds 16 x 16 values.
   if (activity.transposed_groups > 0)
@@ -311,7 +308,7 @@ TileBruteResult brute_tile_memory(const Layer& layer, Operation op, TensorRole r
   };
   const long double banks = static_cast<long double>(config.sram_banks * config.tiles);
   for (const auto& [role, reads] : operands) {
-    const Transfer moved = transfer(operand_tensor(layer, role), weights && role == TensorRole::kW, config);
+    const Transfer moved = transfer(operand_tensor(layer, role), weights && role == Operand::kW, config);
     TensorTraffic& traffic = moved.of_weights ? activity.weights : activity.samples;
     traffic.dram_read_bytes += moved.bus_bytes;
     traffic.dram_activations += moved.activations;
@@ -319,7 +316,7 @@ TileBruteResult brute_tile_memory(const Layer& layer, Operation op, TensorRole r
     bus_bytes += share(moved, moved.bus_bytes);
     opened += share(moved, moved.activations);
     read_bytes += static_cast<long double>(moved.bus_bytes);
-    const bool strided = role == TensorRole::kA && op != Operation::kInputGrad;
+    const bool strided = role == Operand::kA && op != Operation::kInputGrad;
     const Count turns = strided ? fullest_bank(s.stride.w, config.sram_banks * config.tiles) : 1;
     sram.push_back((static_cast<long double>(reads * turns) + share(moved, moved.sram_rows)) / banks);
     activity.sram_conflict_cycles += round_up(static_cast<long double>(reads * (turns - 1)) / banks);

@@ -28,10 +28,10 @@ struct TileBruteConfig {
 };
 
 // The operand with the larger share of zeros; on a tie A in A*W, G in W*G and in A*G (A1).
-TensorRole brute_sparser_operand(const Layer& layer, Operation op);
+Operand brute_sparser_operand(const Layer& layer, Operation op);
 
 // Cycles of the tiles if every pair is multiplied, one step per cycle.
-std::int64_t brute_dense_cycles(const Layer& layer, Operation op, TensorRole rows_operand,
+std::int64_t brute_dense_cycles(const Layer& layer, Operation op, Operand rows_operand,
                                 const TileBruteConfig& config);
 
 // What the memory does, and the cycles of the operation with it (`total`), if the tiles alone take
@@ -40,8 +40,7 @@ struct TileBruteResult {
   Activity activity;
   std::int64_t total = 0;
 };
-TileBruteResult brute_tile_memory(const Layer& layer, Operation op, TensorRole rows_operand,
-                                  double batch_scale, std::int64_t compute_cycles,
-                                  const TileBruteConfig& config);
+TileBruteResult brute_tile_memory(const Layer& layer, Operation op, Operand rows_operand, double batch_scale,
+                                  std::int64_t compute_cycles, const TileBruteConfig& config);
 
 }  // namespace lacuna::testing

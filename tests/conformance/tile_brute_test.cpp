@@ -82,7 +82,7 @@ void expect_equal(const Activity& got, const Activity& expected) {
 
 // What a machine says with `memory=modelled`, if its tiles alone take that many cycles.
 void check_machine(const OpResult& modelled, std::int64_t tiles_alone, const OperationWork& work,
-                   TensorRole rows_operand, const TileBruteConfig& config) {
+                   Operand rows_operand, const TileBruteConfig& config) {
   const auto expected = [&](std::int64_t compute_cycles) {
     return testing::brute_tile_memory(work.layer, work.op, rows_operand, work.batch_scale, compute_cycles,
                                       config);
@@ -107,7 +107,7 @@ TEST(TileBrute, MachinesOfTilesEqualIt) {
     for (const Operation op : kOperations) {
       SCOPED_TRACE(operation_name(op));
       const OperationWork work(trace.layers()[0], op, batch_scale);
-      const TensorRole rows_operand = testing::brute_sparser_operand(work.layer, op);
+      const Operand rows_operand = testing::brute_sparser_operand(work.layer, op);
       const std::int64_t cycles = testing::brute_dense_cycles(work.layer, op, rows_operand, config);
 
       const OpResult of_dense = dense->simulate(work, {Engine::kFast, seed});

@@ -22,7 +22,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
                                               {1, 1}, {1 + data[4] % 2, 1 + data[4] / 2 % 2});
   const auto grouping = static_cast<Grouping>(data[4] / 4 % 4);
   const DataType type = data[4] / 16 % 2 == 0 ? DataType::kFp32 : DataType::kBfloat16;
-  const TensorGroups groups(shape, TensorRole::kA, grouping, lanes);
+  const TensorGroups groups(shape, Operand::kA, grouping, lanes);
   const std::int64_t rows = shape.input_positions();
   try {
     StoredTensor stored;

@@ -100,7 +100,7 @@ std::vector<std::uint8_t> scheduled_seed(std::uint8_t lanes, std::uint8_t machin
   const ScheduledCodec codec(
       Connectivity::parse(Connectivity::names()[machine / 3 % Connectivity::names().size()], 4 + lanes % 61,
                           1 + machine % 3, "seed"));
-  const TensorGroups groups(shape, TensorRole::kA, static_cast<Grouping>(kind / 4 % 4), 4 + lanes % 61);
+  const TensorGroups groups(shape, Operand::kA, static_cast<Grouping>(kind / 4 % 4), 4 + lanes % 61);
   std::vector<float> values(12 * 37, 0.0F);
   Random random(machine);
   for (float& value : values) value = random.chance(zeros) ? 0.0F : static_cast<float>(random.integer(-3, 3));

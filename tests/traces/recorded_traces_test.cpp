@@ -67,7 +67,7 @@ TEST(RecordedTraces, EveryFileHoldsWhatItsRowSays) {
     }
     for (const Layer& layer : trace.layers()) {
       EXPECT_GE(trace.batch_scale(layer), 1.0) << layer.name;
-      for (const TensorRole role : kTensorRoles) {
+      for (const Operand role : kOperands) {
         EXPECT_LE(layer.tensor(role).nonzeros, layer.tensor(role).elements()) << layer.name;
       }
     }

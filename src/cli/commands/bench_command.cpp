@@ -23,7 +23,6 @@
 namespace lacuna::cli {
 namespace {
 
-using kernels::Checked;
 using kernels::Impl;
 
 void run_scaling(const std::vector<BenchJob>& jobs, const BenchOptions& options) {
@@ -74,8 +73,7 @@ std::vector<BenchCase> run_jobs(const std::vector<BenchJob>& jobs, const BenchOp
       c.count = job.layer->count;
       c.initial = job.layer->initial;
       c.op = job.op;
-      c.checked =
-          job.checked.value_or(job.op == Operation::kInputGrad ? Checked::kGradients : Checked::kActivations);
+      c.checked = job.checked.value_or(job.op == Operation::kInputGrad ? Operand::kG : Operand::kA);
       c.wanted_zeros = job.zeros.empty() ? -1 : job.zeros[i];
       c.threads = options.threads;
       c.impl = impl != Impl::kAuto && results[i].used == Impl::kBfloat16 ? Impl::kBfloat16 : impl;
@@ -101,7 +99,7 @@ void run_calibration(const std::vector<BenchJob>& jobs, const BenchOptions& opti
     one_side.or_weights = false;
     for (const bool weights : {false, true}) {
       if (weights && !job.either_side) continue;
-      if (weights) one_side.checked = Checked::kWeights;
+      if (weights) one_side.checked = Operand::kW;
       print_text(calibration_row(job.network->name + " " + job.layer->name, spec.shape.describe(), job.op,
                                  kernels::calibrate(spec.shape, one_side, 1.0)));
       flush_output();

@@ -13,7 +13,6 @@
 namespace lacuna::cli {
 namespace {
 
-using kernels::Checked;
 using kernels::Impl;
 using kernels::Layout;
 using kernels::WeightLayout;
@@ -26,11 +25,10 @@ Operation parse_op(const std::string& name) {
 }
 
 // weight_grad may check either operand: the one with more zeros where a trace is given.
-std::optional<Checked> better_operand(const BenchLayer& layer, Operation op, const BenchOptions& options) {
-  if (options.zeros_in == "weights") return Checked::kWeights;
+std::optional<Operand> better_operand(const BenchLayer& layer, Operation op, const BenchOptions& options) {
+  if (options.zeros_in == "weights") return Operand::kW;
   if (op != Operation::kWeightGrad || layer.traced == nullptr) return std::nullopt;
-  return layer.traced->g.zero_share() > layer.traced->a.zero_share() ? Checked::kGradients
-                                                                     : Checked::kActivations;
+  return layer.traced->g.zero_share() > layer.traced->a.zero_share() ? Operand::kG : Operand::kA;
 }
 
 // A trained network has hardly any zero weights: what is not pruned takes part as if there were none.
@@ -58,7 +56,7 @@ kernels::MeasureSpec spec_of(const BenchJob& job, const BenchOptions& options, I
   // Loaders deliver plain images, and oneDNN's first layers read them as such.
   if (job.layer->shape.c <= 3 && spec.options.layout == Layout::kBlocked)
     spec.options.src_layout = Layout::kNchw;
-  const bool in_weights = job.checked == Checked::kWeights;
+  const bool in_weights = job.checked == Operand::kW;
   const bool kept_gradients = (in_weights || job.either_side) && job.op == Operation::kWeightGrad;
   spec.options.weights = (options.layout == "blocked" || options.beside_blocked) && !kept_gradients
                              ? WeightLayout::kPacked
@@ -86,8 +84,8 @@ kernels::MeasureSpec spec_of(const BenchJob& job, const BenchOptions& options, I
   }
   if (in_weights) return spec;
   if (job.layer->traced != nullptr) {
-    const bool activations = job.op == Operation::kForward ||
-                             (job.op == Operation::kWeightGrad && job.checked == Checked::kActivations);
+    const bool activations =
+        job.op == Operation::kForward || (job.op == Operation::kWeightGrad && job.checked == Operand::kA);
     const MaskView mask = activations ? job.layer->traced->a.mask : job.layer->traced->g.mask;
     const std::int64_t samples = job.layer->traced->shape.n;
     const std::int64_t pixels = mask.rows / samples;

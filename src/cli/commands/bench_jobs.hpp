@@ -15,7 +15,7 @@ struct BenchJob {
   const BenchNetwork* network;
   const BenchLayer* layer;
   Operation op;
-  std::optional<kernels::Checked> checked;
+  std::optional<Operand> checked;
   std::vector<double> zeros;  // shares to be measured; none: as in the trace
   bool either_side = false;   // zeros of weights may be skipped instead
   // Time that it takes, in units of its own.

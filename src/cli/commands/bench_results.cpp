@@ -16,10 +16,8 @@
 namespace lacuna::cli {
 namespace {
 
-const char* checked_name(kernels::Checked checked) {
-  return checked == kernels::Checked::kActivations ? "A"
-         : checked == kernels::Checked::kGradients ? "G"
-                                                   : "W";
+const char* checked_name(Operand checked) {
+  return checked == Operand::kA ? "A" : checked == Operand::kG ? "G" : "W";
 }
 
 std::string kind_of(const LayerShape& s) {

@@ -15,7 +15,7 @@ struct BenchCase {
   std::int64_t count = 1;
   bool initial = false;
   Operation op = Operation::kForward;
-  kernels::Checked checked = kernels::Checked::kActivations;
+  Operand checked = Operand::kA;
   double wanted_zeros = 0;  // of the sweep; -1: from a trace
   int threads = 1;
   kernels::Impl impl = kernels::Impl::kSparse;

@@ -14,7 +14,6 @@
 namespace lacuna::cli {
 namespace {
 
-using kernels::Checked;
 using Rows = std::vector<const ZeroTable::Row*>;
 
 Rows rows_of(const ZeroTable& table, const std::vector<std::string>& names, const std::string& use) {
@@ -56,9 +55,8 @@ ZerosPlan plan_zeros(const ZeroTable& table, const BenchLayer& layer, Operation 
   const Rows a = rows_of(table, layer.zeros_a, "the input of " + layer.name);
   const Rows g = rows_of(table, layer.zeros_g, "the gradient of " + layer.name);
   ZerosPlan plan;
-  if (op == Operation::kWeightGrad)
-    plan.checked = mean_share(g) > mean_share(a) ? Checked::kGradients : Checked::kActivations;
-  const bool gradients = op == Operation::kInputGrad || plan.checked == Checked::kGradients;
+  if (op == Operation::kWeightGrad) plan.checked = mean_share(g) > mean_share(a) ? Operand::kG : Operand::kA;
+  const bool gradients = op == Operation::kInputGrad || plan.checked == Operand::kG;
   plan.rows = gradients ? g : a;
   plan.shares = {0};  // a dense operand: the time of oneDNN direct is all that is needed
   if (plan.rows.empty()) return plan;

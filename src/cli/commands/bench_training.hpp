@@ -19,7 +19,7 @@ struct BenchCase;
 struct ZerosPlan {
   std::vector<const ZeroTable::Row*>
       rows;  // of the checked operand, one per layer of this shape; none: dense
-  std::optional<kernels::Checked> checked;
+  std::optional<Operand> checked;
   std::vector<double> shares;  // to be measured
   std::optional<double>
       apart;  // another share, whose time is measured and compared with the interpolated one

@@ -88,15 +88,15 @@ std::string zeros_table(const DemoPoint& point, const TextStyle& style) {
       cells[static_cast<std::size_t>(op.op)] = best(op.macs);
     }
     table.add_row({printable(layer.name), layer.shape.describe(),
-                   percent(macs / point.potential.per_batch.all.macs),
-                   percent(layer.zero_share(TensorRole::kA)), percent(layer.zero_share(TensorRole::kW)),
-                   percent(layer.zero_share(TensorRole::kG)), cells[0], cells[1], cells[2]});
+                   percent(macs / point.potential.per_batch.all.macs), percent(layer.zero_share(Operand::kA)),
+                   percent(layer.zero_share(Operand::kW)), percent(layer.zero_share(Operand::kG)), cells[0],
+                   cells[1], cells[2]});
   }
   table.add_rule();
   const PotentialTotals& all = point.potential.per_batch;
-  table.add_row({"all", "", "100 %", percent(point.potential.zero_share(TensorRole::kA)),
-                 percent(point.potential.zero_share(TensorRole::kW)),
-                 percent(point.potential.zero_share(TensorRole::kG)), best(all.ops[0]), best(all.ops[1]),
+  table.add_row({"all", "", "100 %", percent(point.potential.zero_share(Operand::kA)),
+                 percent(point.potential.zero_share(Operand::kW)),
+                 percent(point.potential.zero_share(Operand::kG)), best(all.ops[0]), best(all.ops[1]),
                  best(all.ops[2])});
   return table.render(style);
 }
@@ -142,9 +142,8 @@ std::string progress_table(const std::vector<DemoPoint>& points, const TextStyle
     columns.push_back({points.front().machines[m].title, Align::kRight, "speedup from zeros, over dense"});
   TextTable table(std::move(columns));
   for (const DemoPoint& point : points) {
-    std::vector<std::string> row = {percent(point.progress),
-                                    percent(point.potential.zero_share(TensorRole::kA)),
-                                    percent(point.potential.zero_share(TensorRole::kG))};
+    std::vector<std::string> row = {percent(point.progress), percent(point.potential.zero_share(Operand::kA)),
+                                    percent(point.potential.zero_share(Operand::kG))};
     for (std::size_t m = 1; m < point.machines.size(); ++m)
       row.push_back(times_text(demo_cycles(point.machines[m]).speedup_from_zeros()));
     table.add_row(std::move(row));

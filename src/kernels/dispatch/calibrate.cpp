@@ -30,7 +30,7 @@ std::string cost_key(const LayerShape& shape, const ConvOptions& o) {
                     std::to_string(shape.groups) + " d" + std::to_string(shape.dilation.h) + "x" +
                     std::to_string(shape.dilation.w) + " | " + std::string(operation_name(o.op));
   for (const int part :
-       {static_cast<int>(o.checked.value_or(Checked::kActivations)), static_cast<int>(o.layout_of_dst()),
+       {static_cast<int>(o.checked.value_or(Operand::kA)), static_cast<int>(o.layout_of_dst()),
         static_cast<int>(o.layout_of_src()), static_cast<int>(o.weights), o.threads, static_cast<int>(o.bias),
         static_cast<int>(o.relu), static_cast<int>(o.allow_winograd), static_cast<int>(o.strict)})
     key.append(" ").append(std::to_string(part));
@@ -200,7 +200,7 @@ Calibration measured_cost(const LayerShape& shape, const ConvOptions& options, d
   std::array<double, CostCurve::kZeros.size()> speedups{};
   for (std::size_t i = 0; i < CostCurve::kZeros.size(); ++i) {
     data.refill_quickly(sparse.plan, CostCurve::kZeros[i], 1 + i);
-    if (options.checked == Checked::kWeights) sparse.take_weights(data), dense->take_weights(data);
+    if (options.checked == Operand::kW) sparse.take_weights(data), dense->take_weights(data);
     sparse.seconds(data);  // warm-up: caches, pages
     const RaceResult raced = race(
         [&] {

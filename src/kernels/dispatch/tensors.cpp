@@ -45,9 +45,9 @@ void place(const BlockedShape& shape, Layout layout, const std::vector<float>& n
             nchw[static_cast<std::size_t>((n * channels + c) * shape.pixels() + p)];
 }
 
-Checked checked_of(const ConvPlan& plan) {
-  return plan.options().checked.value_or(plan.options().op == Operation::kInputGrad ? Checked::kGradients
-                                                                                    : Checked::kActivations);
+Operand checked_of(const ConvPlan& plan) {
+  return plan.options().checked.value_or(plan.options().op == Operation::kInputGrad ? Operand::kG
+                                                                                    : Operand::kA);
 }
 
 float random_value(Random& random) {
@@ -82,7 +82,7 @@ void PlanTensors::fill(ConvPlan& plan,
                        const std::function<bool(std::int64_t, std::int64_t, std::int64_t)>& nonzero,
                        std::uint64_t seed) {
   Random random(seed);
-  const Checked checked_operand = checked_of(plan);
+  const Operand checked_operand = checked_of(plan);
   auto draw = [&](const BlockedShape& s, Layout layout, bool checked, AlignedFloats& to) {
     const std::int64_t channels = s.groups * s.channels;
     std::vector<float> nchw(static_cast<std::size_t>(s.plain_floats()));
@@ -96,18 +96,16 @@ void PlanTensors::fill(ConvPlan& plan,
     place(s, layout, nchw, to);
   };
   if (op_ != Operation::kInputGrad)
-    draw(blocked_src(plan.shape()), plan.options().layout_of_src(), checked_operand == Checked::kActivations,
-         src);
+    draw(blocked_src(plan.shape()), plan.options().layout_of_src(), checked_operand == Operand::kA, src);
   if (op_ != Operation::kForward)
-    draw(blocked_dst(plan.shape()), plan.options().layout_of_dst(), checked_operand == Checked::kGradients,
-         dst);
+    draw(blocked_dst(plan.shape()), plan.options().layout_of_dst(), checked_operand == Operand::kG, dst);
   const LayerShape& shape = plan.shape();
   std::int64_t i = 0;
   for (std::int64_t k = 0; k < shape.k; ++k)
     for (std::int64_t c = 0; c < shape.c_per_group(); ++c)
       for (std::int64_t tap = 0; tap < shape.taps(); ++tap, ++i) {
         const float value = 0.1F * random_value(random);
-        plain_weights[i] = checked_operand != Checked::kWeights || nonzero(k, c, tap) ? value : 0.0F;
+        plain_weights[i] = checked_operand != Operand::kW || nonzero(k, c, tap) ? value : 0.0F;
       }
   for (std::int64_t b = 0; b < bias.size(); ++b) bias[b] = random_value(random);
   give_weights(plan, weights);
@@ -115,7 +113,7 @@ void PlanTensors::fill(ConvPlan& plan,
 
 void PlanTensors::give_weights(ConvPlan& plan, AlignedFloats& packed) {
   if (op_ == Operation::kWeightGrad) {
-    if (checked_of(plan) == Checked::kWeights) plan.use_weights(plain_weights.data());
+    if (checked_of(plan) == Operand::kW) plan.use_weights(plain_weights.data());
   } else if (plan.options().weights == WeightLayout::kPacked) {
     plan.pack_weights(plain_weights.data(), packed.data());
   } else {
@@ -133,7 +131,7 @@ void PlanTensors::refill_quickly(ConvPlan& plan, double zeros, std::uint64_t see
 
 void PlanTensors::draw_quickly(ConvPlan& plan, double zeros, std::uint64_t seed, bool checked_only) {
   const int threads = plan.options().threads;
-  const Checked checked_operand = checked_of(plan);
+  const Operand checked_operand = checked_of(plan);
   // Runs of 16 floats: blocks of channels, or anything in a plain layout. Channels past the last stay zero.
   const auto draw = [&](const BlockedShape& of, Layout layout, double share, AlignedFloats& to) {
     const BlockedShape s = stored_shape(of);
@@ -156,15 +154,15 @@ void PlanTensors::draw_quickly(ConvPlan& plan, double zeros, std::uint64_t seed,
       }
     }
   };
-  const bool activations = checked_operand == Checked::kActivations;
-  const bool gradients = checked_operand == Checked::kGradients;
+  const bool activations = checked_operand == Operand::kA;
+  const bool gradients = checked_operand == Operand::kG;
   if (op_ != Operation::kInputGrad && (activations || !checked_only))
     draw(blocked_src(plan.shape()), plan.options().layout_of_src(), activations ? zeros : 0, src);
   if (op_ != Operation::kForward && (gradients || !checked_only))
     draw(blocked_dst(plan.shape()), plan.options().layout_of_dst(), gradients ? zeros : 0, dst);
-  if ((op_ == Operation::kWeightGrad || checked_only) && checked_operand != Checked::kWeights) return;
+  if ((op_ == Operation::kWeightGrad || checked_only) && checked_operand != Operand::kW) return;
   Random random(seed);
-  const double weight_zeros = checked_operand == Checked::kWeights ? zeros : 0;
+  const double weight_zeros = checked_operand == Operand::kW ? zeros : 0;
   for (std::int64_t i = 0; i < plain_weights.size(); ++i) {
     const auto drawn = static_cast<std::uint32_t>(random.bits() & 0xffff);
     const float value = 0.01F + 1e-6F * static_cast<float>(drawn);

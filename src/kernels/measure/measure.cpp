@@ -28,15 +28,14 @@ struct Inputs {
     if (spec.nonzero)
       data.fill(plan, spec.nonzero, spec.seed);
     else
-      data.fill_quickly(plan, spec.options.checked == Checked::kWeights ? spec.zeros.front() : 0.0,
-                        spec.seed);
+      data.fill_quickly(plan, spec.options.checked == Operand::kW ? spec.zeros.front() : 0.0, spec.seed);
     if (spec.nonzero_weight) zero_weights(spec, plan);
-    if (spec.options.checked == Checked::kWeights) {
+    if (spec.options.checked == Operand::kW) {
       zeros.push_back(count_zeros(data.plain_weights.data(), data.plain_weights.size(), 1));
       return;
     }
-    activations = spec.options.op != Operation::kInputGrad &&
-                  spec.options.checked.value_or(Checked::kActivations) == Checked::kActivations;
+    activations =
+        spec.options.op != Operation::kInputGrad && spec.options.checked.value_or(Operand::kA) == Operand::kA;
     const BlockedShape shape = activations ? blocked_src(spec.shape) : blocked_dst(spec.shape);
     AlignedFloats& filled = activations ? data.src : data.dst;
     const std::size_t variants = spec.nonzero ? 1 : spec.zeros.size();
@@ -250,7 +249,7 @@ class Paired {
     Measurement m;
     m.used = variant.done.used;
     m.skipped = variant.done.skipped;
-    const bool in_weights = spec_.options.or_weights && m.skipped == Checked::kWeights;
+    const bool in_weights = spec_.options.or_weights && m.skipped == Operand::kW;
     m.zeros = in_weights ? inputs_.weight_zeros : inputs_.zeros[v];
     m.rounds = rounds_;
     if (plan_.options().impl == Impl::kAuto) m.skips_from = 2;
@@ -307,7 +306,7 @@ double Measurement::x_best() const {
 }
 
 std::vector<Measurement> measure(const MeasureSpec& spec) {
-  if (spec.options.checked == Checked::kWeights && !spec.nonzero && spec.zeros.size() > 1) {
+  if (spec.options.checked == Operand::kW && !spec.nonzero && spec.zeros.size() > 1) {
     // A plan keeps one set of non-zero weights.
     std::vector<Measurement> all;
     for (const double share : spec.zeros) {

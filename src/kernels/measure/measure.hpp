@@ -59,7 +59,7 @@ struct Measurement {
   double best_x_itself = 0;
   int rounds = 0;
   Impl used = Impl::kSparse;       // in the last round
-  std::optional<Checked> skipped;  // the same: the operand whose zeros were skipped
+  std::optional<Operand> skipped;  // the same: the operand whose zeros were skipped
   double skips_from = 0;           // kAuto: the share of zeros from which on it skips them; 2: never
   std::string kernel, direct_kernel, auto_kernel;
   std::vector<BaselineResult> baselines;

@@ -18,7 +18,7 @@ namespace {
 ConvOptions pruned_options(Operation op, const std::string& isa) {
   ConvOptions o;
   o.op = op;
-  o.checked = Checked::kWeights;
+  o.checked = Operand::kW;
   o.impl = Impl::kSparse;
   o.isa = isa;
   return o;
@@ -116,7 +116,7 @@ TEST(Pruned, ManyResultChannels) {
 TEST(Pruned, WeightsMayChangeBetweenRuns) {
   const LayerShape shape = LayerShape::conv2d(2, 20, 24, {7, 7}, {3, 3}, {1, 1}, {1, 1});
   for (const Operation op : kOperations) {
-    const SparseConfig config{shape, op, Checked::kWeights, best_isa(), 1, 32 * 1024};
+    const SparseConfig config{shape, op, Operand::kW, best_isa(), 1, 32 * 1024};
     const auto conv = PrunedConv::make(config);
     ASSERT_NE(conv, nullptr);
     std::vector<float> weights(static_cast<std::size_t>(shape.w_elements()), 0.0F);
@@ -163,7 +163,7 @@ TEST(Pruned, ListsBuiltAgainAreThoseOfANewPlan) {
       return std::vector<float>(to.data(), to.data() + to.size());
     };
     const auto make = [&](int threads) {
-      return PrunedConv::make({shape, op, Checked::kWeights, best_isa(), threads, 32 * 1024});
+      return PrunedConv::make({shape, op, Operand::kW, best_isa(), threads, 32 * 1024});
     };
     const auto fresh = make(1);
     fresh->update(weights(7).data());

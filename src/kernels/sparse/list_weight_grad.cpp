@@ -106,7 +106,7 @@ class ListWeightGrad final : public KernelConv {
 
   void unpack_piece(const float* packed, std::int64_t g, std::int64_t part, std::int64_t channel,
                     std::int64_t channels, float* oihw) const {
-    const bool activations = checked_ == Checked::kActivations;
+    const bool activations = checked_ == Operand::kA;
     // Checked activations meet the gradient opposite to the tap, so the taps are rotated by 180 degrees.
     WeightAccess(shape_, activations, ohwi_)
         .unpack_taps(packed, 9 * kSlotFloats, g, channel, channels, part * kSlotFloats, kSlotFloats,

@@ -93,7 +93,7 @@ std::int64_t ChannelParts::most() const {
 
 Sides::Sides(const SparseConfig& config) {
   const bool activations = config.op == Operation::kForward ||
-                           (config.op == Operation::kWeightGrad && config.checked == Checked::kActivations);
+                           (config.op == Operation::kWeightGrad && config.checked == Operand::kA);
   BlockedShape src = blocked_src(config.shape);
   BlockedShape dst = blocked_dst(config.shape);
   src.channels_last = config.src_channels_last;

@@ -39,7 +39,7 @@ class SparseConv {
 struct SparseConfig {
   LayerShape shape;
   Operation op;
-  Checked checked;
+  Operand checked;
   Isa isa;
   int threads;
   std::int64_t l1_bytes;
@@ -66,7 +66,7 @@ class KernelConv : public SparseConv {
 
   LayerShape shape_;
   Operation op_;
-  Checked checked_;
+  Operand checked_;
   int threads_;
   bool ohwi_;
   const MicroKernels& kernels_;

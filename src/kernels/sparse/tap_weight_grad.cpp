@@ -51,7 +51,7 @@ class TapWeightGrad final : public KernelConv {
   void pack(const float*, float*) const override {}
 
   void unpack(const float* packed, float* oihw) const override {
-    const WeightAccess access(shape_, checked_ == Checked::kActivations, ohwi_);
+    const WeightAccess access(shape_, checked_ == Operand::kA, ohwi_);
 #pragma omp parallel for num_threads(threads_) schedule(static) collapse(3)
     for (std::int64_t g = 0; g < shape_.groups; ++g)
       for (std::int64_t tap = 0; tap < shape_.taps(); ++tap)
@@ -144,7 +144,7 @@ class TapWeightGrad final : public KernelConv {
     const std::int64_t tiles = (pixels.count(shape_.n) + kTile - 1) / kTile;
     const std::int64_t begin = slice * tiles / slices_ * kTile;
     const std::int64_t total = std::min((slice + 1) * tiles / slices_ * kTile, pixels.count(shape_.n));
-    const bool activations = checked_ == Checked::kActivations;
+    const bool activations = checked_ == Operand::kA;
     const float* checked = run.checked + g * in.group_floats() + chunk.first * in.block_floats();
     PixelRun job{};
     job.count = kLanes;

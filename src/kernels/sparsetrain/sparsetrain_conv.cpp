@@ -17,7 +17,7 @@ RowKind kind_of(const LayerShape& shape, bool gather) {
 
 Mapping::Mapping(const SparseConfig& config)
     : gather(config.op == Operation::kForward ||
-             (config.op == Operation::kWeightGrad && config.checked == Checked::kActivations)),
+             (config.op == Operation::kWeightGrad && config.checked == Operand::kA)),
       kind(kind_of(config.shape, gather)),
       turned(!gather && (kind == kGather3 || kind == kGather5)),
       kernel(config.shape.kernel),

@@ -46,7 +46,7 @@ TEST_F(SparseTrain, MatchesReferenceOnEveryShapeItHas) {
       check_against_reference(shape, o, 0.5, seed);
       if (HasFatalFailure()) return;
       if (op == Operation::kWeightGrad) {
-        o.checked = Checked::kGradients;
+        o.checked = Operand::kG;
         check_against_reference(shape, o, 0.6, seed);
         if (HasFatalFailure()) return;
       }
@@ -65,7 +65,7 @@ TEST_F(SparseTrain, MatchesReferenceAtEveryShareOfZeros) {
     for (const double zeros : {0.0, 0.05, 0.3, 0.8, 0.95, 1.0})
       for (const Operation op : kOperations) {
         ConvOptions o = options(op);
-        if (op == Operation::kWeightGrad && ++seed % 2 == 0) o.checked = Checked::kGradients;
+        if (op == Operation::kWeightGrad && ++seed % 2 == 0) o.checked = Operand::kG;
         check_against_reference(c.shape(), o, zeros, seed);
         if (HasFatalFailure()) return;
       }

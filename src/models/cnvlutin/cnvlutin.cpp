@@ -80,7 +80,7 @@ class Cnvlutin final : public Accelerator {
   void count_actions(const OperationWork& work, const Placement& placement, std::int64_t column_reads,
                      const ScratchpadTraffic& scratchpads, OpResult& result) const {
     const auto scaled = [&](double count) { return count * work.batch_scale; };
-    const TensorRole role = placement.row_operand;
+    const Operand role = placement.row_operand;
     const double fills =
         static_cast<double>(ceil_div(work.layer.tensor(role).elements(), chip_.tile().lanes));
     const auto reads = static_cast<double>(column_reads);

@@ -21,7 +21,7 @@ std::unique_ptr<Accelerator> machine(const Settings& settings, const std::string
 }
 
 Trace linear_trace(const std::vector<std::string>& rows, std::int64_t outputs) {
-  return testing::drawn_trace(TensorRole::kA, rows, outputs);
+  return testing::drawn_trace(Operand::kA, rows, outputs);
 }
 
 const Settings kTiny{{"lanes", "4"}, {"rows", "2"}, {"columns", "2"}, {"tiles", "1"}, {"schedule", "A"}};

@@ -92,7 +92,7 @@ Config make_config(const Params& params) {
                       : empty == "broadcast" ? EmptyJoin::kBroadcast
                                              : EmptyJoin::kFree;
   config.packing = params.text("chunk_packing") == "aligned" ? ChunkPacking::kAligned : ChunkPacking::kPacked;
-  config.weight_grad_held = params.text("weight_grad_held") == "G" ? TensorRole::kG : TensorRole::kA;
+  config.weight_grad_held = params.text("weight_grad_held") == "G" ? Operand::kG : Operand::kA;
   config.dealing = params.text("dealing") == "blocks" ? Dealing::kBlocks : Dealing::kTurns;
   config.held_reuse = params.integer("held_reuse");
   config.multicast = params.integer("multicast");

@@ -53,7 +53,7 @@ struct Config {
   EmptyJoin empty_join = EmptyJoin::kCycle;
   ChunkPacking packing = ChunkPacking::kAligned;
   Dealing dealing = Dealing::kBlocks;
-  TensorRole weight_grad_held = TensorRole::kG;
+  Operand weight_grad_held = Operand::kG;
   std::int64_t held_reuse = 32;
   std::int64_t multicast = 4;
   std::int64_t sram_banks = 64;  // of each of AM, BM and CM, on the chip
@@ -67,9 +67,7 @@ struct Config {
   std::int64_t chunk_words() const { return ceil_div(chunk, 64); }
   // W in the forward product and in the input gradient; the weight gradient has none and takes the one it is
   // told.
-  TensorRole held(Operation op) const {
-    return op == Operation::kWeightGrad ? weight_grad_held : TensorRole::kW;
-  }
+  Operand held(Operation op) const { return op == Operation::kWeightGrad ? weight_grad_held : Operand::kW; }
 };
 
 std::vector<ParamSpec> config_params();

@@ -18,13 +18,13 @@ std::int64_t Memory::sram_cycles(const OperationWork& work, const Activity& acti
   const auto share = [&](bool weights, std::int64_t count) {
     return weights ? static_cast<double>(count) / work.batch_scale : static_cast<double>(count);
   };
-  const auto fill = [&](TensorRole role) {
+  const auto fill = [&](Operand role) {
     const LayerTensor& tensor = work.layer.tensor(role);
     return share(work.layer.shape.once_per_batch(role), rows(tensor.nonzeros, tensor.elements()));
   };
   const auto [primary, secondary] = operands(work.op);
-  const TensorRole held = config_.held(work.op);
-  const TensorRole broadcast = held == primary ? secondary : primary;
+  const Operand held = config_.held(work.op);
+  const Operand broadcast = held == primary ? secondary : primary;
   const bool once = work.layer.shape.once_per_batch(work.op);
   const TensorTraffic& results = once ? activity.weights : activity.samples;
   const double busiest =

@@ -96,7 +96,7 @@ HeldGroup pair_for_chunk(const HeldGroup& group, const std::vector<std::int64_t>
 }
 
 PlacedProduct place_product(const LaneProduct& product, Operation op, const Config& config) {
-  const TensorRole held = config.held(op);
+  const Operand held = config.held(op);
   PlacedProduct placed;
   placed.product = &product;
   placed.held = product.primary.role == held ? &product.primary : &product.secondary;

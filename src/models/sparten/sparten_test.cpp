@@ -33,8 +33,8 @@ std::vector<bool> bits(std::int64_t elements, const std::vector<Run>& runs) {
 Trace two_filters() {
   TraceBuilder builder("two filters");
   builder.add_layer("layer", LayerShape::linear(1, 256, 2))
-      .mask(TensorRole::kA, bits(256, {{0, 128}, {128, 138}}))
-      .mask(TensorRole::kW, bits(512, {{0, 5}, {128, 148}, {256 + 136, 256 + 141}}));
+      .mask(Operand::kA, bits(256, {{0, 128}, {128, 138}}))
+      .mask(Operand::kW, bits(512, {{0, 5}, {128, 148}, {256 + 136, 256 + 141}}));
   return builder.build();
 }
 
@@ -92,7 +92,7 @@ TEST(SpartenByHand, Actions) {
 // 128 rows on 128 clusters of two units; four filters, of which all non-zeros match.
 OpResult four_filters(std::int64_t channels, const std::vector<bool>& weights, const char* balancing) {
   TraceBuilder builder("four filters");
-  builder.add_layer("layer", LayerShape::linear(128, channels, 4)).mask(TensorRole::kW, weights);
+  builder.add_layer("layer", LayerShape::linear(128, channels, 4)).mask(Operand::kW, weights);
   const Trace trace = builder.build();
   return testing::sparten({{"units", "256"}, {"cluster_units", "2"}, {"balancing", balancing}})
       ->simulate(trace.layers()[0], Operation::kForward);
@@ -182,8 +182,8 @@ TEST(SpartenByHand, WeightGradient) {
   // Two samples of four positions; A has 4 and 1 non-zeros in channel 0 and none in channel 1.
   TraceBuilder builder("weight gradient");
   builder.add_layer("layer", LayerShape::conv2d(2, 2, 3, {2, 2}, {1, 1}))
-      .mask(TensorRole::kA, {true, false, true, false, true, false, true, false,  //
-                             true, false, false, false, false, false, false, false});
+      .mask(Operand::kA, {true, false, true, false, true, false, true, false,  //
+                          true, false, false, false, false, false, false, false});
   const Trace trace = builder.build();
   const auto run = [&](const Settings& settings) {
     return testing::sparten(settings)->simulate(trace.layers()[0], Operation::kWeightGrad);

@@ -30,9 +30,9 @@ Config Config::from(const Params& params, const TileShape& tile) {
   const std::string& pruned = params.text("pruned");
   const std::string& granularity = params.text("granularity");
   return {.tile = tile,
-          .pruned = pruned == "A"   ? TensorRole::kA
-                    : pruned == "W" ? TensorRole::kW
-                                    : TensorRole::kG,
+          .pruned = pruned == "A"   ? Operand::kA
+                    : pruned == "W" ? Operand::kW
+                                    : Operand::kG,
           .drop = params.text("violations") == "drop",
           .granularity = granularity == "stretch"   ? Granularity::kStretch
                          : granularity == "streams" ? Granularity::kStreams
@@ -45,7 +45,7 @@ bool Config::applies(const LayerShape& shape, Operation op) const {
   // ASSUMPTION(S4): the windows of A overlap in A*G, so that one value is in several groups, a different one
   // for each tap: there is no pruned A to compute with.
   const bool overlapping =
-      pruned == TensorRole::kA && op == Operation::kWeightGrad && shape.kind == LayerKind::kConv2d;
+      pruned == Operand::kA && op == Operation::kWeightGrad && shape.kind == LayerKind::kConv2d;
   return !(drop && overlapping);
 }
 

@@ -24,7 +24,7 @@ enum class Granularity {
 
 struct Config {
   TileShape tile;
-  TensorRole pruned = TensorRole::kW;
+  Operand pruned = Operand::kW;
   bool drop = false;  // what does not fit; else it runs densely: ASSUMPTION(S2)
   Granularity granularity = Granularity::kStretch;
 

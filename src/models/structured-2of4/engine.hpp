@@ -61,6 +61,6 @@ FunctionalWork run_functional(const Config& config, const LayerShape& shape, Ope
 // The tensor with what violates the pattern in an operation set to zero: the two largest of each four
 // consecutive values along the reduction stay, the first ones of equals. Works on the tensor itself, not on
 // streams.
-TensorValues prune(const TensorValues& values, TensorRole role, const LayerShape& shape, Operation op);
+TensorValues prune(const TensorValues& values, Operand role, const LayerShape& shape, Operation op);
 
 }  // namespace lacuna::structured

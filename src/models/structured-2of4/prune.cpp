@@ -26,7 +26,7 @@ void prune_line(float* first, std::int64_t count, std::int64_t pitch) {
 
 }  // namespace
 
-TensorValues prune(const TensorValues& values, TensorRole role, const LayerShape& shape, Operation op) {
+TensorValues prune(const TensorValues& values, Operand role, const LayerShape& shape, Operation op) {
   TensorValues pruned = values;
   float* data = pruned.data.data();
   const std::int64_t channels = values.channels;
@@ -39,7 +39,7 @@ TensorValues prune(const TensorValues& values, TensorRole role, const LayerShape
     }
     return pruned;
   }
-  if (op == Operation::kInputGrad && role == TensorRole::kW) {
+  if (op == Operation::kInputGrad && role == Operand::kW) {
     // Filters of a convolution group, at one tap and channel.
     const std::int64_t filter = shape.taps() * channels;
     for (std::int64_t group = 0; group < shape.groups; ++group) {
@@ -49,9 +49,9 @@ TensorValues prune(const TensorValues& values, TensorRole role, const LayerShape
     return pruned;
   }
   // Channels of a convolution group; rows of W hold those of one.
-  const std::int64_t length = role == TensorRole::kW   ? channels
-                              : role == TensorRole::kA ? shape.c_per_group()
-                                                       : shape.k_per_group();
+  const std::int64_t length = role == Operand::kW   ? channels
+                              : role == Operand::kA ? shape.c_per_group()
+                                                    : shape.k_per_group();
   for (std::int64_t row = 0; row < rows; ++row) {
     for (std::int64_t first = 0; first < channels; first += length)
       prune_line(data + row * channels + first, length, 1);

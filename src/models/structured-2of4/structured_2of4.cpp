@@ -95,7 +95,7 @@ class Structured2of4 final : public Accelerator {
     std::int64_t dropped_macs = 0;
     for (std::size_t i = 0; i < sides.size(); ++i) {
       // The steps of a recurrent layer multiply by the same weights.
-      const bool again = config_.pruned == TensorRole::kW && shape.sequence > 1 && i > 0;
+      const bool again = config_.pruned == Operand::kW && shape.sequence > 1 && i > 0;
       if (!again) all += works[i].pattern;
       dropped_macs += works[i].pattern.surplus * sides[i].other->count();
     }
@@ -169,9 +169,9 @@ class Structured2of4 final : public Accelerator {
       works.push_back(std::move(done.pruned));
     }
     if (config_.drop) {
-      TensorValues& pruned = config_.pruned == TensorRole::kA   ? values.a
-                             : config_.pruned == TensorRole::kW ? values.w
-                                                                : values.g;
+      TensorValues& pruned = config_.pruned == Operand::kA   ? values.a
+                             : config_.pruned == Operand::kW ? values.w
+                                                             : values.g;
       pruned = prune(pruned, config_.pruned, shape, work.op);
     }
     check_against_reference(shape, work.op, values, computed);

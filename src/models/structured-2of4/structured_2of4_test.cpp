@@ -23,7 +23,7 @@ std::unique_ptr<Accelerator> machine(const Settings& settings, const std::string
 }
 
 Trace linear_trace(const std::vector<std::string>& weights, std::int64_t samples) {
-  return testing::drawn_trace(TensorRole::kW, weights, samples);
+  return testing::drawn_trace(Operand::kW, weights, samples);
 }
 
 Settings tiny(Settings more) {
@@ -100,14 +100,14 @@ TEST(Structured2of4, TheSmallestValuesAreDropped) {
   TraceBuilder builder("hand");
   const float a[] = {1, 1, 1, 1, 1, 1, 1, 1};
   const float w[] = {-5, 1, 2, -3, 2, 2, 2, 0};  // stays: -5, -3 and the first two of 2, 2, 2
-  builder.add_layer("layer", LayerShape::linear(1, 8, 1)).values(TensorRole::kA, a).values(TensorRole::kW, w);
+  builder.add_layer("layer", LayerShape::linear(1, 8, 1)).values(Operand::kA, a).values(Operand::kW, w);
   const Trace hand = builder.build();
   const OpResult result = both_engines(tiny({{"violations", "drop"}}), hand.layers()[0]);
   EXPECT_EQ(result.cycles, 1);
   EXPECT_EQ(counter(result, "values_to_drop"), 3);
   EXPECT_EQ(counter(result, "macs_to_drop"), 3);
   const TensorValues weights{.data = {w, w + 8}, .channels = 8};
-  EXPECT_EQ(structured::prune(weights, TensorRole::kW, hand.layers()[0].shape, Operation::kForward).data,
+  EXPECT_EQ(structured::prune(weights, Operand::kW, hand.layers()[0].shape, Operation::kForward).data,
             (std::vector<float>{-5, 0, 0, -3, 2, 2, 0, 0}));
 }
 

@@ -14,7 +14,7 @@ const Settings kOneTile{{"tiles", "1"}, {"lanes", "4"}};
 // Four rows of three steps; a dot is a zero. The second step is empty in all of them.
 TEST(TemplateMachine, SkipsStepsThatAreEmptyInAllRows) {
   const Trace trace =
-      drawn_trace(TensorRole::kA, {"x.......x...", "........x...", "...x........", "............"}, 4);
+      drawn_trace(Operand::kA, {"x.......x...", "........x...", "...x........", "............"}, 4);
   const OpResult result =
       make_machine("template", kOneTile)->simulate(trace.layers()[0], Operation::kForward);
   EXPECT_EQ(result.cycles, 2);
@@ -22,7 +22,7 @@ TEST(TemplateMachine, SkipsStepsThatAreEmptyInAllRows) {
 }
 
 TEST(TemplateMachine, AnEmptyWindowTakesItsLeast) {
-  const Trace trace = drawn_trace(TensorRole::kA, {"........"}, 4);
+  const Trace trace = drawn_trace(Operand::kA, {"........"}, 4);
   for (const char* least : {"0", "1", "3"}) {
     Settings settings = kOneTile;
     settings.emplace_back("window_cycles", least);
@@ -35,7 +35,7 @@ TEST(TemplateMachine, AnEmptyWindowTakesItsLeast) {
 // Groups of rows follow one another, once for each group of columns.
 TEST(TemplateMachine, GroupsAddUp) {
   const Trace trace =
-      drawn_trace(TensorRole::kA, {"xxxx....", "........", "........", "........", "x...x..."}, 8);
+      drawn_trace(Operand::kA, {"xxxx....", "........", "........", "........", "x...x..."}, 8);
   const OpResult result =
       make_machine("template", kOneTile)->simulate(trace.layers()[0], Operation::kForward);
   EXPECT_EQ(result.cycles, (1 + 2) * 2);

@@ -93,19 +93,19 @@ Config Config::from(const Params& params) {
   return config;
 }
 
-bool Config::is_stored(const LayerShape& shape, TensorRole role) const {
+bool Config::is_stored(const LayerShape& shape, Operand role) const {
   if (storage == Storage::kDense) return false;
   return stored == StoredTensors::kAll || (stored == StoredTensors::kWeights) == shape.once_per_batch(role);
 }
 
-bool Config::runs_from_stored(const LayerShape& shape, Operation op, TensorRole row_operand) const {
+bool Config::runs_from_stored(const LayerShape& shape, Operation op, Operand row_operand) const {
   // Both operands' zeros are skipped only after expanding both [TensorDash §3.6.1].
   if (storage != Storage::kScheduled || sides == Sides::kBoth || !is_stored(shape, row_operand)) return false;
   // Filters are scheduled together, beforehand; the right factor of a matmul is not known then.
-  if (row_operand == TensorRole::kW && !shape.once_per_batch(row_operand)) return false;
+  if (row_operand == Operand::kW && !shape.once_per_batch(row_operand)) return false;
   // The order that is stored is that of A*W; G takes it in W*G. W in W*G and both operands of A*G are used
   // in another order [TensorDash §3.6.3].
-  return op == Operation::kForward || (op == Operation::kInputGrad && row_operand == TensorRole::kG);
+  return op == Operation::kForward || (op == Operation::kInputGrad && row_operand == Operand::kG);
 }
 
 }  // namespace lacuna::tensordash

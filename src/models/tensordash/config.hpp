@@ -46,9 +46,9 @@ struct Config {
   static std::vector<ParamSpec> params();
   static Config from(const Params& params);
 
-  bool is_stored(const LayerShape& shape, TensorRole role) const;  // in scheduled form
+  bool is_stored(const LayerShape& shape, Operand role) const;  // in scheduled form
   // Whether the tiles run from the stored schedule of the row operand, without their schedulers.
-  bool runs_from_stored(const LayerShape& shape, Operation op, TensorRole row_operand) const;
+  bool runs_from_stored(const LayerShape& shape, Operation op, Operand row_operand) const;
   // Outputs and input gradients are put into scheduled form as they leave the tiles [TensorDash §3.7].
   bool has_backside() const { return storage != Storage::kDense && stored != StoredTensors::kWeights; }
 };

@@ -170,7 +170,7 @@ class TensorDash final : public Accelerator {
 
   // One counter per tensor measures its zeros as it is produced; without enough of them the schedulers are
   // gated and the staging buffers bypassed [TensorDash §3.5].
-  bool is_gated(const OperationWork& work, TensorRole row_operand) const {
+  bool is_gated(const OperationWork& work, Operand row_operand) const {
     const auto [primary, secondary] = operands(work.op);
     double share = work.layer.tensor(row_operand).zero_share();
     if (config_.sides == Sides::kBoth) {

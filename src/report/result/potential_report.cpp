@@ -64,7 +64,7 @@ void append_totals(std::vector<std::string>& cells, const PotentialTotals& total
 
 std::string zeros_json(const LayerPotential& entry) {
   JsonLine line;
-  for (const TensorRole role : kTensorRoles) line.field(role_text(role), entry.zero_share(role));
+  for (const Operand role : kOperands) line.field(role_text(role), entry.zero_share(role));
   return line.text();
 }
 
@@ -147,8 +147,7 @@ std::string trace_json(const Inspection& inspection) {
   if (!info.left_out.empty()) field("left_out", left_out_list_json(info));
   field("batch", std::to_string(inspection.batch));
   JsonLine zeros;
-  for (const TensorRole role : kTensorRoles)
-    zeros.field(role_text(role), inspection.potential.zero_share(role));
+  for (const Operand role : kOperands) zeros.field(role_text(role), inspection.potential.zero_share(role));
   field("zeros_by_macs", zeros.text());
   std::string layers;
   for (const LayerPotential& layer : inspection.potential.layers) {
@@ -176,7 +175,7 @@ std::string inspection_table(const Inspection& inspection, const TextStyle& styl
     std::vector<std::string> cells{entry.name, fmt::format("{} n{}", entry.shape.describe(), entry.shape.n),
                                    short_number(static_cast<double>(entry.shape.macs()))};
     if (entry.shape.is_matrix()) cells[1] = entry.shape.describe();
-    for (const TensorRole role : kTensorRoles) cells.push_back(percent_text(entry.zero_share(role)));
+    for (const Operand role : kOperands) cells.push_back(percent_text(entry.zero_share(role)));
     for (const Operation op : kOperations) {
       const OpPotential* found = find_op(entry, op);
       // Which operand's zeros: the letter beside the number.
@@ -192,7 +191,7 @@ std::string inspection_table(const Inspection& inspection, const TextStyle& styl
   table.add_rule();
   const auto add_totals = [&](const std::string& name, const PotentialTotals& totals, bool zeros) {
     std::vector<std::string> cells{name, "", short_number(totals.ops[0].macs)};
-    for (const TensorRole role : kTensorRoles)
+    for (const Operand role : kOperands)
       cells.push_back(zeros ? percent_text(inspection.potential.zero_share(role)) : "");
     append_totals(cells, totals);
     if (style.bars) cells.push_back(bar_text(totals.all.speedup().value_or(0), most));
@@ -218,7 +217,7 @@ std::string inspection_summary(const std::vector<Inspection>& inspections, const
     const TracePotential& potential = inspection.potential;
     std::vector<std::string> cells{trace_title(inspection.info), fmt::format("{}", potential.layers.size()),
                                    short_number(potential.per_batch.ops[0].macs)};
-    for (const TensorRole role : kTensorRoles) cells.push_back(percent_text(potential.zero_share(role)));
+    for (const Operand role : kOperands) cells.push_back(percent_text(potential.zero_share(role)));
     append_totals(cells, potential.per_batch);
     if (style.bars) cells.push_back(bar_text(potential.per_batch.all.speedup().value_or(0), most));
     table.add_row(std::move(cells));
@@ -249,9 +248,9 @@ std::string inspections_to_csv(const std::vector<Inspection>& inspections) {
         text += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", head, csv_text(entry.name),
                             layer_kind_name(entry.shape.kind), csv_text(entry.shape.describe()),
                             layer_batch(entry.shape), json_number(entry.batch_scale),
-                            json_number(entry.zero_share(TensorRole::kA)),
-                            json_number(entry.zero_share(TensorRole::kW)),
-                            json_number(entry.zero_share(TensorRole::kG)), operation_name(op.op),
+                            json_number(entry.zero_share(Operand::kA)),
+                            json_number(entry.zero_share(Operand::kW)),
+                            json_number(entry.zero_share(Operand::kG)), operation_name(op.op),
                             role_text(op.targeted), json_number(op.macs.macs), json_number(op.macs.remaining),
                             json_number(op.macs.effectual), speedup ? json_number(*speedup) : "");
       }

@@ -14,9 +14,9 @@ Inspection inspection() {
   builder.info().batch = 4;
   builder.info().progress = 0.5;
   builder.add_layer("a,\"b\"", LayerShape::conv2d(2, 4, 3, {1, 1}, {1, 1}))
-      .mask(TensorRole::kA, {1, 0, 0, 0, 1, 1, 0, 0})
-      .mask(TensorRole::kG, {1, 0, 0, 0, 0, 0});
-  builder.add_layer("fc", LayerShape::linear(4, 2, 2), 2).mask(TensorRole::kW, {0, 0, 0, 0});
+      .mask(Operand::kA, {1, 0, 0, 0, 1, 1, 0, 0})
+      .mask(Operand::kG, {1, 0, 0, 0, 0, 0});
+  builder.add_layer("fc", LayerShape::linear(4, 2, 2), 2).mask(Operand::kW, {0, 0, 0, 0});
   const Trace trace = builder.build();
   return {"x.safetensors", trace.info(), trace.batch(), trace_potential(trace, SchedulePolicy::kSparser)};
 }

@@ -14,7 +14,7 @@ namespace {
 constexpr std::array kTypes{DataType::kFp32, DataType::kBfloat16};
 
 // Share of zeros over the batch: of one tensor of the layers, or of all three.
-double zero_share(const StorageSizes& sizes, const TensorRole* role) {
+double zero_share(const StorageSizes& sizes, const Operand* role) {
   double elements = 0;
   double nonzeros = 0;
   for (const auto& layer : sizes.layers) {
@@ -52,8 +52,8 @@ void add_row(TextTable& table, std::string first, std::string_view tensor, doubl
 }
 
 void add_totals(TextTable& table, const std::string& name, const StorageSizes& sizes, DataType type) {
-  for (const TensorRole role : kTensorRoles) {
-    add_row(table, role == kTensorRoles.front() ? name : "", role_text(role), zero_share(sizes, &role),
+  for (const Operand role : kOperands) {
+    add_row(table, role == kOperands.front() ? name : "", role_text(role), zero_share(sizes, &role),
             sizes.forms, sizes.total(role, type));
   }
   add_row(table, "", "all", zero_share(sizes, nullptr), sizes.forms, sizes.total(type));
@@ -89,7 +89,7 @@ std::string tensor_json(const StorageSizes& sizes, const StoredTensorSize& tenso
 
 std::string totals_json(const StorageSizes& sizes) {
   std::string totals;
-  const auto add = [&](std::string_view name, const TensorRole* role) {
+  const auto add = [&](std::string_view name, const Operand* role) {
     JsonLine line;
     line.field("zeros", zero_share(sizes, role));
     for (const DataType type : kTypes)
@@ -97,7 +97,7 @@ std::string totals_json(const StorageSizes& sizes) {
                bits_json(sizes.forms, role != nullptr ? sizes.total(*role, type) : sizes.total(type)));
     totals += fmt::format("{}\n        \"{}\": {}", totals.empty() ? "" : ",", name, line.text());
   };
-  for (const TensorRole role : kTensorRoles) add(role_text(role), &role);
+  for (const Operand role : kOperands) add(role_text(role), &role);
   add("all", nullptr);
   return totals;
 }

@@ -23,11 +23,11 @@ StorageSizes sizes_of(const Trace& trace, const Accelerator& /*machine*/, const 
   sizes.count_names = {"folds"};
   for (const Layer& layer : trace.layers()) {
     StorageSizes::LayerSizes entry{layer.name, layer.shape.describe(), {}};
-    for (const TensorRole role : kTensorRoles) {
+    for (const Operand role : kOperands) {
       const LayerTensor& tensor = layer.tensor(role);
       StoredTensorSize size;
       size.role = role;
-      size.batch_scale = role == TensorRole::kW ? 1 : trace.batch_scale(layer);
+      size.batch_scale = role == Operand::kW ? 1 : trace.batch_scale(layer);
       size.elements = tensor.elements();
       size.nonzeros = tensor.nonzeros;
       size.counts = {tensor.elements() / 2};
@@ -89,7 +89,7 @@ class StorageReport : public ::testing::Test {
     builder.info().batch = 4;
     builder.info().progress = 0.5;
     builder.add_layer("fc", LayerShape::linear(1, 8, 2))
-        .mask(TensorRole::kA, {true, false, false, false, true, false, false, false});
+        .mask(Operand::kA, {true, false, false, false, true, false, false, false});
     return builder.build();
   }
 

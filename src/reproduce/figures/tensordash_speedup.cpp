@@ -43,11 +43,10 @@ FigureResult make_fig1(const FigureInputs& in) {
     std::string paper;
     if (model == "squeezenet" || model == "densenet121") {
       paper = "fig1." + model;
-      reason = {
-          fmt::format("{:.0f} % of A and {:.0f} % of G are zero in our training step: {}",
-                      100 * runs.potential(last_trace(model)).zero_share(TensorRole::kA),
-                      100 * runs.potential(last_trace(model)).zero_share(TensorRole::kG), data_sentence()),
-          {}};
+      reason = {fmt::format("{:.0f} % of A and {:.0f} % of G are zero in our training step: {}",
+                            100 * runs.potential(last_trace(model)).zero_share(Operand::kA),
+                            100 * runs.potential(last_trace(model)).zero_share(Operand::kG), data_sentence()),
+                {}};
     }
     table.set(model, "all", totals.all.speedup().value_or(0), paper, reason);
   }

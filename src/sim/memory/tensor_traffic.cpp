@@ -15,7 +15,7 @@ void count_tensor_traffic(const OperationWork& work, const Dram& dram, const Sto
     for (const auto& [name, count] : kTrafficCounts) sum.*count += part.*count * times;
   };
   const auto [primary, secondary] = operands(work.op);
-  for (const TensorRole role : {primary, secondary}) {
+  for (const Operand role : {primary, secondary}) {
     const LayerTensor& tensor = layer.tensor(role);
     TensorTraffic part = dram.read(tensor.elements(), tensor.nonzeros);
     part.fill_rows = stored_rows(tensor.elements(), tensor.nonzeros);

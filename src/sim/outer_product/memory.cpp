@@ -31,7 +31,7 @@ PeTraffic pe_traffic(const OperationWork& operation, const MachineConfig& config
   }
   const ConvolutionWork work = ConvolutionWork::of(layer.shape, op, config);
   // ASSUMPTION(O9): an operand leaves SRAM once per sample and stays in the PEs that use it.
-  const std::int64_t times = work.kernel_role == TensorRole::kW ? work.samples : 1;
+  const std::int64_t times = work.kernel_role == Operand::kW ? work.samples : 1;
   traffic.image_values_sent = layer.tensor(work.image_role).nonzeros;
   traffic.kernel_values_sent = layer.tensor(work.kernel_role).nonzeros * times;
   // ASSUMPTION(O13): the image may be in the PEs since the layer before; kernels may come again.

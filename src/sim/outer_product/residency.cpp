@@ -54,7 +54,7 @@ std::vector<LayerPasses> plan_residency(const Trace& trace, const MachineConfig&
     TensorPasses& passes = by_sample[l][static_cast<std::size_t>(Operation::kForward)];
     passes.primary = stays[l] ? 0 : 1;
     // Weights; the right factor of a matmul is a sample's own.
-    const bool once = layer.shape.once_per_batch(TensorRole::kW);
+    const bool once = layer.shape.once_per_batch(Operand::kW);
     passes.secondary = once ? trace.batch() : 1;
     // What training needs again is written whether it stays or not.
     passes.output_writes = forward_alone && stays[l + 1] ? 0 : 1;

@@ -25,8 +25,8 @@ ConvolutionWork ConvolutionWork::of(const LayerShape& s, Operation op, const Mac
   ConvolutionWork work;
   work.map = IndexMap::convolution(s, op);
   work.op = op;
-  work.image_role = op == Operation::kInputGrad ? TensorRole::kG : TensorRole::kA;
-  work.kernel_role = op == Operation::kWeightGrad ? TensorRole::kG : TensorRole::kW;
+  work.image_role = op == Operation::kInputGrad ? Operand::kG : Operand::kA;
+  work.kernel_role = op == Operation::kWeightGrad ? Operand::kG : Operand::kW;
   work.samples = s.n;
   work.groups = s.groups;
   work.images = op == Operation::kInputGrad ? s.k_per_group() : s.c_per_group();
@@ -49,7 +49,7 @@ std::int64_t ConvolutionWork::image_copies() const {
 std::int64_t ConvolutionWork::kernel_copies() const {
   if (tiled) return ceil_div(map.y.image, tile.h) * ceil_div(map.x.image, tile.w);
   // A kernel of W belongs to one pair of a sample. A plane of G meets every image, `kernels` pairs apart.
-  return kernel_role == TensorRole::kW ? 1 : std::min(images, pes / std::gcd(kernels, pes));
+  return kernel_role == Operand::kW ? 1 : std::min(images, pes / std::gcd(kernels, pes));
 }
 
 std::int64_t ConvolutionWork::halo_values() const {
@@ -142,22 +142,22 @@ std::vector<LinearWork> LinearWork::of(const Layer& layer, Operation op, const M
       LinearWork work;
       switch (op) {
         case Operation::kForward:
-          work.image = {layer.a.mask, TensorRole::kA, true, rows, row0, c0};
-          work.kernel = {layer.w.mask, TensorRole::kW, true, k, k0, 0};
+          work.image = {layer.a.mask, Operand::kA, true, rows, row0, c0};
+          work.kernel = {layer.w.mask, Operand::kW, true, k, k0, 0};
           work.reduction = c;
           work.image_stride = s.k;
           work.output0 = row0 * s.k + k0;
           break;
         case Operation::kInputGrad:
-          work.image = {layer.g.mask, TensorRole::kG, true, rows, row0, k0};
-          work.kernel = {layer.w.mask, TensorRole::kW, false, c, k0, 0};
+          work.image = {layer.g.mask, Operand::kG, true, rows, row0, k0};
+          work.kernel = {layer.w.mask, Operand::kW, false, c, k0, 0};
           work.reduction = k;
           work.image_stride = s.c;
           work.output0 = row0 * s.c + c0;
           break;
         case Operation::kWeightGrad:
-          work.image = {layer.a.mask, TensorRole::kA, false, c, 0, c0};
-          work.kernel = {layer.g.mask, TensorRole::kG, false, k, 0, k0};
+          work.image = {layer.a.mask, Operand::kA, false, c, 0, c0};
+          work.kernel = {layer.g.mask, Operand::kG, false, k, 0, k0};
           work.reduction = s.n;
           work.kernel_stride = c;
           work.output0 = k0 * c;

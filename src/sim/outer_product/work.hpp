@@ -19,8 +19,8 @@ namespace lacuna::outer {
 struct ConvolutionWork {
   IndexMap map;
   Operation op = Operation::kForward;
-  TensorRole image_role = TensorRole::kA;
-  TensorRole kernel_role = TensorRole::kW;
+  Operand image_role = Operand::kA;
+  Operand kernel_role = Operand::kW;
   std::int64_t samples = 1, groups = 1;
   std::int64_t images = 1, kernels = 1;  // of a block
   std::int64_t pes = 1;
@@ -61,7 +61,7 @@ void open_phases(Schedule& schedule, const ConvolutionWork& work, const MachineC
 // One operand of a matrix product as a matrix [reduction, columns]: a part of its tensor.
 struct MatrixOperand {
   MaskView mask;
-  TensorRole role = TensorRole::kA;
+  Operand role = Operand::kA;
   bool reduction_is_channel = false;  // else the reduction index is the mask's row
   std::int64_t columns = 1;
   std::int64_t row0 = 0, channel0 = 0;  // where it begins

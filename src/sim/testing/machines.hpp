@@ -47,14 +47,14 @@ inline Trace dense_trace(const LayerShape& shape) {
 
 // A linear layer. Rows of its A (samples) or W (outputs) are drawn, with a dot for a zero; `others` is the
 // number of outputs or samples. What is not drawn has no zeros.
-inline Trace drawn_trace(TensorRole role, const std::vector<std::string>& rows, std::int64_t others) {
+inline Trace drawn_trace(Operand role, const std::vector<std::string>& rows, std::int64_t others) {
   std::vector<bool> mask;
   for (const std::string& row : rows) {
     for (const char c : row) mask.push_back(c != '.');
   }
   const auto count = static_cast<std::int64_t>(rows.size());
   const auto features = static_cast<std::int64_t>(rows[0].size());
-  const bool is_a = role == TensorRole::kA;
+  const bool is_a = role == Operand::kA;
   TraceBuilder builder("drawn");
   builder.add_layer("layer", LayerShape::linear(is_a ? count : others, features, is_a ? others : count))
       .mask(role, mask);

@@ -110,7 +110,7 @@ class Walk {
     const Layer& layer = trace_.layers()[i];
     const double scale = trace_.batch_scale(layer);
     a_[i] = follows(i) ? output_[i - 1] : add(layer.a.elements(), layer.a.nonzeros, scale, false);
-    const bool weights = layer.shape.once_per_batch(TensorRole::kW);
+    const bool weights = layer.shape.once_per_batch(Operand::kW);
     w_.push_back(add(layer.w.elements(), layer.w.nonzeros, scale, weights));
     // The output has the zeros of G (A15).
     output_.push_back(add(layer.g.elements(), layer.g.nonzeros, scale, false));
@@ -123,10 +123,10 @@ class Walk {
 
   void add_step(std::size_t i, Operation op) {
     if (!has_operation(i, op) || !operations_[static_cast<std::size_t>(op)]) return;
-    const TensorRole rows = row_operand(trace_.layers()[i], op, tiles_);
+    const Operand rows = row_operand(trace_.layers()[i], op, tiles_);
     const auto [primary, secondary] = operands(op);
-    const auto tensor = [&](TensorRole role) {
-      return role == TensorRole::kA ? a_[i] : role == TensorRole::kW ? w_[i] : g_[i];
+    const auto tensor = [&](Operand role) {
+      return role == Operand::kA ? a_[i] : role == Operand::kW ? w_[i] : g_[i];
     };
     const std::size_t output = op == Operation::kForward     ? output_[i]
                                : op == Operation::kInputGrad ? input_grad_[i]

@@ -24,7 +24,7 @@ TileGrid choose_grid(std::int64_t row_streams, std::int64_t column_streams, cons
   return best;
 }
 
-std::vector<PlacedProduct> place_products(const std::vector<LaneProduct>& products, TensorRole row_operand,
+std::vector<PlacedProduct> place_products(const std::vector<LaneProduct>& products, Operand row_operand,
                                           const TileShape& tile) {
   std::vector<PlacedProduct> placed;
   placed.reserve(products.size());

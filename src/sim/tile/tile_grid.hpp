@@ -52,7 +52,7 @@ struct PlacedProduct {
   const OperandStreams* columns;
   TileGrid grid;
 };
-std::vector<PlacedProduct> place_products(const std::vector<LaneProduct>& products, TensorRole row_operand,
+std::vector<PlacedProduct> place_products(const std::vector<LaneProduct>& products, Operand row_operand,
                                           const TileShape& tile);
 
 }  // namespace lacuna

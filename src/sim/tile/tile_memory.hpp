@@ -25,8 +25,8 @@ std::vector<ParamSpec> memory_params();
 
 // Whether the lanes of an operand run across the blocks it is stored in, so that it comes through the
 // transposers: W in W*G; G and A in A*G [TensorDash §3.4].
-constexpr bool is_transposed(TensorRole role, Operation op) {
-  return op == Operation::kWeightGrad || (op == Operation::kInputGrad && role == TensorRole::kW);
+constexpr bool is_transposed(Operand role, Operation op) {
+  return op == Operation::kWeightGrad || (op == Operation::kInputGrad && role == Operand::kW);
 }
 
 // A tensor that memory holds in another form than rows of values, such as TensorDash's scheduled form (§3.6).
@@ -37,7 +37,7 @@ struct StoredForm {
   std::int64_t off_chip_bytes = 0;  // on the DRAM bus, in place of zero compression
   bool executed = false;            // the scratchpads hold it in this form as well; row operand only
 };
-using StoredForms = std::array<std::optional<StoredForm>, 3>;  // by TensorRole; nothing: rows of values
+using StoredForms = std::array<std::optional<StoredForm>, 3>;  // by Operand; nothing: rows of values
 
 // Rows of `lanes` values that pass through the scratchpads, by operand.
 struct ScratchpadTraffic {
@@ -112,16 +112,16 @@ class TileMemory {
                         Bound& bound) const;
   void count_product(const PlacedProduct& placed, const TransposedGroups& fetched, Activity& activity,
                      Streams& streams, ScratchpadTraffic& scratchpads) const;
-  void count_tensors(const OperationWork& work, TensorRole row_operand, const StoredForms* stored,
+  void count_tensors(const OperationWork& work, Operand row_operand, const StoredForms* stored,
                      Activity& activity, TensorTraffic& on_rows, TensorTraffic& on_columns,
                      TensorTraffic& output) const;
   void count_transposers(Operation op, const Placement& placement, const Streams& streams, bool fetched,
                          Activity& activity) const;
   TensorTraffic operand_traffic(std::int64_t elements, std::int64_t nonzeros) const;
   TensorTraffic output_traffic(std::int64_t elements, std::int64_t nonzeros) const;
-  TensorPasses passes(const OperationWork& work, TensorRole row_operand) const;
+  TensorPasses passes(const OperationWork& work, Operand row_operand) const;
   void price_accesses(const OperationWork& work, const TensorTraffic& on_rows,
-                      const TensorTraffic& on_columns, const TensorTraffic& output, TensorRole row_operand,
+                      const TensorTraffic& on_columns, const TensorTraffic& output, Operand row_operand,
                       TileTiming& timing) const;
   double first_and_last_block(std::int64_t read_bytes, std::int64_t write_bytes) const;
 

@@ -136,14 +136,14 @@ TEST(TileMemory, BytesReadAreBytesNeeded) {
             return std::string(compression) == "on" ? nonzeros * bytes + (elements + 7) / 8
                                                     : elements * bytes;
           };
-          const auto tensor = [&](TensorRole role) {
+          const auto tensor = [&](Operand role) {
             return needed(layer.tensor(role).elements(), layer.tensor(role).nonzeros);
           };
           const auto [primary, secondary] = operands(op);
           EXPECT_EQ(a.samples.dram_read_bytes + a.weights.dram_read_bytes,
                     tensor(primary) + tensor(secondary))
               << "seed " << seed;
-          EXPECT_EQ(a.weights.dram_read_bytes, op == Operation::kWeightGrad ? 0 : tensor(TensorRole::kW));
+          EXPECT_EQ(a.weights.dram_read_bytes, op == Operation::kWeightGrad ? 0 : tensor(Operand::kW));
           const std::int64_t outputs = result_elements(layer.shape, op);
           const std::int64_t written = op == Operation::kForward     ? needed(outputs, layer.g.nonzeros)
                                        : op == Operation::kInputGrad ? needed(outputs, layer.a.nonzeros)

@@ -39,8 +39,8 @@ Passes count_passes(std::int64_t streams, std::int64_t tiles, std::int64_t group
 
 // Blocks at a stride meet in banks (GroupLayout::bank): only A is read at a stride, where its positions are
 // those of the outputs.
-std::int64_t blocks_per_bank(const LayerShape& shape, Operation op, TensorRole role, std::int64_t banks) {
-  if (role != TensorRole::kA || op == Operation::kInputGrad) return 1;
+std::int64_t blocks_per_bank(const LayerShape& shape, Operation op, Operand role, std::int64_t banks) {
+  if (role != Operand::kA || op == Operation::kInputGrad) return 1;
   return std::gcd(shape.stride.w, banks);
 }
 
@@ -59,7 +59,7 @@ std::int64_t stored_rows(std::int64_t rows, const StoredForm& form) {
 }
 
 // Nothing if the tensor is stored as values.
-const StoredForm* form_of(const StoredForms* stored, TensorRole role) {
+const StoredForm* form_of(const StoredForms* stored, Operand role) {
   if (stored == nullptr) return nullptr;
   const std::optional<StoredForm>& form = (*stored)[static_cast<std::size_t>(role)];
   return form ? &*form : nullptr;
@@ -124,7 +124,7 @@ ScratchpadTraffic TileMemory::scratchpads(const Placement& placement) const {
   return scratchpads;
 }
 
-TensorPasses TileMemory::passes(const OperationWork& work, TensorRole row_operand) const {
+TensorPasses TileMemory::passes(const OperationWork& work, Operand row_operand) const {
   if (!sized_.used()) return {};
   if (work.passes) return *work.passes;
   // An operation by itself, with its whole batch.
@@ -133,14 +133,14 @@ TensorPasses TileMemory::passes(const OperationWork& work, TensorRole row_operan
   const auto whole = [&](std::int64_t count, bool weights) {
     return weights ? count : ceil_cycles(static_cast<double>(count) * work.batch_scale);
   };
-  const auto bytes = [&](TensorRole role) {
+  const auto bytes = [&](Operand role) {
     return whole(work.layer.tensor(role).elements() * dram_.value_bytes(), shape.once_per_batch(role));
   };
-  const auto bus = [&](TensorRole role) {
+  const auto bus = [&](Operand role) {
     const LayerTensor& tensor = work.layer.tensor(role);
     return whole(dram_.read(tensor.elements(), tensor.nonzeros).dram_read_bytes, shape.once_per_batch(role));
   };
-  const TensorRole column_operand = row_operand == primary ? secondary : primary;
+  const Operand column_operand = row_operand == primary ? secondary : primary;
   const std::int64_t output = result_elements(work.layer.shape, work.op) * dram_.value_bytes();
   const OperandPasses found =
       sized_.passes({bytes(row_operand), bytes(column_operand), whole(output, shape.once_per_batch(work.op)),
@@ -155,7 +155,7 @@ TensorPasses TileMemory::passes(const OperationWork& work, TensorRole row_operan
 // and 736 pJ per read, an exponent of 0.69 and 0.68.
 void TileMemory::price_accesses(const OperationWork& work, const TensorTraffic& on_rows,
                                 const TensorTraffic& on_columns, const TensorTraffic& output,
-                                TensorRole row_operand, TileTiming& timing) const {
+                                Operand row_operand, TileTiming& timing) const {
   constexpr double kExponent = 0.685;
   if (sized_.am_scale() == 1 && sized_.bm_scale() == 1 && sized_.cm_scale() == 1) return;
   const double am = std::pow(sized_.am_scale(), kExponent), bm = std::pow(sized_.bm_scale(), kExponent),
@@ -164,7 +164,7 @@ void TileMemory::price_accesses(const OperationWork& work, const TensorTraffic& 
     return static_cast<double>(count) * (weights ? 1 : work.batch_scale);
   };
   const auto [primary, secondary] = operands(work.op);
-  const TensorRole column_operand = row_operand == primary ? secondary : primary;
+  const Operand column_operand = row_operand == primary ? secondary : primary;
   const LayerShape& shape = work.layer.shape;
   const double outputs = batch(output.output_rows, shape.once_per_batch(work.op));
   const double am_reads = batch(timing.activity.am_reads, false),
@@ -176,16 +176,16 @@ void TileMemory::price_accesses(const OperationWork& work, const TensorTraffic& 
   timing.write_cost = mean(am_fills * am + bm_fills * bm + outputs * cm, am_fills + bm_fills + outputs);
 }
 
-void TileMemory::count_tensors(const OperationWork& work, TensorRole row_operand, const StoredForms* stored,
+void TileMemory::count_tensors(const OperationWork& work, Operand row_operand, const StoredForms* stored,
                                Activity& activity, TensorTraffic& on_rows, TensorTraffic& on_columns,
                                TensorTraffic& output) const {
   const Layer& layer = work.layer;
   const Operation op = work.op;
   const auto [primary, secondary] = operands(op);
-  const TensorRole column_operand = row_operand == primary ? secondary : primary;
+  const Operand column_operand = row_operand == primary ? secondary : primary;
   // ASSUMPTION(A14): each tensor crosses the DRAM bus once per operation; A32 where memories have a size.
   const TensorPasses passes = this->passes(work, row_operand);
-  const auto operand = [&, first = primary](TensorRole role) {
+  const auto operand = [&, first = primary](Operand role) {
     const LayerTensor& tensor = layer.tensor(role);
     TensorTraffic traffic = operand_traffic(tensor.elements(), tensor.nonzeros);
     if (const StoredForm* form = form_of(stored, role)) {
@@ -204,7 +204,7 @@ void TileMemory::count_tensors(const OperationWork& work, TensorRole row_operand
   on_columns = operand(column_operand);
   output = output_traffic(result_elements(layer.shape, op), result_nonzeros(layer, op));
   // Stored like what is recorded of its shape (A15).
-  const TensorRole alike = op == Operation::kForward ? TensorRole::kG : TensorRole::kA;
+  const Operand alike = op == Operation::kForward ? Operand::kG : Operand::kA;
   const StoredForm* form = op == Operation::kWeightGrad ? nullptr : form_of(stored, alike);
   if (form != nullptr) {
     output.dram_write_bytes = form->off_chip_bytes;
@@ -226,7 +226,7 @@ void TileMemory::count_tensors(const OperationWork& work, TensorRole row_operand
 void TileMemory::count_transposers(Operation op, const Placement& placement, const Streams& streams,
                                    bool fetched, Activity& activity) const {
   const auto [primary, secondary] = operands(op);
-  const TensorRole column_operand = placement.row_operand == primary ? secondary : primary;
+  const Operand column_operand = placement.row_operand == primary ? secondary : primary;
   if (is_transposed(placement.row_operand, op)) activity.transposed_groups += streams.row_groups;
   if (is_transposed(column_operand, op)) activity.transposed_groups += streams.column_groups;
   const TransposerTiming timing{transposers_, transposer_cycles_, tile_.lanes};
@@ -259,8 +259,8 @@ void TileMemory::count(const OperationWork& work, const Placement& placement, st
   activity.scratchpad_reads = scratchpads.row_reads + scratchpads.column_reads;
   activity.scratchpad_writes = scratchpads.row_writes + scratchpads.column_writes;
   const auto [primary, secondary] = operands(op);
-  const TensorRole row_operand = placement.row_operand;
-  const TensorRole column_operand = row_operand == primary ? secondary : primary;
+  const Operand row_operand = placement.row_operand;
+  const Operand column_operand = row_operand == primary ? secondary : primary;
   TensorTraffic on_rows, on_columns, output;
   count_tensors(work, row_operand, stored, activity, on_rows, on_columns, output);
   count_transposers(op, placement, streams, inputs.transposed != nullptr, activity);
@@ -286,7 +286,7 @@ void TileMemory::count(const OperationWork& work, const Placement& placement, st
   activity.dram_cycles = ceil_cycles(dram);
 
   const double banks = static_cast<double>(sram_banks_);
-  const auto operand_sram = [&](TensorRole role, std::int64_t reads, const TensorTraffic& traffic) {
+  const auto operand_sram = [&](Operand role, std::int64_t reads, const TensorTraffic& traffic) {
     const std::int64_t meet = blocks_per_bank(layer.shape, op, role, sram_banks_);
     activity.sram_conflict_cycles += ceil_cycles(static_cast<double>(reads * (meet - 1)) / banks);
     return (static_cast<double>(reads * meet) + share(layer.shape.once_per_batch(role), traffic.fill_rows)) /

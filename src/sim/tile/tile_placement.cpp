@@ -6,7 +6,7 @@ namespace lacuna {
 namespace {
 
 // The zeros of A counted with its border, as the authors' early simulator does (A6).
-TensorRole choose_with_border(const Layer& layer, Operation op, SchedulePolicy policy) {
+Operand choose_with_border(const Layer& layer, Operation op, SchedulePolicy policy) {
   Layer padded = layer;
   const LayerShape& s = layer.shape;
   padded.a.mask.rows = s.n * (s.input.h + 2 * s.padding.h) * (s.input.w + 2 * s.padding.w);
@@ -66,7 +66,7 @@ std::int64_t Placement::dense_cycles() const {
   return cycles;
 }
 
-TensorRole row_operand(const Layer& layer, Operation op, const TilePlan& plan) {
+Operand row_operand(const Layer& layer, Operation op, const TilePlan& plan) {
   return plan.count_border ? choose_with_border(layer, op, plan.policy)
                            : choose_scheduled(layer, op, plan.policy);
 }

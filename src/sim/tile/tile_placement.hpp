@@ -25,7 +25,7 @@ struct TilePlan {
 // The products of an operation on their tiles. Moving it keeps the pointers of `placed` valid; copying would
 // not.
 struct Placement {
-  TensorRole row_operand = TensorRole::kA;  // the one that is, or would be, scheduled
+  Operand row_operand = Operand::kA;  // the one that is, or would be, scheduled
   std::vector<LaneProduct> products;
   std::vector<PlacedProduct> placed;
 
@@ -37,7 +37,7 @@ struct Placement {
   std::int64_t dense_cycles() const;
 };
 // The operand that is, or would be, scheduled.
-TensorRole row_operand(const Layer& layer, Operation op, const TilePlan& plan);
+Operand row_operand(const Layer& layer, Operation op, const TilePlan& plan);
 Placement place_operation(const Layer& layer, Operation op, const TilePlan& plan);
 
 }  // namespace lacuna

@@ -24,7 +24,7 @@ Component tags_component(const ValueTags& tags, const TileChip& chip) {
 }
 
 std::vector<ActionCount> tags_actions(const ValueTags& tags, const TileChip& chip, const OperationWork& work,
-                                      const Placement& placement, const Activity& activity, TensorRole role) {
+                                      const Placement& placement, const Activity& activity, Operand role) {
   const ScratchpadTraffic scratchpads = chip.memory().scratchpads(placement);
   const bool on_rows = role == placement.row_operand;
   const double share = share_of_row(tags, chip) * chip.rows_of_16();

@@ -22,6 +22,6 @@ Component tags_component(const ValueTags& tags, const TileChip& chip);
 // What the tags of operand `role` cost in an operation: written when the tensor is brought to the chip, read
 // and passed on with each row of its values.
 std::vector<ActionCount> tags_actions(const ValueTags& tags, const TileChip& chip, const OperationWork& work,
-                                      const Placement& placement, const Activity& activity, TensorRole role);
+                                      const Placement& placement, const Activity& activity, Operand role);
 
 }  // namespace lacuna

@@ -29,9 +29,7 @@ struct TensorValues {
 // The three tensors of a layer.
 struct LayerValues {
   TensorValues a, w, g;
-  const TensorValues& of(TensorRole role) const {
-    return role == TensorRole::kA ? a : role == TensorRole::kW ? w : g;
-  }
+  const TensorValues& of(Operand role) const { return role == Operand::kA ? a : role == Operand::kW ? w : g; }
 };
 
 // In the data type that a machine computes in. What is not zero stays so when it is rounded: the masks, from

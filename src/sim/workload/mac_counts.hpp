@@ -14,7 +14,7 @@ struct MacCounts {
   std::int64_t with_secondary = 0;
   std::int64_t effectual = 0;  // both operands are not zero
 
-  std::int64_t with(TensorRole role, Operation op) const {
+  std::int64_t with(Operand role, Operation op) const {
     return role == operands(op).primary ? with_primary : with_secondary;
   }
 };

@@ -29,26 +29,26 @@ struct Builder {
   int lanes;
   VisitOrder order;
 
-  OperandStreams base(TensorRole role, std::int64_t group) const {
+  OperandStreams base(Operand role, std::int64_t group) const {
     OperandStreams streams;
     streams.role = role;
     streams.mask = layer.tensor(role).mask;
     streams.lanes = lanes;
     streams.column_major = order == VisitOrder::kColumnMajor;
     switch (role) {
-      case TensorRole::kA:
+      case Operand::kA:
         streams.images = shape.n;
         streams.plane = shape.input;
         streams.channels = shape.c_per_group();
         streams.channel0 = group * streams.channels;
         break;
-      case TensorRole::kG:
+      case Operand::kG:
         streams.images = shape.n;
         streams.plane = shape.output;
         streams.channels = shape.k_per_group();
         streams.channel0 = group * streams.channels;
         break;
-      case TensorRole::kW:
+      case Operand::kW:
         streams.images = shape.k_per_group();
         streams.image0 = group * streams.images;
         streams.plane = shape.kernel;
@@ -68,7 +68,7 @@ struct Builder {
   }
 
   LaneProduct forward(std::int64_t group) const {
-    LaneProduct product{base(TensorRole::kA, group), base(TensorRole::kW, group), group, {0, 0}};
+    LaneProduct product{base(Operand::kA, group), base(Operand::kW, group), group, {0, 0}};
     product.primary.grid = shape.output;
     product.primary.stride = shape.stride;
     product.primary.taps = window_taps();
@@ -78,7 +78,7 @@ struct Builder {
   }
 
   LaneProduct input_grad(std::int64_t group, Size2 phase) const {
-    LaneProduct product{base(TensorRole::kG, group), base(TensorRole::kW, group), group, phase};
+    LaneProduct product{base(Operand::kG, group), base(Operand::kW, group), group, phase};
     product.primary.grid = {ceil_div(shape.input.h - phase.h, shape.stride.h),
                             ceil_div(shape.input.w - phase.w, shape.stride.w)};
     product.secondary.axis = LaneAxis::kImages;
@@ -95,7 +95,7 @@ struct Builder {
   }
 
   LaneProduct weight_grad(std::int64_t group) const {
-    LaneProduct product{base(TensorRole::kG, group), base(TensorRole::kA, group), group, {0, 0}};
+    LaneProduct product{base(Operand::kG, group), base(Operand::kA, group), group, {0, 0}};
     const LaneAxis axis = shape.is_matrix() ? LaneAxis::kImages : LaneAxis::kPositions;
     product.primary.axis = axis;
     product.primary.grid = shape.output;
@@ -115,7 +115,7 @@ std::vector<LaneProduct> in_parts(const std::vector<LaneProduct>& products, std:
     const std::int64_t samples = product.primary.images;
     for (std::int64_t n = 0; n < samples; n += images) {
       for (OperandStreams* operand : {&product.primary, &product.secondary}) {
-        if (operand->role == TensorRole::kW) continue;
+        if (operand->role == Operand::kW) continue;
         operand->image0 = n;
         operand->images = images;
       }

@@ -33,7 +33,7 @@ enum class LaneAxis {
 // grid position (gy, gx) seen through a tap is the source position (gy*stride.h + dy, gx*stride.w + dx);
 // outside the plane it is zero.
 struct OperandStreams {
-  TensorRole role = TensorRole::kA;
+  Operand role = Operand::kA;
   MaskView mask;
   std::int64_t image0 = 0, images = 1;
   Size2 plane;
@@ -80,7 +80,7 @@ struct LaneProduct {
   OperandStreams primary;
   OperandStreams secondary;
 
-  const OperandStreams& of(TensorRole role) const { return primary.role == role ? primary : secondary; }
+  const OperandStreams& of(Operand role) const { return primary.role == role ? primary : secondary; }
   std::int64_t steps() const { return primary.steps(); }
 
   // Where output (stream of `primary`, stream of `secondary`) lies in the operation's result tensor (channels

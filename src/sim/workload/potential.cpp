@@ -14,7 +14,7 @@ Potential& Potential::add(const Potential& other, double scale) {
   return *this;
 }
 
-double TracePotential::zero_share(TensorRole role) const {
+double TracePotential::zero_share(Operand role) const {
   double weighted = 0;
   double weights = 0;
   for (const LayerPotential& entry : layers) {

@@ -26,7 +26,7 @@ struct Potential {
 
 struct OpPotential {
   Operation op = Operation::kForward;
-  TensorRole targeted = TensorRole::kA;
+  Operand targeted = Operand::kA;
   Potential macs;
 };
 
@@ -35,11 +35,11 @@ struct LayerPotential {
   std::string name;
   LayerShape shape;
   std::int64_t steps = 1;
-  std::array<double, 3> zero_shares{};  // by TensorRole
+  std::array<double, 3> zero_shares{};  // by Operand
   double batch_scale = 1;
   std::vector<OpPotential> ops;  // those of has_operation()
 
-  double zero_share(TensorRole role) const { return zero_shares[static_cast<std::size_t>(role)]; }
+  double zero_share(Operand role) const { return zero_shares[static_cast<std::size_t>(role)]; }
 };
 
 struct PotentialTotals {
@@ -53,7 +53,7 @@ struct TracePotential {
   PotentialTotals per_batch;  // each layer scaled to the batch trained with
 
   // The share of zeros of a tensor over the network, each layer weighted by its MACs in a batch.
-  double zero_share(TensorRole role) const;
+  double zero_share(Operand role) const;
 };
 
 TracePotential trace_potential(const Trace& trace, SchedulePolicy policy);

@@ -4,17 +4,17 @@
 
 namespace lacuna {
 
-TensorRole choose_scheduled(const Layer& layer, Operation op, SchedulePolicy policy) {
-  const TensorRole primary = operands(op).primary;
-  const TensorRole secondary = operands(op).secondary;
-  const auto named = [&](TensorRole role) { return secondary == role ? secondary : primary; };
+Operand choose_scheduled(const Layer& layer, Operation op, SchedulePolicy policy) {
+  const Operand primary = operands(op).primary;
+  const Operand secondary = operands(op).secondary;
+  const auto named = [&](Operand role) { return secondary == role ? secondary : primary; };
   switch (policy) {
     case SchedulePolicy::kA:
-      return named(TensorRole::kA);
+      return named(Operand::kA);
     case SchedulePolicy::kW:
-      return named(TensorRole::kW);
+      return named(Operand::kW);
     case SchedulePolicy::kG:
-      return named(TensorRole::kG);
+      return named(Operand::kG);
     case SchedulePolicy::kPrimary:
       if (op != Operation::kWeightGrad) return primary;
       break;

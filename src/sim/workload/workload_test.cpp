@@ -234,7 +234,7 @@ TEST(LayerValues, MixedPrecisionRoundsTheSignificand) {
 TEST(LayerValues, RoundingMakesNoZeros) {
   const std::vector<float> tiny{1e-45F, -1e-45F, 0.0F, -0.0F, 1.0F, 1e-40F, 2e-38F, 1.005F};
   TraceBuilder builder("tiny");
-  builder.add_layer("layer", LayerShape::linear(1, 8, 1)).values(TensorRole::kA, tiny);
+  builder.add_layer("layer", LayerShape::linear(1, 8, 1)).values(Operand::kA, tiny);
   const Trace trace = builder.build();
   const LayerTensor& a = trace.layers()[0].a;
   for (const DataType type : {DataType::kBfloat16, DataType::kMixed}) {
@@ -291,20 +291,17 @@ TEST(ChooseScheduled, SparserPrimaryAndNamed) {
     return make_synthetic(spec);
   };
   const Trace pruned = layer_with(0.3, 0.9, 0.6);
-  EXPECT_EQ(choose_scheduled(pruned.layers()[0], Operation::kForward, SchedulePolicy::kSparser),
-            TensorRole::kW);
-  EXPECT_EQ(choose_scheduled(pruned.layers()[0], Operation::kForward, SchedulePolicy::kPrimary),
-            TensorRole::kA);
+  EXPECT_EQ(choose_scheduled(pruned.layers()[0], Operation::kForward, SchedulePolicy::kSparser), Operand::kW);
+  EXPECT_EQ(choose_scheduled(pruned.layers()[0], Operation::kForward, SchedulePolicy::kPrimary), Operand::kA);
   EXPECT_EQ(choose_scheduled(pruned.layers()[0], Operation::kWeightGrad, SchedulePolicy::kPrimary),
-            TensorRole::kG);
-  EXPECT_EQ(choose_scheduled(pruned.layers()[0], Operation::kWeightGrad, SchedulePolicy::kW), TensorRole::kG);
+            Operand::kG);
+  EXPECT_EQ(choose_scheduled(pruned.layers()[0], Operation::kWeightGrad, SchedulePolicy::kW), Operand::kG);
   const Trace tie = layer_with(0, 0, 0);
-  EXPECT_EQ(choose_scheduled(tie.layers()[0], Operation::kForward, SchedulePolicy::kSparser), TensorRole::kA);
-  EXPECT_EQ(choose_scheduled(tie.layers()[0], Operation::kWeightGrad, SchedulePolicy::kSparser),
-            TensorRole::kG);
+  EXPECT_EQ(choose_scheduled(tie.layers()[0], Operation::kForward, SchedulePolicy::kSparser), Operand::kA);
+  EXPECT_EQ(choose_scheduled(tie.layers()[0], Operation::kWeightGrad, SchedulePolicy::kSparser), Operand::kG);
   const Trace activations = layer_with(0.6, 0, 0.2);
   EXPECT_EQ(choose_scheduled(activations.layers()[0], Operation::kWeightGrad, SchedulePolicy::kPrimary),
-            TensorRole::kA);
+            Operand::kA);
 }
 
 TEST(TileGrid, MinimisesDenseCyclesTiesToMoreTileRows) {

@@ -63,8 +63,8 @@ LayerTensor reordered(const LayerTensor& tensor, const Orders& orders, std::int6
 
 }  // namespace
 
-bool in_product_order(const LayerShape& shape, TensorRole role) {
-  return shape.kind == LayerKind::kMatmul && shape.groups > 1 && role != TensorRole::kW;
+bool in_product_order(const LayerShape& shape, Operand role) {
+  return shape.kind == LayerKind::kMatmul && shape.groups > 1 && role != Operand::kW;
 }
 
 LayerTensor rows_first(const LayerTensor& tensor, std::int64_t products, TraceStorage& storage) {

@@ -109,7 +109,7 @@ void check_shape(const SafetensorsEntry& entry, const std::vector<std::int64_t>&
                    "correct the layer's description or record the trace again");
 }
 
-LayerTensor read_tensor(const LayerEntry& layer, TensorRole role, TensorIndex& index, TraceStorage& storage,
+LayerTensor read_tensor(const LayerEntry& layer, Operand role, TensorIndex& index, TraceStorage& storage,
                         const std::string& where) {
   const std::string place = where + ": layer " + quote_name(layer.name);
   const std::string name = role_name(role);
@@ -158,9 +158,9 @@ Trace read_trace(std::string name, std::unique_ptr<ByteSource> source) {
   layers.reserve(entries.size());
   for (const LayerEntry& entry : entries) {
     Layer layer{.name = entry.name, .shape = entry.shape, .steps = entry.steps, .a = {}, .w = {}, .g = {}};
-    layer.a = read_tensor(entry, TensorRole::kA, index, *storage, name);
-    layer.w = read_tensor(entry, TensorRole::kW, index, *storage, name);
-    layer.g = read_tensor(entry, TensorRole::kG, index, *storage, name);
+    layer.a = read_tensor(entry, Operand::kA, index, *storage, name);
+    layer.w = read_tensor(entry, Operand::kW, index, *storage, name);
+    layer.g = read_tensor(entry, Operand::kG, index, *storage, name);
     layers.push_back(std::move(layer));
   }
   index.check_rest(entries);

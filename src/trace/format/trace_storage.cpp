@@ -26,44 +26,42 @@ const std::uint8_t* TraceStorage::row_of_ones(std::int64_t channels) {
   return ones.bytes + ones.size - needed;  // rows of different lengths share their end
 }
 
-TensorExtent TensorExtent::of(const LayerShape& shape, TensorRole role) {
-  if (shape.kind == LayerKind::kMatmul && role != TensorRole::kW) {
-    return {shape.groups * shape.n, role == TensorRole::kA ? shape.c_per_group() : shape.k_per_group()};
+TensorExtent TensorExtent::of(const LayerShape& shape, Operand role) {
+  if (shape.kind == LayerKind::kMatmul && role != Operand::kW) {
+    return {shape.groups * shape.n, role == Operand::kA ? shape.c_per_group() : shape.k_per_group()};
   }
   switch (role) {
-    case TensorRole::kA:
+    case Operand::kA:
       return {shape.n * shape.input_positions(), shape.c};
-    case TensorRole::kW:
+    case Operand::kW:
       return {shape.k * shape.taps(), shape.c_per_group()};
-    case TensorRole::kG:
+    case Operand::kG:
       break;
   }
   return {shape.n * shape.output_positions(), shape.k};
 }
 
-std::vector<std::int64_t> tensor_shape(const LayerShape& shape, TensorRole role, std::int64_t last) {
+std::vector<std::int64_t> tensor_shape(const LayerShape& shape, Operand role, std::int64_t last) {
   const bool linear = shape.kind == LayerKind::kLinear;
   if (shape.kind == LayerKind::kMatmul)
-    return {shape.groups, role == TensorRole::kW ? shape.k_per_group() : shape.n, last};
+    return {shape.groups, role == Operand::kW ? shape.k_per_group() : shape.n, last};
   switch (role) {
-    case TensorRole::kA:
+    case Operand::kA:
       if (linear) return {shape.n, last};
       return {shape.n, shape.input.h, shape.input.w, last};
-    case TensorRole::kW:
+    case Operand::kW:
       if (linear) return {shape.k, last};
       return {shape.k, shape.kernel.h, shape.kernel.w, last};
-    case TensorRole::kG:
+    case Operand::kG:
       break;
   }
   if (linear) return {shape.n, last};
   return {shape.n, shape.output.h, shape.output.w, last};
 }
 
-const char* role_name(TensorRole role) {
-  return role == TensorRole::kA ? "A" : role == TensorRole::kW ? "W" : "G";
-}
+const char* role_name(Operand role) { return role == Operand::kA ? "A" : role == Operand::kW ? "W" : "G"; }
 
-LayerTensor make_layer_tensor(const LayerShape& shape, TensorRole role, const std::uint8_t* mask,
+LayerTensor make_layer_tensor(const LayerShape& shape, Operand role, const std::uint8_t* mask,
                               const ValueView& values, TraceStorage& storage, const std::string& place) {
   const TensorExtent extent = TensorExtent::of(shape, role);
   const std::int64_t row_bytes = (extent.channels + 7) / 8;

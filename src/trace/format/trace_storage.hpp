@@ -33,19 +33,19 @@ struct TensorExtent {
   std::int64_t rows = 0;
   std::int64_t channels = 0;
 
-  static TensorExtent of(const LayerShape& shape, TensorRole role);
+  static TensorExtent of(const LayerShape& shape, Operand role);
   std::int64_t mask_bytes() const { return rows * ((channels + 7) / 8); }
 };
 
-const char* role_name(TensorRole role);
+const char* role_name(Operand role);
 
 // The tensor's shape in a file, with `last` as its last dimension (channels, or bytes of a mask).
-std::vector<std::int64_t> tensor_shape(const LayerShape& shape, TensorRole role, std::int64_t last);
+std::vector<std::int64_t> tensor_shape(const LayerShape& shape, Operand role, std::int64_t last);
 
 // Builds the tensor from a mask (may be null) and values (may be empty), both already of the right size:
 // checks them, makes the mask where there is none, and counts. Throws InputError; `place` (file and layer)
 // starts the message.
-LayerTensor make_layer_tensor(const LayerShape& shape, TensorRole role, const std::uint8_t* mask,
+LayerTensor make_layer_tensor(const LayerShape& shape, Operand role, const std::uint8_t* mask,
                               const ValueView& values, TraceStorage& storage, const std::string& place);
 
 }  // namespace lacuna

@@ -27,7 +27,7 @@ using Sink = std::function<void(const void*, std::size_t)>;
 // One tensor to be written.
 struct Item {
   const Layer* layer = nullptr;
-  TensorRole role = TensorRole::kA;
+  Operand role = Operand::kA;
   bool is_mask = false;
   DataType type = DataType::kFp32;  // of values
 
@@ -45,7 +45,7 @@ struct Item {
 std::vector<Item> items_of(const Trace& trace, const TraceWriteOptions& options) {
   std::array<std::vector<Item>, 3> by_width;  // F32, BF16, U8
   for (const Layer& layer : trace.layers()) {
-    for (const TensorRole role : kTensorRoles) {
+    for (const Operand role : kOperands) {
       const LayerTensor& tensor = layer.tensor(role);
       const bool values = options.values && tensor.values;
       if (values) {

@@ -26,7 +26,7 @@ void expect_equal(const Trace& one, const Trace& two, bool values) {
     EXPECT_EQ(a.name, b.name);
     ASSERT_EQ(a.shape, b.shape);
     EXPECT_EQ(a.steps, b.steps);
-    for (const TensorRole role : kTensorRoles) {
+    for (const Operand role : kOperands) {
       const LayerTensor& left = a.tensor(role);
       const LayerTensor& right = b.tensor(role);
       EXPECT_EQ(left.nonzeros, right.nonzeros);
@@ -157,7 +157,7 @@ TEST(TraceWriter, RealTracesSurvive) {
 TEST(TraceWriter, RefusesValuesThatBfloat16CannotHold) {
   const auto written = [](float value) {
     TraceBuilder builder("m");
-    builder.add_layer("l", LayerShape::linear(1, 2, 1)).values(TensorRole::kA, std::vector<float>{1, value});
+    builder.add_layer("l", LayerShape::linear(1, 2, 1)).values(Operand::kA, std::vector<float>{1, value});
     return error_of([&] { serialize_trace(builder.build(), {.type = DataType::kBfloat16}); });
   };
   EXPECT_EQ(written(3), "no error");

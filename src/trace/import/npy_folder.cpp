@@ -203,7 +203,7 @@ class FolderReader {
     return read_trace_info(values, list_);
   }
 
-  Tensor load(const RowReader& row, const std::string& layer, TensorRole role, bool linear) {
+  Tensor load(const RowReader& row, const std::string& layer, Operand role, bool linear) {
     Tensor tensor;
     const std::string named = row.text(role_name(role));
     const std::string file_name = named.empty() ? layer + "." + role_name(role) + ".npy" : named;
@@ -247,14 +247,14 @@ class FolderReader {
                        suggest(layout, {"nchw", "nhwc"}));
     }
     std::array<Tensor, 3> tensors;
-    for (const TensorRole role : kTensorRoles) {
+    for (const Operand role : kOperands) {
       Tensor& tensor = tensors[static_cast<std::size_t>(role)];
       tensor = load(row, name, role, linear);
       tensor.channels_last = linear || layout == "nhwc";
     }
     const LayerShape shape = linear ? linear_shape(row, tensors) : conv_shape(row, tensors);
     builder.add_layer(name, shape, row.integer("steps").value_or(1));
-    for (const TensorRole role : kTensorRoles) {
+    for (const Operand role : kOperands) {
       Tensor& tensor = tensors[static_cast<std::size_t>(role)];
       if (tensor.present()) add_tensor(std::move(tensor), role, builder);
     }
@@ -353,7 +353,7 @@ class FolderReader {
   }
 
   // Channels go last, as in a trace.
-  static void add_tensor(Tensor tensor, TensorRole role, TraceBuilder& builder) {
+  static void add_tensor(Tensor tensor, Operand role, TraceBuilder& builder) {
     const std::int64_t channels = tensor.channels();
     const std::int64_t positions = tensor.height() * tensor.width();
     if (tensor.channels_last || positions == 1) {

@@ -19,8 +19,8 @@ struct LayerEntry {
   double noted_zeros_w = -1;
   double noted_zeros_g = -1;
 
-  double noted_zeros(TensorRole role) const {
-    return role == TensorRole::kA ? noted_zeros_a : role == TensorRole::kW ? noted_zeros_w : noted_zeros_g;
+  double noted_zeros(Operand role) const {
+    return role == Operand::kA ? noted_zeros_a : role == Operand::kW ? noted_zeros_w : noted_zeros_g;
   }
 };
 

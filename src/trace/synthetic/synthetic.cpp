@@ -86,8 +86,8 @@ void fill_values(const TensorExtent& extent, const std::uint8_t* mask, DataType 
   }
 }
 
-void add_tensor(const SyntheticSpec& spec, const SyntheticLayer& layer, TensorRole role,
-                const ZeroSpec& zeros, Random& random, TraceBuilder& builder) {
+void add_tensor(const SyntheticSpec& spec, const SyntheticLayer& layer, Operand role, const ZeroSpec& zeros,
+                Random& random, TraceBuilder& builder) {
   if (!(zeros.share >= 0 && zeros.share <= 1)) {
     throw InputError(spec.name + ": layer " + quote_name(layer.name),
                      fmt::format("the share of zeros of {} is {}", role_name(role), zeros.share),
@@ -128,9 +128,9 @@ Trace make_synthetic(const SyntheticSpec& spec) {
     Random a(seeds.bits());
     Random w(seeds.bits());
     Random g(seeds.bits());
-    add_tensor(spec, layer, TensorRole::kA, layer.a, a, builder);
-    add_tensor(spec, layer, TensorRole::kW, layer.w, w, builder);
-    add_tensor(spec, layer, TensorRole::kG, layer.g, g, builder);
+    add_tensor(spec, layer, Operand::kA, layer.a, a, builder);
+    add_tensor(spec, layer, Operand::kW, layer.w, w, builder);
+    add_tensor(spec, layer, Operand::kG, layer.g, g, builder);
   }
   return builder.build();
 }

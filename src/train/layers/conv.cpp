@@ -10,7 +10,6 @@
 namespace lacuna::train {
 namespace {
 
-using kernels::Checked;
 using kernels::ConvPlan;
 using kernels::ConvTensors;
 using kernels::Impl;
@@ -57,14 +56,14 @@ ConvLayer::ConvLayer(const Node& node, const LayerShape& shape, Activation& in, 
   if (!options.initial) input_grad_.emplace(make_plan(Operation::kInputGrad, std::nullopt));
   // Shapes that the dispatcher has not seen are measured when the plan is made: here, not in the first step.
   if (options.kernels == Kernels::kAuto && !options.initial) {
-    by_activations_.emplace(make_plan(Operation::kWeightGrad, Checked::kActivations));
-    by_gradients_.emplace(make_plan(Operation::kWeightGrad, Checked::kGradients));
+    by_activations_.emplace(make_plan(Operation::kWeightGrad, Operand::kA));
+    by_gradients_.emplace(make_plan(Operation::kWeightGrad, Operand::kG));
   }
   if (options.zero_weights && !options.rule.weights && skips_weights())
-    by_weights_.emplace(make_plan(Operation::kWeightGrad, Checked::kWeights));
+    by_weights_.emplace(make_plan(Operation::kWeightGrad, Operand::kW));
 }
 
-ConvPlan ConvLayer::make_plan(Operation op, std::optional<Checked> checked) const {
+ConvPlan ConvLayer::make_plan(Operation op, std::optional<Operand> checked) const {
   kernels::ConvOptions plan;
   plan.op = op;
   plan.checked = checked;
@@ -153,18 +152,18 @@ void ConvLayer::forward(const Pass& pass) {
 
 // Skips zeros of the sparsest operand; with kAuto, of the one for which the dispatcher expects most.
 void ConvLayer::run_weight_grad(const ConvTensors& tensors) {
-  const auto plan = [this](std::optional<ConvPlan>& kept, Checked checked) -> ConvPlan& {
+  const auto plan = [this](std::optional<ConvPlan>& kept, Operand checked) -> ConvPlan& {
     if (!kept) kept.emplace(make_plan(Operation::kWeightGrad, checked));
     return *kept;
   };
-  ConvPlan& by_a = plan(by_activations_, Checked::kActivations);
+  ConvPlan& by_a = plan(by_activations_, Operand::kA);
   const bool kept_only = !pass_.all_gradients && weights_.kept.places != nullptr;
   if (options_.kernels == Kernels::kDense || options_.initial) {
     run(Operation::kWeightGrad, by_a, tensors);
     if (kept_only) drop_pruned_gradients();
     return;
   }
-  ConvPlan& by_g = plan(by_gradients_, Checked::kGradients);
+  ConvPlan& by_g = plan(by_gradients_, Operand::kG);
   const double a = by_a.sampled_zeros(tensors);
   const double g = by_g.sampled_zeros(tensors);
   // How well skipping the zeros of an operand pays.

@@ -23,11 +23,9 @@ struct OpUse {
   double seconds = 0;
   std::int64_t calls = 0;
   std::int64_t sparse_calls = 0;                // that skipped zeros
-  std::array<std::int64_t, 3> skipped_calls{};  // of them, in the order of Checked, those of A, G and W
+  std::array<std::int64_t, 3> skipped_calls{};  // of them, by Operand
   std::int64_t winograd_calls = 0;
-  std::int64_t weight_calls() const {
-    return skipped_calls[static_cast<std::size_t>(kernels::Checked::kWeights)];
-  }
+  std::int64_t weight_calls() const { return skipped_calls[static_cast<std::size_t>(Operand::kW)]; }
 };
 
 struct ConvLayerOptions {
@@ -80,7 +78,7 @@ class ConvLayer final : public Layer {
   std::optional<double> weight_zeros() { return operands_.weight_zeros(weights_); }
 
  private:
-  kernels::ConvPlan make_plan(Operation op, std::optional<kernels::Checked> checked) const;
+  kernels::ConvPlan make_plan(Operation op, std::optional<Operand> checked) const;
   // `zeros`: share of zeros in the operand that the plan checks, where known (0 to 1).
   void run(Operation op, kernels::ConvPlan& plan, const kernels::ConvTensors& tensors, double zeros = -1);
   void run_weight_grad(const kernels::ConvTensors& tensors);

@@ -53,9 +53,9 @@ struct Timed {
   }
 };
 
-std::optional<kernels::Checked> skipped_last(const OpUse& use) {
-  for (std::size_t i = 0; i < use.skipped_calls.size(); ++i)
-    if (use.skipped_calls[i] > 0) return static_cast<kernels::Checked>(i);
+std::optional<Operand> skipped_last(const OpUse& use) {
+  for (const Operand operand : {Operand::kA, Operand::kG, Operand::kW})
+    if (use.skipped_calls[static_cast<std::size_t>(operand)] > 0) return operand;
   return std::nullopt;
 }
 
@@ -67,11 +67,9 @@ double median_ratio(const std::vector<double>& dense, const std::vector<double>&
 
 }  // namespace
 
-const char* operand_letter(const std::optional<kernels::Checked>& skipped, const char* none) {
+const char* operand_letter(const std::optional<Operand>& skipped, const char* none) {
   if (!skipped) return none;
-  return *skipped == kernels::Checked::kActivations ? "A"
-         : *skipped == kernels::Checked::kGradients ? "G"
-                                                    : "W";
+  return *skipped == Operand::kA ? "A" : *skipped == Operand::kG ? "G" : "W";
 }
 
 KernelTimes time_kernels(Network& network, const Trainer& trainer, Kernels kernels, int steps,

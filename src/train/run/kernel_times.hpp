@@ -18,10 +18,10 @@ struct LayerTimes {
   std::array<double, 3> dense{};
   std::array<double, 3> other{};
   // The operand whose zeros the others skipped, in the last step; nothing where they were dense.
-  std::array<std::optional<kernels::Checked>, 3> skipped{};
+  std::array<std::optional<Operand>, 3> skipped{};
 };
 // "A", "G" or "W"; `none` where nothing was skipped.
-const char* operand_letter(const std::optional<kernels::Checked>& skipped, const char* none);
+const char* operand_letter(const std::optional<Operand>& skipped, const char* none);
 
 struct KernelTimes {
   std::vector<LayerTimes> layers;

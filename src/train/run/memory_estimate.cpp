@@ -59,22 +59,21 @@ double product_workspace(const Graph& graph, const Node& node, const NetworkOpti
     bytes +=
         kernels::bfloat16_buffer_bytes(shape, options.threads, options.kernels == Kernels::kAuto ? 2 : 1);
   if (options.kernels == Kernels::kDense || initial) return bytes;
-  using kernels::Checked;
   kernels::ConvOptions plan;
   plan.impl = kernels::Impl::kSparse;
   plan.layout = blocked ? kernels::Layout::kBlocked : kernels::Layout::kNchw;
   plan.threads = options.threads;
-  for (const auto& [op, checked] : {std::pair{Operation::kForward, Checked::kActivations},
-                                    {Operation::kInputGrad, Checked::kGradients},
-                                    {Operation::kWeightGrad, Checked::kActivations},
-                                    {Operation::kWeightGrad, Checked::kGradients}}) {
+  for (const auto& [op, checked] : {std::pair{Operation::kForward, Operand::kA},
+                                    {Operation::kInputGrad, Operand::kG},
+                                    {Operation::kWeightGrad, Operand::kA},
+                                    {Operation::kWeightGrad, Operand::kG}}) {
     plan.op = op;
     plan.checked = checked;
     plan.or_weights = options.pruned && op != Operation::kWeightGrad;
     bytes += static_cast<double>(kernels::ConvPlan::workspace_bytes(shape, plan));
   }
   if (options.pruned) {
-    plan.checked = Checked::kWeights;
+    plan.checked = Operand::kW;
     bytes += static_cast<double>(kernels::ConvPlan::workspace_bytes(shape, plan));
     // A tenth of the weights in three lists of 12 bytes each, and their gradients.
     bytes += static_cast<double>(shape.w_elements()) * kFloat;

@@ -70,8 +70,8 @@ Trace Recorder::finish(TraceInfo info) {
     if (shape.kind != LayerKind::kLinear) shape.n = options_.samples;
     builder.add_layer(layers[i]->name(), shape);
     const Tensors& t = tensors_[i];
-    for (const auto& [role, values] : {std::pair{TensorRole::kA, &t.a}, std::pair{TensorRole::kW, &t.w},
-                                       std::pair{TensorRole::kG, &t.g}}) {
+    for (const auto& [role, values] :
+         {std::pair{Operand::kA, &t.a}, std::pair{Operand::kW, &t.w}, std::pair{Operand::kG, &t.g}}) {
       if (options_.values)
         builder.values(role, *values);
       else

@@ -311,15 +311,15 @@ TEST(Sparsify, RecordsWhatIsMultiplied) {
   run.run_to(2);
   run.trainer.run_step(&record, &trace);
   ASSERT_EQ(trace->layers().size(), 3u);
-  const auto zeros = [&](std::size_t layer, TensorRole role) {
+  const auto zeros = [&](std::size_t layer, Operand role) {
     return trace->layers()[layer].tensor(role).zero_share();
   };
-  EXPECT_LT(zeros(0, TensorRole::kW), 0.01);
+  EXPECT_LT(zeros(0, Operand::kW), 0.01);
   for (const std::size_t layer : {1, 2}) {
-    EXPECT_NEAR(zeros(layer, TensorRole::kW), 0.75, 0.01);
-    EXPECT_GE(zeros(layer, TensorRole::kA), 0.74);
+    EXPECT_NEAR(zeros(layer, Operand::kW), 0.75, 0.01);
+    EXPECT_GE(zeros(layer, Operand::kA), 0.74);
     if (layer == 1) {  // the last one keeps its gradients
-      EXPECT_GE(zeros(layer, TensorRole::kG), 0.74);
+      EXPECT_GE(zeros(layer, Operand::kG), 0.74);
     }
   }
   const ZeroReport report = run.trainer.zeros();

@@ -4,14 +4,14 @@
 
 namespace lacuna::tensordash {
 
-GroupedTensor::GroupedTensor(const LayerShape& shape, TensorRole role, const TensorValues& values,
+GroupedTensor::GroupedTensor(const LayerShape& shape, Operand role, const TensorValues& values,
                              std::int64_t side)
-    : positions_(role == TensorRole::kA   ? shape.input_positions()
-                 : role == TensorRole::kG ? shape.output_positions()
-                                          : shape.taps()),
-      by_image_(role == TensorRole::kW || shape.is_matrix()) {
+    : positions_(role == Operand::kA   ? shape.input_positions()
+                 : role == Operand::kG ? shape.output_positions()
+                                       : shape.taps()),
+      by_image_(role == Operand::kW || shape.is_matrix()) {
   const std::int64_t rows = static_cast<std::int64_t>(values.data.size()) / values.channels;
-  const Size2 plane = role == TensorRole::kG ? shape.output : shape.input;
+  const Size2 plane = role == Operand::kG ? shape.output : shape.input;
   layout_ = by_image_ ? GroupLayout{1, positions_, rows / positions_, values.channels, side}
                       : GroupLayout{rows / positions_, plane.h, plane.w, values.channels, side};
   memory_.assign(static_cast<std::size_t>(layout_.stored_elements()), 0.0F);

@@ -15,7 +15,7 @@ namespace lacuna::tensordash {
 // One tensor of a layer in AM or BM.
 class GroupedTensor {
  public:
-  GroupedTensor(const LayerShape& shape, TensorRole role, const TensorValues& values, std::int64_t side);
+  GroupedTensor(const LayerShape& shape, Operand role, const TensorValues& values, std::int64_t side);
 
   std::int64_t side() const { return layout_.side; }
   // The `side` channels of block `block` at a row of the tensor's mask.

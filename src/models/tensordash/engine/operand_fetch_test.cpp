@@ -38,7 +38,7 @@ TEST(OperandFetch, EveryStreamOfRandomLayers) {
     const VisitOrder order = random.chance(0.2) ? VisitOrder::kColumnMajor : VisitOrder::kRowMajor;
     for (const Operation op : kOperations) {
       const auto products = lane_products(layer, op, lanes, order);
-      for (const TensorRole role : {operands(op).primary, operands(op).secondary}) {
+      for (const Operand role : {operands(op).primary, operands(op).secondary}) {
         const GroupedTensor memory(layer.shape, role, values.of(role), lanes);
         for (const LaneProduct& product : products) {
           const OperandStreams& streams = product.of(role);

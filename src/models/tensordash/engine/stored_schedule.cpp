@@ -11,7 +11,7 @@
 namespace lacuna::tensordash {
 namespace {
 
-bool stored_by_filter(const PlacedProduct& placed) { return placed.rows->role == TensorRole::kW; }
+bool stored_by_filter(const PlacedProduct& placed) { return placed.rows->role == Operand::kW; }
 
 // One stream per position of the plane, its channels alone.
 OperandStreams position_streams(const OperandStreams& windows) {

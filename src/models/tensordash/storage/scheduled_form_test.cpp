@@ -231,10 +231,10 @@ TEST(ScheduledForm, DecodingRefusesWhatCannotBe) {
 struct Sizes {
   std::int64_t rows, channels;
 };
-Sizes sizes(const LayerShape& shape, TensorRole role) {
-  return role == TensorRole::kA   ? Sizes{shape.n * shape.input_positions(), shape.c}
-         : role == TensorRole::kW ? Sizes{shape.k * shape.taps(), shape.c_per_group()}
-                                  : Sizes{shape.n * shape.output_positions(), shape.k};
+Sizes sizes(const LayerShape& shape, Operand role) {
+  return role == Operand::kA   ? Sizes{shape.n * shape.input_positions(), shape.c}
+         : role == Operand::kW ? Sizes{shape.k * shape.taps(), shape.c_per_group()}
+                               : Sizes{shape.n * shape.output_positions(), shape.k};
 }
 
 TEST(TensorGroups, EveryElementIsInOneGroup) {
@@ -242,7 +242,7 @@ TEST(TensorGroups, EveryElementIsInOneGroup) {
   for (int trial = 0; trial < 200; ++trial) {
     const LayerShape shape = testing::random_shape(random);
     const int lanes = static_cast<int>(random.integer(4, 64));
-    for (const TensorRole role : kTensorRoles) {
+    for (const Operand role : kOperands) {
       const auto [rows, channels] = sizes(shape, role);
       for (const Grouping grouping : kGroupings) {
         const TensorGroups groups(shape, role, grouping, lanes);
@@ -269,7 +269,7 @@ TEST(TensorGroups, EveryElementIsInOneGroup) {
 // Stride 2, 3x3, padding 1: windows begin at -1, 1, 3, ...; positions 1 and 2 are between two origins.
 TEST(TensorGroups, MergedCellsBeginWhereWindowsBegin) {
   const LayerShape shape = LayerShape::conv2d(1, 4, 4, {5, 5}, {3, 3}, {2, 2}, {1, 1});
-  const TensorGroups groups(shape, TensorRole::kA, Grouping::kMerged, 4);
+  const TensorGroups groups(shape, Operand::kA, Grouping::kMerged, 4);
   EXPECT_EQ(groups.count(), 9);
   std::vector<GroupStep> steps;
   groups.steps(0, steps);
@@ -290,7 +290,7 @@ TEST(StoredTensor, RoundTripsEveryGroupingAndType) {
     const int lanes = static_cast<int>(random.integer(4, 64));
     const int depth = static_cast<int>(random.integer(1, 3));
     const ScheduledCodec codec(connect(Connectivity::names()[trial % 4], lanes, depth));
-    for (const TensorRole role : kTensorRoles) {
+    for (const Operand role : kOperands) {
       const auto [rows, channels] = sizes(shape, role);
       for (const DataType type : {DataType::kFp32, DataType::kBfloat16}) {
         std::vector<float> values = random_values(random, rows * channels, random.uniform());
@@ -314,7 +314,7 @@ TEST(StoredTensor, DamagedBitsAreRefusedOrDecodeToSomething) {
   Random random(6);
   const LayerShape shape = LayerShape::conv2d(1, 20, 3, {4, 5}, {3, 3});
   const ScheduledCodec codec(connect("paper", 16, 3));
-  const TensorGroups groups(shape, TensorRole::kA, Grouping::kBlocks, 16);
+  const TensorGroups groups(shape, Operand::kA, Grouping::kBlocks, 16);
   const std::vector<float> values = random_values(random, 400, 0.6);
   const StoredTensor good = store_tensor(codec, groups, values, 20, DataType::kFp32);
   const auto load = [&](const StoredTensor& stored) {

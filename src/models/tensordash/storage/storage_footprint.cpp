@@ -119,7 +119,7 @@ StorageBits storage_bits(const StorageCounts& counts, FormBits form, int value_b
   return bits;
 }
 
-StorageCounts count_storage(const LayerShape& shape, TensorRole role, const MaskView& mask,
+StorageCounts count_storage(const LayerShape& shape, Operand role, const MaskView& mask,
                             const LaneSelector& selector, const StorageParams& params) {
   const TensorGroups groups(shape, role, params.grouping, selector.lanes());
   StorageCounts counts;

@@ -47,7 +47,7 @@ StorageBits storage_bits(const StorageCounts& counts, FormBits form, int value_b
                          const StorageParams& params);
 
 // The counts of one tensor. May use parallel_for.
-StorageCounts count_storage(const LayerShape& shape, TensorRole role, const MaskView& mask,
+StorageCounts count_storage(const LayerShape& shape, Operand role, const MaskView& mask,
                             const LaneSelector& selector, const StorageParams& params);
 
 }  // namespace lacuna::tensordash

@@ -20,7 +20,7 @@ namespace lacuna::tensordash {
 namespace {
 
 // Of the first layer's tensor on the paper's machine.
-StorageCounts counts_of(const Trace& trace, TensorRole role, Grouping grouping) {
+StorageCounts counts_of(const Trace& trace, Operand role, Grouping grouping) {
   const Layer& layer = trace.layers().front();
   return count_storage(layer.shape, role, layer.tensor(role).mask, LaneSelector(connect("paper", 16, 3)),
                        {.grouping = grouping});
@@ -64,7 +64,7 @@ TEST(StorageFootprint, WithoutZerosTheClosedFormIsTheStoredTensor) {
     const int lanes = random.chance(0.5) ? 16 : static_cast<int>(random.integer(4, 64));
     const ScheduledCodec codec(
         connect(Connectivity::names()[trial % 4], lanes, static_cast<int>(random.integer(1, 3))));
-    for (const TensorRole role : kTensorRoles) {
+    for (const Operand role : kOperands) {
       const TensorValues values = tensor_values(layer.tensor(role), 1, 2);
       for (const Grouping grouping : kGroupings) {
         const StorageParams params{.grouping = grouping};
@@ -93,7 +93,7 @@ TEST(StorageFootprint, AHugeTensorThatIsNotRecordedTakesNoTime) {
   builder.add_layer("l", LayerShape::conv2d(1, 16, 16, {1 << 18, 1 << 18}, {1, 1}));
   const Trace trace = builder.build();
   for (const Grouping grouping : kGroupings) {
-    EXPECT_EQ(counts_of(trace, TensorRole::kA, grouping).rows, std::int64_t{1} << 36);
+    EXPECT_EQ(counts_of(trace, Operand::kA, grouping).rows, std::int64_t{1} << 36);
   }
 }
 
@@ -102,9 +102,9 @@ TEST(StorageFootprint, AStrideBeyondTheImageIsOneGroup) {
   constexpr std::int64_t kFar = std::int64_t{1} << 24;
   TraceBuilder builder("t");
   builder.add_layer("l", LayerShape::conv2d(1, 1 << 18, 1, {2, 2}, {1, 1}, {kFar, kFar}));
-  builder.mask(TensorRole::kA, std::vector<bool>(4 << 18, false));
+  builder.mask(Operand::kA, std::vector<bool>(4 << 18, false));
   const Trace trace = builder.build();
-  const StorageCounts counts = counts_of(trace, TensorRole::kA, Grouping::kMerged);
+  const StorageCounts counts = counts_of(trace, Operand::kA, Grouping::kMerged);
   EXPECT_EQ(counts.groups, 1);
   EXPECT_EQ(counts.steps, 4 << 14);
 }
@@ -118,7 +118,7 @@ TEST(StorageFootprint, CountsAreThoseOfTheStoredTensor) {
     const Connectivity connectivity =
         connect(Connectivity::names()[trial % 4], lanes, static_cast<int>(random.integer(1, 3)));
     const ScheduledCodec codec(connectivity);
-    for (const TensorRole role : kTensorRoles) {
+    for (const Operand role : kOperands) {
       const LayerTensor& tensor = layer.tensor(role);
       const TensorValues values = tensor_values(tensor, 1, 2);
       for (const Grouping grouping : kGroupings) {
@@ -160,7 +160,7 @@ TEST(StorageFootprint, KnownTensor) {
   const LaneSelector selector(connectivity);
   const StorageParams params{.grouping = Grouping::kChannels, .pointer_bits = 20, .run_bits = 5};
   const StorageCounts counts =
-      count_storage(trace.layers().front().shape, TensorRole::kA, mask, selector, params);
+      count_storage(trace.layers().front().shape, Operand::kA, mask, selector, params);
   // Row 0 takes both values and drains three steps; row 1 is the last step, empty.
   EXPECT_EQ(counts.rows, 2);
   EXPECT_EQ(counts.slots, 32);
@@ -206,8 +206,8 @@ TEST(StorageFootprint, TotalsOfATraceAreThoseOfItsBatch) {
                                     sizes.forms.begin());
   };
   EXPECT_EQ(form("dense"), 0U);
-  EXPECT_EQ(sizes.total(TensorRole::kA, DataType::kFp32)[0], (4 * 2 * 30 * 20 + 8 * 50) * 32);
-  EXPECT_EQ(sizes.total(TensorRole::kW, DataType::kBfloat16)[0], (30 * 9 * 20 + 50 * 10) * 16);
+  EXPECT_EQ(sizes.total(Operand::kA, DataType::kFp32)[0], (4 * 2 * 30 * 20 + 8 * 50) * 32);
+  EXPECT_EQ(sizes.total(Operand::kW, DataType::kBfloat16)[0], (30 * 9 * 20 + 50 * 10) * 16);
   const StoredTensorSize& a = sizes.layers[1].tensors[0];
   const auto count = [&](std::string_view name) {
     return a.counts[static_cast<std::size_t>(std::ranges::find(sizes.count_names, name) -
@@ -255,7 +255,7 @@ TEST(StorageTraffic, BytesOfStoredTensors) {
   const Connectivity connectivity = connect("paper", 16, 3);
   const LaneSelector selector(connectivity);
   const auto tensors = layer_traffic(layer, selector, form_bits(connectivity), {}, DataType::kBfloat16);
-  for (const TensorRole role : kTensorRoles) {
+  for (const Operand role : kOperands) {
     const StoredTraffic& tensor = tensors[static_cast<std::size_t>(role)];
     EXPECT_EQ(tensor.dense_bytes, layer.tensor(role).elements() * 2);
     EXPECT_GT(tensor.off_chip_bytes, tensor.on_chip_bytes);

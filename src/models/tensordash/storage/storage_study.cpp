@@ -82,7 +82,7 @@ StorageSizes study_sizes(const Trace& trace, const Accelerator& machine, const P
   sizes.count_names = {"groups", "steps", "rows", "slots", "run_entries"};
   for (const Layer& layer : trace.layers()) {
     StorageSizes::LayerSizes entry{layer.name, layer.shape.describe(), {}};
-    for (const TensorRole role : kTensorRoles) {
+    for (const Operand role : kOperands) {
       StoredTensorSize tensor;
       tensor.role = role;
       tensor.batch_scale = layer.shape.once_per_batch(role) ? 1 : trace.batch_scale(layer);
@@ -90,9 +90,9 @@ StorageSizes study_sizes(const Trace& trace, const Accelerator& machine, const P
     }
     sizes.layers.push_back(std::move(entry));
   }
-  parallel_for(sizes.layers.size() * kTensorRoles.size(), 1, [&](std::size_t i) {
-    const Layer& layer = trace.layers()[i / kTensorRoles.size()];
-    StoredTensorSize& tensor = sizes.layers[i / kTensorRoles.size()].tensors[i % kTensorRoles.size()];
+  parallel_for(sizes.layers.size() * kOperands.size(), 1, [&](std::size_t i) {
+    const Layer& layer = trace.layers()[i / kOperands.size()];
+    StoredTensorSize& tensor = sizes.layers[i / kOperands.size()].tensors[i % kOperands.size()];
     const StorageCounts counts =
         count_storage(layer.shape, tensor.role, layer.tensor(tensor.role).mask, selector, storage);
     tensor.elements = counts.elements;

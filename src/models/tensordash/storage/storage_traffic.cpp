@@ -7,7 +7,7 @@ std::int64_t bytes(double bits) { return (static_cast<std::int64_t>(bits) + 7) /
 
 }  // namespace
 
-StoredTraffic tensor_traffic(const Layer& layer, TensorRole role, const LaneSelector& selector, FormBits form,
+StoredTraffic tensor_traffic(const Layer& layer, Operand role, const LaneSelector& selector, FormBits form,
                              const StorageParams& params, DataType type) {
   const StorageBits bits =
       storage_bits(count_storage(layer.shape, role, layer.tensor(role).mask, selector, params), form,
@@ -18,7 +18,7 @@ StoredTraffic tensor_traffic(const Layer& layer, TensorRole role, const LaneSele
 std::array<StoredTraffic, 3> layer_traffic(const Layer& layer, const LaneSelector& selector, FormBits form,
                                            const StorageParams& params, DataType type) {
   std::array<StoredTraffic, 3> traffic;
-  for (const TensorRole role : kTensorRoles)
+  for (const Operand role : kOperands)
     traffic[static_cast<std::size_t>(role)] = tensor_traffic(layer, role, selector, form, params, type);
   return traffic;
 }

@@ -11,7 +11,7 @@
 namespace lacuna::tensordash {
 
 struct StoredTraffic {
-  TensorRole role = TensorRole::kA;
+  Operand role = Operand::kA;
   std::int64_t dense_bytes = 0;
   // The rows: read or written on chip, whether groups lie one after another or have room for the worst case.
   std::int64_t on_chip_bytes = 0;
@@ -23,7 +23,7 @@ struct StoredTraffic {
 // ASSUMPTION(A29): what an operation writes has the form of what is recorded of its shape: outputs that of G,
 // input gradients that of A, as A15 has it for zeros; gradients of weights stay dense. The memory model
 // (sim/tile/tile_memory.hpp) applies it.
-StoredTraffic tensor_traffic(const Layer& layer, TensorRole role, const LaneSelector& selector, FormBits form,
+StoredTraffic tensor_traffic(const Layer& layer, Operand role, const LaneSelector& selector, FormBits form,
                              const StorageParams& params, DataType type);
 std::array<StoredTraffic, 3> layer_traffic(const Layer& layer, const LaneSelector& selector, FormBits form,
                                            const StorageParams& params, DataType type);

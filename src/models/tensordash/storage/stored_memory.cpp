@@ -13,7 +13,7 @@ namespace {
 std::int64_t bytes_of_bits(std::int64_t bits) { return (bits + 7) / 8; }
 
 // Whether the operand is expanded to dense form on its way to the scratchpads.
-bool is_expanded(const StoredForms& forms, TensorRole role) {
+bool is_expanded(const StoredForms& forms, Operand role) {
   const auto& form = forms[static_cast<std::size_t>(role)];
   return form && !form->executed;
 }
@@ -49,20 +49,20 @@ std::vector<Component> StoredMemory::components() const {
   return all;
 }
 
-StoredForms StoredMemory::forms(const OperationWork& work, TensorRole row_operand, bool executed) const {
+StoredForms StoredMemory::forms(const OperationWork& work, Operand row_operand, bool executed) const {
   const Connectivity& connectivity = config_.scheduler.connectivity();
   const FormBits bits = form_bits(connectivity);
   const int value_bits = bits_of(chip_.data_type());
   StoredForms forms;
   const StorageParams params{.grouping = config_.storage == Storage::kBlocks ? Grouping::kBlocks
                                                                              : Grouping::kChannels};
-  const auto set = [&](TensorRole role, const StoredTraffic& traffic) {
+  const auto set = [&](Operand role, const StoredTraffic& traffic) {
     forms[static_cast<std::size_t>(role)] = {.on_chip_share = static_cast<double>(traffic.on_chip_bytes) /
                                                               static_cast<double>(traffic.dense_bytes),
                                              .off_chip_bytes = traffic.off_chip_bytes,
                                              .executed = executed && role == row_operand};
   };
-  for (const TensorRole role : kTensorRoles) {
+  for (const Operand role : kOperands) {
     if (!config_.is_stored(work.layer.shape, role)) continue;
     if (!work.layer.shape.once_per_batch(role) || config_.storage == Storage::kBlocks) {
       set(role,
@@ -94,11 +94,11 @@ void StoredMemory::schedule_outputs(const OperationWork& work, TileOutcome& outc
   outcome.counters.push_back({"backside_stall_cycles", stalls});
 }
 
-void StoredMemory::count_actions(const OperationWork& work, TensorRole row_operand, const StoredForms& forms,
+void StoredMemory::count_actions(const OperationWork& work, Operand row_operand, const StoredForms& forms,
                                  OpResult& result) const {
   if (!used()) return;
   const auto [primary, secondary] = operands(work.op);
-  const TensorRole column_operand = row_operand == primary ? secondary : primary;
+  const Operand column_operand = row_operand == primary ? secondary : primary;
   double expanded = 0;  // rows of scheduled form
   if (is_expanded(forms, row_operand)) expanded += static_cast<double>(result.activity->bm_reads);
   if (is_expanded(forms, column_operand)) expanded += static_cast<double>(result.activity->am_reads);
@@ -119,9 +119,9 @@ void StoredMemory::count_actions(const OperationWork& work, TensorRole row_opera
 
 LayerValues StoredMemory::through_memory(const LayerShape& shape, LayerValues values) const {
   const ScheduledCodec codec(config_.scheduler.connectivity());
-  for (const TensorRole role : kTensorRoles) {
+  for (const Operand role : kOperands) {
     if (!config_.is_stored(shape, role)) continue;
-    TensorValues& tensor = role == TensorRole::kA ? values.a : role == TensorRole::kW ? values.w : values.g;
+    TensorValues& tensor = role == Operand::kA ? values.a : role == Operand::kW ? values.w : values.g;
     const TensorGroups groups(shape, role,
                               config_.storage == Storage::kBlocks ? Grouping::kBlocks : Grouping::kFilters,
                               config_.tile.lanes);

@@ -20,13 +20,13 @@ class StoredMemory {
   std::vector<Component> components() const;
 
   // The form of each tensor in memory; `executed`: the row operand's schedule is run as it is stored.
-  StoredForms forms(const OperationWork& work, TensorRole row_operand, bool executed) const;
+  StoredForms forms(const OperationWork& work, Operand row_operand, bool executed) const;
 
   // Adds what the backside schedulers need for the outputs of the operation, and their stalls as a counter.
   void schedule_outputs(const OperationWork& work, TileOutcome& outcome) const;
 
   // The actions of components(). `forms`: those of the operation.
-  void count_actions(const OperationWork& work, TensorRole row_operand, const StoredForms& forms,
+  void count_actions(const OperationWork& work, Operand row_operand, const StoredForms& forms,
                      OpResult& result) const;
 
   // The tensors of a layer as they come back from memory.

@@ -17,10 +17,10 @@ constexpr std::array<std::pair<Grouping, std::string_view>, 4> kNames{{{Grouping
                                                                        {Grouping::kFilters, "filters"}}};
 
 // Where a grouping means nothing of its own for a tensor, it is grouped by channels.
-Grouping effective(const LayerShape& shape, TensorRole role, Grouping grouping) {
-  if (grouping == Grouping::kMerged && (role != TensorRole::kA || shape.stride == Size2{1, 1}))
+Grouping effective(const LayerShape& shape, Operand role, Grouping grouping) {
+  if (grouping == Grouping::kMerged && (role != Operand::kA || shape.stride == Size2{1, 1}))
     return Grouping::kChannels;
-  if (grouping == Grouping::kFilters && role != TensorRole::kW) return Grouping::kChannels;
+  if (grouping == Grouping::kFilters && role != Operand::kW) return Grouping::kChannels;
   return grouping;
 }
 
@@ -39,13 +39,13 @@ Grouping parse_grouping(std::string_view name, std::string_view origin) {
   throw InputError(origin, fmt::format("unknown grouping '{}'", name), suggest(name, names));
 }
 
-TensorGroups::TensorGroups(const LayerShape& shape, TensorRole role, Grouping grouping, int lanes)
+TensorGroups::TensorGroups(const LayerShape& shape, Operand role, Grouping grouping, int lanes)
     : grouping_(effective(shape, role, grouping)), lanes_(lanes) {
-  const bool weights = role == TensorRole::kW;
-  channels_ = weights ? shape.c_per_group() : role == TensorRole::kA ? shape.c : shape.k;
+  const bool weights = role == Operand::kW;
+  channels_ = weights ? shape.c_per_group() : role == Operand::kA ? shape.c : shape.k;
   channel_groups_ = ceil_div(channels_, lanes);
   const std::int64_t images = weights ? shape.k : shape.n;
-  plane_ = weights ? shape.kernel : role == TensorRole::kA ? shape.input : shape.output;
+  plane_ = weights ? shape.kernel : role == Operand::kA ? shape.input : shape.output;
   const std::int64_t positions = plane_.h * plane_.w;
   rows_ = images * positions;
   switch (grouping_) {

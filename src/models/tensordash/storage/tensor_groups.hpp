@@ -28,7 +28,7 @@ struct GroupStep {
 // The groups of a tensor. Each element of it belongs to exactly one.
 class TensorGroups {
  public:
-  TensorGroups(const LayerShape& shape, TensorRole role, Grouping grouping, int lanes);
+  TensorGroups(const LayerShape& shape, Operand role, Grouping grouping, int lanes);
 
   std::int64_t count() const { return count_; }
   int lanes() const { return lanes_; }
