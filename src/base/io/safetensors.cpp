@@ -140,6 +140,23 @@ void SafetensorsHeader::check_coverage() const {
   }
 }
 
+std::string safetensors_start(const nlohmann::ordered_json& metadata,
+                              const std::vector<SafetensorsItem>& items) {
+  nlohmann::ordered_json header{{"__metadata__", metadata}};
+  std::uint64_t begin = 0;
+  for (const SafetensorsItem& item : items) {
+    header[item.name] = {
+        {"dtype", item.dtype}, {"shape", item.shape}, {"data_offsets", {begin, begin + item.bytes}}};
+    begin += item.bytes;
+  }
+  std::string text = header.dump();
+  text.append((8 - text.size() % 8) % 8, ' ');
+  const std::uint64_t length = text.size();
+  std::string start(sizeof(length), '\0');
+  std::memcpy(start.data(), &length, sizeof(length));
+  return start + text;
+}
+
 std::int64_t safetensors_element_bytes(std::string_view dtype) {
   for (const auto& [name, bytes] : kTypes) {
     if (name == dtype) return bytes;

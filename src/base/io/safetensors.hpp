@@ -71,6 +71,19 @@ class SafetensorsHeader {
   std::vector<Claim> claims_;  // in the order of their bytes
 };
 
+// A tensor of a file that is to be written.
+struct SafetensorsItem {
+  std::string name;
+  std::string_view dtype;
+  std::vector<std::int64_t> shape;
+  std::uint64_t bytes = 0;
+};
+
+// The start of a file: the length and the header, padded so that the data, which follows in the order of
+// `items`, begins at a multiple of 8. Throws nlohmann's exception for text that is not UTF-8.
+std::string safetensors_start(const nlohmann::ordered_json& metadata,
+                              const std::vector<SafetensorsItem>& items);
+
 // Bytes of one element of a safetensors type ("F32"), 0 for an unknown one.
 std::int64_t safetensors_element_bytes(std::string_view dtype);
 

@@ -5,14 +5,14 @@
 #include <cstring>
 #include <fmt/format.h>
 #include <functional>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <span>
 #include <string>
-#include <zstd.h>
 
 #include "base/error.hpp"
 #include "base/io/output_file.hpp"
+#include "base/io/safetensors.hpp"
+#include "base/io/zstd_writer.hpp"
 #include "base/text/quote.hpp"
 #include "trace/format/product_order.hpp"
 #include "trace/format/trace_info.hpp"
@@ -81,23 +81,19 @@ nlohmann::ordered_json metadata_of(const Trace& trace) {
   return metadata;
 }
 
-std::string header_of(const Trace& trace, const std::vector<Item>& items, const std::string& where) {
-  std::string text;
+std::string start_of(const Trace& trace, const std::vector<Item>& items, const std::string& where) {
+  std::vector<SafetensorsItem> tensors;
+  tensors.reserve(items.size());
+  for (const Item& item : items) {
+    tensors.push_back({item.name(), item.dtype(),
+                       tensor_shape(item.layer->shape, item.role, item.last_dimension()),
+                       static_cast<std::uint64_t>(item.bytes())});
+  }
   try {
-    nlohmann::ordered_json header{{"__metadata__", metadata_of(trace)}};
-    std::int64_t begin = 0;
-    for (const Item& item : items) {
-      header[item.name()] = {{"dtype", item.dtype()},
-                             {"shape", tensor_shape(item.layer->shape, item.role, item.last_dimension())},
-                             {"data_offsets", {begin, begin + item.bytes()}}};
-      begin += item.bytes();
-    }
-    text = header.dump();
+    return safetensors_start(metadata_of(trace), tensors);
   } catch (const nlohmann::json::exception&) {
     throw InputError(where, "a name in the trace is not UTF-8", "rename the model or its layers");
   }
-  text.append((8 - text.size() % 8) % 8, ' ');  // so that the data starts at a multiple of 8
-  return text;
 }
 
 void write_mask(const MaskView& mask, const Sink& sink) {
@@ -146,23 +142,21 @@ void write_values(const Item& item, const ValueView& values, const std::string& 
 
 struct Layout {
   std::vector<Item> items;
-  std::string header;
+  std::string start;
   std::uint64_t total_bytes = 0;
 };
 
 Layout layout_of(const Trace& trace, const TraceWriteOptions& options, const std::string& where) {
   Layout layout;
   layout.items = items_of(trace, options);
-  layout.header = header_of(trace, layout.items, where);
-  layout.total_bytes = 8 + layout.header.size();
+  layout.start = start_of(trace, layout.items, where);
+  layout.total_bytes = layout.start.size();
   for (const Item& item : layout.items) layout.total_bytes += static_cast<std::uint64_t>(item.bytes());
   return layout;
 }
 
 void write_layout(const Layout& layout, const std::string& where, const Sink& sink) {
-  const std::uint64_t length = layout.header.size();
-  sink(&length, sizeof(length));
-  sink(layout.header.data(), layout.header.size());
+  sink(layout.start.data(), layout.start.size());
   for (const Item& item : layout.items) {
     TraceStorage reordered;
     const LayerShape& shape = item.layer->shape;
@@ -177,50 +171,6 @@ void write_layout(const Layout& layout, const std::string& where, const Sink& si
   }
 }
 
-// A sink that compresses into a file. The frame carries its size and a checksum.
-class ZstdSink {
- public:
-  ZstdSink(OutputFile& file, int level, std::uint64_t total_bytes)
-      : file_(file), encoder_(ZSTD_createCCtx()), buffer_(ZSTD_CStreamOutSize()) {
-    if (encoder_ == nullptr) throw std::bad_alloc();
-    check(ZSTD_CCtx_setParameter(encoder_.get(), ZSTD_c_compressionLevel, level));
-    check(ZSTD_CCtx_setParameter(encoder_.get(), ZSTD_c_checksumFlag, 1));
-    check(ZSTD_CCtx_setPledgedSrcSize(encoder_.get(), total_bytes));
-  }
-
-  void write(const void* data, std::size_t bytes) {
-    ZSTD_inBuffer from{data, bytes, 0};
-    while (from.pos < from.size) step(from, ZSTD_e_continue);
-  }
-
-  void finish() {
-    ZSTD_inBuffer none{nullptr, 0, 0};
-    while (step(none, ZSTD_e_end) != 0) {
-    }
-  }
-
- private:
-  struct Free {
-    void operator()(ZSTD_CCtx* encoder) const { ZSTD_freeCCtx(encoder); }
-  };
-
-  std::size_t step(ZSTD_inBuffer& from, ZSTD_EndDirective mode) {
-    ZSTD_outBuffer to{buffer_.data(), buffer_.size(), 0};
-    const std::size_t left = ZSTD_compressStream2(encoder_.get(), &to, &from, mode);
-    check(left);
-    file_.write(buffer_.data(), to.pos);
-    return left;
-  }
-
-  static void check(std::size_t code) {
-    if (ZSTD_isError(code) != 0U) throw std::runtime_error(ZSTD_getErrorName(code));
-  }
-
-  OutputFile& file_;
-  std::unique_ptr<ZSTD_CCtx, Free> encoder_;
-  std::vector<char> buffer_;
-};
-
 }  // namespace
 
 void write_trace(const Trace& trace, const std::filesystem::path& path, const TraceWriteOptions& options) {
@@ -228,7 +178,7 @@ void write_trace(const Trace& trace, const std::filesystem::path& path, const Tr
   const Layout layout = layout_of(trace, options, where);
   OutputFile file(path);
   if (path.extension() == ".zst") {
-    ZstdSink encoder(file, options.level, layout.total_bytes);
+    ZstdWriter encoder(file, options.level, layout.total_bytes);
     write_layout(layout, where, [&](const void* data, std::size_t bytes) { encoder.write(data, bytes); });
     encoder.finish();
   } else {

@@ -103,7 +103,7 @@ std::string line_text(const LineSums& line) {
   return text;
 }
 
-std::string header_of(const std::vector<Item>& items, const TrainingState& state, const Settings& settings) {
+std::string start_of(const std::vector<Item>& items, const TrainingState& state, const Settings& settings) {
   std::vector<std::span<const std::uint8_t>> parts;
   parts.reserve(items.size());
   for (const Item& item : items) parts.push_back(item.span());
@@ -116,16 +116,10 @@ std::string header_of(const std::vector<Item>& items, const TrainingState& state
   metadata["checksum"] = checksum_of(parts, [&](const char* key) {
     return metadata.contains(key) ? metadata[key].get<std::string>() : std::string();
   });
-  nlohmann::ordered_json header{{"__metadata__", metadata}};
-  std::size_t begin = 0;
-  for (const Item& item : items) {
-    header[item.name] = {
-        {"dtype", item.dtype}, {"shape", item.shape}, {"data_offsets", {begin, begin + item.bytes}}};
-    begin += item.bytes;
-  }
-  std::string text = header.dump();
-  text.append((8 - text.size() % 8) % 8, ' ');
-  return text;
+  std::vector<SafetensorsItem> tensors;
+  tensors.reserve(items.size());
+  for (const Item& item : items) tensors.push_back({item.name, item.dtype, item.shape, item.bytes});
+  return safetensors_start(metadata, tensors);
 }
 
 const std::string& metadata(const Safetensors& file, const char* key, const std::string& where) {
@@ -248,11 +242,9 @@ void write_checkpoint(const std::filesystem::path& path, const TrainingState& st
                       const Settings& settings) {
   const std::vector<Item> items = items_of(state);
   check_finite(items);
-  const std::string header = header_of(items, state, settings);
+  const std::string start = start_of(items, state, settings);
   OutputFile file(path);
-  const std::uint64_t length = header.size();
-  file.write(&length, sizeof length);
-  file.write(header);
+  file.write(start);
   for (const Item& item : items) file.write(item.data, item.bytes);
   file.commit();
 }
