@@ -1,4 +1,4 @@
-# What `cmake --install` puts where, by component:
+# The files that `cmake --install` installs, by component:
 #   program  the program, its man page, completions for bash, zsh and fish, the license and the documents; liblacuna.so,
 #            which the Python package loads
 #   data     a few small traces to try it on
@@ -17,8 +17,8 @@ install(TARGETS lacuna RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT pro
 install(TARGETS lacuna_shared LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT program NAMELINK_COMPONENT library)
 install(FILES ${PROJECT_SOURCE_DIR}/src/capi/lacuna.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/lacuna COMPONENT library)
 
-# The module by which `lacuna sweep` runs under mpirun: beside the program's library folder, where it looks for it, and in no
-# package, since it would bring all of OpenMPI with it.
+# The module that runs `lacuna sweep` under mpirun, where the program looks for it. It is not packaged, because it would
+# pull in all of OpenMPI.
 if(TARGET lacuna_mpi)
   install(TARGETS lacuna_mpi LIBRARY DESTINATION lib/lacuna COMPONENT mpi)
 endif()

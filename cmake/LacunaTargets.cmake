@@ -33,13 +33,13 @@ function(lacuna_unity target)
   endif()
 endfunction()
 
-# lacuna_alone(a.cpp...): not compiled together with others, because of a local name that another file has as well.
+# lacuna_alone(a.cpp...): compiled separately, because another file has the same local name.
 function(lacuna_alone)
   set_source_files_properties(${ARGN} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 endfunction()
 
-# lacuna_oracle(a.cpp...): only says what a result should be. Sanitizing it would find nothing in what is tested, and its
-# plain loops take most of the time of such a test.
+# lacuna_oracle(a.cpp...): code that only computes expected results. Sanitizing it would find nothing in the code under
+# test, and its plain loops would take most of the time of such a test.
 function(lacuna_oracle)
   if(LACUNA_SANITIZE)
     lacuna_alone(${ARGN})
@@ -47,8 +47,8 @@ function(lacuna_oracle)
   endif()
 endfunction()
 
-# lacuna_cold(TARGET LEVEL): no run waits for this code, but every build does: less optimisation than -O3, and none where
-# sanitizers make up most of the code (clang: 43 s at -O1, 18 s at -O0 for a dozen commands).
+# lacuna_cold(TARGET LEVEL): code off every hot path, which every build waits for: less optimisation than -O3, and none
+# with sanitizers (clang: 43 s at -O1, 18 s at -O0 for a dozen commands).
 function(lacuna_cold target level)
   target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:${level}>)
   if(LACUNA_SANITIZE)
@@ -56,14 +56,13 @@ function(lacuna_cold target level)
   endif()
 endfunction()
 
-# lacuna_shareable(TARGET): goes into liblacuna.so as well, which shows none of its names (src/capi).
+# lacuna_shareable(TARGET): also goes into liblacuna.so, which hides its symbols (src/capi).
 function(lacuna_shareable target)
   set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON
                         CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
 endfunction()
 
-# What the fuzzers may reach tells them which branches an input took.
-# It makes a third of the time of compiling a library.
+# Branch coverage of the code that fuzzers can reach. It takes a third of the time of compiling a library.
 function(lacuna_coverage target)
   if(LACUNA_FUZZ)
     target_compile_options(${target} PRIVATE -fsanitize=fuzzer-no-link)
@@ -146,9 +145,10 @@ function(lacuna_library)
   endif()
 endfunction()
 
-# lacuna_model(NAME ant): an accelerator, the files of this folder (lacuna_sources). Its objects go into the archive `lacuna_machines`, which
-# programs link whole, through `lacuna_models`: nobody names the static object that registers it. With
-# LACUNA_MODEL_FOR_TESTS_ONLY only its own tests have it, and those that add the objects of `lacuna_model_NAME`.
+# lacuna_model(NAME ant): an accelerator, the files of this folder (lacuna_sources). Its objects go into the archive
+# `lacuna_machines`, which programs link whole, through `lacuna_models`, because nothing refers to the static object that
+# registers it. With LACUNA_MODEL_FOR_TESTS_ONLY only its own tests link it, and those that add the objects of
+# `lacuna_model_NAME`.
 function(lacuna_model)
   cmake_parse_arguments(ARG "" "NAME" "" ${ARGN})
   lacuna_sources(${CMAKE_CURRENT_SOURCE_DIR} ARG_SOURCES ARG_TESTS)
@@ -187,7 +187,7 @@ endif()
 # lacuna_test(NAME x SOURCES ... LIBRARIES ... [LABEL quick|slow] [COMPUTES] [OPTIMIZED]): a GoogleTest executable, one ctest
 # entry per test. The libraries are optimised, the tests themselves are not (ten files of src/trace in 10 instead of 14 s),
 # unless they compute much: COMPUTES a little, OPTIMIZED as the libraries.
-# Tests run beside each other: threads that spin while they wait would take the cores from those they wait for.
+# Tests run concurrently: threads that spin while they wait would take the cores from those they wait for.
 function(lacuna_test)
   cmake_parse_arguments(ARG "COMPUTES;OPTIMIZED" "NAME;LABEL" "SOURCES;LIBRARIES" ${ARGN})
   if(NOT ARG_LABEL)

@@ -1,4 +1,4 @@
-// Elapsed time, for reports and progress, and processor time, for measurements.
+// Elapsed time for reports and progress, processor time for measurements.
 #pragma once
 
 #include <chrono>
@@ -10,7 +10,7 @@ inline double seconds_now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-// Of CLOCK_PROCESS_CPUTIME_ID, CLOCK_THREAD_CPUTIME_ID or CLOCK_MONOTONIC.
+// Reads CLOCK_PROCESS_CPUTIME_ID, CLOCK_THREAD_CPUTIME_ID or CLOCK_MONOTONIC.
 inline double clock_seconds(clockid_t clock) {
   timespec time{};
   clock_gettime(clock, &time);

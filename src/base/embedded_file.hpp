@@ -1,4 +1,4 @@
-// A file that is part of the program (cmake/LacunaEmbed.cmake).
+// A file embedded in the program (cmake/LacunaEmbed.cmake).
 #pragma once
 
 #include <span>
@@ -10,7 +10,7 @@ struct EmbeddedFile {
   std::string_view name;  // without its folder
   std::string_view bytes;
 
-  std::string_view stem() const { return name.substr(0, name.rfind('.')); }  // what users call it
+  std::string_view stem() const { return name.substr(0, name.rfind('.')); }  // the name that users give
 };
 
 }  // namespace lacuna

@@ -1,5 +1,4 @@
-// Hashes whose values are part of files and results: the same on every machine. Not secure against an
-// adversary.
+// Hashes whose values are part of files and results: equal on every machine, not secure against an adversary.
 #pragma once
 
 #include <cstdint>

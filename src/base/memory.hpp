@@ -6,8 +6,8 @@
 
 namespace lacuna {
 
-// In bytes: the machine's memory, or less if a control group (a container) limits it. `root` replaces "/" in
-// tests.
+// Returns the machine's memory in bytes, or less if a control group (a container) limits it. `root` replaces
+// "/" in tests.
 std::uint64_t usable_memory(const std::filesystem::path& root = "/");
 
 }  // namespace lacuna

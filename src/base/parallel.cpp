@@ -58,7 +58,7 @@ class FirstError {
 }  // namespace
 
 int resolve_threads(int requested) {
-  // OpenMP ends the program with a message of its own if it cannot start a thread (`ulimit -v`, `ulimit -u`,
+  // OpenMP ends the program with its own message if it cannot start a thread (`ulimit -v`, `ulimit -u`,
   // a container's limit). So they are tried here first, and OpenMP then starts its own while there is room.
   static std::mutex mutex;
   static int started = 1;

@@ -1,5 +1,5 @@
-// Threads. Work is split into items that do not depend on each other; each item writes its own result, so
-// what is computed never depends on the number of threads.
+// Threads. Work is split into independent items; each writes its own result, so results never depend on the
+// number of threads.
 #pragma once
 
 #include <cstddef>
@@ -7,8 +7,8 @@
 
 namespace lacuna {
 
-// The number of threads meant by a `--threads` value: 0 means all cores this process may use, or fewer if it
-// cannot start as many. Throws InputError if it cannot start the number requested.
+// Returns the number of threads for a `--threads` value: 0 means all cores that this process may use, or
+// fewer if that many threads cannot be started. Throws InputError if it cannot start the number requested.
 int resolve_threads(int requested);
 
 // Runs `body` where `parallel_for` may use `threads` threads. Nested calls inside `body` share those threads.

@@ -35,7 +35,7 @@ inline std::uint64_t random_cases(std::uint64_t cases) {
   return divisor > 1 && cases > divisor ? cases / divisor : cases;
 }
 
-// Whether this is such a run, where limits on time must be wider.
+// Returns true in such a run, where limits on time must be wider.
 inline bool runs_sanitized() { return std::getenv("LACUNA_FEWER_CASES") != nullptr; }
 
 inline std::vector<std::uint8_t> bytes_of(std::string_view text) { return {text.begin(), text.end()}; }

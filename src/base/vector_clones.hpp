@@ -1,6 +1,6 @@
 // Marks a function whose loops should be compiled once for each vector width and chosen by the CPU at run
-// time. Only for code whose results do not depend on it: exact integers, or sums that are compared within a
-// bound.
+// time. Only for code whose results do not depend on the width: exact integers, or sums that are compared
+// within a bound.
 #pragma once
 
 #include <cstdint>

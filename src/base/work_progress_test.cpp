@@ -96,7 +96,7 @@ TEST(WorkProgress, AStopEndsEveryLoopAndCreditsNothing) {
   EXPECT_EQ(run, 0);
 }
 
-// A caller may end the computation by an exception of its own.
+// A caller may end the computation with its own exception.
 TEST(WorkProgress, WhatTheCallbackThrowsEndsIt) {
   const std::function<void(double)> progress = [](double share) {
     if (share > 0.25) throw std::runtime_error("enough");

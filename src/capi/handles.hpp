@@ -1,4 +1,4 @@
-// What the opaque handles of lacuna.h are, and the wall that no exception passes.
+// The objects behind the opaque handles of lacuna.h, and the exception boundary.
 #pragma once
 
 #include <cstddef>
@@ -38,7 +38,7 @@ namespace lacuna::capi {
 // Runs `work` and turns what it throws into a status and the thread's last error.
 lacuna_status guarded(const std::function<void()>& work) noexcept;
 
-// The same for work that uses OpenMP. In a forked child it runs on a thread of its own: the pool that OpenMP
+// The same for work that uses OpenMP. In a forked child it runs on a separate thread: the pool that OpenMP
 // keeps for the forking thread has lost its threads, and would wait for them for ever.
 lacuna_status guarded_parallel(const std::function<void()>& work) noexcept;
 

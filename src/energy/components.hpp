@@ -1,6 +1,6 @@
-// What a machine is built of and what it did, as its model states it: the vocabulary between the models,
-// which count, and the cost tables, which price. Whoever adds a machine declares its components here and
-// edits neither the energy code nor any printer.
+// Components of a machine and counts of their actions, as its model states them: the vocabulary between the
+// models, which count, and the cost tables, which price. Whoever adds a machine declares its components here
+// and edits neither the energy code nor any printer.
 #pragma once
 
 #include <string>
@@ -21,8 +21,9 @@ struct Part {
   std::string name;
   // How many there are, in the unit that the table prices an area for; 0 if their area is not modelled.
   double units = 0;
-  // What the model counts, each with a cost in the table: "read", "write". Two have a meaning here: a `cycle`
-  // is a cycle in which one unit is clocked, so it also gives the peak power; `static` is counted in seconds.
+  // Actions that the model counts, each with a cost in the table: "read", "write". Two have a meaning here: a
+  // `cycle` is a cycle in which one unit is clocked, so it also gives the peak power; `static` is counted in
+  // seconds.
   std::vector<std::string> actions;
 };
 
@@ -34,7 +35,7 @@ struct Component {
   std::vector<Part> parts;
 };
 
-// A size of a design, which follows from its parameters: what may differ between two designs beside their
+// A size of a design, which follows from its parameters: what may differ between two designs besides their
 // parts. docs/configuration.md lists how each scales; a test holds the models to it.
 struct DesignTotal {
   std::string name;   // "sram_values"

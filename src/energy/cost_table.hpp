@@ -1,4 +1,4 @@
-// What the parts of machines cost: data (configs/energy/*.yaml or a user's file), each number with its unit,
+// Costs of the parts of machines: data (configs/energy/*.yaml or a user's file), each number with its unit,
 // its source and how far it can be trusted. docs/configuration.md describes the format.
 #pragma once
 

@@ -54,7 +54,7 @@ ByComponent sum_parts(const Hardware& hardware, const ValueOf& value_of) {
   return sums;
 }
 
-// What the machine needs of a part: an action or the area.
+// A cost that the machine needs of a part: an action or the area.
 void need_cost(const CostTable& table, const Part& part, std::string_view what, const std::string& machine) {
   if (table.find(part.name, what) != nullptr) return;
   const std::string needed = fmt::format("{}.{}", part.name, what);

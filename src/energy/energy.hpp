@@ -13,10 +13,10 @@ namespace lacuna {
 // hardware does not declare or the table does not price: check_energy_costs() comes first.
 ByComponent energy_joules(const Hardware& hardware, std::span<const ActionCount> actions,
                           const CostTable& table);
-// Of all units clocked in every cycle, for the components that have such parts: what Table 3 of TensorDash
-// reports as power. Memories have none.
+// Power of all units clocked in every cycle, for the components that have such parts: what Table 3 of
+// TensorDash reports as power. Memories have none.
 ByComponent peak_watts(const Hardware& hardware, const CostTable& table);
-// Of the components that have parts with units.
+// Area of the components that have parts with units.
 ByComponent area_mm2(const Hardware& hardware, const CostTable& table);
 
 // Throw InputError if the table lacks a cost that the hardware needs or (energy) is of another data type.

@@ -1,4 +1,4 @@
-// What a trace says it does not hold.
+// Layers and products that a trace says it does not hold.
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 

@@ -73,7 +73,7 @@ struct TraceInfo {
 // decompressed bytes, or tensors that were built), so they live as long as any copy of the trace.
 class Trace {
  public:
-  // What keeps the views' bytes alive. Readers derive from it.
+  // Keeps the bytes behind the views alive. Readers derive from it.
   struct Storage {
     virtual ~Storage() = default;
   };
@@ -91,14 +91,14 @@ class Trace {
   const TraceInfo& info() const { return info_; }
   const std::vector<Layer>& layers() const { return layers_; }
 
-  // What the trace takes where it comes from: of a compressed file the compressed size, of a folder all its
+  // Bytes of the trace where it is stored: the compressed size of a compressed file, of a folder all its
   // arrays, of a trace made in memory its masks and values.
   std::int64_t stored_bytes() const { return stored_bytes_; }
 
   // The batch that totals are scaled to: `batch` of the metadata or, without it, the largest number of
   // samples of any layer.
   std::int64_t batch() const { return batch_; }
-  // That batch divided by the recorded samples of the layer.
+  // Returns the batch divided by the recorded samples of the layer.
   double batch_scale(const Layer& layer) const;
 
  private:

@@ -19,7 +19,7 @@ constexpr std::string_view kPartial = ".partial-";  // then the process id, "-" 
 constexpr std::size_t kDigits = 16;
 constexpr mode_t kPermissions = 07777;
 
-// A name beside `target` that nobody can foresee. What is too long for a file system is shortened.
+// Returns an unpredictable name in the folder of `target`, shortened to what file systems allow.
 std::filesystem::path temporary_name(const std::filesystem::path& target) {
   std::uint64_t random = 0;
   while (::getrandom(&random, sizeof random, 0) != sizeof random && errno == EINTR) {
@@ -62,7 +62,7 @@ OutputFile::OutputFile(std::filesystem::path path) : path_(std::move(path)), tar
       temporary_ = temporary_name(target_);
       descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
     } while (descriptor_ < 0 && errno == EEXIST);
-    // Who may read a file does not change when it is replaced.
+    // A replaced file keeps its permissions.
     struct stat replaced {};
     if (descriptor_ >= 0 && ::stat(target_.c_str(), &replaced) == 0 && S_ISREG(replaced.st_mode))
       ::fchmod(descriptor_, replaced.st_mode & kPermissions);

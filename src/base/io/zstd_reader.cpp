@@ -87,8 +87,8 @@ class ZstdReader::Buffer final : public ByteSource {
 struct ZstdReader::Stream {
   Stream(std::span<const std::uint8_t> compressed, bool declared)
       : decoder(ZSTD_createDCtx()), from{compressed.data(), compressed.size(), 0} {
-    // A window takes no more than the declared size, which is within the limit: any that `zstd --long`
-    // writes. Without one it takes at most 128 MiB, zstd's own limit.
+    // The window never exceeds the declared size, which is within the limit, so any that `zstd --long` writes
+    // is accepted. Without a declared size it is at most 128 MiB, zstd's own limit.
     if (declared)
       ZSTD_DCtx_setParameter(decoder, ZSTD_d_windowLogMax,
                              ZSTD_dParam_getBounds(ZSTD_d_windowLogMax).upperBound);

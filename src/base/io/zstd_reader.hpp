@@ -1,4 +1,4 @@
-// A zstd file, decompressed only as far as it is asked for.
+// A zstd file that is decompressed on demand.
 #pragma once
 
 #include <cstdint>

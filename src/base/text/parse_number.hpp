@@ -1,4 +1,4 @@
-// A number written as text.
+// Numbers written as text.
 #pragma once
 
 #include <charconv>
@@ -8,8 +8,8 @@
 
 namespace lacuna {
 
-// The number that the whole of `text` spells, in the C locale: no blanks, no leading '+', nothing after it.
-// Empty if it spells none or one that does not fit.
+// Parses all of `text` as a number in the C locale: no blanks, no leading '+', nothing after it. Returns
+// nothing if it is not a number or does not fit.
 template <typename Number>
 std::optional<Number> parse_number(std::string_view text) {
   Number value{};

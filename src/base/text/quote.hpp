@@ -1,4 +1,4 @@
-// Text that comes from outside, made safe for a one-line message.
+// Untrusted text, made safe for a one-line message.
 #pragma once
 
 #include <cstddef>
@@ -7,13 +7,13 @@
 
 namespace lacuna {
 
-// Control characters become \xNN.
+// Replaces control characters by \xNN.
 std::string escape_controls(std::string_view text);
 
-// The same, cut to `longest` bytes and "..." if it is longer.
+// Also cuts the text to `longest` bytes and "..." if it is longer.
 std::string one_line(std::string_view text, std::size_t longest = 80);
 
-// one_line() in single quotes: how messages show names and values of a file.
+// Returns one_line() in single quotes, as messages show names and values of a file.
 std::string quote_name(std::string_view name);
 
 }  // namespace lacuna

@@ -14,7 +14,7 @@ enum class Align { kLeft, kRight };
 struct TextStyle {
   bool colour = false;  // ANSI escapes for titles
   int width = 160;      // columns of the terminal; wider tables continue below
-  bool bars = false;    // block characters beside numbers that are compared (text_bar.hpp)
+  bool bars = false;    // block characters next to numbers that are compared (text_bar.hpp)
 };
 
 struct TableColumn {

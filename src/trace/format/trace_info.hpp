@@ -14,7 +14,7 @@ using TextMap = std::map<std::string, std::string>;
 // The known keys of `values`, checked; `model` is required. Throws InputError; `where` starts the message.
 TraceInfo read_trace_info(const TextMap& values, const std::string& where);
 
-// What was left out, as the metadata has it (JSON inside a string); for writers.
+// Returns the list of layers left out as the metadata holds it (JSON inside a string), for writers.
 std::string left_out_json(const std::vector<LeftOut>& parts);
 
 // The value of a key that must be there.

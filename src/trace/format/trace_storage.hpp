@@ -1,4 +1,4 @@
-// What an opened trace keeps in memory, and how a tensor's mask and values become a LayerTensor.
+// Memory behind an opened trace; turns the mask and values of a tensor into a LayerTensor.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,8 @@ struct TraceStorage final : Trace::Storage {
   std::vector<std::unique_ptr<std::uint8_t[]>> blocks;  // masks and values that were built
 
   std::uint8_t* allocate(std::int64_t bytes);
-  // A row of ones for that many channels (bits past them 0). Rows share their bytes, so many layers without
-  // tensors take almost no memory.
+  // Returns a row of ones for `channels` channels (bits past them 0). Rows share their bytes, so many layers
+  // without tensors take almost no memory.
   const std::uint8_t* row_of_ones(std::int64_t channels);
 
  private:

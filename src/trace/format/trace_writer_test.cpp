@@ -1,4 +1,4 @@
-// What is written reads back the same, and a failure leaves nothing behind.
+// Traces read back as they were written; a failed write leaves nothing behind.
 #include "trace/format/trace_writer.hpp"
 
 #include <csignal>

@@ -160,7 +160,7 @@ TEST(Zstd, ABombTakesNoMoreThanItsHeaderDeclares) {
       "f: the file decompresses to more than the 65 bytes that its header declares; copy or record the file "
       "again");
   EXPECT_LT(peak(after_header), kMost);
-  // A header that goes on in zeros is JSON no further than its first byte.
+  // A header that continues with zeros stops being JSON at its first byte.
   std::vector<std::uint8_t> long_header{0, 0, 0, 4, 0, 0, 0, 0, '{'};
   EXPECT_NE(error_of([&] { Trace::parse("f", bomb_after(long_header)); }).find("is not JSON from byte 2 on"),
             std::string::npos);

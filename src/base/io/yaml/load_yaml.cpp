@@ -54,7 +54,7 @@ class CountingHandler final : public YAML::EventHandler {
 
 // YAML::Load() ignores what follows the first document, and YAML::LoadAll() never ends on some texts ("a #
 // b", then ", c" on the next line: the parser reports one document after another and stays where it is). So
-// two documents are asked for and no more.
+// only two documents are read.
 void check_one_document(const std::string& text, const std::string& file, const YamlKind& kind) {
   std::istringstream stream(text);
   YAML::Parser parser(stream);
