@@ -11,12 +11,12 @@
 #include "cli/commands/bench_precision.hpp"
 #include "cli/commands/bench_versus_results.hpp"
 #include "cli/commands/bench_versus_sides.hpp"
-#include "cli/commands/train_setup.hpp"
 #include "cli/terminal/output.hpp"
 #include "cli/terminal/progress_bar.hpp"
 #include "cli/terminal/stop_signal.hpp"
 #include "cli/terminal/terminal.hpp"
 #include "kernels/measure/measure.hpp"
+#include "train/run/fit_model.hpp"
 
 namespace lacuna::cli {
 namespace {
@@ -64,13 +64,10 @@ class Versus {
   };
 
   Planned plan(const std::string& name, const std::string& prune) const {
-    TrainSetup setup;
-    setup.model = name;
-    setup.model_settings = o_.settings;
     Planned planned;
     planned.name = name;
     planned.prune = prune;
-    planned.settings = fit_model(setup, *data_.train);
+    planned.settings = train::fit_model(name, o_.settings, *data_.train);
     planned.graph = train::open_model(name, planned.settings);
     planned.how.steps = static_cast<std::int64_t>(kMostSteps);
     planned.how.schedule.kind = train::RateSchedule::Kind::kConstant;
@@ -154,7 +151,7 @@ class Versus {
     report_.complete = false;
     VersusCase result;
     result.network = planned.name;
-    result.settings = describe_settings(planned.settings);
+    result.settings = train::describe_settings(planned.settings);
     result.prune = planned.prune;
     result.prune_zeros = planned.prune == "none" ? 0 : o_.prune_zeros;
     result.parameters = planned.graph.parameters();

@@ -94,7 +94,7 @@ class Demo {
     data_ = dataset::open_dataset(setup_.data, setup_.data_options);
     // Kernels that are chosen by timing would round differently from run to run.
     network_.emplace(
-        train::open_model(setup_.model, fit_model(setup_, *data_.train)),
+        train::open_model(setup_.model, train::fit_model(setup_.model, {}, *data_.train)),
         train::NetworkOptions{setup_.batch, train::Kernels::kSparse, resolve_threads(options_.threads)});
     train::TrainOptions how;
     how.steps = options_.steps;

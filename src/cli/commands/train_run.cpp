@@ -23,7 +23,7 @@ TrainRun::TrainRun(TrainCommand command) : c_(std::move(command)) {
   c_.options.pruning.method = train::parse_pruning(c_.prune);
   settle_sparsity();
   data_ = dataset::open_dataset(c_.setup.data, c_.setup.data_options);
-  settings_ = fit_model(c_.setup, *data_.train);
+  settings_ = train::fit_model(c_.setup.model, c_.setup.model_settings, *data_.train);
   train::Graph graph = train::open_model(c_.setup.model, settings_);
   const dataset::Loader loads(
       *data_.train, {.batch = static_cast<int>(c_.setup.batch), .crop_padding = c_.options.crop_padding});
@@ -123,7 +123,7 @@ void TrainRun::run() {
 bool TrainRun::stopped() const { return stop_signal() != 0 || output_error_; }
 
 train::Settings TrainRun::extra_settings() const {
-  return {{"model_settings", describe_settings(settings_)},
+  return {{"model_settings", train::describe_settings(settings_)},
           {"data_seed", std::to_string(c_.setup.data_options.seed)}};
 }
 
@@ -150,7 +150,7 @@ void TrainRun::write_page() const {
 void TrainRun::introduce() const {
   const train::Graph& graph = network_->graph();
   print("{} ({}): {} parameters, {:.3g} million multiplications per image\n", printable(c_.setup.model),
-        describe_settings(settings_), grouped_digits(graph.parameters()),
+        train::describe_settings(settings_), grouped_digits(graph.parameters()),
         static_cast<double>(graph.macs()) * 1e-6);
   print("{}: {} for training, {} for testing\n", printable(data_.train->name()),
         counted(data_.train->size(), "image"), grouped_digits(data_.test->size()));

@@ -6,7 +6,6 @@
 #include <numeric>
 
 #include "base/error.hpp"
-#include "base/params.hpp"
 #include "base/text/nearest.hpp"
 #include "kernels/bfloat16/bfloat16_conv.hpp"
 
@@ -32,30 +31,6 @@ train::Precision parse_precision(const std::string& name, train::Kernels kernels
 
 bool leaves_out_winograd(const TrainSetup& setup, bool records) {
   return setup.exact.value_or(records || parse_kernels(setup.kernels) != train::Kernels::kAuto);
-}
-
-train::ModelSettings fit_model(const TrainSetup& setup, const dataset::Dataset& data) {
-  constexpr int kSmallImages = 64;
-  train::ModelSettings settings;
-  for (const std::string& text : setup.model_settings) {
-    const auto [key, value] = split_assignment(text, "--set");
-    settings[key] = value;
-  }
-  const dataset::ImageShape image = data.shape();
-  settings.try_emplace("size", std::to_string(image.height));
-  settings.try_emplace("channels", std::to_string(image.channels));
-  settings.try_emplace("classes", std::to_string(data.classes().size()));
-  const train::ModelSummary summary = train::summarize_model(train::model_text(setup.model), setup.model);
-  for (const train::ModelParameter& parameter : summary.parameters)
-    if (parameter.name == "stem" && image.height <= kSmallImages) settings.try_emplace("stem", "cifar");
-  return settings;
-}
-
-std::string describe_settings(const train::ModelSettings& settings) {
-  std::string text;
-  for (const auto& [key, value] : settings)
-    text += fmt::format("{}{}={}", text.empty() ? "" : " ", key, value);
-  return text;
 }
 
 std::string kernels_table(const train::KernelTimes& times, const TextStyle& style) {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/text/text_table.hpp"
-#include "train/graph/model_file.hpp"
+#include "train/run/fit_model.hpp"
 #include "train/run/kernel_times.hpp"
 #include "train/run/trainer.hpp"
 
@@ -38,13 +38,6 @@ train::Precision parse_precision(const std::string& name, train::Kernels kernels
 // kernels that are not chosen by timings, and traces. Winograd turns sums of nothing but zeros into small
 // numbers, and the zeros are what a trace is for.
 bool leaves_out_winograd(const TrainSetup& setup, bool records);
-
-// The model's settings: what the user gave, and from the data the size, channels, classes and stem that were
-// not given.
-train::ModelSettings fit_model(const TrainSetup& setup, const dataset::Dataset& data);
-
-// "vgg-small size=32 classes=10"
-std::string describe_settings(const train::ModelSettings& settings);
 
 // Milliseconds per layer and operation, with dense kernels and with the others.
 std::string kernels_table(const train::KernelTimes& times, const TextStyle& style);
