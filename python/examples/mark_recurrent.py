@@ -11,7 +11,7 @@ import argparse
 import json
 import sys
 
-from lacuna._container import read_container, write_container
+from lacuna._trace.container import read_container, write_container
 from lacuna.errors import TraceError
 
 

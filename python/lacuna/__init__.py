@@ -19,7 +19,7 @@ torch is imported when something needs it: `simulate`, `machines` and `parameter
 from typing import TYPE_CHECKING
 
 from ._simulate import Result, machines, parameters, simulate
-from ._sources import Step
+from ._trace.sources import Step
 from .errors import (
     CaptureError,
     CaptureWarning,
@@ -32,27 +32,27 @@ from .errors import (
 )
 
 if TYPE_CHECKING:
-    from ._capture import Capture, capture
-    from ._convert import Conversion, convert, unconvert
-    from ._profiler import Profiler
-    from ._trace import Layer, Trace, read_trace
-    from ._weights import load_weights, save_weights
+    from ._capture.capture import Capture, capture
+    from ._convert.convert import Conversion, convert, unconvert
+    from ._profiler.profiler import Profiler
+    from ._trace.reader import Layer, Trace, read_trace
+    from ._trace.weights import load_weights, save_weights
 
 __version__ = "0.1.0"
 
 # What needs torch, and where it is.
 _WITH_TORCH = {
-    "Capture": "_capture",
-    "capture": "_capture",
-    "Conversion": "_convert",
-    "convert": "_convert",
-    "unconvert": "_convert",
-    "Profiler": "_profiler",
-    "Layer": "_trace",
-    "Trace": "_trace",
-    "read_trace": "_trace",
-    "load_weights": "_weights",
-    "save_weights": "_weights",
+    "Capture": "_capture.capture",
+    "capture": "_capture.capture",
+    "Conversion": "_convert.convert",
+    "convert": "_convert.convert",
+    "unconvert": "_convert.convert",
+    "Profiler": "_profiler.profiler",
+    "Layer": "_trace.reader",
+    "Trace": "_trace.reader",
+    "read_trace": "_trace.reader",
+    "load_weights": "_trace.weights",
+    "save_weights": "_trace.weights",
 }
 
 __all__ = [

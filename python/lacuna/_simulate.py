@@ -8,9 +8,9 @@ import shutil
 import threading
 from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional, Sequence, Union
 
-from ._handles import ResultHandle, run_simulation
-from ._library import library
-from ._sources import open_source
+from ._native.handles import ResultHandle, run_simulation
+from ._native.library import library
+from ._trace.sources import open_source
 from .errors import SimulationError
 
 if TYPE_CHECKING:

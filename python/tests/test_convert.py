@@ -17,9 +17,9 @@ import torch.nn.functional as F
 from torch import nn
 
 import lacuna
-from lacuna import _converted
-from lacuna._convert_calls import Call
-from lacuna._convert_tuner import OUR_DENSE, SKIP_A, SKIP_G, TORCH, Choice
+from lacuna._convert import layers as converted_layers
+from lacuna._convert.calls import Call
+from lacuna._convert.tuner import OUR_DENSE, SKIP_A, SKIP_G, TORCH, Choice
 
 CANDIDATES = (TORCH, OUR_DENSE, SKIP_A, SKIP_G)
 FORMATS = (torch.contiguous_format, torch.channels_last)
@@ -29,7 +29,7 @@ TORCH_BACKWARD = Call._torch_backward
 def always(candidate):
     """Every operation that has this candidate uses it; no call is too small."""
     choose = lambda self: candidate if candidate in self.candidates else TORCH  # noqa: E731
-    return mock.patch.multiple(Choice, next=choose, by_rule=choose), mock.patch.object(_converted, "_FEWEST_MACS", 0)
+    return mock.patch.multiple(Choice, next=choose, by_rule=choose), mock.patch.object(converted_layers, "_FEWEST_MACS", 0)
 
 
 class ConvertTest(unittest.TestCase):
@@ -375,8 +375,8 @@ class LeftToPytorch(ConvertTest):
         report = lacuna.convert(layer)
         x = torch.randn(2, 16, 6, 6)
         with torch.autocast("cpu", torch.bfloat16):  # not run: oneDNN's own bfloat16 kernels crash on some machines
-            self.assertFalse(_converted._takes(x, layer.weight, layer.bias))
-        self.assertTrue(_converted._takes(x, layer.weight, layer.bias))
+            self.assertFalse(converted_layers._takes(x, layer.weight, layer.bias))
+        self.assertTrue(converted_layers._takes(x, layer.weight, layer.bias))
         self.assertEqual(layer(x[0]).shape, (16, 4, 4))  # without a batch
         self.assertEqual(layer(torch.randn(0, 16, 6, 6)).shape, (0, 16, 4, 4))
         traced = torch.jit.trace(layer, x, check_trace=False)
@@ -493,7 +493,7 @@ class Choosing(ConvertTest):
                 optimizer.step()
             return report, [p.detach().clone() for p in model.parameters()]
 
-        with mock.patch.object(_converted, "_FEWEST_MACS", 0):
+        with mock.patch.object(converted_layers, "_FEWEST_MACS", 0):
             (report, first), (_, second) = train(), train()
         self.assertTrue(all(torch.equal(a, b) for a, b in zip(first, second)))
         self.assertIn("skips zeros of G", {row["runs"] for row in report.choices()})
@@ -504,13 +504,13 @@ class Choosing(ConvertTest):
         x = torch.randn(4, 8, requires_grad=True)
         y = layer(x)
         self.assertEqual(type(y.grad_fn).__name__, "AddmmBackward0")
-        with mock.patch.object(_converted, "_takes", side_effect=AssertionError):
+        with mock.patch.object(converted_layers, "_takes", side_effect=AssertionError):
             layer(x)
 
     def lost(self, layer, x, calls=80):
         """Calls until PyTorch has won, whatever the clock says."""
         always_torch = mock.patch.object(Choice, "_fastest", lambda choice: TORCH)
-        with always_torch, mock.patch.object(_converted, "_FEWEST_MACS", 0):
+        with always_torch, mock.patch.object(converted_layers, "_FEWEST_MACS", 0):
             for _ in range(calls):
                 y = layer(x)
                 if y.requires_grad:
@@ -529,7 +529,7 @@ class Choosing(ConvertTest):
             self.lost(layer, x)
             self.assertEqual(repr(layer), text)
             self.assertEqual({row["runs"] for row in report.choices()}, {"PyTorch"})
-            with mock.patch.object(_converted, "_takes", side_effect=AssertionError):
+            with mock.patch.object(converted_layers, "_takes", side_effect=AssertionError):
                 self.assertEqual(type(layer(x).grad_fn).__name__, node)
             for other in (copy.deepcopy(layer), pickle.loads(pickle.dumps(layer))):
                 self.assertIs(type(other), awake)
@@ -562,12 +562,12 @@ class Choosing(ConvertTest):
         slow = lambda call, *args: (time.sleep(0.001), TORCH_BACKWARD(call, *args))[1]  # noqa: E731
         for faster in (False, True):
             with mock.patch.object(Choice, "_fastest", lambda choice: OUR_DENSE), mock.patch.object(
-                _converted, "_FEWEST_MACS", 0
+                converted_layers, "_FEWEST_MACS", 0
             ), mock.patch.object(Call, "_torch_backward", slow if faster else TORCH_BACKWARD):
                 lacuna.convert(layer)
                 for _ in range(30):
                     layer(x).sum().backward()
-            self.assertEqual(isinstance(layer, _converted.RestingLinear), not faster)
+            self.assertEqual(isinstance(layer, layers.RestingLinear), not faster)
 
     def test_measuring_is_bounded(self):
         """Candidates that lose by far are tried once or twice; the others again only after many calls."""
@@ -581,9 +581,9 @@ class Choosing(ConvertTest):
     def test_ever_new_shapes_stay_pytorchs(self):
         layer = nn.Linear(256, 256)
         report = lacuna.convert(layer)
-        for rows in range(16, 16 + 2 * _converted._MOST_SHAPES):
+        for rows in range(16, 16 + 2 * converted_layers._MOST_SHAPES):
             layer(torch.randn(rows, 256))
-        self.assertLessEqual(len({row["input"] for row in report.choices()}), _converted._MOST_SHAPES)
+        self.assertLessEqual(len({row["input"] for row in report.choices()}), converted_layers._MOST_SHAPES)
 
 
 class Processes(ConvertTest):

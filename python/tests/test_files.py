@@ -13,7 +13,7 @@ import torch
 from torch import nn
 
 import lacuna
-from lacuna import _container
+from lacuna._trace import container
 from support import DEVICES, RecordingTest
 
 PROGRAM = os.environ.get("LACUNA_PROGRAM", "")
@@ -131,12 +131,12 @@ class Files(RecordingTest):
         layer = nn.Linear(10, 1)
         x = torch.tensor([[1.0, 0, 2, 0, 0, 0, 0, 3, 0, 4], [0, 0, 0, 0, 0, 0, 0, 0, 5, 0]])
         self.record(layer, lambda: layer(x).sum().backward())
-        tensors, _ = _container.read_container(self.path)
+        tensors, _ = container.read_container(self.path)
         self.assertEqual(tensors["linear/A.mask"].tolist(), [[0b10000101, 0b10], [0, 0b01]])
 
     def test_a_tensor_without_zeros_takes_no_bytes(self):
         self.record(self.model, self.step)
-        tensors, _ = _container.read_container(self.path)
+        tensors, _ = container.read_container(self.path)
         self.assertNotIn("0/W.mask", tensors)
         self.assertIn("2/A.mask", tensors)
 
@@ -147,13 +147,13 @@ class Files(RecordingTest):
         ways = []
         if shutil.which("zstd"):
             ways.append("program")
-        if _container._zstd_module() is not None:
+        if container._zstd_module() is not None:
             ways.append("module")
         if not ways:
             self.skipTest("no zstd here")
         for way in ways:
             with self.subTest(way):
-                hide = mock.patch.object(_container, "_zstd_module", return_value=None)
+                hide = mock.patch.object(container, "_zstd_module", return_value=None)
                 with hide if way == "program" else mock.patch("shutil.which", return_value=None):
                     torch.manual_seed(1)
                     with lacuna.capture(self.model, path, values=True):
@@ -170,7 +170,7 @@ class Files(RecordingTest):
                         lacuna.read_trace(path)
 
     def test_compression_that_is_not_there(self):
-        no_module = mock.patch.object(_container, "_zstd_module", return_value=None)
+        no_module = mock.patch.object(container, "_zstd_module", return_value=None)
         with no_module, mock.patch("shutil.which", return_value=None):
             with self.assertRaisesRegex(lacuna.TraceError, "zstandard.*or the program 'zstd'"):
                 lacuna.capture(self.model, self.path + ".zst")
@@ -180,7 +180,7 @@ class Files(RecordingTest):
         with open(fake, "w") as file:
             file.write("#!/bin/sh\nexit 3\n")
         os.chmod(fake, 0o755)
-        hide = mock.patch.object(_container, "_zstd_module", return_value=None)
+        hide = mock.patch.object(container, "_zstd_module", return_value=None)
         with hide, mock.patch.dict(os.environ, {"PATH": self.folder + ":/bin:/usr/bin"}):
             with self.assertRaisesRegex(lacuna.TraceError, "status 3"):
                 with lacuna.capture(self.model, self.path + ".zst", values=True):
@@ -188,7 +188,7 @@ class Files(RecordingTest):
         self.assertEqual(self.left_behind(), ["zstd"])
 
     def test_a_trace_recorded_elsewhere(self):
-        if not shutil.which("zstd") and _container._zstd_module() is None:
+        if not shutil.which("zstd") and container._zstd_module() is None:
             self.skipTest("no zstd here")
         trace = lacuna.read_trace(os.path.join(ROOT, "data", "squeezenet_p100.safetensors.zst"))
         self.assertEqual(len(trace.layers), 26)
@@ -243,7 +243,7 @@ class Program(RecordingTest):
         return found["runs"][0]["layers"]
 
     def test_it_reads_and_simulates_what_was_recorded(self):
-        suffixes = ["", ".zst"] if shutil.which("zstd") or _container._zstd_module() else [""]
+        suffixes = ["", ".zst"] if shutil.which("zstd") or container._zstd_module() else [""]
         for device in DEVICES:
             for options in ({}, {"values": True}, {"values": True, "dtype": "bf16"}):
                 for suffix in suffixes:
@@ -285,7 +285,7 @@ class Fixture(RecordingTest):
 
     def check(self, name, model, fixture):
         base = os.path.join(ROOT, "tests", "data", "torch", name)
-        tensors, _ = _container.read_container(base + ".safetensors")
+        tensors, _ = container.read_container(base + ".safetensors")
         expected = lacuna.read_trace(base + ".trace.safetensors")
         part = lambda prefix: {k[len(prefix) :]: v for k, v in tensors.items() if k.startswith(prefix)}  # noqa: E731
         model.load_state_dict(part("initial/"))

@@ -22,7 +22,7 @@ import lacuna
 from test_simulate import MISSING
 
 if not MISSING:
-    from lacuna._profiler_series import MachineMeasure, Measurement, Series, Spread, merge
+    from lacuna._profiler.series import MachineMeasure, Measurement, Series, Spread, merge
 
 
 class Net(nn.Module):
@@ -304,7 +304,7 @@ class Training(unittest.TestCase):
 
     def test_does_not_end_by_a_fault_of_the_profiler(self):
         model = small()
-        with unittest.mock.patch("lacuna._profiler_watch.pack", side_effect=RuntimeError("broken")):
+        with unittest.mock.patch("lacuna._profiler.watch.pack", side_effect=RuntimeError("broken")):
             with self.assertWarnsRegex(lacuna.ProfilerWarning, "step 0 cannot be measured: RuntimeError: broken"):
                 with lacuna.Profiler(model, every=1) as profiler:
                     train(model, profiler, 2)

@@ -13,13 +13,13 @@ import torch
 from torch import nn
 
 import lacuna
-from lacuna import _library
+from lacuna._native import library as native
 
 DATA = os.path.join(os.path.dirname(__file__), "..", "..", "data")
 PROGRAM = os.environ.get("LACUNA_PROGRAM")
 
 try:
-    _library.library()
+    native.library()
     MISSING = ""
 except lacuna.LibraryError as error:
     MISSING = str(error)
@@ -213,11 +213,11 @@ def _simulate_again(step):
 
 class TheLibrary(unittest.TestCase):
     def tearDown(self):
-        _library._loaded = None
+        native._loaded = None
 
     def environment(self, value):
         before = os.environ.get("LACUNA_LIBRARY")
-        _library._loaded = None
+        native._loaded = None
 
         def restore():
             os.environ.pop("LACUNA_LIBRARY", None)
@@ -243,23 +243,23 @@ class TheLibrary(unittest.TestCase):
 
     @unittest.skipIf(MISSING, MISSING)
     def test_one_of_another_version(self):
-        expected = _library.ABI_VERSION
-        _library._loaded = None
-        _library.ABI_VERSION = 7
+        expected = native.ABI_VERSION
+        native._loaded = None
+        native.ABI_VERSION = 7
         try:
             with self.assertRaisesRegex(lacuna.LibraryError, "interface 1, this package needs interface 7; install"):
                 lacuna.machines()
         finally:
-            _library.ABI_VERSION = expected
+            native.ABI_VERSION = expected
 
     def test_where_it_is_looked_for(self):
         self.environment(None)
-        package, clone, system = _library.candidates()
+        package, clone, system = native.candidates()
         self.assertTrue(package.endswith("lacuna/lib/liblacuna.so.1"))
         self.assertTrue(clone.endswith("build/release/lib/liblacuna.so.1"))
         self.assertEqual(system, "liblacuna.so.1")
         self.environment("/x/y.so")
-        self.assertEqual(_library.candidates(), ["/x/y.so"])
+        self.assertEqual(native.candidates(), ["/x/y.so"])
 
     @unittest.skipIf(MISSING, MISSING)
     def test_torch_is_not_needed(self):

@@ -15,7 +15,7 @@ import torch.nn.functional as F
 from torch import nn
 
 import lacuna
-from lacuna._container import check_zstd
+from lacuna._trace.container import check_zstd
 
 try:
     import torchvision

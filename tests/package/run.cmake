@@ -21,7 +21,7 @@ endif()
 # Program, man page, completions, license, documents, data, Python package, library, examples.
 foreach(file bin/lacuna share/man/man1/lacuna.1 share/bash-completion/completions/lacuna share/zsh/site-functions/_lacuna
              share/fish/vendor_completions.d/lacuna.fish share/doc/lacuna/LICENSE share/doc/lacuna/docs/output.md
-             share/lacuna/data/README.md lib/python3/dist-packages/lacuna/_capture.py include/lacuna/trace/trace.hpp
+             share/lacuna/data/README.md lib/python3/dist-packages/lacuna/_capture/capture.py include/lacuna/trace/trace.hpp
              share/lacuna/examples/CMakeLists.txt)
   file(GLOB found ${prefix}/${file})
   if(NOT found)

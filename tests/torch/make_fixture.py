@@ -16,7 +16,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 sys.path.insert(0, os.path.join(ROOT, "python"))
 
 import lacuna  # noqa: E402
-from lacuna._container import write_container  # noqa: E402
+from lacuna._trace.container import write_container  # noqa: E402
 
 STEPS = 3
 LEARNING_RATE = 0.05

@@ -1,0 +1,1 @@
+"""lacuna.capture: recording a training step."""

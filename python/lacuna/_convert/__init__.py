@@ -1,0 +1,1 @@
+"""lacuna.convert: layers that run kernels which skip zeros."""

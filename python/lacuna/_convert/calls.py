@@ -1,0 +1,299 @@
+"""One call of a converted layer: which of the three operations are ours, and the autograd function that runs them."""
+
+from time import perf_counter
+from typing import Dict, List, Optional, Tuple
+
+import torch
+import torch.nn.functional as F
+
+from .plans import DENSE, FORWARD, INPUT_GRAD, SPARSE, WEIGHT_GRAD, Geometry, Plan, Setting
+from .plans import shared_plan
+from .tensors import dispatch_is_watched, empty, is_plain, share_of_zeros, uses_channels_last
+from .tuner import NAMES, OUR_DENSE, SKIP_A, SKIP_G, TORCH, Choice
+from ..errors import SimulationError
+
+OPERATIONS = ("forward", "input_grad", "weight_grad")
+# Seconds that the function below costs more than PyTorch's own, forward and backward: 75 to 85 us measured with torch
+# 1.13 on a Xeon at 2 GHz; a third of it without gradients.
+OVERHEAD = 100e-6
+# Calls that go straight to PyTorch until a layer is looked at again: where ours did not pay, where it is too small.
+# They double from the first number to the second.
+_LOST, _SMALL = (200, 3200), (8, 1024)
+# What our kernels together must save of a layer's time: less may be an error of the measurement.
+_LEAST_GAIN = 0.03
+_COMPARED = 3  # calls each that a layer's choices as a whole are compared with PyTorch in
+_FEWEST_CHANNELS = 16  # of the operand whose zeros are skipped: fewer are padded to 16
+
+
+class Call:
+    """A layer at one shape: its geometry and the choice for each operation."""
+
+    def __init__(self, geometry: Geometry, channels_last: bool, threads: int, deterministic: bool) -> None:
+        self.geometry, self.channels_last, self.threads = geometry, channels_last, threads
+        self.deterministic = deterministic
+        self.pass_by = 0  # calls that go straight to PyTorch
+        self._rest = 0  # how many the last time
+        # Once the operations have settled, the layer as a whole takes turns: PyTorch's, ours, and so on. PyTorch's two
+        # gradients may share preparations, and one operation's time, the least of three, may still be wrong.
+        self._turn: Optional[int] = None  # 0: all PyTorch's, 1: as chosen, each timed; None: not under way
+        self._turns: Tuple[Tuple[float, ...], Tuple[float, ...]] = ((), ())  # seconds
+        self._forward_seconds = 0.0
+        self.format = torch.channels_last if channels_last else torch.contiguous_format
+        channels = geometry.input[1] // geometry.groups
+        outs = geometry.out_channels // geometry.groups
+        skip_a = [SKIP_A] if channels >= _FEWEST_CHANNELS else []
+        skip_g = [SKIP_G] if outs >= _FEWEST_CHANNELS else []
+        self.choices = (
+            Choice([TORCH, OUR_DENSE, *skip_a]),
+            Choice([TORCH, OUR_DENSE, *skip_g]),
+            Choice([TORCH, OUR_DENSE, *skip_a, *(skip_g if skip_a else [])]),
+        )
+        self._plans: Dict[Tuple[int, int], Tuple[Setting, Plan]] = {}  # by operation and candidate
+
+    # The three operations. `x` and `grad` may have any strides; results are as PyTorch lays them out.
+
+    def forward(self, x: torch.Tensor, weight: torch.Tensor, bias: Optional[torch.Tensor]) -> torch.Tensor:
+        used = TORCH if self._turn == 0 else self._choose(FORWARD, x, None)
+        if used != TORCH:
+            self._plan(FORWARD, used, self._weights(weight)[1], bias is not None)  # made before the clock starts
+        begin = perf_counter()
+        result = None if used == TORCH else self._our_forward(used, x, weight, bias)
+        if result is None:
+            used, result = TORCH, self._torch_forward(x, weight, bias)
+        self._forward_seconds = perf_counter() - begin
+        if self._turn != 0:
+            self._done(FORWARD, used, self._forward_seconds)
+        return result
+
+    def forward_alone(self, x: torch.Tensor, weight: torch.Tensor, bias: Optional[torch.Tensor]) -> torch.Tensor:
+        """Without gradients."""
+        result = self.forward(x, weight, bias)
+        self._look_at_gain([], self._forward_seconds)
+        return result
+
+    def backward(
+        self, grad: torch.Tensor, x: torch.Tensor, weight: torch.Tensor, mask: List[bool]
+    ) -> Tuple[Optional[torch.Tensor], Optional[torch.Tensor], Optional[torch.Tensor]]:
+        """Gradients of input, weight and bias, as far as `mask` asks for them."""
+        begin = perf_counter()
+        if self._turn == 0:
+            results = self._torch_backward(grad, x, weight, mask)
+        else:
+            results = self._chosen_backward(grad, x, weight, mask)
+        self._look_at_gain(mask, self._forward_seconds + perf_counter() - begin)
+        return results[0], results[1], results[2]
+
+    def _chosen_backward(self, grad, x, weight, mask) -> List[Optional[torch.Tensor]]:
+        results: List[Optional[torch.Tensor]] = [None, None, None]
+        left = list(mask)
+        joint = []
+        dense = None  # grad in the layout of our kernels, made once
+        for op in (INPUT_GRAD, WEIGHT_GRAD):
+            which = op - 1
+            if not mask[which]:
+                continue
+            used = self._choose(op, x, grad)
+            if used == TORCH and self.choices[op].settled:
+                joint.append(op)
+                continue
+            bias = op == WEIGHT_GRAD and mask[2]  # comes with the weights' gradient
+            if used != TORCH:
+                self._plan(op, used, self._ohwi(op, weight), False)  # made before the clock starts
+            begin = perf_counter()
+            result = None
+            if used != TORCH:
+                if dense is None:
+                    dense = self._laid_out(grad)
+                if op == INPUT_GRAD:
+                    result = self._our_input_grad(used, dense, x, weight)
+                else:
+                    result = self._our_weight_grad(used, dense, x, weight)
+            if result is not None:
+                results[which] = result
+                if bias:
+                    results[2] = self._bias_grad(grad)
+            else:
+                used = TORCH
+                found = self._torch_backward(grad, x, weight, [op == INPUT_GRAD, op == WEIGHT_GRAD, bias])
+                results[which] = found[which]
+                if bias:
+                    results[2] = found[2]
+            self._done(op, used, perf_counter() - begin)
+            left[which] = False
+            left[2] = left[2] and not bias
+        if any(left):
+            for which, result in enumerate(self._torch_backward(grad, x, weight, left)):
+                if left[which]:
+                    results[which] = result
+            for op in joint:
+                self.choices[op].done(TORCH, 0.0)
+        return results
+
+    def _choose(self, op: int, x: torch.Tensor, grad: Optional[torch.Tensor]) -> int:
+        choice = self.choices[op]
+        if self.deterministic or choice.wants_zeros():
+            for candidate in choice.candidates:
+                operand = x if candidate == SKIP_A else grad if candidate == SKIP_G else None
+                if operand is not None:
+                    choice.saw_zeros(candidate, share_of_zeros(operand))
+        return choice.by_rule() if self.deterministic else choice.next()
+
+    def _done(self, op: int, used: int, seconds: float) -> None:
+        choice = self.choices[op]
+        was_settled = choice.settled
+        choice.done(used, seconds)
+        if choice.settled and not was_settled:  # those that have lost give their memory back
+            for key in [key for key in self._plans if key[0] == op and key[1] != choice.best]:
+                del self._plans[key]
+
+    def _look_at_gain(self, mask: List[bool], seconds: float) -> None:
+        """Straight to PyTorch for a while where all of ours together do not pay for this function."""
+        if self.deterministic:
+            return
+        used = [self.choices[FORWARD], *(c for c, asked in zip(self.choices[1:], mask) if asked)]
+        if not all(c.settled for c in used):
+            self._turn, self._turns = None, ((), ())
+            return
+        if all(c.best == TORCH for c in used):
+            self.leave_to_torch()
+            return
+        turn, (torchs, ours) = self._turn, self._turns
+        if turn is not None:
+            torchs, ours = self._turns = ((*torchs, seconds), ours) if turn == 0 else (torchs, (*ours, seconds))
+        self._turn = 0 if len(torchs) <= len(ours) else 1
+        if len(ours) < _COMPARED:
+            return
+        self._turn = None
+        if turn is not None:  # that was the last of them
+            overhead = OVERHEAD if mask else OVERHEAD / 3
+            if min(torchs) - min(ours) <= max(overhead, _LEAST_GAIN * min(torchs)):
+                self.leave_to_torch()
+            else:
+                self._rest = 0
+
+    def leave_to_torch(self, too_small: bool = False) -> None:
+        first, most = _SMALL if too_small else _LOST
+        self.pass_by = self._rest = min(most, max(first, 2 * self._rest))
+        self._turn, self._turns = None, ((), ())
+        for choice in self.choices:
+            choice.passed_by(self.pass_by)
+
+    # Ours.
+
+    def _plan(self, op: int, used: int, ohwi: bool, bias: bool) -> Optional[Plan]:
+        impl = DENSE if used == OUR_DENSE else SPARSE
+        setting = Setting(op, impl, used == SKIP_G, self.channels_last, ohwi, bias, self.threads)
+        kept = self._plans.get((op, used))
+        if kept is not None and kept[0] == setting:
+            return kept[1]
+        try:
+            plan = shared_plan(self.geometry, setting)
+        except (SimulationError, MemoryError):  # a shape that the kernel cannot do
+            self.choices[op].drop(used)
+            return None
+        self._plans[(op, used)] = (setting, plan)
+        return plan
+
+    def _laid_out(self, tensor: torch.Tensor) -> torch.Tensor:
+        return tensor.contiguous() if self.geometry.linear else tensor.contiguous(memory_format=self.format)
+
+    def _ohwi(self, op: int, weight: torch.Tensor) -> bool:
+        if op == WEIGHT_GRAD:  # its result: laid out as the weights are
+            return not self.geometry.linear and uses_channels_last(weight)
+        return self._weights(weight)[1]
+
+    def _weights(self, weight: torch.Tensor) -> Tuple[torch.Tensor, bool]:
+        if self.geometry.linear or weight.is_contiguous():
+            return weight.contiguous(), False
+        if weight.is_contiguous(memory_format=torch.channels_last):
+            return weight, True
+        return weight.contiguous(), False
+
+    def _our_forward(self, used, x, weight, bias) -> Optional[torch.Tensor]:
+        weights, ohwi = self._weights(weight)
+        plan = self._plan(FORWARD, used, ohwi, bias is not None)
+        if plan is None:
+            return None
+        if self.geometry.linear:
+            result = empty((*x.shape[:-1], self.geometry.out_channels))
+        else:
+            result = empty(self.geometry.output(), self.format)
+        tensors = {"src": self._laid_out(x), "weights": weights, "dst": result}
+        if bias is not None:
+            tensors["bias"] = bias.contiguous()
+        return result if plan.run(**tensors) else None
+
+    def _our_input_grad(self, used, grad, x, weight) -> Optional[torch.Tensor]:
+        weights, ohwi = self._weights(weight)
+        plan = self._plan(INPUT_GRAD, used, ohwi, False)
+        if plan is None:
+            return None
+        result = empty(x.shape) if self.geometry.linear else empty(x.shape, self.format)
+        return result if plan.run(diff_dst=grad, weights=weights, diff_src=result) else None
+
+    def _our_weight_grad(self, used, grad, x, weight) -> Optional[torch.Tensor]:
+        ohwi = self._ohwi(WEIGHT_GRAD, weight)
+        plan = self._plan(WEIGHT_GRAD, used, ohwi, False)
+        if plan is None:
+            return None
+        result = empty(weight.shape, torch.channels_last if ohwi else torch.contiguous_format)
+        return result if plan.run(src=self._laid_out(x), diff_dst=grad, diff_weights=result) else None
+
+    def _bias_grad(self, grad: torch.Tensor) -> torch.Tensor:
+        if self.geometry.linear:
+            return grad.reshape(-1, grad.shape[-1]).sum(0)
+        return grad.sum((0, 2, 3))
+
+    # PyTorch's.
+
+    def _torch_forward(self, x, weight, bias) -> torch.Tensor:
+        g = self.geometry
+        if g.linear:
+            return F.linear(x, weight, bias)
+        return F.conv2d(x, weight, bias, g.stride, g.padding, g.dilation, g.groups)
+
+    def _torch_backward(self, grad, x, weight, mask) -> List[Optional[torch.Tensor]]:
+        """Differentiable, if the arguments are: what a second backward pass needs."""
+        g = self.geometry
+        if not g.linear:
+            bias_sizes = [g.out_channels] if mask[2] else None
+            return torch.ops.aten.convolution_backward(
+                grad, x, weight, bias_sizes, g.stride, g.padding, g.dilation, False, [0, 0], g.groups, mask
+            )
+        rows = grad.reshape(-1, grad.shape[-1])
+        return [
+            grad.matmul(weight) if mask[0] else None,
+            rows.t().mm(x.reshape(-1, x.shape[-1])) if mask[1] else None,
+            rows.sum(0) if mask[2] else None,
+        ]
+
+    def describe(self) -> List[Tuple[str, str, Optional[float]]]:
+        """By operation: name, what runs it, share of zeros that the choice knows of."""
+        found = []
+        for op, choice in enumerate(self.choices):
+            used = choice.by_rule() if self.deterministic else choice.best
+            zeros = max(choice.zeros.values(), default=None)
+            found.append((OPERATIONS[op], NAMES[used], zeros))
+        return found
+
+
+class LayerFunction(torch.autograd.Function):
+    """A converted layer with gradients. A second backward pass is PyTorch's."""
+
+    @staticmethod
+    def forward(ctx, x, weight, bias, call: Call):
+        ctx.save_for_backward(x, weight)
+        ctx.call = call
+        ctx.has_bias = bias is not None
+        return call.forward(x, weight, bias)
+
+    @staticmethod
+    def backward(ctx, grad):
+        x, weight = ctx.saved_tensors
+        mask = [ctx.needs_input_grad[0], ctx.needs_input_grad[1], ctx.has_bias and ctx.needs_input_grad[2]]
+        call: Call = ctx.call
+        if torch.is_grad_enabled() or dispatch_is_watched() or not is_plain(grad):
+            gradients = call._torch_backward(grad, x, weight, mask)
+        else:
+            gradients = call.backward(grad, x, weight, mask)
+        return (*(g if asked else None for g, asked in zip(gradients, mask)), None)

@@ -1,0 +1,127 @@
+"""Kernels of the library for one convolution or linear layer: what to compute, plans, one run of a plan."""
+
+import ctypes
+import threading
+import weakref
+from ctypes import byref, c_double
+from typing import NamedTuple, Optional, Tuple
+
+import torch
+
+from .._native.library import ConvOptions, ConvTensors, Library, library
+
+FORWARD, INPUT_GRAD, WEIGHT_GRAD = range(3)
+SPARSE, DENSE = 1, 2  # lacuna_impl
+_NCHW, _NHWC = 0, 1
+_ACTIVATIONS, _GRADIENTS = 1, 2
+
+
+class Geometry(NamedTuple):
+    """What one call of a layer computes. `linear`: rows times a matrix; the rest of the shape is then 1."""
+
+    input: Tuple[int, int, int, int]
+    out_channels: int
+    kernel: Tuple[int, int]
+    stride: Tuple[int, int]
+    padding: Tuple[int, int]
+    dilation: Tuple[int, int]
+    groups: int
+    linear: bool = False
+
+    def output(self) -> Tuple[int, int, int, int]:
+        n, _, h, w = self.input
+        size = [
+            (extent + 2 * pad - dilation * (kernel - 1) - 1) // stride + 1
+            for extent, pad, dilation, kernel, stride in zip(
+                (h, w), self.padding, self.dilation, self.kernel, self.stride
+            )
+        ]
+        return (n, self.out_channels, size[0], size[1])
+
+    def macs(self) -> int:
+        """Multiply-accumulates of one of the three operations, without looking at zeros."""
+        n, k, h, w = self.output()
+        return n * k * h * w * (self.input[1] // self.groups) * self.kernel[0] * self.kernel[1]
+
+
+class Setting(NamedTuple):
+    """What a plan is made for, beside the geometry."""
+
+    op: int
+    impl: int
+    by_gradients: bool  # weight_grad, sparse: the zeros of the gradients are skipped instead of the activations'
+    channels_last: bool
+    ohwi: bool
+    bias: bool
+    threads: int
+
+
+class Plan:
+    """A `lacuna_conv`. One run at a time: `run` is false, with nothing computed, while another thread runs it."""
+
+    def __init__(self, geometry: Geometry, setting: Setting) -> None:
+        self._library: Library = library()
+        options = ConvOptions(struct_size=ctypes.sizeof(ConvOptions))
+        options.batch, options.in_channels = geometry.input[:2]
+        options.out_channels = geometry.out_channels
+        options.input_hw[:] = geometry.input[2:]
+        options.kernel[:] = geometry.kernel
+        options.stride[:] = geometry.stride
+        options.padding[:] = geometry.padding
+        options.dilation[:] = geometry.dilation
+        options.groups = geometry.groups
+        options.linear = geometry.linear
+        options.op, options.impl = setting.op, setting.impl
+        options.layout = _NHWC if setting.channels_last else _NCHW
+        if setting.op == WEIGHT_GRAD and setting.impl == SPARSE:
+            options.checked = _GRADIENTS if setting.by_gradients else _ACTIVATIONS
+        options.ohwi_weights = setting.ohwi
+        options.bias = setting.bias
+        options.threads = setting.threads
+        self._pointer: Optional[int] = self._library.handle("lacuna_conv_plan", byref(options))
+        self._tensors = ConvTensors(struct_size=ctypes.sizeof(ConvTensors))
+        self._lock = threading.Lock()
+
+    def __del__(self) -> None:
+        if getattr(self, "_pointer", None):
+            self._library.plain("lacuna_conv_free", self._pointer)
+            self._pointer = None
+
+    @property
+    def kernel(self) -> str:
+        return self._library.plain("lacuna_conv_kernel", self._pointer).decode()
+
+    def run(self, **tensors: torch.Tensor) -> bool:
+        """Tensors of the operation by their names in lacuna.h, in the layouts of the plan."""
+        if not self._lock.acquire(blocking=False):
+            return False
+        try:
+            for name, tensor in tensors.items():
+                setattr(self._tensors, name, tensor.data_ptr())
+            self._library.call("lacuna_conv_run", self._pointer, byref(self._tensors), -1.0, None)
+        finally:
+            self._lock.release()
+        return True
+
+
+# Layers of the same shape share a plan. It lives as long as a layer keeps it.
+_shared: "weakref.WeakValueDictionary[Tuple[Geometry, Setting], Plan]" = weakref.WeakValueDictionary()
+_shared_lock = threading.Lock()
+
+
+def shared_plan(geometry: Geometry, setting: Setting) -> Plan:
+    key = (geometry, setting)
+    with _shared_lock:
+        plan = _shared.get(key)
+    if plan is None:
+        plan = Plan(geometry, setting)
+        with _shared_lock:
+            _shared[key] = plan
+    return plan
+
+
+def zeros_of(tensor: torch.Tensor) -> float:
+    """The share of zeros of a dense float32 tensor on the CPU, whatever the order of its dimensions; from a sample."""
+    share = c_double()
+    library().call("lacuna_sample_zeros", tensor.data_ptr(), tensor.numel(), byref(share))
+    return share.value

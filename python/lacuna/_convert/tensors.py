@@ -1,0 +1,42 @@
+"""Tensors as our kernels see them: which they can read, in which order, with how many zeros."""
+
+from typing import Sequence
+
+import torch
+
+from .plans import zeros_of
+
+
+def uses_channels_last(tensor: torch.Tensor) -> bool:
+    return tensor.is_contiguous(memory_format=torch.channels_last) and not tensor.is_contiguous()
+
+
+def empty(shape: Sequence[int], layout: torch.memory_format = torch.contiguous_format) -> torch.Tensor:
+    """Of a type and device of its own, whatever PyTorch's defaults are set to."""
+    return torch.empty(shape, dtype=torch.float32, device="cpu", memory_format=layout)
+
+
+def is_plain(tensor: torch.Tensor) -> bool:
+    """What our kernels read: float32 in this machine's memory."""
+    return (
+        type(tensor) in (torch.Tensor, torch.nn.Parameter)
+        and tensor.dtype == torch.float32
+        and tensor.is_cpu
+        and tensor.layout == torch.strided
+        and not tensor.is_neg()
+    )
+
+
+def share_of_zeros(tensor: torch.Tensor) -> float:
+    if tensor.numel() == 0:
+        return 0.0
+    dense = tensor.is_contiguous() or (tensor.dim() == 4 and tensor.is_contiguous(memory_format=torch.channels_last))
+    return zeros_of(tensor if dense else tensor.contiguous())
+
+
+_dispatch_depth = getattr(torch._C, "_len_torch_dispatch_stack", lambda: 0)
+
+
+def dispatch_is_watched() -> bool:
+    """Whether somebody looks at what the dispatcher does (lacuna.capture among them): ours would be invisible."""
+    return _dispatch_depth() > 0

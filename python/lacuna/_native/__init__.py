@@ -1,0 +1,1 @@
+"""liblacuna.so, loaded with ctypes."""

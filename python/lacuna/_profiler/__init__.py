@@ -1,0 +1,1 @@
+"""lacuna.Profiler: measuring a training while it runs."""

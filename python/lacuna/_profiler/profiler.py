@@ -1,0 +1,255 @@
+"""lacuna.Profiler: what skipping zeros would give, measured while a training runs."""
+
+import os
+import time
+import warnings
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Union
+
+import torch
+from torch import nn
+
+from .results import ProfilerResults
+from .series import CsvFiles, Measurement, Spread, TensorBoard
+from .setup import check_machines, checked_model, count_steps, of_rank, ranks, summary_writer
+from .transfer import Transfer
+from .unseen import UnseenCount
+from .watch import LAYERS, StepWatch
+from .worker import Outcome, Workers
+from .._simulate import _setting
+from ..errors import ProfilerError, ProfilerWarning
+
+
+class Profiler(ProfilerResults):
+    """Measure a training while it runs: every n-th step is recorded on its device and simulated in threads beside it.
+
+    >>> with lacuna.Profiler(model, machines=["tensordash"], every=10, samples=2, report="profile.html") as profiler:
+    ...     for images, labels in loader:
+    ...         optimizer.zero_grad()
+    ...         criterion(model(images), labels).backward()
+    ...         optimizer.step()
+    ...         profiler.step()
+
+    A loop that should not be touched: `lacuna.Profiler(model, optimizer=optimizer)` counts the calls of
+    `optimizer.step()` itself. Without `with`: `start()` before the loop and `close()` after it.
+
+    model: any module with convolutions or Linear, on any device, also inside DistributedDataParallel. It is not
+        changed; hooks are on its layers during the steps that are measured. Products outside of such modules (attention,
+        recurrent layers, functions) are not measured: a warning after the first measured step has their share.
+    machines: names of `lacuna.machines()`; TensorDash if none is given.
+    set: parameters, as in `lacuna.simulate`.
+    every: which steps are measured: 0, every, 2 x every, ...
+    samples: how many samples of the batch are measured, the first ones; more of layers with few positions. The standard
+        error comes from how they differ.
+    energy: also energy.
+    optimizer: its `step()` counts as `profiler.step()`.
+    csv: a file that grows with every measurement; beside it NAME.layers.csv with the zeros of each layer.
+    tensorboard: a folder or a SummaryWriter for scalars.
+    report: an HTML file, written when the profiler is closed.
+    workers, threads: simulations at a time, and threads of each. Their priority is lower than the training's.
+    waiting: recorded steps that may wait. A step that is due while that many wait is not measured, but counted
+        (`dropped`): training never waits for the profiler, and memory stays bounded.
+    history: measurements kept in memory; where there are more, every second one is forgotten (the CSV has all).
+
+    With gradient accumulation the first forward and backward pass of a step is measured. A step whose gradients
+    overflow is left out. A compiled model (`torch.compile`) runs its measured steps uncompiled, which needs torch 2.6.
+    """
+
+    def __init__(
+        self,
+        model: nn.Module,
+        machines: Union[str, Sequence[str]] = (),
+        set: Optional[Mapping[str, Any]] = None,  # noqa: A002 - as in lacuna.simulate
+        *,
+        every: int = 10,
+        samples: int = 2,
+        energy: bool = True,
+        optimizer: Optional[torch.optim.Optimizer] = None,
+        csv: Union[str, os.PathLike, None] = None,
+        tensorboard: Any = None,
+        report: Union[str, os.PathLike, None] = None,
+        workers: int = 1,
+        threads: int = 1,
+        waiting: int = 1,
+        history: int = 2000,
+    ) -> None:
+        limits = dict(every=1, samples=1, workers=1, threads=0, waiting=0, history=2)
+        for key, least in limits.items():
+            number = locals()[key]
+            if not isinstance(number, int) or number < least:
+                raise ProfilerError(f"{key} is {number!r}, not a whole number from {least}")
+        super().__init__(history)
+        self._model, self._compiled = checked_model(model)
+        names = [machines] if isinstance(machines, str) else list(machines)
+        self._options: Dict[str, Any] = dict(
+            machines=names,
+            configs=[],
+            settings=[f"{key}={_setting(value)}" for key, value in (set or {}).items()],
+            energy=energy,
+            threads=threads,
+        )
+        check_machines(self._options)
+        self.every, self.samples = every, samples
+        self.dropped = 0
+        self.failures: List[str] = []
+        self._spread = Spread()
+        self._began = time.monotonic()
+        self._watch: Optional[StepWatch] = None
+        self._started = self._closed = False
+        self._transfer = Transfer()
+        self._unseen: Optional[UnseenCount] = None
+        self._counted = False
+        self._report = os.path.abspath(os.fspath(report)) if report is not None else None
+        for path in (report, csv):
+            if path is not None and not os.path.isdir(os.path.dirname(os.path.abspath(os.fspath(path)))):
+                raise ProfilerError(f"{os.fspath(path)}: its folder does not exist; create it first")
+        rank = ranks()[0]
+        self._outputs: List[Any] = []
+        if csv is not None:
+            self._outputs.append(CsvFiles(of_rank(os.fspath(csv), rank)))
+        if tensorboard is not None and rank == 0:
+            writer = summary_writer(tensorboard)
+            if writer is not None:
+                self._outputs.append(TensorBoard(writer))
+        self._workers = Workers(workers, waiting, self._options, self._measured, self._failed)
+        self._restore_optimizer = count_steps(optimizer, self) if optimizer is not None else None
+
+    # ---- The training loop
+
+    def __enter__(self) -> "Profiler":
+        return self.start()
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> bool:
+        # After an exception: what was measured is kept, what waits is not, and nobody waits for other processes.
+        self.close(wait=kind is None, merge=kind is None)
+        return False
+
+    def start(self) -> "Profiler":
+        """Begin with the next forward pass; `with` does it."""
+        if self._closed:
+            raise ProfilerError("this profiler is closed; make a new one")
+        if not self._started:
+            self._started = True
+            self._began = time.monotonic()
+            self._arm()
+        return self
+
+    def step(self) -> None:
+        """A training step has ended: call it after `optimizer.step()`. Takes no time unless the step was measured."""
+        if self._closed:
+            raise ProfilerError("this profiler is closed; make a new one")
+        if self._watch is not None:
+            self._submit()
+        self._step += 1
+        self._started = True
+        self._arm()
+
+    def close(self, wait: bool = True, merge: bool = True) -> None:
+        """End it: wait for what is being simulated, merge the processes of a distributed training, write the report."""
+        if self._closed:
+            return
+        self._closed = True
+        self._disarm()
+        if self._restore_optimizer is not None:
+            self._restore_optimizer()
+        self._workers.drain(None if wait else 0)
+        self._workers.stop()
+        self._transfer.close()
+        try:
+            if merge and ranks()[1] > 1:
+                self.merge()
+            if self._report is not None and ranks()[0] == 0:
+                self.save_html(self._report)
+        finally:
+            for output in self._outputs:
+                if isinstance(output, CsvFiles):
+                    output.close()
+            if self._server is not None:
+                self._server.close()
+
+    # ---- Inside
+
+    def _arm(self) -> None:
+        if self._step % self.every:
+            return
+        if not self._workers.has_room():
+            self.dropped += 1
+            return
+        self._watch = StepWatch(self._model, self.samples)
+        if self._compiled:
+            torch.compiler.set_stance("force_eager")
+        self._watch.start()
+        if not self._counted:
+            self._unseen = UnseenCount(self._model, LAYERS)
+            self._unseen.start()
+
+    def _disarm(self) -> Optional[StepWatch]:
+        watch, self._watch = self._watch, None
+        if self._unseen is not None:
+            self._unseen.stop()
+        if watch is not None:
+            watch.stop()
+            if self._compiled:
+                torch.compiler.set_stance("default")
+        return watch
+
+    def _submit(self) -> None:
+        watch = self._disarm()
+        calls, finite = watch.finish()
+        if watch.problem:
+            self._failed(f"step {self._step} cannot be measured: {watch.problem}")
+            return
+        if not calls:
+            self._failed(
+                f"step {self._step}: no layer got a gradient; call backward() between two calls of step(). A function "
+                "compiled by torch.compile hides its layers: compile the model instead"
+            )
+            return
+        try:
+            with torch.no_grad():
+                name = type(self._model).__name__
+                step = self._transfer.packed(self._step, name, watch.batch, self.samples, calls, finite)
+        except RuntimeError as error:  # no memory left on the device, or none that can be pinned
+            self._failed(f"step {self._step} cannot be measured: {error}")
+            return
+        self._workers.submit(step)
+        self._tell_unseen()
+
+    def _tell_unseen(self) -> None:
+        """Once, after the first measured step."""
+        if self._unseen is None:
+            return
+        message, self._unseen, self._counted = self._unseen.message(), None, True
+        if message:
+            warnings.warn(f"lacuna.Profiler: {message}", ProfilerWarning, stacklevel=4)
+
+    def _measured(self, outcome: Outcome) -> None:
+        step, machines, layers, zeros, trace = outcome
+        for name, machine in machines.items():
+            drift = machine.drift(step.samples, step.batch)
+            machine.standard_error = self._spread.add(name, machine.per_sample, step.batch, drift)
+        measurement = Measurement(
+            step.step,
+            time.monotonic() - self._began,
+            step.batch,
+            step.samples,
+            machines,
+            layers,
+            zeros,
+            self.dropped,
+            ranks()[0],
+        )
+        with self._lock:
+            self._series.add(measurement)
+            self._last = trace
+        for output in list(self._outputs):
+            try:
+                output.add(measurement)
+            except (OSError, ValueError) as error:  # a full disk must not end a training
+                self._outputs.remove(output)
+                self._failed(f"step {step.step}: {type(output).__name__} ends here: {error}")
+
+    def _failed(self, message: str) -> None:
+        if not self.failures:
+            warnings.warn(f"lacuna.Profiler: {message}", ProfilerWarning, stacklevel=2)
+        self.failures.append(message)
+        del self.failures[:-100]

@@ -1,0 +1,129 @@
+"""What a profiler has measured so far: as numbers, as a page, and merged over the processes of a training."""
+
+import os
+import threading
+from typing import Any, Dict, List, Optional, Union
+
+import torch
+from torch import nn
+
+from .._native.handles import TraceHandle, run_simulation
+from .page import Server, page
+from .series import Measurement, Series, merge, rows
+from .setup import ranks
+from .worker import Workers
+from .._simulate import Result
+from ..errors import ProfilerError
+
+
+class ProfilerResults:
+    """The half of lacuna.Profiler that is asked for results. The other half fills it."""
+
+    every: int
+    samples: int
+    dropped: int
+    failures: List[str]
+    _model: nn.Module
+    _options: Dict[str, Any]  # of run_simulation
+    _workers: Workers
+
+    def __init__(self, history: int) -> None:
+        self._lock = threading.Lock()
+        self._series = Series(history)
+        self._last: Optional[TraceHandle] = None
+        self._server: Optional[Server] = None
+        self._step = 0
+
+    @property
+    def measurements(self) -> List[Measurement]:
+        """Every measurement so far (thinned out if there are very many), in the order of steps."""
+        with self._lock:
+            return self._series.list()
+
+    def to_dicts(self) -> List[Dict[str, Any]]:
+        """One dict per measurement and machine, with the columns of the CSV."""
+        return [row for measurement in self.measurements for row in rows(measurement)]
+
+    def to_pandas(self) -> Any:
+        """`to_dicts()` as a pandas DataFrame."""
+        try:
+            import pandas
+        except ImportError:
+            raise ImportError("to_pandas() needs pandas; install it, or use to_dicts()") from None
+        return pandas.DataFrame(self.to_dicts())
+
+    def result(self) -> Result:
+        """The last measured step, simulated whole, as `lacuna.simulate` returns it."""
+        with self._lock:
+            last = self._last
+        if last is None:
+            raise ProfilerError("nothing has been measured yet; train some steps first")
+        return Result(run_simulation([last], **dict(self._options, threads=0)), "lacuna.Profiler(...).result()")
+
+    def drain(self, timeout: Optional[float] = None) -> bool:
+        """Wait until every recorded step is simulated; False if that takes longer than `timeout` seconds."""
+        return self._workers.drain(timeout)
+
+    def merge(self) -> List[Measurement]:
+        """Put the measurements of all processes together, on rank 0; every process has to call it."""
+        rank, count = ranks()
+        if count == 1:
+            return self.measurements
+        parts: List[Any] = [None] * count
+        torch.distributed.all_gather_object(parts, self.measurements)
+        merged = merge(parts)
+        if rank == 0:
+            with self._lock:
+                self._series = Series(max(2, len(merged)))
+                for measurement in merged:
+                    self._series.add(measurement)
+        return merged if rank == 0 else self.measurements
+
+    def html(self) -> str:
+        """The page of `serve()` as it is now, with the report of the last measured step."""
+        try:
+            detail: Optional[str] = self.result().html()
+        except (ProfilerError, ValueError):  # nothing measured, or a library without the page
+            detail = None
+        return page(self._title(), self._data(), detail)
+
+    def save_html(self, path: Union[str, os.PathLike]) -> None:
+        """Write `html()`: whole, or not at all."""
+        path = os.fspath(path)
+        temporary = f"{path}.{os.getpid()}.tmp"
+        try:
+            with open(temporary, "w", encoding="utf-8") as file:
+                file.write(self.html())
+            os.replace(temporary, path)
+        finally:
+            if os.path.exists(temporary):
+                os.remove(temporary)
+
+    def serve(self, port: int = 0) -> str:
+        """Show a live page on this machine (127.0.0.1 alone); returns its address. `port` 0: any that is free."""
+        if self._server is None:
+            self._server = Server(port, lambda: page(self._title(), None, None), self._data)
+        return self._server.url
+
+    def __repr__(self) -> str:
+        found = self.measurements
+        text = f"lacuna.Profiler: {len(found)} measurements in {self._step} steps, {self.dropped} dropped"
+        if found:
+            for name, machine in found[-1].machines.items():
+                text += f"\n  {name}: speedup {machine.speedup:.3f} ± {machine.standard_error:.3f}"
+        return text
+
+    def _title(self) -> str:
+        return f"{type(self._model).__name__}, every {self.every} steps, {self.samples} samples"
+
+    def _data(self) -> Dict[str, Any]:
+        return {
+            "steps": self._step,
+            "dropped": self.dropped,
+            "failures": self.failures[-3:],
+            "rows": self.to_dicts(),
+            "layers": {name: list(zeros) for name, zeros in (self.measurements or [_NOTHING])[-1].layers.items()},
+        }
+
+
+_NOTHING = Measurement(0, 0.0, 1, 0, {}, {}, (0.0, 0.0, 0.0))

@@ -1,0 +1,158 @@
+"""Simulates recorded steps in threads of its own, while training goes on."""
+
+import ctypes
+import os
+import queue
+import threading
+import traceback
+from typing import Any, Callable, Dict, List, Optional, Tuple
+
+from .._capture.modules import numbered
+from .._native.handles import TraceHandle, run_simulation
+from .series import MachineMeasure, Zeros
+from .watch import RecordedStep
+
+Outcome = Tuple[RecordedStep, Dict[str, MachineMeasure], Dict[str, Zeros], Zeros, TraceHandle]
+
+
+class Workers:
+    """Threads that take recorded steps from a short queue. `done` gets each outcome, in one thread at a time."""
+
+    def __init__(
+        self,
+        count: int,
+        waiting: int,
+        simulate: Dict[str, Any],
+        done: Callable[[Outcome], None],
+        failed: Callable[[str], None],
+    ) -> None:
+        self._queue: "queue.Queue[Optional[RecordedStep]]" = queue.Queue()
+        self._most, self._simulate = waiting, simulate
+        self._done, self._failed = done, failed
+        self._lock = threading.Lock()
+        self._reporting = threading.Lock()
+        self._busy = 0
+        self._idle = threading.Condition(self._lock)
+        self._cancel = ctypes.c_int(0)
+        self._threads = [
+            threading.Thread(target=self._run, name=f"lacuna.Profiler {i}", daemon=True) for i in range(count)
+        ]
+        for thread in self._threads:
+            thread.start()
+
+    def has_room(self) -> bool:
+        """Whether one more step may be recorded: those waiting and being simulated are bounded."""
+        with self._lock:
+            return self._busy < len(self._threads) + self._most
+
+    def submit(self, step: RecordedStep) -> None:
+        with self._lock:
+            self._busy += 1
+        self._queue.put(step)
+
+    def drain(self, timeout: Optional[float]) -> bool:
+        """Wait until everything submitted is simulated; False if it takes longer."""
+        with self._lock:
+            return self._idle.wait_for(lambda: self._busy == 0, timeout)
+
+    def stop(self) -> None:
+        """End the threads; what is being simulated is cancelled."""
+        self._cancel.value = 1
+        for _ in self._threads:
+            self._queue.put(None)
+        for thread in self._threads:
+            thread.join()
+
+    def _run(self) -> None:
+        try:  # training goes first: these threads, and those they start, take what it leaves
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 10)
+        except (AttributeError, OSError):
+            pass
+        while True:
+            step = self._queue.get()
+            if step is None:
+                return
+            try:
+                if not self._cancel.value:
+                    self._work(step)
+            except KeyboardInterrupt:  # cancelled by stop()
+                pass
+            except Exception as error:
+                self._failed(f"step {step.step}: {error}")
+                if not isinstance(error, (ValueError, RuntimeError, MemoryError)):
+                    traceback.print_exc()
+            finally:
+                step.release()
+                del step
+                with self._lock:
+                    self._busy -= 1
+                    self._idle.notify_all()
+
+    def _work(self, step: RecordedStep) -> None:
+        if step.ready is not None:
+            step.ready.synchronize()
+        if step.finite_at is not None and not step.data[step.finite_at].item():
+            self._failed(f"step {step.step}: a gradient is NaN or infinite (an overflow of mixed precision?)")
+            return
+        traces = traces_of(step)
+        result = run_simulation(traces, cancel=self._cancel, **self._simulate)
+        measures: Dict[str, MachineMeasure] = {}
+        for totals in result.totals():
+            name = totals.machine.decode()
+            if totals.trace == 0:
+                cycles = (totals.baseline_cycles, totals.cycles, totals.cycles_without_zeros)
+                measures[name] = MachineMeasure(*cycles, totals.baseline_joules, totals.joules, [])
+            else:
+                measure = measures[name]
+                measure.per_sample.append(totals.baseline_cycles / totals.cycles if totals.cycles else 0.0)
+                measure.alone_baseline_cycles += totals.baseline_cycles
+                measure.alone_cycles += totals.cycles
+        zeros = traces[0].zeros()
+        layers = dict(zip(numbered([call.name for call in step.calls]), zeros))
+        with self._reporting:
+            self._done((step, measures, layers, _all_zeros(step, zeros), traces[0]))
+
+
+def traces_of(step: RecordedStep) -> List[TraceHandle]:
+    """All samples together and, where there are several, in that many parts: how these differ says how sure it is."""
+    metadata = {"model": step.model, "batch": step.batch, "samples": step.samples}
+    name = f"step {step.step}"
+    traces = [TraceHandle.of_masks(name, metadata, *_described(step, None))]
+    if step.samples > 1:
+        alone = dict(metadata, samples=1)
+        for sample in range(step.samples):
+            traces.append(TraceHandle.of_masks(f"{name}, part {sample}", alone, *_described(step, sample)))
+    return traces
+
+
+def _described(step: RecordedStep, sample: Optional[int]) -> Tuple[List[Dict[str, Any]], List[Tuple[int, int]]]:
+    """The layers of a step for TraceHandle.of_masks, of all its samples or of a part of them.
+
+    A linear layer without time steps stays whole: its weight gradient reduces over the batch.
+    """
+    address = step.data.data_ptr()
+    infos: List[Dict[str, Any]] = []
+    masks: List[Tuple[int, int]] = []
+    for name, call, pieces in zip(numbered([call.name for call in step.calls]), step.calls, step.pieces):
+        info = {"name": name, **call.info}
+        parts = 1
+        if sample is not None and (info["type"] == "conv2d" or info["steps"] > 1):
+            parts = step.samples  # divides the samples recorded
+            info["batch"] //= parts
+        infos.append(info)
+        places = dict.fromkeys("AWG", (0, 0))
+        for piece in pieces:
+            of = 1 if piece.role == "W" else parts
+            size = piece.bytes // of
+            places[piece.role] = (address + piece.offset + (sample * size if of > 1 else 0), size)
+        masks += places.values()
+    return infos, masks
+
+
+def _all_zeros(step: RecordedStep, zeros: List[Zeros]) -> Zeros:
+    """Of all layers together, weighted by elements."""
+    totals = []
+    for i, role in enumerate("AWG"):
+        sizes = [next((piece.bytes for piece in pieces if piece.role == role), 0) for pieces in step.pieces]
+        totals.append(sum(size * share[i] for size, share in zip(sizes, zeros)) / max(1, sum(sizes)))
+    return tuple(totals)

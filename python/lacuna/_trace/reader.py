@@ -1,0 +1,123 @@
+"""Read traces: for tests and notebooks. The format is docs/trace-format.md."""
+
+import json
+import os
+from dataclasses import dataclass, field
+from typing import Dict, List, Optional, Union
+
+import torch
+
+from .container import read_container
+from .masks import unpack
+from ..errors import TraceError
+
+ROLES = ("A", "W", "G")
+
+
+@dataclass
+class Layer:
+    """One layer: `info` as the trace describes it, and its operands with the channels last.
+
+    A: [N, H, W, C], W: [K, kh, kw, C/groups], G: [N, Ho, Wo, K]; linear: A [rows, C], W [K, C], G [rows, K].
+    """
+
+    name: str
+    info: Dict[str, object]
+    masks: Dict[str, torch.Tensor] = field(default_factory=dict)  # True where the value is not zero
+    values: Dict[str, torch.Tensor] = field(default_factory=dict)  # empty in a trace of masks
+
+    def zeros(self, role: str) -> float:
+        """The share of zeros of "A", "W" or "G", counted."""
+        return 1 - self.masks[role].sum().item() / self.masks[role].numel()
+
+
+@dataclass
+class Trace:
+    """A trace: `metadata` as strings, `layers` in the order of execution."""
+
+    metadata: Dict[str, str]
+    layers: List[Layer]
+    left_out: List[Dict[str, object]] = field(default_factory=list)  # name, type and, where known, macs
+
+    def __getitem__(self, name: str) -> Layer:
+        for layer in self.layers:
+            if layer.name == name:
+                return layer
+        raise KeyError(name)
+
+    @property
+    def names(self) -> List[str]:
+        return [layer.name for layer in self.layers]
+
+
+def read_trace(path: Union[str, os.PathLike]) -> Trace:
+    """Read a trace from `.safetensors` or `.safetensors.zst`.
+
+    >>> trace = lacuna.read_trace("step.safetensors")
+    >>> trace["conv1"].zeros("A"), trace["conv1"].masks["G"].shape
+    """
+    path = os.fspath(path)
+    tensors, metadata = read_container(path)
+    if metadata.get("format") != "training-trace" or metadata.get("version") not in ("1", "2"):
+        raise TraceError(f"{path}: not a training trace of version 1 or 2")
+    try:
+        entries = json.loads(metadata["layers"])
+        layers = [_read_layer(entry, tensors, path) for entry in entries]
+    except (KeyError, TypeError, ValueError) as error:
+        if isinstance(error, TraceError):
+            raise
+        raise TraceError(f"{path}: the list of layers is damaged ({error})") from error
+    left_out = _read_left_out(metadata.get("left_out", "[]"), path)
+    texts = {key: value for key, value in metadata.items() if key not in ("layers", "left_out")}
+    return Trace(texts, layers, left_out)
+
+
+def operand_shape(info: Dict[str, object], role: str) -> List[int]:
+    """The shape of an operand with its channels last."""
+    if info["type"] == "linear":
+        rows, c, k = info["batch"], info["in_features"], info["out_features"]
+        return {"A": [rows, c], "W": [k, c], "G": [rows, k]}[role]
+    if info["type"] == "matmul":
+        batch, rows, c, k = info["batch"], info["rows"], info["in_features"], info["out_features"]
+        return {"A": [batch, rows, c], "W": [batch, k, c], "G": [batch, rows, k]}[role]
+    n, c, k = info["batch"], info["in_channels"], info["out_channels"]
+    return {
+        "A": [n, *info["input_hw"], c],
+        "W": [k, *info["kernel"], c // info["groups"]],
+        "G": [n, *info["output_hw"], k],
+    }[role]
+
+
+def _read_left_out(text: str, path: str) -> List[Dict[str, object]]:
+    try:
+        parts = json.loads(text)
+    except ValueError:
+        parts = None
+    if not isinstance(parts, list) or not all(isinstance(part, dict) and "name" in part for part in parts):
+        raise TraceError(f"{path}: the list of what was left out is damaged")
+    return parts
+
+
+def _read_layer(info: Dict[str, object], tensors: Dict[str, torch.Tensor], path: str) -> Layer:
+    layer = Layer(info["name"], info)
+    for role in ROLES:
+        shape = operand_shape(info, role)
+        name = f"{layer.name}/{role}"
+        values: Optional[torch.Tensor] = tensors.get(name)
+        packed: Optional[torch.Tensor] = tensors.get(name + ".mask")
+        if values is not None:
+            _check(values.shape, shape, f"{path}: {name}")
+            layer.values[role] = values
+        if packed is not None:
+            _check(packed.shape, shape[:-1] + [(shape[-1] + 7) // 8], f"{path}: {name}.mask")
+            layer.masks[role] = unpack(packed, shape[-1])
+        elif values is not None:
+            layer.masks[role] = values != 0
+        else:
+            layer.masks[role] = torch.ones(shape, dtype=torch.bool)  # absent: no zeros
+    return layer
+
+
+def _check(shape, needed: List[int], place: str) -> None:
+    if list(shape) != needed:
+        raise TraceError(f"{place} has the shape {list(shape)}, the layer needs {needed}")
