@@ -21,7 +21,7 @@ int main(int argc, char** argv) try {
   std::printf("%-12s %12s %12s  speedup\n", "operation", "baseline", "cycles");
   const Totals totals = run.total();
   for (const Operation op : kOperations) {
-    const CyclePair& cycles = totals.of(op);
+    const CycleComparison& cycles = totals.of(op);
     std::printf("%-12s %12.0f %12.0f %8.2f\n", operation_name(op).data(), cycles.baseline_cycles,
                 cycles.cycles, cycles.speedup());
   }

@@ -164,7 +164,7 @@ lacuna_status lacuna_result_totals(const lacuna_result* result, size_t run, lacu
       throw InputError("liblacuna", fmt::format("there is no run {}", run),
                        fmt::format("the result has {}", outcome.runs.size()));
     const RunResult& of = outcome.runs[run];
-    const CyclePair cycles = of.per_batch().all;
+    const CycleComparison cycles = of.per_batch().all;
     const double unknown = std::numeric_limits<double>::quiet_NaN();
     totals->machine = of.arch.c_str();
     totals->trace = run / (outcome.runs.size() / result->traces.size());

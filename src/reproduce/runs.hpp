@@ -18,7 +18,7 @@ struct Run {
   Totals recorded;           // as recorded
   Totals batch;              // each layer scaled to the batch trained with
   double least_speedup = 0;  // of any operation of any layer
-  EnergyPair energy;         // of the batch; zeros if the machine has no costs
+  EnergyComparison energy;   // of the batch; zeros if the machine has no costs
   // Counters of the machine, scaled to the batch: by operation, then of all.
   std::map<std::string, std::array<double, 4>> counters;
 

@@ -5,7 +5,7 @@
 namespace lacuna {
 namespace {
 
-CyclePair scaled(const CyclePair& pair, double scale) {
+CycleComparison scaled(const CycleComparison& pair, double scale) {
   return {scale * pair.baseline_cycles, scale * pair.cycles, scale * pair.cycles_without_zeros};
 }
 
@@ -14,7 +14,7 @@ Totals sum_layers(const RunResult& run, bool to_batch) {
   for (std::size_t i = 0; i < run.layers.size(); ++i) {
     const LayerResult& layer = run.layers[i];
     for (std::size_t j = 0; j < layer.ops.size(); ++j) {
-      const CyclePair cycles = scaled(run.cycles_of(i, j), to_batch ? layer.batch_scale : 1.0);
+      const CycleComparison cycles = scaled(run.cycles_of(i, j), to_batch ? layer.batch_scale : 1.0);
       totals.of(layer.ops[j].op) += cycles;
       totals.all += cycles;
     }
@@ -24,18 +24,17 @@ Totals sum_layers(const RunResult& run, bool to_batch) {
 
 }  // namespace
 
-CyclePair& CyclePair::operator+=(const CyclePair& other) {
+CycleComparison& CycleComparison::operator+=(const CycleComparison& other) {
   baseline_cycles += other.baseline_cycles;
   cycles += other.cycles;
   cycles_without_zeros += other.cycles_without_zeros;
   return *this;
 }
 
-CyclePair RunResult::cycles_of(std::size_t layer, std::size_t op) const {
-  const OpResult& own = layers[layer].ops[op];
-  return {static_cast<double>(baseline_op(layer, op).cycles), static_cast<double>(own.cycles),
-          own.cycles_without_zeros ? static_cast<double>(*own.cycles_without_zeros)
-                                   : std::numeric_limits<double>::quiet_NaN()};
+CycleComparison compare_cycles(const OpResult& machine, const OpResult& baseline) {
+  return {static_cast<double>(baseline.cycles), static_cast<double>(machine.cycles),
+          machine.cycles_without_zeros ? static_cast<double>(*machine.cycles_without_zeros)
+                                       : std::numeric_limits<double>::quiet_NaN()};
 }
 
 double RunResult::counter(std::string_view name) const {

@@ -61,28 +61,31 @@ struct LayerResult {
   std::vector<OpResult> ops;
 };
 
-// Cycles of a machine beside those of its baseline and those it would take without zeros, which are NaN if
+// Cycles of a machine next to those of its baseline and those it would take without zeros, which are NaN if
 // they are not known. The speedup is the product of the two others.
-struct CyclePair {
+struct CycleComparison {
   double baseline_cycles = 0;
   double cycles = 0;
   double cycles_without_zeros = 0;
   double speedup() const { return cycles > 0 ? baseline_cycles / cycles : 0; }
   double speedup_from_zeros() const { return cycles > 0 ? cycles_without_zeros / cycles : 0; }
-  // What is left of the speedup when no value is zero.
+  // The speedup that is left when no value is zero.
   double speedup_from_empty_lanes() const {
     return cycles_without_zeros > 0 ? baseline_cycles / cycles_without_zeros : 0;
   }
-  CyclePair& operator+=(const CyclePair& other);
+  CycleComparison& operator+=(const CycleComparison& other);
 };
+
+// Cycles of an operation on a machine and on its baseline.
+CycleComparison compare_cycles(const OpResult& machine, const OpResult& baseline);
 
 // Sums over layers: one per operation, and one of all.
 struct Totals {
-  CyclePair forward, input_grad, weight_grad, all;
-  CyclePair& of(Operation op) {
+  CycleComparison forward, input_grad, weight_grad, all;
+  CycleComparison& of(Operation op) {
     return op == Operation::kForward ? forward : op == Operation::kInputGrad ? input_grad : weight_grad;
   }
-  const CyclePair& of(Operation op) const { return const_cast<Totals*>(this)->of(op); }
+  const CycleComparison& of(Operation op) const { return const_cast<Totals*>(this)->of(op); }
 };
 
 // A parameter as it was resolved; the kind decides how it is written to JSON.
@@ -115,7 +118,9 @@ struct RunResult {
   const OpResult& baseline_op(std::size_t layer, std::size_t op) const {
     return compared_with().layers[layer].ops[op];
   }
-  CyclePair cycles_of(std::size_t layer, std::size_t op) const;
+  CycleComparison cycles_of(std::size_t layer, std::size_t op) const {
+    return compare_cycles(layers[layer].ops[op], baseline_op(layer, op));
+  }
   // The sum of a counter over all operations, as recorded; 0 if the machine has none of that name.
   double counter(std::string_view name) const;
   Totals total() const;      // as recorded

@@ -5,7 +5,7 @@
 
 namespace lacuna {
 
-EnergyPair& EnergyPair::operator+=(const EnergyPair& other) {
+EnergyComparison& EnergyComparison::operator+=(const EnergyComparison& other) {
   baseline += other.baseline;
   machine += other.machine;
   compute_without_zeros += other.compute_without_zeros;
@@ -21,7 +21,8 @@ double held(double without_zeros, double machine, double baseline) {
   return machine >= baseline ? baseline : std::clamp(without_zeros, machine, baseline);
 }
 
-void add_without_zeros(const RunResult& run, const OpResult& op, const CostTable& table, EnergyPair& pair) {
+void add_without_zeros(const RunResult& run, const OpResult& op, const CostTable& table,
+                       EnergyComparison& pair) {
   const bool own_baseline = run.baseline == nullptr;
   if (!own_baseline && op.actions_without_zeros.empty()) {
     pair.compute_without_zeros = pair.chip_without_zeros = std::numeric_limits<double>::quiet_NaN();
@@ -67,16 +68,16 @@ RunEnergy run_energy(const RunResult& run, const CostTable& table) {
     LayerEnergy of_layer{run.layers[i].name, {}};
     for (std::size_t j = 0; j < run.layers[i].ops.size(); ++j) {
       const OpResult& op = run.layers[i].ops[j];
-      EnergyPair pair{energy_joules(*baseline.hardware, run.baseline_op(i, j).actions, table),
-                      energy_joules(*run.hardware, op.actions, table)};
+      EnergyComparison pair{energy_joules(*baseline.hardware, run.baseline_op(i, j).actions, table),
+                            energy_joules(*run.hardware, op.actions, table)};
       add_without_zeros(run, op, table, pair);
       energy.by_operation[static_cast<std::size_t>(op.op)] += pair;
       of_layer.ops.push_back({op.op, std::move(pair)});
     }
     energy.layers.push_back(std::move(of_layer));
   }
-  for (const EnergyPair& pair : energy.by_operation) energy.all += pair;
-  const CyclePair cycles = run.per_batch().all;
+  for (const EnergyComparison& pair : energy.by_operation) energy.all += pair;
+  const CycleComparison cycles = run.per_batch().all;
   energy.baseline_seconds = cycles.baseline_cycles / (baseline.hardware->frequency_mhz * 1e6);
   energy.machine_seconds = cycles.cycles / (run.hardware->frequency_mhz * 1e6);
   return energy;

@@ -11,8 +11,8 @@
 
 namespace lacuna {
 
-// Joules of a machine beside those of its baseline.
-struct EnergyPair {
+// Joules of a machine next to those of its baseline and those it would take without zeros.
+struct EnergyComparison {
   ByComponent baseline;
   ByComponent machine;
   // Joules of the machine if no value were zero, of the logic and of everything; at most the baseline's and
@@ -26,7 +26,7 @@ struct EnergyPair {
   double compute_efficiency_from_zeros() const { return ratio(compute_without_zeros, machine.compute()); }
   double chip_efficiency_from_zeros() const { return ratio(chip_without_zeros, machine.total()); }
   double chip_efficiency_from_empty_lanes() const { return ratio(baseline.total(), chip_without_zeros); }
-  EnergyPair& operator+=(const EnergyPair& other);
+  EnergyComparison& operator+=(const EnergyComparison& other);
 
  private:
   // 0 without energy; NaN if either is not known.
@@ -35,7 +35,7 @@ struct EnergyPair {
 
 struct OpEnergy {
   Operation op = Operation::kForward;
-  EnergyPair energy;
+  EnergyComparison energy;
 };
 
 struct LayerEnergy {
@@ -70,10 +70,10 @@ RunArea run_area(const std::string& arch, const Hardware& machine, const std::op
 struct RunEnergy {
   std::string table;
   double node_nm = 65;
-  std::vector<LayerEnergy> layers;                          // empty: the machine has no costs
-  std::array<EnergyPair, kOperations.size()> by_operation;  // sums of the layers'
-  EnergyPair all;                                           // the sum of the operations'
-  double baseline_seconds = 0;                              // that the step takes
+  std::vector<LayerEnergy> layers;                                // empty: the machine has no costs
+  std::array<EnergyComparison, kOperations.size()> by_operation;  // sums of the layers'
+  EnergyComparison all;                                           // the sum of the operations'
+  double baseline_seconds = 0;                                    // that the step takes
   double machine_seconds = 0;
   std::optional<RunArea> area = std::nullopt;
 

@@ -134,7 +134,7 @@ TEST_P(EveryModel, SpeedupIsTheProductOfItsTwoFactors) {
     const Trace trace = testing::random_trace(seed, testing::RandomLayerLimits{40, 9, 2});
     const RunResult run = simulate_trace(trace, *m, GetParam(), {}, 1);
     for (std::size_t i = 0; i < run.layers[0].ops.size(); ++i) {
-      const CyclePair pair = run.cycles_of(0, i);
+      const CycleComparison pair = run.cycles_of(0, i);
       ASSERT_LE(pair.cycles_without_zeros, pair.baseline_cycles);
       ASSERT_GE(pair.cycles_without_zeros, std::min(pair.cycles, pair.baseline_cycles));
       if (pair.cycles == 0) continue;

@@ -114,7 +114,7 @@ TEST_P(OuterMachine, EnergyIsTheSumOfItsPartsAndBothEnginesAgree) {
       const RunEnergy functional = energy(run(trace, GetParam(), settings, Engine::kFunctional));
       ASSERT_EQ(fast.all.machine, functional.all.machine);
       ASSERT_EQ(fast.all.baseline, functional.all.baseline);
-      EnergyPair sum;
+      EnergyComparison sum;
       for (const LayerEnergy& layer : fast.layers) {
         for (const OpEnergy& op : layer.ops) sum += op.energy;
       }

@@ -295,7 +295,7 @@ class Demo {
     std::string simulated = "Simulated, from zeros:";
     std::string empty;  // of machines that gain more than 5 % from empty lanes
     for (std::size_t m = 1; m < last.machines.size(); ++m) {
-      const CyclePair cycles = demo_cycles(last.machines[m]);
+      const CycleComparison cycles = demo_cycles(last.machines[m]);
       append_word(simulated,
                   fmt::format("{} {}{}", last.machines[m].title, times_text(cycles.speedup_from_zeros()),
                               m + 1 < last.machines.size() ? "," : ""));

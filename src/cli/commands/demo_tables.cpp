@@ -65,7 +65,7 @@ std::string joules_text(const std::optional<RunEnergy>& energy) {
 
 std::string times_text(double speedup) { return ratio_text(speedup) + "x"; }
 
-CyclePair demo_cycles(const DemoMachine& machine) { return machine.ideal.per_batch().all; }
+CycleComparison demo_cycles(const DemoMachine& machine) { return machine.ideal.per_batch().all; }
 
 std::string zeros_table(const DemoPoint& point, const TextStyle& style) {
   TextTable table({{"layer", Align::kLeft},
@@ -117,12 +117,12 @@ std::string machines_table(const DemoPoint& point, std::int64_t multipliers, con
                    {"limited by", Align::kLeft, "bottleneck"}});
   for (const DemoMachine& machine : point.machines) {
     const Totals totals = machine.ideal.per_batch();
-    const auto from_zeros = [](const CyclePair& of) { return times_text(of.speedup_from_zeros()); };
+    const auto from_zeros = [](const CycleComparison& of) { return times_text(of.speedup_from_zeros()); };
     const double useful =
         effectual_macs(machine.ideal) / (static_cast<double>(multipliers) * totals.all.cycles);
     std::string zeros_with_memory = "-", with_memory = "-";
     if (machine.with_memory) {
-      const CyclePair all = machine.with_memory->per_batch().all;
+      const CycleComparison all = machine.with_memory->per_batch().all;
       zeros_with_memory = from_zeros(all);
       with_memory = times_text(all.speedup());
     }

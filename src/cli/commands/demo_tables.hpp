@@ -27,7 +27,7 @@ struct DemoPoint {
 };
 
 // Of a whole batch with ideal memory. The baseline of each machine is the dense one of as many multipliers.
-CyclePair demo_cycles(const DemoMachine& machine);
+CycleComparison demo_cycles(const DemoMachine& machine);
 // "1.84x"
 std::string times_text(double speedup);
 

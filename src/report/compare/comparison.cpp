@@ -40,7 +40,7 @@ std::vector<SettingChange> compare_settings(const RunResult& a, const RunResult&
 struct OpPair {
   const OpResult* own;
   const OpResult* baseline;
-  CyclePair cycles;
+  CycleComparison cycles;
 };
 
 std::vector<std::string> changed_fields(const OpPair& pair_a, const OpPair& pair_b, double threshold) {

@@ -20,8 +20,8 @@ struct SettingChange {
 struct OpChange {
   std::string layer;
   Operation op = Operation::kForward;
-  CyclePair a;
-  CyclePair b;
+  CycleComparison a;
+  CycleComparison b;
   // Those that changed by more than the threshold: "cycles", "counters.steps".
   std::vector<std::string> fields;
 

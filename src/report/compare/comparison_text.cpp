@@ -19,7 +19,7 @@ std::vector<TableColumn> change_columns(std::vector<TableColumn> columns) {
   return columns;
 }
 
-void append_change(std::vector<std::string>& cells, const CyclePair& a, const CyclePair& b) {
+void append_change(std::vector<std::string>& cells, const CycleComparison& a, const CycleComparison& b) {
   cells.push_back(rounded_digits(a.cycles));
   cells.push_back(rounded_digits(b.cycles));
   cells.push_back(a.cycles > 0 ? fmt::format("{:.4f}", b.cycles / a.cycles) : "-");
@@ -112,7 +112,7 @@ ordered_json whole_number(double value) {
   return value < 0x1p53 ? ordered_json(std::llround(value)) : ordered_json(value);
 }
 
-ordered_json pair_json(const CyclePair& pair) {
+ordered_json pair_json(const CycleComparison& pair) {
   ordered_json value{{"baseline_cycles", whole_number(pair.baseline_cycles)},
                      {"cycles", whole_number(pair.cycles)}};
   const auto ratio = [&](const char* name, double of) {
@@ -124,7 +124,7 @@ ordered_json pair_json(const CyclePair& pair) {
   return value;
 }
 
-ordered_json change_json(const CyclePair& a, const CyclePair& b) {
+ordered_json change_json(const CycleComparison& a, const CycleComparison& b) {
   ordered_json value{{"a", pair_json(a)}, {"b", pair_json(b)}};
   value["ratio"] = a.cycles > 0 ? ordered_json(b.cycles / a.cycles) : ordered_json();
   return value;

@@ -17,8 +17,8 @@ namespace {
 struct Ranked {
   std::string arch;
   std::string baseline;
-  CyclePair cycles;
-  EnergyPair energy;
+  CycleComparison cycles;
+  EnergyComparison energy;
   double seconds = 0;
   bool has_energy = false;
   std::optional<RunArea> area;

@@ -12,7 +12,7 @@ std::string joules_json(const ByComponent& parts) {
   return line.field("total", parts.total()).text();
 }
 
-JsonLine& append_pair(JsonLine& line, const EnergyPair& pair) {
+JsonLine& append_pair(JsonLine& line, const EnergyComparison& pair) {
   return line.raw("baseline", joules_json(pair.baseline))
       .raw("machine", joules_json(pair.machine))
       .field("compute_efficiency", pair.compute_efficiency())
@@ -21,7 +21,7 @@ JsonLine& append_pair(JsonLine& line, const EnergyPair& pair) {
       .field("chip_efficiency_from_zeros", pair.chip_efficiency_from_zeros());
 }
 
-std::string energy_pair_json(const EnergyPair& pair) {
+std::string energy_pair_json(const EnergyComparison& pair) {
   JsonLine line;
   return append_pair(line, pair).text();
 }

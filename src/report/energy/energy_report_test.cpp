@@ -80,13 +80,13 @@ RunResult example() {
 
 TEST(RunEnergy, IsTheSumOfItsPartsAtEveryLevel) {
   const RunEnergy energy = run_energy(example(), table());
-  EnergyPair layers;
+  EnergyComparison layers;
   for (const LayerEnergy& layer : energy.layers) {
     for (const OpEnergy& of_op : layer.ops) layers += of_op.energy;
   }
   EXPECT_EQ(layers.machine, energy.all.machine);
   EXPECT_EQ(layers.baseline, energy.all.baseline);
-  const EnergyPair& first = energy.layers[0].ops[0].energy;
+  const EnergyComparison& first = energy.layers[0].ops[0].energy;
   EXPECT_DOUBLE_EQ(first.machine.of("logic"), 800e-12);
   EXPECT_DOUBLE_EQ(first.machine.of("skipper"), 200e-12);
   EXPECT_DOUBLE_EQ(first.baseline.of("filler"), 500e-12);
@@ -104,7 +104,7 @@ TEST(RunEnergy, EfficiencyFromZeros) {
     }
   }
   const RunEnergy energy = run_energy(of, table());
-  const EnergyPair& first = energy.layers[0].ops[0].energy;
+  const EnergyComparison& first = energy.layers[0].ops[0].energy;
   EXPECT_DOUBLE_EQ(first.compute_without_zeros, 1500e-12);
   EXPECT_DOUBLE_EQ(first.compute_efficiency_from_zeros(), 1.5);
   EXPECT_DOUBLE_EQ(first.chip_without_zeros, (1500 + 120 + 800) * 1e-12);
@@ -124,7 +124,7 @@ TEST(RunEnergy, EfficiencyFromZeros) {
   for (const double factor : {100.0, 0.01}) {
     RunResult odd = of;
     for (ActionCount& action : odd.layers[0].ops[0].actions_without_zeros) action.count *= factor;
-    const EnergyPair pair = run_energy(odd, table()).layers[0].ops[0].energy;
+    const EnergyComparison pair = run_energy(odd, table()).layers[0].ops[0].energy;
     EXPECT_EQ(pair.chip_without_zeros, factor > 1 ? pair.baseline.total() : pair.machine.total());
   }
   // Not asked for: not known.
@@ -208,7 +208,7 @@ TEST(RunEnergy, CsvHasAColumnForEveryComponentOfEitherSide) {
   };
   for (const auto& row : rows) EXPECT_EQ(row.size(), rows[0].size());
   for (std::size_t layer = 0; layer < 2; ++layer) {
-    const EnergyPair& pair = energies[0].layers[layer].ops[0].energy;
+    const EnergyComparison& pair = energies[0].layers[layer].ops[0].energy;
     EXPECT_EQ(cell(layer + 1, "energy_table"), "prices");
     EXPECT_EQ(std::stod(cell(layer + 1, "energy_machine_skipper_joules_per_batch")),
               pair.machine.of("skipper"));

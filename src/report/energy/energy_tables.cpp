@@ -31,7 +31,7 @@ struct ModelEnergy {
   std::string table;
   double node_nm = 65;
   std::string baseline;
-  EnergyPair all;
+  EnergyComparison all;
   std::vector<std::size_t> runs;
   std::string coverage;  // ", of 74 % of the network"
 };
@@ -184,7 +184,7 @@ std::string all_models_table(const std::vector<ModelEnergy>& models, const TextS
 
 // Where the efficiency of a model is not what zeros give.
 std::string energy_warning(const ModelEnergy& model) {
-  const EnergyPair& all = model.all;
+  const EnergyComparison& all = model.all;
   if (!(all.chip_efficiency_from_empty_lanes() > kWarnEmptyLanes)) return "";
   return fmt::format(
       "\nwarning: {}: its energy efficiency of {}x includes {}x that it has without any zero (empty lanes); "

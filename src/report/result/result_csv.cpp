@@ -97,7 +97,7 @@ class EnergyColumns {
   void fields(Cells& cells, const RunEnergy& energy, std::size_t layer, std::size_t op, double scale) const {
     constexpr std::size_t kOthers = 15;
     if (energy.layers.empty()) return cells.empty(kOthers + baseline_.size() + machine_.size());
-    const EnergyPair& pair = energy.layers[layer].ops[op].energy;
+    const EnergyComparison& pair = energy.layers[layer].ops[op].energy;
     cells.text(energy.table);
     cells.number(energy.node_nm);
     side_fields(cells, pair.baseline, baseline_, scale);
@@ -183,7 +183,7 @@ class CsvWriter {
     const LayerResult& layer = run.layers[l];
     const OpResult& op = layer.ops[o];
     const Scale scale(basis_, layer.batch_scale);
-    const CyclePair cycles = run.cycles_of(l, o);
+    const CycleComparison cycles = run.cycles_of(l, o);
     Cells cells;
     const auto count = [&](double value) { cells.number(value * scale.samples); };
     cells.text(run.trace);

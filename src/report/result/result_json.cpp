@@ -21,13 +21,13 @@ std::string activity_json(const Activity& activity) {
 }
 
 // null where there is no cycle or where it is not known.
-void append_speedups(JsonLine& line, const CyclePair& pair) {
+void append_speedups(JsonLine& line, const CycleComparison& pair) {
   line.field("speedup", pair.baseline_cycles / pair.cycles)
       .field("speedup_from_zeros", pair.cycles_without_zeros / pair.cycles)
       .field("speedup_from_empty_lanes", pair.baseline_cycles / pair.cycles_without_zeros);
 }
 
-std::string op_json(const OpResult& op, const OpResult& baseline, const CyclePair& cycles) {
+std::string op_json(const OpResult& op, const OpResult& baseline, const CycleComparison& cycles) {
   JsonLine line;
   line.field("op", operation_name(op.op))
       .field("scheduled", scheduled_name(op.scheduled))
@@ -51,7 +51,7 @@ std::string op_json(const OpResult& op, const OpResult& baseline, const CyclePai
   return line.text();
 }
 
-std::string pair_json(const CyclePair& pair) {
+std::string pair_json(const CycleComparison& pair) {
   JsonLine line;
   line.field("baseline_cycles", pair.baseline_cycles)
       .field("cycles_without_zeros", pair.cycles_without_zeros)

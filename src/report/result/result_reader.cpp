@@ -112,7 +112,7 @@ std::pair<LayerResult, LayerResult> read_layer(const JsonReader& source, const N
 
 void check_totals(const JsonReader& run, const Totals& computed, const Names& names) {
   const JsonReader total = run.object("total");
-  const auto check = [&](const char* name, const CyclePair& pair) {
+  const auto check = [&](const char* name, const CycleComparison& pair) {
     const JsonReader noted = total.object(name);
     if (noted.number(names.cycles) != pair.baseline_cycles || noted.number("cycles") != pair.cycles) {
       noted.fail("its cycles are not the sum of the layers'");

@@ -71,7 +71,7 @@ Totals sum_totals(const ModelRuns& model, std::size_t arch, Totals (RunResult::*
   return sum;
 }
 
-void append_cycles(std::vector<std::string>& cells, const CyclePair& pair) {
+void append_cycles(std::vector<std::string>& cells, const CycleComparison& pair) {
   cells.push_back(rounded_digits(pair.baseline_cycles));
   cells.push_back(rounded_digits(pair.cycles));
   cells.push_back(ratio_text(pair.cycles_without_zeros, pair.cycles));
@@ -225,7 +225,7 @@ std::string remarks(const ModelRuns& model) {
 std::string warnings(const ModelRuns& model, const std::vector<std::string>& archs) {
   std::string text;
   for (std::size_t arch = 0; arch < archs.size(); ++arch) {
-    const CyclePair all = sum_totals(model, arch, &RunResult::per_batch).all;
+    const CycleComparison all = sum_totals(model, arch, &RunResult::per_batch).all;
     if (!(all.speedup_from_empty_lanes() > kWarnEmptyLanes)) continue;
     text += fmt::format(
         "warning: {}: its speedup of {}x includes {}x that it has without any zero (empty lanes); zeros give "

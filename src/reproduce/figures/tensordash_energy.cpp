@@ -79,7 +79,7 @@ FigureResult make_fig16(const FigureInputs& in) {
   const std::pair<const char*, ComponentGroup> groups[] = {
       {"core", ComponentGroup::kCore}, {"SRAM", ComponentGroup::kSram}, {"DRAM", ComponentGroup::kDram}};
   for (const std::string& model : paper_models()) {
-    const EnergyPair& energy = in.runs.run(last_trace(model), "tensordash").energy;
+    const EnergyComparison& energy = in.runs.run(last_trace(model), "tensordash").energy;
     const double whole = energy.baseline.total() / 100;
     for (const auto& [name, group] : groups) {
       const bool words = group == ComponentGroup::kCore;

@@ -47,7 +47,7 @@ PointRecord record_of(const LoadedTrace& trace, const Design& design, const RunR
   point.design = design.record.key;
   point.trace = trace.record().sha256;
   point.measured = measures;
-  const CyclePair all = run.per_batch().all;
+  const CycleComparison all = run.per_batch().all;
   point.cycles = all.cycles;
   point.baseline_cycles = all.baseline_cycles;
   point.cycles_without_zeros = all.cycles_without_zeros;
