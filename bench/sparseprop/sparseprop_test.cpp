@@ -99,13 +99,13 @@ TEST(SparseProp, ComputesWhatTheReferenceDoes) {
   for (const LayerShape& shape : shapes)
     for (const Order order : {Order::kPlanes, Order::kChunks}) {
       check(shape, kAvx2, order);
-      if (kernels::best_isa() == kernels::Isa::kAvx512) check(shape, kAvx512, order);
+      if (best_isa() == Isa::kAvx512) check(shape, kAvx512, order);
       if (HasFatalFailure()) return;
     }
 }
 
 TEST(SparseProp, ConvertsLayouts) {
-  if (kernels::best_isa() != kernels::Isa::kAvx512) GTEST_SKIP() << "needs AVX-512";
+  if (best_isa() != Isa::kAvx512) GTEST_SKIP() << "needs AVX-512";
   kernels::AlignedFloats nchw(16 * 37);
   for (std::int64_t i = 0; i < nchw.size(); ++i) nchw[i] = static_cast<float>(i);
   const std::vector<float> expected = innermost(nchw, 16);

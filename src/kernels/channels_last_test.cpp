@@ -27,10 +27,7 @@ const Case kCases[] = {{3, 32, 48, {7, 9}, {3, 3}, {1, 1}, {1, 1}},
 TEST(ChannelsLast, EachIsaMatchesTheReference) {
   std::uint64_t seed = 1;
   for (const char* isa : {"avx512", "avx2", "portable"}) {
-    if (!isa_available(std::string(isa) == "avx512" ? Isa::kAvx512
-                       : std::string(isa) == "avx2" ? Isa::kAvx2
-                                                    : Isa::kPortable))
-      continue;
+    if (!isa_available(isa_named(isa).value())) continue;
     for (const Case& c : kCases)
       for (const Operation op : kOperations)
         for (const bool by_gradients : {false, true}) {

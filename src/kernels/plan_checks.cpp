@@ -70,12 +70,11 @@ void check_options(const LayerShape& shape, const ConvOptions& o) {
 
 Isa pick_isa(const std::string& name) {
   if (name.empty()) return best_isa();
-  for (const Isa isa : {Isa::kAvx512, Isa::kAvx2, Isa::kPortable})
-    if (name == isa_name(isa)) {
-      if (isa_available(isa)) return isa;
-      throw ConvError(Code::kOption, "this CPU has no " + name, "use portable or leave isa empty");
-    }
-  throw ConvError(Code::kOption, "isa '" + name + "' is unknown", "use avx512, avx2 or portable");
+  const std::optional<Isa> isa = isa_named(name);
+  if (!isa) throw ConvError(Code::kOption, "isa '" + name + "' is unknown", "use avx512, avx2 or portable");
+  if (!isa_available(*isa))
+    throw ConvError(Code::kOption, "this CPU has no " + name, "use portable or leave isa empty");
+  return *isa;
 }
 
 void check_tensors(const ConvOptions& options, const PlanNeeds& needs, const ConvTensors& t) {

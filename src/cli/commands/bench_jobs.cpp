@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 
+#include "base/cpu.hpp"
 #include "base/error.hpp"
 #include "cli/commands/bench_baselines.hpp"
 #include "cli/commands/bench_precision.hpp"
@@ -98,7 +99,7 @@ kernels::MeasureSpec spec_of(const BenchJob& job, const BenchOptions& options, I
 
 bool left_out(const BenchLayer& layer, const BenchOptions& options) {
   if (options.impl != "sparsetrain") return false;
-  const std::string refusal = kernels::sparsetrain_refusal(layer.shape, kernels::best_isa());
+  const std::string refusal = kernels::sparsetrain_refusal(layer.shape, best_isa());
   if (refusal.find("AVX-512") != std::string::npos)
     throw InputError("--impl sparsetrain", "it needs a CPU with AVX-512", "use --impl sparse");
   return layer.initial || !refusal.empty();

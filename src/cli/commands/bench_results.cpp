@@ -7,11 +7,11 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "base/cpu.hpp"
 #include "base/text/csv_text.hpp"
 #include "base/text/text_table.hpp"
 #include "base/version.hpp"
 #include "kernels/dispatch/cost_model.hpp"
-#include "kernels/sparse/microkernels.hpp"
 
 namespace lacuna::cli {
 namespace {
@@ -44,7 +44,7 @@ BenchMachine this_machine() {
   const auto second = key.find(" | ", first + 3);
   machine.cpu = key.substr(first + 3, second - first - 3);
   machine.onednn = key.substr(second + 3);
-  machine.isa = kernels::isa_name(kernels::best_isa());
+  machine.isa = isa_name(best_isa());
   machine.peak_gflops = kernels::peak_gflops(1);
   return machine;
 }

@@ -1,11 +1,11 @@
 // lacuna version, lacuna --version: what exactly this program is.
 #include <lacuna_commit.hpp>
 
+#include "base/cpu.hpp"
 #include "base/version.hpp"
 #include "cli/commands.hpp"
 #include "cli/terminal/terminal.hpp"
 #include "kernels/dense/onednn.hpp"
-#include "kernels/sparse/microkernels.hpp"
 
 namespace lacuna::cli {
 namespace {
@@ -23,8 +23,8 @@ constexpr const char* kCompiler = "unknown";
 std::string version_text() {
   const dnnl_version_t* onednn = dnnl_version();
   return fmt::format("lacuna {}\ncommit: {}\ncompiler: {}\ncpu: {}\nonednn: {}.{}.{}", version(),
-                     LACUNA_COMMIT, kCompiler, kernels::isa_name(kernels::best_isa()), onednn->major,
-                     onednn->minor, onednn->patch);
+                     LACUNA_COMMIT, kCompiler, isa_name(best_isa()), onednn->major, onednn->minor,
+                     onednn->patch);
 }
 
 void add_version_command(CLI::App& app) {

@@ -1,11 +1,11 @@
 #include "kernels/bfloat16/bfloat16_conv.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 #include <optional>
 #include <string>
 #include <utility>
 
+#include "base/cpu.hpp"
 #include "kernels/bfloat16/line_conv.hpp"
 #include "kernels/bfloat16/plane_conv.hpp"
 #include "kernels/blocked.hpp"
@@ -18,14 +18,11 @@ using Code = ConvError::Code;
 constexpr const char* kMissing = "this CPU has no bfloat16 (neither amx_bf16 with amx_tile nor avx512_bf16)";
 
 // The instruction set that was asked for, "" for the best.
-std::string asked_for(const std::string& isa) {
-  const char* wanted = std::getenv("LACUNA_ISA");
-  return isa.empty() && wanted != nullptr ? wanted : isa;
-}
+std::string asked_for(const std::string& isa) { return isa.empty() ? std::string(isa_override()) : isa; }
 
 const TileKernels& pick_tiles(const ConvOptions& options) {
   if (asked_for(options.isa) == "portable") return kPortableTiles;
-#if defined(LACUNA_X86)
+#if defined(__x86_64__)
   if (amx_available()) return kAmxTiles;
 #endif
   throw ConvError(Code::kOption, kMissing, "use float32, or isa portable to emulate it, slowly");
@@ -44,8 +41,10 @@ PixelView view_of(const BlockedShape& shape, Layout layout, bool rows) {
 Bfloat16Unit bfloat16_unit(const std::string& isa) {
   const std::string asked = asked_for(isa);
   if (asked == "portable" || amx_available()) return Bfloat16Unit::kTiles;
-  if (asked == "avx2" || !avx512_bfloat16_available()) return Bfloat16Unit::kNone;
-  return Bfloat16Unit::kPairs;
+  // oneDNN takes tiles wherever the CPU reports them, and 2.6.3 fails on virtual machines that hide their
+  // size.
+  const bool pairs = cpu_features().avx512_bf16 && !cpu_features().amx_bf16;
+  return pairs && asked != "avx2" ? Bfloat16Unit::kPairs : Bfloat16Unit::kNone;
 }
 
 void require_bfloat16(const std::string& where) {

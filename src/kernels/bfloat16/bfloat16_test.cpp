@@ -27,7 +27,7 @@ class Bfloat16Kernels : public ::testing::TestWithParam<std::string> {
       GTEST_SKIP() << "this CPU has no AVX512-BF16, or AMX";
   }
   const TileKernels& tiles() const {
-#if defined(LACUNA_X86)
+#if defined(__x86_64__)
     if (GetParam() == "amx") return kAmxTiles;
 #endif
     return kPortableTiles;

@@ -85,14 +85,8 @@ struct TileKernels {
 
 // Each in a file compiled for its instruction set, which defines nothing else (tests/isa_objects).
 extern const TileKernels kPortableTiles;
-#if defined(LACUNA_X86)
+#if defined(__x86_64__)
 extern const TileKernels kAmxTiles;
 #endif
-
-// Whether this CPU and system let a program use tiles of bfloat16; asks the system for them (Linux gives
-// their registers only to programs that ask).
-bool amx_available();
-// Whether it multiplies pairs of bfloat16 (vdpbf16ps) and has no tiles.
-bool avx512_bfloat16_available();
 
 }  // namespace lacuna::kernels

@@ -22,7 +22,7 @@ const PixelTiles* tiles_for(const LayerShape& s, const ConvOptions& o) {
                     "use direct");
   if (o.layout_of_src() != Layout::kBlocked || o.layout_of_dst() != Layout::kBlocked)
     throw ConvError(Code::kOption, "dense1x1 takes blocked tensors", "use the blocked layout, or direct");
-#if defined(LACUNA_X86)
+#if defined(__x86_64__)
   if (pick_isa(o.isa) == Isa::kAvx512) return &kAvx512PixelTiles;
 #endif
   throw ConvError(Code::kOption, "dense1x1 needs AVX-512", "use direct");

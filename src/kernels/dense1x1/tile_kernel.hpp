@@ -28,7 +28,7 @@ struct PixelTiles {
 };
 
 // In a file compiled for its instruction set, which defines nothing else (tests/isa_objects).
-#if defined(LACUNA_X86)
+#if defined(__x86_64__)
 extern const PixelTiles kAvx512PixelTiles;
 #endif
 

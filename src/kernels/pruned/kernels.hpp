@@ -96,7 +96,7 @@ struct PrunedKernels {
 const PrunedKernels& pruned_kernels(Isa isa);
 
 extern const PrunedKernels kPortablePruned;
-#if defined(LACUNA_X86)
+#if defined(__x86_64__)
 extern const PrunedKernels kAvx2Pruned;
 extern const PrunedKernels kAvx512Pruned;
 #endif

@@ -46,7 +46,7 @@ LinesAhead lines_ahead(const BlockedShape& of, const float* base, const std::vec
 }  // namespace
 
 const PrunedKernels& pruned_kernels(Isa isa) {
-#if defined(LACUNA_X86)
+#if defined(__x86_64__)
   if (isa == Isa::kAvx512) return kAvx512Pruned;
   if (isa == Isa::kAvx2) return kAvx2Pruned;
 #endif

@@ -9,6 +9,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/cpu.hpp"
+
 namespace lacuna::kernels {
 
 inline constexpr int kLanes = 16;            // channels in a block, floats in a vector
@@ -146,20 +148,13 @@ struct MicroKernels {
 
 inline constexpr int kListVectors = 2;  // 9 taps x 2 vectors of accumulators
 
-enum class Isa { kPortable, kAvx2, kAvx512 };
-
-// The best instruction set of this CPU, or the one named in LACUNA_ISA (portable, avx2, avx512) if the CPU
-// has it.
-Isa best_isa();
-bool isa_available(Isa isa);
-const char* isa_name(Isa isa);
 const MicroKernels& micro_kernels(Isa isa);
 
 // Each is defined in a file compiled for its instruction set. Those files define nothing else that other
 // files could share: inline functions compiled for AVX-512 must not end up in the rest of the program
 // (tests/isa_objects).
 extern const MicroKernels kPortableKernels;
-#if defined(LACUNA_X86)
+#if defined(__x86_64__)
 extern const MicroKernels kAvx2Kernels;
 extern const MicroKernels kAvx512Kernels;
 #endif

@@ -1,8 +1,6 @@
 #include "kernels/sparse/sparse_conv.hpp"
 
 #include <algorithm>
-#include <cstdlib>
-#include <cstring>
 #include <unistd.h>
 
 #include "kernels/dispatch/cost_model.hpp"
@@ -14,36 +12,8 @@
 
 namespace lacuna::kernels {
 
-bool isa_available(Isa isa) {
-  switch (isa) {
-    case Isa::kPortable:
-      return true;
-#if defined(LACUNA_X86)
-    case Isa::kAvx2:
-      return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi");
-    case Isa::kAvx512:
-      return isa_available(Isa::kAvx2) && __builtin_cpu_supports("avx512f") &&
-             __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
-             __builtin_cpu_supports("avx512vl");
-#endif
-    default:
-      return false;
-  }
-}
-
-const char* isa_name(Isa isa) {
-  return isa == Isa::kAvx512 ? "avx512" : isa == Isa::kAvx2 ? "avx2" : "portable";
-}
-
-Isa best_isa() {
-  const char* wanted = std::getenv("LACUNA_ISA");
-  for (const Isa isa : {Isa::kAvx512, Isa::kAvx2})
-    if (isa_available(isa) && (wanted == nullptr || std::strcmp(wanted, isa_name(isa)) == 0)) return isa;
-  return Isa::kPortable;
-}
-
 const MicroKernels& micro_kernels(Isa isa) {
-#if defined(LACUNA_X86)
+#if defined(__x86_64__)
   if (isa == Isa::kAvx512) return kAvx512Kernels;
   if (isa == Isa::kAvx2) return kAvx2Kernels;
 #endif

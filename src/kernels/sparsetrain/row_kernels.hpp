@@ -52,7 +52,7 @@ struct RowKernels {
   SweepKernel sweep[kRowKinds][kVectorChoices];  // null: too many accumulators
   WeightKernel weight[kRowKinds][kVectorChoices];
 };
-#if defined(LACUNA_X86)
+#if defined(__x86_64__)
 extern const RowKernels kAvx512RowKernels;
 #endif
 

@@ -69,7 +69,7 @@ std::unique_ptr<SparseConv> make_sparsetrain_conv(const SparseConfig& config) {
   const std::string refusal = sparsetrain_refusal(config.shape, config.isa);
   if (!refusal.empty())
     throw ConvError(ConvError::Code::kShape, "sparsetrain " + refusal, "use another implementation");
-#if defined(LACUNA_X86)
+#if defined(__x86_64__)
   return config.op == Operation::kWeightGrad ? sparsetrain::make_weight_grad(config)
                                              : sparsetrain::make_sweep_conv(config);
 #else

@@ -68,10 +68,7 @@ inline std::vector<Case> cases() {
 class EachInstructionSet : public ::testing::TestWithParam<std::string> {
  protected:
   void SetUp() override {
-    const Isa isa = GetParam() == "avx512" ? Isa::kAvx512
-                    : GetParam() == "avx2" ? Isa::kAvx2
-                                           : Isa::kPortable;
-    if (!isa_available(isa)) GTEST_SKIP() << "this CPU has no " << GetParam();
+    if (!isa_available(isa_named(GetParam()).value())) GTEST_SKIP() << "this CPU has no " << GetParam();
   }
 };
 

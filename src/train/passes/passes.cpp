@@ -2,17 +2,17 @@
 
 namespace lacuna::train {
 
-const Passes& passes(kernels::Isa isa) {
-#if defined(LACUNA_X86)
-  if (isa == kernels::Isa::kAvx512) return kAvx512Passes;
-  if (isa == kernels::Isa::kAvx2) return kAvx2Passes;
+const Passes& passes(Isa isa) {
+#if defined(__x86_64__)
+  if (isa == Isa::kAvx512) return kAvx512Passes;
+  if (isa == Isa::kAvx2) return kAvx2Passes;
 #endif
   (void)isa;
   return kPortablePasses;
 }
 
 const Passes& passes() {
-  static const Passes& best = passes(kernels::best_isa());
+  static const Passes& best = passes(best_isa());
   return best;
 }
 

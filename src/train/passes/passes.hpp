@@ -7,7 +7,7 @@
 
 #include <cstdint>
 
-#include "kernels/sparse/microkernels.hpp"
+#include "base/cpu.hpp"
 
 namespace lacuna::train {
 
@@ -91,12 +91,12 @@ struct Passes {
               float momentum, float decay);
 };
 
-const Passes& passes(kernels::Isa isa);
+const Passes& passes(Isa isa);
 const Passes& passes();  // of the best instruction set
 
 // Each is defined in a file compiled for its instruction set (see kernels/sparse/microkernels.hpp).
 extern const Passes kPortablePasses;
-#if defined(LACUNA_X86)
+#if defined(__x86_64__)
 extern const Passes kAvx2Passes;
 extern const Passes kAvx512Passes;
 #endif

@@ -18,8 +18,8 @@ constexpr double kPassTolerance = 1e-5;
 
 std::vector<const Passes*> all_passes() {
   std::vector<const Passes*> all;
-  for (const auto isa : {kernels::Isa::kPortable, kernels::Isa::kAvx2, kernels::Isa::kAvx512})
-    if (kernels::isa_available(isa)) all.push_back(&passes(isa));
+  for (const Isa isa : kIsas)
+    if (isa_available(isa)) all.push_back(&passes(isa));
   return all;
 }
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "base/cpu.hpp"
+
 namespace lacuna::sparten {
 namespace {
 
@@ -45,13 +47,8 @@ void count_joins_portable(const JoinBlock& block, JoinSums& sums) {
 }
 
 CountJoins count_joins_kernel(std::int64_t words) {
-#if defined(__x86_64__)
   const bool has_size = words == 1 || words == 2 || words == 4;
-  if (has_size && kCountJoinsAvx512 != nullptr && __builtin_cpu_supports("avx512f") != 0 &&
-      __builtin_cpu_supports("avx512vpopcntdq") != 0) {
-    return kCountJoinsAvx512;
-  }
-#endif
+  if (has_size && kCountJoinsAvx512 != nullptr && cpu_features().avx512_vpopcntdq) return kCountJoinsAvx512;
   return count_joins_portable;
 }
 

@@ -1,5 +1,7 @@
 #include "models/tensordash/engine/bit_transpose.hpp"
 
+#include "base/cpu.hpp"
+
 namespace lacuna::tensordash {
 namespace {
 
@@ -33,12 +35,8 @@ void transpose_bits_portable(const std::uint8_t* const* rows, int bytes, std::ui
 }
 
 TransposeBits best_transpose_bits() {
-#if defined(__x86_64__)
-  if (kTransposeBitsAvx512 != nullptr && __builtin_cpu_supports("avx512vbmi") != 0 &&
-      __builtin_cpu_supports("gfni") != 0 && __builtin_cpu_supports("avx512bw") != 0 &&
-      __builtin_cpu_supports("avx512vl") != 0)
+  if (kTransposeBitsAvx512 != nullptr && cpu_features().avx512_vbmi && cpu_features().gfni)
     return kTransposeBitsAvx512;
-#endif
   return transpose_bits_portable;
 }
 

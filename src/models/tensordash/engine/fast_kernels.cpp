@@ -2,21 +2,11 @@
 // decision needs.
 #include "models/tensordash/engine/fast_kernels.hpp"
 
+#include "base/cpu.hpp"
 #include "models/tensordash/engine/avx512_kernels.hpp"
 
 namespace lacuna::tensordash {
 namespace {
-
-bool cpu_has_lockstep_avx512() {
-#if defined(__x86_64__)
-  static const bool has =
-      __builtin_cpu_supports("avx512bw") != 0 && __builtin_cpu_supports("avx512dq") != 0 &&
-      __builtin_cpu_supports("avx512vl") != 0 && __builtin_cpu_supports("avx512vbmi2") != 0;
-  return has;
-#else
-  return false;
-#endif
-}
 
 // The kernel for this connectivity; null if it is not the paper's.
 LockstepGroups kernel_for(const Connectivity& connectivity) {
@@ -34,7 +24,7 @@ LockstepGroups kernel_for(const Connectivity& connectivity) {
 bool lockstep_cycles_avx512(const Connectivity& connectivity, const StreamBlock& block,
                             std::uint32_t* cycles) {
   constexpr std::int64_t kRowsPerGroup = 4;
-  if (!cpu_has_lockstep_avx512() || block.slots() != kRowsPerGroup) return false;
+  if (!cpu_features().avx512_vbmi2 || block.slots() != kRowsPerGroup) return false;
   const LockstepGroups kernel = kernel_for(connectivity);
   if (kernel == nullptr) return false;
   kernel({block.group(0), block.pitch(), block.steps(), block.groups()}, cycles);
