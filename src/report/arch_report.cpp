@@ -1,14 +1,11 @@
 #include "report/arch_report.hpp"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
-#include "base/version.hpp"
+#include "base/text/json.hpp"
 
 namespace lacuna {
 namespace {
-
-using nlohmann::ordered_json;
 
 // Lines of at most `width` columns, broken at blanks, each after the first with the indent in front.
 std::string wrapped(std::string_view text, std::size_t width, std::string_view indent) {
@@ -45,7 +42,7 @@ std::string_view kind_name(ParamSpec::Kind kind) {
   return "";
 }
 
-ordered_json typed(ParamSpec::Kind kind, const std::string& value) {
+Json typed(ParamSpec::Kind kind, const std::string& value) {
   switch (kind) {
     case ParamSpec::Kind::kInteger:
       return std::stoll(value);
@@ -59,19 +56,13 @@ ordered_json typed(ParamSpec::Kind kind, const std::string& value) {
   return nullptr;
 }
 
-ordered_json header() { return {{"schema", 1}, {"lacuna", std::string(version())}}; }
-
-ordered_json summary_json(const Machine& machine) {
+Json summary_json(const Machine& machine) {
   const bool configuration = !machine.origin.empty();
   return {{"name", machine.name},
           {"kind", configuration ? "configuration" : "model"},
           {"base", machine.model->name},
           {"summary", machine.summary},
           {"paper", machine.model->paper}};
-}
-
-std::string dump(const ordered_json& value) {
-  return value.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace
@@ -102,11 +93,11 @@ std::string arch_list_text(const ArchCatalog& catalog, const TextStyle& style) {
 }
 
 std::string arch_list_json(const ArchCatalog& catalog) {
-  ordered_json list = header();
-  list["machines"] = ordered_json::array();
+  Json list = json_document(1);
+  list["machines"] = Json::array();
   for (const std::string& name : catalog.names())
     list["machines"].push_back(summary_json(catalog.find(name, "")));
-  return dump(list);
+  return dump_json(list);
 }
 
 std::string arch_show_text(const Machine& machine, const TextStyle& style) {
@@ -134,18 +125,18 @@ std::string arch_show_text(const Machine& machine, const TextStyle& style) {
 }
 
 std::string arch_show_json(const Machine& machine) {
-  ordered_json show = header();
+  Json show = json_document(1);
   show.update(summary_json(machine));
-  show["params"] = ordered_json::array();
+  show["params"] = Json::array();
   const auto values = machine.params.values();
   for (std::size_t i = 0; i < values.size(); ++i) {
     const ParamSpec& spec = machine.params.specs()[i];
-    ordered_json param{{"name", spec.name},
-                       {"kind", kind_name(spec.kind)},
-                       {"unit", spec.unit},
-                       {"value", typed(spec.kind, values[i].second)},
-                       {"default", typed(spec.kind, spec.default_value)},
-                       {"changed", !machine.params.is_default(spec.name)}};
+    Json param{{"name", spec.name},
+               {"kind", kind_name(spec.kind)},
+               {"unit", spec.unit},
+               {"value", typed(spec.kind, values[i].second)},
+               {"default", typed(spec.kind, spec.default_value)},
+               {"changed", !machine.params.is_default(spec.name)}};
     if (spec.kind == ParamSpec::Kind::kInteger) {
       param["min"] = static_cast<std::int64_t>(spec.min);
       param["max"] = static_cast<std::int64_t>(spec.max);
@@ -159,7 +150,7 @@ std::string arch_show_json(const Machine& machine) {
     param["citation"] = spec.citation;
     show["params"].push_back(std::move(param));
   }
-  return dump(show);
+  return dump_json(show);
 }
 
 }  // namespace lacuna

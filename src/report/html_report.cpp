@@ -5,8 +5,8 @@
 
 #include "base/embedded_file.hpp"
 #include "base/error.hpp"
+#include "base/text/json.hpp"
 #include "base/version.hpp"
-#include "report/result/json_text.hpp"
 
 namespace lacuna {
 
@@ -63,19 +63,15 @@ std::string json_in_script(std::string_view json) {
 }
 
 std::string fill_report_page(std::string_view page, const HtmlReport& report) {
-  JsonLine build;
-  for (const auto& [name, value] : report.build) build.field(name, std::string_view(value));
-  JsonLine data;
-  data.field("kind", std::string_view(report.kind))
-      .field("command", std::string_view(report.command))
-      .field("lacuna", std::string_view(version()))
-      .raw("build", build.text());
-  for (const auto& [name, json] : report.parts) data.raw(name, json);
+  Json data{{"kind", report.kind}, {"command", report.command}, {"lacuna", std::string(version())}};
+  Json& build = data["build"] = Json::object();
+  for (const auto& [name, value] : report.build) build[name] = value;
+  for (const auto& [name, json] : report.parts) data[name] = Json::parse(json);
   const std::size_t gap = page.find(kDataGap);
   if (gap == std::string_view::npos)
     throw InputError("--html", "the page in this program has no place for data", "build it again");
   std::string html(page.substr(0, gap));
-  html += json_in_script(data.text());
+  html += json_in_script(data.dump(-1, ' ', false, Json::error_handler_t::replace));
   html += page.substr(gap + kDataGap.size());
   return html;
 }

@@ -1,10 +1,9 @@
 #include "report/html_report.hpp"
 
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
-#include "report/result/json_text.hpp"
+#include "base/text/json.hpp"
 
 namespace lacuna {
 namespace {
@@ -42,11 +41,11 @@ TEST(HtmlReport, NamesCannotEndTheScript) {
                                           "quote\" backslash\\ \x01"};
   for (const std::string& name : names) {
     HtmlReport report{"inspect", "lacuna"};
-    report.parts = {{"inspect", JsonLine().field("name", std::string_view(name)).text()}};
+    report.parts = {{"inspect", dump_json({{"name", name}})}};
     const std::string data = data_of(fill_report_page(kPage, report));
     EXPECT_EQ(data.find_first_of("<>&"), std::string::npos) << data;
     EXPECT_EQ(data.find("\xe2\x80\xa8"), std::string::npos);
-    const auto wanted = nlohmann::json::parse(json_string(name)).get<std::string>();
+    const auto wanted = Json::parse(dump_json(name)).get<std::string>();
     EXPECT_EQ(nlohmann::json::parse(data)["inspect"]["name"], wanted);
   }
 }

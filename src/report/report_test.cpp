@@ -4,10 +4,10 @@
 #include <sstream>
 
 #include "base/error.hpp"
+#include "base/text/json.hpp"
 #include "base/text/text_bar.hpp"
 #include "base/text/text_table.hpp"
 #include "report/compare/ranking.hpp"
-#include "report/result/json_text.hpp"
 #include "report/result/result_csv.hpp"
 #include "report/result/result_json.hpp"
 #include "report/result/result_tables.hpp"
@@ -18,64 +18,179 @@ namespace {
 
 using testing_support::example_run;
 
-TEST(JsonText, Numbers) {
-  EXPECT_EQ(json_number(2), "2");
-  EXPECT_EQ(json_number(-0.5), "-0.5");
-  EXPECT_EQ(json_number(0.1), "0.1");
-  EXPECT_EQ(json_number(9007199254740991.0), "9007199254740991");
-  EXPECT_EQ(json_number(1e300), "1e+300");
-  EXPECT_EQ(json_number(1.0 / 0.0), "null");
-  EXPECT_EQ(json_number(0.0 / 0.0), "null");
+TEST(Json, Numbers) {
+  EXPECT_EQ(number_json(2).dump(), "2");
+  EXPECT_EQ(number_json(-0.5).dump(), "-0.5");
+  EXPECT_EQ(number_json(0.1).dump(), "0.1");
+  EXPECT_EQ(number_json(9007199254740991.0).dump(), "9007199254740991");
+  EXPECT_EQ(number_json(1e300).dump(), "1e+300");
+  EXPECT_EQ(number_json(1.0 / 0.0).dump(), "null");
+  EXPECT_EQ(number_json(0.0 / 0.0).dump(), "null");
 }
 
-TEST(JsonText, StringsAreEscapedAndAlwaysUtf8) {
-  EXPECT_EQ(json_string("a\"b\\c\n\x01"), "\"a\\\"b\\\\c\\n\\u0001\"");
-  EXPECT_EQ(json_string("\xff"), "\"\xef\xbf\xbd\"");
+TEST(Json, StringsAreEscapedAndAlwaysUtf8) {
+  EXPECT_EQ(dump_json("a\"b\\c\n\x01"), "\"a\\\"b\\\\c\\n\\u0001\"\n");
+  EXPECT_EQ(dump_json("\xff"), "\"\xef\xbf\xbd\"\n");
 }
 
 TEST(ResultJson, IsWhatTheSchemaSays) {
   const std::string text = results_to_json({example_run("m", "fast-machine", 0.5)});
   EXPECT_EQ(text, R"({
-  "schema": 2,
-  "lacuna": "0.1.0",
-  "runs": [
-    {
-      "trace": "m_p50.safetensors",
-      "model": "m",
-      "dataset": "d",
-      "progress": 0.5,
-      "accuracy": 0.75,
-      "samples": 2,
-      "batch": 64,
-      "arch": "fast-machine",
-      "base": "machine",
-      "engine": "fast",
-      "seed": 7,
-      "config": {"rows": 4, "share": 0.25, "gating": false, "sync": "lockstep"},
-      "baseline": {"arch": "dense", "config": {"rows": 4}},
-      "layers": [
-        {"name": "conv", "shape": "3x3 16->32 @8x8", "batch_scale": 32, "ops": [
-          {"op": "forward", "scheduled": "A", "macs": 1000, "scheduled_macs": 600, "effectual_macs": 500, "baseline_cycles": 100, "cycles_without_zeros": 80, "cycles": 50, "speedup": 2, "speedup_from_zeros": 1.6, "speedup_from_empty_lanes": 1.25, "counters": {"steps": 3}},
-          {"op": "weight_grad", "scheduled": "G", "macs": 1000, "scheduled_macs": 400, "effectual_macs": 300, "baseline_cycles": 100, "cycles_without_zeros": 100, "cycles": 40, "speedup": 2.5, "speedup_from_zeros": 2.5, "speedup_from_empty_lanes": 1}
-        ]},
-        {"name": "fc", "shape": "linear 8->4 x2", "batch_scale": 1.5, "ops": [
-          {"op": "input_grad", "scheduled": "none", "macs": 64, "scheduled_macs": 0, "effectual_macs": 0, "baseline_cycles": 7, "cycles_without_zeros": 7, "cycles": 0, "speedup": null, "speedup_from_zeros": null, "speedup_from_empty_lanes": 1}
-        ]}
-      ],
-      "total": {
-        "forward": {"baseline_cycles": 100, "cycles_without_zeros": 80, "cycles": 50, "speedup": 2, "speedup_from_zeros": 1.6, "speedup_from_empty_lanes": 1.25},
-        "input_grad": {"baseline_cycles": 7, "cycles_without_zeros": 7, "cycles": 0, "speedup": null, "speedup_from_zeros": null, "speedup_from_empty_lanes": 1},
-        "weight_grad": {"baseline_cycles": 100, "cycles_without_zeros": 100, "cycles": 40, "speedup": 2.5, "speedup_from_zeros": 2.5, "speedup_from_empty_lanes": 1},
-        "all": {"baseline_cycles": 207, "cycles_without_zeros": 187, "cycles": 90, "speedup": 2.3, "speedup_from_zeros": 2.077777777777778, "speedup_from_empty_lanes": 1.106951871657754}
-      },
-      "per_batch": {
-        "forward": {"baseline_cycles": 3200, "cycles_without_zeros": 2560, "cycles": 1600, "speedup": 2, "speedup_from_zeros": 1.6, "speedup_from_empty_lanes": 1.25},
-        "input_grad": {"baseline_cycles": 10.5, "cycles_without_zeros": 10.5, "cycles": 0, "speedup": null, "speedup_from_zeros": null, "speedup_from_empty_lanes": 1},
-        "weight_grad": {"baseline_cycles": 3200, "cycles_without_zeros": 3200, "cycles": 1280, "speedup": 2.5, "speedup_from_zeros": 2.5, "speedup_from_empty_lanes": 1},
-        "all": {"baseline_cycles": 6410.5, "cycles_without_zeros": 5770.5, "cycles": 2880, "speedup": 2.2258680555555554, "speedup_from_zeros": 2.003645833333333, "speedup_from_empty_lanes": 1.1109089333679925}
-      }
+ "schema": 2,
+ "lacuna": "0.1.0",
+ "runs": [
+  {
+   "trace": "m_p50.safetensors",
+   "model": "m",
+   "dataset": "d",
+   "progress": 0.5,
+   "accuracy": 0.75,
+   "samples": 2,
+   "batch": 64,
+   "arch": "fast-machine",
+   "base": "machine",
+   "engine": "fast",
+   "seed": 7,
+   "config": {
+    "rows": 4,
+    "share": 0.25,
+    "gating": false,
+    "sync": "lockstep"
+   },
+   "baseline": {
+    "arch": "dense",
+    "config": {
+     "rows": 4
     }
-  ]
+   },
+   "layers": [
+    {
+     "name": "conv",
+     "shape": "3x3 16->32 @8x8",
+     "batch_scale": 32,
+     "ops": [
+      {
+       "op": "forward",
+       "scheduled": "A",
+       "macs": 1000,
+       "scheduled_macs": 600,
+       "effectual_macs": 500,
+       "baseline_cycles": 100,
+       "cycles_without_zeros": 80,
+       "cycles": 50,
+       "speedup": 2,
+       "speedup_from_zeros": 1.6,
+       "speedup_from_empty_lanes": 1.25,
+       "counters": {
+        "steps": 3
+       }
+      },
+      {
+       "op": "weight_grad",
+       "scheduled": "G",
+       "macs": 1000,
+       "scheduled_macs": 400,
+       "effectual_macs": 300,
+       "baseline_cycles": 100,
+       "cycles_without_zeros": 100,
+       "cycles": 40,
+       "speedup": 2.5,
+       "speedup_from_zeros": 2.5,
+       "speedup_from_empty_lanes": 1
+      }
+     ]
+    },
+    {
+     "name": "fc",
+     "shape": "linear 8->4 x2",
+     "batch_scale": 1.5,
+     "ops": [
+      {
+       "op": "input_grad",
+       "scheduled": "none",
+       "macs": 64,
+       "scheduled_macs": 0,
+       "effectual_macs": 0,
+       "baseline_cycles": 7,
+       "cycles_without_zeros": 7,
+       "cycles": 0,
+       "speedup": null,
+       "speedup_from_zeros": null,
+       "speedup_from_empty_lanes": 1
+      }
+     ]
+    }
+   ],
+   "total": {
+    "forward": {
+     "baseline_cycles": 100,
+     "cycles_without_zeros": 80,
+     "cycles": 50,
+     "speedup": 2,
+     "speedup_from_zeros": 1.6,
+     "speedup_from_empty_lanes": 1.25
+    },
+    "input_grad": {
+     "baseline_cycles": 7,
+     "cycles_without_zeros": 7,
+     "cycles": 0,
+     "speedup": null,
+     "speedup_from_zeros": null,
+     "speedup_from_empty_lanes": 1
+    },
+    "weight_grad": {
+     "baseline_cycles": 100,
+     "cycles_without_zeros": 100,
+     "cycles": 40,
+     "speedup": 2.5,
+     "speedup_from_zeros": 2.5,
+     "speedup_from_empty_lanes": 1
+    },
+    "all": {
+     "baseline_cycles": 207,
+     "cycles_without_zeros": 187,
+     "cycles": 90,
+     "speedup": 2.3,
+     "speedup_from_zeros": 2.077777777777778,
+     "speedup_from_empty_lanes": 1.106951871657754
+    }
+   },
+   "per_batch": {
+    "forward": {
+     "baseline_cycles": 3200,
+     "cycles_without_zeros": 2560,
+     "cycles": 1600,
+     "speedup": 2,
+     "speedup_from_zeros": 1.6,
+     "speedup_from_empty_lanes": 1.25
+    },
+    "input_grad": {
+     "baseline_cycles": 10.5,
+     "cycles_without_zeros": 10.5,
+     "cycles": 0,
+     "speedup": null,
+     "speedup_from_zeros": null,
+     "speedup_from_empty_lanes": 1
+    },
+    "weight_grad": {
+     "baseline_cycles": 3200,
+     "cycles_without_zeros": 3200,
+     "cycles": 1280,
+     "speedup": 2.5,
+     "speedup_from_zeros": 2.5,
+     "speedup_from_empty_lanes": 1
+    },
+    "all": {
+     "baseline_cycles": 6410.5,
+     "cycles_without_zeros": 5770.5,
+     "cycles": 2880,
+     "speedup": 2.2258680555555554,
+     "speedup_from_zeros": 2.003645833333333,
+     "speedup_from_empty_lanes": 1.1109089333679925
+    }
+   }
+  }
+ ]
 }
 )");
 }
@@ -113,26 +228,6 @@ std::string reading_error(std::string text, std::string_view from, std::string_v
   return "no error";
 }
 
-// Schema 1 calls the baseline "dense" and keeps what bounds it among the machine's own activity.
-TEST(ResultJson, ReadsSchema1) {
-  const ResultFile file = parse_results_json(
-      R"({"schema": 1, "lacuna": "0.1.0", "runs": [{"trace": "t", "model": "m", "batch": 1, "arch": "a", "base": "b",
-          "engine": "fast", "seed": 1, "config": {}, "layers": [{"name": "l", "shape": "s", "batch_scale": 1, "ops": [
-            {"op": "forward", "scheduled": "A", "macs": 9, "scheduled_macs": 8, "effectual_macs": 7,
-             "dense_cycles": 6, "cycles": 3, "padding_free_cycles": 4}]}],
-          "total": {"forward": {"dense_cycles": 6, "cycles": 3}, "input_grad": {"dense_cycles": 0, "cycles": 0},
-                    "weight_grad": {"dense_cycles": 0, "cycles": 0}, "all": {"dense_cycles": 6, "cycles": 3}}}]})",
-      "old.json");
-  EXPECT_EQ(file.runs[0].total().all.speedup(), 2);
-  EXPECT_EQ(file.runs[0].baseline->arch, "dense");
-  // It does not know what zeros give, which is not 0 and not a difference to a file that does.
-  EXPECT_TRUE(std::isnan(file.runs[0].total().all.speedup_from_zeros()));
-  EXPECT_NE(result_tables(file.runs, false, {})
-                .find("forward                           6       3           -            -     2.00\n"),
-            std::string::npos)
-      << result_tables(file.runs, false, {});
-}
-
 TEST(ResultJson, AMachineThatIsItsOwnBaselineStaysSo) {
   RunResult run = example_run("m", "dense", 0.5);
   run.baseline = nullptr;
@@ -145,10 +240,9 @@ TEST(ResultJson, AMachineThatIsItsOwnBaselineStaysSo) {
 
 TEST(ResultJson, RefusesWhatItDidNotWrite) {
   const std::string good = results_to_json({example_run("m", "a", 0.5)});
-  EXPECT_EQ(
-      reading_error(good, "\"schema\": 2", "\"schema\": 3"),
-      "r.json: its schema is '3', this program reads 1 to 2; use the version of lacuna that wrote it, or "
-      "write it again");
+  EXPECT_EQ(reading_error(good, "\"schema\": 2", "\"schema\": 3"),
+            "r.json: its schema is '3', this program reads 2; use the version of lacuna that wrote it, or "
+            "write it again");
   EXPECT_EQ(reading_error(good, "\"schema\": 2,", ""),
             "r.json: it is not a result of lacuna: 'schema' is missing; write it again with 'lacuna "
             "simulate --json'");

@@ -1,5 +1,6 @@
 #include "base/text/csv.hpp"
 
+#include <cmath>
 #include <fmt/format.h>
 
 #include "base/error.hpp"
@@ -49,6 +50,40 @@ std::vector<std::string> split(std::string_view line, const std::string& place) 
 }
 
 }  // namespace
+
+std::string csv_text(std::string_view text) {
+  if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
+  std::string cell = "\"";
+  for (const char c : text) {
+    if (c == '"') cell += '"';
+    cell += c;
+  }
+  return cell + '"';
+}
+
+CsvRow& CsvRow::number(double value) {
+  if (!std::isfinite(value)) return empty();
+  // Below 2^53 every integer is a double, and nothing is lost by writing it as one.
+  if (value == std::floor(value) && std::abs(value) < 0x1p53)
+    return add(std::to_string(static_cast<std::int64_t>(value)));
+  return add(fmt::format("{}", value));
+}
+
+CsvRow& CsvRow::empty(std::size_t count) {
+  line_.append(count, ',');
+  return *this;
+}
+
+CsvRow& CsvRow::cells(const CsvRow& other) {
+  line_ += other.line_;
+  return *this;
+}
+
+CsvRow& CsvRow::add(const std::string& cell) {
+  line_ += ',';
+  line_ += cell;
+  return *this;
+}
 
 CsvTable CsvTable::parse(std::string_view text, const std::string& where) {
   // Spreadsheets start "CSV UTF-8" with a byte-order mark.

@@ -1,6 +1,9 @@
-// A small CSV table: the `layers.csv` of a folder of arrays.
+// CSV [RFC 4180]: small tables that are read, rows that are written.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -8,6 +11,29 @@
 
 namespace lacuna {
 
+// Returns a cell, in quotes where it needs them.
+std::string csv_text(std::string_view text);
+
+// A row that is written cell by cell.
+class CsvRow {
+ public:
+  CsvRow& text(std::string_view value) { return add(csv_text(value)); }
+  // Writes an integer where the value is one; an empty cell if it is not finite.
+  CsvRow& number(double value);
+  CsvRow& number(std::int64_t value) { return number(static_cast<double>(value)); }
+  CsvRow& number(std::optional<double> value) { return value ? number(*value) : empty(); }
+  CsvRow& empty(std::size_t count = 1);
+  // Adds the cells of another row.
+  CsvRow& cells(const CsvRow& other);
+  std::string line() const { return line_.substr(1) + '\n'; }
+
+ private:
+  CsvRow& add(const std::string& cell);
+
+  std::string line_;  // a separator before every cell
+};
+
+// A small table with notes in front: the `layers.csv` of a folder of arrays.
 struct CsvTable {
   struct Row {
     int line = 0;

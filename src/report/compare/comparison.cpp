@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "report/short_text.hpp"
+#include "sim/result_fields.hpp"
 
 namespace lacuna {
 namespace {
@@ -36,71 +37,74 @@ std::vector<SettingChange> compare_settings(const RunResult& a, const RunResult&
   return changes;
 }
 
-// An operation and the same of its baseline.
-struct OpPair {
-  const OpResult* own;
-  const OpResult* baseline;
-  CycleComparison cycles;
-};
+// Compares numbers with a threshold, counters name by name; a value that one side lacks is no difference,
+// since files of other versions have other fields.
+class ValueComparison {
+ public:
+  explicit ValueComparison(double threshold) : threshold_(threshold) {}
 
-std::vector<std::string> changed_fields(const OpPair& pair_a, const OpPair& pair_b, double threshold) {
-  const OpResult& a = *pair_a.own;
-  const OpResult& b = *pair_b.own;
-  std::vector<std::string> fields;
-  const auto compare = [&](const std::string& name, std::int64_t before, std::int64_t after) {
+  // The names of fields that changed. Counts of an activity change together: they are one field.
+  std::vector<std::string> changed(const OpView& a, const OpView& b) {
+    for (const OpField& field : kOpFields) {
+      if (field.kind == FieldKind::kRatio) continue;
+      if (field.kind == FieldKind::kCounters) {
+        compare_counters(a.machine, b.machine);
+      } else {
+        compare(std::string(field.name), field.get(a), field.get(b));
+      }
+    }
+    return std::move(fields_);
+  }
+
+ private:
+  void compare(const std::string& name, const FieldValue& a, const FieldValue& b) {
+    if (a.index() != b.index()) return;
+    if (const auto* count = std::get_if<std::int64_t>(&a)) {
+      compare_counts(name, *count, std::get<std::int64_t>(b));
+    } else if (const auto* activity = std::get_if<const Activity*>(&a)) {
+      for (const ActivityField& field : kActivityFields)
+        compare(field.kind == FieldKind::kWord ? std::string(field.name) : name, field.get(**activity),
+                field.get(*std::get<const Activity*>(b)));
+    } else if (a != b) {
+      add(name);
+    }
+  }
+
+  void compare_counts(const std::string& name, std::int64_t before, std::int64_t after) {
     if (before == after) return;
     const double change = std::abs(static_cast<double>(after) - static_cast<double>(before));
-    if (before == 0 || change > threshold * static_cast<double>(before)) fields.push_back(name);
-  };
-  if (a.scheduled != b.scheduled) fields.emplace_back("scheduled");
-  compare("macs", a.macs, b.macs);
-  compare("scheduled_macs", a.scheduled_macs, b.scheduled_macs);
-  compare("effectual_macs", a.effectual_macs, b.effectual_macs);
-  compare("baseline_cycles", pair_a.baseline->cycles, pair_b.baseline->cycles);
-  compare("cycles", a.cycles, b.cycles);
-  if (a.cycles_without_zeros && b.cycles_without_zeros)  // a file of schema 1 has none
-    compare("cycles_without_zeros", *a.cycles_without_zeros, *b.cycles_without_zeros);
-  const auto value = [](const OpResult& op, const std::string& name) {
-    const auto at = std::ranges::find(op.counters, name, &Counter::name);
-    return at == op.counters.end() ? std::int64_t{0} : at->value;
-  };
-  for (const Counter& counter : a.counters)
-    compare("counters." + counter.name, counter.value, value(b, counter.name));
-  for (const Counter& counter : b.counters) {
-    if (std::ranges::find(a.counters, counter.name, &Counter::name) == a.counters.end()) {
-      compare("counters." + counter.name, 0, counter.value);
-    }
+    if (change > threshold_ * static_cast<double>(before)) add(name);
   }
-  // What was moved is one field: its counts change together. A file of an earlier version has none; that is
-  // not a difference.
-  const auto& baseline_a = pair_a.baseline->activity;
-  const auto& baseline_b = pair_b.baseline->activity;
-  if (baseline_a && baseline_b) {
-    compare("baseline_compute_cycles", baseline_a->compute_cycles, baseline_b->compute_cycles);
-    if (baseline_a->bound != baseline_b->bound) fields.emplace_back("baseline_bound");
-  }
-  if (a.activity && b.activity) {
-    if (a.activity->bound != b.activity->bound) fields.emplace_back("bound");
-    const std::size_t before = fields.size();
-    for (const auto& [name, count] : kActivityCounts)
-      compare("activity", (*a.activity).*count, (*b.activity).*count);
-    for (const auto& [name, count] : kTrafficCounts) {
-      compare("activity", a.activity->samples.*count, b.activity->samples.*count);
-      compare("activity", a.activity->weights.*count, b.activity->weights.*count);
-    }
-    if (fields.size() > before) fields.resize(before + 1);
-  }
-  return fields;
-}
 
-std::optional<OpPair> find_op(const RunResult& run, const std::string& layer, Operation op) {
+  void compare_counters(const OpResult& a, const OpResult& b) {
+    const auto value = [](const OpResult& op, const std::string& name) {
+      const auto at = std::ranges::find(op.counters, name, &Counter::name);
+      return at == op.counters.end() ? std::int64_t{0} : at->value;
+    };
+    for (const Counter& counter : a.counters)
+      compare_counts("counters." + counter.name, counter.value, value(b, counter.name));
+    for (const Counter& counter : b.counters) {
+      if (std::ranges::find(a.counters, counter.name, &Counter::name) == a.counters.end())
+        compare_counts("counters." + counter.name, 0, counter.value);
+    }
+  }
+
+  void add(const std::string& name) {
+    if (std::ranges::find(fields_, name) == fields_.end()) fields_.push_back(name);
+  }
+
+  double threshold_;
+  std::vector<std::string> fields_;
+};
+
+std::optional<OpView> find_op(const RunResult& run, const std::string& layer, Operation op) {
   const auto at = std::ranges::find(run.layers, layer, &LayerResult::name);
   if (at == run.layers.end()) return std::nullopt;
   const auto found = std::ranges::find(at->ops, op, &OpResult::op);
   if (found == at->ops.end()) return std::nullopt;
   const auto i = static_cast<std::size_t>(at - run.layers.begin());
   const auto j = static_cast<std::size_t>(found - at->ops.begin());
-  return OpPair{&*found, &run.baseline_op(i, j), run.cycles_of(i, j)};
+  return OpView{*found, run.baseline_op(i, j)};
 }
 
 RunComparison compare_runs(const RunResult& a, const RunResult& b, double threshold) {
@@ -110,16 +114,17 @@ RunComparison compare_runs(const RunResult& a, const RunResult& b, double thresh
   result.settings = compare_settings(a, b);
   for (const LayerResult& layer : a.layers) {
     for (const OpResult& op : layer.ops) {
-      const OpPair own = *find_op(a, layer.name, op.op);
-      const std::optional<OpPair> other = find_op(b, layer.name, op.op);
+      const OpView own = *find_op(a, layer.name, op.op);
+      const std::optional<OpView> other = find_op(b, layer.name, op.op);
       if (!other) {
         result.only_a.push_back(fmt::format("{} {}", layer.name, operation_name(op.op)));
         continue;
       }
       ++result.operations;
-      auto fields = changed_fields(own, *other, threshold);
+      auto fields = ValueComparison(threshold).changed(own, *other);
       if (!fields.empty()) {
-        result.changes.push_back({layer.name, op.op, own.cycles, other->cycles, std::move(fields)});
+        result.changes.push_back({layer.name, op.op, compare_cycles(own.machine, own.baseline),
+                                  compare_cycles(other->machine, other->baseline), std::move(fields)});
       }
     }
   }

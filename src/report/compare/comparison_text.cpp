@@ -1,14 +1,9 @@
-#include <cmath>
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
-#include "base/version.hpp"
 #include "report/compare/comparison.hpp"
 
 namespace lacuna {
 namespace {
-
-using nlohmann::ordered_json;
 
 std::string or_absent(const std::string& value) { return value.empty() ? "(none)" : value; }
 
@@ -107,35 +102,18 @@ void append_run(std::string& text, const RunComparison& run, std::size_t limit, 
   text += changes_table(run, limit, style);
 }
 
-// Sums of cycles are integers, kept as doubles; those that int64 cannot hold stay so.
-ordered_json whole_number(double value) {
-  return value < 0x1p53 ? ordered_json(std::llround(value)) : ordered_json(value);
-}
-
-ordered_json pair_json(const CycleComparison& pair) {
-  ordered_json value{{"baseline_cycles", whole_number(pair.baseline_cycles)},
-                     {"cycles", whole_number(pair.cycles)}};
-  const auto ratio = [&](const char* name, double of) {
-    value[name] = pair.cycles > 0 && std::isfinite(of) ? ordered_json(of) : ordered_json();
-  };
-  ratio("speedup", pair.speedup());
-  ratio("speedup_from_zeros", pair.speedup_from_zeros());
-  ratio("speedup_from_empty_lanes", pair.speedup_from_empty_lanes());
+Json change_json(const CycleComparison& a, const CycleComparison& b) {
+  Json value{{"a", cycles_json(a)}, {"b", cycles_json(b)}};
+  value["ratio"] = a.cycles > 0 ? Json(b.cycles / a.cycles) : Json();
   return value;
 }
 
-ordered_json change_json(const CycleComparison& a, const CycleComparison& b) {
-  ordered_json value{{"a", pair_json(a)}, {"b", pair_json(b)}};
-  value["ratio"] = a.cycles > 0 ? ordered_json(b.cycles / a.cycles) : ordered_json();
-  return value;
-}
-
-ordered_json run_json(const RunComparison& run) {
-  ordered_json value{{"trace", run.a->trace},
-                     {"model", run.a->info.model},
-                     {"arch", run.a->arch},
-                     {"differs", run.differs()}};
-  value["settings"] = ordered_json::array();
+Json run_json(const RunComparison& run) {
+  Json value{{"trace", run.a->trace},
+             {"model", run.a->info.model},
+             {"arch", run.a->arch},
+             {"differs", run.differs()}};
+  value["settings"] = Json::array();
   for (const SettingChange& setting : run.settings) {
     value["settings"].push_back({{"name", setting.name}, {"a", setting.a}, {"b", setting.b}});
   }
@@ -146,8 +124,8 @@ ordered_json run_json(const RunComparison& run) {
   value["total"]["all"] = change_json(a.all, b.all);
   if (run.energy_a) {
     const auto joules = [](double x, double y) {
-      ordered_json pair{{"a", x}, {"b", y}};
-      pair["ratio"] = x > 0 ? ordered_json(y / x) : ordered_json();
+      Json pair{{"a", x}, {"b", y}};
+      pair["ratio"] = x > 0 ? Json(y / x) : Json();
       return pair;
     };
     for (const Operation op : kOperations) {
@@ -157,9 +135,9 @@ ordered_json run_json(const RunComparison& run) {
     }
     value["energy"]["all"] = joules(run.energy_a->all.machine, run.energy_b->all.machine);
   }
-  value["changes"] = ordered_json::array();
+  value["changes"] = Json::array();
   for (const OpChange& change : run.changes) {
-    ordered_json entry{
+    Json entry{
         {"layer", change.layer}, {"op", std::string(operation_name(change.op))}, {"fields", change.fields}};
     entry.update(change_json(change.a, change.b));
     value["changes"].push_back(std::move(entry));
@@ -169,8 +147,8 @@ ordered_json run_json(const RunComparison& run) {
   return value;
 }
 
-ordered_json names_json(const std::vector<const RunResult*>& runs) {
-  ordered_json list = ordered_json::array();
+Json names_json(const std::vector<const RunResult*>& runs) {
+  Json list = Json::array();
   for (const RunResult* run : runs)
     list.push_back({{"trace", run->trace}, {"model", run->info.model}, {"arch", run->arch}});
   return list;
@@ -193,17 +171,16 @@ std::string comparison_text(const Comparison& comparison, const ComparedFiles& f
 }
 
 std::string comparison_json(const Comparison& comparison, const ComparedFiles& files) {
-  ordered_json value{{"schema", 2},
-                     {"lacuna", std::string(version())},
-                     {"a", {{"file", files.a}, {"lacuna", files.version_a}}},
-                     {"b", {{"file", files.b}, {"lacuna", files.version_b}}},
-                     {"threshold", files.threshold},
-                     {"differs", comparison.differs()}};
-  value["runs"] = ordered_json::array();
+  Json value = json_document(2);
+  value["a"] = {{"file", files.a}, {"lacuna", files.version_a}};
+  value["b"] = {{"file", files.b}, {"lacuna", files.version_b}};
+  value["threshold"] = files.threshold;
+  value["differs"] = comparison.differs();
+  value["runs"] = Json::array();
   for (const RunComparison& run : comparison.runs) value["runs"].push_back(run_json(run));
   value["only_a"] = names_json(comparison.only_a);
   value["only_b"] = names_json(comparison.only_b);
-  return value.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+  return dump_json(value);
 }
 
 }  // namespace lacuna

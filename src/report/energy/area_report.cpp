@@ -4,8 +4,7 @@
 #include <fmt/format.h>
 #include <optional>
 
-#include "base/version.hpp"
-#include "report/result/json_text.hpp"
+#include "base/text/json.hpp"
 
 namespace lacuna {
 namespace {
@@ -108,32 +107,31 @@ class AreaTable {
   TextTable table_;
 };
 
-std::string parts_json(const ByComponent& values) {
-  JsonLine line;
-  for (const ByComponent::Value& part : values.values) line.field(part.name, part.value);
-  return line.field("compute", values.compute()).field("total", values.total()).text();
+Json parts_json(const ByComponent& values) {
+  Json object;
+  for (const ByComponent::Value& part : values.values) object[part.name] = number_json(part.value);
+  object["compute"] = number_json(values.compute());
+  object["total"] = number_json(values.total());
+  return object;
 }
 
-JsonLine values_json(const AreaOf& of) {
+Json values_json(const AreaOf& of) {
   const Values values(of);
-  return JsonLine()
-      .field("name", std::string_view(of.name))
-      .raw("area_mm2", parts_json(values.area))
-      .raw("peak_power_w", parts_json(values.power));
+  return {
+      {"name", of.name}, {"area_mm2", parts_json(values.area)}, {"peak_power_w", parts_json(values.power)}};
 }
 
-std::string machine_json(const AreaOf& of, const AreaOf* baseline) {
-  JsonLine from;
+Json machine_json(const AreaOf& of, const AreaOf* baseline) {
+  Json object = values_json(of);
+  object["description"] = of.hardware.description;
+  object["table"] = of.table.name;
+  object["node_nm"] = number_json(of.table.node_nm);
+  object["frequency_mhz"] = number_json(of.hardware.frequency_mhz);
+  object["baseline"] = baseline == nullptr ? Json() : values_json(*baseline);
+  Json& from = object["sources"] = Json::object();
   for (const ByComponent::Value& part : area_mm2(of.hardware, of.table).values)
-    from.field(part.name, std::string_view(sources(of, part.name)));
-  return values_json(of)
-      .field("description", std::string_view(of.hardware.description))
-      .field("table", std::string_view(of.table.name))
-      .field("node_nm", of.table.node_nm)
-      .field("frequency_mhz", of.hardware.frequency_mhz)
-      .raw("baseline", baseline == nullptr ? "null" : values_json(*baseline).text())
-      .raw("sources", from.text())
-      .text();
+    from[part.name] = sources(of, part.name);
+  return object;
 }
 
 }  // namespace
@@ -204,13 +202,11 @@ std::string areas_text(const std::vector<AreaOf>& machines, const TextStyle& sty
 
 std::string areas_json(const std::vector<AreaOf>& machines,
                        const std::vector<std::optional<AreaOf>>& baselines) {
-  std::string list;
-  for (std::size_t i = 0; i < machines.size(); ++i) {
-    list += fmt::format("{}\n    {}", i > 0 ? "," : "",
-                        machine_json(machines[i], baselines[i] ? &*baselines[i] : nullptr));
-  }
-  return fmt::format("{{\n  \"schema\": 2,\n  \"lacuna\": {},\n  \"machines\": [{}\n  ]\n}}\n",
-                     json_string(version()), list);
+  Json document = json_document(2);
+  Json& list = document["machines"] = Json::array();
+  for (std::size_t i = 0; i < machines.size(); ++i)
+    list.push_back(machine_json(machines[i], baselines[i] ? &*baselines[i] : nullptr));
+  return dump_json(document);
 }
 
 }  // namespace lacuna

@@ -1,84 +1,71 @@
-#include <fmt/format.h>
-
 #include "report/energy/energy_report.hpp"
-#include "report/result/json_text.hpp"
+#include "sim/result_fields.hpp"
 
 namespace lacuna {
 namespace {
 
-std::string joules_json(const ByComponent& parts) {
-  JsonLine line;
-  for (const ByComponent::Value& part : parts.values) line.field(part.name, part.value);
-  return line.field("total", parts.total()).text();
+Json joules_json(const ByComponent& parts) {
+  Json object = Json::object();
+  for (const ByComponent::Value& part : parts.values) object[part.name] = number_json(part.value);
+  object["total"] = number_json(parts.total());
+  return object;
 }
 
-JsonLine& append_pair(JsonLine& line, const EnergyComparison& pair) {
-  return line.raw("baseline", joules_json(pair.baseline))
-      .raw("machine", joules_json(pair.machine))
-      .field("compute_efficiency", pair.compute_efficiency())
-      .field("chip_efficiency", pair.chip_efficiency())
-      .field("compute_efficiency_from_zeros", pair.compute_efficiency_from_zeros())
-      .field("chip_efficiency_from_zeros", pair.chip_efficiency_from_zeros());
+void append_energy(Json& object, const EnergyComparison& energy) {
+  object["baseline"] = joules_json(energy.baseline);
+  object["machine"] = joules_json(energy.machine);
+  for (const EnergyField& field : kEnergyFields)
+    object[std::string(field.name)] = number_json(std::get<double>(field.get(energy)));
 }
 
-std::string energy_pair_json(const EnergyComparison& pair) {
-  JsonLine line;
-  return append_pair(line, pair).text();
+Json comparison_json(const EnergyComparison& energy) {
+  Json object;
+  append_energy(object, energy);
+  return object;
 }
 
 }  // namespace
 
-std::string energy_json(const RunEnergy& energy, bool layers, std::string_view indent) {
-  std::string text = fmt::format(
-      "{{\n{0}  \"table\": {1},\n{0}  \"node_nm\": {2},\n{0}  \"unit\": \"J\",\n{0}  \"per\": \"batch\",\n",
-      indent, json_string(energy.table), json_number(energy.node_nm));
-  for (const Operation op : kOperations) {
-    text += fmt::format("{}  \"{}\": {},\n", indent, operation_name(op),
-                        energy_pair_json(energy.by_operation[static_cast<std::size_t>(op)]));
-  }
-  text += fmt::format("{}  \"all\": {}", indent, energy_pair_json(energy.all));
-  if (layers) {
-    text += fmt::format(",\n{}  \"operations\": [", indent);
-    bool first = true;
-    for (const LayerEnergy& layer : energy.layers) {
-      for (const OpEnergy& op : layer.ops) {
-        JsonLine line;
-        line.field("layer", std::string_view(layer.name)).field("op", operation_name(op.op));
-        text += fmt::format("{}\n{}    {}", first ? "" : ",", indent, append_pair(line, op.energy).text());
-        first = false;
-      }
+Json energy_json(const RunEnergy& energy, bool layers) {
+  Json object{
+      {"table", energy.table}, {"node_nm", number_json(energy.node_nm)}, {"unit", "J"}, {"per", "batch"}};
+  for (const Operation op : kOperations)
+    object[std::string(operation_name(op))] =
+        comparison_json(energy.by_operation[static_cast<std::size_t>(op)]);
+  object["all"] = comparison_json(energy.all);
+  if (!layers) return object;
+  Json& operations = object["operations"] = Json::array();
+  for (const LayerEnergy& layer : energy.layers) {
+    for (const OpEnergy& op : layer.ops) {
+      Json entry{{"layer", layer.name}, {"op", operation_name(op.op)}};
+      append_energy(entry, op.energy);
+      operations.push_back(std::move(entry));
     }
-    text += fmt::format("\n{}  ]", indent);
   }
-  return text + fmt::format("\n{}}}", indent);
+  return object;
 }
 
-std::string power_json(const RunEnergy& energy) {
+Json power_json(const RunEnergy& energy) {
   const auto side = [](double average, const std::optional<MachineArea>& area) {
-    JsonLine line;
-    line.field("average", average);
-    if (area && area->peak_watts > 0) line.field("peak_of_logic", area->peak_watts);
-    return line.text();
+    Json watts{{"average", number_json(average)}};
+    if (area && area->peak_watts > 0) watts["peak_of_logic"] = number_json(area->peak_watts);
+    return watts;
   };
-  return JsonLine()
-      .field("unit", "W")
-      .raw("baseline", side(energy.baseline_watts(), energy.area ? energy.area->baseline : std::nullopt))
-      .raw("machine",
-           side(energy.machine_watts(), energy.area ? std::optional(energy.area->machine) : std::nullopt))
-      .text();
+  const auto& area = energy.area;
+  return {{"unit", "W"},
+          {"baseline", side(energy.baseline_watts(), area ? area->baseline : std::nullopt)},
+          {"machine", side(energy.machine_watts(), area ? std::optional(area->machine) : std::nullopt)}};
 }
 
-std::string area_json(const RunArea& area) {
-  const auto side = [](const MachineArea& of) {
-    return JsonLine().field("compute", of.compute_mm2).field("total", of.total_mm2).text();
+Json area_json(const RunArea& area) {
+  const auto side = [](const MachineArea& of) -> Json {
+    return {{"compute", number_json(of.compute_mm2)}, {"total", number_json(of.total_mm2)}};
   };
-  return JsonLine()
-      .field("table", std::string_view(area.table))
-      .field("node_nm", area.node_nm)
-      .field("unit", "mm2")
-      .raw("baseline", area.baseline ? side(*area.baseline) : "null")
-      .raw("machine", side(area.machine))
-      .text();
+  return {{"table", area.table},
+          {"node_nm", number_json(area.node_nm)},
+          {"unit", "mm2"},
+          {"baseline", area.baseline ? side(*area.baseline) : Json()},
+          {"machine", side(area.machine)}};
 }
 
 }  // namespace lacuna

@@ -2,9 +2,9 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 #include <vector>
 
+#include "base/text/json.hpp"
 #include "base/text/text_table.hpp"
 #include "sim/run_energy.hpp"
 
@@ -16,10 +16,10 @@ namespace lacuna {
 std::string energy_tables(const std::vector<RunResult>& runs, const std::vector<RunEnergy>& energies,
                           bool layers, const TextStyle& style);
 
-// The value of the field `energy` of a run; `layers` adds each layer's and operation's.
-std::string energy_json(const RunEnergy& energy, bool layers, std::string_view indent);
-// Those of the fields `power` and `area`.
-std::string power_json(const RunEnergy& energy);
-std::string area_json(const RunArea& area);
+// Return the fields `energy`, `power` and `area` of a run; `layers` adds the energy of each layer and
+// operation.
+Json energy_json(const RunEnergy& energy, bool layers);
+Json power_json(const RunEnergy& energy);
+Json area_json(const RunArea& area);
 
 }  // namespace lacuna

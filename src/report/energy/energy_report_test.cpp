@@ -118,7 +118,7 @@ TEST(RunEnergy, EfficiencyFromZeros) {
   EXPECT_NE(text.find("whole chip and DRAM, of 74 % of the network"), std::string::npos) << text;
   EXPECT_NE(text.find("'from zeros' leaves out"), std::string::npos) << text;
   EXPECT_NE(text.find("warning: toy: its energy efficiency of"), std::string::npos) << text;
-  const auto json = nlohmann::json::parse(energy_json(energy, false, ""));
+  const Json json = energy_json(energy, false);
   EXPECT_EQ(json["all"]["compute_efficiency_from_zeros"], 1.5);
   // Without zeros it may not take more than its baseline, nor less than with them.
   for (const double factor : {100.0, 0.01}) {
@@ -129,9 +129,8 @@ TEST(RunEnergy, EfficiencyFromZeros) {
   }
   // Not asked for: not known.
   EXPECT_TRUE(std::isnan(run_energy(example(), table()).all.chip_efficiency_from_zeros()));
-  EXPECT_TRUE(nlohmann::json::parse(
-                  energy_json(run_energy(example(), table()), false, ""))["all"]["chip_efficiency_from_zeros"]
-                  .is_null());
+  EXPECT_TRUE(
+      energy_json(run_energy(example(), table()), false)["all"]["chip_efficiency_from_zeros"].is_null());
 }
 
 TEST(RunEnergy, TableOfAnotherDataTypeIsRefused) {

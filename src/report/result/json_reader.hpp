@@ -1,7 +1,6 @@
 // Reads an untrusted JSON object field by field; every error names the file and the place in it.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -28,16 +27,16 @@ class JsonReader {
   [[noreturn]] void fail(std::string_view cause) const { throw InputError(place_, cause, remedy_); }
   const std::string& place() const { return place_; }
 
-  const json* find(const char* key) const {
-    const auto at = value_.find(key);
+  const json* find(std::string_view key) const {
+    const auto at = value_.find(std::string(key));
     return at == value_.end() ? nullptr : &*at;
   }
-  const json& get(const char* key) const {
+  const json& get(std::string_view key) const {
     const json* found = find(key);
     if (found == nullptr) fail(fmt::format("'{}' is missing", key));
     return *found;
   }
-  JsonReader object(const char* key) const {
+  JsonReader object(std::string_view key) const {
     return {get(key), fmt::format("{}: '{}'", place_, key), remedy_};
   }
   // An entry of a list: "a.json: run 2".
@@ -45,14 +44,14 @@ class JsonReader {
     return {value, fmt::format("{}: {} {}", place_, what, index + 1), remedy_};
   }
 
-  std::string text(const char* key) const {
+  std::string text(std::string_view key) const {
     const json& value = get(key);
     if (!value.is_string()) fail(fmt::format("'{}' is not text", key));
     return value.get<std::string>();
   }
-  std::string text_or_empty(const char* key) const { return find(key) == nullptr ? "" : text(key); }
+  std::string text_or_empty(std::string_view key) const { return find(key) == nullptr ? "" : text(key); }
 
-  std::int64_t count(const char* key) const { return count(get(key), key); }
+  std::int64_t count(std::string_view key) const { return count(get(key), key); }
   std::int64_t count(const json& value, std::string_view key) const {
     if (!value.is_number_integer()) fail(fmt::format("{} is not an integer", quote_name(key)));
     if (value.is_number_unsigned() && value.get<std::uint64_t>() > INT64_MAX) {
@@ -62,29 +61,19 @@ class JsonReader {
     return value.get<std::int64_t>();
   }
 
-  double number(const char* key) const {
+  double number(std::string_view key) const {
     const json& value = get(key);
     if (!value.is_number()) fail(fmt::format("'{}' is not a number", key));
     return value.get<double>();
   }
-  std::optional<double> number_if_there(const char* key) const {
+  std::optional<double> number_if_there(std::string_view key) const {
     if (find(key) == nullptr) return std::nullopt;
     return number(key);
   }
-  const json& list(const char* key) const {
+  const json& list(std::string_view key) const {
     const json& value = get(key);
     if (!value.is_array()) fail(fmt::format("'{}' is not a list", key));
     return value;
-  }
-
-  // One of a set of words, through the function that names them.
-  template <typename Enum, std::size_t N>
-  Enum word(const char* key, const std::array<Enum, N>& all, std::string_view (*name)(Enum)) const {
-    const std::string found = text(key);
-    for (const Enum value : all) {
-      if (name(value) == found) return value;
-    }
-    fail(fmt::format("'{}' is {}, which is not known", key, quote_name(found)));
   }
 
  private:

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <fmt/format.h>
 
-#include "base/text/csv_text.hpp"
+#include "base/text/csv.hpp"
 #include "base/text/text_bar.hpp"
-#include "report/result/json_text.hpp"
 #include "report/result/result_tables.hpp"
+#include "report/result/trace_info_json.hpp"
 #include "report/short_text.hpp"
 #include "report/study/coverage.hpp"
 
@@ -42,7 +42,7 @@ std::vector<TableColumn> potential_columns() {
   return columns;
 }
 
-// The potential of all operations as a bar, beside its number.
+// The potential of all operations as a bar, next to its number.
 TableColumn bar_column() { return {.title = "", .align = Align::kLeft, .group = "potential speedup"}; }
 
 Potential whole_potential(const LayerPotential& layer) {
@@ -62,100 +62,78 @@ void append_totals(std::vector<std::string>& cells, const PotentialTotals& total
 
 // ---- JSON ----
 
-std::string zeros_json(const LayerPotential& entry) {
-  JsonLine line;
-  for (const Operand role : kOperands) line.field(role_text(role), entry.zero_share(role));
-  return line.text();
+// The share of zeros of each operand that `share_of` knows.
+template <typename ShareOf>
+Json zeros_json(const ShareOf& share_of) {
+  Json object;
+  for (const Operand role : kOperands) object[std::string(role_text(role))] = number_json(share_of(role));
+  return object;
 }
 
-std::string potential_fields(JsonLine line, const Potential& potential) {
-  line.field("macs", potential.macs)
-      .field("remaining_macs", potential.remaining)
-      .field("effectual_macs", potential.effectual);
+void append_potential(Json& object, const Potential& potential) {
+  object["macs"] = number_json(potential.macs);
+  object["remaining_macs"] = number_json(potential.remaining);
+  object["effectual_macs"] = number_json(potential.effectual);
   const auto speedup = potential.speedup();
-  line.raw("potential", speedup ? json_number(*speedup) : "null");
-  return line.text();
+  object["potential"] = speedup ? number_json(*speedup) : Json();
 }
 
-// As a trace's list of layers has it.
+// The batch in a trace's list of layers.
 std::int64_t layer_batch(const LayerShape& shape) {
   return shape.kind == LayerKind::kMatmul ? shape.groups : shape.n;
 }
 
-std::string layer_json(const LayerPotential& entry) {
+Json layer_json(const LayerPotential& entry) {
   const LayerShape& shape = entry.shape;
-  const bool conv = shape.kind == LayerKind::kConv2d, matmul = shape.kind == LayerKind::kMatmul;
-  const auto pair = [](Size2 size) { return fmt::format("[{}, {}]", size.h, size.w); };
-  JsonLine head;
-  head.field("name", entry.name)
-      .field("type", layer_kind_name(shape.kind))
-      .field("shape", shape.describe())
-      .field("batch", layer_batch(shape))
-      .field("in_channels", matmul ? shape.c_per_group() : shape.c)
-      .field("out_channels", matmul ? shape.k_per_group() : shape.k);
-  if (conv) {
-    head.raw("kernel", pair(shape.kernel))
-        .raw("stride", pair(shape.stride))
-        .raw("padding", pair(shape.padding))
-        .raw("dilation", pair(shape.dilation))
-        .field("groups", shape.groups)
-        .raw("input_hw", pair(shape.input))
-        .raw("output_hw", pair(shape.output));
+  const bool matmul = shape.kind == LayerKind::kMatmul;
+  const auto pair = [](Size2 size) { return Json{size.h, size.w}; };
+  Json object{{"name", entry.name},
+              {"type", layer_kind_name(shape.kind)},
+              {"shape", shape.describe()},
+              {"batch", layer_batch(shape)},
+              {"in_channels", matmul ? shape.c_per_group() : shape.c},
+              {"out_channels", matmul ? shape.k_per_group() : shape.k}};
+  if (shape.kind == LayerKind::kConv2d) {
+    object["kernel"] = pair(shape.kernel);
+    object["stride"] = pair(shape.stride);
+    object["padding"] = pair(shape.padding);
+    object["dilation"] = pair(shape.dilation);
+    object["groups"] = shape.groups;
+    object["input_hw"] = pair(shape.input);
+    object["output_hw"] = pair(shape.output);
   } else {
-    if (matmul) head.field("rows", shape.n);
-    head.field("steps", entry.steps);
-    if (shape.sequence > 1) head.raw("recurrent", "true");
+    if (matmul) object["rows"] = shape.n;
+    object["steps"] = entry.steps;
+    if (shape.sequence > 1) object["recurrent"] = true;
   }
-  head.field("batch_scale", entry.batch_scale).field("macs", shape.macs()).raw("zeros", zeros_json(entry));
-  std::string ops;
+  object["batch_scale"] = number_json(entry.batch_scale);
+  object["macs"] = shape.macs();
+  object["zeros"] = zeros_json([&](Operand role) { return entry.zero_share(role); });
+  Json& ops = object["ops"] = Json::array();
   for (const OpPotential& op : entry.ops) {
-    JsonLine line;
-    line.field("op", operation_name(op.op)).field("targeted", role_text(op.targeted));
-    ops += fmt::format("{}\n          {}", ops.empty() ? "" : ",", potential_fields(line, op.macs));
+    Json& item = ops.emplace_back(Json{{"op", operation_name(op.op)}, {"targeted", role_text(op.targeted)}});
+    append_potential(item, op.macs);
   }
-  head.raw("ops", "[" + ops + "\n        ]");
-  return head.text();
+  return object;
 }
 
-std::string totals_json(const PotentialTotals& totals) {
-  std::string text = "{";
-  for (const Operation op : kOperations) {
-    text += fmt::format("\n        \"{}\": {},", operation_name(op),
-                        potential_fields(JsonLine(), totals.ops[static_cast<std::size_t>(op)]));
-  }
-  return text + fmt::format("\n        \"all\": {}\n      }}", potential_fields(JsonLine(), totals.all));
+Json totals_json(const PotentialTotals& totals) {
+  Json object;
+  for (const Operation op : kOperations)
+    append_potential(object[std::string(operation_name(op))], totals.ops[static_cast<std::size_t>(op)]);
+  append_potential(object["all"], totals.all);
+  return object;
 }
 
-std::string trace_json(const Inspection& inspection) {
-  const TraceInfo& info = inspection.info;
-  std::string text = "    {\n";
-  const auto field = [&](std::string_view name, std::string_view json) {
-    text += fmt::format("      \"{}\": {},\n", name, json);
-  };
-  const auto number = [&](std::string_view name, const auto& optional) {
-    if (optional) field(name, json_number(static_cast<double>(*optional)));
-  };
-  field("trace", json_string(inspection.path));
-  field("model", json_string(info.model));
-  if (!info.dataset.empty()) field("dataset", json_string(info.dataset));
-  number("progress", info.progress);
-  number("epoch", info.epoch);
-  number("accuracy", info.accuracy);
-  number("loss", info.loss);
-  number("samples", info.samples);
-  number("recorded_share", info.recorded_share);
-  if (!info.left_out.empty()) field("left_out", left_out_list_json(info));
-  field("batch", std::to_string(inspection.batch));
-  JsonLine zeros;
-  for (const Operand role : kOperands) zeros.field(role_text(role), inspection.potential.zero_share(role));
-  field("zeros_by_macs", zeros.text());
-  std::string layers;
-  for (const LayerPotential& layer : inspection.potential.layers) {
-    layers += fmt::format("{}\n        {}", layers.empty() ? "" : ",", layer_json(layer));
-  }
-  field("layers", "[" + layers + "\n      ]");
-  field("total", totals_json(inspection.potential.recorded));
-  return text + fmt::format("      \"per_batch\": {}\n    }}", totals_json(inspection.potential.per_batch));
+Json trace_json(const Inspection& inspection) {
+  const TracePotential& potential = inspection.potential;
+  Json object = trace_info_json(inspection.path, inspection.info, inspection.batch);
+  object["zeros_by_macs"] = zeros_json([&](Operand role) { return potential.zero_share(role); });
+  Json& layers = object["layers"] = Json::array();
+  for (const LayerPotential& layer : potential.layers) layers.push_back(layer_json(layer));
+  object["total"] = totals_json(potential.recorded);
+  object["per_batch"] = totals_json(potential.per_batch);
+  return object;
 }
 
 }  // namespace
@@ -178,7 +156,7 @@ std::string inspection_table(const Inspection& inspection, const TextStyle& styl
     for (const Operand role : kOperands) cells.push_back(percent_text(entry.zero_share(role)));
     for (const Operation op : kOperations) {
       const OpPotential* found = find_op(entry, op);
-      // Which operand's zeros: the letter beside the number.
+      // The letter next to the number names the operand whose zeros are skipped.
       cells.push_back(found == nullptr
                           ? ""
                           : fmt::format("{} {}", speedup_text(found->macs), role_text(found->targeted)));
@@ -226,33 +204,30 @@ std::string inspection_summary(const std::vector<Inspection>& inspections, const
 }
 
 std::string inspections_to_json(const std::vector<Inspection>& inspections) {
-  std::vector<std::string> items;
-  items.reserve(inspections.size());
-  for (const auto& entry : inspections) items.push_back(trace_json(entry));
-  return json_document("traces", items);
+  Json document = json_document(1);
+  Json& traces = document["traces"] = Json::array();
+  for (const Inspection& inspection : inspections) traces.push_back(trace_json(inspection));
+  return dump_json(document);
 }
 
 std::string inspections_to_csv(const std::vector<Inspection>& inspections) {
   std::string text =
-      "trace,model,progress,recorded_share,left_out,layer,type,shape,batch,batch_scale,zeros_A,zeros_W,zeros_"
-      "G,op,targeted,macs,"
-      "remaining_macs,effectual_macs,potential\n";
+      "trace,model,progress,recorded_share,left_out,layer,type,shape,batch,batch_scale,zeros_A,zeros_W,"
+      "zeros_G,op,targeted,macs,remaining_macs,effectual_macs,potential\n";
   for (const Inspection& inspection : inspections) {
     const TraceInfo& info = inspection.info;
-    const std::string head =
-        fmt::format("{},{},{},{}", csv_text(inspection.path), csv_text(info.model),
-                    info.progress ? json_number(*info.progress) : "", coverage_cells(info));
-    for (const LayerPotential& entry : inspection.potential.layers) {
-      for (const OpPotential& op : entry.ops) {
-        const auto speedup = op.macs.speedup();
-        text += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", head, csv_text(entry.name),
-                            layer_kind_name(entry.shape.kind), csv_text(entry.shape.describe()),
-                            layer_batch(entry.shape), json_number(entry.batch_scale),
-                            json_number(entry.zero_share(Operand::kA)),
-                            json_number(entry.zero_share(Operand::kW)),
-                            json_number(entry.zero_share(Operand::kG)), operation_name(op.op),
-                            role_text(op.targeted), json_number(op.macs.macs), json_number(op.macs.remaining),
-                            json_number(op.macs.effectual), speedup ? json_number(*speedup) : "");
+    CsvRow trace;
+    trace.text(inspection.path).text(info.model).number(info.progress);
+    append_coverage(trace, info);
+    for (const LayerPotential& layer : inspection.potential.layers) {
+      for (const OpPotential& op : layer.ops) {
+        CsvRow row = trace;
+        row.text(layer.name).text(layer_kind_name(layer.shape.kind)).text(layer.shape.describe());
+        row.number(layer_batch(layer.shape)).number(layer.batch_scale);
+        for (const Operand role : kOperands) row.number(layer.zero_share(role));
+        row.text(operation_name(op.op)).text(role_text(op.targeted)).number(op.macs.macs);
+        row.number(op.macs.remaining).number(op.macs.effectual).number(op.macs.speedup());
+        text += row.line();
       }
     }
   }

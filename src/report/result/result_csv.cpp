@@ -1,13 +1,12 @@
 #include "report/result/result_csv.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <fmt/format.h>
 #include <string_view>
 
-#include "base/text/csv_text.hpp"
-#include "report/result/json_text.hpp"
+#include "base/text/csv.hpp"
 #include "report/study/coverage.hpp"
+#include "sim/result_fields.hpp"
 
 namespace lacuna {
 namespace {
@@ -38,31 +37,30 @@ bool has_activity(const std::vector<RunResult>& runs) {
   });
 }
 
-// A line of cells. What is not a number (a ratio without cycles) leaves its cell empty.
-class Cells {
- public:
-  void text(std::string_view value) { add(csv_text(value)); }
-  void number(double value) { add(std::isfinite(value) ? json_number(value) : ""); }
-  // Several cells that are written already.
-  void written(const std::string& cells) { add(cells); }
-  void empty(std::size_t count = 1) { line_.append(count, ','); }
-  // A separator before every cell but the first.
-  std::string line() const { return line_.substr(1) + '\n'; }
-
- private:
-  void add(const std::string& cell) { line_ += fmt::format(",{}", cell); }
-  std::string line_;
-};
-
-// From what is recorded of a layer, or is once per batch, to the basis of the file.
+// Factors from what is recorded of a layer, or is once per batch, to the basis of the file.
 struct Scale {
-  double samples;  // of what grows with the samples
-  double batch;    // of what is once per batch
+  double samples;
+  double batch;
 
   Scale(CsvBasis basis, double batch_scale)
       : samples(basis == CsvBasis::kBatch ? batch_scale : 1),
         batch(basis == CsvBasis::kBatch ? 1 : 1 / batch_scale) {}
+
+  double of(FieldScope scope) const { return scope == FieldScope::kBatch ? batch : samples; }
 };
+
+// Adds a cell: a count at the basis of the file, a ratio or a word as it is.
+void add_value(CsvRow& row, const FieldValue& value, double scale) {
+  if (const auto* count = std::get_if<std::int64_t>(&value)) {
+    row.number(static_cast<double>(*count) * scale);
+  } else if (const auto* ratio = std::get_if<double>(&value)) {
+    row.number(*ratio);
+  } else if (const auto* word = std::get_if<std::string_view>(&value)) {
+    row.text(*word);
+  } else {
+    row.empty();
+  }
+}
 
 // Each component that any run lists has a column on its side; those a machine does not have stay empty.
 class EnergyColumns {
@@ -76,7 +74,7 @@ class EnergyColumns {
 
   bool any() const { return !machine_.empty(); }
 
-  void header(Cells& cells, std::string_view per) const {
+  void header(CsvRow& cells, std::string_view per) const {
     cells.text("energy_table");
     cells.text("energy_node_nm");
     const auto side = [&](std::string_view name, const std::vector<std::string>& components) {
@@ -86,29 +84,30 @@ class EnergyColumns {
     };
     side("baseline", baseline_);
     side("machine", machine_);
-    for (const char* name :
-         {"energy_compute_efficiency", "energy_chip_efficiency", "energy_compute_efficiency_from_zeros",
-          "energy_chip_efficiency_from_zeros", "power_baseline_average_watts_of_step",
-          "power_machine_average_watts_of_step", "power_machine_peak_watts_of_logic", "area_table",
-          "area_node_nm", "area_baseline_mm2_of_chip", "area_machine_mm2_of_chip"})
+    for (const EnergyField& field : kEnergyFields) cells.text(fmt::format("energy_{}", field.name));
+    for (const char* name : {"power_baseline_average_watts_of_step", "power_machine_average_watts_of_step",
+                             "power_machine_peak_watts_of_logic", "area_table", "area_node_nm",
+                             "area_baseline_mm2_of_chip", "area_machine_mm2_of_chip"})
       cells.text(name);
   }
 
-  void fields(Cells& cells, const RunEnergy& energy, std::size_t layer, std::size_t op, double scale) const {
-    constexpr std::size_t kOthers = 15;
-    if (energy.layers.empty()) return cells.empty(kOthers + baseline_.size() + machine_.size());
+  void fields(CsvRow& cells, const RunEnergy& energy, std::size_t layer, std::size_t op, double scale) const {
+    if (energy.layers.empty()) {
+      cells.empty(11 + kEnergyFields.size() + baseline_.size() + machine_.size());
+      return;
+    }
     const EnergyComparison& pair = energy.layers[layer].ops[op].energy;
     cells.text(energy.table);
     cells.number(energy.node_nm);
     side_fields(cells, pair.baseline, baseline_, scale);
     side_fields(cells, pair.machine, machine_, scale);
-    cells.number(pair.compute_efficiency());
-    cells.number(pair.chip_efficiency());
-    cells.number(pair.compute_efficiency_from_zeros());
-    cells.number(pair.chip_efficiency_from_zeros());
+    for (const EnergyField& field : kEnergyFields) add_value(cells, field.get(pair), 1);
     cells.number(energy.baseline_watts());
     cells.number(energy.machine_watts());
-    if (!energy.area) return cells.empty(5);
+    if (!energy.area) {
+      cells.empty(5);
+      return;
+    }
     const RunArea& area = *energy.area;
     const auto known = [&](bool is, double value) { is ? cells.number(value) : cells.empty(); };
     known(area.machine.peak_watts > 0, area.machine.peak_watts);
@@ -119,7 +118,7 @@ class EnergyColumns {
   }
 
  private:
-  static void side_fields(Cells& cells, const ByComponent& parts, const std::vector<std::string>& components,
+  static void side_fields(CsvRow& cells, const ByComponent& parts, const std::vector<std::string>& components,
                           double scale) {
     for (const std::string& component : components) {
       const ByComponent::Value* part = parts.find(component);
@@ -154,24 +153,34 @@ class CsvWriter {
  private:
   std::string header() const {
     const std::string_view per = basis_ == CsvBasis::kBatch ? "_per_batch" : "_as_recorded";
-    Cells cells;
-    const auto count = [&](std::string_view name) { cells.text(fmt::format("{}{}", name, per)); };
+    CsvRow cells;
+    const auto count = [&](std::string_view prefix, std::string_view name) {
+      cells.text(fmt::format("{}{}{}", prefix, name, per));
+    };
     for (const char* name : {"trace", "model", "progress", "recorded_share", "left_out", "arch", "engine",
-                             "layer", "shape", "batch", "batch_scale", "op", "scheduled"})
+                             "layer", "shape", "batch", "batch_scale"})
       cells.text(name);
-    for (const char* name : {"macs", "scheduled_macs", "effectual_macs"}) count(name);
-    cells.text("baseline");
-    for (const char* name : {"baseline_cycles", "cycles_without_zeros", "cycles"}) count(name);
-    for (const char* name : {"speedup", "speedup_from_zeros", "speedup_from_empty_lanes"}) cells.text(name);
-    // A prefix each, as the JSON has them in objects of their own: names of machines' counters are free.
-    for (const std::string& name : counters_) count("counter_" + name);
+    for (const OpField& field : kOpFields) {
+      if (of_activity(field)) continue;
+      if (field.name == op_field("baseline_cycles").name) cells.text("baseline");
+      if (field.kind == FieldKind::kCounters) {
+        // A prefix, as the JSON has them in an object of their own: machines name counters freely.
+        for (const std::string& name : counters_) count("counter_", name);
+      } else if (field.kind == FieldKind::kCount) {
+        count("", field.name);
+      } else {
+        cells.text(field.name);
+      }
+    }
     if (activity_) {
-      cells.text("bound");
-      cells.text("baseline_bound");
-      count("baseline_compute_cycles");
-      for (const auto& [name, field] : kActivityCounts) count(fmt::format("activity_{}", name));
-      for (const char* part : {"samples", "weights"}) {
-        for (const auto& [name, field] : kTrafficCounts) count(fmt::format("activity_{}_{}", part, name));
+      for (const ActivityField& field : kActivityFields) {
+        if (field.kind == FieldKind::kWord) {
+          cells.text(field.name);
+          cells.text("baseline_bound");
+          count("", "baseline_compute_cycles");
+        } else {
+          count("activity_", field.name);
+        }
       }
     }
     if (energy_.any()) energy_.header(cells, per);
@@ -181,29 +190,34 @@ class CsvWriter {
   std::string row(std::size_t r, std::size_t l, std::size_t o) const {
     const RunResult& run = runs_[r];
     const LayerResult& layer = run.layers[l];
-    const OpResult& op = layer.ops[o];
+    const OpView op{layer.ops[o], run.baseline_op(l, o)};
     const Scale scale(basis_, layer.batch_scale);
-    const CycleComparison cycles = run.cycles_of(l, o);
-    Cells cells;
-    const auto count = [&](double value) { cells.number(value * scale.samples); };
-    cells.text(run.trace);
-    cells.text(run.info.model);
-    run.info.progress ? cells.number(*run.info.progress) : cells.empty();
-    cells.written(coverage_cells(run.info));
+    CsvRow cells;
+    cells.text(run.trace).text(run.info.model).number(run.info.progress);
+    append_coverage(cells, run.info);
     for (const std::string& name : {run.arch, run.engine, layer.name, layer.shape}) cells.text(name);
-    cells.number(static_cast<double>(run.batch));
-    cells.number(layer.batch_scale);
-    cells.text(operation_name(op.op));
-    cells.text(scheduled_name(op.scheduled));
-    for (const std::int64_t macs : {op.macs, op.scheduled_macs, op.effectual_macs})
-      count(static_cast<double>(macs));
-    cells.text(run.compared_with().arch);
-    count(cycles.baseline_cycles);
-    count(cycles.cycles_without_zeros);
-    count(cycles.cycles);
-    cells.number(cycles.baseline_cycles / cycles.cycles);
-    cells.number(cycles.cycles_without_zeros / cycles.cycles);
-    cells.number(cycles.baseline_cycles / cycles.cycles_without_zeros);
+    cells.number(run.batch).number(layer.batch_scale);
+    for (const OpField& field : kOpFields) {
+      if (of_activity(field)) continue;
+      if (field.name == op_field("baseline_cycles").name) cells.text(run.compared_with().arch);
+      if (field.kind == FieldKind::kCounters) {
+        counter_cells(cells, op.machine, scale);
+      } else {
+        add_value(cells, field.get(op), scale.of(field.scope));
+      }
+    }
+    if (activity_) activity_cells(cells, op, scale);
+    if (energy_.any()) energy_.fields(cells, energies_[r], l, o, scale.batch);
+    return cells.line();
+  }
+
+  // The activity and what it says of the baseline are columns at the end, if any machine has one.
+  static bool of_activity(const OpField& field) {
+    return field.kind == FieldKind::kActivity || field.name == op_field("baseline_compute_cycles").name ||
+           field.name == op_field("baseline_bound").name;
+  }
+
+  void counter_cells(CsvRow& cells, const OpResult& op, const Scale& scale) const {
     for (const std::string& name : counters_) {
       const auto at = std::ranges::find(op.counters, name, &Counter::name);
       if (at == op.counters.end()) {
@@ -212,29 +226,19 @@ class CsvWriter {
         cells.number(static_cast<double>(at->value) * (at->once ? scale.batch : scale.samples));
       }
     }
-    if (activity_) activity_fields(cells, op, run.baseline_op(l, o), scale);
-    if (energy_.any()) energy_.fields(cells, energies_[r], l, o, scale.batch);
-    return cells.line();
   }
 
-  static void activity_fields(Cells& cells, const OpResult& op, const OpResult& baseline,
-                              const Scale& scale) {
-    if (!op.activity) return cells.empty(3 + kActivityCounts.size() + 2 * kTrafficCounts.size());
-    const Activity& activity = *op.activity;
-    const auto count = [&](std::int64_t value, double by) { cells.number(static_cast<double>(value) * by); };
-    cells.text(bound_name(activity.bound));
-    if (baseline.activity) {
-      cells.text(bound_name(baseline.activity->bound));
-      count(baseline.activity->compute_cycles, scale.samples);
-    } else {
-      cells.empty(2);
+  static void activity_cells(CsvRow& cells, const OpView& op, const Scale& scale) {
+    if (!op.machine.activity) {
+      cells.empty(2 + kActivityFields.size());
+      return;
     }
-    for (const auto& [name, field] : kActivityCounts) {
-      const bool once = field == &Activity::fill_cycles;  // the first and the last block of the batch
-      count(activity.*field, once ? scale.batch : scale.samples);
+    for (const ActivityField& field : kActivityFields) {
+      add_value(cells, field.get(*op.machine.activity), scale.of(field.scope));
+      if (field.kind != FieldKind::kWord) continue;
+      add_value(cells, op_field("baseline_bound").get(op), 1);
+      add_value(cells, op_field("baseline_compute_cycles").get(op), scale.samples);
     }
-    for (const auto& [name, field] : kTrafficCounts) count(activity.samples.*field, scale.samples);
-    for (const auto& [name, field] : kTrafficCounts) count(activity.weights.*field, scale.batch);
   }
 
   const std::vector<RunResult>& runs_;

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/text/json.hpp"
 #include "report/energy/energy_report.hpp"
 #include "sim/result.hpp"
 
@@ -20,13 +21,15 @@ struct EnergyToWrite {
   bool layers = false;
 };
 
-// A resolved configuration as one JSON object.
-std::string config_json(const std::vector<ConfigValue>& config);
+// A resolved configuration as one object.
+Json config_json(const std::vector<ConfigValue>& config);
+// The fields of totals.
+Json cycles_json(const CycleComparison& cycles);
 
-// The same runs give the same bytes.
+// Returns the text of a file. The same runs give the same bytes.
 std::string results_to_json(const std::vector<RunResult>& runs, const EnergyToWrite& energies = {});
 
-// What a file says of a run's energy, in joules: totals, by operation and of all.
+// Energy of a run in a file, in joules: totals, by operation and of all.
 struct StoredEnergy {
   struct Joules {
     double baseline = 0;
@@ -44,9 +47,9 @@ struct ResultFile {
   std::vector<std::optional<StoredEnergy>> energies = {};  // of each run; nothing where the file has none
 };
 
-// Reads what results_to_json() wrote, by this version or a later one of the same schema (fields it does not
-// know are ignored), and files of schema 1, which call the baseline "dense". Throws InputError for anything
-// else, totals that do not follow from the layers included; `where` (the file) starts the message.
+// Reads a file that results_to_json() wrote, in this version or a later one of the same schema (unknown
+// fields are ignored). Throws InputError for anything else, including totals that are not the sums of their
+// layers; `where` (the file) starts the message.
 ResultFile parse_results_json(std::string_view text, const std::string& where);
 
 }  // namespace lacuna

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <fmt/format.h>
 
-#include "base/text/csv_text.hpp"
-#include "report/result/json_text.hpp"
 #include "report/result/result_tables.hpp"
 #include "report/short_text.hpp"
 #include "report/study/study_text.hpp"
@@ -71,49 +69,40 @@ std::string subtitle(const BacksideLoads& loads, const TextStyle& style) {
 
 // ---- JSON ----
 
-std::string op_json(const BacksideLoads& loads, const BacksideOp& entry) {
-  JsonLine line;
-  line.field("op", operation_name(entry.op)).field("batch_scale", entry.batch_scale);
-  for (std::size_t m = 0; m < entry.values.size(); ++m) line.field(loads.measures[m].name, entry.values[m]);
-  return line.text();
+Json op_json(const BacksideLoads& loads, const BacksideOp& entry) {
+  Json object{{"op", operation_name(entry.op)}, {"batch_scale", number_json(entry.batch_scale)}};
+  for (std::size_t m = 0; m < entry.values.size(); ++m)
+    object[loads.measures[m].name] = number_json(entry.values[m]);
+  return object;
 }
 
-std::string totals_json(const BacksideLoads& loads, const Operation* op) {
+Json totals_json(const BacksideLoads& loads, const Operation* op) {
   const LoadTotals sum = load_totals(loads, op);
-  JsonLine line;
+  Json object = Json::object();
   const auto add = [&](Total kind) {
     for (std::size_t m = 0; m < sum.values.size(); ++m)
-      if (loads.measures[m].total == kind) line.field(loads.measures[m].name, sum.values[m]);
+      if (loads.measures[m].total == kind) object[loads.measures[m].name] = number_json(sum.values[m]);
   };
   add(Total::kSum);
-  line.field("layers", sum.layers).field("stalled_layers", sum.stalled);
+  object["layers"] = sum.layers;
+  object["stalled_layers"] = sum.stalled;
   add(Total::kLargest);
-  return line.text();
+  return object;
 }
 
-std::string trace_json(const BacksideLoads& loads) {
-  std::string layers;
+Json trace_json(const BacksideLoads& loads) {
+  Json object = subject_json(loads.subject);
+  for (const StudySetting& setting : loads.settings) append_setting(object, setting);
+  Json& layers = object["layers"] = Json::array();
   for (const auto& layer : loads.layers) {
-    std::string ops;
-    for (const BacksideOp& entry : layer.ops)
-      ops += fmt::format("{}\n          {}", ops.empty() ? "" : ",", op_json(loads, entry));
-    layers += fmt::format("{}\n        {}", layers.empty() ? "" : ",",
-                          JsonLine()
-                              .field("name", layer.name)
-                              .field("shape", layer.shape)
-                              .raw("ops", "[" + ops + "\n        ]")
-                              .text());
+    Json ops = Json::array();
+    for (const BacksideOp& entry : layer.ops) ops.push_back(op_json(loads, entry));
+    layers.push_back({{"name", layer.name}, {"shape", layer.shape}, {"ops", std::move(ops)}});
   }
-  std::string settings;
-  for (const StudySetting& setting : loads.settings)
-    settings += fmt::format("      {},\n", setting_json(setting));
-  std::string sums;
-  for (const Operation op : kOperations)
-    sums += fmt::format("\n        \"{}\": {},", operation_name(op), totals_json(loads, &op));
-  return fmt::format(
-      "    {{\n{}{}      \"layers\": [{}\n      ],\n      \"per_batch\": {{{}\n        \"all\": {}\n      "
-      "}}\n    }}",
-      subject_json(loads.subject), settings, layers, sums, totals_json(loads, nullptr));
+  Json& totals = object["per_batch"];
+  for (const Operation op : kOperations) totals[std::string(operation_name(op))] = totals_json(loads, &op);
+  totals["all"] = totals_json(loads, nullptr);
+  return object;
 }
 
 }  // namespace
@@ -160,25 +149,26 @@ std::string backside_summary(const std::vector<BacksideLoads>& loads, const Text
 }
 
 std::string backside_to_json(const std::vector<BacksideLoads>& loads) {
-  std::vector<std::string> items;
-  items.reserve(loads.size());
-  for (const BacksideLoads& entry : loads) items.push_back(trace_json(entry));
-  return json_document("backside", items);
+  Json document = json_document(1);
+  Json& list = document["backside"] = Json::array();
+  for (const BacksideLoads& entry : loads) list.push_back(trace_json(entry));
+  return dump_json(document);
 }
 
 std::string backside_to_csv(const std::vector<BacksideLoads>& loads) {
   if (loads.empty()) return "";
-  std::string text = "trace,model,progress,layer,shape,batch_scale,op";
-  for (const BacksideMeasure& measure : loads.front().measures)
-    text += fmt::format(",{}", csv_text(measure.name));
-  text += '\n';
+  CsvRow header;
+  for (const char* name : {"trace", "model", "progress", "layer", "shape", "batch_scale", "op"})
+    header.text(name);
+  for (const BacksideMeasure& measure : loads.front().measures) header.text(measure.name);
+  std::string text = header.line();
   for (const BacksideLoads& entry : loads) {
     for (const auto& layer : entry.layers) {
       for (const BacksideOp& op : layer.ops) {
-        text += fmt::format("{},{},{},{},{}", subject_csv(entry.subject), csv_text(layer.name),
-                            csv_text(layer.shape), json_number(op.batch_scale), operation_name(op.op));
-        for (const double value : op.values) text += fmt::format(",{}", json_number(value));
-        text += '\n';
+        CsvRow row = subject_csv(entry.subject);
+        row.text(layer.name).text(layer.shape).number(op.batch_scale).text(operation_name(op.op));
+        for (const double value : op.values) row.number(value);
+        text += row.line();
       }
     }
   }

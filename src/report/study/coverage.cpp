@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include "base/text/text_table.hpp"
-#include "report/result/json_text.hpp"
 
 namespace lacuna {
 namespace {
@@ -44,21 +43,9 @@ std::string total_coverage(const TraceInfo& info) {
   return fmt::format(", of {} of the network", share_text(info));
 }
 
-std::string coverage_cells(const TraceInfo& info) {
-  const std::string share = info.left_out.empty() ? "1"
-                            : info.recorded_share ? json_number(*info.recorded_share)
-                                                  : "";
-  return fmt::format("{},{}", share, info.left_out.size());
-}
-
-std::string left_out_list_json(const TraceInfo& info) {
-  std::string text;
-  for (const LeftOut& part : info.left_out) {
-    text += fmt::format("{}{{\"name\": {}, \"type\": {}, \"macs\": {}}}", text.empty() ? "" : ", ",
-                        json_string(part.name), json_string(part.type),
-                        part.macs ? fmt::format("{}", *part.macs) : "null");
-  }
-  return "[" + text + "]";
+void append_coverage(CsvRow& row, const TraceInfo& info) {
+  row.number(info.left_out.empty() ? 1.0 : info.recorded_share);
+  row.number(static_cast<std::int64_t>(info.left_out.size()));
 }
 
 }  // namespace lacuna

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "base/text/csv.hpp"
 #include "trace/trace.hpp"
 
 namespace lacuna {
@@ -15,11 +16,8 @@ std::string coverage_text(const TraceInfo& info);
 // known. Empty if the trace leaves nothing out.
 std::string total_coverage(const TraceInfo& info);
 
-// The cells of the columns `recorded_share` and `left_out` of a CSV: the share of the network's MACs that the
+// Adds the cells of the columns `recorded_share` and `left_out`: the share of the network's MACs that the
 // trace holds (1: all of them; empty: not known), and how many parts of the network it leaves out.
-std::string coverage_cells(const TraceInfo& info);
-
-// The list as JSON: [{"name": "rnn", "type": "LSTM", "macs": 12}, ...]; "macs" is null where it is not known.
-std::string left_out_list_json(const TraceInfo& info);
+void append_coverage(CsvRow& row, const TraceInfo& info);
 
 }  // namespace lacuna

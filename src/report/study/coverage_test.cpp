@@ -7,6 +7,7 @@
 #include "report/result/result_csv.hpp"
 #include "report/result/result_json.hpp"
 #include "report/result/result_tables.hpp"
+#include "report/result/trace_info_json.hpp"
 #include "report/testing/example_runs.hpp"
 
 namespace lacuna {
@@ -19,6 +20,12 @@ TraceInfo partial() {
       {"up", "ConvTranspose2d", 10}, {"rnn", "LSTM", 250}, {"matmul", "matmul", 3}, {"x", "Bilinear", 1}};
   info.recorded_share = 0.7399;
   return info;
+}
+
+std::string cells(const TraceInfo& info) {
+  CsvRow row;
+  append_coverage(row, info);
+  return row.line();
 }
 
 TEST(Coverage, NamesTheLargestPartsFirst) {
@@ -38,7 +45,8 @@ TEST(Coverage, WhatIsNotKnownIsSaid) {
   info.recorded_share.reset();
   EXPECT_EQ(coverage_text(info), "a part of the network left out: x? (Custom)");
   EXPECT_EQ(total_coverage(info), ", of a part of the network");
-  EXPECT_EQ(left_out_list_json(info), R"([{"name": "x\u001b", "type": "Custom", "macs": null}])");
+  EXPECT_EQ(trace_info_json("t", info, 1)["left_out"].dump(),
+            R"([{"name":"x\u001b","type":"Custom","macs":null}])");
   // Nearly all is not all.
   info = partial();
   info.recorded_share = 0.9999;
@@ -46,11 +54,11 @@ TEST(Coverage, WhatIsNotKnownIsSaid) {
 }
 
 TEST(Coverage, CsvSaysItInTwoColumns) {
-  EXPECT_EQ(coverage_cells({}), "1,0");
-  EXPECT_EQ(coverage_cells(partial()), "0.7399,4");
+  EXPECT_EQ(cells({}), "1,0\n");
+  EXPECT_EQ(cells(partial()), "0.7399,4\n");
   TraceInfo unknown;
   unknown.left_out = {{"x", "Custom", {}}};
-  EXPECT_EQ(coverage_cells(unknown), ",1");
+  EXPECT_EQ(cells(unknown), ",1\n");
   RunResult run = testing_support::example_run("net", "tensordash", 0.5);
   run.info.left_out = partial().left_out;
   run.info.recorded_share = 0.74;

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "base/text/csv_text.hpp"
-#include "report/result/json_text.hpp"
 #include "report/result/result_tables.hpp"
 #include "report/short_text.hpp"
 #include "report/study/study_text.hpp"
@@ -68,61 +66,50 @@ std::string subtitle(const StorageSizes& sizes, DataType type, const TextStyle& 
 
 // ---- JSON ----
 
-std::string bits_json(const std::vector<StorageForm>& forms, const std::vector<double>& bits) {
-  JsonLine line;
-  for (std::size_t f = 0; f < forms.size(); ++f) line.field(forms[f].name, bits[f]);
-  return line.text();
+Json bits_json(const std::vector<StorageForm>& forms, const std::vector<double>& bits) {
+  Json object;
+  for (std::size_t f = 0; f < forms.size(); ++f) object[forms[f].name] = number_json(bits[f]);
+  return object;
 }
 
 std::string bits_name(DataType type) { return fmt::format("{}_bits", data_type_name(type)); }
 
-std::string tensor_json(const StorageSizes& sizes, const StoredTensorSize& tensor) {
-  JsonLine line;
-  line.field("tensor", role_text(tensor.role))
-      .field("batch_scale", tensor.batch_scale)
-      .field("elements", tensor.elements)
-      .field("nonzeros", tensor.nonzeros);
-  for (std::size_t c = 0; c < tensor.counts.size(); ++c) line.field(sizes.count_names[c], tensor.counts[c]);
-  for (const DataType type : kTypes) line.raw(bits_name(type), bits_json(sizes.forms, tensor.bits(type)));
-  return line.text();
+Json tensor_json(const StorageSizes& sizes, const StoredTensorSize& tensor) {
+  Json object{{"tensor", role_text(tensor.role)},
+              {"batch_scale", number_json(tensor.batch_scale)},
+              {"elements", tensor.elements},
+              {"nonzeros", tensor.nonzeros}};
+  for (std::size_t c = 0; c < tensor.counts.size(); ++c) object[sizes.count_names[c]] = tensor.counts[c];
+  for (const DataType type : kTypes) object[bits_name(type)] = bits_json(sizes.forms, tensor.bits(type));
+  return object;
 }
 
-std::string totals_json(const StorageSizes& sizes) {
-  std::string totals;
+Json totals_json(const StorageSizes& sizes) {
+  Json object;
   const auto add = [&](std::string_view name, const Operand* role) {
-    JsonLine line;
-    line.field("zeros", zero_share(sizes, role));
+    Json& of = object[std::string(name)];
+    of["zeros"] = number_json(zero_share(sizes, role));
     for (const DataType type : kTypes)
-      line.raw(bits_name(type),
-               bits_json(sizes.forms, role != nullptr ? sizes.total(*role, type) : sizes.total(type)));
-    totals += fmt::format("{}\n        \"{}\": {}", totals.empty() ? "" : ",", name, line.text());
+      of[bits_name(type)] =
+          bits_json(sizes.forms, role != nullptr ? sizes.total(*role, type) : sizes.total(type));
   };
   for (const Operand role : kOperands) add(role_text(role), &role);
   add("all", nullptr);
-  return totals;
+  return object;
 }
 
-std::string trace_json(const StorageSizes& sizes) {
-  std::string layers;
+Json trace_json(const StorageSizes& sizes) {
+  Json object = subject_json(sizes.subject);
+  Json& form = object["form"] = Json::object();
+  for (const StudySetting& setting : sizes.settings) append_setting(form, setting);
+  Json& layers = object["layers"] = Json::array();
   for (const auto& layer : sizes.layers) {
-    std::string tensors;
-    for (const StoredTensorSize& tensor : layer.tensors)
-      tensors += fmt::format("{}\n          {}", tensors.empty() ? "" : ",", tensor_json(sizes, tensor));
-    layers += fmt::format("{}\n        {}", layers.empty() ? "" : ",",
-                          JsonLine()
-                              .field("name", layer.name)
-                              .field("shape", layer.shape)
-                              .raw("tensors", "[" + tensors + "\n        ]")
-                              .text());
+    Json tensors = Json::array();
+    for (const StoredTensorSize& tensor : layer.tensors) tensors.push_back(tensor_json(sizes, tensor));
+    layers.push_back({{"name", layer.name}, {"shape", layer.shape}, {"tensors", std::move(tensors)}});
   }
-  std::string settings;
-  for (const StudySetting& setting : sizes.settings)
-    settings += fmt::format("{}{}", settings.empty() ? "" : ", ", setting_json(setting));
-  return fmt::format(
-      "    {{\n{}      \"form\": {{{}}},\n      \"layers\": [{}\n      ],\n      \"per_batch\": {{{}\n      "
-      "}}\n"
-      "    }}",
-      subject_json(sizes.subject), settings, layers, totals_json(sizes));
+  object["per_batch"] = totals_json(sizes);
+  return object;
 }
 
 }  // namespace
@@ -154,35 +141,37 @@ std::string storage_summary(const std::vector<StorageSizes>& sizes, DataType typ
 }
 
 std::string storage_to_json(const std::vector<StorageSizes>& sizes) {
-  std::vector<std::string> items;
-  items.reserve(sizes.size());
-  for (const StorageSizes& entry : sizes) items.push_back(trace_json(entry));
-  return json_document("storage", items);
+  Json document = json_document(1);
+  Json& list = document["storage"] = Json::array();
+  for (const StorageSizes& entry : sizes) list.push_back(trace_json(entry));
+  return dump_json(document);
 }
 
 std::string storage_to_csv(const std::vector<StorageSizes>& sizes) {
   if (sizes.empty()) return "";
-  std::string text = "trace,model,progress";
   const auto text_of = [](const StudySetting& setting) { return std::get_if<std::string>(&setting.value); };
+  CsvRow header;
+  for (const char* name : {"trace", "model", "progress"}) header.text(name);
   for (const StudySetting& setting : sizes.front().settings)
-    if (text_of(setting) != nullptr) text += fmt::format(",{}", csv_text(setting.name));
-  text += ",layer,shape,tensor,batch_scale,values,elements,nonzeros";
-  for (const std::string& count : sizes.front().count_names) text += fmt::format(",{}", csv_text(count));
-  for (const StorageForm& form : sizes.front().forms) text += fmt::format(",{}", csv_text(form.name));
-  text += '\n';
+    if (text_of(setting) != nullptr) header.text(setting.name);
+  for (const char* name : {"layer", "shape", "tensor", "batch_scale", "values", "elements", "nonzeros"})
+    header.text(name);
+  for (const std::string& count : sizes.front().count_names) header.text(count);
+  for (const StorageForm& form : sizes.front().forms) header.text(form.name);
+  std::string text = header.line();
   for (const StorageSizes& entry : sizes) {
-    std::string head = subject_csv(entry.subject);
+    CsvRow subject = subject_csv(entry.subject);
     for (const StudySetting& setting : entry.settings)
-      if (const std::string* value = text_of(setting)) head += fmt::format(",{}", csv_text(*value));
+      if (const std::string* value = text_of(setting)) subject.text(*value);
     for (const auto& layer : entry.layers) {
       for (const StoredTensorSize& tensor : layer.tensors) {
         for (const DataType type : kTypes) {
-          text += fmt::format("{},{},{},{},{},{},{},{}", head, csv_text(layer.name), csv_text(layer.shape),
-                              role_text(tensor.role), json_number(tensor.batch_scale), data_type_name(type),
-                              tensor.elements, tensor.nonzeros);
-          for (const std::int64_t count : tensor.counts) text += fmt::format(",{}", count);
-          for (const double bits : tensor.bits(type)) text += fmt::format(",{}", json_number(bits));
-          text += '\n';
+          CsvRow row = subject;
+          row.text(layer.name).text(layer.shape).text(role_text(tensor.role)).number(tensor.batch_scale);
+          row.text(data_type_name(type)).number(tensor.elements).number(tensor.nonzeros);
+          for (const std::int64_t count : tensor.counts) row.number(count);
+          for (const double bits : tensor.bits(type)) row.number(bits);
+          text += row.line();
         }
       }
     }

@@ -1,17 +1,16 @@
-// What the reports of storage studies share: the fields that say what was studied.
+// Fields that the reports of storage studies share: the trace and the machine that were studied.
 #pragma once
 
-#include <string>
-
+#include "base/text/csv.hpp"
+#include "base/text/json.hpp"
 #include "sim/storage_study.hpp"
 
 namespace lacuna {
 
-// The lines `"trace": ..., "model": ..., ...` of an entry of a JSON document, up to the study's own fields.
-std::string subject_json(const StudySubject& subject);
-// `"lanes": 16`, as text of JSON.
-std::string setting_json(const StudySetting& setting);
-// The cells `trace,model,progress` of a row of CSV.
-std::string subject_csv(const StudySubject& subject);
+// Returns an object with the subject's fields, to which a study adds its own.
+Json subject_json(const StudySubject& subject);
+void append_setting(Json& object, const StudySetting& setting);
+// Returns the cells `trace,model,progress`.
+CsvRow subject_csv(const StudySubject& subject);
 
 }  // namespace lacuna
