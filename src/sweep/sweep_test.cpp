@@ -83,7 +83,7 @@ TEST(Sweep, StoresWhatSimulateGives) {
       Statement row = reader.prepare(
           "SELECT cycles, baseline_cycles, speedup, speedup_from_zeros, energy_joules, energy_efficiency, "
           "point FROM points WHERE key = ?1");
-      row.bind(1, point_key(entry.key, trace_sha256(planned)));
+      row.bind(point_key(entry.key, trace_sha256(planned)));
       ASSERT_TRUE(row.step());
       EXPECT_EQ(row.number(0), json["per_batch"]["all"]["cycles"]);
       EXPECT_EQ(row.number(1), json["per_batch"]["all"]["baseline_cycles"]);
@@ -94,7 +94,7 @@ TEST(Sweep, StoresWhatSimulateGives) {
       Statement ops = reader.prepare(
           "SELECT o.cycles, o.energy_joules FROM operation_results o WHERE point = ?1 ORDER BY layer, "
           "operation");
-      ops.bind(1, row.integer(6));
+      ops.bind(row.integer(6));
       std::size_t at = 0;
       for (const auto& layer : json["layers"]) {
         for (const auto& op : layer["ops"]) {
@@ -176,8 +176,8 @@ TEST(Sweep, NoticesATraceThatChanges) {
             std::string::npos);
   ChunkRunner runner(sweep, {});
   const auto result = runner.run({0, {Choice{0, {}}}});
-  ASSERT_EQ(result.computed.failures.size(), 1);
-  EXPECT_NE(result.computed.failures[0].error.find("was changed while the sweep ran"), std::string::npos);
+  ASSERT_EQ(result.failures.size(), 1);
+  EXPECT_NE(result.failures[0].error.find("was changed while the sweep ran"), std::string::npos);
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "base/text/quote.hpp"
 #include "sim/run_energy.hpp"
 #include "sim/simulate.hpp"
+#include "sweep/store/result_columns.hpp"
 
 namespace lacuna::sweep {
 namespace {
@@ -18,7 +19,7 @@ std::string hash_text(std::string_view text) {
   return sha256_hex({reinterpret_cast<const std::uint8_t*>(text.data()), text.size()});
 }
 
-// Of a folder of .npy files: of the names and sums of its files.
+// The hash of a folder of .npy files: of the names and hashes of its files.
 std::string hash_folder(const std::filesystem::path& folder) {
   std::vector<std::string> lines;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
@@ -42,61 +43,27 @@ std::string short_name(const std::filesystem::path& path) {
 
 PointRecord record_of(const LoadedTrace& trace, const Design& design, const RunResult& run,
                       Measures measures) {
-  PointRecord point;
-  point.key = point_key(design.record.key, trace.record().sha256);
-  point.design = design.record.key;
-  point.trace = trace.record().sha256;
-  point.measured = measures;
-  const CycleComparison all = run.per_batch().all;
-  point.cycles = all.cycles;
-  point.baseline_cycles = all.baseline_cycles;
-  point.cycles_without_zeros = all.cycles_without_zeros;
   std::optional<RunEnergy> energy;
   if (design.table) energy = run_energy(run, *design.table);
-  if (run.hardware) point.seconds = all.cycles / (run.hardware->frequency_mhz * 1e6);
-  if (const auto& hardware = run.compared_with().hardware) {
-    point.baseline_seconds = all.baseline_cycles / (hardware->frequency_mhz * 1e6);
-  }
-  if (energy) {
-    point.energy_joules = energy->all.machine.total();
-    point.baseline_energy_joules = energy->all.baseline.total();
-    point.compute_energy_joules = energy->all.machine.compute();
-    point.baseline_compute_energy_joules = energy->all.baseline.compute();
-  }
-  const bool memory = (measures & measures_of(Measure::kMemory)) != 0;
+  const RunEnergy* const priced = energy ? &*energy : nullptr;
+  PointRecord point{.key = point_key(design.record.key, trace.record().sha256),
+                    .design = design.record.key,
+                    .trace = trace.record().sha256,
+                    .measured = measures,
+                    .results = read_columns(point_columns(), measures, run, priced)};
   for (std::size_t i = 0; i < run.layers.size(); ++i) {
-    const LayerResult& layer = run.layers[i];
-    for (std::size_t j = 0; j < layer.ops.size(); ++j) {
-      const OpResult& op = layer.ops[j];
-      OperationRecord record{.layer = static_cast<std::int64_t>(i),
-                             .operation = static_cast<int>(op.op),
-                             .scheduled_macs = op.scheduled_macs,
-                             .effectual_macs = op.effectual_macs,
-                             .cycles = op.cycles,
-                             .baseline_cycles = run.baseline_op(i, j).cycles,
-                             .cycles_without_zeros = op.cycles_without_zeros.value_or(op.cycles)};
-      if (energy) {
-        record.energy_joules = energy->layers[i].ops[j].energy.machine.total();
-        record.baseline_energy_joules = energy->layers[i].ops[j].energy.baseline.total();
-      }
-      if (memory && op.activity) {
-        const auto of_batch = [&](std::int64_t TensorTraffic::*count) {
-          return static_cast<double>(op.activity->samples.*count) * layer.batch_scale +
-                 static_cast<double>(op.activity->weights.*count);
-        };
-        const double read = of_batch(&TensorTraffic::dram_read_bytes);
-        const double written = of_batch(&TensorTraffic::dram_write_bytes);
-        point.dram_read_bytes = point.dram_read_bytes.value_or(0) + read;
-        point.dram_write_bytes = point.dram_write_bytes.value_or(0) + written;
-        point.compute_cycles = point.compute_cycles.value_or(0) +
-                               static_cast<double>(op.activity->compute_cycles) * layer.batch_scale;
-        record.bound = std::string(bound_name(op.activity->bound));
-        record.dram_bytes = read + written;
-      }
-      point.operations.push_back(std::move(record));
+    for (std::size_t j = 0; j < run.layers[i].ops.size(); ++j) {
+      point.operations.push_back({.layer = static_cast<std::int64_t>(i),
+                                  .operation = static_cast<std::int64_t>(run.layers[i].ops[j].op),
+                                  .results = read_columns(operation_columns(), measures, run, priced, i, j)});
     }
   }
   return point;
+}
+
+[[noreturn]] void throw_changed(const std::filesystem::path& path) {
+  throw InputError(path.string(), "the trace was changed while the sweep ran",
+                   "run the same command again: its points are those of the new file");
 }
 
 }  // namespace
@@ -112,10 +79,7 @@ LoadedTrace::LoadedTrace(const PlanTrace& plan, const std::string& sha256) : pat
   state_ = state_of_file();
   trace_ = std::make_shared<const Trace>(plan.synthetic ? make_synthetic(*plan.synthetic)
                                                         : Trace::open(plan.path));
-  if (trace_sha256(plan) != sha256) {
-    throw InputError(path_.string(), "the trace was changed while the sweep ran",
-                     "run the same command again: its points are those of the new file");
-  }
+  if (trace_sha256(plan) != sha256) throw_changed(path_);
   check_unchanged();
   record_ = {.sha256 = sha256,
              .name = plan.synthetic ? fmt::format("{}_seed{}", plan.synthetic->name, plan.synthetic->seed)
@@ -139,9 +103,16 @@ std::string LoadedTrace::state_of_file() const {
 }
 
 void LoadedTrace::check_unchanged() const {
-  if (state_of_file() == state_) return;
-  throw InputError(path_.string(), "the trace was changed while the sweep ran",
-                   "run the same command again: its points are those of the new file");
+  if (state_of_file() != state_) throw_changed(path_);
+}
+
+FailureRecord failure_of(const Design& design, const std::string& sha256, const std::string& trace,
+                         std::string_view error) {
+  return {.key = point_key(design.record.key, sha256),
+          .machine = design.record.machine,
+          .parameters = design.record.parameters,
+          .trace = trace,
+          .error = escape_controls(error)};
 }
 
 Computed compute_points(const LoadedTrace& trace, std::span<const Design> designs, Measures measures) {
@@ -160,9 +131,8 @@ Computed compute_points(const LoadedTrace& trace, std::span<const Design> design
   } catch (const std::exception& error) {
     computed = {};
     if (designs.size() == 1) {
-      const DesignRecord& record = designs.front().record;
-      computed.failures.push_back({point_key(record.key, trace.record().sha256), record.machine,
-                                   record.parameters, trace.record().name, escape_controls(error.what())});
+      const TraceRecord& record = trace.record();
+      computed.failures.push_back(failure_of(designs.front(), record.sha256, record.name, error.what()));
       return computed;
     }
     // One of them cannot be computed: find out which.

@@ -12,7 +12,7 @@
 
 namespace lacuna::sweep {
 
-// What a trace is known by, before it is opened. Throws InputError if it cannot be read.
+// The hash that identifies a trace, before it is opened. Throws InputError if it cannot be read.
 std::string trace_sha256(const PlanTrace& trace);
 
 // A trace with its operations counted, for any number of designs and threads.
@@ -36,12 +36,17 @@ class LoadedTrace {
   std::unique_ptr<const TraceWork> work_;
 };
 
+// `sha256` and `trace`: hash and name of the trace.
+FailureRecord failure_of(const Design& design, const std::string& sha256, const std::string& trace,
+                         std::string_view error);
+
 struct Computed {
   std::vector<PointRecord> points;
   std::vector<FailureRecord> failures;
 };
 
-// All designs on the trace, on this thread, sharing what they can. What fails is told and stops nothing else.
+// Computes all designs on the trace, on this thread, sharing what they can. A failure is recorded and stops
+// nothing else.
 Computed compute_points(const LoadedTrace& trace, std::span<const Design> designs, Measures measures);
 
 }  // namespace lacuna::sweep

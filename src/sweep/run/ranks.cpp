@@ -2,76 +2,22 @@
 
 #include <algorithm>
 #include <chrono>
-#include <condition_variable>
 #include <cstdlib>
-#include <deque>
 #include <dlfcn.h>
 #include <filesystem>
 #include <fmt/format.h>
 #include <thread>
 
-#include "base/clock.hpp"
 #include "base/error.hpp"
+#include "sweep/run/chunk_pool.hpp"
+#include "sweep/run/messages.hpp"
 #include "sweep/run/mpi/transport.h"
-#include "sweep/run/wire.hpp"
 
 namespace lacuna::sweep {
 namespace {
 
 // Kinds of messages. Workers: hello with a fingerprint, a result, the end. Rank 0: a chunk, nothing left.
 constexpr char kHello = 'h', kResult = 'r', kBye = 'b', kChunk = 'c', kNoMore = 'n';
-
-// Between two looks for messages: short beside a chunk, and the main threads take no core.
-constexpr auto kPoll = std::chrono::milliseconds(2);
-constexpr double kSecondsBetweenTransactions = 0.25;
-// Chunks that wait at a rank beside those that its threads work on, so that none waits for a message.
-constexpr int kAhead = 1;
-
-// Threads that take chunks from a queue and put results into another. The owner alone talks to other
-// processes.
-class Pool {
- public:
-  Pool(ChunkRunner& runner, int threads) {
-    for (int i = 0; i < std::max(1, threads); ++i) {
-      threads_.emplace_back([this, &runner](const std::stop_token& stop) {
-        for (;;) {
-          std::unique_lock lock(mutex_);
-          if (!changed_.wait(lock, stop, [&] { return !chunks_.empty(); })) return;
-          const Chunk chunk = std::move(chunks_.front());
-          chunks_.pop_front();
-          lock.unlock();
-          ChunkRunner::Result result = runner.run(chunk);
-          lock.lock();
-          results_.push_back(std::move(result));
-        }
-      });
-    }
-  }
-  ~Pool() {
-    const std::scoped_lock lock(mutex_);
-    chunks_.clear();
-    for (std::jthread& thread : threads_) thread.request_stop();
-  }
-
-  void put(Chunk chunk) {
-    const std::scoped_lock lock(mutex_);
-    chunks_.push_back(std::move(chunk));
-    changed_.notify_one();
-  }
-  std::vector<ChunkRunner::Result> take() {
-    const std::scoped_lock lock(mutex_);
-    std::vector<ChunkRunner::Result> taken;
-    taken.swap(results_);
-    return taken;
-  }
-
- private:
-  std::mutex mutex_;
-  std::condition_variable_any changed_;
-  std::deque<Chunk> chunks_;
-  std::vector<ChunkRunner::Result> results_;
-  std::vector<std::jthread> threads_;  // last: they end before what they use
-};
 
 bool started_by_mpi() {
   for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"}) {
@@ -80,8 +26,8 @@ bool started_by_mpi() {
   return false;
 }
 
-// Beside the program in a build folder, below lib/lacuna where it is installed.
-std::vector<std::string> module_places() {
+// Next to the program in a build folder, below lib/lacuna where it is installed.
+std::vector<std::string> module_paths() {
   std::error_code ignored;
   const std::filesystem::path folder = std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path();
   return {(folder / "liblacuna_mpi.so").string(), (folder / "../lib/lacuna/liblacuna_mpi.so").string()};
@@ -92,8 +38,8 @@ std::vector<std::string> module_places() {
 std::unique_ptr<Ranks> Ranks::open() {
   if (!started_by_mpi()) return nullptr;
   void* module = nullptr;
-  for (const std::string& place : module_places()) {
-    // MPI loads plugins of its own, which look for its symbols.
+  for (const std::string& place : module_paths()) {
+    // The plugins that MPI loads look for its symbols.
     if (module == nullptr && std::filesystem::exists(place))
       module = ::dlopen(place.c_str(), RTLD_NOW | RTLD_GLOBAL);
   }
@@ -112,9 +58,9 @@ std::unique_ptr<Ranks> Ranks::open() {
 Ranks::Ranks(const LacunaTransport* transport)
     : transport_(transport),
       waiting_(static_cast<std::size_t>(transport->size), 0),
-      away_(transport->size - 1) {}
+      running_(transport->size - 1) {}
 
-// Whatever happened, everybody says goodbye, so that nobody waits for somebody who is gone.
+// Every rank announces its end, whatever happened, so that none waits for one that is gone.
 Ranks::~Ranks() {
   if (rank() == 0) {
     dismiss();
@@ -144,87 +90,53 @@ std::optional<Ranks::Message> Ranks::receive() const {
 
 void Ranks::dismiss() {
   for (int other = 1; other < size(); ++other) send(other, kNoMore, "");
-  // What they still send is lost, but must be received, or they could not end.
-  while (away_ > 0) {
+  // Results that still arrive are dropped, but the ranks cannot end before they are received.
+  while (running_ > 0) {
     const auto message = receive();
-    if (message && message->kind == kBye) --away_;
-    if (!message) std::this_thread::sleep_for(kPoll);
+    if (message && message->kind == kBye) --running_;
+    if (!message) std::this_thread::sleep_for(ChunkPool::kPoll);
   }
 }
 
-SweepOutcome Ranks::deal(Sweep& sweep, const WorkList& work, Database& database, const RunOptions& options) {
-  const std::string expected = fingerprint(sweep);
-  ResultWriter writer(database, work.points);
-  ChunkRunner runner(sweep, {});
-  Pool pool(runner, options.threads);
-  std::size_t next = 0;
-  bool stopped = false;
-  int at_home = 0;  // chunks that its own threads have
-  int others = 0;   // chunks that other ranks have
-  std::vector<ChunkRunner::Result> results;
-  double written = seconds_now();
-  const auto more = [&] { return !stopped && next < work.chunks.size(); };
+bool Ranks::give(const Chunk& chunk) {
+  const auto rank = std::ranges::find_if(waiting_, [](int chunks) { return chunks > 0; });
+  if (rank == waiting_.end()) return false;
+  send(static_cast<int>(rank - waiting_.begin()), kChunk, to_bytes(chunk));
+  --*rank;
+  ++working_;
+  return true;
+}
 
-  while (true) {
-    bool idle = true;
-    // Its own threads.
-    for (ChunkRunner::Result& result : pool.take()) {
-      results.push_back(std::move(result));
-      --at_home;
-      idle = false;
-    }
-    for (; more() && at_home < options.threads + kAhead; ++at_home) pool.put(work.chunks[next++]);
-    // The others.
-    while (const auto message = receive()) {
-      idle = false;
-      if (message->kind == kBye) {
-        --away_;
-        if (!message->bytes.empty()) {
-          writer.outcome().notes.push_back(
-              fmt::format("rank {} could not help: {}", message->from, message->bytes));
-        }
-      } else if (message->kind == kHello) {
-        if (message->bytes.substr(0, expected.size()) != expected) {
-          throw InputError(sweep.plan.file,
-                           fmt::format("rank {} sees other traces or another plan", message->from),
-                           "every machine must read the same files");
-        }
-        waiting_[static_cast<std::size_t>(message->from)] = std::stoi(message->bytes.substr(expected.size()));
-      } else {
-        results.push_back(result_from(message->bytes));
-        --others;
-        ++waiting_[static_cast<std::size_t>(message->from)];
+void Ranks::collect(const Sweep& sweep, std::vector<ChunkResult>& results, std::vector<std::string>& notes) {
+  while (const auto message = receive()) {
+    int& waiting = waiting_[static_cast<std::size_t>(message->from)];
+    if (message->kind == kBye) {
+      --running_;
+      if (message->bytes.empty()) continue;
+      notes.push_back(fmt::format("rank {} could not help: {}", message->from, message->bytes));
+    } else if (message->kind == kHello) {
+      const std::string expected = fingerprint(sweep);
+      if (!message->bytes.starts_with(expected)) {
+        throw InputError(sweep.plan.file,
+                         fmt::format("rank {} sees other traces or another plan", message->from),
+                         "every machine must read the same files");
       }
+      waiting = std::stoi(message->bytes.substr(expected.size()));
+    } else {
+      results.push_back(result_from(message->bytes));
+      --working_;
+      ++waiting;
     }
-    for (int rank = 1; rank < size(); ++rank) {
-      int& wants = waiting_[static_cast<std::size_t>(rank)];
-      for (; wants > 0 && more(); --wants, ++others) send(rank, kChunk, to_bytes(work.chunks[next++]));
-    }
-    if (options.stop && options.stop()) stopped = true;
-    const bool ended = !more() && at_home == 0 && others == 0;
-    if (!results.empty() && (ended || seconds_now() - written > kSecondsBetweenTransactions)) {
-      writer.write(std::move(results));
-      results.clear();
-      written = seconds_now();
-      if (options.report) options.report(writer.outcome().progress);
-    }
-    if (ended) break;
-    if (idle) std::this_thread::sleep_for(kPoll);
   }
-  SweepOutcome outcome = std::move(writer.outcome());
-  outcome.stopped = outcome.progress.done + outcome.progress.failed < outcome.progress.all;
-  return outcome;
 }
 
 void Ranks::compute(Sweep& sweep, int threads) {
   ChunkRunner runner(sweep, {});
-  Pool pool(runner, threads);
-  send(0, kHello, fingerprint(sweep) + std::to_string(threads + kAhead));
+  ChunkPool pool(runner, threads);
+  send(0, kHello, fingerprint(sweep) + std::to_string(threads + ChunkPool::kAhead));
   int working = 0;
   for (bool more = true; more || working > 0;) {
-    bool idle = true;
     while (const auto message = receive()) {
-      idle = false;
       if (message->kind == kNoMore) {
         more = false;
       } else {
@@ -232,12 +144,10 @@ void Ranks::compute(Sweep& sweep, int threads) {
         ++working;
       }
     }
-    for (const ChunkRunner::Result& result : pool.take()) {
+    for (const ChunkResult& result : pool.take(ChunkPool::kPoll)) {
       send(0, kResult, to_bytes(result));
       --working;
-      idle = false;
     }
-    if (idle) std::this_thread::sleep_for(kPoll);
   }
 }
 

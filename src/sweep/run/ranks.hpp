@@ -1,8 +1,10 @@
-// A sweep of several processes: rank 0 deals out chunks, computes and alone writes; the others compute.
+// A sweep of several processes: rank 0 deals out chunks, computes and alone writes; the other ranks compute.
 #pragma once
 
 #include <memory>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "sweep/run/runner.hpp"
 
@@ -13,7 +15,7 @@ namespace lacuna::sweep {
 // The processes that this one was started with.
 class Ranks {
  public:
-  // Nothing if mpirun or srun did not start this process. Throws InputError if it did, but the program has no
+  // Null if mpirun or srun did not start this process. Throws InputError if it did, but the program has no
   // module for MPI.
   static std::unique_ptr<Ranks> open();
   ~Ranks();
@@ -21,16 +23,22 @@ class Ranks {
   int rank() const;
   int size() const;
 
-  // Rank 0, any number of times. The others must be in compute() with the same sweep. As run_chunks().
-  SweepOutcome deal(Sweep& sweep, const WorkList& work, Database& database, const RunOptions& options);
-  // The other ranks: until rank 0 ends.
+  // The other ranks: computes the chunks that rank 0 gives until it ends.
   void compute(Sweep& sweep, int threads);
-  // The other ranks: why this one cannot help; rank 0 tells the user.
+  // The other ranks: the reason why this one cannot help, which rank 0 shows to the user.
   void excuse(std::string reason) { excuse_ = std::move(reason); }
+
+  // Rank 0, for run_chunks(). The other ranks must be in compute() with the same sweep.
+  // Gives the chunk to a rank that waits for one; false if none does.
+  bool give(const Chunk& chunk);
+  // Adds the results that have arrived, and a note about each rank that could not help. Throws InputError if
+  // one of them sees another plan.
+  void collect(const Sweep& sweep, std::vector<ChunkResult>& results, std::vector<std::string>& notes);
+  int working() const { return working_; }  // chunks given whose results have not arrived
 
  private:
   explicit Ranks(const LacunaTransport* transport);
-  // Rank 0: the others go home, and it waits until they are there.
+  // Rank 0: ends the other ranks and waits until they are gone.
   void dismiss();
   void send(int to, char kind, const std::string& bytes) const;
   struct Message {
@@ -42,8 +50,9 @@ class Ranks {
 
   const LacunaTransport* transport_;
   std::string excuse_;
-  std::vector<int> waiting_;  // rank 0: chunks that each of the others would take
-  int away_ = 0;              // rank 0: who has not said goodbye
+  std::vector<int> waiting_;  // rank 0: chunks that each rank would take
+  int working_ = 0;           // rank 0
+  int running_ = 0;           // rank 0: other ranks that have not ended
 };
 
 }  // namespace lacuna::sweep

@@ -1,7 +1,6 @@
-// Runs what is left of a plan on threads and stores it.
+// Runs the points of a plan that are still missing, on threads and ranks, and stores them.
 #pragma once
 
-#include <atomic>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -10,8 +9,11 @@
 
 #include "sweep/run/compute.hpp"
 #include "sweep/run/schedule.hpp"
+#include "sweep/store/database.hpp"
 
 namespace lacuna::sweep {
+
+class Ranks;
 
 // A plan with its traces known: the same in every process of a sweep.
 struct Sweep {
@@ -25,27 +27,30 @@ struct Sweep {
   std::vector<std::uint64_t> bytes;  // of their files
 };
 
+// Rows for the file of results.
+struct ChunkResult {
+  std::vector<TraceRecord> traces;  // that were read for it
+  std::vector<PointRecord> points;
+  std::vector<FailureRecord> failures;
+};
+
 // Computes chunks, from any thread. A trace is read when it is first needed and forgotten after the last
 // chunk that needs it.
 class ChunkRunner {
  public:
-  // `uses`: how many chunks of each trace will come; empty: not known, every trace is kept.
-  ChunkRunner(Sweep& sweep, std::vector<std::uint64_t> uses);
+  // `chunks`: all that will be run; empty: not known, every trace is kept.
+  ChunkRunner(Sweep& sweep, const std::vector<Chunk>& chunks);
 
-  struct Result {
-    std::vector<TraceRecord> traces;  // that were read for it
-    Computed computed;
-  };
-  Result run(const Chunk& chunk);
+  ChunkResult run(const Chunk& chunk);
 
  private:
   struct Slot {
     std::mutex mutex;
     std::shared_ptr<const LoadedTrace> loaded;
     std::string error;
-    std::uint64_t uses = 0;
+    std::uint64_t uses = 0;  // chunks to come
   };
-  std::shared_ptr<const LoadedTrace> load(std::uint32_t trace, Result& result, std::string& error);
+  std::shared_ptr<const LoadedTrace> load(std::uint32_t trace, ChunkResult& result, std::string& error);
 
   Sweep& sweep_;
   bool forgets_;
@@ -58,36 +63,21 @@ struct SweepProgress {
 
 struct RunOptions {
   int threads = 1;
+  Ranks* ranks = nullptr;                            // other processes that compute; null: none
   std::function<bool()> stop;                        // asked between chunks
   std::function<void(const SweepProgress&)> report;  // from the calling thread, after each transaction
 };
 
 struct SweepOutcome {
+  static constexpr std::size_t kFailuresKept = 100;
+
   SweepProgress progress;
   bool stopped = false;
-  std::vector<FailureRecord> failures;  // the first hundred
-  std::vector<std::string> notes;       // what else a person should know
-};
-
-// Stores results as they come: traces and points of some chunks are one transaction.
-class ResultWriter {
- public:
-  ResultWriter(Database& database, std::uint64_t points) : database_(database) {
-    outcome_.progress.all = points;
-  }
-
-  void write(std::vector<ChunkRunner::Result> results);
-  SweepOutcome& outcome() { return outcome_; }
-
- private:
-  Database& database_;
-  SweepOutcome outcome_;
+  std::vector<FailureRecord> failures;  // the first ones
+  std::vector<std::string> notes;       // for the user
 };
 
 // Throws what the database throws (a full disk); what was stored before stays.
 SweepOutcome run_chunks(Sweep& sweep, const WorkList& work, Database& database, const RunOptions& options);
-
-// How often chunks of each trace come.
-std::vector<std::uint64_t> uses_of(const std::vector<Chunk>& chunks, std::size_t traces);
 
 }  // namespace lacuna::sweep

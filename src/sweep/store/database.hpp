@@ -7,57 +7,63 @@
 #include <span>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "sweep/store/records.hpp"
-#include "sweep/store/sqlite.hpp"
+#include "sweep/store/writer_lock.hpp"
 
 namespace lacuna::sweep {
 
-// Which program computes: results of others are kept beside its own, under their name.
+// The program that computes. Results of other programs are kept in the same file, under their names.
 struct ProgramRecord {
   std::string version;
   int results_version = 0;
   std::string assumptions;
 };
 
-// For those who only read: queries on the views of docs/sweep.md.
-//   Statement best = reader.prepare("SELECT machine, speedup FROM points WHERE area_mm2 < ?1");
-//   best.bind(1, 40.0); while (best.step()) best.number(1);
+// Reads a file of results: queries on the views of docs/sweep.md.
+//   Statement best = reader.prepare("SELECT machine, speedup FROM points WHERE area_mm2 < ?1", 40.0);
+//   while (best.step()) best.number(1);
 class Reader {
  public:
   // Throws InputError if there is no such file or it is not one of results.
   explicit Reader(const std::filesystem::path& file);
 
   const Sqlite& connection() const { return connection_; }
-  Statement prepare(std::string_view sql) const { return connection_.prepare(sql); }
+  const std::string& file() const { return connection_.file(); }
+  template <typename... Values>
+  Statement prepare(std::string_view sql, const Values&... values) const {
+    return connection_.prepare(sql, values...);
+  }
   // Columns of the views `points` and `by_network` that are parameters which plans vary, sorted.
   std::vector<std::string> swept_parameters() const;
   // "0.1.0/1", the latest first.
   std::vector<std::string> programs() const;
-  // Keys of the points of a program, with what was measured.
+  // Keys of a program's points, with the measures of each.
   std::unordered_map<std::string, Measures> stored(const ProgramRecord& program) const;
-  // Points of other versions of the program, by name ("0.1.0/1").
+  // Numbers of points of other versions of the program, by name ("0.1.0/1").
   std::vector<std::pair<std::string, std::int64_t>> other_programs(const ProgramRecord& program) const;
+
+ protected:
+  Reader(const std::filesystem::path& file, Sqlite::Access access) : connection_(file, access) {}
 
  private:
   Sqlite connection_;
 };
 
-// The one who writes. Every call that stores is one transaction: it is there whole when the call returns,
-// whatever happens to the process then.
-class Database {
+// The writer. Every call that stores is one transaction: it is there whole when the call returns, whatever
+// happens to the process then.
+class Database : private WriterLock, public Reader {
  public:
   // Creates the file if there is none. Throws InputError if it cannot be written, is another kind of file,
   // or another sweep writes to it.
-  Database(const std::filesystem::path& file, const ProgramRecord& program);
+  Database(const std::filesystem::path& file, ProgramRecord program);
   ~Database();
 
-  const std::string& file() const;
-  // Keys of the points of this program that are stored, with what was measured.
-  std::unordered_map<std::string, Measures> stored() const;
-  // Points of other versions of the program, by name ("0.1.0/1").
-  std::vector<std::pair<std::string, std::int64_t>> other_programs() const;
+  // Of this program.
+  auto stored() const { return Reader::stored(program_); }
+  auto other_programs() const { return Reader::other_programs(program_); }
 
   // Parameters that become columns of the views.
   void add_parameters(const std::vector<std::string>& names);
@@ -72,8 +78,14 @@ class Database {
   void end_sweep(std::int64_t sweep, std::int64_t computed, bool whole);
 
  private:
-  struct State;
-  std::unique_ptr<State> state_;
+  struct Statements;
+  using RowIds = std::unordered_map<std::string, std::int64_t>;
+  std::int64_t row(RowIds& rows, std::string_view sql, const std::string& key) const;
+
+  ProgramRecord program_;
+  std::int64_t program_id_ = 0;
+  RowIds design_rows_, trace_rows_;         // by DesignRecord::key and TraceRecord::sha256
+  std::unique_ptr<Statements> statements_;  // that every batch of points needs, prepared once
 };
 
 }  // namespace lacuna::sweep

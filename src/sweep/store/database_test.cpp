@@ -31,10 +31,10 @@ TEST(SweepDatabase, GivesBackWhatWasStored) {
   const PointRecord point = test_point(1, 1);
   EXPECT_EQ(row.text(0), "net1");
   EXPECT_EQ(row.integer(1), 2);
-  EXPECT_EQ(row.number(2), point.cycles);
-  EXPECT_EQ(row.number(3), point.baseline_cycles / point.cycles);
-  EXPECT_EQ(row.number(4), point.cycles_without_zeros / point.cycles);
-  EXPECT_EQ(row.number(5), *point.energy_joules * *point.seconds);
+  EXPECT_EQ(row.number(2), number_of(point, "cycles"));
+  EXPECT_EQ(row.number(3), number_of(point, "baseline_cycles") / number_of(point, "cycles"));
+  EXPECT_EQ(row.number(4), number_of(point, "cycles_without_zeros") / number_of(point, "cycles"));
+  EXPECT_EQ(row.number(5), number_of(point, "energy_joules") * number_of(point, "seconds"));
   EXPECT_EQ(row.number(6), *test_design(1).area_mm2);
   EXPECT_EQ(row.text(7), "0.1.0/1");
   EXPECT_FALSE(row.step());
@@ -52,7 +52,7 @@ TEST(SweepDatabase, ParetoHoldsWhatNoSmallerDesignBeats) {
     fill_with_points(database, 4, 1);  // larger and faster, one after the other
     DesignRecord poor = test_design(4);
     PointRecord slow = test_point(4, 0);
-    slow.cycles = slow.baseline_cycles;  // the largest of all, and no faster
+    set_cycles(slow, 1000, 1000);  // the largest of all, and no faster
     database.add_designs(std::array{poor});
     database.add(std::array{slow});
   }
@@ -91,6 +91,33 @@ TEST(SweepDatabase, RemembersFailuresUntilThePointComes) {
   EXPECT_EQ(count(file, "failures WHERE error = 'it broke'"), 1);
   database.add(std::array{point});
   EXPECT_EQ(count(file, "failures"), 0);
+}
+
+// As the table of fields grows, files of older programs get the new columns, empty for what they have.
+TEST(SweepDatabase, AddsColumnsThatAnOlderProgramDidNotKnow) {
+  const TemporaryFolder folder;
+  const auto file = folder / "r.sqlite";
+  {
+    Database database(file, test_program());
+    fill_with_points(database, 1, 1);
+  }
+  Sqlite(file, Sqlite::Access::kCreate)
+      .execute(
+          "DROP VIEW operations; DROP VIEW pareto; DROP VIEW by_network; DROP VIEW points; "
+          "ALTER TABLE results DROP COLUMN effectual_macs; "
+          "ALTER TABLE operation_results DROP COLUMN effectual_macs");
+  {
+    Database database(file, test_program());
+    EXPECT_EQ(database.stored().size(), 1);
+    PointRecord point = test_point(0, 0);
+    point.key = "new";
+    set_results(point.results, point_columns(), {{"effectual_macs", 7.0}});
+    database.add(std::array{point});
+  }
+  EXPECT_EQ(count(file, "points WHERE effectual_macs IS NULL"), 1);
+  EXPECT_EQ(count(file, "points WHERE effectual_macs = 7"), 1);
+  EXPECT_EQ(count(file, "by_network WHERE effectual_macs = 7"), 1);
+  EXPECT_EQ(count(file, "operations WHERE effectual_macs = 250 * 32"), 1);
 }
 
 TEST(SweepDatabase, HostileNamesAreOnlyText) {

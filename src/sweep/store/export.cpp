@@ -7,8 +7,7 @@
 #include "base/text/csv_text.hpp"
 #include "base/text/nearest.hpp"
 #include "base/text/quote.hpp"
-#include "base/version.hpp"
-#include "report/result/json_text.hpp"
+#include "sweep/store/json_rows.hpp"
 
 namespace lacuna::sweep {
 namespace {
@@ -32,43 +31,38 @@ Statement rows_of(const Reader& results, const std::string& view) {
 std::string export_csv(const Reader& results, const std::string& view) {
   Statement rows = rows_of(results, view);
   std::string text;
-  for (int i = 0; i < rows.columns(); ++i)
-    text += fmt::format("{}{}", i > 0 ? "," : "", csv_text(rows.name(i)));
-  text += '\n';
-  while (rows.step()) {
-    for (int i = 0; i < rows.columns(); ++i) {
-      if (i > 0) text += ',';
-      if (rows.is_null(i)) continue;
-      text += rows.is_number(i) ? json_number(rows.number(i)) : csv_text(rows.text(i));
-    }
+  const auto add_line = [&](const auto& cell_text) {
+    for (int i = 0; i < rows.columns(); ++i) text += (i > 0 ? "," : "") + cell_text(i);
     text += '\n';
+  };
+  add_line([&](int i) { return csv_text(rows.name(i)); });
+  while (rows.step()) {
+    add_line([&](int i) {
+      if (rows.is_null(i)) return std::string();
+      return rows.is_number(i) ? fmt::format("{}", rows.number(i)) : csv_text(rows.text(i));
+    });
   }
   return text;
 }
 
 std::string export_json(const Reader& results, const std::string& view) {
   Statement rows = rows_of(results, view);
-  std::string text = fmt::format("{{\n  \"schema\": 1,\n  \"lacuna\": {},\n  \"view\": {},\n  \"rows\": [",
-                                 json_string(version()), json_string(view));
-  bool first = true;
+  JsonRows lines;
   while (rows.step()) {
-    JsonLine line;
+    Json line;
     for (int i = 0; i < rows.columns(); ++i) {
       const std::string name = rows.name(i);
-      if (rows.is_null(i)) {
-        line.raw(name, "null");
-      } else if (rows.is_number(i)) {
-        line.field(name, rows.number(i));
-      } else if (name == "configuration") {
-        line.raw(name, rows.text(i));  // JSON itself
+      Json& cell = line[name];
+      if (rows.is_null(i)) continue;
+      if (rows.is_number(i)) {
+        cell = number_json(rows.number(i));
       } else {
-        line.field(name, std::string_view(rows.text(i)));
+        cell = name == "configuration" ? Json::parse(rows.text(i), nullptr, false) : Json(rows.text(i));
       }
     }
-    text += fmt::format("{}\n    {}", first ? "" : ",", line.text());
-    first = false;
+    lines.add(line);
   }
-  return text + "\n  ]\n}\n";
+  return lines.document("rows", {{"view", view}});
 }
 
 }  // namespace lacuna::sweep

@@ -7,10 +7,10 @@
 
 namespace lacuna::sweep {
 
-// The columns of the view `points`, one line per point, in the order in which they were computed; or of
-// another view (by_network, pareto, operations). Throws InputError for a view that does not exist.
+// The view `points`, one row per point in the order in which they were computed; or another one (by_network,
+// pareto, operations, failures). Throws InputError for a view that does not exist.
 std::string export_csv(const Reader& results, const std::string& view);
-// {"schema": 1, "lacuna": "0.1.0", "columns": [...], "points": [{...}, ...]}
+// {"schema": 1, "lacuna": "0.1.0", "view": "points", "rows": [{...}, ...]}
 std::string export_json(const Reader& results, const std::string& view);
 
 }  // namespace lacuna::sweep

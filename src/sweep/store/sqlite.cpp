@@ -39,7 +39,7 @@ std::string_view remedy_of(int code) {
 }
 
 // A file with a write-ahead log cannot be read in a folder that cannot be written, unless SQLite is told that
-// nobody changes it; a log beside it would say that somebody does.
+// nobody changes it; a log next to it would say that somebody does.
 std::string read_only_name(const std::filesystem::path& file) {
   const std::filesystem::path folder = file.has_parent_path() ? file.parent_path() : ".";
   std::error_code ignored;
@@ -60,7 +60,7 @@ void Statement::Finalize::operator()(sqlite3_stmt* statement) const { sqlite3_fi
 
 Statement::Statement(const Sqlite& connection, std::string_view sql) : connection_(&connection) {
   sqlite3_stmt* statement = nullptr;
-  const int code = sqlite3_prepare_v2(connection.connection_, sql.data(), static_cast<int>(sql.size()),
+  const int code = sqlite3_prepare_v2(connection.connection_.get(), sql.data(), static_cast<int>(sql.size()),
                                       &statement, nullptr);
   statement_.reset(statement);
   check(code);
@@ -70,25 +70,26 @@ void Statement::check(int code) const {
   if (code != SQLITE_OK && code != SQLITE_ROW && code != SQLITE_DONE) connection_->fail(code);
 }
 
-Statement& Statement::bind(int place, std::int64_t value) {
+void Statement::bind_at(int place, std::int64_t value) {
   check(sqlite3_bind_int64(statement_.get(), place, value));
-  return *this;
 }
 
-Statement& Statement::bind(int place, double value) {
-  if (!std::isfinite(value)) return bind_null(place);
+void Statement::bind_at(int place, double value) {
+  if (!std::isfinite(value)) return bind_at(place, std::monostate{});
   check(sqlite3_bind_double(statement_.get(), place, value));
-  return *this;
 }
 
-Statement& Statement::bind(int place, std::string_view text) {
+void Statement::bind_at(int place, std::string_view text) {
   check(sqlite3_bind_text(statement_.get(), place, text.data(), static_cast<int>(text.size()),
                           SQLITE_TRANSIENT));
-  return *this;
 }
 
-Statement& Statement::bind_null(int place) {
-  check(sqlite3_bind_null(statement_.get(), place));
+void Statement::bind_at(int place, std::monostate) { check(sqlite3_bind_null(statement_.get(), place)); }
+
+Statement& Statement::bind_all(std::span<const Cell> cells) {
+  reset();
+  int place = 0;
+  for (const Cell& cell : cells) bind_at(++place, cell);
   return *this;
 }
 
@@ -101,7 +102,7 @@ bool Statement::step() {
   return code == SQLITE_ROW;
 }
 
-void Statement::run() {
+void Statement::finish() {
   while (step()) {
   }
   reset();
@@ -117,6 +118,13 @@ int Statement::columns() const { return sqlite3_column_count(statement_.get()); 
 std::string Statement::name(int column) const {
   const char* name = sqlite3_column_name(statement_.get(), column);
   return name == nullptr ? "" : name;
+}
+
+int Statement::column(std::string_view name) const {
+  for (int i = 0; i < columns(); ++i) {
+    if (this->name(i) == name) return i;
+  }
+  return -1;
 }
 
 bool Statement::is_null(int column) const {
@@ -141,43 +149,34 @@ std::string Statement::text(int column) const {
   return {text, static_cast<std::size_t>(sqlite3_column_bytes(statement_.get(), column))};
 }
 
-Sqlite::Sqlite(const std::filesystem::path& file, Access access) : file_(file.string()) {
-  const int flags = access == Access::kCreate  ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
-                    : access == Access::kWrite ? SQLITE_OPEN_READWRITE
-                                               : SQLITE_OPEN_READONLY;
-  const std::string name = access == Access::kRead ? read_only_name(file) : file_;
-  const int uri = name.starts_with("file:") && name != file_ ? SQLITE_OPEN_URI : 0;
-  const int code = sqlite3_open_v2(name.c_str(), &connection_, flags | uri | SQLITE_OPEN_NOMUTEX, nullptr);
-  try {
-    if (connection_ == nullptr) throw std::bad_alloc();
-    if (code != SQLITE_OK) fail(code);
-    sqlite3_extended_result_codes(connection_, 1);
-    sqlite3_busy_timeout(connection_, kWaitForOthers);
-    // A file may come from anywhere: its schema must not change what lies outside it.
-    sqlite3_db_config(connection_, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
-    integer("PRAGMA schema_version");  // reads the file: says whether it is a database
-  } catch (...) {
-    sqlite3_close(connection_);
-    throw;
-  }
-}
+void Sqlite::Close::operator()(sqlite3* connection) const { sqlite3_close(connection); }
 
-Sqlite::~Sqlite() { sqlite3_close(connection_); }
+Sqlite::Sqlite(const std::filesystem::path& file, Access access) : file_(file.string()) {
+  const std::string name = access == Access::kRead ? read_only_name(file) : file_;
+  int flags = SQLITE_OPEN_NOMUTEX;
+  flags |= access == Access::kRead ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
+  if (name != file_) flags |= SQLITE_OPEN_URI;
+  sqlite3* connection = nullptr;
+  const int code = sqlite3_open_v2(name.c_str(), &connection, flags, nullptr);
+  connection_.reset(connection);
+  if (connection == nullptr) throw std::bad_alloc();
+  if (code != SQLITE_OK) fail(code);
+  sqlite3_extended_result_codes(connection, 1);
+  sqlite3_busy_timeout(connection, kWaitForOthers);
+  // A file may come from anywhere: its schema must not change anything outside it.
+  sqlite3_db_config(connection, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
+  integer("PRAGMA schema_version");  // reads the file, and so fails if it is not a database
+}
 
 void Sqlite::fail(int code) const {
   // The connection's message says more than the code, but a name from outside may be in it.
-  throw InputError(file_, one_line(sqlite3_errmsg(connection_), 300), remedy_of(code));
+  throw InputError(file_, one_line(sqlite3_errmsg(connection_.get()), 300), remedy_of(code));
 }
 
 void Sqlite::execute(std::string_view sql) const {
   const std::string text(sql);
-  const int code = sqlite3_exec(connection_, text.c_str(), nullptr, nullptr, nullptr);
+  const int code = sqlite3_exec(connection_.get(), text.c_str(), nullptr, nullptr, nullptr);
   if (code != SQLITE_OK) fail(code);
-}
-
-std::int64_t Sqlite::integer(std::string_view sql) const {
-  Statement statement = prepare(sql);
-  return statement.step() ? statement.integer(0) : 0;
 }
 
 std::string Sqlite::text(std::string_view sql) const {
@@ -185,7 +184,7 @@ std::string Sqlite::text(std::string_view sql) const {
   return statement.step() ? statement.text(0) : std::string();
 }
 
-std::int64_t Sqlite::last_row() const { return sqlite3_last_insert_rowid(connection_); }
+std::int64_t Sqlite::last_row() const { return sqlite3_last_insert_rowid(connection_.get()); }
 
 Transaction::Transaction(const Sqlite& connection) : connection_(connection) {
   connection_.execute("BEGIN IMMEDIATE");

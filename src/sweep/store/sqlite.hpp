@@ -1,39 +1,53 @@
-// SQLite as C++: connections and prepared statements that throw InputError with the file's name.
+// SQLite as C++: connections and prepared statements whose errors are InputErrors with the file's name and a
+// remedy. (SQLiteCpp has neither, so every call would need a handler around it, and would be one more package
+// to install.)
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <variant>
+#include <vector>
 
 struct sqlite3;
 struct sqlite3_stmt;
 
 namespace lacuna::sweep {
 
+// A value of a row; monostate: NULL.
+using Cell = std::variant<std::monostate, std::int64_t, double, std::string>;
+
 // A prepared statement. Values are bound, never written into its text.
 class Statement {
  public:
-  // Places are counted from 1, as in SQLite ("?1").
-  Statement& bind(int place, std::int64_t value);
-  Statement& bind(int place, int value) { return bind(place, static_cast<std::int64_t>(value)); }
-  Statement& bind(int place, double value);  // NULL if it is not finite
-  Statement& bind(int place, std::string_view text);
-  Statement& bind_null(int place);
-  template <typename Value>
-  Statement& bind(int place, const std::optional<Value>& value) {
-    return value ? bind(place, *value) : bind_null(place);
+  // Binds ?1, ?2, ... and makes the statement ready to run. A double that is not finite becomes NULL.
+  template <typename... Values>
+  Statement& bind(const Values&... values) {
+    reset();
+    int place = 0;
+    (bind_at(++place, values), ...);
+    return *this;
   }
+  Statement& bind_all(std::span<const Cell> cells);
 
   bool step();  // whether there is a row
-  void run();   // to its end, then reset
+  // Binds the values and runs to the end.
+  template <typename... Values>
+  void run(const Values&... values) {
+    bind(values...);
+    finish();
+  }
+  void finish();
   void reset();
 
-  // Of the row that step() stands on. Columns are counted from 0.
+  // The row after step(). Columns are counted from 0.
   int columns() const;
   std::string name(int column) const;
+  int column(std::string_view name) const;  // -1: none of that name
   bool is_null(int column) const;
   bool is_number(int column) const;
   std::int64_t integer(int column) const;
@@ -44,6 +58,20 @@ class Statement {
   friend class Sqlite;
   Statement(const class Sqlite& connection, std::string_view sql);
   void check(int code) const;
+  void bind_at(int place, std::int64_t value);
+  void bind_at(int place, int value) { bind_at(place, std::int64_t{value}); }
+  void bind_at(int place, double value);
+  void bind_at(int place, std::string_view text);
+  void bind_at(int place, const std::string& text) { bind_at(place, std::string_view(text)); }
+  void bind_at(int place, const char* text) { bind_at(place, std::string_view(text)); }
+  void bind_at(int place, std::monostate);
+  void bind_at(int place, const Cell& cell) {
+    std::visit([&](const auto& value) { bind_at(place, value); }, cell);
+  }
+  template <typename Value>
+  void bind_at(int place, const std::optional<Value>& value) {
+    value ? bind_at(place, *value) : bind_at(place, std::monostate{});
+  }
 
   struct Finalize {
     void operator()(sqlite3_stmt* statement) const;
@@ -55,29 +83,46 @@ class Statement {
 // A connection to a file. Statements must not outlive it.
 class Sqlite {
  public:
-  enum class Access { kCreate, kWrite, kRead };
+  enum class Access { kCreate, kRead };
 
   // Throws InputError if the file cannot be opened in that way, or is not a database.
   Sqlite(const std::filesystem::path& file, Access access);
-  ~Sqlite();
-  Sqlite(const Sqlite&) = delete;
-  Sqlite& operator=(const Sqlite&) = delete;
 
   const std::string& file() const { return file_; }
-  // Throws InputError for text that is not SQL.
-  Statement prepare(std::string_view sql) const { return Statement(*this, sql); }
-  // Statements without values, separated by ';'.
+  // Throws InputError for text that is not SQL. Binds the values, if there are any.
+  template <typename... Values>
+  Statement prepare(std::string_view sql, const Values&... values) const {
+    Statement statement(*this, sql);
+    if constexpr (sizeof...(values) > 0) statement.bind(values...);
+    return statement;
+  }
+  // Runs statements without values, separated by ';'.
   void execute(std::string_view sql) const;
-  std::int64_t integer(std::string_view sql) const;  // the first column of the first row
+  // The first column of the first row; 0 or "" without a row.
+  template <typename... Values>
+  std::int64_t integer(std::string_view sql, const Values&... values) const {
+    Statement statement = prepare(sql, values...);
+    return statement.step() ? statement.integer(0) : 0;
+  }
   std::string text(std::string_view sql) const;
-  std::int64_t last_row() const;  // that was inserted
+  // The first column of every row.
+  template <typename... Values>
+  std::vector<std::string> texts(std::string_view sql, const Values&... values) const {
+    std::vector<std::string> all;
+    for (Statement statement = prepare(sql, values...); statement.step();) all.push_back(statement.text(0));
+    return all;
+  }
+  std::int64_t last_row() const;  // inserted
 
   [[noreturn]] void fail(int code) const;
 
  private:
   friend class Statement;
+  struct Close {
+    void operator()(sqlite3* connection) const;
+  };
   std::string file_;
-  sqlite3* connection_ = nullptr;
+  std::unique_ptr<sqlite3, Close> connection_;
 };
 
 // Everything between its construction and commit() happens, or nothing does.

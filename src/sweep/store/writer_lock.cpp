@@ -14,13 +14,13 @@
 namespace lacuna::sweep {
 namespace {
 
-std::string who_am_i() {
+std::string this_process() {
   char host[256] = "";
   ::gethostname(host, sizeof(host) - 1);
   return fmt::format("process {} on {}", ::getpid(), host);
 }
 
-std::string who_has_it(int descriptor) {
+std::string owner_of(int descriptor) {
   char text[300] = "";
   const ::ssize_t bytes = ::pread(descriptor, text, sizeof(text) - 1, 0);
   return bytes > 0 ? one_line({text, static_cast<std::size_t>(bytes)}, 280) : "another process";
@@ -32,16 +32,16 @@ WriterLock::WriterLock(const std::filesystem::path& file) : path_(file.string() 
   for (;;) {
     descriptor_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     if (descriptor_ < 0) {
-      throw InputError(file.string(), fmt::format("cannot write beside it: {}", std::strerror(errno)),
+      throw InputError(file.string(), fmt::format("cannot write next to it: {}", std::strerror(errno)),
                        "check that its folder is there and can be written, or name another file");
     }
     if (::flock(descriptor_, LOCK_EX | LOCK_NB) != 0) {
-      const std::string owner = who_has_it(descriptor_);
+      const std::string owner = owner_of(descriptor_);
       ::close(descriptor_);
       throw InputError(file.string(), fmt::format("another sweep writes to it ({})", owner),
                        "wait for it to end, or name another file: files can be read meanwhile");
     }
-    // The one who had it may have removed the file in between: then this is a lock on nothing.
+    // The owner may have removed the file in between: then this locks a file without a name.
     struct stat ours {
     }, there{};
     if (::fstat(descriptor_, &ours) == 0 && ::stat(path_.c_str(), &there) == 0 &&
@@ -50,10 +50,10 @@ WriterLock::WriterLock(const std::filesystem::path& file) : path_(file.string() 
     }
     ::close(descriptor_);
   }
-  const std::string owner = who_am_i();
+  const std::string owner = this_process();
   if (::ftruncate(descriptor_, 0) != 0 ||
       ::pwrite(descriptor_, owner.data(), owner.size(), 0) != static_cast<::ssize_t>(owner.size())) {
-    // A full disk: the name is for messages only.
+    // A full disk: the name is only for messages.
   }
 }
 

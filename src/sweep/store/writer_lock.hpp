@@ -1,4 +1,4 @@
-// One writer per file of results: a lock beside it ("results.sqlite-lock") that ends with the process.
+// One writer per file of results: a lock next to it ("results.sqlite-lock") that ends with the process.
 #pragma once
 
 #include <filesystem>

@@ -1,10 +1,12 @@
 // Small records with numbers that are easy to foresee, for tests.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <fmt/format.h>
 
 #include "sweep/store/database.hpp"
+#include "sweep/store/result_columns.hpp"
 
 namespace lacuna::sweep {
 
@@ -37,25 +39,51 @@ inline DesignRecord test_design(int i) {
   return design;
 }
 
+// Sets the columns of those names and leaves the others NULL.
+template <typename Columns>
+void set_results(std::vector<Cell>& results, const Columns& columns,
+                 const std::vector<std::pair<std::string_view, Cell>>& values) {
+  results.resize(columns.size());
+  for (const auto& [name, value] : values) {
+    const auto column = std::ranges::find(columns, name, [](const auto& one) { return one.name; });
+    results.at(static_cast<std::size_t>(column - columns.begin())) = value;
+  }
+}
+
+inline double number_of(const PointRecord& point, std::string_view name) {
+  const auto column = std::ranges::find(point_columns(), name, &PointColumn::name);
+  return std::get<double>(point.results.at(static_cast<std::size_t>(column - point_columns().begin())));
+}
+
+inline void set_cycles(PointRecord& point, double cycles, double baseline_cycles) {
+  set_results(point.results, point_columns(),
+              {{"cycles", cycles},
+               {"baseline_cycles", baseline_cycles},
+               {"cycles_without_zeros", baseline_cycles},
+               {"seconds", cycles / 500e6},
+               {"baseline_seconds", baseline_cycles / 500e6}});
+}
+
+inline void set_energy(PointRecord& point, double joules, double baseline_joules) {
+  set_results(point.results, point_columns(),
+              {{"energy_joules", joules}, {"baseline_energy_joules", baseline_joules}});
+}
+
 // Design i on trace j: (i + 1) times as fast as its baseline.
 inline PointRecord test_point(int i, int j) {
   PointRecord point{.key = fmt::format("point{}.{}", i, j),
                     .design = fmt::format("design{}", i),
                     .trace = fmt::format("trace{}", j)};
-  point.baseline_cycles = 32 * 840;
-  point.cycles = point.baseline_cycles / (i + 1);
-  point.cycles_without_zeros = point.baseline_cycles;
-  point.seconds = point.cycles / 500e6;
-  point.baseline_seconds = point.baseline_cycles / 500e6;
-  point.energy_joules = 2.0 / (i + 1);
-  point.baseline_energy_joules = 2;
-  point.operations = {{.layer = 0,
-                       .operation = 0,
-                       .scheduled_macs = 500,
-                       .effectual_macs = 250,
-                       .cycles = 840 / (i + 1),
-                       .baseline_cycles = 840,
-                       .cycles_without_zeros = 840}};
+  constexpr std::int64_t kBaseline = 840;
+  set_cycles(point, 32.0 * kBaseline / (i + 1), 32.0 * kBaseline);
+  set_energy(point, 2.0 / (i + 1), 2);
+  OperationRecord& operation = point.operations.emplace_back();
+  set_results(operation.results, operation_columns(),
+              {{"scheduled_macs", std::int64_t{500}},
+               {"effectual_macs", std::int64_t{250}},
+               {"cycles", kBaseline / (i + 1)},
+               {"baseline_cycles", kBaseline},
+               {"cycles_without_zeros", kBaseline}});
   return point;
 }
 

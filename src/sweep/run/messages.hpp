@@ -1,4 +1,4 @@
-// Chunks and results as bytes, for processes of the same program on machines of the same kind.
+// Chunks and results as MessagePack, for processes of the same program.
 #pragma once
 
 #include <string>
@@ -10,8 +10,8 @@ namespace lacuna::sweep {
 
 std::string to_bytes(const Chunk& chunk);
 Chunk chunk_from(std::string_view bytes);
-std::string to_bytes(const ChunkRunner::Result& result);
-ChunkRunner::Result result_from(std::string_view bytes);
+std::string to_bytes(const ChunkResult& result);
+ChunkResult result_from(std::string_view bytes);
 
 // Equal if two processes see the same plan and traces.
 std::string fingerprint(const Sweep& sweep);
