@@ -1,17 +1,14 @@
 #include "sweep/answers/answers_text.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <fmt/format.h>
+#include <set>
 #include <utility>
 
 namespace lacuna::sweep {
 
 namespace {
-
-// Shown beside what is asked about, where results have them.
-constexpr std::array kUsualMetrics = {"speedup", "energy_efficiency", "energy_delay", "area_mm2"};
 
 std::string titled(const std::string& metric) {
   const std::string_view unit = metric_unit(metric);
@@ -20,7 +17,13 @@ std::string titled(const std::string& metric) {
              : fmt::format("{} [{}]", metric, unit);
 }
 
-std::string effect_text(const Effect& effect) { return fmt::format("{:.2f}x", effect.ratio); }
+std::string network_name(const std::string& network) {
+  return network.empty() ? "all networks" : printable(network);
+}
+
+std::string parameters_text(const ResultDesign& design) {
+  return design.parameters.empty() ? "(defaults)" : printable(design.parameters);
+}
 
 std::string level_name(const Effect& effect, std::size_t level) {
   return printable(value_text(effect.levels[level].value));
@@ -39,9 +42,8 @@ std::string effects_table(const std::vector<const MetricEffects*>& parts, const 
   std::vector<TableColumn> columns = {
       {"parameter", Align::kLeft}, {"best", Align::kLeft}, {"worst", Align::kLeft}};
   for (const MetricEffects* part : parts) {
-    const std::string network = part->network.empty() ? "all networks" : printable(part->network);
-    columns.push_back({"effect", Align::kRight, network});
-    columns.push_back({"of variance", Align::kRight, network});
+    columns.push_back({"effect", Align::kRight, network_name(part->network)});
+    columns.push_back({"of variance", Align::kRight, network_name(part->network)});
   }
   TextTable table(columns);
   for (const Effect& effect : parts.front()->effects) {
@@ -50,7 +52,7 @@ std::string effects_table(const std::vector<const MetricEffects*>& parts, const 
     for (const MetricEffects* part : parts) {
       const auto found = std::ranges::find(part->effects, effect.parameter, &Effect::parameter);
       const bool there = found != part->effects.end();
-      cells.push_back(there ? effect_text(*found) : "-");
+      cells.push_back(there ? fmt::format("{:.2f}x", found->ratio) : "-");
       cells.push_back(there ? fmt::format("{:.0f} %", 100 * found->share) : "-");
     }
     table.add_row(std::move(cells));
@@ -82,8 +84,8 @@ std::string chosen_text(const Results& results, const std::vector<ChosenRows>& c
       const ResultDesign& design = results.designs[row.design];
       std::vector<std::string> cells;
       if (networks) cells.push_back(printable(part.network));
-      cells.insert(cells.end(), {std::to_string(design.id), printable(design.machine),
-                                 design.parameters.empty() ? "(defaults)" : printable(design.parameters)});
+      cells.insert(cells.end(),
+                   {std::to_string(design.id), printable(design.machine), parameters_text(design)});
       for (const Metric* metric : first) cells.push_back(metric_text(metric->value(row)));
       for (const std::string& name : others) cells.push_back(metric_text(row.metrics[results.metric(name)]));
       table.add_row(std::move(cells));
@@ -116,17 +118,14 @@ std::string levels_text(const std::vector<MetricEffects>& all, const std::string
                         const TextStyle& style) {
   std::vector<TableColumn> columns = {{parameter, Align::kLeft}};
   std::vector<const Effect*> effects;
-  std::vector<Value> values;
+  std::set<Value> values;
   for (const MetricEffects& one : all) {
     const auto found = std::ranges::find(one.effects, parameter, &Effect::parameter);
     if (found == one.effects.end()) continue;
-    const std::string network = one.network.empty() ? "all networks" : printable(one.network);
-    columns.push_back({one.metric, Align::kRight, network});
+    columns.push_back({one.metric, Align::kRight, network_name(one.network)});
     effects.push_back(&*found);
-    for (const EffectLevel& level : found->levels) values.push_back(level.value);
+    for (const EffectLevel& level : found->levels) values.insert(level.value);
   }
-  std::ranges::sort(values);
-  values.erase(std::unique(values.begin(), values.end()), values.end());
   TextTable table(columns);
   for (const Value& value : values) {
     std::vector<std::string> cells = {printable(value_text(value))};
@@ -142,8 +141,7 @@ std::string levels_text(const std::vector<MetricEffects>& all, const std::string
 
 std::string diff_text(const DesignDiff& diff, const TextStyle& style) {
   const auto name = [](const ResultDesign& design) {
-    return fmt::format("design {}: {} {}", design.id, printable(design.machine),
-                       design.parameters.empty() ? "(defaults)" : printable(design.parameters));
+    return fmt::format("design {}: {} {}", design.id, printable(design.machine), parameters_text(design));
   };
   std::string text = fmt::format("A  {}\nB  {}\n\n", name(*diff.a), name(*diff.b));
   if (diff.settings.empty()) {
@@ -195,27 +193,13 @@ Scatter make_scatter(const Results& results, const RowGroup& group, const std::v
   Scatter scatter{.title = fmt::format("{} over {}, {}", y.name(), x.name(), over),
                   .x_title = direction(x),
                   .y_title = direction(y),
-                  .points = {},
-                  .x_maximise = x.maximise(),
-                  .y_maximise = y.maximise()};
+                  .points = {}};
   std::vector<bool> on_front(results.designs.size(), false);
   for (const ResultRow& row : front) on_front[row.design] = true;
-  const auto add = [&](const ResultRow& row, bool is_front) {
-    const ResultDesign& design = results.designs[row.design];
-    const double at_x = x.value(row);
-    const double at_y = y.value(row);
-    if (!std::isfinite(at_x) || !std::isfinite(at_y)) return;
-    const std::string text =
-        is_front ? fmt::format("design {}: {} {}\n{} {}\n{} {}", design.id, design.machine, design.parameters,
-                               x.name(), metric_text(at_x), y.name(), metric_text(at_y))
-                 : "";
-    const Value model = design.setting("model");
-    scatter.points.push_back({at_x, at_y, design.machine, value_text(model), text, is_front});
-  };
   for (const ResultRow& row : group.rows) {
-    if (!on_front[row.design]) add(row, false);
+    const ScatterPoint point{x.value(row), y.value(row), on_front[row.design]};
+    if (std::isfinite(point.x) && std::isfinite(point.y)) scatter.points.push_back(point);
   }
-  for (const ResultRow& row : front) add(row, true);
   return scatter;
 }
 

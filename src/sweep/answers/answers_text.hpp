@@ -29,7 +29,6 @@ std::string chosen_json(const Results& results, const std::vector<ChosenRows>& c
 
 struct MetricEffects {
   std::string metric;
-  bool maximise = false;
   std::string network;  // empty: all together
   std::vector<Effect> effects;
 };
@@ -42,15 +41,15 @@ std::string effects_json(const std::vector<MetricEffects>& all);
 std::string diff_text(const DesignDiff& diff, const TextStyle& style);
 std::string diff_json(const DesignDiff& diff);
 
-// "Results of 0.1.0/1; those of 0.0.9/1 are left out (--program)" and what else a reader must know; empty if
-// nothing.
+// Remarks on results that are left out: "Results of lacuna 0.1.0/1; the file also holds some of 0.0.9/1
+// (--program)". Usually empty.
 std::string remarks_text(const Results& results);
 
 Scatter make_scatter(const Results& results, const RowGroup& group, const std::vector<ResultRow>& front,
                      const Metric& x, const Metric& y);
 
-// The data of the page of `pareto --html` (web/src/sweep): designs, and per network and for all together the
-// metrics by column.
+// The data of the page of `pareto --html` (web/src/sweep): designs, and the metrics by column, per network
+// and for all networks together.
 std::string page_json(const Results& results, const std::string& condition, const Metric& x, const Metric& y);
 
 }  // namespace lacuna::sweep

@@ -1,4 +1,4 @@
-// Scales of pictures: a range with round ends and the ticks in it.
+// The scale of a picture: a range with round ends and the ticks in it.
 #pragma once
 
 #include <cmath>

@@ -1,4 +1,4 @@
-// What differs between two designs: their settings and what they reach.
+// Differences between two designs: their settings and their metrics.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ struct DesignDiff {
   std::vector<MetricDifference> metrics;  // of networks that both have, all of them
 };
 
-// `design` as the tables show it: its number. Throws InputError if there is none.
+// Returns the design of that number, as the tables show it. Throws InputError if there is none.
 const ResultDesign& find_design(const Results& results, const std::string& design);
 DesignDiff diff_designs(const Results& results, const ResultDesign& a, const ResultDesign& b);
 

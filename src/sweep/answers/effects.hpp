@@ -2,8 +2,8 @@
 //
 // Metrics are compared as ratios, so everything is computed on logarithms. Each value is taken relative to
 // the geometric mean of its group: the designs of the same machine on the same network (for the parameter
-// 'machine' itself, of all machines). So neither a large network nor a machine that does not have the
-// parameter moves the effect.
+// 'machine' itself, of all machines). So neither a large network nor a machine without the parameter
+// moves the effect.
 #pragma once
 
 #include <string>
@@ -24,14 +24,12 @@ struct Effect {
   std::string parameter;
   std::vector<EffectLevel> levels;  // by value
   double ratio = 1;                 // the highest level over the lowest
-  double share = 0;      // of the variance (of logarithms) that the parameter alone explains, 0 to 1
-  std::size_t best = 0;  // level
-
-  std::size_t worst = 0;
+  double share = 0;  // of the variance (of logarithms) that the parameter alone explains, 0 to 1
+  std::size_t best = 0, worst = 0;  // levels
 };
 
-// Of every parameter with at least two values, the largest ratio first. Rows whose metric is missing or not
-// positive do not count.
+// Effects of all parameters with at least two values, the largest ratio first. Rows whose metric is missing
+// or not positive do not count.
 std::vector<Effect> main_effects(const Results& results, const std::vector<ResultRow>& rows,
                                  const Metric& metric);
 

@@ -1,13 +1,13 @@
 #include "sweep/answers/metric.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <fmt/format.h>
 #include <limits>
 #include <utility>
 
 #include "base/error.hpp"
+#include "sweep/store/schema.hpp"
 
 namespace lacuna::sweep {
 
@@ -31,21 +31,8 @@ bool higher_is_better(std::string_view name) {
 }
 
 std::string_view metric_unit(std::string_view name) {
-  static constexpr std::array<std::pair<std::string_view, std::string_view>, 11> kUnits = {{
-      {"area_mm2", "mm²"},
-      {"seconds", "s"},
-      {"energy_joules", "J"},
-      {"compute_energy_joules", "J"},
-      {"energy_delay", "J s"},
-      {"watts", "W"},
-      {"dram_bytes", "bytes"},
-      {"cycles", "cycles"},
-      {"cycles_with_ideal_memory", "cycles"},
-      {"speedup", "x"},
-      {"speedup_from_zeros", "x"},
-  }};
-  const auto* found = std::ranges::find(kUnits, name, &std::pair<std::string_view, std::string_view>::first);
-  return found == kUnits.end() ? std::string_view() : found->second;
+  const auto found = std::ranges::find(metric_columns(), name, &MetricColumn::name);
+  return found == metric_columns().end() ? std::string_view() : found->unit;
 }
 
 RowExpression::RowExpression(std::string_view text, const std::string& where, const Results& results,

@@ -1,7 +1,8 @@
-// What designs are judged by, and which of them count: 'speedup', 'min:energy_joules * seconds', 'area_mm2 <
-// 40'.
+// Metrics that designs are compared by, and conditions on them: 'speedup', 'min:energy_joules * seconds',
+// 'area_mm2 < 40'.
 #pragma once
 
+#include <array>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,8 +12,10 @@
 
 namespace lacuna::sweep {
 
-// Whether more of it is better, as far as its name tells: speedups and efficiencies. Of anything else less
-// is.
+// Metrics to show where a question names none.
+inline constexpr std::array kUsualMetrics{"speedup", "energy_efficiency", "energy_delay", "area_mm2"};
+
+// Returns true for speedups and efficiencies, by their names. Of anything else less is better.
 bool higher_is_better(std::string_view name);
 // "J s" of energy_delay; empty if there is none or it is not known.
 std::string_view metric_unit(std::string_view name);

@@ -4,37 +4,70 @@
 #include <cmath>
 #include <fmt/format.h>
 #include <limits>
-#include <set>
+#include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
 #include "base/text/nearest.hpp"
 #include "base/text/quote.hpp"
-#include "sweep/answers/design_settings.hpp"
-#include "sweep/store/database.hpp"
+#include "sweep/store/schema.hpp"
 
 namespace lacuna::sweep {
 
 namespace {
 
-// Columns of by_network that are not numbers measured.
-bool is_metric_column(const std::string& name, const std::vector<std::string>& swept) {
-  static const std::set<std::string> kOthers = {"network",    "design", "machine",
-                                                "parameters", "traces", "program"};
-  return !kOthers.contains(name) && std::ranges::find(swept, name) == swept.end();
+Value value_of_json(const nlohmann::json& json) {
+  if (json.is_boolean()) return json.get<bool>();
+  if (json.is_number()) return json.get<double>();
+  if (json.is_string()) return value_of_text(json.get_ref<const std::string&>());
+  return {};
 }
+
+// Every parameter of a configuration in JSON, machine and model.
+std::map<std::string, Value> settings_of(const std::string& configuration, const std::string& machine,
+                                         const std::string& model) {
+  std::map<std::string, Value> settings;
+  const nlohmann::json json = nlohmann::json::parse(configuration, nullptr, false);
+  if (json.is_object()) {
+    for (const auto& [name, value] : json.items()) settings[name] = value_of_json(value);
+  }
+  settings["machine"] = machine;
+  settings["model"] = model;
+  return settings;
+}
+
+// The metrics among the columns of a view. Found by name, so that a metric the view gains is one here.
+class MetricReader {
+ public:
+  MetricReader(const Reader& reader, const Statement& rows, Results& results) {
+    const std::vector<std::string> swept = reader.swept_parameters();
+    for (int i = 0; i < rows.columns(); ++i) {
+      const std::string name = rows.name(i);
+      if (is_identity_column(name) || std::ranges::find(swept, name) != swept.end()) continue;
+      columns_.push_back(i);
+      results.metrics.push_back(name);
+    }
+  }
+  std::vector<double> read(const Statement& row) const {
+    std::vector<double> metrics;
+    for (const int column : columns_) metrics.push_back(row.number(column));
+    return metrics;
+  }
+
+ private:
+  std::vector<int> columns_;
+};
 
 std::string choose_program(const Reader& reader, const std::string& file, Results& results,
                            const std::string& wanted) {
   std::vector<std::string> programs = reader.programs();
   if (programs.empty()) return {};
   if (!wanted.empty() && std::ranges::find(programs, wanted) == programs.end()) {
-    throw InputError(file, fmt::format("it holds no results of program {}", quote_name(wanted)),
+    throw InputError(file, fmt::format("it has no results of program {}", quote_name(wanted)),
                      suggest(wanted, programs));
   }
   // The latest that has results: a file may have been opened by a newer program that computed nothing.
-  Statement points = reader.prepare("SELECT program FROM points GROUP BY program");
-  std::set<std::string> filled;
-  while (points.step()) filled.insert(points.text(0));
+  const std::vector<std::string> all = reader.connection().texts("SELECT DISTINCT program FROM points");
+  const std::set<std::string> filled(all.begin(), all.end());
   std::string chosen = wanted;
   for (const std::string& program : programs) {
     if (chosen.empty() && filled.contains(program)) chosen = program;
@@ -45,101 +78,52 @@ std::string choose_program(const Reader& reader, const std::string& file, Result
   return chosen;
 }
 
-std::map<std::int64_t, std::size_t> read_designs(const Reader& reader, Results& results) {
-  Statement designs = reader.prepare(
-      "SELECT d.id, d.machine, d.parameters, d.configuration, d.model, d.energy_table, d.node_nm FROM "
-      "designs d "
-      "JOIN programs p ON p.id = d.program WHERE p.version || '/' || p.results_version = ?1 ORDER BY d.id");
-  designs.bind(1, std::string_view(results.program));
-  std::map<std::int64_t, std::size_t> index;
-  while (designs.step()) {
-    ResultDesign design{designs.integer(0), designs.text(1), designs.text(2),
-                        settings_of(designs.text(3), designs.text(1), designs.text(4))};
-    if (!designs.text(5).empty()) design.settings["energy_table"] = designs.text(5);
-    if (!designs.is_null(6)) design.settings["node_nm"] = designs.number(6);
-    index[design.id] = results.designs.size();
-    results.designs.push_back(std::move(design));
+std::map<std::int64_t, ResultDesign> read_designs(const Reader& reader, const std::string& program) {
+  Statement rows = reader.prepare(
+      "SELECT d.id, d.machine, d.parameters, d.configuration, d.model, d.energy_table, d.node_nm "
+      "FROM designs d JOIN programs p ON p.id = d.program WHERE p.version || '/' || p.results_version = ?1",
+      program);
+  std::map<std::int64_t, ResultDesign> designs;
+  while (rows.step()) {
+    ResultDesign& design = designs[rows.integer(0)];
+    design = {rows.integer(0), rows.text(1), rows.text(2),
+              settings_of(rows.text(3), rows.text(1), rows.text(4))};
+    if (!rows.text(5).empty()) design.settings["energy_table"] = rows.text(5);
+    if (!rows.is_null(6)) design.settings["node_nm"] = rows.number(6);
   }
-  return index;
+  return designs;
 }
 
-// Columns are found by their names, so that a metric the view gains is one here.
-void read_rows(const Reader& reader, Results& results, const std::map<std::int64_t, std::size_t>& designs,
-               const std::vector<std::string>& wanted) {
-  const std::vector<std::string> swept = reader.swept_parameters();
-  Statement rows = reader.prepare("SELECT * FROM by_network WHERE program = ?1 ORDER BY network, design");
-  rows.bind(1, std::string_view(results.program));
-  int network_column = -1;
-  int design_column = -1;
-  int traces_column = -1;
-  std::vector<int> metric_columns;
-  for (int i = 0; i < rows.columns(); ++i) {
-    const std::string name = rows.name(i);
-    if (name == "network") network_column = i;
-    if (name == "design") design_column = i;
-    if (name == "traces") traces_column = i;
-    if (!is_metric_column(name, swept)) continue;
-    metric_columns.push_back(i);
-    results.metrics.push_back(name);
-  }
-  std::vector<std::int64_t> traces;  // per row
-  std::vector<std::int64_t> most;    // per network
+// Rows of the networks `wanted` (empty: all) and the designs that they are of.
+void read_rows(const Reader& reader, Results& results, const std::vector<std::string>& wanted) {
+  std::map<std::int64_t, ResultDesign> designs = read_designs(reader, results.program);
+  Statement rows = reader.prepare(
+      "SELECT network, design, traces, max(traces) OVER (PARTITION BY network) AS traces, * "
+      "FROM by_network WHERE program = ?1 ORDER BY network, design",
+      results.program);
+  const MetricReader metrics(reader, rows, results);
+  std::vector<std::string> networks;  // of the file
+  std::map<std::int64_t, std::size_t> places;
   while (rows.step()) {
-    const std::string network = rows.text(network_column);
-    const auto known = std::ranges::find(results.networks, network);
-    const auto at = static_cast<std::size_t>(known - results.networks.begin());
-    if (known == results.networks.end()) {
-      results.networks.push_back(network);
-      most.push_back(0);
+    const std::string network = rows.text(0);
+    if (networks.empty() || networks.back() != network) networks.push_back(network);
+    if (!wanted.empty() && std::ranges::find(wanted, network) == wanted.end()) continue;
+    // A sum over fewer traces than others have is not comparable.
+    if (rows.integer(2) < rows.integer(3)) {
+      ++results.left_out;
+      continue;
     }
-    ResultRow row{designs.at(rows.integer(design_column)), at};
-    for (const int column : metric_columns) row.metrics.push_back(rows.number(column));
-    traces.push_back(rows.integer(traces_column));
-    most[at] = std::max(most[at], traces.back());
-    results.rows.push_back(std::move(row));
+    if (results.networks.empty() || results.networks.back() != network) results.networks.push_back(network);
+    const auto [place, is_new] = places.try_emplace(rows.integer(1), results.designs.size());
+    if (is_new) results.designs.push_back(std::move(designs.at(rows.integer(1))));
+    results.rows.push_back({place->second, results.networks.size() - 1, metrics.read(rows)});
   }
   for (const std::string& network : wanted) {
-    if (std::ranges::find(results.networks, network) == results.networks.end()) {
-      throw InputError(results.file, fmt::format("it holds no results of network {}", quote_name(network)),
-                       suggest(network, results.networks));
+    if (std::ranges::find(networks, network) == networks.end()) {
+      throw InputError(results.file, fmt::format("it has no results of network {}", quote_name(network)),
+                       suggest(network, networks));
     }
   }
-  // A sum over fewer traces than others have is not comparable.
-  std::vector<ResultRow> kept;
-  for (std::size_t i = 0; i < results.rows.size(); ++i) {
-    const std::size_t network = results.rows[i].network;
-    if (!wanted.empty() && std::ranges::find(wanted, results.networks[network]) == wanted.end()) continue;
-    if (traces[i] == most[network]) {
-      kept.push_back(std::move(results.rows[i]));
-    } else {
-      ++results.left_out;
-    }
-  }
-  results.rows = std::move(kept);
-  if (wanted.empty()) return;
-  std::vector<std::string> names;
-  std::vector<std::size_t> renumbered(results.networks.size(), 0);
-  for (std::size_t i = 0; i < results.networks.size(); ++i) {
-    if (std::ranges::find(wanted, results.networks[i]) == wanted.end()) continue;
-    renumbered[i] = names.size();
-    names.push_back(results.networks[i]);
-  }
-  results.networks = std::move(names);
-  for (ResultRow& row : results.rows) row.network = renumbered[row.network];
-}
-
-// Designs that no row is of would count as values tried.
-void drop_unused_designs(Results& results) {
-  std::vector<std::size_t> renumbered(results.designs.size(), results.designs.size());
-  std::vector<ResultDesign> used;
-  for (ResultRow& row : results.rows) {
-    if (renumbered[row.design] == results.designs.size()) {
-      renumbered[row.design] = used.size();
-      used.push_back(std::move(results.designs[row.design]));
-    }
-    row.design = renumbered[row.design];
-  }
-  results.designs = std::move(used);
 }
 
 void find_parameters(const Reader& reader, Results& results) {
@@ -147,12 +131,7 @@ void find_parameters(const Reader& reader, Results& results) {
   for (const std::string& name : reader.swept_parameters()) candidates.push_back(name);
   candidates.insert(candidates.end(), {"energy_table", "node_nm"});
   for (const std::string& name : candidates) {
-    std::set<Value> values;
-    for (const ResultDesign& design : results.designs) {
-      const Value value = design.setting(name);
-      if (!std::holds_alternative<std::monostate>(value)) values.insert(value);
-    }
-    if (values.size() > 1) results.parameters.push_back(name);
+    if (results.values_of(name).size() > 1) results.parameters.push_back(name);
   }
 }
 
@@ -188,12 +167,21 @@ std::size_t Results::metric(const std::string& name) const {
   return static_cast<std::size_t>(std::ranges::find(metrics, name) - metrics.begin());
 }
 
+std::set<Value> Results::values_of(const std::string& setting) const {
+  std::set<Value> values;
+  for (const ResultDesign& design : designs) {
+    const Value value = design.setting(setting);
+    if (!std::holds_alternative<std::monostate>(value)) values.insert(value);
+  }
+  return values;
+}
+
 std::vector<std::string> Results::known_names() const {
   std::set<std::string> settings;
   for (const ResultDesign& design : designs) {
     for (const auto& [name, value] : design.settings) settings.insert(name);
   }
-  // Those that people ask for first.
+  // The ones that people ask for come first.
   std::vector<std::string> names = metrics;
   names.insert(names.end(), {"network", "design"});
   names.insert(names.end(), parameters.begin(), parameters.end());
@@ -216,15 +204,35 @@ Results read_results(const std::filesystem::path& file, const ResultSelection& s
   Results results;
   results.file = file.string();
   results.program = choose_program(reader, results.file, results, selection.program);
-  const std::map<std::int64_t, std::size_t> designs = read_designs(reader, results);
-  read_rows(reader, results, designs, selection.networks);
+  read_rows(reader, results, selection.networks);
   if (results.rows.empty()) {
-    throw InputError(results.file, "it holds no results yet",
+    throw InputError(results.file, "it has no results yet",
                      "compute some: lacuna sweep PLAN.yaml -o RESULTS.sqlite");
   }
-  drop_unused_designs(results);
   drop_empty_metrics(results);
   find_parameters(reader, results);
+  return results;
+}
+
+Results read_points(const Reader& reader, const std::vector<std::vector<std::string>>& keys) {
+  Statement point = reader.prepare("SELECT machine, model, configuration, * FROM points WHERE key = ?1");
+  Results results;
+  const MetricReader metrics(reader, point, results);
+  const int design_column = point.column("design");
+  const int parameters_column = point.column("parameters");
+  for (std::size_t trace = 0; !keys.empty() && trace < keys[0].size(); ++trace) {
+    results.networks.push_back(std::to_string(trace));
+  }
+  for (const std::vector<std::string>& of_design : keys) {
+    ResultDesign& design = results.designs.emplace_back();
+    for (std::size_t trace = 0; trace < of_design.size(); ++trace) {
+      if (!point.bind(of_design[trace]).step()) continue;
+      results.rows.push_back({results.designs.size() - 1, trace, metrics.read(point)});
+      if (!design.settings.empty()) continue;
+      design = {point.integer(design_column), point.text(0), point.text(parameters_column),
+                settings_of(point.text(2), point.text(0), point.text(1))};
+    }
+  }
   return results;
 }
 
@@ -240,7 +248,7 @@ std::vector<ResultRow> over_all_networks(const Results& results) {
     for (std::size_t i = 0; rows.size() > 1 && i < results.metrics.size(); ++i) {
       std::vector<double> values;
       for (const ResultRow* row : rows) values.push_back(row->metrics[i]);
-      // The area is the same on every network, to the last digit.
+      // The area is exactly the same on every network.
       const bool equal = std::ranges::all_of(values, [&](double value) { return value == values[0]; });
       mean.metrics.push_back(equal ? values[0] : geometric_mean(values));
     }

@@ -68,13 +68,10 @@ int main(int argc, char** argv) {
       point.trace = kNetworks[j];
       const double zeros = machine.speed * (1 + (deep ? 0.12 * (depth - 2) : 0)) *
                            (1 - 0.02 * std::log2(rows)) * (1 + 0.1 * j) * (0.96 + 0.08 * random.uniform());
-      point.baseline_cycles = 4e9 * (j + 1) / std::pow(units, 0.85);
-      point.cycles = point.baseline_cycles / zeros;
-      point.cycles_without_zeros = point.baseline_cycles;
-      point.seconds = point.cycles / 500e6;
-      point.baseline_seconds = point.baseline_cycles / 500e6;
-      point.baseline_energy_joules = 2.0 * (j + 1) * (1 + 0.001 * units);
-      point.energy_joules = *point.baseline_energy_joules / (0.8 * zeros) * (gated ? 0.93 : 1);
+      const double baseline = 4e9 * (j + 1) / std::pow(units, 0.85);
+      set_cycles(point, baseline / zeros, baseline);
+      const double joules = 2.0 * (j + 1) * (1 + 0.001 * units);
+      set_energy(point, joules / (0.8 * zeros) * (gated ? 0.93 : 1), joules);
       points.push_back(std::move(point));
     }
   }
