@@ -166,6 +166,13 @@ std::string ratio_text(double numerator, double denominator) {
   return denominator > 0 ? ratio_text(numerator / denominator) : "-";
 }
 
+std::string duration_text(double seconds) {
+  const auto s = static_cast<long>(std::ceil(seconds));
+  if (s < 60) return fmt::format("{} s", s);
+  if (s < 3600) return fmt::format("{}:{:02} min", s / 60, s % 60);
+  return fmt::format("{}:{:02} h", s / 3600, s / 60 % 60);
+}
+
 std::string bold_text(std::string_view text, const TextStyle& style) { return styled(text, style, 1); }
 std::string dim_text(std::string_view text, const TextStyle& style) { return styled(text, style, 2); }
 

@@ -56,6 +56,8 @@ std::string rounded_digits(double value);
 std::string ratio_text(double ratio);
 // The same of a quotient, "-" where there is nothing to divide by
 std::string ratio_text(double numerator, double denominator);
+// "12 s", "3:05 min", "2:10 h"
+std::string duration_text(double seconds);
 
 std::string bold_text(std::string_view text, const TextStyle& style);
 std::string dim_text(std::string_view text, const TextStyle& style);

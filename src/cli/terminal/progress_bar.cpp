@@ -25,13 +25,6 @@ int error_width() {
 
 }  // namespace
 
-std::string duration_text(double seconds) {
-  const auto s = static_cast<long>(std::ceil(seconds));
-  if (s < 60) return fmt::format("{} s", s);
-  if (s < 3600) return fmt::format("{}:{:02} min", s / 60, s % 60);
-  return fmt::format("{}:{:02} h", s / 3600, s / 60 % 60);
-}
-
 std::string progress_line(double share, double elapsed_seconds, const std::string& what, int width) {
   constexpr int kCells = 24;
   share = std::clamp(share, 0.0, 1.0);

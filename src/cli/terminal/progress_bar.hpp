@@ -8,6 +8,8 @@
 #include <string>
 #include <thread>
 
+#include "base/text/text_table.hpp"
+
 namespace lacuna::cli {
 
 class ProgressBar {
@@ -46,8 +48,5 @@ class ProgressBar {
 // "[########------------]  40 %  12 s left  resnet50": at most `width` columns. Before the first share is
 // done: "12 s so far".
 std::string progress_line(double share, double elapsed_seconds, const std::string& what, int width);
-
-// "12 s", "3:05 min", "2:10 h"
-std::string duration_text(double seconds);
 
 }  // namespace lacuna::cli

@@ -31,7 +31,7 @@ std::string configuration(const Params& params) {
   for (std::size_t i = 0; i < values.size(); ++i) {
     config.push_back({values[i].first, values[i].second, params.specs()[i].kind});
   }
-  return config_json(config);
+  return config_json(config).dump();
 }
 
 // The machine that another is compared with; null if it is its own baseline.

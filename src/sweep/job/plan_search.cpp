@@ -1,4 +1,4 @@
-#include "sweep/guided/plan_search.hpp"
+#include "sweep/job/plan_search.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -8,6 +8,7 @@
 #include "base/text/parse_number.hpp"
 #include "base/text/quote.hpp"
 #include "sweep/answers/metric.hpp"
+#include "sweep/store/schema.hpp"
 
 namespace lacuna::sweep {
 
@@ -122,11 +123,11 @@ class SearchReader {
 
 }  // namespace
 
-PlanSearch read_search(const Plan& plan, const std::vector<std::string>& metrics) {
+PlanSearch read_search(const Plan& plan) {
   PlanSearch search = SearchReader(plan).read();
   // Names of metrics and of parameters, before anything is computed.
   Results names;
-  names.metrics = metrics;
+  for (const MetricColumn& metric : metric_columns()) names.metrics.push_back(metric.name);
   names.networks = {""};
   names.designs.emplace_back();
   for (const Machine& machine : plan.machines) {

@@ -18,7 +18,7 @@ struct PlanSearch {
 };
 
 // Throws InputError, which names the plan's line, for a strategy or setting that is not known or out of
-// range. `metrics`: what results have.
-PlanSearch read_search(const Plan& plan, const std::vector<std::string>& metrics);
+// range.
+PlanSearch read_search(const Plan& plan);
 
 }  // namespace lacuna::sweep

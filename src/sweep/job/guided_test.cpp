@@ -2,9 +2,8 @@
 #include <set>
 
 #include "base/testing.hpp"
-#include "sweep/answers/point_results.hpp"
 #include "sweep/answers/ranking.hpp"
-#include "sweep/guided/guided_sweep.hpp"
+#include "sweep/job/guided_sweep.hpp"
 
 namespace lacuna::sweep {
 namespace {
@@ -33,7 +32,7 @@ GuidedOutcome search_into(const std::filesystem::path& file, const std::string& 
   Sweep sweep(plan);
   Database database(file, this_program());
   database.add_parameters(plan.varied_parameters());
-  const PlanSearch search = read_search(plan, metrics_of_points());
+  const PlanSearch search = read_search(plan);
   int generations = 0;
   GuidedOptions options;
   options.run.threads = 2;
@@ -109,7 +108,7 @@ TEST(GuidedSweep, SuccessiveHalvingBeginsWithFewTraces) {
 
 TEST(GuidedSweep, Refusals) {
   const auto refused = [](const std::string& strategy) {
-    return error_of([&] { read_search(plan_with(strategy), metrics_of_points()); });
+    return error_of([&] { read_search(plan_with(strategy)); });
   };
   EXPECT_NE(refused("{name: nsga3}").find("unknown strategy 'nsga3'; did you mean 'nsga2'?"),
             std::string::npos);
@@ -133,7 +132,7 @@ TEST(GuidedSweep, Refusals) {
                   "plan.yaml");
               Sweep sweep(plan);
               Database database(folder / "r.sqlite", this_program());
-              run_guided(sweep, read_search(plan, metrics_of_points()), database, {});
+              run_guided(sweep, read_search(plan), database, {});
             }).find("no design that the conditions and limits allow"),
             std::string::npos);
 }

@@ -1,12 +1,12 @@
-// Runs a plan with a strategy: generation by generation into the file of results, from which the strategy is
-// told.
+// Runs a plan with a strategy: generation by generation into the file of results, from which the strategy
+// gets its scores.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <string>
 
-#include "sweep/guided/plan_search.hpp"
+#include "sweep/job/plan_search.hpp"
 #include "sweep/run/runner.hpp"
 
 namespace lacuna::sweep {
@@ -24,10 +24,8 @@ struct GuidedProgress {
 
 struct GuidedOptions {
   RunOptions run = {};
-  // What computes a generation: threads here, or ranks as well.
-  std::function<SweepOutcome(Sweep&, const WorkList&, Database&, const RunOptions&)> compute = run_chunks;
-  int workers = 1;                                             // threads of all of them
-  std::function<void(const GuidedProgress&)> generation = {};  // after each one
+  int workers = 1;                                             // threads of all processes
+  std::function<void(const GuidedProgress&)> generation = {};  // called after each one
 };
 
 struct GuidedOutcome {
@@ -36,8 +34,8 @@ struct GuidedOutcome {
   std::vector<FailureRecord> failures;  // the first hundred
 };
 
-// A search that was interrupted continues as if it had not been: what is stored is not computed again, and
-// the strategy is told the stored numbers.
+// A search that was interrupted continues as if it had not been: stored points are not computed again, and
+// the strategy gets the stored numbers.
 GuidedOutcome run_guided(Sweep& sweep, const PlanSearch& search, Database& database,
                          const GuidedOptions& options);
 

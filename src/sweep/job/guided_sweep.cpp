@@ -1,4 +1,4 @@
-#include "sweep/guided/guided_sweep.hpp"
+#include "sweep/job/guided_sweep.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -9,7 +9,6 @@
 #include "base/error.hpp"
 #include "base/text/parse_number.hpp"
 #include "sweep/answers/metric.hpp"
-#include "sweep/answers/point_results.hpp"
 
 namespace lacuna::sweep {
 
@@ -34,7 +33,7 @@ bool is_ordered(const PlanAxis& axis) {
 class GuidedRun {
  public:
   GuidedRun(Sweep& sweep, const PlanSearch& search, Database& database, const GuidedOptions& options)
-      : sweep_(sweep), search_(search), database_(database), options_(options), reader_(database.file()) {}
+      : sweep_(sweep), search_(search), database_(database), options_(options) {}
 
   GuidedOutcome run() {
     const SearchSpace space = search_space(sweep_);
@@ -76,7 +75,7 @@ class GuidedRun {
         make_chunks(designs_, sha256, bytes, database_.stored(), sweep_.plan.measures, options_.workers);
     outcome_.progress.stored += work.stored;
     if (work.points == 0) return true;
-    const SweepOutcome done = options_.compute(sweep_, work, database_, options_.run);
+    const SweepOutcome done = run_chunks(sweep_, work, database_, options_.run);
     outcome_.progress.computed += done.progress.done;
     outcome_.progress.failed += done.progress.failed;
     for (const FailureRecord& failure : done.failures) {
@@ -95,7 +94,7 @@ class GuidedRun {
         keys.back().push_back(point_key(entry.key, sweep_.sha256[trace]));
       }
     }
-    const Results results = read_points(reader_, keys);
+    const Results results = read_points(database_, keys);
     constexpr double kFailed = std::numeric_limits<double>::infinity();
     std::vector<Score> scores(keys.size(), {std::vector<double>(search_.objectives.size(), 0), kFailed});
     const std::string& where = sweep_.plan.strategy.where;
@@ -129,7 +128,6 @@ class GuidedRun {
   const PlanSearch& search_;
   Database& database_;
   const GuidedOptions& options_;
-  Reader reader_;
   DesignList designs_;  // of the generation
   GuidedOutcome outcome_;
   std::vector<Score> front_;
