@@ -1,5 +1,6 @@
 // Every size of a machine follows from the parameters it depends on, as the tables of docs/configuration.md
-// ("What follows from what") say: the tables are read, so neither they nor the models can change alone.
+// ("How sizes follow from parameters") say: the tables are read, so neither they nor the models can change
+// alone.
 #include <algorithm>
 #include <cmath>
 #include <fstream>
@@ -70,7 +71,7 @@ std::vector<ScalingTable> read_tables() {
   std::vector<ScalingTable> tables;
   bool in_section = false, in_table = false;
   for (std::string line; std::getline(page, line);) {
-    if (line.starts_with("## ")) in_section = line == "## What follows from what";
+    if (line.starts_with("## ")) in_section = line == "## How sizes follow from parameters";
     if (!in_section || !line.starts_with("|")) {
       in_table = false;
       continue;

@@ -58,7 +58,7 @@ foreach(trace ${traces})
   endif()
 endforeach()
 
-# And the README beside them names each of them.
+# And the README next to them names each of them.
 file(READ ${prefix}/share/lacuna/data/README.md about)
 string(REGEX REPLACE "\n[A-Z][a-z-]+ recorded training steps.*" "" about "${about}")
 file(GLOB traces RELATIVE ${prefix}/share/lacuna/data ${prefix}/share/lacuna/data/*.zst)
@@ -92,9 +92,10 @@ foreach(file ${package_files})
   endif()
 endforeach()
 
-# One project, so that the compiler is looked for once; examples/ is a project of its own in it.
-if(NOT readme MATCHES "```cmake\n([^`]+)```")
-  message(FATAL_ERROR "README.md shows no lines for a CMakeLists.txt")
+# One project, so that the compiler is looked for once; examples/ is a separate project in it.
+file(READ ${ROOT}/docs/installing.md installing)
+if(NOT installing MATCHES "```cmake\n([^`]+)```")
+  message(FATAL_ERROR "docs/installing.md shows no lines for a CMakeLists.txt")
 endif()
 file(WRITE ${WORK}/readme.cmake "${CMAKE_MATCH_1}")
 string(STRIP "${FLAGS} -Wall -Wextra -Wpedantic -Werror" flags)
