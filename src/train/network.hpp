@@ -15,6 +15,7 @@ namespace lacuna::train {
 
 // Of the operands of products; sums and everything else are single precision.
 enum class Precision { kFloat32, kBfloat16 };
+inline constexpr std::array kPrecisions = {"float32", "bfloat16"};
 
 struct NetworkOptions {
   std::int64_t batch = 32;
@@ -28,6 +29,7 @@ struct NetworkOptions {
   // kAuto may choose it; its rounding errors are larger. False in a network that has too little memory for
   // it.
   bool allow_winograd = false;
+  int optimizer_states = 1;  // tensors per parameter, for the estimate of memory
 };
 
 class Network {

@@ -100,16 +100,16 @@ TEST_F(TrainCommand, ASavedRunIsNotOverwritten) {
   const std::string logged = file("o", "log.csv");
   expect_refused(tiny("o", {"--steps", "4"}), "a run has been saved there; continue it (--resume)");
   expect_refused(tiny("o", {"--steps", "2", "--resume"}), "it is at step 3, beyond the 2 asked for");
-  for (const auto& [name, value, was] : {std::tuple{"--lr", "0.5", "'0.02'"},
-                                         {"--seed", "7", "'1'"},
-                                         {"--prune", "sm", "'none'"},
-                                         {"--momentum", "0.5", "'0.9'"},
-                                         {"--schedule", "step", "'cosine'"},
-                                         {"--crop", "1", "'0'"},
-                                         {"--init", "x", "out it"}})
+  for (const auto& [name, value, was] : {std::tuple{"--lr", "0.5", "with '0.02'"},
+                                         {"--seed", "7", "with '1'"},
+                                         {"--prune", "sm", "with 'none'"},
+                                         {"--momentum", "0.5", "with '0.9'"},
+                                         {"--schedule", "step", "with 'cosine'"},
+                                         {"--crop", "1", "with '0'"},
+                                         {"--init", "x", "without it"}})
     expect_refused(tiny("o", {"--steps", "3", "--resume", name, value}),
-                   fmt::format("{} {}: the run in '{}' was started with {}; leave out {} to continue it",
-                               name, value, folder_.file("o"), was, name));
+                   fmt::format("{} {}: the run in '{}' was started {}; leave out {} to continue it", name,
+                               value, folder_.file("o"), was, name));
   expect_refused(tiny("o", {"--resume", "--flip"}), "--flip: the run in ");
   expect_refused(tiny("o", {"--resume", "--set", "classes=3"}),
                  "was started with '10'; leave out --set classes");

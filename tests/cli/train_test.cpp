@@ -93,7 +93,7 @@ TEST_F(TrainCommand, ResumesAsItWasStarted) {
   EXPECT_EQ(file("half", "checkpoint.safetensors"), saved);
   EXPECT_EQ(file("half", "config.json"), config);
   expect_refused({"train", "--resume", folder_.file("half"), "--out", "x"},
-                 "a run goes on in its own folder");
+                 "a run continues in its own folder");
 }
 
 // Winograd rounds more coarsely and is left out where results must repeat to the bit or zeros must stay zero.

@@ -7,7 +7,8 @@ namespace lacuna::train {
 
 struct CheckpointState {
   explicit CheckpointState(bool pruned)
-      : optimizer(parameters, {}, 1), pruning(optimizer, {.method = PruningOptions::Method::kDynamicSparse}) {
+      : made(make_sgd(parameters, {}, 1)),
+        pruning(optimizer, {.method = PruningOptions::Method::kDynamicSparse}) {
     for (Parameter* parameter : parameters)
       for (std::int64_t i = 0; i < parameter->value.size(); ++i)
         parameter->value[i] = 0.25F * static_cast<float>(i + 1);
@@ -21,7 +22,8 @@ struct CheckpointState {
   Parameter weights{"b.weight", Parameter::Kind::kWeights, {3, 2}};
   Parameter mean{"norm.mean", Parameter::Kind::kBuffer, {2}};
   std::vector<Parameter*> parameters{&first, &weights, &mean};
-  Sgd optimizer;
+  std::unique_ptr<Optimizer> made;
+  Optimizer& optimizer = *made;
   Pruning pruning;
   TrainingState state{parameters, optimizer};
   Settings settings{{"model", "m"}, {"lr", "0.1"}};

@@ -12,7 +12,7 @@
 #include "train/double_net.hpp"
 #include "train/gradient_check.hpp"
 #include "train/graph/model_file.hpp"
-#include "train/optimizer.hpp"
+#include "train/optimizer/optimizer.hpp"
 #include "train/run/recorder.hpp"
 
 namespace lacuna::train::twin {
@@ -204,11 +204,11 @@ TEST_P(AgainstTorch, ThreeSteps) {
   for (const Kernels kernels : {Kernels::kDense, Kernels::kSparse}) {
     Network network(graph(), {kBatch, kernels, 1});
     load(network, given.initial);
-    Sgd sgd(network.parameters(), {0.9, 5e-4}, 1);
+    const auto sgd = make_sgd(network.parameters(), {0.9, 5e-4}, 1);
     for (const float expected : given.losses) {
       EXPECT_NEAR(network.forward(given.images.data(), given.labels.data(), {}).loss, expected, 1e-4);
       network.backward();
-      sgd.step(kRate);
+      sgd->step(kRate, 0);
     }
     EXPECT_EQ(network.parameters().size(), given.after.size());
     for (const Parameter* p : network.parameters()) {

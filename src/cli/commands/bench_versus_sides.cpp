@@ -96,8 +96,8 @@ bool VersusSides::build(const train::Graph& graph, const dataset::DatasetPair& d
                                  {"checkpoint", checkpoint().string()},
                                  {"threads", o_.threads},
                                  {"lr", o_.rate},
-                                 {"momentum", how.sgd.momentum},
-                                 {"weight_decay", how.sgd.weight_decay}});
+                                 {"momentum", how.optimizer.momentum},
+                                 {"weight_decay", how.optimizer.weight_decay}});
   if (!built) return false;
   if (built->value("parameters", std::int64_t{0}) != same.parameters())
     throw InputError(o_.python, "PyTorch's network has another number of parameters", "report this");

@@ -6,6 +6,7 @@
 
 #include "base/error.hpp"
 #include "base/parallel.hpp"
+#include "base/text/choice.hpp"
 #include "cli/commands.hpp"
 #include "cli/commands/bench_calibration.hpp"
 #include "cli/commands/bench_precision.hpp"
@@ -72,7 +73,8 @@ class Versus {
     planned.how.steps = static_cast<std::int64_t>(kMostSteps);
     planned.how.schedule.kind = train::RateSchedule::Kind::kConstant;
     planned.how.schedule.rate = o_.rate;
-    planned.how.pruning.method = train::parse_pruning(prune);
+    planned.how.pruning.method =
+        parse_choice<train::PruningOptions::Method>("--prune", prune, train::kPruningMethods);
     planned.how.pruning.zeros = o_.prune_zeros;
     // The zero weights stay where they are. Sparse momentum computes the gradients of all weights before each
     // change and those of the non-zero weights otherwise; here always all, which is the slower.

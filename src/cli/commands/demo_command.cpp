@@ -5,26 +5,22 @@
 #include <limits>
 #include <utility>
 
-#include "base/error.hpp"
 #include "base/io/output_file.hpp"
 #include "base/parallel.hpp"
 #include "cli/commands.hpp"
 #include "cli/commands/demo_machines.hpp"
 #include "cli/commands/demo_tables.hpp"
-#include "cli/commands/train_log.hpp"
-#include "cli/commands/train_setup.hpp"
 #include "cli/terminal/html_output.hpp"
 #include "cli/terminal/progress_bar.hpp"
 #include "cli/terminal/terminal.hpp"
 #include "report/html_report.hpp"
-#include "report/result/json_text.hpp"
 #include "report/result/potential_report.hpp"
 #include "report/result/result_csv.hpp"
 #include "report/result/result_json.hpp"
 #include "report/result/result_tables.hpp"
 #include "sim/catalog/arch_catalog.hpp"
 #include "sim/simulate.hpp"
-#include "trace/format/trace_writer.hpp"
+#include "train/run/train_run.hpp"
 
 namespace lacuna::cli {
 namespace {
@@ -45,14 +41,10 @@ struct DemoOptions {
   std::string html;  // empty: report.html in the folder, if this program has the page
 };
 
-class Demo {
+class Demo final : public train::RunObserver {
  public:
   explicit Demo(const DemoOptions& options)
       : options_(options), folder_(options.out), style_(output_style()), plain_{false, style_.width} {
-    std::error_code error;
-    std::filesystem::create_directories(folder_, error);
-    if (error || !std::filesystem::is_directory(folder_))
-      throw InputError(folder_.string(), "the folder cannot be made", "give another one with --out");
     check_html(options.html);
   }
 
@@ -90,71 +82,50 @@ class Demo {
   void heading(const std::string& text) { text_ += {text + "\n", bold_text(text, style_) + "\n"}; }
 
   void train() {
-    setup_.batch = 32;
-    data_ = dataset::open_dataset(setup_.data, setup_.data_options);
+    train::TrainSpec spec;
+    spec.out = options_.out;
+    spec.replace = true;
+    spec.training.steps = options_.steps;
+    spec.training.seed = options_.seed;
+    spec.network.threads = options_.threads;
     // Kernels that are chosen by timing would round differently from run to run.
-    network_.emplace(
-        train::open_model(setup_.model, train::fit_model(setup_.model, {}, *data_.train)),
-        train::NetworkOptions{setup_.batch, train::Kernels::kSparse, resolve_threads(options_.threads)});
-    train::TrainOptions how;
-    how.steps = options_.steps;
-    how.schedule.rate = 0.02;
-    how.schedule.warmup = options_.steps / 20;
-    how.seed = options_.seed;
-    trainer_.emplace(*network_, data_, how);
+    spec.network.kernels = train::Kernels::kSparse;
+    spec.report_every = std::max<std::int64_t>(1, options_.steps / 5);
+    spec.test_every = spec.checkpoint_every = options_.steps;
+    spec.record_steps = {recorded_step(0), recorded_step(1), recorded_step(2)};
+    run_.emplace(std::move(spec), *this);
+    run_->run();
+    say(fmt::format("{:.1f} % of the {} test images right after {:.0f} s.\n", 100 * run_->test_accuracy(),
+                    grouped_digits(run_->data().test->size()),
+                    std::chrono::duration<double>(last_step_ - start_).count()));
+  }
+
+  void begin() override {
+    const train::NetworkOptions& network = run_->network().options();
     heading("\n1. Training, here and now (measured)");
     say(fmt::format(
         "{}: six 3x3 convolutions and two linear layers, no batch norm; {} parameters. Built-in images of {} "
         "shapes,\nbatch {}, {}, zero-skipping kernels, {}.\n",
-        setup_.model, grouped_digits(network_->graph().parameters()), data_.train->classes().size(),
-        setup_.batch, counted(options_.steps, "step"), counted(network_->options().threads, "thread")));
+        run_->spec().model, grouped_digits(run_->network().graph().parameters()),
+        run_->data().train->classes().size(), network.batch, counted(options_.steps, "step"),
+        counted(network.threads, "thread")));
     say(fmt::format("{:>8} {:>8} {:>9} {:>9} {:>8} {:>8}\n", "steps", "loss", "accuracy", "images/s",
                     "zeros A", "zeros G"));
-    TrainLog log(folder_ / "log.csv", 0);
-    const auto start = Clock::now();
-    const std::int64_t line_steps = std::max<std::int64_t>(1, options_.steps / 5);
-    TrainLine line;
-    double seconds = 0;
-    std::int64_t count = 0;
-    while (!trainer_->done()) {
-      const std::int64_t step = trainer_->step();
-      const bool record = step == recorded_step(0) || step == recorded_step(1) || step == recorded_step(2);
-      const train::RecordOptions samples{};
-      std::optional<Trace> trace;
-      const train::StepReport done = trainer_->run_step(record ? &samples : nullptr, &trace);
-      if (trace) traces_.push_back(*trace);
-      line.loss += done.loss;
-      line.accuracy += static_cast<double>(done.correct);
-      seconds += done.seconds;
-      ++count;
-      bar_.update(static_cast<double>(trainer_->step()) / static_cast<double>(options_.steps), "training");
-      if (trainer_->step() % line_steps != 0 && !trainer_->done()) continue;
-      const auto images = static_cast<double>(count * setup_.batch);
-      line.step = trainer_->step();
-      line.epoch = trainer_->epoch();
-      line.loss /= static_cast<double>(count);
-      line.accuracy /= images;
-      line.rate = done.rate;
-      line.images_per_second = images / seconds;
-      line.zeros = trainer_->zeros();
-      log.add(line);
-      say(fmt::format("{:>8} {:>8.4f} {:>7.1f} % {:>9.0f} {:>6.1f} % {:>6.1f} %\n", line.step, line.loss,
-                      100 * line.accuracy, line.images_per_second, 100 * line.zeros.activations,
-                      100 * line.zeros.gradients));
-      line = {};
-      seconds = 0;
-      count = 0;
-    }
-    const double took = std::chrono::duration<double>(Clock::now() - start).count();
-    const train::TestReport test = trainer_->test();
-    say(fmt::format("{:.1f} % of the {} test images right after {:.0f} s.\n", 100 * test.accuracy,
-                    grouped_digits(data_.test->size()), took));
-    trainer_->save(folder_ / "checkpoint.safetensors", {});
-    for (std::size_t i = 0; i < traces_.size(); ++i) write_trace(traces_[i], trace_file(i));
+    start_ = Clock::now();
   }
+  void progress(double share, const std::string& what) override {
+    bar_.update(share, what);
+    last_step_ = Clock::now();
+  }
+  void line(const train::TrainLine& line) override {
+    say(fmt::format("{:>8} {:>8.4f} {:>7.1f} % {:>9.0f} {:>6.1f} % {:>6.1f} %\n", line.step, line.loss,
+                    100 * line.accuracy, line.images_per_second, 100 * line.zeros.activations,
+                    100 * line.zeros.gradients));
+  }
+  void recorded(const Trace& trace) override { traces_.push_back(trace); }
 
   std::filesystem::path trace_file(std::size_t which) const {
-    return folder_ / fmt::format("trace_{:06}.safetensors.zst", recorded_step(static_cast<int>(which)));
+    return run_->folder().trace(recorded_step(static_cast<int>(which)));
   }
 
   // Early, in the middle and the last one.
@@ -244,18 +215,16 @@ class Demo {
 
   void time_cpu() {
     const auto steps = static_cast<int>(std::clamp<std::int64_t>(options_.steps / 16, 3, 30));
-    times_ = time_kernels(*network_, *trainer_, train::Kernels::kSparse, steps,
-                          [&](double share) { bar_.update(share, "timing kernels"); });
+    times_ = run_->time_kernels(train::Kernels::kSparse, steps);
     heading("\n4. The same zeros on this CPU (measured, wall clock)");
     say(
         fmt::format("Dense: oneDNN's direct convolution; sparse: kernels that skip zeros. The trained "
-                    "weights, {} batches, in "
-                    "turn;\nmedians. Results agree except for rounding.\n",
+                    "weights, {} batches, "
+                    "interleaved;\nmedians. Results agree except for rounding.\n",
                     times_.steps));
     say_table([&](const TextStyle& style) { return kernels_table(times_, style); });
     say(fmt::format("A whole step, forward and backward: {:.1f} ms dense, {:.1f} ms sparse, {:.2f}x.\n",
                     times_.dense_step_ms, times_.other_step_ms, times_.step_speedup));
-    write_file(folder_ / "kernels.csv", kernel_times_csv(times_));
   }
 
   void save_page() {
@@ -268,20 +237,11 @@ class Demo {
       inspections.push_back({points_[i].machines.front().ideal.trace, traces_[i].info(), traces_[i].batch(),
                              points_[i].potential});
     }
-    const std::string config = JsonLine()
-                                   .field("model", std::string_view(setup_.model))
-                                   .field("data", std::string_view(data_.train->name()))
-                                   .field("kernels", "sparse")
-                                   .field("threads", std::int64_t{network_->options().threads})
-                                   .field("batch", std::int64_t{setup_.batch})
-                                   .field("steps", options_.steps)
-                                   .field("seed", static_cast<std::int64_t>(options_.seed))
-                                   .text();
     write_html(page_, "demo",
                {{"simulate", results_json_},
                 {"inspect", inspections_to_json(inspections)},
                 {"files", files_part(files)},
-                {"train", train_part(config, folder_ / "log.csv")},
+                {"train", train_part(run_->config_json(), run_->folder().log())},
                 {"kernels", kernels_part(times_)}});
   }
 
@@ -332,10 +292,8 @@ class Demo {
   TextStyle style_, plain_;
   ProgressBar bar_;
   Text text_;
-  TrainSetup setup_;
-  dataset::DatasetPair data_;
-  std::optional<train::Network> network_;
-  std::optional<train::Trainer> trainer_;
+  std::optional<train::TrainRun> run_;
+  Clock::time_point start_, last_step_;
   std::vector<Trace> traces_;
   Simulator ideal_, with_memory_;
   std::vector<DemoPoint> points_;

@@ -26,4 +26,10 @@ std::string HelpFormatter::make_option_desc(const CLI::Option* option) const {
   return notes.empty() ? text : fmt::format("{} ({})", text, fmt::join(notes, "; "));
 }
 
+std::string HelpFormatter::make_help(const CLI::App* app, std::string name, CLI::AppFormatMode mode) const {
+  std::string text = CLI::Formatter::make_help(app, std::move(name), mode);
+  for (std::size_t at = 0; (at = text.find("\n\n\n", at)) != std::string::npos;) text.erase(at, 1);
+  return text;
+}
+
 }  // namespace lacuna::cli

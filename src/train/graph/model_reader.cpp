@@ -298,8 +298,8 @@ std::string ModelReader::name_of(const std::string& word, const YAML::Node& give
 
 int ModelReader::push(const YAML::Node& at, Node made, std::string name) {
   if (name.size() > 200) text_.fail(at, "the name of the layer is too long", "shorten it");
-  // A checkpoint keeps such tensors beside the parameters.
-  for (const char* taken : {"momentum/", "alive/", "previous/"})
+  // A checkpoint keeps such tensors next to the parameters.
+  for (const char* taken : {"momentum/", "alive/", "previous/", "optimizer/"})
     if (name.starts_with(taken))
       text_.fail(at, fmt::format("the name of a layer cannot begin with '{}'", taken), "rename it");
   if (!names_.insert(name).second)

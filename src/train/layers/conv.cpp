@@ -30,10 +30,6 @@ double sampled(const Activation& a, const float* data) {
 
 }  // namespace
 
-const char* kernels_name(Kernels kernels) {
-  return kernels == Kernels::kDense ? "dense" : kernels == Kernels::kSparse ? "sparse" : "auto";
-}
-
 ConvLayer::ConvLayer(const Node& node, const LayerShape& shape, Activation& in, Activation& out,
                      const ConvLayerOptions& options)
     : name_(node.name),

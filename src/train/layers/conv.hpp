@@ -16,7 +16,8 @@ enum class Kernels {
   kSparse,  // zero-skipping, except in the first layer: images have no zeros
   kAuto,    // whichever the dispatcher expects to be faster, for each call
 };
-const char* kernels_name(Kernels kernels);  // "dense", "sparse", "auto"
+inline constexpr std::array kKernels = {"dense", "sparse", "auto"};
+inline const char* kernels_name(Kernels kernels) { return kKernels[static_cast<std::size_t>(kernels)]; }
 
 // How one of the three operations of a layer was computed so far, and its time.
 struct OpUse {

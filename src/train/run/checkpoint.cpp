@@ -44,8 +44,9 @@ std::vector<Item> items_of(const TrainingState& state) {
                      static_cast<std::size_t>(values.size()) * sizeof(float)});
   };
   for (Parameter* parameter : state.parameters) floats("", *parameter, parameter->value);
-  for (std::size_t i = 0; i < state.optimizer.learnt().size(); ++i)
-    floats("momentum/", *state.optimizer.learnt()[i], state.optimizer.momenta()[i]);
+  for (Optimizer::State& kept : state.optimizer.states())
+    for (std::size_t i = 0; i < kept.tensors.size(); ++i)
+      floats(kept.name + "/", *state.optimizer.learnt()[i], kept.tensors[i]);
   if (state.pruning != nullptr)
     for (Pruning::Layer& layer : state.pruning->layers()) {
       const Parameter& parameter = *state.optimizer.learnt()[layer.parameter];
@@ -90,7 +91,8 @@ void check_finite(const std::vector<Item>& items) {
 
 nlohmann::ordered_json settings_json(const Settings& settings) {
   nlohmann::ordered_json json = nlohmann::ordered_json::object();
-  for (const auto& [key, value] : settings) json[key] = value;
+  for (const auto& [key, value, assumed] : settings)
+    if (assumed.empty() || value != assumed) json[key] = value;
   return json;
 }
 
@@ -139,10 +141,11 @@ bool same_setting(const std::string& key, const std::string& a, const std::strin
 
 void check_settings(const Safetensors& file, const std::string& where, const Settings& settings) {
   const nlohmann::json then = parse_untrusted_json(metadata(file, "settings", where), where, "'settings'");
-  for (const auto& [key, value] : settings) {
+  for (const auto& [key, value, assumed] : settings) {
     const auto found = then.find(key);
-    const std::string before =
-        found != then.end() && found->is_string() ? found->get<std::string>() : kNothing;
+    const std::string before = found != then.end() && found->is_string() ? found->get<std::string>()
+                               : assumed.empty()                         ? kNothing
+                                                                         : assumed;
     if (!same_setting(key, before, value))
       throw InputError(
           where,

@@ -1,7 +1,7 @@
 // The state of a training between two steps, as a safetensors file: parameters under their own names (for the
-// networks that torchvision has, torchvision's), "momentum/NAME", which weights are pruned ("alive/NAME"),
-// the gradients that ReSprop reuses ("previous/NAME"), the step. Everything random follows from the seed and
-// the step, so nothing else is needed to continue exactly.
+// networks that torchvision has, torchvision's), the optimizer's states ("momentum/NAME"), which weights are
+// pruned ("alive/NAME"), the gradients that ReSprop reuses ("previous/NAME"), the step. Everything random
+// follows from the seed and the step, so nothing else is needed to continue exactly.
 #pragma once
 
 #include <cstdint>
@@ -9,15 +9,19 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "train/sparsity/pruning.hpp"
 
 namespace lacuna::train {
 
-// What a run was started with, as text; a checkpoint of another run is refused.
-using Settings = std::vector<std::pair<std::string, std::string>>;
+// One thing that a run was started with; a checkpoint of another run is refused.
+struct Setting {
+  std::string key, value;
+  // The value that a checkpoint without this key had, if not empty; such a value is not written.
+  std::string assumed{};
+};
+using Settings = std::vector<Setting>;
 
 // The parts of a log line that a resumed run could not compute again; the line waits for its test.
 struct UntestedLine {
@@ -37,7 +41,7 @@ struct LineSums {
 // The parts of a training that a checkpoint reads and writes.
 struct TrainingState {
   const std::vector<Parameter*>& parameters;
-  Sgd& optimizer;
+  Optimizer& optimizer;
   Pruning* pruning = nullptr;
   std::int64_t step = 0;  // the next step
   LineSums line{};

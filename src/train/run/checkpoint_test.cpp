@@ -40,7 +40,7 @@ std::vector<Case> cases() {
     pruned.train.pruning.zeros = 0.7;
     pruned.train.pruning.every = 2;
     pruned.train.pruning.until = 9;
-    pruned.train.sgd.weight_decay = 0;
+    pruned.train.optimizer.weight_decay = 0;
   }
   return all;
 }

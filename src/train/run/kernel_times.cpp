@@ -1,7 +1,9 @@
 #include "train/run/kernel_times.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <fmt/format.h>
+#include <numeric>
 
 #include "base/clock.hpp"
 #include "kernels/measure/measure.hpp"
@@ -121,6 +123,51 @@ std::string kernel_times_csv(const KernelTimes& times) {
                           operation_name(kOperations[op]), layer.dense[op], layer.other[op],
                           operand_letter(layer.skipped[op], ""));
   return text;
+}
+
+std::string kernels_table(const KernelTimes& times, const TextStyle& style) {
+  const std::string other = times.other_name();
+  TextTable table({{"layer", Align::kLeft},
+                   {"dense", Align::kRight, "forward, ms"},
+                   {other, Align::kRight, "forward, ms"},
+                   {"dense", Align::kRight, "input_grad, ms"},
+                   {other, Align::kRight, "input_grad, ms"},
+                   {"dense", Align::kRight, "weight_grad, ms"},
+                   {other, Align::kRight, "weight_grad, ms"},
+                   {"speedup", Align::kRight, "all three"},
+                   {"skipped", Align::kLeft, "zeros"}});
+  const auto row = [&](const std::string& name, const std::array<double, 3>& dense,
+                       const std::array<double, 3>& sparse, double speedup, const std::string& skipped) {
+    std::vector<std::string> cells = {name};
+    for (std::size_t op = 0; op < 3; ++op) {
+      cells.push_back(dense[op] > 0 ? fmt::format("{:.2f}", dense[op]) : "-");
+      cells.push_back(sparse[op] > 0 ? fmt::format("{:.2f}", sparse[op]) : "-");
+    }
+    // A network of one layer has no layers after the first.
+    cells.push_back(std::isfinite(speedup) ? fmt::format("{:.2f}x", speedup) : "-");
+    cells.push_back(skipped);
+    table.add_row(std::move(cells));
+  };
+  std::array<double, 3> dense{}, sparse{};
+  for (const LayerTimes& layer : times.layers) {
+    if (layer.initial) continue;
+    std::string skipped;
+    for (const auto& operand : layer.skipped) skipped += fmt::format("{} ", operand_letter(operand, "-"));
+    skipped.pop_back();
+    row(printable(layer.name), layer.dense, layer.other,
+        std::accumulate(layer.dense.begin(), layer.dense.end(), 0.0) /
+            std::accumulate(layer.other.begin(), layer.other.end(), 0.0),
+        skipped);
+    for (std::size_t op = 0; op < 3; ++op) {
+      dense[op] += layer.dense[op];
+      sparse[op] += layer.other[op];
+    }
+  }
+  table.add_rule();
+  // The median of the ratios of the steps, as in the text below the table; the quotient of the sums may
+  // differ a little.
+  row("all but the first", dense, sparse, times.layers_speedup, "");
+  return table.render(style);
 }
 
 }  // namespace lacuna::train

@@ -1,4 +1,4 @@
-// Times dense kernels and others on real training steps: the same weights and batches, in turn.
+// Times dense kernels and others on real training steps: the same weights and batches, interleaved.
 #pragma once
 
 #include <array>
@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/text/text_table.hpp"
 #include "train/run/trainer.hpp"
 
 namespace lacuna::train {
@@ -46,5 +47,7 @@ KernelTimes time_kernels(Network& network, const Trainer& trainer, Kernels kerne
                          const std::function<void(double)>& progress);
 
 std::string kernel_times_csv(const KernelTimes& times);
+// Returns a table of milliseconds per layer and operation, with dense kernels and with the others.
+std::string kernels_table(const KernelTimes& times, const TextStyle& style);
 
 }  // namespace lacuna::train

@@ -187,7 +187,7 @@ std::string gibibytes(double bytes) { return fmt::format("{:.3g}", bytes / kGibi
 
 MemoryEstimate estimate_memory(const Graph& graph, const NetworkOptions& options) {
   MemoryEstimate estimate = estimate_activations(graph, static_cast<double>(options.batch));
-  estimate.weights = 3 * static_cast<double>(graph.parameters()) * kFloat;
+  estimate.weights = (2.0 + options.optimizer_states) * static_cast<double>(graph.parameters()) * kFloat;
   estimate.workspace =
       static_cast<double>(options.batch) * static_cast<double>(graph.input.size()) * kFloat;  // images
   double transient = 0, working = 0;

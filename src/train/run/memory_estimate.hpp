@@ -11,7 +11,7 @@ namespace lacuna::train {
 struct MemoryEstimate {
   double activations = 0;  // outputs of layers, for the whole batch
   double gradients = 0;    // of those outputs
-  double weights = 0;      // values, gradients and momenta
+  double weights = 0;      // values, gradients and states of the optimizer
   double workspace = 0;    // of kernels and layers, the batch of images
 
   double total() const { return activations + gradients + weights + workspace; }

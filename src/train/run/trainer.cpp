@@ -9,6 +9,7 @@
 #include "base/error.hpp"
 #include "base/hash.hpp"
 #include "base/random.hpp"
+#include "train/run/train_spec.hpp"
 
 namespace lacuna::train {
 namespace {
@@ -48,12 +49,6 @@ InputError lost_loss(const std::string& when, double loss) {
           "lower --lr, add --warmup, or look for broken images; the last checkpoint is untouched"};
 }
 
-std::string sparsify_text(const SparsifyOptions& sparsify) {
-  if (sparsify.method == SparsifyOptions::Method::kNone) return "none";
-  const std::string warmup = sparsify.reuses() ? fmt::format(" after {}", sparsify.warmup) : "";
-  return fmt::format("{} {}{}", sparsify_name(sparsify.method), sparsify.density, warmup);
-}
-
 // Changes with everything that decides what a network computes: shapes alone would accept a checkpoint in a
 // network with other strides or another order of layers.
 std::uint64_t fingerprint(const Graph& graph) {
@@ -74,8 +69,9 @@ Trainer::Trainer(Network& network, const dataset::DatasetPair& data, const Train
       data_(data),
       options_(options),
       loader_(*data.train, loader_options(network, options)),
-      optimizer_(network.parameters(), options.sgd, network.options().threads),
-      state_{network.parameters(), optimizer_},
+      optimizer_(kOptimizers[options.optimizer.kind].make(network.parameters(), options.optimizer,
+                                                          network.options().threads)),
+      state_{network.parameters(), *optimizer_},
       images_(static_cast<std::size_t>(network.options().batch * network.graph().input.size())),
       labels_(static_cast<std::size_t>(network.options().batch)) {
   check_fits(network, *data.train);
@@ -85,7 +81,7 @@ Trainer::Trainer(Network& network, const dataset::DatasetPair& data, const Train
   network_.initialize(options.seed);
   weights_changed();
   if (options.pruning.method == PruningOptions::Method::kNone) return;
-  pruning_.emplace(optimizer_, options.pruning);
+  pruning_.emplace(*optimizer_, options.pruning);
   pruning_->start();
   state_.pruning = &*pruning_;
 }
@@ -131,7 +127,7 @@ StepReport Trainer::run_step(const RecordOptions* record, std::optional<Trace>* 
     network_.backward();
   }
   report.rate = options_.schedule.at(state_.step);
-  optimizer_.step(report.rate);
+  optimizer_->step(report.rate, state_.step);
   if (pruning_) pruning_->after_step(state_.step);
   weights_changed();
   ++state_.step;
@@ -191,30 +187,15 @@ std::optional<double> Trainer::weight_zeros() {
 }
 
 Settings Trainer::settings() const {
-  const auto text = [](double value) { return fmt::format("{}", value); };
-  const PruningOptions& prune = options_.pruning;
-  return {{"model", network_.graph().model},
-          {"network", fmt::format("{:016x}", fingerprint(network_.graph()))},
-          {"data", data_.train->name()},
-          {"train_size", std::to_string(data_.train->size())},
-          {"batch", std::to_string(network_.options().batch)},
-          {"steps", std::to_string(options_.steps)},
-          {"seed", std::to_string(options_.seed)},
-          {"lr", text(options_.schedule.rate)},
-          {"schedule", std::to_string(static_cast<int>(options_.schedule.kind))},
-          {"warmup", std::to_string(options_.schedule.warmup)},
-          {"momentum", text(options_.sgd.momentum)},
-          {"weight_decay", text(options_.sgd.weight_decay)},
-          {"flip", options_.flip ? "yes" : "no"},
-          {"crop", std::to_string(options_.crop_padding)},
-          {"prune", fmt::format("{} {} {} {} {}{}{}", static_cast<int>(prune.method), prune.zeros,
-                                prune.every, prune.until, prune.move, prune.as_drawn ? " as drawn" : "",
-                                prune.growth_steps > 0 ? fmt::format(" growth {}", prune.growth_steps) : "")},
-          {"sparsify", sparsify_text(network_.options().sparsify)},
-          {"selective", network_.options().learnt_samples < 1 ? text(network_.options().learnt_samples)
-                                                              : std::string("none")},
-          {"quantize", network_.options().quantize_bits > 0 ? std::to_string(network_.options().quantize_bits)
-                                                            : std::string("none")}};
+  TrainSpec spec;
+  spec.network = network_.options();
+  spec.training = options_;
+  Settings settings{{"model", network_.graph().model},
+                    {"network", fmt::format("{:016x}", fingerprint(network_.graph()))},
+                    {"data", data_.train->name()},
+                    {"train_size", std::to_string(data_.train->size())}};
+  for (Setting& setting : checkpoint_settings(spec)) settings.push_back(std::move(setting));
+  return settings;
 }
 
 void Trainer::start_from(const std::filesystem::path& path) {
@@ -243,8 +224,8 @@ bool Trainer::save(const std::filesystem::path& path, const Settings& extra) {
 
 void Trainer::resume(const std::filesystem::path& path, const Settings& extra) {
   Settings all = settings();
-  // A run may go on for longer, or end sooner, than was planned.
-  std::erase_if(all, [](const auto& setting) { return setting.first == "steps"; });
+  // A run may continue for longer, or end sooner, than was planned.
+  std::erase_if(all, [](const Setting& setting) { return setting.key == "steps"; });
   all.insert(all.end(), extra.begin(), extra.end());
   read_checkpoint(path, state_, all);
   weights_changed();

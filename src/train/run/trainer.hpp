@@ -9,6 +9,7 @@
 
 #include "dataset/loader.hpp"
 #include "train/network.hpp"
+#include "train/optimizer/rate_schedule.hpp"
 #include "train/run/checkpoint.hpp"
 #include "train/run/recorder.hpp"
 
@@ -17,7 +18,7 @@ namespace lacuna::train {
 struct TrainOptions {
   std::int64_t steps = 1000;
   RateSchedule schedule;  // its `steps` is set from `steps`
-  SgdOptions sgd;
+  OptimizerOptions optimizer;
   PruningOptions pruning;
   std::uint64_t seed = 1;
   bool flip = false;
@@ -71,7 +72,7 @@ class Trainer {
   // Share of zeros among the weights of the layers that are pruned or sparsified; nothing without either.
   std::optional<double> weight_zeros();
   const Pruning* pruning() const { return pruning_ ? &*pruning_ : nullptr; }
-  // Of the steps since the last end_line(); a checkpoint keeps them.
+  // Sums over the steps since the last end_line(); a checkpoint keeps them.
   const LineSums& line() const { return state_.line; }
   void end_line() { state_.line = {}; }
   // The line is complete but for its test, which was stopped: a resumed run begins with it.
@@ -87,7 +88,7 @@ class Trainer {
   void resume(const std::filesystem::path& path, const Settings& settings);
   // The settings that decide what is learnt, for a checkpoint's header.
   Settings settings() const;
-  // What layers need to know about a step.
+  // The facts about a step that layers need.
   Pass pass(std::int64_t step, bool training) const;
 
  private:
@@ -98,7 +99,7 @@ class Trainer {
   const dataset::DatasetPair& data_;
   TrainOptions options_;
   dataset::Loader loader_;
-  Sgd optimizer_;
+  std::unique_ptr<Optimizer> optimizer_;
   std::optional<Pruning> pruning_;
   TrainingState state_;
   double far_loss_ = 0;         // a training whose loss stays above it has diverged

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "base/testing.hpp"
+#include "base/text/choice.hpp"
 #include "train/testing/tiny_run.hpp"
 
 namespace lacuna::train {
@@ -33,7 +34,10 @@ TEST(RateSchedule, HasTheValuesItSays) {
   EXPECT_DOUBLE_EQ(rate.at(0), 0.2);
   EXPECT_DOUBLE_EQ(rate.at(3), 0.8);
   EXPECT_DOUBLE_EQ(rate.at(4), 0.8);
-  EXPECT_NE(error_of([] { parse_schedule("cosin"); }).find("did you mean 'cosine'?"), std::string::npos);
+  EXPECT_NE(error_of([] {
+              parse_choice<RateSchedule::Kind>("--schedule", "cosin", kSchedules);
+            }).find("did you mean 'cosine'?"),
+            std::string::npos);
 }
 
 // v = momentum v + (g + decay w), w -= rate v, twice, in numbers that floating point holds exactly.
@@ -44,16 +48,16 @@ TEST(Sgd, TwoStepsByHand) {
   w.value[0] = 2;
   s.value[0] = 2;
   mean.value[0] = 3;
-  Sgd sgd({&w, &s, &mean}, {.momentum = 0.5, .weight_decay = 0.25}, 1);
+  const auto sgd = make_sgd({&w, &s, &mean}, {.momentum = 0.5, .weight_decay = 0.25}, 1);
   w.grad[0] = s.grad[0] = 1;
-  sgd.step(0.5);  // v = 1 + 0.5 = 1.5, w = 2 - 0.75 = 1.25
+  sgd->step(0.5, 0);  // v = 1 + 0.5 = 1.5, w = 2 - 0.75 = 1.25
   EXPECT_EQ(w.value[0], 1.25F);
   EXPECT_FLOAT_EQ(s.value[0], 2 - 0.05F * 1.5F);  // a tenth of the rate
   w.grad[0] = -1;
-  sgd.step(0.5);  // v = 0.75 - 1 + 0.3125 = 0.0625, w = 1.25 - 0.03125
+  sgd->step(0.5, 1);  // v = 0.75 - 1 + 0.3125 = 0.0625, w = 1.25 - 0.03125
   EXPECT_EQ(w.value[0], 1.21875F);
   EXPECT_EQ(mean.value[0], 3);
-  EXPECT_EQ(sgd.learnt().size(), 2u);
+  EXPECT_EQ(sgd->learnt().size(), 2u);
 }
 
 // ---------------------------------------------------------------- learning
@@ -67,7 +71,7 @@ TEST(Trainer, Overfits64Images) {
   options.batch = 16;
   options.train_size = 64;
   options.train.steps = 240;
-  options.train.sgd.weight_decay = 0;
+  options.train.optimizer.weight_decay = 0;
   for (const Kernels kernels : {Kernels::kDense, Kernels::kSparse}) {
     options.kernels = kernels;
     TinyRun run(options);
@@ -168,7 +172,7 @@ TEST(Trainer, AStateThatIsLostIsNotSaved) {
   for (const double rate : {1e25, 3e38}) {
     TinyOptions options;
     options.train.schedule.rate = rate;
-    options.train.sgd.weight_decay = 1;
+    options.train.optimizer.weight_decay = 1;
     TinyRun run(options);
     run.trainer.save(folder / "c", {});
     const auto good = bytes_in(folder / "c");
@@ -195,7 +199,7 @@ TEST(Trainer, ATrainingFarAstrayIsNotSavedAndEnds) {
       options.train_size = 2000;  // more than one layer can tell apart
       options.train.steps = steps;
       options.train.schedule = {.kind = RateSchedule::Kind::kConstant, .rate = 1e6};
-      options.train.sgd = {.momentum = 0, .weight_decay = 0};
+      options.train.optimizer = {.momentum = 0, .weight_decay = 0};
       TinyRun run(options);
       ASSERT_TRUE(run.trainer.save(folder / "c", {}));
       const auto good = bytes_in(folder / "c");

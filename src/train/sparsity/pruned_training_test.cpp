@@ -128,8 +128,8 @@ TEST(PrunedTraining, ANetworkOutlivesItsTrainer) {
 TEST(PrunedTraining, GradientsOfZeroWeightsAreComputedWhereTheyAreNeeded) {
   const auto needed = [](const PruningOptions& options, double momentum) {
     Parameter first("a", Parameter::Kind::kWeights, {4}), second("b", Parameter::Kind::kWeights, {4});
-    Sgd optimizer({&first, &second}, {.momentum = momentum}, 1);
-    const Pruning pruning(optimizer, options);
+    const auto optimizer = make_sgd({&first, &second}, {.momentum = momentum}, 1);
+    const Pruning pruning(*optimizer, options);
     std::string text;
     for (std::int64_t step = 0; step < 12; ++step) text += pruning.needs_all_gradients(step) ? '1' : '.';
     return text;

@@ -8,7 +8,6 @@
 
 #include "base/error.hpp"
 #include "base/random.hpp"
-#include "base/text/nearest.hpp"
 #include "base/text/quote.hpp"
 #include "dataset/streams.hpp"
 
@@ -19,7 +18,7 @@ namespace {
 // numbers.
 enum Purpose : std::uint64_t { kStart = 101, kGrowth = 102 };
 
-// What SM's momentum may have forgotten of the gradients before the first that are computed.
+// Share of the earlier gradients that SM's momentum may still remember when gradients are computed again.
 constexpr double kForgotten = 0.01;
 
 constexpr double kSmallestThreshold = 0x1p-60;
@@ -46,14 +45,8 @@ std::vector<std::int64_t> indices_where(const std::vector<std::uint8_t>& alive, 
 
 }  // namespace
 
-PruningOptions::Method parse_pruning(const std::string& name) {
-  if (name == "none") return PruningOptions::Method::kNone;
-  if (name == "sm") return PruningOptions::Method::kSparseMomentum;
-  if (name == "ds") return PruningOptions::Method::kDynamicSparse;
-  throw InputError("--prune " + name, "unknown method", suggest(name, {"none", "sm", "ds"}));
-}
-
-Pruning::Pruning(Sgd& optimizer, const PruningOptions& options) : optimizer_(optimizer), options_(options) {
+Pruning::Pruning(Optimizer& optimizer, const PruningOptions& options)
+    : optimizer_(optimizer), options_(options) {
   bool first = true;
   for (std::size_t p = 0; p < optimizer.learnt().size(); ++p) {
     const Parameter& parameter = *optimizer.learnt()[p];
@@ -85,7 +78,7 @@ bool Pruning::needs_all_gradients(std::int64_t step) const {
   if (options_.method == PruningOptions::Method::kNone) return true;
   if (options_.method == PruningOptions::Method::kDynamicSparse) return false;
   // ASSUMPTION(T9): sparse momentum grows weights where the momentum is largest, which an exponential mean
-  // has forgotten to one percent after so many steps (44 for a momentum of 0.9).
+  // has forgotten to one percent after `remembered` steps (44 for a momentum of 0.9).
   const double momentum = optimizer_.options().momentum;
   const double remembered = momentum > 0 ? std::ceil(std::log(kForgotten) / std::log(momentum)) : 1;
   const std::int64_t steps =
@@ -188,7 +181,7 @@ std::vector<std::int64_t> Pruning::spread(std::int64_t total, const std::vector<
   const auto room = [&](std::size_t l) {
     return static_cast<std::int64_t>(layers_[l].alive.size()) - layers_[l].count - given[l];
   };
-  // What full layers cannot take is spread over the others by their shares.
+  // The part that full layers cannot take is spread over the others by their shares.
   std::int64_t left = total;
   for (std::int64_t before = 0; left > 0 && left != before;) {
     before = left;

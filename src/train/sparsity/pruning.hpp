@@ -1,19 +1,19 @@
 // Pruning while training: most weights are zero from the start, and which ones changes as the network learns.
 // The two methods that TensorDash is evaluated with [TensorDash §4.1]:
-//  - sparse momentum (SM) [Dettmers and Zettlemoyer 2019]: every so many steps each layer drops its
-//    smallest weights, and as many grow where the momentum is largest, spread over the layers by their share
-//    of momentum;
+//  - sparse momentum (SM) [Dettmers and Zettlemoyer 2019]: at fixed intervals each layer drops its smallest
+//    weights, and as many grow where the momentum is largest, spread over the layers by their share of
+//    momentum;
 //  - dynamic sparse reparameterisation (DS) [Mostafa and Wang 2019]: weights below one threshold for the
 //    whole network are dropped, the threshold is adjusted to drop the target number, and as many weights
 //    grow at random places, spread over the layers by the number of weights they have kept.
 // The number of weights that may be non-zero never changes.
 #pragma once
 
+#include <array>
 #include <cstdint>
-#include <string>
 #include <vector>
 
-#include "train/optimizer.hpp"
+#include "train/optimizer/optimizer.hpp"
 
 namespace lacuna::train {
 
@@ -31,14 +31,13 @@ struct PruningOptions {
   std::int64_t growth_steps = 0;
   std::uint64_t seed = 1;
 };
-// "none", "sm", "ds". Throws InputError.
-PruningOptions::Method parse_pruning(const std::string& name);
+inline constexpr std::array kPruningMethods = {"none", "sm", "ds"};
 
 class Pruning {
  public:
   // Prunes the weights of all convolutions and linear layers but the first, as is usual: it is small, and
   // every pixel goes through it.
-  Pruning(Sgd& optimizer, const PruningOptions& options);
+  Pruning(Optimizer& optimizer, const PruningOptions& options);
   ~Pruning();
   Pruning(const Pruning&) = delete;
   Pruning& operator=(const Pruning&) = delete;
@@ -48,8 +47,8 @@ class Pruning {
   void start();
   // Clears the weights that must be zero.
   void clear() const;
-  // Whether this step needs the gradients of weights that are zero. SM: in the steps before each change that
-  // its momentum remembers; DS grows at random and never does.
+  // Returns whether this step needs the gradients of weights that are zero. SM: in the steps before each
+  // change that its momentum remembers; DS grows at random and never does.
   bool needs_all_gradients(std::int64_t step) const;
   // Tells the parameters where their weights may be non-zero, after layers() were read from a checkpoint.
   void publish();
@@ -81,7 +80,7 @@ class Pruning {
   // goes to the others by their shares, what rounding leaves over to the first with room.
   std::vector<std::int64_t> spread(std::int64_t total, const std::vector<double>& share) const;
 
-  Sgd& optimizer_;
+  Optimizer& optimizer_;
   PruningOptions options_;
   std::vector<Layer> layers_;
   double threshold_ = 1e-3;  // DS

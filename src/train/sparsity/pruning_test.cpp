@@ -9,6 +9,7 @@
 
 #include "base/random.hpp"
 #include "base/testing.hpp"
+#include "base/text/choice.hpp"
 #include "train/testing/tiny_run.hpp"
 
 namespace lacuna::train {
@@ -25,7 +26,7 @@ struct ThreeLayers {
         a("a.weight", Parameter::Kind::kWeights, {size_a}),
         b("b.weight", Parameter::Kind::kWeights, {size_b}),
         parameters{&first, &bias, &a, &b},
-        optimizer(parameters, {.momentum = 0.9, .weight_decay = 0}, 1),
+        made(make_sgd(parameters, {.momentum = 0.9, .weight_decay = 0}, 1)),
         pruning(optimizer, options) {
     for (Parameter* parameter : parameters)
       for (std::int64_t i = 0; i < parameter->value.size(); ++i) parameter->value[i] = 1;
@@ -46,7 +47,8 @@ struct ThreeLayers {
 
   Parameter first, bias, a, b;
   std::vector<Parameter*> parameters;
-  Sgd optimizer;
+  std::unique_ptr<Optimizer> made;
+  Optimizer& optimizer = *made;
   Pruning pruning;
 };
 
@@ -137,7 +139,8 @@ TEST(SparseMomentum, WhatAFullLayerCannotTakeIsSharedOut) {
   Parameter three("three.weight", Parameter::Kind::kWeights, {100});
   Parameter large("large.weight", Parameter::Kind::kWeights, {100});
   const std::vector<Parameter*> all = {&first, &full, &one, &three, &large};
-  Sgd optimizer(all, {}, 1);
+  const auto made = make_sgd(all, {}, 1);
+  Optimizer& optimizer = *made;
   Pruning pruning(optimizer, {.method = Method::kSparseMomentum, .every = 1, .move = 0.5});
   const std::array<std::int64_t, 4> alive = {1, 1, 1, 48};
   const std::array<float, 4> momentum = {1000, 1, 3, 0};
@@ -275,7 +278,7 @@ TEST(Pruning, TheNumberOfWeightsNeverChanges) {
               for (Parameter* changed : net.parameters)
                 for (std::int64_t i = 0; i < changed->value.size(); ++i)
                   changed->grad[i] = static_cast<float>(random.uniform() - 0.5);
-              net.optimizer.step(0.01);
+              net.optimizer.step(0.01, 0);
               net.pruning.after_step(step);
               ASSERT_EQ(net.pruning.alive(), alive) << zeros << " " << move << " " << size << " " << step;
               for (std::size_t l = 0; l < 2; ++l) {
@@ -309,10 +312,13 @@ TEST(Pruning, LostTrainingsEndWithAMessage) {
 }
 
 TEST(Pruning, Names) {
+  const auto parse_pruning = [](const char* name) {
+    return parse_choice<Method>("--prune", name, kPruningMethods);
+  };
   EXPECT_EQ(parse_pruning("sm"), Method::kSparseMomentum);
   EXPECT_EQ(parse_pruning("ds"), Method::kDynamicSparse);
   EXPECT_EQ(parse_pruning("none"), Method::kNone);
-  EXPECT_NE(error_of([] { parse_pruning("dss"); }).find("did you mean 'ds'?"), std::string::npos);
+  EXPECT_NE(error_of([&] { parse_pruning("dss"); }).find("did you mean 'ds'?"), std::string::npos);
 }
 
 // Seven layers without batch norm. With weights drawn for dense layers the signal is lost on its way, and the

@@ -1,41 +1,9 @@
 #include "train/sparsity/sparsify.hpp"
 
 #include <algorithm>
-#include <array>
-#include <utility>
-#include <vector>
-
-#include "base/error.hpp"
-#include "base/text/nearest.hpp"
 
 namespace lacuna::train {
-namespace {
-
 using Method = SparsifyOptions::Method;
-
-constexpr std::array<std::pair<const char*, Method>, 6> kMethods = {{{"none", Method::kNone},
-                                                                     {"swat", Method::kSwat},
-                                                                     {"topk", Method::kTopK},
-                                                                     {"meprop", Method::kMeProp},
-                                                                     {"resprop", Method::kReSprop},
-                                                                     {"swat+resprop", Method::kSwatReSprop}}};
-
-}  // namespace
-
-SparsifyOptions::Method parse_sparsify(const std::string& name) {
-  std::vector<std::string> known;
-  for (const auto& [text, method] : kMethods) {
-    if (name == text) return method;
-    known.emplace_back(text);
-  }
-  throw InputError("--sparsify " + name, "unknown method", suggest(name, known));
-}
-
-const char* sparsify_name(SparsifyOptions::Method method) {
-  for (const auto& [text, known] : kMethods)
-    if (known == method) return text;
-  return "none";
-}
 
 // ASSUMPTION(T6): the authors' public code is dense for 2 of 90 epochs, then keeps ten points less in each
 // until the ninth. Here the share falls in every step, and the first one has nothing to reuse.
@@ -51,7 +19,7 @@ double SparsifyOptions::reuse_density(std::int64_t step) const {
 OperandRule operand_rule(const SparsifyOptions& options, int bits, const LayerPosition& place) {
   using Among = OperandRule::Among;
   OperandRule rule;
-  // Convolutions only, as its authors have it; the first is one of them.
+  // Convolutions only, as in its authors' code; the first is one of them.
   rule.reuse = options.reuses() && !place.linear;
   if (place.initial) return rule;
   rule.density = options.density;
@@ -73,8 +41,8 @@ OperandRule operand_rule(const SparsifyOptions& options, int bits, const LayerPo
       rule.forward_activations = true;
       [[fallthrough]];
     case Method::kMeProp:
-      // Of ten logits the label's alone would be left, and nothing would ever lower the others: training
-      // diverges.
+      // One logit of ten would keep its gradient, the label's; nothing would ever lower the others, and
+      // training would diverge.
       if (!place.last) rule.gradients = Among::kOfSamples;
       break;
   }

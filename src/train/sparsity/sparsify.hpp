@@ -2,8 +2,8 @@
 // learnt, nothing is pruned: what is left out changes with every step.
 #pragma once
 
+#include <array>
 #include <cstdint>
-#include <string>
 
 namespace lacuna::train {
 
@@ -45,9 +45,10 @@ struct SparsifyOptions {
   // The share of the differences that ReSprop keeps in a step.
   double reuse_density(std::int64_t step) const;
 };
-// "none", "swat", "topk", "meprop", "resprop", "swat+resprop". Throws InputError.
-SparsifyOptions::Method parse_sparsify(const std::string& name);
-const char* sparsify_name(SparsifyOptions::Method method);
+inline constexpr std::array kSparsifyMethods = {"none", "swat", "topk", "meprop", "resprop", "swat+resprop"};
+inline const char* sparsify_name(SparsifyOptions::Method method) {
+  return kSparsifyMethods[static_cast<std::size_t>(method)];
+}
 
 struct LayerPosition {
   bool initial = false;  // reads the images

@@ -7,6 +7,7 @@
 
 #include "base/random.hpp"
 #include "base/testing.hpp"
+#include "base/text/choice.hpp"
 #include "train/testing/plain_products.hpp"
 #include "train/testing/tiny_run.hpp"
 
@@ -328,8 +329,8 @@ TEST(Sparsify, RecordsWhatIsMultiplied) {
 }
 
 TEST(Sparsify, UnknownMethods) {
-  EXPECT_EQ(error_of([] { parse_sparsify("swt"); }),
-            "--sparsify swt: unknown method; did you mean 'swat'? known: none, swat, topk, meprop, resprop, "
+  EXPECT_EQ(error_of([] { parse_choice<Sparse>("--sparsify", "swt", kSparsifyMethods); }),
+            "--sparsify swt: unknown name; did you mean 'swat'? known: none, swat, topk, meprop, resprop, "
             "swat+resprop");
 }
 

@@ -18,7 +18,7 @@ struct HandMade {
         b("b.weight", Parameter::Kind::kWeights, {2, 3}),
         mean("norm.mean", Parameter::Kind::kBuffer, {2}),
         parameters{&a, &b, &mean},
-        optimizer(parameters, {}, 1),
+        made(make_sgd(parameters, {}, 1)),
         pruning(optimizer, {.method = PruningOptions::Method::kDynamicSparse, .zeros = 0.5}) {
     float value = 0;
     for (Parameter* parameter : parameters)
@@ -55,7 +55,8 @@ struct HandMade {
 
   Parameter a, b, mean;
   std::vector<Parameter*> parameters;
-  Sgd optimizer;
+  std::unique_ptr<Optimizer> made;
+  Optimizer& optimizer = *made;
   Pruning pruning;
   TrainingState state{parameters, optimizer};
 };

@@ -1,17 +1,18 @@
-#include "cli/commands/train_folder.hpp"
+#include "train/run/run_folder.hpp"
 
 #include <cerrno>
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/file.h>
 #include <unistd.h>
 
 #include "base/error.hpp"
 #include "base/io/output_file.hpp"
 
-namespace lacuna::cli {
+namespace lacuna::train {
 namespace {
 
-// A pipe or a device in the place of a file would be opened and wait for a reader, or swallow what is
+// A pipe or a device in the place of a file would wait for a reader when it is opened, or swallow what is
 // written.
 void refuse_unless_plain(const std::filesystem::path& file) {
   std::error_code ignored;
@@ -22,14 +23,13 @@ void refuse_unless_plain(const std::filesystem::path& file) {
 
 }  // namespace
 
-TrainFolder::TrainFolder(std::filesystem::path path, bool resume) : path_(std::move(path)) {
+RunFolder::RunFolder(std::filesystem::path path, Use use) : path_(std::move(path)) {
   std::error_code error;
-  for (const char* name : {"checkpoint.safetensors", "log.csv", "config.json", "kernels.csv"})
-    refuse_unless_plain(path_ / name);
-  if (resume && !std::filesystem::exists(checkpoint(), error))
+  for (const auto& file : {checkpoint(), log(), config(), kernels()}) refuse_unless_plain(file);
+  if (use == Use::kResume && !std::filesystem::exists(checkpoint(), error))
     throw InputError(checkpoint().string(), "there is no checkpoint to resume from",
                      "name the folder of the run (--resume DIR), or leave out --resume");
-  if (!resume && std::filesystem::exists(checkpoint(), error))
+  if (use == Use::kNew && std::filesystem::exists(checkpoint(), error))
     throw InputError(checkpoint().string(), "a run has been saved there",
                      "continue it (--resume), give another folder (--out), or remove it");
   made_ = std::filesystem::create_directories(path_, error);
@@ -44,10 +44,14 @@ TrainFolder::TrainFolder(std::filesystem::path path, bool resume) : path_(std::m
   remove_abandoned_files(path_);
 }
 
-TrainFolder::~TrainFolder() {
+RunFolder::~RunFolder() {
   std::error_code ignored;
   if (made_) std::filesystem::remove(path_, ignored);  // only if it is empty
   if (lock_ >= 0) ::close(lock_);
 }
 
-}  // namespace lacuna::cli
+std::filesystem::path RunFolder::trace(std::int64_t step) const {
+  return path_ / fmt::format("trace_{:06}.safetensors.zst", step);
+}
+
+}  // namespace lacuna::train

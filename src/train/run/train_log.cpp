@@ -1,4 +1,4 @@
-#include "cli/commands/train_log.hpp"
+#include "train/run/train_log.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -9,7 +9,7 @@
 #include "base/error.hpp"
 #include "base/io/output_file.hpp"
 
-namespace lacuna::cli {
+namespace lacuna::train {
 namespace {
 constexpr const char* kHeader =
     "steps,epoch,loss,train_accuracy,test_loss,test_accuracy,learning_rate,images_per_second,zeros_A,zeros_G,"
@@ -50,4 +50,4 @@ void TrainLog::add(const TrainLine& line) {
                      "is the disk full? the last checkpoint is untouched");
 }
 
-}  // namespace lacuna::cli
+}  // namespace lacuna::train

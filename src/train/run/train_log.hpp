@@ -8,7 +8,7 @@
 
 #include "train/run/trainer.hpp"
 
-namespace lacuna::cli {
+namespace lacuna::train {
 
 // One line of the table and of the log: means since the previous line.
 struct TrainLine {
@@ -16,10 +16,10 @@ struct TrainLine {
   double epoch = 0;
   double loss = 0;
   double accuracy = 0;  // on the training batches
-  std::optional<train::TestReport> test;
+  std::optional<TestReport> test;
   double rate = 0;
   double images_per_second = 0;
-  train::ZeroReport zeros;
+  ZeroReport zeros;
   double weight_zeros = 0;  // of pruned layers; 0 without pruning
 };
 
@@ -35,4 +35,4 @@ class TrainLog {
   std::ofstream file_;
 };
 
-}  // namespace lacuna::cli
+}  // namespace lacuna::train

@@ -1,0 +1,37 @@
+// The folder that a training run writes to: one run at a time.
+#pragma once
+
+#include <filesystem>
+
+namespace lacuna::train {
+
+class RunFolder {
+ public:
+  enum class Use {
+    kNew,      // a new folder, or one without a checkpoint
+    kResume,   // one with a checkpoint
+    kReplace,  // either: files of an earlier run are overwritten
+  };
+  // Throws InputError if the folder is not as `use` wants it, while another run writes there, or if one of
+  // the files that a run writes is there as a pipe, a device or a folder. Removes what a run that was killed
+  // has left half-written.
+  RunFolder(std::filesystem::path path, Use use);
+  // A folder that was made here and in which nothing was written disappears.
+  ~RunFolder();
+  RunFolder(const RunFolder&) = delete;
+  RunFolder& operator=(const RunFolder&) = delete;
+
+  const std::filesystem::path& path() const { return path_; }
+  std::filesystem::path checkpoint() const { return path_ / "checkpoint.safetensors"; }
+  std::filesystem::path log() const { return path_ / "log.csv"; }
+  std::filesystem::path config() const { return path_ / "config.json"; }
+  std::filesystem::path kernels() const { return path_ / "kernels.csv"; }
+  std::filesystem::path trace(std::int64_t step) const;
+
+ private:
+  std::filesystem::path path_;
+  bool made_ = false;
+  int lock_ = -1;
+};
+
+}  // namespace lacuna::train

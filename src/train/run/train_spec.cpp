@@ -1,0 +1,450 @@
+#include "train/run/train_spec.hpp"
+
+#include <cmath>
+#include <fmt/format.h>
+#include <limits>
+
+#include "base/error.hpp"
+#include "base/text/choice.hpp"
+#include "base/text/parse_number.hpp"
+#include "kernels/bfloat16/bfloat16_conv.hpp"
+#include "train/sparsity/quantize.hpp"
+
+namespace lacuna::train {
+namespace {
+
+constexpr double kLargestInteger = 0x1p64;
+constexpr std::int64_t kMostSteps = 1'000'000'000'000'000;  // times a small number it still fits in 64 bits
+constexpr double kSmallest = std::numeric_limits<double>::min();
+constexpr double kLargest = std::numeric_limits<double>::max();
+
+// How the value of a member is written. Enumerations are written as their names.
+template <typename T>
+std::string to_text(const T& value) {
+  return fmt::format("{}", value);
+}
+std::string to_text(bool value) { return value ? "on" : "off"; }
+void from_text(const std::string& text, std::string& value) { value = text; }
+void from_text(const std::string& text, bool& value) { value = text == "on"; }
+void from_text(const std::string& text, std::optional<bool>& value) {
+  value.reset();
+  if (!text.empty()) value = text == "on";
+}
+template <typename T>
+void from_text(const std::string& text, T& value) {
+  value = parse_number<T>(text).value();
+}
+
+// An option whose value is the member that `at` returns. `unset` is the text of a value that stands for none.
+template <typename At>
+TrainOption bind(TrainOption option, At at, const std::string& unset = "") {
+  option.get = [at, unset](const TrainSpec& spec) -> std::optional<std::string> {
+    const auto& value = at(const_cast<TrainSpec&>(spec));  // `at` is written once, for get and set
+    std::string text;
+    if constexpr (requires { *value; }) {
+      if (!value) return std::nullopt;
+      text = to_text(*value);
+    } else {
+      text = to_text(value);
+    }
+    return text == unset ? std::nullopt : std::optional(text);
+  };
+  option.set = [at, unset](TrainSpec& spec, const std::string& text) {
+    from_text(text.empty() ? unset : text, at(spec));
+  };
+  return option;
+}
+
+// An option whose value is the enumeration that `at` returns; `names` are those of its values.
+template <typename At, typename Names>
+TrainOption bind_choice(TrainOption option, At at, const Names& names) {
+  option.spec.kind = ParamSpec::Kind::kText;
+  option.spec.choices.assign(names.begin(), names.end());
+  option.placeholder = fmt::format("{}", fmt::join(names, "|"));
+  option.get = [at, &names](const TrainSpec& spec) {
+    return std::optional<std::string>(choice_name(at(const_cast<TrainSpec&>(spec)), names));
+  };
+  option.set = [at, &names, name = "--" + option.spec.name](TrainSpec& spec, const std::string& text) {
+    auto& value = at(spec);
+    value = parse_choice<std::remove_cvref_t<decltype(value)>>(name, text, names);
+  };
+  return option;
+}
+
+// Specs. An empty default: the option is unset unless it is given.
+ParamSpec whole(const char* name, const char* value, std::int64_t low, std::int64_t high, const char* help) {
+  return {name,
+          ParamSpec::Kind::kInteger,
+          "",
+          value,
+          static_cast<double>(low),
+          static_cast<double>(high),
+          {},
+          help,
+          ""};
+}
+ParamSpec steps(const char* name, const char* help, const char* value = "", std::int64_t low = 1) {
+  return whole(name, value, low, kMostSteps, help);
+}
+ParamSpec real(const char* name, const char* value, double low, double high, const char* help) {
+  return {name, ParamSpec::Kind::kNumber, "", value, low, high, {}, help, ""};
+}
+ParamSpec flag(const char* name, const char* help, bool value = false) {
+  return ParamSpec::flag(name, value, help, "");
+}
+ParamSpec text(const char* name, const char* value, const char* help) {
+  return ParamSpec::text(name, value, help, "");
+}
+
+std::string prune_text(const TrainSpec& spec) {
+  const PruningOptions& prune = spec.training.pruning;
+  return fmt::format("{} {} {} {} {}{}{}", static_cast<int>(prune.method), prune.zeros, prune.every,
+                     prune.until, prune.move, prune.as_drawn ? " as drawn" : "",
+                     prune.growth_steps > 0 ? fmt::format(" growth {}", prune.growth_steps) : "");
+}
+
+std::string sparsify_text(const TrainSpec& spec) {
+  const SparsifyOptions& sparsify = spec.network.sparsify;
+  if (!spec.sparsifies()) return "none";
+  return fmt::format("{} {}{}", sparsify_name(sparsify.method), sparsify.density,
+                     sparsify.reuses() ? fmt::format(" after {}", sparsify.warmup) : "");
+}
+
+std::string schedule_text(const TrainSpec& spec) {
+  return std::to_string(static_cast<int>(spec.training.schedule.kind));
+}
+
+#define AT(member) \
+  [](TrainSpec & s) -> auto& { return s.member; }
+
+// Options that decide what is learnt keep the order in which checkpoints list them.
+std::vector<TrainOption> make_options() {
+  const std::string network = "Network", learning = "Learning", data = "Data", pruning = "Pruning",
+                    sparse = "Sparse training", output = "Run and output";
+  return {
+      bind({text("model", "vgg-small", "A built-in model (--list) or a .yaml file"), network, "NAME|FILE",
+            "/model"},
+           AT(model)),
+      bind(
+          {text("init", "",
+                "Start from the parameters in this file (a checkpoint, or any safetensors file with the same "
+                "names and shapes)"),
+           network, "FILE", "/init"},
+          AT(initial)),
+      bind_choice(
+          {text("kernels", "auto",
+                "dense: oneDNN; sparse: skip zeros; auto: whichever is expected to be faster, chosen for "
+                "each call"),
+           network, "", "/kernels", true},
+          AT(network.kernels), kKernels),
+      bind_choice(
+          {text("precision", "float32",
+                "bfloat16: round the operands of products, where the CPU has AMX or AVX512-BF16; sums, "
+                "weights and all else stay single precision. With --kernels auto where it is expected to "
+                "be faster"),
+           network, "", "/precision", true, "float32"},
+          AT(network.precision), kPrecisions),
+      bind({{"exact",
+             ParamSpec::Kind::kFlag,
+             "",
+             "",
+             0,
+             0,
+             {},
+             "--kernels auto leaves out Winograd, which rounds more coarsely; the default with --record",
+             ""},
+            network,
+            "",
+            "/exact",
+            true,
+            "on"},
+           AT(exact)),
+      bind({whole("threads", "", 0, 1024, "Threads (default: all cores)"), network, "N", "/threads", true},
+           AT(network.threads), "0"),
+
+      bind({whole("batch", "32", 1, 65536, "Images per step"), learning, "N", "/batch", false, {}, "batch"},
+           AT(network.batch)),
+      bind({real("epochs", "10", 1e-9, 1e6, "Passes over the training set"), learning, "N", ""}, AT(epochs)),
+      bind({steps("steps", "Training steps; replaces --epochs"), learning, "N", "/steps", true, {}, "steps"},
+           AT(training.steps), "0"),
+      bind({{"seed",
+             ParamSpec::Kind::kInteger,
+             "",
+             "1",
+             0,
+             kLargestInteger,
+             {},
+             "Seed of everything random: weights, order of images, flips, crops, dropout",
+             ""},
+            learning,
+            "N",
+            "/seed",
+            false,
+            {},
+            "seed"},
+           AT(training.seed)),
+      bind({real("lr", "0.02", kSmallest, kLargest, "Learning rate"), learning, "X", "/lr", false, {}, "lr"},
+           AT(training.schedule.rate)),
+      bind_choice({text("schedule", "cosine", "How the learning rate changes"),
+                   learning,
+                   "",
+                   "/schedule",
+                   false,
+                   {},
+                   "schedule",
+                   schedule_text},
+                  AT(training.schedule.kind), kSchedules),
+      bind({steps("warmup",
+                  "Steps of linear growth of the learning rate from zero (default: a twentieth of all steps)",
+                  "", 0),
+            learning,
+            "N",
+            "/warmup",
+            false,
+            {},
+            "warmup"},
+           AT(training.schedule.warmup), "-1"),
+      bind(
+          {real("momentum", "0.9", 0, 0.9999, "Momentum"), learning, "X", "/momentum", false, {}, "momentum"},
+          AT(training.optimizer.momentum)),
+      bind({real("weight-decay", "0.0005", 0, 1, "Weight decay"),
+            learning,
+            "X",
+            "/weight_decay",
+            false,
+            {},
+            "weight_decay"},
+           AT(training.optimizer.weight_decay)),
+      bind_choice({text("optimizer", "sgd", "How weights are updated; sgd: with momentum, as in PyTorch"),
+                   learning, "", "/optimizer", false, "sgd", "optimizer", nullptr, true},
+                  AT(training.optimizer.kind), optimizer_names()),
+
+      bind(
+          {text("data", "shapes",
+                "shapes (built in), cifar10:DIR, cifar100:DIR, mnist:DIR, folder:DIR, or a DIR whose kind is "
+                "recognised"),
+           data, "SET", "/data/set"},
+          AT(data)),
+      bind({whole("size", "", 8, 4096,
+                  "Height and width of the images in pixels (default: those of the data set)"),
+            data, "N", "/data/size", false, ""},
+           AT(images.image_size), "0"),
+      bind({steps("train-size", "Training images to use (default: all)"), data, "N", "/data/train_size",
+            false, ""},
+           AT(images.train_size), "0"),
+      bind({steps("test-size", "Test images to use (default: all)"), data, "N", "/data/test_size", false, ""},
+           AT(images.test_size), "0"),
+      bind({whole("data-seed", "1", 0, kMostSteps, "Seed of the built-in images and of the choice of images"),
+            "", "", "/data/seed"},
+           AT(images.seed)),
+      bind({flag("flip", "Mirror each image left to right with probability 1/2"),
+            data,
+            "",
+            "/data/flip",
+            false,
+            {},
+            "flip"},
+           AT(training.flip)),
+      bind({whole("crop", "0", 0, 512, "Shift each image at random by up to N pixels each way"),
+            data,
+            "N",
+            "/data/crop",
+            false,
+            {},
+            "crop"},
+           AT(training.crop_padding)),
+
+      bind_choice(
+          {text("prune", "none",
+                "Keep most weights at zero while training: sm (sparse momentum) or ds (dynamic sparse "
+                "reparameterisation)"),
+           pruning, "", "/prune/method", false, "none", "prune", prune_text},
+          AT(training.pruning.method), kPruningMethods),
+      bind({real("prune-zeros", "0.9", 0, 0.999, "Share of zero weights in the pruned layers"), pruning, "X",
+            "/prune/zeros"},
+           AT(training.pruning.zeros)),
+      bind({steps("prune-every", "Steps between changes of the set of zero weights", "100"), pruning, "N",
+            "/prune/every"},
+           AT(training.pruning.every)),
+      bind({steps("prune-until", "Last step that changes the set", "0", 0), "", "", "/prune/until"},
+           AT(training.pruning.until)),
+      bind({real("prune-move", "0.2", 0, 1, "Share of the non-zero weights that moves at each change"), "",
+            "", "/prune/move"},
+           AT(training.pruning.move)),
+      bind({flag("prune-as-drawn",
+                 "Do not enlarge the initial weights to make up for the pruned ones (assumption T4)"),
+            pruning, "", "/prune/as_drawn"},
+           AT(training.pruning.as_drawn)),
+      bind({steps(
+                "prune-growth-steps",
+                "sm: steps before each change in which gradients of zero weights are computed; in the others "
+                "kernels compute those of the non-zero weights alone (default: as many as the momentum "
+                "remembers to one percent, 44 for 0.9)"),
+            pruning, "N", "/prune/growth_steps", false, ""},
+           AT(training.pruning.growth_steps), "0"),
+
+      bind_choice({text("sparsify", "none",
+                        "Multiply only the largest values. swat: of weights in forward and input_grad, of "
+                        "activations in weight_grad; topk: of every operand of every product; meprop: of "
+                        "gradients; resprop: of their differences to the step before; swat+resprop: both"),
+                   sparse, "", "/sparsify/method", false, "none", "sparsify", sparsify_text},
+                  AT(network.sparsify.method), kSparsifyMethods),
+      bind({real("density", "0.1", kSmallest, 1, "Share of values that --sparsify keeps"), sparse, "X",
+            "/sparsify/density"},
+           AT(network.sparsify.density)),
+      bind(
+          {steps("sparsify-warmup",
+                 "Steps in which resprop comes down to --density: gradients as they are for two ninths, then "
+                 "fewer and fewer differences (default: a tenth of all steps)",
+                 "", 0),
+           sparse, "N", "/sparsify/warmup", false, ""},
+          AT(network.sparsify.warmup), "-1"),
+      bind({real("selective-backprop", "", kSmallest, 1,
+                 "Share of the images that is learnt from: those with large losses more often; the gradients "
+                 "of "
+                 "the others are zero"),
+            sparse, "X", "/selective_backprop", false, "", "selective"},
+           AT(network.learnt_samples), "1"),
+      bind(
+          {whole("quantize", "", kFewestBits, kMostBits,
+                 "Round weights and activations to BITS bits before they are multiplied, except in the first "
+                 "and the last layer; small values become zero"),
+           sparse, "BITS", "/quantize", false, "", "quantize"},
+          AT(network.quantize_bits), "0"),
+
+      bind({text("out", "lacuna-train", "Folder for checkpoint.safetensors, log.csv, config.json and traces"),
+            output, "DIR", ""},
+           AT(out)),
+      bind({steps("report-every",
+                  "Steps between lines of the table and log (default: one epoch or a tenth of the run)"),
+            output, "N", "/report_every", true},
+           AT(report_every), "0"),
+      bind(
+          {steps("test-every", "Steps between tests (default: one epoch)"), output, "N", "/test_every", true},
+          AT(test_every), "0"),
+      bind({steps("checkpoint-every", "Steps between checkpoints (default: one epoch)"), output, "N",
+            "/checkpoint_every", true},
+           AT(checkpoint_every), "0"),
+      bind({steps("record", "Write a trace of steps 0, EVERY, 2*EVERY, ...", "0"), output, "EVERY",
+            "/record_every", true},
+           AT(record_every), "0"),
+      bind({steps("samples", "Images of each batch to keep in a trace; linear layers keep all", "2"), output,
+            "N", "/record_samples", true, ""},
+           AT(record.samples)),
+      bind({flag("values", "Store values in traces, not only masks of non-zeros"), output, "",
+            "/record_values", true, ""},
+           AT(record.values)),
+      bind({whole("compare", "", 1, 100'000,
+                  "At the end, time STEPS more batches with dense kernels and with those of this run"),
+            output, "STEPS", ""},
+           AT(compare_steps), "0"),
+      bind({flag("beside-dense",
+                 "At the end, train once more with all weights, values and images (without --sparsify, "
+                 "--selective-backprop, --quantize and --prune) and print both accuracies"),
+            output, "", ""},
+           AT(beside_dense)),
+  };
+}
+
+#undef AT
+
+std::string range_of(const ParamSpec& spec) {
+  if (spec.kind == ParamSpec::Kind::kInteger) {
+    const std::uint64_t high = spec.max >= kLargestInteger ? std::numeric_limits<std::uint64_t>::max()
+                                                           : static_cast<std::uint64_t>(spec.max);
+    return fmt::format("a whole number from {} to {}", spec.min, high);
+  }
+  if (spec.min > 0 && spec.max == kLargest) return "a positive number";
+  if (spec.min > 0) return fmt::format("a number above 0 and up to {}", spec.max);
+  return fmt::format("a number from {} to {}", spec.min, spec.max);
+}
+
+}  // namespace
+
+const std::vector<TrainOption>& train_options() {
+  static const std::vector<TrainOption> kOptions = make_options();
+  return kOptions;
+}
+
+TrainSpec::TrainSpec() {
+  for (const TrainOption& option : train_options()) option.set(*this, option.spec.default_value);
+}
+
+std::string TrainOption::problem(const std::string& text) const {
+  const auto in_range = [&](const auto& value) {
+    return value && static_cast<double>(*value) >= spec.min && static_cast<double>(*value) <= spec.max;
+  };
+  bool good = true;
+  if (spec.kind == ParamSpec::Kind::kInteger) good = in_range(parse_number<std::uint64_t>(text));
+  if (spec.kind == ParamSpec::Kind::kNumber) good = in_range(parse_number<double>(text));
+  return good ? std::string() : "give " + range_of(spec);
+}
+
+void TrainOption::give(TrainSpec& to, const std::string& text) const {
+  const std::string wrong = problem(text);
+  if (!wrong.empty()) throw InputError("--" + spec.name, wrong, "see 'lacuna train --help'");
+  set(to, text);
+  to.given.insert(spec.name);
+}
+
+void check(const TrainSpec& spec) {
+  const NetworkOptions& network = spec.network;
+  const std::string sparsify = sparsify_name(network.sparsify.method);
+  if (network.precision == Precision::kBfloat16) {
+    if (network.kernels == Kernels::kSparse)
+      throw InputError("--precision bfloat16", "kernels that always skip zeros multiply in single precision",
+                       "use --kernels auto or dense");
+    kernels::require_bfloat16("--precision bfloat16");
+  }
+  if (spec.sparsifies() && spec.prunes())
+    throw InputError("--sparsify " + sparsify, "weights that are pruned stay zero anyway",
+                     "leave out --prune or --sparsify");
+  if (spec.sparsifies() && network.quantize_bits > 0)
+    throw InputError(fmt::format("--quantize {}", network.quantize_bits),
+                     "values cannot be both quantized and sparsified", "leave out --quantize or --sparsify");
+  if (spec.beside_dense && !spec.sparsifies() && network.quantize_bits == 0 && network.learnt_samples >= 1 &&
+      !spec.prunes())
+    throw InputError("--beside-dense", "this run is dense itself",
+                     "add --sparsify, --selective-backprop, --quantize or --prune, or leave it out");
+  if (!spec.sparsifies() && spec.given.contains("density"))
+    throw InputError("--density", "it belongs to --sparsify", "say which method, or leave it out");
+  if (!network.sparsify.reuses() && spec.given.contains("sparsify-warmup"))
+    throw InputError("--sparsify-warmup", "only resprop has a warm-up", "leave it out, or use --warmup");
+}
+
+void settle(TrainSpec& spec, std::int64_t epoch) {
+  TrainOptions& training = spec.training;
+  std::int64_t& steps = training.steps;
+  if (steps == 0) steps = std::max<std::int64_t>(1, std::llround(spec.epochs * static_cast<double>(epoch)));
+  if (spec.network.sparsify.reuses() && spec.network.sparsify.warmup < 0)
+    spec.network.sparsify.warmup = steps / 10;
+  if (training.schedule.warmup < 0) training.schedule.warmup = steps / 20;
+  training.pruning.seed = training.seed;
+  if (training.pruning.until == 0) training.pruning.until = steps * 3 / 4;
+  spec.network.pruned = spec.prunes();
+  if (spec.report_every == 0) spec.report_every = std::min(epoch, std::max<std::int64_t>(1, steps / 10));
+  for (std::int64_t* every : {&spec.test_every, &spec.checkpoint_every})
+    if (*every == 0) *every = std::max(epoch, spec.report_every);
+  // Where results are to be relied on bit for bit: with kernels that are not chosen by timings, and in
+  // traces. Winograd turns sums of nothing but zeros into small numbers, and the zeros are what a trace is
+  // for.
+  if (!spec.exact)
+    spec.exact =
+        spec.record_every > 0 || !spec.record_steps.empty() || spec.network.kernels != Kernels::kAuto;
+  spec.network.allow_winograd = !*spec.exact;
+}
+
+Settings checkpoint_settings(const TrainSpec& spec) {
+  Settings settings;
+  for (const TrainOption& option : train_options()) {
+    if (option.checkpoint.empty()) continue;
+    const std::string value = option.get(spec).value_or("none");
+    const std::string text = option.checkpoint_text != nullptr ? option.checkpoint_text(spec)
+                             : option.is_flag()                ? (value == "on" ? "yes" : "no")
+                                                               : value;
+    settings.push_back({option.checkpoint, text, option.newer ? option.spec.default_value : ""});
+  }
+  return settings;
+}
+
+}  // namespace lacuna::train

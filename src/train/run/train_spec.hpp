@@ -1,0 +1,81 @@
+// Everything that a training run is asked to do, and the one table that describes each option. The command
+// line, config.json, --resume, the settings in a checkpoint, the schema and the table in docs/training.md are
+// made from that table: a new option is a member and a line here, and the code that uses it.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/params.hpp"
+#include "train/run/trainer.hpp"
+
+namespace lacuna::train {
+
+struct TrainSpec {
+  TrainSpec();  // with the defaults of train_options()
+
+  std::string model;
+  std::vector<std::string> model_settings;  // key=value
+  std::string initial;                      // file with the parameters to start from; empty: they are drawn
+  std::string data;
+  dataset::DatasetOptions images;
+  NetworkOptions network;
+  TrainOptions training;  // `steps` of zero: `epochs` passes over the data
+  double epochs = 0;
+  std::optional<bool> exact;  // no Winograd; nothing: settle() decides
+  std::string out;
+  // Intervals in steps. Zero: settle() chooses those of reports, tests and checkpoints; no traces.
+  std::int64_t report_every = 0;
+  std::int64_t test_every = 0;
+  std::int64_t checkpoint_every = 0;
+  std::int64_t record_every = 0;
+  std::vector<std::int64_t> record_steps;  // more steps to record
+  RecordOptions record;
+  int compare_steps = 0;        // to time with dense kernels and these at the end
+  bool beside_dense = false;    // trains once more, dense, at the end
+  bool resume = false;          // continues the run in `out`
+  bool replace = false;         // writes over a run in `out`
+  std::set<std::string> given;  // options set by name: on the command line or by config.json
+
+  bool prunes() const { return training.pruning.method != PruningOptions::Method::kNone; }
+  bool sparsifies() const { return network.sparsify.method != SparsifyOptions::Method::kNone; }
+};
+
+struct TrainOption {
+  ParamSpec spec;                       // name: without "--"; an empty default: unset, which `help` explains
+  std::string group;                    // heading in --help; empty: not on the command line
+  std::string placeholder;              // "N"
+  std::string config;                   // JSON pointer into config.json; empty: not recorded
+  bool may_change = false;              // when a run is resumed
+  std::optional<std::string> before{};  // value meant by files of versions without this option
+  std::string checkpoint{};             // key in the settings of a checkpoint; empty: it has none
+  // Text in a checkpoint, where it is not that of the value.
+  std::string (*checkpoint_text)(const TrainSpec&) = nullptr;
+  // Omitted from checkpoints at its default, so that those of earlier versions stay valid: for new options.
+  bool newer = false;
+
+  std::function<std::optional<std::string>(const TrainSpec&)> get{};  // nothing: unset
+  std::function<void(TrainSpec&, const std::string&)> set{};          // unchecked
+
+  bool is_flag() const { return spec.kind == ParamSpec::Kind::kFlag; }
+  // Returns why `text` is not a value, or nothing: "give a whole number from 1 to 65536".
+  std::string problem(const std::string& text) const;
+  // Sets a value and notes that it was given. Throws InputError.
+  void give(TrainSpec& spec, const std::string& text) const;
+};
+
+// In the order of --help.
+const std::vector<TrainOption>& train_options();
+
+// Checks what needs no data: combinations of options, and the CPU. Throws InputError.
+void check(const TrainSpec& spec);
+// Fills in the defaults that depend on the data and on other options.
+void settle(TrainSpec& spec, std::int64_t steps_per_epoch);
+
+// The options that decide what is learnt, as a checkpoint records them.
+Settings checkpoint_settings(const TrainSpec& spec);
+
+}  // namespace lacuna::train
