@@ -567,7 +567,7 @@ class Choosing(ConvertTest):
                 lacuna.convert(layer)
                 for _ in range(30):
                     layer(x).sum().backward()
-            self.assertEqual(isinstance(layer, layers.RestingLinear), not faster)
+            self.assertEqual(isinstance(layer, converted_layers.RestingLinear), not faster)
 
     def test_measuring_is_bounded(self):
         """Candidates that lose by far are tried once or twice; the others again only after many calls."""
