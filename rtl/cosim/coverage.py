@@ -15,7 +15,7 @@ import shutil
 import subprocess
 import sys
 
-TESTS = ["rtl_ant_test", "rtl_tile_test", "rtl_storage_test", "rtl_fp_test", "rtl_fig7_test"]  # the longest first
+TESTS = ["rtl_outer_product_test", "rtl_tile_test", "rtl_storage_test", "rtl_fp_test", "rtl_fig7_test"]  # the longest first
 GROUPS = {"TensorDash": r"td_.*", "floating point": r"fp_.*", "ANT and SCNN": r"(ant|scnn|outer)_.*", "all": r".*"}
 LEAST = 0.95
 
@@ -25,7 +25,7 @@ REASONS = [
     ("td_scheduler", "toggle", r"(sel|valid)\[", "a lane chooses at one level and is silent at the others"),
     ("td_scheduler|td_sched_level|td_iterative_scheduler", "toggle", r"(window|window_o)\[",
      "nothing of the oldest step is left after its lane's level (proved)"),
-    ("td_compressor|td_row_frontend|td_pair_frontend|td_drained", "toggle", r"(left|window_i)\[",
+    ("td_compressor|td_select|td_drained", "toggle", r"(left|window_i)\[",
      "nothing of the oldest step is left (proved)"),
     ("fp_add", "toggle", r"(big_sig|small_sig|lost)\[[012]\]", "room for rounding: zero before the shift"),
     ("ant_pe", "statement", r"if", "Verilator counts in a copy of the `if` behind its assignment, where a minimum is no longer above its value"),
@@ -33,7 +33,7 @@ REASONS = [
     ("ant_selector", "toggle", r"seen\[", "no more hits than places before"),
     ("outer_axis_range", "toggle", r"round_up\[", "0, 1 or 3"),
     ("scnn_pe", "toggle", r"(kernel_place_o|place_q)\[[01]\]", "goes in steps of four"),
-    ("td_pair_tile", "toggle", r"unused_done", "read by nobody"),
+    ("td_tile", "toggle", r"unused_done", "read by nobody"),
     ("fp_mul", "toggle", r"wide\[", "zeros below the product, from which bfloat16 operands are rounded"),
 ]
 
@@ -62,7 +62,7 @@ def read(path, points):
             continue
         fields = dict(part.split("\x02", 1) for part in match.group(1).split("\x01") if "\x02" in part)
         source = pathlib.Path(fields["f"])
-        if source.parent.name not in ("fp", "tensordash", "ant"):
+        if source.parent.name not in ("fp", "tensordash", "outer_product"):
             continue
         kind = "toggle" if "toggle" in fields["page"] else "statement"
         points[(source.stem, kind, int(fields["l"]), fields.get("n", ""), fields.get("o", ""))] += int(match.group(2))

@@ -81,7 +81,7 @@ class FrontendDriver {
       }
       for (int r = 0; r < rows_; ++r) {
         for (int lane = 0; lane < info.lanes; ++lane) {
-          // What is not offered may hold anything.
+          // Rows not on offer may hold anything.
           const std::uint64_t value = there ? streams_[stream].value(r, step, lane) : random_.bits();
           set_bits(top_->offer_b_i,
                    static_cast<std::size_t>(((r * info.depth + s) * info.lanes + lane) * width_),

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Puts bugs into the RTL on purpose, one at a time, and checks that a co-simulation test fails.
+"""Injects bugs into the RTL, one at a time, and checks that a co-simulation test fails.
 
-  mutate.py BUILD            verilates each mutant's top again and links its test anew with what BUILD has compiled
+  mutate.py BUILD            verilates the top of each mutant and relinks its test with the objects of BUILD
   mutate.py --list           name, module under test and test of each
   mutate.py --apply NAME TO  writes a mutated copy of the RTL
 """
@@ -17,7 +17,7 @@ import tempfile
 RTL = pathlib.Path(__file__).resolve().parent.parent
 TIMEOUT_S = 600  # a mutant that hangs is caught; one that is only slow must not seem to be
 
-# name, file, what is there, what it becomes, verilated module, test
+# name, file, text, its replacement, verilated module, test
 MUTATIONS = [
     ("lane-takes-two-values", "tensordash/td_sched_level.sv", "if (!valid_o[l] && (", "if ((", "Vfe_fig7", "fig7_test"),
     ("taken-values-stay", "tensordash/td_sched_level.sv", "window_i & ~taken", "window_i", "Vfe_fig7", "fig7_test"),
@@ -29,8 +29,8 @@ MUTATIONS = [
      "slide = AdvW'(Depth);\n    for (int unsigned r = 0; r < Rows; r++) begin\n      if (drained[r*AdvW +: AdvW] < slide)",
      "slide = AdvW'(1);\n    for (int unsigned r = 0; r < Rows; r++) begin\n      if (drained[r*AdvW +: AdvW] > slide)",
      "Vfe_masks", "layer_test"),
-    ("multiplexer-looks-the-other-way", "tensordash/td_operand_mux.sv", "(l + {24'b0, Offset[m*8 +: 8]})",
-     "(l + Lanes - {24'b0, Offset[m*8 +: 8]})", "Vfe_fig7", "fig7_test"),
+    ("multiplexer-looks-the-other-way", "tensordash/td_operand_mux.sv", "place(l, m)",
+     "place(2 * l - td_conn_pkg::place(l, m) % Lanes + Lanes, m)", "Vfe_fig7", "fig7_test"),
     ("negative-zero-is-effectual", "tensordash/td_zero_detect.sv", "+: Width-1]", "+: Width]", "Vfe_fig7", "fig7_test"),
     ("staging-loads-the-wrong-row", "tensordash/td_staging.sv", "offered_i[((s + a) % Depth)*Bits", "offered_i[(s % Depth)*Bits",
      "Vfe_fig7", "fig7_test"),
@@ -40,9 +40,9 @@ MUTATIONS = [
      "tile_test"),
     ("accumulator-is-not-cleared", "tensordash/td_pe.sv", "first_q[Stages-1] ? tree : acc_sum", "acc_sum", "Vtile_bf16",
      "tile_test"),
-    ("search-passes-over-a-hit", "ant/ant_selector.sv", "next_o = PosW'(i);", "next_o = PosW'(i + 1);", "Vant_pe", "ant_test"),
-    ("range-rounds-down", "ant/outer_axis_range.sv", "offset_low_i + round_up", "offset_low_i", "Vant_pe", "ant_test"),
-    ("bank-takes-two-products", "ant/outer_crossbar.sv", "request & (~request + 1'b1)", "request", "Vouter_accumulators", "ant_test"),
+    ("search-passes-over-a-hit", "outer_product/ant_selector.sv", "next_o = PosW'(i);", "next_o = PosW'(i + 1);", "Vant_pe", "outer_product_test"),
+    ("range-rounds-down", "outer_product/outer_axis_range.sv", "offset_low_i + round_up", "offset_low_i", "Vant_pe", "outer_product_test"),
+    ("bank-takes-two-products", "outer_product/outer_crossbar.sv", "request & (~request + 1'b1)", "request", "Vouter_accumulators", "outer_product_test"),
     ("levels-forget-what-they-took", "tensordash/td_compressor.sv", "taken_q <= pending & ~after;", "taken_q <= '0;",
      "Vbackside", "storage_test"),
     ("waiting-values-are-dropped", "tensordash/td_decompressor.sv", ".staged_i(filled)", ".staged_i(placed)", "Vdecompressor",

@@ -1,5 +1,5 @@
-// What a co-simulation needs of a model: begin a piece of work, follow the hardware cycle by cycle, say what
-// differed.
+// A co-simulation's view of a model: it begins a piece of work, follows the hardware cycle by cycle, and lists
+// the differences.
 #pragma once
 
 #include <string>

@@ -10,7 +10,7 @@ namespace lacuna::rtl {
 // A group: rows of at most 16 values; row s has lanes[s] of them.
 struct ValueGroup {
   std::vector<int> lanes;
-  std::vector<std::vector<std::uint32_t>> rows;  // FP32 bits, 16 per row; 0 where there is no element
+  std::vector<std::vector<std::uint32_t>> rows;  // FP32 bits, 16 per row; 0 in lanes without an element
 };
 
 struct ScheduledRow {

@@ -47,7 +47,7 @@ struct ArchConnectivity {
 };
 std::vector<ArchConnectivity> arch_connectivities();
 
-// What the front end of a tile showed in a cycle that issues.
+// Outputs of a tile's front end in a cycle that issues.
 struct FrontendCycle {
   bool first = false, last = false;
   int slide = 0;

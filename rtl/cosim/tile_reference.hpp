@@ -1,5 +1,5 @@
-// What the accumulators of a tile hold after every cycle: the model's selections, the PE's order of
-// additions, the CPU's arithmetic. The caller has denormals flushed (MXCSR), as the units do.
+// Accumulators of a tile after every cycle: the model's selections, the PE's order of additions, the CPU's
+// arithmetic. The caller must have set MXCSR to flush denormals, as the units do.
 #pragma once
 
 #include <cstdint>

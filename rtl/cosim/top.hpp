@@ -1,5 +1,5 @@
-// Owning a verilated module. In a coverage build (VM_COVERAGE) what it covered is written to the folder
-// LACUNA_RTL_COVERAGE when it goes, one file each.
+// Ownership of a verilated module. A coverage build (VM_COVERAGE) writes its coverage to the folder
+// LACUNA_RTL_COVERAGE when it is destroyed, one file per module.
 #pragma once
 
 #include <atomic>
@@ -29,7 +29,7 @@ struct TopDeleter {
   }
 };
 
-// Each has a context of its own, so that threads and modules do not meet.
+// Each has its own context, so threads and modules share no state.
 template <typename Top>
 class OwnedTop {
  public:

@@ -1,4 +1,4 @@
-// What each level of the scheduler must do for every window, and AS. For connectivities whose scheduler as a whole is too much
+// Properties of each level of the scheduler for every window, and of AS. For connectivities whose whole scheduler is too large
 // for the solver. The scheduler is a chain of levels, each on what the one before left over, so scheduler_props follows:
 // - What is taken is gone, so no later level takes it: each pair at most once.
 // - Windows only lose bits: a value that a lane did not find at its level, or that its level took from the oldest step, is
@@ -53,7 +53,7 @@ module level_props #(
     assert ((once & ~window_i) == '0);
     assert (left == (window_i & ~once));
     for (int unsigned l = 0; l < Lanes; l++) begin
-      // Lanes of other levels are silent: their selections are those of their own level.
+      // Lanes of other levels are silent: each selects at its own level only.
       if (!Members[l]) assert (!valid[l] && sel[l*SelW +: SelW] == '0);
       // A valid lane names a movement that exists.
       assert (valid[l] == (takes[l*Places +: Places] != '0));

@@ -1,4 +1,4 @@
-// What the scheduler must do for every window. Written from the paper's rules, not from the scheduler's code.
+// Properties of the scheduler for every window. Written from the paper's rules, not from the scheduler's code.
 module scheduler_props (
   input logic [td_conn_pkg::Depth*td_conn_pkg::Lanes-1:0] window_i
 );
@@ -42,7 +42,7 @@ module scheduler_props (
     assert ((once & ~window_i) == '0);
     // A valid lane names a movement that exists.
     for (int unsigned l = 0; l < Lanes; l++) assert (valid[l] == (takes[l*Depth*Lanes +: Depth*Lanes] != '0));
-    // What was taken is gone, nothing else is.
+    // Taken bits are cleared, and only those.
     assert (left == (window_i & ~once));
     // No non-zero of the oldest step is left over.
     assert (left[Lanes-1:0] == '0);

@@ -13,7 +13,7 @@ module selector_props #(
   logic [Lanes*PosW-1:0] position;
   logic [Lanes-1:0]      valid;
   logic [PosW-1:0]       next;
-  ant_selector #(.Lanes(Lanes), .Window(Window), .IdxW(IdxW)) u_dut (
+  ant_selector u_dut (
     .columns_i, .count_i, .low_i, .high_i, .position_o(position), .valid_o(valid), .next_o(next)
   );
 

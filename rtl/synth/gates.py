@@ -64,7 +64,7 @@ class Netlist:
 
 
 def submodule(text, ending):
-    """The module of a hierarchical netlist whose name ends so, as a netlist of its own."""
+    """The module of a hierarchical netlist whose name ends in `ending`, as a separate netlist."""
     body = re.search(rf"^module \S*{ending} ?\((.*?)^endmodule$", text, re.M | re.S).group(1)
     return f"module design_top({body}endmodule\n"
 

@@ -100,7 +100,7 @@ def pe(liberty, work, functions, use, ports):
 
 
 def report(liberty, work, results, activity_file):
-    """pJ per cycle at 0.18 um of what was synthesised, beside what it would be if every tenth net switched."""
+    """pJ per cycle at 0.18 um of the synthesised netlists, and the same if every tenth net switched."""
     recorded = json.loads(activity_file.read_text())
     functions = gates.cell_functions(liberty)
     uses, found = recorded["uses"], {}

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Area, delay and power of the RTL on the osu018 standard cells: Yosys and ABC, then OpenSTA.
 
-Called by rtl/silicon, which has built the connectivities. Everything is kept by what it was made from, so that a second
-run only does what changed.
+Called by rtl/silicon, which has built the connectivities. Results are cached by a hash of their inputs, so a second
+run only redoes what changed.
 """
 import argparse
 import concurrent.futures
@@ -15,16 +15,17 @@ import subprocess
 import sys
 import time
 
-import power  # beside this file, as the next
+import power  # in this folder, as the next
 from report import report
 
 RTL = pathlib.Path(__file__).resolve().parent.parent
 # LACUNA_LIBERTY: the same cells from elsewhere.
 LIBERTY = pathlib.Path(os.environ.get("LACUNA_LIBERTY", "/usr/share/qflow/tech/osu018/osu018_stdcells.lib"))
+OUTER = RTL / "pkg" / "outer_pkg.sv"
 # 2 ns at 65 nm, as 180 nm gates would need it: see `scaling` below.
 TARGET_PS = 5540
 
-# Where a delay of 180 nm and an area of it go at other nodes. Constant-field scaling: lengths, and with them gate delays,
+# Scaling of delays and areas from 180 nm to other nodes. Constant-field scaling: lengths, and with them gate delays,
 # shrink with the drawn length, areas with its square. Real nodes differ; ratios inside one node do not depend on this.
 SCALING = {"65nm": {"delay": 65 / 180, "area": (65 / 180) ** 2}, "16nm": {"delay": 16 / 180, "area": (16 / 180) ** 2}}
 
@@ -61,8 +62,8 @@ def designs(quick):
         Design("staging1_fp32", "td_staging", Depth=1, Bits=512),
         Design("staging3_bf16", "td_staging", Depth=3, Bits=256),
         Design("staging1_bf16", "td_staging", Depth=1, Bits=256),
-        Design("pe_base_fp32", "td_pe", hierarchical=True, Multiplexed=0, Depth=1, ManIn=23),
-        Design("pe_base_bf16", "td_pe", hierarchical=True, Multiplexed=0, Depth=1, ManIn=7),
+        Design("pe_base_fp32", "td_pe", hierarchical=True, Multiplexed=0, ManIn=23),
+        Design("pe_base_bf16", "td_pe", hierarchical=True, Multiplexed=0, ManIn=7),
         Design("row_frontend_fp32", "td_row_frontend", Width=32),
         Design("row_frontend_bf16", "td_row_frontend", Width=16),
         Design("scnn_pe", "scnn_pe", hierarchical=True),
@@ -82,7 +83,7 @@ def designs(quick):
         Design("fp_add_bf16", "fp_add", Man=7),
         Design("compressor_fp32", "td_compressor"),
         Design("backside_fp32", "td_compressor", Iterative=1),
-        # 32 bits wide as it is: given a width, Yosys 0.23 stops with an assertion of its own.
+        # 32 bits wide as it is: given a width, Yosys 0.23 fails an internal assertion.
         Design("decompressor_fp32", "td_decompressor"),
     ]
     return pick
@@ -90,13 +91,13 @@ def designs(quick):
 
 def sources(top):
     """The files of `top` and of every module below it: one module per file, named after it."""
-    files = {p.stem: p for folder in ("fp", "tensordash", "ant") for p in (RTL / folder).glob("*.sv")}
+    files = {p.stem: p for folder in ("fp", "tensordash", "outer_product") for p in (RTL / folder).glob("*.sv")}
     needed, todo = set(), [top]
     while todo:
         module = todo.pop()
         if module not in needed:
             needed.add(module)
-            todo += [m for m in re.findall(r"^\s*(\w+) #\(", files[module].read_text(), re.M) if m in files]
+            todo += [m for m in re.findall(r"^\s*(\w+) (?:#\(|u_\w+ \()", files[module].read_text(), re.M) if m in files]
     return sorted(files[module] for module in needed)
 
 
@@ -116,7 +117,7 @@ def script(design, package, folder):
     files = " ".join(str(p) for p in sources(design.top))
     parameters = " ".join(f"-chparam {k} {v}" for k, v in design.parameters.items())
     return "\n".join([
-        f"read_verilog -sv {package} {files}",
+        f"read_verilog -sv {package} {OUTER} {files}",
         f"hierarchy -check -top {design.top} {parameters}",
         "proc" if design.hierarchical else "proc; flatten",
         "rename -top design_top",
@@ -125,7 +126,7 @@ def script(design, package, folder):
         f"abc -liberty {LIBERTY} -constr {folder}/abc.constr -D {TARGET_PS}",
         "opt_clean -purge",
         f"tee -o {folder}/stat.txt stat -liberty {LIBERTY}",
-        "splitnets -ports",  # OpenSTA's reader takes no concatenations on the left of an assignment; see single_assignments
+        "splitnets -ports",  # OpenSTA cannot read concatenations on the left of an assignment; see single_assignments
         f"write_verilog -noattr {folder}/scalar.v",
     ])
 
@@ -184,7 +185,7 @@ exit
 """
     (folder / "sta.tcl").write_text(script)
     text, seconds = run(["sta", "-no_splash", str(folder / "sta.tcl")], folder / "sta.log")
-    # One path per group; resets have a group of their own.
+    # One path per group; resets are a separate group.
     slacks = [float(slack) for slack in re.findall(r"(-?[\d.]+)\s+slack", text)]
     delay = round(100 - min(slacks), 3) if slacks else None
     power = re.search(r"^Total\s+(\S+)\s+(\S+)\s+(\S+)\s+(\S+)", text, re.M)
@@ -228,9 +229,9 @@ def measure(design, connectivities, work):
         return None
     key = hashlib.sha256()
     folder = work / design.name
-    for path in [package, *sources(design.top)]:
+    for path in [package, OUTER, *sources(design.top)]:
         key.update(path.read_bytes())
-    # What is done with them, wherever they lie.
+    # The commands, without the folders.
     key.update(re.sub(r"\S*/", "", script(design, package, folder)).encode())
     cached = folder / "result.json"
     if cached.exists():

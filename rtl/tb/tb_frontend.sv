@@ -35,7 +35,7 @@ module tb_frontend #(
     .last_o, .move_o, .advance_o, .load_o, .sel_o, .valid_o, .operands_o
   );
   for (genvar r = 0; r < Rows; r++) begin : gen_probe
-    assign pending_o[r*Depth*Lanes +: Depth*Lanes]             = u_dut.gen_row[r].u_row.pending;
+    assign pending_o[r*Depth*Lanes +: Depth*Lanes]             = u_dut.gen_row[r].u_row.u_select.pending;
     assign staged_o[r*Depth*Lanes*Width +: Depth*Lanes*Width]  = u_dut.gen_row[r].u_row.staged;
   end
   assign slide_o = u_dut.slide;

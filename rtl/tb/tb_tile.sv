@@ -1,14 +1,13 @@
-// Test bench: td_tile, or td_pair_tile, with its handshake inside brought out.
+// Test bench: td_tile with its handshake inside brought out.
 module tb_tile #(
-  parameter int unsigned  Rows       = 4,
-  parameter int unsigned  Columns    = 4,
-  parameter int unsigned  ManIn      = 23,
-  parameter bit           TensorDash = 1'b1,
-  parameter bit           Pairs      = 1'b0,  // zeros of both operands are skipped
-  localparam int unsigned Lanes      = td_conn_pkg::Lanes,
-  localparam int unsigned Depth      = td_conn_pkg::Depth,
-  localparam int unsigned Width      = 9 + ManIn,
-  localparam int unsigned AdvW       = $clog2(Depth + 1)
+  parameter int unsigned  Rows    = 4,
+  parameter int unsigned  Columns = 4,
+  parameter int unsigned  Sides   = 1,
+  parameter int unsigned  ManIn   = 23,
+  localparam int unsigned Lanes   = td_conn_pkg::Lanes,
+  localparam int unsigned Depth   = td_conn_pkg::Depth,
+  localparam int unsigned Width   = 9 + ManIn,
+  localparam int unsigned AdvW    = $clog2(Depth + 1)
 ) (
   input  logic                                 clk_i,
   input  logic                                 rst_ni,
@@ -25,19 +24,10 @@ module tb_tile #(
   output logic                                 issue_o,
   output logic                                 enable_o
 );
-  if (Pairs) begin : gen_pairs
-    td_pair_tile #(.Rows(Rows), .Columns(Columns), .ManIn(ManIn)) u_dut (
-      .clk_i, .rst_ni, .bypass_i, .offer_valid_i, .offer_last_i, .offer_a_i, .offer_b_i, .offer_take_o, .result_valid_o,
-      .result_ready_i, .result_o
-    );
-    assign issue_o  = u_dut.issue;
-    assign enable_o = u_dut.enable;
-  end else begin : gen_one_side
-    td_tile #(.Rows(Rows), .Columns(Columns), .ManIn(ManIn), .TensorDash(TensorDash)) u_dut (
-      .clk_i, .rst_ni, .bypass_i, .offer_valid_i, .offer_last_i, .offer_a_i, .offer_b_i, .offer_take_o, .result_valid_o,
-      .result_ready_i, .result_o
-    );
-    assign issue_o  = u_dut.issue;
-    assign enable_o = u_dut.enable;
-  end
+  td_tile #(.Rows(Rows), .Columns(Columns), .Sides(Sides), .ManIn(ManIn)) u_dut (
+    .clk_i, .rst_ni, .bypass_i, .offer_valid_i, .offer_last_i, .offer_a_i, .offer_b_i, .offer_take_o, .result_valid_o,
+    .result_ready_i, .result_o
+  );
+  assign issue_o  = u_dut.issue;
+  assign enable_o = u_dut.enable;
 endmodule

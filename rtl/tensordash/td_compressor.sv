@@ -1,20 +1,16 @@
 // Turns a group of rows of values into scheduled form [TensorDash §3.6]: rows of (value, idx) pairs and the number of steps
 // that each row stands for. Iterative = 0 schedules a row per cycle with the front end's scheduler; Iterative = 1 is the
 // backside scheduler [TensorDash §3.7], one level per cycle.
-// A group's rows may hold fewer elements than there are lanes (tails); lanes without one take no part, as in the model
+// A group's rows may hold fewer elements than there are lanes (tails); lanes without one are idle, as in the model
 // (assumption A21).
 module td_compressor #(
-  parameter int unsigned        Lanes     = td_conn_pkg::Lanes,
-  parameter int unsigned        Depth     = td_conn_pkg::Depth,
-  parameter int unsigned        Moves     = td_conn_pkg::Moves,
-  parameter int unsigned        Levels    = td_conn_pkg::Levels,
-  parameter logic [Moves*8-1:0] Step      = td_conn_pkg::Step,
-  parameter logic [Moves*8-1:0] Offset    = td_conn_pkg::Offset,
-  parameter logic [Lanes*8-1:0] LevelOf   = td_conn_pkg::LevelOf,
-  parameter int unsigned        Width     = 32,
-  parameter bit                 Iterative = 1'b0,
-  localparam int unsigned       SelW      = Moves > 1 ? $clog2(Moves) : 1,
-  localparam int unsigned       AdvW      = $clog2(Depth + 1)
+  parameter int unsigned  Width     = 32,
+  parameter bit           Iterative = 1'b0,
+  localparam int unsigned Lanes     = td_conn_pkg::Lanes,
+  localparam int unsigned Depth     = td_conn_pkg::Depth,
+  localparam int unsigned Levels    = td_conn_pkg::Levels,
+  localparam int unsigned SelW      = td_conn_pkg::SelW,
+  localparam int unsigned AdvW      = td_conn_pkg::AdvW
 ) (
   input  logic                         clk_i,
   input  logic                         rst_ni,
@@ -44,21 +40,21 @@ module td_compressor #(
   td_zero_detect #(.Count(Depth * Lanes), .Width(Width)) u_zero (
     .values_i(offer_values_i), .effectual_o(offered_bits)
   );
-  td_staging #(.Depth(Depth), .Bits(Lanes * Width)) u_staged (
+  td_staging #(.Bits(Lanes * Width)) u_staged (
     .clk_i, .rst_ni, .move_i(move), .advance_i(advance), .load_i(load), .offered_i(offer_values_i),
     .staged_i(staged), .staged_o(staged)
   );
-  td_staging #(.Depth(Depth), .Bits(Lanes)) u_present (
+  td_staging #(.Bits(Lanes)) u_present (
     .clk_i, .rst_ni, .move_i(move), .advance_i(advance), .load_i(load), .offered_i(offer_present_i),
     .staged_i(present), .staged_o(present)
   );
-  td_staging #(.Depth(Depth), .Bits(Lanes)) u_pending (
+  td_staging #(.Bits(Lanes)) u_pending (
     .clk_i, .rst_ni, .move_i(move), .advance_i(advance), .load_i(load), .offered_i(offered_bits & offer_present_i),
     .staged_i(left), .staged_o(pending)
   );
 
   // A row leaves in the cycle in which its selection is complete; `busy` holds the window until then.
-  td_window_ctrl #(.Depth(Depth)) u_ctrl (
+  td_window_ctrl u_ctrl (
     .clk_i, .rst_ni, .offer_valid_i, .offer_last_i, .offer_take_o, .bypass_i(1'b0), .slide_i(drained),
     .stall_i(busy | ~row_ready_i), .issue_o(issue), .first_o(first), .last_o(last), .move_o(move), .advance_o(advance),
     .load_o(load)
@@ -73,9 +69,7 @@ module td_compressor #(
     logic                   final_level, loaded_q;
 
     assign window = pending & ~taken_q;
-    td_iterative_scheduler #(
-      .Lanes(Lanes), .Depth(Depth), .Moves(Moves), .Levels(Levels), .Step(Step), .Offset(Offset), .LevelOf(LevelOf)
-    ) u_scheduler (
+    td_iterative_scheduler u_scheduler (
       .level_i(level_q), .window_i(window), .enable_i(present[0 +: Lanes]), .window_o(after), .sel_o(level_sel),
       .valid_o(level_valid)
     );
@@ -109,20 +103,15 @@ module td_compressor #(
     end
   end else begin : gen_one_cycle
     logic [AdvW-1:0] unused_drained;  // the same as `drained`, which both forms share
-    td_scheduler #(
-      .Lanes(Lanes), .Depth(Depth), .Moves(Moves), .Levels(Levels), .Step(Step), .Offset(Offset), .LevelOf(LevelOf),
-      .Partial(1'b1)
-    ) u_scheduler (
+    td_scheduler #(.Partial(1'b1)) u_scheduler (
       .window_i(pending), .enable_i(present[0 +: Lanes]), .window_o(left), .sel_o(sel), .valid_o(valid),
       .drained_o(unused_drained)
     );
     assign busy = 1'b0;
   end
-  td_drained #(.Lanes(Lanes), .Depth(Depth)) u_drained (.window_i(left), .drained_o(drained));
+  td_drained u_drained (.window_i(left), .drained_o(drained));
 
-  td_operand_mux #(
-    .Lanes(Lanes), .Depth(Depth), .Moves(Moves), .Step(Step), .Offset(Offset), .Width(Width)
-  ) u_mux (
+  td_operand_mux #(.Width(Width)) u_mux (
     .staged_i(staged), .sel_i(sel), .valid_i(valid), .operands_o(row_values_o)
   );
   assign row_valid_o   = issue;

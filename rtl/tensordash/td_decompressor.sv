@@ -1,14 +1,12 @@
 // Expands rows in scheduled form to the dense values they came from: the mirror of the multiplexers [TensorDash §3.6.1,
 // Fig. 12]. The rows that a scheduled row completes leave together.
 module td_decompressor #(
-  parameter int unsigned        Lanes  = td_conn_pkg::Lanes,
-  parameter int unsigned        Depth  = td_conn_pkg::Depth,
-  parameter int unsigned        Moves  = td_conn_pkg::Moves,
-  parameter logic [Moves*8-1:0] Step   = td_conn_pkg::Step,
-  parameter logic [Moves*8-1:0] Offset = td_conn_pkg::Offset,
-  parameter int unsigned        Width  = 32,
-  localparam int unsigned       SelW   = Moves > 1 ? $clog2(Moves) : 1,
-  localparam int unsigned       AdvW   = $clog2(Depth + 1)
+  parameter int unsigned  Width = 32,
+  localparam int unsigned Lanes = td_conn_pkg::Lanes,
+  localparam int unsigned Depth = td_conn_pkg::Depth,
+  localparam int unsigned Moves = td_conn_pkg::Moves,
+  localparam int unsigned SelW  = td_conn_pkg::SelW,
+  localparam int unsigned AdvW  = td_conn_pkg::AdvW
 ) (
   input  logic                         clk_i,
   input  logic                         rst_ni,
@@ -38,11 +36,11 @@ module td_decompressor #(
         placed[At*Width +: Width] = '0;
         effectual_slot[At]        = 1'b0;
         for (int unsigned m = 0; m < Moves; m++) begin
-          if ({24'b0, Step[m*8 +: 8]} == s && effectual[(x + Lanes - {24'b0, Offset[m*8 +: 8]}) % Lanes] &&
-              row_idx_i[((x + Lanes - {24'b0, Offset[m*8 +: 8]}) % Lanes)*SelW +: SelW] == SelW'(m)) begin
+          if (td_conn_pkg::step_of(m) == s && effectual[td_conn_pkg::lane_to(x, m)] &&
+              row_idx_i[td_conn_pkg::lane_to(x, m)*SelW +: SelW] == SelW'(m)) begin
             effectual_slot[At]        = 1'b1;
             placed[At*Width +: Width] =
-                placed[At*Width +: Width] | row_values_i[((x + Lanes - {24'b0, Offset[m*8 +: 8]}) % Lanes)*Width +: Width];
+                placed[At*Width +: Width] | row_values_i[td_conn_pkg::lane_to(x, m)*Width +: Width];
           end
         end
       end
@@ -56,8 +54,8 @@ module td_decompressor #(
   assign out_rows_o  = filled;
   assign out_last_o  = row_last_i;
 
-  // What is not complete waits for the next row; after a group nothing does.
-  td_staging #(.Depth(Depth), .Bits(Lanes * Width), .Reset(1'b1)) u_window (
+  // Incomplete rows wait for the next scheduled row; after a group none are left.
+  td_staging #(.Bits(Lanes * Width), .Reset(1'b1)) u_window (
     .clk_i, .rst_ni, .move_i(row_valid_i & out_ready_i), .advance_i(row_last_i ? AdvW'(Depth) : row_advance_i),
     .load_i('0), .offered_i('0), .staged_i(filled), .staged_o(window_q)
   );

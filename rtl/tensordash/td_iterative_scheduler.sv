@@ -1,15 +1,12 @@
-// The scheduler that serves its levels in turn [TensorDash §3.7]: one set of priority encoders, one level per cycle. The
+// The iterative scheduler [TensorDash §3.7]: one set of priority encoders, one level per cycle. The
 // window is held outside and updated after each level. Combinational: the level in work is an input.
 module td_iterative_scheduler #(
-  parameter int unsigned        Lanes   = td_conn_pkg::Lanes,
-  parameter int unsigned        Depth   = td_conn_pkg::Depth,
-  parameter int unsigned        Moves   = td_conn_pkg::Moves,
-  parameter int unsigned        Levels  = td_conn_pkg::Levels,
-  parameter logic [Moves*8-1:0] Step    = td_conn_pkg::Step,
-  parameter logic [Moves*8-1:0] Offset  = td_conn_pkg::Offset,
-  parameter logic [Lanes*8-1:0] LevelOf = td_conn_pkg::LevelOf,
-  localparam int unsigned       SelW    = Moves > 1 ? $clog2(Moves) : 1,
-  localparam int unsigned       LevelW  = Levels > 1 ? $clog2(Levels) : 1
+  localparam int unsigned Lanes  = td_conn_pkg::Lanes,
+  localparam int unsigned Depth  = td_conn_pkg::Depth,
+  localparam int unsigned Moves  = td_conn_pkg::Moves,
+  localparam int unsigned Levels = td_conn_pkg::Levels,
+  localparam int unsigned SelW   = td_conn_pkg::SelW,
+  localparam int unsigned LevelW = Levels > 1 ? $clog2(Levels) : 1
 ) (
   input  logic [LevelW-1:0]      level_i,   // the level in work
   input  logic [Depth*Lanes-1:0] window_i,
@@ -24,7 +21,7 @@ module td_iterative_scheduler #(
     found   = 0;
     lane_of = Lanes;  // none
     for (int unsigned l = 0; l < Lanes; l++) begin
-      if ({24'b0, LevelOf[l*8 +: 8]} == level) begin
+      if (td_conn_pkg::level_of(l) == level) begin
         if (found == nth) lane_of = l;
         found = found + 1;
       end
@@ -35,7 +32,7 @@ module td_iterative_scheduler #(
     most_lanes = 0;
     for (int unsigned v = 0; v < Levels; v++) begin
       count = 0;
-      for (int unsigned l = 0; l < Lanes; l++) if ({24'b0, LevelOf[l*8 +: 8]} == v) count = count + 1;
+      for (int unsigned l = 0; l < Lanes; l++) if (td_conn_pkg::level_of(l) == v) count = count + 1;
       if (count > most_lanes) most_lanes = count;
     end
   endfunction
@@ -45,15 +42,14 @@ module td_iterative_scheduler #(
   logic [Encoders*SelW-1:0]  choice;
   logic [Encoders-1:0]       any;
 
-  // What the lane in turn can reach.
+  // Requests: values within reach of each lane of the level.
   always_comb begin
     request = '0;
     for (int unsigned v = 0; v < Levels; v++) begin
       for (int unsigned e = 0; e < Encoders; e++) begin
         if (lane_of(v, e) < Lanes && level_i == LevelW'(v) && enable_i[lane_of(v, e) % Lanes]) begin
           for (int unsigned m = 0; m < Moves; m++) begin
-            request[e*Moves + m] =
-                window_i[Step[m*8 +: 8] * Lanes + (lane_of(v, e) + {24'b0, Offset[m*8 +: 8]}) % Lanes];
+            request[e*Moves + m] = window_i[td_conn_pkg::place(lane_of(v, e), m)];
           end
         end
       end
@@ -88,7 +84,7 @@ module td_iterative_scheduler #(
           sel_o[(lane_of(v, e) % Lanes)*SelW +: SelW] = choice[e*SelW +: SelW];
           for (int unsigned m = 0; m < Moves; m++) begin
             if (grant[e*Moves + m]) begin
-              window_o[Step[m*8 +: 8] * Lanes + (lane_of(v, e) + {24'b0, Offset[m*8 +: 8]}) % Lanes] = 1'b0;
+              window_o[td_conn_pkg::place(lane_of(v, e), m)] = 1'b0;
             end
           end
         end

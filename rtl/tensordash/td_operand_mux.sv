@@ -1,13 +1,11 @@
 // The multiplexers in front of one operand of a PE's multipliers [TensorDash §3.1, Fig. 8]: each lane reads the staged
 // value its movement names, or +0 while it has nothing to multiply. Combinational.
 module td_operand_mux #(
-  parameter int unsigned        Lanes  = td_conn_pkg::Lanes,
-  parameter int unsigned        Depth  = td_conn_pkg::Depth,
-  parameter int unsigned        Moves  = td_conn_pkg::Moves,
-  parameter logic [Moves*8-1:0] Step   = td_conn_pkg::Step,
-  parameter logic [Moves*8-1:0] Offset = td_conn_pkg::Offset,
-  parameter int unsigned        Width  = 32,
-  localparam int unsigned       SelW   = Moves > 1 ? $clog2(Moves) : 1
+  parameter int unsigned  Width = 32,
+  localparam int unsigned Lanes = td_conn_pkg::Lanes,
+  localparam int unsigned Depth = td_conn_pkg::Depth,
+  localparam int unsigned Moves = td_conn_pkg::Moves,
+  localparam int unsigned SelW  = td_conn_pkg::SelW
 ) (
   input  logic [Depth*Lanes*Width-1:0] staged_i,    // row s, lane l at (s*Lanes + l)*Width
   input  logic [Lanes*SelW-1:0]        sel_i,       // MS
@@ -19,8 +17,7 @@ module td_operand_mux #(
       operands_o[l*Width +: Width] = '0;
       for (int unsigned m = 0; m < Moves; m++) begin
         if (valid_i[l] && sel_i[l*SelW +: SelW] == SelW'(m)) begin
-          operands_o[l*Width +: Width] =
-              staged_i[(Step[m*8 +: 8] * Lanes + (l + {24'b0, Offset[m*8 +: 8]}) % Lanes) * Width +: Width];
+          operands_o[l*Width +: Width] = staged_i[td_conn_pkg::place(l, m) * Width +: Width];
         end
       end
     end

@@ -1,39 +1,34 @@
 // A processing element [TensorDash §3.1, Fig. 8]: A multiplexers, multipliers, adder tree and accumulator, one stage each
 // (the tree one per level). The B operands come multiplexed from the row. With Multiplexed = 0 it is the baseline's PE.
 module td_pe #(
-  parameter int unsigned        Lanes       = td_conn_pkg::Lanes,
-  parameter int unsigned        Depth       = td_conn_pkg::Depth,
-  parameter int unsigned        Moves       = td_conn_pkg::Moves,
-  parameter logic [Moves*8-1:0] Step        = td_conn_pkg::Step,
-  parameter logic [Moves*8-1:0] Offset      = td_conn_pkg::Offset,
-  parameter int unsigned        ExpW        = 8,   // exponent bits
-  parameter int unsigned        ManIn       = 23,  // fraction bits of operands: 23 for FP32, 7 for bfloat16
-  parameter int unsigned        ManAcc      = 23,  // fraction bits of products and sums
-  parameter bit                 Multiplexed = 1'b1,
-  localparam int unsigned       Width       = ExpW + ManIn + 1,
-  localparam int unsigned       AccW        = ExpW + ManAcc + 1,
-  localparam int unsigned       SelW        = Moves > 1 ? $clog2(Moves) : 1
+  parameter int unsigned  ExpW        = 8,   // exponent bits
+  parameter int unsigned  ManIn       = 23,  // fraction bits of operands: 23 for FP32, 7 for bfloat16
+  parameter int unsigned  ManAcc      = 23,  // fraction bits of products and sums
+  parameter bit           Multiplexed = 1'b1,
+  localparam int unsigned Lanes       = td_conn_pkg::Lanes,
+  localparam int unsigned Staged      = Multiplexed ? td_conn_pkg::Depth : 1,  // rows of A that it sees
+  localparam int unsigned SelW        = td_conn_pkg::SelW,
+  localparam int unsigned Width       = ExpW + ManIn + 1,
+  localparam int unsigned AccW        = ExpW + ManAcc + 1
 ) (
-  input  logic                         clk_i,
-  input  logic                         rst_ni,
-  input  logic                         enable_i,    // the pipe moves
-  input  logic                         issue_i,     // the operands of this cycle are to be multiplied
-  input  logic                         first_i,     // they begin an output
-  input  logic                         last_i,      // they end an output
-  input  logic [Depth*Lanes*Width-1:0] a_staged_i,  // the column's staging buffer
-  input  logic [Lanes*SelW-1:0]        sel_i,       // MS of the row
-  input  logic [Lanes-1:0]             valid_i,
-  input  logic [Lanes*Width-1:0]       b_i,         // B operands of the row
-  output logic [AccW-1:0]              acc_o,       // the accumulator
-  output logic                         done_o       // it holds a complete output, for one enabled cycle
+  input  logic                          clk_i,
+  input  logic                          rst_ni,
+  input  logic                          enable_i,    // the pipe moves
+  input  logic                          issue_i,     // the operands of this cycle are to be multiplied
+  input  logic                          first_i,     // they begin an output
+  input  logic                          last_i,      // they end an output
+  input  logic [Staged*Lanes*Width-1:0] a_staged_i,  // the column's staging buffer
+  input  logic [Lanes*SelW-1:0]         sel_i,       // MS of the row
+  input  logic [Lanes-1:0]              valid_i,
+  input  logic [Lanes*Width-1:0]        b_i,         // B operands of the row
+  output logic [AccW-1:0]               acc_o,       // the accumulator
+  output logic                          done_o       // it holds a complete output, for one enabled cycle
 );
   localparam int unsigned Stages = 1 + $clog2(Lanes);  // multipliers, tree
 
   logic [Lanes*Width-1:0] a;
   if (Multiplexed) begin : gen_mux
-    td_operand_mux #(
-      .Lanes(Lanes), .Depth(Depth), .Moves(Moves), .Step(Step), .Offset(Offset), .Width(Width)
-    ) u_mux (
+    td_operand_mux #(.Width(Width)) u_mux (
       .staged_i(a_staged_i), .sel_i, .valid_i, .operands_o(a)
     );
   end else begin : gen_direct

@@ -2,14 +2,12 @@
 // it can reach, and what they take is removed from the window. The connectivity guarantees that no two lanes of a level
 // reach the same value. Combinational.
 module td_sched_level #(
-  parameter int unsigned            Lanes   = td_conn_pkg::Lanes,
-  parameter int unsigned            Depth   = td_conn_pkg::Depth,
-  parameter int unsigned            Moves   = td_conn_pkg::Moves,
-  parameter logic [Moves*8-1:0]     Step    = td_conn_pkg::Step,
-  parameter logic [Moves*8-1:0]     Offset  = td_conn_pkg::Offset,
-  parameter logic [Lanes-1:0]       Members = {Lanes{1'b1}},  // lanes that choose in this level
-  parameter bit                     Partial = 1'b0,  // enable_i is looked at; else all lanes take part
-  localparam int unsigned           SelW    = Moves > 1 ? $clog2(Moves) : 1
+  parameter logic [td_conn_pkg::Lanes-1:0] Members = {td_conn_pkg::Lanes{1'b1}},  // lanes that choose in this level
+  parameter bit           Partial = 1'b0,                 // use enable_i; else all lanes take part
+  localparam int unsigned Lanes   = td_conn_pkg::Lanes,
+  localparam int unsigned Depth   = td_conn_pkg::Depth,
+  localparam int unsigned Moves   = td_conn_pkg::Moves,
+  localparam int unsigned SelW    = td_conn_pkg::SelW
 ) (
   input  logic [Depth*Lanes-1:0] window_i,  // effectual bits: row s, lane l at s*Lanes + l; row 0 is the oldest
   input  logic [Lanes-1:0]       enable_i,  // lanes that take part, if Partial
@@ -27,11 +25,10 @@ module td_sched_level #(
     for (int unsigned l = 0; l < Lanes; l++) begin
       if (Members[l]) begin
         for (int unsigned m = 0; m < Moves; m++) begin
-          if (!valid_o[l] && (enable_i[l] || !Partial) &&
-              window_i[Step[m*8 +: 8] * Lanes + (l + {24'b0, Offset[m*8 +: 8]}) % Lanes]) begin
-            taken[Step[m*8 +: 8] * Lanes + (l + {24'b0, Offset[m*8 +: 8]}) % Lanes] = 1'b1;
-            valid_o[l]             = 1'b1;
-            sel_o[l*SelW +: SelW]  = SelW'(m);
+          if (!valid_o[l] && (enable_i[l] || !Partial) && window_i[td_conn_pkg::place(l, m)]) begin
+            taken[td_conn_pkg::place(l, m)] = 1'b1;
+            valid_o[l]                      = 1'b1;
+            sel_o[l*SelW +: SelW]           = SelW'(m);
           end
         end
       end

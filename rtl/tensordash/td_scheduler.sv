@@ -1,15 +1,11 @@
 // The hierarchical scheduler of one row of PEs [TensorDash §3.2, Fig. 10]: all levels in one cycle. Combinational.
 module td_scheduler #(
-  parameter int unsigned        Lanes   = td_conn_pkg::Lanes,
-  parameter int unsigned        Depth   = td_conn_pkg::Depth,
-  parameter int unsigned        Moves   = td_conn_pkg::Moves,
-  parameter int unsigned        Levels  = td_conn_pkg::Levels,
-  parameter logic [Moves*8-1:0] Step    = td_conn_pkg::Step,
-  parameter logic [Moves*8-1:0] Offset  = td_conn_pkg::Offset,
-  parameter logic [Lanes*8-1:0] LevelOf = td_conn_pkg::LevelOf,
-  parameter bit                 Partial = 1'b0,  // enable_i is looked at; else all lanes take part
-  localparam int unsigned       SelW    = Moves > 1 ? $clog2(Moves) : 1,
-  localparam int unsigned       AdvW    = $clog2(Depth + 1)
+  parameter bit           Partial = 1'b0,  // use enable_i; else all lanes take part
+  localparam int unsigned Lanes   = td_conn_pkg::Lanes,
+  localparam int unsigned Depth   = td_conn_pkg::Depth,
+  localparam int unsigned Levels  = td_conn_pkg::Levels,
+  localparam int unsigned SelW    = td_conn_pkg::SelW,
+  localparam int unsigned AdvW    = td_conn_pkg::AdvW
 ) (
   input  logic [Depth*Lanes-1:0] window_i,   // effectual bits: row s, lane l at s*Lanes + l; row 0 is the oldest
   input  logic [Lanes-1:0]       enable_i,   // lanes that take part, if Partial: for tails of groups in scheduled form
@@ -20,7 +16,7 @@ module td_scheduler #(
 );
   function automatic logic [Lanes-1:0] members(input int unsigned level);
     members = '0;
-    for (int unsigned l = 0; l < Lanes; l++) members[l] = {24'b0, LevelOf[l*8 +: 8]} == level;
+    for (int unsigned l = 0; l < Lanes; l++) members[l] = td_conn_pkg::level_of(l) == level;
   endfunction
 
   // verilator lint_off UNOPTFLAT
@@ -32,15 +28,9 @@ module td_scheduler #(
   assign window[0 +: Depth*Lanes] = window_i;
 
   for (genvar v = 0; v < Levels; v++) begin : gen_level
-    td_sched_level #(
-      .Lanes(Lanes), .Depth(Depth), .Moves(Moves), .Step(Step), .Offset(Offset), .Members(members(v)),
-      .Partial(Partial)
-    ) u_level (
-      .window_i(window[v*Depth*Lanes +: Depth*Lanes]),
-      .enable_i,
-      .window_o(window[(v+1)*Depth*Lanes +: Depth*Lanes]),
-      .sel_o   (sel[v*Lanes*SelW +: Lanes*SelW]),
-      .valid_o (valid[v*Lanes +: Lanes])
+    td_sched_level #(.Members(members(v)), .Partial(Partial)) u_level (
+      .window_i(window[v*Depth*Lanes +: Depth*Lanes]), .enable_i, .window_o(window[(v+1)*Depth*Lanes +: Depth*Lanes]),
+      .sel_o(sel[v*Lanes*SelW +: Lanes*SelW]), .valid_o(valid[v*Lanes +: Lanes])
     );
   end
 
@@ -56,5 +46,5 @@ module td_scheduler #(
 
   assign window_o = window[Levels*Depth*Lanes +: Depth*Lanes];
 
-  td_drained #(.Lanes(Lanes), .Depth(Depth)) u_drained (.window_i(window_o), .drained_o);
+  td_drained u_drained (.window_i(window_o), .drained_o);
 endmodule

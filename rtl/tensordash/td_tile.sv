@@ -1,24 +1,20 @@
-// A tile [TensorDash §3.3, Fig. 11]: Rows x Columns PEs. PEs of a row share the B operand and its scheduler, PEs of a column
-// the staging buffer of the A operand; all rows move in lock-step. With TensorDash = 0 it is the baseline: the same PEs, one
-// row of values staged, no scheduler and no multiplexers.
+// A tile [TensorDash §3.3, Fig. 11]: Rows x Columns PEs. PEs of a row share the staging buffer of the B operand, PEs of a column
+// that of the A operand, so all move in lock-step: by as many rows as every scheduler has drained.
 module td_tile #(
-  parameter int unsigned        Rows       = 4,
-  parameter int unsigned        Columns    = 4,
-  parameter int unsigned        Lanes      = td_conn_pkg::Lanes,
-  parameter int unsigned        Depth      = td_conn_pkg::Depth,  // rows that are offered; the baseline takes one
-  parameter int unsigned        Moves      = td_conn_pkg::Moves,
-  parameter int unsigned        Levels     = td_conn_pkg::Levels,
-  parameter logic [Moves*8-1:0] Step       = td_conn_pkg::Step,
-  parameter logic [Moves*8-1:0] Offset     = td_conn_pkg::Offset,
-  parameter logic [Lanes*8-1:0] LevelOf    = td_conn_pkg::LevelOf,
-  parameter int unsigned        ExpW       = 8,
-  parameter int unsigned        ManIn      = 23,  // 23: FP32, 7: bfloat16
-  parameter int unsigned        ManAcc     = 23,
-  parameter bit                 TensorDash = 1'b1,
-  localparam int unsigned       Width      = ExpW + ManIn + 1,
-  localparam int unsigned       AccW       = ExpW + ManAcc + 1,
-  localparam int unsigned       SelW       = Moves > 1 ? $clog2(Moves) : 1,
-  localparam int unsigned       AdvW       = $clog2(Depth + 1)
+  parameter int unsigned  Rows    = 4,
+  parameter int unsigned  Columns = 4,
+  // Operands whose zeros are skipped. 0: the baseline, the same PEs with one row staged, without scheduler and multiplexers;
+  // 1: B, with a scheduler per row; 2: both, with a scheduler per PE [§3.1].
+  parameter int unsigned  Sides   = 1,
+  parameter int unsigned  ExpW    = 8,
+  parameter int unsigned  ManIn   = 23,  // 23: FP32, 7: bfloat16
+  parameter int unsigned  ManAcc  = 23,
+  localparam int unsigned Lanes   = td_conn_pkg::Lanes,
+  localparam int unsigned Depth   = td_conn_pkg::Depth,  // rows on offer; the baseline takes one
+  localparam int unsigned SelW    = td_conn_pkg::SelW,
+  localparam int unsigned AdvW    = td_conn_pkg::AdvW,
+  localparam int unsigned Width   = ExpW + ManIn + 1,
+  localparam int unsigned AccW    = ExpW + ManAcc + 1
 ) (
   input  logic                                 clk_i,
   input  logic                                 rst_ni,
@@ -34,78 +30,110 @@ module td_tile #(
   input  logic                                 result_ready_i,
   output logic [Rows*Columns*AccW-1:0]         result_o         // PE (r, c) at (r*Columns + c)*AccW
 );
-  logic stall, enable;
-  logic issue, first, last, move;
-  logic [AdvW-1:0]             advance;
-  logic [Depth-1:0]            load;
-  logic [Rows*Lanes*SelW-1:0]  sel;
-  logic [Rows*Lanes-1:0]       valid;
-  logic [Rows*Lanes*Width-1:0] b;
-  logic [Rows*Columns-1:0]     done;
+  localparam int unsigned RowW   = Lanes * Width;
+  localparam int unsigned Staged = Sides > 0 ? Depth : 1;   // rows of a staging buffer
+  localparam int unsigned StageW = $clog2(Staged + 1);
+  localparam int unsigned PeRows = Sides == 1 ? Depth : 1;  // rows of A that a PE sees: it multiplexes, or gets operands
+
+  logic                                stall, enable, issue, first, last, move;
+  logic [StageW-1:0]                   advance;
+  logic [Staged-1:0]                   load;
+  logic [Columns*Staged*RowW-1:0]      a_staged;
+  logic [Rows*Columns*PeRows*RowW-1:0] a;      // of PE p at p*PeRows*RowW
+  logic [Rows*Columns*RowW-1:0]        b;
+  logic [Rows*Lanes*SelW-1:0]          sel;    // for PEs that multiplex A
+  logic [Rows*Lanes-1:0]               valid;
+  logic [Rows*Columns-1:0]             done;
 
   // A result that nobody takes holds the whole pipe.
   assign result_valid_o = done[0];
   assign stall          = result_valid_o & ~result_ready_i;
   assign enable         = ~stall;
 
-  if (TensorDash) begin : gen_frontend
-    td_tile_frontend #(
-      .Rows(Rows), .Lanes(Lanes), .Depth(Depth), .Moves(Moves), .Levels(Levels), .Step(Step), .Offset(Offset),
-      .LevelOf(LevelOf), .Width(Width)
-    ) u_frontend (
+  for (genvar c = 0; c < Columns; c++) begin : gen_column
+    td_staging #(.Depth(Staged), .Bits(RowW)) u_a (
+      .clk_i, .rst_ni, .move_i(move), .advance_i(advance), .load_i(load),
+      .offered_i(offer_a_i[c*Depth*RowW +: Staged*RowW]), .staged_i(a_staged[c*Staged*RowW +: Staged*RowW]),
+      .staged_o(a_staged[c*Staged*RowW +: Staged*RowW])
+    );
+  end
+
+  if (Sides == 1) begin : gen_row_schedulers
+    logic [Rows*RowW-1:0] operands;
+    td_tile_frontend #(.Rows(Rows), .Width(Width)) u_frontend (
       .clk_i, .rst_ni, .offer_valid_i, .offer_last_i, .offer_b_i, .offer_take_o, .bypass_i, .stall_i(stall),
       .issue_o(issue), .first_o(first), .last_o(last), .move_o(move), .advance_o(advance), .load_o(load),
-      .sel_o(sel), .valid_o(valid), .operands_o(b)
+      .sel_o(sel), .valid_o(valid), .operands_o(operands)
     );
-  end else begin : gen_dense
-    logic take;
-    td_window_ctrl #(.Depth(1)) u_ctrl (
-      .clk_i, .rst_ni, .offer_valid_i(offer_valid_i[0]), .offer_last_i(offer_last_i[0]), .offer_take_o(take),
-      .bypass_i(1'b1), .slide_i(1'b1), .stall_i(stall), .issue_o(issue), .first_o(first), .last_o(last), .move_o(move),
-      .advance_o(advance[0]), .load_o(load[0])
+    for (genvar p = 0; p < Rows * Columns; p++) begin : gen_operands
+      assign a[p*PeRows*RowW +: PeRows*RowW] = a_staged[(p % Columns)*Staged*RowW +: Staged*RowW];
+      assign b[p*RowW +: RowW]               = operands[(p / Columns)*RowW +: RowW];
+    end
+  end else begin : gen_own_window
+    logic [StageW-1:0]              take, slide;
+    logic [Rows*Staged*RowW-1:0]    b_staged;
+    logic [Rows*Columns*StageW-1:0] drained;
+    td_window_ctrl #(.Depth(Staged)) u_ctrl (
+      .clk_i, .rst_ni, .offer_valid_i(offer_valid_i[Staged-1:0]), .offer_last_i(offer_last_i[Staged-1:0]),
+      .offer_take_o(take), .bypass_i(Sides == 0 | bypass_i), .slide_i(slide), .stall_i(stall), .issue_o(issue),
+      .first_o(first), .last_o(last), .move_o(move), .advance_o(advance), .load_o(load)
     );
     assign offer_take_o = AdvW'(take);
-    if (Depth > 1) begin : gen_unused
-      assign load[Depth-1:1]   = '0;
-      assign advance[AdvW-1:1] = '0;
+    assign sel          = '0;
+    assign valid        = {(Rows*Lanes){1'b1}};
+    always_comb begin
+      slide = StageW'(Staged);
+      for (int unsigned p = 0; p < Rows * Columns; p++) begin
+        if (drained[p*StageW +: StageW] < slide) slide = drained[p*StageW +: StageW];
+      end
     end
-    assign sel   = '0;
-    assign valid = {(Rows*Lanes){1'b1}};
+
     for (genvar r = 0; r < Rows; r++) begin : gen_row
-      td_staging #(.Depth(1), .Bits(Lanes * Width)) u_b (
-        .clk_i, .rst_ni, .move_i(move), .advance_i(advance[0]), .load_i(load[0]),
-        .offered_i(offer_b_i[r*Depth*Lanes*Width +: Lanes*Width]),
-        .staged_i(b[r*Lanes*Width +: Lanes*Width]), .staged_o(b[r*Lanes*Width +: Lanes*Width])
+      td_staging #(.Depth(Staged), .Bits(RowW)) u_b (
+        .clk_i, .rst_ni, .move_i(move), .advance_i(advance), .load_i(load),
+        .offered_i(offer_b_i[r*Depth*RowW +: Staged*RowW]), .staged_i(b_staged[r*Staged*RowW +: Staged*RowW]),
+        .staged_o(b_staged[r*Staged*RowW +: Staged*RowW])
       );
     end
-    logic unused;
-    assign unused = ^{bypass_i, offer_valid_i, offer_last_i, offer_b_i, sel, valid, load, advance};
+
+    if (Sides == 2) begin : gen_pe_schedulers
+      logic [Columns*Depth*Lanes-1:0] a_effectual;
+      logic [Rows*Depth*Lanes-1:0]    b_effectual;
+      td_zero_detect #(.Count(Columns*Depth*Lanes), .Width(Width)) u_zero_a (.values_i(offer_a_i), .effectual_o(a_effectual));
+      td_zero_detect #(.Count(Rows*Depth*Lanes), .Width(Width)) u_zero_b (.values_i(offer_b_i), .effectual_o(b_effectual));
+      for (genvar r = 0; r < Rows; r++) begin : gen_row
+        for (genvar c = 0; c < Columns; c++) begin : gen_pe
+          localparam int unsigned Pe = r * Columns + c;
+          td_pair_frontend #(.Width(Width)) u_frontend (
+            .clk_i, .rst_ni, .a_effectual_i(a_effectual[c*Depth*Lanes +: Depth*Lanes]),
+            .b_effectual_i(b_effectual[r*Depth*Lanes +: Depth*Lanes]), .a_staged_i(a_staged[c*Depth*RowW +: Depth*RowW]),
+            .b_staged_i(b_staged[r*Depth*RowW +: Depth*RowW]), .bypass_i, .move_i(move), .advance_i(advance),
+            .load_i(load), .drained_o(drained[Pe*AdvW +: AdvW]), .a_o(a[Pe*RowW +: RowW]), .b_o(b[Pe*RowW +: RowW])
+          );
+        end
+      end
+    end else begin : gen_dense
+      assign drained = {(Rows*Columns){1'b1}};
+      for (genvar p = 0; p < Rows * Columns; p++) begin : gen_operands
+        assign a[p*RowW +: RowW] = a_staged[(p % Columns)*RowW +: RowW];
+        assign b[p*RowW +: RowW] = b_staged[(p / Columns)*RowW +: RowW];
+      end
+      logic unused;
+      assign unused = ^{bypass_i, offer_valid_i, offer_last_i, offer_a_i, offer_b_i};
+    end
   end
 
-  for (genvar c = 0; c < Columns; c++) begin : gen_column
-    localparam int unsigned Staged = TensorDash ? Depth : 1;
-    logic [Staged*Lanes*Width-1:0] a;
-    td_staging #(.Depth(Staged), .Bits(Lanes * Width)) u_a (
-      .clk_i, .rst_ni, .move_i(move), .advance_i(advance[$clog2(Staged+1)-1:0]), .load_i(load[Staged-1:0]),
-      .offered_i(offer_a_i[c*Depth*Lanes*Width +: Staged*Lanes*Width]), .staged_i(a), .staged_o(a)
-    );
-    for (genvar r = 0; r < Rows; r++) begin : gen_pe
-      td_pe #(
-        .Lanes(Lanes), .Depth(Staged), .Moves(Moves), .Step(Step), .Offset(Offset), .ExpW(ExpW), .ManIn(ManIn),
-        .ManAcc(ManAcc), .Multiplexed(TensorDash)
-      ) u_pe (
-        .clk_i, .rst_ni, .enable_i(enable), .issue_i(issue), .first_i(first), .last_i(last), .a_staged_i(a),
-        .sel_i(sel[r*Lanes*SelW +: Lanes*SelW]), .valid_i(valid[r*Lanes +: Lanes]),
-        .b_i(b[r*Lanes*Width +: Lanes*Width]),
-        .acc_o(result_o[(r*Columns + c)*AccW +: AccW]), .done_o(done[r*Columns + c])
+  for (genvar r = 0; r < Rows; r++) begin : gen_row
+    for (genvar c = 0; c < Columns; c++) begin : gen_pe
+      localparam int unsigned Pe = r * Columns + c;
+      td_pe #(.ExpW(ExpW), .ManIn(ManIn), .ManAcc(ManAcc), .Multiplexed(Sides == 1)) u_pe (
+        .clk_i, .rst_ni, .enable_i(enable), .issue_i(issue), .first_i(first), .last_i(last),
+        .a_staged_i(a[Pe*PeRows*RowW +: PeRows*RowW]), .sel_i(sel[r*Lanes*SelW +: Lanes*SelW]),
+        .valid_i(valid[r*Lanes +: Lanes]), .b_i(b[Pe*RowW +: RowW]), .acc_o(result_o[Pe*AccW +: AccW]), .done_o(done[Pe])
       );
     end
   end
 
-  if (!TensorDash && Depth > 1) begin : gen_unused_a
-    logic unused_a;
-    assign unused_a = ^offer_a_i;
-  end
   logic unused_done;
   assign unused_done = ^done;
 endmodule

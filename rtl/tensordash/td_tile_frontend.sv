@@ -1,17 +1,12 @@
 // The window of a tile and the front ends of its rows in lock-step: the columns' staging buffers are shared by all rows, so
 // the tile slides by the smallest number of rows that any row drained [TensorDash §3.3; the model's assumption A4].
 module td_tile_frontend #(
-  parameter int unsigned        Rows    = 4,
-  parameter int unsigned        Lanes   = td_conn_pkg::Lanes,
-  parameter int unsigned        Depth   = td_conn_pkg::Depth,
-  parameter int unsigned        Moves   = td_conn_pkg::Moves,
-  parameter int unsigned        Levels  = td_conn_pkg::Levels,
-  parameter logic [Moves*8-1:0] Step    = td_conn_pkg::Step,
-  parameter logic [Moves*8-1:0] Offset  = td_conn_pkg::Offset,
-  parameter logic [Lanes*8-1:0] LevelOf = td_conn_pkg::LevelOf,
-  parameter int unsigned        Width   = 32,
-  localparam int unsigned       SelW    = Moves > 1 ? $clog2(Moves) : 1,
-  localparam int unsigned       AdvW    = $clog2(Depth + 1)
+  parameter int unsigned  Rows  = 4,
+  parameter int unsigned  Width = 32,
+  localparam int unsigned Lanes = td_conn_pkg::Lanes,
+  localparam int unsigned Depth = td_conn_pkg::Depth,
+  localparam int unsigned SelW  = td_conn_pkg::SelW,
+  localparam int unsigned AdvW  = td_conn_pkg::AdvW
 ) (
   input  logic                              clk_i,
   input  logic                              rst_ni,
@@ -41,16 +36,13 @@ module td_tile_frontend #(
     end
   end
 
-  td_window_ctrl #(.Depth(Depth)) u_ctrl (
+  td_window_ctrl u_ctrl (
     .clk_i, .rst_ni, .offer_valid_i, .offer_last_i, .offer_take_o, .bypass_i, .slide_i(slide), .stall_i,
     .issue_o, .first_o, .last_o, .move_o, .advance_o, .load_o
   );
 
   for (genvar r = 0; r < Rows; r++) begin : gen_row
-    td_row_frontend #(
-      .Lanes(Lanes), .Depth(Depth), .Moves(Moves), .Levels(Levels), .Step(Step), .Offset(Offset), .LevelOf(LevelOf),
-      .Width(Width)
-    ) u_row (
+    td_row_frontend #(.Width(Width)) u_row (
       .clk_i, .rst_ni,
       .offered_i (offer_b_i[r*Depth*Lanes*Width +: Depth*Lanes*Width]),
       .bypass_i,

@@ -1,10 +1,10 @@
 // The first n of k kernel columns that lie in a range, and where the next search begins [ANT: first-n-in-range with
 // feedback]: at hit n+1 if the window has one, else behind the window. Combinational.
 module ant_selector #(
-  parameter int unsigned  Lanes  = 4,   // n
-  parameter int unsigned  Window = 16,  // k
-  parameter int unsigned  IdxW   = 9,
-  localparam int unsigned PosW   = $clog2(Window + 1)
+  localparam int unsigned Lanes  = outer_pkg::Lanes,   // n
+  localparam int unsigned Window = outer_pkg::Window,  // k
+  localparam int unsigned IdxW   = outer_pkg::IdxW,
+  localparam int unsigned PosW   = outer_pkg::PosW
 ) (
   input  logic [Window*IdxW-1:0] columns_i,  // kernel columns in CSR order
   input  logic [PosW-1:0]        count_i,    // how many of them are there

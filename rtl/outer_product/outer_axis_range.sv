@@ -2,8 +2,8 @@
 // position t and kernel position r meet at u = e*t + P - d*r, and u/st is the output; the model's AxisMap says the same.
 // d is a power of two. Combinational.
 module outer_axis_range #(
-  parameter int unsigned  IdxW = 9,          // bits of a position
-  localparam int unsigned CalW = IdxW + 5    // signed arithmetic on positions
+  localparam int unsigned IdxW = outer_pkg::IdxW,
+  localparam int unsigned CalW = outer_pkg::CalW
 ) (
   input  logic [IdxW-1:0]        first_i,
   input  logic [IdxW-1:0]        last_i,

@@ -2,13 +2,11 @@
 // assumption O6). A vector of products leaves when the last of them has reached its bank, so it takes as many cycles as the
 // busiest bank has useful products, at least one. The banks' memories lie outside and are read combinationally.
 module outer_accumulators #(
-  parameter int unsigned  Inputs = 16,
   parameter int unsigned  Banks  = 32,  // a power of two
   parameter int unsigned  AddrW  = 10,  // log2 of the accumulators of all banks
-  parameter int unsigned  IdxW   = 9,   // bits of a position
-  parameter int unsigned  ExpW   = 8,
-  parameter int unsigned  Man    = 23,
-  localparam int unsigned Width  = ExpW + Man + 1,
+  localparam int unsigned Inputs = outer_pkg::Lanes * outer_pkg::Lanes,
+  localparam int unsigned IdxW   = outer_pkg::IdxW,
+  localparam int unsigned Width  = outer_pkg::OutW,
   localparam int unsigned EntryW = AddrW - $clog2(Banks)
 ) (
   input  logic                    clk_i,
@@ -63,7 +61,7 @@ module outer_accumulators #(
         value_q[b*Width +: Width]   <= value[b*Width +: Width];
       end
     end
-    fp_add #(.ExpW(ExpW), .Man(Man)) u_add (
+    fp_add #(.ExpW(outer_pkg::ExpW), .Man(outer_pkg::ManOut)) u_add (
       .a_i(sum_i[b*Width +: Width]), .b_i(value_q[b*Width +: Width]), .sum_o(sum_o[b*Width +: Width])
     );
   end

@@ -1,8 +1,8 @@
 // Where the product of an image element and a kernel element belongs on one axis, or that it is redundant. The output step
 // is a power of two. Combinational.
 module outer_index #(
-  parameter int unsigned  IdxW = 9,
-  localparam int unsigned CalW = IdxW + 5
+  localparam int unsigned IdxW = outer_pkg::IdxW,
+  localparam int unsigned CalW = outer_pkg::CalW
 ) (
   input  logic [IdxW-1:0]        image_i,
   input  logic [IdxW-1:0]        kernel_i,

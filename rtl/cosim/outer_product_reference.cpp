@@ -1,4 +1,4 @@
-#include "ant_reference.hpp"
+#include "outer_product_reference.hpp"
 
 #include <bit>
 #include <cmath>

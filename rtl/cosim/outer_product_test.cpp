@@ -6,14 +6,19 @@
 #include "Vant_pe.h"
 #include "Vscnn_pe.h"
 #include "accumulator_banks.hpp"
-#include "ant_reference.hpp"
 #include "bits.hpp"
+#include "outer_product_reference.hpp"
 #include "top.hpp"
 
 namespace lacuna::rtl {
 namespace {
 
 constexpr std::size_t kLanes = 4, kWindow = 16, kIdx = 9, kPtr = 16;
+
+// Where the members of outer_pkg's types begin: the last one is lowest.
+constexpr std::size_t kX = 0, kY = kX + kLanes * kIdx, kValue = kY + kLanes * kIdx,
+                      kThere = kValue + kLanes * 16;
+constexpr std::size_t kMapX = 0, kMapY = 53, kMatrix = 106;
 
 std::uint64_t bf16(float value) { return std::bit_cast<std::uint32_t>(value) >> 16; }
 
@@ -44,11 +49,12 @@ class OuterDriver {
       top_->out_ready_i = (banks != nullptr ? !banks->offer(*top_) : random_.chance(stalls)) ? 0 : 1;
       for (std::size_t i = 0; i < kLanes; ++i) {
         const bool there = next + i < elements;
-        set_bits(top_->image_lanes_i, i, 1, there ? 1 : 0);
+        set_bits(top_->image_i, kThere + i, 1, there ? 1 : 0);
         // Lanes without an element may hold anything.
-        set_bits(top_->image_i, i * 16, 16, there ? bf16(work.image.value[next + i]) : random_.bits());
-        set_bits(top_->image_y_i, i * kIdx, kIdx, there ? work.image.row[next + i] : random_.bits());
-        set_bits(top_->image_x_i, i * kIdx, kIdx, there ? work.image.column[next + i] : random_.bits());
+        set_bits(top_->image_i, kValue + i * 16, 16,
+                 there ? bf16(work.image.value[next + i]) : random_.bits());
+        set_bits(top_->image_i, kY + i * kIdx, kIdx, there ? work.image.row[next + i] : random_.bits());
+        set_bits(top_->image_i, kX + i * kIdx, kIdx, there ? work.image.column[next + i] : random_.bits());
       }
       memories(work);
       const bool idle_now = next >= elements && done >= steps.size();
@@ -90,25 +96,24 @@ class OuterDriver {
   }
 
   void configure(const PairWork& work) {
-    top_->matrix_i = work.matrix ? 1 : 0;
-    top_->image_step_y_i = static_cast<std::uint8_t>(work.y.image_step);
-    top_->image_step_x_i = static_cast<std::uint8_t>(work.x.image_step);
-    set_bits(top_->offset_y_i, 0, 14, static_cast<std::uint64_t>(work.y.offset));
-    set_bits(top_->offset_x_i, 0, 14, static_cast<std::uint64_t>(work.x.offset));
-    top_->kernel_log2_y_i = static_cast<std::uint8_t>(work.y.kernel_log2);
-    top_->kernel_log2_x_i = static_cast<std::uint8_t>(work.x.kernel_log2);
-    top_->output_log2_y_i = static_cast<std::uint8_t>(work.y.output_log2);
-    top_->output_log2_x_i = static_cast<std::uint8_t>(work.x.output_log2);
-    top_->output_last_y_i = static_cast<std::uint16_t>(work.y.output_last);
-    top_->output_last_x_i = static_cast<std::uint16_t>(work.x.output_last);
-    if constexpr (kAnt) {
-      set_bits(top_->offset_low_y_i, 0, 14, static_cast<std::uint64_t>(work.y.offset_low));
-      set_bits(top_->offset_low_x_i, 0, 14, static_cast<std::uint64_t>(work.x.offset_low));
-      top_->kernel_last_y_i = static_cast<std::uint16_t>(work.y.kernel_last);
-      top_->kernel_last_x_i = static_cast<std::uint16_t>(work.x.kernel_last);
-    } else {
-      top_->kernel_count_i = static_cast<std::uint16_t>(work.kernel.value.size());
-    }
+    set_bits(top_->map_i, kMatrix, 1, work.matrix ? 1 : 0);
+    set_axis(kMapY, work.y);
+    set_axis(kMapX, work.x);
+    if constexpr (!kAnt) top_->kernel_count_i = static_cast<std::uint16_t>(work.kernel.value.size());
+  }
+
+  void set_axis(std::size_t at, const AxisInfo& axis) {
+    const auto put = [&](std::size_t width, int value) {
+      set_bits(top_->map_i, at, width, static_cast<std::uint64_t>(value));
+      at += width;
+    };
+    put(kIdx, axis.output_last);
+    put(2, axis.output_log2);
+    put(kIdx, axis.kernel_last);
+    put(2, axis.kernel_log2);
+    put(kIdx + 5, axis.offset_low);
+    put(kIdx + 5, axis.offset);
+    put(3, axis.image_step);
   }
 
   // The kernel's buffers, read combinationally.
@@ -117,9 +122,9 @@ class OuterDriver {
     top_->eval();
     const auto element = [&](std::size_t lane, std::size_t place) {
       const bool there = place < kernel.value.size();
-      set_bits(top_->kernel_i, lane * 16, 16, there ? bf16(kernel.value[place]) : 0);
-      set_bits(top_->kernel_y_i, lane * kIdx, kIdx, there ? kernel.row[place] : 0);
-      set_bits(top_->kernel_x_i, lane * kIdx, kIdx, there ? kernel.column[place] : 0);
+      set_bits(top_->kernel_i, kValue + lane * 16, 16, there ? bf16(kernel.value[place]) : 0);
+      set_bits(top_->kernel_i, kY + lane * kIdx, kIdx, there ? kernel.row[place] : 0);
+      set_bits(top_->kernel_i, kX + lane * kIdx, kIdx, there ? kernel.column[place] : 0);
     };
     if constexpr (kAnt) {
       const auto pointer = [&](std::size_t row) {

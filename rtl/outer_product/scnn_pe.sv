@@ -1,0 +1,73 @@
+// The SCNN-like PE, ANT's baseline: every vector of image non-zeros meets every vector of kernel non-zeros. Three stages:
+// buffers; multipliers and output indices; accumulators, which lie outside as the kernel's buffers do.
+module scnn_pe #(
+  localparam int unsigned Lanes = outer_pkg::Lanes,
+  localparam int unsigned IdxW  = outer_pkg::IdxW,
+  localparam int unsigned PtrW  = outer_pkg::PtrW,
+  localparam int unsigned OutW  = outer_pkg::OutW
+) (
+  input  logic                        clk_i,
+  input  logic                        rst_ni,
+  input  outer_pkg::index_map_t       map_i,            // of the pair in work; stable while the PE is busy
+  // Image non-zeros in CSR order, at least one at a time.
+  input  logic                        image_valid_i,
+  output logic                        image_ready_o,
+  input  outer_pkg::vector_t          image_i,
+  // The kernel's elements in CSR order.
+  input  logic [PtrW-1:0]             kernel_count_i,
+  output logic [PtrW-1:0]             kernel_place_o,   // Lanes elements from here on
+  input  outer_pkg::elements_t        kernel_i,
+  // To the accumulators; see outer_multiplier.
+  input  logic                        out_ready_i,
+  output logic                        out_valid_o,
+  output logic [Lanes*Lanes*OutW-1:0] product_o,
+  output logic [Lanes*Lanes*IdxW-1:0] output_y_o,
+  output logic [Lanes*Lanes*IdxW-1:0] output_x_o,
+  output logic [Lanes*Lanes-1:0]      executed_o,
+  output logic [Lanes*Lanes-1:0]      useful_o
+);
+  logic enable, advance, finished;
+  logic out_valid_q;
+  assign out_valid_o = out_valid_q;
+  assign enable      = ~out_valid_q | out_ready_i;
+
+  // The image vector stays while the kernel goes by.
+  logic               s1_valid_q, mul_valid_q;
+  logic [PtrW-1:0]    place_q;
+  outer_pkg::vector_t s1_image_q, mul_image_q, mul_kernel_q;
+
+  assign finished       = place_q + PtrW'(Lanes) >= kernel_count_i;
+  assign advance        = enable & (~s1_valid_q | finished);
+  assign image_ready_o  = advance;
+  assign kernel_place_o = place_q;
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      s1_valid_q  <= 1'b0;
+      mul_valid_q <= 1'b0;
+      out_valid_q <= 1'b0;
+    end else if (enable) begin
+      if (advance) s1_valid_q <= image_valid_i;
+      mul_valid_q <= s1_valid_q;
+      out_valid_q <= mul_valid_q;
+    end
+  end
+  always_ff @(posedge clk_i) begin
+    if (enable) begin
+      if (advance) begin
+        s1_image_q <= image_i;
+        place_q    <= '0;
+      end else begin
+        place_q <= place_q + PtrW'(Lanes);
+      end
+      for (int unsigned n = 0; n < Lanes; n++) mul_kernel_q.there[n] <= place_q + PtrW'(n) < kernel_count_i;
+      mul_kernel_q.at <= kernel_i;
+      mul_image_q     <= s1_image_q;
+    end
+  end
+
+  outer_multiplier u_multiplier (
+    .clk_i, .enable_i(enable), .map_i, .image_i(mul_image_q), .kernel_i(mul_kernel_q), .product_o, .output_y_o,
+    .output_x_o, .executed_o, .useful_o
+  );
+endmodule
