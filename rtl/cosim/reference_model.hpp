@@ -1,5 +1,5 @@
-// A co-simulation's view of a model: it begins a piece of work, follows the hardware cycle by cycle, and lists
-// the differences.
+// A co-simulation's view of a model: it begins a piece of work, follows the hardware cycle by cycle, and
+// lists the differences.
 #pragma once
 
 #include <string>
