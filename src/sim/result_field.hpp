@@ -44,7 +44,7 @@ struct Field {
   std::string_view meaning = {};  // half a sentence, in Markdown
   FieldKind kind = FieldKind::kCount;
   FieldScope scope = FieldScope::kSamples;
-  bool optional = false;  // absent where a machine has no such value
+  bool optional = false;  // absent, or null, where a machine has no such value
   FieldValue (*get)(View) = nullptr;
   void (*set)(Target, const FieldValue&) = nullptr;  // null: it follows from other fields
   std::span<const std::string_view> words = {};
@@ -121,7 +121,6 @@ constexpr AnyField of_member(std::string_view name, std::string_view unit, std::
     field.scope = FieldScope::kNone;
     field.words = kWords<T>;
   }
-  field.optional = std::is_same_v<T, std::optional<std::int64_t>>;
   return field;
 }
 
@@ -219,8 +218,9 @@ constexpr ActivityField traffic(std::string_view name, std::string_view unit, st
 }
 
 template <auto Ratio>
-constexpr EnergyField efficiency(std::string_view name, std::string_view meaning) {
+constexpr EnergyField efficiency(std::string_view name, std::string_view meaning, bool optional = false) {
   EnergyField field{.name = name, .meaning = meaning, .kind = FieldKind::kRatio, .scope = FieldScope::kNone};
+  field.optional = optional;
   field.get = [](const EnergyComparison& energy) { return FieldValue((energy.*Ratio)()); };
   return field;
 }

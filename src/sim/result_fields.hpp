@@ -27,18 +27,21 @@ inline constexpr std::array kOpFields{
     fields::summed<&CycleComparison::baseline_cycles>(fields::baseline<&OpResult::cycles>(
         "baseline_cycles", "cycles", "of the baseline; equal to `cycles` if the machine is its own")),
     fields::summed<&CycleComparison::cycles_without_zeros>(fields::machine<&OpResult::cycles_without_zeros>(
-        "cycles_without_zeros", "cycles", "of the machine if no value were zero, at most `baseline_cycles`")),
+        "cycles_without_zeros", "cycles",
+        "of the machine [if no value were zero](#which-speedup-to-quote), at most `baseline_cycles`")),
     fields::summed<&CycleComparison::cycles>(
         fields::machine<&OpResult::cycles>("cycles", "cycles", "of the machine")),
     fields::ratio<&CycleComparison::baseline_cycles, &CycleComparison::cycles>(
         "speedup", "baseline_cycles", "cycles", "the product of the next two: what papers print"),
     fields::ratio<&CycleComparison::cycles_without_zeros, &CycleComparison::cycles>(
-        "speedup_from_zeros", "cycles_without_zeros", "cycles", "the one to quote"),
+        "speedup_from_zeros", "cycles_without_zeros", "cycles", "the one to quote; `null` without cycles"),
     fields::ratio<&CycleComparison::baseline_cycles, &CycleComparison::cycles_without_zeros>(
         "speedup_from_empty_lanes", "baseline_cycles", "cycles_without_zeros",
         "the speedup without any zero"),
-    fields::counters("counters", "counts that only this machine has"),
-    fields::activity("activity", "traffic of the memory system, and how long each part was busy"),
+    fields::counters("counters", "counts that only this machine has; absent where there are none"),
+    fields::activity("activity",
+                     "[traffic of the memory system](#activity), and how long each part is busy; absent for "
+                     "a machine without one"),
     fields::baseline_activity<&Activity::compute_cycles>("baseline_compute_cycles", "cycles",
                                                          "`compute_cycles` of the baseline's activity"),
     fields::baseline_activity<&Activity::bound>("baseline_bound", "", "`bound` of the baseline's activity"),
@@ -47,7 +50,11 @@ inline constexpr std::array kOpFields{
 // `activity` of an operation: `samples_...` is traffic of activations and their gradients, `weights_...` of
 // weights and theirs.
 inline constexpr std::array kActivityFields{
-    fields::moved<&Activity::bound>("bound", "", "part that decides the cycles"),
+    fields::moved<&Activity::bound>(
+        "bound", "",
+        "part that decides the cycles: `compute`, `dram`, `transposers`, `sram`, `scratchpads` or `backside` "
+        "(TensorDash's schedulers behind the PEs). With `memory=ideal` it is `compute`, or `backside` where "
+        "tiles wait for them"),
     fields::moved<&Activity::compute_cycles>("compute_cycles", "cycles", "of the tiles or PEs alone"),
     fields::moved<&Activity::dram_cycles>("dram_cycles", "cycles",
                                           "DRAM is busy, with the samples' share of the batch's weights"),
@@ -98,10 +105,10 @@ inline constexpr std::array kEnergyFields{
                                                            "baseline / machine, of everything"),
     fields::efficiency<&EnergyComparison::compute_efficiency_from_zeros>(
         "compute_efficiency_from_zeros",
-        "the machine without zeros / machine, of the logic; `null`: not known"),
+        "the machine without zeros / machine, of the logic; `null`: not known", true),
     fields::efficiency<&EnergyComparison::chip_efficiency_from_zeros>(
         "chip_efficiency_from_zeros",
-        "the machine without zeros / machine, of everything: the one to quote; `null`: not known"),
+        "the machine without zeros / machine, of everything: the one to quote; `null`: not known", true),
 };
 
 // Returns the field of that name; one that does not exist does not compile.

@@ -1,8 +1,11 @@
 // What the program puts into the page: the JSON outputs of its commands (docs/output.md), unchanged.
 import type { Reproduction } from "./figures/data";
+import type { Cycles, Efficiencies, OpResult } from "./result_fields";
 import type { SweepData } from "./sweep/data";
 
-export type Op = "forward" | "input_grad" | "weight_grad";
+export type { Cycles, OpResult } from "./result_fields";
+
+export type Op = OpResult["op"];
 export type OpOrAll = Op | "all";
 export const ops: Op[] = ["forward", "input_grad", "weight_grad"];
 export const opsAndAll: OpOrAll[] = ["all", ...ops];
@@ -13,28 +16,9 @@ export const opTitle: Record<OpOrAll, string> = {
   weight_grad: "weight gradients",
 };
 
-// Speedup = from zeros x from empty lanes; the one to quote is from zeros.
-export interface Cycles {
-  baseline_cycles: number;
-  cycles_without_zeros?: number;
-  cycles: number;
-  speedup: number | null;
-  speedup_from_zeros: number | null;
-  speedup_from_empty_lanes: number | null;
-}
-export interface OpResult extends Cycles {
-  op: Op;
-  scheduled: string;
-  macs: number;
-  scheduled_macs: number;
-  effectual_macs: number;
-  activity?: { bound: string; compute_cycles: number };
-  baseline_compute_cycles?: number;
-  baseline_bound?: string;
-}
 export interface LayerResult { name: string; shape: string; batch_scale: number; ops: OpResult[] }
 export type Joules = Record<string, number> & { total: number };
-export interface EnergyPair { baseline: Joules; machine: Joules; compute_efficiency: number; chip_efficiency: number; chip_efficiency_from_zeros?: number | null }
+export interface EnergyPair extends Efficiencies { baseline: Joules; machine: Joules }
 export interface Energy extends Record<OpOrAll, EnergyPair> {
   table: string;
   node_nm: number;
@@ -128,7 +112,6 @@ export interface Kernels {
   other_step_ms: number;
   layers: KernelLayer[];
 }
-export interface Side { baseline_cycles: number; cycles: number; speedup: number | null; speedup_from_zeros?: number | null }
 export interface Compare {
   a: { file: string; lacuna: string };
   b: { file: string; lacuna: string };
@@ -140,9 +123,9 @@ export interface Compare {
     arch: string;
     differs: boolean;
     settings: { name: string; a: string; b: string }[];
-    total: Record<OpOrAll, { a: Side; b: Side; ratio: number | null }>;
+    total: Record<OpOrAll, { a: Cycles; b: Cycles; ratio: number | null }>;
     energy?: Record<OpOrAll, { a: number; b: number; ratio: number | null }>;
-    changes: { layer: string; op: Op; fields: string[]; a: Side; b: Side; ratio: number | null }[];
+    changes: { layer: string; op: Op; fields: string[]; a: Cycles; b: Cycles; ratio: number | null }[];
     only_a: unknown[];
     only_b: unknown[];
   }[];
