@@ -1,5 +1,5 @@
 // Simulates one design point, TensorDash with eight rows of PEs per tile, on a trace and prints its cycles
-// beside those of its baseline: the same tiles without TensorDash.
+// next to those of its baseline: the same tiles without TensorDash.
 #include <cstdio>
 #include <lacuna/base/error.hpp>
 #include <lacuna/sim/catalog/arch_catalog.hpp>
