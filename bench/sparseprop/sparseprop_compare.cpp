@@ -16,7 +16,7 @@
 
 #include "base/clock.hpp"
 #include "cli/commands/bench_shapes.hpp"
-#include "kernels/dispatch/tensors.hpp"
+#include "kernels/measure/plan_tensors.hpp"
 #include "kernels/measure/race.hpp"
 #include "sparseprop/sparseprop.hpp"
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "kernels/conv.hpp"
-#include "kernels/dispatch/tensors.hpp"
+#include "kernels/measure/plan_tensors.hpp"
 #include "kernels/sparse/sparse_conv.hpp"
 #include "kernels/testing/reference_check.hpp"
 

@@ -20,6 +20,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/error.hpp"
 #include "tensor/layer_shape.hpp"
@@ -37,28 +38,41 @@ enum class Layout { kNchw, kNhwc, kBlocked };
 // (weights_size(), pack_weights(), unpack_weights()): weights that stay packed need no reorder in run().
 enum class WeightLayout { kOihw, kPacked, kOhwi };
 
-enum class Impl {
-  kAuto,         // sparse or the fastest dense one, whichever the cost model expects to be faster
-  kSparse,       // zero-skipping
-  kSparseTrain,  // the algorithm of SparseTrain's authors, to compare with: AVX-512, kernel widths 1, 3 and 5
-  kDenseDirect,  // oneDNN, direct convolution
-  kDenseAuto,    // oneDNN, its own choice (Winograd on 3x3)
-  kReference,    // double-precision sums: slow, to check the others
-  // oneDNN's other algorithms; ConvError where it has none for the shape.
-  kDenseWinograd,
-  kDenseGemm,
-  // Operands rounded to bfloat16, sums in single precision, nothing skipped: blocked tensors or whole blocks
-  // of channels last, no groups. Needs AMX or AVX512-BF16; isa "portable" emulates AMX, slowly.
-  kBfloat16,
-  // Nothing skipped, ours: forward and input_grad of 1x1, stride 1, blocked tensors, no groups. Needs
-  // AVX-512.
-  kDense1x1
-};
-// "auto", "sparse", "sparsetrain", "direct", "onednn_auto", "reference", "winograd", "gemm", "bfloat16",
-// "dense1x1"
-const char* impl_name(Impl impl);
+// Names an implementation, or one of two selections from the list of them (conv_list.hpp). Only those that
+// code asks for have a constant here.
+struct Impl {
+  const char* name;
 
-// Typed: a program can tell what is wrong without reading the message.
+  static const Impl kAuto;    // skips zeros or takes the fastest dense one, whichever measured costs favour
+  static const Impl kSparse;  // the first of the list that skips the zeros of the operand
+  static const Impl kSparseTrain, kReference, kBfloat16, kDense1x1;
+  static const Impl kDenseDirect, kDenseAuto, kDenseWinograd, kDenseGemm;  // oneDNN's
+
+  constexpr bool operator==(const Impl& other) const { return std::string_view(name) == other.name; }
+};
+inline constexpr Impl Impl::kAuto{"auto"};
+inline constexpr Impl Impl::kSparse{"sparse"};
+inline constexpr Impl Impl::kSparseTrain{"sparsetrain"};
+inline constexpr Impl Impl::kReference{"reference"};
+inline constexpr Impl Impl::kBfloat16{"bfloat16"};
+inline constexpr Impl Impl::kDense1x1{"dense1x1"};
+inline constexpr Impl Impl::kDenseDirect{"direct"};
+inline constexpr Impl Impl::kDenseAuto{"onednn_auto"};
+inline constexpr Impl Impl::kDenseWinograd{"winograd"};
+inline constexpr Impl Impl::kDenseGemm{"gemm"};
+
+inline const char* impl_name(Impl impl) { return impl.name; }
+
+// One that ConvOptions::impl may name, for lists in help texts.
+struct ImplDescription {
+  Impl impl;
+  std::string_view text;
+};
+std::vector<ImplDescription> describe_impls();
+// The implementation or selection of this name; nothing: there is none.
+std::optional<Impl> impl_named(std::string_view name);
+
+// An error with a code that programs can act on.
 class ConvError : public InputError {
  public:
   enum class Code { kShape, kOption, kNullPointer, kMisaligned, kWorkspaceTooSmall, kOverlap };

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "kernels/conv.hpp"
-#include "kernels/dispatch/tensors.hpp"
+#include "kernels/measure/plan_tensors.hpp"
 
 namespace lacuna::kernels {
 namespace {

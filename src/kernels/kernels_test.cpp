@@ -6,9 +6,9 @@
 #include <map>
 #include <vector>
 
-#include "kernels/blocked.hpp"
 #include "kernels/conv.hpp"
-#include "kernels/dispatch/tensors.hpp"
+#include "kernels/layout/blocked.hpp"
+#include "kernels/measure/plan_tensors.hpp"
 #include "kernels/testing/reference_check.hpp"
 
 namespace lacuna::kernels {

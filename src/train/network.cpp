@@ -6,7 +6,7 @@
 
 #include "base/hash.hpp"
 #include "base/random.hpp"
-#include "kernels/blocked.hpp"
+#include "kernels/layout/blocked.hpp"
 #include "train/layers/layers.hpp"
 #include "train/run/memory_estimate.hpp"
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/dispatch/calibrate.hpp"
+#include "kernels/choice/calibrate.hpp"
 
 namespace lacuna::cli {
 

@@ -11,7 +11,7 @@
 #include "base/text/csv_text.hpp"
 #include "base/text/text_table.hpp"
 #include "base/version.hpp"
-#include "kernels/dispatch/cost_model.hpp"
+#include "kernels/choice/cost_model.hpp"
 
 namespace lacuna::cli {
 namespace {

@@ -9,7 +9,7 @@
 #include "cli/terminal/progress_bar.hpp"
 #include "cli/terminal/stop_signal.hpp"
 #include "cli/terminal/terminal.hpp"
-#include "kernels/dense/onednn.hpp"
+#include "kernels/onednn/onednn.hpp"
 #include "train/run/fit_model.hpp"
 #include "train/run/run_config.hpp"
 #include "train/run/train_run.hpp"

@@ -5,7 +5,7 @@
 #include "base/version.hpp"
 #include "cli/commands.hpp"
 #include "cli/terminal/terminal.hpp"
-#include "kernels/dense/onednn.hpp"
+#include "kernels/onednn/onednn.hpp"
 
 namespace lacuna::cli {
 namespace {

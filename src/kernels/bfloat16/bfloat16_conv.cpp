@@ -8,7 +8,8 @@
 #include "base/cpu.hpp"
 #include "kernels/bfloat16/line_conv.hpp"
 #include "kernels/bfloat16/plane_conv.hpp"
-#include "kernels/blocked.hpp"
+#include "kernels/conv_kernel.hpp"
+#include "kernels/onednn/onednn_conv.hpp"
 
 namespace lacuna::kernels {
 namespace {
@@ -28,8 +29,7 @@ const TileKernels& pick_tiles(const ConvOptions& options) {
   throw ConvError(Code::kOption, kMissing, "use float32, or isa portable to emulate it, slowly");
 }
 
-PixelView view_of(const BlockedShape& shape, Layout layout, bool rows) {
-  const BlockedShape direct = direct_shape(shape, layout);
+PixelView view_of(const BlockedShape& direct, bool rows) {
   PixelView view{direct.channels, direct.image_floats(), direct.w * direct.pixel_floats(),
                  direct.pixel_floats(), direct.block_floats()};
   if (rows) view.pixel_step = view.image_step;
@@ -52,17 +52,6 @@ void require_bfloat16(const std::string& where) {
     throw InputError(where, kMissing, "use float32, or set LACUNA_ISA=portable to emulate it, slowly");
 }
 
-void check_bfloat16(const LayerShape& shape, const ConvOptions& options) {
-  if (shape.groups > 1) throw ConvError(Code::kShape, "bfloat16 kernels have no groups", "use float32");
-  if (options.weights == WeightLayout::kOhwi)
-    throw ConvError(Code::kOption, "bfloat16 kernels have no ohwi weights", "use oihw or packed");
-  for (const auto& [tensor, layout] : {std::pair{blocked_src(shape), options.layout_of_src()},
-                                       std::pair{blocked_dst(shape), options.layout_of_dst()}})
-    if (layout == Layout::kNchw || (layout == Layout::kNhwc && !direct_shape(tensor, layout).channels_last))
-      throw ConvError(Code::kOption, "bfloat16 kernels take whole blocks of 16 channels",
-                      "use the blocked layout, or channels last with a multiple of 16 channels");
-}
-
 double bfloat16_buffer_bytes(const LayerShape& s, int threads, int weight_grads) {
   const double both = static_cast<double>(s.a_elements() + s.g_elements());
   if (bfloat16_unit() == Bfloat16Unit::kPairs) return sizeof(Bfloat16) * both * (1 + weight_grads);
@@ -71,71 +60,95 @@ double bfloat16_buffer_bytes(const LayerShape& s, int threads, int weight_grads)
   return lines + weight_grads * 3 * std::min(both, static_cast<double>(PlaneConv::kElementsAtOnce));
 }
 
-struct Bfloat16Conv::State {
-  ConvOptions options;
-  std::string name;
-  LayerShape shape;
-  std::optional<LineConv> lines;
-  std::optional<PlaneConv> planes;
-  AlignedFloats packed, bias;
+namespace {
+
+void check(const KernelConfig& config) {
+  const LayerShape& shape = config.shape;
+  const ConvOptions& options = config.options;
+  if (shape.groups > 1) throw ConvError(Code::kShape, "bfloat16 kernels have no groups", "use float32");
+  if (options.weights == WeightLayout::kOhwi)
+    throw ConvError(Code::kOption, "bfloat16 kernels have no ohwi weights", "use oihw or packed");
+  for (const auto& [tensor, layout] :
+       {std::pair{config.src, options.layout_of_src()}, std::pair{config.dst, options.layout_of_dst()}})
+    if (layout == Layout::kNchw || (layout == Layout::kNhwc && !tensor.channels_last))
+      throw ConvError(Code::kOption, "bfloat16 kernels take whole blocks of 16 channels",
+                      "use the blocked layout, or channels last with a multiple of 16 channels");
+}
+
+// By tiles.
+class Bfloat16Conv final : public ConvKernel {
+ public:
+  explicit Bfloat16Conv(const KernelConfig& config);
+
+  const char* name() const override { return name_.c_str(); }
+  // Packed gradients are oihw.
+  std::int64_t packed_floats() const override {
+    return lines_ ? lines_->packed_elements() / 2 : shape_.w_elements();
+  }
+  void pack(const float* oihw, float* packed) override {
+    if (lines_)
+      lines_->pack(oihw, reinterpret_cast<Bfloat16*>(packed));
+    else
+      std::copy_n(oihw, shape_.w_elements(), packed);
+  }
+  void unpack(const float* packed, float* oihw) override { std::copy_n(packed, shape_.w_elements(), oihw); }
+  void run(const ConvTensors& t, const KernelMemory&) override;
+
+ private:
+  ConvOptions options_;
+  LayerShape shape_;
+  std::string name_;
+  std::optional<LineConv> lines_;
+  std::optional<PlaneConv> planes_;
+  AlignedFloats packed_, bias_;
 };
 
-Bfloat16Conv::Bfloat16Conv(const LayerShape& given, const ConvOptions& options)
-    : state_(std::make_unique<State>()) {
-  State& st = *state_;
-  st.options = options;
-  st.shape = given;
-  const TileKernels& kernels = pick_tiles(options);
-  check_bfloat16(given, options);
-  st.name = std::string("bfloat16 ") + kernels.name;
+Bfloat16Conv::Bfloat16Conv(const KernelConfig& config) : options_(config.options), shape_(config.shape) {
+  const TileKernels& kernels = pick_tiles(options_);
+  check(config);
+  name_ = std::string("bfloat16 ") + kernels.name;
   // Images of one pixel, and the rows of linear layers, are the pixels of one image.
+  const LayerShape& given = shape_;
   const bool rows = given.input == Size2{1, 1} && given.kernel == Size2{1, 1} &&
                     given.output == Size2{1, 1} && given.padding == Size2{0, 0};
   const LayerShape shape = rows ? LayerShape::conv2d(1, given.c, given.k, {1, given.n}, {1, 1}) : given;
-  const PixelView src = view_of(blocked_src(given), options.layout_of_src(), rows);
-  const PixelView dst = view_of(blocked_dst(given), options.layout_of_dst(), rows);
-  if (options.op == Operation::kWeightGrad) {
-    st.planes.emplace(shape, src, dst, kernels, options.threads);
+  const PixelView src = view_of(config.src, rows), dst = view_of(config.dst, rows);
+  if (config.weight_grad()) {
+    planes_.emplace(shape, src, dst, kernels, options_.threads);
     return;
   }
-  const bool backward = options.op == Operation::kInputGrad;
-  st.lines.emplace(shape, backward, backward ? dst : src, backward ? src : dst, kernels, options.threads);
-  if (options.weights != WeightLayout::kPacked) st.packed = AlignedFloats(packed_floats());
-  st.bias = AlignedFloats((backward ? src : dst).blocks() * 16);
-  std::fill_n(st.bias.data(), st.bias.size(), 0.0F);
+  const bool backward = options_.op == Operation::kInputGrad;
+  lines_.emplace(shape, backward, backward ? dst : src, backward ? src : dst, kernels, options_.threads);
+  if (!config.packed()) packed_ = AlignedFloats(packed_floats());
+  bias_ = AlignedFloats((backward ? src : dst).blocks() * 16);
 }
 
-Bfloat16Conv::~Bfloat16Conv() = default;
-
-const char* Bfloat16Conv::name() const { return state_->name.c_str(); }
-
-std::int64_t Bfloat16Conv::packed_floats() const {
-  return state_->lines ? state_->lines->packed_elements() / 2 : state_->shape.w_elements();
-}
-
-void Bfloat16Conv::pack(const float* oihw, float* packed) {
-  if (state_->lines)
-    state_->lines->pack(oihw, reinterpret_cast<Bfloat16*>(packed));
-  else
-    std::copy_n(oihw, state_->shape.w_elements(), packed);
-}
-
-void Bfloat16Conv::unpack(const float* packed, float* oihw) {
-  std::copy_n(packed, state_->shape.w_elements(), oihw);
-}
-
-void Bfloat16Conv::run(const ConvTensors& t, bool same_weights) {
-  State& st = *state_;
-  if (st.planes) return st.planes->run(t.src, t.diff_dst, t.diff_weights);
-  const bool forward = st.options.op == Operation::kForward;
+void Bfloat16Conv::run(const ConvTensors& t, const KernelMemory&) {
+  if (planes_) return planes_->run(t.src, t.diff_dst, t.diff_weights);
+  const bool forward = options_.op == Operation::kForward;
   const float* weights = t.weights;
-  if (st.options.weights != WeightLayout::kPacked) {
-    if (!same_weights) pack(t.weights, st.packed.data());
-    weights = st.packed.data();
+  if (options_.weights != WeightLayout::kPacked) {
+    if (!same_weights(t)) pack(t.weights, packed_.data());
+    weights = packed_.data();
   }
-  if (st.options.bias) std::copy_n(t.bias, st.shape.k, st.bias.data());
-  st.lines->run(forward ? t.src : t.diff_dst, reinterpret_cast<const Bfloat16*>(weights), st.bias.data(),
-                st.options.relu, forward ? t.dst : t.diff_src);
+  if (options_.bias) std::copy_n(t.bias, shape_.k, bias_.data());
+  lines_->run(forward ? t.src : t.diff_dst, reinterpret_cast<const Bfloat16*>(weights), bias_.data(),
+              options_.relu, forward ? t.dst : t.diff_src);
 }
+
+std::unique_ptr<ConvKernel> make(const KernelConfig& config) {
+  if (bfloat16_unit(config.options.isa) != Bfloat16Unit::kPairs)
+    return std::make_unique<Bfloat16Conv>(config);
+  check(config);
+  return make_onednn(OneDnnAlgorithm::kBfloat16, config);
+}
+
+}  // namespace
+
+const ConvImplementation kBfloat16Conv{
+    .name = "bfloat16",
+    .description = "operands rounded to bfloat16, sums in single precision (AMX or AVX512-BF16)",
+    .make = make,
+    .may_choose = [](const ConvOptions& options) { return options.allow_bfloat16; }};
 
 }  // namespace lacuna::kernels

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <string>
 
 #include "kernels/conv.hpp"
@@ -22,31 +21,5 @@ inline bool bfloat16_available(const std::string& isa = "") {
 double bfloat16_buffer_bytes(const LayerShape& shape, int threads, int weight_grads);
 // Throws InputError where it is not available; `where` starts the message.
 void require_bfloat16(const std::string& where);
-// ConvError for groups, ohwi weights, plain tensors, and channels-last ones whose channels are not a multiple
-// of 16.
-void check_bfloat16(const LayerShape& shape, const ConvOptions& options);
-
-// By tiles.
-class Bfloat16Conv {
- public:
-  // ConvError where there are none, and for what check_bfloat16() refuses.
-  Bfloat16Conv(const LayerShape& shape, const ConvOptions& options);
-  ~Bfloat16Conv();
-  Bfloat16Conv(const Bfloat16Conv&) = delete;
-  Bfloat16Conv& operator=(const Bfloat16Conv&) = delete;
-
-  const char* name() const;
-  // `same_weights`: plain ones that are those of the run before, and need not be packed again.
-  void run(const ConvTensors& tensors, bool same_weights = false);
-
-  // Packed gradients are oihw.
-  std::int64_t packed_floats() const;
-  void pack(const float* oihw, float* packed);
-  void unpack(const float* packed, float* oihw);
-
- private:
-  struct State;
-  std::unique_ptr<State> state_;
-};
 
 }  // namespace lacuna::kernels

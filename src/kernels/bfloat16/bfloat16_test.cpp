@@ -13,7 +13,7 @@
 #include "kernels/bfloat16/bfloat16_conv.hpp"
 #include "kernels/bfloat16/tile_kernels.hpp"
 #include "kernels/conv.hpp"
-#include "kernels/dispatch/tensors.hpp"
+#include "kernels/measure/plan_tensors.hpp"
 #include "kernels/testing/reference_check.hpp"
 
 namespace lacuna::kernels {

@@ -6,7 +6,7 @@
 #include "kernels/bfloat16/grid.hpp"
 #include "kernels/bfloat16/pixel_view.hpp"
 #include "kernels/bfloat16/tile_kernels.hpp"
-#include "kernels/dispatch/tensors.hpp"
+#include "kernels/layout/aligned_floats.hpp"
 
 namespace lacuna::kernels {
 

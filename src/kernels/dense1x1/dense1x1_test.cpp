@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "kernels/choice/calibrate.hpp"
 #include "kernels/conv.hpp"
-#include "kernels/dispatch/calibrate.hpp"
-#include "kernels/dispatch/tensors.hpp"
+#include "kernels/measure/plan_tensors.hpp"
 #include "kernels/testing/reference_check.hpp"
 
 namespace lacuna::kernels {

@@ -1,7 +1,7 @@
 #include "kernels/measure/baseline.hpp"
 
 #include "base/clock.hpp"
-#include "kernels/blocked.hpp"
+#include "kernels/layout/blocked.hpp"
 
 namespace lacuna::kernels {
 namespace {
@@ -29,17 +29,19 @@ double timing_clock(int threads) {
   return clock_seconds(threads == 1 ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_MONOTONIC);
 }
 
-Baseline::Baseline(const ConvPlan& plan, Impl algorithm)
-    : conv_(plan.shape(), baseline_options(plan.options()), algorithm, is_native(plan.options())),
-      threads_(plan.options().threads) {
+Baseline::Baseline(const ConvPlan& plan, Impl impl) : threads_(plan.options().threads) {
   const bool native = is_native(plan.options());
+  KernelConfig config(plan.shape(), baseline_options(plan.options()));
+  config.native = native;
+  kernel_ = find_implementation(impl)->make(config);
   if (native) {
-    src_ = own_memory(plan.src_size(), conv_.src_floats());
-    dst_ = own_memory(plan.dst_size(), conv_.dst_floats());
+    src_ = own_memory(plan.src_size(), kernel_->src_floats());
+    dst_ = own_memory(plan.dst_size(), kernel_->dst_floats());
   }
   if (!native && plan.options().weights != WeightLayout::kPacked) return;
-  weights_ = own_memory(plan.weights_size(), conv_.packed_floats());
-  if (weights_.size() == 0) weights_offset_ = (plan.weights_size() - conv_.packed_floats()) / kLanes * kLanes;
+  const std::int64_t packed = kernel_->packed_floats();
+  weights_ = own_memory(plan.weights_size(), packed);
+  if (weights_.size() == 0) weights_offset_ = (plan.weights_size() - packed) / kLanes * kLanes;
 }
 
 double Baseline::seconds(const ConvTensors& of_plan) {
@@ -51,14 +53,14 @@ double Baseline::seconds(const ConvTensors& of_plan) {
   if (weights_.size() > 0) t.weights = t.diff_weights = weights_.data();
   if (dst_.size() > 0) t.dst = dst_.data(), t.diff_dst = dst_.data();
   const double start = timing_clock(threads_);
-  conv_.run(t);
+  kernel_->run(t, {});
   return timing_clock(threads_) - start;
 }
 
-std::size_t Baselines::add(const ConvPlan& plan, Impl algorithm) {
+std::size_t Baselines::add(const ConvPlan& plan, Impl impl) {
   std::unique_ptr<Baseline> made;
   try {
-    made = std::make_unique<Baseline>(plan, algorithm);
+    made = std::make_unique<Baseline>(plan, impl);
   } catch (const ConvError&) {  // not for this shape
     return kNone;
   }

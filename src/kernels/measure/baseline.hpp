@@ -1,4 +1,4 @@
-// oneDNN beside a plan, as a user would run it instead.
+// Dense kernels to compare a plan with, as a user would run them instead.
 #pragma once
 
 #include <memory>
@@ -6,23 +6,24 @@
 #include <vector>
 
 #include "kernels/conv.hpp"
-#include "kernels/dense/dense_conv.hpp"
-#include "kernels/dispatch/tensors.hpp"
+#include "kernels/conv_kernel.hpp"
+#include "kernels/layout/aligned_floats.hpp"
 
 namespace lacuna::kernels {
 
 // Where the plan has blocked tensors, oneDNN has the layouts that it chooses; where the plan has plain ones,
-// so has oneDNN, and its reorders count as the plan's do. It uses the plan's own memory where that is large
+// so does oneDNN, and its reorders count as the plan's do. It uses the plan's own memory where that is large
 // enough, whatever it holds (its time does not depend on values): the same kernel in other memory was
 // measured up to half as fast, by how the tensors lie.
 class Baseline {
  public:
-  Baseline(const ConvPlan& plan, Impl algorithm);
+  // ConvError if there is none for the shape.
+  Baseline(const ConvPlan& plan, Impl impl);
   double seconds(const ConvTensors& of_plan);  // of one run
-  std::string name() const { return conv_.name(); }
+  std::string name() const { return kernel_->name(); }
 
  private:
-  DenseConv conv_;
+  std::unique_ptr<ConvKernel> kernel_;
   AlignedFloats src_, weights_, dst_;  // empty where the plan's are used
   std::int64_t weights_offset_ = 0;
   int threads_;

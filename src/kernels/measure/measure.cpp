@@ -4,11 +4,11 @@
 #include <optional>
 
 #include "base/clock.hpp"
-#include "kernels/blocked.hpp"
-#include "kernels/dispatch/calibrate.hpp"
-#include "kernels/dispatch/cost_model.hpp"
-#include "kernels/dispatch/tensors.hpp"
+#include "kernels/choice/calibrate.hpp"
+#include "kernels/choice/cost_model.hpp"
+#include "kernels/layout/blocked.hpp"
 #include "kernels/measure/baseline.hpp"
+#include "kernels/measure/plan_tensors.hpp"
 #include "kernels/sparse/microkernels.hpp"
 
 namespace lacuna::kernels {
@@ -143,7 +143,7 @@ class Paired {
   explicit Paired(const MeasureSpec& spec)
       : spec_(spec), plan_(spec.shape, spec.options), inputs_(spec, plan_), variants_(inputs_.zeros.size()) {
     direct_ = baselines_.add(plan_, Impl::kDenseDirect);
-    if (direct_ == Baselines::kNone) DenseConv(spec.shape, spec.options, Impl::kDenseDirect);  // says why not
+    if (direct_ == Baselines::kNone) Baseline(plan_, Impl::kDenseDirect);  // throws the reason
     automatic_ = spec.with_auto ? baselines_.add(plan_, Impl::kDenseAuto) : direct_;
     if (automatic_ == Baselines::kNone) automatic_ = direct_;
     for (const Impl impl : spec.baselines) others_.push_back(baselines_.add(plan_, impl));

@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "kernels/blocked.hpp"
+#include "kernels/layout/blocked.hpp"
 
 namespace lacuna::kernels {
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstring>
 #include <omp.h>
 
 namespace lacuna::kernels {
@@ -14,21 +15,20 @@ constexpr std::int64_t kLargestCached = std::int64_t{16} << 20;
 // Bytes of sums that stay in L2 between parts of the inputs.
 constexpr std::int64_t kMostSums = std::int64_t{1} << 20;
 
-BlockedShape src_of(const SparseConfig& config) {
-  BlockedShape src = blocked_src(config.shape);
-  src.channels_last = config.src_channels_last;
-  return src;
+const BlockedShape& input_of(const KernelConfig& config) {
+  return config.options.op == Operation::kInputGrad ? config.dst : config.src;
 }
-BlockedShape dst_of(const SparseConfig& config) {
-  BlockedShape dst = blocked_dst(config.shape);
-  dst.channels_last = config.dst_channels_last;
-  return dst;
+const BlockedShape& result_of(const KernelConfig& config) {
+  return config.options.op == Operation::kInputGrad ? config.src : config.dst;
 }
-BlockedShape input_of(const SparseConfig& config) {
-  return config.op == Operation::kInputGrad ? dst_of(config) : src_of(config);
-}
-BlockedShape result_of(const SparseConfig& config) {
-  return config.op == Operation::kInputGrad ? src_of(config) : dst_of(config);
+
+PrunedGeometry geometry_of(const KernelConfig& config) {
+  PrunedGeometry geometry(config.shape, config.options.op, input_of(config), result_of(config));
+  if (!geometry.supported())
+    throw ConvError(ConvError::Code::kShape,
+                    "pruned has neither groups that end inside a block nor taps that far apart",
+                    "use direct");
+  return geometry;
 }
 
 LinesAhead lines_ahead(const BlockedShape& of, const float* base, const std::vector<std::int64_t>& offsets,
@@ -54,21 +54,16 @@ const PrunedKernels& pruned_kernels(Isa isa) {
   return kPortablePruned;
 }
 
-std::unique_ptr<PrunedConv> PrunedConv::make(const SparseConfig& config) {
-  PrunedGeometry geometry(config.shape, config.op, input_of(config), result_of(config));
-  if (!geometry.supported()) return nullptr;
-  return std::unique_ptr<PrunedConv>(new PrunedConv(config, std::move(geometry)));
-}
-
-PrunedConv::PrunedConv(const SparseConfig& config, PrunedGeometry geometry)
+PrunedConv::PrunedConv(const KernelConfig& config)
     : shape_(config.shape),
-      op_(config.op),
-      threads_(config.threads),
+      options_(config.options),
+      op_(options_.op),
+      threads_(options_.threads),
       kernels_(pruned_kernels(config.isa)),
       name_(std::string("pruned ") + kernels_.isa),
       input_(input_of(config)),
       result_(result_of(config)),
-      geometry_(std::move(geometry)),
+      geometry_(geometry_of(config)),
       lists_(shape_, op_, geometry_, kernels_, config.l1_bytes, threads_),
       scratch_(static_cast<std::size_t>(threads_)) {
   for (Scratch& scratch : scratch_) {
@@ -95,7 +90,9 @@ std::int64_t PrunedConv::thread_floats() const {
   return input_floats() + unit_parts() * lists_.result_part() * geometry_.most_pixels() * kLanes;
 }
 
-std::int64_t PrunedConv::workspace_floats() const { return threads_ * thread_floats(); }
+std::int64_t PrunedConv::bias_floats() const {
+  return op_ == Operation::kWeightGrad ? 0 : result_.groups * result_.blocks() * kLanes;
+}
 
 double PrunedConv::zeros() const {
   return 1 - static_cast<double>(lists_.nonzeros()) / static_cast<double>(shape_.w_elements());
@@ -108,6 +105,56 @@ bool PrunedConv::update(const float* oihw) {
   for (const WeightBlocks& list : lists_.all()) entries += list.entries.size();
   for (Scratch& scratch : scratch_) scratch.gradients.resize(entries);
   return kept;
+}
+
+void PrunedConv::use_weights(const float* oihw) {
+  has_pattern_ = false;
+  update(oihw);
+}
+
+void PrunedConv::use_pattern(const std::uint8_t* kept) {
+  forget_weights();
+  has_pattern_ = kept != nullptr;
+  if (has_pattern_) update(std::vector<float>(kept, kept + shape_.w_elements()).data());
+}
+
+void PrunedConv::pack(const float* oihw, float* packed) {
+  static std::atomic<std::uint64_t> last{0};
+  update(oihw);
+  stamp_ = ++last;
+  std::memcpy(packed, &stamp_, sizeof stamp_);
+}
+
+void PrunedConv::take_weights(const ConvTensors& t) {
+  if (options_.weights == WeightLayout::kPacked) {
+    std::uint64_t found = 0;
+    std::memcpy(&found, t.weights, sizeof found);
+    if (stamp_ == 0 || found != stamp_)
+      throw ConvError(ConvError::Code::kOption, "these weights are not the ones packed last by this plan",
+                      "call pack_weights() before run()");
+  } else if (t.weights != nullptr) {
+    if (same_weights(t)) return;
+    if (has_pattern_)
+      lists_.replace_values(t.weights);
+    else
+      update(t.weights);
+  } else if (!has_weights()) {
+    throw ConvError(ConvError::Code::kNullPointer, "weights is null",
+                    "give the weights or call use_weights()");
+  }
+}
+
+void PrunedConv::run(const ConvTensors& t, const KernelMemory& memory) {
+  take_weights(t);
+  if (op_ == Operation::kWeightGrad) return weight_grad(t.src, t.diff_dst, t.diff_weights, memory.scratch);
+  const bool forward = op_ == Operation::kForward;
+  SparseRun run{};
+  run.checked = forward ? t.src : t.diff_dst;
+  run.out = forward ? t.dst : t.diff_src;
+  run.bias = padded_bias(result_, options_.bias ? t.bias : nullptr, memory.scratch);
+  run.relu = options_.relu;
+  run.workspace = memory.scratch + bias_floats();
+  compute(run);
 }
 
 // Channels-last tensors may begin anywhere; such stores want whole lines.
@@ -143,7 +190,7 @@ LinesAhead PrunedConv::inputs_ahead(const float* input, const Unit& unit, const 
       std::min(lists_.input_part() / kLanes, input_.blocks() - block), rows);
 }
 
-void PrunedConv::run(const SparseRun& run) const {
+void PrunedConv::compute(const SparseRun& run) const {
   const auto groups = static_cast<std::int64_t>(geometry_.groups().size());
   const std::int64_t parts = lists_.result_parts();
   // With fewer groups of tiles than threads, threads share a group: each packs its inputs for a share of the
@@ -249,5 +296,13 @@ void PrunedConv::run_unit(const SparseRun& run, const Unit& unit, const Unit* ne
     }
   }
 }
+
+const ConvImplementation kPrunedConv{
+    .name = "pruned",
+    .description = "zero weights are skipped: lists of the non-zeros, for sixteen tiles of pixels at a time",
+    .skips = Skips::kWeights,
+    .form = TensorForm::kBlockedOrChannelsLast,
+    .make = make_kernel<PrunedConv>,
+    .may_choose = always};
 
 }  // namespace lacuna::kernels

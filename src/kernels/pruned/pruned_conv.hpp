@@ -12,31 +12,29 @@
 
 namespace lacuna::kernels {
 
-class PrunedConv {
+class PrunedConv final : public WeightSkippingKernel {
  public:
-  // Null where the shape has groups of part of a block, or taps too far apart.
-  static std::unique_ptr<PrunedConv> make(const SparseConfig& config);
-  PrunedConv(const PrunedConv&) = delete;
-  PrunedConv& operator=(const PrunedConv&) = delete;
+  // ConvError for groups of part of a block and for taps too far apart.
+  explicit PrunedConv(const KernelConfig& config);
 
-  const char* name() const { return name_.c_str(); }
-  std::int64_t workspace_floats() const;
+  const char* name() const override { return name_.c_str(); }
+  std::int64_t scratch_floats() const override { return bias_floats() + threads_ * thread_floats(); }
+  // Packed weights are a stamp: the lists are in the kernel.
+  std::int64_t packed_floats() const override { return kLanes; }
+  void pack(const float* oihw, float* packed) override;
+  void unpack(const float*, float*) override {}  // gradients are plain
+  void run(const ConvTensors& tensors, const KernelMemory& memory) override;
+  void use_weights(const float* oihw) override;
+  void use_pattern(const std::uint8_t* kept) override;
+  bool has_weights() const override { return lists_.nonzeros() >= 0; }
+  bool has_pattern() const override { return has_pattern_; }
+  double zeros() const override;
+  void keep_nonzero(float* oihw) const override;
 
   // Takes plain weights, before the first run and whenever they change. Allocates only if there are more
   // non-zeros than ever before. Returns false if the non-zeros are at other places than before, which takes
   // longer.
   bool update(const float* oihw);
-  // The values at the places of the last update(), whichever of them are zero.
-  void replace_values(const float* oihw) { lists_.replace_values(oihw); }
-  bool has_weights() const { return lists_.nonzeros() >= 0; }
-  double zeros() const;  // share of the weights
-
-  // forward, input_grad: `run.checked` is the input; `run.other` is not used.
-  void run(const SparseRun& run) const;
-  // The gradients of the non-zero weights, zero elsewhere, in plain order.
-  void weight_grad(const float* src, const float* diff_dst, float* oihw, float* workspace);
-  // `oihw` keeps the values at the places of the non-zero weights, the others become zero.
-  void keep(float* oihw) const;
 
  private:
   // What a thread works with; its memory is allocated once.
@@ -51,7 +49,12 @@ class PrunedConv {
     std::vector<float> gradients;  // weight_grad: of each entry of all lists
   };
 
-  explicit PrunedConv(const SparseConfig& config, PrunedGeometry geometry);
+  void take_weights(const ConvTensors& t);
+  // The sums of result channels over all units; run.checked is the input, run.other is not used.
+  void compute(const SparseRun& run) const;
+  // The gradients of the non-zero weights, zero elsewhere, in plain order.
+  void weight_grad(const float* src, const float* diff_dst, float* oihw, float* workspace);
+  std::int64_t bias_floats() const;
   std::int64_t input_floats() const;              // packed inputs of a group of tiles, at most
   std::int64_t thread_floats() const;             // of the workspace
   std::int64_t unit_parts() const;                // most parts of result channels whose sums stay in L2
@@ -76,6 +79,7 @@ class PrunedConv {
   }
 
   LayerShape shape_;
+  ConvOptions options_;
   Operation op_;
   int threads_;
   const PrunedKernels& kernels_;
@@ -84,6 +88,8 @@ class PrunedConv {
   PrunedGeometry geometry_;
   WeightLists lists_;
   mutable std::vector<Scratch> scratch_;
+  std::uint64_t stamp_ = 0;  // of the weights packed last
+  bool has_pattern_ = false;
 };
 
 }  // namespace lacuna::kernels

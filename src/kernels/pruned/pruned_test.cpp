@@ -7,7 +7,7 @@
 
 #include "base/random.hpp"
 #include "kernels/conv.hpp"
-#include "kernels/dispatch/tensors.hpp"
+#include "kernels/measure/plan_tensors.hpp"
 #include "kernels/pruned/pruned_conv.hpp"
 #include "kernels/ref/ref_conv.hpp"
 #include "kernels/testing/reference_check.hpp"
@@ -24,27 +24,6 @@ ConvOptions pruned_options(Operation op, const std::string& isa) {
   return o;
 }
 
-// The reference computes all gradients: those of zero weights are compared with zero.
-void check_pruned(const LayerShape& shape, const ConvOptions& options, double zeros, std::uint64_t seed) {
-  if (options.op != Operation::kWeightGrad) return check_against_reference(shape, options, zeros, seed);
-  ConvPlan plan(shape, options);
-  PlanTensors data(plan);
-  data.fill(plan, zeros, seed);
-  const ConvTensors t = data.tensors();
-  const RefConv ref(shape, options);
-  std::vector<double> sum(static_cast<std::size_t>(ref.result_size())), magnitude(sum.size());
-  ref.run(t, sum.data(), magnitude.data());
-  for (std::int64_t i = 0; i < data.weights.size(); ++i)
-    data.weights[i] = std::numeric_limits<float>::quiet_NaN();
-  plan.run(t);
-  for (std::size_t i = 0; i < sum.size(); ++i) {
-    const bool kept = data.plain_weights[static_cast<std::int64_t>(i)] != 0.0F;
-    ASSERT_LE(std::fabs(data.weights[static_cast<std::int64_t>(i)] - (kept ? sum[i] : 0.0)),
-              kept ? kTolerance * magnitude[i] + 1e-30 : 0.0)
-        << name_of(shape, options, plan, zeros) << " seed " << seed << " element " << i;
-  }
-}
-
 class EachPrunedIsa : public EachInstructionSet {};
 
 TEST_P(EachPrunedIsa, MatchesReferenceOnEveryShape) {
@@ -57,7 +36,7 @@ TEST_P(EachPrunedIsa, MatchesReferenceOnEveryShape) {
       o.bias = op == Operation::kForward && seed % 4 < 2;
       o.relu = op == Operation::kForward && seed % 5 < 2;
       o.threads = seed % 7 == 0 ? 3 : seed % 5 == 0 ? 2 : 1;
-      check_pruned(c.shape(), o, seed % 11 == 0 ? 0.0 : seed % 13 == 0 ? 1.0 : 0.8, seed);
+      check_against_reference(c.shape(), o, seed % 11 == 0 ? 0.0 : seed % 13 == 0 ? 1.0 : 0.8, seed);
       if (HasFatalFailure()) return;
     }
 }
@@ -88,7 +67,7 @@ TEST_P(EachPrunedIsa, MatchesReferenceOnRandomShapes) {
     if (o.op != Operation::kWeightGrad && done % 2 == 0) o.weights = WeightLayout::kPacked;
     o.threads = done % 10 == 0 ? 2 : 1;
     const double shares[] = {0.9, 0.5, 0.95, 0, 1, 0.99, 0.7};
-    check_pruned(c.shape(), o, shares[done % 7], static_cast<std::uint64_t>(done));
+    check_against_reference(c.shape(), o, shares[done % 7], static_cast<std::uint64_t>(done));
     if (HasFatalFailure()) return;
   }
 }
@@ -104,11 +83,11 @@ TEST(Pruned, ManyResultChannels) {
     for (const Operation op : {Operation::kForward, Operation::kWeightGrad}) {
       ConvOptions o = pruned_options(op, "");
       o.threads = threads;
-      check_pruned(wide, o, 0.9, 5);
+      check_against_reference(wide, o, 0.9, 5);
     }
     ConvOptions o = pruned_options(Operation::kInputGrad, "");
     o.threads = threads;
-    check_pruned(narrow, o, 0.9, 6);
+    check_against_reference(narrow, o, 0.9, 6);
   }
 }
 
@@ -116,9 +95,7 @@ TEST(Pruned, ManyResultChannels) {
 TEST(Pruned, WeightsMayChangeBetweenRuns) {
   const LayerShape shape = LayerShape::conv2d(2, 20, 24, {7, 7}, {3, 3}, {1, 1}, {1, 1});
   for (const Operation op : kOperations) {
-    const SparseConfig config{shape, op, Operand::kW, best_isa(), 1, 32 * 1024};
-    const auto conv = PrunedConv::make(config);
-    ASSERT_NE(conv, nullptr);
+    const auto conv = std::make_unique<PrunedConv>(KernelConfig(shape, pruned_options(op, "")));
     std::vector<float> weights(static_cast<std::size_t>(shape.w_elements()), 0.0F);
     for (std::size_t i = 0; i < weights.size(); i += 7) weights[i] = 1.0F;
     EXPECT_FALSE(conv->update(weights.data()));
@@ -143,8 +120,6 @@ TEST(Pruned, ListsBuiltAgainAreThoseOfANewPlan) {
     const BlockedShape result = op == Operation::kForward ? blocked_dst(shape) : blocked_src(shape);
     AlignedFloats from(input.floats());
     for (std::int64_t i = 0; i < from.size(); ++i) from[i] = static_cast<float>(i % 13) * 0.1F;
-    AlignedFloats bias(result.blocks() * kLanes);
-    for (std::int64_t i = 0; i < bias.size(); ++i) bias[i] = 0.0F;
     const auto weights = [&](std::int64_t every) {
       std::vector<float> w(static_cast<std::size_t>(size), 0.0F);
       for (std::int64_t i = every / 2; i < size; i += every)
@@ -152,18 +127,18 @@ TEST(Pruned, ListsBuiltAgainAreThoseOfANewPlan) {
       return w;
     };
     const auto run = [&](PrunedConv& conv) {
-      AlignedFloats workspace(conv.workspace_floats());
+      AlignedFloats scratch(conv.scratch_floats());
       AlignedFloats to(result.floats());
-      SparseRun job{};
-      job.checked = from.data();
-      job.out = to.data();
-      job.bias = bias.data();
-      job.workspace = workspace.data();
-      conv.run(job);
+      ConvTensors t;
+      t.src = t.diff_dst = from.data();
+      t.dst = t.diff_src = to.data();
+      conv.run(t, {nullptr, scratch.data()});
       return std::vector<float>(to.data(), to.data() + to.size());
     };
     const auto make = [&](int threads) {
-      return PrunedConv::make({shape, op, Operand::kW, best_isa(), threads, 32 * 1024});
+      ConvOptions o = pruned_options(op, "");
+      o.threads = threads;
+      return std::make_unique<PrunedConv>(KernelConfig(shape, o));
     };
     const auto fresh = make(1);
     fresh->update(weights(7).data());

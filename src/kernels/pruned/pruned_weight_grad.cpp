@@ -100,7 +100,7 @@ void PrunedConv::add_gradients(const float* src, const float* diff_dst, const Un
   }
 }
 
-void PrunedConv::keep(float* oihw) const {
+void PrunedConv::keep_nonzero(float* oihw) const {
   // Kept values are moved out and back, so that no second tensor of weights is needed.
   std::vector<float> kept;
   for (const WeightBlocks& list : lists_.all())

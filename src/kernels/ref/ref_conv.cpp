@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "kernels/blocked.hpp"
+#include "kernels/conv_kernel.hpp"
 
 namespace lacuna::kernels {
 namespace {
@@ -89,5 +89,41 @@ void RefConv::run(const ConvTensors& t, double* sum, double* magnitude) const {
   if (op_ == Operation::kForward && relu_)
     for (std::int64_t i = 0; i < result_size(); ++i) sum[i] = sum[i] < 0 ? 0.0 : sum[i];
 }
+
+namespace {
+
+class ReferenceConv final : public ConvKernel {
+ public:
+  explicit ReferenceConv(const KernelConfig& config)
+      : options_(config.options), conv_(config.shape, options_) {
+    if (options_.weights != WeightLayout::kOihw)
+      throw ConvError(ConvError::Code::kOption, "the reference has no packed or ohwi weights", "use oihw");
+    sums_.resize(static_cast<std::size_t>(conv_.result_size()));
+  }
+  const char* name() const override { return "reference"; }
+  std::int64_t packed_floats() const override { return 0; }
+  void pack(const float*, float*) override {}
+  void unpack(const float*, float*) override {}
+  void run(const ConvTensors& t, const KernelMemory&) override {
+    ConvTensors used = t;
+    if (!options_.bias) used.bias = nullptr;
+    conv_.run(used, sums_.data());
+    float* out = options_.op == Operation::kForward     ? t.dst
+                 : options_.op == Operation::kInputGrad ? t.diff_src
+                                                        : t.diff_weights;
+    std::transform(sums_.begin(), sums_.end(), out, [](double v) { return static_cast<float>(v); });
+  }
+
+ private:
+  ConvOptions options_;
+  RefConv conv_;
+  std::vector<double> sums_;
+};
+
+}  // namespace
+
+const ConvImplementation kReferenceConv{.name = "reference",
+                                        .description = "double-precision sums: slow, to check the others",
+                                        .make = make_kernel<ReferenceConv>};
 
 }  // namespace lacuna::kernels

@@ -1,11 +1,10 @@
 // weight_grad, 3x3, stride 1, padding 1: all nine taps at once from per-channel lists of the non-zeros of a
 // tile.
-#include "kernels/sparse/list_weight_grad.hpp"
-
 #include <algorithm>
 #include <cstring>
 #include <omp.h>
 
+#include "kernels/sparse/sparse_conv.hpp"
 #include "kernels/sparse/weights.hpp"
 
 namespace lacuna::kernels {
@@ -15,9 +14,9 @@ constexpr std::int64_t kSlotFloats = kListVectors * kLanes;
 // The sums of a chunk of channels, which are read and written for every tile: in L2, beside the lists.
 constexpr std::int64_t kSumBytes = 1280 * 1024;
 
-class ListWeightGrad final : public KernelConv {
+class ListWeightGrad final : public SparseConv {
  public:
-  explicit ListWeightGrad(const SparseConfig& config) : KernelConv(config, "list") {
+  explicit ListWeightGrad(const KernelConfig& config) : SparseConv(config, "list") {
     const std::int64_t h = shape_.input.h;
     const std::int64_t w = shape_.input.w;
     pitch_ = w <= 7 ? 9 : 16;
@@ -51,9 +50,8 @@ class ListWeightGrad final : public KernelConv {
     return threads_ * (list_floats() + dense_floats() + own_floats()) + (slices_ - 1) * packed_floats();
   }
   bool takes_plain() const override { return slices_ == 1; }
-  void pack(const float*, float*) const override {}
 
-  void unpack(const float* packed, float* oihw) const override {
+  void unpack(const float* packed, float* oihw) override {
 #pragma omp parallel for num_threads(threads_) schedule(static) collapse(3)
     for (std::int64_t g = 0; g < shape_.groups; ++g)
       for (std::int64_t part = 0; part < out_parts_; ++part)
@@ -62,7 +60,7 @@ class ListWeightGrad final : public KernelConv {
                        std::min(kPackedChannels, channels() - c), oihw);
   }
 
-  void run(const SparseRun& run) const override {
+  void compute(const SparseRun& run) const override {
     const auto chunks = static_cast<std::int64_t>(chunks_.size());
     const std::int64_t units = shape_.groups * chunks;
     float* sums = run.workspace + threads_ * (list_floats() + dense_floats() + own_floats());
@@ -226,15 +224,20 @@ class ListWeightGrad final : public KernelConv {
   std::vector<Part> chunks_;
 };
 
-}  // namespace
-
-bool list_weight_grad_supports(const SparseConfig& config) {
-  return config.op == Operation::kWeightGrad && micro_kernels(config.isa).list_pitch16 != nullptr &&
+bool supports(const KernelConfig& config) {
+  return config.options.op == Operation::kWeightGrad && micro_kernels(config.isa).list_pitch16 != nullptr &&
          is_3x3_same(config.shape);
 }
 
-std::unique_ptr<SparseConv> make_list_weight_grad(const SparseConfig& config) {
-  return std::make_unique<ListWeightGrad>(config);
-}
+}  // namespace
+
+const ConvImplementation kListWeightGrad{
+    .name = "list",
+    .description = "weight_grad, 3x3, stride 1, padding 1: lists of the non-zeros of each channel (AVX-512)",
+    .skips = Skips::kChecked,
+    .form = TensorForm::kBlockedOrChannelsLast,
+    .supports = supports,
+    .make = make_kernel<ListWeightGrad>,
+    .may_choose = always};
 
 }  // namespace lacuna::kernels

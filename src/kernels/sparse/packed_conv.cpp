@@ -1,8 +1,6 @@
 // forward and input_grad where each pixel of the checked side is used several times: by several parts of the
 // outputs, or by several taps. A pre-pass reads it once, from memory, and packs its non-zeros, which stay in
 // L2; then each tap is a sum over channels from one pixel to another, as in pixel_conv.
-#include "kernels/sparse/packed_conv.hpp"
-
 #include <algorithm>
 #include <omp.h>
 
@@ -15,7 +13,7 @@ namespace {
 
 class PackedConv final : public TapSums {
  public:
-  explicit PackedConv(const SparseConfig& config) : TapSums(config, "packed") {
+  explicit PackedConv(const KernelConfig& config) : TapSums(config, "packed") {
     parts_ = split_blocks(sides_.checked.blocks(), channel_blocks_in_l1(config.l1_bytes));
     const BlockedShape& out = sides_.other;
     images_ = std::min(out.n, std::max<std::int64_t>(1, unit_pixels() / out.pixels()));
@@ -32,7 +30,7 @@ class PackedConv final : public TapSums {
   // For each thread the values, then masks and offsets, one for each pixel and part.
   std::int64_t workspace_floats() const override { return threads_ * unit_floats(); }
 
-  void run(const SparseRun& run) const override {
+  void compute(const SparseRun& run) const override {
     // Units differ in their zeros: they are handed out one at a time.
 #pragma omp parallel for num_threads(threads_) schedule(dynamic)
     for (std::int64_t index = 0; index < units(); ++index) {
@@ -217,11 +215,9 @@ class PackedConv final : public TapSums {
   std::int64_t out_groups_ = 1;
 };
 
-}  // namespace
-
-bool packed_conv_supports(const SparseConfig& config) {
+bool supports(const KernelConfig& config) {
   const MicroKernels& kernels = micro_kernels(config.isa);
-  if (config.op == Operation::kWeightGrad || kernels.pack_row == nullptr) return false;
+  if (config.options.op == Operation::kWeightGrad || kernels.pack_row == nullptr) return false;
   // How often a pixel is used. Packing pays from eight times on (1x1, 512 to 2,048 channels, 7x7: 1.1x at
   // half, 1.25x at 90 % zeros; with 256 or 512 outputs up to 1.1x slower). With a stride twice is enough:
   // pixels far apart come late from memory (1x1, 1,024 to 2,048, 14x14, stride 2: 1.3x at half, 1.7x at 90 %
@@ -230,12 +226,19 @@ bool packed_conv_supports(const SparseConfig& config) {
   const std::int64_t parts = (sides.other.blocks() + kernels.pixel_vectors - 1) / kernels.pixel_vectors;
   const LayerShape& shape = config.shape;
   const std::int64_t strides = shape.stride.h * shape.stride.w;
-  const std::int64_t taps = config.op == Operation::kForward ? shape.taps() / strides : shape.taps();
+  const std::int64_t taps = config.options.op == Operation::kForward ? shape.taps() / strides : shape.taps();
   return parts * std::max<std::int64_t>(1, taps) >= (strides > 1 ? 2 : 8);
 }
 
-std::unique_ptr<SparseConv> make_packed_conv(const SparseConfig& config) {
-  return std::make_unique<PackedConv>(config);
-}
+}  // namespace
+
+const ConvImplementation kPackedConv{
+    .name = "packed",
+    .description = "forward and input_grad where pixels are used several times: packed non-zeros (AVX-512)",
+    .skips = Skips::kChecked,
+    .form = TensorForm::kBlockedOrChannelsLast,
+    .supports = supports,
+    .make = make_kernel<PackedConv>,
+    .may_choose = always};
 
 }  // namespace lacuna::kernels

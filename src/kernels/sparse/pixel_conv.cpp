@@ -1,7 +1,5 @@
 // forward and input_grad of any convolution: each tap is a sum over channels from one pixel to another, done
 // by the pixel kernel over runs of pixels. 1x1 convolutions and linear layers are the case of one tap.
-#include "kernels/sparse/pixel_conv.hpp"
-
 #include <algorithm>
 #include <cstring>
 
@@ -14,7 +12,7 @@ namespace {
 
 class PixelConv final : public TapSums {
  public:
-  explicit PixelConv(const SparseConfig& config) : TapSums(config, "pixel") {
+  explicit PixelConv(const KernelConfig& config) : TapSums(config, "pixel") {
     parts_ = ChannelParts(sides_.checked.blocks(), channel_blocks_in_l1(config.l1_bytes));
     const BlockedShape& out = sides_.other;
     if (one_pixel_) {
@@ -50,7 +48,7 @@ class PixelConv final : public TapSums {
 
   std::int64_t workspace_floats() const override { return 0; }
 
-  void run(const SparseRun& run) const override {
+  void compute(const SparseRun& run) const override {
     const auto parts = static_cast<std::int64_t>(out_parts_.size());
     const std::vector<Part>& channel_parts = parts_.choose(run.checked, sides_.checked.floats());
     const std::int64_t units = shape_.groups * image_units_ * row_units_ * parts;
@@ -163,12 +161,16 @@ class PixelConv final : public TapSums {
   std::int64_t row_units_ = 1;
 };
 
+bool supports(const KernelConfig& config) { return config.options.op != Operation::kWeightGrad; }
+
 }  // namespace
 
-bool pixel_conv_supports(const SparseConfig& config) { return config.op != Operation::kWeightGrad; }
-
-std::unique_ptr<SparseConv> make_pixel_conv(const SparseConfig& config) {
-  return std::make_unique<PixelConv>(config);
-}
+const ConvImplementation kPixelConv{.name = "pixel",
+                                    .description = "forward and input_grad of any convolution",
+                                    .skips = Skips::kChecked,
+                                    .form = TensorForm::kBlockedOrChannelsLast,
+                                    .supports = supports,
+                                    .make = make_kernel<PixelConv>,
+                                    .may_choose = always};
 
 }  // namespace lacuna::kernels

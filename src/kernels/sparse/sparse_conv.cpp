@@ -1,14 +1,8 @@
 #include "kernels/sparse/sparse_conv.hpp"
 
 #include <algorithm>
-#include <unistd.h>
 
-#include "kernels/dispatch/cost_model.hpp"
-#include "kernels/sparse/list_weight_grad.hpp"
-#include "kernels/sparse/packed_conv.hpp"
-#include "kernels/sparse/pixel_conv.hpp"
-#include "kernels/sparse/tap_weight_grad.hpp"
-#include "kernels/sparse/window_conv.hpp"
+#include "kernels/choice/cost_model.hpp"
 
 namespace lacuna::kernels {
 
@@ -19,14 +13,6 @@ const MicroKernels& micro_kernels(Isa isa) {
 #endif
   (void)isa;
   return kPortableKernels;
-}
-
-std::int64_t l1_data_bytes() {
-#if defined(_SC_LEVEL1_DCACHE_SIZE)
-  const long bytes = sysconf(_SC_LEVEL1_DCACHE_SIZE);
-  if (bytes >= 16 * 1024) return bytes;
-#endif
-  return 32 * 1024;
 }
 
 std::vector<Part> split_blocks(std::int64_t blocks, std::int64_t most) {
@@ -61,15 +47,11 @@ std::int64_t ChannelParts::most() const {
   return static_cast<std::int64_t>(std::max(in_l1_.size(), longest_.size()));
 }
 
-Sides::Sides(const SparseConfig& config) {
-  const bool activations = config.op == Operation::kForward ||
-                           (config.op == Operation::kWeightGrad && config.checked == Operand::kA);
-  BlockedShape src = blocked_src(config.shape);
-  BlockedShape dst = blocked_dst(config.shape);
-  src.channels_last = config.src_channels_last;
-  dst.channels_last = config.dst_channels_last;
-  checked = activations ? src : dst;
-  other = activations ? dst : src;
+Sides::Sides(const KernelConfig& config) {
+  const bool activations =
+      config.options.op == Operation::kForward || (config.weight_grad() && config.checked == Operand::kA);
+  checked = activations ? config.src : config.dst;
+  other = activations ? config.dst : config.src;
 }
 
 Range valid_outputs(std::int64_t outputs, std::int64_t size, std::int64_t stride, std::int64_t offset) {
@@ -79,22 +61,68 @@ Range valid_outputs(std::int64_t outputs, std::int64_t size, std::int64_t stride
   return {begin, std::max(begin, end)};
 }
 
-KernelConv::KernelConv(const SparseConfig& config, const char* kind)
+SparseConv::SparseConv(const KernelConfig& config, const char* kind)
     : shape_(config.shape),
-      op_(config.op),
+      op_(config.options.op),
       checked_(config.checked),
-      threads_(config.threads),
-      ohwi_(config.ohwi),
+      threads_(config.options.threads),
+      ohwi_(config.options.weights == WeightLayout::kOhwi),
       kernels_(micro_kernels(config.isa)),
       sides_(config),
+      packs_weights_(config.packed()),
+      bias_(config.options.bias),
+      relu_(config.options.relu),
       name_(std::string(kind) + " " + kernels_.isa) {}
+
+std::int64_t SparseConv::bias_floats() const {
+  return op_ == Operation::kWeightGrad ? 0 : sides_.other.groups * sides_.other.blocks() * kLanes;
+}
+
+const float* padded_bias(const BlockedShape& result, const float* bias, float* to) {
+  const std::int64_t group = result.blocks() * kLanes;
+  std::fill(to, to + result.groups * group, 0.0F);
+  for (std::int64_t k = 0; bias != nullptr && k < result.groups * result.channels; ++k)
+    to[k / result.channels * group + k % result.channels] = bias[k];
+  return to;
+}
+
+void SparseConv::run(const ConvTensors& t, const KernelMemory& memory) {
+  SparseRun run{};
+  run.workspace = memory.scratch + bias_floats();
+  if (op_ == Operation::kWeightGrad) {
+    run.checked = checked_ == Operand::kA ? t.src : t.diff_dst;
+    run.other = checked_ == Operand::kA ? t.diff_dst : t.src;
+    if (packs_weights_) {
+      run.out = t.diff_weights;
+    } else if (takes_plain()) {
+      run.plain_out = t.diff_weights;
+    } else {
+      run.out = memory.kept;
+    }
+    compute(run);
+    if (kept_floats() > 0) unpack(run.out, t.diff_weights);
+    return;
+  }
+  const bool forward = op_ == Operation::kForward;
+  run.checked = forward ? t.src : t.diff_dst;
+  run.out = forward ? t.dst : t.diff_src;
+  run.bias = padded_bias(sides_.other, bias_ ? t.bias : nullptr, memory.scratch);
+  run.relu = relu_;
+  if (packs_weights_) {
+    run.other = t.weights;
+  } else if (takes_plain()) {
+    run.plain = t.weights;
+  } else {
+    if (!same_weights(t)) pack(t.weights, memory.kept);
+    run.other = memory.kept;
+  }
+  compute(run);
+}
 
 bool is_3x3_same(const LayerShape& shape) {
   return shape.kernel == Size2{3, 3} && shape.stride == Size2{1, 1} && shape.padding == Size2{1, 1} &&
          shape.dilation == Size2{1, 1};
 }
-
-std::int64_t round_up(std::int64_t value, std::int64_t to) { return (value + to - 1) / to * to; }
 
 std::int64_t sum_slices(std::int64_t units, std::int64_t tiles, std::int64_t sum_floats, int threads) {
   if (threads == 1 || units >= threads) return 1;
@@ -115,23 +143,6 @@ void add_slices(float* out, const float* sums, std::int64_t sum_floats, std::int
       for (std::int64_t i = first; i < end; ++i) out[i] += from[i];
     }
   }
-}
-
-const std::vector<SparseKernel>& sparse_kernels() {
-  static const std::vector<SparseKernel> kernels = {
-      {"window", window_conv_supports, make_window_conv},
-      {"packed", packed_conv_supports, make_packed_conv},
-      {"pixel", pixel_conv_supports, make_pixel_conv},
-      {"list", list_weight_grad_supports, make_list_weight_grad},
-      {"tap", tap_weight_grad_supports, make_tap_weight_grad},
-  };
-  return kernels;
-}
-
-std::unique_ptr<SparseConv> make_sparse_conv(const SparseConfig& config) {
-  for (const SparseKernel& kernel : sparse_kernels())
-    if (kernel.supports(config)) return kernel.make(config);
-  return nullptr;
 }
 
 }  // namespace lacuna::kernels

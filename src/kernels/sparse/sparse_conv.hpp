@@ -1,4 +1,5 @@
-// One zero-skipping convolution on blocked tensors. The plan provides memory; only construction allocates.
+// Shared by the kernels that skip zeros of activations or gradients: from the tensors of a plan to the
+// operands of the loops, and the partition of work into parts.
 #pragma once
 
 #include <cstdint>
@@ -6,11 +7,12 @@
 #include <string>
 #include <vector>
 
-#include "kernels/blocked.hpp"
+#include "kernels/conv_kernel.hpp"
 #include "kernels/sparse/microkernels.hpp"
 
 namespace lacuna::kernels {
 
+// The operands of one run, in blocked tensors.
 struct SparseRun {
   const float* checked;  // forward: src; input_grad: diff_dst; weight_grad: the operand that the options name
   const float* other;    // packed weights; weight_grad: the other activation tensor
@@ -22,47 +24,32 @@ struct SparseRun {
   float* workspace;
 };
 
-class SparseConv {
- public:
-  virtual ~SparseConv() = default;
-  virtual const char* name() const = 0;
-  virtual std::int64_t workspace_floats() const = 0;
-  virtual std::int64_t packed_floats() const = 0;
-  virtual void pack(const float* oihw, float* packed) const = 0;
-  virtual void unpack(const float* packed, float* oihw) const = 0;
-  virtual void run(const SparseRun& run) const = 0;
-  // Packs plain weights, or unpacks their gradients, piece by piece while they are in the cache. Weights of
-  // some megabytes would otherwise be written to memory and read again.
-  virtual bool takes_plain() const { return false; }
-};
-
-struct SparseConfig {
-  LayerShape shape;
-  Operation op;
-  Operand checked;
-  Isa isa;
-  int threads;
-  std::int64_t l1_bytes;
-  bool src_channels_last = false;  // BlockedShape::channels_last of the two tensors
-  bool dst_channels_last = false;
-  bool ohwi = false;  // plain weights are [out][kh][kw][in]
-};
-
-// Checked and result side of forward and input_grad, as one problem: a pixel of the result takes part in tap
-// (r, s) with the checked pixel that forward relates to it.
+// Tensors of pixels of the operation: the one whose zeros are skipped and the other one.
 struct Sides {
-  explicit Sides(const SparseConfig& config);
+  explicit Sides(const KernelConfig& config);
   BlockedShape checked;
   BlockedShape other;  // forward, input_grad: of the result; weight_grad: of the dense operand
 };
 
-// What all kernels keep of their configuration.
-class KernelConv : public SparseConv {
+// A kernel that skips zeros of activations or gradients.
+class SparseConv : public ConvKernel {
  public:
   const char* name() const final { return name_.c_str(); }  // kind and instruction set: "window avx512"
+  // Packed weights, or their gradients before they are unpacked.
+  std::int64_t kept_floats() const final { return packs_weights_ || takes_plain() ? 0 : packed_floats(); }
+  std::int64_t scratch_floats() const final { return bias_floats() + workspace_floats(); }
+  void pack(const float*, float*) override {}    // weight_grad has nothing to pack,
+  void unpack(const float*, float*) override {}  // the others nothing to unpack
+  void run(const ConvTensors& tensors, const KernelMemory& memory) final;
 
  protected:
-  KernelConv(const SparseConfig& config, const char* kind);
+  SparseConv(const KernelConfig& config, const char* kind);
+
+  virtual std::int64_t workspace_floats() const = 0;
+  virtual void compute(const SparseRun& run) const = 0;
+  // Packs plain weights, or unpacks their gradients, piece by piece while they are in the cache. Weights of
+  // some megabytes would otherwise be written to memory and read again.
+  virtual bool takes_plain() const { return false; }
 
   LayerShape shape_;
   Operation op_;
@@ -73,20 +60,16 @@ class KernelConv : public SparseConv {
   Sides sides_;
 
  private:
+  std::int64_t bias_floats() const;
+
+  bool packs_weights_;
+  bool bias_, relu_;
   std::string name_;
 };
 
-// The fastest kernel that can do it.
-std::unique_ptr<SparseConv> make_sparse_conv(const SparseConfig& config);
-// One list drives dispatch, tests and benchmarks.
-struct SparseKernel {
-  const char* name;
-  bool (*supports)(const SparseConfig&);
-  std::unique_ptr<SparseConv> (*make)(const SparseConfig&);
-};
-const std::vector<SparseKernel>& sparse_kernels();  // fastest first
-
-std::int64_t l1_data_bytes();
+// The bias of each output as kernels want it, [groups][blocks per group * 16]; zeros without one. Returns
+// `to`.
+const float* padded_bias(const BlockedShape& result, const float* bias, float* to);
 
 // Blocks of 16, split into parts of at most `most`, as even as possible.
 struct Part {
@@ -128,8 +111,6 @@ struct Range {
   std::int64_t end;
 };
 Range valid_outputs(std::int64_t outputs, std::int64_t size, std::int64_t stride, std::int64_t offset);
-
-std::int64_t round_up(std::int64_t value, std::int64_t to);
 
 // 3x3, stride 1, padding 1, not dilated: the result has the size of the input.
 bool is_3x3_same(const LayerShape& shape);

@@ -7,8 +7,8 @@
 
 namespace lacuna::kernels {
 
-TapSums::TapSums(const SparseConfig& config, const char* kind)
-    : KernelConv(config, kind),
+TapSums::TapSums(const KernelConfig& config, const char* kind)
+    : SparseConv(config, kind),
       out_parts_(split_blocks(sides_.other.blocks(), kernels_.pixel_vectors)),
       one_pixel_(sides_.checked.pixels() == 1 && sides_.other.pixels() == 1),
       one_tap_(shape_.taps() == 1 && shape_.padding == Size2{0, 0}),
@@ -49,7 +49,7 @@ std::int64_t TapSums::packed_floats() const {
   return shape_.groups * sides_.checked.blocks() * sides_.other.blocks() * shape_.taps() * kLanes * kLanes;
 }
 
-void TapSums::pack(const float* oihw, float* packed) const {
+void TapSums::pack(const float* oihw, float* packed) {
   const WeightAccess access(shape_, op_, ohwi_);
   const auto parts = static_cast<std::int64_t>(out_parts_.size());
   const std::int64_t channels = sides_.checked.blocks() * kLanes;

@@ -9,11 +9,10 @@
 
 namespace lacuna::kernels {
 
-class TapSums : public KernelConv {
+class TapSums : public SparseConv {
  public:
   std::int64_t packed_floats() const final;
-  void pack(const float* oihw, float* packed) const final;
-  void unpack(const float*, float*) const final {}
+  void pack(const float* oihw, float* packed) final;
 
  protected:
   // Result pixels of one unit of work: their sums (8 vectors, 400 KB) stay in L2 over all channels and taps.
@@ -21,7 +20,7 @@ class TapSums : public KernelConv {
   // Those of channels-last pixels with many channels lie so far apart that they share sets of L2: fewer.
   std::int64_t unit_pixels() const;
 
-  TapSums(const SparseConfig& config, const char* kind);
+  TapSums(const KernelConfig& config, const char* kind);
 
   // A block of weights (channels x output vectors of one tap) has to stay in L1 beside the streams, which get
   // a quarter of it. On 32 KB, with 8 output vectors: 48 channels, 24 KB.

@@ -2,12 +2,11 @@
 // tile each channel of the checked operand is a row of pixels (after a transposition) and the tile of the
 // dense operand takes the place of weights, so that the pixel kernel does the rest: dW[channel] += sum over
 // its non-zero pixels. Either operand can be the checked one.
-#include "kernels/sparse/tap_weight_grad.hpp"
-
 #include <algorithm>
 #include <cstring>
 #include <omp.h>
 
+#include "kernels/sparse/sparse_conv.hpp"
 #include "kernels/sparse/weights.hpp"
 
 namespace lacuna::kernels {
@@ -19,9 +18,9 @@ constexpr std::int64_t kTile = 64;  // pixels: one mask
 // vectors of the dense operand.
 constexpr std::int64_t kGroupVectors = 32;
 
-class TapWeightGrad final : public KernelConv {
+class TapWeightGrad final : public SparseConv {
  public:
-  explicit TapWeightGrad(const SparseConfig& config) : KernelConv(config, "tap") {
+  explicit TapWeightGrad(const KernelConfig& config) : SparseConv(config, "tap") {
     // Eight vectors make a dense tile of 32 KB. That is all of L1, and still faster than two passes over
     // four: half as many loop ends and as many loads and stores of sums.
     const std::vector<Part> parts = split_blocks(sides_.other.blocks(), kernels_.pixel_vectors);
@@ -48,9 +47,8 @@ class TapWeightGrad final : public KernelConv {
   std::int64_t workspace_floats() const override {
     return threads_ * thread_floats() + (slices_ - 1) * packed_floats();
   }
-  void pack(const float*, float*) const override {}
 
-  void unpack(const float* packed, float* oihw) const override {
+  void unpack(const float* packed, float* oihw) override {
     const WeightAccess access(shape_, checked_ == Operand::kA, ohwi_);
 #pragma omp parallel for num_threads(threads_) schedule(static) collapse(3)
     for (std::int64_t g = 0; g < shape_.groups; ++g)
@@ -65,7 +63,7 @@ class TapWeightGrad final : public KernelConv {
   }
 
   // A unit owns its part of a sum and goes through its pixels in order.
-  void run(const SparseRun& run) const override {
+  void compute(const SparseRun& run) const override {
     const auto chunks = static_cast<std::int64_t>(chunks_.size());
     const auto groups = static_cast<std::int64_t>(part_groups_.size());
     const std::int64_t units = shape_.groups * shape_.taps() * groups * chunks;
@@ -216,12 +214,16 @@ class TapWeightGrad final : public KernelConv {
   std::int64_t slices_ = 1;
 };
 
+bool supports(const KernelConfig& config) { return config.options.op == Operation::kWeightGrad; }
+
 }  // namespace
 
-bool tap_weight_grad_supports(const SparseConfig& config) { return config.op == Operation::kWeightGrad; }
-
-std::unique_ptr<SparseConv> make_tap_weight_grad(const SparseConfig& config) {
-  return std::make_unique<TapWeightGrad>(config);
-}
+const ConvImplementation kTapWeightGrad{.name = "tap",
+                                        .description = "weight_grad of any convolution, one tap at a time",
+                                        .skips = Skips::kChecked,
+                                        .form = TensorForm::kBlockedOrChannelsLast,
+                                        .supports = supports,
+                                        .make = make_kernel<TapWeightGrad>,
+                                        .may_choose = always};
 
 }  // namespace lacuna::kernels

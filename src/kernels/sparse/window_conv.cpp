@@ -1,7 +1,5 @@
 // forward and input_grad, 3x3, stride 1, padding 1: the layers with most of the work of VGG and ResNet. A
 // pre-pass writes masks and packed non-zeros of a few images, all blocks of outputs read them.
-#include "kernels/sparse/window_conv.hpp"
-
 #include <algorithm>
 #include <cstring>
 #include <omp.h>
@@ -9,6 +7,7 @@
 #include <xmmintrin.h>
 #endif
 
+#include "kernels/sparse/sparse_conv.hpp"
 #include "kernels/sparse/weights.hpp"
 
 namespace lacuna::kernels {
@@ -48,9 +47,9 @@ void copy_lines(const float* from, std::int64_t count, float* to, std::int64_t s
     std::memcpy(to, from, kLanes * sizeof(float));
 }
 
-class WindowConv final : public KernelConv {
+class WindowConv final : public SparseConv {
  public:
-  explicit WindowConv(const SparseConfig& config) : KernelConv(config, "window") {
+  explicit WindowConv(const KernelConfig& config) : SparseConv(config, "window") {
     parts_ = ChannelParts(sides_.checked.blocks(), channel_blocks_in_l1(config.l1_bytes));
     const std::int64_t pixels = sides_.other.pixels();
     images_ = std::min(shape_.n, std::max<std::int64_t>(1, kUnitPixels / pixels));
@@ -80,7 +79,7 @@ class WindowConv final : public KernelConv {
   }
   bool takes_plain() const override { return in_cache_; }
 
-  void pack(const float* oihw, float* packed) const override {
+  void pack(const float* oihw, float* packed) override {
     const std::int64_t outs = sides_.other.blocks();
     const std::int64_t channels = sides_.checked.blocks() * kLanes;
 #pragma omp parallel for num_threads(threads_) schedule(static) collapse(3)
@@ -90,9 +89,8 @@ class WindowConv final : public KernelConv {
           pack_piece(oihw, g, c, std::min(kPackedChannels, channels - c), o,
                      packed + ((g * outs + o) * channels + c) * 9 * kLanes);
   }
-  void unpack(const float*, float*) const override {}
 
-  void run(const SparseRun& run) const override {
+  void compute(const SparseRun& run) const override {
     auto* values = run.workspace;
     auto* masks = reinterpret_cast<std::uint64_t*>(run.workspace + values_floats());
     const std::vector<Part>& channel_parts = parts_.choose(run.checked, sides_.checked.floats());
@@ -256,15 +254,21 @@ class WindowConv final : public KernelConv {
   bool in_cache_ = false;
 };
 
-}  // namespace
-
-bool window_conv_supports(const SparseConfig& config) {
-  return config.op != Operation::kWeightGrad && micro_kernels(config.isa).window != nullptr &&
+bool supports(const KernelConfig& config) {
+  return config.options.op != Operation::kWeightGrad && micro_kernels(config.isa).window != nullptr &&
          is_3x3_same(config.shape);
 }
 
-std::unique_ptr<SparseConv> make_window_conv(const SparseConfig& config) {
-  return std::make_unique<WindowConv>(config);
-}
+}  // namespace
+
+const ConvImplementation kWindowConv{
+    .name = "window",
+    .description =
+        "3x3, stride 1, padding 1, forward and input_grad: packed non-zeros, all nine taps at once (AVX-512)",
+    .skips = Skips::kChecked,
+    .form = TensorForm::kBlockedOrChannelsLast,
+    .supports = supports,
+    .make = make_kernel<WindowConv>,
+    .may_choose = always};
 
 }  // namespace lacuna::kernels

@@ -15,9 +15,9 @@ RowKind kind_of(const LayerShape& shape, bool gather) {
 
 }  // namespace
 
-Mapping::Mapping(const SparseConfig& config)
-    : gather(config.op == Operation::kForward ||
-             (config.op == Operation::kWeightGrad && config.checked == Operand::kA)),
+Mapping::Mapping(const KernelConfig& config)
+    : gather(config.options.op == Operation::kForward ||
+             (config.weight_grad() && config.checked == Operand::kA)),
       kind(kind_of(config.shape, gather)),
       turned(!gather && (kind == kGather3 || kind == kGather5)),
       kernel(config.shape.kernel),
@@ -65,16 +65,29 @@ std::string sparsetrain_refusal(const LayerShape& shape, Isa isa) {
   return "";
 }
 
-std::unique_ptr<SparseConv> make_sparsetrain_conv(const SparseConfig& config) {
-  const std::string refusal = sparsetrain_refusal(config.shape, config.isa);
-  if (!refusal.empty())
-    throw ConvError(ConvError::Code::kShape, "sparsetrain " + refusal, "use another implementation");
+namespace {
+
+std::unique_ptr<ConvKernel> make(const KernelConfig& config) {
+  using Code = ConvError::Code;
+  if (config.options.weights == WeightLayout::kOhwi)
+    throw ConvError(Code::kOption, "SparseTrain's kernels have no ohwi weights", "use oihw or packed");
+  if (const std::string refusal = sparsetrain_refusal(config.shape, config.isa); !refusal.empty())
+    throw ConvError(Code::kShape, "sparsetrain " + refusal, "use another implementation");
 #if defined(__x86_64__)
-  return config.op == Operation::kWeightGrad ? sparsetrain::make_weight_grad(config)
-                                             : sparsetrain::make_sweep_conv(config);
+  return config.weight_grad() ? sparsetrain::make_weight_grad(config) : sparsetrain::make_sweep_conv(config);
 #else
   return nullptr;  // no other CPU has AVX-512
 #endif
 }
+
+}  // namespace
+
+const ConvImplementation kSparseTrainConv{
+    .name = "sparsetrain",
+    .description =
+        "the algorithm of SparseTrain's authors, to compare with: kernel widths 1, 3 and 5 (AVX-512)",
+    .skips = Skips::kChecked,
+    .form = TensorForm::kBlocked,
+    .make = make};
 
 }  // namespace lacuna::kernels

@@ -16,14 +16,11 @@ namespace lacuna::kernels {
 // Why it cannot do this convolution ("has no kernel of width 7", ...); empty: it can.
 std::string sparsetrain_refusal(const LayerShape& shape, Isa isa);
 
-// Throws ConvError where sparsetrain_refusal() says something.
-std::unique_ptr<SparseConv> make_sparsetrain_conv(const SparseConfig& config);
-
 namespace sparsetrain {
 
 // How the rows of the checked and the other tensor meet, for the operation and its checked operand.
 struct Mapping {
-  explicit Mapping(const SparseConfig& config);
+  explicit Mapping(const KernelConfig& config);
 
   bool gather;  // checked is src: v * stride = u + padding - s
   RowKind kind;
@@ -45,8 +42,8 @@ struct Mapping {
 std::vector<Part> vector_parts(std::int64_t blocks, RowKind kind);
 int choice_of(std::int64_t vectors);  // index into RowKernels
 
-std::unique_ptr<SparseConv> make_sweep_conv(const SparseConfig& config);
-std::unique_ptr<SparseConv> make_weight_grad(const SparseConfig& config);
+std::unique_ptr<ConvKernel> make_sweep_conv(const KernelConfig& config);
+std::unique_ptr<ConvKernel> make_weight_grad(const KernelConfig& config);
 
 }  // namespace sparsetrain
 }  // namespace lacuna::kernels

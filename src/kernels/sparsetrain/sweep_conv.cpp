@@ -13,10 +13,10 @@ namespace {
 // them.
 constexpr std::int64_t kUnitPixels = 784;
 
-class SweepConv final : public KernelConv {
+class SweepConv final : public SparseConv {
  public:
-  explicit SweepConv(const SparseConfig& config)
-      : KernelConv(config, "sparsetrain"),
+  explicit SweepConv(const KernelConfig& config)
+      : SparseConv(config, "sparsetrain"),
         map_(config),
         parts_(vector_parts(sides_.other.blocks(), map_.kind)) {
     const BlockedShape& out = sides_.other;
@@ -41,7 +41,7 @@ class SweepConv final : public KernelConv {
     return sides_.checked.blocks() * sides_.other.blocks() * shape_.taps() * kLanes * kLanes;
   }
 
-  void pack(const float* oihw, float* packed) const override {
+  void pack(const float* oihw, float* packed) override {
     const WeightAccess access(shape_, op_, false);
     const std::int64_t blocks = sides_.checked.blocks();
 #pragma omp parallel for num_threads(threads_) schedule(static)
@@ -54,9 +54,8 @@ class SweepConv final : public KernelConv {
                         packed + weights_offset(part, b, r) + s * outs, map_.kernel.w * outs);
           }
   }
-  void unpack(const float*, float*) const override {}
 
-  void run(const SparseRun& run) const override {
+  void compute(const SparseRun& run) const override {
     const auto parts = static_cast<std::int64_t>(parts_.size());
     const std::int64_t units = image_units_ * row_units_ * parts;
 #pragma omp parallel for num_threads(threads_) schedule(dynamic)
@@ -151,7 +150,7 @@ class SweepConv final : public KernelConv {
 
 }  // namespace
 
-std::unique_ptr<SparseConv> make_sweep_conv(const SparseConfig& config) {
+std::unique_ptr<ConvKernel> make_sweep_conv(const KernelConfig& config) {
   return std::make_unique<SweepConv>(config);
 }
 

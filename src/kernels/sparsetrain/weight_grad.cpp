@@ -11,10 +11,10 @@
 namespace lacuna::kernels::sparsetrain {
 namespace {
 
-class WeightGrad final : public KernelConv {
+class WeightGrad final : public SparseConv {
  public:
-  explicit WeightGrad(const SparseConfig& config)
-      : KernelConv(config, "sparsetrain"),
+  explicit WeightGrad(const KernelConfig& config)
+      : SparseConv(config, "sparsetrain"),
         map_(config),
         parts_(vector_parts(sides_.other.blocks(), map_.kind)),
         chunks_(thread_chunks(sides_.checked.blocks(), static_cast<std::int64_t>(parts_.size()), threads_)),
@@ -30,8 +30,7 @@ class WeightGrad final : public KernelConv {
   std::int64_t packed_floats() const override {
     return sides_.checked.blocks() * sides_.other.blocks() * shape_.taps() * kLanes * kLanes;
   }
-  void pack(const float*, float*) const override {}
-  void unpack(const float* packed, float* oihw) const override {
+  void unpack(const float* packed, float* oihw) override {
     const WeightAccess access(shape_, map_.gather, false);
     const std::int64_t blocks = sides_.checked.blocks();
 #pragma omp parallel for num_threads(threads_) schedule(static)
@@ -46,7 +45,7 @@ class WeightGrad final : public KernelConv {
           }
   }
 
-  void run(const SparseRun& run) const override {
+  void compute(const SparseRun& run) const override {
     lay_out_images(run.checked, run.workspace);
     const auto chunks = static_cast<std::int64_t>(chunks_.size());
     const std::int64_t units = chunks * static_cast<std::int64_t>(parts_.size());
@@ -193,7 +192,7 @@ class WeightGrad final : public KernelConv {
 
 }  // namespace
 
-std::unique_ptr<SparseConv> make_weight_grad(const SparseConfig& config) {
+std::unique_ptr<ConvKernel> make_weight_grad(const KernelConfig& config) {
   return std::make_unique<WeightGrad>(config);
 }
 

@@ -4,8 +4,8 @@
 #include <cstdint>
 
 #include "kernels/conv.hpp"
-#include "kernels/dense/onednn.hpp"
-#include "kernels/dispatch/tensors.hpp"
+#include "kernels/layout/aligned_floats.hpp"
+#include "kernels/onednn/onednn.hpp"
 #include "train/graph/graph.hpp"
 
 namespace lacuna::train {

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "base/clock.hpp"
-#include "kernels/blocked.hpp"
-#include "kernels/dispatch/cost_model.hpp"
+#include "kernels/choice/cost_model.hpp"
+#include "kernels/layout/blocked.hpp"
 #include "train/layers/channel_sums.hpp"
 
 namespace lacuna::train {

@@ -5,7 +5,7 @@
 #include "base/hash.hpp"
 #include "base/random.hpp"
 #include "dataset/streams.hpp"
-#include "kernels/blocked.hpp"
+#include "kernels/layout/blocked.hpp"
 #include "train/sparsity/topk.hpp"
 
 namespace lacuna::train {

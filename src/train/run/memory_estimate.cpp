@@ -8,7 +8,7 @@
 #include "base/error.hpp"
 #include "base/memory.hpp"
 #include "kernels/bfloat16/bfloat16_conv.hpp"
-#include "kernels/dense/dense_conv.hpp"
+#include "kernels/onednn/onednn_conv.hpp"
 
 namespace lacuna::train {
 namespace {
@@ -121,13 +121,13 @@ double operand_memory(const Graph& graph, const NetworkOptions& options) {
 // channels.
 double scratchpad(const Graph& graph, const Node& node, const NetworkOptions& options) {
   if (node.kind != NodeKind::kConv && node.kind != NodeKind::kLinear) return 0;
-  using kernels::Impl;
+  using Algorithm = kernels::OneDnnAlgorithm;
   const LayerShape shape = graph.layer_shape(node, options.batch);
   const bool initial = node.inputs[0] == 0;
-  std::vector<Impl> candidates = {Impl::kDenseDirect};
+  std::vector<Algorithm> candidates = {Algorithm::kDirect};
   if (options.kernels == Kernels::kSparse && !initial) return 0;
   if (options.kernels == Kernels::kAuto && !initial && options.allow_winograd)
-    candidates.push_back(Impl::kDenseWinograd);
+    candidates.push_back(Algorithm::kWinograd);
   const bool blocked = shape.groups == 1 || (shape.c_per_group() % 16 == 0 && shape.k_per_group() % 16 == 0);
   kernels::ConvOptions plan;
   plan.layout = blocked ? kernels::Layout::kBlocked : kernels::Layout::kNchw;
@@ -136,8 +136,8 @@ double scratchpad(const Graph& graph, const Node& node, const NetworkOptions& op
   for (const Operation op : kOperations) {
     if (initial && op == Operation::kInputGrad) continue;
     plan.op = op;
-    for (const Impl impl : candidates)
-      most = std::max(most, kernels::DenseConv::scratchpad_bytes(shape, plan, impl));
+    for (const Algorithm algorithm : candidates)
+      most = std::max(most, kernels::onednn_scratchpad_bytes(algorithm, shape, plan));
   }
   return static_cast<double>(most);
 }

@@ -5,7 +5,7 @@
 #include <thread>
 
 #include "base/error.hpp"
-#include "kernels/dense/scratchpad.hpp"
+#include "kernels/onednn/scratchpad.hpp"
 #include "train/graph/model_file.hpp"
 
 namespace lacuna::train {

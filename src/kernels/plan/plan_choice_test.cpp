@@ -5,7 +5,7 @@
 
 #include "base/random.hpp"
 #include "kernels/conv.hpp"
-#include "kernels/dispatch/tensors.hpp"
+#include "kernels/measure/plan_tensors.hpp"
 #include "kernels/ref/ref_conv.hpp"
 #include "kernels/testing/reference_check.hpp"
 

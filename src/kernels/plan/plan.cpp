@@ -1,47 +1,17 @@
 // The public face of a plan.
 #include "kernels/conv.hpp"
-#include "kernels/plan_state.hpp"
+#include "kernels/plan/plan_state.hpp"
 
 namespace lacuna::kernels {
 namespace {
 
 using Code = ConvError::Code;
-using Holds = PackedWeights::Holds;
-
 }  // namespace
-
-const char* impl_name(Impl impl) {
-  switch (impl) {
-    case Impl::kAuto:
-      return "auto";
-    case Impl::kSparse:
-      return "sparse";
-    case Impl::kSparseTrain:
-      return "sparsetrain";
-    case Impl::kDenseDirect:
-      return "direct";
-    case Impl::kDenseAuto:
-      return "onednn_auto";
-    case Impl::kDenseWinograd:
-      return "winograd";
-    case Impl::kDenseGemm:
-      return "gemm";
-    case Impl::kBfloat16:
-      return "bfloat16";
-    case Impl::kDense1x1:
-      return "dense1x1";
-    case Impl::kReference:
-      break;
-  }
-  return "reference";
-}
 
 ConvPlan::ConvPlan(const LayerShape& shape, const ConvOptions& options, void* workspace,
                    std::size_t workspace_size)
     : state_(std::make_unique<State>(shape, options)) {
-  state_->use_workspace(workspace, workspace_size);
-  if (!state_->chooses()) return;
-  state_->sampled_lines = lines_worth_sampling(state_->cost.dense);
+  state_->workspace.use(workspace, workspace_size);
 }
 
 ConvPlan::~ConvPlan() = default;
@@ -60,11 +30,7 @@ void ConvPlan::use_weights(const float* oihw) {
     throw ConvError(Code::kOption, "this plan takes its weights in run()",
                     "use weight_grad that checks weights");
   if (oihw == nullptr) throw ConvError(Code::kNullPointer, "weights are null", "give them");
-  state_->has_pattern = false;
-  if (state_->pruned)
-    state_->pruned->update(oihw);
-  else
-    state_->kept.assign(oihw, oihw + state_->shape.w_elements());
+  state_->take_weights(oihw);
 }
 
 void ConvPlan::use_pattern(const std::uint8_t* kept) {
@@ -98,10 +64,7 @@ void ConvPlan::pack_weights(const float* oihw, float* packed) {
     throw ConvError(Code::kNullPointer, "weights are null", "give both");
   if (reinterpret_cast<std::uintptr_t>(packed) % kVectorBytes != 0)
     throw ConvError(Code::kMisaligned, "packed weights are not aligned to 64 bytes", "align them");
-  if (s.sparse) s.sparse->pack(oihw, s.packing.sparse(packed));
-  if (s.pruned) s.pack_pruned(oihw, packed);
-  if (s.dense) s.dense->pack(oihw, s.packing.dense(packed));
-  s.packing.mark(packed, Holds::kBoth);
+  s.pack(oihw, packed);
 }
 
 void ConvPlan::unpack_weights(const float* packed, float* oihw) {
@@ -111,15 +74,7 @@ void ConvPlan::unpack_weights(const float* packed, float* oihw) {
                     "use weight_grad with packed weights");
   if (oihw == nullptr || packed == nullptr)
     throw ConvError(Code::kNullPointer, "weights are null", "give both");
-  switch (s.packing.holds(packed)) {
-    case Holds::kNothing:
-      throw ConvError(Code::kOption, "this memory holds no packed gradients", "run the plan first");
-    case Holds::kSparse:
-      return s.sparse->unpack(s.packing.sparse(packed), oihw);
-    case Holds::kDense:
-    case Holds::kBoth:
-      return s.dense->unpack(s.packing.dense(packed), oihw);
-  }
+  s.unpack(packed, oihw);
 }
 
 std::size_t ConvPlan::workspace_bytes(const LayerShape& shape, const ConvOptions& options) {

@@ -1,4 +1,4 @@
-#include "kernels/dispatch/calibrate.hpp"
+#include "kernels/choice/calibrate.hpp"
 
 #include <algorithm>
 #include <array>
@@ -12,8 +12,8 @@
 
 #include "base/clock.hpp"
 #include "base/core_wait.hpp"
-#include "kernels/dense/stack_offset.hpp"
-#include "kernels/dispatch/tensors.hpp"
+#include "kernels/conv_kernel.hpp"
+#include "kernels/measure/plan_tensors.hpp"
 #include "kernels/measure/race.hpp"
 #include "kernels/sparse/microkernels.hpp"
 
@@ -122,23 +122,22 @@ class CoreShare {
   std::vector<double> rates_;
 };
 
-// Of oneDNN's algorithms, dense1x1 and bfloat16 the fastest, in turn with direct; direct unless another wins.
+// The fastest of the kernels that skip nothing, timed interleaved with direct; direct unless another wins.
 std::unique_ptr<Timed> fastest_dense(const LayerShape& shape, const ConvOptions& options, PlanTensors& data,
                                      const RaceLimits& limits, CoreShare& core) {
   auto direct = std::make_unique<Timed>(shape, options, Impl::kDenseDirect);
   direct->take_weights(data);
   direct->seconds(data);  // warm-up: caches, pages
   const double direct_seconds = direct->seconds(data);
-  std::vector<Impl> others = {Impl::kDenseGemm, Impl::kDense1x1};
-  if (options.allow_winograd) others.push_back(Impl::kDenseWinograd);
-  if (options.allow_bfloat16) others.push_back(Impl::kBfloat16);
   std::vector<std::unique_ptr<Timed>> rivals;
-  for (const Impl impl : others) {
+  for (const ConvImplementation* one : conv_implementations()) {
+    if (one->skips != Skips::kNothing || one->may_choose == nullptr || !one->may_choose(options) ||
+        one->impl() == Impl::kDenseDirect)
+      continue;
     try {
-      auto rival = std::make_unique<Timed>(shape, options, impl);
+      auto rival = std::make_unique<Timed>(shape, options, one->impl());
       rival->take_weights(data);
-      // Winograd's first runs look for the better place of the stack.
-      for (int i = 0; i < (impl == Impl::kDenseWinograd ? StackOffset::kRuns : 1); ++i) rival->seconds(data);
+      for (int i = 0; i < one->warm_up_runs; ++i) rival->seconds(data);
       constexpr double kHopeless = 1.4;  // times the direct time
       if (rival->seconds(data) < kHopeless * direct_seconds) rivals.push_back(std::move(rival));
     } catch (const ConvError&) {  // not for this shape
@@ -159,7 +158,7 @@ std::unique_ptr<Timed> fastest_dense(const LayerShape& shape, const ConvOptions&
   std::unique_ptr<Timed> fastest = std::move(direct);
   for (std::size_t i = 0; i < rivals.size(); ++i) {
     // A matrix product pays for reorders, which whoever shares the core slows down less than direct.
-    const bool reorders = rivals[i]->impl == Impl::kDenseGemm;
+    const bool reorders = find_implementation(rivals[i]->impl)->reorders;
     const double wins = kWins - (reorders ? contention_margin(core.contention()) : 0);
     if (raced.ratios[i] < std::min(best, wins)) best = raced.ratios[i], fastest = std::move(rivals[i]);
   }

@@ -1,4 +1,4 @@
-#include "kernels/dispatch/cost_model.hpp"
+#include "kernels/choice/cost_model.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -21,7 +21,7 @@
 namespace lacuna::kernels {
 namespace {
 
-constexpr int kFormat = 8;  // version of the file and of the kernels: increase it when either changes
+constexpr int kFormat = 9;  // version of the file and of the kernels: increase it when either changes
 
 std::mutex& cache_mutex() {
   static std::mutex mutex;
@@ -97,13 +97,12 @@ std::map<std::string, CostCurve> read_file(const std::string& path) {
     CostCurve curve;
     numbers >> curve.when >> curve.noise >> curve.contention >> curve.dense;
     for (double& seconds : curve.sparse) numbers >> seconds;
-    int impl = -1;
-    numbers >> impl;
-    for (const Impl known :
-         {Impl::kDenseDirect, Impl::kDenseWinograd, Impl::kDenseGemm, Impl::kBfloat16, Impl::kDense1x1})
-      if (impl == static_cast<int>(known)) curve.dense_impl = known, impl = -2;
-    bool positive = static_cast<bool>(numbers) && impl == -2 && curve.dense > 0 && curve.contention >= 0 &&
-                    curve.contention <= 1 && is_fresh(curve.when);
+    std::string name;
+    numbers >> name;
+    const std::optional<Impl> impl = impl_named(name);
+    if (impl) curve.dense_impl = *impl;
+    bool positive = static_cast<bool>(numbers) && impl && *impl != Impl::kAuto && *impl != Impl::kSparse &&
+                    curve.dense > 0 && curve.contention >= 0 && curve.contention <= 1 && is_fresh(curve.when);
     for (const double seconds : curve.sparse) positive = positive && seconds > 0;
     if (positive) curves[line.substr(0, tab)] = curve;
   }
@@ -169,7 +168,7 @@ void CostCache::store(const std::string& key, const CostCurve& curve) {
     text << name << '\t' << value.when << '\t' << value.noise << '\t' << value.contention << '\t'
          << value.dense;
     for (const double seconds : value.sparse) text << '\t' << seconds;
-    text << '\t' << static_cast<int>(value.dense_impl) << '\n';
+    text << '\t' << value.dense_impl.name << '\n';
   }
   try {
     write_file(path_, text.str());

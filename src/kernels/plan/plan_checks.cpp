@@ -1,10 +1,11 @@
-#include "kernels/plan_checks.hpp"
+#include "kernels/plan/plan_checks.hpp"
 
 #include <array>
 #include <span>
 #include <string>
 
-#include "kernels/workspace.hpp"
+#include "kernels/conv_kernel.hpp"
+#include "kernels/plan/workspace.hpp"
 
 namespace lacuna::kernels {
 namespace {
@@ -60,12 +61,14 @@ void check_options(const LayerShape& shape, const ConvOptions& o) {
   if ((o.checked == Operand::kW || o.or_weights) && o.weights == WeightLayout::kOhwi)
     throw ConvError(Code::kOption, "kernels that skip zero weights have no ohwi weights",
                     "use oihw or packed");
-  if (o.impl == Impl::kSparseTrain && (o.checked == Operand::kW || o.or_weights))
-    throw ConvError(Code::kOption, "SparseTrain's kernels do not skip zero weights", "check another operand");
-  if (o.impl == Impl::kSparseTrain && o.weights == WeightLayout::kOhwi)
-    throw ConvError(Code::kOption, "SparseTrain's kernels have no ohwi weights", "use oihw or packed");
-  if (o.impl == Impl::kReference && o.weights != WeightLayout::kOihw)
-    throw ConvError(Code::kOption, "the reference has no packed or ohwi weights", "use oihw");
+  const ConvImplementation* named = find_implementation(o.impl);
+  if (named == nullptr && o.impl != Impl::kAuto && o.impl != Impl::kSparse)
+    throw ConvError(Code::kOption, std::string("there is no implementation ") + o.impl.name, "use auto");
+  if (named != nullptr && named->skips == Skips::kChecked && (o.checked == Operand::kW || o.or_weights))
+    throw ConvError(Code::kOption, std::string(named->name) + " does not skip zero weights",
+                    "check another operand");
+  if (named != nullptr && named->skips == Skips::kWeights && o.checked != Operand::kW)
+    throw ConvError(Code::kOption, std::string(named->name) + " skips zero weights", "check weights");
 }
 
 Isa pick_isa(const std::string& name) {

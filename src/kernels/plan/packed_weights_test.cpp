@@ -1,6 +1,5 @@
-// Packed weights: which of two packings holds a gradient, that unpacking takes that one, and the order of
-// taps.
-#include "kernels/packed_weights.hpp"
+// Packed weights: the packing that has a gradient is the one that is unpacked; the order of taps.
+#include "kernels/plan/packed_weights.hpp"
 
 #include <array>
 #include <cmath>
@@ -9,7 +8,7 @@
 #include <vector>
 
 #include "kernels/conv.hpp"
-#include "kernels/dispatch/tensors.hpp"
+#include "kernels/measure/plan_tensors.hpp"
 #include "kernels/ref/ref_conv.hpp"
 #include "kernels/sparse/sparse_conv.hpp"
 #include "kernels/sparse/weights.hpp"
@@ -17,31 +16,32 @@
 namespace lacuna::kernels {
 namespace {
 
-using Holds = PackedWeights::Holds;
-
 TEST(PackedWeights, OnePackingNeedsNoHeader) {
   std::vector<float> buffer(64, 7.0F);
-  for (const auto& [packing, holds] :
-       {std::pair{PackedWeights(32, 0), Holds::kSparse}, std::pair{PackedWeights(0, 32), Holds::kDense}}) {
-    EXPECT_EQ(packing.floats(), 32);
-    packing.mark(buffer.data(), Holds::kBoth);
-    EXPECT_EQ(buffer[0], 7.0F);
-    EXPECT_EQ(packing.holds(buffer.data()), holds);
-    EXPECT_EQ(holds == Holds::kSparse ? packing.sparse(buffer.data()) : packing.dense(buffer.data()),
-              buffer.data());
-  }
+  PackedWeights packing;
+  EXPECT_EQ(packing.add(32), 0U);
+  EXPECT_EQ(packing.floats(), 32);
+  packing.mark(buffer.data(), 0);
+  EXPECT_EQ(buffer[0], 7.0F);
+  EXPECT_EQ(packing.marked(buffer.data()), 0U);
+  EXPECT_EQ(packing.at(buffer.data(), 0), buffer.data());
 }
 
-TEST(PackedWeights, TwoPackingsLieBehindAHeader) {
-  const PackedWeights packing(33, 20);  // 33 is rounded up to 48
+TEST(PackedWeights, SeveralPackingsLieBehindAHeader) {
+  PackedWeights packing;
+  packing.add(33);  // is rounded up to 48
+  EXPECT_EQ(packing.add(20), 1U);
   EXPECT_EQ(packing.floats(), 16 + 48 + 20);
+  EXPECT_EQ(packing.add(5), 2U);
+  EXPECT_EQ(packing.floats(), 16 + 48 + 32 + 5);
   std::vector<float> buffer(static_cast<std::size_t>(packing.floats()), 1.5F);
-  EXPECT_EQ(packing.sparse(buffer.data()), buffer.data() + 16);
-  EXPECT_EQ(packing.dense(buffer.data()), buffer.data() + 16 + 48);
-  EXPECT_EQ(packing.holds(buffer.data()), Holds::kNothing);  // bits that no plan wrote
-  for (const Holds holds : {Holds::kSparse, Holds::kDense, Holds::kBoth, Holds::kNothing}) {
-    packing.mark(buffer.data(), holds);
-    EXPECT_EQ(packing.holds(buffer.data()), holds);
+  EXPECT_EQ(packing.at(buffer.data(), 0), buffer.data() + 16);
+  EXPECT_EQ(packing.at(buffer.data(), 1), buffer.data() + 16 + 48);
+  EXPECT_EQ(packing.at(buffer.data(), 2), buffer.data() + 16 + 48 + 32);
+  EXPECT_EQ(packing.marked(buffer.data()), PackedWeights::kNone);  // bits that no plan wrote
+  for (const std::size_t one : {2, 0, 1}) {
+    packing.mark(buffer.data(), one);
+    EXPECT_EQ(packing.marked(buffer.data()), one);
   }
 }
 

@@ -1,4 +1,4 @@
-#include "kernels/workspace.hpp"
+#include "kernels/plan/workspace.hpp"
 
 #include <new>
 #include <string>

@@ -11,6 +11,8 @@
 
 namespace lacuna::kernels {
 
+constexpr std::int64_t round_up(std::int64_t value, std::int64_t to) { return (value + to - 1) / to * to; }
+
 struct BlockedShape {
   std::int64_t n = 1;
   std::int64_t groups = 1;

@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "kernels/dispatch/calibrate.hpp"
-#include "kernels/plan_state.hpp"
+#include "kernels/choice/calibrate.hpp"
+#include "kernels/plan/plan_state.hpp"
 
 namespace lacuna::kernels {
 namespace {
@@ -28,25 +28,25 @@ double zeros_to_choose_by(const CostCurve& curve, const SampledLines& lines, con
 void ConvPlan::State::measure_costs() {
   ConvOptions one_side = options;
   one_side.or_weights = false;
-  if (sparse || !options.or_weights) cost = calibrated_cost(shape, one_side);
-  if (!pruned || !options.or_weights) return;
+  if (data || !options.or_weights) cost = calibrated_cost(shape, one_side);
+  if (!weights || !options.or_weights) return;
   one_side.checked = Operand::kW;
   weight_cost = calibrated_cost(shape, one_side);
-  if (!sparse) cost = weight_cost;
+  if (!data) cost = weight_cost;
 }
 
 double ConvPlan::State::data_zeros(const ConvTensors& t, std::int64_t lines) const {
   const PlanSide& side = checked_side();
-  const float* data = checked == Operand::kA ? t.src : t.diff_dst;
-  const double zeros = sample_zeros(data, side.floats(), lines);
+  const double zeros = sample_zeros(checked == Operand::kA ? t.src : t.diff_dst, side.floats(), lines);
   // Padding channels are zeros of the layout, not of the tensor.
   const double filled = static_cast<double>(side.shape.plain_floats()) / static_cast<double>(side.floats());
   return std::clamp(1 - (1 - zeros) / filled, 0.0, 1.0);
 }
 
 double ConvPlan::State::weight_zeros(const ConvTensors& t, std::int64_t lines) const {
-  const bool listed = has_pattern || packed() || t.weights == nullptr;
-  if (listed && pruned && pruned->has_weights()) return pruned->zeros();
+  if (weights && skips_weights()->has_weights() &&
+      (skips_weights()->has_pattern() || packed() || t.weights == nullptr))
+    return skips_weights()->zeros();
   return packed() || t.weights == nullptr ? 0 : sample_zeros(t.weights, shape.w_elements(), lines);
 }
 
@@ -63,7 +63,8 @@ bool ConvPlan::State::other_is_finite(const ConvTensors& t, Operand skipped) con
   }
   if (weight_grad())
     return all_finite(checked == Operand::kA ? t.diff_dst : t.src, other_side().floats(), options.threads);
-  if (packed()) return all_finite(packing.sparse(t.weights), sparse->packed_floats(), options.threads);
+  if (packed())
+    return all_finite(packing.at(t.weights, data.packing), data.kernel->packed_floats(), options.threads);
   return all_finite(t.weights, shape.w_elements(), options.threads);
 }
 
@@ -72,27 +73,28 @@ ConvPlan::State::Choice ConvPlan::State::choose(const ConvTensors& t, double zer
   const auto of_data = [&](std::int64_t lines) { return data_zeros(t, lines); };
   const auto of_weights = [&](std::int64_t lines) { return weight_zeros(t, lines); };
   if (either_side()) {
-    const double data = zeros < 0 ? zeros_to_choose_by(cost, sampled_lines, of_data) : zeros;
-    const double weights = zeros_to_choose_by(weight_cost, sampled_lines, of_weights);
-    bool by_weights = weights > data;
+    const double in_data = zeros < 0 ? zeros_to_choose_by(cost, sampled_lines, of_data) : zeros;
+    const double in_weights = zeros_to_choose_by(weight_cost, sampled_lines, of_weights);
+    bool by_weights = in_weights > in_data;
     if (always_skips()) {
       side = by_weights ? Operand::kW : checked;
     } else {
-      const bool data_pays = cost.prefers_sparse(data), weights_pay = weight_cost.prefers_sparse(weights);
-      by_weights = weights_pay && (!data_pays || weight_cost.sparse_at(weights) / weight_cost.dense <
-                                                     cost.sparse_at(data) / cost.dense);
+      const bool data_pays = cost.prefers_sparse(in_data);
+      const bool weights_pay = weight_cost.prefers_sparse(in_weights);
+      by_weights = weights_pay && (!data_pays || weight_cost.sparse_at(in_weights) / weight_cost.dense <
+                                                     cost.sparse_at(in_data) / cost.dense);
       if (data_pays || weights_pay) side = by_weights ? Operand::kW : checked;
     }
-    zeros = side == Operand::kW ? weights : data;
+    zeros = side == Operand::kW ? in_weights : in_data;
   } else if (skips()) {
     bool pays = always_skips();
     if (chooses()) {
       if (zeros < 0 && cost.zeros_matter())
-        zeros = sparse ? zeros_to_choose_by(cost, sampled_lines, of_data)
-                       : zeros_to_choose_by(cost, sampled_lines, of_weights);
+        zeros = data ? zeros_to_choose_by(cost, sampled_lines, of_data)
+                     : zeros_to_choose_by(cost, sampled_lines, of_weights);
       pays = cost.prefers_sparse(std::max(zeros, 0.0));
     }
-    if (pays) side = sparse ? checked : Operand::kW;
+    if (pays) side = data ? checked : Operand::kW;
   }
   if (side && options.strict && !other_is_finite(t, *side)) side.reset();
   return {side, zeros};

@@ -1,6 +1,6 @@
-#include "kernels/dense/scratchpad.hpp"
+#include "kernels/onednn/scratchpad.hpp"
 
-#include "kernels/dispatch/tensors.hpp"
+#include "kernels/layout/aligned_floats.hpp"
 
 namespace lacuna::kernels {
 namespace {

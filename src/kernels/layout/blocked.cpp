@@ -1,4 +1,4 @@
-#include "kernels/blocked.hpp"
+#include "kernels/layout/blocked.hpp"
 
 #include <algorithm>
 

@@ -4,8 +4,8 @@
 
 #include <string>
 
+#include "kernels/choice/cost_model.hpp"
 #include "kernels/conv.hpp"
-#include "kernels/dispatch/cost_model.hpp"
 
 namespace lacuna::kernels {
 

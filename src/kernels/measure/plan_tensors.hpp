@@ -3,30 +3,11 @@
 
 #include <cstdint>
 #include <functional>
-#include <memory>
 
 #include "kernels/conv.hpp"
+#include "kernels/layout/aligned_floats.hpp"
 
 namespace lacuna::kernels {
-
-// 64-byte aligned floats.
-class AlignedFloats {
- public:
-  AlignedFloats() = default;
-  explicit AlignedFloats(std::int64_t count);
-  float* data() { return data_.get(); }
-  const float* data() const { return data_.get(); }
-  std::int64_t size() const { return size_; }
-  float& operator[](std::int64_t i) { return data_.get()[i]; }
-  float operator[](std::int64_t i) const { return data_.get()[i]; }
-
- private:
-  struct Free {
-    void operator()(float* p) const;
-  };
-  std::unique_ptr<float[], Free> data_;
-  std::int64_t size_ = 0;
-};
 
 class PlanTensors {
  public:

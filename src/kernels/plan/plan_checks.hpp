@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
+#include "base/cpu.hpp"
 #include "kernels/conv.hpp"
-#include "kernels/sparse/microkernels.hpp"
 
 namespace lacuna::kernels {
 

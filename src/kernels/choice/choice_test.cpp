@@ -13,9 +13,9 @@
 
 #include "base/random.hpp"
 #include "base/testing.hpp"
+#include "kernels/choice/cost_model.hpp"
 #include "kernels/conv.hpp"
-#include "kernels/dispatch/cost_model.hpp"
-#include "kernels/dispatch/tensors.hpp"
+#include "kernels/measure/plan_tensors.hpp"
 #include "kernels/measure/race.hpp"
 #include "kernels/ref/ref_conv.hpp"
 
@@ -230,7 +230,7 @@ TEST(CostModel, CacheForgets) {
   const std::string path = (folder / "kernels.txt").string();
   const auto now = static_cast<std::int64_t>(std::time(nullptr));
   const std::string rest =
-      "\t0.01\t0.2\t1\t5\t4\t3\t2\t1\t" + std::to_string(static_cast<int>(Impl::kDenseDirect)) + "\n";
+      "\t0.01\t0.2\t1\t5\t4\t3\t2\t1\t" + std::string(impl_name(Impl::kDenseDirect)) + "\n";
   std::ofstream(path) << "old\t" << now - 91 * 86400 << rest << "new\t" << now - 86400 << rest << "future\t"
                       << now + 9 * 86400 << rest << "dateless\t" << rest;
   CostCache cache(path);

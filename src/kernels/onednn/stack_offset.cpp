@@ -1,4 +1,4 @@
-#include "kernels/dense/stack_offset.hpp"
+#include "kernels/onednn/stack_offset.hpp"
 
 #include <algorithm>
 #include <alloca.h>

@@ -1,0 +1,35 @@
+// Weights (or their gradients) in a plan's own order. A plan of several kernels keeps the packing of each in
+// one buffer, behind a header that says which of them has the values: pack_weights() fills all, a weight
+// gradient only the one that it was computed in.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace lacuna::kernels {
+
+class PackedWeights {
+ public:
+  // Adds the packing of a kernel and returns its number.
+  std::size_t add(std::int64_t floats);
+
+  std::int64_t floats() const { return header() + end_; }  // of the whole buffer
+  float* at(float* buffer, std::size_t packing) const { return buffer + header() + offsets_[packing]; }
+  const float* at(const float* buffer, std::size_t packing) const {
+    return buffer + header() + offsets_[packing];
+  }
+
+  static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
+  // The packing that holds the values. A single one needs no mark.
+  void mark(float* buffer, std::size_t packing) const;
+  std::size_t marked(const float* buffer) const;
+
+ private:
+  std::int64_t header() const;
+
+  std::vector<std::int64_t> offsets_;  // behind the header, in whole vectors
+  std::int64_t end_ = 0;
+};
+
+}  // namespace lacuna::kernels
