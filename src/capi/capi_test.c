@@ -403,11 +403,6 @@ static void test_conv(void) {
   CHECK_OK(lacuna_conv_unpack_weights(conv, packed, grad[0]));
   for (int i = 0; i < kWeights; ++i) CHECK(fabsf(grad[0][i] - grad[1][i]) < 1e-3f);
   free(packed);
-  double speedup = 0;
-  CHECK_OK(lacuna_conv_expected_speedup(conv, 0.5, &speedup));
-  CHECK(speedup == 1);
-  CHECK_FAILS(lacuna_conv_expected_speedup(conv, 2, &speedup), LACUNA_BAD_INPUT, "share of zeros");
-  CHECK_FAILS(lacuna_conv_expected_speedup(NULL, 0, &speedup), LACUNA_BAD_INPUT, "'conv' is null");
   CHECK_FAILS(lacuna_conv_run(conv, NULL, -1, NULL), LACUNA_BAD_INPUT, "'tensors'");
   tensors.src = NULL;
   CHECK_FAILS(lacuna_conv_run(conv, &tensors, -1, NULL), LACUNA_BAD_INPUT, "convolution");

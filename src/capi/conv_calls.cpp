@@ -48,9 +48,9 @@ ConvOptions options_of(const lacuna_conv_options& given) {
       choose(given.layout,
              std::array{kernels::Layout::kNchw, kernels::Layout::kNhwc, kernels::Layout::kBlocked}, "layout");
   options.checked =
-      choose(given.checked,
+      choose(given.skipped,
              std::array{std::optional<Operand>(), std::optional(Operand::kA), std::optional(Operand::kG)},
-             "checked operand");
+             "operand to skip");
   options.weights = given.packed_weights != 0 ? kernels::WeightLayout::kPacked
                     : given.ohwi_weights != 0 ? kernels::WeightLayout::kOhwi
                                               : kernels::WeightLayout::kOihw;
@@ -89,16 +89,6 @@ lacuna_status lacuna_conv_sizes(const lacuna_conv* conv, int64_t* src, int64_t* 
 
 const char* lacuna_conv_kernel(const lacuna_conv* conv) {
   return conv == nullptr ? nullptr : conv->plan.kernel();
-}
-
-lacuna_status lacuna_conv_expected_speedup(const lacuna_conv* conv, double zeros, double* speedup) {
-  return guarded([&] {
-    require(conv, "conv");
-    require(speedup, "speedup");
-    if (!(zeros >= 0 && zeros <= 1))
-      throw InputError("convolution", fmt::format("the share of zeros is {}", zeros), "give 0 to 1");
-    *speedup = conv->plan.expected_speedup(zeros);
-  });
 }
 
 lacuna_status lacuna_conv_run(lacuna_conv* conv, const lacuna_conv_tensors* tensors, double zeros,

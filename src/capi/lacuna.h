@@ -49,7 +49,7 @@ extern "C" {
 
 /* Grows when a function or a structure changes in a way that old callers cannot use. Compare it with
  * lacuna_abi_version() before any other call. */
-#define LACUNA_ABI_VERSION 1
+#define LACUNA_ABI_VERSION 2
 
 typedef enum lacuna_status {
   LACUNA_OK = 0,
@@ -199,9 +199,9 @@ typedef int lacuna_impl;
 /* blocked: nChw16c, channels past the last are zero. */
 enum { LACUNA_NCHW = 0, LACUNA_NHWC = 1, LACUNA_BLOCKED = 2 };
 typedef int lacuna_layout;
-/* The operand whose zeros are skipped: activations by default, for input_grad always gradients. */
-enum { LACUNA_CHECKED_DEFAULT = 0, LACUNA_CHECKED_ACTIVATIONS = 1, LACUNA_CHECKED_GRADIENTS = 2 };
-typedef int lacuna_checked;
+/* The operand whose zeros are skipped: activations (A) by default, for input_grad always gradients (G). */
+enum { LACUNA_OPERAND_DEFAULT = 0, LACUNA_OPERAND_A = 1, LACUNA_OPERAND_G = 2 };
+typedef int lacuna_operand;
 
 typedef struct lacuna_conv_options {
   size_t struct_size;
@@ -214,7 +214,7 @@ typedef struct lacuna_conv_options {
   lacuna_operation op;
   lacuna_impl impl;
   lacuna_layout layout;
-  lacuna_checked checked;
+  lacuna_operand skipped;
   int packed_weights; /* other than zero: weights in the plan's own order, lacuna_conv_pack_weights() */
   int threads;        /* 0 means 1 */
   int bias, relu;     /* forward only */
@@ -233,8 +233,6 @@ lacuna_status lacuna_conv_sizes(const lacuna_conv* conv, int64_t* src, int64_t* 
 /* The name of the kernel that the plan holds, "window avx512"; valid as long as the plan. Null for a null
  * plan. */
 const char* lacuna_conv_kernel(const lacuna_conv* conv);
-/* How much faster than dense skipping is expected to be at this share of zeros; 1 unless the plan is auto. */
-lacuna_status lacuna_conv_expected_speedup(const lacuna_conv* conv, double zeros, double* speedup);
 
 /* The tensors of the operation, aligned to 64 bytes where blocked or packed; the others stay null. */
 typedef struct lacuna_conv_tensors {
@@ -254,7 +252,7 @@ typedef struct lacuna_conv_report {
   double zeros; /* the share of zeros that the choice was based on; -1: nothing was counted */
 } lacuna_conv_report;
 
-/* `zeros`: the share of zeros of the checked operand where it is known, else -1. `report` may be null. */
+/* `zeros`: the share of zeros of the skipped operand if it is known, else -1. `report` may be null. */
 lacuna_status lacuna_conv_run(lacuna_conv* conv, const lacuna_conv_tensors* tensors, double zeros,
                               lacuna_conv_report* report);
 lacuna_status lacuna_conv_pack_weights(lacuna_conv* conv, const float* oihw, float* packed);

@@ -74,7 +74,7 @@ class Plan:
         options.op, options.impl = setting.op, setting.impl
         options.layout = _NHWC if setting.channels_last else _NCHW
         if setting.op == WEIGHT_GRAD and setting.impl == SPARSE:
-            options.checked = _GRADIENTS if setting.by_gradients else _ACTIVATIONS
+            options.skipped = _GRADIENTS if setting.by_gradients else _ACTIVATIONS
         options.ohwi_weights = setting.ohwi
         options.bias = setting.bias
         options.threads = setting.threads

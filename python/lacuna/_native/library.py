@@ -21,7 +21,7 @@ from typing import List, Optional
 
 from ..errors import LibraryError, SimulationError
 
-ABI_VERSION = 1
+ABI_VERSION = 2
 _FILE = "liblacuna.so.1"
 
 OK, BAD_INPUT, CANCELLED, NO_MEMORY, INTERNAL = range(5)
@@ -87,7 +87,7 @@ class ConvOptions(ctypes.Structure):
         ("op", c_int),
         ("impl", c_int),
         ("layout", c_int),
-        ("checked", c_int),
+        ("skipped", c_int),
         ("packed_weights", c_int),
         ("threads", c_int),
         ("bias", c_int),
