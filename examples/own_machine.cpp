@@ -18,7 +18,7 @@ struct Ideal final : Accelerator {
   OpResult simulate(const OperationWork& work, const SimOptions&) const override {
     const std::int64_t cycles = (work.macs.with_primary + kMacs - 1) / kMacs;
     return {.op = work.op,
-            .scheduled = scheduled_of(operands(work.op).primary),
+            .scheduled = operands(work.op).primary,
             .macs = work.macs.macs,
             .scheduled_macs = work.macs.with_primary,
             .effectual_macs = work.macs.effectual,

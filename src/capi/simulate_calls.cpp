@@ -39,7 +39,7 @@ Engine engine_of(const char* name) {
 }
 
 // Bits as lacuna.h has them; none: all three.
-std::array<bool, 3> operations_of(unsigned bits) {
+PerOperation<bool> operations_of(unsigned bits) {
   if (bits > 7)
     throw InputError("operations", fmt::format("{} is not a choice of operations", bits),
                      "add 1 (forward), 2 (input_grad) and 4 (weight_grad), or give 0 for all");
@@ -102,8 +102,7 @@ std::string page_of(const lacuna_result& result, const char* command) {
   require_report_page();
   std::vector<Inspection> inspections;
   for (const Trace& trace : result.traces)
-    inspections.push_back(
-        {trace.path(), trace.info(), trace.batch(), trace_potential(trace, SchedulePolicy::kSparser)});
+    inspections.push_back({trace.path(), trace.info(), trace.batch(), trace_potential(trace)});
   return html_report({"simulate",
                       command == nullptr ? "liblacuna" : command,
                       {{"library", fmt::format("liblacuna {}", version())}},

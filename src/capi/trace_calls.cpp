@@ -83,8 +83,7 @@ lacuna_status lacuna_trace_inspect_json(const lacuna_trace* trace, char** json) 
     require(trace, "trace");
     require(json, "json");
     const Trace& of = trace->trace;
-    *json = copy_text(inspections_to_json(
-        {{of.path(), of.info(), of.batch(), trace_potential(of, SchedulePolicy::kSparser)}}));
+    *json = copy_text(inspections_to_json({{of.path(), of.info(), of.batch(), trace_potential(of)}}));
   });
 }
 

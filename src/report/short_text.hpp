@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-#include "sim/scheduled.hpp"
+#include "tensor/operation.hpp"
 
 namespace lacuna {
 
@@ -25,7 +25,5 @@ inline std::string short_number(double value) {
 inline std::string file_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
 inline std::string percent_text(double share) { return fmt::format("{:.1f}", share * 100); }
-
-constexpr std::string_view role_text(Operand role) { return scheduled_name(scheduled_of(role)); }
 
 }  // namespace lacuna

@@ -88,7 +88,7 @@ void Runs::run_trace(const Trace& trace, const std::string& name, const std::vec
   Simulator plain, from_zeros;
   for (const RunKey& key : keys) {
     if (key.arch == kPotential) {
-      potentials_[name] = trace_potential(trace, SchedulePolicy::kSparser);
+      potentials_[name] = trace_potential(trace);
     } else {
       (key.from_zeros ? from_zeros : plain).add(key.text(), build(key));
     }

@@ -1,7 +1,6 @@
 // The interface of an accelerator model.
 #pragma once
 
-#include <array>
 #include <optional>
 #include <string>
 #include <utility>
@@ -28,12 +27,9 @@ struct SimOptions {
   bool without_zeros = true;  // also count OpResult::cycles_without_zeros, which may double the time
   // And OpResult::actions_without_zeros, for the energy without zeros.
   bool actions_without_zeros = false;
-  std::array<bool, 3> operations{true, true,
-                                 true};  // those to run, by Operation; inference has forward alone
+  PerOperation<bool> operations{true, true, true};  // those to run; inference has forward alone
 
-  bool runs(std::size_t layer, Operation op) const {
-    return has_operation(layer, op) && operations[static_cast<std::size_t>(op)];
-  }
+  bool runs(std::size_t layer, Operation op) const { return has_operation(layer, op) && operations[op]; }
 };
 
 // The machine that another one is compared with: a registered model and the parameters that are not its

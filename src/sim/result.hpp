@@ -11,7 +11,6 @@
 #include "base/params.hpp"
 #include "energy/components.hpp"
 #include "sim/memory/activity.hpp"
-#include "sim/scheduled.hpp"
 #include "tensor/operation.hpp"
 #include "trace/trace.hpp"
 
@@ -35,7 +34,7 @@ struct Counter {
 // One operation of one layer on one machine.
 struct OpResult {
   Operation op = Operation::kForward;
-  Scheduled scheduled = Scheduled::kNone;
+  ScheduledOperands scheduled = {};
   std::int64_t macs = 0;            // of the dense convolution
   std::int64_t scheduled_macs = 0;  // multiplied when the scheduled operand's zeros are skipped
   std::int64_t effectual_macs = 0;  // both operands non-zero

@@ -69,26 +69,30 @@ using EnergyField = Field<const EnergyComparison&, EnergyComparison&>;
 // Builders: each takes where the value is as template arguments.
 namespace fields {
 
-// The words of an enumeration by their values.
-template <typename Enum, std::size_t N>
-constexpr auto words_of(const std::array<Enum, N>& all, std::string_view (*name)(Enum)) {
-  std::array<std::string_view, N> words;
-  for (const Enum value : all) words[static_cast<std::size_t>(value)] = name(value);
-  return words;
-}
-template <typename Enum>
-inline constexpr std::array<std::string_view, 0> kWords{};
+// The values that are written as words, and the word of each.
+template <typename T>
+struct Word : std::false_type {};
+template <const auto& Values, auto Name>
+struct WordOf : std::true_type {
+  static constexpr const auto& kValues = Values;
+  static constexpr auto kName = Name;
+  static constexpr auto kWords = [] {
+    std::array<std::string_view, Values.size()> words;
+    std::ranges::transform(Values, words.begin(), Name);
+    return words;
+  }();
+};
 template <>
-inline constexpr auto kWords<Operation> = words_of(kOperations, operation_name);
+struct Word<Operation> : WordOf<kOperations, operation_name> {};
 template <>
-inline constexpr auto kWords<Scheduled> = words_of(kScheduled, scheduled_name);
+struct Word<ScheduledOperands> : WordOf<kScheduledOperands, scheduled_name> {};
 template <>
-inline constexpr auto kWords<Bound> = words_of(kBounds, bound_name);
+struct Word<Bound> : WordOf<kBounds, bound_name> {};
 
 template <typename T>
 FieldValue read(const T& member) {
-  if constexpr (std::is_enum_v<T>) {
-    return kWords<T>[static_cast<std::size_t>(member)];
+  if constexpr (Word<T>::value) {
+    return Word<T>::kName(member);
   } else if constexpr (std::is_same_v<T, std::int64_t>) {
     return member;
   } else {
@@ -98,9 +102,10 @@ FieldValue read(const T& member) {
 
 template <typename T>
 void write(T& member, const FieldValue& value) {
-  if constexpr (std::is_enum_v<T>) {
-    member =
-        static_cast<T>(std::ranges::find(kWords<T>, std::get<std::string_view>(value)) - kWords<T>.begin());
+  if constexpr (Word<T>::value) {
+    const auto& words = Word<T>::kWords;
+    const auto at = std::ranges::find(words, std::get<std::string_view>(value)) - words.begin();
+    member = Word<T>::kValues[static_cast<std::size_t>(at)];
   } else if (std::holds_alternative<std::int64_t>(value)) {
     member = std::get<std::int64_t>(value);
   } else {
@@ -116,10 +121,10 @@ template <typename AnyField, auto Member>
 constexpr AnyField of_member(std::string_view name, std::string_view unit, std::string_view meaning) {
   using T = decltype(type_of_member(Member));
   AnyField field{.name = name, .unit = unit, .meaning = meaning};
-  if constexpr (std::is_enum_v<T>) {
+  if constexpr (Word<T>::value) {
     field.kind = FieldKind::kWord;
     field.scope = FieldScope::kNone;
-    field.words = kWords<T>;
+    field.words = Word<T>::kWords;
   }
   return field;
 }

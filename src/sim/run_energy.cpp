@@ -71,7 +71,7 @@ RunEnergy run_energy(const RunResult& run, const CostTable& table) {
       EnergyComparison pair{energy_joules(*baseline.hardware, run.baseline_op(i, j).actions, table),
                             energy_joules(*run.hardware, op.actions, table)};
       add_without_zeros(run, op, table, pair);
-      energy.by_operation[static_cast<std::size_t>(op.op)] += pair;
+      energy.by_operation[op.op] += pair;
       of_layer.ops.push_back({op.op, std::move(pair)});
     }
     energy.layers.push_back(std::move(of_layer));

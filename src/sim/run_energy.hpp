@@ -70,10 +70,10 @@ RunArea run_area(const std::string& arch, const Hardware& machine, const std::op
 struct RunEnergy {
   std::string table;
   double node_nm = 65;
-  std::vector<LayerEnergy> layers;                                // empty: the machine has no costs
-  std::array<EnergyComparison, kOperations.size()> by_operation;  // sums of the layers'
-  EnergyComparison all;                                           // the sum of the operations'
-  double baseline_seconds = 0;                                    // that the step takes
+  std::vector<LayerEnergy> layers;              // empty: the machine has no costs
+  PerOperation<EnergyComparison> by_operation;  // sums of the layers'
+  EnergyComparison all;                         // the sum of the operations'
+  double baseline_seconds = 0;                  // that the step takes
   double machine_seconds = 0;
   std::optional<RunArea> area = std::nullopt;
 

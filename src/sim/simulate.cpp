@@ -15,7 +15,7 @@ namespace {
 
 OperationWork planned(const TraceWork::Job& job, const std::vector<LayerPasses>& plan) {
   OperationWork work = job.work;
-  if (!plan.empty()) work.passes = plan[job.layer][static_cast<std::size_t>(work.op)];
+  if (!plan.empty()) work.passes = plan[job.layer][work.op];
   return work;
 }
 

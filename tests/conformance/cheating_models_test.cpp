@@ -51,7 +51,7 @@ class Cheater final : public Accelerator {
   TileOutcome run_fast(const OperationWork& work, const Placement& placement) const {
     std::int64_t cycles = mask_cycles(placement);
     if (cheat_ == Cheat::kLosesACycle && cycles > 1) --cycles;
-    return {.scheduled = scheduled_of(placement.row_operand),
+    return {.scheduled = placement.row_operand,
             .scheduled_macs = work.macs.with(placement.row_operand, work.op),
             .effectual_macs = work.macs.effectual,
             .compute_cycles = cycles};
@@ -61,7 +61,7 @@ class Cheater final : public Accelerator {
     const LayerValues values = layer_values(work.layer, seed, chip_.data_type());
     const LayerShape& shape = work.layer.shape;
     std::vector<float> computed(static_cast<std::size_t>(result_elements(shape, work.op)), 0.0F);
-    TileOutcome outcome{.scheduled = scheduled_of(placement.row_operand)};
+    TileOutcome outcome{.scheduled = placement.row_operand};
     for (const PlacedProduct& product : placement.placed) {
       const FunctionalWork done = run_functional(config_, shape, work.op, product, values, computed);
       outcome.compute_cycles += chip_cycles(config_, product.grid, done.steps);

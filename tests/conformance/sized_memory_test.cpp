@@ -15,7 +15,7 @@
 namespace lacuna::testing {
 namespace {
 
-constexpr std::array kAllOperations{true, true, true};
+constexpr PerOperation<bool> kAllOperations{true, true, true};
 
 std::string number(std::int64_t value) { return std::to_string(value); }
 
@@ -197,7 +197,7 @@ void check_plan(const Trace& trace, const Settings& settings, std::int64_t parts
       expected[i] = on_chip[i] ? 0 : from_part_before[i] ? 1 : per_part[i] * (once ? parts : 1);
       bus += expected[i] * step.uses[static_cast<std::size_t>(i)].bytes * (once ? 1 : parts);
     }
-    const TensorPasses& found = plan.passes[step.layer][static_cast<std::size_t>(step.op)];
+    const TensorPasses& found = plan.passes[step.layer][step.op];
     const bool primary_on_rows = step.rows == operands(step.op).primary;
     // Ways that cost the same may differ in their passes.
     const auto cost = [&](std::int64_t r, std::int64_t c) {

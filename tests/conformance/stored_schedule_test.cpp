@@ -20,8 +20,8 @@ double actions(const OpResult& result, const std::string& component) {
 }
 
 // Whether `op` can run from what is stored: A*W from either operand, W*G from G.
-bool order_is_stored(Operation op, Scheduled scheduled) {
-  return op == Operation::kForward || (op == Operation::kInputGrad && scheduled == Scheduled::kG);
+bool order_is_stored(Operation op, ScheduledOperands scheduled) {
+  return op == Operation::kForward || (op == Operation::kInputGrad && scheduled == Operand::kG);
 }
 
 void check(const Layer& layer, const Settings& settings, const BruteConfig& config, std::uint64_t seed) {
@@ -32,9 +32,9 @@ void check(const Layer& layer, const Settings& settings, const BruteConfig& conf
     const OpResult fast = machine->simulate(layer, op, {Engine::kFast, seed});
     // Values pass through the stored form and must equal the reference convolution.
     ASSERT_EQ(machine->simulate(layer, op, {Engine::kFunctional, seed}), fast);
-    const Operand rows = fast.scheduled == Scheduled::kA   ? Operand::kA
-                         : fast.scheduled == Scheduled::kW ? Operand::kW
-                                                           : Operand::kG;
+    const Operand rows = fast.scheduled == Operand::kA   ? Operand::kA
+                         : fast.scheduled == Operand::kW ? Operand::kW
+                                                         : Operand::kG;
     const bool stored = order_is_stored(op, fast.scheduled);
     BruteConfig brute = config;
     if (stored && rows != Operand::kW) {  // the channels of a position are scheduled by themselves

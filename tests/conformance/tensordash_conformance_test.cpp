@@ -49,7 +49,7 @@ void check_layer(const Layer& layer, const Case& c, std::uint64_t seed, bool fun
   for (const Operation op : kOperations) {
     const OpResult fast = machine->simulate(layer, op, {Engine::kFast, seed});
     const BruteResult expected =
-        brute_tensordash(layer, op, choose_scheduled(layer, op, SchedulePolicy::kSparser), brute);
+        brute_tensordash(layer, op, choose_scheduled(layer, op, OperandRule::kSparser), brute);
     const std::string where = layer.shape.describe() + " n" + std::to_string(layer.shape.n) + " " +
                               std::string(operation_name(op)) + " " + c.connectivity + " depth " +
                               std::to_string(c.depth) + (c.two_side ? " two-side" : "") +

@@ -131,8 +131,7 @@ std::string training_table(const std::vector<BenchTraining>& trainings) {
   for (const BenchTraining& t : trainings) {
     line(t, "training, all epochs", t.speedup.training, t.paper_training);
     for (const Operation op : kOperations)
-      line(t, fmt::format("  {}", operation_name(op)).c_str(),
-           t.speedup.operations[static_cast<std::size_t>(op)], 0);
+      line(t, fmt::format("  {}", operation_name(op)).c_str(), t.speedup.operations[op], 0);
     line(t, "inference, zeros of the last epoch", t.speedup.inference, t.paper_inference);
   }
   text +=
@@ -166,7 +165,7 @@ nlohmann::ordered_json training_json(const std::vector<BenchTraining>& trainings
     entry["epochs"] = t.epochs;
     entry["training"] = object(t.speedup.training, t.paper_training);
     for (const Operation op : kOperations)
-      entry["training"][operation_name(op)] = object(t.speedup.operations[static_cast<std::size_t>(op)], 0);
+      entry["training"][operation_name(op)] = object(t.speedup.operations[op], 0);
     entry["training"]["by_epoch"] = t.speedup.epochs;
     entry["inference"] = object(t.speedup.inference, t.paper_inference);
     entry["interpolation"] = {{"points", t.interpolation_errors.size()},

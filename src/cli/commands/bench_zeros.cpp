@@ -194,20 +194,20 @@ struct Sum {
 TrainingSpeedup training_speedup(const std::vector<TrainingPart>& parts, std::size_t epochs) {
   TrainingSpeedup result;
   Sum all, inference;
-  std::array<Sum, 3> operations;
+  PerOperation<Sum> operations;
   for (std::size_t epoch = 0; epoch < epochs; ++epoch) {
     Sum step;
     for (const TrainingPart& part : parts) {
       const double relative = part.zeros.empty() ? 1 : part.curve.at(part.zeros[epoch]);
       all.add(part.direct_seconds, relative);
       step.add(part.direct_seconds, relative);
-      operations[static_cast<std::size_t>(part.op)].add(part.direct_seconds, relative);
+      operations[part.op].add(part.direct_seconds, relative);
       if (part.op == Operation::kForward && epoch + 1 == epochs) inference.add(part.direct_seconds, relative);
     }
     result.epochs.push_back(step.speedup().chosen);
   }
   result.training = all.speedup();
-  for (std::size_t op = 0; op < operations.size(); ++op) result.operations[op] = operations[op].speedup();
+  for (const Operation op : kOperations) result.operations[op] = operations[op].speedup();
   result.inference = inference.speedup();
   return result;
 }

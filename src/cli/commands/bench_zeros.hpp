@@ -69,10 +69,10 @@ struct Speedup {
   double chosen = 0;
 };
 struct TrainingSpeedup {
-  Speedup training;                   // all three operations
-  std::array<Speedup, 3> operations;  // by Operation
-  Speedup inference;                  // forward, zeros of the last epoch
-  std::vector<double> epochs;         // training, chosen
+  Speedup training;  // all three operations
+  PerOperation<Speedup> operations;
+  Speedup inference;           // forward, zeros of the last epoch
+  std::vector<double> epochs;  // training, chosen
 };
 TrainingSpeedup training_speedup(const std::vector<TrainingPart>& parts, std::size_t epochs);
 

@@ -105,8 +105,8 @@ TEST(BenchZeros, SpeedupsAreRatiosOfWholeTrainings) {
   const TrainingSpeedup result = training_speedup(parts, 2);
   EXPECT_DOUBLE_EQ(result.training.always, 80 / (12 + 6 + 20 + 24.0));
   EXPECT_DOUBLE_EQ(result.training.chosen, 80 / (10 + 6 + 20 + 24.0));
-  EXPECT_DOUBLE_EQ(result.operations[0].always, 20 / 18.0);
-  EXPECT_DOUBLE_EQ(result.operations[1].always, 1);
+  EXPECT_DOUBLE_EQ(result.operations[Operation::kForward].always, 20 / 18.0);
+  EXPECT_DOUBLE_EQ(result.operations[Operation::kInputGrad].always, 1);
   EXPECT_DOUBLE_EQ(result.inference.always, 10 / 6.0);
   ASSERT_EQ(result.epochs.size(), 2u);
   EXPECT_DOUBLE_EQ(result.epochs[0], 40 / 32.0);

@@ -138,7 +138,7 @@ class Demo final : public train::RunObserver {
     for (std::size_t i = 0; i < traces_.size(); ++i) {
       DemoPoint point;
       point.progress = traces_[i].info().progress.value_or(0);
-      point.potential = trace_potential(traces_[i], SchedulePolicy::kSparser);
+      point.potential = trace_potential(traces_[i]);
       point.machines = simulate_machines(traces_[i]);
       points_.push_back(std::move(point));
     }

@@ -82,22 +82,23 @@ std::string zeros_table(const DemoPoint& point, const TextStyle& style) {
   };
   for (const LayerPotential& layer : point.potential.layers) {
     double macs = 0;
-    std::array<std::string, 3> cells{"-", "-", "-"};
+    PerOperation<std::string> cells{"-", "-", "-"};
     for (const OpPotential& op : layer.ops) {
       macs += layer.batch_scale * op.macs.macs;
-      cells[static_cast<std::size_t>(op.op)] = best(op.macs);
+      cells[op.op] = best(op.macs);
     }
-    table.add_row({printable(layer.name), layer.shape.describe(),
-                   percent(macs / point.potential.per_batch.all.macs), percent(layer.zero_share(Operand::kA)),
-                   percent(layer.zero_share(Operand::kW)), percent(layer.zero_share(Operand::kG)), cells[0],
-                   cells[1], cells[2]});
+    std::vector<std::string> row{printable(layer.name), layer.shape.describe(),
+                                 percent(macs / point.potential.per_batch.all.macs)};
+    for (const Operand operand : kOperands) row.push_back(percent(layer.zero_share(operand)));
+    row.insert(row.end(), cells.begin(), cells.end());
+    table.add_row(std::move(row));
   }
   table.add_rule();
   const PotentialTotals& all = point.potential.per_batch;
-  table.add_row({"all", "", "100 %", percent(point.potential.zero_share(Operand::kA)),
-                 percent(point.potential.zero_share(Operand::kW)),
-                 percent(point.potential.zero_share(Operand::kG)), best(all.ops[0]), best(all.ops[1]),
-                 best(all.ops[2])});
+  std::vector<std::string> row{"all", "", "100 %"};
+  for (const Operand operand : kOperands) row.push_back(percent(point.potential.zero_share(operand)));
+  for (const Potential& op : all.ops) row.push_back(best(op));
+  table.add_row(std::move(row));
   return table.render(style);
 }
 

@@ -1,4 +1,5 @@
 // lacuna inspect: what is in a trace, and what skipping its zeros could give at best.
+#include <algorithm>
 #include <memory>
 
 #include "base/error.hpp"
@@ -22,13 +23,9 @@ struct InspectOptions {
 };
 
 SchedulePolicy parse_policy(const std::string& name) {
-  if (name == "sparser") return SchedulePolicy::kSparser;
-  if (name == "primary") return SchedulePolicy::kPrimary;
-  if (name == "A") return SchedulePolicy::kA;
-  if (name == "W") return SchedulePolicy::kW;
-  if (name == "G") return SchedulePolicy::kG;
-  throw InputError("--scheduled", fmt::format("unknown operand '{}'", name),
-                   suggest(name, {"sparser", "primary", "A", "W", "G"}));
+  const std::vector<std::string> names(kSchedulePolicies.begin(), kSchedulePolicies.end());
+  if (std::ranges::find(names, name) != names.end()) return schedule_policy(name);
+  throw InputError("--scheduled", fmt::format("unknown operand '{}'", name), suggest(name, names));
 }
 
 void run_inspect(const InspectOptions& options) {

@@ -73,11 +73,11 @@ Engine parse_engine(const std::string& name) {
 }
 
 // All three if none is named.
-std::array<bool, 3> parse_operations(const std::vector<std::string>& names) {
+PerOperation<bool> parse_operations(const std::vector<std::string>& names) {
   if (names.empty()) return {true, true, true};
-  std::array<bool, 3> chosen{};
+  PerOperation<bool> chosen{};
   for (const std::string& name : names) {
-    chosen[static_cast<std::size_t>(parse_word("--operations", name, kOperations, operation_name))] = true;
+    chosen[parse_word("--operations", name, kOperations, operation_name)] = true;
   }
   return chosen;
 }
@@ -115,8 +115,7 @@ std::vector<RunResult> simulate_all(const SimulateOptions& options, const Simula
     const Trace trace = Trace::open(options.traces[i]);
     const double part = bytes[i] / all_bytes;
     if (!options.html.empty()) {
-      inspections.push_back(
-          {options.traces[i], trace.info(), trace.batch(), trace_potential(trace, SchedulePolicy::kSparser)});
+      inspections.push_back({options.traces[i], trace.info(), trace.batch(), trace_potential(trace)});
     }
     for (RunResult& run : simulator.run(trace, sim, threads, [&](double share) {
            bar.update(done + share * part, trace.info().model);

@@ -106,8 +106,7 @@ class Cnvlutin final : public Accelerator {
   }
 
   static TileOutcome empty_outcome(const Placement& placement) {
-    return {.scheduled = scheduled_of(placement.row_operand),
-            .counters = {{"column_reads", 0}, {"idle_lane_cycles", 0}}};
+    return {.scheduled = placement.row_operand, .counters = {{"column_reads", 0}, {"idle_lane_cycles", 0}}};
   }
 
   TileOutcome run_fast(const OperationWork& work, const Placement& placement) const {

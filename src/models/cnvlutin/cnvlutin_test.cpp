@@ -45,7 +45,7 @@ TEST(Cnvlutin, SlowestLaneDecides) {
   const Trace hand = linear_trace({"x...x.x.x.x.", ".x.........x"}, 3);
   const OpResult result = both_engines(*machine(kTiny), hand.layers()[0], Operation::kForward);
   EXPECT_EQ(result.cycles, 6);
-  EXPECT_EQ(result.scheduled, Scheduled::kA);
+  EXPECT_EQ(result.scheduled, Operand::kA);
   EXPECT_EQ(result.scheduled_macs, (5 + 2) * 3);
   EXPECT_EQ(counter(result, "column_reads"), (5 + 2) * 2);
   EXPECT_EQ(counter(result, "idle_lane_cycles"), ((3 * 4 - 5) + (1 * 4 - 2)) * 2);

@@ -29,11 +29,9 @@ class Dense final : public Accelerator {
     // Zeros change nothing here, so both engines take the cycles of the placement;
     // tests/conformance/tile_brute counts them a second time.
     const std::int64_t cycles = placement.dense_cycles();
-    return chip_.result(work, placement,
-                        {.scheduled = Scheduled::kNone,
-                         .scheduled_macs = work.macs.macs,
-                         .effectual_macs = effectual,
-                         .compute_cycles = cycles});
+    return chip_.result(
+        work, placement,
+        {.scheduled_macs = work.macs.macs, .effectual_macs = effectual, .compute_cycles = cycles});
   }
 
  private:

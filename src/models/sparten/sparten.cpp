@@ -126,7 +126,7 @@ OpResult Sparten::simulate(const OperationWork& work, const SimOptions& options)
   const std::int64_t empty_joins = counts.matches_or_one - matches - traffic.joins_left_out;
   const Timing timing = memory_.time(work, traffic, counts.cycles);
   OpResult result{.op = work.op,
-                  .scheduled = Scheduled::kBoth,
+                  .scheduled = ScheduledOperands::both(),
                   .macs = work.macs.macs,
                   .scheduled_macs = matches,
                   .effectual_macs = matches,

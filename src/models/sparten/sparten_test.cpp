@@ -49,7 +49,7 @@ TEST(SpartenByHand, JoinsAndBarriers) {
   EXPECT_EQ(counter(r, "empty_join_cycles"), 1);
   EXPECT_EQ(counter(r, "barrier_cycles"), (5 - 1) + (10 - 2));
   EXPECT_EQ(counter(r, "idle_unit_cycles"), (4096 - 2) * 15);
-  EXPECT_EQ(r.scheduled, Scheduled::kBoth);
+  EXPECT_EQ(r.scheduled, ScheduledOperands::both());
   const OpResult free = testing::sparten({{"empty_join", "free"}})->simulate(layer, Operation::kForward);
   EXPECT_EQ(free.cycles, 15);
   EXPECT_EQ(counter(free, "empty_join_cycles"), 0);

@@ -90,7 +90,7 @@ class Structured2of4 final : public Accelerator {
   // From what the products hold to cycles.
   TileOutcome outcome(const LayerShape& shape, const std::vector<PrunedSide>& sides,
                       const std::vector<PrunedWork>& works) const {
-    TileOutcome outcome{.scheduled = scheduled_of(config_.pruned)};
+    TileOutcome outcome{.scheduled = config_.pruned};
     PatternCounts all;
     std::int64_t dropped_macs = 0;
     for (std::size_t i = 0; i < sides.size(); ++i) {
@@ -125,7 +125,7 @@ class Structured2of4 final : public Accelerator {
 
   TileOutcome run_dense(const Placement& placement) const {
     const std::int64_t cycles = placement.dense_cycles();
-    return {.scheduled = Scheduled::kNone,
+    return {.scheduled = {},
             .compute_cycles = cycles,
             .counters = {
                 {"groups_of_4", 0}, {"violating_groups", 0}, {"values_to_drop", 0}, {"macs_to_drop", 0}}};

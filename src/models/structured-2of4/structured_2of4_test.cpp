@@ -45,7 +45,7 @@ TEST(Structured2of4, AStretchThatDoesNotFitRunsDensely) {
   const Trace hand = linear_trace({"xx...x...x.x.......x", "....x...xx.x........"}, 3);
   const OpResult result = both_engines(tiny({}), hand.layers()[0]);
   EXPECT_EQ(result.cycles, (1 + 2 + 1) * 2);
-  EXPECT_EQ(result.scheduled, Scheduled::kW);
+  EXPECT_EQ(result.scheduled, Operand::kW);
   EXPECT_EQ(counter(result, "groups_of_4"), 10);
   EXPECT_EQ(counter(result, "violating_groups"), 1);
   EXPECT_EQ(counter(result, "values_to_drop"), 1);
@@ -80,7 +80,7 @@ TEST(Structured2of4, OtherOperationsRunDensely) {
   const Trace hand = linear_trace({"xx..xx..", "........"}, 5);
   const Layer& layer = hand.layers()[0];
   const OpResult result = both_engines(tiny({}), layer, Operation::kWeightGrad);
-  EXPECT_EQ(result.scheduled, Scheduled::kNone);
+  EXPECT_EQ(result.scheduled, ScheduledOperands());
   EXPECT_EQ(result.cycles, machine(tiny({}), "dense")->simulate(layer, Operation::kWeightGrad, {}).cycles);
   EXPECT_EQ(result.scheduled_macs, result.macs);
 }

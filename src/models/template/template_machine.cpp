@@ -68,7 +68,7 @@ class TemplateMachine final : public Accelerator {
   }
 
   static TileOutcome empty_outcome(const Placement& placement) {
-    return {.scheduled = scheduled_of(placement.row_operand), .counters = {{"skipped_steps", 0}}};
+    return {.scheduled = placement.row_operand, .counters = {{"skipped_steps", 0}}};
   }
 
   TileOutcome run_fast(const OperationWork& work, const Placement& placement) const {

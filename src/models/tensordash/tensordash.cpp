@@ -181,14 +181,14 @@ class TensorDash final : public Accelerator {
 
   static TileOutcome run_gated(const OperationWork& work, const Placement& placement) {
     const std::int64_t cycles = placement.dense_cycles();
-    return {.scheduled = Scheduled::kNone,
+    return {.scheduled = {},
             .scheduled_macs = work.macs.macs,
             .effectual_macs = work.macs.effectual,
             .compute_cycles = cycles};
   }
 
-  Scheduled scheduled(const Placement& placement) const {
-    return config_.sides == Sides::kBoth ? Scheduled::kBoth : scheduled_of(placement.row_operand);
+  ScheduledOperands scheduled(const Placement& placement) const {
+    return config_.sides == Sides::kBoth ? ScheduledOperands::both() : placement.row_operand;
   }
 
   TileOutcome run_fast(const OperationWork& work, const Placement& placement) const {

@@ -156,7 +156,7 @@ void compare_energy(const std::optional<StoredEnergy>& a, const std::optional<St
   const auto changed = [&](double before, double after) {
     return std::abs(after - before) > threshold * before;
   };
-  for (std::size_t op = 0; op < kOperations.size(); ++op) {
+  for (const Operation op : kOperations) {
     const StoredEnergy::Joules& x = a->by_operation[op];
     const StoredEnergy::Joules& y = b->by_operation[op];
     if (changed(x.machine, y.machine) || changed(x.baseline, y.baseline)) result.energy_differs = true;

@@ -100,7 +100,7 @@ TEST(Comparison, EnergyIsComparedWhereBothHaveIt) {
   EXPECT_FALSE(compare_results(a, b, 0).differs());  // written without --energy
   b.energies = a.energies;
   EXPECT_FALSE(compare_results(a, b, 0).differs());
-  b.energies[0]->by_operation[2].machine = 3;
+  b.energies[0]->by_operation[Operation::kWeightGrad].machine = 3;
   b.energies[0]->all.machine = 7;
   b.energies[0]->table = "u";
   const Comparison comparison = compare_results(a, b, 0.1);

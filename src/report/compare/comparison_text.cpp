@@ -51,9 +51,8 @@ std::string energy_table(const RunComparison& run, const TextStyle& style) {
                    a > 0 ? fmt::format("{:.4f}", b / a) : "-"});
   };
   for (const Operation op : kOperations) {
-    const auto i = static_cast<std::size_t>(op);
-    row(std::string(operation_name(op)), run.energy_a->by_operation[i].machine,
-        run.energy_b->by_operation[i].machine);
+    row(std::string(operation_name(op)), run.energy_a->by_operation[op].machine,
+        run.energy_b->by_operation[op].machine);
   }
   table.add_rule();
   row("all", run.energy_a->all.machine, run.energy_b->all.machine);
@@ -129,9 +128,8 @@ Json run_json(const RunComparison& run) {
       return pair;
     };
     for (const Operation op : kOperations) {
-      const auto i = static_cast<std::size_t>(op);
       value["energy"][std::string(operation_name(op))] =
-          joules(run.energy_a->by_operation[i].machine, run.energy_b->by_operation[i].machine);
+          joules(run.energy_a->by_operation[op].machine, run.energy_b->by_operation[op].machine);
     }
     value["energy"]["all"] = joules(run.energy_a->all.machine, run.energy_b->all.machine);
   }

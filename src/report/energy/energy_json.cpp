@@ -30,8 +30,7 @@ Json energy_json(const RunEnergy& energy, bool layers) {
   Json object{
       {"table", energy.table}, {"node_nm", number_json(energy.node_nm)}, {"unit", "J"}, {"per", "batch"}};
   for (const Operation op : kOperations)
-    object[std::string(operation_name(op))] =
-        comparison_json(energy.by_operation[static_cast<std::size_t>(op)]);
+    object[std::string(operation_name(op))] = comparison_json(energy.by_operation[op]);
   object["all"] = comparison_json(energy.all);
   if (!layers) return object;
   Json& operations = object["operations"] = Json::array();

@@ -172,7 +172,8 @@ TEST(RunEnergy, ReadsBackFromJson) {
   ASSERT_TRUE(read.energies.at(0).has_value());
   EXPECT_EQ(read.energies[0]->table, table().name);
   EXPECT_EQ(read.energies[0]->all.machine, energies[0].all.machine.total());
-  EXPECT_EQ(read.energies[0]->by_operation[0].baseline, energies[0].by_operation[0].baseline.total());
+  EXPECT_EQ(read.energies[0]->by_operation[Operation::kForward].baseline,
+            energies[0].by_operation[Operation::kForward].baseline.total());
   EXPECT_FALSE(parse_results_json(results_to_json(runs), "a.json").energies.at(0).has_value());
   auto broken = nlohmann::json::parse(text);
   broken["runs"][0]["energy"]["all"]["machine"]["total"] = -1;

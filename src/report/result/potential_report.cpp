@@ -66,7 +66,7 @@ void append_totals(std::vector<std::string>& cells, const PotentialTotals& total
 template <typename ShareOf>
 Json zeros_json(const ShareOf& share_of) {
   Json object;
-  for (const Operand role : kOperands) object[std::string(role_text(role))] = number_json(share_of(role));
+  for (const Operand role : kOperands) object[std::string(operand_name(role))] = number_json(share_of(role));
   return object;
 }
 
@@ -111,7 +111,8 @@ Json layer_json(const LayerPotential& entry) {
   object["zeros"] = zeros_json([&](Operand role) { return entry.zero_share(role); });
   Json& ops = object["ops"] = Json::array();
   for (const OpPotential& op : entry.ops) {
-    Json& item = ops.emplace_back(Json{{"op", operation_name(op.op)}, {"targeted", role_text(op.targeted)}});
+    Json& item =
+        ops.emplace_back(Json{{"op", operation_name(op.op)}, {"targeted", operand_name(op.targeted)}});
     append_potential(item, op.macs);
   }
   return object;
@@ -120,7 +121,7 @@ Json layer_json(const LayerPotential& entry) {
 Json totals_json(const PotentialTotals& totals) {
   Json object;
   for (const Operation op : kOperations)
-    append_potential(object[std::string(operation_name(op))], totals.ops[static_cast<std::size_t>(op)]);
+    append_potential(object[std::string(operation_name(op))], totals.ops[op]);
   append_potential(object["all"], totals.all);
   return object;
 }
@@ -159,7 +160,7 @@ std::string inspection_table(const Inspection& inspection, const TextStyle& styl
       // The letter next to the number names the operand whose zeros are skipped.
       cells.push_back(found == nullptr
                           ? ""
-                          : fmt::format("{} {}", speedup_text(found->macs), role_text(found->targeted)));
+                          : fmt::format("{} {}", speedup_text(found->macs), operand_name(found->targeted)));
     }
     const Potential all = whole_potential(entry);
     cells.push_back(speedup_text(all));
@@ -168,7 +169,7 @@ std::string inspection_table(const Inspection& inspection, const TextStyle& styl
   }
   table.add_rule();
   const auto add_totals = [&](const std::string& name, const PotentialTotals& totals, bool zeros) {
-    std::vector<std::string> cells{name, "", short_number(totals.ops[0].macs)};
+    std::vector<std::string> cells{name, "", short_number(totals.ops[Operation::kForward].macs)};
     for (const Operand role : kOperands)
       cells.push_back(zeros ? percent_text(inspection.potential.zero_share(role)) : "");
     append_totals(cells, totals);
@@ -194,7 +195,7 @@ std::string inspection_summary(const std::vector<Inspection>& inspections, const
   for (const Inspection& inspection : inspections) {
     const TracePotential& potential = inspection.potential;
     std::vector<std::string> cells{trace_title(inspection.info), fmt::format("{}", potential.layers.size()),
-                                   short_number(potential.per_batch.ops[0].macs)};
+                                   short_number(potential.per_batch.ops[Operation::kForward].macs)};
     for (const Operand role : kOperands) cells.push_back(percent_text(potential.zero_share(role)));
     append_totals(cells, potential.per_batch);
     if (style.bars) cells.push_back(bar_text(potential.per_batch.all.speedup().value_or(0), most));
@@ -225,7 +226,7 @@ std::string inspections_to_csv(const std::vector<Inspection>& inspections) {
         row.text(layer.name).text(layer_kind_name(layer.shape.kind)).text(layer.shape.describe());
         row.number(layer_batch(layer.shape)).number(layer.batch_scale);
         for (const Operand role : kOperands) row.number(layer.zero_share(role));
-        row.text(operation_name(op.op)).text(role_text(op.targeted)).number(op.macs.macs);
+        row.text(operation_name(op.op)).text(operand_name(op.targeted)).number(op.macs.macs);
         row.number(op.macs.remaining).number(op.macs.effectual).number(op.macs.speedup());
         text += row.line();
       }

@@ -18,7 +18,7 @@ Inspection inspection() {
       .mask(Operand::kG, {1, 0, 0, 0, 0, 0});
   builder.add_layer("fc", LayerShape::linear(4, 2, 2), 2).mask(Operand::kW, {0, 0, 0, 0});
   const Trace trace = builder.build();
-  return {"x.safetensors", trace.info(), trace.batch(), trace_potential(trace, SchedulePolicy::kSparser)};
+  return {"x.safetensors", trace.info(), trace.batch(), trace_potential(trace, OperandRule::kSparser)};
 }
 
 TEST(PotentialReport, Table) {

@@ -37,7 +37,7 @@ struct StoredEnergy {
   };
   std::string table;
   double node_nm = 0;
-  std::array<Joules, kOperations.size()> by_operation;
+  PerOperation<Joules> by_operation;
   Joules all;
 };
 

@@ -110,8 +110,7 @@ std::optional<StoredEnergy> read_energy(const JsonReader& run) {
     };
     return StoredEnergy::Joules{total("baseline"), total("machine")};
   };
-  for (const Operation op : kOperations)
-    energy.by_operation[static_cast<std::size_t>(op)] = joules(operation_name(op));
+  for (const Operation op : kOperations) energy.by_operation[op] = joules(operation_name(op));
   energy.all = joules("all");
   return energy;
 }

@@ -51,7 +51,7 @@ void add_row(TextTable& table, std::string first, std::string_view tensor, doubl
 
 void add_totals(TextTable& table, const std::string& name, const StorageSizes& sizes, DataType type) {
   for (const Operand role : kOperands) {
-    add_row(table, role == kOperands.front() ? name : "", role_text(role), zero_share(sizes, &role),
+    add_row(table, role == kOperands.front() ? name : "", operand_name(role), zero_share(sizes, &role),
             sizes.forms, sizes.total(role, type));
   }
   add_row(table, "", "all", zero_share(sizes, nullptr), sizes.forms, sizes.total(type));
@@ -75,7 +75,7 @@ Json bits_json(const std::vector<StorageForm>& forms, const std::vector<double>&
 std::string bits_name(DataType type) { return fmt::format("{}_bits", data_type_name(type)); }
 
 Json tensor_json(const StorageSizes& sizes, const StoredTensorSize& tensor) {
-  Json object{{"tensor", role_text(tensor.role)},
+  Json object{{"tensor", operand_name(tensor.role)},
               {"batch_scale", number_json(tensor.batch_scale)},
               {"elements", tensor.elements},
               {"nonzeros", tensor.nonzeros}};
@@ -93,7 +93,7 @@ Json totals_json(const StorageSizes& sizes) {
       of[bits_name(type)] =
           bits_json(sizes.forms, role != nullptr ? sizes.total(*role, type) : sizes.total(type));
   };
-  for (const Operand role : kOperands) add(role_text(role), &role);
+  for (const Operand role : kOperands) add(operand_name(role), &role);
   add("all", nullptr);
   return object;
 }
@@ -120,7 +120,7 @@ std::string storage_table(const StorageSizes& sizes, DataType type, const TextSt
     for (const StoredTensorSize& tensor : layer.tensors) {
       const double zeros =
           static_cast<double>(tensor.elements - tensor.nonzeros) / static_cast<double>(tensor.elements);
-      add_row(table, &tensor == &layer.tensors.front() ? layer.name : "", role_text(tensor.role), zeros,
+      add_row(table, &tensor == &layer.tensors.front() ? layer.name : "", operand_name(tensor.role), zeros,
               sizes.forms, tensor.bits(type));
     }
   }
@@ -167,7 +167,7 @@ std::string storage_to_csv(const std::vector<StorageSizes>& sizes) {
       for (const StoredTensorSize& tensor : layer.tensors) {
         for (const DataType type : kTypes) {
           CsvRow row = subject;
-          row.text(layer.name).text(layer.shape).text(role_text(tensor.role)).number(tensor.batch_scale);
+          row.text(layer.name).text(layer.shape).text(operand_name(tensor.role)).number(tensor.batch_scale);
           row.text(data_type_name(type)).number(tensor.elements).number(tensor.nonzeros);
           for (const std::int64_t count : tensor.counts) row.number(count);
           for (const double bits : tensor.bits(type)) row.number(bits);

@@ -29,12 +29,13 @@ inline RunResult example_run(const std::string& model, const std::string& arch,
                 {"share", "0.25", ParamSpec::Kind::kNumber},
                 {"gating", "off", ParamSpec::Kind::kFlag},
                 {"sync", "lockstep", ParamSpec::Kind::kText}};
-  run.layers = {{"conv",
-                 "3x3 16->32 @8x8",
-                 32,
-                 {{Operation::kForward, Scheduled::kA, 1000, 600, 500, 50, {{"steps", 3}}},
-                  {Operation::kWeightGrad, Scheduled::kG, 1000, 400, 300, 40, {}}}},
-                {"fc", "linear 8->4 x2", 1.5, {{Operation::kInputGrad, Scheduled::kNone, 64, 0, 0, 0, {}}}}};
+  run.layers = {
+      {"conv",
+       "3x3 16->32 @8x8",
+       32,
+       {{Operation::kForward, Operand::kA, 1000, 600, 500, 50, {{"steps", 3}}},
+        {Operation::kWeightGrad, Operand::kG, 1000, 400, 300, 40, {}}}},
+      {"fc", "linear 8->4 x2", 1.5, {{Operation::kInputGrad, ScheduledOperands(), 64, 0, 0, 0, {}}}}};
   run.layers[0].ops[0].cycles_without_zeros = 80;
   run.layers[0].ops[1].cycles_without_zeros = 100;
   run.layers[1].ops[0].cycles_without_zeros = 7;

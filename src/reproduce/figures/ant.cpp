@@ -14,7 +14,7 @@ namespace {
 const Settings kByChannels{{"linear", "channels"}};
 bool has_linear_layers(const AntNetwork& network) { return network.name == "vgg16"; }
 
-const char* const kOperationNames[] = {"forward", "input_grad", "weight_grad"};
+constexpr PerOperation<const char*> kOperationNames{"forward", "input_grad", "weight_grad"};
 
 // Why a network's speedup differs: what random zeros of the same share give at the same size of images.
 Reason ant_speedup_reason(const Runs& runs, const std::string& network, int size, double ours) {
@@ -31,8 +31,7 @@ void add_network(const FigureInputs& in, const AntNetwork& network, FigureTable&
                  FigureTable& redundant) {
   for (const AntTrace& one : network.traces) {
     const AntNumbers numbers = ant_numbers(in.runs, one.trace);
-    for (const Operation op : kOperations)
-      speedup.set(one.trace, kOperationNames[static_cast<std::size_t>(op)], numbers.speedup(op));
+    for (const Operation op : kOperations) speedup.set(one.trace, kOperationNames[op], numbers.speedup(op));
     speedup.set(one.trace, "all", numbers.speedup(), "speedup." + network.name,
                 ant_speedup_reason(in.runs, network.name, one.image_size, numbers.speedup()));
     if (has_linear_layers(network)) {

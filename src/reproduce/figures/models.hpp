@@ -40,6 +40,6 @@ inline constexpr const char* kMeanRow = "mean of the eight";
 inline constexpr const char* kMeanOfSevenRow = "mean without img2txt";
 
 // The operations as TensorDash's paper calls them.
-inline constexpr const char* kOperationTitles[] = {"A*W", "W*G", "A*G"};
+inline constexpr PerOperation<const char*> kOperationTitles{"A*W", "W*G", "A*G"};
 
 }  // namespace lacuna::reproduce

@@ -44,7 +44,8 @@ FigureResult make_fig20(const FigureInputs& in) {
       }
       for (const double sample : samples) largest = std::max(largest, std::abs(sample / sums[3] - 1));
       const std::string suffix = fmt::format(", {} row{}", rows, rows == std::string("1") ? "" : "s");
-      for (std::size_t op = 0; op < 3; ++op) table.set(row, kOperationTitles[op] + suffix, sums[op]);
+      for (std::size_t op = 0; op < 3; ++op)
+        table.set(row, kOperationTitles[kOperations[op]] + suffix, sums[op]);
       // The paper does not say how many rows; one row comes nearer.
       const bool compared = tenths == 1 || tenths == 9;
       table.set(row, "all" + suffix, sums[3], compared ? fmt::format("fig20.{}", 10 * tenths) : "",

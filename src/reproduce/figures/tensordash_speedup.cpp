@@ -37,7 +37,7 @@ FigureResult make_fig1(const FigureInputs& in) {
                     .unit = "x"};
   for (const std::string& model : paper_models()) {
     const PotentialTotals& totals = runs.potential(last_trace(model)).recorded;
-    for (std::size_t op = 0; op < 3; ++op)
+    for (const Operation op : kOperations)
       table.set(model, kOperationTitles[op], totals.ops[op].speedup().value_or(0));
     Reason reason;
     std::string paper;
@@ -75,7 +75,7 @@ FigureResult make_fig13(const FigureInputs& in) {
   for (const std::string& model : paper_models()) {
     for (const Operation op : kOperations) {
       const bool compared = model == "densenet121" && op == Operation::kInputGrad;
-      table.set(model, kOperationTitles[static_cast<std::size_t>(op)], one(model).recorded.of(op).speedup(),
+      table.set(model, kOperationTitles[op], one(model).recorded.of(op).speedup(),
                 compared ? "fig13.densenet121.input_grad" : "");
     }
     table.set(model, "all", one(model).recorded.all.speedup());

@@ -26,7 +26,7 @@ FigureResult make_two_side(const FigureInputs& in) {
     const Run& one = in.runs.run(trace, "tensordash", kTile);
     const Run& both = in.runs.run(trace, "tensordash-two-side", kTile);
     for (const Operation op : kOperations) {
-      const std::string title = kOperationTitles[static_cast<std::size_t>(op)];
+      const std::string title = kOperationTitles[op];
       table.set(trace, title + ", one", one.recorded.of(op).speedup());
       table.set(trace, title + ", both", both.recorded.of(op).speedup());
     }

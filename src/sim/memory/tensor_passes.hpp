@@ -16,6 +16,6 @@ struct TensorPasses {
   bool operator==(const TensorPasses&) const = default;
 };
 
-using LayerPasses = std::array<TensorPasses, 3>;  // by Operation
+using LayerPasses = PerOperation<TensorPasses>;
 
 }  // namespace lacuna

@@ -108,7 +108,7 @@ OpResult OuterProductMachine::simulate(const OperationWork& work, const SimOptio
   const OuterTiming timing = memory_.time(work, traffic, time.cycles);
   OpResult result{
       .op = op,
-      .scheduled = Scheduled::kBoth,
+      .scheduled = ScheduledOperands::both(),
       .macs = macs.macs,
       .scheduled_macs = macs.effectual,
       .effectual_macs = macs.effectual,

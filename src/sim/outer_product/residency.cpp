@@ -38,11 +38,10 @@ std::int64_t largest_tile(const Layer& layer, const MachineConfig& config) {
 }
 
 std::vector<LayerPasses> plan_residency(const Trace& trace, const MachineConfig& config, const Dram& dram,
-                                        const std::array<bool, 3>& operations) {
+                                        const PerOperation<bool>& operations) {
   const auto& layers = trace.layers();
   const std::int64_t holds = std::min(config.iaram_values, config.oaram_values);
-  const bool forward_alone = !operations[static_cast<std::size_t>(Operation::kInputGrad)] &&
-                             !operations[static_cast<std::size_t>(Operation::kWeightGrad)];
+  const bool forward_alone = !operations[Operation::kInputGrad] && !operations[Operation::kWeightGrad];
   std::vector<bool> stays(layers.size() + 1, false);
   for (std::size_t l = 1; l < layers.size(); ++l) {
     stays[l] = follows(layers[l].shape, layers[l - 1].shape) && largest_tile(layers[l], config) <= holds;
@@ -51,7 +50,7 @@ std::vector<LayerPasses> plan_residency(const Trace& trace, const MachineConfig&
   double sample_bytes = 0, layer_bytes = 0;
   for (std::size_t l = 0; l < layers.size(); ++l) {
     const Layer& layer = layers[l];
-    TensorPasses& passes = by_sample[l][static_cast<std::size_t>(Operation::kForward)];
+    TensorPasses& passes = by_sample[l][Operation::kForward];
     passes.primary = stays[l] ? 0 : 1;
     // Weights; the right factor of a matmul is a sample's own.
     const bool once = layer.shape.once_per_batch(Operand::kW);

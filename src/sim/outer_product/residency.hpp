@@ -21,6 +21,6 @@ std::int64_t largest_tile(const Layer& layer, const MachineConfig& config);
 // next layer, which leaves no activations in the PEs (A14); whichever moves fewer bytes. In the backward pass
 // every tensor crosses once per operation.
 std::vector<LayerPasses> plan_residency(const Trace& trace, const MachineConfig& config, const Dram& dram,
-                                        const std::array<bool, 3>& operations);
+                                        const PerOperation<bool>& operations);
 
 }  // namespace lacuna::outer

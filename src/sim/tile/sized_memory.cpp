@@ -51,7 +51,7 @@ struct LastUse {
 // The operations of one part of the batch in their order, and the tensors they use.
 class Walk {
  public:
-  Walk(const Trace& trace, const std::array<bool, 3>& operations, const TilePlan& tiles, const Dram& dram,
+  Walk(const Trace& trace, const PerOperation<bool>& operations, const TilePlan& tiles, const Dram& dram,
        std::int64_t parts)
       : trace_(trace), operations_(operations), tiles_(tiles), dram_(dram), parts_(parts) {
     const std::size_t layers = trace.layers().size();
@@ -122,7 +122,7 @@ class Walk {
   }
 
   void add_step(std::size_t i, Operation op) {
-    if (!has_operation(i, op) || !operations_[static_cast<std::size_t>(op)]) return;
+    if (!has_operation(i, op) || !operations_[op]) return;
     const Operand rows = row_operand(trace_.layers()[i], op, tiles_);
     const auto [primary, secondary] = operands(op);
     const auto tensor = [&](Operand role) {
@@ -135,7 +135,7 @@ class Walk {
   }
 
   const Trace& trace_;
-  const std::array<bool, 3>& operations_;
+  const PerOperation<bool>& operations_;
   const TilePlan& tiles_;
   const Dram& dram_;
   std::int64_t parts_;
@@ -227,7 +227,7 @@ OperandPasses SizedMemory::passes(const OperationBytes& bytes) const {
   return *std::ranges::min_element(orders, {}, cost);
 }
 
-SizedMemory::Plan SizedMemory::plan_parts(const Trace& trace, const std::array<bool, 3>& operations,
+SizedMemory::Plan SizedMemory::plan_parts(const Trace& trace, const PerOperation<bool>& operations,
                                           const TilePlan& tiles, const Dram& dram, std::int64_t parts) const {
   const Walk walk(trace, operations, tiles, dram, parts);
   const std::array<std::int64_t, 3> sizes{bm_, am_, cm_};
@@ -269,7 +269,7 @@ SizedMemory::Plan SizedMemory::plan_parts(const Trace& trace, const std::array<b
         row_operand(trace.layers()[step.layer], step.op, tiles) == operands(step.op).primary;
     const std::int64_t row_passes = in_batch(kBm, rows, once.rows);
     const std::int64_t column_passes = in_batch(kAm, columns, once.columns);
-    TensorPasses& result = plan.passes[step.layer][static_cast<std::size_t>(step.op)];
+    TensorPasses& result = plan.passes[step.layer][step.op];
     result.primary = rows_first ? row_passes : column_passes;
     result.secondary = rows_first ? column_passes : row_passes;
     if (trace.layers()[step.layer].shape.once_per_batch(step.op) && parts > 1) {
@@ -282,7 +282,7 @@ SizedMemory::Plan SizedMemory::plan_parts(const Trace& trace, const std::array<b
   }
   for (std::size_t s = 0; s < walk.steps.size(); ++s) {
     const Step& step = walk.steps[s];
-    TensorPasses& result = plan.passes[step.layer][static_cast<std::size_t>(step.op)];
+    TensorPasses& result = plan.passes[step.layer][step.op];
     const std::size_t output = step.tensors[kCm];
     // What is used again and always found on the chip need not be written.
     const bool used_again = last_of_part[output]->step > s;
@@ -300,7 +300,7 @@ SizedMemory::Plan SizedMemory::plan_parts(const Trace& trace, const std::array<b
   return plan;
 }
 
-std::vector<LayerPasses> SizedMemory::plan(const Trace& trace, const std::array<bool, 3>& operations,
+std::vector<LayerPasses> SizedMemory::plan(const Trace& trace, const PerOperation<bool>& operations,
                                            const TilePlan& tiles, const Dram& dram) const {
   const std::int64_t batch = trace.batch();
   if (samples_ != kBestPart) {

@@ -51,7 +51,7 @@ class SizedMemory {
 
   // All operations of a trace: forward through its layers, then back, each layer's input gradient before its
   // weight gradient; `operations`: those that run.
-  std::vector<LayerPasses> plan(const Trace& trace, const std::array<bool, 3>& operations,
+  std::vector<LayerPasses> plan(const Trace& trace, const PerOperation<bool>& operations,
                                 const TilePlan& tiles, const Dram& dram) const;
 
   struct Plan {
@@ -59,7 +59,7 @@ class SizedMemory {
     std::int64_t bus_bytes = 0;  // of the batch
   };
   // The same with the batch in `parts`, each of which goes through all operations before the next.
-  Plan plan_parts(const Trace& trace, const std::array<bool, 3>& operations, const TilePlan& tiles,
+  Plan plan_parts(const Trace& trace, const PerOperation<bool>& operations, const TilePlan& tiles,
                   const Dram& dram, std::int64_t parts) const;
 
  private:

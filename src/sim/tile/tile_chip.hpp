@@ -14,7 +14,7 @@ namespace lacuna {
 
 // What the tiles of a machine did in an operation, memory not yet included.
 struct TileOutcome {
-  Scheduled scheduled = Scheduled::kNone;
+  ScheduledOperands scheduled = {};
   std::int64_t scheduled_macs = 0;
   std::int64_t effectual_macs = 0;
   std::int64_t compute_cycles = 0;

@@ -5,7 +5,6 @@
 //   DRAM -> AM, BM -> (transposers) -> scratchpads -> tiles -> scratchpads (partial sums) -> CM -> DRAM
 #pragma once
 
-#include <array>
 #include <cmath>
 #include <optional>
 #include <vector>
@@ -37,7 +36,7 @@ struct StoredForm {
   std::int64_t off_chip_bytes = 0;  // on the DRAM bus, in place of zero compression
   bool executed = false;            // the scratchpads hold it in this form as well; row operand only
 };
-using StoredForms = std::array<std::optional<StoredForm>, 3>;  // by Operand; nothing: rows of values
+using StoredForms = PerOperand<std::optional<StoredForm>>;  // nothing: rows of values
 
 // Rows of `lanes` values that pass through the scratchpads, by operand.
 struct ScratchpadTraffic {

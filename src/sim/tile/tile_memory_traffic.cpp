@@ -61,7 +61,7 @@ std::int64_t stored_rows(std::int64_t rows, const StoredForm& form) {
 // Nothing if the tensor is stored as values.
 const StoredForm* form_of(const StoredForms* stored, Operand role) {
   if (stored == nullptr) return nullptr;
-  const std::optional<StoredForm>& form = (*stored)[static_cast<std::size_t>(role)];
+  const std::optional<StoredForm>& form = (*stored)[role];
   return form ? &*form : nullptr;
 }
 

@@ -25,7 +25,7 @@ std::vector<ParamSpec> TilePlan::params() {
       ParamSpec::integer("lanes", 16, 4, 64, "MACs", "multipliers of a processing element",
                          "TensorDash Table 2"),
       ParamSpec::choice(
-          "schedule", "sparser", {"sparser", "primary", "A", "W", "G"},
+          "schedule", "sparser", {kSchedulePolicies.begin(), kSchedulePolicies.end()},
           "operand on the rows, whose zeros are skipped: sparser: the one with more zeros; primary: A "
           "forward, G in W*G and the sparser one in A*G, as in the paper's text; or a named one",
           "TensorDash §2; docs/assumptions.md A1"),

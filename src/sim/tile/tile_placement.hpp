@@ -13,7 +13,7 @@ namespace lacuna {
 
 struct TilePlan {
   TileShape tile;
-  SchedulePolicy policy = SchedulePolicy::kSparser;
+  SchedulePolicy policy = OperandRule::kSparser;
   VisitOrder order = VisitOrder::kRowMajor;
   bool count_border = false;  // the border is among the zeros of A when the sparser operand is chosen
 

@@ -41,10 +41,9 @@ TracePotential trace_potential(const Trace& trace, SchedulePolicy policy) {
       potential.macs = {.macs = static_cast<double>(counts.macs),
                         .remaining = static_cast<double>(counts.with(potential.targeted, op)),
                         .effectual = static_cast<double>(counts.effectual)};
-      const auto at = static_cast<std::size_t>(op);
-      result.recorded.ops[at].add(potential.macs, 1);
+      result.recorded.ops[op].add(potential.macs, 1);
       result.recorded.all.add(potential.macs, 1);
-      result.per_batch.ops[at].add(potential.macs, entry.batch_scale);
+      result.per_batch.ops[op].add(potential.macs, entry.batch_scale);
       result.per_batch.all.add(potential.macs, entry.batch_scale);
       entry.ops.push_back(potential);
     }

@@ -2,7 +2,6 @@
 // with a machine that loses nothing [TensorDash §2, Fig. 1].
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -35,15 +34,15 @@ struct LayerPotential {
   std::string name;
   LayerShape shape;
   std::int64_t steps = 1;
-  std::array<double, 3> zero_shares{};  // by Operand
+  PerOperand<double> zero_shares{};
   double batch_scale = 1;
   std::vector<OpPotential> ops;  // those of has_operation()
 
-  double zero_share(Operand role) const { return zero_shares[static_cast<std::size_t>(role)]; }
+  double zero_share(Operand role) const { return zero_shares[role]; }
 };
 
 struct PotentialTotals {
-  std::array<Potential, 3> ops;  // in the order of kOperations
+  PerOperation<Potential> ops;
   Potential all;
 };
 
@@ -56,6 +55,6 @@ struct TracePotential {
   double zero_share(Operand role) const;
 };
 
-TracePotential trace_potential(const Trace& trace, SchedulePolicy policy);
+TracePotential trace_potential(const Trace& trace, SchedulePolicy policy = OperandRule::kSparser);
 
 }  // namespace lacuna

@@ -21,7 +21,7 @@ TEST(Potential, CountsByHand) {
       .mask(Operand::kW, {0, 0, 0, 0})
       .mask(Operand::kG, {1, 0});
   const Trace trace = builder.build();
-  const TracePotential result = trace_potential(trace, SchedulePolicy::kSparser);
+  const TracePotential result = trace_potential(trace, OperandRule::kSparser);
 
   ASSERT_EQ(result.layers.size(), 2u);
   const auto& first = result.layers[0];
@@ -45,13 +45,13 @@ TEST(Potential, CountsByHand) {
   EXPECT_EQ(second.ops[1].targeted, Operand::kW);
   EXPECT_EQ(second.ops[2].macs.remaining, 2);
 
-  EXPECT_EQ(result.recorded.ops[0].macs, 28);
+  EXPECT_EQ(result.recorded.ops[Operation::kForward].macs, 28);
   EXPECT_EQ(result.recorded.all.macs, 24 * 2 + 4 * 3);
   EXPECT_EQ(result.recorded.all.remaining, 9 + 4 + 0 + 0 + 2);
   EXPECT_EQ(result.per_batch.all.remaining, 2 * (9 + 4) + 4 * (0 + 0 + 2));
   EXPECT_DOUBLE_EQ(result.zero_share(Operand::kA), (48 * 5.0 / 8 + 16 * 0.0) / 64);
 
-  const TracePotential primary = trace_potential(trace, SchedulePolicy::kPrimary);
+  const TracePotential primary = trace_potential(trace, OperandRule::kPrimary);
   EXPECT_EQ(primary.layers[1].ops[0].targeted, Operand::kA);
   EXPECT_EQ(primary.layers[1].ops[0].macs.remaining, 4);
 }
@@ -59,11 +59,11 @@ TEST(Potential, CountsByHand) {
 // The shares of zeros that the recorder of the traces noted, weighted by MACs.
 TEST(Potential, SharesOfTheShippedTraces) {
   const Trace alexnet = Trace::open(LACUNA_SOURCE_DIR "/data/alexnet_p100.safetensors.zst");
-  const TracePotential a = trace_potential(alexnet, SchedulePolicy::kSparser);
+  const TracePotential a = trace_potential(alexnet, OperandRule::kSparser);
   EXPECT_NEAR(a.zero_share(Operand::kA), 0.57, 0.005);
   EXPECT_NEAR(a.zero_share(Operand::kG), 0.88, 0.005);
   const Trace squeezenet = Trace::open(LACUNA_SOURCE_DIR "/data/squeezenet_p100.safetensors.zst");
-  const TracePotential s = trace_potential(squeezenet, SchedulePolicy::kSparser);
+  const TracePotential s = trace_potential(squeezenet, OperandRule::kSparser);
   EXPECT_NEAR(s.zero_share(Operand::kA), 0.47, 0.005);
   EXPECT_NEAR(s.zero_share(Operand::kG), 0.67, 0.005);
   EXPECT_GT(s.per_batch.all.speedup(), 2.0);  // [TensorDash Fig. 1: SqueezeNet above 2x]

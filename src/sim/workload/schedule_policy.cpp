@@ -5,22 +5,10 @@
 namespace lacuna {
 
 Operand choose_scheduled(const Layer& layer, Operation op, SchedulePolicy policy) {
-  const Operand primary = operands(op).primary;
-  const Operand secondary = operands(op).secondary;
-  const auto named = [&](Operand role) { return secondary == role ? secondary : primary; };
-  switch (policy) {
-    case SchedulePolicy::kA:
-      return named(Operand::kA);
-    case SchedulePolicy::kW:
-      return named(Operand::kW);
-    case SchedulePolicy::kG:
-      return named(Operand::kG);
-    case SchedulePolicy::kPrimary:
-      if (op != Operation::kWeightGrad) return primary;
-      break;
-    case SchedulePolicy::kSparser:
-      break;
-  }
+  const auto [primary, secondary] = operands(op);
+  if (const Operand* fixed = std::get_if<Operand>(&policy)) return *fixed == secondary ? secondary : primary;
+  // The paper takes whichever has more zeros in A*G.
+  if (policy == SchedulePolicy(OperandRule::kPrimary) && op != Operation::kWeightGrad) return primary;
   // Exact shares: zeros/elements compared by cross multiplication in 128 bits.
   __extension__ using Wide = unsigned __int128;
   const LayerTensor& t = layer.tensor(primary);
@@ -31,11 +19,11 @@ Operand choose_scheduled(const Layer& layer, Operation op, SchedulePolicy policy
 }
 
 SchedulePolicy schedule_policy(std::string_view name) {
-  if (name == "sparser") return SchedulePolicy::kSparser;
-  if (name == "primary") return SchedulePolicy::kPrimary;
-  if (name == "A") return SchedulePolicy::kA;
-  if (name == "W") return SchedulePolicy::kW;
-  if (name == "G") return SchedulePolicy::kG;
+  if (name == "sparser") return OperandRule::kSparser;
+  if (name == "primary") return OperandRule::kPrimary;
+  for (const Operand operand : kOperands) {
+    if (name == operand_name(operand)) return operand;
+  }
   throw std::invalid_argument("no such policy: " + std::string(name));
 }
 

@@ -291,16 +291,15 @@ TEST(ChooseScheduled, SparserPrimaryAndNamed) {
     return make_synthetic(spec);
   };
   const Trace pruned = layer_with(0.3, 0.9, 0.6);
-  EXPECT_EQ(choose_scheduled(pruned.layers()[0], Operation::kForward, SchedulePolicy::kSparser), Operand::kW);
-  EXPECT_EQ(choose_scheduled(pruned.layers()[0], Operation::kForward, SchedulePolicy::kPrimary), Operand::kA);
-  EXPECT_EQ(choose_scheduled(pruned.layers()[0], Operation::kWeightGrad, SchedulePolicy::kPrimary),
-            Operand::kG);
-  EXPECT_EQ(choose_scheduled(pruned.layers()[0], Operation::kWeightGrad, SchedulePolicy::kW), Operand::kG);
+  EXPECT_EQ(choose_scheduled(pruned.layers()[0], Operation::kForward, OperandRule::kSparser), Operand::kW);
+  EXPECT_EQ(choose_scheduled(pruned.layers()[0], Operation::kForward, OperandRule::kPrimary), Operand::kA);
+  EXPECT_EQ(choose_scheduled(pruned.layers()[0], Operation::kWeightGrad, OperandRule::kPrimary), Operand::kG);
+  EXPECT_EQ(choose_scheduled(pruned.layers()[0], Operation::kWeightGrad, Operand::kW), Operand::kG);
   const Trace tie = layer_with(0, 0, 0);
-  EXPECT_EQ(choose_scheduled(tie.layers()[0], Operation::kForward, SchedulePolicy::kSparser), Operand::kA);
-  EXPECT_EQ(choose_scheduled(tie.layers()[0], Operation::kWeightGrad, SchedulePolicy::kSparser), Operand::kG);
+  EXPECT_EQ(choose_scheduled(tie.layers()[0], Operation::kForward, OperandRule::kSparser), Operand::kA);
+  EXPECT_EQ(choose_scheduled(tie.layers()[0], Operation::kWeightGrad, OperandRule::kSparser), Operand::kG);
   const Trace activations = layer_with(0.6, 0, 0.2);
-  EXPECT_EQ(choose_scheduled(activations.layers()[0], Operation::kWeightGrad, SchedulePolicy::kPrimary),
+  EXPECT_EQ(choose_scheduled(activations.layers()[0], Operation::kWeightGrad, OperandRule::kPrimary),
             Operand::kA);
 }
 

@@ -246,16 +246,16 @@ class FolderReader {
       throw InputError(row.place(), "unknown layout " + quote_name(layout),
                        suggest(layout, {"nchw", "nhwc"}));
     }
-    std::array<Tensor, 3> tensors;
+    PerOperand<Tensor> tensors;
     for (const Operand role : kOperands) {
-      Tensor& tensor = tensors[static_cast<std::size_t>(role)];
+      Tensor& tensor = tensors[role];
       tensor = load(row, name, role, linear);
       tensor.channels_last = linear || layout == "nhwc";
     }
     const LayerShape shape = linear ? linear_shape(row, tensors) : conv_shape(row, tensors);
     builder.add_layer(name, shape, row.integer("steps").value_or(1));
     for (const Operand role : kOperands) {
-      Tensor& tensor = tensors[static_cast<std::size_t>(role)];
+      Tensor& tensor = tensors[role];
       if (tensor.present()) add_tensor(std::move(tensor), role, builder);
     }
   }
@@ -276,10 +276,10 @@ class FolderReader {
   }
 
   // The sizes that A, W and G share.
-  static LayerShape common_shape(const RowReader& row, const std::array<Tensor, 3>& tensors,
+  static LayerShape common_shape(const RowReader& row, const PerOperand<Tensor>& tensors,
                                  std::int64_t groups) {
     const std::string& place = row.place();
-    const auto& [a, w, g] = tensors;
+    const auto& [a, w, g] = tensors.values;
     Dimension n("the batch", "batch");
     Dimension c("the number of input channels", "in_channels");
     Dimension k("the number of output channels", "out_channels");
@@ -306,7 +306,7 @@ class FolderReader {
     return shape;
   }
 
-  static LayerShape linear_shape(const RowReader& row, const std::array<Tensor, 3>& tensors) {
+  static LayerShape linear_shape(const RowReader& row, const PerOperand<Tensor>& tensors) {
     forbid(row, {"stride", "padding", "dilation", "groups", "kernel", "input_hw"}, "linear");
     LayerShape shape = common_shape(row, tensors, 1);
     shape.kind = LayerKind::kLinear;
@@ -314,10 +314,10 @@ class FolderReader {
     return shape;
   }
 
-  static LayerShape conv_shape(const RowReader& row, const std::array<Tensor, 3>& tensors) {
+  static LayerShape conv_shape(const RowReader& row, const PerOperand<Tensor>& tensors) {
     forbid(row, {"steps"}, "conv2d");
     const std::string& place = row.place();
-    const auto& [a, w, g] = tensors;
+    const auto& [a, w, g] = tensors.values;
     LayerShape shape = common_shape(row, tensors, groups_of(row));
     std::array<Dimension, 4> sizes{
         Dimension("the kernel's height", "kernel"), Dimension("the kernel's width", "kernel"),

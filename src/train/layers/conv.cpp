@@ -100,12 +100,12 @@ double ConvLayer::gradient_zeros() const {
 void ConvLayer::run(Operation op, ConvPlan& plan, const ConvTensors& tensors, double zeros) {
   const double start = seconds_now();
   const kernels::ConvRun done = zeros < 0 ? plan.run(tensors) : plan.run(tensors, zeros);
-  OpUse& use = use_[static_cast<std::size_t>(op)];
+  OpUse& use = use_[op];
   use.seconds += seconds_now() - start;
   ++use.calls;
   if (done.used == Impl::kSparse) ++use.sparse_calls;
   if (done.used == Impl::kDenseWinograd) ++use.winograd_calls;
-  if (done.skipped) ++use.skipped_calls[static_cast<std::size_t>(*done.skipped)];
+  if (done.skipped) ++use.skipped_calls[*done.skipped];
 }
 
 // The lists of kept weights are made again only when pruning has moved some.

@@ -23,10 +23,10 @@ inline const char* kernels_name(Kernels kernels) { return kKernels[static_cast<s
 struct OpUse {
   double seconds = 0;
   std::int64_t calls = 0;
-  std::int64_t sparse_calls = 0;                // that skipped zeros
-  std::array<std::int64_t, 3> skipped_calls{};  // of them, by Operand
+  std::int64_t sparse_calls = 0;             // that skipped zeros
+  PerOperand<std::int64_t> skipped_calls{};  // of them
   std::int64_t winograd_calls = 0;
-  std::int64_t weight_calls() const { return skipped_calls[static_cast<std::size_t>(Operand::kW)]; }
+  std::int64_t weight_calls() const { return skipped_calls[Operand::kW]; }
 };
 
 struct ConvLayerOptions {
@@ -70,7 +70,7 @@ class ConvLayer final : public Layer {
   const float* multiplied_weights() const { return multiplied_weights_; }
   const float* multiplied_gradient() const { return operands_.gradients(); }
 
-  const OpUse& use(Operation op) const { return use_[static_cast<std::size_t>(op)]; }
+  const OpUse& use(Operation op) const { return use_[op]; }
   void reset_use() { use_ = {}; }
   // Share of zeros in A and G as multiplied; where those are the tensors themselves, from a sample of them.
   double input_zeros() const;
@@ -108,7 +108,7 @@ class ConvLayer final : public Layer {
   std::optional<kernels::ConvPlan> by_weights_;  // of the weights alone that pruning keeps
   std::uint64_t pattern_ = 0;                    // Parameter::Kept that the plans have
   AlignedFloats plain_src_, plain_dst_;
-  std::array<OpUse, 3> use_{};
+  PerOperation<OpUse> use_{};
 };
 
 }  // namespace lacuna::train

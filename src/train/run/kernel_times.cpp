@@ -57,7 +57,7 @@ struct Timed {
 
 std::optional<Operand> skipped_last(const OpUse& use) {
   for (const Operand operand : {Operand::kA, Operand::kG, Operand::kW})
-    if (use.skipped_calls[static_cast<std::size_t>(operand)] > 0) return operand;
+    if (use.skipped_calls[operand] > 0) return operand;
   return std::nullopt;
 }
 

@@ -256,7 +256,7 @@ TEST(StorageTraffic, BytesOfStoredTensors) {
   const LaneSelector selector(connectivity);
   const auto tensors = layer_traffic(layer, selector, form_bits(connectivity), {}, DataType::kBfloat16);
   for (const Operand role : kOperands) {
-    const StoredTraffic& tensor = tensors[static_cast<std::size_t>(role)];
+    const StoredTraffic& tensor = tensors[role];
     EXPECT_EQ(tensor.dense_bytes, layer.tensor(role).elements() * 2);
     EXPECT_GT(tensor.off_chip_bytes, tensor.on_chip_bytes);
     EXPECT_LE(tensor.on_chip_bytes * 16, (tensor.dense_bytes + 1) * 20);  // 3 bits of idx, some of AS

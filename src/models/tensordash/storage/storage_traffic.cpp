@@ -15,11 +15,11 @@ StoredTraffic tensor_traffic(const Layer& layer, Operand role, const LaneSelecto
   return {role, bytes(bits.dense), bytes(bits.scheduled), bytes(bits.scheduled_pointers)};
 }
 
-std::array<StoredTraffic, 3> layer_traffic(const Layer& layer, const LaneSelector& selector, FormBits form,
-                                           const StorageParams& params, DataType type) {
-  std::array<StoredTraffic, 3> traffic;
+PerOperand<StoredTraffic> layer_traffic(const Layer& layer, const LaneSelector& selector, FormBits form,
+                                        const StorageParams& params, DataType type) {
+  PerOperand<StoredTraffic> traffic;
   for (const Operand role : kOperands)
-    traffic[static_cast<std::size_t>(role)] = tensor_traffic(layer, role, selector, form, params, type);
+    traffic[role] = tensor_traffic(layer, role, selector, form, params, type);
   return traffic;
 }
 

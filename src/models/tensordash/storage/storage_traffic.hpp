@@ -25,7 +25,7 @@ struct StoredTraffic {
 // (sim/tile/tile_memory.hpp) applies it.
 StoredTraffic tensor_traffic(const Layer& layer, Operand role, const LaneSelector& selector, FormBits form,
                              const StorageParams& params, DataType type);
-std::array<StoredTraffic, 3> layer_traffic(const Layer& layer, const LaneSelector& selector, FormBits form,
-                                           const StorageParams& params, DataType type);
+PerOperand<StoredTraffic> layer_traffic(const Layer& layer, const LaneSelector& selector, FormBits form,
+                                        const StorageParams& params, DataType type);
 
 }  // namespace lacuna::tensordash

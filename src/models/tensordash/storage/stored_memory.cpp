@@ -14,7 +14,7 @@ std::int64_t bytes_of_bits(std::int64_t bits) { return (bits + 7) / 8; }
 
 // Whether the operand is expanded to dense form on its way to the scratchpads.
 bool is_expanded(const StoredForms& forms, Operand role) {
-  const auto& form = forms[static_cast<std::size_t>(role)];
+  const auto& form = forms[role];
   return form && !form->executed;
 }
 
@@ -57,10 +57,10 @@ StoredForms StoredMemory::forms(const OperationWork& work, Operand row_operand, 
   const StorageParams params{.grouping = config_.storage == Storage::kBlocks ? Grouping::kBlocks
                                                                              : Grouping::kChannels};
   const auto set = [&](Operand role, const StoredTraffic& traffic) {
-    forms[static_cast<std::size_t>(role)] = {.on_chip_share = static_cast<double>(traffic.on_chip_bytes) /
-                                                              static_cast<double>(traffic.dense_bytes),
-                                             .off_chip_bytes = traffic.off_chip_bytes,
-                                             .executed = executed && role == row_operand};
+    forms[role] = {.on_chip_share =
+                       static_cast<double>(traffic.on_chip_bytes) / static_cast<double>(traffic.dense_bytes),
+                   .off_chip_bytes = traffic.off_chip_bytes,
+                   .executed = executed && role == row_operand};
   };
   for (const Operand role : kOperands) {
     if (!config_.is_stored(work.layer.shape, role)) continue;
@@ -71,7 +71,7 @@ StoredForms StoredMemory::forms(const OperationWork& work, Operand row_operand, 
     }
     // Filters as the rows of a tile take them, one pointer each.
     TilePlan plan = chip_.plan();
-    plan.policy = SchedulePolicy::kW;
+    plan.policy = Operand::kW;
     const Placement forward = place_operation(work.layer, Operation::kForward, plan);
     const std::int64_t rows = stored_filter_rows(config_, forward);
     const std::int64_t rows_bits = rows * (config_.tile.lanes * (bits.move + value_bits) + bits.advance);
