@@ -22,4 +22,4 @@ if(NOT python_dir)
   endforeach()
 endif()
 file(INSTALL ${source} DESTINATION ${CMAKE_INSTALL_PREFIX}/${python_dir} FILES_MATCHING
-     PATTERN "*.py" PATTERN "*.html" PATTERN py.typed)
+     PATTERN "*.py" PATTERN py.typed)

@@ -366,6 +366,12 @@ def _rank(rank, folder):
     torch.distributed.barrier()
 
 
+def data_of(page):
+    """The data of a page, which must be JSON without NaN."""
+    text = page.split('id="lacuna-data">')[1].split("</script>")[0]
+    return json.loads(text, parse_constant=lambda name: unittest.TestCase().fail(f"{name} in the page"))
+
+
 @unittest.skipIf(MISSING, MISSING)
 class Outputs(unittest.TestCase):
     def test_files_and_page(self):
@@ -388,7 +394,10 @@ class Outputs(unittest.TestCase):
                 with urllib.request.urlopen(url + "data.json") as answer:
                     self.assertEqual([row["step"] for row in json.load(answer)["rows"]], [0, 1])
                 with urllib.request.urlopen(url) as answer:
-                    self.assertIn("Lacuna profiler", answer.read().decode())
+                    live = answer.read().decode()
+                self.assertIn("connect-src 'self'", live)
+                self.assertEqual([row["step"] for row in data_of(live)["profile"]["rows"]], [0, 1])
+                self.assertNotIn("simulate", data_of(live))
                 for request in (url + "other", urllib.request.Request(url, headers={"Host": "evil.example"})):
                     with self.assertRaises(urllib.error.HTTPError):
                         urllib.request.urlopen(request)
@@ -398,8 +407,11 @@ class Outputs(unittest.TestCase):
                 self.assertEqual(len(file.read().splitlines()), 1 + 2 * 2)
             with open(report, encoding="utf-8") as file:
                 page = file.read()
-            self.assertIn('"steps": 2', page)
-            self.assertNotIn("NaN", page.split("<script>")[1].split("const colours")[0])
+            self.assertNotIn("connect-src", page)
+            data = data_of(page)
+            self.assertEqual((data["profile"]["steps"], data["profile"]["live"]), (2, False))
+            self.assertEqual(data["simulate"]["runs"][0]["arch"], "tensordash")
+            self.assertEqual(data_of(lacuna.Profiler(model).html())["profile"]["rows"], [])
         self.assertIn("lacuna/speedup/tensordash", Writer.tags)
         self.assertIn("lacuna/zeros_of_layers/0/G", Writer.tags)
 

@@ -165,6 +165,27 @@ const tests = {
     await close();
   },
 
+  // As python/lacuna/_profiler/page.py fills in the data, with a step in detail and without.
+  async profiler() {
+    lacuna(["simulate", trace("snli_p100"), "--arch", "tensordash", "--html", file("step.html")]);
+    const row = (step, speedup) => ({ step, seconds: step, rank: 0, machine: "tensordash", speedup, speedup_from_zeros: speedup, standard_error: step ? 0.05 : null, energy_efficiency: null, zeros_A: 0.5, zeros_W: 0, zeros_G: 0.7, samples: 2, dropped: 0 });
+    const profile = { title: "Net, every 10 steps, 2 samples", live: false, steps: 30, dropped: 1, failures: [], rows: [row(0, 1.5), row(10, 1.75), row(20, 2)], layers: { conv1: [0.25, 0, 0.5] } };
+    const step = readFileSync(file("step.html"), "utf8");
+    const data = /(id="lacuna-data">)\{(.*?)(<\/script>)/s;
+    for (const alone of [false, true]) {
+      writeFileSync(file("profile.html"), step.replace(data, (_, begin, rest, end) => `${begin}{"profile":${JSON.stringify(profile)},${alone ? JSON.stringify({ kind: "simulate", command: "x", lacuna: "0", build: {} }).slice(1) : rest}${end}`));
+      const { page, close } = await open("profile.html");
+      assert.match(await page.textContent(".lead"), /30 steps so far, 3 measured, 1 dropped/);
+      assert.equal(await value(page, "TensorDash"), "2.00x");
+      assert.equal((await page.$$("#profile-speedup svg g[aria-label=area] path")).length, 1);
+      assert.equal(await page.$("#profile-energy"), null);
+      assert.equal((await page.$$("#profile-zeros svg g[aria-label=line] path")).length, 3);
+      assert.equal((await page.$("#machines")) === null, alone);
+      assert.equal((await page.$("#profile-layers")) !== null, alone);
+      await close();
+    }
+  },
+
   async demo() {
     const { stdout } = lacuna(["demo", "--steps", "20", "--out", file("demo")]);
     assert.match(stdout, /open .*report\.html in a browser/);

@@ -91,8 +91,8 @@ export function stepAnswer(step: Step, page: PageData): Answer {
   return { sentences: sentences.filter(Boolean), numbers };
 }
 
-export function answerView(answer: Answer): HTMLElement {
-  return el("div", { class: "answer", id: "answer" },
+export function answerView(answer: Answer, id = "answer"): HTMLElement {
+  return el("div", { class: "answer", id },
     ...answer.sentences.map((text, i) => el("p", { class: i === 0 ? "lead" : "lead second" }, text)),
     el("div", { class: "numbers" },
       ...answer.numbers.slice(0, 4).map((number) =>

@@ -19,6 +19,13 @@ export function redrawAll(): void {
   for (const redraw of redraws) redraw();
 }
 
+// Before a page replaces all of its pictures.
+export function forgetPictures(): void {
+  hideTip();
+  redraws.clear();
+  sizes.disconnect();
+}
+
 const sizes = new ResizeObserver((entries) => {
   for (const entry of entries) (entry.target as HTMLElement & { onWidth?: (width: number) => void }).onWidth?.(entry.contentRect.width);
 });

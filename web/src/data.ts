@@ -51,6 +51,7 @@ export interface Run extends StepInfo {
 }
 
 export type Operand = "A" | "W" | "G";
+export const operands: Operand[] = ["A", "W", "G"];
 export interface Potential { macs: number; remaining_macs: number; effectual_macs: number; potential: number | null }
 export interface InspectLayer {
   name: string;
@@ -101,6 +102,31 @@ export interface TrainLine {
   zeros_W: number;
 }
 export interface Train { config: Record<string, any>; log: TrainLine[] }
+// Of Python's lacuna.Profiler: a row per measured step and machine. null: not known.
+export interface ProfileRow {
+  step: number;
+  seconds: number;
+  rank: number;
+  machine: string;
+  speedup: number | null;
+  speedup_from_zeros: number | null;
+  standard_error: number | null;
+  energy_efficiency: number | null;
+  zeros_A: number;
+  zeros_W: number;
+  zeros_G: number;
+  samples: number;
+  dropped: number;
+}
+export interface Profile {
+  title: string;
+  live: boolean; // data.json has what came since
+  steps: number;
+  dropped: number;
+  failures: string[];
+  rows: ProfileRow[];
+  layers: Record<string, [number, number, number]>; // zeros of A, W and G in the last measured step
+}
 export interface KernelLayer { layer: string; op: Op; dense_ms: number; sparse_ms: number }
 export interface Kernels {
   batch: number;
@@ -144,6 +170,7 @@ export interface PageData {
   compare?: Compare;
   train?: Train;
   kernels?: Kernels;
+  profile?: Profile;
   reproduce?: Reproduction;
   files?: { trace: string; bytes?: number; sha256?: string }[];
   sweep?: SweepData;

@@ -2,7 +2,7 @@
 import * as Plot from "@observablehq/plot";
 import { addHover, type Spot } from "./hover";
 
-export interface Line { title: string; colour: string; dash?: string; faint?: boolean; points: { x: number; y: number }[] }
+export interface Line { title: string; colour: string; dash?: string; faint?: boolean; points: { x: number; y: number }[]; band?: { x: number; low: number; high: number }[] }
 export interface LineOptions {
   width: number;
   height?: number;
@@ -25,7 +25,7 @@ export function drawLines(lines: Line[], options: LineOptions): SVGSVGElement {
   const named = lines.filter((line) => !line.faint && line.points.length > 0);
   const right = named.length > 1 || named[0]?.title ? (narrow ? 84 : 122) : 16;
   const all = lines.flatMap((line) => line.points.map((point) => ({ ...point, title: line.title, colour: line.colour, dash: line.dash, faint: line.faint })));
-  const most = options.top ?? Math.max(1e-9, ...all.map((point) => point.y)) * 1.05;
+  const most = options.top ?? Math.max(1e-9, ...all.map((point) => point.y), ...lines.flatMap((line) => (line.band ?? []).map((one) => one.high))) * 1.05;
   // Numbers on hover where a line that has a name has some.
   const xs = [...new Set((named.length > 0 ? named : lines).flatMap((line) => line.points.map((point) => point.x)))].sort((a, b) => a - b);
   const low = Math.min(...all.map((point) => point.x));
@@ -44,6 +44,7 @@ export function drawLines(lines: Line[], options: LineOptions): SVGSVGElement {
     y: { domain: [0, most], label: options.yLabel, grid: true, labelArrow: "none", ticks: 6 },
     marks: [
       ...(options.one ? [Plot.ruleY([1], { stroke: "var(--text)", strokeOpacity: 0.7 })] : []),
+      ...lines.map((line) => Plot.areaY(line.band ?? [], { x: "x", y1: "low", y2: "high", fill: line.colour, fillOpacity: 0.15, clip: true })),
       ...lines.map((line) => Plot.line(line.points, { x: "x", y: "y", stroke: line.colour, strokeWidth: line.faint ? (line.dash ? 2 : 0.8) : 2.2, strokeOpacity: line.faint && !line.dash ? 0.35 : 1, strokeDasharray: line.dash, clip: true })),
       ...(options.dots === false ? [] : [Plot.dot(all.filter((point) => !point.faint), { x: "x", y: "y", fill: "colour", r: 3.2, stroke: "var(--card)" })]),
       ...(options.marks ?? []).flatMap((mark, i) => [

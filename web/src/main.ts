@@ -5,12 +5,13 @@ import { benchPage } from "./pages/bench";
 import { comparePage } from "./pages/compare";
 import { figuresPage } from "./pages/figures";
 import type { PageKind } from "./pages/page";
+import { profilePage } from "./pages/profile";
 import { stepsPage } from "./pages/steps";
 import { sweepPage } from "./pages/sweep";
 import { trainPage } from "./pages/train";
 
 // The first that knows the data: a demo has steps, a training and times of kernels, and is a page of steps.
-const kinds: PageKind[] = [stepsPage, benchPage, comparePage, trainPage, figuresPage, sweepPage];
+const kinds: PageKind[] = [stepsPage, benchPage, comparePage, trainPage, profilePage, figuresPage, sweepPage];
 
 const data = readPage();
 const root = document.getElementById("page")!;

@@ -1,22 +1,14 @@
-"""The profiler's page: charts of a training, live on the loopback address or saved as one file."""
+"""The profiler's page: that of `lacuna simulate --html` with the profile in its data, live on the loopback address or saved."""
 
-import html
 import json
 import math
-import os
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, Callable, Dict, Optional
+from typing import Any, Callable, Dict
 
 from ..errors import ProfilerError
 
-_PAGE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "page.html")
-
-
-def _in_script(value: Any) -> str:
-    """JSON that can stand in a <script> element."""
-    text = json.dumps(_without_nan(value))
-    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+_DATA = '<script type="application/json" id="lacuna-data">{'
 
 
 def _without_nan(value: Any) -> Any:
@@ -27,19 +19,25 @@ def _without_nan(value: Any) -> Any:
     return [_without_nan(one) for one in value] if isinstance(value, (list, tuple)) else value
 
 
-def page(title: str, data: Optional[Dict[str, Any]], detail: Optional[str]) -> str:
-    """The page with `data` in it, or one that asks its server for them; `detail` is the report of a step."""
-    frame = ""
-    if detail is not None:
-        frame = (
-            '<h2>The last measured step in detail</h2><iframe sandbox="allow-scripts allow-downloads" '
-            f'title="The last measured step" srcdoc="{html.escape(detail)}"></iframe>'
-        )
-    # One after the other in this order: what is put in may hold the marks of what comes before it.
-    with open(_PAGE, encoding="utf-8") as file:
-        text = file.read()
-    text = text.replace("__TITLE__", _in_script(title)).replace("__DATA__", _in_script(data))
-    return text.replace("__DETAIL__", frame, 1)
+def _in_script(value: Any) -> str:
+    """JSON that can stand in a <script> element."""
+    text = json.dumps(_without_nan(value))
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def page(report: str, profile: Dict[str, Any], alone: bool = False) -> str:
+    """`report`, the page of a simulated step, with `profile` (`Profile` in web/src/data.ts) next to the step.
+
+    alone: without the step. A live profile may ask its server for more.
+    """
+    head, _, rest = report.partition(_DATA)
+    if alone:
+        data, end, rest = rest.partition("</script>")
+        kept = {key: value for key, value in json.loads("{" + data).items() if key not in ("simulate", "inspect")}
+        rest = _in_script(kept)[1:] + end + rest
+    if profile["live"]:
+        head = head.replace("default-src 'none';", "default-src 'none'; connect-src 'self';", 1)
+    return f'{head}{_DATA}"profile":{_in_script(profile)},{rest}'
 
 
 class Server:

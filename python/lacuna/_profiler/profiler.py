@@ -87,7 +87,9 @@ class Profiler(ProfilerResults):
             energy=energy,
             threads=threads,
         )
-        check_machines(self._options)
+        self._check = check_machines(self._options)
+        if report is not None:
+            self._check.html("")  # a library without the page is an error now, not when the training has ended
         self.every, self.samples = every, samples
         self.dropped = 0
         self.failures: List[str] = []

@@ -7,13 +7,16 @@ from typing import Any, Dict, List, Optional, Union
 import torch
 from torch import nn
 
-from .._native.handles import TraceHandle, run_simulation
+from .._native.handles import ResultHandle, TraceHandle, run_simulation
 from .page import Server, page
 from .series import Measurement, Series, merge, rows
 from .setup import ranks
 from .worker import Workers
 from .._simulate import Result
 from ..errors import ProfilerError
+
+
+_COMMAND = "lacuna.Profiler(...)"
 
 
 class ProfilerResults:
@@ -26,6 +29,7 @@ class ProfilerResults:
     _model: nn.Module
     _options: Dict[str, Any]  # of run_simulation
     _workers: Workers
+    _check: ResultHandle  # of a tiny layer: its page is the empty one
 
     def __init__(self, history: int) -> None:
         self._lock = threading.Lock()
@@ -58,7 +62,7 @@ class ProfilerResults:
             last = self._last
         if last is None:
             raise ProfilerError("nothing has been measured yet; train some steps first")
-        return Result(run_simulation([last], **dict(self._options, threads=0)), "lacuna.Profiler(...).result()")
+        return Result(run_simulation([last], **dict(self._options, threads=0)), _COMMAND)
 
     def drain(self, timeout: Optional[float] = None) -> bool:
         """Wait until every recorded step is simulated; False if that takes longer than `timeout` seconds."""
@@ -82,10 +86,10 @@ class ProfilerResults:
     def html(self) -> str:
         """The page of `serve()` as it is now, with the report of the last measured step."""
         try:
-            detail: Optional[str] = self.result().html()
-        except (ProfilerError, ValueError):  # nothing measured, or a library without the page
-            detail = None
-        return page(self._title(), self._data(), detail)
+            report = self.result().html()
+        except ProfilerError:  # nothing was measured
+            return page(self._check.html(_COMMAND), self._data(), alone=True)
+        return page(report, self._data())
 
     def save_html(self, path: Union[str, os.PathLike]) -> None:
         """Write `html()`: whole, or not at all."""
@@ -102,7 +106,8 @@ class ProfilerResults:
     def serve(self, port: int = 0) -> str:
         """Show a live page on this machine (127.0.0.1 alone); returns its address. `port` 0: any that is free."""
         if self._server is None:
-            self._server = Server(port, lambda: page(self._title(), None, None), self._data)
+            empty = self._check.html(_COMMAND)
+            self._server = Server(port, lambda: page(empty, self._data(live=True), alone=True), lambda: self._data(live=True))
         return self._server.url
 
     def __repr__(self) -> str:
@@ -113,11 +118,10 @@ class ProfilerResults:
                 text += f"\n  {name}: speedup {machine.speedup:.3f} ± {machine.standard_error:.3f}"
         return text
 
-    def _title(self) -> str:
-        return f"{type(self._model).__name__}, every {self.every} steps, {self.samples} samples"
-
-    def _data(self) -> Dict[str, Any]:
+    def _data(self, live: bool = False) -> Dict[str, Any]:
         return {
+            "title": f"{type(self._model).__name__}, every {self.every} steps, {self.samples} samples",
+            "live": live,
             "steps": self._step,
             "dropped": self.dropped,
             "failures": self.failures[-3:],

@@ -8,7 +8,7 @@ from typing import Any, Dict, Tuple
 import torch
 from torch import nn
 
-from .._native.handles import TraceHandle, run_simulation
+from .._native.handles import ResultHandle, TraceHandle, run_simulation
 from .watch import LAYERS
 from ..errors import ProfilerError, ProfilerWarning
 
@@ -45,10 +45,10 @@ def checked_model(model: Any) -> Tuple[nn.Module, bool]:
     return model, compiled
 
 
-def check_machines(options: Dict[str, Any]) -> None:
-    """Unknown machines and parameters are an error now, not in a thread later: simulates one tiny layer."""
+def check_machines(options: Dict[str, Any]) -> ResultHandle:
+    """Simulates one tiny layer, so that unknown machines and parameters are an error now and not in a thread later."""
     info = {"name": "x", "type": "linear", "in_features": 16, "out_features": 16, "batch": 1, "steps": 1}
-    run_simulation([TraceHandle.build("check", {"model": "check"}, [(info, {})])], **dict(options, threads=1))
+    return run_simulation([TraceHandle.build("check", {"model": "check"}, [(info, {})])], **dict(options, threads=1))
 
 
 def ranks() -> Tuple[int, int]:

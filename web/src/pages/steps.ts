@@ -13,6 +13,7 @@ import { layersPicture } from "../layers";
 import { machinesPicture } from "../machines";
 import { buildSteps, type Step } from "../model";
 import { networksPicture } from "../networks";
+import { profileAnswer, profilePictures } from "../profile";
 import { saveCsv } from "../save";
 import { energyPicture, timePicture } from "../stacks";
 import { tableCard } from "../table";
@@ -51,7 +52,9 @@ function stepView(page: PageData, step: Step, same: Step[]): HTMLElement[] {
     panel.querySelector<HTMLElement>("h3")?.focus({ preventScroll: true });
   };
   picker.addEventListener("change", () => (picker.value === "" ? close() : open(Number(picker.value))));
-  const parts: (HTMLElement | null)[] = [answerView(stepAnswer(step, page))];
+  const parts: (HTMLElement | null)[] = [];
+  if (page.profile) parts.push(answerView(profileAnswer(page), "profile"), pair(...profilePictures(page).slice(0, 2).map(fixed)), pair(...profilePictures(page).slice(2).map(fixed)), el("h2", {}, "The last measured step"));
+  parts.push(answerView(stepAnswer(step, page)));
   if (step.inspect) parts.push(fixed({ ...zerosPicture(step, open), controls: picker }), panel);
   if (step.machines.length > 0) {
     parts.push(fixed(machinesPicture(step)));
