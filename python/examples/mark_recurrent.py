@@ -30,7 +30,7 @@ def main() -> int:
     for name in options.layers:
         layer = layers.get(name)
         if layer is None or layer["type"] != "linear" or layer.get("recurrent"):
-            print(f"{options.trace}: '{name}' is no linear layer that could be marked", file=sys.stderr)
+            print(f"{options.trace}: '{name}' is not a linear layer, so it cannot be marked", file=sys.stderr)
             return 2
         layer["recurrent"] = True
         for role in ("A", "A.mask", "G", "G.mask"):

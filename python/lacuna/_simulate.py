@@ -112,7 +112,7 @@ class Result:
 
     @property
     def data(self) -> Dict[str, Any]:
-        """What `lacuna simulate --layers --json` writes, read."""
+        """The output of `lacuna simulate --layers --json`, parsed."""
         if self._data is None:
             self._data = json.loads(self._handle.json(True))
         return self._data

@@ -139,7 +139,7 @@ def compiled_function(device, backend):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
-    parser.add_argument("--backend", default="inductor", help="of torch.compile; aot_eager where there is no compiler")
+    parser.add_argument("--backend", default="inductor", help="of torch.compile; aot_eager without a compiler")
     options = parser.parse_args()
     device = torch.device(options.device)
     torch.backends.cudnn.deterministic = True

@@ -1,4 +1,4 @@
-"""What the tests share: record a step, read it back, and compute a layer's products from what was recorded."""
+"""Helpers of the tests: record a step, read it back, and compute a layer's products from what was recorded."""
 
 import os
 import tempfile

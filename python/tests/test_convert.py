@@ -96,7 +96,7 @@ class SameResults(ConvertTest):
             if draw.random() < 0.7:
                 ours, x = ours.to(memory_format=layout), x.contiguous(memory_format=layout)
             if draw.random() < 0.3:
-                grad = grad.transpose(2, 3).contiguous().transpose(2, 3)  # an order of its own
+                grad = grad.transpose(2, 3).contiguous().transpose(2, 3)  # another order
             wanted, y = run(layer, x, grad)
             self.assertEqual(len(lacuna.convert(ours).left), 0)
             for candidate in CANDIDATES:

@@ -43,7 +43,7 @@ def channels_last(tensor, spatial):
 
 class Layers(RecordingTest):
     def step_of(self, layer, shape, device):
-        """A step whose gradient is known by hand: G = factor where the output is positive."""
+        """A step whose gradient is known exactly: G = factor where the output is positive."""
         layer = layer.to(device)
         layer.zero_grad()
         x = torch.randn(shape, device=device).relu().requires_grad_()

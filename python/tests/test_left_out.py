@@ -1,4 +1,4 @@
-"""What a trace does not hold is written down with its multiply-accumulates, computed here by hand."""
+"""Products that a trace does not hold are listed with their multiply-accumulates, computed here independently."""
 
 import os
 import subprocess

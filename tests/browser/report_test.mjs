@@ -1,6 +1,6 @@
 // Every kind of report in a real browser, but for the papers' figures (figures_test.mjs). See `run`.
 import assert from "node:assert/strict";
-import { readFileSync, statSync } from "node:fs";
+import { readFileSync, statSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { file, fits, json, lacuna, open, root, saved, three, trace, value, runTests } from "./harness.mjs";
 

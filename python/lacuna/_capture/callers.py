@@ -1,4 +1,4 @@
-"""From where torch calls a layer: a backward pass, gradient checkpointing."""
+"""Callers of a layer: a backward pass, gradient checkpointing."""
 
 import sys
 import threading
@@ -8,7 +8,7 @@ import torch.utils.checkpoint
 
 
 def in_checkpoint() -> bool:
-    """Whether torch's gradient checkpointing is among the callers.
+    """Return true if torch's gradient checkpointing is among the callers.
 
     One kind of it runs forward without a graph first, which looks like an evaluation from the inside.
     """
@@ -16,7 +16,7 @@ def in_checkpoint() -> bool:
 
 
 def _has_caller(file: str) -> bool:
-    """Whether a function of this file is among the callers."""
+    """Return true if a function of this file is among the callers."""
     frame = sys._getframe(1)
     while frame is not None:
         if frame.f_code.co_filename == file:
@@ -26,12 +26,12 @@ def _has_caller(file: str) -> bool:
 
 
 def in_backward() -> bool:
-    """Whether a backward pass runs: gradient checkpointing calls layers again there."""
+    """Return true inside a backward pass, where gradient checkpointing calls layers again."""
     task = getattr(torch._C, "_current_graph_task_id", None)
     if task is not None:  # torch 2
         return task() != -1
-    # In torch 1 there is no such number. A backward pass that this thread runs is among its callers. A thread of torch's
-    # own has no callers; there the only sign is an exception, which takes milliseconds.
+    # torch 1 has no such number. A backward pass that this thread runs is among its callers. One of torch's threads has no
+    # callers; there the only sign is an exception, which takes milliseconds.
     if _has_caller(torch.autograd.__file__):
         return True
     if threading.current_thread() is threading.main_thread():

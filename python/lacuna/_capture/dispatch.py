@@ -4,7 +4,7 @@ Below autograd every product is one of a few operations of the dispatcher: linea
 attention arrive here as mm, addmm, bmm and baddbmm, convolutions of every kind as convolution. Autocast has done its
 work, so the operands are those that are multiplied.
 
-What the operations cannot say is remembered on the tensors that pass: which of them come from the model's weights alone
+Facts that the operations do not carry are attached to the tensors that pass: which of them come from the model's weights alone
 (a transposed weight, a pruned one, one that autocast narrowed), and of which dimensions a matrix was made.
 """
 
@@ -35,7 +35,7 @@ _WRAPPED = {bool: torch.bool, int: torch.int64, float: torch.float64, complex: t
 
 
 class DispatchWatch(TorchDispatchMode):
-    """Tells an owner of products: `before()` every operation, then one of matrices, convolution, other.
+    """Reports products to an owner: `before()` every operation, then one of matrices, convolution, other.
 
     matrices(a, b, output): factors of two dimensions, or of three with a batch; b has one in mv.
     convolution(args, output), other(name, args, output): the operation's arguments.
@@ -47,7 +47,7 @@ class DispatchWatch(TorchDispatchMode):
         super().__init__()
         self._owner = owner
         self._owns = owns
-        self._mine = object()  # tells what this watch noted from what an earlier one did
+        self._mine = object()  # distinguishes the notes of this watch from those of earlier ones
         self._others: Dict[object, Optional[str]] = {}
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):

@@ -7,7 +7,7 @@ import torch
 
 
 class LeftOutWork:
-    """What was seen and not recorded, by name and kind."""
+    """Multiply-accumulates that were seen and not recorded, by name and kind."""
 
     def __init__(self) -> None:
         self._macs: Dict[Tuple[str, str], Optional[int]] = {}
@@ -29,7 +29,7 @@ class LeftOutWork:
         ]
 
     def unfit(self, recorded: int) -> List[str]:
-        """What a trace cannot hold, each with its share of all multiply-accumulates."""
+        """Products that a trace cannot hold, each with its share of all multiply-accumulates."""
         total = recorded + sum(macs or 0 for macs in self._macs.values())
         texts = []
         for name, kind in self._unfit:
@@ -72,8 +72,8 @@ def _sparse(args: tuple, output: object) -> Optional[int]:
     return sparse[0]._nnz() * output.shape[-1] if sparse else None
 
 
-# Operations that multiply and are not products of two dense tensors, by what counts them. Names, because no version of
-# torch has them all.
+# Counts of operations that multiply and are not products of two dense tensors. By name, because no version of torch has
+# all of them.
 _OTHERS: Dict[str, Callable[[tuple, object], Optional[int]]] = {
     "aten::_trilinear": _trilinear,
     "aten::addbmm": lambda args, output: args[1].numel() * args[2].shape[-1],

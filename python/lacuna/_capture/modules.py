@@ -1,4 +1,4 @@
-"""The modules and weights of a model: which models cannot be recorded, and what a product is called."""
+"""Modules and weights of a model: which models cannot be recorded, and the names of products."""
 
 from dataclasses import dataclass
 from typing import Dict, List, Optional, Set, Tuple
@@ -110,8 +110,8 @@ class Names:
         return tensor.numel() == self._state[source].numel()
 
     def layer(self, source: Optional[int], running: Optional[Running], function: str) -> Tuple[str, str, str]:
-        """What a product with the weight `source` (id of a parameter; None: without) is called, the name of the module
-        that it belongs to and that module's type, or "function"."""
+        """Name a product with the weight `source` (id of a parameter; None: without): its name, the module that it belongs
+        to, and that module's type or "function"."""
         if source is not None:
             owners = self._owners[source]
             # Tied weights have several owners: the one that runs is meant.
@@ -132,7 +132,7 @@ class Names:
 
     def _weight_name(self, module: str, attribute: str) -> Tuple[str, str]:
         head, marker, tail = module.rpartition("parametrizations.")
-        if marker:  # torch.nn.utils.parametrize keeps the original in a module of its own
+        if marker:  # torch.nn.utils.parametrize keeps the original in a separate module
             module, attribute = head.rstrip("."), tail
         if attribute in ("weight", "weight_orig", "weight_g", "weight_v"):
             return module or self._root, module
@@ -144,7 +144,7 @@ class Names:
 
 
 def numbered(names: List[str]) -> List[str]:
-    """The second call of a layer becomes a layer of its own, NAME#2, and so on."""
+    """Make names unique: the second call of a layer is the layer NAME#2, and so on."""
     used: Set[str] = set()
     result = []
     for name in names:

@@ -34,7 +34,7 @@ class Product:
 
 @dataclass
 class Limits:
-    """What to record of a product. `batch`: samples of the step, None as long as that is not known."""
+    """Limits of what is recorded of a product. `batch`: samples of the step, None as long as that is not known."""
 
     batch: Optional[int]
     samples: int
@@ -65,7 +65,7 @@ def _rows(total: int, lead: Tuple[int, ...], limits: Limits, sequence: Optional[
     """`lead`: the dimensions before the matrix was made of a larger tensor."""
     if sequence is not None:
         samples = sequence.samples
-        # A single step of a recurrent layer is a product of its own, with all rows of the batch.
+        # A single step of a recurrent layer is a separate product, with all rows of the batch.
         alone = sequence.merge is not None and total == samples
         kept = min(samples, (limits.linear_samples or samples) if alone else limits.samples)
         if sequence.packed or total % samples:
@@ -233,7 +233,7 @@ def convolution(
 
 @dataclass
 class Stored:
-    """What a trace keeps of one operand; on the host."""
+    """One operand as a trace keeps it; on the host."""
 
     mask: torch.Tensor
     values: Optional[torch.Tensor]

@@ -16,10 +16,10 @@ OPERATIONS = ("forward", "input_grad", "weight_grad")
 # Seconds that the function below costs more than PyTorch's own, forward and backward: 75 to 85 us measured with torch
 # 1.13 on a Xeon at 2 GHz; a third of it without gradients.
 OVERHEAD = 100e-6
-# Calls that go straight to PyTorch until a layer is looked at again: where ours did not pay, where it is too small.
-# They double from the first number to the second.
+# Calls that go straight to PyTorch before a layer is reconsidered: where ours did not pay, where it is too small. They
+# double from the first number to the second.
 _LOST, _SMALL = (200, 3200), (8, 1024)
-# What our kernels together must save of a layer's time: less may be an error of the measurement.
+# Least share of a layer's time that our kernels together must save: less may be measurement error.
 _LEAST_GAIN = 0.03
 _COMPARED = 3  # calls each that a layer's choices as a whole are compared with PyTorch in
 _FEWEST_CHANNELS = 16  # of the operand whose zeros are skipped: fewer are padded to 16
@@ -33,7 +33,7 @@ class Call:
         self.deterministic = deterministic
         self.pass_by = 0  # calls that go straight to PyTorch
         self._rest = 0  # how many the last time
-        # Once the operations have settled, the layer as a whole takes turns: PyTorch's, ours, and so on. PyTorch's two
+        # Once the operations have settled, the layer as a whole alternates between PyTorch and ours. PyTorch's two
         # gradients may share preparations, and one operation's time, the least of three, may still be wrong.
         self._turn: Optional[int] = None  # 0: all PyTorch's, 1: as chosen, each timed; None: not under way
         self._turns: Tuple[Tuple[float, ...], Tuple[float, ...]] = ((), ())  # seconds
@@ -74,7 +74,7 @@ class Call:
     def backward(
         self, grad: torch.Tensor, x: torch.Tensor, weight: torch.Tensor, mask: List[bool]
     ) -> Tuple[Optional[torch.Tensor], Optional[torch.Tensor], Optional[torch.Tensor]]:
-        """Gradients of input, weight and bias, as far as `mask` asks for them."""
+        """Gradients of input, weight and bias, those that `mask` asks for."""
         begin = perf_counter()
         if self._turn == 0:
             results = self._torch_backward(grad, x, weight, mask)
@@ -142,7 +142,7 @@ class Call:
         choice = self.choices[op]
         was_settled = choice.settled
         choice.done(used, seconds)
-        if choice.settled and not was_settled:  # those that have lost give their memory back
+        if choice.settled and not was_settled:  # the losers give their memory back
             for key in [key for key in self._plans if key[0] == op and key[1] != choice.best]:
                 del self._plans[key]
 
@@ -268,7 +268,7 @@ class Call:
         ]
 
     def describe(self) -> List[Tuple[str, str, Optional[float]]]:
-        """By operation: name, what runs it, share of zeros that the choice knows of."""
+        """By operation: name, the kernel that runs it, share of zeros that the choice knows of."""
         found = []
         for op, choice in enumerate(self.choices):
             used = choice.by_rule() if self.deterministic else choice.best

@@ -28,7 +28,7 @@ class LeftLayer:
 
 
 class Conversion:
-    """What lacuna.convert has done. `print` it, during a training too: it shows what runs each layer now."""
+    """The outcome of lacuna.convert. `print` it, also during a training: it shows the kernel that runs each layer now."""
 
     def __init__(self, model: nn.Module, converted: Dict[str, nn.Module], left: List[LeftLayer]) -> None:
         self.model = model
@@ -41,7 +41,7 @@ class Conversion:
         return list(self._converted)
 
     def choices(self) -> List[Dict[str, object]]:
-        """One dict per layer, shape and operation that has run: what runs it now, and the zeros it knows of."""
+        """One dict per layer, shape and operation that has run: the kernel that runs it now, and the zeros it knows of."""
         rows: List[Dict[str, object]] = []
         for name, module in self._converted.items():
             state: Optional[layers.LayerState] = module.__dict__.get("_lacuna")
@@ -142,7 +142,7 @@ def _why_not(module: nn.Module) -> Optional[str]:
     if kind not in _CLASSES:
         if isinstance(module, nn.modules.lazy.LazyModuleMixin):
             return "has no shape yet: run the model once, then convert it"
-        return f"{kind.__name__} is a class of its own, which may compute something else"
+        return f"{kind.__name__} is another class, which may compute something else"
     if "forward" in module.__dict__:
         return "its forward was replaced"
     weight = module.weight

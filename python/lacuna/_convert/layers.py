@@ -10,13 +10,13 @@ from .calls import Call, LayerFunction
 from .plans import Geometry
 from .tensors import dispatch_is_watched, is_plain, uses_channels_last
 
-# Multiply-accumulates per thread below which PyTorch's call takes no longer than ours needs to get going.
+# Multiply-accumulates per thread below which PyTorch's call takes as long as the overhead of ours.
 _FEWEST_MACS = 1_000_000
-_MOST_SHAPES = 24  # of one layer: with more of them there is no time to get to know any
+_MOST_SHAPES = 24  # of one layer: with more of them none is measured often enough
 
 
 class LayerState:
-    """What a converted layer knows about its calls. Not part of its state_dict; a copy of the layer starts anew."""
+    """Calls of a converted layer. Not part of its state_dict; a copy of the layer starts without any."""
 
     def __init__(self, deterministic: bool) -> None:
         self.deterministic = deterministic
@@ -58,7 +58,7 @@ def _compiles() -> bool:
 
 
 def _takes(x: torch.Tensor, weight: torch.Tensor, bias: Optional[torch.Tensor]) -> bool:
-    """Whether our kernels can do this call at all; everything else is PyTorch's, errors included."""
+    """Return true if our kernels can run this call; everything else is PyTorch's, errors included."""
     return (
         not _compiles()  # first: what follows would become part of a trace
         and is_plain(x)
@@ -121,7 +121,7 @@ class _Converted:
         self.__class__ = _AWAKE[type(self)]
 
     def __setstate__(self, state: dict) -> None:
-        """A copy measures anew."""
+        """A copy starts measuring again."""
         super().__setstate__(state)
         self.__class__ = _AWAKE.get(type(self), type(self))
 
@@ -173,7 +173,7 @@ class RestingConv2d(Conv2d):
     """nn.Conv2d, until it is time to look again whether ours would be faster."""
 
     def forward(self, input: torch.Tensor) -> torch.Tensor:
-        if not _is_compiling():  # a count would be compiled anew with every value
+        if not _is_compiling():  # a count would be recompiled with every value
             state = self._lacuna
             state.left -= 1
             if state.left <= 0:

@@ -17,7 +17,7 @@ _ACTIVATIONS, _GRADIENTS = 1, 2
 
 
 class Geometry(NamedTuple):
-    """What one call of a layer computes. `linear`: rows times a matrix; the rest of the shape is then 1."""
+    """Shape of one call of a layer. `linear`: rows times a matrix; the rest of the shape is then 1."""
 
     input: Tuple[int, int, int, int]
     out_channels: int
@@ -45,7 +45,7 @@ class Geometry(NamedTuple):
 
 
 class Setting(NamedTuple):
-    """What a plan is made for, beside the geometry."""
+    """Settings of a plan, besides the geometry."""
 
     op: int
     impl: int

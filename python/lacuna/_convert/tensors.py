@@ -12,12 +12,12 @@ def uses_channels_last(tensor: torch.Tensor) -> bool:
 
 
 def empty(shape: Sequence[int], layout: torch.memory_format = torch.contiguous_format) -> torch.Tensor:
-    """Of a type and device of its own, whatever PyTorch's defaults are set to."""
+    """An uninitialised float32 tensor on the CPU, whatever PyTorch's defaults are."""
     return torch.empty(shape, dtype=torch.float32, device="cpu", memory_format=layout)
 
 
 def is_plain(tensor: torch.Tensor) -> bool:
-    """What our kernels read: float32 in this machine's memory."""
+    """Return true for tensors that our kernels read: float32 in this machine's memory."""
     return (
         type(tensor) in (torch.Tensor, torch.nn.Parameter)
         and tensor.dtype == torch.float32
@@ -38,5 +38,5 @@ _dispatch_depth = getattr(torch._C, "_len_torch_dispatch_stack", lambda: 0)
 
 
 def dispatch_is_watched() -> bool:
-    """Whether somebody looks at what the dispatcher does (lacuna.capture among them): ours would be invisible."""
+    """Return true if a dispatch mode is active, such as lacuna.capture: it would not see our kernels."""
     return _dispatch_depth() > 0

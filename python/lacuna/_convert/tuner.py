@@ -1,8 +1,8 @@
 """Which implementation runs an operation of a layer: PyTorch's or one of ours, from measured times and counted zeros.
 
-The first calls of an operation take turns between the candidates. The fastest stays. From then on the share of zeros is
+The first calls of an operation alternate between the candidates. The fastest stays. After that the share of zeros is
 sampled now and then: the time of a zero-skipping kernel is nearly proportional to what it does not skip, so the choice
-can follow the zeros without measuring anew. When they have moved far, or after many calls, the candidates that could
+can follow the zeros without another measurement. When they have moved far, or after many calls, the candidates that could
 win are measured again, as long as all the measuring has cost at most a small share of the time. Results differ between
 the candidates by rounding alone.
 """
@@ -27,7 +27,7 @@ _SHARE = 0.01  # of an operation's time that measuring it may have cost before i
 # Part of a zero-skipping kernel's time that does not shrink with its work, as a share of its time without zeros. A rough
 # value: where the zeros move far, times are taken again.
 _FIXED = 0.12
-# Zeros from which on a kernel that skips them is chosen where times must not matter (deterministic).
+# Share of zeros above which a kernel that skips them is chosen where times must not matter (deterministic).
 _RULE = 0.55
 
 
@@ -58,7 +58,7 @@ class Choice:
         return not self._trials
 
     def wants_zeros(self) -> bool:
-        """Whether this call should sample the zeros (`saw_zeros`) before it chooses."""
+        """Return true if this call should sample the zeros (`saw_zeros`) before it chooses."""
         return len(self.candidates) > 1 and (not self._sampled or self._calls % _SAMPLE_EVERY == 0)
 
     def saw_zeros(self, candidate: int, share: float) -> None:
@@ -76,7 +76,7 @@ class Choice:
             self.best = self._fastest()
 
     def next(self) -> int:
-        """What this call should use."""
+        """The candidate that this call should use."""
         trials = self._trials
         while trials and self.zeros.get(trials[0], 1.0) < _FEWEST_ZEROS:
             trials = trials[1:]
@@ -87,7 +87,7 @@ class Choice:
         return trials[0] if trials else self.best
 
     def done(self, used: int, seconds: float) -> None:
-        """What a call used, and how long it took."""
+        """Note which candidate a call used, and how long it took."""
         self._calls += 1
         self._all_calls += 1
         trials = self._trials
@@ -152,7 +152,7 @@ class Choice:
         return count > 0 and self._is_slower(candidate, _STOP[min(count, len(_STOP) - 1)])
 
     def _may_measure(self) -> bool:
-        """Whether measuring has cost little so far, compared with what the operation took in all."""
+        """Return true if measuring has cost little so far, compared with all the time of the operation."""
         least = min(self.times.values(), default=0.0)
         return self._tried_seconds - self._tried_calls * least <= _SHARE * self._all_calls * least
 

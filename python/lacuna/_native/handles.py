@@ -98,7 +98,7 @@ class ResultHandle:
             self.pointer = None
 
     def totals(self) -> List[Totals]:
-        """Of every run: traces x machines, the machines varying fastest."""
+        """Totals of every run: traces x machines, the machines varying fastest."""
         found = []
         for run in range(self.library.plain("lacuna_result_count", self.pointer)):
             totals = Totals(struct_size=ctypes.sizeof(Totals))

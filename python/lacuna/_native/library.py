@@ -1,6 +1,6 @@
 """liblacuna.so, loaded with ctypes. Its interface is src/capi/lacuna.h.
 
-Looked for in this order; the first that exists is taken:
+The first of these that exists is loaded:
 
 1. the file that the environment variable LACUNA_LIBRARY names;
 2. `lib/liblacuna.so.1` inside this package, where `pip install ./python` puts it;
@@ -8,7 +8,7 @@ Looked for in this order; the first that exists is taken:
 4. the prefix that this package is installed below by `cmake --install` or a Debian package;
 5. where the system's loader looks (LD_LIBRARY_PATH).
 
-ctypes releases Python's lock for the duration of every call, so other threads go on while one simulates.
+ctypes releases Python's lock for the duration of every call, so other threads continue while one simulates.
 """
 
 import ctypes
@@ -225,10 +225,10 @@ class Library:
 
 
 def candidates() -> List[str]:
-    """Where the library is looked for, in this order."""
+    """Paths of the library, in the order in which they are tried."""
     named = os.environ.get("LACUNA_LIBRARY")
     if named:
-        return [named]  # and nowhere else: a wrong name should not be hidden by what is installed
+        return [named]  # and nowhere else: an installed library should not hide a wrong name
     package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     clone = os.path.dirname(os.path.dirname(package))
     places = [os.path.join(package, "lib", _FILE), os.path.join(clone, "build", "release", "lib", _FILE)]

@@ -20,7 +20,7 @@ from ..errors import ProfilerError, ProfilerWarning
 
 
 class Profiler(ProfilerResults):
-    """Measure a training while it runs: every n-th step is recorded on its device and simulated in threads beside it.
+    """Measure a training while it runs: every n-th step is recorded on its device and simulated in other threads.
 
     >>> with lacuna.Profiler(model, machines=["tensordash"], every=10, samples=2, report="profile.html") as profiler:
     ...     for images, labels in loader:
@@ -42,7 +42,7 @@ class Profiler(ProfilerResults):
         error comes from how they differ.
     energy: also energy.
     optimizer: its `step()` counts as `profiler.step()`.
-    csv: a file that grows with every measurement; beside it NAME.layers.csv with the zeros of each layer.
+    csv: a file that grows with every measurement; next to it NAME.layers.csv with the zeros of each layer.
     tensorboard: a folder or a SummaryWriter for scalars.
     report: an HTML file, written when the profiler is closed.
     workers, threads: simulations at a time, and threads of each. Their priority is lower than the training's.

@@ -1,4 +1,4 @@
-"""What a profiler has measured so far: as numbers, as a page, and merged over the processes of a training."""
+"""Results of a profiler so far: as numbers, as a page, and merged over the processes of a training."""
 
 import os
 import threading
@@ -20,7 +20,7 @@ _COMMAND = "lacuna.Profiler(...)"
 
 
 class ProfilerResults:
-    """The half of lacuna.Profiler that is asked for results. The other half fills it."""
+    """The half of lacuna.Profiler that returns results. The other half fills it."""
 
     every: int
     samples: int

@@ -1,4 +1,4 @@
-"""What the profiler keeps: one measurement per profiled step, in memory (bounded), in CSV files and for TensorBoard."""
+"""Measurements of the profiler, one per profiled step: in memory (bounded), in CSV files and for TensorBoard."""
 
 import csv
 import math

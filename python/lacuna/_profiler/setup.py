@@ -1,4 +1,4 @@
-"""What the profiler checks and finds out before a training starts."""
+"""Checks and preparations of the profiler before a training starts."""
 
 import os
 import sys

@@ -15,7 +15,7 @@ _LEAST = 0.005  # of the multiply-accumulates: less is not worth a warning
 class UnseenCount:
     """Multiply-accumulates of one forward pass, by whether the innermost module that runs is a watched layer.
 
-    Takes the dispatcher's word, as lacuna.capture does, and only for one step: that takes time for every operation.
+    Watches the dispatcher, as lacuna.capture does, but for one step only, because that slows every operation.
     """
 
     def __init__(self, model: nn.Module, watched: Tuple[type, ...]) -> None:
@@ -61,7 +61,7 @@ class UnseenCount:
         return {name: macs / total for name, macs in largest} if total else {}
 
     def message(self) -> str:
-        """What to warn of; nothing if next to all is measured."""
+        """The warning; empty if almost everything is measured."""
         shares = self.shares()
         share = sum(shares.values())
         if share < _LEAST:
@@ -84,7 +84,7 @@ class UnseenCount:
 
         return leave
 
-    # What DispatchWatch tells.
+    # Called by DispatchWatch.
 
     def before(self) -> bool:
         return True
@@ -102,7 +102,7 @@ class UnseenCount:
     def _add(self, count: Callable[[], int]) -> None:
         try:
             macs = count()
-        except Exception:  # a tensor of a kind that nobody thought of must not end the training
+        except Exception:  # an unforeseen kind of tensor must not end the training
             return
         name, module = self._running[-1]
         if isinstance(module, self._watched):

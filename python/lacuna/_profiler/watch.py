@@ -1,4 +1,4 @@
-"""One training step under the profiler's eyes: which layers ran, and the masks of their operands, packed."""
+"""One profiled training step: which layers ran, and the packed masks of their operands."""
 
 from dataclasses import dataclass, field
 from typing import Any, Callable, Dict, List, Optional, Tuple
@@ -103,7 +103,7 @@ class StepWatch:
         self._handles.clear()
 
     def finish(self) -> Tuple[List[LayerCall], List[torch.Tensor]]:
-        """The layers that got a gradient, in the order they ran; and what was found out about NaN."""
+        """The layers that got a gradient, in the order they ran, and flags of finite gradients."""
         self.stop()
         calls = sorted((call for call in self._calls if call.complete), key=lambda call: call.order)
         finite = self._finite
@@ -159,7 +159,7 @@ class StepWatch:
         return call
 
     def _kept(self, positions: int) -> int:
-        """Samples to record of a layer with so many positions each: a multiple of what was asked for."""
+        """Samples to record of a layer with `positions` per sample: a multiple of the requested number."""
         samples = min(self._samples, self.batch)
         wanted = -(-_POSITIONS // (positions * samples))
         return samples * max(1, min(wanted, self.batch // samples))

@@ -1,4 +1,4 @@
-"""Simulates recorded steps in threads of its own, while training goes on."""
+"""Threads that simulate recorded steps while training continues."""
 
 import ctypes
 import os
@@ -114,7 +114,7 @@ class Workers:
 
 
 def traces_of(step: RecordedStep) -> List[TraceHandle]:
-    """All samples together and, where there are several, in that many parts: how these differ says how sure it is."""
+    """All samples together and, where there are several, each alone: their differences give the standard error."""
     metadata = {"model": step.model, "batch": step.batch, "samples": step.samples}
     name = f"step {step.step}"
     traces = [TraceHandle.of_masks(name, metadata, *_described(step, None))]

@@ -99,7 +99,7 @@ def _read_tensor(data: bytearray, start: int, entry: Mapping) -> torch.Tensor:
         raise ValueError("a tensor's shape contradicts its bytes")
     if count == 0:
         return torch.empty(shape, dtype=dtype)
-    # A copy of its own is aligned, whatever the file's header did.
+    # A copy is aligned, whatever the file's header did.
     return torch.frombuffer(data[start + begin : start + end], dtype=dtype).reshape(shape)
 
 

@@ -1,4 +1,4 @@
-"""What `lacuna.simulate` takes for a trace, as a trace of the library."""
+"""Everything that `lacuna.simulate` accepts as a trace, as a trace of the library."""
 
 import json
 import os

@@ -11,11 +11,11 @@ from .container import read_container, write_container
 def load_weights(path: str) -> Dict[str, torch.Tensor]:
     """The weights in `path`, ready for `model.load_state_dict`.
 
-    `path` is a checkpoint that `lacuna train` wrote, or any safetensors file. What a checkpoint holds beside weights
+    `path` is a checkpoint that `lacuna train` wrote, or any safetensors file. Anything else in a checkpoint
     (momenta, which weights are pruned) is left out. Raises TraceError if the file cannot be read.
     """
     tensors, _ = read_container(path)
-    # Names of modules hold no '/': those are a checkpoint's "momentum/NAME" and "alive/NAME".
+    # No name of a module contains '/': those are a checkpoint's "momentum/NAME" and "alive/NAME".
     return {name: tensor for name, tensor in tensors.items() if "/" not in name}
 
 

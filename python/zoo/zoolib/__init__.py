@@ -1,4 +1,4 @@
-"""What the scripts of this folder share: data sets, networks, sparse training, the training loop and the recorder."""
+"""Code shared by the scripts of this folder: data sets, networks, sparse training, the training loop and the recorder."""
 
 import os
 import sys

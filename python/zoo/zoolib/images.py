@@ -33,7 +33,7 @@ class Images:
         return len(self.labels)
 
     def load(self, indices: torch.Tensor) -> torch.Tensor:
-        """Those images, around zero, [n, 3, size, size]."""
+        """The images with mean zero, [n, 3, size, size]."""
         if self.pixels is not None:
             images = self.pixels[indices].float()
         else:
