@@ -83,7 +83,9 @@ def cell(template, row):
     """A template with the row's values; nothing where they are all empty."""
     if not any(row[name] for name in PLACE.findall(template)):
         return ""
-    return PLACE.sub(lambda place: shown(row[place[1]]), template)
+    text = PLACE.sub(lambda place: shown(row[place[1]]), template)
+    # Numbers that belong together stay on one line.
+    return text.replace(" / ", "\u00a0/\u00a0").replace(" %", "\u00a0%") if len(PLACE.findall(template)) > 1 else text
 
 
 def caption(rows):
