@@ -10,7 +10,7 @@ const [output = "report.html", modules = here] = process.argv.slice(2);
 const esbuild = createRequire(path.join(path.resolve(modules), "package.json"))("esbuild");
 
 // The numbered assumptions of docs/assumptions.md, by section: [section, number, what the papers leave open, our choice].
-const words = (cell) => cell.replace(/\[([^\]]*)\]\([^)]*\)/g, "$1").replaceAll("`", "").replaceAll("\\|", "|").trim();
+const words = (cell) => cell.replace(/\[([^\]]*)\]\([^)]*\)/g, "$1").replaceAll("`", "").replace(/\\([|*])/g, "$1").trim();
 const assumptions = [];
 let section = "";
 for (const line of (await readFile(path.join(here, "..", "docs", "assumptions.md"), "utf8")).split("\n")) {
