@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <span>
 #include <string>
+#include <string_view>
 
 namespace lacuna {
 
@@ -25,6 +26,9 @@ class Sha256 {
 };
 
 std::string sha256_hex(std::span<const std::uint8_t> bytes);
+inline std::string sha256_hex(std::string_view text) {
+  return sha256_hex({reinterpret_cast<const std::uint8_t*>(text.data()), text.size()});
+}
 
 // Throws InputError if it is not a plain file that can be read.
 std::string sha256_of_file(const std::filesystem::path& path);

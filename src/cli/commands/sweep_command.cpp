@@ -2,7 +2,6 @@
 #include <memory>
 
 #include "base/error.hpp"
-#include "base/parallel.hpp"
 #include "cli/commands.hpp"
 #include "cli/commands/sweep_answers.hpp"
 #include "cli/terminal/output.hpp"
@@ -33,7 +32,6 @@ void run_sweep(SweepOptions options) {
   }
   const std::unique_ptr<sweep::Ranks> ranks = options.dry_run ? nullptr : sweep::Ranks::open();
   options.ranks = ranks.get();
-  options.threads = resolve_threads(options.threads);
   if (!options.quiet) options.print = print_text;
   if (options.dry_run) return sweep::dry_run(options);
   const StopOnSignal stop;  // rank 0 decides for all

@@ -2,9 +2,9 @@
 #include <fmt/format.h>
 #include <map>
 
+#include "base/text/json.hpp"
 #include "base/text/parse_number.hpp"
 #include "sweep/answers/answers_text.hpp"
-#include "sweep/store/json_rows.hpp"
 
 namespace lacuna::sweep {
 
@@ -23,6 +23,12 @@ Json network_json(const std::string& network) { return network.empty() ? Json() 
 // picture.
 Json short_json(double value) {
   return std::isfinite(value) ? number_json(*parse_number<double>(fmt::format("{:.6g}", value))) : Json();
+}
+
+std::string document(std::string_view list, Json rows) {
+  Json document = json_document(1);
+  document[std::string(list)] = std::move(rows);
+  return dump_json(document);
 }
 
 // The values of a parameter, and for each design the place of its value; -1: it has none.
@@ -45,7 +51,7 @@ Json parameter_json(const Results& results, const std::string& name) {
 
 std::string chosen_json(const Results& results, const std::vector<ChosenRows>& chosen,
                         const std::vector<const Metric*>& metrics, std::string_view list) {
-  JsonRows rows;
+  Json rows = Json::array();
   for (const ChosenRows& part : chosen) {
     for (std::size_t rank = 0; rank < part.rows.size(); ++rank) {
       const ResultRow& row = part.rows[rank];
@@ -56,22 +62,22 @@ std::string chosen_json(const Results& results, const std::vector<ChosenRows>& c
         values[results.metrics[i]] = number_json(row.metrics[i]);
       }
       for (const auto& [name, value] : design.settings) settings[name] = value_json(value);
-      rows.add({{"network", network_json(part.network)},
-                {"rank", rank + 1},
-                {"of", part.of},
-                {"design", design.id},
-                {"machine", design.machine},
-                {"parameters", design.parameters},
-                {"asked", asked},
-                {"metrics", values},
-                {"settings", settings}});
+      rows.push_back({{"network", network_json(part.network)},
+                      {"rank", rank + 1},
+                      {"of", part.of},
+                      {"design", design.id},
+                      {"machine", design.machine},
+                      {"parameters", design.parameters},
+                      {"asked", asked},
+                      {"metrics", values},
+                      {"settings", settings}});
     }
   }
-  return rows.document(list);
+  return document(list, std::move(rows));
 }
 
 std::string effects_json(const std::vector<MetricEffects>& all) {
-  JsonRows rows;
+  Json rows = Json::array();
   for (const MetricEffects& one : all) {
     for (const Effect& effect : one.effects) {
       Json levels = Json::array();
@@ -80,32 +86,32 @@ std::string effects_json(const std::vector<MetricEffects>& all) {
                           {"relative", number_json(level.relative)},
                           {"rows", level.rows}});
       }
-      rows.add({{"metric", one.metric},
-                {"network", network_json(one.network)},
-                {"parameter", effect.parameter},
-                {"ratio", number_json(effect.ratio)},
-                {"share_of_variance", number_json(effect.share)},
-                {"best", value_json(effect.levels[effect.best].value)},
-                {"worst", value_json(effect.levels[effect.worst].value)},
-                {"levels", levels}});
+      rows.push_back({{"metric", one.metric},
+                      {"network", network_json(one.network)},
+                      {"parameter", effect.parameter},
+                      {"ratio", number_json(effect.ratio)},
+                      {"share_of_variance", number_json(effect.share)},
+                      {"best", value_json(effect.levels[effect.best].value)},
+                      {"worst", value_json(effect.levels[effect.worst].value)},
+                      {"levels", levels}});
     }
   }
-  return rows.document("effects");
+  return document("effects", std::move(rows));
 }
 
 std::string diff_json(const DesignDiff& diff) {
-  JsonRows rows;
+  Json rows = Json::array();
   for (const SettingDifference& one : diff.settings) {
-    rows.add({{"setting", one.name}, {"a", value_json(one.a)}, {"b", value_json(one.b)}});
+    rows.push_back({{"setting", one.name}, {"a", value_json(one.a)}, {"b", value_json(one.b)}});
   }
   for (const MetricDifference& one : diff.metrics) {
-    rows.add({{"network", one.network},
-              {"metric", one.metric},
-              {"a", number_json(one.a)},
-              {"b", number_json(one.b)},
-              {"ratio", number_json(one.ratio)}});
+    rows.push_back({{"network", one.network},
+                    {"metric", one.metric},
+                    {"a", number_json(one.a)},
+                    {"b", number_json(one.b)},
+                    {"ratio", number_json(one.ratio)}});
   }
-  return rows.document("differences");
+  return document("differences", std::move(rows));
 }
 
 std::string page_json(const Results& results, const std::string& condition, const Metric& x,
@@ -147,17 +153,18 @@ std::string page_json(const Results& results, const std::string& condition, cons
     designs.push_back(
         Json::array({design.id, design.machine, value_json(design.setting("model")), design.parameters}));
   }
-  return dump({{"file", results.file},
-               {"program", results.program},
-               {"where", condition},
-               {"x", x.name()},
-               {"y", y.name()},
-               {"metrics", metrics},
-               {"more_is_better", directions},
-               {"units", units},
-               {"parameters", parameters},
-               {"designs", designs},
-               {"sets", sets}});
+  const Json page{{"file", results.file},
+                  {"program", results.program},
+                  {"where", condition},
+                  {"x", x.name()},
+                  {"y", y.name()},
+                  {"metrics", metrics},
+                  {"more_is_better", directions},
+                  {"units", units},
+                  {"parameters", parameters},
+                  {"designs", designs},
+                  {"sets", sets}};
+  return page.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 }  // namespace lacuna::sweep

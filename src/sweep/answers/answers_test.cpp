@@ -6,7 +6,6 @@
 #include "base/random.hpp"
 #include "base/testing.hpp"
 #include "sweep/answers/answers_text.hpp"
-#include "sweep/answers/axis.hpp"
 #include "sweep/testing/records.hpp"
 
 namespace lacuna::sweep {

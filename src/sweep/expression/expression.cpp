@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
+#include <limits>
 
 #include "base/error.hpp"
 #include "base/text/nearest.hpp"
@@ -21,17 +22,9 @@ class ExpressionEvaluator {
   Value run() {
     compute_all();
     const Operand& last = results_.back();
-    switch (last.kind) {
-      case Kind::kMissing:
-        return {};
-      case Kind::kCondition:
-        return last.number != 0;
-      case Kind::kNumber:
-        return last.number;
-      case Kind::kText:
-        return *last.text;
-    }
-    return {};
+    if (last.kind == Kind::kCondition) return last.number != 0;
+    if (last.kind == Kind::kNumber) return last.number;
+    return last.kind == Kind::kText ? Value(*last.text) : Value();
   }
 
   double shortfall() {
@@ -67,7 +60,7 @@ class ExpressionEvaluator {
     const Operand& right = results_[node.right];
     if (left.kind != Kind::kNumber) return 1;
     const double scale = std::max(std::abs(left.number), std::abs(right.number));
-    // Equal where 'less' is asked for is the nearest miss.
+    // Two equal numbers that fail '<' are the nearest miss.
     const double distance = std::abs(left.number - right.number) / scale;
     return std::isfinite(distance) ? std::max(distance, 1e-9) : 1;
   }
@@ -84,17 +77,8 @@ class ExpressionEvaluator {
     return {};
   }
   static const char* kind_name(Kind kind) {
-    switch (kind) {
-      case Kind::kMissing:
-        return "missing";
-      case Kind::kCondition:
-        return "a condition";
-      case Kind::kNumber:
-        return "a number";
-      case Kind::kText:
-        return "a text";
-    }
-    return "";
+    static constexpr const char* kNames[] = {"missing", "a condition", "a number", "a text"};
+    return kNames[static_cast<std::size_t>(kind)];
   }
 
   void require(const Operand& value, Kind kind, const Node& node) const {
@@ -106,41 +90,55 @@ class ExpressionEvaluator {
   }
 
   Operand compute(const Node& node) const {
-    switch (node.op) {
-      case Op::kConstant:
-        return operand(expression_.constants_[node.left]);
-      case Op::kName:
-        return operand(values_[node.left]);
-      case Op::kOr:
-      case Op::kAnd:
-        return combine(node);
-      case Op::kNot: {
-        const Operand& value = results_[node.left];
-        require(value, Kind::kCondition, node);
-        return value.kind == Kind::kMissing ? Operand{} : condition(value.number == 0);
-      }
-      case Op::kEqual:
-      case Op::kNotEqual:
-      case Op::kLess:
-      case Op::kLessEqual:
-      case Op::kGreater:
-      case Op::kGreaterEqual:
-        return compare(node);
+    if (node.op == Op::kConstant) return operand(expression_.constants_[node.left]);
+    if (node.op == Op::kName) return operand(values_[node.left]);
+    const Operand& left = results_[node.left];
+    if (node.op == Op::kOr || node.op == Op::kAnd) return combine(node, left, results_[node.right]);
+    if (node.op == Op::kNot) {
+      require(left, Kind::kCondition, node);
+      return left.kind == Kind::kMissing ? left : condition(left.number == 0);
+    }
+    if (node.op <= Op::kGreaterEqual) return compare(node, left, results_[node.right]);
+    const Operand& right = node.op >= Op::kNegate ? left : results_[node.right];
+    require(left, Kind::kNumber, node);
+    require(right, Kind::kNumber, node);
+    if (left.kind == Kind::kMissing || right.kind == Kind::kMissing) return {};
+    return number(calculate(node.op, left.number, right.number));
+  }
+
+  // NaN where there is no result. Functions of one number ignore b.
+  static double calculate(Op op, double a, double b) {
+    constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+    switch (op) {
+      case Op::kAdd:
+        return a + b;
+      case Op::kSubtract:
+        return a - b;
+      case Op::kMultiply:
+        return a * b;
+      case Op::kDivide:
+        return b == 0 ? kNone : a / b;
+      case Op::kRemainder:
+        return b == 0 ? kNone : std::fmod(a, b);
+      case Op::kMin:
+        return std::min(a, b);
+      case Op::kMax:
+        return std::max(a, b);
       case Op::kNegate:
+        return -a;
       case Op::kAbs:
+        return std::abs(a);
       case Op::kLog2:
+        return a > 0 ? std::log2(a) : kNone;
       case Op::kFloor:
-      case Op::kCeil:
-        return unary(node);
+        return std::floor(a);
       default:
-        return arithmetic(node);
+        return std::ceil(a);
     }
   }
 
-  // Three-valued: what is missing decides nothing.
-  Operand combine(const Node& node) const {
-    const Operand& left = results_[node.left];
-    const Operand& right = results_[node.right];
+  // Three-valued: a missing side decides nothing.
+  Operand combine(const Node& node, const Operand& left, const Operand& right) const {
     require(left, Kind::kCondition, node);
     require(right, Kind::kCondition, node);
     const double deciding = node.op == Op::kOr ? 1 : 0;
@@ -150,76 +148,22 @@ class ExpressionEvaluator {
     return left.kind == Kind::kMissing ? left : right;
   }
 
-  Operand compare(const Node& node) const {
-    const Operand& left = results_[node.left];
-    const Operand& right = results_[node.right];
+  Operand compare(const Node& node, const Operand& left, const Operand& right) const {
     if (left.kind == Kind::kMissing || right.kind == Kind::kMissing) return {};
     if (left.kind != right.kind) {
       expression_.fail(node.column,
                        fmt::format("{} is compared with {}", kind_name(left.kind), kind_name(right.kind)),
                        "compare numbers with numbers, texts with 'texts', flags with on or off");
     }
-    const bool equality = node.op == Op::kEqual || node.op == Op::kNotEqual;
-    if (!equality) require(left, Kind::kNumber, node);
     const bool equal = left.kind == Kind::kText ? *left.text == *right.text : left.number == right.number;
-    switch (node.op) {
-      case Op::kEqual:
-        return condition(equal);
-      case Op::kNotEqual:
-        return condition(!equal);
-      case Op::kLess:
-        return condition(left.number < right.number);
-      case Op::kLessEqual:
-        return condition(left.number <= right.number);
-      case Op::kGreater:
-        return condition(left.number > right.number);
-      default:
-        return condition(left.number >= right.number);
-    }
-  }
-
-  Operand unary(const Node& node) const {
-    const Operand& value = results_[node.left];
-    require(value, Kind::kNumber, node);
-    if (value.kind == Kind::kMissing) return {};
-    switch (node.op) {
-      case Op::kNegate:
-        return number(-value.number);
-      case Op::kAbs:
-        return number(std::abs(value.number));
-      case Op::kLog2:
-        return value.number > 0 ? number(std::log2(value.number)) : Operand{};
-      case Op::kFloor:
-        return number(std::floor(value.number));
-      default:
-        return number(std::ceil(value.number));
-    }
-  }
-
-  Operand arithmetic(const Node& node) const {
-    const Operand& left = results_[node.left];
-    const Operand& right = results_[node.right];
+    if (node.op == Op::kEqual) return condition(equal);
+    if (node.op == Op::kNotEqual) return condition(!equal);
     require(left, Kind::kNumber, node);
-    require(right, Kind::kNumber, node);
-    if (left.kind == Kind::kMissing || right.kind == Kind::kMissing) return {};
-    const double a = left.number;
-    const double b = right.number;
-    switch (node.op) {
-      case Op::kAdd:
-        return number(a + b);
-      case Op::kSubtract:
-        return number(a - b);
-      case Op::kMultiply:
-        return number(a * b);
-      case Op::kDivide:
-        return b == 0 ? Operand{} : number(a / b);
-      case Op::kRemainder:
-        return b == 0 ? Operand{} : number(std::fmod(a, b));
-      case Op::kMin:
-        return number(std::min(a, b));
-      default:
-        return number(std::max(a, b));
-    }
+    const bool less = left.number < right.number;
+    return condition(node.op == Op::kLess        ? less
+                     : node.op == Op::kLessEqual ? less || equal
+                     : node.op == Op::kGreater   ? !less && !equal
+                                                 : !less);
   }
 
   const Expression& expression_;

@@ -8,8 +8,8 @@
 //   'text' "text", 12, 1e-3, on, off, true, false
 //   names of letters, digits, '_' and '.'; any other name in backticks: `two words`
 //
-// A value that is not there (no such parameter for this machine, NaN, a division by zero) makes everything
-// that is computed from it missing, and a condition that is missing does not hold.
+// A missing value (no such parameter for this machine, NaN, a division by zero) makes everything that is
+// computed from it missing, and a missing condition does not hold.
 #pragma once
 
 #include <cstdint>
@@ -36,8 +36,8 @@ class Expression {
     std::string name;
     std::size_t column;  // of its first use, from 1
   };
-  // The names it uses, each once, in the order of their first use. What they stand for is the caller's to
-  // check: unknown_name() is the error.
+  // The names it uses, each once, in the order of their first use. The caller checks that they exist:
+  // unknown_name() is the error.
   const std::vector<Name>& names() const { return names_; }
   // "--where: column 3: there is no 'aera_mm2'; did you mean 'area_mm2'? known: ..."
   [[noreturn]] void unknown_name(const Name& name, const std::vector<std::string>& known) const;
@@ -45,7 +45,7 @@ class Expression {
   // `values` are those of names(), in that order. Throws InputError where kinds do not go together (a text
   // compared with a number).
   Value evaluate(std::span<const Value> values) const;
-  // Whether it is true. Throws InputError if it is not a condition.
+  // Returns true if the condition holds. Throws InputError if it is not a condition.
   bool holds(std::span<const Value> values) const;
   // 0 if it holds, else by how much it does not, so that a search can tell near misses: a comparison of
   // numbers misses by their distance relative to the larger one, anything else by 1; 'and' adds, 'or' takes
@@ -75,9 +75,9 @@ class Expression {
     kMultiply,
     kDivide,
     kRemainder,
-    kNegate,
     kMin,
     kMax,
+    kNegate,  // this and the rest: of one number
     kAbs,
     kLog2,
     kFloor,

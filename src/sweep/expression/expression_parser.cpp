@@ -44,6 +44,11 @@ class ExpressionParser {
 
  private:
   using Kind = Token::Kind;
+  using Index = std::uint32_t;  // of a node
+  struct Operator {
+    std::string_view text;
+    Op op;
+  };
 
   [[noreturn]] void fail(std::size_t column, std::string_view cause, std::string_view remedy) const {
     expression_.fail(column, cause, remedy);
@@ -66,33 +71,38 @@ class ExpressionParser {
     }
   }
 
-  bool at_word(std::string_view word) const {
-    return token_.kind == Kind::kName && !token_.quoted && token_.text == word;
+  // A word or symbol that belongs to the language.
+  bool at(std::string_view text) const {
+    const bool is_language = token_.kind == Kind::kSymbol || (token_.kind == Kind::kName && !token_.quoted);
+    return is_language && token_.text == text;
   }
-  bool at_symbol(std::string_view symbol) const {
-    return token_.kind == Kind::kSymbol && token_.text == symbol;
-  }
-  bool take_symbol(std::string_view symbol) {
-    if (!at_symbol(symbol)) return false;
+  bool take(std::string_view text) {
+    if (!at(text)) return false;
     next();
     return true;
   }
-  void expect_symbol(std::string_view symbol) {
-    if (!take_symbol(symbol)) unexpected(quote_name(symbol));
+  std::optional<Op> take_one_of(std::span<const Operator> operators) {
+    for (const Operator& one : operators) {
+      if (take(one.text)) return one.op;
+    }
+    return std::nullopt;
+  }
+  void expect(std::string_view text) {
+    if (!take(text)) unexpected(quote_name(text));
   }
 
   // ---- nodes
 
-  std::uint32_t add(Op op, std::size_t column, std::size_t left, std::size_t right = 0) {
-    expression_.nodes_.push_back({op, static_cast<std::uint32_t>(left), static_cast<std::uint32_t>(right),
-                                  static_cast<std::uint32_t>(column)});
-    return static_cast<std::uint32_t>(expression_.nodes_.size() - 1);
+  Index add(Op op, std::size_t column, std::size_t left, std::size_t right = 0) {
+    expression_.nodes_.push_back(
+        {op, static_cast<Index>(left), static_cast<Index>(right), static_cast<std::uint32_t>(column)});
+    return static_cast<Index>(expression_.nodes_.size() - 1);
   }
-  std::uint32_t constant(Value value, std::size_t column) {
+  Index constant(Value value, std::size_t column) {
     expression_.constants_.push_back(std::move(value));
     return add(Op::kConstant, column, expression_.constants_.size() - 1);
   }
-  std::uint32_t name(std::string_view text, std::size_t column) {
+  Index name(std::string_view text, std::size_t column) {
     auto& names = expression_.names_;
     const auto known = std::ranges::find(names, text, &Expression::Name::name);
     const auto index = static_cast<std::size_t>(known - names.begin());
@@ -102,130 +112,90 @@ class ExpressionParser {
 
   // ---- grammar
 
-  std::uint32_t disjunction() {
-    std::uint32_t left = conjunction();
-    while (at_word("or")) {
+  // operand, or operand OPERATOR operand OPERATOR ..., from left to right
+  Index chain(Index (ExpressionParser::*operand)(), std::span<const Operator> operators) {
+    Index left = (this->*operand)();
+    for (;;) {
       const std::size_t column = token_.column;
-      next();
-      const std::uint32_t right = conjunction();
-      left = add(Op::kOr, column, left, right);
+      const std::optional<Op> op = take_one_of(operators);
+      if (!op) return left;
+      const Index right = (this->*operand)();
+      left = add(*op, column, left, right);
     }
-    return left;
   }
 
-  std::uint32_t conjunction() {
-    std::uint32_t left = negation();
-    while (at_word("and")) {
-      const std::size_t column = token_.column;
-      next();
-      const std::uint32_t right = negation();
-      left = add(Op::kAnd, column, left, right);
-    }
-    return left;
+  Index disjunction() {
+    static constexpr Operator kOr[] = {{"or", Op::kOr}};
+    return chain(&ExpressionParser::conjunction, kOr);
+  }
+  Index conjunction() {
+    static constexpr Operator kAnd[] = {{"and", Op::kAnd}};
+    return chain(&ExpressionParser::negation, kAnd);
+  }
+  Index sum() {
+    static constexpr Operator kSums[] = {{"+", Op::kAdd}, {"-", Op::kSubtract}};
+    return chain(&ExpressionParser::product, kSums);
+  }
+  Index product() {
+    static constexpr Operator kProducts[] = {{"*", Op::kMultiply}, {"/", Op::kDivide}, {"%", Op::kRemainder}};
+    return chain(&ExpressionParser::sign, kProducts);
   }
 
-  std::uint32_t negation() {
-    if (!at_word("not")) return comparison();
+  Index negation() { return prefix("not", Op::kNot, &ExpressionParser::comparison); }
+  Index sign() { return prefix("-", Op::kNegate, &ExpressionParser::primary); }
+
+  // OPERATOR OPERATOR ... operand
+  Index prefix(std::string_view text, Op op, Index (ExpressionParser::*operand)()) {
+    if (!at(text)) return (this->*operand)();
     const Deeper deeper(*this);
     const std::size_t column = token_.column;
     next();
-    const std::uint32_t operand = negation();
-    return add(Op::kNot, column, operand);
+    const Index negated = prefix(text, op, operand);
+    return add(op, column, negated);
   }
 
-  std::uint32_t comparison() {
-    std::uint32_t left = sum();
-    if (at_word("in")) {
-      const std::size_t column = token_.column;
-      next();
-      return members(left, column);
-    }
-    if (at_word("not")) {
-      const std::size_t column = token_.column;
-      next();
-      if (!at_word("in")) unexpected("'in'");
-      next();
-      const std::uint32_t found = members(left, column);
+  Index comparison() {
+    static constexpr Operator kComparisons[] = {
+        {"=", Op::kEqual},      {"==", Op::kEqual},  {"!=", Op::kNotEqual},    {"<", Op::kLess},
+        {"<=", Op::kLessEqual}, {">", Op::kGreater}, {">=", Op::kGreaterEqual}};
+    Index left = sum();
+    std::size_t column = token_.column;
+    if (take("in")) return members(left, column);
+    if (take("not")) {
+      expect("in");
+      const Index found = members(left, column);
       return add(Op::kNot, column, found);
     }
-    std::optional<std::uint32_t> all;
-    while (const std::optional<Op> op = comparison_op()) {
-      const std::size_t column = token_.column;
-      next();
-      const std::uint32_t right = sum();
-      const std::uint32_t one = add(*op, column, left, right);
+    std::optional<Index> all;
+    while (const std::optional<Op> op = take_one_of(kComparisons)) {
+      const Index right = sum();
+      const Index one = add(*op, column, left, right);
       all = all ? add(Op::kAnd, column, *all, one) : one;
       left = right;
+      column = token_.column;
     }
     return all.value_or(left);
   }
 
-  std::optional<Op> comparison_op() const {
-    static constexpr std::array<std::pair<std::string_view, Op>, 7> kOps = {{{"=", Op::kEqual},
-                                                                             {"==", Op::kEqual},
-                                                                             {"!=", Op::kNotEqual},
-                                                                             {"<", Op::kLess},
-                                                                             {"<=", Op::kLessEqual},
-                                                                             {">", Op::kGreater},
-                                                                             {">=", Op::kGreaterEqual}}};
-    for (const auto& [symbol, op] : kOps) {
-      if (at_symbol(symbol)) return op;
-    }
-    return std::nullopt;
-  }
-
   // x in (a, b): x = a or x = b
-  std::uint32_t members(std::uint32_t left, std::size_t column) {
-    expect_symbol("(");
-    std::optional<std::uint32_t> any;
+  Index members(Index left, std::size_t column) {
+    expect("(");
+    std::optional<Index> any;
     do {
-      const std::uint32_t member = sum();
-      const std::uint32_t one = add(Op::kEqual, column, left, member);
+      const Index member = sum();
+      const Index one = add(Op::kEqual, column, left, member);
       any = any ? add(Op::kOr, column, *any, one) : one;
-    } while (take_symbol(","));
-    expect_symbol(")");
+    } while (take(","));
+    expect(")");
     return *any;
   }
 
-  std::uint32_t sum() {
-    std::uint32_t left = product();
-    while (at_symbol("+") || at_symbol("-")) {
-      const Op op = at_symbol("+") ? Op::kAdd : Op::kSubtract;
-      const std::size_t column = token_.column;
-      next();
-      const std::uint32_t right = product();
-      left = add(op, column, left, right);
-    }
-    return left;
-  }
-
-  std::uint32_t product() {
-    std::uint32_t left = sign();
-    while (at_symbol("*") || at_symbol("/") || at_symbol("%")) {
-      const Op op = at_symbol("*") ? Op::kMultiply : at_symbol("/") ? Op::kDivide : Op::kRemainder;
-      const std::size_t column = token_.column;
-      next();
-      const std::uint32_t right = sign();
-      left = add(op, column, left, right);
-    }
-    return left;
-  }
-
-  std::uint32_t sign() {
-    if (!at_symbol("-")) return primary();
-    const Deeper deeper(*this);
-    const std::size_t column = token_.column;
-    next();
-    const std::uint32_t operand = sign();
-    return add(Op::kNegate, column, operand);
-  }
-
-  std::uint32_t primary() {
+  Index primary() {
     const Token token = token_;
-    if (take_symbol("(")) {
+    if (take("(")) {
       const Deeper deeper(*this);
-      const std::uint32_t inner = disjunction();
-      expect_symbol(")");
+      const Index inner = disjunction();
+      expect(")");
       return inner;
     }
     if (token.kind == Kind::kNumber) {
@@ -241,43 +211,39 @@ class ExpressionParser {
       next();
       return constant(std::string(token.text), token.column);
     }
-    if (token.kind == Kind::kName) {
-      if (!token.quoted && is_keyword(token.text)) unexpected("a value");
-      next();
-      if (token.quoted) return name(token.text, token.column);
-      if (token.text == "on" || token.text == "true") return constant(true, token.column);
-      if (token.text == "off" || token.text == "false") return constant(false, token.column);
-      return at_symbol("(") ? call(token) : name(token.text, token.column);
-    }
-    unexpected("a name, a number or 'text'");
+    if (token.kind != Kind::kName) unexpected("a name, a number or 'text'");
+    if (at("and") || at("or") || at("not") || at("in")) unexpected("a value");
+    next();
+    if (token.quoted) return name(token.text, token.column);
+    if (token.text == "on" || token.text == "true") return constant(true, token.column);
+    if (token.text == "off" || token.text == "false") return constant(false, token.column);
+    return at("(") ? call(token) : name(token.text, token.column);
   }
 
-  static bool is_keyword(std::string_view word) {
-    return word == "and" || word == "or" || word == "not" || word == "in";
-  }
-
-  std::uint32_t call(const Token& function) {
-    static constexpr std::array<std::pair<std::string_view, Op>, 6> kFunctions = {{{"min", Op::kMin},
-                                                                                   {"max", Op::kMax},
-                                                                                   {"abs", Op::kAbs},
-                                                                                   {"log2", Op::kLog2},
-                                                                                   {"floor", Op::kFloor},
-                                                                                   {"ceil", Op::kCeil}}};
-    const auto* known = std::ranges::find(kFunctions, function.text, &std::pair<std::string_view, Op>::first);
+  Index call(const Token& function) {
+    static constexpr std::array<Operator, 6> kFunctions = {{{"min", Op::kMin},
+                                                            {"max", Op::kMax},
+                                                            {"abs", Op::kAbs},
+                                                            {"log2", Op::kLog2},
+                                                            {"floor", Op::kFloor},
+                                                            {"ceil", Op::kCeil}}};
+    const auto* known = std::ranges::find(kFunctions, function.text, &Operator::text);
     if (known == kFunctions.end()) {
+      std::vector<std::string> names;
+      for (const Operator& one : kFunctions) names.emplace_back(one.text);
       fail(function.column, fmt::format("there is no function {}", quote_name(function.text)),
-           suggest(function.text, {"min", "max", "abs", "log2", "floor", "ceil"}));
+           suggest(function.text, names));
     }
     const Deeper deeper(*this);
-    expect_symbol("(");
-    std::uint32_t result = sum();
-    const bool several = known->second == Op::kMin || known->second == Op::kMax;
-    if (!several) result = add(known->second, function.column, result);
-    while (several && take_symbol(",")) {
-      const std::uint32_t right = sum();
-      result = add(known->second, function.column, result, right);
+    expect("(");
+    Index result = sum();
+    const bool several = known->op == Op::kMin || known->op == Op::kMax;
+    if (!several) result = add(known->op, function.column, result);
+    while (several && take(",")) {
+      const Index right = sum();
+      result = add(known->op, function.column, result, right);
     }
-    expect_symbol(")");
+    expect(")");
     return result;
   }
 

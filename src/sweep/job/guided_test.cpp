@@ -112,10 +112,13 @@ TEST(GuidedSweep, Refusals) {
   };
   EXPECT_NE(refused("{name: nsga3}").find("unknown strategy 'nsga3'; did you mean 'nsga2'?"),
             std::string::npos);
-  EXPECT_NE(refused("{name: nsga2, populaton: 5}").find("no setting 'populaton'; did you mean 'population'?"),
+  EXPECT_NE(refused("{name: nsga2, populaton: 5}")
+                .find("unknown key 'populaton' for nsga2; did you mean 'population'?"),
             std::string::npos);
-  EXPECT_NE(refused("{name: random, population: 5}").find("no setting 'population'"), std::string::npos);
-  EXPECT_NE(refused("{name: nsga2, population: 1}").find("'population' is '1'"), std::string::npos);
+  EXPECT_NE(refused("{name: random, population: 5}").find("unknown key 'population' for random"),
+            std::string::npos);
+  EXPECT_NE(refused("{name: nsga2, population: 1}").find("'1' is not a value for 'population'"),
+            std::string::npos);
   EXPECT_NE(refused("{name: nsga2, population: 100000, generations: 100000}").find("points"),
             std::string::npos);
   EXPECT_NE(refused("{name: nsga2, objectives: [speedpu]}").find("did you mean 'speedup'?"),

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <limits>
 
 #include "base/error.hpp"
 #include "base/text/nearest.hpp"
@@ -26,105 +27,86 @@ std::vector<std::string> split_words(const std::string& text) {
   return words;
 }
 
-class SearchReader {
- public:
-  explicit SearchReader(const Plan& plan) : plan_(plan), strategy_(plan.strategy) {}
-
-  PlanSearch read() {
-    if (std::ranges::find(search_strategies(), strategy_.name) == search_strategies().end()) {
-      std::vector<std::string> known = {"grid"};
-      known.insert(known.end(), search_strategies().begin(), search_strategies().end());
-      throw InputError(strategy_.where, fmt::format("unknown strategy {}", quote_name(strategy_.name)),
-                       suggest(strategy_.name, known));
-    }
-    check_names();
-    SearchOptions& options = search_.options;
-    options.strategy = strategy_.name;
-    options.seed = number("seed", options.seed, 0, ~std::uint64_t{0});
-    options.points = small("points", options.points, 1);
-    options.population = small("population", options.population, 2);
-    options.generations = small("generations", options.generations, 1);
-    options.keep_one_in = small("keep_one_in", options.keep_one_in, 2);
-    search_.objectives = split_words(text("objectives", "speedup,area_mm2"));
-    search_.subject_to = text("subject_to", "");
-    read_rungs();
-    const std::uint64_t most = largest_number_of_points(options) * plan_.traces.size();
-    if (most > Plan::kMostPoints) {
-      throw InputError(strategy_.where, fmt::format("the search may ask for {} points", most),
-                       fmt::format("at most {} are computed: search less", Plan::kMostPoints));
-    }
-    return search_;
+// The settings of a strategy with their defaults.
+Params settings_of(const std::string& strategy) {
+  const SearchOptions usual;
+  constexpr std::int64_t kMost = 100'000;
+  const auto count = [](const char* name, std::uint32_t value, std::int64_t least) {
+    return ParamSpec::integer(name, value, least, kMost, "", "", "");
+  };
+  std::vector<ParamSpec> specs = {ParamSpec::integer("seed", static_cast<std::int64_t>(usual.seed), 0,
+                                                     std::numeric_limits<std::int64_t>::max(), "", "", ""),
+                                  ParamSpec::text("objectives", "speedup,area_mm2", "", ""),
+                                  ParamSpec::text("subject_to", "", "", "")};
+  if (strategy == "nsga2") {
+    specs.push_back(count("population", usual.population, 2));
+    specs.push_back(count("generations", usual.generations, 1));
+  } else {
+    specs.push_back(count("points", usual.points, 1));
   }
+  if (strategy == "successive-halving") {
+    specs.push_back(count("keep_one_in", usual.keep_one_in, 2));
+    specs.push_back(ParamSpec::text("rungs", "", "", ""));
+  }
+  return {strategy, std::move(specs)};
+}
 
- private:
-  void check_names() const {
-    std::vector<std::string> known = {"seed", "objectives", "subject_to"};
-    if (strategy_.name == "nsga2") {
-      known.insert(known.end(), {"population", "generations"});
-    } else {
-      known.emplace_back("points");
+// Numbers of traces, the last one all of them. By default one trace first, then all.
+std::vector<std::size_t> read_rungs(const std::string& text, std::size_t traces, const std::string& where) {
+  std::vector<std::size_t> rungs;
+  const std::string usual = traces > 1 ? fmt::format("1,{}", traces) : "1";
+  for (const std::string& word : split_words(text.empty() ? usual : text)) {
+    const auto value = parse_number<std::size_t>(word);
+    if (!value || *value <= (rungs.empty() ? 0 : rungs.back()) || *value > traces) {
+      throw InputError(where, "'rungs' must be growing numbers of traces",
+                       fmt::format("the plan has {}: write for instance [{}]", traces, usual));
     }
-    if (strategy_.name == "successive-halving") known.insert(known.end(), {"keep_one_in", "rungs"});
-    for (const auto& [name, value] : strategy_.settings) {
-      if (std::ranges::find(known, name) != known.end()) continue;
-      throw InputError(strategy_.where,
-                       fmt::format("the strategy '{}' has no setting {}", strategy_.name, quote_name(name)),
-                       suggest(name, known));
-    }
+    rungs.push_back(*value);
   }
+  if (rungs.back() != traces) rungs.push_back(traces);
+  return rungs;
+}
 
-  std::string text(const std::string& name, const std::string& otherwise) const {
-    const auto found = strategy_.settings.find(name);
-    return found == strategy_.settings.end() ? otherwise : found->second;
+PlanSearch read_settings(const Plan& plan) {
+  const PlanStrategy& strategy = plan.strategy;
+  std::vector<std::string> known = {"grid"};
+  known.insert(known.end(), search_strategies().begin(), search_strategies().end());
+  if (std::ranges::find(known, strategy.name) == known.end()) {
+    throw InputError(strategy.where, fmt::format("unknown strategy {}", quote_name(strategy.name)),
+                     suggest(strategy.name, known));
   }
-
-  std::uint64_t number(const std::string& name, std::uint64_t otherwise, std::uint64_t least,
-                       std::uint64_t most) const {
-    const auto found = strategy_.settings.find(name);
-    if (found == strategy_.settings.end()) return otherwise;
-    const auto value = parse_number<std::uint64_t>(found->second);
-    if (!value || *value < least || *value > most) {
-      throw InputError(strategy_.where,
-                       fmt::format("'{}' is {}, not a whole number from {} to {}", name,
-                                   quote_name(found->second), least, most),
-                       "correct it");
-    }
-    return *value;
+  Params settings = settings_of(strategy.name);
+  for (const auto& [name, value] : strategy.settings) settings.set(name, value, strategy.where);
+  PlanSearch search;
+  SearchOptions& options = search.options;
+  options.strategy = strategy.name;
+  options.seed = static_cast<std::uint64_t>(settings.integer("seed"));
+  const std::pair<const char*, std::uint32_t*> counts[] = {{"points", &options.points},
+                                                           {"population", &options.population},
+                                                           {"generations", &options.generations},
+                                                           {"keep_one_in", &options.keep_one_in}};
+  for (const auto& [name, count] : counts) {
+    if (settings.has(name)) *count = static_cast<std::uint32_t>(settings.integer(name));
   }
-  std::uint32_t small(const std::string& name, std::uint32_t otherwise, std::uint32_t least) const {
-    return static_cast<std::uint32_t>(number(name, otherwise, least, 100'000));
+  search.objectives = split_words(settings.text("objectives"));
+  search.subject_to = settings.text("subject_to");
+  search.rungs = {plan.traces.size()};
+  if (settings.has("rungs")) {
+    search.rungs = read_rungs(settings.text("rungs"), plan.traces.size(), strategy.where);
   }
-
-  // By default one trace first, then all of them.
-  void read_rungs() {
-    const std::size_t traces = plan_.traces.size();
-    search_.rungs = {traces};
-    if (strategy_.name == "successive-halving") {
-      search_.rungs.clear();
-      const std::string otherwise = traces > 1 ? fmt::format("1,{}", traces) : "1";
-      for (const std::string& word : split_words(text("rungs", otherwise))) {
-        const auto value = parse_number<std::size_t>(word);
-        const std::size_t before = search_.rungs.empty() ? 0 : search_.rungs.back();
-        if (!value || *value <= before || *value > traces) {
-          throw InputError(strategy_.where, "'rungs' must be growing numbers of traces",
-                           fmt::format("the plan has {}: write for instance [{}]", traces, otherwise));
-        }
-        search_.rungs.push_back(*value);
-      }
-      if (search_.rungs.back() != traces) search_.rungs.push_back(traces);
-    }
-    search_.options.rungs = static_cast<std::uint32_t>(search_.rungs.size());
+  options.rungs = static_cast<std::uint32_t>(search.rungs.size());
+  const std::uint64_t most = largest_number_of_points(options) * plan.traces.size();
+  if (most > Plan::kMostPoints) {
+    throw InputError(strategy.where, fmt::format("the search may ask for {} points", most),
+                     fmt::format("at most {} are computed: search less", Plan::kMostPoints));
   }
-
-  const Plan& plan_;
-  const PlanStrategy& strategy_;
-  PlanSearch search_;
-};
+  return search;
+}
 
 }  // namespace
 
 PlanSearch read_search(const Plan& plan) {
-  PlanSearch search = SearchReader(plan).read();
+  PlanSearch search = read_settings(plan);
   // Names of metrics and of parameters, before anything is computed.
   Results names;
   for (const MetricColumn& metric : metric_columns()) names.metrics.push_back(metric.name);

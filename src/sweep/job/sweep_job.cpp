@@ -7,6 +7,7 @@
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
+#include "base/parallel.hpp"
 #include "base/text/text_table.hpp"
 #include "sweep/job/guided_sweep.hpp"
 #include "sweep/run/estimate.hpp"
@@ -77,9 +78,12 @@ std::string search_text(const Sweep& sweep, const PlanSearch& search) {
 class JobRun {
  public:
   JobRun(const SweepJob& job, const Plan& plan)
-      : job_(job), database_(job.output, this_program()), sweep_(plan) {
+      : job_(job),
+        threads_(resolve_threads(job.threads)),
+        database_(job.output, this_program()),
+        sweep_(plan) {
     database_.add_parameters(plan.varied_parameters());
-    options_ = {.threads = job.threads, .ranks = job.ranks, .stop = job.stop, .report = {}};
+    options_ = {.threads = threads_, .ranks = job.ranks, .stop = job.stop, .report = {}};
   }
 
   // Every design of the plan.
@@ -158,7 +162,7 @@ class JobRun {
   void print(const std::string& text) const {
     if (job_.print) job_.print(text);
   }
-  int workers() const { return job_.threads * (job_.ranks != nullptr ? job_.ranks->size() : 1); }
+  int workers() const { return threads_ * (job_.ranks != nullptr ? job_.ranks->size() : 1); }
   std::int64_t begin(std::uint64_t points) {
     start_ = seconds_now();
     return database_.begin_sweep(sweep_.plan.text, static_cast<std::int64_t>(points));
@@ -180,6 +184,7 @@ class JobRun {
   }
 
   const SweepJob& job_;
+  int threads_;
   Database database_;
   Sweep sweep_;
   RunOptions options_;
@@ -192,6 +197,7 @@ void dry_run(const SweepJob& job) {
   const Plan plan = Plan::load(job.plan);
   Sweep sweep(plan);
   if (plan.strategy.name != kGrid) return job.print(search_text(sweep, read_search(plan)));
+  const int threads = resolve_threads(job.threads);
   const DesignList designs = list_designs(sweep.factory);
   std::unordered_map<std::string, Measures> stored;
   std::string others;
@@ -201,13 +207,13 @@ void dry_run(const SweepJob& job) {
     stored = results.stored(this_program());
     others = others_text(results);
   }
-  const WorkList work = make_chunks(designs, sweep.sha256, sweep.bytes, stored, plan.measures, job.threads);
-  const Estimate needed = estimate(sweep, work, job.threads);
+  const WorkList work = make_chunks(designs, sweep.sha256, sweep.bytes, stored, plan.measures, threads);
+  const Estimate needed = estimate(sweep, work, threads);
   job.print(plan_text(sweep, designs));
   job.print(fmt::format("already there: {}\n{}to compute: {}\n", count_text(work.stored, "point"), others,
                         count_text(work.points, "point")));
   job.print(fmt::format("about {} on {}, {:.1f} GB of memory\n", duration_text(needed.seconds),
-                        counted(job.threads, "thread"), needed.bytes / 1e9));
+                        counted(threads, "thread"), needed.bytes / 1e9));
 }
 
 JobOutcome run_job(const SweepJob& job) {
@@ -225,7 +231,7 @@ void help_rank_0(const SweepJob& job) {
   try {
     const Plan plan = Plan::load(job.plan);
     Sweep sweep(plan);
-    job.ranks->compute(sweep, job.threads);
+    job.ranks->compute(sweep, resolve_threads(job.threads));
   } catch (const InputError& error) {
     // With its own exit code mpirun would end rank 0 before it has reported the error.
     job.ranks->excuse(error.what());

@@ -9,12 +9,12 @@
 namespace lacuna::sweep {
 
 struct SweepJob {
-  std::string plan;    // file
-  std::string output;  // file of results; empty: none, for dry_run()
-  int threads = 1;
-  Ranks* ranks = nullptr;                                         // other processes that help; null: none
-  std::function<bool()> stop = {};                                // asked between chunks
-  std::function<void(const std::string&)> print = {};             // lines for the user
+  std::string plan;                                    // file
+  std::string output;                                  // file of results; empty: none, for dry_run()
+  int threads = 0;                                     // 0: all cores
+  Ranks* ranks = nullptr;                              // other processes that help; null: none
+  std::function<bool()> stop = {};                     // asked between chunks
+  std::function<void(const std::string&)> print = {};  // lines for the user
   std::function<void(double, const std::string&)> progress = {};  // done share, 0 to 1, and what is done
 };
 

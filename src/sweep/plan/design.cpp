@@ -21,10 +21,6 @@ std::span<const EmbeddedFile> embedded_assumptions();
 namespace lacuna::sweep {
 namespace {
 
-std::string hash(std::string_view text) {
-  return sha256_hex({reinterpret_cast<const std::uint8_t*>(text.data()), text.size()});
-}
-
 std::string configuration(const Params& params) {
   std::vector<ConfigValue> config;
   const auto values = params.values();
@@ -53,7 +49,7 @@ ProgramRecord this_program() {
 }
 
 std::string point_key(const std::string& design_key, const std::string& trace_sha256) {
-  return hash(fmt::format("design {}\ntrace {}\n", design_key, trace_sha256));
+  return sha256_hex(fmt::format("design {}\ntrace {}\n", design_key, trace_sha256));
 }
 
 std::shared_ptr<const CostTable> DesignFactory::table(const std::string& name, int node,
@@ -97,7 +93,7 @@ Design DesignFactory::make(const Choice& choice) {
                                     program_.results_version, record.model);
   for (const auto& [name, value] : params.values()) content += fmt::format("{}={}\n", name, value);
   content += fmt::format("table {}\nnode {}\n", table_identity(table_name), node);
-  record.key = hash(content);
+  record.key = sha256_hex(content);
 
   const std::unique_ptr<Accelerator> baseline = build_baseline(*design.machine);
   if (baseline) {
@@ -131,28 +127,23 @@ Design DesignFactory::make(const Choice& choice) {
 
 bool DesignFactory::within_limits(const Choice& choice, const Design& design) const {
   const DesignRecord& record = design.record;
-  const auto known = [](const std::optional<double>& value) { return value ? Value(*value) : Value(); };
+  const auto value_of = [&](const std::string& name) -> Value {
+    const auto known = [](const std::optional<double>& value) { return value ? Value(*value) : Value(); };
+    if (name == "area_mm2") return known(record.area_mm2);
+    if (name == "compute_area_mm2") return known(record.compute_area_mm2);
+    if (name == "area_ratio") {
+      if (!record.area_mm2 || !record.baseline_area_mm2) return {};
+      return *record.area_mm2 / *record.baseline_area_mm2;
+    }
+    if (name != "multipliers" || design.machine->params().has(name)) return space_.value(choice, name);
+    const std::optional<Hardware> hardware = design.machine->hardware();
+    if (!hardware) return {};
+    const auto total = std::ranges::find(hardware->totals, name, &DesignTotal::name);
+    return total == hardware->totals.end() ? Value() : Value(total->value);
+  };
   return std::ranges::all_of(space_.plan().limits, [&](const Expression& limit) {
     std::vector<Value> values;
-    for (const Expression::Name& name : limit.names()) {
-      if (name.name == "area_mm2") {
-        values.push_back(known(record.area_mm2));
-      } else if (name.name == "compute_area_mm2") {
-        values.push_back(known(record.compute_area_mm2));
-      } else if (name.name == "area_ratio") {
-        const bool both = record.area_mm2 && record.baseline_area_mm2;
-        values.push_back(both ? Value(*record.area_mm2 / *record.baseline_area_mm2) : Value());
-      } else if (name.name == "multipliers" && !design.machine->params().has("multipliers")) {
-        Value value;
-        const auto hardware = design.machine->hardware();
-        for (const DesignTotal& total : hardware ? hardware->totals : std::vector<DesignTotal>()) {
-          if (total.name == "multipliers") value = total.value;
-        }
-        values.push_back(value);
-      } else {
-        values.push_back(space_.value(choice, name.name));
-      }
-    }
+    for (const Expression::Name& name : limit.names()) values.push_back(value_of(name.name));
     return limit.holds(values);
   });
 }
@@ -174,14 +165,11 @@ DesignList list_designs(DesignFactory& factory, const std::function<void(const D
     } catch (const InputError& error) {
       const Machine& machine = plan.machines[choice.machine];
       std::string parameters;
-      for (std::size_t i = 0; i < plan.axes.size(); ++i) {
-        if (!factory.space().applies(choice.machine, i)) continue;
-        for (std::size_t j = 0; j < plan.axes[i].names.size(); ++j) {
-          parameters += fmt::format("{}{}={}", parameters.empty() ? "" : " ", plan.axes[i].names[j],
-                                    plan.axes[i].values[choice.values[i]][j]);
-        }
-      }
-      list.impossible.push_back({hash(fmt::format("impossible {} {}", machine.name, parameters)),
+      factory.space().each_setting(
+          choice, [&](const PlanAxis&, std::string_view key, const std::string& value) {
+            parameters += fmt::format("{}{}={}", parameters.empty() ? "" : " ", key, value);
+          });
+      list.impossible.push_back({sha256_hex(fmt::format("impossible {} {}", machine.name, parameters)),
                                  machine.name, parameters, "", error.what()});
     }
     if (list.entries.size() * plan.traces.size() > Plan::kMostPoints) {
@@ -190,21 +178,19 @@ DesignList list_designs(DesignFactory& factory, const std::function<void(const D
     }
     return !plan.at_most || list.entries.size() < *plan.at_most;
   });
-  if (list.entries.empty()) {
-    const std::string where = plan.axes.empty() ? plan.file : plan.axes.front().where;
-    if (list.allowed == 0) {
-      throw InputError(
-          where, fmt::format("the conditions leave none of {} combinations", factory.space().combinations()),
-          "relax one of them");
-    }
+  if (!list.entries.empty()) return list;
+  const std::string where = plan.axes.empty() ? plan.file : plan.axes.front().where;
+  if (list.allowed == 0) {
     throw InputError(
-        where,
-        fmt::format("none of {} designs can be computed: {} are over the limits, {} have parameters that do "
-                    "not go together",
-                    list.allowed, list.over_limits, list.impossible.size()),
-        list.impossible.empty() ? std::string("relax the limits") : list.impossible.front().error);
+        where, fmt::format("the conditions leave none of {} combinations", factory.space().combinations()),
+        "relax one of them");
   }
-  return list;
+  throw InputError(
+      where,
+      fmt::format("none of {} designs can be computed: {} are over the limits, {} have parameters "
+                  "that do not go together",
+                  list.allowed, list.over_limits, list.impossible.size()),
+      list.impossible.empty() ? "relax the limits" : list.impossible.front().error);
 }
 
 }  // namespace lacuna::sweep

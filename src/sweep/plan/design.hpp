@@ -1,4 +1,4 @@
-// A choice of a plan as a machine that is built, priced and known by its content.
+// A choice of a plan as a machine that is built, priced and identified by its content.
 #pragma once
 
 #include <functional>
@@ -21,7 +21,7 @@ ProgramRecord this_program();
 struct Design {
   DesignRecord record;
   std::shared_ptr<const Accelerator> machine;
-  // What prices its energy; null where the machine or its baseline declares no hardware, or nobody asks.
+  // Prices its energy; null where the machine or its baseline declares no hardware, or the plan does not ask.
   std::shared_ptr<const CostTable> table;
 };
 
@@ -36,7 +36,7 @@ class DesignFactory {
   const DesignSpace& space() const { return space_; }
   // Throws InputError for parameters that do not go together, or costs that do not fit.
   Design make(const Choice& choice);
-  // Whether the plan's limits hold.
+  // Returns true if the plan's limits hold.
   bool within_limits(const Choice& choice, const Design& design) const;
 
  private:
@@ -63,7 +63,7 @@ struct DesignList {
   std::uint64_t allowed = 0;              // by the conditions
   std::uint64_t over_limits = 0;
 };
-// Tells `found` of each design as it is listed. Throws InputError if nothing is left, or there are too many.
+// Calls found() for each design as it is listed. Throws InputError if nothing is left, or there are too many.
 DesignList list_designs(DesignFactory& factory, const std::function<void(const DesignRecord&)>& found = {});
 
 }  // namespace lacuna::sweep

@@ -10,12 +10,11 @@
 namespace lacuna::sweep {
 namespace {
 
-// The parameter of `machine` that a name of an axis means; empty if it means none.
+// The parameter of `machine` that an axis of this name varies; empty if there is none.
 std::string_view key_for(const Machine& machine, std::string_view name) {
   if (name == kEnergyTable || name == kNode) return name;
-  const std::size_t dot = name.rfind('.');
-  if (dot != std::string_view::npos && name.substr(0, dot) != machine.name) return {};
-  const std::string_view key = dot == std::string_view::npos ? name : name.substr(dot + 1);
+  const auto [owner, key] = split_name(name);
+  if (!owner.empty() && owner != machine.name) return {};
   return machine.params.has(key) ? key : std::string_view();
 }
 
@@ -45,22 +44,30 @@ std::uint64_t DesignSpace::combinations() const {
   return sum;
 }
 
-const std::string* DesignSpace::planned(const Choice& choice, std::string_view key) const {
-  const Machine& machine = plan_.machines[choice.machine];
+void DesignSpace::each_setting(
+    const Choice& choice,
+    const std::function<void(const PlanAxis&, std::string_view key, const std::string& value)>& use) const {
   for (std::size_t i = 0; i < plan_.axes.size(); ++i) {
     const PlanAxis& axis = plan_.axes[i];
     for (std::size_t j = 0; j < axis.names.size(); ++j) {
-      if (key_for(machine, axis.names[j]) == key) return &axis.values[choice.values[i]][j];
+      const std::string_view key = key_for(plan_.machines[choice.machine], axis.names[j]);
+      if (!key.empty()) use(axis, key, axis.values[choice.values[i]][j]);
     }
   }
-  return nullptr;
+}
+
+std::string DesignSpace::planned(const Choice& choice, std::string_view key) const {
+  std::string text;
+  each_setting(choice, [&](const PlanAxis&, std::string_view name, const std::string& value) {
+    if (name == key) text = value;
+  });
+  return text;
 }
 
 Value DesignSpace::value(const Choice& choice, const std::string& name) const {
   const Machine& machine = plan_.machines[choice.machine];
   if (name == "machine") return machine.name;
-  if (const std::string* text = planned(choice, name)) return value_of_text(*text);
-  if (!machine.params.has(name)) return {};
+  if (const std::string text = planned(choice, name); !text.empty()) return value_of_text(text);
   for (const auto& [key, text] : machine.params.values()) {
     if (key == name) return value_of_text(text);
   }
@@ -84,25 +91,16 @@ bool DesignSpace::allowed(const Choice& choice) const {
 
 Machine DesignSpace::machine(const Choice& choice) const {
   Machine machine = plan_.machines[choice.machine];
-  for (std::size_t i = 0; i < plan_.axes.size(); ++i) {
-    const PlanAxis& axis = plan_.axes[i];
-    for (std::size_t j = 0; j < axis.names.size(); ++j) {
-      const std::string_view key = key_for(machine, axis.names[j]);
-      if (key.empty() || key == kEnergyTable || key == kNode) continue;
-      machine.params.set(key, axis.values[choice.values[i]][j], axis.where);
-    }
-  }
+  each_setting(choice, [&](const PlanAxis& axis, std::string_view key, const std::string& value) {
+    if (key != kEnergyTable && key != kNode) machine.params.set(key, value, axis.where);
+  });
   return machine;
 }
 
-std::string DesignSpace::energy_table(const Choice& choice) const {
-  const std::string* table = planned(choice, kEnergyTable);
-  return table == nullptr ? "" : *table;
-}
+std::string DesignSpace::energy_table(const Choice& choice) const { return planned(choice, kEnergyTable); }
 
 int DesignSpace::node(const Choice& choice) const {
-  const std::string* node = planned(choice, kNode);
-  return node == nullptr ? 0 : parse_number<int>(*node).value_or(0);
+  return parse_number<int>(planned(choice, kNode)).value_or(0);
 }
 
 void DesignSpace::for_each(const std::function<bool(const Choice&)>& use) const {

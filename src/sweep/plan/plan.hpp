@@ -23,18 +23,25 @@ struct PlanAxis {
   std::string where;  // "plan.yaml:7:3"
 };
 
-// What prices a design is varied like its parameters, but is not one of the machine's.
+// Name of an axis: "tensordash.rows" is of one machine, "rows" of every machine that has it.
+struct AxisName {
+  std::string_view machine;  // empty: every one
+  std::string_view key;
+};
+AxisName split_name(std::string_view name);
+
+// Axes that vary the prices of a design; they are not parameters of machines.
 inline constexpr std::string_view kEnergyTable = "energy_table";
 inline constexpr std::string_view kNode = "node";
 
 struct PlanTrace {
-  std::filesystem::path path;              // as far as it is a file
-  std::optional<SyntheticSpec> synthetic;  // else what to make
+  std::filesystem::path path;              // of a file
+  std::optional<SyntheticSpec> synthetic;  // of a trace without a file
   std::string origin;                      // path, or the command that makes it
   std::string where;
 };
 
-// How to search instead of trying everything: words for the search to check.
+// How to search instead of trying everything: unvalidated settings.
 struct PlanStrategy {
   std::string name = "grid";
   std::map<std::string, std::string> settings;
@@ -42,7 +49,7 @@ struct PlanStrategy {
 };
 
 struct Plan {
-  // Values of one axis, combinations that are looked at, and designs x traces that are computed.
+  // Limits on the values of one axis, combinations that are examined, and designs x traces.
   static constexpr std::uint64_t kMostValues = 10'000, kMostCombinations = 10'000'000,
                                  kMostPoints = 1'000'000;
 
@@ -66,7 +73,7 @@ struct Plan {
   std::vector<std::string> varied_parameters() const;
 };
 
-// What limits may speak of beside parameters: area_mm2, multipliers, ...
+// Names that limits may use as well as parameters: area_mm2, multipliers, ...
 const std::vector<std::string>& known_before();
 
 }  // namespace lacuna::sweep

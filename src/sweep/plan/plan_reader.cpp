@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <fmt/format.h>
+#include <functional>
+#include <set>
 
 #include "base/text/nearest.hpp"
 #include "base/text/parse_number.hpp"
@@ -12,51 +14,50 @@
 namespace lacuna::sweep {
 namespace {
 
-const std::vector<std::string> kKeys{"traces", "machines", "parameters", "zip",     "conditions",
-                                     "limits", "seeds",    "measure",    "at_most", "strategy"};
-
 class PlanReader {
  public:
   PlanReader(const YamlReader& yaml, Plan& plan, bool read_files)
       : yaml_(yaml), plan_(plan), traces_(yaml, read_files), read_files_(read_files) {}
 
   void read(const YAML::Node& root) {
-    std::map<std::string, std::pair<YAML::Node, YAML::Node>> entries;
-    yaml_.each(root, "the plan", [&](const std::string& key, const YAML::Node& at, const YAML::Node& value) {
-      if (std::ranges::find(kKeys, key) == kKeys.end()) {
-        yaml_.fail(at, fmt::format("unknown key {}", quote_name(key)), suggest(key, kKeys));
+    using Node = YAML::Node;
+    std::vector<std::uint64_t> seeds;
+    // In the order in which one needs the other, not that of the file.
+    const std::pair<std::string, std::function<void(const Node& at, const Node& value)>> keys[] = {
+        {"machines", [&](const Node& at, const Node& value) { read_machines(at, value); }},
+        {"parameters", [&](const Node&, const Node& value) { read_parameters(value); }},
+        {"zip", [&](const Node& at, const Node& value) { read_zips(at, value); }},
+        {"conditions",
+         [&](const Node& at, const Node& value) { read_expressions(at, value, plan_.conditions, {}); }},
+        {"limits", [&](const Node& at,
+                       const Node& value) { read_expressions(at, value, plan_.limits, known_before()); }},
+        {"measure", [&](const Node& at, const Node& value) { read_measures(at, value); }},
+        {"at_most", [&](const Node& at, const Node& value) { read_at_most(at, value); }},
+        {"strategy", [&](const Node& at, const Node& value) { read_strategy(at, value); }},
+        {"seeds",
+         [&](const Node& at, const Node& value) {
+           for (const PlanValue& seed : read_values(yaml_, "seeds", at, value))
+             seeds.push_back(seed_of(seed));
+         }},
+        {"traces", [&](const Node& at, const Node& value) { plan_.traces = traces_.read(at, value, seeds); }},
+    };
+    std::vector<std::string> names;
+    for (const auto& [name, use] : keys) names.push_back(name);
+    std::map<std::string, std::pair<Node, Node>> entries;
+    yaml_.each(root, "the plan", [&](const std::string& key, const Node& at, const Node& value) {
+      if (std::ranges::find(names, key) == names.end()) {
+        yaml_.fail(at, fmt::format("unknown key {}", quote_name(key)), suggest(key, names));
       }
       entries.emplace(key, std::pair(at, value));
     });
-    // In the order in which one needs the other, not that of the file.
-    const auto with = [&](const std::string& key, const auto& use) {
-      const auto at = entries.find(key);
-      if (at != entries.end()) use(at->second.first, at->second.second);
-    };
-    with("machines", [&](const auto& at, const auto& value) { read_machines(at, value); });
-    if (plan_.machines.empty()) {
-      plan_.machines.push_back(catalog_.find(catalog_.default_name(), plan_.file));
+    for (const auto& [name, use] : keys) {
+      const auto entry = entries.find(name);
+      if (entry != entries.end()) use(entry->second.first, entry->second.second);
+      if (plan_.machines.empty()) plan_.machines = {catalog_.find(catalog_.default_name(), plan_.file)};
     }
-    with("parameters", [&](const auto&, const auto& value) { read_parameters(value); });
-    with("zip", [&](const auto& at, const auto& value) { read_zips(at, value); });
-    with("conditions",
-         [&](const auto& at, const auto& value) { read_expressions(at, value, plan_.conditions, {}); });
-    with("limits", [&](const auto& at, const auto& value) {
-      read_expressions(at, value, plan_.limits, known_before());
-    });
-    with("measure", [&](const auto& at, const auto& value) { read_measures(at, value); });
-    with("at_most", [&](const auto& at, const auto& value) {
-      plan_.at_most = whole(at, "at_most", value, 1, Plan::kMostPoints);
-    });
-    with("strategy", [&](const auto& at, const auto& value) { read_strategy(at, value); });
-    std::vector<std::uint64_t> seeds;
-    with("seeds", [&](const auto& at, const auto& value) {
-      for (const PlanValue& seed : read_values(yaml_, "seeds", at, value)) seeds.push_back(seed_of(seed));
-    });
-    if (!entries.contains("traces")) {
+    if (plan_.traces.empty()) {
       throw InputError(plan_.file, "the plan has no 'traces'", "add a line 'traces: [FILE, ...]'");
     }
-    with("traces", [&](const auto& at, const auto& value) { plan_.traces = traces_.read(at, value, seeds); });
     if (!seeds.empty() &&
         std::ranges::none_of(plan_.traces, [](const PlanTrace& t) { return t.synthetic.has_value(); })) {
       yaml_.fail(entries.at("seeds").first,
@@ -75,7 +76,7 @@ class PlanReader {
     if (value.size() > kMostEntries)
       yaml_.fail(at, fmt::format("{} has more than {} entries", quote_name(key), kMostEntries),
                  "leave some out");
-    for (std::size_t i = 0; i < value.size(); ++i) use(value[i]);
+    for (const YAML::Node& entry : value) use(entry);
   }
 
   void read_machines(const YAML::Node& at, const YAML::Node& value) {
@@ -113,22 +114,18 @@ class PlanReader {
     return names;
   }
 
-  // Which machines a name is a parameter of.
+  // The machines that have a parameter of this name.
   std::vector<const Machine*> owners(const std::string& name, const std::string& where) const {
-    const std::size_t dot = name.rfind('.');
-    const std::string key = dot == std::string::npos ? name : name.substr(dot + 1);
+    const auto [owner, key] = split_name(name);
     std::vector<const Machine*> found;
     std::vector<std::string> names;
     for (const Machine& machine : plan_.machines) {
       names.push_back(machine.name);
-      if ((dot == std::string::npos || machine.name == name.substr(0, dot)) && machine.params.has(key)) {
-        found.push_back(&machine);
-      }
+      if ((owner.empty() || machine.name == owner) && machine.params.has(key)) found.push_back(&machine);
     }
-    if (dot != std::string::npos && std::ranges::find(names, name.substr(0, dot)) == names.end()) {
-      throw InputError(where,
-                       fmt::format("{} is not one of the plan's machines", quote_name(name.substr(0, dot))),
-                       suggest(name.substr(0, dot), names));
+    if (!owner.empty() && std::ranges::find(names, owner) == names.end()) {
+      throw InputError(where, fmt::format("{} is not one of the plan's machines", quote_name(owner)),
+                       suggest(owner, names));
     }
     if (found.empty()) {
       throw InputError(where, fmt::format("no machine of this plan has a parameter {}", quote_name(key)),
@@ -140,11 +137,23 @@ class PlanReader {
   // The value as the program takes it.
   std::string checked(const std::string& name, const PlanValue& value) const {
     if (name == kEnergyTable) return cost_table(value);
-    check_value(name, value);
+    if (name == kNode) {
+      const auto node = parse_number<std::int64_t>(value.text);
+      if (!node || *node < 1 || *node > 10000) {
+        throw InputError(value.where, fmt::format("{} is not a node in nanometres", quote_name(value.text)),
+                         "write for example 65");
+      }
+      return value.text;
+    }
+    for (const Machine* machine : owners(name, value.where)) {
+      // A copy takes longer than trying thousands of values.
+      Params& params = tried_.try_emplace(machine->name, machine->params).first->second;
+      params.set(split_name(name).key, value.text, value.where);
+    }
     return value.text;
   }
 
-  // A built-in table, or a file beside the plan.
+  // A built-in table, or a file next to the plan.
   std::string cost_table(const PlanValue& value) const {
     const std::vector<std::string> built_in = CostTable::built_in();
     if (!read_files_ || std::ranges::find(built_in, value.text) != built_in.end()) return value.text;
@@ -153,34 +162,16 @@ class PlanReader {
     return file;
   }
 
-  void check_value(const std::string& name, const PlanValue& value) const {
-    if (name == kNode) {
-      const auto node = parse_number<std::int64_t>(value.text);
-      if (!node || *node < 1 || *node > 10000) {
-        throw InputError(value.where, fmt::format("{} is not a node in nanometres", quote_name(value.text)),
-                         "write for example 65");
-      }
-      return;
-    }
-    const std::size_t dot = name.rfind('.');
-    for (const Machine* machine : owners(name, value.where)) {
-      // A copy takes longer than trying thousands of values.
-      Params& params = tried_.try_emplace(machine->name, machine->params).first->second;
-      params.set(dot == std::string::npos ? name : name.substr(dot + 1), value.text, value.where);
-    }
-  }
-
   void add_name(PlanAxis& axis, const YAML::Node& at, const std::string& name) {
     const std::string where = yaml_.place(at);
     if (name != kEnergyTable && name != kNode) owners(name, where);
-    const auto last = [](const std::string& of) {
-      return of.substr(of.rfind('.') == std::string::npos ? 0 : of.rfind('.') + 1);
-    };
+    const auto [owner, key] = split_name(name);
     for (const PlanAxis& other : plan_.axes) {
       for (const std::string& taken : other.names) {
-        const bool both_named = name.find('.') != std::string::npos && taken.find('.') != std::string::npos;
-        if (name == taken || (!both_named && last(name) == last(taken))) {
-          throw InputError(where, fmt::format("{} varies twice", quote_name(last(name))),
+        const auto [taken_owner, taken_key] = split_name(taken);
+        const bool both_named = !owner.empty() && !taken_owner.empty();
+        if (name == taken || (!both_named && key == taken_key)) {
+          throw InputError(where, fmt::format("{} varies twice", quote_name(key)),
                            fmt::format("see {}", other.where));
         }
       }
@@ -265,14 +256,11 @@ class PlanReader {
                });
   }
 
-  std::uint64_t whole(const YAML::Node& at, std::string_view key, const YAML::Node& value,
-                      std::uint64_t least, std::uint64_t most) const {
-    const auto number = parse_number<std::uint64_t>(yaml_.text(at, key, value));
-    if (!number || *number < least || *number > most) {
-      yaml_.fail(value, fmt::format("{} is not a whole number from {} to {}", quote_name(key), least, most),
-                 "correct it");
-    }
-    return *number;
+  void read_at_most(const YAML::Node& at, const YAML::Node& value) {
+    plan_.at_most = parse_number<std::uint64_t>(yaml_.text(at, "at_most", value));
+    if (plan_.at_most && *plan_.at_most >= 1 && *plan_.at_most <= Plan::kMostPoints) return;
+    yaml_.fail(value, fmt::format("'at_most' is not a whole number from 1 to {}", Plan::kMostPoints),
+               "correct it");
   }
 
   static std::uint64_t seed_of(const PlanValue& value) {
@@ -296,9 +284,14 @@ class PlanReader {
 }  // namespace
 
 const std::vector<std::string>& known_before() {
-  static const std::vector<std::string> names{"area_mm2", "compute_area_mm2", "area_ratio", "peak_watts",
-                                              "multipliers"};
+  static const std::vector<std::string> names{"area_mm2", "compute_area_mm2", "area_ratio", "multipliers"};
   return names;
+}
+
+AxisName split_name(std::string_view name) {
+  const std::size_t dot = name.rfind('.');
+  if (dot == std::string_view::npos) return {{}, name};
+  return {name.substr(0, dot), name.substr(dot + 1)};
 }
 
 Plan Plan::parse(std::string_view yaml, const std::string& file, bool read_files) {
@@ -317,18 +310,14 @@ Plan Plan::parse(std::string_view yaml, const std::string& file, bool read_files
 Plan Plan::load(const std::string& file) { return parse(read_yaml_file(file), file); }
 
 std::vector<std::string> Plan::varied_parameters() const {
-  std::vector<std::string> names;
+  std::set<std::string> names;
   for (const PlanAxis& axis : axes) {
     if (axis.values.size() < 2) continue;
     for (const std::string& name : axis.names) {
-      const std::size_t dot = name.rfind('.');
-      names.push_back(dot == std::string::npos ? name : name.substr(dot + 1));
+      if (name != kEnergyTable && name != kNode) names.emplace(split_name(name).key);
     }
   }
-  std::erase_if(names, [](const std::string& name) { return name == kEnergyTable || name == kNode; });
-  std::ranges::sort(names);
-  names.erase(std::unique(names.begin(), names.end()), names.end());
-  return names;
+  return {names.begin(), names.end()};
 }
 
 }  // namespace lacuna::sweep

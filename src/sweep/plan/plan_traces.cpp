@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <glob.h>
+#include <map>
 #include <memory>
 
 #include "base/text/nearest.hpp"
@@ -60,26 +61,25 @@ void PlanTraces::add_synthetic(const YAML::Node& at, const YAML::Node& map,
   SyntheticSpec spec;
   ZeroTexts zeros;
   std::vector<std::pair<std::string, std::string>> layers;  // text and place
+  const std::map<std::string, std::string*> texts{
+      {"synthetic", &spec.name}, {"A", &zeros.a}, {"W", &zeros.w}, {"G", &zeros.g}};
   yaml_.each(map, "a synthetic trace",
              [&](const std::string& key, const YAML::Node& key_at, const YAML::Node& value) {
-               if (key == "synthetic") {
-                 spec.name = yaml_.text(key_at, key, value);
+               if (texts.contains(key)) {
+                 *texts.at(key) = yaml_.text(key_at, key, value);
+                 if (key != "synthetic") parse_zeros(*texts.at(key), yaml_.place(value));
                } else if (key == "layers") {
                  if (!value.IsSequence() || value.size() == 0 || value.size() > kMostTraces) {
                    yaml_.fail(key_at, "'layers' is not a list of layers",
                               "write ['conv2d in=64 out=64 kernel=3 input=56']");
                  }
-                 for (std::size_t i = 0; i < value.size(); ++i)
-                   layers.emplace_back(yaml_.text(value[i], key, value[i]), yaml_.place(value[i]));
-               } else if (key == "A" || key == "W" || key == "G") {
-                 std::string& text = key == "A" ? zeros.a : key == "W" ? zeros.w : zeros.g;
-                 text = yaml_.text(key_at, key, value);
-                 parse_zeros(text, yaml_.place(value));
+                 for (const YAML::Node& layer : value) {
+                   layers.emplace_back(yaml_.text(layer, key, layer), yaml_.place(layer));
+                 }
                } else if (key == "batch") {
-                 const auto batch = parse_number<std::int64_t>(yaml_.text(key_at, key, value));
-                 if (!batch || *batch < 1 || *batch > 1 << 24)
+                 spec.batch = parse_number<std::int64_t>(yaml_.text(key_at, key, value));
+                 if (!spec.batch || *spec.batch < 1 || *spec.batch > 1 << 24)
                    yaml_.fail(value, "'batch' is not a number of samples", "write for example 64");
-                 spec.batch = *batch;
                } else {
                  yaml_.fail(key_at, fmt::format("a synthetic trace has no {}", quote_name(key)),
                             suggest(key, {"synthetic", "layers", "A", "W", "G", "batch"}));
@@ -111,7 +111,7 @@ std::vector<PlanTrace> PlanTraces::read(const YAML::Node& at, const YAML::Node& 
   if (list.IsScalar()) {
     take(list);
   } else if (list.IsSequence() && list.size() > 0) {
-    for (std::size_t i = 0; i < list.size(); ++i) take(list[i]);
+    for (const YAML::Node& entry : list) take(entry);
   } else {
     yaml_.fail(at, "'traces' has no entries", "write a list: [FILE, 'folder/*.zst']");
   }

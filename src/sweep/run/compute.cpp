@@ -15,10 +15,6 @@
 namespace lacuna::sweep {
 namespace {
 
-std::string hash_text(std::string_view text) {
-  return sha256_hex({reinterpret_cast<const std::uint8_t*>(text.data()), text.size()});
-}
-
 // The hash of a folder of .npy files: of the names and hashes of its files.
 std::string hash_folder(const std::filesystem::path& folder) {
   std::vector<std::string> lines;
@@ -28,7 +24,7 @@ std::string hash_folder(const std::filesystem::path& folder) {
                                 std::filesystem::relative(entry.path(), folder).string()));
   }
   std::ranges::sort(lines);
-  return hash_text(fmt::format("{}", fmt::join(lines, "")));
+  return sha256_hex(fmt::format("{}", fmt::join(lines, "")));
 }
 
 // "data/resnet50_p100.safetensors.zst" -> "resnet50_p100"
@@ -69,7 +65,7 @@ PointRecord record_of(const LoadedTrace& trace, const Design& design, const RunR
 }  // namespace
 
 std::string trace_sha256(const PlanTrace& trace) {
-  if (trace.synthetic) return hash_text(trace.origin);
+  if (trace.synthetic) return sha256_hex(trace.origin);
   std::error_code ignored;
   if (std::filesystem::is_directory(trace.path, ignored)) return hash_folder(trace.path);
   return sha256_of_file(trace.path);

@@ -1,5 +1,6 @@
 #include "sweep/run/messages.hpp"
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "base/sha256.hpp"
@@ -80,13 +81,7 @@ std::string to_bytes(const ChunkResult& result) { return packed(result); }
 ChunkResult result_from(std::string_view bytes) { return json::from_msgpack(bytes).get<ChunkResult>(); }
 
 std::string fingerprint(const Sweep& sweep) {
-  Sha256 sum;
-  const auto add = [&](const std::string& text) {
-    sum.add({reinterpret_cast<const std::uint8_t*>(text.data()), text.size()});
-  };
-  add(sweep.plan.text);
-  for (const std::string& trace : sweep.sha256) add(trace);
-  return sum.hex();
+  return sha256_hex(sweep.plan.text + fmt::format("{}", fmt::join(sweep.sha256, "")));
 }
 
 }  // namespace lacuna::sweep

@@ -4,10 +4,10 @@
 #include <fmt/format.h>
 
 #include "base/error.hpp"
-#include "base/text/csv_text.hpp"
+#include "base/text/csv.hpp"
+#include "base/text/json.hpp"
 #include "base/text/nearest.hpp"
 #include "base/text/quote.hpp"
-#include "sweep/store/json_rows.hpp"
 
 namespace lacuna::sweep {
 namespace {
@@ -30,39 +30,36 @@ Statement rows_of(const Reader& results, const std::string& view) {
 
 std::string export_csv(const Reader& results, const std::string& view) {
   Statement rows = rows_of(results, view);
-  std::string text;
-  const auto add_line = [&](const auto& cell_text) {
-    for (int i = 0; i < rows.columns(); ++i) text += (i > 0 ? "," : "") + cell_text(i);
-    text += '\n';
-  };
-  add_line([&](int i) { return csv_text(rows.name(i)); });
+  CsvRow names;
+  for (int i = 0; i < rows.columns(); ++i) names.text(rows.name(i));
+  std::string text = names.line();
   while (rows.step()) {
-    add_line([&](int i) {
-      if (rows.is_null(i)) return std::string();
-      return rows.is_number(i) ? fmt::format("{}", rows.number(i)) : csv_text(rows.text(i));
-    });
+    CsvRow row;
+    for (int i = 0; i < rows.columns(); ++i) {
+      rows.is_number(i) ? row.number(rows.number(i)) : row.text(rows.text(i));
+    }
+    text += row.line();
   }
   return text;
 }
 
 std::string export_json(const Reader& results, const std::string& view) {
-  Statement rows = rows_of(results, view);
-  JsonRows lines;
-  while (rows.step()) {
-    Json line;
+  Json document = json_document(1);
+  document["view"] = view;
+  Json& list = document["rows"] = Json::array();
+  for (Statement rows = rows_of(results, view); rows.step();) {
+    Json& row = list.emplace_back(Json::object());
     for (int i = 0; i < rows.columns(); ++i) {
-      const std::string name = rows.name(i);
-      Json& cell = line[name];
-      if (rows.is_null(i)) continue;
+      Json& cell = row[rows.name(i)];
       if (rows.is_number(i)) {
         cell = number_json(rows.number(i));
-      } else {
-        cell = name == "configuration" ? Json::parse(rows.text(i), nullptr, false) : Json(rows.text(i));
+      } else if (!rows.is_null(i)) {
+        cell =
+            rows.name(i) == "configuration" ? Json::parse(rows.text(i), nullptr, false) : Json(rows.text(i));
       }
     }
-    lines.add(line);
   }
-  return lines.document("rows", {{"view", view}});
+  return dump_json(document);
 }
 
 }  // namespace lacuna::sweep

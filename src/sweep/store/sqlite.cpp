@@ -70,26 +70,22 @@ void Statement::check(int code) const {
   if (code != SQLITE_OK && code != SQLITE_ROW && code != SQLITE_DONE) connection_->fail(code);
 }
 
-void Statement::bind_at(int place, std::int64_t value) {
-  check(sqlite3_bind_int64(statement_.get(), place, value));
-}
-
-void Statement::bind_at(int place, double value) {
-  if (!std::isfinite(value)) return bind_at(place, std::monostate{});
-  check(sqlite3_bind_double(statement_.get(), place, value));
-}
-
-void Statement::bind_at(int place, std::string_view text) {
-  check(sqlite3_bind_text(statement_.get(), place, text.data(), static_cast<int>(text.size()),
-                          SQLITE_TRANSIENT));
-}
-
-void Statement::bind_at(int place, std::monostate) { check(sqlite3_bind_null(statement_.get(), place)); }
-
 Statement& Statement::bind_all(std::span<const Cell> cells) {
   reset();
-  int place = 0;
-  for (const Cell& cell : cells) bind_at(++place, cell);
+  sqlite3_stmt* const statement = statement_.get();
+  for (int place = 1; place <= static_cast<int>(cells.size()); ++place) {
+    const Cell& cell = cells[static_cast<std::size_t>(place - 1)];
+    if (const auto* text = std::get_if<std::string>(&cell)) {
+      const auto bytes = static_cast<int>(text->size());
+      check(sqlite3_bind_text(statement, place, text->data(), bytes, SQLITE_TRANSIENT));
+    } else if (const auto* integer = std::get_if<std::int64_t>(&cell)) {
+      check(sqlite3_bind_int64(statement, place, *integer));
+    } else if (const auto* number = std::get_if<double>(&cell); number != nullptr && std::isfinite(*number)) {
+      check(sqlite3_bind_double(statement, place, *number));
+    } else {
+      check(sqlite3_bind_null(statement, place));
+    }
+  }
   return *this;
 }
 

@@ -6,10 +6,10 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <variant>
 #include <vector>
 
@@ -21,16 +21,28 @@ namespace lacuna::sweep {
 // A value of a row; monostate: NULL.
 using Cell = std::variant<std::monostate, std::int64_t, double, std::string>;
 
+template <typename Value>
+Cell to_cell(const Value& value) {
+  if constexpr (std::is_same_v<Value, Cell>) {
+    return value;
+  } else if constexpr (requires { value.has_value(); }) {
+    return value ? to_cell(*value) : Cell();
+  } else if constexpr (std::is_integral_v<Value>) {
+    return static_cast<std::int64_t>(value);
+  } else if constexpr (std::is_same_v<Value, double>) {
+    return value;
+  } else {
+    return std::string(value);
+  }
+}
+
 // A prepared statement. Values are bound, never written into its text.
 class Statement {
  public:
   // Binds ?1, ?2, ... and makes the statement ready to run. A double that is not finite becomes NULL.
   template <typename... Values>
   Statement& bind(const Values&... values) {
-    reset();
-    int place = 0;
-    (bind_at(++place, values), ...);
-    return *this;
+    return bind_all(std::vector<Cell>{to_cell(values)...});
   }
   Statement& bind_all(std::span<const Cell> cells);
 
@@ -58,20 +70,6 @@ class Statement {
   friend class Sqlite;
   Statement(const class Sqlite& connection, std::string_view sql);
   void check(int code) const;
-  void bind_at(int place, std::int64_t value);
-  void bind_at(int place, int value) { bind_at(place, std::int64_t{value}); }
-  void bind_at(int place, double value);
-  void bind_at(int place, std::string_view text);
-  void bind_at(int place, const std::string& text) { bind_at(place, std::string_view(text)); }
-  void bind_at(int place, const char* text) { bind_at(place, std::string_view(text)); }
-  void bind_at(int place, std::monostate);
-  void bind_at(int place, const Cell& cell) {
-    std::visit([&](const auto& value) { bind_at(place, value); }, cell);
-  }
-  template <typename Value>
-  void bind_at(int place, const std::optional<Value>& value) {
-    value ? bind_at(place, *value) : bind_at(place, std::monostate{});
-  }
 
   struct Finalize {
     void operator()(sqlite3_stmt* statement) const;
