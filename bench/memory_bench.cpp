@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/clock.hpp"
-#include "sim/simulate.hpp"
+#include "sim/simulation.hpp"
 #include "sim/testing/machines.hpp"
 #include "sim/tile/tile_memory.hpp"
 

@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <string>
 
-#include "sim/simulate.hpp"
+#include "sim/simulation.hpp"
 #include "sim/testing/machines.hpp"
 
 namespace lacuna {

@@ -14,7 +14,7 @@
 #include "base/random.hpp"
 #include "reproduce/networks.hpp"
 #include "sim/run_energy.hpp"
-#include "sim/simulate.hpp"
+#include "sim/simulation.hpp"
 #include "sim/testing/machines.hpp"
 #include "trace/synthetic/synthetic.hpp"
 #include "trace/trace_builder.hpp"

@@ -16,7 +16,7 @@
 #include "base/parallel.hpp"
 #include "models/tensordash/engine/engine.hpp"
 #include "models/tensordash/engine/fast_kernels.hpp"
-#include "sim/simulate.hpp"
+#include "sim/simulation.hpp"
 #include "sim/testing/machines.hpp"
 #include "sim/tile/tile_placement.hpp"
 #include "trace/synthetic/synthetic.hpp"

@@ -3,7 +3,7 @@
 #include <cstdio>
 #include <lacuna/base/error.hpp>
 #include <lacuna/sim/catalog/arch_catalog.hpp>
-#include <lacuna/sim/simulate.hpp>
+#include <lacuna/sim/simulation.hpp>
 
 using namespace lacuna;
 

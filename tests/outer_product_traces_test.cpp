@@ -6,7 +6,7 @@
 
 #include "sim/outer_product/testing/machine_checks.hpp"
 #include "sim/run_energy.hpp"
-#include "sim/simulate.hpp"
+#include "sim/simulation.hpp"
 #include "traces/recorded_traces.hpp"
 
 namespace lacuna {

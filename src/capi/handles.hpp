@@ -27,6 +27,7 @@ struct lacuna_builder {
 struct lacuna_result {
   std::vector<lacuna::Trace> traces;  // for the page, which also shows where the zeros are
   lacuna::SimulationOutcome outcome;
+  std::string notes;  // simulation_notes()
 };
 
 struct lacuna_conv {

@@ -1,4 +1,4 @@
-// lacuna_simulate, what it gives, and what can be simulated.
+// lacuna_simulate(), its results, and the machines there are.
 #include <array>
 #include <fmt/format.h>
 #include <limits>
@@ -15,7 +15,6 @@
 #include "report/result/potential_report.hpp"
 #include "report/result/result_csv.hpp"
 #include "report/result/result_json.hpp"
-#include "sim/machine_costs.hpp"
 
 namespace lacuna::capi {
 namespace {
@@ -61,12 +60,11 @@ StopCallback stop_of(const lacuna_simulate_options& options) {
   return [flag = options.cancel] { return __atomic_load_n(flag, __ATOMIC_RELAXED) != 0; };
 }
 
-SimulationOutcome run_all(const std::vector<Trace>& traces, const lacuna_simulate_options& options) {
+void run_all(const lacuna_simulate_options& options, lacuna_result& result) {
   const SimOptions sim{.engine = engine_of(options.engine),
                        .seed = options.seed == 0 ? 1 : options.seed,
                        .actions_without_zeros = options.energy != 0,
                        .operations = operations_of(options.operations)};
-  const CostChoice costs_of{options.energy_table == nullptr ? "" : options.energy_table, options.node_nm};
   const std::vector<Machine> machines =
       choose_machines({strings(options.machines, options.machine_count, "machines"),
                        strings(options.configs, options.config_count, "configs"),
@@ -75,27 +73,17 @@ SimulationOutcome run_all(const std::vector<Trace>& traces, const lacuna_simulat
   if (options.threads < 0 || options.threads > 4096)
     throw InputError("threads", fmt::format("{} is not a number of threads", options.threads),
                      "give 0 (all cores) to 4096");
-  Simulator simulator;
-  for (const Machine& machine : machines) simulator.add(machine.name, machine.build());
-  std::optional<MachineCosts> costs;
-  if (options.energy != 0) costs.emplace(simulator, costs_of, "energy_table");
+  Simulation simulation(machines);
+  if (options.energy != 0)
+    simulation.price({options.energy_table == nullptr ? "" : options.energy_table, options.node_nm},
+                     "energy_table");
   const int threads = threads_for(options.threads);
-  SimulationOutcome outcome{{}};
   const StopCallback stop = stop_of(options);
-  for (std::size_t i = 0; i < traces.size(); ++i) {
-    for (RunResult& run :
-         simulator.run(traces[i], sim, threads, progress_of(options, i, traces.size()), stop))
-      outcome.runs.push_back(std::move(run));
-  }
-  if (costs) outcome.energies = costs->energies(outcome.runs);
-  if (costs) outcome.unknown_areas = costs->unknown_areas();
-  outcome.notes = simulation_notes(machines, simulator, sim.engine, outcome.runs);
-  return outcome;
-}
-
-std::string json_of(const lacuna_result& result, bool layers) {
-  const SimulationOutcome& outcome = result.outcome;
-  return results_to_json(outcome.runs, {outcome.energies.empty() ? nullptr : &outcome.energies, layers});
+  const std::vector<Trace>& traces = result.traces;
+  for (std::size_t i = 0; i < traces.size(); ++i)
+    result.outcome.append(
+        simulation.run(traces[i], sim, threads, progress_of(options, i, traces.size()), stop));
+  result.notes = simulation_notes(machines, simulation, sim.engine, result.outcome);
 }
 
 std::string page_of(const lacuna_result& result, const char* command) {
@@ -103,10 +91,11 @@ std::string page_of(const lacuna_result& result, const char* command) {
   std::vector<Inspection> inspections;
   for (const Trace& trace : result.traces)
     inspections.push_back({trace.path(), trace.info(), trace.batch(), trace_potential(trace)});
-  return html_report({"simulate",
-                      command == nullptr ? "liblacuna" : command,
-                      {{"library", fmt::format("liblacuna {}", version())}},
-                      {{"simulate", json_of(result, true)}, {"inspect", inspections_to_json(inspections)}}});
+  return html_report(
+      {"simulate",
+       command == nullptr ? "liblacuna" : command,
+       {{"library", fmt::format("liblacuna {}", version())}},
+       {{"simulate", results_to_json(result.outcome, true)}, {"inspect", inspections_to_json(inspections)}}});
 }
 
 }  // namespace
@@ -143,7 +132,7 @@ lacuna_status lacuna_simulate(const lacuna_trace* const* traces, size_t count,
       require(traces[i], "traces");
       made->traces.push_back(traces[i]->trace);
     }
-    made->outcome = run_all(made->traces, chosen);
+    run_all(chosen, *made);
     *result = made.release();
   });
 }
@@ -183,7 +172,7 @@ lacuna_status lacuna_result_json(const lacuna_result* result, int layers, char**
   return guarded([&] {
     require(result, "result");
     require(json, "json");
-    *json = copy_text(json_of(*result, layers != 0));
+    *json = copy_text(results_to_json(result->outcome, layers != 0));
   });
 }
 
@@ -191,7 +180,7 @@ lacuna_status lacuna_result_csv(const lacuna_result* result, char** csv) {
   return guarded([&] {
     require(result, "result");
     require(csv, "csv");
-    *csv = copy_text(results_to_csv(result->outcome.runs, result->outcome.energies));
+    *csv = copy_text(results_to_csv(result->outcome));
   });
 }
 
@@ -201,7 +190,7 @@ lacuna_status lacuna_result_text(const lacuna_result* result, int layers, int wi
     require(text, "text");
     TextStyle style;
     if (width > 0) style.width = width;
-    *text = copy_text(simulation_text(result->outcome, layers != 0, std::nullopt, style));
+    *text = copy_text(simulation_text(result->outcome, result->notes, layers != 0, std::nullopt, style));
   });
 }
 

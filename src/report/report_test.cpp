@@ -34,7 +34,7 @@ TEST(Json, StringsAreEscapedAndAlwaysUtf8) {
 }
 
 TEST(ResultJson, IsWhatTheSchemaSays) {
-  const std::string text = results_to_json({example_run("m", "fast-machine", 0.5)});
+  const std::string text = results_to_json({{example_run("m", "fast-machine", 0.5)}});
   EXPECT_EQ(text, R"({
  "schema": 2,
  "lacuna": "0.1.0",
@@ -197,7 +197,7 @@ TEST(ResultJson, IsWhatTheSchemaSays) {
 
 TEST(ResultJson, ReadsBackWhatItWrote) {
   const std::vector<RunResult> runs{example_run("m", "a", 0.5), example_run("n", "b", std::nullopt)};
-  const ResultFile file = parse_results_json(results_to_json(runs), "r.json");
+  const ResultFile file = parse_results_json(results_to_json({runs}), "r.json");
   ASSERT_EQ(file.runs.size(), 2u);
   EXPECT_EQ(file.lacuna, "0.1.0");
   for (std::size_t i = 0; i < 2; ++i) {
@@ -212,8 +212,8 @@ TEST(ResultJson, ReadsBackWhatItWrote) {
                                                              {"share", "0.25", ParamSpec::Kind::kNumber},
                                                              {"sync", "lockstep", ParamSpec::Kind::kText}}));
   }
-  EXPECT_EQ(results_to_json(parse_results_json(results_to_json(file.runs), "r").runs),
-            results_to_json(file.runs));
+  EXPECT_EQ(results_to_json({parse_results_json(results_to_json({file.runs}), "r").runs}),
+            results_to_json({file.runs}));
 }
 
 std::string reading_error(std::string text, std::string_view from, std::string_view to) {
@@ -231,7 +231,7 @@ std::string reading_error(std::string text, std::string_view from, std::string_v
 TEST(ResultJson, AMachineThatIsItsOwnBaselineStaysSo) {
   RunResult run = example_run("m", "dense", 0.5);
   run.baseline = nullptr;
-  const std::string text = results_to_json({run});
+  const std::string text = results_to_json({{run}});
   EXPECT_NE(text.find("\"baseline\": null"), std::string::npos);
   const ResultFile file = parse_results_json(text, "r.json");
   EXPECT_EQ(file.runs[0].baseline, nullptr);
@@ -239,7 +239,7 @@ TEST(ResultJson, AMachineThatIsItsOwnBaselineStaysSo) {
 }
 
 TEST(ResultJson, RefusesWhatItDidNotWrite) {
-  const std::string good = results_to_json({example_run("m", "a", 0.5)});
+  const std::string good = results_to_json({{example_run("m", "a", 0.5)}});
   EXPECT_EQ(reading_error(good, "\"schema\": 2", "\"schema\": 3"),
             "r.json: its schema is '3', this program reads 2; use the version of lacuna that wrote it, or "
             "write it again");
@@ -273,7 +273,7 @@ TEST(ResultCsv, OneRowPerOperation) {
   run.layers[0].name = "say \"hi\"";
   run.layers[0].ops[0].counters.push_back({"gated", 1, true});
   EXPECT_EQ(
-      results_to_csv({run}),
+      results_to_csv({{run}}),
       "trace,model,progress,recorded_share,left_out,arch,engine,layer,shape,batch,batch_scale,op,scheduled,"
       "macs_per_batch,"
       "scheduled_macs_per_batch,effectual_macs_per_batch,baseline,baseline_cycles_per_batch,"
@@ -285,7 +285,7 @@ TEST(ResultCsv, OneRowPerOperation) {
       "@8x8,64,32,weight_grad,G,32000,12800,9600,dense,3200,3200,1280,2.5,2.5,1,,\n"
       "\"a,b_p50.safetensors\",\"a,b\",0.5,1,0,x,fast,fc,linear 8->4 "
       "x2,64,1.5,input_grad,none,96,0,0,dense,10.5,10.5,0,,,1,,\n");
-  const std::string recorded = results_to_csv({run}, {}, CsvBasis::kRecorded);
+  const std::string recorded = results_to_csv({{run}}, CsvBasis::kRecorded);
   EXPECT_NE(recorded.find(",macs_as_recorded,"), std::string::npos) << recorded;
   EXPECT_EQ(recorded.find("per_batch"), std::string::npos) << recorded;
   EXPECT_NE(recorded.find(",64,32,forward,A,1000,600,500,dense,100,80,50,2,1.6,1.25,3,0.03125\n"),
@@ -301,7 +301,7 @@ TEST(ResultCsv, NoNameOccursTwice) {
   run.layers[0].ops[0].activity =
       Activity{.compute_cycles = 40, .fill_cycles = 9, .samples = {}, .weights = {}};
   run.layers[0].ops[0].activity->weights.fill_rows = 11;
-  const std::string csv = results_to_csv({run});
+  const std::string csv = results_to_csv({{run}});
   std::istringstream header(csv.substr(0, csv.find('\n')));
   std::vector<std::string> names;
   for (std::string name; std::getline(header, name, ',');) names.push_back(name);

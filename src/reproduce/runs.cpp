@@ -5,7 +5,7 @@
 
 #include "reproduce/trace_sources.hpp"
 #include "sim/catalog/arch_catalog.hpp"
-#include "sim/simulate.hpp"
+#include "sim/simulation.hpp"
 
 namespace lacuna::reproduce {
 namespace {
@@ -85,7 +85,7 @@ Runs::Runs(const DataFolder& data, const std::vector<RunKey>& keys, int threads,
 
 void Runs::run_trace(const Trace& trace, const std::string& name, const std::vector<RunKey>& keys,
                      int threads, const Progress& progress) {
-  Simulator plain, from_zeros;
+  Simulation plain, from_zeros;
   for (const RunKey& key : keys) {
     if (key.arch == kPotential) {
       potentials_[name] = trace_potential(trace);
@@ -93,10 +93,10 @@ void Runs::run_trace(const Trace& trace, const std::string& name, const std::vec
       (key.from_zeros ? from_zeros : plain).add(key.text(), build(key));
     }
   }
-  for (const Simulator* simulator : {&plain, &from_zeros}) {
-    if (simulator->size() == 0) continue;
-    const SimOptions options{.without_zeros = simulator == &from_zeros};
-    for (const RunResult& result : simulator->run(trace, options, threads, progress))
+  for (const Simulation* simulation : {&plain, &from_zeros}) {
+    if (simulation->size() == 0) continue;
+    const SimOptions options{.without_zeros = simulation == &from_zeros};
+    for (const RunResult& result : simulation->run(trace, options, threads, progress).runs)
       runs_.emplace(result.arch, summarize(result));
   }
 }

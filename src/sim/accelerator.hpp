@@ -33,7 +33,7 @@ struct SimOptions {
 };
 
 // The machine that another one is compared with: a registered model and the parameters that are not its
-// defaults. The runner builds and runs it (simulate.hpp); models never include each other.
+// defaults. The runner builds and runs it (simulation.hpp); models never include each other.
 struct BaselineSpec {
   std::string model;
   std::vector<std::pair<std::string, std::string>> settings;

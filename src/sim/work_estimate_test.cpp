@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/testing.hpp"
-#include "sim/simulate.hpp"
+#include "sim/simulation.hpp"
 #include "trace/format/trace_writer.hpp"
 #include "trace/trace_builder.hpp"
 

@@ -6,7 +6,7 @@
 #include "base/testing.hpp"
 #include "energy/energy.hpp"
 #include "report/result/result_json.hpp"
-#include "sim/simulate.hpp"
+#include "sim/simulation.hpp"
 #include "sweep/run/runner.hpp"
 #include "sweep/store/export.hpp"
 #include "trace/format/trace_writer.hpp"
@@ -79,7 +79,7 @@ TEST(Sweep, StoresWhatSimulateGives) {
       const std::vector<RunResult> runs{simulate_trace(trace, *design.machine, "m", SimOptions{}, 1)};
       const std::vector<RunEnergy> energies{
           run_energy(runs[0], energy_table("", space.node(entry.choice), *runs[0].hardware))};
-      const auto json = nlohmann::json::parse(results_to_json(runs, {&energies, true}))["runs"][0];
+      const auto json = nlohmann::json::parse(results_to_json({runs, energies}, true))["runs"][0];
       Statement row = reader.prepare(
           "SELECT cycles, baseline_cycles, speedup, speedup_from_zeros, energy_joules, energy_efficiency, "
           "point FROM points WHERE key = ?1");

@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "base/testing.hpp"
-#include "sim/simulate.hpp"
+#include "sim/simulation.hpp"
 #include "sim/testing/machines.hpp"
 #include "sim/testing/random_layer.hpp"
 

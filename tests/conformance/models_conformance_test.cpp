@@ -7,7 +7,7 @@
 #include "base/work_progress.hpp"
 #include "conformance/model_checks.hpp"
 #include "sim/accelerator.hpp"
-#include "sim/simulate.hpp"
+#include "sim/simulation.hpp"
 #include "sim/testing/machines.hpp"
 #include "sim/testing/random_layer.hpp"
 #include "sim/without_zeros.hpp"

@@ -5,7 +5,7 @@
 #include "base/testing.hpp"
 #include "sim/outer_product/testing/machine_checks.hpp"
 #include "sim/run_energy.hpp"
-#include "sim/simulate.hpp"
+#include "sim/simulation.hpp"
 
 namespace lacuna {
 namespace {

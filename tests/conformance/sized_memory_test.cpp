@@ -7,7 +7,7 @@
 
 #include "base/error.hpp"
 #include "base/random.hpp"
-#include "sim/simulate.hpp"
+#include "sim/simulation.hpp"
 #include "sim/testing/machines.hpp"
 #include "sim/testing/random_layer.hpp"
 #include "sim/tile/tile_chip.hpp"

@@ -19,10 +19,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   } catch (const InputError&) {
     return 0;
   }
-  const std::string written = results_to_json(file.runs);
+  const std::string written = results_to_json({file.runs});
   const ResultFile again = parse_results_json(written, "again.json");
-  if (results_to_json(again.runs) != written) std::abort();
-  if (results_to_csv(again.runs) != results_to_csv(file.runs)) std::abort();
+  if (results_to_json({again.runs}) != written) std::abort();
+  if (results_to_csv({again.runs}) != results_to_csv({file.runs})) std::abort();
   (void)result_tables(file.runs, true, {});
   const Comparison comparison = compare_results(file, again, 0);
   for (const RunComparison& run : comparison.runs) {

@@ -35,5 +35,5 @@ endfunction()
 check(lacuna "libc6;libdnnl[0-9.]+;libfmt[0-9]+;libgomp1;libzstd1"
   "bin/lacuna;share/man/man1/lacuna.1.gz;share/bash-completion/completions/lacuna;share/zsh/vendor-completions/_lacuna;share/fish/vendor_completions.d/lacuna.fish;share/lacuna/data/alexnet_p100.safetensors.zst")
 check(python3-lacuna "python3;python3-torch" "lib/python3/dist-packages/lacuna/__init__.py")
-check(liblacuna-dev "libdnnl-dev;libfmt-dev" "include/lacuna/sim/simulate.hpp;share/lacuna/examples/zeros.cpp")
+check(liblacuna-dev "libdnnl-dev;libfmt-dev" "include/lacuna/sim/simulation.hpp;share/lacuna/examples/zeros.cpp")
 file(REMOVE_RECURSE ${WORK})

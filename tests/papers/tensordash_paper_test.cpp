@@ -6,7 +6,7 @@
 #include <tuple>
 
 #include "sim/run_energy.hpp"
-#include "sim/simulate.hpp"
+#include "sim/simulation.hpp"
 #include "sim/testing/machines.hpp"
 #include "trace/synthetic/synthetic.hpp"
 #include "traces/recorded_traces.hpp"

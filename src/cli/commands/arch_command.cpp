@@ -6,7 +6,7 @@
 #include "report/arch_report.hpp"
 #include "report/energy/area_report.hpp"
 #include "sim/catalog/choose_machines.hpp"
-#include "sim/simulate.hpp"
+#include "sim/simulation.hpp"
 
 namespace lacuna::cli {
 namespace {
@@ -31,9 +31,8 @@ struct PricedMachine {
 
 // Throws InputError.
 PricedMachine price_machine(const ArchOptions& options, const Machine& machine) {
-  Simulator simulator;
-  simulator.add(machine.name, machine.build());
-  auto hardware = simulator.machine(0).hardware();
+  const Simulation simulation({machine});
+  auto hardware = simulation.machine(0).hardware();
   if (!hardware) {
     throw InputError("arch area", fmt::format("'{}' has no area model", machine.name),
                      "take another machine");
@@ -42,10 +41,10 @@ PricedMachine price_machine(const ArchOptions& options, const Machine& machine) 
   if (!options.energy_table.empty()) check_cost_names(table, ArchCatalog().all_hardware());
   check_area_costs(table, *hardware, machine.name);
   PricedMachine priced{machine.name, *std::move(hardware), std::move(table), "", std::nullopt};
-  const Accelerator& baseline = simulator.baseline(0);
+  const Accelerator& baseline = simulation.baseline(0);
   auto baseline_hardware = baseline.hardware();
   // Areas from different sources (a published chip, a table of units) are not comparable.
-  if (&baseline != &simulator.machine(0) && baseline_hardware &&
+  if (&baseline != &simulation.machine(0) && baseline_hardware &&
       baseline_hardware->area_table == priced.hardware.area_table) {
     priced.baseline_name = baseline.params().owner();
     priced.baseline = *std::move(baseline_hardware);

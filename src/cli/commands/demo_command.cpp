@@ -19,7 +19,7 @@
 #include "report/result/result_json.hpp"
 #include "report/result/result_tables.hpp"
 #include "sim/catalog/arch_catalog.hpp"
-#include "sim/simulate.hpp"
+#include "sim/simulation.hpp"
 #include "train/run/train_run.hpp"
 
 namespace lacuna::cli {
@@ -183,8 +183,8 @@ class Demo final : public train::RunObserver {
     const int threads = resolve_threads(options_.threads);
     const auto progress = [&](double share) { bar_.update(share, "simulating"); };
     const SimOptions options{.actions_without_zeros = true};  // for the energy that zeros save
-    std::vector<RunResult> ideal = ideal_.run(trace, options, threads, progress);
-    std::vector<RunResult> with_memory = with_memory_.run(trace, options, threads, progress);
+    std::vector<RunResult> ideal = ideal_.run(trace, options, threads, progress).runs;
+    std::vector<RunResult> with_memory = with_memory_.run(trace, options, threads, progress).runs;
     std::vector<DemoMachine> machines;
     std::size_t next = 0;
     for (std::size_t i = 0; i < kDemoMachines.size(); ++i) {
@@ -208,9 +208,10 @@ class Demo final : public train::RunObserver {
         runs.push_back(machine.with_memory ? *machine.with_memory : machine.ideal);
         energies.push_back(machine.energy ? *machine.energy : RunEnergy{});
       }
-    results_json_ = results_to_json(runs, {&energies, true});
+    const SimulationOutcome outcome{std::move(runs), std::move(energies)};
+    results_json_ = results_to_json(outcome, true);
     write_file(folder_ / "results.json", results_json_);
-    write_file(folder_ / "results.csv", results_to_csv(runs, energies));
+    write_file(folder_ / "results.csv", results_to_csv(outcome));
   }
 
   void time_cpu() {
@@ -295,7 +296,7 @@ class Demo final : public train::RunObserver {
   std::optional<train::TrainRun> run_;
   Clock::time_point start_, last_step_;
   std::vector<Trace> traces_;
-  Simulator ideal_, with_memory_;
+  Simulation ideal_, with_memory_;
   std::vector<DemoPoint> points_;
   train::KernelTimes times_;
   std::string results_json_;

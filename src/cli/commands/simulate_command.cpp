@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <limits>
 #include <memory>
+#include <numeric>
 
 #include "base/error.hpp"
 #include "base/parallel.hpp"
@@ -19,8 +20,7 @@
 #include "report/result/simulation_text.hpp"
 #include "sim/catalog/arch_catalog.hpp"
 #include "sim/catalog/choose_machines.hpp"
-#include "sim/machine_costs.hpp"
-#include "sim/simulate.hpp"
+#include "sim/simulation.hpp"
 
 namespace lacuna::cli {
 namespace {
@@ -94,20 +94,17 @@ double trace_bytes(const std::string& path) {
 }
 
 // Every trace on every machine, one trace in memory at a time. The page also shows where the zeros are.
-std::vector<RunResult> simulate_all(const SimulateOptions& options, const Simulator& simulator,
-                                    std::vector<Inspection>& inspections) {
+SimulationOutcome simulate_all(const SimulateOptions& options, const Simulation& simulation,
+                               std::vector<Inspection>& inspections) {
   const SimOptions sim{.engine = parse_engine(options.engine),
                        .seed = options.seed,
                        .actions_without_zeros = options.with_energy(),
                        .operations = parse_operations(options.operations)};
   const int threads = resolve_threads(options.threads);
   std::vector<double> bytes;
-  double all_bytes = 0;
-  for (const std::string& path : options.traces) {
-    bytes.push_back(trace_bytes(path));
-    all_bytes += bytes.back();
-  }
-  std::vector<RunResult> runs;
+  for (const std::string& path : options.traces) bytes.push_back(trace_bytes(path));
+  const double all_bytes = std::accumulate(bytes.begin(), bytes.end(), 0.0);
+  SimulationOutcome outcome;
   ProgressBar bar(ProgressBar::Drawn::kAlways);
   double done = 0;
   for (std::size_t i = 0; i < options.traces.size(); ++i) {
@@ -117,14 +114,11 @@ std::vector<RunResult> simulate_all(const SimulateOptions& options, const Simula
     if (!options.html.empty()) {
       inspections.push_back({options.traces[i], trace.info(), trace.batch(), trace_potential(trace)});
     }
-    for (RunResult& run : simulator.run(trace, sim, threads, [&](double share) {
-           bar.update(done + share * part, trace.info().model);
-         })) {
-      runs.push_back(std::move(run));
-    }
+    outcome.append(simulation.run(
+        trace, sim, threads, [&](double share) { bar.update(done + share * part, trace.info().model); }));
     done += part;
   }
-  return runs;
+  return outcome;
 }
 
 void check_options(const SimulateOptions& options) {
@@ -153,29 +147,22 @@ void check_options(const SimulateOptions& options) {
 void run_simulate(const SimulateOptions& options) {
   check_options(options);
   const std::vector<Machine> machines = choose_machines(options.machines, {});
-  Simulator simulator;
-  for (const Machine& machine : machines) simulator.add(machine.name, machine.build());
-  std::optional<MachineCosts> costs;
-  if (options.with_energy()) costs.emplace(simulator, options.costs, "--energy-table");
+  Simulation simulation(machines);
+  if (options.with_energy()) simulation.price(options.costs, "--energy-table");
   std::vector<Inspection> inspections;
-  SimulationOutcome outcome{simulate_all(options, simulator, inspections)};
-  if (costs) outcome.energies = costs->energies(outcome.runs);
-  if (costs) outcome.unknown_areas = costs->unknown_areas();
-  const std::vector<RunEnergy>* energies = costs ? &outcome.energies : nullptr;
-  if (!options.json.empty())
-    write_result(options.json, results_to_json(outcome.runs, {energies, options.layers}));
-  if (!options.csv.empty())
-    write_result(options.csv, results_to_csv(outcome.runs, outcome.energies, parse_basis(options.csv_per)));
+  const SimulationOutcome outcome = simulate_all(options, simulation, inspections);
+  if (!options.json.empty()) write_result(options.json, results_to_json(outcome, options.layers));
+  if (!options.csv.empty()) write_result(options.csv, results_to_csv(outcome, parse_basis(options.csv_per)));
   if (!options.html.empty()) {
     write_html(options.html, "simulate",
-               {{"simulate", results_to_json(outcome.runs, {energies, true})},
+               {{"simulate", results_to_json(outcome, true)},
                 {"inspect", inspections_to_json(inspections)},
                 {"files", files_part(options.traces)}});
   }
   if (options.json == kStandardOutput || options.csv == kStandardOutput) return;
-  outcome.notes = simulation_notes(machines, simulator, parse_engine(options.engine), outcome.runs);
   const auto rank = options.rank.empty() ? std::nullopt : std::optional(parse_rank(options.rank));
-  print_text(simulation_text(outcome, options.layers, rank, output_style()));
+  const std::string notes = simulation_notes(machines, simulation, parse_engine(options.engine), outcome);
+  print_text(simulation_text(outcome, notes, options.layers, rank, output_style()));
 }
 
 }  // namespace

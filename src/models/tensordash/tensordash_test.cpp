@@ -8,7 +8,7 @@
 #include "models/tensordash/engine/row_group.hpp"
 #include "models/tensordash/testing.hpp"
 #include "sim/catalog/registry.hpp"
-#include "sim/simulate.hpp"
+#include "sim/simulation.hpp"
 #include "sim/testing/machines.hpp"
 #include "sim/testing/random_layer.hpp"
 

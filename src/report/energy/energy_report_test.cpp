@@ -142,7 +142,7 @@ TEST(RunEnergy, TableOfAnotherDataTypeIsRefused) {
 TEST(RunEnergy, JsonHoldsWhateverComponentsTheRunLists) {
   const std::vector<RunResult> runs{example()};
   const std::vector<RunEnergy> energies{run_energy(runs[0], table())};
-  const std::string text = results_to_json(runs, {&energies, true});
+  const std::string text = results_to_json({runs, energies}, true);
   const auto json = nlohmann::json::parse(text);
   const auto& energy = json["runs"][0]["energy"];
   EXPECT_EQ(energy["all"]["machine"]["total"].get<double>(), energies[0].all.machine.total());
@@ -150,9 +150,9 @@ TEST(RunEnergy, JsonHoldsWhateverComponentsTheRunLists) {
   EXPECT_FALSE(energy["all"]["machine"].contains("filler"));
   EXPECT_EQ(energy["all"]["baseline"]["filler"].get<double>(), energies[0].all.baseline.of("filler"));
   EXPECT_EQ(energy["operations"].size(), 2);
-  EXPECT_FALSE(nlohmann::json::parse(results_to_json(runs, {&energies, false}))["runs"][0]["energy"].contains(
-      "operations"));
-  EXPECT_FALSE(nlohmann::json::parse(results_to_json(runs))["runs"][0].contains("energy"));
+  EXPECT_FALSE(
+      nlohmann::json::parse(results_to_json({runs, energies}))["runs"][0]["energy"].contains("operations"));
+  EXPECT_FALSE(nlohmann::json::parse(results_to_json({runs}))["runs"][0].contains("energy"));
   const auto& of_op = json["runs"][0]["layers"][0]["ops"][0];
   EXPECT_EQ(of_op["activity"]["bound"], "dram");
   EXPECT_EQ(of_op["baseline_compute_cycles"], 500);
@@ -164,7 +164,7 @@ TEST(RunEnergy, ReadsBackFromJson) {
   for (LayerResult& layer : runs[0].layers)
     for (OpResult& each : layer.ops) each.cycles_without_zeros = each.cycles;
   const std::vector<RunEnergy> energies{run_energy(runs[0], table())};
-  const std::string text = results_to_json(runs, {&energies, true});
+  const std::string text = results_to_json({runs, energies}, true);
   const ResultFile read = parse_results_json(text, "a.json");
   OpResult written = runs[0].layers[0].ops[0];
   written.actions.clear();  // not part of the file
@@ -174,7 +174,7 @@ TEST(RunEnergy, ReadsBackFromJson) {
   EXPECT_EQ(read.energies[0]->all.machine, energies[0].all.machine.total());
   EXPECT_EQ(read.energies[0]->by_operation[Operation::kForward].baseline,
             energies[0].by_operation[Operation::kForward].baseline.total());
-  EXPECT_FALSE(parse_results_json(results_to_json(runs), "a.json").energies.at(0).has_value());
+  EXPECT_FALSE(parse_results_json(results_to_json({runs}), "a.json").energies.at(0).has_value());
   auto broken = nlohmann::json::parse(text);
   broken["runs"][0]["energy"]["all"]["machine"]["total"] = -1;
   EXPECT_THROW(parse_results_json(broken.dump(), "a.json"), InputError);
@@ -202,7 +202,7 @@ TEST(RunEnergy, CsvHasAColumnForEveryComponentOfEitherSide) {
   std::vector<RunResult> runs{example(), example()};
   runs[1].hardware.reset();
   const std::vector<RunEnergy> energies{run_energy(runs[0], table()), RunEnergy{}};
-  const auto rows = csv_cells(results_to_csv(runs, energies));
+  const auto rows = csv_cells(results_to_csv({runs, energies}));
   const auto cell = [&](std::size_t row, const std::string& name) {
     const auto at = std::ranges::find(rows[0], name);
     EXPECT_NE(at, rows[0].end()) << name;
@@ -225,13 +225,13 @@ TEST(RunEnergy, CsvHasAColumnForEveryComponentOfEitherSide) {
   EXPECT_EQ(cell(3, "energy_table"), "");                            // a machine without costs
   EXPECT_EQ(cell(4, "energy_machine_total_joules_per_batch"), "");
   // On the other basis joules and cycles are of the samples recorded.
-  const auto recorded = csv_cells(results_to_csv(runs, energies, CsvBasis::kRecorded));
+  const auto recorded = csv_cells(results_to_csv({runs, energies}, CsvBasis::kRecorded));
   const auto joules = std::ranges::find(recorded[0], "energy_machine_total_joules_as_recorded");
   ASSERT_NE(joules, recorded[0].end());
   EXPECT_EQ(std::stod(recorded[1][static_cast<std::size_t>(joules - recorded[0].begin())]),
             energies[0].layers[0].ops[0].energy.machine.total() / 32);
-  EXPECT_EQ(results_to_csv(runs).find("energy"), std::string::npos);
-  EXPECT_EQ(results_to_csv(runs, {RunEnergy{}, RunEnergy{}}), results_to_csv(runs));
+  EXPECT_EQ(results_to_csv({runs}).find("energy"), std::string::npos);
+  EXPECT_EQ(results_to_csv({runs, {RunEnergy{}, RunEnergy{}}}), results_to_csv({runs}));
 }
 
 TEST(RunEnergy, AreaAndPowerInCsvAndTables) {
@@ -241,7 +241,7 @@ TEST(RunEnergy, AreaAndPowerInCsvAndTables) {
   EXPECT_DOUBLE_EQ(energies[0].machine_seconds, 32000 / 500e6);
   EXPECT_DOUBLE_EQ(energies[0].baseline_seconds, 64000 / 500e6);
   energies[0].area = RunArea{"prices", 65, {3, 46.5, 0.0125}, MachineArea{2, 44.5, 0.01}};
-  const auto rows = csv_cells(results_to_csv(runs, energies));
+  const auto rows = csv_cells(results_to_csv({runs, energies}));
   const auto cell = [&](const std::string& name) {
     const auto at = std::ranges::find(rows[0], name);
     return at == rows[0].end() ? "no " + name : rows[1][static_cast<std::size_t>(at - rows[0].begin())];

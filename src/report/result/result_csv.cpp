@@ -251,9 +251,8 @@ class CsvWriter {
 
 }  // namespace
 
-std::string results_to_csv(const std::vector<RunResult>& runs, const std::vector<RunEnergy>& energies,
-                           CsvBasis basis) {
-  return CsvWriter(runs, energies, basis).write();
+std::string results_to_csv(const SimulationOutcome& outcome, CsvBasis basis) {
+  return CsvWriter(outcome.runs, outcome.energies, basis).write();
 }
 
 }  // namespace lacuna

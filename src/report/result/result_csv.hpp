@@ -5,19 +5,17 @@
 #include <string>
 #include <vector>
 
-#include "sim/run_energy.hpp"
+#include "sim/simulation.hpp"
 
 namespace lacuna {
 
-// What the counts, cycles and joules of a row are of; it ends the name of their columns.
+// The samples that counts, cycles and joules of a row are of; it ends the names of their columns.
 enum class CsvBasis {
   kBatch,     // "_per_batch": the training step with its whole batch
   kRecorded,  // "_as_recorded": the samples that the trace holds, with their share of what is once per batch
 };
 
-// `energies[i]`, if given, belongs to runs[i]; where none has layers there are no columns of energy, power
-// and area.
-std::string results_to_csv(const std::vector<RunResult>& runs, const std::vector<RunEnergy>& energies = {},
-                           CsvBasis basis = CsvBasis::kBatch);
+// Where no run has an energy with layers there are no columns of energy, power and area.
+std::string results_to_csv(const SimulationOutcome& outcome, CsvBasis basis = CsvBasis::kBatch);
 
 }  // namespace lacuna

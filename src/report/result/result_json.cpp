@@ -102,12 +102,13 @@ Json config_json(const std::vector<ConfigValue>& config) {
   return object;
 }
 
-std::string results_to_json(const std::vector<RunResult>& runs, const EnergyToWrite& energies) {
+std::string results_to_json(const SimulationOutcome& outcome, bool energy_layers) {
   Json document = json_document(kResultSchema);
   Json& list = document["runs"] = Json::array();
-  for (std::size_t i = 0; i < runs.size(); ++i)
-    list.push_back(
-        run_json(runs[i], energies.of_runs != nullptr ? &(*energies.of_runs)[i] : nullptr, energies.layers));
+  for (std::size_t i = 0; i < outcome.runs.size(); ++i) {
+    const RunEnergy* energy = outcome.energies.empty() ? nullptr : &outcome.energies[i];
+    list.push_back(run_json(outcome.runs[i], energy, energy_layers));
+  }
   return dump_json(document);
 }
 

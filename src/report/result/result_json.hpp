@@ -9,25 +9,20 @@
 
 #include "base/text/json.hpp"
 #include "report/energy/energy_report.hpp"
-#include "sim/result.hpp"
+#include "sim/simulation.hpp"
 
 namespace lacuna {
 
 inline constexpr int kResultSchema = 2;
-
-// Energies to write with the runs: `of_runs[i]` belongs to run i, one without layers is left out.
-struct EnergyToWrite {
-  const std::vector<RunEnergy>* of_runs = nullptr;
-  bool layers = false;
-};
 
 // A resolved configuration as one object.
 Json config_json(const std::vector<ConfigValue>& config);
 // The fields of totals.
 Json cycles_json(const CycleComparison& cycles);
 
-// Returns the text of a file. The same runs give the same bytes.
-std::string results_to_json(const std::vector<RunResult>& runs, const EnergyToWrite& energies = {});
+// Returns the text of a file, with the energy of each layer if `energy_layers` says so. The same outcome
+// gives the same bytes.
+std::string results_to_json(const SimulationOutcome& outcome, bool energy_layers = false);
 
 // Energy of a run in a file, in joules: totals, by operation and of all.
 struct StoredEnergy {

@@ -9,24 +9,24 @@
 
 namespace lacuna {
 
-std::string simulation_notes(const std::vector<Machine>& machines, const Simulator& simulator, Engine engine,
-                             const std::vector<RunResult>& runs) {
+std::string simulation_notes(const std::vector<Machine>& machines, const Simulation& simulation,
+                             Engine engine, const SimulationOutcome& outcome) {
   std::string notes;
   for (const Machine& machine : machines) {
     const std::string changed = changed_parameters(machine.params);
     if (!changed.empty()) notes += fmt::format("{}: {}\n", machine.name, changed);
   }
-  for (std::size_t i = 0; engine == Engine::kFast && i < simulator.size(); ++i) {
-    const std::string reason = simulator.machine(i).slow_engine_reason();
-    if (!reason.empty()) notes += fmt::format("{}: {}\n", simulator.arch(i), reason);
+  for (std::size_t i = 0; engine == Engine::kFast && i < simulation.size(); ++i) {
+    const std::string reason = simulation.machine(i).slow_engine_reason();
+    if (!reason.empty()) notes += fmt::format("{}: {}\n", simulation.arch(i), reason);
   }
-  return notes + design_differences(runs);
+  return notes + design_differences(outcome.runs);
 }
 
-std::string simulation_text(const SimulationOutcome& outcome, bool layers, std::optional<RankBy> rank,
-                            const TextStyle& style) {
+std::string simulation_text(const SimulationOutcome& outcome, const std::string& notes, bool layers,
+                            std::optional<RankBy> rank, const TextStyle& style) {
   std::string text;
-  if (!outcome.notes.empty()) text += fmt::format("{}\n", outcome.notes);
+  if (!notes.empty()) text += fmt::format("{}\n", notes);
   if (rank) {
     text += ranking_table(outcome.runs, outcome.energies, *rank, style);
   } else {

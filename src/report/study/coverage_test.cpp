@@ -62,8 +62,9 @@ TEST(Coverage, CsvSaysItInTwoColumns) {
   RunResult run = testing_support::example_run("net", "tensordash", 0.5);
   run.info.left_out = partial().left_out;
   run.info.recorded_share = 0.74;
-  EXPECT_NE(results_to_csv({run}).find("\nnet_p50.safetensors,net,0.5,0.74,4,tensordash,"), std::string::npos)
-      << results_to_csv({run});
+  EXPECT_NE(results_to_csv({{run}}).find("\nnet_p50.safetensors,net,0.5,0.74,4,tensordash,"),
+            std::string::npos)
+      << results_to_csv({{run}});
 }
 
 TEST(Coverage, StandsBesideEveryTotal) {
@@ -79,7 +80,7 @@ TEST(Coverage, StandsBesideEveryTotal) {
   EXPECT_NE(ranked.find("on net, of 74 % of the network, ranked by"), std::string::npos) << ranked;
   RunResult other = testing_support::example_run("other", "tensordash", 0.5);
   EXPECT_NE(result_tables({run, other}, false, {}).find("net, of 74 % of the network "), std::string::npos);
-  const std::string json = results_to_json({run});
+  const std::string json = results_to_json({{run}});
   EXPECT_NE(json.find("\"recorded_share\": 0.74,"), std::string::npos) << json;
   const ResultFile read = parse_results_json(json, "r.json");
   EXPECT_EQ(read.runs[0].info.left_out, run.info.left_out);

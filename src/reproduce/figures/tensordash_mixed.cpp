@@ -7,7 +7,7 @@
 #include "reproduce/paper_values.hpp"
 #include "reproduce/runs.hpp"
 #include "sim/catalog/arch_catalog.hpp"
-#include "sim/simulate.hpp"
+#include "sim/simulation.hpp"
 
 namespace lacuna::reproduce {
 namespace {
@@ -15,7 +15,7 @@ namespace {
 constexpr const char* kMixed = "tensordash-mixed";
 
 FigureTable mixed_area() {
-  Simulator machines;
+  Simulation machines;
   machines.add(kMixed, ArchCatalog().find(kMixed, "reproduce").build());
   const Hardware hardware = *machines.machine(0).hardware(), baseline = *machines.baseline(0).hardware();
   const CostTable costs = energy_table("", 0, hardware);

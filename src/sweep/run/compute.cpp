@@ -9,7 +9,7 @@
 #include "base/sha256.hpp"
 #include "base/text/quote.hpp"
 #include "sim/run_energy.hpp"
-#include "sim/simulate.hpp"
+#include "sim/simulation.hpp"
 #include "sweep/store/result_columns.hpp"
 
 namespace lacuna::sweep {
@@ -115,9 +115,9 @@ Computed compute_points(const LoadedTrace& trace, std::span<const Design> design
   Computed computed;
   const double start = seconds_now();
   try {
-    Simulator simulator;
-    for (const Design& design : designs) simulator.add(design.record.machine, design.machine);
-    const std::vector<RunResult> runs = simulator.run_sharing(trace.work());
+    Simulation simulation;
+    for (const Design& design : designs) simulation.add(design.record.machine, design.machine);
+    const std::vector<RunResult> runs = simulation.run(trace.work()).runs;
     trace.check_unchanged();
     for (std::size_t i = 0; i < designs.size(); ++i) {
       computed.points.push_back(record_of(trace, designs[i], runs[i], measures));

@@ -4,7 +4,7 @@
 #include "base/random.hpp"
 #include "base/testing.hpp"
 #include "sim/catalog/arch_catalog.hpp"
-#include "sim/simulate.hpp"
+#include "sim/simulation.hpp"
 #include "trace/synthetic/synthetic.hpp"
 
 namespace lacuna {
@@ -64,14 +64,14 @@ TEST_P(SharedWork, GivesTheResultsOfEachMachineAlone) {
   const Trace trace = small_network();
   const TraceWork work(trace);
   Random random(20);
-  Simulator together;
+  Simulation together;
   std::vector<std::shared_ptr<const Accelerator>> machines{model.make(Params(model.name, model.params))};
   const std::size_t wanted = 2 + random_cases(60);
   while (machines.size() < wanted) {
     if (auto machine = draw_machine(model, random)) machines.push_back(std::move(machine));
   }
   for (const auto& machine : machines) together.add("machine", machine);
-  const std::vector<RunResult> shared = together.run_sharing(work);
+  const std::vector<RunResult> shared = together.run(work).runs;
   ASSERT_EQ(shared.size(), machines.size());
   for (std::size_t i = 0; i < machines.size(); ++i) {
     const RunResult alone = simulate_trace(trace, *machines[i], "machine", SimOptions{}, 1);

@@ -10,7 +10,7 @@
 #include "models/tensordash/storage/stored_tensor.hpp"
 #include "models/tensordash/testing.hpp"
 #include "sim/catalog/registry.hpp"
-#include "sim/simulate.hpp"
+#include "sim/simulation.hpp"
 #include "sim/storage_study.hpp"
 #include "sim/testing/random_layer.hpp"
 #include "sim/workload/layer_values.hpp"

@@ -9,7 +9,7 @@
 #include "base/parallel.hpp"
 #include "models/tensordash/storage/backside_load.hpp"
 #include "models/tensordash/storage/storage_footprint.hpp"
-#include "sim/simulate.hpp"
+#include "sim/simulation.hpp"
 
 namespace lacuna::tensordash {
 namespace {
