@@ -1,4 +1,4 @@
-// What can be simulated, and every parameter of it: as text and as JSON (docs/output.md).
+// Machines that can be simulated and their parameters, as text and as JSON (docs/output.md).
 #pragma once
 
 #include <string>

@@ -95,7 +95,7 @@ struct Figure {
 // In the order of the papers.
 const std::vector<Figure>& all_figures();
 
-// One function per family, each in a file of its own.
+// One function per family, each in its own file.
 std::vector<Figure> tensordash_speedup_figures();   // Fig. 1, 13, 14
 std::vector<Figure> tensordash_energy_figures();    // Fig. 15, 16, bfloat16, GCN
 std::vector<Figure> tensordash_geometry_figures();  // Fig. 17, 18, 19

@@ -16,7 +16,7 @@ class Builder {
     plane_ = layers_.back().output.h;
     return *this;
   }
-  // The same beside the main path (shortcuts, dense blocks).
+  // The same for layers next to the main path (shortcuts, dense blocks).
   Builder& side(std::int64_t out, std::int64_t kernel, std::int64_t stride = 1) {
     layers_.push_back(LayerShape::conv2d(1, channels_, out, {plane_, plane_}, {kernel, kernel},
                                          {stride, stride}, {kernel / 2, kernel / 2}));

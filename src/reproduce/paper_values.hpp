@@ -1,4 +1,4 @@
-// What the papers print (data/papers/NAME.yaml), by key: "fig13.mean".
+// Numbers that the papers print (data/papers/NAME.yaml), by key: "fig13.mean".
 //   paper: TensorDash
 //   citation: "..."
 //   values:

@@ -25,8 +25,8 @@ class RecordedValues {
   std::optional<double> find(const std::string& key) const;
   const std::map<std::string, double>& values() const { return values_; }
 
-  // What moved in the figures that `now` holds. Sums of energies may differ in their last bits between
-  // compilers: 1e-9 apart is equal.
+  // Returns the values that moved in the figures of `now`. Sums of energies may differ in their last bits
+  // between compilers: 1e-9 apart is equal.
   std::vector<Moved> compare(const RecordedValues& now) const;
   // These values, with those of the figures that `now` holds replaced.
   RecordedValues replaced_by(const RecordedValues& now) const;

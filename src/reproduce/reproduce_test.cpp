@@ -96,7 +96,7 @@ TEST(Figures, HaveIdsOfTheirOwnAndKnownTraces) {
   EXPECT_EQ(choose_figures({}, false).size() + 1, choose_figures({"all"}, true).size());
 }
 
-// What the repository records has a reason wherever it is more than 5 % from the paper: checked on figures
+// A recorded value has a reason wherever it is more than 5 % from the paper: checked on figures
 // that need no trace, or a small one.
 TEST(Figures, LargeDifferencesHaveReasons) {
   const Reproduction reproduction = reproduce_figures(choose_figures({"table3", "gcn"}, false),

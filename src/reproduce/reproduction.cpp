@@ -47,7 +47,7 @@ Reproduction reproduce_figures(const std::vector<const Figure*>& figures, const 
     keys.insert(keys.end(), figure->runs.begin(), figure->runs.end());
     timed += figure->timed ? 1 : 0;
   }
-  // What is timed takes minutes, all that is simulated one at most.
+  // Figures that are timed take minutes, all simulated ones together one at most.
   constexpr double kTimedPart = 0.8;
   const double simulated = timed == 0 ? 1 : keys.empty() ? 0 : 1 - kTimedPart;
   const Runs runs(data, keys, threads,

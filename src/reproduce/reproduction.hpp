@@ -1,4 +1,4 @@
-// Figures with the papers' values beside ours: what every output is made of.
+// Figures with our values and the papers': every output is made of them.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Runs what figures ask for, each trace on each machine once, and keeps what figures need of it.
+// Simulates each trace on each machine that figures ask for, once, and keeps the sums that they need.
 #pragma once
 
 #include <array>
@@ -39,7 +39,7 @@ class Runs {
   const TracePotential& potential(const std::string& trace) const;
 
  private:
-  // Every machine of `keys` on the trace, those that name the same baseline beside each other.
+  // Every machine of `keys` on the trace, those that name the same baseline together.
   void run_trace(const Trace& trace, const std::string& name, const std::vector<RunKey>& keys, int threads,
                  const Progress& progress);
 

@@ -60,9 +60,9 @@ class Accelerator {
   // How often the tensors of each operation of a trace cross the DRAM bus, by layer, where that depends on
   // the operations around it; the runner hands it back as OperationWork::passes. Usually nothing.
   virtual std::vector<LayerPasses> plan(const Trace& trace, const SimOptions& options) const;
-  // What its speedups and efficiencies refer to; nothing if it is its own baseline.
+  // Machine that speedups and efficiencies refer to; nothing if it is its own baseline.
   virtual std::optional<BaselineSpec> baseline() const { return std::nullopt; }
-  // What it is built of, if its area and energy are modelled.
+  // Components it is built of, if its area and energy are modelled.
   virtual std::optional<Hardware> hardware() const { return std::nullopt; }
   // About how many steps the fast engine takes for the three operations of a layer, whatever its zeros: see
   // work_estimate.hpp. By default every MAC counts as one step.
@@ -72,7 +72,7 @@ class Accelerator {
   // Machines with the same text have most of their work in common (OperationWork::remember), so that it pays
   // to run them one after another; by default only those with the same parameters.
   virtual std::string sharing_key() const;
-  // What a person should know of a run on this machine beside its cycles, as a sentence; usually nothing.
+  // Remark about a run for a person, as a sentence; usually nothing.
   virtual std::string remark(const RunResult& run) const;
   // Why the fast engine is slow for these parameters on this CPU, as a sentence; empty if it is not.
   virtual std::string slow_engine_reason() const { return {}; }

@@ -1,4 +1,5 @@
-// What a simulation gives: numbers with names and units, no formatting (src/report does that).
+// Results of a simulation: numbers without formatting (src/report does that). result_fields.hpp describes
+// them.
 #pragma once
 
 #include <cstdint>
@@ -41,13 +42,12 @@ struct OpResult {
   std::int64_t cycles = 0;
   std::vector<Counter> counters;
   std::optional<Activity> activity = std::nullopt;  // of machines with a memory system
-  // What was done in the whole batch, for energy; of machines that declare their hardware.
+  // Actions of the whole batch, for energy; of machines that declare their hardware.
   std::vector<ActionCount> actions = {};
-  // Cycles if no value were zero (without_zeros.hpp). Filled in by the runner, which knows the baseline; a
-  // file of schema 1 has none.
+  // Cycles if no value were zero (without_zeros.hpp). Filled in by the simulation, which knows the baseline.
   std::optional<std::int64_t> cycles_without_zeros = std::nullopt;
-  // What the machine would do if no value were zero, for its energy then. Filled in by the runner if it is
-  // asked to; not part of files.
+  // Actions if no value were zero, for the energy then. Filled in by the simulation if it is asked to; not
+  // part of files.
   std::vector<ActionCount> actions_without_zeros = {};
 
   bool operator==(const OpResult&) const = default;

@@ -59,14 +59,14 @@ struct RunArea {
   std::optional<MachineArea> baseline;
 };
 
-// By the table `name_or_file` or, without one, by that which the hardware names; at a node (0: the table's
-// own). Throws InputError if the table does not price the machine.
+// Returns the area by the table `name_or_file` or, without one, by the one that the hardware names; at a node
+// (0: the table's own). Throws InputError if the table does not price the machine.
 RunArea run_area(const std::string& arch, const Hardware& machine, const std::optional<Hardware>& baseline,
                  const std::string& name_or_file, int node_nm);
 RunArea run_area(const std::string& arch, const Hardware& machine, const std::optional<Hardware>& baseline,
                  const CostTable& table);
 
-// Of one training step with the whole batch: what was recorded x batch_scale, weights once.
+// Energy of one training step with the whole batch: recorded counts x batch_scale, weights once.
 struct RunEnergy {
   std::string table;
   double node_nm = 65;
@@ -77,12 +77,12 @@ struct RunEnergy {
   double machine_seconds = 0;
   std::optional<RunArea> area = std::nullopt;
 
-  // On average over the step.
+  // Averages over the step.
   double baseline_watts() const { return all.baseline.total() / baseline_seconds; }
   double machine_watts() const { return all.machine.total() / machine_seconds; }
 };
 
-// Whether the machine and its baseline declare their hardware.
+// Returns whether the machine and its baseline declare their hardware.
 bool has_energy(const RunResult& run);
 
 // Throws as check_energy_costs(), for the machine and for its baseline.

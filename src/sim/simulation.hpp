@@ -63,7 +63,7 @@ class Simulation {
   std::size_t size() const { return entries_.size(); }
   const std::string& arch(std::size_t i) const { return entries_[i].arch; }
   const Accelerator& machine(std::size_t i) const { return *machines_[entries_[i].own].machine; }
-  // What machine i is compared with; itself if it names no baseline.
+  // Machine that machine i is compared with; itself if it names no baseline.
   const Accelerator& baseline(std::size_t i) const { return *machines_[entries_[i].baseline].machine; }
 
   // Returns one run per machine, the same whatever the number of threads. Baselines run on the fast engine,

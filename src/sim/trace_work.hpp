@@ -17,7 +17,7 @@ class TraceWork {
     double macs() const { return static_cast<double>(work.macs.macs); }
   };
 
-  // Of the operations that `options` runs. The trace must outlive it.
+  // Counts the operations that `options` runs. The trace must outlive it.
   explicit TraceWork(const Trace& trace, const SimOptions& options = {});
 
   const Trace& trace() const { return trace_; }

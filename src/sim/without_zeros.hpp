@@ -1,6 +1,6 @@
-// What a machine would take if no value of a layer were zero. What it is still faster than its baseline then
-// comes from slots that hold no element (lanes that channels, positions or samples do not fill, the border
-// of an image), not from zeros.
+// Cycles and actions of a machine if no value of a layer were zero. The speedup that is left then comes from
+// empty slots (lanes that channels, positions or samples do not fill, the border of an image), not from
+// zeros.
 #pragma once
 
 #include <array>
@@ -29,8 +29,8 @@ class WorkWithoutZeros {
   OperationWork work_;
 };
 
-// Fills in what results say of machines without zeros, for one machine after another on one operation: they
-// share what they have in common.
+// Fills in the fields of results without zeros, for one machine after another on one operation: they share
+// what they have in common.
 class MachinesWithoutZeros {
  public:
   // `recorded` must outlive it.
@@ -50,11 +50,11 @@ class MachinesWithoutZeros {
   std::optional<WorkWithoutZeros> full_;
 };
 
-// Whether none of its tensors holds a zero.
+// Returns whether none of the layer's tensors has a zero.
 bool has_no_zeros(const Layer& layer);
 
-// The layers of a trace, in which tensors that hold no zero are known to (MaskView::no_zeros()), whatever the
-// trace stores of them: engines then count one of each kind of streams. The trace must outlive them.
+// The layers of a trace, where the masks of tensors without a zero say so (MaskView::no_zeros()), whatever
+// the trace stores: engines then count one of each kind of streams. The trace must outlive them.
 class KnownLayers {
  public:
   explicit KnownLayers(const Trace& trace);

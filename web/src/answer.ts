@@ -29,7 +29,7 @@ function emptyLanes(machine: Machine): string {
   return whole_ > 1.05 * (speedup(machine.run, "all") ?? 0) ? `; ${times(whole_)} with lanes that hold no element` : "";
 }
 
-// What zeros give of the energy saved; results of older programs do not say.
+// The part of the saved energy that zeros give; results of older programs do not have it.
 function fromZeros(pair: EnergyPair | undefined): number | undefined {
   return pair?.chip_efficiency_from_zeros ?? pair?.chip_efficiency;
 }

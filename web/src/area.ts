@@ -1,4 +1,4 @@
-// What a speedup costs in silicon: area of the chip against speedup.
+// Area of the chip against speedup.
 import * as Plot from "@observablehq/plot";
 import type { Picture } from "./card";
 import { exactTimes, plain, times } from "./format";

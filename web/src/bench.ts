@@ -73,7 +73,7 @@ export function benchPictures(bench: Bench): Picture[] {
     }
     const faint: Line[] = [...cases.values()].slice(0, 400).map((points) => ({ title: "", colour: cpuColour, faint: true, points: points.sort((a, b) => a.x - b.x) }));
     const marks = lines.flatMap((line) => { const x = crossover(line.points); return x === null || x <= line.points[0]!.x ? [] : [{ x, y: 1, text: `${line.title}: ${Math.round(x)} %`, colour: cpuColour }]; });
-    // Skipping every multiplication with a zero: 1 / (1 - zeros), as far as the lines go.
+    // Skipping every multiplication with a zero: 1 / (1 - zeros), up to the end of the lines.
     const highest = Math.max(...[...faint, ...lines].flatMap((line) => line.points.map((point) => point.y)));
     const [first, last] = [Math.min(...lines.map((line) => line.points[0]!.x)), Math.max(...lines.map((line) => line.points.at(-1)!.x))];
     const ideal = Array.from({ length: 61 }, (_, i) => first + ((last - first) * i) / 60).filter((x) => x < 100).map((x) => ({ x, y: 100 / (100 - x) })).filter((point) => point.y <= 1.2 * highest);
@@ -98,7 +98,7 @@ export function benchPictures(bench: Bench): Picture[] {
 
 export const benchTable = (bench: Bench) => bench.cases.map((one) => ({ layer: one.layer, network: one.network, shape: one.shape, operation: one.op, zeros: one.zeros, used: one.used, microseconds: 1e6 * one.seconds, direct_microseconds: 1e6 * one.direct_seconds, x_direct: one.x_direct, x_auto: one.x_auto }));
 
-// What `demo` and `train --compare` measured: layers of the trained network, dense and sparse in turn.
+// Measurements of `demo` and `train --compare`: layers of the trained network, dense and sparse interleaved.
 // `step`: the recorded step of the same network, for what would be possible at best.
 export function kernelsPicture(kernels: Kernels, step?: Step): Picture {
   const rows = kernelRows(kernels);

@@ -30,7 +30,7 @@ const sizes = new ResizeObserver((entries) => {
   for (const entry of entries) (entry.target as HTMLElement & { onWidth?: (width: number) => void }).onWidth?.(entry.contentRect.width);
 });
 
-// `make` is asked again each time, so that the title follows what is chosen. A picture is a card of its own, or a part of one
+// `make` is asked again each time, so that the title follows what is chosen. A picture is its own card, or a part of one
 // that shows several.
 export function pictureCard(make: () => Picture, part = false): { card: HTMLElement; redraw: () => void } {
   const heading = el(part ? "h3" : "h2");

@@ -1,4 +1,4 @@
-// What the program puts into the page: the JSON outputs of its commands (docs/output.md), unchanged.
+// Data that the program puts into the page: the JSON outputs of its commands (docs/output.md), unchanged.
 import type { Reproduction } from "./figures/data";
 import type { Cycles, Efficiencies, OpResult } from "./result_fields";
 import type { SweepData } from "./sweep/data";

@@ -18,7 +18,7 @@ export function hideTip(): void {
   if (tip) tip.hidden = true;
 }
 
-// The box beside a place of the picture, in its units.
+// The box next to a place of the picture, in its units.
 export function showTip(svg: SVGSVGElement, x: number, y: number, lines: string[]): void {
   const box = tipBox();
   box.replaceChildren(...lines.map((line, i) => el(i === 0 ? "strong" : "span", {}, line)));

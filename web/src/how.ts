@@ -8,7 +8,7 @@ const list = (entries: [string, string][]): HTMLElement => el("dl", {}, ...entri
 const settings = (config: Record<string, unknown>): [string, string][] =>
   Object.entries(config).map(([name, value]) => [name, value === true ? "on" : value === false ? "off" : value !== null && typeof value === "object" ? JSON.stringify(value) : String(value)]);
 
-// What a kind of page adds of its own.
+// Rows that a kind of page adds.
 export interface HowMore { facts?: [string, string][]; rests?: string[]; lists?: { title: string; entries: [string, string][] }[] }
 
 export function howCard(page: PageData, more: HowMore = {}): HTMLElement {
@@ -20,7 +20,7 @@ export function howCard(page: PageData, more: HowMore = {}): HTMLElement {
     const found = files.get(trace);
     return found?.sha256 ? [["SHA-256", found.sha256], ["Bytes", whole(found.bytes)]] : [];
   };
-  // Those of one training are shown together under its name.
+  // Steps of one training are shown together under its name.
   const others = (page.files ?? []).filter((one) => one.sha256 && !traces.has(one.trace));
   const bases = [...new Set([...runs.map((run) => run.base), ...(page.bench || page.kernels ? ["cpu"] : [])])];
   const engines = [...new Set(runs.map((run) => `${run.engine}, seed ${run.seed}`))];

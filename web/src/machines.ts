@@ -1,4 +1,4 @@
-// What each machine makes of the zeros: speedup by operation, the part from empty lanes hatched, a tick for 'at best'.
+// Speedup of each machine by operation, the part from empty lanes hatched, a tick for 'at best'.
 import * as Plot from "@observablehq/plot";
 import { machinesTitle } from "./answer";
 import { keys, type Picture } from "./card";

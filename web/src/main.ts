@@ -1,4 +1,4 @@
-// What is in the data decides which kind of page this is.
+// The data decides which kind of page this is.
 import { readPage } from "./data";
 import { el, replace } from "./dom";
 import { benchPage } from "./pages/bench";

@@ -28,7 +28,7 @@ export interface Step {
 }
 
 export const ratio = (a: number, b: number): number | null => (b > 0 && isNumber(a / b) ? a / b : null);
-// What papers print: over the dense machine, lanes that hold no element included.
+// Speedup as papers print it: over the dense machine, lanes that hold no element included.
 export const wholeSpeedup = (run: Run, op: OpOrAll): number | null => ratio(run.per_batch[op].baseline_cycles, run.per_batch[op].cycles);
 // The one to quote: from zeros alone.
 const withoutZeros = (cycles: Cycles): number => cycles.cycles_without_zeros ?? cycles.baseline_cycles;
@@ -39,7 +39,7 @@ export function layerSpeedup(machine: Machine, layer: number, op: OpOrAll): numb
   return ratio(found.reduce((sum, one) => sum + withoutZeros(one), 0), found.reduce((sum, one) => sum + one.cycles, 0));
 }
 
-// What skipping could give: every MAC over those that remain. Machines that look at both operands can go further.
+// Potential of skipping: every MAC over those that remain. Machines that look at both operands can go further.
 export function atBest(step: Step, op: OpOrAll, both: boolean): number | null {
   const potential = step.inspect?.per_batch[op];
   if (potential) return ratio(potential.macs, both ? potential.effectual_macs : potential.remaining_macs);
@@ -65,7 +65,7 @@ function layersOf(runs: Run[], inspect: InspectTrace | null): Layer[] {
 
 export function buildSteps(page: PageData): Step[] {
   const steps = new Map<string, { info: StepInfo; runs: Run[]; inspect: InspectTrace | null }>();
-  // The steps of one training may have no file of their own.
+  // The steps of one training may have no separate file.
   const key = (info: StepInfo): string => `${info.progress ?? ""} ${info.trace}`;
   for (const inspect of page.inspect?.traces ?? []) steps.set(key(inspect), { info: inspect, runs: [], inspect });
   for (const run of page.simulate?.runs ?? []) {

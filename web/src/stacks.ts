@@ -1,4 +1,4 @@
-// Where the time and the energy go: stacked bars, the dense machine beside each other one, on the same scale.
+// Where the time and the energy go: stacked bars, the dense machine next to each other one, on the same scale.
 import * as Plot from "@observablehq/plot";
 import { keys, type Picture } from "./card";
 import { opTitle } from "./data";

@@ -55,7 +55,7 @@ void refuse_moved_options(CLI::App& command) {
   for (const char* name : {"--storage", "--backside", "--grouping", "--values", "--pointer-bits",
                            "--run-bits", "--schedulers", "--block-cycles", "--set"}) {
     const auto refuse = [name](const std::vector<std::string>&) {
-      throw InputError(fmt::format("inspect {}", name), "stored tensors have a command of their own",
+      throw InputError(fmt::format("inspect {}", name), "stored tensors have their own command",
                        "use 'lacuna storage TRACE'; see 'lacuna storage --help'");
     };
     command.add_option_function<std::vector<std::string>>(name, refuse)->expected(0, -1)->group("");

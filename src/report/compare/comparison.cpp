@@ -37,7 +37,7 @@ std::vector<SettingChange> compare_settings(const RunResult& a, const RunResult&
   return changes;
 }
 
-// Compares numbers with a threshold, counters name by name; a value that one side lacks is no difference,
+// Compares numbers with a threshold, counters name by name; a value that one side lacks does not count,
 // since files of other versions have other fields.
 class ValueComparison {
  public:

@@ -1,4 +1,4 @@
-// What changed between two result files: by run, operation and layer.
+// Changes between two result files: by run, operation and layer.
 #pragma once
 
 #include <optional>
@@ -22,7 +22,7 @@ struct OpChange {
   Operation op = Operation::kForward;
   CycleComparison a;
   CycleComparison b;
-  // Those that changed by more than the threshold: "cycles", "counters.steps".
+  // Names of fields that changed by more than the threshold: "cycles", "counters.steps".
   std::vector<std::string> fields;
 
   double effect() const { return b.cycles > a.cycles ? b.cycles - a.cycles : a.cycles - b.cycles; }

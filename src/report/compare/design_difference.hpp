@@ -1,4 +1,4 @@
-// Whether designs that are compared have the same size: multipliers, memory, bandwidth. A speedup over a
+// Differences in size between designs that are compared: multipliers, memory, bandwidth. A speedup over a
 // design with half the memory is another result than one over its equal, so it is said.
 #pragma once
 

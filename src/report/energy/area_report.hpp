@@ -17,7 +17,7 @@ struct AreaOf {
   const CostTable& table;
 };
 
-// With the baseline beside it, unless the machine is its own or the two are priced by different tables.
+// With the baseline next to it, unless the machine is its own or the two are priced by different tables.
 std::string area_text(const AreaOf& machine, const AreaOf* baseline, const TextStyle& style);
 // Several side by side, each with its own table.
 std::string areas_text(const std::vector<AreaOf>& machines, const TextStyle& style);

@@ -71,7 +71,7 @@ RunResult run(const char* arch, bool skips, std::int64_t cycles, double clocked)
   return result;
 }
 
-// Two layers with made-up counts, beside a baseline that takes twice as long.
+// Two layers with made-up counts, compared with a baseline that takes twice as long.
 RunResult example() {
   RunResult result = run("toy", true, 500, 400);
   result.baseline = std::make_shared<RunResult>(run("plain", false, 1000, 1000));

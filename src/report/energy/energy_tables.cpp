@@ -19,7 +19,7 @@ std::string share(double part, double whole) {
 // Three digits: the differences of a model without zeros are in the third.
 std::string efficiency(double value) { return value > 0 ? fmt::format("{:.3f}", value) : "-"; }
 
-// What a machine is compared with. One that is its own baseline is compared with itself.
+// The machine that another is compared with; itself if it is its own baseline.
 std::string baseline_title(const RunResult& run) {
   return run.baseline ? fmt::format("baseline: {}", run.baseline->arch) : "baseline: itself";
 }

@@ -1,5 +1,5 @@
-// What `lacuna inspect` shows: the layers of a trace, their zeros, and what skipping zeros could give at
-// best.
+// Report of `lacuna inspect`: the layers of a trace, their zeros, and the speedup that skipping zeros
+// could give at best.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace lacuna {
 
-// What was found in a trace, without its tensors.
+// Findings about a trace, without its tensors.
 struct Inspection {
   std::string path;
   TraceInfo info;

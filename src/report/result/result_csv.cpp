@@ -16,7 +16,7 @@ void add_name(std::vector<std::string>& names, const std::string& name) {
   if (std::ranges::find(names, name) == names.end()) names.push_back(name);
 }
 
-// Machines have counters of their own: each gets a column.
+// Counters differ from machine to machine: each gets a column.
 std::vector<std::string> counter_names(const std::vector<RunResult>& runs) {
   std::vector<std::string> names;
   for (const RunResult& run : runs) {
@@ -164,7 +164,7 @@ class CsvWriter {
       if (of_activity(field)) continue;
       if (field.name == op_field("baseline_cycles").name) cells.text("baseline");
       if (field.kind == FieldKind::kCounters) {
-        // A prefix, as the JSON has them in an object of their own: machines name counters freely.
+        // A prefix, as the JSON has them in a separate object: machines name counters freely.
         for (const std::string& name : counters_) count("counter_", name);
       } else if (field.kind == FieldKind::kCount) {
         count("", field.name);

@@ -115,7 +115,7 @@ std::optional<StoredEnergy> read_energy(const JsonReader& run) {
   return energy;
 }
 
-// The baseline as far as files describe it; null if the machine is its own.
+// The part of the baseline that files describe; null if the machine is its own.
 std::shared_ptr<RunResult> read_baseline(const JsonReader& source) {
   if (source.get("baseline").is_null()) return nullptr;
   const JsonReader at = source.object("baseline");

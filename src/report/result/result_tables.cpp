@@ -118,7 +118,8 @@ std::string operation_table(const ModelRuns& model, const std::vector<std::strin
   return table.render(style);
 }
 
-// Whether the machine's memory decides any of its cycles, so that what bounds an operation is worth a column.
+// Returns whether memory decides any of the machine's cycles, so that the bound of an operation is worth a
+// column.
 bool has_modelled_memory(const RunResult* run) {
   return run != nullptr &&
          std::ranges::find(run->config, ConfigValue{"memory", "modelled", ParamSpec::Kind::kText}) !=
@@ -136,7 +137,7 @@ std::string layer_table(const TraceRuns& trace, const std::vector<std::string>& 
     if (has_modelled_memory(trace.runs[i])) columns.push_back({"bound by", Align::kLeft, archs[i]});
   }
   TextTable table(std::move(columns));
-  // Of the speedups from zeros; machines compare with each other.
+  // The largest speedup from zeros of any machine: bars of all machines have one scale.
   double most = 1;
   for (const RunResult* run : trace.runs) {
     if (run == nullptr) continue;
@@ -208,7 +209,7 @@ std::string progress_table(const ModelRuns& model, const std::vector<std::string
   return table.render(style);
 }
 
-// What the machines have to say beside the cycles, one line each.
+// Remarks of the machines about their runs, one line each.
 std::string remarks(const ModelRuns& model) {
   std::string text;
   for (const TraceRuns& trace : model.traces) {

@@ -19,14 +19,14 @@ std::string result_tables(const std::vector<RunResult>& runs, bool layers, const
 // A speedup from empty lanes above this is warned about: the speedup is not what zeros give.
 inline constexpr double kWarnEmptyLanes = 1.05;
 
-// What the columns of speedups mean, for below tables that have them.
+// Legend below tables with columns of speedups.
 inline constexpr std::string_view kSpeedupLegend =
     "\nfrom zeros x empty lanes = speedup over the baseline. 'from zeros' is the speedup without what empty "
     "lanes give: the number to\nquote. 'empty lanes' is what the machine would gain if no value were zero, "
     "from lanes that channels, positions or samples do not\nfill and from borders of images. Speedups in "
     "papers count both.\n";
 
-// And those of energy efficiencies.
+// Legend below tables with energy efficiencies.
 inline constexpr std::string_view kEnergyLegend =
     "\nenergy efficiency: energy of the baseline / energy of the machine. 'from zeros' leaves out what the "
     "machine would save if\nno value were zero (empty lanes): the number to quote.\n";

@@ -1,4 +1,4 @@
-// What `lacuna storage --backside` shows: whether the unit behind a machine's PEs that brings outputs into
+// Report of `lacuna storage --backside`: whether the unit behind a machine's PEs that brings outputs into
 // the stored form keeps up. docs/output.md describes JSON and CSV; the study says what is measured.
 #pragma once
 

@@ -1,4 +1,4 @@
-// What `lacuna storage` shows: the sizes of tensors in the forms that a machine's storage study knows.
+// Report of `lacuna storage`: the sizes of tensors in the forms that a machine's storage study knows.
 // docs/output.md describes JSON and CSV; the study says which forms and counts there are.
 #pragma once
 

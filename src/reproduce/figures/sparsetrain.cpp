@@ -13,7 +13,7 @@ namespace lacuna::reproduce {
 namespace {
 
 // docs/results/training.md has the same: a few steps of training, then pairs of steps with the same weights
-// and batches, dense and zero-skipping in turn.
+// and batches, dense and zero-skipping interleaved.
 struct TimedNetwork {
   const char* model;
   std::int64_t batch;

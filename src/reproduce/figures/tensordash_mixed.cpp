@@ -1,4 +1,4 @@
-// The abstract of TensorDash at MICRO 2020 beside `tensordash-mixed`.
+// The abstract of TensorDash at MICRO 2020 compared with `tensordash-mixed`.
 #include <fmt/format.h>
 
 #include "energy/energy.hpp"

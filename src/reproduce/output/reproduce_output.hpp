@@ -11,7 +11,7 @@ namespace lacuna::reproduce {
 // One line per figure.
 std::string figure_list(const TextStyle& style);
 
-// Tables for a terminal: every number of ours, then those beside the paper's, then the reasons.
+// Tables for a terminal: all our numbers, then the comparison with the paper's, then the reasons.
 std::string reproduction_text(const Reproduction& reproduction, const TextStyle& style);
 // One line per number that moved; empty if none did.
 std::string moved_text(const Reproduction& reproduction);

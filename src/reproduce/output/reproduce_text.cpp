@@ -43,7 +43,7 @@ namespace {
 
 std::string values_text(const FigureTable& table, const TextStyle& style) {
   std::vector<TableColumn> columns{{table.row_title, Align::kLeft}};
-  // Each column is a group of its own, so that a wide table continues below.
+  // Each column is its own group, so that a wide table continues below.
   for (const std::string& column : table.columns) columns.push_back({column, Align::kRight, " "});
   for (std::size_t i = 1; i < columns.size(); ++i) columns[i].group = std::string(i, ' ');
   TextTable text(columns);

@@ -1,4 +1,4 @@
-// One figure: its pictures, our numbers beside the paper's with the reasons, and all numbers.
+// One figure: its pictures, our numbers next to the paper's with the reasons, and all numbers.
 import { assumptionText } from "../assumptions";
 import { keys, pictureCard, type Picture } from "../card";
 import { el } from "../dom";

@@ -1,4 +1,4 @@
-// What `reproduce --json` writes (docs/schema/reproduce-v1.schema.json).
+// Output of `reproduce --json` (docs/schema/reproduce-v1.schema.json).
 
 export interface Paper {
   key: string; // in data/papers

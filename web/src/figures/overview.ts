@@ -26,7 +26,7 @@ export function overviewPicture(figures: Figure[], open: (figure: number) => voi
   return {
     name: "overview",
     title: furthest(all),
-    note: `Ours divided by the paper's, minus 1, for every number that a paper prints; a larger dot is several numbers. The band is ±5 %; a bound that holds is at 0.${far ? " Arrows: so many are further away than the axis goes." : ""} A click opens the figure.`,
+    note: `Ours divided by the paper's, minus 1, for every number that a paper prints; a larger dot is several numbers. The band is ±5 %; a bound that holds is at 0.${far ? " Arrows: the number of values beyond the end of the axis." : ""} A click opens the figure.`,
     rows: () => all.map(({ figure, table, cell, paper }) => ({ figure: figure.id, table: table.id, row: cell.row, column: cell.column, ours: cell.ours, paper: paperText(table, paper), paper_key: paper.key, difference: cell.difference! })),
     draw: (width) => {
       const left = Math.min(116, width * 0.3);

@@ -1,4 +1,4 @@
-// The papers' figures and tables, ours beside theirs: `reproduce`.
+// The papers' figures and tables compared with ours: `reproduce`.
 import type { Answer } from "../answer";
 import { assumptionText } from "../assumptions";
 import type { PageData } from "../data";

@@ -1,4 +1,4 @@
-// What every page has: a kind that knows its data, a header, the answer first and how it was made last.
+// Parts that every page has: a kind that knows its data, a header, the answer first and how it was made last.
 import { answerView, type Answer } from "../answer";
 import { pictureCard, redrawAll, type Picture } from "../card";
 import type { PageData } from "../data";

@@ -21,7 +21,7 @@ export interface Point { design: number; row: number }
 export const settingText = (value: Setting | undefined): string =>
   value === undefined || value === null ? "–" : value === true ? "on" : value === false ? "off" : String(value);
 
-// What is chosen on the page. Every picture is drawn from it.
+// The choices on the page. Every picture is drawn from them.
 export class Sweep {
   set = 0;
   x: number;

@@ -1,4 +1,4 @@
-// What each parameter does to a metric, the others averaged: one row per parameter, one dot per value.
+// Effect of each parameter on a metric, the others averaged: one row per parameter, one dot per value.
 import * as Plot from "@observablehq/plot";
 import { type Picture } from "../card";
 import { shorten } from "../dom";
