@@ -247,7 +247,7 @@ class TheLibrary(unittest.TestCase):
         native._loaded = None
         native.ABI_VERSION = 7
         try:
-            with self.assertRaisesRegex(lacuna.LibraryError, "interface 1, this package needs interface 7; install"):
+            with self.assertRaisesRegex(lacuna.LibraryError, f"interface {expected}, this package needs interface 7; install"):
                 lacuna.machines()
         finally:
             native.ABI_VERSION = expected

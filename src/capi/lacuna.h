@@ -79,9 +79,6 @@ typedef struct lacuna_builder lacuna_builder;
 
 /* A .safetensors, a .safetensors.zst or a folder of .npy files. */
 lacuna_status lacuna_trace_open(const char* path, lacuna_trace** trace);
-/* The bytes of a .safetensors or .safetensors.zst, which are copied; `name` stands for the path in results.
- */
-lacuna_status lacuna_trace_parse(const char* name, const void* bytes, size_t size, lacuna_trace** trace);
 /* Writes a .safetensors, or a .safetensors.zst if the name ends in .zst: whole or not at all. */
 lacuna_status lacuna_trace_write(const lacuna_trace* trace, const char* path);
 /* Layers, zeros and the potential of skipping them, as `lacuna inspect --json`. */

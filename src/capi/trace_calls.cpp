@@ -60,16 +60,6 @@ lacuna_status lacuna_trace_open(const char* path, lacuna_trace** trace) {
   });
 }
 
-lacuna_status lacuna_trace_parse(const char* name, const void* bytes, size_t size, lacuna_trace** trace) {
-  return guarded([&] {
-    require(name, "name");
-    require(bytes, "bytes");
-    require(trace, "trace");
-    const auto* begin = static_cast<const std::uint8_t*>(bytes);
-    *trace = new lacuna_trace{Trace::parse(name, {begin, begin + size})};
-  });
-}
-
 lacuna_status lacuna_trace_write(const lacuna_trace* trace, const char* path) {
   return guarded([&] {
     require(trace, "trace");

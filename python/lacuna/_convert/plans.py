@@ -4,11 +4,12 @@ import ctypes
 import threading
 import weakref
 from ctypes import byref, c_double
-from typing import NamedTuple, Optional, Tuple
+from typing import NamedTuple, Tuple
 
 import torch
 
-from .._native.library import ConvOptions, ConvTensors, Library, library
+from .._native.handles import Handle
+from .._native.library import ConvOptions, ConvTensors, library
 
 FORWARD, INPUT_GRAD, WEIGHT_GRAD = range(3)
 SPARSE, DENSE = 1, 2  # lacuna_impl
@@ -56,11 +57,12 @@ class Setting(NamedTuple):
     threads: int
 
 
-class Plan:
+class Plan(Handle):
     """A `lacuna_conv`. One run at a time: `run` is false, with nothing computed, while another thread runs it."""
 
+    _FREE = "lacuna_conv_free"
+
     def __init__(self, geometry: Geometry, setting: Setting) -> None:
-        self._library: Library = library()
         options = ConvOptions(struct_size=ctypes.sizeof(ConvOptions))
         options.batch, options.in_channels = geometry.input[:2]
         options.out_channels = geometry.out_channels
@@ -78,18 +80,9 @@ class Plan:
         options.ohwi_weights = setting.ohwi
         options.bias = setting.bias
         options.threads = setting.threads
-        self._pointer: Optional[int] = self._library.handle("lacuna_conv_plan", byref(options))
+        super().__init__(library(), library().handle("lacuna_conv_plan", byref(options)))
         self._tensors = ConvTensors(struct_size=ctypes.sizeof(ConvTensors))
         self._lock = threading.Lock()
-
-    def __del__(self) -> None:
-        if getattr(self, "_pointer", None):
-            self._library.plain("lacuna_conv_free", self._pointer)
-            self._pointer = None
-
-    @property
-    def kernel(self) -> str:
-        return self._library.plain("lacuna_conv_kernel", self._pointer).decode()
 
     def run(self, **tensors: torch.Tensor) -> bool:
         """Tensors of the operation by their names in lacuna.h, in the layouts of the plan."""
@@ -98,7 +91,7 @@ class Plan:
         try:
             for name, tensor in tensors.items():
                 setattr(self._tensors, name, tensor.data_ptr())
-            self._library.call("lacuna_conv_run", self._pointer, byref(self._tensors), -1.0, None)
+            self.library.call("lacuna_conv_run", self.pointer, byref(self._tensors), -1.0, None)
         finally:
             self._lock.release()
         return True

@@ -4,33 +4,36 @@ import ctypes
 import json
 import os
 from ctypes import POINTER, byref, c_double, c_float, c_int, c_size_t, c_uint8, c_void_p
-from typing import Callable, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple
+from typing import Callable, Iterable, List, Mapping, Optional, Sequence, Tuple
 
 from .library import Library, Progress, SimulateOptions, Totals, library, text_array
 
 ROLES = ("A", "W", "G")
 
 
-class TraceHandle:
-    """A `lacuna_trace`; safe to share between threads."""
+class Handle:
+    """A pointer of the library that frees itself with the function `_FREE`; safe to share between threads."""
+
+    _FREE: str
 
     def __init__(self, lib: Library, pointer: int) -> None:
         self.library, self.pointer = lib, pointer
 
     def __del__(self) -> None:
         if getattr(self, "pointer", None):
-            self.library.plain("lacuna_trace_free", self.pointer)
+            self.library.plain(self._FREE, self.pointer)
             self.pointer = None
+
+
+class TraceHandle(Handle):
+    """A `lacuna_trace`."""
+
+    _FREE = "lacuna_trace_free"
 
     @classmethod
     def open(cls, path: str) -> "TraceHandle":
         lib = library()
         return cls(lib, lib.handle("lacuna_trace_open", os.fsencode(path)))
-
-    @classmethod
-    def parse(cls, name: str, data: bytes) -> "TraceHandle":
-        lib = library()
-        return cls(lib, lib.handle("lacuna_trace_parse", name.encode(), data, len(data)))
 
     @classmethod
     def build(
@@ -79,23 +82,11 @@ class TraceHandle:
             found.append(tuple(shares))
         return found
 
-    def inspect(self) -> Dict[str, object]:
-        return json.loads(self.library.text("lacuna_trace_inspect_json", self.pointer))
 
-    def write(self, path: str) -> None:
-        self.library.call("lacuna_trace_write", self.pointer, os.fsencode(path))
+class ResultHandle(Handle):
+    """A `lacuna_result`."""
 
-
-class ResultHandle:
-    """A `lacuna_result`; safe to share between threads."""
-
-    def __init__(self, lib: Library, pointer: int) -> None:
-        self.library, self.pointer = lib, pointer
-
-    def __del__(self) -> None:
-        if getattr(self, "pointer", None):
-            self.library.plain("lacuna_result_free", self.pointer)
-            self.pointer = None
+    _FREE = "lacuna_result_free"
 
     def totals(self) -> List[Totals]:
         """Totals of every run: traces x machines, the machines varying fastest."""

@@ -125,9 +125,6 @@ _FUNCTIONS = {
     "lacuna_machines_json": (c_int, [_OUT]),
     "lacuna_parameters_json": (c_int, [c_char_p, _OUT]),
     "lacuna_trace_open": (c_int, [c_char_p, _OUT]),
-    "lacuna_trace_parse": (c_int, [c_char_p, c_void_p, c_size_t, _OUT]),
-    "lacuna_trace_write": (c_int, [_HANDLE, c_char_p]),
-    "lacuna_trace_inspect_json": (c_int, [_HANDLE, _OUT]),
     "lacuna_trace_layer_count": (c_size_t, [_HANDLE]),
     "lacuna_trace_layer_zeros": (c_int, [_HANDLE, c_size_t, POINTER(c_double)]),
     "lacuna_trace_free": (None, [_HANDLE]),
@@ -152,7 +149,6 @@ _FUNCTIONS = {
     "lacuna_result_write_html": (c_int, [_HANDLE, c_char_p, c_char_p]),
     "lacuna_conv_plan": (c_int, [POINTER(ConvOptions), _OUT]),
     "lacuna_conv_free": (None, [_HANDLE]),
-    "lacuna_conv_kernel": (c_char_p, [_HANDLE]),
     "lacuna_conv_run": (c_int, [_HANDLE, POINTER(ConvTensors), c_double, c_void_p]),
     "lacuna_sample_zeros": (c_int, [c_void_p, c_int64, POINTER(c_double)]),
 }
