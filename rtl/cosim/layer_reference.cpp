@@ -60,7 +60,7 @@ StreamGroup values_of(const OperandStreams& streams, std::int64_t first, const T
 RecordedOperation with_values(const Trace& trace, const Layer& layer, Operation op, std::int64_t cycles) {
   const std::vector<LaneProduct> products = lane_products(layer, op, 16);
   const std::vector<PlacedProduct> placed =
-      place_products(products, choose_scheduled(layer, op, SchedulePolicy::kSparser), tile_of(kLayerTile));
+      place_products(products, choose_scheduled(layer, op, OperandRule::kSparser), tile_of(kLayerTile));
   const LayerValues values = layer_values(layer, 1);
   const std::vector<double> reference = reference_result(layer.shape, op, values);
   RecordedOperation recorded{describe(trace, layer, op), {}, cycles};
@@ -124,7 +124,7 @@ std::vector<MaskedOperation> masked_operations(const Trace& trace, std::int64_t 
       if (!runs(trace, layer, op)) continue;
       const std::vector<LaneProduct> products = lane_products(layer, op, 16);
       const std::vector<PlacedProduct> placed =
-          place_products(products, choose_scheduled(layer, op, SchedulePolicy::kSparser), tile_of(4));
+          place_products(products, choose_scheduled(layer, op, OperandRule::kSparser), tile_of(4));
       MaskedOperation masked;
       masked.group_steps = group_steps(placed);
       if (masked.group_steps > most_steps) continue;

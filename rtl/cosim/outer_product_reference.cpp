@@ -176,6 +176,20 @@ PairWork large_pair(Random& random) {
   }
 }
 
+PairWork last_place_pair(std::int64_t nonzeros, Random& random) {
+  constexpr std::int64_t kRows = 256, kColumns = 511;
+  const IndexMap map = IndexMap::matrix(kRows, 8, kColumns);
+  std::int64_t wanted = nonzeros, places = kRows * kColumns;
+  const CsrPlane kernel = plane(kRows, kColumns, random, [&](std::int64_t, std::int64_t) {
+    const bool there = random.integer(1, places--) <= wanted;
+    wanted -= there ? 1 : 0;
+    return there;
+  });
+  const CsrPlane image =
+      plane(kRows, 8, random, [&](std::int64_t y, std::int64_t) { return y == kRows - 1; });
+  return work_of(fmt::format("{} kernel elements", nonzeros), image, kernel, map);
+}
+
 std::vector<PairWork> recorded_pairs(const std::string& model, int count) {
   const Trace trace = recorded_trace(model);
   Random random(11);

@@ -43,6 +43,9 @@ struct PairWork {
 PairWork random_pair(Random& random);
 // The same with planes as large as the RTL's positions, places and banks allow, and whole bfloat16 fractions.
 PairWork large_pair(Random& random);
+// A matrix product whose kernel has exactly `nonzeros` elements and whose image lies in the last row, so that
+// the search ends with the kernel's last place.
+PairWork last_place_pair(std::int64_t nonzeros, Random& random);
 // Pairs of recorded layers: forward and weight gradient, `count` of them spread over the trace.
 std::vector<PairWork> recorded_pairs(const std::string& model, int count);
 

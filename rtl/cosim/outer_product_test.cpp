@@ -193,6 +193,17 @@ void check_recorded(const std::string& model, int pairs) {
   }
 }
 
+// Kernels that fill their buffers to the last places that a pointer reaches.
+template <typename Top>
+void check_last_places() {
+  Random random(8);
+  OuterDriver<Top> driver(9);
+  for (const std::int64_t nonzeros : {65'520, 65'521, 65'532, 65'533, 65'534, 65'535}) {
+    driver.run(last_place_pair(nonzeros, random), 0);
+    if (testing::Test::HasFatalFailure()) return;
+  }
+}
+
 // The accumulators of the RTL behind the PE: sums, and the cycles that colliding products cost.
 template <typename Top>
 void check_banks(int pairs, int large_pairs) {
@@ -219,6 +230,8 @@ TEST(Ant, LargePairs) { check_random<Vant_pe>(50, large_pair); }
 TEST(Ant, RecordedAlexnet) { check_recorded<Vant_pe>("alexnet", 10); }
 TEST(Ant, RecordedSqueezenet) { check_recorded<Vant_pe>("squeezenet", 10); }
 TEST(Ant, AccumulatorBanks) { check_banks<Vant_pe>(500, 20); }
+TEST(Ant, LastPlaces) { check_last_places<Vant_pe>(); }
+TEST(Scnn, LastPlaces) { check_last_places<Vscnn_pe>(); }
 TEST(Scnn, RandomPairs) { check_random<Vscnn_pe>(2000, random_pair); }
 TEST(Scnn, LargePairs) { check_random<Vscnn_pe>(50, large_pair); }
 TEST(Scnn, RecordedSqueezenet) { check_recorded<Vscnn_pe>("squeezenet", 5); }

@@ -96,7 +96,8 @@ module ant_pe #(
   assign pointer_last_row_o  = s2_r1_q;
 
   // The search. An empty range takes its one cycle too.
-  logic [PtrW-1:0]        left, next_place;
+  logic [PtrW-1:0]        left;
+  logic [PtrW:0]          next_place;  // may pass 2^PtrW
   logic [PosW-1:0]        count, next;
   logic [Lanes*PosW-1:0]  position;
   logic [Lanes-1:0]       hits;
@@ -104,8 +105,8 @@ module ant_pe #(
   assign left       = s3_end_q - s3_place_q;
   assign nothing    = s3_place_q >= s3_end_q;
   assign count      = nothing ? '0 : (left > PtrW'(Window) ? PosW'(Window) : PosW'(left));
-  assign next_place = s3_place_q + PtrW'(next);
-  assign finished   = nothing | (next_place >= s3_end_q);
+  assign next_place = (PtrW+1)'(s3_place_q) + (PtrW+1)'(next);
+  assign finished   = nothing | (next_place >= {1'b0, s3_end_q});
   assign window_place_o = s3_place_q;
   ant_selector u_selector (
     .columns_i(window_columns_i), .count_i(count), .low_i(s3_s0_q), .high_i(s3_s1_q), .position_o(position),
@@ -144,7 +145,7 @@ module ant_pe #(
       s3_s1_q    <= s2_s1_q;
       s3_image_q <= s2_image_q;
     end else if (enable) begin
-      s3_place_q <= next_place;
+      s3_place_q <= next_place[PtrW-1:0];
     end
   end
 

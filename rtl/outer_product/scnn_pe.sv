@@ -36,7 +36,7 @@ module scnn_pe #(
   logic [PtrW-1:0]    place_q;
   outer_pkg::vector_t s1_image_q, mul_image_q, mul_kernel_q;
 
-  assign finished       = place_q + PtrW'(Lanes) >= kernel_count_i;
+  assign finished       = (PtrW+1)'(place_q) + (PtrW+1)'(Lanes) >= {1'b0, kernel_count_i};  // the sum may pass 2^PtrW
   assign advance        = enable & (~s1_valid_q | finished);
   assign image_ready_o  = advance;
   assign kernel_place_o = place_q;
