@@ -7,7 +7,7 @@
 #include "base/error.hpp"
 #include "time_limit.hpp"
 #include "train/graph/model_file.hpp"
-#include "train/network.hpp"
+#include "train/layers/network.hpp"
 
 namespace {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "train/network.hpp"
+#include "train/layers/network.hpp"
 
 namespace lacuna::train::twin {
 

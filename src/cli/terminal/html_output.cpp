@@ -125,11 +125,11 @@ std::string train_part(const std::string& config, const std::filesystem::path& l
 std::string kernels_part(const train::KernelTimes& times) {
   std::string rows;
   for (const train::LayerTimes& layer : times.layers)
-    for (std::size_t op = 0; op < kOperations.size(); ++op)
+    for (const Operation op : kOperations)
       rows += fmt::format("{}{}", rows.empty() ? "" : ", ",
                           JsonLine()
                               .field("layer", std::string_view(layer.name))
-                              .field("op", operation_name(kOperations[op]))
+                              .field("op", operation_name(op))
                               .field("dense_ms", layer.dense[op])
                               .field("sparse_ms", layer.other[op])
                               .text());

@@ -13,6 +13,11 @@ namespace lacuna::kernels {
 
 constexpr std::int64_t round_up(std::int64_t value, std::int64_t to) { return (value + to - 1) / to * to; }
 
+// Returns true if every group of a layer has whole blocks, or there is one group.
+inline bool fills_blocks(const LayerShape& s) {
+  return s.groups == 1 || (s.c_per_group() % kLanes == 0 && s.k_per_group() % kLanes == 0);
+}
+
 struct BlockedShape {
   std::int64_t n = 1;
   std::int64_t groups = 1;

@@ -2,6 +2,7 @@
 // builds layers from it; tests build a plain double-precision twin from the same graph.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -34,7 +35,36 @@ enum class NodeKind {
   kScalarBias,   // x + one learnt number [Fixup]
   kScalarScale,  // x * one learnt number [Fixup]
 };
-const char* node_kind_name(NodeKind kind);
+
+// In the order of NodeKind. A new kind of layer is a value above, a line here and, if it has one input, a
+// file in src/train/layers with its line in layers.hpp.
+struct NodeKindFacts {
+  const char* name;            // in model files, unless it is made from their structure
+  bool in_files = true;        // a layer of one input, that a model file names
+  int learnt_per_channel = 0;  // numbers; those of kConv and kLinear follow from their shape
+  int learnt = 0;
+};
+inline constexpr std::array<NodeKindFacts, 13> kNodeKinds = {{{"input", false},
+                                                              {"conv"},
+                                                              {"linear"},
+                                                              {"batch_norm", true, 2},
+                                                              {"relu"},
+                                                              {"max_pool"},
+                                                              {"average_pool"},
+                                                              {"add", false},
+                                                              {"concat", false},
+                                                              {"flatten"},
+                                                              {"dropout"},
+                                                              {"scalar_bias", true, 0, 1},
+                                                              {"scalar_scale", true, 0, 1}}};
+inline constexpr const NodeKindFacts& facts(NodeKind kind) {
+  return kNodeKinds[static_cast<std::size_t>(kind)];
+}
+inline constexpr const char* node_kind_name(NodeKind kind) { return facts(kind).name; }
+// Convolutions and linear layers.
+inline constexpr bool is_product(NodeKind kind) {
+  return kind == NodeKind::kConv || kind == NodeKind::kLinear;
+}
 
 // How weights start. Biases start at zero, batch norm at scale 1 and shift 0.
 enum class Init {

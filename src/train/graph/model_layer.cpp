@@ -1,5 +1,6 @@
 #include "train/graph/model_layer.hpp"
 
+#include <algorithm>
 #include <fmt/format.h>
 #include <map>
 
@@ -35,7 +36,6 @@ void read_conv(const LayerPlace& place, const YAML::Node& options, Node& made) {
   place.text.check_keys(
       options, {"name", "out", "kernel", "stride", "padding", "dilation", "groups", "bias", "init", "gain"},
       "conv");
-  made.kind = NodeKind::kConv;
   read_weights(place, options, made);
   if (!options["kernel"]) place.text.fail(place.at, "'kernel' is missing", "say how large it is: kernel: 3");
   made.kernel = place.text.size(options["kernel"], "kernel", place.scope, 1);
@@ -62,7 +62,6 @@ void read_conv(const LayerPlace& place, const YAML::Node& options, Node& made) {
 
 void read_pool(const LayerPlace& place, const std::string& word, const YAML::Node& options, Node& made) {
   place.text.check_keys(options, {"name", "kernel", "stride", "padding", "ceil"}, word);
-  made.kind = word == "max_pool" ? NodeKind::kMaxPool : NodeKind::kAveragePool;
   made.kernel =
       options["kernel"] ? place.text.size(options["kernel"], "kernel", place.scope, 1) : Size2{2, 2};
   made.stride =
@@ -86,37 +85,38 @@ void read_pool(const LayerPlace& place, const std::string& word, const YAML::Nod
 
 }  // namespace
 
-const std::vector<std::string>& simple_layer_words() {
-  static const std::vector<std::string> kWords = {"conv",        "linear",       "batch_norm", "relu",
-                                                  "max_pool",    "average_pool", "dropout",    "flatten",
-                                                  "scalar_bias", "scalar_scale"};
-  return kWords;
+std::vector<std::string> simple_layer_words() {
+  std::vector<std::string> words;
+  for (const NodeKindFacts& kind : kNodeKinds)
+    if (kind.in_files) words.emplace_back(kind.name);
+  return words;
 }
 
 Node read_simple_layer(const LayerPlace& place, const std::string& word, const YAML::Node& options) {
   Node made;
+  const auto kind = std::ranges::find(kNodeKinds, word, &NodeKindFacts::name);
+  made.kind = static_cast<NodeKind>(kind - kNodeKinds.begin());
   made.out = place.in;
-  if (word == "conv") {
-    read_conv(place, options, made);
-  } else if (word == "linear") {
-    place.text.check_keys(options, {"name", "out", "bias", "init", "gain"}, "linear");
-    made.kind = NodeKind::kLinear;
-    read_weights(place, options, made);
-    made.out = {made.out_channels, 1, 1};
-  } else if (word == "max_pool" || word == "average_pool") {
-    read_pool(place, word, options, made);
-  } else if (word == "dropout") {
-    place.text.check_keys(options, {"name", "rate"}, "dropout");
-    made.kind = NodeKind::kDropout;
-    made.rate = options["rate"] ? place.text.real(options["rate"], "rate", place.scope, 0, 0.99) : 0.5;
-  } else {
-    place.text.check_keys(options, {"name"}, word);
-    made.kind = word == "batch_norm"    ? NodeKind::kBatchNorm
-                : word == "relu"        ? NodeKind::kRelu
-                : word == "flatten"     ? NodeKind::kFlatten
-                : word == "scalar_bias" ? NodeKind::kScalarBias
-                                        : NodeKind::kScalarScale;
-    if (made.kind == NodeKind::kFlatten) made.out = {made.out.size(), 1, 1};
+  switch (made.kind) {
+    case NodeKind::kConv:
+      read_conv(place, options, made);
+      break;
+    case NodeKind::kLinear:
+      place.text.check_keys(options, {"name", "out", "bias", "init", "gain"}, word);
+      read_weights(place, options, made);
+      made.out = {made.out_channels, 1, 1};
+      break;
+    case NodeKind::kMaxPool:
+    case NodeKind::kAveragePool:
+      read_pool(place, word, options, made);
+      break;
+    case NodeKind::kDropout:
+      place.text.check_keys(options, {"name", "rate"}, word);
+      made.rate = options["rate"] ? place.text.real(options["rate"], "rate", place.scope, 0, 0.99) : 0.5;
+      break;
+    default:
+      place.text.check_keys(options, {"name"}, word);
+      if (made.kind == NodeKind::kFlatten) made.out = {made.out.size(), 1, 1};
   }
   return made;
 }

@@ -1,4 +1,4 @@
-// One layer of a model file that is no structure of others: from its word and options to a node.
+// A layer of a model file that is not a structure of others: from its word and options to a node.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace lacuna::train {
 
-// Where a layer stands.
+// The place of a layer in a model file.
 struct LayerPlace {
   const ModelText& text;
   const YAML::Node& at;  // for errors
@@ -20,9 +20,9 @@ struct LayerPlace {
 
 inline constexpr std::int64_t kLargestSize = 1 << 20;  // of any one number
 
-// The words of these layers, structures not among them.
-const std::vector<std::string>& simple_layer_words();
-// A node with its shape and without inputs and name; `word` is one of the above. Throws InputError.
+// Returns the words of these layers, without those of structures.
+std::vector<std::string> simple_layer_words();
+// Returns a node with its shape, without inputs and name; `word` is one of the above. Throws InputError.
 Node read_simple_layer(const LayerPlace& place, const std::string& word, const YAML::Node& options);
 
 }  // namespace lacuna::train

@@ -311,7 +311,7 @@ int ModelReader::push(const YAML::Node& at, Node made, std::string name) {
   const Node& added = graph_.nodes.back();
   bool fits = added.out.c <= kLargestTensor && added.out.h <= kLargestTensor &&
               added.out.c * added.out.h <= kLargestTensor && added.out.size() <= kLargestTensor;
-  if (added.kind == NodeKind::kConv || added.kind == NodeKind::kLinear) {
+  if (is_product(added.kind)) {
     const std::int64_t in = node(added.inputs[0]).out.c / added.groups;
     fits = fits && in * added.out_channels <= kLargestTensor &&
            in * added.out_channels <= kLargestTensor / (added.kernel.h * added.kernel.w);

@@ -37,7 +37,7 @@ ConvLayer::ConvLayer(const Node& node, const LayerShape& shape, Activation& in, 
       in_(in),
       out_(out),
       options_(options),
-      blocked_(shape.groups == 1 || (shape.c_per_group() % 16 == 0 && shape.k_per_group() % 16 == 0)),
+      blocked_(kernels::fills_blocks(shape)),
       weights_(node.name + ".weight", Parameter::Kind::kWeights, weight_dims(shape)),
       operands_(options.rule, options.room, options.threads),
       multiplied_weights_(weights_.value.data()) {

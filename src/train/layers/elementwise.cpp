@@ -11,13 +11,13 @@ namespace {
 // Which values are dropped depends only on the seed of the pass, the name of the layer and the position.
 class Dropout final : public Layer {
  public:
-  Dropout(const Node& node, Activation& in, Activation& out, int threads)
-      : in_(in),
-        out_(out),
-        threads_(threads),
-        rate_(node.rate),
-        salt_(hash_text(node.name)),
-        factors_(in.floats()) {}
+  explicit Dropout(const LayerParts& parts)
+      : in_(*parts.in[0]),
+        out_(parts.out),
+        threads_(parts.threads),
+        rate_(parts.node.rate),
+        salt_(hash_text(parts.node.name)),
+        factors_(in_.floats()) {}
 
   void forward(const Pass& pass) override {
     const std::int64_t floats = in_.floats();
@@ -53,12 +53,12 @@ class Dropout final : public Layer {
 
 class Scalar final : public Layer {
  public:
-  Scalar(const Node& node, Activation& in, Activation& out, int threads)
-      : in_(in),
-        out_(out),
-        threads_(threads),
-        scales_(node.kind == NodeKind::kScalarScale),
-        number_(node.name + (scales_ ? ".scale" : ".bias"), Parameter::Kind::kScalar, {1}) {
+  explicit Scalar(const LayerParts& parts)
+      : in_(*parts.in[0]),
+        out_(parts.out),
+        threads_(parts.threads),
+        scales_(parts.node.kind == NodeKind::kScalarScale),
+        number_(parts.node.name + (scales_ ? ".scale" : ".bias"), Parameter::Kind::kScalar, {1}) {
     number_.value[0] = scales_ ? 1 : 0;
   }
 
@@ -95,11 +95,7 @@ class Scalar final : public Layer {
 
 }  // namespace
 
-std::unique_ptr<Layer> make_dropout(const Node& node, Activation& in, Activation& out, int threads) {
-  return std::make_unique<Dropout>(node, in, out, threads);
-}
-std::unique_ptr<Layer> make_scalar(const Node& node, Activation& in, Activation& out, int threads) {
-  return std::make_unique<Scalar>(node, in, out, threads);
-}
+std::unique_ptr<Layer> make_dropout(const LayerParts& parts) { return std::make_unique<Dropout>(parts); }
+std::unique_ptr<Layer> make_scalar(const LayerParts& parts) { return std::make_unique<Scalar>(parts); }
 
 }  // namespace lacuna::train

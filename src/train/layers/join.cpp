@@ -12,8 +12,7 @@ using kernels::ThreadScope;
 
 class Add final : public Layer {
  public:
-  Add(std::vector<Activation*> in, Activation& out, int threads)
-      : in_(std::move(in)), out_(out), threads_(threads) {
+  explicit Add(const LayerParts& parts) : in_(parts.in), out_(parts.out), threads_(parts.threads) {
     const ThreadScope scope(threads_);
     const std::vector<float> scales(in_.size(), 1.0F);
     const std::vector<memory::desc> sources(in_.size(), out_.desc());
@@ -25,8 +24,7 @@ class Add final : public Layer {
     std::unordered_map<int, memory> args = {{DNNL_ARG_DST, on(out_.desc(), out_.data.data())}};
     for (std::size_t i = 0; i < in_.size(); ++i)
       args[DNNL_ARG_MULTIPLE_SRC + static_cast<int>(i)] = on(out_.desc(), in_[i]->data.data());
-    sum_.execute(cpu_stream(), args);
-    cpu_stream().wait();
+    execute(sum_, args);
   }
 
   void backward(GradientSum& sum) override {
@@ -43,8 +41,7 @@ class Add final : public Layer {
 // Moves blocks of 16 channels; inputs whose channels do not fill their blocks go through plain memory.
 class Concat final : public Layer {
  public:
-  Concat(std::vector<Activation*> in, Activation& out, int threads)
-      : in_(std::move(in)), out_(out), threads_(threads) {
+  explicit Concat(const LayerParts& parts) : in_(parts.in), out_(parts.out), threads_(parts.threads) {
     const ThreadScope scope(threads_);
     whole_blocks_ =
         std::all_of(in_.begin(), in_.end(), [](const Activation* a) { return a->shape.c % 16 == 0; });
@@ -75,8 +72,7 @@ class Concat final : public Layer {
     std::unordered_map<int, memory> args = {{DNNL_ARG_DST, on(joined_, out_.data.data())}};
     for (std::size_t i = 0; i < in_.size(); ++i)
       args[DNNL_ARG_MULTIPLE_SRC + static_cast<int>(i)] = on(in_[i]->desc(), in_[i]->data.data());
-    concat_.execute(cpu_stream(), args);
-    cpu_stream().wait();
+    execute(concat_, args);
   }
 
   void backward(GradientSum& sum) override {
@@ -97,8 +93,7 @@ class Concat final : public Layer {
  private:
   static void reorder(const memory::desc& from, const float* source, const memory::desc& to, float* target) {
     memory a = on(from, source), b = on(to, target);
-    dnnl::reorder(a, b).execute(cpu_stream(), a, b);
-    cpu_stream().wait();
+    execute(dnnl::reorder(a, b), a, b);
   }
 
   std::vector<Activation*> in_;
@@ -115,20 +110,19 @@ class Concat final : public Layer {
 // image.
 class Flatten final : public Layer {
  public:
-  Flatten(Activation& in, Activation& out, int threads) : in_(in), out_(out), threads_(threads) {
-    const std::int64_t pixels = in.shape.h * in.shape.w;
-    plain_ = memory::desc({in.n, in.shape.c, in.shape.h, in.shape.w}, memory::data_type::f32,
-                          memory::dims{out.blocks() * 16, pixels, in.shape.w, 1});
+  explicit Flatten(const LayerParts& parts) : in_(*parts.in[0]), out_(parts.out), threads_(parts.threads) {
+    const std::int64_t pixels = in_.shape.h * in_.shape.w;
+    plain_ = memory::desc({in_.n, in_.shape.c, in_.shape.h, in_.shape.w}, memory::data_type::f32,
+                          memory::dims{out_.blocks() * 16, pixels, in_.shape.w, 1});
     const ThreadScope scope(threads_);
-    to_plain_ = dnnl::reorder({cpu_engine(), in.desc(), cpu_engine(), plain_});
-    from_plain_ = dnnl::reorder({cpu_engine(), plain_, cpu_engine(), in.desc()});
+    to_plain_ = dnnl::reorder({cpu_engine(), in_.desc(), cpu_engine(), plain_});
+    from_plain_ = dnnl::reorder({cpu_engine(), plain_, cpu_engine(), in_.desc()});
   }
 
   void forward(const Pass&) override {
     const ThreadScope scope(threads_);
     memory from = on(in_.desc(), in_.data.data()), to = on(plain_, out_.data.data());
-    to_plain_.execute(cpu_stream(), from, to);
-    cpu_stream().wait();
+    execute(to_plain_, from, to);
   }
 
   void backward(GradientSum& sum) override {
@@ -136,8 +130,7 @@ class Flatten final : public Layer {
     if (diff_src == nullptr) return;
     const ThreadScope scope(threads_);
     memory from = on(plain_, out_.grad), to = on(in_.desc(), diff_src);
-    from_plain_.execute(cpu_stream(), from, to);
-    cpu_stream().wait();
+    execute(from_plain_, from, to);
     sum.end(in_);
   }
 
@@ -151,14 +144,8 @@ class Flatten final : public Layer {
 
 }  // namespace
 
-std::unique_ptr<Layer> make_add(const std::vector<Activation*>& in, Activation& out, int threads) {
-  return std::make_unique<Add>(in, out, threads);
-}
-std::unique_ptr<Layer> make_concat(const std::vector<Activation*>& in, Activation& out, int threads) {
-  return std::make_unique<Concat>(in, out, threads);
-}
-std::unique_ptr<Layer> make_flatten(Activation& in, Activation& out, int threads) {
-  return std::make_unique<Flatten>(in, out, threads);
-}
+std::unique_ptr<Layer> make_add(const LayerParts& parts) { return std::make_unique<Add>(parts); }
+std::unique_ptr<Layer> make_concat(const LayerParts& parts) { return std::make_unique<Concat>(parts); }
+std::unique_ptr<Layer> make_flatten(const LayerParts& parts) { return std::make_unique<Flatten>(parts); }
 
 }  // namespace lacuna::train

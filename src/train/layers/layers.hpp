@@ -21,10 +21,29 @@ std::unique_ptr<Layer> make_relu(Activation& in, Activation& out, const ReluOpti
 // With `positive`, a max pool's gradient is zero where its maximum is: a ReLU comes before.
 std::unique_ptr<Layer> make_pool(const Node& node, Activation& in, Activation& out, bool positive,
                                  int threads);
-std::unique_ptr<Layer> make_add(const std::vector<Activation*>& in, Activation& out, int threads);
-std::unique_ptr<Layer> make_concat(const std::vector<Activation*>& in, Activation& out, int threads);
-std::unique_ptr<Layer> make_flatten(Activation& in, Activation& out, int threads);
-std::unique_ptr<Layer> make_dropout(const Node& node, Activation& in, Activation& out, int threads);
-std::unique_ptr<Layer> make_scalar(const Node& node, Activation& in, Activation& out, int threads);
+
+// A layer without anything of the above: its node, inputs, output and threads.
+struct LayerParts {
+  const Node& node;
+  const std::vector<Activation*>& in;
+  Activation& out;
+  int threads;
+};
+using MakeLayer = std::unique_ptr<Layer> (*)(const LayerParts&);
+std::unique_ptr<Layer> make_add(const LayerParts& parts);
+std::unique_ptr<Layer> make_concat(const LayerParts& parts);
+std::unique_ptr<Layer> make_flatten(const LayerParts& parts);
+std::unique_ptr<Layer> make_dropout(const LayerParts& parts);
+std::unique_ptr<Layer> make_scalar(const LayerParts& parts);
+
+struct LayerMaker {
+  NodeKind kind;
+  MakeLayer make;
+};
+inline constexpr LayerMaker kLayerMakers[] = {
+    {NodeKind::kAdd, make_add},           {NodeKind::kConcat, make_concat},
+    {NodeKind::kFlatten, make_flatten},   {NodeKind::kDropout, make_dropout},
+    {NodeKind::kScalarBias, make_scalar}, {NodeKind::kScalarScale, make_scalar},
+};
 
 }  // namespace lacuna::train

@@ -40,8 +40,7 @@ class Pool final : public Layer {
     std::unordered_map<int, memory> args = {{DNNL_ARG_SRC, on(in_.desc(), in_.data.data())},
                                             {DNNL_ARG_DST, on(out_.desc(), out_.data.data())}};
     if (workspace_) args[DNNL_ARG_WORKSPACE] = workspace_;
-    forward_.execute(cpu_stream(), args);
-    cpu_stream().wait();
+    execute(forward_, args);
   }
 
   void backward(GradientSum& sum) override {
@@ -51,8 +50,7 @@ class Pool final : public Layer {
     std::unordered_map<int, memory> args = {{DNNL_ARG_DIFF_DST, on(out_.desc(), out_.grad)},
                                             {DNNL_ARG_DIFF_SRC, on(in_.desc(), diff_src)}};
     if (workspace_) args[DNNL_ARG_WORKSPACE] = workspace_;
-    backward_.execute(cpu_stream(), args);
-    cpu_stream().wait();
+    execute(backward_, args);
     sum.end(in_);
   }
 

@@ -12,7 +12,14 @@ inline dnnl::stream& cpu_stream() {
   return stream;
 }
 
-// Only written to if the primitive writes it.
+// Runs a primitive to its end.
+template <typename Primitive, typename... Args>
+void execute(const Primitive& primitive, Args&&... args) {
+  primitive.execute(cpu_stream(), std::forward<Args>(args)...);
+  cpu_stream().wait();
+}
+
+// Wraps memory of an activation; a primitive that only reads it does not write to it.
 inline memory on(const memory::desc& desc, const float* data) {
   return {desc, kernels::cpu_engine(), const_cast<float*>(data)};
 }

@@ -23,8 +23,8 @@ NetworkOptions with_kernels(NetworkOptions options, Kernels kernels, Precision p
 struct Timed {
   Network network;
   std::vector<double> step_ms;
-  std::vector<double> layers_ms;                             // per step: sum over all layers but the first
-  std::vector<std::array<std::vector<double>, 3>> by_layer;  // milliseconds per step
+  std::vector<double> layers_ms;                            // per step: sum over all layers but the first
+  std::vector<PerOperation<std::vector<double>>> by_layer;  // milliseconds per step
 
   Timed(Network& like, Kernels kernels, Precision precision)
       : network(like.graph(), with_kernels(like.options(), kernels, precision)),
@@ -46,8 +46,8 @@ struct Timed {
     step_ms.push_back(all);
     double sum = 0;
     for (std::size_t l = 0; l < by_layer.size(); ++l)
-      for (std::size_t op = 0; op < kOperations.size(); ++op) {
-        const double ms = 1e3 * network.conv_layers()[l]->use(kOperations[op]).seconds;
+      for (const Operation op : kOperations) {
+        const double ms = 1e3 * network.conv_layers()[l]->use(op).seconds;
         by_layer[l][op].push_back(ms);
         if (!network.conv_layers()[l]->initial()) sum += ms;
       }
@@ -69,11 +69,6 @@ double median_ratio(const std::vector<double>& dense, const std::vector<double>&
 
 }  // namespace
 
-const char* operand_letter(const std::optional<Operand>& skipped, const char* none) {
-  if (!skipped) return none;
-  return *skipped == Operand::kA ? "A" : *skipped == Operand::kG ? "G" : "W";
-}
-
 KernelTimes time_kernels(Network& network, const Trainer& trainer, Kernels kernels, int steps,
                          const std::function<void(double)>& progress) {
   Timed dense(network, Kernels::kDense, Precision::kFloat32);
@@ -84,9 +79,8 @@ KernelTimes time_kernels(Network& network, const Trainer& trainer, Kernels kerne
     const std::int64_t step = trainer.step() + std::max(i, 0);
     trainer.load(step, images.data(), labels.data());
     Pass pass = trainer.pass(step, true);
-    pass.weights_version =
-        0;  // weights stay as they are, but in a training they would be packed in each step
-    // The second of a pair finds the batch in the cache, so they take turns.
+    pass.weights_version = 0;  // weights stay as they are, but a training would pack them in each step
+    // The second of a pair finds the batch in the cache, so the order alternates.
     Timed& first = i % 2 == 0 ? dense : other;
     Timed& second = i % 2 == 0 ? other : dense;
     first.run(images.data(), labels.data(), pass, i >= 0);
@@ -101,10 +95,10 @@ KernelTimes time_kernels(Network& network, const Trainer& trainer, Kernels kerne
   for (std::size_t l = 0; l < dense.by_layer.size(); ++l) {
     const ConvLayer& layer = *dense.network.conv_layers()[l];
     LayerTimes row{.name = layer.name(), .initial = layer.initial()};
-    for (std::size_t op = 0; op < kOperations.size(); ++op) {
+    for (const Operation op : kOperations) {
       row.dense[op] = median(dense.by_layer[l][op]);
       row.other[op] = median(other.by_layer[l][op]);
-      row.skipped[op] = skipped_last(other.network.conv_layers()[l]->use(kOperations[op]));
+      row.skipped[op] = skipped_last(other.network.conv_layers()[l]->use(op));
     }
     times.layers.push_back(row);
   }
@@ -118,10 +112,10 @@ KernelTimes time_kernels(Network& network, const Trainer& trainer, Kernels kerne
 std::string kernel_times_csv(const KernelTimes& times) {
   std::string text = "layer,initial,operation,dense_ms," + times.other_name() + "_ms,skipped\n";
   for (const LayerTimes& layer : times.layers)
-    for (std::size_t op = 0; op < kOperations.size(); ++op)
+    for (const Operation op : kOperations)
       text += fmt::format("{},{},{},{:.4f},{:.4f},{}\n", layer.name, layer.initial ? 1 : 0,
-                          operation_name(kOperations[op]), layer.dense[op], layer.other[op],
-                          operand_letter(layer.skipped[op], ""));
+                          operation_name(op), layer.dense[op], layer.other[op],
+                          layer.skipped[op] ? operand_name(*layer.skipped[op]) : "");
   return text;
 }
 
@@ -136,10 +130,10 @@ std::string kernels_table(const KernelTimes& times, const TextStyle& style) {
                    {other, Align::kRight, "weight_grad, ms"},
                    {"speedup", Align::kRight, "all three"},
                    {"skipped", Align::kLeft, "zeros"}});
-  const auto row = [&](const std::string& name, const std::array<double, 3>& dense,
-                       const std::array<double, 3>& sparse, double speedup, const std::string& skipped) {
+  const auto row = [&](const std::string& name, const PerOperation<double>& dense,
+                       const PerOperation<double>& sparse, double speedup, const std::string& skipped) {
     std::vector<std::string> cells = {name};
-    for (std::size_t op = 0; op < 3; ++op) {
+    for (const Operation op : kOperations) {
       cells.push_back(dense[op] > 0 ? fmt::format("{:.2f}", dense[op]) : "-");
       cells.push_back(sparse[op] > 0 ? fmt::format("{:.2f}", sparse[op]) : "-");
     }
@@ -148,17 +142,18 @@ std::string kernels_table(const KernelTimes& times, const TextStyle& style) {
     cells.push_back(skipped);
     table.add_row(std::move(cells));
   };
-  std::array<double, 3> dense{}, sparse{};
+  PerOperation<double> dense{}, sparse{};
   for (const LayerTimes& layer : times.layers) {
     if (layer.initial) continue;
     std::string skipped;
-    for (const auto& operand : layer.skipped) skipped += fmt::format("{} ", operand_letter(operand, "-"));
+    for (const auto& operand : layer.skipped)
+      skipped += fmt::format("{} ", operand ? operand_name(*operand) : "-");
     skipped.pop_back();
     row(printable(layer.name), layer.dense, layer.other,
         std::accumulate(layer.dense.begin(), layer.dense.end(), 0.0) /
             std::accumulate(layer.other.begin(), layer.other.end(), 0.0),
         skipped);
-    for (std::size_t op = 0; op < 3; ++op) {
+    for (const Operation op : kOperations) {
       dense[op] += layer.dense[op];
       sparse[op] += layer.other[op];
     }

@@ -1,7 +1,6 @@
 // Times dense kernels and others on real training steps: the same weights and batches, interleaved.
 #pragma once
 
-#include <array>
 #include <functional>
 #include <optional>
 #include <string>
@@ -12,17 +11,15 @@
 
 namespace lacuna::train {
 
-// Milliseconds per step, medians over the steps; operations in the order of Operation.
+// Milliseconds per step, medians over the steps.
 struct LayerTimes {
   std::string name;
   bool initial = false;
-  std::array<double, 3> dense{};
-  std::array<double, 3> other{};
+  PerOperation<double> dense{};
+  PerOperation<double> other{};
   // The operand whose zeros the others skipped, in the last step; nothing where they were dense.
-  std::array<std::optional<Operand>, 3> skipped{};
+  PerOperation<std::optional<Operand>> skipped{};
 };
-// "A", "G" or "W"; `none` where nothing was skipped.
-const char* operand_letter(const std::optional<Operand>& skipped, const char* none);
 
 struct KernelTimes {
   std::vector<LayerTimes> layers;
@@ -41,7 +38,7 @@ struct KernelTimes {
   double other_step_ms = 0;
 };
 
-// Takes the weights of `network`, which is trained already, and the batches of `trainer` from its next step
+// Uses the weights of `network`, which is trained already, and the batches of `trainer` from its next step
 // on.
 KernelTimes time_kernels(Network& network, const Trainer& trainer, Kernels kernels, int steps,
                          const std::function<void(double)>& progress);

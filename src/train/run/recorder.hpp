@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "trace/trace.hpp"
-#include "train/network.hpp"
+#include "train/layers/network.hpp"
 
 namespace lacuna::train {
 

@@ -17,6 +17,7 @@ constexpr double kLargestInteger = 0x1p64;
 constexpr std::int64_t kMostSteps = 1'000'000'000'000'000;  // times a small number it still fits in 64 bits
 constexpr double kSmallest = std::numeric_limits<double>::min();
 constexpr double kLargest = std::numeric_limits<double>::max();
+constexpr bool kMayChange = true;
 
 // How the value of a member is written. Enumerations are written as their names.
 template <typename T>
@@ -35,41 +36,66 @@ void from_text(const std::string& text, T& value) {
   value = parse_number<T>(text).value();
 }
 
-// An option whose value is the member that `at` returns. `unset` is the text of a value that stands for none.
-template <typename At>
-TrainOption bind(TrainOption option, At at, const std::string& unset = "") {
-  option.get = [at, unset](const TrainSpec& spec) -> std::optional<std::string> {
-    const auto& value = at(const_cast<TrainSpec&>(spec));  // `at` is written once, for get and set
-    std::string text;
-    if constexpr (requires { *value; }) {
-      if (!value) return std::nullopt;
-      text = to_text(*value);
-    } else {
-      text = to_text(value);
-    }
-    return text == unset ? std::nullopt : std::optional(text);
-  };
-  option.set = [at, unset](TrainSpec& spec, const std::string& text) {
-    from_text(text.empty() ? unset : text, at(spec));
-  };
-  return option;
-}
+// Where an option is in config.json, in a checkpoint and on the command line.
+struct Place {
+  const char* config = "";
+  const char* placeholder = "";
+  bool may_change = false;
+  std::optional<std::string> before{};
+};
 
-// An option whose value is the enumeration that `at` returns; `names` are those of its values.
-template <typename At, typename Names>
-TrainOption bind_choice(TrainOption option, At at, const Names& names) {
-  option.spec.kind = ParamSpec::Kind::kText;
-  option.spec.choices.assign(names.begin(), names.end());
-  option.placeholder = fmt::format("{}", fmt::join(names, "|"));
-  option.get = [at, &names](const TrainSpec& spec) {
-    return std::optional<std::string>(choice_name(at(const_cast<TrainSpec&>(spec)), names));
-  };
-  option.set = [at, &names, name = "--" + option.spec.name](TrainSpec& spec, const std::string& text) {
-    auto& value = at(spec);
-    value = parse_choice<std::remove_cvref_t<decltype(value)>>(name, text, names);
-  };
-  return option;
-}
+// Collects the options; a heading holds for those that follow.
+class Table {
+ public:
+  std::vector<TrainOption> options;
+
+  void heading(const char* text) { group_ = text; }
+
+  // An option whose value is the member that `at` returns. `unset` is the text of a value that stands for
+  // none.
+  template <typename At>
+  TrainOption& add(ParamSpec spec, Place place, At at, const std::string& unset = "") {
+    TrainOption& option = place_option(std::move(spec), std::move(place));
+    option.get = [at, unset](const TrainSpec& from) -> std::optional<std::string> {
+      const auto& value = at(const_cast<TrainSpec&>(from));  // `at` is written once, for get and set
+      std::string text;
+      if constexpr (requires { *value; }) {
+        if (!value) return std::nullopt;
+        text = to_text(*value);
+      } else {
+        text = to_text(value);
+      }
+      return text == unset ? std::nullopt : std::optional(text);
+    };
+    option.set = [at, unset](TrainSpec& to, const std::string& text) {
+      from_text(text.empty() ? unset : text, at(to));
+    };
+    return option;
+  }
+
+  // An option whose value is the enumeration that `at` returns; `names` are those of its values.
+  template <typename At, typename Names>
+  TrainOption& choice(ParamSpec spec, Place place, At at, const Names& names) {
+    TrainOption& option = place_option(std::move(spec), std::move(place));
+    option.spec.choices.assign(names.begin(), names.end());
+    option.placeholder = fmt::format("{}", fmt::join(names, "|"));
+    option.get = [at, &names](const TrainSpec& from) {
+      return std::optional<std::string>(choice_name(at(const_cast<TrainSpec&>(from)), names));
+    };
+    option.set = [at, &names, name = "--" + option.spec.name](TrainSpec& to, const std::string& text) {
+      auto& value = at(to);
+      value = parse_choice<std::remove_cvref_t<decltype(value)>>(name, text, names);
+    };
+    return option;
+  }
+
+ private:
+  TrainOption& place_option(ParamSpec spec, Place place) {
+    return options.emplace_back(TrainOption{std::move(spec), group_, place.placeholder, place.config,
+                                            place.may_change, std::move(place.before)});
+  }
+  std::string group_;
+};
 
 // Specs. An empty default: the option is unset unless it is given.
 ParamSpec whole(const char* name, const char* value, std::int64_t low, std::int64_t high, const char* help) {
@@ -89,9 +115,7 @@ ParamSpec steps(const char* name, const char* help, const char* value = "", std:
 ParamSpec real(const char* name, const char* value, double low, double high, const char* help) {
   return {name, ParamSpec::Kind::kNumber, "", value, low, high, {}, help, ""};
 }
-ParamSpec flag(const char* name, const char* help, bool value = false) {
-  return ParamSpec::flag(name, value, help, "");
-}
+ParamSpec flag(const char* name, const char* help) { return ParamSpec::flag(name, false, help, ""); }
 ParamSpec text(const char* name, const char* value, const char* help) {
   return ParamSpec::text(name, value, help, "");
 }
@@ -119,231 +143,163 @@ std::string schedule_text(const TrainSpec& spec) {
 
 // Options that decide what is learnt keep the order in which checkpoints list them.
 std::vector<TrainOption> make_options() {
-  const std::string network = "Network", learning = "Learning", data = "Data", pruning = "Pruning",
-                    sparse = "Sparse training", output = "Run and output";
-  return {
-      bind({text("model", "vgg-small", "A built-in model (--list) or a .yaml file"), network, "NAME|FILE",
-            "/model"},
-           AT(model)),
-      bind(
-          {text("init", "",
-                "Start from the parameters in this file (a checkpoint, or any safetensors file with the same "
-                "names and shapes)"),
-           network, "FILE", "/init"},
-          AT(initial)),
-      bind_choice(
-          {text("kernels", "auto",
+  Table t;
+  t.heading("Network");
+  t.add(text("model", "vgg-small", "A built-in model (--list) or a .yaml file"), {"/model", "NAME|FILE"},
+        AT(model));
+  t.add(text("init", "",
+             "Start from the parameters in this file (a checkpoint, or any safetensors file with the same "
+             "names and "
+             "shapes)"),
+        {"/init", "FILE"}, AT(initial));
+  t.choice(text("kernels", "auto",
                 "dense: oneDNN; sparse: skip zeros; auto: whichever is expected to be faster, chosen for "
                 "each call"),
-           network, "", "/kernels", true},
-          AT(network.kernels), kKernels),
-      bind_choice(
-          {text("precision", "float32",
-                "bfloat16: round the operands of products, where the CPU has AMX or AVX512-BF16; sums, "
-                "weights and all else stay single precision. With --kernels auto where it is expected to "
-                "be faster"),
-           network, "", "/precision", true, "float32"},
-          AT(network.precision), kPrecisions),
-      bind({{"exact",
-             ParamSpec::Kind::kFlag,
-             "",
-             "",
-             0,
-             0,
-             {},
-             "--kernels auto leaves out Winograd, which rounds more coarsely; the default with --record",
-             ""},
-            network,
-            "",
-            "/exact",
-            true,
-            "on"},
-           AT(exact)),
-      bind({whole("threads", "", 0, 1024, "Threads (default: all cores)"), network, "N", "/threads", true},
-           AT(network.threads), "0"),
+           {"/kernels", "", kMayChange}, AT(network.kernels), kKernels);
+  t.choice(
+      text(
+          "precision", "float32",
+          "bfloat16: round the operands of products, where the CPU has AMX or AVX512-BF16; sums, weights and "
+          "all else stay single precision. With --kernels auto where it is expected to be faster"),
+      {"/precision", "", kMayChange, "float32"}, AT(network.precision), kPrecisions);
+  t.add(flag("exact",
+             "--kernels auto leaves out Winograd, which rounds more coarsely; the default with --record"),
+        {"/exact", "", kMayChange, "on"}, AT(exact))
+      .spec.default_value = "";
+  t.add(whole("threads", "", 0, 1024, "Threads (default: all cores)"), {"/threads", "N", kMayChange},
+        AT(network.threads), "0");
 
-      bind({whole("batch", "32", 1, 65536, "Images per step"), learning, "N", "/batch", false, {}, "batch"},
-           AT(network.batch)),
-      bind({real("epochs", "10", 1e-9, 1e6, "Passes over the training set"), learning, "N", ""}, AT(epochs)),
-      bind({steps("steps", "Training steps; replaces --epochs"), learning, "N", "/steps", true, {}, "steps"},
-           AT(training.steps), "0"),
-      bind({{"seed",
-             ParamSpec::Kind::kInteger,
-             "",
-             "1",
-             0,
-             kLargestInteger,
-             {},
-             "Seed of everything random: weights, order of images, flips, crops, dropout",
-             ""},
-            learning,
-            "N",
-            "/seed",
-            false,
-            {},
-            "seed"},
-           AT(training.seed)),
-      bind({real("lr", "0.02", kSmallest, kLargest, "Learning rate"), learning, "X", "/lr", false, {}, "lr"},
-           AT(training.schedule.rate)),
-      bind_choice({text("schedule", "cosine", "How the learning rate changes"),
-                   learning,
-                   "",
-                   "/schedule",
-                   false,
-                   {},
-                   "schedule",
-                   schedule_text},
-                  AT(training.schedule.kind), kSchedules),
-      bind({steps("warmup",
-                  "Steps of linear growth of the learning rate from zero (default: a twentieth of all steps)",
-                  "", 0),
-            learning,
-            "N",
-            "/warmup",
-            false,
-            {},
-            "warmup"},
-           AT(training.schedule.warmup), "-1"),
-      bind(
-          {real("momentum", "0.9", 0, 0.9999, "Momentum"), learning, "X", "/momentum", false, {}, "momentum"},
-          AT(training.optimizer.momentum)),
-      bind({real("weight-decay", "0.0005", 0, 1, "Weight decay"),
-            learning,
-            "X",
-            "/weight_decay",
-            false,
-            {},
-            "weight_decay"},
-           AT(training.optimizer.weight_decay)),
-      bind_choice({text("optimizer", "sgd", "How weights are updated; sgd: with momentum, as in PyTorch"),
-                   learning, "", "/optimizer", false, "sgd", "optimizer", nullptr, true},
-                  AT(training.optimizer.kind), optimizer_names()),
+  t.heading("Learning");
+  t.add(whole("batch", "32", 1, 65536, "Images per step"), {"/batch", "N"}, AT(network.batch)).checkpoint =
+      "batch";
+  t.add(real("epochs", "10", 1e-9, 1e6, "Passes over the training set"), {"", "N"}, AT(epochs));
+  t.add(steps("steps", "Training steps; replaces --epochs"), {"/steps", "N", kMayChange}, AT(training.steps),
+        "0")
+      .checkpoint = "steps";
+  ParamSpec seed =
+      whole("seed", "1", 0, 0, "Seed of everything random: weights, order of images, flips, crops, dropout");
+  seed.max = kLargestInteger;
+  t.add(seed, {"/seed", "N"}, AT(training.seed)).checkpoint = "seed";
+  t.add(real("lr", "0.02", kSmallest, kLargest, "Learning rate"), {"/lr", "X"}, AT(training.schedule.rate))
+      .checkpoint = "lr";
+  t.choice(text("schedule", "cosine", "How the learning rate changes"), {"/schedule"},
+           AT(training.schedule.kind), kSchedules)
+      .checkpoint_as("schedule", schedule_text);
+  t.add(steps("warmup",
+              "Steps of linear growth of the learning rate from zero (default: a twentieth of all steps)", "",
+              0),
+        {"/warmup", "N"}, AT(training.schedule.warmup), "-1")
+      .checkpoint = "warmup";
+  t.add(real("momentum", "0.9", 0, 0.9999, "Momentum"), {"/momentum", "X"}, AT(training.optimizer.momentum))
+      .checkpoint = "momentum";
+  t.add(real("weight-decay", "0.0005", 0, 1, "Weight decay"), {"/weight_decay", "X"},
+        AT(training.optimizer.weight_decay))
+      .checkpoint = "weight_decay";
+  t.choice(text("optimizer", "sgd", "How weights are updated; sgd: with momentum, as in PyTorch"),
+           {"/optimizer", "", false, "sgd"}, AT(training.optimizer.kind), optimizer_names())
+      .checkpoint_if_changed("optimizer");
 
-      bind(
-          {text("data", "shapes",
-                "shapes (built in), cifar10:DIR, cifar100:DIR, mnist:DIR, folder:DIR, or a DIR whose kind is "
-                "recognised"),
-           data, "SET", "/data/set"},
-          AT(data)),
-      bind({whole("size", "", 8, 4096,
-                  "Height and width of the images in pixels (default: those of the data set)"),
-            data, "N", "/data/size", false, ""},
-           AT(images.image_size), "0"),
-      bind({steps("train-size", "Training images to use (default: all)"), data, "N", "/data/train_size",
-            false, ""},
-           AT(images.train_size), "0"),
-      bind({steps("test-size", "Test images to use (default: all)"), data, "N", "/data/test_size", false, ""},
-           AT(images.test_size), "0"),
-      bind({whole("data-seed", "1", 0, kMostSteps, "Seed of the built-in images and of the choice of images"),
-            "", "", "/data/seed"},
-           AT(images.seed)),
-      bind({flag("flip", "Mirror each image left to right with probability 1/2"),
-            data,
-            "",
-            "/data/flip",
-            false,
-            {},
-            "flip"},
-           AT(training.flip)),
-      bind({whole("crop", "0", 0, 512, "Shift each image at random by up to N pixels each way"),
-            data,
-            "N",
-            "/data/crop",
-            false,
-            {},
-            "crop"},
-           AT(training.crop_padding)),
+  t.heading("Data");
+  t.add(text("data", "shapes",
+             "shapes (built in), cifar10:DIR, cifar100:DIR, mnist:DIR, folder:DIR, or a DIR whose kind is "
+             "recognised"),
+        {"/data/set", "SET"}, AT(data));
+  t.add(
+      whole("size", "", 8, 4096, "Height and width of the images in pixels (default: those of the data set)"),
+      {"/data/size", "N", false, ""}, AT(images.image_size), "0");
+  t.add(steps("train-size", "Training images to use (default: all)"), {"/data/train_size", "N", false, ""},
+        AT(images.train_size), "0");
+  t.add(steps("test-size", "Test images to use (default: all)"), {"/data/test_size", "N", false, ""},
+        AT(images.test_size), "0");
+  t.add(flag("flip", "Mirror each image left to right with probability 1/2"), {"/data/flip"},
+        AT(training.flip))
+      .checkpoint = "flip";
+  t.add(whole("crop", "0", 0, 512, "Shift each image at random by up to N pixels each way"),
+        {"/data/crop", "N"}, AT(training.crop_padding))
+      .checkpoint = "crop";
 
-      bind_choice(
-          {text("prune", "none",
+  t.heading("Pruning");
+  t.choice(text("prune", "none",
                 "Keep most weights at zero while training: sm (sparse momentum) or ds (dynamic sparse "
                 "reparameterisation)"),
-           pruning, "", "/prune/method", false, "none", "prune", prune_text},
-          AT(training.pruning.method), kPruningMethods),
-      bind({real("prune-zeros", "0.9", 0, 0.999, "Share of zero weights in the pruned layers"), pruning, "X",
-            "/prune/zeros"},
-           AT(training.pruning.zeros)),
-      bind({steps("prune-every", "Steps between changes of the set of zero weights", "100"), pruning, "N",
-            "/prune/every"},
-           AT(training.pruning.every)),
-      bind({steps("prune-until", "Last step that changes the set", "0", 0), "", "", "/prune/until"},
-           AT(training.pruning.until)),
-      bind({real("prune-move", "0.2", 0, 1, "Share of the non-zero weights that moves at each change"), "",
-            "", "/prune/move"},
-           AT(training.pruning.move)),
-      bind({flag("prune-as-drawn",
-                 "Do not enlarge the initial weights to make up for the pruned ones (assumption T4)"),
-            pruning, "", "/prune/as_drawn"},
-           AT(training.pruning.as_drawn)),
-      bind({steps(
-                "prune-growth-steps",
-                "sm: steps before each change in which gradients of zero weights are computed; in the others "
-                "kernels compute those of the non-zero weights alone (default: as many as the momentum "
-                "remembers to one percent, 44 for 0.9)"),
-            pruning, "N", "/prune/growth_steps", false, ""},
-           AT(training.pruning.growth_steps), "0"),
+           {"/prune/method", "", false, "none"}, AT(training.pruning.method), kPruningMethods)
+      .checkpoint_as("prune", prune_text);
+  t.add(real("prune-zeros", "0.9", 0, 0.999, "Share of zero weights in the pruned layers"),
+        {"/prune/zeros", "X"}, AT(training.pruning.zeros));
+  t.add(steps("prune-every", "Steps between changes of the set of zero weights", "100"),
+        {"/prune/every", "N"}, AT(training.pruning.every));
+  t.add(flag("prune-as-drawn",
+             "Do not enlarge the initial weights to make up for the pruned ones (assumption T4)"),
+        {"/prune/as_drawn"}, AT(training.pruning.as_drawn));
+  t.add(
+      steps("prune-growth-steps",
+            "sm: steps before each change in which gradients of zero weights are computed; in the others "
+            "kernels "
+            "compute those of the non-zero weights alone (default: as many as the momentum remembers to one "
+            "percent, 44 for 0.9)"),
+      {"/prune/growth_steps", "N", false, ""}, AT(training.pruning.growth_steps), "0");
 
-      bind_choice({text("sparsify", "none",
-                        "Multiply only the largest values. swat: of weights in forward and input_grad, of "
-                        "activations in weight_grad; topk: of every operand of every product; meprop: of "
-                        "gradients; resprop: of their differences to the step before; swat+resprop: both"),
-                   sparse, "", "/sparsify/method", false, "none", "sparsify", sparsify_text},
-                  AT(network.sparsify.method), kSparsifyMethods),
-      bind({real("density", "0.1", kSmallest, 1, "Share of values that --sparsify keeps"), sparse, "X",
-            "/sparsify/density"},
-           AT(network.sparsify.density)),
-      bind(
-          {steps("sparsify-warmup",
-                 "Steps in which resprop comes down to --density: gradients as they are for two ninths, then "
-                 "fewer and fewer differences (default: a tenth of all steps)",
-                 "", 0),
-           sparse, "N", "/sparsify/warmup", false, ""},
-          AT(network.sparsify.warmup), "-1"),
-      bind({real("selective-backprop", "", kSmallest, 1,
-                 "Share of the images that is learnt from: those with large losses more often; the gradients "
-                 "of "
-                 "the others are zero"),
-            sparse, "X", "/selective_backprop", false, "", "selective"},
-           AT(network.learnt_samples), "1"),
-      bind(
-          {whole("quantize", "", kFewestBits, kMostBits,
-                 "Round weights and activations to BITS bits before they are multiplied, except in the first "
-                 "and the last layer; small values become zero"),
-           sparse, "BITS", "/quantize", false, "", "quantize"},
-          AT(network.quantize_bits), "0"),
+  t.heading("Sparse training");
+  t.choice(
+       text("sparsify", "none",
+            "Multiply only the largest values. swat: of weights in forward and input_grad, of activations in "
+            "weight_grad; topk: of every operand of every product; meprop: of gradients; resprop: of their "
+            "differences to the step before; swat+resprop: both"),
+       {"/sparsify/method", "", false, "none"}, AT(network.sparsify.method), kSparsifyMethods)
+      .checkpoint_as("sparsify", sparsify_text);
+  t.add(real("density", "0.1", kSmallest, 1, "Share of values that --sparsify keeps"),
+        {"/sparsify/density", "X"}, AT(network.sparsify.density));
+  t.add(steps("sparsify-warmup",
+              "Steps in which resprop comes down to --density: gradients as they are for two ninths, then "
+              "fewer and "
+              "fewer differences (default: a tenth of all steps)",
+              "", 0),
+        {"/sparsify/warmup", "N", false, ""}, AT(network.sparsify.warmup), "-1");
+  t.add(real("selective-backprop", "", kSmallest, 1,
+             "Share of the images that is learnt from: those with large losses more often; the gradients of "
+             "the "
+             "others are zero"),
+        {"/selective_backprop", "X", false, ""}, AT(network.learnt_samples), "1")
+      .checkpoint = "selective";
+  t.add(whole("quantize", "", kFewestBits, kMostBits,
+              "Round weights and activations to BITS bits before they are multiplied, except in the first "
+              "and the "
+              "last layer; small values become zero"),
+        {"/quantize", "BITS", false, ""}, AT(network.quantize_bits), "0")
+      .checkpoint = "quantize";
 
-      bind({text("out", "lacuna-train", "Folder for checkpoint.safetensors, log.csv, config.json and traces"),
-            output, "DIR", ""},
-           AT(out)),
-      bind({steps("report-every",
-                  "Steps between lines of the table and log (default: one epoch or a tenth of the run)"),
-            output, "N", "/report_every", true},
-           AT(report_every), "0"),
-      bind(
-          {steps("test-every", "Steps between tests (default: one epoch)"), output, "N", "/test_every", true},
-          AT(test_every), "0"),
-      bind({steps("checkpoint-every", "Steps between checkpoints (default: one epoch)"), output, "N",
-            "/checkpoint_every", true},
-           AT(checkpoint_every), "0"),
-      bind({steps("record", "Write a trace of steps 0, EVERY, 2*EVERY, ...", "0"), output, "EVERY",
-            "/record_every", true},
-           AT(record_every), "0"),
-      bind({steps("samples", "Images of each batch to keep in a trace; linear layers keep all", "2"), output,
-            "N", "/record_samples", true, ""},
-           AT(record.samples)),
-      bind({flag("values", "Store values in traces, not only masks of non-zeros"), output, "",
-            "/record_values", true, ""},
-           AT(record.values)),
-      bind({whole("compare", "", 1, 100'000,
-                  "At the end, time STEPS more batches with dense kernels and with those of this run"),
-            output, "STEPS", ""},
-           AT(compare_steps), "0"),
-      bind({flag("beside-dense",
-                 "At the end, train once more with all weights, values and images (without --sparsify, "
-                 "--selective-backprop, --quantize and --prune) and print both accuracies"),
-            output, "", ""},
-           AT(beside_dense)),
-  };
+  t.heading("");  // recorded only
+  t.add(whole("data-seed", "1", 0, kMostSteps, "Seed of the built-in images and of the choice of images"),
+        {"/data/seed"}, AT(images.seed));
+  t.add(steps("prune-until", "Last step that changes the set", "0", 0), {"/prune/until"},
+        AT(training.pruning.until));
+  t.add(real("prune-move", "0.2", 0, 1, "Share of the non-zero weights that moves at each change"),
+        {"/prune/move"}, AT(training.pruning.move));
+
+  t.heading("Run and output");
+  t.add(text("out", "lacuna-train", "Folder for checkpoint.safetensors, log.csv, config.json and traces"),
+        {"", "DIR"}, AT(out));
+  t.add(steps("report-every",
+              "Steps between lines of the table and log (default: one epoch or a tenth of the run)"),
+        {"/report_every", "N", kMayChange}, AT(report_every), "0");
+  t.add(steps("test-every", "Steps between tests (default: one epoch)"), {"/test_every", "N", kMayChange},
+        AT(test_every), "0");
+  t.add(steps("checkpoint-every", "Steps between checkpoints (default: one epoch)"),
+        {"/checkpoint_every", "N", kMayChange}, AT(checkpoint_every), "0");
+  t.add(steps("record", "Write a trace of steps 0, EVERY, 2*EVERY, ...", "0"),
+        {"/record_every", "EVERY", kMayChange}, AT(record_every), "0");
+  t.add(steps("samples", "Images of each batch to keep in a trace; linear layers keep all", "2"),
+        {"/record_samples", "N", kMayChange, ""}, AT(record.samples));
+  t.add(flag("values", "Store values in traces, not only masks of non-zeros"),
+        {"/record_values", "", kMayChange, ""}, AT(record.values));
+  t.add(whole("compare", "", 1, 100'000,
+              "At the end, time STEPS more batches with dense kernels and with those of this run"),
+        {"", "STEPS"}, AT(compare_steps), "0");
+  t.add(flag("beside-dense",
+             "At the end, train once more with all weights, values and images (without --sparsify, "
+             "--selective-backprop, --quantize and --prune) and print both accuracies"),
+        {}, AT(beside_dense));
+  return std::move(t.options);
 }
 
 #undef AT

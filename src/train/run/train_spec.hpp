@@ -60,6 +60,15 @@ struct TrainOption {
   std::function<std::optional<std::string>(const TrainSpec&)> get{};  // nothing: unset
   std::function<void(TrainSpec&, const std::string&)> set{};          // unchecked
 
+  void checkpoint_as(const char* key, std::string (*text)(const TrainSpec&)) {
+    checkpoint = key;
+    checkpoint_text = text;
+  }
+  void checkpoint_if_changed(const char* key) {
+    checkpoint = key;
+    newer = true;
+  }
+
   bool is_flag() const { return spec.kind == ParamSpec::Kind::kFlag; }
   // Returns why `text` is not a value, or nothing: "give a whole number from 1 to 65536".
   std::string problem(const std::string& text) const;

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "dataset/loader.hpp"
-#include "train/network.hpp"
+#include "train/layers/network.hpp"
 #include "train/optimizer/rate_schedule.hpp"
 #include "train/run/checkpoint.hpp"
 #include "train/run/recorder.hpp"

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "train/network.hpp"
+#include "train/layers/network.hpp"
 
 namespace lacuna::train {
 

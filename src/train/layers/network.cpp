@@ -1,4 +1,4 @@
-#include "train/network.hpp"
+#include "train/layers/network.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -8,17 +8,17 @@
 #include "base/random.hpp"
 #include "kernels/layout/blocked.hpp"
 #include "train/layers/layers.hpp"
-#include "train/run/memory_estimate.hpp"
+#include "train/layers/memory_estimate.hpp"
 
 namespace lacuna::train {
 namespace {
 
-bool is_product(const Node& node) { return node.kind == NodeKind::kConv || node.kind == NodeKind::kLinear; }
+MakeLayer make_layer(NodeKind kind) { return std::ranges::find(kLayerMakers, kind, &LayerMaker::kind)->make; }
 
 std::size_t last_product(const Graph& graph) {
   std::size_t last = 0;
   for (std::size_t i = 1; i < graph.nodes.size(); ++i)
-    if (is_product(graph.nodes[i])) last = i;
+    if (is_product(graph.nodes[i].kind)) last = i;
   return last;
 }
 
@@ -120,23 +120,10 @@ void Network::make_layers(const std::function<void(double)>& progress) {
             fusion_.pooled_by[static_cast<std::size_t>(node.inputs[0])] == static_cast<int>(i), threads));
         break;
       case NodeKind::kAdd:
-        layers_.push_back(fusion_.norm[i] != 0 ? make_norm_with_sum(i) : make_add(in, out, threads));
+        layers_.push_back(fusion_.norm[i] != 0 ? make_norm_with_sum(i) : make_add({node, in, out, threads}));
         break;
-      case NodeKind::kConcat:
-        layers_.push_back(make_concat(in, out, threads));
-        break;
-      case NodeKind::kFlatten:
-        layers_.push_back(make_flatten(*in[0], out, threads));
-        break;
-      case NodeKind::kDropout:
-        layers_.push_back(make_dropout(node, *in[0], out, threads));
-        break;
-      case NodeKind::kScalarBias:
-      case NodeKind::kScalarScale:
-        layers_.push_back(make_scalar(node, *in[0], out, threads));
-        break;
-      case NodeKind::kInput:
-        continue;
+      default:
+        layers_.push_back(make_layer(node.kind)({node, in, out, threads}));
     }
     conv_of_.push_back(conv);
     if (conv != nullptr) conv_layers_.push_back(conv);
@@ -151,7 +138,7 @@ ReluOptions Network::relu_options(std::size_t relu) const {
   const auto before = static_cast<std::size_t>(graph_.nodes[relu].inputs[0]);
   if (fusion_.relu[before] != static_cast<int>(relu)) return {};
   ReluOptions options;
-  options.forward_done = is_product(graph_.nodes[before]);
+  options.forward_done = is_product(graph_.nodes[before].kind);
   options.backward_done = fusion_.pooled_by[relu] != 0;
   if (sums_bias(before)) options.bias_grad = conv_layers_.back()->bias()->grad.data();
   return options;
@@ -160,7 +147,7 @@ ReluOptions Network::relu_options(std::size_t relu) const {
 bool Network::sums_bias(std::size_t product) const {
   const auto relu = static_cast<std::size_t>(fusion_.relu[product]);
   const Node& node = graph_.nodes[product];
-  return is_product(node) && node.bias && relu == product + 1 && fusion_.pooled_by[relu] == 0 &&
+  return is_product(node.kind) && node.bias && relu == product + 1 && fusion_.pooled_by[relu] == 0 &&
          options_.learnt_samples == 1;
 }
 
@@ -186,7 +173,7 @@ void Network::initialize(std::uint64_t seed) {
     if (parameter->kind == Parameter::Kind::kState)
       std::fill_n(parameter->value.data(), parameter->value.size(), 0.0F);
   for (const Node& node : graph_.nodes) {
-    if (!is_product(node)) continue;
+    if (!is_product(node.kind)) continue;
     const auto found = std::find_if(parameters_.begin(), parameters_.end(),
                                     [&](const Parameter* p) { return p->name == node.name + ".weight"; });
     AlignedFloats& weights = (*found)->value;

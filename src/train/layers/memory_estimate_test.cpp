@@ -1,4 +1,4 @@
-#include "train/run/memory_estimate.hpp"
+#include "train/layers/memory_estimate.hpp"
 
 #include <gtest/gtest.h>
 #include <set>

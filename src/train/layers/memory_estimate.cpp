@@ -1,4 +1,4 @@
-#include "train/run/memory_estimate.hpp"
+#include "train/layers/memory_estimate.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -8,6 +8,7 @@
 #include "base/error.hpp"
 #include "base/memory.hpp"
 #include "kernels/bfloat16/bfloat16_conv.hpp"
+#include "kernels/layout/blocked.hpp"
 #include "kernels/onednn/onednn_conv.hpp"
 
 namespace lacuna::train {
@@ -18,7 +19,7 @@ constexpr double kGibibyte = 1 << 30;
 
 double padded(std::int64_t channels) { return 16 * std::ceil(static_cast<double>(channels) / 16); }
 
-// Of one image, in blocks of 16 channels.
+// Counts the floats of one image, in blocks of 16 channels.
 double floats(const SampleShape& shape) {
   return padded(shape.c) * static_cast<double>(shape.h) * static_cast<double>(shape.w);
 }
@@ -46,7 +47,7 @@ MemoryEstimate estimate_activations(const Graph& graph, double batch) {
 double product_workspace(const Graph& graph, const Node& node, const NetworkOptions& options) {
   const LayerShape shape = graph.layer_shape(node, options.batch);
   const bool initial = node.inputs[0] == 0;
-  const bool blocked = shape.groups == 1 || (shape.c_per_group() % 16 == 0 && shape.k_per_group() % 16 == 0);
+  const bool blocked = kernels::fills_blocks(shape);
   const double plain = blocked ? 0 : static_cast<double>(shape.a_elements() + shape.g_elements()) * kFloat;
   const double weights =
       padded(shape.k) * padded(shape.c_per_group()) * static_cast<double>(shape.taps()) * kFloat;
@@ -97,13 +98,13 @@ double layer_workspace(const Graph& graph, const Node& node, const NetworkOption
   }
 }
 
-// What the rules of sparse training keep: weights for each layer, activations and gradients for one layer at
-// a time.
+// The operands that the rules of sparse training replace: weights for each layer, activations and gradients
+// for one layer at a time.
 double operand_memory(const Graph& graph, const NetworkOptions& options) {
   double weights = 0, activations = 0, gradients = 0;
   const auto batch = static_cast<double>(options.batch);
   for (const Node& node : graph.nodes) {
-    if (node.kind != NodeKind::kConv && node.kind != NodeKind::kLinear) continue;
+    if (!is_product(node.kind)) continue;
     const OperandRule rule =
         operand_rule(options.sparsify, options.quantize_bits,
                      {.initial = node.inputs[0] == 0, .linear = node.kind == NodeKind::kLinear});
@@ -120,7 +121,7 @@ double operand_memory(const Graph& graph, const NetworkOptions& options) {
 // transformed: 150 MB for ResNet-18 with 64 images of 224x224, 3.9 GB for one image of 2006x2006 and 64
 // channels.
 double scratchpad(const Graph& graph, const Node& node, const NetworkOptions& options) {
-  if (node.kind != NodeKind::kConv && node.kind != NodeKind::kLinear) return 0;
+  if (!is_product(node.kind)) return 0;
   using Algorithm = kernels::OneDnnAlgorithm;
   const LayerShape shape = graph.layer_shape(node, options.batch);
   const bool initial = node.inputs[0] == 0;
@@ -128,7 +129,7 @@ double scratchpad(const Graph& graph, const Node& node, const NetworkOptions& op
   if (options.kernels == Kernels::kSparse && !initial) return 0;
   if (options.kernels == Kernels::kAuto && !initial && options.allow_winograd)
     candidates.push_back(Algorithm::kWinograd);
-  const bool blocked = shape.groups == 1 || (shape.c_per_group() % 16 == 0 && shape.k_per_group() % 16 == 0);
+  const bool blocked = kernels::fills_blocks(shape);
   kernels::ConvOptions plan;
   plan.layout = blocked ? kernels::Layout::kBlocked : kernels::Layout::kNchw;
   plan.threads = options.threads;
@@ -142,10 +143,9 @@ double scratchpad(const Graph& graph, const Node& node, const NetworkOptions& op
   return static_cast<double>(most);
 }
 
-// Kernels of shapes that are new to this machine are measured on tensors of their own, one layer at a time.
+// Kernels of shapes that are new to this machine are measured on separate tensors, one layer at a time.
 double measuring(const Graph& graph, const Node& node, const NetworkOptions& options) {
-  const bool product = node.kind == NodeKind::kConv || node.kind == NodeKind::kLinear;
-  if (options.kernels != Kernels::kAuto || !product || node.inputs[0] == 0) return 0;
+  if (options.kernels != Kernels::kAuto || !is_product(node.kind) || node.inputs[0] == 0) return 0;
   return static_cast<double>(options.batch) * (floats(node.out) + floats(input_of(graph, node).out)) * kFloat;
 }
 

@@ -1,4 +1,4 @@
-// What the demo shows of its traces and simulations.
+// Tables of `lacuna demo`: the zeros of a training, and machines on them.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 #include "sim/run_energy.hpp"
 #include "sim/workload/potential.hpp"
 
-namespace lacuna::cli {
+namespace lacuna {
 
 // A machine on a trace. Machines whose whole memory system is modelled are simulated twice: with ideal
 // memory, as every machine is, and with that memory.
@@ -26,7 +26,8 @@ struct DemoPoint {
   std::vector<DemoMachine> machines;
 };
 
-// Of a whole batch with ideal memory. The baseline of each machine is the dense one of as many multipliers.
+// Returns the cycles of a whole batch with ideal memory. The baseline of each machine is the dense one of as
+// many multipliers.
 CycleComparison demo_cycles(const DemoMachine& machine);
 // "1.84x"
 std::string times_text(double speedup);
@@ -35,4 +36,4 @@ std::string zeros_table(const DemoPoint& point, const TextStyle& style);
 std::string machines_table(const DemoPoint& point, std::int64_t multipliers, const TextStyle& style);
 std::string progress_table(const std::vector<DemoPoint>& points, const TextStyle& style);
 
-}  // namespace lacuna::cli
+}  // namespace lacuna

@@ -2,7 +2,7 @@
 // system would end the program without a message.
 #pragma once
 
-#include "train/network.hpp"
+#include "train/layers/network.hpp"
 
 namespace lacuna::train {
 

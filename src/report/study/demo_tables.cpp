@@ -1,10 +1,10 @@
-#include "cli/commands/demo_tables.hpp"
+#include "report/study/demo_tables.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
 #include <map>
 
-namespace lacuna::cli {
+namespace lacuna {
 namespace {
 
 std::string percent(double share) { return fmt::format("{:.0f} %", 100 * share); }
@@ -152,4 +152,4 @@ std::string progress_table(const std::vector<DemoPoint>& points, const TextStyle
   return table.render(style);
 }
 
-}  // namespace lacuna::cli
+}  // namespace lacuna
