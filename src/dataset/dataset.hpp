@@ -1,4 +1,4 @@
-// Images to train on: what a set of them is, and how one is opened. docs/datasets.md describes each kind.
+// Sets of labelled images to train on. docs/datasets.md describes each kind.
 #pragma once
 
 #include <cstdint>

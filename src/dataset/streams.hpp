@@ -15,7 +15,7 @@ inline std::uint64_t stream_seed(std::uint64_t seed, std::uint64_t purpose, std:
   return Random(Random(Random(seed).bits() + purpose).bits() ^ number).bits();
 }
 
-// A permutation of 0 .. count-1 that takes no memory: a Feistel network on the next even number of bits,
+// A permutation of 0 .. count-1 in constant memory: a Feistel network on the next even number of bits,
 // walked until it lands inside (Black and Rogaway 2002, "cycle walking"; fewer than four steps on average).
 class Permutation {
  public:

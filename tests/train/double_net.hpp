@@ -54,7 +54,7 @@ class DoubleNet {
   Named parameters;
 
   Outcome run(const Batch& batch) const { return run(batch, nullptr, 0, nullptr); }
-  // As `base`, but `node` is computed anew (a parameter has changed), with `added` (or null) on top of its
+  // As `base`, but `node` is recomputed (a parameter has changed), with `added` (or null) on top of its
   // output. Only what depends on it is computed again.
   Outcome rerun(const Batch& batch, const Outcome& base, int node, const Doubles* added) const {
     return run(batch, &base, node, added);

@@ -1,4 +1,4 @@
-// Graphs for tests: by hand, or drawn at random and valid by construction.
+// Graphs for tests: hand-written, or drawn at random and valid by construction.
 #pragma once
 
 #include <cstdint>

@@ -274,7 +274,7 @@ class Demo final : public train::RunObserver {
     }
     say(simulated);
     if (!empty.empty())
-      say(fmt::format(".\nwarning: with what lanes that hold no element give, these would be {}", empty));
+      say(fmt::format(".\nwarning: with the gain from empty lanes, these would be {}", empty));
     say(fmt::format(".\nMeasured: this CPU's kernels {:.2f}x in the layers after the first.\n",
                     times_.layers_speedup));
   }

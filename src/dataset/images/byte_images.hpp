@@ -1,4 +1,4 @@
-// Data sets kept in memory as bytes (CIFAR, MNIST), and what all data sets read from files share.
+// Data sets kept in memory as bytes (CIFAR, MNIST), and code that all data sets read from files share.
 #pragma once
 
 #include <cstdint>
@@ -22,26 +22,27 @@ struct ByteImages {
   std::int64_t size() const { return static_cast<std::int64_t>(labels.size()); }
 };
 
-// What a byte becomes: (byte / 255 - mean) / deviation of its channel.
+// The figures that turn a byte into a value: (byte / 255 - mean) / deviation of its channel.
 struct Normalisation {
   std::vector<float> mean;
   std::vector<float> deviation;
 
-  // Of all the pixels. Sums of bytes are exact, so the figures do not depend on the order.
+  // Measures all pixels. Sums of bytes are exact, so the figures do not depend on the order.
   static Normalisation of(const ByteImages& images);
   // value: 0 .. 255, whole or (after resizing) not.
   void apply(int channel, float* values, std::int64_t count) const;
 };
 
-// Which images are used when fewer than `count` are asked for: in their order; empty if all. Throws
-// InputError if there are fewer; `where` and `part` start the message.
+// Chooses `asked` of `count` images, in their order; returns nothing if all are used. Throws InputError if
+// there are fewer; `where` and `part` start the message.
 std::vector<std::int64_t> choose_images(std::int64_t count, std::int64_t asked, std::uint64_t seed,
                                         const std::string& where, const char* part);
 
 // Throws InputError if the option is out of range.
 void check_image_size(int image_size, const std::string& where);
 
-// Both parts as data sets; the training part's figures normalise both. `where` (the folder) is for messages.
+// Makes data sets of both parts; the training part's figures normalise both. `where` (the folder) is for
+// messages.
 DatasetPair make_byte_datasets(const std::string& name, const std::vector<std::string>& classes,
                                ByteImages train, ByteImages test, const DatasetOptions& options,
                                const std::string& where);

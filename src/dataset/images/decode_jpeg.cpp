@@ -17,8 +17,8 @@ namespace {
 // Encoders write about ten.
 constexpr int kMostScans = 100;
 
-// What libjpeg's callbacks share with us. Errors come back by longjmp, the only way out that libjpeg, being
-// C, allows: every object with a destructor lives outside the two functions that call setjmp.
+// State shared with libjpeg's callbacks. Errors come back by longjmp, the only way out that libjpeg, being C,
+// allows: every object with a destructor lives outside the two functions that call setjmp.
 struct Decoder {
   jpeg_decompress_struct info;
   jpeg_error_mgr errors;

@@ -84,7 +84,7 @@ Bytes gunzip(ByteView compressed, std::uint64_t size, const std::string& where) 
   Bytes bytes(size);
   Inflater inflater(compressed, where);
   const std::size_t got = inflater.read(bytes.data(), bytes.size());
-  // There must be no further byte; asking for one makes zlib check the sum at the end.
+  // No byte may follow; asking for one makes zlib check the sum at the end.
   std::uint8_t beyond = 0;
   if (got < size || inflater.read(&beyond, 1) > 0) {
     throw InputError(where,

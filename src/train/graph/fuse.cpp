@@ -48,7 +48,7 @@ class Fuser {
       made_.relu[at(input)] = node;
   }
 
-  // Of two norms the later one adds: the other is there by then.
+  // The later of two norms adds: the other has been computed by then.
   void fuse_sum(int node) {
     if (!is(node, NodeKind::kAdd)) return;
     const std::vector<int>& parts = nodes_[at(node)].inputs;
@@ -75,7 +75,7 @@ class Fuser {
   }
 
   // Readers come after what they read, so this goes backwards: a node's own gradient has its place before
-  // those of its inputs are looked for.
+  // its inputs need theirs.
   void share_gradients() {
     std::vector<int>& place = made_.gradient_of;
     for (int i = count() - 1; i > 0; --i) {

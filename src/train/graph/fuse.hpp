@@ -1,12 +1,12 @@
-// Which nodes of a graph run as one layer, and which share memory: every pass over a large tensor that is not
-// made is time saved.
+// Nodes of a graph that run as one layer, and those that share memory: each pass over a large tensor that is
+// avoided saves time.
 //
 //   conv -> [relu]               the convolution writes max(y, 0); its gradient is masked in place
 //   batch norm -> [add] -> [relu]     one layer: the norm adds the other part of the sum and cuts off in the
 //                                pass that writes
 //   relu -> max pool             the gradient of the pool is that of the ReLU's input
 //
-// Only the last of such nodes has an output of its own.
+// Only the last of such nodes has a separate output.
 #pragma once
 
 #include <vector>

@@ -114,7 +114,7 @@ TEST(ModelFile, MistakesAreNamedWithTheirLine) {
   EXPECT_NE(message("  - concat: [[], [max_pool]]\n").find("this branch gives 16x16"), std::string::npos);
   EXPECT_NE(message("  - choose: {by: x, a: []}\n").find("there is no choice 'x'"), std::string::npos);
   EXPECT_NE(message("  - dropout: {rate: 2}\n").find("rate is '2'"), std::string::npos);
-  EXPECT_NE(message("  - [1, 2]\n").find("this is no layer"), std::string::npos);
+  EXPECT_NE(message("  - [1, 2]\n").find("this is not a layer"), std::string::npos);
   // A checkpoint keeps the momentum of layer a under this name.
   EXPECT_NE(message("  - linear: {name: momentum/a, out: 10}\n").find("cannot begin with 'momentum/'"),
             std::string::npos);

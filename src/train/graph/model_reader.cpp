@@ -67,7 +67,7 @@ Graph ModelReader::read(const ModelSettings& settings) {
 // --- the top of the file
 
 void ModelReader::check_top() const {
-  if (!root_.IsMap()) text_.fail(root_, "this is no model", "see configs/models/vgg-small.yaml");
+  if (!root_.IsMap()) text_.fail(root_, "this is not a model", "see configs/models/vgg-small.yaml");
   text_.check_keys(root_, {"model", "about", "citation", "parameters", "blocks", "layers"}, "a model");
   if (!root_["layers"] || !root_["layers"].IsSequence())
     text_.fail(root_, "there is no list 'layers'", "see configs/models/vgg-small.yaml");
@@ -78,7 +78,7 @@ ModelReader::Values ModelReader::defaults() const {
   const YAML::Node given = root_["parameters"];
   if (!given.IsDefined() || given.IsNull()) return values;
   if (!given.IsMap())
-    text_.fail(given, "'parameters' is no list of 'name: value'", "write name: default value");
+    text_.fail(given, "'parameters' is not a list of 'name: value'", "write name: default value");
   text_.each(given, "'parameters'", [&](const std::string&, const YAML::Node& name, const YAML::Node& value) {
     values[text_.plain(name, "name")] = text_.plain(value, "parameter");
   });
@@ -89,12 +89,13 @@ void ModelReader::read_blocks() {
   const YAML::Node blocks = root_["blocks"];
   if (!blocks.IsDefined() || blocks.IsNull()) return;
   if (!blocks.IsMap())
-    text_.fail(blocks, "'blocks' is no list of named blocks", "write NAME: {parameters: ..., layers: ...}");
+    text_.fail(blocks, "'blocks' is not a list of named blocks",
+               "write NAME: {parameters: ..., layers: ...}");
   text_.each(blocks, "'blocks'", [&](const std::string&, const YAML::Node& at, const YAML::Node& block) {
     const std::string name = text_.plain(at, "block");
     if (is_layer_word(name))
       text_.fail(at, fmt::format("{} is a layer", quote_name(name)), "give the block another name");
-    if (!block.IsMap()) text_.fail(block, "a block is no map", "write parameters: and layers:");
+    if (!block.IsMap()) text_.fail(block, "a block is not a map", "write parameters: and layers:");
     text_.check_keys(block, {"parameters", "layers"}, "a block");
     if (!block["layers"] || !block["layers"].IsSequence())
       text_.fail(block, "the block has no list 'layers'", "add it");
@@ -124,9 +125,9 @@ ModelReader::Values ModelReader::parameters(const ModelSettings& settings) const
 int ModelReader::read_layers(const YAML::Node& list, int input, const Scope& scope) {
   if (!list.IsDefined() || list.IsNull()) return input;
   if (!list.IsSequence())
-    text_.fail(list, "this is no list of layers", "write '- LAYER' lines, or [] for none");
+    text_.fail(list, "this is not a list of layers", "write '- LAYER' lines, or [] for none");
   if (scope.depth > kDeepestBlocks)
-    text_.fail(list, "blocks lie too deep in each other", "does a block use itself?");
+    text_.fail(list, "blocks are nested too deeply", "does a block use itself?");
   // Repeats of repeats of nothing add no nodes and never end.
   if (++lists_ > kMostLists)
     text_.fail(list, "the network has too many layers", "does a block repeat itself?");
@@ -138,9 +139,10 @@ int ModelReader::read_layer(const YAML::Node& entry, int input, const Scope& sco
   if (entry.IsScalar())
     return add_layer(entry, entry.Scalar(), YAML::Node(YAML::NodeType::Map), input, scope);
   if (!entry.IsMap() || entry.size() != 1)
-    text_.fail(entry, "this is no layer", "write '- relu' or '- conv: {out: 64, kernel: 3}'");
+    text_.fail(entry, "this is not a layer", "write '- relu' or '- conv: {out: 64, kernel: 3}'");
   const auto pair = *entry.begin();
-  if (!pair.first.IsScalar()) text_.fail(entry, "this is no layer", "write '- conv: {out: 64, kernel: 3}'");
+  if (!pair.first.IsScalar())
+    text_.fail(entry, "this is not a layer", "write '- conv: {out: 64, kernel: 3}'");
   return add_layer(entry, pair.first.Scalar(), pair.second, input, scope);
 }
 
@@ -272,7 +274,7 @@ int ModelReader::read_block(const YAML::Node& at, const std::string& word, const
   std::vector<std::string> known = {"name"};
   if (const YAML::Node parameters = block["parameters"]; parameters.IsDefined() && !parameters.IsNull()) {
     if (!parameters.IsMap())
-      text_.fail(parameters, "'parameters' is no map", "write {name: default, ...}; ~ for none");
+      text_.fail(parameters, "'parameters' is not a map", "write {name: default, ...}; ~ for none");
     for (const auto& entry : parameters) {
       const std::string name = text_.plain(entry.first, "name");
       known.push_back(name);

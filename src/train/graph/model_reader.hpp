@@ -1,4 +1,4 @@
-// A whole model file: its parameters, its blocks, and the structures that layers stand in.
+// The reader of a model file: its parameters, its blocks and its structures of layers.
 #pragma once
 
 #include <map>

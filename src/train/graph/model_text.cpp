@@ -21,7 +21,7 @@ bool is_utf8(std::string_view text) {
 
 std::string ModelText::plain(const YAML::Node& at, std::string_view what) const {
   if (!at.IsDefined() || !at.IsScalar() || at.Scalar().empty() || at.Scalar().size() > 500)
-    fail(at, fmt::format("'{}' is no short text", what), fmt::format("write {}: TEXT", what));
+    fail(at, fmt::format("'{}' is not a short text", what), fmt::format("write {}: TEXT", what));
   return at.Scalar();
 }
 

@@ -1,4 +1,4 @@
-// What the places of a model file say: names, numbers and `$names`, checked, with the line in every error.
+// Values in a model file: names, numbers and `$names`, checked; every error gives the line.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace lacuna::train {
 
-// What is known at a place in the file: the values of `$names`, the prefix of layer names, counters of
+// The context of a place in the file: the values of `$names`, the prefix of layer names, counters of
 // unnamed layers.
 struct Scope {
   std::map<std::string, std::string> values;

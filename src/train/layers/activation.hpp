@@ -38,24 +38,24 @@ struct Activation {
 };
 
 // Where a layer leaves the gradient of its input: in the activation itself or, where another reader has
-// written before, beside it to be added.
+// written before, in a second buffer that is added to it.
 class GradientSum {
  public:
-  explicit GradientSum(std::int64_t largest, int threads) : beside_(largest), threads_(threads) {}
+  explicit GradientSum(std::int64_t largest, int threads) : second_(largest), threads_(threads) {}
   // Null where no gradient is needed.
   float* begin(Activation& input);
   void end(Activation& input);
-  // The whole of it: the gradient of a sum goes to its parts as it is.
+  // Begins and ends: the gradient of a sum goes to its parts as it is.
   void copy(const Activation& sum, Activation& part);
-  // For an activation that adds late: what is still to be added to its gradient, or null. The next begin()
-  // may give the same memory.
+  // Returns the part of the gradient that an activation which adds late still has to add, or null. The next
+  // begin() may give the same memory.
   const float* take_late(Activation& output);
 
  private:
   void add(Activation& input);
 
-  AlignedFloats beside_;
-  Activation* late_ = nullptr;  // whose gradient `beside_` is still to be added to
+  AlignedFloats second_;
+  Activation* late_ = nullptr;  // whose gradient `second_` is still to be added to
   int threads_;
 };
 

@@ -19,7 +19,7 @@ enum class Kernels {
 inline constexpr std::array kKernels = {"dense", "sparse", "auto"};
 inline const char* kernels_name(Kernels kernels) { return kKernels[static_cast<std::size_t>(kernels)]; }
 
-// How one of the three operations of a layer was computed so far, and its time.
+// Counts and time of one of the three operations of a layer so far.
 struct OpUse {
   double seconds = 0;
   std::int64_t calls = 0;
@@ -75,7 +75,8 @@ class ConvLayer final : public Layer {
   // Share of zeros in A and G as multiplied; where those are the tensors themselves, from a sample of them.
   double input_zeros() const;
   double gradient_zeros() const;
-  // Of the weights as they would be multiplied now; nothing where they are all multiplied.
+  // Returns the share of zeros in the weights as they would be multiplied now; nothing where all are
+  // multiplied.
   std::optional<double> weight_zeros() { return operands_.weight_zeros(weights_); }
 
  private:

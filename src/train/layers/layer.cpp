@@ -19,7 +19,7 @@ Parameter::Parameter(std::string name_, Kind kind_, std::vector<std::int64_t> di
 float* GradientSum::begin(Activation& input) {
   if (input.grad == nullptr || input.pending == input.readers) return input.grad;
   if (late_ != nullptr) add(*std::exchange(late_, nullptr));
-  return beside_.data();
+  return second_.data();
 }
 
 void GradientSum::end(Activation& input) {
@@ -48,12 +48,12 @@ void GradientSum::copy(const Activation& sum, Activation& part) {
 const float* GradientSum::take_late(Activation& output) {
   if (late_ != &output) return nullptr;
   late_ = nullptr;
-  return beside_.data();
+  return second_.data();
 }
 
 void GradientSum::add(Activation& input) {
   float* to = input.grad;
-  const float* from = beside_.data();
+  const float* from = second_.data();
   const std::int64_t floats = input.floats();
 #pragma omp parallel for simd num_threads(threads_) schedule(static)
   for (std::int64_t i = 0; i < floats; ++i) to[i] += from[i];

@@ -10,7 +10,7 @@
 
 namespace lacuna::train {
 
-// A learnt tensor, or one that is kept beside them (running means): what a checkpoint has to hold.
+// A tensor that a checkpoint holds: a learnt one, or one that is kept along with them (running means).
 struct Parameter {
   enum class Kind {
     kWeights,  // of a convolution or a linear layer: what pruning may touch
@@ -36,7 +36,7 @@ struct Parameter {
   bool learnt() const { return kind != Kind::kBuffer && kind != Kind::kState; }
 };
 
-// What a layer needs to know about the current step.
+// Facts about the current step that layers need.
 struct Pass {
   bool training = true;
   std::uint64_t seed = 0;    // of this run and step; what a layer draws comes from it

@@ -133,7 +133,7 @@ void Network::make_layers(const std::function<void(double)>& progress) {
   loss_ = std::make_unique<Loss>(*activation_of_.back(), threads);
 }
 
-// Of a ReLU; the layers before it are made.
+// Returns the options of a ReLU; the layers before it exist already.
 ReluOptions Network::relu_options(std::size_t relu) const {
   const auto before = static_cast<std::size_t>(graph_.nodes[relu].inputs[0]);
   if (fusion_.relu[before] != static_cast<int>(relu)) return {};

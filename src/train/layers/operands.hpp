@@ -17,11 +17,11 @@ class Operands {
  public:
   Operands(const OperandRule& rule, OperandRoom* room, int threads);
 
-  // Of the forward pass. `weights` stays valid until the next forward pass, activations until another layer
-  // asks for its own.
+  // Operands of the forward pass. `weights` stays valid until the next forward pass, activations until
+  // another layer asks for its own.
   const float* weights(const Parameter& weights);
   const float* forward_activations(const Activation& in);
-  // Of the backward pass, valid until the next layer's. The gradient of the output is complete.
+  // Operands of the backward pass, valid until the next layer's. The gradient of the output is complete.
   void prepare(const Activation& in, const Activation& out);
   // Multiplies `gradients`, of which `nonzeros` are not zero, instead.
   void replace_gradients(const float* gradients, std::int64_t nonzeros, const Activation& out);
@@ -32,7 +32,7 @@ class Operands {
   // Shares of zeros of the last prepare(); nothing where the tensors themselves are multiplied.
   std::optional<double> activation_zeros() const { return activation_zeros_; }
   std::optional<double> gradient_zeros() const { return gradient_zeros_; }
-  // Of the weights as a forward pass would multiply them now.
+  // Returns the share of zeros in the weights as a forward pass would multiply them now.
   std::optional<double> weight_zeros(const Parameter& weights);
 
  private:

@@ -24,7 +24,7 @@ LACUNA_INLINE Vector where(Mask chosen, Vector values) {
 // noise of 10 pairs.
 LACUNA_INLINE void ahead(const float* of) { __builtin_prefetch(of + 512, 0, 2); }
 
-// What accumulates over pixels: four chains hide the latency of an addition.
+// Chains of sums over pixels: four hide the latency of an addition.
 constexpr std::int64_t kChains = 4;
 
 // Sums over at most this many pixels are floats; longer ones are doubles.
@@ -35,7 +35,7 @@ LACUNA_INLINE void flush(const Vector (&chains)[kChains], double* sums) {
   for (int lane = 0; lane < kWidth; ++lane) sums[lane] += static_cast<double>(sum[lane]);
 }
 
-// Calls term(offset, chain) for each pixel of vector `v` of the block, chains in turn.
+// Calls term(offset, chain) for each pixel of vector `v` of the block, the chains alternating.
 template <typename Term>
 LACUNA_INLINE void each_pixel(std::int64_t begin, std::int64_t end, int v, const Term& term) {
   std::int64_t p = begin;

@@ -18,7 +18,7 @@ std::string text_in(const std::string& path) {
   return text.str();
 }
 
-// The documents in the repository. LACUNA_UPDATE_DOCUMENTS=1 writes them anew from the table of options.
+// The documents in the repository. LACUNA_UPDATE_DOCUMENTS=1 rewrites them from the table of options.
 void expect_document(const std::string& path, const std::string& expected) {
   if (std::getenv("LACUNA_UPDATE_DOCUMENTS") != nullptr) std::ofstream(path) << expected;
   EXPECT_EQ(text_in(path), expected)
@@ -41,7 +41,7 @@ TEST(TrainSpec, TheDocumentedTableFollowsTheOptions) {
   expect_document(path, page);
 }
 
-// What a user can type comes back as it was typed, from the member that it belongs to.
+// Every value that a user can type comes back as it was typed, from the member that it belongs to.
 TEST(TrainSpec, EveryOptionKeepsItsValue) {
   std::set<std::string> names, places;
   for (const TrainOption& option : train_options()) {

@@ -126,7 +126,7 @@ TEST(SparseMomentum, MovesAsWorkedOutByHand) {
   EXPECT_EQ(net.weights(net.a), (std::vector<float>{0.5F, 0, 0, -0.9F, 0, 0}));
   EXPECT_EQ(net.weights(net.b), (std::vector<float>{0.4F, 0, 0, 0}));
   EXPECT_EQ(net.weights(net.first), (std::vector<float>{1, 1, 1, 1}));
-  // What has grown learns from its momentum on.
+  // A weight that has grown learns from its momentum on.
   EXPECT_EQ(net.optimizer.momenta()[3][3], 5);
 }
 
@@ -197,7 +197,7 @@ TEST(DynamicSparse, TheThresholdFollowsTheNumberWanted) {
     net.pruning.after_step(0);
     EXPECT_EQ(net.pruning.threshold(), 0.5 * factor) << below;
     EXPECT_EQ(net.pruning.alive(), 10) << below;
-    // What stayed is what was not below the threshold, and nothing else has a value.
+    // The weights that stayed are those not below the threshold, and nothing else has a value.
     for (std::size_t i = 0; i < 12; ++i)
       EXPECT_EQ(net.a.value[static_cast<std::int64_t>(i)], w[i] == 0.5F ? 0.5F : 0.0F) << below << " " << i;
     // As many grow as were given up, by the number each layer has kept: the first of 6 goes to a if it kept

@@ -13,7 +13,7 @@ std::int64_t quantize(const float* from, std::int64_t count, int bits, float* to
   }
   const auto levels = static_cast<float>(least < 0 ? (1 << (bits - 1)) - 1 : (1 << bits) - 1);
   const float step = std::max(most, -least) / levels;
-  // Nothing but zeros; or values so small that their step is no normal number, which rounding would lose.
+  // Nothing but zeros; or values so small that their step is denormal, which rounding would lose.
   if (!std::isnormal(step)) {
     std::copy_n(from, count, to);
     return std::count_if(from, from + count, [](float v) { return v != 0; });

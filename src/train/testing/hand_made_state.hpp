@@ -1,4 +1,4 @@
-// A pruned training state made by hand, so that a test may put anything into it.
+// A small pruned training state into which a test may put anything.
 #pragma once
 
 #include <cstdint>
