@@ -215,10 +215,13 @@ TEST(Storage, ZeroCounter) {
   Vzero_counter& top = *owned;
   reset(top);
   for (int round = 0; round < 200; ++round) {
-    top.clear_i = 1;
-    top.valid_i = 0;
-    tick(top);
-    top.clear_i = 0;
+    // The new tensor's first block comes with `clear_i`, or later.
+    const bool at_once = random.chance(0.5);
+    if (!at_once) {
+      top.clear_i = 1;
+      top.valid_i = 0;
+      tick(top);
+    }
     std::uint64_t zeros = 0, values = 0;
     const double share = random.uniform();
     const auto threshold = static_cast<std::uint32_t>(random.integer(0, 65535));
@@ -226,6 +229,7 @@ TEST(Storage, ZeroCounter) {
     for (int n = 0; n < 50; ++n) {
       const auto present = static_cast<std::uint32_t>(random.bits() & 0xffffU);
       const bool valid = random.chance(0.8);
+      top.clear_i = at_once && n == 0 ? 1 : 0;
       top.present_i = static_cast<std::uint16_t>(present);
       top.valid_i = valid ? 1 : 0;
       for (std::size_t lane = 0; lane < kLanes; ++lane) {
@@ -246,6 +250,7 @@ TEST(Storage, ZeroCounter) {
   // Counters of 16 bits stop together before they overflow, whatever the values are.
   for (const std::uint64_t value : {0x3f800000U, 0U}) {
     top.clear_i = 1;
+    top.valid_i = 0;
     tick(top);
     top.clear_i = 0;
     top.valid_i = 1;

@@ -6,7 +6,7 @@ module td_zero_counter #(
 ) (
   input  logic                   clk_i,
   input  logic                   rst_ni,
-  input  logic                   clear_i,      // a new tensor begins
+  input  logic                   clear_i,      // a new tensor begins, with this cycle's block if there is one
   input  logic                   valid_i,      // a block is there
   input  logic [Lanes*Width-1:0] block_i,
   input  logic [Lanes-1:0]       present_i,    // lanes that hold an element
@@ -40,8 +40,8 @@ module td_zero_counter #(
       zeros_q  <= '0;
       values_q <= '0;
     end else if (clear_i) begin
-      zeros_q  <= '0;
-      values_q <= '0;
+      zeros_q  <= valid_i ? CountW'(zeros) : '0;
+      values_q <= valid_i ? CountW'(values) : '0;
     end else if (valid_i && !full) begin
       zeros_q  <= zeros_q + CountW'(zeros);
       values_q <= values_q + CountW'(values);
