@@ -24,7 +24,7 @@ MUTATIONS = [
     ("advance-is-always-one", "tensordash/td_drained.sv", "AdvW'(s + 1)", "AdvW'(1)", "Vfe_fig7", "fig7_test"),
     ("window-runs-into-next-stream", "tensordash/td_window_ctrl.sv", "cut       = offer_last_i[s]", "cut       = 1'b0",
      "Vfe_fig7", "fig7_test"),
-    ("stall-is-ignored", "tensordash/td_window_ctrl.sv", "full_q & ~stall_i & (", "full_q & (", "Vfe_fig7", "fig7_test"),
+    ("stall-is-ignored", "tensordash/td_window_ctrl.sv", "issue_o & ~stall_i", "issue_o", "Vfe_fig7", "fig7_test"),
     ("tile-slides-by-the-most", "tensordash/td_tile_frontend.sv",
      "slide = AdvW'(Depth);\n    for (int unsigned r = 0; r < Rows; r++) begin\n      if (drained[r*AdvW +: AdvW] < slide)",
      "slide = AdvW'(1);\n    for (int unsigned r = 0; r < Rows; r++) begin\n      if (drained[r*AdvW +: AdvW] > slide)",

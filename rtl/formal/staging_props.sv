@@ -21,7 +21,8 @@ module staging_props (
   logic                  ctrl_full;
   logic [Depth*TagW-1:0] offered, staged;
   logic [1:0]            take, advance;
-  logic                  issue, first, last, move;
+  logic                  issue, issued, first, last, move;
+  assign issued = issue & ~stall_i;
   always_comb begin
     for (int unsigned s = 0; s < Depth; s++) begin
       offered[s*TagW +: TagW] = next_q + s;
@@ -63,8 +64,8 @@ module staging_props (
       bypass_q <= bypass_i;
     end
     next_q <= next_q + take;
-    if (issue) head_q <= head_q + gone;
-    if (issue) full_q <= head_q + gone != next_q + take;
+    if (issued) head_q <= head_q + gone;
+    if (issued) full_q <= head_q + gone != next_q + take;
     else if (take != 0) full_q <= 1'b1;
   end
 

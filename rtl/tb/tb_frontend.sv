@@ -30,8 +30,10 @@ module tb_frontend #(
   output logic [Rows*Depth*Lanes*Width-1:0] staged_o,
   output logic [AdvW-1:0]                   slide_o
 );
+  logic issue;
+  assign issue_o = issue & ~stall_i;
   td_tile_frontend #(.Rows(Rows), .Width(Width)) u_dut (
-    .clk_i, .rst_ni, .offer_valid_i, .offer_last_i, .offer_b_i, .offer_take_o, .bypass_i, .stall_i, .issue_o, .first_o,
+    .clk_i, .rst_ni, .offer_valid_i, .offer_last_i, .offer_b_i, .offer_take_o, .bypass_i, .stall_i, .issue_o(issue), .first_o,
     .last_o, .move_o, .advance_o, .load_o, .sel_o, .valid_o, .operands_o
   );
   for (genvar r = 0; r < Rows; r++) begin : gen_probe

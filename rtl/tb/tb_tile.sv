@@ -28,6 +28,6 @@ module tb_tile #(
     .clk_i, .rst_ni, .bypass_i, .offer_valid_i, .offer_last_i, .offer_a_i, .offer_b_i, .offer_take_o, .result_valid_o,
     .result_ready_i, .result_o
   );
-  assign issue_o  = u_dut.issue;
+  assign issue_o  = u_dut.issue & u_dut.enable;
   assign enable_o = u_dut.enable;
 endmodule

@@ -114,7 +114,7 @@ module td_compressor #(
   td_operand_mux #(.Width(Width)) u_mux (
     .staged_i(staged), .sel_i(sel), .valid_i(valid), .operands_o(row_values_o)
   );
-  assign row_valid_o   = issue;
+  assign row_valid_o   = issue & ~busy;
   assign row_idx_o     = sel;
   assign row_present_o = present[0 +: Lanes];
   assign row_advance_o = drained;

@@ -16,7 +16,7 @@ module td_tile_frontend #(
   output logic [AdvW-1:0]                   offer_take_o,
   input  logic                              bypass_i,
   input  logic                              stall_i,
-  output logic                              issue_o,
+  output logic                              issue_o,        // see td_window_ctrl, as the next five
   output logic                              first_o,
   output logic                              last_o,
   output logic                              move_o,

@@ -16,7 +16,7 @@ module td_window_ctrl #(
   input  logic             bypass_i,       // dense steps, row 0 only [TensorDash §3.5]; changes between streams
   input  logic [AdvW-1:0]  slide_i,        // the smallest AS of the tile's rows, 1..Depth unless stall_i is set
   input  logic             stall_i,        // the pipe behind the window cannot move
-  output logic             issue_o,        // the window's selection enters the multipliers this cycle
+  output logic             issue_o,        // the window's selection can leave; it does unless stall_i is set
   output logic             first_o,        // with issue_o: the stream's first cycle
   output logic             last_o,         // with issue_o: the stream's last cycle
   // Staging buffers.
@@ -58,8 +58,8 @@ module td_window_ctrl #(
     end
   end
 
-  assign go        = full_q & ~stall_i & (closed | enough | ends);
-  assign issue_o   = go;
+  assign issue_o   = full_q & (closed | enough | ends);
+  assign go        = issue_o & ~stall_i;
   assign first_o   = fresh_q;
   assign last_o    = ends;
   assign move_o    = go | (~full_q & enough);
