@@ -24,6 +24,15 @@ Totals sum_layers(const RunResult& run, bool to_batch) {
 
 }  // namespace
 
+std::vector<ConfigValue> resolved_config(const Params& params) {
+  std::vector<ConfigValue> config;
+  const auto values = params.values();
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    config.push_back({values[i].first, values[i].second, params.specs()[i].kind});
+  }
+  return config;
+}
+
 CycleComparison& CycleComparison::operator+=(const CycleComparison& other) {
   baseline_cycles += other.baseline_cycles;
   cycles += other.cycles;

@@ -94,6 +94,7 @@ struct ConfigValue {
   ParamSpec::Kind kind = ParamSpec::Kind::kText;
   bool operator==(const ConfigValue&) const = default;
 };
+std::vector<ConfigValue> resolved_config(const Params& params);
 
 // One trace on one accelerator.
 struct RunResult {

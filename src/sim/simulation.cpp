@@ -24,10 +24,7 @@ RunResult empty_run(const Trace& trace, const Accelerator& machine, const SimOpt
   run.engine = engine_name(options.engine);
   run.seed = options.seed;
   run.hardware = machine.hardware();
-  const auto values = machine.params().values();
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    run.config.push_back({values[i].first, values[i].second, machine.params().specs()[i].kind});
-  }
+  run.config = resolved_config(machine.params());
   for (std::size_t i = 0; i < trace.layers().size(); ++i) {
     const Layer& layer = trace.layers()[i];
     LayerResult result{layer.name, layer.shape.describe(), trace.batch_scale(layer), {}};

@@ -49,10 +49,10 @@ Json parameter_json(const Results& results, const std::string& name) {
 
 }  // namespace
 
-std::string chosen_json(const Results& results, const std::vector<ChosenRows>& chosen,
+std::string chosen_json(const Results& results, const std::vector<RowGroup>& chosen,
                         const std::vector<const Metric*>& metrics, std::string_view list) {
   Json rows = Json::array();
-  for (const ChosenRows& part : chosen) {
+  for (const RowGroup& part : chosen) {
     for (std::size_t rank = 0; rank < part.rows.size(); ++rank) {
       const ResultRow& row = part.rows[rank];
       const ResultDesign& design = results.designs[row.design];

@@ -356,7 +356,7 @@ TEST(Answers, HostileNames) {
   const RowGroup group = row_groups(results, "", false)[0];
   const std::vector<ResultRow> front = front_rows(group.rows, x, y);
   EXPECT_EQ(front.size(), 3U);
-  const std::vector<ChosenRows> chosen = {{group.network, group.rows.size(), front}};
+  const std::vector<RowGroup> chosen = {{group.network, front, group.of}};
   const std::string text = chosen_text(results, chosen, {&x, &y}, {});
   EXPECT_EQ(text.find('\x1b'), std::string::npos);
   const nlohmann::json json = nlohmann::json::parse(chosen_json(results, chosen, {&x, &y}, "front"));
@@ -395,7 +395,7 @@ TEST(Answers, MissingNumbers) {
   EXPECT_EQ(best_rows(group.rows, speedup, 9).size(), 1U);
   EXPECT_EQ(front_rows(group.rows, area, speedup).size(), 1U);
   EXPECT_EQ(row_groups(results, "area_mm2 > 0", false)[0].rows.size(), 1U);
-  const std::vector<ChosenRows> chosen = {{"", 2, group.rows}};
+  const std::vector<RowGroup> chosen = {{"", group.rows, 2}};
   EXPECT_NE(chosen_text(results, chosen, {&speedup}, {}).find(" - "), std::string::npos);
   EXPECT_TRUE(
       nlohmann::json::parse(chosen_json(results, chosen, {&speedup}, "best"))["best"][0]["asked"]["speedup"]

@@ -62,7 +62,7 @@ std::string effects_table(const std::vector<const MetricEffects*>& parts, const 
 
 }  // namespace
 
-std::string chosen_text(const Results& results, const std::vector<ChosenRows>& chosen,
+std::string chosen_text(const Results& results, const std::vector<RowGroup>& chosen,
                         const std::vector<const Metric*>& first, const TextStyle& style) {
   std::vector<std::string> others;
   for (const std::string name : kUsualMetrics) {
@@ -78,7 +78,7 @@ std::string chosen_text(const Results& results, const std::vector<ChosenRows>& c
   for (const std::string& name : others) columns.push_back({titled(name)});
   TextTable table(columns);
   bool begun = false;
-  for (const ChosenRows& part : chosen) {
+  for (const RowGroup& part : chosen) {
     if (begun && part.rows.size() > 1) table.add_rule();
     for (const ResultRow& row : part.rows) {
       const ResultDesign& design = results.designs[row.design];

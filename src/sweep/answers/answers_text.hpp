@@ -13,18 +13,11 @@
 
 namespace lacuna::sweep {
 
-// Rows chosen from a group, and how many it had.
-struct ChosenRows {
-  std::string network;  // empty: all
-  std::size_t of = 0;
-  std::vector<ResultRow> rows;
-};
-
 // One table: network (if there are several), rank, design, machine, parameters and numbers; `first` are the
 // metrics asked about.
-std::string chosen_text(const Results& results, const std::vector<ChosenRows>& chosen,
+std::string chosen_text(const Results& results, const std::vector<RowGroup>& chosen,
                         const std::vector<const Metric*>& first, const TextStyle& style);
-std::string chosen_json(const Results& results, const std::vector<ChosenRows>& chosen,
+std::string chosen_json(const Results& results, const std::vector<RowGroup>& chosen,
                         const std::vector<const Metric*>& metrics, std::string_view list);
 
 struct MetricEffects {

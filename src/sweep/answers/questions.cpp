@@ -14,12 +14,12 @@ Answer answer(const BestQuestion& question, const TextStyle& style) {
   const Results results = read_results(question.results, question.selection);
   const Metric metric(question.metric, "--metric", results, question.per_network);
   const std::uint64_t top = question.top > 0 ? question.top : question.per_network ? 1 : 5;
-  std::vector<ChosenRows> chosen;
+  std::vector<RowGroup> chosen;
   std::size_t most = 0;
   bool found = false;
   for (const RowGroup& group : row_groups(results, question.where, question.per_network)) {
-    chosen.push_back({group.network, group.rows.size(), best_rows(group.rows, metric, top)});
-    most = std::max(most, group.rows.size());
+    chosen.push_back({group.network, best_rows(group.rows, metric, top), group.of});
+    most = std::max(most, group.of);
     found |= !chosen.back().rows.empty();
   }
   if (!found) {
@@ -42,9 +42,9 @@ Answer answer(const ParetoQuestion& question, const TextStyle& style) {
   const Metric x(question.x, "--x", results, question.per_network);
   const Metric y(question.y, "--y", results, question.per_network);
   Answer answer;
-  std::vector<ChosenRows> fronts;
+  std::vector<RowGroup> fronts;
   for (const RowGroup& group : row_groups(results, question.where, question.per_network)) {
-    fronts.push_back({group.network, group.rows.size(), front_rows(group.rows, x, y)});
+    fronts.push_back({group.network, front_rows(group.rows, x, y), group.of});
     if (fronts.back().rows.empty()) {
       throw InputError(
           question.results,

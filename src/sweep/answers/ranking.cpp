@@ -23,13 +23,14 @@ std::vector<RowGroup> row_groups(const Results& results, const std::string& cond
                      "loosen the condition");
   }
   if (!per_network) {
-    return {{results.networks.size() == 1 ? results.networks[0] : "", kept}};
+    return {{results.networks.size() == 1 ? results.networks[0] : "", kept, kept.size()}};
   }
   std::vector<RowGroup> groups;
   for (std::size_t network = 0; network < results.networks.size(); ++network) {
     RowGroup group{results.networks[network], {}};
     std::ranges::copy_if(kept, std::back_inserter(group.rows),
                          [&](const ResultRow& row) { return row.network == network; });
+    group.of = group.rows.size();
     if (!group.rows.empty()) groups.push_back(std::move(group));
   }
   return groups;

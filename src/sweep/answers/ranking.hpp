@@ -9,10 +9,11 @@
 
 namespace lacuna::sweep {
 
-// Rows that a question is about: of each network by itself, or of all together.
+// Rows of one network, or of all together.
 struct RowGroup {
   std::string network;  // empty: all
   std::vector<ResultRow> rows;
+  std::size_t of = 0;  // rows that these were chosen from
 };
 // The groups with the rows that meet the condition, in the order of the networks. Throws InputError if no row
 // does.

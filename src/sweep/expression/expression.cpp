@@ -106,7 +106,7 @@ class ExpressionEvaluator {
     return number(calculate(node.op, left.number, right.number));
   }
 
-  // NaN where there is no result. Functions of one number ignore b.
+  // Returns NaN if there is none (a division by zero). Functions of one number ignore b.
   static double calculate(Op op, double a, double b) {
     constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
     switch (op) {

@@ -14,8 +14,6 @@ namespace lacuna::sweep {
 
 namespace {
 
-constexpr std::size_t kMostFailures = 100;
-
 // Dimension 0 is the machine, the others are the plan's axes.
 Choice choice_of(const SearchPoint& point) { return {point[0], {point.begin() + 1, point.end()}}; }
 
@@ -35,7 +33,7 @@ class GuidedRun {
   GuidedRun(Sweep& sweep, const PlanSearch& search, Database& database, const GuidedOptions& options)
       : sweep_(sweep), search_(search), database_(database), options_(options) {}
 
-  GuidedOutcome run() {
+  GuidedProgress run() {
     const SearchSpace space = search_space(sweep_);
     const std::unique_ptr<SearchStrategy> strategy = make_search(search_.options, space);
     if (strategy->propose().empty()) {
@@ -47,17 +45,17 @@ class GuidedRun {
       const std::size_t traces = search_.rungs[candidates.front().rung];
       if (!compute(candidates, traces)) break;
       const std::vector<Score> scores = scores_of(traces);
-      ++outcome_.progress.generation;
-      outcome_.progress.designs += candidates.size();
+      ++progress_.generation;
+      progress_.designs += candidates.size();
       if (traces == sweep_.plan.traces.size()) update_front(scores);
       strategy->tell(scores);
-      if (options_.generation) options_.generation(outcome_.progress);
+      if (options_.generation) options_.generation(progress_);
     }
-    return std::move(outcome_);
+    return std::move(progress_);
   }
 
  private:
-  // False if it was stopped.
+  // Returns false if it was stopped.
   bool compute(const std::vector<Candidate>& candidates, std::size_t traces) {
     designs_ = {};
     std::vector<DesignRecord> records;
@@ -73,16 +71,10 @@ class GuidedRun {
     const std::vector<std::uint64_t> bytes(sweep_.bytes.begin(), sweep_.bytes.begin() + used);
     const WorkList work =
         make_chunks(designs_, sha256, bytes, database_.stored(), sweep_.plan.measures, options_.workers);
-    outcome_.progress.stored += work.stored;
+    progress_.stored += work.stored;
     if (work.points == 0) return true;
-    const SweepOutcome done = run_chunks(sweep_, work, database_, options_.run);
-    outcome_.progress.computed += done.progress.done;
-    outcome_.progress.failed += done.progress.failed;
-    for (const FailureRecord& failure : done.failures) {
-      if (outcome_.failures.size() < kMostFailures) outcome_.failures.push_back(failure);
-    }
-    outcome_.stopped = done.stopped;
-    return !done.stopped;
+    progress_.computed.add(run_chunks(sweep_, work, database_, options_.run));
+    return !progress_.computed.stopped;
   }
 
   // The geometric mean over the traces decides; a design that failed on one of them has failed.
@@ -121,7 +113,7 @@ class GuidedRun {
     std::vector<Score> kept;
     for (const std::size_t index : pareto_front(front_)) kept.push_back(front_[index]);
     front_ = std::move(kept);
-    outcome_.progress.front = front_.size();
+    progress_.front = front_.size();
   }
 
   Sweep& sweep_;
@@ -129,7 +121,7 @@ class GuidedRun {
   Database& database_;
   const GuidedOptions& options_;
   DesignList designs_;  // of the generation
-  GuidedOutcome outcome_;
+  GuidedProgress progress_;
   std::vector<Score> front_;
 };
 
@@ -158,8 +150,8 @@ SearchSpace search_space(Sweep& sweep) {
   return space;
 }
 
-GuidedOutcome run_guided(Sweep& sweep, const PlanSearch& search, Database& database,
-                         const GuidedOptions& options) {
+GuidedProgress run_guided(Sweep& sweep, const PlanSearch& search, Database& database,
+                          const GuidedOptions& options) {
   return GuidedRun(sweep, search, database, options).run();
 }
 

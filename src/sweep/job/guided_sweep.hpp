@@ -19,7 +19,8 @@ struct GuidedProgress {
   std::uint32_t generation = 0;  // from 1
   std::uint64_t designs = 0;     // asked for so far, those that were there included
   std::uint64_t front = 0;       // of the last rung, that none beats and that keep subject_to
-  std::uint64_t computed = 0, stored = 0, failed = 0;  // points
+  std::uint64_t stored = 0;      // points that were in the file
+  SweepOutcome computed;
 };
 
 struct GuidedOptions {
@@ -28,15 +29,9 @@ struct GuidedOptions {
   std::function<void(const GuidedProgress&)> generation = {};  // called after each one
 };
 
-struct GuidedOutcome {
-  GuidedProgress progress;
-  bool stopped = false;
-  std::vector<FailureRecord> failures;  // the first hundred
-};
-
 // A search that was interrupted continues as if it had not been: stored points are not computed again, and
 // the strategy gets the stored numbers.
-GuidedOutcome run_guided(Sweep& sweep, const PlanSearch& search, Database& database,
-                         const GuidedOptions& options);
+GuidedProgress run_guided(Sweep& sweep, const PlanSearch& search, Database& database,
+                          const GuidedOptions& options);
 
 }  // namespace lacuna::sweep

@@ -26,8 +26,8 @@ Plan plan_with(const std::string& strategy) {
   return Plan::parse(fmt::format(fmt::runtime(kPlan), strategy), "plan.yaml");
 }
 
-GuidedOutcome search_into(const std::filesystem::path& file, const std::string& strategy,
-                          int stop_after = 1 << 30) {
+GuidedProgress search_into(const std::filesystem::path& file, const std::string& strategy,
+                           int stop_after = 1 << 30) {
   const Plan plan = plan_with(strategy);
   Sweep sweep(plan);
   Database database(file, this_program());
@@ -66,27 +66,28 @@ TEST(GuidedSweep, ResumedSearchesEndAsUndisturbedOnes) {
     const std::filesystem::path whole = folder / "whole.sqlite";
     const std::filesystem::path parts = folder / "parts.sqlite";
     for (const auto& file : {whole, parts}) std::filesystem::remove(file);
-    const GuidedOutcome at_once = search_into(whole, strategy);
-    EXPECT_FALSE(at_once.stopped);
-    EXPECT_EQ(at_once.progress.failed, 0U);
-    EXPECT_GT(at_once.progress.front, 0U);
-    GuidedOutcome resumed = search_into(parts, strategy, 1);
-    for (int tries = 0; resumed.stopped && tries < 3; ++tries) resumed = search_into(parts, strategy);
-    EXPECT_FALSE(resumed.stopped);
+    const GuidedProgress at_once = search_into(whole, strategy);
+    EXPECT_FALSE(at_once.computed.stopped);
+    EXPECT_EQ(at_once.computed.progress.failed, 0U);
+    EXPECT_GT(at_once.front, 0U);
+    GuidedProgress resumed = search_into(parts, strategy, 1);
+    for (int tries = 0; resumed.computed.stopped && tries < 3; ++tries)
+      resumed = search_into(parts, strategy);
+    EXPECT_FALSE(resumed.computed.stopped);
     EXPECT_EQ(points_in(parts), points_in(whole));
-    EXPECT_EQ(resumed.progress.front, at_once.progress.front);
+    EXPECT_EQ(resumed.front, at_once.front);
     // Once more: everything is there.
-    const GuidedOutcome again = search_into(whole, strategy);
-    EXPECT_EQ(again.progress.computed, 0U);
-    EXPECT_EQ(again.progress.designs, at_once.progress.designs);
+    const GuidedProgress again = search_into(whole, strategy);
+    EXPECT_EQ(again.computed.progress.done, 0U);
+    EXPECT_EQ(again.designs, at_once.designs);
   }
 }
 
 TEST(GuidedSweep, AsksOnlyForWhatThePlanAllows) {
   const TemporaryFolder folder;
-  const GuidedOutcome outcome = search_into(
+  const GuidedProgress outcome = search_into(
       folder / "r.sqlite", "{name: nsga2, population: 8, generations: 3, subject_to: speedup > 1}");
-  EXPECT_EQ(outcome.progress.designs, 24U);
+  EXPECT_EQ(outcome.designs, 24U);
   const Results results = read_results(folder / "r.sqlite", {});
   EXPECT_EQ(results.designs.size(), 24U);
   for (const ResultDesign& design : results.designs) {
@@ -96,14 +97,14 @@ TEST(GuidedSweep, AsksOnlyForWhatThePlanAllows) {
   const Metric area("area_mm2", "x", results, false);
   const Metric speedup("speedup", "y", results, false);
   const RowGroup group = row_groups(results, "speedup > 1", false)[0];
-  EXPECT_EQ(front_rows(group.rows, area, speedup).size(), outcome.progress.front);
+  EXPECT_EQ(front_rows(group.rows, area, speedup).size(), outcome.front);
 }
 
 TEST(GuidedSweep, SuccessiveHalvingBeginsWithFewTraces) {
   const TemporaryFolder folder;
-  const GuidedOutcome outcome = search_into(
+  const GuidedProgress outcome = search_into(
       folder / "r.sqlite", "{name: successive-halving, points: 10, keep_one_in: 5, rungs: [1, 2]}");
-  EXPECT_EQ(outcome.progress.computed, 10U + 2U);  // two designs go on to the second trace
+  EXPECT_EQ(outcome.computed.progress.done, 10U + 2U);  // two designs go on to the second trace
 }
 
 TEST(GuidedSweep, Refusals) {

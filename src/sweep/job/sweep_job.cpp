@@ -54,17 +54,6 @@ std::string others_text(const Reader& results) {
   return text;
 }
 
-std::string failures_text(const std::vector<FailureRecord>& failures) {
-  constexpr std::size_t kShown = 5;
-  std::string text;
-  for (std::size_t i = 0; i < std::min(kShown, failures.size()); ++i) {
-    const FailureRecord& failure = failures[i];
-    text += fmt::format("failed: {} {} on {}: {}\n", failure.machine, failure.parameters, failure.trace,
-                        failure.error);
-  }
-  return text;
-}
-
 // "nsga2, seed 1: up to 640 designs of 10,240 combinations, 4 traces"
 std::string search_text(const Sweep& sweep, const PlanSearch& search) {
   return fmt::format("{}, seed {}: up to {} of {} combinations, {}; objectives: {}{}\n",
@@ -106,22 +95,10 @@ class JobRun {
     options_.report = [&](const SweepProgress& progress) { show_points(progress); };
     const SweepOutcome outcome = run_chunks(sweep_, work, database_, options_);
     const SweepProgress& progress = outcome.progress;
-    database_.end_sweep(line, static_cast<std::int64_t>(progress.done), !outcome.stopped);
     print(fmt::format("computed {} in {} ({:.0f} per second), {} were there, {} failed: {}\n",
                       count_text(progress.done, "point"), duration_text(seconds_now() - start_),
                       per_second(progress.done), digits(work.stored), digits(progress.failed), job_.output));
-    print(failures_text(outcome.failures));
-    if (progress.failed > 0) {
-      print(fmt::format(
-          "all failures: sqlite3 {} 'SELECT * FROM failures'; the same command tries them again\n",
-          job_.output));
-    }
-    for (const std::string& note : outcome.notes) print(note + "\n");
-    if (outcome.stopped) {
-      print(fmt::format("stopped: {} left; run the same command again to continue\n",
-                        count_text(progress.all - progress.done - progress.failed, "point")));
-    }
-    return {outcome.stopped, progress.failed > 0};
+    return end(line, outcome);
   }
 
   // The designs that a search chooses.
@@ -136,26 +113,23 @@ class JobRun {
     };
     options_.report = [&](const SweepProgress& progress) { show(before + progress.done + progress.failed); };
     const auto generation = [&](const GuidedProgress& progress) {
-      before = progress.computed + progress.stored + progress.failed;
+      const SweepProgress& computed = progress.computed.progress;
+      before = computed.done + computed.failed + progress.stored;
       what = fmt::format("generation {}, {}, {} on the front", progress.generation + 1,
                          count_text(progress.designs, "design"), progress.front);
       show(before);
     };
-    const GuidedOutcome outcome = run_guided(sweep_, search, database_, {options_, workers(), generation});
-    const GuidedProgress& progress = outcome.progress;
-    database_.end_sweep(line, static_cast<std::int64_t>(progress.computed), !outcome.stopped);
-    print(failures_text(outcome.failures));
+    const GuidedProgress found = run_guided(sweep_, search, database_, {options_, workers(), generation});
+    const SweepOutcome& outcome = found.computed;
     print(fmt::format("{} in {}: {} computed, {} were there, {} failed; {} on the front: {}\n",
-                      count_text(progress.designs, "design"), counted(progress.generation, "generation"),
-                      count_text(progress.computed, "point"), progress.stored, progress.failed,
-                      progress.front, job_.output));
-    if (outcome.stopped) {
-      print("stopped; run the same command again to continue\n");
-    } else if (search.objectives.size() == 2) {
+                      count_text(found.designs, "design"), counted(found.generation, "generation"),
+                      count_text(outcome.progress.done, "point"), found.stored, outcome.progress.failed,
+                      found.front, job_.output));
+    if (!outcome.stopped && search.objectives.size() == 2) {
       print(fmt::format("see them: lacuna sweep pareto {} --x '{}' --y '{}'\n", job_.output,
                         search.objectives[1], search.objectives[0]));
     }
-    return {outcome.stopped, progress.failed > 0};
+    return end(line, outcome);
   }
 
  private:
@@ -166,6 +140,28 @@ class JobRun {
   std::int64_t begin(std::uint64_t points) {
     start_ = seconds_now();
     return database_.begin_sweep(sweep_.plan.text, static_cast<std::int64_t>(points));
+  }
+  // Prints failures and what is left.
+  JobOutcome end(std::int64_t line, const SweepOutcome& outcome) {
+    constexpr std::size_t kShown = 5;
+    const SweepProgress& progress = outcome.progress;
+    database_.end_sweep(line, static_cast<std::int64_t>(progress.done), !outcome.stopped);
+    for (std::size_t i = 0; i < std::min(kShown, outcome.failures.size()); ++i) {
+      const FailureRecord& failure = outcome.failures[i];
+      print(fmt::format("failed: {} {} on {}: {}\n", failure.machine, failure.parameters, failure.trace,
+                        failure.error));
+    }
+    if (progress.failed > 0) {
+      print(fmt::format(
+          "all failures: sqlite3 {} 'SELECT * FROM failures'; the same command tries them again\n",
+          job_.output));
+    }
+    for (const std::string& note : outcome.notes) print(note + "\n");
+    if (outcome.stopped) {
+      print(fmt::format("stopped: {} left; run the same command again to continue\n",
+                        count_text(progress.all - progress.done - progress.failed, "point")));
+    }
+    return {outcome.stopped, progress.failed > 0};
   }
   double per_second(std::uint64_t points) const {
     return static_cast<double>(points) / std::max(seconds_now() - start_, 1e-3);

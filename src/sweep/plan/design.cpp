@@ -12,7 +12,7 @@
 #include "energy/energy.hpp"
 #include "report/arch_report.hpp"
 #include "report/result/result_json.hpp"
-#include "sim/run_energy.hpp"
+#include "sim/simulation.hpp"
 
 namespace lacuna {
 std::span<const EmbeddedFile> embedded_assumptions();
@@ -21,25 +21,7 @@ std::span<const EmbeddedFile> embedded_assumptions();
 namespace lacuna::sweep {
 namespace {
 
-std::string configuration(const Params& params) {
-  std::vector<ConfigValue> config;
-  const auto values = params.values();
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    config.push_back({values[i].first, values[i].second, params.specs()[i].kind});
-  }
-  return config_json(config).dump();
-}
-
-// The machine that another is compared with; null if it is its own baseline.
-std::unique_ptr<Accelerator> build_baseline(const Accelerator& machine) {
-  const auto spec = machine.baseline();
-  if (!spec) return nullptr;
-  const AcceleratorModel* model = AcceleratorRegistry::instance().find(spec->model);
-  if (model == nullptr) throw std::logic_error("a baseline is not registered");
-  Params params(model->name, model->params);
-  for (const auto& [name, value] : spec->settings) params.set(name, value, spec->model);
-  return model->make(std::move(params));
-}
+std::string configuration(const Params& params) { return config_json(resolved_config(params)).dump(); }
 
 }  // namespace
 
@@ -95,13 +77,15 @@ Design DesignFactory::make(const Choice& choice) {
   content += fmt::format("table {}\nnode {}\n", table_identity(table_name), node);
   record.key = sha256_hex(content);
 
-  const std::unique_ptr<Accelerator> baseline = build_baseline(*design.machine);
-  if (baseline) {
-    record.baseline = baseline->params().owner();
-    record.baseline_configuration = configuration(baseline->params());
+  Simulation with_baseline;
+  with_baseline.add(machine.name, design.machine);
+  const Accelerator& baseline = with_baseline.baseline(0);
+  if (&baseline != design.machine.get()) {
+    record.baseline = baseline.params().owner();
+    record.baseline_configuration = configuration(baseline.params());
   }
   const std::optional<Hardware> hardware = design.machine->hardware();
-  const std::optional<Hardware> of_baseline = baseline ? baseline->hardware() : hardware;
+  const std::optional<Hardware> of_baseline = baseline.hardware();
   if (!hardware) return design;
   record.frequency_mhz = hardware->frequency_mhz;
   if ((measures & measures_of(Measure::kEnergy)) != 0 && of_baseline) {

@@ -17,7 +17,7 @@ namespace {
 class PlanReader {
  public:
   PlanReader(const YamlReader& yaml, Plan& plan, bool read_files)
-      : yaml_(yaml), plan_(plan), traces_(yaml, read_files), read_files_(read_files) {}
+      : yaml_(yaml), plan_(plan), read_files_(read_files) {}
 
   void read(const YAML::Node& root) {
     using Node = YAML::Node;
@@ -39,7 +39,10 @@ class PlanReader {
            for (const PlanValue& seed : read_values(yaml_, "seeds", at, value))
              seeds.push_back(seed_of(seed));
          }},
-        {"traces", [&](const Node& at, const Node& value) { plan_.traces = traces_.read(at, value, seeds); }},
+        {"traces",
+         [&](const Node& at, const Node& value) {
+           plan_.traces = read_traces(yaml_, read_files_, at, value, seeds);
+         }},
     };
     std::vector<std::string> names;
     for (const auto& [name, use] : keys) names.push_back(name);
@@ -275,7 +278,6 @@ class PlanReader {
 
   const YamlReader& yaml_;
   Plan& plan_;
-  PlanTraces traces_;
   bool read_files_;
   ArchCatalog catalog_;
   mutable std::map<std::string, Params> tried_;  // of each machine, for checking values

@@ -26,9 +26,24 @@ std::vector<std::string> matches(const std::string& pattern) {
   return paths;
 }
 
-}  // namespace
+class TraceListReader {
+ public:
+  TraceListReader(const YamlReader& yaml, bool read_files) : yaml_(yaml), read_files_(read_files) {}
 
-void PlanTraces::add(const YAML::Node& at, PlanTrace trace) {
+  std::vector<PlanTrace> read(const YAML::Node& at, const YAML::Node& list,
+                              const std::vector<std::uint64_t>& seeds);
+
+ private:
+  void add_files(const YAML::Node& at, const std::string& pattern);
+  void add_synthetic(const YAML::Node& map, const std::vector<std::uint64_t>& seeds);
+  void add(const YAML::Node& at, PlanTrace trace);
+
+  const YamlReader& yaml_;
+  bool read_files_;
+  std::vector<PlanTrace> traces_;
+};
+
+void TraceListReader::add(const YAML::Node& at, PlanTrace trace) {
   if (std::ranges::find(traces_, trace.origin, &PlanTrace::origin) != traces_.end()) {
     yaml_.fail(at, fmt::format("the trace {} is there twice", quote_name(trace.origin)),
                "name each one once");
@@ -38,7 +53,7 @@ void PlanTraces::add(const YAML::Node& at, PlanTrace trace) {
   traces_.push_back(std::move(trace));
 }
 
-void PlanTraces::add_files(const YAML::Node& at, const std::string& pattern) {
+void TraceListReader::add_files(const YAML::Node& at, const std::string& pattern) {
   const std::filesystem::path path = std::filesystem::path(yaml_.file()).parent_path() / pattern;
   if (pattern.find_first_of("*?[") == std::string::npos || !read_files_) {
     std::error_code ignored;
@@ -56,8 +71,7 @@ void PlanTraces::add_files(const YAML::Node& at, const std::string& pattern) {
   for (const std::string& file : files) add(at, {file, std::nullopt, file, yaml_.place(at)});
 }
 
-void PlanTraces::add_synthetic(const YAML::Node& at, const YAML::Node& map,
-                               const std::vector<std::uint64_t>& seeds) {
+void TraceListReader::add_synthetic(const YAML::Node& map, const std::vector<std::uint64_t>& seeds) {
   SyntheticSpec spec;
   ZeroTexts zeros;
   std::vector<std::pair<std::string, std::string>> layers;  // text and place
@@ -86,7 +100,7 @@ void PlanTraces::add_synthetic(const YAML::Node& at, const YAML::Node& map,
                }
              });
   if (layers.empty() || spec.name == "synthetic") {
-    yaml_.fail(at, "a synthetic trace has a name and layers",
+    yaml_.fail(map, "a synthetic trace has a name and layers",
                "write {synthetic: NAME, layers: ['conv2d in=64 out=64 kernel=3 input=56'], A: 0.6}");
   }
   std::string command =
@@ -98,14 +112,14 @@ void PlanTraces::add_synthetic(const YAML::Node& at, const YAML::Node& map,
   }
   for (const std::uint64_t seed : seeds.empty() ? std::vector<std::uint64_t>{1} : seeds) {
     spec.seed = seed;
-    add(at, {{}, spec, fmt::format("{} --seed {}", command, seed), yaml_.place(at)});
+    add(map, {{}, spec, fmt::format("{} --seed {}", command, seed), yaml_.place(map)});
   }
 }
 
-std::vector<PlanTrace> PlanTraces::read(const YAML::Node& at, const YAML::Node& list,
-                                        const std::vector<std::uint64_t>& seeds) {
+std::vector<PlanTrace> TraceListReader::read(const YAML::Node& at, const YAML::Node& list,
+                                             const std::vector<std::uint64_t>& seeds) {
   const auto take = [&](const YAML::Node& entry) {
-    if (entry.IsMap()) return add_synthetic(entry, entry, seeds);
+    if (entry.IsMap()) return add_synthetic(entry, seeds);
     add_files(entry, yaml_.text(entry, "traces", entry));
   };
   if (list.IsScalar()) {
@@ -116,6 +130,13 @@ std::vector<PlanTrace> PlanTraces::read(const YAML::Node& at, const YAML::Node& 
     yaml_.fail(at, "'traces' has no entries", "write a list: [FILE, 'folder/*.zst']");
   }
   return std::move(traces_);
+}
+
+}  // namespace
+
+std::vector<PlanTrace> read_traces(const YamlReader& yaml, bool read_files, const YAML::Node& at,
+                                   const YAML::Node& list, const std::vector<std::uint64_t>& seeds) {
+  return TraceListReader(yaml, read_files).read(at, list, seeds);
 }
 
 }  // namespace lacuna::sweep

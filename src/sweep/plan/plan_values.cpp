@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <fmt/format.h>
+#include <map>
 #include <optional>
 #include <set>
 
@@ -32,77 +33,61 @@ void append_text(const YamlReader& yaml, const YAML::Node& at, const YAML::Node&
   if (text.size() > YamlReader::kLongestText) yaml.fail(at, "a value is too long", "shorten it");
 }
 
-class RangeReader {
- public:
-  RangeReader(const YamlReader& yaml, const std::string& key) : yaml_(yaml), key_(key) {}
-
-  std::vector<PlanValue> read(const YAML::Node& at, const YAML::Node& map) {
-    yaml_.each(map, fmt::format("the range of {}", quote_name(key_)),
-               [&](const std::string& name, const YAML::Node& name_at, const YAML::Node& value) {
-                 take(name, name_at, value);
-               });
-    if (!from_ || !to_)
-      yaml_.fail(at, fmt::format("the range of {} has no 'from' or no 'to'", quote_name(key_)),
-                 "write {from: 2, to: 16, times: 2} or {from: 1, to: 9, step: 2}");
-    if (step_ && times_) yaml_.fail(at, "a range has 'step' and 'times'", "keep one of them");
-    if (!step_ && !times_) step_ = 1;
-    if (*to_ < *from_)
-      yaml_.fail(at, fmt::format("the range of {} is empty: it ends before it begins", quote_name(key_)),
-                 "swap 'from' and 'to'");
-    if (step_ && !(*step_ > 0)) yaml_.fail(at, "the step is 0", "write a number above 0");
-    if (times_ && (!(*times_ > 1) || !(*from_ > 0))) {
-      yaml_.fail(at, "such a range never ends", "'times' must be above 1, and 'from' above 0");
-    }
-    return values(yaml_.place(at));
+// {from: 2, to: 64, times: 2}. Whole numbers stay whole; values are counted by index, so that steps of 0.1 do
+// not drift.
+std::vector<PlanValue> read_range(const YamlReader& yaml, const std::string& key, const YAML::Node& at,
+                                  const YAML::Node& map) {
+  std::optional<double> from, to, step, times;
+  const std::map<std::string, std::optional<double>*> targets{
+      {"from", &from}, {"to", &to}, {"step", &step}, {"times", &times}};
+  const std::string name = quote_name(key);
+  yaml.each(map, fmt::format("the range of {}", name),
+            [&](const std::string& end, const YAML::Node& end_at, const YAML::Node& value) {
+              if (!targets.contains(end)) {
+                yaml.fail(end_at, fmt::format("a range has no {}", quote_name(end)),
+                          suggest(end, {"from", "to", "step", "times"}));
+              }
+              *targets.at(end) = yaml.number(end_at, end, value);
+            });
+  if (!from || !to) {
+    yaml.fail(at, fmt::format("the range of {} has no 'from' or no 'to'", name),
+              "write {from: 2, to: 16, times: 2} or {from: 1, to: 9, step: 2}");
+  }
+  if (step && times) yaml.fail(at, "a range has 'step' and 'times'", "keep one of them");
+  if (!step && !times) step = 1;
+  if (*to < *from) {
+    yaml.fail(at, fmt::format("the range of {} is empty: it ends before it begins", name),
+              "swap 'from' and 'to'");
+  }
+  if (step && !(*step > 0)) yaml.fail(at, "the step is 0", "write a number above 0");
+  if (times && (!(*times > 1) || !(*from > 0))) {
+    yaml.fail(at, "such a range never ends", "'times' must be above 1, and 'from' above 0");
   }
 
- private:
-  void take(const std::string& name, const YAML::Node& at, const YAML::Node& value) {
-    std::optional<double>* const target = name == "from"    ? &from_
-                                          : name == "to"    ? &to_
-                                          : name == "step"  ? &step_
-                                          : name == "times" ? &times_
-                                                            : nullptr;
-    if (target == nullptr) {
-      yaml_.fail(at, fmt::format("a range has no {}", quote_name(name)),
-                 suggest(name, {"from", "to", "step", "times"}));
+  constexpr double kSlack = 1e-9;  // the last value of 0.1 to 0.5 in steps of 0.1
+  const std::string where = yaml.place(at);
+  std::vector<PlanValue> all;
+  double value = *from;
+  for (std::uint64_t i = 0; value <= *to * (1 + kSlack); ++i) {
+    if (all.size() == Plan::kMostValues) {
+      throw InputError(where, fmt::format("the range of {} has more than {} values", name, Plan::kMostValues),
+                       "take a larger step");
     }
-    *target = yaml_.number(at, name, value);
+    const bool whole = value == std::floor(value) && std::abs(value) < 0x1p53;
+    all.push_back(
+        {whole ? fmt::format("{}", static_cast<std::int64_t>(value)) : fmt::format("{:.12g}", value), where});
+    const double next = times ? value * *times : *from + static_cast<double>(i + 1) * *step;
+    if (!(next > value)) break;  // a step too small for the numbers it is added to
+    value = next;
   }
-
-  // Whole numbers stay whole. Counted by index, so that steps of 0.1 do not drift.
-  std::vector<PlanValue> values(const std::string& where) const {
-    constexpr double kSlack = 1e-9;  // the last value of 0.1 to 0.5 in steps of 0.1
-    std::vector<PlanValue> all;
-    double value = *from_;
-    for (std::uint64_t i = 0; value <= *to_ * (1 + kSlack); ++i) {
-      if (all.size() == Plan::kMostValues) {
-        throw InputError(
-            where,
-            fmt::format("the range of {} has more than {} values", quote_name(key_), Plan::kMostValues),
-            "take a larger step");
-      }
-      const bool whole = value == std::floor(value) && std::abs(value) < 0x1p53;
-      all.push_back(
-          {whole ? fmt::format("{}", static_cast<std::int64_t>(value)) : fmt::format("{:.12g}", value),
-           where});
-      const double next = times_ ? value * *times_ : *from_ + static_cast<double>(i + 1) * *step_;
-      if (!(next > value)) break;  // a step too small for the numbers it is added to
-      value = next;
-    }
-    return all;
-  }
-
-  const YamlReader& yaml_;
-  const std::string& key_;
-  std::optional<double> from_, to_, step_, times_;
-};
+  return all;
+}
 
 }  // namespace
 
 std::vector<PlanValue> read_values(const YamlReader& yaml, const std::string& key, const YAML::Node& at,
                                    const YAML::Node& value, bool repeats) {
-  if (value.IsMap()) return RangeReader(yaml, key).read(at, value);
+  if (value.IsMap()) return read_range(yaml, key, at, value);
   if (value.IsScalar()) return {{yaml.text(at, key, value), yaml.place(value)}};
   if (!value.IsSequence() || value.size() == 0) {
     yaml.fail(at, fmt::format("{} has no values", quote_name(key)), "write them after it: [2, 4, 8]");

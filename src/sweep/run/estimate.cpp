@@ -9,8 +9,8 @@
 namespace lacuna::sweep {
 namespace {
 
-// Measured on one core of a Xeon with AVX-512. They weigh the points against each other; a few points that
-// are computed here say how fast this machine is.
+// Measured on one core of a Xeon with AVX-512. They weigh the points against each other; a few points
+// computed here give the speed of this machine.
 constexpr double kSecondsPerStep = 0.7e-9;      // of Accelerator::work(), where streams are new
 constexpr double kSecondsPerOperation = 20e-6;  // of each point: memory, energy, storing
 constexpr double kBytesPerOperation = 6e3;      // of each point of a chunk
@@ -77,7 +77,7 @@ class Speed {
         tried->measured += measured;
         tried->expected += expected;
       }
-    } catch (const std::exception&) {  // the sweep itself will say what is wrong with it
+    } catch (const std::exception&) {  // the sweep itself reports it
     }
   }
 

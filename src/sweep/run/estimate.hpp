@@ -1,4 +1,4 @@
-// How long a sweep will take and how much memory, about.
+// An estimate of the time and memory that a sweep takes.
 #pragma once
 
 #include "sweep/run/runner.hpp"
@@ -10,8 +10,8 @@ struct Estimate {
   double bytes = 0;
 };
 
-// Opens the traces of the work that is left, for their shapes, and computes a few points to see how fast this
-// machine is (about a second).
+// Opens the traces of the remaining work, for their shapes, and computes a few points to measure the speed of
+// this machine (about a second).
 Estimate estimate(Sweep& sweep, const WorkList& work, int threads);
 
 }  // namespace lacuna::sweep

@@ -32,6 +32,16 @@ Sweep::Sweep(const Plan& of) : plan(of), space(of), factory(space) {
   }
 }
 
+void SweepOutcome::add(SweepOutcome other) {
+  progress.done += other.progress.done;
+  progress.failed += other.progress.failed;
+  progress.all += other.progress.all;
+  stopped |= other.stopped;
+  std::ranges::move(other.failures, std::back_inserter(failures));
+  if (failures.size() > kFailuresKept) failures.resize(kFailuresKept);
+  std::ranges::move(other.notes, std::back_inserter(notes));
+}
+
 ChunkRunner::ChunkRunner(Sweep& sweep, const std::vector<Chunk>& chunks)
     : sweep_(sweep), forgets_(!chunks.empty()) {
   for (std::size_t i = 0; i < sweep.plan.traces.size(); ++i) slots_.push_back(std::make_unique<Slot>());
@@ -87,11 +97,11 @@ void write(Database& database, std::vector<ChunkResult> results, SweepOutcome& o
   }
   database.add_traces(all.traces);
   database.add(all.points, all.failures);
-  outcome.progress.done += all.points.size();
-  outcome.progress.failed += all.failures.size();
-  for (FailureRecord& failure : all.failures) {
-    if (outcome.failures.size() < SweepOutcome::kFailuresKept) outcome.failures.push_back(std::move(failure));
-  }
+  SweepOutcome stored;
+  stored.progress.done = all.points.size();
+  stored.progress.failed = all.failures.size();
+  stored.failures = std::move(all.failures);
+  outcome.add(std::move(stored));
 }
 
 }  // namespace

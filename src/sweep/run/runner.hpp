@@ -75,6 +75,8 @@ struct SweepOutcome {
   bool stopped = false;
   std::vector<FailureRecord> failures;  // the first ones
   std::vector<std::string> notes;       // for the user
+
+  void add(SweepOutcome other);
 };
 
 // Throws what the database throws (a full disk); what was stored before stays.

@@ -12,7 +12,7 @@ namespace {
 constexpr std::uint64_t kFewest = 8, kMost = 64;
 // Chunks per worker: enough that the last ones end at about the same time.
 constexpr std::uint64_t kChunksPerWorker = 16;
-// Traces that are worked on at the same time, so that some are read while others are computed.
+// Traces in work at the same time, so that some are read while others are computed.
 constexpr std::size_t kTracesAtOnce = 4;
 
 }  // namespace
@@ -25,7 +25,7 @@ WorkList make_chunks(const DesignList& designs, const std::vector<std::string>& 
   std::vector<std::uint32_t> traces(trace_sha256.size());
   std::iota(traces.begin(), traces.end(), 0U);
   std::ranges::stable_sort(traces, std::ranges::greater{}, [&](std::uint32_t trace) { return bytes[trace]; });
-  // Designs that share, side by side, in the order of the plan.
+  // Designs that share work next to each other, in the order of the plan.
   std::map<std::string, std::uint32_t> first_of;
   std::vector<std::uint32_t> order(designs.entries.size());
   std::iota(order.begin(), order.end(), 0U);
@@ -63,7 +63,7 @@ WorkList make_chunks(const DesignList& designs, const std::vector<std::string>& 
   }
   for (std::size_t first = 0; first < traces.size(); first += kTracesAtOnce) {
     const std::size_t end = std::min(first + kTracesAtOnce, traces.size());
-    // The first chunk of each has it read while others compute; then the largest trace comes first, so that
+    // The first chunk of each reads it while others compute; then the largest trace comes first, so that
     // the last chunks are short and all workers end at about the same time.
     for (std::size_t t = first; t < end; ++t) {
       std::vector<Chunk>& chunks = of_trace[traces[t]];

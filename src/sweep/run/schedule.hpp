@@ -1,4 +1,4 @@
-// What is left of a plan, cut into chunks that threads and processes take one after another.
+// The missing points of a plan in chunks, which threads and processes take one after another.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace lacuna::sweep {
 
-// Some designs on one trace. Those of a chunk share most of their work as far as there are such.
+// Some designs on one trace, which share most of their work if possible.
 struct Chunk {
   std::uint32_t trace = 0;  // index of the plan's traces
   std::vector<Choice> designs;
@@ -19,7 +19,7 @@ struct Chunk {
 struct WorkList {
   std::vector<Chunk> chunks;
   std::uint64_t points = 0;  // in them
-  std::uint64_t stored = 0;  // that are there already
+  std::uint64_t stored = 0;  // points that the file has already
 };
 
 // `bytes`: sizes of the traces, the largest come first. `workers`: threads of all processes.

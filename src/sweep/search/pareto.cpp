@@ -8,7 +8,7 @@ namespace lacuna::sweep {
 
 namespace {
 
-// Dominance of two that keep the limits.
+// Dominance of two scores that keep the limits.
 bool better_objectives(const std::vector<double>& a, const std::vector<double>& b) {
   bool better = false;
   for (std::size_t i = 0; i < a.size(); ++i) {
@@ -18,7 +18,7 @@ bool better_objectives(const std::vector<double>& a, const std::vector<double>& 
   return better;
 }
 
-// Those that dominate a score come before it.
+// Scores in an order in which the ones that dominate a score come before it.
 std::vector<std::size_t> dominance_order(std::span<const Score> scores) {
   std::vector<std::size_t> order(scores.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -45,7 +45,7 @@ std::vector<std::uint32_t> front_numbers(std::span<const Score> scores) {
       return std::any_of(front.rbegin(), front.rend(),
                          [&](std::size_t member) { return dominates(scores[member], scores[index]); });
     };
-    // Who is dominated in a front is dominated in all fronts before it.
+    // A score that is dominated in a front is dominated in all fronts before it.
     const auto place = std::ranges::partition_point(fronts, beaten_in);
     numbers[index] = static_cast<std::uint32_t>(place - fronts.begin());
     if (place == fronts.end()) {

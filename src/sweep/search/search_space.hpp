@@ -1,4 +1,4 @@
-// What a search chooses from: one of a list of choices in each dimension, where a condition may forbid
+// The space of a search: one of a list of choices in each dimension, where a condition may forbid
 // combinations.
 #pragma once
 
@@ -22,19 +22,19 @@ struct SearchSpace {
   };
   std::vector<Dimension> dimensions;
   // Puts choices that have no effect to 0 (a parameter of another machine), so that no two points are the
-  // same design. Empty: every choice has one.
+  // same design. Empty: every choice has an effect.
   std::function<void(SearchPoint&)> settle;
   // Empty: every combination is allowed. Asked about settled points only.
   std::function<bool(const SearchPoint&)> allowed;
 
   // Combinations, allowed or not; the largest 64-bit number if there are more.
   std::uint64_t combinations() const;
-  // Settles the point and says whether it is allowed.
+  // Settles the point and returns true if it is allowed.
   bool admit(SearchPoint& point) const;
 };
 
-// Allowed points at random, each once. A space of up to kListed combinations is listed and shuffled, so that
-// the last allowed point is found as surely as the first; a larger one is drawn from.
+// Draws allowed points at random, each once. A space of up to kListed combinations is listed and shuffled, so
+// that the last allowed point is found as surely as the first.
 class PointSampler {
  public:
   static constexpr std::uint64_t kListed = 1 << 14;  // an allowed() that builds the machine takes long
@@ -44,14 +44,14 @@ class PointSampler {
 
   // A point that is not in `seen`. Empty if there is none, or none can be found.
   std::optional<SearchPoint> next(const std::set<SearchPoint>& seen);
-  // So many points, each once; fewer if there are no more.
+  // `count` points, each once; fewer if there are no more.
   std::vector<SearchPoint> draw(std::uint64_t count);
 
  private:
   const SearchSpace& space_;
   Random& random_;
   bool listed_ = false;
-  std::vector<SearchPoint> list_;  // what is left, next one last
+  std::vector<SearchPoint> list_;  // points left, the next one last
 };
 
 }  // namespace lacuna::sweep

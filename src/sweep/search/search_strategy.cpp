@@ -1,10 +1,32 @@
 #include "sweep/search/search_strategy.hpp"
 
 #include <cassert>
+#include <utility>
 
 #include "sweep/search/strategies.hpp"
 
 namespace lacuna::sweep {
+
+namespace {
+
+// Allowed points drawn without replacement, all at once.
+class RandomSearch : public SearchStrategy {
+ public:
+  RandomSearch(const SearchOptions& options, const SearchSpace& space) {
+    Random random(options.seed);
+    for (SearchPoint& point : PointSampler(space, random).draw(options.points)) {
+      proposed_.push_back({std::move(point), options.rungs - 1});
+    }
+  }
+
+  const std::vector<Candidate>& propose() override { return proposed_; }
+  void tell(std::span<const Score>) override { proposed_.clear(); }
+
+ private:
+  std::vector<Candidate> proposed_;
+};
+
+}  // namespace
 
 const std::vector<std::string>& search_strategies() {
   static const std::vector<std::string> kNames = {"random", "successive-halving", "nsga2"};
@@ -24,7 +46,7 @@ std::uint64_t largest_number_of_points(const SearchOptions& options) {
 }
 
 std::unique_ptr<SearchStrategy> make_search(const SearchOptions& options, const SearchSpace& space) {
-  if (options.strategy == "random") return make_random_search(options, space);
+  if (options.strategy == "random") return std::make_unique<RandomSearch>(options, space);
   if (options.strategy == "successive-halving") return make_successive_halving(options, space);
   assert(options.strategy == "nsga2");
   return make_nsga2(options, space);

@@ -1,8 +1,8 @@
 // Search of a design space that is too large for a grid.
 //
-// A strategy is asked for points, told how good they are, and asked again. Everything it does follows from
-// its seed and from what it was told, so a search that was interrupted is resumed by asking from the start
-// and answering from what is known already. It knows neither simulator nor database.
+// A strategy proposes points, gets their scores, and proposes again. Its proposals depend on its seed and the
+// scores alone, so an interrupted search is resumed by replaying it from the start with the stored scores. It
+// knows neither simulator nor database.
 #pragma once
 
 #include <cstdint>
@@ -30,9 +30,10 @@ class SearchStrategy {
  public:
   virtual ~SearchStrategy() = default;
 
-  // What to evaluate next; the same until tell(). No point twice on one rung. Empty: the search is over.
+  // The points to evaluate next; the same until tell(). No point twice on one rung. Empty: the search is
+  // over.
   virtual const std::vector<Candidate>& propose() = 0;
-  // The scores of what propose() gave, in its order. A point that failed has an infinite violation.
+  // Takes the scores of the proposed points, in their order. A point that failed has an infinite violation.
   virtual void tell(std::span<const Score> scores) = 0;
 };
 
@@ -51,7 +52,7 @@ const std::vector<std::string>& search_strategies();  // random, successive-halv
 // The most points the search evaluates, those on lower rungs included.
 std::uint64_t largest_number_of_points(const SearchOptions& options);
 
-// `space` must outlive it. The options are the caller's to check: everything is at least 1, keep_one_in 2.
+// `space` must outlive it. The caller checks the options: each is at least 1, keep_one_in 2.
 std::unique_ptr<SearchStrategy> make_search(const SearchOptions& options, const SearchSpace& space);
 
 }  // namespace lacuna::sweep

@@ -1,4 +1,4 @@
-// Makes each strategy; search_strategy.cpp chooses.
+// Strategies that search_strategy.cpp chooses from.
 #pragma once
 
 #include <memory>
@@ -7,7 +7,6 @@
 
 namespace lacuna::sweep {
 
-std::unique_ptr<SearchStrategy> make_random_search(const SearchOptions& options, const SearchSpace& space);
 std::unique_ptr<SearchStrategy> make_successive_halving(const SearchOptions& options,
                                                         const SearchSpace& space);
 std::unique_ptr<SearchStrategy> make_nsga2(const SearchOptions& options, const SearchSpace& space);

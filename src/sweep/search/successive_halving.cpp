@@ -8,9 +8,9 @@ namespace lacuna::sweep {
 
 namespace {
 
-// Many points on the cheapest rung; the best of them go up, one in `keep_one_in`, until the whole has been
-// evaluated for the few that are left [Jamieson, Talwalkar 2016]. With several objectives the best are those
-// of the first fronts, spread over the last one that does not fit as in NSGA-II.
+// Evaluates many points on the cheapest rung; the best of them go up, one in `keep_one_in`, until the whole
+// has been evaluated for the few that are left [Jamieson, Talwalkar 2016]. With several objectives the best
+// are those of the first fronts, spread over the last one that does not fit as in NSGA-II.
 class SuccessiveHalving : public SearchStrategy {
  public:
   SuccessiveHalving(const SearchOptions& options, const SearchSpace& space) : options_(options) {
@@ -26,7 +26,7 @@ class SuccessiveHalving : public SearchStrategy {
     const std::uint32_t rung = proposed_.empty() ? 0 : proposed_.front().rung + 1;
     std::vector<std::size_t> kept = best_first(scores);
     kept.resize((kept.size() + options_.keep_one_in - 1) / options_.keep_one_in);
-    std::ranges::sort(kept);  // the order of points says nothing about the scores they had
+    std::ranges::sort(kept);  // the order of points does not depend on their scores
     std::vector<Candidate> next;
     if (rung < options_.rungs) {
       for (const std::size_t index : kept) {

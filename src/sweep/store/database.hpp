@@ -61,7 +61,7 @@ class Database : private WriterLock, public Reader {
   Database(const std::filesystem::path& file, ProgramRecord program);
   ~Database();
 
-  // Of this program.
+  // The points of this program.
   auto stored() const { return Reader::stored(program_); }
   auto other_programs() const { return Reader::other_programs(program_); }
 
