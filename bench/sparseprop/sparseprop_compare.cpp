@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "base/clock.hpp"
-#include "cli/commands/bench_shapes.hpp"
+#include "bench/inputs/layer_list.hpp"
 #include "kernels/measure/plan_tensors.hpp"
 #include "kernels/measure/race.hpp"
 #include "sparseprop/sparseprop.hpp"
@@ -152,12 +152,12 @@ struct Mean {
 };
 
 int compare(const std::vector<double>& zeros, int rounds, const std::string& layer) {
-  const cli::BenchNetwork network = cli::read_shapes("resnet50", 16);
+  const bench::Network network = bench::read_shapes("resnet50", 16);
   fmt::print("{:<20} {:<24} {:<9} {:>5} {:>8} {:>8} {:>9} {:>11} {:>7} {:>9} {:>13} {:>9}\n", "layer",
              "shape", "pass", "zeros", "ours ms", "avx2 ms", "avx512 ms", "convert ms", "x avx2", "x avx512",
              "x avx2+convert", "x direct");
   std::map<std::string, Mean> means;
-  for (const cli::BenchLayer& l : network.layers) {
+  for (const bench::NetworkLayer& l : network.layers) {
     if (l.initial || l.name.find(layer) == std::string::npos) continue;
     for (const bool forward : {true, false})
       for (const double percent : zeros) {

@@ -144,7 +144,7 @@ const tests = {
   },
 
   async bench() {
-    lacuna(["bench", "--shapes", "alexnet", "--layer", "features.8", "--zeros", "0,50,90", "--batch", "1", "--rounds", "1", "--seconds", "0", "--no-auto", "--html", file("bench.html"), "--json", file("bench.json")]);
+    lacuna(["bench", "layers", "--shapes", "alexnet", "--layer", "features.8", "--zeros", "0,50,90", "--batch", "1", "--rounds", "1", "--seconds", "0", "--no-auto", "--html", file("bench.html"), "--json", file("bench.json")]);
     const { page, close } = await open("bench.html");
     const cases = json("bench.json").cases;
     assert.equal(Number(await value(page, "Cases")), cases.length);

@@ -28,12 +28,13 @@ class BenchTest : public testing::Test {
     return folder_.file("net.yaml");
   }
   ProgramResult bench(const std::string& file, const std::vector<std::string>& more = {}) {
-    std::vector<std::string> words = {"bench",    "--shapes", file,        "--batch", "1",
-                                      "--rounds", "1",        "--seconds", "0"};
+    std::vector<std::string> words = {"bench", command_,   "--shapes", file,        "--batch",
+                                      "1",     "--rounds", "1",        "--seconds", "0"};
     words.insert(words.end(), more.begin(), more.end());
     return run_lacuna(words);
   }
   TemporaryFolder folder_;
+  std::string command_ = "layers";
 };
 
 const std::string kTwoLayers =
@@ -81,7 +82,7 @@ TEST_F(BenchTest, TheAuthorsAlgorithmIsTimedBesideOurs) {
   const ProgramResult table = bench(shapes(layers), {"--zeros", "50", "--impl", "sparsetrain", "--no-auto"});
   EXPECT_NE(table.out.find("sparsetrain ms"), std::string::npos) << table.out;
   EXPECT_NE(table.out.find("or they are initial: net first, net seven\n"), std::string::npos) << table.out;
-  expect_error(run_shell("LACUNA_ISA=avx2 \"$LACUNA\" bench --shapes vgg16 --impl sparsetrain"),
+  expect_error(run_shell("LACUNA_ISA=avx2 \"$LACUNA\" bench layers --shapes vgg16 --impl sparsetrain"),
                "--impl sparsetrain: it needs a CPU with AVX-512; use --impl sparse");
 }
 
@@ -95,7 +96,7 @@ TEST_F(BenchTest, ASignalKeepsWhatWasMeasured) {
   const std::string file =
       shapes("  - {name: a, c: 64, k: 64, input: [56, 56], kernel: [3, 3], padding: [1, 1]}\n");
   const std::string out = folder_.file("out.json");
-  const std::string command = "\"$LACUNA\" bench --shapes '" + file +
+  const std::string command = "\"$LACUNA\" bench layers --shapes '" + file +
                               "' --batch 4 --seconds 3600 --zeros 50 --json '" + out + "' & pid=$!; sleep ";
   ProgramResult result;
   // A signal that comes before the first round is over finds nothing to keep.
@@ -175,9 +176,9 @@ TEST_F(BenchTest, AutoRunsWinogradUnlessExact) {
       shapes("  - {name: one, c: 64, k: 64, input: [16, 16], kernel: [3, 3], padding: [1, 1]}\n");
   const auto used = [&](const std::vector<std::string>& more) {
     const std::string out = folder_.file("out.json");
-    std::vector<std::string> words = {"bench", "--shapes",  layer,     "--batch",   "8",      "--zeros",
-                                      "0",     "--op",      "forward", "--impl",    "auto",   "--rounds",
-                                      "1",     "--seconds", "0",       "--no-auto", "--json", out};
+    std::vector<std::string> words = {
+        "bench",  "layers", "--shapes", layer, "--batch",   "8", "--zeros",   "0",      "--op", "forward",
+        "--impl", "auto",   "--rounds", "1",   "--seconds", "0", "--no-auto", "--json", out};
     words.insert(words.end(), more.begin(), more.end());
     const ProgramResult result = run_lacuna(words);
     EXPECT_EQ(result.exit_code, 0) << result.err;
@@ -207,8 +208,8 @@ TEST_F(BenchTest, TracesBringTheirOwnZeros) {
   const std::string out = folder_.file("out.json");
   const std::string trace = LACUNA_SOURCE_DIR "/data/alexnet_p100.safetensors.zst";
   const ProgramResult result =
-      run_lacuna({"bench", "--trace", trace, "--layer", "features.10", "--batch", "1", "--impl", "sparse",
-                  "--rounds", "1", "--seconds", "0", "--json", out});
+      run_lacuna({"bench", "layers", "--trace", trace, "--layer", "features.10", "--batch", "1", "--impl",
+                  "sparse", "--rounds", "1", "--seconds", "0", "--json", out});
   ASSERT_EQ(result.exit_code, 0) << result.err;
   const json cases = json::parse(read_text(out))["cases"];
   ASSERT_EQ(cases.size(), 3U);
@@ -224,8 +225,8 @@ TEST_F(BenchTest, NamesOfFilesDoNotBreakTheOutput) {
   const std::string csv = folder_.file("out.csv");
   std::filesystem::copy_file(LACUNA_SOURCE_DIR "/data/alexnet_p100.safetensors.zst", trace);
   const ProgramResult result =
-      run_lacuna({"bench", "--trace", trace, "--layer", "features.10", "--op", "forward", "--batch", "1",
-                  "--rounds", "1", "--seconds", "0", "--json", out, "--csv", csv});
+      run_lacuna({"bench", "layers", "--trace", trace, "--layer", "features.10", "--op", "forward", "--batch",
+                  "1", "--rounds", "1", "--seconds", "0", "--json", out, "--csv", csv});
   ASSERT_EQ(result.exit_code, 0) << result.err;
   EXPECT_EQ(json::parse(read_text(out))["cases"].size(), 1U);
   EXPECT_NE(read_text(csv).find("\n\"a\"\"\n\xff\",features.10,"), std::string::npos);
@@ -233,7 +234,7 @@ TEST_F(BenchTest, NamesOfFilesDoNotBreakTheOutput) {
 }
 
 // Four epochs of a network of two convolutions, one of which has zeros in its gradients too.
-class BenchZerosFile : public BenchTest {
+class BenchTraining : public BenchTest {
  protected:
   const std::string layers_ =
       kTwoLayers.substr(0, kTwoLayers.find(", count")) +
@@ -242,13 +243,14 @@ class BenchZerosFile : public BenchTest {
   const std::string table_ = "layer,1,2,3,4\nx,0.1,0.2,0.3,0.4\ny,0.5,0.6,0.7,0.8\nz,0.9,0.92,0.94,0.9\n";
   ProgramResult run(const std::string& table, const std::vector<std::string>& more = {}) {
     write_file(folder_.file("t.csv"), table);
-    std::vector<std::string> words = {"--zeros-file", folder_.file("t.csv"), "--no-auto"};
+    std::vector<std::string> words = {folder_.file("t.csv"), "--no-auto"};
     words.insert(words.end(), more.begin(), more.end());
+    command_ = "training";
     return bench(shapes(layers_), words);
   }
 };
 
-TEST_F(BenchZerosFile, GivesTheSpeedupOfATraining) {
+TEST_F(BenchTraining, GivesTheSpeedupOfATraining) {
   const ProgramResult result = run(table_, {"--json", "-"});
   ASSERT_EQ(result.exit_code, 0) << result.err;
   const json document = json::parse(result.out);
@@ -276,7 +278,7 @@ TEST_F(BenchZerosFile, GivesTheSpeedupOfATraining) {
             std::vector<std::string>{});
 }
 
-TEST_F(BenchZerosFile, WhatDoesNotFitIsRefused) {
+TEST_F(BenchTraining, WhatDoesNotFitIsRefused) {
   expect_error(run("layer,1\nx,0.1\ny,1.5\n"),
                "t.csv:3: column 2: '1.5' is not a share of zeros; give 0 to 1");
   expect_error(
@@ -284,12 +286,12 @@ TEST_F(BenchZerosFile, WhatDoesNotFitIsRefused) {
       "t.csv: there is no row 'z', the zeros of the gradient of second; add it, or give the list of layers");
   expect_error(run("a,b\n"), "t.csv:1: column 1: 'a' where the word 'layer' belongs");
   expect_error(run(table_, {"--zeros", "50"}), "give at least two");
-  expect_error(run(table_, {"--zeros-file", "vgg16"}), "--shapes: 1 lists of layers for 2 tables of zeros");
-  expect_error(run(table_, {"--scaling"}), "--scaling has no use for it");
+  expect_error(run(table_, {"vgg16"}), "--shapes: 1 lists of layers for 2 tables of zeros");
+  expect_error(run(table_, {"--scaling"}), "unknown option '--scaling' of 'lacuna bench training'");
   expect_error(run(table_, {"--json", folder_.file("t.csv")}), "this is an input");
-  expect_error(run_lacuna({"bench", "--zeros-file", "vgg61"}), "there is no such table of zeros; ");
-  expect_error(run_lacuna({"bench", "--zeros-file", folder_.file("absent.csv")}), "there is no such file");
-  expect_error(run_lacuna({"bench", "--zeros-file", "vgg16", "--shapes", "squeezenet"}),
+  expect_error(run_lacuna({"bench", "training", "vgg61"}), "'vgg61': there is no such table of zeros; ");
+  expect_error(run_lacuna({"bench", "training", folder_.file("absent.csv")}), "there is no such file");
+  expect_error(run_lacuna({"bench", "training", "vgg16", "--shapes", "squeezenet"}),
                "nothing says which rows of vgg16.csv are its zeros");
 }
 
@@ -317,8 +319,33 @@ TEST_F(BenchTest, BadListsOfLayers) {
 
 TEST_F(BenchTest, EveryListThatShipsIsRead) {
   for (const char* name : {"vgg16", "resnet34", "resnet50", "alexnet", "squeezenet"})
-    expect_error(run_lacuna({"bench", "--shapes", name, "--layer", "no such layer"}),
+    expect_error(run_lacuna({"bench", "layers", "--shapes", name, "--layer", "no such layer"}),
                  "no layer name contains");
+}
+
+// Each option that `lacuna bench` had before its subcommands.
+TEST_F(BenchTest, OldOptionsNameTheNewCommand) {
+  for (const auto& [option, command] :
+       {std::pair("--versus-torch", "torch NETWORK,..."), std::pair("--zeros-file", "training TABLE,..."),
+        std::pair("--calibrate", "calibrate"), std::pair("--show-calibration", "calibrate --show"),
+        std::pair("--shapes", "layers --shapes ..."), std::pair("--threads", "layers --threads ..."),
+        std::pair("--prune", "torch --prune ...")})
+    expect_error(run_lacuna({"bench", option, "x"}), fmt::format("use 'lacuna bench {}'", command));
+}
+
+TEST_F(BenchTest, AloneItPrintsItsHelp) {
+  const ProgramResult alone = run_lacuna({"bench"});
+  EXPECT_EQ(alone.exit_code, 0) << alone.err;
+  EXPECT_EQ(alone.out, run_lacuna({"bench", "--help"}).out);
+  for (const char* command : {"layers", "training", "torch", "calibrate", "Examples:"})
+    EXPECT_NE(alone.out.find(command), std::string::npos) << alone.out;
+  EXPECT_EQ(alone.out.find("--versus-torch"), std::string::npos);
+}
+
+TEST_F(BenchTest, ShowsWhatIsKept) {
+  const ProgramResult result = run_lacuna({"bench", "calibrate", "--show"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_NE(result.out.find("kept for "), std::string::npos) << result.out;
 }
 
 }  // namespace

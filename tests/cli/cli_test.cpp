@@ -119,7 +119,7 @@ TEST_F(CliTest, AnInputIsNotOverwritten) {
         EXPECT_NE(result.err.find("this is an input; write to another file"), std::string::npos)
             << result.err;
       }
-      EXPECT_EQ(run_lacuna({"bench", "--trace", trace, option, out}).exit_code, 2);
+      EXPECT_EQ(run_lacuna({"bench", "layers", "--trace", trace, option, out}).exit_code, 2);
     }
     EXPECT_EQ(run_lacuna({"synth", "--like", trace, "-o", out}).exit_code, 2);
   }

@@ -28,12 +28,12 @@ class HostileInput : public CliTest {
     return {"inspect {}",
             "simulate {}",
             "storage {}",
-            "bench --trace {}",
+            "bench layers --trace {}",
             "compare {} '" + results + "'",
             "compare '" + results + "' {}",
             "simulate " + trace + " --config {}",
             "simulate " + trace + " --energy --energy-table {}",
-            "bench --shapes {}",
+            "bench layers --shapes {}",
             "train --model {} --steps 1 --out '" + folder_.file("out") + "'"};
   }
   static ProgramResult run(const std::string& reader, const std::string& file) {

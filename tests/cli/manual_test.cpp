@@ -105,7 +105,7 @@ TEST_F(Manual, HelpNamesValuesInWords) {
   }
   const std::string page = run_lacuna({"help", "--man"}).out;
   EXPECT_FALSE(std::regex_search(page, raw)) << page;
-  const std::string bench = run_lacuna({"bench", "--help"}).out;
+  const std::string bench = run_lacuna({"bench", "layers", "--help"}).out;
   EXPECT_NE(bench.find("--zeros PERCENT,..."), std::string::npos) << bench;
   EXPECT_NE(bench.find("(default: 0,20,40,50,60,70,80,90,95)"), std::string::npos) << bench;
   const std::string storage = run_lacuna({"storage", "--help"}).out;

@@ -30,8 +30,8 @@ TEST_F(CliTest, InspectFollowsItsSchema) {
 TEST_F(CliTest, BenchFollowsItsSchema) {
   const std::string out = folder_.file("bench.json");
   const ProgramResult result =
-      run_lacuna({"bench", "--shapes", "vgg16", "--layer", "conv5_1", "--batch", "1", "--zeros", "50",
-                  "--rounds", "1", "--seconds", "0.001", "--op", "forward", "--json", out});
+      run_lacuna({"bench", "layers", "--shapes", "vgg16", "--layer", "conv5_1", "--batch", "1", "--zeros",
+                  "50", "--rounds", "1", "--seconds", "0.001", "--op", "forward", "--json", out});
   ASSERT_EQ(result.exit_code, 0) << result.err;
   const json document = json::parse(read_text(out));
   ASSERT_FALSE(document["cases"].empty()) << document;

@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "base/error.hpp"
-#include "cli/commands/bench_shapes.hpp"
+#include "bench/inputs/layer_list.hpp"
 #include "time_limit.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -12,9 +12,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   using namespace lacuna;
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   try {
-    const cli::BenchNetwork network = cli::parse_shapes(text, "fuzz", 16);
+    const bench::Network network = bench::parse_shapes(text, "fuzz", 16);
     if (network.layers.empty() || network.name.empty() || !(network.paper_training >= 0)) std::abort();
-    for (const cli::BenchLayer& layer : network.layers) {
+    for (const bench::NetworkLayer& layer : network.layers) {
       if (layer.name.empty() || layer.count < 1 || layer.shape.n != 16) std::abort();
       layer.shape.validate("fuzz");
     }

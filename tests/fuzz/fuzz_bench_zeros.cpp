@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "base/error.hpp"
-#include "cli/commands/bench_zeros.hpp"
+#include "bench/inputs/zero_table.hpp"
 #include "time_limit.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -12,9 +12,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   using namespace lacuna;
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   try {
-    const cli::ZeroTable table = cli::parse_zero_table(text, "fuzz");
+    const bench::ZeroTable table = bench::parse_zero_table(text, "fuzz");
     if (table.rows.empty() || table.epochs.empty()) std::abort();
-    for (const cli::ZeroTable::Row& row : table.rows) {
+    for (const bench::ZeroTable::Row& row : table.rows) {
       if (row.name.empty() || row.shares.size() != table.epochs.size()) std::abort();
       for (const double share : row.shares)
         if (!(share >= 0 && share <= 1)) std::abort();

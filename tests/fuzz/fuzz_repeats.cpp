@@ -12,7 +12,7 @@
 
 #include "base/error.hpp"
 #include "base/testing/temporary_folder.hpp"
-#include "cli/commands/bench_shapes.hpp"
+#include "bench/inputs/layer_list.hpp"
 #include "energy/cost_table.hpp"
 #include "folder_in_memory.hpp"
 #include "report/result/result_json.hpp"
@@ -118,7 +118,7 @@ void read_as(unsigned reader, const Pieces& pieces) {
       return;
     }
     case 6:
-      (void)cli::parse_shapes(grow(pieces, kYaml), "fuzz", 4);
+      (void)bench::parse_shapes(grow(pieces, kYaml), "fuzz", 4);
       return;
     case 7:
       (void)CostTable::parse(grow(pieces, kYaml), "fuzz");

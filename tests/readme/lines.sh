@@ -36,8 +36,8 @@ declare -A helps=()
 check_options() {
   local word command
   command=$(cut -d ' ' -f 2 <<<"$1")
-  # These have commands of their own: `arch area`, `sweep best`.
-  if [[ $1 =~ ^lacuna\ (arch|sweep)\ [a-z]+(\ |$) ]]; then command=$(cut -d ' ' -f 2,3 <<<"$1"); fi
+  # These have subcommands: `arch area`, `bench layers`, `sweep best`.
+  if [[ $1 =~ ^lacuna\ (arch|bench|sweep)\ [a-z]+(\ |$) ]]; then command=$(cut -d ' ' -f 2,3 <<<"$1"); fi
   if [ -z "${helps[$command]:-}" ]; then
     # shellcheck disable=SC2086 # `arch area` is two words
     helps[$command]=$(lacuna $command --help 2>output) || { fail "$1"; return; }

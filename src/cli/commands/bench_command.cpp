@@ -1,188 +1,377 @@
-// lacuna bench: the zero-skipping convolutions against oneDNN on this machine, layer by layer.
-#include <cmath>
-#include <numeric>
+// lacuna bench: the CPU kernels against oneDNN and PyTorch on this machine.
+#include <memory>
+#include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
-#include "base/parallel.hpp"
-#include "base/text/text_table.hpp"
+#include "bench/calibration/calibration.hpp"
+#include "bench/layers/layers_bench.hpp"
+#include "bench/torch/torch_bench.hpp"
+#include "bench/training/whole_training.hpp"
 #include "cli/commands.hpp"
-#include "cli/commands/bench_baselines.hpp"
-#include "cli/commands/bench_calibration.hpp"
-#include "cli/commands/bench_jobs.hpp"
-#include "cli/commands/bench_options.hpp"
-#include "cli/commands/bench_precision.hpp"
-#include "cli/commands/bench_results.hpp"
-#include "cli/commands/bench_shapes.hpp"
 #include "cli/terminal/html_output.hpp"
 #include "cli/terminal/output.hpp"
 #include "cli/terminal/progress_bar.hpp"
 #include "cli/terminal/stop_signal.hpp"
 #include "cli/terminal/terminal.hpp"
-#include "kernels/measure/measure.hpp"
+#include "cli/terminal/thread_waiting.hpp"
 
 namespace lacuna::cli {
 namespace {
 
-using kernels::Impl;
+// Options of layers, training and calibrate.
+struct LayersCommand {
+  bench::LayersSpec spec;
+  std::vector<std::string> tables;  // training
+  bool scaling = false;             // layers
+  bool show = false;                // calibrate
+  std::string json, csv, html;
 
-void run_scaling(const std::vector<BenchJob>& jobs, const BenchOptions& options) {
-  print("{:<40}  {:<11}  {:>6}  {:>7}  {:>13}  {:>6}\n", "layer", "operation", "zeros",
-        fmt::format("x{}", options.threads), "register loop", "share");
-  double logs = 0;
-  int count = 0;
-  const StopOnSignal signals;
-  for (const BenchJob& job : jobs)
-    for (const double zeros : job.layer->traced != nullptr ? std::vector<double>{-1} : options.zeros) {
-      kernels::MeasureSpec spec = spec_of(job, options, Impl::kSparse);
-      spec.zeros = {zeros};
-      const kernels::Scaling s = measure_scaling(spec, options.threads);
-      if (s.rounds == 0) continue;  // stopped
-      print("{:<40}  {:<11}  {:>6}  {:>7.2f}  {:>13.2f}  {:>5.0f}%\n",
-            printable(job.network->name + " " + job.layer->name), operation_name(job.op),
-            zeros < 0 ? "trace" : fmt::format("{:.0f}%", 100 * zeros), s.ours, s.registers, 100 * s.share());
-      flush_output();
-      logs += std::log(s.share());
-      ++count;
-    }
-  if (count > 0)
-    print("\ngeometric mean of the shares: {:.1f} % over {} cases\n", 100 * std::exp(logs / count), count);
+  void check_files() const {
+    std::vector<std::string> inputs = spec.traces;
+    inputs.insert(inputs.end(), spec.shapes.begin(), spec.shapes.end());
+    inputs.insert(inputs.end(), tables.begin(), tables.end());
+    check_result_files(json, csv, inputs);
+    check_html(html, inputs, {json, csv});
+  }
+};
+
+bench::Control with_bar(ProgressBar& bar) {
+  return {[&bar](double share, const std::string& what) { bar.update(share, what); },
+          [] { return stop_signal() != 0; }};
+}
+
+void exit_if_stopped() {
   if (stop_signal() != 0) exit_with(128 + stop_signal());
 }
 
 // Ctrl-C ends it after the rounds that are being timed; what was measured so far is kept.
-std::vector<BenchCase> run_jobs(const std::vector<BenchJob>& jobs, const BenchOptions& options) {
-  const Impl impl = options.impl == "auto" ? Impl::kAuto : Impl::kSparse;
-  std::vector<BenchCase> cases;
-  ProgressBar progress;
-  const double total = std::accumulate(jobs.begin(), jobs.end(), 0.0,
-                                       [](double sum, const BenchJob& job) { return sum + job.cost(); });
-  double spent = 0;
-  std::size_t done = 0;
-  for (const BenchJob& job : jobs) {
-    progress.update(spent / total,
-                    fmt::format("{} {} {}", job.network->name, job.layer->name, operation_name(job.op)));
-    const std::vector<kernels::Measurement> results = kernels::measure(spec_of(job, options, impl));
-    if (results.empty()) break;  // stopped
-    ++done;
-    spent += job.cost();
-    for (std::size_t i = 0; i < results.size(); ++i) {
-      BenchCase c;
-      c.network = job.network->name;
-      c.layer = job.layer->name;
-      c.shape = job.layer->shape;
-      c.count = job.layer->count;
-      c.initial = job.layer->initial;
-      c.op = job.op;
-      c.checked = job.checked.value_or(job.op == Operation::kInputGrad ? Operand::kG : Operand::kA);
-      c.wanted_zeros = job.zeros.empty() ? -1 : job.zeros[i];
-      c.threads = options.threads;
-      c.impl = impl != Impl::kAuto && results[i].used == Impl::kBfloat16 ? Impl::kBfloat16 : impl;
-      c.result = results[i];
-      if (c.result.skipped) c.checked = *c.result.skipped;
-      cases.push_back(c);
-    }
-    if (stop_signal() != 0) break;
-  }
-  progress.clear();
-  if (done < jobs.size()) print_error(fmt::format("stopped after {} of {} measurements", done, jobs.size()));
-  if (cases.empty()) exit_with(128 + stop_signal());
-  return cases;
+bench::LayersReport measure(const bench::LayersPlan& plan) {
+  ProgressBar bar;
+  bench::LayersReport report = measure_layers(plan, with_bar(bar));
+  bar.clear();
+  if (report.jobs_done < report.jobs)
+    print_error(fmt::format("stopped after {} of {} measurements", report.jobs_done, report.jobs));
+  if (report.cases.empty()) exit_if_stopped();
+  return report;
 }
 
-// Measures what `auto` chooses by, for every layer, whatever is known already.
-void run_calibration(const std::vector<BenchJob>& jobs, const BenchOptions& options) {
-  print_text(calibration_header());
-  for (const BenchJob& job : jobs) {
-    const kernels::MeasureSpec spec = spec_of(job, options, Impl::kAuto);
-    if (is_part_grouped(spec.shape)) continue;  // always oneDNN's
-    kernels::ConvOptions one_side = spec.options;
-    one_side.or_weights = false;
-    for (const bool weights : {false, true}) {
-      if (weights && !job.either_side) continue;
-      if (weights) one_side.checked = Operand::kW;
-      print_text(calibration_row(job.network->name + " " + job.layer->name, spec.shape.describe(), job.op,
-                                 kernels::calibrate(spec.shape, one_side, 1.0)));
-      flush_output();
-    }
+void write_layers(const LayersCommand& command, const bench::LayersReport& report, const std::string& json,
+                  const std::string& text) {
+  if (!command.html.empty()) write_html(command.html, "bench", {{"bench", json}});
+  if (!command.json.empty()) write_result(command.json, json);
+  if (!command.csv.empty()) write_result(command.csv, bench::layers_csv(report.cases));
+  if (command.json != kStandardOutput && command.csv != kStandardOutput) {
+    print_text(text + bench::calibration_note());
+    if (!command.spec.baselines.empty())
+      print_text(crossover_table(bench::crossovers(report.cases), output_style()));
   }
-  print_text(calibration_note());
+  exit_if_stopped();
 }
 
-void run_bench(BenchOptions options) {
-  if (options.show_calibration) return print_text(calibration_table());
-  options.threads = resolve_threads(options.threads);
-  const std::vector<ZeroTable> tables = read_tables(options);
-  if (options.shapes.empty() && options.traces.empty()) options.shapes = {"vgg16", "resnet50"};
-  if (options.impl.empty()) options.impl = options.traces.empty() ? "sparse" : "auto";
-  if (options.zeros_in.empty())
-    options.zeros_in = !options.traces.empty() && options.impl == "auto" ? "both" : "data";
-  for (double& zeros : options.zeros) {
-    if (!(zeros >= 0 && zeros <= 100))
-      throw InputError("--zeros", fmt::format("{} is not a percentage", zeros), "give 0 to 100");
-    zeros /= 100;
-  }
-  parse_baselines(options.baselines);  // before anything is measured
-  if (options.beside_blocked && options.layout == "blocked")
-    throw InputError("--beside-blocked", "the tensors are blocked already", "give --layout nhwc or nchw");
-  check_precision(options.precision, {{options.layout == "nchw", "--layout nchw"},
-                                      {options.zeros_in == "weights", "--zeros-in weights"},
-                                      {options.impl == "sparsetrain", "--impl sparsetrain"},
-                                      {options.scaling, "--scaling"}});
-  std::vector<std::string> inputs = options.traces;
-  inputs.insert(inputs.end(), options.shapes.begin(), options.shapes.end());
-  inputs.insert(inputs.end(), options.zeros_files.begin(), options.zeros_files.end());
-  check_result_files(options.json, options.csv, inputs);
-  check_html(options.html, inputs, {options.json, options.csv});
-  std::vector<BenchNetwork> networks;
-  for (const std::string& name : options.shapes) networks.push_back(read_shapes(name, options.batch));
-  for (const std::string& path : options.traces) networks.push_back(network_of_trace(path, options.batch));
-  const std::vector<BenchJob> jobs = plan_jobs(networks, tables, options);
-  if (options.scaling) return run_scaling(jobs, options);
-  if (options.calibrate) return run_calibration(jobs, options);
-
+void run_scaling(const bench::LayersPlan& plan) {
+  if (plan.spec.precision == "bfloat16")
+    throw InputError("--precision bfloat16", "it does not go with --scaling", "leave out --scaling");
   const StopOnSignal signals;
-  BenchReport report;
-  report.cases = run_jobs(jobs, options);
-  report.complete = stop_signal() == 0;
-  for (const BenchNetwork& network : networks)
-    for (const BenchLayer& layer : network.layers)
-      if (left_out(layer, options) && layer.name.find(options.layer) != std::string::npos)
-        report.left_out.push_back(network.name + " " + layer.name);
-  std::vector<std::pair<std::string, double>> paper;
-  paper.reserve(networks.size());
-  for (const BenchNetwork& network : networks) paper.emplace_back(network.name, network.paper_training);
-  // A total over part of the operations or layers would not be training time.
-  const bool whole = options.ops.size() == 3 && options.layer.empty() && report.complete;
-  for (std::size_t i = 0; whole && i < tables.size(); ++i)
-    for (BenchTraining& training : trainings_of(tables[i], networks[i], report.cases, options.zeros))
-      report.trainings.push_back(std::move(training));
-  if (whole && tables.empty()) report.totals = network_totals(report.cases, paper);
-  if (options.traces.empty() && tables.empty()) report.groups = group_means(report.cases);
-  report.machine = this_machine();
-  const BenchBaselines baselines = parse_baselines(options.baselines);
-  report.best_column = baselines.best;
-  report.exact = options.exact;
-  const std::string json = bench_json(report);
-  if (!options.html.empty()) write_html(options.html, "bench", {{"bench", json}});
-  if (!options.json.empty()) write_result(options.json, json);
-  if (!options.csv.empty()) write_result(options.csv, bench_csv(report.cases));
-  if (options.json != kStandardOutput && options.csv != kStandardOutput) {
-    print_text(bench_tables(report));
-    print_text(calibration_note());
-    if (baselines.asked) print_text(crossover_table(crossovers(report.cases)));
+  std::vector<bench::ScalingCase> all;
+  print_text(bench::scaling_header(plan.spec.threads));
+  measure_scaling(plan, {.stop = [] { return stop_signal() != 0; }}, [&](const bench::ScalingCase& scaling) {
+    print_text(scaling_row(scaling));
+    flush_output();
+    all.push_back(scaling);
+  });
+  print_text(scaling_mean(all));
+  exit_if_stopped();
+}
+
+void run_layers(const LayersCommand& command) {
+  command.check_files();
+  const bench::LayersPlan plan = bench::plan_layers(command.spec);
+  if (command.scaling) return run_scaling(plan);
+  const StopOnSignal signals;
+  bench::LayersReport report = measure(plan);
+  summarize(plan, report);
+  write_layers(command, report, bench::json_text(layers_json(report)),
+               layers_text(report, "", output_style()));
+}
+
+void run_training(const LayersCommand& command) {
+  command.check_files();
+  const bench::TrainingPlan plan = bench::plan_training(command.tables, command.spec);
+  const StopOnSignal signals;
+  const bench::LayersReport report = measure(plan.layers);
+  const std::vector<bench::TrainingResult> results = training_results(plan, report);
+  write_layers(command, report, bench::json_text(training_json(report, results)),
+               training_text(report, results, output_style()));
+}
+
+void run_calibrate(const LayersCommand& command) {
+  if (command.show) return print_text(bench::calibration_table());
+  const bench::LayersPlan plan = bench::plan_layers(command.spec);
+  print_text(bench::calibration_header());
+  calibrate_layers(plan, [](const std::string& line) {
+    print_text(line);
+    flush_output();
+  });
+  print_text(bench::calibration_note());
+}
+
+struct TorchCommand {
+  bench::TorchSpec spec;
+  std::string json, csv;
+};
+
+void run_torch(const TorchCommand& command) {
+  std::vector<std::string> inputs = command.spec.networks;
+  inputs.push_back(command.spec.initial);
+  check_result_files(command.json, command.csv, inputs);
+  bench::TorchSpec spec = command.spec;
+  spec.dropped_variables = set_by_wait_briefly();
+  const StopOnSignal signals;
+  ProgressBar bar;
+  const auto [report, failure] = compare_with_torch(spec, with_bar(bar));
+  bar.clear();
+  if (!report.cases.empty()) {
+    if (!command.json.empty()) write_result(command.json, bench::json_text(torch_json(report)));
+    if (!command.csv.empty()) write_result(command.csv, torch_csv(report));
+    if (command.json != kStandardOutput && command.csv != kStandardOutput)
+      print_text(torch_text(report, output_style()) + bench::calibration_note());
   }
-  if (stop_signal() != 0) exit_with(128 + stop_signal());
+  if (failure) std::rethrow_exception(failure);
+  if (stop_signal() != 0)
+    print_error(fmt::format("stopped; {} measured",
+                            counted(static_cast<std::int64_t>(report.cases.size()), "network")));
+  exit_if_stopped();
+  if (!losses_agree(report)) {
+    print_error("error: PyTorch's losses differ from lacuna's (loss_difference)");
+    exit_with(1);
+  }
+}
+
+// Layers, their tensors and the choice between kernels.
+void add_selection(CLI::App& command, bench::LayersSpec& spec) {
+  add_list(command, "--shapes", spec.shapes, "NAME|FILE",
+           "Networks of configs/shapes or .yaml files (default: vgg16,resnet50)");
+  command.add_option("--layer", spec.layer, "Only layers whose name contains this")->type_name("TEXT");
+  add_list(command, "--op", spec.ops, "OP", "Operations: forward, input_grad, weight_grad")
+      ->capture_default_str();
+  command.add_option("--batch", spec.batch, "Images per batch")
+      ->check(whole_number(1, 4096))
+      ->type_name("N")
+      ->capture_default_str();
+  add_threads_option(command, spec.threads, "one thread is timed by CPU time, more by the wall clock");
+  add_choice(command, "--layout", spec.layout, {"blocked", "nchw", "nhwc"},
+             "blocked: tensors stay in the kernels' layout (images of up to 3 channels: nchw); nchw, nhwc: "
+             "plain tensors and weights, with the reorders that each side needs")
+      ->capture_default_str();
+  add_precision_option(
+      command, spec.precision,
+      "bfloat16: round the operands of products, where the CPU has AMX or AVX512-BF16 "
+      "(--impl auto: where that is expected to be faster); single precision by auto is timed "
+      "as well");
+  command.add_flag("--exact", spec.exact, "auto leaves out Winograd, whose rounding errors are larger");
+}
+
+void add_trace_zeros(CLI::App& command, bench::LayersSpec& spec) {
+  add_list(command, "--trace", spec.traces, "TRACE", "Traces: their convolutions with their own zeros");
+  add_choice(command, "--zeros-in", spec.zeros_in, {"data", "weights", "both"},
+             "Where the zeros are that these kernels skip: data (activations or gradients), weights: pruned "
+             "training, with the gradients of the non-zero weights alone, or both: in pruned layers of a "
+             "trace, whichever pays in each call (default: data; both with --trace and auto)");
+}
+
+void add_measuring(CLI::App& command, LayersCommand& options) {
+  bench::LayersSpec& spec = options.spec;
+  add_list(command, "--zeros", spec.zeros, "PERCENT", "Percentages of zeros, placed at random")
+      ->capture_default_str();
+  add_choice(
+      command, "--impl", spec.impl, {"sparse", "auto", "sparsetrain"},
+      "sparse; auto: sparse or the fastest dense one, whichever is expected to win; sparsetrain: sparse "
+      "and the algorithm of SparseTrain's authors (AVX-512) (default: sparse; auto with --trace)");
+  add_list(
+      command, "--baseline", spec.baselines, "NAME",
+      "Columns for more of oneDNN's convolutions: direct, winograd, gemm, best (the fastest of all); with "
+      "several --zeros also the share above which ours is faster");
+  command.add_flag(
+      "--beside-blocked", spec.beside_blocked,
+      "Time the same on blocked tensors in the same rounds (x_blocked in --csv and --json), with "
+      "weights packed on both sides");
+  command.add_flag_function(
+      "--no-auto", [&spec](std::int64_t) { spec.with_auto = false; },
+      "Do not time oneDNN's own choice of algorithm (Winograd)");
+  command.add_option("--rounds", spec.rounds, "Least number of paired runs per case")
+      ->check(whole_number(1, 10000))
+      ->type_name("N")
+      ->capture_default_str();
+  command.add_option("--seconds", spec.seconds, "Least time per layer and operation")
+      ->check(CLI::Range(0.0, 3600.0).description(""))
+      ->type_name("X")
+      ->capture_default_str();
+  add_result_options(command, options.json, options.csv);
+  add_html_option(command, options.html);
+}
+
+void add_layers(CLI::App& bench) {
+  CLI::App* command =
+      bench.add_subcommand("layers", "Zero-skipping convolutions and oneDNN's, layer by layer");
+  const auto options = std::make_shared<LayersCommand>();
+  add_selection(*command, options->spec);
+  add_trace_zeros(*command, options->spec);
+  add_measuring(*command, *options);
+  command->add_flag("--scaling", options->scaling,
+                    "Gain of --threads over one thread, compared with the gain of a loop of multiply-adds");
+  add_examples(
+      *command,
+      {{"lacuna bench layers --shapes resnet50 --zeros 50,90", "two shares of zeros, all convolutions"},
+       {"lacuna bench layers --trace vgg16.safetensors --batch 4", "the zeros of a training run"},
+       {"lacuna bench layers --layer conv3_2 --op forward", "one layer, one operation"},
+       {"lacuna bench layers --shapes vgg16 --zeros 50,70,90 --precision bfloat16",
+        "bfloat16 against single precision"},
+       {"lacuna bench layers --scaling --threads 2 --layer conv3 --zeros 70", "the gain of a second core"}});
+  command->callback([options] { run_layers(*options); });
+}
+
+void add_training(CLI::App& bench) {
+  CLI::App* command = bench.add_subcommand(
+      "training", "Speedup of a whole training, from a table of its zeros and the times of its layers");
+  const auto options = std::make_shared<LayersCommand>();
+  command
+      ->add_option("TABLE", options->tables,
+                   "Tables of zeros over a training: vgg16, resnet34, resnet50 (measured by SparseTrain's "
+                   "authors) or .csv files; times are interpolated between --zeros")
+      ->delimiter(',')
+      ->type_name("")
+      ->required();
+  add_selection(*command, options->spec);
+  add_measuring(*command, *options);
+  add_examples(*command, {{"lacuna bench training vgg16 --impl sparsetrain", "with the zeros of the paper"},
+                          {"lacuna bench training mine.csv --shapes mine.yaml", "another network"}});
+  command->callback([options] { run_training(*options); });
+}
+
+void add_calibrate(CLI::App& bench) {
+  CLI::App* command =
+      bench.add_subcommand("calibrate", "Re-measure what auto chooses between kernels by, and keep it");
+  const auto options = std::make_shared<LayersCommand>();
+  options->spec.impl = "auto";
+  add_selection(*command, options->spec);
+  add_trace_zeros(*command, options->spec);
+  command->add_flag("--show", options->show, "Show what is kept for this machine, and measure nothing");
+  add_examples(*command, {{"lacuna bench calibrate --shapes resnet50",
+                           "its layers; nothing is kept while the machine is busy"},
+                          {"lacuna bench calibrate --show", "what is kept"}});
+  command->callback([options] { run_calibrate(*options); });
+}
+
+void add_torch(CLI::App& bench) {
+  CLI::App* command = bench.add_subcommand(
+      "torch", "Images per second of whole training steps by PyTorch, oneDNN and auto, interleaved");
+  const auto options = std::make_shared<TorchCommand>();
+  bench::TorchSpec& spec = options->spec;
+  command
+      ->add_option("NETWORK", spec.networks,
+                   "Built-in models of lacuna train or .yaml files (default: vgg-small,vgg16,resnet18). All "
+                   "sides train on the same images from the same weights; PyTorch runs in a process of its "
+                   "own, in both memory formats")
+      ->delimiter(',')
+      ->type_name("");
+  command
+      ->add_option("--python", spec.python,
+                   "The Python that has PyTorch (default: $PYTHON, python3, /usr/bin/python3)")
+      ->type_name("PROGRAM");
+  command->add_option("--data", spec.data, "Images, as for lacuna train")
+      ->type_name("SET")
+      ->capture_default_str();
+  command
+      ->add_option("--size", spec.image_size,
+                   "Height and width of the images (default: those of the data set)")
+      ->check(whole_number(8, 4096))
+      ->type_name("N");
+  command->add_option("--set", spec.settings, "Change a parameter of the models")
+      ->allow_extra_args(false)
+      ->type_name("key=value");
+  add_list(*command, "--prune", spec.prune, "METHOD",
+           "Zero weights as of lacuna train --prune, PyTorch's by masks: none, sm, ds; several: each network "
+           "with each")
+      ->capture_default_str();
+  command->add_option("--prune-zeros", spec.prune_zeros, "Share of zero weights in the pruned layers")
+      ->check(CLI::Range(0.0, 0.999).description(""))
+      ->type_name("X")
+      ->capture_default_str();
+  command
+      ->add_option("--after", spec.steps_before,
+                   "Steps to train first, not timed: zeros are those of a training under way")
+      ->check(whole_number(0))
+      ->type_name("N")
+      ->capture_default_str();
+  command->add_option("--init", spec.initial, "Begin with the parameters in this file (safetensors)")
+      ->type_name("FILE");
+  command->add_option("--steps", spec.steps, "Timed steps of each side (default: as many as --seconds holds)")
+      ->check(whole_number(1))
+      ->type_name("N");
+  command->add_option("--lr", spec.rate, "Learning rate")
+      ->check(CLI::PositiveNumber.description(""))
+      ->type_name("X")
+      ->capture_default_str();
+  command->add_option("--batch", spec.batch, "Images per batch")
+      ->check(whole_number(1, 4096))
+      ->type_name("N")
+      ->capture_default_str();
+  add_threads_option(*command, spec.threads);
+  command->add_option("--rounds", spec.rounds, "Blocks of steps of each side")
+      ->check(whole_number(1, 10000))
+      ->type_name("N")
+      ->capture_default_str();
+  command->add_option("--seconds", spec.seconds, "Time of each side")
+      ->check(CLI::Range(0.0, 3600.0).description(""))
+      ->type_name("X")
+      ->capture_default_str();
+  add_precision_option(*command, spec.precision,
+                       "Of auto; bfloat16: round the operands of products, where the CPU has AMX or "
+                       "AVX512-BF16 and that is expected to be faster");
+  command->add_flag("--exact", spec.exact, "auto leaves out Winograd, whose rounding errors are larger");
+  add_result_options(*command, options->json, options->csv);
+  add_examples(*command,
+               {{"lacuna bench torch", "three networks, all cores, batch 32"},
+                {"lacuna bench torch vgg16,resnet18 --prune none,sm", "with and without zero weights"},
+                {"lacuna bench torch resnet50 --size 224 --batch 16", "images of 224x224"}});
+  command->callback([options] { run_torch(*options); });
+}
+
+// Options that `lacuna bench` had before its subcommands.
+void refuse_old_options(CLI::App& bench) {
+  const auto moved = [&](const std::string& name, const std::string& now) {
+    if (bench.get_option_no_throw(name) == nullptr)
+      add_moved_option(bench, name, "this benchmark is a command now",
+                       fmt::format("use 'lacuna bench {}'; see 'lacuna help bench'", now));
+  };
+  moved("--versus-torch", "torch NETWORK,...");
+  moved("--zeros-file", "training TABLE,...");
+  moved("--calibrate", "calibrate");
+  moved("--show-calibration", "calibrate --show");
+  for (const char* command : {"layers", "torch"})
+    for (const CLI::Option* option : bench.get_subcommand(command)->get_options())
+      if (!option->get_lnames().empty())
+        moved("--" + option->get_lnames().front(),
+              fmt::format("{} --{} ...", command, option->get_lnames().front()));
 }
 
 }  // namespace
 
 void add_bench_command(CLI::App& app) {
   CLI::App* bench =
-      app.add_subcommand("bench", "Time the zero-skipping convolutions against oneDNN on this machine");
-  auto options = std::make_shared<BenchOptions>();
-  add_bench_options(*bench, *options);
-  bench->callback([bench, options] {
-    wants_versus(*bench) ? run_versus_torch(with_shared(*bench, options->versus)) : run_bench(*options);
+      app.add_subcommand("bench", "Time the CPU kernels against oneDNN and PyTorch on this machine");
+  bench->require_subcommand(0, 1);
+  add_layers(*bench);
+  add_training(*bench);
+  add_torch(*bench);
+  add_calibrate(*bench);
+  refuse_old_options(*bench);
+  add_examples(*bench, {{"lacuna bench layers --layer conv3_2 --zeros 50,90", "one layer against oneDNN"},
+                        {"lacuna bench layers --trace mine.safetensors.zst", "the zeros of a training run"},
+                        {"lacuna bench training vgg16", "a whole training with the zeros of the paper"},
+                        {"lacuna bench torch resnet18", "whole training steps of PyTorch and of Lacuna"}});
+  bench->callback([bench] {
+    if (bench->get_subcommands().empty()) print_text(bench->get_parent()->help());
   });
 }
 

@@ -5,7 +5,7 @@
 #include <cctype>
 #include <fmt/format.h>
 
-#include "cli/commands/bench_shapes.hpp"
+#include "bench/inputs/layer_list.hpp"
 #include "energy/cost_table.hpp"
 #include "sim/catalog/arch_catalog.hpp"
 #include "tensor/operation.hpp"
@@ -35,7 +35,7 @@ std::vector<std::string> built_in_names(const std::string& command, const std::s
   if (option == "--arch" || (command.starts_with("lacuna arch ") && option == "NAME"))
     return ArchCatalog().names();
   if (option == "--energy-table") return CostTable::built_in();
-  if (option == "--shapes") return shape_names();
+  if (option == "--shapes") return bench::shape_names();
   std::vector<std::string> names;
   if (option == "--op") {
     for (const Operation op : kOperations) names.emplace_back(operation_name(op));

@@ -67,12 +67,6 @@ void set_command_line(int argc, const char* const* argv) {
   command_line() = line;
 }
 
-void add_html_option(CLI::App& command, std::string& file) {
-  command.add_option("--html", file, "Write a report with pictures: one page that opens in any browser")
-      ->check(not_empty())
-      ->type_name("FILE");
-}
-
 void check_html(const std::string& file, const std::vector<std::string>& inputs,
                 const std::vector<std::string>& others) {
   if (file.empty()) return;

@@ -1,7 +1,6 @@
 // The page of `--html FILE`, for every command that has one.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <string>
 #include <utility>
@@ -13,8 +12,6 @@ namespace lacuna::cli {
 
 // main() says what was typed: the page quotes it.
 void set_command_line(int argc, const char* const* argv);
-
-void add_html_option(CLI::App& command, std::string& file);
 
 // Throws InputError, before anything is computed, if this program has no page, or the file cannot be written
 // or is one of the `inputs` or of the `others` that the command writes. Nothing if no file is asked for.

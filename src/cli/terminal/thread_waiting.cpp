@@ -14,20 +14,19 @@ namespace lacuna::cli {
 namespace {
 
 // Rounds of GCC's spin. Two threads on two cores, vgg-small, images per second: on a free machine 1,030
-// without spinning, 1,150 with 1,000 rounds, 1,230 with 10,000 and 1,270 with GCC's 300,000; beside a dozen
+// without spinning, 1,150 with 1,000 rounds, 1,230 with 10,000 and 1,270 with GCC's 300,000; next to a dozen
 // busy programs 240, 170, 120 and 70 to 200.
 constexpr const char* kOnAFreeMachine = "10000";
 constexpr const char* kOnABusyMachine = "300";
 
 bool trains(int argc, char** argv) {
   const std::string_view command = argc < 2 ? "" : argv[1];
-  if (command == "bench")
-    return std::any_of(argv + 2, argv + argc,
-                       [](std::string_view word) { return word.starts_with("--versus-torch"); });
+  if (command == "bench") return argc > 2 && std::string_view(argv[2]) == "torch";
   return command == "train" || command == "demo";
 }
 
-// Whether others run beside this thread, in most of a few looks. /proc/loadavg: "0.1 0.1 0.1 RUNNING/ALL ID".
+// Returns whether other threads run as well, in most of a few looks. /proc/loadavg: "0.1 0.1 0.1 RUNNING/ALL
+// ID".
 bool busy() {
   std::array<int, 9> running{};
   for (int& count : running) {
@@ -48,11 +47,11 @@ void wait_briefly(int argc, char** argv) {
   ::execv("/proc/self/exe", argv);  // comes back only if it cannot: then threads wait as they do by default
 }
 
-bool chosen_by_wait_briefly(std::string_view assignment) {
-  constexpr std::string_view kName = "GOMP_SPINCOUNT=";
-  if (!assignment.starts_with(kName)) return false;
-  const std::string_view value = assignment.substr(kName.size());
-  return value == kOnAFreeMachine || value == kOnABusyMachine;
+std::vector<std::string> set_by_wait_briefly() {
+  std::vector<std::string> variables;
+  for (const char* rounds : {kOnAFreeMachine, kOnABusyMachine})
+    variables.push_back(std::string("GOMP_SPINCOUNT=") + rounds);
+  return variables;
 }
 
 }  // namespace lacuna::cli

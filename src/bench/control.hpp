@@ -1,0 +1,14 @@
+// How a long measurement reports its progress and is told to stop.
+#pragma once
+
+#include <functional>
+#include <string>
+
+namespace lacuna::bench {
+
+struct Control {
+  std::function<void(double share, const std::string& what)> progress = [](double, const std::string&) {};
+  std::function<bool()> stop = [] { return false; };  // asked between rounds
+};
+
+}  // namespace lacuna::bench

@@ -1,0 +1,250 @@
+#include "bench/torch/torch_process.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <fstream>
+#include <poll.h>
+#include <spawn.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+
+#include "base/embedded_file.hpp"
+#include "base/error.hpp"
+#include "base/io/output_file.hpp"
+#include "base/text/quote.hpp"
+
+namespace lacuna {
+std::span<const EmbeddedFile> embedded_torch_side();  // cmake/LacunaEmbed.cmake
+}
+
+namespace lacuna::bench {
+namespace {
+
+using nlohmann::json;
+
+constexpr const char* kGetTorch =
+    "install it (Debian: apt install python3-torch; elsewhere: pip install torch) or name a Python that has "
+    "it with --python";
+constexpr std::size_t kLongestAnswer = std::size_t{1} << 26;
+
+std::string text_of(const json& value) {
+  return one_line(value.is_string() ? value.get<std::string>() : value.dump(), 200);
+}
+
+std::vector<char*> environment_without(const std::vector<std::string>& dropped) {
+  std::vector<char*> variables;
+  for (char** one = environ; *one != nullptr; ++one)
+    if (std::ranges::find(dropped, std::string_view(*one)) == dropped.end()) variables.push_back(*one);
+  variables.push_back(nullptr);
+  return variables;
+}
+
+class SpawnSettings {
+ public:
+  SpawnSettings(int socket, const std::filesystem::path& errors) {
+    ::posix_spawn_file_actions_init(&files);
+    ::posix_spawn_file_actions_adddup2(&files, socket, STDIN_FILENO);
+    ::posix_spawn_file_actions_adddup2(&files, socket, STDOUT_FILENO);
+    ::posix_spawn_file_actions_addopen(&files, STDERR_FILENO, errors.c_str(), O_WRONLY | O_CREAT | O_TRUNC,
+                                       0600);
+    ::posix_spawnattr_init(&attributes);
+    // Its own process group: Ctrl-C is for this program, which then ends the other.
+    ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF);
+    ::posix_spawnattr_setpgroup(&attributes, 0);
+    sigset_t usual;
+    sigemptyset(&usual);
+    for (const int signal : {SIGPIPE, SIGXFSZ, SIGBUS}) sigaddset(&usual, signal);
+    ::posix_spawnattr_setsigdefault(&attributes, &usual);
+  }
+  ~SpawnSettings() {
+    ::posix_spawn_file_actions_destroy(&files);
+    ::posix_spawnattr_destroy(&attributes);
+  }
+  SpawnSettings(const SpawnSettings&) = delete;
+  SpawnSettings& operator=(const SpawnSettings&) = delete;
+
+  posix_spawn_file_actions_t files{};
+  posix_spawnattr_t attributes{};
+};
+
+double cpu_seconds(pid_t process) {
+  clockid_t clock = CLOCK_PROCESS_CPUTIME_ID;
+  if (process != 0 && ::clock_getcpuclockid(process, &clock) != 0) return 0;
+  timespec now{};
+  if (::clock_gettime(clock, &now) != 0) return 0;
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+}  // namespace
+
+ScratchFolder::ScratchFolder() {
+  const char* chosen = std::getenv("TMPDIR");
+  const std::string parent = chosen != nullptr && *chosen != '\0' ? chosen : "/tmp";
+  std::string name = parent + "/lacuna-XXXXXX";
+  if (::mkdtemp(name.data()) == nullptr)
+    throw InputError(parent, fmt::format("no folder can be made there ({})", std::strerror(errno)),
+                     "set TMPDIR to one where it can");
+  path_ = name;
+}
+
+ScratchFolder::~ScratchFolder() {
+  std::error_code ignored;
+  std::filesystem::remove_all(path_, ignored);
+}
+
+std::vector<std::string> pythons_to_try(const std::string& named) {
+  if (!named.empty()) return {named};
+  const char* chosen = std::getenv("PYTHON");
+  if (chosen != nullptr && *chosen != '\0') return {chosen};
+  return {"python3", "/usr/bin/python3"};
+}
+
+TorchProcess::TorchProcess(const std::vector<std::string>& pythons, const ScratchFolder& folder, int threads,
+                           const std::vector<std::string>& dropped, const std::function<bool()>& stop)
+    : errors_(folder.file("errors.txt")), threads_(threads), dropped_(dropped), stop_(stop) {
+  const EmbeddedFile& script = embedded_torch_side().front();
+  write_file(folder.file("torch_side.py"), script.bytes);
+  std::string problem;
+  for (const std::string& python : pythons) {
+    std::string found;
+    try {
+      found = start(python, folder.file("torch_side.py"));
+    } catch (const InputError& error) {
+      found = error.cause();
+    }
+    if (found.empty()) return;
+    end();
+    problem += fmt::format("{}{}: {}", problem.empty() ? "" : "; ", one_line(python), found);
+  }
+  throw InputError("bench torch", fmt::format("no Python with PyTorch 1.13 or later ({})", problem),
+                   kGetTorch);
+}
+
+TorchProcess::~TorchProcess() { end(); }
+
+std::string TorchProcess::start(const std::string& python, const std::filesystem::path& script) {
+  int sockets[2];
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) != 0)
+    throw InputError("bench torch", fmt::format("no sockets: {}", std::strerror(errno)), "free some");
+  python_ = python;
+  received_.clear();
+  socket_ = sockets[0];
+  const SpawnSettings settings(sockets[1], errors_);
+  std::string words[] = {python, script.string(), std::to_string(threads_)};
+  char* arguments[] = {words[0].data(), words[1].data(), words[2].data(), nullptr};
+  std::vector<char*> environment = environment_without(dropped_);
+  const int error = ::posix_spawnp(&id_, python.c_str(), &settings.files, &settings.attributes, arguments,
+                                   environment.data());
+  ::close(sockets[1]);
+  if (error != 0) {
+    id_ = -1;
+    return std::strerror(error);
+  }
+  const std::optional<json> hello = read_answer();
+  if (!hello) return "stopped";
+  if (hello->contains("no_torch")) return text_of(hello->at("no_torch"));
+  if (hello->contains("too_old")) return fmt::format("PyTorch {} is too old", text_of(hello->at("too_old")));
+  if (!hello->contains("torch") || !hello->contains("python"))
+    return "it is not the program that was started";
+  torch_version_ = text_of(hello->at("torch"));
+  python_version_ = text_of(hello->at("python"));
+  blas_ = hello->contains("blas") ? text_of(hello->at("blas")) : "";
+  return "";
+}
+
+void TorchProcess::end() {
+  if (socket_ >= 0) ::close(socket_);
+  socket_ = -1;
+  if (id_ <= 0) return;
+  ::kill(-id_, SIGKILL);  // with what it may have started
+  ::waitpid(id_, nullptr, 0);
+  id_ = -1;
+}
+
+std::string TorchProcess::last_words() const {
+  std::ifstream file(errors_);
+  std::string line, last;
+  while (std::getline(file, line))
+    if (line.find_first_not_of(" \t\r") != std::string::npos) last = line;
+  return last.empty() ? "" : fmt::format(", saying {}", quote_name(last));
+}
+
+std::string TorchProcess::how_it_ended() {
+  int status = 0;
+  ::waitpid(id_, &status, 0);
+  id_ = -1;
+  const std::string how = WIFSIGNALED(status) ? fmt::format("was ended by signal {}{}", WTERMSIG(status),
+                                                            WTERMSIG(status) == SIGKILL ? " (memory?)" : "")
+                                              : fmt::format("ended with code {}", WEXITSTATUS(status));
+  return how + last_words();
+}
+
+std::optional<std::string> TorchProcess::read_line() {
+  while (true) {
+    if (const auto end = received_.find('\n'); end != std::string::npos) {
+      std::string line = received_.substr(0, end);
+      received_.erase(0, end + 1);
+      return line;
+    }
+    if (received_.size() > kLongestAnswer)
+      throw InputError(python_, "the process of PyTorch writes without end", "run it again");
+    pollfd waiting{socket_, POLLIN, 0};
+    // The time limit is for a request to stop that came just before.
+    if (::poll(&waiting, 1, 500) <= 0) {
+      if (stop_()) return std::nullopt;
+      continue;
+    }
+    char buffer[65536];
+    const ssize_t got = ::recv(socket_, buffer, sizeof buffer, 0);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0)
+      throw InputError(python_, "the process of PyTorch " + how_it_ended(),
+                       "try a smaller --batch or another Python with --python");
+    received_.append(buffer, static_cast<std::size_t>(got));
+  }
+}
+
+std::optional<json> TorchProcess::read_answer() {
+  const std::optional<std::string> line = read_line();
+  if (!line) return std::nullopt;
+  json answer = json::parse(*line, nullptr, false);
+  if (!answer.is_object())
+    throw InputError(python_,
+                     fmt::format("the process of PyTorch answered {}", quote_name(line->substr(0, 60))),
+                     "name a Python with --python, not another program");
+  if (answer.contains("failed"))
+    throw InputError(python_, "PyTorch failed: " + text_of(answer["failed"]),
+                     "try a smaller --batch, or another PyTorch with --python");
+  return answer;
+}
+
+std::optional<json> TorchProcess::ask(const json& request) {
+  const std::string text = request.dump() + "\n";
+  for (std::size_t sent = 0; sent < text.size();) {
+    const ssize_t count = ::send(socket_, text.data() + sent, text.size() - sent, MSG_NOSIGNAL);
+    if (count > 0) sent += static_cast<std::size_t>(count);
+    if (count < 0 && errno == EINTR && stop_()) return std::nullopt;
+    if (count < 0 && errno != EINTR) break;  // it has ended; reading says how
+  }
+  return read_answer();
+}
+
+void wait_until_asleep(pid_t process) {
+  constexpr int kLooks = 200;
+  for (int look = 0; look < kLooks; ++look) {
+    const double before = cpu_seconds(process);
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    if (cpu_seconds(process) - before < 0.5e-3) return;
+  }
+}
+
+}  // namespace lacuna::bench

@@ -1,0 +1,54 @@
+// Options that several commands have: each is declared here, once.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/catalog/choose_machines.hpp"
+
+namespace lacuna::cli {
+
+// TRACE...
+void add_trace_argument(CLI::App& command, std::vector<std::string>& traces);
+// --json, --csv
+void add_result_options(CLI::App& command, std::string& json, std::string& csv);
+// --html
+void add_html_option(CLI::App& command, std::string& file);
+// --json, without a file: standard output
+void add_json_flag(CLI::App& command, bool& json);
+// --threads; 0 means all cores. `note` follows the help.
+void add_threads_option(CLI::App& command, int& threads, std::string_view note = "");
+// --seed
+void add_seed_option(CLI::App& command, std::uint64_t& seed, const std::string& help);
+// --config, --set
+void add_machine_options(CLI::App& command, MachineChoice& machines);
+// --energy-table, --node
+void add_cost_options(CLI::App& command, std::string& table, int& node);
+// --precision
+void add_precision_option(CLI::App& command, std::string& precision, const std::string& help);
+
+// An option that takes one of `words`.
+CLI::Option* add_choice(CLI::App& command, const std::string& name, std::string& target,
+                        const std::vector<std::string>& words, const std::string& help);
+// An option that takes a list separated by commas.
+template <typename T>
+CLI::Option* add_list(CLI::App& command, const std::string& name, std::vector<T>& target,
+                      const std::string& type, const std::string& help) {
+  return command.add_option(name, target, help)->delimiter(',')->type_name(type + ",...");
+}
+
+// Refuses an option that earlier versions had; `remedy` names the command that has it now.
+void add_moved_option(CLI::App& command, const std::string& name, const std::string& cause,
+                      const std::string& remedy);
+
+// Whole numbers as parse_number() reads them: no sign, no "1e3". CLI11 takes -1 and what is beyond 64 bits
+// for unsigned numbers. The default limit leaves room for products with small numbers.
+inline constexpr std::uint64_t kMostSteps = 1'000'000'000'000'000;
+CLI::Validator whole_number(std::uint64_t low, std::uint64_t high = kMostSteps);
+// The name of a file to write. Without it, an empty one (a variable that is not set) is taken for none.
+CLI::Validator not_empty();
+
+}  // namespace lacuna::cli
