@@ -78,6 +78,8 @@ class ScheduledOperands {
     return both;
   }
 
+  constexpr bool contains(Operand operand) const { return both_ || one_ == operand; }
+
   friend constexpr bool operator==(const ScheduledOperands&, const ScheduledOperands&) = default;
   friend constexpr std::string_view scheduled_name(ScheduledOperands scheduled);
 

@@ -33,19 +33,21 @@ std::int64_t free_rows(const TileShape& tile, const TileGrid& grid,
   return *std::ranges::max_element(rows) * grid.column_groups_per_tile();
 }
 
-}  // namespace
-
 std::int64_t chip_cycles(const Config& config, const TileGrid& grid,
                          const std::vector<std::uint32_t>& cycles) {
   return config.rows_wait ? waiting_rows(config.tile, grid, cycles) : free_rows(config.tile, grid, cycles);
 }
 
-ProductWork product_work(const Config& config, const PlacedProduct& placed, const StreamWork& streams) {
+}  // namespace
+
+void add_streams(const Config& config, const PlacedProduct& placed, const StreamWork& streams,
+                 TileOutcome& outcome) {
   const std::int64_t busy = std::accumulate(streams.cycles.begin(), streams.cycles.end(), std::int64_t{0});
   const std::int64_t passes = placed.grid.column_groups;
-  return {.cycles = chip_cycles(config, placed.grid, streams.cycles),
-          .column_reads = streams.nonzeros * passes,
-          .idle_lane_cycles = (busy * config.tile.lanes - streams.nonzeros) * passes};
+  outcome.compute_cycles += chip_cycles(config, placed.grid, streams.cycles);
+  // A lane asks for its values of all columns of the tile; lanes of a row wait for the slowest.
+  outcome.counters[0].value += streams.nonzeros * passes;
+  outcome.counters[1].value += (busy * config.tile.lanes - streams.nonzeros) * passes;
 }
 
 }  // namespace lacuna::cnvlutin

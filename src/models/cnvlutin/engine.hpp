@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "models/cnvlutin/config.hpp"
-#include "sim/workload/layer_values.hpp"
+#include "sim/tile/tile_chip.hpp"
 
 namespace lacuna::cnvlutin {
 
@@ -15,16 +15,9 @@ struct StreamWork {
   std::int64_t nonzeros = 0;          // of all streams
 };
 
-// What a product did.
-struct ProductWork {
-  std::int64_t cycles = 0;
-  std::int64_t column_reads = 0;      // a lane asking for its values of all columns of the tile
-  std::int64_t idle_lane_cycles = 0;  // of a row's lanes that wait for the slowest
-};
-
-std::int64_t chip_cycles(const Config& config, const TileGrid& grid,
-                         const std::vector<std::uint32_t>& cycles);
-ProductWork product_work(const Config& config, const PlacedProduct& placed, const StreamWork& streams);
+// Adds what a product takes: cycles of the chip, and the machine's two counters.
+void add_streams(const Config& config, const PlacedProduct& placed, const StreamWork& streams,
+                 TileOutcome& outcome);
 
 // --- fast engine: counts on bit masks ---
 StreamWork count_streams(const Config& config, const OperandStreams& streams);
@@ -35,13 +28,7 @@ StreamWork count_transposed_lanes(const Config& config, const OperandStreams& st
 StreamWork count_sliced_streams(const Config& config, const OperandStreams& streams);
 
 // --- functional engine: encoded values through lanes ---
-struct FunctionalWork {
-  StreamWork streams;
-  std::int64_t scheduled_macs = 0;  // products the multipliers computed
-  std::int64_t effectual_macs = 0;  // of those, both factors were not zero
-};
-FunctionalWork run_functional(const Config& config, const LayerShape& shape, Operation op,
-                              const PlacedProduct& placed, const LayerValues& values,
-                              std::vector<float>& result);
+void execute_product(const Config& config, const OperationWork& work, const PlacedProduct& placed,
+                     const LayerValues& values, std::vector<float>& result, TileOutcome& outcome);
 
 }  // namespace lacuna::cnvlutin

@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "models/cnvlutin/engine.hpp"
-#include "sim/tile/stream_products.hpp"
 
 namespace lacuna::cnvlutin {
 namespace {
@@ -117,25 +116,19 @@ class WindowRunner {
 
 }  // namespace
 
-FunctionalWork run_functional(const Config& config, const LayerShape& shape, Operation op,
-                              const PlacedProduct& placed, const LayerValues& values,
-                              std::vector<float>& result) {
+void execute_product(const Config& config, const OperationWork& work, const PlacedProduct& placed,
+                     const LayerValues& values, std::vector<float>& result, TileOutcome& outcome) {
   const OperandStreams& rows = *placed.rows;
   WindowRunner runner(config, rows, values.of(rows.role));
-  FunctionalWork work;
-  work.streams.cycles.resize(static_cast<std::size_t>(rows.count()));
-  std::vector<std::int64_t> nonzeros(static_cast<std::size_t>(rows.count()));
+  StreamWork streams{std::vector<std::uint32_t>(static_cast<std::size_t>(rows.count()))};
+  std::vector<std::int64_t> nonzeros(streams.cycles.size());
   const auto select = [&](std::int64_t stream, std::vector<RowValue>& pairs) {
-    work.streams.cycles[static_cast<std::size_t>(stream)] =
-        static_cast<std::uint32_t>(runner.run(stream, pairs));
+    streams.cycles[static_cast<std::size_t>(stream)] = static_cast<std::uint32_t>(runner.run(stream, pairs));
     nonzeros[static_cast<std::size_t>(stream)] = static_cast<std::int64_t>(pairs.size());
   };
-  const MultipliedPairs multiplied =
-      multiply_streams(*placed.product, rows, shape, op, values, select, result);
-  for (const std::int64_t count : nonzeros) work.streams.nonzeros += count;
-  work.scheduled_macs = multiplied.all;
-  work.effectual_macs = multiplied.effectual;
-  return work;
+  outcome += multiply_streams(*placed.product, rows, work.layer.shape, work.op, values, select, result);
+  for (const std::int64_t count : nonzeros) streams.nonzeros += count;
+  add_streams(config, placed, streams, outcome);
 }
 
 }  // namespace lacuna::cnvlutin

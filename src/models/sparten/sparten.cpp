@@ -157,9 +157,7 @@ const RegisterAccelerator kRegister{{
         "SparTen: joins bit masks of both operands, multiplies matches only; filters paired by density",
     .paper = "Gondimalla et al., SparTen, MICRO 2019, doi 10.1145/3352460.3358291; taken to training",
     .params = config_params(),
-    .make = [](Params params) -> std::unique_ptr<Accelerator> {
-      return std::make_unique<Sparten>(std::move(params));
-    },
+    .make = make_accelerator<Sparten>,
 }};
 
 }  // namespace

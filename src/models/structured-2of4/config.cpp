@@ -4,7 +4,7 @@
 
 #include "base/error.hpp"
 
-namespace lacuna::structured {
+namespace lacuna::structured_2of4 {
 
 std::vector<ParamSpec> Config::params() {
   return {
@@ -49,4 +49,4 @@ bool Config::applies(const LayerShape& shape, Operation op) const {
   return !(drop && overlapping);
 }
 
-}  // namespace lacuna::structured
+}  // namespace lacuna::structured_2of4

@@ -6,7 +6,7 @@
 #include "base/params.hpp"
 #include "sim/tile/tile_grid.hpp"
 
-namespace lacuna::structured {
+namespace lacuna::structured_2of4 {
 
 // ASSUMPTION(S1): in each group of four consecutive values along the reduction of any operation at most two
 // are not zero.
@@ -36,4 +36,4 @@ struct Config {
   static Config from(const Params& params, const TileShape& tile);
 };
 
-}  // namespace lacuna::structured
+}  // namespace lacuna::structured_2of4

@@ -2,7 +2,7 @@
 
 #include "sim/tile/tile_clock.hpp"
 
-namespace lacuna::structured {
+namespace lacuna::structured_2of4 {
 
 std::int64_t count_groups(const OperandStreams& streams) {
   return streams.count() * streams.steps() / streams.axis_steps() * ceil_div(streams.axis_elements(), kGroup);
@@ -26,8 +26,7 @@ PrunedSide::PrunedSide(const PlacedProduct& placed, const Config& config) : grid
   }
 }
 
-std::int64_t chip_cycles(const Config& config, const PrunedSide& side, const PrunedWork& work,
-                         bool all_dense) {
+std::int64_t chip_cycles(const Config& config, const PrunedSide& side, const PrunedWork& work) {
   const std::int64_t steps = side.streams->steps();
   TileClock clock(side.grid);
   for (std::size_t i = 0; i < work.together.size(); ++i) {
@@ -36,11 +35,11 @@ std::int64_t chip_cycles(const Config& config, const PrunedSide& side, const Pru
     std::int64_t cycles = ceil_div(steps, kStretchSteps);
     if (!config.drop) {
       cycles += streams.dense_stretches;
-      if (all_dense || (config.granularity == Granularity::kStreams && !streams.fits)) cycles = steps;
+      if (config.granularity == Granularity::kStreams && !streams.fits) cycles = steps;
     }
     clock.add_row_group(static_cast<std::int64_t>(i), cycles);
   }
   return clock.cycles();
 }
 
-}  // namespace lacuna::structured
+}  // namespace lacuna::structured_2of4

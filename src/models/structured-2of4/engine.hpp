@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "models/structured-2of4/config.hpp"
-#include "sim/workload/layer_values.hpp"
+#include "sim/tile/tile_chip.hpp"
 
-namespace lacuna::structured {
+namespace lacuna::structured_2of4 {
 
 // The pruned operand of a product where it was placed.
 struct PrunedSide {
@@ -41,26 +41,21 @@ struct PrunedWork {
   std::vector<TogetherWork> together;
 };
 
-// Cycles of the chip for one product; `all_dense`: none of it runs in the pattern.
-std::int64_t chip_cycles(const Config& config, const PrunedSide& side, const PrunedWork& work,
-                         bool all_dense);
+// Cycles of the chip for one product, of which only those groups run densely that have to.
+std::int64_t chip_cycles(const Config& config, const PrunedSide& side, const PrunedWork& work);
 
 // --- fast engine: bit masks ---
 PrunedWork count_pattern(const PrunedSide& side);
 
 // --- functional engine: values compressed into two slots per group ---
-struct FunctionalWork {
-  PrunedWork pruned;
-  std::int64_t scheduled_macs = 0;  // those that are dropped included
-  std::int64_t effectual_macs = 0;
-};
-FunctionalWork run_functional(const Config& config, const LayerShape& shape, Operation op,
-                              const LaneProduct& product, const PrunedSide& side, const LayerValues& values,
-                              std::vector<float>& result);
+// Multiplies the values of a product. Dropped ones are among those scheduled.
+PrunedWork execute_product(const Config& config, const OperationWork& work, const LaneProduct& product,
+                           const PrunedSide& side, const LayerValues& values, std::vector<float>& result,
+                           TileOutcome& outcome);
 
 // The tensor with what violates the pattern in an operation set to zero: the two largest of each four
 // consecutive values along the reduction stay, the first ones of equals. Works on the tensor itself, not on
 // streams.
 TensorValues prune(const TensorValues& values, Operand role, const LayerShape& shape, Operation op);
 
-}  // namespace lacuna::structured
+}  // namespace lacuna::structured_2of4

@@ -6,7 +6,7 @@
 #include "base/work_progress.hpp"
 #include "models/structured-2of4/engine.hpp"
 
-namespace lacuna::structured {
+namespace lacuna::structured_2of4 {
 namespace {
 
 constexpr std::uint64_t kFirst = 0x1111111111111111ULL;  // the first bit of each four
@@ -146,4 +146,4 @@ PrunedWork count_pattern(const PrunedSide& side) {
   return work;
 }
 
-}  // namespace lacuna::structured
+}  // namespace lacuna::structured_2of4

@@ -6,9 +6,8 @@
 
 #include "base/work_progress.hpp"
 #include "models/structured-2of4/engine.hpp"
-#include "sim/tile/stream_products.hpp"
 
-namespace lacuna::structured {
+namespace lacuna::structured_2of4 {
 namespace {
 
 struct Slot {
@@ -78,12 +77,12 @@ PrunedWork check_pattern(const PrunedSide& side, StreamCompressor& compressor) {
 
 }  // namespace
 
-FunctionalWork run_functional(const Config& config, const LayerShape& shape, Operation op,
-                              const LaneProduct& product, const PrunedSide& side, const LayerValues& values,
-                              std::vector<float>& result) {
+PrunedWork execute_product(const Config& config, const OperationWork& work, const LaneProduct& product,
+                           const PrunedSide& side, const LayerValues& values, std::vector<float>& result,
+                           TileOutcome& outcome) {
   const OperandStreams& streams = *side.streams;
   StreamCompressor compressor(streams, values.of(streams.role));
-  FunctionalWork work{.pruned = check_pattern(side, compressor)};
+  PrunedWork pruned = check_pattern(side, compressor);
   // What has no slot is multiplied where steps pass as they are, and nowhere if it is dropped.
   std::vector<float> dropped(config.drop ? result.size() : 0, 0.0F);
   WorkSteps steps(2);
@@ -100,13 +99,11 @@ FunctionalWork run_functional(const Config& config, const LayerShape& shape, Ope
       }
     };
     const bool lost = config.drop && slots == &Compressed::surplus;
-    const MultipliedPairs multiplied =
-        multiply_streams(product, streams, shape, op, values, select, lost ? dropped : result);
-    work.scheduled_macs += multiplied.all;
-    work.effectual_macs += multiplied.effectual;
+    outcome += multiply_streams(product, streams, work.layer.shape, work.op, values, select,
+                                lost ? dropped : result);
     steps.next();
   }
-  return work;
+  return pruned;
 }
 
-}  // namespace lacuna::structured
+}  // namespace lacuna::structured_2of4

@@ -4,7 +4,7 @@
 
 #include "models/structured-2of4/engine.hpp"
 
-namespace lacuna::structured {
+namespace lacuna::structured_2of4 {
 namespace {
 
 // Sets to zero what goes beyond the two largest of up to four values.
@@ -59,4 +59,4 @@ TensorValues prune(const TensorValues& values, Operand role, const LayerShape& s
   return pruned;
 }
 
-}  // namespace lacuna::structured
+}  // namespace lacuna::structured_2of4

@@ -5,41 +5,20 @@
 #include "base/work_progress.hpp"
 #include "models/structured-2of4/engine.hpp"
 #include "sim/catalog/registry.hpp"
-#include "sim/tile/stream_products.hpp"
-#include "sim/tile/tile_pins.hpp"
+#include "sim/tile/tile_machine.hpp"
 #include "sim/tile/value_tags.hpp"
-#include "sim/work_estimate.hpp"
-#include "sim/workload/reference.hpp"
 
-namespace lacuna::structured {
+namespace lacuna::structured_2of4 {
 namespace {
 
-class Structured2of4 final : public Accelerator {
+class Structured2of4 final : public TileMachine {
  public:
   explicit Structured2of4(Params params)
-      : params_(resolve_tiles(std::move(params))),
-        chip_(params_),
-        config_(Config::from(params_, chip_.tile())) {}
-
-  const Params& params() const override { return params_; }
-  std::vector<LayerPasses> plan(const Trace& trace, const SimOptions& options) const override {
-    return chip_.plan(trace, options);
-  }
-  std::optional<BaselineSpec> baseline() const override {
-    return baseline_sharing("dense", params_, TileChip::params());
-  }
-  double work(const LayerShape& shape) const override {
-    return 2 * tile_words(shape, config_.tile.lanes) + tile_products(shape);
-  }
-
-  std::string sharing_key() const override { return compute_key_; }
+      : TileMachine(std::move(params)), config_(Config::from(this->params(), tile())) {}
 
   std::optional<Hardware> hardware() const override {
-    Hardware hardware = chip_.hardware({{"operand_muxes",
-                                         "operand muxes",
-                                         ComponentGroup::kCore,
-                                         {{"mux_input", mux_inputs(), {"cycle"}}}}});
-    hardware.components.push_back(tags_component(metadata(), chip_));
+    std::optional<Hardware> hardware = TileMachine::hardware();
+    hardware->components.push_back(tags_component(metadata(), chip()));
     return hardware;
   }
 
@@ -53,138 +32,79 @@ class Structured2of4 final : public Accelerator {
     }
     return fmt::format(
         "{:.1f} % of the groups of four of {} hold more than two non-zeros; to make the pattern hold, {:.1f} "
-        "% of all "
-        "multiply-accumulates {} dropped",
-        100 * violating / groups, params_.text("pruned"), 100 * dropped / macs,
+        "% "
+        "of all multiply-accumulates {} dropped",
+        100 * violating / groups, params().text("pruned"), 100 * dropped / macs,
         config_.drop ? "are" : "would have to be");
   }
 
-  using Accelerator::simulate;
-  OpResult simulate(const OperationWork& work, const SimOptions& options) const override {
-    const Placement placement = chip_.place(work.layer, work.op);
-    const bool applies = config_.applies(work.layer.shape, work.op);
-    TileOutcome outcome =
-        options.engine == Engine::kFast
-            ? *work.remember<TileOutcome>(compute_key_, [&] { return run_fast(work, placement, applies); })
-            : run_values(work, placement, applies, options.seed);
-    OpResult result = chip_.result(work, placement, std::move(outcome));
-    // Multiplexers and metadata rest where the pattern is not used.
-    const double clocked =
-        applies ? static_cast<double>(result.activity->compute_cycles) * work.batch_scale : 0;
-    result.actions.push_back({"operand_muxes", "mux_input", "cycle", mux_inputs() * clocked});
-    if (applies) {
-      for (ActionCount& count :
-           tags_actions(metadata(), chip_, work, placement, *result.activity, config_.pruned)) {
-        result.actions.push_back(std::move(count));
-      }
+ protected:
+  std::vector<Component> added_logic() const override {
+    return {
+        {"operand_muxes", "operand muxes", ComponentGroup::kCore, {{"mux_input", mux_inputs(), {"cycle"}}}}};
+  }
+  ScheduledOperands scheduled(const OperationWork& work, const Placement&) const override {
+    return config_.applies(work.layer.shape, work.op) ? config_.pruned : ScheduledOperands();
+  }
+  std::vector<Counter> counters(const OperationWork& work) const override {
+    const bool weights = work.layer.shape.once_per_batch(config_.pruned);
+    return {{"groups_of_4", 0, weights},
+            {"violating_groups", 0, weights},
+            {"values_to_drop", 0, weights},
+            {"macs_to_drop", 0}};
+  }
+
+  void count_product(const OperationWork& work, const Placement& placement, const PlacedProduct& product,
+                     TileOutcome& outcome) const override {
+    const PrunedSide side(product, config_);
+    add(work, side, count_pattern(side), &product == &placement.placed.front(), outcome);
+  }
+  void execute(const OperationWork& work, const Placement& placement, LayerValues& values,
+               std::vector<float>& computed, TileOutcome& outcome) const override {
+    for (const PlacedProduct& product : in_steps(placement.placed)) {
+      const PrunedSide side(product, config_);
+      const PrunedWork pruned =
+          execute_product(config_, work, *product.product, side, values, computed, outcome);
+      add(work, side, pruned, &product == &placement.placed.front(), outcome);
     }
-    return result;
+    if (config_.drop) {
+      TensorValues& pruned = values.of(config_.pruned);
+      pruned = prune(pruned, config_.pruned, work.layer.shape, work.op);
+    }
+  }
+  void finish(const OperationWork&, const Placement& placement, TileOutcome& outcome) const override {
+    const bool violated = outcome.counters[1].value > 0;
+    if (violated && config_.granularity == Granularity::kOperand && !config_.drop)
+      outcome.compute_cycles = placement.dense_cycles();
+  }
+
+  // Multiplexers and metadata rest where the pattern is not used.
+  void count_actions(const OperationWork& work, const Placement& placement, const TileOutcome& outcome,
+                     OpResult& result) const override {
+    const bool applies = outcome.scheduled != ScheduledOperands();
+    const double clocked = applies ? static_cast<double>(outcome.compute_cycles) * work.batch_scale : 0;
+    result.actions.push_back({"operand_muxes", "mux_input", "cycle", mux_inputs() * clocked});
+    if (applies) append_tags_actions(metadata(), chip(), work, placement, config_.pruned, result);
   }
 
  private:
   // ASSUMPTION(S5): two bits for each of the two that stay of four values.
   static ValueTags metadata() { return {"metadata", "metadata", 2.0 * kKept / kGroup, false}; }
   // ASSUMPTION(S6): each multiplier picks one of four values of the operand that is not pruned.
-  double mux_inputs() const { return chip_.multipliers() * kGroup; }
+  double mux_inputs() const { return chip().multipliers() * kGroup; }
 
-  // From what the products hold to cycles.
-  TileOutcome outcome(const LayerShape& shape, const std::vector<PrunedSide>& sides,
-                      const std::vector<PrunedWork>& works) const {
-    TileOutcome outcome{.scheduled = config_.pruned};
-    PatternCounts all;
-    std::int64_t dropped_macs = 0;
-    for (std::size_t i = 0; i < sides.size(); ++i) {
-      // The steps of a recurrent layer multiply by the same weights.
-      const bool again = config_.pruned == Operand::kW && shape.sequence > 1 && i > 0;
-      if (!again) all += works[i].pattern;
-      dropped_macs += works[i].pattern.surplus * sides[i].other->count();
-    }
-    const bool weights = shape.once_per_batch(config_.pruned);
-    outcome.counters = {{"groups_of_4", all.groups, weights},
-                        {"violating_groups", all.violating, weights},
-                        {"values_to_drop", all.surplus, weights},
-                        {"macs_to_drop", dropped_macs}};
-    outcome.compute_cycles = cycles(sides, works);
-    return outcome;
+  void add(const OperationWork& work, const PrunedSide& side, const PrunedWork& pruned, bool is_first,
+           TileOutcome& outcome) const {
+    outcome.compute_cycles += chip_cycles(config_, side, pruned);
+    outcome.counters[3].value += pruned.pattern.surplus * side.other->count();
+    // The steps of a recurrent layer multiply by the same weights.
+    if (config_.pruned == Operand::kW && work.layer.shape.sequence > 1 && !is_first) return;
+    outcome.counters[0].value += pruned.pattern.groups;
+    outcome.counters[1].value += pruned.pattern.violating;
+    outcome.counters[2].value += pruned.pattern.surplus;
   }
 
-  std::int64_t cycles(const std::vector<PrunedSide>& sides, const std::vector<PrunedWork>& works) const {
-    bool all_dense = false;
-    for (const PrunedWork& work : works)
-      all_dense |= config_.granularity == Granularity::kOperand && work.pattern.violating > 0;
-    std::int64_t sum = 0;
-    for (std::size_t i = 0; i < sides.size(); ++i) sum += chip_cycles(config_, sides[i], works[i], all_dense);
-    return sum;
-  }
-
-  std::vector<PrunedSide> sides_of(const Placement& placement) const {
-    std::vector<PrunedSide> sides;
-    for (const PlacedProduct& placed : placement.placed) sides.emplace_back(placed, config_);
-    return sides;
-  }
-
-  TileOutcome run_dense(const Placement& placement) const {
-    const std::int64_t cycles = placement.dense_cycles();
-    return {.scheduled = {},
-            .compute_cycles = cycles,
-            .counters = {
-                {"groups_of_4", 0}, {"violating_groups", 0}, {"values_to_drop", 0}, {"macs_to_drop", 0}}};
-  }
-
-  TileOutcome run_fast(const OperationWork& work, const Placement& placement, bool applies) const {
-    TileOutcome result = run_dense(placement);
-    result.scheduled_macs = work.macs.macs;
-    if (applies) {
-      const std::vector<PrunedSide> sides = sides_of(placement);
-      std::vector<PrunedWork> works;
-      for (const PrunedSide& side : in_steps(sides)) works.push_back(count_pattern(side));
-      result = outcome(work.layer.shape, sides, works);
-      result.scheduled_macs = work.macs.with(config_.pruned, work.op);
-    }
-    result.effectual_macs = work.macs.effectual;
-    return result;
-  }
-
-  TileOutcome run_values(const OperationWork& work, const Placement& placement, bool applies,
-                         std::uint64_t seed) const {
-    LayerValues values = layer_values(work.layer, seed, chip_.data_type());
-    const LayerShape& shape = work.layer.shape;
-    std::vector<float> computed(static_cast<std::size_t>(result_elements(shape, work.op)), 0.0F);
-    if (!applies) {
-      TileOutcome result = run_dense(placement);
-      result.scheduled_macs = work.macs.macs;
-      result.effectual_macs = multiply_all(placement.products, shape, work.op, values, computed);
-      check_against_reference(shape, work.op, values, computed);
-      return result;
-    }
-    const std::vector<PrunedSide> sides = sides_of(placement);
-    std::vector<PrunedWork> works;
-    std::int64_t scheduled = 0, effectual = 0;
-    WorkSteps steps(std::ssize(sides));
-    for (std::size_t i = 0; i < sides.size(); ++i, steps.next()) {
-      FunctionalWork done =
-          run_functional(config_, shape, work.op, *placement.placed[i].product, sides[i], values, computed);
-      scheduled += done.scheduled_macs;
-      effectual += done.effectual_macs;
-      works.push_back(std::move(done.pruned));
-    }
-    if (config_.drop) {
-      TensorValues& pruned = config_.pruned == Operand::kA   ? values.a
-                             : config_.pruned == Operand::kW ? values.w
-                                                             : values.g;
-      pruned = prune(pruned, config_.pruned, shape, work.op);
-    }
-    check_against_reference(shape, work.op, values, computed);
-    TileOutcome result = outcome(shape, sides, works);
-    result.scheduled_macs = scheduled;
-    result.effectual_macs = effectual;
-    return result;
-  }
-
-  Params params_;
-  TileChip chip_;
   Config config_;
-  std::string compute_key_ = memo_key(params_, memory_params());
 };
 
 const RegisterAccelerator kRegister{{
@@ -192,10 +112,8 @@ const RegisterAccelerator kRegister{{
     .summary = "two of four: half the cycles where the pruned operand has at most two non-zeros in each four",
     .paper = "Mishra et al., Accelerating Sparse Deep Neural Networks, arXiv 2104.08378 (2021)",
     .params = TileChip::params(Config::params()),
-    .make = [](Params params) -> std::unique_ptr<Accelerator> {
-      return std::make_unique<Structured2of4>(std::move(params));
-    },
+    .make = make_accelerator<Structured2of4>,
 }};
 
 }  // namespace
-}  // namespace lacuna::structured
+}  // namespace lacuna::structured_2of4

@@ -7,33 +7,19 @@
 #include "models/tensordash/engine/stored_schedule.hpp"
 #include "models/tensordash/storage/stored_memory.hpp"
 #include "sim/catalog/registry.hpp"
-#include "sim/tile/tile_chip.hpp"
-#include "sim/tile/tile_pins.hpp"
+#include "sim/tile/tile_machine.hpp"
 #include "sim/work_estimate.hpp"
-#include "sim/workload/reference.hpp"
-#include "sim/workload/stream_classes.hpp"
 
 namespace lacuna::tensordash {
 namespace {
 
-class TensorDash final : public Accelerator {
+class TensorDash final : public TileMachine {
  public:
   explicit TensorDash(Params params)
-      : params_(resolve_tiles(std::move(params))),
-        chip_(params_),
-        config_(Config::from(params_)),
-        stored_(config_, chip_),
-        compute_key_(memo_key(params_, memory_params())),
-        row_groups_key_(memo_key(params_, memory_params(), kNotOfRowGroups)) {}
-
-  const Params& params() const override { return params_; }
-  std::vector<LayerPasses> plan(const Trace& trace, const SimOptions& options) const override {
-    return chip_.plan(trace, options);
-  }
-  // The same tiles without what skips zeros.
-  std::optional<BaselineSpec> baseline() const override {
-    return baseline_sharing("dense", params_, TileChip::params());
-  }
+      : TileMachine(std::move(params)),
+        config_(Config::from(this->params())),
+        stored_(config_, chip()),
+        row_groups_key_(memo_key(this->params(), memory_params(), kNotOfRowGroups)) {}
 
   double work(const LayerShape& shape) const override {
     // Without vectors a word takes as long as some twenty with them; a pair of words 2 to 4 ns.
@@ -56,17 +42,24 @@ class TensorDash final : public Accelerator {
   }
 
   std::string remark(const RunResult&) const override {
-    if (chip_.data_type() != DataType::kMixed) return {};
+    if (chip().data_type() != DataType::kMixed) return {};
     return "mixed precision as far as the abstract of the MICRO 2020 version tells; everything else is "
            "arXiv 2009.00748v1's";
   }
 
   std::string sharing_key() const override {
-    return config_.sides == Sides::kOne ? row_groups_key_ : compute_key_;
+    return config_.sides == Sides::kOne ? row_groups_key_ : TileMachine::sharing_key();
   }
   std::string slow_engine_reason() const override { return lacuna::tensordash::slow_engine_reason(config_); }
 
   std::optional<Hardware> hardware() const override {
+    std::optional<Hardware> hardware = TileMachine::hardware();
+    hardware->totals.push_back({"staging_values", "", staging_values()});
+    return hardware;
+  }
+
+ protected:
+  std::vector<Component> added_logic() const override {
     std::vector<Component> added{
         {"schedulers_and_b_muxes",
          "schedulers and B muxes",
@@ -84,30 +77,60 @@ class TensorDash final : public Accelerator {
                        {{"staging_value", added_staging_values(), {"cycle"}}}});
     }
     for (Component& component : stored_.components()) added.push_back(std::move(component));
-    Hardware hardware = chip_.hardware(std::move(added));
-    hardware.totals.push_back({"staging_values", "", staging_values()});
-    return hardware;
+    return added;
   }
 
-  using Accelerator::simulate;
-  OpResult simulate(const OperationWork& work, const SimOptions& options) const override {
-    const Placement placement = chip_.place(work.layer, work.op);
-    const bool gated = config_.power_gating && is_gated(work, placement.row_operand);
-    const bool executed =
-        !gated && config_.runs_from_stored(work.layer.shape, work.op, placement.row_operand);
-    TileOutcome outcome =
-        gated ? run_gated(work, placement)
-        : options.engine == Engine::kFast
-            ? *work.remember<TileOutcome>(compute_key_, [&] { return run_fast(work, placement); })
-            : run_values(work, placement, options.seed);
+  // A gated operation runs as on the dense machine.
+  ScheduledOperands scheduled(const OperationWork& work, const Placement& placement) const override {
+    if (config_.power_gating && is_gated(work, placement.row_operand)) return {};
+    return config_.sides == Sides::kBoth ? ScheduledOperands::both() : placement.row_operand;
+  }
+
+  void count_product(const OperationWork& work, const Placement& placement, const PlacedProduct& product,
+                     TileOutcome& outcome) const override {
+    outcome.compute_cycles += product_cycles_of(work, placement, product);
+  }
+
+  void execute(const OperationWork& work, const Placement& placement, LayerValues& values,
+               std::vector<float>& computed, TileOutcome& outcome) const override {
+    const LayerShape& shape = work.layer.shape;
+    const LayerValues in_memory = stored_.used() ? stored_.through_memory(shape, values) : values;
+    const FunctionalOperands operands(work.layer, work.op, in_memory, tile().lanes);
+    for (const PlacedProduct& product : in_steps(placement.placed))
+      add(run_functional(config_, shape, work.op, product, operands, computed), outcome);
+    computed = stored_.stored_outputs(shape, work.op, computed);
+  }
+
+  void finish(const OperationWork& work, const Placement& placement, TileOutcome& outcome) const override {
+    const bool gated = outcome.scheduled == ScheduledOperands();
     if (config_.power_gating) outcome.counters.push_back({"gated", gated ? 1 : 0, true});
     stored_.schedule_outputs(work, outcome);
-    const StoredForms forms =
-        stored_.used() ? stored_.forms(work, placement.row_operand, executed) : StoredForms{};
-    OpResult result = chip_.result(work, placement, std::move(outcome), stored_.used() ? &forms : nullptr);
-    count_actions(work, gated, executed, result);
-    stored_.count_actions(work, placement.row_operand, forms, result);
-    return result;
+    if (stored_.used())
+      outcome.stored = stored_.forms(work, placement.row_operand, runs_from_stored(work, placement, outcome));
+  }
+
+  // A gated operation pays nothing for schedulers and multiplexers [TensorDash §3.5]; one that runs from a
+  // stored schedule nothing for schedulers and the multiplexers of its own side [TensorDash §3.6.1].
+  void count_actions(const OperationWork& work, const Placement& placement, const TileOutcome& outcome,
+                     OpResult& result) const override {
+    const bool gated = outcome.scheduled == ScheduledOperands();
+    const double clocked =
+        gated ? 0 : static_cast<double>(result.activity->compute_cycles) * work.batch_scale;
+    const double scheduling = runs_from_stored(work, placement, outcome) ? 0 : clocked;
+    result.actions.push_back(
+        {"schedulers_and_b_muxes", "scheduler_input", "cycle", scheduler_inputs() * scheduling});
+    result.actions.push_back(
+        {"schedulers_and_b_muxes", "mux_input", "cycle", scheduler_inputs() * scheduling});
+    result.actions.push_back({"a_muxes", "mux_input", "cycle", a_mux_inputs() * clocked});
+    if (added_staging_values() > 0) {
+      result.actions.push_back(
+          {"staging_buffers", "staging_value", "cycle", added_staging_values() * clocked});
+    }
+    if (config_.power_gating) {
+      result.actions.push_back(
+          {"zero_counters", "zero_counter", "row", chip().output_rows(result, work.batch_scale)});
+    }
+    if (outcome.stored) stored_.count_actions(work, placement.row_operand, *outcome.stored, result);
   }
 
  private:
@@ -119,7 +142,7 @@ class TensorDash final : public Accelerator {
     return static_cast<double>(config_.scheduler.connectivity().movements().size());
   }
   // The dense side has one multiplexer block per PE [TensorDash §3.3, Fig. 11].
-  double a_mux_inputs() const { return chip_.multipliers() * mux_inputs(); }
+  double a_mux_inputs() const { return chip().multipliers() * mux_inputs(); }
   // One scheduler per row, or one per PE; each has the multiplexers of its own side [TensorDash §3.1, §3.3].
   double scheduler_inputs() const {
     const TileShape& tile = config_.tile;
@@ -147,27 +170,6 @@ class TensorDash final : public Accelerator {
                                tile.lanes);
   }
 
-  // A gated operation pays nothing for schedulers and multiplexers [TensorDash §3.5]; one that runs from a
-  // stored schedule nothing for schedulers and the multiplexers of its own side [TensorDash §3.6.1].
-  void count_actions(const OperationWork& work, bool gated, bool executed, OpResult& result) const {
-    const double clocked =
-        gated ? 0 : static_cast<double>(result.activity->compute_cycles) * work.batch_scale;
-    const double scheduling = executed ? 0 : clocked;
-    result.actions.push_back(
-        {"schedulers_and_b_muxes", "scheduler_input", "cycle", scheduler_inputs() * scheduling});
-    result.actions.push_back(
-        {"schedulers_and_b_muxes", "mux_input", "cycle", scheduler_inputs() * scheduling});
-    result.actions.push_back({"a_muxes", "mux_input", "cycle", a_mux_inputs() * clocked});
-    if (added_staging_values() > 0) {
-      result.actions.push_back(
-          {"staging_buffers", "staging_value", "cycle", added_staging_values() * clocked});
-    }
-    if (config_.power_gating) {
-      result.actions.push_back(
-          {"zero_counters", "zero_counter", "row", chip_.output_rows(result, work.batch_scale)});
-    }
-  }
-
   // One counter per tensor measures its zeros as it is produced; without enough of them the schedulers are
   // gated and the staging buffers bypassed [TensorDash §3.5].
   bool is_gated(const OperationWork& work, Operand row_operand) const {
@@ -179,34 +181,17 @@ class TensorDash final : public Accelerator {
     return share < config_.gating_threshold;
   }
 
-  static TileOutcome run_gated(const OperationWork& work, const Placement& placement) {
-    const std::int64_t cycles = placement.dense_cycles();
-    return {.scheduled = {},
-            .scheduled_macs = work.macs.macs,
-            .effectual_macs = work.macs.effectual,
-            .compute_cycles = cycles};
+  static void add(const FunctionalCounts& counts, TileOutcome& outcome) {
+    outcome.transposed.push_back(counts.transposed);
+    outcome.compute_cycles += counts.cycles;
+    outcome.scheduled_macs += counts.scheduled_macs;
+    outcome.effectual_macs += counts.effectual_macs;
   }
 
-  ScheduledOperands scheduled(const Placement& placement) const {
-    return config_.sides == Sides::kBoth ? ScheduledOperands::both() : placement.row_operand;
-  }
-
-  TileOutcome run_fast(const OperationWork& work, const Placement& placement) const {
-    TileOutcome outcome{.scheduled = scheduled(placement),
-                        .scheduled_macs = config_.sides == Sides::kBoth
-                                              ? work.macs.effectual
-                                              : work.macs.with(placement.row_operand, work.op),
-                        .effectual_macs = work.macs.effectual};
-    std::vector<std::int64_t> cycles;
-    for (const PlacedProduct& product : in_steps(placement.placed)) {
-      const std::size_t alike =
-          alike_product(cycles.size(), placement.placed.size(), work.layer.shape.groups);
-      const bool known = alike < cycles.size() && has_no_zeros(*product.rows) &&
-                         (config_.sides == Sides::kOne || has_no_zeros(*product.columns));
-      cycles.push_back(known ? cycles[alike] : product_cycles_of(work, placement, product));
-      outcome.compute_cycles += cycles.back();
-    }
-    return outcome;
+  bool runs_from_stored(const OperationWork& work, const Placement& placement,
+                        const TileOutcome& outcome) const {
+    return outcome.scheduled != ScheduledOperands() &&
+           config_.runs_from_stored(work.layer.shape, work.op, placement.row_operand);
   }
 
   // Columns and tiles only decide how often the cycles of a group of rows are spent, and where.
@@ -228,29 +213,9 @@ class TensorDash final : public Accelerator {
     return clock.cycles();
   }
 
-  TileOutcome run_values(const OperationWork& work, const Placement& placement, std::uint64_t seed) const {
-    const LayerShape& shape = work.layer.shape;
-    const LayerValues recorded = layer_values(work.layer, seed, chip_.data_type());
-    const LayerValues values = stored_.used() ? stored_.through_memory(shape, recorded) : recorded;
-    std::vector<float> computed(static_cast<std::size_t>(result_elements(shape, work.op)), 0.0F);
-    TileOutcome outcome{.scheduled = scheduled(placement)};
-    const FunctionalOperands operands(work.layer, work.op, values, config_.tile.lanes);
-    for (const PlacedProduct& product : in_steps(placement.placed)) {
-      const FunctionalCounts counts = run_functional(config_, shape, work.op, product, operands, computed);
-      outcome.transposed.push_back(counts.transposed);
-      outcome.compute_cycles += counts.cycles;
-      outcome.scheduled_macs += counts.scheduled_macs;
-      outcome.effectual_macs += counts.effectual_macs;
-    }
-    check_against_reference(shape, work.op, recorded, stored_.stored_outputs(shape, work.op, computed));
-    return outcome;
-  }
-
-  Params params_;
-  TileChip chip_;
   Config config_;
   StoredMemory stored_;
-  std::string compute_key_, row_groups_key_;  // for OperationWork::remember()
+  std::string row_groups_key_;  // for OperationWork::remember()
 };
 
 const RegisterAccelerator kRegister{{
@@ -259,9 +224,7 @@ const RegisterAccelerator kRegister{{
     .paper =
         "Mahmoud et al., TensorDash, arXiv 2009.00748v1 (the arXiv text; the MICRO 2020 version differs)",
     .params = Config::params(),
-    .make = [](Params params) -> std::unique_ptr<Accelerator> {
-      return std::make_unique<TensorDash>(std::move(params));
-    },
+    .make = make_accelerator<TensorDash>,
     .is_default = true,
 }};
 

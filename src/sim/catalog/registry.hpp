@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "sim/accelerator.hpp"
@@ -32,6 +33,12 @@ class AcceleratorRegistry {
  private:
   std::vector<AcceleratorModel> models_;
 };
+
+// The `make` of a machine that needs its parameters alone.
+template <typename Machine>
+std::unique_ptr<Accelerator> make_accelerator(Params params) {
+  return std::make_unique<Machine>(std::move(params));
+}
 
 // `const RegisterAccelerator kRegister{{.name = "dense", ...}};` in a model's .cpp registers it.
 struct RegisterAccelerator {

@@ -5,6 +5,16 @@
 
 namespace lacuna {
 
+void append_nonzeros(const OperandStreams& streams, std::int64_t stream, std::int64_t step,
+                     const TensorValues& values, std::vector<RowValue>& pairs) {
+  float lanes[64];
+  const std::uint64_t nonzero = streams.values(stream, step, values, lanes);
+  for (int lane = 0; lane < streams.lanes; ++lane) {
+    if ((nonzero >> lane) & 1)
+      pairs.push_back({lanes[lane], static_cast<std::int32_t>(step * streams.lanes + lane)});
+  }
+}
+
 MultipliedPairs multiply_streams(const LaneProduct& product, const OperandStreams& selecting,
                                  const LayerShape& shape, Operation op, const LayerValues& values,
                                  const SelectPairs& select, std::vector<float>& result) {
@@ -37,17 +47,9 @@ std::int64_t multiply_all(const std::vector<LaneProduct>& products, const LayerS
   std::int64_t effectual = 0;
   for (const LaneProduct& product : in_steps(products)) {
     const OperandStreams& streams = product.primary;
-    std::vector<float> lanes(static_cast<std::size_t>(streams.lanes));
     const auto select = [&](std::int64_t stream, std::vector<RowValue>& pairs) {
-      for (std::int64_t step = 0; step < streams.steps(); ++step) {
-        const std::uint64_t nonzero = streams.values(stream, step, values.of(streams.role), lanes.data());
-        for (int lane = 0; lane < streams.lanes; ++lane) {
-          if ((nonzero >> lane) & 1) {
-            pairs.push_back({lanes[static_cast<std::size_t>(lane)],
-                             static_cast<std::int32_t>(step * streams.lanes + lane)});
-          }
-        }
-      }
+      for (std::int64_t step = 0; step < streams.steps(); ++step)
+        append_nonzeros(streams, stream, step, values.of(streams.role), pairs);
     };
     effectual += multiply_streams(product, streams, shape, op, values, select, result).effectual;
   }

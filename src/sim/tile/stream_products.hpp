@@ -19,6 +19,10 @@ struct MultipliedPairs {
 // the other operand has many.
 using SelectPairs = std::function<void(std::int64_t stream, std::vector<RowValue>& pairs)>;
 
+// Appends the non-zeros of a stream's step.
+void append_nonzeros(const OperandStreams& streams, std::int64_t stream, std::int64_t step,
+                     const TensorValues& values, std::vector<RowValue>& pairs);
+
 // Adds the products to `result`, laid out as in reference.hpp. `selecting` is one of the two operands of
 // `product`.
 MultipliedPairs multiply_streams(const LaneProduct& product, const OperandStreams& selecting,

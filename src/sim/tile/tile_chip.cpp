@@ -55,18 +55,18 @@ std::vector<LayerPasses> TileChip::plan(const Trace& trace, const SimOptions& op
   return memory_.sized().plan(trace, options.operations, plan_, memory_.dram());
 }
 
-OpResult TileChip::result(const OperationWork& work, const Placement& placement, TileOutcome outcome,
-                          const StoredForms* stored) const {
-  const TileTiming timing = memory_.time(
-      work, placement, outcome.compute_cycles,
-      {stored, outcome.output_cycles, outcome.transposed.empty() ? nullptr : &outcome.transposed});
+OpResult TileChip::result(const OperationWork& work, const Placement& placement,
+                          const TileOutcome& outcome) const {
+  const TileTiming timing = memory_.time(work, placement, outcome.compute_cycles,
+                                         {outcome.stored ? &*outcome.stored : nullptr, outcome.output_cycles,
+                                          outcome.transposed.empty() ? nullptr : &outcome.transposed});
   OpResult result{.op = work.op,
                   .scheduled = outcome.scheduled,
                   .macs = work.macs.macs,
                   .scheduled_macs = outcome.scheduled_macs,
                   .effectual_macs = outcome.effectual_macs,
                   .cycles = timing.cycles,
-                  .counters = std::move(outcome.counters),
+                  .counters = outcome.counters,
                   .activity = timing.activity};
   count_actions(result, timing, work.batch_scale,
                 timing.activity.scratchpad_reads - outcome.scratchpad_reads_elsewhere);

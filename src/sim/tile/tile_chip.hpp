@@ -8,6 +8,7 @@
 #include "base/params.hpp"
 #include "sim/accelerator.hpp"
 #include "sim/result.hpp"
+#include "sim/tile/stream_products.hpp"
 #include "sim/tile/tile_memory.hpp"
 
 namespace lacuna {
@@ -24,6 +25,13 @@ struct TileOutcome {
   // Of each product, by a functional engine that fetches its operands through transposers.
   std::vector<TransposedGroups> transposed = {};
   std::int64_t output_cycles = 0;  // of what handles the outputs behind the tiles; they wait for it
+  std::optional<StoredForms> stored = std::nullopt;  // forms of the tensors in memory
+
+  TileOutcome& operator+=(const MultipliedPairs& pairs) {
+    scheduled_macs += pairs.all;
+    effectual_macs += pairs.effectual;
+    return *this;
+  }
 };
 
 class TileChip {
@@ -50,8 +58,7 @@ class TileChip {
   Placement place(const Layer& layer, Operation op) const { return place_operation(layer, op, plan_); }
 
   // The result, with the chip's own actions; a machine appends those of what it added.
-  OpResult result(const OperationWork& work, const Placement& placement, TileOutcome outcome,
-                  const StoredForms* stored = nullptr) const;
+  OpResult result(const OperationWork& work, const Placement& placement, const TileOutcome& outcome) const;
 
   // Rows of 16 values that the tiles write in the whole batch.
   double output_rows(const OpResult& result, double batch_scale) const;

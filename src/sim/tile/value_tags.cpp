@@ -23,8 +23,9 @@ Component tags_component(const ValueTags& tags, const TileChip& chip) {
       {{"sram", banks * share, {"read", "write"}}, {"scratchpad", scratchpads * share, {"read", "write"}}}};
 }
 
-std::vector<ActionCount> tags_actions(const ValueTags& tags, const TileChip& chip, const OperationWork& work,
-                                      const Placement& placement, const Activity& activity, Operand role) {
+void append_tags_actions(const ValueTags& tags, const TileChip& chip, const OperationWork& work,
+                         const Placement& placement, Operand role, OpResult& result) {
+  const Activity& activity = *result.activity;
   const ScratchpadTraffic scratchpads = chip.memory().scratchpads(placement);
   const bool on_rows = role == placement.row_operand;
   const double share = share_of_row(tags, chip) * chip.rows_of_16();
@@ -33,14 +34,14 @@ std::vector<ActionCount> tags_actions(const ValueTags& tags, const TileChip& chi
   // Weights come once per batch.
   const double written =
       work.layer.shape.once_per_batch(role) ? static_cast<double>(fills) * share : scaled(fills);
-  return {
-      {tags.component, "sram", "read", scaled(on_rows ? activity.bm_reads : activity.am_reads)},
-      {tags.component, "sram", "write", written},
-      {tags.component, "scratchpad", "read",
-       scaled(on_rows ? scratchpads.row_reads : scratchpads.column_reads)},
-      {tags.component, "scratchpad", "write",
-       scaled(on_rows ? scratchpads.row_writes : scratchpads.column_writes)},
-  };
+  result.actions.insert(
+      result.actions.end(),
+      {{tags.component, "sram", "read", scaled(on_rows ? activity.bm_reads : activity.am_reads)},
+       {tags.component, "sram", "write", written},
+       {tags.component, "scratchpad", "read",
+        scaled(on_rows ? scratchpads.row_reads : scratchpads.column_reads)},
+       {tags.component, "scratchpad", "write",
+        scaled(on_rows ? scratchpads.row_writes : scratchpads.column_writes)}});
 }
 
 }  // namespace lacuna

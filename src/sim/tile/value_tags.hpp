@@ -19,9 +19,9 @@ struct ValueTags {
 // The tags' part of BM (or of AM and BM) and of the scratchpads, as a component.
 Component tags_component(const ValueTags& tags, const TileChip& chip);
 
-// What the tags of operand `role` cost in an operation: written when the tensor is brought to the chip, read
-// and passed on with each row of its values.
-std::vector<ActionCount> tags_actions(const ValueTags& tags, const TileChip& chip, const OperationWork& work,
-                                      const Placement& placement, const Activity& activity, Operand role);
+// Appends what the tags of operand `role` do in an operation: they are written when the tensor is brought to
+// the chip, read and passed on with each row of its values.
+void append_tags_actions(const ValueTags& tags, const TileChip& chip, const OperationWork& work,
+                         const Placement& placement, Operand role, OpResult& result);
 
 }  // namespace lacuna

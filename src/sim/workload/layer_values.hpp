@@ -30,6 +30,7 @@ struct TensorValues {
 struct LayerValues {
   TensorValues a, w, g;
   const TensorValues& of(Operand role) const { return role == Operand::kA ? a : role == Operand::kW ? w : g; }
+  TensorValues& of(Operand role) { return role == Operand::kA ? a : role == Operand::kW ? w : g; }
 };
 
 // In the data type that a machine computes in. What is not zero stays so when it is rounded: the masks, from

@@ -17,6 +17,12 @@ struct MacCounts {
   std::int64_t with(Operand role, Operation op) const {
     return role == operands(op).primary ? with_primary : with_secondary;
   }
+  // Those that remain if the zeros of `scheduled` are skipped.
+  std::int64_t scheduled(ScheduledOperands scheduled, Operation op) const {
+    const auto [primary, secondary] = operands(op);
+    if (scheduled == ScheduledOperands::both()) return effectual;
+    return scheduled.contains(primary) ? with_primary : scheduled.contains(secondary) ? with_secondary : macs;
+  }
 };
 
 // A pair counts where the operation would multiply it: a border of zeros belongs to A in the forward product

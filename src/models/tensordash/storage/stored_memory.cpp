@@ -121,7 +121,7 @@ LayerValues StoredMemory::through_memory(const LayerShape& shape, LayerValues va
   const ScheduledCodec codec(config_.scheduler.connectivity());
   for (const Operand role : kOperands) {
     if (!config_.is_stored(shape, role)) continue;
-    TensorValues& tensor = role == Operand::kA ? values.a : role == Operand::kW ? values.w : values.g;
+    TensorValues& tensor = values.of(role);
     const TensorGroups groups(shape, role,
                               config_.storage == Storage::kBlocks ? Grouping::kBlocks : Grouping::kFilters,
                               config_.tile.lanes);

@@ -1,0 +1,96 @@
+#include "sim/tile/tile_machine.hpp"
+
+#include "base/work_progress.hpp"
+#include "sim/tile/stream_products.hpp"
+#include "sim/tile/tile_pins.hpp"
+#include "sim/work_estimate.hpp"
+#include "sim/workload/stream_classes.hpp"
+
+namespace lacuna {
+
+TileMachine::TileMachine(Params params)
+    : params_(resolve_tiles(std::move(params))),
+      chip_(params_),
+      compute_key_(memo_key(params_, memory_params())) {}
+
+std::optional<BaselineSpec> TileMachine::baseline() const {
+  return baseline_sharing("dense", params_, TileChip::params());
+}
+
+double TileMachine::work(const LayerShape& shape) const {
+  return 2 * tile_words(shape, tile().lanes) + tile_products(shape);
+}
+
+ScheduledOperands TileMachine::scheduled(const OperationWork&, const Placement&) const { return {}; }
+
+void TileMachine::count_product(const OperationWork&, const Placement&, const PlacedProduct& product,
+                                TileOutcome& outcome) const {
+  outcome.compute_cycles += product.grid.dense_cycles(product.rows->steps());
+}
+
+void TileMachine::execute(const OperationWork& work, const Placement& placement, LayerValues& values,
+                          std::vector<float>& computed, TileOutcome& outcome) const {
+  // Zeros change nothing here, so both engines take the cycles of the placement;
+  // tests/conformance/tile_brute counts them a second time.
+  outcome.compute_cycles = placement.dense_cycles();
+  outcome.scheduled_macs = work.macs.macs;
+  outcome.effectual_macs = multiply_all(placement.products, work.layer.shape, work.op, values, computed);
+}
+
+OpResult TileMachine::simulate(const OperationWork& work, const SimOptions& options) const {
+  const Placement placement = chip_.place(work.layer, work.op);
+  TileOutcome outcome =
+      options.engine == Engine::kFast
+          ? *work.remember<TileOutcome>(compute_key_, [&] { return run_fast(work, placement); })
+          : run_values(work, placement, options.seed);
+  finish(work, placement, outcome);
+  OpResult result = chip_.result(work, placement, outcome);
+  count_actions(work, placement, outcome, result);
+  return result;
+}
+
+TileOutcome TileMachine::empty_outcome(const OperationWork& work, const Placement& placement) const {
+  return {.scheduled = scheduled(work, placement), .counters = counters(work)};
+}
+
+TileOutcome TileMachine::run_fast(const OperationWork& work, const Placement& placement) const {
+  const TileOutcome empty = empty_outcome(work, placement);
+  TileOutcome outcome = empty;
+  outcome.scheduled_macs = work.macs.scheduled(outcome.scheduled, work.op);
+  outcome.effectual_macs = work.macs.effectual;
+  const auto skips_none = [&](const OperandStreams* streams) {
+    return !outcome.scheduled.contains(streams->role) || has_no_zeros(*streams);
+  };
+  std::vector<TileOutcome> parts;
+  for (const PlacedProduct& product : in_steps(placement.placed)) {
+    const std::size_t alike = alike_product(parts.size(), placement.placed.size(), work.layer.shape.groups);
+    if (alike < parts.size() && skips_none(product.rows) && skips_none(product.columns)) {
+      parts.push_back(parts[alike]);
+    } else if (parts.push_back(empty); outcome.scheduled == ScheduledOperands()) {
+      TileMachine::count_product(work, placement, product, parts.back());
+    } else {
+      count_product(work, placement, product, parts.back());
+    }
+    outcome.compute_cycles += parts.back().compute_cycles;
+    for (std::size_t i = 0; i < outcome.counters.size(); ++i)
+      outcome.counters[i].value += parts.back().counters[i].value;
+  }
+  return outcome;
+}
+
+TileOutcome TileMachine::run_values(const OperationWork& work, const Placement& placement,
+                                    std::uint64_t seed) const {
+  const LayerShape& shape = work.layer.shape;
+  LayerValues values = layer_values(work.layer, seed, chip_.data_type());
+  std::vector<float> computed(static_cast<std::size_t>(result_elements(shape, work.op)), 0.0F);
+  TileOutcome outcome = empty_outcome(work, placement);
+  if (outcome.scheduled == ScheduledOperands()) {
+    TileMachine::execute(work, placement, values, computed, outcome);
+  } else {
+    execute(work, placement, values, computed, outcome);
+  }
+  check_against_reference(shape, work.op, values, computed);
+  return outcome;
+}
+
+}  // namespace lacuna
