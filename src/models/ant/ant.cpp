@@ -4,13 +4,13 @@
 #include "sim/catalog/registry.hpp"
 #include "sim/outer_product/machine.hpp"
 
-namespace lacuna {
+namespace lacuna::ant {
 namespace {
 
 constexpr std::int64_t kFill = 5;  // six stages [ANT talk, FastPath 2022]
 
 std::vector<ParamSpec> ant_params() {
-  std::vector<ParamSpec> specs = outer::machine_params(kFill);
+  std::vector<ParamSpec> specs = outer_product::machine_params(kFill);
   specs.push_back(ParamSpec::integer("k", 16, 1, 1 << 20, "indices",
                                      "kernel indices that the first-n-in-range search sees in a cycle",
                                      "ANT talk (FastPath 2022) names k; the value: docs/assumptions.md N2"));
@@ -28,12 +28,13 @@ const RegisterAccelerator kRegister{{
         "ISCA 2022, doi 10.1145/3470496.3527404",
     .params = ant_params(),
     .make = [](Params params) -> std::unique_ptr<Accelerator> {
-      const outer::MachineConfig config = outer::machine_config(params);
+      const outer_product::MachineConfig config = outer_product::machine_config(params);
       const AntPeConfig pe{config.n, config.n, params.integer("k"), params.integer("empty_cost"),
                            config.conflicts ? config.banks : 0};
-      return std::make_unique<outer::OuterProductMachine>(std::move(params), std::make_unique<AntPe>(pe));
+      return std::make_unique<outer_product::OuterProductMachine>(std::move(params),
+                                                                  std::make_unique<AntPe>(pe));
     },
 }};
 
 }  // namespace
-}  // namespace lacuna
+}  // namespace lacuna::ant

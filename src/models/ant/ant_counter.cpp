@@ -4,13 +4,13 @@
 
 #include "ant_steps.hpp"
 
-namespace lacuna {
+namespace lacuna::ant {
 
-using outer::AxisMap;
-using outer::CsrPlane;
-using outer::IndexMap;
-using outer::KernelUse;
-using outer::PairCounts;
+using outer_product::AxisMap;
+using outer_product::CsrPlane;
+using outer_product::IndexMap;
+using outer_product::KernelUse;
+using outer_product::PairCounts;
 
 AntCounter::AntCounter(const AntPeConfig& config, const IndexMap& map, KernelUse use)
     : config_(config), map_(map), use_(use) {
@@ -207,7 +207,7 @@ std::int64_t AntConflictCounter::count(std::size_t index, PairCounts& totals) {
 }
 
 PairCounts AntConflictCounter::run(std::size_t index) {
-  const std::vector<outer::Position>& image = positions_[index];
+  const std::vector<outer_product::Position>& image = positions_[index];
   std::int64_t stalls = 0;
   const auto tally = [&](std::size_t first, std::size_t end, std::span<const std::uint32_t> hits) {
     for (std::size_t i = first; i < end; ++i) {
@@ -224,4 +224,4 @@ PairCounts AntConflictCounter::run(std::size_t index) {
   return counts;
 }
 
-}  // namespace lacuna
+}  // namespace lacuna::ant

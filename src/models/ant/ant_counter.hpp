@@ -8,23 +8,23 @@
 #include "ant_pe.hpp"
 #include "range_walk.hpp"
 
-namespace lacuna {
+namespace lacuna::ant {
 
 // Where the kernels of a block are small and many (forward, input gradient) the ranges of an image repeat, so
 // equal ones are counted together; and where a kernel has at most kMemoTaps positions, what a range costs is
 // kept by the kernel's mask. In the weight gradient a kernel is a plane of G that meets all images: its
 // column starts are built once and each range is a handful of subtractions.
-class AntCounter final : public outer::PairCounter {
+class AntCounter final : public outer_product::PairCounter {
  public:
-  AntCounter(const AntPeConfig& config, const outer::IndexMap& map, outer::KernelUse use);
+  AntCounter(const AntPeConfig& config, const outer_product::IndexMap& map, outer_product::KernelUse use);
 
   void start_images(std::size_t images) override;
   void add_nonzero(std::size_t image, std::int64_t y, std::int64_t x) override;
   void end_images() override;
   std::int64_t image_nonzeros(std::size_t image) const override { return images_[image].nonzeros; }
-  void set_kernel(const outer::CsrPlane& kernel) override;
+  void set_kernel(const outer_product::CsrPlane& kernel) override;
   void set_kernel_mask(std::uint64_t mask) override;
-  std::int64_t count(std::size_t image, outer::PairCounts& totals) override;
+  std::int64_t count(std::size_t image, outer_product::PairCounts& totals) override;
 
  private:
   static constexpr std::int64_t kMemoTaps = 9;
@@ -70,14 +70,14 @@ class AntCounter final : public outer::PairCounter {
   Sums sum_memo(const Image& image);
 
   AntPeConfig config_;
-  outer::IndexMap map_;
-  outer::KernelUse use_;
+  outer_product::IndexMap map_;
+  outer_product::KernelUse use_;
   std::vector<std::uint32_t> first_r_, end_r_, first_s_, end_s_;  // ranges by image position (convolution)
   std::vector<Image> images_;
 
-  const outer::CsrPlane* kernel_ = nullptr;
+  const outer_product::CsrPlane* kernel_ = nullptr;
   std::int64_t kernel_nonzeros_ = 0;
-  outer::CsrPlane from_mask_;
+  outer_product::CsrPlane from_mask_;
   ColumnStarts starts_;
   std::vector<MemoWalk> memo_;  // [mask][range]
   std::uint64_t mask_ = 0;      // of the kernel, while memo_ answers
@@ -91,12 +91,13 @@ class AntCounter final : public outer::PairCounter {
 // With bank conflicts every step's products must be looked at: cycle by cycle, without values. What a pair
 // takes is kept by image and kernel, where kernels are few: those of at most kMemoTaps positions, and those
 // without zeros.
-class AntConflictCounter final : public outer::PairCounter {
+class AntConflictCounter final : public outer_product::PairCounter {
  public:
-  AntConflictCounter(const AntPeConfig& config, const outer::IndexMap& map)
+  AntConflictCounter(const AntPeConfig& config, const outer_product::IndexMap& map)
       : config_(config), map_(map), tally_(config.banks, map) {
     const std::int64_t taps = map.y.kernel * map.x.kernel;
-    if (map.kind == outer::IndexMap::Kind::kConvolution && taps <= kMemoTaps) masks_ = std::size_t{1} << taps;
+    if (map.kind == outer_product::IndexMap::Kind::kConvolution && taps <= kMemoTaps)
+      masks_ = std::size_t{1} << taps;
   }
 
   void start_images(std::size_t images) override {
@@ -114,11 +115,11 @@ class AntConflictCounter final : public outer::PairCounter {
   std::int64_t image_nonzeros(std::size_t image) const override {
     return static_cast<std::int64_t>(positions_[image].size());
   }
-  void set_kernel(const outer::CsrPlane& kernel) override {
+  void set_kernel(const outer_product::CsrPlane& kernel) override {
     kernel_ = &kernel;
     mask_ = 0;
-    kernel_is_full_ =
-        map_.kind == outer::IndexMap::Kind::kConvolution && kernel.nonzeros() == kernel.rows * kernel.cols;
+    kernel_is_full_ = map_.kind == outer_product::IndexMap::Kind::kConvolution &&
+                      kernel.nonzeros() == kernel.rows * kernel.cols;
   }
   void set_kernel_mask(std::uint64_t mask) override {
     from_mask_.assign_mask(mask, map_.y.kernel, map_.x.kernel);
@@ -126,21 +127,21 @@ class AntConflictCounter final : public outer::PairCounter {
     mask_ = mask;
     kernel_is_full_ = false;
   }
-  std::int64_t count(std::size_t image, outer::PairCounts& totals) override;
+  std::int64_t count(std::size_t image, outer_product::PairCounts& totals) override;
 
  private:
   static constexpr std::int64_t kMemoTaps = 9;
   static constexpr std::size_t kMemoEntries = 1 << 20;
-  using Known = std::unique_ptr<outer::PairCounts>;
+  using Known = std::unique_ptr<outer_product::PairCounts>;
 
-  outer::PairCounts run(std::size_t image);
+  outer_product::PairCounts run(std::size_t image);
 
   AntPeConfig config_;
-  outer::IndexMap map_;
-  outer::BankTally tally_;
-  std::vector<std::vector<outer::Position>> positions_;
-  const outer::CsrPlane* kernel_ = nullptr;
-  outer::CsrPlane from_mask_;
+  outer_product::IndexMap map_;
+  outer_product::BankTally tally_;
+  std::vector<std::vector<outer_product::Position>> positions_;
+  const outer_product::CsrPlane* kernel_ = nullptr;
+  outer_product::CsrPlane from_mask_;
   std::uint64_t mask_ = 0;  // of the kernel, if it came as one
   bool kernel_is_full_ = false;
   std::size_t masks_ = 0;       // that there can be, if few
@@ -149,4 +150,4 @@ class AntConflictCounter final : public outer::PairCounter {
   std::vector<Known> of_full_;  // by image
 };
 
-}  // namespace lacuna
+}  // namespace lacuna::ant

@@ -5,16 +5,16 @@
 #include "ant_counter.hpp"
 #include "ant_steps.hpp"
 
-namespace lacuna {
+namespace lacuna::ant {
 
-using outer::CsrPlane;
-using outer::IndexMap;
-using outer::PairCounts;
+using outer_product::CsrPlane;
+using outer_product::IndexMap;
+using outer_product::PairCounts;
 
 PairCounts AntPe::execute(const CsrPlane& image, const CsrPlane& kernel, const IndexMap& map,
-                          const outer::OutputPlane& output) const {
-  outer::BankTally tally(std::max<std::int64_t>(1, config_.banks), map);
-  const auto position = [&](std::size_t i) { return outer::Position{image.row[i], image.col[i]}; };
+                          const outer_product::OutputPlane& output) const {
+  outer_product::BankTally tally(std::max<std::int64_t>(1, config_.banks), map);
+  const auto position = [&](std::size_t i) { return outer_product::Position{image.row[i], image.col[i]}; };
   PairCounts counts;
   std::int64_t stalls = 0;
   const auto multiply = [&](std::size_t first, std::size_t end, std::span<const std::uint32_t> hits) {
@@ -36,9 +36,10 @@ PairCounts AntPe::execute(const CsrPlane& image, const CsrPlane& kernel, const I
   return counts;
 }
 
-std::unique_ptr<outer::PairCounter> AntPe::counter(const IndexMap& map, outer::KernelUse use) const {
+std::unique_ptr<outer_product::PairCounter> AntPe::counter(const IndexMap& map,
+                                                           outer_product::KernelUse use) const {
   if (config_.banks > 0) return std::make_unique<AntConflictCounter>(config_, map);
   return std::make_unique<AntCounter>(config_, map, use);
 }
 
-}  // namespace lacuna
+}  // namespace lacuna::ant

@@ -5,7 +5,7 @@
 
 #include "sim/outer_product/processing_element.hpp"
 
-namespace lacuna {
+namespace lacuna::ant {
 
 struct AntPeConfig {
   std::int64_t image_lanes = 4;
@@ -15,14 +15,15 @@ struct AntPeConfig {
   std::int64_t banks = 0;       // 0: conflicts at the accumulators cost nothing
 };
 
-class AntPe final : public outer::ProcessingElement {
+class AntPe final : public outer_product::ProcessingElement {
  public:
   explicit AntPe(const AntPeConfig& config) : config_(config) {}
 
-  outer::PairCounts execute(const outer::CsrPlane& image, const outer::CsrPlane& kernel,
-                            const outer::IndexMap& map, const outer::OutputPlane& output) const override;
-  std::unique_ptr<outer::PairCounter> counter(const outer::IndexMap& map,
-                                              outer::KernelUse use) const override;
+  outer_product::PairCounts execute(const outer_product::CsrPlane& image,
+                                    const outer_product::CsrPlane& kernel, const outer_product::IndexMap& map,
+                                    const outer_product::OutputPlane& output) const override;
+  std::unique_ptr<outer_product::PairCounter> counter(const outer_product::IndexMap& map,
+                                                      outer_product::KernelUse use) const override;
   bool needs_columns() const override { return config_.banks > 0; }
   std::int64_t search_window() const override { return config_.window; }
 
@@ -30,4 +31,4 @@ class AntPe final : public outer::ProcessingElement {
   AntPeConfig config_;
 };
 
-}  // namespace lacuna
+}  // namespace lacuna::ant

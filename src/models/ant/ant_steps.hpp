@@ -8,15 +8,15 @@
 
 #include "ant_pe.hpp"
 
-namespace lacuna {
+namespace lacuna::ant {
 
 // `position(i)` is the i-th of `elements` image non-zeros in CSR order; issue(first, end, hits) is called for
 // each cycle that multiplies image elements first..end-1 with the kernel's elements `hits`.
 template <typename PositionOf, typename Issue>
-outer::PairCounts run_ant_pair(const AntPeConfig& config, const outer::IndexMap& map, std::size_t elements,
-                               const PositionOf& position, const outer::CsrPlane& kernel,
-                               const Issue& issue) {
-  outer::PairCounts counts;
+outer_product::PairCounts run_ant_pair(const AntPeConfig& config, const outer_product::IndexMap& map,
+                                       std::size_t elements, const PositionOf& position,
+                                       const outer_product::CsrPlane& kernel, const Issue& issue) {
+  outer_product::PairCounts counts;
   counts.pairs = 1;
   counts.cartesian = static_cast<std::int64_t>(elements) * kernel.nonzeros();
   const auto lanes = static_cast<std::size_t>(config.image_lanes);
@@ -33,7 +33,7 @@ outer::PairCounts run_ant_pair(const AntPeConfig& config, const outer::IndexMap&
     }
     // Stage 2: the ranges; stage 3: row pointers.
     ++counts.ranges;
-    const outer::KernelRange range = map.range(position(first).y, position(end - 1).y, x0, x1);
+    const outer_product::KernelRange range = map.range(position(first).y, position(end - 1).y, x0, x1);
     std::int64_t p = 0, last = 0;
     if (!range.empty()) {
       p = kernel.ptr[static_cast<std::size_t>(range.r0)];
@@ -74,4 +74,4 @@ outer::PairCounts run_ant_pair(const AntPeConfig& config, const outer::IndexMap&
   return counts;
 }
 
-}  // namespace lacuna
+}  // namespace lacuna::ant

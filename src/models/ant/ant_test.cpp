@@ -6,7 +6,7 @@
 #include "sim/outer_product/testing/machine_checks.hpp"
 #include "sim/outer_product/testing/pair_bench.hpp"
 
-namespace lacuna {
+namespace lacuna::ant {
 namespace {
 
 AntPeConfig config_of(std::size_t n_image, std::size_t n_kernel, std::int64_t k) {
@@ -18,7 +18,7 @@ TEST(AntPe, Goldens) {
     SCOPED_TRACE(golden.name);
     const testing::Oracle oracle(golden.image, golden.kernel, golden.geometry);
     const AntPe pe(config_of(golden.n_image, golden.n_kernel, golden.k));
-    const outer::PairCounts counts =
+    const outer_product::PairCounts counts =
         testing::check_pair(pe, golden.image, golden.kernel, golden.geometry,
                             oracle.ant(golden.n_image, golden.n_kernel, golden.k, 0, 1, 0));
     EXPECT_EQ(counts.cartesian, golden.all);
@@ -36,7 +36,7 @@ TEST(AntPe, GoldenIndicesRead) {
   for (std::size_t i = 0; i < goldens.size(); ++i) {
     const testing::Golden& golden = goldens[i];
     const AntPe pe(config_of(golden.n_image, golden.n_kernel, golden.k));
-    const outer::IndexMap map = testing::index_map(golden.geometry, golden.image, golden.kernel);
+    const outer_product::IndexMap map = testing::index_map(golden.geometry, golden.image, golden.kernel);
     EXPECT_EQ(testing::execute_pair(pe, golden.image, golden.kernel, map).counts.kernel_index_reads,
               expected[i]);
   }
@@ -52,7 +52,7 @@ TEST(AntPe, EqualsTheOracleOnTenThousandPairs) {
     config.banks = pair.banks;
     const testing::OracleCounts expected =
         oracle.ant(pair.n_image, pair.n_kernel, pair.k, 0, pair.empty, pair.banks);
-    const outer::PairCounts counts =
+    const outer_product::PairCounts counts =
         testing::check_pair(AntPe(config), pair.image, pair.kernel, pair.geometry, expected);
     const testing::OracleCounts all = oracle.brute();
     ASSERT_EQ(counts.cartesian, all.all);
@@ -93,7 +93,7 @@ TEST(AntPe, EqualsTheOracleOnWidePlanes) {
 
 TEST(RangeWalk, AllInRangeEqualsTheSearchOverOneRow) {
   for (std::int64_t count = 0; count <= 40; ++count) {
-    outer::CsrPlane kernel;
+    outer_product::CsrPlane kernel;
     kernel.start(1, 40);
     for (std::int64_t s = 0; s < count; ++s) kernel.add(s);
     kernel.end_row();
@@ -147,4 +147,4 @@ TEST(Ant, NeverLosesMoreThanItsFillToScnn) {
 }
 
 }  // namespace
-}  // namespace lacuna
+}  // namespace lacuna::ant

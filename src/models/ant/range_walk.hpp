@@ -8,7 +8,7 @@
 
 #include "sim/outer_product/planes.hpp"
 
-namespace lacuna {
+namespace lacuna::ant {
 
 // What one image vector costs.
 struct RangeWalk {
@@ -23,7 +23,7 @@ struct RangeWalk {
 // in-range non-zeros of row r are then the CSR positions at(r, s0) .. at(r, s1 + 1) - 1.
 class ColumnStarts {
  public:
-  void build(const outer::CsrPlane& kernel) {
+  void build(const outer_product::CsrPlane& kernel) {
     width_ = static_cast<std::size_t>(kernel.cols) + 1;
     starts_.resize(static_cast<std::size_t>(kernel.rows) * width_);
     std::uint32_t* out = starts_.data();
@@ -116,4 +116,4 @@ inline RangeWalk walk_range(const ColumnStarts& starts, std::int64_t r0, std::in
   return walk;
 }
 
-}  // namespace lacuna
+}  // namespace lacuna::ant

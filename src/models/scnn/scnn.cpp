@@ -4,7 +4,7 @@
 #include "sim/catalog/registry.hpp"
 #include "sim/outer_product/machine.hpp"
 
-namespace lacuna {
+namespace lacuna::scnn {
 namespace {
 
 // Three stages: buffers, multipliers and output indices, accumulators [ANT talk, FastPath 2022].
@@ -14,13 +14,14 @@ const RegisterAccelerator kRegister{{
     .name = "scnn",
     .summary = "SCNN-like: Cartesian products of compressed planes; skips the zeros of both operands",
     .paper = "Parashar et al., SCNN, ISCA 2017, doi 10.1145/3079856.3080254; as ANT's baseline",
-    .params = outer::machine_params(kFill),
+    .params = outer_product::machine_params(kFill),
     .make = [](Params params) -> std::unique_ptr<Accelerator> {
-      const outer::MachineConfig config = outer::machine_config(params);
+      const outer_product::MachineConfig config = outer_product::machine_config(params);
       const ScnnPeConfig pe{config.n, config.n, config.conflicts ? config.banks : 0};
-      return std::make_unique<outer::OuterProductMachine>(std::move(params), std::make_unique<ScnnPe>(pe));
+      return std::make_unique<outer_product::OuterProductMachine>(std::move(params),
+                                                                  std::make_unique<ScnnPe>(pe));
     },
 }};
 
 }  // namespace
-}  // namespace lacuna
+}  // namespace lacuna::scnn

@@ -6,7 +6,7 @@
 #include "sim/outer_product/testing/machine_checks.hpp"
 #include "sim/simulation.hpp"
 
-namespace lacuna {
+namespace lacuna::scnn {
 namespace {
 
 using testing::Settings;
@@ -366,4 +366,4 @@ TEST(ScnnMemory, NeedsScnnsOwnMapping) {
 }
 
 }  // namespace
-}  // namespace lacuna
+}  // namespace lacuna::scnn

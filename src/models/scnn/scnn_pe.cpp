@@ -6,15 +6,15 @@
 
 #include "base/ceil_div.hpp"
 
-namespace lacuna {
+namespace lacuna::scnn {
 namespace {
 
-using outer::BankTally;
-using outer::CsrPlane;
-using outer::IndexMap;
-using outer::KernelRange;
-using outer::PairCounts;
-using outer::Position;
+using outer_product::BankTally;
+using outer_product::CsrPlane;
+using outer_product::IndexMap;
+using outer_product::KernelRange;
+using outer_product::PairCounts;
+using outer_product::Position;
 
 // Counts that follow from the numbers of non-zeros alone: every image vector meets every kernel vector.
 PairCounts closed_form(std::int64_t image, std::int64_t kernel, const ScnnPeConfig& config) {
@@ -31,7 +31,7 @@ PairCounts closed_form(std::int64_t image, std::int64_t kernel, const ScnnPeConf
 // With banks every useful product matters, but only those: a step without any takes its one cycle. And
 // kernels repeat: of nine positions or fewer there are at most 512, and planes of G behind batch norm have no
 // zeros.
-class ScnnCounter final : public outer::PairCounter {
+class ScnnCounter final : public outer_product::PairCounter {
  public:
   ScnnCounter(const ScnnPeConfig& config, const IndexMap& map) : config_(config), map_(map) {
     if (config.banks == 0) return;
@@ -95,7 +95,7 @@ class ScnnCounter final : public outer::PairCounter {
     std::int64_t first, end;
     std::int64_t at;  // before it is divided by output_step
   };
-  static std::vector<Span> spans(const outer::AxisMap& axis) {
+  static std::vector<Span> spans(const outer_product::AxisMap& axis) {
     std::vector<Span> found;
     for (std::int64_t t = 0; t < axis.image; ++t) {
       const std::int64_t first = axis.first_kernel(t);
@@ -105,7 +105,7 @@ class ScnnCounter final : public outer::PairCounter {
     return found;
   }
   // Nothing less than 0 and nothing beyond the last output is asked for.
-  static std::int64_t output(const outer::AxisMap& axis, std::int64_t at) {
+  static std::int64_t output(const outer_product::AxisMap& axis, std::int64_t at) {
     if (axis.output_step == 1) return at;
     return at % axis.output_step == 0 ? at / axis.output_step : -1;
   }
@@ -231,7 +231,7 @@ class ScnnCounter final : public outer::PairCounter {
 }  // namespace
 
 PairCounts ScnnPe::execute(const CsrPlane& image, const CsrPlane& kernel, const IndexMap& map,
-                           const outer::OutputPlane& output) const {
+                           const outer_product::OutputPlane& output) const {
   PairCounts counts;
   counts.pairs = 1;
   counts.cartesian = image.nonzeros() * kernel.nonzeros();
@@ -266,8 +266,9 @@ PairCounts ScnnPe::execute(const CsrPlane& image, const CsrPlane& kernel, const 
   return counts;
 }
 
-std::unique_ptr<outer::PairCounter> ScnnPe::counter(const IndexMap& map, outer::KernelUse) const {
+std::unique_ptr<outer_product::PairCounter> ScnnPe::counter(const IndexMap& map,
+                                                            outer_product::KernelUse) const {
   return std::make_unique<ScnnCounter>(config_, map);
 }
 
-}  // namespace lacuna
+}  // namespace lacuna::scnn

@@ -4,7 +4,7 @@
 
 #include "sim/outer_product/processing_element.hpp"
 
-namespace lacuna {
+namespace lacuna::scnn {
 
 struct ScnnPeConfig {
   std::int64_t image_lanes = 4;
@@ -12,18 +12,19 @@ struct ScnnPeConfig {
   std::int64_t banks = 0;  // 0: conflicts at the accumulators cost nothing
 };
 
-class ScnnPe final : public outer::ProcessingElement {
+class ScnnPe final : public outer_product::ProcessingElement {
  public:
   explicit ScnnPe(const ScnnPeConfig& config) : config_(config) {}
 
-  outer::PairCounts execute(const outer::CsrPlane& image, const outer::CsrPlane& kernel,
-                            const outer::IndexMap& map, const outer::OutputPlane& output) const override;
-  std::unique_ptr<outer::PairCounter> counter(const outer::IndexMap& map,
-                                              outer::KernelUse use) const override;
+  outer_product::PairCounts execute(const outer_product::CsrPlane& image,
+                                    const outer_product::CsrPlane& kernel, const outer_product::IndexMap& map,
+                                    const outer_product::OutputPlane& output) const override;
+  std::unique_ptr<outer_product::PairCounter> counter(const outer_product::IndexMap& map,
+                                                      outer_product::KernelUse use) const override;
   bool needs_columns() const override { return config_.banks > 0; }
 
  private:
   ScnnPeConfig config_;
 };
 
-}  // namespace lacuna
+}  // namespace lacuna::scnn

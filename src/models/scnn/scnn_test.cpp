@@ -5,7 +5,7 @@
 #include "sim/outer_product/testing/machine_checks.hpp"
 #include "sim/outer_product/testing/pair_bench.hpp"
 
-namespace lacuna {
+namespace lacuna::scnn {
 namespace {
 
 TEST(ScnnPe, Goldens) {
@@ -17,8 +17,8 @@ TEST(ScnnPe, Goldens) {
     EXPECT_EQ(all.valid, golden.valid);
     const ScnnPe pe(
         {static_cast<std::int64_t>(golden.n_image), static_cast<std::int64_t>(golden.n_kernel), 0});
-    const outer::PairCounts counts = testing::check_pair(pe, golden.image, golden.kernel, golden.geometry,
-                                                         oracle.scnn(golden.n_image, golden.n_kernel, 0, 0));
+    const outer_product::PairCounts counts = testing::check_pair(
+        pe, golden.image, golden.kernel, golden.geometry, oracle.scnn(golden.n_image, golden.n_kernel, 0, 0));
     EXPECT_EQ(counts.cartesian, golden.all);
     EXPECT_EQ(counts.useful, golden.valid);
     EXPECT_EQ(counts.steps, golden.scnn_steps);
@@ -33,7 +33,7 @@ TEST(ScnnPe, EqualsTheOracleOnTenThousandPairs) {
     const testing::Oracle oracle(pair.image, pair.kernel, pair.geometry);
     const ScnnPe pe(
         {static_cast<std::int64_t>(pair.n_image), static_cast<std::int64_t>(pair.n_kernel), pair.banks});
-    const outer::PairCounts counts = testing::check_pair(
+    const outer_product::PairCounts counts = testing::check_pair(
         pe, pair.image, pair.kernel, pair.geometry, oracle.scnn(pair.n_image, pair.n_kernel, 0, pair.banks));
     const testing::OracleCounts all = oracle.brute();
     ASSERT_EQ(counts.cartesian, all.all);
@@ -97,4 +97,4 @@ TEST(Scnn, LinearByChannelsFillsAQuarterOfTheMultipliers) {
 }
 
 }  // namespace
-}  // namespace lacuna
+}  // namespace lacuna::scnn

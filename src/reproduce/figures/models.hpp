@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "tensor/operation.hpp"
+
 namespace lacuna::reproduce {
 
 // [TensorDash §4]: the traces at the end of training, "alexnet_p100" and so on.

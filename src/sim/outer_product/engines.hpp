@@ -8,7 +8,7 @@
 #include "sim/outer_product/schedule.hpp"
 #include "trace/trace.hpp"
 
-namespace lacuna::outer {
+namespace lacuna::outer_product {
 
 // Counts from masks. `useful` stays 0: it is count_macs' effectual.
 PairCounts count_operation(const Layer& layer, Operation op, const MachineConfig& config,
@@ -18,4 +18,4 @@ PairCounts count_operation(const Layer& layer, Operation op, const MachineConfig
 PairCounts execute_operation(const Layer& layer, Operation op, const MachineConfig& config,
                              const ProcessingElement& pe, Schedule& schedule, std::uint64_t seed);
 
-}  // namespace lacuna::outer
+}  // namespace lacuna::outer_product

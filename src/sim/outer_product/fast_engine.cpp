@@ -10,7 +10,7 @@
 #include "sim/outer_product/mask_bits.hpp"
 #include "sim/outer_product/work.hpp"
 
-namespace lacuna::outer {
+namespace lacuna::outer_product {
 namespace {
 
 struct Pair {
@@ -326,4 +326,4 @@ PairCounts count_operation(const Layer& layer, Operation op, const MachineConfig
   return ConvolutionCount(layer, work, config, pe, schedule).run();
 }
 
-}  // namespace lacuna::outer
+}  // namespace lacuna::outer_product

@@ -9,7 +9,7 @@
 #include "sim/tile/column_panel.hpp"
 #include "sim/workload/reference.hpp"
 
-namespace lacuna::outer {
+namespace lacuna::outer_product {
 namespace {
 
 // A value that is compressed, or nothing for a zero.
@@ -174,4 +174,4 @@ PairCounts execute_operation(const Layer& layer, Operation op, const MachineConf
   return totals;
 }
 
-}  // namespace lacuna::outer
+}  // namespace lacuna::outer_product

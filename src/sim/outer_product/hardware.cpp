@@ -4,7 +4,7 @@
 
 #include "sim/memory/memory_actions.hpp"
 
-namespace lacuna::outer {
+namespace lacuna::outer_product {
 namespace {
 
 // The PE whose area SCNN publishes, and what ANT's 0.0017 mm2 are taken to be of.
@@ -148,4 +148,4 @@ std::vector<ActionCount> pe_actions(const MachineConfig& config, std::int64_t se
   return actions;
 }
 
-}  // namespace lacuna::outer
+}  // namespace lacuna::outer_product

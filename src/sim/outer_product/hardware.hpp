@@ -9,7 +9,7 @@
 #include "sim/outer_product/memory.hpp"
 #include "sim/outer_product/processing_element.hpp"
 
-namespace lacuna::outer {
+namespace lacuna::outer_product {
 
 // `search_window`: ANT's k; 0: PEs without range and search.
 Hardware machine_hardware(const MachineConfig& config, std::int64_t search_window);
@@ -19,4 +19,4 @@ std::vector<ActionCount> pe_actions(const MachineConfig& config, std::int64_t se
                                     const PairCounts& counts, const PeTraffic& traffic,
                                     std::int64_t compute_cycles, double batch_scale);
 
-}  // namespace lacuna::outer
+}  // namespace lacuna::outer_product

@@ -1,6 +1,6 @@
 #include "sim/outer_product/index_map.hpp"
 
-namespace lacuna::outer {
+namespace lacuna::outer_product {
 namespace {
 
 AxisMap axis(Operation op, std::int64_t input, std::int64_t output, std::int64_t kernel, std::int64_t stride,
@@ -34,4 +34,4 @@ IndexMap IndexMap::matrix(std::int64_t reduction, std::int64_t image_columns, st
   return map;
 }
 
-}  // namespace lacuna::outer
+}  // namespace lacuna::outer_product

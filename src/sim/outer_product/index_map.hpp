@@ -10,7 +10,7 @@
 #include "tensor/layer_shape.hpp"
 #include "tensor/operation.hpp"
 
-namespace lacuna::outer {
+namespace lacuna::outer_product {
 
 // Division that rounds down, of any dividend by a positive divisor.
 constexpr std::int64_t floor_div(std::int64_t a, std::int64_t b) { return -ceil_div(-a, b); }
@@ -96,4 +96,4 @@ struct IndexMap {
   static IndexMap matrix(std::int64_t reduction, std::int64_t image_columns, std::int64_t kernel_columns);
 };
 
-}  // namespace lacuna::outer
+}  // namespace lacuna::outer_product

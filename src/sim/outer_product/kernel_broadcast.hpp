@@ -17,7 +17,7 @@
 #include "sim/outer_product/schedule.hpp"
 #include "sim/outer_product/work.hpp"
 
-namespace lacuna::outer {
+namespace lacuna::outer_product {
 
 class KernelBroadcast {
  public:
@@ -85,4 +85,4 @@ class KernelBroadcast {
   std::vector<std::int64_t> kernel_values_;  // by phase and channel
 };
 
-}  // namespace lacuna::outer
+}  // namespace lacuna::outer_product

@@ -11,7 +11,7 @@
 #include "sim/outer_product/hardware.hpp"
 #include "sim/outer_product/residency.hpp"
 
-namespace lacuna::outer {
+namespace lacuna::outer_product {
 namespace {
 
 // Positions inside a plane are counted in 32 bits.
@@ -161,4 +161,4 @@ OpResult OuterProductMachine::simulate(const OperationWork& work, const SimOptio
   return result;
 }
 
-}  // namespace lacuna::outer
+}  // namespace lacuna::outer_product

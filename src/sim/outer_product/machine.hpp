@@ -9,7 +9,7 @@
 #include "sim/outer_product/processing_element.hpp"
 #include "sim/outer_product/schedule.hpp"
 
-namespace lacuna::outer {
+namespace lacuna::outer_product {
 
 // The counters and their laws are listed in docs/models/scnn.md.
 class OuterProductMachine : public Accelerator {
@@ -43,4 +43,4 @@ class OuterProductMachine : public Accelerator {
   std::string compute_key_ = memo_key(params_, dram_params("", ""), {"idle_logic"});
 };
 
-}  // namespace lacuna::outer
+}  // namespace lacuna::outer_product

@@ -6,7 +6,7 @@
 #include "base/error.hpp"
 #include "sim/memory/dram.hpp"
 
-namespace lacuna::outer {
+namespace lacuna::outer_product {
 Size2 MachineConfig::pe_grid() const {
   Size2 grid{1, pes()};
   for (std::int64_t rows = 1; rows * rows <= pes(); ++rows) {
@@ -127,4 +127,4 @@ MachineConfig machine_config(const Params& params) {
   return config;
 }
 
-}  // namespace lacuna::outer
+}  // namespace lacuna::outer_product

@@ -8,7 +8,7 @@
 #include "tensor/data_type.hpp"
 #include "tensor/layer_shape.hpp"
 
-namespace lacuna::outer {
+namespace lacuna::outer_product {
 
 enum class Mapping {
   kPairs,      // pair i on PE i mod PEs, one barrier per operation
@@ -53,4 +53,4 @@ std::vector<ParamSpec> machine_params(std::int64_t fill_default);
 // Throws InputError where the values do not make a machine.
 MachineConfig machine_config(const Params& params);
 
-}  // namespace lacuna::outer
+}  // namespace lacuna::outer_product

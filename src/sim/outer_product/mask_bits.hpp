@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <cstring>
 
-namespace lacuna::outer {
+namespace lacuna::outer_product {
 
 // Calls visit(c - first) for each set bit c in [first, end) of a row of a MaskView. Reads no byte past the
 // one that holds bit end - 1.
@@ -23,4 +23,4 @@ void for_each_bit(const std::uint8_t* row, std::int64_t first, std::int64_t end,
   }
 }
 
-}  // namespace lacuna::outer
+}  // namespace lacuna::outer_product

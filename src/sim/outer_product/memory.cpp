@@ -6,7 +6,7 @@
 #include "sim/outer_product/work.hpp"
 #include "sim/workload/reference.hpp"
 
-namespace lacuna::outer {
+namespace lacuna::outer_product {
 namespace {
 
 constexpr std::int64_t kIndexBytes = 2;  // ASSUMPTION(O11): of a value that is kept compressed
@@ -72,4 +72,4 @@ OuterTiming OuterMemory::time(const OperationWork& work, const PeTraffic& traffi
   return timing;
 }
 
-}  // namespace lacuna::outer
+}  // namespace lacuna::outer_product

@@ -8,7 +8,7 @@
 #include "sim/outer_product/machine_config.hpp"
 #include "sim/workload/operation_work.hpp"
 
-namespace lacuna::outer {
+namespace lacuna::outer_product {
 
 // Elements that go through the RAMs of PEs in an operation, for the samples recorded.
 struct PeTraffic {
@@ -45,4 +45,4 @@ class OuterMemory {
   Dram dram_;
 };
 
-}  // namespace lacuna::outer
+}  // namespace lacuna::outer_product

@@ -7,7 +7,7 @@
 #include "sim/outer_product/work.hpp"
 #include "sim/testing/random_layer.hpp"
 
-namespace lacuna::outer {
+namespace lacuna::outer_product {
 namespace {
 
 TEST(IndexMap, DivisionRoundsDown) {
@@ -128,4 +128,4 @@ TEST(Schedule, FillOfEachPair) {
 }
 
 }  // namespace
-}  // namespace lacuna::outer
+}  // namespace lacuna::outer_product

@@ -6,7 +6,7 @@
 
 #include "sim/outer_product/index_map.hpp"
 
-namespace lacuna::outer {
+namespace lacuna::outer_product {
 
 // The non-zeros of one 2-D plane in CSR order (rows, then columns). `row` repeats what `ptr` says, for those
 // who visit elements; it may be left out. `value` is empty in the fast engine. `col` may be left out where
@@ -95,4 +95,4 @@ class BankTally {
   std::int64_t most_ = 0;
 };
 
-}  // namespace lacuna::outer
+}  // namespace lacuna::outer_product

@@ -7,7 +7,7 @@
 
 #include "sim/outer_product/planes.hpp"
 
-namespace lacuna::outer {
+namespace lacuna::outer_product {
 
 // Everything that is counted for pairs, except pipe fill, which the machine adds.
 struct PairCounts {
@@ -92,4 +92,4 @@ class ProcessingElement {
   virtual std::int64_t search_window() const { return 0; }
 };
 
-}  // namespace lacuna::outer
+}  // namespace lacuna::outer_product

@@ -5,7 +5,7 @@
 #include "sim/outer_product/work.hpp"
 #include "sim/workload/reference.hpp"
 
-namespace lacuna::outer {
+namespace lacuna::outer_product {
 namespace {
 
 // Whether a layer's input can be what the layer before it left in the PEs. Pooling in between is done on the
@@ -74,4 +74,4 @@ std::vector<LayerPasses> plan_residency(const Trace& trace, const MachineConfig&
   return sample_bytes < layer_bytes ? by_sample : by_layer;
 }
 
-}  // namespace lacuna::outer
+}  // namespace lacuna::outer_product

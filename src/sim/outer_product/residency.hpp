@@ -11,7 +11,7 @@
 #include "sim/outer_product/machine_config.hpp"
 #include "trace/trace.hpp"
 
-namespace lacuna::outer {
+namespace lacuna::outer_product {
 
 // Non-zeros of a forward pass' input that the fullest PE holds of one sample. Not for linear layers.
 std::int64_t largest_tile(const Layer& layer, const MachineConfig& config);
@@ -23,4 +23,4 @@ std::int64_t largest_tile(const Layer& layer, const MachineConfig& config);
 std::vector<LayerPasses> plan_residency(const Trace& trace, const MachineConfig& config, const Dram& dram,
                                         const PerOperation<bool>& operations);
 
-}  // namespace lacuna::outer
+}  // namespace lacuna::outer_product

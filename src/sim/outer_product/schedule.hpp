@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace lacuna::outer {
+namespace lacuna::outer_product {
 
 // In PE-cycles except `cycles` and `sent_again`. PEs x cycles = busy + fill + imbalance + idle_pe +
 // broadcast_wait + drain_wait.
@@ -126,4 +126,4 @@ class Schedule {
   std::int64_t settled_ = 0;  // cycles when the pipe was empty last
 };
 
-}  // namespace lacuna::outer
+}  // namespace lacuna::outer_product

@@ -2,7 +2,7 @@
 
 #include <numeric>
 
-namespace lacuna::outer {
+namespace lacuna::outer_product {
 namespace {
 
 // ASSUMPTION(O7): Kc is what the accumulators of a PE hold of the outputs that its tile can reach; SCNN gives
@@ -173,4 +173,4 @@ std::vector<LinearWork> LinearWork::of(const Layer& layer, Operation op, const M
   return works;
 }
 
-}  // namespace lacuna::outer
+}  // namespace lacuna::outer_product

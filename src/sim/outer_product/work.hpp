@@ -11,7 +11,7 @@
 #include "sim/outer_product/schedule.hpp"
 #include "trace/trace.hpp"
 
-namespace lacuna::outer {
+namespace lacuna::outer_product {
 
 // A convolution's pairs. A block is one sample of one convolution group: `images` x `kernels` pairs, each one
 // channel of the image's plane and one filter's kernel for that channel (forward, input gradient), or one
@@ -129,4 +129,4 @@ PairCounts on_schedule(const Layer& layer, Operation op, const MachineConfig& co
   return totals;
 }
 
-}  // namespace lacuna::outer
+}  // namespace lacuna::outer_product

@@ -9,8 +9,8 @@
 
 namespace lacuna::testing {
 
-inline outer::CsrPlane csr_plane(const Matrix& m) {
-  outer::CsrPlane plane;
+inline outer_product::CsrPlane csr_plane(const Matrix& m) {
+  outer_product::CsrPlane plane;
   plane.start(static_cast<std::int64_t>(m.size()), static_cast<std::int64_t>(m[0].size()));
   for (const std::vector<int>& row : m) {
     for (std::size_t x = 0; x < row.size(); ++x) {
@@ -21,23 +21,23 @@ inline outer::CsrPlane csr_plane(const Matrix& m) {
   return plane;
 }
 
-inline outer::IndexMap index_map(const OracleGeometry& g, const Matrix& image, const Matrix& kernel) {
+inline outer_product::IndexMap index_map(const OracleGeometry& g, const Matrix& image, const Matrix& kernel) {
   const auto axis = [](const OracleAxis& a, std::size_t image_size, std::size_t kernel_size) {
-    return outer::AxisMap{
+    return outer_product::AxisMap{
         a.e,  a.d, a.st, a.p, static_cast<std::int64_t>(image_size), static_cast<std::int64_t>(kernel_size),
         a.out};
   };
-  return {outer::IndexMap::Kind::kConvolution, axis(g.y, image.size(), kernel.size()),
+  return {outer_product::IndexMap::Kind::kConvolution, axis(g.y, image.size(), kernel.size()),
           axis(g.x, image[0].size(), kernel[0].size())};
 }
 
 struct PairRun {
-  outer::PairCounts counts;
+  outer_product::PairCounts counts;
   std::vector<float> out;
 };
 
-inline PairRun execute_pair(const outer::ProcessingElement& pe, const Matrix& image, const Matrix& kernel,
-                            const outer::IndexMap& map) {
+inline PairRun execute_pair(const outer_product::ProcessingElement& pe, const Matrix& image,
+                            const Matrix& kernel, const outer_product::IndexMap& map) {
   const Size2 size = map.outputs();
   PairRun run{{}, std::vector<float>(static_cast<std::size_t>(size.h * size.w), 0.0F)};
   run.counts = pe.execute(csr_plane(image), csr_plane(kernel), map, {run.out.data(), size.w, 1});
@@ -45,10 +45,10 @@ inline PairRun execute_pair(const outer::ProcessingElement& pe, const Matrix& im
 }
 
 // The fast engine's counts; `useful` is 0 there. `by_mask`: the kernel as a mask of at most 64 positions.
-inline outer::PairCounts count_pair(const outer::ProcessingElement& pe, const Matrix& image,
-                                    const Matrix& kernel, const outer::IndexMap& map, outer::KernelUse use,
-                                    bool by_mask) {
-  const std::unique_ptr<outer::PairCounter> counter = pe.counter(map, use);
+inline outer_product::PairCounts count_pair(const outer_product::ProcessingElement& pe, const Matrix& image,
+                                            const Matrix& kernel, const outer_product::IndexMap& map,
+                                            outer_product::KernelUse use, bool by_mask) {
+  const std::unique_ptr<outer_product::PairCounter> counter = pe.counter(map, use);
   counter->start_images(1);
   for (std::size_t y = 0; y < image.size(); ++y) {
     for (std::size_t x = 0; x < image[y].size(); ++x) {
@@ -57,7 +57,7 @@ inline outer::PairCounts count_pair(const outer::ProcessingElement& pe, const Ma
     }
   }
   counter->end_images();
-  const outer::CsrPlane plane = csr_plane(kernel);
+  const outer_product::CsrPlane plane = csr_plane(kernel);
   if (by_mask) {
     std::uint64_t mask = 0;
     for (std::size_t i = 0; i < plane.row.size(); ++i) {
@@ -67,17 +67,17 @@ inline outer::PairCounts count_pair(const outer::ProcessingElement& pe, const Ma
   } else {
     counter->set_kernel(plane);
   }
-  outer::PairCounts totals;
+  outer_product::PairCounts totals;
   const std::int64_t cycles = counter->count(0, totals);
   EXPECT_EQ(cycles, totals.cycles());
   return totals;
 }
 
 // All ways agree with each other and with the oracle; returns the functional engine's counts.
-inline outer::PairCounts check_pair(const outer::ProcessingElement& pe, const Matrix& image,
-                                    const Matrix& kernel, const OracleGeometry& geometry,
-                                    const OracleCounts& expected) {
-  const outer::IndexMap map = index_map(geometry, image, kernel);
+inline outer_product::PairCounts check_pair(const outer_product::ProcessingElement& pe, const Matrix& image,
+                                            const Matrix& kernel, const OracleGeometry& geometry,
+                                            const OracleCounts& expected) {
+  const outer_product::IndexMap map = index_map(geometry, image, kernel);
   const PairRun run = execute_pair(pe, image, kernel, map);
   EXPECT_EQ(run.counts.executed, expected.executed);
   EXPECT_EQ(run.counts.steps, expected.steps);
@@ -90,10 +90,11 @@ inline outer::PairCounts check_pair(const outer::ProcessingElement& pe, const Ma
   }
   EXPECT_EQ(run.out, out);
 
-  outer::PairCounts fast = run.counts;
+  outer_product::PairCounts fast = run.counts;
   fast.useful = 0;
   const bool small = kernel.size() * kernel[0].size() <= 64;
-  for (const outer::KernelUse use : {outer::KernelUse::kOnce, outer::KernelUse::kShared}) {
+  for (const outer_product::KernelUse use :
+       {outer_product::KernelUse::kOnce, outer_product::KernelUse::kShared}) {
     EXPECT_TRUE(count_pair(pe, image, kernel, map, use, false) == fast);
     if (small) {
       EXPECT_TRUE(count_pair(pe, image, kernel, map, use, true) == fast);
