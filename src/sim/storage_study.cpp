@@ -1,7 +1,5 @@
 #include "sim/storage_study.hpp"
 
-#include <algorithm>
-
 namespace lacuna {
 
 std::vector<double> StorageSizes::total(Operand role, DataType type) const {
@@ -26,21 +24,6 @@ std::vector<double> StorageSizes::total(DataType type) const {
 
 StudySubject study_subject(const Trace& trace, std::string arch) {
   return {trace.path(), trace.info(), trace.batch(), std::move(arch)};
-}
-
-StorageStudyRegistry& StorageStudyRegistry::instance() {
-  static StorageStudyRegistry registry;
-  return registry;
-}
-
-void StorageStudyRegistry::add(StorageStudy study) {
-  const auto at = std::ranges::lower_bound(studies_, study.model, {}, &StorageStudy::model);
-  studies_.insert(at, std::move(study));
-}
-
-const StorageStudy* StorageStudyRegistry::find(std::string_view model) const {
-  const auto at = std::ranges::find(studies_, model, &StorageStudy::model);
-  return at == studies_.end() ? nullptr : &*at;
 }
 
 }  // namespace lacuna

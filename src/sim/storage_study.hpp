@@ -1,22 +1,19 @@
-// How many bits tensors take in the form that a machine stores them in: a study that a model may register
-// beside its accelerator. Results are plain data with names and titles, so that reports can print any of
-// them.
+// Results of a storage study: how many bits tensors take in the form that a machine stores them in. Plain
+// data with names and titles: the model fills it in, reports print it.
 #pragma once
 
 #include <array>
 #include <cstdint>
-#include <functional>
 #include <string>
-#include <string_view>
 #include <variant>
 #include <vector>
 
-#include "sim/accelerator.hpp"
 #include "tensor/data_type.hpp"
+#include "trace/trace.hpp"
 
 namespace lacuna {
 
-// What was studied: a trace, and the machine's name as results show it.
+// The trace that was studied, and the machine's name in results.
 struct StudySubject {
   std::string path;
   TraceInfo info;
@@ -104,38 +101,6 @@ struct BacksideLoads {
   std::vector<LayerLoads> layers;
 };
 
-// --- registration ---
-
-// Contract: both functions depend on their arguments alone and may call parallel_for. They leave `subject`
-// to the caller. `machine` is a machine of `model`; `params` are those declared here, checked.
-struct StorageStudy {
-  std::string model;              // the accelerator whose machines it studies
-  std::string summary;            // one line
-  std::vector<ParamSpec> params;  // of the study; no name may be a parameter of the model too
-  std::function<StorageSizes(const Trace&, const Accelerator& machine, const Params& params)> sizes;
-  // Empty where the machine has no such unit. Throws InputError as simulate_trace() does.
-  std::function<BacksideLoads(const Trace&, const Accelerator& machine, const Params& params, int threads)>
-      backside;
-};
-
 StudySubject study_subject(const Trace& trace, std::string arch);
-
-class StorageStudyRegistry {
- public:
-  static StorageStudyRegistry& instance();
-  void add(StorageStudy study);
-  const std::vector<StorageStudy>& studies() const { return studies_; }  // sorted by model
-  const StorageStudy* find(std::string_view model) const;
-
- private:
-  std::vector<StorageStudy> studies_;
-};
-
-// `static const RegisterStorageStudy kRegister{{.model = "tensordash", ...}};` in a model's .cpp.
-struct RegisterStorageStudy {
-  explicit RegisterStorageStudy(StorageStudy study) {
-    StorageStudyRegistry::instance().add(std::move(study));
-  }
-};
 
 }  // namespace lacuna

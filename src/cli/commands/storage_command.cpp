@@ -8,6 +8,7 @@
 #include "cli/commands.hpp"
 #include "cli/terminal/output.hpp"
 #include "cli/terminal/terminal.hpp"
+#include "models/tensordash/storage/storage_study.hpp"
 #include "report/study/backside_report.hpp"
 #include "report/study/storage_report.hpp"
 #include "sim/catalog/arch_catalog.hpp"
@@ -35,17 +36,13 @@ DataType parse_values(const std::string& name) {
                    suggest(name, {"fp32", "bfloat16"}));
 }
 
-std::vector<std::string> study_names() {
-  std::vector<std::string> names;
-  for (const StorageStudy& study : StorageStudyRegistry::instance().studies()) names.push_back(study.model);
-  return names;
-}
+// The model whose machines store tensors in another form than values.
+constexpr const char* kModel = "tensordash";
 
-// A machine, the study of its model, and the parameters of both.
+// A machine, and the parameters of the study.
 struct Subject {
   Machine machine;
-  const StorageStudy* study = nullptr;
-  Params params;  // of the study
+  Params params{fmt::format("the storage study of {}", kModel), tensordash::storage_study_params()};
 
   void set(const std::string& setting) {
     const std::string origin = "--set " + setting;
@@ -62,25 +59,14 @@ struct Subject {
 
 Subject choose_subject(const StorageOptions& options) {
   const ArchCatalog catalog;
-  Subject subject;
-  if (!options.config.empty()) {
-    subject.machine = catalog.load(options.config);
-  } else if (!options.arch.empty()) {
-    subject.machine = catalog.find(options.arch, "--arch");
-  } else if (const auto names = study_names(); names.size() == 1) {
-    subject.machine = catalog.find(names.front(), "--arch");
-  } else {
-    throw InputError("--arch", "several machines have a storage study",
-                     fmt::format("name one of them: {}", fmt::join(names, ", ")));
-  }
-  const std::string& model = subject.machine.model->name;
-  subject.study = StorageStudyRegistry::instance().find(model);
-  if (subject.study == nullptr) {
+  Subject subject{options.config.empty()
+                      ? catalog.find(options.arch.empty() ? kModel : options.arch, "--arch")
+                      : catalog.load(options.config)};
+  if (const std::string& model = subject.machine.model->name; model != kModel) {
     throw InputError(options.config.empty() ? "--arch" : "--config",
                      fmt::format("'{}' stores tensors densely; it has no storage study", model),
-                     fmt::format("machines with one: {}", fmt::join(study_names(), ", ")));
+                     fmt::format("machines with one: {}", kModel));
   }
-  subject.params = Params(fmt::format("the storage study of {}", model), subject.study->params);
   for (const std::string& setting : options.settings) subject.set(setting);
   return subject;
 }
@@ -100,7 +86,7 @@ void show_sizes(const StorageOptions& options, const Subject& subject, const Acc
   for (const std::string& path : options.traces) {
     const Trace trace = Trace::open(path);  // one in memory at a time
     with_threads(resolve_threads(0),
-                 [&] { all.push_back(subject.study->sizes(trace, machine, subject.params)); });
+                 [&] { all.push_back(tensordash::study_sizes(trace, machine, subject.params)); });
     all.back().subject = study_subject(trace, subject.machine.name);
   }
   write_files(options, storage_to_json(all), storage_to_csv(all));
@@ -113,16 +99,10 @@ void show_sizes(const StorageOptions& options, const Subject& subject, const Acc
 }
 
 void show_backside(const StorageOptions& options, const Subject& subject, const Accelerator& machine) {
-  if (!subject.study->backside) {
-    throw InputError(
-        "--backside",
-        fmt::format("'{}' has no unit that stores outputs in another form", subject.study->model),
-        "leave it out or take another machine");
-  }
   std::vector<BacksideLoads> all;
   for (const std::string& path : options.traces) {
     const Trace trace = Trace::open(path);
-    all.push_back(subject.study->backside(trace, machine, subject.params, resolve_threads(0)));
+    all.push_back(tensordash::study_backside(trace, machine, subject.params, resolve_threads(0)));
     all.back().subject = study_subject(trace, subject.machine.name);
   }
   write_files(options, backside_to_json(all), backside_to_csv(all));
@@ -146,18 +126,17 @@ void run_storage(const StorageOptions& options) {
   }
 }
 
-// The parameters of every study, for --help.
+// The parameters of the study, for --help.
 std::string study_help() {
-  std::string text;
-  for (const StorageStudy& study : StorageStudyRegistry::instance().studies()) {
-    text += fmt::format("Parameters of the study of {} ({}):\n", study.model, study.summary);
-    for (const ParamSpec& spec : study.params) {
-      text += fmt::format("  --set {}={}  ({}{}{})\n      {}\n", spec.name, spec.default_value,
-                          spec.allowed(), spec.unit.empty() ? "" : " ", spec.unit, spec.help);
-    }
-    text += fmt::format("  and those of the machine: 'lacuna arch show {}'\n\n", study.model);
+  std::string text = fmt::format(
+      "Parameters of the study of {} (tensors in scheduled form next to zero run-length, bitmap and CSR; "
+      "backside schedulers):\n",
+      kModel);
+  for (const ParamSpec& spec : tensordash::storage_study_params()) {
+    text += fmt::format("  --set {}={}  ({}{}{})\n      {}\n", spec.name, spec.default_value, spec.allowed(),
+                        spec.unit.empty() ? "" : " ", spec.unit, spec.help);
   }
-  return text;
+  return text + fmt::format("  and those of the machine: 'lacuna arch show {}'\n\n", kModel);
 }
 
 }  // namespace
@@ -167,11 +146,11 @@ void add_storage_command(CLI::App& app) {
       "storage", "Bits that tensors take in the form a machine stores them in, and in other forms");
   const auto options = std::make_shared<StorageOptions>();
   add_trace_argument(*command, options->traces);
-  CLI::Option* arch = command
-                          ->add_option("--arch", options->arch,
-                                       fmt::format("A machine of a model with a storage study (default: {})",
-                                                   fmt::join(study_names(), " or ")))
-                          ->type_name("NAME");
+  CLI::Option* arch =
+      command
+          ->add_option("--arch", options->arch,
+                       fmt::format("A machine of a model with a storage study (default: {})", kModel))
+          ->type_name("NAME");
   command
       ->add_option("--config", options->config,
                    "Such a machine described in YAML: 'arch: NAME' and its parameters")

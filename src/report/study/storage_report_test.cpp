@@ -12,10 +12,10 @@ namespace lacuna {
 namespace {
 
 // A form that drops every other value; a unit that folds outputs.
-StorageSizes sizes_of(const Trace& trace, const Accelerator& /*machine*/, const Params& params) {
+StorageSizes sizes_of(const Trace& trace) {
   StorageSizes sizes;
-  sizes.settings = {{"crease", params.text("crease")}, {"fold_bits", params.integer("fold_bits")}};
-  sizes.description = "folded at the " + params.text("crease");
+  sizes.settings = {{"crease", "middle"}, {"fold_bits", std::int64_t{3}}};
+  sizes.description = "folded at the middle";
   sizes.forms = {{"dense", "", ""},
                  {"hinges", "", ""},
                  {"folded", "folded", "paper / dense"},
@@ -41,11 +41,10 @@ StorageSizes sizes_of(const Trace& trace, const Accelerator& /*machine*/, const 
   return sizes;
 }
 
-BacksideLoads loads_of(const Trace& trace, const Accelerator& /*machine*/, const Params& params,
-                       int /*threads*/) {
+BacksideLoads loads_of(const Trace& trace) {
   using Total = BacksideMeasure::Total;
   BacksideLoads loads;
-  loads.settings = {{"folders", params.integer("fold_bits")}};
+  loads.settings = {{"folders", std::int64_t{3}}};
   loads.description = "one pair of hands";
   loads.measures = {{.name = "sheets", .title = "sheets", .group = "", .total = Total::kSum},
                     {.name = "time", .title = "cycles", .group = "", .total = Total::kSum},
@@ -63,24 +62,6 @@ BacksideLoads loads_of(const Trace& trace, const Accelerator& /*machine*/, const
   return loads;
 }
 
-const RegisterStorageStudy kRegister{{
-    .model = "origami",
-    .summary = "folds tensors",
-    .params = {ParamSpec::text("crease", "middle", "where to fold", ""),
-               ParamSpec::integer("fold_bits", 3, 1, 8, "bits", "size of a fold", "")},
-    .sizes = sizes_of,
-    .backside = loads_of,
-}};
-
-class PaperMachine final : public Accelerator {
- public:
-  const Params& params() const override { return params_; }
-  OpResult simulate(const OperationWork&, const SimOptions&) const override { return {}; }
-
- private:
-  Params params_;
-};
-
 class StorageReport : public ::testing::Test {
  protected:
   // A: 8 values, 6 of them zeros; recorded 1 of a batch of 4.
@@ -94,20 +75,17 @@ class StorageReport : public ::testing::Test {
   }
 
   StorageSizes sizes() const {
-    StorageSizes sizes = study_->sizes(trace(), PaperMachine(), params_);
+    StorageSizes sizes = sizes_of(trace());
     sizes.subject = study_subject(trace(), "crane");
     sizes.subject.path = "x,y.safetensors";
     return sizes;
   }
   BacksideLoads loads() const {
-    BacksideLoads loads = study_->backside(trace(), PaperMachine(), params_, 1);
+    BacksideLoads loads = loads_of(trace());
     loads.subject = study_subject(trace(), "crane");
     loads.subject.path = "x";
     return loads;
   }
-
-  const StorageStudy* study_ = StorageStudyRegistry::instance().find("origami");
-  Params params_{"origami", study_->params};
 };
 
 TEST_F(StorageReport, TableShowsRatiosToDense) {

@@ -6,12 +6,12 @@
 #include "base/parallel.hpp"
 #include "base/testing.hpp"
 #include "models/tensordash/config.hpp"
+#include "models/tensordash/storage/storage_study.hpp"
 #include "models/tensordash/storage/storage_traffic.hpp"
 #include "models/tensordash/storage/stored_tensor.hpp"
 #include "models/tensordash/testing.hpp"
 #include "sim/catalog/registry.hpp"
 #include "sim/simulation.hpp"
-#include "sim/storage_study.hpp"
 #include "sim/testing/random_layer.hpp"
 #include "sim/workload/layer_values.hpp"
 #include "trace/trace_builder.hpp"
@@ -28,12 +28,11 @@ StorageCounts counts_of(const Trace& trace, Operand role, Grouping grouping) {
 
 // What `lacuna storage` runs, on the default machine.
 struct Study {
-  const StorageStudy* study = StorageStudyRegistry::instance().find("tensordash");
   std::unique_ptr<Accelerator> machine =
       AcceleratorRegistry::instance().find("tensordash")->make(Params("test", Config::params()));
-  Params params{"test", study->params};
+  Params params{"test", storage_study_params()};
 
-  StorageSizes sizes(const Trace& trace) const { return study->sizes(trace, *machine, params); }
+  StorageSizes sizes(const Trace& trace) const { return study_sizes(trace, *machine, params); }
 };
 
 // Entries of a zero run-length code, written out one element at a time.
@@ -221,7 +220,7 @@ TEST(StorageFootprint, TotalsOfATraceAreThoseOfItsBatch) {
 // A set of parameters is one name space on the command line.
 TEST(StorageStudyOfTensorDash, SharesNoParameterWithTheMachine) {
   const Study study;
-  for (const ParamSpec& spec : study.study->params) EXPECT_FALSE(study.machine->params().has(spec.name));
+  for (const ParamSpec& spec : storage_study_params()) EXPECT_FALSE(study.machine->params().has(spec.name));
 }
 
 // Gradients of weights come out once per batch; the other outputs once per recorded sample.
@@ -232,7 +231,7 @@ TEST(StorageStudyOfTensorDash, BacksideLoadsAreThoseOfTheSimulatedTrace) {
                          ZeroSpec::dense(), ZeroSpec::uniform(0.3)});
   const Trace trace = make_synthetic(spec);
   const Study study;
-  const BacksideLoads loads = study.study->backside(trace, *study.machine, study.params, 1);
+  const BacksideLoads loads = study_backside(trace, *study.machine, study.params, 1);
   const RunResult run = simulate_trace(trace, *study.machine, "t", {}, 1);
   ASSERT_EQ(loads.layers.size(), 1U);
   ASSERT_EQ(loads.layers[0].ops.size(), 2U);

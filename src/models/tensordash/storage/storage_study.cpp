@@ -1,6 +1,4 @@
-// What `lacuna storage` shows of TensorDash: tensors in scheduled form and in the usual formats for zeros
-// [TensorDash §3.6], and whether backside schedulers keep up [TensorDash §3.7].
-#include "sim/storage_study.hpp"
+#include "models/tensordash/storage/storage_study.hpp"
 
 #include <array>
 #include <cmath>
@@ -12,9 +10,8 @@
 #include "sim/simulation.hpp"
 
 namespace lacuna::tensordash {
-namespace {
 
-std::vector<ParamSpec> study_params() {
+std::vector<ParamSpec> storage_study_params() {
   return {
       ParamSpec::choice("grouping", "blocks", {"blocks", "channels", "merged", "filters"},
                         "values that are scheduled together: blocks of lanes x lanes, all channels of a "
@@ -34,6 +31,8 @@ std::vector<ParamSpec> study_params() {
           "TensorDash §3.7; docs/assumptions.md A28"),
   };
 }
+
+namespace {
 
 // A form of the study and where its bits are.
 struct Form {
@@ -58,6 +57,8 @@ std::vector<double> all_bits(const StorageBits& bits) {
   for (const Form& form : forms()) all.push_back(bits.*form.bits);
   return all;
 }
+
+}  // namespace
 
 StorageSizes study_sizes(const Trace& trace, const Accelerator& machine, const Params& params) {
   const Config config = Config::from(machine.params());
@@ -104,6 +105,8 @@ StorageSizes study_sizes(const Trace& trace, const Accelerator& machine, const P
   return sizes;
 }
 
+namespace {
+
 // In the order of measures().
 std::vector<double> measured(const BacksideLoad& load) {
   const auto real = [](std::int64_t count) { return static_cast<double>(count); };
@@ -126,6 +129,8 @@ std::vector<BacksideMeasure> measures() {
       {.name = "stalls", .title = "cycles", .group = stalls, .total = Total::kSum},
       {.name = "schedulers_needed", .title = "schedulers needed", .group = stalls, .total = Total::kLargest}};
 }
+
+}  // namespace
 
 // Forward and input gradients are those of the recorded samples; gradients of weights come out once per
 // batch, so that theirs is the load of the whole batch.
@@ -162,13 +167,4 @@ BacksideLoads study_backside(const Trace& trace, const Accelerator& machine, con
   return loads;
 }
 
-const RegisterStorageStudy kRegister{{
-    .model = "tensordash",
-    .summary = "tensors in scheduled form beside zero run-length, bitmap and CSR; backside schedulers",
-    .params = study_params(),
-    .sizes = study_sizes,
-    .backside = study_backside,
-}};
-
-}  // namespace
 }  // namespace lacuna::tensordash
