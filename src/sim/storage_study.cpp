@@ -7,7 +7,7 @@ std::vector<double> StorageSizes::total(Operand role, DataType type) const {
   for (const LayerSizes& layer : layers) {
     for (const StoredTensorSize& tensor : layer.tensors) {
       if (tensor.role != role) continue;
-      for (std::size_t f = 0; f < sum.size(); ++f) sum[f] += tensor.bits(type)[f] * tensor.batch_scale;
+      for (std::size_t f = 0; f < sum.size(); ++f) sum[f] += tensor.bits.at(type)[f] * tensor.batch_scale;
     }
   }
   return sum;

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <variant>
 #include <vector>
@@ -41,10 +42,9 @@ struct StoredTensorSize {
   double batch_scale = 1;  // to the batch trained with; 1 for weights, which are the same for the whole batch
   std::int64_t elements = 0;
   std::int64_t nonzeros = 0;
-  std::vector<std::int64_t> counts;    // StorageSizes::count_names
-  std::vector<double> fp32, bfloat16;  // bits in each of StorageSizes::forms
-
-  const std::vector<double>& bits(DataType type) const { return type == DataType::kFp32 ? fp32 : bfloat16; }
+  std::vector<std::int64_t> counts;  // StorageSizes::count_names
+  // Bits in each of StorageSizes::forms, for values of that type.
+  std::map<DataType, std::vector<double>> bits;  // of kRecordedTypes
 };
 
 struct StorageSizes {

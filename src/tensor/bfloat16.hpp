@@ -6,17 +6,17 @@
 
 namespace lacuna {
 
-inline float bfloat16_to_float(std::uint16_t bits) {
+constexpr float bfloat16_to_float(std::uint16_t bits) {
   return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16);
 }
 
 // Round to nearest, ties to even; a NaN stays a (quiet) NaN.
-inline std::uint16_t float_to_bfloat16(float value) {
+constexpr std::uint16_t float_to_bfloat16(float value) {
   const auto bits = std::bit_cast<std::uint32_t>(value);
   if ((bits & 0x7fffffffU) > 0x7f800000U) return static_cast<std::uint16_t>((bits >> 16) | 0x40U);
   return static_cast<std::uint16_t>((bits + 0x7fffU + ((bits >> 16) & 1U)) >> 16);
 }
 
-inline float round_to_bfloat16(float value) { return bfloat16_to_float(float_to_bfloat16(value)); }
+constexpr float round_to_bfloat16(float value) { return bfloat16_to_float(float_to_bfloat16(value)); }
 
 }  // namespace lacuna

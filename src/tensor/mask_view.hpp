@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <cstring>
 
-#include "tensor/bfloat16.hpp"
 #include "tensor/data_type.hpp"
 
 namespace lacuna {
@@ -38,15 +37,7 @@ struct ValueView {
 
   explicit operator bool() const { return data != nullptr; }
   float at(std::int64_t r, std::int64_t channel) const {
-    const std::int64_t i = r * channels + channel;
-    if (type == DataType::kFp32) {
-      float value;
-      std::memcpy(&value, data + i * 4, 4);
-      return value;
-    }
-    std::uint16_t bits;
-    std::memcpy(&bits, data + i * 2, 2);
-    return bfloat16_to_float(bits);
+    return load_value(type, data + (r * channels + channel) * bytes_of(type));
   }
 };
 

@@ -9,7 +9,7 @@ namespace lacuna {
 // ASSUMPTION(A30): training in half precision scales the loss so that values keep within a half's exponents
 // [TensorDash ref. 17]. A trace does not say by how much, so only the significand is rounded: to nearest,
 // ties to even; a NaN stays a (quiet) NaN.
-inline float round_to_scaled_half(float value) {
+constexpr float round_to_scaled_half(float value) {
   constexpr std::uint32_t kDropped = 13;  // of a single's 23 stored bits
   const auto bits = std::bit_cast<std::uint32_t>(value);
   if ((bits & 0x7fffffffU) > 0x7f800000U) return std::bit_cast<float>(bits | 0x400000U);
@@ -18,6 +18,6 @@ inline float round_to_scaled_half(float value) {
 }
 
 // The smallest that is not zero.
-inline const float kSmallestScaledHalf = std::bit_cast<float>(std::uint32_t{1} << 13);
+inline constexpr float kSmallestScaledHalf = std::bit_cast<float>(std::uint32_t{1} << 13);
 
 }  // namespace lacuna

@@ -13,8 +13,8 @@ namespace {
 
 // The mask of one row. Returns false if some value is a NaN or an infinity. It works on bits only, so that
 // the compiler turns each group of eight into a few vector instructions; the bad value is searched for later.
-template <typename Word, Word kExponent>
-bool mask_row(const std::uint8_t* values, std::int64_t channels, std::uint8_t* out) {
+template <typename Word>
+bool mask_row(const std::uint8_t* values, std::int64_t channels, Word not_finite, std::uint8_t* out) {
   constexpr Word kMagnitude = static_cast<Word>(~Word{0}) >> 1;
   bool finite = true;
   for (std::int64_t c = 0; c < channels; c += 8) {
@@ -25,7 +25,7 @@ bool mask_row(const std::uint8_t* values, std::int64_t channels, std::uint8_t* o
     unsigned special = 0;
     for (unsigned i = 0; i < 8; ++i) {
       bits |= static_cast<unsigned>((words[i] & kMagnitude) != 0) << i;
-      special |= static_cast<unsigned>((words[i] & kExponent) == kExponent);
+      special |= static_cast<unsigned>((words[i] & not_finite) == not_finite);
     }
     out[c / 8] = static_cast<std::uint8_t>(bits);
     finite &= special == 0;
@@ -34,13 +34,19 @@ bool mask_row(const std::uint8_t* values, std::int64_t channels, std::uint8_t* o
 }
 
 bool mask_row(const ValueView& values, std::int64_t r, std::uint8_t* out) {
-  if (values.type == DataType::kFp32) {
-    return mask_row<std::uint32_t, 0x7f800000U>(values.data + r * values.channels * 4, values.channels, out);
+  const std::uint8_t* row = values.data + r * values.channels * bytes_of(values.type);
+  const std::uint32_t not_finite = facts_of(values.type).not_finite;
+  switch (bytes_of(values.type)) {
+    case 4:
+      return mask_row<std::uint32_t>(row, values.channels, not_finite, out);
+    case 2:
+      return mask_row<std::uint16_t>(row, values.channels, static_cast<std::uint16_t>(not_finite), out);
+    default:
+      return mask_row<std::uint8_t>(row, values.channels, static_cast<std::uint8_t>(not_finite), out);
   }
-  return mask_row<std::uint16_t, 0x7f80U>(values.data + r * values.channels * 2, values.channels, out);
 }
 
-[[noreturn]] void not_finite(const ValueView& values, std::int64_t r, const std::string& place) {
+[[noreturn]] void throw_not_finite(const ValueView& values, std::int64_t r, const std::string& place) {
   std::int64_t c = 0;
   while (std::isfinite(values.at(r, c))) ++c;
   throw InputError(place,
@@ -54,7 +60,7 @@ bool mask_row(const ValueView& values, std::int64_t r, std::uint8_t* out) {
 void mask_from_values(const ValueView& values, std::uint8_t* out, const std::string& place) {
   const std::int64_t row_bytes = (values.channels + 7) / 8;
   for (std::int64_t r = 0; r < values.rows; ++r) {
-    if (!mask_row(values, r, out + r * row_bytes)) not_finite(values, r, place);
+    if (!mask_row(values, r, out + r * row_bytes)) throw_not_finite(values, r, place);
   }
 }
 
@@ -76,7 +82,7 @@ void check_mask_fits_values(const MaskView& mask, const ValueView& values, const
   const std::int64_t bytes = mask.readable_bytes();
   std::vector<std::uint8_t> row(static_cast<std::size_t>(bytes));
   for (std::int64_t r = 0; r < values.rows; ++r) {
-    if (!mask_row(values, r, row.data())) not_finite(values, r, place);
+    if (!mask_row(values, r, row.data())) throw_not_finite(values, r, place);
     const std::uint8_t* given = mask.row(r);
     if (std::memcmp(given, row.data(), row.size()) == 0) continue;
     std::int64_t c = 0;

@@ -59,15 +59,9 @@ TraceBuilder& TraceBuilder::values(Operand role, std::span<const float> values, 
   const TensorExtent size = extent(role);
   const std::int64_t needed = size.rows * size.channels;
   if (static_cast<std::int64_t>(values.size()) != needed) wrong_size(role, values.size(), needed);
-  std::uint8_t* block = allocate(needed * (type == DataType::kFp32 ? 4 : 2));
-  if (type == DataType::kFp32) {
-    std::memcpy(block, values.data(), values.size_bytes());
-  } else {
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      const std::uint16_t bits = float_to_bfloat16(values[i]);
-      std::memcpy(block + 2 * i, &bits, 2);
-    }
-  }
+  std::uint8_t* block = allocate(needed * bytes_of(type));
+  for (std::int64_t i = 0; i < needed; ++i)
+    store_value(type, values[static_cast<std::size_t>(i)], block + i * bytes_of(type));
   return adopt_values(role, block, type);
 }
 
@@ -97,8 +91,7 @@ Trace TraceBuilder::build() {
       const Parts& given = entry.parts[static_cast<int>(role)];
       const TensorExtent extent = TensorExtent::of(entry.shape, role);
       if (given.mask != nullptr) stored_bytes += extent.mask_bytes();
-      if (given.values)
-        stored_bytes += extent.rows * extent.channels * (given.values.type == DataType::kFp32 ? 4 : 2);
+      if (given.values) stored_bytes += extent.rows * extent.channels * bytes_of(given.values.type);
       return make_layer_tensor(entry.shape, role, given.mask, given.values, *storage_, place);
     };
     layers.push_back({.name = std::move(entry.name),

@@ -28,12 +28,18 @@ struct StorageOptions {
   std::string csv;
 };
 
+std::vector<std::string> value_names() {
+  std::vector<std::string> names;
+  for (const DataType type : kRecordedTypes) names.emplace_back(data_type_name(type));
+  return names;
+}
+
 DataType parse_values(const std::string& name) {
-  for (const DataType type : {DataType::kFp32, DataType::kBfloat16}) {
+  for (const DataType type : kRecordedTypes) {
     if (data_type_name(type) == name) return type;
   }
   throw InputError("--values", fmt::format("unknown type {}", quote_name(name)),
-                   suggest(name, {"fp32", "bfloat16"}));
+                   suggest(name, value_names()));
 }
 
 // The model whose machines store tensors in another form than values.
@@ -162,7 +168,7 @@ void add_storage_command(CLI::App& app) {
   command->add_flag("--backside", options->backside,
                     "Show whether the unit behind the PEs that brings outputs into this form keeps up");
   command->add_option("--values", options->values, "The type of values that tables are for (default: fp32)")
-      ->type_name("fp32|bfloat16");
+      ->type_name(fmt::format("{}", fmt::join(value_names(), "|")));
   command->add_flag("--layers", options->layers, "Also one row per layer");
   add_result_options(*command, options->json, options->csv);
   add_examples(*command, {{"lacuna storage *.zst", "totals of each network"},

@@ -1,4 +1,6 @@
 // lacuna synth: writes a synthetic trace.
+#include <algorithm>
+#include <cctype>
 #include <limits>
 
 #include "base/error.hpp"
@@ -11,6 +13,13 @@
 
 namespace lacuna::cli {
 namespace {
+
+// "f32", "bf16": the names of traces in small letters.
+std::string type_word(DataType type) {
+  std::string word(facts_of(type).dtype);
+  for (char& letter : word) letter = static_cast<char>(std::tolower(letter));
+  return word;
+}
 
 struct SynthOptions {
   std::vector<std::string> layers;
@@ -37,7 +46,7 @@ void run_synth(const SynthOptions& options) {
   spec.content = options.content == "masks"    ? SyntheticContent::kMasks
                  : options.content == "values" ? SyntheticContent::kValues
                                                : SyntheticContent::kBoth;
-  spec.type = options.type == "f32" ? DataType::kFp32 : DataType::kBfloat16;
+  spec.type = *std::ranges::find(kRecordedTypes, options.type, type_word);
   for (const std::string& text : options.layers) {
     spec.layers.push_back(parse_synthetic_layer(text, spec.layers.size(), {options.a, options.w, options.g},
                                                 fmt::format("--layer '{}'", text)));
@@ -88,9 +97,11 @@ void add_synth_command(CLI::App& app) {
       ->check(CLI::IsMember({"masks", "values", "both"}).description(""))
       ->type_name("masks|values|both")
       ->capture_default_str();
+  std::vector<std::string> types;
+  for (const DataType type : kRecordedTypes) types.push_back(type_word(type));
   command->add_option("--type", options->type, "Type of the values")
-      ->check(CLI::IsMember({"f32", "bf16"}).description(""))
-      ->type_name("f32|bf16")
+      ->check(CLI::IsMember(types).description(""))
+      ->type_name(fmt::format("{}", fmt::join(types, "|")))
       ->capture_default_str();
   command->add_option("--model", options->model, "Name of the model in the trace")
       ->type_name("NAME")

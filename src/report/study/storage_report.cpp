@@ -9,8 +9,6 @@
 namespace lacuna {
 namespace {
 
-constexpr std::array kTypes{DataType::kFp32, DataType::kBfloat16};
-
 // Share of zeros over the batch: of one tensor of the layers, or of all three.
 double zero_share(const StorageSizes& sizes, const Operand* role) {
   double elements = 0;
@@ -80,7 +78,8 @@ Json tensor_json(const StorageSizes& sizes, const StoredTensorSize& tensor) {
               {"elements", tensor.elements},
               {"nonzeros", tensor.nonzeros}};
   for (std::size_t c = 0; c < tensor.counts.size(); ++c) object[sizes.count_names[c]] = tensor.counts[c];
-  for (const DataType type : kTypes) object[bits_name(type)] = bits_json(sizes.forms, tensor.bits(type));
+  for (const DataType type : kRecordedTypes)
+    object[bits_name(type)] = bits_json(sizes.forms, tensor.bits.at(type));
   return object;
 }
 
@@ -89,7 +88,7 @@ Json totals_json(const StorageSizes& sizes) {
   const auto add = [&](std::string_view name, const Operand* role) {
     Json& of = object[std::string(name)];
     of["zeros"] = number_json(zero_share(sizes, role));
-    for (const DataType type : kTypes)
+    for (const DataType type : kRecordedTypes)
       of[bits_name(type)] =
           bits_json(sizes.forms, role != nullptr ? sizes.total(*role, type) : sizes.total(type));
   };
@@ -121,7 +120,7 @@ std::string storage_table(const StorageSizes& sizes, DataType type, const TextSt
       const double zeros =
           static_cast<double>(tensor.elements - tensor.nonzeros) / static_cast<double>(tensor.elements);
       add_row(table, &tensor == &layer.tensors.front() ? layer.name : "", operand_name(tensor.role), zeros,
-              sizes.forms, tensor.bits(type));
+              sizes.forms, tensor.bits.at(type));
     }
   }
   table.add_rule();
@@ -165,12 +164,12 @@ std::string storage_to_csv(const std::vector<StorageSizes>& sizes) {
       if (const std::string* value = text_of(setting)) subject.text(*value);
     for (const auto& layer : entry.layers) {
       for (const StoredTensorSize& tensor : layer.tensors) {
-        for (const DataType type : kTypes) {
+        for (const DataType type : kRecordedTypes) {
           CsvRow row = subject;
           row.text(layer.name).text(layer.shape).text(operand_name(tensor.role)).number(tensor.batch_scale);
           row.text(data_type_name(type)).number(tensor.elements).number(tensor.nonzeros);
           for (const std::int64_t count : tensor.counts) row.number(count);
-          for (const double bits : tensor.bits(type)) row.number(bits);
+          for (const double bits : tensor.bits.at(type)) row.number(bits);
           text += row.line();
         }
       }

@@ -32,8 +32,8 @@ StorageSizes sizes_of(const Trace& trace) {
       size.nonzeros = tensor.nonzeros;
       size.counts = {tensor.elements() / 2};
       const auto real = static_cast<double>(tensor.elements());
-      size.fp32 = {real * 32, 7, real * 16, real * 40};
-      size.bfloat16 = {real * 16, 7, real * 4, real * 24};
+      size.bits[DataType::kFp32] = {real * 32, 7, real * 16, real * 40};
+      size.bits[DataType::kBfloat16] = {real * 16, 7, real * 4, real * 24};
       entry.tensors.push_back(size);
     }
     sizes.layers.push_back(entry);

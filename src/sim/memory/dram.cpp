@@ -9,14 +9,26 @@ namespace lacuna {
 
 DataType arithmetic(const Params& params) {
   const std::string& name = params.text("arithmetic");
-  return name == "fp32" ? DataType::kFp32 : name == "bfloat16" ? DataType::kBfloat16 : DataType::kMixed;
+  return std::ranges::find(kDataTypes, name, &DataTypeFacts::name)->type;
 }
+
+namespace {
+
+std::vector<std::string> arithmetic_names() {
+  std::vector<std::string> names;
+  for (const DataTypeFacts& facts : kDataTypes) {
+    if (facts.round != nullptr) names.emplace_back(facts.name);
+  }
+  return names;
+}
+
+}  // namespace
 
 std::vector<ParamSpec> dram_params(const std::string& memory_help, const std::string& memory_citation) {
   return {
       ParamSpec::choice("memory", "ideal", {"ideal", "modelled"}, memory_help, memory_citation),
       ParamSpec::choice(
-          "arithmetic", "fp32", {"fp32", "bfloat16", "mixed"},
+          "arithmetic", "fp32", arithmetic_names(),
           "values in FP32, or operands rounded to bfloat16 or (mixed) to half precision with FP32 "
           "accumulation; the bytes moved follow it",
           "TensorDash §4.4; docs/assumptions.md A30"),

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "base/random.hpp"
-#include "tensor/scaled_half.hpp"
+#include "tensor/data_type.hpp"
 
 namespace lacuna {
 
@@ -45,12 +45,11 @@ LayerValues layer_values(const Layer& layer, std::uint64_t seed, DataType type) 
   LayerValues values{tensor_values(layer.a, seed, 1), tensor_values(layer.w, seed, 2),
                      tensor_values(layer.g, seed, 3)};
   if (type == DataType::kFp32) return values;
-  const float smallest = type == DataType::kBfloat16 ? bfloat16_to_float(1) : kSmallestScaledHalf;
+  const DataTypeFacts& facts = facts_of(type);
   for (TensorValues* tensor : {&values.a, &values.w, &values.g}) {
     for (float& value : tensor->data) {
-      const float rounded =
-          type == DataType::kBfloat16 ? round_to_bfloat16(value) : round_to_scaled_half(value);
-      value = is_nonzero(value) && !is_nonzero(rounded) ? std::copysign(smallest, value) : rounded;
+      const float rounded = facts.round(value);
+      value = is_nonzero(value) && !is_nonzero(rounded) ? std::copysign(facts.smallest, value) : rounded;
     }
   }
   return values;

@@ -49,7 +49,7 @@ LayerTensor reordered(const LayerTensor& tensor, const Orders& orders, std::int6
     result.mask = {bits, rows, channels, row_bytes};
   }
   if (tensor.values) {
-    const std::int64_t element = tensor.values.type == DataType::kFp32 ? 4 : 2;
+    const std::int64_t element = bytes_of(tensor.values.type);
     std::uint8_t* values = storage.allocate(rows * channels * element);
     for_each_run([&](Run source, Run target) {
       std::memcpy(values + (target.row * channels + target.channel) * element,

@@ -124,12 +124,17 @@ LayerTensor read_tensor(const LayerEntry& layer, Operand role, TensorIndex& inde
   }
   ValueView values;
   if (stored != nullptr) {
-    if (stored->dtype != "F32" && stored->dtype != "BF16") {
-      throw InputError(place, fmt::format("{} is {}, values are F32 or BF16", name, stored->dtype), kRecord);
+    const auto type = std::ranges::find(kRecordedTypes, std::string_view(stored->dtype),
+                                        [](DataType known) { return facts_of(known).dtype; });
+    if (type == kRecordedTypes.end()) {
+      std::vector<std::string_view> known;
+      for (const DataType one : kRecordedTypes) known.push_back(facts_of(one).dtype);
+      throw InputError(place,
+                       fmt::format("{} is {}, values are {}", name, stored->dtype, fmt::join(known, " or ")),
+                       kRecord);
     }
     check_shape(*stored, tensor_shape(layer.shape, role, extent.channels), place, name);
-    values = {stored->data.data(), stored->dtype == "F32" ? DataType::kFp32 : DataType::kBfloat16,
-              extent.rows, extent.channels};
+    values = {stored->data.data(), *type, extent.rows, extent.channels};
   }
   if (mask == nullptr && stored == nullptr && layer.noted_zeros(role) > 0) {
     throw InputError(place,

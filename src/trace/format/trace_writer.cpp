@@ -33,31 +33,26 @@ struct Item {
 
   const LayerTensor& tensor() const { return layer->tensor(role); }
   std::string name() const { return layer->name + "/" + role_name(role) + (is_mask ? ".mask" : ""); }
-  const char* dtype() const { return is_mask ? "U8" : type == DataType::kFp32 ? "F32" : "BF16"; }
+  std::string_view dtype() const { return is_mask ? "U8" : facts_of(type).dtype; }
+  std::int64_t width() const { return is_mask ? 1 : bytes_of(type); }  // bytes of an element
   TensorExtent extent() const { return TensorExtent::of(layer->shape, role); }
   std::int64_t last_dimension() const { return is_mask ? (extent().channels + 7) / 8 : extent().channels; }
-  std::int64_t bytes() const {
-    return extent().rows * last_dimension() * (is_mask ? 1 : type == DataType::kFp32 ? 4 : 2);
-  }
+  std::int64_t bytes() const { return extent().rows * last_dimension() * width(); }
 };
 
 // Widest elements first, so that every tensor is aligned to its element.
 std::vector<Item> items_of(const Trace& trace, const TraceWriteOptions& options) {
-  std::array<std::vector<Item>, 3> by_width;  // F32, BF16, U8
+  std::vector<Item> items;
   for (const Layer& layer : trace.layers()) {
     for (const Operand role : kOperands) {
       const LayerTensor& tensor = layer.tensor(role);
       const bool values = options.values && tensor.values;
-      if (values) {
-        const DataType type = options.type.value_or(tensor.values.type);
-        by_width[type == DataType::kFp32 ? 0 : 1].push_back({&layer, role, false, type});
-      }
+      if (values) items.push_back({&layer, role, false, options.type.value_or(tensor.values.type)});
       // A tensor without zeros and without values needs no bytes at all.
-      if (values ? options.masks : tensor.zeros() > 0) by_width[2].push_back({&layer, role, true, {}});
+      if (values ? options.masks : tensor.zeros() > 0) items.push_back({&layer, role, true, {}});
     }
   }
-  std::vector<Item> items;
-  for (const auto& group : by_width) items.insert(items.end(), group.begin(), group.end());
+  std::ranges::stable_sort(items, std::ranges::greater{}, &Item::width);
   return items;
 }
 
@@ -111,8 +106,8 @@ void check_rounding(const Item& item, std::int64_t element, float value, float r
                     const std::string& where) {
   if (std::isfinite(rounded) && (rounded != 0) == (value != 0)) return;
   throw InputError(where + ": layer " + quote_name(item.layer->name),
-                   fmt::format("{} element {} is {}, which BF16 turns into {}", role_name(item.role), element,
-                               value, rounded),
+                   fmt::format("{} element {} is {}, which {} turns into {}", role_name(item.role), element,
+                               value, item.dtype(), rounded),
                    "write the values as F32");
 }
 
@@ -121,22 +116,16 @@ void write_values(const Item& item, const ValueView& values, const std::string& 
     sink(values.data, static_cast<std::size_t>(item.bytes()));
     return;
   }
-  std::vector<float> wide(static_cast<std::size_t>(values.channels));
-  std::vector<std::uint16_t> narrow(static_cast<std::size_t>(values.channels));
+  std::vector<std::uint8_t> row(static_cast<std::size_t>(values.channels * item.width()));
   for (std::int64_t r = 0; r < values.rows; ++r) {
     for (std::int64_t c = 0; c < values.channels; ++c) {
       const float value = values.at(r, c);
-      const auto at = static_cast<std::size_t>(c);
-      wide[at] = value;
-      if (item.type == DataType::kFp32) continue;
-      narrow[at] = float_to_bfloat16(value);
-      check_rounding(item, r * values.channels + c, value, bfloat16_to_float(narrow[at]), where);
+      std::uint8_t* at = row.data() + c * item.width();
+      store_value(item.type, value, at);
+      if (item.type != DataType::kFp32)
+        check_rounding(item, r * values.channels + c, value, load_value(item.type, at), where);
     }
-    if (item.type == DataType::kFp32) {
-      sink(wide.data(), wide.size() * sizeof(float));
-    } else {
-      sink(narrow.data(), narrow.size() * sizeof(std::uint16_t));
-    }
+    sink(row.data(), row.size());
   }
 }
 

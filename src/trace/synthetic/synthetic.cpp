@@ -68,20 +68,13 @@ void fill_mask(const ZeroSpec& zeros, const TensorExtent& extent, Random& random
 void fill_values(const TensorExtent& extent, const std::uint8_t* mask, DataType type, Random& random,
                  std::uint8_t* out) {
   const MaskView view{mask, extent.rows, extent.channels, mask == nullptr ? 0 : (extent.channels + 7) / 8};
-  const std::int64_t element = type == DataType::kFp32 ? 4 : 2;
   for (std::int64_t r = 0; r < extent.rows; ++r) {
     for (std::int64_t c = 0; c < extent.channels; ++c) {
       float value = 0;
       if (mask == nullptr || view.bit(r, c)) {
         value = static_cast<float>(random.integer(1, 7) * (random.chance(0.5) ? 1 : -1));
       }
-      std::uint8_t* to = out + (r * extent.channels + c) * element;
-      if (type == DataType::kFp32) {
-        std::memcpy(to, &value, 4);
-      } else {
-        const std::uint16_t bits = float_to_bfloat16(value);
-        std::memcpy(to, &bits, 2);
-      }
+      store_value(type, value, out + (r * extent.channels + c) * bytes_of(type));
     }
   }
 }
@@ -109,8 +102,7 @@ void add_tensor(const SyntheticSpec& spec, const SyntheticLayer& layer, Operand 
     if (store_mask) builder.adopt_mask(role, mask);
   }
   if (spec.content != SyntheticContent::kMasks) {
-    const std::int64_t element = spec.type == DataType::kFp32 ? 4 : 2;
-    std::uint8_t* values = builder.allocate(extent.rows * extent.channels * element);
+    std::uint8_t* values = builder.allocate(extent.rows * extent.channels * bytes_of(spec.type));
     fill_values(extent, mask, spec.type, random, values);
     builder.adopt_values(role, values, spec.type);
   }

@@ -212,9 +212,11 @@ TEST(StorageFootprint, TotalsOfATraceAreThoseOfItsBatch) {
     return a.counts[static_cast<std::size_t>(std::ranges::find(sizes.count_names, name) -
                                              sizes.count_names.begin())];
   };
-  EXPECT_EQ(a.fp32[form("scheduled")], static_cast<double>(count("slots") * 35 + count("rows") * 2));
-  EXPECT_EQ(a.bfloat16[form("scheduled")], static_cast<double>(count("slots") * 19 + count("rows") * 2));
-  EXPECT_LT(a.fp32[form("scheduled")], a.fp32[0]);
+  EXPECT_EQ(a.bits.at(DataType::kFp32)[form("scheduled")],
+            static_cast<double>(count("slots") * 35 + count("rows") * 2));
+  EXPECT_EQ(a.bits.at(DataType::kBfloat16)[form("scheduled")],
+            static_cast<double>(count("slots") * 19 + count("rows") * 2));
+  EXPECT_LT(a.bits.at(DataType::kFp32)[form("scheduled")], a.bits.at(DataType::kFp32)[0]);
 }
 
 // A set of parameters is one name space on the command line.

@@ -99,8 +99,8 @@ StorageSizes study_sizes(const Trace& trace, const Accelerator& machine, const P
     tensor.elements = counts.elements;
     tensor.nonzeros = counts.nonzeros;
     tensor.counts = {counts.groups, counts.steps, counts.rows, counts.slots, counts.run_entries};
-    tensor.fp32 = all_bits(storage_bits(counts, form, bits_of(DataType::kFp32), storage));
-    tensor.bfloat16 = all_bits(storage_bits(counts, form, bits_of(DataType::kBfloat16), storage));
+    for (const DataType type : kRecordedTypes)
+      tensor.bits[type] = all_bits(storage_bits(counts, form, bits_of(type), storage));
   });
   return sizes;
 }

@@ -36,17 +36,13 @@ std::uint32_t read(const BitString& bits, std::int64_t& at, int width, std::stri
 }
 
 std::uint32_t value_field(float value, DataType type) {
-  const auto bits = std::bit_cast<std::uint32_t>(value);
-  if (type == DataType::kFp32) return bits;
-  if ((bits & 0xffffU) != 0) {
-    throw InputError("scheduled form", fmt::format("{} is not a bfloat16 value", value),
-                     "round the tensor to bfloat16 first");
+  const DataTypeFacts& facts = facts_of(type);
+  const std::uint32_t bits = facts.encode(value);
+  if (std::bit_cast<std::uint32_t>(facts.decode(bits)) != std::bit_cast<std::uint32_t>(value)) {
+    throw InputError("scheduled form", fmt::format("{} is not a {} value", value, facts.name),
+                     fmt::format("round the tensor to {} first", facts.name));
   }
-  return bits >> 16;
-}
-
-float field_value(std::uint32_t field, DataType type) {
-  return std::bit_cast<float>(type == DataType::kFp32 ? field : field << 16);
+  return bits;
 }
 
 void group_shape(const std::vector<GroupStep>& steps, GroupShape& shape) {
@@ -95,7 +91,7 @@ ScheduledGroup read_group(const ScheduledCodec& codec, const GroupShape& shape, 
     group.advances.push_back(static_cast<std::uint8_t>(advance));
     for (std::int32_t lane = 0; lane < shape[position]; ++lane) {
       group.moves.push_back(static_cast<std::uint16_t>(read(bits, at, codec.bits().move, where)));
-      group.values.push_back(field_value(read(bits, at, bits_of(type), where), type));
+      group.values.push_back(facts_of(type).decode(read(bits, at, bits_of(type), where)));
     }
   }
   return group;
