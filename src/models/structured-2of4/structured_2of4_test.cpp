@@ -107,7 +107,7 @@ TEST(Structured2of4, TheSmallestValuesAreDropped) {
   EXPECT_EQ(counter(result, "values_to_drop"), 3);
   EXPECT_EQ(counter(result, "macs_to_drop"), 3);
   const TensorValues weights{.data = {w, w + 8}, .channels = 8};
-  EXPECT_EQ(structured::prune(weights, Operand::kW, hand.layers()[0].shape, Operation::kForward).data,
+  EXPECT_EQ(structured_2of4::prune(weights, Operand::kW, hand.layers()[0].shape, Operation::kForward).data,
             (std::vector<float>{-5, 0, 0, -3, 2, 2, 0, 0}));
 }
 

@@ -1,5 +1,7 @@
 #include "sim/tile/tile_machine.hpp"
 
+#include <stdexcept>
+
 #include "base/work_progress.hpp"
 #include "sim/tile/stream_products.hpp"
 #include "sim/tile/tile_pins.hpp"
@@ -23,18 +25,14 @@ double TileMachine::work(const LayerShape& shape) const {
 
 ScheduledOperands TileMachine::scheduled(const OperationWork&, const Placement&) const { return {}; }
 
-void TileMachine::count_product(const OperationWork&, const Placement&, const PlacedProduct& product,
-                                TileOutcome& outcome) const {
-  outcome.compute_cycles += product.grid.dense_cycles(product.rows->steps());
+void TileMachine::count_product(const OperationWork&, const Placement&, const PlacedProduct&,
+                                TileOutcome&) const {
+  throw std::logic_error("a machine that skips zeros counts its products");
 }
 
-void TileMachine::execute(const OperationWork& work, const Placement& placement, LayerValues& values,
-                          std::vector<float>& computed, TileOutcome& outcome) const {
-  // Zeros change nothing here, so both engines take the cycles of the placement;
-  // tests/conformance/tile_brute counts them a second time.
-  outcome.compute_cycles = placement.dense_cycles();
-  outcome.scheduled_macs = work.macs.macs;
-  outcome.effectual_macs = multiply_all(placement.products, work.layer.shape, work.op, values, computed);
+void TileMachine::execute(const OperationWork&, const Placement&, LayerValues&, std::vector<float>&,
+                          TileOutcome&) const {
+  throw std::logic_error("a machine that skips zeros executes its products");
 }
 
 OpResult TileMachine::simulate(const OperationWork& work, const SimOptions& options) const {
@@ -58,6 +56,10 @@ TileOutcome TileMachine::run_fast(const OperationWork& work, const Placement& pl
   TileOutcome outcome = empty;
   outcome.scheduled_macs = work.macs.scheduled(outcome.scheduled, work.op);
   outcome.effectual_macs = work.macs.effectual;
+  if (outcome.scheduled == ScheduledOperands()) {
+    outcome.compute_cycles = placement.dense_cycles();
+    return outcome;
+  }
   const auto skips_none = [&](const OperandStreams* streams) {
     return !outcome.scheduled.contains(streams->role) || has_no_zeros(*streams);
   };
@@ -66,9 +68,8 @@ TileOutcome TileMachine::run_fast(const OperationWork& work, const Placement& pl
     const std::size_t alike = alike_product(parts.size(), placement.placed.size(), work.layer.shape.groups);
     if (alike < parts.size() && skips_none(product.rows) && skips_none(product.columns)) {
       parts.push_back(parts[alike]);
-    } else if (parts.push_back(empty); outcome.scheduled == ScheduledOperands()) {
-      TileMachine::count_product(work, placement, product, parts.back());
     } else {
+      parts.push_back(empty);
       count_product(work, placement, product, parts.back());
     }
     outcome.compute_cycles += parts.back().compute_cycles;
@@ -85,7 +86,11 @@ TileOutcome TileMachine::run_values(const OperationWork& work, const Placement& 
   std::vector<float> computed(static_cast<std::size_t>(result_elements(shape, work.op)), 0.0F);
   TileOutcome outcome = empty_outcome(work, placement);
   if (outcome.scheduled == ScheduledOperands()) {
-    TileMachine::execute(work, placement, values, computed, outcome);
+    // Zeros change nothing here, so both engines take the cycles of the placement;
+    // tests/conformance/tile_brute counts them a second time.
+    outcome.compute_cycles = placement.dense_cycles();
+    outcome.scheduled_macs = work.macs.macs;
+    outcome.effectual_macs = multiply_all(placement.products, shape, work.op, values, computed);
   } else {
     execute(work, placement, values, computed, outcome);
   }
