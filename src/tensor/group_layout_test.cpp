@@ -40,7 +40,7 @@ TEST(GroupLayout, BothWaysForEveryValue) {
       for (std::int64_t offset = 0; offset < layout.stored_elements(); ++offset) {
         const GroupLayout::Place at = layout.place(offset);
         ASSERT_EQ(layout.contains(at), inside.contains(offset));
-        ASSERT_EQ(layout.offset(at), offset);  // the filling has places of its own
+        ASSERT_EQ(layout.offset(at), offset);  // the filling has its own places
         outside += layout.contains(at) ? 0 : 1;
       }
       EXPECT_EQ(outside, layout.stored_elements() - layout.elements());

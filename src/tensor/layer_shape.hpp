@@ -48,8 +48,8 @@ struct LayerShape {
   // Rows that an operation can take together: those of one time step, except that the weight gradient, whose
   // operands are complete when the steps are done, reduces over all of them.
   std::int64_t rows_at_once(Operation op) const { return op == Operation::kWeightGrad ? n : n / sequence; }
-  // Whether a tensor, or the result of an operation, is one for all samples of a batch: weights and their
-  // gradient. Both factors of a matmul belong to a sample.
+  // Returns true if a tensor, or the result of an operation, is one for all samples of a batch: weights and
+  // their gradient. Both factors of a matmul belong to a sample.
   bool once_per_batch(Operand role) const { return role == Operand::kW && kind != LayerKind::kMatmul; }
   bool once_per_batch(Operation op) const {
     return op == Operation::kWeightGrad && kind != LayerKind::kMatmul;

@@ -18,7 +18,7 @@ struct MaskView {
   std::int64_t channels = 0;
   std::int64_t row_bytes = 0;
 
-  // Whether it is known, without counting, that no value is zero.
+  // True if it is known, without counting, that no value is zero.
   bool no_zeros() const { return row_bytes == 0; }
   const std::uint8_t* row(std::int64_t r) const { return data + r * row_bytes; }
   bool bit(std::int64_t r, std::int64_t channel) const { return (row(r)[channel / 8] >> (channel % 8)) & 1; }

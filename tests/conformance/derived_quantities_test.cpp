@@ -50,7 +50,7 @@ std::vector<std::string> cells(const std::string& line) {
   return all;
 }
 
-// What stands between backquotes.
+// The words between backquotes.
 std::vector<std::string> code_words(const std::string& text) {
   std::vector<std::string> words;
   for (std::size_t at = text.find('`'); at != std::string::npos; at = text.find('`', at)) {

@@ -1,4 +1,4 @@
-// What the memory system of the tile machines must hold, whichever machine it feeds.
+// Laws of the memory system of the tile machines, whichever machine it feeds.
 #include <gtest/gtest.h>
 #include <map>
 #include <string_view>

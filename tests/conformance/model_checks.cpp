@@ -28,7 +28,7 @@ std::string on_random_layers(
   return {};
 }
 
-// What the functional engine says; a logic_error is its own complaint.
+// Runs the functional engine; returns the message of a logic_error that it throws.
 std::string run_functional_engine(const Accelerator& machine, const OperationWork& work, std::uint64_t seed,
                                   OpResult& result) {
   try {

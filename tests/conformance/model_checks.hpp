@@ -1,4 +1,4 @@
-// What every accelerator must hold, as checks that give back the first thing that is wrong: the suite expects
+// Laws of every accelerator, as checks that return the first thing that is wrong: the suite expects
 // none, and its own test expects the right one of machines that cheat.
 #pragma once
 

@@ -1,4 +1,4 @@
-// What every accelerator must hold, whichever it is: this suite runs over all registered models.
+// Laws of every accelerator: this suite runs over all registered models.
 #include <algorithm>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -55,7 +55,7 @@ TEST_P(EveryModel, ResultsDoNotDependOnThreads) {
   }
 }
 
-// Inside one operation a machine says how far it is, and stops when it is told to: its loops are in_steps()
+// Inside one operation a machine reports its progress, and stops when it is told to: its loops are in_steps()
 // or parallel_for().
 TEST_P(EveryModel, IsWatchedAndStoppedInsideAnOperation) {
   const auto m = machine();
@@ -153,7 +153,7 @@ TEST_P(EveryModel, EveryParameterIsDocumented) {
   }
 }
 
-// The variants of the models have engines of their own in part.
+// The variants of the models have their own engines in part.
 TEST(NamedConfigurations, GoByValues) {
   for (const std::string& name : ArchCatalog().config_names()) {
     EXPECT_EQ(testing::check_executes_values(*testing::make_machine(name), 12).wrong, "") << name;

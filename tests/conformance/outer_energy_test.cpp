@@ -130,7 +130,7 @@ TEST_P(OuterMachine, EnergyIsTheSumOfItsPartsAndBothEnginesAgree) {
   }
 }
 
-// What is not used cannot cost more than what is clocked all the time; memories do not care.
+// Gated logic cannot cost more than logic clocked all the time; memories do not care.
 TEST_P(OuterMachine, GatedLogicCostsNoMore) {
   for (std::uint64_t seed = 1; seed <= random_cases(100); ++seed) {
     const Trace trace = testing::random_trace(seed);
@@ -168,7 +168,7 @@ TEST_P(OuterMachine, MoreZerosNeverCostMore) {
   }
 }
 
-// The baseline beside an outer-product machine is a run of the dense machine with the same number of
+// The baseline of an outer-product machine is a run of the dense machine with the same number of
 // multipliers.
 TEST_P(OuterMachine, ReferenceIsTheDenseMachinesRun) {
   for (std::uint64_t seed = 1; seed <= random_cases(30); ++seed) {

@@ -140,7 +140,7 @@ TEST_P(ProductsOn, MoveNoWeightsWithoutWeights) {
   }
 }
 
-// Of few rows at a time a machine makes less.
+// A machine loses when few rows come at a time.
 TEST(RecurrentLayers, TakeLongerThanTheSameRowsTogether) {
   const auto dense = make_machine("dense");
   const Trace together = testing::dense_trace(LayerShape::linear(64, 64, 64));

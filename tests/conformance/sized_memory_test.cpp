@@ -121,8 +121,8 @@ std::vector<BruteStep> two_parts(const Trace& trace, const TilePlan& plan, std::
   return steps;
 }
 
-// Whether a use finds its tensor on the chip: it was used before, and that memory could hold it and all that
-// came into it since, this step included.
+// Returns true if a use finds its tensor on the chip: it was used before, and that memory could hold it and
+// all that came into it since, this step included.
 bool found_on_chip(const std::vector<BruteStep>& steps, std::size_t at, const Use& use,
                    const std::array<std::int64_t, 3>& capacity, std::size_t& used_at) {
   for (std::size_t s = at; s-- > 0;) {

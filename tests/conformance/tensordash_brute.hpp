@@ -19,8 +19,8 @@ struct BruteConfig {
   std::vector<std::pair<int, int>> movements;  // (step, lane offset), by priority
   bool decoupled = false;
   bool two_side = false;
-  // Not 0: streams are cut into pieces of so many steps, each scheduled by itself, and each row goes its own
-  // pace.
+  // Not 0: streams are cut into pieces of that many steps, each scheduled by itself, and each row goes its
+  // own pace.
   std::int64_t piece = 0;
 };
 

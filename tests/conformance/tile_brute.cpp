@@ -266,7 +266,8 @@ TileBruteResult brute_tile_memory(const Layer& layer, Operation op, Operand rows
   Activity& activity = result.activity;
   activity.compute_cycles = compute_cycles;
 
-  // The scheduled side is B (TensorDash §3.3). Half a scratchpad holds so many streams per line of PEs (A11).
+  // The scheduled side is B (TensorDash §3.3). Half a scratchpad holds this many streams per line of PEs
+  // (A11).
   const Count groups_per_block = config.scratchpad_banks * config.scratchpad_rows / 2 / config.chunk_steps;
   for (const Product& product : products_of(layer, op, rows_operand == primary, config.lanes)) {
     const Dealt dealt = on_tiles(product, config);

@@ -34,7 +34,7 @@ Operand brute_sparser_operand(const Layer& layer, Operation op);
 std::int64_t brute_dense_cycles(const Layer& layer, Operation op, Operand rows_operand,
                                 const TileBruteConfig& config);
 
-// What the memory does, and the cycles of the operation with it (`total`), if the tiles alone take
+// Work of the memory, and the cycles of the operation with it (`total`), if the tiles alone take
 // `compute_cycles`.
 struct TileBruteResult {
   Activity activity;

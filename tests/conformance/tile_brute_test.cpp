@@ -80,7 +80,7 @@ void expect_equal(const Activity& got, const Activity& expected) {
   EXPECT_EQ(bound_name(got.bound), bound_name(expected.bound));
 }
 
-// What a machine says with `memory=modelled`, if its tiles alone take that many cycles.
+// Result of a machine with `memory=modelled`, if its tiles alone take that many cycles.
 void check_machine(const OpResult& modelled, std::int64_t tiles_alone, const OperationWork& work,
                    Operand rows_operand, const TileBruteConfig& config) {
   const auto expected = [&](std::int64_t compute_cycles) {

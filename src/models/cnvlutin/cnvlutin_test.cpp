@@ -60,7 +60,7 @@ TEST(Cnvlutin, RowsWaitAtEachWindowOrOnlyAtTheEnd) {
       both_engines(*machine(tiny({{"row_sync", "free"}})), hand.layers()[0], Operation::kForward).cycles, 4);
 }
 
-// bricks=step: each of the 3 steps is a brick for a lane of its own: 1, 2 and 2 non-zeros in the first
+// bricks=step: each of the 3 steps is a brick for a separate lane: 1, 2 and 2 non-zeros in the first
 // window. In the second the bricks hold 1, 0 and 1.
 TEST(Cnvlutin, WholeBricksGoToLanes) {
   const Trace hand = linear_trace({"x...x.x.x.x.", ".x.........x"}, 2);
@@ -302,7 +302,7 @@ TEST(Cnvlutin, EnergyCountsWhatTheHardwareDeclares) {
       const ByComponent energy = energy_joules(hardware, result.actions, table);
       for (const ByComponent::Value& value : energy.values) EXPECT_GT(value.value, 0) << value.name;
       for (const ActionCount& count : result.actions) EXPECT_GE(count.count, 0) << count.component;
-      // Offsets: 4 bits beside each value of BM's rows.
+      // Offsets: 4 bits with each value of BM's rows.
       const auto find = [&](std::string_view component, std::string_view part) {
         return std::ranges::find_if(result.actions, [&](const ActionCount& count) {
           return count.component == component && count.part == part && count.action == "read";

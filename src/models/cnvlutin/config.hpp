@@ -26,7 +26,7 @@ struct Config {
   // Bits that say where in its brick a value belongs.
   int offset_bits() const;
 
-  // Of Cnvlutin alone; its tiles have those of TileChip.
+  // Parameters of Cnvlutin alone; its tiles have those of TileChip.
   static std::vector<ParamSpec> params();
   static Config from(const Params& params, const TileShape& tile);
 };

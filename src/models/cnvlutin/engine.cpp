@@ -21,7 +21,7 @@ std::int64_t waiting_rows(const TileShape& tile, const TileGrid& grid,
   return clock.cycles();
 }
 
-// Each row goes on to its next window by itself; the tile is done when its slowest row is.
+// Each row moves to its next window by itself; the tile is done when its slowest row is.
 std::int64_t free_rows(const TileShape& tile, const TileGrid& grid,
                        const std::vector<std::uint32_t>& cycles) {
   std::vector<std::int64_t> rows(static_cast<std::size_t>(grid.tile_rows * tile.rows), 0);

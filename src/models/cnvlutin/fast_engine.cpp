@@ -63,7 +63,7 @@ class ChannelBand {
   }
 
  private:
-  // Of the source lines that the band's windows reach.
+  // Bits of the source lines that the band's windows reach.
   void count_positions() {
     const auto [low, high] = std::ranges::minmax(s_.taps, {}, &Tap::dy);
     const std::int64_t last_line = (band_.first_line + band_.lines - 1) * s_.stride.h + high.dy;

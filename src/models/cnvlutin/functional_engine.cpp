@@ -86,7 +86,7 @@ class WindowRunner {
     }
   }
 
-  // What a lane does in a cycle; false if it waits for the others.
+  // Runs a lane for a cycle; returns false if it waits for the others.
   template <typename Lane>
   bool take(const std::vector<Brick>& bricks, Lane& lane, std::vector<RowValue>& pairs) const {
     while (lane.brick < bricks.size()) {

@@ -14,7 +14,7 @@ constexpr std::array<std::uint64_t, 256> make_spread() {
   return spread;
 }
 
-// kSpread[b]: each bit of b as a byte of its own. Sums of up to 255 of them do not overflow.
+// kSpread[b]: each bit of b as a separate byte. Sums of up to 255 of them do not overflow.
 inline constexpr std::array<std::uint64_t, 256> kSpread = make_spread();
 
 }  // namespace lacuna::cnvlutin

@@ -37,7 +37,7 @@ std::vector<ParamSpec> config_params() {
       ParamSpec::choice(
           "balancing", "filters", {"none", "unsorted", "filters", "chunks"},
           "held streams on a unit between barriers. none: one; unsorted: two neighbours; filters: "
-          "two, the densest with the sparsest (GB-S); chunks: as filters, and paired anew at "
+          "two, the densest with the sparsest (GB-S); chunks: as filters, and paired again at "
           "each chunk (GB-H)",
           "SparTen, MICRO 2019: greedy balancing; docs/assumptions.md P4"),
       ParamSpec::choice(
@@ -58,7 +58,7 @@ std::vector<ParamSpec> config_params() {
                         "the operand that units hold in the weight gradient; the other is broadcast",
                         "docs/assumptions.md P5"),
       ParamSpec::choice("dealing", "blocks", {"blocks", "turns"},
-                        "broadcast streams of a cluster: neighbours, or one after another in turn",
+                        "broadcast streams of a cluster: neighbours, or one after another",
                         "docs/assumptions.md P6"),
       ParamSpec::integer(
           "held_reuse", 32, 1, 4096, "chunks",

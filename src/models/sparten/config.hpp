@@ -16,13 +16,13 @@ enum class Balancing {
   kNone,      // one stream per unit
   kUnsorted,  // two, in the order in which they come
   kFilters,   // two, the densest with the sparsest by their whole length (GB-S)
-  kChunks,    // two, paired anew at each chunk by the density of the chunk (GB-H)
+  kChunks,    // two, paired again at each chunk by the density of the chunk (GB-H)
 };
 
 // Among which streams the densest is paired with the sparsest.
 enum class PairScope { kLayer, kGroup };
 
-// What a join without a match costs.
+// Cost of a join without a match.
 enum class EmptyJoin {
   kCycle,      // one cycle
   kBroadcast,  // one cycle, but a broadcast chunk without non-zeros is left out
@@ -71,7 +71,7 @@ struct Config {
 };
 
 std::vector<ParamSpec> config_params();
-// Those that the dense machine has too, with the same meaning.
+// Parameters that the dense machine has too, with the same meaning.
 std::vector<ParamSpec> shared_params();
 // Throws InputError where the values do not make a machine.
 Config make_config(const Params& params);

@@ -1,4 +1,4 @@
-// What a SparTen machine is built of, and what its units do in an operation, as components and actions.
+// Components of a SparTen machine, and the actions of its units in an operation.
 #pragma once
 
 #include <cstdint>

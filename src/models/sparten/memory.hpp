@@ -1,5 +1,5 @@
-// What is around the clusters: DRAM and on-chip SRAM as the machines of tiles have them, tensors as masks and
-// packed values.
+// The memories around the clusters: DRAM and on-chip SRAM as the machines of tiles have them, tensors as
+// masks and packed values.
 //
 //   DRAM -> AM, BM -> chunk buffers of the units -> multipliers -> partial sums of the units -> CM -> DRAM
 #pragma once

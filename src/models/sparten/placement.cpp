@@ -24,7 +24,7 @@ void add_unit(HeldGroup& group, std::int64_t first, std::int64_t second) {
 }
 
 // The first of `slots` with the last, the second with the last but one. Slots past the streams count as the
-// sparsest of all: where there are fewer streams than slots, the densest have a unit of their own.
+// sparsest of all: where there are fewer streams than slots, each of the densest has a unit to itself.
 std::vector<std::pair<std::int64_t, std::int64_t>> fold(std::vector<std::int64_t> sorted,
                                                         std::int64_t slots) {
   sorted.resize(static_cast<std::size_t>(slots), kNobody);
@@ -104,7 +104,7 @@ PlacedProduct place_product(const LaneProduct& product, Operation op, const Conf
   placed.config = config;
   placed.layout = chunk_layout(*placed.held, config);
   // ASSUMPTION(P6): the clusters form the grid that would finish first if nothing were zero, as the tiles do
-  // (A2): blocks of broadcast streams (or in turns) and of groups of held streams.
+  // (A2): blocks of broadcast streams (or one after another) and of groups of held streams.
   const auto grid_of = [&](const Config& as) {
     const TileShape clusters{.rows = 1,
                              .columns = as.streams_per_cluster(),

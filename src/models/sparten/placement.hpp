@@ -15,7 +15,7 @@ namespace lacuna::sparten {
 // from chunk to chunk (GB-H); how many units have one and how many two does not.
 struct HeldGroup {
   std::vector<std::int64_t> pairs;    // [2i] and [2i + 1] share a unit
-  std::vector<std::int64_t> singles;  // have a unit of their own
+  std::vector<std::int64_t> singles;  // have a unit to themselves
 
   std::int64_t streams() const { return static_cast<std::int64_t>(pairs.size() + singles.size()); }
   std::int64_t units() const { return static_cast<std::int64_t>(pairs.size() / 2 + singles.size()); }

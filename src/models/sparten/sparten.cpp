@@ -46,7 +46,7 @@ class Sparten final : public Accelerator {
   OpResult simulate(const OperationWork& work, const SimOptions& options) const override;
 
  private:
-  // What the fast engine takes if the streams of a product are of at most so many kinds.
+  // Steps of the fast engine if the streams of a product are of at most `kinds` kinds.
   double steps(const LayerShape& shape, double kinds) const;
   struct Outcome {
     ProductCounts counts;

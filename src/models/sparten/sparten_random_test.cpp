@@ -89,7 +89,7 @@ void check(std::uint64_t seed) {
 
 class Brute : public ::testing::TestWithParam<std::uint64_t> {};
 
-// 3,000 layers in parts, which run beside each other.
+// 3,000 layers in parts, which run in parallel.
 TEST_P(Brute, EnginesEqualTheBruteForce) {
   for (std::uint64_t seed = GetParam(); seed < GetParam() + random_cases(500); ++seed) {
     check(seed);

@@ -100,7 +100,7 @@ OpResult four_filters(std::int64_t channels, const std::vector<bool>& weights, c
 
 TEST(SpartenByHand, PairsByDensity) {
   const std::vector<bool> weights = bits(512, {{0, 40}, {128, 158}, {256, 276}, {384, 394}});
-  // Two rounds of two filters; or 40 + 30 beside 20 + 10; or 40 + 10 beside 30 + 20.
+  // Two rounds of two filters; or 40 + 30 with 20 + 10; or 40 + 10 with 30 + 20.
   EXPECT_EQ(four_filters(128, weights, "none").cycles, 40 + 20);
   EXPECT_EQ(four_filters(128, weights, "unsorted").cycles, 70);
   EXPECT_EQ(four_filters(128, weights, "filters").cycles, 50);
@@ -112,7 +112,7 @@ TEST(SpartenByHand, PairsByDensity) {
 TEST(SpartenByHand, PairsAtEachChunk) {
   // Filters of (30, 0), (0, 28), (26, 0), (24, 0) non-zeros in two chunks.
   const std::vector<bool> weights = bits(1024, {{0, 30}, {384, 412}, {512, 538}, {768, 792}});
-  // By filters: 30 + 24 beside 1 + 26, then 1 + 1 beside 28 + 1. By chunks: 30 + 1 beside 26 + 24, then
+  // By filters: 30 + 24 with 1 + 26, then 1 + 1 with 28 + 1. By chunks: 30 + 1 with 26 + 24, then
   // 28 + 1.
   EXPECT_EQ(four_filters(256, weights, "filters").cycles, 54 + 29);
   EXPECT_EQ(four_filters(256, weights, "chunks").cycles, 50 + 29);

@@ -1,4 +1,4 @@
-// What goes through the buffers of the units, and between them and SRAM.
+// Traffic through the buffers of the units, and between them and SRAM.
 #pragma once
 
 #include <cstdint>

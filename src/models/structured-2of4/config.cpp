@@ -43,7 +43,7 @@ bool Config::applies(const LayerShape& shape, Operation op) const {
   const auto [primary, secondary] = operands(op);
   if (pruned != primary && pruned != secondary) return false;
   // ASSUMPTION(S4): the windows of A overlap in A*G, so that one value is in several groups, a different one
-  // for each tap: there is no pruned A to compute with.
+  // for each tap: a pruned A does not exist.
   const bool overlapping =
       pruned == Operand::kA && op == Operation::kWeightGrad && shape.kind == LayerKind::kConv2d;
   return !(drop && overlapping);

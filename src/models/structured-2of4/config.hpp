@@ -28,10 +28,10 @@ struct Config {
   bool drop = false;  // what does not fit; else it runs densely: ASSUMPTION(S2)
   Granularity granularity = Granularity::kStretch;
 
-  // Whether an operation runs in the pattern, where it holds.
+  // Returns true if an operation runs in the pattern, where it holds.
   bool applies(const LayerShape& shape, Operation op) const;
 
-  // Of this machine alone; its tiles have those of TileChip.
+  // Parameters of this machine alone; its tiles have those of TileChip.
   static std::vector<ParamSpec> params();
   static Config from(const Params& params, const TileShape& tile);
 };

@@ -1,4 +1,4 @@
-// What the masks of the pruned operand hold, 64 bits at a time.
+// Groups of four in the masks of the pruned operand, 64 bits at a time.
 #include <algorithm>
 #include <bit>
 

@@ -48,7 +48,7 @@ class StreamCompressor {
   std::vector<float> lanes_;
 };
 
-// Whether the streams that work together fit the pattern, stretch by stretch.
+// Checks stretch by stretch if the streams that work together fit the pattern.
 PrunedWork check_pattern(const PrunedSide& side, StreamCompressor& compressor) {
   const OperandStreams& streams = *side.streams;
   const std::int64_t steps = streams.steps();

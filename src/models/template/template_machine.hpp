@@ -15,8 +15,8 @@ class TemplateMachine : public TileMachine {
   static std::vector<ParamSpec> own_params();
 
  protected:
-  // What is added to the tiles: here a part that the energy tables price already. A new part needs its costs
-  // in configs/energy.
+  // Components added to the tiles: here a part that the energy tables price already. A new part needs its
+  // costs in configs/energy.
   std::vector<Component> added_logic() const override;
   ScheduledOperands scheduled(const OperationWork&, const Placement& placement) const override {
     return placement.row_operand;

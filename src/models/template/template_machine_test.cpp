@@ -1,4 +1,4 @@
-// Exact cycles of layers drawn by hand. That both engines agree, that results equal the reference and that
+// Exact cycles of hand-drawn layers. That both engines agree, that results equal the reference and that
 // the functional engine goes by values is checked for every model in tests/conformance.
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // The scheduler of one row on bit masks alone, for any number of lanes: what Scheduler selects, a level and a
-// movement at a time instead of a lane at a time, and with lanes that take no part.
+// movement at a time instead of a lane at a time, and with lanes that do not take part.
 #pragma once
 
 #include <array>

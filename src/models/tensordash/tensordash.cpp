@@ -110,7 +110,7 @@ class TensorDash final : public TileMachine {
   }
 
   // A gated operation pays nothing for schedulers and multiplexers [TensorDash §3.5]; one that runs from a
-  // stored schedule nothing for schedulers and the multiplexers of its own side [TensorDash §3.6.1].
+  // stored schedule nothing for schedulers and the multiplexers on its side [TensorDash §3.6.1].
   void count_actions(const OperationWork& work, const Placement& placement, const TileOutcome& outcome,
                      OpResult& result) const override {
     const bool gated = outcome.scheduled == ScheduledOperands();
@@ -134,7 +134,7 @@ class TensorDash final : public TileMachine {
   }
 
  private:
-  // What does not change the cycles of a group of rows, whose streams are those of the row operand.
+  // Parameters that do not change the cycles of a group of rows: its streams are those of the row operand.
   inline static const std::vector<std::string> kNotOfRowGroups = {
       "tiles", "columns", "tile_grid", "pin", "schedule", "zeros", "power_gating", "gating_threshold"};
 
@@ -143,7 +143,7 @@ class TensorDash final : public TileMachine {
   }
   // The dense side has one multiplexer block per PE [TensorDash §3.3, Fig. 11].
   double a_mux_inputs() const { return chip().multipliers() * mux_inputs(); }
-  // One scheduler per row, or one per PE; each has the multiplexers of its own side [TensorDash §3.1, §3.3].
+  // One scheduler per row, or one per PE; each has the multiplexers on its side [TensorDash §3.1, §3.3].
   double scheduler_inputs() const {
     const TileShape& tile = config_.tile;
     const std::int64_t per_tile = config_.sides == Sides::kOne ? tile.rows : tile.rows * tile.columns;

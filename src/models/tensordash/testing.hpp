@@ -1,4 +1,4 @@
-// What several of TensorDash's tests need.
+// Helpers of several of TensorDash's tests.
 #pragma once
 
 #include <array>

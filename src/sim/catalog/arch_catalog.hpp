@@ -29,9 +29,9 @@ struct Machine {
 
 class ArchCatalog {
  public:
-  // What is built into this program.
+  // The models and configurations built into this program.
   ArchCatalog();
-  // `configs`: files called NAME.yaml. They are read when they are asked for, not before.
+  // `configs`: files called NAME.yaml. They are read on first use.
   ArchCatalog(const AcceleratorRegistry& registry, std::span<const EmbeddedFile> configs);
 
   std::vector<std::string> model_names() const;

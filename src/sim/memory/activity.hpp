@@ -1,4 +1,4 @@
-// What the memories of a machine move and how long they are busy in one operation: counts only. src/energy
+// Counts of what the memories of a machine move in one operation, and of the cycles they are busy. src/energy
 // knows what they cost.
 #pragma once
 

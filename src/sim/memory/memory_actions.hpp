@@ -14,7 +14,7 @@ inline constexpr std::int64_t kSramRowValues = 16, kSramBankRows = 4096;
 
 // AM, BM and CM. `banks`: of all three, if their area is part of the machine's; else 0.
 Component sram_component(double banks);
-// What they hold, and what they deliver in a cycle.
+// Capacity, and bytes delivered per cycle.
 std::vector<DesignTotal> sram_totals(double banks);
 // DRAM: what crosses the bus, and the power that flows all the time.
 std::vector<Component> dram_components();
@@ -22,7 +22,7 @@ std::vector<Component> dram_components();
 // A count of an activity for the whole batch: the recorded samples' times `batch_scale`, the weights' once.
 double batch_count(const Activity& activity, double batch_scale, std::int64_t TensorTraffic::*count);
 
-// What an operation does to SRAM and DRAM in the whole batch. `rows_of_16`: rows of 16 values, which costs
+// Actions of SRAM and DRAM of an operation in the whole batch. `rows_of_16`: rows of 16 values, which costs
 // are given for, per row of the machine. `seconds`: all the time that passes.
 std::vector<ActionCount> memory_actions(const Activity& activity, double batch_scale, double rows_of_16,
                                         double seconds);

@@ -252,7 +252,7 @@ void fill_block(const LinearWork& work, std::int64_t block, bool with_columns, C
   for (std::size_t r = 1; r < plane.ptr.size(); ++r) plane.ptr[r] += plane.ptr[r - 1];
 }
 
-// One row of a block's plane as a plane of its own.
+// One row of a block's plane as a separate plane.
 void take_row(const CsrPlane& from, std::int64_t r, bool with_columns, CsrPlane& to) {
   const std::uint32_t first = from.ptr[static_cast<std::size_t>(r)];
   const std::uint32_t end = from.ptr[static_cast<std::size_t>(r) + 1];

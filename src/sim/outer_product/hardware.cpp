@@ -11,7 +11,7 @@ namespace {
 constexpr std::int64_t kPublishedN = 4, kPublishedBanks = 32, kPublishedEntries = 32, kPublishedFifo = 50;
 constexpr std::int64_t kPublishedRamValues = 2 * 4096, kPublishedWindow = 16;
 
-// Of the units of one PE, over those of the published one. ASSUMPTION(O15): multipliers and crosspoints by
+// Units of one PE over those of the published one. ASSUMPTION(O15): multipliers and crosspoints by
 // their number, memories by what they hold; SCNN's other logic is the same for any PE.
 struct PeScale {
   double multipliers = 1, crossbar = 1, accumulators = 1, rams = 1, fifo = 1, range_search = 1;

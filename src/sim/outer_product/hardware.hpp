@@ -1,4 +1,4 @@
-// What an outer-product machine is built of, and what its PEs do in an operation, as components and actions.
+// Components of an outer-product machine, and the actions of its PEs in an operation.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace lacuna::outer_product {
 // `search_window`: ANT's k; 0: PEs without range and search.
 Hardware machine_hardware(const MachineConfig& config, std::int64_t search_window);
 
-// Of the PEs in the whole batch; memory_actions() has what is around them.
+// Actions of the PEs in the whole batch; memory_actions() has those of the memories.
 std::vector<ActionCount> pe_actions(const MachineConfig& config, std::int64_t search_window,
                                     const PairCounts& counts, const PeTraffic& traffic,
                                     std::int64_t compute_cycles, double batch_scale);

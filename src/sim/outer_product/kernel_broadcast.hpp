@@ -21,7 +21,7 @@ namespace lacuna::outer_product {
 
 class KernelBroadcast {
  public:
-  // `searches`: PEs that look kernels up in a memory of their own, as ANT's, have no FIFO.
+  // `searches`: PEs that look kernels up in their own memory, as ANT's, have no FIFO.
   KernelBroadcast(const ConvolutionWork& work, const MachineConfig& config, bool searches)
       : used_(work.tiled && config.sized),
         shared_(work.op == Operation::kWeightGrad),

@@ -29,7 +29,7 @@ class OuterProductMachine : public Accelerator {
   OpResult simulate(const OperationWork& work, const SimOptions& options) const override;
 
  private:
-  // What the PEs did, memory not yet included.
+  // Counts and time of the PEs, memory not yet included.
   struct Outcome {
     PairCounts counts;
     ScheduleResult time;

@@ -1,5 +1,5 @@
-// What is around the PEs of an outer-product machine: DRAM and on-chip SRAM as the machines of tiles have
-// them.
+// The memories around the PEs of an outer-product machine: DRAM and on-chip SRAM as the machines of tiles
+// have them.
 //
 //   DRAM -> SRAM -> operand RAMs of the PEs -> multipliers -> accumulators -> output RAMs -> SRAM -> DRAM
 #pragma once

@@ -55,7 +55,7 @@ std::vector<LayerPasses> plan_residency(const Trace& trace, const MachineConfig&
     // Weights; the right factor of a matmul is a sample's own.
     const bool once = layer.shape.once_per_batch(Operand::kW);
     passes.secondary = once ? trace.batch() : 1;
-    // What training needs again is written whether it stays or not.
+    // A tensor that training needs again is written whether it stays or not.
     passes.output_writes = forward_alone && stays[l + 1] ? 0 : 1;
     const double scale = trace.batch_scale(layer);
     const auto bytes = [](const TensorTraffic& traffic) {

@@ -40,7 +40,7 @@ class Schedule {
     limit_.assign(static_cast<std::size_t>(phases), Limit{});
   }
 
-  // A phase with work takes at least so many cycles, the broadcasting of its kernels.
+  // A phase with work takes at least this many cycles, the broadcasting of its kernels.
   void limit(std::int64_t phase, std::int64_t broadcast, std::int64_t sent_again) {
     limit_[static_cast<std::size_t>(phase)].broadcast = broadcast;
     limit_[static_cast<std::size_t>(phase)].sent_again = sent_again;
@@ -82,7 +82,7 @@ class Schedule {
     load_.clear();
   }
 
-  // What comes next needs the results of what came before: the pipe runs empty, and the sums leave.
+  // The next phase needs the results of the last one: the pipe runs empty, and the sums leave.
   void settle() {
     if (!fill_each_pair_ && result_.cycles > settled_) {
       result_.cycles += fill_;

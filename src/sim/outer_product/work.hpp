@@ -51,7 +51,7 @@ struct ConvolutionWork {
   // Sums that leave and enter the accumulators of the busiest PE for one kernel: those of its tile, its own
   // and its neighbours', and those that its neighbours have for it.
   std::int64_t drained_by_one_pe() const;
-  // Of a group of kernels, with `drained` sums for each at `values` per cycle.
+  // Sums of a group of kernels, with `drained` sums for each at `values` per cycle.
   PhaseDrain drain(std::int64_t phase, std::int64_t drained, std::int64_t values) const;
 };
 
@@ -74,7 +74,7 @@ struct MatrixOperand {
 };
 
 // The pairs of a matrix product. ASSUMPTION(O5): the kernel matrix is cut into blocks of columns, one per PE;
-// the image is broadcast. `channels`: each reduction index is a pair of its own with each block.
+// the image is broadcast. `channels`: each reduction index is a separate pair with each block.
 struct LinearWork {
   MatrixOperand image, kernel;
   std::int64_t reduction = 1;
@@ -86,7 +86,7 @@ struct LinearWork {
   std::int64_t output0 = 0, image_stride = 1, kernel_stride = 1;
 
   // One of a linear layer, one per product of a matmul, one per time step of a recurrent layer. Products of a
-  // matmul are independent, so that PEs go on to the next without waiting: their pairs are numbered on. Time
+  // matmul are independent, so that PEs move to the next without waiting: their pairs are numbered on. Time
   // steps wait.
   static std::vector<LinearWork> of(const Layer& layer, Operation op, const MachineConfig& config);
   static bool in_order(const LayerShape& shape, Operation op) { return shape.rows_at_once(op) < shape.n; }

@@ -34,7 +34,7 @@ class PlainTiles {
 
   const std::vector<PlainProduct>& products() const { return products_; }
 
-  // Whether the secondary operand has the larger share of zeros, so that it is the one on the rows.
+  // Returns true if the secondary operand has the larger share of zeros, so that it is the one on the rows.
   static bool secondary_is_sparser(const Layer& layer, Operation op) {
     const LayerTensor& p = op == Operation::kForward ? layer.a : layer.g;
     const LayerTensor& o = op == Operation::kWeightGrad ? layer.a : layer.w;

@@ -284,7 +284,7 @@ SizedMemory::Plan SizedMemory::plan_parts(const Trace& trace, const PerOperation
     const Step& step = walk.steps[s];
     TensorPasses& result = plan.passes[step.layer][step.op];
     const std::size_t output = step.tensors[kCm];
-    // What is used again and always found on the chip need not be written.
+    // A tensor that is used again and always found on the chip need not be written.
     const bool used_again = last_of_part[output]->step > s;
     if (step.op != Operation::kWeightGrad && used_again && !fetched[output]) result.output_writes = 0;
     const bool rows_first =

@@ -13,16 +13,16 @@
 
 namespace lacuna {
 
-// What the tiles of a machine did in an operation, memory not yet included.
+// Work of the tiles in an operation, memory not yet included.
 struct TileOutcome {
   ScheduledOperands scheduled = {};
   std::int64_t scheduled_macs = 0;
   std::int64_t effectual_macs = 0;
   std::int64_t compute_cycles = 0;
   std::vector<Counter> counters = {};
-  // Rows of the scratchpads that the machine does not read there, but in memories of its own.
+  // Rows that the machine reads in its own memories instead of the scratchpads.
   std::int64_t scratchpad_reads_elsewhere = 0;
-  // Of each product, by a functional engine that fetches its operands through transposers.
+  // One per product, by a functional engine that fetches its operands through transposers.
   std::vector<TransposedGroups> transposed = {};
   std::int64_t output_cycles = 0;  // of what handles the outputs behind the tiles; they wait for it
   std::optional<StoredForms> stored = std::nullopt;  // forms of the tensors in memory
@@ -52,7 +52,7 @@ class TileChip {
   // The chip, with what a machine adds to the logic of its tiles after cores and transposers.
   Hardware hardware(std::vector<Component> added_logic = {}) const;
 
-  // What Accelerator::plan() gives: something where the memories have a size.
+  // As Accelerator::plan(); empty unless the memories have a size.
   std::vector<LayerPasses> plan(const Trace& trace, const SimOptions& options) const;
 
   Placement place(const Layer& layer, Operation op) const { return place_operation(layer, op, plan_); }

@@ -22,7 +22,7 @@ namespace lacuna {
 // The parameters of a TileMemory, declared once for every machine that has one.
 std::vector<ParamSpec> memory_params();
 
-// Whether the lanes of an operand run across the blocks it is stored in, so that it comes through the
+// Returns true if the lanes of an operand run across the blocks it is stored in, so that it comes through the
 // transposers: W in W*G; G and A in A*G [TensorDash §3.4].
 constexpr bool is_transposed(Operand role, Operation op) {
   return op == Operation::kWeightGrad || (op == Operation::kInputGrad && role == Operand::kW);
@@ -52,7 +52,7 @@ struct TransposedGroups {
   std::optional<std::int64_t> rows, columns;  // by operand
 };
 
-// What a machine tells its memory about an operation beside its cycles.
+// Input to the memory about an operation, besides the cycles of the tiles.
 struct TileTimeInputs {
   const StoredForms* stored = nullptr;  // tensors are in these forms
   std::int64_t output_cycles = 0;       // for outputs behind the tiles, which wait for it

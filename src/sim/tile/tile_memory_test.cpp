@@ -33,7 +33,7 @@ Trace one_layer(const LayerShape& shape, double zeros_a, double zeros_g) {
   return make_synthetic(spec);
 }
 
-// A 1x1 convolution of 64 to 64 channels over 16x16 positions, counted by hand.
+// A 1x1 convolution of 64 to 64 channels over 16x16 positions, counted manually.
 TEST(TileMemory, CountsByHand) {
   const Trace trace = one_layer(LayerShape::conv2d(1, 64, 64, {16, 16}, {1, 1}), 0.5, 0);
   const Layer& layer = trace.layers()[0];
@@ -91,7 +91,7 @@ TEST(TileMemory, TransposersOfFewChannels) {
   EXPECT_EQ(a.transposed_groups, (a.am_reads + 2) / 3 + (a.bm_reads + 15) / 16);
 }
 
-// 20 channels are a block of 16 and one of 4, and each takes a fill of its own; so do the two blocks that the
+// 20 channels are a block of 16 and one of 4, and each takes a separate fill; so do the two blocks that the
 // channels 20..39 of a second convolution group lie in.
 TEST(TileMemory, TransposersOfChannelsThatFillNoWholeBlock) {
   const auto groups = [](std::int64_t convolution_groups) {

@@ -1,4 +1,4 @@
-// What an operation moves through the memory system of the tiles, in closed form from shapes and numbers of
+// Traffic of an operation through the memory system of the tiles, in closed form from shapes and numbers of
 // non-zeros.
 #include <algorithm>
 #include <cmath>
@@ -53,7 +53,7 @@ std::int64_t groups_of(const OperandStreams& streams) {
   return streams.count() / streams.channels * (last - first + 1) * streams.steps();
 }
 
-// Rows of a stored form in place of so many of the dense form.
+// Rows of a stored form in place of `rows` of the dense form.
 std::int64_t stored_rows(std::int64_t rows, const StoredForm& form) {
   return ceil_cycles(static_cast<double>(rows) * form.on_chip_share);
 }

@@ -1,4 +1,4 @@
-// A few bits that a machine keeps beside each value of one operand: offsets in a brick, positions in a group.
+// A few bits that a machine keeps with each value of one operand: offsets in a brick, positions in a group.
 // They lie where the values lie and cost their share of a row there.
 #pragma once
 

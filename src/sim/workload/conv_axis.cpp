@@ -58,7 +58,7 @@ std::int64_t pairs_below(const ConvAxis& axis, std::int64_t limit) {
   };
   const std::int64_t all_outputs = taps_below(limit - (axis.out - 1) * axis.stride);
   const std::int64_t some_output = taps_below(limit);
-  // Of the taps between, from the last to the first: ceil((limit - tap * dilation) / stride) outputs.
+  // Sum over the taps between, from the last to the first: ceil((limit - tap * dilation) / stride) outputs.
   const std::int64_t least = limit - (some_output - 1) * axis.dilation;
   return all_outputs * axis.out +
          floor_sum(some_output - all_outputs, axis.dilation, least + axis.stride - 1, axis.stride);

@@ -109,7 +109,7 @@ void add_channel(const MaskView& mask, std::int64_t channel, std::int64_t positi
     for (std::int64_t i = 0; i < positions; ++i) plane[i] += mask.bit(row + i, channel) ? 1 : 0;
 }
 
-// What the window of a tap holds, times the non-zero weights of that tap, over all taps. `window` gets the
+// Non-zeros in the window of a tap, times the non-zero weights of that tap, over all taps. `window` gets the
 // tap and the outputs that it reaches.
 template <typename Window>
 std::int64_t sum_over_taps(const Counter2d& count, const std::vector<std::int64_t>& weights,

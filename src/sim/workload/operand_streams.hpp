@@ -21,7 +21,7 @@ struct Tap {
   std::int64_t dx = 0;
 };
 
-// What the lanes of a step run along.
+// Axis that the lanes of a step run along.
 enum class LaneAxis {
   kChannels,   // stream = (image, grid position); steps = (tap, group of channels)
   kPositions,  // stream = (tap, channel);         steps = (image, group of grid positions)

@@ -1,4 +1,4 @@
-// What a machine is asked to run: one operation of one recorded layer.
+// Work of a machine: one operation of one recorded layer.
 #pragma once
 
 #include <optional>
@@ -16,7 +16,7 @@ struct OperationWork {
   double batch_scale = 1;  // how many times the layer's recorded samples make up the batch
   // Where several machines run the operation one after another: what they have in common.
   WorkMemo* memo = nullptr;
-  // What the machine's Accelerator::plan() says of it; nothing: on its own.
+  // From the machine's Accelerator::plan(); nothing if the operation runs alone.
   std::optional<TensorPasses> passes = std::nullopt;
 
   OperationWork(const Layer& of, Operation operation, double scale = 1)
@@ -25,7 +25,7 @@ struct OperationWork {
   OperationWork(const Layer& of, const OperationWork& other)
       : layer(of), op(other.op), macs(other.macs), batch_scale(other.batch_scale), passes(other.passes) {}
 
-  // What compute() gives, or gave another machine under the same key. For results of the fast engine only.
+  // Returns the result of compute(), now or for another machine under the same key. For the fast engine only.
   template <typename Value, typename Compute>
   std::shared_ptr<const Value> remember(const std::string& key, const Compute& compute) const {
     return memo != nullptr ? memo->get<Value>(key, compute) : std::make_shared<const Value>(compute());

@@ -25,7 +25,7 @@ class RunningSums {
       for (std::int64_t x = 0; x < plane_.w; ++x) row[x] += above[x];
     }
   }
-  // Of the positions from first to last in steps, last among them.
+  // Sum of the positions from first to last in steps, both included.
   std::int64_t window(Size2 first, Size2 last) const {
     return at(last.h, last.w) - at(first.h - step_.h, last.w) - at(last.h, first.w - step_.w) +
            at(first.h - step_.h, first.w - step_.w);

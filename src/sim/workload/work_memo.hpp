@@ -1,5 +1,5 @@
-// What machines have computed of one operation, for others that need the same: streams and their cycles do
-// not depend on the memory system, on prices, or (for some machines) on columns and tiles.
+// Cache of what machines have computed of one operation, for others that need the same: streams and their
+// cycles do not depend on the memory system, on prices, or (for some machines) on columns and tiles.
 #pragma once
 
 #include <any>
@@ -12,7 +12,7 @@
 namespace lacuna {
 
 // Of one operation of one layer, used by one thread at a time. A key must name everything that the value
-// depends on beside the operation: memo_key().
+// depends on besides the operation: memo_key().
 class WorkMemo {
  public:
   template <typename Value, typename Compute>

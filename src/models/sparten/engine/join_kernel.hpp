@@ -33,7 +33,7 @@ void count_joins_portable(const JoinBlock& block, JoinSums& sums);
 // Masks of 1, 2 or 4 words. Needs AVX-512 F and VPOPCNTDQ. Null where the compiler has none.
 extern const CountJoins kCountJoinsAvx512;
 
-// The fastest one for masks of so many words that this CPU can run.
+// The fastest one for masks of that many words that this CPU can run.
 CountJoins count_joins_kernel(std::int64_t words);
 
 }  // namespace lacuna::sparten

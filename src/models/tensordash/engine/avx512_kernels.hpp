@@ -1,4 +1,4 @@
-// What the files compiled for AVX-512 offer. Pointers and numbers only, and nothing inline: an inline
+// Interface of the files compiled for AVX-512. Pointers and numbers only, and nothing inline: an inline
 // function that such a file compiles could be the copy that the linker keeps for the whole program, which
 // would then need AVX-512 to start. Whether this CPU can run them is decided elsewhere (fast_kernels.cpp,
 // bit_transpose.cpp).

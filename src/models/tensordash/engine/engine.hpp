@@ -1,4 +1,4 @@
-// What the two engines have in common: cycles of one product, and from them the cycles of the chip.
+// The two engines, and their common part: from the cycles of one product to the cycles of the chip.
 #pragma once
 
 #include <cstdint>

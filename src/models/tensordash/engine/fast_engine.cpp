@@ -112,7 +112,7 @@ std::int64_t two_side_without_zeros(const Config& config, const PlacedProduct& p
   return clock.cycles();
 }
 
-// Every pair of groups has cycles of its own: a group of row streams against a group of column streams. A
+// Every pair of groups has its own cycles: a group of row streams against a group of column streams. A
 // block of columns is loaded once and all row groups pass over it.
 std::int64_t two_side(const Config& config, const PlacedProduct& placed) {
   if (has_no_zeros(*placed.rows) && has_no_zeros(*placed.columns))

@@ -36,7 +36,7 @@ struct NoWatcher {
 
 // Rows in lock-step: they share the A staging buffers of the columns [TensorDash §3.3, Fig. 11], so all see
 // the same window and the group slides by the smallest number of drained rows. ASSUMPTION(A4): the paper does
-// not spell this out. A row that is ahead keeps its cleared bits and goes on inside the window. `watch(row,
+// not spell this out. A row that is ahead keeps its cleared bits and continues inside the window. `watch(row,
 // position, selection)` is called for each row and cycle. Consumes the words; returns the cycles.
 template <typename Watcher = NoWatcher>
 std::int64_t run_lockstep(const Scheduler& scheduler, GroupWords& words, const Watcher& watch = {}) {
@@ -74,9 +74,9 @@ std::int64_t run_decoupled(const Scheduler& scheduler, GroupWords& words, const 
   return slowest;
 }
 
-// The authors' early simulator (`tensordash-2019`): lines are scheduled in turn over the whole length, except
-// that up to depth-1 lines in a row that are empty in all rows are passed over (the next empty one is
-// scheduled, and so may draw later work into it). Returns which lines hold nothing in the end.
+// The authors' early simulator (`tensordash-2019`): lines are scheduled one after another over the whole
+// length, except that up to depth-1 lines in a row that are empty in all rows are passed over (the next empty
+// one is scheduled, and so may draw later work into it). Returns which lines hold nothing in the end.
 template <typename Watcher = NoWatcher>
 std::vector<bool> schedule_lines(const Scheduler& scheduler, GroupWords& words, const Watcher& watch = {}) {
   std::vector<bool> empty(static_cast<std::size_t>(words.steps()), true);

@@ -19,14 +19,14 @@ namespace lacuna::tensordash {
 // - A and G: all channels of a position, by the backside scheduler; windows overlap, so a schedule cannot
 // span
 //   positions [TensorDash §3.6.2]. The groups of a window follow one another. ASSUMPTION(A26): each row of
-//   PEs slides by its own AS, with staging buffers of its own on the other side, and rows meet at the end of
+//   PEs slides by its own AS, with its own staging buffers on the other side, and rows meet at the end of
 //   an output; a tap outside the image is a group of zeros.
 class StoredSchedule {
  public:
   // Schedules the values of the row operand of `placed` and stores the result.
   StoredSchedule(const Config& config, const PlacedProduct& placed, const TensorValues& values);
 
-  // What the rows of PEs of a row group multiply, from what is stored; the cycles it takes them.
+  // Multiplies what the rows of PEs of a row group have stored; returns the cycles it takes them.
   std::int64_t run(std::int64_t row_group, std::vector<std::vector<RowValue>>& products) const;
 
  private:

@@ -1,4 +1,4 @@
-// Whether backside schedulers keep up with the outputs of an operation [TensorDash §3.7].
+// The load of backside schedulers by the outputs of an operation [TensorDash §3.7].
 #pragma once
 
 #include <cstdint>

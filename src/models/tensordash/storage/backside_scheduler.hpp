@@ -11,8 +11,8 @@
 
 namespace lacuna::tensordash {
 
-// The iterative version: one level's priority encoders serve all levels in turn, so that a row of scheduled
-// form takes as many cycles as there are levels; 6 for the paper's 16 lanes.
+// The iterative version: one level's priority encoders serve one level after another, so that a row of
+// scheduled form takes as many cycles as there are levels; 6 for the paper's 16 lanes.
 class BacksideScheduler {
  public:
   explicit BacksideScheduler(const Connectivity& connectivity)
@@ -23,7 +23,7 @@ class BacksideScheduler {
   // No more blocks for this group.
   void end_group() { ended_ = true; }
 
-  // Whether a row can be worked on: the window is full, or holds the rest of the group.
+  // True if a row can be worked on: the window is full, or holds the rest of the group.
   bool ready() const {
     return !steps_.empty() && (ended_ || steps_.size() >= static_cast<std::size_t>(selector_.depth()));
   }

@@ -25,8 +25,8 @@ std::int64_t group_elements(const GroupShape& shape);
 bool is_effectual(float value);
 
 // One group. Row r stands for the window that begins at step advances[0] + ... + advances[r-1]. It has a slot
-// for each lane that holds an element at that step. ASSUMPTION(A21): the other lanes take no part, so that a
-// group never has more slots than elements.
+// for each lane that holds an element at that step. ASSUMPTION(A21): the other lanes do not take part, so
+// that a group never has more slots than elements.
 struct ScheduledGroup {
   std::vector<float> values;         // of all rows' slots; 0 where the lane was idle
   std::vector<std::uint16_t> moves;  // idx: the MS signal of each slot; 0 where the lane was idle

@@ -163,7 +163,7 @@ TEST(ScheduledForm, PairsWithoutAdvanceAreAmbiguous) {
   const GroupShape shape = full_shape(3, 1);
   const ScheduledGroup late = codec.encode(shape, std::vector<float>{1, 0, 2});
   const ScheduledGroup early = codec.encode(shape, std::vector<float>{1, 2, 0});
-  // Lane 0 takes the value one step ahead as well when its own is zero; here it has one of its own.
+  // Lane 0 takes the value one step ahead as well when its own is zero; here its own is not.
   EXPECT_EQ(late.values, early.values);
   EXPECT_EQ(late.moves, early.moves);
   EXPECT_NE(late.advances, early.advances);

@@ -1,4 +1,4 @@
-// What a tensor takes in scheduled form and in the usual formats for zeros, from its mask alone
+// Size of a tensor in scheduled form and in the usual formats for zeros, from its mask alone
 // [TensorDash §3.6]. docs/models/tensordash-storage.md says what each format holds.
 #pragma once
 

@@ -26,7 +26,7 @@ StorageCounts counts_of(const Trace& trace, Operand role, Grouping grouping) {
                        {.grouping = grouping});
 }
 
-// What `lacuna storage` runs, on the default machine.
+// The study of `lacuna storage` on the default machine.
 struct Study {
   std::unique_ptr<Accelerator> machine =
       AcceleratorRegistry::instance().find("tensordash")->make(Params("test", Config::params()));

@@ -1,4 +1,4 @@
-// What keeping tensors in scheduled form adds to the chip, and what it does in an operation [TensorDash §3.6,
+// Tensors kept in scheduled form: what that adds to the chip, and its part in an operation [TensorDash §3.6,
 // §3.7]: decompressors where operands are expanded, schedulers behind the PEs, shorter tensors in memory.
 #pragma once
 

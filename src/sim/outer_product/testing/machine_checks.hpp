@@ -1,4 +1,4 @@
-// What every outer-product machine must satisfy, checked on whole layers through the registry.
+// Checks that every outer-product machine must pass, on whole layers through the registry.
 #pragma once
 
 #include <gtest/gtest.h>
