@@ -133,10 +133,9 @@ TEST(StorageCli, InspectNamesTheCommandForItsFormerOptions) {
     line.insert(line.end(), options.begin(), options.end());
     const ProgramResult result = run_lacuna(line);
     EXPECT_EQ(result.exit_code, 2) << name;
-    EXPECT_EQ(result.err,
-              fmt::format("lacuna: error: inspect {}: stored tensors have a command of their own; use "
-                          "'lacuna storage TRACE'; see 'lacuna storage --help'\n",
-                          name));
+    EXPECT_EQ(result.err, fmt::format("lacuna: error: inspect {}: stored tensors have their own command; use "
+                                      "'lacuna storage TRACE'; see 'lacuna storage --help'\n",
+                                      name));
     line.erase(line.begin() + 1);
     line.push_back(kAlexnet);
     EXPECT_EQ(run_lacuna(line).err, result.err);
