@@ -6,13 +6,16 @@ template <int N>
 void row_part(const PrunedRows& job, const WeightEntry* begin, const WeightEntry* end, std::int64_t at,
               float* sums, const float* init) {
   Simd::V acc[N];
+#pragma GCC unroll 4
   for (int i = 0; i < N; ++i)
     acc[i] = init != nullptr ? Simd::broadcast(init) : Simd::load(sums + i * kLanes);
   for (const WeightEntry* e = begin; e != end; ++e) {
     const float* x = job.inputs + e->offset / sizeof(float) + at * kLanes;
     const Simd::V w = Simd::broadcast(&e->value);
+#pragma GCC unroll 4
     for (int i = 0; i < N; ++i) acc[i] = Simd::fma(w, Simd::load(x + i * kLanes), acc[i]);
   }
+#pragma GCC unroll 4
   for (int i = 0; i < N; ++i) Simd::store(sums + i * kLanes, acc[i]);
 }
 

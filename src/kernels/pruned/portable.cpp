@@ -1,13 +1,12 @@
-// Plain C++ for any CPU.
+// For any CPU.
 #include "kernels/pruned/kernels.hpp"
 
 namespace lacuna::kernels {
 namespace {
 
-#include "kernels/sparse/portable_vector.hpp"
-
-using Simd = PortableVector;
-
+constexpr int kWidth = 4;  // SSE's
+#include "kernels/sparse/simd.hpp"
+// (order matters)
 #include "kernels/pruned/few_registers.hpp"
 
 }  // namespace

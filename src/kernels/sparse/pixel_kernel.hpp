@@ -29,7 +29,7 @@ LACUNA_INLINE void load_accumulators(Accumulators<KV>& acc, const float* from, s
 
 // The non-zeros of one pixel. With very few output vectors a second set of sums hides the latency of the
 // multiply-add (4 cycles, up to 2 per cycle: at least 8 sums in flight). With four it does not pay: sums of
-// the next pixel overlap with these anyway, and the pair adds a branch that nobody can predict (1x1, 256 to
+// the next pixel overlap with these anyway, and the pair adds an unpredictable branch (1x1, 256 to
 // 64 channels, 56x56: 5 % slower).
 template <int KV, int NB>
 LACUNA_INLINE void add_pixel(Accumulators<KV>& acc, std::uint64_t mask, const float* src,
@@ -175,7 +175,7 @@ double peak_loop(std::int64_t turns) {
   const Simd::V x = Simd::load(start[kSums]);
   for (std::int64_t t = 0; t < turns; ++t) {
 #pragma GCC unroll 16
-    for (int i = 0; i < 16; ++i) sums[i % kSums] = Simd::fma(x, x, sums[i % kSums]);
+    for (int i = 0; i < 16; ++i) sums[i % kSums] = Simd::fma(x, sums[i % kSums], x);
   }
 #pragma GCC unroll 16
   for (int i = 1; i < kSums; ++i) sums[0] = Simd::add(sums[0], sums[i]);

@@ -1,29 +1,12 @@
-// Plain C++ for any CPU; the compiler vectorises it as far as it can.
+// For any CPU.
 #include "kernels/sparse/microkernels.hpp"
-
-#define LACUNA_LAMBDA_INLINE __attribute__((always_inline))
 
 namespace lacuna::kernels {
 namespace {
 
-#include "kernels/sparse/portable_vector.hpp"
-
-struct Simd : PortableVector {
-  static constexpr bool kPipelined = false;
-  static constexpr int kPeakSums = 1;
-  static constexpr int kTwoChainsBelow = 0;
-  static V add(const V& a, const V& b) {
-    V v;
-    for (int i = 0; i < kLanes; ++i) v.lane[i] = a.lane[i] + b.lane[i];
-    return v;
-  }
-  static std::uint32_t nonzero(const V& v) {
-    std::uint32_t mask = 0;
-    for (int i = 0; i < kLanes; ++i) mask |= static_cast<std::uint32_t>(v.lane[i] != 0.0F) << i;
-    return mask;
-  }
-};
-
+constexpr int kWidth = 4;  // SSE's
+#include "kernels/sparse/simd.hpp"
+// (order matters)
 #include "kernels/sparse/pixel_kernel.hpp"
 #include "kernels/sparse/transpose_portable.hpp"
 
