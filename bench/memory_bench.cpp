@@ -1,5 +1,6 @@
-// What the memory system costs the simulation: the TensorDash machine with it against the same work without
-// it, and memory=modelled against memory=ideal. Interleaved in one process, medians of ratios, CPU time.
+// The cost of the memory system in simulation time: the TensorDash machine with it against the same work
+// without it, and memory=modelled against memory=ideal. Interleaved in one process, medians of ratios, CPU
+// time.
 //
 //   build/release/bench/memory_bench [TRACE...]      the traces of data/ if none is given
 #include <algorithm>

@@ -1,4 +1,4 @@
-// What the SCNN-like machine and ANT give on traces, as Markdown: speedups by network and operation,
+// Results of the SCNN-like machine and of ANT on traces, as Markdown: speedups by network and operation,
 // redundant products removed, where the time goes, and the switches of docs/models/ant.md one at a time.
 //   outer_product_study [KEY=VALUE...] TRACE...   the main tables, with parameters for both machines
 //   outer_product_study --vary TRACE...           the switches one at a time
@@ -222,7 +222,7 @@ struct StudyNetwork {
   std::string name() const { return fmt::format("{}, {} x {}", network, image_size, image_size); }
 };
 
-// Those of ANT's talk; `lacuna reproduce ant` shows the paper's numbers beside them.
+// The networks of ANT's talk; `lacuna reproduce ant` shows the paper's numbers next to ours.
 std::vector<StudyNetwork> study_networks() {
   return {{"densenet121", 32}, {"resnet18", 32}, {"resnet18", 224},
           {"vgg16", 32},       {"wrn16_8", 32},  {"resnet50", 224}};

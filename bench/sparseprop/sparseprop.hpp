@@ -34,8 +34,8 @@ extern const Loops kAvx512;
 void to_innermost(const float* nchw, std::int64_t rest, float* innermost);
 void from_innermost(const float* innermost, std::int64_t rest, float* nchw);
 
-// What is finished before the next begins. kPlanes: a result channel. kChunks: some rows of all channels, so
-// that results stay in L1 and the inputs that they need in L2.
+// Unit of results that is finished before the next begins. kPlanes: a result channel. kChunks: some rows of
+// all channels, so that results stay in L1 and the inputs that they need in L2.
 enum class Order { kPlanes, kChunks };
 
 class SparseProp {

@@ -1,10 +1,11 @@
-// Times our kernels for zero weights beside the algorithm of SparseProp, on the convolutions of ResNet-50:
+// Times our kernels for zero weights compared with the algorithm of SparseProp, on the convolutions of
+// ResNet-50:
 //   sparseprop_compare [--zeros 90,95] [--rounds 3] [--layer TEXT]
-// One thread, batch 16, CPU time, in turn in one process, each right after an untimed run of itself; medians
-// of paired ratios. Ours works on blocked tensors and its transposes are counted; SparseProp gets its tensors
-// with the batch innermost, and what that takes is counted in one column alone: the activations and gradients
-// that go in and come out, plain outside, by transposes in registers. Of its two orders of loops the faster
-// one counts, in each layer.
+// One thread, batch 16, CPU time, interleaved in one process, each right after an untimed run of itself;
+// medians of paired ratios. Ours works on blocked tensors and its transposes are counted; SparseProp gets its
+// tensors with the batch innermost, and what that takes is counted in one column alone: the activations and
+// gradients that go in and come out, plain outside, by transposes in registers. Of its two orders of loops
+// the faster one counts, in each layer.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
@@ -94,7 +95,7 @@ class Theirs {
           orders_[i].backward(input_.data(), result_.data(), diff_input_.data(), diff_weights_.data());
       }));
   }
-  // What a module with plain tensors outside does besides.
+  // Converts layouts, as a module with plain tensors outside has to.
   double convert(bool forward) {
     const std::int64_t input = input_.size() / 16;
     const std::int64_t result = result_.size() / 16;
@@ -108,7 +109,7 @@ class Theirs {
       }
     });
   }
-  // Of the faster order.
+  // Times of the faster order.
   const std::vector<double>& times() const { return times_[median(times_[0]) < median(times_[1]) ? 0 : 1]; }
 
  private:
@@ -198,7 +199,7 @@ int compare(const std::vector<double>& zeros, int rounds, const std::string& lay
 }  // namespace lacuna::sparseprop
 
 int main(int argc, char** argv) {
-  CLI::App app("Our kernels for zero weights beside the algorithm of SparseProp");
+  CLI::App app("Our kernels for zero weights compared with the algorithm of SparseProp");
   std::vector<double> zeros = {90, 95};
   int rounds = 3;
   std::string layer;

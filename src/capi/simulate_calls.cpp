@@ -124,7 +124,7 @@ lacuna_status lacuna_simulate(const lacuna_trace* const* traces, size_t count,
   return guarded_parallel([&] {
     require(result, "result");
     require(traces, "traces");
-    if (count == 0) throw InputError("liblacuna", "there is no trace to simulate", "give at least one");
+    if (count == 0) throw InputError("liblacuna", "no trace is given", "give at least one");
     lacuna_simulate_options chosen{};
     if (options != nullptr) chosen = sized_copy(options, "options");
     auto made = std::make_unique<lacuna_result>();

@@ -4,7 +4,7 @@
 //   ConvPlan plan(LayerShape::conv2d(16, 256, 256, {56, 56}, {3, 3}, {1, 1}, {1, 1}), options);
 //   plan.run({.src = x, .weights = w, .dst = y});
 //
-// What skipping means for the result (docs/models/sparsetrain.md has the whole text):
+// Effect of skipping on the result (in full in docs/models/sparsetrain.md):
 //  - A checked value that compares equal to zero (+0.0 and -0.0) contributes nothing, so 0 x Inf and
 //    0 x NaN do not give NaN. `strict` looks for Inf and NaN in the other operand first and computes densely
 //    if it has any.
@@ -92,8 +92,8 @@ struct ConvOptions {
   std::optional<Operand> checked;
   Impl impl = Impl::kAuto;
   Layout layout = Layout::kNchw;
-  // Of src and diff_src, if different. Images of three channels are better left plain: blocked ones have five
-  // times the bytes, and oneDNN's first layers read plain ones.
+  // Layout of src and diff_src, if different. Images of three channels are better left plain: blocked ones
+  // have five times the bytes, and oneDNN's first layers read plain ones.
   std::optional<Layout> src_layout;
   WeightLayout weights = WeightLayout::kOihw;
   int threads = 1;
@@ -122,8 +122,8 @@ struct ConvTensors {
   float* dst = nullptr;             // forward
   float* diff_src = nullptr;        // input_grad
   float* diff_weights = nullptr;    // weight_grad
-  // Of the values of plain weights, chosen by the caller; 0: unknown. A run that is given the same number as
-  // the one before does not pack them again. The plan's workspace must be its own.
+  // Version of the values of plain weights, chosen by the caller; 0: unknown. A run with the version of the
+  // run before does not pack them again. Needs a workspace that is not shared between plans.
   std::uint64_t weights_version = 0;
 };
 

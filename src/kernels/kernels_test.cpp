@@ -1,4 +1,4 @@
-// What docs/models/sparsetrain.md promises about results: special values, padding, equal bits.
+// Promises of docs/models/sparsetrain.md about results: special values, padding, equal bits.
 #include <cmath>
 #include <cstring>
 #include <gtest/gtest.h>

@@ -12,7 +12,7 @@
 namespace lacuna::kernels {
 namespace {
 
-// Plain layouts, bias and ReLU in turn.
+// Alternates plain layouts, bias and ReLU.
 void vary(ConvOptions& o, std::uint64_t seed) {
   o.layout = seed % 2 == 0 ? Layout::kNchw : Layout::kNhwc;
   o.bias = o.op == Operation::kForward && seed % 4 < 2;

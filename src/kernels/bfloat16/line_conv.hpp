@@ -21,7 +21,8 @@ class LineConv {
   void pack(const float* oihw, Bfloat16* packed);
   // `bias`: whole blocks of the result's channels.
   void run(const float* from, const Bfloat16* weights, const float* bias, bool relu, float* to);
-  static constexpr std::int64_t kLinesAtOnce = 512 * 1024 / 64;  // in L2 (2 MB) beside weights of 32 outputs
+  static constexpr std::int64_t kLinesAtOnce =
+      512 * 1024 / 64;  // in L2 (2 MB) with the weights of 32 outputs
 
  private:
   // One of the planes that the result consists of.

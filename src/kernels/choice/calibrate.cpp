@@ -38,8 +38,8 @@ std::string cost_key(const LayerShape& shape, const ConvOptions& o) {
   return key.append(" ").append(o.isa);
 }
 
-// Time is proportional to the number of images, so a part of a large batch is enough: so many images that
-// weights and lists take little time compared with the sums.
+// Time is proportional to the number of images, so a part of a large batch is enough: as many images
+// as make the time of weights and lists small compared with that of the sums.
 LayerShape calibration_shape(LayerShape shape, const ConvOptions& options) {
   constexpr std::int64_t kEnoughMacs = 300'000'000;  // per thread: some milliseconds
   const std::int64_t enough =
@@ -87,8 +87,8 @@ std::mutex& known_mutex() {
   return mutex;
 }
 
-// How much of the core is ours. A loop of multiply-adds in registers takes as long as it always does, unless
-// whoever has the other half of the core uses it, too.
+// The share of the core's multiply-add throughput that this thread gets. A loop of multiply-adds in registers
+// always takes the same time, unless another program uses the other hardware thread of the core.
 class CoreShare {
  public:
   // With several threads the wall clock shows more, and the others would wait and fall asleep.
@@ -157,7 +157,7 @@ std::unique_ptr<Timed> fastest_dense(const LayerShape& shape, const ConvOptions&
   double best = kWins;
   std::unique_ptr<Timed> fastest = std::move(direct);
   for (std::size_t i = 0; i < rivals.size(); ++i) {
-    // A matrix product pays for reorders, which whoever shares the core slows down less than direct.
+    // A shared core slows reorders down less than arithmetic.
     const bool reorders = find_implementation(rivals[i]->impl)->reorders;
     const double wins = kWins - (reorders ? contention_margin(core.contention()) : 0);
     if (raced.ratios[i] < std::min(best, wins)) best = raced.ratios[i], fastest = std::move(rivals[i]);
@@ -165,14 +165,14 @@ std::unique_ptr<Timed> fastest_dense(const LayerShape& shape, const ConvOptions&
   return fastest;
 }
 
-// What this process has measured, for callers whose cache folder cannot be written.
+// Measurements of this process, for callers whose cache folder cannot be written.
 std::map<std::string, CostCurve>& known_costs() {
   static std::map<std::string, CostCurve> costs;
   return costs;
 }
 
-constexpr int kProbes = 50;      // a millisecond: to have seen the core when it is ours, too
-constexpr double kNoisy = 0.05;  // with an error left of so much at the end, a measurement is not kept
+constexpr int kProbes = 50;      // a millisecond: some of them without competition for the core
+constexpr double kNoisy = 0.05;  // error of a measurement above which it is not kept
 constexpr double kLost = 0.10;   // share of the time of several threads that other processes took
 
 Calibration measured_cost(const LayerShape& shape, const ConvOptions& options, double seconds) {
@@ -218,7 +218,7 @@ Calibration measured_cost(const LayerShape& shape, const ConvOptions& options, d
   curve.contention = core.contention();
   curve.dense = median(dense_times);
   for (std::size_t i = 0; i < speedups.size(); ++i) curve.sparse[i] = curve.dense / speedups[i];
-  // Of the time that threads wanted a core. Threads that sleep while one of them fills tensors want none.
+  // Relative to the time in which threads wanted a core: not while they sleep and one of them fills tensors.
   const double lost = lost_to_others(before, core_times(0));
   result.lost = lost / (lost + clock_seconds(CLOCK_PROCESS_CPUTIME_ID) - cpu);
   // One thread is timed by its CPU time, which other processes hardly change.

@@ -10,10 +10,10 @@
 namespace lacuna::kernels {
 
 // The cost of this convolution on this machine: from the cache, or measured now (some tens of calls on random
-// data in memory of its own, about kPlanSeconds) and stored there.
+// data in separate memory, about kPlanSeconds) and stored there.
 CostCurve calibrated_cost(const LayerShape& shape, const ConvOptions& options);
 
-// Of its line in the cache.
+// Cache key.
 std::string calibration_key(const LayerShape& shape, const ConvOptions& options);
 
 struct Calibration {
@@ -22,10 +22,10 @@ struct Calibration {
   bool busy = false;
 };
 inline constexpr double kPlanSeconds = 0.25;
-// Measures anew, for about so long; longer where a few calls take longer.
+// Re-measures for about `seconds`, longer if a few calls take longer.
 Calibration calibrate(const LayerShape& shape, const ConvOptions& options, double seconds = kPlanSeconds);
 
-// Of this process so far.
+// Measurements of this process so far.
 struct CalibrationCount {
   int measured = 0, busy = 0;
 };

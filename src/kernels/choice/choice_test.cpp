@@ -131,7 +131,7 @@ TEST(Winograd, TurnsSomeZerosIntoSmallNumbers) {
   }
 }
 
-// Close to a tie it goes on until the noise is small; otherwise it ends at once.
+// Close to a tie it continues until the noise is small; otherwise it ends at once.
 TEST(Race, NoiseDecidesHowLong) {
   Random random(7);
   const auto noisy = [&](double seconds, double noise) {

@@ -81,8 +81,8 @@ bool may_be_cache(const std::filesystem::path& path) {
          std::filesystem::file_size(path, error) <= kLargestCache && !error;
 }
 
-// Lines: key TAB when TAB noise TAB contention TAB dense TAB sparse... TAB which dense one, keys hold no
-// tabs.
+// Lines: key TAB when TAB noise TAB contention TAB dense TAB sparse... TAB dense implementation; no tabs
+// in keys.
 std::map<std::string, CostCurve> read_file(const std::string& path) {
   std::map<std::string, CostCurve> curves;
   std::error_code error;
@@ -212,7 +212,7 @@ double sample_zeros(const float* data, std::int64_t count, std::int64_t lines) {
   // An odd number of lines between samples, so that they do not all fall on the same channel or column.
   const std::int64_t step = (count / kLine / lines) | 1;
   const std::int64_t samples = std::min(lines, (count / kLine - 1) / step + 1);
-  // Each is on a page of its own: without these requests ahead of use a line took up to five times as long.
+  // Each is on another page: without prefetching, a line took up to five times as long.
   constexpr std::int64_t kAhead = 24;
   for (std::int64_t i = 0; i < std::min(kAhead, samples); ++i) __builtin_prefetch(data + i * step * kLine);
   std::int64_t zeros = 0;

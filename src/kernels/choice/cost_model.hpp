@@ -1,4 +1,4 @@
-// Whether skipping is faster than multiplying: measured once per shape and machine and kept in the user's
+// The choice between skipping and multiplying: measured once per shape and machine and kept in the user's
 // cache folder.
 #pragma once
 
@@ -14,7 +14,7 @@
 
 namespace lacuna::kernels {
 
-// By how much more a kernel has to win that was timed on a core which others used as well.
+// The additional margin by which a kernel has to win if it was timed on a shared core.
 double contention_margin(double contention);
 
 // Seconds of one call.
@@ -24,8 +24,8 @@ struct CostCurve {
   std::array<double, 5> sparse{};
   Impl dense_impl = Impl::kDenseDirect;  // of oneDNN's, the fastest that the options allow
   double noise = 0;                      // how far the two least times of a measurement were apart, at most
-  // Share of its multiply-adds that the core had not to give while this was measured: those of another
-  // virtual machine on the same core, for example.
+  // Share of the core's multiply-add throughput lost to other programs while this was measured, such as
+  // another virtual machine on the same core.
   double contention = 0;
   std::int64_t when = 0;  // seconds since 1970, of the measurement
 
@@ -33,8 +33,8 @@ struct CostCurve {
   double sparse_at(double zeros) const;
   // Sparse only where it is expected to win by more than the error of the measurement.
   bool prefers_sparse(double zeros) const { return sparse_at(zeros) + kColdSeconds < margin() * dense; }
-  // Dense kernels lose more to whoever shares the core than those that skip: the costs of another time may
-  // favour them more. So may those of a measurement that was noisier than it should be.
+  // Dense kernels suffer more from a shared core than those that skip, so costs measured at another time may
+  // favour them more; so may those of a noisy measurement.
   double margin() const {
     return kMargin - contention_margin(contention) - 2 * std::max(0.0, noise - kUsualNoise);
   }
@@ -42,7 +42,7 @@ struct CostCurve {
   bool is_sure(double zeros, double error) const {
     return prefers_sparse(zeros - error) == prefers_sparse(zeros + error);
   }
-  // The share from which on sparse is preferred; 2 where it never is.
+  // The share of zeros above which the sparse kernel wins; 2: never.
   double crossover() const;
   // False where the choice is the same at any share of zeros, so that they need not be counted.
   bool zeros_matter() const;
@@ -55,9 +55,9 @@ struct CostCurve {
 };
 
 // A text file of one line per shape; lines of other machines or versions, damaged lines and those older than
-// kDaysKept are ignored. Safe for threads and, by a lock file beside it, for processes; never half of a file.
-// If the file cannot be read or written, or is not a plain file of a sensible size, shapes are measured
-// again.
+// kDaysKept are ignored. Safe for threads and, by a lock file next to it, for processes; a file is never half
+// written. If the file cannot be read or written, or is not a plain file of a sensible size, shapes are
+// measured again.
 class CostCache {
  public:
   explicit CostCache(std::string path) : path_(std::move(path)) {}
@@ -87,7 +87,7 @@ struct SampledLines {
   std::int64_t first = kMaxSampledLines, at_most = kMaxSampledLines;
 };
 SampledLines lines_worth_sampling(double seconds);
-// Twice the standard error of a share from so many runs, whose zeros come in groups.
+// Twice the standard error of a share of zeros estimated from `lines`, allowing for zeros in groups.
 double sampling_error(double share, std::int64_t lines);
 double count_zeros(const float* data, std::int64_t count, int threads);
 

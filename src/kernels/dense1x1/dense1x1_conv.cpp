@@ -15,7 +15,7 @@ using Code = ConvError::Code;
 // Channels of one sum in registers; what dst has is the sum of those before. A panel of weights is 128 KB
 // then.
 constexpr std::int64_t kBlocksAtOnce = 64;
-// Of the pixels that all outputs are computed of before the next ones: a quarter of L2.
+// Size of a chunk of pixels of which all outputs are computed before the next chunk: a quarter of L2.
 constexpr std::int64_t kChunkBytes = 512 << 10;
 
 const PixelTiles* tiles_for(const KernelConfig& config) {

@@ -117,7 +117,7 @@ class OtherPlan {
   AlignedFloats weights_;
 };
 
-// The same implementation on blocked tensors of its own, with the same zeros.
+// The same implementation on separate, blocked tensors with the same zeros.
 class OnBlocked {
  public:
   explicit OnBlocked(const MeasureSpec& spec)
@@ -137,7 +137,7 @@ class OnBlocked {
   Inputs inputs_;
 };
 
-// The plan and what it is compared with, in one process and in turn.
+// The plan and its rivals, timed interleaved in one process.
 class Paired {
  public:
   explicit Paired(const MeasureSpec& spec)
@@ -220,7 +220,7 @@ class Paired {
   // Times ours again with those that are close to the best and not clearly slower than ours, pairwise, until
   // the noise is small; and the best twice, to see how much of it is left.
   Settled settle(std::size_t v, std::vector<double>& ratios) {
-    // What a few rounds say is off by as much: where a dense kernel is compared with itself, by up to 15 %.
+    // A few rounds are off by up to 15 %, as a dense kernel compared with itself shows.
     constexpr double kClose = 0.15;
     const auto found = std::min_element(ratios.begin(), ratios.end());
     const double best = *found;

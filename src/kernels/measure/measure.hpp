@@ -1,4 +1,4 @@
-// Times one convolution and oneDNN's in one process, in turn; results are medians of paired ratios.
+// Times one convolution interleaved with oneDNN's in one process; results are medians of paired ratios.
 #pragma once
 
 #include <cstdint>
@@ -30,8 +30,8 @@ struct MeasureSpec {
   bool with_blocked = false;      // the same implementation on blocked tensors, in the same rounds
   std::function<bool()> stop;     // asked before each round; true ends the measurement
   std::vector<Impl> baselines;    // more of oneDNN's: kDenseWinograd, kDenseGemm
-  // Error of a ratio to the best baseline, where ours takes nearly as long: they are timed again, in turn,
-  // until it is reached. 0: not again.
+  // Error of a ratio to the best baseline, where ours takes nearly as long: they are timed again,
+  // interleaved, until it is reached. 0: not again.
   double close_error = 0;
   double close_seconds = 1;  // for each share of zeros at most
   std::uint64_t seed = 1;
@@ -60,7 +60,7 @@ struct Measurement {
   int rounds = 0;
   Impl used = Impl::kSparse;       // in the last round
   std::optional<Operand> skipped;  // the same: the operand whose zeros were skipped
-  double skips_from = 0;           // kAuto: the share of zeros from which on it skips them; 2: never
+  double skips_from = 0;           // kAuto: the share of zeros above which it skips them; 2: never
   std::string kernel, direct_kernel, auto_kernel;
   std::vector<BaselineResult> baselines;
   // Over the fastest of all that were timed.

@@ -21,9 +21,9 @@ class PlanTensors {
             std::uint64_t seed);
   // For timing, in a fraction of the time: other values, with this share of zeros in the checked operand.
   void fill_quickly(ConvPlan& plan, double zeros, std::uint64_t seed);
-  // Only the checked operand anew.
+  // Refills only the operand whose zeros are skipped.
   void refill_quickly(ConvPlan& plan, double zeros, std::uint64_t seed);
-  // Another plan of the same operation and layouts, with weights of its own in `packed`, may run on these
+  // Gives another plan of the same operation and layouts its weights in `packed`, so that it may run on these
   // tensors.
   void give_weights(ConvPlan& plan, AlignedFloats& packed);
   ConvTensors tensors(AlignedFloats& packed);

@@ -1,4 +1,4 @@
-// A measurement of two or more that take nearly the same time: as long as its own noise asks for.
+// Timing of two or more calls that take nearly the same time, until the noise is small.
 #pragma once
 
 #include <functional>
@@ -20,8 +20,8 @@ struct RaceResult {
   int rounds = 0;
 };
 
-// Each call returns its own time. A round runs all of them, forwards and backwards in turn, so that no one
-// always runs in the wake of the same other.
+// Each call returns its own time. Rounds alternate between forward and backward order, so that none
+// always runs right after the same other.
 RaceResult race(const std::function<double()>& ours, const std::vector<std::function<double()>>& others,
                 const RaceLimits& limits, const std::function<bool()>& stop = {});
 

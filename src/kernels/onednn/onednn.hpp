@@ -1,4 +1,4 @@
-// What every user of oneDNN here needs: the engine, and the number of threads.
+// oneDNN's engine and its number of threads, for every user of it here.
 #pragma once
 
 #include <omp.h>

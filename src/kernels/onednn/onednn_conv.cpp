@@ -41,8 +41,8 @@ class Port {
   dnnl::reorder reorder_;
 };
 
-// oneDNN has no name for its convolutions by matrix products: it is asked for the next implementation until
-// one comes.
+// oneDNN has no name for its convolutions by matrix products: goes through its implementations until one
+// comes.
 template <typename PrimitiveDesc>
 void find_gemm(PrimitiveDesc& pd, const LayerShape& shape) {
   while (std::string_view(pd.impl_info_str()).find("gemm") == std::string_view::npos)
@@ -220,7 +220,7 @@ void OneDnnConv::make_convolution(const LayerShape& s, OneDnnAlgorithm algorithm
                     grouped ? (ohwi ? tag::gohwi : tag::goihw) : (ohwi ? tag::ohwi : tag::oihw)};
   const memory::desc src(src_dims, type_of_src(), any), weights(weight_dims, type_of_weights(), any),
       dst(dst_dims, type_of_dst(), any);
-  // Of forward, which the other two refer to.
+  // Operands of forward, which the gradients refer to.
   const memory::desc forward_src(src_dims, operand_, any), forward_weights(weight_dims, operand_, any);
   const memory::desc bias({s.k}, f32, memory::format_tag::x);
   const memory::dims strides{s.stride.h, s.stride.w};

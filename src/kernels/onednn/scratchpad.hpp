@@ -9,7 +9,7 @@ namespace lacuna::kernels {
 // runs, which run one after the other. On huge pages: Winograd keeps tens of MB there, and on the library's
 // own pages of 4 KB two equal primitives differed by up to 13 %, by how those lay.
 void* scratchpad(std::size_t bytes);
-// What the calling thread has.
+// Bytes that the calling thread has.
 std::size_t scratchpad_held();
 
 }  // namespace lacuna::kernels

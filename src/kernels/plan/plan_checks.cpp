@@ -36,7 +36,7 @@ void check_overlap(const Named& result, const Named& input) {
   };
   if (begin(input) < end(result) && begin(result) < end(input))
     throw ConvError(Code::kOverlap, std::string(result.name) + " overlaps " + input.name,
-                    "give the result memory of its own");
+                    "give the result separate memory");
 }
 
 }  // namespace
@@ -63,7 +63,7 @@ void check_options(const LayerShape& shape, const ConvOptions& o) {
                     "use oihw or packed");
   const ConvImplementation* named = find_implementation(o.impl);
   if (named == nullptr && o.impl != Impl::kAuto && o.impl != Impl::kSparse)
-    throw ConvError(Code::kOption, std::string("there is no implementation ") + o.impl.name, "use auto");
+    throw ConvError(Code::kOption, std::string("implementation ") + o.impl.name + " is unknown", "use auto");
   if (named != nullptr && named->skips == Skips::kChecked && (o.checked == Operand::kW || o.or_weights))
     throw ConvError(Code::kOption, std::string(named->name) + " does not skip zero weights",
                     "check another operand");

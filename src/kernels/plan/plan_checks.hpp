@@ -1,4 +1,4 @@
-// What a plan refuses: options that contradict each other, and tensors it cannot use.
+// Checks of options that contradict each other and of tensors that a plan cannot use.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ void check_options(const LayerShape& shape, const ConvOptions& options);
 // The instruction set called `name`, or this CPU's best for "".
 Isa pick_isa(const std::string& name);
 
-// What a tensor of the caller must be.
+// Requirements on a tensor of the caller.
 struct TensorNeeds {
   std::int64_t floats;
   bool vector_aligned;

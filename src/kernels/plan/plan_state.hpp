@@ -20,7 +20,7 @@ struct PlanSide {
   Layout layout = Layout::kNchw;
   std::int64_t copy_at = 0;  // in the workspace: the blocked copy of a tensor that is not direct()
 
-  // Those kernels take it as it is.
+  // True if kernels of blocked tensors take it without a copy.
   bool direct() const { return layout == Layout::kNhwc ? shape.channels_last : needs_no_copy(shape, layout); }
   std::int64_t floats() const {
     return layout == Layout::kBlocked ? stored_shape(shape).floats() : shape.plain_floats();

@@ -37,7 +37,7 @@ class PrunedConv final : public WeightSkippingKernel {
   bool update(const float* oihw);
 
  private:
-  // What a thread works with; its memory is allocated once.
+  // Buffers of a thread, allocated once.
   struct Scratch {
     struct Inputs {
       std::vector<std::int32_t> slots;

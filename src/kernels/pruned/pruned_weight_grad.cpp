@@ -10,7 +10,8 @@ void PrunedConv::weight_grad(const float* src, const float* diff_dst, float* oih
   const auto groups = static_cast<std::int64_t>(geometry_.groups().size());
 #pragma omp parallel num_threads(threads_)
   {
-    // Groups of tiles are dealt in turn and not by whoever is free, so that the bits of a sum do not change.
+    // Groups of tiles are assigned round-robin and not to whichever thread is free, so that sums are
+    // bit-reproducible.
     const auto thread = static_cast<std::int64_t>(omp_get_thread_num());
     const auto team = static_cast<std::int64_t>(omp_get_num_threads());
     for (std::int64_t t = thread; t < threads_; t += team) {

@@ -11,7 +11,7 @@ namespace lacuna::kernels {
 namespace {
 
 constexpr std::int64_t kSlotFloats = kListVectors * kLanes;
-// The sums of a chunk of channels, which are read and written for every tile: in L2, beside the lists.
+// The sums of a chunk of channels, which are read and written for every tile: in L2, with the lists.
 constexpr std::int64_t kSumBytes = 1280 * 1024;
 
 class ListWeightGrad final : public SparseConv {
@@ -34,8 +34,7 @@ class ListWeightGrad final : public SparseConv {
     tiles_x_ = (w + tile_w_ - 1) / tile_w_;
     tiles_ = (shape_.n + images_ - 1) / images_ * tiles_y_ * tiles_x_;
     out_parts_ = (sides_.other.blocks() + kListVectors - 1) / kListVectors;
-    // A unit is a chunk of channels with lists of its own: threads share nothing and never wait for each
-    // other.
+    // A unit is a chunk of channels and its lists: threads share nothing and never wait for each other.
     const std::int64_t block_bytes = out_parts_ * kLanes * 9 * kSlotFloats * 4;
     chunks_ = thread_chunks(sides_.checked.blocks(), shape_.groups, threads_,
                             tiles_ == 1 ? 16 : std::min<std::int64_t>(16, kSumBytes / block_bytes));

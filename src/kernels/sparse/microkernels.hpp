@@ -34,7 +34,7 @@ struct PixelRun {
   // none.
   const float* ahead;
   const std::ptrdiff_t* ahead_offsets;
-  // Floats from a pixel of dst to the one whose lines are asked for meanwhile, side by side; 0: none.
+  // Distance, in floats, from a pixel of dst to the one whose lines are prefetched meanwhile; 0: none.
   std::ptrdiff_t results_ahead;
 };
 using PixelKernel = void (*)(const PixelRun&);

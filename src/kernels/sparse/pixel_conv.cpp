@@ -137,9 +137,9 @@ class PixelConv final : public TapSums {
     });
   }
 
-  // How many pixels ahead of their use are asked for; 0: none. The hardware does not fetch those of
-  // channels-last tensors: one at a time from memory, 1x1 128->512 @28x28 took 2.2 times as long as on
-  // blocked ones (input_grad). Of blocked ones it is late where each is read only once or twice: 512->128
+  // Prefetch distance in pixels; 0: none. The hardware does not prefetch pixels of channels-last tensors: one
+  // at a time from memory, 1x1 128->512 @28x28 took 2.2 times as long as on blocked ones (input_grad). Of
+  // blocked ones it is late where each is read only once or twice: 512->128
   // @28x28 is 8 % faster with this at 50 to 90 % zeros, 56x56 1 to 2 % (Zen 4); read more often, or at 7x7,
   // it costs up to 5 %.
   std::int64_t pixels_ahead() const {

@@ -1,4 +1,4 @@
-// What the kernels share that compute each tap as a sum over channels from one pixel to another: parts of the
+// Base of the kernels that compute each tap as a sum over channels from one pixel to another: parts of the
 // outputs, whose sums stay in registers, and the order of weights that goes with them.
 #pragma once
 
@@ -17,13 +17,13 @@ class TapSums : public SparseConv {
  protected:
   // Result pixels of one unit of work: their sums (8 vectors, 400 KB) stay in L2 over all channels and taps.
   static constexpr std::int64_t kUnitPixels = 784;
-  // Those of channels-last pixels with many channels lie so far apart that they share sets of L2: fewer.
+  // Fewer for channels-last pixels of many channels, which lie so far apart that they share sets of L2.
   std::int64_t unit_pixels() const;
 
   TapSums(const KernelConfig& config, const char* kind);
 
-  // A block of weights (channels x output vectors of one tap) has to stay in L1 beside the streams, which get
-  // a quarter of it. On 32 KB, with 8 output vectors: 48 channels, 24 KB.
+  // A block of weights (channels x output vectors of one tap) has to stay in L1 along with the streams, which
+  // get a quarter of it. On 32 KB, with 8 output vectors: 48 channels, 24 KB.
   std::int64_t channel_blocks_in_l1(std::int64_t l1_bytes) const;
   // All pixels of these rows of the plane at `out`, whose first block is the part's first.
   void fill(float* out, const float* bias, const Part& part, const Range& rows) const;

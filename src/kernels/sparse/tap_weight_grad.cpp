@@ -184,7 +184,7 @@ class TapWeightGrad final : public SparseConv {
         job.dst_step = part.count * kLanes;
         const PixelKernel kernel =
             kernels_.pixel[static_cast<std::size_t>(part.count)][static_cast<std::size_t>(blocks)];
-        // What is gathered next: the next part of this tile, or the first part of the next.
+        // The part that is gathered next: of this tile, or the first one of the next tile.
         const bool last = &part == &parts.back();
         const Part& next = last ? parts.front() : *(&part + 1);
         const float* next_at = run.other + g * other.group_floats() + next.first * other.block_floats();

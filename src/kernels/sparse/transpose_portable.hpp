@@ -1,4 +1,4 @@
-// Included inside the unnamed namespace of the instruction sets without a transpose of their own.
+// Included inside the unnamed namespace of the instruction sets without their own transpose.
 void transpose_tile(const float* src, const std::ptrdiff_t* pixel_offsets, int count, float* dst,
                     std::ptrdiff_t dst_stride) {
   const int padded = (count + kLanes - 1) / kLanes * kLanes;

@@ -23,13 +23,14 @@ std::int64_t channel_blocks_in_l1(std::int64_t l1_bytes) {
 // Result pixels of a unit: 16 outputs each, 200 KB, in L2 over all blocks of channels.
 constexpr std::int64_t kUnitPixels = 3136;
 
-// Of units of so few pixels, the next part of the weights is fetched while one is used: with 7x7 images they
-// are read once, in no order, from far away, and took 3 / 12 % of the time at 50 / 90 % zeros (512->512,
+// Units of at most this many pixels prefetch the next part of the weights while one is used: with 7x7 images
+// they are read once, in no order, from far away, and took 3 / 12 % of the time at 50 / 90 % zeros (512->512,
 // batch 16, Zen 4). With more pixels there is nothing to gain.
 constexpr std::int64_t kFewPixels = 1024;
 
-// Weights of so many bytes are packed while they are used, if a unit holds the whole batch: they do not stay
-// in L2, and writing and reading them took half of the time of layers with 512 channels on 2x2 pixels.
+// Weights of at least this many bytes are packed while they are used, if a unit has the whole batch: they do
+// not stay in L2, and writing and reading them took half of the time of layers with 512 channels on 2x2
+// pixels.
 constexpr std::int64_t kLargeWeights = 1024 * 1024;
 
 // 16 floats for each of `count` pixels, around the caches where the result is larger than they are.
@@ -57,7 +58,7 @@ class WindowConv final : public SparseConv {
     // otherwise all work on the same images, with a barrier after the pre-pass.
     in_cache_ = images_ == shape_.n && sides_.checked.blocks() > 1 &&
                 packed_floats() * static_cast<std::int64_t>(sizeof(float)) >= kLargeWeights;
-    // Threads that share large weights read only those of their own outputs.
+    // Threads that share large weights read only the weights of their outputs.
     private_ = threads_ > 1 && shape_.n >= 2 * threads_ && !in_cache_;
     if (private_) images_ = std::min(images_, std::max<std::int64_t>(1, shape_.n / (2 * threads_)));
     const std::int64_t lines_in_l1 = config.l1_bytes / 64 * kLanes / sides_.other.pixel_floats();

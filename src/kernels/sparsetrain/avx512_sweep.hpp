@@ -243,7 +243,7 @@ void scatter_sweep(const SweepRow& run) {
   edges(range.end, run.src_width);
 }
 
-// One tap: nothing rotates, each pixel has sums of its own.
+// One tap: nothing rotates, each pixel has its own sums.
 template <int KV>
 void pixel_sweep(const SweepRow& run) {
   const float* src = run.src;

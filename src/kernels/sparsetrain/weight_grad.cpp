@@ -134,7 +134,7 @@ class WeightGrad final : public SparseConv {
       }
   }
 
-  // Of the first checked column, where a tap of a strided or padded 1x1 kernel meets nothing before it.
+  // Offset of the first checked column that meets a tap of a strided or padded 1x1 kernel.
   std::int64_t column_offset() const {
     if (map_.kind != kPixel) return 0;
     const Range columns = map_.pixel_columns(shape_);
@@ -173,7 +173,7 @@ class WeightGrad final : public SparseConv {
     }
   }
 
-  // What a sweep goes over: a row of the other tensor and the checked rows that meet it.
+  // Range of a sweep: a row of the other tensor and the checked rows that meet it.
   struct Segment {
     std::int64_t other;  // first pixel
     std::int64_t other_width;

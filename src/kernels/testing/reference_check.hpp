@@ -73,7 +73,7 @@ class EachInstructionSet : public ::testing::TestWithParam<std::string> {
   }
 };
 
-// What forward computes of one pixel with as many channels as there are values.
+// Returns the result of forward for one pixel with as many channels as there are values.
 inline float run_pixel(const ConvOptions& options, const std::vector<float>& x, const std::vector<float>& w) {
   ConvPlan plan(LayerShape::conv2d(1, static_cast<std::int64_t>(x.size()), 1, {1, 1}, {1, 1}), options);
   float y = 0;
