@@ -230,13 +230,8 @@ bool supports(const KernelConfig& config) {
 
 }  // namespace
 
-const ConvImplementation kListWeightGrad{
-    .name = "list",
-    .description = "weight_grad, 3x3, stride 1, padding 1: lists of the non-zeros of each channel (AVX-512)",
-    .skips = Skips::kChecked,
-    .form = TensorForm::kBlockedOrChannelsLast,
-    .supports = supports,
-    .make = make_kernel<ListWeightGrad>,
-    .may_choose = always};
+constinit const ConvImplementation kListWeightGrad = sparse_implementation<ListWeightGrad>(
+    "list", "weight_grad, 3x3, stride 1, padding 1: lists of the non-zeros of each channel (AVX-512)",
+    supports);
 
 }  // namespace lacuna::kernels

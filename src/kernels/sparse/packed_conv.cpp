@@ -232,13 +232,8 @@ bool supports(const KernelConfig& config) {
 
 }  // namespace
 
-const ConvImplementation kPackedConv{
-    .name = "packed",
-    .description = "forward and input_grad where pixels are used several times: packed non-zeros (AVX-512)",
-    .skips = Skips::kChecked,
-    .form = TensorForm::kBlockedOrChannelsLast,
-    .supports = supports,
-    .make = make_kernel<PackedConv>,
-    .may_choose = always};
+constinit const ConvImplementation kPackedConv = sparse_implementation<PackedConv>(
+    "packed", "forward and input_grad where pixels are used several times: packed non-zeros (AVX-512)",
+    supports);
 
 }  // namespace lacuna::kernels

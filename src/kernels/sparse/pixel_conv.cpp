@@ -165,12 +165,7 @@ bool supports(const KernelConfig& config) { return config.options.op != Operatio
 
 }  // namespace
 
-const ConvImplementation kPixelConv{.name = "pixel",
-                                    .description = "forward and input_grad of any convolution",
-                                    .skips = Skips::kChecked,
-                                    .form = TensorForm::kBlockedOrChannelsLast,
-                                    .supports = supports,
-                                    .make = make_kernel<PixelConv>,
-                                    .may_choose = always};
+constinit const ConvImplementation kPixelConv =
+    sparse_implementation<PixelConv>("pixel", "forward and input_grad of any convolution", supports);
 
 }  // namespace lacuna::kernels

@@ -67,6 +67,18 @@ class SparseConv : public ConvKernel {
   std::string name_;
 };
 
+template <typename Kernel>
+constexpr ConvImplementation sparse_implementation(const char* name, const char* description,
+                                                   bool (*supports)(const KernelConfig&)) {
+  return {.name = name,
+          .description = description,
+          .skips = Skips::kChecked,
+          .form = TensorForm::kBlockedOrChannelsLast,
+          .supports = supports,
+          .make = make_kernel<Kernel>,
+          .may_choose = always};
+}
+
 // The bias of each output as kernels want it, [groups][blocks per group * 16]; zeros without one. Returns
 // `to`.
 const float* padded_bias(const BlockedShape& result, const float* bias, float* to);

@@ -218,12 +218,7 @@ bool supports(const KernelConfig& config) { return config.options.op == Operatio
 
 }  // namespace
 
-const ConvImplementation kTapWeightGrad{.name = "tap",
-                                        .description = "weight_grad of any convolution, one tap at a time",
-                                        .skips = Skips::kChecked,
-                                        .form = TensorForm::kBlockedOrChannelsLast,
-                                        .supports = supports,
-                                        .make = make_kernel<TapWeightGrad>,
-                                        .may_choose = always};
+constinit const ConvImplementation kTapWeightGrad = sparse_implementation<TapWeightGrad>(
+    "tap", "weight_grad of any convolution, one tap at a time", supports);
 
 }  // namespace lacuna::kernels

@@ -262,14 +262,9 @@ bool supports(const KernelConfig& config) {
 
 }  // namespace
 
-const ConvImplementation kWindowConv{
-    .name = "window",
-    .description =
-        "3x3, stride 1, padding 1, forward and input_grad: packed non-zeros, all nine taps at once (AVX-512)",
-    .skips = Skips::kChecked,
-    .form = TensorForm::kBlockedOrChannelsLast,
-    .supports = supports,
-    .make = make_kernel<WindowConv>,
-    .may_choose = always};
+constinit const ConvImplementation kWindowConv = sparse_implementation<WindowConv>(
+    "window",
+    "3x3, stride 1, padding 1, forward and input_grad: packed non-zeros, all nine taps at once (AVX-512)",
+    supports);
 
 }  // namespace lacuna::kernels

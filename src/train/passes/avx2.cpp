@@ -1,17 +1,4 @@
-#include "train/passes/passes.hpp"
-
-namespace lacuna::train {
-namespace {
-
-constexpr int kWidth = 8;  // floats in a vector register
-#include "train/passes/block.hpp"
-// (order matters)
-#include "train/passes/norm_passes.hpp"
-#include "train/passes/pool_passes.hpp"
-#include "train/passes/table.hpp"
-
-}  // namespace
-
-constinit const Passes kAvx2Passes = table("avx2");
-
-}  // namespace lacuna::train
+#define LACUNA_PASSES kAvx2Passes
+#define LACUNA_PASSES_ISA "avx2"
+#define LACUNA_PASSES_WIDTH 8
+#include "train/passes/passes_of_isa.hpp"

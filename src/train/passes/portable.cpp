@@ -1,17 +1,4 @@
-#include "train/passes/passes.hpp"
-
-namespace lacuna::train {
-namespace {
-
-constexpr int kWidth = 4;  // floats in a vector register
-#include "train/passes/block.hpp"
-// (order matters)
-#include "train/passes/norm_passes.hpp"
-#include "train/passes/pool_passes.hpp"
-#include "train/passes/table.hpp"
-
-}  // namespace
-
-constinit const Passes kPortablePasses = table("portable");
-
-}  // namespace lacuna::train
+#define LACUNA_PASSES kPortablePasses
+#define LACUNA_PASSES_ISA "portable"
+#define LACUNA_PASSES_WIDTH 4
+#include "train/passes/passes_of_isa.hpp"
