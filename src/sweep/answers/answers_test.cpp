@@ -11,7 +11,7 @@
 namespace lacuna::sweep {
 namespace {
 
-// A design of a table worked by hand: parameters, area, and cycles on two networks (of 1000 without
+// A design of a small table: parameters, area, and cycles on two networks (of 1000 without
 // skipping).
 struct HandMade {
   int rows, columns;

@@ -104,7 +104,7 @@ TEST(GuidedSweep, SuccessiveHalvingBeginsWithFewTraces) {
   const TemporaryFolder folder;
   const GuidedProgress outcome = search_into(
       folder / "r.sqlite", "{name: successive-halving, points: 10, keep_one_in: 5, rungs: [1, 2]}");
-  EXPECT_EQ(outcome.computed.progress.done, 10U + 2U);  // two designs go on to the second trace
+  EXPECT_EQ(outcome.computed.progress.done, 10U + 2U);  // two designs reach the second trace
 }
 
 TEST(GuidedSweep, Refusals) {

@@ -90,7 +90,7 @@ INSTANTIATE_TEST_SUITE_P(All, SharedWork, ::testing::ValuesIn(ArchCatalog().mode
                            return name;
                          });
 
-// What takes long is done once: columns, tiles and memory do not ask for the streams again.
+// The long work is done once: columns, tiles and memory do not count the streams again.
 TEST(SharingKey, LeavesOutWhatDoesNotEnterScheduling) {
   const auto key = [](const std::string& name, const std::string& value) {
     Machine machine = ArchCatalog().find("tensordash", "test");

@@ -45,7 +45,7 @@ std::vector<std::uint32_t> brute_fronts(const std::vector<Score>& scores) {
   return numbers;
 }
 
-// Looks for the neighbours of each member instead of sorting. Members of equal value are told apart by place.
+// Looks for the neighbours of each member instead of sorting. Members of equal value are ordered by place.
 double brute_crowding(const std::vector<Score>& scores, const std::vector<std::size_t>& front,
                       std::size_t i) {
   double sum = 0;
