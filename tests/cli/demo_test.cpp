@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "cli/commands/demo_machines.hpp"
 #include "cli/run_program.hpp"
+#include "report/study/demo_machines.hpp"
 
 namespace lacuna {
 namespace {
@@ -37,7 +37,7 @@ TEST(DemoCli, NeedsNothingAndKeepsEverything) {
     EXPECT_TRUE(std::filesystem::exists(folder.path() / "one" / file)) << file;
   EXPECT_EQ(read_text(folder.path() / "one" / "summary.txt"), result.out);
   const auto results = nlohmann::json::parse(read_text(folder.path() / "one" / "results.json"));
-  EXPECT_EQ(results["runs"].size(), 3 * cli::kDemoMachines.size());
+  EXPECT_EQ(results["runs"].size(), 3 * kDemoMachines.size());
   EXPECT_EQ(run_lacuna({"inspect", folder.file("one/trace_000019.safetensors.zst")}).exit_code, 0);
 
   // Again: the same bytes but for what was timed.

@@ -35,6 +35,30 @@ TEST_F(TrainCommand, ConfigFollowsItsSchema) {
   EXPECT_FALSE(schema("train-config-v1.schema.json").violations({{"schema", 2}}).empty());
 }
 
+// A run folder of version 0.1.0, before one table described all options.
+TEST_F(TrainCommand, ResumesARunOfAnEarlierVersion) {
+  fs::copy(LACUNA_SOURCE_DIR "/tests/data/train", folder_.path() / "old", fs::copy_options::recursive);
+  const json before = json::parse(file("old/run", "config.json"));
+  const std::string log_before = file("old/run", "log.csv");
+  const auto resume = [&](const std::string& more) {
+    return run_shell("cd '" + folder_.file("old") + "' && \"$LACUNA\" train --resume run " + more);
+  };
+  const ProgramResult other = resume("--steps 12 --lr 0.02");
+  EXPECT_EQ(other.exit_code, 2);
+  EXPECT_NE(other.err.find("--lr 0.02: the run in 'run' was started with '0.05'"), std::string::npos)
+      << other.err;
+  const ProgramResult run = resume("--steps 12");
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_NE(run.out.find("resumed at step 6"), std::string::npos) << run.out;
+  EXPECT_EQ(file("old/run", "log.csv").rfind(log_before, 0), 0U);  // its lines are kept
+  const json after = json::parse(file("old/run", "config.json"));
+  for (const auto& [key, value] : before.items())
+    if (key != "lacuna" && key != "steps") {
+      EXPECT_EQ(after[key], value) << key;
+    }
+  EXPECT_EQ(after["steps"], 12);
+}
+
 TEST_F(TrainCommand, LogFollowsItsSchema) {
   ASSERT_EQ(run_lacuna(tiny("o", {"--steps", "20", "--report-every", "3"})).exit_code, 0);
   const JsonSchema rows = schema("train-log-v1.schema.json");

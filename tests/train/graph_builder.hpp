@@ -55,7 +55,8 @@ class GraphBuilder {
 
 // What the last node depends on.
 Graph without_unread(const Graph& graph);
-// What `from` depends on and a classifier of five classes. A builder may serve several networks.
+// Returns the nodes that `from` depends on, with a classifier of five classes. A builder may serve several
+// networks.
 Graph finish(const GraphBuilder& builder, int from);
 Graph random_graph(Random& random);
 std::string describe(const Graph& graph);

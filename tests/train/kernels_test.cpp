@@ -170,7 +170,7 @@ TEST(Kernels, WinogradIsNearTheOthers) {
   EXPECT_LE(relative_difference(dense.outputs.back(), step.outputs.back()), 1e-3);
 }
 
-// Of 3x3 convolutions with many channels and few zeros it is much the fastest.
+// It is much the fastest for 3x3 convolutions with many channels and few zeros.
 TEST(Kernels, WinogradRunsWhereItWinsUnlessLeftOut) {
   use_temporary_cache();
   GraphBuilder b({3, 16, 16});

@@ -1,5 +1,5 @@
-// The main job with nothing but this program: a network trains, its zeros are recorded, and every machine and
-// the CPU's own kernels are put on that training.
+// lacuna demo: trains a network here, records its zeros, and runs every machine and the CPU's own kernels on
+// them. Needs nothing but this program.
 #include <chrono>
 #include <filesystem>
 #include <limits>
@@ -8,7 +8,6 @@
 #include "base/io/output_file.hpp"
 #include "base/parallel.hpp"
 #include "cli/commands.hpp"
-#include "cli/commands/demo_machines.hpp"
 #include "cli/terminal/html_output.hpp"
 #include "cli/terminal/progress_bar.hpp"
 #include "cli/terminal/terminal.hpp"
@@ -17,9 +16,7 @@
 #include "report/result/result_csv.hpp"
 #include "report/result/result_json.hpp"
 #include "report/result/result_tables.hpp"
-#include "report/study/demo_tables.hpp"
-#include "sim/catalog/arch_catalog.hpp"
-#include "sim/simulation.hpp"
+#include "report/study/demo_machines.hpp"
 #include "train/run/train_run.hpp"
 
 namespace lacuna::cli {
@@ -134,14 +131,10 @@ class Demo final : public train::RunObserver {
   }
 
   void simulate() {
-    build_machines();
-    for (std::size_t i = 0; i < traces_.size(); ++i) {
-      DemoPoint point;
-      point.progress = traces_[i].info().progress.value_or(0);
-      point.potential = trace_potential(traces_[i]);
-      point.machines = simulate_machines(traces_[i]);
-      points_.push_back(std::move(point));
-    }
+    DemoMachines machines;
+    for (const Trace& trace : traces_)
+      points_.push_back(machines.simulate(trace, resolve_threads(options_.threads),
+                                          [&](double share) { bar_.update(share, "simulating"); }));
     heading("\n2. Where the zeros are (recorded at the last step)");
     say_table([&](const TextStyle& style) { return zeros_table(points_.back(), style); });
     say("A: input activations, W: weights, G: gradients of the outputs. 'at best': the speedup if every "
@@ -166,49 +159,8 @@ class Demo final : public train::RunObserver {
     save_results();
   }
 
-  // Each machine once with ideal memory and, where all of it is modelled, once with its memory system.
-  void build_machines() {
-    const ArchCatalog catalog;
-    for (const DemoEntry& entry : kDemoMachines) {
-      std::vector<Machine> machine{catalog.find(entry.arch, "demo")};
-      if (!entry.setting.empty()) apply_setting(machine, entry.setting, "demo");
-      ideal_.add(machine.front().name, machine.front().build());
-      if (!entry.whole_memory) continue;
-      apply_setting(machine, "memory=modelled", "demo");
-      with_memory_.add(machine.front().name, machine.front().build());
-    }
-  }
-
-  std::vector<DemoMachine> simulate_machines(const Trace& trace) {
-    const int threads = resolve_threads(options_.threads);
-    const auto progress = [&](double share) { bar_.update(share, "simulating"); };
-    const SimOptions options{.actions_without_zeros = true};  // for the energy that zeros save
-    std::vector<RunResult> ideal = ideal_.run(trace, options, threads, progress).runs;
-    std::vector<RunResult> with_memory = with_memory_.run(trace, options, threads, progress).runs;
-    std::vector<DemoMachine> machines;
-    std::size_t next = 0;
-    for (std::size_t i = 0; i < kDemoMachines.size(); ++i) {
-      DemoMachine made{std::string(kDemoMachines[i].title), std::move(ideal[i]), {}, {}};
-      if (kDemoMachines[i].whole_memory) made.with_memory = std::move(with_memory[next++]);
-      const RunResult& costed = made.with_memory ? *made.with_memory : made.ideal;
-      if (has_energy(costed)) {
-        made.energy = run_energy(costed, energy_table("", 0, *costed.hardware));
-        made.energy->area = run_area(costed.arch, *costed.hardware, costed.compared_with().hardware, "", 0);
-      }
-      machines.push_back(std::move(made));
-    }
-    return machines;
-  }
-
   void save_results() {
-    std::vector<RunResult> runs;
-    std::vector<RunEnergy> energies;
-    for (const DemoPoint& point : points_)
-      for (const DemoMachine& machine : point.machines) {
-        runs.push_back(machine.with_memory ? *machine.with_memory : machine.ideal);
-        energies.push_back(machine.energy ? *machine.energy : RunEnergy{});
-      }
-    const SimulationOutcome outcome{std::move(runs), std::move(energies)};
+    const SimulationOutcome outcome = demo_outcome(points_);
     results_json_ = results_to_json(outcome, true);
     write_file(folder_ / "results.json", results_json_);
     write_file(folder_ / "results.csv", results_to_csv(outcome));
@@ -296,7 +248,6 @@ class Demo final : public train::RunObserver {
   std::optional<train::TrainRun> run_;
   Clock::time_point start_, last_step_;
   std::vector<Trace> traces_;
-  Simulation ideal_, with_memory_;
   std::vector<DemoPoint> points_;
   train::KernelTimes times_;
   std::string results_json_;

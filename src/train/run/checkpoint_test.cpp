@@ -163,7 +163,7 @@ TEST(LoadParameters, DamagedCheckpointsAreRefused) {
   const std::vector<std::uint8_t> good = bytes_in(folder / "c");
   TinyRun to{TinyOptions()};
   const std::vector<float> before = values_of(to.network);
-  // Of the header, only what these parameters need is looked at.
+  // Only the part of the header that these parameters need is read.
   for (std::size_t at = header_size(good); at < good.size(); at += 41) {
     std::vector<std::uint8_t> bad = good;
     bad[at] ^= 0x10;

@@ -196,7 +196,7 @@ TEST(Trainer, ATrainingFarAstrayIsNotSavedAndEnds) {
     for (const std::int64_t steps : {20, 1000}) {
       TinyOptions options;
       options.model = std::string("model: one\nlayers: [") + layers + "]\n";
-      options.train_size = 2000;  // more than one layer can tell apart
+      options.train_size = 2000;  // more than one layer can distinguish
       options.train.steps = steps;
       options.train.schedule = {.kind = RateSchedule::Kind::kConstant, .rate = 1e6};
       options.train.optimizer = {.momentum = 0, .weight_decay = 0};

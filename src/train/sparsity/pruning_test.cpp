@@ -32,7 +32,7 @@ struct ThreeLayers {
       for (std::int64_t i = 0; i < parameter->value.size(); ++i) parameter->value[i] = 1;
     pruning.start();
   }
-  // Puts one layer (0: a, 1: b) into a state by hand.
+  // Puts one layer (0: a, 1: b) into a given state.
   void set(std::size_t layer, const Alive& alive, std::initializer_list<float> w,
            std::initializer_list<float> v) {
     Pruning::Layer& at = pruning.layers()[layer];
@@ -110,7 +110,7 @@ TEST(Pruning, OtherSeedsDrawOtherWeights) {
   }
 }
 
-// Worked out by hand. Half of each layer moves: a gives up -0.1 and 0.2, b gives up -0.3. The momentum of
+// Worked out on paper. Half of each layer moves: a gives up -0.1 and 0.2, b gives up -0.3. The momentum of
 // what was alive has the means 1 and 3, so of the three places b gets 3 * 3/4 = 2 and a 3 * 1/4 = 0, and the
 // one left over goes to the first layer with room. They grow where momentum is largest: -0.7 in a, 5 and -2
 // in b.

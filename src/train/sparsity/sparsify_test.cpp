@@ -277,7 +277,7 @@ TEST(Sparsify, AResumedRunEqualsAnUndisturbedOne) {
     ResumedRun run(sparse_tiny(method), 7, 12);
     EXPECT_EQ(values_of(run.resumed.network), values_of(run.whole.network)) << sparsify_name(method);
     EXPECT_EQ(run.resumed.trainer.test().accuracy, run.whole.trainer.test().accuracy);
-    // Neither another method nor dense training goes on from there.
+    // Neither another method nor dense training continues from there.
     for (const TinyOptions& other : {sparse_tiny(Sparse::kNone), sparse_tiny(method, 0.3)}) {
       TinyRun wrong(other);
       EXPECT_NE(error_of([&] { wrong.trainer.resume(run.file, {}); }).find("its run had sparsify="),

@@ -1,11 +1,17 @@
-// The machines that the demo compares, all of the same number of multipliers. The first is the dense one.
+// The machines that `lacuna demo` compares, all with the same number of multipliers. The first is the dense
+// one.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <string_view>
+#include <vector>
 
-namespace lacuna::cli {
+#include "report/study/demo_tables.hpp"
+#include "sim/simulation.hpp"
+
+namespace lacuna {
 
 struct DemoEntry {
   std::string_view arch;
@@ -29,4 +35,18 @@ inline constexpr std::array kDemoMachines{
 };
 inline constexpr std::size_t kDemoHeadline = 1;  // whose energy the last lines name
 
-}  // namespace lacuna::cli
+// Simulates traces on these machines: each with ideal memory and, where all of it is modelled, with its
+// memory.
+class DemoMachines {
+ public:
+  DemoMachines();
+  DemoPoint simulate(const Trace& trace, int threads, const std::function<void(double)>& progress);
+
+ private:
+  Simulation ideal_, with_memory_;
+};
+
+// The results of all points, of machines with their memory where it is modelled.
+SimulationOutcome demo_outcome(const std::vector<DemoPoint>& points);
+
+}  // namespace lacuna
