@@ -6,6 +6,7 @@
 #include <map>
 
 #include "base/testing.hpp"
+#include "sim/result_fields.hpp"
 #include "sim/testing/machines.hpp"
 #include "sim/testing/random_layer.hpp"
 
@@ -72,12 +73,8 @@ Settings settings_of(const TileBruteConfig& config, bool modelled) {
 }
 
 void expect_equal(const Activity& got, const Activity& expected) {
-  for (const auto& [name, count] : kActivityCounts) EXPECT_EQ(got.*count, expected.*count) << name;
-  for (const auto& [name, count] : kTrafficCounts) {
-    EXPECT_EQ(got.samples.*count, expected.samples.*count) << "samples_" << name;
-    EXPECT_EQ(got.weights.*count, expected.weights.*count) << "weights_" << name;
-  }
-  EXPECT_EQ(bound_name(got.bound), bound_name(expected.bound));
+  for (const ActivityField& field : kActivityFields)
+    EXPECT_TRUE(field.get(got) == field.get(expected)) << field.name;
 }
 
 // Result of a machine with `memory=modelled`, if its tiles alone take that many cycles.

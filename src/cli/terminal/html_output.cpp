@@ -8,11 +8,11 @@
 #include "base/error.hpp"
 #include "base/io/output_file.hpp"
 #include "base/sha256.hpp"
+#include "base/text/json.hpp"
 #include "base/text/parse_number.hpp"
 #include "cli/commands.hpp"
 #include "cli/terminal/output.hpp"
 #include "report/html_report.hpp"
-#include "report/result/json_text.hpp"
 
 namespace lacuna::cli {
 namespace {
@@ -84,18 +84,15 @@ void write_html(const std::filesystem::path& file, const std::string& kind,
 }
 
 std::string files_part(const std::vector<std::string>& traces) {
-  std::string items;
+  Json files = Json::array();
   for (const std::string& trace : traces) {
-    JsonLine line;
-    line.field("trace", std::string_view(trace));
+    Json& file = files.emplace_back(Json{{"trace", trace}});
     std::error_code ignored;
-    // A folder of arrays has no sum of its own.
-    if (std::filesystem::is_regular_file(trace, ignored))
-      line.field("bytes", static_cast<std::int64_t>(std::filesystem::file_size(trace, ignored)))
-          .field("sha256", std::string_view(sha256_of_file(trace)));
-    items += fmt::format("{}{}", items.empty() ? "" : ", ", line.text());
+    if (!std::filesystem::is_regular_file(trace, ignored)) continue;  // a folder of arrays has no checksum
+    file["bytes"] = std::filesystem::file_size(trace, ignored);
+    file["sha256"] = sha256_of_file(trace);
   }
-  return fmt::format("[{}]", items);
+  return dump_json(files);
 }
 
 std::string train_part(const std::string& config, const std::filesystem::path& log) {
@@ -103,40 +100,36 @@ std::string train_part(const std::string& config, const std::filesystem::path& l
   std::string line;
   std::getline(file, line);
   const std::vector<std::string> names = split_fields(line);
-  std::string rows;
+  Json part{{"config", Json::parse(config)}, {"log", Json::array()}};
   while (std::getline(file, line)) {
     const std::vector<std::string> fields = split_fields(line);
-    JsonLine row;
+    Json row = Json::object();
     for (std::size_t i = 0; i < std::min(names.size(), fields.size()); ++i) {
       const auto value = parse_number<double>(fields[i]);
-      row.raw(names[i], value ? json_number(*value) : "null");
+      row[names[i]] = value ? number_json(*value) : Json();
     }
-    rows += fmt::format("{}{}", rows.empty() ? "" : ", ", row.text());
+    part["log"].push_back(std::move(row));
   }
-  return fmt::format("{{\"config\": {}, \"log\": [{}]}}", config, rows);
+  return dump_json(part);
 }
 
 std::string kernels_part(const train::KernelTimes& times) {
-  std::string rows;
-  for (const train::LayerTimes& layer : times.layers)
+  Json layers = Json::array();
+  for (const train::LayerTimes& layer : times.layers) {
     for (const Operation op : kOperations)
-      rows += fmt::format("{}{}", rows.empty() ? "" : ", ",
-                          JsonLine()
-                              .field("layer", std::string_view(layer.name))
-                              .field("op", operation_name(op))
-                              .field("dense_ms", layer.dense[op])
-                              .field("sparse_ms", layer.other[op])
-                              .text());
-  return JsonLine()
-      .field("batch", times.batch)
-      .field("steps", std::int64_t{times.steps})
-      .field("kernels", std::string_view(train::kernels_name(times.kernels)))
-      .field("layers_speedup", times.layers_speedup)
-      .field("step_speedup", times.step_speedup)
-      .field("dense_step_ms", times.dense_step_ms)
-      .field("other_step_ms", times.other_step_ms)
-      .raw("layers", fmt::format("[{}]", rows))
-      .text();
+      layers.push_back({{"layer", layer.name},
+                        {"op", operation_name(op)},
+                        {"dense_ms", number_json(layer.dense[op])},
+                        {"sparse_ms", number_json(layer.other[op])}});
+  }
+  return dump_json({{"batch", times.batch},
+                    {"steps", times.steps},
+                    {"kernels", train::kernels_name(times.kernels)},
+                    {"layers_speedup", number_json(times.layers_speedup)},
+                    {"step_speedup", number_json(times.step_speedup)},
+                    {"dense_step_ms", number_json(times.dense_step_ms)},
+                    {"other_step_ms", number_json(times.other_step_ms)},
+                    {"layers", std::move(layers)}});
 }
 
 }  // namespace lacuna::cli

@@ -1,15 +1,14 @@
 // Counts of what the memories of a machine move in one operation, and of the cycles they are busy. src/energy
-// knows what they cost.
+// knows their costs; result_fields.hpp names and describes them.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <string_view>
-#include <utility>
 
 namespace lacuna {
 
-// What decides the time of an operation.
+// The part of a machine that decides the time of an operation.
 enum class Bound { kCompute, kDram, kTransposers, kSram, kScratchpads, kBackside };
 
 inline constexpr std::array kBounds{Bound::kCompute, Bound::kDram,        Bound::kTransposers,
@@ -40,6 +39,14 @@ struct TensorTraffic {
   std::int64_t dram_activations = 0;  // rows opened
   std::int64_t fill_rows = 0;         // written to AM and BM from DRAM
   std::int64_t output_rows = 0;       // written to CM by the tiles and read from it on the way out
+
+  void add(const TensorTraffic& other, std::int64_t times = 1) {
+    dram_read_bytes += other.dram_read_bytes * times;
+    dram_write_bytes += other.dram_write_bytes * times;
+    dram_activations += other.dram_activations * times;
+    fill_rows += other.fill_rows * times;
+    output_rows += other.output_rows * times;
+  }
   bool operator==(const TensorTraffic&) const = default;
 };
 
@@ -66,30 +73,5 @@ struct Activity {
 
   bool operator==(const Activity&) const = default;
 };
-
-// Every count with its name in results, so that writers and readers agree.
-inline constexpr std::array<std::pair<std::string_view, std::int64_t Activity::*>, 14> kActivityCounts{{
-    {"compute_cycles", &Activity::compute_cycles},
-    {"dram_cycles", &Activity::dram_cycles},
-    {"transposer_cycles", &Activity::transposer_cycles},
-    {"sram_cycles", &Activity::sram_cycles},
-    {"sram_conflict_cycles", &Activity::sram_conflict_cycles},
-    {"scratchpad_cycles", &Activity::scratchpad_cycles},
-    {"fill_cycles", &Activity::fill_cycles},
-    {"am_reads", &Activity::am_reads},
-    {"bm_reads", &Activity::bm_reads},
-    {"scratchpad_reads", &Activity::scratchpad_reads},
-    {"scratchpad_writes", &Activity::scratchpad_writes},
-    {"psum_reads", &Activity::psum_reads},
-    {"psum_writes", &Activity::psum_writes},
-    {"transposed_groups", &Activity::transposed_groups},
-}};
-inline constexpr std::array<std::pair<std::string_view, std::int64_t TensorTraffic::*>, 5> kTrafficCounts{{
-    {"dram_read_bytes", &TensorTraffic::dram_read_bytes},
-    {"dram_write_bytes", &TensorTraffic::dram_write_bytes},
-    {"dram_activations", &TensorTraffic::dram_activations},
-    {"fill_rows", &TensorTraffic::fill_rows},
-    {"output_rows", &TensorTraffic::output_rows},
-}};
 
 }  // namespace lacuna

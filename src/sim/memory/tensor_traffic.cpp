@@ -11,8 +11,7 @@ void count_tensor_traffic(const OperationWork& work, const Dram& dram, const Sto
   const Layer& layer = work.layer;
   const TensorPasses passes = work.passes.value_or(TensorPasses{});
   const auto add = [&](const TensorTraffic& part, bool weights, std::int64_t times) {
-    TensorTraffic& sum = weights ? activity.weights : activity.samples;
-    for (const auto& [name, count] : kTrafficCounts) sum.*count += part.*count * times;
+    (weights ? activity.weights : activity.samples).add(part, times);
   };
   const auto [primary, secondary] = operands(work.op);
   for (const Operand role : {primary, secondary}) {

@@ -215,8 +215,7 @@ void TileMemory::count_tensors(const OperationWork& work, Operand row_operand, c
   output.dram_write_bytes *= passes.output_writes;
   output.dram_activations *= passes.output_reads + passes.output_writes;
   const auto add = [&](const TensorTraffic& traffic, bool weights) {
-    TensorTraffic& sum = weights ? activity.weights : activity.samples;
-    for (const auto& [name, count] : kTrafficCounts) sum.*count += traffic.*count;
+    (weights ? activity.weights : activity.samples).add(traffic);
   };
   add(on_rows, layer.shape.once_per_batch(row_operand));
   add(on_columns, layer.shape.once_per_batch(column_operand));
