@@ -91,19 +91,9 @@ void run_area(const ArchOptions& options) {
   }
 }
 
-void add_machine_options(CLI::App& command, MachineChoice& machines, const char* names) {
+void add_machines(CLI::App& command, MachineChoice& machines, const char* names) {
   command.add_option("NAME", machines.names, names)->type_name("");
-  command
-      .add_option("--config", machines.configs,
-                  "A machine described in YAML: 'arch: NAME' and its parameters")
-      ->allow_extra_args(false)
-      ->type_name("FILE");
-  command
-      .add_option(
-          "--set", machines.settings,
-          "Change a parameter of every machine that has it; NAME.key=value of one ('lacuna arch show NAME')")
-      ->allow_extra_args(false)
-      ->type_name("key=value");
+  add_machine_options(command, machines);
 }
 
 }  // namespace
@@ -117,7 +107,7 @@ void add_arch_command(CLI::App& app) {
   const auto options = std::make_shared<ArchOptions>();
 
   CLI::App* list = arch->add_subcommand("list", "List the machines and named configurations");
-  list->add_flag("--json", options->json, "Print JSON");
+  add_json_flag(*list, options->json);
   add_examples(*list, {{"lacuna arch list", "one line per machine"},
                        {"lacuna arch list --json", "the same for programs"}});
   list->callback([options] {
@@ -126,18 +116,17 @@ void add_arch_command(CLI::App& app) {
   });
 
   CLI::App* show = arch->add_subcommand("show", "Show every parameter of a machine or named configuration");
-  add_machine_options(*show, options->machines, "A name that 'lacuna arch list' prints");
-  show->add_flag("--json", options->json, "Print JSON");
+  add_machines(*show, options->machines, "A name that 'lacuna arch list' prints");
+  add_json_flag(*show, options->json);
   add_examples(*show, {{"lacuna arch show dense", "its parameters"},
                        {"lacuna arch show dense --json", "the same for programs"},
                        {"lacuna arch show --config mine.yaml", "those of a file, and what it changes"}});
   show->callback([options] { run_show(*options); });
 
   CLI::App* area = arch->add_subcommand("area", "Area and peak power of machines by component");
-  add_machine_options(*area, options->machines,
-                      "Names that 'lacuna arch list' prints; several stand side by side");
+  add_machines(*area, options->machines, "Names that 'lacuna arch list' prints; several stand side by side");
   add_cost_options(*area, options->energy_table, options->node);
-  area->add_flag("--json", options->json, "Print JSON");
+  add_json_flag(*area, options->json);
   add_examples(
       *area,
       {{"lacuna arch area tensordash", "Table 3 of the paper, and the memories"},

@@ -58,7 +58,7 @@ void add_compare_command(CLI::App& app) {
       ->add_option("--limit", options->limit,
                    "Show at most this many layers and operations per run; 0: all (default: 20)")
       ->type_name("N");
-  command->add_flag("--json", options->json, "Print JSON");
+  add_json_flag(*command, options->json);
   add_html_option(*command, options->html);
   add_examples(
       *command,

@@ -267,14 +267,8 @@ void add_demo_command(CLI::App& app) {
       ->check(CLI::Range(20, 1'000'000).description(""))
       ->type_name("N")
       ->capture_default_str();
-  command
-      ->add_option("--seed", options->seed, "Seed; the same seed gives the same numbers, except for timings")
-      ->check(whole_number(0, std::numeric_limits<std::uint64_t>::max()))
-      ->type_name("N")
-      ->capture_default_str();
-  command->add_option("--threads", options->threads, "Threads (default: all cores)")
-      ->check(CLI::Range(0, 1024).description(""))
-      ->type_name("N");
+  add_seed_option(*command, options->seed, "Seed; the same seed gives the same numbers, except for timings");
+  add_threads_option(*command, options->threads);
   add_html_option(*command, options->html);
   add_examples(*command, {{"lacuna demo", "no data, no network needed; about 20 seconds on two cores"},
                           {"lacuna demo --steps 40 --out quick", "a first impression"}});

@@ -61,9 +61,8 @@ void add_help_command(CLI::App& app) {
   const auto options = std::make_shared<HelpOptions>();
   command->add_option("COMMAND", options->words, "A command (default: all of them in short)")->type_name("");
   CLI::Option* man = command->add_flag("--man", options->man, "Print the man page lacuna(1)");
-  command->add_option("--completion", options->shell, "Print the completion script of a shell")
-      ->check(CLI::IsMember({"bash", "zsh", "fish"}).description(""))
-      ->type_name("bash|zsh|fish")
+  add_choice(*command, "--completion", options->shell, {"bash", "zsh", "fish"},
+             "Print the completion script of a shell")
       ->excludes(man);
   add_examples(*command, {{"lacuna help train", "the same as lacuna train --help"},
                           {"lacuna help arch area", "a command of a command"},

@@ -111,10 +111,7 @@ void add_reproduce_command(CLI::App& app) {
   add_html_option(*command, options->html);
   command->add_flag("--record", options->record,
                     "Accept the numbers: write them to papers/recorded.yaml of the data folder");
-  command
-      ->add_option("--threads", options->threads, "Threads (default: all cores). Results do not depend on it")
-      ->check(CLI::Range(0, 4096).description(""))
-      ->type_name("N");
+  add_threads_option(*command, options->threads, "Results do not depend on it");
   add_examples(*command, {{"lacuna reproduce", "everything that is simulated, in a minute"},
                           {"lacuna reproduce fig13 table3", "two of them"},
                           {"lacuna reproduce --html figures.html", "the same in pictures"},

@@ -178,17 +178,7 @@ void add_simulate_command(CLI::App& app) {
       ->delimiter(',')
       ->allow_extra_args(false)
       ->type_name("NAME,...");
-  command
-      ->add_option("--config", options->machines.configs,
-                   "A machine described in YAML: 'arch: NAME' and its parameters")
-      ->allow_extra_args(false)
-      ->type_name("FILE");
-  command
-      ->add_option(
-          "--set", options->machines.settings,
-          "Change a parameter of every machine that has it; NAME.key=value of one ('lacuna arch show NAME')")
-      ->allow_extra_args(false)
-      ->type_name("key=value");
+  add_machine_options(*command, options->machines);
   command
       ->add_option("--engine", options->engine,
                    "fast: on bit masks; functional: moves values and checks them against a reference "
@@ -200,15 +190,8 @@ void add_simulate_command(CLI::App& app) {
       ->delimiter(',')
       ->allow_extra_args(false)
       ->type_name("forward,input_grad,weight_grad");
-  command
-      ->add_option("--threads", options->threads, "Threads (default: all cores). Results do not depend on it")
-      ->check(CLI::Range(0, 4096).description(""))
-      ->type_name("N");
-  command
-      ->add_option("--seed", options->seed,
-                   "Seed of the values that the functional engine draws for masks (default: 1)")
-      ->check(whole_number(0, std::numeric_limits<std::uint64_t>::max()))
-      ->type_name("N");
+  add_threads_option(*command, options->threads, "Results do not depend on it");
+  add_seed_option(*command, options->seed, "Seed of the values that the functional engine draws for masks");
   command->add_flag("--layers", options->layers, "Also show one row per layer and operation");
   command->add_flag("--energy", options->energy, "Also show energy by component, area and power");
   add_cost_options(*command, options->costs.table, options->costs.node_nm);

@@ -71,10 +71,7 @@ void add_sweep_command(CLI::App& app) {
   command->add_option("-o,--output", options->output, "File of results, made if it is not there: SQLite")
       ->check(not_empty())
       ->type_name("FILE");
-  command
-      ->add_option("--threads", options->threads, "Threads (default: all cores). Results do not depend on it")
-      ->check(CLI::Range(0, 4096).description(""))
-      ->type_name("N");
+  add_threads_option(*command, options->threads, "Results do not depend on it");
   command->add_flag("--dry-run", options->dry_run,
                     "Only say how many points there are, how long they will take, and how many are there");
   command->add_flag("-q,--quiet", options->quiet, "Print nothing but errors");

@@ -1,7 +1,6 @@
 // lacuna synth: writes a synthetic trace.
 #include <algorithm>
 #include <cctype>
-#include <limits>
 
 #include "base/error.hpp"
 #include "cli/commands.hpp"
@@ -93,26 +92,19 @@ void add_synth_command(CLI::App& app) {
   add_zeros("--A", options->a, "the activations");
   add_zeros("--W", options->w, "the weights");
   add_zeros("--G", options->g, "the gradients");
-  command->add_option("--content", options->content, "masks, values (small integers) or both")
-      ->check(CLI::IsMember({"masks", "values", "both"}).description(""))
-      ->type_name("masks|values|both")
-      ->capture_default_str();
   std::vector<std::string> types;
   for (const DataType type : kRecordedTypes) types.push_back(type_word(type));
-  command->add_option("--type", options->type, "Type of the values")
-      ->check(CLI::IsMember(types).description(""))
-      ->type_name(fmt::format("{}", fmt::join(types, "|")))
+  add_choice(*command, "--content", options->content, {"masks", "values", "both"},
+             "masks, values (small integers) or both")
       ->capture_default_str();
+  add_choice(*command, "--type", options->type, types, "Type of the values")->capture_default_str();
   command->add_option("--model", options->model, "Name of the model in the trace")
       ->type_name("NAME")
       ->capture_default_str();
   command->add_option("--batch", options->batch, "Batch trained with, to which totals are scaled")
       ->check(whole_number(1, 1 << 24))
       ->type_name("N");
-  command->add_option("--seed", options->seed, "The same seed gives the same file")
-      ->check(whole_number(0, std::numeric_limits<std::uint64_t>::max()))
-      ->type_name("N")
-      ->capture_default_str();
+  add_seed_option(*command, options->seed, "The same seed gives the same file");
   command->add_option("-o,--output", options->output, "File to write; compressed if the name ends in .zst")
       ->required()
       ->check(not_empty())
