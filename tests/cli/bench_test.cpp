@@ -86,6 +86,21 @@ TEST_F(BenchTest, TheAuthorsAlgorithmIsTimedBesideOurs) {
                "--impl sparsetrain: it needs a CPU with AVX-512; use --impl sparse");
 }
 
+// A kernel that cannot run a layer leaves it out and says so.
+TEST_F(BenchTest, EveryImplementationCanBeNamed) {
+  const ProgramResult reference =
+      bench(shapes(kTwoLayers), {"--zeros", "50", "--impl", "reference", "--json", "-"});
+  ASSERT_EQ(reference.exit_code, 0) << reference.err;
+  const json cases = json::parse(reference.out)["cases"];
+  ASSERT_EQ(cases.size(), 5U);
+  for (const json& entry : cases) EXPECT_EQ(entry["used"], "reference");
+  const ProgramResult gemm = bench(shapes(kTwoLayers), {"--zeros", "50", "--impl", "gemm"});
+  EXPECT_EQ(gemm.exit_code, 0) << gemm.err;
+  const ProgramResult dense1x1 = bench(shapes(kTwoLayers), {"--zeros", "50", "--impl", "dense1x1"});
+  expect_error(dense1x1, "--impl dense1x1: none of the layers is one that it can do");
+  EXPECT_EQ(bench(shapes(kTwoLayers), {"--impl", "fastest"}).exit_code, 2);
+}
+
 TEST_F(BenchTest, JsonGoesToStandardOutput) {
   const ProgramResult result = bench(shapes(kTwoLayers), {"--zeros", "50", "--op", "forward", "--json", "-"});
   ASSERT_EQ(result.exit_code, 0) << result.err;

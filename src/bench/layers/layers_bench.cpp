@@ -30,9 +30,10 @@ Case make_case(const LayersPlan& plan, const Job& job, Impl impl, const kernels:
 }  // namespace
 
 LayersReport measure_layers(const LayersPlan& plan, const Control& control) {
-  const Impl impl = plan.spec.impl == "auto" ? Impl::kAuto : Impl::kSparse;
+  const Impl impl = impl_of(plan.spec);
   LayersReport report;
   report.jobs = plan.jobs.size();
+  report.impl = plan.spec.impl;
   report.left_out = plan.left_out;
   report.best_column = plan.baselines.best;
   report.exact = plan.spec.exact;

@@ -7,6 +7,7 @@
 #include "base/error.hpp"
 #include "base/parallel.hpp"
 #include "kernels/bfloat16/bfloat16_conv.hpp"
+#include "kernels/conv_kernel.hpp"
 #include "kernels/sparsetrain/sparsetrain_conv.hpp"
 
 namespace lacuna::bench {
@@ -63,6 +64,13 @@ bool is_left_out(const NetworkLayer& layer, const LayersSpec& spec) {
   return layer.initial || !refusal.empty();
 }
 
+// Returns whether the implementation can do this; auto and sparse choose among those that can.
+bool can_run(const kernels::MeasureSpec& measured) {
+  const kernels::ConvImplementation* implementation = find_implementation(measured.options.impl);
+  return implementation == nullptr ||
+         try_make(*implementation, kernels::KernelConfig(measured.shape, measured.options)) != nullptr;
+}
+
 // weight_grad may check either operand: the one with more zeros where a trace is given.
 std::optional<Operand> better_operand(const NetworkLayer& layer, Operation op, const LayersSpec& spec) {
   if (spec.zeros_in == "weights") return Operand::kW;
@@ -104,6 +112,13 @@ void use_traced_zeros(kernels::MeasureSpec& measured, const Job& job) {
 
 }  // namespace
 
+Impl impl_of(const LayersSpec& spec) {
+  if (spec.impl == "sparsetrain") return Impl::kSparse;  // SparseTrain's algorithm is timed next to it
+  const std::optional<Impl> impl = kernels::impl_named(spec.impl);
+  if (!impl) throw InputError("--impl", fmt::format("unknown implementation '{}'", spec.impl), "see --help");
+  return *impl;
+}
+
 bool is_part_grouped(const LayerShape& shape) {
   return shape.groups > 1 && (shape.c_per_group() % 16 != 0 || shape.k_per_group() % 16 != 0);
 }
@@ -144,6 +159,8 @@ kernels::MeasureSpec measure_spec(const LayersSpec& spec, const Baselines& basel
   measured.close_seconds = std::max(0.15, 5 * spec.seconds);
   if (spec.precision == "bfloat16") use_bfloat16(measured);
   if (job.layer->traced != nullptr) use_traced_zeros(measured, job);
+  // The reference takes plain weights alone.
+  if (options.weights == WeightLayout::kPacked && !can_run(measured)) options.weights = WeightLayout::kOihw;
   return measured;
 }
 
@@ -169,12 +186,16 @@ LayersPlan plan_layers(LayersSpec given) {
         Job job{&network, &layer, op, better_operand(layer, op, spec), spec.zeros};
         if (layer.traced != nullptr) job.zeros.clear();
         job.either_side = spec.zeros_in == "both" && is_pruned(layer) && !layer.initial;
-        plan.jobs.push_back(std::move(job));
+        if (can_run(measure_spec(spec, plan.baselines, job, impl_of(spec))))
+          plan.jobs.push_back(std::move(job));
+        else
+          plan.left_out.push_back(fmt::format("{} {}", job.name(), operation_name(op)));
       }
     }
-  if (plan.jobs.empty() && spec.impl == "sparsetrain")
-    throw InputError("--impl sparsetrain", "none of the layers is one that it can do",
-                     "see docs/models/sparsetrain.md for what it covers");
+  if (plan.jobs.empty() && !plan.left_out.empty())
+    throw InputError("--impl " + spec.impl, "none of the layers is one that it can do",
+                     spec.impl == "sparsetrain" ? "see docs/models/sparsetrain.md for what it covers"
+                                                : "use another implementation or --layout");
   if (plan.jobs.empty())
     throw InputError("--layer", fmt::format("no layer name contains '{}'", spec.layer),
                      "give part of a layer name");

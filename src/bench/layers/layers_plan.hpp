@@ -33,8 +33,8 @@ struct LayersPlan {
   Baselines baselines;
   std::vector<Network> networks;  // of spec.shapes, then of spec.traces
   std::vector<Job> jobs;          // point into networks
-  // Layers that SparseTrain's algorithm has no kernel for, and initial ones, which its authors leave to a
-  // dense kernel.
+  // Layers, or operations of them, that spec.impl has no kernel for, and for sparsetrain initial layers,
+  // which its authors leave to a dense kernel.
   std::vector<std::string> left_out;
 };
 
@@ -43,6 +43,9 @@ LayersPlan plan_layers(LayersSpec spec);
 
 kernels::MeasureSpec measure_spec(const LayersSpec& spec, const Baselines& baselines, const Job& job,
                                   kernels::Impl impl);
+
+// Returns the implementation to time. Throws InputError for an unknown name.
+kernels::Impl impl_of(const LayersSpec& spec);
 
 // Returns whether groups leave most lanes of our kernels empty (depthwise and the like): those layers are
 // always oneDNN's.

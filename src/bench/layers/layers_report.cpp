@@ -173,7 +173,8 @@ std::string layers_text(const LayersReport& report, const std::string& summary, 
   if (!report.totals.empty()) text += "\n" + totals_table(report.totals, style);
   text += summary;
   if (!report.left_out.empty())
-    text += fmt::format("\nleft out, since sparsetrain has no kernel for them or they are initial: {}\n",
+    text += fmt::format("\nleft out, since {} has no kernel for them{}: {}\n", report.impl,
+                        report.impl == "sparsetrain" ? " or they are initial" : "",
                         printable(fmt::format("{}", fmt::join(report.left_out, ", "))));
   if (!report.complete) text += "\nstopped before the end; sums over networks are left out\n";
   return text;

@@ -58,7 +58,8 @@ struct LayersReport {
   Machine machine;
   std::size_t jobs = 0, jobs_done = 0;
   bool complete = true;               // false: stopped, cases are missing
-  std::vector<std::string> left_out;  // layers that --impl sparsetrain has no kernel for
+  std::string impl;                   // as asked for
+  std::vector<std::string> left_out;  // layers, or operations of them, that it has no kernel for
   bool best_column = false;           // a column for the fastest of oneDNN's
   bool exact = false;                 // auto left out Winograd
 };

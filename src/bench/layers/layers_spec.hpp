@@ -16,7 +16,7 @@ struct LayersSpec {
   std::vector<double> zeros = {0, 20, 40, 50, 60, 70, 80, 90, 95};  // percent, at random places
   std::vector<std::string> baselines;  // more of oneDNN's: direct, winograd, gemm, best
   std::string layer;                   // only layers whose name contains this
-  std::string impl;                    // sparse, auto, sparsetrain; "": sparse, auto for traces
+  std::string impl;                    // a name of kernels::describe_impls(); "": sparse, auto for traces
   std::string layout = "blocked";      // blocked, nchw, nhwc
   std::string zeros_in;                // data, weights, both; "": data, both for traces and auto
   std::string precision = "float32";   // float32, bfloat16

@@ -183,10 +183,15 @@ void add_measuring(CLI::App& command, LayersCommand& options) {
   bench::LayersSpec& spec = options.spec;
   add_list(command, "--zeros", spec.zeros, "PERCENT", "Percentages of zeros, placed at random")
       ->capture_default_str();
-  add_choice(
-      command, "--impl", spec.impl, {"sparse", "auto", "sparsetrain"},
-      "sparse; auto: sparse or the fastest dense one, whichever is expected to win; sparsetrain: sparse "
-      "and the algorithm of SparseTrain's authors (AVX-512) (default: sparse; auto with --trace)");
+  std::vector<std::string> names;
+  std::string help;
+  for (const kernels::ImplDescription& one : kernels::describe_impls()) {
+    names.emplace_back(one.impl.name);
+    help += fmt::format("{}: {}; ", one.impl.name, one.text);
+  }
+  add_choice(command, "--impl", spec.impl, names,
+             help + "with sparsetrain, sparse is timed as well (default: sparse; auto with --trace)")
+      ->type_name("NAME");
   add_list(
       command, "--baseline", spec.baselines, "NAME",
       "Columns for more of oneDNN's convolutions: direct, winograd, gemm, best (the fastest of all); with "

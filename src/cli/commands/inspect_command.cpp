@@ -53,13 +53,9 @@ void run_inspect(const InspectOptions& options) {
 // Options that were here before `lacuna storage`: the message says where they went.
 void refuse_moved_options(CLI::App& command) {
   for (const char* name : {"--storage", "--backside", "--grouping", "--values", "--pointer-bits",
-                           "--run-bits", "--schedulers", "--block-cycles", "--set"}) {
-    const auto refuse = [name](const std::vector<std::string>&) {
-      throw InputError(fmt::format("inspect {}", name), "stored tensors have their own command",
-                       "use 'lacuna storage TRACE'; see 'lacuna storage --help'");
-    };
-    command.add_option_function<std::vector<std::string>>(name, refuse)->expected(0, -1)->group("");
-  }
+                           "--run-bits", "--schedulers", "--block-cycles", "--set"})
+    add_moved_option(command, name, "stored tensors have their own command",
+                     "use 'lacuna storage TRACE'; see 'lacuna storage --help'");
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include "bench/inputs/layer_list.hpp"
 #include "energy/cost_table.hpp"
+#include "kernels/conv.hpp"
 #include "sim/catalog/arch_catalog.hpp"
 #include "tensor/operation.hpp"
 #include "train/graph/model_file.hpp"
@@ -37,7 +38,9 @@ std::vector<std::string> built_in_names(const std::string& command, const std::s
   if (option == "--energy-table") return CostTable::built_in();
   if (option == "--shapes") return bench::shape_names();
   std::vector<std::string> names;
-  if (option == "--op") {
+  if (option == "--impl") {
+    for (const kernels::ImplDescription& one : kernels::describe_impls()) names.emplace_back(one.impl.name);
+  } else if (option == "--op") {
     for (const Operation op : kOperations) names.emplace_back(operation_name(op));
   } else if (command == "lacuna train" && option == "--model") {
     for (const train::ModelSummary& model : train::built_in_models()) names.push_back(model.name);
