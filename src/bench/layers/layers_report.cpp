@@ -6,7 +6,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "base/text/csv_text.hpp"
+#include "base/text/csv.hpp"
 #include "bench/columns.hpp"
 
 namespace lacuna::bench {

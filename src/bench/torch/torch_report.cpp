@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "base/text/csv_text.hpp"
+#include "base/text/csv.hpp"
 #include "bench/columns.hpp"
 #include "kernels/measure/measure.hpp"
 
