@@ -272,7 +272,7 @@ void print_energy_row(const std::string& name, const Trace& trace) {
   for (const char* idle : {"clocked", "gated"}) {
     const RunEnergy a = of("scnn", idle), b = of("ant", idle);
     fmt::print(" {:.3f} |", b.all.machine.total() / a.all.machine.total());
-    for (std::size_t op = 0; op < kOperations.size(); ++op)
+    for (const Operation op : kOperations)
       fmt::print(" {:.3f} |", b.by_operation[op].machine.total() / a.by_operation[op].machine.total());
   }
   fmt::print(" {:.3f} | {:.3f} | {:.3f} |\n", cycles(ant) / cycles(scnn), busy(ant) / busy(scnn),

@@ -13,8 +13,8 @@
 namespace lacuna::rtl {
 namespace {
 
-using outer::CsrPlane;
-using outer::IndexMap;
+using outer_product::CsrPlane;
+using outer_product::IndexMap;
 
 PlaneInfo info_of(const CsrPlane& plane) {
   return {static_cast<int>(plane.rows),
@@ -27,7 +27,7 @@ PlaneInfo info_of(const CsrPlane& plane) {
 
 int log2_of(std::int64_t value) { return std::countr_zero(static_cast<std::uint64_t>(value)); }
 
-AxisInfo info_of(const outer::AxisMap& axis) {
+AxisInfo info_of(const outer_product::AxisMap& axis) {
   return {static_cast<int>(axis.image_step),
           log2_of(axis.kernel_step),
           log2_of(axis.output_step),
@@ -47,24 +47,24 @@ PairWork work_of(std::string name, const CsrPlane& image, const CsrPlane& kernel
   }
   work.image = info_of(image);
   work.kernel = info_of(kernel);
-  const auto position = [&](std::size_t i) { return outer::Position{image.row[i], image.col[i]}; };
+  const auto position = [&](std::size_t i) { return outer_product::Position{image.row[i], image.col[i]}; };
   const auto issue = [&](std::size_t first, std::size_t end, std::span<const std::uint32_t> hits) {
     work.ant.push_back(
         {static_cast<std::uint32_t>(first), static_cast<std::uint32_t>(end), {hits.begin(), hits.end()}});
   };
-  work.ant_cycles =
-      run_ant_pair(AntPeConfig{}, map, static_cast<std::size_t>(image.nonzeros()), position, kernel, issue)
-          .cycles();
+  work.ant_cycles = ant::run_ant_pair(ant::AntPeConfig{}, map, static_cast<std::size_t>(image.nonzeros()),
+                                      position, kernel, issue)
+                        .cycles();
   const Size2 outputs = map.outputs();
   const std::int64_t width = work.matrix ? map.x.kernel : outputs.w;
   const std::int64_t height = work.matrix ? map.x.image : outputs.h;
   work.output.assign(static_cast<std::size_t>(width * height), 0.0F);
   work.scnn_cycles =
-      ScnnPe(ScnnPeConfig{}).execute(image, kernel, map, {work.output.data(), width, 1}).cycles();
+      scnn::ScnnPe(scnn::ScnnPeConfig{}).execute(image, kernel, map, {work.output.data(), width, 1}).cycles();
   std::vector<float> again(work.output.size(), 0.0F);
-  const outer::OutputPlane ignored{again.data(), width, 1};
-  work.scnn_conflicts = ScnnPe({.banks = 32}).execute(image, kernel, map, ignored).conflict_stalls;
-  work.ant_conflicts = AntPe({.banks = 32}).execute(image, kernel, map, ignored).conflict_stalls;
+  const outer_product::OutputPlane ignored{again.data(), width, 1};
+  work.scnn_conflicts = scnn::ScnnPe({.banks = 32}).execute(image, kernel, map, ignored).conflict_stalls;
+  work.ant_conflicts = ant::AntPe({.banks = 32}).execute(image, kernel, map, ignored).conflict_stalls;
   const auto nonzeros = [](const CsrPlane& plane) { return static_cast<std::uint32_t>(plane.nonzeros()); };
   for (std::uint32_t a = 0; a < nonzeros(image); a += 4) {
     for (std::uint32_t b = 0; b < nonzeros(kernel); b += 4) {
