@@ -8,7 +8,7 @@ namespace lacuna::cli {
 void add_examples(CLI::App& command, const std::vector<Example>& examples) {
   std::size_t width = 0;
   for (const Example& example : examples) width = std::max(width, example.line.size());
-  // Long lines get their meaning on a line of its own, so that a narrow terminal stays readable.
+  // Long examples get their meaning on a separate line, so that a narrow terminal stays readable.
   const bool one_line = width <= 56;
   std::string text = "Examples:";
   for (const Example& example : examples) {

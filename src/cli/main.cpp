@@ -17,7 +17,7 @@
 namespace lacuna::cli {
 namespace {
 
-constexpr int kExitInput = 2;             // something the user can put right
+constexpr int kExitInput = 2;             // a user error
 constexpr int kExitInternal = 3;          // a defect of the program
 constexpr int kExitPipe = 128 + SIGPIPE;  // what a shell shows for a program ended by a closed pipe
 

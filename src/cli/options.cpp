@@ -16,13 +16,16 @@ void add_trace_argument(CLI::App& command, std::vector<std::string>& traces) {
       ->required();
 }
 
+void add_output_option(CLI::App& command, const std::string& name, std::string& file,
+                       const std::string& content) {
+  command.add_option(name, file, fmt::format("Write {}; '-': to standard output, and no tables", content))
+      ->check(not_empty())
+      ->type_name("FILE|-");
+}
+
 void add_result_options(CLI::App& command, std::string& json, std::string& csv) {
-  command.add_option("--json", json, "Write results as JSON; '-': to standard output, and no tables")
-      ->check(not_empty())
-      ->type_name("FILE|-");
-  command.add_option("--csv", csv, "Write results as CSV; '-': to standard output, and no tables")
-      ->check(not_empty())
-      ->type_name("FILE|-");
+  add_output_option(command, "--json", json, "results as JSON");
+  add_output_option(command, "--csv", csv, "results as CSV");
 }
 
 void add_html_option(CLI::App& command, std::string& file) {
@@ -78,10 +81,6 @@ void add_cost_options(CLI::App& command, std::string& table, int& node) {
                   "Scale logic and SRAM to another node: 65, 45, 32, 28, 20, 16, 14, 10 or 7 nm")
       ->check(CLI::Range(1, 1000).description(""))
       ->type_name("NM");
-}
-
-void add_precision_option(CLI::App& command, std::string& precision, const std::string& help) {
-  add_choice(command, "--precision", precision, {"float32", "bfloat16"}, help)->capture_default_str();
 }
 
 CLI::Option* add_choice(CLI::App& command, const std::string& name, std::string& target,

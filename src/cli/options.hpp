@@ -13,6 +13,9 @@ namespace lacuna::cli {
 
 // TRACE...
 void add_trace_argument(CLI::App& command, std::vector<std::string>& traces);
+// An option for a file of results, or '-'.
+void add_output_option(CLI::App& command, const std::string& name, std::string& file,
+                       const std::string& content);
 // --json, --csv
 void add_result_options(CLI::App& command, std::string& json, std::string& csv);
 // --html
@@ -27,8 +30,6 @@ void add_seed_option(CLI::App& command, std::uint64_t& seed, const std::string& 
 void add_machine_options(CLI::App& command, MachineChoice& machines);
 // --energy-table, --node
 void add_cost_options(CLI::App& command, std::string& table, int& node);
-// --precision
-void add_precision_option(CLI::App& command, std::string& precision, const std::string& help);
 
 // An option that takes one of `words`.
 CLI::Option* add_choice(CLI::App& command, const std::string& name, std::string& target,

@@ -1,4 +1,4 @@
-// What tests of the command line share: two recorded traces, a small one, and what an error must look like.
+// Shared by tests of the command line: two recorded traces, a small one, and the form of an error.
 #pragma once
 
 #include <algorithm>

@@ -126,7 +126,7 @@ TEST_F(CliTest, AnInputIsNotOverwritten) {
   EXPECT_EQ(read_text(trace), before);
 }
 
-// As when a mapped file is cut short. The signal comes by hand: when a page is read is the kernel's choice.
+// As when a mapped file is cut short. The test sends the signal: the kernel decides when a page is read.
 TEST_F(CliTest, AFileThatShrinksIsAnErrorOfTheInput) {
   const std::string pipe = folder_.file("pipe");
   const ProgramResult result =

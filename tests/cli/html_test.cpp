@@ -48,7 +48,7 @@ TEST_F(HtmlCli, IsRefusedBeforeAnythingIsRead) {
   const std::string both = folder_.file("both");
   expect_error(run_lacuna({"inspect", none, "--html", folder_.file("no/r.html")}), "there is no folder");
   expect_error(run_lacuna({"inspect", none, "--html", "-"}), "give the name of a file");
-  expect_error(run_lacuna({"inspect", none, "--html", both, "--csv", both}), "give each a file of its own");
+  expect_error(run_lacuna({"inspect", none, "--html", both, "--csv", both}), "give each its own file");
   const std::string trace = small_trace("t.safetensors");
   expect_error(run_lacuna({"simulate", trace, "--html", trace}), "this is an input");
 }

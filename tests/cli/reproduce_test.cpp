@@ -109,8 +109,8 @@ TEST_F(ReproduceTest, WhatIsWrongIsOneLine) {
     expect_error(reproduce({"table3", "--html", folder_.file("no/r.html")}), "there is no folder");
     expect_error(reproduce({"table3", "--html", "/proc/r.html"}), "/proc/r.html");
     expect_error(reproduce({"table3", "--html", "-"}), "give the name of a file");
-    expect_error(reproduce({"table3", "--html", page, "--json", page}), "give each a file of its own");
-    expect_error(reproduce({"table3", "--html", page, "--markdown", page}), "give each a file of its own");
+    expect_error(reproduce({"table3", "--html", page, "--json", page}), "give each its own file");
+    expect_error(reproduce({"table3", "--html", page, "--markdown", page}), "give each its own file");
     EXPECT_FALSE(std::filesystem::exists(page));
   }
   replace(file("papers/tensordash.yaml"), "gcn.speedup:", "gcn.speed:");

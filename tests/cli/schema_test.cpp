@@ -1,4 +1,4 @@
-// What programs read besides results: the JSON of `inspect`, `bench` and `arch area`, held against
+// Output for programs besides results: the JSON of `inspect`, `bench` and `arch area`, held against
 // docs/schema.
 #include "cli/cli_fixture.hpp"
 #include "cli/json_schema.hpp"

@@ -74,7 +74,7 @@ TEST_F(TrainCommand, AFullDisk) {
   for (const std::string& name : left)
     if (name.starts_with("trace_")) fs::remove(folder_.path() / "disk" / "o" / name);
   const bool saved = fs::exists(folder_.path() / "disk" / "o" / "checkpoint.safetensors");
-  // It would go on recording every step.
+  // It would continue to record every step.
   const ProgramResult again =
       saved ? run_lacuna(tiny("disk/o", {"--record", "1000", "--resume"})) : ProgramResult();
   const std::string checkpoint = file("disk/o", "checkpoint.safetensors");

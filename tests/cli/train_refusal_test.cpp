@@ -1,4 +1,4 @@
-// What `lacuna train` refuses before it starts: options, names, folders, checkpoints, too much memory.
+// Errors of `lacuna train` before it starts: options, names, folders, checkpoints, too much memory.
 #include <chrono>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -125,7 +125,7 @@ TEST_F(TrainCommand, ASavedRunIsNotOverwritten) {
   fs::rename(folder_.path() / "kept.json", folder_.path() / "o" / "config.json");
   EXPECT_EQ(file("o", "checkpoint.safetensors"), saved);
   EXPECT_EQ(file("o", "log.csv"), logged);
-  // A run that is over stays over, until it is asked for more.
+  // A run that is over stays over, until more steps are given.
   const ProgramResult again = run_lacuna(tiny("o", {"--steps", "3", "--resume"}));
   EXPECT_EQ(again.exit_code, 0) << again.err;
   EXPECT_EQ(file("o", "checkpoint.safetensors"), saved);

@@ -102,7 +102,7 @@ TEST_F(TrainCommand, PipesAndDevicesInThePlaceOfTheCache) {
   }
 }
 
-// OpenMP would end the program with a message of its own.
+// OpenMP would end the program with its own message.
 TEST_F(TrainCommand, ThreadsThatCannotBeStarted) {
   std::string command = line("o", {"--steps", "1"});
   const std::string one = "'--threads' '1'";

@@ -40,7 +40,7 @@ TEST_F(TrainCommand, WritesATableALogAndACheckpoint) {
 }
 
 // A test is due when it is due, not only where a line happens to be.
-// A run goes on without its options being given again, and equals one that never stopped.
+// A run is resumed without its options, and equals one that never stopped.
 TEST_F(TrainCommand, ResumesAsItWasStarted) {
   const Words options = {"--lr",
                          "0.05",
@@ -96,7 +96,8 @@ TEST_F(TrainCommand, ResumesAsItWasStarted) {
                  "a run continues in its own folder");
 }
 
-// Winograd rounds more coarsely and is left out where results must repeat to the bit or zeros must stay zero.
+// Winograd rounds more coarsely and is left out where results must be bit-reproducible or zeros must stay
+// zero.
 TEST_F(TrainCommand, ExactIsTheDefaultWhereItMatters) {
   const auto run = [&](const std::string& out, Words more) {
     more.insert(more.end(), {"--steps", "1"});
@@ -116,7 +117,7 @@ TEST_F(TrainCommand, ExactIsTheDefaultWhereItMatters) {
   EXPECT_TRUE(run("recorded", {"--record", "1"}));
   EXPECT_FALSE(run("recorded_so", {"--record", "1", "--exact=false"}));
   EXPECT_TRUE(run("sparse", {}));
-  // A run goes on as it began, also one of a version without Winograd.
+  // A run is resumed as it began, also one of a version without Winograd.
   const auto resumed = [&](const std::string& out, const Words& more) {
     Words words = {"train", "--resume", folder_.file(out), "--steps", "2"};
     words.insert(words.end(), more.begin(), more.end());
@@ -176,7 +177,7 @@ TEST_F(TrainCommand, MultipliesTheLargestValues) {
   EXPECT_NE(inspect.out.find("\"W\": 0.75"), std::string::npos) << inspect.out;
 }
 
-// The other sources of zeros, with dense training beside them; a run that goes on takes them over.
+// The other sources of zeros, compared with dense training; a resumed run keeps them.
 TEST_F(TrainCommand, SelectsSamplesAndQuantizes) {
   const ProgramResult run = run_lacuna(
       tiny("o", {"--steps", "4", "--selective-backprop", "0.5", "--quantize", "4", "--beside-dense"}));

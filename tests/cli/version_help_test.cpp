@@ -22,7 +22,7 @@ TEST_F(CliTest, HelpIsTheSameAsTheOption) {
   EXPECT_EQ(run_lacuna({"help", "train"}).out, run_lacuna({"train", "--help"}).out);
   EXPECT_EQ(run_lacuna({"help", "arch", "area"}).out, run_lacuna({"arch", "area", "--help"}).out);
   expect_error(run_lacuna({"help", "trian"}), "unknown command 'trian'; did you mean 'train'?");
-  expect_error(run_lacuna({"help", "train", "x"}), "'lacuna train' has no commands of its own");
+  expect_error(run_lacuna({"help", "train", "x"}), "'lacuna train' has no subcommands");
 }
 
 // `arch show` takes the machines that `arch area` takes.

@@ -1,5 +1,5 @@
-// Any bytes as a PNG image: as they are, and with the sums of the chunks put right, without which hardly any
-// change would get past the first check.
+// Any bytes as a PNG image: as they are, and with the checksums of the chunks corrected, without which hardly
+// any change would get past the first check.
 #include <cstdint>
 #include <cstdlib>
 #include <string_view>

@@ -72,7 +72,7 @@ Bytes safetensors(const std::string& header) {
   return bytes;
 }
 
-// Each part in a frame of its own that does not declare its size.
+// Each part in a separate frame that does not declare its size.
 Bytes many_frames(const Bytes& bytes, std::size_t part) {
   Bytes frames;
   Bytes room(ZSTD_compressBound(part));

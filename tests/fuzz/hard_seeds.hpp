@@ -8,7 +8,7 @@
 
 namespace lacuna {
 
-// Empty if the fuzzer has none of its own.
+// Empty if the fuzzer has none.
 std::vector<std::string> hard_seeds(std::string_view fuzzer);
 
 }  // namespace lacuna

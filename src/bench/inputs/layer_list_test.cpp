@@ -36,7 +36,7 @@ TEST(LayerList, ReadsEveryKey) {
   EXPECT_EQ(network.layers[0].shape, LayerShape::conv2d(5, 4, 6, {9, 8}, {3, 1}, {2, 1}, {1, 0}, {2, 1}, 2));
 }
 
-// Sizes are looked at one by one before anything is computed from them.
+// Sizes are checked one by one before anything is computed from them.
 TEST(LayerList, AbsurdSizesAreRefusedWithLineAndKey) {
   const std::string rest = "k: 1, input: [1, 1], kernel: [1, 1]";
   EXPECT_EQ(refusal(layer("c: 9223372036854775807, " + rest)),
@@ -68,7 +68,7 @@ TEST(LayerList, MessagesAreOneLine) {
   }
 }
 
-// The program needs no files of its own at run time.
+// The program needs no files at run time.
 TEST(LayerList, NetworksArePartOfTheProgram) {
   const std::vector<std::string> names = shape_names();
   EXPECT_EQ(names, (std::vector<std::string>{"alexnet", "resnet34", "resnet50", "squeezenet", "vgg16"}));

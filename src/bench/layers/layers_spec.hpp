@@ -1,4 +1,4 @@
-// The measurements that are asked for: layers, operations, shares of zeros and what to compare with.
+// Settings of the measurements: layers, operations, shares of zeros and what to compare with.
 #pragma once
 
 #include <cstdint>

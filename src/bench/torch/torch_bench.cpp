@@ -41,7 +41,7 @@ class Comparison {
       for (const std::string& prune : spec_.prune) plan_.push_back(plan(name, prune));
   }
 
-  // What was measured is in report(), also when told to stop and after an InputError.
+  // Measurements are in report(), also when told to stop and after an InputError.
   void run() {
     for (done_ = 0; done_ < plan_.size(); ++done_)
       if (!measure(plan_[done_])) return;

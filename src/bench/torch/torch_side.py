@@ -73,7 +73,7 @@ class OnImages:
         return self.run(*[x.reshape(x.shape[0], -1, 1, 1) if x.dim() == 2 else x for x in inputs])
 
 
-# What these compute is not needed for their own gradients, so what comes next may overwrite it.
+# The results of these are not needed for their own gradients, so the next layer may overwrite them.
 OVERWRITABLE = ("conv", "linear", "batch_norm", "add", "concat", "average_pool")
 
 

@@ -1,4 +1,4 @@
-// The comparison with PyTorch that is asked for.
+// Settings of the comparison with PyTorch.
 #pragma once
 
 #include <cstdint>

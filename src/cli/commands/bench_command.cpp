@@ -147,6 +147,25 @@ void run_torch(const TorchCommand& command) {
   }
 }
 
+template <typename Spec>
+void add_duration(CLI::App& command, Spec& spec, const char* rounds, const char* seconds) {
+  command.add_option("--rounds", spec.rounds, rounds)
+      ->check(whole_number(1, 10000))
+      ->type_name("N")
+      ->capture_default_str();
+  command.add_option("--seconds", spec.seconds, seconds)
+      ->check(CLI::Range(0.0, 3600.0).description(""))
+      ->type_name("X")
+      ->capture_default_str();
+}
+
+void add_batch(CLI::App& command, std::int64_t& batch) {
+  command.add_option("--batch", batch, "Images per batch")
+      ->check(whole_number(1, 4096))
+      ->type_name("N")
+      ->capture_default_str();
+}
+
 // Layers, their tensors and the choice between kernels.
 void add_selection(CLI::App& command, bench::LayersSpec& spec) {
   add_list(command, "--shapes", spec.shapes, "NAME|FILE",
@@ -154,20 +173,17 @@ void add_selection(CLI::App& command, bench::LayersSpec& spec) {
   command.add_option("--layer", spec.layer, "Only layers whose name contains this")->type_name("TEXT");
   add_list(command, "--op", spec.ops, "OP", "Operations: forward, input_grad, weight_grad")
       ->capture_default_str();
-  command.add_option("--batch", spec.batch, "Images per batch")
-      ->check(whole_number(1, 4096))
-      ->type_name("N")
-      ->capture_default_str();
+  add_batch(command, spec.batch);
   add_threads_option(command, spec.threads, "one thread is timed by CPU time, more by the wall clock");
   add_choice(command, "--layout", spec.layout, {"blocked", "nchw", "nhwc"},
              "blocked: tensors stay in the kernels' layout (images of up to 3 channels: nchw); nchw, nhwc: "
              "plain tensors and weights, with the reorders that each side needs")
       ->capture_default_str();
-  add_precision_option(
-      command, spec.precision,
-      "bfloat16: round the operands of products, where the CPU has AMX or AVX512-BF16 "
-      "(--impl auto: where that is expected to be faster); single precision by auto is timed "
-      "as well");
+  add_choice(command, "--precision", spec.precision, {"float32", "bfloat16"},
+             "bfloat16: round the operands of products, where the CPU has AMX or AVX512-BF16 "
+             "(--impl auto: where that is expected to be faster); single precision by auto is timed "
+             "as well")
+      ->capture_default_str();
   command.add_flag("--exact", spec.exact, "auto leaves out Winograd, whose rounding errors are larger");
 }
 
@@ -203,14 +219,7 @@ void add_measuring(CLI::App& command, LayersCommand& options) {
   command.add_flag_function(
       "--no-auto", [&spec](std::int64_t) { spec.with_auto = false; },
       "Do not time oneDNN's own choice of algorithm (Winograd)");
-  command.add_option("--rounds", spec.rounds, "Least number of paired runs per case")
-      ->check(whole_number(1, 10000))
-      ->type_name("N")
-      ->capture_default_str();
-  command.add_option("--seconds", spec.seconds, "Least time per layer and operation")
-      ->check(CLI::Range(0.0, 3600.0).description(""))
-      ->type_name("X")
-      ->capture_default_str();
+  add_duration(command, spec, "Least number of paired runs per case", "Least time per layer and operation");
   add_result_options(command, options.json, options.csv);
   add_html_option(command, options.html);
 }
@@ -317,22 +326,13 @@ void add_torch(CLI::App& bench) {
       ->check(CLI::PositiveNumber.description(""))
       ->type_name("X")
       ->capture_default_str();
-  command->add_option("--batch", spec.batch, "Images per batch")
-      ->check(whole_number(1, 4096))
-      ->type_name("N")
-      ->capture_default_str();
+  add_batch(*command, spec.batch);
   add_threads_option(*command, spec.threads);
-  command->add_option("--rounds", spec.rounds, "Blocks of steps of each side")
-      ->check(whole_number(1, 10000))
-      ->type_name("N")
+  add_duration(*command, spec, "Blocks of steps of each side", "Time of each side");
+  add_choice(*command, "--precision", spec.precision, {"float32", "bfloat16"},
+             "Of auto; bfloat16: round the operands of products, where the CPU has AMX or "
+             "AVX512-BF16 and that is expected to be faster")
       ->capture_default_str();
-  command->add_option("--seconds", spec.seconds, "Time of each side")
-      ->check(CLI::Range(0.0, 3600.0).description(""))
-      ->type_name("X")
-      ->capture_default_str();
-  add_precision_option(*command, spec.precision,
-                       "Of auto; bfloat16: round the operands of products, where the CPU has AMX or "
-                       "AVX512-BF16 and that is expected to be faster");
   command->add_flag("--exact", spec.exact, "auto leaves out Winograd, whose rounding errors are larger");
   add_result_options(*command, options->json, options->csv);
   add_examples(*command,

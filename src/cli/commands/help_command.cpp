@@ -23,9 +23,8 @@ void print_help(const CLI::App& app, const std::vector<std::string>& words) {
       if (child->get_name() == word) found = child;
     }
     if (found == nullptr) {
-      throw InputError(
-          "help", fmt::format("unknown command '{}'", word),
-          names.empty() ? fmt::format("'{}' has no commands of its own", path) : suggest(word, names));
+      throw InputError("help", fmt::format("unknown command '{}'", word),
+                       names.empty() ? fmt::format("'{}' has no subcommands", path) : suggest(word, names));
     }
     command = found;
     path += " " + word;

@@ -1,4 +1,4 @@
-// lacuna reproduce: the figures and tables of the papers, ours beside theirs.
+// lacuna reproduce: the papers' figures and tables next to ours.
 #include <memory>
 
 #include "base/error.hpp"
@@ -31,7 +31,7 @@ void check_reproduce_files(const ReproduceOptions& options) {
   check_can_write(options.markdown, "--markdown");
   check_html(options.html, {}, {options.json, options.markdown});
   if (options.json.empty() || options.json != options.markdown) return;
-  throw InputError("--markdown", "--json goes to the same place", "give each a file of its own");
+  throw InputError("--markdown", "--json goes to the same place", "give each its own file");
 }
 
 void run_reproduce(const ReproduceOptions& options) {
@@ -81,7 +81,7 @@ void run_reproduce(const ReproduceOptions& options) {
 
 void add_reproduce_command(CLI::App& app) {
   CLI::App* command = app.add_subcommand(
-      "reproduce", "The papers' figures and tables beside ours; exits with 1 if a number of ours has moved");
+      "reproduce", "The papers' figures and tables next to ours; exits with 1 if a number of ours has moved");
   const auto options = std::make_shared<ReproduceOptions>();
   command
       ->add_option("ID", options->ids,
@@ -98,16 +98,8 @@ void add_reproduce_command(CLI::App& app) {
           "The folder data/ of a clone (default: $LACUNA_DATA, then the clone this program was built from)")
       ->check(not_empty())
       ->type_name("DIR");
-  command
-      ->add_option("--json", options->json,
-                   "Write everything as JSON; '-': to standard output, and no tables")
-      ->check(not_empty())
-      ->type_name("FILE|-");
-  command
-      ->add_option("--markdown", options->markdown,
-                   "Write everything as Markdown; '-': to standard output, and no tables")
-      ->check(not_empty())
-      ->type_name("FILE|-");
+  add_output_option(*command, "--json", options->json, "everything as JSON");
+  add_output_option(*command, "--markdown", options->markdown, "everything as Markdown");
   add_html_option(*command, options->html);
   command->add_flag("--record", options->record,
                     "Accept the numbers: write them to papers/recorded.yaml of the data folder");

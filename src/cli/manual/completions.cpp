@@ -80,7 +80,7 @@ std::string zsh_action(const ValueHint& hint) {
   if (hint.folders) actions.emplace_back("_files -/");
   if (actions.empty()) return " ";  // a value, but none that could be named
   if (actions.size() == 1) return actions.front();
-  // In braces, or _arguments adds options of its own, which _alternative takes for its.
+  // In braces, or _arguments adds its own options, which _alternative takes for its.
   return fmt::format("{{_alternative \"values\\:value\\:({})\" \"files\\:file\\:_files\"}}",
                      joined(hint.words));
 }

@@ -86,7 +86,7 @@ std::string option_entry(const OptionTree& option, bool argument) {
 std::string synopsis(const CommandTree& command) {
   std::string text = bold(command.path);
   if (!command.options.empty()) text += " [" + italic("OPTION") + "...]";
-  // A command that does something by itself (sweep PLAN) needs none of its own.
+  // A command that does something by itself (sweep PLAN) needs no other section.
   if (!command.commands.empty())
     text += command.arguments.empty() ? " " + italic("COMMAND") : " [" + italic("COMMAND") + "]";
   for (const OptionTree& argument : command.arguments) {

@@ -74,7 +74,7 @@ void check_html(const std::string& file, const std::vector<std::string>& inputs,
     throw InputError("--html -", "the page does not go to standard output", "give the name of a file");
   require_report_page();
   if (std::ranges::find(others, file) != others.end())
-    throw InputError("--html", "another result goes to the same file", "give each a file of its own");
+    throw InputError("--html", "another result goes to the same file", "give each its own file");
   check_can_write(file, "--html", inputs);
 }
 

@@ -14,7 +14,7 @@ namespace lacuna::cli {
 void set_command_line(int argc, const char* const* argv);
 
 // Throws InputError, before anything is computed, if this program has no page, or the file cannot be written
-// or is one of the `inputs` or of the `others` that the command writes. Nothing if no file is asked for.
+// or is one of the `inputs` or of the `others` that the command writes. Does nothing without a file.
 void check_html(const std::string& file, const std::vector<std::string>& inputs = {},
                 const std::vector<std::string>& others = {});
 

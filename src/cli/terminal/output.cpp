@@ -49,7 +49,7 @@ void check_result_files(const std::string& json, const std::string& csv,
     throw InputError("--csv -", "--json already goes to standard output", "give one of them a file");
   }
   if (!json.empty() && json != kStandardOutput && json == csv) {
-    throw InputError("--csv", "--json goes to the same file", "give each a file of its own");
+    throw InputError("--csv", "--json goes to the same file", "give each its own file");
   }
   check_can_write(json, "--json", inputs);
   check_can_write(csv, "--csv", inputs);

@@ -14,7 +14,7 @@ namespace lacuna::cli {
 
 class ProgressBar {
  public:
-  // With kAlways it is drawn between updates too, by a thread of its own: for work in large pieces. A
+  // With kAlways it is drawn between updates too, by a separate thread: for work in large pieces. A
   // benchmark would feel that thread.
   enum class Drawn { kOnUpdate, kAlways };
 

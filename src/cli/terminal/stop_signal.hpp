@@ -23,9 +23,9 @@ class StopOnSignal {
  private:
   static constexpr std::array<int, 5> kSignals = {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGUSR1};
   std::array<struct sigaction, kSignals.size()> before_{};
-  // Of the handlers, on the thread that made this object, which is the one that signals to the process reach.
-  // On the thread's own stack they destroy what oneDNN 2.6.3 keeps below its end: a third of the runs that
-  // were stopped inside one of its matrix products ended with a damaged heap.
+  // Stack of the handlers, on the thread that made this object, which is the one that signals to the process
+  // reach. On the thread's own stack they destroy what oneDNN 2.6.3 keeps below its end: a third of the runs
+  // that were stopped inside one of its matrix products ended with a damaged heap.
   std::vector<std::byte> stack_;
   stack_t stack_before_{};
 };

@@ -1,4 +1,4 @@
-// What the program writes to a person: standard output, with every failure noticed, and colour where it is
+// Output for a person: standard output, with every failure noticed, and colour where it is
 // wanted.
 #pragma once
 
