@@ -2,7 +2,6 @@
 // them. Needs nothing but this program.
 #include <chrono>
 #include <filesystem>
-#include <limits>
 #include <utility>
 
 #include "base/io/output_file.hpp"

@@ -77,12 +77,10 @@ Subject choose_subject(const StorageOptions& options) {
   return subject;
 }
 
-void write_files(const StorageOptions& options, const std::string& json, const std::string& csv) {
+// Returns whether tables are printed as well.
+bool write_files(const StorageOptions& options, const std::string& json, const std::string& csv) {
   if (!options.json.empty()) write_result(options.json, json);
   if (!options.csv.empty()) write_result(options.csv, csv);
-}
-
-bool shows_tables(const StorageOptions& options) {
   return options.json != kStandardOutput && options.csv != kStandardOutput;
 }
 
@@ -95,8 +93,7 @@ void show_sizes(const StorageOptions& options, const Subject& subject, const Acc
                  [&] { all.push_back(tensordash::study_sizes(trace, machine, subject.params)); });
     all.back().subject = study_subject(trace, subject.machine.name);
   }
-  write_files(options, storage_to_json(all), storage_to_csv(all));
-  if (!shows_tables(options)) return;
+  if (!write_files(options, storage_to_json(all), storage_to_csv(all))) return;
   const TextStyle style = output_style();
   if (options.layers) {
     for (const StorageSizes& sizes : all) print("{}\n", storage_table(sizes, type, style));
@@ -111,8 +108,7 @@ void show_backside(const StorageOptions& options, const Subject& subject, const 
     all.push_back(tensordash::study_backside(trace, machine, subject.params, resolve_threads(0)));
     all.back().subject = study_subject(trace, subject.machine.name);
   }
-  write_files(options, backside_to_json(all), backside_to_csv(all));
-  if (!shows_tables(options)) return;
+  if (!write_files(options, backside_to_json(all), backside_to_csv(all))) return;
   const TextStyle style = output_style();
   if (options.layers) {
     for (const BacksideLoads& loads : all) print("{}\n", backside_table(loads, style));

@@ -20,6 +20,17 @@ void check_output(bool good) {
                    "free some space or write elsewhere");
 }
 
+// Block characters need more than ASCII: the first of these that is set decides, as for every program
+// (POSIX, 8.2).
+bool has_utf8() {
+  for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
+    const char* value = std::getenv(name);
+    if (value == nullptr || *value == '\0') continue;
+    return ::strcasestr(value, "utf-8") != nullptr || ::strcasestr(value, "utf8") != nullptr;
+  }
+  return false;
+}
+
 }  // namespace
 
 void open_standard_streams() {
@@ -48,21 +59,6 @@ void print_error(std::string_view message) noexcept {
   }
   std::fputc('\n', stderr);
 }
-
-namespace {
-
-// Block characters need more than ASCII: the first of these that is set decides, as for every program
-// (POSIX, 8.2).
-bool has_utf8() {
-  for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
-    const char* value = std::getenv(name);
-    if (value == nullptr || *value == '\0') continue;
-    return ::strcasestr(value, "utf-8") != nullptr || ::strcasestr(value, "utf8") != nullptr;
-  }
-  return false;
-}
-
-}  // namespace
 
 bool has_colour(std::FILE* stream) {
   // https://no-color.org: set to anything but the empty string.
