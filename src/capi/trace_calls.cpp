@@ -6,9 +6,9 @@
 #include "base/io/untrusted_json.hpp"
 #include "capi/handles.hpp"
 #include "report/result/potential_report.hpp"
+#include "trace/format/layer_list.hpp"
 #include "trace/format/trace_info.hpp"
 #include "trace/format/trace_writer.hpp"
-#include "trace/synthetic/layer_list.hpp"
 
 namespace lacuna::capi {
 namespace {

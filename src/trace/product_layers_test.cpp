@@ -4,8 +4,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/testing.hpp"
+#include "trace/format/layer_list.hpp"
 #include "trace/format/trace_writer.hpp"
-#include "trace/synthetic/layer_list.hpp"
 #include "trace/synthetic/synthetic_text.hpp"
 #include "trace/trace_builder.hpp"
 

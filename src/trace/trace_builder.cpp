@@ -7,7 +7,7 @@
 
 #include "base/error.hpp"
 #include "base/text/quote.hpp"
-#include "trace/synthetic/layer_list.hpp"
+#include "trace/format/layer_list.hpp"
 
 namespace lacuna {
 

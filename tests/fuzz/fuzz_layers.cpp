@@ -9,7 +9,7 @@
 #include "base/error.hpp"
 #include "sim/workload/mac_counts.hpp"
 #include "time_limit.hpp"
-#include "trace/synthetic/layer_list.hpp"
+#include "trace/format/layer_list.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const lacuna::TimeLimit time;

@@ -18,7 +18,7 @@
 #include "report/result/result_json.hpp"
 #include "sim/catalog/arch_catalog.hpp"
 #include "time_limit.hpp"
-#include "trace/synthetic/layer_list.hpp"
+#include "trace/format/layer_list.hpp"
 #include "trace/trace.hpp"
 #include "train/graph/model_file.hpp"
 

@@ -16,8 +16,8 @@
 #include "models/tensordash/storage/stored_tensor.hpp"
 #include "report/result/result_json.hpp"
 #include "report/testing/example_runs.hpp"
+#include "trace/format/layer_list.hpp"
 #include "trace/format/trace_writer.hpp"
-#include "trace/synthetic/layer_list.hpp"
 #include "trace/synthetic/synthetic.hpp"
 
 namespace {

@@ -11,10 +11,10 @@
 #include "base/memory.hpp"
 #include "base/text/nearest.hpp"
 #include "base/text/quote.hpp"
+#include "trace/format/layer_list.hpp"
 #include "trace/format/trace_info.hpp"
 #include "trace/format/trace_storage.hpp"
 #include "trace/import/npy_folder.hpp"
-#include "trace/synthetic/layer_list.hpp"
 #include "trace/trace.hpp"
 
 namespace lacuna {

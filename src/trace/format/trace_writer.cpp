@@ -14,10 +14,10 @@
 #include "base/io/safetensors.hpp"
 #include "base/io/zstd_writer.hpp"
 #include "base/text/quote.hpp"
+#include "trace/format/layer_list.hpp"
 #include "trace/format/product_order.hpp"
 #include "trace/format/trace_info.hpp"
 #include "trace/format/trace_storage.hpp"
-#include "trace/synthetic/layer_list.hpp"
 
 namespace lacuna {
 namespace {

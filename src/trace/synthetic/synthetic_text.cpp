@@ -8,7 +8,7 @@
 #include "base/error.hpp"
 #include "base/text/nearest.hpp"
 #include "base/text/parse_number.hpp"
-#include "trace/synthetic/layer_list.hpp"
+#include "trace/format/layer_list.hpp"
 
 namespace lacuna {
 namespace {

@@ -1,4 +1,4 @@
-#include "trace/synthetic/layer_list.hpp"
+#include "trace/format/layer_list.hpp"
 
 #include <fmt/format.h>
 #include <limits>
