@@ -146,8 +146,8 @@ TEST(ProductLayers, NeedVersion2) {
             "f: layer 'r': 'recurrent' needs format version 2, the file says 1; write "
             "\"version\": \"2\" in the metadata");
   File later(recurrent_layer());
-  later.version = "3";
-  EXPECT_EQ(later.error(), "f: 'version' is '3', this program reads '1' and '2'; record the trace again");
+  later.version = "4";
+  EXPECT_EQ(later.error(), "f: 'version' is '4', this program reads '1' to '3'; record the trace again");
 }
 
 TEST(ProductLayers, RefuseWhatDoesNotFit) {

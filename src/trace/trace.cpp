@@ -5,6 +5,13 @@
 
 namespace lacuna {
 
+Layer Layer::as_multiplied(Operation op) const {
+  Layer layer = *this;
+  if (op == Operation::kForward && a_forward) layer.a = *a_forward;
+  layer.a_forward.reset();
+  return layer;
+}
+
 Trace::Trace(std::string path, TraceInfo info, std::vector<Layer> layers,
              std::shared_ptr<const Storage> storage, std::int64_t stored_bytes)
     : path_(std::move(path)),

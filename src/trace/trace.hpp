@@ -33,6 +33,9 @@ struct Layer {
   std::int64_t steps = 1;  // rows (linear), images (conv2d) or products (matmul) of a sample
   // Of a matmul, A and G are [rows, products x channels], whatever their order in a file.
   LayerTensor a, w, g;
+  // A as the forward product multiplies it, where that differs from `a`: SWAT multiplies all activations
+  // there and the top-k ones in weight_grad.
+  std::optional<LayerTensor> a_forward = std::nullopt;
 
   std::int64_t samples() const { return samples_of(shape, steps); }
   static std::int64_t samples_of(const LayerShape& shape, std::int64_t steps) {
@@ -42,6 +45,8 @@ struct Layer {
   const LayerTensor& tensor(Operand role) const {
     return role == Operand::kA ? a : role == Operand::kW ? w : g;
   }
+  // Returns the layer with the tensors that `op` multiplies: `a_forward` takes the place of `a` in forward.
+  Layer as_multiplied(Operation op) const;
 };
 
 // A part of the network that the trace does not hold: a layer of another kind, a product outside of layers.

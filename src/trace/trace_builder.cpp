@@ -24,24 +24,24 @@ TraceBuilder& TraceBuilder::add_layer(std::string name, const LayerShape& shape,
   return *this;
 }
 
-void TraceBuilder::wrong_size(Operand role, std::size_t got, std::int64_t needed) const {
+void TraceBuilder::wrong_size(TraceTensor which, std::size_t got, std::int64_t needed) const {
   throw InputError(name_ + ": layer " + quote_name(pending_.back().name),
-                   fmt::format("{} was given {} elements, its shape needs {}", role_name(role), got, needed),
+                   fmt::format("{} was given {} elements, its shape needs {}", which.name(), got, needed),
                    "give one value per element");
 }
 
-TraceBuilder& TraceBuilder::packed_mask(Operand role, std::span<const std::uint8_t> bytes) {
-  const std::int64_t needed = extent(role).mask_bytes();
-  if (static_cast<std::int64_t>(bytes.size()) != needed) wrong_size(role, bytes.size(), needed);
+TraceBuilder& TraceBuilder::packed_mask(TraceTensor which, std::span<const std::uint8_t> bytes) {
+  const std::int64_t needed = extent(which).mask_bytes();
+  if (static_cast<std::int64_t>(bytes.size()) != needed) wrong_size(which, bytes.size(), needed);
   std::uint8_t* block = allocate(needed);
   std::memcpy(block, bytes.data(), bytes.size());
-  return adopt_mask(role, block);
+  return adopt_mask(which, block);
 }
 
-TraceBuilder& TraceBuilder::mask(Operand role, const std::vector<bool>& nonzero) {
-  const TensorExtent size = extent(role);
+TraceBuilder& TraceBuilder::mask(TraceTensor which, const std::vector<bool>& nonzero) {
+  const TensorExtent size = extent(which);
   const std::int64_t needed = size.rows * size.channels;
-  if (static_cast<std::int64_t>(nonzero.size()) != needed) wrong_size(role, nonzero.size(), needed);
+  if (static_cast<std::int64_t>(nonzero.size()) != needed) wrong_size(which, nonzero.size(), needed);
   std::uint8_t* block = allocate(size.mask_bytes());
   std::memset(block, 0, static_cast<std::size_t>(size.mask_bytes()));
   const std::int64_t row_bytes = (size.channels + 7) / 8;
@@ -52,27 +52,27 @@ TraceBuilder& TraceBuilder::mask(Operand role, const std::vector<bool>& nonzero)
       block[r * row_bytes + c / 8] |= static_cast<std::uint8_t>(1U << (c % 8));
     }
   }
-  return adopt_mask(role, block);
+  return adopt_mask(which, block);
 }
 
-TraceBuilder& TraceBuilder::values(Operand role, std::span<const float> values, DataType type) {
-  const TensorExtent size = extent(role);
+TraceBuilder& TraceBuilder::values(TraceTensor which, std::span<const float> values, DataType type) {
+  const TensorExtent size = extent(which);
   const std::int64_t needed = size.rows * size.channels;
-  if (static_cast<std::int64_t>(values.size()) != needed) wrong_size(role, values.size(), needed);
+  if (static_cast<std::int64_t>(values.size()) != needed) wrong_size(which, values.size(), needed);
   std::uint8_t* block = allocate(needed * bytes_of(type));
   for (std::int64_t i = 0; i < needed; ++i)
     store_value(type, values[static_cast<std::size_t>(i)], block + i * bytes_of(type));
-  return adopt_values(role, block, type);
+  return adopt_values(which, block, type);
 }
 
-TraceBuilder& TraceBuilder::adopt_mask(Operand role, const std::uint8_t* bytes) {
-  parts(role).mask = bytes;
+TraceBuilder& TraceBuilder::adopt_mask(TraceTensor which, const std::uint8_t* bytes) {
+  parts(which).mask = bytes;
   return *this;
 }
 
-TraceBuilder& TraceBuilder::adopt_values(Operand role, const std::uint8_t* bytes, DataType type) {
-  const TensorExtent size = extent(role);
-  parts(role).values = {bytes, type, size.rows, size.channels};
+TraceBuilder& TraceBuilder::adopt_values(TraceTensor which, const std::uint8_t* bytes, DataType type) {
+  const TensorExtent size = extent(which);
+  parts(which).values = {bytes, type, size.rows, size.channels};
   return *this;
 }
 
@@ -87,12 +87,12 @@ Trace TraceBuilder::build() {
       throw InputError(name_, fmt::format("two layers are called {}", quote_name(entry.name)), "rename one");
     }
     const std::string place = name_ + ": layer " + quote_name(entry.name);
-    const auto tensor = [&](Operand role) {
-      const Parts& given = entry.parts[static_cast<int>(role)];
-      const TensorExtent extent = TensorExtent::of(entry.shape, role);
+    const auto tensor = [&](TraceTensor which) {
+      const Parts& given = parts_of(entry, which);
+      const TensorExtent extent = TensorExtent::of(entry.shape, which.operand);
       if (given.mask != nullptr) stored_bytes += extent.mask_bytes();
       if (given.values) stored_bytes += extent.rows * extent.channels * bytes_of(given.values.type);
-      return make_layer_tensor(entry.shape, role, given.mask, given.values, *storage_, place);
+      return make_layer_tensor(entry.shape, which, given.mask, given.values, *storage_, place);
     };
     layers.push_back({.name = std::move(entry.name),
                       .shape = entry.shape,
@@ -100,6 +100,8 @@ Trace TraceBuilder::build() {
                       .a = tensor(Operand::kA),
                       .w = tensor(Operand::kW),
                       .g = tensor(Operand::kG)});
+    if (const Parts& forward = parts_of(entry, kAForward); forward.mask != nullptr || forward.values)
+      layers.back().a_forward = tensor(kAForward);
   }
   pending_.clear();
   Trace trace(name_, info_, std::move(layers), storage_, stored_bytes);

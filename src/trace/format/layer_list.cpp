@@ -113,8 +113,7 @@ std::string string_member(const json& object, const char* key) {
   return at != object.end() && at->is_string() ? at->get<std::string>() : std::string();
 }
 
-// What the file's version does not have: an older program would take the layer for another, or for one that
-// is not there.
+// Refuses what the file's version does not have: an older program would misread the layer or miss it.
 void needs_version_2(const LayerReader& reader, const std::string& what, int version) {
   if (version >= 2) return;
   throw InputError(reader.place(), fmt::format("{} needs format version 2, the file says {}", what, version),
@@ -173,15 +172,19 @@ LayerEntry read_layer(const json& object, std::size_t index, const std::string& 
   layer.noted_zeros_a = reader.noted_zeros("A");
   layer.noted_zeros_w = reader.noted_zeros("W");
   layer.noted_zeros_g = reader.noted_zeros("G");
+  layer.noted_zeros_a_forward = reader.noted_zeros("A_forward");
   return layer;
 }
 
 }  // namespace
 
 int needed_version(const std::vector<Layer>& layers) {
-  for (const Layer& layer : layers)
-    if (layer.shape.kind == LayerKind::kMatmul || layer.shape.sequence > 1) return 2;
-  return 1;
+  int version = 1;
+  for (const Layer& layer : layers) {
+    if (layer.a_forward) return 3;
+    if (layer.shape.kind == LayerKind::kMatmul || layer.shape.sequence > 1) version = 2;
+  }
+  return version;
 }
 
 void check_steps(const LayerShape& shape, std::int64_t steps, const std::string& place) {
@@ -246,6 +249,7 @@ std::string layer_list_json(const std::vector<Layer>& layers) {
     }
     object["sparsity"] = {
         {"A", layer.a.zero_share()}, {"G", layer.g.zero_share()}, {"W", layer.w.zero_share()}};
+    if (layer.a_forward) object["sparsity"]["A_forward"] = layer.a_forward->zero_share();
     list.push_back(std::move(object));
   }
   return list.dump();

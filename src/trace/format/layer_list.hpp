@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "trace/format/trace_storage.hpp"
 #include "trace/trace.hpp"
 
 namespace lacuna {
@@ -18,15 +19,19 @@ struct LayerEntry {
   double noted_zeros_a = -1;
   double noted_zeros_w = -1;
   double noted_zeros_g = -1;
+  double noted_zeros_a_forward = -1;
 
-  double noted_zeros(Operand role) const {
-    return role == Operand::kA ? noted_zeros_a : role == Operand::kW ? noted_zeros_w : noted_zeros_g;
+  double noted_zeros(TraceTensor which) const {
+    if (which.forward) return noted_zeros_a_forward;
+    return which.operand == Operand::kA   ? noted_zeros_a
+           : which.operand == Operand::kW ? noted_zeros_w
+                                          : noted_zeros_g;
   }
 };
 
-// Version 2 of the format added matmul and recurrent layers. A writer gives a file the lowest version that
-// has all its layers, so that older programs read what they can and refuse the rest.
-inline constexpr int kTraceVersion = 2;
+// Version 2 of the format added matmul and recurrent layers, version 3 A_forward. A writer gives a file the
+// lowest version that has all it contains, so that older programs read what they can and refuse the rest.
+inline constexpr int kTraceVersion = 3;
 int needed_version(const std::vector<Layer>& layers);
 
 // Parses and checks the JSON list of a file of that version. Throws InputError; `where` starts the message.

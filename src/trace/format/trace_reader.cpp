@@ -31,10 +31,11 @@ void expect_format(const TextMap& metadata, const std::string& where) {
 
 int expect_version(const TextMap& metadata, const std::string& where) {
   const std::string& value = required_metadata(metadata, "version", where);
-  if (value == "1") return 1;
-  if (value == "2") return 2;
-  throw InputError(where, fmt::format("'version' is {}, this program reads '1' and '2'", quote_name(value)),
-                   kRecord);
+  for (int version = 1; version <= kTraceVersion; ++version)
+    if (value == std::to_string(version)) return version;
+  throw InputError(
+      where, fmt::format("'version' is {}, this program reads '1' to '{}'", quote_name(value), kTraceVersion),
+      kRecord);
 }
 
 // Finds the tensors of a layer by name, and knows which were never asked for.
@@ -73,7 +74,8 @@ class TensorIndex {
   }
 
  private:
-  static constexpr std::array<const char*, 6> kNames{"A", "A.mask", "W", "W.mask", "G", "G.mask"};
+  static constexpr std::array<const char*, 8> kNames{"A", "A.mask", "A_forward", "A_forward.mask",
+                                                     "W", "W.mask", "G",         "G.mask"};
 
   // Names to suggest; those of the first layers suffice, where a file has very many.
   static std::vector<std::string> candidates(const std::vector<LayerEntry>& layers) {
@@ -86,7 +88,7 @@ class TensorIndex {
   }
 
   static bool looks_like_tensor(std::string_view tail) {
-    if (tail.size() > 10) return false;
+    if (tail.size() > 18) return false;
     for (const char* name : kNames) {
       const std::string_view known = name;
       if (tail == known || (known.size() > 1 && edit_distance(tail, known) <= 2)) return true;
@@ -109,18 +111,20 @@ void check_shape(const SafetensorsEntry& entry, const std::vector<std::int64_t>&
                    "correct the layer's description or record the trace again");
 }
 
-LayerTensor read_tensor(const LayerEntry& layer, Operand role, TensorIndex& index, TraceStorage& storage,
-                        const std::string& where) {
+// Nothing if the file has neither A_forward nor its mask: the forward product then multiplies A.
+std::optional<LayerTensor> read_tensor(const LayerEntry& layer, TraceTensor which, TensorIndex& index,
+                                       TraceStorage& storage, const std::string& where) {
   const std::string place = where + ": layer " + quote_name(layer.name);
-  const std::string name = role_name(role);
-  const TensorExtent extent = TensorExtent::of(layer.shape, role);
+  const std::string name = which.name();
+  const TensorExtent extent = TensorExtent::of(layer.shape, which.operand);
   const SafetensorsEntry* mask = index.take(layer.name + "/" + name + ".mask");
   const SafetensorsEntry* stored = index.take(layer.name + "/" + name);
   if (mask != nullptr) {
     if (mask->dtype != "U8") {
       throw InputError(place, fmt::format("{}.mask is {}, a mask is U8", name, mask->dtype), kRecord);
     }
-    check_shape(*mask, tensor_shape(layer.shape, role, (extent.channels + 7) / 8), place, name + ".mask");
+    check_shape(*mask, tensor_shape(layer.shape, which.operand, (extent.channels + 7) / 8), place,
+                name + ".mask");
   }
   ValueView values;
   if (stored != nullptr) {
@@ -133,16 +137,17 @@ LayerTensor read_tensor(const LayerEntry& layer, Operand role, TensorIndex& inde
                        fmt::format("{} is {}, values are {}", name, stored->dtype, fmt::join(known, " or ")),
                        kRecord);
     }
-    check_shape(*stored, tensor_shape(layer.shape, role, extent.channels), place, name);
+    check_shape(*stored, tensor_shape(layer.shape, which.operand, extent.channels), place, name);
     values = {stored->data.data(), *type, extent.rows, extent.channels};
   }
-  if (mask == nullptr && stored == nullptr && layer.noted_zeros(role) > 0) {
+  if (mask == nullptr && stored == nullptr && layer.noted_zeros(which) > 0) {
     throw InputError(place,
                      fmt::format("{} has neither mask nor values, but 'sparsity' says {} of it is zero", name,
-                                 layer.noted_zeros(role)),
+                                 layer.noted_zeros(which)),
                      "the tensor was lost; record the trace again");
   }
-  return make_layer_tensor(layer.shape, role, mask == nullptr ? nullptr : mask->data.data(), values, storage,
+  if (which.forward && mask == nullptr && stored == nullptr) return std::nullopt;
+  return make_layer_tensor(layer.shape, which, mask == nullptr ? nullptr : mask->data.data(), values, storage,
                            place);
 }
 
@@ -162,10 +167,22 @@ Trace read_trace(std::string name, std::unique_ptr<ByteSource> source) {
   std::vector<Layer> layers;
   layers.reserve(entries.size());
   for (const LayerEntry& entry : entries) {
-    Layer layer{.name = entry.name, .shape = entry.shape, .steps = entry.steps, .a = {}, .w = {}, .g = {}};
-    layer.a = read_tensor(entry, Operand::kA, index, *storage, name);
-    layer.w = read_tensor(entry, Operand::kW, index, *storage, name);
-    layer.g = read_tensor(entry, Operand::kG, index, *storage, name);
+    Layer layer{.name = entry.name,
+                .shape = entry.shape,
+                .steps = entry.steps,
+                .a = {},
+                .w = {},
+                .g = {},
+                .a_forward = {}};
+    layer.a = *read_tensor(entry, Operand::kA, index, *storage, name);
+    layer.w = *read_tensor(entry, Operand::kW, index, *storage, name);
+    layer.g = *read_tensor(entry, Operand::kG, index, *storage, name);
+    layer.a_forward = read_tensor(entry, kAForward, index, *storage, name);
+    if (layer.a_forward && version < 3) {
+      throw InputError(name + ": layer " + quote_name(layer.name),
+                       fmt::format("A_forward needs format version 3, the file says {}", version),
+                       "write \"version\": \"3\" in the metadata");
+    }
     layers.push_back(std::move(layer));
   }
   index.check_rest(entries);

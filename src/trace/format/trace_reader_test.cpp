@@ -182,8 +182,8 @@ TEST(TraceReader, RefusesForeignOrIncompleteMetadata) {
   };
   EXPECT_EQ(with("format", "pt"),
             "f: 'format' is 'pt', this program reads 'training-trace'; record the trace again");
-  EXPECT_EQ(with("version", "3"),
-            "f: 'version' is '3', this program reads '1' and '2'; record the trace again");
+  EXPECT_EQ(with("version", "4"),
+            "f: 'version' is '4', this program reads '1' to '3'; record the trace again");
   EXPECT_EQ(with("progress", "1.5"),
             "f: 'progress' of the metadata is '1.5', not a number from 0 to 1; correct it or leave it out");
   EXPECT_EQ(with("progress", "nan"),

@@ -59,16 +59,14 @@ std::vector<std::int64_t> tensor_shape(const LayerShape& shape, Operand role, st
   return {shape.n, shape.output.h, shape.output.w, last};
 }
 
-const char* role_name(Operand role) { return role == Operand::kA ? "A" : role == Operand::kW ? "W" : "G"; }
-
-LayerTensor make_layer_tensor(const LayerShape& shape, Operand role, const std::uint8_t* mask,
+LayerTensor make_layer_tensor(const LayerShape& shape, TraceTensor which, const std::uint8_t* mask,
                               const ValueView& values, TraceStorage& storage, const std::string& place) {
-  const TensorExtent extent = TensorExtent::of(shape, role);
+  const TensorExtent extent = TensorExtent::of(shape, which.operand);
   const std::int64_t row_bytes = (extent.channels + 7) / 8;
   LayerTensor tensor;
   tensor.values = values;
   tensor.mask = {mask, extent.rows, extent.channels, row_bytes};
-  const std::string name = role_name(role);
+  const std::string name = which.name();
   if (mask != nullptr) {
     check_mask_tails(tensor.mask, place + ": " + name + ".mask");
     if (values) check_mask_fits_values(tensor.mask, values, place + ": " + name);
@@ -81,7 +79,7 @@ LayerTensor make_layer_tensor(const LayerShape& shape, Operand role, const std::
     tensor.mask.row_bytes = 0;
   }
   tensor.nonzeros = count_nonzeros(tensor.mask);
-  return in_product_order(shape, role) ? rows_first(tensor, shape.groups, storage) : tensor;
+  return in_product_order(shape, which.operand) ? rows_first(tensor, shape.groups, storage) : tensor;
 }
 
 }  // namespace lacuna

@@ -1,6 +1,7 @@
 // Memory behind an opened trace; turns the mask and values of a tensor into a LayerTensor.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -28,6 +29,28 @@ struct TraceStorage final : Trace::Storage {
   Ones ones_[8];  // by the number of channels in the last byte
 };
 
+// A tensor of a layer in a file: an operand, or A as the forward product multiplies it.
+struct TraceTensor {
+  constexpr TraceTensor(Operand its_operand, bool of_forward = false)  // NOLINT: an operand is one
+      : operand(its_operand), forward(of_forward) {}
+
+  Operand operand;
+  bool forward;
+
+  // "A", "A_forward", "W" or "G"
+  constexpr const char* name() const {
+    if (operand == Operand::kA) return forward ? "A_forward" : "A";
+    return operand == Operand::kW ? "W" : "G";
+  }
+  // The tensor in `layer`, which may lack `a_forward`: null then.
+  const LayerTensor* of(const Layer& layer) const {
+    if (!forward) return &layer.tensor(operand);
+    return layer.a_forward ? &*layer.a_forward : nullptr;
+  }
+};
+inline constexpr TraceTensor kAForward{Operand::kA, true};
+inline constexpr std::array<TraceTensor, 4> kTraceTensors{Operand::kA, kAForward, Operand::kW, Operand::kG};
+
 // The tensor's [rows, channels] as a file holds it, in a layer of that shape.
 struct TensorExtent {
   std::int64_t rows = 0;
@@ -37,15 +60,13 @@ struct TensorExtent {
   std::int64_t mask_bytes() const { return rows * ((channels + 7) / 8); }
 };
 
-const char* role_name(Operand role);
-
 // The tensor's shape in a file, with `last` as its last dimension (channels, or bytes of a mask).
 std::vector<std::int64_t> tensor_shape(const LayerShape& shape, Operand role, std::int64_t last);
 
 // Builds the tensor from a mask (may be null) and values (may be empty), both already of the right size:
 // checks them, makes the mask where there is none, and counts. Throws InputError; `place` (file and layer)
 // starts the message.
-LayerTensor make_layer_tensor(const LayerShape& shape, Operand role, const std::uint8_t* mask,
+LayerTensor make_layer_tensor(const LayerShape& shape, TraceTensor which, const std::uint8_t* mask,
                               const ValueView& values, TraceStorage& storage, const std::string& place);
 
 }  // namespace lacuna

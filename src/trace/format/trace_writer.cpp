@@ -27,15 +27,15 @@ using Sink = std::function<void(const void*, std::size_t)>;
 // One tensor to be written.
 struct Item {
   const Layer* layer = nullptr;
-  Operand role = Operand::kA;
+  TraceTensor which = Operand::kA;
   bool is_mask = false;
   DataType type = DataType::kFp32;  // of values
 
-  const LayerTensor& tensor() const { return layer->tensor(role); }
-  std::string name() const { return layer->name + "/" + role_name(role) + (is_mask ? ".mask" : ""); }
+  const LayerTensor& tensor() const { return *which.of(*layer); }
+  std::string name() const { return layer->name + "/" + which.name() + (is_mask ? ".mask" : ""); }
   std::string_view dtype() const { return is_mask ? "U8" : facts_of(type).dtype; }
   std::int64_t width() const { return is_mask ? 1 : bytes_of(type); }  // bytes of an element
-  TensorExtent extent() const { return TensorExtent::of(layer->shape, role); }
+  TensorExtent extent() const { return TensorExtent::of(layer->shape, which.operand); }
   std::int64_t last_dimension() const { return is_mask ? (extent().channels + 7) / 8 : extent().channels; }
   std::int64_t bytes() const { return extent().rows * last_dimension() * width(); }
 };
@@ -44,12 +44,15 @@ struct Item {
 std::vector<Item> items_of(const Trace& trace, const TraceWriteOptions& options) {
   std::vector<Item> items;
   for (const Layer& layer : trace.layers()) {
-    for (const Operand role : kOperands) {
-      const LayerTensor& tensor = layer.tensor(role);
-      const bool values = options.values && tensor.values;
-      if (values) items.push_back({&layer, role, false, options.type.value_or(tensor.values.type)});
-      // A tensor without zeros and without values needs no bytes at all.
-      if (values ? options.masks : tensor.zeros() > 0) items.push_back({&layer, role, true, {}});
+    for (const TraceTensor which : kTraceTensors) {
+      const LayerTensor* tensor = which.of(layer);
+      if (tensor == nullptr) continue;
+      const bool values = options.values && tensor->values;
+      if (values) items.push_back({&layer, which, false, options.type.value_or(tensor->values.type)});
+      // A tensor without zeros and without values needs no bytes, but without A_forward the forward product
+      // multiplies A.
+      if (values ? options.masks : tensor->zeros() > 0 || which.forward)
+        items.push_back({&layer, which, true, {}});
     }
   }
   std::ranges::stable_sort(items, std::ranges::greater{}, &Item::width);
@@ -81,7 +84,7 @@ std::string start_of(const Trace& trace, const std::vector<Item>& items, const s
   tensors.reserve(items.size());
   for (const Item& item : items) {
     tensors.push_back({item.name(), item.dtype(),
-                       tensor_shape(item.layer->shape, item.role, item.last_dimension()),
+                       tensor_shape(item.layer->shape, item.which.operand, item.last_dimension()),
                        static_cast<std::uint64_t>(item.bytes())});
   }
   try {
@@ -106,7 +109,7 @@ void check_rounding(const Item& item, std::int64_t element, float value, float r
                     const std::string& where) {
   if (std::isfinite(rounded) && (rounded != 0) == (value != 0)) return;
   throw InputError(where + ": layer " + quote_name(item.layer->name),
-                   fmt::format("{} element {} is {}, which {} turns into {}", role_name(item.role), element,
+                   fmt::format("{} element {} is {}, which {} turns into {}", item.which.name(), element,
                                value, item.dtype(), rounded),
                    "write the values as F32");
 }
@@ -149,7 +152,7 @@ void write_layout(const Layout& layout, const std::string& where, const Sink& si
   for (const Item& item : layout.items) {
     TraceStorage reordered;
     const LayerShape& shape = item.layer->shape;
-    const LayerTensor tensor = in_product_order(shape, item.role)
+    const LayerTensor tensor = in_product_order(shape, item.which.operand)
                                    ? products_first(item.tensor(), shape.groups, reordered)
                                    : item.tensor();
     if (item.is_mask) {

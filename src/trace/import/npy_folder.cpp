@@ -205,8 +205,8 @@ class FolderReader {
 
   Tensor load(const RowReader& row, const std::string& layer, Operand role, bool linear) {
     Tensor tensor;
-    const std::string named = row.text(role_name(role));
-    const std::string file_name = named.empty() ? layer + "." + role_name(role) + ".npy" : named;
+    const std::string named = row.text(TraceTensor(role).name());
+    const std::string file_name = named.empty() ? layer + "." + TraceTensor(role).name() + ".npy" : named;
     const fs::path path = inside(folder_, file_name, row.place());
     std::error_code ignored;
     if (named.empty() && !fs::exists(path, ignored)) return tensor;
@@ -216,11 +216,11 @@ class FolderReader {
     tensor.array = NpyArray::parse(tensor.source->bytes(), tensor.file);
     const std::size_t axes = linear ? 2 : 4;
     if (tensor.array.shape.size() != axes) {
-      throw InputError(
-          tensor.file,
-          fmt::format("the array has the shape {}, {} of a {} layer has {} axes",
-                      shape_text(tensor.array.shape), role_name(role), linear ? "linear" : "conv2d", axes),
-          "save it again in that shape");
+      throw InputError(tensor.file,
+                       fmt::format("the array has the shape {}, {} of a {} layer has {} axes",
+                                   shape_text(tensor.array.shape), TraceTensor(role).name(),
+                                   linear ? "linear" : "conv2d", axes),
+                       "save it again in that shape");
     }
     for (const std::int64_t size : tensor.array.shape) {
       if (size < 1 || size > kLargest) {

@@ -83,7 +83,7 @@ void add_tensor(const SyntheticSpec& spec, const SyntheticLayer& layer, Operand 
                 Random& random, TraceBuilder& builder) {
   if (!(zeros.share >= 0 && zeros.share <= 1)) {
     throw InputError(spec.name + ": layer " + quote_name(layer.name),
-                     fmt::format("the share of zeros of {} is {}", role_name(role), zeros.share),
+                     fmt::format("the share of zeros of {} is {}", TraceTensor(role).name(), zeros.share),
                      "give a number from 0 to 1");
   }
   const TensorExtent extent = TensorExtent::of(layer.shape, role);
