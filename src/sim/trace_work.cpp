@@ -12,9 +12,8 @@ TraceWork::TraceWork(const Trace& trace, const SimOptions& options)
     std::size_t layer, slot;
     Operation op;
   };
-  const std::vector<Layer>& layers = known_->layers();
   std::vector<Place> places;
-  for (std::size_t i = 0; i < layers.size(); ++i) {
+  for (std::size_t i = 0; i < known_->size(); ++i) {
     std::size_t slot = 0;
     for (const Operation op : kOperations) {
       if (options.runs(i, op)) places.push_back({i, slot++, op});
@@ -22,7 +21,7 @@ TraceWork::TraceWork(const Trace& trace, const SimOptions& options)
   }
   jobs_.resize(places.size());
   parallel_for(places.size(), 1, [&](std::size_t i) {
-    const Layer& layer = layers[places[i].layer];
+    const Layer& layer = known_->of(places[i].layer, places[i].op);
     jobs_[i] = std::make_unique<const Job>(
         Job{OperationWork(layer, places[i].op, trace.batch_scale(layer)), places[i].layer, places[i].slot});
   });

@@ -50,12 +50,19 @@ bool has_no_zeros(const Layer& layer) {
 }
 
 KnownLayers::KnownLayers(const Trace& trace) : layers_(trace.layers()) {
-  rows_.reserve(3 * layers_.size());
-  for (Layer& layer : layers_) {
-    for (LayerTensor* tensor : {&layer.a, &layer.w, &layer.g}) {
-      if (!tensor->mask.no_zeros() && has_no_zeros(*tensor))
-        share_row_of_ones(tensor->mask, rows_.emplace_back());
+  for (std::size_t i = 0; i < layers_.size(); ++i) {
+    if (layers_[i].a_forward) {
+      for (const Operation op : {Operation::kForward, Operation::kInputGrad})
+        know_ones(differing_.emplace(std::pair(i, op), layers_[i].as_multiplied(op)).first->second);
     }
+    know_ones(layers_[i]);
+  }
+}
+
+void KnownLayers::know_ones(Layer& layer) {
+  for (LayerTensor* tensor : {&layer.a, &layer.w, &layer.g}) {
+    if (!tensor->mask.no_zeros() && has_no_zeros(*tensor))
+      share_row_of_ones(tensor->mask, rows_.emplace_back());
   }
 }
 

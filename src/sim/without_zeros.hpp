@@ -5,7 +5,10 @@
 
 #include <array>
 #include <cstdint>
+#include <deque>
+#include <map>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "sim/accelerator.hpp"
@@ -60,11 +63,19 @@ class KnownLayers {
   explicit KnownLayers(const Trace& trace);
   KnownLayers(const KnownLayers&) = delete;
   KnownLayers& operator=(const KnownLayers&) = delete;
-  const std::vector<Layer>& layers() const { return layers_; }
+  // Layer `index` as `op` multiplies it.
+  const Layer& of(std::size_t index, Operation op) const {
+    const auto other = differing_.find({index, op});
+    return other == differing_.end() ? layers_[index] : other->second;
+  }
+  std::size_t size() const { return layers_.size(); }
 
  private:
-  std::vector<std::vector<std::uint8_t>> rows_;  // of ones
+  void know_ones(Layer& layer);
+
+  std::deque<std::vector<std::uint8_t>> rows_;  // of ones
   std::vector<Layer> layers_;
+  std::map<std::pair<std::size_t, Operation>, Layer> differing_;  // layers with A_forward
 };
 
 }  // namespace lacuna

@@ -37,13 +37,27 @@ TEST(WithoutZeros, FullTensorsAreKnown) {
   EXPECT_FALSE(trace.layers()[0].a.mask.no_zeros());
   const KnownLayers known(trace);
   for (const Operand role : {Operand::kA, Operand::kW, Operand::kG}) {
-    const LayerTensor& tensor = known.layers()[0].tensor(role);
+    const LayerTensor& tensor = known.of(0, Operation::kWeightGrad).tensor(role);
     EXPECT_TRUE(tensor.mask.no_zeros());
     EXPECT_EQ(count_nonzeros(tensor.mask), tensor.elements());
   }
-  EXPECT_TRUE(has_no_zeros(known.layers()[0]));
-  EXPECT_FALSE(known.layers()[1].a.mask.no_zeros());
-  EXPECT_FALSE(has_no_zeros(known.layers()[1]));
+  EXPECT_TRUE(has_no_zeros(known.of(0, Operation::kWeightGrad)));
+  EXPECT_FALSE(known.of(1, Operation::kWeightGrad).a.mask.no_zeros());
+  EXPECT_FALSE(has_no_zeros(known.of(1, Operation::kWeightGrad)));
+}
+
+TEST(KnownLayersOf, ForwardHasItsOwnA) {
+  const LayerShape shape = LayerShape::linear(3, 20, 9);
+  TraceBuilder builder("t");
+  std::vector<bool> few(60, false);
+  few[7] = true;
+  builder.add_layer("l", shape).mask(Operand::kA, few).mask(kAForward, std::vector<bool>(60, true));
+  const Trace trace = builder.build();
+  const KnownLayers known(trace);
+  EXPECT_TRUE(known.of(0, Operation::kForward).a.mask.no_zeros());
+  EXPECT_EQ(known.of(0, Operation::kForward).a.nonzeros, 60);
+  EXPECT_EQ(known.of(0, Operation::kInputGrad).a.nonzeros, 60);
+  EXPECT_EQ(known.of(0, Operation::kWeightGrad).a.nonzeros, 1);
 }
 
 // Streams and groups that are said to be alike are, word by word, and there are no more kinds than needed

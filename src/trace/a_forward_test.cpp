@@ -47,7 +47,7 @@ TEST(AForward, IsMultipliedInForwardOnly) {
   ASSERT_TRUE(layer.a_forward);
   EXPECT_EQ(layer.a.nonzeros, 2);
   EXPECT_EQ(layer.as_multiplied(Operation::kForward).a.nonzeros, 5);
-  EXPECT_EQ(layer.as_multiplied(Operation::kInputGrad).a.nonzeros, 2);
+  EXPECT_EQ(layer.as_multiplied(Operation::kInputGrad).a.nonzeros, 5);  // the zeros of its result
   EXPECT_EQ(layer.as_multiplied(Operation::kWeightGrad).a.nonzeros, 2);
   EXPECT_FALSE(layer.as_multiplied(Operation::kForward).a_forward);
 }

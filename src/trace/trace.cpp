@@ -7,7 +7,7 @@ namespace lacuna {
 
 Layer Layer::as_multiplied(Operation op) const {
   Layer layer = *this;
-  if (op == Operation::kForward && a_forward) layer.a = *a_forward;
+  if (op != Operation::kWeightGrad && a_forward) layer.a = *a_forward;
   layer.a_forward.reset();
   return layer;
 }

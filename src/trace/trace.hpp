@@ -45,7 +45,9 @@ struct Layer {
   const LayerTensor& tensor(Operand role) const {
     return role == Operand::kA ? a : role == Operand::kW ? w : g;
   }
-  // Returns the layer with the tensors that `op` multiplies: `a_forward` takes the place of `a` in forward.
+  // Returns the layer with the tensors that `op` reads and writes. `a_forward` takes the place of `a` in
+  // forward, and in input_grad, whose result has the zeros of the activation function before the layer, not
+  // those of a top-k.
   Layer as_multiplied(Operation op) const;
 };
 

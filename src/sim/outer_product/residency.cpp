@@ -39,7 +39,8 @@ std::int64_t largest_tile(const Layer& layer, const MachineConfig& config) {
 
 std::vector<LayerPasses> plan_residency(const Trace& trace, const MachineConfig& config, const Dram& dram,
                                         const PerOperation<bool>& operations) {
-  const auto& layers = trace.layers();
+  std::vector<Layer> layers;
+  for (const Layer& layer : trace.layers()) layers.push_back(layer.as_multiplied(Operation::kForward));
   const std::int64_t holds = std::min(config.iaram_values, config.oaram_values);
   const bool forward_alone = !operations[Operation::kInputGrad] && !operations[Operation::kWeightGrad];
   std::vector<bool> stays(layers.size() + 1, false);

@@ -109,24 +109,29 @@ class Walk {
   void add_layer(std::size_t i) {
     const Layer& layer = trace_.layers()[i];
     const double scale = trace_.batch_scale(layer);
-    a_[i] = follows(i) ? output_[i - 1] : add(layer.a.elements(), layer.a.nonzeros, scale, false);
+    const LayerTensor& a = layer.a_forward ? *layer.a_forward : layer.a;
+    a_[i] = follows(i) ? output_[i - 1] : add(a.elements(), a.nonzeros, scale, false);
+    // A sparser A of weight_grad is another tensor.
+    a_of_weight_grad_.push_back(layer.a_forward ? add(layer.a.elements(), layer.a.nonzeros, scale, false)
+                                                : a_[i]);
     const bool weights = layer.shape.once_per_batch(Operand::kW);
     w_.push_back(add(layer.w.elements(), layer.w.nonzeros, scale, weights));
     // The output has the zeros of G (A15).
     output_.push_back(add(layer.g.elements(), layer.g.nonzeros, scale, false));
     g_[i] = add(layer.g.elements(), layer.g.nonzeros, scale, false);
     // The gradient of the input is G of the layer before, where it is passed on.
-    input_grad_.push_back(follows(i) ? g_[i - 1] : add(layer.a.elements(), layer.a.nonzeros, scale, false));
+    input_grad_.push_back(follows(i) ? g_[i - 1] : add(a.elements(), a.nonzeros, scale, false));
     weight_grad_.push_back(
         add(layer.w.elements(), result_nonzeros(layer, Operation::kWeightGrad), scale, weights));
   }
 
   void add_step(std::size_t i, Operation op) {
     if (!has_operation(i, op) || !operations_[op]) return;
-    const Operand rows = row_operand(trace_.layers()[i], op, tiles_);
+    const Operand rows = row_operand(trace_.layers()[i].as_multiplied(op), op, tiles_);
     const auto [primary, secondary] = operands(op);
     const auto tensor = [&](Operand role) {
-      return role == Operand::kA ? a_[i] : role == Operand::kW ? w_[i] : g_[i];
+      if (role == Operand::kA) return op == Operation::kWeightGrad ? a_of_weight_grad_[i] : a_[i];
+      return role == Operand::kW ? w_[i] : g_[i];
     };
     const std::size_t output = op == Operation::kForward     ? output_[i]
                                : op == Operation::kInputGrad ? input_grad_[i]
@@ -139,7 +144,8 @@ class Walk {
   const TilePlan& tiles_;
   const Dram& dram_;
   std::int64_t parts_;
-  std::vector<std::size_t> a_, w_, g_, output_, input_grad_, weight_grad_;  // of each layer
+  std::vector<std::size_t> a_, a_of_weight_grad_, w_, g_, output_, input_grad_,
+      weight_grad_;                                  // of each layer
   std::array<std::vector<std::int64_t>, 3> passed_;  // bytes through each memory before each step
 };
 
@@ -265,8 +271,8 @@ SizedMemory::Plan SizedMemory::plan_parts(const Trace& trace, const PerOperation
       if (from == From::kPartBefore) return 1;
       return tensor.once ? per_part * parts : per_part;
     };
-    const bool rows_first =
-        row_operand(trace.layers()[step.layer], step.op, tiles) == operands(step.op).primary;
+    const bool rows_first = row_operand(trace.layers()[step.layer].as_multiplied(step.op), step.op, tiles) ==
+                            operands(step.op).primary;
     const std::int64_t row_passes = in_batch(kBm, rows, once.rows);
     const std::int64_t column_passes = in_batch(kAm, columns, once.columns);
     TensorPasses& result = plan.passes[step.layer][step.op];
@@ -287,8 +293,8 @@ SizedMemory::Plan SizedMemory::plan_parts(const Trace& trace, const PerOperation
     // A tensor that is used again and always found on the chip need not be written.
     const bool used_again = last_of_part[output]->step > s;
     if (step.op != Operation::kWeightGrad && used_again && !fetched[output]) result.output_writes = 0;
-    const bool rows_first =
-        row_operand(trace.layers()[step.layer], step.op, tiles) == operands(step.op).primary;
+    const bool rows_first = row_operand(trace.layers()[step.layer].as_multiplied(step.op), step.op, tiles) ==
+                            operands(step.op).primary;
     const auto bus = [&](Memory memory, std::int64_t count) {
       const Tensor& tensor = walk.tensors[step.tensors[memory]];
       return count * tensor.bus_bytes * (tensor.once ? 1 : parts);

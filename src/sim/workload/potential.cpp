@@ -36,8 +36,9 @@ TracePotential trace_potential(const Trace& trace, SchedulePolicy policy) {
                          .ops = {}};
     for (const Operation op : kOperations) {
       if (!has_operation(result.layers.size(), op)) continue;
-      const MacCounts counts = count_macs(layer, op);
-      OpPotential potential{.op = op, .targeted = choose_scheduled(layer, op, policy), .macs = {}};
+      const Layer multiplied = layer.as_multiplied(op);
+      const MacCounts counts = count_macs(multiplied, op);
+      OpPotential potential{.op = op, .targeted = choose_scheduled(multiplied, op, policy), .macs = {}};
       potential.macs = {.macs = static_cast<double>(counts.macs),
                         .remaining = static_cast<double>(counts.with(potential.targeted, op)),
                         .effectual = static_cast<double>(counts.effectual)};
