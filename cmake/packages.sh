@@ -19,6 +19,7 @@ browser_packages=(chromium) # its tests
 torch_packages=(python3-torch python3-torchvision) # half a gigabyte: only where no Python has torch
 cluster_packages=(libopenmpi-dev openmpi-bin) # optional: `lacuna sweep` under mpirun; tests/sweep/slurm also needs slurm-wlm and munge
 silicon_packages=(make opensta python3 qflow-tech-osu018 verilator yosys) # for ./run silicon; Verilator calls make
+wheel_packages=(binutils patchelf) # for wheels and tarballs
 packing_packages=(dpkg-dev file gzip) # for Debian packages
 check_packages=(clang clang-format clang-tidy git libclang-rt-dev libomp-dev lld)
 

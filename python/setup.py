@@ -1,7 +1,8 @@
 """Builds liblacuna.so with CMake and puts it into the wheel, as lacuna/lib/liblacuna.so.1; the rest is pyproject.toml.
 
 Nothing is downloaded. Takes the build folder of the clone (build/release) where there is one, else makes build/python.
-With LACUNA_LIBRARY=FILE that file goes into the wheel and nothing is built.
+With LACUNA_LIBRARY=FILE that file goes into the wheel and nothing is built. With LACUNA_BUNDLE=FOLDER (packaging/bundle) the
+wheel also holds the program, the libraries that both need and a few traces, and installs on any Linux with that glibc.
 """
 
 import os
@@ -18,6 +19,8 @@ except ImportError:  # before setuptools 70.1
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 LIBRARY = "liblacuna.so.1"
+BUNDLE = os.environ.get("LACUNA_BUNDLE")
+LICENSES = "share/doc/lacuna/licenses"
 
 
 def run(*command: str) -> None:
@@ -60,6 +63,10 @@ class BuildWithLibrary(build_py):
             return  # the package finds the library in the build folder
         folder = os.path.join(self.build_lib, "lacuna", "lib")
         self.mkpath(folder)
+        if BUNDLE:
+            for part, target in (("lib", "lib"), ("bin", "bin"), ("share/lacuna/data", "data"), (LICENSES, "licenses")):
+                shutil.copytree(os.path.join(BUNDLE, part), os.path.join(self.build_lib, "lacuna", target), dirs_exist_ok=True)
+            return
         # Without the lists of names for a debugger, where there is a `strip`.
         target = os.path.join(folder, LIBRARY)
         shutil.copy(built_library(), target)
@@ -75,7 +82,11 @@ class Wheel(bdist_wheel):
         self.root_is_pure = False
 
     def get_tag(self):
-        return "py3", "none", super().get_tag()[2]
+        platform = super().get_tag()[2]
+        if BUNDLE:
+            with open(os.path.join(BUNDLE, "glibc"), encoding="ascii") as file:
+                platform = f"manylinux_{file.read().strip().replace('.', '_')}_{os.uname().machine}"
+        return "py3", "none", platform
 
 
 class WithLibrary(Distribution):

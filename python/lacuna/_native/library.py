@@ -20,6 +20,7 @@ from ctypes import c_void_p
 from typing import List, Optional
 
 from ..errors import LibraryError, SimulationError
+from . import openmp
 
 ABI_VERSION = 2
 _FILE = "liblacuna.so.1"
@@ -163,6 +164,7 @@ class Library:
 
     def __init__(self, path: str) -> None:
         self.path = path
+        openmp.load_for(path)
         try:
             self._functions = ctypes.CDLL(path)
         except OSError as error:
