@@ -8,7 +8,7 @@ A network is trained for some steps, so that its zeros are its own. Four copies 
 and converted, contiguous and channels-last. The table has medians; how much faster the converted model is than PyTorch
 in the better of its two formats, and than PyTorch in the same format; and what measuring its kernels in the first steps
 has cost, as a share of a training of 300 steps; and the same format over all steps, those that measure included
-(`--rounds 276`: 300 steps). Needs torch and liblacuna.so.1 (`ninja -C build/release lacuna_shared`).
+(`--rounds 276`: 300 steps). Needs torch and liblacuna.so.2 (`ninja -C build/release lacuna_shared`).
 On a machine that others use: OMP_WAIT_POLICY=passive and --clock cpu. Debian's torch calls a BLAS that is not optimised
 for everything that is not a convolution; with `LD_LIBRARY_PATH` at OpenBLAS's libblas.so.3 it is not the BLAS that is
 measured.

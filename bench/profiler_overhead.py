@@ -8,8 +8,8 @@ Blocks of ten steps with and without the profiler take turns in one process. A b
 have ended, so all that it costs is in it: the wall clock counts what training waits for, CPU time every thread. With
 every=10 one step of a block is measured, so the mean of the blocks is what a training pays.
 
-Needs torch, torchvision and liblacuna.so.1 (LACUNA_LIBRARY, or where the package finds it; `bench/carry_library FOLDER`
-collects it with what it needs for a machine that cannot build it). ResNet-50 by default, bfloat16 autocast,
+Needs torch, torchvision and liblacuna.so.2 (LACUNA_LIBRARY, or where the package finds it; `./run wheel`
+makes one with all it needs for a machine that cannot build it). ResNet-50 by default, bfloat16 autocast,
 channels-last, images made on the device. Prints a table and one line of JSON.
 """
 

@@ -1,4 +1,4 @@
-"""Builds liblacuna.so with CMake and puts it into the wheel, as lacuna/lib/liblacuna.so.1; the rest is pyproject.toml.
+"""Builds liblacuna.so with CMake and puts it into the wheel, as lacuna/lib/liblacuna.so.2; the rest is pyproject.toml.
 
 Nothing is downloaded. Takes the build folder of the clone (build/release) where there is one, else makes build/python.
 With LACUNA_LIBRARY=FILE that file goes into the wheel and nothing is built. With LACUNA_BUNDLE=FOLDER (packaging/bundle) the
@@ -18,7 +18,7 @@ except ImportError:  # before setuptools 70.1
     from wheel.bdist_wheel import bdist_wheel
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-LIBRARY = "liblacuna.so.1"
+LIBRARY = "liblacuna.so.2"
 BUNDLE = os.environ.get("LACUNA_BUNDLE")
 LICENSES = "share/doc/lacuna/licenses"
 

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """lacuna.Profiler under DistributedDataParallel over NCCL and under torch.compile, compared with a plain training.
 
-    LACUNA_LIBRARY=.../liblacuna.so.1 python/tests/gpu_check.py [--device cuda] [--backend inductor]
+    LACUNA_LIBRARY=.../liblacuna.so.2 python/tests/gpu_check.py [--device cuda] [--backend inductor]
 
-Needs torch and liblacuna.so.1; takes a minute. One line per check; exits with 1 if any fails. Without a GPU it runs on
+Needs torch and liblacuna.so.2; takes a minute. One line per check; exits with 1 if any fails. Without a GPU it runs on
 the CPU, over gloo. Not part of `python/tests/run`: a compiler starts cold in every run.
 """
 

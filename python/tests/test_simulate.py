@@ -231,8 +231,8 @@ class TheLibrary(unittest.TestCase):
             os.environ["LACUNA_LIBRARY"] = value
 
     def test_one_that_is_missing_or_no_library(self):
-        self.environment("/nowhere/liblacuna.so.1")
-        with self.assertRaisesRegex(lacuna.LibraryError, r"/nowhere/liblacuna.so.1: cannot be loaded .*run python"):
+        self.environment("/nowhere/liblacuna.so.2")
+        with self.assertRaisesRegex(lacuna.LibraryError, r"/nowhere/liblacuna.so.2: cannot be loaded .*run python"):
             lacuna.machines()
         self.environment(__file__)
         with self.assertRaisesRegex(lacuna.LibraryError, "cannot be loaded"):
@@ -255,9 +255,9 @@ class TheLibrary(unittest.TestCase):
     def test_where_it_is_looked_for(self):
         self.environment(None)
         package, clone, system = native.candidates()
-        self.assertTrue(package.endswith("lacuna/lib/liblacuna.so.1"))
-        self.assertTrue(clone.endswith("build/release/lib/liblacuna.so.1"))
-        self.assertEqual(system, "liblacuna.so.1")
+        self.assertTrue(package.endswith("lacuna/lib/liblacuna.so.2"))
+        self.assertTrue(clone.endswith("build/release/lib/liblacuna.so.2"))
+        self.assertEqual(system, "liblacuna.so.2")
         self.environment("/x/y.so")
         self.assertEqual(native.candidates(), ["/x/y.so"])
 

@@ -3,7 +3,7 @@
 The first of these that exists is loaded:
 
 1. the file that the environment variable LACUNA_LIBRARY names;
-2. `lib/liblacuna.so.1` inside this package, where `pip install ./python` puts it;
+2. `lib/liblacuna.so.2` inside this package, where `pip install ./python` puts it;
 3. `build/release/lib` of the clone that this package lies in;
 4. the prefix that this package is installed below by `cmake --install` or a Debian package;
 5. where the system's loader looks (LD_LIBRARY_PATH).
@@ -23,7 +23,7 @@ from ..errors import LibraryError, SimulationError
 from . import openmp
 
 ABI_VERSION = 2
-_FILE = "liblacuna.so.1"
+_FILE = "liblacuna.so.2"
 
 OK, BAD_INPUT, CANCELLED, NO_MEMORY, INTERNAL = range(5)
 

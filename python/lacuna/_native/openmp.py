@@ -1,6 +1,6 @@
 """One OpenMP runtime per process.
 
-In a wheel, liblacuna.so.1 and oneDNN name no OpenMP runtime to load: they use one that the process has. With two, each would
+In a wheel, liblacuna.so.2 and oneDNN name no OpenMP runtime to load: they use one that the process has. With two, each would
 keep its own threads, and those that spin while they wait would take the cores from the others.
 """
 

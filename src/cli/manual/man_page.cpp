@@ -147,7 +147,7 @@ Instruction set of the CPU kernels:
 Without it the best of this CPU.
 .TP
 .B LACUNA_LIBRARY
-The file liblacuna.so.1 that the Python package loads. Without it the one inside the package, then that of the clone's
+The file liblacuna.so.2 that the Python package loads. Without it the one inside the package, then that of the clone's
 build/release, then where the system looks.
 .TP
 .BR NO_COLOR ", " TERM=dumb
