@@ -8,18 +8,17 @@ _PACKAGE = os.path.dirname(os.path.abspath(__file__))
 
 
 def _program() -> str:
-    named = os.environ.get("LACUNA_PROGRAM")
     clone = os.path.dirname(os.path.dirname(_PACKAGE))
     places = [os.path.join(_PACKAGE, "bin", "lacuna"), os.path.join(clone, "build", "release", "bin", "lacuna")]
-    for place in [named] if named else places:
+    for place in places:
         if os.access(place, os.X_OK):
             return place
     # On the PATH, but not the script that runs this.
-    found = None if named else shutil.which("lacuna")
+    found = shutil.which("lacuna")
     if found and not os.path.samefile(found, sys.argv[0]):
         return found
     raise SystemExit(
-        f"lacuna: error: {named or places[0]}: the program is not there; install a wheel made by './run wheel', or build "
+        f"lacuna: error: {places[0]}: the program is not there; install a wheel made by './run wheel', or build "
         "it with './run build' of a clone"
     )
 

@@ -85,7 +85,7 @@ TEST_F(Manual, ManPageHasEveryCommandAndOption) {
             "LACUNA_CACHE_DIR\nLACUNA_DATA\nLACUNA_ISA\n")
       << "a variable that the man page does not name";
   EXPECT_EQ(run_shell("grep -rhoE 'environ[^ ]*\\(\"LACUNA_[A-Z_]+' " LACUNA_SOURCE_DIR
-                      "/python --include=*.py --exclude-dir=tests | grep -oE 'LACUNA_.*' | sort -u")
+                      "/python/lacuna --include=*.py | grep -oE 'LACUNA_.*' | sort -u")
                 .out,
             "LACUNA_LIBRARY\n")
       << "a variable that the man page does not name";

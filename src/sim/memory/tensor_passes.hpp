@@ -1,8 +1,9 @@
 // How often the tensors of an operation cross the DRAM bus in a batch.
 #pragma once
 
-#include <array>
 #include <cstdint>
+
+#include "tensor/operation.hpp"
 
 namespace lacuna {
 
