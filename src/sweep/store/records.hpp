@@ -30,9 +30,12 @@ inline constexpr Measures kAllMeasures = 15;
 // A column of a table: its name, the member that holds it, and more of its declaration in SQL.
 template <typename Record, typename Value>
 struct Column {
+  constexpr Column(const char* its_name, Value Record::*its_member, const char* its_constraint = "")
+      : name(its_name), member(its_member), constraint(its_constraint) {}
+
   const char* name;
   Value Record::*member;
-  const char* constraint = "";
+  const char* constraint;
 };
 template <typename Record>
 inline constexpr auto kColumns = std::tuple{};
