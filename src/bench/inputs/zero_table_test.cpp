@@ -45,7 +45,7 @@ TEST(ZeroTable, HostileTablesAreRefusedWithLineAndColumn) {
   EXPECT_TRUE(refused("layer,1,\n").starts_with("f:1: column 3: '' is not a name of a point in time"));
   EXPECT_TRUE(refused(head).starts_with("f: there are no shares of zeros"));
   EXPECT_TRUE(refused("").starts_with("f: there is no line 'layer,1,2,...'"));
-  EXPECT_EQ(refused(std::string("layer,1\n\0a,0\n", 14)).find('\n'), std::string::npos);
+  EXPECT_EQ(refused(std::string("layer,1\n\0a,0\n", 13)).find('\n'), std::string::npos);
   EXPECT_THROW(read_zero_table("vgg61"), InputError);
 }
 
