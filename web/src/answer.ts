@@ -1,9 +1,9 @@
 // The first thing on the page: the answer in a sentence or two, and the numbers behind it.
 import { ops, opTitle, type EnergyPair, type OpOrAll, type PageData } from "./data";
-import { el } from "./dom";
-import { exactTimes, joules, percent, plain, si, times, whole } from "./format";
+import { el } from "./parts/dom";
+import { exactTimes, joules, percent, plain, si, times, whole } from "./parts/format";
 import { atBest, headline, speedup, timeSlices, wholeSpeedup, type Machine, type Step } from "./model";
-import { cpuColour } from "./theme";
+import { cpuColour } from "./parts/theme";
 
 export interface Answer { sentences: string[]; numbers: Fact[] }
 export interface Fact { label: string; value: string; detail: string; colour?: string; exact?: string }

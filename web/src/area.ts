@@ -1,8 +1,8 @@
 // Area of the chip against speedup.
 import * as Plot from "@observablehq/plot";
-import type { Picture } from "./card";
-import { exactTimes, plain, times } from "./format";
-import { addHover, type Spot } from "./hover";
+import type { Picture } from "./parts/card";
+import { exactTimes, plain, times } from "./parts/format";
+import { addHover, type Spot } from "./parts/hover";
 import { atBest, speedup, type Step } from "./model";
 
 export function areaPicture(step: Step): Picture | null {

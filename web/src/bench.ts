@@ -1,13 +1,13 @@
 // Kernels on this CPU: how much faster they are than oneDNN as the share of zeros grows, and from where on.
 import type { Answer } from "./answer";
-import { drawBars } from "./bars";
-import { keys, type Picture } from "./card";
+import { drawBars } from "./parts/bars";
+import { keys, type Picture } from "./parts/card";
 import { ops, opTitle, type Bench, type Kernels, type Op } from "./data";
-import { exactTimes, percent, plain, times } from "./format";
-import { drawLines, type Line } from "./lines";
+import { exactTimes, percent, plain, times } from "./parts/format";
+import { drawLines, type Line } from "./parts/lines";
 import type { Step } from "./model";
 import { kernelRows } from "./training";
-import { cpuColour } from "./theme";
+import { cpuColour } from "./parts/theme";
 
 const dashes: Record<Op, string | undefined> = { forward: undefined, input_grad: "7 3", weight_grad: "2 3" };
 const round = (zeros: number): number => Math.round(100 * zeros);

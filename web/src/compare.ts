@@ -1,10 +1,10 @@
 // Two results side by side.
 import type { Answer } from "./answer";
-import { drawBars } from "./bars";
-import type { Picture } from "./card";
+import { drawBars } from "./parts/bars";
+import type { Picture } from "./parts/card";
 import { opsAndAll, opTitle, type Compare } from "./data";
-import { exactTimes, joules, percent, plain, times, whole } from "./format";
-import { machineColour } from "./theme";
+import { exactTimes, joules, percent, plain, times, whole } from "./parts/format";
+import { machineColour } from "./parts/theme";
 
 const name = (run: Compare["runs"][number]): string => `${run.model} on ${run.arch}`;
 const changed = (ratio: number | null): string => (ratio === null ? "–" : ratio === 1 ? "no change" : `${ratio > 1 ? "+" : "−"}${plain(100 * Math.abs(ratio - 1), 3)} %`);

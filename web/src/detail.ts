@@ -1,7 +1,7 @@
 // One layer, opened: its operations on every machine.
 import { ops, opTitle, type EnergyPair, type Op, type Run } from "./data";
-import { el, replace } from "./dom";
-import { joules, percent, times, whole } from "./format";
+import { el, replace } from "./parts/dom";
+import { joules, percent, times, whole } from "./parts/format";
 import { ratio, type Step } from "./model";
 
 export type LayerRow = Record<"layer" | "shape" | "operation" | "skips", string> &

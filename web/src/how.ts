@@ -1,8 +1,8 @@
 // How this was made: enough to run it again.
 import { assumptionsOf } from "./assumptions";
 import type { PageData } from "./data";
-import { el } from "./dom";
-import { whole } from "./format";
+import { el } from "./parts/dom";
+import { whole } from "./parts/format";
 
 const list = (entries: [string, string][]): HTMLElement => el("dl", {}, ...entries.flatMap(([name, value]) => [el("dt", {}, name), el("dd", {}, value)]));
 const settings = (config: Record<string, unknown>): [string, string][] =>

@@ -1,10 +1,10 @@
 // Speedup over the layers: one line per machine, points as large as the layer's share of the work.
 import * as Plot from "@observablehq/plot";
-import { choice, type Picture } from "./card";
+import { choice, type Picture } from "./parts/card";
 import { opsAndAll, opTitle, type OpOrAll } from "./data";
-import { lastPart } from "./dom";
-import { percent, times } from "./format";
-import { addHover, type Spot } from "./hover";
+import { lastPart } from "./parts/dom";
+import { percent, times } from "./parts/format";
+import { addHover, type Spot } from "./parts/hover";
 import { layerAtBest, layerSpeedup, type Step } from "./model";
 
 export function layersPicture(step: Step, op: OpOrAll, choose: (op: OpOrAll) => void, open: (layer: number) => void): Picture {

@@ -1,13 +1,13 @@
 // Speedup of each machine by operation, the part from empty lanes hatched, a tick for 'at best'.
 import * as Plot from "@observablehq/plot";
 import { machinesTitle } from "./answer";
-import { keys, type Picture } from "./card";
+import { keys, type Picture } from "./parts/card";
 import { opsAndAll, opTitle, type OpOrAll } from "./data";
-import { shorten } from "./dom";
-import { exactTimes, times, whole } from "./format";
-import { addHover, type Spot } from "./hover";
+import { shorten } from "./parts/dom";
+import { exactTimes, times, whole } from "./parts/format";
+import { addHover, type Spot } from "./parts/hover";
 import { atBest, speedup, wholeSpeedup, type Step } from "./model";
-import { addPatterns } from "./patterns";
+import { addPatterns } from "./parts/patterns";
 
 type Scales = SVGSVGElement & { scale(name: string): { apply(value: unknown): number; bandwidth?: number } | undefined };
 

@@ -1,6 +1,6 @@
 // The data decides which kind of page this is.
 import { readPage } from "./data";
-import { el, replace } from "./dom";
+import { el, replace } from "./parts/dom";
 import { benchPage } from "./pages/bench";
 import { comparePage } from "./pages/compare";
 import { figuresPage } from "./pages/figures";

@@ -1,7 +1,7 @@
 // From the program's JSON to what the pictures need: steps of training, machines on them, and their layers.
 import { ops, type Cycles, type InspectTrace, type Op, type OpOrAll, type PageData, type Run, type StepInfo } from "./data";
-import { isNumber } from "./format";
-import { baseTitle, machineColour } from "./theme";
+import { isNumber } from "./parts/format";
+import { baseTitle, machineColour } from "./parts/theme";
 
 export interface Machine {
   run: Run;

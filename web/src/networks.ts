@@ -1,7 +1,7 @@
 // Several networks: the machines on each of them.
-import { drawBars } from "./bars";
-import { keys, type Picture } from "./card";
-import { exactTimes, times } from "./format";
+import { drawBars } from "./parts/bars";
+import { keys, type Picture } from "./parts/card";
+import { exactTimes, times } from "./parts/format";
 import { atBest, speedup, type Step } from "./model";
 
 export function networksPicture(steps: Step[]): Picture | null {

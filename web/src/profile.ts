@@ -1,11 +1,11 @@
 // A training that Python's lacuna.Profiler follows: speedup, energy efficiency and zeros over its steps.
 import type { Answer } from "./answer";
-import type { Picture } from "./card";
+import type { Picture } from "./parts/card";
 import { operands, type Operand, type PageData, type ProfileRow } from "./data";
-import { isNumber, percent, plain, times, whole } from "./format";
-import { drawLines, type Line } from "./lines";
-import { tableCard } from "./table";
-import { baseTitle, machineColour } from "./theme";
+import { isNumber, percent, plain, times, whole } from "./parts/format";
+import { drawLines, type Line } from "./parts/lines";
+import { tableCard } from "./parts/table";
+import { baseTitle, machineColour } from "./parts/theme";
 
 const operandTitle: Record<Operand, string> = { A: "activations", W: "weights", G: "gradients" };
 const dashes = [undefined, "7 3", "2 3", "5 2"];

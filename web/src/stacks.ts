@@ -1,12 +1,12 @@
 // Where the time and the energy go: stacked bars, the dense machine next to each other one, on the same scale.
 import * as Plot from "@observablehq/plot";
-import { keys, type Picture } from "./card";
+import { keys, type Picture } from "./parts/card";
 import { opTitle } from "./data";
-import { shorten } from "./dom";
-import { exactTimes, joules, percent, si, whole } from "./format";
-import { addHover, type Spot } from "./hover";
+import { shorten } from "./parts/dom";
+import { exactTimes, joules, percent, si, whole } from "./parts/format";
+import { addHover, type Spot } from "./parts/hover";
 import { timeSlices, type Step } from "./model";
-import { addPatterns } from "./patterns";
+import { addPatterns } from "./parts/patterns";
 
 interface Piece { bar: string; part: string; x1: number; x2: number; colour: string; opacity: number; pattern?: string; lines: string[] }
 interface Stack { title: string; colour: string; total: number; pieces: { part: string; value: number; pattern?: string; opacity: number; lines: string[] }[] }

@@ -1,10 +1,10 @@
 // Over the training: machines on several recorded steps, and the log of a training run.
-import type { Picture } from "./card";
+import type { Picture } from "./parts/card";
 import { ops, opTitle, type Kernels, type Train } from "./data";
-import { percent, plain, times } from "./format";
-import { drawLines, type Line } from "./lines";
+import { percent, plain, times } from "./parts/format";
+import { drawLines, type Line } from "./parts/lines";
 import { atBest, speedup, type Step } from "./model";
-import { cpuColour } from "./theme";
+import { cpuColour } from "./parts/theme";
 
 const bySteps = (steps: Step[]): Step[] => [...steps].filter((step) => typeof step.info.progress === "number").sort((a, b) => a.info.progress! - b.info.progress!);
 

@@ -1,13 +1,13 @@
 // Where the zeros are: one column per layer, as wide as its share of the work; one row per operand.
 import * as Plot from "@observablehq/plot";
 import type { Operand } from "./data";
-import { lastPart } from "./dom";
-import { percent, si } from "./format";
-import { addHover, type Spot } from "./hover";
-import type { Picture } from "./card";
+import { lastPart } from "./parts/dom";
+import { percent, si } from "./parts/format";
+import { addHover, type Spot } from "./parts/hover";
+import type { Picture } from "./parts/card";
 import { layerAtBest, type Step } from "./model";
-import { zeroRange, zeroText } from "./theme";
-import { times } from "./format";
+import { zeroRange, zeroText } from "./parts/theme";
+import { times } from "./parts/format";
 
 const operands: Operand[] = ["A", "W", "G"];
 const operandTitle: Record<Operand, string> = { A: "A activations", W: "W weights", G: "G gradients" };

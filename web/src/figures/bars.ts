@@ -1,7 +1,7 @@
 // A table as bars: one panel per column, one bar per row, all on one axis; the paper's value is an open diamond on the bar.
 import * as Plot from "@observablehq/plot";
-import { shorten } from "../dom";
-import { addHover, type Spot } from "../hover";
+import { shorten } from "../parts/dom";
+import { addHover, type Spot } from "../parts/hover";
 import { axisTitle, cellColour, hoverLines, number, paperNumber, paperText, type Figure, type Table } from "./data";
 
 const label = { fontSize: 11.5, fontVariant: "tabular-nums", fill: "var(--text)", stroke: "var(--card)", strokeWidth: 3 } as const;

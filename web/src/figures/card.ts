@@ -1,8 +1,8 @@
 // One figure: its pictures, our numbers next to the paper's with the reasons, and all numbers.
 import { assumptionText } from "../assumptions";
-import { keys, pictureCard, type Picture } from "../card";
-import { el } from "../dom";
-import { saveCsv, type Row } from "../save";
+import { keys, pictureCard, type Picture } from "../parts/card";
+import { el } from "../parts/dom";
+import { saveCsv, type Row } from "../parts/save";
 import { drawBarTable } from "./bars";
 import { agrees, compared, differenceText, exact, isCounted, number, paperColour, paperText, sentence, source, type Compared, type Figure, type Table } from "./data";
 import { drawLineTable } from "./lines";

@@ -1,7 +1,7 @@
 // A table as lines: one panel per line, all on the same axes; the paper's values are open diamonds.
 import * as Plot from "@observablehq/plot";
-import { shorten } from "../dom";
-import { addHover, type Spot } from "../hover";
+import { shorten } from "../parts/dom";
+import { addHover, type Spot } from "../parts/hover";
 import { axisTitle, cellColour, hoverLines, number, paperNumber, type Figure, type Table } from "./data";
 
 type Scales = SVGSVGElement & { scale(name: string): { apply(value: unknown): number; bandwidth?: number } | undefined };

@@ -1,7 +1,7 @@
 // How far our numbers are from the papers': one mark per number, by figure.
 import * as Plot from "@observablehq/plot";
-import type { Picture } from "../card";
-import { addHover, type Spot } from "../hover";
+import type { Picture } from "../parts/card";
+import { addHover, type Spot } from "../parts/hover";
 import { compared, differenceText, isCounted, large, paperColour, paperText, type Compared, type Figure } from "./data";
 
 interface Mark { id: string; index: number; value: number; colour: string; all: Compared[] }

@@ -1,8 +1,8 @@
 // Kernels timed on this machine: `bench`.
 import { benchAnswer, benchPictures, benchTable } from "../bench";
 import type { PageData } from "../data";
-import { percent, plain, times } from "../format";
-import { tableCard } from "../table";
+import { percent, plain, times } from "../parts/format";
+import { tableCard } from "../parts/table";
 import { fixed, plainPage, type PageKind } from "./page";
 
 function build(data: PageData, root: HTMLElement): void {

@@ -1,8 +1,8 @@
 // Two results: `compare`.
 import { compareAnswer, comparePictures, compareTable, settingsTable } from "../compare";
 import type { PageData } from "../data";
-import { plain, times, whole } from "../format";
-import { tableCard } from "../table";
+import { plain, times, whole } from "../parts/format";
+import { tableCard } from "../parts/table";
 import { fixed, plainPage, type PageKind } from "./page";
 
 function build(data: PageData, root: HTMLElement): void {

@@ -2,11 +2,11 @@
 import type { Answer } from "../answer";
 import { assumptionText } from "../assumptions";
 import type { PageData } from "../data";
-import { el } from "../dom";
+import { el } from "../parts/dom";
 import { figureCard, figureRows } from "../figures/card";
 import { agrees, compared, isCounted, paperColour, type Reproduction } from "../figures/data";
 import { overviewPicture } from "../figures/overview";
-import { saveCsv } from "../save";
+import { saveCsv } from "../parts/save";
 import { fixed, plainPage, type PageKind } from "./page";
 
 function figuresAnswer(result: Reproduction): Answer {

@@ -1,10 +1,10 @@
 // Parts that every page has: a kind that knows its data, a header, the answer first and how it was made last.
 import { answerView, type Answer } from "../answer";
-import { pictureCard, redrawAll, type Picture } from "../card";
+import { pictureCard, redrawAll, type Picture } from "../parts/card";
 import type { PageData } from "../data";
-import { el, replace } from "../dom";
+import { el, replace } from "../parts/dom";
 import { howCard, type HowMore } from "../how";
-import { isDark, toggleTheme } from "../theme";
+import { isDark, toggleTheme } from "../parts/theme";
 
 // One module per kind of page; main.ts lists them.
 export interface PageKind {

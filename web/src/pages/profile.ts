@@ -1,8 +1,8 @@
 // A profiled training without a step in detail: the live page, and one on which nothing was measured yet.
 import { answerView } from "../answer";
-import { forgetPictures } from "../card";
+import { forgetPictures } from "../parts/card";
 import type { PageData, Profile } from "../data";
-import { el, replace } from "../dom";
+import { el, replace } from "../parts/dom";
 import { howCard } from "../how";
 import { profileAnswer, profileLayers, profilePictures } from "../profile";
 import { fixed, header, pair, type PageKind } from "./page";

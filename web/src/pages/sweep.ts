@@ -1,9 +1,9 @@
 // The page of `lacuna sweep pareto --html`.
 import { answerView, type Answer } from "../answer";
-import { pictureCard, type Picture } from "../card";
-import { el, replace, shorten } from "../dom";
-import { exactTimes, whole } from "../format";
-import { hideTip } from "../hover";
+import { pictureCard, type Picture } from "../parts/card";
+import { el, replace, shorten } from "../parts/dom";
+import { exactTimes, whole } from "../parts/format";
+import { hideTip } from "../parts/hover";
 import { howCard } from "../how";
 import { frontOf, Sweep, type Point } from "../sweep/data";
 import { showDesign } from "../sweep/design";
@@ -12,8 +12,8 @@ import { filtersCard } from "../sweep/filters";
 import { parallelPicture } from "../sweep/parallel";
 import { scatterPicture } from "../sweep/scatter";
 import { designName, exactNumber, metricTitle, metricWords, shortNumber, withUnit } from "../sweep/text";
-import { tableCard } from "../table";
-import { machineColour } from "../theme";
+import { tableCard } from "../parts/table";
+import { machineColour } from "../parts/theme";
 import { header, pair, type PageKind } from "./page";
 
 function answerOf(sweep: Sweep, points: Point[], front: Point[]): Answer {

@@ -1,8 +1,8 @@
 // A training: `train`.
 import { kernelsPicture } from "../bench";
 import type { PageData } from "../data";
-import { percent, plain, whole } from "../format";
-import { tableCard } from "../table";
+import { percent, plain, whole } from "../parts/format";
+import { tableCard } from "../parts/table";
 import { trainAnswer, trainPictures } from "../training";
 import { fixed, pair, plainPage, type PageKind } from "./page";
 

@@ -1,5 +1,5 @@
 // One design, opened: its configuration and what it reaches on every network.
-import { el, replace } from "../dom";
+import { el, replace } from "../parts/dom";
 import { settingText, type Sweep } from "./data";
 import { exactNumber, metricTitle } from "./text";
 

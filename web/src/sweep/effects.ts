@@ -1,9 +1,9 @@
 // Effect of each parameter on a metric, the others averaged: one row per parameter, one dot per value.
 import * as Plot from "@observablehq/plot";
-import { type Picture } from "../card";
-import { shorten } from "../dom";
-import { exactTimes, percent, times } from "../format";
-import { addHover, type Spot } from "../hover";
+import { type Picture } from "../parts/card";
+import { shorten } from "../parts/dom";
+import { exactTimes, percent, times } from "../parts/format";
+import { addHover, type Spot } from "../parts/hover";
 import { effectsOf, settingText, type Point, type Sweep } from "./data";
 import { metricWords } from "./text";
 

@@ -1,5 +1,5 @@
 // Which designs the pictures show: one row of buttons per parameter.
-import { el, replace, shorten } from "../dom";
+import { el, replace, shorten } from "../parts/dom";
 import { settingText, type Sweep } from "./data";
 
 const mostButtons = 14;

@@ -1,9 +1,9 @@
 // Parallel coordinates: one line per design through its parameters and metrics. Dragging along an axis of a metric keeps
 // the designs in that range. On a narrow page the axes lie below each other.
-import { type Picture } from "../card";
-import { el, shorten } from "../dom";
-import { hideTip, showTip } from "../hover";
-import { machineColour } from "../theme";
+import { type Picture } from "../parts/card";
+import { el, shorten } from "../parts/dom";
+import { hideTip, showTip } from "../parts/hover";
+import { machineColour } from "../parts/theme";
 import { colourNow, markImage, svgElement } from "./canvas";
 import { settingText, type Point, type Sweep } from "./data";
 import { csvRows } from "./scatter";

@@ -1,10 +1,10 @@
 // The designs in a plane of two metrics, and the front: those that none beats in both.
 import * as Plot from "@observablehq/plot";
-import { type Picture } from "../card";
-import { el, shorten } from "../dom";
-import { hideTip, showTip } from "../hover";
-import { type Row } from "../save";
-import { machineColour } from "../theme";
+import { type Picture } from "../parts/card";
+import { el, shorten } from "../parts/dom";
+import { hideTip, showTip } from "../parts/hover";
+import { type Row } from "../parts/save";
+import { machineColour } from "../parts/theme";
 import { colourNow, markImage, svgElement } from "./canvas";
 import { settingText, type Point, type Sweep } from "./data";
 import { better, hoverLines, metricTitle, metricWords, shortNumber } from "./text";

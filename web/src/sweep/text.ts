@@ -1,6 +1,6 @@
 // Metrics and designs as text.
-import { shorten } from "../dom";
-import { plain, si } from "../format";
+import { shorten } from "../parts/dom";
+import { plain, si } from "../parts/format";
 import { settingText, type Point, type Sweep } from "./data";
 
 // "area", "energy delay"
