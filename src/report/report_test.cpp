@@ -16,7 +16,7 @@
 namespace lacuna {
 namespace {
 
-using testing_support::example_run;
+using testing::example_run;
 
 TEST(Json, Numbers) {
   EXPECT_EQ(number_json(2).dump(), "2");

@@ -15,13 +15,13 @@ namespace lacuna {
 namespace {
 
 using nlohmann::json;
-using testing_support::ProgramResult;
-using testing_support::read_text;
-using testing_support::run_lacuna;
-using testing_support::run_shell;
-using testing_support::TemporaryFolder;
+using testing::ProgramResult;
+using testing::read_text;
+using testing::run_lacuna;
+using testing::run_shell;
+using testing::TemporaryFolder;
 
-class BenchTest : public testing::Test {
+class BenchTest : public ::testing::Test {
  protected:
   std::string shapes(const std::string& layer) {
     write_file(folder_.file("net.yaml"), "name: net\npaper_training: 1.5\nlayers:\n" + layer);
@@ -289,8 +289,7 @@ TEST_F(BenchTraining, GivesTheSpeedupOfATraining) {
   EXPECT_EQ(measured["third input_grad G"].size(), 1U);   // dense
   EXPECT_EQ(measured["third forward A"].size(), 3U);      // 90 and 95 %, and the mean
   const std::string schema = read_text(LACUNA_SOURCE_DIR "/docs/schema/bench-v1.schema.json");
-  EXPECT_EQ(testing_support::JsonSchema(json::parse(schema)).violations(document),
-            std::vector<std::string>{});
+  EXPECT_EQ(testing::JsonSchema(json::parse(schema)).violations(document), std::vector<std::string>{});
 }
 
 TEST_F(BenchTraining, WhatDoesNotFitIsRefused) {

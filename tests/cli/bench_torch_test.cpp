@@ -13,13 +13,13 @@ namespace lacuna {
 namespace {
 
 using nlohmann::json;
-using testing_support::JsonSchema;
-using testing_support::ProgramResult;
-using testing_support::read_text;
-using testing_support::run_lacuna;
-using testing_support::TemporaryFolder;
+using testing::JsonSchema;
+using testing::ProgramResult;
+using testing::read_text;
+using testing::run_lacuna;
+using testing::TemporaryFolder;
 
-class BenchTorch : public testing::Test {
+class BenchTorch : public ::testing::Test {
  protected:
   void SetUp() override {
     write_file(model_,
@@ -154,7 +154,7 @@ TEST_F(BenchTorch, NoticesABusyMachine) {
       "--rounds 2 "
       "--steps 400 --json '{}' --python '{}'",
       model_, out_, fake(hello()));
-  const ProgramResult result = testing_support::run_shell(fmt::format(
+  const ProgramResult result = testing::run_shell(fmt::format(
       "{}; taskset -c $core bash -c 'while :; do :; done' & busy=$!; {}; code=$?; kill $busy; exit $code",
       core, lacuna));
   EXPECT_EQ(result.exit_code, 1) << result.err;  // losses of a fake

@@ -9,7 +9,7 @@
 #include "trace/format/trace_writer.hpp"
 #include "trace/synthetic/synthetic.hpp"
 
-namespace lacuna::testing_support {
+namespace lacuna::testing {
 
 inline const std::string kAlexnet = LACUNA_SOURCE_DIR "/data/alexnet_p100.safetensors.zst";
 inline const std::string kSqueezenet = LACUNA_SOURCE_DIR "/data/squeezenet_p100.safetensors.zst";
@@ -34,4 +34,4 @@ class CliTest : public ::testing::Test {
   TemporaryFolder folder_;
 };
 
-}  // namespace lacuna::testing_support
+}  // namespace lacuna::testing

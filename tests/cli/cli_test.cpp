@@ -16,14 +16,14 @@ namespace lacuna {
 namespace {
 
 using nlohmann::json;
-using testing_support::CliTest;
-using testing_support::kAlexnet;
-using testing_support::kSqueezenet;
-using testing_support::ProgramResult;
-using testing_support::read_text;
-using testing_support::run_lacuna;
-using testing_support::run_on_terminal;
-using testing_support::run_shell;
+using testing::CliTest;
+using testing::kAlexnet;
+using testing::kSqueezenet;
+using testing::ProgramResult;
+using testing::read_text;
+using testing::run_lacuna;
+using testing::run_on_terminal;
+using testing::run_shell;
 
 TEST_F(CliTest, VersionAndHelp) {
   EXPECT_EQ(run_lacuna({"--version"}).out.rfind("lacuna " LACUNA_TEST_VERSION "\n", 0), 0u);
@@ -368,7 +368,7 @@ TEST_F(CliTest, TablesByProgressOfTheTraining) {
 
 TEST_F(CliTest, ColourOnATerminalOnly) {
   EXPECT_EQ(run_lacuna({"simulate", kAlexnet}).out.find('\x1b'), std::string::npos);
-  if (!testing_support::has_terminals()) GTEST_SKIP() << "no pseudo-terminals here";
+  if (!testing::has_terminals()) GTEST_SKIP() << "no pseudo-terminals here";
   EXPECT_NE(run_on_terminal({"simulate", kAlexnet}).out.find("\x1b[1m"), std::string::npos);
   EXPECT_EQ(run_on_terminal({"simulate", kAlexnet}, {"NO_COLOR=1"}).out.find('\x1b'), std::string::npos);
   EXPECT_EQ(run_on_terminal({"simulate", kAlexnet}, {"TERM=dumb"}).out.find('\x1b'), std::string::npos);
@@ -383,7 +383,7 @@ TEST_F(CliTest, BarsOnATerminalOnly) {
   for (const std::vector<std::string>& command : {std::vector<std::string>{"simulate", trace, "--layers"},
                                                   std::vector<std::string>{"inspect", trace}}) {
     EXPECT_FALSE(bars(run_lacuna(command)));
-    if (!testing_support::has_terminals()) GTEST_SKIP() << "no pseudo-terminals here";
+    if (!testing::has_terminals()) GTEST_SKIP() << "no pseudo-terminals here";
     EXPECT_TRUE(bars(run_on_terminal(command, {"LC_ALL=C.UTF-8"})));
     EXPECT_FALSE(bars(run_on_terminal(command, {"LC_ALL=C"})));
     EXPECT_FALSE(bars(run_on_terminal(command, {"LC_ALL=C.UTF-8", "NO_COLOR=1"})));

@@ -8,7 +8,7 @@
 namespace lacuna {
 namespace {
 
-using namespace testing_support;
+using namespace testing;
 
 // From one heading to the next.
 std::string section(const std::string& text, const std::string& from, const std::string& to) {

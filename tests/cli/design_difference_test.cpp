@@ -6,9 +6,9 @@
 namespace lacuna {
 namespace {
 
-using testing_support::CliTest;
-using testing_support::ProgramResult;
-using testing_support::run_lacuna;
+using testing::CliTest;
+using testing::ProgramResult;
+using testing::run_lacuna;
 
 TEST_F(CliTest, SimulateSaysWhatDesignsDifferIn) {
   const std::string trace = small_trace("t.safetensors");

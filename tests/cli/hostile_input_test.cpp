@@ -12,11 +12,11 @@
 namespace lacuna {
 namespace {
 
-using testing_support::CliTest;
-using testing_support::ProgramResult;
-using testing_support::read_text;
-using testing_support::run_lacuna;
-using testing_support::run_shell;
+using testing::CliTest;
+using testing::ProgramResult;
+using testing::read_text;
+using testing::run_lacuna;
+using testing::run_shell;
 
 class HostileInput : public CliTest {
  protected:

@@ -10,11 +10,11 @@ namespace lacuna {
 namespace {
 
 using nlohmann::json;
-using testing_support::ProgramResult;
-using testing_support::read_text;
-using testing_support::run_lacuna;
+using testing::ProgramResult;
+using testing::read_text;
+using testing::run_lacuna;
 
-class HtmlCli : public testing_support::CliTest {
+class HtmlCli : public testing::CliTest {
  protected:
   static json data_of(const std::string& html) {
     constexpr std::string_view kBegin = "id=\"lacuna-data\">";

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-namespace lacuna::testing_support {
+namespace lacuna::testing {
 namespace {
 
 using nlohmann::json;
@@ -95,4 +95,4 @@ void JsonSchema::check_object(const json& schema, const json& value, const std::
   }
 }
 
-}  // namespace lacuna::testing_support
+}  // namespace lacuna::testing

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace lacuna::testing_support {
+namespace lacuna::testing {
 
 class JsonSchema {
  public:
@@ -24,4 +24,4 @@ class JsonSchema {
   nlohmann::json root_;
 };
 
-}  // namespace lacuna::testing_support
+}  // namespace lacuna::testing

@@ -9,7 +9,7 @@
 namespace lacuna {
 namespace {
 
-using namespace testing_support;
+using namespace testing;
 
 // What --help prints, which is made by CLI11 and by none of the code that is tested here.
 struct Help {

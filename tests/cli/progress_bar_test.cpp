@@ -56,7 +56,7 @@ std::string read_all(int descriptor, pid_t child) {
 }
 
 TEST(ProgressBar, AppearsOnATerminalAndIsRemoved) {
-  if (!testing_support::has_terminals()) GTEST_SKIP() << "no pseudo-terminals here";
+  if (!testing::has_terminals()) GTEST_SKIP() << "no pseudo-terminals here";
   int terminal = -1;
   const pid_t child = ::forkpty(&terminal, nullptr, nullptr, nullptr);
   ASSERT_GE(child, 0);
@@ -68,7 +68,7 @@ TEST(ProgressBar, AppearsOnATerminalAndIsRemoved) {
 }
 
 TEST(ProgressBar, GoesOnWithoutUpdates) {
-  if (!testing_support::has_terminals()) GTEST_SKIP() << "no pseudo-terminals here";
+  if (!testing::has_terminals()) GTEST_SKIP() << "no pseudo-terminals here";
   int terminal = -1;
   const pid_t child = ::forkpty(&terminal, nullptr, nullptr, nullptr);
   ASSERT_GE(child, 0);

@@ -12,7 +12,7 @@ namespace lacuna {
 namespace {
 
 using nlohmann::json;
-using namespace testing_support;
+using namespace testing;
 
 // A folder like data/, small and free to be changed: the manifest, one trace and the papers.
 class ReproduceTest : public CliTest {

@@ -13,14 +13,14 @@ namespace lacuna {
 namespace {
 
 using nlohmann::json;
-using testing_support::CliTest;
-using testing_support::JsonSchema;
-using testing_support::kAlexnet;
-using testing_support::kSqueezenet;
-using testing_support::ProgramResult;
-using testing_support::read_text;
-using testing_support::run_lacuna;
-using testing_support::run_shell;
+using testing::CliTest;
+using testing::JsonSchema;
+using testing::kAlexnet;
+using testing::kSqueezenet;
+using testing::ProgramResult;
+using testing::read_text;
+using testing::run_lacuna;
+using testing::run_shell;
 
 constexpr const char* kSchema = LACUNA_SOURCE_DIR "/docs/schema/result-v2.schema.json";
 

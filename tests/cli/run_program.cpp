@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-namespace lacuna::testing_support {
+namespace lacuna::testing {
 namespace {
 
 [[noreturn]] void execute(const std::vector<std::string>& command) {
@@ -126,4 +126,4 @@ std::string read_text(const std::filesystem::path& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-}  // namespace lacuna::testing_support
+}  // namespace lacuna::testing

@@ -7,7 +7,7 @@
 
 #include "base/testing.hpp"
 
-namespace lacuna::testing_support {
+namespace lacuna::testing {
 
 struct ProgramResult {
   int exit_code = -1;  // 128 + N if signal N ended it, as a shell shows it
@@ -33,4 +33,4 @@ using lacuna::TemporaryFolder;
 
 std::string read_text(const std::filesystem::path& path);
 
-}  // namespace lacuna::testing_support
+}  // namespace lacuna::testing

@@ -7,7 +7,7 @@ namespace lacuna {
 namespace {
 
 using nlohmann::json;
-using namespace testing_support;
+using namespace testing;
 
 // Empty if the document is valid and names the program's version.
 std::vector<std::string> violations(const std::string& schema, const json& document) {

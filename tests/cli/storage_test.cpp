@@ -10,12 +10,12 @@ namespace lacuna {
 namespace {
 
 using nlohmann::json;
-using testing_support::kAlexnet;
-using testing_support::kSqueezenet;
-using testing_support::ProgramResult;
-using testing_support::read_text;
-using testing_support::run_lacuna;
-using testing_support::TemporaryFolder;
+using testing::kAlexnet;
+using testing::kSqueezenet;
+using testing::ProgramResult;
+using testing::read_text;
+using testing::run_lacuna;
+using testing::TemporaryFolder;
 
 TEST(StorageCli, TablesJsonAndCsvAgree) {
   const TemporaryFolder folder;

@@ -4,7 +4,7 @@
 
 #include "cli/train_fixture.hpp"
 
-namespace lacuna::testing_support {
+namespace lacuna::testing {
 namespace {
 
 TEST_F(TrainCommand, ALossThatIsNoNumber) {
@@ -126,4 +126,4 @@ TEST_F(TrainCommand, NoSpaceKeepsTheLastCheckpoint) {
 }
 
 }  // namespace
-}  // namespace lacuna::testing_support
+}  // namespace lacuna::testing

@@ -2,7 +2,7 @@
 #include "cli/json_schema.hpp"
 #include "cli/train_fixture.hpp"
 
-namespace lacuna::testing_support {
+namespace lacuna::testing {
 namespace {
 
 using nlohmann::json;
@@ -85,4 +85,4 @@ TEST_F(TrainCommand, LogFollowsItsSchema) {
 }
 
 }  // namespace
-}  // namespace lacuna::testing_support
+}  // namespace lacuna::testing

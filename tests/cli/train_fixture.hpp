@@ -10,12 +10,12 @@
 
 #include "cli/run_program.hpp"
 
-namespace lacuna::testing_support {
+namespace lacuna::testing {
 
 namespace fs = std::filesystem;
 using Words = std::vector<std::string>;
 
-class TrainCommand : public testing::Test {
+class TrainCommand : public ::testing::Test {
  protected:
   TrainCommand() {
     std::ofstream(model_) << "model: tiny\nlayers:\n"
@@ -101,4 +101,4 @@ inline std::string in_background(const std::string& command, const std::string& 
          "')\" -gt 1 ] && break; sleep 0.005; done; " + then + "; wait $pid";
 }
 
-}  // namespace lacuna::testing_support
+}  // namespace lacuna::testing

@@ -7,7 +7,7 @@
 #include "base/io/output_file.hpp"
 #include "cli/train_fixture.hpp"
 
-namespace lacuna::testing_support {
+namespace lacuna::testing {
 namespace {
 
 TEST_F(TrainCommand, WrongOptionsAreOneLineAndLeaveNothing) {
@@ -182,4 +182,4 @@ TEST_F(TrainCommand, MemoryIsKnownBeforeItIsAllocated) {
 }
 
 }  // namespace
-}  // namespace lacuna::testing_support
+}  // namespace lacuna::testing

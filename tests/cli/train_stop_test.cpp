@@ -4,7 +4,7 @@
 #include "base/random.hpp"
 #include "cli/train_fixture.hpp"
 
-namespace lacuna::testing_support {
+namespace lacuna::testing {
 namespace {
 
 TEST_F(TrainCommand, ASignalSavesAndTheRunGoesOn) {
@@ -176,4 +176,4 @@ TEST_F(TrainCommand, OneRunAtATimeInAFolder) {
 }
 
 }  // namespace
-}  // namespace lacuna::testing_support
+}  // namespace lacuna::testing

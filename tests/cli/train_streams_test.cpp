@@ -4,7 +4,7 @@
 
 #include "cli/train_fixture.hpp"
 
-namespace lacuna::testing_support {
+namespace lacuna::testing {
 namespace {
 
 const Words kLong = long_run();
@@ -115,4 +115,4 @@ TEST_F(TrainCommand, ThreadsThatCannotBeStarted) {
 }
 
 }  // namespace
-}  // namespace lacuna::testing_support
+}  // namespace lacuna::testing

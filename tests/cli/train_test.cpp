@@ -5,7 +5,7 @@
 
 #include "cli/train_fixture.hpp"
 
-namespace lacuna::testing_support {
+namespace lacuna::testing {
 namespace {
 
 TEST_F(TrainCommand, WritesATableALogAndACheckpoint) {
@@ -273,4 +273,4 @@ TEST_F(TrainCommand, RecordingChangesNothingAndIsUnderstood) {
 }
 
 }  // namespace
-}  // namespace lacuna::testing_support
+}  // namespace lacuna::testing

@@ -5,7 +5,7 @@
 namespace lacuna {
 namespace {
 
-using namespace testing_support;
+using namespace testing;
 
 TEST_F(CliTest, VersionNamesWhatTheProgramIs) {
   const ProgramResult version = run_lacuna({"version"});

@@ -6,7 +6,7 @@ namespace lacuna {
 namespace {
 
 using namespace dataset;
-using namespace dataset::testing_support;
+using namespace testing;
 
 std::vector<Bytes> cifar_seeds() {
   Bytes two = cifar_record({9}, 0);

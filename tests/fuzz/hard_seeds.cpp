@@ -106,7 +106,7 @@ std::vector<std::string> repeat_seeds() {
       R"({"__metadata__":{"format":"training-trace","version":"1","model":"m",)";
   const std::string tensors = fmt::format(R"({}"layers":"[]"}})", kMetadata);
   constexpr std::string_view kTensor = R"(,"l@/A.mask":{"dtype":"U8","shape":[0],"data_offsets":[0,0]})";
-  const std::string run = results_to_json({{testing_support::example_run("m", "a", 0.5)}});
+  const std::string run = results_to_json({{testing::example_run("m", "a", 0.5)}});
   const std::size_t runs = run.find("\"runs\"");
   const std::size_t first = run.find('{', runs);
   const std::size_t last = run.rfind('}', run.rfind(']'));

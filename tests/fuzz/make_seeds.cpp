@@ -188,7 +188,7 @@ int main_or_throw(std::string_view fuzzer, const std::filesystem::path& folder) 
     return 0;
   }
   if (fuzzer == "fuzz_results") {
-    using testing_support::example_run;
+    using testing::example_run;
     write(results_to_json({{example_run("m", "a", 0.5)}}));
     write(results_to_json(
         {{example_run("m", "a", 0.5), example_run("m", "b", 1.0), example_run("n", "a", {})}}));

@@ -16,7 +16,7 @@
 namespace lacuna::dataset {
 namespace {
 
-using namespace testing_support;
+using namespace testing;
 
 constexpr const char* kRemedy = "; get the image again or remove it";
 

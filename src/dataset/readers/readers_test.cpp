@@ -11,7 +11,7 @@
 namespace lacuna::dataset {
 namespace {
 
-using namespace testing_support;
+using namespace testing;
 
 constexpr const char* kCifar10Remedy =
     "; unpack the binary version (cifar-10-binary.tar.gz): data_batch_1.bin to data_batch_5.bin and "

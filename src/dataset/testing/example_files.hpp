@@ -15,7 +15,9 @@
 
 #include "dataset/readers/file_bytes.hpp"
 
-namespace lacuna::dataset::testing_support {
+namespace lacuna::testing {
+
+using dataset::Bytes;
 
 inline std::string_view text_of(const Bytes& bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
@@ -148,4 +150,4 @@ inline Bytes soft_pixels(int height, int width, int channels) {
   return pixels;
 }
 
-}  // namespace lacuna::dataset::testing_support
+}  // namespace lacuna::testing

@@ -8,7 +8,7 @@
 namespace lacuna {
 namespace {
 
-using testing_support::example_run;
+using testing::example_run;
 
 ResultFile file(std::vector<RunResult> runs) { return {"0.1.0", std::move(runs)}; }
 

@@ -59,7 +59,7 @@ TEST(Coverage, CsvSaysItInTwoColumns) {
   TraceInfo unknown;
   unknown.left_out = {{"x", "Custom", {}}};
   EXPECT_EQ(cells(unknown), ",1\n");
-  RunResult run = testing_support::example_run("net", "tensordash", 0.5);
+  RunResult run = testing::example_run("net", "tensordash", 0.5);
   run.info.left_out = partial().left_out;
   run.info.recorded_share = 0.74;
   EXPECT_NE(results_to_csv({{run}}).find("\nnet_p50.safetensors,net,0.5,0.74,4,tensordash,"),
@@ -68,7 +68,7 @@ TEST(Coverage, CsvSaysItInTwoColumns) {
 }
 
 TEST(Coverage, StandsBesideEveryTotal) {
-  RunResult run = testing_support::example_run("net", "tensordash", 0.5);
+  RunResult run = testing::example_run("net", "tensordash", 0.5);
   run.info.left_out = partial().left_out;
   run.info.recorded_share = 0.74;
   const std::string tables = result_tables({run}, false, {});
@@ -78,7 +78,7 @@ TEST(Coverage, StandsBesideEveryTotal) {
       << tables;
   const std::string ranked = ranking_table({run}, {}, RankBy::kSpeedup, {});
   EXPECT_NE(ranked.find("on net, of 74 % of the network, ranked by"), std::string::npos) << ranked;
-  RunResult other = testing_support::example_run("other", "tensordash", 0.5);
+  RunResult other = testing::example_run("other", "tensordash", 0.5);
   EXPECT_NE(result_tables({run, other}, false, {}).find("net, of 74 % of the network "), std::string::npos);
   const std::string json = results_to_json({{run}});
   EXPECT_NE(json.find("\"recorded_share\": 0.74,"), std::string::npos) << json;

@@ -7,7 +7,7 @@
 
 #include "sim/result.hpp"
 
-namespace lacuna::testing_support {
+namespace lacuna::testing {
 
 // Two layers: one convolution with a counter, one linear layer that took no cycles at all.
 inline RunResult example_run(const std::string& model, const std::string& arch,
@@ -50,4 +50,4 @@ inline RunResult example_run(const std::string& model, const std::string& arch,
   return run;
 }
 
-}  // namespace lacuna::testing_support
+}  // namespace lacuna::testing
