@@ -11,7 +11,7 @@ namespace lacuna::reproduce {
 namespace {
 
 Run summarize(const RunResult& result) {
-  Run run{result.total(), result.per_batch(), 0, {}, {}};
+  Run run{result.per_batch(), 0, {}, {}};
   for (std::size_t l = 0; l < result.layers.size(); ++l) {
     const LayerResult& layer = result.layers[l];
     for (std::size_t o = 0; o < layer.ops.size(); ++o) {

@@ -15,7 +15,6 @@ namespace lacuna::reproduce {
 
 // Sums over the layers of a trace on a machine.
 struct Run {
-  Totals recorded;           // as recorded
   Totals batch;              // each layer scaled to the batch trained with
   double least_speedup = 0;  // of any operation of any layer
   EnergyComparison energy;   // of the batch; zeros if the machine has no costs

@@ -61,7 +61,7 @@ void add_runs(Figure& figure, const std::vector<Variant>& variants, const std::v
 }
 
 double variant_speedup(const Runs& runs, const std::string& model, const Variant& variant) {
-  return runs.run(last_trace(model), variant.arch, variant.settings).recorded.all.speedup();
+  return runs.run(last_trace(model), variant.arch, variant.settings).batch.all.speedup();
 }
 
 // One row per model and the means; `paper` names the key of a variant's mean.

@@ -37,7 +37,7 @@ FigureResult make_fig20(const FigureInputs& in) {
       std::vector<double> samples;
       for (int sample = 1; sample <= kSamples; ++sample) {
         const Totals& totals =
-            in.runs.run(random_source(tenths, sample), "tensordash", rows_settings(rows)).recorded;
+            in.runs.run(random_source(tenths, sample), "tensordash", rows_settings(rows)).batch;
         for (std::size_t op = 0; op < 3; ++op) sums[op] += totals.of(kOperations[op]).speedup() / kSamples;
         sums[3] += totals.all.speedup() / kSamples;
         samples.push_back(totals.all.speedup());

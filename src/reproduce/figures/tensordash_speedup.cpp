@@ -13,7 +13,7 @@ namespace {
 const Settings kOneTile{{"tiles", "1"}};
 
 double potential_of(const Runs& runs, const std::string& model) {
-  return runs.potential(last_trace(model)).recorded.all.speedup().value_or(0);
+  return runs.potential(last_trace(model)).per_batch.all.speedup().value_or(0);
 }
 
 std::vector<RunKey> potential_runs() {
@@ -36,7 +36,7 @@ FigureResult make_fig1(const FigureInputs& in) {
                     .row_title = "model",
                     .unit = "x"};
   for (const std::string& model : paper_models()) {
-    const PotentialTotals& totals = runs.potential(last_trace(model)).recorded;
+    const PotentialTotals& totals = runs.potential(last_trace(model)).per_batch;
     for (const Operation op : kOperations)
       table.set(model, kOperationTitles[op], totals.ops[op].speedup().value_or(0));
     Reason reason;
@@ -75,12 +75,12 @@ FigureResult make_fig13(const FigureInputs& in) {
   for (const std::string& model : paper_models()) {
     for (const Operation op : kOperations) {
       const bool compared = model == "densenet121" && op == Operation::kInputGrad;
-      table.set(model, kOperationTitles[op], one(model).recorded.of(op).speedup(),
+      table.set(model, kOperationTitles[op], one(model).batch.of(op).speedup(),
                 compared ? "fig13.densenet121.input_grad" : "");
     }
-    table.set(model, "all", one(model).recorded.all.speedup());
-    table.set(model, "from zeros", one(model).recorded.all.speedup_from_zeros());
-    table.set(model, "16 tiles", chip(model).recorded.all.speedup());
+    table.set(model, "all", one(model).batch.all.speedup());
+    table.set(model, "from zeros", one(model).batch.all.speedup_from_zeros());
+    table.set(model, "16 tiles", chip(model).batch.all.speedup());
   }
   const double left =
       mean_of(paper_models(), [&](const std::string& m) { return 1 / potential_of(runs, m); });
@@ -92,14 +92,12 @@ FigureResult make_fig13(const FigureInputs& in) {
   for (const auto& [row, models] :
        {std::pair{kMeanRow, paper_models()}, std::pair{kMeanOfSevenRow, first_seven_models()}}) {
     const bool compared = row == std::string(kMeanRow);
-    table.set(row, "all",
-              mean_of(models, [&](const std::string& m) { return one(m).recorded.all.speedup(); }),
+    table.set(row, "all", mean_of(models, [&](const std::string& m) { return one(m).batch.all.speedup(); }),
               compared ? "fig13.mean" : "", compared ? reason : Reason{});
-    table.set(row, "from zeros", mean_of(models, [&](const std::string& m) {
-                return one(m).recorded.all.speedup_from_zeros();
-              }));
+    table.set(row, "from zeros",
+              mean_of(models, [&](const std::string& m) { return one(m).batch.all.speedup_from_zeros(); }));
     table.set(row, "16 tiles",
-              mean_of(models, [&](const std::string& m) { return chip(m).recorded.all.speedup(); }),
+              mean_of(models, [&](const std::string& m) { return chip(m).batch.all.speedup(); }),
               compared ? "fig13.mean" : "",
               compared ? Reason{reason.text + "; tiles that wait for the slowest one cost the rest",
                                 {"A1", "A2", "A4", "A5"}}
@@ -160,13 +158,13 @@ FigureResult make_fig14(const FigureInputs& in) {
         paper = fmt::format("fig14.{}.{}", one.row, point == "002" ? "first" : "last");
         reason = {fmt::format("the pruned weights give A*W {:.2f}x and W*G {:.2f}x, but A*G, in which they "
                               "take no part, has {:.2f}x; {}",
-                              run.recorded.forward.speedup(), run.recorded.input_grad.speedup(),
-                              run.recorded.weight_grad.speedup(), data_sentence()),
+                              run.batch.forward.speedup(), run.batch.input_grad.speedup(),
+                              run.batch.weight_grad.speedup(), data_sentence()),
                   {"A1"}};
       } else if (point == "050" && (one.row == "alexnet" || one.row == "vgg16")) {
         paper = "fig14.dense";
       }
-      table.set(one.row, percent_title(point), run.recorded.all.speedup(), paper, reason);
+      table.set(one.row, percent_title(point), run.batch.all.speedup(), paper, reason);
     }
   }
   return {{table}, {"Each row is one training run. img2txt was recorded at three moments."}};

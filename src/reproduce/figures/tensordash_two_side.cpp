@@ -27,11 +27,11 @@ FigureResult make_two_side(const FigureInputs& in) {
     const Run& both = in.runs.run(trace, "tensordash-two-side", kTile);
     for (const Operation op : kOperations) {
       const std::string title = kOperationTitles[op];
-      table.set(trace, title + ", one", one.recorded.of(op).speedup());
-      table.set(trace, title + ", both", both.recorded.of(op).speedup());
+      table.set(trace, title + ", one", one.batch.of(op).speedup());
+      table.set(trace, title + ", both", both.batch.of(op).speedup());
     }
-    table.set(trace, "all, one", one.recorded.all.speedup());
-    table.set(trace, "all, both", both.recorded.all.speedup(), "two_side");
+    table.set(trace, "all, one", one.batch.all.speedup());
+    table.set(trace, "all, both", both.batch.all.speedup(), "two_side");
   }
   return {{table},
           {"One scheduler per PE sees the zeros of both operands; the PEs of a tile still slide together "
