@@ -59,7 +59,7 @@ class Training:
     def __init__(self, model, rate, layout, convert, evaluate=False):
         self.model = copy.deepcopy(model).to(memory_format=layout)
         self.layout, self.evaluate = layout, evaluate
-        self.report = lacuna.convert(self.model) if convert else None
+        self.report = lacuna.report(lacuna.convert(self.model)) if convert else None
         self.optimizer = torch.optim.SGD(self.model.parameters(), rate, momentum=0.9)
         self.model.train(not evaluate)
 

@@ -11,7 +11,7 @@
 `lacuna.Profiler(model)` does the same while a training runs, every few steps. `lacuna.capture(model,
 "step.safetensors")` writes a file, which the program reads too (`lacuna inspect`, `lacuna simulate`).
 
-`lacuna.convert(model)` trains faster on a CPU: its layers run kernels that skip zeros wherever those win.
+`model = lacuna.convert(model)` trains faster on a CPU: its layers run kernels that skip zeros wherever those win.
 
 torch is imported when something needs it: `simulate`, `machines` and `parameters` do not.
 """
@@ -33,7 +33,8 @@ from .errors import (
 
 if TYPE_CHECKING:
     from ._capture.capture import Capture, capture
-    from ._convert.convert import Conversion, convert, unconvert
+    from ._convert.convert import convert, unconvert
+    from ._convert.report import ConversionReport, report
     from ._profiler.profiler import Profiler
     from ._trace.reader import Layer, Trace, read_trace
     from ._trace.weights import load_weights, save_weights
@@ -44,8 +45,9 @@ __version__ = "0.1.0"
 _WITH_TORCH = {
     "Capture": "_capture.capture",
     "capture": "_capture.capture",
-    "Conversion": "_convert.convert",
+    "ConversionReport": "_convert.report",
     "convert": "_convert.convert",
+    "report": "_convert.report",
     "unconvert": "_convert.convert",
     "Profiler": "_profiler.profiler",
     "Layer": "_trace.reader",
@@ -59,7 +61,7 @@ __all__ = [
     "Capture",
     "CaptureError",
     "CaptureWarning",
-    "Conversion",
+    "ConversionReport",
     "ConvertError",
     "Layer",
     "LibraryError",
@@ -77,6 +79,7 @@ __all__ = [
     "machines",
     "parameters",
     "read_trace",
+    "report",
     "save_weights",
     "simulate",
     "unconvert",

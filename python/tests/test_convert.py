@@ -1,7 +1,10 @@
 """lacuna.convert: the same results with every kernel, the same model before and after, and what PyTorch keeps."""
 
+import contextlib
 import copy
+import gc
 import io
+import itertools
 import os
 import pickle
 import random
@@ -24,6 +27,7 @@ from lacuna._convert.tuner import OUR_DENSE, SKIP_A, SKIP_G, TORCH, Choice
 CANDIDATES = (TORCH, OUR_DENSE, SKIP_A, SKIP_G)
 FORMATS = (torch.contiguous_format, torch.channels_last)
 TORCH_BACKWARD = Call._torch_backward
+NEXT = Choice.next
 
 
 def always(candidate):
@@ -98,7 +102,7 @@ class SameResults(ConvertTest):
             if draw.random() < 0.3:
                 grad = grad.transpose(2, 3).contiguous().transpose(2, 3)  # another order
             wanted, y = run(layer, x, grad)
-            self.assertEqual(len(lacuna.convert(ours).left), 0)
+            self.assertEqual(len(lacuna.report(lacuna.convert(ours)).left), 0)
             for candidate in CANDIDATES:
                 with always(candidate)[0], always(candidate)[1]:
                     got, ours_y = run(ours, x, grad)
@@ -248,25 +252,59 @@ class SameModel(ConvertTest):
         before = {name: id(p) for name, p in model.named_parameters()}
         state = copy.deepcopy(model.state_dict())
         text = repr(model)
-        report = lacuna.convert(model)
-        self.assertEqual(report.converted, ["0", "3", "7", "9"])
+        attributes = [set(vars(module)) for module in model.modules()]
+        self.assertIs(lacuna.convert(model), model)
+        self.assertEqual(lacuna.report(model).converted, ["0", "3", "7", "9"])
         self.assertEqual({name: id(p) for name, p in model.named_parameters()}, before)
         self.assertEqual(list(model.state_dict()), list(state))
-        self.assertIsInstance(model[0], nn.Conv2d)
-        self.assertIsInstance(model[7], nn.Linear)
+        self.assertIs(type(model[0]), nn.Conv2d)
+        self.assertIs(type(model[7]), nn.Linear)
         plain = small_network()
         plain.load_state_dict(model.state_dict())
         model.load_state_dict(plain.state_dict())
         self.assertEqual(repr(model), text)
         self.assertIs(lacuna.unconvert(model), model)
-        self.assertIs(type(model[0]), nn.Conv2d)
-        self.assertNotIn("_lacuna", model[0].__dict__)
+        self.assertEqual([set(vars(module)) for module in model.modules()], attributes)
         self.assertIs(lacuna.unconvert(model), model)
+        self.assertEqual(lacuna.report(model).converted, [])
+
+    def test_unconvert_leaves_nothing_in_pytorch(self):
+        forwards = nn.Conv2d.forward, nn.Linear.forward
+        gc.collect()  # models of other tests
+        models = [lacuna.convert(small_network()) for _ in range(2)]
+        copied = copy.deepcopy(models[0])
+        for model in models:
+            lacuna.unconvert(model)
+        self.assertIsNot(nn.Linear.forward, forwards[1])
+        del copied
+        gc.collect()
+        self.assertEqual((nn.Conv2d.forward, nn.Linear.forward), forwards)
+        self.assertIn("torch", nn.Linear.forward.__module__)
+
+    def test_another_forward_of_the_class(self):
+        """Somebody replaces the forward of nn.Linear while there are converted layers, and it is called with each."""
+        gc.collect()
+        own = nn.Linear.forward
+        self.addCleanup(setattr, nn.Linear, "forward", own)
+        layer, x = lacuna.convert(nn.Linear(16, 16)), torch.randn(2, 16)
+        seen = []
+
+        def other(module, input, inner=nn.Linear.forward):
+            seen.append(module)
+            return inner(module, input)
+
+        nn.Linear.forward = other
+        lacuna.unconvert(layer)
+        for _ in range(2):
+            lacuna.convert(layer)
+            self.near(layer(x), F.linear(x, layer.weight, layer.bias))
+            lacuna.unconvert(layer)
+        self.assertEqual(seen, 2 * [layer])
 
     def test_converting_twice_and_the_model_itself(self):
         layer = nn.Conv2d(16, 16, 3)
-        self.assertEqual(len(lacuna.convert(layer).converted), 1)
-        self.assertEqual(len(lacuna.convert(layer).converted), 1)
+        self.assertEqual(len(lacuna.report(lacuna.convert(layer)).converted), 1)
+        self.assertEqual(len(lacuna.report(lacuna.convert(layer)).converted), 1)
         self.assertIs(type(lacuna.unconvert(layer)), nn.Conv2d)
 
     def test_copies_and_files(self):
@@ -292,7 +330,7 @@ class SameModel(ConvertTest):
         layer.register_forward_hook(lambda module, args, output: seen.append(output.shape))
         layer.register_full_backward_hook(lambda module, inputs, outputs: seen.append(outputs[0].shape))
         plain = copy.deepcopy(model)
-        self.assertEqual(lacuna.convert(model).converted, ["0"])
+        self.assertEqual(lacuna.report(lacuna.convert(model)).converted, ["0"])
         x = torch.randn(4, 16)
         wanted, got = run(plain, x, torch.ones(4, 16))[0], run(model, x, torch.ones(4, 16))[0]
         for a, b in zip(got, wanted):
@@ -302,7 +340,7 @@ class SameModel(ConvertTest):
     def test_threads_follow_torch(self):
         self.force(SKIP_A)
         model = nn.Linear(64, 64)
-        report = lacuna.convert(model)
+        report = lacuna.report(lacuna.convert(model))
         for threads in (1, 2):
             torch.set_num_threads(threads)
             model(torch.randn(8, 64))
@@ -351,7 +389,7 @@ class LeftToPytorch(ConvertTest):
                 "norm": nn.BatchNorm2d(16),
             }
         )
-        report = lacuna.convert(model)
+        report = lacuna.report(lacuna.convert(model))
         self.assertEqual(report.converted, ["good"])
         reasons = {layer.name: layer.reason for layer in report.left}
         self.assertNotIn("norm", reasons)
@@ -372,7 +410,7 @@ class LeftToPytorch(ConvertTest):
     def test_calls_that_fall_back(self):
         self.force(SKIP_A)
         layer = nn.Conv2d(16, 16, 3)
-        report = lacuna.convert(layer)
+        report = lacuna.report(lacuna.convert(layer))
         x = torch.randn(2, 16, 6, 6)
         with torch.autocast("cpu", torch.bfloat16):  # not run: oneDNN's own bfloat16 kernels crash on some machines
             self.assertFalse(converted_layers._takes(x, layer.weight, layer.bias))
@@ -394,7 +432,9 @@ class LeftToPytorch(ConvertTest):
             lacuna.convert(lambda x: x)
         with self.assertRaisesRegex(lacuna.ConvertError, "TorchScript"):
             lacuna.convert(torch.jit.script(nn.Linear(2, 2)))
-        self.assertEqual(lacuna.convert(nn.ReLU()).converted, [])
+        with self.assertRaisesRegex(lacuna.ConvertError, "report takes a torch.nn.Module, not ConversionReport"):
+            lacuna.report(lacuna.report(nn.ReLU()))
+        self.assertEqual(lacuna.report(lacuna.convert(nn.ReLU())).converted, [])
 
     def test_a_busy_plan_leaves_the_call_to_pytorch(self):
         self.force(SKIP_A)
@@ -426,6 +466,161 @@ class LeftToPytorch(ConvertTest):
             profiler.drain()
         self.assertEqual(profiler.failures, [])
         self.assertEqual(len(profiler.measurements[0].layers), 4)
+
+
+class ToolsOfTorch(ConvertTest):
+    """What torch's own tools see: the classes of PyTorch, and PyTorch's kernels wherever a tensor is not plain data."""
+
+    def setUp(self):
+        super().setUp()
+        self.force(SKIP_A)
+
+    @staticmethod
+    def losing():
+        """The clock says that PyTorch is faster, for every operation."""
+        return mock.patch.multiple(Choice, next=NEXT, _fastest=lambda choice: TORCH)
+
+    def test_functional_call(self):
+        """With weights of the caller, also after the layers have lost."""
+        call = getattr(torch, "func", None) and torch.func.functional_call or torch.nn.utils.stateless.functional_call
+        model = lacuna.convert(small_network())
+        x = torch.randn(2, 3, 16, 16)
+        for always_torch in (False, True):
+            weights = {name: (2 * p.detach()).requires_grad_() for name, p in model.named_parameters()}
+            with self.losing() if always_torch else contextlib.nullcontext():
+                for _ in range(60):
+                    torch.manual_seed(1)
+                    got = call(model, weights, (x,))
+                    got.sum().backward()
+            other = lacuna.unconvert(copy.deepcopy(model))
+            torch.manual_seed(1)
+            self.near(got, call(other, weights, (x,)))
+            self.assertIsNotNone(weights["3.weight"].grad)
+
+    def test_parametrizations_after_convert(self):
+        for layer, x in [(nn.Conv2d(16, 16, 3), torch.randn(2, 16, 6, 6)), (nn.Linear(16, 16), torch.randn(4, 16))]:
+            plain = copy.deepcopy(layer)
+            lacuna.convert(layer)
+            for module in (layer, plain):
+                torch.manual_seed(1)
+                nn.utils.parametrizations.spectral_norm(module)
+            for _ in range(3):  # the norm keeps a state that moves with each use of the weight
+                self.near(layer(x), plain(x))
+            with self.losing():
+                for _ in range(80):
+                    self.near(layer(x), plain(x))
+                    layer(x).sum().backward(), plain(x)
+            self.assertGreater(layer._lacuna.left, 0)
+            nn.utils.parametrize.remove_parametrizations(layer, "weight")
+            self.near(layer(x), plain(x))
+            self.assertEqual(len(lacuna.report(layer).converted), 1)
+
+    def test_forward_mode_differentiation(self):
+        from torch.autograd import forward_ad
+
+        for layer, x in [(nn.Conv2d(16, 16, 3), torch.randn(2, 16, 6, 6)), (nn.Linear(16, 16), torch.randn(4, 16))]:
+            plain = copy.deepcopy(layer)
+            lacuna.convert(layer)
+            for grad in (False, True):
+                tangents = []
+                for module in (layer, plain):
+                    with forward_ad.dual_level(), torch.set_grad_enabled(grad):
+                        y = module(forward_ad.make_dual(x, torch.ones_like(x)))
+                        tangents.append(forward_ad.unpack_dual(y).tangent)
+                self.near(*tangents)
+            tangents = []
+            for module in (layer, plain):  # the gradient has a tangent
+                y = module(x.clone().requires_grad_())
+                with forward_ad.dual_level():
+                    grad = forward_ad.make_dual(torch.ones_like(y), torch.randn_like(y).fill_(0.5))
+                    (found,) = torch.autograd.grad(y, module.weight, grad)
+                    tangents.append(forward_ad.unpack_dual(found).tangent)
+            self.near(*tangents)
+
+    def test_batched_gradients(self):
+        warnings.filterwarnings("ignore", "There is a performance drop")
+        jacobian = torch.autograd.functional.jacobian
+        for layer, x in [(nn.Conv2d(16, 16, 3), torch.randn(2, 16, 4, 4)), (nn.Linear(16, 16), torch.randn(4, 16))]:
+            plain = copy.deepcopy(layer)
+            lacuna.convert(layer)
+            self.near(jacobian(layer, x, vectorize=True), jacobian(plain, x))
+            forwards = dict(vectorize=True, strategy="forward-mode")
+            self.near(jacobian(layer, x, **forwards), jacobian(plain, x))
+            found = []
+            for module in (layer, plain):
+                own = x.clone().requires_grad_()
+                y = module(own)
+                grads = torch.arange(3 * y.numel()).view(3, *y.shape).remainder(7).float()
+                found.append(torch.autograd.grad(y, (own, module.weight), grads, is_grads_batched=True))
+            for a, b in zip(*found):
+                self.near(a, b)
+
+    def test_functions_of_functorch(self):
+        try:
+            from torch.func import grad, vmap
+        except ImportError:
+            try:
+                from functorch import grad, vmap
+            except ImportError:
+                self.skipTest("this torch has no functorch")
+        layer = nn.Linear(16, 16)
+        plain = copy.deepcopy(layer)
+        lacuna.convert(layer)
+        x = torch.randn(5, 4, 16)
+        found = [
+            (vmap(module)(x), grad(lambda row: module(row).square().sum())(x[0]), vmap(grad(lambda row: module(row).sum()))(x))
+            for module in (layer, plain)
+        ]
+        for a, b in zip(*found):
+            self.near(a, b)
+
+    def test_scripts(self):
+        model = lacuna.convert(small_network().eval())
+        x = torch.randn(2, 3, 16, 16)
+        scripted = torch.jit.script(model)
+        self.near(scripted(x), model(x))
+        lacuna.unconvert(model)
+        with io.BytesIO() as file:
+            torch.jit.save(scripted, file)
+            file.seek(0)
+            self.near(torch.jit.load(file)(x), model(x))
+        self.near(torch.jit.script(model)(x), model(x))
+
+    def test_quantization(self):
+        model = lacuna.convert(small_network().eval())
+        quantized = torch.quantization.quantize_dynamic(model, {nn.Linear}, dtype=torch.qint8)
+        self.assertIn("quantized", type(quantized[7]).__module__)
+        quantized(torch.randn(2, 3, 16, 16))
+
+    def test_fx(self):
+        model = lacuna.convert(small_network().eval())
+        traced = torch.fx.symbolic_trace(model)
+        self.assertEqual([n.op for n in traced.graph.nodes], ["placeholder", *10 * ["call_module"], "output"])
+        x = torch.randn(2, 3, 16, 16)
+        self.near(traced(x), model(x))
+        inside = torch.fx.symbolic_trace(model[0])  # the layer itself is looked into
+        self.near(inside(x), model[0](x))
+
+    def test_shallow_copies_have_their_own_weights(self):
+        layer = lacuna.convert(nn.Linear(16, 16))
+        other = copy.copy(layer)
+        other._parameters = dict(other._parameters, weight=nn.Parameter(2 * layer.weight.detach()))
+        x = torch.randn(4, 16)
+        self.near(other(x), F.linear(x, other.weight, layer.bias))
+        self.near(layer(x), F.linear(x, layer.weight, layer.bias))
+
+    def test_strides_of_small_kernels_and_images(self):
+        """Strides of a size of one decide which format PyTorch takes a tensor for."""
+        for kernel, height, width in [(1, 5, 5), (1, 1, 5), (1, 5, 1), (1, 1, 1), (3, 5, 5), (3, 3, 3)]:
+            for image, filters, batch in itertools.product(FORMATS, FORMATS, (1, 2)):
+                layer = nn.Conv2d(16, 32, kernel).to(memory_format=filters)
+                x = torch.randn(batch, 16, height, width).contiguous(memory_format=image)
+                ours = lacuna.convert(copy.deepcopy(layer))
+                grad = torch.randn_like(layer(x))
+                (wanted, y), (got, our_y) = run(layer, x, grad), run(ours, x, grad)
+                self.assertEqual(our_y.stride(), y.stride(), f"{kernel} {tuple(x.shape)} {image} {filters}")
+                of = 3 if batch > 1 else 2  # the weights' gradient of one image depends on PyTorch's version and threads
+                self.assertEqual([g.stride() for g in got[1:of]], [w.stride() for w in wanted[1:of]])
 
 
 class Choosing(ConvertTest):
@@ -484,7 +679,7 @@ class Choosing(ConvertTest):
         def train():
             torch.manual_seed(5)
             model = small_network()
-            report = lacuna.convert(model, deterministic=True)
+            report = lacuna.report(lacuna.convert(model, deterministic=True))
             optimizer = torch.optim.SGD(model.parameters(), 0.1)
             images, labels = torch.randn(8, 3, 16, 16), torch.arange(8) % 4
             for _ in range(4):
@@ -523,37 +718,35 @@ class Choosing(ConvertTest):
             (nn.Conv2d(16, 16, 3), torch.randn(2, 16, 6, 6), "ConvolutionBackward0"),
             (nn.Linear(16, 16), torch.randn(4, 16), "AddmmBackward0"),
         ]:
-            plain, text = type(layer), repr(layer)
-            report = lacuna.convert(layer)
-            awake = type(layer)
+            text = repr(layer)
+            report = lacuna.report(lacuna.convert(layer))
             self.lost(layer, x)
             self.assertEqual(repr(layer), text)
             self.assertEqual({row["runs"] for row in report.choices()}, {"PyTorch"})
             with mock.patch.object(converted_layers, "_takes", side_effect=AssertionError):
                 self.assertEqual(type(layer(x).grad_fn).__name__, node)
             for other in (copy.deepcopy(layer), pickle.loads(pickle.dumps(layer))):
-                self.assertIs(type(other), awake)
-                self.assertEqual(other._lacuna.calls, {})
+                self.assertEqual((other._lacuna.left, other._lacuna.calls), (0, {}))
             self.assertLess(layer._lacuna.left, 200)
             for _ in range(layer._lacuna.left):
-                self.assertIsNot(type(layer), awake)
+                self.assertGreater(layer._lacuna.left, 0)
                 layer(x)
-            self.assertIs(type(layer), awake)
+            self.assertEqual(layer._lacuna.left, 0)
             self.lost(layer, x)
-            self.assertIsNot(type(layer), awake)
+            self.assertGreater(layer._lacuna.left, 0)
             lacuna.convert(layer)
-            self.assertIs(type(layer), awake)
-            self.assertIs(type(lacuna.unconvert(self.lost(layer, x))), plain)
+            self.assertEqual(layer._lacuna.left, 0)
+            lacuna.unconvert(self.lost(layer, x))
+            self.assertNotIn("_lacuna", layer.__dict__)
 
     def test_a_layer_rests_only_if_every_shape_has_lost(self):
         layer = nn.Conv2d(16, 16, 3)
         lacuna.convert(layer)
-        awake = type(layer)
         with torch.no_grad():
             self.force(SKIP_A)
             layer(torch.randn(2, 16, 9, 9))
             self.lost(layer, torch.randn(2, 16, 6, 6))
-        self.assertIs(type(layer), awake)
+        self.assertEqual(layer._lacuna.left, 0)
 
     def test_the_layer_as_a_whole_must_win(self):
         """Every operation looks faster alone; together they are not."""
@@ -567,7 +760,7 @@ class Choosing(ConvertTest):
                 lacuna.convert(layer)
                 for _ in range(30):
                     layer(x).sum().backward()
-            self.assertEqual(isinstance(layer, converted_layers.RestingLinear), not faster)
+            self.assertEqual(layer._lacuna.left > 0, not faster)
 
     def test_measuring_is_bounded(self):
         """Candidates that lose by far are tried once or twice; the others again only after many calls."""
@@ -580,7 +773,7 @@ class Choosing(ConvertTest):
 
     def test_ever_new_shapes_stay_pytorchs(self):
         layer = nn.Linear(256, 256)
-        report = lacuna.convert(layer)
+        report = lacuna.report(lacuna.convert(layer))
         for rows in range(16, 16 + 2 * converted_layers._MOST_SHAPES):
             layer(torch.randn(rows, 256))
         self.assertLessEqual(len({row["input"] for row in report.choices()}), converted_layers._MOST_SHAPES)

@@ -8,7 +8,7 @@ import torch.nn.functional as F
 
 from .plans import DENSE, FORWARD, INPUT_GRAD, SPARSE, WEIGHT_GRAD, Geometry, Plan, Setting
 from .plans import shared_plan
-from .tensors import dispatch_is_watched, empty, is_plain, share_of_zeros, uses_channels_last
+from .tensors import differentiates_forward, dispatch_is_watched, empty, is_plain, share_of_zeros, uses_channels_last
 from .tuner import NAMES, OUR_DENSE, SKIP_A, SKIP_G, TORCH, Choice
 from ..errors import SimulationError
 
@@ -198,8 +198,9 @@ class Call:
         return tensor.contiguous() if self.geometry.linear else tensor.contiguous(memory_format=self.format)
 
     def _ohwi(self, op: int, weight: torch.Tensor) -> bool:
-        if op == WEIGHT_GRAD:  # its result: laid out as the weights are
-            return not self.geometry.linear and uses_channels_last(weight)
+        if op == WEIGHT_GRAD:  # its result: laid out as the weights are, or as the rest if they are the same either way
+            both = self.geometry.kernel == (1, 1) and self.channels_last
+            return not self.geometry.linear and (both or uses_channels_last(weight))
         return self._weights(weight)[1]
 
     def _weights(self, weight: torch.Tensor) -> Tuple[torch.Tensor, bool]:
@@ -292,7 +293,7 @@ class LayerFunction(torch.autograd.Function):
         x, weight = ctx.saved_tensors
         mask = [ctx.needs_input_grad[0], ctx.needs_input_grad[1], ctx.has_bias and ctx.needs_input_grad[2]]
         call: Call = ctx.call
-        if torch.is_grad_enabled() or dispatch_is_watched() or not is_plain(grad):
+        if torch.is_grad_enabled() or dispatch_is_watched() or differentiates_forward() or not is_plain(grad):
             gradients = call._torch_backward(grad, x, weight, mask)
         else:
             gradients = call.backward(grad, x, weight, mask)

@@ -1,14 +1,16 @@
 """Conv2d and Linear whose operations are PyTorch's or ours, call by call."""
 
-from typing import Callable, Dict, Optional, Tuple
+import threading
+from typing import Callable, Dict, Optional, Set, Tuple
 
 import torch
 import torch.nn.functional as F
 from torch import nn
+from torch.jit import is_scripting
 
 from .calls import Call, LayerFunction
 from .plans import Geometry
-from .tensors import dispatch_is_watched, is_plain, uses_channels_last
+from .tensors import differentiates_forward, dispatch_is_watched, is_plain, uses_channels_last
 
 # Multiply-accumulates per thread below which PyTorch's call takes as long as the overhead of ours.
 _FEWEST_MACS = 1_000_000
@@ -23,6 +25,11 @@ class LayerState:
         self.fast: Tuple[Dict[torch.Size, Call], Dict[torch.Size, Call]] = ({}, {})  # without, with gradients
         self.calls: Dict[tuple, Call] = {}
         self.left = 0  # calls of a layer at rest until it looks again
+        _in_use(1)
+
+    def __del__(self) -> None:
+        if _in_use is not None:  # the interpreter is not shutting down
+            _in_use(-1)
 
     def __deepcopy__(self, memo: object) -> "LayerState":
         return LayerState(self.deterministic)
@@ -38,6 +45,21 @@ class LayerState:
             found = self.calls[key] = Call(geometry, channels_last, key[3], deterministic)
         return found
 
+    def rest(self) -> None:
+        """Leave only PyTorch's forward and a count of a layer where ours does not pay at any shape."""
+        calls = list(self.calls.values())
+        if all(call.pass_by > 0 for call in calls):
+            self.left = min(call.pass_by for call in calls)
+
+    def count_down(self) -> None:
+        """A call of a layer at rest."""
+        if _is_compiling():  # a count would be recompiled with every value
+            return
+        self.left -= 1
+        if self.left <= 0:  # time to look again whether ours would be faster
+            for call in list(self.calls.values()):
+                call.pass_by = 0
+
 
 def _autocast_test() -> Callable[[], bool]:
     try:
@@ -49,24 +71,17 @@ def _autocast_test() -> Callable[[], bool]:
 
 _autocasts = _autocast_test()
 _is_compiling = getattr(getattr(torch, "compiler", None), "is_compiling", lambda: False)
-# Tensors inside torch.func's transforms (torch 2).
-_is_transformed = getattr(getattr(torch._C, "_functorch", None), "is_functorch_wrapped_tensor", lambda tensor: False)
-
-
-def _compiles() -> bool:
-    return torch.jit.is_tracing() or _is_compiling()
 
 
 def _takes(x: torch.Tensor, weight: torch.Tensor, bias: Optional[torch.Tensor]) -> bool:
     """Return true if our kernels can run this call; everything else is PyTorch's, errors included."""
     return (
-        not _compiles()  # first: what follows would become part of a trace
+        not (torch.jit.is_tracing() or _is_compiling())  # first: what follows would become part of a trace
         and is_plain(x)
         and is_plain(weight)
         and (bias is None or (is_plain(bias) and bias.shape == weight.shape[:1]))
         and x.numel() > 0
-        and not _is_transformed(x)
-        and not _is_transformed(weight)
+        and not differentiates_forward()
         and not _autocasts()
         and not dispatch_is_watched()
     )
@@ -78,126 +93,117 @@ def _needs_gradients(x: torch.Tensor, weight: torch.Tensor, bias: Optional[torch
     )
 
 
-class _Converted:
-    """A layer run by the faster of PyTorch and Lacuna, call by call."""
-
-    def forward(self, input: torch.Tensor) -> torch.Tensor:
-        state: LayerState = self._lacuna
-        weight, bias = self.weight, self.bias
-        if not _takes(input, weight, bias):
-            return self._torch_forward(input, weight, bias)
-        fast = state.fast[torch.is_grad_enabled()]
-        call = fast.get(input.shape)
-        if call is not None and call.pass_by > 0:
-            call.pass_by -= 1
-            self._rest(state)
-            return self._torch_forward(input, weight, bias)
-        geometry = self._geometry(input, weight)
-        if geometry is None:
-            return self._torch_forward(input, weight, bias)
-        gradients = _needs_gradients(input, weight, bias)
-        call = state.call(geometry, self._channels_last(input, weight), gradients)
-        if call is None:
-            return self._torch_forward(input, weight, bias)
-        fast[input.shape] = call
-        if geometry.macs() < _FEWEST_MACS * call.threads or min(geometry.output()) < 1:
-            call.leave_to_torch(too_small=True)
-            self._rest(state)
-            return self._torch_forward(input, weight, bias)
-        if gradients:
-            return LayerFunction.apply(input, weight, bias, call)
-        return call.forward_alone(input, weight, bias)
-
-    def _rest(self, state: LayerState) -> None:
-        """PyTorch's forward and a count are all that is left of a layer where ours does not pay at any shape."""
-        calls = list(state.calls.values())
-        if all(call.pass_by > 0 for call in calls):
-            state.left = min(call.pass_by for call in calls)
-            self.__class__ = _AT_REST[type(self)]
-
-    def _look_again(self, state: LayerState) -> None:
-        for call in list(state.calls.values()):
-            call.pass_by = 0
-        self.__class__ = _AWAKE[type(self)]
-
-    def __setstate__(self, state: dict) -> None:
-        """A copy starts measuring again."""
-        super().__setstate__(state)
-        self.__class__ = _AWAKE.get(type(self), type(self))
+def _conv2d(layer: nn.Conv2d, input: torch.Tensor, weight: torch.Tensor, bias: Optional[torch.Tensor]) -> torch.Tensor:
+    return layer._conv_forward(input, weight, bias)
 
 
-class Conv2d(_Converted, nn.Conv2d):
-    """nn.Conv2d, run by the faster of PyTorch and Lacuna (lacuna.convert)."""
-
-    def _torch_forward(self, input: torch.Tensor, weight: torch.Tensor, bias: Optional[torch.Tensor]) -> torch.Tensor:
-        return self._conv_forward(input, weight, bias)
-
-    def _geometry(self, input: torch.Tensor, weight: torch.Tensor) -> Optional[Geometry]:
-        """None: PyTorch's, errors included."""
-        if input.dim() != 4 or weight.dim() != 4:
-            return None
-        outs, channels, *kernel = weight.shape  # the module's own numbers may be out of date
-        if input.shape[1] != channels * self.groups or outs % self.groups != 0:
-            return None
-        padding = self.padding if self.padding != "valid" else (0, 0)
-        return Geometry(tuple(input.shape), outs, tuple(kernel), self.stride, padding, self.dilation, self.groups)
-
-    def _channels_last(self, input: torch.Tensor, weight: torch.Tensor) -> bool:
-        return uses_channels_last(input) or uses_channels_last(weight)
+def _linear(layer: nn.Linear, input: torch.Tensor, weight: torch.Tensor, bias: Optional[torch.Tensor]) -> torch.Tensor:
+    return F.linear(input, weight, bias)
 
 
-class Linear(_Converted, nn.Linear):
-    """nn.Linear, run by the faster of PyTorch and Lacuna (lacuna.convert)."""
-
-    def _torch_forward(self, input: torch.Tensor, weight: torch.Tensor, bias: Optional[torch.Tensor]) -> torch.Tensor:
-        return F.linear(input, weight, bias)
-
-    def _geometry(self, input: torch.Tensor, weight: torch.Tensor) -> Optional[Geometry]:
-        """None: PyTorch's, errors included."""
-        if input.dim() < 2 or weight.dim() != 2:
-            return None
-        outs, features = weight.shape  # the module's own numbers may be out of date
-        if input.shape[-1] != features:
-            return None
-        rows = input.numel() // features
-        return Geometry((rows, features, 1, 1), outs, (1, 1), (1, 1), (0, 0), (1, 1), 1, True)
-
-    def _channels_last(self, input: torch.Tensor, weight: torch.Tensor) -> bool:
-        return True
+def _conv2d_geometry(layer: nn.Conv2d, input: torch.Tensor, weight: torch.Tensor) -> Optional[Geometry]:
+    """None: PyTorch's, errors included."""
+    if input.dim() != 4 or weight.dim() != 4:
+        return None
+    outs, channels, *kernel = weight.shape  # the module's own numbers may be out of date
+    if input.shape[1] != channels * layer.groups or outs % layer.groups != 0:
+        return None
+    padding = layer.padding if layer.padding != "valid" else (0, 0)
+    return Geometry(tuple(input.shape), outs, tuple(kernel), layer.stride, padding, layer.dilation, layer.groups)
 
 
-# Layers at rest: PyTorch's own forward and a count. A call costs 0.1 us more than one of nn.Conv2d or nn.Linear.
+def _linear_geometry(layer: nn.Linear, input: torch.Tensor, weight: torch.Tensor) -> Optional[Geometry]:
+    """None: PyTorch's, errors included."""
+    if input.dim() < 2 or weight.dim() != 2:
+        return None
+    outs, features = weight.shape  # the module's own numbers may be out of date
+    if input.shape[-1] != features:
+        return None
+    rows = input.numel() // features
+    return Geometry((rows, features, 1, 1), outs, (1, 1), (1, 1), (0, 0), (1, 1), 1, True)
 
 
-class RestingConv2d(Conv2d):
-    """nn.Conv2d, until it is time to look again whether ours would be faster."""
+def _called(layer: nn.Module, input: torch.Tensor, compute: Callable, geometry_of: Callable) -> torch.Tensor:
+    """A call of a layer that is not at rest. compute: PyTorch's forward with weights that were fetched already."""
+    state: LayerState = layer._lacuna
+    weight, bias = layer.weight, layer.bias  # once: a parametrization computes them, and some keep a state
+    if not _takes(input, weight, bias):
+        return compute(layer, input, weight, bias)
+    fast = state.fast[torch.is_grad_enabled()]
+    call = fast.get(input.shape)
+    if call is not None and call.pass_by > 0:
+        call.pass_by -= 1
+        state.rest()
+        return compute(layer, input, weight, bias)
+    geometry = geometry_of(layer, input, weight)
+    if geometry is None:
+        return compute(layer, input, weight, bias)
+    gradients = _needs_gradients(input, weight, bias)
+    channels_last = geometry.linear or uses_channels_last(input) or uses_channels_last(weight)
+    call = state.call(geometry, channels_last, gradients)
+    if call is None:
+        return compute(layer, input, weight, bias)
+    fast[input.shape] = call
+    if geometry.macs() < _FEWEST_MACS * call.threads or min(geometry.output()) < 1:
+        call.leave_to_torch(too_small=True)
+        state.rest()
+        return compute(layer, input, weight, bias)
+    if gradients:
+        return LayerFunction.apply(input, weight, bias, call)
+    return call.forward_alone(input, weight, bias)
 
-    def forward(self, input: torch.Tensor) -> torch.Tensor:
-        if not _is_compiling():  # a count would be recompiled with every value
-            state = self._lacuna
-            state.left -= 1
-            if state.left <= 0:
-                self._look_again(state)
+
+# Converted layers keep their class, so that whatever asks for nn.Linear finds it (quantization, fx, parametrizations,
+# scripts). The forward of the two classes looks for a LayerState instead, while any layer has one. An attribute
+# `forward` of each layer would not do: a shallow copy would compute with the weights of the original.
+
+
+def _conv2d_forward(self, input: torch.Tensor) -> torch.Tensor:
+    if is_scripting():  # torch.jit.script compiles no more than this
         return self._conv_forward(input, self.weight, self.bias)
+    else:
+        state = self.__dict__.get("_lacuna")
+        if state is None:
+            return _plain[nn.Conv2d](self, input)
+        if state.left > 0:
+            state.count_down()
+            return _plain[nn.Conv2d](self, input)
+        return _called(self, input, _conv2d, _conv2d_geometry)
 
-    def _get_name(self) -> str:
-        return "Conv2d"
 
-
-class RestingLinear(Linear):
-    """nn.Linear, until it is time to look again whether ours would be faster."""
-
-    def forward(self, input: torch.Tensor) -> torch.Tensor:
-        if not _is_compiling():
-            state = self._lacuna
-            state.left -= 1
-            if state.left <= 0:
-                self._look_again(state)
+def _linear_forward(self, input: torch.Tensor) -> torch.Tensor:
+    if is_scripting():
         return F.linear(input, self.weight, self.bias)
+    else:
+        state = self.__dict__.get("_lacuna")
+        if state is None:
+            return _plain[nn.Linear](self, input)
+        if state.left > 0:
+            state.count_down()
+            return _plain[nn.Linear](self, input)
+        return _called(self, input, _linear, _linear_geometry)
 
-    def _get_name(self) -> str:
-        return "Linear"
+
+_ours = {nn.Conv2d: _conv2d_forward, nn.Linear: _linear_forward}
+_plain: Dict[type, Callable] = {kind: kind.forward for kind in _ours}
+_states = 0
+_states_lock = threading.RLock()  # a state may be deleted while its thread makes one
 
 
-_AT_REST = {Conv2d: RestingConv2d, Linear: RestingLinear}
-_AWAKE = {resting: awake for awake, resting in _AT_REST.items()}
+def _in_use(change: int) -> None:
+    """Let the classes look for states while there are any."""
+    global _states
+    with _states_lock:
+        _states += change
+        for kind, ours in _ours.items():
+            if _states == 1 and change > 0 and kind.forward is not ours:
+                if kind not in _covered or kind.forward is _plain[kind]:
+                    _plain[kind] = kind.forward
+                    kind.forward = ours
+            elif _states == 0 and kind.forward is ours:
+                kind.forward = _plain[kind]
+            elif _states == 0:
+                _covered.add(kind)  # somebody has put another forward over ours, which stays and finds no state
+
+
+_covered: Set[type] = set()

@@ -3,12 +3,24 @@
 from typing import Sequence
 
 import torch
+from torch.autograd import forward_ad
 
 from .plans import zeros_of
 
 
 def uses_channels_last(tensor: torch.Tensor) -> bool:
-    return tensor.is_contiguous(memory_format=torch.channels_last) and not tensor.is_contiguous()
+    """Return true where PyTorch takes a tensor for channels-last: by its strides, which matter for 1x1 kernels too."""
+    if tensor.dim() != 4:
+        return False
+    sizes, strides = tensor.shape, tensor.stride()
+    if strides[1] == 0:
+        return False
+    least = 0
+    for d in (1, 3, 2, 0):
+        if sizes[d] == 0 or strides[d] < least or (d == 0 and least == strides[1]):
+            return False
+        least = strides[d] * max(1, sizes[d])
+    return True
 
 
 def empty(shape: Sequence[int], layout: torch.memory_format = torch.contiguous_format) -> torch.Tensor:
@@ -24,7 +36,22 @@ def is_plain(tensor: torch.Tensor) -> bool:
         and tensor.is_cpu
         and tensor.layout == torch.strided
         and not tensor.is_neg()
+        and _has_memory(tensor)
     )
+
+
+def _has_memory(tensor: torch.Tensor) -> bool:
+    """Return false for a batch that looks like one of its members (vmap) and other wrappers of transformed functions."""
+    try:
+        tensor.data_ptr()
+    except RuntimeError:
+        return False
+    return True
+
+
+def differentiates_forward() -> bool:
+    """Return true inside forward-mode differentiation: our kernels have no tangents."""
+    return forward_ad._current_level >= 0
 
 
 def share_of_zeros(tensor: torch.Tensor) -> float:
