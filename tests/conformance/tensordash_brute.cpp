@@ -1,6 +1,7 @@
 #include "conformance/tensordash_brute.hpp"
 
 #include <algorithm>
+#include <map>
 #include <stdexcept>
 
 namespace lacuna::testing {
@@ -338,14 +339,16 @@ BruteResult brute_tensordash(const Layer& layer, Operation op, Operand rows_oper
     const auto steps = static_cast<std::int64_t>(rows[0].size());
     const std::int64_t row_groups = groups(rows.size(), config.rows);
     const std::int64_t column_groups = groups(columns.size(), config.columns);
-    // The grid of tiles with the fewest dense cycles; of equals the one with most tile rows.
+    // The grid of tiles with the fewest dense cycles; of equals the squarest, or the one with most tile rows.
     std::int64_t best_rows = 1, best = -1;
+    const auto edges = [&](std::int64_t tile_rows) { return tile_rows + config.tiles / tile_rows; };
     for (std::int64_t tile_rows = 1; tile_rows <= config.tiles; ++tile_rows) {
       if (config.tiles % tile_rows != 0) continue;
       const std::int64_t tile_columns = config.tiles / tile_rows;
       const std::int64_t cost =
           ((row_groups + tile_rows - 1) / tile_rows) * ((column_groups + tile_columns - 1) / tile_columns);
-      if (best < 0 || cost <= best) {
+      const bool tie_won = !config.square_grid || edges(tile_rows) <= edges(best_rows);
+      if (best < 0 || cost < best || (cost == best && tie_won)) {
         best = cost;
         best_rows = tile_rows;
       }
@@ -363,14 +366,25 @@ BruteResult brute_tensordash(const Layer& layer, Operation op, Operand rows_oper
         cost[static_cast<std::size_t>(i)].push_back(
             group_cycles(rows, i * config.rows, columns, j * config.columns, config, levels, taken));
     std::int64_t slowest = 0;
-    for (std::int64_t ti = 0; ti < best_rows; ++ti)
-      for (std::int64_t tj = 0; tj < best_columns; ++tj) {
+    for (std::int64_t tj = 0; tj < best_columns; ++tj) {
+      std::multimap<std::int64_t, std::int64_t> free_at;  // time, tile row
+      std::vector<std::int64_t> busy(static_cast<std::size_t>(best_rows), 0);
+      for (std::int64_t ti = 0; ti < best_rows; ++ti) free_at.emplace(0, ti);
+      for (std::int64_t i = 0; i < row_groups; ++i) {
         std::int64_t sum = 0;
-        for (std::int64_t i = ti * rows_each; i < std::min(row_groups, (ti + 1) * rows_each); ++i)
-          for (std::int64_t j = tj * columns_each; j < std::min(column_groups, (tj + 1) * columns_each); ++j)
-            sum += cost[static_cast<std::size_t>(i)][config.two_side ? static_cast<std::size_t>(j) : 0];
-        slowest = std::max(slowest, sum);
+        for (std::int64_t j = tj * columns_each; j < std::min(column_groups, (tj + 1) * columns_each); ++j)
+          sum += cost[static_cast<std::size_t>(i)][config.two_side ? static_cast<std::size_t>(j) : 0];
+        std::int64_t ti = i / rows_each;
+        if (config.dealing == "turns") ti = i % best_rows;
+        if (config.dealing == "queue") {
+          ti = free_at.begin()->second;
+          free_at.erase(free_at.begin());
+        }
+        busy[static_cast<std::size_t>(ti)] += sum;
+        if (config.dealing == "queue") free_at.emplace(busy[static_cast<std::size_t>(ti)], ti);
+        slowest = std::max(slowest, busy[static_cast<std::size_t>(ti)]);
       }
+    }
     result.cycles += slowest;
 
     // Every effectual pair was taken exactly once.

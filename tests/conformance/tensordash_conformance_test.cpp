@@ -18,6 +18,8 @@ struct Case {
   bool decoupled = false;
   std::int64_t rows = 4, columns = 4, tiles = 1;
   int lanes = 16;
+  bool square_grid = false;
+  std::string dealing = "blocks";
 };
 
 Case random_case(Random& random) {
@@ -31,21 +33,32 @@ Case random_case(Random& random) {
     c.rows = random.integer(1, 9);
     c.columns = random.integer(1, 6);
   }
-  if (random.chance(0.3)) c.tiles = random.integer(2, 16);
+  if (random.chance(0.3)) {
+    c.tiles = random.integer(2, 16);
+    c.square_grid = random.chance(0.5);
+    c.dealing = random.chance(0.3) ? "blocks" : random.chance(0.3) ? "turns" : "queue";
+  }
   if (random.chance(0.15)) c.lanes = static_cast<int>(random.integer(4, 33));
   return c;
 }
 
 void check_layer(const Layer& layer, const Case& c, std::uint64_t seed, bool functional) {
-  const Settings settings{
-      {"connectivity", c.connectivity},       {"depth", std::to_string(c.depth)},
-      {"sides", c.two_side ? "both" : "one"}, {"sync", c.decoupled ? "decoupled" : "lockstep"},
-      {"rows", std::to_string(c.rows)},       {"columns", std::to_string(c.columns)},
-      {"tiles", std::to_string(c.tiles)},     {"lanes", std::to_string(c.lanes)}};
+  const Settings settings{{"connectivity", c.connectivity},
+                          {"depth", std::to_string(c.depth)},
+                          {"sides", c.two_side ? "both" : "one"},
+                          {"sync", c.decoupled ? "decoupled" : "lockstep"},
+                          {"rows", std::to_string(c.rows)},
+                          {"columns", std::to_string(c.columns)},
+                          {"tiles", std::to_string(c.tiles)},
+                          {"lanes", std::to_string(c.lanes)},
+                          {"tile_dealing", c.dealing},
+                          {"tile_grid", c.square_grid ? "square" : "rows"}};
   const auto machine = make_machine("tensordash", settings);
   BruteConfig brute{c.rows,      c.columns, c.tiles,
                     c.lanes,     c.depth,   brute_movements(c.connectivity, c.lanes, c.depth),
                     c.decoupled, c.two_side};
+  brute.square_grid = c.square_grid;
+  brute.dealing = c.dealing;
   for (const Operation op : kOperations) {
     const OpResult fast = machine->simulate(layer, op, {Engine::kFast, seed});
     const BruteResult expected =

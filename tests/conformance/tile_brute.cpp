@@ -71,17 +71,17 @@ std::vector<Product> products_of(const Layer& layer, Operation op, bool primary_
   return products;
 }
 
-// The streams of one operand, dealt to `tiles` in contiguous blocks of whole groups: for each tile how many
-// streams there are in each of its groups.
+// The streams of one operand, dealt to `tiles` in whole groups, contiguous blocks of them or in turns: for
+// each tile how many streams there are in each of its groups.
 using Deal = std::vector<std::vector<Count>>;
 
-Deal deal(Count streams, Count per_group, Count tiles) {
+Deal deal(Count streams, Count per_group, Count tiles, bool in_turns) {
   std::vector<Count> groups;
   for (Count left = streams; left > 0; left -= per_group) groups.push_back(std::min(left, per_group));
   const Count per_tile = chunks_of(static_cast<Count>(groups.size()), tiles);
   Deal dealt(static_cast<std::size_t>(tiles));
   for (std::size_t i = 0; i < groups.size(); ++i)
-    dealt[i / static_cast<std::size_t>(per_tile)].push_back(groups[i]);
+    dealt[in_turns ? i % dealt.size() : i / static_cast<std::size_t>(per_tile)].push_back(groups[i]);
   return dealt;
 }
 
@@ -104,8 +104,8 @@ Dealt on_tiles(const Product& product, const TileBruteConfig& config) {
   for (Count tile_rows = config.tiles; tile_rows >= 1; --tile_rows) {
     if (config.tiles % tile_rows != 0) continue;
     const Count tile_columns = config.tiles / tile_rows;
-    Dealt dealt{deal(product.row_streams, config.rows, tile_rows),
-                deal(product.column_streams, config.columns, tile_columns)};
+    Dealt dealt{deal(product.row_streams, config.rows, tile_rows, config.in_turns),
+                deal(product.column_streams, config.columns, tile_columns, false)};
     const std::pair<Count, Count> cost{slowest_tile(dealt, product.steps),
                                        config.square_grid ? tile_rows + tile_columns : 0};
     if (best.rows.empty() || cost < best_cost) {

@@ -16,6 +16,7 @@ namespace lacuna::testing {
 struct TileBruteConfig {
   std::int64_t tiles = 16, rows = 4, columns = 4, lanes = 16;
   bool square_grid = false;
+  bool in_turns = false;  // tile_dealing=turns; traffic is that of queue as well
   bool modelled = true;
   std::int64_t value_bytes = 4;
   double frequency_mhz = 500;

@@ -27,6 +27,7 @@ TileBruteConfig random_config(Random& random) {
   config.columns = random.integer(1, 6);
   config.lanes = pick({8, 16, 16, 32});
   config.square_grid = random.chance(0.5);
+  config.in_turns = random.chance(0.5);
   config.value_bytes = pick({2, 4});
   config.frequency_mhz = static_cast<double>(pick({200, 500, 933}));
   config.dram_channels = random.integer(1, 4);
@@ -54,6 +55,9 @@ Settings settings_of(const TileBruteConfig& config, bool modelled) {
           {"columns", text(config.columns)},
           {"lanes", text(config.lanes)},
           {"tile_grid", config.square_grid ? "square" : "rows"},
+          {"tile_dealing", !config.in_turns        ? "blocks"
+                           : config.tiles % 2 == 0 ? "turns"
+                                                   : "queue"},
           {"arithmetic", config.value_bytes == 4 ? "fp32" : "bfloat16"},
           {"frequency_mhz", text(config.frequency_mhz)},
           {"dram_channels", text(config.dram_channels)},

@@ -114,6 +114,7 @@ struct Options {
   bool whole_bricks = false, free_rows = false;
   std::int64_t brick_values = 16, empty = 0, window = 1, slice = 0;
   std::int64_t lanes = 16, rows = 4, columns = 4, tiles = 16;
+  testing::PlainGrid::Rule rule = {};
 };
 
 std::int64_t window_cycles(const Options& o, const PlainStream& stream, std::int64_t period) {
@@ -165,7 +166,7 @@ void add_product(const Options& o, const PlainProduct& product, bool secondary_o
   const auto& columns = secondary_on_rows ? product.primary : product.secondary;
   const auto row_count = static_cast<std::int64_t>(rows.size());
   const testing::PlainGrid grid(row_count, static_cast<std::int64_t>(columns.size()), o.tiles, o.rows,
-                                o.columns);
+                                o.columns, o.rule);
   const auto steps = static_cast<std::int64_t>(rows[0].size());
   sum.dense += grid.slowest_tile([&](std::int64_t, std::int64_t) { return steps; });
 
@@ -173,16 +174,7 @@ void add_product(const Options& o, const PlainProduct& product, bool secondary_o
   for (const PlainStream& stream : rows) cycles.push_back(window_cycles(o, stream, product.period));
   std::int64_t slowest = 0;
   if (o.free_rows) {
-    for (std::int64_t r0 = 0; r0 < grid.row_groups; r0 += grid.rows_each) {
-      for (std::int64_t row = 0; row < o.rows; ++row) {
-        std::int64_t all = 0;
-        for (std::int64_t group = r0; group < r0 + grid.rows_each; ++group) {
-          const std::int64_t at = group * o.rows + row;
-          if (at < row_count) all += cycles[static_cast<std::size_t>(at)];
-        }
-        slowest = std::max(slowest, all * grid.columns_each);
-      }
-    }
+    slowest = grid.slowest(cycles, o.rows) * grid.columns_each;
   } else {
     slowest = grid.slowest_tile([&](std::int64_t group, std::int64_t) {
       std::int64_t longest = 0;
@@ -225,6 +217,7 @@ Options random_options(Random& random) {
     o.columns = random.integer(1, 5);
     o.tiles = random.integer(1, 8);
   }
+  o.rule = testing::random_rule(random);
   o.whole_bricks = random.chance(0.4);
   o.free_rows = random.chance(0.4);
   o.brick_values = random.chance(0.5) ? 16 : random.integer(2, 6);
@@ -245,7 +238,9 @@ Settings settings_of(const Options& o) {
           {"empty_brick_cycles", text(o.empty)},
           {"window_cycles", text(o.window)},
           {"row_sync", o.free_rows ? "free" : "window"},
-          {"slice_steps", text(o.slice)}};
+          {"slice_steps", text(o.slice)},
+          {"tile_grid", o.rule.square ? "square" : "rows"},
+          {"tile_dealing", o.rule.dealing}};
 }
 
 TEST(Cnvlutin, EnginesEqualThePlainDefinitionOnThreeThousandLayers) {

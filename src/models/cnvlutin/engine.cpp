@@ -24,13 +24,17 @@ std::int64_t waiting_rows(const TileShape& tile, const TileGrid& grid,
 // Each row moves to its next window by itself; the tile is done when its slowest row is.
 std::int64_t free_rows(const TileShape& tile, const TileGrid& grid,
                        const std::vector<std::uint32_t>& cycles) {
-  std::vector<std::int64_t> rows(static_cast<std::size_t>(grid.tile_rows * tile.rows), 0);
+  const bool queued = grid.dealing == Dealing::kQueue;
+  TileGrid by_row = grid;
+  by_row.tile_rows *= tile.rows;
+  if (!queued) by_row.dealing = Dealing::kTurns;
+  TileClock clock(by_row);
   for (std::size_t i = 0; i < cycles.size(); ++i) {
     const auto stream = static_cast<std::int64_t>(i);
-    const std::int64_t tile_row = stream / tile.rows / grid.row_groups_per_tile();
-    rows[static_cast<std::size_t>(tile_row * tile.rows + stream % tile.rows)] += cycles[i];
+    const std::int64_t tile_row = grid.tile_row_of(stream / tile.rows);
+    clock.add_row_group(queued ? stream : tile_row * tile.rows + stream % tile.rows, cycles[i]);
   }
-  return *std::ranges::max_element(rows) * grid.column_groups_per_tile();
+  return clock.cycles();
 }
 
 std::int64_t chip_cycles(const Config& config, const TileGrid& grid,

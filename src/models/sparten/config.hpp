@@ -6,6 +6,7 @@
 
 #include "base/ceil_div.hpp"
 #include "base/params.hpp"
+#include "sim/tile/tile_grid.hpp"
 #include "tensor/data_type.hpp"
 #include "tensor/operation.hpp"
 
@@ -33,12 +34,6 @@ enum class EmptyJoin {
 enum class ChunkPacking {
   kAligned,  // a chunk never spans two taps (forward, input gradient) or two samples (weight gradient)
   kPacked,   // the whole reduction is one vector
-};
-
-// Which broadcast streams a cluster gets.
-enum class Dealing {
-  kBlocks,  // neighbours, as the tiles of the dense machine do
-  kTurns,   // stream i goes to cluster row i mod rows
 };
 
 // The dense machine that speedups refer to has tiles of 4 x 4 PEs of 16 lanes [TensorDash Table 2].

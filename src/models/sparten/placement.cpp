@@ -110,7 +110,8 @@ PlacedProduct place_product(const LaneProduct& product, Operation op, const Conf
                              .columns = as.streams_per_cluster(),
                              .lanes = 1,
                              .tiles = as.clusters(),
-                             .ties = GridTies::kRows};
+                             .ties = GridTies::kRows,
+                             .dealing = as.dealing};
     return choose_grid(placed.broadcast->count(), placed.held->count(), clusters);
   };
   placed.grid = grid_of(config);

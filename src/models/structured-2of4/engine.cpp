@@ -23,6 +23,7 @@ PrunedSide::PrunedSide(const PlacedProduct& placed, const Config& config) : grid
   if (!on_rows) {
     std::swap(grid.row_groups, grid.column_groups);
     std::swap(grid.tile_rows, grid.tile_columns);
+    grid.dealing = Dealing::kBlocks;  // as columns are
   }
 }
 

@@ -116,6 +116,7 @@ TEST(Structured2of4, TheSmallestValuesAreDropped) {
 struct Options {
   std::int64_t lanes = 16, rows = 4, columns = 4, tiles = 16;
   std::string pruned = "W", violations = "dense", granularity = "stretch";
+  testing::PlainGrid::Rule rule = {};
 };
 
 struct Expected {
@@ -169,7 +170,8 @@ Expected expect(const Options& o, const Layer& layer, Operation op) {
     const bool on_rows = is_secondary == secondary_on_rows;
     const std::int64_t together = on_rows ? o.rows : o.columns;
     const testing::PlainGrid grid(static_cast<std::int64_t>(rows.size()),
-                                  static_cast<std::int64_t>(columns.size()), o.tiles, o.rows, o.columns);
+                                  static_cast<std::int64_t>(columns.size()), o.tiles, o.rows, o.columns,
+                                  o.rule);
     const std::size_t steps = pruned[0].size();
     const auto group_cycles = [&](std::int64_t group) -> std::int64_t {
       std::int64_t cycles = 0;
@@ -219,6 +221,7 @@ Options random_options(Random& random) {
     o.columns = random.integer(1, 5);
     o.tiles = random.integer(1, 8);
   }
+  o.rule = testing::random_rule(random);
   o.pruned = random.chance(0.5) ? "W" : random.chance(0.5) ? "A" : "G";
   o.violations = random.chance(0.3) ? "drop" : "dense";
   o.granularity = random.chance(0.5) ? "stretch" : random.chance(0.5) ? "streams" : "operand";
@@ -233,6 +236,8 @@ TEST(Structured2of4, EnginesEqualThePlainDefinitionOnThreeThousandLayers) {
                                                     {"rows", std::to_string(o.rows)},
                                                     {"columns", std::to_string(o.columns)},
                                                     {"tiles", std::to_string(o.tiles)},
+                                                    {"tile_grid", o.rule.square ? "square" : "rows"},
+                                                    {"tile_dealing", o.rule.dealing},
                                                     {"pruned", o.pruned},
                                                     {"violations", o.violations},
                                                     {"granularity", o.granularity}});

@@ -4,8 +4,11 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <string>
+#include <utility>
 #include <vector>
 
+#include "base/random.hpp"
 #include "trace/trace.hpp"
 
 namespace lacuna::testing {
@@ -185,46 +188,73 @@ class PlainTiles {
   std::vector<PlainProduct> products_;
 };
 
-// How `tiles` tiles of rows x columns divide row_streams x column_streams: contiguous blocks of groups, in
-// the grid that takes a dense machine least, ties to more tile rows.
+// How `tiles` tiles of rows x columns divide row_streams x column_streams: in the grid that takes a dense
+// machine least, ties to more tile rows or to the squarest; column groups in contiguous blocks, row groups by
+// `dealing`.
 struct PlainGrid {
+  struct Rule {
+    bool square = false;
+    std::string dealing = "blocks";
+  };
+  Rule rule;
   std::int64_t row_groups, column_groups;  // of the product
-  std::int64_t rows_each, columns_each;    // groups of a tile, but for the last ones
+  std::int64_t tile_rows = 0, rows_each = 0, columns_each = 0;
 
   PlainGrid(std::int64_t row_streams, std::int64_t column_streams, std::int64_t tiles, std::int64_t rows,
-            std::int64_t columns)
-      : row_groups((row_streams + rows - 1) / rows),
-        column_groups((column_streams + columns - 1) / columns),
-        rows_each(0),
-        columns_each(0) {
-    for (std::int64_t tile_rows = 1; tile_rows <= tiles; ++tile_rows) {
-      if (tiles % tile_rows != 0) continue;
-      const std::int64_t tile_columns = tiles / tile_rows;
-      const std::int64_t r = (row_groups + tile_rows - 1) / tile_rows;
-      const std::int64_t c = (column_groups + tile_columns - 1) / tile_columns;
-      if (rows_each == 0 || r * c <= rows_each * columns_each) {
+            std::int64_t columns, Rule by)
+      : rule(std::move(by)),
+        row_groups((row_streams + rows - 1) / rows),
+        column_groups((column_streams + columns - 1) / columns) {
+    std::int64_t least_edges = 0;
+    for (std::int64_t high = tiles; high >= 1; --high) {
+      if (tiles % high != 0) continue;
+      const std::int64_t wide = tiles / high;
+      const std::int64_t r = (row_groups + high - 1) / high, c = (column_groups + wide - 1) / wide;
+      const bool tie_won = rule.square && high + wide < least_edges;
+      if (tile_rows == 0 || r * c < rows_each * columns_each ||
+          (r * c == rows_each * columns_each && tie_won)) {
+        tile_rows = high;
         rows_each = r;
         columns_each = c;
+        least_edges = high + wide;
       }
     }
+  }
+
+  // A row of PEs, or all that a tile has, takes the streams, or groups of them, that take `cycles`: when the
+  // slowest of `lines` per tile row is done.
+  std::int64_t slowest(const std::vector<std::int64_t>& cycles, std::int64_t lines) const {
+    std::vector<std::int64_t> busy(static_cast<std::size_t>(tile_rows * lines), 0);
+    for (std::size_t i = 0; i < cycles.size(); ++i) {
+      const std::int64_t at = static_cast<std::int64_t>(i), group = at / lines;
+      const std::int64_t tile_row = rule.dealing == "blocks" ? group / rows_each : group % tile_rows;
+      const auto line = rule.dealing == "queue"
+                            ? std::min_element(busy.begin(), busy.end())
+                            : busy.begin() + static_cast<std::ptrdiff_t>(tile_row * lines + at % lines);
+      *line += cycles[i];
+    }
+    return *std::max_element(busy.begin(), busy.end());
   }
 
   // The slowest tile, each pair of groups taking pair_cycles(row group, column group).
   template <typename PairCycles>
   std::int64_t slowest_tile(const PairCycles& pair_cycles) const {
-    std::int64_t slowest = 0;
-    for (std::int64_t r0 = 0; r0 < row_groups; r0 += rows_each) {
-      for (std::int64_t c0 = 0; c0 < column_groups; c0 += columns_each) {
-        std::int64_t cycles = 0;
-        for (std::int64_t r = r0; r < std::min(row_groups, r0 + rows_each); ++r) {
-          for (std::int64_t c = c0; c < std::min(column_groups, c0 + columns_each); ++c)
-            cycles += pair_cycles(r, c);
-        }
-        slowest = std::max(slowest, cycles);
+    std::int64_t latest = 0;
+    for (std::int64_t c0 = 0; c0 < column_groups; c0 += columns_each) {
+      std::vector<std::int64_t> cycles(static_cast<std::size_t>(row_groups), 0);
+      for (std::int64_t r = 0; r < row_groups; ++r) {
+        for (std::int64_t c = c0; c < std::min(column_groups, c0 + columns_each); ++c)
+          cycles[static_cast<std::size_t>(r)] += pair_cycles(r, c);
       }
+      latest = std::max(latest, slowest(cycles, 1));
     }
-    return slowest;
+    return latest;
   }
 };
+
+inline PlainGrid::Rule random_rule(Random& random) {
+  constexpr const char* kDealings[] = {"blocks", "turns", "queue"};
+  return {.square = random.chance(0.5), .dealing = kDealings[random.integer(0, 2)]};
+}
 
 }  // namespace lacuna::testing

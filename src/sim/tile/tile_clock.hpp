@@ -9,12 +9,14 @@
 
 namespace lacuna {
 
-// Cycles of the chip for one product, from the cycles of its groups: each tile works through its block of
-// groups, the product ends with its slowest tile.
+// Cycles of the chip for one product, from the cycles of its groups: each tile works through the groups dealt
+// to it, the product ends with its slowest tile. Row groups come in order.
 class TileClock {
  public:
   explicit TileClock(const TileGrid& grid)
-      : grid_(grid), sums_(static_cast<std::size_t>(grid.tile_rows * grid.tile_columns), 0) {}
+      : grid_(grid),
+        sums_(static_cast<std::size_t>(grid.tile_rows * grid.tile_columns), 0),
+        waiting_(grid.dealing == Dealing::kQueue ? static_cast<std::size_t>(grid.tile_columns) : 0) {}
 
   // One-side: a row group costs the same in every column group, so its tile row spends it once per
   // column group.
@@ -23,17 +25,47 @@ class TileClock {
   }
   // Two-side: every pair of groups has its own cycles.
   void add_pair(std::int64_t row_group, std::int64_t column_group, std::int64_t cycles) {
-    add(row_group, column_group / grid_.column_groups_per_tile(), cycles);
+    add(row_group, grid_.tile_column_of(column_group), cycles);
   }
-  std::int64_t cycles() const { return *std::ranges::max_element(sums_); }
+  // Some or all pairs of a row group in a tile column.
+  void add(std::int64_t row_group, std::int64_t tile_column, std::int64_t cycles) {
+    if (waiting_.empty()) {
+      sum(tile_column, grid_.tile_row_of(row_group)) += cycles;
+      return;
+    }
+    Waiting& next = waiting_[static_cast<std::size_t>(tile_column)];
+    if (next.row_group != row_group) {
+      start(tile_column);
+      next.row_group = row_group;
+    }
+    next.cycles += cycles;
+  }
+  std::int64_t cycles() {
+    for (std::size_t i = 0; i < waiting_.size(); ++i) start(static_cast<std::int64_t>(i));
+    return *std::ranges::max_element(sums_);
+  }
 
  private:
-  void add(std::int64_t row_group, std::int64_t tile_column, std::int64_t cycles) {
-    const std::int64_t tile_row = row_group / grid_.row_groups_per_tile();
-    sums_[static_cast<std::size_t>(tile_row * grid_.tile_columns + tile_column)] += cycles;
+  // At the head of a tile column's queue.
+  struct Waiting {
+    std::int64_t row_group = 0;
+    std::int64_t cycles = 0;
+  };
+
+  std::int64_t& sum(std::int64_t tile_column, std::int64_t tile_row) {
+    return sums_[static_cast<std::size_t>(tile_column * grid_.tile_rows + tile_row)];
   }
+  // On the tile that is free first, of equals the one of the first tile row.
+  void start(std::int64_t tile_column) {
+    std::int64_t* first = &sum(tile_column, 0);
+    Waiting& next = waiting_[static_cast<std::size_t>(tile_column)];
+    *std::min_element(first, first + grid_.tile_rows) += next.cycles;
+    next.cycles = 0;
+  }
+
   TileGrid grid_;
-  std::vector<std::int64_t> sums_;
+  std::vector<std::int64_t> sums_;  // by tile
+  std::vector<Waiting> waiting_;    // by tile column; empty without queues
 };
 
 }  // namespace lacuna

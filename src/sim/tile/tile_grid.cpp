@@ -2,8 +2,24 @@
 
 namespace lacuna {
 
+TilePasses TileGrid::passes(std::int64_t tiles, std::int64_t (TileGrid::*groups_of)(std::int64_t) const,
+                            std::int64_t at_once, std::int64_t multicast) const {
+  TilePasses passes;
+  for (std::int64_t first = 0; first < tiles; first += multicast) {
+    std::int64_t most = 0;
+    for (std::int64_t i = first; i < std::min(tiles, first + multicast); ++i) {
+      const std::int64_t own = ceil_div((this->*groups_of)(i), at_once);
+      passes.writes += own;
+      most = std::max(most, own);
+    }
+    passes.reads += most;
+  }
+  return passes;
+}
+
 TileGrid choose_grid(std::int64_t row_streams, std::int64_t column_streams, const TileShape& tile) {
   TileGrid best;
+  best.dealing = tile.dealing;
   best.row_groups = ceil_div(row_streams, tile.rows);
   best.column_groups = ceil_div(column_streams, tile.columns);
   std::int64_t best_cost = 0;

@@ -11,32 +11,6 @@
 namespace lacuna {
 namespace {
 
-// How often the streams of the one operand are handed out because the tiles work on different blocks of the
-// other.
-struct Passes {
-  std::int64_t reads = 0;   // from AM or BM: one feeds up to `multicast` tiles
-  std::int64_t writes = 0;  // into scratchpads: one per tile
-  std::int64_t uses = 0;    // of a scratchpad row: one per group of streams of the other operand
-};
-
-// `streams` of the other operand are dealt to `tiles` in contiguous blocks of `groups_per_tile` groups of
-// `line` streams; a scratchpad holds `block` of them at once.
-Passes count_passes(std::int64_t streams, std::int64_t tiles, std::int64_t groups_per_tile, std::int64_t line,
-                    std::int64_t block, std::int64_t multicast) {
-  Passes passes;
-  std::int64_t widest = 0;
-  for (std::int64_t i = 0; i < tiles; ++i) {
-    const std::int64_t here =
-        std::clamp<std::int64_t>(streams - i * groups_per_tile * line, 0, groups_per_tile * line);
-    const std::int64_t blocks = ceil_div(here, block);
-    passes.writes += blocks;
-    passes.uses += ceil_div(here, line);
-    widest = i % multicast == 0 ? blocks : std::max(widest, blocks);
-    if (i % multicast == multicast - 1 || i == tiles - 1) passes.reads += widest;
-  }
-  return passes;
-}
-
 // Blocks at a stride meet in banks (GroupLayout::bank): only A is read at a stride, where its positions are
 // those of the outputs.
 std::int64_t blocks_per_bank(const LayerShape& shape, Operation op, Operand role, std::int64_t banks) {
@@ -95,10 +69,8 @@ void TileMemory::count_product(const PlacedProduct& placed, const TransposedGrou
   const std::int64_t row_streams = placed.rows->count();
   const std::int64_t column_streams = placed.columns->count();
   const std::int64_t steps = placed.rows->steps();
-  const Passes by_columns = count_passes(column_streams, grid.tile_columns, grid.column_groups_per_tile(),
-                                         tile_.columns, tile_.columns * streams_per_line_, multicast_);
-  const Passes by_rows = count_passes(row_streams, grid.tile_rows, grid.row_groups_per_tile(), tile_.rows,
-                                      tile_.rows * streams_per_line_, multicast_);
+  const TilePasses by_columns = grid.column_passes(streams_per_line_, multicast_);
+  const TilePasses by_rows = grid.row_passes(streams_per_line_, multicast_);
   const std::int64_t row_words = row_streams * steps;
   const std::int64_t column_words = column_streams * steps;
   streams.row_reads += row_words * by_columns.reads;
@@ -106,9 +78,9 @@ void TileMemory::count_product(const PlacedProduct& placed, const TransposedGrou
   streams.row_groups += fetched.rows.value_or(groups_of(*placed.rows)) * by_columns.reads;
   streams.column_groups += fetched.columns.value_or(groups_of(*placed.columns)) * by_rows.reads;
   scratchpads.row_writes += row_words * by_columns.writes;
-  scratchpads.row_reads += row_words * by_columns.uses;
+  scratchpads.row_reads += row_words * grid.column_groups;
   scratchpads.column_writes += column_words * by_rows.writes;
-  scratchpads.column_reads += column_words * by_rows.uses;
+  scratchpads.column_reads += column_words * grid.row_groups;
   const std::int64_t chunks = row_streams * column_streams * ceil_div(steps, chunk_steps_);
   activity.psum_reads += chunks;
   activity.psum_writes += chunks;

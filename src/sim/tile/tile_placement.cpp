@@ -13,6 +13,10 @@ Operand choose_with_border(const Layer& layer, Operation op, SchedulePolicy poli
   return choose_scheduled(padded, op, policy);
 }
 
+Dealing dealing(const std::string& name) {
+  return name == "blocks" ? Dealing::kBlocks : name == "turns" ? Dealing::kTurns : Dealing::kQueue;
+}
+
 }  // namespace
 
 std::vector<ParamSpec> TilePlan::params() {
@@ -35,6 +39,11 @@ std::vector<ParamSpec> TilePlan::params() {
           "long: the one with most tile rows, or the squarest, in which tiles share more of what is "
           "read",
           "docs/assumptions.md A2, A11"),
+      ParamSpec::choice(
+          "tile_dealing", "blocks", {"blocks", "turns", "queue"},
+          "row groups of a product to tile rows: in contiguous blocks; in turns, group i to tile row i mod "
+          "tile rows; from a queue, the next group to the tile that is free first",
+          "docs/assumptions.md A2"),
       ParamSpec::choice("order", "row-major", {"row-major", "column-major"},
                         "order of windows, taps and positions; column-major also reverses the taps of W*G",
                         "docs/assumptions.md A5, A6"),
@@ -52,7 +61,8 @@ TilePlan TilePlan::from(const Params& params) {
                .columns = params.integer("columns"),
                .lanes = static_cast<int>(params.integer("lanes")),
                .tiles = params.integer("tiles"),
-               .ties = params.text("tile_grid") == "rows" ? GridTies::kRows : GridTies::kSquare},
+               .ties = params.text("tile_grid") == "rows" ? GridTies::kRows : GridTies::kSquare,
+               .dealing = dealing(params.text("tile_dealing"))},
       .policy = schedule_policy(params.text("schedule")),
       .order = params.text("order") == "row-major" ? VisitOrder::kRowMajor : VisitOrder::kColumnMajor,
       .count_border = params.text("zeros") == "padded"};

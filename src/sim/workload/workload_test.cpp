@@ -3,8 +3,9 @@
 #include <map>
 #include <vector>
 
+#include "base/random.hpp"
 #include "sim/testing/random_layer.hpp"
-#include "sim/tile/tile_grid.hpp"
+#include "sim/tile/tile_clock.hpp"
 #include "sim/workload/mac_counts.hpp"
 #include "sim/workload/operand_streams.hpp"
 #include "sim/workload/reference.hpp"
@@ -314,6 +315,57 @@ TEST(TileGrid, MinimisesDenseCyclesTiesToMoreTileRows) {
   const TileGrid odd = choose_grid(20, 12, tile);  // 5 x 3 groups on 16 tiles
   EXPECT_EQ(odd.row_groups_per_tile() * odd.column_groups_per_tile(), 1 * 2);
   EXPECT_EQ(odd.tile_rows, 8);
+}
+
+// Six row groups on three tile rows: the first image of three has no zeros.
+TEST(TileClock, DealsRowGroups) {
+  const std::int64_t costs[] = {9, 9, 3, 3, 3, 3};
+  const auto cycles = [&](Dealing dealing, std::int64_t column_groups) {
+    const TileShape tile{.rows = 1, .columns = 1, .tiles = 3, .dealing = dealing};
+    TileGrid grid = choose_grid(6, column_groups, tile);
+    EXPECT_EQ(grid.dense_cycles(9), 18 * column_groups);
+    std::int64_t dealt = 0;
+    for (std::int64_t i = 0; i < 3; ++i) dealt += grid.row_groups_of(i);
+    EXPECT_EQ(dealt, 6);
+    TileClock one_side(grid), pairs(grid);
+    for (std::int64_t i = 0; i < 6; ++i) {
+      one_side.add_row_group(i, costs[i]);
+      for (std::int64_t j = 0; j < column_groups; ++j) pairs.add_pair(i, j, costs[i]);
+    }
+    EXPECT_EQ(one_side.cycles(), pairs.cycles());
+    return one_side.cycles();
+  };
+  for (const std::int64_t columns : {1, 2}) {
+    EXPECT_EQ(cycles(Dealing::kBlocks, columns), 18 * columns);  // 9 + 9, 3 + 3, 3 + 3
+    EXPECT_EQ(cycles(Dealing::kTurns, columns), 12 * columns);   // 9 + 3, 9 + 3, 3 + 3
+    EXPECT_EQ(cycles(Dealing::kQueue, columns), 12 * columns);   // 9, 9, 3 + 3 + 3 + 3
+  }
+}
+
+// A tile that is free first has had at most as many groups as any other would with equal costs.
+TEST(TileClock, NoDealingIsSlowerThanDense) {
+  for (std::uint64_t seed = 1; seed <= 2000; ++seed) {
+    Random random(seed);
+    const std::int64_t steps = random.integer(1, 30);
+    const TileShape tile{.rows = 1,
+                         .columns = 1,
+                         .tiles = random.integer(1, 16),
+                         .ties = random.chance(0.5) ? GridTies::kRows : GridTies::kSquare,
+                         .dealing = static_cast<Dealing>(random.integer(0, 2))};
+    const TileGrid grid = choose_grid(random.integer(1, 60), random.integer(1, 20), tile);
+    TileClock clock(grid);
+    std::int64_t busy = 0;
+    for (std::int64_t i = 0; i < grid.row_groups; ++i) {
+      for (std::int64_t j = 0; j < grid.column_groups; ++j) {
+        const std::int64_t cycles = random.integer(0, steps);
+        clock.add_pair(i, j, cycles);
+        busy += cycles;
+      }
+    }
+    const std::int64_t cycles = clock.cycles();
+    EXPECT_LE(cycles, grid.dense_cycles(steps)) << "seed " << seed;
+    EXPECT_GE(cycles * tile.tiles, busy) << "seed " << seed;
+  }
 }
 
 }  // namespace

@@ -32,26 +32,6 @@ ProductCounts count_product(const PlacedProduct& placed);
 ProductCounts execute_product(const PlacedProduct& placed, const LayerShape& shape, Operation op,
                               const LayerValues& values, std::vector<float>& result, std::int64_t& matches);
 
-// From the cycles of a broadcast stream on a group of held streams to those of the chip.
-class ClusterClock {
- public:
-  explicit ClusterClock(const PlacedProduct& placed)
-      : grid_(placed.grid), turns_(placed.config.dealing == Dealing::kTurns), clock_(placed.grid) {}
-
-  void add(std::int64_t stream, std::int64_t group, std::int64_t cycles) {
-    // In turns, stream i belongs to the i-th block, where it is the next.
-    const std::int64_t row =
-        turns_ ? stream % grid_.tile_rows * grid_.row_groups_per_tile() + stream / grid_.tile_rows : stream;
-    clock_.add_pair(row, group, cycles);
-  }
-  std::int64_t cycles() const { return clock_.cycles(); }
-
- private:
-  TileGrid grid_;
-  bool turns_;
-  TileClock clock_;
-};
-
 // The least cycles of a join, ASSUMPTION(P3). `broadcast_empty`: the broadcast chunk has no non-zero.
 constexpr std::int64_t least_cycles(EmptyJoin empty, bool broadcast_empty) {
   return empty == EmptyJoin::kCycle || (empty == EmptyJoin::kBroadcast && !broadcast_empty) ? 1 : 0;

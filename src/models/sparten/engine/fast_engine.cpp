@@ -138,8 +138,7 @@ BlockOutcome count_block(const PlacedProduct& placed, const HeldMasks& held, Blo
 }
 
 // Broadcast streams without zeros: one of each kind is counted.
-void count_kinds(const PlacedProduct& placed, const HeldMasks& held, ProductCounts& total,
-                 ClusterClock& clock) {
+void count_kinds(const PlacedProduct& placed, const HeldMasks& held, ProductCounts& total, TileClock& clock) {
   const Alike alike = alike_streams(*placed.broadcast);
   std::vector<Counted> kinds;
   for (const std::int64_t stream : alike.first) kinds.push_back({stream, 0});
@@ -156,14 +155,13 @@ void count_kinds(const PlacedProduct& placed, const HeldMasks& held, ProductCoun
     const std::size_t kind = alike.kind[stream];
     const std::vector<std::int64_t>& cycles = outcomes[kind / kBlock].cycles;
     for (std::size_t group = 0; group < held.groups.size(); ++group) {
-      clock.add(static_cast<std::int64_t>(stream), static_cast<std::int64_t>(group),
-                cycles[group * kBlock + kind % kBlock]);
+      clock.add_pair(static_cast<std::int64_t>(stream), static_cast<std::int64_t>(group),
+                     cycles[group * kBlock + kind % kBlock]);
     }
   }
 }
 
-void count_all(const PlacedProduct& placed, const HeldMasks& held, ProductCounts& total,
-               ClusterClock& clock) {
+void count_all(const PlacedProduct& placed, const HeldMasks& held, ProductCounts& total, TileClock& clock) {
   constexpr std::int64_t kBlocksAtOnce = 4096;  // bounds what is kept, however many streams there are
   const std::int64_t streams = placed.broadcast->count();
   const std::int64_t blocks = ceil_div(streams, kBlock);
@@ -183,7 +181,7 @@ void count_all(const PlacedProduct& placed, const HeldMasks& held, ProductCounts
       for (std::size_t at = 0; at < outcomes[i].cycles.size(); ++at) {
         const std::int64_t stream = first + static_cast<std::int64_t>(at) % kBlock;
         if (stream < streams)
-          clock.add(stream, static_cast<std::int64_t>(at) / kBlock, outcomes[i].cycles[at]);
+          clock.add_pair(stream, static_cast<std::int64_t>(at) / kBlock, outcomes[i].cycles[at]);
       }
     }
   }
@@ -196,7 +194,7 @@ ProductCounts count_product(const PlacedProduct& placed) {
   ProductCounts total;
   total.held_nonzeros = held.nonzeros;
   for (const HeldMasks::Group& group : held.groups) total.held_units += group.pairs + group.singles;
-  ClusterClock clock(placed);
+  TileClock clock(placed.grid);
   if (has_no_zeros(*placed.broadcast)) {
     count_kinds(placed, held, total, clock);
   } else {

@@ -122,7 +122,7 @@ ProductCounts execute_product(const PlacedProduct& placed, const LayerShape& sha
   ProductCounts total;
   total.held_nonzeros = held.nonzeros;
   for (const std::vector<HeldGroup>& group : held.groups) total.held_units += group.front().units();
-  ClusterClock clock(placed);
+  TileClock clock(placed.grid);
   for (const std::int64_t part : in_steps(ceil_div(streams, kStreamsAtOnce))) {
     const std::int64_t from = part * kStreamsAtOnce;
     std::vector<StreamOutcome> outcomes(static_cast<std::size_t>(std::min(streams - from, kStreamsAtOnce)));
@@ -142,7 +142,8 @@ ProductCounts execute_product(const PlacedProduct& placed, const LayerShape& sha
       total += outcomes[i].counts;
       matches += outcomes[i].matches;
       for (std::int64_t g = 0; g < std::ssize(outcomes[i].cycles); ++g) {
-        clock.add(from + static_cast<std::int64_t>(i), g, outcomes[i].cycles[static_cast<std::size_t>(g)]);
+        clock.add_pair(from + static_cast<std::int64_t>(i), g,
+                       outcomes[i].cycles[static_cast<std::size_t>(g)]);
       }
     }
   }

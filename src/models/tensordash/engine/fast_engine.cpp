@@ -140,7 +140,7 @@ std::int64_t two_side(const Config& config, const PlacedProduct& placed) {
         pairs.load_pairs(rows, i, columns);
         count_cycles(config, pairs, cycles.data());
         for (std::int64_t j = 0; j < pairs.groups(); ++j) {
-          const std::int64_t tile_column = (first + j) / grid.column_groups_per_tile();
+          const std::int64_t tile_column = grid.tile_column_of(first + j);
           sums[static_cast<std::size_t>(first_row + i) * tile_columns +
                static_cast<std::size_t>(tile_column)] += cycles[static_cast<std::size_t>(j)];
         }
@@ -149,9 +149,8 @@ std::int64_t two_side(const Config& config, const PlacedProduct& placed) {
   }
   TileClock clock(grid);
   for (std::size_t i = 0; i < sums.size(); ++i) {
-    const auto tile_column = static_cast<std::int64_t>(i % tile_columns);
-    clock.add_pair(static_cast<std::int64_t>(i / tile_columns), tile_column * grid.column_groups_per_tile(),
-                   sums[i]);
+    clock.add(static_cast<std::int64_t>(i / tile_columns), static_cast<std::int64_t>(i % tile_columns),
+              sums[i]);
   }
   return clock.cycles();
 }
