@@ -15,6 +15,7 @@ namespace lacuna::cli {
 
 void add_arch_command(CLI::App& app);
 void add_bench_command(CLI::App& app);
+void add_cite_command(CLI::App& app);
 void add_compare_command(CLI::App& app);
 void add_demo_command(CLI::App& app);
 void add_help_command(CLI::App& app);
@@ -32,7 +33,7 @@ inline constexpr AddCommand kCommands[] = {
     // In the order of --help.
     add_demo_command,  add_train_command,     add_inspect_command, add_simulate_command, add_storage_command,
     add_sweep_command, add_reproduce_command, add_compare_command, add_arch_command,     add_synth_command,
-    add_bench_command, add_help_command,      add_version_command,
+    add_bench_command, add_cite_command, add_help_command,      add_version_command,
 };
 
 // The examples at the end of a command's --help: what to type, and what it does.

@@ -1,6 +1,7 @@
 // `lacuna version` and `lacuna help`, and the options that say the same.
 #include "base/io/output_file.hpp"
 #include "cli/cli_fixture.hpp"
+#include "report/citations.hpp"
 
 namespace lacuna {
 namespace {
@@ -15,6 +16,29 @@ TEST_F(CliTest, VersionNamesWhatTheProgramIs) {
     EXPECT_NE(version.out.find(name), std::string::npos) << version.out;
   EXPECT_EQ(run_lacuna({"--version"}).out, version.out);
   EXPECT_EQ(run_lacuna({"-V"}).out, version.out);
+}
+
+TEST_F(CliTest, CitesLacunaAndThePapersOfEveryMachine) {
+  const ProgramResult all = run_lacuna({"cite"});
+  EXPECT_EQ(all.exit_code, 0) << all.err;
+  EXPECT_EQ(all.out.find("@software{lacuna,"), 0U) << all.out;
+  for (const char* key : {"tensordash", "ant", "scnn", "sparten", "cnvlutin", "structured2of4"})
+    EXPECT_NE(all.out.find(std::string("{") + key + ",\n"), std::string::npos) << key;
+  for (const AcceleratorModel& model : AcceleratorRegistry::instance().models()) {
+    EXPECT_FALSE(model.cites.empty()) << model.name;
+    for (const std::string& key : model.cites) EXPECT_FALSE(bibtex_entry(key).empty()) << key;
+  }
+}
+
+// Each paper once, in the order of the machines, and nothing that was not used.
+TEST_F(CliTest, CitesThePapersOfAResult) {
+  const std::string result = folder_.file("result.json");
+  ASSERT_EQ(run_lacuna({"simulate", small_trace("t.safetensors"), "--arch", "scnn", "--json", result}).exit_code, 0);
+  const std::string cited = run_lacuna({"cite", result}).out;
+  EXPECT_EQ(cited, run_lacuna({"cite", "scnn", "dense", "ant"}).out);
+  EXPECT_EQ(cited.find("sparten"), std::string::npos) << cited;
+  EXPECT_EQ(cited.find("{ant,", cited.find("{ant,") + 1), std::string::npos) << cited;
+  expect_error(run_lacuna({"cite", "scn"}), "did you mean 'scnn'?");
 }
 
 TEST_F(CliTest, HelpIsTheSameAsTheOption) {

@@ -26,6 +26,7 @@ const RegisterAccelerator kRegister{{
     .paper =
         "Lew et al., Anticipating and eliminating redundant computations in accelerated sparse training, "
         "ISCA 2022, doi 10.1145/3470496.3527404",
+    .cites = {"ant"},
     .params = ant_params(),
     .make = [](Params params) -> std::unique_ptr<Accelerator> {
       const outer_product::MachineConfig config = outer_product::machine_config(params);

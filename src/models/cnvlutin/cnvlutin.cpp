@@ -96,6 +96,7 @@ const RegisterAccelerator kRegister{{
     .name = "cnvlutin",
     .summary = "each lane skips the zeros of one operand on its own; lanes wait at the end of a window",
     .paper = "Albericio et al., Cnvlutin: Ineffectual-Neuron-Free Deep Neural Network Computing, ISCA 2016",
+    .cites = {"cnvlutin"},
     .params = TileChip::params(Config::params()),
     .make = make_accelerator<Cnvlutin>,
 }};

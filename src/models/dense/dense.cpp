@@ -19,6 +19,7 @@ const RegisterAccelerator kRegister{{
     .name = "dense",
     .summary = "TensorDash's tiles without TensorDash: every pair is multiplied",
     .paper = "Mahmoud et al., TensorDash, arXiv 2009.00748v1, §3 and Table 2 (the baseline)",
+    .cites = {"tensordash"},
     .params = TileChip::params(),
     .make = make_accelerator<Dense>,
 }};

@@ -14,6 +14,7 @@ const RegisterAccelerator kRegister{{
     .name = "scnn",
     .summary = "SCNN-like: Cartesian products of compressed planes; skips the zeros of both operands",
     .paper = "Parashar et al., SCNN, ISCA 2017, doi 10.1145/3079856.3080254; as ANT's baseline",
+    .cites = {"scnn", "ant"},
     .params = outer_product::machine_params(kFill),
     .make = [](Params params) -> std::unique_ptr<Accelerator> {
       const outer_product::MachineConfig config = outer_product::machine_config(params);

@@ -156,6 +156,7 @@ const RegisterAccelerator kRegister{{
     .summary =
         "SparTen: joins bit masks of both operands, multiplies matches only; filters paired by density",
     .paper = "Gondimalla et al., SparTen, MICRO 2019, doi 10.1145/3352460.3358291; taken to training",
+    .cites = {"sparten"},
     .params = config_params(),
     .make = make_accelerator<Sparten>,
 }};

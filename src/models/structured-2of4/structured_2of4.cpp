@@ -111,6 +111,7 @@ const RegisterAccelerator kRegister{{
     .name = "structured-2of4",
     .summary = "two of four: half the cycles where the pruned operand has at most two non-zeros in each four",
     .paper = "Mishra et al., Accelerating Sparse Deep Neural Networks, arXiv 2104.08378 (2021)",
+    .cites = {"structured2of4"},
     .params = TileChip::params(Config::params()),
     .make = make_accelerator<Structured2of4>,
 }};

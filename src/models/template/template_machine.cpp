@@ -53,6 +53,7 @@ const RegisterAccelerator kRegister{{
     .name = "template",
     .summary = "one line for 'lacuna arch list': what the machine does about zeros",
     .paper = "authors, title, venue and year, and a DOI or an arXiv number",
+    .cites = {},
     .params = TileChip::params(TemplateMachine::own_params()),
     .make = make_accelerator<TemplateMachine>,
 }};

@@ -224,6 +224,7 @@ const RegisterAccelerator kRegister{{
     .summary = "one scheduler per row of PEs and 8-input multiplexers move later work into idle lanes",
     .paper =
         "Mahmoud et al., TensorDash, arXiv 2009.00748v1 (the arXiv text; the MICRO 2020 version differs)",
+    .cites = {"tensordash", "tensordash-micro"},
     .params = Config::params(),
     .make = make_accelerator<TensorDash>,
     .is_default = true,

@@ -17,6 +17,7 @@ struct AcceleratorModel {
   std::string name;
   std::string summary;  // one line for `lacuna arch list`
   std::string paper;
+  std::vector<std::string> cites = {};  // keys of docs/papers.bib, for `lacuna cite`
   std::vector<ParamSpec> params;
   // Throws InputError for parameters that do not go together.
   std::function<std::unique_ptr<Accelerator>(Params)> make;
