@@ -6,6 +6,7 @@ wheel also holds the program, the libraries that both need and a few traces, and
 """
 
 import os
+import re
 import shutil
 import subprocess
 
@@ -21,6 +22,16 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 LIBRARY = "liblacuna.so.2"
 BUNDLE = os.environ.get("LACUNA_BUNDLE")
 LICENSES = "share/doc/lacuna/licenses"
+
+
+def source_url() -> str:
+    """The repository that the clone came from, for the wheel's metadata; empty if none is recorded."""
+    try:
+        done = subprocess.run(["git", "config", "remote.origin.url"], cwd=ROOT, capture_output=True, text=True, check=False)
+    except OSError:
+        return ""
+    url = re.sub(r"^(?:ssh://)?git@([^:/]+)[:/]", r"https://\1/", done.stdout.strip())
+    return re.sub(r"\.git$", "", url) if url.startswith("https://") else ""
 
 
 def run(*command: str) -> None:
@@ -61,6 +72,9 @@ class BuildWithLibrary(build_py):
         super().run()
         if getattr(self, "editable_mode", False):
             return  # the package finds the library in the build folder
+        licence = os.path.join(ROOT, "LICENSE")
+        if os.path.isfile(licence):
+            shutil.copy(licence, os.path.join(self.build_lib, "lacuna", "LICENSE"))
         folder = os.path.join(self.build_lib, "lacuna", "lib")
         self.mkpath(folder)
         if BUNDLE:
@@ -96,4 +110,8 @@ class WithLibrary(Distribution):
         return True
 
 
-setup(cmdclass={"build_py": BuildWithLibrary, "bdist_wheel": Wheel}, distclass=WithLibrary)
+setup(
+    cmdclass={"build_py": BuildWithLibrary, "bdist_wheel": Wheel},
+    distclass=WithLibrary,
+    project_urls={"Source": source_url()} if source_url() else {},
+)
