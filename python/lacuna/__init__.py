@@ -16,7 +16,7 @@
 torch is imported when something needs it: `simulate`, `machines` and `parameters` do not.
 """
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, List
 
 from ._simulate import Result, machines, parameters, simulate
 from ._trace.sources import Step
@@ -92,6 +92,18 @@ def __getattr__(name: str) -> object:
         raise AttributeError(f"module 'lacuna' has no attribute '{name}'")
     import importlib
 
-    value = getattr(importlib.import_module(f".{_WITH_TORCH[name]}", __name__), name)
+    place = f"{__name__}.{_WITH_TORCH[name]}"
+    try:
+        value = getattr(importlib.import_module(place), name)
+    except ImportError as error:
+        if error.name != "torch":
+            raise
+        from ._without_torch import placeholder
+
+        return placeholder(name, place)
     globals()[name] = value
     return value
+
+
+def __dir__() -> List[str]:
+    return sorted({*globals(), *__all__})
