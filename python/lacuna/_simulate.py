@@ -1,7 +1,6 @@
 """lacuna.simulate, lacuna.machines and lacuna.parameters: the program's simulator inside Python."""
 
 import ctypes
-import html
 import json
 import os
 import shutil
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional, 
 
 from ._native.handles import ResultHandle, run_simulation
 from ._native.library import library
+from ._stored_result import StoredResult, summary
 from ._trace.sources import open_source
 from .errors import SimulationError
 
@@ -71,9 +71,11 @@ def simulate(
     threads: 0 means all cores. The result does not depend on it.
     operations: of "forward", "input_grad" and "weight_grad" those to run; all three if none is given. "forward" alone
         is inference.
-    progress: called now and then with the share of the work done; a true value ends the simulation.
+    progress: called now and then with the share of the work done. What it returns does not matter; an exception that it
+        raises ends the simulation.
 
-    Python's lock is released while it runs, and Ctrl-C ends it. Raises SimulationError for what cannot be simulated.
+    Python's lock is released while it runs, and Ctrl-C ends it. Raises TraceError for a trace that cannot be read, and
+    SimulationError for what cannot be simulated.
     """
     names = [machines] if isinstance(machines, str) else list(machines)
     settings = [f"{key}={_setting(value)}" for key, value in (set or {}).items()]
@@ -100,12 +102,14 @@ def simulate(
 class Result:
     """The outcome of `lacuna.simulate`.
 
-    Printed it is the program's table, in a notebook the report with its charts. `totals()` has the numbers that matter,
-    `to_dicts()` and `to_pandas()` one row per trace, machine, layer and operation, `data` everything, in the schema of
-    `lacuna simulate --json`.
+    Printed it is the program's table, in a notebook a short one; `save_html()` writes the report with its charts.
+    `totals()` has the numbers that matter, `to_dicts()` and `to_pandas()` one row per trace, machine, layer and
+    operation, `data` everything, in the schema of `lacuna simulate --json`. Results can be copied and pickled.
     """
 
-    def __init__(self, handle: ResultHandle, command: str = "lacuna.simulate(...)") -> None:
+    def __init__(
+        self, handle: Union[ResultHandle, StoredResult], command: str = "lacuna.simulate(...)"
+    ) -> None:
         self._handle = handle
         self._command = command
         self._data: Optional[Dict[str, Any]] = None
@@ -138,21 +142,26 @@ class Result:
         self._handle.write_html(self._command, os.fspath(path))
 
     def totals(self) -> List[Dict[str, Any]]:
-        """One dict per trace and machine: cycles, speedups and, with energy, joules, of a step with its whole batch."""
+        """One dict per trace and machine: cycles, speedups and, with energy, joules, of a step with its whole batch.
+
+        The keys are columns of `to_dicts()`.
+        """
         rows = []
         for run, totals in zip(self.data["runs"], self._handle.totals()):
-            cycles, without = totals.cycles, totals.cycles_without_zeros
             row = {
                 "trace": run["trace"],
-                "machine": totals.machine.decode(),
-                "baseline_cycles": totals.baseline_cycles,
-                "cycles": cycles,
-                "speedup": totals.baseline_cycles / cycles if cycles else 0.0,
-                "speedup_from_zeros": without / cycles if cycles else 0.0,
+                "model": run["model"],
+                "arch": totals["machine"],
+                "baseline_cycles_per_batch": totals["baseline_cycles"],
+                "cycles_without_zeros_per_batch": totals["cycles_without_zeros"],
+                "cycles_per_batch": totals["cycles"],
+                "speedup": _ratio(totals["baseline_cycles"], totals["cycles"]),
+                "speedup_from_zeros": _ratio(totals["cycles_without_zeros"], totals["cycles"]),
             }
-            if totals.joules == totals.joules:  # not NaN
-                row["baseline_joules"], row["joules"] = totals.baseline_joules, totals.joules
-                row["energy_efficiency"] = totals.baseline_joules / totals.joules if totals.joules else 0.0
+            if totals["joules"] == totals["joules"]:  # not NaN
+                row["energy_baseline_total_joules_per_batch"] = totals["baseline_joules"]
+                row["energy_machine_total_joules_per_batch"] = totals["joules"]
+                row["energy_chip_efficiency"] = _ratio(totals["baseline_joules"], totals["joules"])
             rows.append(row)
         return rows
 
@@ -175,18 +184,29 @@ class Result:
             raise ImportError("to_pandas() needs pandas; install it, or use to_dicts()") from None
         return pandas.DataFrame(self.to_dicts())
 
-    def __repr__(self) -> str:
+    def __str__(self) -> str:
         return self.table(width=max(80, shutil.get_terminal_size((160, 24)).columns)).rstrip("\n")
 
+    def __repr__(self) -> str:
+        runs = [f"{row['arch']} {row['speedup_from_zeros']:.2f}x from zeros" for row in self.totals()]
+        shown = ", ".join(runs[:4]) + (f" and {len(runs) - 4} more" if len(runs) > 4 else "")
+        return f"<lacuna.Result of {self._command}: {shown}>"
+
     def _repr_html_(self) -> str:
-        try:
-            page = self.html()
-        except SimulationError:  # a library without the page
-            return f"<pre>{html.escape(self.table())}</pre>"
-        return (
-            f'<iframe srcdoc="{html.escape(page)}" title="Lacuna" sandbox="allow-scripts allow-downloads" '
-            'style="width: 100%; height: 720px; border: 0"></iframe>'
-        )
+        return summary(self.totals())
+
+    def __copy__(self) -> "Result":
+        return Result(self._handle, self._command)  # it never changes
+
+    def __deepcopy__(self, memo: object) -> "Result":
+        return self.__copy__()
+
+    def __reduce__(self) -> Any:
+        return (Result, (StoredResult.of(self._handle, self._command), self._command))
+
+
+def _ratio(part: float, whole: float) -> float:
+    return part / whole if whole else 0.0
 
 
 def _setting(value: Any) -> str:
@@ -252,7 +272,8 @@ def _interruptible(run: Callable[..., ResultHandle], progress: Optional[Callable
 
     def on_progress(share: float) -> bool:
         try:
-            return bool(progress(share))
+            progress(share)
+            return False
         except BaseException as error:  # of the caller's function: it ends the simulation and is raised from it
             raised.append(error)
             return True

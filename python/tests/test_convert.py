@@ -405,7 +405,7 @@ class LeftToPytorch(ConvertTest):
             "turned": "only Conv2d and Linear",
         }.items():
             self.assertIn(words, reasons[name])
-            self.assertIn(words, repr(report))
+            self.assertIn(words, str(report))
 
     def test_calls_that_fall_back(self):
         self.force(SKIP_A)

@@ -210,7 +210,8 @@ class Numbers(unittest.TestCase):
         self.assertEqual(found[0].machines["dense"].speedup, 1)
         self.assertEqual(profiler.dropped, 0)
         self.assertEqual(len(profiler.to_dicts()), 4)
-        self.assertIn("tensordash: speedup", repr(profiler))
+        self.assertIn("tensordash: speedup", str(profiler))
+        self.assertEqual(repr(profiler), "<lacuna.Profiler: 2 measurements in 4 steps, 0 dropped>")
 
     def test_the_standard_error_covers_the_whole_batch(self):
         torch.manual_seed(2)

@@ -51,6 +51,9 @@ class ConversionReport:
         return rows
 
     def __repr__(self) -> str:
+        return f"<lacuna.ConversionReport: {len(self._states)} layers converted, {len(self.left)} left to PyTorch>"
+
+    def __str__(self) -> str:
         lines = [f"{len(self._states)} layers converted, {len(self.left)} left to PyTorch"]
         if self.left:
             width = max(len(layer.name) for layer in self.left)

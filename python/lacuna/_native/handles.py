@@ -4,8 +4,9 @@ import ctypes
 import json
 import os
 from ctypes import POINTER, byref, c_double, c_float, c_int, c_size_t, c_uint8, c_void_p
-from typing import Callable, Iterable, List, Mapping, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple
 
+from ..errors import SimulationError, TraceError
 from .library import Library, Progress, SimulateOptions, Totals, library, text_array
 
 ROLES = ("A", "W", "G")
@@ -33,7 +34,10 @@ class TraceHandle(Handle):
     @classmethod
     def open(cls, path: str) -> "TraceHandle":
         lib = library()
-        return cls(lib, lib.handle("lacuna_trace_open", os.fsencode(path)))
+        try:
+            return cls(lib, lib.handle("lacuna_trace_open", os.fsencode(path)))
+        except SimulationError as error:
+            raise TraceError(str(error)) from None
 
     @classmethod
     def build(
@@ -88,13 +92,14 @@ class ResultHandle(Handle):
 
     _FREE = "lacuna_result_free"
 
-    def totals(self) -> List[Totals]:
-        """Totals of every run: traces x machines, the machines varying fastest."""
+    def totals(self) -> List[Dict[str, Any]]:
+        """Totals of every run, with the names of lacuna_totals: traces x machines, the machines varying fastest."""
         found = []
         for run in range(self.library.plain("lacuna_result_count", self.pointer)):
             totals = Totals(struct_size=ctypes.sizeof(Totals))
             self.library.call("lacuna_result_totals", self.pointer, run, byref(totals))
-            found.append(totals)
+            row = {name: getattr(totals, name) for name, _ in Totals._fields_[1:]}
+            found.append({**row, "machine": totals.machine.decode()})
         return found
 
     def json(self, layers: bool) -> str:

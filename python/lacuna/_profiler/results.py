@@ -13,6 +13,7 @@ from .series import Measurement, Series, merge, rows
 from .setup import ranks
 from .worker import Workers
 from .._simulate import Result
+from .._stored_result import write_whole
 from ..errors import ProfilerError
 
 
@@ -93,15 +94,7 @@ class ProfilerResults:
 
     def save_html(self, path: Union[str, os.PathLike]) -> None:
         """Write `html()`: whole, or not at all."""
-        path = os.fspath(path)
-        temporary = f"{path}.{os.getpid()}.tmp"
-        try:
-            with open(temporary, "w", encoding="utf-8") as file:
-                file.write(self.html())
-            os.replace(temporary, path)
-        finally:
-            if os.path.exists(temporary):
-                os.remove(temporary)
+        write_whole(os.fspath(path), self.html())
 
     def serve(self, port: int = 0) -> str:
         """Show a live page on this machine (127.0.0.1 alone); returns its address. `port` 0: any that is free."""
@@ -110,13 +103,15 @@ class ProfilerResults:
             self._server = Server(port, lambda: page(empty, self._data(live=True), alone=True), lambda: self._data(live=True))
         return self._server.url
 
-    def __repr__(self) -> str:
-        found = self.measurements
-        text = f"lacuna.Profiler: {len(found)} measurements in {self._step} steps, {self.dropped} dropped"
-        if found:
-            for name, machine in found[-1].machines.items():
+    def __str__(self) -> str:
+        text = f"lacuna.Profiler: {len(self.measurements)} measurements in {self._step} steps, {self.dropped} dropped"
+        for measurement in self.measurements[-1:]:
+            for name, machine in measurement.machines.items():
                 text += f"\n  {name}: speedup {machine.speedup:.3f} ± {machine.standard_error:.3f}"
         return text
+
+    def __repr__(self) -> str:
+        return f"<{str(self).splitlines()[0]}>"
 
     def _data(self, live: bool = False) -> Dict[str, Any]:
         return {

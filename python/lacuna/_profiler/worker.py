@@ -98,15 +98,15 @@ class Workers:
         result = run_simulation(traces, cancel=self._cancel, **self._simulate)
         measures: Dict[str, MachineMeasure] = {}
         for totals in result.totals():
-            name = totals.machine.decode()
-            if totals.trace == 0:
-                cycles = (totals.baseline_cycles, totals.cycles, totals.cycles_without_zeros)
-                measures[name] = MachineMeasure(*cycles, totals.baseline_joules, totals.joules, [])
+            name, baseline, cycles = totals["machine"], totals["baseline_cycles"], totals["cycles"]
+            if totals["trace"] == 0:
+                joules = (totals["baseline_joules"], totals["joules"])
+                measures[name] = MachineMeasure(baseline, cycles, totals["cycles_without_zeros"], *joules, [])
             else:
                 measure = measures[name]
-                measure.per_sample.append(totals.baseline_cycles / totals.cycles if totals.cycles else 0.0)
-                measure.alone_baseline_cycles += totals.baseline_cycles
-                measure.alone_cycles += totals.cycles
+                measure.per_sample.append(baseline / cycles if cycles else 0.0)
+                measure.alone_baseline_cycles += baseline
+                measure.alone_cycles += cycles
         zeros = traces[0].zeros()
         layers = dict(zip(numbered([call.name for call in step.calls]), zeros))
         with self._reporting:

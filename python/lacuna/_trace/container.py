@@ -69,8 +69,11 @@ def write_container(path: str, tensors: Mapping[str, torch.Tensor], metadata: Ma
 
 def read_container(path: str) -> Tuple[Dict[str, torch.Tensor], Dict[str, str]]:
     """The tensors and the metadata of a safetensors file; zstd is recognised by its content."""
-    with open(path, "rb") as file:
-        data = bytearray(file.read())
+    try:
+        with open(path, "rb") as file:
+            data = bytearray(file.read())
+    except OSError as error:
+        raise TraceError(f"{path}: cannot be read ({error.strerror}); give the name of a trace in one file") from None
     if data[:4] == _ZSTD_MAGIC:
         data = bytearray(_decompress(path, bytes(data)))
     length = int.from_bytes(data[:8], "little")

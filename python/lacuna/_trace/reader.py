@@ -14,7 +14,7 @@ from ..errors import TraceError
 ROLES = ("A", "W", "G")
 
 
-@dataclass
+@dataclass(repr=False)
 class Layer:
     """One layer: `info` as the trace describes it, and its operands with the channels last.
 
@@ -26,18 +26,25 @@ class Layer:
     masks: Dict[str, torch.Tensor] = field(default_factory=dict)  # True where the value is not zero
     values: Dict[str, torch.Tensor] = field(default_factory=dict)  # empty in a trace of masks
 
+    def __repr__(self) -> str:
+        zeros = ", ".join(f"{100 * self.zeros(role):.0f} % of {role}" for role in self.masks)
+        return f"<lacuna.Layer {self.name!r}, {self.info['type']}: zeros {zeros}>"
+
     def zeros(self, role: str) -> float:
         """The share of zeros of "A", "W" or "G", counted."""
         return 1 - self.masks[role].sum().item() / self.masks[role].numel()
 
 
-@dataclass
+@dataclass(repr=False)
 class Trace:
     """A trace: `metadata` as strings, `layers` in the order of execution."""
 
     metadata: Dict[str, str]
     layers: List[Layer]
     left_out: List[Dict[str, object]] = field(default_factory=list)  # name, type and, where known, macs
+
+    def __repr__(self) -> str:
+        return f"<lacuna.Trace of {self.metadata.get('model')}: {len(self.layers)} layers>"
 
     def __getitem__(self, name: str) -> Layer:
         for layer in self.layers:
@@ -56,6 +63,8 @@ def read_trace(path: Union[str, os.PathLike]) -> Trace:
     >>> trace = lacuna.read_trace("step.safetensors")
     >>> trace["conv1"].zeros("A"), trace["conv1"].masks["G"].shape
     """
+    if not isinstance(path, (str, os.PathLike)):
+        raise TraceError(f"a {type(path).__name__} is not the name of a trace")
     path = os.fspath(path)
     tensors, metadata = read_container(path)
     if metadata.get("format") != "training-trace" or metadata.get("version") not in ("1", "2"):

@@ -6,18 +6,22 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Tuple
 
 from .._native.handles import ROLES, TraceHandle
-from ..errors import SimulationError
+from ..errors import TraceError
 
 if TYPE_CHECKING:
     import torch
 
 
-@dataclass
+@dataclass(repr=False)
 class Step:
     """A training step in memory: what a trace file would hold. `lacuna.capture(model)` without a path records one."""
 
     metadata: Mapping[str, str]
     tensors: Mapping[str, "torch.Tensor"]  # "NAME/A.mask" and, with values, "NAME/A"; on the host
+
+    def __repr__(self) -> str:
+        layers = len(json.loads(self.metadata["layers"]))
+        return f"<lacuna.Step of {self.metadata['model']}: {layers} layers>"
 
     def save(self, path: str) -> None:
         """Write it to a `.safetensors` or `.safetensors.zst`."""
@@ -56,7 +60,7 @@ def open_source(source: Any) -> TraceHandle:
             return TraceHandle.open(source.path)
         if all(hasattr(layer, "masks") for layer in source.layers):
             return _of_trace(source)
-    raise SimulationError(
+    raise TraceError(
         f"a {type(source).__name__} is not a trace; give the name of one, a step of lacuna.capture(model) whose block "
         "has ended, or what lacuna.read_trace() returned"
     )
