@@ -56,39 +56,29 @@ class Expression {
 
  private:
   friend class ExpressionParser;
-  friend class ExpressionEvaluator;
 
-  enum class Op : std::uint8_t {
-    kConstant,
-    kName,
-    kOr,
-    kAnd,
-    kNot,
-    kEqual,
-    kNotEqual,
-    kLess,
-    kLessEqual,
-    kGreater,
-    kGreaterEqual,
-    kAdd,
-    kSubtract,
-    kMultiply,
-    kDivide,
-    kRemainder,
-    kMin,
-    kMax,
-    kNegate,  // this and the rest: of one number
-    kAbs,
-    kLog2,
-    kFloor,
-    kCeil
+  enum class Kind : std::uint8_t { kConstant, kName, kOr, kAnd, kNot, kCompare, kCalculate };
+  // A comparison holds for these relations of its left side to its right side.
+  enum Relations : std::uint8_t { kNone = 0, kLess = 1, kEqual = 2, kGreater = 4 };
+  using Calculate = double (*)(double, double);  // NaN: no result
+  struct Operator {
+    Kind kind;
+    std::uint8_t relations = kNone;  // of kCompare
+    Calculate calculate = nullptr;   // of kCalculate; functions of one number get it twice
   };
   struct Node {
-    Op op;
+    Operator op;
     std::uint32_t left;   // a node; of a constant or name its index
-    std::uint32_t right;  // a node, where the operation takes two
+    std::uint32_t right;  // a node: the left one where the operator takes one
     std::uint32_t column;
   };
+
+  // The value of each node.
+  std::vector<Value> compute(std::span<const Value> values) const;
+  Value combine(const Node& node, const Value& left, const Value& right) const;
+  Value compare(const Node& node, const Value& left, const Value& right) const;
+  // Throws InputError for a value that is neither missing nor of the same kind as `example`.
+  void require(const Value& value, const Value& example, const Node& node) const;
   [[noreturn]] void fail(std::size_t column, std::string_view cause, std::string_view remedy) const;
 
   std::string text_, where_;
