@@ -5,8 +5,10 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "cli/options.hpp"
@@ -36,6 +38,16 @@ inline constexpr AddCommand kCommands[] = {
     add_bench_command, add_cite_command, add_help_command,      add_version_command,
 };
 
+// A command with its options, which `run` gets.
+template <typename Options>
+std::pair<CLI::App&, Options&> add_command(CLI::App& app, const std::string& name, const std::string& help,
+                                           void (*run)(const Options&)) {
+  CLI::App* command = app.add_subcommand(name, help);
+  const auto options = std::make_shared<Options>();
+  command->callback([=] { run(*options); });
+  return {*command, *options};
+}
+
 // The examples at the end of a command's --help: what to type, and what it does.
 struct Example {
   std::string_view line;
@@ -43,6 +55,8 @@ struct Example {
 };
 void add_examples(CLI::App& command, const std::vector<Example>& examples);
 
+// The commit, the compiler and others, by name: what makes this program this one.
+std::vector<std::pair<std::string, std::string>> build_facts();
 // For --version and `lacuna version`: "lacuna 0.1.0" on the first line, which scripts may rely on, then one
 // "name: value" per line.
 std::string version_text();

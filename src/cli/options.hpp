@@ -7,9 +7,30 @@
 #include <string_view>
 #include <vector>
 
+#include "cli/terminal/output.hpp"
 #include "sim/catalog/choose_machines.hpp"
 
 namespace lacuna::cli {
+
+// Whole numbers as parse_number() reads them: no sign, no "1e3". CLI11 takes -1 and what is beyond 64 bits
+// for unsigned numbers. The default limit leaves room for products with small numbers.
+inline constexpr std::uint64_t kMostSteps = 1'000'000'000'000'000;
+CLI::Validator whole_number(std::uint64_t low, std::uint64_t high = kMostSteps);
+// The name of a file to write. Without it, an empty one (a variable that is not set) is taken for none.
+CLI::Validator not_empty();
+
+// An option with a value; --help shows `type` in its place. Without "--" it is an argument.
+template <typename T>
+CLI::Option* add(CLI::App& command, const std::string& name, T& target, const std::string& type,
+                 const std::string& help) {
+  return command.add_option(name, target, help)->type_name(type);
+}
+// A whole number from `low` to `high`.
+template <typename T>
+CLI::Option* add_number(CLI::App& command, const std::string& name, T& target, std::uint64_t low,
+                        std::uint64_t high, const std::string& help) {
+  return add(command, name, target, "N", help)->check(whole_number(low, high));
+}
 
 // TRACE...
 void add_trace_argument(CLI::App& command, std::vector<std::string>& traces);
@@ -17,7 +38,7 @@ void add_trace_argument(CLI::App& command, std::vector<std::string>& traces);
 void add_output_option(CLI::App& command, const std::string& name, std::string& file,
                        const std::string& content);
 // --json, --csv
-void add_result_options(CLI::App& command, std::string& json, std::string& csv);
+void add_result_options(CLI::App& command, ResultFiles& files);
 // --html
 void add_html_option(CLI::App& command, std::string& file);
 // --json, without a file: standard output
@@ -38,18 +59,7 @@ CLI::Option* add_choice(CLI::App& command, const std::string& name, std::string&
 template <typename T>
 CLI::Option* add_list(CLI::App& command, const std::string& name, std::vector<T>& target,
                       const std::string& type, const std::string& help) {
-  return command.add_option(name, target, help)->delimiter(',')->type_name(type + ",...");
+  return add(command, name, target, type + ",...", help)->delimiter(',');
 }
-
-// Refuses an option that earlier versions had; `remedy` names the command that has it now.
-void add_moved_option(CLI::App& command, const std::string& name, const std::string& cause,
-                      const std::string& remedy);
-
-// Whole numbers as parse_number() reads them: no sign, no "1e3". CLI11 takes -1 and what is beyond 64 bits
-// for unsigned numbers. The default limit leaves room for products with small numbers.
-inline constexpr std::uint64_t kMostSteps = 1'000'000'000'000'000;
-CLI::Validator whole_number(std::uint64_t low, std::uint64_t high = kMostSteps);
-// The name of a file to write. Without it, an empty one (a variable that is not set) is taken for none.
-CLI::Validator not_empty();
 
 }  // namespace lacuna::cli

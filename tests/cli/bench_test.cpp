@@ -337,23 +337,12 @@ TEST_F(BenchTest, EveryListThatShipsIsRead) {
                  "no layer name contains");
 }
 
-// Each option that `lacuna bench` had before its subcommands.
-TEST_F(BenchTest, OldOptionsNameTheNewCommand) {
-  for (const auto& [option, command] :
-       {std::pair("--versus-torch", "torch NETWORK,..."), std::pair("--zeros-file", "training TABLE,..."),
-        std::pair("--calibrate", "calibrate"), std::pair("--show-calibration", "calibrate --show"),
-        std::pair("--shapes", "layers --shapes ..."), std::pair("--threads", "layers --threads ..."),
-        std::pair("--prune", "torch --prune ...")})
-    expect_error(run_lacuna({"bench", option, "x"}), fmt::format("use 'lacuna bench {}'", command));
-}
-
 TEST_F(BenchTest, AloneItPrintsItsHelp) {
   const ProgramResult alone = run_lacuna({"bench"});
   EXPECT_EQ(alone.exit_code, 0) << alone.err;
   EXPECT_EQ(alone.out, run_lacuna({"bench", "--help"}).out);
   for (const char* command : {"layers", "training", "torch", "calibrate", "Examples:"})
     EXPECT_NE(alone.out.find(command), std::string::npos) << alone.out;
-  EXPECT_EQ(alone.out.find("--versus-torch"), std::string::npos);
 }
 
 TEST_F(BenchTest, ShowsWhatIsKept) {

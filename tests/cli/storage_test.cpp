@@ -125,36 +125,5 @@ TEST(StorageCli, Mistakes) {
   expect_error(run_lacuna({"storage", "no-such-file"}), "no-such-file");
 }
 
-// Where these options were before there was `lacuna storage`.
-TEST(StorageCli, InspectNamesTheCommandForItsFormerOptions) {
-  const auto refused = [](std::vector<std::string> options) {
-    const std::string name = options.front().substr(0, options.front().find('='));
-    std::vector<std::string> line{"inspect", kAlexnet};
-    line.insert(line.end(), options.begin(), options.end());
-    const ProgramResult result = run_lacuna(line);
-    EXPECT_EQ(result.exit_code, 2) << name;
-    EXPECT_EQ(result.err, fmt::format("lacuna: error: inspect {}: stored tensors have their own command; use "
-                                      "'lacuna storage TRACE'; see 'lacuna storage --help'\n",
-                                      name));
-    line.erase(line.begin() + 1);
-    line.push_back(kAlexnet);
-    EXPECT_EQ(run_lacuna(line).err, result.err);
-  };
-  refused({"--storage"});
-  refused({"--backside"});
-  refused({"--grouping", "channels"});
-  refused({"--values", "fp32"});
-  refused({"--pointer-bits=16"});
-  refused({"--run-bits", "4"});
-  refused({"--schedulers", "2"});
-  refused({"--block-cycles", "1"});
-  refused({"--set", "depth=2"});
-  const ProgramResult help = run_lacuna({"inspect", "--help"});
-  EXPECT_EQ(help.out.find("--set"), std::string::npos);
-  const ProgramResult unknown = run_lacuna({"inspect", kAlexnet, "--sumary"});
-  EXPECT_NE(unknown.err.find("did you mean '--summary'?"), std::string::npos);
-  EXPECT_EQ(unknown.err.find("--backside"), std::string::npos) << unknown.err;
-}
-
 }  // namespace
 }  // namespace lacuna

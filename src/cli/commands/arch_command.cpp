@@ -57,6 +57,11 @@ void need_machine(const MachineChoice& choice, const char* command) {
     throw InputError(command, "no machine is named", "give a name of 'lacuna arch list' or --config FILE");
 }
 
+void run_list(const ArchOptions& options) {
+  const ArchCatalog catalog;
+  print_text(options.json ? arch_list_json(catalog) : arch_list_text(catalog, output_style()));
+}
+
 void run_show(const ArchOptions& options) {
   need_machine(options.machines, "arch show");
   const std::vector<Machine> machines = choose_machines(options.machines, {.names = "arch show"});
@@ -92,7 +97,7 @@ void run_area(const ArchOptions& options) {
 }
 
 void add_machines(CLI::App& command, MachineChoice& machines, const char* names) {
-  command.add_option("NAME", machines.names, names)->type_name("");
+  add(command, "NAME", machines.names, "", names);
   add_machine_options(command, machines);
 }
 
@@ -104,37 +109,31 @@ void add_arch_command(CLI::App& app) {
   add_examples(*arch, {{"lacuna arch list", "the machines that can be simulated"},
                        {"lacuna arch show dense", "every parameter with unit, default, range and source"},
                        {"lacuna arch area tensordash", "area and peak power by component"}});
-  const auto options = std::make_shared<ArchOptions>();
+  const auto [list, listed] =
+      add_command<ArchOptions>(*arch, "list", "List the machines and named configurations", run_list);
+  add_json_flag(list, listed.json);
+  add_examples(list, {{"lacuna arch list", "one line per machine"},
+                      {"lacuna arch list --json", "the same for programs"}});
 
-  CLI::App* list = arch->add_subcommand("list", "List the machines and named configurations");
-  add_json_flag(*list, options->json);
-  add_examples(*list, {{"lacuna arch list", "one line per machine"},
-                       {"lacuna arch list --json", "the same for programs"}});
-  list->callback([options] {
-    const ArchCatalog catalog;
-    print_text(options->json ? arch_list_json(catalog) : arch_list_text(catalog, output_style()));
-  });
+  const auto [show, shown] = add_command<ArchOptions>(
+      *arch, "show", "Show every parameter of a machine or named configuration", run_show);
+  add_machines(show, shown.machines, "A name that 'lacuna arch list' prints");
+  add_json_flag(show, shown.json);
+  add_examples(show, {{"lacuna arch show dense", "its parameters"},
+                      {"lacuna arch show dense --json", "the same for programs"},
+                      {"lacuna arch show --config mine.yaml", "those of a file, and what it changes"}});
 
-  CLI::App* show = arch->add_subcommand("show", "Show every parameter of a machine or named configuration");
-  add_machines(*show, options->machines, "A name that 'lacuna arch list' prints");
-  add_json_flag(*show, options->json);
-  add_examples(*show, {{"lacuna arch show dense", "its parameters"},
-                       {"lacuna arch show dense --json", "the same for programs"},
-                       {"lacuna arch show --config mine.yaml", "those of a file, and what it changes"}});
-  show->callback([options] { run_show(*options); });
-
-  CLI::App* area = arch->add_subcommand("area", "Area and peak power of machines by component");
-  add_machines(*area, options->machines, "Names that 'lacuna arch list' prints; several stand side by side");
-  add_cost_options(*area, options->energy_table, options->node);
-  add_json_flag(*area, options->json);
+  const auto [area, priced] =
+      add_command<ArchOptions>(*arch, "area", "Area and peak power of machines by component", run_area);
+  add_machines(area, priced.machines, "Names that 'lacuna arch list' prints; several stand side by side");
+  add_cost_options(area, priced.energy_table, priced.node);
+  add_json_flag(area, priced.json);
   add_examples(
-      *area,
-      {{"lacuna arch area tensordash", "Table 3 of the paper, and the memories"},
-       {"lacuna arch area tensordash --set depth=2 --set tiles=8", "another configuration"},
-       {"lacuna arch area tensordash --set arithmetic=bfloat16 --node 7", "another data type, at 7 nm"},
-       {"lacuna arch area dense tensordash --config mine.yaml", "three machines side by side"},
-       {"lacuna arch area ant", "the published areas of SCNN and ANT, 16 nm"}});
-  area->callback([options] { run_area(*options); });
+      area, {{"lacuna arch area tensordash", "Table 3 of the paper, and the memories"},
+             {"lacuna arch area tensordash --set depth=2 --set tiles=8", "another configuration"},
+             {"lacuna arch area tensordash --set arithmetic=bfloat16 --node 7", "another data type, at 7 nm"},
+             {"lacuna arch area dense tensordash --config mine.yaml", "three machines side by side"},
+             {"lacuna arch area ant", "the published areas of SCNN and ANT, 16 nm"}});
 }
 
 }  // namespace lacuna::cli

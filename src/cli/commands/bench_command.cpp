@@ -24,14 +24,13 @@ struct LayersCommand {
   std::vector<std::string> tables;  // training
   bool scaling = false;             // layers
   bool show = false;                // calibrate
-  std::string json, csv, html;
+  ResultFiles files;
 
   void check_files() const {
     std::vector<std::string> inputs = spec.traces;
     inputs.insert(inputs.end(), spec.shapes.begin(), spec.shapes.end());
     inputs.insert(inputs.end(), tables.begin(), tables.end());
-    check_result_files(json, csv, inputs);
-    check_html(html, inputs, {json, csv});
+    files.check(inputs);
   }
 };
 
@@ -57,10 +56,11 @@ bench::LayersReport measure(const bench::LayersPlan& plan) {
 
 void write_layers(const LayersCommand& command, const bench::LayersReport& report, const std::string& json,
                   const std::string& text) {
-  if (!command.html.empty()) write_html(command.html, "bench", {{"bench", json}});
-  if (!command.json.empty()) write_result(command.json, json);
-  if (!command.csv.empty()) write_result(command.csv, bench::layers_csv(report.cases));
-  if (command.json != kStandardOutput && command.csv != kStandardOutput) {
+  const ResultFiles& files = command.files;
+  if (!files.html.empty()) write_html(files.html, "bench", {{"bench", json}});
+  if (!files.json.empty()) write_result(files.json, json);
+  if (!files.csv.empty()) write_result(files.csv, bench::layers_csv(report.cases));
+  if (!files.quiet()) {
     print_text(text + bench::calibration_note());
     if (!command.spec.baselines.empty())
       print_text(crossover_table(bench::crossovers(report.cases), output_style()));
@@ -117,13 +117,13 @@ void run_calibrate(const LayersCommand& command) {
 
 struct TorchCommand {
   bench::TorchSpec spec;
-  std::string json, csv;
+  ResultFiles files;
 };
 
 void run_torch(const TorchCommand& command) {
   std::vector<std::string> inputs = command.spec.networks;
   inputs.push_back(command.spec.initial);
-  check_result_files(command.json, command.csv, inputs);
+  command.files.check(inputs);
   bench::TorchSpec spec = command.spec;
   spec.dropped_variables = set_by_wait_briefly();
   const StopOnSignal signals;
@@ -131,10 +131,10 @@ void run_torch(const TorchCommand& command) {
   const auto [report, failure] = compare_with_torch(spec, with_bar(bar));
   bar.clear();
   if (!report.cases.empty()) {
-    if (!command.json.empty()) write_result(command.json, bench::json_text(torch_json(report)));
-    if (!command.csv.empty()) write_result(command.csv, torch_csv(report));
-    if (command.json != kStandardOutput && command.csv != kStandardOutput)
-      print_text(torch_text(report, output_style()) + bench::calibration_note());
+    const ResultFiles& files = command.files;
+    if (!files.json.empty()) write_result(files.json, bench::json_text(torch_json(report)));
+    if (!files.csv.empty()) write_result(files.csv, torch_csv(report));
+    if (!files.quiet()) print_text(torch_text(report, output_style()) + bench::calibration_note());
   }
   if (failure) std::rethrow_exception(failure);
   if (stop_signal() != 0)
@@ -149,28 +149,21 @@ void run_torch(const TorchCommand& command) {
 
 template <typename Spec>
 void add_duration(CLI::App& command, Spec& spec, const char* rounds, const char* seconds) {
-  command.add_option("--rounds", spec.rounds, rounds)
-      ->check(whole_number(1, 10000))
-      ->type_name("N")
-      ->capture_default_str();
-  command.add_option("--seconds", spec.seconds, seconds)
+  add_number(command, "--rounds", spec.rounds, 1, 10000, rounds)->capture_default_str();
+  add(command, "--seconds", spec.seconds, "X", seconds)
       ->check(CLI::Range(0.0, 3600.0).description(""))
-      ->type_name("X")
       ->capture_default_str();
 }
 
 void add_batch(CLI::App& command, std::int64_t& batch) {
-  command.add_option("--batch", batch, "Images per batch")
-      ->check(whole_number(1, 4096))
-      ->type_name("N")
-      ->capture_default_str();
+  add_number(command, "--batch", batch, 1, 4096, "Images per batch")->capture_default_str();
 }
 
 // Layers, their tensors and the choice between kernels.
 void add_selection(CLI::App& command, bench::LayersSpec& spec) {
   add_list(command, "--shapes", spec.shapes, "NAME|FILE",
            "Networks of configs/shapes or .yaml files (default: vgg16,resnet50)");
-  command.add_option("--layer", spec.layer, "Only layers whose name contains this")->type_name("TEXT");
+  add(command, "--layer", spec.layer, "TEXT", "Only layers whose name contains this");
   add_list(command, "--op", spec.ops, "OP", "Operations: forward, input_grad, weight_grad")
       ->capture_default_str();
   add_batch(command, spec.batch);
@@ -220,144 +213,101 @@ void add_measuring(CLI::App& command, LayersCommand& options) {
       "--no-auto", [&spec](std::int64_t) { spec.with_auto = false; },
       "Do not time oneDNN's own choice of algorithm (Winograd)");
   add_duration(command, spec, "Least number of paired runs per case", "Least time per layer and operation");
-  add_result_options(command, options.json, options.csv);
-  add_html_option(command, options.html);
+  add_result_options(command, options.files);
+  add_html_option(command, options.files.html);
 }
 
 void add_layers(CLI::App& bench) {
-  CLI::App* command =
-      bench.add_subcommand("layers", "Zero-skipping convolutions and oneDNN's, layer by layer");
-  const auto options = std::make_shared<LayersCommand>();
-  add_selection(*command, options->spec);
-  add_trace_zeros(*command, options->spec);
-  add_measuring(*command, *options);
-  command->add_flag("--scaling", options->scaling,
-                    "Gain of --threads over one thread, compared with the gain of a loop of multiply-adds");
+  const auto [command, options] = add_command<LayersCommand>(
+      bench, "layers", "Zero-skipping convolutions and oneDNN's, layer by layer", run_layers);
+  add_selection(command, options.spec);
+  add_trace_zeros(command, options.spec);
+  add_measuring(command, options);
+  command.add_flag("--scaling", options.scaling,
+                   "Gain of --threads over one thread, compared with the gain of a loop of multiply-adds");
   add_examples(
-      *command,
+      command,
       {{"lacuna bench layers --shapes resnet50 --zeros 50,90", "two shares of zeros, all convolutions"},
        {"lacuna bench layers --trace vgg16.safetensors --batch 4", "the zeros of a training run"},
        {"lacuna bench layers --layer conv3_2 --op forward", "one layer, one operation"},
        {"lacuna bench layers --shapes vgg16 --zeros 50,70,90 --precision bfloat16",
         "bfloat16 against single precision"},
        {"lacuna bench layers --scaling --threads 2 --layer conv3 --zeros 70", "the gain of a second core"}});
-  command->callback([options] { run_layers(*options); });
 }
 
 void add_training(CLI::App& bench) {
-  CLI::App* command = bench.add_subcommand(
-      "training", "Speedup of a whole training, from a table of its zeros and the times of its layers");
-  const auto options = std::make_shared<LayersCommand>();
-  command
-      ->add_option("TABLE", options->tables,
-                   "Tables of zeros over a training: vgg16, resnet34, resnet50 (measured by SparseTrain's "
-                   "authors) or .csv files; times are interpolated between --zeros")
+  const auto [command, options] = add_command<LayersCommand>(
+      bench, "training", "Speedup of a whole training, from a table of its zeros and the times of its layers",
+      run_training);
+  add(command, "TABLE", options.tables, "",
+      "Tables of zeros over a training: vgg16, resnet34, resnet50 (measured by SparseTrain's "
+      "authors) or .csv files; times are interpolated between --zeros")
       ->delimiter(',')
-      ->type_name("")
       ->required();
-  add_selection(*command, options->spec);
-  add_measuring(*command, *options);
-  add_examples(*command, {{"lacuna bench training vgg16 --impl sparsetrain", "with the zeros of the paper"},
-                          {"lacuna bench training mine.csv --shapes mine.yaml", "another network"}});
-  command->callback([options] { run_training(*options); });
+  add_selection(command, options.spec);
+  add_measuring(command, options);
+  add_examples(command, {{"lacuna bench training vgg16 --impl sparsetrain", "with the zeros of the paper"},
+                         {"lacuna bench training mine.csv --shapes mine.yaml", "another network"}});
 }
 
 void add_calibrate(CLI::App& bench) {
-  CLI::App* command =
-      bench.add_subcommand("calibrate", "Re-measure what auto chooses between kernels by, and keep it");
-  const auto options = std::make_shared<LayersCommand>();
-  options->spec.impl = "auto";
-  add_selection(*command, options->spec);
-  add_trace_zeros(*command, options->spec);
-  command->add_flag("--show", options->show, "Show what is kept for this machine, and measure nothing");
-  add_examples(*command, {{"lacuna bench calibrate --shapes resnet50",
-                           "its layers; nothing is kept while the machine is busy"},
-                          {"lacuna bench calibrate --show", "what is kept"}});
-  command->callback([options] { run_calibrate(*options); });
+  const auto [command, options] = add_command<LayersCommand>(
+      bench, "calibrate", "Re-measure what auto chooses between kernels by, and keep it", run_calibrate);
+  options.spec.impl = "auto";
+  add_selection(command, options.spec);
+  add_trace_zeros(command, options.spec);
+  command.add_flag("--show", options.show, "Show what is kept for this machine, and measure nothing");
+  add_examples(command, {{"lacuna bench calibrate --shapes resnet50",
+                          "its layers; nothing is kept while the machine is busy"},
+                         {"lacuna bench calibrate --show", "what is kept"}});
 }
 
 void add_torch(CLI::App& bench) {
-  CLI::App* command = bench.add_subcommand(
-      "torch", "Images per second of whole training steps by PyTorch, oneDNN and auto, interleaved");
-  const auto options = std::make_shared<TorchCommand>();
-  bench::TorchSpec& spec = options->spec;
-  command
-      ->add_option("NETWORK", spec.networks,
-                   "Built-in models of lacuna train or .yaml files (default: vgg-small,vgg16,resnet18). All "
-                   "sides train on the same images from the same weights; PyTorch runs in a process of its "
-                   "own, in both memory formats")
-      ->delimiter(',')
-      ->type_name("");
-  command
-      ->add_option("--python", spec.python,
-                   "The Python that has PyTorch (default: $PYTHON, python3, /usr/bin/python3)")
-      ->type_name("PROGRAM");
-  command->add_option("--data", spec.data, "Images, as for lacuna train")
-      ->type_name("SET")
-      ->capture_default_str();
-  command
-      ->add_option("--size", spec.image_size,
-                   "Height and width of the images (default: those of the data set)")
-      ->check(whole_number(8, 4096))
-      ->type_name("N");
-  command->add_option("--set", spec.settings, "Change a parameter of the models")
-      ->allow_extra_args(false)
-      ->type_name("key=value");
-  add_list(*command, "--prune", spec.prune, "METHOD",
+  const auto [command, options] = add_command<TorchCommand>(
+      bench, "torch", "Images per second of whole training steps by PyTorch, oneDNN and auto, interleaved",
+      run_torch);
+  bench::TorchSpec& spec = options.spec;
+  add(command, "NETWORK", spec.networks, "",
+      "Built-in models of lacuna train or .yaml files (default: vgg-small,vgg16,resnet18). All "
+      "sides train on the same images from the same weights; PyTorch runs in a process of its "
+      "own, in both memory formats")
+      ->delimiter(',');
+  add(command, "--python", spec.python, "PROGRAM",
+      "The Python that has PyTorch (default: $PYTHON, python3, /usr/bin/python3)");
+  add(command, "--data", spec.data, "SET", "Images, as for lacuna train")->capture_default_str();
+  add_number(command, "--size", spec.image_size, 8, 4096,
+             "Height and width of the images (default: those of the data set)");
+  add(command, "--set", spec.settings, "key=value", "Change a parameter of the models")
+      ->allow_extra_args(false);
+  add_list(command, "--prune", spec.prune, "METHOD",
            "Zero weights as of lacuna train --prune, PyTorch's by masks: none, sm, ds; several: each network "
            "with each")
       ->capture_default_str();
-  command->add_option("--prune-zeros", spec.prune_zeros, "Share of zero weights in the pruned layers")
+  add(command, "--prune-zeros", spec.prune_zeros, "X", "Share of zero weights in the pruned layers")
       ->check(CLI::Range(0.0, 0.999).description(""))
-      ->type_name("X")
       ->capture_default_str();
-  command
-      ->add_option("--after", spec.steps_before,
-                   "Steps to train first, not timed: zeros are those of a training under way")
-      ->check(whole_number(0))
-      ->type_name("N")
+  add_number(command, "--after", spec.steps_before, 0, kMostSteps,
+             "Steps to train first, not timed: zeros are those of a training under way")
       ->capture_default_str();
-  command->add_option("--init", spec.initial, "Begin with the parameters in this file (safetensors)")
-      ->type_name("FILE");
-  command->add_option("--steps", spec.steps, "Timed steps of each side (default: as many as --seconds holds)")
-      ->check(whole_number(1))
-      ->type_name("N");
-  command->add_option("--lr", spec.rate, "Learning rate")
+  add(command, "--init", spec.initial, "FILE", "Begin with the parameters in this file (safetensors)");
+  add_number(command, "--steps", spec.steps, 1, kMostSteps,
+             "Timed steps of each side (default: as many as --seconds holds)");
+  add(command, "--lr", spec.rate, "X", "Learning rate")
       ->check(CLI::PositiveNumber.description(""))
-      ->type_name("X")
       ->capture_default_str();
-  add_batch(*command, spec.batch);
-  add_threads_option(*command, spec.threads);
-  add_duration(*command, spec, "Blocks of steps of each side", "Time of each side");
-  add_choice(*command, "--precision", spec.precision, {"float32", "bfloat16"},
+  add_batch(command, spec.batch);
+  add_threads_option(command, spec.threads);
+  add_duration(command, spec, "Blocks of steps of each side", "Time of each side");
+  add_choice(command, "--precision", spec.precision, {"float32", "bfloat16"},
              "Of auto; bfloat16: round the operands of products, where the CPU has AMX or "
              "AVX512-BF16 and that is expected to be faster")
       ->capture_default_str();
-  command->add_flag("--exact", spec.exact, "auto leaves out Winograd, whose rounding errors are larger");
-  add_result_options(*command, options->json, options->csv);
-  add_examples(*command,
+  command.add_flag("--exact", spec.exact, "auto leaves out Winograd, whose rounding errors are larger");
+  add_result_options(command, options.files);
+  add_examples(command,
                {{"lacuna bench torch", "three networks, all cores, batch 32"},
                 {"lacuna bench torch vgg16,resnet18 --prune none,sm", "with and without zero weights"},
                 {"lacuna bench torch resnet50 --size 224 --batch 16", "images of 224x224"}});
-  command->callback([options] { run_torch(*options); });
-}
-
-// Options that `lacuna bench` had before its subcommands.
-void refuse_old_options(CLI::App& bench) {
-  const auto moved = [&](const std::string& name, const std::string& now) {
-    if (bench.get_option_no_throw(name) == nullptr)
-      add_moved_option(bench, name, "this benchmark is a command now",
-                       fmt::format("use 'lacuna bench {}'; see 'lacuna help bench'", now));
-  };
-  moved("--versus-torch", "torch NETWORK,...");
-  moved("--zeros-file", "training TABLE,...");
-  moved("--calibrate", "calibrate");
-  moved("--show-calibration", "calibrate --show");
-  for (const char* command : {"layers", "torch"})
-    for (const CLI::Option* option : bench.get_subcommand(command)->get_options())
-      if (!option->get_lnames().empty())
-        moved("--" + option->get_lnames().front(),
-              fmt::format("{} --{} ...", command, option->get_lnames().front()));
 }
 
 }  // namespace
@@ -370,7 +320,6 @@ void add_bench_command(CLI::App& app) {
   add_training(*bench);
   add_torch(*bench);
   add_calibrate(*bench);
-  refuse_old_options(*bench);
   add_examples(*bench, {{"lacuna bench layers --layer conv3_2 --zeros 50,90", "one layer against oneDNN"},
                         {"lacuna bench layers --trace mine.safetensors.zst", "the zeros of a training run"},
                         {"lacuna bench training vgg16", "a whole training with the zeros of the paper"},

@@ -1,7 +1,6 @@
 #include <memory>
 
 #include "base/error.hpp"
-#include "base/io/byte_source.hpp"
 #include "cli/commands.hpp"
 #include "cli/terminal/html_output.hpp"
 #include "cli/terminal/output.hpp"
@@ -20,16 +19,10 @@ struct CompareOptions {
   std::string html;
 };
 
-ResultFile read_results(const std::string& path) {
-  const auto source = ByteSource::open(path);
-  return parse_results_json({reinterpret_cast<const char*>(source->bytes().data()), source->bytes().size()},
-                            path);
-}
-
 void run_compare(const CompareOptions& options) {
   check_html(options.html, {options.a, options.b});
-  const ResultFile a = read_results(options.a);
-  const ResultFile b = read_results(options.b);
+  const ResultFile a = parse_results_json(read_result(options.a), options.a);
+  const ResultFile b = parse_results_json(read_result(options.b), options.b);
   const ComparedFiles files{options.a, options.b, a.lacuna, b.lacuna, options.threshold_percent / 100};
   const Comparison comparison = compare_results(a, b, files.threshold);
   if (!options.html.empty())
@@ -42,29 +35,21 @@ void run_compare(const CompareOptions& options) {
 }  // namespace
 
 void add_compare_command(CLI::App& app) {
-  CLI::App* command =
-      app.add_subcommand("compare", "What changed between two JSON results; exits with 1 if they differ");
-  const auto options = std::make_shared<CompareOptions>();
-  command->add_option("A.json", options->a, "A result of 'lacuna simulate --json'")
-      ->required()
-      ->type_name("");
-  command->add_option("B.json", options->b, "Another one")->required()->type_name("");
-  command
-      ->add_option("--threshold", options->threshold_percent,
-                   "Ignore relative changes of up to this many percent (default: 0)")
-      ->check(CLI::Range(0.0, 1e6).description(""))
-      ->type_name("PERCENT");
-  command
-      ->add_option("--limit", options->limit,
-                   "Show at most this many layers and operations per run; 0: all (default: 20)")
-      ->type_name("N");
-  add_json_flag(*command, options->json);
-  add_html_option(*command, options->html);
+  const auto [command, options] = add_command<CompareOptions>(
+      app, "compare", "What changed between two JSON results; exits with 1 if they differ", run_compare);
+  add(command, "A.json", options.a, "", "A result of 'lacuna simulate --json'")->required();
+  add(command, "B.json", options.b, "", "Another one")->required();
+  add(command, "--threshold", options.threshold_percent, "PERCENT",
+      "Ignore relative changes of up to this many percent (default: 0)")
+      ->check(CLI::Range(0.0, 1e6).description(""));
+  add(command, "--limit", options.limit, "N",
+      "Show at most this many layers and operations per run; 0: all (default: 20)");
+  add_json_flag(command, options.json);
+  add_html_option(command, options.html);
   add_examples(
-      *command,
+      command,
       {{"lacuna compare before.json after.json", "by model, operation and layer, the largest change first"},
        {"lacuna compare a.json b.json --threshold 1", "exit code 0: equal within 1 %, 1: not, 2: an error"}});
-  command->callback([options] { run_compare(*options); });
 }
 
 }  // namespace lacuna::cli

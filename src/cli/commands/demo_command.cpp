@@ -2,6 +2,7 @@
 // them. Needs nothing but this program.
 #include <chrono>
 #include <filesystem>
+#include <regex>
 #include <utility>
 
 #include "base/io/output_file.hpp"
@@ -40,7 +41,7 @@ struct DemoOptions {
 class Demo final : public train::RunObserver {
  public:
   explicit Demo(const DemoOptions& options)
-      : options_(options), folder_(options.out), style_(output_style()), plain_{false, style_.width} {
+      : options_(options), folder_(options.out), style_(output_style()) {
     check_html(options.html);
   }
 
@@ -50,32 +51,21 @@ class Demo final : public train::RunObserver {
     simulate();
     time_cpu();
     save_page();
-    const Text details = std::exchange(text_, {});
+    const std::string details = std::exchange(text_, {});
     answer();
     text_ += details;
     conclude();
-    write_file(folder_ / "summary.txt", text_.plain);
+    static const std::regex kColours("\x1b\\[[0-9;]*m");
+    write_file(folder_ / "summary.txt", std::regex_replace(text_, kColours, ""));
     bar_.clear();
-    print_text(text_.shown);
+    print_text(text_);
   }
 
  private:
   using Clock = std::chrono::steady_clock;
 
-  // For summary.txt, and for the terminal.
-  struct Text {
-    std::string plain, shown;
-    void operator+=(const Text& more) {
-      plain += more.plain;
-      shown += more.shown;
-    }
-  };
-  void say(const std::string& text) { text_ += {text, text}; }
-  template <typename Render>
-  void say_table(const Render& render) {
-    text_ += {render(plain_), render(style_)};
-  }
-  void heading(const std::string& text) { text_ += {text + "\n", bold_text(text, style_) + "\n"}; }
+  void say(const std::string& text) { text_ += text; }
+  void heading(const std::string& text) { say(bold_text(text, style_) + "\n"); }
 
   void train() {
     train::TrainSpec spec;
@@ -135,14 +125,13 @@ class Demo final : public train::RunObserver {
       points_.push_back(machines.simulate(trace, resolve_threads(options_.threads),
                                           [&](double share) { bar_.update(share, "simulating"); }));
     heading("\n2. Where the zeros are (recorded at the last step)");
-    say_table([&](const TextStyle& style) { return zeros_table(points_.back(), style); });
+    say(zeros_table(points_.back(), style_));
     say("A: input activations, W: weights, G: gradients of the outputs. 'at best': the speedup if every "
         "multiplication whose\n"
         "sparser operand is zero took no time.\n");
     heading(fmt::format("\n3. Accelerators on that step (simulated cycle by cycle, {} multipliers each)",
                         grouped_digits(kDemoMultipliers)));
-    say_table(
-        [&](const TextStyle& style) { return machines_table(points_.back(), kDemoMultipliers, style); });
+    say(machines_table(points_.back(), kDemoMultipliers, style_));
     say("Speedups are over the dense machine; those by operation are from zeros. from zeros x empty lanes = "
         "speedup:\n'empty lanes' is what the machine would gain if no value were zero, from lanes that "
         "channels, "
@@ -154,7 +143,7 @@ class Demo final : public train::RunObserver {
         "SCNN and ANT: slots lost to products that fit no output, to vectors that are not full, to waiting.\n"
         "Energy: 65 nm, FP32, tables with sources ('lacuna arch area', docs/models).\n");
     say("\nOver the training:\n");
-    say_table([&](const TextStyle& style) { return progress_table(points_, style); });
+    say(progress_table(points_, style_));
     save_results();
   }
 
@@ -174,7 +163,7 @@ class Demo final : public train::RunObserver {
                     "weights, {} batches, "
                     "interleaved;\nmedians. Results agree except for rounding.\n",
                     times_.steps));
-    say_table([&](const TextStyle& style) { return kernels_table(times_, style); });
+    say(kernels_table(times_, style_));
     say(fmt::format("A whole step, forward and backward: {:.1f} ms dense, {:.1f} ms sparse, {:.2f}x.\n",
                     times_.dense_step_ms, times_.other_step_ms, times_.step_speedup));
   }
@@ -241,9 +230,9 @@ class Demo final : public train::RunObserver {
 
   DemoOptions options_;
   std::filesystem::path folder_;
-  TextStyle style_, plain_;
+  TextStyle style_;
   ProgressBar bar_;
-  Text text_;
+  std::string text_;
   std::optional<train::TrainRun> run_;
   Clock::time_point start_, last_step_;
   std::vector<Trace> traces_;
@@ -253,25 +242,24 @@ class Demo final : public train::RunObserver {
   std::filesystem::path page_;  // empty: none was written
 };
 
+void run_demo(const DemoOptions& options) { Demo(options).run(); }
+
 }  // namespace
 
 void add_demo_command(CLI::App& app) {
-  CLI::App* command = app.add_subcommand(
-      "demo", "Train a small network, record its zeros, and run every machine and kernel on them (a minute)");
-  const auto options = std::make_shared<DemoOptions>();
-  command->add_option("--out", options->out, "Folder for all results")
-      ->type_name("DIR")
-      ->capture_default_str();
-  command->add_option("--steps", options->steps, "Steps to train")
+  const auto [command, options] = add_command<DemoOptions>(
+      app, "demo",
+      "Train a small network, record its zeros, and run every machine and kernel on them (a minute)",
+      run_demo);
+  add(command, "--out", options.out, "DIR", "Folder for all results")->capture_default_str();
+  add(command, "--steps", options.steps, "N", "Steps to train")
       ->check(CLI::Range(20, 1'000'000).description(""))
-      ->type_name("N")
       ->capture_default_str();
-  add_seed_option(*command, options->seed, "Seed; the same seed gives the same numbers, except for timings");
-  add_threads_option(*command, options->threads);
-  add_html_option(*command, options->html);
-  add_examples(*command, {{"lacuna demo", "no data, no network needed; about 20 seconds on two cores"},
-                          {"lacuna demo --steps 40 --out quick", "a first impression"}});
-  command->callback([options] { Demo(*options).run(); });
+  add_seed_option(command, options.seed, "Seed; the same seed gives the same numbers, except for timings");
+  add_threads_option(command, options.threads);
+  add_html_option(command, options.html);
+  add_examples(command, {{"lacuna demo", "no data, no network needed; about 20 seconds on two cores"},
+                         {"lacuna demo --steps 40 --out quick", "a first impression"}});
 }
 
 }  // namespace lacuna::cli

@@ -58,7 +58,7 @@ void run_help(const CLI::App& app, const HelpOptions& options) {
 void add_help_command(CLI::App& app) {
   CLI::App* command = app.add_subcommand("help", "What a command does, its options and examples");
   const auto options = std::make_shared<HelpOptions>();
-  command->add_option("COMMAND", options->words, "A command (default: all of them in short)")->type_name("");
+  add(*command, "COMMAND", options->words, "", "A command (default: all of them in short)");
   CLI::Option* man = command->add_flag("--man", options->man, "Print the man page lacuna(1)");
   add_choice(*command, "--completion", options->shell, {"bash", "zsh", "fish"},
              "Print the completion script of a shell")

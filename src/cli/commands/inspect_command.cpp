@@ -17,9 +17,7 @@ struct InspectOptions {
   std::vector<std::string> traces;
   std::string scheduled = "sparser";
   bool summary = false;
-  std::string json;
-  std::string csv;
-  std::string html;
+  ResultFiles files;
 };
 
 SchedulePolicy parse_policy(const std::string& name) {
@@ -30,19 +28,19 @@ SchedulePolicy parse_policy(const std::string& name) {
 
 void run_inspect(const InspectOptions& options) {
   const SchedulePolicy policy = parse_policy(options.scheduled);
-  check_result_files(options.json, options.csv, options.traces);
-  check_html(options.html, options.traces, {options.json, options.csv});
+  options.files.check(options.traces);
   std::vector<Inspection> inspections;
   for (const std::string& path : options.traces) {
     const Trace trace = Trace::open(path);  // one in memory at a time
     inspections.push_back({path, trace.info(), trace.batch(), trace_potential(trace, policy)});
   }
-  if (!options.json.empty()) write_result(options.json, inspections_to_json(inspections));
-  if (!options.csv.empty()) write_result(options.csv, inspections_to_csv(inspections));
-  if (!options.html.empty())
-    write_html(options.html, "inspect",
+  const auto& [json, csv, html] = options.files;
+  if (!json.empty()) write_result(json, inspections_to_json(inspections));
+  if (!csv.empty()) write_result(csv, inspections_to_csv(inspections));
+  if (!html.empty())
+    write_html(html, "inspect",
                {{"inspect", inspections_to_json(inspections)}, {"files", files_part(options.traces)}});
-  if (options.json == kStandardOutput || options.csv == kStandardOutput) return;
+  if (options.files.quiet()) return;
   const TextStyle style = output_style();
   if (!options.summary) {
     for (const Inspection& inspection : inspections) print("{}\n", inspection_table(inspection, style));
@@ -50,35 +48,22 @@ void run_inspect(const InspectOptions& options) {
   if (options.summary || inspections.size() > 1) print_text(inspection_summary(inspections, style));
 }
 
-// Options that were here before `lacuna storage`: the message says where they went.
-void refuse_moved_options(CLI::App& command) {
-  for (const char* name : {"--storage", "--backside", "--grouping", "--values", "--pointer-bits",
-                           "--run-bits", "--schedulers", "--block-cycles", "--set"})
-    add_moved_option(command, name, "stored tensors have their own command",
-                     "use 'lacuna storage TRACE'; see 'lacuna storage --help'");
-}
-
 }  // namespace
 
 void add_inspect_command(CLI::App& app) {
-  CLI::App* command = app.add_subcommand(
-      "inspect", "Layers, shapes and zeros of traces; what skipping zeros could give at best");
-  const auto options = std::make_shared<InspectOptions>();
-  add_trace_argument(*command, options->traces);
-  command
-      ->add_option(
-          "--scheduled", options->scheduled,
-          "Whose zeros are skipped: sparser (of the two operands the one with more zeros, the default), "
-          "primary (activations forward, gradients backward), A, W or G")
-      ->type_name("OPERAND");
-  command->add_flag("--summary", options->summary, "Only one row per trace");
-  add_result_options(*command, options->json, options->csv);
-  add_html_option(*command, options->html);
-  refuse_moved_options(*command);
-  add_examples(*command, {{"lacuna inspect resnet50.safetensors.zst", "one row per layer"},
-                          {"lacuna inspect --summary *.zst", "one row per network"},
-                          {"lacuna inspect a.zst --json - | jq .traces[0].total", "for programs"}});
-  command->callback([options] { run_inspect(*options); });
+  const auto [command, options] = add_command<InspectOptions>(
+      app, "inspect", "Layers, shapes and zeros of traces; what skipping zeros could give at best",
+      run_inspect);
+  add_trace_argument(command, options.traces);
+  add(command, "--scheduled", options.scheduled, "OPERAND",
+      "Whose zeros are skipped: sparser (of the two operands the one with more zeros, the default), "
+      "primary (activations forward, gradients backward), A, W or G");
+  command.add_flag("--summary", options.summary, "Only one row per trace");
+  add_result_options(command, options.files);
+  add_html_option(command, options.files.html);
+  add_examples(command, {{"lacuna inspect resnet50.safetensors.zst", "one row per layer"},
+                         {"lacuna inspect --summary *.zst", "one row per network"},
+                         {"lacuna inspect a.zst --json - | jq .traces[0].total", "for programs"}});
 }
 
 }  // namespace lacuna::cli

@@ -80,36 +80,31 @@ void run_reproduce(const ReproduceOptions& options) {
 }  // namespace
 
 void add_reproduce_command(CLI::App& app) {
-  CLI::App* command = app.add_subcommand(
-      "reproduce", "The papers' figures and tables next to ours; exits with 1 if a number of ours has moved");
-  const auto options = std::make_shared<ReproduceOptions>();
-  command
-      ->add_option("ID", options->ids,
-                   "Figures: fig13, table3, ant, ... ('--list'); all that is simulated if not given")
-      ->type_name("");
-  command->add_flag("--list", options->list, "List the figures");
-  command->add_flag("--timed", options->timed,
-                    "Also what is timed on this machine (SparseTrain), which takes minutes");
-  command->add_flag("--quick", options->quick,
-                    "With --timed: one network on small images, to see that it works; not for comparing");
-  command
-      ->add_option(
-          "--data", options->data,
-          "The folder data/ of a clone (default: $LACUNA_DATA, then the clone this program was built from)")
-      ->check(not_empty())
-      ->type_name("DIR");
-  add_output_option(*command, "--json", options->json, "everything as JSON");
-  add_output_option(*command, "--markdown", options->markdown, "everything as Markdown");
-  add_html_option(*command, options->html);
-  command->add_flag("--record", options->record,
-                    "Accept the numbers: write them to papers/recorded.yaml of the data folder");
-  add_threads_option(*command, options->threads, "Results do not depend on it");
-  add_examples(*command, {{"lacuna reproduce", "everything that is simulated, in a minute"},
-                          {"lacuna reproduce fig13 table3", "two of them"},
-                          {"lacuna reproduce --html figures.html", "the same in pictures"},
-                          {"lacuna reproduce sparsetrain --timed", "on this machine's CPU"},
-                          {"lacuna reproduce --json - | jq '.figures[].id'", "for programs"}});
-  command->callback([options] { run_reproduce(*options); });
+  const auto [command, options] = add_command<ReproduceOptions>(
+      app, "reproduce",
+      "The papers' figures and tables next to ours; exits with 1 if a number of ours has moved",
+      run_reproduce);
+  add(command, "ID", options.ids, "",
+      "Figures: fig13, table3, ant, ... ('--list'); all that is simulated if not given");
+  command.add_flag("--list", options.list, "List the figures");
+  command.add_flag("--timed", options.timed,
+                   "Also what is timed on this machine (SparseTrain), which takes minutes");
+  command.add_flag("--quick", options.quick,
+                   "With --timed: one network on small images, to see that it works; not for comparing");
+  add(command, "--data", options.data, "DIR",
+      "The folder data/ of a clone (default: $LACUNA_DATA, then the clone this program was built from)")
+      ->check(not_empty());
+  add_output_option(command, "--json", options.json, "everything as JSON");
+  add_output_option(command, "--markdown", options.markdown, "everything as Markdown");
+  add_html_option(command, options.html);
+  command.add_flag("--record", options.record,
+                   "Accept the numbers: write them to papers/recorded.yaml of the data folder");
+  add_threads_option(command, options.threads, "Results do not depend on it");
+  add_examples(command, {{"lacuna reproduce", "everything that is simulated, in a minute"},
+                         {"lacuna reproduce fig13 table3", "two of them"},
+                         {"lacuna reproduce --html figures.html", "the same in pictures"},
+                         {"lacuna reproduce sparsetrain --timed", "on this machine's CPU"},
+                         {"lacuna reproduce --json - | jq '.figures[].id'", "for programs"}});
 }
 
 }  // namespace lacuna::cli

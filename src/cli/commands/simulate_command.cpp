@@ -34,9 +34,7 @@ struct SimulateOptions {
   bool layers = false;
   bool energy = false;
   CostChoice costs;
-  std::string json;
-  std::string csv;
-  std::string html;
+  ResultFiles files;
   std::string csv_per = "batch";
   std::string rank;
 
@@ -110,7 +108,7 @@ SimulationOutcome simulate_all(const SimulateOptions& options, const Simulation&
     bar.update(done, std::filesystem::path(options.traces[i]).filename().string());
     const Trace trace = Trace::open(options.traces[i]);
     const double part = bytes[i] / all_bytes;
-    if (!options.html.empty()) {
+    if (!options.files.html.empty()) {
       inspections.push_back({options.traces[i], trace.info(), trace.batch(), trace_potential(trace)});
     }
     outcome.append(simulation.run(
@@ -139,8 +137,7 @@ void check_options(const SimulateOptions& options) {
       throw InputError(options.traces[i], "the trace is given twice", "name each one once");
     }
   }
-  check_result_files(options.json, options.csv, options.traces);
-  check_html(options.html, options.traces, {options.json, options.csv});
+  options.files.check(options.traces);
 }
 
 void run_simulate(const SimulateOptions& options) {
@@ -150,15 +147,16 @@ void run_simulate(const SimulateOptions& options) {
   if (options.with_energy()) simulation.price(options.costs, "--energy-table");
   std::vector<Inspection> inspections;
   const SimulationOutcome outcome = simulate_all(options, simulation, inspections);
-  if (!options.json.empty()) write_result(options.json, results_to_json(outcome, options.layers));
-  if (!options.csv.empty()) write_result(options.csv, results_to_csv(outcome, parse_basis(options.csv_per)));
-  if (!options.html.empty()) {
-    write_html(options.html, "simulate",
+  const auto& [json, csv, html] = options.files;
+  if (!json.empty()) write_result(json, results_to_json(outcome, options.layers));
+  if (!csv.empty()) write_result(csv, results_to_csv(outcome, parse_basis(options.csv_per)));
+  if (!html.empty()) {
+    write_html(html, "simulate",
                {{"simulate", results_to_json(outcome, true)},
                 {"inspect", inspections_to_json(inspections)},
                 {"files", files_part(options.traces)}});
   }
-  if (options.json == kStandardOutput || options.csv == kStandardOutput) return;
+  if (options.files.quiet()) return;
   const auto rank = options.rank.empty() ? std::nullopt : std::optional(parse_rank(options.rank));
   const std::string notes = simulation_notes(machines, simulation, parse_engine(options.engine), outcome);
   print_text(simulation_text(outcome, notes, options.layers, rank, output_style()));
@@ -167,46 +165,34 @@ void run_simulate(const SimulateOptions& options) {
 }  // namespace
 
 void add_simulate_command(CLI::App& app) {
-  CLI::App* command = app.add_subcommand("simulate", "Cycles of recorded training steps on accelerators");
-  const auto options = std::make_shared<SimulateOptions>();
-  add_trace_argument(*command, options->traces);
-  command
-      ->add_option("--arch", options->machines.names,
-                   fmt::format("Machines, separated by commas ('lacuna arch list'); {} if not given",
-                               ArchCatalog().default_name()))
+  const auto [command, options] = add_command<SimulateOptions>(
+      app, "simulate", "Cycles of recorded training steps on accelerators", run_simulate);
+  add_trace_argument(command, options.traces);
+  add_list(command, "--arch", options.machines.names, "NAME",
+           fmt::format("Machines, separated by commas ('lacuna arch list'); {} if not given",
+                       ArchCatalog().default_name()))
+      ->allow_extra_args(false);
+  add_machine_options(command, options.machines);
+  add(command, "--engine", options.engine, "fast|functional",
+      "fast: on bit masks; functional: moves values and checks them against a reference "
+      "convolution (default: fast)");
+  add(command, "--operations", options.operations, "forward,input_grad,weight_grad",
+      "Operations to run, separated by commas; forward alone is inference (default: all three)")
       ->delimiter(',')
-      ->allow_extra_args(false)
-      ->type_name("NAME,...");
-  add_machine_options(*command, options->machines);
-  command
-      ->add_option("--engine", options->engine,
-                   "fast: on bit masks; functional: moves values and checks them against a reference "
-                   "convolution (default: fast)")
-      ->type_name("fast|functional");
-  command
-      ->add_option("--operations", options->operations,
-                   "Operations to run, separated by commas; forward alone is inference (default: all three)")
-      ->delimiter(',')
-      ->allow_extra_args(false)
-      ->type_name("forward,input_grad,weight_grad");
-  add_threads_option(*command, options->threads, "Results do not depend on it");
-  add_seed_option(*command, options->seed, "Seed of the values that the functional engine draws for masks");
-  command->add_flag("--layers", options->layers, "Also show one row per layer and operation");
-  command->add_flag("--energy", options->energy, "Also show energy by component, area and power");
-  add_cost_options(*command, options->costs.table, options->costs.node_nm);
-  command
-      ->add_option("--rank", options->rank,
-                   "One table for all machines, the best first; energy and area need no --energy")
-      ->type_name("speedup|energy|area");
-  add_result_options(*command, options->json, options->csv);
-  add_html_option(*command, options->html);
-  command
-      ->add_option(
-          "--csv-per", options->csv_per,
-          "What counts, cycles and joules of the CSV are of: the whole batch, or the samples recorded "
-          "(default: batch)")
-      ->type_name("batch|recorded");
-  add_examples(*command,
+      ->allow_extra_args(false);
+  add_threads_option(command, options.threads, "Results do not depend on it");
+  add_seed_option(command, options.seed, "Seed of the values that the functional engine draws for masks");
+  command.add_flag("--layers", options.layers, "Also show one row per layer and operation");
+  command.add_flag("--energy", options.energy, "Also show energy by component, area and power");
+  add_cost_options(command, options.costs.table, options.costs.node_nm);
+  add(command, "--rank", options.rank, "speedup|energy|area",
+      "One table for all machines, the best first; energy and area need no --energy");
+  add_result_options(command, options.files);
+  add_html_option(command, options.files.html);
+  add(command, "--csv-per", options.csv_per, "batch|recorded",
+      "What counts, cycles and joules of the CSV are of: the whole batch, or the samples recorded "
+      "(default: batch)");
+  add_examples(command,
                {{"lacuna simulate resnet50.safetensors.zst", "one training step on TensorDash"},
                 {"lacuna simulate *.zst --arch dense,tensordash --layers",
                  "two machines side by side, layer by layer"},
@@ -221,7 +207,6 @@ void add_simulate_command(CLI::App& app) {
                 {"lacuna simulate a.zst --set rows=8 --set tiles=1", "one tile with eight rows"},
                 {"lacuna simulate a.zst --energy --html report.html", "a page to send to a colleague"},
                 {"lacuna simulate a.zst --json - | jq .runs[0].total", "for programs"}});
-  command->callback([options] { run_simulate(*options); });
 }
 
 }  // namespace lacuna::cli

@@ -24,8 +24,7 @@ struct StorageOptions {
   bool backside = false;
   std::string values = "fp32";
   bool layers = false;
-  std::string json;
-  std::string csv;
+  ResultFiles files;
 };
 
 std::vector<std::string> value_names() {
@@ -78,10 +77,10 @@ Subject choose_subject(const StorageOptions& options) {
 }
 
 // Returns whether tables are printed as well.
-bool write_files(const StorageOptions& options, const std::string& json, const std::string& csv) {
-  if (!options.json.empty()) write_result(options.json, json);
-  if (!options.csv.empty()) write_result(options.csv, csv);
-  return options.json != kStandardOutput && options.csv != kStandardOutput;
+bool write_files(const ResultFiles& files, const std::string& json, const std::string& csv) {
+  if (!files.json.empty()) write_result(files.json, json);
+  if (!files.csv.empty()) write_result(files.csv, csv);
+  return !files.quiet();
 }
 
 void show_sizes(const StorageOptions& options, const Subject& subject, const Accelerator& machine) {
@@ -93,7 +92,7 @@ void show_sizes(const StorageOptions& options, const Subject& subject, const Acc
                  [&] { all.push_back(tensordash::study_sizes(trace, machine, subject.params)); });
     all.back().subject = study_subject(trace, subject.machine.name);
   }
-  if (!write_files(options, storage_to_json(all), storage_to_csv(all))) return;
+  if (!write_files(options.files, storage_to_json(all), storage_to_csv(all))) return;
   const TextStyle style = output_style();
   if (options.layers) {
     for (const StorageSizes& sizes : all) print("{}\n", storage_table(sizes, type, style));
@@ -108,7 +107,7 @@ void show_backside(const StorageOptions& options, const Subject& subject, const 
     all.push_back(tensordash::study_backside(trace, machine, subject.params, resolve_threads(0)));
     all.back().subject = study_subject(trace, subject.machine.name);
   }
-  if (!write_files(options, backside_to_json(all), backside_to_csv(all))) return;
+  if (!write_files(options.files, backside_to_json(all), backside_to_csv(all))) return;
   const TextStyle style = output_style();
   if (options.layers) {
     for (const BacksideLoads& loads : all) print("{}\n", backside_table(loads, style));
@@ -118,7 +117,7 @@ void show_backside(const StorageOptions& options, const Subject& subject, const 
 
 void run_storage(const StorageOptions& options) {
   parse_values(options.values);
-  check_result_files(options.json, options.csv, options.traces);
+  options.files.check(options.traces);
   const Subject subject = choose_subject(options);
   const std::unique_ptr<Accelerator> machine = subject.machine.build();
   if (options.backside) {
@@ -144,36 +143,30 @@ std::string study_help() {
 }  // namespace
 
 void add_storage_command(CLI::App& app) {
-  CLI::App* command = app.add_subcommand(
-      "storage", "Bits that tensors take in the form a machine stores them in, and in other forms");
-  const auto options = std::make_shared<StorageOptions>();
-  add_trace_argument(*command, options->traces);
-  CLI::Option* arch =
-      command
-          ->add_option("--arch", options->arch,
-                       fmt::format("A machine of a model with a storage study (default: {})", kModel))
-          ->type_name("NAME");
-  command
-      ->add_option("--config", options->config,
-                   "Such a machine described in YAML: 'arch: NAME' and its parameters")
-      ->excludes(arch)
-      ->type_name("FILE");
-  command->add_option("--set", options->settings, "Change a parameter of the study (below) or of the machine")
-      ->allow_extra_args(false)
-      ->type_name("key=value");
-  command->add_flag("--backside", options->backside,
-                    "Show whether the unit behind the PEs that brings outputs into this form keeps up");
-  command->add_option("--values", options->values, "The type of values that tables are for (default: fp32)")
-      ->type_name(fmt::format("{}", fmt::join(value_names(), "|")));
-  command->add_flag("--layers", options->layers, "Also one row per layer");
-  add_result_options(*command, options->json, options->csv);
-  add_examples(*command, {{"lacuna storage *.zst", "totals of each network"},
-                          {"lacuna storage a.zst --layers --values bfloat16", "each tensor of each layer"},
-                          {"lacuna storage a.zst --set pointer_bits=20", "shorter pointers"},
-                          {"lacuna storage a.zst --backside", "can outputs be stored as fast as they come?"},
-                          {"lacuna storage a.zst --json - | jq .storage[0].per_batch", "for programs"}});
-  command->footer(study_help() + command->get_footer());
-  command->callback([options] { run_storage(*options); });
+  const auto [command, options] = add_command<StorageOptions>(
+      app, "storage", "Bits that tensors take in the form a machine stores them in, and in other forms",
+      run_storage);
+  add_trace_argument(command, options.traces);
+  CLI::Option* arch = add(command, "--arch", options.arch, "NAME",
+                          fmt::format("A machine of a model with a storage study (default: {})", kModel));
+  add(command, "--config", options.config, "FILE",
+      "Such a machine described in YAML: 'arch: NAME' and its parameters")
+      ->excludes(arch);
+  add(command, "--set", options.settings, "key=value",
+      "Change a parameter of the study (below) or of the machine")
+      ->allow_extra_args(false);
+  command.add_flag("--backside", options.backside,
+                   "Show whether the unit behind the PEs that brings outputs into this form keeps up");
+  add(command, "--values", options.values, fmt::format("{}", fmt::join(value_names(), "|")),
+      "The type of values that tables are for (default: fp32)");
+  command.add_flag("--layers", options.layers, "Also one row per layer");
+  add_result_options(command, options.files);
+  add_examples(command, {{"lacuna storage *.zst", "totals of each network"},
+                         {"lacuna storage a.zst --layers --values bfloat16", "each tensor of each layer"},
+                         {"lacuna storage a.zst --set pointer_bits=20", "shorter pointers"},
+                         {"lacuna storage a.zst --backside", "can outputs be stored as fast as they come?"},
+                         {"lacuna storage a.zst --json - | jq .storage[0].per_batch", "for programs"}});
+  command.footer(study_help() + command.get_footer());
 }
 
 }  // namespace lacuna::cli

@@ -15,54 +15,42 @@ namespace {
 
 template <typename Question>
 struct QuestionOptions : Question {
-  std::string json, html;
-
-  // Prints tables, or JSON instead of them if it goes to standard output.
-  void run() const {
-    check_html(html, {this->results}, {json});
-    if (!json.empty()) check_result_files(json, "", {this->results});
-    const sweep::Answer answer = sweep::answer(*this, output_style());
-    if (!html.empty()) write_html(html, "sweep", {{"sweep", answer.page}});
-    if (!json.empty()) write_result(json, answer.json);
-    if (json != kStandardOutput) print_text(answer.text);
-  }
+  ResultFiles files;
 };
+
+// Prints tables, or JSON instead of them if it goes to standard output.
+template <typename Question>
+void run_question(const QuestionOptions<Question>& options) {
+  const ResultFiles& files = options.files;
+  files.check({options.results});
+  Question question = options;
+  question.page = !files.html.empty();
+  const sweep::Answer answer = sweep::answer(question, output_style());
+  if (!files.html.empty()) write_html(files.html, "sweep", {{"sweep", answer.page}});
+  if (!files.json.empty()) write_result(files.json, answer.json);
+  if (!files.quiet()) print_text(answer.text);
+}
 
 // Adds a command with the options that every question has. `rows`: it is about rows that can be chosen.
 template <typename Question>
-std::pair<CLI::App*, std::shared_ptr<QuestionOptions<Question>>> add_question(CLI::App& sweep,
-                                                                              const std::string& name,
-                                                                              const std::string& help,
-                                                                              bool rows = true) {
-  CLI::App* command = sweep.add_subcommand(name, help);
-  const auto question = std::make_shared<QuestionOptions<Question>>();
-  command->add_option("RESULTS", question->results, "The file that 'lacuna sweep PLAN -o FILE' wrote")
-      ->required()
-      ->type_name("");
+auto add_question(CLI::App& sweep, const std::string& name, const std::string& help, bool rows = true) {
+  const auto added = add_command<QuestionOptions<Question>>(sweep, name, help, run_question<Question>);
+  const auto& [command, question] = added;
+  add(command, "RESULTS", question.results, "", "The file that 'lacuna sweep PLAN -o FILE' wrote")
+      ->required();
   if (rows) {
-    command
-        ->add_option(
-            "--where", question->where,
-            "Only designs that meet a condition on parameters and metrics: 'area_mm2 < 40 and rows >= 4'")
-        ->type_name("CONDITION");
-    command->add_flag("--per-network", question->per_network,
-                      "Each network by itself (default: the geometric mean of all)");
+    add(command, "--where", question.where, "CONDITION",
+        "Only designs that meet a condition on parameters and metrics: 'area_mm2 < 40 and rows >= 4'");
+    command.add_flag("--per-network", question.per_network,
+                     "Each network by itself (default: the geometric mean of all)");
   }
-  command->add_option("--network", question->selection.networks, "Only these networks, separated by ','")
+  add(command, "--network", question.selection.networks, "NAMES", "Only these networks, separated by ','")
       ->delimiter(',')
-      ->allow_extra_args(false)
-      ->type_name("NAMES");
-  command
-      ->add_option("--program", question->selection.program,
-                   "Results of this version, as the column 'program' has it (default: the latest)")
-      ->type_name("VERSION");
-  command
-      ->add_option("--json", question->json,
-                   "Write the answer as JSON; '-': to standard output, and no tables")
-      ->check(not_empty())
-      ->type_name("FILE|-");
-  command->callback([question] { question->run(); });
-  return {command, question};
+      ->allow_extra_args(false);
+  add(command, "--program", question.selection.program, "VERSION",
+      "Results of this version, as the column 'program' has it (default: the latest)");
+  add_output_option(command, "--json", question.files.json, "the answer as JSON");
+  return added;
 }
 
 constexpr const char* kMetricHelp =
@@ -72,48 +60,34 @@ constexpr const char* kMetricHelp =
 void add_best(CLI::App& sweep) {
   const auto [command, question] =
       add_question<sweep::BestQuestion>(sweep, "best", "The best designs of a file of results");
-  command
-      ->add_option("--metric", question->metric,
-                   fmt::format("What to judge by: {} (default: speedup)", kMetricHelp))
-      ->type_name("METRIC");
-  command->add_option("--top", question->top, "How many (default: 5; of each network 1)")
-      ->check(whole_number(1))
-      ->type_name("N");
-  add_examples(*command,
+  add(command, "--metric", question.metric, "METRIC",
+      fmt::format("What to judge by: {} (default: speedup)", kMetricHelp));
+  add_number(command, "--top", question.top, 1, kMostSteps, "How many (default: 5; of each network 1)");
+  add_examples(command,
                {{"lacuna sweep best r.sqlite --metric energy_delay --where 'area_mm2 < 40' --per-network",
                  "the best design of each network under a limit"},
                 {"lacuna sweep best r.sqlite --metric 'max:speedup / area_mm2'", "a formula"}});
 }
 
 void add_pareto(CLI::App& sweep) {
-  const auto [command, options] = add_question<sweep::ParetoQuestion>(
+  const auto [command, question] = add_question<sweep::ParetoQuestion>(
       sweep, "pareto", "The designs that no other beats in two metrics, as a picture and a table");
-  const auto question = options;
-  command->add_option("--x", question->x, fmt::format("Across: {} (default: area_mm2)", kMetricHelp))
-      ->type_name("METRIC");
-  command->add_option("--y", question->y, "Up (default: speedup)")->type_name("METRIC");
-  add_html_option(*command, question->html);
-  add_examples(*command, {{"lacuna sweep pareto r.sqlite --x area_mm2 --y speedup", "in the terminal"},
-                          {"lacuna sweep pareto r.sqlite --html front.html", "a page with filters"}});
-  command->callback([question] {
-    question->page = !question->html.empty();
-    question->run();
-  });
+  add(command, "--x", question.x, "METRIC", fmt::format("Across: {} (default: area_mm2)", kMetricHelp));
+  add(command, "--y", question.y, "METRIC", "Up (default: speedup)");
+  add_html_option(command, question.files.html);
+  add_examples(command, {{"lacuna sweep pareto r.sqlite --x area_mm2 --y speedup", "in the terminal"},
+                         {"lacuna sweep pareto r.sqlite --html front.html", "a page with filters"}});
 }
 
 void add_effects(CLI::App& sweep) {
   const auto [command, question] = add_question<sweep::EffectsQuestion>(
       sweep, "effects", "How much each parameter moves each metric, the others averaged");
-  command
-      ->add_option(
-          "--metric", question->metrics,
-          "Which metrics, separated by ',' (default: speedup, energy_efficiency, energy_delay, area_mm2)")
+  add(command, "--metric", question.metrics, "METRICS",
+      "Which metrics, separated by ',' (default: speedup, energy_efficiency, energy_delay, area_mm2)")
       ->delimiter(',')
-      ->allow_extra_args(false)
-      ->type_name("METRICS");
-  command->add_option("--parameter", question->parameter, "Show the mean for each value of this parameter")
-      ->type_name("NAME");
-  add_examples(*command,
+      ->allow_extra_args(false);
+  add(command, "--parameter", question.parameter, "NAME", "Show the mean for each value of this parameter");
+  add_examples(command,
                {{"lacuna sweep effects r.sqlite --per-network", "which parameters matter, and where"},
                 {"lacuna sweep effects r.sqlite --parameter rows", "what each of its values gives"}});
 }
@@ -121,11 +95,9 @@ void add_effects(CLI::App& sweep) {
 void add_diff(CLI::App& sweep) {
   const auto [command, question] =
       add_question<sweep::DiffQuestion>(sweep, "diff", "What differs between two designs", false);
-  command->add_option("A", question->a, "A design: its number in the other tables")
-      ->required()
-      ->type_name("");
-  command->add_option("B", question->b, "Another one")->required()->type_name("");
-  add_examples(*command, {{"lacuna sweep diff r.sqlite 12 87", "their settings, and what they reach"}});
+  add(command, "A", question.a, "", "A design: its number in the other tables")->required();
+  add(command, "B", question.b, "", "Another one")->required();
+  add_examples(command, {{"lacuna sweep diff r.sqlite 12 87", "their settings, and what they reach"}});
 }
 
 }  // namespace

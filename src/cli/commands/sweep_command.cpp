@@ -21,8 +21,7 @@ struct SweepOptions : sweep::SweepJob {
 
 struct SweepExport {
   std::string results;
-  std::string csv;
-  std::string json;
+  ResultFiles files;
   std::string view = "points";
 };
 
@@ -51,13 +50,14 @@ void run_sweep(SweepOptions options) {
 }
 
 void run_export(const SweepExport& options) {
-  if (options.csv.empty() && options.json.empty()) {
+  const auto& [json, csv, html] = options.files;
+  if (csv.empty() && json.empty()) {
     throw InputError("lacuna sweep export", "nothing to write", "add --csv FILE or --json FILE");
   }
-  check_result_files(options.json, options.csv, {options.results});
+  options.files.check({options.results});
   const sweep::Reader results(options.results);
-  if (!options.csv.empty()) write_result(options.csv, sweep::export_csv(results, options.view));
-  if (!options.json.empty()) write_result(options.json, sweep::export_json(results, options.view));
+  if (!csv.empty()) write_result(csv, sweep::export_csv(results, options.view));
+  if (!json.empty()) write_result(json, sweep::export_json(results, options.view));
 }
 
 }  // namespace
@@ -67,10 +67,9 @@ void add_sweep_command(CLI::App& app) {
       "sweep",
       "Thousands of designs on many traces, into a file of results that grows and is never computed twice");
   const auto options = std::make_shared<SweepOptions>();
-  command->add_option("PLAN", options->plan, "What to vary: a YAML file (docs/sweep.md)")->type_name("");
-  command->add_option("-o,--output", options->output, "File of results, made if it is not there: SQLite")
-      ->check(not_empty())
-      ->type_name("FILE");
+  add(*command, "PLAN", options->plan, "", "What to vary: a YAML file (docs/sweep.md)");
+  add(*command, "-o,--output", options->output, "FILE", "File of results, made if it is not there: SQLite")
+      ->check(not_empty());
   add_threads_option(*command, options->threads, "Results do not depend on it");
   command->add_flag("--dry-run", options->dry_run,
                     "Only say how many points there are, how long they will take, and how many are there");
@@ -81,21 +80,16 @@ void add_sweep_command(CLI::App& app) {
                           {"lacuna sweep export results.sqlite --csv points.csv",
                            "one line per point, for other programs"}});
 
-  CLI::App* export_command = command->add_subcommand("export", "A file of results as CSV or JSON");
-  const auto exported = std::make_shared<SweepExport>();
-  export_command->add_option("RESULTS", exported->results, "What 'lacuna sweep -o' wrote")
-      ->type_name("")
-      ->required();
-  export_command
-      ->add_option("--view", exported->view,
-                   "What to write: points, by_network, pareto, operations or failures (default: points)")
-      ->type_name("VIEW");
-  add_result_options(*export_command, exported->json, exported->csv);
-  add_examples(*export_command,
+  const auto [export_command, exported] =
+      add_command<SweepExport>(*command, "export", "A file of results as CSV or JSON", run_export);
+  add(export_command, "RESULTS", exported.results, "", "What 'lacuna sweep -o' wrote")->required();
+  add(export_command, "--view", exported.view, "VIEW",
+      "What to write: points, by_network, pareto, operations or failures (default: points)");
+  add_result_options(export_command, exported.files);
+  add_examples(export_command,
                {{"lacuna sweep export results.sqlite --csv points.csv", "one line per design and trace"},
                 {"lacuna sweep export results.sqlite --view pareto --json -",
                  "the designs that no smaller one beats"}});
-  export_command->callback([exported] { run_export(*exported); });
 
   add_sweep_answers(*command);
 

@@ -68,54 +68,42 @@ void run_synth(const SynthOptions& options) {
 }  // namespace
 
 void add_synth_command(CLI::App& app) {
-  CLI::App* command = app.add_subcommand("synth", "Write a synthetic trace of any geometry");
-  auto options = std::make_shared<SynthOptions>();
-  command
-      ->add_option(
-          "--layer", options->layers,
-          "A layer: 'conv2d in=64 out=128 kernel=3 input=56 stride=2 padding=1 dilation=1 groups=1 batch=2 "
-          "name=c1 A=0.6 W=dense G=channel:0.8', 'linear in=512 out=10 batch=64 steps=1', 'matmul rows=128 "
-          "in=64 out=128 batch=12 steps=6' (12 products, 6 per sample) or 'recurrent in=512 out=2048 "
-          "batch=640 "
-          "steps=10' (10 steps of 64 rows). Sizes are N or HxW. May be given several times")
-      ->type_name("LAYER")
+  const auto [command, options] =
+      add_command<SynthOptions>(app, "synth", "Write a synthetic trace of any geometry", run_synth);
+  add(command, "--layer", options.layers, "LAYER",
+      "A layer: 'conv2d in=64 out=128 kernel=3 input=56 stride=2 padding=1 dilation=1 groups=1 batch=2 "
+      "name=c1 A=0.6 W=dense G=channel:0.8', 'linear in=512 out=10 batch=64 steps=1', 'matmul rows=128 "
+      "in=64 out=128 batch=12 steps=6' (12 products, 6 per sample) or 'recurrent in=512 out=2048 "
+      "batch=640 "
+      "steps=10' (10 steps of 64 rows). Sizes are N or HxW. May be given several times")
       ->take_all();
-  command->add_option("--like", options->like, "Take the layers of this trace")->type_name("TRACE");
+  add(command, "--like", options.like, "TRACE", "Take the layers of this trace");
   const auto add_zeros = [&](const char* name, std::string& target, const char* tensor) {
-    command
-        ->add_option(
-            name, target,
-            fmt::format("Zeros of {}: a share from 0 to 1 (uniform), channel:SHARE, dense or zero", tensor))
-        ->type_name("ZEROS")
+    add(command, name, target, "ZEROS",
+        fmt::format("Zeros of {}: a share from 0 to 1 (uniform), channel:SHARE, dense or zero", tensor))
         ->capture_default_str();
   };
-  add_zeros("--A", options->a, "the activations");
-  add_zeros("--W", options->w, "the weights");
-  add_zeros("--G", options->g, "the gradients");
+  add_zeros("--A", options.a, "the activations");
+  add_zeros("--W", options.w, "the weights");
+  add_zeros("--G", options.g, "the gradients");
   std::vector<std::string> types;
   for (const DataType type : kRecordedTypes) types.push_back(type_word(type));
-  add_choice(*command, "--content", options->content, {"masks", "values", "both"},
+  add_choice(command, "--content", options.content, {"masks", "values", "both"},
              "masks, values (small integers) or both")
       ->capture_default_str();
-  add_choice(*command, "--type", options->type, types, "Type of the values")->capture_default_str();
-  command->add_option("--model", options->model, "Name of the model in the trace")
-      ->type_name("NAME")
-      ->capture_default_str();
-  command->add_option("--batch", options->batch, "Batch trained with, to which totals are scaled")
-      ->check(whole_number(1, 1 << 24))
-      ->type_name("N");
-  add_seed_option(*command, options->seed, "The same seed gives the same file");
-  command->add_option("-o,--output", options->output, "File to write; compressed if the name ends in .zst")
+  add_choice(command, "--type", options.type, types, "Type of the values")->capture_default_str();
+  add(command, "--model", options.model, "NAME", "Name of the model in the trace")->capture_default_str();
+  add_number(command, "--batch", options.batch, 1, 1 << 24, "Batch trained with, to which totals are scaled");
+  add_seed_option(command, options.seed, "The same seed gives the same file");
+  add(command, "-o,--output", options.output, "FILE", "File to write; compressed if the name ends in .zst")
       ->required()
-      ->check(not_empty())
-      ->type_name("FILE");
+      ->check(not_empty());
   add_examples(
-      *command,
+      command,
       {{"lacuna synth --layer 'conv2d in=64 out=64 kernel=3 padding=1 input=56' --A 0.6 -o t.safetensors",
         "one 3x3 layer, 60 % of its activations zero"},
        {"lacuna synth --like resnet50.safetensors.zst --A channel:0.5 --G 0 -o t.safetensors.zst",
         "the layers of a network with zeros clustered by channel"}});
-  command->callback([options] { run_synth(*options); });
 }
 
 }  // namespace lacuna::cli

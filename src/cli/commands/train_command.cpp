@@ -232,11 +232,9 @@ void add_train_command(CLI::App& app) {
       app.add_subcommand("train", "Train a network on this CPU, with dense or zero-skipping kernels");
   const auto asked = std::make_shared<Command>();
   const auto& options = train::train_options();
-  command
-      ->add_option("--set", asked->spec.model_settings,
-                   "Change a parameter of the model; size, channels and classes follow the data")
+  add(*command, "--set", asked->spec.model_settings, "key=value",
+      "Change a parameter of the model; size, channels and classes follow the data")
       ->allow_extra_args(false)
-      ->type_name("key=value")
       ->group(options.front().group);
   command->add_flag("--list", asked->list, "Name the built-in models and exit")->group(options.front().group);
   for (const train::TrainOption& option : options) add_option(*command, option, asked->spec);
@@ -244,14 +242,12 @@ void add_train_command(CLI::App& app) {
   for (const train::TrainOption& option : options)
     if (option.may_change && option.group != options.back().group) may_change += ", --" + option.spec.name;
   CLI::Option* resumed =
-      command
-          ->add_option("--resume", asked->resumed,
-                       fmt::format("Continue the run in DIR (default: that of --out) as if it had never "
-                                   "stopped. Its options need not be given again; {} and what it writes may "
-                                   "change",
-                                   may_change))
+      add(*command, "--resume", asked->resumed, "[DIR]",
+          fmt::format("Continue the run in DIR (default: that of --out) as if it had never "
+                      "stopped. Its options need not be given again; {} and what it writes may "
+                      "change",
+                      may_change))
           ->expected(0, 1)
-          ->type_name("[DIR]")
           ->group(options.back().group);
   add_html_option(*command, asked->html);
   command->get_option("--html")->group(options.back().group);

@@ -20,11 +20,18 @@ constexpr const char* kCompiler = "unknown";
 
 }  // namespace
 
-std::string version_text() {
+std::vector<std::pair<std::string, std::string>> build_facts() {
   const dnnl_version_t* onednn = dnnl_version();
-  return fmt::format("lacuna {}\ncommit: {}\ncompiler: {}\ncpu: {}\nonednn: {}.{}.{}", version(),
-                     LACUNA_COMMIT, kCompiler, isa_name(best_isa()), onednn->major, onednn->minor,
-                     onednn->patch);
+  return {{"commit", LACUNA_COMMIT},
+          {"compiler", kCompiler},
+          {"cpu", std::string(isa_name(best_isa()))},
+          {"onednn", fmt::format("{}.{}.{}", onednn->major, onednn->minor, onednn->patch)}};
+}
+
+std::string version_text() {
+  std::string text = fmt::format("lacuna {}", version());
+  for (const auto& [name, value] : build_facts()) text += fmt::format("\n{}: {}", name, value);
+  return text;
 }
 
 void add_version_command(CLI::App& app) {

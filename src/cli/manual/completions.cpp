@@ -4,22 +4,10 @@
 #include <fmt/format.h>
 #include <string_view>
 
+#include "cli/terminal/terminal.hpp"
+
 namespace lacuna::cli {
 namespace {
-
-// For a shell's single quotes. In fish a backslash counts inside them as well.
-std::string shell_quote(std::string_view text, bool fish = false) {
-  std::string out = "'";
-  for (const char c : text) {
-    if (fish && (c == '\'' || c == '\\')) out += '\\';
-    if (!fish && c == '\'') {
-      out += "'\\''";
-    } else {
-      out += c;
-    }
-  }
-  return out + "'";
-}
 
 std::string joined(const std::vector<std::string>& words) { return fmt::format("{}", fmt::join(words, " ")); }
 

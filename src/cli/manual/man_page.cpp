@@ -155,7 +155,7 @@ No colour in tables.
 .TP
 .B PYTHON
 The Python with PyTorch that
-.B bench \-\-versus\-torch
+.B bench torch
 starts. Without it python3, then /usr/bin/python3.
 .TP
 .BR OMP_WAIT_POLICY ", " GOMP_SPINCOUNT
@@ -163,7 +163,7 @@ How threads wait for each other. Where neither is set,
 .BR train ,
 .B demo
 and
-.B bench \-\-versus\-torch
+.B bench torch
 let them spin briefly, so that a machine that is busy already does not slow them down many times.
 .SH BUGS
 Report them with what

@@ -13,11 +13,6 @@ namespace lacuna::cli {
 // main() says what was typed: the page quotes it.
 void set_command_line(int argc, const char* const* argv);
 
-// Throws InputError, before anything is computed, if this program has no page, or the file cannot be written
-// or is one of the `inputs` or of the `others` that the command writes. Does nothing without a file.
-void check_html(const std::string& file, const std::vector<std::string>& inputs = {},
-                const std::vector<std::string>& others = {});
-
 // Whole or not at all. `parts`: names and JSON, as web/src/data.ts has them.
 void write_html(const std::filesystem::path& file, const std::string& kind,
                 std::vector<std::pair<std::string, std::string>> parts);

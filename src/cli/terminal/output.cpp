@@ -1,13 +1,15 @@
 #include "cli/terminal/output.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <filesystem>
 #include <unistd.h>
 
 #include "base/error.hpp"
+#include "base/io/byte_source.hpp"
 #include "base/io/output_file.hpp"
 #include "cli/terminal/terminal.hpp"
+#include "report/html_report.hpp"
 
 namespace lacuna::cli {
 
@@ -15,6 +17,11 @@ void write_result(const std::string& file, std::string_view text) {
   if (file != kStandardOutput) return write_file(file, text);
   print_text(text);
   flush_output();
+}
+
+std::string read_result(const std::filesystem::path& file) {
+  const auto source = ByteSource::open(file);
+  return {reinterpret_cast<const char*>(source->bytes().data()), source->bytes().size()};
 }
 
 void check_can_write(const std::string& file, std::string_view option,
@@ -43,8 +50,7 @@ void check_can_write(const std::string& file, std::string_view option,
   }
 }
 
-void check_result_files(const std::string& json, const std::string& csv,
-                        const std::vector<std::string>& inputs) {
+void ResultFiles::check(const std::vector<std::string>& inputs) const {
   if (json == kStandardOutput && csv == kStandardOutput) {
     throw InputError("--csv -", "--json already goes to standard output", "give one of them a file");
   }
@@ -53,6 +59,18 @@ void check_result_files(const std::string& json, const std::string& csv,
   }
   check_can_write(json, "--json", inputs);
   check_can_write(csv, "--csv", inputs);
+  check_html(html, inputs, {json, csv});
+}
+
+void check_html(const std::string& file, const std::vector<std::string>& inputs,
+                const std::vector<std::string>& others) {
+  if (file.empty()) return;
+  if (file == kStandardOutput)
+    throw InputError("--html -", "the page does not go to standard output", "give the name of a file");
+  require_report_page();
+  if (std::ranges::find(others, file) != others.end())
+    throw InputError("--html", "another result goes to the same file", "give each its own file");
+  check_can_write(file, "--html", inputs);
 }
 
 }  // namespace lacuna::cli

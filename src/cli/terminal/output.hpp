@@ -1,6 +1,7 @@
 // Results that go to a file or, for "-", to standard output.
 #pragma once
 
+#include <filesystem>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,14 +13,27 @@ inline constexpr std::string_view kStandardOutput = "-";
 // Writes the text: whole or not at all (OutputFile). Throws InputError.
 void write_result(const std::string& file, std::string_view text);
 
+// Reads a whole file. Throws InputError.
+std::string read_result(const std::filesystem::path& file);
+
 // Throws InputError if the file's folder is not there or cannot be written, so that this is known before a
 // long simulation and not after it. `option` starts the message.
 // Nor may it be one of the `inputs`, which would be lost.
 void check_can_write(const std::string& file, std::string_view option,
                      const std::vector<std::string>& inputs = {});
 
-// The same for --json and --csv, which must not meet in one place.
-void check_result_files(const std::string& json, const std::string& csv,
-                        const std::vector<std::string>& inputs);
+// The files of --json, --csv and --html; empty: none.
+struct ResultFiles {
+  std::string json, csv, html;
+
+  // Throws InputError, before anything is computed, if one of them cannot be written, two are the same, one
+  // is an input, or this program has no page.
+  void check(const std::vector<std::string>& inputs) const;
+  // True if standard output is taken: no tables are printed.
+  bool quiet() const { return json == kStandardOutput || csv == kStandardOutput; }
+};
+// The same for --html alone; `others` are written as well.
+void check_html(const std::string& file, const std::vector<std::string>& inputs = {},
+                const std::vector<std::string>& others = {});
 
 }  // namespace lacuna::cli

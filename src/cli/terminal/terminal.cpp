@@ -69,6 +69,19 @@ bool has_colour(std::FILE* stream) {
   return ::isatty(::fileno(stream)) == 1;
 }
 
+std::string shell_quote(std::string_view text, bool fish) {
+  std::string out = "'";
+  for (const char c : text) {
+    if (fish && (c == '\'' || c == '\\')) out += '\\';
+    if (!fish && c == '\'') {
+      out += "'\\''";
+    } else {
+      out += c;
+    }
+  }
+  return out + "'";
+}
+
 TextStyle output_style() {
   TextStyle style;
   style.colour = has_colour(stdout);

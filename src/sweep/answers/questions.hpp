@@ -15,6 +15,7 @@ struct Question {
   ResultSelection selection;  // of it
   std::string where;          // condition that rows must meet; empty: none
   bool per_network = false;   // each network by itself, not the geometric mean of all
+  bool page = false;          // also the data of the page
 };
 
 // Metrics are texts that Metric reads.
@@ -24,7 +25,6 @@ struct BestQuestion : Question {
 };
 struct ParetoQuestion : Question {
   std::string x = "area_mm2", y = "speedup";
-  bool page = false;  // also the data of the page
 };
 struct EffectsQuestion : Question {
   std::vector<std::string> metrics;  // empty: the usual ones
