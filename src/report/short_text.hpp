@@ -6,8 +6,9 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
-#include "tensor/operation.hpp"
+#include "base/text/text_table.hpp"
 
 namespace lacuna {
 
@@ -23,6 +24,19 @@ inline std::string short_number(double value) {
 
 // The last part of a path.
 inline std::string file_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+// Columns of numbers under one heading.
+struct ColumnGroup {
+  std::string heading;
+  std::vector<std::string> titles;
+};
+inline std::vector<TableColumn> with_groups(std::vector<TableColumn> columns,
+                                            const std::vector<ColumnGroup>& groups) {
+  for (const auto& [heading, titles] : groups) {
+    for (const std::string& title : titles) columns.push_back({title, Align::kRight, heading});
+  }
+  return columns;
+}
 
 inline std::string percent_text(double share) { return fmt::format("{:.1f}", share * 100); }
 

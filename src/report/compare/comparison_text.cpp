@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "report/compare/comparison.hpp"
+#include "report/short_text.hpp"
 
 namespace lacuna {
 namespace {
@@ -8,10 +9,9 @@ namespace {
 std::string or_absent(const std::string& value) { return value.empty() ? "(none)" : value; }
 
 std::vector<TableColumn> change_columns(std::vector<TableColumn> columns) {
-  for (const char* title : {"A", "B", "B/A"}) columns.push_back({title, Align::kRight, "cycles"});
-  for (const char* title : {"A", "B"}) columns.push_back({title, Align::kRight, "speedup from zeros"});
-  for (const char* title : {"A", "B"}) columns.push_back({title, Align::kRight, "with empty lanes"});
-  return columns;
+  return with_groups(
+      std::move(columns),
+      {{"cycles", {"A", "B", "B/A"}}, {"speedup from zeros", {"A", "B"}}, {"with empty lanes", {"A", "B"}}});
 }
 
 void append_change(std::vector<std::string>& cells, const CycleComparison& a, const CycleComparison& b) {
@@ -42,10 +42,7 @@ std::string totals_table(const RunComparison& run, const TextStyle& style) {
 
 // Joules of the machines, by operation.
 std::string energy_table(const RunComparison& run, const TextStyle& style) {
-  TextTable table({{"operation", Align::kLeft},
-                   {"A", Align::kRight, "energy of a batch, mJ"},
-                   {"B", Align::kRight, "energy of a batch, mJ"},
-                   {"B/A", Align::kRight, "energy of a batch, mJ"}});
+  TextTable table(with_groups({{"operation", Align::kLeft}}, {{"energy of a batch, mJ", {"A", "B", "B/A"}}}));
   const auto row = [&](std::string name, double a, double b) {
     table.add_row({std::move(name), fmt::format("{:.3f}", a * 1e3), fmt::format("{:.3f}", b * 1e3),
                    a > 0 ? fmt::format("{:.4f}", b / a) : "-"});

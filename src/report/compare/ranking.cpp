@@ -8,6 +8,7 @@
 #include <set>
 
 #include "report/result/result_tables.hpp"
+#include "report/short_text.hpp"
 #include "report/study/coverage.hpp"
 
 namespace lacuna {
@@ -89,19 +90,12 @@ std::string ranking_table(const std::vector<RunResult>& runs, const std::vector<
                           RankBy by, const TextStyle& style) {
   std::vector<Ranked> machines = sum_machines(runs, energies);
   std::ranges::stable_sort(machines, {}, [&](const Ranked& machine) { return rank_key(machine, by); });
-  std::vector<TableColumn> columns{{"", Align::kRight},
-                                   {"machine", Align::kLeft},
-                                   {"baseline", Align::kLeft},
-                                   {"cycles", Align::kRight, "whole batch"},
-                                   {"from zeros", Align::kRight, "whole batch"},
-                                   {"empty lanes", Align::kRight, "whole batch"},
-                                   {"speedup", Align::kRight, "whole batch"}};
+  std::vector<ColumnGroup> groups{{"whole batch", {"cycles", "from zeros", "empty lanes", "speedup"}}};
   if (!energies.empty()) {
-    for (const char* title : {"mJ", "from zeros", "efficiency", "power, W"})
-      columns.push_back({title, Align::kRight, "energy of a batch"});
-    for (const char* title : {"mm2", "node, nm"}) columns.push_back({title, Align::kRight, "chip area"});
+    groups.push_back({"energy of a batch", {"mJ", "from zeros", "efficiency", "power, W"}});
+    groups.push_back({"chip area", {"mm2", "node, nm"}});
   }
-  TextTable table(std::move(columns));
+  TextTable table(with_groups({{""}, {"machine", Align::kLeft}, {"baseline", Align::kLeft}}, groups));
   std::set<double> nodes;
   for (std::size_t i = 0; i < machines.size(); ++i) {
     const Ranked& m = machines[i];

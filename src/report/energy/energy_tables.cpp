@@ -7,6 +7,7 @@
 
 #include "report/energy/energy_report.hpp"
 #include "report/result/result_tables.hpp"
+#include "report/short_text.hpp"
 #include "report/study/coverage.hpp"
 
 namespace lacuna {
@@ -62,14 +63,10 @@ std::vector<ModelEnergy> sum_models(const std::vector<RunResult>& runs,
 }
 
 std::string component_table(const ModelEnergy& model, const TextStyle& style) {
-  TextTable table({{"component", Align::kLeft},
-                   {"mJ", Align::kRight, model.baseline},
-                   {"share", Align::kRight, model.baseline},
-                   {"mJ", Align::kRight, model.arch},
-                   {"share", Align::kRight, model.arch},
-                   {"from zeros", Align::kRight, "efficiency"},
-                   {"empty lanes", Align::kRight, "efficiency"},
-                   {"baseline / machine", Align::kRight, "efficiency"}});
+  TextTable table(with_groups({{"component", Align::kLeft}},
+                              {{model.baseline, {"mJ", "share"}},
+                               {model.arch, {"mJ", "share"}},
+                               {"efficiency", {"from zeros", "empty lanes", "baseline / machine"}}}));
   const ByComponent& baseline = model.all.baseline;
   const ByComponent& machine = model.all.machine;
   const auto row = [&](const std::string& name, const std::optional<double>& a,
@@ -103,17 +100,10 @@ std::string component_table(const ModelEnergy& model, const TextStyle& style) {
 }
 
 std::string layer_energy_table(const RunResult& run, const RunEnergy& energy, const TextStyle& style) {
-  const std::string& arch = run.arch;
-  TextTable table({{"layer", Align::kLeft},
-                   {"operation", Align::kLeft},
-                   {"mJ", Align::kRight, baseline_title(run)},
-                   {"mJ", Align::kRight, arch},
-                   {"compute", Align::kRight, arch},
-                   {"on-chip", Align::kRight, arch},
-                   {"off-chip", Align::kRight, arch},
-                   {"compute eff.", Align::kRight, arch},
-                   {"chip eff.", Align::kRight, arch},
-                   {"from zeros", Align::kRight, arch}});
+  TextTable table(with_groups(
+      {{"layer", Align::kLeft}, {"operation", Align::kLeft}},
+      {{baseline_title(run), {"mJ"}},
+       {run.arch, {"mJ", "compute", "on-chip", "off-chip", "compute eff.", "chip eff.", "from zeros"}}}));
   for (const LayerEnergy& layer : energy.layers) {
     for (const OpEnergy& op : layer.ops) {
       const ByComponent& m = op.energy.machine;
@@ -129,18 +119,11 @@ std::string layer_energy_table(const RunResult& run, const RunEnergy& energy, co
 }
 
 std::string all_models_table(const std::vector<ModelEnergy>& models, const TextStyle& style) {
-  TextTable table({{"model", Align::kLeft},
-                   {"machine", Align::kLeft},
-                   {"compute", Align::kRight, "from zeros"},
-                   {"whole chip", Align::kRight, "from zeros"},
-                   {"compute", Align::kRight, "efficiency"},
-                   {"whole chip", Align::kRight, "efficiency"},
-                   {"core", Align::kRight, "shares, baseline"},
-                   {"SRAM", Align::kRight, "shares, baseline"},
-                   {"DRAM", Align::kRight, "shares, baseline"},
-                   {"core", Align::kRight, "shares, machine"},
-                   {"SRAM", Align::kRight, "shares, machine"},
-                   {"DRAM", Align::kRight, "shares, machine"}});
+  TextTable table(with_groups({{"model", Align::kLeft}, {"machine", Align::kLeft}},
+                              {{"from zeros", {"compute", "whole chip"}},
+                               {"efficiency", {"compute", "whole chip"}},
+                               {"shares, baseline", {"core", "SRAM", "DRAM"}},
+                               {"shares, machine", {"core", "SRAM", "DRAM"}}}));
   std::vector<std::string> archs;
   for (const ModelEnergy& model : models) {
     if (std::ranges::find(archs, model.arch) == archs.end()) archs.push_back(model.arch);
@@ -197,17 +180,11 @@ std::string energy_warning(const ModelEnergy& model) {
 // Area and power of the machines that ran a model, one row each.
 std::string area_table(const std::vector<ModelEnergy>& models, const std::string& name,
                        const std::vector<RunEnergy>& energies, const TextStyle& style) {
-  TextTable table({{"machine", Align::kLeft},
-                   {"logic", Align::kRight, "area, mm2"},
-                   {"whole chip", Align::kRight, "area, mm2"},
-                   {"baseline", Align::kRight, "area, mm2"},
-                   {"ratio", Align::kRight, "area, mm2"},
-                   {"node", Align::kRight, "area, mm2"},
-                   {"table", Align::kLeft, "area, mm2"},
-                   {"average", Align::kRight, "power, W"},
-                   {"baseline", Align::kRight, "power, W"},
-                   {"ratio", Align::kRight, "power, W"},
-                   {"peak of the logic", Align::kRight, "power, W"}});
+  std::vector<TableColumn> columns = with_groups(
+      {{"machine", Align::kLeft}}, {{"area, mm2", {"logic", "whole chip", "baseline", "ratio", "node"}}});
+  columns.push_back({"table", Align::kLeft, "area, mm2"});
+  TextTable table(
+      with_groups(std::move(columns), {{"power, W", {"average", "baseline", "ratio", "peak of the logic"}}}));
   for (const ModelEnergy& model : models) {
     if (model.model != name) continue;
     double seconds = 0, baseline_seconds = 0;

@@ -26,33 +26,20 @@ const OpPotential* find_op(const LayerPotential& layer, Operation op) {
   return nullptr;
 }
 
-std::vector<TableColumn> zero_columns() {
-  return {{.title = "A", .group = "zeros %"},
-          {.title = "W", .group = "zeros %"},
-          {.title = "G", .group = "zeros %"}};
+// Behind the `first` columns the zeros and the potential, that of all operations also as a bar.
+TextTable make_table(std::vector<TableColumn> first, const TextStyle& style) {
+  constexpr const char* kHeading = "potential speedup";
+  std::vector<TableColumn> columns = with_groups(
+      std::move(first),
+      {{"zeros %", {"A", "W", "G"}}, {kHeading, {"forward", "input_grad", "weight_grad", "all"}}});
+  if (style.bars) columns.push_back({"", Align::kLeft, kHeading});
+  return TextTable(std::move(columns));
 }
-
-std::vector<TableColumn> potential_columns() {
-  std::vector<TableColumn> columns;
-  columns.reserve(kOperations.size() + 1);
-  for (const Operation op : kOperations) {
-    columns.push_back({.title = std::string(operation_name(op)), .group = "potential speedup"});
-  }
-  columns.push_back({.title = "all", .group = "potential speedup"});
-  return columns;
-}
-
-// The potential of all operations as a bar, next to its number.
-TableColumn bar_column() { return {.title = "", .align = Align::kLeft, .group = "potential speedup"}; }
 
 Potential whole_potential(const LayerPotential& layer) {
   Potential all;
   for (const OpPotential& op : layer.ops) all.add(op.macs, 1);
   return all;
-}
-
-void append(std::vector<TableColumn>& columns, std::vector<TableColumn> more) {
-  columns.insert(columns.end(), more.begin(), more.end());
 }
 
 void append_totals(std::vector<std::string>& cells, const PotentialTotals& totals) {
@@ -140,13 +127,7 @@ Json trace_json(const Inspection& inspection) {
 }  // namespace
 
 std::string inspection_table(const Inspection& inspection, const TextStyle& style) {
-  std::vector<TableColumn> columns{{.title = "layer", .align = Align::kLeft},
-                                   {.title = "shape", .align = Align::kLeft},
-                                   {.title = "MACs"}};
-  append(columns, zero_columns());
-  append(columns, potential_columns());
-  if (style.bars) columns.push_back(bar_column());
-  TextTable table(std::move(columns));
+  TextTable table = make_table({{"layer", Align::kLeft}, {"shape", Align::kLeft}, {"MACs"}}, style);
   double most = 1;
   for (const LayerPotential& entry : inspection.potential.layers)
     most = std::max(most, whole_potential(entry).speedup().value_or(0));
@@ -183,12 +164,7 @@ std::string inspection_table(const Inspection& inspection, const TextStyle& styl
 }
 
 std::string inspection_summary(const std::vector<Inspection>& inspections, const TextStyle& style) {
-  std::vector<TableColumn> columns{
-      {.title = "trace", .align = Align::kLeft}, {.title = "layers"}, {.title = "MACs per batch"}};
-  append(columns, zero_columns());
-  append(columns, potential_columns());
-  if (style.bars) columns.push_back(bar_column());
-  TextTable table(std::move(columns));
+  TextTable table = make_table({{"trace", Align::kLeft}, {"layers"}, {"MACs per batch"}}, style);
   double most = 1;
   for (const Inspection& inspection : inspections)
     most = std::max(most, inspection.potential.per_batch.all.speedup().value_or(0));

@@ -79,16 +79,14 @@ void append_cycles(std::vector<std::string>& cells, const CycleComparison& pair)
   cells.push_back(ratio_text(pair.baseline_cycles, pair.cycles));
 }
 
-constexpr std::array kCycleColumns{"baseline cycles", "cycles", "from zeros", "empty lanes", "speedup"};
-
-void append_cycle_columns(std::vector<TableColumn>& columns, const std::string& arch) {
-  for (const char* title : kCycleColumns) columns.push_back({title, Align::kRight, arch});
+ColumnGroup cycle_columns(const std::string& arch) {
+  return {arch, {"baseline cycles", "cycles", "from zeros", "empty lanes", "speedup"}};
 }
 
 std::string operation_table(const ModelRuns& model, const std::vector<std::string>& archs,
                             const TextStyle& style) {
   std::vector<TableColumn> columns{{"operation", Align::kLeft}};
-  for (const std::string& arch : archs) append_cycle_columns(columns, arch);
+  for (const std::string& arch : archs) columns = with_groups(std::move(columns), {cycle_columns(arch)});
   std::vector<Totals> recorded;
   std::vector<Totals> scaled;
   for (std::size_t arch = 0; arch < archs.size(); ++arch) {
@@ -132,7 +130,7 @@ std::string layer_table(const TraceRuns& trace, const std::vector<std::string>& 
       {"layer", Align::kLeft}, {"shape", Align::kLeft}, {"operation", Align::kLeft}};
   for (std::size_t i = 0; i < archs.size(); ++i) {
     columns.push_back({"skips", Align::kLeft, archs[i]});
-    append_cycle_columns(columns, archs[i]);
+    columns = with_groups(std::move(columns), {cycle_columns(archs[i])});
     if (style.bars) columns.push_back({"", Align::kLeft, archs[i]});
     if (has_modelled_memory(trace.runs[i])) columns.push_back({"bound by", Align::kLeft, archs[i]});
   }
@@ -154,7 +152,7 @@ std::string layer_table(const TraceRuns& trace, const std::vector<std::string>& 
                                      std::string(operation_name(layer.ops[j].op))};
       for (const RunResult* run : trace.runs) {
         if (run == nullptr) {
-          cells.insert(cells.end(), 1 + kCycleColumns.size(), "-");
+          cells.insert(cells.end(), 1 + cycle_columns("").titles.size(), "-");
           if (style.bars) cells.emplace_back();
           continue;
         }
@@ -171,11 +169,12 @@ std::string layer_table(const TraceRuns& trace, const std::vector<std::string>& 
 }
 
 // From zeros by operation and of all; then the speedup with what empty lanes give.
-void append_speedup_columns(std::vector<TableColumn>& columns, const std::string& arch) {
-  for (const Operation op : kOperations)
-    columns.push_back({std::string(operation_name(op)), Align::kRight, arch});
-  columns.push_back({"all", Align::kRight, arch});
-  columns.push_back({"speedup", Align::kRight, arch});
+std::vector<TableColumn> speedup_columns(std::vector<TableColumn> columns,
+                                         const std::vector<std::string>& archs) {
+  std::vector<ColumnGroup> groups;
+  for (const std::string& arch : archs)
+    groups.push_back({arch, {"forward", "input_grad", "weight_grad", "all", "speedup"}});
+  return with_groups(std::move(columns), groups);
 }
 
 constexpr std::size_t kSpeedupColumns = 5;
@@ -196,9 +195,7 @@ std::string percent(const std::optional<double>& share, int digits) {
 
 std::string progress_table(const ModelRuns& model, const std::vector<std::string>& archs,
                            const TextStyle& style) {
-  std::vector<TableColumn> columns{{"progress"}, {"accuracy"}, {"trace", Align::kLeft}};
-  for (const std::string& arch : archs) append_speedup_columns(columns, arch);
-  TextTable table(std::move(columns));
+  TextTable table(speedup_columns({{"progress"}, {"accuracy"}, {"trace", Align::kLeft}}, archs));
   for (const TraceRuns& trace : model.traces) {
     const TraceInfo& info = trace.any().info;
     std::vector<std::string> cells{percent(info.progress, 0), percent(info.accuracy, 1),
@@ -238,9 +235,7 @@ std::string warnings(const ModelRuns& model, const std::vector<std::string>& arc
 }
 
 std::string model_table(const Sorted& sorted, const TextStyle& style) {
-  std::vector<TableColumn> columns{{"model", Align::kLeft}};
-  for (const std::string& arch : sorted.archs) append_speedup_columns(columns, arch);
-  TextTable table(std::move(columns));
+  TextTable table(speedup_columns({{"model", Align::kLeft}}, sorted.archs));
   std::vector<double> sums(sorted.archs.size() * kSpeedupColumns, 0);
   std::vector<int> counts(sums.size(), 0);
   for (const ModelRuns& model : sorted.models) {

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <map>
 
+#include "report/short_text.hpp"
+
 namespace lacuna {
 namespace {
 
@@ -68,15 +70,9 @@ std::string times_text(double speedup) { return ratio_text(speedup) + "x"; }
 CycleComparison demo_cycles(const DemoMachine& machine) { return machine.ideal.per_batch().all; }
 
 std::string zeros_table(const DemoPoint& point, const TextStyle& style) {
-  TextTable table({{"layer", Align::kLeft},
-                   {"shape", Align::kLeft},
-                   {"work", Align::kRight},
-                   {"A", Align::kRight, "zeros"},
-                   {"W", Align::kRight, "zeros"},
-                   {"G", Align::kRight, "zeros"},
-                   {"forward", Align::kRight, "at best"},
-                   {"input_grad", Align::kRight, "at best"},
-                   {"weight_grad", Align::kRight, "at best"}});
+  TextTable table(
+      with_groups({{"layer", Align::kLeft}, {"shape", Align::kLeft}, {"work"}},
+                  {{"zeros", {"A", "W", "G"}}, {"at best", {"forward", "input_grad", "weight_grad"}}}));
   const auto best = [](const Potential& p) {
     return p.speedup() ? fmt::format("{:.2f}x", *p.speedup()) : std::string("-");
   };
@@ -103,19 +99,13 @@ std::string zeros_table(const DemoPoint& point, const TextStyle& style) {
 }
 
 std::string machines_table(const DemoPoint& point, std::int64_t multipliers, const TextStyle& style) {
-  TextTable table({{"machine", Align::kLeft},
-                   {"cycles", Align::kRight, "one step, ideal memory"},
-                   {"forward", Align::kRight, "one step, ideal memory"},
-                   {"input_grad", Align::kRight, "one step, ideal memory"},
-                   {"weight_grad", Align::kRight, "one step, ideal memory"},
-                   {"from zeros", Align::kRight, "one step, ideal memory"},
-                   {"empty lanes", Align::kRight, "one step, ideal memory"},
-                   {"speedup", Align::kRight, "one step, ideal memory"},
-                   {"useful", Align::kRight, "one step, ideal memory"},
-                   {"from zeros", Align::kRight, "with memory"},
-                   {"speedup", Align::kRight, "with memory"},
-                   {"energy, mJ", Align::kRight, "with memory"},
-                   {"limited by", Align::kLeft, "bottleneck"}});
+  std::vector<TableColumn> columns = with_groups(
+      {{"machine", Align::kLeft}},
+      {{"one step, ideal memory",
+        {"cycles", "forward", "input_grad", "weight_grad", "from zeros", "empty lanes", "speedup", "useful"}},
+       {"with memory", {"from zeros", "speedup", "energy, mJ"}}});
+  columns.push_back({"limited by", Align::kLeft, "bottleneck"});
+  TextTable table(std::move(columns));
   for (const DemoMachine& machine : point.machines) {
     const Totals totals = machine.ideal.per_batch();
     const auto from_zeros = [](const CycleComparison& of) { return times_text(of.speedup_from_zeros()); };
