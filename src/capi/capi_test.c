@@ -371,35 +371,13 @@ static void test_conv(void) {
       for (int i = 0; i < kImage; ++i) CHECK(fabsf(dst[0][i] - dst[1][i]) < 1e-3f);
   }
 
-  /* Weights in the plan's own order, there and back. */
-  options.packed_weights = 1;
   options.impl = LACUNA_IMPL_SPARSE;
-  options.op = LACUNA_FORWARD;
   CHECK_OK(lacuna_conv_plan(&options, &conv));
-  CHECK_OK(lacuna_conv_sizes(conv, NULL, NULL, &sizes[2]));
-  float* packed = aligned_alloc(64, ((size_t)sizes[2] * 4 + 63) / 64 * 64);
-  CHECK_OK(lacuna_conv_pack_weights(conv, weights, packed));
-  lacuna_conv_tensors tensors = {.struct_size = sizeof tensors, .src = src, .weights = packed, .dst = dst[0]};
-  CHECK_OK(lacuna_conv_run(conv, &tensors, -1, &report));
-  CHECK_FAILS(lacuna_conv_unpack_weights(conv, packed, grad[0]), LACUNA_BAD_INPUT, "no packed gradients");
-  lacuna_conv_free(conv);
-  free(packed);
-  options.op = LACUNA_WEIGHT_GRAD;
-  CHECK_OK(lacuna_conv_plan(&options, &conv));
-  CHECK_OK(lacuna_conv_sizes(conv, NULL, NULL, &sizes[2]));
-  packed = aligned_alloc(64, ((size_t)sizes[2] * 4 + 63) / 64 * 64);
-  tensors = (lacuna_conv_tensors){
-      .struct_size = sizeof tensors, .src = src, .diff_dst = src, .diff_weights = packed};
-  CHECK_OK(lacuna_conv_run(conv, &tensors, -1, &report));
-  CHECK_OK(lacuna_conv_unpack_weights(conv, packed, grad[0]));
-  for (int i = 0; i < kWeights; ++i) CHECK(fabsf(grad[0][i] - grad[1][i]) < 1e-3f);
-  free(packed);
+  lacuna_conv_tensors tensors = {.struct_size = sizeof tensors, .diff_dst = src, .diff_weights = grad[0]};
   CHECK_FAILS(lacuna_conv_run(conv, NULL, -1, NULL), LACUNA_BAD_INPUT, "'tensors'");
   tensors.src = NULL;
   CHECK_FAILS(lacuna_conv_run(conv, &tensors, -1, NULL), LACUNA_BAD_INPUT, "convolution");
   CHECK_FAILS(lacuna_conv_run(NULL, &tensors, -1, NULL), LACUNA_BAD_INPUT, "'conv' is null");
-  CHECK_FAILS(lacuna_conv_pack_weights(NULL, weights, grad[0]), LACUNA_BAD_INPUT, "'conv' is null");
-  CHECK_FAILS(lacuna_conv_unpack_weights(NULL, weights, grad[0]), LACUNA_BAD_INPUT, "'conv' is null");
   CHECK_FAILS(lacuna_conv_sizes(NULL, NULL, NULL, NULL), LACUNA_BAD_INPUT, "'conv' is null");
   CHECK(lacuna_conv_kernel(NULL) == NULL);
   lacuna_conv_free(conv);

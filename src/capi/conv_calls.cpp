@@ -51,9 +51,7 @@ ConvOptions options_of(const lacuna_conv_options& given) {
       choose(given.skipped,
              std::array{std::optional<Operand>(), std::optional(Operand::kA), std::optional(Operand::kG)},
              "operand to skip");
-  options.weights = given.packed_weights != 0 ? kernels::WeightLayout::kPacked
-                    : given.ohwi_weights != 0 ? kernels::WeightLayout::kOhwi
-                                              : kernels::WeightLayout::kOihw;
+  options.weights = given.ohwi_weights != 0 ? kernels::WeightLayout::kOhwi : kernels::WeightLayout::kOihw;
   options.threads = given.threads == 0 ? 1 : given.threads;
   options.bias = given.bias != 0;
   options.relu = given.relu != 0;
@@ -110,22 +108,7 @@ lacuna_status lacuna_conv_run(lacuna_conv* conv, const lacuna_conv_tensors* tens
 
 lacuna_status lacuna_sample_zeros(const float* data, int64_t count, double* share) {
   return guarded([&] {
-    require(data, "data");
-    require(share, "share");
+    require_all("data, share", {data, share});
     *share = kernels::sample_zeros(data, count);
-  });
-}
-
-lacuna_status lacuna_conv_pack_weights(lacuna_conv* conv, const float* oihw, float* packed) {
-  return guarded_parallel([&] {
-    require(conv, "conv");
-    conv->plan.pack_weights(oihw, packed);
-  });
-}
-
-lacuna_status lacuna_conv_unpack_weights(lacuna_conv* conv, const float* packed, float* oihw) {
-  return guarded_parallel([&] {
-    require(conv, "conv");
-    conv->plan.unpack_weights(packed, oihw);
   });
 }

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstring>
 #include <functional>
+#include <initializer_list>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -51,6 +52,8 @@ int threads_for(int requested);
 inline void require(const void* pointer, std::string_view name) {
   if (pointer == nullptr) refuse_missing(name);
 }
+// The same for several, whose names are separated by ", ".
+void require_all(std::string_view names, std::initializer_list<const void*> pointers);
 // A copy that lacuna_string_free() frees.
 char* copy_text(std::string_view text);
 

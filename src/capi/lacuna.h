@@ -212,7 +212,6 @@ typedef struct lacuna_conv_options {
   lacuna_impl impl;
   lacuna_layout layout;
   lacuna_operand skipped;
-  int packed_weights; /* other than zero: weights in the plan's own order, lacuna_conv_pack_weights() */
   int threads;        /* 0 means 1 */
   int bias, relu;     /* forward only */
   int strict;         /* Inf and NaN in the other operand are looked for, and then nothing is skipped */
@@ -231,11 +230,11 @@ lacuna_status lacuna_conv_sizes(const lacuna_conv* conv, int64_t* src, int64_t* 
  * plan. */
 const char* lacuna_conv_kernel(const lacuna_conv* conv);
 
-/* The tensors of the operation, aligned to 64 bytes where blocked or packed; the others stay null. */
+/* The tensors of the operation, aligned to 64 bytes where blocked; the others stay null. */
 typedef struct lacuna_conv_tensors {
   size_t struct_size;
   const float* src;      /* forward, weight_grad */
-  const float* weights;  /* forward, input_grad: [out][in / groups][kh][kw], or packed */
+  const float* weights;  /* forward, input_grad: [out][in / groups][kh][kw], or as ohwi_weights says */
   const float* bias;     /* forward, with options.bias */
   const float* diff_dst; /* input_grad, weight_grad */
   float* dst;            /* forward */
@@ -246,17 +245,14 @@ typedef struct lacuna_conv_tensors {
 typedef struct lacuna_conv_report {
   size_t struct_size;
   lacuna_impl used; /* LACUNA_IMPL_DENSE also for other dense kernels that auto chose */
-  double zeros; /* the share of zeros that the choice was based on; -1: nothing was counted */
+  double zeros;     /* the share of zeros that the choice was based on; -1: nothing was counted */
 } lacuna_conv_report;
 
 /* `zeros`: the share of zeros of the skipped operand if it is known, else -1. `report` may be null. */
 lacuna_status lacuna_conv_run(lacuna_conv* conv, const lacuna_conv_tensors* tensors, double zeros,
                               lacuna_conv_report* report);
-lacuna_status lacuna_conv_pack_weights(lacuna_conv* conv, const float* oihw, float* packed);
 /* The share of zeros of `count` floats, from a sample that takes microseconds. */
 lacuna_status lacuna_sample_zeros(const float* data, int64_t count, double* share);
-/* Gradients that a weight_grad plan with packed weights has computed. */
-lacuna_status lacuna_conv_unpack_weights(lacuna_conv* conv, const float* packed, float* oihw);
 
 #ifdef __GNUC__
 #pragma GCC visibility pop

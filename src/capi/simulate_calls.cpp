@@ -113,8 +113,7 @@ lacuna_status lacuna_machines_json(char** json) {
 
 lacuna_status lacuna_parameters_json(const char* machine, char** json) {
   return guarded([&] {
-    require(machine, "machine");
-    require(json, "json");
+    require_all("machine, json", {machine, json});
     *json = copy_text(arch_show_json(ArchCatalog().find(machine, "machine")));
   });
 }
@@ -122,8 +121,7 @@ lacuna_status lacuna_parameters_json(const char* machine, char** json) {
 lacuna_status lacuna_simulate(const lacuna_trace* const* traces, size_t count,
                               const lacuna_simulate_options* options, lacuna_result** result) {
   return guarded_parallel([&] {
-    require(result, "result");
-    require(traces, "traces");
+    require_all("result, traces", {result, traces});
     if (count == 0) throw InputError("liblacuna", "no trace is given", "give at least one");
     lacuna_simulate_options chosen{};
     if (options != nullptr) chosen = sized_copy(options, "options");
@@ -170,24 +168,21 @@ lacuna_status lacuna_result_totals(const lacuna_result* result, size_t run, lacu
 
 lacuna_status lacuna_result_json(const lacuna_result* result, int layers, char** json) {
   return guarded([&] {
-    require(result, "result");
-    require(json, "json");
+    require_all("result, json", {result, json});
     *json = copy_text(results_to_json(result->outcome, layers != 0));
   });
 }
 
 lacuna_status lacuna_result_csv(const lacuna_result* result, char** csv) {
   return guarded([&] {
-    require(result, "result");
-    require(csv, "csv");
+    require_all("result, csv", {result, csv});
     *csv = copy_text(results_to_csv(result->outcome));
   });
 }
 
 lacuna_status lacuna_result_text(const lacuna_result* result, int layers, int width, char** text) {
   return guarded([&] {
-    require(result, "result");
-    require(text, "text");
+    require_all("result, text", {result, text});
     TextStyle style;
     if (width > 0) style.width = width;
     *text = copy_text(simulation_text(result->outcome, result->notes, layers != 0, std::nullopt, style));
@@ -196,16 +191,14 @@ lacuna_status lacuna_result_text(const lacuna_result* result, int layers, int wi
 
 lacuna_status lacuna_result_html(const lacuna_result* result, const char* command, char** html) {
   return guarded([&] {
-    require(result, "result");
-    require(html, "html");
+    require_all("result, html", {result, html});
     *html = copy_text(page_of(*result, command));
   });
 }
 
 lacuna_status lacuna_result_write_html(const lacuna_result* result, const char* command, const char* path) {
   return guarded([&] {
-    require(result, "result");
-    require(path, "path");
+    require_all("result, path", {result, path});
     write_file(path, page_of(*result, command));
   });
 }

@@ -1,4 +1,5 @@
 // Errors, strings, versions, and life after fork().
+#include <algorithm>
 #include <cstdlib>
 #include <exception>
 #include <fmt/format.h>
@@ -86,6 +87,14 @@ int threads_for(int requested) {
 void refuse_missing(std::string_view name) {
   throw InputError("liblacuna", fmt::format("'{}' is null or has no size", name),
                    "give it; lacuna.h says what it is");
+}
+
+void require_all(std::string_view names, std::initializer_list<const void*> pointers) {
+  for (const void* pointer : pointers) {
+    const std::string_view name = names.substr(0, names.find(','));
+    require(pointer, name);
+    names.remove_prefix(std::min(names.size(), name.size() + 2));
+  }
 }
 
 char* copy_text(std::string_view text) {

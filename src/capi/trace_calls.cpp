@@ -54,24 +54,21 @@ using namespace lacuna::capi;
 
 lacuna_status lacuna_trace_open(const char* path, lacuna_trace** trace) {
   return guarded([&] {
-    require(path, "path");
-    require(trace, "trace");
+    require_all("path, trace", {path, trace});
     *trace = new lacuna_trace{Trace::open(path)};
   });
 }
 
 lacuna_status lacuna_trace_write(const lacuna_trace* trace, const char* path) {
   return guarded([&] {
-    require(trace, "trace");
-    require(path, "path");
+    require_all("trace, path", {trace, path});
     write_trace(trace->trace, path);
   });
 }
 
 lacuna_status lacuna_trace_inspect_json(const lacuna_trace* trace, char** json) {
   return guarded([&] {
-    require(trace, "trace");
-    require(json, "json");
+    require_all("trace, json", {trace, json});
     const Trace& of = trace->trace;
     *json = copy_text(inspections_to_json({{of.path(), of.info(), of.batch(), trace_potential(of)}}));
   });
@@ -83,8 +80,7 @@ size_t lacuna_trace_layer_count(const lacuna_trace* trace) {
 
 lacuna_status lacuna_trace_layer_zeros(const lacuna_trace* trace, size_t layer, double zeros[3]) {
   return guarded([&] {
-    require(trace, "trace");
-    require(zeros, "zeros");
+    require_all("trace, zeros", {trace, zeros});
     if (layer >= trace->trace.layers().size())
       throw InputError(trace->trace.path(), fmt::format("there is no layer {}", layer),
                        fmt::format("it has {}", trace->trace.layers().size()));
@@ -99,9 +95,7 @@ void lacuna_trace_free(lacuna_trace* trace) { delete trace; }
 
 lacuna_status lacuna_builder_new(const char* name, const char* metadata_json, lacuna_builder** builder) {
   return guarded([&] {
-    require(name, "name");
-    require(metadata_json, "metadata_json");
-    require(builder, "builder");
+    require_all("name, metadata_json, builder", {name, metadata_json, builder});
     std::unique_ptr<lacuna_builder> made(new lacuna_builder{name, TraceBuilder(name)});
     made->builder.info() = read_trace_info(read_metadata(metadata_json, name), name);
     *builder = made.release();
@@ -110,8 +104,7 @@ lacuna_status lacuna_builder_new(const char* name, const char* metadata_json, la
 
 lacuna_status lacuna_builder_layer(lacuna_builder* builder, const char* layer_json) {
   return guarded([&] {
-    require(builder, "builder");
-    require(layer_json, "layer_json");
+    require_all("builder, layer_json", {builder, layer_json});
     const auto entries = parse_layer_list(fmt::format("[{}]", layer_json), builder->name);
     if (entries.size() != 1) throw InputError(builder->name, "this is not one layer", "give one at a time");
     builder->builder.add_layer(entries[0].name, entries[0].shape, entries[0].steps);
@@ -137,8 +130,7 @@ lacuna_status lacuna_builder_values(lacuna_builder* builder, lacuna_role role, c
 
 lacuna_status lacuna_builder_finish(lacuna_builder* builder, lacuna_trace** trace) {
   return guarded([&] {
-    require(builder, "builder");
-    require(trace, "trace");
+    require_all("builder, trace", {builder, trace});
     TraceBuilder whole = std::exchange(builder->builder, TraceBuilder(builder->name));
     builder->has_layer = false;
     *trace = new lacuna_trace{whole.build()};
@@ -151,12 +143,8 @@ lacuna_status lacuna_trace_of_masks(const char* name, const char* metadata_json,
                                     const uint8_t* const* masks, const size_t* bytes, size_t count,
                                     lacuna_trace** trace) {
   return guarded([&] {
-    require(name, "name");
-    require(metadata_json, "metadata_json");
-    require(layers_json, "layers_json");
-    require(masks, "masks");
-    require(bytes, "bytes");
-    require(trace, "trace");
+    require_all("name, metadata_json, layers_json, masks, bytes, trace",
+                {name, metadata_json, layers_json, masks, bytes, trace});
     TraceBuilder builder(name);
     builder.info() = read_trace_info(read_metadata(metadata_json, name), name);
     const auto entries = parse_layer_list(layers_json, name);

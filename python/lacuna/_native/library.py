@@ -89,7 +89,6 @@ class ConvOptions(ctypes.Structure):
         ("impl", c_int),
         ("layout", c_int),
         ("skipped", c_int),
-        ("packed_weights", c_int),
         ("threads", c_int),
         ("bias", c_int),
         ("relu", c_int),
