@@ -111,8 +111,14 @@ FailureRecord failure_of(const Design& design, const std::string& sha256, const 
           .error = escape_controls(error)};
 }
 
-Computed compute_points(const LoadedTrace& trace, std::span<const Design> designs, Measures measures) {
-  Computed computed;
+void ChunkResult::add(ChunkResult other) {
+  std::ranges::move(other.traces, std::back_inserter(traces));
+  std::ranges::move(other.points, std::back_inserter(points));
+  std::ranges::move(other.failures, std::back_inserter(failures));
+}
+
+ChunkResult compute_points(const LoadedTrace& trace, std::span<const Design> designs, Measures measures) {
+  ChunkResult computed;
   const double start = seconds_now();
   try {
     Simulation simulation;
@@ -132,11 +138,7 @@ Computed compute_points(const LoadedTrace& trace, std::span<const Design> design
       return computed;
     }
     // One of them cannot be computed: find out which.
-    for (const Design& design : designs) {
-      Computed one = compute_points(trace, {&design, 1}, measures);
-      std::ranges::move(one.points, std::back_inserter(computed.points));
-      std::ranges::move(one.failures, std::back_inserter(computed.failures));
-    }
+    for (const Design& design : designs) computed.add(compute_points(trace, {&design, 1}, measures));
   }
   return computed;
 }

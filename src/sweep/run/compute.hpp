@@ -40,13 +40,17 @@ class LoadedTrace {
 FailureRecord failure_of(const Design& design, const std::string& sha256, const std::string& trace,
                          std::string_view error);
 
-struct Computed {
+// Rows for the file of results.
+struct ChunkResult {
+  std::vector<TraceRecord> traces;  // that were read for it
   std::vector<PointRecord> points;
   std::vector<FailureRecord> failures;
+
+  void add(ChunkResult other);
 };
 
 // Computes all designs on the trace, on this thread, sharing what they can. A failure is recorded and stops
 // nothing else.
-Computed compute_points(const LoadedTrace& trace, std::span<const Design> designs, Measures measures);
+ChunkResult compute_points(const LoadedTrace& trace, std::span<const Design> designs, Measures measures);
 
 }  // namespace lacuna::sweep

@@ -73,9 +73,7 @@ ChunkResult ChunkRunner::run(const Chunk& chunk) {
   std::vector<Design> designs;
   for (const Choice& choice : chunk.designs) designs.push_back(sweep_.factory.make(choice));
   if (trace) {
-    Computed computed = compute_points(*trace, designs, sweep_.plan.measures);
-    result.points = std::move(computed.points);
-    result.failures = std::move(computed.failures);
+    result.add(compute_points(*trace, designs, sweep_.plan.measures));
     return result;
   }
   for (const Design& design : designs) {
@@ -90,11 +88,7 @@ namespace {
 // Stores results as one transaction.
 void write(Database& database, std::vector<ChunkResult> results, SweepOutcome& outcome) {
   ChunkResult all;
-  for (ChunkResult& result : results) {
-    std::ranges::move(result.traces, std::back_inserter(all.traces));
-    std::ranges::move(result.points, std::back_inserter(all.points));
-    std::ranges::move(result.failures, std::back_inserter(all.failures));
-  }
+  for (ChunkResult& result : results) all.add(std::move(result));
   database.add_traces(all.traces);
   database.add(all.points, all.failures);
   SweepOutcome stored;

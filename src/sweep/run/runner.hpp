@@ -27,13 +27,6 @@ struct Sweep {
   std::vector<std::uint64_t> bytes;  // of their files
 };
 
-// Rows for the file of results.
-struct ChunkResult {
-  std::vector<TraceRecord> traces;  // that were read for it
-  std::vector<PointRecord> points;
-  std::vector<FailureRecord> failures;
-};
-
 // Computes chunks, from any thread. A trace is read when it is first needed and forgotten after the last
 // chunk that needs it.
 class ChunkRunner {
