@@ -4,7 +4,7 @@
 
 #include "base/text/json.hpp"
 #include "base/text/parse_number.hpp"
-#include "sweep/answers/answers_text.hpp"
+#include "sweep/answers/answers.hpp"
 
 namespace lacuna::sweep {
 

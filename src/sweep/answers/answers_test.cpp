@@ -1,3 +1,5 @@
+#include "sweep/answers/answers.hpp"
+
 #include <cmath>
 #include <fmt/format.h>
 #include <limits>
@@ -5,7 +7,6 @@
 
 #include "base/random.hpp"
 #include "base/testing.hpp"
-#include "sweep/answers/answers_text.hpp"
 #include "sweep/testing/records.hpp"
 
 namespace lacuna::sweep {

@@ -1,10 +1,10 @@
-#include "sweep/answers/answers_text.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
 #include <set>
 #include <utility>
+
+#include "sweep/answers/answers.hpp"
 
 namespace lacuna::sweep {
 

@@ -6,7 +6,7 @@
 #include "base/error.hpp"
 #include "base/text/nearest.hpp"
 #include "base/text/quote.hpp"
-#include "sweep/answers/answers_text.hpp"
+#include "sweep/answers/answers.hpp"
 
 namespace lacuna::sweep {
 

@@ -2,7 +2,7 @@
 #include <set>
 
 #include "base/testing.hpp"
-#include "sweep/answers/ranking.hpp"
+#include "sweep/answers/answers.hpp"
 #include "sweep/job/guided_sweep.hpp"
 
 namespace lacuna::sweep {

@@ -1,4 +1,4 @@
-#include "sweep/job/plan_search.hpp"
+#include "sweep/job/guided_sweep.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
