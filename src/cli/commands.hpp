@@ -35,7 +35,7 @@ inline constexpr AddCommand kCommands[] = {
     // In the order of --help.
     add_demo_command,  add_train_command,     add_inspect_command, add_simulate_command, add_storage_command,
     add_sweep_command, add_reproduce_command, add_compare_command, add_arch_command,     add_synth_command,
-    add_bench_command, add_cite_command, add_help_command,      add_version_command,
+    add_bench_command, add_cite_command,      add_help_command,    add_version_command,
 };
 
 // A command with its options, which `run` gets.

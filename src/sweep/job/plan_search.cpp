@@ -1,5 +1,3 @@
-#include "sweep/job/guided_sweep.hpp"
-
 #include <algorithm>
 #include <fmt/format.h>
 #include <limits>
@@ -9,6 +7,7 @@
 #include "base/text/parse_number.hpp"
 #include "base/text/quote.hpp"
 #include "sweep/answers/metric.hpp"
+#include "sweep/job/guided_sweep.hpp"
 #include "sweep/store/schema.hpp"
 
 namespace lacuna::sweep {
