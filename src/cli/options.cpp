@@ -47,6 +47,28 @@ void add_seed_option(CLI::App& command, std::uint64_t& seed, const std::string& 
       ->capture_default_str();
 }
 
+std::optional<ZerosTable> ZerosChoice::open() const {
+  if (!file.empty()) return ZerosTable::open(file);
+  if (clustering != "uniform")
+    throw InputError("--clustering", "it says how the zeros of a table cluster", "add --zeros-file");
+  return std::nullopt;
+}
+
+void add_zeros_options(CLI::App& command, ZerosChoice& zeros, const std::string& layers) {
+  command
+      .add_option("--zeros-file", zeros.file,
+                  fmt::format("Draw the zeros of {} from a table 'layer,A,W,G': shares from 0 to 1, "
+                              "channel:SHARE, dense, zero, or recorded",
+                              layers))
+      ->check(not_empty())
+      ->type_name("CSV");
+  add_choice(
+      command, "--clustering", zeros.clustering, kZerosClusterings,
+      "How the zeros of the table's shares cluster: uniform (independent), channel, or measured on the "
+      "trace, tensor by tensor")
+      ->capture_default_str();
+}
+
 void add_machine_options(CLI::App& command, MachineChoice& machines) {
   add(command, "--config", machines.configs, "FILE",
       "A machine described in YAML: 'arch: NAME' and its parameters")

@@ -3,12 +3,14 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "cli/terminal/output.hpp"
 #include "sim/catalog/choose_machines.hpp"
+#include "trace/synthetic/zeros_file.hpp"
 
 namespace lacuna::cli {
 
@@ -47,6 +49,16 @@ void add_json_flag(CLI::App& command, bool& json);
 void add_threads_option(CLI::App& command, int& threads, std::string_view note = "");
 // --seed
 void add_seed_option(CLI::App& command, std::uint64_t& seed, const std::string& help);
+// --zeros-file, --clustering
+struct ZerosChoice {
+  std::string file;
+  std::string clustering = "uniform";
+
+  // Throws InputError for a file that is no such table, and for a clustering without one.
+  std::optional<ZerosTable> open() const;
+  ZerosClustering clusters() const { return parse_zeros_clustering(clustering); }
+};
+void add_zeros_options(CLI::App& command, ZerosChoice& zeros, const std::string& layers);
 // --config, --set
 void add_machine_options(CLI::App& command, MachineChoice& machines);
 // --energy-table, --node

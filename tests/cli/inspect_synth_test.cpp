@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "base/io/output_file.hpp"
 #include "cli/cli_fixture.hpp"
 #include "trace/format/trace_writer.hpp"
 #include "trace/trace.hpp"
@@ -192,6 +193,39 @@ TEST(Synth, RefusesWhatCannotBe) {
       full,
       "/dev/full: cannot write: No space left on device; free some space or write elsewhere; nothing was "
       "left behind");
+}
+
+TEST(Synth, ZerosFileGivesTheZerosOfEachLayer) {
+  TemporaryFolder folder;
+  const std::string table = folder.file("z.csv"), out = folder.file("z.safetensors");
+  std::string text = "layer,A,W,G\n";
+  for (const char* layer : {"features.0", "features.3", "features.6", "features.8", "features.10",
+                            "classifier.1", "classifier.4", "classifier.6"})
+    text += std::string(layer) + ",0.5,dense,recorded\n";
+  write_file(table, text);
+  ASSERT_EQ(run_lacuna({"synth", "--like", kAlexnet, "--zeros-file", table, "-o", out}).exit_code, 0);
+  const ProgramResult inspected = run_lacuna({"inspect", out, "--json", "-"});
+  ASSERT_EQ(inspected.exit_code, 0) << inspected.err;
+  for (const auto& layer : json::parse(inspected.out)["traces"][0]["layers"])
+    EXPECT_NEAR(layer["zeros"]["A"].get<double>(), 0.5, 0.01) << layer["name"];
+  // `simulate` draws the same masks.
+  const auto cycles = [&](std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), "simulate");
+    arguments.insert(arguments.end(), {"--json", "-"});
+    const ProgramResult result = run_lacuna(arguments);
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    return json::parse(result.out)["runs"][0]["per_batch"];
+  };
+  EXPECT_EQ(cycles({out}), cycles({kAlexnet, "--zeros-file", table}));
+  EXPECT_NE(cycles({out}), cycles({kAlexnet, "--zeros-file", table, "--clustering", "measured"}));
+  expect_message(run_lacuna({"simulate", kAlexnet, "--clustering", "measured"}),
+                 "--clustering: it says how the zeros of a table cluster; add --zeros-file");
+  expect_message(run_lacuna({"synth", "--layer", "linear in=3 out=4", "--zeros-file", table, "-o", out}),
+                 "--zeros-file: its lines are for the layers of a trace; name the trace with --like");
+  write_file(table, "layer,A,W,G\nfeatures.1,0.5,0,0\n");
+  const ProgramResult unknown = run_lacuna({"simulate", kAlexnet, "--zeros-file", table});
+  EXPECT_EQ(unknown.exit_code, 2);
+  EXPECT_NE(unknown.err.find("z.csv:2"), std::string::npos) << unknown.err;
 }
 
 }  // namespace

@@ -27,6 +27,7 @@ namespace {
 struct SimulateOptions {
   std::vector<std::string> traces;
   MachineChoice machines;
+  ZerosChoice zeros;
   std::string engine = "fast";
   int threads = 0;
   std::uint64_t seed = 1;
@@ -98,6 +99,7 @@ SimulationOutcome simulate_all(const SimulateOptions& options, const Simulation&
                        .actions_without_zeros = options.with_energy(),
                        .operations = parse_operations(options.operations)};
   const int threads = resolve_threads(options.threads);
+  const std::optional<ZerosTable> zeros = options.zeros.open();
   std::vector<double> bytes;
   for (const std::string& path : options.traces) bytes.push_back(trace_bytes(path));
   const double all_bytes = std::accumulate(bytes.begin(), bytes.end(), 0.0);
@@ -106,7 +108,8 @@ SimulationOutcome simulate_all(const SimulateOptions& options, const Simulation&
   double done = 0;
   for (std::size_t i = 0; i < options.traces.size(); ++i) {
     bar.update(done, std::filesystem::path(options.traces[i]).filename().string());
-    const Trace trace = Trace::open(options.traces[i]);
+    Trace trace = Trace::open(options.traces[i]);
+    if (zeros) trace = zeros->draw(trace, options.zeros.clusters(), options.seed);
     const double part = bytes[i] / all_bytes;
     if (!options.files.html.empty()) {
       inspections.push_back({options.traces[i], trace.info(), trace.batch(), trace_potential(trace)});
@@ -181,7 +184,9 @@ void add_simulate_command(CLI::App& app) {
       ->delimiter(',')
       ->allow_extra_args(false);
   add_threads_option(command, options.threads, "Results do not depend on it");
-  add_seed_option(command, options.seed, "Seed of the values that the functional engine draws for masks");
+  add_zeros_options(command, options.zeros, "every trace");
+  add_seed_option(command, options.seed,
+                  "Seed of the values that the functional engine draws for masks, and of --zeros-file");
   command.add_flag("--layers", options.layers, "Also show one row per layer and operation");
   command.add_flag("--energy", options.energy, "Also show energy by component, area and power");
   add_cost_options(command, options.costs.table, options.costs.node_nm);
@@ -196,6 +201,8 @@ void add_simulate_command(CLI::App& app) {
                {{"lacuna simulate resnet50.safetensors.zst", "one training step on TensorDash"},
                 {"lacuna simulate *.zst --arch dense,tensordash --layers",
                  "two machines side by side, layer by layer"},
+                {"lacuna simulate a.zst --zeros-file zeros.csv --clustering measured",
+                 "the network with zeros of another training, clustered as in the trace"},
                 {"lacuna simulate a.zst --energy --set memory=modelled",
                  "energy, and time with DRAM, SRAM and transposers"},
                 {"lacuna simulate a.zst --energy --arch dense,tensordash,scnn-4096,ant-4096",

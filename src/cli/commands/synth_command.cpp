@@ -23,6 +23,7 @@ std::string type_word(DataType type) {
 struct SynthOptions {
   std::vector<std::string> layers;
   std::string like;
+  ZerosChoice zeros;
   std::string a = "0.5";
   std::string w = "dense";
   std::string g = "0.5";
@@ -38,7 +39,17 @@ void run_synth(const SynthOptions& options) {
   if (options.layers.empty() == options.like.empty()) {
     throw InputError("lacuna synth", "give either --layer or --like", "see 'lacuna synth --help'");
   }
-  check_can_write(options.output, "--output", {options.like});
+  const std::optional<ZerosTable> zeros = options.zeros.open();
+  if (zeros && options.like.empty())
+    throw InputError("--zeros-file", "its lines are for the layers of a trace", "name the trace with --like");
+  check_can_write(options.output, "--output", {options.like, options.zeros.file});
+  if (zeros) {
+    if (options.content != "masks" || options.batch != 0)
+      throw InputError("--zeros-file", "it draws masks for the batch of the trace",
+                       "leave out --content and --batch");
+    return write_trace(zeros->draw(Trace::open(options.like), options.zeros.clusters(), options.seed),
+                       options.output);
+  }
   SyntheticSpec spec;
   spec.name = options.model;
   spec.seed = options.seed;
@@ -78,6 +89,7 @@ void add_synth_command(CLI::App& app) {
       "steps=10' (10 steps of 64 rows). Sizes are N or HxW. May be given several times")
       ->take_all();
   add(command, "--like", options.like, "TRACE", "Take the layers of this trace");
+  add_zeros_options(command, options.zeros, "the trace of --like");
   const auto add_zeros = [&](const char* name, std::string& target, const char* tensor) {
     add(command, name, target, "ZEROS",
         fmt::format("Zeros of {}: a share from 0 to 1 (uniform), channel:SHARE, dense or zero", tensor))

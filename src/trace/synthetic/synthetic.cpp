@@ -48,10 +48,19 @@ std::vector<std::uint64_t> thresholds(const std::vector<double>& shares) {
   return limits;
 }
 
-void fill_mask(const ZeroSpec& zeros, const TensorExtent& extent, Random& random, std::uint8_t* mask) {
+void fill_mask(const ZeroSpec& zeros, const TensorExtent& extent, std::int64_t image_rows, Random& random,
+               std::uint8_t* mask) {
   const std::int64_t row_bytes = (extent.channels + 7) / 8;
   std::memset(mask, 0, static_cast<std::size_t>(extent.mask_bytes()));
   if (zeros.pattern == ZeroPattern::kAllZero) return;
+  if (zeros.pattern == ZeroPattern::kRecorded) {
+    for (std::int64_t r = 0; r < extent.rows; ++r)
+      std::memcpy(mask + r * row_bytes, zeros.mask.row(r), static_cast<std::size_t>(row_bytes));
+    return;
+  }
+  if (zeros.pattern == ZeroPattern::kClustered)
+    return draw_clustered_mask(zeros.share, zeros.clustering, extent.rows, extent.channels, image_rows,
+                               random, mask);
   const auto limits = thresholds(channel_shares(zeros, extent.channels, random));
   for (std::int64_t r = 0; r < extent.rows; ++r) {
     std::uint8_t* row = mask + r * row_bytes;
@@ -98,7 +107,7 @@ void add_tensor(const SyntheticSpec& spec, const SyntheticLayer& layer, Operand 
       scratch.resize(static_cast<std::size_t>(extent.mask_bytes()));
       mask = scratch.data();
     }
-    fill_mask(zeros, extent, random, mask);
+    fill_mask(zeros, extent, rows_of_image(layer.shape, role), random, mask);
     if (store_mask) builder.adopt_mask(role, mask);
   }
   if (spec.content != SyntheticContent::kMasks) {
@@ -112,7 +121,10 @@ void add_tensor(const SyntheticSpec& spec, const SyntheticLayer& layer, Operand 
 
 Trace make_synthetic(const SyntheticSpec& spec) {
   TraceBuilder builder(spec.name);
-  builder.info().batch = spec.batch;
+  if (spec.info)
+    builder.info() = *spec.info;
+  else
+    builder.info().batch = spec.batch;
   Random seeds(spec.seed);
   for (const SyntheticLayer& layer : spec.layers) {
     builder.add_layer(layer.name, layer.shape, layer.steps);

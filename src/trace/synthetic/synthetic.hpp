@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "trace/synthetic/clustering.hpp"
 #include "trace/trace.hpp"
 
 namespace lacuna {
@@ -14,6 +15,8 @@ namespace lacuna {
 enum class ZeroPattern {
   kUniform,    // every element is zero with the same probability, independently
   kByChannel,  // zeros cluster: each channel has its own share of zeros, from dead to busy
+  kClustered,  // zeros cluster as `clustering` says
+  kRecorded,   // the zeros of `mask`
   kAllZero,
   kDense,
 };
@@ -21,9 +24,17 @@ enum class ZeroPattern {
 // The zeros of one tensor.
 struct ZeroSpec {
   ZeroPattern pattern = ZeroPattern::kUniform;
-  double share = 0.5;  // of zeros; for kUniform and kByChannel
+  double share = 0.5;  // of zeros; for kUniform, kByChannel and kClustered
+  Clustering clustering = {};
+  MaskView mask = {};  // of kRecorded; must outlive the call of make_synthetic()
 
   static ZeroSpec uniform(double share) { return {ZeroPattern::kUniform, share}; }
+  static ZeroSpec clustered(double share, const Clustering& how) {
+    return {ZeroPattern::kClustered, share, how};
+  }
+  static ZeroSpec recorded(const MaskView& mask) {
+    return mask.no_zeros() ? dense() : ZeroSpec{ZeroPattern::kRecorded, 0, {}, mask};
+  }
   static ZeroSpec by_channel(double share) { return {ZeroPattern::kByChannel, share}; }
   static ZeroSpec all_zero() { return {ZeroPattern::kAllZero, 1}; }
   static ZeroSpec dense() { return {ZeroPattern::kDense, 0}; }
@@ -44,7 +55,8 @@ struct SyntheticLayer {
 
 struct SyntheticSpec {
   std::string name = "synthetic";
-  std::optional<std::int64_t> batch;  // of the training, as in the metadata of a trace
+  std::optional<std::int64_t> batch;   // of the training, as in the metadata of a trace
+  std::optional<TraceInfo> info = {};  // all of the metadata, instead of `batch`
   std::vector<SyntheticLayer> layers;
   SyntheticContent content = SyntheticContent::kMasks;
   DataType type = DataType::kFp32;

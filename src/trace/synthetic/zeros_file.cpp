@@ -1,0 +1,78 @@
+#include "trace/synthetic/zeros_file.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+#include "base/error.hpp"
+#include "base/io/byte_source.hpp"
+#include "base/text/csv.hpp"
+#include "base/text/nearest.hpp"
+#include "base/text/quote.hpp"
+#include "trace/synthetic/synthetic_text.hpp"
+
+namespace lacuna {
+
+ZerosClustering parse_zeros_clustering(const std::string& word) {
+  return static_cast<ZerosClustering>(std::ranges::find(kZerosClusterings, word) - kZerosClusterings.begin());
+}
+
+ZerosTable ZerosTable::open(const std::string& path) {
+  const auto source = ByteSource::open(path);
+  return parse({reinterpret_cast<const char*>(source->bytes().data()), source->bytes().size()}, path);
+}
+
+ZerosTable ZerosTable::parse(std::string_view text, const std::string& path) {
+  const CsvTable csv = CsvTable::parse(text, path);
+  if (csv.columns != std::vector<std::string>{"layer", "A", "W", "G"})
+    throw InputError(path, "its first line is not 'layer,A,W,G'", "name these four columns, in this order");
+  ZerosTable table;
+  table.path_ = path;
+  for (const CsvTable::Row& row : csv.rows) {
+    const std::string where = fmt::format("{}:{}", path, row.line);
+    const std::string& name = row.cells[0];
+    if (const auto same = std::ranges::find(table.lines_, name, &Line::layer); same != table.lines_.end())
+      throw InputError(where, fmt::format("layer {} is on line {} already", quote_name(name), same->number),
+                       "remove one of the lines");
+    Line& line = table.lines_.emplace_back(Line{row.line, name, {}});
+    for (const Operand role : kOperands) {
+      const std::string& cell = row.cells[1 + static_cast<std::size_t>(role)];
+      if (cell != "recorded")
+        line.zeros[role] = parse_zeros(cell, fmt::format("{}: column {}", where, operand_name(role)));
+    }
+  }
+  return table;
+}
+
+Trace ZerosTable::draw(const Trace& trace, ZerosClustering clustering, std::uint64_t seed) const {
+  std::vector<std::string> names;
+  for (const Layer& layer : trace.layers()) names.push_back(layer.name);
+  for (const Line& line : lines_) {
+    if (std::ranges::find(names, line.layer) == names.end())
+      throw InputError(fmt::format("{}:{}", path_, line.number),
+                       fmt::format("{} has no layer {}", trace.path(), quote_name(line.layer)),
+                       suggest(line.layer, names));
+  }
+  SyntheticSpec spec;
+  spec.name = fmt::format("{} with the zeros of {}", trace.path(), path_);
+  spec.seed = seed;
+  spec.info = trace.info();
+  for (const Layer& layer : trace.layers()) {
+    const auto line = std::ranges::find(lines_, layer.name, &Line::layer);
+    if (line == lines_.end())
+      throw InputError(path_, fmt::format("there is no line for layer {}", quote_name(layer.name)),
+                       "add it; 'recorded' keeps the zeros of a tensor");
+    const auto zeros_of = [&](Operand role) {
+      const MaskView& mask = layer.tensor(role).mask;
+      if (!line->zeros[role]) return ZeroSpec::recorded(mask);
+      const ZeroSpec& zeros = *line->zeros[role];
+      if (zeros.pattern != ZeroPattern::kUniform || clustering == ZerosClustering::kUniform) return zeros;
+      if (clustering == ZerosClustering::kChannel) return ZeroSpec::by_channel(zeros.share);
+      return ZeroSpec::clustered(zeros.share, measure_clustering(mask, rows_of_image(layer.shape, role)));
+    };
+    spec.layers.push_back({layer.name, layer.shape, layer.steps, zeros_of(Operand::kA), zeros_of(Operand::kW),
+                           zeros_of(Operand::kG)});
+  }
+  return make_synthetic(spec);
+}
+
+}  // namespace lacuna
