@@ -32,18 +32,19 @@ DataFolder::DataFolder(std::filesystem::path folder) : folder_(std::move(folder)
   const std::string where = (folder_ / kManifest).string();
   std::error_code error;
   if (!std::filesystem::is_regular_file(where, error))
-    throw InputError(folder_.string(), "there are no recorded traces here (MANIFEST.csv is missing)",
+    throw InputError(folder_.string(), "not a folder of recorded traces (MANIFEST.csv is missing)",
                      kWhereData);
   const auto source = ByteSource::open(where);
   const CsvTable table =
       CsvTable::parse({reinterpret_cast<const char*>(source->bytes().data()), source->bytes().size()}, where);
   const std::size_t file = column(table, "file", where), bytes = column(table, "bytes", where),
-                    sum = column(table, "sha256", where);
+                    sum = column(table, "sha256", where), samples = column(table, "samples", where);
   for (const CsvTable::Row& row : table.rows) {
     std::string name = row.cells[file];
     if (!name.ends_with(kSuffix)) continue;
     name.resize(name.size() - kSuffix.size());
-    entries_[name] = {std::strtod(row.cells[bytes].c_str(), nullptr), row.cells[sum]};
+    entries_[name] = {std::strtod(row.cells[bytes].c_str(), nullptr), std::atoi(row.cells[samples].c_str()),
+                      row.cells[sum]};
   }
 }
 

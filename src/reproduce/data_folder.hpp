@@ -23,12 +23,15 @@ class DataFolder {
 
   // Size of a trace ("alexnet_p100") in bytes. Throws InputError if the manifest does not list it.
   double bytes(const std::string& name) const;
+  // Recorded samples of its convolutions.
+  int samples(const std::string& name) const { return entry(name).samples; }
   // Opens a trace once its bytes have the manifest's checksum. Throws InputError.
   Trace open(const std::string& name) const;
 
  private:
   struct Entry {
     double bytes = 0;
+    int samples = 1;
     std::string sha256;
   };
   const Entry& entry(const std::string& name) const;

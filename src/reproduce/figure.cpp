@@ -1,6 +1,7 @@
 #include "reproduce/figure.hpp"
 
 #include <algorithm>
+#include <stdexcept>
 
 namespace lacuna::reproduce {
 
@@ -18,11 +19,31 @@ FigureTable& FigureTable::set(const std::string& row, const std::string& column,
   return *this;
 }
 
+FigureTable& FigureTable::over(const Range& range) {
+  cells.back().range = range;
+  return *this;
+}
+
+FigureTable& FigureTable::compare(const std::string& row, const std::string& column, const std::string& paper,
+                                  const Reason& reason) {
+  (void)at(row, column);
+  Cell& cell = const_cast<Cell&>(*find(row, column));
+  cell.paper = paper;
+  cell.reason = reason;
+  return *this;
+}
+
 const Cell* FigureTable::find(const std::string& row, const std::string& column) const {
   for (const Cell& cell : cells) {
     if (cell.row == row && cell.column == column) return &cell;
   }
   return nullptr;
+}
+
+double FigureTable::at(const std::string& row, const std::string& column) const {
+  const Cell* cell = find(row, column);
+  if (cell == nullptr) throw std::logic_error(id + " has no cell " + row + ", " + column);
+  return cell->ours;
 }
 
 const std::vector<Figure>& all_figures() {

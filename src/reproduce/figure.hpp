@@ -1,7 +1,8 @@
-// A figure or table of a paper: what to run, and the numbers that come out of it.
+// A figure or table of a paper: the numbers that come out of our runs, next to the paper's.
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,16 +21,21 @@ struct RunKey {
   // A model or named configuration; kPotential: no machine, zeros are counted.
   std::string arch;
   Settings settings = {};
-  bool from_zeros = false;  // speedup_from_zeros() is asked for, which may double the time
+  bool from_zeros = false;  // also the cycles without zeros, which may double the time
 
   std::string text() const;  // unique: "alexnet_p100 tensordash tiles=1"
 };
 inline constexpr const char* kPotential = "potential";
 
-// Why a number differs from the paper's, and the assumptions (docs/assumptions.md) that it rests on.
+// Why a number differs from the paper's.
 struct Reason {
   std::string text;
-  std::vector<std::string> assumptions;
+  std::vector<std::string> assumptions;    // of docs/assumptions.md that it rests on
+  std::vector<std::string> evidence = {};  // cells of the figure that show it, TABLE/ROW/COLUMN
+};
+
+struct Range {
+  double low = 0, high = 0;
 };
 
 struct Cell {
@@ -38,6 +44,7 @@ struct Cell {
   double ours = 0;
   std::string paper;  // a key of the paper's values; empty: the paper does not give it
   Reason reason;
+  std::optional<Range> range = std::nullopt;  // over samples of a batch, or over seeds
 };
 
 // How a page would draw it.
@@ -61,7 +68,13 @@ struct FigureTable {
 
   FigureTable& set(const std::string& row, const std::string& column, double ours,
                    const std::string& paper = "", const Reason& reason = {});
+  // Gives the last cell its range.
+  FigureTable& over(const Range& range);
+  // Compares a cell that is there with a value of the paper.
+  FigureTable& compare(const std::string& row, const std::string& column, const std::string& paper,
+                       const Reason& reason = {});
   const Cell* find(const std::string& row, const std::string& column) const;
+  double at(const std::string& row, const std::string& column) const;
 };
 
 struct FigureResult {
@@ -73,7 +86,7 @@ struct FigureResult {
 using Progress = std::function<void(double)>;
 
 struct FigureInputs {
-  const Runs& runs;  // those that the figure declares
+  const Runs& runs;
   const PaperTable& paper;
   const Progress& progress;  // for what a figure does besides
   // Of what is timed.
@@ -86,7 +99,7 @@ struct Figure {
   std::string title;
   std::string paper;  // the stem of its file in data/papers
   std::string place;  // "Fig. 13, section 4.1"
-  std::vector<RunKey> runs = {};
+  // Called twice unless it is timed: first with empty runs, which notes those that it asks for.
   std::function<FigureResult(const FigureInputs&)> make;
   // Wall-clock times of this machine: differ from run to run, take minutes, and are never recorded.
   bool timed = false;

@@ -43,16 +43,17 @@ void basic_block(Builder& net, std::int64_t out, std::int64_t stride) {
   net.conv(out, 3, stride).conv(out, 3);
 }
 
-std::vector<LayerShape> resnet18(std::int64_t size) {
+std::vector<LayerShape> basic_resnet(std::int64_t size, const std::vector<int>& blocks) {
   Builder net(3, size);
   if (size > 64) {
     net.conv(64, 7, 2).pool();
   } else {
     net.conv(64, 3);
   }
-  for (const std::int64_t width : {64, 128, 256, 512}) {
-    basic_block(net, width, width == 64 ? 1 : 2);
-    basic_block(net, width, 1);
+  std::int64_t width = 64;
+  for (const int count : blocks) {
+    for (int i = 0; i < count; ++i) basic_block(net, width, i == 0 && width != 64 ? 2 : 1);
+    width *= 2;
   }
   return net.take();
 }
@@ -120,7 +121,8 @@ std::vector<LayerShape> resnet50(std::int64_t size) {
 
 std::vector<LayerShape> network_layers(const std::string& network, int image_size) {
   if (network == "densenet121") return densenet121(image_size);
-  if (network == "resnet18") return resnet18(image_size);
+  if (network == "resnet18") return basic_resnet(image_size, {2, 2, 2, 2});
+  if (network == "resnet34") return basic_resnet(image_size, {3, 4, 6, 3});
   if (network == "vgg16") return vgg16(image_size);
   if (network == "wrn16_8") return wide_resnet_16_8(image_size);
   if (network == "resnet50") return resnet50(image_size);

@@ -8,9 +8,10 @@
 
 namespace lacuna::reproduce {
 
-// "densenet121", "resnet18", "vgg16", "wrn16_8", "resnet50". One sample; convolutions only. Images above 64
-// pixels enter ResNet18 and DenseNet-121 through the 7x7 convolution and the pooling of their ImageNet forms,
-// smaller ones through the 3x3 convolution of their CIFAR forms. ResNet-50 always has the former.
+// "densenet121", "resnet18", "resnet34", "vgg16", "wrn16_8", "resnet50". One sample; convolutions only.
+// Images above 64 pixels enter the ResNets of two convolutions and DenseNet-121 through the 7x7 convolution
+// and the pooling of their ImageNet forms, smaller ones through the 3x3 convolution of their CIFAR forms.
+// ResNet-50 always has the former.
 std::vector<LayerShape> network_layers(const std::string& network, int image_size);
 
 }  // namespace lacuna::reproduce

@@ -2,7 +2,7 @@
 
 #include <cmath>
 #include <fmt/format.h>
-#include <limits>
+#include <map>
 
 #include "base/io/yaml/yaml_reader.hpp"
 
@@ -15,39 +15,27 @@ constexpr YamlKind kKind{"a table of a paper's values",
 PaperValue read_value(const YamlReader& reader, const YAML::Node& at, const std::string& key,
                       const YAML::Node& node) {
   PaperValue value;
-  int kinds = 0;
+  const std::map<std::string, std::optional<double>*> numbers{
+      {"value", &value.value}, {"at_least", &value.at_least}, {"at_most", &value.at_most}};
+  const std::map<std::string, std::string*> texts{{"words", &value.words},     {"circular", &value.circular},
+                                                  {"unit", &value.unit},       {"figure", &value.figure},
+                                                  {"section", &value.section}, {"reading", &value.reading}};
   reader.each(node, fmt::format("'{}'", key),
               [&](const std::string& field, const YAML::Node& place, const YAML::Node& v) {
-                const auto number = [&](PaperValue::Kind kind) {
-                  value.kind = kind;
-                  value.number = reader.number(place, field, v);
-                  ++kinds;
-                };
-                if (field == "value") return number(PaperValue::Kind::kValue);
-                if (field == "at_least") return number(PaperValue::Kind::kAtLeast);
-                if (field == "at_most") return number(PaperValue::Kind::kAtMost);
-                if (field == "words") {
-                  value.kind = PaperValue::Kind::kWords;
-                  ++kinds;
+                if (const auto number = numbers.find(field); number != numbers.end()) {
+                  *number->second = reader.number(place, field, v);
+                } else if (const auto text = texts.find(field); text != texts.end()) {
+                  *text->second = reader.text(place, field, v);
+                } else {
+                  reader.fail(
+                      place, fmt::format("unknown field '{}' of '{}'", field, key),
+                      "use value, at_least, at_most and words, and circular, unit, figure, section, reading");
                 }
-                std::string* target = field == "words"     ? &value.words
-                                      : field == "unit"    ? &value.unit
-                                      : field == "figure"  ? &value.figure
-                                      : field == "section" ? &value.section
-                                      : field == "reading" ? &value.reading
-                                                           : nullptr;
-                if (target == nullptr) {
-                  reader.fail(place, fmt::format("unknown field '{}' of '{}'", field, key),
-                              "use value, at_least, at_most or words, and unit, figure, section, reading");
-                }
-                *target = reader.text(place, field, v);
               });
-  if (kinds != 1) {
-    reader.fail(at,
-                fmt::format("'{}' has {} of value, at_least, at_most and words", key,
-                            kinds == 0 ? "none" : "several"),
-                "give exactly one");
-  }
+  const bool bounds = value.at_least || value.at_most;
+  if (value.value.has_value() == bounds)
+    reader.fail(at, fmt::format("'{}' has {} of a value and bounds", key, bounds ? "both" : "none"),
+                "give value, or at_least and at_most, which say what words mean");
   if (value.figure.empty() || value.section.empty() || value.reading.empty())
     reader.fail(at, fmt::format("'{}' does not say where it is from", key),
                 "add figure, section and reading");
@@ -56,32 +44,25 @@ PaperValue read_value(const YamlReader& reader, const YAML::Node& at, const std:
 
 }  // namespace
 
+bool PaperValue::is_effect() const {
+  constexpr double kSmallEffect = 0.15;
+  return value && unit == "x" && *value != 1 && std::abs(*value - 1) <= kSmallEffect;
+}
+
 double PaperValue::difference(double ours) const {
-  switch (kind) {
-    case Kind::kValue:
-      return ours / number - 1;
-    case Kind::kAtLeast:
-      return ours >= number ? 0 : ours / number - 1;
-    case Kind::kAtMost:
-      return ours <= number ? 0 : ours / number - 1;
-    case Kind::kWords:
-      break;
-  }
-  return std::numeric_limits<double>::quiet_NaN();
+  if (value) return is_effect() ? (ours - 1) / (*value - 1) - 1 : ours / *value - 1;
+  if (at_least && !(ours >= *at_least)) return ours / *at_least - 1;
+  if (at_most && !(ours <= *at_most)) return ours / *at_most - 1;
+  return 0;
 }
 
 std::string PaperValue::text(int digits) const {
-  switch (kind) {
-    case Kind::kValue:
-      return fmt::format("{:.{}f}", number, digits);
-    case Kind::kAtLeast:
-      return fmt::format(">= {:.{}f}", number, digits);
-    case Kind::kAtMost:
-      return fmt::format("<= {:.{}f}", number, digits);
-    case Kind::kWords:
-      break;
-  }
-  return words;
+  if (value) return fmt::format("{:.{}f}", *value, digits);
+  const std::string bounds = at_least && at_most
+                                 ? fmt::format("{:.{}f} to {:.{}f}", *at_least, digits, *at_most, digits)
+                             : at_least ? fmt::format(">= {:.{}f}", *at_least, digits)
+                                        : fmt::format("<= {:.{}f}", *at_most, digits);
+  return words.empty() ? bounds : fmt::format("{} ({})", words, bounds);
 }
 
 PaperTable PaperTable::open(const std::filesystem::path& file) {

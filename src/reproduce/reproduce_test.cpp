@@ -7,6 +7,7 @@
 #include "base/testing.hpp"
 #include "reproduce/output/reproduce_output.hpp"
 #include "reproduce/trace_sources.hpp"
+#include "sim/workload/potential.hpp"
 
 namespace lacuna::reproduce {
 namespace {
@@ -20,16 +21,27 @@ TEST(PaperValues, ReadAndCompared) {
              "paper: P\ncitation: C\nvalues:\n"
              "  a: {value: 2, unit: x, figure: F, section: S, reading: R}\n"
              "  b: {at_least: 1.5, unit: x, figure: F, section: S, reading: R}\n"
-             "  c: {words: little, unit: x, figure: F, section: S, reading: R}\n");
+             "  c: {words: little, at_least: 0.9, at_most: 1, unit: x, figure: F, section: S, reading: R}\n"
+             "  d: {value: 1.01, unit: x, figure: F, section: S, reading: R}\n"
+             "  e: {value: 3, circular: ours is theirs, unit: x, figure: F, section: S, reading: R}\n");
   const PaperTable table = PaperTable::open(file);
   EXPECT_EQ(table.name(), "P");
   EXPECT_DOUBLE_EQ(table.at("a").difference(2.2), 2.2 / 2 - 1);
   EXPECT_EQ(table.at("b").difference(1.6), 0);
   EXPECT_LT(table.at("b").difference(1.4), 0);
   EXPECT_EQ(difference_text(table.at("b"), 1.6), "holds");
-  EXPECT_EQ(table.at("c").text(2), "little");
-  EXPECT_EQ(difference_text(table.at("c"), 1.6), "");
-  EXPECT_THROW((void)table.at("d"), InputError);
+  EXPECT_EQ(table.at("c").text(2), "little (0.90 to 1.00)");
+  EXPECT_EQ(difference_text(table.at("c"), 0.95), "holds");
+  EXPECT_EQ(difference_text(table.at("c"), 1.6), "fails");
+  EXPECT_EQ(verdict_on(table.at("a"), 2.09), Verdict::kNear);
+  EXPECT_EQ(verdict_on(table.at("a"), 2.2), Verdict::kFar);
+  EXPECT_EQ(verdict_on(table.at("a"), 1.2), Verdict::kApart);
+  // A gain of 0.01 % is not a gain of 1 %.
+  EXPECT_EQ(verdict_on(table.at("d"), 1.0001), Verdict::kApart);
+  EXPECT_EQ(verdict_on(table.at("d"), 1.0101), Verdict::kNear);
+  EXPECT_EQ(verdict_on(table.at("e"), 3), Verdict::kCircular);
+  EXPECT_FALSE(needs_reason(table.at("e"), 5));
+  EXPECT_THROW((void)table.at("f"), InputError);
 }
 
 TEST(PaperValues, WhatIsWrongIsNamedWithItsLine) {
@@ -38,7 +50,8 @@ TEST(PaperValues, WhatIsWrongIsNamedWithItsLine) {
   for (const auto& [fields, part] :
        {std::pair{"value: 2, unit: x, figure: F, section: S", "where it is from"},
         std::pair{"unit: x, figure: F, section: S, reading: R", "has none of"},
-        std::pair{"value: 2, words: much, figure: F, section: S, reading: R", "has several of"},
+        std::pair{"words: much, figure: F, section: S, reading: R", "has none of"},
+        std::pair{"value: 2, at_most: 3, figure: F, section: S, reading: R", "has both of"},
         std::pair{"value: 2, page: 3, figure: F, section: S, reading: R", "unknown field 'page'"},
         std::pair{"value: two, figure: F, section: S, reading: R", "two"}}) {
     write_file(file, std::string("paper: P\ncitation: C\nvalues:\n  a: {") + fields + "}\n");
@@ -80,7 +93,9 @@ TEST(Figures, HaveIdsOfTheirOwnAndKnownTraces) {
   for (const Figure& figure : all_figures()) {
     EXPECT_TRUE(ids.insert(figure.id).second) << figure.id;
     EXPECT_NO_THROW(PaperTable::open(data.papers() / (figure.paper + ".yaml"))) << figure.id;
-    for (const RunKey& key : figure.runs) {
+    Runs runs(data);
+    for (const RunKey& key :
+         wanted_runs(figure, PaperTable::open(data.papers() / (figure.paper + ".yaml")), runs)) {
       if (!recorded_part(key.trace).empty()) {
         EXPECT_GT(data.bytes(recorded_part(key.trace)), 0) << key.text();
       }
@@ -130,6 +145,30 @@ TEST(Sources, MovedNonzerosKeepTheirNumber) {
     }
   }
   EXPECT_TRUE(differs);
+}
+
+TEST(Sources, HalvesShareTheNonzerosOfTheWhole) {
+  const DataFolder data(kData);
+  const Trace whole = data.open("squeezenet_p100"), first = open_source("half:0:squeezenet_p100", data),
+              second = open_source("half:1:squeezenet_p100", data);
+  for (std::size_t l = 0; l < whole.layers().size(); ++l) {
+    const Layer &all = whole.layers()[l], &one = first.layers()[l], &other = second.layers()[l];
+    EXPECT_EQ(all.a.nonzeros, one.a.nonzeros + other.a.nonzeros);
+    EXPECT_EQ(all.g.nonzeros, one.g.nonzeros + other.g.nonzeros);
+    EXPECT_EQ(all.w.nonzeros, one.w.nonzeros);
+    EXPECT_EQ(first.batch_scale(one), 2 * whole.batch_scale(all));
+  }
+}
+
+TEST(Sources, DrawnMasksHaveThePotentialOfThePaper) {
+  const DataFolder data(kData);
+  for (const char* variant : {"paper", "uniform"}) {
+    const Trace drawn = open_source(std::string("drawn:") + variant + ":1:squeezenet_p100", data);
+    EXPECT_NEAR(*trace_potential(drawn).per_batch.all.speedup(), 3, 0.05) << variant;
+  }
+  const Trace whole = data.open("squeezenet_p100"), own = open_source("drawn:own:1:squeezenet_p100", data);
+  for (std::size_t l = 0; l < whole.layers().size(); ++l)
+    EXPECT_NEAR(whole.layers()[l].a.zero_share(), own.layers()[l].a.zero_share(), 0.05);
 }
 
 TEST(DataFolder, ChecksWhatItReads) {

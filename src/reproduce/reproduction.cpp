@@ -1,8 +1,8 @@
 #include "reproduce/reproduction.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <fmt/format.h>
+#include <set>
 
 #include "base/error.hpp"
 #include "base/text/nearest.hpp"
@@ -35,42 +35,49 @@ std::vector<const Figure*> choose_figures(const std::vector<std::string>& ids, b
   return chosen;
 }
 
+std::vector<RunKey> wanted_runs(const Figure& figure, const PaperTable& paper, Runs& runs) {
+  if (figure.timed) return {};
+  const Progress none = [](double) {};
+  (void)figure.make({runs, paper, none, 1, false});
+  return runs.take_wanted();
+}
+
 Reproduction reproduce_figures(const std::vector<const Figure*>& figures, const DataFolder& data, int threads,
                                const Runs::Report& report, bool quick) {
   // What cannot be read is known before anything runs.
   std::map<std::string, PaperTable> papers;
+  Runs runs(data);
   std::vector<RunKey> keys;
+  Reproduction reproduction;
   double timed = 0;
   for (const Figure* figure : figures) {
-    if (!papers.contains(figure->paper))
-      papers[figure->paper] = PaperTable::open(data.papers() / (figure->paper + ".yaml"));
-    keys.insert(keys.end(), figure->runs.begin(), figure->runs.end());
+    PaperTable& paper = papers[figure->paper];
+    if (paper.name().empty()) paper = PaperTable::open(data.papers() / (figure->paper + ".yaml"));
+    FigureOutput& output = reproduction.figures.emplace_back(FigureOutput{figure, {}, paper, {}});
     timed += figure->timed ? 1 : 0;
-  }
-  // Figures that are timed take minutes, all simulated ones together one at most.
-  constexpr double kTimedPart = 0.8;
-  const double simulated = timed == 0 ? 1 : keys.empty() ? 0 : 1 - kTimedPart;
-  const Runs runs(data, keys, threads,
-                  [&](double share, const std::string& what) { report(share * simulated, what); });
-  Reproduction reproduction;
-  double done = simulated;
-  for (const Figure* figure : figures) {
-    const PaperTable& paper = papers[figure->paper];
-    const double part = figure->timed ? (1 - simulated) / timed : 0;
-    const Progress progress = [&](double share) { report(done + share * part, figure->id); };
-    FigureOutput output{figure, figure->make({runs, paper, progress, threads, quick}), paper, {}};
-    done += part;
-    for (const RunKey& key : figure->runs) {
+    for (const RunKey& key : wanted_runs(*figure, paper, runs)) {
+      keys.push_back(key);
       const std::string trace = recorded_part(key.trace);
       if (!trace.empty() && std::ranges::find(output.traces, trace) == output.traces.end())
         output.traces.push_back(trace);
     }
+  }
+  // Figures that are timed take minutes, all simulated ones together one at most.
+  constexpr double kTimedPart = 0.8;
+  const double simulated = timed == 0 ? 1 : keys.empty() ? 0 : 1 - kTimedPart;
+  runs.simulate(keys, threads,
+                [&](double share, const std::string& what) { report(share * simulated, what); });
+  double done = simulated;
+  for (FigureOutput& output : reproduction.figures) {
+    const Figure& figure = *output.figure;
+    const double part = figure.timed ? (1 - simulated) / timed : 0;
+    const Progress progress = [&](double share) { report(done + share * part, figure.id); };
+    output.result = figure.make({runs, output.paper, progress, threads, quick});
+    done += part;
     // A key that is missing from the paper's file is reported here, not while printing.
-    for (const FigureTable& table : output.result.tables) {
-      for (const Cell& cell : table.cells)
-        if (!cell.paper.empty()) (void)paper.at(cell.paper);
-    }
-    reproduction.figures.push_back(std::move(output));
+    for_each_cell(output, [&](const FigureTable&, const Cell& cell) {
+      if (!cell.paper.empty()) (void)output.paper.at(cell.paper);
+    });
   }
   return reproduction;
 }
@@ -79,9 +86,9 @@ RecordedValues recordable(const Reproduction& reproduction) {
   RecordedValues values;
   for (const FigureOutput& output : reproduction.figures) {
     if (output.figure->timed) continue;
-    for (const FigureTable& table : output.result.tables) {
-      for (const Cell& cell : table.cells) values.set(cell_key(*output.figure, table, cell), cell.ours);
-    }
+    for_each_cell(output, [&](const FigureTable& table, const Cell& cell) {
+      values.set(cell_key(*output.figure, table, cell), cell.ours);
+    });
   }
   return values;
 }
@@ -89,13 +96,16 @@ RecordedValues recordable(const Reproduction& reproduction) {
 std::vector<std::string> unexplained(const Reproduction& reproduction) {
   std::vector<std::string> keys;
   for (const FigureOutput& output : reproduction.figures) {
-    for (const FigureTable& table : output.result.tables) {
-      for (const Cell& cell : table.cells) {
-        if (cell.paper.empty() || !cell.reason.text.empty()) continue;
-        if (std::abs(output.paper.at(cell.paper).difference(cell.ours)) > kLargeDifference)
-          keys.push_back(cell_key(*output.figure, table, cell));
-      }
-    }
+    std::set<std::string> cells;
+    for_each_cell(output, [&](const FigureTable& table, const Cell& cell) {
+      cells.insert(fmt::format("{}/{}/{}", table.id, cell.row, cell.column));
+    });
+    for_each_cell(output, [&](const FigureTable& table, const Cell& cell) {
+      if (cell.paper.empty() || !needs_reason(output.paper.at(cell.paper), cell.ours)) return;
+      const bool shown = std::ranges::all_of(
+          cell.reason.evidence, [&](const std::string& evidence) { return cells.contains(evidence); });
+      if (cell.reason.text.empty() || !shown) keys.push_back(cell_key(*output.figure, table, cell));
+    });
   }
   return keys;
 }

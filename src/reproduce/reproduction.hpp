@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "reproduce/figure.hpp"
+#include "reproduce/grade.hpp"
 #include "reproduce/paper_values.hpp"
 #include "reproduce/recorded_values.hpp"
 #include "reproduce/runs.hpp"
@@ -23,8 +24,13 @@ struct Reproduction {
   std::vector<Moved> moved;  // numbers that differ from what the repository records
 };
 
-// A difference from the paper that needs a reason.
-inline constexpr double kLargeDifference = 0.05;
+// Calls f(table, cell) for each cell of a figure.
+template <typename F>
+void for_each_cell(const FigureOutput& output, const F& f) {
+  for (const FigureTable& table : output.result.tables) {
+    for (const Cell& cell : table.cells) f(table, cell);
+  }
+}
 
 // "fig13/speedup/alexnet/A*W": how a number is recorded.
 std::string cell_key(const Figure& figure, const FigureTable& table, const Cell& cell);
@@ -34,6 +40,9 @@ std::string cell_key(const Figure& figure, const FigureTable& table, const Cell&
 // `timed`.
 std::vector<const Figure*> choose_figures(const std::vector<std::string>& ids, bool timed);
 
+// Runs that a figure asks for; none of one that is timed.
+std::vector<RunKey> wanted_runs(const Figure& figure, const PaperTable& paper, Runs& runs);
+
 // Runs them; `quick`: what is timed, on small images (FigureInputs). Throws InputError for data that cannot
 // be read.
 Reproduction reproduce_figures(const std::vector<const Figure*>& figures, const DataFolder& data, int threads,
@@ -42,7 +51,7 @@ Reproduction reproduce_figures(const std::vector<const Figure*>& figures, const 
 // The numbers of the figures that are not timed.
 RecordedValues recordable(const Reproduction& reproduction);
 
-// Cells whose difference is large and that have no reason: "fig13/...".
+// Cells whose difference needs a reason and that have none, or one whose evidence is not there: "fig13/...".
 std::vector<std::string> unexplained(const Reproduction& reproduction);
 
 }  // namespace lacuna::reproduce

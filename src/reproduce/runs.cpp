@@ -54,7 +54,8 @@ double Run::counter(const std::string& name, Operation op) const {
   return found == counters.end() ? 0 : found->second[static_cast<std::size_t>(op)];
 }
 
-Runs::Runs(const DataFolder& data, const std::vector<RunKey>& keys, int threads, const Report& report) {
+void Runs::simulate(const std::vector<RunKey>& keys, int threads, const Report& report) {
+  simulated_ = true;
   // One trace in memory at a time, in the order of first use.
   std::vector<std::string> traces;
   std::map<std::string, std::vector<RunKey>> by_trace;
@@ -69,7 +70,7 @@ Runs::Runs(const DataFolder& data, const std::vector<RunKey>& keys, int threads,
       continue;
     }
     wanted.push_back(key);
-    const double weight = trace_weight(key.trace, data) * machine_weight(key.arch);
+    const double weight = trace_weight(key.trace, data_) * machine_weight(key.arch);
     weights[key.trace] += weight;
     whole += weight;
   }
@@ -77,7 +78,7 @@ Runs::Runs(const DataFolder& data, const std::vector<RunKey>& keys, int threads,
   for (const std::string& name : traces) {
     const double part = weights[name] / whole;
     report(done, name);
-    run_trace(open_source(name, data), name, by_trace[name], threads,
+    run_trace(open_source(name, data_), name, by_trace[name], threads,
               [&](double share) { report(done + share * part, name); });
     done += part;
   }
@@ -101,17 +102,31 @@ void Runs::run_trace(const Trace& trace, const std::string& name, const std::vec
   }
 }
 
-const Run& Runs::run(const std::string& trace, const std::string& arch, const Settings& settings) const {
-  const std::string key = RunKey{trace, arch, settings}.text();
-  const auto found = runs_.find(key);
-  if (found == runs_.end()) throw std::logic_error("a figure uses a run that it does not declare: " + key);
+const Run& Runs::run(const RunKey& key) const {
+  static const Run kNone;
+  if (!simulated_) {
+    wanted_.push_back(key);
+    return kNone;
+  }
+  const auto found = runs_.find(key.text());
+  if (found == runs_.end())
+    throw std::logic_error("a figure asks for another run the second time: " + key.text());
   return found->second;
 }
 
 const TracePotential& Runs::potential(const std::string& trace) const {
-  const auto found = potentials_.find(trace);
-  if (found == potentials_.end()) throw std::logic_error("a figure does not declare the zeros of " + trace);
-  return found->second;
+  static const TracePotential kNone;
+  if (!simulated_) {
+    wanted_.push_back({trace, kPotential});
+    return kNone;
+  }
+  return potentials_.at(trace);
+}
+
+std::vector<std::string> Runs::halves(const std::string& trace) const {
+  const std::string recorded = recorded_part(trace);
+  if (recorded.empty() || data_.samples(recorded) < 2) return {};
+  return {"half:0:" + trace, "half:1:" + trace};
 }
 
 }  // namespace lacuna::reproduce

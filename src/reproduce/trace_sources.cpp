@@ -1,18 +1,39 @@
 #include "reproduce/trace_sources.hpp"
 
+#include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <fmt/format.h>
+#include <stdexcept>
 #include <vector>
 
 #include "base/random.hpp"
 #include "reproduce/networks.hpp"
+#include "sim/workload/potential.hpp"
 #include "trace/synthetic/synthetic.hpp"
+#include "trace/synthetic/zeros_file.hpp"
 #include "trace/trace_builder.hpp"
 
 namespace lacuna::reproduce {
 namespace {
 
-constexpr std::string_view kRandom = "random:", kUniform = "uniform:", kMoved = "moved:";
+// "half:0:alexnet_p100" -> "half", {"0", "alexnet_p100"}.
+struct SourceName {
+  explicit SourceName(const std::string& name) {
+    std::size_t at = 0;
+    for (std::size_t colon = name.find(':'); colon != std::string::npos; colon = name.find(':', at)) {
+      words.push_back(name.substr(at, colon - at));
+      at = colon + 1;
+    }
+    words.push_back(name.substr(at));
+  }
+  std::string kind() const { return words.size() == 1 ? "" : words[0]; }
+  const std::string& last() const { return words.back(); }
+  double number(std::size_t i) const { return std::strtod(words.at(i).c_str(), nullptr); }
+  std::uint64_t seed(std::size_t i) const { return std::strtoull(words.at(i).c_str(), nullptr, 10); }
+
+  std::vector<std::string> words;
+};
 
 // [TensorDash §4.4, Fig. 20]: the third convolution of DenseNet-121, 3x3, 128 to 32 channels.
 Trace random_layer(double zeros, std::uint64_t seed) {
@@ -52,10 +73,118 @@ std::vector<bool> moved(const LayerTensor& tensor, Random& random) {
   return bits;
 }
 
-// "a:b:c" -> what follows the first colon, split.
-std::pair<std::string, std::string> arguments(const std::string& name) {
-  const std::size_t first = name.find(':'), second = name.find(':', first + 1);
-  return {name.substr(first + 1, second - first - 1), name.substr(second + 1)};
+void copy_rows(const MaskView& mask, std::int64_t first, std::int64_t rows, Operand role,
+               TraceBuilder& builder) {
+  if (mask.no_zeros()) return;
+  const std::int64_t row_bytes = mask.readable_bytes();
+  std::uint8_t* bytes = builder.allocate(rows * row_bytes);
+  for (std::int64_t r = 0; r < rows; ++r)
+    std::memcpy(bytes + r * row_bytes, mask.row(first + r), static_cast<std::size_t>(row_bytes));
+  builder.adopt_mask(role, bytes);
+}
+
+// Half of the samples of each layer. A matrix stays whole if its half would leave lanes of its weight
+// gradient empty, which takes 16 rows at a time.
+Trace half_of(const Trace& trace, std::int64_t half) {
+  constexpr std::int64_t kLanes = 16;
+  TraceBuilder builder(trace.path());
+  builder.info() = trace.info();
+  builder.info().batch = trace.batch();
+  for (const Layer& layer : trace.layers()) {
+    LayerShape shape = layer.shape;
+    const bool halved = shape.is_matrix()
+                            ? shape.kind == LayerKind::kLinear && shape.sequence == 1 &&
+                                  shape.n % (2 * kLanes) == 0 && shape.n % (2 * layer.steps) == 0
+                            : shape.n % 2 == 0;
+    if (halved) shape.n /= 2;
+    builder.add_layer(layer.name, shape, layer.steps);
+    for (const Operand role : kOperands) {
+      const MaskView& mask = layer.tensor(role).mask;
+      const std::int64_t rows = halved && role != Operand::kW ? mask.rows / 2 : mask.rows;
+      copy_rows(mask, rows < mask.rows ? half * rows : 0, rows, role, builder);
+    }
+  }
+  return builder.build();
+}
+
+// The share of zeros that gives a network the potential of [TensorDash Fig. 1] if all tensors but the image
+// have it. What borders of images leave out counts as skipped, as it does there.
+double paper_share(const Trace& trace) {
+  constexpr double kPotentialOfPaper = 3;
+  SyntheticSpec dense;
+  dense.info = trace.info();
+  for (const Layer& layer : trace.layers()) {
+    dense.layers.push_back(
+        {layer.name, layer.shape, layer.steps, ZeroSpec::dense(), ZeroSpec::dense(), ZeroSpec::dense()});
+  }
+  const TracePotential potential = trace_potential(make_synthetic(dense));
+  const LayerPotential& first = potential.layers.front();
+  const double image = first.ops.front().macs.remaining * first.batch_scale;
+  const Potential& all = potential.per_batch.all;
+  return 1 - (all.macs / kPotentialOfPaper - image) / (all.remaining - image);
+}
+
+// The layers of a trace with drawn zeros in A and G; the image and the weights stay. A_forward is left out.
+Trace drawn(const Trace& trace, const std::string& variant, std::uint64_t seed) {
+  // Factor of zeros : non-zeros that brings the mean potential of the eight traces to 3x (figure fig13, table
+  // gap).
+  constexpr double kMoreZeros = 1.3;
+  const double share = paper_share(trace);
+  SyntheticSpec spec;
+  spec.name = trace.path();
+  spec.seed = seed;
+  spec.info = trace.info();
+  spec.info->batch = trace.batch();
+  for (const Layer& layer : trace.layers()) {
+    const auto zeros_of = [&](Operand role) {
+      const LayerTensor& tensor = layer.tensor(role);
+      const bool image = role == Operand::kA && &layer == &trace.layers().front();
+      if (role == Operand::kW || image)
+        return variant == "own" || variant == "level" ? ZeroSpec::recorded(tensor.mask) : ZeroSpec::dense();
+      if (variant == "uniform") return ZeroSpec::uniform(share);
+      double zeros = share;
+      if (variant != "paper") {
+        const double more = variant == "level" ? kMoreZeros : 1;
+        zeros = more * tensor.zero_share() / (1 + (more - 1) * tensor.zero_share());
+      }
+      return ZeroSpec::clustered(zeros, measure_clustering(tensor.mask, rows_of_image(layer.shape, role)));
+    };
+    spec.layers.push_back({layer.name, layer.shape, layer.steps, zeros_of(Operand::kA), zeros_of(Operand::kW),
+                           zeros_of(Operand::kG)});
+  }
+  return make_synthetic(spec);
+}
+
+// The dense layers of ResNet-34, called as in torchvision; the first of a stage's shortcuts comes before its
+// block.
+Trace dense_resnet34() {
+  SyntheticSpec spec;
+  spec.name = "resnet34";
+  spec.batch = 64;
+  std::vector<std::string> names{"conv1"};
+  constexpr int kBlocks[] = {3, 4, 6, 3};
+  for (int stage = 1; stage <= 4; ++stage) {
+    for (int block = 0; block < kBlocks[stage - 1]; ++block) {
+      const std::string name = fmt::format("layer{}.{}.", stage, block);
+      if (stage > 1 && block == 0) names.push_back(name + "downsample.0");
+      names.push_back(name + "conv1");
+      names.push_back(name + "conv2");
+    }
+  }
+  for (const LayerShape& shape : network_layers("resnet34", 224)) {
+    spec.layers.push_back(
+        {names.at(spec.layers.size()), shape, 1, ZeroSpec::dense(), ZeroSpec::dense(), ZeroSpec::dense()});
+  }
+  spec.layers.push_back(
+      {"fc", LayerShape::linear(1, 512, 1000), 1, ZeroSpec::dense(), ZeroSpec::dense(), ZeroSpec::dense()});
+  return make_synthetic(spec);
+}
+
+Trace imagenet(const std::string& network, const std::string& clustering, std::uint64_t seed,
+               const DataFolder& data) {
+  const Trace layers = network == "resnet34" ? dense_resnet34() : data.open(network + "_p100");
+  return ZerosTable::open((data.papers() / "imagenet_zeros" / (network + ".csv")).string())
+      .draw(layers, parse_zeros_clustering(clustering), seed);
 }
 
 }  // namespace
@@ -72,29 +201,34 @@ Trace with_moved_nonzeros(const Trace& trace) {
   return builder.build();
 }
 
-Trace open_source(const std::string& name, const DataFolder& data) {
-  if (name.starts_with(kMoved)) return with_moved_nonzeros(data.open(recorded_part(name)));
-  if (name.starts_with(kRandom)) {
-    const auto [zeros, seed] = arguments(name);
-    return random_layer(std::strtod(zeros.c_str(), nullptr), std::strtoull(seed.c_str(), nullptr, 10));
-  }
-  if (name.starts_with(kUniform)) {
-    const auto [network, size] = arguments(name);
-    return uniform_network(network, std::atoi(size.c_str()));
-  }
-  return data.open(name);
+Trace open_source(const std::string& text, const DataFolder& data) {
+  const SourceName name(text);
+  if (name.kind().empty()) return data.open(text);
+  if (name.kind() == "half")
+    return half_of(open_source(recorded_part(text), data), name.seed(1) != 0 ? 1 : 0);
+  if (name.kind() == "moved") return with_moved_nonzeros(data.open(name.last()));
+  if (name.kind() == "drawn") return drawn(data.open(name.last()), name.words.at(1), name.seed(2));
+  if (name.kind() == "imagenet") return imagenet(name.words.at(1), name.words.at(2), name.seed(3), data);
+  if (name.kind() == "random") return random_layer(name.number(1), name.seed(2));
+  if (name.kind() == "uniform") return uniform_network(name.words.at(1), static_cast<int>(name.seed(2)));
+  throw std::logic_error("no trace " + text);
 }
 
-double trace_weight(const std::string& name, const DataFolder& data) {
+double trace_weight(const std::string& text, const DataFolder& data) {
   constexpr double kByte = 1e-6;
-  if (name.starts_with(kRandom)) return 0.3;
-  if (name.starts_with(kUniform)) return arguments(name).second == "224" ? 1.5 : 0.4;
-  return 0.1 + data.bytes(recorded_part(name)) * kByte;
+  const SourceName name(text);
+  if (name.kind() == "random") return 0.3;
+  if (name.kind() == "imagenet") return 4;
+  if (name.kind() == "uniform") return name.last() == "224" ? 1.5 : 0.4;
+  const double recorded = 0.1 + data.bytes(recorded_part(text)) * kByte;
+  return name.kind() == "drawn" ? 2 * recorded : recorded;
 }
 
-std::string recorded_part(const std::string& name) {
-  if (name.starts_with(kMoved)) return name.substr(kMoved.size());
-  return name.find(':') == std::string::npos ? name : "";
+std::string recorded_part(const std::string& text) {
+  const SourceName name(text);
+  if (name.kind() == "random" || name.kind() == "uniform") return "";
+  if (name.kind() == "imagenet") return name.words.at(1) == "resnet34" ? "" : name.words.at(1) + "_p100";
+  return name.last();
 }
 
 }  // namespace lacuna::reproduce

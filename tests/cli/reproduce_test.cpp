@@ -53,7 +53,7 @@ TEST_F(ReproduceTest, PapersNumbersComeFromTheirFiles) {
   const ProgramResult after = reproduce({"gcn", "table3", "--json", "-"});
   ASSERT_EQ(after.exit_code, 0) << after.err;
   const auto speedup = [](const std::string& text) {
-    return json::parse(text)["figures"][0]["tables"][0]["cells"][0];
+    return json::parse(text)["figures"][0]["tables"][0]["cells"][1];
   };
   EXPECT_EQ(speedup(before.out)["paper"]["value"], 1.01);
   EXPECT_EQ(speedup(after.out)["paper"]["value"], 7.25);
@@ -67,9 +67,10 @@ TEST_F(ReproduceTest, JsonFollowsItsSchema) {
   const ProgramResult result = reproduce({"gcn", "table3", "--json", "-"});
   ASSERT_EQ(result.exit_code, 0) << result.err;
   json document = json::parse(result.out);
-  const JsonSchema schema(json::parse(read_text(LACUNA_SOURCE_DIR "/docs/schema/reproduce-v1.schema.json")));
+  const JsonSchema schema(json::parse(read_text(LACUNA_SOURCE_DIR "/docs/schema/reproduce-v2.schema.json")));
   EXPECT_EQ(schema.violations(document), std::vector<std::string>{});
   EXPECT_EQ(document["lacuna"], LACUNA_TEST_VERSION);
+  EXPECT_EQ(document["grade"]["circular"], 16);
   document["figures"][0]["tables"][0]["cells"][0].erase("ours");
   document["figures"][0]["more"] = 1;
   EXPECT_EQ(schema.violations(document).size(), 2u);
@@ -91,6 +92,18 @@ TEST_F(ReproduceTest, MovedNumberExitsWithOneAndIsNamed) {
   EXPECT_EQ(reproduce({"table3"}).exit_code, 0);
   EXPECT_EQ(read_text(file("papers/recorded.yaml")),
             read_text(LACUNA_SOURCE_DIR "/data/papers/recorded.yaml"));
+}
+
+TEST_F(ReproduceTest, AgainstThePaperTheDistanceIsTheExitCode) {
+  // The area of Table 3 is made of the paper's numbers, but for the ratio of the whole chip.
+  EXPECT_EQ(reproduce({"table3", "--against-paper"}).exit_code, 4);
+  replace(file("papers/tensordash.yaml"), "chip_area: {value: 1.0005", "chip_area: {value: 1.0046");
+  EXPECT_EQ(reproduce({"table3", "--against-paper"}).exit_code, 3);  // 8 % of the effect
+  replace(file("papers/tensordash.yaml"), "chip_area: {value: 1.0046", "chip_area: {value: 1.0042");
+  const ProgramResult near = reproduce({"table3", "--against-paper"});
+  EXPECT_EQ(near.exit_code, 0);
+  EXPECT_NE(near.out.find("Of 1 number of ours, 1 is"), std::string::npos) << near.out;
+  EXPECT_EQ(reproduce({"table3"}).exit_code, 0);
 }
 
 TEST_F(ReproduceTest, WhatIsWrongIsOneLine) {

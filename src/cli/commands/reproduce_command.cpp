@@ -19,6 +19,7 @@ struct ReproduceOptions {
   bool timed = false;
   bool quick = false;
   bool record = false;
+  bool against_paper = false;
   std::string data;
   std::string json;
   std::string markdown;
@@ -60,7 +61,7 @@ void run_reproduce(const ReproduceOptions& options) {
   if (!options.json.empty()) write_result(options.json, json);
   if (!options.markdown.empty()) write_result(options.markdown, reproduction_markdown(result));
   const bool quiet = options.json == kStandardOutput || options.markdown == kStandardOutput;
-  if (!quiet) print_text(reproduction_text(result, output_style()));
+  if (!quiet) print_text(reproduction_text(result, output_style()) + "\n" + grade_text(result));
   if (options.record) {
     write_result(recorded_file.string(), recorded.replaced_by(now).text());
     if (!quiet)
@@ -68,7 +69,10 @@ void run_reproduce(const ReproduceOptions& options) {
             recorded_file.string());
     return;
   }
-  if (result.moved.empty()) return;
+  if (result.moved.empty()) {
+    if (const int code = grade_of(result).exit_code(); options.against_paper && code != 0) exit_with(code);
+    return;
+  }
   if (!quiet) {
     print("\n{}{} moved from what {} records; if that is meant, run again with --record\n",
           moved_text(result), counted(static_cast<std::int64_t>(result.moved.size()), "number"),
@@ -99,6 +103,10 @@ void add_reproduce_command(CLI::App& app) {
   add_html_option(command, options.html);
   command.add_flag("--record", options.record,
                    "Accept the numbers: write them to papers/recorded.yaml of the data folder");
+  command.add_flag(
+      "--against-paper", options.against_paper,
+      "Exit with 3 if a number is more than 5 % from the paper's, with 4 if one is more than 20 % away "
+      "or a statement of the paper does not hold");
   add_threads_option(command, options.threads, "Results do not depend on it");
   add_examples(command, {{"lacuna reproduce", "everything that is simulated, in a minute"},
                          {"lacuna reproduce fig13 table3", "two of them"},

@@ -80,19 +80,8 @@ FigureResult make_assumptions(const FigureInputs& in) {
 }  // namespace
 
 std::vector<Figure> ant_assumption_figures() {
-  Figure figure{.id = "ant-assumptions",
-                .title = "Which assumption moves which network of ANT",
-                .paper = "ant",
-                .place = "abstract and talk",
-                .make = make_assumptions};
-  for (const AntNetwork& network : ant_networks()) {
-    for (const AntChange& change : ant_changes())
-      add_ant_runs(figure, uniform_source(network.name, kSmallImages), change.settings);
-    add_ant_runs(figure, network.traces[0].trace);
-    add_ant_runs(figure, moved_source(network.traces[0].trace));
-    for (const int size : image_sizes(network.name)) add_ant_runs(figure, uniform_source(network.name, size));
-  }
-  return {figure};
+  return {{"ant-assumptions", "Which assumption moves which network of ANT", "ant", "abstract and talk",
+           make_assumptions}};
 }
 
 }  // namespace lacuna::reproduce

@@ -25,11 +25,6 @@ std::string uniform_source(const std::string& network, int image_size) {
   return fmt::format("uniform:{}:{}", network, image_size);
 }
 
-void add_ant_runs(Figure& figure, const std::string& trace, const Settings& settings) {
-  figure.runs.push_back({trace, "scnn", settings});
-  figure.runs.push_back({trace, "ant", settings});
-}
-
 AntNumbers ant_numbers(const Runs& runs, const std::string& trace, const Settings& settings) {
   return {runs.run(trace, "scnn", settings), runs.run(trace, "ant", settings)};
 }

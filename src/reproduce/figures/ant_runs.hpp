@@ -25,8 +25,6 @@ const std::vector<AntNetwork>& ant_networks();
 std::string uniform_source(const std::string& network, int image_size);
 
 // A trace on ANT and on the SCNN-like machine with the same settings.
-void add_ant_runs(Figure& figure, const std::string& trace, const Settings& settings = {});
-
 struct AntNumbers {
   const Run& scnn;
   const Run& ant;

@@ -120,12 +120,8 @@ FigureResult make_sparsetrain(const FigureInputs& in) {
 }  // namespace
 
 std::vector<Figure> sparsetrain_figures() {
-  return {{.id = "sparsetrain",
-           .title = "SparseTrain's networks on this CPU",
-           .paper = "sparsetrain",
-           .place = "abstract",
-           .make = make_sparsetrain,
-           .timed = true}};
+  return {{"sparsetrain", "SparseTrain's networks on this CPU", "sparsetrain", "abstract", make_sparsetrain,
+           true}};
 }
 
 }  // namespace lacuna::reproduce

@@ -9,179 +9,132 @@
 namespace lacuna::reproduce {
 namespace {
 
-// A column of a figure: a machine with settings.
-struct Variant {
-  std::string title;
-  std::string arch;
-  Settings settings;
-};
-
-const std::vector<Variant>& row_variants() {
-  static const std::vector<Variant> kVariants = [] {
-    std::vector<Variant> variants;
-    for (const char* rows : {"1", "2", "4", "8", "16"}) {
-      variants.push_back({fmt::format("{} row{}", rows, rows == std::string("1") ? "" : "s"),
-                          "tensordash",
-                          {{"tiles", "1"}, {"rows", rows}}});
-    }
-    return variants;
-  }();
-  return kVariants;
+std::string rows_title(const std::string& rows) {
+  return fmt::format("{} row{}", rows, rows == "1" ? "" : "s");
 }
 
-std::vector<Variant> column_variants(const char* tiles) {
-  std::vector<Variant> variants;
-  for (const char* columns : {"4", "8", "16"})
-    variants.push_back(
-        {fmt::format("{} columns", columns), "tensordash", {{"tiles", tiles}, {"columns", columns}}});
-  return variants;
-}
-
-const std::vector<Variant>& depth_variants() {
-  static const std::vector<Variant> kVariants{{"depth 3", "tensordash", {{"tiles", "1"}}},
-                                              {"depth 2", "tensordash", {{"tiles", "1"}, {"depth", "2"}}}};
-  return kVariants;
-}
-
-const std::vector<Variant>& other_variants() {
-  static const std::vector<Variant> kVariants{
-      {"default", "tensordash", {{"tiles", "1"}}},
-      {"decoupled rows", "tensordash", {{"tiles", "1"}, {"sync", "decoupled"}}},
-      {"lookahead only", "tensordash-lookahead", {{"tiles", "1"}}},
-      {"full crossbar", "tensordash-crossbar", {{"tiles", "1"}}},
-      {"schedule=primary", "tensordash", {{"tiles", "1"}, {"schedule", "primary"}}}};
-  return kVariants;
-}
-
-void add_runs(Figure& figure, const std::vector<Variant>& variants, const std::vector<std::string>& models) {
-  for (const std::string& model : models) {
-    for (const Variant& variant : variants)
-      figure.runs.push_back({last_trace(model), variant.arch, variant.settings});
-  }
-}
-
-double variant_speedup(const Runs& runs, const std::string& model, const Variant& variant) {
-  return runs.run(last_trace(model), variant.arch, variant.settings).batch.all.speedup();
-}
-
-// One row per model and the means; `paper` names the key of a variant's mean.
-FigureTable variant_table(const Runs& runs, FigureTable table, const std::vector<Variant>& variants,
-                          const std::vector<std::string>& models,
-                          const std::function<std::pair<std::string, Reason>(const Variant&)>& paper) {
-  for (const Variant& variant : variants) {
-    for (const std::string& model : models)
-      table.set(model, variant.title, variant_speedup(runs, model, variant));
-    const auto of = [&](const std::string& model) { return variant_speedup(runs, model, variant); };
-    if (models.size() == paper_models().size()) {
-      const auto [key, reason] = paper(variant);
-      table.set(kMeanRow, variant.title, mean_of(paper_models(), of), key, reason);
-    }
-    table.set(kMeanOfSevenRow, variant.title, mean_of(first_seven_models(), of));
-  }
-  return table;
-}
+Settings one_tile(const std::string& key, const std::string& value) { return {{"tiles", "1"}, {key, value}}; }
 
 FigureResult make_fig17(const FigureInputs& in) {
   const Runs& runs = in.runs;
-  const auto mean = [&](const Variant& variant) {
-    return mean_of(paper_models(), [&](const std::string& m) { return variant_speedup(runs, m, variant); });
-  };
-  const double fall = mean(row_variants().back()) / mean(row_variants().front());
-  const auto paper = [&](const Variant& variant) -> std::pair<std::string, Reason> {
-    const std::string rows = variant.settings[1].second;
-    if (rows != "1" && rows != "4" && rows != "16") return {};
-    return {"fig17.rows" + rows,
-            {fmt::format("the level of Fig. 13: fewer zeros in our traces; from 1 to 16 rows we keep {:.0f} "
-                         "% of the speedup, the "
-                         "paper {:.0f} %",
-                         100 * fall,
-                         100 * in.paper.at("fig17.rows16").number / in.paper.at("fig17.rows1").number),
-             {"A4"}}};
-  };
-  return {{variant_table(runs,
-                         {.id = "rows",
-                          .title = "Speedup by rows of PEs, 4 columns, one tile",
-                          .row_title = "model",
-                          .unit = "x",
-                          .chart = Chart::kLinesByRow},
-                         row_variants(), paper_models(), paper)},
-          {}};
+  std::vector<Variant> variants;
+  for (const char* rows : {"1", "2", "4", "8", "16"})
+    variants.push_back({rows_title(rows), "tensordash", one_tile("rows", rows)});
+  FigureTable table = by_model(runs,
+                               {.id = "rows",
+                                .title = "Speedup by rows of PEs, 4 columns, one tile",
+                                .row_title = "model",
+                                .unit = "x",
+                                .chart = Chart::kLinesByRow},
+                               speedup_columns(runs, variants));
+  // The same networks at the paper's potential.
+  constexpr int kSeeds = 2;
+  FigureTable drawn{
+      .id = "potential",
+      .title = "Mean of the eight with masks drawn for the potential of 3x of the paper's Fig. 1",
+      .row_title = "zeros",
+      .unit = "x",
+      .chart = Chart::kNone};
+  const char* clustered = "clustered as in our traces";
+  const char* independent = "independent";
+  for (const auto& [title, variant] : {std::pair{clustered, "paper"}, {independent, "uniform"}}) {
+    const char* other = title == clustered ? independent : clustered;
+    for (const char* rows : {"1", "4", "16"}) {
+      const std::string key = fmt::format("fig17.rows{}", rows);
+      const auto of = [&, name = variant](int seed) {
+        return mean_of(paper_models(), [&](const std::string& model) {
+          return speedup_of(runs, fmt::format("drawn:{}:{}:{}", name, seed, last_trace(model)), "tensordash",
+                            one_tile("rows", rows));
+        });
+      };
+      set_over_seeds(drawn, title, rows_title(rows), of, kSeeds);
+      drawn.compare(
+          title, rows_title(rows), key,
+          {title == clustered ? "the paper's zeros cluster less: independent ones are above its number"
+                              : "the paper's zeros cluster: those clustered as ours are below its number",
+           {"A4"},
+           {fmt::format("potential/{}/{}", other, rows_title(rows))}});
+    }
+  }
+  for (const char* rows : {"1", "4", "16"}) {
+    const std::string title = rows_title(rows);
+    table.compare(kMeanRow, title, fmt::format("fig17.rows{}", rows),
+                  {fmt::format("the level of zeros: at the paper's potential the same machine gives {:.2f}x",
+                               drawn.at(clustered, title)),
+                   {"A1", "A4"},
+                   {fmt::format("potential/{}/{}", clustered, title)}});
+  }
+  return {{table, drawn}, {}};
 }
 
 FigureResult make_fig18(const FigureInputs& in) {
-  const Runs& runs = in.runs;
-  const auto paper = [](const Variant& variant) -> std::pair<std::string, Reason> {
-    return {variant.title == "4 columns" ? "" : "fig18.columns", {}};
+  const auto columns_of = [&](const char* tiles) {
+    std::vector<Variant> variants;
+    for (const char* columns : {"4", "8", "16"})
+      variants.push_back(
+          {fmt::format("{} columns", columns), "tensordash", {{"tiles", tiles}, {"columns", columns}}});
+    return speedup_columns(in.runs, variants);
   };
-  const auto none = [](const Variant&) { return std::pair<std::string, Reason>(); };
-  return {{variant_table(runs,
-                         {.id = "chip",
-                          .title = "Speedup by columns of PEs, 4 rows, 16 tiles",
-                          .row_title = "model",
-                          .unit = "x",
-                          .digits = 3,
-                          .chart = Chart::kLinesByRow},
-                         column_variants("16"), paper_models(), paper),
-           variant_table(runs,
-                         {.id = "tile",
-                          .title = "The same with one tile",
-                          .row_title = "model",
-                          .unit = "x",
-                          .digits = 3,
-                          .chart = Chart::kNone},
-                         column_variants("1"), paper_models(), none)},
+  FigureTable chip = by_model(in.runs,
+                              {.id = "chip",
+                               .title = "Speedup by columns of PEs, 4 rows, 16 tiles",
+                               .row_title = "model",
+                               .unit = "x",
+                               .digits = 3,
+                               .chart = Chart::kLinesByRow},
+                              columns_of("16"));
+  const FigureTable tile = by_model(in.runs,
+                                    {.id = "tile",
+                                     .title = "The same with one tile",
+                                     .row_title = "model",
+                                     .unit = "x",
+                                     .digits = 3,
+                                     .chart = Chart::kNone},
+                                    columns_of("1"));
+  chip.set(kMeanRow, "16 columns / 4 columns",
+           chip.at(kMeanRow, "16 columns") / chip.at(kMeanRow, "4 columns"), "fig18.columns");
+  return {{chip, tile},
           {"With one tile and these layers the numbers of filters and channels are multiples of 16, so more "
-           "columns cost nothing; on "
-           "the chip, wider tiles leave fewer column groups to share out (A2)."}};
+           "columns cost nothing; on the chip, wider tiles leave fewer column groups to share out (A2)."}};
 }
 
 FigureResult make_fig19(const FigureInputs& in) {
-  const Runs& runs = in.runs;
-  const auto paper = [](const Variant& variant) -> std::pair<std::string, Reason> {
-    return {variant.title == "depth 2" ? "fig19.depth2" : "", {}};
-  };
-  const auto none = [](const Variant&) { return std::pair<std::string, Reason>(); };
-  return {{variant_table(runs,
-                         {.id = "depth",
-                          .title = "Speedup with staging buffers of 3 and 2 steps, one tile",
-                          .row_title = "model",
-                          .unit = "x"},
-                         depth_variants(), paper_models(), paper),
-           variant_table(runs,
-                         {.id = "movements",
-                          .title = "Other readings of the same tile, which the paper does not measure",
-                          .row_title = "model",
-                          .unit = "x"},
-                         other_variants(), first_seven_models(), none)},
-          {"Decoupled rows wait for each other at the end of an output only (A4); the crossbar is a bound; "
-           "schedule=primary never skips "
-           "zeros of weights (A1)."}};
+  const Settings tile{{"tiles", "1"}};
+  FigureTable table = by_model(
+      in.runs,
+      {.id = "depth",
+       .title = "Speedup with staging buffers of 3 and 2 steps, and with other movements",
+       .row_title = "model",
+       .unit = "x"},
+      speedup_columns(in.runs, {{"depth 3", "tensordash", tile},
+                                {"depth 2", "tensordash", one_tile("depth", "2")},
+                                {"decoupled rows", "tensordash", one_tile("sync", "decoupled")},
+                                {"lookahead only", "tensordash-lookahead", tile},
+                                {"full crossbar", "tensordash-crossbar", tile},
+                                {"schedule=primary", "tensordash", one_tile("schedule", "primary")}}));
+  FigureTable gain{.id = "gain",
+                   .title = "Gain with depth 2 / gain with depth 3, of the mean",
+                   .row_title = "of",
+                   .unit = "%",
+                   .digits = 0,
+                   .chart = Chart::kNone};
+  gain.set("speedup - 1", "left",
+           100 * (table.at(kMeanRow, "depth 2") - 1) / (table.at(kMeanRow, "depth 3") - 1), "fig19.depth2");
+  return {
+      {table, gain},
+      {"The paper measures the two depths only. Decoupled rows wait for each other at the end of an output "
+       "only (A4); the crossbar is a bound; schedule=primary never skips zeros of weights (A1)."}};
 }
 
 }  // namespace
 
 std::vector<Figure> tensordash_geometry_figures() {
-  Figure fig17{.id = "fig17",
-               .title = "Speedup of TensorDash by rows per tile",
-               .paper = "tensordash",
-               .place = "Fig. 17, section 4.4",
-               .make = make_fig17};
-  add_runs(fig17, row_variants(), paper_models());
-  Figure fig18{.id = "fig18",
-               .title = "Speedup of TensorDash by columns per tile",
-               .paper = "tensordash",
-               .place = "Fig. 18, section 4.4",
-               .make = make_fig18};
-  add_runs(fig18, column_variants("16"), paper_models());
-  add_runs(fig18, column_variants("1"), paper_models());
-  Figure fig19{.id = "fig19",
-               .title = "Speedup of TensorDash by depth of the staging buffers",
-               .paper = "tensordash",
-               .place = "Fig. 19, section 4.4",
-               .make = make_fig19};
-  add_runs(fig19, depth_variants(), paper_models());
-  add_runs(fig19, other_variants(), first_seven_models());
-  return {fig17, fig18, fig19};
+  return {
+      {"fig17", "Speedup of TensorDash by rows per tile", "tensordash", "Fig. 17, section 4.4", make_fig17},
+      {"fig18", "Speedup of TensorDash by columns per tile", "tensordash", "Fig. 18, section 4.4",
+       make_fig18},
+      {"fig19", "Speedup of TensorDash by depth of the staging buffers", "tensordash", "Fig. 19, section 4.4",
+       make_fig19}};
 }
 
 }  // namespace lacuna::reproduce

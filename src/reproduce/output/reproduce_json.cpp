@@ -1,4 +1,3 @@
-#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "base/version.hpp"
@@ -25,20 +24,12 @@ const char* chart_name(Chart chart) {
 
 Json paper_json(const std::string& key, const PaperValue& paper) {
   Json json{{"key", key}};
-  switch (paper.kind) {
-    case PaperValue::Kind::kValue:
-      json["value"] = paper.number;
-      break;
-    case PaperValue::Kind::kAtLeast:
-      json["at_least"] = paper.number;
-      break;
-    case PaperValue::Kind::kAtMost:
-      json["at_most"] = paper.number;
-      break;
-    case PaperValue::Kind::kWords:
-      json["words"] = paper.words;
-      break;
-  }
+  if (paper.value) json["value"] = *paper.value;
+  if (paper.at_least) json["at_least"] = *paper.at_least;
+  if (paper.at_most) json["at_most"] = *paper.at_most;
+  if (!paper.words.empty()) json["words"] = paper.words;
+  if (!paper.circular.empty()) json["circular"] = paper.circular;
+  json["effect"] = paper.is_effect();
   json["unit"] = paper.unit;
   json["figure"] = paper.figure;
   json["section"] = paper.section;
@@ -48,14 +39,16 @@ Json paper_json(const std::string& key, const PaperValue& paper) {
 
 Json cell_json(const FigureOutput& output, const Cell& cell) {
   Json json{{"row", cell.row}, {"column", cell.column}, {"ours", cell.ours}};
+  if (cell.range) json["range"] = {cell.range->low, cell.range->high};
   if (cell.paper.empty()) return json;
   const PaperValue& paper = output.paper.at(cell.paper);
   json["paper"] = paper_json(cell.paper, paper);
-  const double difference = paper.difference(cell.ours);
-  json["difference"] = std::isnan(difference) ? Json() : Json(difference);
-  if (differs_much(paper, cell.ours)) {
+  json["difference"] = paper.difference(cell.ours);
+  json["verdict"] = verdict_name(verdict_on(paper, cell.ours));
+  if (needs_reason(paper, cell.ours)) {
     json["reason"] = cell.reason.text;
     json["assumptions"] = cell.reason.assumptions;
+    json["evidence"] = cell.reason.evidence;
   }
   return json;
 }
@@ -91,8 +84,18 @@ std::string reproduction_json(const Reproduction& reproduction) {
                      {"recorded", one.recorded ? Json(*one.recorded) : Json()},
                      {"now", one.now ? Json(*one.now) : Json()}});
   }
-  const Json document{
-      {"schema", 1}, {"lacuna", version()}, {"figures", std::move(figures)}, {"moved", std::move(moved)}};
+  const Grade grade = grade_of(reproduction);
+  const Json document{{"schema", 2},
+                      {"lacuna", version()},
+                      {"grade",
+                       {{"near", grade.near},
+                        {"far", grade.far},
+                        {"apart", grade.apart},
+                        {"hold", grade.hold},
+                        {"fail", grade.fail},
+                        {"circular", grade.circular}}},
+                      {"figures", std::move(figures)},
+                      {"moved", std::move(moved)}};
   return document.dump(1) + "\n";
 }
 

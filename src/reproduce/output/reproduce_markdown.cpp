@@ -27,7 +27,7 @@ std::string markdown_table(const FigureTable& table) {
     text += fmt::format("| {} |", markdown(row));
     for (const std::string& column : table.columns) {
       const Cell* cell = table.find(row, column);
-      text += cell == nullptr ? std::string(" |") : fmt::format(" {} |", number_text(table, cell->ours));
+      text += cell == nullptr ? std::string(" |") : fmt::format(" {} |", cell_text(table, *cell));
     }
     text += "\n";
   }
@@ -43,11 +43,11 @@ std::string markdown_compared(const FigureOutput& output) {
       text += fmt::format("| {}, {} | {} | {} | {} | {} |\n", markdown(cell.row), markdown(cell.column),
                           number_text(table, cell.ours), markdown(paper.text(table.digits)),
                           difference_text(paper, cell.ours),
-                          differs_much(paper, cell.ours) ? markdown(reason_text(cell.reason)) : "");
+                          needs_reason(paper, cell.ours) ? markdown(reason_text(cell.reason)) : "");
     }
   }
   if (text.empty()) return "";
-  return "| with the paper | ours | paper | difference | why, where it is over 5 % "
+  return "| with the paper | ours | paper | difference | why, where it is over 5 % or fails "
          "|\n|---|---|---|---|---|\n" +
          text + "\n";
 }
@@ -55,13 +55,25 @@ std::string markdown_compared(const FigureOutput& output) {
 }  // namespace
 
 std::string reproduction_markdown(const Reproduction& reproduction) {
-  std::string text =
-      "# The papers' figures, reproduced\n\n"
+  std::string text = fmt::format(
+      "# The papers' figures, reproduced\n\n{}\n\n"
       "Written by `lacuna reproduce --markdown docs/results/reproduce.md`; `lacuna reproduce` prints the "
-      "same and exits with 1 if a\n"
-      "number moved. Everything here is simulated from the traces of `data/`; the papers' values are in "
-      "`data/papers`, with the place\n"
-      "and how exactly each can be read. Numbers such as A1 are [assumptions](../assumptions.md).\n\n";
+      "same and exits "
+      "with 1 if a number\n"
+      "moved, `--against-paper` with 3 or 4 for the distance from the papers ([exit "
+      "codes](../output.md#reproduce)). "
+      "Everything here is simulated\n"
+      "from the traces of `data/`; the papers' values are in `data/papers`, with the place and how exactly "
+      "each can be "
+      "read. Numbers such\n"
+      "as A1 are [assumptions](../assumptions.md). A range in brackets is that of the two halves of the "
+      "recorded "
+      "samples, or of seeds where\n"
+      "masks are drawn. Factors within 15 % of 1 are compared as effects, by their distance from 1; words of "
+      "a paper "
+      "stand next to the bounds\n"
+      "that we read into them.\n\n",
+      grade_of(reproduction).text());
   for (const FigureOutput& output : reproduction.figures) {
     text += fmt::format("## {}: {}\n\n{}, {}. `lacuna reproduce {}`\n\n", output.figure->id,
                         markdown(output.figure->title), output.paper.name(), output.figure->place,

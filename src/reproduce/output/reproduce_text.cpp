@@ -1,4 +1,3 @@
-#include <cmath>
 #include <fmt/format.h>
 
 #include "reproduce/output/reproduce_output.hpp"
@@ -12,16 +11,20 @@ std::string number_text(const FigureTable& table, double value) {
   return number;
 }
 
-std::string difference_text(const PaperValue& paper, double ours) {
-  const double difference = paper.difference(ours);
-  if (std::isnan(difference)) return "";
-  if (paper.kind != PaperValue::Kind::kValue && difference == 0) return "holds";
-  const std::string text = fmt::format("{:+.1f} %", 100 * difference);
-  return text == "-0.0 %" ? "+0.0 %" : text;
+std::string cell_text(const FigureTable& table, const Cell& cell) {
+  const std::string number = number_text(table, cell.ours);
+  if (!cell.range) return number;
+  const std::string low = fmt::format("{:.{}f}", cell.range->low, table.digits),
+                    high = fmt::format("{:.{}f}", cell.range->high, table.digits);
+  return low == high ? number : fmt::format("{} ({}-{})", number, low, high);
 }
 
-bool differs_much(const PaperValue& paper, double ours) {
-  return std::abs(paper.difference(ours)) > kLargeDifference;
+std::string difference_text(const PaperValue& paper, double ours) {
+  const Verdict verdict = verdict_on(paper, ours);
+  if (verdict == Verdict::kCircular) return "not counted";
+  if (!paper.value) return verdict_name(verdict);
+  const std::string text = fmt::format("{:+.1f} %", 100 * paper.difference(ours));
+  return (text == "-0.0 %" ? "+0.0 %" : text) + (paper.is_effect() ? " of the effect" : "");
 }
 
 std::string reason_text(const Reason& reason) {
@@ -51,7 +54,7 @@ std::string values_text(const FigureTable& table, const TextStyle& style) {
     std::vector<std::string> cells{row};
     for (const std::string& column : table.columns) {
       const Cell* cell = table.find(row, column);
-      cells.push_back(cell == nullptr ? "" : number_text(table, cell->ours));
+      cells.push_back(cell == nullptr ? "" : cell_text(table, *cell));
     }
     text.add_row(std::move(cells));
   }
@@ -74,12 +77,12 @@ std::string compared_text(const FigureOutput& output, const TextStyle& style) {
       table.add_row({fmt::format("{}, {}", cell.row, cell.column), number_text(one, cell.ours),
                      paper.text(one.digits), difference_text(paper, cell.ours),
                      fmt::format("{}: {}", paper.figure, paper.reading)});
-      if (differs_much(paper, cell.ours))
+      if (needs_reason(paper, cell.ours))
         reasons += fmt::format("  {}, {}: {}\n", cell.row, cell.column, reason_text(cell.reason));
     }
   }
   if (!any) return "";
-  return "\n" + table.render(style) + (reasons.empty() ? "" : "\nwhy more than 5 % apart:\n" + reasons);
+  return "\n" + table.render(style) + (reasons.empty() ? "" : "\nwhy they differ:\n" + reasons);
 }
 
 }  // namespace
@@ -97,6 +100,8 @@ std::string reproduction_text(const Reproduction& reproduction, const TextStyle&
   }
   return text;
 }
+
+std::string grade_text(const Reproduction& reproduction) { return grade_of(reproduction).text() + "\n"; }
 
 std::string moved_text(const Reproduction& reproduction) {
   std::string text;

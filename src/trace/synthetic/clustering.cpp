@@ -67,7 +67,7 @@ class NormalTables {
     }
   }
   float draw(std::uint64_t bits) const { return drawn_[bits % kSize]; }
-  // Of 2^24.
+  // Returns the probability of a number below x, times 2^24.
   std::uint32_t below(float x) const {
     const float at = x * (kSize / 2.0F / kReach) + (kSize / 2.0F + 0.5F);
     return below_[static_cast<std::size_t>(std::clamp(at, 0.0F, kSize - 1.0F))];

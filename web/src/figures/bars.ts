@@ -46,6 +46,8 @@ export function drawBarTable(figure: Figure, table: Table, width: number): SVGSV
       Plot.text(table.columns, { fx: (_, i) => i % panels, fy: (_, i) => Math.floor(i / panels), text: (column: string) => shorten(column, Math.floor(pitch / 6.6)), frameAnchor: "top-left", lineAnchor: "bottom", dy: -6, fontWeight: 600, fontSize: 12 }),
       Plot.barX(bars, { fx: "fx", fy: "fy", y: "row", x: "ours", fill: "colour", fillOpacity: (bar) => (bar.mean || table.rows.length < 4 ? 1 : 0.72), rx2: 2 }),
       ...(table.unit === "x" ? [Plot.ruleX([1], { stroke: "var(--text)", strokeOpacity: 0.55 })] : []),
+      // The range over samples or seeds.
+      Plot.link(bars.filter((bar) => bar.cell.range), { fx: "fx", fy: "fy", x1: (bar) => bar.cell.range![0], x2: (bar) => bar.cell.range![1], y1: "row", y2: "row", stroke: "var(--text)", strokeWidth: 2.4, strokeOpacity: 0.8 }),
       // From ours to the paper's.
       Plot.link(paired, { fx: "fx", fy: "fy", x1: "ours", x2: (bar) => bar.paper!, y1: "row", y2: "row", stroke: "var(--text)", strokeWidth: 1.2, strokeDasharray: "2 2" }),
       Plot.dot(paired, { fx: "fx", fy: "fy", x: (bar) => bar.paper!, y: "row", symbol: "diamond", r: 5, fill: "var(--card)", stroke: "var(--text)", strokeWidth: 1.7 }),

@@ -8,7 +8,7 @@ import { agrees, compared, differenceText, exact, isCounted, number, paperColour
 import { drawLineTable } from "./lines";
 
 const rowsOf = (figure: Figure, tables: Table[]): Row[] => tables.flatMap((table) => table.cells.map((cell) => ({
-  figure: figure.id, table: table.id, row: cell.row, column: cell.column, ours: cell.ours, unit: table.unit, paper: cell.paper ? paperText(table, cell.paper) : null,
+  figure: figure.id, table: table.id, row: cell.row, column: cell.column, ours: cell.ours, low: cell.range?.[0] ?? null, high: cell.range?.[1] ?? null, unit: table.unit, paper: cell.paper ? paperText(table, cell.paper) : null,
   paper_key: cell.paper?.key ?? null, difference: cell.difference ?? null, reason: cell.reason ?? null, assumptions: cell.assumptions?.join(" ") ?? null,
 })));
 export const figureRows = (figure: Figure): Row[] => rowsOf(figure, figure.tables);
@@ -16,7 +16,7 @@ export const figureRows = (figure: Figure): Row[] => rowsOf(figure, figure.table
 function tablePicture(figure: Figure, table: Table): Picture {
   return {
     name: `${figure.id}-${table.id}`, title: table.title, note: "",
-    key: [table.cells.some((cell) => cell.paper && cell.paper.words === undefined) && keys.paper()],
+    key: [table.cells.some((cell) => cell.paper !== undefined) && keys.paper()],
     rows: () => rowsOf(figure, [table]),
     draw: (width) => (table.chart === "bars" ? drawBarTable(figure, table, width) : drawLineTable(figure, table, width)),
   };
@@ -27,12 +27,14 @@ export function verdict(figure: Figure): string {
   const all = compared(figure);
   const counted = all.filter(isCounted);
   if (all.length === 0) return "The paper prints no number for this.";
-  if (counted.length === 0) return "The paper gives words, no numbers to compute a difference from.";
+  if (counted.length === 0) return "Ours were made from the paper's numbers: nothing to count.";
   const good = counted.filter(agrees).length;
-  const worst = counted.reduce((a, b) => (Math.abs(b.cell.difference!) > Math.abs(a.cell.difference!) ? b : a));
+  const numbers = counted.filter((one) => one.paper.value !== undefined);
+  const worst = (numbers.length > 0 ? numbers : counted).reduce((a, b) => (Math.abs(b.cell.difference!) > Math.abs(a.cell.difference!) ? b : a));
   const what = counted.length === 1 ? "number" : "numbers";
-  if (good === counted.length) return counted.length === 1 ? "The number is within 5 % of the paper's." : `All ${counted.length} ${what} are within 5 % of the paper's.`;
-  return `${good} of ${counted.length} ${what} ${good === 1 ? "is" : "are"} within 5 % of the paper's; the furthest is ${differenceText(worst.cell)} (${worst.cell.row}, ${worst.cell.column}).`;
+  const rest = all.length > counted.length ? ` ${all.length - counted.length} that were made from the paper's are not counted.` : "";
+  if (good === counted.length) return counted.length === 1 ? "The number is within 5 % of the paper's." : `All ${counted.length} ${what} are within 5 % of the paper's.${rest}`;
+  return `${good} of ${counted.length} ${what} ${good === 1 ? "is" : "are"} within 5 % of the paper's; the furthest is ${differenceText(worst.cell)} (${worst.cell.row}, ${worst.cell.column}).${rest}`;
 }
 
 const assumption = (name: string): HTMLElement => el("span", { class: "assumes", title: assumptionText(name) }, name);
@@ -41,11 +43,12 @@ function comparison(one: Compared, before: Compared | undefined, hidden: boolean
   const { table, cell, paper } = one;
   const far = isCounted(one) && !agrees(one);
   const same = far && before !== undefined && cell.reason === before.cell.reason;
-  const why = far ? [same ? el("span", { class: "reading" }, "As above. ") : `${sentence(cell.reason ?? "")} `, ...(cell.assumptions ?? []).map(assumption)] : [el("span", { class: "reading" }, source(paper))];
+  const shown = (cell.evidence ?? []).map((key) => key.split("/").slice(1).join(", ")).join("; ");
+  const why = far ? [same ? el("span", { class: "reading" }, "As above. ") : `${sentence(cell.reason ?? "")} `, ...(cell.assumptions ?? []).map(assumption), shown && el("span", { class: "reading" }, ` Measured: ${shown}.`)] : [el("span", { class: "reading" }, source(paper))];
   return el("tr", { class: hidden ? "later" : undefined, "data-key": paper.key },
     el("th", { scope: "row" }, /^\d+$/.test(cell.row) ? `${table.row_title}: ${cell.row}` : cell.row, el("small", {}, cell.column)),
     el("td", { class: "n ours", title: exact(table, cell.ours) }, number(table, cell.ours)),
-    el("td", { class: paper.words === undefined ? "n theirs" : "n theirs words", title: `${paper.figure}, ${paper.section}: ${paper.reading}` }, paperText(table, paper)),
+    el("td", { class: paper.words ? "n theirs words" : "n theirs", title: `${paper.figure}, ${paper.section}: ${paper.reading}` }, paperText(table, paper)),
     el("td", { class: far ? "n far" : "n" }, differenceText(cell)),
     el("td", { class: "why" }, ...why));
 }
@@ -60,7 +63,7 @@ function comparisons(figure: Figure): HTMLElement | null {
   const more = el("button", { type: "button", class: "small", click: () => { body.classList.add("whole"); more.remove(); } }, `Show all ${all.length}`);
   return el("div", { class: "with-paper" },
     el("h3", {}, "With the paper"),
-    el("table", {}, el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "number"), el("th", { scope: "col", class: "n" }, "ours"), el("th", { scope: "col", class: "n" }, "paper"), el("th", { scope: "col", class: "n" }, "difference"), el("th", { scope: "col" }, "why, where it is over 5 %; else how the paper's can be read"))), body),
+    el("table", {}, el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "number"), el("th", { scope: "col", class: "n" }, "ours"), el("th", { scope: "col", class: "n" }, "paper"), el("th", { scope: "col", class: "n" }, "difference"), el("th", { scope: "col" }, "why, where it is over 5 % or fails; else how the paper's can be read"))), body),
     all.length > first + 2 && more);
 }
 

@@ -1,11 +1,13 @@
-// Output of `reproduce --json` (docs/schema/reproduce-v1.schema.json).
+// Output of `reproduce --json` (docs/schema/reproduce-v2.schema.json).
 
 export interface Paper {
   key: string; // in data/papers
   value?: number;
   at_least?: number;
   at_most?: number;
-  words?: string;
+  words?: string; // the paper's; the bounds are what we read into them
+  circular?: string; // why ours cannot differ
+  effect: boolean; // compared by the distance from 1
   unit: string;
   figure: string;
   section: string;
@@ -15,10 +17,13 @@ export interface Cell {
   row: string;
   column: string;
   ours: number;
+  range?: [number, number]; // over samples, or over seeds
   paper?: Paper;
-  difference?: number | null;
+  difference?: number;
+  verdict?: "circular" | "near" | "far" | "apart" | "holds" | "fails";
   reason?: string;
   assumptions?: string[];
+  evidence?: string[]; // TABLE/ROW/COLUMN of the figure
 }
 export interface Table {
   id: string;
@@ -51,10 +56,11 @@ export const large = 0.05;
 export interface Compared { figure: Figure; table: Table; cell: Cell; paper: Paper }
 export const compared = (figure: Figure): Compared[] =>
   figure.tables.flatMap((table) => table.cells.flatMap((cell) => (cell.paper ? [{ figure, table, cell, paper: cell.paper }] : [])));
-export const isCounted = (one: Compared): boolean => typeof one.cell.difference === "number";
-export const agrees = (one: Compared): boolean => Math.abs(one.cell.difference ?? Infinity) <= large;
+// A number that was made from the paper's is shown, not counted.
+export const isCounted = (one: Compared): boolean => one.cell.verdict !== "circular";
+export const agrees = (one: Compared): boolean => one.cell.verdict === "near" || one.cell.verdict === "holds";
 
-// The number a mark is drawn at; none for words.
+// The number a mark is drawn at.
 export const paperNumber = (paper: Paper | undefined): number | null => paper?.value ?? paper?.at_least ?? paper?.at_most ?? null;
 
 const units: Record<string, string> = { x: "x", "%": " %", mm2: " mm²", mW: " mW" };
@@ -63,16 +69,14 @@ export const number = (table: Table, value: number): string => `${value.toFixed(
 export const exact = (table: Table, value: number): string => `${Number(value.toPrecision(6))}${unitText(table.unit)}`;
 export function paperText(table: Table, paper: Paper): string {
   if (paper.value !== undefined) return number(table, paper.value);
-  if (paper.at_least !== undefined) return `≥ ${number(table, paper.at_least)}`;
-  if (paper.at_most !== undefined) return `≤ ${number(table, paper.at_most)}`;
-  return `“${paper.words ?? ""}”`;
+  const bounds = [paper.at_least !== undefined && `≥ ${number(table, paper.at_least)}`, paper.at_most !== undefined && `≤ ${number(table, paper.at_most)}`].filter(Boolean).join(", ");
+  return paper.words ? `“${paper.words}” (${bounds})` : bounds;
 }
 export function differenceText(cell: Cell): string {
-  const difference = cell.difference;
-  if (typeof difference !== "number") return "–";
-  if (cell.paper?.value === undefined && difference === 0) return "holds";
-  const text = Math.abs(100 * difference).toFixed(1);
-  return `${difference < 0 && text !== "0.0" ? "−" : "+"}${text} %`;
+  if (cell.verdict === "circular") return "not counted";
+  if (cell.paper?.value === undefined) return cell.verdict ?? "–";
+  const text = Math.abs(100 * cell.difference!).toFixed(1);
+  return `${cell.difference! < 0 && text !== "0.0" ? "−" : "+"}${text} %${cell.paper.effect ? " of the effect" : ""}`;
 }
 export const axisTitle = (table: Table): string => ({ x: "times", "%": "%", mm2: "area (mm²)", mW: "power (mW)" })[table.unit] ?? table.unit;
 
@@ -92,7 +96,7 @@ export function hoverLines(table: Table, cell: Cell): string[] {
   const paper = cell.paper;
   return [
     `${cell.row}, ${cell.column}`,
-    `ours ${exact(table, cell.ours)}`,
-    ...(paper ? [`the paper's ${paperText(table, paper)}${typeof cell.difference === "number" ? `: ${differenceText(cell)}` : ""}`, source(paper)] : []),
+    `ours ${exact(table, cell.ours)}${cell.range ? `, ${number(table, cell.range[0])} to ${number(table, cell.range[1])}` : ""}`,
+    ...(paper ? [`the paper's ${paperText(table, paper)}${cell.verdict === "circular" ? "" : `: ${differenceText(cell)}`}`, source(paper)] : []),
   ];
 }

@@ -49,6 +49,7 @@ export function drawLineTable(figure: Figure, table: Table, width: number): SVGS
       Plot.text(names, { fx: (_, i) => i % panels, fy: (_, i) => Math.floor(i / panels), text: (name: string) => shorten(name, Math.floor((pitch - gap) / 6.4)), frameAnchor: "top-left", lineAnchor: "bottom", dy: -6, fontWeight: 600, fontSize: 12 }),
       ...(table.unit === "x" ? [Plot.ruleY([1], { stroke: "var(--text)", strokeOpacity: 0.55 })] : []),
       Plot.line(points, { fx: "fx", fy: "fy", z: "name", x: "place", y: "ours", stroke: "colour", strokeWidth: 2.2 }),
+      Plot.link(points.filter((point) => point.cell.range), { fx: "fx", fy: "fy", x1: "place", x2: "place", y1: (point) => point.cell.range![0], y2: (point) => point.cell.range![1], stroke: "var(--text)", strokeWidth: 2.4, strokeOpacity: 0.8 }),
       Plot.link(paired, { fx: "fx", fy: "fy", x1: "place", x2: "place", y1: "ours", y2: (point) => point.paper!, stroke: "var(--text)", strokeWidth: 1.2, strokeDasharray: "2 2" }),
       Plot.dot(points, { fx: "fx", fy: "fy", x: "place", y: "ours", fill: "colour", r: 3, stroke: "var(--card)", strokeWidth: 0.8 }),
       Plot.dot(paired, { fx: "fx", fy: "fy", x: "place", y: (point) => point.paper!, symbol: "diamond", r: 5, fill: "var(--card)", stroke: "var(--text)", strokeWidth: 1.7 }),

@@ -14,7 +14,7 @@ function figuresAnswer(result: Reproduction): Answer {
   const counted = all.filter(isCounted);
   const good = counted.filter(agrees);
   const far = counted.length - good.length;
-  const words = all.length - counted.length;
+  const circular = all.length - counted.length;
   const papers = [...new Set(result.figures.map((figure) => figure.paper))];
   const print = papers.length === 1 ? "paper prints" : "papers print";
   const moved = result.moved.length;
@@ -36,7 +36,7 @@ function figuresAnswer(result: Reproduction): Answer {
         const own = counted.filter((one) => one.figure.paper === paper);
         return own.length === 0 ? [] : [{ label: paper, value: `${own.filter(agrees).length} of ${own.length}`, detail: "numbers of the paper within 5 %, bounds that hold included", colour: paperColour(paper) }];
       }),
-      { label: "Figures and tables", value: String(result.figures.length), detail: `${result.figures.reduce((sum, figure) => sum + figure.tables.reduce((cells, table) => cells + table.cells.length, 0), 0).toLocaleString("en")} numbers of ours${words > 0 ? `; ${words} that the papers give in words only` : ""}`, colour: "var(--dense)" },
+      { label: "Figures and tables", value: String(result.figures.length), detail: `${result.figures.reduce((sum, figure) => sum + figure.tables.reduce((cells, table) => cells + table.cells.length, 0), 0).toLocaleString("en")} numbers of ours${circular > 0 ? `; ${circular} were made from the papers' and are not counted` : ""}`, colour: "var(--dense)" },
       { label: "Moved", value: String(moved), detail: "simulated numbers that are not what data/papers/recorded.yaml records", colour: "var(--dense)" },
     ],
   };
@@ -60,7 +60,7 @@ function build(data: PageData, root: HTMLElement): void {
   plainPage(data, root, several ? "The papers' figures and tables, ours beside theirs" : `${result.figures[0]?.paper}, ${result.figures[0]?.place}`, figuresAnswer(result), [links, moved, several && overview ? fixed(overview) : null, ...cards], [csv], {
     facts: [...citations],
     rests: [
-      "The papers' values come from data/papers, which says for each where it is and how exactly it can be read. Difference: ours / the paper's - 1; a bound that holds counts as 0.",
+      "The papers' values come from data/papers, which says for each where it is and how exactly it can be read. Difference: ours / the paper's - 1; of factors within 15 % of 1 the same of their distances from 1. A statement of a paper holds or fails by bounds that stand next to its words.",
       "Everything that is not marked as timed is simulated from recorded training steps, whose checksums (data/MANIFEST.csv) were verified while reading; zeros at random come from fixed seeds.",
     ],
     lists: [
