@@ -55,13 +55,12 @@ std::optional<ZerosTable> ZerosChoice::open() const {
 }
 
 void add_zeros_options(CLI::App& command, ZerosChoice& zeros, const std::string& layers) {
-  command
-      .add_option("--zeros-file", zeros.file,
-                  fmt::format("Draw the zeros of {} from a table 'layer,A,W,G': shares from 0 to 1, "
-                              "channel:SHARE, dense, zero, or recorded",
-                              layers))
-      ->check(not_empty())
-      ->type_name("CSV");
+  add(command, "--zeros-file", zeros.file, "CSV",
+      fmt::format(
+          "Draw the zeros of {} from a table 'layer,A,W,G': shares from 0 to 1, channel:SHARE, dense, "
+          "zero, or recorded",
+          layers))
+      ->check(not_empty());
   add_choice(
       command, "--clustering", zeros.clustering, kZerosClusterings,
       "How the zeros of the table's shares cluster: uniform (independent), channel, or measured on the "

@@ -79,7 +79,7 @@ TEST(ZerosFile, WhatIsWrongIsNamedWithItsLine) {
   expect("layer,A,W,G\none,0,0,0\ntwo,0,0,0\none,0,0,0\n", "z.csv:4: layer 'one' is on line 2 already");
   expect("layer,A,W,G\none,0,0,0\ntwo,0,0,0\nthree,0,0,0\n", "z.csv:4");
   expect("layer,A,W,G\none,0,0,0\n", "there is no line for layer 'two'");
-  expect("layer,A,W,G\none,0,0\n", "z.csv:2");
+  expect("layer,A,W,G\none,0,0\n", "z.csv: line 2: 3 cells");
 }
 
 }  // namespace
