@@ -411,9 +411,8 @@ TEST(ResultTables, SeveralTracesOfAModelAreSummedAndShownByProgress) {
                                     example_run("n", "x", std::nullopt)};
   const std::string text = result_tables(runs, false, {});
   EXPECT_NE(text.find("m, 2 traces together\n"), std::string::npos) << text;
-  EXPECT_NE(text.find("forward                         200     100        1.60         1.25     2.00         "
-                      "       200     "
-                      "100        1.60         1.25     2.00\n"),
+  EXPECT_NE(text.find("forward                       6,400   3,200        1.60         1.25     2.00         "
+                      "     6,400   3,200        1.60         1.25     2.00\n"),
             std::string::npos)
       << text;
   const std::size_t half = text.find("    50 %    75.0 %  m_p50.safetensors");

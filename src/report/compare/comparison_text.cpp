@@ -26,8 +26,8 @@ void append_change(std::vector<std::string>& cells, const CycleComparison& a, co
 
 std::string totals_table(const RunComparison& run, const TextStyle& style) {
   TextTable table(change_columns({{"operation", Align::kLeft}}));
-  const Totals a = run.a->total();
-  const Totals b = run.b->total();
+  const Totals a = run.a->per_batch();
+  const Totals b = run.b->per_batch();
   for (const Operation op : kOperations) {
     std::vector<std::string> cells{std::string(operation_name(op))};
     append_change(cells, a.of(op), b.of(op));

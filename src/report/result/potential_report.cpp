@@ -149,17 +149,14 @@ std::string inspection_table(const Inspection& inspection, const TextStyle& styl
     table.add_row(std::move(cells));
   }
   table.add_rule();
-  const auto add_totals = [&](const std::string& name, const PotentialTotals& totals, bool zeros) {
-    std::vector<std::string> cells{name, "", short_number(totals.ops[Operation::kForward].macs)};
-    for (const Operand role : kOperands)
-      cells.push_back(zeros ? percent_text(inspection.potential.zero_share(role)) : "");
-    append_totals(cells, totals);
-    if (style.bars) cells.push_back(bar_text(totals.all.speedup().value_or(0), most));
-    table.add_row(std::move(cells));
-  };
-  const std::string coverage = total_coverage(inspection.info);
-  add_totals("as recorded" + coverage, inspection.potential.recorded, false);
-  add_totals(fmt::format("batch of {}{}", inspection.batch, coverage), inspection.potential.per_batch, true);
+  const PotentialTotals& totals = inspection.potential.per_batch;
+  std::vector<std::string> cells{
+      fmt::format("batch of {}{}", inspection.batch, total_coverage(inspection.info)), "",
+      short_number(totals.ops[Operation::kForward].macs)};
+  for (const Operand role : kOperands) cells.push_back(percent_text(inspection.potential.zero_share(role)));
+  append_totals(cells, totals);
+  if (style.bars) cells.push_back(bar_text(totals.all.speedup().value_or(0), most));
+  table.add_row(std::move(cells));
   return bold_text(printable(trace_title(inspection.info)), style) + "\n" + table.render(style);
 }
 

@@ -25,14 +25,13 @@ TEST(PotentialReport, Table) {
   EXPECT_EQ(
       inspection_table(inspection(), {}),
       "net, progress 50 %\n"
-      "                                       zeros %              potential speedup\n"
-      "layer        shape             MACs       A      W     G    forward  input_grad  weight_grad   all\n"
-      "-----------  ----------------  ----    ----  -----  ----    -------  ----------  -----------  ----\n"
-      "a,\"b\"        1x1 4->3 @1x1 n2    24    62.5    0.0  83.3     2.67 A                   6.00 G  3.69\n"
-      "fc           linear 2->2 x4      16     0.0  100.0   0.0      inf W       inf W       1.00 G  3.00\n"
-      "-----------  ----------------  ----    ----  -----  ----    -------  ----------  -----------  ----\n"
-      "as recorded                      40                            4.44         inf         2.00  3.31\n"
-      "batch of 4                       80    37.5   40.0  50.0       4.44         inf         2.00  3.31\n");
+      "                                      zeros %              potential speedup\n"
+      "layer       shape             MACs       A      W     G    forward  input_grad  weight_grad   all\n"
+      "----------  ----------------  ----    ----  -----  ----    -------  ----------  -----------  ----\n"
+      "a,\"b\"       1x1 4->3 @1x1 n2    24    62.5    0.0  83.3     2.67 A                   6.00 G  3.69\n"
+      "fc          linear 2->2 x4      16     0.0  100.0   0.0      inf W       inf W       1.00 G  3.00\n"
+      "----------  ----------------  ----    ----  -----  ----    -------  ----------  -----------  ----\n"
+      "batch of 4                      80    37.5   40.0  50.0       4.44         inf         2.00  3.31\n");
 }
 
 TEST(PotentialReport, SummaryHasARowForEachTrace) {

@@ -60,11 +60,12 @@ Sorted sort_runs(const std::vector<RunResult>& runs) {
   return sorted;
 }
 
-Totals sum_totals(const ModelRuns& model, std::size_t arch, Totals (RunResult::*totals)() const) {
+// Each layer counts as often as a step of the training multiplies it, whatever was recorded of it.
+Totals sum_batches(const ModelRuns& model, std::size_t arch) {
   Totals sum;
   for (const TraceRuns& trace : model.traces) {
     if (trace.runs[arch] == nullptr) continue;
-    const Totals part = (trace.runs[arch]->*totals)();
+    const Totals part = trace.runs[arch]->per_batch();
     for (const Operation op : kOperations) sum.of(op) += part.of(op);
     sum.all += part.all;
   }
@@ -87,32 +88,27 @@ std::string operation_table(const ModelRuns& model, const std::vector<std::strin
                             const TextStyle& style) {
   std::vector<TableColumn> columns{{"operation", Align::kLeft}};
   for (const std::string& arch : archs) columns = with_groups(std::move(columns), {cycle_columns(arch)});
-  std::vector<Totals> recorded;
-  std::vector<Totals> scaled;
-  for (std::size_t arch = 0; arch < archs.size(); ++arch) {
-    recorded.push_back(sum_totals(model, arch, &RunResult::total));
-    scaled.push_back(sum_totals(model, arch, &RunResult::per_batch));
-  }
+  std::vector<Totals> totals;
+  for (std::size_t arch = 0; arch < archs.size(); ++arch) totals.push_back(sum_batches(model, arch));
   TextTable table(std::move(columns));
-  const auto row = [&](std::string name, const std::vector<Totals>& totals, auto pick) {
+  const auto row = [&](std::string name, auto pick) {
     std::vector<std::string> cells{std::move(name)};
     for (const Totals& of_arch : totals) append_cycles(cells, pick(of_arch));
     table.add_row(std::move(cells));
   };
   for (const Operation op : kOperations) {
-    const bool ran = std::ranges::any_of(recorded, [&](const Totals& of) { return of.of(op).cycles > 0; });
+    const bool ran = std::ranges::any_of(totals, [&](const Totals& of) { return of.of(op).cycles > 0; });
     if (!ran) continue;  // --operations left it out
-    row(std::string(operation_name(op)), recorded, [&](const Totals& totals) { return totals.of(op); });
+    row(std::string(operation_name(op)), [&](const Totals& of) { return of.of(op); });
   }
   table.add_rule();
   const std::string coverage = total_coverage(model.traces.front().any().info);
-  row("all, as recorded" + coverage, recorded, [](const Totals& totals) { return totals.all; });
   // "batch of 64" is shown only if it holds for all traces.
   const std::int64_t batch = model.traces.front().any().batch;
   const bool same =
       std::ranges::all_of(model.traces, [&](const TraceRuns& trace) { return trace.any().batch == batch; });
-  row((same ? fmt::format("all, batch of {}", batch) : "all, whole batches") + coverage, scaled,
-      [](const Totals& totals) { return totals.all; });
+  row((same ? fmt::format("all, batch of {}", batch) : "all, whole batches") + coverage,
+      [](const Totals& of) { return of.all; });
   return table.render(style);
 }
 
@@ -200,7 +196,8 @@ std::string progress_table(const ModelRuns& model, const std::vector<std::string
     const TraceInfo& info = trace.any().info;
     std::vector<std::string> cells{percent(info.progress, 0), percent(info.accuracy, 1),
                                    file_name(trace.trace)};
-    for (const RunResult* run : trace.runs) append_speedups(cells, run != nullptr ? run->total() : Totals{});
+    for (const RunResult* run : trace.runs)
+      append_speedups(cells, run != nullptr ? run->per_batch() : Totals{});
     table.add_row(std::move(cells));
   }
   return table.render(style);
@@ -223,7 +220,7 @@ std::string remarks(const ModelRuns& model) {
 std::string warnings(const ModelRuns& model, const std::vector<std::string>& archs) {
   std::string text;
   for (std::size_t arch = 0; arch < archs.size(); ++arch) {
-    const CycleComparison all = sum_totals(model, arch, &RunResult::per_batch).all;
+    const CycleComparison all = sum_batches(model, arch).all;
     if (!(all.speedup_from_empty_lanes() > kWarnEmptyLanes)) continue;
     text += fmt::format(
         "warning: {}: its speedup of {}x includes {}x that it has without any zero (empty lanes); zeros give "
@@ -241,7 +238,7 @@ std::string model_table(const Sorted& sorted, const TextStyle& style) {
   for (const ModelRuns& model : sorted.models) {
     std::vector<std::string> cells{model.model + total_coverage(model.traces.front().any().info)};
     for (std::size_t arch = 0; arch < sorted.archs.size(); ++arch) {
-      const Totals totals = sum_totals(model, arch, &RunResult::total);
+      const Totals totals = sum_batches(model, arch);
       append_speedups(cells, totals);
       const Speedups of_model = speedups(totals);
       for (std::size_t i = 0; i < kSpeedupColumns; ++i) {
