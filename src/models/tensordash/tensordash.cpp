@@ -97,7 +97,7 @@ class TensorDash final : public TileMachine {
     const LayerValues in_memory = stored_.used() ? stored_.through_memory(shape, values) : values;
     const FunctionalOperands operands(work.layer, work.op, in_memory, tile().lanes);
     for (const PlacedProduct& product : in_steps(placement.placed))
-      add(run_functional(config_, shape, work.op, product, operands, computed), outcome);
+      run_functional(config_, shape, work.op, product, operands, computed, outcome);
     computed = stored_.stored_outputs(shape, work.op, computed);
   }
 
@@ -180,13 +180,6 @@ class TensorDash final : public TileMachine {
       share = std::max(work.layer.tensor(primary).zero_share(), work.layer.tensor(secondary).zero_share());
     }
     return share < config_.gating_threshold;
-  }
-
-  static void add(const FunctionalCounts& counts, TileOutcome& outcome) {
-    outcome.transposed.push_back(counts.transposed);
-    outcome.compute_cycles += counts.cycles;
-    outcome.scheduled_macs += counts.scheduled_macs;
-    outcome.effectual_macs += counts.effectual_macs;
   }
 
   bool runs_from_stored(const OperationWork& work, const Placement& placement,

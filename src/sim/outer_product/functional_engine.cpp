@@ -6,7 +6,6 @@
 #include "sim/outer_product/engines.hpp"
 #include "sim/outer_product/kernel_broadcast.hpp"
 #include "sim/outer_product/work.hpp"
-#include "sim/tile/column_panel.hpp"
 #include "sim/workload/reference.hpp"
 
 namespace lacuna::outer_product {

@@ -5,10 +5,16 @@
 #include <functional>
 #include <vector>
 
-#include "sim/tile/column_panel.hpp"
 #include "sim/workload/layer_values.hpp"
+#include "sim/workload/operand_streams.hpp"
 
 namespace lacuna {
+
+// A pair that a lane multiplies: the selecting operand's value, and the line of the other operand's values.
+struct RowValue {
+  float value;
+  std::int32_t line;  // step * lanes + lane
+};
 
 struct MultipliedPairs {
   std::int64_t all = 0;
@@ -19,12 +25,19 @@ struct MultipliedPairs {
 // the other operand has many.
 using SelectPairs = std::function<void(std::int64_t stream, std::vector<RowValue>& pairs)>;
 
+// As OperandStreams::values(), of values that may come through a memory.
+using FetchValues = std::function<std::uint64_t(std::int64_t stream, std::int64_t step, float* lanes_out)>;
+
 // Appends the non-zeros of a stream's step.
 void append_nonzeros(const OperandStreams& streams, std::int64_t stream, std::int64_t step,
                      const TensorValues& values, std::vector<RowValue>& pairs);
 
-// Adds the products to `result`, laid out as in reference.hpp. `selecting` is one of the two operands of
-// `product`.
+// Adds the products to `result`, laid out as in reference.hpp, each sum in FP32 and in the order of its
+// pairs. `selecting` is one of the two operands of `product`, `fetch` gives the values of the other.
+MultipliedPairs multiply_streams(const LaneProduct& product, const OperandStreams& selecting,
+                                 const LayerShape& shape, Operation op, const FetchValues& fetch,
+                                 const SelectPairs& select, std::vector<float>& result);
+// The same with the other operand's values as they are.
 MultipliedPairs multiply_streams(const LaneProduct& product, const OperandStreams& selecting,
                                  const LayerShape& shape, Operation op, const LayerValues& values,
                                  const SelectPairs& select, std::vector<float>& result);

@@ -7,8 +7,8 @@
 
 #include "models/tensordash/config.hpp"
 #include "models/tensordash/engine/operand_fetch.hpp"
+#include "sim/tile/tile_chip.hpp"
 #include "sim/tile/tile_clock.hpp"
-#include "sim/tile/tile_memory.hpp"
 
 namespace lacuna::tensordash {
 
@@ -28,12 +28,6 @@ std::int64_t product_cycles(const Config& config, const PlacedProduct& placed);
 std::vector<std::uint32_t> row_group_cycles(const Config& config, const OperandStreams& streams);
 
 // --- functional engine: values through staging buffers and multiplexers ---
-struct FunctionalCounts {
-  std::int64_t cycles = 0;
-  std::int64_t scheduled_macs = 0;  // products the multipliers computed
-  std::int64_t effectual_macs = 0;  // of those, both factors were not zero
-  TransposedGroups transposed;
-};
 // The operands of an operation as they lie in AM and BM, and as values for what is stored otherwise.
 struct FunctionalOperands {
   const LayerValues& values;
@@ -44,8 +38,8 @@ struct FunctionalOperands {
     return streams.role == operands(op).primary ? primary : secondary;
   }
 };
-FunctionalCounts run_functional(const Config& config, const LayerShape& shape, Operation op,
-                                const PlacedProduct& placed, const FunctionalOperands& operands,
-                                std::vector<float>& result);
+// Adds what a product takes to `outcome`, its sums to `result`.
+void run_functional(const Config& config, const LayerShape& shape, Operation op, const PlacedProduct& placed,
+                    const FunctionalOperands& operands, std::vector<float>& result, TileOutcome& outcome);
 
 }  // namespace lacuna::tensordash

@@ -13,7 +13,7 @@
 #include "models/tensordash/engine/engine.hpp"
 #include "models/tensordash/engine/row_group.hpp"
 #include "models/tensordash/engine/stored_schedule.hpp"
-#include "sim/tile/column_panel.hpp"
+#include "sim/tile/stream_products.hpp"
 
 namespace lacuna::tensordash {
 namespace {
@@ -28,75 +28,59 @@ class OneSide {
         placed_(placed),
         rows_(*placed.rows, operands.of(*placed.rows, op)),
         columns_(*placed.columns, operands.of(*placed.columns, op)),
-        steps_(placed.rows->steps()) {
+        steps_(placed.rows->steps()),
+        words_(config.tile.rows, steps_, config.scheduler.connectivity().depth()),
+        staged_(static_cast<std::size_t>(config.tile.rows * steps_ * config.tile.lanes)),
+        products_(static_cast<std::size_t>(config.tile.rows)),
+        group_cycles_(static_cast<std::size_t>(placed.grid.row_groups)),
+        group_lines_(config.sync == RowSync::kLines ? group_cycles_.size() : 0) {
     if (config.runs_from_stored(shape, op, placed.rows->role)) {
       stored_.emplace(config, placed, operands.values.of(placed.rows->role));
     }
   }
 
-  FunctionalCounts run(std::vector<float>& result) {
-    std::vector<ColumnPanel> panels;
-    const OperandStreams& columns = *placed_.columns;
-    // As many panels at once as fit 64 MB; where there are more the rows are scheduled again for each batch
-    // of them.
-    const std::int64_t batch =
-        std::max<std::int64_t>(1, (std::int64_t{64} << 20) / ColumnPanel::bytes(columns));
-    WorkSteps batches(ceil_div(ceil_div(columns.count(), ColumnPanel::kColumns), batch));
-    for (std::int64_t first = 0; first < columns.count(); batches.next()) {
-      panels.clear();
-      for (; first < columns.count() && static_cast<std::int64_t>(panels.size()) < batch;
-           first += ColumnPanel::kColumns) {
-        panels.emplace_back(
-            columns,
-            [this](std::int64_t stream, std::int64_t step, float* out) {
-              return columns_.values(stream, step, out);
-            },
-            first);
-      }
-      multiply(panels, result);
-    }
-    counts_.cycles = clock_cycles();
-    counts_.transposed.columns = columns_.transposed_groups();
-    if (!stored_) counts_.transposed.rows = rows_.transposed_groups();
-    return counts_;
+  void run(std::vector<float>& result, TileOutcome& outcome) {
+    const auto select = [this](std::int64_t row, std::vector<RowValue>& pairs) {
+      const std::int64_t rows = config_.tile.rows;
+      if (row / rows != group_) run_group(row / rows);
+      pairs = products_[static_cast<std::size_t>(row % rows)];
+    };
+    const auto fetch = [this](std::int64_t stream, std::int64_t step, float* out) {
+      return columns_.values(stream, step, out);
+    };
+    outcome += multiply_streams(*placed_.product, *placed_.rows, shape_, op_, fetch, select, result);
+    outcome.compute_cycles += clock_cycles();
+    TransposedGroups& transposed = outcome.transposed.emplace_back();
+    transposed.columns = columns_.transposed_groups();
+    if (!stored_) transposed.rows = rows_.transposed_groups();
   }
 
  private:
-  // All row groups against the columns of some panels.
-  void multiply(const std::vector<ColumnPanel>& panels, std::vector<float>& result) {
-    GroupWords words(config_.tile.rows, steps_, config_.scheduler.connectivity().depth());
-    std::vector<float> staged(static_cast<std::size_t>(config_.tile.rows * steps_ * config_.tile.lanes));
-    std::vector<std::vector<RowValue>> products(static_cast<std::size_t>(config_.tile.rows));
-    for (const std::int64_t group : in_steps(placed_.grid.row_groups)) {
-      const std::int64_t first_row = group * config_.tile.rows;
-      const std::int64_t rows = std::min(config_.tile.rows, placed_.rows->count() - first_row);
-      for (auto& list : products) list.clear();
-      const bool count_cycles = panels.front().first() == 0;
-      if (stored_) {
-        const std::int64_t cycles = stored_->run(group, products);
-        if (count_cycles) group_cycles_.push_back(cycles);
-      } else {
-        load(first_row, rows, words, staged);
-        schedule(words, staged, products, count_cycles);
-      }
-      for (std::int64_t r = 0; r < rows; ++r) {
-        write_row(first_row + r, products[static_cast<std::size_t>(r)], panels, result);
-      }
+  // The products and the cycles of a row group.
+  void run_group(std::int64_t group) {
+    group_ = group;
+    for (std::vector<RowValue>& of_row : products_) of_row.clear();
+    if (stored_) {
+      group_cycles_[static_cast<std::size_t>(group)] = stored_->run(group, products_);
+    } else {
+      load(group * config_.tile.rows);
+      schedule(static_cast<std::size_t>(group));
     }
   }
 
-  void load(std::int64_t first_row, std::int64_t rows, GroupWords& words, std::vector<float>& staged) {
-    words.clear();
+  void load(std::int64_t first_row) {
+    words_.clear();
+    const std::int64_t rows = std::min(config_.tile.rows, placed_.rows->count() - first_row);
     for (std::int64_t r = 0; r < rows; ++r) {
       for (std::int64_t step = 0; step < steps_; ++step) {
-        words.row(r)[step] = rows_.values(
-            first_row + r, step, &staged[static_cast<std::size_t>((r * steps_ + step) * config_.tile.lanes)]);
+        words_.row(r)[step] =
+            rows_.values(first_row + r, step,
+                         &staged_[static_cast<std::size_t>((r * steps_ + step) * config_.tile.lanes)]);
       }
     }
   }
 
-  void schedule(GroupWords& words, const std::vector<float>& staged,
-                std::vector<std::vector<RowValue>>& products, bool count_cycles) {
+  void schedule(std::size_t group) {
     const Scheduler& scheduler = config_.scheduler;
     const int lanes = config_.tile.lanes;
     const auto& movements = scheduler.connectivity().movements();
@@ -107,43 +91,21 @@ class OneSide {
         if (selected == kIdle) continue;
         const Movement& movement = movements[static_cast<std::size_t>(selected)];
         const std::int64_t line = (position + movement.step) * lanes + scheduler.source_lane(lane, movement);
-        products[static_cast<std::size_t>(row)].push_back(
-            {staged[static_cast<std::size_t>(row * steps_ * lanes + line)], static_cast<std::int32_t>(line)});
+        products_[static_cast<std::size_t>(row)].push_back(
+            {staged_[static_cast<std::size_t>(row * steps_ * lanes + line)],
+             static_cast<std::int32_t>(line)});
       }
     };
     switch (config_.sync) {
-      case RowSync::kLockstep: {
-        const std::int64_t cycles = run_lockstep(scheduler, words, move);
-        if (count_cycles) group_cycles_.push_back(cycles);
+      case RowSync::kLockstep:
+        group_cycles_[group] = run_lockstep(scheduler, words_, move);
         break;
-      }
-      case RowSync::kDecoupled: {
-        const std::int64_t cycles = run_decoupled(scheduler, words, move);
-        if (count_cycles) group_cycles_.push_back(cycles);
+      case RowSync::kDecoupled:
+        group_cycles_[group] = run_decoupled(scheduler, words_, move);
         break;
-      }
-      case RowSync::kLines: {
-        std::vector<bool> empty = schedule_lines(scheduler, words, move);
-        if (count_cycles) group_lines_.push_back(std::move(empty));
+      case RowSync::kLines:
+        group_lines_[group] = schedule_lines(scheduler, words_, move);
         break;
-      }
-    }
-  }
-
-  void write_row(std::int64_t row, const std::vector<RowValue>& products,
-                 const std::vector<ColumnPanel>& panels, std::vector<float>& result) {
-    const bool rows_are_text = placed_.rows == &placed_.product->primary;
-    float accumulators[ColumnPanel::kColumns];
-    for (const ColumnPanel& panel : panels) {
-      panel.multiply(products, accumulators);
-      for (std::int64_t c = 0; c < panel.columns(); ++c) {
-        const std::int64_t column = panel.first() + c;
-        const std::int64_t at = rows_are_text ? placed_.product->output_index(shape_, op_, row, column)
-                                              : placed_.product->output_index(shape_, op_, column, row);
-        result[static_cast<std::size_t>(at)] += accumulators[c];
-      }
-      counts_.scheduled_macs += static_cast<std::int64_t>(products.size()) * panel.columns();
-      for (const RowValue& product : products) counts_.effectual_macs += panel.effectual(product.line);
     }
   }
 
@@ -172,15 +134,17 @@ class OneSide {
   OperandFetch rows_, columns_;
   std::int64_t steps_;
   std::optional<StoredSchedule> stored_;  // what is run, in place of the scheduler
+  std::int64_t group_ = -1;               // the one in work
+  GroupWords words_;
+  std::vector<float> staged_;
+  std::vector<std::vector<RowValue>> products_;  // of each row
   std::vector<std::int64_t> group_cycles_;
   std::vector<std::vector<bool>> group_lines_;
-  FunctionalCounts counts_;
 };
 
 // Two-side: one scheduler per PE, each with its own selections, so pairs are multiplied one by one.
-FunctionalCounts run_two_side(const Config& config, const LayerShape& shape, Operation op,
-                              const PlacedProduct& placed, const FunctionalOperands& operands,
-                              std::vector<float>& result) {
+void run_two_side(const Config& config, const LayerShape& shape, Operation op, const PlacedProduct& placed,
+                  const FunctionalOperands& operands, std::vector<float>& result, TileOutcome& outcome) {
   const OperandStreams& rows = *placed.rows;
   const OperandStreams& columns = *placed.columns;
   OperandFetch row_fetch(rows, operands.of(rows, op)), column_fetch(columns, operands.of(columns, op));
@@ -200,7 +164,7 @@ FunctionalCounts run_two_side(const Config& config, const LayerShape& shape, Ope
   std::vector<float> column_values(static_cast<std::size_t>(config.tile.columns * steps * lanes));
   GroupWords pairs(config.tile.rows * config.tile.columns, steps, scheduler.connectivity().depth());
   TileClock clock(placed.grid);
-  FunctionalCounts counts;
+  MultipliedPairs pairs_multiplied;
   for (const std::int64_t i : in_steps(placed.grid.row_groups)) {
     const std::int64_t row_count = std::min(config.tile.rows, rows.count() - i * config.tile.rows);
     for (std::int64_t r = 0; r < row_count; ++r) {
@@ -235,7 +199,7 @@ FunctionalCounts run_two_side(const Config& config, const LayerShape& shape, Ope
           accumulators[static_cast<std::size_t>(pe)] +=
               row_values[static_cast<std::size_t>(r * steps * lanes + line)] *
               column_values[static_cast<std::size_t>(c * steps * lanes + line)];
-          ++counts.scheduled_macs;
+          ++pairs_multiplied.all;
         }
       };
       clock.add_pair(i, j,
@@ -253,10 +217,10 @@ FunctionalCounts run_two_side(const Config& config, const LayerShape& shape, Ope
       }
     }
   }
-  counts.effectual_macs = counts.scheduled_macs;
-  counts.cycles = clock.cycles();
-  counts.transposed = {row_fetch.transposed_groups(), column_fetch.transposed_groups()};
-  return counts;
+  pairs_multiplied.effectual = pairs_multiplied.all;
+  outcome += pairs_multiplied;
+  outcome.compute_cycles += clock.cycles();
+  outcome.transposed.push_back({row_fetch.transposed_groups(), column_fetch.transposed_groups()});
 }
 
 }  // namespace
@@ -267,11 +231,13 @@ FunctionalOperands::FunctionalOperands(const Layer& layer, Operation op, const L
       primary(layer.shape, operands(op).primary, of.of(operands(op).primary), lanes),
       secondary(layer.shape, operands(op).secondary, of.of(operands(op).secondary), lanes) {}
 
-FunctionalCounts run_functional(const Config& config, const LayerShape& shape, Operation op,
-                                const PlacedProduct& placed, const FunctionalOperands& operands,
-                                std::vector<float>& result) {
-  if (config.sides == Sides::kBoth) return run_two_side(config, shape, op, placed, operands, result);
-  return OneSide(config, shape, op, placed, operands).run(result);
+void run_functional(const Config& config, const LayerShape& shape, Operation op, const PlacedProduct& placed,
+                    const FunctionalOperands& operands, std::vector<float>& result, TileOutcome& outcome) {
+  if (config.sides == Sides::kBoth) {
+    run_two_side(config, shape, op, placed, operands, result, outcome);
+  } else {
+    OneSide(config, shape, op, placed, operands).run(result, outcome);
+  }
 }
 
 }  // namespace lacuna::tensordash

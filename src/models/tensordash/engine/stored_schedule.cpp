@@ -6,7 +6,6 @@
 #include "base/ceil_div.hpp"
 #include "models/tensordash/engine/engine.hpp"
 #include "models/tensordash/engine/row_group.hpp"
-#include "models/tensordash/storage/prescheduled.hpp"
 
 namespace lacuna::tensordash {
 namespace {

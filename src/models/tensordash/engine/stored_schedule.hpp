@@ -7,7 +7,7 @@
 
 #include "models/tensordash/config.hpp"
 #include "models/tensordash/storage/scheduled_form.hpp"
-#include "sim/tile/column_panel.hpp"
+#include "sim/tile/stream_products.hpp"
 #include "sim/workload/layer_values.hpp"
 
 namespace lacuna::tensordash {

@@ -9,20 +9,16 @@
 
 namespace lacuna::tensordash {
 
-// ASSUMPTION(A27): a tile has `schedulers` of them, a block is `lanes` outputs of one position, tiles share
+// Of the scheduler that `config` has: one level per cycle unless it says otherwise.
+std::int64_t cycles_per_block(const Config& config);
+// Lanes whose priority encoders a backside scheduler has: those of as many levels as it works off per cycle,
+// 3 for the iterative one, all 16 for the combinational one.
+std::int64_t backside_lanes(const Config& config);
+
+// ASSUMPTION(A27): a tile has `backside_schedulers`, a block is `lanes` outputs of one position, tiles share
 // the blocks evenly, and a queue between accumulators and scheduler evens out bursts inside an operation.
 // ASSUMPTION(A28): every block costs a whole row: the zeros of outputs are those after the activation
 // function, which a trace has only as the next layer's inputs.
-struct BacksideParams {
-  std::int64_t schedulers = 1;        // per tile
-  std::int64_t cycles_per_block = 0;  // 0: the levels of the connectivity; 1: the combinational scheduler
-};
-
-std::int64_t cycles_per_block(const Config& config, const BacksideParams& params);
-// Lanes whose priority encoders a backside scheduler has: those of as many levels as it works off per cycle,
-// 3 for the iterative one, all 16 for the combinational one.
-std::int64_t backside_lanes(const Config& config, const BacksideParams& params);
-
 struct BacksideLoad {
   std::int64_t outputs = 0;
   std::int64_t blocks = 0;
@@ -35,7 +31,6 @@ struct BacksideLoad {
   std::int64_t stalls() const { return schedule_cycles > cycles ? schedule_cycles - cycles : 0; }
 };
 // `cycles`: of the operation without backside schedulers.
-BacksideLoad backside_load(const LayerShape& shape, Operation op, std::int64_t cycles, const Config& config,
-                           const BacksideParams& params);
+BacksideLoad backside_load(const LayerShape& shape, Operation op, std::int64_t cycles, const Config& config);
 
 }  // namespace lacuna::tensordash

@@ -1,5 +1,6 @@
 #include "models/tensordash/storage/scheduled_form.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <fmt/format.h>
 #include <numeric>
@@ -22,6 +23,13 @@ int bits_for(std::size_t choices) { return static_cast<int>(std::bit_width(choic
 
 std::int64_t group_elements(const GroupShape& shape) {
   return std::accumulate(shape.begin(), shape.end(), std::int64_t{0});
+}
+
+GroupShape vector_shape(std::int64_t values, int lanes) {
+  GroupShape shape;
+  for (std::int64_t at = 0; at < values; at += lanes)
+    shape.push_back(static_cast<std::int32_t>(std::min<std::int64_t>(lanes, values - at)));
+  return shape;
 }
 
 FormBits form_bits(const Connectivity& connectivity) {

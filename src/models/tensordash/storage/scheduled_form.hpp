@@ -20,6 +20,8 @@ inline constexpr std::string_view kStoreAgain = "store the tensor again";
 using GroupShape = std::vector<std::int32_t>;
 
 std::int64_t group_elements(const GroupShape& shape);
+// The shape of a group of consecutive values.
+GroupShape vector_shape(std::int64_t values, int lanes);
 
 // Not a zero of either sign; NaN is effectual.
 bool is_effectual(float value);

@@ -136,17 +136,18 @@ std::vector<BacksideMeasure> measures() {
 // batch, so that theirs is the load of the whole batch.
 BacksideLoads study_backside(const Trace& trace, const Accelerator& machine, const Params& params,
                              int threads) {
-  const Config config = Config::from(machine.params());
-  const BacksideParams backside{.schedulers = params.integer("schedulers"),
-                                .cycles_per_block = params.integer("block_cycles")};
-  const std::int64_t per_block = cycles_per_block(config, backside);
+  Config config = Config::from(machine.params());
+  config.backside_schedulers = params.integer("schedulers");
+  config.backside_cycles = params.integer("block_cycles");
+  const std::int64_t per_block = cycles_per_block(config);
   BacksideLoads loads;
   loads.settings = {{"tiles", config.tile.tiles},
-                    {"schedulers_per_tile", backside.schedulers},
+                    {"schedulers_per_tile", config.backside_schedulers},
                     {"cycles_per_block", per_block}};
-  loads.description = fmt::format(
-      "{} tiles, {} backside scheduler{} per tile, {} cycle{} per block of outputs", config.tile.tiles,
-      backside.schedulers, backside.schedulers == 1 ? "" : "s", per_block, per_block == 1 ? "" : "s");
+  loads.description =
+      fmt::format("{} tiles, {} backside scheduler{} per tile, {} cycle{} per block of outputs",
+                  config.tile.tiles, config.backside_schedulers, config.backside_schedulers == 1 ? "" : "s",
+                  per_block, per_block == 1 ? "" : "s");
   loads.measures = measures();
   loads.cycles = kCycles;
   loads.stalls = kStalls;
@@ -159,8 +160,8 @@ BacksideLoads study_backside(const Trace& trace, const Accelerator& machine, con
       const bool once_per_batch = layer.shape.once_per_batch(op.op);
       const std::int64_t cycles =
           once_per_batch ? std::llround(static_cast<double>(op.cycles) * scale) : op.cycles;
-      entry.ops.push_back({op.op, once_per_batch ? 1 : scale,
-                           measured(backside_load(layer.shape, op.op, cycles, config, backside))});
+      entry.ops.push_back(
+          {op.op, once_per_batch ? 1 : scale, measured(backside_load(layer.shape, op.op, cycles, config))});
     }
     loads.layers.push_back(std::move(entry));
   }

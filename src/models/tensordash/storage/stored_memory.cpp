@@ -3,8 +3,9 @@
 #include <algorithm>
 
 #include "models/tensordash/engine/stored_schedule.hpp"
+#include "models/tensordash/storage/backside_load.hpp"
 #include "models/tensordash/storage/backside_scheduler.hpp"
-#include "models/tensordash/storage/storage_traffic.hpp"
+#include "models/tensordash/storage/storage_footprint.hpp"
 #include "models/tensordash/storage/stored_tensor.hpp"
 
 namespace lacuna::tensordash {
@@ -39,7 +40,7 @@ std::vector<Component> StoredMemory::components() const {
   if (config_.has_backside()) {
     const auto schedulers = static_cast<double>(config_.tile.tiles * config_.backside_schedulers);
     const double movements = mux_inputs() / static_cast<double>(config_.tile.lanes);
-    const auto lanes = static_cast<double>(backside_lanes(config_, backside()));
+    const auto lanes = static_cast<double>(backside_lanes(config_));
     all.push_back({"backside_schedulers",
                    "backside schedulers",
                    ComponentGroup::kCore,
@@ -49,35 +50,38 @@ std::vector<Component> StoredMemory::components() const {
   return all;
 }
 
+// ASSUMPTION(A29): what an operation writes has the form of what is recorded of its shape: outputs that of G,
+// input gradients that of A, as A15 has it for zeros; gradients of weights stay dense. The memory model
+// (sim/tile/tile_memory.hpp) applies it.
 StoredForms StoredMemory::forms(const OperationWork& work, Operand row_operand, bool executed) const {
+  const Layer& layer = work.layer;
   const Connectivity& connectivity = config_.scheduler.connectivity();
   const FormBits bits = form_bits(connectivity);
   const int value_bits = bits_of(chip_.data_type());
-  StoredForms forms;
   const StorageParams params{.grouping = config_.storage == Storage::kBlocks ? Grouping::kBlocks
                                                                              : Grouping::kChannels};
-  const auto set = [&](Operand role, const StoredTraffic& traffic) {
-    forms[role] = {.on_chip_share =
-                       static_cast<double>(traffic.on_chip_bytes) / static_cast<double>(traffic.dense_bytes),
-                   .off_chip_bytes = traffic.off_chip_bytes,
-                   .executed = executed && role == row_operand};
-  };
+  StoredForms forms;
   for (const Operand role : kOperands) {
-    if (!config_.is_stored(work.layer.shape, role)) continue;
-    if (!work.layer.shape.once_per_batch(role) || config_.storage == Storage::kBlocks) {
-      set(role,
-          tensor_traffic(work.layer, role, LaneSelector(connectivity), bits, params, chip_.data_type()));
-      continue;
+    if (!config_.is_stored(layer.shape, role)) continue;
+    std::int64_t rows = 0, pointers = 0;  // bits
+    if (!layer.shape.once_per_batch(role) || config_.storage == Storage::kBlocks) {
+      const StorageCounts counts =
+          count_storage(layer.shape, role, layer.tensor(role).mask, LaneSelector(connectivity), params);
+      rows = counts.slots * (value_bits + bits.move) + counts.rows * bits.advance;
+      pointers = counts.groups * params.pointer_bits;
+    } else {
+      // Filters as the rows of a tile take them, one pointer each.
+      TilePlan plan = chip_.plan();
+      plan.policy = Operand::kW;
+      rows = stored_filter_rows(config_, place_operation(layer, Operation::kForward, plan)) *
+             (config_.tile.lanes * (bits.move + value_bits) + bits.advance);
+      pointers = layer.shape.k * params.pointer_bits;
     }
-    // Filters as the rows of a tile take them, one pointer each.
-    TilePlan plan = chip_.plan();
-    plan.policy = Operand::kW;
-    const Placement forward = place_operation(work.layer, Operation::kForward, plan);
-    const std::int64_t rows = stored_filter_rows(config_, forward);
-    const std::int64_t rows_bits = rows * (config_.tile.lanes * (bits.move + value_bits) + bits.advance);
-    const LayerTensor& w = work.layer.w;
-    set(role, {role, bytes_of_bits(w.elements() * value_bits), bytes_of_bits(rows_bits),
-               bytes_of_bits(rows_bits + work.layer.shape.k * params.pointer_bits)});
+    // Rows are read and written on chip, rows and pointers cross the pins.
+    const std::int64_t dense = bytes_of_bits(layer.tensor(role).elements() * value_bits);
+    forms[role] = {.on_chip_share = static_cast<double>(bytes_of_bits(rows)) / static_cast<double>(dense),
+                   .off_chip_bytes = bytes_of_bits(rows + pointers),
+                   .executed = executed && role == row_operand};
   }
   return forms;
 }
@@ -86,8 +90,7 @@ void StoredMemory::schedule_outputs(const OperationWork& work, TileOutcome& outc
   if (!config_.has_backside()) return;
   std::int64_t stalls = 0;
   if (stores_output(work.op)) {
-    const BacksideLoad load =
-        backside_load(work.layer.shape, work.op, outcome.compute_cycles, config_, backside());
+    const BacksideLoad load = backside_load(work.layer.shape, work.op, outcome.compute_cycles, config_);
     outcome.output_cycles = load.schedule_cycles;
     stalls = load.stalls();
   }
@@ -107,12 +110,12 @@ void StoredMemory::count_actions(const OperationWork& work, Operand row_operand,
   if (!config_.has_backside()) return;
   double blocks = 0;
   if (stores_output(work.op)) {
-    blocks = work.batch_scale *
-             static_cast<double>(backside_load(work.layer.shape, work.op, 1, config_, backside()).blocks);
+    blocks =
+        work.batch_scale * static_cast<double>(backside_load(work.layer.shape, work.op, 1, config_).blocks);
   }
   const double movements = mux_inputs() / static_cast<double>(config_.tile.lanes);
-  const double choices = static_cast<double>(backside_lanes(config_, backside())) * movements *
-                         static_cast<double>(cycles_per_block(config_, backside()));
+  const double choices = static_cast<double>(backside_lanes(config_)) * movements *
+                         static_cast<double>(cycles_per_block(config_));
   result.actions.push_back({"backside_schedulers", "scheduler_input", "cycle", blocks * choices});
   result.actions.push_back({"backside_schedulers", "mux_input", "cycle", blocks * mux_inputs()});
 }
@@ -140,9 +143,7 @@ std::vector<float> StoredMemory::stored_outputs(const LayerShape& shape, Operati
   BacksideScheduler scheduler(config_.scheduler.connectivity());
   const std::int64_t channels = op == Operation::kForward ? shape.k : shape.c;
   const std::int64_t lanes = config_.tile.lanes;
-  GroupShape group_shape;
-  for (std::int64_t c = 0; c < channels; c += lanes)
-    group_shape.push_back(static_cast<std::int32_t>(std::min(lanes, channels - c)));
+  const GroupShape group_shape = vector_shape(channels, config_.tile.lanes);
   std::vector<float> loaded;
   for (auto at = outputs.begin(); at != outputs.end(); at += channels) {
     for (std::int64_t c = 0; c < channels; c += lanes)

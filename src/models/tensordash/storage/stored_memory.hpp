@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "models/tensordash/config.hpp"
-#include "models/tensordash/storage/backside_load.hpp"
 #include "sim/tile/tile_chip.hpp"
 
 namespace lacuna::tensordash {
@@ -37,7 +36,6 @@ class StoredMemory {
 
  private:
   bool stores_output(Operation op) const { return config_.has_backside() && op != Operation::kWeightGrad; }
-  BacksideParams backside() const { return {config_.backside_schedulers, config_.backside_cycles}; }
   double mux_inputs() const;  // of the multiplexers of one row of lanes
 
   const Config& config_;
