@@ -2,6 +2,8 @@
 
 #include <bit>
 
+#include "base/chosen.hpp"
+
 namespace lacuna::cnvlutin {
 
 std::vector<ParamSpec> Config::params() {
@@ -30,7 +32,7 @@ std::vector<ParamSpec> Config::params() {
 
 Config Config::from(const Params& params, const TileShape& tile) {
   return {.tile = tile,
-          .bricks = params.text("bricks") == "lane" ? Bricks::kLane : Bricks::kStep,
+          .bricks = chosen<Bricks>(params, "bricks"),
           .brick_values = params.integer("brick_values"),
           .empty_brick_cycles = params.integer("empty_brick_cycles"),
           .window_cycles = params.integer("window_cycles"),

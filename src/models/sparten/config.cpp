@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <numeric>
 
+#include "base/chosen.hpp"
 #include "base/error.hpp"
 #include "sim/memory/dram.hpp"
 #include "sim/tile/tile_pins.hpp"
@@ -81,19 +82,12 @@ Config make_config(const Params& params) {
   config.units = params.integer("units");
   config.cluster_units = params.integer("cluster_units");
   config.chunk = params.integer("chunk");
-  const std::string& balancing = params.text("balancing");
-  config.balancing = balancing == "none"       ? Balancing::kNone
-                     : balancing == "unsorted" ? Balancing::kUnsorted
-                     : balancing == "filters"  ? Balancing::kFilters
-                                               : Balancing::kChunks;
-  config.pair_scope = params.text("pair_scope") == "layer" ? PairScope::kLayer : PairScope::kGroup;
-  const std::string& empty = params.text("empty_join");
-  config.empty_join = empty == "cycle"       ? EmptyJoin::kCycle
-                      : empty == "broadcast" ? EmptyJoin::kBroadcast
-                                             : EmptyJoin::kFree;
-  config.packing = params.text("chunk_packing") == "aligned" ? ChunkPacking::kAligned : ChunkPacking::kPacked;
+  config.balancing = chosen<Balancing>(params, "balancing");
+  config.pair_scope = chosen<PairScope>(params, "pair_scope");
+  config.empty_join = chosen<EmptyJoin>(params, "empty_join");
+  config.packing = chosen<ChunkPacking>(params, "chunk_packing");
   config.weight_grad_held = params.text("weight_grad_held") == "G" ? Operand::kG : Operand::kA;
-  config.dealing = params.text("dealing") == "blocks" ? Dealing::kBlocks : Dealing::kTurns;
+  config.dealing = chosen<Dealing>(params, "dealing");
   config.held_reuse = params.integer("held_reuse");
   config.multicast = params.integer("multicast");
   const TilePins pins = TilePins::from(params);

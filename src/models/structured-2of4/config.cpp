@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/chosen.hpp"
 #include "base/error.hpp"
 
 namespace lacuna::structured_2of4 {
@@ -27,16 +28,10 @@ Config Config::from(const Params& params, const TileShape& tile) {
     throw InputError(params.owner(), fmt::format("lanes={} does not divide into groups of 4", tile.lanes),
                      "set lanes to a multiple of 4");
   }
-  const std::string& pruned = params.text("pruned");
-  const std::string& granularity = params.text("granularity");
   return {.tile = tile,
-          .pruned = pruned == "A"   ? Operand::kA
-                    : pruned == "W" ? Operand::kW
-                                    : Operand::kG,
+          .pruned = chosen<Operand>(params, "pruned"),
           .drop = params.text("violations") == "drop",
-          .granularity = granularity == "stretch"   ? Granularity::kStretch
-                         : granularity == "streams" ? Granularity::kStreams
-                                                    : Granularity::kOperand};
+          .granularity = chosen<Granularity>(params, "granularity")};
 }
 
 bool Config::applies(const LayerShape& shape, Operation op) const {

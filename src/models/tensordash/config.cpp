@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/chosen.hpp"
 #include "base/error.hpp"
 #include "sim/tile/tile_chip.hpp"
 
@@ -65,19 +66,10 @@ Config Config::from(const Params& params) {
   Config config{.tile = tile,
                 .scheduler = Scheduler(
                     Connectivity::parse(params.text("connectivity"), tile.lanes, depth, params.owner()))};
-  const std::string& sync = params.text("sync");
-  config.sync = sync == "lockstep"    ? RowSync::kLockstep
-                : sync == "decoupled" ? RowSync::kDecoupled
-                                      : RowSync::kLines;
-  config.sides = params.text("sides") == "one" ? Sides::kOne : Sides::kBoth;
-  const std::string& storage = params.text("storage");
-  config.storage = storage == "dense"    ? Storage::kDense
-                   : storage == "blocks" ? Storage::kBlocks
-                                         : Storage::kScheduled;
-  const std::string& stored = params.text("stored");
-  config.stored = stored == "all"       ? StoredTensors::kAll
-                  : stored == "weights" ? StoredTensors::kWeights
-                                        : StoredTensors::kActivations;
+  config.sync = chosen<RowSync>(params, "sync");
+  config.sides = chosen<Sides>(params, "sides");
+  config.storage = chosen<Storage>(params, "storage");
+  config.stored = chosen<StoredTensors>(params, "stored");
   config.backside_schedulers = params.integer("backside_schedulers");
   config.backside_cycles = params.integer("backside_cycles");
   config.power_gating = params.flag("power_gating");

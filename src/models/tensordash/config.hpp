@@ -24,9 +24,9 @@ enum class Sides {
 // How memory holds the tensors of `stored` [TensorDash §3.6].
 enum class Storage {
   kDense,      // as values
-  kBlocks,     // in scheduled form, blocks of lanes x lanes, expanded before they are used [§3.6.3]
   kScheduled,  // in scheduled form, in the order in which PEs take them: a PE can run from it [§3.6.1,
                // §3.6.2]
+  kBlocks,     // in scheduled form, blocks of lanes x lanes, expanded before they are used [§3.6.3]
 };
 enum class StoredTensors { kAll, kWeights, kActivations };
 

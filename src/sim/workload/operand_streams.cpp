@@ -140,16 +140,7 @@ std::int64_t OperandStreams::count() const {
 }
 
 std::int64_t OperandStreams::steps() const {
-  const auto tap_count = static_cast<std::int64_t>(taps.size());
-  switch (axis) {
-    case LaneAxis::kChannels:
-      return tap_count * ceil_div(channels, lanes);
-    case LaneAxis::kPositions:
-      return images * ceil_div(grid.h * grid.w, lanes);
-    case LaneAxis::kImages:
-      return tap_count * ceil_div(images, lanes);
-  }
-  return 0;
+  return (axis == LaneAxis::kPositions ? images : std::ssize(taps)) * axis_steps();
 }
 
 std::int64_t OperandStreams::source_row(std::int64_t image, std::int64_t position, const Tap& tap) const {
@@ -163,23 +154,17 @@ std::int64_t OperandStreams::source_row(std::int64_t image, std::int64_t positio
 
 void OperandStreams::locate(std::int64_t stream, std::int64_t step, LaneRows& at) const {
   at.same_row = axis == LaneAxis::kChannels;
-  const auto first_lane =
-      [&](std::int64_t elements) {  // index of lane 0 on an axis; sets how many lanes are real
-        const std::int64_t groups = ceil_div(elements, lanes);
-        const std::int64_t first = (step % groups) * lanes;
-        at.real = std::min<std::int64_t>(lanes, elements - first);
-        return std::pair{first, step / groups};
-      };
+  const std::int64_t groups = axis_steps();
+  const std::int64_t first = step % groups * lanes, outer = step / groups;  // index of lane 0 on the axis
+  at.real = std::min<std::int64_t>(lanes, axis_elements() - first);
   switch (axis) {
     case LaneAxis::kChannels: {
-      const auto [first, tap] = first_lane(channels);
       const std::int64_t positions = grid.h * grid.w;
       at.channel = channel0 + first;
-      at.row[0] = source_row(stream / positions, stream % positions, taps[static_cast<std::size_t>(tap)]);
+      at.row[0] = source_row(stream / positions, stream % positions, taps[static_cast<std::size_t>(outer)]);
       return;
     }
     case LaneAxis::kPositions: {
-      const auto [first, image] = first_lane(grid.h * grid.w);
       const Tap& tap = taps[static_cast<std::size_t>(stream / channels)];
       at.channel = channel0 + stream % channels;
       // Consecutive positions without a division each.
@@ -189,7 +174,7 @@ void OperandStreams::locate(std::int64_t stream, std::int64_t step, LaneRows& at
         const std::int64_t y = gy * stride.h + tap.dy;
         const std::int64_t x = gx * stride.w + tap.dx;
         const bool inside = y >= 0 && y < plane.h && x >= 0 && x < plane.w;
-        at.row[lane] = inside ? ((image0 + image) * plane.h + y) * plane.w + x : kBorder;
+        at.row[lane] = inside ? ((image0 + outer) * plane.h + y) * plane.w + x : kBorder;
         if (column_major) {
           if (++gy == grid.h) {
             gy = 0;
@@ -203,10 +188,9 @@ void OperandStreams::locate(std::int64_t stream, std::int64_t step, LaneRows& at
       break;
     }
     case LaneAxis::kImages: {
-      const auto [first, tap] = first_lane(images);
       at.channel = channel0 + stream;
       for (std::int64_t lane = 0; lane < at.real; ++lane) {
-        at.row[lane] = source_row(first + lane, 0, taps[static_cast<std::size_t>(tap)]);
+        at.row[lane] = source_row(first + lane, 0, taps[static_cast<std::size_t>(outer)]);
       }
       break;
     }
