@@ -5,15 +5,31 @@
 #include "base/parallel.hpp"
 
 namespace lacuna {
+namespace {
 
-TraceWork::TraceWork(const Trace& trace, const SimOptions& options)
-    : trace_(trace), known_(std::make_unique<const KnownLayers>(trace)) {
+Layer known_layer(const Layer& recorded, Operation op) {
+  Layer layer = recorded.as_multiplied(op);
+  for (LayerTensor* tensor : {&layer.a, &layer.w, &layer.g}) {
+    if (tensor->zeros() == 0) tensor->mask.row_bytes = 0;  // all rows are like the first
+  }
+  return layer;
+}
+
+}  // namespace
+
+TraceWork::Job::Job(const Trace& trace, std::size_t index, std::size_t at, Operation op)
+    : multiplied(known_layer(trace.layers()[index], op)),
+      work(multiplied, op, trace.batch_scale(multiplied)),
+      layer(index),
+      slot(at) {}
+
+TraceWork::TraceWork(const Trace& trace, const SimOptions& options) : trace_(trace) {
   struct Place {
     std::size_t layer, slot;
     Operation op;
   };
   std::vector<Place> places;
-  for (std::size_t i = 0; i < known_->size(); ++i) {
+  for (std::size_t i = 0; i < trace.layers().size(); ++i) {
     std::size_t slot = 0;
     for (const Operation op : kOperations) {
       if (options.runs(i, op)) places.push_back({i, slot++, op});
@@ -21,9 +37,7 @@ TraceWork::TraceWork(const Trace& trace, const SimOptions& options)
   }
   jobs_.resize(places.size());
   parallel_for(places.size(), 1, [&](std::size_t i) {
-    const Layer& layer = known_->of(places[i].layer, places[i].op);
-    jobs_[i] = std::make_unique<const Job>(
-        Job{OperationWork(layer, places[i].op, trace.batch_scale(layer)), places[i].layer, places[i].slot});
+    jobs_[i] = std::make_unique<const Job>(trace, places[i].layer, places[i].slot, places[i].op);
   });
   std::ranges::stable_sort(jobs_, std::ranges::greater{}, [](const auto& job) { return job->macs(); });
 }

@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "sim/without_zeros.hpp"
+#include "sim/accelerator.hpp"
 
 namespace lacuna {
 
@@ -12,8 +12,14 @@ class TraceWork {
  public:
   // An operation, and where its result belongs.
   struct Job {
+    // The layer as the operation multiplies it. Masks of tensors without a zero say so, whatever the trace
+    // stores: engines then count one of each kind of streams.
+    Layer multiplied;
     OperationWork work;
     std::size_t layer, slot;
+
+    Job(const Trace& trace, std::size_t index, std::size_t at, Operation op);
+    Job(const Job&) = delete;
     double macs() const { return static_cast<double>(work.macs.macs); }
   };
 
@@ -27,7 +33,6 @@ class TraceWork {
 
  private:
   const Trace& trace_;
-  std::unique_ptr<const KnownLayers> known_;
   std::vector<std::unique_ptr<const Job>> jobs_;
 };
 

@@ -5,25 +5,20 @@
 namespace lacuna {
 namespace {
 
-// All rows of the mask are this one of ones.
-void share_row_of_ones(MaskView& mask, std::vector<std::uint8_t>& row) {
-  row.assign(static_cast<std::size_t>(mask.readable_bytes()), 0xff);
-  if (mask.channels % 8 != 0) row.back() = static_cast<std::uint8_t>((1U << (mask.channels % 8)) - 1);
-  mask.data = row.data();
-  mask.row_bytes = 0;
-}
-
 Layer without_zeros(const Layer& recorded, std::array<std::vector<std::uint8_t>, 3>& rows) {
   Layer layer = recorded;
   LayerTensor* const tensors[] = {&layer.a, &layer.w, &layer.g};
   for (std::size_t i = 0; i < 3; ++i) {
-    share_row_of_ones(tensors[i]->mask, rows[i]);
+    // All rows of the mask are this one of ones.
+    MaskView& mask = tensors[i]->mask;
+    rows[i].assign(static_cast<std::size_t>(mask.readable_bytes()), 0xff);
+    if (mask.channels % 8 != 0) rows[i].back() = static_cast<std::uint8_t>((1U << (mask.channels % 8)) - 1);
+    mask.data = rows[i].data();
+    mask.row_bytes = 0;
     tensors[i]->values = {};
   }
   return layer;
 }
-
-bool has_no_zeros(const LayerTensor& tensor) { return tensor.nonzeros == tensor.elements(); }
 
 }  // namespace
 
@@ -46,24 +41,7 @@ void MachinesWithoutZeros::add(const Accelerator& machine, const std::optional<T
 }
 
 bool has_no_zeros(const Layer& layer) {
-  return has_no_zeros(layer.a) && has_no_zeros(layer.w) && has_no_zeros(layer.g);
-}
-
-KnownLayers::KnownLayers(const Trace& trace) : layers_(trace.layers()) {
-  for (std::size_t i = 0; i < layers_.size(); ++i) {
-    if (layers_[i].a_forward) {
-      for (const Operation op : {Operation::kForward, Operation::kInputGrad})
-        know_ones(differing_.emplace(std::pair(i, op), layers_[i].as_multiplied(op)).first->second);
-    }
-    know_ones(layers_[i]);
-  }
-}
-
-void KnownLayers::know_ones(Layer& layer) {
-  for (LayerTensor* tensor : {&layer.a, &layer.w, &layer.g}) {
-    if (!tensor->mask.no_zeros() && has_no_zeros(*tensor))
-      share_row_of_ones(tensor->mask, rows_.emplace_back());
-  }
+  return layer.a.zeros() == 0 && layer.w.zeros() == 0 && layer.g.zeros() == 0;
 }
 
 }  // namespace lacuna

@@ -5,10 +5,7 @@
 
 #include <array>
 #include <cstdint>
-#include <deque>
-#include <map>
 #include <optional>
-#include <utility>
 #include <vector>
 
 #include "sim/accelerator.hpp"
@@ -39,8 +36,7 @@ class MachinesWithoutZeros {
   // `recorded` must outlive it.
   explicit MachinesWithoutZeros(const OperationWork& recorded) : recorded_(recorded) {}
   // - cycles_without_zeros: with no zero in any operand, at most those of the baseline and at least those
-  // with
-  //   the recorded zeros: a machine that is slower than its baseline gains nothing from slots without an
+  //   with the recorded zeros: a machine that is slower than its baseline gains nothing from slots without an
   //   element. For them alone the machine is run only where it is faster than its baseline.
   // - with `actions`, actions_without_zeros.
   // `passes`: the machine's plan of the operation.
@@ -55,27 +51,5 @@ class MachinesWithoutZeros {
 
 // Returns whether none of the layer's tensors has a zero.
 bool has_no_zeros(const Layer& layer);
-
-// The layers of a trace, where the masks of tensors without a zero say so (MaskView::no_zeros()), whatever
-// the trace stores: engines then count one of each kind of streams. The trace must outlive them.
-class KnownLayers {
- public:
-  explicit KnownLayers(const Trace& trace);
-  KnownLayers(const KnownLayers&) = delete;
-  KnownLayers& operator=(const KnownLayers&) = delete;
-  // Layer `index` as `op` multiplies it.
-  const Layer& of(std::size_t index, Operation op) const {
-    const auto other = differing_.find({index, op});
-    return other == differing_.end() ? layers_[index] : other->second;
-  }
-  std::size_t size() const { return layers_.size(); }
-
- private:
-  void know_ones(Layer& layer);
-
-  std::deque<std::vector<std::uint8_t>> rows_;  // of ones
-  std::vector<Layer> layers_;
-  std::map<std::pair<std::size_t, Operation>, Layer> differing_;  // layers with A_forward
-};
 
 }  // namespace lacuna

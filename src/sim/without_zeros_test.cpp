@@ -1,14 +1,23 @@
 #include "sim/without_zeros.hpp"
 
+#include <algorithm>
 #include <gtest/gtest.h>
 
 #include "sim/testing/random_layer.hpp"
+#include "sim/trace_work.hpp"
 #include "sim/workload/stream_classes.hpp"
 #include "tensor/mask_view.hpp"
 #include "trace/trace_builder.hpp"
 
 namespace lacuna {
 namespace {
+
+// The layer as an operation of a trace multiplies it.
+const Layer& multiplied(const TraceWork& work, std::size_t layer, Operation op) {
+  const auto at = std::ranges::find_if(
+      work.jobs(), [&](const auto& job) { return job->layer == layer && job->work.op == op; });
+  return (*at)->multiplied;
+}
 
 TEST(WithoutZeros, EveryElementIsOneAndTheRestStaysAsRecorded) {
   const Trace trace = testing::random_trace(3, LayerShape::conv2d(2, 20, 9, {5, 4}, {3, 3}, {1, 1}, {1, 1}));
@@ -35,29 +44,31 @@ TEST(WithoutZeros, FullTensorsAreKnown) {
   builder.add_layer("m", shape).mask(Operand::kA, holed);
   const Trace trace = builder.build();
   EXPECT_FALSE(trace.layers()[0].a.mask.no_zeros());
-  const KnownLayers known(trace);
+  const TraceWork work(trace);
+  const Layer& full = multiplied(work, 0, Operation::kWeightGrad);
   for (const Operand role : {Operand::kA, Operand::kW, Operand::kG}) {
-    const LayerTensor& tensor = known.of(0, Operation::kWeightGrad).tensor(role);
+    const LayerTensor& tensor = full.tensor(role);
     EXPECT_TRUE(tensor.mask.no_zeros());
     EXPECT_EQ(count_nonzeros(tensor.mask), tensor.elements());
   }
-  EXPECT_TRUE(has_no_zeros(known.of(0, Operation::kWeightGrad)));
-  EXPECT_FALSE(known.of(1, Operation::kWeightGrad).a.mask.no_zeros());
-  EXPECT_FALSE(has_no_zeros(known.of(1, Operation::kWeightGrad)));
+  EXPECT_TRUE(has_no_zeros(full));
+  const Layer& with_hole = multiplied(work, 1, Operation::kWeightGrad);
+  EXPECT_FALSE(with_hole.a.mask.no_zeros());
+  EXPECT_FALSE(has_no_zeros(with_hole));
 }
 
-TEST(KnownLayersOf, ForwardHasItsOwnA) {
+TEST(WithoutZeros, ForwardHasItsOwnA) {
   const LayerShape shape = LayerShape::linear(3, 20, 9);
   TraceBuilder builder("t");
   std::vector<bool> few(60, false);
   few[7] = true;
   builder.add_layer("l", shape).mask(Operand::kA, few).mask(kAForward, std::vector<bool>(60, true));
   const Trace trace = builder.build();
-  const KnownLayers known(trace);
-  EXPECT_TRUE(known.of(0, Operation::kForward).a.mask.no_zeros());
-  EXPECT_EQ(known.of(0, Operation::kForward).a.nonzeros, 60);
-  EXPECT_EQ(known.of(0, Operation::kInputGrad).a.nonzeros, 60);
-  EXPECT_EQ(known.of(0, Operation::kWeightGrad).a.nonzeros, 1);
+  const TraceWork work(trace);
+  EXPECT_TRUE(multiplied(work, 0, Operation::kForward).a.mask.no_zeros());
+  EXPECT_EQ(multiplied(work, 0, Operation::kForward).a.nonzeros, 60);
+  EXPECT_EQ(multiplied(work, 0, Operation::kWeightGrad).a.nonzeros, 1);
+  EXPECT_EQ(trace.layers()[0].as_multiplied(Operation::kInputGrad).a.nonzeros, 60);
 }
 
 // Streams and groups that are said to be alike are, word by word, and there are no more kinds than needed
