@@ -1,14 +1,14 @@
 // SparTen: both operands as bit masks with packed values; compute units join chunks of two masks and multiply
 // the matches one per cycle [Gondimalla et al., SparTen, MICRO 2019]. docs/models/sparten.md.
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <stdexcept>
 
 #include "base/work_progress.hpp"
 #include "models/sparten/hardware.hpp"
-#include "models/sparten/memory.hpp"
 #include "sim/catalog/registry.hpp"
-#include "sim/memory/memory_actions.hpp"
+#include "sim/memory/packed_memory.hpp"
 #include "sim/work_estimate.hpp"
 #include "sim/workload/stream_classes.hpp"
 
@@ -18,7 +18,7 @@ namespace {
 class Sparten final : public Accelerator {
  public:
   explicit Sparten(Params params)
-      : params_(std::move(params)), config_(make_config(params_)), memory_(params_, config_) {}
+      : params_(std::move(params)), config_(make_config(params_)), memory_(params_) {}
 
   const Params& params() const override { return params_; }
   std::optional<Hardware> hardware() const override {
@@ -53,10 +53,11 @@ class Sparten final : public Accelerator {
     UnitTraffic traffic;
   };
   Outcome run(const OperationWork& work, const SimOptions& options) const;
+  std::int64_t sram_cycles(const OperationWork& work, const Activity& activity) const;
 
   Params params_;
   Config config_;
-  Memory memory_;
+  PackedMemory memory_;
   std::string compute_key_ = memo_key(params_, shared_params(), {"idle_logic"});
 };
 
@@ -117,6 +118,26 @@ Sparten::Outcome Sparten::run(const OperationWork& work, const SimOptions& optio
   return outcome;
 }
 
+// One row per bank and cycle: the busiest of AM (broadcast operand), BM (held operand) and CM. ASSUMPTION(P9)
+std::int64_t Sparten::sram_cycles(const OperationWork& work, const Activity& activity) const {
+  const auto share = [&](bool weights, std::int64_t count) {
+    return weights ? static_cast<double>(count) / work.batch_scale : static_cast<double>(count);
+  };
+  const auto fill = [&](Operand role) {
+    const LayerTensor& tensor = work.layer.tensor(role);
+    return share(work.layer.shape.once_per_batch(role), memory_.rows(tensor.nonzeros, tensor.elements()));
+  };
+  const auto [primary, secondary] = operands(work.op);
+  const Operand held = config_.held(work.op);
+  const Operand broadcast = held == primary ? secondary : primary;
+  const bool once = work.layer.shape.once_per_batch(work.op);
+  const TensorTraffic& results = once ? activity.weights : activity.samples;
+  const double busiest =
+      std::max({static_cast<double>(activity.am_reads) + fill(broadcast),
+                static_cast<double>(activity.bm_reads) + fill(held), 2 * share(once, results.output_rows)});
+  return static_cast<std::int64_t>(std::ceil(busiest / static_cast<double>(config_.sram_banks) - 1e-9));
+}
+
 OpResult Sparten::simulate(const OperationWork& work, const SimOptions& options) const {
   const auto [counts, traffic] =
       options.engine == Engine::kFast
@@ -124,13 +145,11 @@ OpResult Sparten::simulate(const OperationWork& work, const SimOptions& options)
           : run(work, options);
   const std::int64_t matches = work.macs.effectual;
   const std::int64_t empty_joins = counts.matches_or_one - matches - traffic.joins_left_out;
-  const Timing timing = memory_.time(work, traffic, counts.cycles);
   OpResult result{.op = work.op,
                   .scheduled = ScheduledOperands::both(),
                   .macs = work.macs.macs,
                   .scheduled_macs = matches,
                   .effectual_macs = matches,
-                  .cycles = timing.cycles,
                   .counters = {{"joins", traffic.joins},
                                {"joins_left_out", traffic.joins_left_out},
                                {"empty_joins", empty_joins},
@@ -140,14 +159,15 @@ OpResult Sparten::simulate(const OperationWork& work, const SimOptions& options)
                                {"broadcast_values_read", traffic.broadcast_values_read},
                                {"held_values_read", traffic.held_values_read},
                                {"buffer_values_written", traffic.values_written}},
-                  .activity = timing.activity,
                   .actions = unit_actions(config_, work, counts, traffic, empty_joins)};
-  const double seconds =
-      static_cast<double>(timing.cycles) * work.batch_scale / (config_.frequency_mhz * 1e6);
-  // Values are kept in rows of 16, as AM, BM and CM of the tiles have them.
-  for (ActionCount& count : memory_actions(timing.activity, work.batch_scale, 1, seconds)) {
-    result.actions.push_back(std::move(count));
-  }
+  Activity activity;
+  activity.compute_cycles = counts.cycles;
+  activity.am_reads = memory_.rows(traffic.broadcast_values_read, traffic.broadcast_mask_bits_read);
+  activity.bm_reads = memory_.rows(traffic.held_values_read, traffic.held_mask_bits_read);
+  memory_.finish(
+      work, activity,
+      [&](std::int64_t elements, std::int64_t nonzeros) { return memory_.rows(nonzeros, elements); },
+      [&](const Activity& counted) { return sram_cycles(work, counted); }, result);
   return result;
 }
 

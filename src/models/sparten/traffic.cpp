@@ -2,19 +2,6 @@
 
 namespace lacuna::sparten {
 
-UnitTraffic& UnitTraffic::operator+=(const UnitTraffic& other) {
-  joins += other.joins;
-  joins_left_out += other.joins_left_out;
-  chunks_received += other.chunks_received;
-  broadcast_values_read += other.broadcast_values_read;
-  broadcast_mask_bits_read += other.broadcast_mask_bits_read;
-  held_values_read += other.held_values_read;
-  held_mask_bits_read += other.held_mask_bits_read;
-  values_written += other.values_written;
-  mask_bits_written += other.mask_bits_written;
-  return *this;
-}
-
 UnitTraffic unit_traffic(const PlacedProduct& placed, const ProductCounts& counts) {
   const TileGrid& grid = placed.grid;
   const Config& config = placed.config;

@@ -18,7 +18,7 @@ struct UnitTraffic {
   // Into the buffers of units.
   std::int64_t values_written = 0, mask_bits_written = 0;
 
-  UnitTraffic& operator+=(const UnitTraffic& other);
+  UnitTraffic& operator+=(const UnitTraffic& other) { return add_counts(*this, other); }
 };
 
 UnitTraffic unit_traffic(const PlacedProduct& placed, const ProductCounts& counts);

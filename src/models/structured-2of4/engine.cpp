@@ -8,13 +8,6 @@ std::int64_t count_groups(const OperandStreams& streams) {
   return streams.count() * streams.steps() / streams.axis_steps() * ceil_div(streams.axis_elements(), kGroup);
 }
 
-PatternCounts& PatternCounts::operator+=(const PatternCounts& other) {
-  groups += other.groups;
-  violating += other.violating;
-  surplus += other.surplus;
-  return *this;
-}
-
 PrunedSide::PrunedSide(const PlacedProduct& placed, const Config& config) : grid(placed.grid) {
   const bool on_rows = placed.rows->role == config.pruned;
   streams = on_rows ? placed.rows : placed.columns;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/add_counts.hpp"
 #include "models/structured-2of4/config.hpp"
 #include "sim/tile/tile_chip.hpp"
 
@@ -24,7 +25,7 @@ struct PatternCounts {
   std::int64_t groups = 0;
   std::int64_t violating = 0;  // more than two of four are not zero
   std::int64_t surplus = 0;    // values beyond two
-  PatternCounts& operator+=(const PatternCounts& other);
+  PatternCounts& operator+=(const PatternCounts& other) { return add_counts(*this, other); }
 };
 
 // Groups of four that hold an element, each as often as it is in a stream.

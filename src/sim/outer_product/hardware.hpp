@@ -6,7 +6,7 @@
 
 #include "energy/components.hpp"
 #include "sim/outer_product/machine_config.hpp"
-#include "sim/outer_product/memory.hpp"
+#include "sim/outer_product/pe_traffic.hpp"
 #include "sim/outer_product/processing_element.hpp"
 
 namespace lacuna::outer_product {

@@ -6,13 +6,14 @@
 
 #include "base/error.hpp"
 #include "base/text/quote.hpp"
-#include "sim/memory/memory_actions.hpp"
 #include "sim/outer_product/engines.hpp"
 #include "sim/outer_product/hardware.hpp"
 #include "sim/outer_product/residency.hpp"
 
 namespace lacuna::outer_product {
 namespace {
+
+constexpr std::int64_t kIndexBits = 16;  // ASSUMPTION(O11): of a value that is kept compressed
 
 // Positions inside a plane are counted in 32 bits.
 void check_plane_sizes(const Layer& layer) {
@@ -105,14 +106,12 @@ OpResult OuterProductMachine::simulate(const OperationWork& work, const SimOptio
   const std::int64_t lanes = config_.n * config_.n;
   const std::int64_t slots = config_.pes() * lanes * time.cycles;
   const PeTraffic traffic = pe_traffic(work, config_, counts.pairs, time.sent_again);
-  const OuterTiming timing = memory_.time(work, traffic, time.cycles);
   OpResult result{
       .op = op,
       .scheduled = ScheduledOperands::both(),
       .macs = macs.macs,
       .scheduled_macs = macs.effectual,
       .effectual_macs = macs.effectual,
-      .cycles = timing.cycles,
       .counters =
           {
               {"pairs", counts.pairs},
@@ -145,19 +144,20 @@ OpResult OuterProductMachine::simulate(const OperationWork& work, const SimOptio
               {"operand_values_loaded", traffic.loaded},
               {"drained_values", traffic.drained},
           },
-      .activity = timing.activity,
       .actions = pe_actions(config_, pe_->search_window(), counts, traffic, time.cycles, work.batch_scale)};
   if (config_.sized) {
     result.counters.push_back({"broadcast_wait_cycles", time.broadcast_wait});
     result.counters.push_back({"kernel_vectors_sent_again", time.sent_again});
   }
   if (config_.charge_drains) result.counters.push_back({"drain_wait_cycles", time.drain_wait});
-  const double seconds =
-      static_cast<double>(timing.cycles) * work.batch_scale / (config_.frequency_mhz * 1e6);
-  // Values are kept in rows of 16, whatever a PE takes at once.
-  for (ActionCount& count : memory_actions(timing.activity, work.batch_scale, 1, seconds)) {
-    result.actions.push_back(std::move(count));
-  }
+  const auto rows = [this](std::int64_t values) { return memory_.rows(values, kIndexBits * values); };
+  Activity activity;
+  activity.compute_cycles = time.cycles;
+  activity.am_reads = rows(traffic.image_values_sent);
+  activity.bm_reads = rows(traffic.kernel_values_sent);
+  memory_.finish(
+      work, activity, [&](std::int64_t, std::int64_t nonzeros) { return rows(nonzeros); },
+      [](const Activity&) { return std::int64_t{0}; }, result);
   return result;
 }
 

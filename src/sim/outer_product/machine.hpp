@@ -4,8 +4,8 @@
 #include <memory>
 
 #include "sim/accelerator.hpp"
+#include "sim/memory/packed_memory.hpp"
 #include "sim/outer_product/machine_config.hpp"
-#include "sim/outer_product/memory.hpp"
 #include "sim/outer_product/processing_element.hpp"
 #include "sim/outer_product/schedule.hpp"
 
@@ -38,7 +38,7 @@ class OuterProductMachine : public Accelerator {
 
   Params params_;
   MachineConfig config_;
-  OuterMemory memory_;
+  PackedMemory memory_;
   std::unique_ptr<ProcessingElement> pe_;
   std::string compute_key_ = memo_key(params_, dram_params("", ""), {"idle_logic"});
 };

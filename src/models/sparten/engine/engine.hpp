@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/add_counts.hpp"
 #include "models/sparten/placement.hpp"
 #include "sim/tile/tile_clock.hpp"
 
@@ -13,16 +14,16 @@ namespace lacuna::sparten {
 struct ProductCounts {
   std::int64_t cycles = 0;       // of the slowest cluster
   std::int64_t join_cycles = 0;  // of units that multiply or find that there is nothing to multiply
-  std::int64_t occupied_cycles =
-      0;                            // of units that hold a stream, until the barrier: join_cycles and waiting
-  std::int64_t matches_or_one = 0;  // matches of each join, at least 1
+  // Of units that hold a stream, until the barrier: join_cycles and waiting.
+  std::int64_t occupied_cycles = 0;
+  std::int64_t matches_or_one = 0;      // matches of each join, at least 1
   std::int64_t broadcast_nonzeros = 0;  // of all broadcast streams, each once
   std::int64_t held_nonzeros = 0;       // of all held streams
   std::int64_t empty_broadcasts = 0;    // chunks of broadcast streams that are left out, each once
   std::int64_t held_units = 0;          // that have a stream, in all groups together
 
   // Products follow one another.
-  ProductCounts& operator+=(const ProductCounts& other);
+  ProductCounts& operator+=(const ProductCounts& other) { return add_counts(*this, other); }
 };
 
 // From masks. `matches` of all joins are count_macs' effectual.

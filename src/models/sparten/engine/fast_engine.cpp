@@ -76,7 +76,7 @@ struct Counted {
   std::int64_t stream;
   std::int64_t times;
 };
-using Block = std::span<const Counted>;  // at most kBlock
+using Block = std::span<const Counted>;
 
 // A block of broadcast streams; those past the last one have neither bits nor cycles.
 struct BroadcastMasks {
@@ -112,6 +112,7 @@ struct BlockOutcome {
   std::vector<std::int64_t> cycles;  // [group][stream]
 };
 
+// At most kBlock of them.
 BlockOutcome count_block(const PlacedProduct& placed, const HeldMasks& held, Block block) {
   const CountJoins count_joins = count_joins_kernel(placed.layout.words());
   const BroadcastMasks broadcast(placed, block);
@@ -137,53 +138,49 @@ BlockOutcome count_block(const PlacedProduct& placed, const HeldMasks& held, Blo
   return outcome;
 }
 
+// Some broadcast streams counted on all groups.
+class CountedStreams {
+ public:
+  CountedStreams(const PlacedProduct& placed, const HeldMasks& held, Block streams, ProductCounts& total)
+      : outcomes_(static_cast<std::size_t>(ceil_div(std::ssize(streams), kBlock))) {
+    parallel_for(outcomes_.size(), 1, [&](std::size_t i) {
+      const std::size_t first = i * kBlock;
+      outcomes_[i] = count_block(
+          placed, held, streams.subspan(first, std::min<std::size_t>(kBlock, streams.size() - first)));
+    });
+    for (const BlockOutcome& outcome : outcomes_) total += outcome.counts;
+  }
+  // Spends the cycles of one of them as those of `stream`.
+  void add(std::size_t index, std::int64_t stream, TileClock& clock) const {
+    const std::vector<std::int64_t>& cycles = outcomes_[index / kBlock].cycles;
+    for (std::size_t at = index % kBlock; at < cycles.size(); at += kBlock)
+      clock.add_pair(stream, static_cast<std::int64_t>(at) / kBlock, cycles[at]);
+  }
+
+ private:
+  std::vector<BlockOutcome> outcomes_;
+};
+
 // Broadcast streams without zeros: one of each kind is counted.
 void count_kinds(const PlacedProduct& placed, const HeldMasks& held, ProductCounts& total, TileClock& clock) {
   const Alike alike = alike_streams(*placed.broadcast);
   std::vector<Counted> kinds;
   for (const std::int64_t stream : alike.first) kinds.push_back({stream, 0});
   for (const std::uint32_t kind : alike.kind) ++kinds[kind].times;
-  std::vector<BlockOutcome> outcomes(
-      static_cast<std::size_t>(ceil_div(static_cast<std::int64_t>(kinds.size()), kBlock)));
-  parallel_for(outcomes.size(), 1, [&](std::size_t i) {
-    const std::size_t first = i * kBlock;
-    outcomes[i] = count_block(
-        placed, held, Block(kinds).subspan(first, std::min<std::size_t>(kBlock, kinds.size() - first)));
-  });
-  for (const BlockOutcome& outcome : outcomes) total += outcome.counts;
-  for (std::size_t stream = 0; stream < alike.kind.size(); ++stream) {
-    const std::size_t kind = alike.kind[stream];
-    const std::vector<std::int64_t>& cycles = outcomes[kind / kBlock].cycles;
-    for (std::size_t group = 0; group < held.groups.size(); ++group) {
-      clock.add_pair(static_cast<std::int64_t>(stream), static_cast<std::int64_t>(group),
-                     cycles[group * kBlock + kind % kBlock]);
-    }
-  }
+  const CountedStreams counted(placed, held, kinds, total);
+  for (std::size_t stream = 0; stream < alike.kind.size(); ++stream)
+    counted.add(alike.kind[stream], static_cast<std::int64_t>(stream), clock);
 }
 
 void count_all(const PlacedProduct& placed, const HeldMasks& held, ProductCounts& total, TileClock& clock) {
-  constexpr std::int64_t kBlocksAtOnce = 4096;  // bounds what is kept, however many streams there are
+  constexpr std::int64_t kAtOnce = 4096 * kBlock;  // bounds what is kept, however many streams there are
   const std::int64_t streams = placed.broadcast->count();
-  const std::int64_t blocks = ceil_div(streams, kBlock);
-  for (const std::int64_t part : in_steps(ceil_div(blocks, kBlocksAtOnce))) {
-    const std::int64_t from = part * kBlocksAtOnce;
-    std::vector<BlockOutcome> outcomes(static_cast<std::size_t>(std::min(blocks - from, kBlocksAtOnce)));
-    parallel_for(outcomes.size(), 1, [&](std::size_t i) {
-      const std::int64_t first = (from + static_cast<std::int64_t>(i)) * kBlock;
-      Counted block[kBlock];
-      const std::int64_t count = std::min(streams - first, kBlock);
-      for (std::int64_t s = 0; s < count; ++s) block[s] = {first + s, 1};
-      outcomes[i] = count_block(placed, held, Block(block, static_cast<std::size_t>(count)));
-    });
-    for (std::size_t i = 0; i < outcomes.size(); ++i) {
-      total += outcomes[i].counts;
-      const std::int64_t first = (from + static_cast<std::int64_t>(i)) * kBlock;
-      for (std::size_t at = 0; at < outcomes[i].cycles.size(); ++at) {
-        const std::int64_t stream = first + static_cast<std::int64_t>(at) % kBlock;
-        if (stream < streams)
-          clock.add_pair(stream, static_cast<std::int64_t>(at) / kBlock, outcomes[i].cycles[at]);
-      }
-    }
+  for (const std::int64_t part : in_steps(ceil_div(streams, kAtOnce))) {
+    std::vector<Counted> block;
+    for (std::int64_t s = part * kAtOnce; s < std::min(streams, (part + 1) * kAtOnce); ++s)
+      block.push_back({s, 1});
+    const CountedStreams counted(placed, held, block, total);
+    for (std::size_t i = 0; i < block.size(); ++i) counted.add(i, block[i].stream, clock);
   }
 }
 

@@ -90,19 +90,6 @@ std::int64_t count_run_entries(const MaskView& mask, int run_bits) {
 
 }  // namespace
 
-StorageCounts& StorageCounts::operator+=(const StorageCounts& other) {
-  elements += other.elements;
-  nonzeros += other.nonzeros;
-  groups += other.groups;
-  steps += other.steps;
-  rows += other.rows;
-  slots += other.slots;
-  run_entries += other.run_entries;
-  csr_rows += other.csr_rows;
-  csr_index_bits += other.csr_index_bits;
-  return *this;
-}
-
 StorageBits storage_bits(const StorageCounts& counts, FormBits form, int value_bits,
                          const StorageParams& params) {
   const auto real = [](std::int64_t count) { return static_cast<double>(count); };

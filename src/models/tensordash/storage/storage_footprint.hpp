@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "base/add_counts.hpp"
 #include "models/tensordash/storage/scheduled_form.hpp"
 #include "models/tensordash/storage/tensor_groups.hpp"
 
@@ -28,7 +29,7 @@ struct StorageCounts {
   std::int64_t csr_rows = 0;
   std::int64_t csr_index_bits = 0;  // nonzeros x bits of a column's index
 
-  StorageCounts& operator+=(const StorageCounts& other);
+  StorageCounts& operator+=(const StorageCounts& other) { return add_counts(*this, other); }
   bool operator==(const StorageCounts&) const = default;
 };
 

@@ -1,17 +1,9 @@
-#include "sim/outer_product/memory.hpp"
+#include "sim/outer_product/pe_traffic.hpp"
 
-#include "base/ceil_div.hpp"
-#include "sim/memory/memory_actions.hpp"
-#include "sim/memory/tensor_traffic.hpp"
 #include "sim/outer_product/work.hpp"
 #include "sim/workload/reference.hpp"
 
 namespace lacuna::outer_product {
-namespace {
-
-constexpr std::int64_t kIndexBytes = 2;  // ASSUMPTION(O11): of a value that is kept compressed
-
-}  // namespace
 
 PeTraffic pe_traffic(const OperationWork& operation, const MachineConfig& config, std::int64_t pairs,
                      std::int64_t sent_again) {
@@ -45,31 +37,6 @@ PeTraffic pe_traffic(const OperationWork& operation, const MachineConfig& config
   traffic.drained = op == Operation::kWeightGrad ? pairs * work.map.outputs().h * work.map.outputs().w
                                                  : elements + traffic.halo;
   return traffic;
-}
-
-std::int64_t OuterMemory::rows(std::int64_t values) const {
-  return ceil_div(values * (dram_.value_bytes() + kIndexBytes), kSramRowValues * dram_.value_bytes());
-}
-
-Activity OuterMemory::count(const OperationWork& work, const PeTraffic& traffic,
-                            std::int64_t compute_cycles) const {
-  Activity activity;
-  activity.compute_cycles = compute_cycles;
-  activity.am_reads = rows(traffic.image_values_sent);
-  activity.bm_reads = rows(traffic.kernel_values_sent);
-  count_tensor_traffic(
-      work, dram_, [this](std::int64_t, std::int64_t nonzeros) { return rows(nonzeros); }, activity);
-  return activity;
-}
-
-OuterTiming OuterMemory::time(const OperationWork& work, const PeTraffic& traffic,
-                              std::int64_t compute_cycles) const {
-  OuterTiming timing{.activity = count(work, traffic, compute_cycles), .cycles = compute_cycles};
-  if (dram_.modelled() && timing.activity.dram_cycles > compute_cycles) {
-    timing.activity.bound = Bound::kDram;
-    timing.cycles = timing.activity.dram_cycles;
-  }
-  return timing;
 }
 
 }  // namespace lacuna::outer_product
