@@ -109,7 +109,7 @@ TEST_P(OuterMachine, EnergyIsTheSumOfItsPartsAndBothEnginesAgree) {
   for (std::uint64_t seed = 1; seed <= random_cases(60); ++seed) {
     SCOPED_TRACE(seed);
     const Trace trace = testing::random_trace(seed, testing::RandomLayerLimits{20, 7, 2});
-    for (const Settings& settings : testing::varied_settings()) {
+    for (const Settings& settings : testing::varied_settings(GetParam())) {
       const RunEnergy fast = energy(run(trace, GetParam(), settings));
       const RunEnergy functional = energy(run(trace, GetParam(), settings, Engine::kFunctional));
       ASSERT_EQ(fast.all.machine, functional.all.machine);

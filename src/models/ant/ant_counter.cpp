@@ -192,34 +192,20 @@ std::int64_t AntCounter::count(std::size_t index, PairCounts& totals) {
   return sums.steps + bubbles;
 }
 
-std::int64_t AntConflictCounter::count(std::size_t index, PairCounts& totals) {
-  Known* known = memo_masks_ > 0 && mask_ != 0 ? &of_mask_[index * memo_masks_ + mask_]
-                 : kernel_is_full_             ? &of_full_[index]
-                                               : nullptr;
-  if (known == nullptr) {
-    const PairCounts counts = run(index);
-    totals += counts;
-    return counts.cycles();
-  }
-  if (*known == nullptr) *known = std::make_unique<PairCounts>(run(index));
-  totals += **known;
-  return (*known)->cycles();
-}
-
-PairCounts AntConflictCounter::run(std::size_t index) {
-  const std::vector<outer_product::Position>& image = positions_[index];
+PairCounts AntConflictCounter::look_at(const std::vector<outer_product::Position>& image,
+                                       const CsrPlane& kernel) {
   std::int64_t stalls = 0;
   const auto tally = [&](std::size_t first, std::size_t end, std::span<const std::uint32_t> hits) {
     for (std::size_t i = first; i < end; ++i) {
       for (const std::uint32_t j : hits) {
-        const IndexMap::Output at = map_.output(image[i].y, image[i].x, kernel_->row[j], kernel_->col[j]);
+        const IndexMap::Output at = map().output(image[i].y, image[i].x, kernel.row[j], kernel.col[j]);
         if (at.valid()) tally_.add(at);
       }
     }
     stalls += tally_.finish_step();
   };
   PairCounts counts = run_ant_pair(
-      config_, map_, image.size(), [&](std::size_t i) { return image[i]; }, *kernel_, tally);
+      config_, map(), image.size(), [&](std::size_t i) { return image[i]; }, kernel, tally);
   counts.conflict_stalls = stalls;
   return counts;
 }

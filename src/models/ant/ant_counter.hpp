@@ -1,12 +1,12 @@
 // ANT's fast engine: image vectors become ranges once; each kernel then answers ranges in closed form.
 #pragma once
 
-#include <memory>
 #include <optional>
 #include <vector>
 
 #include "ant_pe.hpp"
 #include "range_walk.hpp"
+#include "sim/outer_product/repeated_pairs.hpp"
 
 namespace lacuna::ant {
 
@@ -88,66 +88,18 @@ class AntCounter final : public outer_product::PairCounter {
   std::vector<std::optional<Sums>> full_sums_;
 };
 
-// With bank conflicts every step's products must be looked at: cycle by cycle, without values. What a pair
-// takes is kept by image and kernel, where kernels are few: those of at most kMemoTaps positions, and those
-// without zeros.
-class AntConflictCounter final : public outer_product::PairCounter {
+// With bank conflicts every step's products must be looked at: cycle by cycle, without values.
+class AntConflictCounter final : public outer_product::RepeatedPairs {
  public:
   AntConflictCounter(const AntPeConfig& config, const outer_product::IndexMap& map)
-      : config_(config), map_(map), tally_(config.banks, map) {
-    const std::int64_t taps = map.y.kernel * map.x.kernel;
-    if (map.kind == outer_product::IndexMap::Kind::kConvolution && taps <= kMemoTaps)
-      masks_ = std::size_t{1} << taps;
-  }
-
-  void start_images(std::size_t images) override {
-    positions_.assign(images, {});
-    memo_masks_ = images * masks_ <= kMemoEntries ? masks_ : 0;
-    of_mask_.clear();
-    of_mask_.resize(images * memo_masks_);
-    of_full_.clear();
-    of_full_.resize(images);
-  }
-  void add_nonzero(std::size_t image, std::int64_t y, std::int64_t x) override {
-    positions_[image].push_back({static_cast<std::uint32_t>(y), static_cast<std::uint32_t>(x)});
-  }
-  void end_images() override {}
-  std::int64_t image_nonzeros(std::size_t image) const override {
-    return static_cast<std::int64_t>(positions_[image].size());
-  }
-  void set_kernel(const outer_product::CsrPlane& kernel) override {
-    kernel_ = &kernel;
-    mask_ = 0;
-    kernel_is_full_ = map_.kind == outer_product::IndexMap::Kind::kConvolution &&
-                      kernel.nonzeros() == kernel.rows * kernel.cols;
-  }
-  void set_kernel_mask(std::uint64_t mask) override {
-    from_mask_.assign_mask(mask, map_.y.kernel, map_.x.kernel);
-    kernel_ = &from_mask_;
-    mask_ = mask;
-    kernel_is_full_ = false;
-  }
-  std::int64_t count(std::size_t image, outer_product::PairCounts& totals) override;
+      : RepeatedPairs(map), config_(config), tally_(config.banks, map) {}
 
  private:
-  static constexpr std::int64_t kMemoTaps = 9;
-  static constexpr std::size_t kMemoEntries = 1 << 20;
-  using Known = std::unique_ptr<outer_product::PairCounts>;
-
-  outer_product::PairCounts run(std::size_t image);
+  outer_product::PairCounts look_at(const std::vector<outer_product::Position>& image,
+                                    const outer_product::CsrPlane& kernel) override;
 
   AntPeConfig config_;
-  outer_product::IndexMap map_;
   outer_product::BankTally tally_;
-  std::vector<std::vector<outer_product::Position>> positions_;
-  const outer_product::CsrPlane* kernel_ = nullptr;
-  outer_product::CsrPlane from_mask_;
-  std::uint64_t mask_ = 0;  // of the kernel, if it came as one
-  bool kernel_is_full_ = false;
-  std::size_t masks_ = 0;       // that there can be, if few
-  std::size_t memo_masks_ = 0;  // those, if a block has not too many images
-  std::vector<Known> of_mask_;  // by image and mask
-  std::vector<Known> of_full_;  // by image
 };
 
 }  // namespace lacuna::ant

@@ -10,12 +10,18 @@ namespace {
 // Three stages: buffers, multipliers and output indices, accumulators [ANT talk, FastPath 2022].
 constexpr std::int64_t kFill = 2;
 
+std::vector<ParamSpec> scnn_params() {
+  std::vector<ParamSpec> specs = outer_product::machine_params(kFill);
+  specs.push_back(outer_product::kernel_vectors_param());
+  return specs;
+}
+
 const RegisterAccelerator kRegister{{
     .name = "scnn",
     .summary = "SCNN-like: Cartesian products of compressed planes; skips the zeros of both operands",
     .paper = "Parashar et al., SCNN, ISCA 2017, doi 10.1145/3079856.3080254; as ANT's baseline",
     .cites = {"scnn", "ant"},
-    .params = outer_product::machine_params(kFill),
+    .params = scnn_params(),
     .make = [](Params params) -> std::unique_ptr<Accelerator> {
       const outer_product::MachineConfig config = outer_product::machine_config(params);
       const ScnnPeConfig pe{config.n, config.n, config.conflicts ? config.banks : 0};

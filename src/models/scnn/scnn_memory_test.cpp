@@ -14,7 +14,7 @@ using testing::Settings;
 struct BruteConfig {
   std::int64_t side = 4, n = 4;  // 16 PEs of 4 x 4
   std::int64_t iaram = 1, fifo = 1, drain_values = 1, group_channels = 1;
-  bool sized = true, charged = true;
+  bool sized = true, charged = true, packed = false;
 
   Settings settings() const {
     return {{"mapping", "scnn-tiles"},
@@ -24,7 +24,8 @@ struct BruteConfig {
             {"iaram_values", std::to_string(iaram)},
             {"fifo_entries", std::to_string(fifo)},
             {"drains", charged ? "charged" : "hidden"},
-            {"drain_values", std::to_string(drain_values)}};
+            {"drain_values", std::to_string(drain_values)},
+            {"kernel_vectors", packed ? "group" : "kernel"}};
   }
 };
 
@@ -163,10 +164,11 @@ class Brute {
         for (std::int64_t pe = 0; pe < pes; ++pe) {
           const std::int64_t vectors = up(image_nonzeros(sample, group, i, tile(pe)), config_.n);
           longest = std::max(longest, vectors);
-          for (std::int64_t j = first; j < end; ++j) {
-            busy[static_cast<std::size_t>(pe)] +=
-                vectors * up(kernel_nonzeros(sample, group, i, j), config_.n);
-          }
+          std::int64_t kernel_vectors = 0;
+          for (std::int64_t j = first; j < end; ++j)
+            kernel_vectors += up(kernel_nonzeros(sample, group, i, j), config_.n);
+          if (config_.packed) kernel_vectors = up(weights, config_.n);
+          busy[static_cast<std::size_t>(pe)] += vectors * kernel_vectors;
         }
         // The bus, one kernel vector at a time: all for the first image vector of a part, later what the FIFO
         // has not kept.
@@ -214,7 +216,8 @@ TEST(ScnnMemory, EqualsTheBruteForceOnRandomLayers) {
                              .drain_values = random.integer(1, 8),
                              .group_channels = random.integer(1, 5),
                              .sized = random.chance(0.8),
-                             .charged = random.chance(0.8)};
+                             .charged = random.chance(0.8),
+                             .packed = random.chance(0.5)};
     for (const Operation op : kOperations) {
       const OpResult result = testing::simulate_one("scnn", config.settings(), layer, op);
       const BruteResult brute = Brute(layer, op, config).run();
@@ -363,6 +366,9 @@ TEST(ScnnMemory, NeedsScnnsOwnMapping) {
   EXPECT_THROW(testing::make_machine("scnn", {{"pe_memory", "sized"}}), InputError);
   EXPECT_THROW(testing::make_machine("ant", {{"drains", "charged"}}), InputError);
   EXPECT_THROW(testing::make_machine("scnn", {{"iaram_values", "0"}}), InputError);
+  EXPECT_THROW(testing::make_machine("scnn", {{"kernel_vectors", "group"}}), InputError);
+  EXPECT_THROW(testing::make_machine("ant", {{"mapping", "scnn-tiles"}, {"kernel_vectors", "group"}}),
+               InputError);
 }
 
 }  // namespace

@@ -87,6 +87,17 @@ TEST(Scnn, TilesBarriersAndHalosByHand) {
   EXPECT_EQ(testing::counter(result, "halo_values"), 10 * (36 * 12 + 24 * 8 + 4 * 5));
 }
 
+// The same with kernels packed: 36, 36 and 18 weights of a channel are 9, 9 and 5 vectors.
+TEST(Scnn, VectorsHoldWeightsOfSeveralFiltersByHand) {
+  const Trace trace = testing::dense_trace(LayerShape::conv2d(1, 2, 10, {16, 16}, {3, 3}, {1, 1}, {1, 1}));
+  const OpResult result = testing::simulate_one(
+      "scnn", {{"mapping", "scnn-tiles"}, {"group_channels", "4"}, {"kernel_vectors", "group"}},
+      trace.layers()[0], Operation::kForward);
+  EXPECT_EQ(result.cycles, 2 * (9 + 9 + 5) + 2);
+  EXPECT_EQ(testing::counter(result, "pairs"), 64 * 2 * 10);
+  EXPECT_EQ(testing::counter(result, "fragmented_slots"), 64 * 2 * 2 * 4);  // two weights short of 5 vectors
+}
+
 // Batch 1, one reduction index at a time: one image lane of four is filled [SCNN: FC layers at 25 % of peak].
 TEST(Scnn, LinearByChannelsFillsAQuarterOfTheMultipliers) {
   const Trace trace = testing::dense_trace(LayerShape::linear(1, 64, 1024));

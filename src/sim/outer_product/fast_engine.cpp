@@ -31,7 +31,8 @@ class ConvolutionCount {
         shared_(work.op == Operation::kWeightGrad),
         no_zeros_(layer.tensor(work.image_role).mask.no_zeros() &&
                   layer.tensor(work.kernel_role).mask.no_zeros()),
-        of_tile_(static_cast<std::size_t>(no_zeros_ ? work.tiles() : 0)) {}
+        of_tile_(static_cast<std::size_t>(no_zeros_ ? 2 * work.tiles() : 0)),
+        packed_(static_cast<std::size_t>(shared_ ? 1 : work.images)) {}
 
   PairCounts run() {
     if (!work_.tiled) schedule_.open(1);
@@ -44,10 +45,8 @@ class ConvolutionCount {
         count_alike_pairs(block);
       } else if (shared_) {
         count_shared_kernels(block);
-      } else if (layer_.shape.taps() <= 64) {
-        count_small_kernels(block);
       } else {
-        count_large_kernels(block);
+        count_weights(block);
       }
       if (work_.tiled) {
         broadcast_.limit(schedule_);
@@ -94,10 +93,12 @@ class ConvolutionCount {
     }
   }
 
-  // Without zeros (without_zeros.hpp) all planes of a tile are alike: one pair stands for them.
-  std::int64_t count_pair(const LiveImage& live) {
+  // Without zeros (without_zeros.hpp) all planes of a tile are alike: one pair stands for them, or two where
+  // fewer kernels are left to be packed together in the end.
+  std::int64_t count_pair(const LiveImage& live, std::int64_t kernel) {
     if (!no_zeros_) return counter_->count(live.image, totals_);
-    std::optional<Pair>& known = of_tile_[static_cast<std::size_t>(live.tile)];
+    const bool fewer = work_.packed_from(kernel) < work_.packed;
+    std::optional<Pair>& known = of_tile_[static_cast<std::size_t>(2 * live.tile + (fewer ? 1 : 0))];
     if (!known) {
       known.emplace();
       known->cycles = counter_->count(live.image, known->counts);
@@ -106,91 +107,103 @@ class ConvolutionCount {
     return known->cycles;
   }
   void count(const LiveImage& live, std::int64_t block, std::int64_t kernel) {
-    const std::int64_t cycles = count_pair(live);
+    const std::int64_t cycles = count_pair(live, kernel);
     schedule_.add(work_.phase(kernel), work_.pe(block, live.channel, kernel, live.tile), cycles);
   }
+  // The kernel that is set, with the images of its channel; in the weight gradient with those of all.
   void count_channel(std::int64_t block, std::int64_t channel, std::int64_t kernel, std::int64_t nonzeros) {
     broadcast_.add_kernel(work_.phase(kernel), channel, nonzeros);
-    const auto first = static_cast<std::size_t>(channel);
-    for (std::size_t i = first_live_[first]; i < first_live_[first + 1]; ++i) count(live_[i], block, kernel);
+    const std::size_t first = shared_ ? 0 : first_live_[static_cast<std::size_t>(channel)];
+    const std::size_t end = shared_ ? live_.size() : first_live_[static_cast<std::size_t>(channel) + 1];
+    for (std::size_t i = first; i < end; ++i) count(live_[i], block, kernel);
+  }
+
+  // The kernels of a channel come in their order; those that are packed together are counted together.
+  void add_kernel(std::int64_t block, std::int64_t channel, std::int64_t kernel, const CsrPlane& plane) {
+    const CsrPlane* ready = &plane;
+    if (work_.packed > 1) {
+      CsrPlane& packed = packed_[static_cast<std::size_t>(channel)];
+      if (kernel % work_.packed == 0) packed.start(0, plane.cols, pe_.needs_columns());
+      packed.append(plane);
+      if ((kernel + 1) % work_.packed != 0 && kernel + 1 < work_.kernels) return;
+      kernel -= kernel % work_.packed;
+      ready = &packed;
+    }
+    if (ready->nonzeros() == 0) return;  // ASSUMPTION(O3): a pair without products costs nothing
+    counter_->set_kernel(*ready);
+    count_channel(block, channel, kernel, ready->nonzeros());
   }
 
   // All pairs are known: those of the first block.
   void count_alike_pairs(std::int64_t block) {
-    for (std::int64_t kernel = 0; kernel < work_.kernels; ++kernel) {
+    for (std::int64_t kernel = 0; kernel < work_.kernels; kernel += work_.packed) {
       for (const LiveImage& live : live_) count(live, block, kernel);
+    }
+  }
+
+  // Reads planes side by side: `row_of(r, s)` is the mask's row under their position, one channel each.
+  template <typename RowOf>
+  void read_planes(Size2 size, std::int64_t channel0, const RowOf& row_of, std::vector<CsrPlane>& planes) {
+    const bool with_rows = pe_.needs_columns();
+    for (CsrPlane& plane : planes) plane.start(size.h, size.w, with_rows);
+    for (std::int64_t r = 0; r < size.h; ++r) {
+      for (std::int64_t s = 0; s < size.w; ++s) {
+        for_each_bit(row_of(r, s), channel0, channel0 + std::ssize(planes),
+                     [&](std::int64_t i) { planes[static_cast<std::size_t>(i)].add(s); });
+      }
+      for (CsrPlane& plane : planes) plane.end_row();
     }
   }
 
   // Weight gradient: a channel of G is the kernel of every channel of A.
   void count_shared_kernels(std::int64_t block) {
     const MaskView& mask = layer_.tensor(work_.kernel_role).mask;
-    const std::int64_t channel0 = block % work_.groups * work_.kernels;
+    const Size2 size{work_.map.y.kernel, work_.map.x.kernel};
+    const std::int64_t row0 = block / work_.groups * size.h * size.w;
     std::vector<CsrPlane> planes(static_cast<std::size_t>(work_.kernels));
-    const std::int64_t rows = work_.map.y.kernel, columns = work_.map.x.kernel;
-    for (CsrPlane& plane : planes) plane.start(rows, columns, pe_.needs_columns());
-    std::int64_t row = block / work_.groups * rows * columns;
-    for (std::int64_t r = 0; r < rows; ++r) {
-      for (std::int64_t s = 0; s < columns; ++s, ++row) {
-        for_each_bit(mask.row(row), channel0, channel0 + work_.kernels,
-                     [&](std::int64_t kernel) { planes[static_cast<std::size_t>(kernel)].add(s); });
-      }
-      for (CsrPlane& plane : planes) plane.end_row();
-    }
-    for (const std::int64_t kernel : in_steps(work_.kernels)) {
-      const CsrPlane& plane = planes[static_cast<std::size_t>(kernel)];
-      if (plane.nonzeros() == 0) continue;  // ASSUMPTION(O3): a pair without products costs nothing
-      counter_->set_kernel(plane);
-      broadcast_.add_kernel(work_.phase(kernel), 0, plane.nonzeros());
-      for (const LiveImage& live : live_) count(live, block, kernel);
-    }
+    read_planes(
+        size, block % work_.groups * work_.kernels,
+        [&](std::int64_t r, std::int64_t s) { return mask.row(row0 + r * size.w + s); }, planes);
+    for (const std::int64_t kernel : in_steps(work_.kernels))
+      add_kernel(block, 0, kernel, planes[static_cast<std::size_t>(kernel)]);
   }
 
   // The weights of one filter: for each channel a kernel. In the input gradient the filter is the image's
   // channel and its kernels are rotated by 180 degrees.
-  void count_small_kernels(std::int64_t block) {
-    const bool rotated = work_.op == Operation::kInputGrad;
-    const std::int64_t taps = layer_.shape.taps();
-    const std::int64_t channels = layer_.shape.c_per_group();
-    std::vector<std::uint64_t> masks(static_cast<std::size_t>(channels));
-    for (const std::int64_t filter : in_steps(layer_.shape.k_per_group())) {
-      if (rotated && no_image(filter)) continue;
-      std::ranges::fill(masks, 0);
-      for (std::int64_t tap = 0; tap < taps; ++tap) {
-        const std::uint64_t bit = std::uint64_t{1} << (rotated ? taps - 1 - tap : tap);
-        for_each_bit(weight_row(block, filter, tap), 0, channels,
-                     [&](std::int64_t c) { masks[static_cast<std::size_t>(c)] |= bit; });
-      }
-      for (std::int64_t c = 0; c < channels; ++c) {
-        const std::uint64_t mask = masks[static_cast<std::size_t>(c)];
-        if (mask == 0 || (!rotated && no_image(c))) continue;
-        counter_->set_kernel_mask(mask);
-        count_channel(block, rotated ? filter : c, rotated ? c : filter, std::popcount(mask));
-      }
-    }
-  }
-
-  void count_large_kernels(std::int64_t block) {
+  void count_weights(std::int64_t block) {
     const bool rotated = work_.op == Operation::kInputGrad;
     const Size2 size = layer_.shape.kernel;
     const std::int64_t taps = layer_.shape.taps();
-    const std::int64_t channels = layer_.shape.c_per_group();
-    std::vector<CsrPlane> planes(static_cast<std::size_t>(channels));
+    const auto channels = static_cast<std::size_t>(layer_.shape.c_per_group());
+    const bool as_masks = taps <= 64 && work_.packed == 1;
+    std::vector<std::uint64_t> masks(as_masks ? channels : 0);
+    std::vector<CsrPlane> planes(as_masks ? 0 : channels);
     for (const std::int64_t filter : in_steps(layer_.shape.k_per_group())) {
       if (rotated && no_image(filter)) continue;
-      for (CsrPlane& plane : planes) plane.start(size.h, size.w, pe_.needs_columns());
-      for (std::int64_t r = 0, position = 0; r < size.h; ++r) {
-        for (std::int64_t s = 0; s < size.w; ++s, ++position) {
-          for_each_bit(weight_row(block, filter, rotated ? taps - 1 - position : position), 0, channels,
-                       [&](std::int64_t c) { planes[static_cast<std::size_t>(c)].add(s); });
+      const auto weights = [&](std::int64_t position) {
+        return weight_row(block, filter, rotated ? taps - 1 - position : position);
+      };
+      if (as_masks) {
+        std::ranges::fill(masks, 0);
+        for (std::int64_t position = 0; position < taps; ++position) {
+          for_each_bit(weights(position), 0, std::ssize(masks), [&](std::int64_t c) {
+            masks[static_cast<std::size_t>(c)] |= std::uint64_t{1} << position;
+          });
         }
-        for (CsrPlane& plane : planes) plane.end_row();
+      } else {
+        read_planes(
+            size, 0, [&](std::int64_t r, std::int64_t s) { return weights(r * size.w + s); }, planes);
       }
-      for (std::int64_t c = 0; c < channels; ++c) {
-        const CsrPlane& plane = planes[static_cast<std::size_t>(c)];
-        if (plane.nonzeros() == 0 || (!rotated && no_image(c))) continue;
-        counter_->set_kernel(plane);
-        count_channel(block, rotated ? filter : c, rotated ? c : filter, plane.nonzeros());
+      for (std::size_t c = 0; c < channels; ++c) {
+        const auto channel = static_cast<std::int64_t>(c);
+        const std::int64_t image = rotated ? filter : channel, kernel = rotated ? channel : filter;
+        if (no_image(image)) continue;
+        if (!as_masks) {
+          add_kernel(block, image, kernel, planes[c]);
+        } else if (masks[c] != 0) {
+          counter_->set_kernel_mask(masks[c]);
+          count_channel(block, image, kernel, std::popcount(masks[c]));
+        }
       }
     }
   }
@@ -213,6 +226,7 @@ class ConvolutionCount {
   bool shared_;
   bool no_zeros_;
   std::vector<std::optional<Pair>> of_tile_;  // without zeros: what a pair of planes takes
+  std::vector<CsrPlane> packed_;              // of each channel: kernels that are not counted yet
   std::unique_ptr<PairCounter> counter_;
   std::vector<LiveImage> live_;
   std::vector<std::size_t> first_live_;  // of each channel

@@ -57,7 +57,7 @@ class ConvolutionExecution {
           broadcast.add_image(i, tile, image.nonzeros());
           const bool first = sent < 0 || (work_.op != Operation::kWeightGrad && sent != i);
           sent = i;
-          for (std::int64_t j = 0; j < work_.kernels; ++j) {
+          for (std::int64_t j = 0; j < work_.kernels; j += work_.packed) {
             const CsrPlane kernel = kernel_plane(block, i, j);
             if (kernel.nonzeros() == 0) continue;
             if (first) broadcast.add_kernel(work_.phase(j), i, kernel.nonzeros());
@@ -88,9 +88,12 @@ class ConvolutionExecution {
     });
   }
 
-  CsrPlane kernel_plane(std::int64_t block, std::int64_t i, std::int64_t j) const {
+  // Kernel `first`, with those that are packed with it below.
+  CsrPlane kernel_plane(std::int64_t block, std::int64_t i, std::int64_t first) const {
     const std::int64_t h = work_.map.y.kernel, w = work_.map.x.kernel;
-    return plane_of(h, w, [&](std::int64_t r, std::int64_t c) -> std::optional<float> {
+    const std::int64_t rows = h * work_.packed_from(first);
+    return plane_of(rows, w, [&](std::int64_t row, std::int64_t c) -> std::optional<float> {
+      const std::int64_t j = first + row / h, r = row % h;
       switch (work_.op) {
         case Operation::kForward:
           return compressed(kernel_, ((group(block) * s_.k_per_group() + j) * h + r) * w + c, i);
@@ -107,7 +110,7 @@ class ConvolutionExecution {
   OutputPlane output_plane(std::int64_t block, std::int64_t i, std::int64_t j) {
     const auto plane = [&](std::int64_t index, Size2 size, std::int64_t channels, std::int64_t channel) {
       return OutputPlane{result_.data() + index * size.h * size.w * channels + channel, size.w * channels,
-                         channels};
+                         channels, work_.op == Operation::kWeightGrad ? s_.taps() * channels : 1};
     };
     switch (work_.op) {
       case Operation::kForward:

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <numeric>
 
+#include "base/chosen.hpp"
 #include "base/error.hpp"
 #include "sim/memory/dram.hpp"
 
@@ -87,14 +88,23 @@ std::vector<ParamSpec> machine_params(std::int64_t fill_default) {
   return specs;
 }
 
+ParamSpec kernel_vectors_param() {
+  return ParamSpec::choice(
+      "kernel_vectors", "kernel", {"kernel", "group"},
+      "what a vector of n kernel elements is filled from: one kernel, or (scnn-tiles only) all kernels of a "
+      "channel in a group of output channels, packed one after another",
+      "SCNN §3: weights are fetched from the compressed Kc x R x S of a channel; docs/assumptions.md O16");
+}
+
 MachineConfig machine_config(const Params& params) {
   MachineConfig config;
   config.multipliers = params.integer("multipliers");
   config.n = params.integer("n");
   config.fill = params.integer("fill");
   config.fill_each_pair = params.text("fill_scope") == "pair";
-  config.mapping = params.text("mapping") == "pairs" ? Mapping::kPairs : Mapping::kScnnTiles;
-  config.linear = params.text("linear") == "matrix" ? LinearMapping::kMatrix : LinearMapping::kChannels;
+  config.mapping = chosen<Mapping>(params, "mapping");
+  config.linear = chosen<LinearMapping>(params, "linear");
+  config.packs_kernels = params.has("kernel_vectors") && params.text("kernel_vectors") == "group";
   config.conflicts = params.flag("conflicts");
   config.banks = params.integer("banks");
   config.bank_entries = params.integer("bank_entries");
@@ -108,11 +118,14 @@ MachineConfig machine_config(const Params& params) {
   config.gated = params.text("idle_logic") == "gated";
   config.data_type = arithmetic(params);
   config.frequency_mhz = params.number("frequency_mhz");
-  if (config.mapping == Mapping::kPairs && (config.sized || config.charge_drains)) {
+  if (config.mapping == Mapping::kPairs && (config.sized || config.charge_drains || config.packs_kernels)) {
     throw InputError(
         params.owner(),
-        fmt::format("{} needs mapping=scnn-tiles: the sizes of a PE are those of SCNN's own tiles",
-                    config.sized ? "pe_memory=sized" : "drains=charged"),
+        fmt::format(
+            "{} needs mapping=scnn-tiles: sizes and output-channel groups are those of SCNN's own tiles",
+            config.sized           ? "pe_memory=sized"
+            : config.charge_drains ? "drains=charged"
+                                   : "kernel_vectors=group"),
         "add mapping=scnn-tiles, or take scnn-tiles in place of scnn");
   }
   const std::int64_t unit = std::lcm(kDenseTileMultipliers, config.n * config.n);

@@ -30,6 +30,7 @@ struct MachineConfig {
   bool fill_each_pair = false;
   Mapping mapping = Mapping::kPairs;
   LinearMapping linear = LinearMapping::kMatrix;
+  bool packs_kernels = false;  // a vector of kernel elements may hold those of several filters
   std::int64_t banks = 32;
   bool conflicts = false;
   std::int64_t bank_entries = 32;
@@ -48,6 +49,8 @@ struct MachineConfig {
   Size2 pe_grid() const;  // the most square one, rows <= columns
 };
 
+// The parameter of machines that can pack kernels.
+ParamSpec kernel_vectors_param();
 // `fill_default`: stages of the pipe less one.
 std::vector<ParamSpec> machine_params(std::int64_t fill_default);
 // Throws InputError where the values do not make a machine.

@@ -10,7 +10,8 @@ namespace lacuna::outer_product {
 
 // The non-zeros of one 2-D plane in CSR order (rows, then columns). `row` repeats what `ptr` says, for those
 // who visit elements; it may be left out. `value` is empty in the fast engine. `col` may be left out where
-// only the numbers of non-zeros of rows matter (matrix multiplication, whose column range is free).
+// only the numbers of non-zeros of rows matter (matrix multiplication, whose column range is free). Kernels
+// that are packed into the same vectors lie one below the other in one plane.
 struct CsrPlane {
   std::int64_t rows = 0;
   std::int64_t cols = 0;
@@ -42,6 +43,22 @@ struct CsrPlane {
   }
   void end_row() { ptr.push_back(static_cast<std::uint32_t>(col.size())); }
 
+  // Packs another kernel below, without values.
+  void append(const CsrPlane& below) {
+    for (std::size_t r = 0; r < static_cast<std::size_t>(below.rows); ++r) {
+      for (std::uint32_t i = below.ptr[r]; i < below.ptr[r + 1]; ++i) add(below.col[i]);
+      end_row();
+    }
+    rows += below.rows;
+  }
+  // Kernels of `kernel_rows` rows that have a non-zero.
+  std::int64_t kernels(std::int64_t kernel_rows) const {
+    std::int64_t count = 0;
+    for (std::int64_t r = 0; r < rows; r += kernel_rows)
+      count += ptr[static_cast<std::size_t>(r + kernel_rows)] > ptr[static_cast<std::size_t>(r)] ? 1 : 0;
+    return count;
+  }
+
   // Bit r*cols + s set: a non-zero at (r, s). At most 64 positions.
   void assign_mask(std::uint64_t mask, std::int64_t row_count, std::int64_t column_count) {
     start(row_count, column_count);
@@ -59,23 +76,28 @@ struct Position {
   std::uint32_t x = 0;
 };
 
-// Where a pair's results go: output (y, x) is base[y * y_stride + x * x_stride].
+// Where a pair's results go: output (y, x) of the i-th of packed kernels is base[y * y_stride + x * x_stride
+// + i * kernel_stride].
 struct OutputPlane {
   float* base = nullptr;
   std::int64_t y_stride = 0;
   std::int64_t x_stride = 0;
-  void add(IndexMap::Output at, float product) const { base[at.y * y_stride + at.x * x_stride] += product; }
+  std::int64_t kernel_stride = 0;
+  void add(IndexMap::Output at, float product, std::int64_t kernel = 0) const {
+    base[at.y * y_stride + at.x * x_stride + kernel * kernel_stride] += product;
+  }
 };
 
 // Useful products of one step by accumulator bank [SCNN §4]. ASSUMPTION(O6): output (y, x) of a pair lives in
-// bank (y * width + x) mod banks; a step takes as many cycles as the busiest bank has products, at least one.
+// bank (y * width + x) mod banks, that of the i-th of packed kernels i banks further; a step takes as many
+// cycles as the busiest bank has products, at least one.
 class BankTally {
  public:
   BankTally(std::int64_t banks, const IndexMap& map)
       : width_(map.outputs().w), counts_(static_cast<std::size_t>(banks), 0) {}
 
-  void add(IndexMap::Output at) {
-    const std::size_t bank = static_cast<std::size_t>(at.y * width_ + at.x) % counts_.size();
+  void add(IndexMap::Output at, std::int64_t kernel = 0) {
+    const std::size_t bank = static_cast<std::size_t>(at.y * width_ + at.x + kernel) % counts_.size();
     if (counts_[bank]++ == 0) touched_.push_back(bank);
     if (counts_[bank] > most_) most_ = counts_[bank];
   }

@@ -5,13 +5,14 @@
 #include <cstdint>
 #include <memory>
 
+#include "base/add_counts.hpp"
 #include "sim/outer_product/planes.hpp"
 
 namespace lacuna::outer_product {
 
 // Everything that is counted for pairs, except pipe fill, which the machine adds.
 struct PairCounts {
-  std::int64_t pairs = 0;
+  std::int64_t pairs = 0;      // kernels with non-zeros, each with an image
   std::int64_t cartesian = 0;  // non-zeros of the image times non-zeros of the kernel
   std::int64_t useful = 0;     // functional engine only; the fast engine's comes from count_macs
   std::int64_t executed = 0;   // products multiplied
@@ -28,22 +29,7 @@ struct PairCounts {
 
   std::int64_t cycles() const { return steps + bubbles + conflict_stalls; }
 
-  PairCounts& operator+=(const PairCounts& other) {
-    pairs += other.pairs;
-    cartesian += other.cartesian;
-    useful += other.useful;
-    executed += other.executed;
-    steps += other.steps;
-    bubbles += other.bubbles;
-    ranges += other.ranges;
-    empty_ranges += other.empty_ranges;
-    conflict_stalls += other.conflict_stalls;
-    image_reads += other.image_reads;
-    kernel_value_reads += other.kernel_value_reads;
-    kernel_index_reads += other.kernel_index_reads;
-    row_pointer_reads += other.row_pointer_reads;
-    return *this;
-  }
+  PairCounts& operator+=(const PairCounts& other) { return add_counts(*this, other); }
   bool operator==(const PairCounts&) const = default;
 };
 
@@ -60,7 +46,7 @@ class PairCounter {
   virtual void end_images() = 0;
   virtual std::int64_t image_nonzeros(std::size_t image) const = 0;
 
-  // The plane must outlive the counts.
+  // A kernel, or several packed together (CsrPlane::append). The plane must outlive the counts.
   virtual void set_kernel(const CsrPlane& kernel) = 0;
   // The same for a kernel of at most 64 positions, bit r*cols + s.
   virtual void set_kernel_mask(std::uint64_t mask) = 0;
@@ -79,7 +65,8 @@ class ProcessingElement {
  public:
   virtual ~ProcessingElement() = default;
 
-  // Multiplies one pair, value by value, in the order of the hardware. Both have non-zeros.
+  // Multiplies one pair, value by value, in the order of the hardware. Both have non-zeros. The kernel may
+  // be several that are packed together, if the machine packs them.
   virtual PairCounts execute(const CsrPlane& image, const CsrPlane& kernel, const IndexMap& map,
                              const OutputPlane& output) const = 0;
 

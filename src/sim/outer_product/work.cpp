@@ -38,6 +38,7 @@ ConvolutionWork ConvolutionWork::of(const LayerShape& s, Operation op, const Mac
     work.tile_grid = config.pe_grid();
     work.tile = {ceil_div(work.map.y.image, work.tile_grid.h), ceil_div(work.map.x.image, work.tile_grid.w)};
     work.group_channels = config.group_channels > 0 ? config.group_channels : fitting_channels(work, config);
+    if (config.packs_kernels) work.packed = std::min(work.group_channels, work.kernels);
   }
   return work;
 }

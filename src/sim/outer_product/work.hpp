@@ -28,6 +28,9 @@ struct ConvolutionWork {
   Size2 tile_grid{1, 1};
   Size2 tile;                       // positions of a tile
   std::int64_t group_channels = 1;  // kernels between barriers
+  // ASSUMPTION(O16): kernels that a PE takes from the same vectors: those of a channel between two barriers,
+  // also in the backward pass.
+  std::int64_t packed = 1;
   bool tiled = false;
 
   static ConvolutionWork of(const LayerShape& shape, Operation op, const MachineConfig& config);
@@ -36,6 +39,7 @@ struct ConvolutionWork {
   std::int64_t tiles() const { return tile_grid.h * tile_grid.w; }
   std::int64_t tile_of(std::int64_t y, std::int64_t x) const { return y / tile.h * tile_grid.w + x / tile.w; }
   std::int64_t phases() const { return tiled ? ceil_div(kernels, group_channels) : 1; }
+  std::int64_t packed_from(std::int64_t kernel) const { return std::min(packed, kernels - kernel); }
   std::int64_t phase(std::int64_t kernel) const { return tiled ? kernel / group_channels : 0; }
   // ASSUMPTION(O1): pairs are numbered sample, convolution group, image channel, kernel; pair i is on PE
   // i mod PEs. A tile's PE is its own.

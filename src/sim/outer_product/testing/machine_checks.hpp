@@ -46,8 +46,8 @@ inline void check_laws(const OpResult& r, std::int64_t multipliers, std::int64_t
   EXPECT_EQ(r.scheduled_macs, r.effectual_macs);
 }
 
-inline std::vector<Settings> varied_settings() {
-  return {
+inline std::vector<Settings> varied_settings(const std::string& name) {
+  std::vector<Settings> all{
       {},
       {{"mapping", "scnn-tiles"}},
       {{"mapping", "scnn-tiles"}, {"group_channels", "3"}, {"fill_scope", "pair"}},
@@ -64,12 +64,22 @@ inline std::vector<Settings> varied_settings() {
       {{"n", "8"}, {"multipliers", "4096"}},
       {{"arithmetic", "bfloat16"}},
   };
+  if (name != "scnn") return all;
+  const Settings packed{{"mapping", "scnn-tiles"}, {"kernel_vectors", "group"}};
+  for (const Settings& more : {Settings{},
+                               {{"group_channels", "3"}, {"fill_scope", "pair"}},
+                               {{"conflicts", "on"}, {"banks", "5"}, {"group_channels", "4"}},
+                               {{"pe_memory", "sized"}, {"iaram_values", "30"}, {"drains", "charged"}}}) {
+    all.push_back(packed);
+    all.back().insert(all.back().end(), more.begin(), more.end());
+  }
+  return all;
 }
 
 // Both engines give the same OpResult, the laws hold, and the values equal the reference convolution (the
 // functional engine throws if not).
 inline void check_random_layers(const std::string& name, std::uint64_t first_seed, std::uint64_t seeds) {
-  const std::vector<Settings> all = varied_settings();
+  const std::vector<Settings> all = varied_settings(name);
   for (std::uint64_t seed = first_seed; seed < first_seed + seeds; ++seed) {
     SCOPED_TRACE(seed);
     const Trace trace = random_trace(seed, RandomLayerLimits{10, 9, 2});
@@ -91,7 +101,7 @@ inline void check_value_layers(const std::string& name) {
        {LayerShape::conv2d(1, 3, 4, {23, 19}, {11, 9}, {4, 3}, {2, 1}), LayerShape::linear(5, 70, 130)}) {
     const Trace trace = random_trace(7, shape, SyntheticContent::kValues);
     for (const Operation op : kOperations) {
-      for (const Settings& settings : varied_settings()) {
+      for (const Settings& settings : varied_settings(name)) {
         const OpResult fast = simulate_one(name, settings, trace.layers()[0], op);
         EXPECT_TRUE(fast == simulate_one(name, settings, trace.layers()[0], op, {Engine::kFunctional, 1}));
       }
