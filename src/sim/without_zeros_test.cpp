@@ -32,7 +32,7 @@ TEST(WithoutZeros, EveryElementIsOneAndTheRestStaysAsRecorded) {
   EXPECT_EQ(full.work().op, Operation::kForward);
 }
 
-// What is full is known to be, whatever the trace stores; the rest stays as it is.
+// Full tensors are known to be full, whatever the trace stores; the rest stays as it is.
 TEST(WithoutZeros, FullTensorsAreKnown) {
   const LayerShape shape = LayerShape::linear(3, 20, 9);
   TraceBuilder builder("t");

@@ -84,7 +84,7 @@ class ScnnConflictCounter final : public outer_product::RepeatedPairs {
     }
     return found;
   }
-  // Nothing less than 0 and nothing beyond the last output is asked for.
+  // Positions below 0 or beyond the last output do not occur.
   static std::int64_t output(const outer_product::AxisMap& axis, std::int64_t at) {
     if (axis.output_step == 1) return at;
     return at % axis.output_step == 0 ? at / axis.output_step : -1;
@@ -128,7 +128,7 @@ class ScnnConflictCounter final : public outer_product::RepeatedPairs {
     }
     return sum;
   }
-  // Of an image element with one of the packed kernels.
+  // Adds the products of an image element with one of the packed kernels.
   void add_products(const CsrPlane& kernel, std::int64_t k, const Span& rows, const Span& columns) {
     const auto lanes = static_cast<std::uint32_t>(config_.kernel_lanes);
     for (std::int64_t r = rows.first; r < rows.end; ++r) {

@@ -25,7 +25,7 @@ class RepeatedPairs : public PairCounter {
   std::int64_t count(std::size_t image, PairCounts& totals) final;
 
  protected:
-  // Called with each kernel before pairs with it are looked at.
+  // Called with each kernel before look_at().
   virtual void prepare(const CsrPlane&) {}
   // Counts a pair that is not known yet, product by product.
   virtual PairCounts look_at(const std::vector<Position>& image, const CsrPlane& kernel) = 0;
