@@ -1,10 +1,13 @@
-// Tables for a person and CSV for programs from one list of columns.
+// Results for a person and for programs: tables from columns, JSON and CSV from one list of fields.
 #pragma once
 
+#include <fmt/format.h>
 #include <functional>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "base/text/csv.hpp"
 #include "base/text/text_table.hpp"
 
 namespace lacuna::bench {
@@ -29,19 +32,40 @@ std::string render_table(const std::vector<Row>& rows, const std::vector<Column<
   return table.render(style);
 }
 
-// Cells are written as they are: quote text with csv_text().
 template <typename Row>
-std::string render_csv(const std::vector<Row>& rows, const std::vector<Column<Row>>& columns) {
-  std::string text;
-  for (const Column<Row>& column : columns) text += (text.empty() ? "" : ",") + column.heading.title;
-  text += '\n';
+struct Field {
+  std::string name;
+  // Null: not known, absent in JSON and empty in CSV.
+  std::function<nlohmann::ordered_json(const Row&)> value;
+  const char* csv_number = "{}";  // how CSV writes a fraction: "{:.4f}"
+  bool in_json = true;
+};
+
+// Adds the fields of a row to an object.
+template <typename Row>
+void add_json(nlohmann::ordered_json& object, const Row& row, const std::vector<Field<Row>>& fields) {
+  for (const Field<Row>& field : fields)
+    if (nlohmann::ordered_json value = field.value(row); field.in_json && !value.is_null())
+      object[field.name] = std::move(value);
+}
+
+template <typename Row>
+std::string render_csv(const std::vector<Row>& rows, const std::vector<Field<Row>>& fields) {
+  std::vector<std::string> cells;
+  for (const Field<Row>& field : fields) cells.push_back(field.name);
+  std::string text = fmt::format("{}\n", fmt::join(cells, ","));
   for (const Row& row : rows) {
-    const char* separator = "";
-    for (const Column<Row>& column : columns) {
-      text += separator + column.cell(row);
-      separator = ",";
+    cells.clear();
+    for (const Field<Row>& field : fields) {
+      const nlohmann::ordered_json value = field.value(row);
+      cells.push_back(value.is_null()      ? ""
+                      : value.is_string()  ? csv_text(value.template get<std::string>())
+                      : value.is_boolean() ? (value.template get<bool>() ? "1" : "0")
+                      : value.is_number_float()
+                          ? fmt::format(fmt::runtime(field.csv_number), value.template get<double>())
+                          : value.dump());
     }
-    text += '\n';
+    text += fmt::format("{}\n", fmt::join(cells, ","));
   }
   return text;
 }

@@ -108,6 +108,9 @@ struct ConvOptions {
   bool allow_bfloat16 = false;  // kAuto: the choice may be bfloat16, where the CPU has it
   std::string isa;              // "": the best of this CPU; "avx512", "avx2" or "portable"
 
+  Operand checked_operand() const {
+    return checked.value_or(op == Operation::kInputGrad ? Operand::kG : Operand::kA);
+  }
   Layout layout_of_src() const { return src_layout.value_or(layout); }
   Layout layout_of_dst() const { return layout; }
 };

@@ -50,19 +50,10 @@ std::int64_t l1_data_bytes() {
   return 32 * 1024;
 }
 
-namespace {
-
-Operand checked_of(const ConvOptions& o) {
-  if (o.checked) return *o.checked;
-  return o.op == Operation::kInputGrad ? Operand::kG : Operand::kA;
-}
-
-}  // namespace
-
 KernelConfig::KernelConfig(const LayerShape& s, const ConvOptions& o)
     : shape(s),
       options(o),
-      checked(checked_of(o)),
+      checked(o.checked_operand()),
       isa(pick_isa(o.isa)),
       src(direct_shape(blocked_src(s), o.layout_of_src())),
       dst(direct_shape(blocked_dst(s), o.layout_of_dst())),

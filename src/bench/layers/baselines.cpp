@@ -41,25 +41,16 @@ std::string share_text(double share) { return share < 0 ? "never" : fmt::format(
 
 Baselines parse_baselines(const std::vector<std::string>& names) {
   Baselines result;
-  result.asked = !names.empty();
-  const auto add = [&](Impl impl) {
-    if (std::find(result.more.begin(), result.more.end(), impl) == result.more.end())
-      result.more.push_back(impl);
+  const auto add = [&](const char* name) {
+    if (std::ranges::find(result.more, name) == result.more.end()) result.more.emplace_back(name);
   };
   for (const std::string& name : names) {
-    if (name == "winograd")
-      add(Impl::kDenseWinograd);
-    else if (name == "gemm")
-      add(Impl::kDenseGemm);
-    else if (name == "best")
-      result.best = true;
-    else if (name != "direct")
+    result.best = result.best || name == "best";
+    if (name != "direct" && name != "winograd" && name != "gemm" && name != "best")
       throw InputError("--baseline", fmt::format("unknown baseline '{}'", name),
                        "use direct, winograd, gemm or best");
-  }
-  if (result.best) {
-    add(Impl::kDenseWinograd);
-    add(Impl::kDenseGemm);
+    for (const char* one : {"winograd", "gemm"})
+      if (name == one || name == "best") add(one);
   }
   return result;
 }
@@ -80,7 +71,7 @@ std::vector<Crossover> crossovers(const std::vector<Case>& cases) {
                      [](const Case* a, const Case* b) { return a->result.zeros < b->result.zeros; });
     const auto find = c.impl == Impl::kAuto ? auto_crossing : crossing;
     all.push_back({c.network, c.layer, c.shape.describe(), c.op,
-                   find(group, [](const Case& one) { return one.result.x_direct; }),
+                   find(group, [](const Case& one) { return one.x_direct(); }),
                    find(group, [](const Case& one) { return one.result.x_best(); })});
   }
   return all;

@@ -11,9 +11,8 @@ namespace lacuna::bench {
 
 // Baselines by name; "direct" is always timed.
 struct Baselines {
-  std::vector<kernels::Impl> more;  // kDenseWinograd, kDenseGemm
-  bool best = false;                // a column for the fastest of all
-  bool asked = false;
+  std::vector<std::string> more;  // winograd, gemm
+  bool best = false;              // a column for the fastest of all
 };
 Baselines parse_baselines(const std::vector<std::string>& names);
 

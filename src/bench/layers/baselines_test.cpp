@@ -13,9 +13,8 @@ Case at(double zeros, double x_direct, double x_winograd) {
   c.layer = "conv";
   c.wanted_zeros = zeros;
   c.result.zeros = zeros;
-  c.result.x_direct = c.result.x_auto = x_direct;
-  c.result.baselines = {{kernels::Impl::kDenseWinograd, x_winograd, 1, "w"},
-                        {kernels::Impl::kDenseGemm, 0, 0, ""}};
+  c.result.rivals = {
+      {"direct", x_direct, 1, 1, "d"}, {"winograd", x_winograd, 1, 1, "w"}, {"gemm", 0, 0, 0, ""}};
   return c;
 }
 
@@ -48,7 +47,7 @@ TEST(Baselines, AutoCrossesWhereItBeginsToSkip) {
   cases[2].result.used = kernels::Impl::kSparse;
   EXPECT_EQ(crossovers(cases)[0].direct, 0.47);
   EXPECT_EQ(crossovers(cases)[0].best, 0.47);
-  cases[2].result.baselines[0].ratio = 0.98;  // skipping, and slower than Winograd
+  cases[2].result.rivals[1].ratio = 0.98;  // skipping, and slower than Winograd
   EXPECT_EQ(crossovers(cases)[0].best, -1);
 }
 

@@ -88,7 +88,8 @@ void use_bfloat16(kernels::MeasureSpec& measured) {
   // Images and grouped layers stay in single precision.
   if (measured.shape.c <= 3 || measured.shape.groups > 1) return;
   if (measured.options.impl != Impl::kAuto) measured.options.impl = Impl::kBfloat16;
-  measured.options.allow_bfloat16 = measured.with_float32 = true;
+  measured.options.allow_bfloat16 = true;
+  measured.rivals.emplace_back("float32");
 }
 
 // Places zeros as the trace has them.
@@ -96,9 +97,10 @@ void use_traced_zeros(kernels::MeasureSpec& measured, const Job& job) {
   const Layer& traced = *job.layer->traced;
   const bool in_weights = job.checked == Operand::kW;
   if (in_weights || job.either_side)
-    (in_weights ? measured.nonzero : measured.nonzero_weight) =
-        [mask = traced.w.mask, taps = measured.shape.taps()](
-            std::int64_t k, std::int64_t c, std::int64_t tap) { return mask.bit(k * taps + tap, c); };
+    measured.nonzero_weight = [mask = traced.w.mask, taps = measured.shape.taps()](
+                                  std::int64_t k, std::int64_t c, std::int64_t tap) {
+      return mask.bit(k * taps + tap, c);
+    };
   if (in_weights) return;
   const bool activations =
       job.op == Operation::kForward || (job.op == Operation::kWeightGrad && job.checked == Operand::kA);
@@ -149,11 +151,11 @@ kernels::MeasureSpec measure_spec(const LayersSpec& spec, const Baselines& basel
   options.or_weights = job.either_side;
   measured.min_rounds = spec.rounds;
   measured.seconds = spec.seconds;
-  measured.with_auto = spec.with_auto;
-  measured.with_sparsetrain = spec.impl == "sparsetrain";
-  measured.with_blocked = spec.beside_blocked;
+  if (spec.with_auto) measured.rivals.emplace_back(impl_name(Impl::kDenseAuto));
+  measured.rivals.insert(measured.rivals.end(), baselines.more.begin(), baselines.more.end());
+  if (spec.impl == "sparsetrain") measured.rivals.emplace_back("sparsetrain");
+  if (spec.beside_blocked) measured.rivals.emplace_back("blocked");
   measured.zeros = job.zeros;
-  measured.baselines = baselines.more;
   // The least of several noisy ratios is too small: close cases are timed longer.
   if (baselines.best) measured.close_error = 0.005;
   measured.close_seconds = std::max(0.15, 5 * spec.seconds);

@@ -4,9 +4,8 @@
 #include <cmath>
 #include <fmt/format.h>
 #include <map>
-#include <nlohmann/json.hpp>
+#include <tuple>
 
-#include "base/text/csv.hpp"
 #include "bench/columns.hpp"
 
 namespace lacuna::bench {
@@ -25,8 +24,8 @@ std::string kind_of(const LayerShape& s) {
   return name;
 }
 
-using kernels::BaselineResult;
 using kernels::Impl;
+using kernels::RivalResult;
 
 constexpr const char* kAuthorsTitle = "sparsetrain x direct";
 
@@ -37,6 +36,10 @@ std::string op_text(Operation op) { return std::string(operation_name(op)); }
 
 TableColumn left(const char* title) { return {title, Align::kLeft}; }
 
+bool timed_authors(const std::vector<Case>& cases) {
+  return std::ranges::any_of(cases, [](const Case& c) { return c.authors_x_direct() > 0; });
+}
+
 std::string cases_table(const LayersReport& report, const TextStyle& style) {
   std::vector<Column<Case>> columns = {
       // Names come from files and may hold anything.
@@ -46,23 +49,24 @@ std::string cases_table(const LayersReport& report, const TextStyle& style) {
       {left("in"), [](const Case& c) { return checked_name(c.checked); }},
       {{"zeros"}, [](const Case& c) { return fmt::format("{:.1f}%", 100 * c.result.zeros); }},
       {{"ours ms"}, [](const Case& c) { return milliseconds(c.result.seconds); }}};
-  const bool authors = std::ranges::any_of(report.cases, &Case::timed_sparsetrain);
+  const bool authors = timed_authors(report.cases);
   if (authors)
-    columns.push_back(
-        {{"sparsetrain ms"}, [](const Case& c) { return milliseconds(c.result.sparsetrain_seconds); }});
-  columns.push_back({{"direct ms"}, [](const Case& c) { return milliseconds(c.result.direct_seconds); }});
-  columns.push_back({{"x direct"}, [](const Case& c) { return number(c.result.x_direct); }});
+    columns.push_back({{"sparsetrain ms"},
+                       [](const Case& c) { return milliseconds(c.result.rival("sparsetrain").seconds); }});
+  columns.push_back({{"direct ms"}, [](const Case& c) { return milliseconds(c.result.direct().seconds); }});
+  columns.push_back({{"x direct"}, [](const Case& c) { return number(c.x_direct()); }});
   if (authors)
-    columns.push_back({{kAuthorsTitle}, [](const Case& c) { return number(c.result.sparsetrain_x_direct); }});
-  columns.push_back({{"x auto"}, [](const Case& c) { return number(c.result.x_auto); }});
+    columns.push_back({{kAuthorsTitle}, [](const Case& c) { return number(c.authors_x_direct()); }});
+  columns.push_back({{"x auto"}, [](const Case& c) { return number(c.x_auto()); }});
   // A column for each baseline; layers that stay in single precision have fewer.
   const auto most =
-      std::ranges::max_element(report.cases, {}, [](const Case& c) { return c.result.baselines.size(); });
-  for (std::size_t i = 0; most != report.cases.end() && i < most->result.baselines.size(); ++i)
-    columns.push_back({{fmt::format("x {}", most->result.baselines[i].name())}, [i](const Case& c) {
-                         const auto& all = c.result.baselines;
-                         return i < all.size() && all[i].ratio > 0 ? number(all[i].ratio) : "-";
-                       }});
+      std::ranges::max_element(report.cases, {}, [](const Case& c) { return c.result.rivals.size(); });
+  if (most != report.cases.end())
+    for (const RivalResult& one : most->result.baselines())
+      columns.push_back({{"x " + one.name}, [name = one.name](const Case& c) {
+                           const double ratio = c.result.rival(name).ratio;
+                           return ratio > 0 ? number(ratio) : "-";
+                         }});
   if (report.best_column)
     columns.push_back({{"x best"}, [](const Case& c) { return number(c.result.x_best()); }});
   columns.push_back({left("used"), [](const Case& c) { return std::string(impl_name(c.result.used)); }});
@@ -115,12 +119,11 @@ std::vector<NetworkTotal> network_totals(const std::vector<Case>& cases,
         const auto times = static_cast<double>(c.count);
         total.seconds += times * c.result.seconds;
         // From paired ratios, so that a slow moment of the machine affects both sides.
-        total.direct += times * c.result.seconds * c.result.x_direct;
-        total.automatic += times * c.result.seconds * c.result.x_auto;
-        if (c.result.sparsetrain_x_direct > 0)
-          total.sparsetrain += times * c.result.seconds * c.result.x_direct / c.result.sparsetrain_x_direct;
-        for (const kernels::BaselineResult& one : c.result.baselines)
-          if (one.impl == kernels::Impl::kAuto) total.float32 += times * c.result.seconds * one.ratio;
+        total.direct += times * c.result.seconds * c.x_direct();
+        total.automatic += times * c.result.seconds * c.x_auto();
+        if (c.authors_x_direct() > 0)
+          total.sparsetrain += times * c.result.seconds * c.x_direct() / c.authors_x_direct();
+        total.float32 += times * c.result.seconds * c.result.rival("float32").ratio;
       }
       if (total.seconds > 0) totals.push_back(total);
     }
@@ -138,10 +141,10 @@ std::vector<GroupMean> group_means(const std::vector<Case>& cases) {
   std::map<std::tuple<std::string, Operation, double>, Sum> sums;
   auto add = [&](const std::string& name, const Case& c) {
     Sum& sum = sums[{name, c.op, c.wanted_zeros}];
-    sum.logs += static_cast<double>(c.count) * std::log(c.result.x_direct);
-    if (c.timed_sparsetrain())
-      sum.sparsetrain_logs += static_cast<double>(c.count) * std::log(c.result.sparsetrain_x_direct);
-    sum.worst = std::min(sum.worst, c.result.x_direct);
+    sum.logs += static_cast<double>(c.count) * std::log(c.x_direct());
+    if (c.authors_x_direct() > 0)
+      sum.sparsetrain_logs += static_cast<double>(c.count) * std::log(c.authors_x_direct());
+    sum.worst = std::min(sum.worst, c.x_direct());
     sum.layers += c.count;
   };
   for (const Case& c : cases) {
@@ -155,7 +158,7 @@ std::vector<GroupMean> group_means(const std::vector<Case>& cases) {
   }
   std::vector<GroupMean> groups;
   groups.reserve(sums.size());
-  const bool authors = std::ranges::any_of(cases, &Case::timed_sparsetrain);
+  const bool authors = timed_authors(cases);
   for (const auto& [key, sum] : sums) {
     const auto layers = static_cast<double>(sum.layers);
     groups.push_back({std::get<0>(key), std::get<1>(key), std::get<2>(key), std::exp(sum.logs / layers),
@@ -180,107 +183,101 @@ std::string layers_text(const LayersReport& report, const std::string& summary, 
   return text;
 }
 
+namespace {
+
+// A ratio or a time that is 0 where it was not measured.
+ordered_json measured(double value) { return value > 0 ? ordered_json(value) : ordered_json(); }
+
+std::vector<Field<Case>> case_fields() {
+  const char* const seconds = "{:.9f}";
+  const char* const ratio = "{:.4f}";
+  return {{"network", [](const Case& c) { return c.network; }},
+          {"layer", [](const Case& c) { return c.layer; }},
+          {"shape", [](const Case& c) { return c.shape.describe(); }},
+          {"batch", [](const Case& c) { return c.shape.n; }},
+          {"count", [](const Case& c) { return c.count; }},
+          {"op", [](const Case& c) { return operation_name(c.op); }},
+          {"checked", [](const Case& c) { return checked_name(c.checked); }},
+          {"zeros", [](const Case& c) { return c.result.zeros; }, "{:.6f}"},
+          {"threads", [](const Case& c) { return c.threads; }},
+          {"impl", [](const Case& c) { return impl_name(c.impl); }},
+          {"used", [](const Case& c) { return impl_name(c.result.used); }},
+          {"seconds", [](const Case& c) { return c.result.seconds; }, seconds},
+          {"direct_seconds", [](const Case& c) { return c.result.direct().seconds; }, seconds},
+          {"auto_seconds", [](const Case& c) { return c.result.automatic().seconds; }, seconds},
+          {"x_direct", [](const Case& c) { return c.x_direct(); }, ratio},
+          {"x_auto", [](const Case& c) { return c.x_auto(); }, ratio},
+          {"rounds", [](const Case& c) { return c.result.rounds; }}};
+}
+
+ordered_json x_best(const Case& c) {
+  return c.result.baselines().empty() ? ordered_json() : ordered_json(c.result.x_best());
+}
+ordered_json x_blocked(const Case& c) { return measured(c.result.rival("blocked").ratio); }
+
+}  // namespace
+
 ordered_json layers_json(const LayersReport& report) {
   ordered_json json = json_head(report.machine);
   json["exact"] = report.exact;
   json["complete"] = report.complete;
-  json["cases"] = ordered_json::array();
+  json["cases"] = json["networks"] = json["groups"] = ordered_json::array();
+  std::vector<Field<Case>> fields = case_fields();
+  fields.insert(fields.end(),
+                {{"initial", [](const Case& c) { return c.initial; }},
+                 {"kernel", [](const Case& c) { return c.result.kernel; }},
+                 {"direct_kernel", [](const Case& c) { return c.result.direct().kernel; }},
+                 {"auto_kernel", [](const Case& c) { return c.result.automatic().kernel; }},
+                 {"x_best", x_best},
+                 {"x_blocked", x_blocked},
+                 {"best_x_itself", [](const Case& c) { return measured(c.result.best_x_itself); }}});
   for (const Case& c : report.cases) {
-    ordered_json entry;
-    entry["layer"] = c.layer;
-    entry["op"] = operation_name(c.op);
-    entry["zeros"] = c.result.zeros;
-    entry["threads"] = c.threads;
-    entry["impl"] = impl_name(c.impl);
-    entry["x_direct"] = c.result.x_direct;
-    entry["x_auto"] = c.result.x_auto;
-    entry["network"] = c.network;
-    entry["shape"] = c.shape.describe();
-    entry["batch"] = c.shape.n;
-    entry["count"] = c.count;
-    entry["initial"] = c.initial;
-    entry["checked"] = checked_name(c.checked);
-    entry["used"] = impl_name(c.result.used);
-    entry["seconds"] = c.result.seconds;
-    entry["direct_seconds"] = c.result.direct_seconds;
-    entry["auto_seconds"] = c.result.auto_seconds;
-    if (c.timed_sparsetrain())
-      entry["sparsetrain"] = {{"seconds", c.result.sparsetrain_seconds},
-                              {"x_direct", c.result.sparsetrain_x_direct}};
-    if (c.result.x_blocked > 0) entry["x_blocked"] = c.result.x_blocked;
-    if (c.result.best_x_itself > 0) entry["best_x_itself"] = c.result.best_x_itself;
-    entry["rounds"] = c.result.rounds;
-    entry["kernel"] = c.result.kernel;
-    entry["direct_kernel"] = c.result.direct_kernel;
-    entry["auto_kernel"] = c.result.auto_kernel;
-    if (!c.result.baselines.empty()) entry["x_best"] = c.result.x_best();
-    for (const kernels::BaselineResult& one : c.result.baselines)
+    ordered_json& entry = json["cases"].emplace_back();
+    add_json(entry, c, fields);
+    if (const RivalResult& authors = c.result.rival("sparsetrain"); authors.ratio > 0)
+      entry["sparsetrain"] = {{"seconds", authors.seconds}, {"x_direct", authors.x_direct}};
+    for (const RivalResult& one : c.result.baselines())
       if (one.ratio > 0)
-        entry["baselines"][one.name()] = {{"x", one.ratio}, {"seconds", one.seconds}, {"kernel", one.kernel}};
-    json["cases"].push_back(entry);
+        entry["baselines"][one.name] = {{"x", one.ratio}, {"seconds", one.seconds}, {"kernel", one.kernel}};
   }
-  json["networks"] = ordered_json::array();
-  for (const NetworkTotal& t : report.totals) {
-    ordered_json entry{{"name", t.name}, {"x_direct", t.x_direct()}, {"x_auto", t.x_auto()}};
-    if (t.zeros >= 0) entry["zeros"] = t.zeros;
-    if (t.paper > 0) entry["paper"] = t.paper;
-    if (t.sparsetrain > 0) entry["sparsetrain_x_direct"] = t.direct / t.sparsetrain;
-    if (t.float32 > 0) entry["x_float32"] = t.float32 / t.seconds;
-    json["networks"].push_back(entry);
-  }
-  json["groups"] = ordered_json::array();
+  using Total = NetworkTotal;
+  for (const Total& t : report.totals)
+    add_json<Total>(
+        json["networks"].emplace_back(), t,
+        {{"name", [](const Total& one) { return one.name; }},
+         {"x_direct", [](const Total& one) { return one.x_direct(); }},
+         {"x_auto", [](const Total& one) { return one.x_auto(); }},
+         {"zeros", [](const Total& one) { return one.zeros < 0 ? ordered_json() : ordered_json(one.zeros); }},
+         {"paper", [](const Total& one) { return measured(one.paper); }},
+         {"sparsetrain_x_direct",
+          [](const Total& one) { return measured(one.sparsetrain > 0 ? one.direct / one.sparsetrain : 0); }},
+         {"x_float32", [](const Total& one) { return measured(one.float32 / one.seconds); }}});
   for (const GroupMean& g : report.groups) {
-    ordered_json entry{{"name", g.name},     {"op", operation_name(g.op)}, {"zeros", g.zeros},
-                       {"layers", g.layers}, {"x_direct", g.x_direct},     {"worst", g.worst}};
+    ordered_json& entry = json["groups"].emplace_back();
+    entry = {{"name", g.name},     {"op", operation_name(g.op)}, {"zeros", g.zeros},
+             {"layers", g.layers}, {"x_direct", g.x_direct},     {"worst", g.worst}};
     if (g.sparsetrain_x_direct > 0) entry["sparsetrain_x_direct"] = g.sparsetrain_x_direct;
-    json["groups"].push_back(entry);
   }
   return json;
 }
 
 std::string layers_csv(const std::vector<Case>& cases) {
-  const auto seconds = [](double value) { return number(value, 9); };
-  const auto ratio = [](double value) { return number(value, 4); };
-  std::vector<Column<Case>> columns = {
-      {{"network"}, [](const Case& c) { return csv_text(c.network); }},
-      {{"layer"}, [](const Case& c) { return csv_text(c.layer); }},
-      {{"shape"}, [](const Case& c) { return fmt::format("\"{}\"", c.shape.describe()); }},
-      {{"batch"}, [](const Case& c) { return std::to_string(c.shape.n); }},
-      {{"count"}, [](const Case& c) { return std::to_string(c.count); }},
-      {{"op"}, [](const Case& c) { return op_text(c.op); }},
-      {{"checked"}, [](const Case& c) { return checked_name(c.checked); }},
-      {{"zeros"}, [](const Case& c) { return number(c.result.zeros, 6); }},
-      {{"threads"}, [](const Case& c) { return std::to_string(c.threads); }},
-      {{"impl"}, [](const Case& c) { return std::string(impl_name(c.impl)); }},
-      {{"used"}, [](const Case& c) { return std::string(impl_name(c.result.used)); }},
-      {{"seconds"}, [=](const Case& c) { return seconds(c.result.seconds); }},
-      {{"direct_seconds"}, [=](const Case& c) { return seconds(c.result.direct_seconds); }},
-      {{"auto_seconds"}, [=](const Case& c) { return seconds(c.result.auto_seconds); }},
-      {{"x_direct"}, [=](const Case& c) { return ratio(c.result.x_direct); }},
-      {{"x_auto"}, [=](const Case& c) { return ratio(c.result.x_auto); }},
-      {{"rounds"}, [](const Case& c) { return std::to_string(c.result.rounds); }},
-      {{"sparsetrain_seconds"},
-       [=](const Case& c) { return c.timed_sparsetrain() ? seconds(c.result.sparsetrain_seconds) : ""; }},
-      {{"sparsetrain_x_direct"},
-       [=](const Case& c) { return c.timed_sparsetrain() ? ratio(c.result.sparsetrain_x_direct) : ""; }}};
+  std::vector<Field<Case>> fields = case_fields();
   // Empty where a baseline was not asked for or has no kernel for the layer.
-  for (const Impl impl : {Impl::kDenseWinograd, Impl::kDenseGemm}) {
-    const auto cell = [impl](const auto& format, double BaselineResult::*value) {
-      return [=](const Case& c) {
-        const auto one = std::ranges::find(c.result.baselines, impl, &BaselineResult::impl);
-        return one != c.result.baselines.end() && one->ratio > 0 ? format((*one).*value) : std::string();
-      };
-    };
-    columns.push_back(
-        {{fmt::format("{}_seconds", impl_name(impl))}, cell(seconds, &BaselineResult::seconds)});
-    columns.push_back({{fmt::format("x_{}", impl_name(impl))}, cell(ratio, &BaselineResult::ratio)});
+  const auto add = [&](const std::string& name, const std::string& rival, double RivalResult::*value,
+                       const char* format) {
+    fields.push_back({name, [=](const Case& c) { return measured(c.result.rival(rival).*value); }, format});
+  };
+  add("sparsetrain_seconds", "sparsetrain", &RivalResult::seconds, "{:.9f}");
+  add("sparsetrain_x_direct", "sparsetrain", &RivalResult::x_direct, "{:.4f}");
+  for (const std::string name : {"winograd", "gemm"}) {
+    add(name + "_seconds", name, &RivalResult::seconds, "{:.9f}");
+    add("x_" + name, name, &RivalResult::ratio, "{:.4f}");
   }
-  columns.push_back({{"x_best"}, [=](const Case& c) {
-                       return c.result.baselines.empty() ? "" : ratio(c.result.x_best());
-                     }});
-  if (std::ranges::any_of(cases, [](const Case& c) { return c.result.x_blocked > 0; }))
-    columns.push_back({{"x_blocked"}, [=](const Case& c) { return ratio(c.result.x_blocked); }});
-  return render_csv(cases, columns);
+  fields.push_back({"x_best", x_best, "{:.4f}"});
+  if (std::ranges::any_of(cases, [](const Case& c) { return c.result.rival("blocked").ratio > 0; }))
+    fields.push_back({"x_blocked", x_blocked, "{:.4f}"});
+  return render_csv(cases, fields);
 }
 
 }  // namespace lacuna::bench

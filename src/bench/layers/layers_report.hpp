@@ -25,7 +25,10 @@ struct Case {
   kernels::Impl impl = kernels::Impl::kSparse;
   kernels::Measurement result;
 
-  bool timed_sparsetrain() const { return result.sparsetrain_x_direct > 0; }
+  double x_direct() const { return result.direct().ratio; }
+  double x_auto() const { return result.automatic().ratio; }
+  // SparseTrain's algorithm, times faster than oneDNN direct; 0: not timed.
+  double authors_x_direct() const { return result.rival("sparsetrain").x_direct; }
 };
 
 // Training time of the non-initial convolutions of a network.

@@ -96,9 +96,9 @@ void add_results(const ZeroTable& table, const Network& network, const std::vect
         double measured = 0;
         for (const Case& c : cases) {
           if (c.network != network.name || c.layer != layer.name || c.op != op) continue;
-          const double x_direct = authors ? c.result.sparsetrain_x_direct : c.result.x_direct;
+          const double x_direct = authors ? c.authors_x_direct() : c.x_direct();
           if (!(x_direct > 0)) continue;
-          part.direct_seconds = c.result.direct_seconds;
+          part.direct_seconds = c.result.direct().seconds;
           if (plan.apart == c.wanted_zeros)
             measured = 1 / x_direct;
           else

@@ -13,17 +13,12 @@
 #include "base/clock.hpp"
 #include "base/core_wait.hpp"
 #include "kernels/conv_kernel.hpp"
-#include "kernels/measure/plan_tensors.hpp"
 #include "kernels/measure/race.hpp"
+#include "kernels/measure/timed.hpp"
 #include "kernels/sparse/microkernels.hpp"
 
 namespace lacuna::kernels {
 namespace {
-
-// One thread is timed by its CPU time, which other processes cannot stretch; several by the wall clock.
-double seconds_now(int threads) {
-  return clock_seconds(threads == 1 ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC);
-}
 
 std::string cost_key(const LayerShape& shape, const ConvOptions& o) {
   std::string key = machine_key() + " | " + shape.describe() + " n" + std::to_string(shape.n) + " g" +
@@ -56,31 +51,6 @@ LayerShape calibration_shape(LayerShape shape, const ConvOptions& options) {
   shape.n = std::min(shape.n, std::max<std::int64_t>(images, 2));
   return shape;
 }
-
-// One implementation on tensors that it shares with the others: the same kernel in other memory was measured
-// up to half as fast, by how the tensors lie.
-class Timed {
- public:
-  Timed(const LayerShape& shape, const ConvOptions& options, Impl which)
-      : impl(which), plan(shape, with(options, which)), weights_(plan.weights_size()) {}
-  void take_weights(PlanTensors& data) { data.give_weights(plan, weights_); }
-  double seconds(PlanTensors& data) {
-    const ConvTensors tensors = data.tensors(weights_);
-    const int threads = plan.options().threads;
-    const double start = seconds_now(threads);
-    plan.run(tensors);
-    return seconds_now(threads) - start;
-  }
-  const Impl impl;
-  ConvPlan plan;
-
- private:
-  static ConvOptions with(ConvOptions options, Impl which) {
-    options.impl = which;
-    return options;
-  }
-  AlignedFloats weights_;
-};
 
 std::mutex& known_mutex() {
   static std::mutex mutex;
@@ -123,19 +93,19 @@ class CoreShare {
 };
 
 // The fastest of the kernels that skip nothing, timed interleaved with direct; direct unless another wins.
-std::unique_ptr<Timed> fastest_dense(const LayerShape& shape, const ConvOptions& options, PlanTensors& data,
-                                     const RaceLimits& limits, CoreShare& core) {
-  auto direct = std::make_unique<Timed>(shape, options, Impl::kDenseDirect);
+std::unique_ptr<TimedPlan> fastest_dense(const LayerShape& shape, const ConvOptions& options,
+                                         PlanTensors& data, const RaceLimits& limits, CoreShare& core) {
+  auto direct = std::make_unique<TimedPlan>(shape, options, Impl::kDenseDirect);
   direct->take_weights(data);
   direct->seconds(data);  // warm-up: caches, pages
   const double direct_seconds = direct->seconds(data);
-  std::vector<std::unique_ptr<Timed>> rivals;
+  std::vector<std::unique_ptr<TimedPlan>> rivals;
   for (const ConvImplementation* one : conv_implementations()) {
     if (one->skips != Skips::kNothing || one->may_choose == nullptr || !one->may_choose(options) ||
         one->impl() == Impl::kDenseDirect)
       continue;
     try {
-      auto rival = std::make_unique<Timed>(shape, options, one->impl());
+      auto rival = std::make_unique<TimedPlan>(shape, options, one->impl());
       rival->take_weights(data);
       for (int i = 0; i < one->warm_up_runs; ++i) rival->seconds(data);
       constexpr double kHopeless = 1.4;  // times the direct time
@@ -155,10 +125,10 @@ std::unique_ptr<Timed> fastest_dense(const LayerShape& shape, const ConvOptions&
       calls, limits);
   constexpr double kWins = 0.98;
   double best = kWins;
-  std::unique_ptr<Timed> fastest = std::move(direct);
+  std::unique_ptr<TimedPlan> fastest = std::move(direct);
   for (std::size_t i = 0; i < rivals.size(); ++i) {
     // A shared core slows reorders down less than arithmetic.
-    const bool reorders = find_implementation(rivals[i]->impl)->reorders;
+    const bool reorders = find_implementation(rivals[i]->impl())->reorders;
     const double wins = kWins - (reorders ? contention_margin(core.contention()) : 0);
     if (raced.ratios[i] < std::min(best, wins)) best = raced.ratios[i], fastest = std::move(rivals[i]);
   }
@@ -185,20 +155,20 @@ Calibration measured_cost(const LayerShape& shape, const ConvOptions& options, d
   limits.min_rounds = 3;
   limits.max_rounds = 25;
   limits.seconds = seconds / static_cast<double>(CostCurve::kZeros.size() + 1);
-  Timed sparse(shape, options, Impl::kSparse);
-  PlanTensors data(sparse.plan);
-  data.fill_quickly(sparse.plan, 0, 1);
+  TimedPlan sparse(shape, options, Impl::kSparse);
+  PlanTensors data(sparse.plan());
+  data.fill_quickly(sparse.plan(), 0, 1);
   sparse.take_weights(data);
   CoreShare core(options.threads);
   for (int i = 0; i < kProbes; ++i) core.probe();
-  const std::unique_ptr<Timed> dense = fastest_dense(shape, options, data, limits, core);
+  const std::unique_ptr<TimedPlan> dense = fastest_dense(shape, options, data, limits, core);
   Calibration result;
   CostCurve& curve = result.curve;
-  curve.dense_impl = dense->impl;
+  curve.dense_impl = dense->impl();
   std::vector<double> dense_times;
   std::array<double, CostCurve::kZeros.size()> speedups{};
   for (std::size_t i = 0; i < CostCurve::kZeros.size(); ++i) {
-    data.refill_quickly(sparse.plan, CostCurve::kZeros[i], 1 + i);
+    data.fill_quickly(sparse.plan(), CostCurve::kZeros[i], 1 + i, true);
     if (options.checked == Operand::kW) sparse.take_weights(data), dense->take_weights(data);
     sparse.seconds(data);  // warm-up: caches, pages
     const RaceResult raced = race(

@@ -111,8 +111,7 @@ TEST(Winograd, TurnsSomeZerosIntoSmallNumbers) {
     ConvPlan plan(shape, options);
     PlanTensors data(plan);
     // Values in every sixth column alone: outputs beyond its neighbours are sums of zeros.
-    data.fill(
-        plan, [](auto, auto, std::int64_t pixel) { return pixel % 6 == 0; }, 5);
+    data.fill(plan, {[](auto, auto, std::int64_t pixel) { return pixel % 6 == 0; }, {}}, 5);
     plan.run(data.tensors());
     int found = 0;
     for (std::int64_t i = 0; i < data.result().size(); ++i) {

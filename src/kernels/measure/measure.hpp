@@ -5,6 +5,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "kernels/conv.hpp"
@@ -17,19 +18,16 @@ struct MeasureSpec {
   ConvOptions options;  // of the plan: impl kSparse or kAuto, blocked or plain tensors, threads
   // Shares of zeros of the checked operand, at random places; one measurement each ...
   std::vector<double> zeros = {0.5};
-  // ... or one measurement with zeros where this is false.
+  // ... or one measurement with zeros where these are false: in activations or gradients, in weights.
   std::function<bool(std::int64_t image, std::int64_t channel, std::int64_t pixel)> nonzero;
-  // With options.or_weights: weights are zero where this is false, too.
   std::function<bool(std::int64_t output, std::int64_t input, std::int64_t tap)> nonzero_weight;
   int min_rounds = 5;
   int max_rounds = 1000;
   double seconds = 0.3;  // rounds are added until this much time is spent
-  bool with_auto = true;
-  bool with_sparsetrain = false;  // the algorithm of SparseTrain's authors, in the same rounds
-  bool with_float32 = false;      // kAuto in single precision on the same tensors, in the same rounds
-  bool with_blocked = false;      // the same implementation on blocked tensors, in the same rounds
-  std::function<bool()> stop;     // asked before each round; true ends the measurement
-  std::vector<Impl> baselines;    // more of oneDNN's: kDenseWinograd, kDenseGemm
+  // Kernels to time in the same rounds, next to oneDNN's direct convolution: names of dense implementations,
+  // "sparsetrain", "float32" (kAuto in single precision), "blocked" (the plan's on blocked tensors).
+  std::vector<std::string> rivals;
+  std::function<bool()> stop;  // asked before each round; true ends the measurement
   // Error of a ratio to the best baseline, where ours takes nearly as long: they are timed again,
   // interleaved, until it is reached. 0: not again.
   double close_error = 0;
@@ -37,23 +35,18 @@ struct MeasureSpec {
   std::uint64_t seed = 1;
 };
 
-// One of oneDNN's in the same rounds, or kAuto in single precision (with_float32).
-struct BaselineResult {
-  Impl impl = Impl::kDenseDirect;
-  double ratio = 0;  // median over rounds of its time / time of the plan; 0: oneDNN has none for this shape
+// A kernel timed in the same rounds. All numbers are medians over them.
+struct RivalResult {
+  std::string name;
+  double ratio = 0;  // its time / time of the plan; 0: there is none for this shape
   double seconds = 0;
+  double x_direct = 0;  // time of oneDNN direct / its time
   std::string kernel;
-  const char* name() const { return impl == Impl::kAuto ? "float32" : impl_name(impl); }
 };
 
 struct Measurement {
-  double x_direct = 0;  // median over rounds of time of oneDNN direct / time of the plan
-  double x_auto = 0;    // the same with oneDNN's own choice; equal to x_direct where that is direct
-  double seconds = 0, direct_seconds = 0, auto_seconds = 0;  // medians
-  double zeros = 0;  // as filled: of the operand that was skipped last, or of the checked one
-  // SparseTrain's algorithm, if it was asked for: its median time, and oneDNN direct's / its time by rounds.
-  double sparsetrain_seconds = 0, sparsetrain_x_direct = 0;
-  double x_blocked = 0;  // with_blocked: median over rounds of the time on blocked tensors / that of the plan
+  double seconds = 0;  // median
+  double zeros = 0;    // as filled: of the operand that was skipped last, or of the checked one
   // The best baseline timed twice in the same rounds, the second / the first time: 1 but for the noise that
   // the ratios to it have, too. 0: it was not timed again (close_error).
   double best_x_itself = 0;
@@ -61,9 +54,17 @@ struct Measurement {
   Impl used = Impl::kSparse;       // in the last round
   std::optional<Operand> skipped;  // the same: the operand whose zeros were skipped
   double skips_from = 0;           // kAuto: the share of zeros above which it skips them; 2: never
-  std::string kernel, direct_kernel, auto_kernel;
-  std::vector<BaselineResult> baselines;
-  // Over the fastest of all that were timed.
+  std::string kernel;
+  std::vector<RivalResult> rivals;  // "direct", then those of the specification
+
+  // An empty one where it was not timed.
+  const RivalResult& rival(std::string_view name) const;
+  const RivalResult& direct() const { return rival("direct"); }
+  // oneDNN's own choice; direct where that was not timed.
+  const RivalResult& automatic() const;
+  // Dense ones that were asked for besides these two, and "float32".
+  std::vector<RivalResult> baselines() const;
+  // Over the fastest of all dense ones that were timed.
   double x_best() const;
 };
 

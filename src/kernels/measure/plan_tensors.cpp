@@ -27,11 +27,6 @@ void place(const BlockedShape& shape, Layout layout, const std::vector<float>& n
             nchw[static_cast<std::size_t>((n * channels + c) * shape.pixels() + p)];
 }
 
-Operand checked_of(const ConvPlan& plan) {
-  return plan.options().checked.value_or(plan.options().op == Operation::kInputGrad ? Operand::kG
-                                                                                    : Operand::kA);
-}
-
 float random_value(Random& random) {
   // Never zero: 0.05 .. 1, either sign.
   const auto value = static_cast<float>(0.05 + 0.95 * random.uniform());
@@ -50,16 +45,15 @@ PlanTensors::PlanTensors(const ConvPlan& plan)
 
 void PlanTensors::fill(ConvPlan& plan, double zeros, std::uint64_t seed) {
   Random random(seed * 77 + 5);
-  fill(
-      plan, [&](std::int64_t, std::int64_t, std::int64_t) { return !random.chance(zeros); }, seed);
+  const auto draw = [&](std::int64_t, std::int64_t, std::int64_t) { return !random.chance(zeros); };
+  fill(plan, plan.options().checked_operand() == Operand::kW ? Nonzero{{}, draw} : Nonzero{draw, {}}, seed);
 }
 
-void PlanTensors::fill(ConvPlan& plan,
-                       const std::function<bool(std::int64_t, std::int64_t, std::int64_t)>& nonzero,
-                       std::uint64_t seed) {
+void PlanTensors::fill(ConvPlan& plan, const Nonzero& nonzero, std::uint64_t seed) {
   Random random(seed);
-  const Operand checked_operand = checked_of(plan);
-  auto draw = [&](const BlockedShape& s, Layout layout, bool checked, AlignedFloats& to) {
+  const ConvOptions& options = plan.options();
+  auto draw = [&](const BlockedShape& s, Layout layout, Operand operand, AlignedFloats& to) {
+    const bool checked = operand == options.checked_operand() && nonzero.data;
     const std::int64_t channels = s.groups * s.channels;
     std::vector<float> nchw(static_cast<std::size_t>(s.plain_floats()));
     std::size_t i = 0;
@@ -67,21 +61,19 @@ void PlanTensors::fill(ConvPlan& plan,
       for (std::int64_t c = 0; c < channels; ++c)
         for (std::int64_t p = 0; p < s.pixels(); ++p, ++i) {
           const float value = random_value(random);
-          nchw[i] = !checked || nonzero(n, c, p) ? value : 0.0F;
+          nchw[i] = !checked || nonzero.data(n, c, p) ? value : 0.0F;
         }
     place(s, layout, nchw, to);
   };
-  if (op_ != Operation::kInputGrad)
-    draw(blocked_src(plan.shape()), plan.options().layout_of_src(), checked_operand == Operand::kA, src);
-  if (op_ != Operation::kForward)
-    draw(blocked_dst(plan.shape()), plan.options().layout_of_dst(), checked_operand == Operand::kG, dst);
   const LayerShape& shape = plan.shape();
+  if (op_ != Operation::kInputGrad) draw(blocked_src(shape), options.layout_of_src(), Operand::kA, src);
+  if (op_ != Operation::kForward) draw(blocked_dst(shape), options.layout_of_dst(), Operand::kG, dst);
   std::int64_t i = 0;
   for (std::int64_t k = 0; k < shape.k; ++k)
     for (std::int64_t c = 0; c < shape.c_per_group(); ++c)
       for (std::int64_t tap = 0; tap < shape.taps(); ++tap, ++i) {
         const float value = 0.1F * random_value(random);
-        plain_weights[i] = checked_operand != Operand::kW || nonzero(k, c, tap) ? value : 0.0F;
+        plain_weights[i] = !nonzero.weight || nonzero.weight(k, c, tap) ? value : 0.0F;
       }
   for (std::int64_t b = 0; b < bias.size(); ++b) bias[b] = random_value(random);
   give_weights(plan, weights);
@@ -89,7 +81,8 @@ void PlanTensors::fill(ConvPlan& plan,
 
 void PlanTensors::give_weights(ConvPlan& plan, AlignedFloats& packed) {
   if (op_ == Operation::kWeightGrad) {
-    if (checked_of(plan) == Operand::kW) plan.use_weights(plain_weights.data());
+    if (plan.options().checked == Operand::kW || plan.options().or_weights)
+      plan.use_weights(plain_weights.data());
   } else if (plan.options().weights == WeightLayout::kPacked) {
     plan.pack_weights(plain_weights.data(), packed.data());
   } else {
@@ -97,17 +90,9 @@ void PlanTensors::give_weights(ConvPlan& plan, AlignedFloats& packed) {
   }
 }
 
-void PlanTensors::fill_quickly(ConvPlan& plan, double zeros, std::uint64_t seed) {
-  draw_quickly(plan, zeros, seed, false);
-}
-
-void PlanTensors::refill_quickly(ConvPlan& plan, double zeros, std::uint64_t seed) {
-  draw_quickly(plan, zeros, seed, true);
-}
-
-void PlanTensors::draw_quickly(ConvPlan& plan, double zeros, std::uint64_t seed, bool checked_only) {
+void PlanTensors::fill_quickly(ConvPlan& plan, double zeros, std::uint64_t seed, bool checked_only) {
   const int threads = plan.options().threads;
-  const Operand checked_operand = checked_of(plan);
+  const Operand checked_operand = plan.options().checked_operand();
   // Runs of 16 floats: blocks of channels, or anything in a plain layout. Channels past the last stay zero.
   const auto draw = [&](const BlockedShape& of, Layout layout, double share, AlignedFloats& to) {
     const BlockedShape s = stored_shape(of);
@@ -155,20 +140,14 @@ ConvTensors PlanTensors::tensors() { return tensors(weights); }
 
 ConvTensors PlanTensors::tensors(AlignedFloats& packed) {
   ConvTensors t;
-  if (op_ == Operation::kForward) {
-    t.src = src.data();
-    t.weights = packed.data();
-    t.bias = bias.data();
-    t.dst = dst.data();
-  } else if (op_ == Operation::kInputGrad) {
-    t.diff_dst = dst.data();
-    t.weights = packed.data();
-    t.diff_src = src.data();
-  } else {
-    t.src = src.data();
-    t.diff_dst = dst.data();
-    t.diff_weights = packed.data();
-  }
+  if (op_ != Operation::kInputGrad) t.src = src.data();
+  if (op_ != Operation::kForward) t.diff_dst = dst.data();
+  if (op_ != Operation::kWeightGrad) t.weights = packed.data();
+  if (op_ == Operation::kForward) t.bias = bias.data();
+  (op_ == Operation::kForward     ? t.dst
+   : op_ == Operation::kInputGrad ? t.diff_src
+                                  : t.diff_weights) =
+      (op_ == Operation::kWeightGrad ? packed : result()).data();
   return t;
 }
 

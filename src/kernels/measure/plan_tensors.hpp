@@ -15,14 +15,15 @@ class PlanTensors {
   // Random values from `seed`; the checked operand has this share of zeros. The same seed gives the same
   // tensors in any layout of the plan.
   void fill(ConvPlan& plan, double zeros, std::uint64_t seed);
-  // The same, but a value of the checked operand is zero where `nonzero(image, channel, pixel)` is false; of
-  // weights, `nonzero(output channel, input channel of the group, tap)`.
-  void fill(ConvPlan& plan, const std::function<bool(std::int64_t, std::int64_t, std::int64_t)>& nonzero,
-            std::uint64_t seed);
+  // The same, but with zeros where these are false: values of the checked activations or gradients by image,
+  // channel and pixel, weights by output channel, input channel of the group and tap. Null: none.
+  struct Nonzero {
+    std::function<bool(std::int64_t, std::int64_t, std::int64_t)> data, weight;
+  };
+  void fill(ConvPlan& plan, const Nonzero& nonzero, std::uint64_t seed);
   // For timing, in a fraction of the time: other values, with this share of zeros in the checked operand.
-  void fill_quickly(ConvPlan& plan, double zeros, std::uint64_t seed);
-  // Refills only the operand whose zeros are skipped.
-  void refill_quickly(ConvPlan& plan, double zeros, std::uint64_t seed);
+  // `checked_only`: refills only that.
+  void fill_quickly(ConvPlan& plan, double zeros, std::uint64_t seed, bool checked_only = false);
   // Gives another plan of the same operation and layouts its weights in `packed`, so that it may run on these
   // tensors.
   void give_weights(ConvPlan& plan, AlignedFloats& packed);
@@ -34,8 +35,6 @@ class PlanTensors {
   AlignedFloats plain_weights;  // OIHW, what `weights` was packed from
 
  private:
-  void draw_quickly(ConvPlan& plan, double zeros, std::uint64_t seed, bool checked_only);
-
   Operation op_;
 };
 

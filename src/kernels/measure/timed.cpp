@@ -1,4 +1,4 @@
-#include "kernels/measure/baseline.hpp"
+#include "kernels/measure/timed.hpp"
 
 #include "base/clock.hpp"
 #include "kernels/layout/blocked.hpp"
@@ -8,9 +8,13 @@ namespace {
 
 bool is_native(const ConvOptions& options) { return options.layout == Layout::kBlocked; }
 
-ConvOptions baseline_options(const ConvOptions& options) {
-  ConvOptions o = options;
-  if (is_native(options)) o.weights = WeightLayout::kPacked;
+ConvOptions with(ConvOptions options, Impl impl) {
+  options.impl = impl;
+  return options;
+}
+
+ConvOptions baseline_options(ConvOptions o) {
+  if (is_native(o)) o.weights = WeightLayout::kPacked;
   o.bias = o.relu = false;
   return o;
 }
@@ -26,7 +30,15 @@ AlignedFloats own_memory(std::int64_t given, std::int64_t floats) {
 }  // namespace
 
 double timing_clock(int threads) {
-  return clock_seconds(threads == 1 ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_MONOTONIC);
+  return clock_seconds(threads == 1 ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC);
+}
+
+TimedPlan::TimedPlan(const LayerShape& shape, ConvOptions options, Impl impl)
+    : plan_(shape, with(options, impl)), weights_(plan_.weights_size()) {}
+
+double TimedPlan::seconds(PlanTensors& data) {
+  const ConvTensors tensors = data.tensors(weights_);
+  return timed(plan_.options().threads, [&] { plan_.run(tensors); });
 }
 
 Baseline::Baseline(const ConvPlan& plan, Impl impl) : threads_(plan.options().threads) {
@@ -52,22 +64,7 @@ double Baseline::seconds(const ConvTensors& of_plan) {
   if (src_.size() > 0) t.src = t.diff_src = src_.data();
   if (weights_.size() > 0) t.weights = t.diff_weights = weights_.data();
   if (dst_.size() > 0) t.dst = dst_.data(), t.diff_dst = dst_.data();
-  const double start = timing_clock(threads_);
-  kernel_->run(t, {});
-  return timing_clock(threads_) - start;
-}
-
-std::size_t Baselines::add(const ConvPlan& plan, Impl impl) {
-  std::unique_ptr<Baseline> made;
-  try {
-    made = std::make_unique<Baseline>(plan, impl);
-  } catch (const ConvError&) {  // not for this shape
-    return kNone;
-  }
-  for (std::size_t i = 0; i < all_.size(); ++i)
-    if (all_[i]->name() == made->name()) return i;
-  all_.push_back(std::move(made));
-  return all_.size() - 1;
+  return timed(threads_, [&] { kernel_->run(t, {}); });
 }
 
 }  // namespace lacuna::kernels
