@@ -1,14 +1,11 @@
 #include "kernels/bfloat16/bfloat16_conv.hpp"
 
 #include <algorithm>
-#include <optional>
 #include <string>
 #include <utility>
 
 #include "base/cpu.hpp"
-#include "kernels/bfloat16/line_conv.hpp"
-#include "kernels/bfloat16/plane_conv.hpp"
-#include "kernels/conv_kernel.hpp"
+#include "kernels/bfloat16/tile_conv.hpp"
 #include "kernels/onednn/onednn_conv.hpp"
 
 namespace lacuna::kernels {
@@ -29,14 +26,24 @@ const TileKernels& pick_tiles(const ConvOptions& options) {
   throw ConvError(Code::kOption, kMissing, "use float32, or isa portable to emulate it, slowly");
 }
 
-PixelView view_of(const BlockedShape& direct, bool rows) {
-  PixelView view{direct.channels, direct.image_floats(), direct.w * direct.pixel_floats(),
-                 direct.pixel_floats(), direct.block_floats()};
-  if (rows) view.pixel_step = view.image_step;
-  return view;
-}
-
 }  // namespace
+
+TileConv::TileConv(const KernelConfig& config, const TileKernels& kernels)
+    : kernels_(kernels),
+      options_(config.options),
+      shape_(config.shape),
+      name_(std::string("bfloat16 ") + kernels.name) {
+  const LayerShape& s = config.shape;
+  const Size2 one{1, 1};
+  const bool rows = s.input == one && s.kernel == one && s.output == one && s.padding == Size2{0, 0};
+  if (rows) shape_ = LayerShape::conv2d(1, s.c, s.k, {1, s.n}, {1, 1});
+  const auto view = [&](const BlockedShape& of) {
+    return PixelView{of.channels, of.image_floats(), of.w * of.pixel_floats(),
+                     rows ? of.image_floats() : of.pixel_floats(), of.block_floats()};
+  };
+  src_ = view(config.src);
+  dst_ = view(config.dst);
+}
 
 Bfloat16Unit bfloat16_unit(const std::string& isa) {
   const std::string asked = asked_for(isa);
@@ -55,9 +62,9 @@ void require_bfloat16(const std::string& where) {
 double bfloat16_buffer_bytes(const LayerShape& s, int threads, int weight_grads) {
   const double both = static_cast<double>(s.a_elements() + s.g_elements());
   if (bfloat16_unit() == Bfloat16Unit::kPairs) return sizeof(Bfloat16) * both * (1 + weight_grads);
-  const double lines = 2.0 * threads * static_cast<double>(LineConv::kLinesAtOnce) * 64;
+  const double lines = 2.0 * threads * static_cast<double>(kLinesAtOnce) * 64;
   // Of the activations there may be two copies.
-  return lines + weight_grads * 3 * std::min(both, static_cast<double>(PlaneConv::kElementsAtOnce));
+  return lines + weight_grads * 3 * std::min(both, static_cast<double>(kElementsAtOnce));
 }
 
 namespace {
@@ -75,72 +82,14 @@ void check(const KernelConfig& config) {
                       "use the blocked layout, or channels last with a multiple of 16 channels");
 }
 
-// By tiles.
-class Bfloat16Conv final : public ConvKernel {
- public:
-  explicit Bfloat16Conv(const KernelConfig& config);
-
-  const char* name() const override { return name_.c_str(); }
-  // Packed gradients are oihw.
-  std::int64_t packed_floats() const override {
-    return lines_ ? lines_->packed_elements() / 2 : shape_.w_elements();
-  }
-  void pack(const float* oihw, float* packed) override {
-    if (lines_)
-      lines_->pack(oihw, reinterpret_cast<Bfloat16*>(packed));
-    else
-      std::copy_n(oihw, shape_.w_elements(), packed);
-  }
-  void unpack(const float* packed, float* oihw) override { std::copy_n(packed, shape_.w_elements(), oihw); }
-  void run(const ConvTensors& t, const KernelMemory&) override;
-
- private:
-  ConvOptions options_;
-  LayerShape shape_;
-  std::string name_;
-  std::optional<LineConv> lines_;
-  std::optional<PlaneConv> planes_;
-  AlignedFloats packed_, bias_;
-};
-
-Bfloat16Conv::Bfloat16Conv(const KernelConfig& config) : options_(config.options), shape_(config.shape) {
-  const TileKernels& kernels = pick_tiles(options_);
-  check(config);
-  name_ = std::string("bfloat16 ") + kernels.name;
-  // Images of one pixel, and the rows of linear layers, are the pixels of one image.
-  const LayerShape& given = shape_;
-  const bool rows = given.input == Size2{1, 1} && given.kernel == Size2{1, 1} &&
-                    given.output == Size2{1, 1} && given.padding == Size2{0, 0};
-  const LayerShape shape = rows ? LayerShape::conv2d(1, given.c, given.k, {1, given.n}, {1, 1}) : given;
-  const PixelView src = view_of(config.src, rows), dst = view_of(config.dst, rows);
-  if (config.weight_grad()) {
-    planes_.emplace(shape, src, dst, kernels, options_.threads);
-    return;
-  }
-  const bool backward = options_.op == Operation::kInputGrad;
-  lines_.emplace(shape, backward, backward ? dst : src, backward ? src : dst, kernels, options_.threads);
-  if (!config.packed()) packed_ = AlignedFloats(packed_floats());
-  bias_ = AlignedFloats((backward ? src : dst).blocks() * 16);
-}
-
-void Bfloat16Conv::run(const ConvTensors& t, const KernelMemory&) {
-  if (planes_) return planes_->run(t.src, t.diff_dst, t.diff_weights);
-  const bool forward = options_.op == Operation::kForward;
-  const float* weights = t.weights;
-  if (options_.weights != WeightLayout::kPacked) {
-    if (!same_weights(t)) pack(t.weights, packed_.data());
-    weights = packed_.data();
-  }
-  if (options_.bias) std::copy_n(t.bias, shape_.k, bias_.data());
-  lines_->run(forward ? t.src : t.diff_dst, reinterpret_cast<const Bfloat16*>(weights), bias_.data(),
-              options_.relu, forward ? t.dst : t.diff_src);
-}
-
 std::unique_ptr<ConvKernel> make(const KernelConfig& config) {
-  if (bfloat16_unit(config.options.isa) != Bfloat16Unit::kPairs)
-    return std::make_unique<Bfloat16Conv>(config);
+  if (bfloat16_unit(config.options.isa) == Bfloat16Unit::kPairs) {
+    check(config);
+    return make_onednn(OneDnnAlgorithm::kBfloat16, config);
+  }
+  const TileKernels& kernels = pick_tiles(config.options);
   check(config);
-  return make_onednn(OneDnnAlgorithm::kBfloat16, config);
+  return config.weight_grad() ? make_plane_conv(config, kernels) : make_line_conv(config, kernels);
 }
 
 }  // namespace

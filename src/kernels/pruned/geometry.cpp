@@ -18,22 +18,6 @@ struct EvenSplit {
   std::int64_t part, larger, smaller;
 };
 
-// The offset of a tap along one axis: its plane (remainder) and the position in it.
-struct AxisTap {
-  std::int64_t origin, position;
-  bool meets;
-};
-
-// Forward: result pixel i reads i * stride + r * dilation - padding. input_grad: result pixel start + i *
-// stride reads i + (start + padding - r * dilation) / stride, if that is whole.
-AxisTap axis_tap(bool forward, std::int64_t r, std::int64_t stride, std::int64_t dilation,
-                 std::int64_t padding, std::int64_t start) {
-  const std::int64_t offset = forward ? r * dilation - padding : start + padding - r * dilation;
-  const std::int64_t rest = ((offset % stride) + stride) % stride;
-  const std::int64_t position = (offset - rest) / stride;
-  return {forward ? rest : 0, position, forward || rest == 0};
-}
-
 }  // namespace
 
 PrunedGeometry::PrunedGeometry(const LayerShape& shape, Operation op, const BlockedShape& input,
@@ -43,53 +27,34 @@ PrunedGeometry::PrunedGeometry(const LayerShape& shape, Operation op, const Bloc
   (forward ? input_step_ : result_step_) = shape.stride;
   if (input_.channels % kLanes != 0 && shape.groups > 1) supported_ = false;
   if (result_.channels % kLanes != 0 && shape.groups > 1) supported_ = false;
-  for (std::int64_t y = 0; y < result_step_.h; ++y)
-    for (std::int64_t x = 0; x < result_step_.w; ++x) add_phase(shape, op, {y, x});
+  const Grid grid = forward ? forward_grid(shape) : input_grad_grid(shape);
+  for (const GridOutput& output : grid.outputs) add_phase(grid, output);
   flat_ =
       std::all_of(phases_.begin(), phases_.end(), [](const PrunedPhase& p) { return p.taps.size() <= 1; });
   choose_tiles(op);
 }
 
-void PrunedGeometry::add_phase(const LayerShape& shape, Operation op, Size2 start) {
-  const bool forward = op != Operation::kInputGrad;
-  PrunedPhase phase;
-  phase.start = start;
-  phase.grid = {std::max<std::int64_t>(0, (result_.h - start.h + result_step_.h - 1) / result_step_.h),
-                std::max<std::int64_t>(0, (result_.w - start.w + result_step_.w - 1) / result_step_.w)};
-  struct Found {
-    std::int64_t tap;
-    std::size_t plane;
-    Size2 position;
-  };
-  std::vector<Found> found;
-  for (std::int64_t r = 0; r < shape.kernel.h; ++r)
-    for (std::int64_t s = 0; s < shape.kernel.w; ++s) {
-      const AxisTap y = axis_tap(forward, r, shape.stride.h, shape.dilation.h, shape.padding.h, start.h);
-      const AxisTap x = axis_tap(forward, s, shape.stride.w, shape.dilation.w, shape.padding.w, start.w);
-      if (!y.meets || !x.meets) continue;
-      const Size2 at{y.position, x.position};
-      const auto plane = std::find_if(phase.planes.begin(), phase.planes.end(), [&](const PrunedPlane& p) {
-        return p.origin == Size2{y.origin, x.origin};
-      });
-      found.push_back({r * shape.kernel.w + s, static_cast<std::size_t>(plane - phase.planes.begin()), at});
-      if (plane == phase.planes.end()) {
-        phase.planes.push_back({{y.origin, x.origin}, at, {0, 0}, 0});
-      } else {
-        const Size2 low{std::min(plane->lowest.h, at.h), std::min(plane->lowest.w, at.w)};
-        const Size2 high{std::max(plane->lowest.h + plane->reach.h, at.h),
-                         std::max(plane->lowest.w + plane->reach.w, at.w)};
-        *plane = {plane->origin, low, {high.h - low.h, high.w - low.w}, 0};
-      }
+// Slots are numbered when the tiles are chosen; until then, positions relative to the plane.
+void PrunedGeometry::add_phase(const Grid& grid, const GridOutput& output) {
+  PrunedPhase phase{
+      {output.plane.row0, output.plane.column0}, {output.plane.rows, output.plane.columns}, {}, {}};
+  for (std::size_t i = 0; i < grid.inputs.size(); ++i) {
+    Size2 low{INT32_MAX, INT32_MAX}, high{INT32_MIN, INT32_MIN};
+    for (const GridTap& tap : output.taps) {
+      if (tap.plane != static_cast<std::int64_t>(i)) continue;
+      low = {std::min(low.h, tap.row), std::min(low.w, tap.column)};
+      high = {std::max(high.h, tap.row), std::max(high.w, tap.column)};
     }
-  phases_.push_back(phase);
-  // Slots are numbered when the tiles are chosen; until then, positions relative to the plane.
-  for (const Found& tap : found) {
-    const PrunedPlane& plane = phases_.back().planes[tap.plane];
-    const std::int64_t row = tap.position.h - plane.lowest.h;
-    const std::int64_t col = tap.position.w - plane.lowest.w;
-    phases_.back().taps.push_back(
-        {tap.tap, (static_cast<std::int64_t>(tap.plane) << 40) | (row << 20) | col});
+    if (high.h < low.h) continue;  // no tap of this phase reads it
+    phase.planes.push_back(
+        {{grid.inputs[i].row0, grid.inputs[i].column0}, low, {high.h - low.h, high.w - low.w}});
   }
+  for (const GridTap& tap : output.taps) {
+    const PrunedPlane& plane = phase.planes[static_cast<std::size_t>(tap.plane)];
+    phase.taps.push_back(
+        {tap.index, (tap.plane << 40) | ((tap.row - plane.lowest.h) << 20) | (tap.column - plane.lowest.w)});
+  }
+  phases_.push_back(std::move(phase));
 }
 
 // Pixels of a flat tile. Sums are read and written once per part of the inputs, so a row should have many

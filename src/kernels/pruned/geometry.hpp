@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "kernels/layout/blocked.hpp"
+#include "kernels/layout/grid.hpp"
 
 namespace lacuna::kernels {
 
@@ -72,7 +73,7 @@ class PrunedGeometry {
   struct Pixel {
     std::int64_t n, y, x;  // in the grid of the phase
   };
-  void add_phase(const LayerShape& shape, Operation op, Size2 start);
+  void add_phase(const Grid& grid, const GridOutput& output);
   void choose_tiles(Operation op);
   std::int64_t flat_rows(Operation op) const;
   void add_groups(std::int64_t phase, std::int64_t rows, std::int64_t cols, std::int64_t row0,

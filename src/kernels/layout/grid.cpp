@@ -1,4 +1,4 @@
-#include "kernels/bfloat16/grid.hpp"
+#include "kernels/layout/grid.hpp"
 
 #include <algorithm>
 
@@ -76,7 +76,6 @@ Grid input_grad_grid(const LayerShape& s) {
   for (std::int64_t h = 0; h < s.stride.h; ++h)
     for (std::int64_t w = 0; w < s.stride.w; ++w) {
       GridOutput output{plane_of(s.input, {h, w}, s.stride), {}};
-      if (output.plane.rows == 0 || output.plane.columns == 0) continue;  // smaller than the stride
       for (std::int64_t r = 0; r < s.kernel.h; ++r)
         for (std::int64_t c = 0; c < s.kernel.w; ++c) {
           const std::int64_t y = h + s.padding.h - r * s.dilation.h;
