@@ -1,5 +1,6 @@
 // The row kernels, compiled for AVX-512.
 #include <immintrin.h>
+#include <utility>
 
 #include "kernels/sparsetrain/row_kernels.hpp"
 
