@@ -90,11 +90,14 @@ TEST(PackedWeights, TapsOfAPieceAndBack) {
           for (std::size_t i = 0; i < plain.size(); ++i) plain[i] = static_cast<float>(i + 1);
           const std::int64_t checked = checked_is_input ? c : k, other = checked_is_input ? k : c;
           const std::int64_t channels = round_up(checked, kLanes);
-          const WeightAccess access(shape, checked_is_input, false);
+          const WeightOrder order(shape, checked_is_input, false,
+                                  {WeightOrder::Taps::kInside, turned, turned},
+                                  {{0, round_up(other, outs) / kLanes}});
           std::vector<float> back(plain.size());
           for (std::int64_t out = 0; out < other; out += outs) {
             std::vector<float> packed(static_cast<std::size_t>(channels * row), -1);
-            access.pack_taps(plain.data(), 0, 0, channels, out, outs, turned, packed.data(), row);
+            const WeightPiece piece{0, {out / kLanes, outs / kLanes}, 0, channels};
+            order.pack_piece(plain.data(), piece, packed.data());
             for (std::int64_t i = 0; i < channels * row; ++i) {
               const std::int64_t from = i / row, to = out + i % outs, tap = i % row / outs;
               const std::int64_t from_tap = turned ? all_taps - 1 - tap : tap;
@@ -103,7 +106,7 @@ TEST(PackedWeights, TapsOfAPieceAndBack) {
                   kk < k && cc < c ? static_cast<float>((kk * c + cc) * all_taps + from_tap + 1) : 0;
               ASSERT_EQ(packed[static_cast<std::size_t>(i)], expected) << shape.describe() << " at " << i;
             }
-            access.unpack_taps(packed.data(), row, 0, 0, channels, out, outs, turned, back.data());
+            order.unpack_piece(packed.data(), piece, back.data());
           }
           EXPECT_EQ(back, plain) << shape.describe();
         }

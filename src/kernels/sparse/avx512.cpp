@@ -54,7 +54,6 @@ constinit const MicroKernels kAvx512Kernels = {
     .transpose = transpose_tile,
     .gather = gather_tile,
     .peak = peak_loop,
-    .compress_row = compress_row,
     .pack_row = pack_row,
     .packed = {nullptr, packed_kernel<1>, packed_kernel<2>, packed_kernel<3>, packed_kernel<4>,
                packed_kernel<5>, packed_kernel<6>, packed_kernel<7>, packed_kernel<8>},

@@ -137,23 +137,3 @@ void window_kernel(const WindowRow& run) {
       (run.out[0] != nullptr ? 1 : 0) | (run.out[1] != nullptr ? 2 : 0) | (run.out[2] != nullptr ? 4 : 0);
   if (bits != 0) kRows[bits](run);
 }
-
-std::int64_t compress_row(const PixelRow& row, std::uint64_t* masks, float* values) {
-  const __m512 zero = _mm512_setzero_ps();
-  float* v = values;
-  for (std::int64_t w = 0; w < row.width; ++w) {
-    std::uint64_t mask = 0;
-    const float* p = row.src + w * row.src_step;
-    for (int b = 0; b < row.blocks; ++b) {
-      const __m512 x = _mm512_loadu_ps(p + b * row.src_block);
-      const __mmask16 k = _mm512_cmp_ps_mask(x, zero, _CMP_NEQ_UQ);
-      // Compressed in a register and then stored: compressing into memory is microcode on Zen 4.
-      _mm512_storeu_ps(v, _mm512_maskz_compress_ps(k, x));
-      const std::uint32_t bits = _cvtmask16_u32(k);
-      v += __builtin_popcount(bits);
-      mask |= static_cast<std::uint64_t>(bits) << (kLanes * b);
-    }
-    masks[w] = mask;
-  }
-  return v - values;
-}

@@ -34,6 +34,11 @@ class ListWeightGrad final : public SparseConv {
     tiles_x_ = (w + tile_w_ - 1) / tile_w_;
     tiles_ = (shape_.n + images_ - 1) / images_ * tiles_y_ * tiles_x_;
     out_parts_ = (sides_.other.blocks() + kListVectors - 1) / kListVectors;
+    std::vector<Part> parts;  // the last one whole, too
+    for (std::int64_t part = 0; part < out_parts_; ++part)
+      parts.push_back({part * kListVectors, kListVectors});
+    // Checked activations meet the gradient opposite to the tap.
+    order_weights(sides_.checks_src ? kTurned : WeightOrder::Layout{}, std::move(parts));
     // A unit is a chunk of channels and its lists: threads share nothing and never wait for each other.
     const std::int64_t block_bytes = out_parts_ * kLanes * 9 * kSlotFloats * 4;
     chunks_ = thread_chunks(sides_.checked.blocks(), shape_.groups, threads_,
@@ -42,22 +47,10 @@ class ListWeightGrad final : public SparseConv {
                          threads_);
   }
 
-  std::int64_t packed_floats() const override {
-    return shape_.groups * out_parts_ * channels() * 9 * kSlotFloats;
-  }
   std::int64_t workspace_floats() const override {
     return threads_ * (list_floats() + dense_floats() + own_floats()) + (slices_ - 1) * packed_floats();
   }
   bool takes_plain() const override { return slices_ == 1; }
-
-  void unpack(const float* packed, float* oihw) override {
-#pragma omp parallel for num_threads(threads_) schedule(static) collapse(3)
-    for (std::int64_t g = 0; g < shape_.groups; ++g)
-      for (std::int64_t part = 0; part < out_parts_; ++part)
-        for (std::int64_t c = 0; c < channels(); c += kPackedChannels)
-          unpack_piece(packed + ((g * out_parts_ + part) * channels() + c) * 9 * kSlotFloats, g, part, c,
-                       std::min(kPackedChannels, channels() - c), oihw);
-  }
 
   void compute(const SparseRun& run) const override {
     const auto chunks = static_cast<std::int64_t>(chunks_.size());
@@ -87,7 +80,6 @@ class ListWeightGrad final : public SparseConv {
     const std::int64_t parts = (size + most - 1) / most;
     return (size + parts - 1) / parts;
   }
-  std::int64_t channels() const { return sides_.checked.blocks() * kLanes; }
   std::int64_t dense_floats() const {
     return round_up(images_ * (tile_h_ + 2) * pitch_ * kSlotFloats + 2 * kSlotFloats, kLanes);
   }
@@ -99,15 +91,6 @@ class ListWeightGrad final : public SparseConv {
   // Sums of a chunk, if they leave as plain weights.
   std::int64_t own_floats() const {
     return takes_plain() ? out_parts_ * chunk_channels() * 9 * kSlotFloats : 0;
-  }
-
-  void unpack_piece(const float* packed, std::int64_t g, std::int64_t part, std::int64_t channel,
-                    std::int64_t channels, float* oihw) const {
-    const bool activations = checked_ == Operand::kA;
-    // Checked activations meet the gradient opposite to the tap, so the taps are rotated by 180 degrees.
-    WeightAccess(shape_, activations, ohwi_)
-        .unpack_taps(packed, 9 * kSlotFloats, g, channel, channels, part * kSlotFloats, kSlotFloats,
-                     activations, oihw);
   }
 
   Tile tile_at(std::int64_t index) const {
@@ -185,10 +168,13 @@ class ListWeightGrad final : public SparseConv {
     job.stride = stride_;
     job.channels = chunk.count * kLanes;
     job.dense = dense;
-    auto result = [&](std::int64_t part) {
-      return run.plain_out != nullptr
-                 ? own + part * job.channels * 9 * kSlotFloats
-                 : out + ((g * out_parts_ + part) * channels() + chunk.first * kLanes) * 9 * kSlotFloats;
+    const auto piece = [&](std::int64_t part) {
+      return WeightPiece{g, weights_.parts()[static_cast<std::size_t>(part)], chunk.first * kLanes,
+                         job.channels};
+    };
+    const auto result = [&](std::int64_t part) {
+      return run.plain_out != nullptr ? own + part * job.channels * 9 * kSlotFloats
+                                      : out + weights_.offset(piece(part));
     };
     for (std::int64_t part = 0; part < out_parts_; ++part)
       std::memset(result(part), 0, static_cast<std::size_t>(job.channels * 9 * kSlotFloats) * sizeof(float));
@@ -207,7 +193,7 @@ class ListWeightGrad final : public SparseConv {
     }
     if (run.plain_out == nullptr) return;
     for (std::int64_t part = 0; part < out_parts_; ++part)
-      unpack_piece(result(part), g, part, chunk.first * kLanes, job.channels, run.plain_out);
+      weights_.unpack_piece(result(part), piece(part), run.plain_out);
   }
 
   std::int64_t pitch_ = 16;

@@ -40,8 +40,9 @@ struct PixelRun {
 using PixelKernel = void (*)(const PixelRun&);
 
 // Masks and packed non-zeros of one row of pixels: masks[w] has a bit for each of blocks * 16 channels,
-// values are the non-zeros in order (all pixels of the row after one another). Returns the number of
-// non-zeros.
+// values are the non-zeros in order (all pixels of the row after one another). `offsets`, unless null: where
+// those of each pixel begin, `first` for the first one. Returns where the last pixel's end. Up to 16 floats
+// past the last value are written.
 struct PixelRow {
   const float* src;
   std::ptrdiff_t src_step;   // floats from a pixel to the next
@@ -49,10 +50,6 @@ struct PixelRow {
   int blocks;
   std::int64_t width;
 };
-using CompressRow = std::int64_t (*)(const PixelRow& row, std::uint64_t* masks, float* values);
-
-// The same with, for each pixel, where its values begin: `first` for the first pixel. Returns where the last
-// pixel's end. Up to 16 floats past the last value are written.
 using PackRow = std::uint32_t (*)(const PixelRow& row, std::uint32_t first, std::uint32_t* offsets,
                                   std::uint64_t* masks, float* values);
 
@@ -136,7 +133,6 @@ struct MicroKernels {
   GatherTile gather;
   PeakLoop peak;
   // Null where the instruction set has too few registers; the pixel kernels are used instead.
-  CompressRow compress_row = nullptr;
   PackRow pack_row = nullptr;
   PackedKernel packed[kMaxOutputVectors + 1] = {};  // [kv]
   WindowKernel window = nullptr;

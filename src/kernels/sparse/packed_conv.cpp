@@ -15,16 +15,11 @@ class PackedConv final : public TapSums {
  public:
   explicit PackedConv(const KernelConfig& config) : TapSums(config, "packed") {
     parts_ = split_blocks(sides_.checked.blocks(), channel_blocks_in_l1(config.l1_bytes));
-    const BlockedShape& out = sides_.other;
-    images_ = std::min(out.n, std::max<std::int64_t>(1, unit_pixels() / out.pixels()));
-    rows_ = std::clamp<std::int64_t>(unit_pixels() / out.w, 1, out.h);
-    // Enough units for all threads: first fewer images each, then fewer rows, and at last the same pixels
-    // packed once for each of several groups of outputs.
-    const auto parts = static_cast<std::int64_t>(out_parts_.size());
-    const auto enough = [this] { return units() >= 2 * threads_; };
-    while (threads_ > 1 && !enough() && images_ > 1) images_ = (images_ + 1) / 2;
-    while (threads_ > 1 && !enough() && rows_ > 1) rows_ = (rows_ + 1) / 2;
-    while (threads_ > 1 && !enough() && out_groups_ < parts) ++out_groups_;
+    units_ = RowUnits(sides_.other, unit_pixels(), shape_.groups, threads_);
+    // Where these are too few, the same pixels are packed once for each of several groups of outputs.
+    while (threads_ > 1 && units() < 2 * threads_ &&
+           out_groups_ < static_cast<std::int64_t>(out_parts_.size()))
+      ++out_groups_;
   }
 
   // For each thread the values, then masks and offsets, one for each pixel and part.
@@ -34,14 +29,12 @@ class PackedConv final : public TapSums {
     // Units differ in their zeros: they are handed out one at a time.
 #pragma omp parallel for num_threads(threads_) schedule(dynamic)
     for (std::int64_t index = 0; index < units(); ++index) {
-      const std::int64_t out_group = index % out_groups_;
-      const std::int64_t row_unit = index / out_groups_ % row_units();
-      const std::int64_t image_unit = index / out_groups_ / row_units() % image_units();
+      const std::int64_t out_group = index % out_groups_, place = index / out_groups_;
       const auto parts = static_cast<std::int64_t>(out_parts_.size());
       Unit unit{};
-      unit.g = index / out_groups_ / row_units() / image_units();
-      unit.images = {image_unit * images_, std::min(sides_.other.n, (image_unit + 1) * images_)};
-      unit.rows = {row_unit * rows_, std::min(sides_.other.h, (row_unit + 1) * rows_)};
+      unit.g = place / units_.count();
+      unit.images = units_.at(place % units_.count()).images;
+      unit.rows = units_.at(place % units_.count()).rows;
       unit.parts = {out_group * parts / out_groups_, (out_group + 1) * parts / out_groups_};
       unit.checked_rows = checked_rows(unit.rows);
       unit.values = run.workspace + omp_get_thread_num() * unit_floats();
@@ -60,9 +53,7 @@ class PackedConv final : public TapSums {
     std::uint32_t* offsets;
   };
 
-  std::int64_t image_units() const { return (sides_.other.n + images_ - 1) / images_; }
-  std::int64_t row_units() const { return (sides_.other.h + rows_ - 1) / rows_; }
-  std::int64_t units() const { return shape_.groups * image_units() * row_units() * out_groups_; }
+  std::int64_t units() const { return shape_.groups * units_.count() * out_groups_; }
 
   // Rows of the checked side that reach `rows` of the result.
   Range checked_rows(const Range& rows) const {
@@ -85,11 +76,11 @@ class PackedConv final : public TapSums {
                                  : (unit.checked_rows.end - unit.checked_rows.begin) * sides_.checked.w;
   }
   std::int64_t most_pixels() const {
-    if (packs_result_pixels()) return images_ * rows_ * sides_.other.w;
+    if (packs_result_pixels()) return units_.images() * units_.rows() * sides_.other.w;
     const std::int64_t reach = (shape_.kernel.h - 1) * shape_.dilation.h + 1;
-    const std::int64_t rows = op_ == Operation::kForward ? (rows_ - 1) * shape_.stride.h + reach
-                                                         : (rows_ + reach) / shape_.stride.h + 2;
-    return images_ * std::min(sides_.checked.h, rows) * sides_.checked.w;
+    const std::int64_t rows = op_ == Operation::kForward ? (units_.rows() - 1) * shape_.stride.h + reach
+                                                         : (units_.rows() + reach) / shape_.stride.h + 2;
+    return units_.images() * std::min(sides_.checked.h, rows) * sides_.checked.w;
   }
   std::int64_t values_floats() const { return most_pixels() * sides_.checked.blocks() * kLanes + kLanes; }
   std::int64_t records() const {
@@ -170,8 +161,7 @@ class PackedConv final : public TapSums {
         job.dst_block = out.block_floats();
         job.init = starts_sums_ && channels.first == 0 ? bias : nullptr;
         for (std::int64_t tap = 0; tap < shape_.taps(); ++tap) {
-          job.weights =
-              run.other + weights_offset(unit.g, part, tap) + channels.first * kLanes * part.count * kLanes;
+          job.weights = run.other + weights_at(unit.g, part, tap, channels.first);
           const std::int64_t images = one_pixel_ ? 1 : unit.images.end - unit.images.begin;
           for (std::int64_t i = 0; i < images; ++i)
             run_tap(job, part.count, unit, record(unit, static_cast<std::int64_t>(p), i),
@@ -210,8 +200,7 @@ class PackedConv final : public TapSums {
 
   static constexpr std::int64_t kPixelsAhead = 14;
   std::vector<Part> parts_;
-  std::int64_t images_ = 1;
-  std::int64_t rows_ = 1;
+  RowUnits units_;
   std::int64_t out_groups_ = 1;
 };
 

@@ -14,68 +14,34 @@ class PixelConv final : public TapSums {
  public:
   explicit PixelConv(const KernelConfig& config) : TapSums(config, "pixel") {
     parts_ = ChannelParts(sides_.checked.blocks(), channel_blocks_in_l1(config.l1_bytes));
-    const BlockedShape& out = sides_.other;
-    if (one_pixel_) {
-      images_ = std::min(out.n, unit_pixels());
-      rows_ = 1;
-    } else if (out.pixels() >= unit_pixels()) {
-      images_ = 1;
-      rows_ = std::max<std::int64_t>(1, unit_pixels() / out.w);
-    } else {
-      images_ = std::min(out.n, std::max<std::int64_t>(1, unit_pixels() / out.pixels()));
-      rows_ = out.h;
-    }
-    count_units();
-    // Enough of them for all threads: first fewer images each, then fewer rows.
-    const auto enough = [this] {
-      return shape_.groups * image_units_ * row_units_ * static_cast<std::int64_t>(out_parts_.size()) >=
-             2 * threads_;
-    };
-    while (threads_ > 1 && !enough() && images_ > 1) {
-      images_ = (images_ + 1) / 2;
-      count_units();
-    }
-    while (threads_ > 1 && !enough() && rows_ > 1) {
-      rows_ = (rows_ + 1) / 2;
-      count_units();
-    }
+    units_ = RowUnits(sides_.other, unit_pixels(),
+                      shape_.groups * static_cast<std::int64_t>(out_parts_.size()), threads_);
     const BlockedShape& in = sides_.checked;
     if (const std::int64_t distance = pixels_ahead(); distance > 0)
-      for (std::int64_t pixel = 0; pixel < rows_ * out.w; ++pixel)
+      for (std::int64_t pixel = 0; pixel < units_.rows() * sides_.other.w; ++pixel)
         for (std::int64_t block = 0; block < kMaxMaskBlocks; ++block)
           ahead_.push_back((pixel + distance) * in.pixel_floats() + block * in.block_floats());
   }
 
-  std::int64_t workspace_floats() const override { return 0; }
-
   void compute(const SparseRun& run) const override {
     const auto parts = static_cast<std::int64_t>(out_parts_.size());
     const std::vector<Part>& channel_parts = parts_.choose(run.checked, sides_.checked.floats());
-    const std::int64_t units = shape_.groups * image_units_ * row_units_ * parts;
+    const std::int64_t units = shape_.groups * units_.count() * parts;
     // Units differ in their zeros: they are handed out one at a time.
 #pragma omp parallel for num_threads(threads_) schedule(dynamic)
     for (std::int64_t unit = 0; unit < units; ++unit) {
-      const std::int64_t part = unit % parts;
-      const std::int64_t row = unit / parts % row_units_;
-      const std::int64_t image = unit / parts / row_units_ % image_units_;
-      run_unit(run, channel_parts, unit / parts / row_units_ / image_units_, image, row,
-               out_parts_[static_cast<std::size_t>(part)]);
+      run_unit(run, channel_parts, unit / parts / units_.count(), units_.at(unit / parts % units_.count()),
+               out_parts_[static_cast<std::size_t>(unit % parts)]);
     }
   }
 
  private:
-  void count_units() {
-    image_units_ = (sides_.other.n + images_ - 1) / images_;
-    row_units_ = (sides_.other.h + rows_ - 1) / rows_;
-  }
-
   void run_unit(const SparseRun& run, const std::vector<Part>& channel_parts, std::int64_t g,
-                std::int64_t image_unit, std::int64_t row_unit, const Part& part) const {
+                const RowUnits::Unit& unit, const Part& part) const {
     const BlockedShape& out = sides_.other;
     const BlockedShape& in = sides_.checked;
-    const std::int64_t n0 = image_unit * images_;
-    const std::int64_t n1 = std::min(out.n, n0 + images_);
-    const Range rows{row_unit * rows_, std::min(out.h, (row_unit + 1) * rows_)};
+    const auto [n0, n1] = unit.images;
+    const Range& rows = unit.rows;
     const float* bias = run.bias + (g * out.blocks() + part.first) * kLanes;
     auto out_at = [&](std::int64_t n) {
       return run.out + n * out.image_floats() + g * out.group_floats() + part.first * out.block_floats();
@@ -92,8 +58,7 @@ class PixelConv final : public TapSums {
       const PixelKernel kernel =
           kernels_.pixel[static_cast<std::size_t>(part.count)][static_cast<std::size_t>(channels.count)];
       for (std::int64_t tap = 0; tap < shape_.taps(); ++tap) {
-        job.weights =
-            run.other + weights_offset(g, part, tap) + channels.first * kLanes * part.count * kLanes;
+        job.weights = run.other + weights_at(g, part, tap, channels.first);
         if (one_pixel_) {
           job.src = in_at(run, n0, g, channels);
           job.src_step = in.image_floats();
@@ -155,10 +120,7 @@ class PixelConv final : public TapSums {
 
   std::vector<std::ptrdiff_t> ahead_;
   ChannelParts parts_;
-  std::int64_t images_ = 1;
-  std::int64_t rows_ = 1;
-  std::int64_t image_units_ = 1;
-  std::int64_t row_units_ = 1;
+  RowUnits units_;
 };
 
 bool supports(const KernelConfig& config) { return config.options.op != Operation::kWeightGrad; }

@@ -88,71 +88,62 @@ LACUNA_INLINE void store_accumulators(const Accumulators<KV>& acc, float* to, st
   for (int k = 0; k < KV; ++k) Simd::store(to + k * block, acc.v[k]);
 }
 
-// The mask and the sums of the next pixel are fetched before the loop of this one, so that its mispredicted
-// end does not wait for them. [SparseTrain issues the next compare early, too]
+// Calls fetch(pixel, its number from here) and add(pixel) for each pixel of a run: the next one is fetched
+// before the loop over this one's non-zeros, so that its mispredicted end does not wait for masks and sums.
+// [SparseTrain issues the next compare early, too] add() moves on by a pixel.
+template <typename Pixel, typename Fetch, typename Add>
+LACUNA_INLINE void in_pipeline(std::int64_t left, const Fetch& fetch, const Add& add) {
+  Pixel even;
+  Pixel odd;
+  fetch(even, 0);
+  for (; left > 2; left -= 2) {
+    fetch(odd, 1);
+    add(even);
+    fetch(even, 1);
+    add(odd);
+  }
+  if (left == 2) fetch(odd, 1);
+  add(even);
+  if (left == 2) add(odd);
+}
+
 template <int KV, int NB>
 void pixel_kernel(const PixelRun& run) {
+  struct Pixel {
+    Accumulators<KV> sums;
+    std::uint64_t mask;
+  };
   const std::ptrdiff_t extra = run.src_block - kLanes;
   const float* src = run.src;
   float* dst = run.dst;
-  auto fetch = [&](Accumulators<KV>& acc, const float* from) LACUNA_LAMBDA_INLINE {
-    if (run.init != nullptr)
-      load_accumulators<KV>(acc, run.init, kLanes);
-    else
-      load_accumulators<KV>(acc, from, run.dst_block);
-  };
   const std::ptrdiff_t* ahead_offset = run.ahead_offsets;
-  auto fetch_ahead = [&]() LACUNA_LAMBDA_INLINE {
+  const auto fetch = [&](Pixel& pixel, std::ptrdiff_t ahead) LACUNA_LAMBDA_INLINE {
+    pixel.mask = pixel_mask<NB>(src + ahead * run.src_step, run.src_block);
+    if (run.init != nullptr)
+      load_accumulators<KV>(pixel.sums, run.init, kLanes);
+    else
+      load_accumulators<KV>(pixel.sums, dst + ahead * run.dst_step, run.dst_block);
+  };
+  const auto add = [&](Pixel& pixel) LACUNA_LAMBDA_INLINE {
     if (run.results_ahead != 0)
 #pragma GCC unroll 16
       for (int k = 0; k < KV; ++k) __builtin_prefetch(dst + run.results_ahead + k * kLanes, 1, 3);
-    if (run.ahead == nullptr) return;
+    if (run.ahead != nullptr)
 #pragma GCC unroll 4
-    for (int i = 0; i < 4; ++i) __builtin_prefetch(run.ahead + *ahead_offset++, 0, 2);
+      for (int i = 0; i < 4; ++i) __builtin_prefetch(run.ahead + *ahead_offset++, 0, 2);
+    add_pixel<KV, NB>(pixel.sums, pixel.mask, src, extra, run.weights);
+    store_accumulators<KV>(pixel.sums, dst, run.dst_block);
+    src += run.src_step;
+    dst += run.dst_step;
   };
-  if constexpr (!Simd::kPipelined) {
-    for (std::int64_t p = 0; p < run.count; ++p, src += run.src_step, dst += run.dst_step) {
-      Accumulators<KV> acc;
-      fetch(acc, dst);
-      fetch_ahead();
-      add_pixel<KV, NB>(acc, pixel_mask<NB>(src, run.src_block), src, extra, run.weights);
-      store_accumulators<KV>(acc, dst, run.dst_block);
+  if constexpr (Simd::kPipelined) {
+    in_pipeline<Pixel>(run.count, fetch, add);
+  } else {
+    for (std::int64_t p = 0; p < run.count; ++p) {
+      Pixel pixel;
+      fetch(pixel, 0);
+      add(pixel);
     }
-    return;
-  }
-  Accumulators<KV> even;
-  Accumulators<KV> odd;
-  std::uint64_t even_mask = pixel_mask<NB>(src, run.src_block);
-  fetch(even, dst);
-  std::int64_t left = run.count;
-  for (; left > 2; left -= 2) {
-    const std::uint64_t odd_mask = pixel_mask<NB>(src + run.src_step, run.src_block);
-    fetch(odd, dst + run.dst_step);
-    fetch_ahead();
-    add_pixel<KV, NB>(even, even_mask, src, extra, run.weights);
-    store_accumulators<KV>(even, dst, run.dst_block);
-    src += run.src_step;
-    dst += run.dst_step;
-    even_mask = pixel_mask<NB>(src + run.src_step, run.src_block);
-    fetch(even, dst + run.dst_step);
-    fetch_ahead();
-    add_pixel<KV, NB>(odd, odd_mask, src, extra, run.weights);
-    store_accumulators<KV>(odd, dst, run.dst_block);
-    src += run.src_step;
-    dst += run.dst_step;
-  }
-  std::uint64_t odd_mask = 0;
-  if (left == 2) {
-    odd_mask = pixel_mask<NB>(src + run.src_step, run.src_block);
-    fetch(odd, dst + run.dst_step);
-  }
-  fetch_ahead();
-  add_pixel<KV, NB>(even, even_mask, src, extra, run.weights);
-  store_accumulators<KV>(even, dst, run.dst_block);
-  if (left == 2) {
-    fetch_ahead();
-    add_pixel<KV, NB>(odd, odd_mask, src + run.src_step, extra, run.weights);
-    store_accumulators<KV>(odd, dst + run.dst_step, run.dst_block);
   }
 }
 

@@ -15,18 +15,6 @@ const MicroKernels& micro_kernels(Isa isa) {
   return kPortableKernels;
 }
 
-std::vector<Part> split_blocks(std::int64_t blocks, std::int64_t most) {
-  const std::int64_t parts = (blocks + most - 1) / most;
-  std::vector<Part> result;
-  std::int64_t first = 0;
-  for (std::int64_t i = 0; i < parts; ++i) {
-    const std::int64_t count = blocks / parts + (i < blocks % parts ? 1 : 0);
-    result.push_back({first, count});
-    first += count;
-  }
-  return result;
-}
-
 std::vector<Part> thread_chunks(std::int64_t blocks, std::int64_t others, int threads, std::int64_t most) {
   constexpr std::int64_t kLeast = 4;
   const std::int64_t wanted = threads == 1 ? 1 : (threads + others - 1) / others;
@@ -48,10 +36,10 @@ std::int64_t ChannelParts::most() const {
 }
 
 Sides::Sides(const KernelConfig& config) {
-  const bool activations =
+  checks_src =
       config.options.op == Operation::kForward || (config.weight_grad() && config.checked == Operand::kA);
-  checked = activations ? config.src : config.dst;
-  other = activations ? config.dst : config.src;
+  checked = checks_src ? config.src : config.dst;
+  other = checks_src ? config.dst : config.src;
 }
 
 Range valid_outputs(std::int64_t outputs, std::int64_t size, std::int64_t stride, std::int64_t offset) {
@@ -59,6 +47,22 @@ Range valid_outputs(std::int64_t outputs, std::int64_t size, std::int64_t stride
   const std::int64_t last = size - 1 - offset;  // o * stride <= last
   const std::int64_t end = last < 0 ? 0 : std::min(outputs, last / stride + 1);
   return {begin, std::max(begin, end)};
+}
+
+RowUnits::RowUnits(const BlockedShape& result, std::int64_t pixels, std::int64_t others, int threads)
+    : n_(result.n),
+      h_(result.h),
+      images_(std::clamp<std::int64_t>(pixels / result.pixels(), 1, result.n)),
+      rows_(std::clamp<std::int64_t>(pixels / result.w, 1, result.h)) {
+  while (threads > 1 && others * count() < 2 * threads && (images_ > 1 || rows_ > 1)) {
+    std::int64_t& size = images_ > 1 ? images_ : rows_;
+    size = (size + 1) / 2;
+  }
+}
+
+RowUnits::Unit RowUnits::at(std::int64_t index) const {
+  const std::int64_t image = index / units(h_, rows_) * images_, row = index % units(h_, rows_) * rows_;
+  return {{image, std::min(n_, image + images_)}, {row, std::min(h_, row + rows_)}};
 }
 
 SparseConv::SparseConv(const KernelConfig& config, const char* kind)

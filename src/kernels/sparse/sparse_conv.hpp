@@ -9,6 +9,7 @@
 
 #include "kernels/conv_kernel.hpp"
 #include "kernels/sparse/microkernels.hpp"
+#include "kernels/sparse/weights.hpp"
 
 namespace lacuna::kernels {
 
@@ -29,6 +30,7 @@ struct Sides {
   explicit Sides(const KernelConfig& config);
   BlockedShape checked;
   BlockedShape other;  // forward, input_grad: of the result; weight_grad: of the dense operand
+  bool checks_src;
 };
 
 // A kernel that skips zeros of activations or gradients.
@@ -38,14 +40,22 @@ class SparseConv : public ConvKernel {
   // Packed weights, or their gradients before they are unpacked.
   std::int64_t kept_floats() const final { return packs_weights_ || takes_plain() ? 0 : packed_floats(); }
   std::int64_t scratch_floats() const final { return bias_floats() + workspace_floats(); }
-  void pack(const float*, float*) override {}    // weight_grad has nothing to pack,
-  void unpack(const float*, float*) override {}  // the others nothing to unpack
+  std::int64_t packed_floats() const final { return weights_.floats(); }
+  void pack(const float* plain, float* packed) final { weights_.pack(plain, packed, threads_); }
+  void unpack(const float* packed, float* plain) final { weights_.unpack(packed, plain, threads_); }
   void run(const ConvTensors& tensors, const KernelMemory& memory) final;
 
  protected:
   SparseConv(const KernelConfig& config, const char* kind);
 
-  virtual std::int64_t workspace_floats() const = 0;
+  // For the constructors: the order of weights, or of their gradients, that the loops want.
+  void order_weights(const WeightOrder::Layout& layout, std::vector<Part> parts) {
+    weights_ = WeightOrder(shape_, sides_.checks_src, ohwi_, layout, std::move(parts));
+  }
+  // The loops over taps want a kernel that is turned by 180 degrees.
+  static constexpr WeightOrder::Layout kTurned = {WeightOrder::Taps::kInside, true, true};
+
+  virtual std::int64_t workspace_floats() const { return 0; }
   virtual void compute(const SparseRun& run) const = 0;
   // Packs plain weights, or unpacks their gradients, piece by piece while they are in the cache. Weights of
   // some megabytes would otherwise be written to memory and read again.
@@ -58,6 +68,7 @@ class SparseConv : public ConvKernel {
   bool ohwi_;
   const MicroKernels& kernels_;
   Sides sides_;
+  WeightOrder weights_;
 
  private:
   std::int64_t bias_floats() const;
@@ -83,12 +94,6 @@ constexpr ConvImplementation sparse_implementation(const char* name, const char*
 // `to`.
 const float* padded_bias(const BlockedShape& result, const float* bias, float* to);
 
-// Blocks of 16, split into parts of at most `most`, as even as possible.
-struct Part {
-  std::int64_t first;
-  std::int64_t count;
-};
-std::vector<Part> split_blocks(std::int64_t blocks, std::int64_t most);
 // Channel blocks of weight_grad in chunks of at most 16 blocks, whose tiles (64 KB transposed, 400 KB as
 // lists) stay in L2; fewer blocks each, but not below 4, where `others` units of work per chunk do not keep
 // all threads busy. `most`: fewer than 16 where sums are to stay in L2, too.
@@ -123,6 +128,25 @@ struct Range {
   std::int64_t end;
 };
 Range valid_outputs(std::int64_t outputs, std::int64_t size, std::int64_t stride, std::int64_t offset);
+
+// Units of work of some images and rows of the result, of about `pixels`: smaller ones, first of fewer images
+// and then of fewer rows, where `others` for each of them do not keep all threads busy.
+class RowUnits {
+ public:
+  RowUnits() = default;
+  RowUnits(const BlockedShape& result, std::int64_t pixels, std::int64_t others, int threads);
+  struct Unit {
+    Range images, rows;
+  };
+  std::int64_t count() const { return units(n_, images_) * units(h_, rows_); }
+  Unit at(std::int64_t index) const;
+  std::int64_t images() const { return images_; }  // at most
+  std::int64_t rows() const { return rows_; }
+
+ private:
+  static std::int64_t units(std::int64_t size, std::int64_t each) { return (size + each - 1) / each; }
+  std::int64_t n_ = 1, h_ = 1, images_ = 1, rows_ = 1;
+};
 
 // 3x3, stride 1, padding 1, not dilated: the result has the size of the input.
 bool is_3x3_same(const LayerShape& shape);

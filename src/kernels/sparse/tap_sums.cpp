@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "kernels/sparse/weights.hpp"
-
 namespace lacuna::kernels {
 
 TapSums::TapSums(const KernelConfig& config, const char* kind)
@@ -12,7 +10,9 @@ TapSums::TapSums(const KernelConfig& config, const char* kind)
       out_parts_(split_blocks(sides_.other.blocks(), kernels_.pixel_vectors)),
       one_pixel_(sides_.checked.pixels() == 1 && sides_.other.pixels() == 1),
       one_tap_(shape_.taps() == 1 && shape_.padding == Size2{0, 0}),
-      starts_sums_(one_tap_ && (op_ == Operation::kForward || shape_.stride == Size2{1, 1})) {}
+      starts_sums_(one_tap_ && (op_ == Operation::kForward || shape_.stride == Size2{1, 1})) {
+  order_weights({WeightOrder::Taps::kOutside}, out_parts_);
+}
 
 std::int64_t TapSums::channel_blocks_in_l1(std::int64_t l1_bytes) const {
   const std::int64_t per_block =
@@ -43,31 +43,6 @@ void TapSums::relu(float* out, const Part& part, const Range& rows) const {
   const BlockedShape& of = sides_.other;
   for (std::int64_t k = 0; k < part.count; ++k)
     relu_rows(out + k * of.block_floats(), {of.w, of.pixel_floats(), rows.begin, rows.end});
-}
-
-std::int64_t TapSums::packed_floats() const {
-  return shape_.groups * sides_.checked.blocks() * sides_.other.blocks() * shape_.taps() * kLanes * kLanes;
-}
-
-void TapSums::pack(const float* oihw, float* packed) {
-  const WeightAccess access(shape_, op_, ohwi_);
-  const auto parts = static_cast<std::int64_t>(out_parts_.size());
-  const std::int64_t channels = sides_.checked.blocks() * kLanes;
-#pragma omp parallel for num_threads(threads_) schedule(static) collapse(3)
-  for (std::int64_t g = 0; g < shape_.groups; ++g)
-    for (std::int64_t o = 0; o < parts; ++o)
-      for (std::int64_t c = 0; c < channels; c += kPackedChannels) {
-        const Part& out = out_parts_[static_cast<std::size_t>(o)];
-        const std::int64_t row = out.count * kLanes;
-        for (std::int64_t tap = 0; tap < shape_.taps(); ++tap)
-          access.pack(oihw, g, c, std::min(kPackedChannels, channels - c), out.first * kLanes, row, tap,
-                      packed + weights_offset(g, out, tap) + c * row, row);
-      }
-}
-
-std::int64_t TapSums::weights_offset(std::int64_t g, const Part& out, std::int64_t tap) const {
-  const std::int64_t c = sides_.checked.blocks() * kLanes;
-  return ((g * sides_.other.blocks() + out.first) * shape_.taps() + tap * out.count) * c * kLanes;
 }
 
 }  // namespace lacuna::kernels

@@ -10,10 +10,6 @@
 namespace lacuna::kernels {
 
 class TapSums : public SparseConv {
- public:
-  std::int64_t packed_floats() const final;
-  void pack(const float* oihw, float* packed) final;
-
  protected:
   // Result pixels of one unit of work: their sums (8 vectors, 400 KB) stay in L2 over all channels and taps.
   static constexpr std::int64_t kUnitPixels = 784;
@@ -28,8 +24,10 @@ class TapSums : public SparseConv {
   // All pixels of these rows of the plane at `out`, whose first block is the part's first.
   void fill(float* out, const float* bias, const Part& part, const Range& rows) const;
   void relu(float* out, const Part& part, const Range& rows) const;
-  // [group][out part][tap][channel][out]
-  std::int64_t weights_offset(std::int64_t g, const Part& out, std::int64_t tap) const;
+  // Where the weights of a tap and a part of the outputs begin, from this block of channels on.
+  std::int64_t weights_at(std::int64_t g, const Part& out, std::int64_t tap, std::int64_t block) const {
+    return weights_.offset({g, out, block * kLanes, 0}) + tap * weights_.tap_floats(out);
+  }
 
   std::vector<Part> out_parts_;
   bool one_pixel_;  // on both sides: a run of pixels is a run of images

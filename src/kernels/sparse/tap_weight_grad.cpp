@@ -24,6 +24,7 @@ class TapWeightGrad final : public SparseConv {
     // Eight vectors make a dense tile of 32 KB. That is all of L1, and still faster than two passes over
     // four: half as many loop ends and as many loads and stores of sums.
     const std::vector<Part> parts = split_blocks(sides_.other.blocks(), kernels_.pixel_vectors);
+    order_weights({WeightOrder::Taps::kOutside}, parts);
     const auto per_group =
         static_cast<std::size_t>(std::max<std::int64_t>(1, kGroupVectors / parts.front().count));
     for (std::size_t i = 0; i < parts.size(); i += per_group)
@@ -41,25 +42,8 @@ class TapWeightGrad final : public SparseConv {
         sum_slices(others * static_cast<std::int64_t>(chunks_.size()), tiles, packed_floats(), threads_);
   }
 
-  std::int64_t packed_floats() const override {
-    return shape_.groups * shape_.taps() * sides_.checked.blocks() * sides_.other.blocks() * kLanes * kLanes;
-  }
   std::int64_t workspace_floats() const override {
     return threads_ * thread_floats() + (slices_ - 1) * packed_floats();
-  }
-
-  void unpack(const float* packed, float* oihw) override {
-    const WeightAccess access(shape_, checked_ == Operand::kA, ohwi_);
-#pragma omp parallel for num_threads(threads_) schedule(static) collapse(3)
-    for (std::int64_t g = 0; g < shape_.groups; ++g)
-      for (std::int64_t tap = 0; tap < shape_.taps(); ++tap)
-        for (std::int64_t c = 0; c < channels(); c += kPackedChannels)
-          for (const std::vector<Part>& parts : part_groups_)
-            for (const Part& part : parts) {
-              const std::int64_t row = part.count * kLanes;
-              access.unpack(packed + part_offset(g, tap, part) + c * row, row, g, c,
-                            std::min(kPackedChannels, channels() - c), part.first * kLanes, row, tap, oihw);
-            }
   }
 
   // A unit owns its part of a sum and goes through its pixels in order.
@@ -122,12 +106,10 @@ class TapWeightGrad final : public SparseConv {
     Range rows, cols;
   };
 
-  std::int64_t channels() const { return sides_.checked.blocks() * kLanes; }
   std::int64_t turned_floats() const { return chunks_.front().count * kLanes * kTile; }
   std::int64_t thread_floats() const { return turned_floats() + kMaxOutputVectors * kTile * kLanes; }
-  // [group][tap][part][checked channel][part.count * 16]
-  std::int64_t part_offset(std::int64_t g, std::int64_t tap, const Part& part) const {
-    return ((g * shape_.taps() + tap) * sides_.other.blocks() + part.first) * channels() * kLanes;
+  std::int64_t part_offset(std::int64_t g, std::int64_t tap, const Part& part, std::int64_t block) const {
+    return weights_.offset({g, part, block * kLanes, 0}) + tap * weights_.tap_floats(part);
   }
 
   void run_unit(const SparseRun& run, std::int64_t g, std::int64_t tap, const std::vector<Part>& parts,
@@ -151,7 +133,7 @@ class TapWeightGrad final : public SparseConv {
     job.dst_block = kLanes;
     if (total <= begin)  // a tap that only ever meets padding, or fewer tiles than slices
       for (const Part& part : parts)
-        std::memset(out + part_offset(g, tap, part) + chunk.first * kLanes * part.count * kLanes, 0,
+        std::memset(out + part_offset(g, tap, part, chunk.first), 0,
                     static_cast<std::size_t>(chunk.count * kLanes * part.count * kLanes) * sizeof(float));
     std::ptrdiff_t buffers[2][kTile];
     std::ptrdiff_t* offsets = buffers[0];
@@ -195,7 +177,7 @@ class TapWeightGrad final : public SparseConv {
               for (std::int64_t k = 0; k < next.count; ++k)
                 __builtin_prefetch(next_at + next_pixels[p] + k * other.block_floats(), 0, 2);
           job.src = turned + b * kLanes * kTile;
-          job.dst = out + part_offset(g, tap, part) + (chunk.first + b) * kLanes * job.dst_step;
+          job.dst = out + part_offset(g, tap, part, chunk.first + b);
           job.ahead = more && &part == &parts.front() ? checked + b * in.block_floats() : nullptr;
           job.ahead_offsets = next_offsets;
           kernel(job);

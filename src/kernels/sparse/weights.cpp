@@ -2,221 +2,222 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 #if defined(__SSE__)
 #include <xmmintrin.h>
 #endif
 
 namespace lacuna::kernels {
 
-WeightAccess::WeightAccess(const LayerShape& shape, bool checked_is_input, bool ohwi) {
-  taps_ = shape.taps();
-  tap_stride_ = ohwi ? shape.c_per_group() : 1;
-  const std::int64_t input_stride = ohwi ? 1 : shape.taps();
-  const std::int64_t output_stride = shape.c_per_group() * shape.taps();
-  group_floats_ = shape.k_per_group() * output_stride;
-  checked_stride_ = checked_is_input ? input_stride : output_stride;
-  other_stride_ = checked_is_input ? output_stride : input_stride;
-  checked_ = checked_is_input ? shape.c_per_group() : shape.k_per_group();
-  other_ = checked_is_input ? shape.k_per_group() : shape.c_per_group();
+namespace {
+
+constexpr std::int64_t kPackedChannels = 64;  // that one thread packs at a time
+
+// A vector for each of `count` places.
+void scatter(const float* tile, std::int64_t count, const std::ptrdiff_t* places, float* to) {
+  for (std::int64_t i = 0; i < count; ++i)
+    std::memcpy(to + places[i], tile + i * kLanes, kLanes * sizeof(float));
 }
 
-template <typename Element>
-void WeightAccess::each(std::int64_t channels, std::int64_t outs, const Element& element) const {
-  if (checked_stride_ > other_stride_) {
-    for (std::int64_t c = 0; c < channels; ++c)
-      for (std::int64_t k = 0; k < outs; ++k) element(c, k);
-    return;
+}  // namespace
+
+std::vector<Part> split_blocks(std::int64_t blocks, std::int64_t most) {
+  const std::int64_t parts = (blocks + most - 1) / most;
+  std::vector<Part> result;
+  std::int64_t first = 0;
+  for (std::int64_t i = 0; i < parts; ++i) {
+    const std::int64_t count = blocks / parts + (i < blocks % parts ? 1 : 0);
+    result.push_back({first, count});
+    first += count;
   }
-  for (std::int64_t c0 = 0; c0 < channels; c0 += kLanes)
-    for (std::int64_t k = 0; k < outs; ++k)
-      for (std::int64_t c = c0; c < std::min(channels, c0 + kLanes); ++c) element(c, k);
+  return result;
 }
 
-void WeightAccess::pack_tiles(const float* plain, std::int64_t channel, std::int64_t channels,
-                              std::int64_t out, std::int64_t outs, float* to, std::int64_t row) const {
+WeightOrder::WeightOrder(const LayerShape& shape, bool checked_is_input, bool ohwi, const Layout& layout,
+                         std::vector<Part> parts)
+    : parts_(std::move(parts)),
+      layout_(layout),
+      kernel_(shape.kernel),
+      groups_(shape.groups),
+      taps_(shape.taps()),
+      tap_step_(ohwi ? shape.c_per_group() : 1),
+      checked_step_(ohwi ? 1 : taps_),
+      other_step_(shape.c_per_group() * taps_),
+      checked_(shape.c_per_group()),
+      other_(shape.k_per_group()) {
+  if (!checked_is_input) {
+    std::swap(checked_step_, other_step_);
+    std::swap(checked_, other_);
+  }
+  channels_ = (checked_ + kLanes - 1) / kLanes * kLanes;
+}
+
+WeightOrder::Steps WeightOrder::steps(const Part& part) const {
+  const std::int64_t outs = part.count * kLanes, tap = tap_floats(part), row = kernel_.w * outs;
+  if (layout_.taps == Taps::kOutside) return {kLanes * outs, outs, kernel_.w * tap, tap};
+  if (layout_.taps == Taps::kRows) return {kLanes * taps_ * outs, row, kLanes * row, outs};
+  return {kLanes * taps_ * outs, taps_ * outs, row, outs};
+}
+
+void WeightOrder::places(const Steps& by, std::ptrdiff_t* to) const {
+  for (std::int64_t r = 0; r < kernel_.h; ++r)
+    for (std::int64_t s = 0; s < kernel_.w; ++s) to[plain_tap(r, s)] = r * by.row + s * by.tap;
+}
+
+// `left`: checked channels from here on. False: not without reading past the end.
+bool WeightOrder::pack_taps(const float* src, const float* end, std::int64_t left, const Steps& by,
+                            float* to) const {
   const TransposeTile turn = micro_kernels(best_isa()).transpose;
-  std::ptrdiff_t offsets[kLanes];
-  for (int k = 0; k < kLanes; ++k) offsets[k] = k * other_stride_;
-  for (std::int64_t c0 = 0; c0 < channels; c0 += kLanes)
-    for (std::int64_t k0 = 0; k0 < outs; k0 += kLanes) {
-      const float* src = plain + (channel + c0) * checked_stride_ + (out + k0) * other_stride_;
-      float* dst = to + c0 * row + k0;
-      const bool whole = channel + c0 + kLanes <= checked_ && out + k0 + kLanes <= other_;
-      if (whole && checked_stride_ == 1) {
-        turn(src, offsets, kLanes, dst, row);
-        continue;
-      }
-      for (std::int64_t c = 0; c < kLanes; ++c)
-        if (whole)
-          std::memcpy(dst + c * row, src + c * checked_stride_, kLanes * sizeof(float));
-        else
-          for (std::int64_t k = 0; k < kLanes; ++k)
-            dst[c * row + k] = channel + c0 + c < checked_ && out + k0 + k < other_
-                                   ? src[c * checked_stride_ + k * other_stride_]
-                                   : 0.0F;
-    }
-}
-
-void WeightAccess::unpack_tiles(const float* from, std::int64_t row, std::int64_t channel,
-                                std::int64_t channels, std::int64_t out, std::int64_t outs,
-                                float* plain) const {
-  const TransposeTile turn = micro_kernels(best_isa()).transpose;
-  std::ptrdiff_t offsets[kLanes];
-  for (int c = 0; c < kLanes; ++c) offsets[c] = c * row;
-  for (std::int64_t c0 = 0; c0 < channels; c0 += kLanes)
-    for (std::int64_t k0 = 0; k0 < outs; k0 += kLanes) {
-      const float* src = from + c0 * row + k0;
-      float* dst = plain + (channel + c0) * checked_stride_ + (out + k0) * other_stride_;
-      const std::int64_t left_c = std::min<std::int64_t>(kLanes, checked_ - channel - c0);
-      const std::int64_t left_k = std::min<std::int64_t>(kLanes, other_ - out - k0);
-      if (left_c == kLanes && left_k == kLanes && checked_stride_ == 1) {
-        turn(src, offsets, kLanes, dst, other_stride_);
-        continue;
-      }
-      for (std::int64_t c = 0; c < left_c; ++c)
-        if (left_k == kLanes && other_stride_ == 1)
-          std::memcpy(dst + c * checked_stride_, src + c * row, kLanes * sizeof(float));
-        else
-          for (std::int64_t k = 0; k < left_k; ++k)
-            dst[c * checked_stride_ + k * other_stride_] = src[c * row + k];
-    }
-}
-
-void WeightAccess::pack(const float* plain, std::int64_t group, std::int64_t channel, std::int64_t channels,
-                        std::int64_t out, std::int64_t outs, std::int64_t tap, float* to,
-                        std::int64_t row) const {
-  const float* from = plain + group * group_floats_ + tap * tap_stride_;
-  if (in_tiles()) return pack_tiles(from, channel, channels, out, outs, to, row);
-  each(channels, outs, [&](std::int64_t c, std::int64_t k) {
-    to[c * row + k] = channel + c < checked_ && out + k < other_
-                          ? from[(channel + c) * checked_stride_ + (out + k) * other_stride_]
-                          : 0.0F;
-  });
-}
-
-void WeightAccess::unpack(const float* from, std::int64_t row, std::int64_t group, std::int64_t channel,
-                          std::int64_t channels, std::int64_t out, std::int64_t outs, std::int64_t tap,
-                          float* plain) const {
-  float* to = plain + group * group_floats_ + tap * tap_stride_;
-  if (in_tiles()) return unpack_tiles(from, row, channel, channels, out, outs, to);
-  each(std::min(channels, checked_ - channel), std::min(outs, other_ - out),
-       [&](std::int64_t c, std::int64_t k) {
-         to[(channel + c) * checked_stride_ + (out + k) * other_stride_] = from[c * row + k];
-       });
-}
-
-bool WeightAccess::pack_taps_tile(const float* plain, std::int64_t channel, std::int64_t out,
-                                  std::int64_t outs, bool turned, float* to, std::int64_t row) const {
-  if (!whole_tile(channel, out)) return false;
-  const TransposeTile turn = micro_kernels(best_isa()).transpose;
-  const float* src = plain + channel * checked_stride_ + out * other_stride_;
-  std::ptrdiff_t offsets[kLanes];
-  for (int k = 0; k < kLanes; ++k) offsets[k] = k * other_stride_;
-  if (checked_stride_ ==
-      taps_) {  // rows of outputs, in each of which pairs (channel, tap) follow one another
-    if (turned || row != taps_ * outs) return false;
-    const bool more = channel + 2 * kLanes <= checked_;
+  std::ptrdiff_t rows[kLanes], at[kLanes * kLanes];
+  alignas(64) float turned[kLanes * kLanes];
+  for (int k = 0; k < kLanes; ++k) rows[k] = k * other_step_;
+  places(by, at);
+  if (checked_step_ == taps_) {  // rows of outputs, in each of which pairs (channel, tap) follow one another
+    const bool in_order = by.channel == taps_ * by.tap && by.row == kernel_.w * by.tap &&
+                          !layout_.rows_turned && !layout_.columns_turned;
+    const bool more = left >= 2 * kLanes;
+    for (std::int64_t i = taps_; i < kLanes * taps_; ++i) at[i] = i / taps_ * by.channel + at[i % taps_];
     for (std::int64_t i = 0; i < taps_; ++i) {
       if (more)  // the next tile: sixteen short runs, pages apart, that the hardware does not see coming
-        for (int k = 0; k < kLanes; ++k) __builtin_prefetch(src + offsets[k] + (taps_ + i) * kLanes);
-      turn(src + i * kLanes, offsets, kLanes, to + i * kLanes * outs, outs);
+        for (int k = 0; k < kLanes; ++k) __builtin_prefetch(src + rows[k] + (taps_ + i) * kLanes);
+      if (in_order) {
+        turn(src + i * kLanes, rows, kLanes, to + i * kLanes * by.tap, by.tap);
+        continue;
+      }
+      turn(src + i * kLanes, rows, kLanes, turned, kLanes);
+      scatter(turned, kLanes, at + i * kLanes, to);
     }
     return true;
   }
   // One run of memory per channel, of which the transpose reads past the end.
-  const float* end = plain + group_floats_;
-  if (src + (kLanes - 1) * checked_stride_ + (kLanes - 1) * taps_ + kLanes > end) return false;
-  alignas(64) float tile[kLanes * kLanes];
-  for (std::int64_t c = 0; c < kLanes; ++c, src += checked_stride_, to += row) {
+  if (src + (kLanes - 1) * checked_step_ + (kLanes - 1) * taps_ + kLanes > end) return false;
+  for (std::int64_t c = 0; c < kLanes; ++c, src += checked_step_, to += by.channel) {
     // As above.
     constexpr std::int64_t kAhead = 6;
-    if (src + kAhead * checked_stride_ < end)
+    if (src + kAhead * checked_step_ < end)
       for (std::int64_t i = 0; i <= taps_ * kLanes; i += kLanes)
-        __builtin_prefetch(src + kAhead * checked_stride_ + i);
-    turn(src, offsets, kLanes, tile, kLanes);
-    for (std::int64_t tap = 0; tap < taps_; ++tap)
-      std::memcpy(to + tap * outs, tile + (turned ? taps_ - 1 - tap : tap) * kLanes, kLanes * sizeof(float));
+        __builtin_prefetch(src + kAhead * checked_step_ + i);
+    turn(src, rows, kLanes, turned, kLanes);
+    scatter(turned, taps_, at, to);
   }
   return true;
 }
 
-bool WeightAccess::unpack_taps_tile(const float* from, std::int64_t row, std::int64_t channel,
-                                    std::int64_t out, std::int64_t outs, bool turned, float* plain) const {
-  if (!whole_tile(channel, out)) return false;
+void WeightOrder::unpack_taps(const float* from, const Steps& by, float* dst) const {
   const TransposeTile turn = micro_kernels(best_isa()).transpose;
-  float* dst = plain + channel * checked_stride_ + out * other_stride_;
-  std::ptrdiff_t offsets[kLanes * kLanes];
-  const auto place = [&](std::int64_t tap) { return (turned ? taps_ - 1 - tap : tap) * outs; };
-  if (checked_stride_ == taps_) {
-    for (std::int64_t i = 0; i < kLanes * taps_; ++i) offsets[i] = i / taps_ * row + place(i % taps_);
+  std::ptrdiff_t at[kLanes * kLanes];
+  places(by, at);
+  if (checked_step_ == taps_) {
+    for (std::int64_t i = taps_; i < kLanes * taps_; ++i) at[i] = i / taps_ * by.channel + at[i % taps_];
     for (std::int64_t i = 0; i < taps_; ++i)
-      turn(from, offsets + i * kLanes, kLanes, dst + i * kLanes, other_stride_);
-    return true;
+      turn(from, at + i * kLanes, kLanes, dst + i * kLanes, other_step_);
+    return;
   }
-  for (std::int64_t tap = 0; tap < taps_; ++tap) offsets[tap] = place(tap);
-  alignas(64) float tile[kLanes * kLanes];
-  for (std::int64_t c = 0; c < kLanes; ++c, from += row, dst += checked_stride_) {
-    turn(from, offsets, static_cast<int>(taps_), tile, kLanes);
+  alignas(64) float turned[kLanes * kLanes];
+  for (std::int64_t c = 0; c < kLanes; ++c, from += by.channel, dst += checked_step_) {
+    turn(from, at, static_cast<int>(taps_), turned, kLanes);
     // Whole vectors, each of which overwrites what the one before wrote too much.
     std::int64_t k = 0;
     for (; k * taps_ + kLanes <= kLanes * taps_; ++k)
-      std::memcpy(dst + k * taps_, tile + k * kLanes, kLanes * sizeof(float));
+      std::memcpy(dst + k * taps_, turned + k * kLanes, kLanes * sizeof(float));
     for (; k < kLanes; ++k)
-      std::memcpy(dst + k * taps_, tile + k * kLanes, static_cast<std::size_t>(taps_) * sizeof(float));
+      std::memcpy(dst + k * taps_, turned + k * kLanes, static_cast<std::size_t>(taps_) * sizeof(float));
   }
-  return true;
 }
 
-void WeightAccess::pack_taps(const float* plain, std::int64_t group, std::int64_t channel,
-                             std::int64_t channels, std::int64_t out, std::int64_t outs, bool turned,
-                             float* to, std::int64_t row) const {
-  const float* from = plain + group * group_floats_;
-  if (in_tiles()) {
-    for (std::int64_t tap = 0; tap < taps_; ++tap)
-      pack_tiles(from + (turned ? taps_ - 1 - tap : tap) * tap_stride_, channel, channels, out, outs,
-                 to + tap * outs, row);
-    return;
+namespace {
+
+// A pair of channels to the next of either.
+struct PairSteps {
+  std::int64_t checked, other;
+};
+// 16 x 16 values, or fewer, by whole vectors where neighbours lie side by side.
+void copy_pairs(const float* from, const PairSteps& by, std::int64_t checked, std::int64_t others, float* to,
+                const PairSteps& to_by) {
+  if (checked == kLanes && others == kLanes && by.checked * to_by.checked != 1) {
+    // From one whose neighbours differ in one channel to one where they differ in the other.
+    const bool turns = by.checked == 1 && to_by.other == 1;
+    if (turns || (by.other == 1 && to_by.checked == 1)) {
+      std::ptrdiff_t rows[kLanes];
+      for (int i = 0; i < kLanes; ++i) rows[i] = i * (turns ? by.other : by.checked);
+      micro_kernels(best_isa()).transpose(from, rows, kLanes, to, turns ? to_by.checked : to_by.other);
+      return;
+    }
   }
-  for (std::int64_t c0 = 0; c0 < channels; c0 += kLanes)
-    for (std::int64_t k0 = 0; k0 < outs; k0 += kLanes) {
-      float* tile = to + c0 * row + k0;
-      if (pack_taps_tile(from, channel + c0, out + k0, outs, turned, tile, row)) continue;
-      each(std::min<std::int64_t>(kLanes, channels - c0), std::min<std::int64_t>(kLanes, outs - k0),
-           [&](std::int64_t c, std::int64_t k) {
-             const bool there = channel + c0 + c < checked_ && out + k0 + k < other_;
-             const float* taps =
-                 there ? from + (channel + c0 + c) * checked_stride_ + (out + k0 + k) * other_stride_
-                       : nullptr;
-             for (std::int64_t tap = 0; tap < taps_; ++tap)
-               tile[c * row + tap * outs + k] =
-                   there ? taps[(turned ? taps_ - 1 - tap : tap) * tap_stride_] : 0.0F;
-           });
+  for (std::int64_t c = 0; c < checked; ++c)
+    if (others == kLanes && by.other == 1 && to_by.other == 1)
+      std::memcpy(to + c * to_by.checked, from + c * by.checked, kLanes * sizeof(float));
+    else
+      for (std::int64_t k = 0; k < others; ++k)
+        to[c * to_by.checked + k * to_by.other] = from[c * by.checked + k * by.other];
+}
+
+}  // namespace
+
+// Calls tile(where in plain weights, where in the piece, size) for tiles of 16 x 16 channels. It returns true
+// if it has moved all taps; otherwise tap() is called for each of them.
+template <typename AllTaps, typename OneTap>
+void WeightOrder::each_tile(const WeightPiece& piece, const AllTaps& all, const OneTap& one) const {
+  const Steps by = steps(piece.part);
+  const std::int64_t group = piece.group * checked_ * other_ * taps_;
+  for (std::int64_t c = 0; c < piece.channels; c += kLanes)
+    for (std::int64_t k = 0; k < piece.part.count * kLanes; k += kLanes) {
+      const std::int64_t channel = piece.channel + c, other = piece.part.first * kLanes + k;
+      const std::int64_t plain = group + channel * checked_step_ + other * other_step_;
+      const std::int64_t at = c / kLanes * by.block + k;
+      // Oihw weights with the taps of a pair of channels side by side, and pairs of inputs one after another.
+      if (taps_ <= kLanes && checked_step_ != 1 && other_step_ != 1 && channel + kLanes <= checked_ &&
+          other + kLanes <= other_ && all(plain, at, by, checked_ - channel))
+        continue;
+      for (std::int64_t r = 0; r < kernel_.h; ++r)
+        for (std::int64_t s = 0; s < kernel_.w; ++s)
+          one(plain + plain_tap(r, s) * tap_step_, at + r * by.row + s * by.tap, by.channel,
+              std::clamp<std::int64_t>(checked_ - channel, 0, kLanes),
+              std::clamp<std::int64_t>(other_ - other, 0, kLanes));
     }
 }
 
-void WeightAccess::unpack_taps(const float* from, std::int64_t row, std::int64_t group, std::int64_t channel,
-                               std::int64_t channels, std::int64_t out, std::int64_t outs, bool turned,
-                               float* plain) const {
-  float* to = plain + group * group_floats_;
-  if (in_tiles()) {
-    for (std::int64_t tap = 0; tap < taps_; ++tap)
-      unpack_tiles(from + tap * outs, row, channel, channels, out, outs,
-                   to + (turned ? taps_ - 1 - tap : tap) * tap_stride_);
-    return;
-  }
-  const std::int64_t all_c = std::min(channels, checked_ - channel);
-  const std::int64_t all_k = std::min(outs, other_ - out);
-  for (std::int64_t c0 = 0; c0 < all_c; c0 += kLanes)
-    for (std::int64_t k0 = 0; k0 < all_k; k0 += kLanes) {
-      const float* tile = from + c0 * row + k0;
-      if (unpack_taps_tile(tile, row, channel + c0, out + k0, outs, turned, to)) continue;
-      each(std::min<std::int64_t>(kLanes, all_c - c0), std::min<std::int64_t>(kLanes, all_k - k0),
-           [&](std::int64_t c, std::int64_t k) {
-             float* taps = to + (channel + c0 + c) * checked_stride_ + (out + k0 + k) * other_stride_;
-             for (std::int64_t tap = 0; tap < taps_; ++tap)
-               taps[(turned ? taps_ - 1 - tap : tap) * tap_stride_] = tile[c * row + tap * outs + k];
-           });
-    }
+void WeightOrder::pack_piece(const float* plain, const WeightPiece& piece, float* to) const {
+  const float* end = plain + (piece.group + 1) * checked_ * other_ * taps_;
+  each_tile(
+      piece,
+      [&](std::int64_t from, std::int64_t at, const Steps& by, std::int64_t left) {
+        return pack_taps(plain + from, end, left, by, to + at);
+      },
+      [&](std::int64_t from, std::int64_t at, std::int64_t row, std::int64_t checked, std::int64_t others) {
+        for (std::int64_t c = 0; c < kLanes && checked * others < kLanes * kLanes; ++c)
+          std::memset(to + at + c * row, 0, kLanes * sizeof(float));
+        copy_pairs(plain + from, {checked_step_, other_step_}, checked, others, to + at, {row, 1});
+      });
+}
+
+void WeightOrder::unpack_piece(const float* from, const WeightPiece& piece, float* plain) const {
+  each_tile(
+      piece,
+      [&](std::int64_t to, std::int64_t at, const Steps& by, std::int64_t) {
+        unpack_taps(from + at, by, plain + to);
+        return true;
+      },
+      [&](std::int64_t to, std::int64_t at, std::int64_t row, std::int64_t checked, std::int64_t others) {
+        copy_pairs(from + at, {row, 1}, checked, others, plain + to, {checked_step_, other_step_});
+      });
+}
+
+template <typename Use>
+void WeightOrder::each_piece(int threads, const Use& use) const {
+#pragma omp parallel for num_threads(threads) schedule(static) collapse(3)
+  for (std::int64_t g = 0; g < groups_; ++g)
+    for (std::size_t p = 0; p < parts_.size(); ++p)
+      for (std::int64_t c = 0; c < channels_; c += kPackedChannels)
+        use(WeightPiece{g, parts_[p], c, std::min(kPackedChannels, channels_ - c)});
+}
+
+void WeightOrder::pack(const float* plain, float* packed, int threads) const {
+  each_piece(threads, [&](const WeightPiece& piece) { pack_piece(plain, piece, packed + offset(piece)); });
+}
+
+void WeightOrder::unpack(const float* packed, float* plain, int threads) const {
+  each_piece(threads, [&](const WeightPiece& piece) { unpack_piece(packed + offset(piece), piece, plain); });
 }
 
 void fill_rows(float* plane, const float* value16, const PlaneRows& rows) {

@@ -3,63 +3,89 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "kernels/conv.hpp"
 #include "kernels/sparse/microkernels.hpp"
 
 namespace lacuna::kernels {
 
-// Channels that one thread packs at a time.
-inline constexpr std::int64_t kPackedChannels = 64;
+// Blocks of 16, split into parts of at most `most`, as even as possible.
+struct Part {
+  std::int64_t first;
+  std::int64_t count;
+};
+std::vector<Part> split_blocks(std::int64_t blocks, std::int64_t most);
 
-// The weights of one group as [checked channel][other channel][tap].
-// forward, and weight_grad that checks activations: checked = input channels; the others: output channels.
-class WeightAccess {
+// Some checked channels and a part of the others.
+struct WeightPiece {
+  std::int64_t group;
+  Part part;
+  std::int64_t channel, channels;  // from a whole block on
+};
+
+// The order of packed weights: [group][part of the other channels][taps and checked channels][16 * blocks of
+// the part], zero where there is no such channel. For forward, and weight_grad that checks activations, the
+// checked channels are the inputs and the others the outputs.
+class WeightOrder {
  public:
+  enum class Taps {
+    kInside,   // [channel][tap]
+    kOutside,  // [tap][channel]
+    kRows      // [block of 16 channels][kernel row][channel][tap of the row]
+  };
+  struct Layout {
+    Taps taps = Taps::kInside;
+    bool rows_turned = false, columns_turned = false;  // of the kernel: the last comes first
+  };
+  WeightOrder() = default;
   // ohwi: plain weights are [out][kh][kw][in], otherwise [out][in][kh][kw].
-  WeightAccess(const LayerShape& shape, bool checked_is_input, bool ohwi);
-  WeightAccess(const LayerShape& shape, Operation op, bool ohwi)
-      : WeightAccess(shape, op == Operation::kForward, ohwi) {}
+  WeightOrder(const LayerShape& shape, bool checked_is_input, bool ohwi, const Layout& layout,
+              std::vector<Part> parts);
 
-  // to[c * row + k], c < channels, k < outs; zero where there is no such channel.
-  void pack(const float* plain, std::int64_t group, std::int64_t channel, std::int64_t channels,
-            std::int64_t out, std::int64_t outs, std::int64_t tap, float* to, std::int64_t row) const;
-  // All taps: to[c * row + tap * outs + k]; `turned`: rotated by 180 degrees.
-  void pack_taps(const float* plain, std::int64_t group, std::int64_t channel, std::int64_t channels,
-                 std::int64_t out, std::int64_t outs, bool turned, float* to, std::int64_t row) const;
-  // Their inverses.
-  void unpack_taps(const float* from, std::int64_t row, std::int64_t group, std::int64_t channel,
-                   std::int64_t channels, std::int64_t out, std::int64_t outs, bool turned,
-                   float* plain) const;
-  void unpack(const float* from, std::int64_t row, std::int64_t group, std::int64_t channel,
-              std::int64_t channels, std::int64_t out, std::int64_t outs, std::int64_t tap,
-              float* plain) const;
+  const std::vector<Part>& parts() const { return parts_; }
+  std::int64_t floats() const { return groups_ * group_floats(); }
+  std::int64_t offset(const WeightPiece& piece) const {
+    return piece.group * group_floats() + piece.part.first * channels_ * taps_ * kLanes +
+           piece.channel / kLanes * steps(piece.part).block;
+  }
+  // kOutside: from a tap to the next.
+  std::int64_t tap_floats(const Part& part) const { return channels_ * part.count * kLanes; }
+
+  void pack(const float* plain, float* packed, int threads) const;
+  void unpack(const float* packed, float* plain, int threads) const;
+  void pack_piece(const float* plain, const WeightPiece& piece, float* to) const;
+  void unpack_piece(const float* from, const WeightPiece& piece, float* plain) const;
 
  private:
-  // Plain weights whose neighbours in memory differ in one of the two channels: ohwi, and single taps. They
-  // are moved 16 x 16 at a time, in a third of the time.
-  bool in_tiles() const { return checked_stride_ == 1 || other_stride_ == 1; }
-  // `plain`: of the group and the tap.
-  void pack_tiles(const float* plain, std::int64_t channel, std::int64_t channels, std::int64_t out,
-                  std::int64_t outs, float* to, std::int64_t row) const;
-  void unpack_tiles(const float* from, std::int64_t row, std::int64_t channel, std::int64_t channels,
-                    std::int64_t out, std::int64_t outs, float* plain) const;
-  // All taps of 16 x 16 channels, as oihw has them: taps of a pair of channels lie together, and pairs of
-  // input channels behind one another. False where a tile is not whole, or in an order that no kernel has.
-  bool pack_taps_tile(const float* plain, std::int64_t channel, std::int64_t out, std::int64_t outs,
-                      bool turned, float* to, std::int64_t row) const;
-  bool unpack_taps_tile(const float* from, std::int64_t row, std::int64_t channel, std::int64_t out,
-                        std::int64_t outs, bool turned, float* plain) const;
-  bool whole_tile(std::int64_t channel, std::int64_t out) const {
-    return taps_ <= kLanes && tap_stride_ == 1 && channel + kLanes <= checked_ && out + kLanes <= other_;
+  // Floats from a block of channels, a channel, a row of taps and a tap to the next in a part.
+  struct Steps {
+    std::int64_t block, channel, row, tap;
+  };
+  Steps steps(const Part& part) const;
+  std::int64_t group_floats() const {
+    return (parts_.back().first + parts_.back().count) * channels_ * taps_ * kLanes;
   }
-  // Calls element(c, k) for c < channels, k < outs in the order in which plain weights lie: whole lines are
-  // read and written, where the other order would fetch each of them many times.
-  template <typename Element>
-  void each(std::int64_t channels, std::int64_t outs, const Element& element) const;
+  // The tap of plain weights that is at (row, column), and the other way round.
+  std::int64_t plain_tap(std::int64_t row, std::int64_t column) const {
+    return (layout_.rows_turned ? kernel_.h - 1 - row : row) * kernel_.w +
+           (layout_.columns_turned ? kernel_.w - 1 - column : column);
+  }
+  // Where the taps of plain weights are in a piece, for one channel.
+  void places(const Steps& by, std::ptrdiff_t* to) const;
+  template <typename Use>
+  void each_piece(int threads, const Use& use) const;
+  template <typename AllTaps, typename OneTap>
+  void each_tile(const WeightPiece& piece, const AllTaps& all, const OneTap& one) const;
+  bool pack_taps(const float* src, const float* end, std::int64_t left, const Steps& by, float* to) const;
+  void unpack_taps(const float* from, const Steps& by, float* dst) const;
 
-  std::int64_t taps_, tap_stride_;
-  std::int64_t group_floats_, checked_stride_, other_stride_, checked_, other_;
+  std::vector<Part> parts_;
+  Layout layout_;
+  Size2 kernel_;
+  std::int64_t groups_ = 0, taps_ = 0, channels_ = 0;  // checked ones, in whole blocks
+  // Of plain weights.
+  std::int64_t tap_step_ = 0, checked_step_ = 0, other_step_ = 0, checked_ = 0, other_ = 0;
 };
 
 // Rows [begin, end) of one block of channels of an image.

@@ -52,6 +52,9 @@ class WindowConv final : public SparseConv {
  public:
   explicit WindowConv(const KernelConfig& config) : SparseConv(config, "window") {
     parts_ = ChannelParts(sides_.checked.blocks(), channel_blocks_in_l1(config.l1_bytes));
+    // input_grad is forward with the kernel turned.
+    order_weights(op_ == Operation::kForward ? WeightOrder::Layout{} : kTurned,
+                  split_blocks(sides_.other.blocks(), 1));
     const std::int64_t pixels = sides_.other.pixels();
     images_ = std::min(shape_.n, std::max<std::int64_t>(1, kUnitPixels / pixels));
     // With enough images each thread takes some of them from the first step to the last and shares nothing;
@@ -71,25 +74,11 @@ class WindowConv final : public SparseConv {
     bands_ = (sides_.other.h + band_rows_ - 1) / band_rows_;
   }
 
-  std::int64_t packed_floats() const override {
-    return shape_.groups * sides_.checked.blocks() * sides_.other.blocks() * 9 * kLanes * kLanes;
-  }
   // Values first, then the 64-bit masks, one per pixel and part.
   std::int64_t workspace_floats() const override {
     return sums_at() + (apart_ ? threads_ * sums_floats() : 0);
   }
   bool takes_plain() const override { return in_cache_; }
-
-  void pack(const float* oihw, float* packed) override {
-    const std::int64_t outs = sides_.other.blocks();
-    const std::int64_t channels = sides_.checked.blocks() * kLanes;
-#pragma omp parallel for num_threads(threads_) schedule(static) collapse(3)
-    for (std::int64_t g = 0; g < shape_.groups; ++g)
-      for (std::int64_t o = 0; o < outs; ++o)
-        for (std::int64_t c = 0; c < channels; c += kPackedChannels)
-          pack_piece(oihw, g, c, std::min(kPackedChannels, channels - c), o,
-                     packed + ((g * outs + o) * channels + c) * 9 * kLanes);
-  }
 
   void compute(const SparseRun& run) const override {
     auto* values = run.workspace;
@@ -142,13 +131,6 @@ class WindowConv final : public SparseConv {
     return sides_.other.channels_last ? Unit{i % outs, i / outs} : Unit{i / bands_, i % bands_};
   }
 
-  void pack_piece(const float* oihw, std::int64_t g, std::int64_t channel, std::int64_t channels,
-                  std::int64_t out_block, float* to) const {
-    // input_grad is forward with the kernel rotated by 180 degrees.
-    WeightAccess(shape_, op_, ohwi_)
-        .pack_taps(oihw, g, channel, channels, out_block * kLanes, kLanes, op_ != Operation::kForward, to,
-                   9 * kLanes);
-  }
   std::int64_t sums_at() const {
     return (private_ ? threads_ : 1) * image_set_floats() + (in_cache_ ? threads_ * kPartFloats : 0);
   }
@@ -173,8 +155,8 @@ class WindowConv final : public SparseConv {
     };
     for (std::int64_t h = 0; h < in.h; ++h) {
       if (in.channels_last && h + 1 < in.h) fetch_row(row(h + 1));
-      kernels_.compress_row(
-          row(h), masks + mask_offset(image, part_index) + h * in.w,
+      kernels_.pack_row(
+          row(h), 0, nullptr, masks + mask_offset(image, part_index) + h * in.w,
           values + image * image_values() + part.first * in.plane_floats() + h * in.w * part.count * kLanes);
     }
   }
@@ -201,19 +183,15 @@ class WindowConv final : public SparseConv {
     const PlaneRows rows{out.w, step, row0 - first, row1 - first};
     for (std::int64_t image = 0; image < images; ++image)
       fill_rows(plane(image), run.bias + (g * out.blocks() + out_block) * kLanes, rows);
-    const std::int64_t packed_at = (g * out.blocks() + out_block) * in.blocks() * kLanes * 9 * kLanes;
     float* own = run.workspace + image_set_floats() + omp_get_thread_num() * kPartFloats;
     WindowRow job{};
     job.width = in.w;
     job.out_step = step;
     for (std::size_t p = 0; p < channel_parts.size(); ++p) {
       const Part& part = channel_parts[p];
-      if (run.plain != nullptr) {
-        pack_piece(run.plain, g, part.first * kLanes, part.count * kLanes, out_block, own);
-        job.weights = own;
-      } else {
-        job.weights = run.other + packed_at + part.first * kLanes * 9 * kLanes;
-      }
+      const WeightPiece piece{g, {out_block, 1}, part.first * kLanes, part.count * kLanes};
+      if (run.plain != nullptr) weights_.pack_piece(run.plain, piece, own);
+      job.weights = run.plain != nullptr ? own : run.other + weights_.offset(piece);
       const std::int64_t calls = images * std::min(in.h, row1 - row0 + 2);
       const std::int64_t lines = part.count * kLanes * 9;  // as many as this part has
       const float* ahead = fetches_weights_ && run.plain == nullptr ? job.weights + lines * kLanes : nullptr;

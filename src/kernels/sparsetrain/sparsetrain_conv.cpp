@@ -23,7 +23,8 @@ Mapping::Mapping(const KernelConfig& config)
       kernel(config.shape.kernel),
       stride(config.shape.stride),
       padding(config.shape.padding),
-      padding_w(turned ? kernel.w - 1 - padding.w : padding.w) {}
+      padding_w(turned ? kernel.w - 1 - padding.w : padding.w),
+      joined(kind == kPixel && kernel.h == 1 && padding == Size2{0, 0} && stride == Size2{1, 1}) {}
 
 std::int64_t Mapping::checked_row(std::int64_t v, std::int64_t r, std::int64_t checked_rows) const {
   std::int64_t u = v * stride.h - padding.h + r;

@@ -27,11 +27,8 @@ struct Mapping {
   bool turned;  // a scatter of stride 1, done as a gather by a kernel turned around
   Size2 kernel, stride, padding;
   std::int64_t padding_w;  // of the row kernel
+  bool joined;             // rows follow one another without a gap: taken as one
 
-  // Where the tap (r, s) of the row kernel is in plain weights.
-  std::int64_t plain_tap(std::int64_t r, std::int64_t s) const {
-    return r * kernel.w + (turned ? kernel.w - 1 - s : s);
-  }
   // The checked row that meets row `v` of the other tensor in kernel row r; -1: none.
   std::int64_t checked_row(std::int64_t v, std::int64_t r, std::int64_t checked_rows) const;
   // kPixel: pairs of columns that meet, as columns of the strided (larger) and of the other side.

@@ -19,32 +19,13 @@ class WeightGrad final : public SparseConv {
         parts_(vector_parts(sides_.other.blocks(), map_.kind)),
         chunks_(thread_chunks(sides_.checked.blocks(), static_cast<std::int64_t>(parts_.size()), threads_)),
         groups_((sides_.checked.n + kLanes - 1) / kLanes) {
-    joined_ = map_.kind == kPixel && shape_.kernel.h == 1 && shape_.padding == Size2{0, 0} &&
-              shape_.stride == Size2{1, 1};
+    order_weights({WeightOrder::Taps::kInside, false, map_.turned}, parts_);
     find_segments();
     for (const Segment& segment : segments_)
       tile_floats_ = std::max(tile_floats_, segment.other_width * kLanes * parts_.front().count * kLanes);
   }
 
   std::int64_t workspace_floats() const override { return images_floats() + threads_ * tile_floats_; }
-  std::int64_t packed_floats() const override {
-    return sides_.checked.blocks() * sides_.other.blocks() * shape_.taps() * kLanes * kLanes;
-  }
-  void unpack(const float* packed, float* oihw) override {
-    const WeightAccess access(shape_, map_.gather, false);
-    const std::int64_t blocks = sides_.checked.blocks();
-#pragma omp parallel for num_threads(threads_) schedule(static)
-    for (std::int64_t b = 0; b < blocks; ++b)
-      for (const Part& part : parts_)
-        for (std::int64_t r = 0; r < map_.kernel.h; ++r)
-          for (std::int64_t s = 0; s < map_.kernel.w; ++s) {
-            const std::int64_t outs = part.count * kLanes;
-            access.unpack(packed + sums_offset(part, b * kLanes) + (r * map_.kernel.w + s) * outs,
-                          shape_.taps() * outs, 0, b * kLanes, kLanes, part.first * kLanes, outs,
-                          map_.plain_tap(r, s), oihw);
-          }
-  }
-
   void compute(const SparseRun& run) const override {
     lay_out_images(run.checked, run.workspace);
     const auto chunks = static_cast<std::int64_t>(chunks_.size());
@@ -61,10 +42,6 @@ class WeightGrad final : public SparseConv {
 
   // [16 images][channel][h][w][image]
   std::int64_t images_floats() const { return groups_ * kLanes * sides_.checked.image_floats(); }
-  // [part][channel][kernel row][tap of the row][vectors * 16]
-  std::int64_t sums_offset(const Part& part, std::int64_t channel) const {
-    return (part.first * sides_.checked.blocks() * kLanes + channel * part.count) * shape_.taps() * kLanes;
-  }
 
   // The layout that the authors have for this operation. A vector that the batch does not fill ends in zeros.
   void lay_out_images(const float* checked, float* out) const {
@@ -89,8 +66,8 @@ class WeightGrad final : public SparseConv {
     const Range channels{chunk.first * kLanes, (chunk.first + chunk.count) * kLanes};
     const WeightKernel kernel = kAvx512RowKernels.weight[map_.kind][choice_of(part.count)];
     const std::int64_t row_sums = map_.kernel.w * part.count * kLanes;
-    float* dw = run.out + sums_offset(part, channels.begin);
-    std::fill(dw, run.out + sums_offset(part, channels.end), 0.0F);
+    float* dw = run.out + weights_.offset({0, part, channels.begin, 0});
+    std::fill(dw, run.out + weights_.offset({0, part, channels.end, 0}), 0.0F);
     for (std::int64_t g = 0; g < groups_; ++g) {
       const std::int64_t images = std::min<std::int64_t>(kLanes, in.n - g * kLanes);
       const float* dense = run.other + g * kLanes * other.image_floats() + part.first * other.block_floats();
@@ -141,7 +118,7 @@ class WeightGrad final : public SparseConv {
     return (map_.gather ? columns.begin * map_.stride.w - map_.padding.w : columns.begin) * kLanes;
   }
   void pixels(WeightRow& job, std::int64_t vectors) const {
-    if (joined_) {
+    if (map_.joined) {
       job.checked_step = job.dense_step = 1;
       return;
     }
@@ -155,7 +132,7 @@ class WeightGrad final : public SparseConv {
 
   void find_segments() {
     const BlockedShape& other = sides_.other;
-    if (joined_) {
+    if (map_.joined) {
       // Rows of 1x1 kernels follow one another: taken together where they are short.
       for (std::int64_t p = 0; p < other.pixels(); p += kJoinedPixels) {
         const std::int64_t width = std::min(kJoinedPixels, other.pixels() - p);
@@ -185,7 +162,6 @@ class WeightGrad final : public SparseConv {
   std::vector<Part> parts_;
   std::vector<Part> chunks_;
   std::int64_t groups_;  // of 16 images
-  bool joined_ = false;  // rows follow one another without a gap
   std::vector<Segment> segments_;
   std::int64_t tile_floats_ = 0;
 };
