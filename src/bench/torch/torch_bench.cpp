@@ -33,11 +33,7 @@ class Comparison {
     report_.python = sides_.torch().python_version();
     report_.blas = sides_.torch().blas();
     report_.data = data_.train->name();
-    report_.batch = spec_.batch;
-    report_.threads = spec_.threads;
-    report_.rate = spec_.rate;
-    report_.precision = spec_.precision;
-    report_.exact = spec_.exact;
+    report_.spec = spec_;
     for (const std::string& name : spec_.networks)
       for (const std::string& prune : spec_.prune) plan_.push_back(plan(name, prune));
   }

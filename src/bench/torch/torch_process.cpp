@@ -4,19 +4,19 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <ctime>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <fstream>
 #include <poll.h>
-#include <spawn.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
 
+#include "base/clock.hpp"
 #include "base/embedded_file.hpp"
 #include "base/error.hpp"
 #include "base/io/output_file.hpp"
@@ -40,48 +40,9 @@ std::string text_of(const json& value) {
   return one_line(value.is_string() ? value.get<std::string>() : value.dump(), 200);
 }
 
-std::vector<char*> environment_without(const std::vector<std::string>& dropped) {
-  std::vector<char*> variables;
-  for (char** one = environ; *one != nullptr; ++one)
-    if (std::ranges::find(dropped, std::string_view(*one)) == dropped.end()) variables.push_back(*one);
-  variables.push_back(nullptr);
-  return variables;
-}
-
-class SpawnSettings {
- public:
-  SpawnSettings(int socket, const std::filesystem::path& errors) {
-    ::posix_spawn_file_actions_init(&files);
-    ::posix_spawn_file_actions_adddup2(&files, socket, STDIN_FILENO);
-    ::posix_spawn_file_actions_adddup2(&files, socket, STDOUT_FILENO);
-    ::posix_spawn_file_actions_addopen(&files, STDERR_FILENO, errors.c_str(), O_WRONLY | O_CREAT | O_TRUNC,
-                                       0600);
-    ::posix_spawnattr_init(&attributes);
-    // Its own process group: Ctrl-C is for this program, which then ends the other.
-    ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF);
-    ::posix_spawnattr_setpgroup(&attributes, 0);
-    sigset_t usual;
-    sigemptyset(&usual);
-    for (const int signal : {SIGPIPE, SIGXFSZ, SIGBUS}) sigaddset(&usual, signal);
-    ::posix_spawnattr_setsigdefault(&attributes, &usual);
-  }
-  ~SpawnSettings() {
-    ::posix_spawn_file_actions_destroy(&files);
-    ::posix_spawnattr_destroy(&attributes);
-  }
-  SpawnSettings(const SpawnSettings&) = delete;
-  SpawnSettings& operator=(const SpawnSettings&) = delete;
-
-  posix_spawn_file_actions_t files{};
-  posix_spawnattr_t attributes{};
-};
-
 double cpu_seconds(pid_t process) {
   clockid_t clock = CLOCK_PROCESS_CPUTIME_ID;
-  if (process != 0 && ::clock_getcpuclockid(process, &clock) != 0) return 0;
-  timespec now{};
-  if (::clock_gettime(clock, &now) != 0) return 0;
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+  return process != 0 && ::clock_getcpuclockid(process, &clock) != 0 ? 0 : clock_seconds(clock);
 }
 
 }  // namespace
@@ -138,19 +99,26 @@ std::string TorchProcess::start(const std::string& python, const std::filesystem
   python_ = python;
   received_.clear();
   socket_ = sockets[0];
-  const SpawnSettings settings(sockets[1], errors_);
-  std::string words[] = {python, script.string(), std::to_string(threads_)};
-  char* arguments[] = {words[0].data(), words[1].data(), words[2].data(), nullptr};
-  std::vector<char*> environment = environment_without(dropped_);
-  const int error = ::posix_spawnp(&id_, python.c_str(), &settings.files, &settings.attributes, arguments,
-                                   environment.data());
-  ::close(sockets[1]);
-  if (error != 0) {
-    id_ = -1;
-    return std::strerror(error);
+  std::vector<std::string> words = {python, script.string(), std::to_string(threads_)};
+  words.insert(words.end(), dropped_.begin(), dropped_.end());
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  id_ = ::fork();
+  if (id_ == 0) {     // calls that are safe in a process that had threads, and no others
+    ::setpgid(0, 0);  // Ctrl-C is for this program, which then ends the other
+    for (const int signal : {SIGPIPE, SIGXFSZ, SIGBUS}) ::signal(signal, SIG_DFL);
+    for (const int stream : {STDIN_FILENO, STDOUT_FILENO}) ::dup2(sockets[1], stream);
+    ::dup2(::open(errors_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600), STDERR_FILENO);
+    ::execvp(arguments.front(), arguments.data());
+    ::dprintf(STDOUT_FILENO, "{\"not_started\": %d}\n", errno);
+    ::_exit(127);
   }
+  ::close(sockets[1]);
+  if (id_ < 0) return std::strerror(errno);
   const std::optional<json> hello = read_answer();
   if (!hello) return "stopped";
+  if (hello->contains("not_started")) return std::strerror(hello->value("not_started", 0));
   if (hello->contains("no_torch")) return text_of(hello->at("no_torch"));
   if (hello->contains("too_old")) return fmt::format("PyTorch {} is too old", text_of(hello->at("too_old")));
   if (!hello->contains("torch") || !hello->contains("python"))

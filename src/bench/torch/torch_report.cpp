@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
-#include "base/text/csv.hpp"
 #include "bench/columns.hpp"
 #include "kernels/measure/measure.hpp"
 
@@ -76,14 +74,14 @@ std::string torch_text(const TorchReport& report, const TextStyle& style) {
   fmt::format_to(std::back_inserter(text),
                  "Images per second of whole training steps: forward, backward, SGD with momentum. {}, batch "
                  "{}, images of {}x{} ({}).\n",
-                 counted(report.threads, "thread"), report.batch, report.image[1], report.image[2],
+                 counted(report.spec.threads, "thread"), report.spec.batch, report.image[1], report.image[2],
                  printable(report.data));
   TextTable table({{"network", Align::kLeft},
                    {"contiguous", Align::kRight, "PyTorch"},
                    {"channels last", Align::kRight, "PyTorch"},
                    {"dense", Align::kRight, "lacuna"},
-                   {fmt::format("auto{}{}", report.exact ? ", exact" : "",
-                                report.precision == "float32" ? "" : ", " + report.precision),
+                   {fmt::format("auto{}{}", report.spec.exact ? ", exact" : "",
+                                report.spec.precision == "float32" ? "" : ", " + report.spec.precision),
                     Align::kRight, "lacuna"},
                    {"PyTorch's best", Align::kRight, "auto over"},
                    {"dense", Align::kRight, "auto over"},
@@ -138,6 +136,50 @@ std::string torch_text(const TorchReport& report, const TextStyle& style) {
   return text;
 }
 
+namespace {
+
+// The columns of CSV. JSON has those of the whole report once, and some in objects.
+std::vector<Field<TorchCase>> case_fields(const TorchReport& report) {
+  using Case = TorchCase;
+  std::vector<Field<Case>> fields = {
+      {"network", [](const Case& c) { return c.network; }},
+      {"prune", [](const Case& c) { return c.prune; }},
+      {"prune_zeros",
+       [](const Case& c) { return c.prune == "none" ? ordered_json() : ordered_json(c.prune_zeros); }}};
+  const auto csv = [&](const char* name, std::function<ordered_json(const Case&)> value,
+                       const char* number = "{}") {
+    fields.push_back({name, std::move(value), number, false});
+  };
+  const TorchSpec& spec = report.spec;
+  csv("batch", [&](const Case&) { return spec.batch; });
+  csv("height", [&](const Case&) { return report.image[1]; });
+  csv("width", [&](const Case&) { return report.image[2]; });
+  csv("threads", [&](const Case&) { return spec.threads; });
+  csv("precision", [&](const Case&) { return spec.precision; });
+  csv("exact", [&](const Case&) { return spec.exact; });
+  csv("torch", [&](const Case&) { return report.torch; });
+  for (const Side side : kSides)
+    csv(
+        side_name(side), [=](const Case& c) { return c.speed(side); }, "{:.3f}");
+  const char* const ratio = "{:.4f}";
+  fields.push_back({"x_torch", [](const Case& c) { return c.ratio(Side::kAuto, c.best_torch()); }, ratio});
+  fields.push_back({"x_dense", [](const Case& c) { return c.ratio(Side::kAuto, Side::kDense); }, ratio});
+  csv(
+      "zeros_a", [](const Case& c) { return c.activation_zeros; }, ratio);
+  csv(
+      "zeros_g", [](const Case& c) { return c.gradient_zeros; }, ratio);
+  csv(
+      "zeros_w", [](const Case& c) { return c.weight_zeros; }, ratio);
+  fields.push_back({"steps_before", [](const Case& c) { return c.steps_before; }});
+  csv("blocks", [](const Case& c) { return c.rounds(); });
+  fields.push_back({"block_steps", [](const Case& c) { return c.block_steps; }});
+  fields.push_back({"loss_difference", [](const Case& c) { return c.loss_difference; }, "{:.3e}"});
+  fields.push_back({"waited", [](const Case& c) { return c.waited; }, ratio});
+  return fields;
+}
+
+}  // namespace
+
 ordered_json torch_json(const TorchReport& report) {
   ordered_json json = json_head(report.machine);
   json["torch"] = report.torch;
@@ -145,71 +187,33 @@ ordered_json torch_json(const TorchReport& report) {
   if (!report.blas.empty()) json["blas"] = report.blas;
   json["data"] = report.data;
   json["image"] = report.image;
-  json["batch"] = report.batch;
-  json["threads"] = report.threads;
-  json["lr"] = report.rate;
-  json["precision"] = report.precision;
-  json["exact"] = report.exact;
+  json["batch"] = report.spec.batch;
+  json["threads"] = report.spec.threads;
+  json["lr"] = report.spec.rate;
+  json["precision"] = report.spec.precision;
+  json["exact"] = report.spec.exact;
   json["complete"] = report.complete;
   json["networks"] = ordered_json::array();
+  const std::vector<Field<TorchCase>> fields = case_fields(report);
   for (const TorchCase& c : report.cases) {
     ordered_json entry;
-    entry["network"] = c.network;
+    add_json(entry, c, fields);
     entry["settings"] = c.settings;
-    entry["prune"] = c.prune;
-    if (c.prune != "none") entry["prune_zeros"] = c.prune_zeros;
     entry["parameters"] = c.parameters;
-    for (const Side side : kSides) entry["images_per_second"][side_name(side)] = c.speed(side);
     entry["best_torch"] = side_name(c.best_torch());
-    entry["x_torch"] = c.ratio(Side::kAuto, c.best_torch());
-    entry["x_dense"] = c.ratio(Side::kAuto, Side::kDense);
     entry["zeros"] = {{"A", c.activation_zeros}, {"G", c.gradient_zeros}, {"W", c.weight_zeros}};
     entry["winograd"] = c.winograd;
-    entry["steps_before"] = c.steps_before;
     entry["warmup_steps"] = c.compared_losses;
-    entry["waited"] = c.waited;
-    entry["loss_difference"] = c.loss_difference;
     entry["losses_agree"] = c.losses_agree();
-    entry["block_steps"] = c.block_steps;
-    for (const Side side : kSides) entry["blocks"][side_name(side)] = c.speeds[place(side)];
+    for (const Side side : kSides) {
+      entry["images_per_second"][side_name(side)] = c.speed(side);
+      entry["blocks"][side_name(side)] = c.speeds[place(side)];
+    }
     json["networks"].push_back(entry);
   }
   return json;
 }
 
-std::string torch_csv(const TorchReport& report) {
-  const auto decimals = [](double value, int digits) { return fmt::format("{:.{}f}", value, digits); };
-  std::vector<Column<TorchCase>> columns = {
-      {{"network"}, [](const TorchCase& c) { return csv_text(c.network); }},
-      {{"prune"}, [](const TorchCase& c) { return c.prune; }},
-      {{"prune_zeros"},
-       [](const TorchCase& c) { return c.prune == "none" ? "" : fmt::format("{}", c.prune_zeros); }}};
-  const auto same = [&](const char* name, const auto& value) {
-    columns.push_back({{name}, [text = fmt::format("{}", value)](const TorchCase&) { return text; }});
-  };
-  same("batch", report.batch);
-  same("height", report.image[1]);
-  same("width", report.image[2]);
-  same("threads", report.threads);
-  same("precision", report.precision);
-  same("exact", report.exact ? 1 : 0);
-  same("torch", csv_text(report.torch));
-  for (const Side side : kSides)
-    columns.push_back({{side_name(side)}, [=](const TorchCase& c) { return decimals(c.speed(side), 3); }});
-  const auto add = [&](const char* name, std::function<std::string(const TorchCase&)> cell) {
-    columns.push_back({{name}, std::move(cell)});
-  };
-  add("x_torch", [=](const TorchCase& c) { return decimals(c.ratio(Side::kAuto, c.best_torch()), 4); });
-  add("x_dense", [=](const TorchCase& c) { return decimals(c.ratio(Side::kAuto, Side::kDense), 4); });
-  add("zeros_a", [=](const TorchCase& c) { return decimals(c.activation_zeros, 4); });
-  add("zeros_g", [=](const TorchCase& c) { return decimals(c.gradient_zeros, 4); });
-  add("zeros_w", [=](const TorchCase& c) { return decimals(c.weight_zeros, 4); });
-  add("steps_before", [](const TorchCase& c) { return std::to_string(c.steps_before); });
-  add("blocks", [](const TorchCase& c) { return std::to_string(c.rounds()); });
-  add("block_steps", [](const TorchCase& c) { return std::to_string(c.block_steps); });
-  add("loss_difference", [](const TorchCase& c) { return fmt::format("{:.3e}", c.loss_difference); });
-  add("waited", [=](const TorchCase& c) { return decimals(c.waited, 4); });
-  return render_csv(report.cases, columns);
-}
+std::string torch_csv(const TorchReport& report) { return render_csv(report.cases, case_fields(report)); }
 
 }  // namespace lacuna::bench

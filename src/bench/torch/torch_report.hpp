@@ -9,6 +9,7 @@
 
 #include "base/text/text_table.hpp"
 #include "bench/machine.hpp"
+#include "bench/torch/torch_spec.hpp"
 
 namespace lacuna::bench {
 
@@ -49,15 +50,11 @@ struct TorchCase {
 struct TorchReport {
   std::vector<TorchCase> cases;
   Machine machine;
+  TorchSpec spec;
   std::string torch, python, data;
   std::string blas;            // of PyTorch's linear layers; "": not known
   std::array<int, 3> image{};  // channels, height, width
-  std::int64_t batch = 0;
-  int threads = 1;
-  double rate = 0;
-  std::string precision = "float32";  // of auto
-  bool exact = false;                 // auto left out Winograd
-  bool complete = true;               // false: stopped by a signal or a failure
+  bool complete = true;        // false: stopped by a signal or a failure
 };
 
 bool losses_agree(const TorchReport& report);  // of all networks

@@ -2,7 +2,8 @@
 
 Builds the network that Lacuna describes, starts it from Lacuna's weights, trains blocks of steps when told and answers
 how long each step took and what its loss was. Requests and answers are one JSON object per line; between requests this
-process sleeps. It ends when its standard input does. Its argument is the number of threads.
+process sleeps. It ends when its standard input does. Its arguments are the number of threads, and variables of the
+environment (NAME=VALUE) that are not for PyTorch.
 """
 import json
 import os
@@ -277,6 +278,10 @@ def main():
         answers.write(json.dumps(message) + "\n")
         answers.flush()
 
+    for variable in sys.argv[2:]:
+        name, _, value = variable.partition("=")
+        if os.environ.get(name) == value:
+            del os.environ[name]
     for name in ("OMP", "OPENBLAS", "MKL", "BLIS"):
         os.environ[name + "_NUM_THREADS"] = sys.argv[1]
     global torch
