@@ -60,7 +60,7 @@ def mlp(classes=10):
 
 
 def mobilenet(classes=10):
-    """Depthwise and pointwise convolutions in turn, batch norm, ReLU6."""
+    """Depthwise and pointwise convolutions alternately, batch norm, ReLU6."""
     layers, channels = [nn.Conv2d(3, 32, 3, 1, 1, bias=False), nn.BatchNorm2d(32), nn.ReLU6()], 32
     for out, stride in ((64, 1), (128, 2), (128, 1), (256, 2), (256, 1)):
         layers += [nn.Conv2d(channels, channels, 3, stride, 1, groups=channels, bias=False), nn.BatchNorm2d(channels)]

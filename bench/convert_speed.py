@@ -228,7 +228,7 @@ def main():
     options = arguments()
     unknown = [name for name in options.models.split(",") if name not in MODELS]
     if unknown:
-        sys.exit(f"there is no network '{unknown[0]}'; give some of {', '.join(MODELS)}")
+        sys.exit(f"unknown network '{unknown[0]}'; give some of {', '.join(MODELS)}")
     torch.set_num_threads(options.threads)
     curves(options) if options.curves else table(options)
 

@@ -108,7 +108,7 @@ def timed(work):
 
 
 def profiled(training, options, every):
-    """Blocks of steps without and with the profiler, in turns."""
+    """Blocks of steps without and with the profiler, interleaved."""
     threads = options.threads or max(1, (os.cpu_count() or 2) // 2)
     names = options.machines.split(",")
     times = {"plain": [], "profiled": []}
@@ -149,7 +149,7 @@ def profiled(training, options, every):
 
 
 def compared(training, options):
-    """The speedup from `samples` samples, with its standard error, beside that of many samples of the same step."""
+    """The speedup from `samples` samples, with its standard error, next to that of many samples of the same step."""
     names = options.machines.split(",")
 
     def one(samples):
@@ -179,7 +179,7 @@ def main():
     training = Training(options)
     training.block(options.warm)  # the first seconds of a device are slower
     print(f"{options.model}, batch {options.batch}, {options.device}, torch {torch.__version__}, "
-          f"{torch.get_num_threads()} threads; blocks of {BLOCK} steps in turns")  # fmt: skip
+          f"{torch.get_num_threads()} threads; interleaved blocks of {BLOCK} steps")  # fmt: skip
     rows = []
     for every in map(int, options.every.split(",")):
         row = profiled(training, options, every)
