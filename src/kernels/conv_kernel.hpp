@@ -81,8 +81,9 @@ class ConvKernel {
 };
 
 // A kernel that skips zero weights keeps the non-zeros itself.
-class WeightSkippingKernel : public ConvKernel {
+class SkipsWeights {
  public:
+  virtual ~SkipsWeights() = default;
   virtual void use_weights(const float* plain) = 0;        // ConvPlan::use_weights()
   virtual void use_pattern(const std::uint8_t* kept) = 0;  // ConvPlan::use_pattern()
   virtual bool has_weights() const = 0;

@@ -77,9 +77,7 @@ struct ConvPlan::State {
   // Computes the gradients of the non-zero weights alone.
   bool kept_only() const { return weight_grad() && (checked == Operand::kW || options.or_weights); }
   std::int64_t weight_floats() const { return packed() ? packing.floats() : shape.w_elements(); }
-  WeightSkippingKernel* skips_weights() const {
-    return static_cast<WeightSkippingKernel*>(weights.kernel.get());
-  }
+  SkipsWeights* skips_weights() const { return dynamic_cast<SkipsWeights*>(weights.kernel.get()); }
 
  private:
   const PlanSide& checked_side() const { return checked == Operand::kA ? src : dst; }

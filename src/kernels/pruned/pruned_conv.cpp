@@ -15,15 +15,14 @@ constexpr std::int64_t kLargestCached = std::int64_t{16} << 20;
 // Bytes of sums that stay in L2 between parts of the inputs.
 constexpr std::int64_t kMostSums = std::int64_t{1} << 20;
 
-const BlockedShape& input_of(const KernelConfig& config) {
-  return config.options.op == Operation::kInputGrad ? config.dst : config.src;
-}
-const BlockedShape& result_of(const KernelConfig& config) {
-  return config.options.op == Operation::kInputGrad ? config.src : config.dst;
+// With or_weights the options name the other operand that may be skipped.
+KernelConfig checking_weights(KernelConfig config) {
+  config.checked = Operand::kW;
+  return config;
 }
 
-PrunedGeometry geometry_of(const KernelConfig& config) {
-  PrunedGeometry geometry(config.shape, config.options.op, input_of(config), result_of(config));
+PrunedGeometry geometry_of(const KernelConfig& config, const Sides& sides) {
+  PrunedGeometry geometry(config.shape, config.options.op, sides.checked, sides.other);
   if (!geometry.supported())
     throw ConvError(ConvError::Code::kShape,
                     "pruned has neither groups that end inside a block nor taps that far apart",
@@ -55,16 +54,12 @@ const PrunedKernels& pruned_kernels(Isa isa) {
 }
 
 PrunedConv::PrunedConv(const KernelConfig& config)
-    : shape_(config.shape),
-      options_(config.options),
-      op_(options_.op),
-      threads_(options_.threads),
-      kernels_(pruned_kernels(config.isa)),
-      name_(std::string("pruned ") + kernels_.isa),
-      input_(input_of(config)),
-      result_(result_of(config)),
-      geometry_(geometry_of(config)),
-      lists_(shape_, op_, geometry_, kernels_, config.l1_bytes, threads_),
+    : SparseConv(checking_weights(config), "pruned"),
+      loops_(pruned_kernels(config.isa)),
+      input_(sides_.checked),
+      result_(sides_.other),
+      geometry_(geometry_of(config, sides_)),
+      lists_(shape_, op_, geometry_, loops_, config.l1_bytes, threads_),
       scratch_(static_cast<std::size_t>(threads_)) {
   for (Scratch& scratch : scratch_) {
     for (Scratch::Inputs* inputs : {&scratch.inputs, &scratch.next}) {
@@ -88,10 +83,6 @@ std::int64_t PrunedConv::unit_parts() const {
 
 std::int64_t PrunedConv::thread_floats() const {
   return input_floats() + unit_parts() * lists_.result_part() * geometry_.most_pixels() * kLanes;
-}
-
-std::int64_t PrunedConv::bias_floats() const {
-  return op_ == Operation::kWeightGrad ? 0 : result_.groups * result_.blocks() * kLanes;
 }
 
 double PrunedConv::zeros() const {
@@ -125,8 +116,8 @@ void PrunedConv::pack(const float* oihw, float* packed) {
   std::memcpy(packed, &stamp_, sizeof stamp_);
 }
 
-void PrunedConv::take_weights(const ConvTensors& t) {
-  if (options_.weights == WeightLayout::kPacked) {
+void PrunedConv::prepare(const ConvTensors& t) {
+  if (packs_weights_) {
     std::uint64_t found = 0;
     std::memcpy(&found, t.weights, sizeof found);
     if (stamp_ == 0 || found != stamp_)
@@ -142,19 +133,6 @@ void PrunedConv::take_weights(const ConvTensors& t) {
     throw ConvError(ConvError::Code::kNullPointer, "weights is null",
                     "give the weights or call use_weights()");
   }
-}
-
-void PrunedConv::run(const ConvTensors& t, const KernelMemory& memory) {
-  take_weights(t);
-  if (op_ == Operation::kWeightGrad) return weight_grad(t.src, t.diff_dst, t.diff_weights, memory.scratch);
-  const bool forward = op_ == Operation::kForward;
-  SparseRun run{};
-  run.checked = forward ? t.src : t.diff_dst;
-  run.out = forward ? t.dst : t.diff_src;
-  run.bias = padded_bias(result_, options_.bias ? t.bias : nullptr, memory.scratch);
-  run.relu = options_.relu;
-  run.workspace = memory.scratch + bias_floats();
-  compute(run);
 }
 
 // Channels-last tensors may begin anywhere; such stores want whole lines.
@@ -175,7 +153,7 @@ void PrunedConv::pack_inputs(const Scratch::Inputs& at, const float* input, std:
   for (std::int64_t block = first; block < end; ++block) {
     job.from = input + block * input_.block_floats();
     job.to = packed + (block - first) * kLanes * job.channel_floats;
-    kernels_.pack(job);
+    loops_.pack(job);
   }
 }
 
@@ -191,6 +169,7 @@ LinesAhead PrunedConv::inputs_ahead(const float* input, const Unit& unit, const 
 }
 
 void PrunedConv::compute(const SparseRun& run) const {
+  if (op_ == Operation::kWeightGrad) return weight_grad(run);
   const auto groups = static_cast<std::int64_t>(geometry_.groups().size());
   const std::int64_t parts = lists_.result_parts();
   // With fewer groups of tiles than threads, threads share a group: each packs its inputs for a share of the
@@ -237,7 +216,7 @@ void PrunedConv::fill(const SparseRun& run, const Unit& unit, const Scratch& scr
   for (std::int64_t block = unit.part_begin * lists_.result_part() / kLanes; block < end; ++block) {
     job.value = run.bias + (unit.g * result_.blocks() + block) * kLanes;
     job.to = run.out + unit.g * result_.group_floats() + block * result_.block_floats();
-    kernels_.unpack(job);
+    loops_.unpack(job);
   }
 }
 
@@ -282,7 +261,7 @@ void PrunedConv::run_unit(const SparseRun& run, const Unit& unit, const Unit* ne
       job.rows = list.rows.data() + block.first_row;
       job.row_count = block.rows;
       job.init = i == 0 ? run.bias + g * result_.blocks() * kLanes + part * result_part : nullptr;
-      kernels_.rows(job);
+      loops_.rows(job);
     }
   }
   // The blocks of a channels-last pixel lie side by side and are written one after the other.
@@ -292,7 +271,7 @@ void PrunedConv::run_unit(const SparseRun& run, const Unit& unit, const Unit* ne
     for (std::int64_t b = 0; b < blocks; ++b) {
       result.from = sums + b * kLanes * result.pixels * kLanes;
       result.to = out + b * result_.block_floats();
-      kernels_.unpack(result);
+      loops_.unpack(result);
     }
   }
 }

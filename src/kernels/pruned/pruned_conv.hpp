@@ -3,8 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
-#include <string>
 #include <vector>
 
 #include "kernels/pruned/weight_lists.hpp"
@@ -12,18 +10,15 @@
 
 namespace lacuna::kernels {
 
-class PrunedConv final : public WeightSkippingKernel {
+class PrunedConv final : public SparseConv, public SkipsWeights {
  public:
   // ConvError for groups of part of a block and for taps too far apart.
   explicit PrunedConv(const KernelConfig& config);
 
-  const char* name() const override { return name_.c_str(); }
-  std::int64_t scratch_floats() const override { return bias_floats() + threads_ * thread_floats(); }
   // Packed weights are a stamp: the lists are in the kernel.
   std::int64_t packed_floats() const override { return kLanes; }
   void pack(const float* oihw, float* packed) override;
   void unpack(const float*, float*) override {}  // gradients are plain
-  void run(const ConvTensors& tensors, const KernelMemory& memory) override;
   void use_weights(const float* oihw) override;
   void use_pattern(const std::uint8_t* kept) override;
   bool has_weights() const override { return lists_.nonzeros() >= 0; }
@@ -49,12 +44,13 @@ class PrunedConv final : public WeightSkippingKernel {
     std::vector<float> gradients;  // weight_grad: of each entry of all lists
   };
 
-  void take_weights(const ConvTensors& t);
-  // The sums of result channels over all units; run.checked is the input, run.other is not used.
-  void compute(const SparseRun& run) const;
+  void prepare(const ConvTensors& t) override;
+  bool takes_plain() const override { return true; }
+  std::int64_t workspace_floats() const override { return threads_ * thread_floats(); }
+  // The sums of result channels over all units; run.checked is the input.
+  void compute(const SparseRun& run) const override;
   // The gradients of the non-zero weights, zero elsewhere, in plain order.
-  void weight_grad(const float* src, const float* diff_dst, float* oihw, float* workspace);
-  std::int64_t bias_floats() const;
+  void weight_grad(const SparseRun& run) const;
   std::int64_t input_floats() const;              // packed inputs of a group of tiles, at most
   std::int64_t thread_floats() const;             // of the workspace
   std::int64_t unit_parts() const;                // most parts of result channels whose sums stay in L2
@@ -78,13 +74,8 @@ class PrunedConv final : public WeightSkippingKernel {
     return {static_cast<int>(tiles.rows), static_cast<int>(tiles.cols), static_cast<int>(geometry_.pitch())};
   }
 
-  LayerShape shape_;
-  ConvOptions options_;
-  Operation op_;
-  int threads_;
-  const PrunedKernels& kernels_;
-  std::string name_;
-  BlockedShape input_, result_;
+  const PrunedKernels& loops_;
+  const BlockedShape &input_, &result_;
   PrunedGeometry geometry_;
   WeightLists lists_;
   mutable std::vector<Scratch> scratch_;

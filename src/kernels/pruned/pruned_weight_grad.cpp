@@ -6,7 +6,7 @@
 
 namespace lacuna::kernels {
 
-void PrunedConv::weight_grad(const float* src, const float* diff_dst, float* oihw, float* workspace) {
+void PrunedConv::weight_grad(const SparseRun& run) const {
   const auto groups = static_cast<std::int64_t>(geometry_.groups().size());
 #pragma omp parallel num_threads(threads_)
   {
@@ -27,8 +27,8 @@ void PrunedConv::weight_grad(const float* src, const float* diff_dst, float* oih
       }
       for (std::int64_t i = t; i < units; i += threads_) {
         const Unit next = unit_at(std::min(i + threads_, units - 1));
-        add_gradients(src, diff_dst, unit_at(i), i + threads_ < units ? &next : nullptr, scratch,
-                      workspace + t * thread_floats());
+        add_gradients(run.checked, run.other, unit_at(i), i + threads_ < units ? &next : nullptr, scratch,
+                      run.workspace + t * thread_floats());
         std::swap(scratch.inputs, scratch.next);
         std::swap(scratch.results, scratch.next_results);
       }
@@ -36,7 +36,7 @@ void PrunedConv::weight_grad(const float* src, const float* diff_dst, float* oih
   }
   const std::int64_t weights = shape_.w_elements();
 #pragma omp parallel for num_threads(threads_) schedule(static)
-  for (std::int64_t i = 0; i < weights; ++i) oihw[i] = 0.0F;
+  for (std::int64_t i = 0; i < weights; ++i) run.plain_out[i] = 0.0F;
   std::size_t first = 0;
   for (const WeightBlocks& list : lists_.all()) {
     const auto count = static_cast<std::int64_t>(list.entries.size());
@@ -45,7 +45,7 @@ void PrunedConv::weight_grad(const float* src, const float* diff_dst, float* oih
       const std::size_t entry = first + static_cast<std::size_t>(i);
       float sum = 0;
       for (const Scratch& scratch : scratch_) sum += scratch.gradients[entry];
-      oihw[list.from[static_cast<std::size_t>(i)]] = sum;
+      run.plain_out[list.from[static_cast<std::size_t>(i)]] = sum;
     }
     first += list.entries.size();
   }
@@ -83,7 +83,7 @@ void PrunedConv::add_gradients(const float* src, const float* diff_dst, const Un
     for (std::int64_t b = 0; b < blocks; ++b) {
       pack.from = diff_dst + g * result_.group_floats() + (first + b) * result_.block_floats();
       pack.to = gradients + b * kLanes * pack.channel_floats;
-      kernels_.pack(pack);
+      loops_.pack(pack);
     }
     for (std::int64_t i = 0; i < lists_.input_parts(); ++i) {
       pack_inputs(scratch.inputs, src + g * input_.group_floats(), i, packed);
@@ -95,7 +95,7 @@ void PrunedConv::add_gradients(const float* src, const float* diff_dst, const Un
         job.rows = list.rows.data() + block.first_row;
         job.row_count = block.rows;
         job.out = scratch.gradients.data() + first_of_list + block.first_entry;
-        kernels_.kept(job);
+        loops_.kept(job);
       }
     }
   }

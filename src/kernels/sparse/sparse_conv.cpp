@@ -37,7 +37,7 @@ std::int64_t ChannelParts::most() const {
 
 Sides::Sides(const KernelConfig& config) {
   checks_src =
-      config.options.op == Operation::kForward || (config.weight_grad() && config.checked == Operand::kA);
+      config.options.op == Operation::kForward || (config.weight_grad() && config.checked != Operand::kG);
   checked = checks_src ? config.src : config.dst;
   other = checks_src ? config.dst : config.src;
 }
@@ -82,6 +82,10 @@ std::int64_t SparseConv::bias_floats() const {
   return op_ == Operation::kWeightGrad ? 0 : sides_.other.groups * sides_.other.blocks() * kLanes;
 }
 
+namespace {
+
+// The bias of each output as kernels want it, [groups][blocks per group * 16]; zeros without one. Returns
+// `to`.
 const float* padded_bias(const BlockedShape& result, const float* bias, float* to) {
   const std::int64_t group = result.blocks() * kLanes;
   std::fill(to, to + result.groups * group, 0.0F);
@@ -90,12 +94,15 @@ const float* padded_bias(const BlockedShape& result, const float* bias, float* t
   return to;
 }
 
+}  // namespace
+
 void SparseConv::run(const ConvTensors& t, const KernelMemory& memory) {
+  prepare(t);
   SparseRun run{};
   run.workspace = memory.scratch + bias_floats();
   if (op_ == Operation::kWeightGrad) {
-    run.checked = checked_ == Operand::kA ? t.src : t.diff_dst;
-    run.other = checked_ == Operand::kA ? t.diff_dst : t.src;
+    run.checked = sides_.checks_src ? t.src : t.diff_dst;
+    run.other = sides_.checks_src ? t.diff_dst : t.src;
     if (packs_weights_) {
       run.out = t.diff_weights;
     } else if (takes_plain()) {

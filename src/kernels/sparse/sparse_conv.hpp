@@ -1,5 +1,5 @@
-// Shared by the kernels that skip zeros of activations or gradients: from the tensors of a plan to the
-// operands of the loops, and the partition of work into parts.
+// Shared by the kernels that skip zeros and the dense ones on the same tensors: from the tensors of a plan to
+// the operands of the loops, and the partition of work into parts.
 #pragma once
 
 #include <cstdint>
@@ -33,16 +33,16 @@ struct Sides {
   bool checks_src;
 };
 
-// A kernel that skips zeros of activations or gradients.
+// A kernel on blocked tensors.
 class SparseConv : public ConvKernel {
  public:
   const char* name() const final { return name_.c_str(); }  // kind and instruction set: "window avx512"
   // Packed weights, or their gradients before they are unpacked.
   std::int64_t kept_floats() const final { return packs_weights_ || takes_plain() ? 0 : packed_floats(); }
   std::int64_t scratch_floats() const final { return bias_floats() + workspace_floats(); }
-  std::int64_t packed_floats() const final { return weights_.floats(); }
-  void pack(const float* plain, float* packed) final { weights_.pack(plain, packed, threads_); }
-  void unpack(const float* packed, float* plain) final { weights_.unpack(packed, plain, threads_); }
+  std::int64_t packed_floats() const override { return weights_.floats(); }
+  void pack(const float* plain, float* packed) override { weights_.pack(plain, packed, threads_); }
+  void unpack(const float* packed, float* plain) override { weights_.unpack(packed, plain, threads_); }
   void run(const ConvTensors& tensors, const KernelMemory& memory) final;
 
  protected:
@@ -57,6 +57,7 @@ class SparseConv : public ConvKernel {
 
   virtual std::int64_t workspace_floats() const { return 0; }
   virtual void compute(const SparseRun& run) const = 0;
+  virtual void prepare(const ConvTensors&) {}  // before each run
   // Packs plain weights, or unpacks their gradients, piece by piece while they are in the cache. Weights of
   // some megabytes would otherwise be written to memory and read again.
   virtual bool takes_plain() const { return false; }
@@ -69,11 +70,11 @@ class SparseConv : public ConvKernel {
   const MicroKernels& kernels_;
   Sides sides_;
   WeightOrder weights_;
+  bool packs_weights_;
 
  private:
   std::int64_t bias_floats() const;
 
-  bool packs_weights_;
   bool bias_, relu_;
   std::string name_;
 };
@@ -89,10 +90,6 @@ constexpr ConvImplementation sparse_implementation(const char* name, const char*
           .make = make_kernel<Kernel>,
           .may_choose = always};
 }
-
-// The bias of each output as kernels want it, [groups][blocks per group * 16]; zeros without one. Returns
-// `to`.
-const float* padded_bias(const BlockedShape& result, const float* bias, float* to);
 
 // Channel blocks of weight_grad in chunks of at most 16 blocks, whose tiles (64 KB transposed, 400 KB as
 // lists) stay in L2; fewer blocks each, but not below 4, where `others` units of work per chunk do not keep
