@@ -13,12 +13,6 @@ namespace {
 
 constexpr std::int64_t kPackedChannels = 64;  // that one thread packs at a time
 
-// A vector for each of `count` places.
-void scatter(const float* tile, std::int64_t count, const std::ptrdiff_t* places, float* to) {
-  for (std::int64_t i = 0; i < count; ++i)
-    std::memcpy(to + places[i], tile + i * kLanes, kLanes * sizeof(float));
-}
-
 }  // namespace
 
 std::vector<Part> split_blocks(std::int64_t blocks, std::int64_t most) {
@@ -59,9 +53,11 @@ WeightOrder::Steps WeightOrder::steps(const Part& part) const {
   return {kLanes * taps_ * outs, taps_ * outs, row, outs};
 }
 
-void WeightOrder::places(const Steps& by, std::ptrdiff_t* to) const {
-  for (std::int64_t r = 0; r < kernel_.h; ++r)
-    for (std::int64_t s = 0; s < kernel_.w; ++s) to[plain_tap(r, s)] = r * by.row + s * by.tap;
+void WeightOrder::places(const Steps& by, int channels, std::ptrdiff_t* to) const {
+  for (int c = 0; c < channels; ++c, to += taps_)
+    for (std::int64_t r = 0; r < kernel_.h; ++r)
+      for (std::int64_t s = 0; s < kernel_.w; ++s)
+        to[plain_tap(r, s)] = c * by.channel + r * by.row + s * by.tap;
 }
 
 // `left`: checked channels from here on. False: not without reading past the end.
@@ -71,12 +67,11 @@ bool WeightOrder::pack_taps(const float* src, const float* end, std::int64_t lef
   std::ptrdiff_t rows[kLanes], at[kLanes * kLanes];
   alignas(64) float turned[kLanes * kLanes];
   for (int k = 0; k < kLanes; ++k) rows[k] = k * other_step_;
-  places(by, at);
   if (checked_step_ == taps_) {  // rows of outputs, in each of which pairs (channel, tap) follow one another
     const bool in_order = by.channel == taps_ * by.tap && by.row == kernel_.w * by.tap &&
                           !layout_.rows_turned && !layout_.columns_turned;
     const bool more = left >= 2 * kLanes;
-    for (std::int64_t i = taps_; i < kLanes * taps_; ++i) at[i] = i / taps_ * by.channel + at[i % taps_];
+    if (!in_order) places(by, kLanes, at);
     for (std::int64_t i = 0; i < taps_; ++i) {
       if (more)  // the next tile: sixteen short runs, pages apart, that the hardware does not see coming
         for (int k = 0; k < kLanes; ++k) __builtin_prefetch(src + rows[k] + (taps_ + i) * kLanes);
@@ -85,7 +80,8 @@ bool WeightOrder::pack_taps(const float* src, const float* end, std::int64_t lef
         continue;
       }
       turn(src + i * kLanes, rows, kLanes, turned, kLanes);
-      scatter(turned, kLanes, at + i * kLanes, to);
+      for (int j = 0; j < kLanes; ++j)
+        std::memcpy(to + at[i * kLanes + j], turned + j * kLanes, kLanes * sizeof(float));
     }
     return true;
   }
@@ -98,7 +94,10 @@ bool WeightOrder::pack_taps(const float* src, const float* end, std::int64_t lef
       for (std::int64_t i = 0; i <= taps_ * kLanes; i += kLanes)
         __builtin_prefetch(src + kAhead * checked_step_ + i);
     turn(src, rows, kLanes, turned, kLanes);
-    scatter(turned, taps_, at, to);
+    for (std::int64_t r = 0; r < kernel_.h;
+         ++r)  // in the order of memory: 2.5 times as fast where that is large
+      for (std::int64_t s = 0; s < kernel_.w; ++s)
+        std::memcpy(to + r * by.row + s * by.tap, turned + plain_tap(r, s) * kLanes, kLanes * sizeof(float));
   }
   return true;
 }
@@ -106,9 +105,8 @@ bool WeightOrder::pack_taps(const float* src, const float* end, std::int64_t lef
 void WeightOrder::unpack_taps(const float* from, const Steps& by, float* dst) const {
   const TransposeTile turn = micro_kernels(best_isa()).transpose;
   std::ptrdiff_t at[kLanes * kLanes];
-  places(by, at);
+  places(by, checked_step_ == taps_ ? kLanes : 1, at);
   if (checked_step_ == taps_) {
-    for (std::int64_t i = taps_; i < kLanes * taps_; ++i) at[i] = i / taps_ * by.channel + at[i % taps_];
     for (std::int64_t i = 0; i < taps_; ++i)
       turn(from, at + i * kLanes, kLanes, dst + i * kLanes, other_step_);
     return;
@@ -127,35 +125,23 @@ void WeightOrder::unpack_taps(const float* from, const Steps& by, float* dst) co
 
 namespace {
 
-// A pair of channels to the next of either.
-struct PairSteps {
-  std::int64_t checked, other;
-};
-// 16 x 16 values, or fewer, by whole vectors where neighbours lie side by side.
-void copy_pairs(const float* from, const PairSteps& by, std::int64_t checked, std::int64_t others, float* to,
-                const PairSteps& to_by) {
-  if (checked == kLanes && others == kLanes && by.checked * to_by.checked != 1) {
-    // From one whose neighbours differ in one channel to one where they differ in the other.
-    const bool turns = by.checked == 1 && to_by.other == 1;
-    if (turns || (by.other == 1 && to_by.checked == 1)) {
-      std::ptrdiff_t rows[kLanes];
-      for (int i = 0; i < kLanes; ++i) rows[i] = i * (turns ? by.other : by.checked);
-      micro_kernels(best_isa()).transpose(from, rows, kLanes, to, turns ? to_by.checked : to_by.other);
-      return;
-    }
-  }
-  for (std::int64_t c = 0; c < checked; ++c)
-    if (others == kLanes && by.other == 1 && to_by.other == 1)
-      std::memcpy(to + c * to_by.checked, from + c * by.checked, kLanes * sizeof(float));
-    else
-      for (std::int64_t k = 0; k < others; ++k)
-        to[c * to_by.checked + k * to_by.other] = from[c * by.checked + k * by.other];
+void copy_rows(const float* from, std::int64_t step, float* to, std::int64_t to_step) {
+  for (int c = 0; c < kLanes; ++c) std::memcpy(to + c * to_step, from + c * step, kLanes * sizeof(float));
 }
+
+// Rows of a tile, for the transpose.
+struct RowOffsets {
+  explicit RowOffsets(std::int64_t step) {
+    for (int i = 0; i < kLanes; ++i) at[i] = i * step;
+  }
+  std::ptrdiff_t at[kLanes];
+};
 
 }  // namespace
 
-// Calls tile(where in plain weights, where in the piece, size) for tiles of 16 x 16 channels. It returns true
-// if it has moved all taps; otherwise tap() is called for each of them.
+// Calls all(where in plain weights, where in the piece, ...) for whole tiles of 16 x 16 channels with their
+// taps side by side. It returns true if it has moved all taps; otherwise one() is called for each of them,
+// with the number of checked and of other channels that exist.
 template <typename AllTaps, typename OneTap>
 void WeightOrder::each_tile(const WeightPiece& piece, const AllTaps& all, const OneTap& one) const {
   const Steps by = steps(piece.part);
@@ -169,37 +155,58 @@ void WeightOrder::each_tile(const WeightPiece& piece, const AllTaps& all, const 
       if (taps_ <= kLanes && checked_step_ != 1 && other_step_ != 1 && channel + kLanes <= checked_ &&
           other + kLanes <= other_ && all(plain, at, by, checked_ - channel))
         continue;
+      const std::int64_t checked = std::clamp<std::int64_t>(checked_ - channel, 0, kLanes);
+      const std::int64_t others = std::clamp<std::int64_t>(other_ - other, 0, kLanes);
       for (std::int64_t r = 0; r < kernel_.h; ++r)
         for (std::int64_t s = 0; s < kernel_.w; ++s)
-          one(plain + plain_tap(r, s) * tap_step_, at + r * by.row + s * by.tap, by.channel,
-              std::clamp<std::int64_t>(checked_ - channel, 0, kLanes),
-              std::clamp<std::int64_t>(other_ - other, 0, kLanes));
+          one(plain + plain_tap(r, s) * tap_step_, at + r * by.row + s * by.tap, checked, others);
     }
 }
 
+// Where neighbours in memory differ in one of the two channels (ohwi, and single taps), whole tiles are moved
+// by vectors.
 void WeightOrder::pack_piece(const float* plain, const WeightPiece& piece, float* to) const {
   const float* end = plain + (piece.group + 1) * checked_ * other_ * taps_;
+  const TransposeTile turn = micro_kernels(best_isa()).transpose;
+  const std::int64_t row = steps(piece.part).channel;
+  const RowOffsets rows(other_step_);
   each_tile(
       piece,
       [&](std::int64_t from, std::int64_t at, const Steps& by, std::int64_t left) {
         return pack_taps(plain + from, end, left, by, to + at);
       },
-      [&](std::int64_t from, std::int64_t at, std::int64_t row, std::int64_t checked, std::int64_t others) {
-        for (std::int64_t c = 0; c < kLanes && checked * others < kLanes * kLanes; ++c)
-          std::memset(to + at + c * row, 0, kLanes * sizeof(float));
-        copy_pairs(plain + from, {checked_step_, other_step_}, checked, others, to + at, {row, 1});
+      [&](std::int64_t from, std::int64_t at, std::int64_t checked, std::int64_t others) {
+        const float* pairs = plain + from;
+        float* tile = to + at;
+        const bool whole = checked * others == kLanes * kLanes;
+        if (whole && checked_step_ == 1) return turn(pairs, rows.at, kLanes, tile, row);
+        if (whole && other_step_ == 1) return copy_rows(pairs, checked_step_, tile, row);
+        for (std::int64_t c = 0; c < kLanes; ++c) std::fill_n(tile + c * row, kLanes, 0.0F);
+        for (std::int64_t c = 0; c < checked; ++c)
+          for (std::int64_t k = 0; k < others; ++k)
+            tile[c * row + k] = pairs[c * checked_step_ + k * other_step_];
       });
 }
 
 void WeightOrder::unpack_piece(const float* from, const WeightPiece& piece, float* plain) const {
+  const TransposeTile turn = micro_kernels(best_isa()).transpose;
+  const std::int64_t row = steps(piece.part).channel;
+  const RowOffsets rows(row);
   each_tile(
       piece,
       [&](std::int64_t to, std::int64_t at, const Steps& by, std::int64_t) {
         unpack_taps(from + at, by, plain + to);
         return true;
       },
-      [&](std::int64_t to, std::int64_t at, std::int64_t row, std::int64_t checked, std::int64_t others) {
-        copy_pairs(from + at, {row, 1}, checked, others, plain + to, {checked_step_, other_step_});
+      [&](std::int64_t to, std::int64_t at, std::int64_t checked, std::int64_t others) {
+        const float* tile = from + at;
+        float* pairs = plain + to;
+        const bool whole = checked * others == kLanes * kLanes;
+        if (whole && checked_step_ == 1) return turn(tile, rows.at, kLanes, pairs, other_step_);
+        if (whole && other_step_ == 1) return copy_rows(tile, row, pairs, checked_step_);
+        for (std::int64_t c = 0; c < checked; ++c)
+          for (std::int64_t k = 0; k < others; ++k)
+            pairs[c * checked_step_ + k * other_step_] = tile[c * row + k];
       });
 }
 

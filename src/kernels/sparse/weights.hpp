@@ -71,8 +71,8 @@ class WeightOrder {
     return (layout_.rows_turned ? kernel_.h - 1 - row : row) * kernel_.w +
            (layout_.columns_turned ? kernel_.w - 1 - column : column);
   }
-  // Where the taps of plain weights are in a piece, for one channel.
-  void places(const Steps& by, std::ptrdiff_t* to) const;
+  // Where the taps of plain weights are in a piece, one channel after another.
+  void places(const Steps& by, int channels, std::ptrdiff_t* to) const;
   template <typename Use>
   void each_piece(int threads, const Use& use) const;
   template <typename AllTaps, typename OneTap>
