@@ -49,10 +49,10 @@ double FigureTable::at(const std::string& row, const std::string& column) const 
 const std::vector<Figure>& all_figures() {
   static const std::vector<Figure> kFigures = [] {
     std::vector<Figure> figures;
-    for (const auto family :
-         {tensordash_speedup_figures, tensordash_energy_figures, tensordash_geometry_figures,
-          tensordash_random_figures, tensordash_area_figures, tensordash_mixed_figures,
-          tensordash_two_side_figures, ant_figures, ant_assumption_figures, sparsetrain_figures}) {
+    for (const auto family : {tensordash_speedup_figures, tensordash_energy_figures,
+                              tensordash_geometry_figures, tensordash_random_figures, tensordash_area_figures,
+                              tensordash_mixed_figures, tensordash_two_side_figures, ant_figures,
+                              ant_assumption_figures, scnn_figures, sparsetrain_figures}) {
       for (Figure& figure : family()) figures.push_back(std::move(figure));
     }
     return figures;

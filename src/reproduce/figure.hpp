@@ -118,6 +118,7 @@ std::vector<Figure> tensordash_mixed_figures();     // the abstract at MICRO
 std::vector<Figure> tensordash_two_side_figures();
 std::vector<Figure> ant_figures();
 std::vector<Figure> ant_assumption_figures();
+std::vector<Figure> scnn_figures();
 std::vector<Figure> sparsetrain_figures();
 
 }  // namespace lacuna::reproduce

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/random.hpp"
+#include "reproduce/inference_networks.hpp"
 #include "reproduce/networks.hpp"
 #include "sim/workload/potential.hpp"
 #include "trace/synthetic/synthetic.hpp"
@@ -209,6 +210,8 @@ Trace open_source(const std::string& text, const DataFolder& data) {
   if (name.kind() == "moved") return with_moved_nonzeros(data.open(name.last()));
   if (name.kind() == "drawn") return drawn(data.open(name.last()), name.words.at(1), name.seed(2));
   if (name.kind() == "imagenet") return imagenet(name.words.at(1), name.words.at(2), name.seed(3), data);
+  if (name.kind() == "inference") return inference_network(name.last(), false);
+  if (name.kind() == "inference-dense") return inference_network(name.last(), true);
   if (name.kind() == "random") return random_layer(name.number(1), name.seed(2));
   if (name.kind() == "uniform") return uniform_network(name.words.at(1), static_cast<int>(name.seed(2)));
   throw std::logic_error("no trace " + text);
@@ -219,6 +222,7 @@ double trace_weight(const std::string& text, const DataFolder& data) {
   const SourceName name(text);
   if (name.kind() == "random") return 0.3;
   if (name.kind() == "imagenet") return 4;
+  if (name.kind().starts_with("inference")) return 1;
   if (name.kind() == "uniform") return name.last() == "224" ? 1.5 : 0.4;
   const double recorded = 0.1 + data.bytes(recorded_part(text)) * kByte;
   return name.kind() == "drawn" ? 2 * recorded : recorded;
@@ -226,7 +230,7 @@ double trace_weight(const std::string& text, const DataFolder& data) {
 
 std::string recorded_part(const std::string& text) {
   const SourceName name(text);
-  if (name.kind() == "random" || name.kind() == "uniform") return "";
+  if (name.kind() == "random" || name.kind() == "uniform" || name.kind().starts_with("inference")) return "";
   if (name.kind() == "imagenet") return name.words.at(1) == "resnet34" ? "" : name.words.at(1) + "_p100";
   return name.last();
 }

@@ -9,6 +9,8 @@
 //                             3x; `uniform`: that without clustering
 //   imagenet:vgg16:measured:7 a network with the zeros of a whole training (data/papers/imagenet_zeros);
 //                             clustering, seed
+//   inference:vgg16           a pruned network, and without zeros (inference_networks.hpp)
+//   inference-dense:vgg16
 //   random:0.3:7              zeros at random in DenseNet-121's third convolution; share, seed [TensorDash
 //   Fig. 20] uniform:resnet18:224      a network with 90 % zeros at random; size of its images (networks.hpp)
 #pragma once
