@@ -21,22 +21,22 @@ constexpr std::int64_t kOriginPixels = 256;
 
 class BatchNorm final : public Layer {
  public:
-  BatchNorm(const Node& node, Activation& in, Activation* other, Activation& out, bool relu, int threads)
-      : in_(in),
-        other_(other),
-        out_(out),
-        relu_(relu),
-        planes_(in, threads),
-        scale_(node.name + ".weight", Parameter::Kind::kNorm, {in.shape.c}),
-        shift_(node.name + ".bias", Parameter::Kind::kNorm, {in.shape.c}),
-        running_mean_(node.name + ".running_mean", Parameter::Kind::kBuffer, {in.shape.c}),
-        running_variance_(node.name + ".running_var", Parameter::Kind::kBuffer, {in.shape.c}),
-        deviation_(static_cast<std::size_t>(in.shape.c)),
+  explicit BatchNorm(const LayerParts& parts)
+      : in_(*parts.in[0]),
+        other_(parts.in.size() > 1 ? parts.in[1] : nullptr),
+        out_(parts.out),
+        relu_(parts.relu_follows),
+        planes_(in_, parts.threads),
+        scale_(parts.node.name + ".weight", Parameter::Kind::kNorm, {in_.shape.c}),
+        shift_(parts.node.name + ".bias", Parameter::Kind::kNorm, {in_.shape.c}),
+        running_mean_(parts.node.name + ".running_mean", Parameter::Kind::kBuffer, {in_.shape.c}),
+        running_variance_(parts.node.name + ".running_var", Parameter::Kind::kBuffer, {in_.shape.c}),
+        deviation_(static_cast<std::size_t>(in_.shape.c)),
         sums_(static_cast<std::size_t>(planes_.blocks() * planes_.parts())) {
     for (AlignedFloats* lanes :
          {&origin_, &mean_, &by_x_, &offset_, &diff_by_gradient_, &diff_by_x_, &diff_constant_})
       *lanes = AlignedFloats(planes_.blocks() * kBlock);
-    for (std::int64_t i = 0; i < in.shape.c; ++i) scale_.value[i] = running_variance_.value[i] = 1;
+    for (std::int64_t i = 0; i < in_.shape.c; ++i) scale_.value[i] = running_variance_.value[i] = 1;
   }
 
   void forward(const Pass& pass) override {
@@ -193,9 +193,6 @@ class BatchNorm final : public Layer {
 
 }  // namespace
 
-std::unique_ptr<Layer> make_batch_norm(const Node& node, Activation& in, Activation* other, Activation& out,
-                                       bool relu, int threads) {
-  return std::make_unique<BatchNorm>(node, in, other, out, relu, threads);
-}
+std::unique_ptr<Layer> make_batch_norm(const LayerParts& parts) { return std::make_unique<BatchNorm>(parts); }
 
 }  // namespace lacuna::train

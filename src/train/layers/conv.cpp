@@ -1,11 +1,10 @@
 #include "train/layers/conv.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "base/clock.hpp"
 #include "kernels/choice/cost_model.hpp"
-#include "kernels/layout/blocked.hpp"
-#include "train/layers/channel_sums.hpp"
 
 namespace lacuna::train {
 namespace {
@@ -28,6 +27,29 @@ double sampled(const Activation& a, const float* data) {
   return std::max(0.0, 1 - (1 - zeros) / filled);
 }
 
+// sums[c] = sum over n, h, w of a blocked tensor, for the gradient of a bias: oneDNN gives it only with its
+// own convolutions, and its reduction primitive is the reference one on CPUs up to 2.6. The bits do not
+// depend on the number of threads.
+void channel_sums(const Activation& like, const float* blocked, float* sums, int threads) {
+  const std::int64_t blocks = like.blocks();
+  const std::int64_t pixels = like.pixels();
+#pragma omp parallel for num_threads(threads) schedule(static)
+  for (std::int64_t block = 0; block < blocks; ++block) {
+    std::array<double, 16> all{};
+    for (std::int64_t n = 0; n < like.n; ++n) {
+      // Sums over one image are floats: doubles would take twice as long as reading the memory.
+      std::array<float, 16> image{};
+      const float* from = blocked + (n * blocks + block) * pixels * 16;
+      for (std::int64_t p = 0; p < pixels; ++p)
+        for (std::size_t lane = 0; lane < 16; ++lane)
+          image[lane] += from[static_cast<std::size_t>(p) * 16 + lane];
+      for (std::size_t lane = 0; lane < 16; ++lane) all[lane] += static_cast<double>(image[lane]);
+    }
+    for (std::int64_t lane = 0; lane < std::min<std::int64_t>(16, like.shape.c - block * 16); ++lane)
+      sums[block * 16 + lane] = static_cast<float>(all[static_cast<std::size_t>(lane)]);
+  }
+}
+
 }  // namespace
 
 ConvLayer::ConvLayer(const Node& node, const LayerShape& shape, Activation& in, Activation& out,
@@ -40,14 +62,12 @@ ConvLayer::ConvLayer(const Node& node, const LayerShape& shape, Activation& in, 
       blocked_(kernels::fills_blocks(shape)),
       weights_(node.name + ".weight", Parameter::Kind::kWeights, weight_dims(shape)),
       operands_(options.rule, options.room, options.threads),
-      multiplied_weights_(weights_.value.data()) {
+      multiplied_weights_(weights_.value.data()),
+      src_(as_blocked(in), blocked_, options.threads),
+      dst_(as_blocked(out), blocked_, options.threads) {
   if (node.bias)
     bias_.emplace(node.name + ".bias", Parameter::Kind::kBias, std::vector<std::int64_t>{shape.k});
   if (options.rule.reuse) reuse_.emplace(node.name, shape, in, out, !options.initial, options.threads);
-  if (!blocked_) {
-    plain_src_ = AlignedFloats(shape.a_elements());
-    plain_dst_ = AlignedFloats(shape.g_elements());
-  }
   forward_.emplace(make_plan(Operation::kForward, std::nullopt));
   if (!options.initial) input_grad_.emplace(make_plan(Operation::kInputGrad, std::nullopt));
   // Shapes that the dispatcher has not seen are measured when the plan is made: here, not in the first step.
@@ -132,18 +152,10 @@ void ConvLayer::forward(const Pass& pass) {
   tensors.weights_version = pass.weights_version;
   tensors.weights = multiplied_weights_ = operands_.weights(weights_);
   if (bias_) tensors.bias = bias_->value.data();
-  tensors.src = operands_.forward_activations(in_);
-  tensors.dst = out_.data.data();
-  if (!blocked_) {
-    kernels::from_blocked(as_blocked(in_), kernels::Layout::kNchw, tensors.src, plain_src_.data(),
-                          options_.threads);
-    tensors.src = plain_src_.data();
-    tensors.dst = plain_dst_.data();
-  }
+  tensors.src = src_.read(operands_.forward_activations(in_));
+  tensors.dst = dst_.written(out_.data.data());
   run(Operation::kForward, *forward_, tensors);
-  if (!blocked_)
-    kernels::to_blocked(as_blocked(out_), kernels::Layout::kNchw, plain_dst_.data(), out_.data.data(),
-                        options_.threads);
+  dst_.finish(out_.data.data());
 }
 
 // Skips zeros of the sparsest operand; with kAuto, of the one for which the dispatcher expects most.
@@ -192,17 +204,10 @@ void ConvLayer::prepare_backward() {
 }
 
 void ConvLayer::backward(GradientSum& sum) {
-  const float* diff_dst = operands_.gradients();
-  if (!blocked_) {
-    kernels::from_blocked(as_blocked(out_), kernels::Layout::kNchw, diff_dst, plain_dst_.data(),
-                          options_.threads);
-    kernels::from_blocked(as_blocked(in_), kernels::Layout::kNchw, operands_.activations(), plain_src_.data(),
-                          options_.threads);
-    diff_dst = plain_dst_.data();
-  }
+  const float* diff_dst = dst_.read(operands_.gradients());
   if (bias_ && !options_.bias_grad_done) channel_sums(out_, out_.grad, bias_->grad.data(), options_.threads);
   ConvTensors by_weights;
-  by_weights.src = blocked_ ? operands_.activations() : plain_src_.data();
+  by_weights.src = src_.read(operands_.activations());
   by_weights.diff_dst = diff_dst;
   by_weights.diff_weights = weights_.grad.data();
   run_weight_grad(by_weights);
@@ -214,11 +219,9 @@ void ConvLayer::backward(GradientSum& sum) {
   by_input.weights = multiplied_weights_;
   by_input.weights_version = pass_.weights_version;
   by_input.diff_dst = diff_dst;
-  by_input.diff_src = blocked_ ? diff_src : plain_src_.data();
+  by_input.diff_src = src_.written(diff_src);
   run(Operation::kInputGrad, *input_grad_, by_input);
-  if (!blocked_)
-    kernels::to_blocked(as_blocked(in_), kernels::Layout::kNchw, plain_src_.data(), diff_src,
-                        options_.threads);
+  src_.finish(diff_src);
   if (reuses_) reuse_->add_input_grad(multiplied_weights_, diff_src);
   sum.end(in_);
 }

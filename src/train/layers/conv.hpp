@@ -100,6 +100,7 @@ class ConvLayer final : public Layer {
   std::optional<Parameter> bias_;
   Operands operands_;
   const float* multiplied_weights_ = nullptr;
+  KernelTensor src_, dst_;
   std::optional<GradientReuse> reuse_;
   bool reuses_ = false;  // in this step
   Pass pass_;            // of this step
@@ -108,7 +109,6 @@ class ConvLayer final : public Layer {
   std::optional<kernels::ConvPlan> by_activations_, by_gradients_;
   std::optional<kernels::ConvPlan> by_weights_;  // of the weights alone that pruning keeps
   std::uint64_t pattern_ = 0;                    // Parameter::Kept that the plans have
-  AlignedFloats plain_src_, plain_dst_;
   PerOperation<OpUse> use_{};
 };
 

@@ -5,7 +5,6 @@
 #include "base/hash.hpp"
 #include "base/random.hpp"
 #include "dataset/streams.hpp"
-#include "kernels/layout/blocked.hpp"
 #include "train/sparsity/topk.hpp"
 
 namespace lacuna::train {
@@ -26,23 +25,21 @@ GradientReuse::GradientReuse(const std::string& layer, const LayerShape& shape, 
       samples_(shape.n),
       in_floats_(in.floats() / in.n),
       out_floats_(out.floats() / out.n),
-      blocked_(kernels::fills_blocks(shape)),
       threads_(threads),
       layer_(hash_text(layer)),
       previous_("previous/" + layer, Parameter::Kind::kState, {out.blocks(), out.shape.h, out.shape.w, 16}),
       gradient_(out_floats_),
       sum_(in_floats_),
       diff_weights_(shape_.w_elements()) {
+  const bool blocked = kernels::fills_blocks(shape);
+  src_ = {{1, 1, shape_.c, shape_.input.h, shape_.input.w}, blocked, threads};
+  dst_ = {{1, 1, shape_.k, shape_.output.h, shape_.output.w}, blocked, threads};
   if (input_grad) diff_src_ = AlignedFloats(in_floats_);
-  if (!blocked_) {
-    plain_in_ = AlignedFloats(shape_.a_elements());
-    plain_out_ = AlignedFloats(shape_.g_elements());
-  }
   // The gradient of one sample has few zeros.
   kernels::ConvOptions plan;
   plan.impl = kernels::Impl::kDenseDirect;
-  plan.layout = blocked_ ? kernels::Layout::kBlocked : kernels::Layout::kNchw;
-  if (blocked_) plan.src_layout = in.layout;
+  plan.layout = blocked ? kernels::Layout::kBlocked : kernels::Layout::kNchw;
+  if (blocked) plan.src_layout = in.layout;
   plan.threads = threads;
   plan.op = Operation::kWeightGrad;
   weight_grad_.emplace(shape_, plan);
@@ -69,13 +66,6 @@ std::optional<std::int64_t> GradientReuse::take(const Activation& out, const Pas
                       to, threads_);
 }
 
-const float* GradientReuse::plain_gradient() {
-  if (blocked_) return gradient_.data();
-  kernels::from_blocked({1, 1, shape_.k, shape_.output.h, shape_.output.w}, kernels::Layout::kNchw,
-                        gradient_.data(), plain_out_.data(), threads_);
-  return plain_out_.data();
-}
-
 void GradientReuse::add_weight_grad(const float* activations, float* diff_weights) {
 #pragma omp parallel for num_threads(threads_) schedule(static)
   for (std::int64_t i = 0; i < in_floats_; ++i) {
@@ -84,13 +74,8 @@ void GradientReuse::add_weight_grad(const float* activations, float* diff_weight
     sum_[i] = sum;
   }
   kernels::ConvTensors tensors;
-  tensors.src = sum_.data();
-  if (!blocked_) {
-    kernels::from_blocked({1, 1, shape_.c, shape_.input.h, shape_.input.w}, kernels::Layout::kNchw,
-                          sum_.data(), plain_in_.data(), threads_);
-    tensors.src = plain_in_.data();
-  }
-  tensors.diff_dst = plain_gradient();
+  tensors.src = src_.read(sum_.data());
+  tensors.diff_dst = dst_.read(gradient_.data());
   tensors.diff_weights = diff_weights_.data();
   weight_grad_->run(tensors);
   for (std::int64_t i = 0; i < shape_.w_elements(); ++i) diff_weights[i] += diff_weights_[i];
@@ -99,12 +84,10 @@ void GradientReuse::add_weight_grad(const float* activations, float* diff_weight
 void GradientReuse::add_input_grad(const float* weights, float* diff_src) {
   kernels::ConvTensors tensors;
   tensors.weights = weights;
-  tensors.diff_dst = plain_gradient();
-  tensors.diff_src = blocked_ ? diff_src_.data() : plain_in_.data();
+  tensors.diff_dst = dst_.read(gradient_.data());
+  tensors.diff_src = src_.written(diff_src_.data());
   input_grad_->run(tensors);
-  if (!blocked_)
-    kernels::to_blocked({1, 1, shape_.c, shape_.input.h, shape_.input.w}, kernels::Layout::kNchw,
-                        plain_in_.data(), diff_src_.data(), threads_);
+  src_.finish(diff_src_.data());
 #pragma omp parallel for num_threads(threads_) schedule(static)
   for (std::int64_t n = 0; n < samples_; ++n)
     for (std::int64_t i = 0; i < in_floats_; ++i) diff_src[n * in_floats_ + i] += diff_src_[i];

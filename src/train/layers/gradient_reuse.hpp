@@ -32,18 +32,16 @@ class GradientReuse {
   static double floats(const LayerShape& shape);  // that it allocates, about
 
  private:
-  const float* plain_gradient();
-
   LayerShape shape_;  // of one sample
   std::int64_t samples_;
   std::int64_t in_floats_, out_floats_;  // of one sample
-  bool blocked_;                         // as the kernels see it
   int threads_;
   std::uint64_t layer_;  // tells the random numbers of layers apart
   Parameter previous_;
   AlignedFloats gradient_;  // that this step reuses
   std::optional<kernels::ConvPlan> weight_grad_, input_grad_;
-  AlignedFloats sum_, diff_weights_, diff_src_, plain_in_, plain_out_;
+  AlignedFloats sum_, diff_weights_, diff_src_;
+  KernelTensor src_, dst_;
 };
 
 }  // namespace lacuna::train

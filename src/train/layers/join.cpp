@@ -2,7 +2,6 @@
 #include <algorithm>
 
 #include "train/layers/layers.hpp"
-#include "train/layers/primitive.hpp"
 
 namespace lacuna::train {
 namespace {
@@ -46,15 +45,13 @@ class Concat final : public Layer {
     whole_blocks_ =
         std::all_of(in_.begin(), in_.end(), [](const Activation* a) { return a->shape.c % 16 == 0; });
     joined_ = whole_blocks_ ? out_.desc()
-                            : memory::desc({out_.n, out_.shape.c, out_.shape.h, out_.shape.w},
-                                           memory::data_type::f32, memory::format_tag::nchw);
+                            : memory::desc(out_.dims(), memory::data_type::f32, memory::format_tag::nchw);
     if (!whole_blocks_) plain_ = AlignedFloats(out_.n * out_.shape.size());
     std::vector<memory::desc> sources;
     std::int64_t first = 0;
     for (const Activation* part : in_) {
       sources.push_back(part->desc());
-      parts_.push_back(
-          joined_.submemory_desc({part->n, part->shape.c, part->shape.h, part->shape.w}, {0, first, 0, 0}));
+      parts_.push_back(joined_.submemory_desc(part->dims(), {0, first, 0, 0}));
       first += part->shape.c;
     }
     if (whole_blocks_)
@@ -92,8 +89,8 @@ class Concat final : public Layer {
 
  private:
   static void reorder(const memory::desc& from, const float* source, const memory::desc& to, float* target) {
-    memory a = on(from, source), b = on(to, target);
-    execute(dnnl::reorder(a, b), a, b);
+    const memory a = on(from, source), b = on(to, target);
+    execute(dnnl::reorder(a, b), {{DNNL_ARG_FROM, a}, {DNNL_ARG_TO, b}});
   }
 
   std::vector<Activation*> in_;
@@ -108,12 +105,11 @@ class Concat final : public Layer {
 
 // Features of a sample in the order c, h, w, as other frameworks flatten, in the blocked layout of a 1x1
 // image.
-class Flatten final : public Layer {
+class Flatten final : public OneInputLayer {
  public:
-  explicit Flatten(const LayerParts& parts) : in_(*parts.in[0]), out_(parts.out), threads_(parts.threads) {
-    const std::int64_t pixels = in_.shape.h * in_.shape.w;
-    plain_ = memory::desc({in_.n, in_.shape.c, in_.shape.h, in_.shape.w}, memory::data_type::f32,
-                          memory::dims{out_.blocks() * 16, pixels, in_.shape.w, 1});
+  explicit Flatten(const LayerParts& parts) : OneInputLayer(*parts.in[0], parts.out, parts.threads) {
+    plain_ = memory::desc(in_.dims(), memory::data_type::f32,
+                          memory::dims{out_.blocks() * 16, in_.pixels(), in_.shape.w, 1});
     const ThreadScope scope(threads_);
     to_plain_ = dnnl::reorder({cpu_engine(), in_.desc(), cpu_engine(), plain_});
     from_plain_ = dnnl::reorder({cpu_engine(), plain_, cpu_engine(), in_.desc()});
@@ -121,23 +117,15 @@ class Flatten final : public Layer {
 
   void forward(const Pass&) override {
     const ThreadScope scope(threads_);
-    memory from = on(in_.desc(), in_.data.data()), to = on(plain_, out_.data.data());
-    execute(to_plain_, from, to);
+    execute(to_plain_,
+            {{DNNL_ARG_FROM, on(in_.desc(), in_.data.data())}, {DNNL_ARG_TO, on(plain_, out_.data.data())}});
   }
-
-  void backward(GradientSum& sum) override {
-    float* diff_src = sum.begin(in_);
-    if (diff_src == nullptr) return;
+  void input_gradient(float* diff_src) override {
     const ThreadScope scope(threads_);
-    memory from = on(plain_, out_.grad), to = on(in_.desc(), diff_src);
-    execute(from_plain_, from, to);
-    sum.end(in_);
+    execute(from_plain_, {{DNNL_ARG_FROM, on(plain_, out_.grad)}, {DNNL_ARG_TO, on(in_.desc(), diff_src)}});
   }
 
  private:
-  Activation& in_;
-  Activation& out_;
-  int threads_;
   memory::desc plain_;
   dnnl::reorder to_plain_, from_plain_;
 };

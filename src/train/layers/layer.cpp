@@ -16,6 +16,19 @@ Parameter::Parameter(std::string name_, Kind kind_, std::vector<std::int64_t> di
   if (learnt()) grad = AlignedFloats(product(dims));
 }
 
+void execute(const dnnl::primitive& primitive, const std::unordered_map<int, memory>& args) {
+  static dnnl::stream stream(kernels::cpu_engine());
+  primitive.execute(stream, args);
+  stream.wait();
+}
+
+void OneInputLayer::backward(GradientSum& sum) {
+  float* diff_src = sum.begin(in_);
+  if (diff_src == nullptr) return;
+  input_gradient(diff_src);
+  sum.end(in_);
+}
+
 float* GradientSum::begin(Activation& input) {
   if (input.grad == nullptr || input.pending == input.readers) return input.grad;
   if (late_ != nullptr) add(*std::exchange(late_, nullptr));

@@ -56,4 +56,18 @@ class Layer {
   virtual std::vector<Parameter*> parameters() { return {}; }
 };
 
+// A layer of one input whose gradient follows from that of the output alone.
+class OneInputLayer : public Layer {
+ public:
+  void backward(GradientSum& sum) override;
+
+ protected:
+  OneInputLayer(Activation& in, Activation& out, int threads) : in_(in), out_(out), threads_(threads) {}
+  virtual void input_gradient(float* diff_src) = 0;
+
+  Activation& in_;
+  Activation& out_;
+  int threads_;
+};
+
 }  // namespace lacuna::train

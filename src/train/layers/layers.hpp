@@ -1,4 +1,4 @@
-// The layers, each made for its activations. `in` and `out` outlive the layer.
+// The layers but convolutions, each made for its activations.
 #pragma once
 
 #include <memory>
@@ -8,28 +8,23 @@
 
 namespace lacuna::train {
 
-// The output is the norm, plus `other` unless it is null, cut off at zero with `relu`.
-std::unique_ptr<Layer> make_batch_norm(const Node& node, Activation& in, Activation* other, Activation& out,
-                                       bool relu, int threads);
-struct ReluOptions {
-  bool forward_done = false;   // by the layer before, which has applied it already
-  bool backward_done = false;  // by the max pool behind, which masks its gradient
-  float* bias_grad = nullptr;  // of the layer before: becomes the sums of the gradient per channel
-};
-// In place where `in` is `out`.
-std::unique_ptr<Layer> make_relu(Activation& in, Activation& out, const ReluOptions& options, int threads);
-// With `positive`, a max pool's gradient is zero where its maximum is: a ReLU comes before.
-std::unique_ptr<Layer> make_pool(const Node& node, Activation& in, Activation& out, bool positive,
-                                 int threads);
-
-// A layer without anything of the above: its node, inputs, output and threads.
+// What a layer is made of. Activations outlive it.
 struct LayerParts {
   const Node& node;
-  const std::vector<Activation*>& in;
-  Activation& out;
+  std::vector<Activation*> in;  // a batch norm with two adds the second
+  Activation& out;              // a ReLU's may be its input: it runs in place then
   int threads;
+  // Work that neighbours in the graph share (fuse.hpp).
+  bool relu_follows = false;   // batch norm: cuts its output off at zero
+  bool forward_done = false;   // ReLU: by the layer before, which has applied it already
+  bool backward_done = false;  // ReLU: by the max pool behind, which masks its gradient
+  float* bias_grad = nullptr;  // ReLU: of the layer before: becomes the sums of the gradient per channel
+  bool relu_before = false;    // max pool: its gradient is zero where its maximum is
 };
-using MakeLayer = std::unique_ptr<Layer> (*)(const LayerParts&);
+
+std::unique_ptr<Layer> make_batch_norm(const LayerParts& parts);
+std::unique_ptr<Layer> make_relu(const LayerParts& parts);
+std::unique_ptr<Layer> make_pool(const LayerParts& parts);
 std::unique_ptr<Layer> make_add(const LayerParts& parts);
 std::unique_ptr<Layer> make_concat(const LayerParts& parts);
 std::unique_ptr<Layer> make_flatten(const LayerParts& parts);
@@ -38,12 +33,19 @@ std::unique_ptr<Layer> make_scalar(const LayerParts& parts);
 
 struct LayerMaker {
   NodeKind kind;
-  MakeLayer make;
+  std::unique_ptr<Layer> (*make)(const LayerParts&);
 };
 inline constexpr LayerMaker kLayerMakers[] = {
-    {NodeKind::kAdd, make_add},           {NodeKind::kConcat, make_concat},
-    {NodeKind::kFlatten, make_flatten},   {NodeKind::kDropout, make_dropout},
-    {NodeKind::kScalarBias, make_scalar}, {NodeKind::kScalarScale, make_scalar},
+    {NodeKind::kBatchNorm, make_batch_norm},
+    {NodeKind::kRelu, make_relu},
+    {NodeKind::kMaxPool, make_pool},
+    {NodeKind::kAveragePool, make_pool},
+    {NodeKind::kAdd, make_add},
+    {NodeKind::kConcat, make_concat},
+    {NodeKind::kFlatten, make_flatten},
+    {NodeKind::kDropout, make_dropout},
+    {NodeKind::kScalarBias, make_scalar},
+    {NodeKind::kScalarScale, make_scalar},
 };
 
 }  // namespace lacuna::train

@@ -8,7 +8,6 @@
 #include "base/error.hpp"
 #include "base/random.hpp"
 #include "dataset/streams.hpp"
-#include "train/layers/primitive.hpp"
 
 namespace lacuna::train {
 
@@ -54,9 +53,8 @@ std::int64_t Loss::choose(const std::vector<float>& losses, const Selection& sel
 LossResult Loss::run(const std::int32_t* labels, std::int64_t used, const Selection& selection) {
   const ThreadScope scope(threads_);
   const memory::desc desc = logits_.desc();
-  forward_.execute(cpu_stream(), {{DNNL_ARG_SRC, on(desc, logits_.data.data())},
-                                  {DNNL_ARG_DST, on(desc, log_probabilities_.data())}});
-  cpu_stream().wait();
+  execute(forward_, {{DNNL_ARG_SRC, on(desc, logits_.data.data())},
+                     {DNNL_ARG_DST, on(desc, log_probabilities_.data())}});
   for (std::int64_t n = 0; n < used; ++n)
     if (labels[n] < 0 || labels[n] >= logits_.shape.c)
       throw InputError("training",
@@ -78,10 +76,9 @@ LossResult Loss::run(const std::int32_t* labels, std::int64_t used, const Select
   for (std::int64_t n = 0; n < used; ++n)
     if (left_out_.empty() || !left_out_[static_cast<std::size_t>(n)])
       diff_[n * row + labels[n]] = -1.0F / static_cast<float>(kept);
-  backward_.execute(cpu_stream(), {{DNNL_ARG_DST, on(desc, log_probabilities_.data())},
-                                   {DNNL_ARG_DIFF_DST, on(desc, diff_.data())},
-                                   {DNNL_ARG_DIFF_SRC, on(desc, logits_.grad)}});
-  cpu_stream().wait();
+  execute(backward_, {{DNNL_ARG_DST, on(desc, log_probabilities_.data())},
+                      {DNNL_ARG_DIFF_DST, on(desc, diff_.data())},
+                      {DNNL_ARG_DIFF_SRC, on(desc, logits_.grad)}});
   return result;
 }
 

@@ -13,8 +13,6 @@
 namespace lacuna::train {
 namespace {
 
-MakeLayer make_layer(NodeKind kind) { return std::ranges::find(kLayerMakers, kind, &LayerMaker::kind)->make; }
-
 std::size_t last_product(const Graph& graph) {
   std::size_t last = 0;
   for (std::size_t i = 1; i < graph.nodes.size(); ++i)
@@ -71,77 +69,69 @@ void Network::plan_activations() {
 }
 
 void Network::make_layers(const std::function<void(double)>& progress) {
-  const int threads = options_.threads;
   const std::size_t last = last_product(graph_);
   for (std::size_t i = 1; i < graph_.nodes.size(); ++i) {
-    const Node& node = graph_.nodes[i];
-    std::vector<Activation*> in;
-    for (const int input : node.inputs) in.push_back(activation_of_[static_cast<std::size_t>(input)]);
-    Activation& out = *activation_of_[i];
     ConvLayer* conv = nullptr;
-    const bool relu_follows = fusion_.relu[i] != 0;
-    switch (node.kind) {
-      case NodeKind::kConv:
-      case NodeKind::kLinear: {
-        // Flattened images are still images: their gradient is not needed.
-        const Node& before = graph_.nodes[static_cast<std::size_t>(node.inputs[0])];
-        const bool initial =
-            node.inputs[0] == 0 || (before.kind == NodeKind::kFlatten && before.inputs[0] == 0);
-        const OperandRule rule =
-            operand_rule(options_.sparsify, options_.quantize_bits,
-                         {.initial = initial, .last = i == last, .linear = node.kind == NodeKind::kLinear});
-        make_room(rule, *in[0], out);
-        auto layer = std::make_unique<ConvLayer>(
-            node, graph_.layer_shape(node, options_.batch), *in[0], out,
-            ConvLayerOptions{options_.kernels, initial, relu_follows, sums_bias(i), threads, rule, &room_,
-                             options_.pruned || rule.weights, options_.precision == Precision::kBfloat16,
-                             options_.allow_winograd});
-        conv = layer.get();
-        layers_.push_back(std::move(layer));
-        break;
-      }
-      case NodeKind::kBatchNorm:
-        if (fusion_.part_of_sum(graph_, static_cast<int>(i))) continue;
-        layers_.push_back(make_batch_norm(node, *in[0], nullptr, out, relu_follows, threads));
-        break;
-      case NodeKind::kRelu: {
-        const Node& before = graph_.nodes[static_cast<std::size_t>(node.inputs[0])];
-        const bool in_place = in[0] == &out;
-        const bool in_norm = before.kind == NodeKind::kBatchNorm ||
-                             fusion_.norm[static_cast<std::size_t>(node.inputs[0])] != 0;
-        if (in_place && in_norm) continue;
-        layers_.push_back(make_relu(*in[0], out, relu_options(i), threads));
-        break;
-      }
-      case NodeKind::kMaxPool:
-      case NodeKind::kAveragePool:
-        layers_.push_back(make_pool(
-            node, *in[0], out,
-            fusion_.pooled_by[static_cast<std::size_t>(node.inputs[0])] == static_cast<int>(i), threads));
-        break;
-      case NodeKind::kAdd:
-        layers_.push_back(fusion_.norm[i] != 0 ? make_norm_with_sum(i) : make_add({node, in, out, threads}));
-        break;
-      default:
-        layers_.push_back(make_layer(node.kind)({node, in, out, threads}));
+    if (is_product(graph_.nodes[i].kind)) {
+      auto layer = make_product(i, i == last);
+      conv = layer.get();
+      conv_layers_.push_back(conv);
+      layers_.push_back(std::move(layer));
+    } else if (auto layer = make_layer(i)) {
+      layers_.push_back(std::move(layer));
+    } else {
+      continue;
     }
     conv_of_.push_back(conv);
-    if (conv != nullptr) conv_layers_.push_back(conv);
     for (Parameter* parameter : layers_.back()->parameters()) parameters_.push_back(parameter);
     if (progress) progress(static_cast<double>(i + 1) / static_cast<double>(graph_.nodes.size()));
   }
-  loss_ = std::make_unique<Loss>(*activation_of_.back(), threads);
+  loss_ = std::make_unique<Loss>(*activation_of_.back(), options_.threads);
 }
 
-// Returns the options of a ReLU; the layers before it exist already.
-ReluOptions Network::relu_options(std::size_t relu) const {
-  const auto before = static_cast<std::size_t>(graph_.nodes[relu].inputs[0]);
-  if (fusion_.relu[before] != static_cast<int>(relu)) return {};
-  ReluOptions options;
-  options.forward_done = is_product(graph_.nodes[before].kind);
-  options.backward_done = fusion_.pooled_by[relu] != 0;
-  if (sums_bias(before)) options.bias_grad = conv_layers_.back()->bias()->grad.data();
-  return options;
+std::unique_ptr<ConvLayer> Network::make_product(std::size_t i, bool last) {
+  const Node& node = graph_.nodes[i];
+  Activation& in = input(node, 0);
+  Activation& out = *activation_of_[i];
+  // Flattened images are still images: their gradient is not needed.
+  const Node& before = graph_.nodes[static_cast<std::size_t>(node.inputs[0])];
+  const bool initial = node.inputs[0] == 0 || (before.kind == NodeKind::kFlatten && before.inputs[0] == 0);
+  const OperandRule rule =
+      operand_rule(options_.sparsify, options_.quantize_bits,
+                   {.initial = initial, .last = last, .linear = node.kind == NodeKind::kLinear});
+  if (rule.changes_activations() && room_.activations.size() < in.floats())
+    room_.activations = AlignedFloats(in.floats());
+  if (rule.changes_gradients() && room_.gradients.size() < out.floats())
+    room_.gradients = AlignedFloats(out.floats());
+  return std::make_unique<ConvLayer>(
+      node, graph_.layer_shape(node, options_.batch), in, out,
+      ConvLayerOptions{options_.kernels, initial, fusion_.relu[i] != 0, sums_bias(i), options_.threads, rule,
+                       &room_, options_.pruned || rule.weights, options_.precision == Precision::kBfloat16,
+                       options_.allow_winograd});
+}
+
+std::unique_ptr<Layer> Network::make_layer(std::size_t i) const {
+  const Node* node = &graph_.nodes[i];
+  const auto first = static_cast<std::size_t>(node->inputs[0]);
+  std::vector<Activation*> in;
+  for (const int input : node->inputs) in.push_back(activation_of_[static_cast<std::size_t>(input)]);
+  if (node->kind == NodeKind::kBatchNorm && fusion_.part_of_sum(graph_, static_cast<int>(i))) return nullptr;
+  if (const int norm = fusion_.norm[i]; norm != 0) {  // a sum that the norm computes
+    Activation* other = in[node->inputs[0] == norm ? 1 : 0];
+    node = &graph_.nodes[static_cast<std::size_t>(norm)];
+    in = {&input(*node, 0), other};
+  }
+  LayerParts parts{*node, in, *activation_of_[i], options_.threads};
+  parts.relu_follows = fusion_.relu[i] != 0;
+  parts.relu_before = fusion_.pooled_by[first] == static_cast<int>(i);
+  if (node->kind == NodeKind::kRelu && fusion_.relu[first] == static_cast<int>(i)) {
+    // In place, on a layer that exists already.
+    if (graph_.nodes[first].kind == NodeKind::kBatchNorm || fusion_.norm[first] != 0) return nullptr;
+    parts.forward_done = is_product(graph_.nodes[first].kind);
+    parts.backward_done = fusion_.pooled_by[i] != 0;
+    if (sums_bias(first)) parts.bias_grad = conv_layers_.back()->bias()->grad.data();
+  }
+  return std::ranges::find(kLayerMakers, node->kind, &LayerMaker::kind)->make(parts);
 }
 
 bool Network::sums_bias(std::size_t product) const {
@@ -149,23 +139,6 @@ bool Network::sums_bias(std::size_t product) const {
   const Node& node = graph_.nodes[product];
   return is_product(node.kind) && node.bias && relu == product + 1 && fusion_.pooled_by[relu] == 0 &&
          options_.learnt_samples == 1;
-}
-
-std::unique_ptr<Layer> Network::make_norm_with_sum(std::size_t sum) {
-  const int norm = fusion_.norm[sum];
-  const Node& node = graph_.nodes[static_cast<std::size_t>(norm)];
-  const std::vector<int>& parts = graph_.nodes[sum].inputs;
-  const auto other = static_cast<std::size_t>(parts[0] == norm ? parts[1] : parts[0]);
-  return make_batch_norm(node, *activation_of_[static_cast<std::size_t>(node.inputs[0])],
-                         activation_of_[other], *activation_of_[sum], fusion_.relu[sum] != 0,
-                         options_.threads);
-}
-
-void Network::make_room(const OperandRule& rule, const Activation& in, const Activation& out) {
-  if (rule.changes_activations() && room_.activations.size() < in.floats())
-    room_.activations = AlignedFloats(in.floats());
-  if (rule.changes_gradients() && room_.gradients.size() < out.floats())
-    room_.gradients = AlignedFloats(out.floats());
 }
 
 void Network::initialize(std::uint64_t seed) {

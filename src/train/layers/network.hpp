@@ -65,12 +65,15 @@ class Network {
   bool images_stay_plain() const;
   void plan_activations();
   void make_layers(const std::function<void(double)>& progress);
-  std::unique_ptr<Layer> make_norm_with_sum(std::size_t sum);
-  ReluOptions relu_options(std::size_t relu) const;
+  std::unique_ptr<ConvLayer> make_product(std::size_t node, bool last);
+  // Null where another node's layer does its work.
+  std::unique_ptr<Layer> make_layer(std::size_t node) const;
   // The ReLU behind a product adds up the gradient of its bias while it masks it. Not where images are left
   // out of the gradient after that.
   bool sums_bias(std::size_t product) const;
-  void make_room(const OperandRule& rule, const Activation& in, const Activation& out);
+  Activation& input(const Node& node, std::size_t which) const {
+    return *activation_of_[static_cast<std::size_t>(node.inputs[which])];
+  }
 
   Graph graph_;
   NetworkOptions options_;

@@ -3,12 +3,21 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <unistd.h>
 
 #include "train/layers/activation.hpp"
 
 namespace lacuna::train {
 
-std::int64_t cache_bytes();  // of one core's second level
+// Returns the size of one core's second-level cache.
+inline std::int64_t cache_bytes() {
+  constexpr std::int64_t kUsual = 1 << 20;
+#if defined(_SC_LEVEL2_CACHE_SIZE)
+  static const std::int64_t bytes = sysconf(_SC_LEVEL2_CACHE_SIZE);
+  if (bytes >= kUsual / 4) return bytes;
+#endif
+  return kUsual;
+}
 
 // Images are taken in a few parts, whose number does not depend on that of the threads; neither do sums over
 // parts, then.
@@ -17,7 +26,7 @@ class Planes {
   Planes(const Activation& like, int threads)
       : n_(like.n),
         blocks_(like.blocks()),
-        pixels_(like.shape.h * like.shape.w),
+        pixels_(like.pixels()),
         parts_(std::min<std::int64_t>(like.n, 32)),
         threads_(threads) {}
 

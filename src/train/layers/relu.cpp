@@ -11,14 +11,18 @@ namespace {
 // The gradient is computed from the output, so that the layer may run in place.
 class Relu final : public Layer {
  public:
-  Relu(Activation& in, Activation& out, const ReluOptions& options, int threads)
-      : in_(in), out_(out), options_(options), planes_(in, threads) {
-    if (options_.bias_grad != nullptr)
-      sums_.resize(static_cast<std::size_t>(planes_.blocks() * planes_.parts()));
+  explicit Relu(const LayerParts& parts)
+      : in_(*parts.in[0]),
+        out_(parts.out),
+        forward_done_(parts.forward_done),
+        backward_done_(parts.backward_done),
+        bias_grad_(parts.bias_grad),
+        planes_(in_, parts.threads) {
+    if (bias_grad_ != nullptr) sums_.resize(static_cast<std::size_t>(planes_.blocks() * planes_.parts()));
   }
 
   void forward(const Pass&) override {
-    if (options_.forward_done) return;
+    if (forward_done_) return;
     planes_.each_part([&](std::int64_t block, std::int64_t part) {
       planes_.each_image(block, part, [&](std::int64_t at) {
         passes().relu(in_.data.data() + at, planes_.pixels(), out_.data.data() + at);
@@ -27,7 +31,7 @@ class Relu final : public Layer {
   }
 
   void backward(GradientSum& sum) override {
-    if (options_.backward_done) return;
+    if (backward_done_) return;
     const bool in_place = &in_ == &out_;
     float* diff_src = in_place ? out_.grad : sum.begin(in_);
     if (diff_src == nullptr) return;
@@ -52,21 +56,20 @@ class Relu final : public Layer {
       for (std::int64_t part = 0; part < planes_.parts(); ++part)
         all += sums_[static_cast<std::size_t>(planes_.item(c / kBlock, part))]
                     [static_cast<std::size_t>(c % kBlock)];
-      options_.bias_grad[c] = static_cast<float>(all);
+      bias_grad_[c] = static_cast<float>(all);
     }
   }
 
   Activation& in_;
   Activation& out_;
-  ReluOptions options_;
+  bool forward_done_, backward_done_;
+  float* bias_grad_;
   Planes planes_;
   std::vector<Sums> sums_;  // by block and part
 };
 
 }  // namespace
 
-std::unique_ptr<Layer> make_relu(Activation& in, Activation& out, const ReluOptions& options, int threads) {
-  return std::make_unique<Relu>(in, out, options, threads);
-}
+std::unique_ptr<Layer> make_relu(const LayerParts& parts) { return std::make_unique<Relu>(parts); }
 
 }  // namespace lacuna::train
