@@ -76,16 +76,16 @@ enum class Init {
 
 struct Node {
   NodeKind kind = NodeKind::kInput;
-  std::string name;         // unique; parameters are "NAME.weight", "NAME.bias"
-  std::vector<int> inputs;  // earlier nodes
-  SampleShape out;
+  std::string name{};         // unique; parameters are "NAME.weight", "NAME.bias"
+  std::vector<int> inputs{};  // earlier nodes
+  SampleShape out{};
 
   // kConv, kLinear; the pools use kernel, stride and padding
   std::int64_t out_channels = 0;
-  Size2 kernel;
-  Size2 stride;
+  Size2 kernel{};
+  Size2 stride{};
   Size2 padding{0, 0};
-  Size2 dilation;
+  Size2 dilation{};
   std::int64_t groups = 1;
   bool bias = true;
   Init init = Init::kHe;

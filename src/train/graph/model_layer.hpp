@@ -9,20 +9,27 @@
 
 namespace lacuna::train {
 
-// The place of a layer in a model file.
-struct LayerPlace {
+// A layer in a model file: its place and options.
+struct LayerText {
   const ModelText& text;
   const YAML::Node& at;  // for errors
+  const YAML::Node& options;
   const Scope& scope;
   SampleShape in;
   std::int64_t image_height = 0;  // of the network's input
-};
 
-inline constexpr std::int64_t kLargestSize = 1 << 20;  // of any one number
+  // Reads the option `key` if it is given, within its limits.
+  template <typename Value, typename... Limits>
+  bool read(const char* key, Value& to, Limits... limits) const {
+    const YAML::Node given = options[key];
+    if (given) text.read(given, key, scope, to, limits...);
+    return static_cast<bool>(given);
+  }
+};
 
 // Returns the words of these layers, without those of structures.
 std::vector<std::string> simple_layer_words();
 // Returns a node with its shape, without inputs and name; `word` is one of the above. Throws InputError.
-Node read_simple_layer(const LayerPlace& place, const std::string& word, const YAML::Node& options);
+Node read_simple_layer(const LayerText& layer, const std::string& word);
 
 }  // namespace lacuna::train

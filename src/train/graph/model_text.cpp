@@ -30,9 +30,8 @@ std::string ModelText::value(const YAML::Node& at, std::string_view what, const 
   if (text[0] != '$') return text;
   const auto found = scope.values.find(text.substr(1));
   if (found != scope.values.end()) return found->second;
-  std::vector<std::string> known;
-  for (const auto& [name, unused] : scope.values) known.push_back(name);
-  fail(at, fmt::format("{} is not known here", quote_name(text)), suggest(text.substr(1), known));
+  fail(at, fmt::format("{} is not known here", quote_name(text)),
+       suggest(text.substr(1), keys_of(scope.values)));
 }
 
 std::int64_t ModelText::number_of(const std::string& text, const YAML::Node& at, std::string_view what,
@@ -44,37 +43,34 @@ std::int64_t ModelText::number_of(const std::string& text, const YAML::Node& at,
   return *number;
 }
 
-double ModelText::real(const YAML::Node& at, std::string_view what, const Scope& scope, double low,
-                       double high) const {
+void ModelText::read(const YAML::Node& at, std::string_view what, const Scope& scope, double& to, double low,
+                     double high) const {
   const std::string text = value(at, what, scope);
   const auto number = parse_number<double>(text);
   if (!number || !(*number >= low && *number <= high))
     fail(at, fmt::format("{} is {}", what, quote_name(text)),
          fmt::format("give a number from {} to {}", low, high));
-  return *number;
+  to = *number;
 }
 
-std::int64_t ModelText::number(const YAML::Node& at, std::string_view what, const Scope& scope,
-                               std::int64_t low, std::int64_t high) const {
-  return number_of(value(at, what, scope), at, what, low, high);
+void ModelText::read(const YAML::Node& at, std::string_view what, const Scope& scope, std::int64_t& to,
+                     std::int64_t low, std::int64_t high) const {
+  to = number_of(value(at, what, scope), at, what, low, high);
 }
 
-bool ModelText::flag(const YAML::Node& at, std::string_view what, const Scope& scope) const {
+void ModelText::read(const YAML::Node& at, std::string_view what, const Scope& scope, bool& to) const {
   const std::string text = value(at, what, scope);
-  if (text == "true" || text == "yes") return true;
-  if (text == "false" || text == "no") return false;
-  fail(at, fmt::format("{} is {}", what, quote_name(text)), "give yes or no");
+  to = text == "true" || text == "yes";
+  if (!to && text != "false" && text != "no")
+    fail(at, fmt::format("{} is {}", what, quote_name(text)), "give yes or no");
 }
 
-Size2 ModelText::size(const YAML::Node& at, std::string_view what, const Scope& scope,
-                      std::int64_t low) const {
-  if (!at.IsSequence()) {
-    const std::int64_t both = number(at, what, scope, low, 4096);
-    return {both, both};
-  }
-  if (at.size() != 2)
+void ModelText::read(const YAML::Node& at, std::string_view what, const Scope& scope, Size2& to,
+                     std::int64_t low) const {
+  if (at.IsSequence() && at.size() != 2)
     fail(at, fmt::format("{} has {} numbers", what, at.size()), "write one, or [height, width]");
-  return {number(at[0], what, scope, low, 4096), number(at[1], what, scope, low, 4096)};
+  read(at.IsSequence() ? at[0] : at, what, scope, to.h, low, 4096);
+  read(at.IsSequence() ? at[1] : at, what, scope, to.w, low, 4096);
 }
 
 void ModelText::check_keys(const YAML::Node& map, const std::vector<std::string>& known,

@@ -21,6 +21,13 @@ struct Scope {
   int depth = 0;
 };
 
+template <typename Value>
+std::vector<std::string> keys_of(const std::map<std::string, Value>& map) {
+  std::vector<std::string> keys;
+  for (const auto& [key, unused] : map) keys.push_back(key);
+  return keys;
+}
+
 // Names go into headers and reports, which are JSON and so UTF-8.
 bool is_utf8(std::string_view text);
 
@@ -34,12 +41,17 @@ class ModelText : private YamlReader {
   std::string value(const YAML::Node& at, std::string_view what, const Scope& scope) const;
   std::int64_t number_of(const std::string& text, const YAML::Node& at, std::string_view what,
                          std::int64_t low, std::int64_t high) const;
-  std::int64_t number(const YAML::Node& at, std::string_view what, const Scope& scope, std::int64_t low,
-                      std::int64_t high) const;
-  double real(const YAML::Node& at, std::string_view what, const Scope& scope, double low, double high) const;
-  bool flag(const YAML::Node& at, std::string_view what, const Scope& scope) const;
-  // "3" or "[3, 1]"
-  Size2 size(const YAML::Node& at, std::string_view what, const Scope& scope, std::int64_t low) const;
+  // Each reads a value within its limits; a size is "3" or "[3, 1]".
+  void read(const YAML::Node& at, std::string_view what, const Scope& scope, std::int64_t& to,
+            std::int64_t low, std::int64_t high) const;
+  void read(const YAML::Node& at, std::string_view what, const Scope& scope, double& to, double low,
+            double high) const;
+  void read(const YAML::Node& at, std::string_view what, const Scope& scope, bool& to) const;
+  void read(const YAML::Node& at, std::string_view what, const Scope& scope, std::string& to) const {
+    to = value(at, what, scope);
+  }
+  void read(const YAML::Node& at, std::string_view what, const Scope& scope, Size2& to,
+            std::int64_t low) const;
   // Every key is known and there once; `of` names the map.
   void check_keys(const YAML::Node& map, const std::vector<std::string>& known, std::string_view of) const;
 };
