@@ -3,7 +3,7 @@
 build_packages=(
   ca-certificates cmake g++ ninja-build pkg-config
   libbenchmark-dev libcli11-dev libdnnl-dev libfmt-dev libgtest-dev libjpeg62-turbo-dev libpng-dev libsqlite3-dev
-  libyaml-cpp-dev libzstd-dev nlohmann-json3-dev zlib1g-dev
+  libyaml-cpp-dev libzstd-dev nettle-dev nlohmann-json3-dev zlib1g-dev
   ocl-icd-opencl-dev # the CMake file of libdnnl-dev asks for OpenCL, the package does not bring it
 )
 docs_packages=(mkdocs-material)

@@ -6,7 +6,7 @@
 
 #include "base/error.hpp"
 #include "base/io/byte_source.hpp"
-#include "base/sha256.hpp"
+#include "base/io/sha256/sha256.hpp"
 #include "base/text/csv.hpp"
 #include "base/text/parse_number.hpp"
 

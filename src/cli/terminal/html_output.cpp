@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/io/output_file.hpp"
-#include "base/sha256.hpp"
+#include "base/io/sha256/sha256.hpp"
 #include "base/text/csv.hpp"
 #include "base/text/json.hpp"
 #include "base/text/parse_number.hpp"

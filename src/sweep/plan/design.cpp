@@ -7,7 +7,7 @@
 
 #include "base/embedded_file.hpp"
 #include "base/error.hpp"
-#include "base/sha256.hpp"
+#include "base/io/sha256/sha256.hpp"
 #include "base/version.hpp"
 #include "energy/energy.hpp"
 #include "report/arch_report.hpp"

@@ -6,7 +6,7 @@
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
-#include "base/sha256.hpp"
+#include "base/io/sha256/sha256.hpp"
 #include "base/text/quote.hpp"
 #include "sim/run_energy.hpp"
 #include "sim/simulation.hpp"

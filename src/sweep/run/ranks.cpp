@@ -10,7 +10,7 @@
 #include <thread>
 
 #include "base/error.hpp"
-#include "base/sha256.hpp"
+#include "base/io/sha256/sha256.hpp"
 #include "sweep/run/chunk_pool.hpp"
 #include "sweep/run/mpi/transport.h"
 
