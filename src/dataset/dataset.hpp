@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace lacuna::dataset {
@@ -17,24 +18,34 @@ struct ImageShape {
   bool operator==(const ImageShape&) const = default;
 };
 
+struct DatasetFacts {
+  std::string name;  // "shapes", "cifar10", "cifar100", "mnist", "folder"
+  ImageShape shape;
+  std::vector<std::string> classes;  // at least two; a label is a place in it
+  std::int64_t size = 0;             // at least one
+};
+
 // Labelled images of one size. Nothing changes after opening; read() may be called from many threads.
 class Dataset {
  public:
-  Dataset() = default;
+  explicit Dataset(DatasetFacts facts) : facts_(std::move(facts)) {}
   virtual ~Dataset() = default;
   Dataset(const Dataset&) = delete;
   Dataset& operator=(const Dataset&) = delete;
 
-  virtual const std::string& name() const = 0;  // "shapes", "cifar10", "cifar100", "mnist", "folder"
-  virtual ImageShape shape() const = 0;
-  virtual const std::vector<std::string>& classes() const = 0;  // at least two; a label is a place in it
-  virtual std::int64_t size() const = 0;                        // at least one
+  const std::string& name() const { return facts_.name; }
+  ImageShape shape() const { return facts_.shape; }
+  const std::vector<std::string>& classes() const { return facts_.classes; }
+  std::int64_t size() const { return facts_.size; }
 
   // Writes image `index` (0 .. size()-1), shape().size() floats in the order channel, row, column, and
   // returns its label. A byte b of channel c becomes (b / 255 - mean[c]) / deviation[c], with figures of the
   // whole training part of the set (docs/datasets.md says which), so that values have about zero mean and
   // unit variance. Throws InputError if the image cannot be read (folders, where images are decoded here).
   virtual int read(std::int64_t index, float* image) const = 0;
+
+ private:
+  DatasetFacts facts_;
 };
 
 struct DatasetPair {

@@ -17,24 +17,17 @@ namespace {
 // none is zero.
 class Counting final : public Dataset {
  public:
-  explicit Counting(std::int64_t count, ImageShape shape = {2, 3, 4}) : count_(count), shape_(shape) {}
-  const std::string& name() const override { return name_; }
-  ImageShape shape() const override { return shape_; }
-  const std::vector<std::string>& classes() const override { return classes_; }
-  std::int64_t size() const override { return count_; }
+  explicit Counting(std::int64_t count, ImageShape shape = {2, 3, 4})
+      : Dataset({"counting", shape, {"a", "b", "c", "d", "e", "f", "g"}, count}) {}
   int read(std::int64_t index, float* image) const override {
     if (index == bad_) throw InputError("counting", "image is bad", "use another");
-    for (int i = 0; i < shape_.size(); ++i) image[i] = static_cast<float>(index * 100 + i + 1);
+    for (int i = 0; i < shape().size(); ++i) image[i] = static_cast<float>(index * 100 + i + 1);
     return static_cast<int>(index % 7);
   }
   void spoil(std::int64_t index) { bad_ = index; }
 
  private:
-  std::int64_t count_;
-  ImageShape shape_;
   std::int64_t bad_ = -1;
-  std::string name_ = "counting";
-  std::vector<std::string> classes_{"a", "b", "c", "d", "e", "f", "g"};
 };
 
 struct Batch {

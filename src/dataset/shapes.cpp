@@ -55,54 +55,45 @@ float fold(float x, float period) { return std::abs(x - period * std::floor(x / 
 
 // Each figure as the signed distance (or a bound of it) of a point from its edge, negative inside; r is the
 // radius of the circle around it.
-struct Disc {
-  static float edge(Point p, float r) { return length(p) - 0.85F * r; }
+float box(Point p) { return std::max(std::abs(p.x), std::abs(p.y)); }
+float disc(Point p, float r) { return length(p) - 0.85F * r; }
+float ring(Point p, float r) { return std::abs(length(p) - 0.75F * r) - 0.2F * r; }
+float square(Point p, float r) { return box(p) - 0.7F * r; }
+float frame(Point p, float r) { return std::abs(box(p) - 0.54F * r) - 0.16F * r; }
+float triangle(Point p, float r) {
+  constexpr float kHalfRoot3 = 0.8660254F;
+  return std::max(p.y, kHalfRoot3 * std::abs(p.x) - 0.5F * p.y) - 0.5F * r;
+}
+float cross(Point p, float r) {
+  return std::max(box(p) - 0.96F * r, std::min(std::abs(p.x), std::abs(p.y)) - 0.26F * r);
+}
+float stripes(Point p, float r) { return std::max(length(p) - r, fold(p.x, 0.62F * r) - 0.155F * r); }
+float checker(Point p, float r) {
+  // Four by four fields; in every other one both distances have the same sign.
+  const float x = fold(p.x + 0.175F * r, 0.7F * r) - 0.175F * r;
+  const float y = fold(p.y + 0.175F * r, 0.7F * r) - 0.175F * r;
+  const float field = std::min(std::abs(x), std::abs(y));
+  return std::max(square(p, r), (x < 0) == (y < 0) ? -field : field);
+}
+float crescent(Point p, float r) {
+  return std::max(length(p) - 0.95F * r, 0.75F * r - length({p.x - 0.45F * r, p.y}));
+}
+float pair(Point p, float r) { return length({std::abs(p.x) - 0.58F * r, p.y}) - 0.38F * r; }
+
+struct Figure {
+  const char* name;
+  float (*edge)(Point p, float r);
 };
-struct Ring {
-  static float edge(Point p, float r) { return std::abs(length(p) - 0.75F * r) - 0.2F * r; }
-};
-struct Square {
-  static float edge(Point p, float r) { return std::max(std::abs(p.x), std::abs(p.y)) - 0.7F * r; }
-};
-struct Frame {
-  static float edge(Point p, float r) {
-    return std::abs(std::max(std::abs(p.x), std::abs(p.y)) - 0.54F * r) - 0.16F * r;
-  }
-};
-struct Triangle {
-  static float edge(Point p, float r) {
-    constexpr float kHalfRoot3 = 0.8660254F;
-    return std::max(p.y, kHalfRoot3 * std::abs(p.x) - 0.5F * p.y) - 0.5F * r;
-  }
-};
-struct Cross {
-  static float edge(Point p, float r) {
-    const float x = std::abs(p.x);
-    const float y = std::abs(p.y);
-    return std::max(std::max(x, y) - 0.96F * r, std::min(x, y) - 0.26F * r);
-  }
-};
-struct Stripes {
-  static float edge(Point p, float r) { return std::max(length(p) - r, fold(p.x, 0.62F * r) - 0.155F * r); }
-};
-struct Checker {
-  static float edge(Point p, float r) {
-    const float outline = std::max(std::abs(p.x), std::abs(p.y)) - 0.7F * r;
-    // Four by four fields; in every other one both distances have the same sign.
-    const float x = fold(p.x + 0.175F * r, 0.7F * r) - 0.175F * r;
-    const float y = fold(p.y + 0.175F * r, 0.7F * r) - 0.175F * r;
-    const float field = std::min(std::abs(x), std::abs(y));
-    return std::max(outline, (x < 0) == (y < 0) ? -field : field);
-  }
-};
-struct Crescent {
-  static float edge(Point p, float r) {
-    return std::max(length(p) - 0.95F * r, 0.75F * r - length({p.x - 0.45F * r, p.y}));
-  }
-};
-struct Pair {
-  static float edge(Point p, float r) { return length({std::abs(p.x) - 0.58F * r, p.y}) - 0.38F * r; }
-};
+constexpr std::array<Figure, kClasses> kFigures = {{{"disc", disc},
+                                                    {"ring", ring},
+                                                    {"square", square},
+                                                    {"frame", frame},
+                                                    {"triangle", triangle},
+                                                    {"cross", cross},
+                                                    {"stripes", stripes},
+                                                    {"checker", checker},
+                                                    {"crescent", crescent},
+                                                    {"pair", pair}}};
 
 class Canvas {
  public:
@@ -120,11 +111,10 @@ class Canvas {
     });
   }
 
-  template <typename Figure>
-  void draw(Point centre, float r, Point direction, const Colour& colour) {
+  void draw(const Figure& figure, Point centre, float r, Point direction, const Colour& colour) {
     blend_near(centre, r + 1, colour, 1, [&](Point p) {
       const Point turned{p.x * direction.x + p.y * direction.y, p.y * direction.x - p.x * direction.y};
-      return Figure::edge(turned, r);
+      return figure.edge(turned, r);
     });
   }
 
@@ -184,57 +174,39 @@ class Canvas {
   std::vector<Colour> pixels_;
 };
 
-void draw_figure(Canvas& canvas, int label, Point centre, float r, Point direction, const Colour& colour) {
-  using Draw = void (Canvas::*)(Point, float, Point, const Colour&);
-  static constexpr std::array<Draw, kClasses> kFigures = {
-      // in the order of shape_classes()
-      &Canvas::draw<Disc>,     &Canvas::draw<Ring>,  &Canvas::draw<Square>,  &Canvas::draw<Frame>,
-      &Canvas::draw<Triangle>, &Canvas::draw<Cross>, &Canvas::draw<Stripes>, &Canvas::draw<Checker>,
-      &Canvas::draw<Crescent>, &Canvas::draw<Pair>};
-  (canvas.*kFigures[static_cast<std::size_t>(label)])(centre, r, direction, colour);
+std::vector<std::string> shape_classes() {
+  std::vector<std::string> names;
+  for (const Figure& figure : kFigures) names.emplace_back(figure.name);
+  return names;
 }
 
 class Shapes final : public Dataset {
  public:
-  Shapes(std::uint64_t seed, Part part, std::int64_t count, int size)
-      : seed_(seed), part_(part), count_(count), size_(size) {
+  Shapes(std::uint64_t seed, Part part, std::int64_t count, int side)
+      : Dataset({"shapes", {3, side, side}, shape_classes(), count}), seed_(seed), part_(part) {
     if (count > kKeptBytes / shape().size()) return;
     kept_.resize(static_cast<std::size_t>(count * shape().size()));
     for (std::int64_t i = 0; i < count; ++i)
-      draw_shape(seed, part, i, size, kept_.data() + i * shape().size());
+      draw_shape(seed, part, i, side, kept_.data() + i * shape().size());
   }
-
-  const std::string& name() const override {
-    static const std::string name = "shapes";
-    return name;
-  }
-  ImageShape shape() const override { return {3, size_, size_}; }
-  const std::vector<std::string>& classes() const override { return shape_classes(); }
-  std::int64_t size() const override { return count_; }
 
   int read(std::int64_t index, float* image) const override {
     const int count = shape().size();
-    if (!kept_.empty()) {
-      normalise(kept_.data() + index * count, image);
-    } else {
-      std::vector<std::uint8_t> drawn(static_cast<std::size_t>(count));
-      draw_shape(seed_, part_, index, size_, drawn.data());
-      normalise(drawn.data(), image);
+    std::vector<std::uint8_t> drawn;
+    const std::uint8_t* bytes = kept_.data() + index * count;
+    if (kept_.empty()) {
+      drawn.resize(static_cast<std::size_t>(count));
+      draw_shape(seed_, part_, index, shape().height, drawn.data());
+      bytes = drawn.data();
     }
+    for (int i = 0; i < count; ++i)
+      image[i] = (static_cast<float>(bytes[i]) / 255.0F - kShapesMean) / kShapesDeviation;
     return static_cast<int>(index % kClasses);
   }
 
  private:
-  void normalise(const std::uint8_t* bytes, float* image) const {
-    for (int i = 0; i < shape().size(); ++i) {
-      image[i] = (static_cast<float>(bytes[i]) / 255.0F - kShapesMean) / kShapesDeviation;
-    }
-  }
-
   std::uint64_t seed_;
   Part part_;
-  std::int64_t count_;
-  int size_;
   std::vector<std::uint8_t> kept_;
 };
 
@@ -248,12 +220,6 @@ std::int64_t checked_count(std::int64_t asked, std::int64_t standard, const char
 }
 
 }  // namespace
-
-const std::vector<std::string>& shape_classes() {
-  static const std::vector<std::string> names{"disc",  "ring",    "square",  "frame",    "triangle",
-                                              "cross", "stripes", "checker", "crescent", "pair"};
-  return names;
-}
 
 int draw_shape(std::uint64_t seed, Part part, std::int64_t index, int size, std::uint8_t* planes) {
   Random random(stream_seed(seed, static_cast<std::uint64_t>(part), static_cast<std::uint64_t>(index)));
@@ -286,7 +252,7 @@ int draw_shape(std::uint64_t seed, Part part, std::int64_t index, int size, std:
   // Rotated by up to 27 degrees either way.
   const float lean = between(random, -0.5F, 0.5F);
   const float unit = length({1, lean});
-  draw_figure(canvas, label, centre, r, {1 / unit, lean / unit}, ink);
+  canvas.draw(kFigures[static_cast<std::size_t>(label)], centre, r, {1 / unit, lean / unit}, ink);
   canvas.finish(random, 0.08F);
   return label;
 }

@@ -3,8 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
-#include <vector>
 
 #include "dataset/dataset.hpp"
 
@@ -16,8 +14,6 @@ enum class Part : std::uint8_t { kTrain = 0, kTest = 1 };
 // training part.
 inline constexpr float kShapesMean = 0.326F;
 inline constexpr float kShapesDeviation = 0.2254F;
-
-const std::vector<std::string>& shape_classes();
 
 // Draws image `index` of a part: 3 x size x size bytes, planes of red, green, blue. Returns its label, which
 // is index modulo ten. The same bytes on every machine: only additions, multiplications, divisions and square

@@ -12,55 +12,37 @@
 namespace lacuna::dataset {
 namespace {
 
-class ByteDataset final : public Dataset {
+class ByteDataset final : public ChosenImages {
  public:
-  ByteDataset(std::string name, std::vector<std::string> classes, ByteImages images,
-              std::vector<std::int64_t> chosen, Normalisation normalisation, int image_size)
-      : name_(std::move(name)),
-        classes_(std::move(classes)),
+  ByteDataset(DatasetFacts facts, std::vector<std::int64_t> chosen, ByteImages images,
+              Normalisation normalisation)
+      : ChosenImages(std::move(facts), std::move(chosen)),
         images_(std::move(images)),
-        chosen_(std::move(chosen)),
         normalisation_(std::move(normalisation)),
-        shape_(images_.shape),
-        filter_(std::min(shape_.height, shape_.width), image_size == 0 ? 1 : image_size),
-        resized_(image_size != 0 && (shape_.height != image_size || shape_.width != image_size)) {
-    if (resized_) shape_.height = shape_.width = image_size;
-  }
-
-  const std::string& name() const override { return name_; }
-  ImageShape shape() const override { return shape_; }
-  const std::vector<std::string>& classes() const override { return classes_; }
-  std::int64_t size() const override {
-    return chosen_.empty() ? images_.size() : static_cast<std::int64_t>(chosen_.size());
-  }
+        filter_(std::min(images_.shape.height, images_.shape.width), shape().height) {}
 
   int read(std::int64_t index, float* image) const override {
-    const std::int64_t at = chosen_.empty() ? index : chosen_[static_cast<std::size_t>(index)];
+    const std::size_t at = place(index);
     const ImageShape& stored = images_.shape;
-    const std::uint8_t* pixels = images_.pixels.data() + at * stored.size();
-    for (int c = 0; c < shape_.channels; ++c) {
-      const std::uint8_t* plane = pixels + static_cast<std::ptrdiff_t>(c) * stored.height * stored.width;
-      float* to = image + static_cast<std::ptrdiff_t>(c) * shape_.height * shape_.width;
-      if (resized_) {
-        const PlaneView view{plane, stored.height, stored.width, stored.width, 1};
+    const std::ptrdiff_t plane = std::ptrdiff_t{shape().height} * shape().width;
+    for (int c = 0; c < stored.channels; ++c) {
+      const std::ptrdiff_t first = static_cast<std::ptrdiff_t>(at) * stored.channels + c;
+      const PlaneView view{images_.pixels.data() + first * stored.height * stored.width, stored.height,
+                           stored.width, stored.width, 1};
+      float* to = image + c * plane;
+      if (stored == shape())
+        std::copy_n(view.data, plane, to);
+      else
         resize(view.centre_square(), filter_, filter_, to);
-      } else {
-        std::copy_n(plane, stored.height * stored.width, to);
-      }
-      normalisation_.apply(c, to, std::int64_t{shape_.height} * shape_.width);
+      normalisation_.apply(c, to, plane);
     }
-    return images_.labels[static_cast<std::size_t>(at)];
+    return images_.labels[at];
   }
 
  private:
-  std::string name_;
-  std::vector<std::string> classes_;
   ByteImages images_;
-  std::vector<std::int64_t> chosen_;  // empty: all
   Normalisation normalisation_;
-  ImageShape shape_;
   AxisFilter filter_;
-  bool resized_;
 };
 
 }  // namespace
@@ -97,11 +79,10 @@ void Normalisation::apply(int channel, float* values, std::int64_t count) const 
 
 std::vector<std::int64_t> choose_images(std::int64_t count, std::int64_t asked, std::uint64_t seed,
                                         const std::string& where, const char* part) {
-  if (asked < 0 || asked > count) {
+  if (asked < 0 || asked > count)
     throw InputError(where,
                      fmt::format("the {} part has only {} images, {} were asked for", part, count, asked),
                      fmt::format("ask for 1 to {}, or 0 for all", count));
-  }
   std::vector<std::int64_t> chosen;
   if (asked == 0 || asked == count) return chosen;
   const Permutation order(count, seed);
@@ -123,14 +104,22 @@ DatasetPair make_byte_datasets(const std::string& name, const std::vector<std::s
                                const std::string& where) {
   check_image_size(options.image_size, where);
   const Normalisation normalisation = Normalisation::of(train);
-  std::vector<std::int64_t> of_train =
-      choose_images(train.size(), options.train_size, options.seed, where, "training");
-  std::vector<std::int64_t> of_test =
-      choose_images(test.size(), options.test_size, options.seed, where, "test");
-  return {std::make_unique<ByteDataset>(name, classes, std::move(train), std::move(of_train), normalisation,
-                                        options.image_size),
-          std::make_unique<ByteDataset>(name, classes, std::move(test), std::move(of_test), normalisation,
-                                        options.image_size)};
+  const auto make = [&](ByteImages images, std::int64_t asked, const char* part) {
+    DatasetFacts facts{name, images.shape, classes, images.size()};
+    if (options.image_size != 0) facts.shape.height = facts.shape.width = options.image_size;
+    std::vector<std::int64_t> chosen = choose_images(facts.size, asked, options.seed, where, part);
+    return std::make_unique<ByteDataset>(std::move(facts), std::move(chosen), std::move(images),
+                                         normalisation);
+  };
+  auto first = make(std::move(train), options.train_size, "training");
+  return {std::move(first), make(std::move(test), options.test_size, "test")};
 }
+
+ChosenImages::ChosenImages(DatasetFacts facts, std::vector<std::int64_t> chosen)
+    : Dataset([&] {
+        if (!chosen.empty()) facts.size = static_cast<std::int64_t>(chosen.size());
+        return std::move(facts);
+      }()),
+      chosen_(std::move(chosen)) {}
 
 }  // namespace lacuna::dataset

@@ -38,6 +38,20 @@ struct Normalisation {
 std::vector<std::int64_t> choose_images(std::int64_t count, std::int64_t asked, std::uint64_t seed,
                                         const std::string& where, const char* part);
 
+// Images of which some may be left out.
+class ChosenImages : public Dataset {
+ protected:
+  // `facts.size` is that of the set.
+  ChosenImages(DatasetFacts facts, std::vector<std::int64_t> chosen);
+  // The place in the set of an image that was chosen.
+  std::size_t place(std::int64_t index) const {
+    return static_cast<std::size_t>(chosen_.empty() ? index : chosen_[static_cast<std::size_t>(index)]);
+  }
+
+ private:
+  std::vector<std::int64_t> chosen_;  // empty: all
+};
+
 // Throws InputError if the option is out of range.
 void check_image_size(int image_size, const std::string& where);
 

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/hash.hpp"
 #include "base/text/quote.hpp"
 #include "dataset/images/byte_images.hpp"
 #include "dataset/images/decode_image.hpp"
@@ -89,12 +90,8 @@ Listing list_images(const fs::path& root) {
   return listing;
 }
 
-// FNV-1a: where an image goes depends on its name alone, so adding images moves no others.
-bool goes_to_test(const std::string& file) {
-  std::uint64_t hash = 0xcbf29ce484222325ULL;
-  for (const char c : file) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
-  return (hash >> 32) % 10 == 0;
-}
+// Where an image goes depends on its name alone, so adding images moves no others.
+bool goes_to_test(const std::string& file) { return (hash_text(file) >> 32) % 10 == 0; }
 
 std::pair<Listing, Listing> split(const Listing& all) {
   std::pair<Listing, Listing> parts{{all.root, all.classes, {}}, {all.root, all.classes, {}}};
@@ -116,26 +113,23 @@ std::pair<Listing, Listing> split(const Listing& all) {
   return parts;
 }
 
-class ImageFolder final : public Dataset {
+class ImageFolder final : public ChosenImages {
  public:
   ImageFolder(Listing listing, std::vector<std::int64_t> chosen, int image_size)
-      : listing_(std::move(listing)), chosen_(std::move(chosen)), image_size_(image_size) {}
-
-  const std::string& name() const override { return name_; }
-  ImageShape shape() const override { return {3, image_size_, image_size_}; }
-  const std::vector<std::string>& classes() const override { return listing_.classes; }
-  std::int64_t size() const override {
-    return static_cast<std::int64_t>(chosen_.empty() ? listing_.entries.size() : chosen_.size());
-  }
+      : ChosenImages({"folder",
+                      {3, image_size, image_size},
+                      listing.classes,
+                      static_cast<std::int64_t>(listing.entries.size())},
+                     std::move(chosen)),
+        listing_(std::move(listing)) {}
 
   int read(std::int64_t index, float* image) const override {
-    const auto at =
-        static_cast<std::size_t>(chosen_.empty() ? index : chosen_[static_cast<std::size_t>(index)]);
-    const Entry& entry = listing_.entries[at];
+    const Entry& entry = listing_.entries[place(index)];
     const fs::path file = listing_.root / entry.file;
     const RgbImage decoded = decode_image(read_bytes(file, kMostBytes), shown(file));
-    const AxisFilter filter(std::min(decoded.height, decoded.width), image_size_);
-    const std::int64_t plane = std::int64_t{image_size_} * image_size_;
+    const int side = shape().height;
+    const AxisFilter filter(std::min(decoded.height, decoded.width), side);
+    const std::int64_t plane = std::int64_t{side} * side;
     for (int c = 0; c < 3; ++c) {
       const PlaneView view{decoded.pixels.data() + c, decoded.height, decoded.width,
                            std::ptrdiff_t{3} * decoded.width, 3};
@@ -153,10 +147,7 @@ class ImageFolder final : public Dataset {
     return figures;
   }
 
-  std::string name_ = "folder";
   Listing listing_;
-  std::vector<std::int64_t> chosen_;  // empty: all
-  int image_size_;
 };
 
 void check_same_classes(const Listing& train, const Listing& test) {

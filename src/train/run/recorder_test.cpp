@@ -186,19 +186,12 @@ TEST(Recorder, RecordingChangesNothing) {
 // Three classes of one colour each.
 class Colours final : public dataset::Dataset {
  public:
-  const std::string& name() const override { return name_; }
-  dataset::ImageShape shape() const override { return {3, 4, 4}; }
-  const std::vector<std::string>& classes() const override { return classes_; }
-  std::int64_t size() const override { return 9; }
+  Colours() : Dataset({"colours", {3, 4, 4}, {"red", "green", "blue"}, 9}) {}
   int read(std::int64_t index, float* image) const override {
     const auto label = static_cast<int>(index % 3);
     for (int i = 0; i < 48; ++i) image[i] = i / 16 == label ? 1.0F : 0.0F;
     return label;
   }
-
- private:
-  std::string name_ = "colours";
-  std::vector<std::string> classes_ = {"red", "green", "blue"};
 };
 
 // A network without products learns nothing and has nothing to record, but runs.
