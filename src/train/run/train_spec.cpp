@@ -19,22 +19,11 @@ constexpr double kSmallest = std::numeric_limits<double>::min();
 constexpr double kLargest = std::numeric_limits<double>::max();
 constexpr bool kMayChange = true;
 
-// How the value of a member is written. Enumerations are written as their names.
-template <typename T>
-std::string to_text(const T& value) {
-  return fmt::format("{}", value);
-}
-std::string to_text(bool value) { return value ? "on" : "off"; }
-void from_text(const std::string& text, std::string& value) { value = text; }
-void from_text(const std::string& text, bool& value) { value = text == "on"; }
-void from_text(const std::string& text, std::optional<bool>& value) {
-  value.reset();
-  if (!text.empty()) value = text == "on";
-}
-template <typename T>
-void from_text(const std::string& text, T& value) {
-  value = parse_number<T>(text).value();
-}
+struct Range {
+  double low = 0, high = 0;
+};
+constexpr Range kSteps{1, static_cast<double>(kMostSteps)};
+constexpr Range kStepsFromZero{0, static_cast<double>(kMostSteps)};
 
 // Where an option is in config.json, in a checkpoint and on the command line.
 struct Place {
@@ -44,6 +33,29 @@ struct Place {
   std::optional<std::string> before{};
 };
 
+template <typename T>
+constexpr ParamSpec::Kind kind_of() {
+  if (std::is_same_v<T, bool> || std::is_same_v<T, std::optional<bool>>) return ParamSpec::Kind::kFlag;
+  if (std::is_integral_v<T>) return ParamSpec::Kind::kInteger;
+  return std::is_floating_point_v<T> ? ParamSpec::Kind::kNumber : ParamSpec::Kind::kText;
+}
+
+// How the value of a member is written.
+template <typename T>
+std::string to_text(const T& value) {
+  if constexpr (std::is_same_v<T, bool>) return value ? "on" : "off";
+  return fmt::format("{}", value);
+}
+template <typename T>
+void from_text(const std::string& text, T& value) {
+  if constexpr (kind_of<T>() == ParamSpec::Kind::kFlag)
+    value = text.empty() ? T{} : T(text == "on");
+  else if constexpr (kind_of<T>() == ParamSpec::Kind::kText)
+    value = text;
+  else
+    value = parse_number<T>(text).value();
+}
+
 // Collects the options; a heading holds for those that follow.
 class Table {
  public:
@@ -51,19 +63,21 @@ class Table {
 
   void heading(const char* text) { group_ = text; }
 
-  // An option whose value is the member that `at` returns. `unset` is the text of a value that stands for
-  // none.
+  // An option whose value is the member that `at` returns; its type is that of the option. An empty default:
+  // the option is unset unless it is given. `unset` is the text of a value that stands for none.
   template <typename At>
-  TrainOption& add(ParamSpec spec, Place place, At at, const std::string& unset = "") {
-    TrainOption& option = place_option(std::move(spec), std::move(place));
+  TrainOption& add(const char* name, const char* value, Range range, const char* help, Place place, At at,
+                   const std::string& unset = "") {
+    using Member = std::remove_cvref_t<decltype(at(std::declval<TrainSpec&>()))>;
+    TrainOption& option = start(name, kind_of<Member>(), value, range, help, std::move(place));
     option.get = [at, unset](const TrainSpec& from) -> std::optional<std::string> {
-      const auto& value = at(const_cast<TrainSpec&>(from));  // `at` is written once, for get and set
+      const auto& member = at(const_cast<TrainSpec&>(from));  // `at` is written once, for get and set
       std::string text;
-      if constexpr (requires { *value; }) {
-        if (!value) return std::nullopt;
-        text = to_text(*value);
+      if constexpr (requires { *member; }) {
+        if (!member) return std::nullopt;
+        text = to_text(*member);
       } else {
-        text = to_text(value);
+        text = to_text(member);
       }
       return text == unset ? std::nullopt : std::optional(text);
     };
@@ -75,50 +89,33 @@ class Table {
 
   // An option whose value is the enumeration that `at` returns; `names` are those of its values.
   template <typename At, typename Names>
-  TrainOption& choice(ParamSpec spec, Place place, At at, const Names& names) {
-    TrainOption& option = place_option(std::move(spec), std::move(place));
+  TrainOption& choice(const char* name, const char* value, const char* help, Place place, At at,
+                      const Names& names) {
+    TrainOption& option = start(name, ParamSpec::Kind::kText, value, {}, help, std::move(place));
     option.spec.choices.assign(names.begin(), names.end());
     option.placeholder = fmt::format("{}", fmt::join(names, "|"));
     option.get = [at, &names](const TrainSpec& from) {
       return std::optional<std::string>(choice_name(at(const_cast<TrainSpec&>(from)), names));
     };
-    option.set = [at, &names, name = "--" + option.spec.name](TrainSpec& to, const std::string& text) {
-      auto& value = at(to);
-      value = parse_choice<std::remove_cvref_t<decltype(value)>>(name, text, names);
+    option.set = [at, &names, name](TrainSpec& to, const std::string& text) {
+      auto& member = at(to);
+      member = parse_choice<std::remove_cvref_t<decltype(member)>>(std::string("--") + name, text, names);
     };
     return option;
   }
 
  private:
-  TrainOption& place_option(ParamSpec spec, Place place) {
-    return options.emplace_back(TrainOption{std::move(spec), group_, place.placeholder, place.config,
-                                            place.may_change, std::move(place.before)});
+  TrainOption& start(const char* name, ParamSpec::Kind kind, const char* value, Range range, const char* help,
+                     Place place) {
+    return options.emplace_back(TrainOption{{name, kind, "", value, range.low, range.high, {}, help, ""},
+                                            group_,
+                                            place.placeholder,
+                                            place.config,
+                                            place.may_change,
+                                            std::move(place.before)});
   }
   std::string group_;
 };
-
-// Specs. An empty default: the option is unset unless it is given.
-ParamSpec whole(const char* name, const char* value, std::int64_t low, std::int64_t high, const char* help) {
-  return {name,
-          ParamSpec::Kind::kInteger,
-          "",
-          value,
-          static_cast<double>(low),
-          static_cast<double>(high),
-          {},
-          help,
-          ""};
-}
-ParamSpec steps(const char* name, const char* help, const char* value = "", std::int64_t low = 1) {
-  return whole(name, value, low, kMostSteps, help);
-}
-ParamSpec real(const char* name, const char* value, double low, double high, const char* help) {
-  return {name, ParamSpec::Kind::kNumber, "", value, low, high, {}, help, ""};
-}
-ParamSpec flag(const char* name, const char* help) { return ParamSpec::flag(name, false, help, ""); }
-ParamSpec text(const char* name, const char* value, const char* help) {
-  return ParamSpec::text(name, value, help, "");
-}
 
 std::string prune_text(const TrainSpec& spec) {
   const PruningOptions& prune = spec.training.pruning;
@@ -145,159 +142,146 @@ std::string schedule_text(const TrainSpec& spec) {
 std::vector<TrainOption> make_options() {
   Table t;
   t.heading("Network");
-  t.add(text("model", "vgg-small", "A built-in model (--list) or a .yaml file"), {"/model", "NAME|FILE"},
+  t.add("model", "vgg-small", {}, "A built-in model (--list) or a .yaml file", {"/model", "NAME|FILE"},
         AT(model));
-  t.add(text("init", "",
-             "Start from the parameters in this file (a checkpoint, or any safetensors file with the same "
-             "names and "
-             "shapes)"),
+  t.add("init", "", {},
+        "Start from the parameters in this file (a checkpoint, or any safetensors file with the same names "
+        "and shapes)",
         {"/init", "FILE"}, AT(initial));
-  t.choice(text("kernels", "auto",
-                "dense: oneDNN; sparse: skip zeros; auto: whichever is expected to be faster, chosen for "
-                "each call"),
-           {"/kernels", "", kMayChange}, AT(network.kernels), kKernels);
   t.choice(
-      text(
-          "precision", "float32",
-          "bfloat16: round the operands of products, where the CPU has AMX or AVX512-BF16; sums, weights and "
-          "all else stay single precision. With --kernels auto where it is expected to be faster"),
-      {"/precision", "", kMayChange, "float32"}, AT(network.precision), kPrecisions);
-  t.add(flag("exact",
-             "--kernels auto leaves out Winograd, which rounds more coarsely; the default with --record"),
-        {"/exact", "", kMayChange, "on"}, AT(exact))
-      .spec.default_value = "";
-  t.add(whole("threads", "", 0, 1024, "Threads (default: all cores)"), {"/threads", "N", kMayChange},
+      "kernels", "auto",
+      "dense: oneDNN; sparse: skip zeros; auto: whichever is expected to be faster, chosen for each call",
+      {"/kernels", "", kMayChange}, AT(network.kernels), kKernels);
+  t.choice("precision", "float32",
+           "bfloat16: round the operands of products, where the CPU has AMX or AVX512-BF16; sums, weights "
+           "and all else stay single precision. With --kernels auto where it is expected to be faster",
+           {"/precision", "", kMayChange, "float32"}, AT(network.precision), kPrecisions);
+  t.add("exact", "", {},
+        "--kernels auto leaves out Winograd, which rounds more coarsely; the default with --record",
+        {"/exact", "", kMayChange, "on"}, AT(exact));
+  t.add("threads", "", {0, 1024}, "Threads (default: all cores)", {"/threads", "N", kMayChange},
         AT(network.threads), "0");
 
   t.heading("Learning");
-  t.add(whole("batch", "32", 1, 65536, "Images per step"), {"/batch", "N"}, AT(network.batch)).checkpoint =
+  t.add("batch", "32", {1, 65536}, "Images per step", {"/batch", "N"}, AT(network.batch)).checkpoint =
       "batch";
-  t.add(real("epochs", "10", 1e-9, 1e6, "Passes over the training set"), {"", "N"}, AT(epochs));
-  t.add(steps("steps", "Training steps; replaces --epochs"), {"/steps", "N", kMayChange}, AT(training.steps),
-        "0")
+  t.add("epochs", "10", {1e-9, 1e6}, "Passes over the training set", {"", "N"}, AT(epochs));
+  t.add("steps", "", kSteps, "Training steps; replaces --epochs", {"/steps", "N", kMayChange},
+        AT(training.steps), "0")
       .checkpoint = "steps";
-  ParamSpec seed =
-      whole("seed", "1", 0, 0, "Seed of everything random: weights, order of images, flips, crops, dropout");
-  seed.max = kLargestInteger;
-  t.add(seed, {"/seed", "N"}, AT(training.seed)).checkpoint = "seed";
-  t.add(real("lr", "0.02", kSmallest, kLargest, "Learning rate"), {"/lr", "X"}, AT(training.schedule.rate))
+  t.add("seed", "1", {0, kLargestInteger},
+        "Seed of everything random: weights, order of images, flips, crops, dropout", {"/seed", "N"},
+        AT(training.seed))
+      .checkpoint = "seed";
+  t.add("lr", "0.02", {kSmallest, kLargest}, "Learning rate", {"/lr", "X"}, AT(training.schedule.rate))
       .checkpoint = "lr";
-  t.choice(text("schedule", "cosine", "How the learning rate changes"), {"/schedule"},
-           AT(training.schedule.kind), kSchedules)
+  t.choice("schedule", "cosine", "How the learning rate changes", {"/schedule"}, AT(training.schedule.kind),
+           kSchedules)
       .checkpoint_as("schedule", schedule_text);
-  t.add(steps("warmup",
-              "Steps of linear growth of the learning rate from zero (default: a twentieth of all steps)", "",
-              0),
+  t.add("warmup", "", kStepsFromZero,
+        "Steps of linear growth of the learning rate from zero (default: a twentieth of all steps)",
         {"/warmup", "N"}, AT(training.schedule.warmup), "-1")
       .checkpoint = "warmup";
-  t.add(real("momentum", "0.9", 0, 0.9999, "Momentum"), {"/momentum", "X"}, AT(training.optimizer.momentum))
+  t.add("momentum", "0.9", {0, 0.9999}, "Momentum", {"/momentum", "X"}, AT(training.optimizer.momentum))
       .checkpoint = "momentum";
-  t.add(real("weight-decay", "0.0005", 0, 1, "Weight decay"), {"/weight_decay", "X"},
+  t.add("weight-decay", "0.0005", {0, 1}, "Weight decay", {"/weight_decay", "X"},
         AT(training.optimizer.weight_decay))
       .checkpoint = "weight_decay";
-  t.choice(text("optimizer", "sgd", "How weights are updated; sgd: with momentum, as in PyTorch"),
+  t.choice("optimizer", "sgd", "How weights are updated; sgd: with momentum, as in PyTorch",
            {"/optimizer", "", false, "sgd"}, AT(training.optimizer.kind), optimizer_names())
       .checkpoint_if_changed("optimizer");
 
   t.heading("Data");
-  t.add(text("data", "shapes",
-             "shapes (built in), cifar10:DIR, cifar100:DIR, mnist:DIR, folder:DIR, or a DIR whose kind is "
-             "recognised"),
+  t.add("data", "shapes", {},
+        "shapes (built in), cifar10:DIR, cifar100:DIR, mnist:DIR, folder:DIR, or a DIR whose kind is "
+        "recognised",
         {"/data/set", "SET"}, AT(data));
-  t.add(
-      whole("size", "", 8, 4096, "Height and width of the images in pixels (default: those of the data set)"),
-      {"/data/size", "N", false, ""}, AT(images.image_size), "0");
-  t.add(steps("train-size", "Training images to use (default: all)"), {"/data/train_size", "N", false, ""},
-        AT(images.train_size), "0");
-  t.add(steps("test-size", "Test images to use (default: all)"), {"/data/test_size", "N", false, ""},
+  t.add("size", "", {8, 4096}, "Height and width of the images in pixels (default: those of the data set)",
+        {"/data/size", "N", false, ""}, AT(images.image_size), "0");
+  t.add("train-size", "", kSteps, "Training images to use (default: all)",
+        {"/data/train_size", "N", false, ""}, AT(images.train_size), "0");
+  t.add("test-size", "", kSteps, "Test images to use (default: all)", {"/data/test_size", "N", false, ""},
         AT(images.test_size), "0");
-  t.add(flag("flip", "Mirror each image left to right with probability 1/2"), {"/data/flip"},
+  t.add("flip", "off", {}, "Mirror each image left to right with probability 1/2", {"/data/flip"},
         AT(training.flip))
       .checkpoint = "flip";
-  t.add(whole("crop", "0", 0, 512, "Shift each image at random by up to N pixels each way"),
-        {"/data/crop", "N"}, AT(training.crop_padding))
+  t.add("crop", "0", {0, 512}, "Shift each image at random by up to N pixels each way", {"/data/crop", "N"},
+        AT(training.crop_padding))
       .checkpoint = "crop";
 
   t.heading("Pruning");
-  t.choice(text("prune", "none",
-                "Keep most weights at zero while training: sm (sparse momentum) or ds (dynamic sparse "
-                "reparameterisation)"),
+  t.choice("prune", "none",
+           "Keep most weights at zero while training: sm (sparse momentum) or ds (dynamic sparse "
+           "reparameterisation)",
            {"/prune/method", "", false, "none"}, AT(training.pruning.method), kPruningMethods)
       .checkpoint_as("prune", prune_text);
-  t.add(real("prune-zeros", "0.9", 0, 0.999, "Share of zero weights in the pruned layers"),
-        {"/prune/zeros", "X"}, AT(training.pruning.zeros));
-  t.add(steps("prune-every", "Steps between changes of the set of zero weights", "100"),
+  t.add("prune-zeros", "0.9", {0, 0.999}, "Share of zero weights in the pruned layers", {"/prune/zeros", "X"},
+        AT(training.pruning.zeros));
+  t.add("prune-every", "100", kSteps, "Steps between changes of the set of zero weights",
         {"/prune/every", "N"}, AT(training.pruning.every));
-  t.add(flag("prune-as-drawn",
-             "Do not enlarge the initial weights to make up for the pruned ones (assumption T4)"),
+  t.add("prune-as-drawn", "off", {},
+        "Do not enlarge the initial weights to make up for the pruned ones (assumption T4)",
         {"/prune/as_drawn"}, AT(training.pruning.as_drawn));
-  t.add(
-      steps("prune-growth-steps",
-            "sm: steps before each change in which gradients of zero weights are computed; in the others "
-            "kernels "
-            "compute those of the non-zero weights alone (default: as many as the momentum remembers to one "
-            "percent, 44 for 0.9)"),
-      {"/prune/growth_steps", "N", false, ""}, AT(training.pruning.growth_steps), "0");
+  t.add("prune-growth-steps", "", kSteps,
+        "sm: steps before each change in which gradients of zero weights are computed; in the others kernels "
+        "compute those of the non-zero weights alone (default: as many as the momentum remembers to one "
+        "percent, 44 for 0.9)",
+        {"/prune/growth_steps", "N", false, ""}, AT(training.pruning.growth_steps), "0");
 
   t.heading("Sparse training");
-  t.choice(
-       text("sparsify", "none",
-            "Multiply only the largest values. swat: of weights in forward and input_grad, of activations in "
-            "weight_grad; topk: of every operand of every product; meprop: of gradients; resprop: of their "
-            "differences to the step before; swat+resprop: both"),
-       {"/sparsify/method", "", false, "none"}, AT(network.sparsify.method), kSparsifyMethods)
+  t.choice("sparsify", "none",
+           "Multiply only the largest values. swat: of weights in forward and input_grad, of activations in "
+           "weight_grad; topk: of every operand of every product; meprop: of gradients; resprop: of their "
+           "differences to the step before; swat+resprop: both",
+           {"/sparsify/method", "", false, "none"}, AT(network.sparsify.method), kSparsifyMethods)
       .checkpoint_as("sparsify", sparsify_text);
-  t.add(real("density", "0.1", kSmallest, 1, "Share of values that --sparsify keeps"),
-        {"/sparsify/density", "X"}, AT(network.sparsify.density));
-  t.add(steps("sparsify-warmup",
-              "Steps in which resprop comes down to --density: gradients as they are for two ninths, then "
-              "fewer and "
-              "fewer differences (default: a tenth of all steps)",
-              "", 0),
+  t.add("density", "0.1", {kSmallest, 1}, "Share of values that --sparsify keeps", {"/sparsify/density", "X"},
+        AT(network.sparsify.density));
+  t.add("sparsify-warmup", "", kStepsFromZero,
+        "Steps in which resprop comes down to --density: gradients as they are for two ninths, then fewer "
+        "and fewer differences (default: a tenth of all steps)",
         {"/sparsify/warmup", "N", false, ""}, AT(network.sparsify.warmup), "-1");
-  t.add(real("selective-backprop", "", kSmallest, 1,
-             "Share of the images that is learnt from: those with large losses more often; the gradients of "
-             "the "
-             "others are zero"),
+  t.add("selective-backprop", "", {kSmallest, 1},
+        "Share of the images that is learnt from: those with large losses more often; the gradients of the "
+        "others are zero",
         {"/selective_backprop", "X", false, ""}, AT(network.learnt_samples), "1")
       .checkpoint = "selective";
-  t.add(whole("quantize", "", kFewestBits, kMostBits,
-              "Round weights and activations to BITS bits before they are multiplied, except in the first "
-              "and the "
-              "last layer; small values become zero"),
+  t.add("quantize", "", {kFewestBits, kMostBits},
+        "Round weights and activations to BITS bits before they are multiplied, except in the first and the "
+        "last layer; small values become zero",
         {"/quantize", "BITS", false, ""}, AT(network.quantize_bits), "0")
       .checkpoint = "quantize";
 
   t.heading("");  // recorded only
-  t.add(whole("data-seed", "1", 0, kMostSteps, "Seed of the built-in images and of the choice of images"),
+  t.add("data-seed", "1", {0, kMostSteps}, "Seed of the built-in images and of the choice of images",
         {"/data/seed"}, AT(images.seed));
-  t.add(steps("prune-until", "Last step that changes the set", "0", 0), {"/prune/until"},
+  t.add("prune-until", "0", kStepsFromZero, "Last step that changes the set", {"/prune/until"},
         AT(training.pruning.until));
-  t.add(real("prune-move", "0.2", 0, 1, "Share of the non-zero weights that moves at each change"),
+  t.add("prune-move", "0.2", {0, 1}, "Share of the non-zero weights that moves at each change",
         {"/prune/move"}, AT(training.pruning.move));
 
   t.heading("Run and output");
-  t.add(text("out", "lacuna-train", "Folder for checkpoint.safetensors, log.csv, config.json and traces"),
+  t.add("out", "lacuna-train", {}, "Folder for checkpoint.safetensors, log.csv, config.json and traces",
         {"", "DIR"}, AT(out));
-  t.add(steps("report-every",
-              "Steps between lines of the table and log (default: one epoch or a tenth of the run)"),
+  t.add("report-every", "", kSteps,
+        "Steps between lines of the table and log (default: one epoch or a tenth of the run)",
         {"/report_every", "N", kMayChange}, AT(report_every), "0");
-  t.add(steps("test-every", "Steps between tests (default: one epoch)"), {"/test_every", "N", kMayChange},
-        AT(test_every), "0");
-  t.add(steps("checkpoint-every", "Steps between checkpoints (default: one epoch)"),
+  t.add("test-every", "", kSteps, "Steps between tests (default: one epoch)",
+        {"/test_every", "N", kMayChange}, AT(test_every), "0");
+  t.add("checkpoint-every", "", kSteps, "Steps between checkpoints (default: one epoch)",
         {"/checkpoint_every", "N", kMayChange}, AT(checkpoint_every), "0");
-  t.add(steps("record", "Write a trace of steps 0, EVERY, 2*EVERY, ...", "0"),
+  t.add("record", "0", kSteps, "Write a trace of steps 0, EVERY, 2*EVERY, ...",
         {"/record_every", "EVERY", kMayChange}, AT(record_every), "0");
-  t.add(steps("samples", "Images of each batch to keep in a trace; linear layers keep all", "2"),
+  t.add("samples", "2", kSteps, "Images of each batch to keep in a trace; linear layers keep all",
         {"/record_samples", "N", kMayChange, ""}, AT(record.samples));
-  t.add(flag("values", "Store values in traces, not only masks of non-zeros"),
+  t.add("values", "off", {}, "Store values in traces, not only masks of non-zeros",
         {"/record_values", "", kMayChange, ""}, AT(record.values));
-  t.add(whole("compare", "", 1, 100'000,
-              "At the end, time STEPS more batches with dense kernels and with those of this run"),
-        {"", "STEPS"}, AT(compare_steps), "0");
-  t.add(flag("beside-dense",
-             "At the end, train once more with all weights, values and images (without --sparsify, "
-             "--selective-backprop, --quantize and --prune) and print both accuracies"),
+  t.add("compare", "", {1, 100'000},
+        "At the end, time STEPS more batches with dense kernels and with those of this run", {"", "STEPS"},
+        AT(compare_steps), "0");
+  t.add("beside-dense", "off", {},
+        "At the end, train once more with all weights, values and images (without --sparsify, "
+        "--selective-backprop, --quantize and --prune) and print both accuracies",
         {}, AT(beside_dense));
   return std::move(t.options);
 }
