@@ -1,13 +1,12 @@
 #include "train/run/checkpoint.hpp"
 
-#include <array>
-#include <charconv>
+#include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <fmt/format.h>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <sstream>
 
 #include "base/error.hpp"
 #include "base/hash.hpp"
@@ -15,6 +14,7 @@
 #include "base/io/output_file.hpp"
 #include "base/io/safetensors.hpp"
 #include "base/io/untrusted_json.hpp"
+#include "base/text/parse_number.hpp"
 #include "base/text/quote.hpp"
 
 namespace lacuna::train {
@@ -26,22 +26,17 @@ constexpr const char* kNothing = "(nothing)";
 constexpr const char* kAgain = "use an earlier checkpoint or start again without --resume";
 
 // One tensor of the file and where its bytes are in memory.
-struct Item {
-  std::string name;
-  std::vector<std::int64_t> shape;
-  const char* dtype = "F32";
-  std::uint8_t* data = nullptr;
-  std::size_t bytes = 0;
-
+struct Item : SafetensorsItem {
+  std::uint8_t* data;
   std::span<const std::uint8_t> span() const { return {data, bytes}; }
 };
 
 std::vector<Item> items_of(const TrainingState& state) {
   std::vector<Item> items;
   const auto floats = [&](const std::string& prefix, const Parameter& parameter, AlignedFloats& values) {
-    items.push_back({prefix + parameter.name, parameter.dims, "F32",
-                     reinterpret_cast<std::uint8_t*>(values.data()),
-                     static_cast<std::size_t>(values.size()) * sizeof(float)});
+    items.push_back({{prefix + parameter.name, "F32", parameter.dims,
+                      static_cast<std::size_t>(values.size()) * sizeof(float)},
+                     reinterpret_cast<std::uint8_t*>(values.data())});
   };
   for (Parameter* parameter : state.parameters) floats("", *parameter, parameter->value);
   for (Optimizer::State& kept : state.optimizer.states())
@@ -51,36 +46,25 @@ std::vector<Item> items_of(const TrainingState& state) {
     for (Pruning::Layer& layer : state.pruning->layers()) {
       const Parameter& parameter = *state.optimizer.learnt()[layer.parameter];
       items.push_back(
-          {"alive/" + parameter.name, parameter.dims, "U8", layer.alive.data(), layer.alive.size()});
+          {{"alive/" + parameter.name, "U8", parameter.dims, layer.alive.size()}, layer.alive.data()});
     }
   return items;
 }
 
-// Metadata whose damage would not be noticed otherwise, in the order of the checksum.
-constexpr std::array<const char*, 4> kChecked = {"step", "line", "settings", "threshold"};
-
-// `text` gives the metadata of a key, empty if there is none.
-template <typename Text>
-std::string checksum_of(const std::vector<std::span<const std::uint8_t>>& parts, const Text& text) {
+// The metadata whose damage would not be noticed otherwise, and the tensors. `text` gives the metadata of a
+// key, empty if there is none.
+template <typename Text, typename Tensors>
+std::string checksum_of(const Text& text, const Tensors& tensors) {
   std::uint64_t hash = 1;
-  for (const char* key : kChecked) hash = hash * 31 + hash_text(text(key));
-  for (const auto& part : parts) hash = hash_bytes(part, hash);
+  for (const char* key : {"step", "line", "settings", "threshold"}) hash = hash * 31 + hash_text(text(key));
+  for (const auto& tensor : tensors) hash = hash_bytes(tensor, hash);
   return fmt::format("{:016x}", hash);
-}
-
-void check_checksum(const Safetensors& file, const std::vector<std::span<const std::uint8_t>>& parts,
-                    const std::string& expected, const std::string& where) {
-  const std::string found = checksum_of(parts, [&](const char* key) {
-    const auto at = file.metadata.find(key);
-    return at == file.metadata.end() ? std::string() : at->second;
-  });
-  if (found != expected) throw InputError(where, "its checksum does not match its content", kAgain);
 }
 
 // A state with NaN or infinite values must not replace a good checkpoint.
 void check_finite(const std::vector<Item>& items) {
   for (const Item& item : items) {
-    if (std::strcmp(item.dtype, "F32") != 0) continue;
+    if (item.dtype != "F32") continue;
     const auto* values = reinterpret_cast<const float*>(item.data);
     for (std::size_t i = 0; i < item.bytes / sizeof(float); ++i)
       if (!std::isfinite(values[i]))
@@ -106,30 +90,16 @@ std::string line_text(const LineSums& line) {
 }
 
 std::string start_of(const std::vector<Item>& items, const TrainingState& state, const Settings& settings) {
-  std::vector<std::span<const std::uint8_t>> parts;
-  parts.reserve(items.size());
-  for (const Item& item : items) parts.push_back(item.span());
   nlohmann::ordered_json metadata{{"format", kFormat},
                                   {"version", kVersion},
                                   {"step", std::to_string(state.step)},
                                   {"line", line_text(state.line)},
                                   {"settings", settings_json(settings).dump()}};
   if (state.pruning != nullptr) metadata["threshold"] = fmt::format("{:a}", state.pruning->threshold());
-  metadata["checksum"] = checksum_of(parts, [&](const char* key) {
-    return metadata.contains(key) ? metadata[key].get<std::string>() : std::string();
-  });
-  std::vector<SafetensorsItem> tensors;
-  tensors.reserve(items.size());
-  for (const Item& item : items) tensors.push_back({item.name, item.dtype, item.shape, item.bytes});
-  return safetensors_start(metadata, tensors);
-}
-
-const std::string& metadata(const Safetensors& file, const char* key, const std::string& where) {
-  const auto found = file.metadata.find(key);
-  if (found == file.metadata.end())
-    throw InputError(where, fmt::format("its metadata has no '{}'", key),
-                     "give a checkpoint that lacuna train wrote");
-  return found->second;
+  std::vector<std::span<const std::uint8_t>> tensors;
+  for (const Item& item : items) tensors.push_back(item.span());
+  metadata["checksum"] = checksum_of([&](const char* key) { return metadata.value(key, ""); }, tensors);
+  return safetensors_start(metadata, {items.begin(), items.end()});
 }
 
 // Without pruning ("0 ...") its parameters decide nothing; the last step of it follows the number of steps.
@@ -139,28 +109,6 @@ bool same_setting(const std::string& key, const std::string& a, const std::strin
          (a == kNothing && b == "none");
 }
 
-void check_settings(const Safetensors& file, const std::string& where, const Settings& settings) {
-  const nlohmann::json then = parse_untrusted_json(metadata(file, "settings", where), where, "'settings'");
-  for (const auto& [key, value, assumed] : settings) {
-    const auto found = then.find(key);
-    const std::string before = found != then.end() && found->is_string() ? found->get<std::string>()
-                               : assumed.empty()                         ? kNothing
-                                                                         : assumed;
-    if (!same_setting(key, before, value))
-      throw InputError(
-          where,
-          fmt::format("its run had {}={}, this one has {}", key, quote_name(before), quote_name(value)),
-          "give the same options, or start again without --resume");
-  }
-}
-
-// Numbers as write_checkpoint() writes them; nothing if `text` is anything else.
-std::optional<std::int64_t> natural_of(std::string_view text) {
-  std::int64_t number = -1;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size() || number < 0) return std::nullopt;
-  return number;
-}
 std::optional<double> real_of(const std::string& text) {
   char* end = nullptr;
   const double number = std::strtod(text.c_str(), &end);
@@ -168,76 +116,116 @@ std::optional<double> real_of(const std::string& text) {
   return number;
 }
 
-std::int64_t step_of(const Safetensors& file, const std::string& where) {
-  const std::string& text = metadata(file, "step", where);
-  const auto step = natural_of(text);
-  if (!step) throw InputError(where, fmt::format("its step is {}", quote_name(text)), kAgain);
-  return *step;
-}
-
-LineSums line_of(const Safetensors& file, const std::string& where) {
-  const std::string& text = metadata(file, "line", where);
-  std::vector<std::string> fields(1);
-  for (const char c : text) {
-    if (c == ' ')
-      fields.emplace_back();
-    else
-      fields.back() += c;
+// The tensors and metadata of a file, checked as they are read.
+class CheckpointReader {
+ public:
+  CheckpointReader(std::span<const std::uint8_t> bytes, std::string where)
+      : file_(Safetensors::parse(bytes, where)), where_(std::move(where)) {
+    for (const SafetensorsEntry& entry : file_.tensors) entries_[entry.name] = &entry;
   }
-  if (fields.size() == 3 || fields.size() == 6) {
-    const auto steps = natural_of(fields[0]);
-    const auto correct = natural_of(fields[1]);
+
+  const std::vector<SafetensorsEntry>& tensors() const { return file_.tensors; }
+
+  const std::string& metadata(const char* key) const {
+    const auto found = file_.metadata.find(key);
+    if (found == file_.metadata.end())
+      fail(fmt::format("its metadata has no '{}'", key), "give a checkpoint that lacuna train wrote");
+    return found->second;
+  }
+  bool is_checkpoint() const {
+    const auto found = file_.metadata.find("format");
+    return found != file_.metadata.end() && found->second == kFormat;
+  }
+  void check_version() const {
+    if (metadata("format") != kFormat || metadata("version") != kVersion)
+      fail("not a checkpoint of this version", "give a checkpoint that this version of lacuna train wrote");
+  }
+
+  void check_settings(const Settings& settings) const {
+    const nlohmann::json then = parse_untrusted_json(metadata("settings"), where_, "'settings'");
+    for (const auto& [key, value, assumed] : settings) {
+      const auto found = then.find(key);
+      const std::string before = found != then.end() && found->is_string() ? found->get<std::string>()
+                                 : assumed.empty()                         ? kNothing
+                                                                           : assumed;
+      if (!same_setting(key, before, value))
+        fail(fmt::format("its run had {}={}, this one has {}", key, quote_name(before), quote_name(value)),
+             "give the same options, or start again without --resume");
+    }
+  }
+
+  const SafetensorsEntry& entry(const std::string& name, const std::vector<std::int64_t>& shape,
+                                std::string_view dtype, const char* remedy) const {
+    const auto found = entries_.find(name);
+    if (found == entries_.end()) fail(fmt::format("there is no tensor {}", quote_name(name)), remedy);
+    const SafetensorsEntry& entry = *found->second;
+    if (entry.shape != shape || entry.dtype != dtype)
+      fail(fmt::format("tensor {} is {} {}, the network needs {} {}", quote_name(name), entry.dtype,
+                       shape_text(entry.shape), dtype, shape_text(shape)),
+           remedy);
+    return entry;
+  }
+
+  std::int64_t step() const {
+    const auto step = parse_number<std::int64_t>(metadata("step"));
+    if (!step || *step < 0) wrong("step");
+    return *step;
+  }
+
+  LineSums line() const {
+    std::istringstream text(metadata("line"));
+    std::vector<std::string> fields;
+    for (std::string field; std::getline(text, field, ' ');) fields.push_back(field);
+    if (fields.size() != 3 && fields.size() != 6) wrong("line");
+    const auto steps = parse_number<std::int64_t>(fields[0]);
+    const auto correct = parse_number<std::int64_t>(fields[1]);
     std::vector<double> reals;
     for (std::size_t i = 2; i < fields.size(); ++i)
       if (const auto real = real_of(fields[i])) reals.push_back(*real);
-    if (steps && correct && reals.size() == fields.size() - 2) {
-      LineSums line{*steps, *correct, reals[0]};
-      if (reals.size() > 1) line.untested = {reals[1], reals[2], reals[3]};
-      return line;
+    if (!steps || *steps < 0 || !correct || *correct < 0 || reals.size() != fields.size() - 2) wrong("line");
+    LineSums line{*steps, *correct, reals[0]};
+    if (reals.size() > 1) line.untested = {reals[1], reals[2], reals[3]};
+    return line;
+  }
+
+  double threshold() const {
+    const auto value = real_of(metadata("threshold"));
+    if (!value || !(*value > 0)) wrong("threshold");
+    return *value;
+  }
+
+  // Other bytes than 0 and 1 would count as alive in some places and not in others.
+  std::int64_t count_alive(const SafetensorsEntry& entry) const {
+    std::int64_t count = 0;
+    for (const std::uint8_t byte : entry.data) {
+      if (byte > 1) fail(fmt::format("tensor {} holds a {}", quote_name(entry.name), byte), kAgain);
+      count += byte;
     }
+    return count;
   }
-  throw InputError(where, fmt::format("its line is {}", quote_name(text)), kAgain);
-}
 
-double threshold_of(const Safetensors& file, const std::string& where) {
-  const std::string& text = metadata(file, "threshold", where);
-  const auto value = real_of(text);
-  if (!value || !(*value > 0))
-    throw InputError(where, fmt::format("its threshold is {}", quote_name(text)), kAgain);
-  return *value;
-}
-
-const SafetensorsEntry& entry_of(const std::map<std::string, const SafetensorsEntry*>& entries,
-                                 const std::string& name, const std::vector<std::int64_t>& shape,
-                                 const char* dtype, const std::string& where, const char* remedy) {
-  const auto found = entries.find(name);
-  if (found == entries.end())
-    throw InputError(where, fmt::format("there is no tensor {}", quote_name(name)), remedy);
-  const SafetensorsEntry& entry = *found->second;
-  if (entry.shape != shape || entry.dtype != dtype)
-    throw InputError(where,
-                     fmt::format("tensor {} is {} {}, the network needs {} {}", quote_name(name), entry.dtype,
-                                 shape_text(entry.shape), dtype, shape_text(shape)),
-                     remedy);
-  return entry;
-}
-
-std::map<std::string, const SafetensorsEntry*> by_name(const Safetensors& file) {
-  std::map<std::string, const SafetensorsEntry*> entries;
-  for (const SafetensorsEntry& entry : file.tensors) entries[entry.name] = &entry;
-  return entries;
-}
-
-// Other bytes than 0 and 1 would count as alive in some places and not in others.
-std::int64_t count_alive(const SafetensorsEntry& entry, const std::string& where) {
-  std::int64_t count = 0;
-  for (const std::uint8_t byte : entry.data) {
-    if (byte > 1)
-      throw InputError(where, fmt::format("tensor {} holds a {}", quote_name(entry.name), byte), kAgain);
-    count += byte;
+  // `tensors`: in the order in which they were written.
+  void check_checksum(const std::vector<std::span<const std::uint8_t>>& tensors) const {
+    const std::string& expected = metadata("checksum");
+    const auto text = [&](const char* key) {
+      const auto at = file_.metadata.find(key);
+      return at == file_.metadata.end() ? std::string() : at->second;
+    };
+    if (checksum_of(text, tensors) != expected) fail("its checksum does not match its content", kAgain);
   }
-  return count;
-}
+
+ private:
+  [[noreturn]] void fail(std::string_view cause, std::string_view remedy) const {
+    throw InputError(where_, cause, remedy);
+  }
+  [[noreturn]] void wrong(const char* key) const {
+    fail(fmt::format("its {} is {}", key, quote_name(metadata(key))), kAgain);
+  }
+
+  Safetensors file_;
+  std::string where_;
+  std::map<std::string, const SafetensorsEntry*> entries_;
+};
 
 }  // namespace
 
@@ -254,35 +242,32 @@ void write_checkpoint(const std::filesystem::path& path, const TrainingState& st
 
 void parse_checkpoint(std::span<const std::uint8_t> bytes, const std::string& where, TrainingState& state,
                       const Settings& settings) {
-  const Safetensors file = Safetensors::parse(bytes, where);
-  if (metadata(file, "format", where) != kFormat || metadata(file, "version", where) != kVersion)
-    throw InputError(where, "not a checkpoint of this version",
-                     "give a checkpoint that this version of lacuna train wrote");
-  check_settings(file, where, settings);
-  const auto entries = by_name(file);
-  std::vector<Item> items = items_of(state);
-  std::vector<const SafetensorsEntry*> found;
-  std::vector<std::span<const std::uint8_t>> parts;
+  const CheckpointReader file(bytes, where);
+  file.check_version();
+  file.check_settings(settings);
+  const std::vector<Item> items = items_of(state);
+  std::vector<std::span<const std::uint8_t>> tensors;
+  std::vector<const SafetensorsEntry*> alive;
   for (const Item& item : items) {
-    found.push_back(&entry_of(entries, item.name, item.shape, item.dtype, where,
-                              "this checkpoint belongs to another network; give its --model and settings"));
-    parts.push_back(found.back()->data);
+    const SafetensorsEntry& entry =
+        file.entry(item.name, item.shape, item.dtype,
+                   "this checkpoint belongs to another network; give its --model and settings");
+    tensors.push_back(entry.data);
+    if (item.dtype == "U8") alive.push_back(&entry);
   }
-  const std::int64_t step = step_of(file, where);
-  const LineSums line = line_of(file, where);
-  const double threshold = state.pruning != nullptr ? threshold_of(file, where) : 0;
-  std::vector<std::int64_t> alive;
-  for (std::size_t i = 0; i < items.size(); ++i)
-    if (std::strcmp(items[i].dtype, "U8") == 0) alive.push_back(count_alive(*found[i], where));
-  check_checksum(file, parts, metadata(file, "checksum", where), where);
+  const std::int64_t step = file.step();
+  const LineSums line = file.line();
+  const double threshold = state.pruning != nullptr ? file.threshold() : 0;
+  std::vector<std::int64_t> counts;
+  for (const SafetensorsEntry* entry : alive) counts.push_back(file.count_alive(*entry));
+  file.check_checksum(tensors);
   // Nothing can fail from here on.
-  for (std::size_t i = 0; i < items.size(); ++i)
-    if (items[i].bytes > 0) std::memcpy(items[i].data, found[i]->data.data(), items[i].bytes);
+  for (std::size_t i = 0; i < items.size(); ++i) std::ranges::copy(tensors[i], items[i].data);
   state.step = step;
   state.line = line;
   if (state.pruning == nullptr) return;
   state.pruning->threshold() = threshold;
-  for (std::size_t l = 0; l < alive.size(); ++l) state.pruning->layers()[l].count = alive[l];
+  for (std::size_t l = 0; l < counts.size(); ++l) state.pruning->layers()[l].count = counts[l];
   state.pruning->publish();
 }
 
@@ -293,26 +278,20 @@ void read_checkpoint(const std::filesystem::path& path, TrainingState& state, co
 
 void load_parameters(const std::filesystem::path& path, const std::vector<Parameter*>& parameters) {
   const auto source = ByteSource::open(path);
-  const Safetensors file = Safetensors::parse(source->bytes(), path.string());
-  const auto entries = by_name(file);
-  const bool checkpoint = file.metadata.contains("format") && file.metadata.at("format") == kFormat;
-  if (checkpoint) {
-    // Tensors lie in the file in the order in which they were written.
-    std::vector<std::span<const std::uint8_t>> parts;
-    parts.reserve(file.tensors.size());
-    for (const SafetensorsEntry& entry : file.tensors) parts.push_back(entry.data);
-    check_checksum(file, parts, metadata(file, "checksum", path.string()), path.string());
+  const CheckpointReader file(source->bytes(), path.string());
+  if (file.is_checkpoint()) {
+    std::vector<std::span<const std::uint8_t>> tensors;
+    for (const SafetensorsEntry& entry : file.tensors()) tensors.push_back(entry.data);
+    file.check_checksum(tensors);
   }
-  std::vector<const SafetensorsEntry*> found;
-  std::vector<Parameter*> wanted = parameters;
-  std::erase_if(wanted, [](const Parameter* p) { return p->kind == Parameter::Kind::kState; });
-  found.reserve(wanted.size());
-  for (const Parameter* parameter : wanted)
-    found.push_back(&entry_of(entries, parameter->name, parameter->dims, "F32", path.string(),
-                              "the file belongs to another network; give its --model and settings"));
-  for (std::size_t i = 0; i < wanted.size(); ++i)
-    if (!found[i]->data.empty())
-      std::memcpy(wanted[i]->value.data(), found[i]->data.data(), found[i]->data.size());
+  std::vector<std::pair<Parameter*, const SafetensorsEntry*>> found;
+  for (Parameter* parameter : parameters)
+    if (parameter->kind != Parameter::Kind::kState)
+      found.emplace_back(parameter,
+                         &file.entry(parameter->name, parameter->dims, "F32",
+                                     "the file belongs to another network; give its --model and settings"));
+  for (const auto& [parameter, entry] : found)
+    std::ranges::copy(entry->data, reinterpret_cast<std::uint8_t*>(parameter->value.data()));
 }
 
 }  // namespace lacuna::train
