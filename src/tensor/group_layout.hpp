@@ -21,7 +21,6 @@ struct GroupLayout {
     std::int64_t row = 0;
     std::int64_t column = 0;
     std::int64_t channel = 0;
-    bool operator==(const Place&) const = default;
   };
 
   std::int64_t images = 1;
@@ -33,25 +32,15 @@ struct GroupLayout {
   std::int64_t channel_groups() const { return ceil_div(channels, side); }
   std::int64_t column_groups() const { return ceil_div(columns, side); }
   std::int64_t groups() const { return images * rows * column_groups() * channel_groups(); }
-  std::int64_t elements() const { return images * rows * columns * channels; }
-  std::int64_t stored_elements() const {
-    return groups() * side * side;
-  }  // padding of the last groups included
-
-  bool contains(const Place& at) const;
+  // Padding of the last groups included.
+  std::int64_t stored_elements() const { return groups() * side * side; }
 
   // Offset of a value in memory, in values.
-  std::int64_t offset(const Place& at) const;
-  // The reverse. Offsets in the padding of a group give a place outside the tensor (`contains` is false).
-  Place place(std::int64_t offset) const;
-
-  // The bank that holds the block of a place, when the blocks of a group go to banks one after another.
-  std::int64_t bank(const Place& at, std::int64_t banks) const { return offset(at) / side % banks; }
-
-  // The i-th block that a transposer returns, lane by lane: the i-th value of every block of the group at
-  // offset `group * side * side`.
-  std::int64_t transposed_offset(std::int64_t group, std::int64_t block, std::int64_t lane) const {
-    return (group * side + lane) * side + block;
+  std::int64_t offset(const Place& at) const {
+    const std::int64_t line = at.image * rows + at.row;
+    const std::int64_t group =
+        (line * column_groups() + at.column / side) * channel_groups() + at.channel / side;
+    return (group * side + at.column % side) * side + at.channel % side;
   }
 };
 

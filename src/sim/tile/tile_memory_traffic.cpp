@@ -11,8 +11,8 @@
 namespace lacuna {
 namespace {
 
-// Blocks at a stride meet in banks (GroupLayout::bank): only A is read at a stride, where its positions are
-// those of the outputs.
+// Blocks at a stride meet in banks (tensor/group_layout_test.cpp): only A is read at a stride, where its
+// positions are those of the outputs.
 std::int64_t blocks_per_bank(const LayerShape& shape, Operation op, Operand role, std::int64_t banks) {
   if (role != Operand::kA || op == Operation::kInputGrad) return 1;
   return std::gcd(shape.stride.w, banks);
