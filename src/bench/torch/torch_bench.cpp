@@ -12,7 +12,7 @@
 #include "bench/layers/layers_plan.hpp"
 #include "bench/torch/sides.hpp"
 #include "kernels/measure/measure.hpp"
-#include "train/run/fit_model.hpp"
+#include "train/run/train_spec.hpp"
 
 namespace lacuna::bench {
 namespace {

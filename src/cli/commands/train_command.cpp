@@ -10,7 +10,6 @@
 #include "cli/terminal/stop_signal.hpp"
 #include "cli/terminal/terminal.hpp"
 #include "kernels/onednn/onednn.hpp"
-#include "train/run/fit_model.hpp"
 #include "train/run/run_config.hpp"
 #include "train/run/train_run.hpp"
 

@@ -26,7 +26,6 @@ struct OpUse {
   std::int64_t sparse_calls = 0;             // that skipped zeros
   PerOperand<std::int64_t> skipped_calls{};  // of them
   std::int64_t winograd_calls = 0;
-  std::int64_t weight_calls() const { return skipped_calls[Operand::kW]; }
 };
 
 struct ConvLayerOptions {

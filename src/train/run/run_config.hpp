@@ -4,7 +4,6 @@
 
 #include <string>
 
-#include "train/graph/model_file.hpp"
 #include "train/run/train_spec.hpp"
 
 namespace lacuna::train {

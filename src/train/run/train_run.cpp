@@ -7,7 +7,6 @@
 #include "base/io/output_file.hpp"
 #include "base/parallel.hpp"
 #include "trace/format/trace_writer.hpp"
-#include "train/run/fit_model.hpp"
 #include "train/run/run_config.hpp"
 
 namespace lacuna::train {

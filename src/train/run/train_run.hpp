@@ -6,7 +6,6 @@
 #include <optional>
 #include <string>
 
-#include "train/graph/model_file.hpp"
 #include "train/run/kernel_times.hpp"
 #include "train/run/run_folder.hpp"
 #include "train/run/train_log.hpp"

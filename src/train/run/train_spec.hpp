@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/params.hpp"
+#include "train/graph/model_file.hpp"
 #include "train/run/trainer.hpp"
 
 namespace lacuna::train {
@@ -75,6 +76,13 @@ struct TrainOption {
   // Sets a value and notes that it was given. Throws InputError.
   void give(TrainSpec& spec, const std::string& text) const;
 };
+
+// Parses `assignments` (key=value) for `model`, a built-in model or a .yaml file, and adds size, channels,
+// classes and stem of the data where they are not given. Throws InputError.
+ModelSettings fit_model(const std::string& model, const std::vector<std::string>& assignments,
+                        const dataset::Dataset& data);
+// "classes=10 size=32"
+std::string describe_settings(const ModelSettings& settings);
 
 // In the order of --help.
 const std::vector<TrainOption>& train_options();

@@ -71,9 +71,9 @@ TEST(PrunedTraining, LearnsWhatDenseKernelsLearn) {
     for (std::size_t l = 0; l < dense.trainer.pruning()->layers().size(); ++l)
       EXPECT_EQ(dense.trainer.pruning()->layers()[l].alive, skipping.trainer.pruning()->layers()[l].alive);
     const ConvLayer& layer = *skipping.network.conv_layers()[1];
-    EXPECT_EQ(layer.use(Operation::kForward).weight_calls(), 7);
-    EXPECT_EQ(layer.use(Operation::kInputGrad).weight_calls(), 7);
-    EXPECT_EQ(layer.use(Operation::kWeightGrad).weight_calls(), kept_only);
+    EXPECT_EQ(layer.use(Operation::kForward).skipped_calls[Operand::kW], 7);
+    EXPECT_EQ(layer.use(Operation::kInputGrad).skipped_calls[Operand::kW], 7);
+    EXPECT_EQ(layer.use(Operation::kWeightGrad).skipped_calls[Operand::kW], kept_only);
     EXPECT_EQ(skipping.network.conv_layers()[0]->use(Operation::kForward).sparse_calls, 0);
   }
 }
