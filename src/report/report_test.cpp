@@ -5,7 +5,6 @@
 
 #include "base/error.hpp"
 #include "base/text/json.hpp"
-#include "base/text/text_bar.hpp"
 #include "base/text/text_table.hpp"
 #include "report/compare/ranking.hpp"
 #include "report/result/result_csv.hpp"

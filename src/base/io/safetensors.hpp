@@ -4,12 +4,14 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <nlohmann/json_fwd.hpp>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "base/io/byte_source.hpp"
 
 namespace lacuna {
 
@@ -29,47 +31,12 @@ struct Safetensors {
   static Safetensors parse(std::span<const std::uint8_t> bytes, const std::string& where);
 };
 
-// The same in steps, for a file of which only the start is there.
-
-// How many bytes the header takes together with its length. `start` is the file's first kSafetensorsStart
-// bytes, or all of a shorter file; a length that the format does not allow, or one beyond `file_bytes` where
-// that is known, is refused.
-constexpr std::size_t kSafetensorsStart = 9;
-std::uint64_t safetensors_header_bytes(std::span<const std::uint8_t> start,
-                                       std::optional<std::uint64_t> file_bytes, const std::string& where);
-
-// A checked header: its tensors follow each other without holes.
-class SafetensorsHeader {
- public:
-  // `bytes` are as many as safetensors_header_bytes() said, or fewer if the file ends before.
-  SafetensorsHeader(std::span<const std::uint8_t> bytes, std::optional<std::uint64_t> file_bytes,
-                    const std::string& where);
-
-  // The size of the file according to its header.
-  std::uint64_t file_bytes() const { return header_bytes_ + data_bytes_; }
-
-  // The tensors in the whole file, which must have the size that the header declares.
-  Safetensors in(std::span<const std::uint8_t> file) &&;
-
- private:
-  void check_outside(std::uint64_t data_bytes) const;
-  void check_coverage() const;
-
-  // A tensor and the range of bytes that the header claims for it.
-  struct Claim {
-    SafetensorsEntry entry;
-    std::uint64_t begin = 0;
-    std::uint64_t end = 0;
-  };
-  static Claim read_claim(std::string name, const nlohmann::json& value,
-                          std::optional<std::uint64_t> data_bytes, const std::string& where);
-
-  std::string where_;
-  std::uint64_t header_bytes_ = 0;
-  std::uint64_t data_bytes_ = 0;
-  std::map<std::string, std::string> metadata_;
-  std::vector<Claim> claims_;  // in the order of their bytes
-};
+// Returns the tensors of `source`, a file that may be compressed. `source` becomes what they point into:
+// itself, or what it decompresses to. Of a compressed file no more is decompressed than its header declares,
+// and that only after the header has been checked; a file that decompresses to more than `limit` bytes is
+// refused. Throws InputError; `where` starts the message.
+Safetensors read_safetensors(std::unique_ptr<ByteSource>& source, const std::string& where,
+                             std::uint64_t limit);
 
 // A tensor of a file that is to be written.
 struct SafetensorsItem {

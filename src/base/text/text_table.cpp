@@ -1,6 +1,7 @@
 #include "base/text/text_table.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cassert>
 #include <cmath>
 #include <fmt/format.h>
@@ -175,5 +176,18 @@ std::string duration_text(double seconds) {
 
 std::string bold_text(std::string_view text, const TextStyle& style) { return styled(text, style, 1); }
 std::string dim_text(std::string_view text, const TextStyle& style) { return styled(text, style, 2); }
+
+std::string bar_text(double value, double largest, std::size_t columns) {
+  // U+2588 down to U+258F: a full block, seven eighths, ... one eighth.
+  constexpr std::array<std::string_view, 8> kEighths{"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
+  if (!(value > 0) || !(largest > 0) || std::isinf(largest)) return "";
+  const double share = std::min(1.0, value / largest);
+  const auto eighths = std::max<std::size_t>(
+      1, static_cast<std::size_t>(std::lround(share * static_cast<double>(8 * columns))));
+  std::string text;
+  for (std::size_t i = 0; i < eighths / 8; ++i) text += "█";
+  text += kEighths[eighths % 8];
+  return text;
+}
 
 }  // namespace lacuna

@@ -1,6 +1,7 @@
 // Aligned tables of plain text.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -14,7 +15,7 @@ enum class Align { kLeft, kRight };
 struct TextStyle {
   bool colour = false;  // ANSI escapes for titles
   int width = 160;      // columns of the terminal; wider tables continue below
-  bool bars = false;    // block characters next to numbers that are compared (text_bar.hpp)
+  bool bars = false;    // bar_text() next to numbers that are compared
 };
 
 struct TableColumn {
@@ -61,5 +62,9 @@ std::string duration_text(double seconds);
 
 std::string bold_text(std::string_view text, const TextStyle& style);
 std::string dim_text(std::string_view text, const TextStyle& style);
+
+// Returns a bar of `columns` block characters for the largest value, in eighths of a column: at least one
+// eighth for a positive value, empty otherwise and for NaN.
+std::string bar_text(double value, double largest, std::size_t columns = 12);
 
 }  // namespace lacuna

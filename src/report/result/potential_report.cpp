@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include "base/text/csv.hpp"
-#include "base/text/text_bar.hpp"
+#include "base/text/text_table.hpp"
 #include "report/result/result_tables.hpp"
 #include "report/result/trace_info_json.hpp"
 #include "report/short_text.hpp"

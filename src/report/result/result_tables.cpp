@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 #include <limits>
 
-#include "base/text/text_bar.hpp"
+#include "base/text/text_table.hpp"
 #include "report/short_text.hpp"
 #include "report/study/coverage.hpp"
 

@@ -7,7 +7,7 @@
 #include "base/error.hpp"
 #include "base/io/byte_source.hpp"
 #include "base/io/name_index.hpp"
-#include "base/io/safetensors_file.hpp"
+#include "base/io/safetensors.hpp"
 #include "base/memory.hpp"
 #include "base/text/nearest.hpp"
 #include "base/text/quote.hpp"
