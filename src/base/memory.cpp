@@ -58,15 +58,6 @@ std::uint64_t smallest_limit(const fs::path& hierarchy, const fs::path& group, c
   return smallest;
 }
 
-bool lists(std::string_view controllers, std::string_view wanted) {
-  while (!controllers.empty()) {
-    const std::size_t comma = std::min(controllers.find(','), controllers.size());
-    if (controllers.substr(0, comma) == wanted) return true;
-    controllers.remove_prefix(std::min(comma + 1, controllers.size()));
-  }
-  return false;
-}
-
 // Lines "ID:CONTROLLERS:PATH"; version 2 has no controllers (cgroups(7)).
 std::uint64_t group_limit(const fs::path& root) {
   const fs::path groups = root / "sys/fs/cgroup";
@@ -76,13 +67,13 @@ std::uint64_t group_limit(const fs::path& root) {
     const std::size_t first = line.find(':');
     const std::size_t second = first == std::string::npos ? first : line.find(':', first + 1);
     if (second == std::string::npos) continue;
-    const std::string_view controllers = std::string_view(line).substr(first + 1, second - first - 1);
+    const std::string controllers = "," + line.substr(first + 1, second - first - 1) + ",";
     const fs::path group = line.substr(second + 1);
-    if (controllers.empty()) {
+    if (controllers == ",,") {
       // Where version 1 is mounted too, version 2 is one folder further down.
       for (const fs::path& hierarchy : {groups, groups / "unified"})
         smallest = std::min(smallest, smallest_limit(hierarchy, group, "memory.max"));
-    } else if (lists(controllers, "memory")) {
+    } else if (controllers.find(",memory,") != std::string::npos) {
       smallest = std::min(smallest, smallest_limit(groups / "memory", group, "memory.limit_in_bytes"));
     }
   }

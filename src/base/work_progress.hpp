@@ -1,9 +1,9 @@
-// How far a long computation is, and whether it should go on, without an object that every loop is handed.
+// Progress of a long computation, and its end on request, without passing an object to every loop.
 //
-// Whoever starts the work makes a WorkMeter and, around each job, a WorkPart that says which share of the
-// whole the job is. Below that, parallel_for() and loops over in_steps() divide what they are part of: they
-// credit the meter as they go, and throw Stopped once the meter is told to stop. Without a meter they cost
-// nothing but a test.
+// The code that starts the work makes a WorkMeter and, around each job, a WorkPart that says which share of
+// the whole the job is. Below that, parallel_for() and loops over in_steps() divide what they are part of:
+// they credit the meter as they go, and throw Stopped once the meter is told to stop. Without a meter they
+// cost nothing but a test.
 #pragma once
 
 #include <atomic>
@@ -113,11 +113,10 @@ class ParallelPart {
 };
 
 // for (const Item& item : in_steps(items)) ...
-template <typename Range>
+template <typename Range>  // a reference, or a CountRange
 class StepRange {
  public:
-  explicit StepRange(const Range& range)
-      : range_(range), steps_(static_cast<std::int64_t>(std::size(range))) {}
+  explicit StepRange(Range range) : range_(range), steps_(static_cast<std::int64_t>(std::size(range))) {}
   template <typename Inner>
   struct Iterator {
     Inner at;
@@ -134,12 +133,12 @@ class StepRange {
   auto end() { return Iterator<decltype(std::end(range_))>{std::end(range_), &steps_}; }
 
  private:
-  const Range& range_;
+  Range range_;
   WorkSteps steps_;
 };
 template <std::ranges::range Range>
-StepRange<Range> in_steps(const Range& range) {
-  return StepRange<Range>(range);
+StepRange<const Range&> in_steps(const Range& range) {
+  return StepRange<const Range&>(range);
 }
 
 // for (const std::int64_t i : in_steps(count)) ...
@@ -158,16 +157,6 @@ struct CountRange {
   Iterator begin() const { return {0}; }
   Iterator end() const { return {count}; }
 };
-class CountSteps {
- public:
-  explicit CountSteps(std::int64_t count) : range_{count}, steps_(range_) {}
-  auto begin() { return steps_.begin(); }
-  auto end() { return steps_.end(); }
-
- private:
-  CountRange range_;
-  StepRange<CountRange> steps_;
-};
-inline CountSteps in_steps(std::int64_t count) { return CountSteps(count); }
+inline StepRange<CountRange> in_steps(std::int64_t count) { return StepRange<CountRange>({count}); }
 
 }  // namespace lacuna

@@ -1,4 +1,4 @@
-// Output that appears whole or not at all: written beside its final name, renamed at the end.
+// Output that appears whole or not at all: written next to its final name, renamed at the end.
 #pragma once
 
 #include <filesystem>
@@ -9,8 +9,8 @@ namespace lacuna {
 
 // A file being written. Nothing appears under the final name until commit(); without commit() (an exception,
 // a full disk) the temporary file is removed. Every error is an InputError with the path and the system's
-// reason. The temporary file is always a new one with a name that cannot be foreseen, so that a link planted
-// beside the target leads nowhere; a file that is replaced keeps its permissions. A link as the target is
+// reason. The temporary file is always a new one with an unpredictable name, so that a link planted next to
+// the target leads nowhere; a file that is replaced keeps its permissions. A link as the target is
 // followed; what exists and is not a plain file (a device, a pipe) is written directly,
 // since a rename would replace it.
 class OutputFile {

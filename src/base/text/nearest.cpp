@@ -1,6 +1,7 @@
 #include "base/text/nearest.hpp"
 
 #include <algorithm>
+#include <fmt/format.h>
 #include <numeric>
 
 namespace lacuna {
@@ -46,15 +47,9 @@ std::string nearest_name(std::string_view name, const std::vector<std::string>& 
 }
 
 std::string suggest(std::string_view name, const std::vector<std::string>& candidates) {
-  std::string text;
-  if (const std::string near = nearest_name(name, candidates); !near.empty()) {
-    text = "did you mean '" + near + "'? ";
-  }
-  text += "known: ";
-  for (std::size_t i = 0; i < candidates.size(); ++i) {
-    text += (i > 0 ? ", " : "") + candidates[i];
-  }
-  return text;
+  const std::string near = nearest_name(name, candidates);
+  return fmt::format("{}known: {}", near.empty() ? "" : fmt::format("did you mean '{}'? ", near),
+                     fmt::join(candidates, ", "));
 }
 
 }  // namespace lacuna

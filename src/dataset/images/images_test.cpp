@@ -155,7 +155,7 @@ TEST(Png, FilesThatLie) {
   Bytes damaged = good;
   damaged[damaged.size() - 20] ^= 1;
   EXPECT_NE(decode_error(damaged).find("f: this PNG file cannot be decoded ("), std::string::npos);
-  // A header that claims more, with its sum put right.
+  // A header that claims more, with a correct checksum.
   const auto claim = [&](std::uint32_t width, std::uint32_t height) {
     Bytes file = good;
     for (std::size_t i = 0; i < 4; ++i) {

@@ -28,7 +28,7 @@ std::int64_t count_nonzeros(const std::vector<float>& values) {
   return std::ranges::count_if(values, [](float v) { return v != 0; });
 }
 
-// Few different values (so many ties), many zeros, values that differ in their last bits only, any size on
+// Few different values (hence ties), many zeros, values that differ in their last bits only, any size on
 // either side of where the method changes.
 TEST(TopK, EqualsSorting) {
   Random random(11);
