@@ -24,11 +24,13 @@ constexpr double kForgotten = 0.01;
 constexpr double kSmallestThreshold = 0x1p-60;
 constexpr double kLargestThreshold = 0x1p60;
 
+using Indices = std::vector<std::size_t>;
+
 // The `count` indices with the largest key, ties to the lower index, so that a run can be repeated.
 template <typename Key>
-std::vector<std::int64_t> largest(std::vector<std::int64_t> indices, std::int64_t count, const Key& key) {
-  count = std::min<std::int64_t>(count, static_cast<std::int64_t>(indices.size()));
-  const auto before = [&](std::int64_t a, std::int64_t b) {
+Indices largest(Indices indices, std::int64_t count, const Key& key) {
+  count = std::min<std::int64_t>(count, std::ssize(indices));
+  const auto before = [&](std::size_t a, std::size_t b) {
     return key(a) != key(b) ? key(a) > key(b) : a < b;
   };
   std::nth_element(indices.begin(), indices.begin() + count, indices.end(), before);
@@ -36,10 +38,19 @@ std::vector<std::int64_t> largest(std::vector<std::int64_t> indices, std::int64_
   return indices;
 }
 
-std::vector<std::int64_t> indices_where(const std::vector<std::uint8_t>& alive, bool wanted) {
-  std::vector<std::int64_t> indices;
+// The first `count` of a shuffle.
+Indices drawn(Indices indices, std::int64_t count, Random& random) {
+  for (std::int64_t i = 0; i < count; ++i)
+    std::swap(indices[static_cast<std::size_t>(i)],
+              indices[static_cast<std::size_t>(random.integer(i, std::ssize(indices) - 1))]);
+  indices.resize(static_cast<std::size_t>(count));
+  return indices;
+}
+
+Indices indices_where(const std::vector<std::uint8_t>& alive, bool wanted) {
+  Indices indices;
   for (std::size_t i = 0; i < alive.size(); ++i)
-    if ((alive[i] != 0) == wanted) indices.push_back(static_cast<std::int64_t>(i));
+    if ((alive[i] != 0) == wanted) indices.push_back(i);
   return indices;
 }
 
@@ -134,28 +145,19 @@ double Pruning::zero_share() const {
 void Pruning::start() {
   for (Layer& layer : layers_) {
     Random random(dataset::stream_seed(options_.seed, kStart, layer.parameter));
-    const auto size = static_cast<std::int64_t>(layer.alive.size());
-    const auto kept =
-        static_cast<std::int64_t>(std::llround(static_cast<double>(size) * (1 - options_.zeros)));
-    std::fill(layer.alive.begin(), layer.alive.end(), std::uint8_t{0});
-    // The first `kept` of a shuffle.
-    std::vector<std::int64_t> order(static_cast<std::size_t>(size));
-    std::iota(order.begin(), order.end(), 0);
-    layer.count = std::max<std::int64_t>(kept, 1);
-    for (std::int64_t i = 0; i < layer.count; ++i) {
-      std::swap(order[static_cast<std::size_t>(i)],
-                order[static_cast<std::size_t>(random.integer(i, size - 1))]);
-      layer.alive[static_cast<std::size_t>(order[static_cast<std::size_t>(i)])] = 1;
-    }
+    const auto size = static_cast<double>(layer.alive.size());
+    layer.alive.assign(layer.alive.size(), 0);
+    layer.count = std::max<std::int64_t>(std::llround(size * (1 - options_.zeros)), 1);
+    for (const std::size_t i : drawn(indices_where(layer.alive, false), layer.count, random))
+      layer.alive[i] = 1;
     clear(layer);
     if (options_.as_drawn) continue;
     // ASSUMPTION(T4): weights were drawn for as many inputs as a dense layer has. A tenth of them gives sums
     // that are too small by sqrt(10), layer after layer, and without batch norm nothing is learnt
     // (docs/results/pruning.md); the remaining weights make up for the missing ones.
-    const auto scale =
-        static_cast<float>(std::sqrt(static_cast<double>(size) / static_cast<double>(layer.count)));
+    const auto scale = static_cast<float>(std::sqrt(size / static_cast<double>(layer.count)));
     float* w = weights(layer);
-    for (std::int64_t i = 0; i < size; ++i) w[i] *= scale;
+    for (std::size_t i = 0; i < layer.alive.size(); ++i) w[i] *= scale;
   }
   publish();
 }
@@ -217,9 +219,9 @@ void Pruning::move_by_momentum(std::int64_t step) {
     share.push_back(sum / static_cast<double>(std::max<std::int64_t>(layer.count, 1)));
     const auto drop =
         std::min(layer.count - 1, static_cast<std::int64_t>(static_cast<double>(layer.count) * rate));
-    for (const std::int64_t i :
-         largest(indices_where(layer.alive, true), drop, [w](std::int64_t at) { return -std::fabs(w[at]); }))
-      layer.alive[static_cast<std::size_t>(i)] = 0;
+    for (const std::size_t i :
+         largest(indices_where(layer.alive, true), drop, [w](std::size_t at) { return -std::fabs(w[at]); }))
+      layer.alive[i] = 0;
     layer.count -= drop;
     removed += drop;
     clear(layer);
@@ -228,9 +230,9 @@ void Pruning::move_by_momentum(std::int64_t step) {
   for (std::size_t l = 0; l < layers_.size(); ++l) {
     Layer& layer = layers_[l];
     const float* v = momentum(layer);
-    for (const std::int64_t i : largest(indices_where(layer.alive, false), grow[l],
-                                        [v](std::int64_t at) { return std::fabs(v[at]); }))
-      layer.alive[static_cast<std::size_t>(i)] = 1;
+    for (const std::size_t i : largest(indices_where(layer.alive, false), grow[l],
+                                       [v](std::size_t at) { return std::fabs(v[at]); }))
+      layer.alive[i] = 1;
     layer.count += grow[l];
   }
 }
@@ -261,15 +263,10 @@ void Pruning::move_by_threshold(std::int64_t step) {
     Layer& layer = layers_[l];
     Random random(dataset::stream_seed(dataset::stream_seed(options_.seed, kGrowth, layer.parameter), 0,
                                        static_cast<std::uint64_t>(step)));
-    std::vector<std::int64_t> free = indices_where(layer.alive, false);
-    for (std::int64_t i = 0; i < grow[l]; ++i) {
-      std::swap(
-          free[static_cast<std::size_t>(i)],
-          free[static_cast<std::size_t>(random.integer(i, static_cast<std::int64_t>(free.size()) - 1))]);
-      const auto at = static_cast<std::size_t>(free[static_cast<std::size_t>(i)]);
-      layer.alive[at] = 1;
+    for (const std::size_t i : drawn(indices_where(layer.alive, false), grow[l], random)) {
+      layer.alive[i] = 1;
       // A new weight starts without the momentum that its place had before.
-      momentum(layer)[at] = 0;
+      momentum(layer)[i] = 0;
     }
     layer.count += grow[l];
   }
