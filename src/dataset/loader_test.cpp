@@ -13,8 +13,7 @@
 namespace lacuna::dataset {
 namespace {
 
-// Image i holds i * 100 + the place of the value, plus one, so that every value says where it comes from and
-// none is zero.
+// A data set whose every value identifies its image and position: image * 100 + position + 1, never zero.
 class Counting final : public Dataset {
  public:
   explicit Counting(std::int64_t count, ImageShape shape = {2, 3, 4})
@@ -44,7 +43,7 @@ Batch batch_of(const Loader& loader, std::int64_t step) {
   return batch;
 }
 
-// Which images a batch holds, by the first value of each (unchanged images only).
+// Returns the images of a batch, found by their first values (without augmentation).
 std::vector<std::int64_t> indices(const Batch& batch) {
   const std::size_t size = batch.images.size() / batch.labels.size();
   std::vector<std::int64_t> result;
@@ -65,7 +64,7 @@ TEST(Permutation, HoldsEveryNumberOnce) {
   }
 }
 
-// Over many seeds every number comes to every place about equally often.
+// Over many seeds every number takes every place about equally often.
 TEST(Permutation, IsFair) {
   constexpr std::int64_t kCount = 11;
   constexpr int kDraws = 11000;
@@ -100,7 +99,7 @@ TEST(Loader, AnEpochShowsEveryImageOnce) {
   EXPECT_EQ(orders.size(), 3u);  // each epoch has its own order
 }
 
-TEST(Loader, LeavesOutWhatDoesNotFillABatch) {
+TEST(Loader, DropsTheIncompleteBatch) {
   const Counting data(10);
   const Loader loader(data, {.batch = 4});
   EXPECT_EQ(loader.steps_per_epoch(), 2);
@@ -111,7 +110,7 @@ TEST(Loader, LeavesOutWhatDoesNotFillABatch) {
   EXPECT_EQ(shown.size(), 8u);
 }
 
-TEST(Loader, WithoutShufflingTheOrderIsTheSets) {
+TEST(Loader, KeepsTheOrderWithoutShuffling) {
   const Counting data(10);
   const Loader loader(data, {.batch = 4, .shuffle = false});
   EXPECT_EQ(indices(batch_of(loader, 0)), (std::vector<std::int64_t>{0, 1, 2, 3}));
@@ -144,7 +143,7 @@ TEST(Loader, ThreadsDoNotMatter) {
   }
 }
 
-// Every image is some window of its padded original: find which, and count that all of them come up.
+// Every image is a window of its padded original: finds which, and checks that all of them occur.
 TEST(Loader, FlipsAndCrops) {
   const ImageShape shape{2, 3, 4};
   const Counting data(50, shape);
@@ -200,7 +199,7 @@ TEST(Loader, InOrder) {
   EXPECT_EQ(loader.load_in_order(10, 4, images.data(), labels.data()), 0);
 }
 
-TEST(Loader, AnImageThatCannotBeReadComesOutAsItsError) {
+TEST(Loader, PassesOnTheErrorOfAnImage) {
   Counting data(10);
   data.spoil(3);
   std::vector<float> images(10 * 24);

@@ -1,5 +1,5 @@
-// How hard the built-in set is for a classifier that sees pixels only: multinomial logistic regression,
-// trained to convergence at several strengths of regularisation; the best of them on the test part counts.
+// Difficulty of the built-in set for a linear classifier of pixels: multinomial logistic regression, trained
+// to convergence at several strengths of regularisation, of which the best on the test part counts.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -96,7 +96,7 @@ TEST(ShapesLinear, ALinearClassifierStaysBelow60Percent) {
     best_test = std::max(best_test, test);
   }
   EXPECT_LT(best_test, 0.60);
-  // The classifier did learn: with 30,720 weights it knows most of the 4,000 training images, and it beats
+  // The classifier has learnt: with 30,720 weights it fits most of the 4,000 training images, and it beats
   // chance.
   EXPECT_GT(best_train, 0.75);
   EXPECT_GT(best_test, 0.15);

@@ -54,7 +54,7 @@ TEST(Shapes, DefaultsAndBalance) {
   }
 }
 
-// The images are part of our results: a change of a byte changes every trace recorded from them.
+// The images are part of our results: one changed byte changes every trace recorded from them.
 TEST(Shapes, TheSameBytesEverywhere) {
   EXPECT_EQ(hash(drawn(1, Part::kTrain, 0, 32)), 0x07d25d8e0a745f5eULL);
   EXPECT_EQ(hash(drawn(1, Part::kTrain, 7, 32)), 0x9102723737168b50ULL);
@@ -75,7 +75,7 @@ TEST(Shapes, NoTwoImagesAreTheSame) {
   EXPECT_EQ(seen.size(), static_cast<std::size_t>(images));
 }
 
-TEST(Shapes, ReadIsTheDrawingNormalised) {
+TEST(Shapes, ReadNormalisesTheDrawing) {
   // The second set is too large to be kept: its images are drawn whenever they are read.
   for (const std::int64_t count : {std::int64_t{20}, std::int64_t{1} << 30}) {
     const DatasetPair pair = open_shapes({.image_size = 12, .train_size = count, .test_size = 10, .seed = 5});

@@ -50,7 +50,7 @@ TEST(Jpeg, ColourGreyAndProgressive) {
   }
 }
 
-TEST(Jpeg, FourInks) {
+TEST(Jpeg, CmykBecomesRgb) {
   // Half cyan, no magenta, full yellow, a fifth of black.
   Bytes inks;
   Bytes inverted;
@@ -70,9 +70,9 @@ TEST(Jpeg, FourInks) {
   }
 }
 
-TEST(Jpeg, FilesThatLie) {
+TEST(Jpeg, RefusesDamagedFiles) {
   const Bytes good = jpeg_file(40, 40, soft_pixels(40, 40, 3));
-  // Truncated anywhere, it is an error, never half an image. The last two bytes are the end marker.
+  // A truncated file is always an error, never half an image. The last two bytes are the end marker.
   for (std::size_t length = 0; length < good.size() - 2; length += 7) {
     EXPECT_NE(decode_error(Bytes(good.begin(), good.begin() + static_cast<std::ptrdiff_t>(length))),
               "no error")
@@ -93,10 +93,10 @@ TEST(Jpeg, FilesThatLie) {
   EXPECT_EQ(error_of([] { decode_jpeg({}, "f"); }), std::string("f: the file is empty") + kRemedy);
 }
 
-// A progressive file can hold very many scans, each a pass over the whole image.
-TEST(Jpeg, TooManyScans) {
+// A progressive file may have thousands of scans, each a pass over the whole image.
+TEST(Jpeg, RefusesTooManyScans) {
   const Bytes once = jpeg_file(16, 16, soft_pixels(16, 16, 1), {.space = JCS_GRAYSCALE, .two_scans = true});
-  // The second scan, from its tables (mark ff c4) to the mark of the end, again and again.
+  // Repeats the second scan, from its tables (marker ff c4) to the end marker.
   const Bytes mark{0xff, 0xc4};
   const auto last = std::find_end(once.begin(), once.end(), mark.begin(), mark.end());
   ASSERT_NE(last, once.end());
@@ -113,7 +113,7 @@ TEST(Jpeg, TooManyScans) {
             std::string("f: this JPEG file cannot be decoded (more than 100 scans)") + kRemedy);
 }
 
-TEST(Png, EveryKindBecomesRgb) {
+TEST(Png, EveryColourTypeBecomesRgb) {
   const Bytes colour = soft_pixels(5, 7, 3);
   for (const bool interlaced : {false, true}) {
     EXPECT_EQ(decode_image(png_file(5, 7, colour, {.interlaced = interlaced}), "f").pixels, colour);
@@ -143,7 +143,7 @@ TEST(Png, EveryKindBecomesRgb) {
             (Bytes{100, 100, 100, 255, 255, 255}));
 }
 
-TEST(Png, FilesThatLie) {
+TEST(Png, RefusesDamagedFiles) {
   const Bytes good = png_file(5, 7, soft_pixels(5, 7, 3));
   for (std::size_t length = 0; length < good.size(); ++length) {
     EXPECT_NE(decode_error(Bytes(good.begin(), good.begin() + static_cast<std::ptrdiff_t>(length))),
@@ -177,13 +177,13 @@ TEST(Png, FilesThatLie) {
   EXPECT_NE(claim(0, 5), "no error");
 }
 
-TEST(Decode, NeitherOfTheTwo) {
+TEST(Decode, RefusesOtherFormats) {
   EXPECT_EQ(decode_error({}), "f: the file is empty; convert the image or remove it");
   EXPECT_EQ(decode_error(bytes_of("GIF89a")),
             "f: this is neither a JPEG nor a PNG file; convert the image or remove it");
 }
 
-// One row through the filter.
+// Filters one row.
 std::vector<float> scaled(const Bytes& row, int to) {
   std::vector<float> result(static_cast<std::size_t>(to));
   const auto width = static_cast<int>(row.size());
@@ -194,7 +194,7 @@ std::vector<float> scaled(const Bytes& row, int to) {
 TEST(Resize, KnownValues) {
   EXPECT_EQ(scaled({1, 2, 3, 4}, 4), (std::vector<float>{1, 2, 3, 4}));
   EXPECT_EQ(scaled({0, 100}, 4), (std::vector<float>{0, 25, 75, 100}));
-  // Halved: a triangle four pixels wide, weights 1 3 3 1 of eight, cut off at the ends (3 3 1 of seven).
+  // Half the size: a triangle four pixels wide, weights 1 3 3 1 over 8, truncated at the ends (3 3 1 over 7).
   const std::vector<float> half = scaled({0, 0, 80, 80, 0, 0}, 3);
   EXPECT_NEAR(half[0], 80.0 / 7, 1e-4);
   EXPECT_NEAR(half[1], 60, 1e-4);
@@ -202,7 +202,7 @@ TEST(Resize, KnownValues) {
 }
 
 TEST(Resize, KeepsTheMeanAndDoesNotAlias) {
-  // Stripes of one pixel become an even grey at any size.
+  // Stripes one pixel wide become a uniform grey at any size.
   Bytes stripes(90);
   for (std::size_t i = 0; i < stripes.size(); i += 2) stripes[i] = 200;
   for (const int to : {45, 30, 23, 10, 3}) {
@@ -214,7 +214,7 @@ TEST(Resize, KeepsTheMeanAndDoesNotAlias) {
   }
 }
 
-TEST(Resize, TheMiddleSquare) {
+TEST(Resize, CropsTheCentreSquare) {
   Bytes pixels(3 * 5 * 2);  // 3 x 5 pixels of two channels
   std::iota(pixels.begin(), pixels.end(), 0);
   const PlaneView view = PlaneView{pixels.data() + 1, 3, 5, 10, 2}.centre_square();
@@ -240,11 +240,11 @@ std::string folder_error(const TemporaryFolder& folder, const DatasetOptions& op
   return error_of([&] { open_dataset(folder.path().string(), options); });
 }
 
-TEST(ImageFolder, ReadsPartsOfItsOwn) {
+TEST(ImageFolder, ReadsTrainAndValFolders) {
   const TemporaryFolder folder;
   put(folder, "train/cat/b.png", plain_png(0, 0, 0));
   put(folder, "train/cat/a.JPEG", jpeg_file(8, 9, Bytes(216, 255)));
-  put(folder, "train/ant/x.jpg", plain_png(255, 0, 0));  // a PNG under a wrong name
+  put(folder, "train/ant/x.jpg", plain_png(255, 0, 0));  // a PNG with the wrong extension
   put(folder, "train/cat/notes.txt", {1});
   put(folder, "train/cat/.hidden.png", {1});
   put(folder, "val/cat/v.png", plain_png(0, 255, 0));
@@ -268,7 +268,7 @@ TEST(ImageFolder, ReadsPartsOfItsOwn) {
   EXPECT_EQ(open_dataset("folder:" + folder.path().string(), {}).test->shape(), (ImageShape{3, 224, 224}));
 }
 
-TEST(ImageFolder, DividesByTheHashOfTheName) {
+TEST(ImageFolder, SplitsByTheHashOfTheName) {
   const TemporaryFolder folder;
   for (int i = 0; i < 200; ++i) {
     put(folder, fmt::format("{}/{}.png", i % 2 == 0 ? "a" : "b", i),
@@ -292,7 +292,7 @@ TEST(ImageFolder, DividesByTheHashOfTheName) {
   EXPECT_GT(test.size(), 8u);
   EXPECT_LT(test.size(), 35u);
   for (const int id : test) EXPECT_EQ(train.count(id), 0u);
-  // Adding images does not move the old ones.
+  // Adding images does not move the others.
   for (int i = 200; i < 250; ++i) put(folder, fmt::format("a/{}.png", i), plain_png(1, 0, 0));
   const DatasetPair more = open_dataset(folder.path().string(), {.image_size = 1, .train_size = 20});
   EXPECT_EQ(more.train->size(), 20);
@@ -300,7 +300,7 @@ TEST(ImageFolder, DividesByTheHashOfTheName) {
   EXPECT_GE(grown.test->size(), static_cast<std::int64_t>(test.size()));
 }
 
-TEST(ImageFolder, AnImageThatCannotBeReadIsNamed) {
+TEST(ImageFolder, NamesAnUnreadableImage) {
   const TemporaryFolder folder;
   put(folder, "train/a/1.png", plain_png(0, 0, 0));
   put(folder, "train/b/2.jpg", {0xff, 0xd8, 0xff});
@@ -318,7 +318,7 @@ TEST(ImageFolder, AnImageThatCannotBeReadIsNamed) {
             (folder / "train/b/2.jpg").string() + ": there is no such file or folder; check the path");
 }
 
-TEST(ImageFolder, FoldersThatCannotBeUsed) {
+TEST(ImageFolder, RefusesUnusableFolders) {
   const std::string layout =
       "; give a folder with CLASS/*.jpg or .png, or with train/CLASS/* and val/CLASS/* (or test/CLASS/*)";
   const TemporaryFolder folder;

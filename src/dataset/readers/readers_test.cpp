@@ -1,4 +1,4 @@
-// CIFAR, MNIST and what they share.
+// CIFAR, MNIST and the code that they share.
 #include <gtest/gtest.h>
 #include <numeric>
 
@@ -50,7 +50,7 @@ std::string open_error(const std::string& text, const DatasetOptions& options = 
 TEST(Cifar, ReadsTheTenClasses) {
   const TemporaryFolder folder;
   write_cifar10(folder);
-  // Recognised by its files, too.
+  // Also recognised by its files.
   for (const std::string& text : {"cifar10:" + folder.path().string(), folder.path().string()}) {
     const DatasetPair pair = open_dataset(text, {});
     EXPECT_EQ(pair.train->name(), "cifar10");
@@ -63,7 +63,7 @@ TEST(Cifar, ReadsTheTenClasses) {
     EXPECT_EQ(pair.train->read(0, first.data()), 0);
     EXPECT_EQ(pair.train->read(3, image.data()), 3);
     EXPECT_EQ(pair.test->read(0, image.data()), 9);
-    // Bytes count up by one from 7 instead of 0: the same value stands seven places earlier.
+    // Bytes count up from 7 instead of 0, so the same value is seven places earlier.
     EXPECT_EQ(image[10], first[17]);
     EXPECT_EQ(image[1024], first[1031]);
   }
@@ -96,7 +96,7 @@ TEST(Cifar, ReadsTheFineLabelsOfAHundredClasses) {
   EXPECT_EQ(pair.test->read(0, image.data()), 7);
 }
 
-TEST(Cifar, FilesThatLie) {
+TEST(Cifar, RefusesDamagedFiles) {
   const auto parse = [](const Bytes& bytes, CifarKind kind) {
     return error_of([&] {
       ByteImages images;
@@ -121,7 +121,7 @@ TEST(Cifar, FilesThatLie) {
       std::string("f: the file holds 3073 bytes, not a whole number of records of 3074") + kCifar100Remedy);
 }
 
-TEST(Cifar, FilesThatAreMissing) {
+TEST(Cifar, RefusesMissingFiles) {
   const TemporaryFolder folder;
   const std::string path = folder.path().string();
   EXPECT_EQ(open_error("cifar10:" + path), path + ": there is no data_batch_1.bin" + kCifar10Remedy);
@@ -158,7 +158,7 @@ TEST(ByteImages, NormalisedByTheTrainingPart) {
   EXPECT_FLOAT_EQ(Normalisation::of(black).deviation[0], 1.0F / 255);  // no division by zero
 }
 
-TEST(ByteImages, FewerImagesAreChosenBySeedInTheirOrder) {
+TEST(ByteImages, ASubsetIsChosenBySeedAndKeepsItsOrder) {
   const auto few = choose_images(100, 30, 1, "f", "test");
   EXPECT_EQ(few.size(), 30u);
   EXPECT_TRUE(std::is_sorted(few.begin(), few.end()));
@@ -209,7 +209,7 @@ TEST(Gzip, RoundTripAndSeveralMembers) {
   EXPECT_EQ(gunzip_start(gzipped({1, 2}), 4, "f"), (Bytes{1, 2}));
 }
 
-TEST(Gzip, FilesThatLie) {
+TEST(Gzip, RefusesDamagedFiles) {
   const Bytes bytes(1000, 7);
   const Bytes packed = gzipped(bytes);
   const auto error = [&](Bytes file, std::uint64_t size) {
@@ -221,7 +221,7 @@ TEST(Gzip, FilesThatLie) {
   const std::string count = std::to_string(packed.size());
   EXPECT_EQ(error(packed, std::uint64_t{1} << 40),
             "f: " + count + " compressed bytes cannot hold 1099511627776" + remedy);
-  // Truncated at every place: always an error, never a short result.
+  // Truncated anywhere: always an error, never a short result.
   for (std::size_t length = 0; length < packed.size(); ++length) {
     EXPECT_EQ(error(Bytes(packed.begin(), packed.begin() + static_cast<std::ptrdiff_t>(length)), 1000),
               "f: the compressed data end too early" + remedy)
@@ -235,7 +235,7 @@ TEST(Gzip, FilesThatLie) {
   EXPECT_EQ(error({1, 2, 3}, 3), "f: the compressed data are damaged (incorrect header check)" + remedy);
 }
 
-TEST(Idx, FilesThatLie) {
+TEST(Idx, RefusesDamagedFiles) {
   const auto error = [&](const Bytes& file, int rank) {
     return error_of([&] { parse_idx(file, rank, "f"); });
   };
@@ -294,7 +294,7 @@ TEST(Mnist, ReadsPlainAndGzippedFiles) {
   }
 }
 
-TEST(Mnist, FilesThatDoNotFitTogether) {
+TEST(Mnist, RefusesFilesThatDoNotMatch) {
   const TemporaryFolder folder;
   const std::string path = folder.path().string();
   EXPECT_EQ(open_error("mnist:" + path), path + ": there is no train-images-idx3-ubyte" + kIdxRemedy);
@@ -320,7 +320,7 @@ TEST(Mnist, FilesThatDoNotFitTogether) {
                                              "one set into the folder");
 }
 
-TEST(OpenDataset, TextsThatNameNothing) {
+TEST(OpenDataset, RefusesUnknownNames) {
   EXPECT_EQ(open_error("shaeps"),
             "shaeps: there is no such data set or folder; did you mean 'shapes'? known: shapes, cifar10, "
             "cifar100, mnist, folder");
@@ -335,7 +335,7 @@ TEST(OpenDataset, TextsThatNameNothing) {
   EXPECT_NE(open_error("a\nb"), "no error");
 }
 
-TEST(Files, ThatCannotBeRead) {
+TEST(Files, RefusesUnreadableFiles) {
   const TemporaryFolder folder;
   EXPECT_EQ(error_of([&] { read_bytes(folder / "none", 10); }),
             (folder / "none").string() + ": there is no such file or folder; check the path");

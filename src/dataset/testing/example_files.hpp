@@ -1,4 +1,4 @@
-// Small valid files of every kind that the readers take, for tests and for the seeds of fuzzers.
+// Small valid files of every format that the readers accept, for tests and seeds of fuzzers.
 #pragma once
 
 #include <array>
@@ -23,7 +23,7 @@ inline std::string_view text_of(const Bytes& bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-// `labels` as they stand in the file, then 3,072 bytes that count up from `first`.
+// Returns `labels` as the file holds them, then 3,072 bytes that count up from `first`.
 inline Bytes cifar_record(const std::vector<std::uint8_t>& labels, int first) {
   Bytes bytes = labels;
   for (int i = 0; i < 3072; ++i) bytes.push_back(static_cast<std::uint8_t>(first + i));
@@ -54,7 +54,7 @@ inline Bytes gzipped(const Bytes& bytes) {
 }
 
 struct JpegForm {
-  J_COLOR_SPACE space = JCS_RGB;  // of the pixels given; its number of components is theirs
+  J_COLOR_SPACE space = JCS_RGB;  // of the given pixels, with as many components
   bool progressive = false;
   bool two_scans = false;  // progressive, greyscale: one scan of means, one of all the rest
   bool adobe = false;      // CMYK: the marker that says the inks are inverted
@@ -63,7 +63,7 @@ struct JpegForm {
 inline Bytes jpeg_file(int height, int width, const Bytes& pixels, const JpegForm& form = {}) {
   jpeg_compress_struct info{};
   jpeg_error_mgr errors{};
-  info.err = jpeg_std_error(&errors);  // exits on an error, which would be the test's own
+  info.err = jpeg_std_error(&errors);  // exits on an error, which would be one of the test
   jpeg_create_compress(&info);
   unsigned char* out = nullptr;
   unsigned long size = 0;
