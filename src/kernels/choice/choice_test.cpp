@@ -194,6 +194,36 @@ TEST(CostModel, SampledZerosAreCloseToTheShare) {
   }
 }
 
+// Every second row, column or channel of an activation is zero, in both layouts.
+TEST(CostModel, SampledZerosSeeThroughPatterns) {
+  struct Sizes {
+    std::int64_t images, channels, height, width;
+  };
+  for (const auto& [images, channels, height, width] :
+       {Sizes{16, 64, 32, 32}, Sizes{8, 16, 28, 28}, Sizes{16, 32, 14, 14}, Sizes{32, 64, 7, 7},
+        Sizes{4, 32, 112, 112}}) {
+    const std::int64_t count = images * channels * height * width;
+    std::vector<float> first(static_cast<std::size_t>(count)), last(first);
+    for (int pattern = 0; pattern < 3; ++pattern) {
+      std::int64_t zeros = 0;
+      for (std::int64_t i = 0; i < count; ++i) {
+        const std::int64_t x = i % width, y = i / width % height, c = i / width / height % channels;
+        const bool zero = (pattern == 0 ? y : pattern == 1 ? x : c) % 2 == 1;
+        zeros += zero ? 1 : 0;
+        const std::int64_t image = i / width / height / channels;
+        first[static_cast<std::size_t>(i)] = zero ? 0.0F : 1.0F;
+        last[static_cast<std::size_t>(((image * height + y) * width + x) * channels + c)] =
+            zero ? 0.0F : 1.0F;
+      }
+      const double share = static_cast<double>(zeros) / static_cast<double>(count);
+      for (const std::vector<float>* data : {&first, &last}) {
+        EXPECT_NEAR(sample_zeros(data->data(), count), share, 0.06)
+            << channels << " x " << height << " x " << width << ", pattern " << pattern;
+      }
+    }
+  }
+}
+
 TEST(CostModel, CurveIsLinearBetweenMeasurements) {
   CostCurve curve;
   curve.dense = 10;
