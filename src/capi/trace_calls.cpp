@@ -107,7 +107,8 @@ lacuna_status lacuna_builder_layer(lacuna_builder* builder, const char* layer_js
     require_all("builder, layer_json", {builder, layer_json});
     const auto entries = parse_layer_list(fmt::format("[{}]", layer_json), builder->name);
     if (entries.size() != 1) throw InputError(builder->name, "this is not one layer", "give one at a time");
-    builder->builder.add_layer(entries[0].name, entries[0].shape, entries[0].steps);
+    builder->builder.add_layer(entries[0].name, entries[0].shape, entries[0].steps)
+        .operations(entries[0].operations);
     builder->has_layer = true;
   });
 }
@@ -153,7 +154,8 @@ lacuna_status lacuna_trace_of_masks(const char* name, const char* metadata_json,
                        "give three for each, null for one without zeros");
     }
     for (std::size_t i = 0; i < entries.size(); ++i) {
-      builder.add_layer(entries[i].name, entries[i].shape, entries[i].steps);
+      builder.add_layer(entries[i].name, entries[i].shape, entries[i].steps)
+          .operations(entries[i].operations);
       for (std::size_t j = 0; j < 3; ++j) {
         if (masks[3 * i + j] == nullptr) continue;
         builder.packed_mask(role_of(static_cast<lacuna_role>(j)), {masks[3 * i + j], bytes[3 * i + j]});

@@ -29,7 +29,9 @@ struct SimOptions {
   bool actions_without_zeros = false;
   PerOperation<bool> operations{true, true, true};  // those to run; inference has forward alone
 
-  bool runs(std::size_t layer, Operation op) const { return has_operation(layer, op) && operations[op]; }
+  bool runs(const Trace& trace, std::size_t layer, Operation op) const {
+    return trace.runs(layer, op) && operations[op];
+  }
 };
 
 // The machine that another one is compared with: a registered model and the parameters that are not its

@@ -29,7 +29,7 @@ RunResult empty_run(const Trace& trace, const Accelerator& machine, const SimOpt
     const Layer& layer = trace.layers()[i];
     LayerResult result{layer.name, layer.shape.describe(), trace.batch_scale(layer), {}};
     result.ops.resize(static_cast<std::size_t>(
-        std::ranges::count_if(kOperations, [&](Operation op) { return options.runs(i, op); })));
+        std::ranges::count_if(kOperations, [&](Operation op) { return options.runs(trace, i, op); })));
     run.layers.push_back(std::move(result));
   }
   return run;

@@ -32,7 +32,7 @@ TraceWork::TraceWork(const Trace& trace, const SimOptions& options) : trace_(tra
   for (std::size_t i = 0; i < trace.layers().size(); ++i) {
     std::size_t slot = 0;
     for (const Operation op : kOperations) {
-      if (options.runs(i, op)) places.push_back({i, slot++, op});
+      if (options.runs(trace, i, op)) places.push_back({i, slot++, op});
     }
   }
   jobs_.resize(places.size());

@@ -36,6 +36,9 @@ struct Layer {
   // A as the forward product multiplies it, where that differs from `a`: SWAT multiplies all activations
   // there and the top-k ones in weight_grad.
   std::optional<LayerTensor> a_forward = std::nullopt;
+  // Operations that the recorded step ran, where the recorder noted them: a frozen layer has no weight_grad,
+  // a second layer on the input no input_grad, inference forward alone. Trace::runs() has the default.
+  std::optional<PerOperation<bool>> operations = std::nullopt;
 
   std::int64_t samples() const { return samples_of(shape, steps); }
   static std::int64_t samples_of(const LayerShape& shape, std::int64_t steps) {
@@ -97,6 +100,12 @@ class Trace {
   const std::string& path() const { return path_; }
   const TraceInfo& info() const { return info_; }
   const std::vector<Layer>& layers() const { return layers_; }
+
+  // Returns true if the step runs `op` in a layer: as recorded, else as in a training of all weights.
+  bool runs(std::size_t layer, Operation op) const {
+    const auto& recorded = layers_[layer].operations;
+    return recorded ? (*recorded)[op] : has_operation(layer, op);
+  }
 
   // Bytes of the trace where it is stored: the compressed size of a compressed file, of a folder all its
   // arrays, of a trace made in memory its masks and values.

@@ -20,7 +20,13 @@ TraceBuilder& TraceBuilder::add_layer(std::string name, const LayerShape& shape,
   const std::string place = name_ + ": layer " + quote_name(name);
   shape.validate(place);
   check_steps(shape, steps, place);
-  pending_.push_back({.name = std::move(name), .shape = shape, .steps = steps, .parts = {}});
+  pending_.push_back(
+      {.name = std::move(name), .shape = shape, .steps = steps, .operations = {}, .parts = {}});
+  return *this;
+}
+
+TraceBuilder& TraceBuilder::operations(const std::optional<PerOperation<bool>>& recorded) {
+  pending_.back().operations = recorded;
   return *this;
 }
 
@@ -99,7 +105,9 @@ Trace TraceBuilder::build() {
                       .steps = entry.steps,
                       .a = tensor(Operand::kA),
                       .w = tensor(Operand::kW),
-                      .g = tensor(Operand::kG)});
+                      .g = tensor(Operand::kG),
+                      .a_forward = {},
+                      .operations = entry.operations});
     if (const Parts& forward = parts_of(entry, kAForward); forward.mask != nullptr || forward.values)
       layers.back().a_forward = tensor(kAForward);
   }

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -25,6 +26,8 @@ class TraceBuilder {
 
   // Starts a layer; mask() and values() then belong to it.
   TraceBuilder& add_layer(std::string name, const LayerShape& shape, std::int64_t steps = 1);
+  // The operations that the step ran in this layer; without a call they follow from its place.
+  TraceBuilder& operations(const std::optional<PerOperation<bool>>& recorded);
   // Packed as in a file: rows x ceil(channels/8) bytes.
   TraceBuilder& packed_mask(TraceTensor which, std::span<const std::uint8_t> bytes);
   // One entry per element, in the order of the tensor ([rows, channels]).
@@ -49,6 +52,7 @@ class TraceBuilder {
     std::string name;
     LayerShape shape;
     std::int64_t steps = 1;
+    std::optional<PerOperation<bool>> operations = std::nullopt;
     std::array<Parts, 4> parts;  // of A, W, G and A_forward
   };
 

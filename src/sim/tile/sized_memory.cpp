@@ -126,7 +126,7 @@ class Walk {
   }
 
   void add_step(std::size_t i, Operation op) {
-    if (!has_operation(i, op) || !operations_[op]) return;
+    if (!trace_.runs(i, op) || !operations_[op]) return;
     const Operand rows = row_operand(trace_.layers()[i].as_multiplied(op), op, tiles_);
     const auto [primary, secondary] = operands(op);
     const auto tensor = [&](Operand role) {

@@ -35,7 +35,7 @@ TracePotential trace_potential(const Trace& trace, SchedulePolicy policy) {
                          .batch_scale = trace.batch_scale(layer),
                          .ops = {}};
     for (const Operation op : kOperations) {
-      if (!has_operation(result.layers.size(), op)) continue;
+      if (!trace.runs(result.layers.size(), op)) continue;
       const Layer multiplied = layer.as_multiplied(op);
       const MacCounts counts = count_macs(multiplied, op);
       OpPotential potential{.op = op, .targeted = choose_scheduled(multiplied, op, policy), .macs = {}};

@@ -36,7 +36,7 @@ struct LayerPotential {
   std::int64_t steps = 1;
   PerOperand<double> zero_shares{};
   double batch_scale = 1;
-  std::vector<OpPotential> ops;  // those of has_operation()
+  std::vector<OpPotential> ops;  // those of Trace::runs()
 
   double zero_share(Operand role) const { return zero_shares[role]; }
 };

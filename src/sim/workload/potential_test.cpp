@@ -56,6 +56,17 @@ TEST(Potential, CountsByHand) {
   EXPECT_EQ(primary.layers[1].ops[0].macs.remaining, 4);
 }
 
+TEST(Potential, CountsTheOperationsThatWereRecorded) {
+  TraceBuilder builder("t");
+  const LayerShape shape = LayerShape::linear(2, 4, 3);
+  builder.add_layer("frozen", shape).operations(PerOperation<bool>{true, false, false});
+  builder.add_layer("adapter", shape);
+  const TracePotential result = trace_potential(builder.build(), OperandRule::kSparser);
+  ASSERT_EQ(result.layers[0].ops.size(), 1u);
+  EXPECT_EQ(result.layers[0].ops[0].op, Operation::kForward);
+  EXPECT_EQ(result.recorded.all.macs, 24 * (1 + 3));
+}
+
 // The shares of zeros that the recorder of the traces noted, weighted by MACs.
 TEST(Potential, SharesOfTheShippedTraces) {
   const Trace alexnet = Trace::open(LACUNA_SOURCE_DIR "/data/alexnet_p100.safetensors.zst");

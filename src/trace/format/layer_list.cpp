@@ -1,9 +1,11 @@
 #include "trace/format/layer_list.hpp"
 
+#include <algorithm>
 #include <fmt/format.h>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <utility>
 
 #include "base/error.hpp"
 #include "base/io/untrusted_json.hpp"
@@ -17,13 +19,13 @@ using nlohmann::json;
 
 constexpr std::string_view kRemedy = "correct the layer's description or record the trace again";
 
-const std::vector<std::string> kConvKeys{"name",     "type",      "in_channels", "out_channels", "kernel",
-                                         "stride",   "padding",   "dilation",    "groups",       "batch",
-                                         "input_hw", "output_hw", "steps",       "sparsity"};
+const std::vector<std::string> kConvKeys{
+    "name",   "type",  "in_channels", "out_channels", "kernel", "stride",   "padding",   "dilation",
+    "groups", "batch", "input_hw",    "output_hw",    "steps",  "sparsity", "operations"};
 const std::vector<std::string> kLinearKeys{"name",  "type",  "in_features", "out_features",
-                                           "batch", "steps", "sparsity"};
-const std::vector<std::string> kMatmulKeys{"name",  "type", "in_features", "out_features",
-                                           "batch", "rows", "steps",       "sparsity"};
+                                           "batch", "steps", "sparsity",    "operations"};
+const std::vector<std::string> kMatmulKeys{"name", "type",  "in_features", "out_features", "batch",
+                                           "rows", "steps", "sparsity",    "operations"};
 
 // One layer's object, with messages that name the layer and the key.
 class LayerReader {
@@ -86,6 +88,23 @@ class LayerReader {
     return share.get<double>();
   }
 
+  std::optional<PerOperation<bool>> operations() const {
+    const auto at = object_.find("operations");
+    if (at == object_.end()) return std::nullopt;
+    if (!at->is_array() || at->empty()) fail("'operations' is not a list of operations that the step ran");
+    PerOperation<bool> listed{};
+    for (const json& item : *at) {
+      const std::string name = item.is_string() ? item.get<std::string>() : std::string();
+      const auto op = std::ranges::find(kOperations, name, operation_name);
+      if (op == kOperations.end()) {
+        throw InputError(place_, "unknown operation " + quote_name(name),
+                         suggest(name, {"forward", "input_grad", "weight_grad"}));
+      }
+      if (std::exchange(listed[*op], true)) fail(fmt::format("'operations' lists {} twice", name));
+    }
+    return listed;
+  }
+
   const std::string& place() const { return place_; }
   [[noreturn]] void fail(const std::string& cause) const { throw InputError(place_, cause, kRemedy); }
 
@@ -114,10 +133,11 @@ std::string string_member(const json& object, const char* key) {
 }
 
 // Refuses what the file's version does not have: an older program would misread the layer or miss it.
-void needs_version_2(const LayerReader& reader, const std::string& what, int version) {
-  if (version >= 2) return;
-  throw InputError(reader.place(), fmt::format("{} needs format version 2, the file says {}", what, version),
-                   "write \"version\": \"2\" in the metadata");
+void needs_version(int needed, const LayerReader& reader, const std::string& what, int version) {
+  if (version >= needed) return;
+  throw InputError(reader.place(),
+                   fmt::format("{} needs format version {}, the file says {}", what, needed, version),
+                   fmt::format("write \"version\": \"{}\" in the metadata", needed));
 }
 
 LayerEntry read_layer(const json& object, std::size_t index, const std::string& where, int version) {
@@ -151,7 +171,7 @@ LayerEntry read_layer(const json& object, std::size_t index, const std::string& 
                                      reader.integer("out_features"));
     layer.steps = reader.integer("steps", 1);
   } else if (type == "matmul") {
-    needs_version_2(reader, "type 'matmul'", version);
+    needs_version(2, reader, "type 'matmul'", version);
     reader.check_keys(kMatmulKeys);
     layer.shape = LayerShape::matmul(reader.bounded("batch"), reader.bounded("rows"),
                                      reader.bounded("in_features"), reader.bounded("out_features"));
@@ -163,12 +183,14 @@ LayerEntry read_layer(const json& object, std::size_t index, const std::string& 
   layer.shape.validate(reader.place());
   check_steps(layer.shape, layer.steps, reader.place());
   if (reader.flag("recurrent")) {
-    needs_version_2(reader, "'recurrent'", version);
+    needs_version(2, reader, "'recurrent'", version);
     if (layer.shape.kind != LayerKind::kLinear)
       reader.fail(fmt::format("'recurrent' is true, but a {} layer has no time steps that need each other",
                               layer_kind_name(layer.shape.kind)));
     layer.shape.sequence = layer.steps;
   }
+  layer.operations = reader.operations();
+  if (layer.operations) needs_version(3, reader, "'operations'", version);
   layer.noted_zeros_a = reader.noted_zeros("A");
   layer.noted_zeros_w = reader.noted_zeros("W");
   layer.noted_zeros_g = reader.noted_zeros("G");
@@ -181,7 +203,7 @@ LayerEntry read_layer(const json& object, std::size_t index, const std::string& 
 int needed_version(const std::vector<Layer>& layers) {
   int version = 1;
   for (const Layer& layer : layers) {
-    if (layer.a_forward) return 3;
+    if (layer.a_forward || layer.operations) return 3;
     if (layer.shape.kind == LayerKind::kMatmul || layer.shape.sequence > 1) version = 2;
   }
   return version;
@@ -246,6 +268,12 @@ std::string layer_list_json(const std::vector<Layer>& layers) {
       object["steps"] = layer.steps;
       if (matmul) object["rows"] = shape.n;
       if (shape.sequence > 1) object["recurrent"] = true;
+    }
+    if (layer.operations) {
+      object["operations"] = json::array();
+      for (const Operation op : kOperations) {
+        if ((*layer.operations)[op]) object["operations"].push_back(operation_name(op));
+      }
     }
     object["sparsity"] = {
         {"A", layer.a.zero_share()}, {"G", layer.g.zero_share()}, {"W", layer.w.zero_share()}};

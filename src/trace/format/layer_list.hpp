@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,6 +21,7 @@ struct LayerEntry {
   double noted_zeros_w = -1;
   double noted_zeros_g = -1;
   double noted_zeros_a_forward = -1;
+  std::optional<PerOperation<bool>> operations = std::nullopt;
 
   double noted_zeros(TraceTensor which) const {
     if (which.forward) return noted_zeros_a_forward;
@@ -29,8 +31,9 @@ struct LayerEntry {
   }
 };
 
-// Version 2 of the format added matmul and recurrent layers, version 3 A_forward. A writer gives a file the
-// lowest version that has all it contains, so that older programs read what they can and refuse the rest.
+// Version 2 of the format added matmul and recurrent layers, version 3 A_forward and operations. A writer
+// gives a file the lowest version that has all it contains, so that older programs read what they can and
+// refuse the rest.
 inline constexpr int kTraceVersion = 3;
 int needed_version(const std::vector<Layer>& layers);
 

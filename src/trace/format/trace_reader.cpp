@@ -173,7 +173,8 @@ Trace read_trace(std::string name, std::unique_ptr<ByteSource> source) {
                 .a = {},
                 .w = {},
                 .g = {},
-                .a_forward = {}};
+                .a_forward = {},
+                .operations = entry.operations};
     layer.a = *read_tensor(entry, Operand::kA, index, *storage, name);
     layer.w = *read_tensor(entry, Operand::kW, index, *storage, name);
     layer.g = *read_tensor(entry, Operand::kG, index, *storage, name);
