@@ -26,7 +26,7 @@ from .callers import in_backward
 from .metadata import checked_metadata
 from .modules import Names, Running, numbered, sequence_of, unwrapped
 from .operands import Limits
-from .recorder import Call, Recorder, merged
+from .recorder import Call, Recorder, merged, noted_operations
 from .._trace.sources import Step
 from ..errors import CaptureError, CaptureWarning
 
@@ -42,6 +42,7 @@ def capture(
     dtype: str = "f32",
     linear_samples: Optional[int] = None,
     metadata: Optional[Mapping[str, object]] = None,
+    inference: bool = False,
 ) -> "Capture":
     """Record the training step inside the `with` block to a trace.
 
@@ -61,10 +62,14 @@ def capture(
         default, because the weight gradient reduces over them and a step has no others to run beside.
     metadata: any of model (default: the class), dataset, batch (default: the first layer's), progress, epoch, accuracy,
         loss. They can be added or changed inside the block.
+    inference: record forward passes alone, with gradients or without.
+
+    Each layer has the operations that the step ran: a frozen one no weight_grad, one whose input needs no gradient no
+    input_grad.
 
     Raises CaptureError where the step cannot be recorded; warns with CaptureWarning about what was left out.
     """
-    return Capture(model, path, samples, values, dtype, linear_samples, metadata)
+    return Capture(model, path, samples, values, dtype, linear_samples, metadata, inference)
 
 
 class Capture:
@@ -74,7 +79,7 @@ class Capture:
     path, `step` what was recorded.
     """
 
-    def __init__(self, model, path, samples, values, dtype, linear_samples, metadata):
+    def __init__(self, model, path, samples, values, dtype, linear_samples, metadata, inference=False):
         for key, number in (("samples", samples), ("linear_samples", linear_samples)):
             if number is not None and (not isinstance(number, int) or number < 1):
                 raise CaptureError(f"{key} is {number!r}, not a whole number from 1")
@@ -87,6 +92,7 @@ class Capture:
         self._model = unwrapped(model)
         self._limits = Limits(None, samples, linear_samples)
         self._dtype = _DTYPES[dtype] if values else None
+        self._inference = inference
         checked_metadata(self.metadata)
         # Fail now rather than after the step.
         if self.path and not os.path.isdir(os.path.dirname(self.path)):
@@ -104,7 +110,7 @@ class Capture:
             raise CaptureError("this capture was already used; make a new one for the next step")
         self._used = True
         self._names = Names(self._model)
-        self._recorder = Recorder(self._names, self._limits, self._dtype)
+        self._recorder = Recorder(self._names, self._limits, self._dtype, self._inference)
         for name, module in self._names.modules.items():
             self._note_forward(name, module)
         self._undo.append(_unfused_attention())
@@ -155,9 +161,9 @@ class Capture:
     def _finish(self) -> None:
         recorder = self._recorder
         calls = sorted((call for call in recorder.calls if call.done), key=lambda call: call.order)
-        if not calls:
+        if not any(call.forward_alone == self._inference for call in calls):
             cause = "ran where it could be seen; a compiled model hides its layers"
-            if recorder.calls or recorder.without_graph:
+            if (recorder.calls or recorder.without_graph) and not self._inference:
                 cause = "got a gradient; call backward() inside the block"
             raise CaptureError(f"{self.path or 'capture'}: no trace, because no layer {cause}")
         batch = self._limits.batch
@@ -179,10 +185,14 @@ class Capture:
         tensors: Dict[str, torch.Tensor] = {}
         layers = []
         names = numbered([call.name for call in calls])
-        for name, call in zip(names, calls):
+        for place, (name, call) in enumerate(zip(names, calls)):
+            noted = noted_operations(call.operations, place)
+            metadata["version"] = "3" if noted else metadata["version"]
             sparsity = {}
             for role in ("A", "W", "G"):
-                stored = call.stored[role]
+                stored = call.stored.get(role)
+                if stored is None:  # no operation multiplies it
+                    continue
                 if stored.problem:
                     place = self.path or "capture"
                     raise CaptureError(f"{place}: no trace, because {role} of layer '{name}' {stored.problem}")
@@ -191,7 +201,7 @@ class Capture:
                     tensors[f"{name}/{role}"] = stored.values
                 if stored.values is not None or stored.zeros > 0:  # no mask: no zeros
                     tensors[f"{name}/{role}.mask"] = stored.mask
-            layers.append({"name": name, **call.product.info, "sparsity": sparsity})
+            layers.append({"name": name, **call.product.info, **noted, "sparsity": sparsity})
         metadata["layers"] = json.dumps(layers)
         if self.path:
             write_container(self.path, tensors, metadata)
@@ -222,7 +232,7 @@ class Capture:
         recorded = sum(call.macs for call in calls)
         _warn("a trace cannot hold these products; left out", recorder.left_out.unfit(recorded))
         _warn("did not run in the block; left out", idle)
-        _warn("got no gradient (frozen, or not part of the loss); left out", bare)
+        _warn("got no gradient (under torch.no_grad(), or not part of the loss); left out", bare)
         _warn("some calls of these got no gradient and were left out", partly)
         if recorder.later_pass:
             _warn("the model ran again after a backward pass; only the passes before it were recorded")

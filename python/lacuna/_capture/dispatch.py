@@ -8,7 +8,7 @@ Facts that the operations do not carry are attached to the tensors that pass: wh
 (a transposed weight, a pruned one, one that autocast narrowed), and of which dimensions a matrix was made.
 """
 
-from typing import Callable, Dict, Optional, Tuple
+from typing import Callable, Dict, Iterable, Iterator, Optional, Tuple
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
@@ -49,6 +49,7 @@ class DispatchWatch(TorchDispatchMode):
         self._owns = owns
         self._mine = object()  # distinguishes the notes of this watch from those of earlier ones
         self._others: Dict[object, Optional[str]] = {}
+        self._any_frozen = False
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
@@ -71,7 +72,19 @@ class DispatchWatch(TorchDispatchMode):
             if name is not None:
                 self._owner.other(name, args, output)
         self._inherit(args, output)
+        if self._any_frozen and any(self.is_frozen(tensor) for tensor in _tensors(args)):
+            for tensor in _tensors((output,)):
+                self.note_frozen(tensor)
         return output
+
+    def note_frozen(self, tensor: torch.Tensor) -> None:
+        """A layer that no gradient goes back through has made this."""
+        self._any_frozen = True
+        tensor._lacuna_frozen = self._mine
+
+    def is_frozen(self, tensor: torch.Tensor) -> bool:
+        """Was it made of such a layer's output? Products of data alone do not count as the network's."""
+        return getattr(tensor, "_lacuna_frozen", None) is self._mine
 
     def source(self, tensor: torch.Tensor) -> Optional[int]:
         """The id of the parameter or buffer that a tensor was made of, if it was made of the model's state alone."""
@@ -101,6 +114,13 @@ class DispatchWatch(TorchDispatchMode):
             name = schema.name if schema is not None else getattr(func, "__name__", "")
             self._others[func] = name if is_other(name) else None
         return self._others[func]
+
+
+def _tensors(values: Iterable[object]) -> Iterator[torch.Tensor]:
+    for value in values:
+        for one in value if isinstance(value, (list, tuple)) else (value,):
+            if isinstance(one, torch.Tensor):
+                yield one
 
 
 def lead_of(matrix: torch.Tensor) -> Tuple[int, ...]:

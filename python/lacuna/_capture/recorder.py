@@ -27,17 +27,20 @@ class Call:
     product: Optional[Product] = None  # None: a trace cannot hold it
     merge: Optional[Tuple] = None  # see Sequence
     packed: bool = False
+    operations: Tuple[str, ...] = ()  # those that the step runs
+    forward_alone: bool = False  # frozen, or inference: no gradient will come
     stored: Dict[str, Stored] = field(default_factory=dict)
 
     @property
     def done(self) -> bool:
-        return self.product is not None and self.product.late in self.stored
+        return self.product is not None and (self.forward_alone or self.product.late in self.stored)
 
 
 class Recorder:
     """Takes the products that a DispatchWatch shows it."""
 
-    def __init__(self, names: Names, limits: Limits, dtype: Optional[torch.dtype]):
+    def __init__(self, names: Names, limits: Limits, dtype: Optional[torch.dtype], inference: bool = False):
+        self._inference = inference
         self.calls: List[Call] = []
         self.without_graph: Dict[str, List[Call]] = {}  # by layer
         self.left_out = LeftOutWork()
@@ -114,7 +117,7 @@ class Recorder:
             return matrix_product(matrix, weight, arrange, lead, limits, sequence)
 
         macs = first.numel() * second.shape[-1]
-        self._product("matmul", source, (a, b), output, macs, describe)
+        self._product("matmul", source, (b, a) if swapped else (a, b), output, macs, describe)
 
     def convolution(self, args: tuple, output: torch.Tensor) -> None:
         input, weight, _, stride, padding, dilation, transposed, _, groups = args
@@ -124,7 +127,7 @@ class Recorder:
             return convolution(input, weight, output, *shape, limits)
 
         macs = (input if transposed else output).numel() * weight[0].numel()
-        self._product("conv", self.watch.source(weight), (input, weight), output, macs, describe)
+        self._product("conv", self.watch.source(weight), (input, weight), output, macs, describe, transposed)
 
     def other(self, name: str, args: tuple, output: object) -> None:
         """A product that a trace cannot hold."""
@@ -133,11 +136,18 @@ class Recorder:
         macs = other_macs(name, args, outputs[0])
         self._product(name.rpartition("::")[2].strip("_"), None, tensors, outputs[0], macs, lambda *_: None)
 
-    def _product(self, function: str, source, factors, output, macs: Optional[int], describe: Callable) -> None:
+    def _product(
+        self, function: str, source, factors, output, macs: Optional[int], describe: Callable, transposed: bool = False
+    ) -> None:
+        """`factors`: A and W."""
         if macs == 0 or type(output).__name__ == "FakeTensor":  # a compiler looks at it; nothing is multiplied
             return
         stack = self._here.__dict__.get("running") or [None]
         running = stack[-1]
+        if self._inference:
+            if running is not None:
+                self._forward_alone(function, source, running, output, macs, describe, transposed)
+            return
         training = torch.is_grad_enabled()
         graph = training and any(factor.requires_grad for factor in factors)
         recomputed = in_backward()
@@ -152,6 +162,11 @@ class Recorder:
         weighted = self._names.is_parameter(source)
         if not training and not weighted:
             return
+        if torch.is_grad_enabled() and not graph and not recomputed and not in_checkpoint():
+            if weighted or any(self.watch.is_frozen(factor) for factor in factors):
+                self._forward_alone(function, source, running, output, macs, describe, transposed)
+                self.watch.note_frozen(output)
+                return
         if not graph and not weighted and not (recomputed or in_checkpoint()):
             return  # of data alone
         name, owner, kind = self._names.layer(source, running, function)
@@ -184,9 +199,31 @@ class Recorder:
             self.limits.batch = call.product.samples
         if running is not None and running.sequence is not None:
             call.merge, call.packed = running.sequence.merge, running.sequence.packed
+        wanted = [factor.requires_grad for factor in factors]
+        call.operations = operations_of(wanted[0], wanted[-1], transposed)
         call.stored = {role: store(operand, self._dtype) for role, operand in call.product.operands.items()}
         call.product.operands = {}
         self._here.__dict__.setdefault("pending", []).append((call, output))
+
+    def _forward_alone(self, function: str, source, running, output, macs, describe: Callable, transposed: bool) -> None:
+        """A product that no gradient goes back through: frozen, or of inference."""
+        weighted = self._names.is_parameter(source)
+        name, owner, kind = self._names.layer(source, running, function)
+        self.ran.add(owner)
+        self._count += 1
+        call = Call(name, kind, self._count, False, weighted, macs, forward_alone=True)
+        call.product = describe(self.limits, running) if type(output) in (torch.Tensor, nn.Parameter) else None
+        if call.product is None:
+            self.left_out.add(name, kind, macs, unfit=True)
+            return
+        if self.limits.batch is None:
+            self.limits.batch = call.product.samples
+        if running is not None and running.sequence is not None:
+            call.merge, call.packed = running.sequence.merge, running.sequence.packed
+        call.operations = operations_of(False, False, transposed)[:1]
+        call.stored = {role: store(operand, self._dtype) for role, operand in call.product.operands.items()}
+        call.product.operands = {}
+        self.calls.append(call)
 
     def settle(self) -> None:
         """The operations so far are complete: their outputs have nodes in the graph."""
@@ -219,6 +256,23 @@ class Recorder:
         self._hooks.append(output.grad_fn.register_hook(arrived))
 
 
+def operations_of(input_wanted: bool, weight_wanted: bool, transposed: bool) -> Tuple[str, ...]:
+    """The operations that a step runs, by the factors that need gradients.
+
+    A transposed convolution is recorded as the convolution that it reverses: its forward is that one's input_grad.
+    """
+    forward, input_grad = ("input_grad", "forward") if transposed else ("forward", "input_grad")
+    return (forward, *([input_grad] if input_wanted else []), *(["weight_grad"] if weight_wanted else []))
+
+
+def noted_operations(operations: Tuple[str, ...], place: int) -> Dict[str, List[str]]:
+    """The key of a layer's description, where the operations do not follow from its place in the trace."""
+    order = ("forward", "input_grad", "weight_grad")
+    expected = order if place else ("forward", "weight_grad")
+    listed = [name for name in order if name in operations]
+    return {} if tuple(listed) == expected else {"operations": listed}
+
+
 def _arranged(product: Product, gradient: Callable) -> Product:
     """The product, with its gradient turned first."""
     arrange = product.arrange
@@ -241,10 +295,12 @@ def merged(calls: List[Call], left_out: LeftOutWork) -> List[Call]:
     """
     groups: Dict[object, List[Call]] = {}
     for number, call in enumerate(calls):
-        groups.setdefault((call.name, *call.merge) if call.merge is not None else number, []).append(call)
+        key = (call.name, call.forward_alone, *call.merge) if call.merge is not None else number
+        groups.setdefault(key, []).append(call)
     result = []
     for group in groups.values():
         first = group[0]
+        first.operations = tuple({name: None for call in group for name in call.operations})
         result.append(first)
         if first.merge is None or (len(group) == 1 and not first.packed):
             continue
@@ -260,7 +316,7 @@ def merged(calls: List[Call], left_out: LeftOutWork) -> List[Call]:
         else:
             info["steps"] = sum(call.product.info["steps"] for call in group)
         kept = rows // info["steps"]
-        for role in ("A", "G"):
+        for role in [role for role in ("A", "G") if role in first.stored]:
             first.stored[role] = joined([call.stored[role] for call in group], kept, most, recurrent)
         info["batch"] = rows
         if recurrent and info["steps"] > 1:

@@ -30,7 +30,7 @@ class Transfer:
         parts: List[torch.Tensor] = []
         pieces: List[List[Piece]] = []
         size = 0
-        home = calls[-1].masks["G"].device
+        home = next(mask.device for call in reversed(calls) for mask in call.masks.values())
         for call in calls:
             pieces.append([])
             for role, mask in call.masks.items():

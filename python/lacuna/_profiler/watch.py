@@ -8,8 +8,9 @@ import torch.nn.functional as F
 from torch import nn
 
 from .._trace.masks import pack
-from .._capture.callers import in_backward
+from .._capture.callers import in_backward, in_checkpoint
 from .._capture.operands import Limits, Product, convolution
+from .._capture.recorder import operations_of
 
 # Convolutions whose arrangement in a trace is not their own: as lacuna.capture records them.
 _ARRANGED = (nn.Conv3d, nn.ConvTranspose1d, nn.ConvTranspose2d, nn.ConvTranspose3d)
@@ -30,11 +31,20 @@ class LayerCall:
     info: Dict[str, Any]  # as a trace describes it
     arrange: Callable[[torch.Tensor], torch.Tensor]  # the gradient of its output as a trace has it
     late: str = "G"  # what that gradient is: A of a transposed convolution
+    operations: Tuple[str, ...] = ()  # those that the step runs
+    forward_alone: bool = False  # frozen: no gradient will come
     masks: Dict[str, torch.Tensor] = field(default_factory=dict)
 
     @property
     def complete(self) -> bool:
-        return self.late in self.masks
+        return self.forward_alone or self.late in self.masks
+
+
+def _trains(module: nn.Module) -> bool:
+    """Does the module's weight need a gradient? A parametrized one is not asked for: that would compute it again."""
+    if hasattr(module, "parametrizations"):
+        return any(parameter.requires_grad for parameter in module.parametrizations.parameters())
+    return module.weight.requires_grad
 
 
 @dataclass
@@ -111,7 +121,7 @@ class StepWatch:
         return calls, finite
 
     def _ran(self, name: str) -> Callable:
-        def ran(module: nn.Module, args: tuple, output: Any) -> None:
+        def ran(training: bool, module: nn.Module, args: tuple, output: Any) -> None:
             recomputed = in_backward()
             if self._gradients and not recomputed:
                 return  # a later pass of gradient accumulation: the first is measured
@@ -120,17 +130,24 @@ class StepWatch:
             order = self._count
             self._count += 1
             if output.grad_fn is None:
-                if not recomputed:
+                if training and not recomputed and not in_checkpoint():
+                    call = self._record(name, order, module, args[0].detach(), output)
+                    if call is not None:
+                        call.operations, call.forward_alone = operations_of(False, False, call.late == "A")[:1], True
+                        self._calls.append(call)
+                elif not recomputed:
                     self._waiting.setdefault(name, []).append(order)
                 return
             if recomputed and self._waiting.get(name):
                 order = self._waiting[name].pop(0)
             call = self._record(name, order, module, args[0].detach(), output)
             if call is not None:
+                wanted = args[0].requires_grad, _trains(module)
+                call.operations = operations_of(*wanted, call.late == "A")
                 self._calls.append(call)
                 self._take_gradient(call, output)
 
-        return lambda *arguments: self._guarded(ran, *arguments)
+        return lambda *arguments: self._guarded(ran, torch.is_grad_enabled(), *arguments)
 
     def _record(
         self, name: str, order: int, module: nn.Module, a: torch.Tensor, output: torch.Tensor

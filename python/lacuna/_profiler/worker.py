@@ -8,6 +8,7 @@ import traceback
 from typing import Any, Callable, Dict, List, Optional, Tuple
 
 from .._capture.modules import numbered
+from .._capture.recorder import noted_operations
 from .._native.handles import TraceHandle, run_simulation
 from .series import MachineMeasure, Zeros
 from .watch import RecordedStep
@@ -133,8 +134,9 @@ def _described(step: RecordedStep, sample: Optional[int]) -> Tuple[List[Dict[str
     address = step.data.data_ptr()
     infos: List[Dict[str, Any]] = []
     masks: List[Tuple[int, int]] = []
-    for name, call, pieces in zip(numbered([call.name for call in step.calls]), step.calls, step.pieces):
-        info = {"name": name, **call.info}
+    names = numbered([call.name for call in step.calls])
+    for place, (name, call, pieces) in enumerate(zip(names, step.calls, step.pieces)):
+        info = {"name": name, **call.info, **noted_operations(call.operations, place)}
         parts = 1
         if sample is not None and (info["type"] == "conv2d" or info["steps"] > 1):
             parts = step.samples  # divides the samples recorded

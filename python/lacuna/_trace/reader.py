@@ -67,8 +67,8 @@ def read_trace(path: Union[str, os.PathLike]) -> Trace:
         raise TraceError(f"a {type(path).__name__} is not the name of a trace")
     path = os.fspath(path)
     tensors, metadata = read_container(path)
-    if metadata.get("format") != "training-trace" or metadata.get("version") not in ("1", "2"):
-        raise TraceError(f"{path}: not a training trace of version 1 or 2")
+    if metadata.get("format") != "training-trace" or metadata.get("version") not in ("1", "2", "3"):
+        raise TraceError(f"{path}: not a training trace of version 1 to 3")
     try:
         entries = json.loads(metadata["layers"])
         layers = [_read_layer(entry, tensors, path) for entry in entries]
