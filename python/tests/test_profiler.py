@@ -140,6 +140,25 @@ class Numbers(unittest.TestCase):
         torch.manual_seed(2)
         self.same(*measured(Unusual()))
 
+    def test_of_frozen_layers_and_a_second_layer_on_the_input(self):
+        class Adapter(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.frozen = nn.Conv2d(3, 8, 3).requires_grad_(False)
+                self.stem, self.head = nn.Conv2d(3, 8, 3), nn.Linear(8 * 16, 10)
+                self.last = nn.Linear(10, 10).requires_grad_(False)
+
+            def forward(self, x):
+                return self.last(self.head((self.frozen(x).relu() + self.stem(x)).relu().flatten(1)))
+
+        torch.manual_seed(2)
+        found, expected = measured(Adapter())
+        self.same(found, expected)
+        ran = {layer["name"]: [op["op"] for op in layer["ops"]] for layer in found["layers"]}
+        self.assertEqual(ran["frozen"], ["forward"])
+        self.assertEqual(ran["stem"], ["forward", "weight_grad"])
+        self.assertEqual(ran["last"], ["forward", "input_grad"])
+
     def test_what_is_not_measured_is_said_once(self):
         model = nn.Sequential(Functions(), nn.Linear(16, 16))
         with lacuna.Profiler(model, every=1) as profiler, warnings.catch_warnings(record=True) as caught:
@@ -210,7 +229,8 @@ class Numbers(unittest.TestCase):
         self.assertEqual(found[0].machines["dense"].speedup, 1)
         self.assertEqual(profiler.dropped, 0)
         self.assertEqual(len(profiler.to_dicts()), 4)
-        self.assertIn("tensordash: speedup", str(profiler))
+        found = profiler.measurements[-1].machines["tensordash"]
+        self.assertIn(f"tensordash: {found.speedup_from_zeros:.3f} ± {found.standard_error:.3f} from zeros", str(profiler))
         self.assertEqual(repr(profiler), "<lacuna.Profiler: 2 measurements in 4 steps, 0 dropped>")
 
     def test_the_standard_error_covers_the_whole_batch(self):
@@ -247,9 +267,34 @@ class Training(unittest.TestCase):
         with lacuna.Profiler(model, every=1, waiting=1) as profiler:
             profiler._workers._work = lambda step, work=profiler._workers._work: (gate.wait(30), work(step))
             train(model, profiler, 7, wait=False)
-            self.assertEqual(profiler.dropped, 6)  # of steps 1 to 7: one is simulated, one waits
+            self.assertEqual(profiler.dropped, 5)  # of steps 0 to 6: one is simulated, one waits
             gate.set()
         self.assertEqual([one.step for one in profiler.measurements], [0, 1])
+
+    def test_that_never_calls_step_is_warned(self):
+        model = small()
+        with self.assertWarnsRegex(lacuna.ProfilerWarning, "step.. was never called"):
+            with lacuna.Profiler(model):
+                for _ in range(3):
+                    loss_of(model, batch()).backward()
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            with lacuna.Profiler(model):  # no training
+                pass
+
+    def test_hears_of_each_measurement(self):
+        seen = []
+
+        def hear(measurement):
+            seen.append(measurement.step)
+            if measurement.step == 1:
+                raise ValueError("of the caller")
+
+        with self.assertWarnsRegex(lacuna.ProfilerWarning, "on_measurement raised ValueError: of the caller"):
+            with lacuna.Profiler(small(), every=1, on_measurement=hear) as profiler:
+                train(profiler._model, profiler, 3)
+        self.assertEqual(seen, [0, 1, 2])
+        self.assertEqual(len(profiler.measurements), 3)
 
     def test_that_fails_leaves_the_model_as_it_was(self):
         model = small()

@@ -3,7 +3,7 @@
 import os
 import time
 import warnings
-from typing import Any, Dict, List, Mapping, Optional, Sequence, Union
+from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Union
 
 import torch
 from torch import nn
@@ -48,6 +48,7 @@ class Profiler(ProfilerResults):
     workers, threads: simulations at a time, and threads of each. Their priority is lower than the training's.
     waiting: recorded steps that may wait. A step that is due while that many wait is not measured, but counted
         (`dropped`): training never waits for the profiler, and memory stays bounded.
+    on_measurement: called with each `Measurement` as soon as it is there, in a thread of the profiler, one at a time.
     history: measurements kept in memory; where there are more, every second one is forgotten (the CSV has all).
 
     With gradient accumulation the first forward and backward pass of a step is measured. A step whose gradients
@@ -70,6 +71,7 @@ class Profiler(ProfilerResults):
         workers: int = 1,
         threads: int = 1,
         waiting: int = 1,
+        on_measurement: Optional[Callable[[Measurement], Any]] = None,
         history: int = 2000,
     ) -> None:
         limits = dict(every=1, samples=1, workers=1, threads=0, waiting=0, history=2)
@@ -100,6 +102,8 @@ class Profiler(ProfilerResults):
         self._transfer = Transfer()
         self._unseen: Optional[UnseenCount] = None
         self._counted = False
+        self._due = False  # the step under way should be measured
+        self._on_measurement = on_measurement
         self._report = os.path.abspath(os.fspath(report)) if report is not None else None
         for path in (report, csv):
             if path is not None and not os.path.isdir(os.path.dirname(os.path.abspath(os.fspath(path)))):
@@ -141,6 +145,8 @@ class Profiler(ProfilerResults):
             raise ProfilerError("this profiler is closed; make a new one")
         if self._watch is not None:
             self._submit()
+        elif self._due:
+            self.dropped += 1
         self._step += 1
         self._started = True
         self._arm()
@@ -150,7 +156,12 @@ class Profiler(ProfilerResults):
         if self._closed:
             return
         self._closed = True
-        self._disarm()
+        watch = self._disarm()
+        if self._step == 0 and watch is not None and watch.finish()[0]:
+            self._failed(
+                "step() was never called, so nothing was measured; call it after optimizer.step(), or give the profiler "
+                "the optimizer"
+            )
         if self._restore_optimizer is not None:
             self._restore_optimizer()
         self._workers.drain(None if wait else 0)
@@ -171,10 +182,8 @@ class Profiler(ProfilerResults):
     # ---- Inside
 
     def _arm(self) -> None:
-        if self._step % self.every:
-            return
-        if not self._workers.has_room():
-            self.dropped += 1
+        self._due = self._step % self.every == 0
+        if not self._due or not self._workers.has_room():
             return
         self._watch = StepWatch(self._model, self.samples)
         if self._compiled:
@@ -200,7 +209,7 @@ class Profiler(ProfilerResults):
         if watch.problem:
             self._failed(f"step {self._step} cannot be measured: {watch.problem}")
             return
-        if not calls:
+        if all(call.forward_alone for call in calls):
             self._failed(
                 f"step {self._step}: no layer got a gradient; call backward() between two calls of step(). A function "
                 "compiled by torch.compile hides its layers: compile the model instead"
@@ -243,6 +252,11 @@ class Profiler(ProfilerResults):
         with self._lock:
             self._series.add(measurement)
             self._last = trace
+        if self._on_measurement is not None:
+            try:
+                self._on_measurement(measurement)
+            except Exception as error:  # of the caller's function: the training continues
+                self._failed(f"step {step.step}: on_measurement raised {type(error).__name__}: {error}")
         for output in list(self._outputs):
             try:
                 output.add(measurement)

@@ -1,5 +1,6 @@
 """Results of a profiler so far: as numbers, as a page, and merged over the processes of a training."""
 
+import math
 import os
 import threading
 from typing import Any, Dict, List, Optional, Union
@@ -107,7 +108,9 @@ class ProfilerResults:
         text = f"lacuna.Profiler: {len(self.measurements)} measurements in {self._step} steps, {self.dropped} dropped"
         for measurement in self.measurements[-1:]:
             for name, machine in measurement.machines.items():
-                text += f"\n  {name}: speedup {machine.speedup:.3f} ± {machine.standard_error:.3f}"
+                error = "" if math.isnan(machine.standard_error) else f" ± {machine.standard_error:.3f}"
+                text += f"\n  {name}: {machine.speedup_from_zeros:.3f}{error} from zeros"
+                text += f" ({machine.speedup:.3f} with empty lanes)"
         return text
 
     def __repr__(self) -> str:
