@@ -110,15 +110,17 @@ class Capture:
             raise CaptureError("this capture was already used; make a new one for the next step")
         self._used = True
         self._names = Names(self._model)
-        self._recorder = Recorder(self._names, self._limits, self._dtype, self._inference)
+        self._recorder = self._make_recorder()
         for name, module in self._names.modules.items():
             self._note_forward(name, module)
         self._undo.append(_unfused_attention())
-        self._recorder.watch.__enter__()
+        self._recorder.open()
         return self
 
+    def _make_recorder(self) -> Recorder:
+        return Recorder(self._names, self._limits, self._dtype, self._inference)
+
     def __exit__(self, kind, error, traceback) -> bool:
-        self._recorder.watch.__exit__(kind, error, traceback)
         self._recorder.close()
         for undo in reversed(self._undo):
             undo()

@@ -34,6 +34,10 @@ _RESHAPES = {
 _WRAPPED = {bool: torch.bool, int: torch.int64, float: torch.float64, complex: torch.complex128}
 
 
+class _Notes:
+    any_frozen = False
+
+
 class DispatchWatch(TorchDispatchMode):
     """Reports products to an owner: `before()` every operation, then one of matrices, convolution, other.
 
@@ -47,9 +51,8 @@ class DispatchWatch(TorchDispatchMode):
         super().__init__()
         self._owner = owner
         self._owns = owns
-        self._mine = object()  # distinguishes the notes of this watch from those of earlier ones
+        self._mine = _Notes()  # distinguishes the notes of this watch from those of earlier ones
         self._others: Dict[object, Optional[str]] = {}
-        self._any_frozen = False
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
@@ -72,19 +75,25 @@ class DispatchWatch(TorchDispatchMode):
             if name is not None:
                 self._owner.other(name, args, output)
         self._inherit(args, output)
-        if self._any_frozen and any(self.is_frozen(tensor) for tensor in _tensors(args)):
+        if self._mine.any_frozen and any(self.is_frozen(tensor) for tensor in _tensors(args)):
             for tensor in _tensors((output,)):
                 self.note_frozen(tensor)
         return output
 
     def note_frozen(self, tensor: torch.Tensor) -> None:
         """A layer that no gradient goes back through has made this."""
-        self._any_frozen = True
+        self._mine.any_frozen = True
         tensor._lacuna_frozen = self._mine
 
     def is_frozen(self, tensor: torch.Tensor) -> bool:
         """Was it made of such a layer's output? Products of data alone do not count as the network's."""
         return getattr(tensor, "_lacuna_frozen", None) is self._mine
+
+    def again(self) -> "DispatchWatch":
+        """A mode that shares the notes of this one: a mode is entered once."""
+        other = DispatchWatch(self._owner, self._owns)
+        other._mine, other._others = self._mine, self._others
+        return other
 
     def source(self, tensor: torch.Tensor) -> Optional[int]:
         """The id of the parameter or buffer that a tensor was made of, if it was made of the model's state alone."""

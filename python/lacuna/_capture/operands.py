@@ -287,6 +287,8 @@ def joined(parts: List[Stored], samples: int, most: Optional[int], recurrent: bo
     mask = together([part.mask for part in parts])
     values = None if parts[0].values is None else together([part.values for part in parts])
     elements = parts[0].elements // parts[0].mask.shape[0] * mask.shape[0]
-    counts = torch.tensor([bin(byte).count("1") for byte in range(256)])
-    nonzeros = int(counts[mask.long()].sum())
+    nonzeros = parts[0].nonzeros
+    if nonzeros >= 0:  # counted
+        counts = torch.tensor([bin(byte).count("1") for byte in range(256)])
+        nonzeros = int(counts[mask.long()].sum())
     return Stored(mask, values, nonzeros, elements, next((part.problem for part in parts if part.problem), ""))

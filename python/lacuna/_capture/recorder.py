@@ -56,6 +56,10 @@ class Recorder:
         self._hooks: List = []
         self._here = threading.local()  # running modules, products without a node yet
 
+    def open(self) -> None:
+        """Watch this thread from now on."""
+        self.watch.__enter__()
+
     def start(self, running: Running) -> None:
         """A module's forward begins."""
         self._here.__dict__.setdefault("running", []).append(running)
@@ -66,6 +70,11 @@ class Recorder:
         self._here.running.pop()
 
     def close(self) -> None:
+        """Watch no longer, and leave nothing in the graph."""
+        self.watch.__exit__(None, None, None)
+        self.forget()
+
+    def forget(self) -> None:
         """Leave nothing in the graph."""
         self.settle()
         for hook in self._hooks:
@@ -201,7 +210,7 @@ class Recorder:
             call.merge, call.packed = running.sequence.merge, running.sequence.packed
         wanted = [factor.requires_grad for factor in factors]
         call.operations = operations_of(wanted[0], wanted[-1], transposed)
-        call.stored = {role: store(operand, self._dtype) for role, operand in call.product.operands.items()}
+        call.stored = {role: self._store(operand) for role, operand in call.product.operands.items()}
         call.product.operands = {}
         self._here.__dict__.setdefault("pending", []).append((call, output))
 
@@ -221,7 +230,7 @@ class Recorder:
         if running is not None and running.sequence is not None:
             call.merge, call.packed = running.sequence.merge, running.sequence.packed
         call.operations = operations_of(False, False, transposed)[:1]
-        call.stored = {role: store(operand, self._dtype) for role, operand in call.product.operands.items()}
+        call.stored = {role: self._store(operand) for role, operand in call.product.operands.items()}
         call.product.operands = {}
         self.calls.append(call)
 
@@ -241,19 +250,24 @@ class Recorder:
 
         def arrived(_grad_inputs, grad_outputs):
             gradient = grad_outputs[index]
-            if gradient is None:
-                return
-            if call.done:
-                self.repeated = True
-                return
-            self._gradients += 1
-            self._here.own = True
-            try:
-                call.stored[call.product.late] = store(call.product.arrange(gradient.detach()), self._dtype)
-            finally:
-                self._here.own = False
+            if gradient is not None:
+                self._arrived(call, gradient.detach())
 
         self._hooks.append(output.grad_fn.register_hook(arrived))
+
+    def _arrived(self, call: Call, gradient: torch.Tensor) -> None:
+        if call.done:
+            self.repeated = True
+            return
+        self._gradients += 1
+        self._here.own = True
+        try:
+            call.stored[call.product.late] = self._store(call.product.arrange(gradient))
+        finally:
+            self._here.own = False
+
+    def _store(self, operand: torch.Tensor) -> Stored:
+        return store(operand, self._dtype)
 
 
 def operations_of(input_wanted: bool, weight_wanted: bool, transposed: bool) -> Tuple[str, ...]:

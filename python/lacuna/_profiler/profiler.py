@@ -12,8 +12,8 @@ from .results import ProfilerResults
 from .series import CsvFiles, Measurement, Spread, TensorBoard
 from .setup import check_machines, checked_model, count_steps, of_rank, ranks, summary_writer
 from .transfer import Transfer
-from .unseen import UnseenCount
-from .watch import LAYERS, StepWatch
+from .products import ProductWatch
+from .watch import StepWatch
 from .worker import Outcome, Workers
 from .._simulate import _setting
 from ..errors import ProfilerError, ProfilerWarning
@@ -33,8 +33,8 @@ class Profiler(ProfilerResults):
     `optimizer.step()` itself. Without `with`: `start()` before the loop and `close()` after it.
 
     model: any module with convolutions or Linear, on any device, also inside DistributedDataParallel. It is not
-        changed; hooks are on its layers during the steps that are measured. Products outside of such modules (attention,
-        recurrent layers, functions) are not measured: a warning after the first measured step has their share.
+        changed; hooks are on its layers during the steps that are measured. Where the first of these finds products
+        outside of such modules (attention, recurrent layers, functions), the dispatcher is watched as well.
     machines: names of `lacuna.machines()`; TensorDash if none is given.
     set: parameters, as in `lacuna.simulate`.
     every: which steps are measured: 0, every, 2 x every, ...
@@ -100,8 +100,8 @@ class Profiler(ProfilerResults):
         self._watch: Optional[StepWatch] = None
         self._started = self._closed = False
         self._transfer = Transfer()
-        self._unseen: Optional[UnseenCount] = None
-        self._counted = False
+        self._products: Optional[ProductWatch] = None
+        self._by_products: Optional[bool] = None  # None: the first measured step decides
         self._due = False  # the step under way should be measured
         self._on_measurement = on_measurement
         self._report = os.path.abspath(os.fspath(report)) if report is not None else None
@@ -186,25 +186,25 @@ class Profiler(ProfilerResults):
         if not self._due or not self._workers.has_room():
             return
         self._watch = StepWatch(self._model, self.samples)
+        self._products = ProductWatch(self._model, self.samples) if self._by_products is not False else None
         if self._compiled:
             torch.compiler.set_stance("force_eager")
-        self._watch.start()
-        if not self._counted:
-            self._unseen = UnseenCount(self._model, LAYERS)
-            self._unseen.start()
+        for watch in (self._watch, self._products):
+            if watch is not None:
+                watch.start()
 
     def _disarm(self) -> Optional[StepWatch]:
         watch, self._watch = self._watch, None
-        if self._unseen is not None:
-            self._unseen.stop()
         if watch is not None:
+            if self._products is not None:
+                self._products.stop()
             watch.stop()
             if self._compiled:
                 torch.compiler.set_stance("default")
         return watch
 
     def _submit(self) -> None:
-        watch = self._disarm()
+        watch = self._decided(self._disarm())
         calls, finite = watch.finish()
         if watch.problem:
             self._failed(f"step {self._step} cannot be measured: {watch.problem}")
@@ -223,15 +223,21 @@ class Profiler(ProfilerResults):
             self._failed(f"step {self._step} cannot be measured: {error}")
             return
         self._workers.submit(step)
-        self._tell_unseen()
 
-    def _tell_unseen(self) -> None:
-        """Once, after the first measured step."""
-        if self._unseen is None:
-            return
-        message, self._unseen, self._counted = self._unseen.message(), None, True
-        if message:
+    def _decided(self, watch: StepWatch) -> Union[StepWatch, ProductWatch]:
+        """The watch that measured the step: of products, where the layers' hooks see too little of the work."""
+        products, self._products = self._products, None
+        if products is None:
+            return watch
+        if products.sees_more:
+            watch.finish()
+        elif not watch.gradients:
+            return watch  # no training step yet
+        if self._by_products is None and products.unfit:
+            message = f"a trace cannot hold these products, which are not measured: {', '.join(products.unfit)}"
             warnings.warn(f"lacuna.Profiler: {message}", ProfilerWarning, stacklevel=4)
+        self._by_products = products.sees_more
+        return products if products.sees_more else watch
 
     def _measured(self, outcome: Outcome) -> None:
         step, machines, layers, zeros, trace = outcome

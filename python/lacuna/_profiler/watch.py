@@ -87,6 +87,11 @@ class StepWatch:
         self._watched: Dict[nn.Module, str] = {}
         self.problem = ""  # an exception of ours, which must not end the training
 
+    @property
+    def gradients(self) -> int:
+        """Gradients that have arrived."""
+        return self._gradients
+
     def start(self) -> None:
         self._find_layers()
         # Layers may be put in between now and the forward pass.

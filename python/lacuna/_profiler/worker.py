@@ -129,7 +129,8 @@ def traces_of(step: RecordedStep) -> List[TraceHandle]:
 def _described(step: RecordedStep, sample: Optional[int]) -> Tuple[List[Dict[str, Any]], List[Tuple[int, int]]]:
     """The layers of a step for TraceHandle.of_masks, of all its samples or of a part of them.
 
-    A linear layer without time steps stays whole: its weight gradient reduces over the batch.
+    A linear layer without time steps stays whole: its weight gradient reduces over the batch. So does a recurrent one,
+    whose rows are in the order of steps.
     """
     address = step.data.data_ptr()
     infos: List[Dict[str, Any]] = []
@@ -138,13 +139,14 @@ def _described(step: RecordedStep, sample: Optional[int]) -> Tuple[List[Dict[str
     for place, (name, call, pieces) in enumerate(zip(names, step.calls, step.pieces)):
         info = {"name": name, **call.info, **noted_operations(call.operations, place)}
         parts = 1
-        if sample is not None and (info["type"] == "conv2d" or info["steps"] > 1):
-            parts = step.samples  # divides the samples recorded
-            info["batch"] //= parts
+        if sample is not None and (info["type"] == "conv2d" or info["steps"] > 1) and not info.get("recurrent"):
+            if info["batch"] // info.get("steps", 1) % step.samples == 0:
+                parts = step.samples
+                info["batch"] //= parts
         infos.append(info)
         places = dict.fromkeys("AWG", (0, 0))
         for piece in pieces:
-            of = 1 if piece.role == "W" else parts
+            of = 1 if piece.role == "W" and info["type"] != "matmul" else parts
             size = piece.bytes // of
             places[piece.role] = (address + piece.offset + (sample * size if of > 1 else 0), size)
         masks += places.values()
