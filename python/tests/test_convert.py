@@ -371,6 +371,66 @@ class Subclass(nn.Conv2d):
     pass
 
 
+class Reports(ConvertTest):
+    def settle(self, faster, dry_run=False):
+        """A layer whose measurements end with ours faster or not, whatever the clock says."""
+        layer = lacuna.convert(nn.Linear(64, 64), dry_run=dry_run)
+        x = torch.randn(64, 64, requires_grad=True)
+        slow = lambda call, *args: (time.sleep(0.002), TORCH_BACKWARD(call, *args))[1]  # noqa: E731
+        best = OUR_DENSE if faster else TORCH
+        with mock.patch.object(Choice, "_fastest", lambda choice: best), mock.patch.object(
+            converted_layers, "_FEWEST_MACS", 0
+        ), mock.patch.object(Call, "_torch_backward", slow):
+            for _ in range(40):
+                layer(x).sum().backward()
+        return layer, x
+
+    def test_states_times_and_gains(self):
+        layer, _ = self.settle(faster=True)
+        report = lacuna.report(layer)
+        self.assertEqual({row["state"] for row in report.choices()}, {"ours"})
+        for row in report.choices():
+            self.assertGreater(row["ms"]["PyTorch"], 0)
+            self.assertGreater(row["ms"]["dense"], 0)
+        (gain,) = report.gains()
+        self.assertEqual(gain["layer"], "Linear")
+        self.assertGreater(gain["saved_ms"], 1)
+        self.assertAlmostEqual(gain["lacuna_ms"] + gain["saved_ms"], gain["pytorch_ms"])
+        self.assertIn("1 layers save", str(report))
+        layer, _ = self.settle(faster=False)
+        self.assertEqual({row["state"] for row in lacuna.report(layer).choices()}, {"resting"})
+        self.assertEqual(lacuna.report(layer).gains(), [])
+        layer = lacuna.convert(nn.Linear(8, 8))
+        layer(torch.randn(4, 8))
+        self.assertEqual({row["state"] for row in lacuna.report(layer).choices()}, {"too small"})
+        layer = lacuna.convert(nn.Linear(512, 512))
+        layer(torch.randn(64, 512))
+        self.assertEqual({row["state"] for row in lacuna.report(layer).choices()}, {"measuring"})
+
+    def test_a_dry_run_measures_and_runs_pytorchs_kernels(self):
+        layer, x = self.settle(faster=True, dry_run=True)
+        report = lacuna.report(layer)
+        self.assertEqual({(row["state"], row["runs"]) for row in report.choices()}, {("would win", "PyTorch")})
+        self.assertGreater(report.gains()[0]["saved_ms"], 1)
+        self.assertIn("1 layers would save", str(report))
+        self.assertEqual(type(layer(x).grad_fn).__name__, "AddmmBackward0")
+
+    def test_only_and_skip(self):
+        model = nn.Sequential(small_network(), nn.Linear(4, 4))
+        for options, names in [
+            ({"only": "0"}, ["0.0", "0.3", "0.7", "0.9"]),
+            ({"only": ["0.0", "1"]}, ["0.0", "1"]),
+            ({"skip": "0.?"}, ["1"]),
+            ({"only": "0.*", "skip": ["0.3"]}, ["0.0", "0.7", "0.9"]),
+            ({}, ["0.0", "0.3", "0.7", "0.9", "1"]),
+        ]:
+            self.assertEqual(lacuna.report(lacuna.convert(model, **options)).converted, names)
+        self.assertIn("was not converted", str(lacuna.report(lacuna.convert(model, skip="1"))))
+        for option in ("only", "skip"):
+            with self.assertRaisesRegex(lacuna.ConvertError, f"{option}: the model has no module '0.33'; did you mean '0.3'"):
+                lacuna.convert(model, **{option: "0.33"})
+
+
 class LeftToPytorch(ConvertTest):
     def test_what_is_not_covered_is_listed(self):
         warnings.filterwarnings("ignore", "Lazy modules")  # unittest restores it

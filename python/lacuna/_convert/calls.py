@@ -28,10 +28,14 @@ _FEWEST_CHANNELS = 16  # of the operand whose zeros are skipped: fewer are padde
 class Call:
     """A layer at one shape: its geometry and the choice for each operation."""
 
-    def __init__(self, geometry: Geometry, channels_last: bool, threads: int, deterministic: bool) -> None:
+    def __init__(
+        self, geometry: Geometry, channels_last: bool, threads: int, deterministic: bool, dry_run: bool = False
+    ) -> None:
         self.geometry, self.channels_last, self.threads = geometry, channels_last, threads
-        self.deterministic = deterministic
+        self.deterministic, self.dry_run = deterministic, dry_run
         self.pass_by = 0  # calls that go straight to PyTorch
+        self.compared: Optional[Tuple[float, float]] = None  # seconds of PyTorch's and of ours, the whole layer
+        self._won = self._small = False
         self._rest = 0  # how many the last time
         # Once the operations have settled, the layer as a whole alternates between PyTorch and ours. PyTorch's two
         # gradients may share preparations, and one operation's time, the least of three, may still be wrong.
@@ -166,13 +170,18 @@ class Call:
         self._turn = None
         if turn is not None:  # that was the last of them
             overhead = OVERHEAD if mask else OVERHEAD / 3
-            if min(torchs) - min(ours) <= max(overhead, _LEAST_GAIN * min(torchs)):
+            self.compared = min(torchs), min(ours) + overhead
+            self._won = min(torchs) - min(ours) > max(overhead, _LEAST_GAIN * min(torchs))
+            if not self._won or self.dry_run:
                 self.leave_to_torch()
             else:
                 self._rest = 0
 
     def leave_to_torch(self, too_small: bool = False) -> None:
         first, most = _SMALL if too_small else _LOST
+        self._small = too_small
+        if all(choice.best == TORCH for choice in self.choices):
+            self._won, self.compared = False, None
         self.pass_by = self._rest = min(most, max(first, 2 * self._rest))
         self._turn, self._turns = None, ((), ())
         for choice in self.choices:
@@ -268,13 +277,34 @@ class Call:
             rows.sum(0) if mask[2] else None,
         ]
 
-    def describe(self) -> List[Tuple[str, str, Optional[float]]]:
-        """By operation: name, the kernel that runs it, share of zeros that the choice knows of."""
+    @property
+    def state(self) -> str:
+        """"measuring", "ours", "lost" (PyTorch's for a while), "too small" to be measured, "by zeros" (deterministic)."""
+        if self._small and self.pass_by > 0:
+            return "too small"
+        if self.deterministic:
+            return "by zeros"
+        if self.dry_run and self._won:
+            return "would win"
+        return "lost" if self.pass_by > 0 else "ours" if self._won else "measuring"
+
+    @property
+    def all_calls(self) -> int:
+        return self.choices[FORWARD].all_calls
+
+    @property
+    def saved(self) -> float:
+        """Seconds that ours save, or would, in a call."""
+        return max(0.0, self.compared[0] - self.compared[1]) if self._won and self.compared else 0.0
+
+    def describe(self) -> List[Tuple[str, str, Optional[float], Dict[str, float]]]:
+        """By operation: name, the kernel that runs it, share of zeros that the choice knows of, seconds by kernel."""
         found = []
         for op, choice in enumerate(self.choices):
             used = choice.by_rule() if self.deterministic else choice.best
             zeros = max(choice.zeros.values(), default=None)
-            found.append((OPERATIONS[op], NAMES[used], zeros))
+            used = TORCH if self.dry_run and self.pass_by > 0 else used
+            found.append((OPERATIONS[op], NAMES[used], zeros, {NAMES[c]: time for c, time in choice.times.items()}))
         return found
 
 

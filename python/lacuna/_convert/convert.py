@@ -1,6 +1,8 @@
 """lacuna.convert and lacuna.unconvert: layers of a model for kernels that skip zeros, and back."""
 
-from typing import Optional
+import difflib
+from fnmatch import fnmatchcase
+from typing import List, Optional, Sequence, Set, Union
 
 import torch
 from torch import nn
@@ -12,7 +14,17 @@ from ..errors import ConvertError
 _COVERED = (nn.Conv2d, nn.Linear)
 
 
-def convert(model: nn.Module, *, deterministic: bool = False) -> nn.Module:
+Names = Union[str, Sequence[str]]
+
+
+def convert(
+    model: nn.Module,
+    *,
+    only: Names = (),
+    skip: Names = (),
+    dry_run: bool = False,
+    deterministic: bool = False,
+) -> nn.Module:
     """Let the faster of PyTorch and Lacuna run the `Conv2d` and `Linear` layers of a model on the CPU.
 
     >>> model = lacuna.convert(model)
@@ -21,6 +33,8 @@ def convert(model: nn.Module, *, deterministic: bool = False) -> nn.Module:
     Each layer measures in its first steps, operation by operation, which kernel is faster at its shape and share of
     zeros, and looks again as the zeros change. Results differ by rounding alone.
 
+    only, skip: names of layers, or of modules with all that is inside, to convert and to leave; `*` stands for any text.
+    dry_run: measure, but run PyTorch's kernels once that is done: `lacuna.report(model)` then says what ours would save.
     deterministic: choose by the share of zeros alone, never by time, so that two runs give the same bits. Also the case
         while `torch.use_deterministic_algorithms(True)` holds.
 
@@ -30,11 +44,28 @@ def convert(model: nn.Module, *, deterministic: bool = False) -> nn.Module:
     checked(model, "convert")
     if isinstance(model, torch.jit.ScriptModule):
         raise ConvertError("a TorchScript model hides its layers; convert the Python model that it was made from")
+    names = [name for name, _ in model.named_modules()]
+    chosen, skipped = _matching(names, only, "only"), _matching(names, skip, "skip")
     _try_library()
-    for module in model.modules():
-        if why_not(module) is None:
-            module._lacuna = layers.LayerState(deterministic)
+    for name, module in model.named_modules():
+        if why_not(module) is None and (not only or name in chosen) and name not in skipped:
+            module._lacuna = layers.LayerState(deterministic, dry_run)
+        else:
+            module.__dict__.pop("_lacuna", None)  # of an earlier call
     return model
+
+
+def _matching(names: List[str], patterns: Names, option: str) -> Set[str]:
+    """Names that one of the patterns matches, and those of modules inside."""
+    found: Set[str] = set()
+    for pattern in [patterns] if isinstance(patterns, str) else patterns:
+        matched = [name for name in names if fnmatchcase(name, pattern)]
+        if not matched:
+            near = difflib.get_close_matches(pattern, names, 1)
+            hint = f"did you mean {near[0]!r}?" if near else "model.named_modules() lists the names"
+            raise ConvertError(f"{option}: the model has no module {pattern!r}; {hint}")
+        found.update(name for name in names if any(name == one or name.startswith(f"{one}.") for one in matched))
+    return found
 
 
 def unconvert(model: nn.Module) -> nn.Module:

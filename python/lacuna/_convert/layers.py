@@ -20,8 +20,8 @@ _MOST_SHAPES = 24  # of one layer: with more of them none is measured often enou
 class LayerState:
     """Calls of a converted layer. Not part of its state_dict; a copy of the layer starts without any."""
 
-    def __init__(self, deterministic: bool) -> None:
-        self.deterministic = deterministic
+    def __init__(self, deterministic: bool, dry_run: bool = False) -> None:
+        self.deterministic, self.dry_run = deterministic, dry_run
         self.fast: Tuple[Dict[torch.Size, Call], Dict[torch.Size, Call]] = ({}, {})  # without, with gradients
         self.calls: Dict[tuple, Call] = {}
         self.left = 0  # calls of a layer at rest until it looks again
@@ -32,17 +32,17 @@ class LayerState:
             _in_use(-1)
 
     def __deepcopy__(self, memo: object) -> "LayerState":
-        return LayerState(self.deterministic)
+        return LayerState(self.deterministic, self.dry_run)
 
     def __reduce__(self):
-        return (LayerState, (self.deterministic,))
+        return (LayerState, (self.deterministic, self.dry_run))
 
     def call(self, geometry: Geometry, channels_last: bool, gradients: bool) -> Optional[Call]:
         deterministic = self.deterministic or torch.are_deterministic_algorithms_enabled()
         key = (geometry, channels_last, gradients, torch.get_num_threads(), deterministic)
         found = self.calls.get(key)
         if found is None and len(self.calls) < _MOST_SHAPES:
-            found = self.calls[key] = Call(geometry, channels_last, key[3], deterministic)
+            found = self.calls[key] = Call(geometry, channels_last, key[3], deterministic, self.dry_run)
         return found
 
     def rest(self) -> None:

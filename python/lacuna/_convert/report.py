@@ -1,10 +1,11 @@
 """lacuna.report: the layers of a converted model, and the kernels that run them."""
 
 from dataclasses import dataclass
-from typing import Dict, List
+from typing import Callable, Dict, List
 
 from torch import nn
 
+from .calls import Call
 from .convert import checked, why_not
 from .layers import LayerState
 
@@ -31,11 +32,16 @@ class ConversionReport:
         return list(self._states)
 
     def choices(self) -> List[Dict[str, object]]:
-        """One dict per layer, shape and operation that has run: the kernel that runs it now, and the zeros it knows of."""
+        """One dict per layer, shape and operation that has run.
+
+        `runs`: the kernel that runs it now; `zeros` that it knows of; `ms` by kernel, the least measured; `state`:
+        "measuring", "ours", "lost" (PyTorch's, until it looks again), "resting" (lost at every shape), "too small" to
+        be measured, "would win" (a dry run), "by zeros" (deterministic).
+        """
         rows: List[Dict[str, object]] = []
         for name, state in self._states.items():
             for (geometry, channels_last, gradients, threads, _), call in list(state.calls.items()):
-                for operation, used, zeros in call.describe()[: 3 if gradients else 1]:
+                for operation, used, zeros, seconds in call.describe()[: 3 if gradients else 1]:
                     rows.append(
                         {
                             "layer": name,
@@ -46,8 +52,32 @@ class ConversionReport:
                             "operation": operation,
                             "runs": used,
                             "zeros": zeros,
+                            "state": _state(state, call),
+                            "ms": {name: 1e3 * time for name, time in seconds.items()},
                         }
                     )
+        return rows
+
+    def gains(self) -> List[Dict[str, object]]:
+        """One dict per layer that was compared with PyTorch as a whole: `pytorch_ms`, `lacuna_ms` and `saved_ms` of a call.
+
+        Of a layer with several shapes, their mean by number of calls; of one that trains, forward and backward.
+        """
+        rows: List[Dict[str, object]] = []
+        for name, state in self._states.items():
+            calls = [(key[2], call) for key, call in list(state.calls.items()) if call.all_calls]
+            trains = any(gradients for gradients, _ in calls)
+            calls = [call for gradients, call in calls if gradients == trains]
+            compared = [call for call in calls if call.compared is not None]
+            if not compared:
+                continue
+            whole = sum(call.all_calls for call in calls)
+
+            def mean(of: Callable[[Call], float], among: List[Call]) -> float:
+                return 1e3 * sum(of(call) * call.all_calls for call in among) / whole
+
+            torchs, saved = mean(lambda call: call.compared[0], compared), mean(lambda call: call.saved, compared)
+            rows.append({"layer": name, "pytorch_ms": torchs, "lacuna_ms": torchs - saved, "saved_ms": saved})
         return rows
 
     def __repr__(self) -> str:
@@ -61,15 +91,26 @@ class ConversionReport:
             lines += [f"  {layer.name:{width}}  {layer.type:{kind}}  {layer.reason}" for layer in self.left]
         rows = self.choices()
         if rows:
-            lines.append("what runs them now:")
+            lines.append("kernels that run them now:")
             width = max(len(str(row["layer"])) for row in rows)
             shapes = ["x".join(map(str, row["input"])) for row in rows]
             shape_width = max(map(len, shapes))
             for row, shape in zip(rows, shapes):
                 zeros = "" if row["zeros"] is None else f"{100 * row['zeros']:.0f}% zeros"
                 layer = f"  {row['layer']:{width}}  {shape:{shape_width}}"
-                lines.append(f"{layer}  {row['operation']:11}  {row['runs']:17} {zeros}".rstrip())
+                times = "  ".join(f"{name} {ms:.3g} ms" for name, ms in row["ms"].items())
+                line = f"{layer}  {row['operation']:11}  {row['runs']:17} {row['state']:10} {zeros:10} {times}"
+                lines.append(line.rstrip())
+        gains = [row for row in self.gains() if row["saved_ms"] > 0]
+        if gains:
+            saved, torchs = sum(row["saved_ms"] for row in gains), sum(row["pytorch_ms"] for row in gains)
+            verb = "would save" if any(state.dry_run for state in self._states.values()) else "save"
+            lines.append(f"{len(gains)} layers {verb} {saved:.3g} of {torchs:.3g} ms, if each is called once")
         return "\n".join(lines)
+
+
+def _state(state: LayerState, call: Call) -> str:
+    return "resting" if call.state == "lost" and state.left > 0 else call.state
 
 
 def report(model: nn.Module) -> ConversionReport:

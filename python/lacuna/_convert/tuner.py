@@ -54,6 +54,10 @@ class Choice:
         self._all_calls = 0
 
     @property
+    def all_calls(self) -> int:
+        return self._all_calls
+
+    @property
     def settled(self) -> bool:
         return not self._trials
 
