@@ -338,6 +338,26 @@ class Training(unittest.TestCase):
             with lacuna.Profiler(model):  # no training
                 pass
 
+    def test_says_what_convert_would_save(self):
+        torch.manual_seed(4)
+        model = nn.Sequential(
+            nn.Conv2d(3, 32, 3, padding=1), nn.ReLU(), nn.Conv2d(32, 32, 3, padding=1), nn.ReLU(), nn.Flatten(), nn.Linear(32 * 256, 10)
+        )
+        data = batch(16, 16)
+        with lacuna.Profiler(model, every=3) as profiler:
+            with self.assertRaisesRegex(lacuna.ProfilerError, "nothing has been measured"):
+                profiler.savings()
+            train(model, profiler, 4, data)
+        before = torch.random.get_rng_state()
+        found = profiler.savings()
+        self.assertTrue(torch.equal(torch.random.get_rng_state(), before))
+        self.assertEqual([row["layer"] for row in found.layers], ["0", "2", "5"])
+        self.assertGreater(found.step_ms, 0)
+        self.assertNotIn("measuring", {row["state"] for row in found.layers})
+        self.assertLessEqual(found.saved_ms, sum(row["pytorch_ms"] for row in found.layers))
+        self.assertRegex(str(found), r"^lacuna.convert would save [\d.]+ ms of [\d.]+ ms per step\n")
+        self.assertEqual(lacuna.report(model).converted, [])
+
     def test_hears_of_each_measurement(self):
         seen = []
 

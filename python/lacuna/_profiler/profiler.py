@@ -143,6 +143,9 @@ class Profiler(ProfilerResults):
         """A training step has ended: call it after `optimizer.step()`. Takes no time unless the step was measured."""
         if self._closed:
             raise ProfilerError("this profiler is closed; make a new one")
+        now = time.monotonic()
+        if self._watch is None and self._step_began is not None:
+            self._seconds.append(now - self._step_began)
         if self._watch is not None:
             self._submit()
         elif self._due:
@@ -150,6 +153,7 @@ class Profiler(ProfilerResults):
         self._step += 1
         self._started = True
         self._arm()
+        self._step_began = time.monotonic()
 
     def close(self, wait: bool = True, merge: bool = True) -> None:
         """End it: wait for what is being simulated, merge the processes of a distributed training, write the report."""
@@ -258,6 +262,10 @@ class Profiler(ProfilerResults):
         with self._lock:
             self._series.add(measurement)
             self._last = trace
+            self._last_batch = step.batch
+            self._last_layers = [
+                (name, call.info, call.operations, zeros) for (name, zeros), call in zip(layers.items(), step.calls)
+            ]
         if self._on_measurement is not None:
             try:
                 self._on_measurement(measurement)
