@@ -41,8 +41,8 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-# What needs torch, and where it is.
-_WITH_TORCH = {
+# Loaded when they are used: most need torch.
+_LAZY = {
     "Capture": "_capture.capture",
     "capture": "_capture.capture",
     "ConversionReport": "_convert.report",
@@ -88,11 +88,11 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    if name not in _WITH_TORCH:
+    if name not in _LAZY:
         raise AttributeError(f"module 'lacuna' has no attribute '{name}'")
     import importlib
 
-    place = f"{__name__}.{_WITH_TORCH[name]}"
+    place = f"{__name__}.{_LAZY[name]}"
     try:
         value = getattr(importlib.import_module(place), name)
     except ImportError as error:

@@ -329,6 +329,35 @@ for use in (lambda: lacuna.capture(1), lambda: lacuna.Profiler(1)):
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
         self.assertEqual(done.returncode, 0, done.stderr)
 
+    @unittest.skipIf(MISSING, MISSING)
+    def test_traces_are_read_without_torch(self):
+        code = """
+import sys; sys.modules['torch'] = None
+import lacuna
+trace = lacuna.read_trace(sys.argv[1])
+layer = trace.layers[0]
+assert type(layer.values['A']).__module__ == 'numpy' and layer.masks['A'].dtype == bool
+assert 0 < trace.layers[1].zeros('A') < 1, repr(trace.layers[1])
+print(lacuna.simulate(trace).json())
+"""
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "step.safetensors")
+            for dtype in ("f32", "bf16"):
+                torch.manual_seed(1)
+                model = nn.Sequential(nn.Linear(20, 9), nn.ReLU(), nn.Linear(9, 3))
+                with lacuna.capture(model, path, values=True, dtype=dtype):
+                    model(torch.randn(4, 20)).square().sum().backward()
+                done = subprocess.run([sys.executable, "-c", code, path], capture_output=True, text=True)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                layers = json.loads(done.stdout)["runs"][0]["layers"]
+                self.assertEqual(layers, lacuna.simulate(path).data["runs"][0]["layers"])
+                with_torch, with_numpy = lacuna.read_trace(path), lacuna.read_trace(path, numpy=True)
+                for one, other in zip(with_torch.layers, with_numpy.layers):
+                    self.assertEqual(one.info, other.info)
+                    for role in "AWG":
+                        self.assertEqual(one.masks[role].tolist(), other.masks[role].tolist())
+                        self.assertEqual(one.values[role].float().tolist(), other.values[role].tolist())
+
     def test_names_are_listed_before_they_are_used(self):
         code = "import lacuna; assert set(lacuna.__all__) <= set(dir(lacuna)); import pydoc; pydoc.render_doc(lacuna)"
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)

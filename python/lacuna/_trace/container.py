@@ -1,4 +1,4 @@
-"""The safetensors container, compressed or not, read and written with torch and the standard library alone."""
+"""The safetensors container, compressed or not: read with torch or NumPy, written with torch."""
 
 import ctypes
 import json
@@ -6,31 +6,19 @@ import os
 import shutil
 import subprocess
 import sys
-from typing import BinaryIO, Callable, Dict, List, Mapping, Tuple
+from typing import TYPE_CHECKING, Any, BinaryIO, Callable, Dict, List, Mapping, Tuple
 
-import torch
-
+from .arrays import SIZES, TorchArrays
 from ..errors import TraceError
+
+if TYPE_CHECKING:
+    import torch
 
 _ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 _LARGEST_HEADER = 100_000_000  # the limit of the safetensors format
 
-# Widest first: tensors are stored in this order, so that each is aligned to its element.
-_DTYPES = {
-    "I64": torch.int64,
-    "F64": torch.float64,
-    "F32": torch.float32,
-    "I32": torch.int32,
-    "BF16": torch.bfloat16,
-    "F16": torch.float16,
-    "U8": torch.uint8,
-    "I8": torch.int8,
-    "BOOL": torch.bool,
-}
-_NAMES = {dtype: name for name, dtype in _DTYPES.items()}
 
-
-def _tensor_bytes(tensor: torch.Tensor) -> memoryview:
+def _tensor_bytes(tensor: "torch.Tensor") -> memoryview:
     """The bytes of a contiguous host tensor, without a copy and without numpy."""
     count = tensor.numel() * tensor.element_size()
     if count == 0:
@@ -38,15 +26,16 @@ def _tensor_bytes(tensor: torch.Tensor) -> memoryview:
     return memoryview((ctypes.c_char * count).from_address(tensor.data_ptr())).cast("B")
 
 
-def write_container(path: str, tensors: Mapping[str, torch.Tensor], metadata: Mapping[str, str]) -> None:
+def write_container(path: str, tensors: Mapping[str, "torch.Tensor"], metadata: Mapping[str, str]) -> None:
     """Write `tensors` (on the host) to `path`; compressed if the name ends in `.zst`.
 
     The file appears under its name when it is complete, or not at all.
     """
     if sys.byteorder != "little":
         raise TraceError(f"{path}: traces can be written on little-endian machines only")
-    order = list(_DTYPES.values())
-    items: List[Tuple[str, torch.Tensor]] = sorted(
+    kinds = {dtype: kind for kind, dtype in TorchArrays().types.items()}
+    order = list(kinds)  # widest first, so that each tensor is aligned to its element
+    items: List[Tuple[str, "torch.Tensor"]] = sorted(
         ((name, tensor.detach().contiguous()) for name, tensor in tensors.items()),
         key=lambda item: order.index(item[1].dtype),
     )
@@ -54,7 +43,7 @@ def write_container(path: str, tensors: Mapping[str, torch.Tensor], metadata: Ma
     end = 0
     for name, tensor in items:
         begin, end = end, end + tensor.numel() * tensor.element_size()
-        header[name] = {"dtype": _NAMES[tensor.dtype], "shape": list(tensor.shape), "data_offsets": [begin, end]}
+        header[name] = {"dtype": kinds[tensor.dtype], "shape": list(tensor.shape), "data_offsets": [begin, end]}
     text = json.dumps(header, separators=(",", ":")).encode()
     text += b" " * (-len(text) % 8)  # so that the data starts at a multiple of 8
 
@@ -67,8 +56,12 @@ def write_container(path: str, tensors: Mapping[str, torch.Tensor], metadata: Ma
     _write_whole(path, 8 + len(text) + end, write)
 
 
-def read_container(path: str) -> Tuple[Dict[str, torch.Tensor], Dict[str, str]]:
-    """The tensors and the metadata of a safetensors file; zstd is recognised by its content."""
+def read_container(path: str, arrays: Any = None) -> Tuple[Dict[str, Any], Dict[str, str]]:
+    """The tensors and the metadata of a safetensors file; zstd is recognised by its content.
+
+    arrays: what makes the tensors; PyTorch's if none is given.
+    """
+    arrays = arrays or TorchArrays()
     try:
         with open(path, "rb") as file:
             data = bytearray(file.read())
@@ -82,28 +75,23 @@ def read_container(path: str) -> Tuple[Dict[str, torch.Tensor], Dict[str, str]]:
     try:
         header = json.loads(bytes(data[8 : 8 + length]).decode())
         metadata = header.pop("__metadata__", {})
-        tensors = {name: _read_tensor(data, 8 + length, entry) for name, entry in header.items()}
+        tensors = {name: _read_tensor(arrays, data, 8 + length, entry) for name, entry in header.items()}
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise TraceError(f"{path}: the header is damaged ({error})") from error
     return tensors, metadata
 
 
-def _read_tensor(data: bytearray, start: int, entry: Mapping) -> torch.Tensor:
-    dtype = _DTYPES[entry["dtype"]]
-    begin, end = entry["data_offsets"]
-    shape = entry["shape"]
+def _read_tensor(arrays: Any, data: bytearray, start: int, entry: Mapping) -> Any:
+    kind, (begin, end), shape = entry["dtype"], entry["data_offsets"], entry["shape"]
     count = 1
     for size in shape:
         count *= size
     if not 0 <= begin <= end <= len(data) - start or count < 0:
         raise ValueError("a tensor lies outside the file")
-    element = torch.empty((), dtype=dtype).element_size()
-    if end - begin != count * element:
+    if end - begin != count * SIZES[kind]:
         raise ValueError("a tensor's shape contradicts its bytes")
-    if count == 0:
-        return torch.empty(shape, dtype=dtype)
     # A copy is aligned, whatever the file's header did.
-    return torch.frombuffer(data[start + begin : start + end], dtype=dtype).reshape(shape)
+    return arrays.of_bytes(kind, shape, data[start + begin : start + end])
 
 
 def _write_whole(path: str, size: int, write: Callable[[BinaryIO], None]) -> None:

@@ -1,14 +1,13 @@
 """Read traces: for tests and notebooks. The format is docs/trace-format.md."""
 
 import json
+import math
 import os
 from dataclasses import dataclass, field
-from typing import Dict, List, Optional, Union
+from typing import Any, Dict, List, Optional, Union
 
-import torch
-
+from .arrays import installed_arrays
 from .container import read_container
-from .masks import unpack
 from ..errors import TraceError
 
 ROLES = ("A", "W", "G")
@@ -23,8 +22,8 @@ class Layer:
 
     name: str
     info: Dict[str, object]
-    masks: Dict[str, torch.Tensor] = field(default_factory=dict)  # True where the value is not zero
-    values: Dict[str, torch.Tensor] = field(default_factory=dict)  # empty in a trace of masks
+    masks: Dict[str, Any] = field(default_factory=dict)  # True where the value is not zero
+    values: Dict[str, Any] = field(default_factory=dict)  # empty in a trace of masks
 
     def __repr__(self) -> str:
         zeros = ", ".join(f"{100 * self.zeros(role):.0f} % of {role}" for role in self.masks)
@@ -32,7 +31,7 @@ class Layer:
 
     def zeros(self, role: str) -> float:
         """The share of zeros of "A", "W" or "G", counted."""
-        return 1 - self.masks[role].sum().item() / self.masks[role].numel()
+        return 1 - float(self.masks[role].sum()) / math.prod(self.masks[role].shape)
 
 
 @dataclass(repr=False)
@@ -57,21 +56,24 @@ class Trace:
         return [layer.name for layer in self.layers]
 
 
-def read_trace(path: Union[str, os.PathLike]) -> Trace:
+def read_trace(path: Union[str, os.PathLike], numpy: Optional[bool] = None) -> Trace:
     """Read a trace from `.safetensors` or `.safetensors.zst`.
 
     >>> trace = lacuna.read_trace("step.safetensors")
     >>> trace["conv1"].zeros("A"), trace["conv1"].masks["G"].shape
+
+    numpy: masks and values as NumPy's arrays; by default they are PyTorch's tensors if that is installed.
     """
     if not isinstance(path, (str, os.PathLike)):
         raise TraceError(f"a {type(path).__name__} is not the name of a trace")
     path = os.fspath(path)
-    tensors, metadata = read_container(path)
+    arrays = installed_arrays(numpy)
+    tensors, metadata = read_container(path, arrays)
     if metadata.get("format") != "training-trace" or metadata.get("version") not in ("1", "2", "3"):
         raise TraceError(f"{path}: not a training trace of version 1 to 3")
     try:
         entries = json.loads(metadata["layers"])
-        layers = [_read_layer(entry, tensors, path) for entry in entries]
+        layers = [_read_layer(entry, tensors, path, arrays) for entry in entries]
     except (KeyError, TypeError, ValueError) as error:
         if isinstance(error, TraceError):
             raise
@@ -107,23 +109,23 @@ def _read_left_out(text: str, path: str) -> List[Dict[str, object]]:
     return parts
 
 
-def _read_layer(info: Dict[str, object], tensors: Dict[str, torch.Tensor], path: str) -> Layer:
+def _read_layer(info: Dict[str, object], tensors: Dict[str, Any], path: str, arrays: Any) -> Layer:
     layer = Layer(info["name"], info)
     for role in ROLES:
         shape = operand_shape(info, role)
         name = f"{layer.name}/{role}"
-        values: Optional[torch.Tensor] = tensors.get(name)
-        packed: Optional[torch.Tensor] = tensors.get(name + ".mask")
+        values: Optional[Any] = tensors.get(name)
+        packed: Optional[Any] = tensors.get(name + ".mask")
         if values is not None:
             _check(values.shape, shape, f"{path}: {name}")
             layer.values[role] = values
         if packed is not None:
             _check(packed.shape, shape[:-1] + [(shape[-1] + 7) // 8], f"{path}: {name}.mask")
-            layer.masks[role] = unpack(packed, shape[-1])
+            layer.masks[role] = arrays.unpacked(packed, shape[-1])
         elif values is not None:
             layer.masks[role] = values != 0
         else:
-            layer.masks[role] = torch.ones(shape, dtype=torch.bool)  # absent: no zeros
+            layer.masks[role] = arrays.ones(shape)  # absent: no zeros
     return layer
 
 

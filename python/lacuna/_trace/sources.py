@@ -70,7 +70,22 @@ def _texts(metadata: Mapping[str, str]) -> Dict[str, str]:
     return {key: value for key, value in metadata.items() if key not in ("format", "version", "layers")}
 
 
-def _operand(kind: str, tensor: "torch.Tensor", kept: List["torch.Tensor"]) -> Tuple[str, int, int]:
+def _packed(mask: Any) -> Any:
+    if hasattr(mask, "data_ptr"):
+        from .masks import pack
+
+        return pack(mask)
+    import numpy
+
+    return numpy.packbits(mask != 0, axis=-1, bitorder="little")
+
+
+def _operand(kind: str, tensor: Any, kept: List[Any]) -> Tuple[str, int, int]:
+    if not hasattr(tensor, "data_ptr"):  # NumPy's
+        import numpy
+
+        kept.append(numpy.ascontiguousarray(tensor, dtype=numpy.float32 if kind == "values" else None))
+        return kind, kept[-1].ctypes.data, kept[-1].size
     if kind == "values":
         tensor = tensor.float()  # exact for bfloat16
     kept.append(tensor.contiguous())
@@ -78,9 +93,7 @@ def _operand(kind: str, tensor: "torch.Tensor", kept: List["torch.Tensor"]) -> T
 
 
 def _of_trace(trace: Any) -> TraceHandle:
-    from .masks import pack
-
-    kept: List["torch.Tensor"] = []
+    kept: List[Any] = []
     layers = []
     for layer in trace.layers:
         operands = {}
@@ -88,7 +101,7 @@ def _of_trace(trace: Any) -> TraceHandle:
             if role in layer.values:
                 operands[role] = _operand("values", layer.values[role], kept)
             else:
-                operands[role] = _operand("mask", pack(layer.masks[role]), kept)
+                operands[role] = _operand("mask", _packed(layer.masks[role]), kept)
         layers.append((layer.info, operands))
     metadata = _texts(trace.metadata)
     if trace.left_out:
