@@ -107,9 +107,7 @@ class Result:
     operation, `data` everything, in the schema of `lacuna simulate --json`. Results can be copied and pickled.
     """
 
-    def __init__(
-        self, handle: Union[ResultHandle, StoredResult], command: str = "lacuna.simulate(...)"
-    ) -> None:
+    def __init__(self, handle: Union[ResultHandle, StoredResult], command: str = "lacuna.simulate(...)") -> None:
         self._handle = handle
         self._command = command
         self._data: Optional[Dict[str, Any]] = None

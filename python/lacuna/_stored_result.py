@@ -61,7 +61,7 @@ def summary(rows: List[Dict[str, Any]]) -> str:
     """A small table of `Result.totals()` for a notebook: a bar for each speedup."""
     longest = max([row["speedup"] for row in rows] + [1.0])
     energy = any("energy_chip_efficiency" in row for row in rows)
-    heads = ["trace", "machine", "cycles", "speedup from zeros", "speedup", "", *(["energy efficiency"] if energy else [])]
+    heads = ["trace", "machine", "cycles", "speedup from zeros", "speedup", ""] + energy * ["energy efficiency"]
     cells = "".join(f"<th style='text-align: left'>{head}</th>" for head in heads)
     lines = [f"<tr>{cells}</tr>"]
     for row in rows:

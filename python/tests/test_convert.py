@@ -427,7 +427,8 @@ class Reports(ConvertTest):
             self.assertEqual(lacuna.report(lacuna.convert(model, **options)).converted, names)
         self.assertIn("was not converted", str(lacuna.report(lacuna.convert(model, skip="1"))))
         for option in ("only", "skip"):
-            with self.assertRaisesRegex(lacuna.ConvertError, f"{option}: the model has no module '0.33'; did you mean '0.3'"):
+            message = f"{option}: the model has no module '0.33'; did you mean '0.3'"
+            with self.assertRaisesRegex(lacuna.ConvertError, message):
                 lacuna.convert(model, **{option: "0.33"})
 
 
@@ -627,10 +628,10 @@ class ToolsOfTorch(ConvertTest):
         plain = copy.deepcopy(layer)
         lacuna.convert(layer)
         x = torch.randn(5, 4, 16)
-        found = [
-            (vmap(module)(x), grad(lambda row: module(row).square().sum())(x[0]), vmap(grad(lambda row: module(row).sum()))(x))
-            for module in (layer, plain)
-        ]
+        found = []
+        for module in (layer, plain):
+            loss = lambda row: module(row).square().sum()  # noqa: E731, B023
+            found.append((vmap(module)(x), grad(loss)(x[0]), vmap(grad(loss))(x)))
         for a, b in zip(*found):
             self.near(a, b)
 
@@ -679,7 +680,7 @@ class ToolsOfTorch(ConvertTest):
                 grad = torch.randn_like(layer(x))
                 (wanted, y), (got, our_y) = run(layer, x, grad), run(ours, x, grad)
                 self.assertEqual(our_y.stride(), y.stride(), f"{kernel} {tuple(x.shape)} {image} {filters}")
-                of = 3 if batch > 1 else 2  # the weights' gradient of one image depends on PyTorch's version and threads
+                of = 3 if batch > 1 else 2  # PyTorch's weight gradient of one image depends on version and threads
                 self.assertEqual([g.stride() for g in got[1:of]], [w.stride() for w in wanted[1:of]])
 
 

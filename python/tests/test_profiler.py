@@ -184,12 +184,13 @@ class Numbers(unittest.TestCase):
             with lacuna.Profiler(model, every=2, samples=4) as profiler:
                 for _ in range(4):
                     train(model, profiler)
-                    self.assertFalse(any("forward" in vars(module) for module in model.modules()) and profiler._step % 2)
+                    if profiler._step % 2:
+                        self.assertFalse(any("forward" in vars(module) for module in model.modules()))
         self.assertEqual([one.step for one in profiler.measurements], [0, 2])
         first, later = profiler.measurements
         self.assertEqual(list(first.layers), list(later.layers))
-        for name in ("functions.second", "functions.second#2", "attention.in_proj", "attention.matmul", "rnn.hh_l0", "last"):
-            self.assertIn(name, first.layers)
+        names = {"functions.second", "functions.second#2", "attention.in_proj", "attention.matmul", "rnn.hh_l0", "last"}
+        self.assertLessEqual(names, set(first.layers))
         self.assertFalse(any("forward" in vars(module) for module in model.modules()))
 
     def test_layers_alone_are_watched_by_hooks(self):
@@ -286,7 +287,8 @@ class Numbers(unittest.TestCase):
         self.assertEqual(profiler.dropped, 0)
         self.assertEqual(len(profiler.to_dicts()), 4)
         found = profiler.measurements[-1].machines["tensordash"]
-        self.assertIn(f"tensordash: {found.speedup_from_zeros:.3f} ± {found.standard_error:.3f} from zeros", str(profiler))
+        shown = f"tensordash: {found.speedup_from_zeros:.3f} ± {found.standard_error:.3f} from zeros"
+        self.assertIn(shown, str(profiler))
         self.assertEqual(repr(profiler), "<lacuna.Profiler: 2 measurements in 4 steps, 0 dropped>")
 
     def test_the_standard_error_covers_the_whole_batch(self):
@@ -340,9 +342,8 @@ class Training(unittest.TestCase):
 
     def test_says_what_convert_would_save(self):
         torch.manual_seed(4)
-        model = nn.Sequential(
-            nn.Conv2d(3, 32, 3, padding=1), nn.ReLU(), nn.Conv2d(32, 32, 3, padding=1), nn.ReLU(), nn.Flatten(), nn.Linear(32 * 256, 10)
-        )
+        convs = [nn.Conv2d(3, 32, 3, padding=1), nn.ReLU(), nn.Conv2d(32, 32, 3, padding=1), nn.ReLU()]
+        model = nn.Sequential(*convs, nn.Flatten(), nn.Linear(32 * 256, 10))
         data = batch(16, 16)
         with lacuna.Profiler(model, every=3) as profiler:
             with self.assertRaisesRegex(lacuna.ProfilerError, "nothing has been measured"):

@@ -214,7 +214,7 @@ class Recorder:
         call.product.operands = {}
         self._here.__dict__.setdefault("pending", []).append((call, output))
 
-    def _forward_alone(self, function: str, source, running, output, macs, describe: Callable, transposed: bool) -> None:
+    def _forward_alone(self, function, source, running, output, macs, describe: Callable, transposed: bool) -> None:
         """A product that no gradient goes back through: frozen, or of inference."""
         weighted = self._names.is_parameter(source)
         name, owner, kind = self._names.layer(source, running, function)

@@ -279,7 +279,7 @@ class Call:
 
     @property
     def state(self) -> str:
-        """"measuring", "ours", "lost" (PyTorch's for a while), "too small" to be measured, "by zeros" (deterministic)."""
+        """Return "measuring", "ours", "lost" (PyTorch's for a while), "too small", "would win" or "by zeros"."""
         if self._small and self.pass_by > 0:
             return "too small"
         if self.deterministic:

@@ -33,8 +33,8 @@ def convert(
     Each layer measures in its first steps, operation by operation, which kernel is faster at its shape and share of
     zeros, and looks again as the zeros change. Results differ by rounding alone.
 
-    only, skip: names of layers, or of modules with all that is inside, to convert and to leave; `*` stands for any text.
-    dry_run: measure, but run PyTorch's kernels once that is done: `lacuna.report(model)` then says what ours would save.
+    only, skip: names of layers, or of modules with all that is inside, to convert and to leave; `*` is any text.
+    dry_run: measure, but run PyTorch's kernels once that is done: `lacuna.report(model)` says what ours would save.
     deterministic: choose by the share of zeros alone, never by time, so that two runs give the same bits. Also the case
         while `torch.use_deterministic_algorithms(True)` holds.
 

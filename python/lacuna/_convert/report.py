@@ -59,7 +59,7 @@ class ConversionReport:
         return rows
 
     def gains(self) -> List[Dict[str, object]]:
-        """One dict per layer that was compared with PyTorch as a whole: `pytorch_ms`, `lacuna_ms` and `saved_ms` of a call.
+        """One dict per layer that was compared with PyTorch as a whole: `pytorch_ms`, `lacuna_ms`, `saved_ms` of a call.
 
         Of a layer with several shapes, their mean by number of calls; of one that trains, forward and backward.
         """

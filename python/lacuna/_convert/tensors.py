@@ -41,7 +41,7 @@ def is_plain(tensor: torch.Tensor) -> bool:
 
 
 def _has_memory(tensor: torch.Tensor) -> bool:
-    """Return false for a batch that looks like one of its members (vmap) and other wrappers of transformed functions."""
+    """Return false for a batch that looks like one of its members (vmap) and for other tensors of transforms."""
     try:
         tensor.data_ptr()
     except RuntimeError:

@@ -163,8 +163,8 @@ class Profiler(ProfilerResults):
         watch = self._disarm()
         if self._step == 0 and watch is not None and watch.finish()[0]:
             self._failed(
-                "step() was never called, so nothing was measured; call it after optimizer.step(), or give the profiler "
-                "the optimizer"
+                "step() was never called, so nothing was measured; call it after optimizer.step(), or give the "
+                "profiler the optimizer"
             )
         if self._restore_optimizer is not None:
             self._restore_optimizer()
