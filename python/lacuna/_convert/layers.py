@@ -53,8 +53,6 @@ class LayerState:
 
     def count_down(self) -> None:
         """A call of a layer at rest."""
-        if _is_compiling():  # a count would be recompiled with every value
-            return
         self.left -= 1
         if self.left <= 0:  # time to look again whether ours would be faster
             for call in list(self.calls.values()):
@@ -70,13 +68,13 @@ def _autocast_test() -> Callable[[], bool]:
 
 
 _autocasts = _autocast_test()
-_is_compiling = getattr(getattr(torch, "compiler", None), "is_compiling", lambda: False)
+is_compiling = getattr(getattr(torch, "compiler", None), "is_compiling", lambda: False)
 
 
 def _takes(x: torch.Tensor, weight: torch.Tensor, bias: Optional[torch.Tensor]) -> bool:
     """Return true if our kernels can run this call; everything else is PyTorch's, errors included."""
     return (
-        not (torch.jit.is_tracing() or _is_compiling())  # first: what follows would become part of a trace
+        not torch.jit.is_tracing()  # first: what follows would become part of a trace
         and is_plain(x)
         and is_plain(weight)
         and (bias is None or (is_plain(bias) and bias.shape == weight.shape[:1]))
@@ -162,7 +160,7 @@ def _conv2d_forward(self, input: torch.Tensor) -> torch.Tensor:
     if is_scripting():  # torch.jit.script compiles no more than this
         return self._conv_forward(input, self.weight, self.bias)
     else:
-        state = self.__dict__.get("_lacuna")
+        state = None if is_compiling() else self.__dict__.get("_lacuna")
         if state is None:
             return _plain[nn.Conv2d](self, input)
         if state.left > 0:
@@ -175,7 +173,7 @@ def _linear_forward(self, input: torch.Tensor) -> torch.Tensor:
     if is_scripting():
         return F.linear(input, self.weight, self.bias)
     else:
-        state = self.__dict__.get("_lacuna")
+        state = None if is_compiling() else self.__dict__.get("_lacuna")
         if state is None:
             return _plain[nn.Linear](self, input)
         if state.left > 0:

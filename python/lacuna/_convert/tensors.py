@@ -51,7 +51,7 @@ def _has_memory(tensor: torch.Tensor) -> bool:
 
 def differentiates_forward() -> bool:
     """Return true inside forward-mode differentiation: our kernels have no tangents."""
-    return forward_ad._current_level >= 0
+    return getattr(forward_ad, "_current_level", -1) >= 0
 
 
 def share_of_zeros(tensor: torch.Tensor) -> float:
