@@ -390,8 +390,8 @@ class Reports(ConvertTest):
         report = lacuna.report(layer)
         self.assertEqual({row["state"] for row in report.choices()}, {"ours"})
         for row in report.choices():
-            self.assertGreater(row["ms"]["PyTorch"], 0)
-            self.assertGreater(row["ms"]["dense"], 0)
+            self.assertIn("PyTorch", row["ms"])
+            self.assertTrue(all(ms > 0 for ms in row["ms"].values()))
         (gain,) = report.gains()
         self.assertEqual(gain["layer"], "Linear")
         self.assertGreater(gain["saved_ms"], 1)
