@@ -12,7 +12,6 @@
 #include "bench/control.hpp"
 #include "bench/torch/torch_process.hpp"
 #include "bench/torch/torch_report.hpp"
-#include "bench/torch/torch_spec.hpp"
 #include "dataset/dataset.hpp"
 #include "train/run/trainer.hpp"
 

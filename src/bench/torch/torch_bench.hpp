@@ -5,7 +5,6 @@
 
 #include "bench/control.hpp"
 #include "bench/torch/torch_report.hpp"
-#include "bench/torch/torch_spec.hpp"
 
 namespace lacuna::bench {
 
