@@ -65,14 +65,14 @@ class Picture:
 
 
 def one_machine(machine, whole, from_zeros):
-    """Speedup of one machine by network. Points, not bars: a logarithmic axis has no zero to start from."""
+    """Speedup of one machine by trace. Points, not bars: a logarithmic axis has no zero to start from."""
     _, light, dark = MACHINES[machine]
     values = [float(text) for text in [*whole.values(), *from_zeros.values()]]
     styles = [
         f".dot{{fill:{c};stroke:{c}}}.open{{fill:none;stroke:{c}}}.bar{{stroke:{c};opacity:.5}}" for c in (light, dark)
     ]
     bottom = TOP + ROW * len(whole)
-    picture = Picture(f"Speedup of {machine} over the dense machine, by network", bottom + 34, 250, 70,
+    picture = Picture(f"Speedup of {machine} over the dense machine, by trace", bottom + 34, 250, 70,
                       min(0.8, 0.85 * min(values)), max(1.25, 1.12 * max(values)), styles)
     picture.dot("dot", picture.left + 6, 35)
     picture.text(picture.left + 15, 39, "from zeros")
@@ -93,13 +93,13 @@ def one_machine(machine, whole, from_zeros):
 
 
 def all_machines(from_zeros):
-    """Speedups of all machines: a dot per network, a bar at the geometric mean."""
+    """Speedups of all machines: a dot per trace, a bar at the geometric mean."""
     styles = ["".join(f".m{n} .dot{{fill:{c[mode]};opacity:.55}}.m{n} .mean{{stroke:{c[mode]};stroke-width:4}}"
                       for n, c in enumerate(MACHINES.values())) for mode in (1, 2)]
     values = [float(row[machine]) for row in from_zeros for machine in MACHINES]
     step, networks = 30, len(from_zeros) - 1
     bottom = TOP + step * len(MACHINES)
-    picture = Picture(f"Times as fast as a dense machine of the same size: {networks} networks (dots), geometric mean (bar)",
+    picture = Picture(f"Times as fast as a dense machine of the same size: {networks} traces (dots), geometric mean (bar)",
                       bottom + 34, 110, 70, 0.85 * min(values), 1.15 * max(values), styles)
     picture.axis(bottom)
     for number, machine in enumerate(MACHINES):
@@ -108,7 +108,7 @@ def all_machines(from_zeros):
         picture.out.append(f'<g class="m{number}">')
         for row in from_zeros:
             x = picture.x(float(row[machine]))
-            if row["network"] == MEAN:
+            if row["trace"] == MEAN:
                 picture.line("mean", x, x, y - 10, y + 10)
                 mean = row[machine]
             else:
@@ -124,4 +124,4 @@ def drawn():
     whole, from_zeros = (measurements.read(DATA + name) for name in ("speedup.csv", "speedup-from-zeros.csv"))
     yield folder / "all.svg", all_machines(from_zeros)
     for machine, (name, *_) in MACHINES.items():
-        yield folder / f"{name}.svg", one_machine(machine, *({r["network"]: r[machine] for r in t} for t in (whole, from_zeros)))
+        yield folder / f"{name}.svg", one_machine(machine, *({r["trace"]: r[machine] for r in t} for t in (whole, from_zeros)))
