@@ -26,7 +26,7 @@ const OpPotential* find_op(const LayerPotential& layer, Operation op) {
   return nullptr;
 }
 
-// Behind the `first` columns the zeros and the potential, that of all operations also as a bar.
+// The `first` columns, then zeros and potential speedups; that of all operations also as a bar.
 TextTable make_table(std::vector<TableColumn> first, const TextStyle& style) {
   constexpr const char* kHeading = "potential speedup";
   std::vector<TableColumn> columns = with_groups(
@@ -192,7 +192,7 @@ std::string inspections_to_csv(const std::vector<Inspection>& inspections) {
     const TraceInfo& info = inspection.info;
     CsvRow trace;
     trace.text(inspection.path).text(info.model).number(info.progress);
-    append_coverage(trace, info);
+    trace.number(coverage_share(info)).number(static_cast<std::int64_t>(info.left_out.size()));
     for (const LayerPotential& layer : inspection.potential.layers) {
       for (const OpPotential& op : layer.ops) {
         CsvRow row = trace;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <functional>
 #include <string_view>
 
 #include "base/text/csv.hpp"
@@ -11,248 +12,230 @@
 namespace lacuna {
 namespace {
 
+// An operation of a run: what a row is of.
+struct RowOf {
+  const RunResult& run;
+  const LayerResult& layer;
+  OpView op;
+  const RunEnergy* costs;          // null: the run has no energy
+  const EnergyComparison* energy;  // of the operation; null: likewise
+  // Factors from what is recorded of a layer, or is once per batch, to the basis of the file.
+  double samples, batch;
+
+  double scale(FieldScope scope) const { return scope == FieldScope::kBatch ? batch : samples; }
+};
+
+using CsvCell = std::variant<std::monostate, double, std::string>;
+struct CsvColumn {
+  std::string name;
+  std::function<CsvCell(const RowOf&)> cell;
+};
+
+CsvCell known(const std::optional<double>& value) { return value ? CsvCell(*value) : CsvCell(); }
+
+// A count at the basis of the file, a ratio or a word as it is.
+CsvCell scaled(const FieldValue& value, double scale) {
+  if (const auto* count = std::get_if<std::int64_t>(&value)) return static_cast<double>(*count) * scale;
+  if (const auto* ratio = std::get_if<double>(&value)) return *ratio;
+  if (const auto* word = std::get_if<std::string_view>(&value)) return std::string(*word);
+  return {};
+}
+
+// Calls use(op) for every operation of the runs.
+template <typename Use>
+void each_op(const std::vector<RunResult>& runs, const Use& use) {
+  for (const RunResult& run : runs) {
+    for (const LayerResult& layer : run.layers) std::ranges::for_each(layer.ops, use);
+  }
+}
+
 // Names in the order in which they first occur.
 void add_name(std::vector<std::string>& names, const std::string& name) {
   if (std::ranges::find(names, name) == names.end()) names.push_back(name);
 }
 
-// Counters differ from machine to machine: each gets a column.
-std::vector<std::string> counter_names(const std::vector<RunResult>& runs) {
-  std::vector<std::string> names;
-  for (const RunResult& run : runs) {
-    for (const LayerResult& layer : run.layers) {
-      for (const OpResult& op : layer.ops) {
-        for (const Counter& counter : op.counters) add_name(names, counter.name);
+class CsvColumns {
+ public:
+  CsvColumns(const SimulationOutcome& outcome, CsvBasis basis)
+      : per_(basis == CsvBasis::kBatch ? "_per_batch" : "_as_recorded") {
+    add("trace", [](const RowOf& of) { return of.run.trace; });
+    add("model", [](const RowOf& of) { return of.run.info.model; });
+    add("progress", [](const RowOf& of) { return known(of.run.info.progress); });
+    add("recorded_share", [](const RowOf& of) { return known(coverage_share(of.run.info)); });
+    add("left_out", [](const RowOf& of) { return static_cast<double>(of.run.info.left_out.size()); });
+    add("arch", [](const RowOf& of) { return of.run.arch; });
+    add("engine", [](const RowOf& of) { return of.run.engine; });
+    add("layer", [](const RowOf& of) { return of.layer.name; });
+    add("shape", [](const RowOf& of) { return of.layer.shape; });
+    add("batch", [](const RowOf& of) { return static_cast<double>(of.run.batch); });
+    add("batch_scale", [](const RowOf& of) { return of.layer.batch_scale; });
+    for (const OpField& field : kOpFields) {
+      if (is(field, "baseline_cycles"))
+        add("baseline", [](const RowOf& of) { return of.run.compared_with().arch; });
+      // The activity and what it says of the baseline are columns at the end, if any machine has one.
+      if (field.kind == FieldKind::kCounters) {
+        add_counters(outcome.runs);
+      } else if (field.kind != FieldKind::kActivity && !is(field, "baseline_compute_cycles") &&
+                 !is(field, "baseline_bound")) {
+        add_op(field);
       }
     }
-  }
-  return names;
-}
-
-bool has_activity(const std::vector<RunResult>& runs) {
-  return std::ranges::any_of(runs, [](const RunResult& run) {
-    return std::ranges::any_of(run.layers, [](const LayerResult& layer) {
-      return std::ranges::any_of(layer.ops, [](const OpResult& op) { return op.activity.has_value(); });
-    });
-  });
-}
-
-// Factors from what is recorded of a layer, or is once per batch, to the basis of the file.
-struct Scale {
-  double samples;
-  double batch;
-
-  Scale(CsvBasis basis, double batch_scale)
-      : samples(basis == CsvBasis::kBatch ? batch_scale : 1),
-        batch(basis == CsvBasis::kBatch ? 1 : 1 / batch_scale) {}
-
-  double of(FieldScope scope) const { return scope == FieldScope::kBatch ? batch : samples; }
-};
-
-// Adds a cell: a count at the basis of the file, a ratio or a word as it is.
-void add_value(CsvRow& row, const FieldValue& value, double scale) {
-  if (const auto* count = std::get_if<std::int64_t>(&value)) {
-    row.number(static_cast<double>(*count) * scale);
-  } else if (const auto* ratio = std::get_if<double>(&value)) {
-    row.number(*ratio);
-  } else if (const auto* word = std::get_if<std::string_view>(&value)) {
-    row.text(*word);
-  } else {
-    row.empty();
-  }
-}
-
-// Each component that any run lists has a column on its side; those a machine does not have stay empty.
-class EnergyColumns {
- public:
-  explicit EnergyColumns(const std::vector<RunEnergy>& energies) {
-    for (const RunEnergy& energy : energies) {
-      for (const auto& part : energy.all.baseline.values) add_name(baseline_, part.name);
-      for (const auto& part : energy.all.machine.values) add_name(machine_, part.name);
-    }
+    add_activity(outcome.runs);
+    add_energy(outcome.energies);
   }
 
-  bool any() const { return !machine_.empty(); }
-
-  void header(CsvRow& cells, std::string_view per) const {
-    cells.text("energy_table");
-    cells.text("energy_node_nm");
-    const auto side = [&](std::string_view name, const std::vector<std::string>& components) {
-      for (const std::string& component : components)
-        cells.text(fmt::format("energy_{}_{}_joules{}", name, component, per));
-      cells.text(fmt::format("energy_{}_total_joules{}", name, per));
-    };
-    side("baseline", baseline_);
-    side("machine", machine_);
-    for (const EnergyField& field : kEnergyFields) cells.text(fmt::format("energy_{}", field.name));
-    for (const char* name : {"power_baseline_average_watts_of_step", "power_machine_average_watts_of_step",
-                             "power_machine_peak_watts_of_logic", "area_table", "area_node_nm",
-                             "area_baseline_mm2_of_chip", "area_machine_mm2_of_chip"})
-      cells.text(name);
-  }
-
-  void fields(CsvRow& cells, const RunEnergy& energy, std::size_t layer, std::size_t op, double scale) const {
-    if (energy.layers.empty()) {
-      cells.empty(11 + kEnergyFields.size() + baseline_.size() + machine_.size());
-      return;
-    }
-    const EnergyComparison& pair = energy.layers[layer].ops[op].energy;
-    cells.text(energy.table);
-    cells.number(energy.node_nm);
-    side_fields(cells, pair.baseline, baseline_, scale);
-    side_fields(cells, pair.machine, machine_, scale);
-    for (const EnergyField& field : kEnergyFields) add_value(cells, field.get(pair), 1);
-    cells.number(energy.baseline_watts());
-    cells.number(energy.machine_watts());
-    if (!energy.area) {
-      cells.empty(5);
-      return;
-    }
-    const RunArea& area = *energy.area;
-    const auto known = [&](bool is, double value) { is ? cells.number(value) : cells.empty(); };
-    known(area.machine.peak_watts > 0, area.machine.peak_watts);
-    cells.text(area.table);
-    cells.number(area.node_nm);
-    known(area.baseline.has_value(), area.baseline ? area.baseline->total_mm2 : 0);
-    cells.number(area.machine.total_mm2);
-  }
-
- private:
-  static void side_fields(CsvRow& cells, const ByComponent& parts, const std::vector<std::string>& components,
-                          double scale) {
-    for (const std::string& component : components) {
-      const ByComponent::Value* part = parts.find(component);
-      part == nullptr ? cells.empty() : cells.number(part->value * scale);
-    }
-    cells.number(parts.total() * scale);
-  }
-
-  std::vector<std::string> baseline_, machine_;
-};
-
-class CsvWriter {
- public:
-  CsvWriter(const std::vector<RunResult>& runs, const std::vector<RunEnergy>& energies, CsvBasis basis)
-      : runs_(runs),
-        energies_(energies),
-        basis_(basis),
-        counters_(counter_names(runs)),
-        activity_(has_activity(runs)),
-        energy_(energies) {}
-
-  std::string write() const {
-    std::string text = header();
-    for (std::size_t r = 0; r < runs_.size(); ++r) {
-      for (std::size_t l = 0; l < runs_[r].layers.size(); ++l) {
-        for (std::size_t o = 0; o < runs_[r].layers[l].ops.size(); ++o) text += row(r, l, o);
-      }
-    }
-    return text;
-  }
-
- private:
   std::string header() const {
-    const std::string_view per = basis_ == CsvBasis::kBatch ? "_per_batch" : "_as_recorded";
-    CsvRow cells;
-    const auto count = [&](std::string_view prefix, std::string_view name) {
-      cells.text(fmt::format("{}{}{}", prefix, name, per));
-    };
-    for (const char* name : {"trace", "model", "progress", "recorded_share", "left_out", "arch", "engine",
-                             "layer", "shape", "batch", "batch_scale"})
-      cells.text(name);
-    for (const OpField& field : kOpFields) {
-      if (of_activity(field)) continue;
-      if (field.name == op_field("baseline_cycles").name) cells.text("baseline");
-      if (field.kind == FieldKind::kCounters) {
-        // A prefix, as the JSON has them in a separate object: machines name counters freely.
-        for (const std::string& name : counters_) count("counter_", name);
-      } else if (field.kind == FieldKind::kCount) {
-        count("", field.name);
+    CsvRow row;
+    for (const CsvColumn& column : columns_) row.text(column.name);
+    return row.line();
+  }
+  std::string line(const RowOf& of) const {
+    CsvRow row;
+    for (const CsvColumn& column : columns_) {
+      const CsvCell cell = column.cell(of);
+      if (const auto* text = std::get_if<std::string>(&cell)) {
+        row.text(*text);
+      } else if (const auto* number = std::get_if<double>(&cell)) {
+        row.number(*number);
       } else {
-        cells.text(field.name);
+        row.empty();
       }
     }
-    if (activity_) {
-      for (const ActivityField& field : kActivityFields) {
-        if (field.kind == FieldKind::kWord) {
-          cells.text(field.name);
-          cells.text("baseline_bound");
-          count("", "baseline_compute_cycles");
+    return row.line();
+  }
+
+ private:
+  static bool is(const OpField& field, std::string_view name) { return field.name == name; }
+
+  void add(std::string name, std::function<CsvCell(const RowOf&)> cell) {
+    columns_.push_back({std::move(name), std::move(cell)});
+  }
+
+  void add_op(const OpField& field) {
+    add(fmt::format("{}{}", field.name, field.kind == FieldKind::kCount ? per_ : ""),
+        [&field](const RowOf& of) { return scaled(field.get(of.op), of.scale(field.scope)); });
+  }
+
+  // Counters differ from machine to machine: each gets a column, whose name has a prefix, as the JSON has
+  // them in a separate object: machines name counters freely.
+  void add_counters(const std::vector<RunResult>& runs) {
+    std::vector<std::string> names;
+    each_op(runs, [&](const OpResult& op) {
+      for (const Counter& counter : op.counters) add_name(names, counter.name);
+    });
+    for (const std::string& name : names) {
+      add(fmt::format("counter_{}{}", name, per_), [name](const RowOf& of) -> CsvCell {
+        const auto at = std::ranges::find(of.op.machine.counters, name, &Counter::name);
+        if (at == of.op.machine.counters.end()) return {};
+        return static_cast<double>(at->value) * (at->once ? of.batch : of.samples);
+      });
+    }
+  }
+
+  void add_activity(const std::vector<RunResult>& runs) {
+    bool any = false;
+    each_op(runs, [&](const OpResult& op) { any |= op.activity.has_value(); });
+    if (!any) return;
+    const auto add_field = [&](std::string name, const auto& field) {
+      add(std::move(name), [&field](const RowOf& of) -> CsvCell {
+        if (!of.op.machine.activity) return {};
+        if constexpr (requires { field.get(of.op); }) {
+          return scaled(field.get(of.op), of.samples);
         } else {
-          count("activity_", field.name);
+          return scaled(field.get(*of.op.machine.activity), of.scale(field.scope));
         }
-      }
-    }
-    if (energy_.any()) energy_.header(cells, per);
-    return cells.line();
-  }
-
-  std::string row(std::size_t r, std::size_t l, std::size_t o) const {
-    const RunResult& run = runs_[r];
-    const LayerResult& layer = run.layers[l];
-    const OpView op{layer.ops[o], run.baseline_op(l, o)};
-    const Scale scale(basis_, layer.batch_scale);
-    CsvRow cells;
-    cells.text(run.trace).text(run.info.model).number(run.info.progress);
-    append_coverage(cells, run.info);
-    for (const std::string& name : {run.arch, run.engine, layer.name, layer.shape}) cells.text(name);
-    cells.number(run.batch).number(layer.batch_scale);
-    for (const OpField& field : kOpFields) {
-      if (of_activity(field)) continue;
-      if (field.name == op_field("baseline_cycles").name) cells.text(run.compared_with().arch);
-      if (field.kind == FieldKind::kCounters) {
-        counter_cells(cells, op.machine, scale);
-      } else {
-        add_value(cells, field.get(op), scale.of(field.scope));
-      }
-    }
-    if (activity_) activity_cells(cells, op, scale);
-    if (energy_.any()) energy_.fields(cells, energies_[r], l, o, scale.batch);
-    return cells.line();
-  }
-
-  // The activity and what it says of the baseline are columns at the end, if any machine has one.
-  static bool of_activity(const OpField& field) {
-    return field.kind == FieldKind::kActivity || field.name == op_field("baseline_compute_cycles").name ||
-           field.name == op_field("baseline_bound").name;
-  }
-
-  void counter_cells(CsvRow& cells, const OpResult& op, const Scale& scale) const {
-    for (const std::string& name : counters_) {
-      const auto at = std::ranges::find(op.counters, name, &Counter::name);
-      if (at == op.counters.end()) {
-        cells.empty();
-      } else {
-        cells.number(static_cast<double>(at->value) * (at->once ? scale.batch : scale.samples));
-      }
-    }
-  }
-
-  static void activity_cells(CsvRow& cells, const OpView& op, const Scale& scale) {
-    if (!op.machine.activity) {
-      cells.empty(2 + kActivityFields.size());
-      return;
-    }
+      });
+    };
     for (const ActivityField& field : kActivityFields) {
-      add_value(cells, field.get(*op.machine.activity), scale.of(field.scope));
-      if (field.kind != FieldKind::kWord) continue;
-      add_value(cells, op_field("baseline_bound").get(op), 1);
-      add_value(cells, op_field("baseline_compute_cycles").get(op), scale.samples);
+      if (field.kind != FieldKind::kWord) {
+        add_field(fmt::format("activity_{}{}", field.name, per_), field);
+        continue;
+      }
+      add_field(std::string(field.name), field);
+      static constexpr const OpField& kBound = op_field("baseline_bound");
+      static constexpr const OpField& kCycles = op_field("baseline_compute_cycles");
+      add_field(std::string(kBound.name), kBound);
+      add_field(fmt::format("{}{}", kCycles.name, per_), kCycles);
     }
   }
 
-  const std::vector<RunResult>& runs_;
-  const std::vector<RunEnergy>& energies_;
-  CsvBasis basis_;
-  std::vector<std::string> counters_;
-  bool activity_;
-  EnergyColumns energy_;
+  // Each component that any run lists has a column on its side; those a machine does not have stay empty.
+  void add_energy(const std::vector<RunEnergy>& energies) {
+    if (std::ranges::all_of(energies, [](const RunEnergy& one) { return one.all.machine.values.empty(); }))
+      return;
+    const auto add_priced = [&](std::string name, const auto& cell) {
+      add(std::move(name), [=](const RowOf& of) { return of.energy == nullptr ? CsvCell() : cell(of); });
+    };
+    const auto add_side = [&](std::string_view side, ByComponent EnergyComparison::*parts) {
+      std::vector<std::string> names;
+      for (const RunEnergy& energy : energies) {
+        for (const auto& part : (energy.all.*parts).values) add_name(names, part.name);
+      }
+      for (const std::string& name : names) {
+        add_priced(fmt::format("energy_{}_{}_joules{}", side, name, per_), [=](const RowOf& of) -> CsvCell {
+          const ByComponent::Value* part = (of.energy->*parts).find(name);
+          return part == nullptr ? CsvCell() : part->value * of.batch;
+        });
+      }
+      add_priced(fmt::format("energy_{}_total_joules{}", side, per_),
+                 [=](const RowOf& of) -> CsvCell { return (of.energy->*parts).total() * of.batch; });
+    };
+    const auto add_area = [&](std::string name, const auto& cell) {
+      add_priced(std::move(name), [=](const RowOf& of) -> CsvCell {
+        return of.costs->area ? CsvCell(cell(*of.costs->area)) : CsvCell();
+      });
+    };
+    add_priced("energy_table", [](const RowOf& of) -> CsvCell { return of.costs->table; });
+    add_priced("energy_node_nm", [](const RowOf& of) -> CsvCell { return of.costs->node_nm; });
+    add_side("baseline", &EnergyComparison::baseline);
+    add_side("machine", &EnergyComparison::machine);
+    for (const EnergyField& field : kEnergyFields) {
+      add_priced(fmt::format("energy_{}", field.name),
+                 [&field](const RowOf& of) { return scaled(field.get(*of.energy), 1); });
+    }
+    add_priced("power_baseline_average_watts_of_step",
+               [](const RowOf& of) -> CsvCell { return of.costs->baseline_watts(); });
+    add_priced("power_machine_average_watts_of_step",
+               [](const RowOf& of) -> CsvCell { return of.costs->machine_watts(); });
+    add_area("power_machine_peak_watts_of_logic", [](const RunArea& area) -> CsvCell {
+      return area.machine.peak_watts > 0 ? CsvCell(area.machine.peak_watts) : CsvCell();
+    });
+    add_area("area_table", [](const RunArea& area) { return area.table; });
+    add_area("area_node_nm", [](const RunArea& area) { return area.node_nm; });
+    add_area("area_baseline_mm2_of_chip", [](const RunArea& area) {
+      return area.baseline ? CsvCell(area.baseline->total_mm2) : CsvCell();
+    });
+    add_area("area_machine_mm2_of_chip", [](const RunArea& area) { return area.machine.total_mm2; });
+  }
+
+  std::string per_;  // ends the names of counts, cycles and joules
+  std::vector<CsvColumn> columns_;
 };
 
 }  // namespace
 
 std::string results_to_csv(const SimulationOutcome& outcome, CsvBasis basis) {
-  return CsvWriter(outcome.runs, outcome.energies, basis).write();
+  const CsvColumns columns(outcome, basis);
+  std::string text = columns.header();
+  for (std::size_t r = 0; r < outcome.runs.size(); ++r) {
+    const RunResult& run = outcome.runs[r];
+    const RunEnergy* costs =
+        outcome.energies.empty() || outcome.energies[r].layers.empty() ? nullptr : &outcome.energies[r];
+    for (std::size_t l = 0; l < run.layers.size(); ++l) {
+      const LayerResult& layer = run.layers[l];
+      const bool whole = basis == CsvBasis::kBatch;
+      for (std::size_t o = 0; o < layer.ops.size(); ++o) {
+        text += columns.line({run,
+                              layer,
+                              {layer.ops[o], run.baseline_op(l, o)},
+                              costs,
+                              costs == nullptr ? nullptr : &costs->layers[l].ops[o].energy,
+                              whole ? layer.batch_scale : 1,
+                              whole ? 1 : 1 / layer.batch_scale});
+      }
+    }
+  }
+  return text;
 }
 
 }  // namespace lacuna

@@ -43,9 +43,8 @@ std::string total_coverage(const TraceInfo& info) {
   return fmt::format(", of {} of the network", share_text(info));
 }
 
-void append_coverage(CsvRow& row, const TraceInfo& info) {
-  row.number(info.left_out.empty() ? 1.0 : info.recorded_share);
-  row.number(static_cast<std::int64_t>(info.left_out.size()));
+std::optional<double> coverage_share(const TraceInfo& info) {
+  return info.left_out.empty() ? 1.0 : info.recorded_share;
 }
 
 }  // namespace lacuna

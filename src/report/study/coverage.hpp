@@ -1,9 +1,9 @@
 // How much of a network a trace holds, wherever its totals are shown.
 #pragma once
 
+#include <optional>
 #include <string>
 
-#include "base/text/csv.hpp"
 #include "trace/trace.hpp"
 
 namespace lacuna {
@@ -16,8 +16,8 @@ std::string coverage_text(const TraceInfo& info);
 // known. Empty if the trace leaves nothing out.
 std::string total_coverage(const TraceInfo& info);
 
-// Adds the cells of the columns `recorded_share` and `left_out`: the share of the network's MACs that the
-// trace holds (1: all of them; empty: not known), and how many parts of the network it leaves out.
-void append_coverage(CsvRow& row, const TraceInfo& info);
+// The share of the network's MACs that the trace holds: 1 if it leaves nothing out, nothing if it is not
+// known.
+std::optional<double> coverage_share(const TraceInfo& info);
 
 }  // namespace lacuna

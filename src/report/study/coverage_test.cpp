@@ -22,12 +22,6 @@ TraceInfo partial() {
   return info;
 }
 
-std::string cells(const TraceInfo& info) {
-  CsvRow row;
-  append_coverage(row, info);
-  return row.line();
-}
-
 TEST(Coverage, NamesTheLargestPartsFirst) {
   EXPECT_EQ(
       coverage_text(partial()),
@@ -53,12 +47,12 @@ TEST(Coverage, WhatIsNotKnownIsSaid) {
   EXPECT_EQ(total_coverage(info), ", of 99 % of the network");
 }
 
-TEST(Coverage, CsvSaysItInTwoColumns) {
-  EXPECT_EQ(cells({}), "1,0\n");
-  EXPECT_EQ(cells(partial()), "0.7399,4\n");
+TEST(Coverage, ShareIsKnownOrNot) {
+  EXPECT_EQ(coverage_share({}), 1.0);
+  EXPECT_EQ(coverage_share(partial()), 0.7399);
   TraceInfo unknown;
   unknown.left_out = {{"x", "Custom", {}}};
-  EXPECT_EQ(cells(unknown), ",1\n");
+  EXPECT_EQ(coverage_share(unknown), std::nullopt);
   RunResult run = testing::example_run("net", "tensordash", 0.5);
   run.info.left_out = partial().left_out;
   run.info.recorded_share = 0.74;
