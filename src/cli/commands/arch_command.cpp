@@ -18,19 +18,8 @@ struct ArchOptions {
   int node = 0;
 };
 
-// A machine of `arch area` with the table that prices it, and its baseline if the same table prices that.
-struct PricedMachine {
-  std::string name;
-  Hardware hardware;
-  CostTable table;
-  std::string baseline_name;
-  std::optional<Hardware> baseline;
-
-  AreaOf area() const { return {name, hardware, table}; }
-};
-
-// Throws InputError.
-PricedMachine price_machine(const ArchOptions& options, const Machine& machine) {
+// A machine with the table that prices it, and its baseline if the same table prices that. Throws InputError.
+AreaOf price_machine(const ArchOptions& options, const Machine& machine) {
   const Simulation simulation({machine});
   auto hardware = simulation.machine(0).hardware();
   if (!hardware) {
@@ -40,14 +29,14 @@ PricedMachine price_machine(const ArchOptions& options, const Machine& machine) 
   CostTable table = area_table(options.energy_table, options.node, *hardware);
   if (!options.energy_table.empty()) check_cost_names(table, ArchCatalog().all_hardware());
   check_area_costs(table, *hardware, machine.name);
-  PricedMachine priced{machine.name, *std::move(hardware), std::move(table), "", std::nullopt};
+  AreaOf priced{machine.name, *std::move(hardware), std::move(table)};
   const Accelerator& baseline = simulation.baseline(0);
-  auto baseline_hardware = baseline.hardware();
+  auto of_baseline = baseline.hardware();
   // Areas from different sources (a published chip, a table of units) are not comparable.
-  if (&baseline != &simulation.machine(0) && baseline_hardware &&
-      baseline_hardware->area_table == priced.hardware.area_table) {
-    priced.baseline_name = baseline.params().owner();
-    priced.baseline = *std::move(baseline_hardware);
+  if (&baseline != &simulation.machine(0) && of_baseline &&
+      of_baseline->area_table == priced.hardware.area_table) {
+    priced.baseline =
+        std::make_shared<AreaOf>(AreaOf{baseline.params().owner(), *std::move(of_baseline), priced.table});
   }
   return priced;
 }
@@ -76,24 +65,12 @@ void run_show(const ArchOptions& options) {
 
 void run_area(const ArchOptions& options) {
   need_machine(options.machines, "arch area");
-  std::vector<PricedMachine> priced;
+  std::vector<AreaOf> priced;
   for (const Machine& machine : choose_machines(options.machines, {.names = "arch area"}))
     priced.push_back(price_machine(options, machine));
-  std::vector<AreaOf> machines;
-  std::vector<std::optional<AreaOf>> baselines;
-  for (const PricedMachine& of : priced) {
-    machines.push_back(of.area());
-    baselines.emplace_back();
-    if (of.baseline) baselines.back().emplace(AreaOf{of.baseline_name, *of.baseline, of.table});
-  }
-  if (options.json) {
-    print_text(areas_json(machines, baselines));
-  } else if (machines.size() > 1) {
-    print_text(areas_text(machines, output_style()));
-  } else {
-    const AreaOf* baseline = baselines.front() ? &*baselines.front() : nullptr;
-    print_text(area_text(machines.front(), baseline, output_style()));
-  }
+  print_text(options.json         ? areas_json(priced)
+             : priced.size() == 1 ? area_text(priced.front(), output_style())
+                                  : areas_text(priced, output_style()));
 }
 
 void add_machines(CLI::App& command, MachineChoice& machines, const char* names) {

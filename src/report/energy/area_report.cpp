@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <functional>
 #include <optional>
 
 #include "base/text/json.hpp"
+#include "report/short_text.hpp"
 
 namespace lacuna {
 namespace {
@@ -35,77 +37,61 @@ std::string sources(const AreaOf& of, const std::string& component) {
   return text;
 }
 
-// Area and power columns of the machine and, if there is one, of its baseline.
-class AreaTable {
- public:
-  AreaTable(const AreaOf& machine, const AreaOf* baseline)
-      : own_(machine),
-        baseline_(baseline == nullptr ? std::nullopt : std::optional<Values>(*baseline)),
-        with_power_(own_.power.total() > 0),
-        table_(columns(machine, baseline, with_power_)) {}
+// "TensorDash: 16 tiles, 65nm-fp32 at 65 nm, 500 MHz"
+std::string description(const AreaOf& of) {
+  return fmt::format("{}: {}, {} at {} nm, {} MHz", of.name, of.hardware.description,
+                     printable(of.table.name), of.table.node_nm, of.hardware.frequency_mhz);
+}
 
-  std::string render(const TextStyle& style) {
-    for (const ByComponent::Value& part : own_.area.values) {
-      if (part.group == ComponentGroup::kCore) component_row(part);
-    }
-    table_.add_rule();
-    sum_rows(
-        "compute", [](const ByComponent& values) { return values.compute(); }, true);
-    table_.add_rule();
-    for (const ByComponent::Value& part : own_.area.values) {
-      if (part.group != ComponentGroup::kCore) component_row(part);
-    }
-    sum_rows(
-        "whole chip", [](const ByComponent& values) { return values.total(); }, false);
-    return table_.render(style);
-  }
+// Area and power of the machine and, if there is one, of its baseline.
+TextTable area_table(const AreaOf& machine) {
+  const Values own(machine);
+  const auto baseline = machine.baseline ? std::optional<Values>(*machine.baseline) : std::nullopt;
+  std::vector<std::string> names{machine.name};
+  if (baseline) names.push_back(machine.baseline->name);
+  std::vector<ColumnGroup> groups{{"area, mm2", names}};
+  groups.front().titles.emplace_back("share");
+  const bool with_power = own.power.total() > 0;
+  if (with_power) groups.push_back({"peak power, mW", names});
+  TextTable table(with_groups({{"component", Align::kLeft}}, groups));
 
- private:
-  static std::vector<TableColumn> columns(const AreaOf& machine, const AreaOf* baseline, bool with_power) {
-    std::vector<TableColumn> columns{{"component", Align::kLeft}, {machine.name, Align::kRight, "area, mm2"}};
-    if (baseline != nullptr) columns.push_back({baseline->name, Align::kRight, "area, mm2"});
-    columns.push_back({"share", Align::kRight, "area, mm2"});
-    if (with_power) {
-      columns.push_back({machine.name, Align::kRight, "peak power, mW"});
-      if (baseline != nullptr) columns.push_back({baseline->name, Align::kRight, "peak power, mW"});
-    }
-    return columns;
-  }
-
-  void row(std::string title, const std::string& area, const std::string& baseline_area,
-           const std::string& share, const std::string& power, const std::string& baseline_power) {
-    std::vector<std::string> cells{std::move(title), area};
-    if (baseline_) cells.push_back(baseline_area);
+  const auto add = [&](const std::string& title, const std::string& area, const std::string& baseline_area,
+                       const std::string& share, const std::string& power,
+                       const std::string& baseline_power) {
+    std::vector<std::string> cells{title, area};
+    if (baseline) cells.push_back(baseline_area);
     cells.push_back(share);
-    if (with_power_) {
-      cells.push_back(power);
-      if (baseline_) cells.push_back(baseline_power);
+    if (with_power) cells.push_back(power);
+    if (with_power && baseline) cells.push_back(baseline_power);
+    table.add_row(std::move(cells));
+  };
+  const auto add_values = [&](const std::string& title, const auto& pick, bool power) {
+    const double area = std::invoke(pick, own.area);
+    add(title, mm2(area), baseline ? mm2(std::invoke(pick, baseline->area)) : "",
+        fmt::format("{:.1f} %", 100 * area / own.area.total()), power ? mw(std::invoke(pick, own.power)) : "",
+        power && baseline ? mw(std::invoke(pick, baseline->power)) : "");
+  };
+  const auto add_sum = [&](const std::string& title, double (ByComponent::*sum)() const, bool power) {
+    add_values(title, sum, power);
+    if (!baseline) return;
+    add("  relative to the baseline", ratio((own.area.*sum)(), (baseline->area.*sum)()), "", "",
+        power ? ratio((own.power.*sum)(), (baseline->power.*sum)()) : "", "");
+  };
+  const auto add_components = [&](bool core) {
+    for (const ByComponent::Value& part : own.area.values) {
+      if ((part.group == ComponentGroup::kCore) != core) continue;
+      add_values(
+          part.title, [&](const ByComponent& parts) { return parts.of(part.name); }, true);
     }
-    table_.add_row(std::move(cells));
-  }
-
-  std::string share_of(double area) const { return fmt::format("{:.1f} %", 100 * area / own_.area.total()); }
-
-  void component_row(const ByComponent::Value& part) {
-    row(part.title, mm2(part.value), baseline_ ? mm2(baseline_->area.of(part.name)) : "",
-        share_of(part.value), mw(own_.power.of(part.name)),
-        baseline_ ? mw(baseline_->power.of(part.name)) : "");
-  }
-
-  template <typename Sum>
-  void sum_rows(const char* title, const Sum& sum, bool power) {
-    row(title, mm2(sum(own_.area)), baseline_ ? mm2(sum(baseline_->area)) : "", share_of(sum(own_.area)),
-        power ? mw(sum(own_.power)) : "", power && baseline_ ? mw(sum(baseline_->power)) : "");
-    if (!baseline_) return;
-    row("  relative to the baseline", ratio(sum(own_.area), sum(baseline_->area)), "", "",
-        power ? ratio(sum(own_.power), sum(baseline_->power)) : "", "");
-  }
-
-  Values own_;
-  std::optional<Values> baseline_;
-  bool with_power_;
-  TextTable table_;
-};
+  };
+  add_components(true);
+  table.add_rule();
+  add_sum("compute", &ByComponent::compute, true);
+  table.add_rule();
+  add_components(false);
+  add_sum("whole chip", &ByComponent::total, false);
+  return table;
+}
 
 Json parts_json(const ByComponent& values) {
   Json object;
@@ -121,13 +107,13 @@ Json values_json(const AreaOf& of) {
       {"name", of.name}, {"area_mm2", parts_json(values.area)}, {"peak_power_w", parts_json(values.power)}};
 }
 
-Json machine_json(const AreaOf& of, const AreaOf* baseline) {
+Json machine_json(const AreaOf& of) {
   Json object = values_json(of);
   object["description"] = of.hardware.description;
   object["table"] = of.table.name;
   object["node_nm"] = number_json(of.table.node_nm);
   object["frequency_mhz"] = number_json(of.hardware.frequency_mhz);
-  object["baseline"] = baseline == nullptr ? Json() : values_json(*baseline);
+  object["baseline"] = of.baseline ? values_json(*of.baseline) : Json();
   Json& from = object["sources"] = Json::object();
   for (const ByComponent::Value& part : area_mm2(of.hardware, of.table).values)
     from[part.name] = sources(of, part.name);
@@ -136,28 +122,23 @@ Json machine_json(const AreaOf& of, const AreaOf* baseline) {
 
 }  // namespace
 
-std::string area_text(const AreaOf& machine, const AreaOf* baseline, const TextStyle& style) {
+std::string area_text(const AreaOf& machine, const TextStyle& style) {
   std::string text =
-      fmt::format("{}\n{}",
-                  bold_text(fmt::format("{}: {}, {} at {} nm, {} MHz", machine.name,
-                                        machine.hardware.description, printable(machine.table.name),
-                                        machine.table.node_nm, machine.hardware.frequency_mhz),
-                            style),
-                  AreaTable(machine, baseline).render(style));
+      fmt::format("{}\n{}", bold_text(description(machine), style), area_table(machine).render(style));
   for (const std::string& note : machine.table.notes) text += fmt::format("\n{}", printable(note));
   return text + (machine.table.notes.empty() ? "" : "\n");
 }
 
 std::string areas_text(const std::vector<AreaOf>& machines, const TextStyle& style) {
   std::vector<Values> values(machines.begin(), machines.end());
-  std::vector<TableColumn> columns{{"component", Align::kLeft}};
-  for (const AreaOf& of : machines) columns.push_back({of.name, Align::kRight, "area, mm2"});
-  for (const AreaOf& of : machines) columns.push_back({of.name, Align::kRight, "peak power, mW"});
-  TextTable table(std::move(columns));
-  const auto row = [&](const std::string& title, const auto& area, const auto& power) {
+  std::vector<std::string> names;
+  for (const AreaOf& of : machines) names.push_back(of.name);
+  TextTable table(
+      with_groups({{"component", Align::kLeft}}, {{"area, mm2", names}, {"peak power, mW", names}}));
+  const auto row = [&](const std::string& title, const auto& pick, bool power = true) {
     std::vector<std::string> cells{title};
-    for (const Values& of : values) cells.push_back(mm2(area(of.area)));
-    for (const Values& of : values) cells.push_back(mw(power(of.power)));
+    for (const Values& of : values) cells.push_back(mm2(std::invoke(pick, of.area)));
+    for (const Values& of : values) cells.push_back(power ? mw(std::invoke(pick, of.power)) : "-");
     table.add_row(std::move(cells));
   };
   const auto components = [&](bool core) {
@@ -167,25 +148,20 @@ std::string areas_text(const std::vector<AreaOf>& machines, const TextStyle& sty
         if ((part.group == ComponentGroup::kCore) != core || std::ranges::find(seen, part.name) != seen.end())
           continue;
         seen.push_back(part.name);
-        const auto own = [&](const ByComponent& parts) { return parts.of(part.name); };
-        row(part.title, own, own);
+        row(part.title, [&](const ByComponent& parts) { return parts.of(part.name); });
       }
     }
   };
   components(true);
   table.add_rule();
-  row(
-      "compute", [](const ByComponent& v) { return v.compute(); },
-      [](const ByComponent& v) { return v.compute(); });
+  row("compute", &ByComponent::compute);
   table.add_rule();
   components(false);
-  row(
-      "whole chip", [](const ByComponent& v) { return v.total(); }, [](const ByComponent&) { return 0.0; });
+  row("whole chip", &ByComponent::total, false);
   std::string text = fmt::format("{}\n{}\n", bold_text("Area and peak power", style), table.render(style));
   std::vector<std::string> notes;
   for (const AreaOf& of : machines) {
-    text += fmt::format("{}: {}, {} at {} nm, {} MHz\n", of.name, of.hardware.description,
-                        printable(of.table.name), of.table.node_nm, of.hardware.frequency_mhz);
+    text += description(of) + "\n";
     for (const std::string& note : of.table.notes) {
       if (std::ranges::find(notes, note) == notes.end()) notes.push_back(note);
     }
@@ -200,12 +176,10 @@ std::string areas_text(const std::vector<AreaOf>& machines, const TextStyle& sty
   return text;
 }
 
-std::string areas_json(const std::vector<AreaOf>& machines,
-                       const std::vector<std::optional<AreaOf>>& baselines) {
+std::string areas_json(const std::vector<AreaOf>& machines) {
   Json document = json_document(2);
   Json& list = document["machines"] = Json::array();
-  for (std::size_t i = 0; i < machines.size(); ++i)
-    list.push_back(machine_json(machines[i], baselines[i] ? &*baselines[i] : nullptr));
+  for (const AreaOf& machine : machines) list.push_back(machine_json(machine));
   return dump_json(document);
 }
 

@@ -270,20 +270,21 @@ TEST(RunEnergy, TablesListTheComponentsAndSayWhatHasNoCosts) {
 TEST(Area, ListsComponentsOfBothMachinesWithSourcesAndNotes) {
   const Hardware machine = toy(true), baseline = toy(false);
   const CostTable prices = table();
-  const AreaOf of{"toy", machine, prices}, beside{"plain", baseline, prices};
-  const std::string text = area_text(of, &beside, {});
+  const AreaOf other{"plain", baseline, prices};
+  const AreaOf of{"toy", machine, prices, std::make_shared<AreaOf>(other)};
+  const std::string text = area_text(of, {});
   for (const char* part : {"toy: a toy, prices at 65 nm, 500 MHz", "the skipper", "2.500", "30.000", "14.000",
                            "relative to the baseline", "mind the gap"}) {
     EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
   }
-  const auto json = nlohmann::json::parse(areas_json({of, beside}, {beside, std::nullopt}))["machines"];
+  const auto json = nlohmann::json::parse(areas_json({of, other}))["machines"];
   EXPECT_DOUBLE_EQ(json[0]["area_mm2"]["total"].get<double>(), 30 + 14 + 2.5);
   EXPECT_DOUBLE_EQ(json[0]["peak_power_w"]["compute"].get<double>(), (20 + 5) * 1e-12 * 500e6);
   EXPECT_DOUBLE_EQ(json[0]["baseline"]["area_mm2"]["filler"].get<double>(), 0.5);
   EXPECT_EQ(json[0]["sources"]["ram"], "s (H)");
   EXPECT_EQ(json[1]["name"], "plain");
   EXPECT_TRUE(json[1]["baseline"].is_null());
-  const std::string both = areas_text({of, beside}, {});
+  const std::string both = areas_text({of, other}, {});
   for (const char* part : {"the skipper", "the filler", "toy: a toy", "plain: a toy", "mind the gap"}) {
     EXPECT_NE(both.find(part), std::string::npos) << part << "\n" << both;
   }
