@@ -61,7 +61,13 @@ std::vector<std::pair<std::string, std::string>> build_facts();
 // "name: value" per line.
 std::string version_text();
 
+// The commands below `app`.
+std::vector<std::string> command_names(const CLI::App& app);
+
 // Ends a command with its own exit code after it has printed everything (`compare`: 1 means "they differ").
 [[noreturn]] void exit_with(int code);
+
+// Adds best, pareto, effects and diff to `lacuna sweep`.
+void add_sweep_answers(CLI::App& sweep);
 
 }  // namespace lacuna::cli

@@ -8,7 +8,7 @@
 #include "report/result/result_json.hpp"
 #include "sim/simulation.hpp"
 #include "sweep/run/runner.hpp"
-#include "sweep/store/export.hpp"
+#include "sweep/store/database.hpp"
 #include "trace/format/trace_writer.hpp"
 
 namespace lacuna::sweep {

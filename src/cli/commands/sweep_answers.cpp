@@ -1,11 +1,8 @@
 // lacuna sweep best | pareto | effects | diff
-#include "cli/commands/sweep_answers.hpp"
-
 #include <fmt/format.h>
 #include <memory>
 
 #include "cli/commands.hpp"
-#include "cli/terminal/html_output.hpp"
 #include "cli/terminal/output.hpp"
 #include "cli/terminal/terminal.hpp"
 #include "sweep/answers/questions.hpp"

@@ -3,13 +3,12 @@
 
 #include "base/error.hpp"
 #include "cli/commands.hpp"
-#include "cli/commands/sweep_answers.hpp"
 #include "cli/terminal/output.hpp"
 #include "cli/terminal/progress_bar.hpp"
 #include "cli/terminal/stop_signal.hpp"
 #include "cli/terminal/terminal.hpp"
 #include "sweep/job/sweep_job.hpp"
-#include "sweep/store/export.hpp"
+#include "sweep/store/database.hpp"
 
 namespace lacuna::cli {
 namespace {

@@ -59,21 +59,20 @@ class MetricReader {
 
 std::string choose_program(const Reader& reader, const std::string& file, Results& results,
                            const std::string& wanted) {
-  std::vector<std::string> programs = reader.programs();
+  const std::vector<std::string> programs = reader.programs();
   if (programs.empty()) return {};
   if (!wanted.empty() && std::ranges::find(programs, wanted) == programs.end()) {
     throw InputError(file, fmt::format("it has no results of program {}", quote_name(wanted)),
                      suggest(wanted, programs));
   }
   // The latest that has results: a file may have been opened by a newer program that computed nothing.
-  const std::vector<std::string> all = reader.connection().texts("SELECT DISTINCT program FROM points");
-  const std::set<std::string> filled(all.begin(), all.end());
   std::string chosen = wanted;
-  for (const std::string& program : programs) {
-    if (chosen.empty() && filled.contains(program)) chosen = program;
-  }
-  for (const std::string& program : programs) {
-    if (program != chosen && filled.contains(program)) results.other_programs.push_back(program);
+  for (const std::string& program :
+       reader.connection().texts("SELECT version || '/' || results_version FROM programs WHERE id IN (SELECT "
+                                 "d.program FROM results r "
+                                 "JOIN designs d ON d.id = r.design) ORDER BY id DESC")) {
+    if (chosen.empty()) chosen = program;
+    if (program != chosen) results.other_programs.push_back(program);
   }
   return chosen;
 }

@@ -64,7 +64,7 @@ class ExpressionParser {
     std::size_t column = 1;
     bool quoted = false;
   };
-  // What binds more tightly comes later.
+  // In the order of precedence, loosest first.
   enum Level { kDisjunction, kConjunction, kNegation, kComparison, kSum, kProduct, kSign, kPrimary };
   struct Symbol {
     std::string_view text;

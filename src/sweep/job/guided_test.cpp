@@ -93,7 +93,7 @@ TEST(GuidedSweep, AsksOnlyForWhatThePlanAllows) {
   for (const ResultDesign& design : results.designs) {
     EXPECT_LE(std::get<double>(design.setting("rows")) * std::get<double>(design.setting("columns")), 16);
   }
-  // What the search calls its front is the front of the file.
+  // The front that the search reports is the front of the file.
   const Metric area("area_mm2", "x", results, false);
   const Metric speedup("speedup", "y", results, false);
   const RowGroup group = row_groups(results, "speedup > 1", false)[0];

@@ -26,27 +26,31 @@ std::vector<std::string> split_words(const std::string& text) {
   return words;
 }
 
+// The counts that a strategy has as settings.
+struct CountSetting {
+  std::string_view strategy;
+  const char* name;
+  std::uint32_t SearchOptions::*value;
+  std::int64_t least;
+};
+constexpr CountSetting kCounts[] = {{"nsga2", "population", &SearchOptions::population, 2},
+                                    {"nsga2", "generations", &SearchOptions::generations, 1},
+                                    {"random", "points", &SearchOptions::points, 1},
+                                    {"successive-halving", "points", &SearchOptions::points, 1},
+                                    {"successive-halving", "keep_one_in", &SearchOptions::keep_one_in, 2}};
+
 // The settings of a strategy with their defaults.
 Params settings_of(const std::string& strategy) {
   const SearchOptions usual;
-  constexpr std::int64_t kMost = 100'000;
-  const auto count = [](const char* name, std::uint32_t value, std::int64_t least) {
-    return ParamSpec::integer(name, value, least, kMost, "", "", "");
-  };
   std::vector<ParamSpec> specs = {ParamSpec::integer("seed", static_cast<std::int64_t>(usual.seed), 0,
                                                      std::numeric_limits<std::int64_t>::max(), "", "", ""),
                                   ParamSpec::text("objectives", "speedup,area_mm2", "", ""),
                                   ParamSpec::text("subject_to", "", "", "")};
-  if (strategy == "nsga2") {
-    specs.push_back(count("population", usual.population, 2));
-    specs.push_back(count("generations", usual.generations, 1));
-  } else {
-    specs.push_back(count("points", usual.points, 1));
+  for (const auto& [owner, name, value, least] : kCounts) {
+    if (owner == strategy)
+      specs.push_back(ParamSpec::integer(name, usual.*value, least, 100'000, "", "", ""));
   }
-  if (strategy == "successive-halving") {
-    specs.push_back(count("keep_one_in", usual.keep_one_in, 2));
-    specs.push_back(ParamSpec::text("rungs", "", "", ""));
-  }
+  if (strategy == "successive-halving") specs.push_back(ParamSpec::text("rungs", "", "", ""));
   return {strategy, std::move(specs)};
 }
 
@@ -80,12 +84,8 @@ PlanSearch read_settings(const Plan& plan) {
   SearchOptions& options = search.options;
   options.strategy = strategy.name;
   options.seed = static_cast<std::uint64_t>(settings.integer("seed"));
-  const std::pair<const char*, std::uint32_t*> counts[] = {{"points", &options.points},
-                                                           {"population", &options.population},
-                                                           {"generations", &options.generations},
-                                                           {"keep_one_in", &options.keep_one_in}};
-  for (const auto& [name, count] : counts) {
-    if (settings.has(name)) *count = static_cast<std::uint32_t>(settings.integer(name));
+  for (const auto& [owner, name, value, least] : kCounts) {
+    if (owner == strategy.name) options.*value = static_cast<std::uint32_t>(settings.integer(name));
   }
   search.objectives = split_words(settings.text("objectives"));
   search.subject_to = settings.text("subject_to");

@@ -10,7 +10,7 @@
 #include "base/parallel.hpp"
 #include "base/text/text_table.hpp"
 #include "sweep/job/guided_sweep.hpp"
-#include "sweep/run/estimate.hpp"
+#include "sweep/run/runner.hpp"
 
 namespace lacuna::sweep {
 namespace {

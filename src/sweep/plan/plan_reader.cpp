@@ -7,9 +7,7 @@
 #include "base/text/parse_number.hpp"
 #include "base/text/quote.hpp"
 #include "energy/cost_table.hpp"
-#include "sweep/plan/plan.hpp"
-#include "sweep/plan/plan_traces.hpp"
-#include "sweep/plan/plan_values.hpp"
+#include "sweep/plan/plan_parts.hpp"
 
 namespace lacuna::sweep {
 namespace {
@@ -21,28 +19,13 @@ class PlanReader {
 
   void read(const YAML::Node& root) {
     using Node = YAML::Node;
-    std::vector<std::uint64_t> seeds;
     // In the order in which one needs the other, not that of the file.
-    const std::pair<std::string, std::function<void(const Node& at, const Node& value)>> keys[] = {
-        {"machines", [&](const Node& at, const Node& value) { read_machines(at, value); }},
-        {"parameters", [&](const Node&, const Node& value) { read_parameters(value); }},
-        {"zip", [&](const Node& at, const Node& value) { read_zips(at, value); }},
-        {"conditions",
-         [&](const Node& at, const Node& value) { read_expressions(at, value, plan_.conditions, {}); }},
-        {"limits", [&](const Node& at,
-                       const Node& value) { read_expressions(at, value, plan_.limits, known_before()); }},
-        {"measure", [&](const Node& at, const Node& value) { read_measures(at, value); }},
-        {"at_most", [&](const Node& at, const Node& value) { read_at_most(at, value); }},
-        {"strategy", [&](const Node& at, const Node& value) { read_strategy(at, value); }},
-        {"seeds",
-         [&](const Node& at, const Node& value) {
-           for (const PlanValue& seed : read_values(yaml_, "seeds", at, value))
-             seeds.push_back(seed_of(seed));
-         }},
-        {"traces",
-         [&](const Node& at, const Node& value) {
-           plan_.traces = read_traces(yaml_, read_files_, at, value, seeds);
-         }},
+    const std::pair<std::string, void (PlanReader::*)(const Node& at, const Node& value)> keys[] = {
+        {"machines", &PlanReader::read_machines}, {"parameters", &PlanReader::read_parameters},
+        {"zip", &PlanReader::read_zips},          {"conditions", &PlanReader::read_conditions},
+        {"limits", &PlanReader::read_limits},     {"measure", &PlanReader::read_measures},
+        {"at_most", &PlanReader::read_at_most},   {"strategy", &PlanReader::read_strategy},
+        {"seeds", &PlanReader::read_seeds},       {"traces", &PlanReader::read_trace_list},
     };
     std::vector<std::string> names;
     for (const auto& [name, use] : keys) names.push_back(name);
@@ -55,13 +38,13 @@ class PlanReader {
     });
     for (const auto& [name, use] : keys) {
       const auto entry = entries.find(name);
-      if (entry != entries.end()) use(entry->second.first, entry->second.second);
+      if (entry != entries.end()) (this->*use)(entry->second.first, entry->second.second);
       if (plan_.machines.empty()) plan_.machines = {catalog_.find(catalog_.default_name(), plan_.file)};
     }
     if (plan_.traces.empty()) {
       throw InputError(plan_.file, "the plan has no 'traces'", "add a line 'traces: [FILE, ...]'");
     }
-    if (!seeds.empty() &&
+    if (!seeds_.empty() &&
         std::ranges::none_of(plan_.traces, [](const PlanTrace& t) { return t.synthetic.has_value(); })) {
       yaml_.fail(entries.at("seeds").first,
                  "no trace of this plan is synthetic, and recorded ones have no seed", "remove 'seeds'");
@@ -182,7 +165,7 @@ class PlanReader {
     axis.names.push_back(name);
   }
 
-  void read_parameters(const YAML::Node& value) {
+  void read_parameters(const YAML::Node&, const YAML::Node& value) {
     yaml_.each(value, "'parameters'",
                [&](const std::string& name, const YAML::Node& at, const YAML::Node& values) {
                  PlanAxis axis{{}, {}, yaml_.place(at)};
@@ -231,16 +214,22 @@ class PlanReader {
     });
   }
 
+  void read_conditions(const YAML::Node& at, const YAML::Node& value) {
+    read_expressions(at, value, plan_.conditions, {});
+  }
+  void read_limits(const YAML::Node& at, const YAML::Node& value) {
+    read_expressions(at, value, plan_.limits, known_before());
+  }
+
   void read_measures(const YAML::Node& at, const YAML::Node& value) {
     plan_.measures = measures_of(Measure::kCycles);
-    std::vector<std::string> names;
-    for (const Measure measure : kMeasures) names.emplace_back(measure_name(measure));
+    const std::vector<std::string> names(kMeasureNames.begin(), kMeasureNames.end());
     each_of(at, "measure", value, [&](const YAML::Node& entry) {
       const std::string name = yaml_.text(entry, "measure", entry);
       const auto found = std::ranges::find(names, name);
       if (found == names.end())
         yaml_.fail(entry, fmt::format("nothing is called {}", quote_name(name)), suggest(name, names));
-      plan_.measures |= measures_of(kMeasures[static_cast<std::size_t>(found - names.begin())]);
+      plan_.measures |= 1U << static_cast<unsigned>(found - names.begin());
     });
   }
 
@@ -266,12 +255,18 @@ class PlanReader {
                "correct it");
   }
 
-  static std::uint64_t seed_of(const PlanValue& value) {
-    const auto seed = parse_number<std::uint64_t>(value.text);
-    if (!seed)
-      throw InputError(value.where, fmt::format("{} is not a seed", quote_name(value.text)),
-                       "write whole numbers from 0");
-    return *seed;
+  void read_seeds(const YAML::Node& at, const YAML::Node& value) {
+    for (const PlanValue& one : read_values(yaml_, "seeds", at, value)) {
+      const auto seed = parse_number<std::uint64_t>(one.text);
+      if (!seed)
+        throw InputError(one.where, fmt::format("{} is not a seed", quote_name(one.text)),
+                         "write whole numbers from 0");
+      seeds_.push_back(*seed);
+    }
+  }
+
+  void read_trace_list(const YAML::Node& at, const YAML::Node& value) {
+    plan_.traces = read_traces(yaml_, read_files_, at, value, seeds_);
   }
 
   static constexpr std::size_t kMostEntries = 100;
@@ -280,6 +275,7 @@ class PlanReader {
   Plan& plan_;
   bool read_files_;
   ArchCatalog catalog_;
+  std::vector<std::uint64_t> seeds_;
   mutable std::map<std::string, Params> tried_;  // of each machine, for checking values
 };
 

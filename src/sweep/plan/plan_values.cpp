@@ -1,5 +1,3 @@
-#include "sweep/plan/plan_values.hpp"
-
 #include <cmath>
 #include <fmt/format.h>
 #include <map>
@@ -9,7 +7,7 @@
 #include "base/text/nearest.hpp"
 #include "base/text/parse_number.hpp"
 #include "base/text/quote.hpp"
-#include "sweep/plan/plan.hpp"
+#include "sweep/plan/plan_parts.hpp"
 
 namespace lacuna::sweep {
 namespace {

@@ -1,10 +1,9 @@
-#include "sweep/run/estimate.hpp"
-
 #include <algorithm>
 #include <map>
 #include <set>
 
 #include "base/clock.hpp"
+#include "sweep/run/runner.hpp"
 
 namespace lacuna::sweep {
 namespace {

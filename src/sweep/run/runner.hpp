@@ -75,4 +75,13 @@ struct SweepOutcome {
 // Throws what the database throws (a full disk); what was stored before stays.
 SweepOutcome run_chunks(Sweep& sweep, const WorkList& work, Database& database, const RunOptions& options);
 
+struct Estimate {
+  double seconds = 0;
+  double bytes = 0;
+};
+
+// Opens the traces of the remaining work, for their shapes, and computes a few points to measure the speed of
+// this machine (about a second).
+Estimate estimate(Sweep& sweep, const WorkList& work, int threads);
+
 }  // namespace lacuna::sweep

@@ -171,7 +171,7 @@ std::uint64_t largest_number_of_points(const SearchOptions& options) {
 
 std::unique_ptr<SearchStrategy> make_search(const SearchOptions& options, const SearchSpace& space) {
   if (options.strategy == "nsga2") return std::make_unique<Nsga2>(options, space);
-  // Points drawn at random are those of the last rung alone.
+  // Random search: all points on the last rung.
   const std::uint32_t first = options.strategy == "random" ? options.rungs - 1 : 0;
   return std::make_unique<SuccessiveHalving>(options, space, first);
 }

@@ -183,7 +183,7 @@ TEST(Search, SeedAndScoresDecideEverything) {
     SearchOptions other = options;
     other.seed = 10;
     EXPECT_NE(run(other, space, zdt1).candidates, first.candidates);
-    // Resumed after each generation: given the same scores, it proposes the same points from there on.
+    // Resumed after each generation: given the same scores, its next proposals are the same.
     for (std::size_t stop = 1; stop < first.generations.size(); ++stop) {
       const std::unique_ptr<SearchStrategy> resumed = make_search(options, space);
       std::size_t at = 0;

@@ -138,62 +138,63 @@ std::int64_t Database::row(RowIds& rows, std::string_view sql, const std::string
 }
 
 void Database::add_parameters(const std::vector<std::string>& names) {
-  Transaction transaction(connection());
-  Statement insert = prepare("INSERT OR IGNORE INTO swept_parameters (name) VALUES (?1)");
-  for (const std::string& name : names) insert.run(name);
-  create_views(connection());
-  transaction.commit();
+  connection().transaction([&] {
+    Statement insert = prepare("INSERT OR IGNORE INTO swept_parameters (name) VALUES (?1)");
+    for (const std::string& name : names) insert.run(name);
+    create_views(connection());
+  });
 }
 
 void Database::add_traces(std::span<const TraceRecord> traces) {
-  Transaction transaction(connection());
-  Statement of_trace = prepare(insert_sql("INSERT", "traces", column_names<TraceRecord>()));
-  Statement of_layer = prepare(insert_sql("INSERT", "layers", column_names<LayerRecord>({"trace", "layer"})));
-  for (const TraceRecord& trace : traces) {
-    if (connection().integer("SELECT 1 FROM traces WHERE sha256 = ?1", trace.sha256) != 0) continue;
-    insert(of_trace, trace);
-    const std::int64_t id = connection().last_row();
-    for (std::size_t i = 0; i < trace.layers.size(); ++i) {
-      insert(of_layer, trace.layers[i], id, static_cast<std::int64_t>(i));
+  connection().transaction([&] {
+    Statement of_trace = prepare(insert_sql("INSERT", "traces", column_names<TraceRecord>()));
+    Statement of_layer =
+        prepare(insert_sql("INSERT", "layers", column_names<LayerRecord>({"trace", "layer"})));
+    for (const TraceRecord& trace : traces) {
+      if (connection().integer("SELECT 1 FROM traces WHERE sha256 = ?1", trace.sha256) != 0) continue;
+      insert(of_trace, trace);
+      const std::int64_t id = connection().last_row();
+      for (std::size_t i = 0; i < trace.layers.size(); ++i) {
+        insert(of_layer, trace.layers[i], id, static_cast<std::int64_t>(i));
+      }
     }
-  }
-  transaction.commit();
+  });
 }
 
 void Database::add_designs(std::span<const DesignRecord> designs) {
-  Transaction transaction(connection());
-  Statement of_design =
-      prepare(insert_sql("INSERT OR IGNORE", "designs", column_names<DesignRecord>({"program"})));
-  for (const DesignRecord& design : designs) insert(of_design, design, program_id_);
-  transaction.commit();
+  connection().transaction([&] {
+    Statement of_design =
+        prepare(insert_sql("INSERT OR IGNORE", "designs", column_names<DesignRecord>({"program"})));
+    for (const DesignRecord& design : designs) insert(of_design, design, program_id_);
+  });
 }
 
 void Database::add(std::span<const PointRecord> points, std::span<const FailureRecord> failures) {
   const std::string at = now();
-  Transaction transaction(connection());
-  if (!statements_) statements_ = std::make_unique<Statements>(connection());
-  Statements& use = *statements_;
-  std::vector<Cell> cells;
-  for (const PointRecord& point : points) {
-    use.remove.run(point.key);
-    use.succeed.run(point.key);
-    cells = {point.key,
-             row(design_rows_, "SELECT id FROM designs WHERE key = ?1", point.design),
-             row(trace_rows_, "SELECT id FROM traces WHERE sha256 = ?1", point.trace),
-             std::int64_t{point.measured},
-             point.took_seconds,
-             at};
-    cells.insert(cells.end(), point.results.begin(), point.results.end());
-    use.point.bind_all(cells).finish();
-    const std::int64_t id = connection().last_row();
-    for (const OperationRecord& operation : point.operations) {
-      cells = {id, operation.layer, operation.operation};
-      cells.insert(cells.end(), operation.results.begin(), operation.results.end());
-      use.operation.bind_all(cells).finish();
+  connection().transaction([&] {
+    if (!statements_) statements_ = std::make_unique<Statements>(connection());
+    Statements& use = *statements_;
+    std::vector<Cell> cells;
+    for (const PointRecord& point : points) {
+      use.remove.run(point.key);
+      use.succeed.run(point.key);
+      cells = {point.key,
+               row(design_rows_, "SELECT id FROM designs WHERE key = ?1", point.design),
+               row(trace_rows_, "SELECT id FROM traces WHERE sha256 = ?1", point.trace),
+               std::int64_t{point.measured},
+               point.took_seconds,
+               at};
+      cells.insert(cells.end(), point.results.begin(), point.results.end());
+      use.point.bind_all(cells).finish();
+      const std::int64_t id = connection().last_row();
+      for (const OperationRecord& operation : point.operations) {
+        cells = {id, operation.layer, operation.operation};
+        cells.insert(cells.end(), operation.results.begin(), operation.results.end());
+        use.operation.bind_all(cells).finish();
+      }
     }
-  }
-  for (const FailureRecord& failure : failures) insert(use.failure, failure, program_id_, at);
-  transaction.commit();
+    for (const FailureRecord& failure : failures) insert(use.failure, failure, program_id_, at);
+  });
 }
 
 std::int64_t Database::begin_sweep(std::string_view plan, std::int64_t points) {

@@ -1,5 +1,3 @@
-#include "sweep/store/export.hpp"
-
 #include <array>
 #include <fmt/format.h>
 
@@ -8,6 +6,7 @@
 #include "base/text/json.hpp"
 #include "base/text/nearest.hpp"
 #include "base/text/quote.hpp"
+#include "sweep/store/database.hpp"
 
 namespace lacuna::sweep {
 namespace {

@@ -16,14 +16,8 @@ namespace lacuna::sweep {
 
 // Parts of a point's results that a plan asks for. Cycles are always measured.
 enum class Measure : unsigned { kCycles = 1, kEnergy = 2, kArea = 4, kMemory = 8 };
-using Measures = unsigned;  // of Measure, added up
-inline constexpr std::array kMeasures{Measure::kCycles, Measure::kEnergy, Measure::kArea, Measure::kMemory};
-constexpr const char* measure_name(Measure measure) {
-  return measure == Measure::kCycles   ? "cycles"
-         : measure == Measure::kEnergy ? "energy"
-         : measure == Measure::kArea   ? "area"
-                                       : "memory";
-}
+using Measures = unsigned;                                                        // of Measure, added up
+inline constexpr std::array kMeasureNames{"cycles", "energy", "area", "memory"};  // in this order
 constexpr Measures measures_of(Measure measure) { return static_cast<Measures>(measure); }
 inline constexpr Measures kAllMeasures = 15;
 

@@ -5,8 +5,13 @@
 #include <fmt/format.h>
 #include <type_traits>
 
+#include "base/embedded_file.hpp"
 #include "base/error.hpp"
 #include "sweep/store/result_columns.hpp"
+
+namespace lacuna {
+std::span<const EmbeddedFile> embedded_schema();
+}
 
 namespace lacuna::sweep {
 namespace {
@@ -41,73 +46,9 @@ std::string declared(const Columns& columns) {
   return fmt::format("{}", fmt::join(lines, ",\n  "));
 }
 
-std::string tables_sql() {
-  using fmt::arg;
-  return fmt::format(R"sql(
-CREATE TABLE programs (
-  id INTEGER PRIMARY KEY,
-  version TEXT NOT NULL,             -- of lacuna
-  results_version INTEGER NOT NULL,  -- raised whenever a change of the program changes its numbers
-  assumptions TEXT NOT NULL,         -- docs/assumptions.md of that version
-  UNIQUE (version, results_version)
-) STRICT;
-CREATE TABLE traces (
-  id INTEGER PRIMARY KEY,
-  {traces}
-) STRICT;
-CREATE TABLE layers (
-  trace INTEGER NOT NULL REFERENCES traces (id),
-  layer INTEGER NOT NULL,            -- 0, 1, ... in the order of the network
-  {layers},
-  PRIMARY KEY (trace, layer)
-) STRICT, WITHOUT ROWID;
-CREATE TABLE designs (
-  id INTEGER PRIMARY KEY,
-  program INTEGER NOT NULL REFERENCES programs (id),
-  {designs}
-) STRICT;
-CREATE TABLE results (
-  id INTEGER PRIMARY KEY,
-  key TEXT NOT NULL UNIQUE,          -- SHA-256 of program, design and trace
-  design INTEGER NOT NULL REFERENCES designs (id),
-  trace INTEGER NOT NULL REFERENCES traces (id),
-  measured INTEGER NOT NULL,         -- 1 cycles + 2 energy + 4 area + 8 memory
-  took_seconds REAL NOT NULL,        -- to compute
-  computed_at TEXT NOT NULL,
-  -- Totals of one training step with the whole batch.
-  {points}
-) STRICT;
-CREATE INDEX results_by_design ON results (design);
-CREATE TABLE operation_results (
-  point INTEGER NOT NULL REFERENCES results (id) ON DELETE CASCADE,
-  layer INTEGER NOT NULL,
-  operation INTEGER NOT NULL,        -- 0 forward, 1 input_grad, 2 weight_grad
-  -- Counts of the samples recorded; joules and bytes of the whole batch.
-  {operations},
-  PRIMARY KEY (point, layer, operation)
-) STRICT, WITHOUT ROWID;
-CREATE TABLE failures (
-  {failures},
-  program INTEGER NOT NULL REFERENCES programs (id),
-  failed_at TEXT NOT NULL
-) STRICT;
-CREATE TABLE swept_parameters (
-  name TEXT NOT NULL PRIMARY KEY     -- a column of the view 'points'
-) STRICT;
-CREATE TABLE sweeps (
-  id INTEGER PRIMARY KEY,
-  program INTEGER NOT NULL REFERENCES programs (id),
-  plan TEXT NOT NULL,                -- as it was written
-  started_at TEXT NOT NULL,
-  ended_at TEXT,                     -- NULL: it was stopped or killed
-  points INTEGER NOT NULL,           -- that the plan asks for
-  computed INTEGER NOT NULL DEFAULT 0
-) STRICT;
-)sql",
-                     arg("traces", declared<TraceRecord>()), arg("layers", declared<LayerRecord>()),
-                     arg("designs", declared<DesignRecord>()), arg("points", declared(point_columns())),
-                     arg("operations", declared(operation_columns())),
-                     arg("failures", declared<FailureRecord>()));
+std::string_view file_of(std::string_view name) {
+  const auto files = embedded_schema();
+  return std::ranges::find(files, name, &EmbeddedFile::name)->bytes;
 }
 
 // Adds columns that the table of an older program lacks.
@@ -123,102 +64,20 @@ bool add_missing(const Sqlite& connection, std::string_view table, const Columns
   return added;
 }
 
-struct NamedSql {
-  std::string_view name, sql;
-};
-// Columns of `points` that identify a point: before the parameters, and after the metrics.
-constexpr std::array kPointNames{NamedSql{"point", "r.id"},        NamedSql{"network", "t.network"},
-                                 NamedSql{"trace", "t.name"},      NamedSql{"design", "d.id"},
-                                 NamedSql{"machine", "d.machine"}, NamedSql{"parameters", "d.parameters"}};
-constexpr std::array kPointDetails{NamedSql{"training_progress", "t.progress"},
-                                   NamedSql{"batch", "t.batch"},
-                                   NamedSql{"model", "d.model"},
-                                   NamedSql{"energy_table", "d.energy_table"},
-                                   NamedSql{"node_nm", "d.node_nm"},
-                                   NamedSql{"program", "p.version || '/' || p.results_version"},
-                                   NamedSql{"configuration", "d.configuration"},
-                                   NamedSql{"trace_sha256", "t.sha256"},
-                                   NamedSql{"key", "r.key"},
-                                   NamedSql{"computed_at", "r.computed_at"}};
-// Those of the other views.
-constexpr std::array kOtherNames{"traces", "layer", "shape", "operation", "macs", "bound", "best_of_smaller"};
+// Columns of the views that identify a row.
+constexpr std::array kIdentities{
+    "point", "network",        "trace",        "design",  "machine", "parameters",    "training_progress",
+    "batch", "model",          "energy_table", "node_nm", "program", "configuration", "trace_sha256",
+    "key",   "computed_at",    "traces",       "layer",   "shape",   "operation",     "macs",
+    "bound", "best_of_smaller"};
 
-template <typename List>
-std::string selected(const List& columns) {
-  std::vector<std::string> lines;
-  for (const auto& column : columns) lines.push_back(fmt::format("{} AS {}", column.sql, column.name));
-  return fmt::format("{}", fmt::join(lines, ",\n  "));
-}
-
-constexpr std::string_view kDropViews =
-    "DROP VIEW IF EXISTS pareto; DROP VIEW IF EXISTS by_network; DROP VIEW IF EXISTS operations; "
-    "DROP VIEW IF EXISTS points;";
-
-// One row per point: a design on a trace.
-constexpr std::string_view kPoints = R"sql(
-CREATE VIEW points AS SELECT
-  {names},{parameters}
-  {metrics},
-  {details}
-FROM results r
-JOIN traces t ON t.id = r.trace
-JOIN designs d ON d.id = r.design
-JOIN programs p ON p.id = d.program;
-)sql";
-
-// One row per design and network: its traces added up.
-constexpr std::string_view kByNetwork = R"sql(
-CREATE VIEW by_network AS SELECT
-  network, design, machine, parameters,{parameters}
-  count(*) AS traces,
-  {metrics},
-  program
-FROM points GROUP BY network, design;
-)sql";
-
-// The designs of each network that no smaller or equally large one beats in speedup.
-constexpr std::string_view kPareto = R"sql(
-CREATE VIEW pareto AS SELECT
-  network, program, area_mm2, speedup, design, machine, parameters,{parameters}
-  cycles, energy_joules, energy_delay
-FROM (SELECT *, max(speedup) OVER (
-        PARTITION BY network, program ORDER BY area_mm2, speedup DESC, design
-        ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS best_of_smaller
-      FROM by_network WHERE area_mm2 IS NOT NULL)
-WHERE best_of_smaller IS NULL OR speedup > best_of_smaller
-ORDER BY network, program, area_mm2;
-)sql";
-
-// One row per point, layer and operation, in numbers of the whole batch.
-constexpr std::string_view kOperations = R"sql(
-CREATE VIEW operations AS SELECT
-  o.point AS point, points.network AS network, points.trace AS trace, points.design AS design,
-  points.machine AS machine, points.parameters AS parameters,
-  l.name AS layer, l.shape AS shape,
-  CASE o.operation WHEN 0 THEN 'forward' WHEN 1 THEN 'input_grad' ELSE 'weight_grad' END AS operation,
-  o.cycles * l.batch_scale AS cycles,
-  o.baseline_cycles * l.batch_scale AS baseline_cycles,
-  1.0 * o.baseline_cycles / nullif(o.cycles, 0) AS speedup,
-  1.0 * o.cycles_without_zeros / nullif(o.cycles, 0) AS speedup_from_zeros,
-  l.macs * l.batch_scale AS macs,
-  1.0 * o.scheduled_macs / nullif(l.macs, 0) AS scheduled_share,
-  1.0 * o.effectual_macs / nullif(l.macs, 0) AS effectual_share,
-  o.energy_joules AS energy_joules,
-  o.baseline_energy_joules / nullif(o.energy_joules, 0) AS energy_efficiency,
-  o.bound AS bound, o.dram_bytes AS dram_bytes{others}
-FROM operation_results o
-JOIN results r ON r.id = o.point
-JOIN points ON points.point = o.point
-JOIN layers l ON l.trace = r.trace AND l.layer = o.layer;
-)sql";
-
-// Columns of operations that kOperations does not name.
-std::string other_operation_columns() {
+// Columns of operations that the view does not name.
+std::string other_operation_columns(std::string_view views) {
   std::string text;
   for (const OpField& field : kOpFields) {
     const auto column = std::ranges::find(operation_columns(), field.name, &OperationColumn::name);
     if (column == operation_columns().end()) continue;
-    if (kOperations.find(fmt::format(" AS {},", field.name)) != std::string_view::npos) continue;
+    if (views.find(fmt::format("l.batch_scale AS {},", field.name)) != std::string_view::npos) continue;
     const bool scaled = field.scope == FieldScope::kSamples;
     text += fmt::format(",\n  o.{0}{1} AS {0}", field.name, scaled ? " * l.batch_scale" : "");
   }
@@ -267,9 +126,7 @@ const std::vector<MetricColumn>& metric_columns() {
 }
 
 bool is_identity_column(std::string_view name) {
-  return std::ranges::find(kPointNames, name, &NamedSql::name) != kPointNames.end() ||
-         std::ranges::find(kPointDetails, name, &NamedSql::name) != kPointDetails.end() ||
-         std::ranges::find(kOtherNames, name) != kOtherNames.end();
+  return std::ranges::find(kIdentities, name) != kIdentities.end();
 }
 
 bool is_parameter_column(const std::string& name) {
@@ -288,18 +145,23 @@ std::string insert_sql(std::string_view verb, std::string_view table, const std:
 
 void migrate(const Sqlite& connection) {
   // Another process may be creating the same file, so everything happens inside the transaction.
-  Transaction transaction(connection);
-  const bool empty = connection.integer("SELECT count(*) FROM sqlite_schema") == 0;
-  if (empty) {
-    connection.execute(tables_sql());
-    connection.execute(
-        fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {};", kApplicationId, kSchemaVersion));
-  }
-  check_schema(connection);
-  const bool points = add_missing(connection, "results", point_columns());
-  const bool operations = add_missing(connection, "operation_results", operation_columns());
-  if (empty || points || operations) create_views(connection);
-  transaction.commit();
+  connection.transaction([&] {
+    const bool empty = connection.integer("SELECT count(*) FROM sqlite_schema") == 0;
+    if (empty) {
+      using fmt::arg;
+      connection.execute(fmt::format(
+          fmt::runtime(file_of("tables.sql")), arg("traces", declared<TraceRecord>()),
+          arg("layers", declared<LayerRecord>()), arg("designs", declared<DesignRecord>()),
+          arg("points", declared(point_columns())), arg("operations", declared(operation_columns())),
+          arg("failures", declared<FailureRecord>())));
+      connection.execute(fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {};", kApplicationId,
+                                     kSchemaVersion));
+    }
+    check_schema(connection);
+    const bool points = add_missing(connection, "results", point_columns());
+    const bool operations = add_missing(connection, "operation_results", operation_columns());
+    if (empty || points || operations) create_views(connection);
+  });
 }
 
 void check_schema(const Sqlite& connection) {
@@ -321,20 +183,18 @@ void create_views(const Sqlite& connection) {
     extracted += fmt::format("\n  json_extract(d.configuration, '$.{0}') AS {0},", identifier(name));
     listed += fmt::format(" {},", identifier(name));
   }
-  std::vector<NamedSql> of_point, of_network;
+  std::vector<std::string> of_points, of_networks;
   for (const MetricColumn& metric : metric_columns()) {
-    of_point.push_back({metric.name, metric.of_point});
-    if (!metric.of_network.empty()) of_network.push_back({metric.name, metric.of_network});
+    of_points.push_back(fmt::format("{} AS {}", metric.of_point, metric.name));
+    if (!metric.of_network.empty())
+      of_networks.push_back(fmt::format("{} AS {}", metric.of_network, metric.name));
   }
   using fmt::arg;
-  connection.execute(kDropViews);
-  connection.execute(fmt::format(kPoints, arg("names", selected(kPointNames)), arg("parameters", extracted),
-                                 arg("metrics", selected(of_point)),
-                                 arg("details", selected(kPointDetails))));
-  connection.execute(
-      fmt::format(kByNetwork, arg("parameters", listed), arg("metrics", selected(of_network))));
-  connection.execute(fmt::format(kPareto, arg("parameters", listed)));
-  connection.execute(fmt::format(kOperations, arg("others", other_operation_columns())));
+  const std::string_view views = file_of("views.sql");
+  connection.execute(fmt::format(fmt::runtime(views), arg("extracted", extracted), arg("listed", listed),
+                                 arg("of_points", fmt::join(of_points, ",\n  ")),
+                                 arg("of_networks", fmt::join(of_networks, ",\n  ")),
+                                 arg("others", other_operation_columns(views))));
 }
 
 }  // namespace lacuna::sweep

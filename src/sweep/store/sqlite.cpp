@@ -182,21 +182,7 @@ std::string Sqlite::text(std::string_view sql) const {
 
 std::int64_t Sqlite::last_row() const { return sqlite3_last_insert_rowid(connection_.get()); }
 
-Transaction::Transaction(const Sqlite& connection) : connection_(connection) {
-  connection_.execute("BEGIN IMMEDIATE");
-}
-
-Transaction::~Transaction() {
-  if (!open_) return;
-  try {
-    connection_.execute("ROLLBACK");
-  } catch (const InputError&) {  // SQLite has rolled back by itself (a full disk)
-  }
-}
-
-void Transaction::commit() {
-  connection_.execute("COMMIT");
-  open_ = false;
-}
+// Ignores errors: SQLite may have rolled back by itself (a full disk).
+void Sqlite::roll_back() const { sqlite3_exec(connection_.get(), "ROLLBACK", nullptr, nullptr, nullptr); }
 
 }  // namespace lacuna::sweep

@@ -111,30 +111,29 @@ class Sqlite {
     return all;
   }
   std::int64_t last_row() const;  // inserted
+  // Everything that work() does to the file happens, or nothing does.
+  template <typename Work>
+  void transaction(const Work& work) const {
+    execute("BEGIN IMMEDIATE");
+    try {
+      work();
+      execute("COMMIT");
+    } catch (...) {
+      roll_back();
+      throw;
+    }
+  }
 
   [[noreturn]] void fail(int code) const;
 
  private:
   friend class Statement;
+  void roll_back() const;
   struct Close {
     void operator()(sqlite3* connection) const;
   };
   std::string file_;
   std::unique_ptr<sqlite3, Close> connection_;
-};
-
-// Everything between its construction and commit() happens, or nothing does.
-class Transaction {
- public:
-  explicit Transaction(const Sqlite& connection);
-  ~Transaction();
-  Transaction(const Transaction&) = delete;
-  Transaction& operator=(const Transaction&) = delete;
-  void commit();
-
- private:
-  const Sqlite& connection_;
-  bool open_ = true;
 };
 
 }  // namespace lacuna::sweep

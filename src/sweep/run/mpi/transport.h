@@ -18,8 +18,6 @@ struct LacunaTransport {
   const void* (*receive)(int* from, size_t* count);
   /* Every process calls it at the end. */
   void (*finish)(void);
-  /* Ends all processes. */
-  void (*abort)(int code);
 };
 
 #define LACUNA_TRANSPORT_SYMBOL "lacuna_open_transport"

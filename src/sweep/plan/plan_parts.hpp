@@ -1,10 +1,12 @@
-// Values of a parameter in a plan: a word, a list, or a range.
+// Parts of a plan: the values of a parameter, and the traces.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
 #include "base/io/yaml/yaml_reader.hpp"
+#include "sweep/plan/plan.hpp"
 
 namespace lacuna::sweep {
 
@@ -19,5 +21,9 @@ struct PlanValue {
 // A value that comes twice is refused unless `repeats`, as in a zip.
 std::vector<PlanValue> read_values(const YamlReader& yaml, const std::string& key, const YAML::Node& at,
                                    const YAML::Node& value, bool repeats = false);
+
+// `read_files` off: paths stand as they are. Each synthetic trace comes once per seed. Throws InputError.
+std::vector<PlanTrace> read_traces(const YamlReader& yaml, bool read_files, const YAML::Node& at,
+                                   const YAML::Node& list, const std::vector<std::uint64_t>& seeds);
 
 }  // namespace lacuna::sweep
