@@ -18,6 +18,14 @@ void add_examples(CLI::App& command, const std::vector<Example>& examples) {
   command.footer(text);
 }
 
+std::vector<std::string> command_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    names.push_back(command->get_name());
+  }
+  return names;
+}
+
 void exit_with(int code) { throw CLI::RuntimeError(code); }
 
 }  // namespace lacuna::cli

@@ -10,7 +10,7 @@
 #include "base/version.hpp"
 #include "cli/commands.hpp"
 #include "cli/manual/help_formatter.hpp"
-#include "cli/terminal/html_output.hpp"
+#include "cli/terminal/output.hpp"
 #include "cli/terminal/terminal.hpp"
 #include "cli/terminal/thread_waiting.hpp"
 
@@ -30,14 +30,6 @@ const CLI::App& current_command(const CLI::App& app) {
 std::string full_name(const CLI::App& command) {
   return command.get_parent() == nullptr ? command.get_name()
                                          : full_name(*command.get_parent()) + " " + command.get_name();
-}
-
-std::vector<std::string> command_names(const CLI::App& app) {
-  std::vector<std::string> names;
-  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
-    names.push_back(command->get_name());
-  }
-  return names;
 }
 
 std::vector<std::string> option_names(const CLI::App& app) {

@@ -3,11 +3,15 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdint>
+#include <fmt/format.h>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/error.hpp"
+#include "base/text/nearest.hpp"
+#include "base/text/quote.hpp"
 #include "cli/terminal/output.hpp"
 #include "sim/catalog/choose_machines.hpp"
 #include "trace/synthetic/zeros_file.hpp"
@@ -72,6 +76,18 @@ template <typename T>
 CLI::Option* add_list(CLI::App& command, const std::string& name, std::vector<T>& target,
                       const std::string& type, const std::string& help) {
   return add(command, name, target, type + ",...", help)->delimiter(',');
+}
+
+// The value that a word names; the message calls it "unknown NOUN". Throws InputError.
+template <typename Values, typename Name>
+auto parse_word(const char* option, const char* noun, const std::string& word, const Values& all,
+                const Name& name) {
+  std::vector<std::string> names;
+  for (const auto& value : all) {
+    if (name(value) == word) return value;
+    names.emplace_back(name(value));
+  }
+  throw InputError(option, fmt::format("unknown {} {}", noun, quote_name(word)), suggest(word, names));
 }
 
 }  // namespace lacuna::cli

@@ -8,7 +8,7 @@
 
 namespace lacuna {
 
-// What goes into the page. The names of the parts are those of web/src/data.ts.
+// Contents of the page. The names of the parts are those of web/src/data.ts.
 struct HtmlReport {
   std::string kind;                                          // the command: "simulate"
   std::string command;                                       // as it was typed

@@ -8,7 +8,6 @@
 #include "bench/torch/torch_bench.hpp"
 #include "bench/training/whole_training.hpp"
 #include "cli/commands.hpp"
-#include "cli/terminal/html_output.hpp"
 #include "cli/terminal/output.hpp"
 #include "cli/terminal/progress_bar.hpp"
 #include "cli/terminal/stop_signal.hpp"

@@ -1,11 +1,10 @@
 // lacuna cite: BibTeX of Lacuna and of the papers behind machines or results.
 #include <filesystem>
 #include <lacuna_commit.hpp>
-#include <memory>
 
 #include "base/error.hpp"
-#include "base/io/byte_source.hpp"
 #include "cli/commands.hpp"
+#include "cli/terminal/output.hpp"
 #include "cli/terminal/terminal.hpp"
 #include "report/citations.hpp"
 #include "report/result/result_json.hpp"
@@ -16,10 +15,7 @@ namespace {
 
 // The models of the machines in a file of results, with those that they were compared with.
 void add_models_of(const std::string& file, std::vector<const AcceleratorModel*>& models) {
-  const auto source = ByteSource::open(file);
-  const auto bytes = source->bytes();
-  const ResultFile results =
-      parse_results_json({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, file);
+  const ResultFile results = parse_results_json(read_result(file), file);
   const AcceleratorRegistry& registry = AcceleratorRegistry::instance();
   for (const RunResult& run : results.runs) {
     for (const RunResult* machine : {&run, &run.compared_with()}) {
@@ -49,17 +45,13 @@ void run_cite(const std::vector<std::string>& names) {
 }  // namespace
 
 void add_cite_command(CLI::App& app) {
-  CLI::App* command =
-      app.add_subcommand("cite", "BibTeX of Lacuna and of the papers behind machines or results");
-  const auto names = std::make_shared<std::vector<std::string>>();
-  command
-      ->add_option("NAME", *names,
-                   "Machines, or results of 'lacuna simulate --json' (default: every machine)")
-      ->type_name("");
-  add_examples(*command, {{"lacuna cite > papers.bib", "Lacuna and the papers of all machines"},
-                          {"lacuna cite result.json", "the papers behind the machines of a result"},
-                          {"lacuna cite ant scnn", "the papers of two machines"}});
-  command->callback([names] { run_cite(*names); });
+  const auto [command, names] = add_command<std::vector<std::string>>(
+      app, "cite", "BibTeX of Lacuna and of the papers behind machines or results", run_cite);
+  add(command, "NAME", names, "",
+      "Machines, or results of 'lacuna simulate --json' (default: every machine)");
+  add_examples(command, {{"lacuna cite > papers.bib", "Lacuna and the papers of all machines"},
+                         {"lacuna cite result.json", "the papers behind the machines of a result"},
+                         {"lacuna cite ant scnn", "the papers of two machines"}});
 }
 
 }  // namespace lacuna::cli

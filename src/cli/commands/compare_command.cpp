@@ -2,7 +2,6 @@
 
 #include "base/error.hpp"
 #include "cli/commands.hpp"
-#include "cli/terminal/html_output.hpp"
 #include "cli/terminal/output.hpp"
 #include "cli/terminal/terminal.hpp"
 #include "report/compare/comparison.hpp"

@@ -8,7 +8,7 @@
 #include "base/io/output_file.hpp"
 #include "base/parallel.hpp"
 #include "cli/commands.hpp"
-#include "cli/terminal/html_output.hpp"
+#include "cli/terminal/output.hpp"
 #include "cli/terminal/progress_bar.hpp"
 #include "cli/terminal/terminal.hpp"
 #include "report/html_report.hpp"
@@ -16,7 +16,7 @@
 #include "report/result/result_csv.hpp"
 #include "report/result/result_json.hpp"
 #include "report/result/result_tables.hpp"
-#include "report/study/demo_machines.hpp"
+#include "report/study/demo_tables.hpp"
 #include "train/run/train_run.hpp"
 
 namespace lacuna::cli {
@@ -45,7 +45,7 @@ class Demo final : public train::RunObserver {
     check_html(options.html);
   }
 
-  // What is found is printed at the end: the answer first, then how it was found.
+  // Results are printed at the end: the answer first, then how it was found.
   void run() {
     train();
     simulate();

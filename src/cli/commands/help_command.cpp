@@ -1,12 +1,10 @@
 // lacuna help [COMMAND...]: the same as lacuna COMMAND... --help; and the same for man and for shells.
-#include <memory>
+#include <algorithm>
 
 #include "base/error.hpp"
 #include "base/text/nearest.hpp"
 #include "cli/commands.hpp"
 #include "cli/manual/command_tree.hpp"
-#include "cli/manual/completions.hpp"
-#include "cli/manual/man_page.hpp"
 #include "cli/terminal/terminal.hpp"
 
 namespace lacuna::cli {
@@ -16,17 +14,12 @@ void print_help(const CLI::App& app, const std::vector<std::string>& words) {
   const CLI::App* command = &app;
   std::string path = app.get_name();
   for (const std::string& word : words) {
-    std::vector<std::string> names;
-    const CLI::App* found = nullptr;
-    for (const CLI::App* child : command->get_subcommands([](const CLI::App*) { return true; })) {
-      names.push_back(child->get_name());
-      if (child->get_name() == word) found = child;
-    }
-    if (found == nullptr) {
+    const std::vector<std::string> names = command_names(*command);
+    if (std::ranges::find(names, word) == names.end()) {
       throw InputError("help", fmt::format("unknown command '{}'", word),
                        names.empty() ? fmt::format("'{}' has no subcommands", path) : suggest(word, names));
     }
-    command = found;
+    command = command->get_subcommand(word);
     path += " " + word;
   }
   // App::help() would show the command that was typed: this one.

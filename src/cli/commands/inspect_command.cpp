@@ -1,11 +1,7 @@
 // lacuna inspect: what is in a trace, and what skipping its zeros could give at best.
-#include <algorithm>
-#include <memory>
+#include <functional>
 
-#include "base/error.hpp"
-#include "base/text/nearest.hpp"
 #include "cli/commands.hpp"
-#include "cli/terminal/html_output.hpp"
 #include "cli/terminal/output.hpp"
 #include "cli/terminal/terminal.hpp"
 #include "report/result/potential_report.hpp"
@@ -20,14 +16,9 @@ struct InspectOptions {
   ResultFiles files;
 };
 
-SchedulePolicy parse_policy(const std::string& name) {
-  const std::vector<std::string> names(kSchedulePolicies.begin(), kSchedulePolicies.end());
-  if (std::ranges::find(names, name) != names.end()) return schedule_policy(name);
-  throw InputError("--scheduled", fmt::format("unknown operand '{}'", name), suggest(name, names));
-}
-
 void run_inspect(const InspectOptions& options) {
-  const SchedulePolicy policy = parse_policy(options.scheduled);
+  const SchedulePolicy policy = schedule_policy(
+      parse_word("--scheduled", "operand", options.scheduled, kSchedulePolicies, std::identity()));
   options.files.check(options.traces);
   std::vector<Inspection> inspections;
   for (const std::string& path : options.traces) {

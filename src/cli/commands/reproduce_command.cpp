@@ -4,7 +4,6 @@
 #include "base/error.hpp"
 #include "base/parallel.hpp"
 #include "cli/commands.hpp"
-#include "cli/terminal/html_output.hpp"
 #include "cli/terminal/output.hpp"
 #include "cli/terminal/progress_bar.hpp"
 #include "cli/terminal/terminal.hpp"

@@ -3,13 +3,11 @@
 #include <filesystem>
 #include <memory>
 #include <numeric>
+#include <set>
 
 #include "base/error.hpp"
 #include "base/parallel.hpp"
-#include "base/text/nearest.hpp"
-#include "base/text/quote.hpp"
 #include "cli/commands.hpp"
-#include "cli/terminal/html_output.hpp"
 #include "cli/terminal/output.hpp"
 #include "cli/terminal/progress_bar.hpp"
 #include "cli/terminal/terminal.hpp"
@@ -43,31 +41,15 @@ struct SimulateOptions {
   bool with_energy() const { return energy || rank == "energy" || rank == "area"; }
 };
 
-// One of a set of words. Throws InputError.
-template <typename Enum, std::size_t N>
-Enum parse_word(const char* option, const std::string& word, const std::array<Enum, N>& all,
-                std::string_view (*name)(Enum)) {
-  std::vector<std::string> names;
-  for (const Enum value : all) {
-    if (name(value) == word) return value;
-    names.emplace_back(name(value));
-  }
-  throw InputError(option, fmt::format("unknown word {}", quote_name(word)), suggest(word, names));
-}
-
 constexpr std::string_view basis_name(CsvBasis basis) {
   return basis == CsvBasis::kBatch ? "batch" : "recorded";
 }
 CsvBasis parse_basis(const std::string& word) {
-  return parse_word("--csv-per", word, std::array{CsvBasis::kBatch, CsvBasis::kRecorded}, basis_name);
+  return parse_word("--csv-per", "word", word, std::array{CsvBasis::kBatch, CsvBasis::kRecorded}, basis_name);
 }
-RankBy parse_rank(const std::string& word) { return parse_word("--rank", word, kRankBy, rank_name); }
-
-Engine parse_engine(const std::string& name) {
-  if (name == "fast") return Engine::kFast;
-  if (name == "functional") return Engine::kFunctional;
-  throw InputError("--engine", fmt::format("unknown engine '{}'", name),
-                   suggest(name, {"fast", "functional"}));
+RankBy parse_rank(const std::string& word) { return parse_word("--rank", "word", word, kRankBy, rank_name); }
+Engine parse_engine(const std::string& word) {
+  return parse_word("--engine", "engine", word, std::array{Engine::kFast, Engine::kFunctional}, engine_name);
 }
 
 // All three if none is named.
@@ -75,7 +57,7 @@ PerOperation<bool> parse_operations(const std::vector<std::string>& names) {
   if (names.empty()) return {true, true, true};
   PerOperation<bool> chosen{};
   for (const std::string& name : names) {
-    chosen[parse_word("--operations", name, kOperations, operation_name)] = true;
+    chosen[parse_word("--operations", "word", name, kOperations, operation_name)] = true;
   }
   return chosen;
 }
@@ -134,11 +116,9 @@ void check_options(const SimulateOptions& options) {
     throw InputError(options.costs.node_nm != 0 ? "--node" : "--energy-table",
                      "this option only applies to energy", "add --energy");
   }
-  for (std::size_t i = 0; i < options.traces.size(); ++i) {
-    if (std::find(options.traces.begin(), options.traces.begin() + static_cast<std::ptrdiff_t>(i),
-                  options.traces[i]) != options.traces.begin() + static_cast<std::ptrdiff_t>(i)) {
-      throw InputError(options.traces[i], "the trace is given twice", "name each one once");
-    }
+  std::set<std::string> seen;
+  for (const std::string& trace : options.traces) {
+    if (!seen.insert(trace).second) throw InputError(trace, "the trace is given twice", "name each one once");
   }
   options.files.check(options.traces);
 }

@@ -9,7 +9,6 @@
 #include "cli/terminal/output.hpp"
 #include "cli/terminal/terminal.hpp"
 #include "models/tensordash/storage/storage_study.hpp"
-#include "report/study/backside_report.hpp"
 #include "report/study/storage_report.hpp"
 #include "sim/catalog/arch_catalog.hpp"
 
@@ -34,11 +33,7 @@ std::vector<std::string> value_names() {
 }
 
 DataType parse_values(const std::string& name) {
-  for (const DataType type : kRecordedTypes) {
-    if (data_type_name(type) == name) return type;
-  }
-  throw InputError("--values", fmt::format("unknown type {}", quote_name(name)),
-                   suggest(name, value_names()));
+  return parse_word("--values", "type", name, kRecordedTypes, data_type_name);
 }
 
 // The model whose machines store tensors in another form than values.

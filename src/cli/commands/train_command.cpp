@@ -5,7 +5,7 @@
 
 #include "base/error.hpp"
 #include "cli/commands.hpp"
-#include "cli/terminal/html_output.hpp"
+#include "cli/terminal/output.hpp"
 #include "cli/terminal/progress_bar.hpp"
 #include "cli/terminal/stop_signal.hpp"
 #include "cli/terminal/terminal.hpp"

@@ -1,4 +1,4 @@
-// The commands and options of the program as plain data, for what is written about them: the man page and the
+// The commands and options of the program as plain data, and what is written about them: the man page and the
 // completions of shells. All of it comes from what the commands declare to CLI11.
 #pragma once
 
@@ -8,7 +8,7 @@
 
 namespace lacuna::cli {
 
-// What may stand for a value.
+// Values that an option may take.
 struct ValueHint {
   std::vector<std::string> words;  // choices, or names that are built into the program
   bool files = false;
@@ -40,5 +40,11 @@ CommandTree command_tree(const CLI::App& app);
 
 // The command and all below it, in the order of --help.
 std::vector<const CommandTree*> all_commands(const CommandTree& root);
+
+std::string bash_completion(const CommandTree& root);
+std::string zsh_completion(const CommandTree& root);
+std::string fish_completion(const CommandTree& root);
+
+std::string man_page(const CommandTree& root);
 
 }  // namespace lacuna::cli

@@ -1,10 +1,14 @@
-#include "cli/manual/completions.hpp"
-
 #include <algorithm>
 #include <fmt/format.h>
 #include <string_view>
 
+#include "base/embedded_file.hpp"
+#include "cli/manual/command_tree.hpp"
 #include "cli/terminal/terminal.hpp"
+
+namespace lacuna {
+std::span<const EmbeddedFile> embedded_completion();
+}
 
 namespace lacuna::cli {
 namespace {
@@ -13,36 +17,13 @@ std::string joined(const std::vector<std::string>& words) { return fmt::format("
 
 // ---- bash
 
-// What a `case` branch sets: `words`, `files` (f: files, d: folders) and `list`.
+// Assignments of a `case` branch: `words`, `files` (f: files, d: folders) and `list`.
 std::string bash_hint(const ValueHint& hint) {
   std::string text = fmt::format("words={}", shell_quote(joined(hint.words)));
   if (hint.files || hint.folders) text += fmt::format(" files={}", hint.files ? 'f' : 'd');
   if (hint.list) text += " list=1";
   return text;
 }
-
-// Without the helpers of the package bash-completion, which may not be there.
-constexpr std::string_view kBashHead =
-    R"sh(# bash completion of lacuna, written by `lacuna help --completion bash`
-_lacuna() {
-  local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}
-  local path=lacuna words='' files='' list='' head='' i
-  COMPREPLY=()
-  # --option=value comes as three words.
-  if [ "$cur" = = ]; then cur=''; elif [ "$prev" = = ]; then prev=${COMP_WORDS[COMP_CWORD-2]}; fi
-  for ((i = 1; i < COMP_CWORD; i++)); do
-    case "$path ${COMP_WORDS[i]}" in
-)sh";
-constexpr std::string_view kBashTail = R"sh(  fi
-  if [ -n "$list" ] && [ "$cur" != "${cur%,*}" ]; then head=${cur%,*}, cur=${cur##*,}; fi
-  mapfile -t COMPREPLY < <(compgen -P "$head" -W "$words" -- "$cur"
-    [ -n "$files" ] && compgen "-$files" -P "$head" -- "$cur")
-  [ -n "$files" ] && compopt -o filenames 2>/dev/null
-  case "${COMPREPLY[*]}" in *[:=]) compopt -o nospace 2>/dev/null ;; esac
-  return 0
-}
-complete -F _lacuna lacuna
-)sh";
 
 // ---- zsh
 
@@ -144,7 +125,7 @@ std::string fish_option(const CommandTree& command, const OptionTree& option) {
 
 std::string bash_completion(const CommandTree& root) {
   const auto commands = all_commands(root);
-  std::string text(kBashHead);
+  std::string text;
   for (const CommandTree* command : commands) {
     if (command != &root)
       text += fmt::format("      {}) path={} ;;\n", shell_quote(command->path), shell_quote(command->path));
@@ -176,7 +157,10 @@ std::string bash_completion(const CommandTree& root) {
     if (hint.words.empty() && !command->arguments.empty()) hint = command->arguments.front().hint;
     text += fmt::format("      {}) {} ;;\n", shell_quote(command->path), bash_hint(hint));
   }
-  return text + "    esac\n" + std::string(kBashTail);
+  // Without the helpers of the package bash-completion, which may not be there.
+  std::string script(embedded_completion().front().bytes);
+  constexpr std::string_view kCases = "@cases@";
+  return script.replace(script.find(kCases), kCases.size(), text + "    esac\n");
 }
 
 std::string zsh_completion(const CommandTree& root) {

@@ -1,9 +1,13 @@
-#include "cli/manual/man_page.hpp"
-
 #include <fmt/format.h>
 #include <string_view>
 
+#include "base/embedded_file.hpp"
 #include "base/version.hpp"
+#include "cli/manual/command_tree.hpp"
+
+namespace lacuna {
+std::span<const EmbeddedFile> embedded_man_ending();
+}
 
 namespace lacuna::cli {
 namespace {
@@ -109,68 +113,6 @@ std::string command_section(const CommandTree& command) {
   return text;
 }
 
-// What no option says.
-constexpr std::string_view kRest = R"(.SH EXIT STATUS
-.TP
-.B 0
-Done.
-.TP
-.B 1
-.B lacuna compare
-found a difference.
-.TP
-.B 2
-Bad input, or a file or output that cannot be read or written. One line on standard error says where, what is wrong and
-what to do. Nothing half\-written is left under the final name.
-.TP
-.B 3
-A defect of the program.
-.TP
-.BR 128 + N
-Ended by signal N. A training saves the step it is at.
-.SH ENVIRONMENT
-.TP
-.B LACUNA_CACHE_DIR
-Folder of kernels.txt, where the measured times of kernels are kept. Without it
-.BR $XDG_CACHE_HOME/lacuna ,
-else
-.BR ~/.cache/lacuna .
-.TP
-.B LACUNA_DATA
-Folder of the recorded traces that
-.B lacuna reproduce
-runs on. Without it the folder data of the clone that the program was built from.
-.TP
-.B LACUNA_ISA
-Instruction set of the CPU kernels:
-.BR avx512 ", " avx2 " or " portable .
-Without it the best of this CPU.
-.TP
-.B LACUNA_LIBRARY
-The file liblacuna.so.2 that the Python package loads. Without it the one inside the package, then that of the clone's
-build/release, then where the system looks.
-.TP
-.BR NO_COLOR ", " TERM=dumb
-No colour in tables.
-.TP
-.B PYTHON
-The Python with PyTorch that
-.B bench torch
-starts. Without it python3, then /usr/bin/python3.
-.TP
-.BR OMP_WAIT_POLICY ", " GOMP_SPINCOUNT
-How threads wait for each other. Where neither is set,
-.BR train ,
-.B demo
-and
-.B bench torch
-let them spin briefly, so that a machine that is busy already does not slow them down many times.
-.SH BUGS
-Report them with what
-.B lacuna version
-prints and the command line.
-)";
-
 }  // namespace
 
 std::string man_page(const CommandTree& root) {
@@ -187,7 +129,8 @@ std::string man_page(const CommandTree& root) {
   for (const CommandTree* command : all_commands(root)) {
     if (command != &root) text += command_section(*command);
   }
-  return text + std::string(kRest);
+  // Sections that no option describes.
+  return text + std::string(embedded_man_ending().front().bytes);
 }
 
 }  // namespace lacuna::cli

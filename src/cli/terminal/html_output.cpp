@@ -1,5 +1,3 @@
-#include "cli/terminal/html_output.hpp"
-
 #include <fmt/format.h>
 
 #include "base/io/output_file.hpp"

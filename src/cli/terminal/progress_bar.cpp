@@ -13,7 +13,7 @@
 namespace lacuna::cli {
 namespace {
 
-// What is over sooner needs no bar; what takes longer than two seconds has one by then.
+// Shorter work needs no bar; work of more than two seconds has one by then.
 constexpr std::chrono::milliseconds kQuiet{1000};
 constexpr std::chrono::milliseconds kBetween{100};
 

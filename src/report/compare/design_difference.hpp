@@ -11,8 +11,8 @@
 
 namespace lacuna {
 
-// What `design` has more or less of than `reference`, by the totals that both have: "half the on-chip memory,
-// twice the multipliers"; empty if they agree within 1 %.
+// Describes the totals of which `design` has more or less than `reference`, among those that both have: "half
+// the on-chip memory, twice the multipliers"; empty if they agree within 1 %.
 std::string design_difference(const Hardware& design, const Hardware& reference);
 
 // The machines of a run whose size is not that of their baseline, of the first machine, or of their model

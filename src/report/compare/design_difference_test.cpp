@@ -25,7 +25,7 @@ TEST(DesignDifference, SaysWhatIsMoreAndLess) {
             "1.5 times the multipliers, 3 times the on-chip memory, 1.5 times the clock frequency");
 }
 
-// Rounding to whole banks is no difference.
+// Rounding to whole banks does not count as a difference.
 TEST(DesignDifference, LeavesOutLessThanAPercent) {
   EXPECT_EQ(design_difference(design(4096, 64.5), design(4096, 64)), "");
 }

@@ -174,7 +174,7 @@ std::vector<TableColumn> speedup_columns(std::vector<TableColumn> columns,
 }
 
 constexpr std::size_t kSpeedupColumns = 5;
-using Speedups = std::array<double, kSpeedupColumns>;  // 0: there are no cycles
+using Speedups = std::array<double, kSpeedupColumns>;  // 0: without cycles
 
 Speedups speedups(const Totals& totals) {
   return {totals.forward.speedup_from_zeros(), totals.input_grad.speedup_from_zeros(),

@@ -1,11 +1,9 @@
-#include "report/study/backside_report.hpp"
-
 #include <algorithm>
 #include <fmt/format.h>
 
 #include "report/result/result_tables.hpp"
 #include "report/short_text.hpp"
-#include "report/study/study_text.hpp"
+#include "report/study/storage_report.hpp"
 
 namespace lacuna {
 namespace {

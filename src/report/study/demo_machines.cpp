@@ -1,5 +1,4 @@
-#include "report/study/demo_machines.hpp"
-
+#include "report/study/demo_tables.hpp"
 #include "sim/catalog/arch_catalog.hpp"
 
 namespace lacuna {

@@ -4,7 +4,6 @@
 
 #include "report/result/result_tables.hpp"
 #include "report/short_text.hpp"
-#include "report/study/study_text.hpp"
 
 namespace lacuna {
 namespace {

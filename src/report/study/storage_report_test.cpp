@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "report/study/backside_report.hpp"
 #include "trace/trace_builder.hpp"
 
 namespace lacuna {

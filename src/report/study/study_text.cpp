@@ -1,4 +1,4 @@
-#include "report/study/study_text.hpp"
+#include "report/study/storage_report.hpp"
 
 namespace lacuna {
 
