@@ -136,26 +136,23 @@ class CsvColumns {
     bool any = false;
     each_op(runs, [&](const OpResult& op) { any |= op.activity.has_value(); });
     if (!any) return;
-    const auto add_field = [&](std::string name, const auto& field) {
-      add(std::move(name), [&field](const RowOf& of) -> CsvCell {
-        if (!of.op.machine.activity) return {};
-        if constexpr (requires { field.get(of.op); }) {
-          return scaled(field.get(of.op), of.samples);
-        } else {
-          return scaled(field.get(*of.op.machine.activity), of.scale(field.scope));
-        }
+    const auto add_field = [&](std::string name, std::function<CsvCell(const RowOf&)> cell) {
+      add(std::move(name), [cell = std::move(cell)](const RowOf& of) {
+        return of.op.machine.activity ? cell(of) : CsvCell();
       });
     };
     for (const ActivityField& field : kActivityFields) {
-      if (field.kind != FieldKind::kWord) {
-        add_field(fmt::format("activity_{}{}", field.name, per_), field);
-        continue;
-      }
-      add_field(std::string(field.name), field);
-      static constexpr const OpField& kBound = op_field("baseline_bound");
-      static constexpr const OpField& kCycles = op_field("baseline_compute_cycles");
-      add_field(std::string(kBound.name), kBound);
-      add_field(fmt::format("{}{}", kCycles.name, per_), kCycles);
+      const bool word = field.kind == FieldKind::kWord;
+      add_field(word ? std::string(field.name) : fmt::format("activity_{}{}", field.name, per_),
+                [&field](const RowOf& of) {
+                  return scaled(field.get(*of.op.machine.activity), of.scale(field.scope));
+                });
+      if (!word) continue;
+      add_field("baseline_bound",
+                [](const RowOf& of) { return scaled(op_field("baseline_bound").get(of.op), 1); });
+      add_field("baseline_compute_cycles" + per_, [](const RowOf& of) {
+        return scaled(op_field("baseline_compute_cycles").get(of.op), of.samples);
+      });
     }
   }
 
