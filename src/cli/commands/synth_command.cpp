@@ -90,7 +90,7 @@ void add_synth_command(CLI::App& app) {
       ->take_all();
   add(command, "--like", options.like, "TRACE", "Take the layers of this trace");
   add_zeros_options(command, options.zeros, "the trace of --like");
-  const auto add_zeros = [&](const char* name, std::string& target, const char* tensor) {
+  const auto add_zeros = [&command = command](const char* name, std::string& target, const char* tensor) {
     add(command, name, target, "ZEROS",
         fmt::format("Zeros of {}: a share from 0 to 1 (uniform), channel:SHARE, dense or zero", tensor))
         ->capture_default_str();
