@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/run_program.hpp"
-#include "report/study/demo_machines.hpp"
+#include "report/study/demo_tables.hpp"
 
 namespace lacuna {
 namespace {
