@@ -137,6 +137,26 @@ SimulationOutcome Simulation::run(const Trace& trace, const SimOptions& options,
 
 SimulationOutcome Simulation::run(const TraceWork& work, const SimOptions& options,
                                   const ProgressCallback& progress, const StopCallback& stop) const {
+  SimulationOutcome all = run_recorded(work, options, progress, stop);
+  for (const DataTypeFacts& facts : kDataTypes) {
+    const TraceWork& rounded = work.in(facts.type);
+    if (&rounded == &work) continue;
+    const auto computes_in_it = [&](const RunResult& run) {
+      return run.hardware && run.hardware->data_type == facts.name;
+    };
+    if (std::ranges::none_of(all.runs, computes_in_it)) continue;
+    SimulationOutcome of_type = run_recorded(rounded, options, progress, stop);
+    for (std::size_t i = 0; i < all.runs.size(); ++i) {
+      if (!computes_in_it(all.runs[i])) continue;
+      all.runs[i] = std::move(of_type.runs[i]);
+      if (!all.energies.empty()) all.energies[i] = std::move(of_type.energies[i]);
+    }
+  }
+  return all;
+}
+
+SimulationOutcome Simulation::run_recorded(const TraceWork& work, const SimOptions& options,
+                                           const ProgressCallback& progress, const StopCallback& stop) const {
   std::vector<MachineRun> runs;
   for (const RunMachine& each : machines_) {
     SimOptions own = options;

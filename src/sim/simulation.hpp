@@ -90,6 +90,8 @@ class Simulation {
   };
 
   std::size_t intern(std::shared_ptr<const Accelerator> machine, bool only_baseline);
+  SimulationOutcome run_recorded(const TraceWork& work, const SimOptions& options,
+                                 const ProgressCallback& progress, const StopCallback& stop) const;
   // The runs of entries_, from those of machines_.
   SimulationOutcome outcome(const std::vector<std::shared_ptr<RunResult>>& runs) const;
 

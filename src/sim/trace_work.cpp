@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/parallel.hpp"
+#include "trace/rounding.hpp"
 
 namespace lacuna {
 namespace {
@@ -23,6 +24,13 @@ TraceWork::Job::Job(const Trace& trace, std::size_t index, std::size_t at, Opera
       layer(index),
       slot(at) {}
 
+struct TraceWork::Rounded {
+  Trace trace;
+  TraceWork work;
+
+  Rounded(Trace rounded, const SimOptions& options) : trace(std::move(rounded)), work(trace, options) {}
+};
+
 TraceWork::TraceWork(const Trace& trace, const SimOptions& options) : trace_(trace) {
   struct Place {
     std::size_t layer, slot;
@@ -40,6 +48,15 @@ TraceWork::TraceWork(const Trace& trace, const SimOptions& options) : trace_(tra
     jobs_[i] = std::make_unique<const Job>(trace, places[i].layer, places[i].slot, places[i].op);
   });
   std::ranges::stable_sort(jobs_, std::ranges::greater{}, [](const auto& job) { return job->macs(); });
+  for (const DataType type : {DataType::kBfloat16, DataType::kMixed}) {
+    if (std::optional<Trace> rounded = rounded_to(trace, type))
+      rounded_[type] = std::make_shared<const Rounded>(std::move(*rounded), options);
+  }
+}
+
+const TraceWork& TraceWork::in(DataType type) const {
+  const auto at = rounded_.find(type);
+  return at == rounded_.end() ? *this : at->second->work;
 }
 
 double TraceWork::macs() const {

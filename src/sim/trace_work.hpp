@@ -1,10 +1,12 @@
 // The operations of a trace with their MAC counts, counted once for any number of machines.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <vector>
 
 #include "sim/accelerator.hpp"
+#include "tensor/data_type.hpp"
 
 namespace lacuna {
 
@@ -30,10 +32,14 @@ class TraceWork {
   // Largest first, so that no thread starts a long job when the others have ended.
   const std::vector<std::unique_ptr<const Job>>& jobs() const { return jobs_; }
   double macs() const;  // of all of them
+  // The work as machines of a data type have it: another one where recorded values round to zero.
+  const TraceWork& in(DataType type) const;
 
  private:
   const Trace& trace_;
   std::vector<std::unique_ptr<const Job>> jobs_;
+  struct Rounded;
+  std::map<DataType, std::shared_ptr<const Rounded>> rounded_;
 };
 
 }  // namespace lacuna

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "trace/rounding.hpp"
 #include "trace/synthetic/synthetic.hpp"
 #include "trace/trace_builder.hpp"
 
@@ -102,6 +103,27 @@ TEST(Synthetic, SharesPatternsAndSeeds) {
   for (const Layer& layer : valued.layers()) {
     for (const Operand role : kOperands) EXPECT_TRUE(layer.tensor(role).values);
   }
+}
+
+// The smallest bfloat16 is 9.2e-41; half of it is a tie and rounds to the even zero.
+TEST(Rounding, ZerosOfANarrowerType) {
+  TraceBuilder builder("small");
+  builder.add_layer("fc", LayerShape::linear(1, 3, 2));
+  builder.values(Operand::kA, std::vector<float>{1e-41F, -3e38F, 9.2e-41F});
+  builder.values(Operand::kW, std::vector<float>{1, 2, 3, 4, 5, 6});
+  builder.values(Operand::kG, std::vector<float>{-1e-42F, 0.5F});
+  const Trace trace = builder.build();
+  EXPECT_FALSE(rounded_to(trace, DataType::kFp32));
+  std::optional<Trace> rounded = rounded_to(trace, DataType::kBfloat16);
+  ASSERT_TRUE(rounded);
+  const Layer& layer = rounded->layers()[0];
+  EXPECT_EQ(layer.a.mask.row(0)[0], 0b110);
+  EXPECT_EQ(layer.a.nonzeros, 2);
+  EXPECT_EQ(layer.a.values.at(0, 0), 0.0F);
+  EXPECT_EQ(layer.g.mask.row(0)[0], 0b10);
+  EXPECT_EQ(layer.w.nonzeros, 6);
+  EXPECT_EQ(trace.layers()[0].a.nonzeros, 3);
+  EXPECT_FALSE(rounded_to(*rounded, DataType::kBfloat16));
 }
 
 }  // namespace

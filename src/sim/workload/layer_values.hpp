@@ -33,8 +33,8 @@ struct LayerValues {
   TensorValues& of(Operand role) { return role == Operand::kA ? a : role == Operand::kW ? w : g; }
 };
 
-// In the data type that a machine computes in. What is not zero stays so when it is rounded: the masks, from
-// which traffic and fast engines count, are of the recorded values.
+// In the data type that a machine computes in. What the masks, from which traffic and fast engines count,
+// call a non-zero stays one: rounded_to() has taken out what rounds to zero.
 LayerValues layer_values(const Layer& layer, std::uint64_t seed, DataType type = DataType::kFp32);
 
 // `salt` makes the three tensors of a layer differ. Non-zeros of a mask-only tensor become -3..3 without 0,
