@@ -278,8 +278,9 @@ TileBruteResult brute_tile_memory(const Layer& layer, Operation op, Operand rows
         sram_reads(dealt.columns, dealt.rows, product.steps, groups_per_block, config.multicast);
     activity.bm_reads += row_reads;
     activity.am_reads += column_reads;
-    // A13: W in W*G and both operands of A*G.
+    // A13: W in W*G and G in A*G; A in A*G if asked for.
     const auto across = [&](Operand role) {
+      if (op == Operation::kWeightGrad && role == Operand::kA) return config.transpose_a;
       return op == Operation::kWeightGrad || (op == Operation::kInputGrad && role == Operand::kW);
     };
     if (across(rows_operand))

@@ -26,6 +26,7 @@ struct TileBruteConfig {
   bool dram_compression = true;
   std::int64_t sram_banks = 4, multicast = 4, scratchpad_banks = 3, scratchpad_rows = 16, chunk_steps = 3;
   std::int64_t transposers = 15, transposer_cycles = 16;
+  bool transpose_a = false;  // in A*G: transposed=all
 };
 
 // The operand with the larger share of zeros; on a tie A in A*W, G in W*G and in A*G (A1).

@@ -17,7 +17,7 @@ using testing::make_machine, testing::Settings, testing::TileBruteConfig;
 
 // Parameters far from their defaults as well: small scratchpads, narrow memories, odd numbers of tiles.
 TileBruteConfig random_config(Random& random) {
-  TileBruteConfig config;
+  TileBruteConfig config{.square_grid = true, .in_turns = true};  // the defaults of the machines
   if (random.chance(0.2)) return config;
   const auto pick = [&](std::initializer_list<std::int64_t> values) {
     return values.begin()[random.integer(0, static_cast<std::int64_t>(values.size()) - 1)];
@@ -44,6 +44,7 @@ TileBruteConfig random_config(Random& random) {
   config.scratchpad_rows = random.integer(2 * config.chunk_steps, 20);
   config.transposers = random.integer(1, 20);
   config.transposer_cycles = random.integer(1, 40);
+  config.transpose_a = random.chance(0.5);
   return config;
 }
 
@@ -73,7 +74,8 @@ Settings settings_of(const TileBruteConfig& config, bool modelled) {
           {"scratchpad_rows", text(config.scratchpad_rows)},
           {"chunk_steps", text(config.chunk_steps)},
           {"transposers", text(config.transposers)},
-          {"transposer_cycles", text(config.transposer_cycles)}};
+          {"transposer_cycles", text(config.transposer_cycles)},
+          {"transposed", config.transpose_a ? "all" : "text"}};
 }
 
 void expect_equal(const Activity& got, const Activity& expected) {

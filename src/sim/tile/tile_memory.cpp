@@ -21,7 +21,7 @@ std::vector<ParamSpec> memory_params() {
   std::vector<ParamSpec> specs = dram_params(
       "ideal: cycles of the tiles alone; modelled: an operation takes as long as the slowest of "
       "DRAM, transposers, SRAM, scratchpads and tiles",
-      "TensorDash §4.1, Fig. 13 (ideal); docs/assumptions.md A12");
+      "TensorDash §4 (Micron's model gives DRAM's latency); docs/assumptions.md A12");
   const std::vector<ParamSpec> on_chip{
       ParamSpec::integer("sram_banks", 4, 1, 64, "banks",
                          "banks of each of AM, BM and CM per tile (unless pin keeps their total); one row of "
@@ -47,6 +47,11 @@ std::vector<ParamSpec> memory_params() {
           "a transposer's time for a group of 16 x 16 values, filling one while it empties another; for "
           "lanes x lanes values it takes lanes/16 times as long",
           "TensorDash §3.4; docs/assumptions.md A13"),
+      ParamSpec::choice(
+          "transposed", "text", {"text", "all"},
+          "operands that come through transposers: text: weights in W*G and gradients in A*G, as the paper "
+          "names them; all: activations in A*G as well, whose lanes run across their blocks, too",
+          "TensorDash §3.4; docs/assumptions.md A13"),
   };
   specs.insert(specs.end(), on_chip.begin(), on_chip.end());
   for (ParamSpec& spec : SizedMemory::params()) specs.push_back(std::move(spec));
@@ -66,7 +71,8 @@ TileMemory::TileMemory(const Params& params, const TileShape& tile)
       // 8 streams per line of PEs, 32 per tile.
       streams_per_line_(scratchpad_banks_ * scratchpad_rows_ / (2 * chunk_steps_)),
       transposers_(params.integer("transposers")),
-      transposer_cycles_(params.integer("transposer_cycles")) {
+      transposer_cycles_(params.integer("transposer_cycles")),
+      transpose_a_(params.text("transposed") == "all") {
   if (streams_per_line_ < 1) {
     throw InputError(params.owner(), "half a scratchpad does not hold chunk_steps rows of one stream",
                      "lower chunk_steps, or raise scratchpad_rows or scratchpad_banks");

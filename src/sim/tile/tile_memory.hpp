@@ -22,12 +22,6 @@ namespace lacuna {
 // The parameters of a TileMemory, declared once for every machine that has one.
 std::vector<ParamSpec> memory_params();
 
-// Returns true if the lanes of an operand run across the blocks it is stored in, so that it comes through the
-// transposers: W in W*G; G and A in A*G [TensorDash §3.4].
-constexpr bool is_transposed(Operand role, Operation op) {
-  return op == Operation::kWeightGrad || (op == Operation::kInputGrad && role == Operand::kW);
-}
-
 // A tensor that memory holds in another form than rows of values, such as TensorDash's scheduled form (§3.6).
 // Unless it is used as it is stored, it is expanded on its way into the scratchpads, so what follows them
 // does not change.
@@ -122,6 +116,12 @@ class TileMemory {
   void price_accesses(const OperationWork& work, const TensorTraffic& on_rows,
                       const TensorTraffic& on_columns, const TensorTraffic& output, Operand row_operand,
                       TileTiming& timing) const;
+  // The lanes of W in W*G, and of G and A in A*G, run across the blocks that they are stored in. [TensorDash
+  // §3.4] transposes "the weights and the gradients"; ASSUMPTION(A13): how A comes in A*G.
+  bool is_transposed(Operand role, Operation op) const {
+    return op == Operation::kWeightGrad ? role == Operand::kG || transpose_a_
+                                        : op == Operation::kInputGrad && role == Operand::kW;
+  }
   double first_and_last_block(std::int64_t read_bytes, std::int64_t write_bytes) const;
 
   TileShape tile_;
@@ -135,6 +135,7 @@ class TileMemory {
   std::int64_t streams_per_line_;   // of one operand that a scratchpad holds for one row or column of PEs
   std::int64_t transposers_;        // of 16 lanes
   std::int64_t transposer_cycles_;  // for a group of 16 x 16 values
+  bool transpose_a_;
 };
 
 }  // namespace lacuna

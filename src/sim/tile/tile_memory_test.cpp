@@ -69,11 +69,13 @@ TEST(TileMemory, MulticastSavesReadsAndNoWrites) {
   EXPECT_GE(4 * (four.am_reads + four.bm_reads), one.am_reads + one.bm_reads);
 }
 
-// [TensorDash §3.4]: transposing is needed for W in W*G and for both operands of A*G.
+// [TensorDash §3.4]: "for the weights and the gradients"; transposed=all adds A in A*G.
 TEST(TileMemory, WhichTensorsAreTransposed) {
-  const Trace trace = one_layer(LayerShape::conv2d(2, 32, 48, {8, 8}, {3, 3}, {1, 1}, {1, 1}), 0.5, 0.5);
+  const Trace trace = one_layer(LayerShape::conv2d(2, 32, 48, {8, 8}, {3, 3}, {1, 1}, {1, 1}), 0.2, 0.7);
   const Layer& layer = trace.layers()[0];
-  const Params params = tile_machine({});
+  const Params params = tile_machine({{"transposed", "all"}});
+  const Activity text = run(tile_machine({}), layer, Operation::kWeightGrad).activity;
+  EXPECT_EQ(text.transposed_groups, (text.bm_reads + 15) / 16);  // G is on the rows
   const Activity forward = run(params, layer, Operation::kForward).activity;
   const Activity input = run(params, layer, Operation::kInputGrad).activity;
   const Activity weight = run(params, layer, Operation::kWeightGrad).activity;
@@ -87,7 +89,8 @@ TEST(TileMemory, WhichTensorsAreTransposed) {
 // The first layer's three channels: a group gives three blocks, not sixteen.
 TEST(TileMemory, TransposersOfFewChannels) {
   const Trace trace = one_layer(LayerShape::conv2d(1, 3, 16, {16, 16}, {3, 3}), 0, 0.5);
-  const Activity a = run(tile_machine({}), trace.layers()[0], Operation::kWeightGrad).activity;
+  const Params params = tile_machine({{"transposed", "all"}});
+  const Activity a = run(params, trace.layers()[0], Operation::kWeightGrad).activity;
   EXPECT_EQ(a.transposed_groups, (a.am_reads + 2) / 3 + (a.bm_reads + 15) / 16);
 }
 
@@ -99,8 +102,8 @@ TEST(TileMemory, TransposersOfChannelsThatFillNoWholeBlock) {
         one_layer(LayerShape::conv2d(1, 20 * convolution_groups, 16 * convolution_groups, {4, 4}, {1, 1},
                                      {1, 1}, {0, 0}, {1, 1}, convolution_groups),
                   0.5, 0.5);
-    return run(tile_machine({{"tiles", "1"}}), trace.layers()[0], Operation::kWeightGrad)
-        .activity.transposed_groups;
+    const Params params = tile_machine({{"tiles", "1"}, {"transposed", "all"}});
+    return run(params, trace.layers()[0], Operation::kWeightGrad).activity.transposed_groups;
   };
   EXPECT_EQ(groups(1), 2 + 1);
   EXPECT_EQ(groups(2), 2 + 1 + 2 + 1);
@@ -176,9 +179,13 @@ TEST(TileMemory, SaysWhatBoundsAnOperation) {
   check(with({}, Operation::kForward), Bound::kCompute, &Activity::compute_cycles);
   check(with({{"dram_channels", "1"}, {"dram_mts", "100"}}, Operation::kForward), Bound::kDram,
         &Activity::dram_cycles);
-  check(with({{"transposers", "1"}, {"multicast", "1"}}, Operation::kWeightGrad), Bound::kTransposers,
-        &Activity::transposer_cycles);
-  check(with({{"sram_banks", "1"}, {"multicast", "1"}, {"tiles", "64"}, {"chunk_steps", "24"}},
+  check(with({{"transposers", "1"}, {"multicast", "1"}, {"transposed", "all"}}, Operation::kWeightGrad),
+        Bound::kTransposers, &Activity::transposer_cycles);
+  check(with({{"sram_banks", "1"},
+              {"multicast", "1"},
+              {"tiles", "64"},
+              {"tile_grid", "rows"},
+              {"chunk_steps", "24"}},
              Operation::kForward),
         Bound::kSram, &Activity::sram_cycles);
   check(with({{"dram_row_ns", "10000"}, {"dram_banks", "1"}}, Operation::kForward), Bound::kDram,
