@@ -47,6 +47,10 @@ def main():
         for field, value, how in (("cycle", energy, "C V2 at 1.8 V to 1.1 V, 10 % of the nets switching per cycle"), ("area", area, "by the square of the length")):
             block = re.sub(rf"(\n    {field}:\n      value: )\S+(\n      unit: \S+\n      source: )\".*\"(\n      confidence: )\w",
                            lambda m: f'{m.group(1)}{value:.6g}{m.group(2)}"{scaled} {how}"{m.group(3)}L', block)
+        # Costs that the table gives in proportion to `cycle` stay in proportion.
+        old = float(re.search(r"\n    cycle:\n      value: (\S+)", text[begin:end]).group(1))
+        block = re.sub(r"(\n    (?:zero|gated)_cycle:\n      value: )(\S+)",
+                       lambda m: f"{m.group(1)}{float(m.group(2)) / old * energy:.6g}", block)
         text = text[:begin] + block + text[end:]
     open(sys.argv[3], "w", encoding="utf-8").write(text)
 

@@ -7,6 +7,7 @@
 #include "sim/simulation.hpp"
 #include "sim/testing/machines.hpp"
 #include "sim/testing/random_layer.hpp"
+#include "trace/trace_builder.hpp"
 
 namespace lacuna {
 namespace {
@@ -76,6 +77,60 @@ TEST(TileMachines, DenseAndTensorDashMoveTheSame) {
   }
 }
 
+// 1e-41 is a number in FP32 and a zero in bfloat16.
+TEST(TileMachines, Bfloat16SkipsWhatRoundsToZero) {
+  TraceBuilder builder("small");
+  builder.add_layer("fc", LayerShape::linear(4, 64, 4));
+  std::vector<float> a(4 * 64, 0.5F);
+  for (std::size_t i = 0; i < a.size(); i += 2) a[i] = 1e-41F;
+  builder.values(Operand::kA, a);
+  builder.values(Operand::kW, std::vector<float>(4 * 64, 1));
+  builder.values(Operand::kG, std::vector<float>(4 * 4, 1));
+  const Trace trace = builder.build();
+  for (const Engine engine : {Engine::kFast, Engine::kFunctional}) {
+    const auto effectual = [&](const char* arithmetic) {
+      const auto machine = make_machine("tensordash", {{"arithmetic", arithmetic}});
+      return simulate_trace(trace, *machine, "tensordash", {engine, 1}, 1).layers[0].ops[0].effectual_macs;
+    };
+    EXPECT_EQ(effectual("fp32"), 4 * 64 * 4);
+    EXPECT_EQ(effectual("bfloat16"), 4 * 32 * 4);
+  }
+}
+
+// Energy alone: slots with two non-zeros at full cost, the others at another; the baseline may differ.
+TEST(TileMachines, ZeroOperandsArePricedApart) {
+  const Trace trace =
+      testing::one_layer_trace(LayerShape::conv2d(2, 32, 48, {12, 12}, {3, 3}, {1, 1}, {1, 1}),
+                               ZeroSpec::uniform(0.6), ZeroSpec::uniform(0.1), ZeroSpec::uniform(0.6));
+  const Layer& layer = trace.layers()[0];
+  const auto count = [](const OpResult& result, std::string_view action) {
+    double sum = 0;
+    for (const ActionCount& counted : result.actions)
+      sum += counted.part == "mac" && counted.action == action ? counted.count : 0;
+    return sum;
+  };
+  for (const Operation op : kOperations) {
+    const auto machine = [](const char* choice) {
+      return make_machine("tensordash", {{"zero_operands", choice}, {"tiles", "1"}});
+    };
+    const OpResult plain = machine("clocked")->simulate(layer, op, {});
+    EXPECT_EQ(count(plain, "cycle"), static_cast<double>(plain.cycles) * 256);
+    for (const auto& [choice, action] : {std::pair{"switching", "zero_cycle"}, {"gated", "gated_cycle"}}) {
+      const OpResult apart = machine(choice)->simulate(layer, op, {});
+      EXPECT_EQ(apart.cycles, plain.cycles);
+      EXPECT_EQ(count(apart, "cycle"), static_cast<double>(plain.effectual_macs));
+      EXPECT_EQ(count(apart, "cycle") + count(apart, action), count(plain, "cycle"));
+      EXPECT_EQ(machine(choice)->simulate(layer, op, {Engine::kFunctional, 1}), apart);
+      const OpResult dense = testing::simulate_baseline(*machine(choice), layer, op);
+      EXPECT_EQ(count(dense, "cycle"), count(apart, "cycle"));
+      EXPECT_GT(count(dense, action), count(apart, action));
+    }
+    EXPECT_EQ(machine("gated-baseline")->simulate(layer, op, {}), plain);
+    EXPECT_EQ(testing::simulate_baseline(*machine("gated-baseline"), layer, op),
+              testing::simulate_baseline(*machine("gated"), layer, op));
+  }
+}
+
 // The cycles of the recorded steps as they were before there was a memory system.
 TEST(TileMachines, IdealMemoryChangesNoCycles) {
   struct Known {
@@ -89,7 +144,9 @@ TEST(TileMachines, IdealMemoryChangesNoCycles) {
                              Known{"squeezenet", "tensordash", 110558, 67598, 89514}}) {
     const Trace trace =
         Trace::open(std::string(LACUNA_SOURCE_DIR) + "/data/" + known.trace + "_p100.safetensors.zst");
-    const Totals total = simulate_trace(trace, *make_machine(known.arch), known.arch, {}, 2).total();
+    const Settings first_rules{{"tile_grid", "rows"}, {"tile_dealing", "blocks"}};
+    const Totals total =
+        simulate_trace(trace, *make_machine(known.arch, first_rules), known.arch, {}, 2).total();
     EXPECT_EQ(total.forward.cycles, known.forward) << known.trace << " " << known.arch;
     EXPECT_EQ(total.input_grad.cycles, known.input_grad) << known.trace << " " << known.arch;
     EXPECT_EQ(total.weight_grad.cycles, known.weight_grad) << known.trace << " " << known.arch;

@@ -136,8 +136,8 @@ class TensorDash final : public TileMachine {
  private:
   // Parameters that do not change the cycles of a group of rows: its streams are those of the row operand.
   inline static const std::vector<std::string> kNotOfRowGroups = {
-      "tiles",    "columns", "tile_grid",    "tile_dealing",    "pin",
-      "schedule", "zeros",   "power_gating", "gating_threshold"};
+      "tiles",    "columns", "tile_grid",    "tile_dealing",     "pin",
+      "schedule", "zeros",   "power_gating", "gating_threshold", "zero_operands"};
 
   double mux_inputs() const {
     return static_cast<double>(config_.scheduler.connectivity().movements().size());

@@ -7,12 +7,34 @@
 
 namespace lacuna {
 
+namespace {
+
+// By the values of `zero_operands`; gated-baseline is handed to the baseline as gated.
+std::string zero_action(const std::string& zero_operands) {
+  return zero_operands == "switching" ? "zero_cycle" : zero_operands == "gated" ? "gated_cycle" : "cycle";
+}
+
+}  // namespace
+
+ParamSpec zero_operands_param() {
+  return ParamSpec::choice(
+      "zero_operands", "clocked", {"clocked", "switching", "gated", "gated-baseline"},
+      "energy of a multiplier in a cycle without two non-zero operands: clocked: as any other's; switching: "
+      "less, since less of it switches; gated: its clock is off; gated-baseline: that of the baseline alone "
+      "is",
+      "TensorDash §3 (Fig. 7a), Table 3; docs/assumptions.md A16");
+}
+
 TileChip::TileChip(const Params& params)
-    : plan_(TilePlan::from(params)), data_type_(arithmetic(params)), memory_(params, plan_.tile) {}
+    : plan_(TilePlan::from(params)),
+      zero_action_(zero_action(params.text("zero_operands"))),
+      data_type_(arithmetic(params)),
+      memory_(params, plan_.tile) {}
 
 std::vector<ParamSpec> TileChip::params(std::vector<ParamSpec> own) {
   std::vector<ParamSpec> specs = TilePlan::params();
   for (ParamSpec& spec : own) specs.push_back(std::move(spec));
+  specs.push_back(zero_operands_param());
   for (ParamSpec& spec : memory_params()) specs.push_back(std::move(spec));
   return specs;
 }
@@ -22,16 +44,18 @@ double TileChip::multipliers() const {
 }
 
 Hardware TileChip::hardware(std::vector<Component> added_logic) const {
-  Hardware hardware{
-      .description = fmt::format("{} tiles of {} x {} PEs of {} MACs", tile().tiles, tile().rows,
-                                 tile().columns, tile().lanes),
-      .data_type = std::string(data_type_name(data_type_)),
-      .frequency_mhz = memory_.dram().frequency_mhz(),
-      .components = {{"cores", "compute cores", ComponentGroup::kCore, {{"mac", multipliers(), {"cycle"}}}},
-                     {"transposers",
-                      "transposers",
-                      ComponentGroup::kCore,
-                      {{"transposer", memory_.transposer_units(), {"cycle"}}}}}};
+  Hardware hardware{.description = fmt::format("{} tiles of {} x {} PEs of {} MACs", tile().tiles,
+                                               tile().rows, tile().columns, tile().lanes),
+                    .data_type = std::string(data_type_name(data_type_)),
+                    .frequency_mhz = memory_.dram().frequency_mhz(),
+                    .components = {{"cores",
+                                    "compute cores",
+                                    ComponentGroup::kCore,
+                                    {{"mac", multipliers(), {"cycle", "zero_cycle", "gated_cycle"}}}},
+                                   {"transposers",
+                                    "transposers",
+                                    ComponentGroup::kCore,
+                                    {{"transposer", memory_.transposer_units(), {"cycle"}}}}}};
   std::vector<Component>& components = hardware.components;
   components.insert(components.end(), std::make_move_iterator(added_logic.begin()),
                     std::make_move_iterator(added_logic.end()));
@@ -77,15 +101,19 @@ void TileChip::count_actions(OpResult& result, const TileTiming& timing, double 
                              std::int64_t scratchpad_reads) const {
   const Activity& activity = *result.activity;
   const auto scaled = [&](std::int64_t count) { return static_cast<double>(count) * batch_scale; };
-  // ASSUMPTION(A16): logic costs its power for the cycles it is clocked, whether its operands are zero or
-  // not; it is not clocked while the tiles wait for memory.
+  // ASSUMPTION(A16): logic costs its power for the cycles it is clocked, unless zero operands are priced
+  // separately; it is not clocked while the tiles wait for memory.
   const double clocked = scaled(activity.compute_cycles);
-  result.actions = {{"cores", "mac", "cycle", multipliers() * clocked},
+  const double multiplying =
+      zero_action_ == "cycle" ? multipliers() * clocked : scaled(result.effectual_macs);
+  result.actions = {{"cores", "mac", "cycle", multiplying},
                     {"transposers", "transposer", "cycle", memory_.transposer_units() * clocked},
                     {"scratchpads", "scratchpad", "read", scaled(scratchpad_reads) * rows_of_16()},
                     {"scratchpads", "scratchpad", "write", scaled(activity.scratchpad_writes) * rows_of_16()},
                     {"scratchpads", "partial_sum", "read", scaled(activity.psum_reads)},
                     {"scratchpads", "partial_sum", "write", scaled(activity.psum_writes)}};
+  if (zero_action_ != "cycle")
+    result.actions.push_back({"cores", "mac", zero_action_, multipliers() * clocked - multiplying});
   const double seconds = scaled(result.cycles) / (memory_.dram().frequency_mhz() * 1e6);
   for (ActionCount& count : memory_actions(activity, batch_scale, rows_of_16(), seconds)) {
     if (count.component == "sram")

@@ -34,11 +34,14 @@ struct TileOutcome {
   }
 };
 
+// What a multiplier costs while an operand is zero, or none is there: energy alone.
+ParamSpec zero_operands_param();
+
 class TileChip {
  public:
   explicit TileChip(const Params& params);
 
-  // Those of TilePlan, a machine's own, those of TileMemory.
+  // Parameters of TilePlan, a machine's own, the one of zero operands, those of TileMemory.
   static std::vector<ParamSpec> params(std::vector<ParamSpec> own = {});
 
   const TilePlan& plan() const { return plan_; }
@@ -68,6 +71,7 @@ class TileChip {
                      std::int64_t scratchpad_reads) const;
 
   TilePlan plan_;
+  std::string zero_action_;  // of a multiplier without a pair of non-zeros
   DataType data_type_;
   TileMemory memory_;
 };

@@ -13,10 +13,14 @@ namespace lacuna {
 TileMachine::TileMachine(Params params)
     : params_(resolve_tiles(std::move(params))),
       chip_(params_),
-      compute_key_(memo_key(params_, memory_params())) {}
+      compute_key_(memo_key(params_, memory_params(), {"zero_operands"})) {}
 
 std::optional<BaselineSpec> TileMachine::baseline() const {
-  return baseline_sharing("dense", params_, TileChip::params());
+  BaselineSpec spec = baseline_sharing("dense", params_, TileChip::params());
+  for (auto& [name, value] : spec.settings) {
+    if (name == "zero_operands" && value == "gated-baseline") value = "gated";
+  }
+  return spec;
 }
 
 double TileMachine::work(const LayerShape& shape) const {
