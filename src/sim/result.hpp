@@ -19,7 +19,7 @@ namespace lacuna {
 
 // Raised whenever a change makes `lacuna simulate` give other numbers: results that are kept (src/sweep) are
 // not mixed with those of another version.
-inline constexpr int kResultsVersion = 2;
+inline constexpr int kResultsVersion = 3;
 
 // A number that only some machines have (bank conflicts, gated operations, ...).
 struct Counter {

@@ -34,16 +34,16 @@ std::vector<ParamSpec> TilePlan::params() {
           "forward, G in W*G and the sparser one in A*G, as in the paper's text; or a named one",
           "TensorDash §2; docs/assumptions.md A1"),
       ParamSpec::choice(
-          "tile_grid", "rows", {"rows", "square"},
+          "tile_grid", "square", {"rows", "square"},
           "among the ways to divide a product between the tiles that take the dense machine equally "
           "long: the one with most tile rows, or the squarest, in which tiles share more of what is "
           "read",
-          "docs/assumptions.md A2, A11"),
+          "TensorDash §3.3; docs/assumptions.md A2, A11"),
       ParamSpec::choice(
-          "tile_dealing", "blocks", {"blocks", "turns", "queue"},
+          "tile_dealing", "turns", {"blocks", "turns", "queue"},
           "row groups of a product to tile rows: in contiguous blocks; in turns, group i to tile row i mod "
           "tile rows; from a queue, the next group to the tile that is free first",
-          "docs/assumptions.md A2"),
+          "TensorDash §1; docs/assumptions.md A2"),
       ParamSpec::choice("order", "row-major", {"row-major", "column-major"},
                         "order of windows, taps and positions; column-major also reverses the taps of W*G",
                         "docs/assumptions.md A5, A6"),
