@@ -62,9 +62,9 @@ const json* member(const json& object, const char* key) {
   return at == object.end() ? nullptr : &*at;
 }
 
-// How many bytes the header takes together with its length. `start` is the file's first kStart bytes, or all
-// of a shorter file; a length that the format does not allow, or one beyond `file_bytes` where that is known,
-// is refused.
+// Returns how many bytes the header takes together with its length. `start` is the file's first kStart bytes,
+// or all of a shorter file; a length that the format does not allow, or one beyond `file_bytes` where that is
+// known, is refused.
 std::uint64_t header_size(std::span<const std::uint8_t> start, std::optional<std::uint64_t> file_bytes,
                           const std::string& where) {
   constexpr std::string_view kIsIt = "is this a safetensors file? if so, copy or record it again";
@@ -101,8 +101,7 @@ std::uint64_t header_size(std::span<const std::uint8_t> start, std::optional<std
   return kLengthBytes + length;
 }
 
-// A checked header, of a file of which only the start may be there: its tensors follow each other without
-// holes.
+// A checked header, whose tensors follow each other without holes. The rest of the file may be missing still.
 class Header {
  public:
   // `bytes` are as many as header_size() said, or fewer if the file ends before.

@@ -8,7 +8,7 @@
 
 namespace lacuna::train {
 
-// What a layer is made of. Activations outlive it.
+// Node, tensors and neighbours of a layer that is to be made. The activations outlive it.
 struct LayerParts {
   const Node& node;
   std::vector<Activation*> in;  // a batch norm with two adds the second

@@ -8,10 +8,22 @@
 
 #include "train/run/kernel_times.hpp"
 #include "train/run/run_folder.hpp"
-#include "train/run/train_log.hpp"
 #include "train/run/train_spec.hpp"
 
 namespace lacuna::train {
+
+// One line of the table and of the log: means since the previous line.
+struct TrainLine {
+  std::int64_t step = 0;  // steps done
+  double epoch = 0;
+  double loss = 0;
+  double accuracy = 0;  // on the training batches
+  std::optional<TestReport> test;
+  double rate = 0;
+  double images_per_second = 0;
+  ZeroReport zeros;
+  double weight_zeros = 0;  // of pruned layers; 0 without pruning
+};
 
 // Follows a run. All calls come from the thread that trains.
 class RunObserver {
@@ -26,6 +38,8 @@ class RunObserver {
   // Asked before each step and each batch of a test.
   virtual bool stop() { return false; }
 };
+
+class TrainLog;
 
 class TrainRun {
  public:
