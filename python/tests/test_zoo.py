@@ -5,6 +5,7 @@ import contextlib
 import csv
 import hashlib
 import importlib
+import importlib.util
 import io
 import json
 import os
@@ -201,13 +202,59 @@ class Program(ZooTest):
     def test_language(self):
         write_wikitext(self.data)
         small = ["--hidden", "12", "--layers", "2", "--context", "8", "--batch", "3"]
-        small += ["--steps", "2", "--points", "100", "--uncompressed"]
-        trace = self.record_with("language", "--model", "gcn", *small)["gcn_p100"]
-        self.assertEqual(trace["convs.1"].info["output_hw"], [1, 8])
-        trace = self.record_with("language", "--model", "relu2_gpt", "--vocabulary", "270", *small)["relu2_gpt_p100"]
-        self.assertGreater(trace["blocks.1.fc2"].zeros("A"), 0.2)
+        small += ["--steps", "2", "--points", "100", "--uncompressed", "--vocabulary", "270"]
+        record = lambda model, *more: self.record_with("language", "--model", model, *small, *more)[f"{model}_p100"]
+        trace = record("gcn")
+        self.assertEqual([trace[f"convs.{n}"].info["output_hw"] for n in (0, 1)], [[1, 5], [1, 2]])
+        self.assertEqual(trace["convs.0"].zeros("A"), 0)  # no padding
+        trace = record("relu2_gpt", "--bfloat16", "--warmup", "1")
+        self.assertGreater(trace["blocks.1.feed_forward.fc2"].zeros("A"), 0.2)
         self.assertGreater(trace["blocks.1.matmul#2"].zeros("A"), 0.4)  # what comes later has no weight
         self.assertEqual(trace["head"].info["out_features"], 270)
+        self.assertEqual(record("gelu_gpt")["blocks.1.feed_forward.fc2"].zeros("A"), 0)
+        trace = record("relu2_moe", "--experts", "2")  # both see every token
+        self.assertGreater(trace["blocks.1.feed_forward.experts.1.fc2"].zeros("A"), 0.2)
+        self.assertEqual(trace["blocks.1.feed_forward.experts.1.fc2"].info["steps"], 8)
+
+    @unittest.skipUnless(
+        importlib.util.find_spec("sentencepiece") and shutil.which("dpkg-deb"), "needs SentencePiece and dpkg-deb"
+    )
+    def test_tokens_of_packages(self):
+        folder = os.path.join(self.folder, "package")
+        control = "Package: words\nVersion: 1\nArchitecture: all\nMaintainer: no one\nDescription: a test\n"
+        write(folder, "DEBIAN/control", control)
+        for number in range(60):
+            words = " ".join("".join(random.choices("aeioklmnrst", k=4)) for _ in range(120))
+            page = f"<head><title>no</title></head><p>Terms of use</p><p>{words}</p>"
+            write(folder, f"usr/share/doc/words/{number}.html", page)
+        package = os.path.join(self.folder, "words_1_all.deb")
+        subprocess.run(["dpkg-deb", "--root-owner-group", "-b", folder, package], check=True, capture_output=True)
+        make = importlib.import_module("debian_text").main
+        output = io.StringIO()
+        with contextlib.redirect_stdout(output):
+            make([package, "--out", self.data, "--vocabulary", "400"])
+        self.assertIn("60 pages", output.getvalue())
+        small = ("--hidden", "12", "--layers", "1", "--context", "8", "--batch", "3", "--steps", "1", "--points", "100")
+        arguments = ("--model", "relu_gpt", *small, "--uncompressed")
+        trace = self.record_with("language", *arguments)["relu_gpt_p100"]
+        self.assertRegex(trace.metadata["dataset"], r"Debian documentation \(\d+ byte-pair tokens\)")
+        shutil.rmtree(self.out)
+        write(self.data, "corpus.json", '{"name": "smaller", "vocabulary": 300}')
+        self.assert_refused("tokens that its vocabulary does not have.*make it again", "language", *arguments)
+
+    def test_diffusion(self):
+        write_cifar(self.data)
+        small = ("--channels", "8", "--batch", "2", "--test", "2", "--steps", "1", "--points", "100", "--uncompressed")
+        for activation, zeros in (("silu", False), ("relu", True)):
+            trace = self.record_with("diffusion", "--activation", activation, *small)[f"unet_{activation}_p100"]
+            self.assertEqual(trace["down.1.conv1"].zeros("A") > 0.1, zeros)
+
+    def test_vision_transformer(self):
+        write_cifar(self.data)
+        small = ("--width", "0.2", "--optimizer", "adamw", "--steps", "1", "--points", "100", "--uncompressed")
+        trace = self.record_with("cnns", "--model", "vit_cifar", "--batch", "2", *small)["vit_cifar_p100"]
+        self.assertGreater(trace["blocks.11.fc2"].zeros("A"), 0.2)
+        self.assertEqual(trace["blocks.11.fc2"].info["steps"], 64)
 
     def test_graph(self):
         write_graph(self.data)

@@ -9,6 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+from .attention import attention
 from .errors import ZooError
 
 
@@ -246,6 +247,40 @@ def mobilenet(classes: int, width: float) -> nn.Module:
     return Classifier(nn.Sequential(*layers), 1, nn.Linear(c, classes))
 
 
+class _Encoder(nn.Module):
+    """A transformer's block that sees all places, with ReLU in its feed-forward layers."""
+
+    def __init__(self, size: int, heads: int):
+        super().__init__()
+        self.heads = heads
+        self.norm1, self.norm2 = nn.LayerNorm(size), nn.LayerNorm(size)
+        self.qkv, self.proj = nn.Linear(size, 3 * size), nn.Linear(size, size)
+        self.fc1, self.fc2 = nn.Linear(size, 4 * size), nn.Linear(4 * size, size)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        n, length, size = x.shape
+        q, k, v = self.qkv(self.norm1(x)).reshape(n, length, 3, self.heads, -1).permute(2, 0, 3, 1, 4)
+        x = x + self.proj(attention(q, k, v).transpose(1, 2).reshape(n, length, size))
+        return x + self.fc2(F.relu(self.fc1(self.norm2(x))))
+
+
+class VisionTransformer(nn.Module):
+    """ViT-S for CIFAR: patches of 4x4, 12 blocks, the average over places instead of a class token."""
+
+    def __init__(self, classes: int, width: float, patch: int = 4, image: int = 32):
+        super().__init__()
+        heads = max(1, round(6 * width))
+        size = 64 * heads
+        self.patches = nn.Conv2d(3, size, patch, patch)
+        self.places = nn.Parameter(0.02 * torch.randn(1, (image // patch) ** 2, size))
+        self.blocks = nn.Sequential(*(_Encoder(size, heads) for _ in range(12)))
+        self.norm, self.fc = nn.LayerNorm(size), nn.Linear(size, classes)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        x = self.patches(x).flatten(2).transpose(1, 2) + self.places
+        return self.fc(self.norm(self.blocks(x)).mean(1))
+
+
 NETWORKS: Dict[str, Callable[[int, float], nn.Module]] = {
     "alexnet": alexnet,
     "vgg16": lambda classes, width: _vgg16(classes, width, normalised=False, grid=7),
@@ -256,8 +291,10 @@ NETWORKS: Dict[str, Callable[[int, float], nn.Module]] = {
     "mobilenet": mobilenet,
     "vgg16_cifar": lambda classes, width: _vgg16(classes, width, normalised=True, grid=1),
     "resnet18_cifar": lambda classes, width: ResNet((2, 2, 2, 2), False, classes, width, cifar=True),
+    "resnet50_cifar": lambda classes, width: ResNet((3, 4, 6, 3), True, classes, width, cifar=True),
     "densenet121_cifar": lambda classes, width: _densenet121(classes, width, cifar=True),
     "wrn16_8_cifar": WideResNet,
+    "vit_cifar": VisionTransformer,
 }
 
 

@@ -8,7 +8,7 @@ import torch.nn.functional as F
 
 from .classifiers import NETWORKS, make_classifier
 from .images import open_images
-from .training import Task, sgd
+from .training import Task, make_optimizer
 
 
 def add_image_options(parser: argparse.ArgumentParser, model: str) -> None:
@@ -16,6 +16,7 @@ def add_image_options(parser: argparse.ArgumentParser, model: str) -> None:
     parser.add_argument(
         "--size", type=int, default=224, help="pixels that images are scaled to; CIFAR-10 keeps its 32 (default: 224)"
     )
+    parser.add_argument("--optimizer", default="sgd", choices=("sgd", "adamw"), help="(default: sgd)")
     parser.add_argument("--width", type=float, default=1.0, help="scales the number of channels (default: 1)")
 
 
@@ -36,4 +37,4 @@ def image_task(options: argparse.Namespace) -> Task:
 
     batches = train.batches(options.batch, options.seed)
     epoch = max(1, len(train) // options.batch)
-    return Task(options.model, data, model, batches, loss, score, epoch, sgd(model, options))
+    return Task(options.model, data, model, batches, loss, score, epoch, make_optimizer(model, options))

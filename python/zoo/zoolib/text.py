@@ -1,10 +1,11 @@
-"""Words: sentence pairs of SNLI, captions of COCO, running text of WikiText-2."""
+"""Words: sentence pairs of SNLI, captions of COCO, running text of WikiText-2 or of other sources."""
 
 import collections
 import json
 import os
-from typing import Dict, Iterable, List, Tuple
+from typing import Dict, Iterable, List, Optional, Tuple
 
+import numpy
 import torch
 
 from .errors import ZooError, need
@@ -120,6 +121,24 @@ def open_wikitext(folder: str, part: str) -> List[str]:
     return words
 
 
+def open_tokens(folder: str) -> Optional[Tuple[torch.Tensor, torch.Tensor, int, str]]:
+    """Tokens to train on and to test with, their vocabulary's size and the text's name; None if the folder has none."""
+    place = os.path.join(folder, "corpus.json")
+    if not os.path.exists(place):
+        return None
+    try:
+        with open(place, encoding="utf-8") as file:
+            corpus = json.load(file)
+        size, name = int(corpus["vocabulary"]), str(corpus["name"])
+        parts = [numpy.load(os.path.join(folder, f"{part}.npy")) for part in ("train", "valid")]
+        if any(part.ndim != 1 or part.dtype != numpy.uint16 or int(part.max(initial=0)) >= size for part in parts):
+            raise ValueError("tokens that its vocabulary does not have")
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise ZooError(f"{folder}: not a text of debian_text.py ({error}); make it again") from error
+    train, valid = (torch.from_numpy(part.astype(numpy.int32)) for part in parts)
+    return train, valid, size, name
+
+
 class BytePairs:
     """Byte-pair tokens: words are spelled in bytes; the most frequent pair becomes a token until there are `most`."""
 
@@ -150,6 +169,9 @@ class BytePairs:
                 self._spelled[word] = new
             del pairs[best]
             self.size += 1
+
+    def __len__(self) -> int:
+        return self.size
 
     def encode(self, words: List[str]) -> List[int]:
         tokens: List[int] = []

@@ -51,6 +51,8 @@ def script_parser(
     if samples is not None:
         add("--samples", type=int, default=samples, help="samples that a trace holds (default: %(default)s)")
     add("--lr", type=float, default=lr, help="learning rate at the start (default: %(default)s)")
+    add("--warmup", metavar="STEPS", type=int, default=0, help="steps in which the learning rate rises (default: 0)")
+    add("--bfloat16", action="store_true", help="multiply in bfloat16, except in the recorded steps")
     add("--test", metavar="N", type=int, default=2048, help="samples of the test set for the score (default: 2048)")
     add("--uncompressed", action="store_true", help="write .safetensors instead of .safetensors.zst")
     add("--seed", type=int, default=1, help="(default: 1)")
@@ -69,7 +71,9 @@ def check_options(options: argparse.Namespace) -> None:
     torch.manual_seed(options.seed)
 
 
-def sgd(model: nn.Module, options: argparse.Namespace) -> torch.optim.SGD:
+def make_optimizer(model: nn.Module, options: argparse.Namespace) -> torch.optim.Optimizer:
+    if options.optimizer == "adamw":
+        return torch.optim.AdamW(model.parameters(), options.lr, weight_decay=0.05)
     return torch.optim.SGD(model.parameters(), options.lr, momentum=0.9, weight_decay=5e-4)
 
 
@@ -83,14 +87,17 @@ def train(task: Task, options: argparse.Namespace) -> List[str]:
     start = time.monotonic()
     for step in range(1, steps + 1):
         for group in task.optimizer.param_groups:  # to zero along a cosine
-            group["lr"] = options.lr * (1 + math.cos(math.pi * (step - 1) / steps)) / 2
+            rise = min(1, step / max(1, options.warmup))
+            group["lr"] = options.lr * rise * (1 + math.cos(math.pi * (step - 1) / steps)) / 2
         task.optimizer.zero_grad()
         batch = next(task.batches)
         if step in points:
             paths.append(_record(task, options, batch, step, points[step]))
             print(f"step {step} of {steps}, {time.monotonic() - start:.0f} s: {paths[-1]}", flush=True)
         else:
-            task.loss(batch).backward()
+            with torch.autocast(torch.device(options.device).type, torch.bfloat16, enabled=options.bfloat16):
+                loss = task.loss(batch)
+            loss.backward()
         task.optimizer.step()
         task.after_step(step, steps)
     return paths
