@@ -28,7 +28,8 @@ struct Ideal final : Accelerator {
   }
 };
 const auto make = [](const Params&) { return std::make_unique<Ideal>(); };
-const RegisterAccelerator kRegister{{"ideal", "skips every zero of one operand", "", {}, make}};
+const RegisterAccelerator kRegister{
+    {.name = "ideal", .summary = "skips every zero of one operand", .paper = "", .params = {}, .make = make}};
 
 int main(int argc, char** argv) {
   if (argc != 2) return std::fputs("usage: own_machine TRACE\n", stderr), 2;

@@ -193,7 +193,7 @@ class Shapes final : public Dataset {
   int read(std::int64_t index, float* image) const override {
     const int count = shape().size();
     std::vector<std::uint8_t> drawn;
-    const std::uint8_t* bytes = kept_.data() + index * count;
+    const std::uint8_t* bytes = kept_.empty() ? nullptr : kept_.data() + index * count;
     if (kept_.empty()) {
       drawn.resize(static_cast<std::size_t>(count));
       draw_shape(seed_, part_, index, shape().height, drawn.data());

@@ -206,7 +206,8 @@ TEST(Synth, ZerosFileGivesTheZerosOfEachLayer) {
   ASSERT_EQ(run_lacuna({"synth", "--like", kAlexnet, "--zeros-file", table, "-o", out}).exit_code, 0);
   const ProgramResult inspected = run_lacuna({"inspect", out, "--json", "-"});
   ASSERT_EQ(inspected.exit_code, 0) << inspected.err;
-  for (const auto& layer : json::parse(inspected.out)["traces"][0]["layers"])
+  const json report = json::parse(inspected.out);
+  for (const auto& layer : report["traces"][0]["layers"])
     EXPECT_NEAR(layer["zeros"]["A"].get<double>(), 0.5, 0.01) << layer["name"];
   // `simulate` draws the same masks.
   const auto cycles = [&](std::vector<std::string> arguments) {

@@ -33,7 +33,9 @@ TEST_F(CliTest, CitesLacunaAndThePapersOfEveryMachine) {
 // Each paper once, in the order of the machines, and nothing that was not used.
 TEST_F(CliTest, CitesThePapersOfAResult) {
   const std::string result = folder_.file("result.json");
-  ASSERT_EQ(run_lacuna({"simulate", small_trace("t.safetensors"), "--arch", "scnn", "--json", result}).exit_code, 0);
+  ASSERT_EQ(
+      run_lacuna({"simulate", small_trace("t.safetensors"), "--arch", "scnn", "--json", result}).exit_code,
+      0);
   const std::string cited = run_lacuna({"cite", result}).out;
   EXPECT_EQ(cited, run_lacuna({"cite", "scnn", "dense", "ant"}).out);
   EXPECT_EQ(cited.find("sparten"), std::string::npos) << cited;

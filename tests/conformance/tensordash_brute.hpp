@@ -22,8 +22,8 @@ struct BruteConfig {
   // Not 0: streams are cut into pieces of that many steps, each scheduled by itself, and each row goes its
   // own pace.
   std::int64_t piece = 0;
-  bool square_grid = false;
-  std::string dealing = "blocks";  // of row groups: tile_dealing
+  bool square_grid = true;
+  std::string dealing = "turns";  // of row groups: tile_dealing
 };
 
 struct BruteResult {

@@ -213,8 +213,10 @@ double sample_zeros(const float* data, std::int64_t count, std::int64_t lines) {
   // lines at equal distances, every second row being zero looked like 62 % or, channels-last, all of it.
   const std::int64_t stretch = count / kLine / lines;
   const auto place = [&](std::int64_t sample) {
-    constexpr std::uint32_t kGoldenRatio = 0x9E3779B9;  // of 2^32: multiples spread evenly
-    const std::uint64_t share = static_cast<std::uint32_t>(sample) * kGoldenRatio;
+    // The fraction of the square root of 2, in 2^32ths: its multiples spread evenly. Over 1,008 patterns (168
+    // shapes, both layouts) the share is at most 5.5 % off; 18 % with the golden ratio, 10 % with a hash.
+    constexpr std::uint32_t kRoot = 0x6A09E667;
+    const std::uint64_t share = static_cast<std::uint32_t>(sample) * kRoot;
     const auto offset = (share & 0xFFFFFFFF) * static_cast<std::uint64_t>(stretch) >> 32;
     return data + (sample * stretch + static_cast<std::int64_t>(offset)) * kLine;
   };
