@@ -33,6 +33,7 @@ from .errors import (
 
 if TYPE_CHECKING:
     from ._capture.capture import Capture, capture
+    from . import nn
     from ._convert.convert import convert, unconvert
     from ._convert.report import ConversionReport, report
     from ._profiler.profiler import Profiler
@@ -49,6 +50,7 @@ _LAZY = {
     "convert": "_convert.convert",
     "report": "_convert.report",
     "unconvert": "_convert.convert",
+    "nn": "nn",
     "Profiler": "_profiler.profiler",
     "Layer": "_trace.reader",
     "Trace": "_trace.reader",
@@ -77,6 +79,7 @@ __all__ = [
     "convert",
     "load_weights",
     "machines",
+    "nn",
     "parameters",
     "read_trace",
     "report",
@@ -94,7 +97,8 @@ def __getattr__(name: str) -> object:
 
     place = f"{__name__}.{_LAZY[name]}"
     try:
-        value = getattr(importlib.import_module(place), name)
+        module = importlib.import_module(place)
+        value = module if name == "nn" else getattr(module, name)
     except ImportError as error:
         if error.name != "torch":
             raise

@@ -422,6 +422,57 @@ static void test_conv(void) {
   CHECK(conv == NULL);
 }
 
+/* Two tokens through a block of 1 -> 3 -> 1: hidden values are -1, 2, 0.5 and 3, 0, -4. */
+static void test_ffn(void) {
+  lacuna_ffn_options options = {.struct_size = sizeof options,
+                                .in_features = 1,
+                                .hidden = 3,
+                                .out_features = 1,
+                                .activation = LACUNA_RELU_SQUARED,
+                                .threads = 2};
+  lacuna_ffn* ffn = NULL;
+  lacuna_ffn_pass* pass = NULL;
+  CHECK_OK(lacuna_ffn_plan(&options, &ffn));
+  CHECK_OK(lacuna_ffn_pass_new(&pass));
+  const float hidden[6] = {-1, 2, 0.5f, 3, 0, -4}, down[3] = {5, 7, 2}, bias[1] = {1};
+  const float output_grad[2] = {1, 10}, input[2] = {1, 2}, up[3] = {1, 2, 3};
+  float output[2], input_grad[2], up_grad[3], up_bias_grad[3], down_grad[3];
+  lacuna_ffn_tensors t = {
+      .struct_size = sizeof t, .hidden = hidden, .down = down, .down_bias = bias, .output = output};
+  double zeros = -1;
+  CHECK_FAILS(lacuna_ffn_backward(ffn, pass, &t), LACUNA_BAD_INPUT, "the pass is null");
+  CHECK_OK(lacuna_ffn_forward(ffn, 2, &t, pass, &zeros));
+  CHECK(zeros == 0.5 && output[0] == 1 + 4 * 7 + 0.25f * 2 && output[1] == 1 + 9 * 5);
+  lacuna_ffn_tensors g = {.struct_size = sizeof g,
+                          .output_grad = output_grad,
+                          .input = input,
+                          .up = up,
+                          .input_grad = input_grad,
+                          .up_grad = up_grad,
+                          .up_bias_grad = up_bias_grad,
+                          .down_grad = down_grad};
+  CHECK_OK(lacuna_ffn_backward(ffn, pass, &g));
+  CHECK(down_grad[0] == 90 && down_grad[1] == 4 && down_grad[2] == 0.25f);
+  CHECK(up_bias_grad[0] == 300 && up_bias_grad[1] == 28 && up_bias_grad[2] == 2);
+  CHECK(up_grad[0] == 600 && up_grad[1] == 28 && up_grad[2] == 2);
+  CHECK(input_grad[0] == 28 * 2 + 2 * 3 && input_grad[1] == 300);
+  g.up = NULL;
+  CHECK_FAILS(lacuna_ffn_backward(ffn, pass, &g), LACUNA_BAD_INPUT, "up is null");
+  CHECK_FAILS(lacuna_ffn_forward(ffn, 0, &t, pass, NULL), LACUNA_BAD_INPUT, "0 tokens");
+  CHECK_FAILS(lacuna_ffn_forward(ffn, 2, &t, NULL, NULL), LACUNA_BAD_INPUT, "'pass' is null");
+  lacuna_ffn_free(ffn);
+  lacuna_ffn_pass_free(pass);
+  lacuna_ffn_free(NULL);
+  lacuna_ffn_pass_free(NULL);
+  options.activation = 3;
+  CHECK_FAILS(lacuna_ffn_plan(&options, &ffn), LACUNA_BAD_INPUT, "no activation 3");
+  options.activation = LACUNA_THRESHOLDED;
+  options.threshold = -1;
+  CHECK_FAILS(lacuna_ffn_plan(&options, &ffn), LACUNA_BAD_INPUT, "threshold is -1");
+  options.hidden = 0;
+  CHECK_FAILS(lacuna_ffn_plan(&options, &ffn), LACUNA_BAD_INPUT, "0 features");
+}
+
 /* After threads have run here, a forked child still simulates, and gets the same. */
 static void test_fork(void) {
   lacuna_trace* trace = small_trace();
@@ -460,6 +511,8 @@ int main(int argc, char** argv) {
     test_simulate();
   else if (strcmp(argv[1], "conv") == 0)
     test_conv();
+  else if (strcmp(argv[1], "ffn") == 0)
+    test_ffn();
   else if (strcmp(argv[1], "fork") == 0)
     test_fork();
   else

@@ -12,14 +12,9 @@ namespace {
 using kernels::ConvOptions;
 using kernels::Impl;
 
-// The value of an enumeration of lacuna.h, which a caller may have filled with anything.
 template <typename Enum, std::size_t N>
 Enum choose(int given, const std::array<Enum, N>& values, std::string_view name) {
-  if (given < 0 || static_cast<std::size_t>(given) >= N) {
-    throw InputError("convolution", fmt::format("there is no {} {}", name, given),
-                     fmt::format("give 0 to {}; lacuna.h names them", N - 1));
-  }
-  return values[static_cast<std::size_t>(given)];
+  return capi::choose(given, values, "convolution", name);
 }
 
 constexpr std::array kImpls{Impl::kAuto, Impl::kSparse, Impl::kDenseDirect, Impl::kDenseAuto,

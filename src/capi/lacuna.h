@@ -254,6 +254,52 @@ lacuna_status lacuna_conv_run(lacuna_conv* conv, const lacuna_conv_tensors* tens
 /* The share of zeros of `count` floats, from a sample that takes microseconds. */
 lacuna_status lacuna_sample_zeros(const float* data, int64_t count, double* share);
 
+/* ---- Feed-forward blocks with zeros: up -> activation -> down ---- */
+
+typedef struct lacuna_ffn lacuna_ffn;
+/* What a forward pass keeps for its backward pass: lists of the non-zero hidden values. */
+typedef struct lacuna_ffn_pass lacuna_ffn_pass;
+
+/* thresholded: a hidden value that is not greater than the threshold becomes zero. */
+enum { LACUNA_RELU = 0, LACUNA_RELU_SQUARED = 1, LACUNA_THRESHOLDED = 2 };
+typedef int lacuna_activation;
+
+typedef struct lacuna_ffn_options {
+  size_t struct_size;
+  int64_t in_features, hidden, out_features;
+  lacuna_activation activation;
+  float threshold; /* of LACUNA_THRESHOLDED, at least 0 */
+  int threads;     /* 0 means 1 */
+} lacuna_ffn_options;
+
+/* A block and a pass belong to one thread at a time. A pass may be used again, by any block: its memory is
+ * reused. */
+lacuna_status lacuna_ffn_plan(const lacuna_ffn_options* options, lacuna_ffn** ffn);
+void lacuna_ffn_free(lacuna_ffn* ffn);
+lacuna_status lacuna_ffn_pass_new(lacuna_ffn_pass** pass);
+void lacuna_ffn_pass_free(lacuna_ffn_pass* pass);
+
+/* Row-major; weights as PyTorch's linear layers have them. `up` forward is the caller's: a dense product. */
+typedef struct lacuna_ffn_tensors {
+  size_t struct_size;
+  const float* hidden;      /* forward: outputs of up, [token][hidden]; not needed afterwards */
+  const float* down;        /* forward: [out][hidden] */
+  const float* down_bias;   /* forward: [out], or null */
+  float* output;            /* forward: [token][out] */
+  const float* output_grad; /* backward: [token][out] */
+  const float* input;       /* backward, for up_grad: [token][in] */
+  const float* up;          /* backward, for input_grad: [hidden][in] */
+  float* input_grad;        /* results of backward; null: not computed */
+  float* up_grad;
+  float* up_bias_grad;
+  float* down_grad;
+} lacuna_ffn_tensors;
+
+/* `zeros` may be null: the share of hidden values that the activation made zero. */
+lacuna_status lacuna_ffn_forward(const lacuna_ffn* ffn, int64_t tokens, const lacuna_ffn_tensors* tensors,
+                                 lacuna_ffn_pass* pass, double* zeros);
+lacuna_status lacuna_ffn_backward(lacuna_ffn* ffn, lacuna_ffn_pass* pass, const lacuna_ffn_tensors* tensors);
+
 #ifdef __GNUC__
 #pragma GCC visibility pop
 #endif

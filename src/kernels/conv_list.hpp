@@ -6,6 +6,7 @@ namespace lacuna::kernels {
 // One line per implementation: a ConvImplementation of this name in its own file. Those that skip zeros come
 // first, the fastest first; of the others the first wins a tie.
 #define LACUNA_CONV_IMPLEMENTATIONS(ADD) \
+  ADD(kLinearConv)                       \
   ADD(kWindowConv)                       \
   ADD(kPackedConv)                       \
   ADD(kPixelConv)                        \

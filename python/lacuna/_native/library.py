@@ -114,6 +114,39 @@ class ConvTensors(ctypes.Structure):
     ]
 
 
+class FfnOptions(ctypes.Structure):
+    """lacuna_ffn_options."""
+
+    _fields_ = [
+        ("struct_size", c_size_t),
+        ("in_features", c_int64),
+        ("hidden", c_int64),
+        ("out_features", c_int64),
+        ("activation", c_int),
+        ("threshold", c_float),
+        ("threads", c_int),
+    ]
+
+
+class FfnTensors(ctypes.Structure):
+    """lacuna_ffn_tensors."""
+
+    _fields_ = [
+        ("struct_size", c_size_t),
+        ("hidden", c_void_p),
+        ("down", c_void_p),
+        ("down_bias", c_void_p),
+        ("output", c_void_p),
+        ("output_grad", c_void_p),
+        ("input", c_void_p),
+        ("up", c_void_p),
+        ("input_grad", c_void_p),
+        ("up_grad", c_void_p),
+        ("up_bias_grad", c_void_p),
+        ("down_grad", c_void_p),
+    ]
+
+
 _HANDLE = c_void_p
 _OUT = POINTER(c_void_p)  # of a handle or of a string that the caller frees
 # name: (result, arguments)
@@ -150,6 +183,12 @@ _FUNCTIONS = {
     "lacuna_conv_plan": (c_int, [POINTER(ConvOptions), _OUT]),
     "lacuna_conv_free": (None, [_HANDLE]),
     "lacuna_conv_run": (c_int, [_HANDLE, POINTER(ConvTensors), c_double, c_void_p]),
+    "lacuna_ffn_plan": (c_int, [POINTER(FfnOptions), _OUT]),
+    "lacuna_ffn_free": (None, [_HANDLE]),
+    "lacuna_ffn_pass_new": (c_int, [_OUT]),
+    "lacuna_ffn_pass_free": (None, [_HANDLE]),
+    "lacuna_ffn_forward": (c_int, [_HANDLE, c_int64, POINTER(FfnTensors), _HANDLE, POINTER(c_double)]),
+    "lacuna_ffn_backward": (c_int, [_HANDLE, _HANDLE, POINTER(FfnTensors)]),
     "lacuna_sample_zeros": (c_int, [c_void_p, c_int64, POINTER(c_double)]),
 }
 

@@ -1,0 +1,1 @@
+"""Feed-forward blocks whose hidden values are mostly zero."""

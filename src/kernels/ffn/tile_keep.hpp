@@ -1,0 +1,26 @@
+// Keeps the non-zeros of a row without vectors of masks. Included inside the unnamed namespaces of the files
+// of instruction sets that have none.
+
+inline std::int64_t keep_nonzeros(const float* from, std::int64_t count, bool positive, float threshold,
+                                  float* values, std::uint16_t* offsets) {
+  std::int64_t found = 0;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const float value = from[i];
+    values[found] = value;
+    offsets[found] = static_cast<std::uint16_t>(i * kPanelColumns);
+    const bool kept = positive ? !(value <= threshold) : value != 0.0F;
+    found += static_cast<int>(kept);
+  }
+  return found;
+}
+
+inline void sum4(const Simd::V& a, const Simd::V& b, const Simd::V& c, const Simd::V& d, float* sums) {
+  const Simd::V* const all[] = {&a, &b, &c, &d};
+  for (int i = 0; i < kQuad; ++i) {
+    auto lanes = all[i]->part[0];
+    for (int part = 1; part < Simd::kRegisters; ++part) lanes += all[i]->part[part];
+    float total = 0;
+    for (int lane = 0; lane < kWidth; ++lane) total += lanes[lane];
+    sums[i] += total;
+  }
+}
