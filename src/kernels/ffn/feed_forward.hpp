@@ -27,7 +27,7 @@ struct FeedForwardOptions {
   Activation activation = Activation::kRelu;
   float threshold = 0;  // kThresholded: what is not greater becomes zero; at least 0
   int threads = 1;
-  std::string isa;  // "": the best of this CPU
+  std::string isa{};  // "": the best of this CPU
 };
 
 // What a forward pass keeps for its backward pass. Hidden values are not among it, so the caller may free

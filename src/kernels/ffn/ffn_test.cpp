@@ -133,7 +133,8 @@ TEST_P(FeedForwardOn, MatchesReference) {
   std::uint64_t seed = 1;
   for (const Block& block : blocks)
     for (const double zeros : {0.0, 0.3, 0.9, 0.99, 1.0}) {
-      Tensors(block, zeros, ++seed).check(GetParam(), static_cast<int>(seed % 3) + 1);
+      ++seed;
+      Tensors(block, zeros, seed).check(GetParam(), static_cast<int>(seed % 3) + 1);
       if (HasFatalFailure()) return;
     }
 }
