@@ -102,9 +102,9 @@ def __getattr__(name: str) -> object:
     except ImportError as error:
         if error.name != "torch":
             raise
-        from ._without_torch import placeholder
+        from ._without_torch import placeholder, placeholder_module
 
-        return placeholder(name, place)
+        return placeholder_module(place) if name == "nn" else placeholder(name, place)
     globals()[name] = value
     return value
 

@@ -2,14 +2,30 @@
 
 import ast
 import importlib.util
+from types import ModuleType
 
 _HINT = "needs PyTorch 1.13 or later, which is not installed: 'pip install torch', on Debian 'apt install python3-torch'"
 
 
+def _parse(module: str) -> ast.Module:
+    with open(importlib.util.find_spec(module).origin, encoding="utf-8") as file:
+        return ast.parse(file.read())
+
+
+def placeholder_module(module: str) -> ModuleType:
+    """A stand-in for a module that cannot be imported, with a stand-in for each of its classes and functions."""
+    source = _parse(module)
+    stand_in = ModuleType(module, ast.get_docstring(source))
+    for node in source.body:
+        name = getattr(node, "name", "_")
+        if not name.startswith("_"):
+            setattr(stand_in, name, placeholder(name, module))
+    return stand_in
+
+
 def placeholder(name: str, module: str) -> object:
     """A stand-in for `name` of a module that cannot be imported."""
-    with open(importlib.util.find_spec(module).origin, encoding="utf-8") as file:
-        source = next(node for node in ast.parse(file.read()).body if getattr(node, "name", None) == name)
+    source = next(node for node in _parse(module).body if getattr(node, "name", None) == name)
     hint = f"lacuna.{name} {_HINT}"
 
     def missing(*args: object, **kwargs: object) -> None:

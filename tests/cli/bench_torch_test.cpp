@@ -152,7 +152,7 @@ TEST_F(BenchTorch, NoticesABusyMachine) {
   const std::string lacuna = fmt::format(
       "taskset -c $core \"$LACUNA\" bench torch '{}' --size 8 --batch 4 --after 1 --threads 1 "
       "--rounds 2 "
-      "--steps 400 --json '{}' --python '{}'",
+      "--steps 8000 --json '{}' --python '{}'",
       model_, out_, fake(hello()));
   const ProgramResult result = testing::run_shell(fmt::format(
       "{}; taskset -c $core bash -c 'while :; do :; done' & busy=$!; {}; code=$?; kill $busy; exit $code",
