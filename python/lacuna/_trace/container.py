@@ -1,5 +1,6 @@
 """The safetensors container, compressed or not: read with torch or NumPy, written with torch."""
 
+import binascii
 import ctypes
 import json
 import os
@@ -26,10 +27,22 @@ def _tensor_bytes(tensor: "torch.Tensor") -> memoryview:
     return memoryview((ctypes.c_char * count).from_address(tensor.data_ptr())).cast("B")
 
 
+def _checksum(tensors: Mapping[str, "torch.Tensor"], metadata: Mapping[str, str], kinds: Mapping[Any, str]) -> str:
+    """The checksum of a trace, as docs/trace-format.md defines it."""
+    total = 0
+    for key, value in sorted((key.encode(), value.encode()) for key, value in metadata.items()):
+        total = binascii.crc32(b"%s=%s\n" % (key, value), total)
+    for name, tensor in sorted(tensors.items(), key=lambda item: item[0].encode()):
+        shape = ",".join(str(size) for size in tensor.shape)
+        total = binascii.crc32(f"\n{name} {kinds[tensor.dtype]} {shape}\n".encode(), total)
+        total = binascii.crc32(_tensor_bytes(tensor), total)
+    return f"crc32:{total:08x}"
+
+
 def write_container(path: str, tensors: Mapping[str, "torch.Tensor"], metadata: Mapping[str, str]) -> None:
     """Write `tensors` (on the host) to `path`; compressed if the name ends in `.zst`.
 
-    The file appears under its name when it is complete, or not at all.
+    A trace gets its checksum. The file appears under its name when it is complete, or not at all.
     """
     if sys.byteorder != "little":
         raise TraceError(f"{path}: traces can be written on little-endian machines only")
@@ -39,7 +52,10 @@ def write_container(path: str, tensors: Mapping[str, "torch.Tensor"], metadata: 
         ((name, tensor.detach().contiguous()) for name, tensor in tensors.items()),
         key=lambda item: order.index(item[1].dtype),
     )
-    header: Dict[str, object] = {"__metadata__": dict(metadata)} if metadata else {}
+    texts = {key: value for key, value in metadata.items() if key != "checksum"}
+    if texts.get("format") == "training-trace":
+        texts["checksum"] = _checksum(dict(items), texts, kinds)
+    header: Dict[str, object] = {"__metadata__": texts} if texts else {}
     end = 0
     for name, tensor in items:
         begin, end = end, end + tensor.numel() * tensor.element_size()

@@ -1,6 +1,7 @@
 #include "trace/format/layer_list.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <fmt/format.h>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -207,6 +208,22 @@ int needed_version(const std::vector<Layer>& layers) {
     if (layer.shape.kind == LayerKind::kMatmul || layer.shape.sequence > 1) version = 2;
   }
   return version;
+}
+
+int noted_digits(const std::vector<LayerEntry>& layers) {
+  constexpr int kMost = 6;
+  int digits = 0;
+  double scale = 1;
+  const auto needs_more = [&](double share) {
+    return std::abs(share * scale - std::round(share * scale)) > 1e-9;
+  };
+  for (const LayerEntry& layer : layers) {
+    for (const TraceTensor which : kTraceTensors) {
+      const double share = layer.noted_zeros(which);
+      for (; share >= 0 && digits < kMost && needs_more(share); scale *= 10) ++digits;
+    }
+  }
+  return digits;
 }
 
 void check_steps(const LayerShape& shape, std::int64_t steps, const std::string& place) {

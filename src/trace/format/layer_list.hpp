@@ -40,6 +40,8 @@ int needed_version(const std::vector<Layer>& layers);
 // Parses and checks the JSON list of a file of that version. Throws InputError; `where` starts the message.
 std::vector<LayerEntry> parse_layer_list(std::string_view json_text, const std::string& where,
                                          int version = kTraceVersion);
+// Digits after the point of the most exact share of zeros in the list: recorders round all of them alike.
+int noted_digits(const std::vector<LayerEntry>& layers);
 // Checks that the layer is a whole number of samples of `steps` steps.
 void check_steps(const LayerShape& shape, std::int64_t steps, const std::string& place);
 

@@ -1,6 +1,7 @@
 // Trace::open and Trace::parse: from a safetensors file to layers. docs/trace-format.md
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <fmt/format.h>
 #include <utility>
 
@@ -12,6 +13,7 @@
 #include "base/text/nearest.hpp"
 #include "base/text/quote.hpp"
 #include "trace/format/layer_list.hpp"
+#include "trace/format/trace_checksum.hpp"
 #include "trace/format/trace_info.hpp"
 #include "trace/format/trace_storage.hpp"
 #include "trace/import/npy_folder.hpp"
@@ -111,9 +113,23 @@ void check_shape(const SafetensorsEntry& entry, const std::vector<std::int64_t>&
                    "correct the layer's description or record the trace again");
 }
 
+// Refuses a tensor whose zeros are not those that its recorder noted, within the digits of the notes: all
+// that shows damage to a file without a checksum.
+void check_noted_zeros(const LayerTensor& tensor, double noted, int digits, const std::string& place,
+                       const char* name) {
+  constexpr int kFewest = 2;  // a network without zeros is noted as 0, whatever the digits
+  const double rounding = 0.5 * std::pow(10.0, -std::max(digits, kFewest));
+  constexpr double kSingle = 1e-7;  // shares that were computed in single precision
+  if (noted < 0 || std::abs(tensor.zero_share() - noted) <= rounding + kSingle) return;
+  throw InputError(
+      place,
+      fmt::format("{} has a share of {} of zeros, but 'sparsity' says {}", name, tensor.zero_share(), noted),
+      "the tensor was damaged or exchanged; record the trace again or correct 'sparsity'");
+}
+
 // Nothing if the file has neither A_forward nor its mask: the forward product then multiplies A.
 std::optional<LayerTensor> read_tensor(const LayerEntry& layer, TraceTensor which, TensorIndex& index,
-                                       TraceStorage& storage, const std::string& where) {
+                                       int digits, TraceStorage& storage, const std::string& where) {
   const std::string place = where + ": layer " + quote_name(layer.name);
   const std::string name = which.name();
   const TensorExtent extent = TensorExtent::of(layer.shape, which.operand);
@@ -147,8 +163,10 @@ std::optional<LayerTensor> read_tensor(const LayerEntry& layer, TraceTensor whic
                      "the tensor was lost; record the trace again");
   }
   if (which.forward && mask == nullptr && stored == nullptr) return std::nullopt;
-  return make_layer_tensor(layer.shape, which, mask == nullptr ? nullptr : mask->data.data(), values, storage,
-                           place);
+  LayerTensor tensor = make_layer_tensor(layer.shape, which, mask == nullptr ? nullptr : mask->data.data(),
+                                         values, storage, place);
+  check_noted_zeros(tensor, layer.noted_zeros(which), digits, place, which.name());
+  return tensor;
 }
 
 Trace read_trace(std::string name, std::unique_ptr<ByteSource> source) {
@@ -157,9 +175,12 @@ Trace read_trace(std::string name, std::unique_ptr<ByteSource> source) {
   const Safetensors file = read_safetensors(source, name, usable_memory() / 2);
   expect_format(file.metadata, name);
   const int version = expect_version(file.metadata, name);
+  check_checksum(file, name);
   TraceInfo info = read_trace_info(file.metadata, name);
   const std::string& list = required_metadata(file.metadata, "layers", name);
   const std::vector<LayerEntry> entries = parse_layer_list(list, name, version);
+
+  const int digits = noted_digits(entries);
 
   auto storage = std::make_shared<TraceStorage>();
   storage->sources.push_back(std::move(source));
@@ -175,10 +196,10 @@ Trace read_trace(std::string name, std::unique_ptr<ByteSource> source) {
                 .g = {},
                 .a_forward = {},
                 .operations = entry.operations};
-    layer.a = *read_tensor(entry, Operand::kA, index, *storage, name);
-    layer.w = *read_tensor(entry, Operand::kW, index, *storage, name);
-    layer.g = *read_tensor(entry, Operand::kG, index, *storage, name);
-    layer.a_forward = read_tensor(entry, kAForward, index, *storage, name);
+    layer.a = *read_tensor(entry, Operand::kA, index, digits, *storage, name);
+    layer.w = *read_tensor(entry, Operand::kW, index, digits, *storage, name);
+    layer.g = *read_tensor(entry, Operand::kG, index, digits, *storage, name);
+    layer.a_forward = read_tensor(entry, kAForward, index, digits, *storage, name);
     if (layer.a_forward && version < 3) {
       throw InputError(name + ": layer " + quote_name(layer.name),
                        fmt::format("A_forward needs format version 3, the file says {}", version),

@@ -1,5 +1,6 @@
 #include "trace/format/trace_writer.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstring>
@@ -8,6 +9,8 @@
 #include <nlohmann/json.hpp>
 #include <span>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "base/error.hpp"
 #include "base/io/output_file.hpp"
@@ -16,6 +19,7 @@
 #include "base/text/quote.hpp"
 #include "trace/format/layer_list.hpp"
 #include "trace/format/product_order.hpp"
+#include "trace/format/trace_checksum.hpp"
 #include "trace/format/trace_info.hpp"
 #include "trace/format/trace_storage.hpp"
 
@@ -37,6 +41,9 @@ struct Item {
   std::int64_t width() const { return is_mask ? 1 : bytes_of(type); }  // bytes of an element
   TensorExtent extent() const { return TensorExtent::of(layer->shape, which.operand); }
   std::int64_t last_dimension() const { return is_mask ? (extent().channels + 7) / 8 : extent().channels; }
+  std::vector<std::int64_t> shape() const {
+    return tensor_shape(layer->shape, which.operand, last_dimension());
+  }
   std::int64_t bytes() const { return extent().rows * last_dimension() * width(); }
 };
 
@@ -59,11 +66,11 @@ std::vector<Item> items_of(const Trace& trace, const TraceWriteOptions& options)
   return items;
 }
 
-nlohmann::ordered_json metadata_of(const Trace& trace) {
+TextMap metadata_of(const Trace& trace) {
   const TraceInfo& info = trace.info();
-  nlohmann::ordered_json metadata{{"format", "training-trace"},
-                                  {"version", std::to_string(needed_version(trace.layers()))},
-                                  {"model", info.model}};
+  TextMap metadata{{"format", "training-trace"},
+                   {"version", std::to_string(needed_version(trace.layers()))},
+                   {"model", info.model}};
   const auto put = [&](const char* key, const auto& value) {
     if (value) metadata[key] = fmt::format("{}", *value);
   };
@@ -77,21 +84,6 @@ nlohmann::ordered_json metadata_of(const Trace& trace) {
   if (!info.left_out.empty()) metadata["left_out"] = left_out_json(info.left_out);
   metadata["layers"] = layer_list_json(trace.layers());
   return metadata;
-}
-
-std::string start_of(const Trace& trace, const std::vector<Item>& items, const std::string& where) {
-  std::vector<SafetensorsItem> tensors;
-  tensors.reserve(items.size());
-  for (const Item& item : items) {
-    tensors.push_back({item.name(), item.dtype(),
-                       tensor_shape(item.layer->shape, item.which.operand, item.last_dimension()),
-                       static_cast<std::uint64_t>(item.bytes())});
-  }
-  try {
-    return safetensors_start(metadata_of(trace), tensors);
-  } catch (const nlohmann::json::exception&) {
-    throw InputError(where, "a name in the trace is not UTF-8", "rename the model or its layers");
-  }
 }
 
 void write_mask(const MaskView& mask, const Sink& sink) {
@@ -132,6 +124,49 @@ void write_values(const Item& item, const ValueView& values, const std::string& 
   }
 }
 
+void write_item(const Item& item, const std::string& where, const Sink& sink) {
+  TraceStorage reordered;
+  const LayerShape& shape = item.layer->shape;
+  const LayerTensor tensor = in_product_order(shape, item.which.operand)
+                                 ? products_first(item.tensor(), shape.groups, reordered)
+                                 : item.tensor();
+  if (item.is_mask) {
+    write_mask(tensor.mask, sink);
+  } else {
+    write_values(item, tensor.values, where, sink);
+  }
+}
+
+// The tensors are gone through once for the checksum, which comes before them in the file.
+std::string checksum_of(const TextMap& metadata, const std::vector<Item>& items, const std::string& where) {
+  std::vector<std::pair<std::string, const Item*>> by_name;
+  by_name.reserve(items.size());
+  for (const Item& item : items) by_name.emplace_back(item.name(), &item);
+  std::ranges::sort(by_name, {}, &std::pair<std::string, const Item*>::first);
+  TraceChecksum checksum(metadata);
+  for (const auto& [name, item] : by_name) {
+    checksum.tensor(name, item->dtype(), item->shape());
+    write_item(*item, where, [&](const void* data, std::size_t bytes) {
+      checksum.bytes({static_cast<const std::uint8_t*>(data), bytes});
+    });
+  }
+  return checksum.text();
+}
+
+std::string start_of(const Trace& trace, const std::vector<Item>& items, const std::string& where) {
+  std::vector<SafetensorsItem> tensors;
+  tensors.reserve(items.size());
+  for (const Item& item : items)
+    tensors.push_back({item.name(), item.dtype(), item.shape(), static_cast<std::uint64_t>(item.bytes())});
+  try {
+    TextMap metadata = metadata_of(trace);
+    metadata[kChecksumKey] = checksum_of(metadata, items, where);
+    return safetensors_start(metadata, tensors);
+  } catch (const nlohmann::json::exception&) {
+    throw InputError(where, "a name in the trace is not UTF-8", "rename the model or its layers");
+  }
+}
+
 struct Layout {
   std::vector<Item> items;
   std::string start;
@@ -149,18 +184,7 @@ Layout layout_of(const Trace& trace, const TraceWriteOptions& options, const std
 
 void write_layout(const Layout& layout, const std::string& where, const Sink& sink) {
   sink(layout.start.data(), layout.start.size());
-  for (const Item& item : layout.items) {
-    TraceStorage reordered;
-    const LayerShape& shape = item.layer->shape;
-    const LayerTensor tensor = in_product_order(shape, item.which.operand)
-                                   ? products_first(item.tensor(), shape.groups, reordered)
-                                   : item.tensor();
-    if (item.is_mask) {
-      write_mask(tensor.mask, sink);
-    } else {
-      write_values(item, tensor.values, where, sink);
-    }
-  }
+  for (const Item& item : layout.items) write_item(item, where, sink);
 }
 
 }  // namespace
