@@ -2,6 +2,7 @@
 
 import ctypes
 import json
+import operator
 import os
 import shutil
 import threading
@@ -77,20 +78,26 @@ def simulate(
     Python's lock is released while it runs, and Ctrl-C ends it. Raises TraceError for a trace that cannot be read, and
     SimulationError for what cannot be simulated.
     """
-    names = [machines] if isinstance(machines, str) else list(machines)
+    names = _texts("machines", [machines] if isinstance(machines, str) else machines)
+    if not isinstance(set or {}, Mapping):
+        raise SimulationError(f"set is {set!r}, not a dict of parameters and values")
     settings = [f"{key}={_setting(value)}" for key, value in (set or {}).items()]
     sources = list(trace) if isinstance(trace, (list, tuple)) else [trace]
     handles = [open_source(source) for source in sources]
     options = dict(
         energy=energy or bool(energy_table) or node != 0,
         energy_table=str(energy_table),
-        node=node,
-        engine=engine,
-        seed=seed,
-        threads=threads,
+        node=_integer("node", node, 31),
+        engine=_texts("engine", [engine])[0],
+        seed=_integer("seed", seed, 64),
+        threads=_integer("threads", threads, 31),
         operations=_operation_bits(operations),
     )
-    files = [os.fspath(config) for config in configs]
+    if isinstance(configs, (str, bytes)):
+        raise SimulationError(f"configs is {configs!r}; give a list of files")
+    files = _texts("configs", [os.fspath(file) if isinstance(file, os.PathLike) else file for file in configs])
+    if progress is not None and not callable(progress):
+        raise SimulationError(f"progress is {progress!r}, not a function")
 
     def run(**controls: Any) -> ResultHandle:
         return run_simulation(handles, names, files, settings, **options, **controls)
@@ -172,7 +179,7 @@ class Result:
         import io
 
         rows = csv.DictReader(io.StringIO(self.csv()))
-        return [{key: text if key in _TEXTS else _value(text) for key, text in row.items()} for row in rows]
+        return [{key: text if key in _TEXT_COLUMNS else _value(text) for key, text in row.items()} for row in rows]
 
     def to_pandas(self) -> "pandas.DataFrame":
         """`to_dicts()` as a pandas DataFrame."""
@@ -207,6 +214,28 @@ def _ratio(part: float, whole: float) -> float:
     return part / whole if whole else 0.0
 
 
+def _texts(name: str, values: Any) -> List[str]:
+    try:
+        texts = list(values)
+    except TypeError:
+        raise SimulationError(f"{name} is {values!r}, not a name or a list of names") from None
+    for text in texts:
+        if not isinstance(text, str):
+            raise SimulationError(f"{name}: {text!r} is not a name")
+    return texts
+
+
+def _integer(name: str, value: Any, bits: int) -> int:
+    """`value` as an integer of 0 to 2^bits - 1, which C would otherwise cut to fit."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise SimulationError(f"{name} is {value!r}, not an integer") from None
+    if not 0 <= number < 1 << bits:
+        raise SimulationError(f"{name} is {number}, outside 0 to 2^{bits} - 1")
+    return number
+
+
 def _setting(value: Any) -> str:
     if isinstance(value, bool):
         return "on" if value else "off"
@@ -216,7 +245,7 @@ def _setting(value: Any) -> str:
 
 
 # Columns that are text even where it looks like a number.
-_TEXTS = ("trace", "model", "arch", "engine", "layer", "shape", "op", "scheduled", "baseline")
+_TEXT_COLUMNS = ("trace", "model", "arch", "engine", "layer", "shape", "op", "scheduled", "baseline")
 
 
 def _value(text: str) -> Any:

@@ -227,6 +227,50 @@ class Files(RecordingTest):
             with self.subTest(text), self.assertRaises(lacuna.TraceError):
                 lacuna.read_trace(self.path)
 
+    def test_checksum(self):
+        with lacuna.capture(self.model, self.path, values=True):
+            self.step()
+        with open(self.path, "rb") as file:
+            good = file.read()
+        start = 8 + int.from_bytes(good[:8], "little")
+        self.assertIn(b'"checksum":"crc32:', good[:start])
+        lacuna.read_trace(self.path)
+        for at in (good.index(b'"version":"1"') + 11, start, len(good) - 1):
+            with open(self.path, "wb") as file:
+                file.write(good[:at] + bytes([good[at] ^ 2]) + good[at + 1 :])
+            with self.subTest(at=at), self.assertRaisesRegex(lacuna.TraceError, "checksum"):
+                lacuna.read_trace(self.path)
+
+    def test_what_the_program_refuses_is_refused(self):
+        with lacuna.capture(self.model, self.path):
+            self.step()
+        with open(self.path, "rb") as file:
+            good = file.read()
+        length = int.from_bytes(good[:8], "little")
+        header = json.loads(good[8 : 8 + length])
+        del header["__metadata__"]["checksum"]
+        layers = json.loads(header["__metadata__"]["layers"])
+        changes = {
+            "more groups than channels": {"batch": 1 << 40},
+            "not whole samples": {"steps": 2},
+            "an unknown operation": {"operations": ["backwards"]},
+            "other zeros": {"sparsity": {"A": 1}},
+        }
+        for text, change in changes.items():
+            header["__metadata__"]["layers"] = json.dumps([{**layers[0], **change}, *layers[1:]])
+            changed = json.dumps(header).encode()
+            with open(self.path, "wb") as file:
+                file.write(len(changed).to_bytes(8, "little") + changed + good[8 + length :])
+            with self.subTest(text), self.assertRaises(lacuna.TraceError):
+                lacuna.read_trace(self.path)
+
+    def test_no_pipe_is_waited_for(self):
+        pipe = os.path.join(self.folder, "pipe")
+        os.mkfifo(pipe)
+        for path in (pipe, "/dev/zero", "/dev/null", "/proc/self/maps", self.folder + "\0"):
+            with self.subTest(path), self.assertRaises(lacuna.TraceError):
+                lacuna.read_trace(path)
+
 
 @unittest.skipUnless(PROGRAM, "LACUNA_PROGRAM is not set")
 class Program(RecordingTest):

@@ -225,6 +225,37 @@ class Simulate(unittest.TestCase):
         with self.assertRaises(AttributeError):
             lacuna.simulat
 
+    def test_wrong_types_are_errors_of_the_caller(self):
+        step = small_step().step
+        for wrong in (
+            dict(threads="all"),
+            dict(threads=1 << 32),
+            dict(seed=-1),
+            dict(seed=1.5),
+            dict(node=1 << 40),
+            dict(engine=None),
+            dict(engine="fast\0x"),
+            dict(machines=5),
+            dict(machines=["dense", 5]),
+            dict(machines=["dense\0"]),
+            dict(set=["rows"]),
+            dict(configs="machine.yaml"),
+            dict(configs=[3]),
+            dict(progress="bar"),
+        ):
+            with self.subTest(**wrong), self.assertRaises(lacuna.SimulationError):
+                lacuna.simulate(step, **wrong)
+
+    def test_tensors_of_a_step_are_checked(self):
+        step = small_step().step
+        name, mask = next((name, mask) for name, mask in step.tensors.items() if name.endswith(".mask"))
+        for wrong in (mask.float(), mask.to(torch.int32), mask.to("meta"), [1, 2]):
+            tensors = {**step.tensors, name: wrong}
+            with self.subTest(str(wrong)[:40]), self.assertRaises(lacuna.TraceError):
+                lacuna.simulate(type(step)(step.metadata, tensors))
+        with self.assertRaises(lacuna.SimulationError):
+            lacuna.simulate(type(step)(step.metadata, {**step.tensors, name: mask[..., :0]}))
+
     def test_the_same_mistake_is_the_same_error(self):
         with tempfile.TemporaryDirectory() as folder:
             damaged = os.path.join(folder, "damaged.safetensors")

@@ -7,7 +7,7 @@ from ctypes import POINTER, byref, c_double, c_float, c_int, c_size_t, c_uint8, 
 from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple
 
 from ..errors import SimulationError, TraceError
-from .library import Library, Progress, SimulateOptions, Totals, library, text_array
+from .library import Library, Progress, SimulateOptions, Totals, checked_text, library, text_array
 
 ROLES = ("A", "W", "G")
 
@@ -148,11 +148,11 @@ def run_simulation(
         config_count=len(configs),
         settings=arrays[2],
         setting_count=len(settings),
-        engine=engine.encode(),
+        engine=checked_text(engine.encode()),
         seed=seed,
         threads=threads,
         energy=int(energy),
-        energy_table=energy_table.encode() or None,
+        energy_table=checked_text(energy_table.encode()) or None,
         node_nm=node,
         operations=operations,
     )

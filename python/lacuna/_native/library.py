@@ -234,7 +234,13 @@ class Library:
 
     def call(self, name: str, *args: object) -> None:
         """Call a function that returns a status; raises what it says."""
-        status = getattr(self._functions, name)(*args)
+        for text in args:
+            if isinstance(text, bytes):
+                checked_text(text)
+        try:
+            status = getattr(self._functions, name)(*args)
+        except ctypes.ArgumentError as error:
+            raise SimulationError(f"{name} was given an argument of a wrong type ({error})") from None
         if status == OK:
             return
         message = self._functions.lacuna_last_error().decode("utf-8", "replace")
@@ -301,6 +307,13 @@ def _find() -> Library:
     return Library(places[-1])
 
 
+def checked_text(text: bytes) -> bytes:
+    """`text`, if C takes it as a whole."""
+    if b"\0" in text:
+        raise SimulationError(f"{text!r} has a zero byte; no name has one")
+    return text
+
+
 def text_array(texts: List[str]) -> ctypes.Array:
     """Strings as `const char* const*`."""
-    return (c_char_p * max(1, len(texts)))(*[text.encode() for text in texts])
+    return (c_char_p * max(1, len(texts)))(*[checked_text(text.encode()) for text in texts])

@@ -8,6 +8,7 @@ from typing import Any, Dict, List, Optional, Union
 
 from .arrays import installed_arrays
 from .container import read_container
+from .._native.handles import TraceHandle
 from ..errors import TraceError
 
 ROLES = ("A", "W", "G")
@@ -63,10 +64,13 @@ def read_trace(path: Union[str, os.PathLike], numpy: Optional[bool] = None) -> T
     >>> trace["conv1"].zeros("A"), trace["conv1"].masks["G"].shape
 
     numpy: masks and values as NumPy's arrays; by default they are PyTorch's tensors if that is installed.
+
+    The library checks the file first, as for `lacuna.simulate`: what one refuses, the other refuses.
     """
     if not isinstance(path, (str, os.PathLike)):
         raise TraceError(f"a {type(path).__name__} is not the name of a trace")
     path = os.fspath(path)
+    TraceHandle.open(path)
     arrays = installed_arrays(numpy)
     tensors, metadata = read_container(path, arrays)
     if metadata.get("format") != "training-trace" or metadata.get("version") not in ("1", "2", "3"):
@@ -79,7 +83,7 @@ def read_trace(path: Union[str, os.PathLike], numpy: Optional[bool] = None) -> T
             raise
         raise TraceError(f"{path}: the list of layers is damaged ({error})") from error
     left_out = _read_left_out(metadata.get("left_out", "[]"), path)
-    texts = {key: value for key, value in metadata.items() if key not in ("layers", "left_out")}
+    texts = {key: value for key, value in metadata.items() if key not in ("layers", "left_out", "checksum")}
     return Trace(texts, layers, left_out)
 
 

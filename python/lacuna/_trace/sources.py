@@ -39,7 +39,7 @@ class Step:
                 for kind, suffix in (("values", ""), ("mask", ".mask")):
                     tensor = self.tensors.get(f"{info['name']}/{role}{suffix}")
                     if tensor is not None and not (kind == "mask" and role in operands):
-                        operands[role] = _operand(kind, tensor, kept)
+                        operands[role] = _operand(kind, tensor, kept, f"{info['name']}/{role}{suffix}")
             layers.append((info, operands))
         return TraceHandle.build("step in memory", _texts(self.metadata), layers)
 
@@ -80,12 +80,21 @@ def _packed(mask: Any) -> Any:
     return numpy.packbits(mask != 0, axis=-1, bitorder="little")
 
 
-def _operand(kind: str, tensor: Any, kept: List[Any]) -> Tuple[str, int, int]:
+def _operand(kind: str, tensor: Any, kept: List[Any], name: str) -> Tuple[str, int, int]:
+    """(kind, address, count) of packed bits or of values, which `kept` keeps alive."""
+    dtype = str(getattr(tensor, "dtype", type(tensor).__name__)).replace("torch.", "")
+    if kind == "mask" and dtype != "uint8":
+        raise TraceError(f"{name} is {dtype}; a mask is uint8, eight elements in a byte")
+    if kind == "values" and "float" not in dtype:
+        raise TraceError(f"{name} is {dtype}; values are floating-point numbers")
     if not hasattr(tensor, "data_ptr"):  # NumPy's
         import numpy
 
         kept.append(numpy.ascontiguousarray(tensor, dtype=numpy.float32 if kind == "values" else None))
         return kind, kept[-1].ctypes.data, kept[-1].size
+    if tensor.device.type == "meta":
+        raise TraceError(f"{name} is on the device 'meta', which holds no data; record the step on a real device")
+    tensor = tensor.detach().cpu()
     if kind == "values":
         tensor = tensor.float()  # exact for bfloat16
     kept.append(tensor.contiguous())
@@ -99,9 +108,9 @@ def _of_trace(trace: Any) -> TraceHandle:
         operands = {}
         for role in ROLES:
             if role in layer.values:
-                operands[role] = _operand("values", layer.values[role], kept)
+                operands[role] = _operand("values", layer.values[role], kept, f"{layer.name}/{role}")
             else:
-                operands[role] = _operand("mask", _packed(layer.masks[role]), kept)
+                operands[role] = _operand("mask", _packed(layer.masks[role]), kept, f"{layer.name}/{role}.mask")
         layers.append((layer.info, operands))
     metadata = _texts(trace.metadata)
     if trace.left_out:
