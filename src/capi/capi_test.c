@@ -209,6 +209,34 @@ static int on_progress(double share, void* user) {
   return ++seen->calls == seen->cancel_at;
 }
 
+/* Another program may cut a file short while this one works with it: no signal ends the process. */
+static void test_shrinking(void) {
+  char path[4096];
+  path_of(path, sizeof path, work_folder, "shrinks.safetensors");
+  lacuna_builder* builder = NULL;
+  lacuna_trace* trace = NULL;
+  CHECK_OK(lacuna_builder_new("memory", "{\"model\": \"tiny\"}", &builder));
+  CHECK_OK(lacuna_builder_layer(builder,
+                                "{\"name\": \"fc\", \"type\": \"linear\", \"in_features\": 1024,"
+                                " \"out_features\": 64, \"batch\": 1024}"));
+  static float values[1024 * 1024];
+  for (int i = 0; i < 1024 * 1024; ++i) values[i] = (float)(i % 3);
+  CHECK_OK(lacuna_builder_values(builder, LACUNA_A, values, 1024 * 1024));
+  CHECK_OK(lacuna_builder_finish(builder, &trace));
+  lacuna_builder_free(builder);
+  CHECK_OK(lacuna_trace_write(trace, path));
+  lacuna_trace_free(trace);
+  CHECK_OK(lacuna_trace_open(path, &trace));
+  CHECK(truncate(path, 100) == 0);
+  lacuna_result* result = NULL;
+  const lacuna_trace* const traces[] = {trace};
+  const lacuna_simulate_options options = {.struct_size = sizeof options, .engine = "functional"};
+  CHECK_OK(lacuna_simulate(traces, 1, &options, &result));
+  lacuna_result_free(result);
+  lacuna_trace_free(trace);
+  CHECK_FAILS(lacuna_trace_open(path, &trace), LACUNA_BAD_INPUT, "shrinks.safetensors");
+}
+
 static void test_simulate(void) {
   lacuna_trace* trace = small_trace();
   const lacuna_trace* const traces[] = {trace};
@@ -411,6 +439,7 @@ static void test_conv(void) {
   CHECK_OK(lacuna_sample_zeros(some, 4, &share));
   CHECK(share == 0.5);
   CHECK_FAILS(lacuna_sample_zeros(NULL, 4, &share), LACUNA_BAD_INPUT, "'data' is null");
+  CHECK_FAILS(lacuna_sample_zeros(some, -1, &share), LACUNA_BAD_INPUT, "'count' is -1");
 
   conv = NULL;
   options.impl = (lacuna_impl)9;
@@ -419,6 +448,21 @@ static void test_conv(void) {
   options.in_channels = 0;
   CHECK_FAILS(lacuna_conv_plan(&options, &conv), LACUNA_BAD_INPUT, "convolution");
   CHECK_FAILS(lacuna_conv_plan(NULL, &conv), LACUNA_BAD_INPUT, "'options'");
+  /* Sizes whose products overflow; a negative stride divides. */
+  static const int64_t kExtreme[] = {-1, INT64_MIN, INT64_MAX, INT64_C(1) << 62, (1 << 24) + 1};
+  for (size_t i = 0; i < 5; ++i)
+    for (int field = 0; field < 6; ++field) {
+      lacuna_conv_options extreme = {.struct_size = sizeof extreme,
+                                     .batch = 1,
+                                     .in_channels = 16,
+                                     .out_channels = 16,
+                                     .input_hw = {9, 9},
+                                     .kernel = {5, 5}};
+      int64_t* const fields[] = {extreme.input_hw, extreme.kernel,   extreme.stride,
+                                 extreme.padding,  extreme.dilation, &extreme.batch};
+      fields[field][0] = kExtreme[i];
+      CHECK_FAILS(lacuna_conv_plan(&extreme, &conv), LACUNA_BAD_INPUT, "outside");
+    }
   CHECK(conv == NULL);
 }
 
@@ -506,7 +550,7 @@ int main(int argc, char** argv) {
   if (strcmp(argv[1], "basics") == 0)
     test_basics();
   else if (strcmp(argv[1], "traces") == 0)
-    test_traces(), test_products();
+    test_traces(), test_products(), test_shrinking();
   else if (strcmp(argv[1], "simulate") == 0)
     test_simulate();
   else if (strcmp(argv[1], "conv") == 0)

@@ -104,6 +104,8 @@ lacuna_status lacuna_conv_run(lacuna_conv* conv, const lacuna_conv_tensors* tens
 lacuna_status lacuna_sample_zeros(const float* data, int64_t count, double* share) {
   return guarded([&] {
     require_all("data, share", {data, share});
+    if (count < 0)
+      throw InputError("liblacuna", fmt::format("'count' is {}", count), "give the number of floats");
     *share = kernels::sample_zeros(data, count);
   });
 }

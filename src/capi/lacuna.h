@@ -77,7 +77,8 @@ lacuna_status lacuna_parameters_json(const char* machine, char** json);
 typedef struct lacuna_trace lacuna_trace;
 typedef struct lacuna_builder lacuna_builder;
 
-/* A .safetensors, a .safetensors.zst or a folder of .npy files. */
+/* A .safetensors, a .safetensors.zst or a folder of .npy files. It is read into memory, so that the trace
+ * stays as it is whatever happens to the file. */
 lacuna_status lacuna_trace_open(const char* path, lacuna_trace** trace);
 /* Writes a .safetensors, or a .safetensors.zst if the name ends in .zst: whole or not at all. */
 lacuna_status lacuna_trace_write(const lacuna_trace* trace, const char* path);
@@ -251,7 +252,7 @@ typedef struct lacuna_conv_report {
 /* `zeros`: the share of zeros of the skipped operand if it is known, else -1. `report` may be null. */
 lacuna_status lacuna_conv_run(lacuna_conv* conv, const lacuna_conv_tensors* tensors, double zeros,
                               lacuna_conv_report* report);
-/* The share of zeros of `count` floats, from a sample that takes microseconds. */
+/* The share of zeros of `count` floats (0 or more), from a sample that takes microseconds. */
 lacuna_status lacuna_sample_zeros(const float* data, int64_t count, double* share);
 
 /* ---- Feed-forward blocks with zeros: up -> activation -> down ---- */

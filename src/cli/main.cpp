@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/error.hpp"
+#include "base/io/byte_source.hpp"
 #include "base/text/nearest.hpp"
 #include "base/version.hpp"
 #include "cli/commands.hpp"
@@ -124,6 +125,7 @@ int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
   std::signal(SIGBUS, file_shrank);
+  ByteSource::map_files();
   try {
     return cli::run(argc, argv);
   } catch (const InputError& error) {

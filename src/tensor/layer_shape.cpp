@@ -15,8 +15,12 @@ namespace {
 constexpr std::int64_t kMaxSize = std::int64_t{1} << 24;
 constexpr std::int64_t kMaxElements = std::int64_t{1} << 40;
 
+// 0 for sizes that validate() refuses, whose products may overflow.
 std::int64_t output_size(std::int64_t in, std::int64_t kernel, std::int64_t stride, std::int64_t padding,
                          std::int64_t dilation) {
+  for (const std::int64_t size : {in, kernel, stride, padding, dilation})
+    if (size < 0 || size > kMaxSize) return 0;
+  if (stride == 0) return 0;
   const std::int64_t span = dilation * (kernel - 1) + 1;
   const std::int64_t room = in + 2 * padding - span;
   return room < 0 ? 0 : room / stride + 1;
@@ -53,8 +57,6 @@ void LayerShape::validate(const std::string& where) const {
                                       {matmul ? "batch x out_features" : "out_channels", k, 1},
                                       {"input_hw[0]", input.h, 1},
                                       {"input_hw[1]", input.w, 1},
-                                      {"output_hw[0]", output.h, 1},
-                                      {"output_hw[1]", output.w, 1},
                                       {"kernel[0]", kernel.h, 1},
                                       {"kernel[1]", kernel.w, 1},
                                       {"stride[0]", stride.h, 1},
@@ -63,7 +65,9 @@ void LayerShape::validate(const std::string& where) const {
                                       {"padding[1]", padding.w, 0},
                                       {"dilation[0]", dilation.h, 1},
                                       {"dilation[1]", dilation.w, 1},
-                                      {matmul ? "batch" : "groups", groups, 1}}};
+                                      {matmul ? "batch" : "groups", groups, 1},
+                                      {"output_hw[0]", output.h, 1},
+                                      {"output_hw[1]", output.w, 1}}};
   for (const Field& field : fields) {
     if (field.value < field.min || field.value > kMaxSize) {
       throw InputError(where,

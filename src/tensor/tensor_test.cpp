@@ -35,6 +35,10 @@ TEST(LayerShape, RejectsWhatDoesNotFit) {
   EXPECT_THROW(shape.validate("t"), InputError);
   shape = LayerShape::conv2d(1, 8, 8, {2, 2}, {3, 3});
   EXPECT_THROW(shape.validate("t"), InputError);  // the kernel does not fit: no output
+  // Wraps to a span of 1 in 64 bits.
+  shape = LayerShape::conv2d(1, 8, 8, {9, 9}, {5, 5}, {1, 1}, {0, 0}, {std::int64_t{1} << 62, 1});
+  EXPECT_EQ(shape.output.h, 0);
+  EXPECT_EQ(LayerShape::conv2d(1, 8, 8, {9, 9}, {5, 5}, {0, -1}).output, (Size2{0, 0}));
   shape = LayerShape::linear(1 << 24, 1 << 24, 1 << 24);
   EXPECT_THROW(shape.validate("t"), InputError);
 }

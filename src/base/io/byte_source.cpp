@@ -1,6 +1,7 @@
 #include "base/io/byte_source.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
@@ -16,6 +17,8 @@
 
 namespace lacuna {
 namespace {
+
+std::atomic<bool> maps_files = false;
 
 class OwnedBytes final : public ByteSource {
  public:
@@ -87,7 +90,7 @@ const char* kind_of(mode_t mode) {
   return "a device";
 }
 
-// A regular file that cannot be mapped (some file systems cannot): never more than its size.
+// A regular file that is not or cannot be mapped (some file systems cannot): never more than its size.
 std::unique_ptr<ByteSource> read_file(int descriptor, std::uint64_t size, const std::string& where) {
   if (const std::uint64_t limit = usable_memory() / 2; size > limit) {
     throw InputError(where, fmt::format("the file claims {} bytes and cannot be mapped", size),
@@ -112,6 +115,8 @@ std::unique_ptr<ByteSource> ByteSource::own(std::vector<std::uint8_t> bytes) {
   return std::make_unique<OwnedBytes>(std::move(bytes));
 }
 
+void ByteSource::map_files() { maps_files = true; }
+
 std::unique_ptr<ByteSource> ByteSource::open(const std::filesystem::path& path) {
   const std::string where = path.string();
   // Opening a pipe would wait for its writer.
@@ -126,7 +131,7 @@ std::unique_ptr<ByteSource> ByteSource::open(const std::filesystem::path& path) 
   // Files of /proc have no size and may never end: they count as empty.
   const auto size = static_cast<std::size_t>(status.st_size);
   if (size == 0) return own({});
-  void* address = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.get(), 0);
+  void* address = maps_files ? ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.get(), 0) : MAP_FAILED;
   if (address != MAP_FAILED) return std::make_unique<MappedBytes>(address, size);
   return read_file(file.get(), size, where);
 }

@@ -17,9 +17,12 @@ class ByteSource {
   virtual ~ByteSource() = default;
   virtual std::span<const std::uint8_t> bytes() const = 0;
 
-  // Maps a file. Folders, pipes, sockets and devices, which may block, never end or have side effects, are
-  // refused before a byte is read. Throws InputError.
+  // Reads a file, or maps it. Folders, pipes, sockets and devices, which may block, never end or have side
+  // effects, are refused before a byte is read. Throws InputError.
   static std::unique_ptr<ByteSource> open(const std::filesystem::path& path);
+  // Files are mapped from now on, for programs that handle SIGBUS: the system sends it when a mapped file
+  // becomes shorter, and it ends a process that only wanted to use this library.
+  static void map_files();
   static std::unique_ptr<ByteSource> own(std::vector<std::uint8_t> bytes);
 };
 
