@@ -19,7 +19,7 @@ namespace lacuna {
 
 // Raised whenever a change makes `lacuna simulate` give other numbers: results that are kept (src/sweep) are
 // not mixed with those of another version.
-inline constexpr int kResultsVersion = 3;
+inline constexpr int kResultsVersion = 4;
 
 // A number that only some machines have (bank conflicts, gated operations, ...).
 struct Counter {
@@ -44,7 +44,7 @@ struct OpResult {
   std::optional<Activity> activity = std::nullopt;  // of machines with a memory system
   // Actions of the whole batch, for energy; of machines that declare their hardware.
   std::vector<ActionCount> actions = {};
-  // Cycles if no value were zero (without_zeros.hpp). Filled in by the simulation, which knows the baseline.
+  // Cycles if no value were zero (without_zeros.hpp). Filled in by the simulation.
   std::optional<std::int64_t> cycles_without_zeros = std::nullopt;
   // Actions if no value were zero, for the energy then. Filled in by the simulation if it is asked to; not
   // part of files.
@@ -68,8 +68,8 @@ struct CycleComparison {
   double cycles_without_zeros = 0;
   double speedup() const { return cycles > 0 ? baseline_cycles / cycles : 0; }
   double speedup_from_zeros() const { return cycles > 0 ? cycles_without_zeros / cycles : 0; }
-  // The speedup that is left when no value is zero.
-  double speedup_from_empty_lanes() const {
+  // That of the machine without a zero over its baseline.
+  double speedup_without_zeros() const {
     return cycles_without_zeros > 0 ? baseline_cycles / cycles_without_zeros : 0;
   }
   CycleComparison& operator+=(const CycleComparison& other);

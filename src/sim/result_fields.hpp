@@ -27,17 +27,17 @@ inline constexpr std::array kOpFields{
     fields::summed<&CycleComparison::baseline_cycles>(fields::baseline<&OpResult::cycles>(
         "baseline_cycles", "cycles", "of the baseline; equal to `cycles` if the machine is its own")),
     fields::summed<&CycleComparison::cycles_without_zeros>(fields::machine<&OpResult::cycles_without_zeros>(
-        "cycles_without_zeros", "cycles",
-        "of the machine [if no value were zero](#which-speedup-to-quote), at most `baseline_cycles`")),
+        "cycles_without_zeros", "cycles", "of the machine [if no value were zero](#what-zeros-give)")),
     fields::summed<&CycleComparison::cycles>(
         fields::machine<&OpResult::cycles>("cycles", "cycles", "of the machine")),
     fields::ratio<&CycleComparison::baseline_cycles, &CycleComparison::cycles>(
-        "speedup", "baseline_cycles", "cycles", "the product of the next two: what papers print"),
+        "speedup", "baseline_cycles", "cycles",
+        "over the baseline, what papers print: the product of the next two"),
     fields::ratio<&CycleComparison::cycles_without_zeros, &CycleComparison::cycles>(
-        "speedup_from_zeros", "cycles_without_zeros", "cycles", "the one to quote; `null` without cycles"),
+        "speedup_from_zeros", "cycles_without_zeros", "cycles", "what zeros give; `null` without cycles"),
     fields::ratio<&CycleComparison::baseline_cycles, &CycleComparison::cycles_without_zeros>(
-        "speedup_from_empty_lanes", "baseline_cycles", "cycles_without_zeros",
-        "the speedup without any zero"),
+        "speedup_without_zeros", "baseline_cycles", "cycles_without_zeros",
+        "over the baseline, if no value were zero"),
     fields::counters("counters", "counts that only this machine has; absent where there are none"),
     fields::activity("activity",
                      "[traffic of the memory system](#activity), and how long each part is busy; absent for "
@@ -107,8 +107,8 @@ inline constexpr std::array kEnergyFields{
         "compute_efficiency_from_zeros",
         "the machine without zeros / machine, of the logic; `null`: not known", true),
     fields::efficiency<&EnergyComparison::chip_efficiency_from_zeros>(
-        "chip_efficiency_from_zeros",
-        "the machine without zeros / machine, of everything: the one to quote; `null`: not known", true),
+        "chip_efficiency_from_zeros", "the machine without zeros / machine, of everything; `null`: not known",
+        true),
 };
 
 // Returns the field of that name; one that does not exist does not compile.

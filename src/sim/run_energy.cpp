@@ -1,6 +1,5 @@
 #include "sim/run_energy.hpp"
 
-#include <algorithm>
 #include <limits>
 
 namespace lacuna {
@@ -15,23 +14,15 @@ EnergyComparison& EnergyComparison::operator+=(const EnergyComparison& other) {
 
 namespace {
 
-// Between what the machine takes with zeros and what its baseline takes; a machine that takes more than its
-// baseline saves nothing without zeros.
-double held(double without_zeros, double machine, double baseline) {
-  return machine >= baseline ? baseline : std::clamp(without_zeros, machine, baseline);
-}
-
 void add_without_zeros(const RunResult& run, const OpResult& op, const CostTable& table,
                        EnergyComparison& pair) {
-  const bool own_baseline = run.baseline == nullptr;
-  if (!own_baseline && op.actions_without_zeros.empty()) {
+  if (op.actions_without_zeros.empty()) {
     pair.compute_without_zeros = pair.chip_without_zeros = std::numeric_limits<double>::quiet_NaN();
     return;
   }
-  const ByComponent joules =
-      energy_joules(*run.hardware, own_baseline ? op.actions : op.actions_without_zeros, table);
-  pair.compute_without_zeros = held(joules.compute(), pair.machine.compute(), pair.baseline.compute());
-  pair.chip_without_zeros = held(joules.total(), pair.machine.total(), pair.baseline.total());
+  const ByComponent joules = energy_joules(*run.hardware, op.actions_without_zeros, table);
+  pair.compute_without_zeros = joules.compute();
+  pair.chip_without_zeros = joules.total();
 }
 
 }  // namespace

@@ -15,17 +15,17 @@ namespace lacuna {
 struct EnergyComparison {
   ByComponent baseline;
   ByComponent machine;
-  // Joules of the machine if no value were zero, of the logic and of everything; at most the baseline's and
-  // at least those with zeros, as cycles are (without_zeros.hpp). NaN if they are not known.
+  // Joules of the machine if no value were zero (without_zeros.hpp), of the logic and of everything. NaN if
+  // they are not known.
   double compute_without_zeros = 0;
   double chip_without_zeros = 0;
 
-  // The efficiency is the product of what zeros give and of what is left without them (empty lanes).
+  // The efficiency is the product of what zeros give and of what is left without them.
   double compute_efficiency() const { return ratio(baseline.compute(), machine.compute()); }
   double chip_efficiency() const { return ratio(baseline.total(), machine.total()); }
   double compute_efficiency_from_zeros() const { return ratio(compute_without_zeros, machine.compute()); }
   double chip_efficiency_from_zeros() const { return ratio(chip_without_zeros, machine.total()); }
-  double chip_efficiency_from_empty_lanes() const { return ratio(baseline.total(), chip_without_zeros); }
+  double chip_efficiency_without_zeros() const { return ratio(baseline.total(), chip_without_zeros); }
   EnergyComparison& operator+=(const EnergyComparison& other);
 
  private:

@@ -35,22 +35,26 @@ RunResult empty_run(const Trace& trace, const Accelerator& machine, const SimOpt
   return run;
 }
 
-// A machine on a trace: its options, its plan and its result.
+// A machine on a trace: its options, its plans and its result.
 struct MachineRun {
+  using Plan = std::vector<LayerPasses>;
+
   const Accelerator& machine;
   SimOptions options;
-  std::vector<LayerPasses> plan;
+  Plan plan, plan_without_zeros;
   std::shared_ptr<RunResult> result;
 
-  MachineRun(const Trace& trace, const Accelerator& of, const SimOptions& with)
+  // `without_zeros`: the same trace without zeros, or null if nobody asks for it.
+  MachineRun(const Trace& trace, const Trace* without_zeros, const Accelerator& of, const SimOptions& with)
       : machine(of),
         options(with),
         plan(of.plan(trace, with)),
+        plan_without_zeros(without_zeros != nullptr ? of.plan(*without_zeros, with) : Plan()),
         result(std::make_shared<RunResult>(empty_run(trace, of, with))) {}
 
-  OperationWork planned(const TraceWork::Job& job, WorkMemo* memo) const {
+  static OperationWork planned(const TraceWork::Job& job, const Plan& plan, WorkMemo& memo) {
     OperationWork work = job.work;
-    work.memo = memo;
+    work.memo = &memo;
     if (!plan.empty()) work.passes = plan[job.layer][work.op];
     return work;
   }
@@ -157,12 +161,14 @@ SimulationOutcome Simulation::run(const TraceWork& work, const SimOptions& optio
 
 SimulationOutcome Simulation::run_recorded(const TraceWork& work, const SimOptions& options,
                                            const ProgressCallback& progress, const StopCallback& stop) const {
+  std::optional<Trace> full;
+  if (options.without_zeros) full.emplace(trace_without_zeros(work.trace()));
   std::vector<MachineRun> runs;
   for (const RunMachine& each : machines_) {
     SimOptions own = options;
     if (each.only_baseline) own.engine = Engine::kFast;
     check_work(work.trace(), *each.machine, own.engine);
-    runs.emplace_back(work.trace(), *each.machine, own);
+    runs.emplace_back(work.trace(), each.only_baseline || !full ? nullptr : &*full, *each.machine, own);
   }
   WorkMeter meter(progress, stop);
   const double all_macs = work.macs() * static_cast<double>((options.without_zeros ? 2 : 1) * runs.size());
@@ -173,23 +179,20 @@ SimulationOutcome Simulation::run_recorded(const TraceWork& work, const SimOptio
     for (const MachineRun& run : runs) {
       meter.check();
       const WorkPart part(meter, share);
-      run.slot(job) = run.machine.simulate(run.planned(job, &memo), run.options);
+      run.slot(job) = run.machine.simulate(MachineRun::planned(job, run.plan, memo), run.options);
     }
-    if (!options.without_zeros) return;
-    MachinesWithoutZeros without_zeros(job.work);
-    std::vector<bool> done(runs.size());
-    for (const Entry& entry : entries_) {
-      if (done[entry.own]) continue;
-      done[entry.own] = true;
+    if (!full) return;
+    const TraceWork::Job without_zeros(*full, job.layer, job.slot, job.work.op);
+    WorkMemo memo_without_zeros;
+    for (std::size_t m = 0; m < runs.size(); ++m) {
       meter.check();
       const WorkPart part(meter, share);
-      const MachineRun& run = runs[entry.own];
-      if (entry.baseline == entry.own) {
-        run.slot(job).cycles_without_zeros = run.slot(job).cycles;
-      } else {
-        without_zeros.add(run.machine, run.planned(job, nullptr).passes, runs[entry.baseline].slot(job),
-                          options.actions_without_zeros, run.slot(job));
-      }
+      if (machines_[m].only_baseline) continue;
+      const MachineRun& run = runs[m];
+      OpResult result = run.machine.simulate(
+          MachineRun::planned(without_zeros, run.plan_without_zeros, memo_without_zeros), {});
+      run.slot(job).cycles_without_zeros = result.cycles;
+      if (options.actions_without_zeros) run.slot(job).actions_without_zeros = std::move(result.actions);
     }
   });
   meter.finish();

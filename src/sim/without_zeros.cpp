@@ -1,43 +1,34 @@
 #include "sim/without_zeros.hpp"
 
-#include <algorithm>
+#include <deque>
 
 namespace lacuna {
 namespace {
 
-Layer without_zeros(const Layer& recorded, std::array<std::vector<std::uint8_t>, 3>& rows) {
-  Layer layer = recorded;
-  LayerTensor* const tensors[] = {&layer.a, &layer.w, &layer.g};
-  for (std::size_t i = 0; i < 3; ++i) {
-    // All rows of the mask are this one of ones.
-    MaskView& mask = tensors[i]->mask;
-    rows[i].assign(static_cast<std::size_t>(mask.readable_bytes()), 0xff);
-    if (mask.channels % 8 != 0) rows[i].back() = static_cast<std::uint8_t>((1U << (mask.channels % 8)) - 1);
-    mask.data = rows[i].data();
-    mask.row_bytes = 0;
-    tensors[i]->values = {};
-  }
-  return layer;
+struct RowsOfOnes : Trace::Storage {
+  std::deque<std::vector<std::uint8_t>> rows;  // one for each tensor: all its rows are alike
+};
+
+void fill(LayerTensor& tensor, RowsOfOnes& storage) {
+  MaskView& mask = tensor.mask;
+  std::vector<std::uint8_t>& row = storage.rows.emplace_back(mask.readable_bytes(), 0xff);
+  if (mask.channels % 8 != 0) row.back() = static_cast<std::uint8_t>((1U << (mask.channels % 8)) - 1);
+  mask.data = row.data();
+  mask.row_bytes = 0;
+  tensor.values = {};
+  tensor.nonzeros = tensor.elements();
 }
 
 }  // namespace
 
-WorkWithoutZeros::WorkWithoutZeros(const OperationWork& recorded, WorkMemo* memo)
-    : layer_(without_zeros(recorded.layer, rows_)), work_(layer_, recorded) {
-  work_.memo = memo;
-}
-
-void MachinesWithoutZeros::add(const Accelerator& machine, const std::optional<TensorPasses>& passes,
-                               const OpResult& baseline, bool actions, OpResult& result) {
-  const bool faster = result.cycles < baseline.cycles;
-  result.cycles_without_zeros = baseline.cycles;
-  if (!faster && !actions) return;
-  if (!full_) full_.emplace(recorded_, &memo_);
-  OperationWork work = full_->work();
-  work.passes = passes;
-  OpResult without = machine.simulate(work, SimOptions{});
-  if (faster) result.cycles_without_zeros = std::clamp(without.cycles, result.cycles, baseline.cycles);
-  if (actions) result.actions_without_zeros = std::move(without.actions);
+Trace trace_without_zeros(const Trace& recorded) {
+  const auto storage = std::make_shared<RowsOfOnes>();
+  std::vector<Layer> layers = recorded.layers();
+  for (Layer& layer : layers) {
+    layer.a_forward.reset();  // differs from A by its zeros alone
+    for (LayerTensor* tensor : {&layer.a, &layer.w, &layer.g}) fill(*tensor, *storage);
+  }
+  return Trace(recorded.path(), recorded.info(), std::move(layers), storage, recorded.stored_bytes());
 }
 
 bool has_no_zeros(const Layer& layer) {

@@ -19,17 +19,24 @@ const Layer& multiplied(const TraceWork& work, std::size_t layer, Operation op) 
   return (*at)->multiplied;
 }
 
+// Everything follows from the elements: a machine cannot tell it from a recording without zeros.
 TEST(WithoutZeros, EveryElementIsOneAndTheRestStaysAsRecorded) {
-  const Trace trace = testing::random_trace(3, LayerShape::conv2d(2, 20, 9, {5, 4}, {3, 3}, {1, 1}, {1, 1}));
-  const OperationWork recorded(trace.layers()[0], Operation::kForward, 4);
-  const WorkWithoutZeros full(recorded);
+  const LayerShape shape = LayerShape::conv2d(2, 20, 9, {5, 4}, {3, 3}, {1, 1}, {1, 1});
+  const Trace trace = testing::random_trace(3, shape, SyntheticContent::kValues);
+  const Trace full = trace_without_zeros(trace);
+  EXPECT_EQ(full.path(), trace.path());
+  EXPECT_EQ(full.batch(), trace.batch());
+  EXPECT_EQ(full.stored_bytes(), trace.stored_bytes());
+  const Layer& layer = full.layers()[0];
+  EXPECT_EQ(layer.name, trace.layers()[0].name);
+  EXPECT_TRUE(has_no_zeros(layer));
   for (const Operand role : {Operand::kA, Operand::kW, Operand::kG}) {
-    const LayerTensor& tensor = full.work().layer.tensor(role);
+    const LayerTensor& tensor = layer.tensor(role);
     EXPECT_EQ(count_nonzeros(tensor.mask), tensor.elements());
-    EXPECT_EQ(tensor.nonzeros, trace.layers()[0].tensor(role).nonzeros);
+    EXPECT_EQ(tensor.nonzeros, tensor.elements());
+    EXPECT_EQ(tensor.elements(), trace.layers()[0].tensor(role).elements());
+    EXPECT_FALSE(tensor.values);
   }
-  EXPECT_EQ(full.work().batch_scale, 4);
-  EXPECT_EQ(full.work().op, Operation::kForward);
 }
 
 // Full tensors are known to be full, whatever the trace stores; the rest stays as it is.
@@ -68,6 +75,9 @@ TEST(WithoutZeros, ForwardHasItsOwnA) {
   EXPECT_TRUE(multiplied(work, 0, Operation::kForward).a.mask.no_zeros());
   EXPECT_EQ(multiplied(work, 0, Operation::kForward).a.nonzeros, 60);
   EXPECT_EQ(multiplied(work, 0, Operation::kWeightGrad).a.nonzeros, 1);
+  const Trace full = trace_without_zeros(trace);
+  EXPECT_FALSE(full.layers()[0].a_forward);
+  EXPECT_EQ(full.layers()[0].a.nonzeros, 60);
   EXPECT_EQ(trace.layers()[0].as_multiplied(Operation::kInputGrad).a.nonzeros, 60);
 }
 
@@ -76,10 +86,10 @@ TEST(WithoutZeros, ForwardHasItsOwnA) {
 TEST(WithoutZeros, StreamsOfAKindHoldTheSameWords) {
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {
     const Trace trace = testing::random_trace(seed, testing::RandomLayerLimits{20, 7, 2});
+    const Trace full = trace_without_zeros(trace);
     for (const Operation op : kOperations) {
-      const WorkWithoutZeros full(OperationWork(trace.layers()[0], op));
       const VisitOrder order = seed % 2 == 0 ? VisitOrder::kRowMajor : VisitOrder::kColumnMajor;
-      for (const LaneProduct& product : lane_products(full.work().layer, op, 16, order)) {
+      for (const LaneProduct& product : lane_products(full.layers()[0], op, 16, order)) {
         for (const OperandStreams* streams : {&product.primary, &product.secondary}) {
           ASSERT_TRUE(has_no_zeros(*streams));
           const auto same = [&](std::int64_t a, std::int64_t b) {
@@ -104,8 +114,8 @@ TEST(WithoutZeros, StreamsOfAKindHoldTheSameWords) {
   }
   const Trace trace =
       testing::random_trace(1, LayerShape::conv2d(2, 16, 16, {56, 56}, {3, 3}, {1, 1}, {1, 1}));
-  const WorkWithoutZeros full(OperationWork(trace.layers()[0], Operation::kForward));
-  const LaneProduct product = lane_products(full.work().layer, Operation::kForward, 16).front();
+  const Trace full = trace_without_zeros(trace);
+  const LaneProduct product = lane_products(full.layers()[0], Operation::kForward, 16).front();
   EXPECT_EQ(alike_streams(product.primary).first.size(), 9u);  // inside, four edges, four corners
   EXPECT_EQ(alike_streams(product.secondary).first.size(), 1u);
 }

@@ -55,11 +55,12 @@ TEST(Figure13, NeverSlowerThanDenseOnAnyTrace) {
         for (std::size_t o = 0; o < result.layers[l].ops.size(); ++o) {
           const OpResult& op = result.layers[l].ops[o];
           const std::int64_t dense = result.baseline_op(l, o).cycles;
-          const std::string& name = result.layers[l].name;
-          EXPECT_LE(op.cycles, dense) << path << " " << name << " " << operation_name(op.op);
-          EXPECT_GE(*op.cycles_without_zeros, op.cycles) << path << " " << name;
+          EXPECT_LE(op.cycles, dense) << path << " " << result.layers[l].name << " " << operation_name(op.op);
+          EXPECT_LE(*op.cycles_without_zeros, dense);
         }
       }
+      // Not of each operation: the sparser operand may be the one without a border.
+      EXPECT_GE(result.total().all.speedup_from_zeros(), 1) << path;
     }
   }
 }

@@ -1,8 +1,8 @@
 // The first thing on the page: the answer in a sentence or two, and the numbers behind it.
-import { ops, opTitle, type EnergyPair, type OpOrAll, type PageData } from "./data";
+import { ops, opTitle, type OpOrAll, type PageData } from "./data";
 import { el } from "./parts/dom";
 import { exactTimes, joules, percent, plain, si, times, whole } from "./parts/format";
-import { atBest, headline, speedup, timeSlices, wholeSpeedup, type Machine, type Step } from "./model";
+import { atBest, fastest, fromZeros, headline, sameMemory, seconds, speedup, speedupWithoutZeros, timeSlices, type Machine, type Step } from "./model";
 import { cpuColour } from "./parts/theme";
 
 export interface Answer { sentences: string[]; numbers: Fact[] }
@@ -23,25 +23,20 @@ function heldBack(machine: Machine): string {
   return slowest && slowest.value < 0.95 * whole_ ? `; held back by ${slowest.op === "forward" ? "the forward pass" : opTitle[slowest.op]} (${times(slowest.value)})` : "";
 }
 
-// More than 5 % from lanes that hold no element is worth a word: papers count it.
-function emptyLanes(machine: Machine): string {
-  const whole_ = wholeSpeedup(machine.run, "all") ?? 0;
-  return whole_ > 1.05 * (speedup(machine.run, "all") ?? 0) ? `; ${times(whole_)} with lanes that hold no element` : "";
-}
-
-// The part of the saved energy that zeros give; results of older programs do not have it.
-function fromZeros(pair: EnergyPair | undefined): number | undefined {
-  return pair?.chip_efficiency_from_zeros ?? pair?.chip_efficiency;
+// How much of a speedup zeros give, where the machine would not take the baseline's time without them.
+function partOfZeros(machine: Machine): string {
+  const without = speedupWithoutZeros(machine.run, "all") ?? 1;
+  return Math.abs(without - 1) < 0.05 ? "" : `, ${times(fromZeros(machine.run, "all"))} of it from zeros`;
 }
 
 function machineSentence(machine: Machine): string {
   const value = speedup(machine.run, "all");
   if (value === null) return "";
-  const energy = fromZeros(machine.run.energy?.all);
+  const energy = machine.run.energy?.all.chip_efficiency;
   const less = energy === undefined ? "" : energy >= 1 ? ` with ${times(energy, 3)} less energy` : ` with ${times(1 / energy, 3)} more energy`;
   if (Math.abs(value - 1) < 0.005) return `${machine.title} would take as long as the dense machine${less}.`;
-  if (value >= 1) return `${machine.title} would run it ${times(value)} faster${less}${heldBack(machine)}.`;
-  return `${machine.title} would take ${times(1 / value)} the time of the dense machine${less}.`;
+  if (value >= 1) return `${machine.title} would run it ${times(value)} faster${partOfZeros(machine)}${less}${heldBack(machine)}.`;
+  return `${machine.title} would take ${times(1 / value)} the time of the dense machine${less}; zeros make it ${times(fromZeros(machine.run, "all"))} faster.`;
 }
 
 export function stepAnswer(step: Step, page: PageData): Answer {
@@ -65,11 +60,12 @@ export function stepAnswer(step: Step, page: PageData): Answer {
   const machine = headline(step);
   if (machine) {
     sentences.push(machineSentence(machine));
-    const fastest = [...step.machines].sort((a, b) => (speedup(b.run, "all") ?? 0) - (speedup(a.run, "all") ?? 0))[0]!;
-    // A machine that does not wait for memory is not compared with one that does.
-    if (fastest.run.config.memory === machine.run.config.memory && (speedup(fastest.run, "all") ?? 0) > 1.05 * (speedup(machine.run, "all") ?? 0)) sentences.push(`The fastest machine here is ${fastest.title}: ${times(speedup(fastest.run, "all"))}.`);
+    const alike = step.machines.filter((one) => sameMemory(one, machine));
+    const first = fastest(alike)!;
+    const among = alike.length < step.machines.length ? ` of those that ${machine.run.config.memory === "modelled" ? "wait" : "do not wait"} for memory` : "";
+    if (1.05 * seconds(first.run) < seconds(machine.run)) sentences.push(`The fastest machine here${among} is ${first.title}: ${times(speedup(first.run, "all"))}.`);
     const value = speedup(machine.run, "all");
-    numbers.push({ label: machine.title, value: times(value, 3), detail: `speedup from zeros over the ${machine.run.baseline?.arch ?? "dense"} machine, simulated${emptyLanes(machine)}`, colour: machine.colour, exact: exactTimes(value) });
+    numbers.push({ label: machine.title, value: times(value, 3), detail: `speedup over the ${machine.run.baseline?.arch ?? "dense"} machine, simulated${partOfZeros(machine)}`, colour: machine.colour, exact: exactTimes(value) });
   } else if (step.inspect) {
     const best = atBest(step, "all", false);
     if (best !== null) sentences.push(`Skipping them all would make it ${times(best)} faster at best.`);
@@ -83,7 +79,7 @@ export function stepAnswer(step: Step, page: PageData): Answer {
     numbers.push({ label: "This CPU", value: times(fast, 3), detail: "faster with kernels that skip zeros, measured", colour: cpuColour, exact: exactTimes(fast) });
   } else if (machine?.run.energy) {
     const pair = machine.run.energy.all;
-    numbers.push({ label: `${machine.title}, energy`, value: times(fromZeros(pair)!, 3), detail: `${joules(pair.machine.total)} per step, ${joules(pair.baseline.total)} without skipping`, colour: machine.colour, exact: exactTimes(fromZeros(pair)!) });
+    numbers.push({ label: `${machine.title}, energy`, value: times(pair.chip_efficiency, 3), detail: `${joules(pair.machine.total)} per step, ${joules(pair.baseline.total)} for the ${machine.run.baseline?.arch ?? "dense"} machine`, colour: machine.colour, exact: exactTimes(pair.chip_efficiency) });
   } else if (machine) {
     const cycles = machine.run.per_batch.all.cycles;
     numbers.push({ label: "Time of a step", value: `${si(cycles)} cycles`, detail: `${machine.title}, batch of ${whole(step.info.batch)}${typeof machine.run.config.frequency_mhz === "number" ? `; ${plain(cycles / machine.run.config.frequency_mhz / 1e3, 3)} ms at ${machine.run.config.frequency_mhz} MHz` : ""}`, colour: machine.colour });

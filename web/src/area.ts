@@ -21,8 +21,8 @@ export function areaPicture(step: Step): Picture | null {
   return {
     name: "area",
     title: "What does it cost in silicon?",
-    note: `Area of the whole chip against speedup from zeros. Cost table ${table}, ${node_nm} nm.${others > 0 ? ` ${others === 1 ? "One machine is" : `${others} machines are`} priced by another table and left out: such areas do not compare.` : ""}${best === null ? "" : " The dotted line is 'at best' with the sparser operand."}`,
-    rows: () => points.map((point) => ({ machine: point.arch, area_mm2: point.area, logic_mm2: point.compute, speedup_from_zeros: point.value })),
+    note: `Area of the whole chip against speedup. Cost table ${table}, ${node_nm} nm.${others > 0 ? ` ${others === 1 ? "One machine is" : `${others} machines are`} priced by another table and left out: such areas do not compare.` : ""}${best === null ? "" : " The dotted line is 'at best' with the sparser operand."}`,
+    rows: () => points.map((point) => ({ machine: point.arch, area_mm2: point.area, logic_mm2: point.compute, speedup: point.value })),
     draw: (width) => {
       const right = Math.max(...points.map((point) => point.area)) * 1.12;
       const highest = Math.max(1.2, ...points.map((point) => point.value));
@@ -37,7 +37,7 @@ export function areaPicture(step: Step): Picture | null {
       const plot = Plot.plot({
         width, height: 280, marginLeft: 48, marginRight: 70, marginTop: 28, marginBottom: 44,
         x: { domain: [0, right], label: "area of the chip (mm²)", labelAnchor: "center", labelArrow: "none", ticks: width < 560 ? 4 : 8 },
-        y: { domain: [0, top], label: "speedup from zeros (times)", grid: true, labelArrow: "none", ticks: 6 },
+        y: { domain: [0, top], label: "speedup (times)", grid: true, labelArrow: "none", ticks: 6 },
         marks: [
           Plot.ruleY([1], { stroke: "var(--text)", strokeOpacity: 0.25 }),
           ...(best !== null && best <= top ? [Plot.ruleY([best], { stroke: "var(--dense)", strokeWidth: 2, strokeDasharray: "2 3" }), Plot.text([best], { y: best, frameAnchor: "right", text: () => `at best ${times(best)}`, fill: "var(--muted)", dy: -8, textAnchor: "end", fontSize: 11 })] : []),
@@ -51,7 +51,7 @@ export function areaPicture(step: Step): Picture | null {
       addHover(plot, "Area of each machine against its speedup", points.map((point): Spot => ({
         x: x.apply(point.area), y: y.apply(point.value),
         box: [x.apply(point.area) - 14, y.apply(point.value) - 14, x.apply(point.area) + 90, y.apply(point.value) + 14],
-        lines: [point.title, `${plain(point.area, 5)} mm², logic ${plain(point.compute, 5)} mm²`, `speedup from zeros ${exactTimes(point.value)}`],
+        lines: [point.title, `${plain(point.area, 5)} mm², logic ${plain(point.compute, 5)} mm²`, `speedup ${exactTimes(point.value)}`],
       })));
       return plot;
     },

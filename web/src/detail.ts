@@ -52,7 +52,7 @@ export function showLayer(panel: HTMLElement, step: Step, index: number, close: 
     el("p", { class: "note" }, `${layer.shape}; ${percent(layer.share, 2)} of the step's multiplications; zeros: ${Object.entries(zeros).map(([name, share]) => `${name} ${percent(share, 1)}`).join(", ") || "not known"}. Cycles are of the recorded samples, ${layer.scale === 1 ? "which are the whole batch" : `which are 1/${Number(layer.scale.toPrecision(4))} of the batch`}.`),
     el("div", { class: "scroll" }, el("table", {},
       el("thead", {}, el("tr", {}, ...["operation", ...(machines ? ["machine"] : []), "skips zeros of"].map((title) => el("th", { scope: "col" }, title)),
-        ...["MACs", "both operands non-zero", ...(machines ? ["cycles", "speedup from zeros", "with empty lanes"] : []), "at best", ...(energy ? ["energy per batch"] : [])].map((title) => el("th", { scope: "col", class: "n" }, title)))),
+        ...["MACs", "both operands non-zero", ...(machines ? ["cycles", "from zeros", "speedup"] : []), "at best", ...(energy ? ["energy per batch"] : [])].map((title) => el("th", { scope: "col", class: "n" }, title)))),
       el("tbody", {}, ...rows.map((row) => el("tr", {}, el("td", {}, opTitle[row.operation as Op]), machines && el("td", {}, row.machine), el("td", {}, row.skips),
         ...[whole(row.macs), whole(row.effectual_macs), ...(machines ? [whole(row.cycles), times(row.from_zeros, 4), times(row.speedup, 4)] : []), times(row.at_best, 4), ...(energy ? [joules(row.joules)] : [])].map((text) => el("td", { class: "n" }, text))))))));
   panel.hidden = false;

@@ -33,7 +33,7 @@ export function howCard(page: PageData, more: HowMore = {}): HTMLElement {
   facts.push(...(more.facts ?? []));
   const ideal = runs.some((run) => run.config.memory === "ideal");
   const assumptions = [
-    runs.length > 0 && "Speedups compare a machine with its baseline, a dense machine with the same number of multipliers. The speedup from zeros compares with the same machine on the same layers without a zero, so that lanes which hold no element do not count. Cycles come from a simulation of the recorded zeros, not from a measurement.",
+    runs.length > 0 && "Speedups compare a machine with its baseline, a dense machine with the same number of multipliers. The speedup from zeros compares it with itself on the same layers without a zero. Cycles come from a simulation of the recorded zeros, not from a measurement.",
     runs.length > 0 && (ideal ? "With memory=ideal no machine waits for memory; add --set memory=modelled for time with DRAM, SRAM and transposers." : "Waiting for DRAM, SRAM and transposers is part of the cycles."),
     (runs.length > 0 || page.inspect) && "A trace holds some samples of a batch. Each layer is scaled to the batch that was trained with.",
     page.inspect && "'At best' is every multiplication divided by those whose sparser operand is not zero: a machine that loses nothing [TensorDash, Fig. 1].",

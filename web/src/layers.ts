@@ -14,7 +14,7 @@ export function layersPicture(step: Step, op: OpOrAll, choose: (op: OpOrAll) => 
   return {
     name: "layers",
     title: "Layer by layer",
-    note: `Speedup from zeros, ${opTitle[op]}. Points are as large as the layer's share of the work; the grey line is 'at best' with the sparser operand. A click opens the layer.`,
+    note: `Speedup over the baseline, ${opTitle[op]}. Points are as large as the layer's share of the work; the grey line is 'at best' with the sparser operand. A click opens the layer.`,
     controls: choice("Operation", opsAndAll, (one) => (one === "all" ? "all" : opTitle[one]), op, choose),
     rows: () => step.layers.map((layer) => ({ layer: layer.name, operation: op, share_of_work: layer.share, at_best: layerAtBest(step, layer.index, op), ...Object.fromEntries(step.machines.map((machine) => [machine.run.arch, layerSpeedup(machine, layer.index, op)])) })),
     draw: (width) => {

@@ -1,4 +1,4 @@
-// Speedup of each machine by operation, the part from empty lanes hatched, a tick for 'at best'.
+// Speedup of each machine by operation, pale up to what the machine has without any zero, a tick for 'at best'.
 import * as Plot from "@observablehq/plot";
 import { machinesTitle } from "./answer";
 import { keys, type Picture } from "./parts/card";
@@ -6,25 +6,24 @@ import { opsAndAll, opTitle, type OpOrAll } from "./data";
 import { shorten } from "./parts/dom";
 import { exactTimes, times, whole } from "./parts/format";
 import { addHover, type Spot } from "./parts/hover";
-import { atBest, speedup, wholeSpeedup, type Step } from "./model";
+import { atBest, fromZeros, speedup, speedupWithoutZeros, type Step } from "./model";
 import { addPatterns } from "./parts/patterns";
 
 type Scales = SVGSVGElement & { scale(name: string): { apply(value: unknown): number; bandwidth?: number } | undefined };
 
 export function machinesPicture(step: Step): Picture {
   const bars = opsAndAll.flatMap((op) => step.machines.map((machine) => ({
-    op, machine: machine.title, colour: machine.colour, value: wholeSpeedup(machine.run, op), zeros: speedup(machine.run, op),
+    op, machine: machine.title, colour: machine.colour, value: speedup(machine.run, op), without: speedupWithoutZeros(machine.run, op), zeros: fromZeros(machine.run, op),
     best: atBest(step, op, machine.both), run: machine.run,
-  }))).filter((bar) => bar.value !== null) as { op: OpOrAll; machine: string; colour: string; value: number; zeros: number; best: number | null; run: Step["machines"][number]["run"] }[];
-  const empty = bars.some((bar) => bar.value - bar.zeros > 0.005 * bar.value);
+  }))).filter((bar) => bar.value !== null) as { op: OpOrAll; machine: string; colour: string; value: number; without: number; zeros: number; best: number | null; run: Step["machines"][number]["run"] }[];
   const waiting = step.machines.filter((machine) => machine.run.config.memory === "modelled").map((machine) => machine.title);
-  const mixed = waiting.length > 0 && waiting.length < step.machines.length ? ` Waiting for memory is modelled for ${waiting.join(", ")} only.` : "";
+  const mixed = waiting.length > 0 && waiting.length < step.machines.length ? ` These do not compare: only ${waiting.join(", ")} ${waiting.length === 1 ? "waits" : "wait"} for memory.` : "";
   return {
     name: "machines",
     title: machinesTitle(step),
-    note: `Speedup from zeros over the same number of dense multipliers (1x), for one step with the whole batch. Machines that skip the zeros of both operands have a higher 'at best'.${empty ? " Hatched: what lanes without an element and borders of images add; it needs no zeros." : ""}${mixed}`,
-    key: [step.inspect && keys.best(), empty && keys.empty()],
-    rows: () => bars.map((bar) => ({ machine: bar.run.arch, operation: bar.op, speedup_from_zeros: bar.zeros, speedup: bar.value, at_best: bar.best, baseline_cycles: bar.run.per_batch[bar.op].baseline_cycles, cycles: bar.run.per_batch[bar.op].cycles })),
+    note: `Speedup over the same number of dense multipliers (1x), for one step with the whole batch. Hatched: what the machine would have without any zero; zeros give the rest. Machines that skip the zeros of both operands have a higher 'at best'.${mixed}`,
+    key: [step.inspect && keys.best(), keys.withoutZeros()],
+    rows: () => bars.map((bar) => ({ machine: bar.run.arch, operation: bar.op, speedup_from_zeros: bar.zeros, speedup_without_zeros: bar.without, speedup: bar.value, at_best: bar.best, baseline_cycles: bar.run.per_batch[bar.op].baseline_cycles, cycles: bar.run.per_batch[bar.op].cycles })),
     draw: (width) => {
       const fastest = Math.max(1, ...bars.map((bar) => bar.value));
       const limit = Math.min(Math.max(fastest, ...bars.map((bar) => bar.best ?? 0)), 2.2 * fastest) * 1.06;
@@ -42,13 +41,12 @@ export function machinesPicture(step: Step): Picture {
         fy: { domain: opsAndAll, label: null, axis: null, padding: 0.2 },
         marks: [
           Plot.text(opsAndAll, { fy: (op) => op, text: (op: OpOrAll) => opTitle[op], frameAnchor: "top-left", dy: -14, fontWeight: 600, fontSize: 12 }),
-          Plot.barX(bars, { fy: "op", y: "machine", x: "zeros", fill: "colour" }),
-          Plot.barX(bars.filter((bar) => bar.value > bar.zeros), { fy: "op", y: "machine", x1: "zeros", x2: "value", fill: "colour", fillOpacity: 0.75 }),
-          Plot.barX(bars.filter((bar) => bar.value > bar.zeros), { fy: "op", y: "machine", x1: "zeros", x2: "value", fill: "url(#p-hatch)" }),
+          Plot.barX(bars, { fy: "op", y: "machine", x: "value", fill: "colour" }),
+          Plot.barX(bars, { fy: "op", y: "machine", x: (bar) => Math.min(bar.without, bar.value), fill: "url(#p-hatch)" }),
           Plot.ruleX([1], { stroke: "var(--text)", strokeOpacity: 0.7 }),
           Plot.tickX(bars.filter((bar) => bar.best !== null && bar.best <= limit), { fy: "op", y: "machine", x: "best", stroke: "var(--dense)", strokeWidth: 3 }),
           Plot.text(bars.filter((bar) => bar.best !== null && bar.best > limit), { fy: "op", y: "machine", x: limit, text: (bar) => `at best ${times(bar.best)} →`, textAnchor: "end", fill: "var(--muted)", fontSize: 11 }),
-          Plot.text(bars, { fy: "op", y: "machine", x: "value", text: (bar) => (!narrow && bar.value > 1.05 * bar.zeros ? `${times(bar.zeros)}, ${times(bar.value)} with empty lanes` : times(bar.zeros)), textAnchor: "start", dx: 5, fontSize: 12, fontVariant: "tabular-nums", stroke: "var(--card)", strokeWidth: 4, fill: "var(--text)" }),
+          Plot.text(bars, { fy: "op", y: "machine", x: "value", text: (bar) => (!narrow && Math.abs(bar.without - 1) > 0.05 ? `${times(bar.value)}, ${times(bar.zeros)} from zeros` : times(bar.value)), textAnchor: "start", dx: 5, fontSize: 12, fontVariant: "tabular-nums", stroke: "var(--card)", strokeWidth: 4, fill: "var(--text)" }),
         ],
       }) as Scales;
       addPatterns(plot);
@@ -62,8 +60,8 @@ export function machinesPicture(step: Step): Picture {
           box: [x.apply(0), top, width - 16, top + y.bandwidth!],
           lines: [
             `${bar.machine}, ${opTitle[bar.op]}`,
-            `from zeros ${exactTimes(bar.zeros)}`,
-            ...(bar.value > bar.zeros ? [`with empty lanes ${exactTimes(bar.value)}`] : []),
+            `speedup ${exactTimes(bar.value)}`,
+            `from zeros ${exactTimes(bar.zeros)}, without any ${exactTimes(bar.without)}`,
             `${whole(bar.run.per_batch[bar.op].cycles)} cycles, dense ${whole(bar.run.per_batch[bar.op].baseline_cycles)}`,
             ...(bar.best === null ? [] : [`at best ${exactTimes(bar.best)}`]),
           ],

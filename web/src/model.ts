@@ -28,15 +28,17 @@ export interface Step {
 }
 
 export const ratio = (a: number, b: number): number | null => (b > 0 && isNumber(a / b) ? a / b : null);
-// Speedup as papers print it: over the dense machine, lanes that hold no element included.
-export const wholeSpeedup = (run: Run, op: OpOrAll): number | null => ratio(run.per_batch[op].baseline_cycles, run.per_batch[op].cycles);
-// The one to quote: from zeros alone.
-const withoutZeros = (cycles: Cycles): number => cycles.cycles_without_zeros ?? cycles.baseline_cycles;
-export const speedup = (run: Run, op: OpOrAll): number | null => ratio(withoutZeros(run.per_batch[op]), run.per_batch[op].cycles);
+// Over the baseline: the machine without any zero over its baseline, times what zeros give it.
+export const speedup = (run: Run, op: OpOrAll): number | null => ratio(run.per_batch[op].baseline_cycles, run.per_batch[op].cycles);
+const cyclesWithoutZeros = (cycles: Cycles): number => cycles.cycles_without_zeros ?? cycles.baseline_cycles;
+export const speedupWithoutZeros = (run: Run, op: OpOrAll): number | null => ratio(run.per_batch[op].baseline_cycles, cyclesWithoutZeros(run.per_batch[op]));
+export const fromZeros = (run: Run, op: OpOrAll): number | null => ratio(cyclesWithoutZeros(run.per_batch[op]), run.per_batch[op].cycles);
+// Seconds of a batch; cycles of different clocks do not compare.
+export const seconds = (run: Run): number => run.per_batch.all.cycles / (typeof run.config.frequency_mhz === "number" ? 1e6 * run.config.frequency_mhz : 1);
 
 export function layerSpeedup(machine: Machine, layer: number, op: OpOrAll): number | null {
   const found = machine.run.layers[layer]?.ops.filter((one) => op === "all" || one.op === op) ?? [];
-  return ratio(found.reduce((sum, one) => sum + withoutZeros(one), 0), found.reduce((sum, one) => sum + one.cycles, 0));
+  return ratio(found.reduce((sum, one) => sum + one.baseline_cycles, 0), found.reduce((sum, one) => sum + one.cycles, 0));
 }
 
 // Potential of skipping: every MAC over those that remain. Machines that look at both operands can go further.
@@ -95,9 +97,15 @@ export function buildSteps(page: PageData): Step[] {
 
 // The one the first sentence is about: TensorDash if it is there, else the fastest.
 export function headline(step: Step): Machine | null {
-  const speed = (machine: Machine): number => speedup(machine.run, "all") ?? 0;
-  return step.machines.find((machine) => machine.run.base === "tensordash") ?? [...step.machines].sort((a, b) => speed(b) - speed(a))[0] ?? null;
+  return step.machines.find((machine) => machine.run.base === "tensordash") ?? fastest(step.machines);
 }
+
+export function fastest(machines: Machine[]): Machine | null {
+  return [...machines].sort((a, b) => seconds(a.run) - seconds(b.run))[0] ?? null;
+}
+
+// A machine that waits for memory is not compared with one that does not.
+export const sameMemory = (a: Machine, b: Machine): boolean => a.run.config.memory === b.run.config.memory;
 
 export interface Slice { op: Op; part: string; cycles: number }
 // Cycles of a batch: computing, and waiting for what decided the time.

@@ -13,9 +13,9 @@ export function networksPicture(steps: Step[]): Picture | null {
   const shown = [...latest.values()].filter((step) => step.machines.length > 0);
   if (shown.length < 2) return null;
   return {
-    name: "networks", title: "All networks", note: "Speedup from zeros, all three operations, at the last recorded step of each network.",
+    name: "networks", title: "All networks", note: "Speedup over the baseline, all three operations, at the last recorded step of each network.",
     key: [shown.some((step) => step.inspect) && keys.best()],
     rows: () => shown.flatMap((step) => step.machines.map((machine) => ({ model: step.info.model, machine: machine.run.arch, speedup: speedup(machine.run, "all"), at_best: atBest(step, "all", machine.both) }))),
-    draw: (width) => drawBars(shown.flatMap((step) => step.machines.flatMap((machine) => { const value = speedup(machine.run, "all"); return value === null ? [] : [{ group: step.info.model, name: machine.title, value, best: atBest(step, "all", machine.both), colour: machine.colour, text: times(value), lines: [exactTimes(value), `at best ${exactTimes(atBest(step, "all", machine.both))}`] }]; })), width, "speedup from zeros (times)", "Speedup of each machine on each network"),
+    draw: (width) => drawBars(shown.flatMap((step) => step.machines.flatMap((machine) => { const value = speedup(machine.run, "all"); return value === null ? [] : [{ group: step.info.model, name: machine.title, value, best: atBest(step, "all", machine.both), colour: machine.colour, text: times(value), lines: [exactTimes(value), `at best ${exactTimes(atBest(step, "all", machine.both))}`] }]; })), width, "speedup (times)", "Speedup of each machine on each network"),
   };
 }

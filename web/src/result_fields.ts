@@ -6,7 +6,7 @@ export interface Cycles {
   cycles: number;
   speedup: number | null;
   speedup_from_zeros: number | null;
-  speedup_from_empty_lanes: number | null;
+  speedup_without_zeros: number | null;
 }
 
 export interface OpResult {
@@ -20,7 +20,7 @@ export interface OpResult {
   cycles: number;
   speedup: number | null;
   speedup_from_zeros: number | null;
-  speedup_from_empty_lanes: number | null;
+  speedup_without_zeros: number | null;
   counters?: Record<string, number>;
   activity?: Activity;
   baseline_compute_cycles?: number;

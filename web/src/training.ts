@@ -28,7 +28,7 @@ export function progressPictures(all: Step[]): Picture[] {
     pictures.push({
       name: "progress",
       title: "Over the training: speedup",
-      note: `Speedup from zeros, all three operations, ${steps.length} recorded steps of ${steps[0]!.info.model}.`,
+      note: `Speedup over the baseline, all three operations, ${steps.length} recorded steps of ${steps[0]!.info.model}.`,
       rows: () => steps.flatMap((step) => step.machines.map((machine) => ({ model: step.info.model, progress: step.info.progress, machine: machine.run.arch, speedup: speedup(machine.run, "all"), at_best: atBest(step, "all", false) }))),
       draw: (width) => drawLines([...lines, ...(best.points.length ? [best] : [])], { width, xLabel: "progress of the training (%)", yLabel: "speedup (times)", label: "Speedup over the training", one: true, value: (value) => times(value, 4), at: (value) => `at ${plain(value, 3)} %` }),
     });

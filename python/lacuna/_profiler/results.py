@@ -132,7 +132,7 @@ class ProfilerResults:
             for name, machine in measurement.machines.items():
                 error = "" if math.isnan(machine.standard_error) else f" ± {machine.standard_error:.3f}"
                 text += f"\n  {name}: {machine.speedup_from_zeros:.3f}{error} from zeros"
-                text += f" ({machine.speedup:.3f} with empty lanes)"
+                text += f" ({machine.speedup:.3f} over the baseline)"
         return text
 
     def __repr__(self) -> str:

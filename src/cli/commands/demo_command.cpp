@@ -132,15 +132,14 @@ class Demo final : public train::RunObserver {
     heading(fmt::format("\n3. Accelerators on that step (simulated cycle by cycle, {} multipliers each)",
                         grouped_digits(kDemoMultipliers)));
     say(machines_table(points_.back(), kDemoMultipliers, style_));
-    say("Speedups are over the dense machine; those by operation are from zeros. from zeros x empty lanes = "
-        "speedup:\n'empty lanes' is what the machine would gain if no value were zero, from lanes that "
-        "channels, "
-        "positions or samples\ndo not fill and from borders of images. 'useful': share of multiplier slots "
-        "that did work with two "
-        "non-zero operands.\n"
-        "Memory (LPDDR4, SRAM, transposers) is modelled for machines of tiles. 'limited by', tiles: what "
-        "bounds the time;\n"
-        "SCNN and ANT: slots lost to products that fit no output, to vectors that are not full, to waiting.\n"
+    say("Speedups by operation are from zeros. from zeros x without zeros = speedup over the dense machine: "
+        "'without zeros' is\nwhat the machine would have if no value were zero, above 1 from lanes that "
+        "channels, positions or samples do not fill\nand from borders of images. 'useful': share of "
+        "multiplier slots that did work with two non-zero operands.\n"
+        "With memory, all machines wait for LPDDR4, and all but SCNN and ANT for SRAM; for transposers those "
+        "of tiles alone.\n"
+        "'limited by': what bounds the time with memory; SCNN and ANT also: slots lost to products that fit "
+        "no output, to\nvectors that are not full, to waiting.\n"
         "Energy: 65 nm, FP32, tables with sources ('lacuna arch area', docs/models).\n");
     say("\nOver the training:\n");
     say(progress_table(points_, style_));
@@ -193,28 +192,22 @@ class Demo final : public train::RunObserver {
     say(fmt::format(
         "{:.0f} % of this training's multiplications are on zeros; skipping them all would be {}x faster.\n",
         100 * (1 - all.all.remaining / all.all.macs), ratio_text(all.all.macs, all.all.remaining)));
-    std::string simulated = "Simulated, from zeros:";
-    std::string empty;  // of machines that gain more than 5 % from empty lanes
+    std::string simulated = "Simulated, over the dense machine (from zeros):";
     for (std::size_t m = 1; m < last.machines.size(); ++m) {
       const CycleComparison cycles = demo_cycles(last.machines[m]);
-      append_word(simulated,
-                  fmt::format("{} {}{}", last.machines[m].title, times_text(cycles.speedup_from_zeros()),
-                              m + 1 < last.machines.size() ? "," : ""));
-      if (cycles.speedup_from_empty_lanes() > kWarnEmptyLanes)
-        empty += fmt::format("{}{} {}", empty.empty() ? "" : ", ", last.machines[m].title,
-                             times_text(cycles.speedup()));
+      append_word(simulated, fmt::format("{} {} ({}){}", last.machines[m].title, times_text(cycles.speedup()),
+                                         times_text(cycles.speedup_from_zeros()),
+                                         m + 1 < last.machines.size() ? "," : ""));
     }
-    append_word(simulated, "over the dense machine");
+    append_word(simulated, "with ideal memory");
     const DemoMachine& dense = last.machines[0];
     const DemoMachine& headline = last.machines[kDemoHeadline];
     if (dense.energy && headline.energy) {
       simulated += ';';
-      append_word(simulated, fmt::format("{} with {}x less energy", headline.title,
-                                         ratio_text(headline.energy->all.chip_efficiency_from_zeros())));
+      append_word(simulated, fmt::format("{} with its memory takes {}x less energy", headline.title,
+                                         ratio_text(headline.energy->all.chip_efficiency())));
     }
     say(simulated);
-    if (!empty.empty())
-      say(fmt::format(".\nwarning: with the gain from empty lanes, these would be {}", empty));
     say(fmt::format(".\nMeasured: this CPU's kernels {:.2f}x in the layers after the first.\n",
                     times_.layers_speedup));
   }

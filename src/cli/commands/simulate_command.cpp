@@ -170,7 +170,7 @@ void add_simulate_command(CLI::App& app) {
   command.add_flag("--layers", options.layers, "Also show one row per layer and operation");
   command.add_flag("--energy", options.energy, "Also show energy by component, area and power");
   add_cost_options(command, options.costs.table, options.costs.node_nm);
-  add(command, "--rank", options.rank, "speedup|energy|area",
+  add(command, "--rank", options.rank, "time|zeros|energy|area",
       "One table for all machines, the best first; energy and area need no --energy");
   add_result_options(command, options.files);
   add_html_option(command, options.files.html);

@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 
+#include "report/compare/mixed_memory.hpp"
 #include "report/result/result_tables.hpp"
 #include "report/short_text.hpp"
 #include "report/study/coverage.hpp"
@@ -15,15 +16,22 @@ namespace lacuna {
 namespace {
 
 // A machine on all traces.
+constexpr double kUnknown = std::numeric_limits<double>::infinity();
+
 struct Ranked {
   std::string arch;
   std::string baseline;
   CycleComparison cycles;
   EnergyComparison energy;
-  double seconds = 0;
+  double seconds = kUnknown;
   bool has_energy = false;
   std::optional<RunArea> area;
 };
+
+std::optional<double> frequency_hz(const RunResult& run) {
+  const auto at = std::ranges::find(run.config, "frequency_mhz", &ConfigValue::name);
+  return at == run.config.end() ? std::nullopt : std::optional(std::stod(at->value) * 1e6);
+}
 
 std::vector<Ranked> sum_machines(const std::vector<RunResult>& runs, const std::vector<RunEnergy>& energies) {
   std::vector<Ranked> machines;
@@ -33,12 +41,14 @@ std::vector<Ranked> sum_machines(const std::vector<RunResult>& runs, const std::
       machines.emplace_back();
       machines.back().arch = runs[i].arch;
       machines.back().baseline = runs[i].baseline ? runs[i].baseline->arch : "-";
+      if (frequency_hz(runs[i])) machines.back().seconds = 0;
       at = machines.end() - 1;
     }
-    at->cycles += runs[i].per_batch().all;
+    const CycleComparison cycles = runs[i].per_batch().all;
+    at->cycles += cycles;
+    at->seconds += cycles.cycles / frequency_hz(runs[i]).value_or(1);
     if (energies.empty() || energies[i].layers.empty()) continue;
     at->energy += energies[i].all;
-    at->seconds += energies[i].machine_seconds;
     at->has_energy = true;
     at->area = energies[i].area;
   }
@@ -47,9 +57,10 @@ std::vector<Ranked> sum_machines(const std::vector<RunResult>& runs, const std::
 
 // Smaller is better; what is not known is last.
 double rank_key(const Ranked& machine, RankBy by) {
-  constexpr double kUnknown = std::numeric_limits<double>::infinity();
   switch (by) {
-    case RankBy::kSpeedup:
+    case RankBy::kTime:
+      return machine.seconds;
+    case RankBy::kZeros:
       return std::isnan(machine.cycles.speedup_from_zeros()) ? kUnknown
                                                              : -machine.cycles.speedup_from_zeros();
     case RankBy::kEnergy:
@@ -77,7 +88,8 @@ std::string title_of(const std::vector<RunResult>& runs, std::size_t machines, R
       traces.size() == 1
           ? ""
           : fmt::format(", {} traces together", grouped_digits(static_cast<std::int64_t>(traces.size())));
-  const std::string_view what = by == RankBy::kSpeedup  ? "speedup from zeros"
+  const std::string_view what = by == RankBy::kTime     ? "time of a batch"
+                                : by == RankBy::kZeros  ? "speedup from zeros"
                                 : by == RankBy::kEnergy ? "energy of a batch"
                                                         : "area of the chip";
   return fmt::format("{} on {}{}, ranked by {}", counted(static_cast<std::int64_t>(machines), "machine"), on,
@@ -90,7 +102,8 @@ std::string ranking_table(const std::vector<RunResult>& runs, const std::vector<
                           RankBy by, const TextStyle& style) {
   std::vector<Ranked> machines = sum_machines(runs, energies);
   std::ranges::stable_sort(machines, {}, [&](const Ranked& machine) { return rank_key(machine, by); });
-  std::vector<ColumnGroup> groups{{"whole batch", {"cycles", "from zeros", "empty lanes", "speedup"}}};
+  std::vector<ColumnGroup> groups{
+      {"whole batch", {"cycles", "time, ms", "from zeros", "without zeros", "speedup"}}};
   if (!energies.empty()) {
     groups.push_back({"energy of a batch", {"mJ", "from zeros", "efficiency", "power, W"}});
     groups.push_back({"chip area", {"mm2", "node, nm"}});
@@ -103,6 +116,7 @@ std::string ranking_table(const std::vector<RunResult>& runs, const std::vector<
                                    m.arch,
                                    m.baseline,
                                    rounded_digits(m.cycles.cycles),
+                                   number(std::isfinite(m.seconds), 1e3 * m.seconds, 3),
                                    ratio_text(m.cycles.cycles_without_zeros, m.cycles.cycles),
                                    ratio_text(m.cycles.baseline_cycles, m.cycles.cycles_without_zeros),
                                    ratio_text(m.cycles.baseline_cycles, m.cycles.cycles)};
@@ -121,12 +135,13 @@ std::string ranking_table(const std::vector<RunResult>& runs, const std::vector<
   std::string text =
       fmt::format("{}\n{}", bold_text(title_of(runs, machines.size(), by), style), table.render(style));
   for (const Ranked& m : machines) {
-    if (m.cycles.speedup_from_empty_lanes() > kWarnEmptyLanes) {
+    if (m.cycles.speedup_without_zeros() > kWarnWithoutZeros) {
       text += fmt::format(
-          "\nwarning: speedups above 'from zeros' by more than 5 % come from lanes that hold no element\n");
+          "\nwarning: 'without zeros' above 1.05 comes from lanes that hold no element, not from zeros\n");
       break;
     }
   }
+  text += mixed_memory_warning(runs);
   if (nodes.size() > 1)
     text += "\nwarning: areas of different nodes do not compare ('--node NM' scales logic and SRAM)\n";
   return text + std::string(kSpeedupLegend) + std::string(energies.empty() ? "" : kEnergyLegend);

@@ -12,13 +12,15 @@
 namespace lacuna {
 
 enum class RankBy {
-  kSpeedup,  // from zeros, the largest first
-  kEnergy,   // of a batch, the least first
-  kArea,     // of the chip, the smallest first
+  kTime,    // of a batch, the shortest first
+  kZeros,   // speedup from zeros, the largest first
+  kEnergy,  // of a batch, the least first
+  kArea,    // of the chip, the smallest first
 };
-inline constexpr std::array kRankBy{RankBy::kSpeedup, RankBy::kEnergy, RankBy::kArea};
+inline constexpr std::array kRankBy{RankBy::kTime, RankBy::kZeros, RankBy::kEnergy, RankBy::kArea};
 constexpr std::string_view rank_name(RankBy by) {
-  return by == RankBy::kSpeedup ? "speedup" : by == RankBy::kEnergy ? "energy" : "area";
+  constexpr std::array<std::string_view, kRankBy.size()> kNames{"time", "zeros", "energy", "area"};
+  return kNames[static_cast<std::size_t>(by)];
 }
 
 // One row per machine, all traces together (cycles and joules of whole batches add up). `energies` has one

@@ -66,7 +66,7 @@ std::string component_table(const ModelEnergy& model, const TextStyle& style) {
   TextTable table(with_groups({{"component", Align::kLeft}},
                               {{model.baseline, {"mJ", "share"}},
                                {model.arch, {"mJ", "share"}},
-                               {"efficiency", {"from zeros", "empty lanes", "baseline / machine"}}}));
+                               {"efficiency", {"from zeros", "without zeros", "baseline / machine"}}}));
   const ByComponent& baseline = model.all.baseline;
   const ByComponent& machine = model.all.machine;
   const auto row = [&](const std::string& name, const std::optional<double>& a,
@@ -168,12 +168,12 @@ std::string all_models_table(const std::vector<ModelEnergy>& models, const TextS
 // Where the efficiency of a model is not what zeros give.
 std::string energy_warning(const ModelEnergy& model) {
   const EnergyComparison& all = model.all;
-  if (!(all.chip_efficiency_from_empty_lanes() > kWarnEmptyLanes)) return "";
+  if (!(all.chip_efficiency_without_zeros() > kWarnWithoutZeros)) return "";
   return fmt::format(
       "\nwarning: {}: its energy efficiency of {}x includes {}x that it has without any zero (empty lanes); "
       "zeros "
       "give {}x\n",
-      model.arch, ratio_text(all.chip_efficiency()), ratio_text(all.chip_efficiency_from_empty_lanes()),
+      model.arch, ratio_text(all.chip_efficiency()), ratio_text(all.chip_efficiency_without_zeros()),
       ratio_text(all.chip_efficiency_from_zeros()));
 }
 

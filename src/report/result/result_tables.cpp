@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "base/text/text_table.hpp"
+#include "report/compare/mixed_memory.hpp"
 #include "report/short_text.hpp"
 #include "report/study/coverage.hpp"
 
@@ -81,7 +82,7 @@ void append_cycles(std::vector<std::string>& cells, const CycleComparison& pair)
 }
 
 ColumnGroup cycle_columns(const std::string& arch) {
-  return {arch, {"baseline cycles", "cycles", "from zeros", "empty lanes", "speedup"}};
+  return {arch, {"baseline cycles", "cycles", "from zeros", "without zeros", "speedup"}};
 }
 
 std::string operation_table(const ModelRuns& model, const std::vector<std::string>& archs,
@@ -112,13 +113,8 @@ std::string operation_table(const ModelRuns& model, const std::vector<std::strin
   return table.render(style);
 }
 
-// Returns whether memory decides any of the machine's cycles, so that the bound of an operation is worth a
-// column.
-bool has_modelled_memory(const RunResult* run) {
-  return run != nullptr &&
-         std::ranges::find(run->config, ConfigValue{"memory", "modelled", ParamSpec::Kind::kText}) !=
-             run->config.end();
-}
+// Where memory decides cycles, the bound of an operation is worth a column.
+bool has_modelled_memory(const RunResult* run) { return run != nullptr && waits_for_memory(*run) == true; }
 
 std::string layer_table(const TraceRuns& trace, const std::vector<std::string>& archs,
                         const TextStyle& style) {
@@ -164,7 +160,7 @@ std::string layer_table(const TraceRuns& trace, const std::vector<std::string>& 
   return table.render(style);
 }
 
-// From zeros by operation and of all; then the speedup with what empty lanes give.
+// From zeros by operation and of all; then the speedup over the baseline.
 std::vector<TableColumn> speedup_columns(std::vector<TableColumn> columns,
                                          const std::vector<std::string>& archs) {
   std::vector<ColumnGroup> groups;
@@ -221,11 +217,11 @@ std::string warnings(const ModelRuns& model, const std::vector<std::string>& arc
   std::string text;
   for (std::size_t arch = 0; arch < archs.size(); ++arch) {
     const CycleComparison all = sum_batches(model, arch).all;
-    if (!(all.speedup_from_empty_lanes() > kWarnEmptyLanes)) continue;
+    if (!(all.speedup_without_zeros() > kWarnWithoutZeros)) continue;
     text += fmt::format(
         "warning: {}: its speedup of {}x includes {}x that it has without any zero (empty lanes); zeros give "
         "{}x\n",
-        archs[arch], ratio_text(all.speedup()), ratio_text(all.speedup_from_empty_lanes()),
+        archs[arch], ratio_text(all.speedup()), ratio_text(all.speedup_without_zeros()),
         ratio_text(all.speedup_from_zeros()));
   }
   return text.empty() ? text : "\n" + text;
@@ -296,6 +292,7 @@ std::string result_tables(const std::vector<RunResult>& runs, bool layers, const
   if (sorted.models.size() > 1) section("Speedup from zeros of every model", model_table(sorted, style));
   const bool compared =
       std::ranges::any_of(runs, [](const RunResult& run) { return run.baseline != nullptr; });
+  text += mixed_memory_warning(runs);
   if (compared) text += kSpeedupLegend;
   return text;
 }

@@ -16,20 +16,23 @@ namespace lacuna {
 // at the end [TensorDash Fig. 13]. `layers` adds one row per layer and operation for every trace.
 std::string result_tables(const std::vector<RunResult>& runs, bool layers, const TextStyle& style);
 
-// A speedup from empty lanes above this is warned about: the speedup is not what zeros give.
-inline constexpr double kWarnEmptyLanes = 1.05;
+// A machine that is faster than its baseline by more than this without any zero is warned about: its speedup
+// is not what zeros give.
+inline constexpr double kWarnWithoutZeros = 1.05;
 
 // Legend below tables with columns of speedups.
 inline constexpr std::string_view kSpeedupLegend =
-    "\nfrom zeros x empty lanes = speedup over the baseline. 'from zeros' is the speedup without what empty "
-    "lanes give: the number to\nquote. 'empty lanes' is what the machine would gain if no value were zero, "
-    "from lanes that channels, positions or samples do not\nfill and from borders of images. Speedups in "
-    "papers count both.\n";
+    "\nfrom zeros x without zeros = speedup over the baseline, which is what papers print. 'from zeros': how "
+    "many times as long the same\nmachine would take if no value were zero. 'without zeros': its speedup "
+    "then; "
+    "above 1 from lanes that channels, positions or\nsamples do not fill and from borders of images, below 1 "
+    "where zeros first have to make up for what skipping them costs.\n";
 
 // Legend below tables with energy efficiencies.
 inline constexpr std::string_view kEnergyLegend =
-    "\nenergy efficiency: energy of the baseline / energy of the machine. 'from zeros' leaves out what the "
-    "machine would save if\nno value were zero (empty lanes): the number to quote.\n";
+    "\nenergy efficiency: energy of the baseline / energy of the machine. 'from zeros': energy of the "
+    "machine "
+    "if no value were zero /\nits energy.\n";
 
 // "alexnet on imagenette, progress 100 %, accuracy 83.7 %"
 std::string trace_title(const TraceInfo& info);

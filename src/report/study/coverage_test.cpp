@@ -69,7 +69,7 @@ TEST(Coverage, StandsBesideEveryTotal) {
   EXPECT_NE(tables.find("of 74 % of the network", tables.find("all, batch of")), std::string::npos) << tables;
   EXPECT_NE(tables.find("74 % of the network's MACs recorded; left out: rnn (LSTM)"), std::string::npos)
       << tables;
-  const std::string ranked = ranking_table({run}, {}, RankBy::kSpeedup, {});
+  const std::string ranked = ranking_table({run}, {}, RankBy::kTime, {});
   EXPECT_NE(ranked.find("on net, of 74 % of the network, ranked by"), std::string::npos) << ranked;
   RunResult other = testing::example_run("other", "tensordash", 0.5);
   EXPECT_NE(result_tables({run, other}, false, {}).find("net, of 74 % of the network "), std::string::npos);

@@ -9,7 +9,6 @@ DemoMachines::DemoMachines() {
     std::vector<Machine> machine{catalog.find(entry.arch, "demo")};
     if (!entry.setting.empty()) apply_setting(machine, entry.setting, "demo");
     ideal_.add(machine.front().name, machine.front().build());
-    if (!entry.whole_memory) continue;
     apply_setting(machine, "memory=modelled", "demo");
     with_memory_.add(machine.front().name, machine.front().build());
   }
@@ -23,11 +22,9 @@ DemoPoint DemoMachines::simulate(const Trace& trace, int threads,
   const SimOptions options{.actions_without_zeros = true};  // for the energy that zeros save
   std::vector<RunResult> ideal = ideal_.run(trace, options, threads, progress).runs;
   std::vector<RunResult> with_memory = with_memory_.run(trace, options, threads, progress).runs;
-  std::size_t next = 0;
   for (std::size_t i = 0; i < kDemoMachines.size(); ++i) {
-    DemoMachine made{std::string(kDemoMachines[i].title), std::move(ideal[i]), {}, {}};
-    if (kDemoMachines[i].whole_memory) made.with_memory = std::move(with_memory[next++]);
-    const RunResult& costed = made.with_memory ? *made.with_memory : made.ideal;
+    DemoMachine made{std::string(kDemoMachines[i].title), std::move(ideal[i]), std::move(with_memory[i]), {}};
+    const RunResult& costed = made.with_memory;
     if (has_energy(costed)) {
       made.energy = run_energy(costed, energy_table("", 0, *costed.hardware));
       made.energy->area = run_area(costed.arch, *costed.hardware, costed.compared_with().hardware, "", 0);
@@ -42,7 +39,7 @@ SimulationOutcome demo_outcome(const std::vector<DemoPoint>& points) {
   std::vector<RunEnergy> energies;
   for (const DemoPoint& point : points)
     for (const DemoMachine& machine : point.machines) {
-      runs.push_back(machine.with_memory ? *machine.with_memory : machine.ideal);
+      runs.push_back(machine.with_memory);
       energies.push_back(machine.energy ? *machine.energy : RunEnergy{});
     }
   return {std::move(runs), std::move(energies)};

@@ -51,11 +51,11 @@ std::string bounds_text(const RunResult& run) {
 // Where an outer-product machine's multipliers go.
 std::string slots_text(const RunResult& run) {
   const double slots = counter(run, "multiplier_slots");
-  if (slots == 0) return "-";
+  if (slots == 0) return "";
   const double lost = counter(run, "executed_products") - counter(run, "useful_products");
   const double parts = counter(run, "fragmented_slots");
   const double waiting = std::max(0.0, counter(run, "idle_multiplier_slots") - parts);
-  return fmt::format("no output {}, part-filled {}, waiting {}", percent(lost / slots),
+  return fmt::format("; no output {}, part-filled {}, waiting {}", percent(lost / slots),
                      percent(parts / slots), percent(waiting / slots));
 }
 
@@ -99,11 +99,11 @@ std::string zeros_table(const DemoPoint& point, const TextStyle& style) {
 }
 
 std::string machines_table(const DemoPoint& point, std::int64_t multipliers, const TextStyle& style) {
-  std::vector<TableColumn> columns = with_groups(
-      {{"machine", Align::kLeft}},
-      {{"one step, ideal memory",
-        {"cycles", "forward", "input_grad", "weight_grad", "from zeros", "empty lanes", "speedup", "useful"}},
-       {"with memory", {"from zeros", "speedup", "energy, mJ"}}});
+  std::vector<TableColumn> columns =
+      with_groups({{"machine", Align::kLeft}}, {{"one step, ideal memory",
+                                                 {"cycles", "forward", "input_grad", "weight_grad",
+                                                  "from zeros", "without zeros", "speedup", "useful"}},
+                                                {"with memory", {"from zeros", "speedup", "energy, mJ"}}});
   columns.push_back({"limited by", Align::kLeft, "bottleneck"});
   TextTable table(std::move(columns));
   for (const DemoMachine& machine : point.machines) {
@@ -111,17 +111,13 @@ std::string machines_table(const DemoPoint& point, std::int64_t multipliers, con
     const auto from_zeros = [](const CycleComparison& of) { return times_text(of.speedup_from_zeros()); };
     const double useful =
         effectual_macs(machine.ideal) / (static_cast<double>(multipliers) * totals.all.cycles);
-    std::string zeros_with_memory = "-", with_memory = "-";
-    if (machine.with_memory) {
-      const CycleComparison all = machine.with_memory->per_batch().all;
-      zeros_with_memory = from_zeros(all);
-      with_memory = times_text(all.speedup());
-    }
+    const CycleComparison with_memory = machine.with_memory.per_batch().all;
     table.add_row({machine.title, rounded_digits(totals.all.cycles), from_zeros(totals.forward),
                    from_zeros(totals.input_grad), from_zeros(totals.weight_grad), from_zeros(totals.all),
-                   times_text(totals.all.speedup_from_empty_lanes()), times_text(totals.all.speedup()),
-                   percent(useful), zeros_with_memory, with_memory, joules_text(machine.energy),
-                   machine.with_memory ? bounds_text(*machine.with_memory) : slots_text(machine.ideal)});
+                   times_text(totals.all.speedup_without_zeros()), times_text(totals.all.speedup()),
+                   percent(useful), from_zeros(with_memory), times_text(with_memory.speedup()),
+                   joules_text(machine.energy),
+                   bounds_text(machine.with_memory) + slots_text(machine.ideal)});
   }
   return table.render(style);
 }
@@ -130,7 +126,7 @@ std::string progress_table(const std::vector<DemoPoint>& points, const TextStyle
   std::vector<TableColumn> columns = {
       {"training done", Align::kLeft}, {"A", Align::kRight, "zeros"}, {"G", Align::kRight, "zeros"}};
   for (std::size_t m = 1; m < points.front().machines.size(); ++m)
-    columns.push_back({points.front().machines[m].title, Align::kRight, "speedup from zeros, over dense"});
+    columns.push_back({points.front().machines[m].title, Align::kRight, "speedup from zeros"});
   TextTable table(std::move(columns));
   for (const DemoPoint& point : points) {
     std::vector<std::string> row = {percent(point.progress), percent(point.potential.zero_share(Operand::kA)),

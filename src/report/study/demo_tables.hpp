@@ -16,12 +16,10 @@
 
 namespace lacuna {
 
-// A machine on a trace. Machines whose whole memory system is modelled are simulated twice: with ideal
-// memory, as every machine is, and with that memory.
+// A machine on a trace, simulated twice: with ideal memory and with its memory.
 struct DemoMachine {
   std::string title;
-  RunResult ideal;
-  std::optional<RunResult> with_memory;
+  RunResult ideal, with_memory;
   std::optional<RunEnergy> energy;
 };
 
@@ -46,26 +44,23 @@ struct DemoEntry {
   std::string_view arch;
   std::string_view title;
   std::string_view setting;  // "key=value", or empty
-  // All of the memory system is modelled. The others wait for DRAM, but for no change of layout.
-  bool whole_memory;
 };
 
 inline constexpr std::int64_t kDemoMultipliers = 4096;  // 16 tiles of 4x4 PEs of 16 [TensorDash Table 2]
 
 inline constexpr std::array kDemoMachines{
-    DemoEntry{"dense", "dense", "", true},
-    DemoEntry{"tensordash", "TensorDash", "", true},
-    DemoEntry{"cnvlutin", "Cnvlutin", "", true},
-    DemoEntry{"structured-2of4", "2:4 weights", "", true},
-    DemoEntry{"sparten", "SparTen", "", false},
+    DemoEntry{"dense", "dense", ""},
+    DemoEntry{"tensordash", "TensorDash", ""},
+    DemoEntry{"cnvlutin", "Cnvlutin", ""},
+    DemoEntry{"structured-2of4", "2:4 weights", ""},
+    DemoEntry{"sparten", "SparTen", ""},
     // Outer products of whole matrices are hopeless on linear layers; one index of the sum at a time is not.
-    DemoEntry{"scnn-4096", "SCNN-like", "linear=channels", false},
-    DemoEntry{"ant-4096", "ANT", "linear=channels", false},
+    DemoEntry{"scnn-4096", "SCNN-like", "linear=channels"},
+    DemoEntry{"ant-4096", "ANT", "linear=channels"},
 };
 inline constexpr std::size_t kDemoHeadline = 1;  // whose energy the last lines name
 
-// Simulates traces on these machines: each with ideal memory and, where all of it is modelled, with its
-// memory.
+// Simulates traces on these machines.
 class DemoMachines {
  public:
   DemoMachines();
@@ -75,7 +70,7 @@ class DemoMachines {
   Simulation ideal_, with_memory_;
 };
 
-// The results of all points, of machines with their memory where it is modelled.
+// The results of all points, of machines with their memory.
 SimulationOutcome demo_outcome(const std::vector<DemoPoint>& points);
 
 }  // namespace lacuna

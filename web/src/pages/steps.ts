@@ -32,7 +32,7 @@ function stepTable(step: Step, open: (layer: number) => void): HTMLElement {
   const columns = [
     { name: "layer", title: "layer" }, { name: "shape", title: "shape" }, { name: "operation", title: "operation", filter: true },
     ...(machines ? [{ name: "machine", title: "machine", filter: true }] : []), { name: "skips", title: "skips" }, ...numberColumns,
-    ...(machines ? [{ name: "baseline_cycles", title: "dense", unit: "cycles", text: whole }, { name: "cycles", title: "machine", unit: "cycles", text: whole }, { name: "from_zeros", title: "speedup", unit: "from zeros", text: (value: number) => times(value, 4) }, { name: "speedup", title: "with empty lanes", text: (value: number) => times(value, 4) }] : []),
+    ...(machines ? [{ name: "baseline_cycles", title: "dense", unit: "cycles", text: whole }, { name: "cycles", title: "machine", unit: "cycles", text: whole }, { name: "from_zeros", title: "from zeros", text: (value: number) => times(value, 4) }, { name: "speedup", title: "speedup", text: (value: number) => times(value, 4) }] : []),
     { name: "at_best", title: "at best", text: (value: number) => times(value, 4) },
     ...(rows.some((row) => row.joules !== null) ? [{ name: "joules", title: "energy", unit: "per batch", text: (value: number) => joules(value, 4) }] : []),
   ];

@@ -85,7 +85,7 @@ export function choice<T extends string>(label: string, options: readonly T[], t
 
 const swatch = (style: string, text: string): HTMLElement => el("span", { class: "swatch" }, el("i", { class: style }), text);
 export const keys = {
-  empty: () => swatch("hatch", "from lanes that hold no element"),
+  withoutZeros: () => swatch("hatch", "without any zero"),
   best: () => swatch("best", "at best"),
   forward: () => swatch("solid", "forward"),
   input: () => swatch("lines", "input gradients"),
