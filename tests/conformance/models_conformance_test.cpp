@@ -6,6 +6,7 @@
 #include "base/testing.hpp"
 #include "base/work_progress.hpp"
 #include "conformance/model_checks.hpp"
+#include "conformance/possible_machine.hpp"
 #include "sim/accelerator.hpp"
 #include "sim/simulation.hpp"
 #include "sim/testing/machines.hpp"
@@ -37,6 +38,23 @@ TEST_P(EveryModel, TheFunctionalEngineGoesByValues) {
 
 TEST_P(EveryModel, CountersMakeSense) {
   EXPECT_EQ(testing::check_counters(*machine(), random_cases(250)), "");
+}
+
+// Nothing is faster, or takes less energy, than its hardware can be.
+TEST_P(EveryModel, IsPossible) {
+  const auto m = machine();
+  // Whole matrices give outer products that fit no output; one index of the sum at a time fills them.
+  const bool outer =
+      std::ranges::find(m->params().specs(), "linear", &ParamSpec::name) != m->params().specs().end();
+  const testing::ThroughputCheck throughput = testing::check_throughput(*testing::make_machine(
+      GetParam(), outer ? testing::Settings{{"linear", "channels"}} : testing::Settings{}));
+  EXPECT_EQ(throughput.wrong, "");
+  EXPECT_GT(throughput.fullest, 0.5) << "half the cycles would not be noticed";
+  EXPECT_EQ(testing::check_actions(*m), "");
+  EXPECT_EQ(testing::check_parts_are_used(*m), "");
+  EXPECT_EQ(testing::check_depends_on_the_layer_alone(*m), "");
+  EXPECT_EQ(
+      testing::check_memory_takes_time(*m, *testing::make_machine(GetParam(), {{"memory", "modelled"}})), "");
 }
 
 TEST_P(EveryModel, ResultsDoNotDependOnThreads) {
