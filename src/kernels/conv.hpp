@@ -106,7 +106,10 @@ struct ConvOptions {
   // of the non-zero weights alone, as with Operand::kW. Not where a kernel would read kNhwc as it is.
   bool or_weights = false;
   bool allow_bfloat16 = false;  // kAuto: the choice may be bfloat16, where the CPU has it
-  std::string isa;              // "": the best of this CPU; "avx512", "avx2" or "portable"
+  // The plan allocates no workspace: each run is given one (ConvTensors::workspace), which keeps nothing
+  // between runs. Plans that run one after the other can share it.
+  bool borrow_workspace = false;
+  std::string isa;  // "": the best of this CPU; "avx512", "avx2" or "portable"
 
   Operand checked_operand() const {
     return checked.value_or(op == Operation::kInputGrad ? Operand::kG : Operand::kA);
@@ -117,9 +120,9 @@ struct ConvOptions {
 
 // The tensors of the operation; the others stay null.
 struct ConvTensors {
-  const float* src = nullptr;       // forward, weight_grad
-  const float* weights = nullptr;   // forward, input_grad; weight_grad that checks weights: oihw, or null if
-                                    // use_weights() was called
+  const float* src = nullptr;      // forward, weight_grad
+  const float* weights = nullptr;  // forward, input_grad; weight_grad that checks weights: plain ones, or
+                                   // null if use_weights() was called
   const float* bias = nullptr;      // forward, with options.bias
   const float* diff_dst = nullptr;  // input_grad, weight_grad
   float* dst = nullptr;             // forward
@@ -128,6 +131,8 @@ struct ConvTensors {
   // Version of the values of plain weights, chosen by the caller; 0: unknown. A run with the version of the
   // run before does not pack them again. Needs a workspace that is not shared between plans.
   std::uint64_t weights_version = 0;
+  // With ConvOptions::borrow_workspace: workspace_bytes() of memory aligned to 64 bytes.
+  void* workspace = nullptr;
 };
 
 // The outcome of a run.
@@ -183,6 +188,7 @@ class ConvPlan {
   void pack_weights(const float* oihw, float* packed);
   void unpack_weights(const float* packed, float* oihw);
 
+  std::size_t workspace_bytes() const;
   static std::size_t workspace_bytes(const LayerShape& shape, const ConvOptions& options);
 
  private:

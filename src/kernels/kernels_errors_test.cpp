@@ -130,6 +130,39 @@ TEST(KernelErrors, WorkspaceOfTheCaller) {
   EXPECT_EQ(memory[static_cast<std::int64_t>(bytes / sizeof(float))], 7);
 }
 
+// Plans that take turns on one workspace, each of which leaves rubbish in it, compute what they do on their
+// own.
+TEST(KernelErrors, BorrowedWorkspace) {
+  for (const Impl impl : {Impl::kSparse, Impl::kDenseDirect})
+    for (const Operation op : kOperations) {
+      ConvOptions o = sparse_options(op, Layout::kNchw);
+      o.impl = impl;
+      ConvPlan alone(small(), o);
+      PlanTensors data(alone);
+      data.fill(alone, 0.5, 2);
+      ConvTensors t = data.tensors();
+      t.weights_version = 1;  // a plan that keeps nothing may not believe it
+      alone.run(t);
+      const std::vector<float> wanted(data.result().data(), data.result().data() + data.result().size());
+      o.borrow_workspace = true;
+      ConvPlan plan(small(), o);
+      ASSERT_GT(plan.workspace_bytes(), 0U);
+      ASSERT_EQ(plan.workspace_bytes(), ConvPlan::workspace_bytes(small(), o));
+      EXPECT_EQ(code_of([&] { plan.run(t); }), Code::kNullPointer);
+      AlignedFloats memory(static_cast<std::int64_t>(plan.workspace_bytes() / sizeof(float)));
+      t.workspace = memory.data() + 1;
+      EXPECT_EQ(code_of([&] { plan.run(t); }), Code::kMisaligned);
+      t.workspace = memory.data();
+      for (int turn = 0; turn < 2; ++turn) {
+        std::fill(memory.data(), memory.data() + memory.size(), 7.0F);
+        plan.run(t);
+        for (std::size_t i = 0; i < wanted.size(); ++i)
+          ASSERT_EQ(data.result()[static_cast<std::int64_t>(i)], wanted[i])
+              << impl_name(impl) << " " << operation_name(op) << " element " << i;
+      }
+    }
+}
+
 TEST(KernelErrors, PackingNeedsAPackedPlan) {
   ConvPlan plan(small(), sparse_options());
   PlanTensors data(plan);

@@ -18,6 +18,13 @@ bool supports(const KernelConfig& config) {
          is_matrix(config.options.layout_of_src(), s.c) && is_matrix(config.options.layout_of_dst(), s.k);
 }
 
+// The lists of all kernels that this thread runs, one after the other: those of a large layer have as many
+// bytes as its activations.
+NonzeroLists& lists_of_this_thread() {
+  thread_local NonzeroLists lists;
+  return lists;
+}
+
 class LinearConv final : public ConvKernel {
  public:
   explicit LinearConv(const KernelConfig& config)
@@ -54,13 +61,14 @@ class LinearConv final : public ConvKernel {
     const TileLoops& loops = tile_loops(isa_);
     const int threads = options_.threads;
     const float* checked = by_gradients_ ? t.diff_dst : t.src;
-    lists_.build(checked, shape_.n, by_gradients_ ? shape_.k : shape_.c, {.by_columns = grad()}, threads,
-                 loops);
+    NonzeroLists& lists = lists_of_this_thread();
+    lists.build(checked, shape_.n, by_gradients_ ? shape_.k : shape_.c, {.by_columns = grad()}, threads,
+                loops);
     if (grad()) {
       PackedPanels dense(memory.scratch, shape_.n, by_gradients_ ? shape_.c : shape_.k);
       dense.pack(by_gradients_ ? t.src : t.diff_dst, false, threads, isa_);
       const SumResult result{.data = t.diff_weights, .transposed = !by_gradients_};
-      return gather_sum({.lists = lists_, .transposed = true}, dense, result, threads, isa_);
+      return gather_sum({.lists = lists, .transposed = true}, dense, result, threads, isa_);
     }
     const bool packed = packs();
     if (!packed && !same_weights(t)) panels(memory.kept).pack(t.weights, forward(), threads, isa_);
@@ -69,7 +77,7 @@ class LinearConv final : public ConvKernel {
     const SumResult result{.data = forward() ? t.dst : t.diff_src,
                            .bias = options_.bias ? t.bias : nullptr,
                            .relu = options_.relu};
-    gather_sum({.lists = lists_}, weights, result, threads, isa_);
+    gather_sum({.lists = lists}, weights, result, threads, isa_);
   }
 
  private:
@@ -87,7 +95,6 @@ class LinearConv final : public ConvKernel {
   bool by_gradients_;
   Isa isa_;
   std::string name_;
-  NonzeroLists lists_;
 };
 
 }  // namespace

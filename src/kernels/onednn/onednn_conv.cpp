@@ -16,17 +16,28 @@ namespace {
 
 using dnnl::memory;
 
+std::int64_t floats_of(const memory::desc& desc) {
+  return static_cast<std::int64_t>((desc.get_size() + sizeof(float) - 1) / sizeof(float));
+}
+
 // One tensor: as the caller has it and as the primitive wants it, with a reorder where they differ.
 class Port {
  public:
   Port() = default;
   Port(const memory::desc& user, const memory::desc& inner, bool output) : same_(user == inner) {
     user_ = memory(user, cpu_engine(), DNNL_MEMORY_NONE);
-    inner_ = same_ ? user_ : memory(inner, cpu_engine());
+    inner_ = same_ ? user_ : memory(inner, cpu_engine(), DNNL_MEMORY_NONE);
     if (!same_) reorder_ = output ? dnnl::reorder(inner_, user_) : dnnl::reorder(user_, inner_);
+    if (!same_) copy_floats_ = round_up(floats_of(inner), kLanes);
   }
-  // Only written to if this is an output.
-  void attach(const float* data) { user_.set_data_handle(const_cast<float*>(data)); }
+  // Of the copy that a reorder writes or reads.
+  std::int64_t copy_floats() const { return copy_floats_; }
+  // `data` is only written to if this is an output. Returns the memory behind the copy.
+  float* attach(const float* data, float* copy) {
+    user_.set_data_handle(const_cast<float*>(data));
+    if (!same_) inner_.set_data_handle(copy);
+    return copy + copy_floats_;
+  }
   void reorder_in(dnnl::stream& stream) {
     if (!same_) reorder_.execute(stream, user_, inner_);
   }
@@ -37,6 +48,7 @@ class Port {
 
  private:
   bool same_ = true;
+  std::int64_t copy_floats_ = 0;
   memory user_;
   memory inner_;
   dnnl::reorder reorder_;
@@ -50,10 +62,6 @@ void find_gemm(PrimitiveDesc& pd, const LayerShape& shape) {
     if (!pd.next_impl())
       throw ConvError(ConvError::Code::kShape,
                       std::string("oneDNN has no matrix product for ") + shape.describe(), "use direct");
-}
-
-std::int64_t floats_of(const memory::desc& desc) {
-  return static_cast<std::int64_t>((desc.get_size() + sizeof(float) - 1) / sizeof(float));
 }
 
 // Rows of a linear layer; blocked ones are padded to whole vectors.
@@ -75,6 +83,10 @@ class OneDnnConv final : public ConvKernel {
   const char* name() const override { return name_.c_str(); }
   std::int64_t src_floats() const override { return floats_of(inner_src_); }
   std::int64_t dst_floats() const override { return floats_of(inner_dst_); }
+  std::int64_t kept_floats() const override { return keeps_weights() ? weights_.copy_floats() : 0; }
+  std::int64_t scratch_floats() const override {
+    return src_.copy_floats() + dst_.copy_floats() + (keeps_weights() ? 0 : weights_.copy_floats());
+  }
   std::int64_t packed_floats() const override { return floats_of(inner_weights_); }
   void pack(const float* plain, float* packed) override {
     reorder(plain_weights_, const_cast<float*>(plain), inner_weights_, packed);
@@ -82,10 +94,12 @@ class OneDnnConv final : public ConvKernel {
   void unpack(const float* packed, float* plain) override {
     reorder(inner_weights_, const_cast<float*>(packed), plain_weights_, plain);
   }
-  void run(const ConvTensors& t, const KernelMemory&) override;
+  void run(const ConvTensors& t, const KernelMemory& memory) override;
   std::size_t working_bytes() const { return working_bytes_; }
 
  private:
+  // weight_grad computes them, the others read them and reorder them once per version.
+  bool keeps_weights() const { return options_.op != Operation::kWeightGrad; }
   void make_linear(const LayerShape& s);
   void make_convolution(const LayerShape& s, OneDnnAlgorithm algorithm);
   // Uses a primitive and the layouts that it has chosen.
@@ -297,12 +311,12 @@ void OneDnnConv::execute(int count, const dnnl_exec_arg_t* args) {
   dnnl::error::wrap_c_api(call.status, "could not run a convolution");
 }
 
-void OneDnnConv::run(const ConvTensors& t, const KernelMemory&) {
+void OneDnnConv::run(const ConvTensors& t, const KernelMemory& memory) {
   const ThreadScope threads(options_.threads);
   const Operation op = options_.op;
-  src_.attach(op == Operation::kInputGrad ? t.diff_src : t.src);
-  weights_.attach(op == Operation::kWeightGrad ? t.diff_weights : t.weights);
-  dst_.attach(op == Operation::kForward ? t.dst : t.diff_dst);
+  float* copies = src_.attach(op == Operation::kInputGrad ? t.diff_src : t.src, memory.scratch);
+  copies = dst_.attach(op == Operation::kForward ? t.dst : t.diff_dst, copies);
+  weights_.attach(keeps_weights() ? t.weights : t.diff_weights, keeps_weights() ? memory.kept : copies);
   if (op != Operation::kInputGrad) src_.reorder_in(stream_);
   const bool same = same_weights(t);
   if (op != Operation::kWeightGrad && !same) weights_.reorder_in(stream_);

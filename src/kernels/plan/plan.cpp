@@ -11,7 +11,7 @@ using Code = ConvError::Code;
 ConvPlan::ConvPlan(const LayerShape& shape, const ConvOptions& options, void* workspace,
                    std::size_t workspace_size)
     : state_(std::make_unique<State>(shape, options)) {
-  state_->workspace.use(workspace, workspace_size);
+  if (!options.borrow_workspace) state_->workspace.use(workspace, workspace_size);
 }
 
 ConvPlan::~ConvPlan() = default;
@@ -77,6 +77,7 @@ void ConvPlan::unpack_weights(const float* packed, float* oihw) {
   s.unpack(packed, oihw);
 }
 
+std::size_t ConvPlan::workspace_bytes() const { return state_->workspace.bytes(); }
 std::size_t ConvPlan::workspace_bytes(const LayerShape& shape, const ConvOptions& options) {
   return State(shape, options).workspace.bytes();
 }

@@ -58,9 +58,6 @@ void check_options(const LayerShape& shape, const ConvOptions& o) {
   }
   if (o.or_weights && o.op == Operation::kWeightGrad && o.weights == WeightLayout::kPacked)
     throw ConvError(Code::kOption, "gradients of the non-zero weights are not packed", "use oihw");
-  if ((o.checked == Operand::kW || o.or_weights) && o.weights == WeightLayout::kOhwi)
-    throw ConvError(Code::kOption, "kernels that skip zero weights have no ohwi weights",
-                    "use oihw or packed");
   const ConvImplementation* named = find_implementation(o.impl);
   if (named == nullptr && o.impl != Impl::kAuto && o.impl != Impl::kSparse)
     throw ConvError(Code::kOption, std::string("implementation ") + o.impl.name + " is unknown", "use auto");

@@ -136,9 +136,6 @@ TEST(EitherSide, RefusesWhatCannotBe) {
   ConvOptions o = EitherSide::options(Operation::kWeightGrad, true, 1);
   EXPECT_THROW(ConvPlan(kShape, o), ConvError);
   o = EitherSide::options(Operation::kForward, false, 1);
-  o.weights = WeightLayout::kOhwi;
-  EXPECT_THROW(ConvPlan(kShape, o), ConvError);
-  o = EitherSide::options(Operation::kForward, false, 1);
   o.or_weights = false;
   const std::vector<std::uint8_t> kept(static_cast<std::size_t>(kShape.w_elements()), 1);
   EXPECT_THROW(ConvPlan(kShape, o).use_pattern(kept.data()), ConvError);

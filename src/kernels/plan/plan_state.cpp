@@ -137,6 +137,7 @@ void ConvPlan::State::drop_unkept(const ConvTensors& t) const {
 
 void ConvPlan::State::run_kernel(const PlanKernel& chosen, const ConvTensors& t) {
   ConvTensors inner = t;
+  if (options.borrow_workspace) inner.weights_version = 0;
   const PlanSide* result = options.op == Operation::kForward     ? &dst
                            : options.op == Operation::kInputGrad ? &src
                                                                  : nullptr;
@@ -166,6 +167,7 @@ void ConvPlan::State::run_kernel(const PlanKernel& chosen, const ConvTensors& t)
 
 ConvRun ConvPlan::State::run(const ConvTensors& t, double zeros) {
   check(t);
+  if (options.borrow_workspace) workspace.lend(t.workspace);
   const Choice choice = choose(t, zeros);
   const PlanKernel& chosen = !choice.skipped ? dense : choice.skipped == Operand::kW ? weights : data;
   run_kernel(chosen, t);

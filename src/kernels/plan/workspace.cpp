@@ -32,6 +32,14 @@ void Workspace::use(void* given, std::size_t size) {
   memory_ = static_cast<float*>(given);
 }
 
+void Workspace::lend(void* given) {
+  if (bytes() == 0) return;
+  if (given == nullptr)
+    throw ConvError(ConvError::Code::kNullPointer, "the workspace is null",
+                    "give this plan workspace_bytes() of memory in each run");
+  use(given, bytes());
+}
+
 void Workspace::Free::operator()(float* memory) const {
   ::operator delete[](memory, std::align_val_t{kVectorBytes});
 }

@@ -19,6 +19,8 @@ class Workspace {
 
   // Takes `given` (ConvError if it is misaligned or too small), or allocates if it is null.
   void use(void* given, std::size_t size);
+  // Takes bytes() of the caller's memory for one run. ConvError if it is null or misaligned.
+  void lend(void* given);
   float* at(std::int64_t offset) { return memory_ + offset; }
 
  private:

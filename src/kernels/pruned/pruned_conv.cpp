@@ -59,7 +59,7 @@ PrunedConv::PrunedConv(const KernelConfig& config)
       input_(sides_.checked),
       result_(sides_.other),
       geometry_(geometry_of(config, sides_)),
-      lists_(shape_, op_, geometry_, loops_, config.l1_bytes, threads_),
+      lists_(shape_, op_, ohwi_, geometry_, loops_, config.l1_bytes, threads_),
       scratch_(static_cast<std::size_t>(threads_)) {
   for (Scratch& scratch : scratch_) {
     for (Scratch::Inputs* inputs : {&scratch.inputs, &scratch.next}) {
@@ -89,8 +89,8 @@ double PrunedConv::zeros() const {
   return 1 - static_cast<double>(lists_.nonzeros()) / static_cast<double>(shape_.w_elements());
 }
 
-bool PrunedConv::update(const float* oihw) {
-  const bool kept = lists_.update(oihw);
+bool PrunedConv::update(const float* plain) {
+  const bool kept = lists_.update(plain);
   if (op_ != Operation::kWeightGrad) return kept;
   std::size_t entries = 0;
   for (const WeightBlocks& list : lists_.all()) entries += list.entries.size();
@@ -98,9 +98,9 @@ bool PrunedConv::update(const float* oihw) {
   return kept;
 }
 
-void PrunedConv::use_weights(const float* oihw) {
+void PrunedConv::use_weights(const float* plain) {
   has_pattern_ = false;
-  update(oihw);
+  update(plain);
 }
 
 void PrunedConv::use_pattern(const std::uint8_t* kept) {
@@ -109,9 +109,9 @@ void PrunedConv::use_pattern(const std::uint8_t* kept) {
   if (has_pattern_) update(std::vector<float>(kept, kept + shape_.w_elements()).data());
 }
 
-void PrunedConv::pack(const float* oihw, float* packed) {
+void PrunedConv::pack(const float* plain, float* packed) {
   static std::atomic<std::uint64_t> last{0};
-  update(oihw);
+  update(plain);
   stamp_ = ++last;
   std::memcpy(packed, &stamp_, sizeof stamp_);
 }

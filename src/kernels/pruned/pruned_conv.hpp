@@ -17,19 +17,19 @@ class PrunedConv final : public SparseConv, public SkipsWeights {
 
   // Packed weights are a stamp: the lists are in the kernel.
   std::int64_t packed_floats() const override { return kLanes; }
-  void pack(const float* oihw, float* packed) override;
+  void pack(const float* plain, float* packed) override;
   void unpack(const float*, float*) override {}  // gradients are plain
-  void use_weights(const float* oihw) override;
+  void use_weights(const float* plain) override;
   void use_pattern(const std::uint8_t* kept) override;
   bool has_weights() const override { return lists_.nonzeros() >= 0; }
   bool has_pattern() const override { return has_pattern_; }
   double zeros() const override;
-  void keep_nonzero(float* oihw) const override;
+  void keep_nonzero(float* plain) const override;
 
   // Takes plain weights, before the first run and whenever they change. Allocates only if there are more
   // non-zeros than ever before. Returns false if the non-zeros are at other places than before, which takes
   // longer.
-  bool update(const float* oihw);
+  bool update(const float* plain);
 
  private:
   // Buffers of a thread, allocated once.

@@ -101,15 +101,15 @@ void PrunedConv::add_gradients(const float* src, const float* diff_dst, const Un
   }
 }
 
-void PrunedConv::keep_nonzero(float* oihw) const {
+void PrunedConv::keep_nonzero(float* plain) const {
   // Kept values are moved out and back, so that no second tensor of weights is needed.
   std::vector<float> kept;
   for (const WeightBlocks& list : lists_.all())
-    for (const std::uint32_t from : list.from) kept.push_back(oihw[from]);
-  std::fill(oihw, oihw + shape_.w_elements(), 0.0F);
+    for (const std::uint32_t from : list.from) kept.push_back(plain[from]);
+  std::fill(plain, plain + shape_.w_elements(), 0.0F);
   std::size_t i = 0;
   for (const WeightBlocks& list : lists_.all())
-    for (const std::uint32_t from : list.from) oihw[from] = kept[i++];
+    for (const std::uint32_t from : list.from) plain[from] = kept[i++];
 }
 
 }  // namespace lacuna::kernels

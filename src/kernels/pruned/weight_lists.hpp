@@ -24,14 +24,15 @@ struct WeightBlocks {
 
 class WeightLists {
  public:
-  WeightLists(const LayerShape& shape, Operation op, const PrunedGeometry& geometry,
+  // ohwi: plain weights are [out][kh][kw][in], otherwise [out][in][kh][kw].
+  WeightLists(const LayerShape& shape, Operation op, bool ohwi, const PrunedGeometry& geometry,
               const PrunedKernels& kernels, std::int64_t l1_bytes, int threads);
 
   // Takes plain weights. Where the zeros are at the same places as before only values are replaced; returns
   // whether they were.
-  bool update(const float* oihw);
+  bool update(const float* plain);
   // Without looking whether they are where they were before.
-  void replace_values(const float* oihw);
+  void replace_values(const float* plain);
 
   std::int64_t nonzeros() const { return nonzeros_; }        // -1 before the first update
   std::int64_t result_part() const { return result_part_; }  // channels
@@ -62,11 +63,11 @@ class WeightLists {
   struct Target {
     std::uint32_t list, row, offset;
   };
-  bool refresh(const float* oihw);
-  void rebuild(const float* oihw);
+  bool refresh(const float* plain);
+  void rebuild(const float* plain);
   void choose_parts();
   void find_targets();
-  void scan_rows(const float* oihw, Scan& scan) const;
+  void scan_rows(const float* plain, Scan& scan) const;
   void lay_out(std::int64_t list);
   // f(list, place among plain weights, row of all lists, offset) for each non-zero.
   template <class F>
@@ -74,7 +75,7 @@ class WeightLists {
   std::int64_t list_rows() const { return input_parts() * result_channels_; }  // of a list, if none is empty
 
   LayerShape shape_;
-  bool forward_;
+  bool forward_, ohwi_;
   const PrunedGeometry* geometry_;
   const PrunedKernels* kernels_;
   std::int64_t l1_bytes_;
