@@ -411,6 +411,30 @@ static void test_conv(void) {
   lacuna_conv_free(conv);
   lacuna_conv_free(NULL);
 
+  /* The gradients of the non-zero weights alone, in a workspace of the caller. */
+  conv = NULL;
+  options.op = LACUNA_WEIGHT_GRAD;
+  options.skipped = LACUNA_OPERAND_W;
+  options.borrow_workspace = 1;
+  CHECK(lacuna_conv_workspace(NULL) == 0);
+  CHECK_OK(lacuna_conv_plan(&options, &conv));
+  const size_t bytes = (lacuna_conv_workspace(conv) + 63) / 64 * 64;
+  tensors = (lacuna_conv_tensors){.struct_size = sizeof tensors,
+                                  .src = src,
+                                  .weights = weights,
+                                  .diff_dst = src,
+                                  .diff_weights = grad[0]};
+  CHECK(bytes > 0);
+  CHECK_FAILS(lacuna_conv_run(conv, &tensors, -1, NULL), LACUNA_BAD_INPUT, "the workspace is null");
+  tensors.workspace = aligned_alloc(64, bytes);
+  CHECK_OK(lacuna_conv_run(conv, &tensors, -1, NULL));
+  for (int i = 0; i < kWeights; ++i) CHECK(fabsf(grad[0][i] - (weights[i] == 0 ? 0 : grad[1][i])) < 1e-3f);
+  free(tensors.workspace);
+  lacuna_conv_free(conv);
+  options.skipped = LACUNA_OPERAND_DEFAULT;
+  options.borrow_workspace = 0;
+  options.op = LACUNA_FORWARD;
+
   /* A linear layer; weights in the order of channels-last; the share of zeros. */
   conv = NULL;
   lacuna_conv_options linear = {.struct_size = sizeof linear,

@@ -42,16 +42,17 @@ ConvOptions options_of(const lacuna_conv_options& given) {
   options.layout =
       choose(given.layout,
              std::array{kernels::Layout::kNchw, kernels::Layout::kNhwc, kernels::Layout::kBlocked}, "layout");
-  options.checked =
-      choose(given.skipped,
-             std::array{std::optional<Operand>(), std::optional(Operand::kA), std::optional(Operand::kG)},
-             "operand to skip");
+  options.checked = choose(given.skipped,
+                           std::array{std::optional<Operand>(), std::optional(Operand::kA),
+                                      std::optional(Operand::kG), std::optional(Operand::kW)},
+                           "operand to skip");
   options.weights = given.ohwi_weights != 0 ? kernels::WeightLayout::kOhwi : kernels::WeightLayout::kOihw;
   options.threads = given.threads == 0 ? 1 : given.threads;
   options.bias = given.bias != 0;
   options.relu = given.relu != 0;
   options.strict = given.strict != 0;
   options.allow_winograd = given.allow_winograd != 0;
+  options.borrow_workspace = given.borrow_workspace != 0;
   return options;
 }
 
@@ -80,6 +81,10 @@ lacuna_status lacuna_conv_sizes(const lacuna_conv* conv, int64_t* src, int64_t* 
   });
 }
 
+size_t lacuna_conv_workspace(const lacuna_conv* conv) {
+  return conv == nullptr ? 0 : conv->plan.workspace_bytes();
+}
+
 const char* lacuna_conv_kernel(const lacuna_conv* conv) {
   return conv == nullptr ? nullptr : conv->plan.kernel();
 }
@@ -90,8 +95,9 @@ lacuna_status lacuna_conv_run(lacuna_conv* conv, const lacuna_conv_tensors* tens
     require(conv, "conv");
     const lacuna_conv_tensors given = sized_copy(tensors, "tensors");
     if (report != nullptr && report->struct_size < sizeof(lacuna_conv_report)) refuse_missing("report");
-    const kernels::ConvTensors all{given.src, given.weights,  given.bias,        given.diff_dst,
-                                   given.dst, given.diff_src, given.diff_weights};
+    kernels::ConvTensors all{given.src, given.weights,  given.bias,        given.diff_dst,
+                             given.dst, given.diff_src, given.diff_weights};
+    all.workspace = given.workspace;
     const kernels::ConvRun run = zeros < 0 ? conv->plan.run(all) : conv->plan.run(all, zeros);
     if (report == nullptr) return;
     report->zeros = run.zeros;

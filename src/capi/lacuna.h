@@ -197,8 +197,9 @@ typedef int lacuna_impl;
 /* blocked: nChw16c, channels past the last are zero. */
 enum { LACUNA_NCHW = 0, LACUNA_NHWC = 1, LACUNA_BLOCKED = 2 };
 typedef int lacuna_layout;
-/* The operand whose zeros are skipped: activations (A) by default, for input_grad always gradients (G). */
-enum { LACUNA_OPERAND_DEFAULT = 0, LACUNA_OPERAND_A = 1, LACUNA_OPERAND_G = 2 };
+/* The operand whose zeros are skipped: activations (A) by default, gradients (G) for input_grad. weight_grad
+ * by weights (W) computes the gradients of the non-zero weights alone, whichever implementation runs. */
+enum { LACUNA_OPERAND_DEFAULT = 0, LACUNA_OPERAND_A = 1, LACUNA_OPERAND_G = 2, LACUNA_OPERAND_W = 3 };
 typedef int lacuna_operand;
 
 typedef struct lacuna_conv_options {
@@ -220,6 +221,8 @@ typedef struct lacuna_conv_options {
   int ohwi_weights;   /* other than zero: plain weights are [out][kh][kw][in / groups], as channels-last has
                          them */
   int linear; /* other than zero: a linear layer, `batch` rows; input, kernel and what follows are ignored */
+  int borrow_workspace; /* other than zero: the plan allocates none, each run is given one. Plans that run one
+                           after the other can share it */
 } lacuna_conv_options;
 
 /* Plans once, runs many times. */
@@ -227,6 +230,8 @@ lacuna_status lacuna_conv_plan(const lacuna_conv_options* options, lacuna_conv**
 void lacuna_conv_free(lacuna_conv* conv);
 /* Floats of the tensors; any of the three may be null. */
 lacuna_status lacuna_conv_sizes(const lacuna_conv* conv, int64_t* src, int64_t* dst, int64_t* weights);
+/* Bytes of its workspace, 0 for null. */
+size_t lacuna_conv_workspace(const lacuna_conv* conv);
 /* The name of the kernel that the plan holds, "window avx512"; valid as long as the plan. Null for a null
  * plan. */
 const char* lacuna_conv_kernel(const lacuna_conv* conv);
@@ -235,12 +240,14 @@ const char* lacuna_conv_kernel(const lacuna_conv* conv);
 typedef struct lacuna_conv_tensors {
   size_t struct_size;
   const float* src;      /* forward, weight_grad */
-  const float* weights;  /* forward, input_grad: [out][in / groups][kh][kw], or as ohwi_weights says */
+  const float* weights;  /* [out][in / groups][kh][kw], or as ohwi_weights says: forward, input_grad, and
+                            weight_grad that skips W */
   const float* bias;     /* forward, with options.bias */
   const float* diff_dst; /* input_grad, weight_grad */
   float* dst;            /* forward */
   float* diff_src;       /* input_grad */
   float* diff_weights;   /* weight_grad */
+  void* workspace;       /* with options.borrow_workspace: lacuna_conv_workspace() bytes, aligned to 64 */
 } lacuna_conv_tensors;
 
 typedef struct lacuna_conv_report {
