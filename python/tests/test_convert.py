@@ -18,13 +18,16 @@ from unittest import mock
 import torch
 import torch.nn.functional as F
 from torch import nn
+from torch.nn.utils import prune
 
 import lacuna
 from lacuna._convert import layers as converted_layers
 from lacuna._convert.calls import Call
-from lacuna._convert.tuner import OUR_DENSE, SKIP_A, SKIP_G, TORCH, Choice
+from lacuna._convert import memory
+from lacuna._convert.memory import Workspaces, workspaces
+from lacuna._convert.tuner import OUR_DENSE, SKIP_A, SKIP_G, SKIP_W, TORCH, Choice
 
-CANDIDATES = (TORCH, OUR_DENSE, SKIP_A, SKIP_G)
+CANDIDATES = (TORCH, OUR_DENSE, SKIP_A, SKIP_G, SKIP_W)
 FORMATS = (torch.contiguous_format, torch.channels_last)
 TORCH_BACKWARD = Call._torch_backward
 NEXT = Choice.next
@@ -231,6 +234,168 @@ class SameResults(ConvertTest):
         self.near(losses[1][1] / 100, losses[0][1] / 100)
 
 
+class Pruned(ConvertTest):
+    """Zero weights: kernels that skip them, and gradients of kept weights alone where a mask says which those are."""
+
+    def layers(self):
+        for layout in FORMATS:
+            layer = nn.Conv2d(20, 24, 3, padding=1).to(memory_format=layout)
+            yield layer, torch.randn(3, 20, 7, 6).contiguous(memory_format=layout)
+        yield nn.Conv2d(32, 32, 1, groups=2), torch.randn(2, 32, 5, 5)
+        yield nn.Conv2d(16, 16, 3, stride=2, padding=1), torch.randn(2, 16, 9, 8)
+        yield nn.Linear(40, 24), torch.randn(5, 40)
+        yield nn.Linear(40, 24), torch.randn(2, 3, 40)
+
+    def used_for_gradients(self):
+        """Candidates that weight gradients used, appended to as layers run."""
+        used = []
+        compute = Call._our_weight_grad
+        spy = lambda call, candidate, *rest: (used.append(candidate), compute(call, candidate, *rest))[1]  # noqa: E731
+        patch = mock.patch.object(Call, "_our_weight_grad", spy)
+        patch.start()
+        self.addCleanup(patch.stop)
+        return used
+
+    def test_masks_of_prune(self):
+        self.force(SKIP_W)
+        used = self.used_for_gradients()
+        for layer, x in self.layers():
+            prune.custom_from_mask(layer, "weight", torch.rand(layer.weight.shape) < 0.2)
+            grad = torch.randn_like(layer(x))
+            x.requires_grad_()
+            results = []
+            for converted in (False, True):
+                lacuna.convert(layer) if converted else None
+                for parameter in (x, *layer.parameters()):
+                    parameter.grad = None
+                y = layer(x)
+                y.backward(grad)
+                results.append([y.detach(), x.grad, layer.weight_orig.grad, layer.bias.grad])
+            for a, b in zip(*results):
+                self.near(b, a, f"{layer}")
+            self.assertGreater(results[1][2].abs().sum(), 0)
+            self.assertFalse(results[1][2][layer.weight_mask == 0].any())
+            prune.remove(layer, "weight")  # the zeros stay, the mask does not: all gradients count again
+            used.clear()
+            layer.weight.grad = None
+            layer(x).backward(grad)
+            self.assertNotIn(SKIP_W, used)
+            self.assertTrue(layer.weight.grad[results[1][2] == 0].any())
+
+    def test_own_masks(self):
+        self.force(SKIP_W)
+        for layer, x in self.layers():
+            mask = torch.rand(layer.weight.shape) < 0.2
+            layer.weight.data.mul_(mask)
+            grad = torch.randn_like(layer(x))
+            wanted, _ = run(layer, x, grad)
+            lacuna.convert(layer, masks={"weight": mask})
+            got, _ = run(layer, x, grad)
+            wanted[2] = wanted[2] * mask
+            for a, b in zip(got, wanted):
+                self.near(a, b, f"{layer}")
+            mask.fill_(False)  # in place: the next call sees it
+            mask.view(-1)[0] = True
+            self.assertLessEqual(run(layer, x, grad)[0][2].count_nonzero(), 1)
+            self.near(copy.deepcopy(layer)(x), layer(x))
+
+    def test_all_and_no_weights_are_zero(self):
+        self.force(SKIP_W)
+        for layer, x in self.layers():
+            grad = torch.randn_like(layer(x))
+            for share in (0, 1):
+                mask = torch.full(layer.weight.shape, share)
+                layer.weight.data.mul_(mask)
+                wanted, _ = run(layer, x, grad)
+                wanted[2] = wanted[2] * mask
+                for a, b in zip(run(lacuna.convert(layer, masks={"weight": mask}), x, grad)[0], wanted):
+                    self.near(a, b, f"{layer} {share}")
+                lacuna.unconvert(layer)
+                torch.nn.init.normal_(layer.weight)
+
+    def test_wrong_masks(self):
+        model = small_network()
+        for masks, pattern in [
+            ({"0.wieght": torch.ones(16, 3, 3, 3)}, "no weight '0.wieght'; did you mean '0.weight'"),
+            ({"0.weight": torch.ones(16, 3, 3)}, r"0.weight is \(16, 3, 3, 3\), its mask \(16, 3, 3\)"),
+            ({"0.weight": 1}, "its mask int"),
+        ]:
+            with self.assertRaisesRegex(lacuna.ConvertError, pattern):
+                lacuna.convert(model, masks=masks)
+            self.assertEqual(lacuna.report(model).converted, [])
+
+    def test_dense_weights_are_not_tried(self):
+        choice = Choice([TORCH, OUR_DENSE, SKIP_A, SKIP_W])
+        choice.saw_zeros(SKIP_W, 0.4)
+        choice.saw_zeros(SKIP_A, 0.4)
+        self.assertEqual(choice._tried(), (TORCH, OUR_DENSE, SKIP_A))
+
+
+class Memory(ConvertTest):
+    def setUp(self):
+        super().setUp()
+        gc.collect()
+
+    def test_layers_share_one_workspace_and_give_it_back(self):
+        self.force(SKIP_A)
+        before = workspaces.held_bytes
+        model = nn.Sequential(*(nn.Conv2d(16, 16, 3, padding=1) for _ in range(6)))
+        report = lacuna.report(lacuna.convert(model))
+        model(torch.randn(4, 16, 12, 12)).sum().backward()
+        self.assertGreater(report.memory["needed"], 4 * 16 * 144 * 4)  # a copy of the images
+        self.assertEqual(report.memory["workspace"], max(before, report.memory["needed"]))
+        self.assertIn("MB of workspace", str(report))
+        del report
+        lacuna.unconvert(model)
+        gc.collect()
+        self.assertEqual(workspaces.held_bytes, 0)
+
+    def test_threads_have_workspaces_of_their_own(self):
+        pool = Workspaces()
+        with pool.lent(100) as first, pool.lent(50) as second:
+            self.assertNotEqual(first.address, second.address)
+            self.assertEqual((first.address % 64, second.address % 64), (0, 0))
+            self.assertEqual(pool.held_bytes, 150)
+        with pool.lent(120) as one:
+            self.assertEqual(one.size, 120)
+        pool.trim(110)
+        self.assertLessEqual(pool.held_bytes, 110)
+        pool.trim(0)
+        self.assertEqual(pool.held_bytes, 0)
+
+    def test_kernels_beyond_the_limit_are_not_tried(self):
+        layer, x = nn.Conv2d(16, 16, 3, padding=1), torch.randn(2, 16, 9, 9)
+        grad = torch.randn_like(layer(x))
+        wanted, _ = run(layer, x, grad)
+        report = lacuna.report(lacuna.convert(layer, memory_limit=100))
+        for candidate in (OUR_DENSE, SKIP_A, SKIP_G):
+            with always(candidate)[0], always(candidate)[1]:
+                for a, b in zip(run(layer, x, grad)[0], wanted):
+                    self.near(a, b)
+        self.assertIn("forward, skips zeros of A", {row["kernel"] for row in report.too_large()})
+        self.assertIn("MB: not tried", str(report))
+        self.assertEqual(report.memory["needed"], 0)
+        with self.assertRaisesRegex(lacuna.ConvertError, "memory_limit is -1"):
+            lacuna.convert(layer, memory_limit=-1)
+
+    def test_default_limit_is_a_share_of_what_is_free(self):
+        self.force(SKIP_A)
+        layer, x = nn.Conv2d(16, 16, 3, padding=1), torch.randn(2, 16, 9, 9)
+        with mock.patch.object(memory, "free_bytes", lambda: 1000), mock.patch.object(workspaces, "_free", []):
+            report = lacuna.report(lacuna.convert(layer))
+            self.near(layer(x), F.conv2d(x, layer.weight, layer.bias, padding=1))
+        self.assertTrue(report.too_large())
+        self.assertGreater(memory.free_bytes(), 1 << 20)
+
+    def test_memory_that_cannot_be_had(self):
+        """PyTorch computes what ours has no memory for."""
+        self.force(SKIP_A)
+        layer, x = lacuna.convert(nn.Conv2d(16, 16, 3, padding=1)), torch.randn(2, 16, 9, 9)
+        none_left = mock.patch.object(memory, "Buffer", side_effect=OSError("Cannot allocate memory"))
+        with none_left, mock.patch.object(workspaces, "_free", []), torch.no_grad():
+            self.near(layer(x), F.conv2d(x, layer.weight, layer.bias, padding=1))
+
+
 def small_network():
     return nn.Sequential(
         nn.Conv2d(3, 16, 3, padding=1),
@@ -376,7 +541,7 @@ class Reports(ConvertTest):
         """A layer whose measurements end with ours faster or not, whatever the clock says."""
         layer = lacuna.convert(nn.Linear(64, 64), dry_run=dry_run)
         x = torch.randn(64, 64, requires_grad=True)
-        slow = lambda call, *args: (time.sleep(0.002), TORCH_BACKWARD(call, *args))[1]  # noqa: E731
+        slow = lambda call, *args: (time.sleep(0.01), TORCH_BACKWARD(call, *args))[1]  # noqa: E731
         best = OUR_DENSE if faster else TORCH
         with mock.patch.object(Choice, "_fastest", lambda choice: best), mock.patch.object(
             converted_layers, "_FEWEST_MACS", 0

@@ -1,15 +1,16 @@
 """One call of a converted layer: which of the three operations are ours, and the autograd function that runs them."""
 
 from time import perf_counter
-from typing import Dict, List, Optional, Tuple
+from typing import Dict, List, NamedTuple, Optional, Tuple
 
 import torch
 import torch.nn.functional as F
 
-from .plans import DENSE, FORWARD, INPUT_GRAD, SPARSE, WEIGHT_GRAD, Geometry, Plan, Setting
-from .plans import shared_plan
+from .memory import default_limit
+from .plans import ACTIVATIONS, DENSE, FORWARD, GRADIENTS, INPUT_GRAD, NOTHING, SPARSE, WEIGHT_GRAD, WEIGHTS
+from .plans import Geometry, Plan, Setting, shared_plan, trim_workspaces
 from .tensors import differentiates_forward, dispatch_is_watched, empty, is_plain, share_of_zeros, uses_channels_last
-from .tuner import NAMES, OUR_DENSE, SKIP_A, SKIP_G, TORCH, Choice
+from .tuner import NAMES, OUR_DENSE, SKIP_A, SKIP_G, SKIP_W, TORCH, Choice
 from ..errors import SimulationError
 
 OPERATIONS = ("forward", "input_grad", "weight_grad")
@@ -25,14 +26,28 @@ _COMPARED = 3  # calls each that a layer's choices as a whole are compared with 
 _FEWEST_CHANNELS = 16  # of the operand whose zeros are skipped: fewer are padded to 16
 
 
-class Call:
-    """A layer at one shape: its geometry and the choice for each operation."""
+# The operand whose zeros a candidate skips.
+_SKIPPED = {SKIP_A: ACTIVATIONS, SKIP_G: GRADIENTS, SKIP_W: WEIGHTS}
 
-    def __init__(
-        self, geometry: Geometry, channels_last: bool, threads: int, deterministic: bool, dry_run: bool = False
-    ) -> None:
+
+class Manner(NamedTuple):
+    """How `lacuna.convert` was asked to treat a layer."""
+
+    deterministic: bool = False
+    dry_run: bool = False
+    memory_limit: Optional[int] = None  # bytes of a workspace; None: a share of what is free
+
+
+class Call:
+    """A layer at one shape: its geometry and the choice for each operation.
+
+    `pruned`: a mask says which weights are kept, so that the gradients of the others are not needed.
+    """
+
+    def __init__(self, geometry: Geometry, channels_last: bool, threads: int, manner: Manner, pruned: bool) -> None:
         self.geometry, self.channels_last, self.threads = geometry, channels_last, threads
-        self.deterministic, self.dry_run = deterministic, dry_run
+        self.deterministic, self.dry_run, self._memory_limit = manner
+        self.too_large: Dict[str, int] = {}  # kernels that need more memory than they may take, with their bytes
         self.pass_by = 0  # calls that go straight to PyTorch
         self.compared: Optional[Tuple[float, float]] = None  # seconds of PyTorch's and of ours, the whole layer
         self._won = self._small = False
@@ -48,16 +63,16 @@ class Call:
         skip_a = [SKIP_A] if channels >= _FEWEST_CHANNELS else []
         skip_g = [SKIP_G] if outs >= _FEWEST_CHANNELS else []
         self.choices = (
-            Choice([TORCH, OUR_DENSE, *skip_a]),
-            Choice([TORCH, OUR_DENSE, *skip_g]),
-            Choice([TORCH, OUR_DENSE, *skip_a, *(skip_g if skip_a else [])]),
+            Choice([TORCH, OUR_DENSE, *skip_a, SKIP_W]),
+            Choice([TORCH, OUR_DENSE, *skip_g, SKIP_W]),
+            Choice([TORCH, OUR_DENSE, *skip_a, *(skip_g if skip_a else []), *([SKIP_W] if pruned else [])]),
         )
         self._plans: Dict[Tuple[int, int], Tuple[Setting, Plan]] = {}  # by operation and candidate
 
     # The three operations. `x` and `grad` may have any strides; results are as PyTorch lays them out.
 
     def forward(self, x: torch.Tensor, weight: torch.Tensor, bias: Optional[torch.Tensor]) -> torch.Tensor:
-        used = TORCH if self._turn == 0 else self._choose(FORWARD, x, None)
+        used = TORCH if self._turn == 0 else self._choose(FORWARD, x, None, weight)
         if used != TORCH:
             self._plan(FORWARD, used, self._weights(weight)[1], bias is not None)  # made before the clock starts
         begin = perf_counter()
@@ -76,18 +91,23 @@ class Call:
         return result
 
     def backward(
-        self, grad: torch.Tensor, x: torch.Tensor, weight: torch.Tensor, mask: List[bool]
+        self,
+        grad: torch.Tensor,
+        x: torch.Tensor,
+        weight: torch.Tensor,
+        mask: List[bool],
+        kept: Optional[torch.Tensor] = None,
     ) -> Tuple[Optional[torch.Tensor], Optional[torch.Tensor], Optional[torch.Tensor]]:
-        """Gradients of input, weight and bias, those that `mask` asks for."""
+        """Gradients of input, weight and bias, those that `mask` asks for; of weights those that `kept` keeps."""
         begin = perf_counter()
         if self._turn == 0:
             results = self._torch_backward(grad, x, weight, mask)
         else:
-            results = self._chosen_backward(grad, x, weight, mask)
+            results = self._chosen_backward(grad, x, weight, mask, kept)
         self._look_at_gain(mask, self._forward_seconds + perf_counter() - begin)
         return results[0], results[1], results[2]
 
-    def _chosen_backward(self, grad, x, weight, mask) -> List[Optional[torch.Tensor]]:
+    def _chosen_backward(self, grad, x, weight, mask, kept) -> List[Optional[torch.Tensor]]:
         results: List[Optional[torch.Tensor]] = [None, None, None]
         left = list(mask)
         joint = []
@@ -96,7 +116,7 @@ class Call:
             which = op - 1
             if not mask[which]:
                 continue
-            used = self._choose(op, x, grad)
+            used = self._choose(op, x, grad, weight if op == INPUT_GRAD else kept)
             if used == TORCH and self.choices[op].settled:
                 joint.append(op)
                 continue
@@ -111,7 +131,7 @@ class Call:
                 if op == INPUT_GRAD:
                     result = self._our_input_grad(used, dense, x, weight)
                 else:
-                    result = self._our_weight_grad(used, dense, x, weight)
+                    result = self._our_weight_grad(used, dense, x, weight, kept)
             if result is not None:
                 results[which] = result
                 if bias:
@@ -133,13 +153,15 @@ class Call:
                 self.choices[op].done(TORCH, 0.0)
         return results
 
-    def _choose(self, op: int, x: torch.Tensor, grad: Optional[torch.Tensor]) -> int:
+    def _choose(
+        self, op: int, x: torch.Tensor, grad: Optional[torch.Tensor], weight: Optional[torch.Tensor]
+    ) -> int:
         choice = self.choices[op]
         if self.deterministic or choice.wants_zeros():
+            operands = {SKIP_A: x, SKIP_G: grad, SKIP_W: weight}
             for candidate in choice.candidates:
-                operand = x if candidate == SKIP_A else grad if candidate == SKIP_G else None
-                if operand is not None:
-                    choice.saw_zeros(candidate, share_of_zeros(operand))
+                if operands.get(candidate) is not None:
+                    choice.saw_zeros(candidate, share_of_zeros(operands[candidate]))
         return choice.by_rule() if self.deterministic else choice.next()
 
     def _done(self, op: int, used: int, seconds: float) -> None:
@@ -149,6 +171,7 @@ class Call:
         if choice.settled and not was_settled:  # the losers give their memory back
             for key in [key for key in self._plans if key[0] == op and key[1] != choice.best]:
                 del self._plans[key]
+            trim_workspaces()
 
     def _look_at_gain(self, mask: List[bool], seconds: float) -> None:
         """Straight to PyTorch for a while where all of ours together do not pay for this function."""
@@ -191,7 +214,8 @@ class Call:
 
     def _plan(self, op: int, used: int, ohwi: bool, bias: bool) -> Optional[Plan]:
         impl = DENSE if used == OUR_DENSE else SPARSE
-        setting = Setting(op, impl, used == SKIP_G, self.channels_last, ohwi, bias, self.threads)
+        skipped = _SKIPPED.get(used, NOTHING)
+        setting = Setting(op, impl, skipped, self.channels_last, ohwi, bias, self.threads)
         kept = self._plans.get((op, used))
         if kept is not None and kept[0] == setting:
             return kept[1]
@@ -199,6 +223,11 @@ class Call:
             plan = shared_plan(self.geometry, setting)
         except (SimulationError, MemoryError):  # a shape that the kernel cannot do
             self.choices[op].drop(used)
+            return None
+        limit = default_limit() if self._memory_limit is None else self._memory_limit
+        if plan.workspace_bytes > limit:
+            self.choices[op].drop(used)
+            self.too_large = {**self.too_large, f"{OPERATIONS[op]}, {NAMES[used]}": plan.workspace_bytes}
             return None
         self._plans[(op, used)] = (setting, plan)
         return plan
@@ -241,13 +270,17 @@ class Call:
         result = empty(x.shape) if self.geometry.linear else empty(x.shape, self.format)
         return result if plan.run(diff_dst=grad, weights=weights, diff_src=result) else None
 
-    def _our_weight_grad(self, used, grad, x, weight) -> Optional[torch.Tensor]:
+    def _our_weight_grad(self, used, grad, x, weight, kept) -> Optional[torch.Tensor]:
         ohwi = self._ohwi(WEIGHT_GRAD, weight)
         plan = self._plan(WEIGHT_GRAD, used, ohwi, False)
         if plan is None:
             return None
-        result = empty(weight.shape, torch.channels_last if ohwi else torch.contiguous_format)
-        return result if plan.run(src=self._laid_out(x), diff_dst=grad, diff_weights=result) else None
+        order = torch.channels_last if ohwi else torch.contiguous_format
+        result = empty(weight.shape, order)
+        tensors = {"src": self._laid_out(x), "diff_dst": grad, "diff_weights": result}
+        if used == SKIP_W:
+            tensors["weights"] = kept.contiguous(memory_format=order)
+        return result if plan.run(**tensors) else None
 
     def _bias_grad(self, grad: torch.Tensor) -> torch.Tensor:
         if self.geometry.linear:
@@ -297,6 +330,10 @@ class Call:
         """Seconds that ours save, or would, in a call."""
         return max(0.0, self.compared[0] - self.compared[1]) if self._won and self.compared else 0.0
 
+    @property
+    def workspace_bytes(self) -> int:
+        return max((plan.workspace_bytes for _, plan in list(self._plans.values())), default=0)
+
     def describe(self) -> List[Tuple[str, str, Optional[float], Dict[str, float]]]:
         """By operation: name, the kernel that runs it, share of zeros that the choice knows of, seconds by kernel."""
         found = []
@@ -312,19 +349,19 @@ class LayerFunction(torch.autograd.Function):
     """A converted layer with gradients. A second backward pass is PyTorch's."""
 
     @staticmethod
-    def forward(ctx, x, weight, bias, call: Call):
-        ctx.save_for_backward(x, weight)
+    def forward(ctx, x, weight, bias, kept: Optional[torch.Tensor], call: Call):
+        ctx.save_for_backward(x, weight, kept)
         ctx.call = call
         ctx.has_bias = bias is not None
         return call.forward(x, weight, bias)
 
     @staticmethod
     def backward(ctx, grad):
-        x, weight = ctx.saved_tensors
+        x, weight, kept = ctx.saved_tensors
         mask = [ctx.needs_input_grad[0], ctx.needs_input_grad[1], ctx.has_bias and ctx.needs_input_grad[2]]
         call: Call = ctx.call
         if torch.is_grad_enabled() or dispatch_is_watched() or differentiates_forward() or not is_plain(grad):
             gradients = call._torch_backward(grad, x, weight, mask)
         else:
-            gradients = call.backward(grad, x, weight, mask)
-        return (*(g if asked else None for g, asked in zip(gradients, mask)), None)
+            gradients = call.backward(grad, x, weight, mask, kept)
+        return (*(g if asked else None for g, asked in zip(gradients, mask)), None, None)

@@ -2,13 +2,14 @@
 
 import difflib
 from fnmatch import fnmatchcase
-from typing import List, Optional, Sequence, Set, Union
+from typing import List, Mapping, Optional, Sequence, Set, Union
 
 import torch
 from torch import nn
 
 from . import layers
-from .plans import FORWARD, SPARSE, Geometry, Plan, Setting
+from .calls import Manner
+from .plans import FORWARD, NOTHING, SPARSE, Geometry, Plan, Setting
 from ..errors import ConvertError
 
 _COVERED = (nn.Conv2d, nn.Linear)
@@ -24,6 +25,8 @@ def convert(
     skip: Names = (),
     dry_run: bool = False,
     deterministic: bool = False,
+    masks: Optional[Mapping[str, torch.Tensor]] = None,
+    memory_limit: Optional[int] = None,
 ) -> nn.Module:
     """Let the faster of PyTorch and Lacuna run the `Conv2d` and `Linear` layers of a model on the CPU.
 
@@ -37,6 +40,10 @@ def convert(
     dry_run: measure, but run PyTorch's kernels once that is done: `lacuna.report(model)` says what ours would save.
     deterministic: choose by the share of zeros alone, never by time, so that two runs give the same bits. Also the case
         while `torch.use_deterministic_algorithms(True)` holds.
+    masks: for pruned training with masks of your own: by the name of a weight, a tensor of its shape that is zero where
+        the weight stays zero. Gradients there may be left zero. Masks of `torch.nn.utils.prune` are found.
+    memory_limit: bytes that a kernel may need for its workspace, which all layers share. Kernels that need more are not
+        tried. By default a quarter of what is free when a kernel is first tried.
 
     `lacuna.report(model)` has what was converted, what was left to PyTorch and why; `lacuna.unconvert(model)` restores
     the model.
@@ -46,10 +53,14 @@ def convert(
         raise ConvertError("a TorchScript model hides its layers; convert the Python model that it was made from")
     names = [name for name, _ in model.named_modules()]
     chosen, skipped = _matching(names, only, "only"), _matching(names, skip, "skip")
+    if memory_limit is not None and memory_limit < 0:
+        raise ConvertError(f"memory_limit is {memory_limit}; give bytes, 0 for kernels without a workspace alone")
+    manner = Manner(deterministic, dry_run, memory_limit)
+    own = _checked_masks(model, masks or {})
     _try_library()
     for name, module in model.named_modules():
         if why_not(module) is None and (not only or name in chosen) and name not in skipped:
-            module._lacuna = layers.LayerState(deterministic, dry_run)
+            module._lacuna = layers.LayerState(manner, own.get(f"{name}.weight" if name else "weight"))
         else:
             module.__dict__.pop("_lacuna", None)  # of an earlier call
     return model
@@ -66,6 +77,19 @@ def _matching(names: List[str], patterns: Names, option: str) -> Set[str]:
             raise ConvertError(f"{option}: the model has no module {pattern!r}; {hint}")
         found.update(name for name in names if any(name == one or name.startswith(f"{one}.") for one in matched))
     return found
+
+
+def _checked_masks(model: nn.Module, masks: Mapping[str, torch.Tensor]) -> Mapping[str, torch.Tensor]:
+    weights = dict(model.named_parameters())
+    for name, mask in masks.items():
+        if name not in weights:
+            near = difflib.get_close_matches(name, weights, 1)
+            hint = f"did you mean {near[0]!r}?" if near else "model.named_parameters() lists the names"
+            raise ConvertError(f"masks: the model has no weight {name!r}; {hint}")
+        if not isinstance(mask, torch.Tensor) or mask.shape != weights[name].shape:
+            shape = tuple(mask.shape) if isinstance(mask, torch.Tensor) else type(mask).__name__
+            raise ConvertError(f"masks: {name} is {tuple(weights[name].shape)}, its mask {shape}; give one of its shape")
+    return masks
 
 
 def unconvert(model: nn.Module) -> nn.Module:
@@ -118,4 +142,4 @@ def why_not(module: nn.Module) -> Optional[str]:
 def _try_library() -> None:
     """An installation without a usable library is an error here, not in the first step."""
     geometry = Geometry((1, 16, 1, 1), 16, (1, 1), (1, 1), (0, 0), (1, 1), 1, True)
-    Plan(geometry, Setting(FORWARD, SPARSE, False, True, False, False, 1))
+    Plan(geometry, Setting(FORWARD, SPARSE, NOTHING, True, False, False, 1))

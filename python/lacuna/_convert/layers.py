@@ -8,7 +8,7 @@ import torch.nn.functional as F
 from torch import nn
 from torch.jit import is_scripting
 
-from .calls import Call, LayerFunction
+from .calls import Call, LayerFunction, Manner
 from .plans import Geometry
 from .tensors import differentiates_forward, dispatch_is_watched, is_plain, uses_channels_last
 
@@ -20,8 +20,9 @@ _MOST_SHAPES = 24  # of one layer: with more of them none is measured often enou
 class LayerState:
     """Calls of a converted layer. Not part of its state_dict; a copy of the layer starts without any."""
 
-    def __init__(self, deterministic: bool, dry_run: bool = False) -> None:
-        self.deterministic, self.dry_run = deterministic, dry_run
+    def __init__(self, manner: Manner = Manner(), mask: Optional[torch.Tensor] = None) -> None:
+        self.manner = manner
+        self.mask = mask  # of the weights that are kept, if the caller gave one
         self.fast: Tuple[Dict[torch.Size, Call], Dict[torch.Size, Call]] = ({}, {})  # without, with gradients
         self.calls: Dict[tuple, Call] = {}
         self.left = 0  # calls of a layer at rest until it looks again
@@ -32,17 +33,19 @@ class LayerState:
             _in_use(-1)
 
     def __deepcopy__(self, memo: object) -> "LayerState":
-        return LayerState(self.deterministic, self.dry_run)
+        return LayerState(self.manner, self.mask)
 
     def __reduce__(self):
-        return (LayerState, (self.deterministic, self.dry_run))
+        return (LayerState, (self.manner, self.mask))
 
-    def call(self, geometry: Geometry, channels_last: bool, gradients: bool) -> Optional[Call]:
-        deterministic = self.deterministic or torch.are_deterministic_algorithms_enabled()
-        key = (geometry, channels_last, gradients, torch.get_num_threads(), deterministic)
+    def call(self, geometry: Geometry, channels_last: bool, gradients: bool, pruned: bool) -> Optional[Call]:
+        manner = self.manner
+        if torch.are_deterministic_algorithms_enabled():
+            manner = manner._replace(deterministic=True)
+        key = (geometry, channels_last, gradients, torch.get_num_threads(), manner.deterministic, pruned)
         found = self.calls.get(key)
         if found is None and len(self.calls) < _MOST_SHAPES:
-            found = self.calls[key] = Call(geometry, channels_last, key[3], deterministic, self.dry_run)
+            found = self.calls[key] = Call(geometry, channels_last, key[3], manner, pruned)
         return found
 
     def rest(self) -> None:
@@ -91,6 +94,16 @@ def _needs_gradients(x: torch.Tensor, weight: torch.Tensor, bias: Optional[torch
     )
 
 
+def _kept_weights(layer: nn.Module, state: LayerState, weight: torch.Tensor) -> Optional[torch.Tensor]:
+    """The mask of a pruned layer: of `torch.nn.utils.prune`, or the caller's own."""
+    mask = state.mask
+    if mask is None and "weight_orig" in layer._parameters:  # prune multiplies weight_orig by it
+        mask = layer._buffers.get("weight_mask")
+    if mask is None or not mask.is_cpu or mask.shape != weight.shape:
+        return None
+    return mask if mask.dtype == torch.float32 else mask.float()
+
+
 def _conv2d(layer: nn.Conv2d, input: torch.Tensor, weight: torch.Tensor, bias: Optional[torch.Tensor]) -> torch.Tensor:
     return layer._conv_forward(input, weight, bias)
 
@@ -137,8 +150,9 @@ def _called(layer: nn.Module, input: torch.Tensor, compute: Callable, geometry_o
     if geometry is None:
         return compute(layer, input, weight, bias)
     gradients = _needs_gradients(input, weight, bias)
+    kept = _kept_weights(layer, state, weight) if gradients else None
     channels_last = geometry.linear or uses_channels_last(input) or uses_channels_last(weight)
-    call = state.call(geometry, channels_last, gradients)
+    call = state.call(geometry, channels_last, gradients, kept is not None)
     if call is None:
         return compute(layer, input, weight, bias)
     fast[input.shape] = call
@@ -147,7 +161,7 @@ def _called(layer: nn.Module, input: torch.Tensor, compute: Callable, geometry_o
         state.rest()
         return compute(layer, input, weight, bias)
     if gradients:
-        return LayerFunction.apply(input, weight, bias, call)
+        return LayerFunction.apply(input, weight, bias, kept, call)
     return call.forward_alone(input, weight, bias)
 
 

@@ -8,13 +8,14 @@ from typing import NamedTuple, Tuple
 
 import torch
 
+from .memory import workspaces
 from .._native.handles import Handle
 from .._native.library import ConvOptions, ConvTensors, library
 
 FORWARD, INPUT_GRAD, WEIGHT_GRAD = range(3)
 SPARSE, DENSE = 1, 2  # lacuna_impl
 _NCHW, _NHWC = 0, 1
-_ACTIVATIONS, _GRADIENTS = 1, 2
+NOTHING, ACTIVATIONS, GRADIENTS, WEIGHTS = range(4)  # lacuna_operand
 
 
 class Geometry(NamedTuple):
@@ -50,7 +51,7 @@ class Setting(NamedTuple):
 
     op: int
     impl: int
-    by_gradients: bool  # weight_grad, sparse: the zeros of the gradients are skipped instead of the activations'
+    skipped: int  # the operand whose zeros a sparse kernel skips; weight_grad by WEIGHTS: of the non-zero ones alone
     channels_last: bool
     ohwi: bool
     bias: bool
@@ -75,23 +76,34 @@ class Plan(Handle):
         options.linear = geometry.linear
         options.op, options.impl = setting.op, setting.impl
         options.layout = _NHWC if setting.channels_last else _NCHW
-        if setting.op == WEIGHT_GRAD and setting.impl == SPARSE:
-            options.skipped = _GRADIENTS if setting.by_gradients else _ACTIVATIONS
+        options.skipped = setting.skipped
         options.ohwi_weights = setting.ohwi
         options.bias = setting.bias
         options.threads = setting.threads
+        options.borrow_workspace = True
         super().__init__(library(), library().handle("lacuna_conv_plan", byref(options)))
+        self.workspace_bytes: int = self.library.plain("lacuna_conv_workspace", self.pointer)
+        workspaces.plans_in_use(1)
         self._tensors = ConvTensors(struct_size=ctypes.sizeof(ConvTensors))
         self._lock = threading.Lock()
+
+    def __del__(self) -> None:
+        if workspaces is not None and hasattr(self, "_tensors"):  # the interpreter is not shutting down
+            workspaces.plans_in_use(-1)
+        super().__del__()
 
     def run(self, **tensors: torch.Tensor) -> bool:
         """Tensors of the operation by their names in lacuna.h, in the layouts of the plan."""
         if not self._lock.acquire(blocking=False):
             return False
         try:
-            for name, tensor in tensors.items():
-                setattr(self._tensors, name, tensor.data_ptr())
-            self.library.call("lacuna_conv_run", self.pointer, byref(self._tensors), -1.0, None)
+            with workspaces.lent(self.workspace_bytes) as memory:
+                if memory is None:
+                    return False
+                for name, tensor in tensors.items():
+                    setattr(self._tensors, name, tensor.data_ptr())
+                self._tensors.workspace = memory.address
+                self.library.call("lacuna_conv_run", self.pointer, byref(self._tensors), -1.0, None)
         finally:
             self._lock.release()
         return True
@@ -111,6 +123,13 @@ def shared_plan(geometry: Geometry, setting: Setting) -> Plan:
         with _shared_lock:
             _shared[key] = plan
     return plan
+
+
+def trim_workspaces() -> None:
+    """Give back what no plan in use needs."""
+    with _shared_lock:
+        plans = list(_shared.values())
+    workspaces.trim(max((plan.workspace_bytes for plan in plans), default=0))
 
 
 def zeros_of(tensor: torch.Tensor) -> float:

@@ -8,6 +8,7 @@ from torch import nn
 from .calls import Call
 from .convert import checked, why_not
 from .layers import LayerState
+from .memory import workspaces
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,7 @@ class ConversionReport:
         """
         rows: List[Dict[str, object]] = []
         for name, state in self._states.items():
-            for (geometry, channels_last, gradients, threads, _), call in list(state.calls.items()):
+            for (geometry, channels_last, gradients, threads, *_), call in list(state.calls.items()):
                 for operation, used, zeros, seconds in call.describe()[: 3 if gradients else 1]:
                     rows.append(
                         {
@@ -80,6 +81,23 @@ class ConversionReport:
             rows.append({"layer": name, "pytorch_ms": torchs, "lacuna_ms": torchs - saved, "saved_ms": saved})
         return rows
 
+    @property
+    def memory(self) -> Dict[str, int]:
+        """Bytes: `workspace` that the converted layers of this process share now, `needed` by the largest of these."""
+        return {"workspace": workspaces.held_bytes, "needed": max((c.workspace_bytes for c in self._calls()), default=0)}
+
+    def too_large(self) -> List[Dict[str, object]]:
+        """Kernels that were not tried because their workspace is larger than the limit: `layer`, `kernel`, `bytes`."""
+        return [
+            {"layer": name, "kernel": kernel, "bytes": size}
+            for name, state in self._states.items()
+            for call in list(state.calls.values())
+            for kernel, size in call.too_large.items()
+        ]
+
+    def _calls(self) -> List[Call]:
+        return [call for state in self._states.values() for call in list(state.calls.values())]
+
     def __repr__(self) -> str:
         return f"<lacuna.ConversionReport: {len(self._states)} layers converted, {len(self.left)} left to PyTorch>"
 
@@ -101,10 +119,13 @@ class ConversionReport:
                 times = "  ".join(f"{name} {ms:.3g} ms" for name, ms in row["ms"].items())
                 line = f"{layer}  {row['operation']:11}  {row['runs']:17} {row['state']:10} {zeros:10} {times}"
                 lines.append(line.rstrip())
+        if rows:
+            lines.append(f"{self.memory['workspace'] / 1e6:.3g} MB of workspace, which all layers share")
+        lines += [f"  {r['layer']}: {r['kernel']} needs {r['bytes'] / 1e6:.0f} MB: not tried" for r in self.too_large()]
         gains = [row for row in self.gains() if row["saved_ms"] > 0]
         if gains:
             saved, torchs = sum(row["saved_ms"] for row in gains), sum(row["pytorch_ms"] for row in gains)
-            verb = "would save" if any(state.dry_run for state in self._states.values()) else "save"
+            verb = "would save" if any(state.manner.dry_run for state in self._states.values()) else "save"
             lines.append(f"{len(gains)} layers {verb} {saved:.3g} of {torchs:.3g} ms, if each is called once")
         return "\n".join(lines)
 

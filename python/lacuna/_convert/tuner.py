@@ -9,13 +9,15 @@ the candidates by rounding alone.
 
 from typing import Dict, Sequence, Tuple
 
-TORCH, OUR_DENSE, SKIP_A, SKIP_G = range(4)
-NAMES = ("PyTorch", "dense", "skips zeros of A", "skips zeros of G")
+TORCH, OUR_DENSE, SKIP_A, SKIP_G, SKIP_W = range(5)
+NAMES = ("PyTorch", "dense", "skips zeros of A", "skips zeros of G", "skips zeros of W")
 
 # Ours must take at most this share of PyTorch's time to be chosen: beyond that it is noise.
 _MARGIN = 0.95
 _ROUNDS = 3  # times of each candidate, after one that is not counted
-_FEWEST_ZEROS = 0.25  # below this kernels that skip zeros are not tried: a guess, to spare the first steps slow calls
+# Below this kernels that skip zeros are not tried: a guess, to spare the first steps slow calls. Lists of weights pay
+# later than those that skip activations in whole vectors.
+_FEWEST_ZEROS = {SKIP_A: 0.25, SKIP_G: 0.25, SKIP_W: 0.5}
 _SAMPLE_EVERY = 16  # calls between two looks at the zeros
 _MOVED = 0.12  # a change of the share of zeros after which candidates are measured again
 # A candidate slower than the best by these factors after its first untimed call, its first and its second time is not
@@ -28,7 +30,7 @@ _SHARE = 0.01  # of an operation's time that measuring it may have cost before i
 # value: where the zeros move far, times are taken again.
 _FIXED = 0.12
 # Share of zeros above which a kernel that skips them is chosen where times must not matter (deterministic).
-_RULE = 0.55
+_RULE = {SKIP_A: 0.55, SKIP_G: 0.55, SKIP_W: 0.75}
 
 
 class Choice:
@@ -72,7 +74,7 @@ class Choice:
             return
         then = self._zeros_then.get(candidate)
         if then is None:
-            if share >= _FEWEST_ZEROS and self._looks > 0 and self._may_measure():  # had too few before
+            if share >= _FEWEST_ZEROS[candidate] and self._looks > 0 and self._may_measure():  # had too few before
                 self._trials = (candidate, candidate, *self._worth_measuring())
         elif abs(share - then) > _MOVED and self._may_measure():
             self._measure_again()
@@ -82,7 +84,7 @@ class Choice:
     def next(self) -> int:
         """The candidate that this call should use."""
         trials = self._trials
-        while trials and self.zeros.get(trials[0], 1.0) < _FEWEST_ZEROS:
+        while trials and self._has_too_few(trials[0]):
             trials = trials[1:]
             self._trials = trials
             if not trials:
@@ -132,7 +134,7 @@ class Choice:
     def by_rule(self) -> int:
         """The choice from the zeros alone, for the same sums in every run."""
         zeros = self.zeros
-        skipping = [c for c in self.candidates if c in (SKIP_A, SKIP_G) and zeros.get(c, 0.0) >= _RULE]
+        skipping = [c for c in self.candidates if c in _RULE and zeros.get(c, 0.0) >= _RULE[c]]
         return max(skipping, key=lambda c: zeros[c]) if skipping else TORCH
 
     def _expected(self) -> Dict[int, float]:
@@ -144,7 +146,11 @@ class Choice:
         }
 
     def _tried(self) -> Tuple[int, ...]:
-        return tuple(c for c in self.candidates if self.zeros.get(c, 1.0) >= _FEWEST_ZEROS)
+        return tuple(c for c in self.candidates if not self._has_too_few(c))
+
+    def _has_too_few(self, candidate: int) -> bool:
+        """Zeros to be tried; those that are not known may be many."""
+        return self.zeros.get(candidate, 1.0) < _FEWEST_ZEROS.get(candidate, 0.0)
 
     def _is_slower(self, candidate: int, factor: float) -> bool:
         times = self._expected()

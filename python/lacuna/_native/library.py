@@ -96,6 +96,7 @@ class ConvOptions(ctypes.Structure):
         ("allow_winograd", c_int),
         ("ohwi_weights", c_int),
         ("linear", c_int),
+        ("borrow_workspace", c_int),
     ]
 
 
@@ -111,6 +112,7 @@ class ConvTensors(ctypes.Structure):
         ("dst", c_void_p),
         ("diff_src", c_void_p),
         ("diff_weights", c_void_p),
+        ("workspace", c_void_p),
     ]
 
 
@@ -182,6 +184,7 @@ _FUNCTIONS = {
     "lacuna_result_write_html": (c_int, [_HANDLE, c_char_p, c_char_p]),
     "lacuna_conv_plan": (c_int, [POINTER(ConvOptions), _OUT]),
     "lacuna_conv_free": (None, [_HANDLE]),
+    "lacuna_conv_workspace": (c_size_t, [_HANDLE]),
     "lacuna_conv_run": (c_int, [_HANDLE, POINTER(ConvTensors), c_double, c_void_p]),
     "lacuna_ffn_plan": (c_int, [POINTER(FfnOptions), _OUT]),
     "lacuna_ffn_free": (None, [_HANDLE]),
