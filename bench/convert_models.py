@@ -4,7 +4,9 @@ import os
 import pickle
 
 import torch
+import torch.nn.functional as F
 from torch import nn
+from torch.nn.utils import prune
 
 
 def vgg(classes=10):
@@ -22,6 +24,14 @@ def vgg(classes=10):
         if isinstance(module, nn.Conv2d):
             nn.init.kaiming_normal_(module.weight, nonlinearity="relu")
             nn.init.zeros_(module.bias)
+    return model
+
+
+def pruned_vgg(classes=10):
+    """Nine tenths of the weights of all convolutions but the first are zero, as torch.nn.utils.prune leaves them."""
+    model = vgg(classes)
+    for module in [module for module in model if isinstance(module, nn.Conv2d)][1:]:
+        prune.l1_unstructured(module, "weight", 0.9)
     return model
 
 
@@ -69,13 +79,44 @@ def mobilenet(classes=10):
     return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(256, classes))
 
 
-class Transformer(nn.Module):
-    """A small vision transformer: patches of 4x4, GELU, which makes no zeros."""
+class UNet(nn.Module):
+    """Three scales with shortcuts between them; the mean of its output tells the classes apart."""
 
-    def __init__(self, classes=10, width=128, layers=3):
+    def __init__(self, classes=10, width=32):
+        super().__init__()
+        sizes = [width, 2 * width, 4 * width]
+        self.down = nn.ModuleList(self.block(a, b) for a, b in zip([3, *sizes], sizes))
+        self.up = nn.ModuleList(self.block(a + b, b) for a, b in zip(sizes[:0:-1], sizes[-2::-1]))
+        self.head = nn.Conv2d(width, classes, 1)
+
+    @staticmethod
+    def block(channels, out):
+        layers = []
+        for size in (channels, out):
+            layers += [nn.Conv2d(size, out, 3, padding=1, bias=False), nn.BatchNorm2d(out), nn.ReLU(inplace=True)]
+        return nn.Sequential(*layers)
+
+    def forward(self, x):
+        kept = []
+        for block in self.down:
+            x = block(F.max_pool2d(x, 2) if kept else x)
+            kept.append(x)
+        for block, shortcut in zip(self.up, kept[-2::-1]):
+            x = block(torch.cat([F.interpolate(x, scale_factor=2), shortcut], 1))
+        return self.head(x).mean((2, 3))
+
+
+def squared_relu(x):
+    return F.relu(x).square()
+
+
+class Transformer(nn.Module):
+    """A small vision transformer on patches of 4x4. GELU makes no zeros, ReLU and its square do."""
+
+    def __init__(self, classes=10, width=128, layers=3, activation=F.gelu):
         super().__init__()
         self.patches = nn.Conv2d(3, width, 4, 4)
-        layer = nn.TransformerEncoderLayer(width, 4, 4 * width, 0.0, "gelu", batch_first=True)
+        layer = nn.TransformerEncoderLayer(width, 4, 4 * width, 0.0, activation, batch_first=True)
         self.encoder = nn.TransformerEncoder(layer, layers)
         self.head = nn.Linear(width, classes)
 
@@ -103,7 +144,24 @@ MODELS = {
     "mobilenet": (mobilenet, 16, 0.05),
     "transformer": (Transformer, 32, 0.05),
     "tiny": (tiny, 16, 0.02),
+    "pruned": (pruned_vgg, 64, 0.02),
+    "resnet18-8": (resnet18, 8, 0.02),
+    "unet": (UNet, 16, 0.05),
+    "relu": (lambda: Transformer(activation=F.relu), 32, 0.05),
+    "relu2": (lambda: Transformer(activation=squared_relu), 32, 0.05),
+    "lengths": (lambda: Transformer(activation=F.relu), 32, 0.05),
 }
+VARIED = {"lengths"}  # images of another width in every step, so that sequences have random lengths
+
+
+def batches(name, batch, steps, seed=0, folder=""):
+    """Batches of images and labels: the same for everyone who gives the same seed."""
+    pixels, labels = images(2048, folder=folder)
+    draw = torch.Generator().manual_seed(seed)
+    for _ in range(steps):
+        chosen = torch.randint(len(labels), (batch,), generator=draw)
+        width = 4 * int(torch.randint(2, 9, (1,), generator=draw)) if name in VARIED else 32
+        yield pixels[chosen][..., :width], labels[chosen]
 
 
 def images(count, seed=0, folder=""):

@@ -27,7 +27,7 @@ sys.path[:0] = [HERE, os.path.join(HERE, "..", "python")]
 
 import torch  # noqa: E402
 import torch.nn.functional as F  # noqa: E402
-from convert_models import MODELS, images  # noqa: E402
+from convert_models import MODELS, batches  # noqa: E402
 
 import lacuna  # noqa: E402
 
@@ -76,22 +76,13 @@ class Training:
         return loss
 
 
-def batches(options, batch, steps, seed=0):
-    """The same batches for everyone."""
-    pixels, labels = images(2048, folder=options.cifar)
-    draw = torch.Generator().manual_seed(seed)
-    for _ in range(steps):
-        chosen = torch.randint(len(labels), (batch,), generator=draw)
-        yield pixels[chosen], labels[chosen]
-
-
 def trained(options, name):
     make, batch, rate = MODELS[name]
     torch.manual_seed(0)
     batch = options.batch or batch
     training = Training(make(), rate, torch.channels_last, convert=True)
     first = last = None
-    for data in batches(options, batch, options.train):
+    for data in batches(name, batch, options.train, folder=options.cifar):
         last = training.step(*data).item()
         first = last if first is None else first
     lacuna.unconvert(training.model)
@@ -109,7 +100,8 @@ def compare(options, name):
     }
     times = {key: [] for key in copies}
     first = {key: 0.0 for key in copies}
-    for index, data in enumerate(batches(options, batch, options.warm + options.rounds, seed=1)):
+    steps = options.warm + options.rounds
+    for index, data in enumerate(batches(name, batch, steps, seed=1, folder=options.cifar)):
         order = list(copies) if index % 2 == 0 else list(reversed(copies))
         for key in order:
             torch.manual_seed(index)  # dropout
@@ -168,7 +160,7 @@ def losses(options, name, layout, convert):
     torch.manual_seed(0)
     training = Training(make(), rate, FORMATS[layout], convert)
     found = []
-    for index, data in enumerate(batches(options, options.batch or batch, options.steps)):
+    for index, data in enumerate(batches(name, options.batch or batch, options.steps, folder=options.cifar)):
         torch.manual_seed(index)
         found.append(training.step(*data).item())
     return found
