@@ -120,9 +120,9 @@ struct ConvOptions {
 
 // The tensors of the operation; the others stay null.
 struct ConvTensors {
-  const float* src = nullptr;      // forward, weight_grad
-  const float* weights = nullptr;  // forward, input_grad; weight_grad that checks weights: plain ones, or
-                                   // null if use_weights() was called
+  const float* src = nullptr;       // forward, weight_grad
+  const float* weights = nullptr;   // forward, input_grad; weight_grad that checks weights: plain ones, or
+                                    // null if use_weights() was called
   const float* bias = nullptr;      // forward, with options.bias
   const float* diff_dst = nullptr;  // input_grad, weight_grad
   float* dst = nullptr;             // forward
