@@ -5,9 +5,11 @@ import copy
 import gc
 import io
 import itertools
+import json
 import os
 import pickle
 import random
+import shutil
 import tempfile
 import threading
 import time
@@ -24,6 +26,8 @@ import lacuna
 from lacuna._convert import layers as converted_layers
 from lacuna._convert.calls import Call
 from lacuna._convert import memory
+from lacuna._convert.history import History, cache_folder
+from lacuna._convert.plans import Geometry
 from lacuna._convert.memory import Workspaces, workspaces
 from lacuna._convert.tuner import OUR_DENSE, SKIP_A, SKIP_G, SKIP_W, TORCH, Choice
 
@@ -45,6 +49,13 @@ class ConvertTest(unittest.TestCase):
         self.addCleanup(torch.set_num_threads, threads)
         torch.set_num_threads(2)
         torch.manual_seed(1)
+        self.remembers(History(folder=""))
+
+    def remembers(self, history):
+        """Nothing that was measured elsewhere, unless a test says so."""
+        patch = mock.patch("lacuna._convert.calls.history", history)
+        patch.start()
+        self.addCleanup(patch.stop)
 
     def force(self, candidate):
         for patch in always(candidate):
@@ -978,12 +989,12 @@ class Choosing(ConvertTest):
         """Every operation looks faster alone; together they are not."""
         layer, x = nn.Linear(16, 16), torch.randn(4, 16, requires_grad=True)
         lacuna.convert(layer)
-        slow = lambda call, *args: (time.sleep(0.001), TORCH_BACKWARD(call, *args))[1]  # noqa: E731
+        slow = lambda call, *args: (time.sleep(0.01), TORCH_BACKWARD(call, *args))[1]  # noqa: E731
         for faster in (False, True):
             with mock.patch.object(Choice, "_fastest", lambda choice: OUR_DENSE), mock.patch.object(
                 converted_layers, "_FEWEST_MACS", 0
             ), mock.patch.object(Call, "_torch_backward", slow if faster else TORCH_BACKWARD):
-                lacuna.convert(layer)
+                lacuna.convert(layer, remember=False)
                 for _ in range(30):
                     layer(x).sum().backward()
             self.assertEqual(layer._lacuna.left > 0, not faster)
@@ -997,12 +1008,154 @@ class Choosing(ConvertTest):
             self.assertLess(sum(seconds[c] - 1 for c in used), most, slow)
             self.assertEqual(choice.best, TORCH)
 
-    def test_ever_new_shapes_stay_pytorchs(self):
-        layer = nn.Linear(256, 256)
+    def test_shapes_that_are_alike_share_their_choices(self):
+        for candidate in CANDIDATES:
+            with always(candidate)[0], always(candidate)[1]:
+                for layer, shapes in [
+                    (nn.Linear(48, 32), [(rows, 48) for rows in (100, 93, 107, 100)]),
+                    (nn.Conv2d(16, 24, 3), [(8, 16, h, 9) for h in (30, 33, 28)]),
+                ]:
+                    plain = copy.deepcopy(layer)
+                    lacuna.convert(layer)
+                    for shape in shapes:
+                        x = torch.randn(shape).relu()
+                        grad = torch.randn_like(plain(x))
+                        for a, b in zip(run(layer, x, grad)[0], run(plain, x, grad)[0]):
+                            self.near(a, b, f"{candidate} {shape}")
+                    self.assertEqual(len(layer._lacuna.calls), 1)
+        self.assertNotEqual(*(Geometry((n, 8, 1, 1), 8, (1, 1), (1, 1), (0, 0), (1, 1), 1).like() for n in (64, 100)))
+
+    def test_times_of_other_shapes_are_scaled(self):
+        layer = lacuna.convert(nn.Linear(64, 64))
+        with mock.patch.object(converted_layers, "_FEWEST_MACS", 0), torch.no_grad():
+            layer(torch.randn(100, 64))
+            (call,) = layer._lacuna.calls.values()
+            self.assertEqual(call._scale(torch.randn(100, 64)), 1)
+            self.assertEqual(call._scale(torch.randn(5, 10, 64)), 2)
+
+    def test_the_longest_unused_of_many_shapes_is_forgotten(self):
+        layer, most = nn.Linear(256, 256), converted_layers._MOST_SHAPES
         report = lacuna.report(lacuna.convert(layer))
-        for rows in range(16, 16 + 2 * converted_layers._MOST_SHAPES):
-            layer(torch.randn(rows, 256))
-        self.assertLessEqual(len({row["input"] for row in report.choices()}), converted_layers._MOST_SHAPES)
+        sizes = [round(2 ** (i / 2)) for i in range(4, 8 + most)]
+        with mock.patch.object(converted_layers, "_FEWEST_MACS", 0), torch.no_grad(), mock.patch.object(
+            Call, "forward_alone", lambda call, x, weight, bias: F.linear(x, weight, bias)
+        ):
+            for rows in (*sizes[: most - 1], sizes[0], *sizes[most - 1 :]):
+                layer(torch.empty(rows, 0).new_zeros(rows, 1).expand(rows, 256))
+        seen = {row["input"][0] for row in report.choices()}
+        self.assertEqual(len(seen), most)
+        self.assertIn(sizes[-1], seen)
+        self.assertIn(sizes[0], seen)  # used again
+        self.assertNotIn(sizes[1], seen)
+
+
+class Remembered(ConvertTest):
+    """What a process measured is what the next one starts with."""
+
+    def setUp(self):
+        super().setUp()
+        self.folder = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, self.folder)
+        patch = mock.patch.object(converted_layers, "_FEWEST_MACS", 0)
+        patch.start()
+        self.addCleanup(patch.stop)
+
+    def train(self, best=OUR_DENSE, steps=40, **options):
+        layer, x = lacuna.convert(nn.Linear(64, 64), **options), torch.randn(64, 64, requires_grad=True)
+        slow = lambda call, *args: (time.sleep(0.01), TORCH_BACKWARD(call, *args))[1]  # noqa: E731
+        with mock.patch.object(Choice, "_fastest", lambda choice: best), mock.patch.object(Call, "_torch_backward", slow):
+            for _ in range(steps):
+                layer(x).sum().backward()
+        (call,) = layer._lacuna.calls.values()
+        return call
+
+    def next_process(self):
+        history = History(folder=self.folder)
+        self.remembers(history)
+        return history
+
+    def test_the_next_process_measures_nothing(self):
+        history = self.next_process()
+        first = self.train()
+        self.assertEqual(first.state, "ours")
+        history.write()
+        self.next_process()
+        second = self.train(steps=1)
+        self.assertEqual(second.state, "ours")
+        self.assertTrue(all(choice.settled for choice in second.choices))
+        for a, b in zip(second.compared, first.compared):
+            self.assertAlmostEqual(a, b)
+        self.assertEqual([set(c.times) for c in second.choices], [set(c.times) for c in first.choices])
+
+    def test_a_layer_that_lost_rests_at_once(self):
+        history = self.next_process()
+        self.assertEqual(self.train(best=TORCH).state, "lost")
+        history.write()
+        self.next_process()
+        self.assertEqual(self.train(best=TORCH, steps=1).state, "lost")
+
+    def test_the_best_at_the_zeros_of_now(self):
+        choice = Choice([TORCH, SKIP_A])
+        choice.resume({TORCH: (1.0, None), SKIP_A: (0.5, 0.8)})
+        self.assertEqual(choice.next(), SKIP_A)
+        choice.saw_zeros(SKIP_A, 0.1)
+        self.assertEqual(choice.next(), TORCH)  # expected to take 1.6
+
+    def test_who_does_not_ask_starts_anew(self):
+        history = self.next_process()
+        self.train()
+        history.write()
+        for options in ({"remember": False}, {"deterministic": True}):
+            self.next_process()
+            self.assertNotEqual(self.train(steps=1, **options).state, "ours")
+        with mock.patch.object(converted_layers, "_machine", lambda: "another machine"):
+            self.assertEqual(self.train(steps=1).state, "measuring")
+
+    def test_files_that_are_of_no_use(self):
+        history = self.next_process()
+        self.train()
+        history.write()
+        path = os.path.join(self.folder, "convert.json")
+        with open(path, encoding="utf-8") as file:
+            good = json.load(file)
+        ((key, record),) = good.items()
+        for bad in [
+            "", "[]", "nonsense", "[" * 100000, "{", json.dumps({key: 1}), json.dumps({key: {**record, "when": 0}}),
+            json.dumps({key: {**record, "operations": []}}), json.dumps({key: {**record, "compared": [0, "x"]}}),
+            json.dumps({key: {**record, "operations": [{"0": [-1, None]}, {}, {}]}}),
+            json.dumps({key: {**record, "operations": [{"x": [1, None]}, {}, {}]}}),
+        ]:  # fmt: skip
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(bad)
+            self.next_process()
+            self.assertEqual(self.train(steps=1).state, "measuring", bad[:60])
+        os.unlink(path)
+        os.mkdir(path)
+        history = self.next_process()
+        history.put(key, record)
+        history.write()  # cannot, and says nothing
+        self.assertEqual(sorted(os.listdir(self.folder)), ["convert.json", "convert.json.lock"])
+
+    def test_processes_add_to_one_file(self):
+        ours, theirs = History(self.folder), History(self.folder)
+        record = {"operations": [{}, {}, {}], "compared": None}
+        ours.put("a", record)
+        theirs.put("b", record)
+        ours.write()
+        theirs.write()
+        both = History(self.folder)
+        self.assertTrue(both.find("a") and both.find("b"))
+        self.assertIsNone(both.find("c"))
+
+    def test_folder(self):
+        for variables, folder in [
+            ({"LACUNA_CACHE_DIR": "/a", "HOME": "/h"}, "/a/"),
+            ({"XDG_CACHE_HOME": "/x", "HOME": "/h"}, "/x/lacuna"),
+            ({"HOME": "/h"}, "/h/.cache/lacuna"),
+            ({}, ""),
+        ]:
+            with mock.patch.dict(os.environ, variables, clear=True):
+                self.assertEqual(cache_folder(), folder)
 
 
 class Processes(ConvertTest):

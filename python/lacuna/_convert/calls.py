@@ -6,7 +6,8 @@ from typing import Dict, List, NamedTuple, Optional, Tuple
 import torch
 import torch.nn.functional as F
 
-from .memory import default_limit
+from .history import history
+from .memory import default_limit, tidy_heap
 from .plans import ACTIVATIONS, DENSE, FORWARD, GRADIENTS, INPUT_GRAD, NOTHING, SPARSE, WEIGHT_GRAD, WEIGHTS
 from .plans import Geometry, Plan, Setting, shared_plan, trim_workspaces
 from .tensors import differentiates_forward, dispatch_is_watched, empty, is_plain, share_of_zeros, uses_channels_last
@@ -23,6 +24,8 @@ _LOST, _SMALL = (200, 3200), (8, 1024)
 # Least share of a layer's time that our kernels together must save: less may be measurement error.
 _LEAST_GAIN = 0.03
 _COMPARED = 3  # calls each that a layer's choices as a whole are compared with PyTorch in
+_MOST_PLANS = 64  # of a layer at shapes that are like one another
+_MANY = 1 << 18  # elements of an input from which on the heap is tidied while kernels are measured
 _FEWEST_CHANNELS = 16  # of the operand whose zeros are skipped: fewer are padded to 16
 
 
@@ -36,17 +39,24 @@ class Manner(NamedTuple):
     deterministic: bool = False
     dry_run: bool = False
     memory_limit: Optional[int] = None  # bytes of a workspace; None: a share of what is free
+    remember: bool = True  # start with what earlier processes measured, and keep what this one does
 
 
 class Call:
-    """A layer at one shape: its geometry and the choice for each operation.
+    """A layer at one shape and those like it: a geometry and the choice for each operation.
 
-    `pruned`: a mask says which weights are kept, so that the gradients of the others are not needed.
+    Times are those of `geometry`, the first one seen; those of others are scaled by their multiply-accumulates.
+    `pruned`: a mask says which weights are kept, so that the gradients of the others are not needed. `key`: of what was
+    measured in earlier processes; empty for none.
     """
 
-    def __init__(self, geometry: Geometry, channels_last: bool, threads: int, manner: Manner, pruned: bool) -> None:
+    def __init__(
+        self, geometry: Geometry, channels_last: bool, threads: int, manner: Manner, pruned: bool, key: str = ""
+    ) -> None:
         self.geometry, self.channels_last, self.threads = geometry, channels_last, threads
-        self.deterministic, self.dry_run, self._memory_limit = manner
+        self.deterministic, self.dry_run, self._memory_limit, _ = manner
+        self._macs = max(1, geometry.macs())
+        self._key = key
         self.too_large: Dict[str, int] = {}  # kernels that need more memory than they may take, with their bytes
         self.pass_by = 0  # calls that go straight to PyTorch
         self.compared: Optional[Tuple[float, float]] = None  # seconds of PyTorch's and of ours, the whole layer
@@ -67,19 +77,25 @@ class Call:
             Choice([TORCH, OUR_DENSE, *skip_g, SKIP_W]),
             Choice([TORCH, OUR_DENSE, *skip_a, *(skip_g if skip_a else []), *([SKIP_W] if pruned else [])]),
         )
-        self._plans: Dict[Tuple[int, int], Tuple[Setting, Plan]] = {}  # by operation and candidate
+        # By operation, candidate and input, the longest unused first.
+        self._plans: Dict[Tuple[int, int, tuple], Tuple[Setting, Plan]] = {}
+        record = history.find(key) if key else None
+        if record is not None:
+            self._resume(record)
 
     # The three operations. `x` and `grad` may have any strides; results are as PyTorch lays them out.
 
     def forward(self, x: torch.Tensor, weight: torch.Tensor, bias: Optional[torch.Tensor]) -> torch.Tensor:
+        if not self.choices[FORWARD].settled and x.numel() > _MANY:
+            tidy_heap(self)
         used = TORCH if self._turn == 0 else self._choose(FORWARD, x, None, weight)
         if used != TORCH:
-            self._plan(FORWARD, used, self._weights(weight)[1], bias is not None)  # made before the clock starts
+            self._plan(FORWARD, used, x, self._weights(weight)[1], bias is not None)  # made before the clock starts
         begin = perf_counter()
         result = None if used == TORCH else self._our_forward(used, x, weight, bias)
         if result is None:
             used, result = TORCH, self._torch_forward(x, weight, bias)
-        self._forward_seconds = perf_counter() - begin
+        self._forward_seconds = (perf_counter() - begin) * self._scale(x)
         if self._turn != 0:
             self._done(FORWARD, used, self._forward_seconds)
         return result
@@ -104,7 +120,7 @@ class Call:
             results = self._torch_backward(grad, x, weight, mask)
         else:
             results = self._chosen_backward(grad, x, weight, mask, kept)
-        self._look_at_gain(mask, self._forward_seconds + perf_counter() - begin)
+        self._look_at_gain(mask, self._forward_seconds + (perf_counter() - begin) * self._scale(x))
         return results[0], results[1], results[2]
 
     def _chosen_backward(self, grad, x, weight, mask, kept) -> List[Optional[torch.Tensor]]:
@@ -122,7 +138,7 @@ class Call:
                 continue
             bias = op == WEIGHT_GRAD and mask[2]  # comes with the weights' gradient
             if used != TORCH:
-                self._plan(op, used, self._ohwi(op, weight), False)  # made before the clock starts
+                self._plan(op, used, x, self._ohwi(op, weight), False)  # made before the clock starts
             begin = perf_counter()
             result = None
             if used != TORCH:
@@ -142,7 +158,7 @@ class Call:
                 results[which] = found[which]
                 if bias:
                     results[2] = found[2]
-            self._done(op, used, perf_counter() - begin)
+            self._done(op, used, (perf_counter() - begin) * self._scale(x))
             left[which] = False
             left[2] = left[2] and not bias
         if any(left):
@@ -183,6 +199,8 @@ class Call:
             return
         if all(c.best == TORCH for c in used):
             self.leave_to_torch()
+            if self._key:
+                history.put(self._key, self._record())
             return
         turn, (torchs, ours) = self._turn, self._turns
         if turn is not None:
@@ -195,6 +213,8 @@ class Call:
             overhead = OVERHEAD if mask else OVERHEAD / 3
             self.compared = min(torchs), min(ours) + overhead
             self._won = min(torchs) - min(ours) > max(overhead, _LEAST_GAIN * min(torchs))
+            if self._key:
+                history.put(self._key, self._record())
             if not self._won or self.dry_run:
                 self.leave_to_torch()
             else:
@@ -210,17 +230,56 @@ class Call:
         for choice in self.choices:
             choice.passed_by(self.pass_by)
 
+    # What the next process starts with: by operation and candidate, seconds of 10^9 multiply-accumulates and the zeros
+    # that were skipped.
+
+    def _record(self) -> Dict[str, object]:
+        unit = 1e9 / self._macs
+        operations = [
+            {str(c): [seconds * unit, zeros] for c, (seconds, zeros) in choice.state().items()}
+            for choice in self.choices
+        ]
+        compared = None if self.compared is None else [seconds * unit for seconds in self.compared]
+        return {"operations": operations, "compared": compared}
+
+    def _resume(self, record: Dict[str, object]) -> None:
+        unit = self._macs / 1e9
+        for choice, measured in zip(self.choices, record["operations"]):
+            choice.resume({int(c): (seconds * unit, zeros) for c, (seconds, zeros) in measured.items()})
+        if record["compared"] is None:
+            if all(choice.best == TORCH for choice in self.choices):
+                self.leave_to_torch()
+            return
+        torchs, ours = (seconds * unit for seconds in record["compared"])
+        self.compared = torchs, ours
+        self._won = torchs - ours > _LEAST_GAIN * torchs
+        self._turns = (torchs,) * _COMPARED, (ours,) * _COMPARED
+        if not self._won or self.dry_run:
+            self.leave_to_torch()
+
     # Ours.
 
-    def _plan(self, op: int, used: int, ohwi: bool, bias: bool) -> Optional[Plan]:
+    def _exact(self, x: torch.Tensor) -> Geometry:
+        """The geometry of this input, which may be another one like `geometry`."""
+        linear = self.geometry.linear
+        shape = (x.numel() // x.shape[-1], x.shape[-1], 1, 1) if linear else tuple(x.shape)
+        return self.geometry if shape == self.geometry.input else self.geometry._replace(input=shape)
+
+    def _scale(self, x: torch.Tensor) -> float:
+        return self._macs / max(1, self._exact(x).macs())
+
+    def _plan(self, op: int, used: int, x: torch.Tensor, ohwi: bool, bias: bool) -> Optional[Plan]:
         impl = DENSE if used == OUR_DENSE else SPARSE
         skipped = _SKIPPED.get(used, NOTHING)
         setting = Setting(op, impl, skipped, self.channels_last, ohwi, bias, self.threads)
-        kept = self._plans.get((op, used))
+        geometry = self._exact(x)
+        key = (op, used, geometry.input)
+        kept = self._plans.pop(key, None)
         if kept is not None and kept[0] == setting:
+            self._plans[key] = kept
             return kept[1]
         try:
-            plan = shared_plan(self.geometry, setting)
+            plan = shared_plan(geometry, setting)
         except (SimulationError, MemoryError):  # a shape that the kernel cannot do
             self.choices[op].drop(used)
             return None
@@ -229,7 +288,9 @@ class Call:
             self.choices[op].drop(used)
             self.too_large = {**self.too_large, f"{OPERATIONS[op]}, {NAMES[used]}": plan.workspace_bytes}
             return None
-        self._plans[(op, used)] = (setting, plan)
+        self._plans[key] = (setting, plan)
+        while len(self._plans) > _MOST_PLANS:
+            self._plans.pop(next(iter(self._plans)), None)
         return plan
 
     def _laid_out(self, tensor: torch.Tensor) -> torch.Tensor:
@@ -250,13 +311,13 @@ class Call:
 
     def _our_forward(self, used, x, weight, bias) -> Optional[torch.Tensor]:
         weights, ohwi = self._weights(weight)
-        plan = self._plan(FORWARD, used, ohwi, bias is not None)
+        plan = self._plan(FORWARD, used, x, ohwi, bias is not None)
         if plan is None:
             return None
         if self.geometry.linear:
             result = empty((*x.shape[:-1], self.geometry.out_channels))
         else:
-            result = empty(self.geometry.output(), self.format)
+            result = empty(self._exact(x).output(), self.format)
         tensors = {"src": self._laid_out(x), "weights": weights, "dst": result}
         if bias is not None:
             tensors["bias"] = bias.contiguous()
@@ -264,7 +325,7 @@ class Call:
 
     def _our_input_grad(self, used, grad, x, weight) -> Optional[torch.Tensor]:
         weights, ohwi = self._weights(weight)
-        plan = self._plan(INPUT_GRAD, used, ohwi, False)
+        plan = self._plan(INPUT_GRAD, used, x, ohwi, False)
         if plan is None:
             return None
         result = empty(x.shape) if self.geometry.linear else empty(x.shape, self.format)
@@ -272,7 +333,7 @@ class Call:
 
     def _our_weight_grad(self, used, grad, x, weight, kept) -> Optional[torch.Tensor]:
         ohwi = self._ohwi(WEIGHT_GRAD, weight)
-        plan = self._plan(WEIGHT_GRAD, used, ohwi, False)
+        plan = self._plan(WEIGHT_GRAD, used, x, ohwi, False)
         if plan is None:
             return None
         order = torch.channels_last if ohwi else torch.contiguous_format
@@ -329,6 +390,10 @@ class Call:
     def saved(self) -> float:
         """Seconds that ours save, or would, in a call."""
         return max(0.0, self.compared[0] - self.compared[1]) if self._won and self.compared else 0.0
+
+    @property
+    def measured(self) -> bool:
+        return self.pass_by > 0 or all(choice.settled for choice in self.choices)
 
     @property
     def workspace_bytes(self) -> int:

@@ -27,6 +27,7 @@ def convert(
     deterministic: bool = False,
     masks: Optional[Mapping[str, torch.Tensor]] = None,
     memory_limit: Optional[int] = None,
+    remember: bool = True,
 ) -> nn.Module:
     """Let the faster of PyTorch and Lacuna run the `Conv2d` and `Linear` layers of a model on the CPU.
 
@@ -44,6 +45,7 @@ def convert(
         the weight stays zero. Gradients there may be left zero. Masks of `torch.nn.utils.prune` are found.
     memory_limit: bytes that a kernel may need for its workspace, which all layers share. Kernels that need more are not
         tried. By default a quarter of what is free when a kernel is first tried.
+    remember: keep what was measured in the user's cache folder, and start with what is there.
 
     `lacuna.report(model)` has what was converted, what was left to PyTorch and why; `lacuna.unconvert(model)` restores
     the model.
@@ -55,7 +57,7 @@ def convert(
     chosen, skipped = _matching(names, only, "only"), _matching(names, skip, "skip")
     if memory_limit is not None and memory_limit < 0:
         raise ConvertError(f"memory_limit is {memory_limit}; give bytes, 0 for kernels without a workspace alone")
-    manner = Manner(deterministic, dry_run, memory_limit)
+    manner = Manner(deterministic, dry_run, memory_limit, remember)
     own = _checked_masks(model, masks or {})
     _try_library()
     for name, module in model.named_modules():

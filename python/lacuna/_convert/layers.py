@@ -1,6 +1,7 @@
 """Conv2d and Linear whose operations are PyTorch's or ours, call by call."""
 
 import threading
+from functools import lru_cache
 from typing import Callable, Dict, Optional, Set, Tuple
 
 import torch
@@ -9,12 +10,17 @@ from torch import nn
 from torch.jit import is_scripting
 
 from .calls import Call, LayerFunction, Manner
+from .history import machine
 from .plans import Geometry
 from .tensors import differentiates_forward, dispatch_is_watched, is_plain, uses_channels_last
 
 # Multiply-accumulates per thread below which PyTorch's call takes as long as the overhead of ours.
 _FEWEST_MACS = 1_000_000
-_MOST_SHAPES = 24  # of one layer: with more of them none is measured often enough
+_MOST_SHAPES = 24  # of one layer, those that are like one another counted once; then the longest unused is forgotten
+_MOST_INPUTS = 512  # shapes of inputs whose call is found without its geometry
+
+
+_machine = lru_cache(maxsize=None)(machine)
 
 
 class LayerState:
@@ -38,14 +44,18 @@ class LayerState:
     def __reduce__(self):
         return (LayerState, (self.manner, self.mask))
 
-    def call(self, geometry: Geometry, channels_last: bool, gradients: bool, pruned: bool) -> Optional[Call]:
+    def call(self, geometry: Geometry, channels_last: bool, gradients: bool, pruned: bool) -> Call:
         manner = self.manner
         if torch.are_deterministic_algorithms_enabled():
             manner = manner._replace(deterministic=True)
-        key = (geometry, channels_last, gradients, torch.get_num_threads(), manner.deterministic, pruned)
-        found = self.calls.get(key)
-        if found is None and len(self.calls) < _MOST_SHAPES:
-            found = self.calls[key] = Call(geometry, channels_last, key[3], manner, pruned)
+        key = (geometry.like(), channels_last, gradients, torch.get_num_threads(), manner.deterministic, pruned)
+        found = self.calls.pop(key, None)
+        if found is None:
+            known = f"{_machine()} | {key}" if manner.remember and not manner.deterministic else ""
+            found = Call(geometry, channels_last, key[3], manner, pruned, known)
+            while len(self.calls) >= _MOST_SHAPES:  # the longest unused
+                self.calls.pop(next(iter(self.calls), None), None)
+        self.calls[key] = found
         return found
 
     def rest(self) -> None:
@@ -153,8 +163,8 @@ def _called(layer: nn.Module, input: torch.Tensor, compute: Callable, geometry_o
     kept = _kept_weights(layer, state, weight) if gradients else None
     channels_last = geometry.linear or uses_channels_last(input) or uses_channels_last(weight)
     call = state.call(geometry, channels_last, gradients, kept is not None)
-    if call is None:
-        return compute(layer, input, weight, bias)
+    if len(fast) >= _MOST_INPUTS:
+        fast.clear()
     fast[input.shape] = call
     if geometry.macs() < _FEWEST_MACS * call.threads or min(geometry.output()) < 1:
         call.leave_to_torch(too_small=True)

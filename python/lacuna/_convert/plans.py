@@ -1,6 +1,7 @@
 """Kernels of the library for one convolution or linear layer: what to compute, plans, one run of a plan."""
 
 import ctypes
+import math
 import threading
 import weakref
 from ctypes import byref, c_double
@@ -44,6 +45,16 @@ class Geometry(NamedTuple):
         """Multiply-accumulates of one of the three operations, without looking at zeros."""
         n, k, h, w = self.output()
         return n * k * h * w * (self.input[1] // self.groups) * self.kernel[0] * self.kernel[1]
+
+
+    def like(self) -> "Geometry":
+        """Shapes that choices are shared among: extents within a factor of the square root of two."""
+        n, channels, h, w = self.input
+        return self._replace(input=(_step(n), channels, _step(h), _step(w)))
+
+
+def _step(extent: int) -> int:
+    return round(2 * math.log2(max(1, extent)))
 
 
 class Setting(NamedTuple):

@@ -41,7 +41,8 @@ class ConversionReport:
         """
         rows: List[Dict[str, object]] = []
         for name, state in self._states.items():
-            for (geometry, channels_last, gradients, threads, *_), call in list(state.calls.items()):
+            for (_, channels_last, gradients, threads, *_), call in list(state.calls.items()):
+                geometry = call.geometry
                 for operation, used, zeros, seconds in call.describe()[: 3 if gradients else 1]:
                     rows.append(
                         {

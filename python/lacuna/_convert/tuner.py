@@ -7,7 +7,7 @@ win are measured again, as long as all the measuring has cost at most a small sh
 the candidates by rounding alone.
 """
 
-from typing import Dict, Sequence, Tuple
+from typing import Dict, Mapping, Optional, Sequence, Tuple
 
 TORCH, OUR_DENSE, SKIP_A, SKIP_G, SKIP_W = range(5)
 NAMES = ("PyTorch", "dense", "skips zeros of A", "skips zeros of G", "skips zeros of W")
@@ -54,6 +54,22 @@ class Choice:
         self._counts: Dict[int, int] = {}  # times taken in this measurement
         self._tried_calls, self._tried_seconds = 0, 0.0  # all measurements together
         self._all_calls = 0
+
+    def state(self) -> Dict[int, Tuple[float, Optional[float]]]:
+        """Seconds of each candidate that was measured, and the zeros that it skipped then."""
+        return {c: (seconds, self._zeros_then.get(c)) for c, seconds in self.times.items()}
+
+    def resume(self, state: Mapping[int, Tuple[float, Optional[float]]]) -> None:
+        """Settle on what another choice has measured."""
+        self.times = {c: seconds for c, (seconds, _) in state.items() if c in self.candidates}
+        self._zeros_then = {c: zeros for c, (_, zeros) in state.items() if c in self.times and zeros is not None}
+        if TORCH in self.times:
+            self._looks, self._trials = 1, ()
+            # As if they had been measured here: a moved share of zeros alone is no reason to do it in the first steps.
+            self._tried_calls = _ROUNDS * len(self.times)
+            self._tried_seconds = _ROUNDS * sum(self.times.values())
+            self.zeros = dict(self._zeros_then)  # until the first call has looked
+            self.best = self._fastest()
 
     @property
     def all_calls(self) -> int:

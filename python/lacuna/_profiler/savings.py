@@ -59,7 +59,7 @@ def _timed(
         layout = torch.channels_last
     x = _random(shape, zeros[0]).contiguous(memory_format=layout).requires_grad_("input_grad" in operations)
     module.requires_grad_("weight_grad" in operations)
-    convert(module, dry_run=True)
+    convert(module, dry_run=True, remember=False)
     trains = len(operations) > 1
     gradient = None
     for _ in range(_MOST_CALLS):
