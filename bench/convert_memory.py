@@ -5,7 +5,7 @@
     bench/convert_memory.py --models vgg --steps 2000 --every 200      # does it grow?
 
 Each training is a process of its own, whose largest resident memory the kernel has recorded. Needs torch and
-liblacuna.so.2 (`ninja -C build/release lacuna_shared`). `--library` and `--package` name other ones to compare with.
+liblacuna.so.2 (`ninja -C build/release lacuna_shared`). `--package` and $LACUNA_LIBRARY name others.
 """
 
 import argparse
@@ -52,7 +52,7 @@ def train(options):
     if converted == "converted":
         import lacuna
 
-        model = lacuna.convert(model)
+        model = lacuna.convert(model, remember=False)
     optimizer = torch.optim.SGD(model.parameters(), rate, momentum=0.9)
     for step, (pixels, labels) in enumerate(batches(name, batch, options.steps)):
         optimizer.zero_grad(set_to_none=True)
