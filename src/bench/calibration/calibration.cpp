@@ -1,8 +1,10 @@
 #include "bench/calibration/calibration.hpp"
 
+#include <algorithm>
 #include <ctime>
 #include <fmt/format.h>
 
+#include "base/text/quote.hpp"
 #include "base/text/text_table.hpp"
 
 namespace lacuna::bench {
@@ -58,11 +60,15 @@ std::string calibration_table() {
                   kernels::machine_key(), curve_header(), "days ago", "shape | operation and options");
   const auto now = static_cast<double>(std::time(nullptr));
   const std::string machine = kernels::machine_key() + " | ";
-  for (const auto& [key, curve] : cache.all())
+  const kernels::CostLines lines = cache.all();
+  for (const auto& [key, curve] : lines.curves)
     if (key.starts_with(machine))
       text +=
           fmt::format("{}  {:>8.1f}  {}\n", curve_cells(curve),
                       (now - static_cast<double>(curve.when)) / 86400, printable(key.substr(machine.size())));
+  for (const std::string& key : lines.dropped)
+    text += fmt::format("damaged or too old, measured again when it is needed: {}\n",
+                        quote_name(key.substr(std::min(key.size(), machine.size()))));
   return text;
 }
 

@@ -92,6 +92,12 @@ class CoreShare {
   std::vector<double> rates_;
 };
 
+// Whether these options allow a kernel that skips nothing to be chosen: what is measured, and what is taken
+// from a file.
+bool may_be_chosen(const ConvImplementation& one, const ConvOptions& options) {
+  return one.skips == Skips::kNothing && one.may_choose != nullptr && one.may_choose(options);
+}
+
 // The fastest of the kernels that skip nothing, timed interleaved with direct; direct unless another wins.
 std::unique_ptr<TimedPlan> fastest_dense(const LayerShape& shape, const ConvOptions& options,
                                          PlanTensors& data, const RaceLimits& limits, CoreShare& core) {
@@ -101,9 +107,7 @@ std::unique_ptr<TimedPlan> fastest_dense(const LayerShape& shape, const ConvOpti
   const double direct_seconds = direct->seconds(data);
   std::vector<std::unique_ptr<TimedPlan>> rivals;
   for (const ConvImplementation* one : conv_implementations()) {
-    if (one->skips != Skips::kNothing || one->may_choose == nullptr || !one->may_choose(options) ||
-        one->impl() == Impl::kDenseDirect)
-      continue;
+    if (!may_be_chosen(*one, options) || one->impl() == Impl::kDenseDirect) continue;
     try {
       auto rival = std::make_unique<TimedPlan>(shape, options, one->impl());
       rival->take_weights(data);
@@ -236,7 +240,8 @@ CostCurve calibrated_cost(const LayerShape& whole, const ConvOptions& options) {
     for (double& seconds : curve.sparse) seconds *= images;
     return curve;
   };
-  if (const auto known = CostCache::machine().find(key)) return scaled(*known);
+  const auto kept = CostCache::machine().find(key);
+  if (kept && may_be_chosen(*find_implementation(kept->dense_impl), options)) return scaled(*kept);
   {
     const std::lock_guard lock(known_mutex());
     const auto known = known_costs().find(key);

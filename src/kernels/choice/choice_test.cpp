@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <ctime>
 #include <filesystem>
+#include <fmt/format.h>
 #include <fstream>
 #include <gtest/gtest.h>
 #include <string>
@@ -11,10 +12,14 @@
 #include <unistd.h>
 #include <vector>
 
+#include "base/clock.hpp"
+#include "base/io/crc32.hpp"
 #include "base/random.hpp"
 #include "base/testing.hpp"
+#include "kernels/choice/calibrate.hpp"
 #include "kernels/choice/cost_model.hpp"
 #include "kernels/conv.hpp"
+#include "kernels/conv_kernel.hpp"
 #include "kernels/measure/plan_tensors.hpp"
 #include "kernels/measure/race.hpp"
 #include "kernels/ref/ref_conv.hpp"
@@ -252,16 +257,21 @@ TEST(CostModel, ContentionAndNoiseWidenTheMargin) {
   EXPECT_GT(curve.crossover(), alone + 0.02);
 }
 
+// A line with its checksum.
+std::string sealed(const std::string& line) { return fmt::format("{}\t{:08x}\n", line, crc32(line)); }
+
 // Measurements of long ago, of the future and without a date count as none.
 TEST(CostModel, CacheForgets) {
   const auto folder = std::filesystem::temp_directory_path() / ("lacuna_old_" + std::to_string(::getpid()));
   std::filesystem::create_directories(folder);
   const std::string path = (folder / "kernels.txt").string();
   const auto now = static_cast<std::int64_t>(std::time(nullptr));
-  const std::string rest =
-      "\t0.01\t0.2\t1\t5\t4\t3\t2\t1\t" + std::string(impl_name(Impl::kDenseDirect)) + "\n";
-  std::ofstream(path) << "old\t" << now - 91 * 86400 << rest << "new\t" << now - 86400 << rest << "future\t"
-                      << now + 9 * 86400 << rest << "dateless\t" << rest;
+  const std::string rest = "\t0.01\t0.2\t1\t5\t4\t3\t2\t1\tdirect";
+  const auto dated = [&](const std::string& key, std::int64_t days) {
+    return sealed(key + "\t" + std::to_string(now + days * 86400) + rest);
+  };
+  std::ofstream(path) << dated("old", -91) << dated("new", -1) << dated("future", 9)
+                      << sealed("dateless\t" + rest);
   CostCache cache(path);
   EXPECT_TRUE(cache.find("new"));
   for (const char* key : {"old", "future", "dateless"}) EXPECT_FALSE(cache.find(key)) << key;
@@ -287,7 +297,7 @@ TEST(CostModel, CacheOfSeveralProcesses) {
     children.push_back(child);
   }
   for (const pid_t child : children) ::waitpid(child, nullptr, 0);
-  EXPECT_EQ(CostCache(path).all().size(), static_cast<std::size_t>(kProcesses * kKeys));
+  EXPECT_EQ(CostCache(path).all().curves.size(), static_cast<std::size_t>(kProcesses * kKeys));
   std::filesystem::remove_all(folder);
 }
 
@@ -301,7 +311,9 @@ TEST(CostModel, CacheKeepsWhatItIsGivenAndIgnoresDamage) {
   curve.sparse = {5, 4, 3, 2, 1};
   curve.contention = 0.25;
   cache.store("a", curve);
-  std::ofstream(path, std::ios::app) << "broken line\nb\t1 2\nc\t-1 1 1 1 1 1\n";
+  std::ofstream(path, std::ios::app) << "broken line\nb\t1 2\n"
+                                     << sealed("c\t-1\t1\t1\t1\t1\t1") << sealed("e") << sealed("f\t1")
+                                     << "\t\n\n";
   ASSERT_TRUE(cache.find("a"));
   EXPECT_EQ(cache.find("a")->sparse, curve.sparse);
   EXPECT_EQ(cache.find("a")->contention, 0.25);
@@ -310,6 +322,78 @@ TEST(CostModel, CacheKeepsWhatItIsGivenAndIgnoresDamage) {
   cache.store("d", curve);
   EXPECT_TRUE(cache.find("a") && cache.find("d"));
   std::filesystem::remove_all(folder);
+}
+
+std::string text_of(const std::string& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// A changed number would choose other kernels in silence; the line is named instead, and measured again.
+TEST(CostModel, NoChangedCharacterOfTheCacheIsTaken) {
+  const TemporaryFolder folder;
+  const std::string path = folder.file("kernels.txt");
+  const std::string key = machine_key() + " | shape";
+  CostCurve curve;
+  curve.dense = 1.25;
+  curve.sparse = {5, 4, 3, 2, 1};
+  CostCache(path).store(key, curve);
+  const std::string good = text_of(path);
+  for (std::size_t at = 0; at + 1 < good.size(); ++at)
+    for (const char other : {'0', '9', '-', '\t', 'x'}) {
+      if (good[at] == other) continue;
+      std::string bad = good;
+      bad[at] = other;
+      std::ofstream(path) << bad;
+      CostCache cache(path);
+      ASSERT_FALSE(cache.find(key)) << bad;
+      if (at > key.size()) {
+        ASSERT_EQ(cache.all().dropped, std::vector<std::string>{key}) << bad;
+      }
+    }
+}
+
+TEST(CostModel, ALargeCacheIsReadInLinearTime) {
+  const TemporaryFolder folder;
+  const std::string path = folder.file("kernels.txt");
+  const auto now = static_cast<std::int64_t>(std::time(nullptr));
+  {
+    std::ofstream file(path);
+    for (int i = 0; i < 60'000; ++i)
+      file << sealed(fmt::format("key {}\t{}\t0.01\t0.2\t1\t5\t4\t3\t2\t1\tdirect", i, now)) << i
+           << std::string(150, '\t') << '\n';
+  }
+  CostCache cache(path);
+  const double start = clock_seconds(CLOCK_PROCESS_CPUTIME_ID);
+  for (int i = 0; i < 1000; ++i) ASSERT_TRUE(cache.find(fmt::format("key {}", i)));
+  EXPECT_LT(clock_seconds(CLOCK_PROCESS_CPUTIME_ID) - start, runs_sanitized() ? 10 : 1);
+  EXPECT_EQ(cache.all().curves.size(), 60'000u);
+}
+
+// What a file says cannot make a plan compute in another precision, or with a kernel for other shapes or
+// CPUs.
+TEST(CostModel, OnlyKernelsThatTheOptionsAllowAreTakenFromTheCache) {
+  const std::string folder = testing::TempDir() + "lacuna_kernels_cache";
+  ASSERT_EQ(setenv("LACUNA_CACHE_DIR", folder.c_str(), 1), 0);
+  CostCache& cache = CostCache::machine();
+  if (cache.path().rfind(folder, 0) != 0) GTEST_SKIP() << "the cache of this process is the user's";
+  const LayerShape shape = LayerShape::conv2d(2, 32, 48, {7, 5}, {3, 3}, {2, 2}, {1, 1});
+  ConvOptions options;
+  for (const ConvImplementation* one : conv_implementations()) {
+    CostCurve curve;
+    curve.dense = 1e-3;
+    curve.sparse = {5e-3, 4e-3, 3e-3, 2e-3, 2e-4};
+    curve.dense_impl = one->impl();
+    cache.store(calibration_key(shape, options), curve);
+    ConvPlan plan(shape, options);
+    PlanTensors data(plan);
+    data.fill(plan, 0.1, 4);
+    const Impl used = plan.run(data.tensors(), 0).used;
+    EXPECT_NE(used, Impl::kBfloat16) << one->name;
+    EXPECT_NE(used, Impl::kDenseWinograd) << one->name;
+    const ConvImplementation* ran = find_implementation(used);
+    EXPECT_TRUE(used == Impl::kSparse || ran->may_choose(options)) << one->name;
+  }
 }
 
 }  // namespace

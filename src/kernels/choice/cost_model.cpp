@@ -6,22 +6,26 @@
 #include <ctime>
 #include <fcntl.h>
 #include <filesystem>
+#include <fmt/format.h>
 #include <fstream>
 #include <map>
 #include <mutex>
 #include <oneapi/dnnl/dnnl.h>
-#include <sstream>
+#include <string_view>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/error.hpp"
+#include "base/io/crc32.hpp"
 #include "base/io/output_file.hpp"
+#include "base/text/parse_number.hpp"
 #include "base/version.hpp"
 
 namespace lacuna::kernels {
 namespace {
 
-constexpr int kFormat = 9;  // version of the file and of the kernels: increase it when either changes
+constexpr int kFormat = 10;  // version of the file and of the kernels: increase it when either changes
 
 std::mutex& cache_mutex() {
   static std::mutex mutex;
@@ -56,7 +60,7 @@ bool is_fresh(std::int64_t when) {
 class FileLock {
  public:
   explicit FileLock(const std::string& path)
-      : file_(::open(path.c_str(), O_CREAT | O_RDWR | O_CLOEXEC | O_NONBLOCK, 0644)) {
+      : file_(::open(path.c_str(), O_CREAT | O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW, 0644)) {
     for (int tries = 0; file_ >= 0 && tries < 250 && ::flock(file_, LOCK_EX | LOCK_NB) != 0; ++tries)
       ::usleep(20'000);
   }
@@ -72,7 +76,7 @@ class FileLock {
 
 // A cache of ten thousand shapes has 2 MB. What is larger, or not a plain file (a pipe would be waited for, a
 // device read for ever), is not a cache: it is neither read nor replaced.
-constexpr std::uintmax_t kLargestCache = std::uintmax_t{64} << 20;
+constexpr std::uintmax_t kLargestCache = std::uintmax_t{16} << 20;
 bool may_be_cache(const std::filesystem::path& path) {
   std::error_code error;
   const auto status = std::filesystem::status(path, error);
@@ -81,32 +85,65 @@ bool may_be_cache(const std::filesystem::path& path) {
          std::filesystem::file_size(path, error) <= kLargestCache && !error;
 }
 
-// Lines: key TAB when TAB noise TAB contention TAB dense TAB sparse... TAB dense implementation; no tabs
-// in keys.
-std::map<std::string, CostCurve> read_file(const std::string& path) {
-  std::map<std::string, CostCurve> curves;
+// Cells between tabs, from the front.
+class Cells {
+ public:
+  explicit Cells(std::string_view line) : rest_(line) {}
+  std::string_view text() {
+    const std::size_t tab = rest_.find('\t');
+    const std::string_view cell = rest_.substr(0, tab);
+    rest_ = tab == std::string_view::npos ? "" : rest_.substr(tab + 1);
+    return cell;
+  }
+  // Reads a number of at least `low`.
+  template <typename Number>
+  bool read(Number& number, Number low) {
+    const std::optional<Number> parsed = parse_number<Number>(text());
+    number = parsed.value_or(low);
+    return parsed && *parsed >= low && *parsed < Number{1'000'000'000'000};
+  }
+  bool ended() const { return rest_.empty(); }
+
+ private:
+  std::string_view rest_;
+};
+
+std::string sealed(const std::string& line) { return fmt::format("{}\t{:08x}\n", line, crc32(line)); }
+
+// Lines: key TAB when TAB noise TAB contention TAB dense TAB sparse... TAB dense implementation TAB CRC-32 of
+// all before; no tabs in keys. Nothing for a line that was damaged or is too old.
+std::optional<CostCurve> read_line(std::string_view line, std::string_view key) {
+  const std::size_t last = line.rfind('\t');
+  if (line.substr(last + 1) != fmt::format("{:08x}", crc32(line.substr(0, last)))) return std::nullopt;
+  Cells cells(line.substr(key.size() + 1, last - key.size() - 1));
+  constexpr double kShortest = 1e-9;  // seconds
+  CostCurve curve;
+  bool good = cells.read(curve.when, std::int64_t{0}) && is_fresh(curve.when) &&
+              cells.read(curve.noise, 0.0) && cells.read(curve.contention, 0.0) && curve.contention <= 1 &&
+              cells.read(curve.dense, kShortest);
+  for (double& seconds : curve.sparse) good = good && cells.read(seconds, kShortest);
+  const std::optional<Impl> impl = impl_named(std::string(cells.text()));
+  if (!good || !impl || !cells.ended()) return std::nullopt;
+  curve.dense_impl = *impl;
+  return curve;
+}
+
+CostLines read_file(const std::string& path) {
+  CostLines lines;
   std::error_code error;
   // Files of /proc have no size, and reading some of them waits or never ends: they count as empty.
-  if (!may_be_cache(path) || std::filesystem::file_size(path, error) == 0) return curves;
+  if (!may_be_cache(path) || std::filesystem::file_size(path, error) == 0) return lines;
   std::ifstream file(path);
   std::string line;
   while (std::getline(file, line)) {
-    const auto tab = line.find('\t');
-    if (tab == std::string::npos) continue;
-    std::istringstream numbers(line.substr(tab + 1));
-    CostCurve curve;
-    numbers >> curve.when >> curve.noise >> curve.contention >> curve.dense;
-    for (double& seconds : curve.sparse) numbers >> seconds;
-    std::string name;
-    numbers >> name;
-    const std::optional<Impl> impl = impl_named(name);
-    if (impl) curve.dense_impl = *impl;
-    bool positive = static_cast<bool>(numbers) && impl && *impl != Impl::kAuto && *impl != Impl::kSparse &&
-                    curve.dense > 0 && curve.contention >= 0 && curve.contention <= 1 && is_fresh(curve.when);
-    for (const double seconds : curve.sparse) positive = positive && seconds > 0;
-    if (positive) curves[line.substr(0, tab)] = curve;
+    const std::string key = line.substr(0, line.find('\t'));
+    if (const auto curve = read_line(line, key)) {
+      lines.curves[key] = *curve;
+    } else if (key.starts_with(machine_key())) {
+      lines.dropped.push_back(key);
+    }
   }
-  return curves;
+  return lines;
 }
 
 }  // namespace
@@ -140,16 +177,26 @@ bool CostCurve::zeros_matter() const {
 std::optional<CostCurve> CostCache::find(const std::string& key) {
   const std::lock_guard lock(cache_mutex());
   if (path_.empty()) return std::nullopt;
-  const auto curves = read_file(path_);
-  const auto found = curves.find(key);
-  if (found == curves.end()) return std::nullopt;
+  const CostLines& lines = read();
+  const auto found = lines.curves.find(key);
+  if (found == lines.curves.end()) return std::nullopt;
   return found->second;
 }
 
-std::map<std::string, CostCurve> CostCache::all() {
+CostLines CostCache::all() {
   const std::lock_guard lock(cache_mutex());
   if (path_.empty()) return {};
-  return read_file(path_);
+  return read();
+}
+
+const CostLines& CostCache::read() {
+  struct stat status {};
+  Stamp stamp;
+  if (::stat(path_.c_str(), &status) == 0)
+    stamp = {static_cast<std::int64_t>(status.st_ino), status.st_size, status.st_mtim.tv_sec,
+             status.st_mtim.tv_nsec};
+  if (stamp != stamp_ || stamp == Stamp{}) lines_ = read_file(path_), stamp_ = stamp;
+  return lines_;
 }
 
 void CostCache::store(const std::string& key, const CostCurve& curve) {
@@ -159,19 +206,16 @@ void CostCache::store(const std::string& key, const CostCurve& curve) {
   std::error_code ignored;
   std::filesystem::create_directories(std::filesystem::path(path_).parent_path(), ignored);
   const FileLock file_lock(path_ + ".lock");
-  auto curves = read_file(path_);
+  auto curves = read_file(path_).curves;
   curves[key] = curve;
   curves[key].when = static_cast<std::int64_t>(std::time(nullptr));
-  std::ostringstream text;
-  text.precision(9);
-  for (const auto& [name, value] : curves) {
-    text << name << '\t' << value.when << '\t' << value.noise << '\t' << value.contention << '\t'
-         << value.dense;
-    for (const double seconds : value.sparse) text << '\t' << seconds;
-    text << '\t' << value.dense_impl.name << '\n';
-  }
+  std::string text;
+  for (const auto& [name, value] : curves)
+    text += sealed(fmt::format("{}\t{}\t{:.9g}\t{:.9g}\t{:.9g}\t{:.9g}\t{}", name, value.when, value.noise,
+                               value.contention, value.dense, fmt::join(value.sparse, "\t"),
+                               value.dense_impl.name));
   try {
-    write_file(path_, text.str());
+    write_file(path_, text);
   } catch (const InputError&) {  // a cache that cannot be written is measured again
   }
 }

@@ -9,6 +9,8 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "kernels/conv.hpp"
 
@@ -54,8 +56,15 @@ struct CostCurve {
   static constexpr double kColdSeconds = 5e-6;
 };
 
-// A text file of one line per shape; lines of other machines or versions, damaged lines and those older than
-// kDaysKept are ignored. Safe for threads and, by a lock file next to it, for processes; a file is never half
+// The content of a file of measurements.
+struct CostLines {
+  std::map<std::string, CostCurve> curves;
+  std::vector<std::string> dropped;  // keys of this machine's lines that are damaged or too old
+};
+
+// A text file of one line per shape; lines of other machines or versions, damaged lines (each ends in its
+// CRC-32) and those older than kDaysKept are ignored. Whoever reads a curve checks that its options allow the
+// kernel that it names. Safe for threads and, by a lock file next to it, for processes; a file is never half
 // written. If the file cannot be read or written, or is not a plain file of a sensible size, shapes are
 // measured again.
 class CostCache {
@@ -63,7 +72,7 @@ class CostCache {
   explicit CostCache(std::string path) : path_(std::move(path)) {}
   std::optional<CostCurve> find(const std::string& key);
   void store(const std::string& key, const CostCurve& curve);
-  std::map<std::string, CostCurve> all();
+  CostLines all();
   const std::string& path() const { return path_; }
   static constexpr std::int64_t kDaysKept = 90;
 
@@ -72,7 +81,13 @@ class CostCache {
   static CostCache& machine();
 
  private:
+  // Which state of the file `lines_` are: inode, size, time.
+  using Stamp = std::array<std::int64_t, 4>;
+  const CostLines& read();
+
   std::string path_;
+  Stamp stamp_{};
+  CostLines lines_;
 };
 
 // CPU model and the versions of the program and of the library, for which a measurement is valid.

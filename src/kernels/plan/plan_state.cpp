@@ -25,10 +25,15 @@ PlanKernel make_named(const ConvImplementation& from, const KernelConfig& config
 
 }  // namespace
 
-const ConvImplementation& ConvPlan::State::dense_implementation() const {
+PlanKernel ConvPlan::State::make_dense(const KernelConfig& config) const {
   const ConvImplementation* named = find_implementation(options.impl);
-  if (named != nullptr && named->skips == Skips::kNothing) return *named;
-  return *find_implementation(chooses() ? cost.dense_impl : Impl::kDenseDirect);
+  if (named != nullptr && named->skips == Skips::kNothing) return make_named(*named, config);
+  // The cache may name a kernel that does not support this shape or CPU.
+  if (chooses()) {
+    const ConvImplementation* fastest = find_implementation(cost.dense_impl);
+    if (auto kernel = try_make(*fastest, config)) return {fastest, std::move(kernel)};
+  }
+  return make_named(*find_implementation(Impl::kDenseDirect), config);
 }
 
 void ConvPlan::State::make_kernels(const KernelConfig& config) {
@@ -45,7 +50,7 @@ void ConvPlan::State::make_kernels(const KernelConfig& config) {
     weights = make_named(*named, config);
   }
   if (chooses()) measure_costs();  // of the dense ones, too
-  if (!always_skips() || options.strict) dense = make_named(dense_implementation(), config);
+  if (!always_skips() || options.strict) dense = make_dense(config);
 }
 
 ConvPlan::State::State(const LayerShape& s, const ConvOptions& o) : shape(s), options(o) {

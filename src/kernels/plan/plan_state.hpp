@@ -83,7 +83,7 @@ struct ConvPlan::State {
   const PlanSide& checked_side() const { return checked == Operand::kA ? src : dst; }
   const PlanSide& other_side() const { return checked == Operand::kA ? dst : src; }
   void make_kernels(const KernelConfig& config);
-  const ConvImplementation& dense_implementation() const;
+  PlanKernel make_dense(const KernelConfig& config) const;
   void lay_out();
   std::string describe() const;
 
