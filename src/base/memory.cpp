@@ -1,14 +1,21 @@
 #include "base/memory.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <charconv>
+#include <cstdlib>
 #include <fmt/format.h>
 #include <fstream>
 #include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <sys/resource.h>
 #include <unistd.h>
+#include <utility>
+
+#include "base/error.hpp"
+#include "base/text/quote.hpp"
 
 namespace lacuna {
 namespace {
@@ -81,7 +88,85 @@ std::uint64_t group_limit(const fs::path& root) {
   return smallest;
 }
 
+// "1500M": bytes, or with a letter the multiples of 1024 that tools of Linux mean by it.
+std::optional<std::uint64_t> parse_size(std::string_view text) {
+  constexpr std::string_view kLetters = "KMGT";
+  std::uint64_t number = 0;
+  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const std::string_view unit = text.substr(static_cast<std::size_t>(stop - text.data()));
+  const std::size_t power = unit.empty() ? 0 : kLetters.find(unit.front()) + 1;
+  if (error != std::errc() || unit.size() > 1 || (!unit.empty() && power == 0)) return std::nullopt;
+  if (number == 0 || number > kUnlimited >> (10 * power)) return std::nullopt;
+  return number << (10 * power);
+}
+
+std::uint64_t chosen_budget() {
+  const char* chosen = std::getenv("LACUNA_MEMORY");
+  if (chosen == nullptr || *chosen == '\0') return usable_memory() / 4 * 3;
+  if (const auto bytes = parse_size(chosen)) return *bytes;
+  throw InputError("LACUNA_MEMORY", quote_name(chosen) + " is not a size of memory",
+                   "write bytes, or 1500M, or 6G");
+}
+
+std::atomic<std::uint64_t> claimed = 0;
+
 }  // namespace
+
+std::uint64_t memory_budget() {
+  std::uint64_t budget = chosen_budget();
+  for (const auto resource : {RLIMIT_AS, RLIMIT_DATA}) {
+    rlimit set{};
+    if (::getrlimit(resource, &set) == 0 && set.rlim_cur != RLIM_INFINITY)
+      budget = std::min<std::uint64_t>(budget, set.rlim_cur);
+  }
+  return budget;
+}
+
+void enforce_memory_budget() {
+#if defined(__SANITIZE_ADDRESS__)
+  // Its shadow memory counts as data.
+#elif defined(__has_feature)
+#if !__has_feature(address_sanitizer)
+#define LACUNA_LIMITS_DATA
+#endif
+#else
+#define LACUNA_LIMITS_DATA
+#endif
+#ifdef LACUNA_LIMITS_DATA
+  rlimit set{};
+  if (::getrlimit(RLIMIT_DATA, &set) != 0) return;
+  set.rlim_cur = std::min<rlim_t>(set.rlim_cur, memory_budget());
+  ::setrlimit(RLIMIT_DATA, &set);
+#endif
+}
+
+MemoryClaim::MemoryClaim(double bytes, std::string_view where, std::string_view what) {
+  static const std::uint64_t budget = memory_budget();  // reads files: once
+  std::uint64_t before = claimed;
+  const auto fits = [&] { return bytes <= static_cast<double>(budget) - static_cast<double>(before); };
+  while (fits() && !claimed.compare_exchange_weak(before, before + static_cast<std::uint64_t>(bytes))) {
+  }
+  if (!fits()) {
+    constexpr double kGigabyte = 1e9;
+    throw InputError(
+        where,
+        fmt::format("{} needs {:.2g} GB of memory, and {:.2g} of {:.2g} GB are left", what, bytes / kGigabyte,
+                    static_cast<double>(budget - std::min(budget, before)) / kGigabyte,
+                    static_cast<double>(budget) / kGigabyte),
+        "use smaller sizes or fewer threads; LACUNA_MEMORY=SIZE sets another limit than three "
+        "quarters of the memory of the machine or the container");
+  }
+  bytes_ = static_cast<std::uint64_t>(bytes);
+}
+
+MemoryClaim::~MemoryClaim() { claimed -= bytes_; }
+
+MemoryClaim::MemoryClaim(MemoryClaim&& other) noexcept : bytes_(std::exchange(other.bytes_, 0)) {}
+
+MemoryClaim& MemoryClaim::operator=(MemoryClaim&& other) noexcept {
+  std::swap(bytes_, other.bytes_);
+  return *this;
+}
 
 std::uint64_t usable_memory(const fs::path& root) {
   return std::min(installed_memory(root), group_limit(root));

@@ -1,6 +1,9 @@
 #include "base/memory.hpp"
 
+#include <cstdlib>
 #include <gtest/gtest.h>
+#include <limits>
+#include <utility>
 
 #include "base/testing.hpp"
 
@@ -75,6 +78,39 @@ TEST_F(UsableMemory, FilesThatSayNothing) {
   }
   put("proc/meminfo", "MemTotal: many\n");
   EXPECT_GT(mebibytes(), 0u);
+}
+
+// Other claims of this process, none in this test, count too.
+TEST(MemoryClaim, WhatIsLeftIsShared) {
+  const auto budget = static_cast<double>(memory_budget());
+  MemoryClaim half(budget / 2, "a", "b");
+  EXPECT_NE(error_of([&] {
+              MemoryClaim(0.6 * budget, "f: layer 'l'", "the engine");
+            }).find("f: layer 'l': the engine needs "),
+            std::string::npos);
+  MemoryClaim moved = std::move(half);
+  EXPECT_NE(error_of([&] { MemoryClaim(0.6 * budget, "a", "b"); }), "no error");
+  moved = MemoryClaim();
+  EXPECT_EQ(error_of([&] { MemoryClaim(0.6 * budget, "a", "b"); }), "no error");
+  for (const double hopeless : {1e30, std::numeric_limits<double>::infinity()})
+    EXPECT_NE(error_of([&] { MemoryClaim(hopeless, "a", "b"); }), "no error");
+}
+
+TEST(MemoryBudget, IsWhatTheVariableSays) {
+  const auto with = [](const char* text) {
+    ::setenv("LACUNA_MEMORY", text, 1);
+    const std::uint64_t budget = memory_budget();
+    ::unsetenv("LACUNA_MEMORY");
+    return budget;
+  };
+  EXPECT_EQ(with("123456789"), 123456789U);
+  EXPECT_EQ(with("64M"), 64 * kMebibyte);
+  EXPECT_EQ(with("2G"), 2048 * kMebibyte);
+  EXPECT_LE(with(""), usable_memory() / 4 * 3);
+  for (const char* wrong : {"0", "-1", "1.5G", "6GB", "G", "lots", "99999999999999999999", "99999999T", " 1"})
+    EXPECT_EQ(error_of([&] { with(wrong); }), "LACUNA_MEMORY: '" + std::string(wrong) +
+                                                  "' is not a size of memory; write bytes, or 1500M, or 6G");
+  ::unsetenv("LACUNA_MEMORY");
 }
 
 TEST(UsableMemoryHere, IsSomething) { EXPECT_GT(usable_memory(), kMebibyte); }

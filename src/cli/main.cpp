@@ -7,6 +7,7 @@
 
 #include "base/error.hpp"
 #include "base/io/byte_source.hpp"
+#include "base/memory.hpp"
 #include "base/text/nearest.hpp"
 #include "base/version.hpp"
 #include "cli/commands.hpp"
@@ -127,6 +128,7 @@ int main(int argc, char** argv) {
   std::signal(SIGBUS, file_shrank);
   ByteSource::map_files();
   try {
+    enforce_memory_budget();
     return cli::run(argc, argv);
   } catch (const InputError& error) {
     cli::print_error(fmt::format("error: {}", error.what()));
@@ -137,8 +139,10 @@ int main(int argc, char** argv) {
     cli::print_error(fmt::format("error: {}", error.what()));
     return cli::kExitInput;
   } catch (const std::bad_alloc&) {
-    cli::print_error(
-        "error: out of memory; use a smaller trace, fewer threads or a machine with more memory");
+    cli::print_error(fmt::format(
+        "error: out of memory: this program may use {:.2g} GB here; use a smaller trace or fewer threads, or "
+        "set LACUNA_MEMORY to another size",
+        static_cast<double>(memory_budget()) / 1e9));
     return cli::kExitInput;
   } catch (const std::exception& error) {
     cli::print_error(fmt::format(

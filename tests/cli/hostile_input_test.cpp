@@ -120,6 +120,25 @@ TEST_F(HostileInput, ASmallFileCannotAskForALongRun) {
   }
 }
 
+// Layers without tensors, in a few hundred bytes, whose values or places of non-zeros take gigabytes: asked
+// for before they are allocated. What nobody asked for is refused by the system.
+TEST_F(HostileInput, ASmallFileCannotAskForMuchMemory) {
+  const std::string file = folder_.file("hollow.safetensors");
+  TraceBuilder builder("hollow");
+  builder.add_layer("l", LayerShape::conv2d(1, 4096, 1, {64, 4096}, {17, 16}, {17, 3}));
+  write_trace(builder.build(), file);
+  const auto simulate = [&](const std::string& options) {
+    return run_shell("LACUNA_MEMORY=300M exec timeout 20 \"$LACUNA\" simulate '" + file + "' " + options);
+  };
+  for (const char* options :
+       {"--arch ant", "--arch scnn", "--engine functional", "--arch sparten --engine functional"})
+    expect_error(simulate(options), "layer 'l'");
+  EXPECT_EQ(simulate("--arch tensordash").exit_code, 0);
+  const std::string synth = "exec \"$LACUNA\" synth --layer 'linear in=16777216 out=64 batch=64' -o '";
+  expect_error(run_shell("LACUNA_MEMORY=60M " + synth + file + "'"), "out of memory");
+  expect_error(run_shell("LACUNA_MEMORY=much exec \"$LACUNA\" simulate '" + file + "'"), "LACUNA_MEMORY");
+}
+
 // A run that is allowed and takes minutes ends with the first Ctrl-C, in its first operation too.
 TEST_F(HostileInput, ALongRunStopsAtOnce) {
   const auto begin = std::chrono::steady_clock::now();

@@ -22,10 +22,12 @@ std::atomic<bool> maps_files = false;
 
 class OwnedBytes final : public ByteSource {
  public:
-  explicit OwnedBytes(std::vector<std::uint8_t> bytes) : bytes_(std::move(bytes)) {}
+  explicit OwnedBytes(std::vector<std::uint8_t> bytes, MemoryClaim claim = {})
+      : claim_(std::move(claim)), bytes_(std::move(bytes)) {}
   std::span<const std::uint8_t> bytes() const override { return bytes_; }
 
  private:
+  MemoryClaim claim_;
   std::vector<std::uint8_t> bytes_;
 };
 
@@ -92,10 +94,7 @@ const char* kind_of(mode_t mode) {
 
 // A regular file that is not or cannot be mapped (some file systems cannot): never more than its size.
 std::unique_ptr<ByteSource> read_file(int descriptor, std::uint64_t size, const std::string& where) {
-  if (const std::uint64_t limit = usable_memory() / 2; size > limit) {
-    throw InputError(where, fmt::format("the file claims {} bytes and cannot be mapped", size),
-                     "copy it to another file system");
-  }
+  MemoryClaim claim(static_cast<double>(size), where, "reading the file");
   std::vector<std::uint8_t> bytes(size);
   std::size_t filled = 0;
   while (filled < bytes.size()) {
@@ -106,7 +105,7 @@ std::unique_ptr<ByteSource> read_file(int descriptor, std::uint64_t size, const 
     filled += static_cast<std::size_t>(got);
   }
   bytes.resize(filled);
-  return ByteSource::own(std::move(bytes));
+  return std::make_unique<OwnedBytes>(std::move(bytes), std::move(claim));
 }
 
 }  // namespace

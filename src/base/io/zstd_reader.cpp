@@ -7,6 +7,7 @@
 #include <zstd.h>
 
 #include "base/error.hpp"
+#include "base/memory.hpp"
 
 namespace lacuna {
 namespace {
@@ -78,6 +79,7 @@ class ZstdReader::Buffer final : public ByteSource {
   std::size_t size() const { return size_; }
 
   std::size_t filled = 0;
+  MemoryClaim claim;
 
  private:
   std::uint8_t* data_ = nullptr;
@@ -116,6 +118,8 @@ ZstdReader::ZstdReader(std::span<const std::uint8_t> compressed, std::string whe
 ZstdReader::~ZstdReader() = default;
 
 void ZstdReader::resize(std::uint64_t size) {
+  buffer_->claim = {};
+  buffer_->claim = MemoryClaim(static_cast<double>(size), where_, "decompressing the file");
   if (!buffer_->resize(size)) {
     throw InputError(where_, fmt::format("no memory for {} decompressed bytes", size), kMapRemedy);
   }

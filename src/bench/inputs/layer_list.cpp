@@ -121,7 +121,7 @@ void check_shape(const LayerShape& shape, const std::string& where) {
                           static_cast<double>(shape.g_elements());
   // FP32, in our layout and in oneDNN's.
   const double bytes = elements * 4 * 2;
-  static const auto memory = static_cast<double>(usable_memory());  // reads files: once, not for every layer
+  static const auto memory = static_cast<double>(memory_budget());  // reads files: once, not for every layer
   if (bytes > memory || static_cast<double>(shape.macs()) > kMaxMacs) {
     throw InputError(where,
                      fmt::format("{} with {} images takes {:.1g} GB and {:.1g} MACs, too much to be timed",

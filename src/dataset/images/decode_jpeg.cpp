@@ -8,6 +8,7 @@
 #include <jpeglib.h>
 
 #include "base/error.hpp"
+#include "base/memory.hpp"
 #include "dataset/images/decode_image.hpp"
 
 namespace lacuna::dataset {
@@ -128,6 +129,8 @@ RgbImage decode_jpeg(ByteView file, const std::string& where, std::int64_t most_
   image.width = static_cast<int>(decoder.info.output_width);
   const auto row_bytes =
       static_cast<std::size_t>(image.width) * static_cast<std::size_t>(decoder.info.output_components);
+  // A progressive image keeps two bytes for each coefficient while it is read.
+  const MemoryClaim claim(3.0 * image.height * static_cast<double>(row_bytes), where, "decoding the image");
   image.pixels.resize(static_cast<std::size_t>(image.height) * row_bytes);
   if (!read_pixels(decoder, image.pixels.data(), row_bytes)) refuse(decoder, where);
   if (decoder.info.out_color_space == JCS_CMYK) {

@@ -6,6 +6,7 @@
 #include <png.h>
 
 #include "base/error.hpp"
+#include "base/memory.hpp"
 #include "dataset/images/decode_image.hpp"
 #include "dataset/readers/gzip.hpp"
 
@@ -99,6 +100,7 @@ RgbImage decode_png(ByteView file, const std::string& where, std::int64_t most_p
   image.height = static_cast<int>(height);
   image.width = static_cast<int>(width);
   const auto pixels = static_cast<std::size_t>(height * width);
+  const MemoryClaim claim(static_cast<double>(pixels) * 7, where, "decoding the image");
   Bytes rgba(pixels * 4);
   std::vector<std::uint8_t*> rows;
   for (std::int64_t y = 0; y < height; ++y) rows.push_back(rgba.data() + y * width * 4);

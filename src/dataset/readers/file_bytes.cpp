@@ -9,6 +9,7 @@
 #include <system_error>
 
 #include "base/error.hpp"
+#include "base/memory.hpp"
 #include "base/text/quote.hpp"
 
 namespace lacuna::dataset {
@@ -44,6 +45,7 @@ Bytes read_bytes(const fs::path& path, std::uint64_t most) {
   }
   const std::unique_ptr<std::FILE, CloseFile> file(std::fopen(path.c_str(), "rbe"));
   if (file == nullptr) fail(path, "cannot open", errno);
+  const MemoryClaim claim(static_cast<double>(size), shown(path), "reading the file");
   Bytes bytes(size);
   const std::size_t got = std::fread(bytes.data(), 1, bytes.size(), file.get());
   if (got < bytes.size() && std::ferror(file.get()) != 0) fail(path, "cannot read", errno);

@@ -7,6 +7,7 @@
 #include <zlib.h>
 
 #include "base/error.hpp"
+#include "base/memory.hpp"
 
 namespace lacuna::dataset {
 namespace {
@@ -23,6 +24,7 @@ Bytes gunzip_start(ByteView rest, std::size_t count, const std::string& where) {
   if (inflateInit2(&stream, MAX_WBITS + kGzipOnly) != Z_OK)
     throw InputError(where, "no memory for decompression", "free some memory and try again");
   const std::unique_ptr<z_stream, decltype(&inflateEnd)> end(&stream, inflateEnd);
+  const MemoryClaim claim(static_cast<double>(count), where, "decompressing the file");
   Bytes bytes(count);
   std::size_t written = 0;
   for (bool ended = false; written < count && !(ended && rest.empty());) {

@@ -4,6 +4,8 @@
 #include <optional>
 #include <vector>
 
+#include "base/memory.hpp"
+#include "base/text/quote.hpp"
 #include "base/work_progress.hpp"
 #include "sim/outer_product/engines.hpp"
 #include "sim/outer_product/kernel_broadcast.hpp"
@@ -35,6 +37,10 @@ class ConvolutionCount {
         packed_(static_cast<std::size_t>(shared_ ? 1 : work.images)) {}
 
   PairCounts run() {
+    // The places of the non-zeros of a block's planes, and where their rows begin.
+    const MemoryClaim claim(5.0 * static_cast<double>(work_.images) * static_cast<double>(work_.map.y.image) *
+                                static_cast<double>(work_.map.x.image),
+                            "layer " + quote_name(layer_.name), "the engine of outer products");
     if (!work_.tiled) schedule_.open(1);
     counter_ = pe_.counter(work_.map, shared_ ? KernelUse::kShared : KernelUse::kOnce);
     for (const std::int64_t block : in_steps(work_.blocks())) {

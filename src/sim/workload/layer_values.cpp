@@ -1,9 +1,12 @@
 #include "sim/workload/layer_values.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 
+#include "base/memory.hpp"
 #include "base/random.hpp"
+#include "base/text/quote.hpp"
 #include "tensor/data_type.hpp"
 
 namespace lacuna {
@@ -42,6 +45,12 @@ TensorValues tensor_values(const LayerTensor& tensor, std::uint64_t seed, std::u
 }
 
 LayerValues layer_values(const Layer& layer, std::uint64_t seed, DataType type) {
+  // The values, what the engine computes of them, and the reference's result, which is in double precision.
+  const double elements[] = {static_cast<double>(layer.a.elements()), static_cast<double>(layer.w.elements()),
+                             static_cast<double>(layer.g.elements())};
+  const double largest = *std::ranges::max_element(elements);
+  const MemoryClaim claim(4 * (elements[0] + elements[1] + elements[2]) + 12 * largest,
+                          "layer " + quote_name(layer.name), "the functional engine");
   LayerValues values{tensor_values(layer.a, seed, 1), tensor_values(layer.w, seed, 2),
                      tensor_values(layer.g, seed, 3)};
   if (type == DataType::kFp32) return values;

@@ -171,8 +171,8 @@ std::optional<LayerTensor> read_tensor(const LayerEntry& layer, TraceTensor whic
 
 Trace read_trace(std::string name, std::unique_ptr<ByteSource> source) {
   const auto stored_bytes = static_cast<std::int64_t>(source->bytes().size());
-  // Half of the memory, which leaves room for what is made of the tensors and for other programs.
-  const Safetensors file = read_safetensors(source, name, usable_memory() / 2);
+  // Leaves room for what is made of the tensors.
+  const Safetensors file = read_safetensors(source, name, memory_budget() / 3 * 2);
   expect_format(file.metadata, name);
   const int version = expect_version(file.metadata, name);
   check_checksum(file, name);

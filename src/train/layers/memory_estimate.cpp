@@ -212,14 +212,6 @@ NetworkOptions fit_memory(const Graph& graph, const NetworkOptions& options, dou
   return least;
 }
 
-double memory_limit() {
-  auto limit = static_cast<double>(usable_memory());
-  for (const auto resource : {RLIMIT_AS, RLIMIT_DATA}) {
-    rlimit set{};
-    if (::getrlimit(resource, &set) == 0 && set.rlim_cur != RLIM_INFINITY)
-      limit = std::min(limit, static_cast<double>(set.rlim_cur));
-  }
-  return limit;
-}
+double memory_limit() { return static_cast<double>(memory_budget()); }
 
 }  // namespace lacuna::train
