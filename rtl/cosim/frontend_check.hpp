@@ -42,12 +42,18 @@ void check_random_streams(const Variant& variant, int streams, std::uint64_t see
   FrontendDriver<Top> driver(reference, variant.rows, kWidth, seed + 1);
   for (int done = 0; done < streams;) {
     const int batch = static_cast<int>(random.integer(1, 20));
-    driver.set_bypass(random.chance(0.1));
+    const double bypassed = random.chance(0.5) ? random.uniform() : 0;
     const std::int64_t before = reference.cycles();
     for (int i = 0; i < batch; ++i, ++done)
-      driver.push(random_group(random, variant.rows, variant.lanes, 24));
+      driver.push(random_group(random, variant.rows, variant.lanes, 24), random.chance(bypassed));
     const bool stalls = random.chance(0.5);
     const Stalls chances = stalls ? Stalls{random.uniform() * 0.9, random.uniform() * 0.9} : Stalls{};
+    if (random.chance(0.05)) {  // a reset in the middle leaves nothing behind
+      driver.run(chances, random.integer(0, 40));
+      ASSERT_TRUE(reference.errors().empty()) << reference.errors().front();
+      driver.reset();
+      continue;
+    }
     const auto counts = driver.run(chances, 1000000);
     ASSERT_GE(counts.clocks, 0) << "gave up";
     ASSERT_TRUE(reference.errors().empty()) << reference.errors().front();

@@ -2,6 +2,7 @@
 // reference.
 #pragma once
 
+#include <algorithm>
 #include <deque>
 
 #include "base/random.hpp"
@@ -26,11 +27,19 @@ class FrontendDriver {
   }
 
   Top& top() { return *top_; }
-  void set_bypass(bool bypass) { bypass_ = bypass; }
+  // `bypass`: the stream runs densely.
+  void push(StreamGroup group, bool bypass = false) {
+    reference_.push(group, bypass);
+    streams_.push_back({std::move(group), bypass});
+  }
 
-  void push(StreamGroup group) {
-    reference_.push(group, bypass_);
-    streams_.push_back(std::move(group));
+  // Forgets everything that was pushed.
+  void reset() {
+    reset_frontend(*top_);
+    reference_.reset();
+    streams_.clear();
+    taken_ = 0;
+    shown_ = 0;
   }
 
   struct Counts {
@@ -42,7 +51,6 @@ class FrontendDriver {
   Counts run(const Stalls& stalls, std::int64_t limit) {
     Counts counts;
     const ConnectivityInfo& info = reference_.connectivity();
-    top_->bypass_i = bypass_;
     for (std::int64_t clock_count = 0; !reference_.idle(); ++clock_count) {
       if (clock_count > limit) return {-1, counts.issued};
       offer(info, stalls);
@@ -55,6 +63,7 @@ class FrontendDriver {
       }
       if (counts.issued > 0) ++counts.clocks;
       taken_ += top_->offer_take_o;
+      shown_ -= top_->offer_take_o;
       tick(*top_);
       retire();
     }
@@ -62,27 +71,38 @@ class FrontendDriver {
   }
 
  private:
+  struct Stream {
+    StreamGroup group;
+    bool bypass;
+  };
+
   void offer(const ConnectivityInfo& info, const Stalls& stalls) {
-    const int offered =
-        random_.chance(stalls.source) ? static_cast<int>(random_.integer(0, info.depth - 1)) : info.depth;
+    const int offered = std::max(
+        random_.chance(stalls.source) ? static_cast<int>(random_.integer(0, info.depth - 1)) : info.depth,
+        shown_);
+    shown_ = 0;
     top_->offer_valid_i = 0;
     top_->offer_last_i = 0;
     std::size_t stream = 0;
     int step = static_cast<int>(taken_);
+    // The mode counts only while the first row of a stream is on offer.
+    top_->bypass_i = step == 0 && !streams_.empty() ? streams_.front().bypass : random_.chance(0.5);
     for (int s = 0; s < info.depth; ++s, ++step) {
-      while (stream < streams_.size() && step >= streams_[stream].steps) {
-        step -= streams_[stream].steps;
+      while (stream < streams_.size() && step >= streams_[stream].group.steps) {
+        step -= streams_[stream].group.steps;
         ++stream;
       }
       const bool there = stream < streams_.size() && s < offered;
       if (there) {
+        ++shown_;
         set_bits(top_->offer_valid_i, static_cast<std::size_t>(s), 1, 1);
-        set_bits(top_->offer_last_i, static_cast<std::size_t>(s), 1, step + 1 == streams_[stream].steps);
+        set_bits(top_->offer_last_i, static_cast<std::size_t>(s), 1,
+                 step + 1 == streams_[stream].group.steps);
       }
       for (int r = 0; r < rows_; ++r) {
         for (int lane = 0; lane < info.lanes; ++lane) {
           // Rows not on offer may hold anything.
-          const std::uint64_t value = there ? streams_[stream].value(r, step, lane) : random_.bits();
+          const std::uint64_t value = there ? streams_[stream].group.value(r, step, lane) : random_.bits();
           set_bits(top_->offer_b_i,
                    static_cast<std::size_t>(((r * info.depth + s) * info.lanes + lane) * width_),
                    static_cast<std::size_t>(width_), value);
@@ -92,8 +112,8 @@ class FrontendDriver {
   }
 
   void retire() {
-    while (!streams_.empty() && taken_ >= streams_.front().steps) {
-      taken_ -= streams_.front().steps;
+    while (!streams_.empty() && taken_ >= streams_.front().group.steps) {
+      taken_ -= streams_.front().group.steps;
       streams_.pop_front();
     }
   }
@@ -131,10 +151,10 @@ class FrontendDriver {
   FrontendReference& reference_;
   int rows_, width_;
   Random random_;
-  bool bypass_ = false;
   OwnedTop<Top> top_;
-  std::deque<StreamGroup> streams_;
+  std::deque<Stream> streams_;
   std::int64_t taken_ = 0;  // rows of the first stream that the window has taken
+  int shown_ = 0;           // rows on offer, which stay there until they are taken
 };
 
 }  // namespace lacuna::rtl

@@ -1,6 +1,8 @@
 // Drives a verilated tb_tile and compares its accumulators after every cycle that moves the pipe.
 #pragma once
 
+#include <algorithm>
+#include <bit>
 #include <cmath>
 #include <deque>
 #include <fmt/format.h>
@@ -15,50 +17,66 @@
 
 namespace lacuna::rtl {
 
-template <typename Top>
+// Movements of a single lane.
+inline constexpr const char* kOneLane = "[[0,0],[1,0],[2,0]]";
+
+template <typename Top, unsigned kLanes = 16>
 class TileDriver {
  public:
-  static constexpr int kLanes = 16, kDepth = 3;
-  // Operand to accumulator: multipliers, four levels of the tree, accumulator.
-  static constexpr int kLatency = 6;
+  static constexpr int kDepth = 3;
+  // Operand to accumulator: multipliers, the levels of the tree, accumulator.
+  static constexpr int kLatency = 1 + std::bit_width(kLanes);
 
-  TileDriver(const TileShapeInfo& tile, std::uint64_t seed) : tile_(tile), random_(seed) {
+  TileDriver(const TileShapeInfo& tile, std::uint64_t seed) : tile_(tile), random_(seed) { reset(); }
+
+  // Forgets everything that was pushed.
+  void reset() {
     top_->bypass_i = 0;
     top_->offer_valid_i = 0;
     top_->result_ready_i = 1;
-    reset(*top_);
+    rtl::reset(*top_);
+    streams_.clear();
+    expected_.clear();
+    flight_.clear();
+    taken_ = 0;
+    shown_ = 0;
+    due_ = false;
   }
 
-  // Bypassed outputs run densely. Call while nothing is in work.
-  void set_bypass(bool bypass) {
-    top_->bypass_i = bypass ? 1 : 0;
-    tile_.skips = !bypass;
-  }
-
-  void push(StreamGroup b, StreamGroup a) {
-    for (TileCycle& cycle : tile_cycles("paper", kDepth, tile_, b, a)) expected_.push_back(std::move(cycle));
-    streams_.push_back({std::move(b), std::move(a)});
+  // `bypass`: the output is computed densely.
+  void push(StreamGroup b, StreamGroup a, bool bypass = false) {
+    TileShapeInfo tile = tile_;
+    tile.skips = tile_.skips && !bypass;
+    for (TileCycle& cycle : tile_cycles(kLanes == 1 ? kOneLane : "paper", kDepth, tile, b, a))
+      expected_.push_back(std::move(cycle));
+    streams_.push_back({std::move(b), std::move(a), bypass});
   }
 
   struct Counts {
     std::int64_t clocks = 0;  // from the first issue to the last
     std::int64_t issued = 0;
   };
-  Counts run(const Stalls& stalls, std::int64_t limit) {
+  // `finish`: all that was pushed must be done within `limit` clocks.
+  Counts run(const Stalls& stalls, std::int64_t limit, bool finish = true) {
     Counts counts;
     for (std::int64_t n = 0; !expected_.empty(); ++n) {
       if (n > limit) {
-        errors_.emplace_back("the tile did not finish");
+        if (finish) errors_.emplace_back("the tile did not finish");
         break;
       }
       offer(stalls);
+      top_->result_ready_i = 0;
+      top_->eval();
+      const bool valid = top_->result_valid_o != 0;
       top_->result_ready_i = random_.chance(stalls.sink) ? 0 : 1;
       top_->eval();
+      if (valid != (top_->result_valid_o != 0)) errors_.emplace_back("the result depends on its taker");
       check_result();
       if (top_->issue_o != 0) ++counts.issued;
       if (counts.issued > 0 && !streams_.empty()) ++counts.clocks;
       const bool enabled = top_->enable_o != 0, issued = top_->issue_o != 0;
       taken_ += top_->offer_take_o;
+      shown_ -= top_->offer_take_o;
       tick(*top_);
       while (!streams_.empty() && taken_ >= streams_.front().b.steps) {
         taken_ -= streams_.front().b.steps;
@@ -82,15 +100,19 @@ class TileDriver {
  private:
   struct Pair {
     StreamGroup b, a;
+    bool bypass;
   };
 
   void offer(const Stalls& stalls) {
-    const int offered =
-        random_.chance(stalls.source) ? static_cast<int>(random_.integer(0, kDepth - 1)) : kDepth;
+    const int offered = std::max(
+        random_.chance(stalls.source) ? static_cast<int>(random_.integer(0, kDepth - 1)) : kDepth, shown_);
+    shown_ = 0;
     top_->offer_valid_i = 0;
     top_->offer_last_i = 0;
     std::size_t stream = 0;
     int step = static_cast<int>(taken_);
+    // The mode counts only while the first row of a stream is on offer.
+    top_->bypass_i = step == 0 && !streams_.empty() ? streams_.front().bypass : random_.chance(0.5);
     const auto width = static_cast<std::size_t>(tile_.width);
     for (int s = 0; s < kDepth; ++s, ++step) {
       while (stream < streams_.size() && step >= streams_[stream].b.steps) {
@@ -99,16 +121,19 @@ class TileDriver {
       }
       if (stream >= streams_.size() || s >= offered) break;
       const Pair& pair = streams_[stream];
+      ++shown_;
       set_bits(top_->offer_valid_i, static_cast<std::size_t>(s), 1, 1);
       set_bits(top_->offer_last_i, static_cast<std::size_t>(s), 1, step + 1 == pair.b.steps);
-      for (int lane = 0; lane < kLanes; ++lane) {
+      for (int lane = 0; lane < static_cast<int>(kLanes); ++lane) {
         for (int r = 0; r < tile_.rows; ++r) {
-          set_bits(top_->offer_b_i, static_cast<std::size_t>((r * kDepth + s) * kLanes + lane) * width, width,
-                   pair.b.value(r, step, lane));
+          set_bits(top_->offer_b_i,
+                   static_cast<std::size_t>((r * kDepth + s) * static_cast<int>(kLanes) + lane) * width,
+                   width, pair.b.value(r, step, lane));
         }
         for (int c = 0; c < tile_.columns; ++c) {
-          set_bits(top_->offer_a_i, static_cast<std::size_t>((c * kDepth + s) * kLanes + lane) * width, width,
-                   pair.a.value(c, step, lane));
+          set_bits(top_->offer_a_i,
+                   static_cast<std::size_t>((c * kDepth + s) * static_cast<int>(kLanes) + lane) * width,
+                   width, pair.a.value(c, step, lane));
         }
       }
     }
@@ -151,6 +176,7 @@ class TileDriver {
   std::deque<TileCycle> expected_;
   std::deque<bool> flight_;  // which of the last enabled cycles issued
   std::int64_t taken_ = 0;
+  int shown_ = 0;     // rows on offer, which stay there until they are taken
   bool due_ = false;  // a result must be on offer
   std::vector<std::string> errors_;
 };

@@ -6,8 +6,12 @@
 #include <xmmintrin.h>
 
 #include "Vtile.h"
+#include "Vtile_1x4.h"
+#include "Vtile_3x2.h"
+#include "Vtile_4x4.h"
 #include "Vtile_bf16.h"
 #include "Vtile_dense.h"
+#include "Vtile_one_lane.h"
 #include "Vtile_pairs.h"
 #include "layer_reference.hpp"
 #include "tile_driver.hpp"
@@ -29,32 +33,42 @@ std::uint32_t random_number(Random& random, int width) {
   return width == 16 ? bits >> 16 : bits;
 }
 
-StreamGroup random_streams(Random& random, int streams, int steps, double zeros, int width) {
-  StreamGroup group{streams, steps, 16, {}};
-  for (int i = 0; i < streams * steps * 16; ++i) {
+StreamGroup random_streams(Random& random, int streams, int steps, int lanes, double zeros, int width) {
+  StreamGroup group{streams, steps, lanes, {}};
+  for (int i = 0; i < streams * steps * lanes; ++i) {
     group.values.push_back(random.chance(zeros) ? 0 : random_number(random, width));
   }
   return group;
 }
 
-template <typename Top>
+template <typename Top, unsigned kLanes = 16>
 void check_tile(TileShapeInfo tile, int outputs, bool bypass, std::uint64_t seed) {
   SCOPED_TRACE(testing::Message() << "seed " << seed);
   _mm_setcsr(_mm_getcsr() | 0x8040U);
   Random random(seed);
-  TileDriver<Top> driver(tile, seed + 1);
+  TileDriver<Top, kLanes> driver(tile, seed + 1);
+  constexpr int lanes = kLanes;
   int done = 0;
   while (done < outputs) {
-    if (bypass) driver.set_bypass(random.chance(0.3));
+    const double bypassed = bypass && random.chance(0.5) ? random.uniform() : 0;
     const auto batch = static_cast<int>(random.integer(1, 8));
     for (int i = 0; i < batch; ++i, ++done) {
       const auto steps = static_cast<int>(random.integer(1, 20));
-      driver.push(random_streams(random, tile.rows, steps, random.uniform(), tile.width),
-                  random_streams(random, tile.columns, steps, (tile.pairs ? 0.9 : 0.3) * random.uniform(),
-                                 tile.width));
+      driver.push(random_streams(random, tile.rows, steps, lanes, random.uniform(), tile.width),
+                  random_streams(random, tile.columns, steps, lanes,
+                                 (tile.pairs ? 0.9 : 0.3) * random.uniform(), tile.width),
+                  random.chance(bypassed));
     }
     const Stalls stalls =
         random.chance(0.5) ? Stalls{random.uniform() * 0.8, random.uniform() * 0.8} : Stalls{};
+    if (random.chance(0.1)) {  // a reset in the middle leaves nothing behind
+      driver.run(stalls, random.integer(0, 30), false);
+      ASSERT_TRUE(driver.errors().empty()) << driver.errors().front();
+      driver.reset();
+      done -= batch;
+      driver.results.resize(static_cast<std::size_t>(done));
+      continue;
+    }
     driver.run(stalls, 100000);
     ASSERT_TRUE(driver.errors().empty()) << driver.errors().front();
   }
@@ -64,6 +78,10 @@ void check_tile(TileShapeInfo tile, int outputs, bool bypass, std::uint64_t seed
 
 TEST(Tile, Fp32) { check_tile<Vtile>({2, 2, 32, true}, 400, true, 1); }
 TEST(Tile, Bfloat16) { check_tile<Vtile_bf16>({1, 1, 16, true}, 400, true, 2); }
+TEST(Tile, FourByFour) { check_tile<Vtile_4x4>({4, 4, 16, true}, 200, true, 5); }
+TEST(Tile, ThreeByTwo) { check_tile<Vtile_3x2>({3, 2, 16, true}, 200, true, 6); }
+TEST(Tile, OneByFourBothSides) { check_tile<Vtile_1x4>({1, 4, 16, true, true}, 200, true, 7); }
+TEST(Tile, OneLane) { check_tile<Vtile_one_lane, 1>({2, 2, 16, true}, 400, true, 8); }
 TEST(Tile, BothSides) { check_tile<Vtile_pairs>({2, 2, 32, true, true}, 400, true, 4); }
 TEST(Tile, BaselineFp32) { check_tile<Vtile_dense>({1, 1, 32, false}, 400, false, 3); }
 

@@ -33,7 +33,13 @@ struct TopDeleter {
 template <typename Top>
 class OwnedTop {
  public:
-  OwnedTop() : context_(std::make_unique<VerilatedContext>()), top_(new Top(context_.get())) {}
+  OwnedTop() : context_(std::make_unique<VerilatedContext>()) {
+    // Registers begin with random bits, others in every module: only a reset may give them values.
+    static std::atomic<int> seed{1};
+    context_->randReset(2);
+    context_->randSeed(seed++);
+    top_.reset(new Top(context_.get()));
+  }
   Top* operator->() const { return top_.get(); }
   Top& operator*() const { return *top_; }
 

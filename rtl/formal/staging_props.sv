@@ -1,24 +1,28 @@
-// The window and its staging buffer never lose, repeat or reorder a row, whatever the source, the scheduler and the sink do.
+// The window and its staging buffer never lose, repeat or reorder a row, whatever the source, the scheduler and the sink do,
+// with resets at any time and any mix of dense and scheduled streams; first and last cycles of streams are marked as such.
 // Rows carry their number; since nothing looks at what a row holds, that stands for any contents.
 module staging_props (
   input logic        clk_i,
+  input logic        rst_ni,
   input logic [2:0]  offer_valid_i,
   input logic [15:0] ends_i,     // bit t: every row whose number is t modulo 16 ends a stream; taken once, at the start
   input logic [1:0]  slide_i,
-  input logic        bypass_i,   // taken once, at the start
+  input logic        bypass_i,   // any value in any cycle: the stream's is that of the cycle that takes its first row
   input logic        stall_i
 );
   localparam int unsigned Depth = 3;
   localparam int unsigned TagW  = 6;
 
-  logic            started_q = 1'b0, bypass_q = 1'b0;
+  logic            started_q = 1'b0;
   logic [15:0]     ends_q = '0;
   logic [TagW-1:0] next_q = '0;   // number of the first row on offer
   logic [TagW-1:0] head_q = '0;   // number of the oldest row that was not drained yet: the monitor's own count
   logic            full_q = 1'b0; // rows were taken and not all drained
+  logic            edge_q = 1'b1; // the oldest row, or the next one, is the first of its stream
+  logic            bypass_q = 1'b0; // the stream in the window runs densely
 
   logic [Depth-1:0]      offer_last, load, ctrl_last;
-  logic                  ctrl_full;
+  logic                  ctrl_full, ctrl_bypass;
   logic [Depth*TagW-1:0] offered, staged;
   logic [1:0]            take, advance;
   logic                  issue, issued, first, last, move;
@@ -31,19 +35,19 @@ module staging_props (
   end
 
   td_window_ctrl #(.Depth(Depth)) u_ctrl (
-    .clk_i, .rst_ni(1'b1), .offer_valid_i(started_q ? offer_valid_i : 3'b000), .offer_last_i(offer_last),
-    .offer_take_o(take), .bypass_i(bypass_q), .slide_i, .stall_i(stall_i), .issue_o(issue), .first_o(first),
+    .clk_i, .rst_ni, .offer_valid_i(started_q ? offer_valid_i : 3'b000), .offer_last_i(offer_last),
+    .offer_take_o(take), .bypass_i, .bypass_o(ctrl_bypass), .slide_i, .stall_i(stall_i), .issue_o(issue), .first_o(first),
     .last_o(last), .move_o(move), .advance_o(advance), .load_o(load), .formal_full_o(ctrl_full),
     .formal_last_o(ctrl_last)
   );
   td_staging #(.Depth(Depth), .Bits(TagW)) u_staging (
-    .clk_i, .rst_ni(1'b1), .move_i(move), .advance_i(advance), .load_i(load), .offered_i(offered), .staged_i(staged),
+    .clk_i, .rst_ni, .move_i(move), .advance_i(advance), .load_i(load), .offered_i(offered), .staged_i(staged),
     .staged_o(staged)
   );
 
   // Rows of the current stream that the window must hold: up to its end, or a whole window; one in bypass.
   logic [1:0] held, gone;
-  logic       cut;
+  logic       cut, over, starts;
   always_comb begin
     held = '0;
     gone = '0;
@@ -57,24 +61,42 @@ module staging_props (
     end
   end
 
+  // What leaves ends its stream; the first row taken begins one.
+  assign over   = ends_q[(head_q + gone - 1'b1) % 16];
+  assign starts = !full_q || (issued && over);
+
   always_ff @(posedge clk_i) begin
     started_q <= 1'b1;
-    if (!started_q) begin
-      ends_q   <= ends_i;
-      bypass_q <= bypass_i;
+    if (!started_q) ends_q <= ends_i;
+  end
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      next_q   <= '0;
+      head_q   <= '0;
+      full_q   <= 1'b0;
+      edge_q   <= 1'b1;
+      bypass_q <= 1'b0;
+    end else begin
+      next_q <= next_q + take;
+      if (issued) head_q <= head_q + gone;
+      if (issued) edge_q <= over;
+      if (issued) full_q <= head_q + gone != next_q + take;
+      else if (take != 0) full_q <= 1'b1;
+      if (take != 0 && starts) bypass_q <= bypass_i;
     end
-    next_q <= next_q + take;
-    if (issued) head_q <= head_q + gone;
-    if (issued) full_q <= head_q + gone != next_q + take;
-    else if (take != 0) full_q <= 1'b1;
   end
 
   always_comb begin
     assume ((offer_valid_i & (offer_valid_i + 3'b001)) == '0);
     assume (slide_i >= 1 && slide_i <= Depth);
+    assume (started_q || !rst_ni);  // everything begins with a reset
     // Nothing is issued from an empty window, and every row taken is in the window until it is drained.
     if (issue) assert (full_q);
     assert (full_q == ctrl_full);
+    if (full_q) assert (ctrl_bypass == bypass_q);
+    if (full_q) assert (first == edge_q);
+    else assert (edge_q);
+    if (issue) assert (last == over);
     if (full_q) assert (next_q == TagW'(head_q + held));
     else assert (next_q == head_q);
     if (full_q) begin

@@ -72,4 +72,7 @@ module fp_add #(
 
   logic unused;
   assign unused = ^{norm[SigW-1]};
+`ifndef SYNTHESIS
+  if (ExpW < 2 || Man < 1) $error("fp_add: ExpW must be at least 2 and Man at least 1");
+`endif
 endmodule

@@ -38,5 +38,13 @@ module fp_adder_tree #(
     end
   end
 
+  if (Levels == 0) begin : gen_no_register
+    logic unused;
+    assign unused = ^{clk_i, enable_i};
+  end
+
   assign sum_o = node[(2*Padded-2)*Width +: Width];
+`ifndef SYNTHESIS
+  if (Inputs < 1) $error("fp_adder_tree: Inputs must be at least 1");
+`endif
 endmodule

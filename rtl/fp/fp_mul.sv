@@ -58,4 +58,7 @@ module fp_mul #(
 
   logic unused;
   assign unused = ^{wide[WideW-1]};
+`ifndef SYNTHESIS
+  if (ExpW < 2 || ManIn < 1 || ManOut < 1) $error("fp_mul: ExpW must be at least 2, ManIn and ManOut at least 1");
+`endif
 endmodule

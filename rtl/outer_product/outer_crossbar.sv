@@ -41,4 +41,9 @@ module outer_crossbar #(
     granted_o = '0;
     for (int unsigned b = 0; b < Banks; b++) granted_o = granted_o | grant[b*Inputs +: Inputs];
   end
+`ifndef SYNTHESIS
+  if (Inputs < 1 || Banks < 2 || (Banks & (Banks - 1)) != 0 || AddrW <= $clog2(Banks)) begin : gen_bad_parameters
+    $error("outer_crossbar: Inputs must be at least 1, Banks a power of two, and AddrW have bits beyond the bank's");
+  end
+`endif
 endmodule

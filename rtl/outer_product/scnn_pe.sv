@@ -70,4 +70,11 @@ module scnn_pe #(
     .clk_i, .enable_i(enable), .map_i, .image_i(mul_image_q), .kernel_i(mul_kernel_q), .product_o, .output_y_o,
     .output_x_o, .executed_o, .useful_o
   );
+
+`ifndef SYNTHESIS
+  stream_check #(.Bits(Lanes * Lanes * (OutW + 2 * IdxW + 2))) u_out_check (
+    .clk_i, .rst_ni, .valid_i(out_valid_o), .ready_i(out_ready_i),
+    .payload_i({product_o, output_y_o, output_x_o, executed_o, useful_o})
+  );
+`endif
 endmodule

@@ -35,7 +35,7 @@ module td_compressor #(
   logic [Lanes-1:0]             valid;
   logic [AdvW-1:0]              drained, advance;
   logic [Depth-1:0]             load;
-  logic                         move, issue, first, last, busy;
+  logic                         move, issue, first, last, busy, dense;
 
   td_zero_detect #(.Count(Depth * Lanes), .Width(Width)) u_zero (
     .values_i(offer_values_i), .effectual_o(offered_bits)
@@ -55,8 +55,8 @@ module td_compressor #(
 
   // A row leaves in the cycle in which its selection is complete; `busy` holds the window until then.
   td_window_ctrl u_ctrl (
-    .clk_i, .rst_ni, .offer_valid_i, .offer_last_i, .offer_take_o, .bypass_i(1'b0), .slide_i(drained),
-    .stall_i(busy | ~row_ready_i), .issue_o(issue), .first_o(first), .last_o(last), .move_o(move), .advance_o(advance),
+    .clk_i, .rst_ni, .offer_valid_i, .offer_last_i, .offer_take_o, .bypass_i(1'b0), .bypass_o(dense),
+    .slide_i(drained), .stall_i(busy | ~row_ready_i), .issue_o(issue), .first_o(first), .last_o(last), .move_o(move), .advance_o(advance),
     .load_o(load)
   );
 
@@ -121,5 +121,12 @@ module td_compressor #(
   assign row_last_o    = last;
 
   logic unused;
-  assign unused = ^{first, present};
+  assign unused = ^{first, dense, present};
+
+`ifndef SYNTHESIS
+  stream_check #(.Bits(Lanes * (Width + SelW + 1) + AdvW + 1)) u_row_check (
+    .clk_i, .rst_ni, .valid_i(row_valid_o), .ready_i(row_ready_i),
+    .payload_i({row_values_o, row_idx_o, row_present_o, row_advance_o, row_last_o})
+  );
+`endif
 endmodule

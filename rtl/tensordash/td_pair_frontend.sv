@@ -14,8 +14,8 @@ module td_pair_frontend #(
   input  logic [Depth*Lanes-1:0]       b_effectual_i,  // of the next rows of the row's B
   input  logic [Depth*Lanes*Width-1:0] a_staged_i,
   input  logic [Depth*Lanes*Width-1:0] b_staged_i,
-  input  logic                         bypass_i,       // dense steps: every lane takes its own pair of row 0
-  input  logic                         move_i,         // from td_window_ctrl, as the next two
+  input  logic                         bypass_i,       // from td_window_ctrl, as the next three; dense: lanes take row 0
+  input  logic                         move_i,
   input  logic [AdvW-1:0]              advance_i,
   input  logic [Depth-1:0]             load_i,
   output logic [AdvW-1:0]              drained_o,      // AS of this PE

@@ -63,9 +63,9 @@ module td_pe #(
       last_q  <= '0;
       done_q  <= 1'b0;
     end else if (enable_i) begin
-      issue_q <= {issue_q[Stages-2:0], issue_i};
-      first_q <= {first_q[Stages-2:0], first_i};
-      last_q  <= {last_q[Stages-2:0], last_i};
+      issue_q <= Stages'({issue_q, issue_i});
+      first_q <= Stages'({first_q, first_i});
+      last_q  <= Stages'({last_q, last_i});
       done_q  <= issue_q[Stages-1] & last_q[Stages-1];
     end
   end

@@ -11,8 +11,8 @@ module td_row_frontend #(
   input  logic                         clk_i,
   input  logic                         rst_ni,
   input  logic [Depth*Lanes*Width-1:0] offered_i,   // the next rows of B
-  input  logic                         bypass_i,    // dense steps: every lane takes its own value of row 0
-  input  logic                         move_i,      // from td_window_ctrl, as the next two
+  input  logic                         bypass_i,    // from td_window_ctrl, as the next three; dense: lanes take row 0
+  input  logic                         move_i,
   input  logic [AdvW-1:0]              advance_i,
   input  logic [Depth-1:0]             load_i,
   output logic [AdvW-1:0]              drained_o,   // AS of this row

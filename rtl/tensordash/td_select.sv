@@ -9,8 +9,8 @@ module td_select #(
   input  logic                   clk_i,
   input  logic                   rst_ni,
   input  logic [Depth*Lanes-1:0] effectual_i,  // of the next rows
-  input  logic                   bypass_i,     // dense steps: every lane takes its own value of row 0
-  input  logic                   move_i,       // from td_window_ctrl, as the next two
+  input  logic                   bypass_i,     // from td_window_ctrl, as the next three; dense: each lane takes its value of row 0
+  input  logic                   move_i,
   input  logic [AdvW-1:0]        advance_i,
   input  logic [Depth-1:0]       load_i,
   output logic [AdvW-1:0]        drained_o,    // AS
@@ -37,4 +37,8 @@ module td_select #(
   assign sel_o     = bypass_i ? '0 : sel;
   assign valid_o   = bypass_i ? {Lanes{1'b1}} : valid;
   assign drained_o = bypass_i ? AdvW'(1) : drained;
+
+`ifndef SYNTHESIS
+  QuietInBypass : assert property (@(posedge clk_i) disable iff (!rst_ni) !bypass_i || (seen == '0));
+`endif
 endmodule

@@ -55,5 +55,6 @@ module td_staging #(
   LoadsArePrefix : assert property (@(posedge clk_i) disable iff (!rst_ni)
       (load_i & (load_i + 1'b1)) == '0);
   // verilator lint_on CMPCONST
+  if (Depth < 1 || Bits < 1) $error("td_staging: Depth and Bits must be at least 1");
 `endif
 endmodule

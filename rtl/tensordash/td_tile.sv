@@ -18,7 +18,7 @@ module td_tile #(
 ) (
   input  logic                                 clk_i,
   input  logic                                 rst_ni,
-  input  logic                                 bypass_i,        // no skipping [TensorDash §3.5]; changes between streams
+  input  logic                                 bypass_i,        // no skipping [TensorDash §3.5]; see td_window_ctrl
   // The next Depth rows of both operands; see td_window_ctrl.
   input  logic [Depth-1:0]                     offer_valid_i,
   input  logic [Depth-1:0]                     offer_last_i,
@@ -73,9 +73,10 @@ module td_tile #(
     logic [StageW-1:0]              take, slide;
     logic [Rows*Staged*RowW-1:0]    b_staged;
     logic [Rows*Columns*StageW-1:0] drained;
+    logic                           bypass;  // of the stream in the window
     td_window_ctrl #(.Depth(Staged)) u_ctrl (
       .clk_i, .rst_ni, .offer_valid_i(offer_valid_i[Staged-1:0]), .offer_last_i(offer_last_i[Staged-1:0]),
-      .offer_take_o(take), .bypass_i(Sides == 0 | bypass_i), .slide_i(slide), .stall_i(stall), .issue_o(issue),
+      .offer_take_o(take), .bypass_i(Sides == 0 | bypass_i), .bypass_o(bypass), .slide_i(slide), .stall_i(stall), .issue_o(issue),
       .first_o(first), .last_o(last), .move_o(move), .advance_o(advance), .load_o(load)
     );
     assign offer_take_o = AdvW'(take);
@@ -107,7 +108,7 @@ module td_tile #(
           td_pair_frontend #(.Width(Width)) u_frontend (
             .clk_i, .rst_ni, .a_effectual_i(a_effectual[c*Depth*Lanes +: Depth*Lanes]),
             .b_effectual_i(b_effectual[r*Depth*Lanes +: Depth*Lanes]), .a_staged_i(a_staged[c*Depth*RowW +: Depth*RowW]),
-            .b_staged_i(b_staged[r*Depth*RowW +: Depth*RowW]), .bypass_i, .move_i(move), .advance_i(advance),
+            .b_staged_i(b_staged[r*Depth*RowW +: Depth*RowW]), .bypass_i(bypass), .move_i(move), .advance_i(advance),
             .load_i(load), .drained_o(drained[Pe*AdvW +: AdvW]), .a_o(a[Pe*RowW +: RowW]), .b_o(b[Pe*RowW +: RowW])
           );
         end
@@ -119,7 +120,7 @@ module td_tile #(
         assign b[p*RowW +: RowW] = b_staged[(p / Columns)*RowW +: RowW];
       end
       logic unused;
-      assign unused = ^{bypass_i, offer_valid_i, offer_last_i, offer_a_i, offer_b_i};
+      assign unused = ^{bypass_i, bypass, offer_valid_i, offer_last_i, offer_a_i, offer_b_i};
     end
   end
 
@@ -136,4 +137,11 @@ module td_tile #(
 
   logic unused_done;
   assign unused_done = ^done;
+`ifndef SYNTHESIS
+  if (Rows < 1 || Columns < 1) $error("td_tile: Rows and Columns must be at least 1");
+  if (Sides > 2) $error("td_tile: Sides must be 0, 1 or 2");
+  stream_check #(.Bits(Rows * Columns * AccW)) u_result_check (
+    .clk_i, .rst_ni, .valid_i(result_valid_o), .ready_i(result_ready_i), .payload_i(result_o)
+  );
+`endif
 endmodule

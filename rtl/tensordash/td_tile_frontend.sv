@@ -14,7 +14,7 @@ module td_tile_frontend #(
   input  logic [Depth-1:0]                  offer_last_i,
   input  logic [Rows*Depth*Lanes*Width-1:0] offer_b_i,      // row r at r*Depth*Lanes*Width
   output logic [AdvW-1:0]                   offer_take_o,
-  input  logic                              bypass_i,
+  input  logic                              bypass_i,       // see td_window_ctrl
   input  logic                              stall_i,
   output logic                              issue_o,        // see td_window_ctrl, as the next five
   output logic                              first_o,
@@ -28,6 +28,7 @@ module td_tile_frontend #(
 );
   logic [Rows*AdvW-1:0] drained;
   logic [AdvW-1:0]      slide;
+  logic                 bypass;  // of the stream in the window
 
   always_comb begin
     slide = AdvW'(Depth);
@@ -37,15 +38,15 @@ module td_tile_frontend #(
   end
 
   td_window_ctrl u_ctrl (
-    .clk_i, .rst_ni, .offer_valid_i, .offer_last_i, .offer_take_o, .bypass_i, .slide_i(slide), .stall_i,
-    .issue_o, .first_o, .last_o, .move_o, .advance_o, .load_o
+    .clk_i, .rst_ni, .offer_valid_i, .offer_last_i, .offer_take_o, .bypass_i, .bypass_o(bypass),
+    .slide_i(slide), .stall_i, .issue_o, .first_o, .last_o, .move_o, .advance_o, .load_o
   );
 
   for (genvar r = 0; r < Rows; r++) begin : gen_row
     td_row_frontend #(.Width(Width)) u_row (
       .clk_i, .rst_ni,
       .offered_i (offer_b_i[r*Depth*Lanes*Width +: Depth*Lanes*Width]),
-      .bypass_i,
+      .bypass_i  (bypass),
       .move_i    (move_o),
       .advance_i (advance_o),
       .load_i    (load_o),
@@ -55,4 +56,7 @@ module td_tile_frontend #(
       .operands_o(operands_o[r*Lanes*Width +: Lanes*Width])
     );
   end
+`ifndef SYNTHESIS
+  if (Rows < 1) $error("td_tile_frontend: Rows must be at least 1");
+`endif
 endmodule

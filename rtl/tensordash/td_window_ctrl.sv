@@ -1,6 +1,6 @@
 // When the window of a tile moves, and by how much. Streams (one per output) come one after another; a window never spans
 // two of them. The source offers its next Depth rows at once, as banked scratchpads do [TensorDash §3.1], possibly running
-// into the next stream; this block says how many it takes. Without stalls a new stream follows the last one with no cycle
+// into the next stream; this block says how many it takes, and an offer stands until then. Without stalls a new stream follows the last one with no cycle
 // lost. If the rows that the window needs are not offered, the tile waits, so that stalls never change a schedule.
 module td_window_ctrl #(
   parameter int unsigned  Depth = td_conn_pkg::Depth,
@@ -13,7 +13,9 @@ module td_window_ctrl #(
   input  logic [Depth-1:0] offer_last_i,   // the row is the last of its stream
   output logic [AdvW-1:0]  offer_take_o,   // rows taken this cycle
   // The tile.
-  input  logic             bypass_i,       // dense steps, row 0 only [TensorDash §3.5]; changes between streams
+  // Dense steps, row 0 only [TensorDash §3.5]: of the stream whose first row is on offer, ignored while later ones are.
+  input  logic             bypass_i,
+  output logic             bypass_o,       // of the stream in the window
   input  logic [AdvW-1:0]  slide_i,        // the smallest AS of the tile's rows, 1..Depth unless stall_i is set
   input  logic             stall_i,        // the pipe behind the window cannot move
   output logic             issue_o,        // the window's selection can leave; it does unless stall_i is set
@@ -32,17 +34,21 @@ module td_window_ctrl #(
   logic             full_q, full_d;    // the window holds a stream
   logic             fresh_q, fresh_d;  // nothing of it was issued yet
   logic [Depth-1:0] last_q;            // the row is the last of the stream
+  logic             bypass_q;          // the stream in the window takes dense steps
   logic             ends, closed, enough, go, cut;
+  logic             starts, dense;     // what enters begins a stream; enters in dense steps
   logic [Depth-1:0] wanted;
 
   // Does this cycle drain the row that ends the stream?
   always_comb begin
     ends = 1'b0;
-    for (int unsigned s = 0; s < Depth; s++) ends = ends | (last_q[s] & (bypass_i | (slide_i > AdvW'(s))));
+    for (int unsigned s = 0; s < Depth; s++) ends = ends | (last_q[s] & (bypass_q | (slide_i > AdvW'(s))));
     ends = ends & full_q;
   end
   // The stream's end is in the window and stays there: nothing more to take.
   assign closed = full_q & ~ends & (|last_q);
+  assign starts = ends | ~full_q;
+  assign dense  = starts ? bypass_i : bypass_q;
 
   // Rows that are to enter: as many as leave, up to the end of a stream.
   always_comb begin
@@ -50,7 +56,7 @@ module td_window_ctrl #(
     enough = 1'b1;
     cut    = closed;
     for (int unsigned s = 0; s < Depth; s++) begin
-      if (!cut && (bypass_i ? s == 0 : (ends || !full_q || slide_i > AdvW'(s)))) begin
+      if (!cut && (dense ? s == 0 : (starts || slide_i > AdvW'(s)))) begin
         wanted[s] = 1'b1;
         enough    = enough & offer_valid_i[s];
         cut       = offer_last_i[s];
@@ -64,7 +70,7 @@ module td_window_ctrl #(
   assign last_o    = ends;
   assign move_o    = go | (~full_q & enough);
   assign load_o    = enough && move_o ? wanted : '0;
-  assign advance_o = (bypass_i || ends || !full_q) ? AdvW'(Depth) : slide_i;
+  assign advance_o = (bypass_q || starts) ? AdvW'(Depth) : slide_i;
 
   always_comb begin
     offer_take_o = '0;
@@ -72,8 +78,9 @@ module td_window_ctrl #(
   end
 
   // The window is empty after a stream's end if the next one is not on offer yet.
-  assign full_d  = ends ? enough : 1'b1;
-  assign fresh_d = ~full_q | ends;
+  assign full_d   = ends ? enough : 1'b1;
+  assign fresh_d  = starts;
+  assign bypass_o = bypass_q;
 
   td_staging #(.Depth(Depth), .Bits(1)) u_last (
     .clk_i, .rst_ni, .move_i(move_o), .advance_i(advance_o), .load_i(load_o), .offered_i(offer_last_i),
@@ -82,11 +89,13 @@ module td_window_ctrl #(
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
-      full_q  <= 1'b0;
-      fresh_q <= 1'b0;
+      full_q   <= 1'b0;
+      fresh_q  <= 1'b0;
+      bypass_q <= 1'b0;
     end else if (move_o) begin
-      full_q  <= full_d;
-      fresh_q <= fresh_d;
+      full_q   <= full_d;
+      fresh_q  <= fresh_d;
+      bypass_q <= dense;
     end
   end
 
@@ -100,8 +109,15 @@ module td_window_ctrl #(
   // verilator lint_off CMPCONST
   OfferIsPrefix : assert property (@(posedge clk_i) disable iff (!rst_ni)
       (offer_valid_i & (offer_valid_i + 1'b1)) == '0);
+  logic [Depth-1:0] shown_q;  // offered and not taken
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) shown_q <= '0;
+    else shown_q <= offer_valid_i >> offer_take_o;
+  end
+  OfferStands : assert property (@(posedge clk_i) disable iff (!rst_ni) (shown_q & ~offer_valid_i) == '0);
   SlideInRange : assert property (@(posedge clk_i) disable iff (!rst_ni)
       !full_q || stall_i || (slide_i >= 1 && slide_i <= AdvW'(Depth)));
   // verilator lint_on CMPCONST
+  if (Depth < 1) $error("td_window_ctrl: Depth must be at least 1");
 `endif
 endmodule

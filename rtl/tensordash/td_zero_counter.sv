@@ -51,4 +51,7 @@ module td_zero_counter #(
   assign zeros_o  = zeros_q;
   assign values_o = values_q;
   assign gate_o   = {zeros_q, 16'b0} < (CountW+16)'(values_q) * (CountW+16)'(threshold_i);
+`ifndef SYNTHESIS
+  if (Lanes < 1 || CountW < $clog2(Lanes + 1)) $error("td_zero_counter: Lanes must be at least 1, and CountW hold their number");
+`endif
 endmodule

@@ -14,4 +14,7 @@ module td_zero_detect #(
       unused_signs = unused_signs ^ values_i[i*Width + Width - 1];
     end
   end
+`ifndef SYNTHESIS
+  if (Count < 1 || Width < 2) $error("td_zero_detect: Count must be at least 1 and Width, with a sign, at least 2");
+`endif
 endmodule
