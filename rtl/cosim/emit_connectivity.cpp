@@ -50,6 +50,7 @@ int main(int argc, char** argv) {
         lacuna::rtl::connectivity_info(argv[1], std::atoi(argv[2]), std::atoi(argv[3]));
     const std::size_t moves = info.moves.size();
     std::cout << fmt::format(
+        "// SPDX-License-Identifier: Apache-2.0\n"
         "// Written by emit_connectivity from the model's own description; do not edit.\n"
         "// Connectivity {}, {} lanes, depth {} [TensorDash §3.2, Fig. 9].\n"
         "package td_conn_pkg;\n"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Properties of each level of the scheduler for every window, and of AS. For connectivities whose whole scheduler is too large
 // for the solver. The scheduler is a chain of levels, each on what the one before left over, so scheduler_props follows:
 // - What is taken is gone, so no later level takes it: each pair at most once.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Properties of the scheduler for every window. Written from the paper's rules, not from the scheduler's code.
 module scheduler_props (
   input logic [td_conn_pkg::Depth*td_conn_pkg::Lanes-1:0] window_i

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ANT's first-n-in-range selector, for every window of columns.
 module selector_props #(
   localparam int unsigned Lanes  = 4,

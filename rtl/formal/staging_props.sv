@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The window and its staging buffer never lose, repeat or reorder a row, whatever the source, the scheduler and the sink do,
 // with resets at any time and any mix of dense and scheduled streams; first and last cycles of streams are marked as such.
 // Rows carry their number; since nothing looks at what a row holds, that stands for any contents.

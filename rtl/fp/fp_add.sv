@@ -1,11 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
 // Floating-point adder, round to nearest even. Combinational. Denormals and NaN as in fp_mul.
 module fp_add #(
   parameter int unsigned ExpW = 8,  // exponent bits
   parameter int unsigned Man  = 23  // fraction bits
 ) (
-  input  logic [ExpW+Man:0] a_i,
-  input  logic [ExpW+Man:0] b_i,
-  output logic [ExpW+Man:0] sum_o
+  input  logic [ExpW+Man:0] a_i,   // one term
+  input  logic [ExpW+Man:0] b_i,   // the other
+  output logic [ExpW+Man:0] sum_o  // their sum, rounded to nearest even
 );
   localparam int unsigned SigW = Man + 4;  // hidden bit, fraction, guard, round and sticky
   localparam int unsigned LzW  = $clog2(SigW + 1);

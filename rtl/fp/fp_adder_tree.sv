@@ -1,13 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sum of `Inputs` floating-point numbers: neighbours first, one register per level. Latency Levels = $clog2(Inputs) cycles.
 module fp_adder_tree #(
   parameter int unsigned Inputs = 16,
   parameter int unsigned ExpW   = 8,
   parameter int unsigned Man    = 23
 ) (
-  input  logic                           clk_i,
+  input  logic                           clk_i,     // clock
   input  logic                           enable_i,  // the pipe moves
-  input  logic [Inputs*(ExpW+Man+1)-1:0] terms_i,
-  output logic [ExpW+Man:0]              sum_o
+  input  logic [Inputs*(ExpW+Man+1)-1:0] terms_i,   // the terms, term n at n*(ExpW+Man+1)
+  output logic [ExpW+Man:0]              sum_o      // their sum, Levels cycles later
 );
   localparam int unsigned Width  = ExpW + Man + 1;
   localparam int unsigned Levels = $clog2(Inputs);

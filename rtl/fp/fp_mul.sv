@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Floating-point multiplier, round to nearest even. Combinational.
 // Denormal operands count as zeros and denormal results become zeros of their sign (tininess is judged after rounding), as
 // x86 does with DAZ and FTZ set. NaN results are the quiet NaN with a clear sign.
@@ -6,9 +7,9 @@ module fp_mul #(
   parameter int unsigned ManIn  = 23,  // fraction bits of the operands
   parameter int unsigned ManOut = 23   // of the result; from 2*ManIn + 1 on the product is exact
 ) (
-  input  logic [ExpW+ManIn:0]  a_i,
-  input  logic [ExpW+ManIn:0]  b_i,
-  output logic [ExpW+ManOut:0] product_o
+  input  logic [ExpW+ManIn:0]  a_i,       // one factor
+  input  logic [ExpW+ManIn:0]  b_i,       // the other
+  output logic [ExpW+ManOut:0] product_o  // their product, rounded to nearest even
 );
   localparam int unsigned ProdW = 2 * ManIn + 2;
   localparam int unsigned WideW = ProdW + ManOut + 2;  // always enough bits to round from

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A PE of ANT: before anything is multiplied, the range of kernel rows and columns that can be useful is computed for each
 // vector of image non-zeros, and only kernel non-zeros in that range are issued. Six stages, as the authors' talk shows them:
 // image vector; ranges; row pointers and kernel columns; first n in range; kernel values; multipliers and output indices.
@@ -11,31 +12,31 @@ module ant_pe #(
   localparam int unsigned PtrW   = outer_pkg::PtrW,
   localparam int unsigned OutW   = outer_pkg::OutW
 ) (
-  input  logic                        clk_i,
-  input  logic                        rst_ni,
+  input  logic                        clk_i,                // clock
+  input  logic                        rst_ni,               // asynchronous reset, active low
   input  outer_pkg::index_map_t       map_i,            // of the pair in work; stable while the PE is busy
   // Image non-zeros in CSR order, at least one at a time.
-  input  logic                        image_valid_i,
-  output logic                        image_ready_o,
-  input  outer_pkg::vector_t          image_i,
+  input  logic                        image_valid_i,        // a vector is on offer
+  output logic                        image_ready_o,        // it is taken
+  input  outer_pkg::vector_t          image_i,              // the vector
   // The kernel in CSR form: row pointers, Window columns from any place on, and elements.
-  output logic [IdxW-1:0]             pointer_first_row_o,
-  output logic [IdxW-1:0]             pointer_last_row_o,
+  output logic [IdxW-1:0]             pointer_first_row_o,  // first kernel row in range
+  output logic [IdxW-1:0]             pointer_last_row_o,   // last kernel row in range
   input  logic [PtrW-1:0]             pointer_first_i,  // where pointer_first_row_o begins
   input  logic [PtrW-1:0]             pointer_end_i,    // where pointer_last_row_o ends
-  output logic [PtrW-1:0]             window_place_o,
-  input  logic [Window*IdxW-1:0]      window_columns_i,
-  output logic [Lanes*PtrW-1:0]       kernel_place_o,
-  input  outer_pkg::elements_t        kernel_i,
+  output logic [PtrW-1:0]             window_place_o,       // where the search looks
+  input  logic [Window*IdxW-1:0]      window_columns_i,     // columns of the elements from window_place_o on
+  output logic [Lanes*PtrW-1:0]       kernel_place_o,       // places of the elements that were found
+  input  outer_pkg::elements_t        kernel_i,             // the elements at kernel_place_o
   output logic                        search_o,         // a cycle of the search: it issues, or it is a bubble
   // To the accumulators; see outer_multiplier.
-  input  logic                        out_ready_i,
-  output logic                        out_valid_o,
-  output logic [Lanes*Lanes*OutW-1:0] product_o,
-  output logic [Lanes*Lanes*IdxW-1:0] output_y_o,
-  output logic [Lanes*Lanes*IdxW-1:0] output_x_o,
-  output logic [Lanes*Lanes-1:0]      executed_o,
-  output logic [Lanes*Lanes-1:0]      useful_o
+  input  logic                        out_ready_i,          // it is taken
+  output logic                        out_valid_o,          // a result is on offer
+  output logic [Lanes*Lanes*OutW-1:0] product_o,            // product of image element i and kernel element j at i*Lanes + j
+  output logic [Lanes*Lanes*IdxW-1:0] output_y_o,           // row of the output that each product belongs to
+  output logic [Lanes*Lanes*IdxW-1:0] output_x_o,           // its column
+  output logic [Lanes*Lanes-1:0]      executed_o,           // pairs that exist
+  output logic [Lanes*Lanes-1:0]      useful_o              // of those, pairs that belong to an output
 );
   // The pipe moves as a whole; stages in front of the search wait while it has more to look at.
   logic enable, advance;

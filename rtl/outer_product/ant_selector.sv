@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The first n of k kernel columns that lie in a range, and where the next search begins [ANT: first-n-in-range with
 // feedback]: at hit n+1 if the window has one, else behind the window. Combinational.
 module ant_selector #(

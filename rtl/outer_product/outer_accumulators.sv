@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The accumulators behind an outer-product PE [SCNN §4]: output (y, x) lives in bank (y*width + x) mod Banks (the model's
 // assumption O6). A vector of products leaves when the last of them has reached its bank, so it takes as many cycles as the
 // busiest bank has useful products, at least one. The banks' memories lie outside and are read combinationally.
@@ -9,21 +10,21 @@ module outer_accumulators #(
   localparam int unsigned Width  = outer_pkg::OutW,
   localparam int unsigned EntryW = AddrW - $clog2(Banks)
 ) (
-  input  logic                    clk_i,
-  input  logic                    rst_ni,
+  input  logic                    clk_i,       // clock
+  input  logic                    rst_ni,      // asynchronous reset, active low
   input  logic [IdxW-1:0]         width_i,     // outputs per row; stable while the PE is busy
   // From the PE; see outer_multiplier.
-  input  logic                    in_valid_i,
-  output logic                    in_ready_o,
-  input  logic [Inputs*Width-1:0] product_i,
-  input  logic [Inputs*IdxW-1:0]  output_y_i,
-  input  logic [Inputs*IdxW-1:0]  output_x_i,
-  input  logic [Inputs-1:0]       useful_i,
+  input  logic                    in_valid_i,  // an input is on offer
+  output logic                    in_ready_o,  // it is taken
+  input  logic [Inputs*Width-1:0] product_i,   // the products
+  input  logic [Inputs*IdxW-1:0]  output_y_i,  // row of the output that each product belongs to
+  input  logic [Inputs*IdxW-1:0]  output_x_i,  // column of the output
+  input  logic [Inputs-1:0]       useful_i,    // products that belong to an output
   // The banks' memories: one sum per bank and cycle is read, and written where `write` is set.
-  output logic [Banks-1:0]        write_o,
-  output logic [Banks*EntryW-1:0] entry_o,
-  input  logic [Banks*Width-1:0]  sum_i,
-  output logic [Banks*Width-1:0]  sum_o
+  output logic [Banks-1:0]        write_o,     // banks that write
+  output logic [Banks*EntryW-1:0] entry_o,     // the sum's place in its bank
+  input  logic [Banks*Width-1:0]  sum_i,       // the sums at entry_o
+  output logic [Banks*Width-1:0]  sum_o        // with the products added
 );
   logic [Inputs*AddrW-1:0] address;
   always_comb begin

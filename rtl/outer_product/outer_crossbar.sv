@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Products to accumulator banks [SCNN §4: 16 x 32 crossbar]. Each bank takes the first product that is addressed to it and
 // still waits. Combinational.
 module outer_crossbar #(
@@ -9,12 +10,12 @@ module outer_crossbar #(
   localparam int unsigned EntryW = AddrW - BankW
 ) (
   input  logic [Inputs-1:0]       waiting_i,  // products that are to be added
-  input  logic [Inputs*AddrW-1:0] address_i,
-  input  logic [Inputs*Width-1:0] product_i,
+  input  logic [Inputs*AddrW-1:0] address_i,  // accumulator of each product
+  input  logic [Inputs*Width-1:0] product_i,  // the products
   output logic [Inputs-1:0]       granted_o,  // products that a bank takes this cycle
   output logic [Banks-1:0]        valid_o,    // the bank gets one
-  output logic [Banks*EntryW-1:0] entry_o,
-  output logic [Banks*Width-1:0]  value_o
+  output logic [Banks*EntryW-1:0] entry_o,    // place in the bank
+  output logic [Banks*Width-1:0]  value_o     // the product
 );
   logic [Banks*Inputs-1:0] grant;  // one input per bank at most
   for (genvar b = 0; b < Banks; b++) begin : gen_bank

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The n x n multipliers of an outer-product PE and the output index of every product. One register stage.
 module outer_multiplier #(
   localparam int unsigned Lanes = outer_pkg::Lanes,
@@ -5,15 +6,15 @@ module outer_multiplier #(
   localparam int unsigned Width = outer_pkg::Width,
   localparam int unsigned OutW  = outer_pkg::OutW
 ) (
-  input  logic                        clk_i,
-  input  logic                        enable_i,
-  input  outer_pkg::index_map_t       map_i,
-  input  outer_pkg::vector_t          image_i,
-  input  outer_pkg::vector_t          kernel_i,
-  // To the accumulators: product of image element i and kernel element j at i*Lanes + j.
-  output logic [Lanes*Lanes*OutW-1:0] product_o,
-  output logic [Lanes*Lanes*IdxW-1:0] output_y_o,
-  output logic [Lanes*Lanes*IdxW-1:0] output_x_o,
+  input  logic                        clk_i,       // clock
+  input  logic                        enable_i,    // the pipe moves
+  input  outer_pkg::index_map_t       map_i,       // where products belong
+  input  outer_pkg::vector_t          image_i,     // the vector
+  input  outer_pkg::vector_t          kernel_i,    // kernel elements
+  // To the accumulators.
+  output logic [Lanes*Lanes*OutW-1:0] product_o,   // product of image element i and kernel element j at i*Lanes + j
+  output logic [Lanes*Lanes*IdxW-1:0] output_y_o,  // row of the output that each product belongs to
+  output logic [Lanes*Lanes*IdxW-1:0] output_x_o,  // its column
   output logic [Lanes*Lanes-1:0]      executed_o,  // both factors were there
   output logic [Lanes*Lanes-1:0]      useful_o     // and the product is not redundant
 );

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The SCNN-like PE, ANT's baseline: every vector of image non-zeros meets every vector of kernel non-zeros. Three stages:
 // buffers; multipliers and output indices; accumulators, which lie outside as the kernel's buffers do.
 module scnn_pe #(
@@ -6,25 +7,25 @@ module scnn_pe #(
   localparam int unsigned PtrW  = outer_pkg::PtrW,
   localparam int unsigned OutW  = outer_pkg::OutW
 ) (
-  input  logic                        clk_i,
-  input  logic                        rst_ni,
+  input  logic                        clk_i,            // clock
+  input  logic                        rst_ni,           // asynchronous reset, active low
   input  outer_pkg::index_map_t       map_i,            // of the pair in work; stable while the PE is busy
   // Image non-zeros in CSR order, at least one at a time.
-  input  logic                        image_valid_i,
-  output logic                        image_ready_o,
-  input  outer_pkg::vector_t          image_i,
+  input  logic                        image_valid_i,    // a vector is on offer
+  output logic                        image_ready_o,    // it is taken
+  input  outer_pkg::vector_t          image_i,          // the vector
   // The kernel's elements in CSR order.
-  input  logic [PtrW-1:0]             kernel_count_i,
+  input  logic [PtrW-1:0]             kernel_count_i,   // the kernel's elements
   output logic [PtrW-1:0]             kernel_place_o,   // Lanes elements from here on
-  input  outer_pkg::elements_t        kernel_i,
+  input  outer_pkg::elements_t        kernel_i,         // the elements from kernel_place_o on
   // To the accumulators; see outer_multiplier.
-  input  logic                        out_ready_i,
-  output logic                        out_valid_o,
-  output logic [Lanes*Lanes*OutW-1:0] product_o,
-  output logic [Lanes*Lanes*IdxW-1:0] output_y_o,
-  output logic [Lanes*Lanes*IdxW-1:0] output_x_o,
-  output logic [Lanes*Lanes-1:0]      executed_o,
-  output logic [Lanes*Lanes-1:0]      useful_o
+  input  logic                        out_ready_i,      // it is taken
+  output logic                        out_valid_o,      // a result is on offer
+  output logic [Lanes*Lanes*OutW-1:0] product_o,        // product of image element i and kernel element j at i*Lanes + j
+  output logic [Lanes*Lanes*IdxW-1:0] output_y_o,       // row of the output that each product belongs to
+  output logic [Lanes*Lanes*IdxW-1:0] output_x_o,       // its column
+  output logic [Lanes*Lanes-1:0]      executed_o,       // pairs that exist
+  output logic [Lanes*Lanes-1:0]      useful_o          // of those, pairs that belong to an output
 );
   logic enable, advance, finished;
   logic out_valid_q;

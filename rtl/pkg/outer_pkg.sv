@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sizes and types of the outer-product PEs (ANT and the SCNN-like baseline).
 package outer_pkg;
   parameter int unsigned Lanes  = 4;         // n: elements of a vector

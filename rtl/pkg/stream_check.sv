@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Checks the sender's side of a valid/ready handshake: what is on offer stands until it is taken. Simulation only.
 module stream_check #(
   parameter int unsigned Bits = 1  // of the payload

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Written by emit_connectivity from the model's own description; do not edit.
 // Connectivity paper, 16 lanes, depth 3 [TensorDash §3.2, Fig. 9].
 package td_conn_pkg;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Test bench: td_tile_frontend with its insides brought out, so that every cycle can be compared with the model.
 module tb_frontend #(
   parameter int unsigned  Rows  = 4,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Test bench: td_tile with its handshake inside brought out.
 module tb_tile #(
   parameter int unsigned  Rows    = 4,

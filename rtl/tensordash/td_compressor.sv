@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Turns a group of rows of values into scheduled form [TensorDash §3.6]: rows of (value, idx) pairs and the number of steps
 // that each row stands for. Iterative = 0 schedules a row per cycle with the front end's scheduler; Iterative = 1 is the
 // backside scheduler [TensorDash §3.7], one level per cycle.
@@ -12,17 +13,17 @@ module td_compressor #(
   localparam int unsigned SelW      = td_conn_pkg::SelW,
   localparam int unsigned AdvW      = td_conn_pkg::AdvW
 ) (
-  input  logic                         clk_i,
-  input  logic                         rst_ni,
+  input  logic                         clk_i,            // clock
+  input  logic                         rst_ni,           // asynchronous reset, active low
   // Rows of values; see td_window_ctrl.
-  input  logic [Depth-1:0]             offer_valid_i,
+  input  logic [Depth-1:0]             offer_valid_i,    // rows on offer, a prefix
   input  logic [Depth-1:0]             offer_last_i,     // the last row of a group
-  input  logic [Depth*Lanes*Width-1:0] offer_values_i,
+  input  logic [Depth*Lanes*Width-1:0] offer_values_i,   // values of the rows, the oldest lowest
   input  logic [Depth*Lanes-1:0]       offer_present_i,  // lanes of each row that hold an element
-  output logic [AdvW-1:0]              offer_take_o,
+  output logic [AdvW-1:0]              offer_take_o,     // rows taken this cycle
   // A row in scheduled form.
-  output logic                         row_valid_o,
-  input  logic                         row_ready_i,
+  output logic                         row_valid_o,      // a row is on offer
+  input  logic                         row_ready_i,      // it is taken
   output logic [Lanes*Width-1:0]       row_values_o,     // +0 where a lane is idle
   output logic [Lanes*SelW-1:0]        row_idx_o,        // 0 where a lane is idle
   output logic [Lanes-1:0]             row_present_o,    // slots that exist
@@ -56,8 +57,8 @@ module td_compressor #(
   // A row leaves in the cycle in which its selection is complete; `busy` holds the window until then.
   td_window_ctrl u_ctrl (
     .clk_i, .rst_ni, .offer_valid_i, .offer_last_i, .offer_take_o, .bypass_i(1'b0), .bypass_o(dense),
-    .slide_i(drained), .stall_i(busy | ~row_ready_i), .issue_o(issue), .first_o(first), .last_o(last), .move_o(move), .advance_o(advance),
-    .load_o(load)
+    .slide_i(drained), .stall_i(busy | ~row_ready_i), .issue_o(issue), .first_o(first), .last_o(last), .move_o(move),
+    .advance_o(advance), .load_o(load)
   );
 
   if (Iterative) begin : gen_iterative

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Expands rows in scheduled form to the dense values they came from: the mirror of the multiplexers [TensorDash §3.6.1,
 // Fig. 12]. The rows that a scheduled row completes leave together.
 module td_decompressor #(
@@ -8,18 +9,18 @@ module td_decompressor #(
   localparam int unsigned SelW  = td_conn_pkg::SelW,
   localparam int unsigned AdvW  = td_conn_pkg::AdvW
 ) (
-  input  logic                         clk_i,
-  input  logic                         rst_ni,
-  input  logic                         row_valid_i,
-  output logic                         row_ready_o,
-  input  logic [Lanes*Width-1:0]       row_values_i,
-  input  logic [Lanes*SelW-1:0]        row_idx_i,
+  input  logic                         clk_i,          // clock
+  input  logic                         rst_ni,         // asynchronous reset, active low
+  input  logic                         row_valid_i,    // a row is on offer
+  output logic                         row_ready_o,    // it is taken
+  input  logic [Lanes*Width-1:0]       row_values_i,   // values of the row, by lane
+  input  logic [Lanes*SelW-1:0]        row_idx_i,      // movement that each value was taken by
   input  logic [AdvW-1:0]              row_advance_i,  // 1..Depth; may run past the group's end, where the rows are zero
   input  logic                         row_last_i,     // the group ends
-  output logic                         out_valid_o,
-  input  logic                         out_ready_i,
+  output logic                         out_valid_o,    // a result is on offer
+  input  logic                         out_ready_i,    // it is taken
   output logic [AdvW-1:0]              out_count_o,    // dense rows that are complete, from the lowest on
-  output logic [Depth*Lanes*Width-1:0] out_rows_o,
+  output logic [Depth*Lanes*Width-1:0] out_rows_o,     // the rows, the oldest lowest
   output logic                         out_last_o      // the group ends with them
 );
   logic [Depth*Lanes-1:0]       effectual_slot;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The iterative scheduler [TensorDash §3.7]: one set of priority encoders, one level per cycle. The
 // window is held outside and updated after each level. Combinational: the level in work is an input.
 module td_iterative_scheduler #(
@@ -9,11 +10,11 @@ module td_iterative_scheduler #(
   localparam int unsigned LevelW = Levels > 1 ? $clog2(Levels) : 1
 ) (
   input  logic [LevelW-1:0]      level_i,   // the level in work
-  input  logic [Depth*Lanes-1:0] window_i,
+  input  logic [Depth*Lanes-1:0] window_i,  // pairs that are left
   input  logic [Lanes-1:0]       enable_i,  // lanes that take part
   output logic [Depth*Lanes-1:0] window_o,  // without what the level takes
   output logic [Lanes*SelW-1:0]  sel_o,     // of the level's lanes; zero for the others
-  output logic [Lanes-1:0]       valid_o
+  output logic [Lanes-1:0]       valid_o    // lanes that take a pair in this level
 );
   // The n-th lane of a level has the n-th encoder; a level with fewer lanes leaves encoders idle.
   function automatic int unsigned lane_of(input int unsigned level, input int unsigned nth);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The multiplexers in front of one operand of a PE's multipliers [TensorDash §3.1, Fig. 8]: each lane reads the staged
 // value its movement names, or +0 while it has nothing to multiply. Combinational.
 module td_operand_mux #(
@@ -9,7 +10,7 @@ module td_operand_mux #(
 ) (
   input  logic [Depth*Lanes*Width-1:0] staged_i,    // row s, lane l at (s*Lanes + l)*Width
   input  logic [Lanes*SelW-1:0]        sel_i,       // MS
-  input  logic [Lanes-1:0]             valid_i,
+  input  logic [Lanes-1:0]             valid_i,     // lanes that take a value
   output logic [Lanes*Width-1:0]       operands_o   // lane l at l*Width
 );
   for (genvar l = 0; l < Lanes; l++) begin : gen_lane

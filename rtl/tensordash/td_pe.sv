@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A processing element [TensorDash §3.1, Fig. 8]: A multiplexers, multipliers, adder tree and accumulator, one stage each
 // (the tree one per level). The B operands come multiplexed from the row. With Multiplexed = 0 it is the baseline's PE.
 module td_pe #(
@@ -11,15 +12,15 @@ module td_pe #(
   localparam int unsigned Width       = ExpW + ManIn + 1,
   localparam int unsigned AccW        = ExpW + ManAcc + 1
 ) (
-  input  logic                          clk_i,
-  input  logic                          rst_ni,
+  input  logic                          clk_i,       // clock
+  input  logic                          rst_ni,      // asynchronous reset, active low
   input  logic                          enable_i,    // the pipe moves
   input  logic                          issue_i,     // the operands of this cycle are to be multiplied
   input  logic                          first_i,     // they begin an output
   input  logic                          last_i,      // they end an output
   input  logic [Staged*Lanes*Width-1:0] a_staged_i,  // the column's staging buffer
   input  logic [Lanes*SelW-1:0]         sel_i,       // MS of the row
-  input  logic [Lanes-1:0]              valid_i,
+  input  logic [Lanes-1:0]              valid_i,     // lanes with a pair
   input  logic [Lanes*Width-1:0]        b_i,         // B operands of the row
   output logic [AccW-1:0]               acc_o,       // the accumulator
   output logic                          done_o       // it holds a complete output, for one enabled cycle

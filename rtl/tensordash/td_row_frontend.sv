@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The front end shared by the PEs of a tile row [TensorDash §3.3, Fig. 11]: zero detection, the staging buffer of the scheduled
 // operand (B), the scheduler and the B multiplexers. The tile decides when the window moves (td_window_ctrl): rows go in
 // lock-step.
@@ -8,16 +9,16 @@ module td_row_frontend #(
   localparam int unsigned SelW  = td_conn_pkg::SelW,
   localparam int unsigned AdvW  = td_conn_pkg::AdvW
 ) (
-  input  logic                         clk_i,
-  input  logic                         rst_ni,
+  input  logic                         clk_i,       // clock
+  input  logic                         rst_ni,      // asynchronous reset, active low
   input  logic [Depth*Lanes*Width-1:0] offered_i,   // the next rows of B
   input  logic                         bypass_i,    // from td_window_ctrl, as the next three; dense: lanes take row 0
-  input  logic                         move_i,
-  input  logic [AdvW-1:0]              advance_i,
-  input  logic [Depth-1:0]             load_i,
+  input  logic                         move_i,      // the window moves
+  input  logic [AdvW-1:0]              advance_i,   // rows that leave it
+  input  logic [Depth-1:0]             load_i,      // offered rows that enter it
   output logic [AdvW-1:0]              drained_o,   // AS of this row
   output logic [Lanes*SelW-1:0]        sel_o,       // MS, for the A multiplexers of the row's PEs
-  output logic [Lanes-1:0]             valid_o,
+  output logic [Lanes-1:0]             valid_o,     // lanes with a pair
   output logic [Lanes*Width-1:0]       operands_o   // B operands of all PEs of the row
 );
   logic [Depth*Lanes-1:0]       effectual;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One level of the scheduler [TensorDash §3.2, Fig. 10]: its lanes choose at the same time, each the first effectual value
 // it can reach, and what they take is removed from the window. The connectivity guarantees that no two lanes of a level
 // reach the same value. Combinational.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The hierarchical scheduler of one row of PEs [TensorDash §3.2, Fig. 10]: all levels in one cycle. Combinational.
 module td_scheduler #(
   parameter bit           Partial = 1'b0,  // use enable_i; else all lanes take part

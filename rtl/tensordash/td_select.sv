@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One scheduler with its state [TensorDash §3.1, §3.2]: the bits of the effectual pairs that no lane has used yet, from which
 // every lane chooses a movement each cycle. The tile decides when the window moves (td_window_ctrl).
 module td_select #(
@@ -6,16 +7,16 @@ module td_select #(
   localparam int unsigned SelW  = td_conn_pkg::SelW,
   localparam int unsigned AdvW  = td_conn_pkg::AdvW
 ) (
-  input  logic                   clk_i,
-  input  logic                   rst_ni,
+  input  logic                   clk_i,        // clock
+  input  logic                   rst_ni,       // asynchronous reset, active low
   input  logic [Depth*Lanes-1:0] effectual_i,  // of the next rows
-  input  logic                   bypass_i,     // from td_window_ctrl, as the next three; dense: each lane takes its value of row 0
-  input  logic                   move_i,
-  input  logic [AdvW-1:0]        advance_i,
-  input  logic [Depth-1:0]       load_i,
+  input  logic                   bypass_i,     // from td_window_ctrl, as the next three; dense: lanes take row 0
+  input  logic                   move_i,       // the window moves
+  input  logic [AdvW-1:0]        advance_i,    // rows that leave it
+  input  logic [Depth-1:0]       load_i,       // offered rows that enter it
   output logic [AdvW-1:0]        drained_o,    // AS
   output logic [Lanes*SelW-1:0]  sel_o,        // MS
-  output logic [Lanes-1:0]       valid_o
+  output logic [Lanes-1:0]       valid_o       // lanes with a pair
 );
   logic [Depth*Lanes-1:0] pending, seen, left;
   logic [Lanes*SelW-1:0]  sel;

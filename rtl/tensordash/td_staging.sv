@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A staging buffer with variable advance [TensorDash §3.1, Fig. 8]: Depth rows of Bits bits. When told to move it drops its
 // `advance` oldest rows and takes as many of the offered rows as `load` allows; places left over become zero.
 module td_staging #(
@@ -6,8 +7,8 @@ module td_staging #(
   parameter bit           Reset = 1'b0,  // begin with zeros; not needed where the first move fills the whole buffer
   localparam int unsigned AdvW  = $clog2(Depth + 1)
 ) (
-  input  logic                  clk_i,
-  input  logic                  rst_ni,
+  input  logic                  clk_i,      // clock
+  input  logic                  rst_ni,     // asynchronous reset, active low
   input  logic                  move_i,     // advance this cycle
   input  logic [AdvW-1:0]       advance_i,  // 1..Depth
   input  logic [Depth-1:0]      load_i,     // offered rows that enter; a prefix: 0..01..1

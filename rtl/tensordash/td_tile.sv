@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A tile [TensorDash §3.3, Fig. 11]: Rows x Columns PEs. PEs of a row share the staging buffer of the B operand, PEs of a column
 // that of the A operand, so all move in lock-step: by as many rows as every scheduler has drained.
 module td_tile #(
@@ -16,18 +17,18 @@ module td_tile #(
   localparam int unsigned Width   = ExpW + ManIn + 1,
   localparam int unsigned AccW    = ExpW + ManAcc + 1
 ) (
-  input  logic                                 clk_i,
-  input  logic                                 rst_ni,
+  input  logic                                 clk_i,           // clock
+  input  logic                                 rst_ni,          // asynchronous reset, active low
   input  logic                                 bypass_i,        // no skipping [TensorDash §3.5]; see td_window_ctrl
   // The next Depth rows of both operands; see td_window_ctrl.
-  input  logic [Depth-1:0]                     offer_valid_i,
-  input  logic [Depth-1:0]                     offer_last_i,
+  input  logic [Depth-1:0]                     offer_valid_i,   // rows on offer, a prefix
+  input  logic [Depth-1:0]                     offer_last_i,    // the row is the last of its stream
   input  logic [Columns*Depth*Lanes*Width-1:0] offer_a_i,       // column c at c*Depth*Lanes*Width
   input  logic [Rows*Depth*Lanes*Width-1:0]    offer_b_i,       // row r likewise
-  output logic [AdvW-1:0]                      offer_take_o,
+  output logic [AdvW-1:0]                      offer_take_o,    // rows taken this cycle
   // Outputs: all PEs finish an output in the same cycle.
-  output logic                                 result_valid_o,
-  input  logic                                 result_ready_i,
+  output logic                                 result_valid_o,  // outputs are on offer
+  input  logic                                 result_ready_i,  // they are taken
   output logic [Rows*Columns*AccW-1:0]         result_o         // PE (r, c) at (r*Columns + c)*AccW
 );
   localparam int unsigned RowW   = Lanes * Width;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The window of a tile and the front ends of its rows in lock-step: the columns' staging buffers are shared by all rows, so
 // the tile slides by the smallest number of rows that any row drained [TensorDash §3.3; the model's assumption A4].
 module td_tile_frontend #(
@@ -8,23 +9,23 @@ module td_tile_frontend #(
   localparam int unsigned SelW  = td_conn_pkg::SelW,
   localparam int unsigned AdvW  = td_conn_pkg::AdvW
 ) (
-  input  logic                              clk_i,
-  input  logic                              rst_ni,
+  input  logic                              clk_i,          // clock
+  input  logic                              rst_ni,         // asynchronous reset, active low
   input  logic [Depth-1:0]                  offer_valid_i,  // see td_window_ctrl
-  input  logic [Depth-1:0]                  offer_last_i,
+  input  logic [Depth-1:0]                  offer_last_i,   // the row is the last of its stream
   input  logic [Rows*Depth*Lanes*Width-1:0] offer_b_i,      // row r at r*Depth*Lanes*Width
-  output logic [AdvW-1:0]                   offer_take_o,
+  output logic [AdvW-1:0]                   offer_take_o,   // rows taken this cycle
   input  logic                              bypass_i,       // see td_window_ctrl
-  input  logic                              stall_i,
+  input  logic                              stall_i,        // the pipe behind the window cannot move
   output logic                              issue_o,        // see td_window_ctrl, as the next five
-  output logic                              first_o,
-  output logic                              last_o,
-  output logic                              move_o,
-  output logic [AdvW-1:0]                   advance_o,
-  output logic [Depth-1:0]                  load_o,
-  output logic [Rows*Lanes*SelW-1:0]        sel_o,
-  output logic [Rows*Lanes-1:0]             valid_o,
-  output logic [Rows*Lanes*Width-1:0]       operands_o
+  output logic                              first_o,        // with issue_o: the stream's first cycle
+  output logic                              last_o,         // with issue_o: the stream's last cycle
+  output logic                              move_o,         // the window moves
+  output logic [AdvW-1:0]                   advance_o,      // rows that leave it
+  output logic [Depth-1:0]                  load_o,         // offered rows that enter it
+  output logic [Rows*Lanes*SelW-1:0]        sel_o,          // MS, by row and lane
+  output logic [Rows*Lanes-1:0]             valid_o,        // lanes with a pair
+  output logic [Rows*Lanes*Width-1:0]       operands_o      // operands of B, by row and lane
 );
   logic [Rows*AdvW-1:0] drained;
   logic [AdvW-1:0]      slide;

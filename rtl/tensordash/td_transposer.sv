@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A transposer [TensorDash §3.4]: takes Size blocks of Size values and gives them back transposed. One buffer serves both: a
 // group goes in along the rows while the group before, which went in along the columns, leaves along the rows, and so on in
 // turns. A block moves per cycle, in and out together once the buffer is full. A line that has left makes room for one of
@@ -6,14 +7,14 @@ module td_transposer #(
   parameter int unsigned Size  = 16,
   parameter int unsigned Width = 32
 ) (
-  input  logic                  clk_i,
-  input  logic                  rst_ni,
-  input  logic                  in_valid_i,
-  output logic                  in_ready_o,
+  input  logic                  clk_i,        // clock
+  input  logic                  rst_ni,       // asynchronous reset, active low
+  input  logic                  in_valid_i,   // an input is on offer
+  output logic                  in_ready_o,   // it is taken
   input  logic [Size*Width-1:0] in_block_i,   // block b of a group, value v at v*Width
   input  logic                  in_last_i,    // the group ends with this block; the Size-th ends it anyway
-  output logic                  out_valid_o,
-  input  logic                  out_ready_i,
+  output logic                  out_valid_o,  // a result is on offer
+  input  logic                  out_ready_i,  // it is taken
   output logic [Size*Width-1:0] out_block_o   // value v of block b is value b of the group's block v
 );
   localparam int unsigned CountW = Size > 1 ? $clog2(Size) : 1;

@@ -1,20 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
 // When the window of a tile moves, and by how much. Streams (one per output) come one after another; a window never spans
 // two of them. The source offers its next Depth rows at once, as banked scratchpads do [TensorDash §3.1], possibly running
-// into the next stream; this block says how many it takes, and an offer stands until then. Without stalls a new stream follows the last one with no cycle
-// lost. If the rows that the window needs are not offered, the tile waits, so that stalls never change a schedule.
+// into the next stream; this block says how many it takes, and an offer stands until then. Without stalls a new stream
+// follows the last one with no cycle lost. If the rows that the window needs are not offered, the tile waits, so that stalls
+// never change a schedule.
 module td_window_ctrl #(
   parameter int unsigned  Depth = td_conn_pkg::Depth,
   localparam int unsigned AdvW  = $clog2(Depth + 1)
 ) (
-  input  logic             clk_i,
-  input  logic             rst_ni,
+  input  logic             clk_i,          // clock
+  input  logic             rst_ni,         // asynchronous reset, active low
   // Rows on offer.
   input  logic [Depth-1:0] offer_valid_i,  // a prefix: the first n rows are there
   input  logic [Depth-1:0] offer_last_i,   // the row is the last of its stream
   output logic [AdvW-1:0]  offer_take_o,   // rows taken this cycle
   // The tile.
   // Dense steps, row 0 only [TensorDash §3.5]: of the stream whose first row is on offer, ignored while later ones are.
-  input  logic             bypass_i,
+  input  logic             bypass_i,       // the stream takes dense steps
   output logic             bypass_o,       // of the stream in the window
   input  logic [AdvW-1:0]  slide_i,        // the smallest AS of the tile's rows, 1..Depth unless stall_i is set
   input  logic             stall_i,        // the pipe behind the window cannot move
@@ -22,9 +24,9 @@ module td_window_ctrl #(
   output logic             first_o,        // with issue_o: the stream's first cycle
   output logic             last_o,         // with issue_o: the stream's last cycle
   // Staging buffers.
-  output logic             move_o,
-  output logic [AdvW-1:0]  advance_o,
-  output logic [Depth-1:0] load_o
+  output logic             move_o,         // the window moves
+  output logic [AdvW-1:0]  advance_o,      // rows that leave it
+  output logic [Depth-1:0] load_o          // offered rows that enter it
 `ifdef FORMAL
   // For the proof's invariant.
   , output logic             formal_full_o

@@ -1,18 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
 // Counts the zeros of a tensor as it is produced and says whether skipping would pay in the next layer [TensorDash §3.5].
 module td_zero_counter #(
   parameter int unsigned Lanes  = 16,  // values per block
   parameter int unsigned Width  = 32,
   parameter int unsigned CountW = 32   // bits of the counters; they stop at their largest value
 ) (
-  input  logic                   clk_i,
-  input  logic                   rst_ni,
+  input  logic                   clk_i,        // clock
+  input  logic                   rst_ni,       // asynchronous reset, active low
   input  logic                   clear_i,      // a new tensor begins, with this cycle's block if there is one
   input  logic                   valid_i,      // a block is there
-  input  logic [Lanes*Width-1:0] block_i,
+  input  logic [Lanes*Width-1:0] block_i,      // values of the block
   input  logic [Lanes-1:0]       present_i,    // lanes that hold an element
   input  logic [15:0]            threshold_i,  // share of zeros below which skipping is not worth it, in 1/65536
-  output logic [CountW-1:0]      zeros_o,
-  output logic [CountW-1:0]      values_o,
+  output logic [CountW-1:0]      zeros_o,      // zeros so far
+  output logic [CountW-1:0]      values_o,     // values so far
   output logic                   gate_o        // the share is below the threshold: bypass the next use of the tensor
 );
   localparam int unsigned SumW = $clog2(Lanes + 1);

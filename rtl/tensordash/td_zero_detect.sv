@@ -1,9 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
 // Effectual bits of values: set unless a value is a zero of either sign. NaN and denormals are effectual, as in the model.
 module td_zero_detect #(
   parameter int unsigned Count = 16,  // values
   parameter int unsigned Width = 32   // bits of a value; the highest is its sign
 ) (
-  input  logic [Count*Width-1:0] values_i,
+  input  logic [Count*Width-1:0] values_i,    // the values, value n at n*Width
   output logic [Count-1:0]       effectual_o  // one bit per value
 );
   logic unused_signs;
