@@ -118,9 +118,37 @@ def all_machines(from_zeros):
     return picture.svg()
 
 
+def training(rows):
+    """Whole training steps, as times PyTorch's faster format: our engine with dense and with zero-skipping kernels."""
+    styles = [f".dot{{fill:{c}}}.open{{fill:none;stroke:{c}}}.bar{{stroke:{c};opacity:.5}}" for c in ("#4B3F92", "#9C90E6")]
+    step = 24
+    bottom = TOP + step * len(rows)
+    names = {row["network"]: row["network"].split(" (")[0].replace("`", "") for row in rows}
+    best = [max(float(row["PyTorch, contiguous"]), float(row["PyTorch, channels last"])) for row in rows]
+    values = [float(row[name]) / torch for row, torch in zip(rows, best) for name in ("dense", "auto")]
+    picture = Picture("Training steps per second, as times PyTorch's", bottom + 34, 190, 60, 0.9 * min(1, *values),
+                      1.1 * max(values), styles)
+    picture.dot("open", picture.left + 6, 35)
+    picture.text(picture.left + 15, 39, "oneDNN in our engine")
+    picture.dot("dot", picture.left + 160, 35)
+    picture.text(picture.left + 169, 39, "with kernels that skip zeros")
+    picture.axis(bottom)
+    for number, (row, torch) in enumerate(zip(rows, best)):
+        y = TOP + step * (number + 0.5)
+        dense, auto = (picture.x(float(row[name]) / torch) for name in ("dense", "auto"))
+        picture.text(picture.left - 8, y + 4, names[row["network"]], "end")
+        picture.line("bar", *sorted((dense, auto)), y, y)
+        picture.dot("open", dense, y)
+        picture.dot("dot", auto, y)
+        picture.text(WIDTH - 12, y + 4, f"{float(row['auto']) / torch:.1f}x", "end")
+    return picture.svg()
+
+
 def drawn():
     """(path, text) of every picture."""
-    folder = measurements.ROOT / "docs/images/machines"
+    images = measurements.ROOT / "docs/images"
+    yield images / "training-speed.svg", training(measurements.read("docs/results/data/training-speed/zen4.csv"))
+    folder = images / "machines"
     whole, from_zeros = (measurements.read(DATA + name) for name in ("speedup.csv", "speedup-from-zeros.csv"))
     yield folder / "all.svg", all_machines(from_zeros)
     for machine, (name, *_) in MACHINES.items():

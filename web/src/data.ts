@@ -2,6 +2,7 @@
 import type { Reproduction } from "./figures/data";
 import type { Cycles, Efficiencies, OpResult } from "./result_fields";
 import type { SweepData } from "./sweep/data";
+import type { Zoo } from "./zoo";
 
 export type { Cycles, OpResult } from "./result_fields";
 
@@ -174,6 +175,7 @@ export interface PageData {
   reproduce?: Reproduction;
   files?: { trace: string; bytes?: number; sha256?: string }[];
   sweep?: SweepData;
+  zoo?: Zoo;
 }
 
 export function readPage(): PageData {

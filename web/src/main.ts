@@ -9,9 +9,10 @@ import { profilePage } from "./pages/profile";
 import { stepsPage } from "./pages/steps";
 import { sweepPage } from "./pages/sweep";
 import { trainPage } from "./pages/train";
+import { zooPage } from "./pages/zoo";
 
 // The first that knows the data: a demo has steps, a training and times of kernels, and is a page of steps.
-const kinds: PageKind[] = [stepsPage, benchPage, comparePage, trainPage, profilePage, figuresPage, sweepPage];
+const kinds: PageKind[] = [stepsPage, benchPage, comparePage, trainPage, profilePage, figuresPage, sweepPage, zooPage];
 
 const data = readPage();
 const root = document.getElementById("page")!;

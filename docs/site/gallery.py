@@ -1,0 +1,93 @@
+"""Reports for the site's front page, made by the program from data/, and the zoo: every recorded network on every machine."""
+import csv
+import json
+import re
+import subprocess
+
+import measurements
+import pictures
+
+# File, title, what it shows, command. `{out}` is the report.
+REPORTS = [
+    ("alexnet", "AlexNet on seven machines", "speedups, energy and what holds each machine back, layer by layer",
+     "simulate data/alexnet_p100.safetensors.zst --energy "
+     "--arch dense,tensordash,cnvlutin,structured-2of4,sparten,scnn-4096,ant-4096 --html {out}"),
+    ("vgg16", "VGG16 over its training", "six steps from the first to the last epoch",
+     "simulate data/vgg16_series_p002.safetensors.zst data/vgg16_series_p010.safetensors.zst "
+     "data/vgg16_series_p030.safetensors.zst data/vgg16_series_p050.safetensors.zst "
+     "data/vgg16_series_p075.safetensors.zst data/vgg16_series_p100.safetensors.zst --energy --html {out}"),
+    ("pruned", "Zeros of a pruned ResNet-50", "where they are, in activations, weights and gradients",
+     "inspect data/resnet50_SM90_p100.safetensors.zst --html {out}"),
+    ("fig13", "Fig. 13 of the TensorDash paper", "ours and theirs, with a reason for each difference",
+     "reproduce fig13 --html {out}"),
+]
+ZOO = ("zoo", "The zoo", "every recorded network on every machine, sortable")
+SLOW = {"fig13"}  # left out of quick builds: it takes longer than all the rest of the site
+
+KERNELS = "docs/results/data/cpu-kernels/recorded-zeros-zen4.csv"
+KERNEL_SETTINGS = {"--exact: x direct": "exact", "with Winograd": "with Winograd"}
+DATA = re.compile(r'(<script type="application/json" id="lacuna-data">)(.*?)(</script>)', re.DOTALL)
+
+
+def write_reports(program, folder, quick):
+    """Writes the reports; returns those that were written, as (file, title, what it shows)."""
+    folder.mkdir(parents=True)
+    written = []
+    for name, title, shows, command in REPORTS:
+        if quick and name in SLOW:
+            continue
+        arguments = [word.format(out=folder / f"{name}.html") for word in command.split()]
+        subprocess.run([program.path, *arguments], cwd=measurements.ROOT, check=True, capture_output=True)
+        written.append((f"{name}.html", title, shows))
+    write_zoo(program, folder / "zoo.html")
+    return [("zoo.html", *ZOO[1:]), *written]
+
+
+def machine_tables():
+    """Speedups and efficiencies by trace and machine, from the measurements."""
+    tables = {}
+    for measure, file in (("from_zeros", "speedup-from-zeros"), ("speedup", "speedup"), ("efficiency", "energy")):
+        for row in measurements.read(f"{pictures.DATA}{file}.csv"):
+            machines = tables.setdefault(row["trace"], {})
+            for title, (base, *_) in pictures.MACHINES.items():
+                if row.get(title):
+                    machines.setdefault(base, {})[measure] = float(row[title])
+    return tables
+
+
+def zoo(inspected):
+    """The data of the page (`Zoo` in web/src/zoo.ts)."""
+    with open(measurements.ROOT / "data/MANIFEST.csv", encoding="utf-8", newline="") as file:
+        manifest = {row["file"]: row for row in csv.DictReader(file)}
+    timed = measurements.read(KERNELS)
+    kernels = {row["trace"]: {to: float(row[name]) for name, to in KERNEL_SETTINGS.items() if row[name]} for row in timed}
+    tables = machine_tables()
+    traces = []
+    for trace in inspected["traces"]:
+        file = trace["trace"].split("/")[-1]
+        name = file.split(".")[0]
+        machines = tables.get(name.removesuffix("_p100"))
+        if machines is None:
+            continue
+        total = trace["per_batch"]["all"]
+        traces.append({
+            "trace": name.removesuffix("_p100"), "network": manifest[file]["model"], "data": manifest[file]["data"],
+            "zeros": trace["zeros_by_macs"], "at_best": total["macs"] / total["remaining_macs"], "machines": machines,
+            **({"kernels": kernels[name]} if name in kernels else {}),
+        })
+    return {
+        "machines": [{"base": base, "title": title} for title, (base, *_) in pictures.MACHINES.items()],
+        "kernels": list(KERNEL_SETTINGS.values()), "kernels_machine": timed[0]["machine"], "traces": traces,
+    }
+
+
+def write_zoo(program, to):
+    """The page of `inspect`, with the zoo in place of its data."""
+    traces = sorted(str(path.relative_to(measurements.ROOT)) for path in (measurements.ROOT / "data").glob("*_p100.*"))
+    subprocess.run([program.path, "inspect", *traces, "--html", str(to)], cwd=measurements.ROOT, check=True,
+                   capture_output=True)
+    page = to.read_text(encoding="utf-8")
+    data = json.loads(DATA.search(page)[2])
+    data = {"zoo": zoo(data.pop("inspect")), **data, "kind": "zoo", "command": "./run docs"}
+    text = json.dumps(data).replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+    to.write_text(DATA.sub(lambda found: found[1] + text + found[3], page, count=1), encoding="utf-8")

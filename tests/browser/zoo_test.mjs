@@ -1,0 +1,45 @@
+// The documentation site's page of every recorded network (docs/site/gallery.py) in a real browser. See `run`.
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import path from "node:path";
+import { file, fits, open, program, root, saved, value, runTests } from "./harness.mjs";
+
+const tests = {
+  async zoo() {
+    const script = `import sys; sys.path.insert(0, "docs/site"); import gallery, reference, pathlib
+gallery.write_zoo(reference.Program(sys.argv[1]), pathlib.Path(sys.argv[2]))`;
+    const written = spawnSync("python3", ["-B", "-c", script, program, file("zoo.html")], { cwd: root, encoding: "utf8" });
+    assert.equal(written.status, 0, written.stderr);
+    const { page, close } = await open("zoo.html");
+
+    // The table and the picture hold what was measured.
+    const [head, ...rows] = readFileSync(path.join(root, "docs/results/data/machines/speedup.csv"), "utf8").trim().split("\n").map((line) => line.split(","));
+    const measured = rows.filter((row) => row[0] !== "geometric mean");
+    assert.equal(await page.$$eval("#table tbody tr", (all) => all.length), measured.length);
+    const csv = (await saved(page, "#table button:text('CSV')")).text.trim().split("\n").map((line) => line.split(","));
+    const alexnet = csv.find((row) => row[0] === "alexnet");
+    assert.equal(Number(alexnet[csv[0].indexOf("speedup_ant")]), Number(measured.find((row) => row[0] === "alexnet")[head.indexOf("ANT")]));
+    assert.equal(await page.$$eval("#zoo circle", (all) => all.length), 6 * measured.length);
+    assert.match(await page.textContent(".lead"), new RegExp(`of ${measured.length} recorded training steps`));
+    assert.match(await value(page, "At best"), /x$/);
+
+    // Another measure, a sorted column, the numbers of a row on hover.
+    await page.click("#zoo button:text('energy efficiency')");
+    assert.equal(await page.getAttribute("#zoo button:text('energy efficiency')", "aria-pressed"), "true");
+    await page.click("#table th button:text('at best')");
+    const best = (await page.$$eval("#table tbody tr", (all) => all.map((row) => parseFloat(row.cells[4].textContent)))).slice(0, 2);
+    assert.ok(best[0] >= best[1], best.join(" "));
+    await (await page.$("#zoo svg")).focus();
+    await page.keyboard.press("ArrowRight");
+    assert.match(await page.textContent(".tip"), /at best .*TensorDash/s);
+    await page.screenshot({ path: file("zoo.png"), fullPage: true });
+    await close();
+    const phone = await open("zoo.html", { viewport: { width: 390, height: 740 }, hasTouch: true, isMobile: true });
+    assert.ok(await fits(phone.page), "nothing is wider than a phone");
+    await phone.page.screenshot({ path: file("zoo-phone.png"), fullPage: true });
+    await phone.close();
+  },
+};
+
+await runTests(tests);

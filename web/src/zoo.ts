@@ -1,0 +1,118 @@
+// Recorded traces on every machine: a dot per machine and trace, and the numbers as a table.
+import * as Plot from "@observablehq/plot";
+import type { Answer } from "./answer";
+import { choice, type Picture } from "./parts/card";
+import { exactTimes, percent, times } from "./parts/format";
+import { addHover, type Spot } from "./parts/hover";
+import { tableCard, type Column } from "./parts/table";
+import { machineColour } from "./parts/theme";
+
+export const zooMeasures = ["speedup", "from_zeros", "efficiency"] as const;
+export type ZooMeasure = (typeof zooMeasures)[number];
+const measureTitles: Record<ZooMeasure, string> = { speedup: "speedup over dense", from_zeros: "what zeros give", efficiency: "energy efficiency" };
+
+export interface ZooTrace {
+  trace: string;
+  network: string;
+  data: string;
+  zeros: Partial<Record<"A" | "W" | "G", number>>; // shares, weighted by multiplications
+  at_best: number;
+  machines: Record<string, Partial<Record<ZooMeasure, number>>>; // by base
+  kernels?: Record<string, number>; // measured: our kernels over oneDNN's, by setting
+}
+export interface Zoo {
+  machines: { base: string; title: string }[];
+  kernels: string[]; // the settings, as columns
+  kernels_machine: string;
+  traces: ZooTrace[];
+}
+
+const notes: Record<ZooMeasure, string> = { speedup: "Time of the dense machine / time of the machine", from_zeros: "Time of the machine without zeros / time with them", efficiency: "Energy of the dense machine / energy of the machine" };
+
+const value = (trace: ZooTrace, base: string, measure: ZooMeasure): number | undefined => trace.machines[base]?.[measure];
+
+export function zooAnswer(zoo: Zoo): Answer {
+  const means = zoo.machines
+    .map((machine) => {
+      const values = zoo.traces.map((trace) => value(trace, machine.base, "speedup")).filter((one) => one !== undefined);
+      return { ...machine, mean: Math.exp(values.reduce((sum, one) => sum + Math.log(one), 0) / values.length), wins: 0 };
+    })
+    .sort((a, b) => b.mean - a.mean);
+  for (const trace of zoo.traces) {
+    const best = [...means].sort((a, b) => (value(trace, b.base, "speedup") ?? 0) - (value(trace, a.base, "speedup") ?? 0))[0];
+    if (best) best.wins += 1;
+  }
+  const first = [...means].sort((a, b) => b.wins - a.wins)[0]!;
+  const best = zoo.traces.map((trace) => trace.at_best).sort((a, b) => a - b);
+  return {
+    sentences: [`${first.title} would be the fastest on ${first.wins} of ${zoo.traces.length} recorded training steps, if no machine ever waited for memory.`],
+    numbers: [
+      { label: "At best", value: times(best[best.length >> 1], 2), detail: `median; from ${times(best[0])} to ${times(best.at(-1))}` },
+      ...means.slice(0, 3).map((machine) => ({ label: machine.title, value: times(machine.mean, 2), detail: `faster than dense, geometric mean; the fastest on ${machine.wins} of ${zoo.traces.length}`, colour: machineColour(machine.base), exact: exactTimes(machine.mean) })),
+    ],
+  };
+}
+
+export function zooPicture(zoo: Zoo, measure: ZooMeasure, choose: (measure: ZooMeasure) => void): Picture {
+  const traces = [...zoo.traces].sort((a, b) => b.at_best - a.at_best);
+  const dots = traces.flatMap((trace) => zoo.machines.flatMap(({ base, title }) => {
+    const number = value(trace, base, measure);
+    return number === undefined ? [] : [{ trace: trace.trace, title, number, colour: machineColour(base) }];
+  }));
+  const speeds = measure !== "efficiency";
+  return {
+    name: "zoo", title: "Every network on every machine",
+    note: `${notes[measure]}, all three operations; traces with the most to gain first${speeds ? ", the line is what skipping the zeros of one operand gives at best" : ""}.`,
+    controls: choice("What is shown", zooMeasures, (one) => measureTitles[one], measure, choose),
+    key: zoo.machines.map(({ base, title }) => { const key = document.createElement("span"); key.className = "swatch"; const dot = document.createElement("i"); dot.style.background = machineColour(base); key.append(dot, title); return key; }),
+    rows: () => dots.map(({ trace, title, number }) => ({ trace, machine: title, [measure]: number })),
+    draw: (width) => {
+      const narrow = width < 560;
+      const row = 22;
+      const height = 30 + row * traces.length + 40;
+      const left = narrow ? 132 : 240;
+      const name = (trace: string): string => (narrow && trace.length > 18 ? `${trace.slice(0, 17)}…` : trace);
+      const numbers = [...dots.map((dot) => dot.number), ...(speeds ? traces.map((trace) => trace.at_best) : [])];
+      const plot = Plot.plot({
+        width, height, marginLeft: left, marginRight: 16, marginTop: 30, marginBottom: 40,
+        x: { type: "log", domain: [0.9 * Math.min(...numbers), 1.1 * Math.max(...numbers)], label: `${measureTitles[measure]} (times)`, labelAnchor: "center", labelArrow: "none", grid: true, ticks: narrow ? 4 : 8, tickFormat: (tick: number) => (/^[125]/.test(String(tick).replace(/^0\.0*/, "")) ? `${tick}x` : "") },
+        y: { type: "band", domain: traces.map((trace) => trace.trace), label: null, tickFormat: name, tickSize: 0 },
+        marks: [
+          Plot.ruleX([1], { stroke: "var(--text)", strokeOpacity: 0.7 }),
+          ...(speeds ? [Plot.tickX(traces, { x: "at_best", y: "trace", stroke: "var(--dense)", strokeWidth: 2 })] : []),
+          Plot.dot(dots, { x: "number", y: "trace", fill: "colour", r: 4.5, fillOpacity: 0.85, stroke: "var(--card)" }),
+        ],
+      }) as SVGSVGElement & { scale(name: string): { apply(value: unknown): number } | undefined };
+      const y = plot.scale("y")!;
+      const spots = traces.map((trace): Spot => {
+        const top = y.apply(trace.trace);
+        return {
+          x: width / 2, y: top + row / 2, box: [0, top, width, top + row],
+          lines: [trace.trace, `at best ${exactTimes(trace.at_best)}`, ...zoo.machines.map(({ base, title }) => ({ title, number: value(trace, base, measure) })).filter((one) => one.number !== undefined).sort((a, b) => b.number! - a.number!).map((one) => `${one.title} ${exactTimes(one.number)}`)],
+        };
+      });
+      addHover(plot, `${measureTitles[measure]} of each machine on each network`, spots);
+      return plot;
+    },
+  };
+}
+
+const short = (number: number): string => times(number, 3);
+export function zooTable(zoo: Zoo): HTMLElement {
+  const columns: Column[] = [
+    { name: "trace", title: "trace" },
+    ...(["A", "W", "G"] as const).map((name) => ({ name: `zeros_${name}`, title: name, unit: "zeros", text: (share: number) => percent(share) })),
+    { name: "at_best", title: "at best", text: short },
+    ...zoo.machines.flatMap(({ base, title }) => [{ name: `speedup_${base}`, title, unit: "faster", text: short }, { name: `efficiency_${base}`, title, unit: "less energy", text: short }]),
+    ...zoo.kernels.map((setting) => ({ name: `kernels_${setting}`, title: "CPU kernels", unit: setting, text: short })),
+    { name: "network", title: "network", filter: true }, { name: "data", title: "data", filter: true },
+  ];
+  const rows = zoo.traces.map((trace) => ({
+    trace: trace.trace, network: trace.network, data: trace.data,
+    ...Object.fromEntries((["A", "W", "G"] as const).map((name) => [`zeros_${name}`, trace.zeros[name] ?? null])),
+    at_best: trace.at_best,
+    ...Object.fromEntries(zoo.machines.flatMap(({ base }) => [[`speedup_${base}`, value(trace, base, "speedup") ?? null], [`efficiency_${base}`, value(trace, base, "efficiency") ?? null]])),
+    ...Object.fromEntries(zoo.kernels.map((setting) => [`kernels_${setting}`, trace.kernels?.[setting] ?? null])),
+  }));
+  return tableCard("table", "All numbers", `One row per trace. Machines are simulated, CPU kernels measured over oneDNN's direct convolutions on ${zoo.kernels_machine}. Click a heading to sort.`, columns, rows);
+}
