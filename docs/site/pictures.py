@@ -67,7 +67,8 @@ class Picture:
 def one_machine(machine, whole, from_zeros):
     """Speedup of one machine by trace. Points, not bars: a logarithmic axis has no zero to start from."""
     _, light, dark = MACHINES[machine]
-    values = [float(text) for text in [*whole.values(), *from_zeros.values()]]
+    without = {network: float(text) / float(from_zeros[network]) for network, text in whole.items()}
+    values = [*map(float, whole.values()), *without.values()]
     styles = [
         f".dot{{fill:{c};stroke:{c}}}.open{{fill:none;stroke:{c}}}.bar{{stroke:{c};opacity:.5}}" for c in (light, dark)
     ]
@@ -75,29 +76,29 @@ def one_machine(machine, whole, from_zeros):
     picture = Picture(f"Speedup of {machine} over the dense machine, by trace", bottom + 34, 250, 70,
                       min(0.8, 0.85 * min(values)), max(1.25, 1.12 * max(values)), styles)
     picture.dot("dot", picture.left + 6, 35)
-    picture.text(picture.left + 15, 39, "from zeros")
+    picture.text(picture.left + 15, 39, "speedup")
     picture.dot("open", picture.left + 98, 35)
-    picture.text(picture.left + 107, 39, "with empty lanes")
+    picture.text(picture.left + 107, 39, "without any zero")
     picture.axis(bottom)
     for row, network in enumerate(whole):
         y = TOP + ROW * (row + 0.5)
-        printed = from_zeros.get(network, whole[network])
-        own, every = picture.x(float(printed)), picture.x(float(whole[network]))
+        printed = whole[network]
+        own, bare = picture.x(float(printed)), picture.x(without[network])
         picture.text(picture.left - 8, y + 4, network, "end", network == MEAN)
-        if every - own > 8:
-            picture.line("bar", own, every - 4, y, y)
-            picture.dot("open", every, y)
+        if abs(own - bare) > 8:
+            picture.line("bar", own, bare + (4 if own > bare else -4), y, y)
+            picture.dot("open", bare, y)
         picture.dot("dot", own, y)
         picture.text(WIDTH - 12, y + 4, printed + "x", "end", network == MEAN)
     return picture.svg()
 
 
-def all_machines(from_zeros):
+def all_machines(speedups):
     """Speedups of all machines: a dot per trace, a bar at the geometric mean."""
     styles = ["".join(f".m{n} .dot{{fill:{c[mode]};opacity:.55}}.m{n} .mean{{stroke:{c[mode]};stroke-width:4}}"
                       for n, c in enumerate(MACHINES.values())) for mode in (1, 2)]
-    values = [float(row[machine]) for row in from_zeros for machine in MACHINES]
-    step, networks = 30, len(from_zeros) - 1
+    values = [float(row[machine]) for row in speedups for machine in MACHINES]
+    step, networks = 30, len(speedups) - 1
     bottom = TOP + step * len(MACHINES)
     picture = Picture(f"Times as fast as a dense machine of the same size: {networks} traces (dots), geometric mean (bar)",
                       bottom + 34, 110, 70, 0.85 * min(values), 1.15 * max(values), styles)
@@ -106,7 +107,7 @@ def all_machines(from_zeros):
         y = TOP + step * (number + 0.5)
         picture.text(picture.left - 8, y + 4, machine, "end")
         picture.out.append(f'<g class="m{number}">')
-        for row in from_zeros:
+        for row in speedups:
             x = picture.x(float(row[machine]))
             if row["trace"] == MEAN:
                 picture.line("mean", x, x, y - 10, y + 10)
@@ -150,6 +151,6 @@ def drawn():
     yield images / "training-speed.svg", training(measurements.read("docs/results/data/training-speed/zen4.csv"))
     folder = images / "machines"
     whole, from_zeros = (measurements.read(DATA + name) for name in ("speedup.csv", "speedup-from-zeros.csv"))
-    yield folder / "all.svg", all_machines(from_zeros)
+    yield folder / "all.svg", all_machines(whole)
     for machine, (name, *_) in MACHINES.items():
         yield folder / f"{name}.svg", one_machine(machine, *({r["trace"]: r[machine] for r in t} for t in (whole, from_zeros)))
