@@ -77,6 +77,12 @@ void add_machine_options(CLI::App& command, MachineChoice& machines) {
       ->allow_extra_args(false);
 }
 
+void add_baseline_option(CLI::App& command, std::string& baseline) {
+  add(command, "--baseline", baseline, "NAME|FILE",
+      "Machine that all are compared with, by name or described in YAML; --set baseline.key=value changes it "
+      "(default: each with its own)");
+}
+
 void add_cost_options(CLI::App& command, std::string& table, int& node) {
   add(command, "--energy-table", table, "NAME|FILE",
       fmt::format("Cost table: {} or a YAML file (default: the one of the machine's data type)",

@@ -65,6 +65,8 @@ struct ZerosChoice {
 void add_zeros_options(CLI::App& command, ZerosChoice& zeros, const std::string& layers);
 // --config, --set
 void add_machine_options(CLI::App& command, MachineChoice& machines);
+// --baseline
+void add_baseline_option(CLI::App& command, std::string& baseline);
 // --energy-table, --node
 void add_cost_options(CLI::App& command, std::string& table, int& node);
 

@@ -69,7 +69,9 @@ void SimulationOutcome::append(SimulationOutcome&& other) {
   unknown_areas = std::move(other.unknown_areas);
 }
 
-Simulation::Simulation(const std::vector<Machine>& machines) : Simulation() {
+Simulation::Simulation(const std::vector<Machine>& machines, const std::optional<Machine>& baseline)
+    : Simulation() {
+  if (baseline) fix_baseline(baseline->name, baseline->build());
   for (const Machine& machine : machines) add(machine.name, machine.build());
 }
 
@@ -83,11 +85,29 @@ std::size_t Simulation::intern(std::shared_ptr<const Accelerator> machine, bool 
   return at->second;
 }
 
+// Of a machine that waits for memory and one that does not, neither is the faster.
+void Simulation::check_same_memory(const std::string& arch, const Params& own, const FixedBaseline& fixed) {
+  const Params& other = fixed.machine->params();
+  if (!own.has("memory") || !other.has("memory") || own.text("memory") == other.text("memory")) return;
+  throw InputError(arch,
+                   fmt::format("it has memory={}, its baseline {} has memory={}: their cycles do not compare",
+                               own.text("memory"), fixed.arch, other.text("memory")),
+                   fmt::format("add --set baseline.memory={}, or memory={} for the machine",
+                               own.text("memory"), other.text("memory")));
+}
+
+void Simulation::fix_baseline(std::string arch, std::shared_ptr<const Accelerator> machine) {
+  fixed_baseline_ = {std::move(arch), std::move(machine)};
+}
+
 void Simulation::add(std::string arch, std::shared_ptr<const Accelerator> machine) {
   const std::optional<BaselineSpec> spec = machine->baseline();
   const std::size_t own = intern(std::move(machine), false);
   std::size_t baseline = own;
-  if (spec) {
+  if (fixed_baseline_) {
+    check_same_memory(arch, machines_[own].machine->params(), *fixed_baseline_);
+    baseline = intern(fixed_baseline_->machine, true);
+  } else if (spec) {
     const AcceleratorModel* model = registry_.find(spec->model);
     if (model == nullptr) {
       throw std::logic_error(
@@ -208,6 +228,7 @@ SimulationOutcome Simulation::outcome(const std::vector<std::shared_ptr<RunResul
     ++uses[entry.own];
     if (entry.baseline != entry.own) ++uses[entry.baseline];
   }
+  if (fixed_baseline_ && !entries_.empty()) runs[entries_.front().baseline]->arch = fixed_baseline_->arch;
   SimulationOutcome all;
   all.unknown_areas = unknown_areas_;
   for (const Entry& entry : entries_) {

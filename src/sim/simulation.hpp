@@ -50,8 +50,11 @@ class Simulation {
  public:
   explicit Simulation(const AcceleratorRegistry& registry = AcceleratorRegistry::instance())
       : registry_(registry) {}
-  explicit Simulation(const std::vector<Machine>& machines);
+  explicit Simulation(const std::vector<Machine>& machines, const std::optional<Machine>& baseline = {});
 
+  // Compares all machines that are added from now on with this one, whatever they name; `arch` is its name in
+  // results.
+  void fix_baseline(std::string arch, std::shared_ptr<const Accelerator> machine);
   // Adds a machine; `arch` is its name in results. The baseline is built here: throws InputError if its
   // parameters do not go together.
   void add(std::string arch, std::shared_ptr<const Accelerator> machine);
@@ -60,6 +63,7 @@ class Simulation {
   // cannot be read.
   void price(const CostChoice& choice, const std::string& origin);
 
+  bool has_fixed_baseline() const { return fixed_baseline_.has_value(); }
   std::size_t size() const { return entries_.size(); }
   const std::string& arch(std::size_t i) const { return entries_[i].arch; }
   const Accelerator& machine(std::size_t i) const { return *machines_[entries_[i].own].machine; }
@@ -89,6 +93,12 @@ class Simulation {
     std::optional<RunArea> area;
   };
 
+  struct FixedBaseline {
+    std::string arch;
+    std::shared_ptr<const Accelerator> machine;
+  };
+
+  static void check_same_memory(const std::string& arch, const Params& own, const FixedBaseline& fixed);
   std::size_t intern(std::shared_ptr<const Accelerator> machine, bool only_baseline);
   SimulationOutcome run_recorded(const TraceWork& work, const SimOptions& options,
                                  const ProgressCallback& progress, const StopCallback& stop) const;
@@ -99,6 +109,7 @@ class Simulation {
   std::vector<Entry> entries_;
   std::vector<RunMachine> machines_;
   std::unordered_map<std::string, std::size_t> by_parameters_;  // indices of machines_
+  std::optional<FixedBaseline> fixed_baseline_;
   bool priced_ = false;
   std::string unknown_areas_;
 };

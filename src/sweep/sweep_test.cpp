@@ -22,6 +22,14 @@ machines: [tensordash, ant-4096, sparten]
 parameters: {rows: [2, 4], columns: [2, 8], memory: [ideal, modelled], node: [65, 28]}
 )";
 
+// Against one machine all designs of a trace have the same baseline, and are other designs than without it.
+constexpr std::string_view kBaselinePlan = R"(
+traces: [{synthetic: first, layers: ['linear in=40 out=21 batch=3'], A: 0.6}]
+machines: [tensordash, ant]
+baseline: dense
+parameters: {rows: [2, 4]}
+)";
+
 SweepOutcome run(const Plan& plan, const std::filesystem::path& file, int threads,
                  std::function<bool()> stop = {}) {
   Database database(file, this_program());
@@ -178,6 +186,25 @@ TEST(Sweep, NoticesATraceThatChanges) {
   const auto result = runner.run({0, {Choice{0, {}}}});
   ASSERT_EQ(result.failures.size(), 1);
   EXPECT_NE(result.failures[0].error.find("was changed while the sweep ran"), std::string::npos);
+}
+
+TEST(Sweep, ABaselineForAllDesigns) {
+  const TemporaryFolder folder;
+  const std::filesystem::path file = folder / "r.sqlite";
+  std::string text(kBaselinePlan);
+  EXPECT_EQ(run(Plan::parse(text, "plan.yaml"), file, 1).progress.done, 3U);
+  const auto one = [&](const char* sql) {
+    const Reader reader(file);
+    Statement rows = reader.prepare(sql);
+    rows.step();
+    return rows.integer(0);
+  };
+  EXPECT_EQ(one("SELECT count(DISTINCT baseline_cycles) FROM results"), 1);
+  EXPECT_EQ(one("SELECT count(DISTINCT baseline_configuration) FROM designs"), 1);
+  // With baselines of their own they are computed again.
+  text.erase(text.find("baseline"), std::string("baseline: dense\n").size());
+  EXPECT_EQ(run(Plan::parse(text, "plan.yaml"), file, 1).progress.done, 3U);
+  EXPECT_GT(one("SELECT count(DISTINCT baseline_configuration) FROM designs"), 1);
 }
 
 }  // namespace

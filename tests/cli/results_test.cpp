@@ -1,6 +1,7 @@
 // Results for programs: JSON that follows its schema, energy, area.
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -280,6 +281,83 @@ TEST_F(CliTest, AreaAndPowerInResults) {
       run_lacuna({"simulate", trace, "--energy", "--energy-table", "65nm-fp32", "--arch", "scnn"});
   EXPECT_EQ(no_area.exit_code, 0) << no_area.err;
   EXPECT_NE(no_area.out.find("no area of scnn: "), std::string::npos) << no_area.out;
+}
+
+// One machine for all: the same baseline cycles everywhere, so that speedups compare designs.
+TEST_F(CliTest, FixedBaseline) {
+  const std::string trace = small_trace("t.safetensors");
+  const auto simulate = [&](std::vector<std::string> more) {
+    std::vector<std::string> command{"simulate", trace, "--json", "-", "--arch", "tensordash,ant,dense"};
+    command.insert(command.end(), more.begin(), more.end());
+    return json::parse(run_lacuna(command).out)["runs"];
+  };
+  const json own = simulate({"--set", "tensordash.rows=8"});
+  const json fixed = simulate({"--set", "tensordash.rows=8", "--baseline", "dense"});
+  const json& dense = fixed[2]["per_batch"]["all"];
+  for (const json& run : fixed) {
+    EXPECT_EQ(run["per_batch"]["all"]["baseline_cycles"], dense["cycles"]) << run["arch"];
+  }
+  EXPECT_NE(own[0]["per_batch"]["all"]["baseline_cycles"], dense["cycles"]);
+  EXPECT_EQ(fixed[0]["per_batch"]["all"]["cycles"], own[0]["per_batch"]["all"]["cycles"]);
+  EXPECT_EQ(fixed[0]["per_batch"]["all"]["speedup_from_zeros"],
+            own[0]["per_batch"]["all"]["speedup_from_zeros"]);
+  EXPECT_EQ(fixed[1]["baseline"]["arch"], "dense");
+  EXPECT_TRUE(fixed[2]["baseline"].is_null());
+  // A file, and another machine's settings.
+  const std::string file = folder_.file("reference.yaml");
+  std::ofstream(file) << "arch: dense\nname: reference\ntiles: 1\n";
+  const json by_file = simulate({"--baseline", file, "--energy"});
+  EXPECT_EQ(by_file[2]["baseline"]["arch"], "reference");
+  EXPECT_EQ(by_file[2]["baseline"]["config"]["tiles"], 1);
+  EXPECT_GT(by_file[2]["per_batch"]["all"]["speedup"].get<double>(), 1);
+  const json four = simulate({"--baseline", "dense", "--set", "baseline.tiles=4"});
+  EXPECT_EQ(four[0]["baseline"]["config"]["tiles"], 4);
+  EXPECT_EQ(four[0]["config"]["tiles"], 16);
+  EXPECT_NE(run_lacuna({"simulate", trace, "--baseline", file}).out.find("all are compared with reference"),
+            std::string::npos);
+  expect_error(run_lacuna({"simulate", trace, "--baseline", "dens"}), "did you mean 'dense'?");
+  expect_error(run_lacuna({"simulate", trace, "--baseline", "dense", "--set", "memory=modelled"}),
+               "it has memory=modelled, its baseline dense has memory=ideal: their cycles do not compare");
+  EXPECT_EQ(run_lacuna({"simulate", trace, "--baseline", "dense", "--set", "memory=modelled", "--set",
+                        "baseline.memory=modelled"})
+                .exit_code,
+            0);
+  expect_error(run_lacuna({"simulate", trace, "--set", "baseline.tiles=4"}),
+               "'baseline' is not one of the machines given");
+}
+
+TEST_F(CliTest, CompareWithAFixedBaseline) {
+  const std::string trace = small_trace("t.safetensors");
+  const std::string a = folder_.file("a.json"), b = folder_.file("b.json"), one = folder_.file("one.json");
+  ASSERT_EQ(run_lacuna({"simulate", trace, "--arch", "tensordash,dense", "--json", a}).exit_code, 0);
+  ASSERT_EQ(run_lacuna({"simulate", trace, "--arch", "tensordash,dense", "--set", "tiles=4", "--json", b})
+                .exit_code,
+            0);
+  ASSERT_EQ(run_lacuna({"simulate", trace, "--arch", "dense", "--set", "tiles=1", "--json", one}).exit_code,
+            0);
+  const auto speedups = [&](std::vector<std::string> more) {
+    std::vector<std::string> command{"compare", a, b, "--json"};
+    command.insert(command.end(), more.begin(), more.end());
+    const json all = json::parse(run_lacuna(command).out)["runs"][0]["total"]["all"];
+    return std::array{all["a"]["speedup"].get<double>(), all["b"]["speedup"].get<double>(),
+                      all["b"]["cycles"].get<double>() / all["a"]["cycles"].get<double>()};
+  };
+  for (const std::string& baseline : {std::string("dense"), one}) {
+    const auto [of_a, of_b, ratio] = speedups({"--baseline", baseline});
+    EXPECT_NEAR(of_a / of_b, ratio, 1e-9) << baseline;
+  }
+  EXPECT_EQ(speedups({"--baseline", "dense"})[0], speedups({})[0]);
+  EXPECT_NE(speedups({"--baseline", "dense"})[1], speedups({})[1]);
+  expect_error(run_lacuna({"compare", a, b, "--baseline", "dens"}), "did you mean 'dense'?");
+  expect_error(run_lacuna({"compare", a, b, "--baseline", a}), "the file holds several machines");
+  const std::string modelled = folder_.file("m.json");
+  ASSERT_EQ(run_lacuna({"simulate", trace, "--set", "memory=modelled", "--json", modelled}).exit_code, 0);
+  expect_error(run_lacuna({"compare", modelled, modelled, "--baseline", one}), "one waits for memory");
+  const std::string other = folder_.file("other.safetensors");
+  ASSERT_EQ(run_lacuna({"synth", "--layer", "linear in=40 out=24 batch=8", "-o", other}).exit_code, 0);
+  const std::string elsewhere = folder_.file("e.json");
+  ASSERT_EQ(run_lacuna({"simulate", other, "--json", elsewhere}).exit_code, 0);
+  expect_error(run_lacuna({"compare", elsewhere, elsewhere, "--baseline", one}), "was not simulated on");
 }
 
 TEST_F(CliTest, ManyMachinesInOneRankedTable) {

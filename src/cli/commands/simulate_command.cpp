@@ -126,7 +126,8 @@ void check_options(const SimulateOptions& options) {
 void run_simulate(const SimulateOptions& options) {
   check_options(options);
   const std::vector<Machine> machines = choose_machines(options.machines, {});
-  Simulation simulation(machines);
+  const std::optional<Machine> baseline = choose_baseline(options.machines, {});
+  Simulation simulation(machines, baseline);
   if (options.with_energy()) simulation.price(options.costs, "--energy-table");
   std::vector<Inspection> inspections;
   const SimulationOutcome outcome = simulate_all(options, simulation, inspections);
@@ -156,6 +157,7 @@ void add_simulate_command(CLI::App& app) {
                        ArchCatalog().default_name()))
       ->allow_extra_args(false);
   add_machine_options(command, options.machines);
+  add_baseline_option(command, options.machines.baseline);
   add(command, "--engine", options.engine, "fast|functional",
       "fast: on bit masks; functional: moves values and checks them against a reference "
       "convolution (default: fast)");
@@ -189,6 +191,8 @@ void add_simulate_command(CLI::App& app) {
                  "energy of four machines of 4,096 multipliers"},
                 {"lacuna simulate a.zst --rank energy --arch dense,tensordash,sparten,ant-4096",
                  "one table, the machine that needs least energy first"},
+                {"lacuna simulate a.zst --arch tensordash,sparten --baseline dense --set tensordash.rows=8",
+                 "two designs against one dense machine"},
                 {"lacuna simulate a.zst --operations forward --set storage=scheduled",
                  "inference, from tensors stored in scheduled form"},
                 {"lacuna simulate a.zst --set rows=8 --set tiles=1", "one tile with eight rows"},

@@ -5,6 +5,7 @@
 #include "cli/commands.hpp"
 #include "cli/terminal/output.hpp"
 #include "cli/terminal/terminal.hpp"
+#include "sweep/answers/metric.hpp"
 #include "sweep/answers/questions.hpp"
 
 namespace lacuna::cli {
@@ -58,7 +59,7 @@ void add_best(CLI::App& sweep) {
   const auto [command, question] =
       add_question<sweep::BestQuestion>(sweep, "best", "The best designs of a file of results");
   add(command, "--metric", question.metric, "METRIC",
-      fmt::format("What to judge by: {} (default: speedup)", kMetricHelp));
+      fmt::format("What to judge by: {} (default: seconds)", kMetricHelp));
   add_number(command, "--top", question.top, 1, kMostSteps, "How many (default: 5; of each network 1)");
   add_examples(command,
                {{"lacuna sweep best r.sqlite --metric energy_delay --where 'area_mm2 < 40' --per-network",
@@ -67,12 +68,20 @@ void add_best(CLI::App& sweep) {
 }
 
 void add_pareto(CLI::App& sweep) {
-  const auto [command, question] = add_question<sweep::ParetoQuestion>(
-      sweep, "pareto", "The designs that no other beats in two metrics, as a picture and a table");
+  const auto [command, question] =
+      add_question<sweep::ParetoQuestion>(sweep, "pareto",
+                                          "The designs that no other beats in time, energy and area, or in "
+                                          "metrics of your own, as a picture and a table");
   add(command, "--x", question.x, "METRIC", fmt::format("Across: {} (default: area_mm2)", kMetricHelp));
-  add(command, "--y", question.y, "METRIC", "Up (default: speedup)");
+  add(command, "--y", question.y, "METRIC", "Up (default: seconds)");
+  add(command, "--also", question.also, "METRICS",
+      "More metrics in which a design on the front may be unbeaten, separated by ',' (default: energy_joules "
+      "if neither --x nor --y is given; the page of --html has two)")
+      ->delimiter(',')
+      ->allow_extra_args(false);
   add_html_option(command, question.files.html);
-  add_examples(command, {{"lacuna sweep pareto r.sqlite --x area_mm2 --y speedup", "in the terminal"},
+  add_examples(command, {{"lacuna sweep pareto r.sqlite", "time, energy and area in the terminal"},
+                         {"lacuna sweep pareto r.sqlite --x area_mm2 --y energy_delay", "two others"},
                          {"lacuna sweep pareto r.sqlite --html front.html", "a page with filters"}});
 }
 
@@ -80,7 +89,7 @@ void add_effects(CLI::App& sweep) {
   const auto [command, question] = add_question<sweep::EffectsQuestion>(
       sweep, "effects", "How much each parameter moves each metric, the others averaged");
   add(command, "--metric", question.metrics, "METRICS",
-      "Which metrics, separated by ',' (default: speedup, energy_efficiency, energy_delay, area_mm2)")
+      fmt::format("Which metrics, separated by ',' (default: {})", fmt::join(sweep::kUsualMetrics, ", ")))
       ->delimiter(',')
       ->allow_extra_args(false);
   add(command, "--parameter", question.parameter, "NAME", "Show the mean for each value of this parameter");

@@ -69,6 +69,7 @@ void add_sweep_command(CLI::App& app) {
   add(*command, "PLAN", options->plan, "", "What to vary: a YAML file (docs/sweep.md)");
   add(*command, "-o,--output", options->output, "FILE", "File of results, made if it is not there: SQLite")
       ->check(not_empty());
+  add_baseline_option(*command, options->baseline);
   add_threads_option(*command, options->threads, "Results do not depend on it");
   command->add_flag("--dry-run", options->dry_run,
                     "Only say how many points there are, how long they will take, and how many are there");

@@ -20,6 +20,10 @@ std::string simulation_notes(const std::vector<Machine>& machines, const Simulat
     const std::string reason = simulation.machine(i).slow_engine_reason();
     if (!reason.empty()) notes += fmt::format("{}: {}\n", simulation.arch(i), reason);
   }
+  const std::shared_ptr<const RunResult> baseline =
+      outcome.runs.empty() ? nullptr : outcome.runs.front().baseline;
+  if (simulation.has_fixed_baseline() && baseline)
+    notes += fmt::format("all are compared with {}\n", baseline->arch);
   return notes + design_differences(outcome.runs);
 }
 

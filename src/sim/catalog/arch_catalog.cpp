@@ -90,6 +90,14 @@ Machine ArchCatalog::load(const std::filesystem::path& file) const {
   return parse({reinterpret_cast<const char*>(bytes->bytes().data()), bytes->bytes().size()}, file.string());
 }
 
+Machine ArchCatalog::find_or_load(const std::string& name_or_file, std::string_view origin) const {
+  std::error_code ignored;
+  const std::vector<std::string> all = names();
+  const bool named = std::ranges::find(all, name_or_file) != all.end();
+  return !named && std::filesystem::exists(name_or_file, ignored) ? load(name_or_file)
+                                                                  : find(name_or_file, origin);
+}
+
 Machine ArchCatalog::parse(std::string_view yaml, const std::string& file) const {
   return configure(ArchConfig::parse(yaml, file), file, true);
 }

@@ -48,6 +48,8 @@ class ArchCatalog {
   // A configuration from a YAML file, or from its text. Throws InputError with file, line, key and what is
   // allowed.
   Machine load(const std::filesystem::path& file) const;
+  // What is called so, or else the file of that path.
+  Machine find_or_load(const std::string& name_or_file, std::string_view origin) const;
   Machine parse(std::string_view yaml, const std::string& file) const;
 
  private:

@@ -24,6 +24,8 @@ void add_machine(std::vector<Machine>& machines, Machine machine, const ChoiceWo
   machines.push_back(std::move(machine));
 }
 
+constexpr std::string_view kBaselinePrefix = "baseline.";
+
 }  // namespace
 
 std::vector<Machine> choose_machines(const MachineChoice& choice, const ChoiceWords& words) {
@@ -35,9 +37,22 @@ std::vector<Machine> choose_machines(const MachineChoice& choice, const ChoiceWo
   for (const std::string& file : choice.configs) {
     add_machine(machines, catalog.load(file), words, std::filesystem::path(file).stem().string());
   }
-  for (const std::string& setting : choice.settings)
+  for (const std::string& setting : choice.settings) {
+    if (!choice.baseline.empty() && setting.starts_with(kBaselinePrefix)) continue;
     apply_setting(machines, setting, fmt::format("{} {}", words.settings, setting));
+  }
   return machines;
+}
+
+std::optional<Machine> choose_baseline(const MachineChoice& choice, const ChoiceWords& words) {
+  if (choice.baseline.empty()) return std::nullopt;
+  std::vector<Machine> baseline{ArchCatalog().find_or_load(choice.baseline, words.baseline)};
+  for (const std::string& setting : choice.settings) {
+    if (!setting.starts_with(kBaselinePrefix)) continue;
+    apply_setting(baseline, setting.substr(kBaselinePrefix.size()),
+                  fmt::format("{} {}", words.settings, setting));
+  }
+  return std::move(baseline.front());
 }
 
 }  // namespace lacuna

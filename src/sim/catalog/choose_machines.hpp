@@ -1,6 +1,7 @@
 // The machines that a command line, or a caller of the library, names.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,6 +14,9 @@ struct MachineChoice {
   std::vector<std::string> names;     // models and named configurations
   std::vector<std::string> configs;   // YAML files
   std::vector<std::string> settings;  // key=value, NAME.key=value
+  // A name, or a YAML file: what all machines are compared with, with the settings baseline.key=value.
+  // Empty: each with its own.
+  std::string baseline = {};
 };
 
 // What messages call the three parts of a choice.
@@ -20,10 +24,13 @@ struct ChoiceWords {
   std::string_view names = "--arch";
   std::string_view configs = "--config";
   std::string_view settings = "--set";
+  std::string_view baseline = "--baseline";
 };
 
 // In the order named, then those of the files; the default machine if there is none of either. Throws
 // InputError: unknown names and keys, two machines of one name.
 std::vector<Machine> choose_machines(const MachineChoice& choice, const ChoiceWords& words);
+// Nothing if the choice names none. Throws as choose_machines().
+std::optional<Machine> choose_baseline(const MachineChoice& choice, const ChoiceWords& words);
 
 }  // namespace lacuna

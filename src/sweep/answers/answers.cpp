@@ -105,22 +105,25 @@ std::vector<ResultRow> best_rows(const std::vector<ResultRow>& rows, const Metri
   return best;
 }
 
-std::vector<ResultRow> front_rows(const std::vector<ResultRow>& rows, const Metric& x, const Metric& y) {
+std::vector<ResultRow> front_rows(const std::vector<ResultRow>& rows,
+                                  const std::vector<const Metric*>& metrics) {
   std::vector<Score> scores;
   std::vector<std::size_t> places;
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    const double bad_x = x.badness(rows[i]);
-    const double bad_y = y.badness(rows[i]);
-    if (std::isnan(bad_x) || std::isnan(bad_y)) continue;
-    scores.push_back({{bad_x, bad_y}, 0});
+    Score score;
+    for (const Metric* metric : metrics) score.objectives.push_back(metric->badness(rows[i]));
+    if (std::ranges::any_of(score.objectives, [](double value) { return std::isnan(value); })) continue;
+    scores.push_back(std::move(score));
     places.push_back(i);
   }
   std::vector<ResultRow> front;
   for (const std::size_t index : pareto_front(scores)) front.push_back(rows[places[index]]);
   std::ranges::stable_sort(front, [&](const ResultRow& a, const ResultRow& b) {
-    const double ax = x.value(a);
-    const double bx = x.value(b);
-    return ax != bx ? ax < bx : y.value(a) < y.value(b);
+    for (const Metric* metric : metrics) {
+      const double of_a = metric->value(a), of_b = metric->value(b);
+      if (of_a != of_b) return of_a < of_b;
+    }
+    return false;
   });
   return front;
 }

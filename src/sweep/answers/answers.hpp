@@ -29,8 +29,9 @@ std::vector<RowGroup> row_groups(const Results& results, const std::string& cond
 // Best first, at most `most`; rows without a value are left out. Equal ones in the order of designs.
 std::vector<ResultRow> best_rows(const std::vector<ResultRow>& rows, const Metric& metric, std::size_t most);
 
-// Rows that have both values and that no other beats in both, by ascending x.
-std::vector<ResultRow> front_rows(const std::vector<ResultRow>& rows, const Metric& x, const Metric& y);
+// Rows that have all values and that no other beats in all of them, by ascending values of the first metric.
+std::vector<ResultRow> front_rows(const std::vector<ResultRow>& rows,
+                                  const std::vector<const Metric*>& metrics);
 
 // ---- effects
 
@@ -110,7 +111,7 @@ std::string diff_json(const DesignDiff& diff);
 
 // Remarks on results that are left out: "Results of lacuna 0.1.0/1; the file also holds some of 0.0.9/1
 // (--program)". Usually empty.
-std::string remarks_text(const Results& results);
+std::string remarks_text(const Results& results, const std::vector<RowGroup>& compared = {});
 
 Scatter make_scatter(const Results& results, const RowGroup& group, const std::vector<ResultRow>& front,
                      const Metric& x, const Metric& y);

@@ -146,11 +146,11 @@ TEST(Answers, FrontOfTheTable) {
   const Metric area("area_mm2", "--x", results, false);
   const Metric speedup("speedup", "--y", results, false);
   const RowGroup all = row_groups(results, "", false)[0];
-  EXPECT_EQ(names(results, front_rows(all.rows, area, speedup)),
+  EXPECT_EQ(names(results, front_rows(all.rows, {&area, &speedup})),
             (Names{"rows=1 columns=1", "rows=2 columns=1", "rows=2 columns=2"}));
   // Turned round, the worst are best.
   const Metric worst("min:speedup", "--y", results, false);
-  EXPECT_EQ(names(results, front_rows(all.rows, area, worst)), (Names{"rows=1 columns=1"}));
+  EXPECT_EQ(names(results, front_rows(all.rows, {&area, &worst})), (Names{"rows=1 columns=1"}));
 }
 
 // Against the definition, with values that are missing or infinite.
@@ -186,7 +186,7 @@ TEST(Answers, FrontEqualsBruteForceOnRandomSets) {
     }
     std::set<std::size_t> found;
     double last = -1;
-    for (const ResultRow& row : front_rows(rows, x, y)) {
+    for (const ResultRow& row : front_rows(rows, {&x, &y})) {
       found.insert(row.design);
       EXPECT_GE(row.metrics[1], last);
       last = row.metrics[1];
@@ -292,6 +292,7 @@ TEST(Answers, UnfinishedAndOtherProgramsAreLeftOut) {
   EXPECT_EQ(latest.designs.size(), 1U);
   EXPECT_EQ(latest.other_programs, Names{"0.1.0/1"});
   EXPECT_NE(remarks_text(latest).find("also holds some of 0.1.0/1"), std::string::npos);
+  EXPECT_EQ(remarks_text(latest, row_groups(latest, "", false)).find("wait for memory"), std::string::npos);
   const Results first = file.read({.networks = {}, .program = "0.1.0/1"});
   EXPECT_EQ(first.designs.size(), 5U);
   EXPECT_EQ(over_all_networks(first).size(), 4U);
@@ -355,7 +356,7 @@ TEST(Answers, HostileNames) {
   const Metric x("area_mm2", "--x", results, false);
   const Metric y("speedup", "--y", results, false);
   const RowGroup group = row_groups(results, "", false)[0];
-  const std::vector<ResultRow> front = front_rows(group.rows, x, y);
+  const std::vector<ResultRow> front = front_rows(group.rows, {&x, &y});
   EXPECT_EQ(front.size(), 3U);
   const std::vector<RowGroup> chosen = {{group.network, front, group.of}};
   const std::string text = chosen_text(results, chosen, {&x, &y}, {});
@@ -394,7 +395,7 @@ TEST(Answers, MissingNumbers) {
   const RowGroup group = row_groups(results, "", false)[0];
   EXPECT_EQ(group.rows.size(), 2U);
   EXPECT_EQ(best_rows(group.rows, speedup, 9).size(), 1U);
-  EXPECT_EQ(front_rows(group.rows, area, speedup).size(), 1U);
+  EXPECT_EQ(front_rows(group.rows, {&area, &speedup}).size(), 1U);
   EXPECT_EQ(row_groups(results, "area_mm2 > 0", false)[0].rows.size(), 1U);
   const std::vector<RowGroup> chosen = {{"", group.rows, 2}};
   EXPECT_NE(chosen_text(results, chosen, {&speedup}, {}).find(" - "), std::string::npos);

@@ -168,8 +168,17 @@ std::string diff_text(const DesignDiff& diff, const TextStyle& style) {
   return text + "\n" + metrics.render(style);
 }
 
-std::string remarks_text(const Results& results) {
+std::string remarks_text(const Results& results, const std::vector<RowGroup>& compared) {
   std::string text;
+  std::set<Value> memories;
+  for (const RowGroup& group : compared) {
+    for (const ResultRow& row : group.rows) memories.insert(results.value(row, "memory"));
+  }
+  if (memories.contains(Value("ideal")) && memories.contains(Value("modelled"))) {
+    text +=
+        "warning: some of these designs wait for memory and others do not: their times do not compare "
+        "(--where \"memory = 'modelled'\")\n";
+  }
   if (!results.other_programs.empty()) {
     text += fmt::format("Results of lacuna {}; the file also holds some of {} (--program)\n", results.program,
                         fmt::join(results.other_programs, ", "));

@@ -13,7 +13,7 @@
 namespace lacuna::sweep {
 
 // Metrics to show where a question names none.
-inline constexpr std::array kUsualMetrics{"speedup", "energy_efficiency", "energy_delay", "area_mm2"};
+inline constexpr std::array kUsualMetrics{"seconds", "energy_joules", "energy_delay", "area_mm2", "speedup"};
 
 // Returns true for speedups and efficiencies, by their names. Of anything else less is better.
 bool higher_is_better(std::string_view name);

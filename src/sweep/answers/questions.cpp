@@ -1,6 +1,7 @@
 #include "sweep/answers/questions.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <fmt/format.h>
 
 #include "base/error.hpp"
@@ -9,6 +10,27 @@
 #include "sweep/answers/answers.hpp"
 
 namespace lacuna::sweep {
+namespace {
+
+bool has_values(const Results& results, const std::string& name) {
+  const std::size_t at = results.metric(name);
+  return at < results.metrics.size() && std::ranges::any_of(results.rows, [&](const ResultRow& row) {
+           return !std::isnan(row.metrics[at]);
+         });
+}
+
+std::string names_text(const std::vector<const Metric*>& metrics) {
+  std::string text;
+  for (std::size_t i = 0; i < metrics.size(); ++i)
+    text += fmt::format("{}{}",
+                        i == 0                   ? ""
+                        : i + 1 < metrics.size() ? ", "
+                                                 : " and ",
+                        printable(metrics[i]->name()));
+  return text;
+}
+
+}  // namespace
 
 Answer answer(const BestQuestion& question, const TextStyle& style) {
   const Results results = read_results(question.results, question.selection);
@@ -17,7 +39,8 @@ Answer answer(const BestQuestion& question, const TextStyle& style) {
   std::vector<RowGroup> chosen;
   std::size_t most = 0;
   bool found = false;
-  for (const RowGroup& group : row_groups(results, question.where, question.per_network)) {
+  const std::vector<RowGroup> groups = row_groups(results, question.where, question.per_network);
+  for (const RowGroup& group : groups) {
     chosen.push_back({group.network, best_rows(group.rows, metric, top), group.of});
     most = std::max(most, group.of);
     found |= !chosen.back().rows.empty();
@@ -33,29 +56,38 @@ Answer answer(const BestQuestion& question, const TextStyle& style) {
       fmt::format("Best of {} by {} {}{}", counted(static_cast<std::int64_t>(most), "design"),
                   metric.maximise() ? "highest" : "lowest", metric.name(), over);
   return {.text = fmt::format("{}\n{}{}", bold_text(title, style),
-                              chosen_text(results, chosen, {&metric}, style), remarks_text(results)),
+                              chosen_text(results, chosen, {&metric}, style), remarks_text(results, groups)),
           .json = chosen_json(results, chosen, {&metric}, "best")};
 }
 
 Answer answer(const ParetoQuestion& question, const TextStyle& style) {
   const Results results = read_results(question.results, question.selection);
-  const Metric x(question.x, "--x", results, question.per_network);
-  const Metric y(question.y, "--y", results, question.per_network);
+  const auto metric = [&](const std::string& name, const char* usual, const char* option) {
+    return Metric(name.empty() ? usual : name, option, results, question.per_network);
+  };
+  const Metric x = metric(question.x, "area_mm2", "--x"), y = metric(question.y, "seconds", "--y");
+  std::vector<Metric> more;
+  for (const std::string& name : question.also) more.push_back(metric(name, "", "--also"));
+  constexpr const char* kEnergy = "energy_joules";
+  const bool usual = question.x.empty() && question.y.empty() && question.also.empty();
+  if (usual && !question.page && has_values(results, kEnergy)) more.push_back(metric(kEnergy, "", "--also"));
+  std::vector<const Metric*> all{&x, &y};
+  for (const Metric& each : more) all.push_back(&each);
   Answer answer;
   std::vector<RowGroup> fronts;
-  for (const RowGroup& group : row_groups(results, question.where, question.per_network)) {
-    fronts.push_back({group.network, front_rows(group.rows, x, y), group.of});
+  const std::vector<RowGroup> groups = row_groups(results, question.where, question.per_network);
+  for (const RowGroup& group : groups) {
+    fronts.push_back({group.network, front_rows(group.rows, all), group.of});
     if (fronts.back().rows.empty()) {
-      throw InputError(
-          question.results,
-          fmt::format("no design has values of both {} and {}", quote_name(x.name()), quote_name(y.name())),
-          "measure them in the plan, or ask for others by --x and --y");
+      throw InputError(question.results, fmt::format("no design has values of all of {}", names_text(all)),
+                       "measure them in the plan, or ask for others by --x, --y and --also");
     }
     const Scatter scatter = make_scatter(results, group, fronts.back().rows, x, y);
     answer.text += scatter_text(scatter, style) + "\n";
   }
-  answer.text += chosen_text(results, fronts, {&x, &y}, style) + remarks_text(results);
-  answer.json = chosen_json(results, fronts, {&x, &y}, "front");
+  answer.text += fmt::format("Designs that no other beats in {}\n", names_text(all)) +
+                 chosen_text(results, fronts, all, style) + remarks_text(results, groups);
+  answer.json = chosen_json(results, fronts, all, "front");
   if (question.page) answer.page = page_json(results, question.where, x, y);
   return answer;
 }

@@ -20,11 +20,13 @@ struct Question {
 
 // Metrics are texts that Metric reads.
 struct BestQuestion : Question {
-  std::string metric = "speedup";
+  std::string metric = "seconds";
   std::uint64_t top = 0;  // rows of each group; 0: the usual number
 };
+// Without metrics of its own: time, energy and area, as far as they are measured; drawn as time over area.
 struct ParetoQuestion : Question {
-  std::string x = "area_mm2", y = "speedup";
+  std::string x, y;
+  std::vector<std::string> also;  // more that a design on the front may be best in
 };
 struct EffectsQuestion : Question {
   std::vector<std::string> metrics;  // empty: the usual ones

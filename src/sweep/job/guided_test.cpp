@@ -95,9 +95,9 @@ TEST(GuidedSweep, AsksOnlyForWhatThePlanAllows) {
   }
   // The front that the search reports is the front of the file.
   const Metric area("area_mm2", "x", results, false);
-  const Metric speedup("speedup", "y", results, false);
+  const Metric seconds("seconds", "y", results, false), energy("energy_joules", "z", results, false);
   const RowGroup group = row_groups(results, "speedup > 1", false)[0];
-  EXPECT_EQ(front_rows(group.rows, area, speedup).size(), outcome.front);
+  EXPECT_EQ(front_rows(group.rows, {&area, &seconds, &energy}).size(), outcome.front);
 }
 
 TEST(GuidedSweep, SuccessiveHalvingBeginsWithFewTraces) {

@@ -44,7 +44,7 @@ Params settings_of(const std::string& strategy) {
   const SearchOptions usual;
   std::vector<ParamSpec> specs = {ParamSpec::integer("seed", static_cast<std::int64_t>(usual.seed), 0,
                                                      std::numeric_limits<std::int64_t>::max(), "", "", ""),
-                                  ParamSpec::text("objectives", "speedup,area_mm2", "", ""),
+                                  ParamSpec::text("objectives", "seconds,energy_joules,area_mm2", "", ""),
                                   ParamSpec::text("subject_to", "", "", "")};
   for (const auto& [owner, name, value, least] : kCounts) {
     if (owner == strategy)
@@ -88,6 +88,13 @@ PlanSearch read_settings(const Plan& plan) {
     if (owner == strategy.name) options.*value = static_cast<std::uint32_t>(settings.integer(name));
   }
   search.objectives = split_words(settings.text("objectives"));
+  if (!strategy.settings.contains("objectives")) {
+    const auto drop = [&](Measure measure, std::string_view objective) {
+      if ((plan.measures & measures_of(measure)) == 0) std::erase(search.objectives, objective);
+    };
+    drop(Measure::kEnergy, "energy_joules");
+    drop(Measure::kArea, "area_mm2");
+  }
   search.subject_to = settings.text("subject_to");
   search.rungs = {plan.traces.size()};
   if (settings.has("rungs")) {

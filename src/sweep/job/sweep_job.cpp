@@ -187,10 +187,16 @@ class JobRun {
   double start_ = 0;
 };
 
+Plan load_plan(const SweepJob& job) {
+  Plan plan = Plan::load(job.plan);
+  if (!job.baseline.empty()) plan.baseline = ArchCatalog().find_or_load(job.baseline, "--baseline");
+  return plan;
+}
+
 }  // namespace
 
 void dry_run(const SweepJob& job) {
-  const Plan plan = Plan::load(job.plan);
+  const Plan plan = load_plan(job);
   Sweep sweep(plan);
   if (plan.strategy.name != kGrid) return job.print(search_text(sweep, read_search(plan)));
   const int threads = resolve_threads(job.threads);
@@ -213,7 +219,7 @@ void dry_run(const SweepJob& job) {
 }
 
 JobOutcome run_job(const SweepJob& job) {
-  const Plan plan = Plan::load(job.plan);
+  const Plan plan = load_plan(job);
   if (job.output.empty()) {
     throw InputError("lacuna sweep", "there is no file for the results",
                      "add -o RESULTS.sqlite, or --dry-run");
@@ -225,7 +231,7 @@ JobOutcome run_job(const SweepJob& job) {
 
 void help_rank_0(const SweepJob& job) {
   try {
-    const Plan plan = Plan::load(job.plan);
+    const Plan plan = load_plan(job);
     Sweep sweep(plan);
     job.ranks->compute(sweep, resolve_threads(job.threads));
   } catch (const InputError& error) {

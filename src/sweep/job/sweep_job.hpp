@@ -11,6 +11,7 @@ namespace lacuna::sweep {
 struct SweepJob {
   std::string plan;                                    // file
   std::string output;                                  // file of results; empty: none, for dry_run()
+  std::string baseline = {};                           // NAME or file, in place of the plan's; empty: none
   int threads = 0;                                     // 0: all cores
   Ranks* ranks = nullptr;                              // other processes that help; null: none
   std::function<bool()> stop = {};                     // asked between chunks

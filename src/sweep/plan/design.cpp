@@ -12,7 +12,6 @@
 #include "energy/energy.hpp"
 #include "report/arch_report.hpp"
 #include "report/result/result_json.hpp"
-#include "sim/simulation.hpp"
 
 namespace lacuna {
 std::span<const EmbeddedFile> embedded_assumptions();
@@ -57,6 +56,12 @@ std::string DesignFactory::table_identity(const std::string& name) {
   return identity;
 }
 
+Simulation DesignFactory::simulation() const {
+  Simulation empty;
+  if (baseline_) empty.fix_baseline(space_.plan().baseline->name, baseline_);
+  return empty;
+}
+
 Design DesignFactory::make(const Choice& choice) {
   const Machine machine = space_.machine(choice);
   const std::string table_name = space_.energy_table(choice);
@@ -74,10 +79,15 @@ Design DesignFactory::make(const Choice& choice) {
   std::string content = fmt::format("lacuna {} results {}\nmodel {}\n", program_.version,
                                     program_.results_version, record.model);
   for (const auto& [name, value] : params.values()) content += fmt::format("{}={}\n", name, value);
+  if (baseline_) {
+    content += fmt::format("baseline {}\n", baseline_->params().owner());
+    for (const auto& [name, value] : baseline_->params().values())
+      content += fmt::format("{}={}\n", name, value);
+  }
   content += fmt::format("table {}\nnode {}\n", table_identity(table_name), node);
   record.key = sha256_hex(content);
 
-  Simulation with_baseline;
+  Simulation with_baseline = simulation();
   with_baseline.add(machine.name, design.machine);
   const Accelerator& baseline = with_baseline.baseline(0);
   if (&baseline != design.machine.get()) {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "energy/cost_table.hpp"
-#include "sim/accelerator.hpp"
+#include "sim/simulation.hpp"
 #include "sweep/plan/design_space.hpp"
 #include "sweep/store/database.hpp"
 
@@ -31,11 +31,16 @@ std::string point_key(const std::string& design_key, const std::string& trace_sh
 // Builds designs, from any thread; cost tables are read once.
 class DesignFactory {
  public:
-  explicit DesignFactory(const DesignSpace& space) : space_(space), program_(this_program()) {}
+  explicit DesignFactory(const DesignSpace& space)
+      : space_(space),
+        program_(this_program()),
+        baseline_(space.plan().baseline ? space.plan().baseline->build() : nullptr) {}
 
   const DesignSpace& space() const { return space_; }
   // Throws InputError for parameters that do not go together, or costs that do not fit.
   Design make(const Choice& choice);
+  // Machines of designs to add to, with the plan's baseline.
+  Simulation simulation() const;
   // Returns true if the plan's limits hold.
   bool within_limits(const Choice& choice, const Design& design) const;
 
@@ -46,6 +51,7 @@ class DesignFactory {
 
   const DesignSpace& space_;
   ProgramRecord program_;
+  std::shared_ptr<const Accelerator> baseline_;  // the plan's
   std::mutex mutex_;
   std::map<std::string, std::shared_ptr<const CostTable>> tables_;
   std::map<std::string, std::string> identities_;  // of tables in files: their SHA-256

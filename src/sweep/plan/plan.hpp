@@ -57,6 +57,7 @@ struct Plan {
   std::string text;
   std::vector<PlanTrace> traces;
   std::vector<Machine> machines;
+  std::optional<Machine> baseline;  // of all designs; without one each has its own
   std::vector<PlanAxis> axes;
   std::vector<Expression> conditions;  // over parameters and `machine`
   std::vector<Expression> limits;      // over those and what is known before a simulation (known_before())

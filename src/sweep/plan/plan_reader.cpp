@@ -21,11 +21,12 @@ class PlanReader {
     using Node = YAML::Node;
     // In the order in which one needs the other, not that of the file.
     const std::pair<std::string, void (PlanReader::*)(const Node& at, const Node& value)> keys[] = {
-        {"machines", &PlanReader::read_machines}, {"parameters", &PlanReader::read_parameters},
-        {"zip", &PlanReader::read_zips},          {"conditions", &PlanReader::read_conditions},
-        {"limits", &PlanReader::read_limits},     {"measure", &PlanReader::read_measures},
-        {"at_most", &PlanReader::read_at_most},   {"strategy", &PlanReader::read_strategy},
-        {"seeds", &PlanReader::read_seeds},       {"traces", &PlanReader::read_trace_list},
+        {"machines", &PlanReader::read_machines},     {"baseline", &PlanReader::read_baseline},
+        {"parameters", &PlanReader::read_parameters}, {"zip", &PlanReader::read_zips},
+        {"conditions", &PlanReader::read_conditions}, {"limits", &PlanReader::read_limits},
+        {"measure", &PlanReader::read_measures},      {"at_most", &PlanReader::read_at_most},
+        {"strategy", &PlanReader::read_strategy},     {"seeds", &PlanReader::read_seeds},
+        {"traces", &PlanReader::read_trace_list},
     };
     std::vector<std::string> names;
     for (const auto& [name, use] : keys) names.push_back(name);
@@ -65,28 +66,33 @@ class PlanReader {
     for (const YAML::Node& entry : value) use(entry);
   }
 
+  // NAME, or {config: FILE}; nothing if files are not read.
+  std::optional<Machine> read_machine(const YAML::Node& entry, const std::string& key) const {
+    if (!entry.IsMap()) return catalog_.find(yaml_.text(entry, key, entry), yaml_.place(entry));
+    std::string file;
+    yaml_.each(
+        entry, "a machine", [&](const std::string& name, const YAML::Node& name_at, const YAML::Node& value) {
+          if (name != "config")
+            yaml_.fail(name_at, fmt::format("unknown key {}", quote_name(name)), suggest(name, {"config"}));
+          file = yaml_.text(name_at, name, value);
+        });
+    if (!read_files_) return std::nullopt;
+    return catalog_.load((std::filesystem::path(plan_.file).parent_path() / file).string());
+  }
+
+  void read_baseline(const YAML::Node&, const YAML::Node& value) {
+    plan_.baseline = read_machine(value, "baseline");
+  }
+
   void read_machines(const YAML::Node& at, const YAML::Node& value) {
     each_of(at, "machines", value, [&](const YAML::Node& entry) {
-      Machine machine;
-      if (entry.IsMap()) {
-        std::string file;
-        yaml_.each(entry, "a machine",
-                   [&](const std::string& key, const YAML::Node& key_at, const YAML::Node& name) {
-                     if (key != "config")
-                       yaml_.fail(key_at, fmt::format("unknown key {}", quote_name(key)),
-                                  suggest(key, {"config"}));
-                     file = yaml_.text(key_at, key, name);
-                   });
-        if (!read_files_) return;
-        machine = catalog_.load((std::filesystem::path(plan_.file).parent_path() / file).string());
-      } else {
-        machine = catalog_.find(yaml_.text(entry, "machines", entry), yaml_.place(entry));
-      }
-      if (std::ranges::find(plan_.machines, machine.name, &Machine::name) != plan_.machines.end()) {
-        yaml_.fail(entry, fmt::format("the machine {} is there twice", quote_name(machine.name)),
+      std::optional<Machine> machine = read_machine(entry, "machines");
+      if (!machine) return;
+      if (std::ranges::find(plan_.machines, machine->name, &Machine::name) != plan_.machines.end()) {
+        yaml_.fail(entry, fmt::format("the machine {} is there twice", quote_name(machine->name)),
                    "remove one, or give its file a line 'name: NAME'");
       }
-      plan_.machines.push_back(std::move(machine));
+      plan_.machines.push_back(std::move(*machine));
     });
   }
 

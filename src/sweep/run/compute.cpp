@@ -117,11 +117,12 @@ void ChunkResult::add(ChunkResult other) {
   std::ranges::move(other.failures, std::back_inserter(failures));
 }
 
-ChunkResult compute_points(const LoadedTrace& trace, std::span<const Design> designs, Measures measures) {
+ChunkResult compute_points(const LoadedTrace& trace, const Simulation& empty, std::span<const Design> designs,
+                           Measures measures) {
   ChunkResult computed;
   const double start = seconds_now();
   try {
-    Simulation simulation;
+    Simulation simulation = empty;
     for (const Design& design : designs) simulation.add(design.record.machine, design.machine);
     const std::vector<RunResult> runs = simulation.run(trace.work()).runs;
     trace.check_unchanged();
@@ -138,7 +139,7 @@ ChunkResult compute_points(const LoadedTrace& trace, std::span<const Design> des
       return computed;
     }
     // One of them cannot be computed: find out which.
-    for (const Design& design : designs) computed.add(compute_points(trace, {&design, 1}, measures));
+    for (const Design& design : designs) computed.add(compute_points(trace, empty, {&design, 1}, measures));
   }
   return computed;
 }

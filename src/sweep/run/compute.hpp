@@ -49,8 +49,9 @@ struct ChunkResult {
   void add(ChunkResult other);
 };
 
-// Computes all designs on the trace, on this thread, sharing what they can. A failure is recorded and stops
-// nothing else.
-ChunkResult compute_points(const LoadedTrace& trace, std::span<const Design> designs, Measures measures);
+// Computes all designs on the trace, on this thread, sharing what they can; `empty`:
+// DesignFactory::simulation(). A failure is recorded and stops nothing else.
+ChunkResult compute_points(const LoadedTrace& trace, const Simulation& empty, std::span<const Design> designs,
+                           Measures measures);
 
 }  // namespace lacuna::sweep

@@ -70,7 +70,8 @@ class Speed {
                               seconds_of_operations(trace.work().trace());
       if (seconds_now() + expected > end) return;
       const double begin = clock_seconds(CLOCK_THREAD_CPUTIME_ID);
-      if (compute_points(trace, {&design, 1}, sweep.plan.measures).points.empty()) return;
+      if (compute_points(trace, sweep.factory.simulation(), {&design, 1}, sweep.plan.measures).points.empty())
+        return;
       const double measured = clock_seconds(CLOCK_THREAD_CPUTIME_ID) - begin;
       for (Tried* tried : {&all_, &of_model_[design.record.model]}) {
         tried->measured += measured;

@@ -73,7 +73,7 @@ ChunkResult ChunkRunner::run(const Chunk& chunk) {
   std::vector<Design> designs;
   for (const Choice& choice : chunk.designs) designs.push_back(sweep_.factory.make(choice));
   if (trace) {
-    result.add(compute_points(*trace, designs, sweep_.plan.measures));
+    result.add(compute_points(*trace, sweep_.factory.simulation(), designs, sweep_.plan.measures));
     return result;
   }
   for (const Design& design : designs) {

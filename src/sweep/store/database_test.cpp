@@ -52,7 +52,7 @@ TEST(SweepDatabase, ParetoHoldsWhatNoSmallerDesignBeats) {
     fill_with_points(database, 4, 1);  // larger and faster, one after the other
     DesignRecord poor = test_design(4);
     PointRecord slow = test_point(4, 0);
-    set_cycles(slow, 1000, 1000);  // the largest of all, and no faster
+    set_cycles(slow, 32 * 840, 32 * 840);  // the largest of all, and no faster
     database.add_designs(std::array{poor});
     database.add(std::array{slow});
   }

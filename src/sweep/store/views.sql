@@ -36,15 +36,15 @@ CREATE VIEW by_network AS SELECT
   program
 FROM points GROUP BY network, design;
 
--- The designs of each network that no smaller or equally large one beats in speedup.
+-- The designs of each network that no smaller or equally large one beats in time.
 CREATE VIEW pareto AS SELECT
-  network, program, area_mm2, speedup, design, machine, parameters,{listed}
-  cycles, energy_joules, energy_delay
-FROM (SELECT *, max(speedup) OVER (
-        PARTITION BY network, program ORDER BY area_mm2, speedup DESC, design
+  network, program, area_mm2, seconds, design, machine, parameters,{listed}
+  cycles, speedup, energy_joules, energy_delay
+FROM (SELECT *, min(seconds) OVER (
+        PARTITION BY network, program ORDER BY area_mm2, seconds, design
         ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS best_of_smaller
       FROM by_network WHERE area_mm2 IS NOT NULL)
-WHERE best_of_smaller IS NULL OR speedup > best_of_smaller
+WHERE best_of_smaller IS NULL OR seconds < best_of_smaller
 ORDER BY network, program, area_mm2;
 
 -- One row per point, layer and operation, in numbers of the whole batch.
