@@ -9,10 +9,10 @@ build_packages=(
 docs_packages=(mkdocs-material)
 test_packages=(python3)
 # What only some tests need, which are skipped without it: schemas, compressed traces, the documentation site, completions
-# and the man page, the Python package installed by pip, its notebook, texts for language models.
+# and the man page, the Python package installed by pip, its notebook, its type hints, texts for language models.
 python_packages=(python3 python3-pip python3-setuptools python3-venv python3-wheel) # for ./run python
 notebook_packages=(python3-ipykernel python3-nbclient)
-optional_test_packages=(python3-jsonschema python3-sentencepiece zstd "${docs_packages[@]}" fish groff-base zsh
+optional_test_packages=(mypy python3-jsonschema python3-sentencepiece zstd "${docs_packages[@]}" fish groff-base zsh
   "${python_packages[@]}" "${notebook_packages[@]}")
 web_packages=(nodejs npm)   # the page of --html
 browser_packages=(chromium) # its tests

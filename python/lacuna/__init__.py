@@ -34,7 +34,7 @@ from .errors import (
 if TYPE_CHECKING:
     from ._capture.capture import Capture, capture
     from . import nn
-    from ._convert.convert import convert, unconvert
+    from ._convert.convert import convert, converted, unconvert
     from ._convert.report import ConversionReport, report
     from ._profiler.profiler import Profiler
     from ._trace.reader import Layer, Trace, read_trace
@@ -48,6 +48,7 @@ _LAZY = {
     "capture": "_capture.capture",
     "ConversionReport": "_convert.report",
     "convert": "_convert.convert",
+    "converted": "_convert.convert",
     "report": "_convert.report",
     "unconvert": "_convert.convert",
     "nn": "nn",
@@ -77,6 +78,7 @@ __all__ = [
     "TraceError",
     "capture",
     "convert",
+    "converted",
     "load_weights",
     "machines",
     "nn",

@@ -84,7 +84,7 @@ def simulate(
     settings = [f"{key}={_setting(value)}" for key, value in (set or {}).items()]
     sources = list(trace) if isinstance(trace, (list, tuple)) else [trace]
     handles = [open_source(source) for source in sources]
-    options = dict(
+    options: Dict[str, Any] = dict(
         energy=energy or bool(energy_table) or node != 0,
         energy_table=str(energy_table),
         node=_integer("node", node, 31),
@@ -299,7 +299,8 @@ def _interruptible(run: Callable[..., ResultHandle], progress: Optional[Callable
 
     def on_progress(share: float) -> bool:
         try:
-            progress(share)
+            if progress is not None:
+                progress(share)
             return False
         except BaseException as error:  # of the caller's function: it ends the simulation and is raised from it
             raised.append(error)

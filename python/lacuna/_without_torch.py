@@ -3,12 +3,14 @@
 import ast
 import importlib.util
 from types import ModuleType
+from typing import Any, Dict
 
 _HINT = "needs PyTorch 1.13 or later, which is not installed: 'pip install torch', on Debian 'apt install python3-torch'"
 
 
 def _parse(module: str) -> ast.Module:
-    with open(importlib.util.find_spec(module).origin, encoding="utf-8") as file:
+    spec = importlib.util.find_spec(module)
+    with open(spec.origin if spec and spec.origin else "", encoding="utf-8") as file:
         return ast.parse(file.read())
 
 
@@ -23,15 +25,15 @@ def placeholder_module(module: str) -> ModuleType:
     return stand_in
 
 
-def placeholder(name: str, module: str) -> object:
+def placeholder(name: str, module: str) -> Any:
     """A stand-in for `name` of a module that cannot be imported."""
-    source = next(node for node in _parse(module).body if getattr(node, "name", None) == name)
+    source: Any = next(node for node in _parse(module).body if getattr(node, "name", None) == name)
     hint = f"lacuna.{name} {_HINT}"
 
     def missing(*args: object, **kwargs: object) -> None:
         raise ImportError(hint, name="torch")
 
-    own = {"__doc__": f"{hint}\n\n{ast.get_docstring(source)}", "__module__": module, "__qualname__": name}
+    own: Dict[str, Any] = {"__doc__": f"{hint}\n\n{ast.get_docstring(source)}", "__module__": module, "__qualname__": name}
     if isinstance(source, ast.ClassDef):
         return type(name, (), {**own, "__init__": missing})
     for key, value in own.items():

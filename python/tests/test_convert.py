@@ -444,6 +444,44 @@ class SameModel(ConvertTest):
         self.assertIs(lacuna.unconvert(model), model)
         self.assertEqual(lacuna.report(model).converted, [])
 
+    def test_for_a_block_and_for_a_function(self):
+        self.force(SKIP_A)
+        model, x = small_network().eval(), torch.randn(2, 3, 16, 16)
+        attributes = [set(vars(module)) for module in model.modules()]
+        faster = lacuna.converted(model, only="3")
+        with faster as entered:
+            self.assertIs(entered, model)
+            self.assertEqual(lacuna.report(model).converted, ["3"])
+            model(x)
+            state = model[3]._lacuna
+            with faster:  # a function that calls itself
+                self.assertIs(model[3]._lacuna, state)
+            self.assertEqual(lacuna.report(model).converted, ["3"])
+        self.assertEqual([set(vars(module)) for module in model.modules()], attributes)
+
+        @faster
+        def step(images):
+            """A step."""
+            self.assertIs(model[3]._lacuna, state)  # and what it has measured
+            return model(images)
+
+        self.near(step(x), model(x))
+        self.assertEqual(step.__doc__, "A step.")
+        with self.assertRaises(RuntimeError), faster:
+            raise RuntimeError
+        self.assertEqual([set(vars(module)) for module in model.modules()], attributes)
+
+    def test_a_block_leaves_a_converted_model_converted(self):
+        model = lacuna.convert(small_network(), only="0")
+        own = model[0]._lacuna
+        with lacuna.converted(model):
+            self.assertEqual(lacuna.report(model).converted, ["0", "3", "7", "9"])
+        self.assertEqual(lacuna.report(model).converted, ["0"])
+        self.assertIs(model[0]._lacuna, own)
+        with self.assertRaises(lacuna.ConvertError), lacuna.converted(model, only="nothing"):
+            self.fail("entered")
+        self.assertIs(model[0]._lacuna, own)
+
     def test_unconvert_leaves_nothing_in_pytorch(self):
         forwards = nn.Conv2d.forward, nn.Linear.forward
         gc.collect()  # models of other tests

@@ -72,6 +72,19 @@ class Files(RecordingTest):
         with open(self.path, "rb") as file:
             self.assertEqual(file.read(), before)
 
+    def test_a_decorator_records_the_first_call(self):
+        @lacuna.capture(self.model, self.path)
+        def step(rows):
+            """A step."""
+            self.model(torch.randn(rows, 4)).sum().backward()
+            return rows
+
+        self.assertEqual((step(3), step.__doc__, step.__name__), (3, "A step.", "step"))
+        self.assertEqual(lacuna.read_trace(self.path).metadata["batch"], "3")
+        os.remove(self.path)
+        self.assertEqual(step(5), 5)
+        self.assertEqual(self.left_behind(), [])
+
     def test_no_backward_is_an_error(self):
         with self.assertRaisesRegex(lacuna.CaptureError, "call backward\\(\\) inside the block"):
             with lacuna.capture(self.model, self.path):

@@ -2,6 +2,8 @@
 
 import sys
 import threading
+from types import FrameType
+from typing import Optional
 
 import torch
 import torch.utils.checkpoint
@@ -17,7 +19,7 @@ def in_checkpoint() -> bool:
 
 def _has_caller(file: str) -> bool:
     """Return true if a function of this file is among the callers."""
-    frame = sys._getframe(1)
+    frame: Optional[FrameType] = sys._getframe(1)
     while frame is not None:
         if frame.f_code.co_filename == file:
             return True

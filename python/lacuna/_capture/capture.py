@@ -16,7 +16,7 @@ import json
 import os
 import sys
 import warnings
-from typing import Callable, Dict, List, Mapping, MutableMapping, Optional, Union
+from typing import Any, Callable, Dict, List, Mapping, MutableMapping, Optional, TypeVar, Union, cast
 
 import torch
 from torch import nn
@@ -30,6 +30,7 @@ from .recorder import Call, Recorder, merged, noted_operations
 from .._trace.sources import Step
 from ..errors import CaptureError, CaptureWarning
 
+_Function = TypeVar("_Function", bound=Callable[..., Any])
 _DTYPES = {"f32": torch.float32, "bf16": torch.bfloat16}
 
 
@@ -41,7 +42,7 @@ def capture(
     values: bool = False,
     dtype: str = "f32",
     linear_samples: Optional[int] = None,
-    metadata: Optional[Mapping[str, object]] = None,
+    metadata: Optional[Mapping[str, Any]] = None,
     inference: bool = False,
 ) -> "Capture":
     """Record the training step inside the `with` block to a trace.
@@ -63,6 +64,13 @@ def capture(
     metadata: any of model (default: the class), dataset, batch (default: the first layer's), progress, epoch, accuracy,
         loss. They can be added or changed inside the block.
     inference: record forward passes alone, with gradients or without.
+
+    As the decorator of a function it records the first call; later ones run as they are.
+
+    >>> @lacuna.capture(model, "step.safetensors")
+    ... def train_step(images, labels):
+    ...     criterion(model(images), labels).backward()
+    >>> train_step(images, labels)
 
     Each layer has the operations that the step ran: a frozen one no weight_grad, one whose input needs no gradient no
     input_grad.
@@ -87,7 +95,7 @@ class Capture:
             raise CaptureError(f"dtype is {dtype!r}; values are stored as 'f32' or 'bf16'")
         self.path = os.path.abspath(os.fspath(path)) if path is not None else ""
         self.step: Optional[Step] = None
-        self.metadata: MutableMapping[str, object] = dict(metadata or {})
+        self.metadata: MutableMapping[str, Any] = dict(metadata or {})
         self.layers: List[str] = []
         self._model = unwrapped(model)
         self._limits = Limits(None, samples, linear_samples)
@@ -105,6 +113,14 @@ class Capture:
         self._undo: List[Callable[[], None]] = []
         self._used = False
 
+    def __call__(self, function: _Function) -> _Function:
+        @functools.wraps(function)
+        def first_recorded(*args, **kwargs):
+            with contextlib.nullcontext() if self._used else self:
+                return function(*args, **kwargs)
+
+        return cast(_Function, first_recorded)
+
     def __enter__(self) -> "Capture":
         if self._used:
             raise CaptureError("this capture was already used; make a new one for the next step")
@@ -120,7 +136,7 @@ class Capture:
     def _make_recorder(self) -> Recorder:
         return Recorder(self._names, self._limits, self._dtype, self._inference)
 
-    def __exit__(self, kind, error, traceback) -> bool:
+    def __exit__(self, kind, error, traceback) -> None:
         self._recorder.close()
         for undo in reversed(self._undo):
             undo()
@@ -129,8 +145,7 @@ class Capture:
             if kind is None:
                 self._finish()
         finally:
-            self._recorder = None
-        return False
+            del self._recorder
 
     def _note_forward(self, name: str, module: nn.Module) -> None:
         inner, recorder = module.forward, self._recorder
@@ -196,8 +211,8 @@ class Capture:
                 if stored is None:  # no operation multiplies it
                     continue
                 if stored.problem:
-                    place = self.path or "capture"
-                    raise CaptureError(f"{place}: no trace, because {role} of layer '{name}' {stored.problem}")
+                    where = self.path or "capture"
+                    raise CaptureError(f"{where}: no trace, because {role} of layer '{name}' {stored.problem}")
                 sparsity[role] = stored.zeros
                 if stored.values is not None:
                     tensors[f"{name}/{role}"] = stored.values
@@ -242,7 +257,7 @@ class Capture:
             _warn("a second backward pass went through the same products; only the first was recorded")
 
 
-def _is_new(info: Mapping[str, object]) -> bool:
+def _is_new(info: Mapping[str, Any]) -> bool:
     """Does the layer need version 2 of the format?"""
     return info["type"] == "matmul" or bool(info.get("recurrent"))
 
@@ -269,8 +284,8 @@ def _unfused_recurrence(module: nn.Module):
         yield
         return
     # torch.backends.*.flags() would set more than this, and in some versions refuse to.
-    settings = ((torch._C._get_cudnn_enabled, torch._C._set_cudnn_enabled),)
-    settings += ((torch._C._get_mkldnn_enabled, torch._C._set_mkldnn_enabled),)
+    settings = [(torch._C._get_cudnn_enabled, torch._C._set_cudnn_enabled)]
+    settings += [(torch._C._get_mkldnn_enabled, torch._C._set_mkldnn_enabled)]
     before = [get() for get, _ in settings]
     for _, put in settings:
         put(False)

@@ -1,7 +1,7 @@
 """The work of a step that its trace does not hold, in multiply-accumulates of the forward pass of the whole batch."""
 
 import math
-from typing import Callable, Dict, List, Optional, Tuple
+from typing import Any, Callable, Dict, List, Optional, Tuple
 
 import torch
 
@@ -20,7 +20,7 @@ class LeftOutWork:
         if unfit and macs != 0:
             self._unfit[name, kind] = None
 
-    def entries(self, scale: float) -> List[Dict[str, object]]:
+    def entries(self, scale: float) -> List[Dict[str, Any]]:
         """As the metadata has them: for a batch `scale` times as large as the one that ran."""
         return [
             {"name": name, "type": kind, **({} if macs is None else {"macs": round(macs * scale)})}
@@ -39,25 +39,25 @@ class LeftOutWork:
         return texts
 
 
-def _attention(args: tuple, output: object) -> int:
+def _attention(args: tuple, output: Any) -> int:
     query, key, value = args[:3]  # [N, heads, length, size]
     rows = query.numel() // query.shape[-1]
     return rows * key.shape[-2] * (query.shape[-1] + value.shape[-1])
 
 
-def _attention_by_length(args: tuple, output: object) -> Optional[int]:
+def _attention_by_length(args: tuple, output: Any) -> Optional[int]:
     query, key, value = args[:3]  # [N, length, heads, size]; packed sequences have three dimensions
     if query.dim() != 4:
         return None
     return query.numel() // query.shape[-1] * key.shape[1] * (query.shape[-1] + value.shape[-1])
 
 
-def _recurrent(args: tuple, output: object) -> int:
+def _recurrent(args: tuple, output: Any) -> int:
     input, weights = args[0], [weight for weight in args[1] if weight.dim() == 2]
     return input.numel() // input.shape[-1] * sum(weight.numel() for weight in weights)
 
 
-def _trilinear(args: tuple, output: object) -> int:
+def _trilinear(args: tuple, output: Any) -> int:
     sizes: List[torch.Size] = []
     for tensor, expanded in zip(args[:3], args[3:6]):
         for dimension in expanded:
@@ -66,7 +66,7 @@ def _trilinear(args: tuple, output: object) -> int:
     return math.prod(torch.broadcast_shapes(*sizes))
 
 
-def _sparse(args: tuple, output: object) -> Optional[int]:
+def _sparse(args: tuple, output: Any) -> Optional[int]:
     tensors = [one for one in args if isinstance(one, torch.Tensor)]
     sparse = [one for one in tensors if one.layout != torch.strided]
     return sparse[0]._nnz() * output.shape[-1] if sparse else None
@@ -74,7 +74,7 @@ def _sparse(args: tuple, output: object) -> Optional[int]:
 
 # Counts of operations that multiply and are not products of two dense tensors. By name, because no version of torch has
 # all of them.
-_OTHERS: Dict[str, Callable[[tuple, object], Optional[int]]] = {
+_OTHERS: Dict[str, Callable[[tuple, Any], Optional[int]]] = {
     "aten::_trilinear": _trilinear,
     "aten::addbmm": lambda args, output: args[1].numel() * args[2].shape[-1],
     "aten::_sparse_mm": _sparse,
@@ -101,7 +101,7 @@ def is_other(name: str) -> bool:
     return name in _OTHERS
 
 
-def other_macs(name: str, args: tuple, output: object) -> Optional[int]:
+def other_macs(name: str, args: tuple, output: Any) -> Optional[int]:
     """Multiply-accumulates of such an operation; None if its call is not understood."""
     try:
         return _OTHERS[name](args, output)

@@ -1,7 +1,7 @@
 """The metadata of a trace, checked as the program checks it when it reads them."""
 
 import math
-from typing import Dict, Mapping
+from typing import Any, Dict, Mapping
 
 from ..errors import CaptureError
 
@@ -17,7 +17,7 @@ _NUMBERS = {
 _INTEGERS = ("batch",)
 
 
-def checked_metadata(given: Mapping[str, object]) -> Dict[str, str]:
+def checked_metadata(given: Mapping[str, Any]) -> Dict[str, str]:
     """`given` as strings; raises CaptureError for a key or a value that a trace cannot have."""
     texts: Dict[str, str] = {}
     for key, value in given.items():
@@ -32,7 +32,7 @@ def checked_metadata(given: Mapping[str, object]) -> Dict[str, str]:
     return texts
 
 
-def _number(key: str, value: object) -> str:
+def _number(key: str, value: Any) -> str:
     low, high = _NUMBERS[key]
     try:
         number = float(value)  # also a tensor of one element

@@ -10,7 +10,7 @@ A trace has convolutions, linear layers and products of two activations, and eve
 """
 
 from dataclasses import dataclass
-from typing import Callable, Dict, List, Optional, Tuple
+from typing import Any, Callable, Dict, List, Optional, Tuple
 
 import torch
 import torch.nn.functional as F
@@ -23,7 +23,7 @@ from .modules import Sequence
 class Product:
     """One product: how a trace describes it, and its operands with the channels last."""
 
-    info: Dict[str, object]  # without name and sparsity
+    info: Dict[str, Any]  # without name and sparsity
     samples: int  # of the whole product, not only those recorded
     operands: Dict[str, torch.Tensor]  # known at the call: A and W, or G and W of a transposed convolution
     late: str  # the operand that is the gradient of the output: "G", or "A"
@@ -122,7 +122,7 @@ def batched_product(a: torch.Tensor, b: torch.Tensor, limits: Limits, weights: b
     if not weights:
         of_sample = products // batch
         first = slice(kept * of_sample)
-        info: Dict[str, object] = {
+        info: Dict[str, Any] = {
             "type": "matmul",
             "batch": kept * of_sample,
             "rows": n,
@@ -180,8 +180,8 @@ def convolution(
         return [missing] * (3 - spatial) + [int(value) for value in values]
 
     stride, padding, dilation = three(stride, 1), three(padding, 0), three(dilation, 1)
-    kernel = three(weight.shape[2:], 1)
-    size, result_size = three(image.shape[2:], 1), three(result.shape[2:], 1)
+    kernel = three(list(weight.shape[2:]), 1)
+    size, result_size = three(list(image.shape[2:]), 1), three(list(result.shape[2:]), 1)
     depth = result_size[0]
 
     def images(tensor: torch.Tensor) -> torch.Tensor:
@@ -207,7 +207,7 @@ def convolution(
     w = weight.reshape(*weight.shape[:2], *kernel).permute(0, 3, 4, 2, 1)
     w = w.reshape(*w.shape[:3], -1)
     steps = per_sample * depth
-    info: Dict[str, object] = {
+    info: Dict[str, Any] = {
         "type": "conv2d",
         "in_channels": image.shape[1] * kernel[0],
         "out_channels": result.shape[1],
@@ -285,7 +285,7 @@ def joined(parts: List[Stored], samples: int, most: Optional[int], recurrent: bo
         return whole.reshape(-1, whole.shape[-1])
 
     mask = together([part.mask for part in parts])
-    values = None if parts[0].values is None else together([part.values for part in parts])
+    values = None if parts[0].values is None else together([part.values for part in parts if part.values is not None])
     elements = parts[0].elements // parts[0].mask.shape[0] * mask.shape[0]
     nonzeros = parts[0].nonzeros
     if nonzeros >= 0:  # counted

@@ -2,7 +2,7 @@
 
 import threading
 from dataclasses import dataclass, field
-from typing import Callable, Dict, List, Optional, Set, Tuple
+from typing import Any, Callable, Dict, List, Optional, Set, Tuple
 
 import torch
 from torch import nn
@@ -138,7 +138,7 @@ class Recorder:
         macs = (input if transposed else output).numel() * weight[0].numel()
         self._product("conv", self.watch.source(weight), (input, weight), output, macs, describe, transposed)
 
-    def other(self, name: str, args: tuple, output: object) -> None:
+    def other(self, name: str, args: tuple, output: Any) -> None:
         """A product that a trace cannot hold."""
         outputs = [output] if isinstance(output, torch.Tensor) else list(output)
         tensors = [one for one in args if isinstance(one, torch.Tensor)]
@@ -181,7 +181,8 @@ class Recorder:
         name, owner, kind = self._names.layer(source, running, function)
         self.ran.add(owner)
         self._count += 1
-        call = Call(name, kind, self._count, recomputed, weighted, macs)
+        # Without a number of MACs it is a product that a trace cannot hold.
+        call = Call(name, kind, self._count, recomputed, weighted, macs)  # type: ignore[arg-type]
         plain = type(output) in (torch.Tensor, nn.Parameter)  # other kinds of tensors do as they like
         if not graph:
             if recomputed:

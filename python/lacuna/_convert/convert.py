@@ -1,8 +1,9 @@
 """lacuna.convert and lacuna.unconvert: layers of a model for kernels that skip zeros, and back."""
 
+import contextlib
 import difflib
 from fnmatch import fnmatchcase
-from typing import List, Mapping, Optional, Sequence, Set, Union
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Set, Union
 
 import torch
 from torch import nn
@@ -102,6 +103,56 @@ def unconvert(model: nn.Module) -> nn.Module:
     for module in checked(model, "unconvert").modules():
         module.__dict__.pop("_lacuna", None)
     return model
+
+
+class converted(contextlib.ContextDecorator):
+    """Convert a model for the duration of a `with` block, or of each call of a function.
+
+    >>> with lacuna.converted(model):
+    ...     criterion(model(images), labels).backward()
+    >>> @lacuna.converted(model, only="features.*")
+    ... def train_step(images, labels):
+    ...     criterion(model(images), labels).backward()
+
+    Takes the options of `lacuna.convert`. Afterwards the layers are as before. The next block or call goes on with what
+    this one has measured.
+    """
+
+    def __init__(self, model: nn.Module, **options: Any) -> None:
+        self._model = checked(model, "converted")
+        self._options = options
+        self._mine: Optional[Dict[nn.Module, Any]] = None
+        self._before: Dict[nn.Module, Any] = {}
+        self._entered = 0
+
+    def __enter__(self) -> nn.Module:
+        if not self._entered:
+            before = _take_states(self._model)
+            try:
+                _put_states(self._mine or {})
+                if self._mine is None:
+                    convert(self._model, **self._options)
+            except BaseException:
+                _put_states(before)
+                raise
+            self._before = before
+        self._entered += 1
+        return self._model
+
+    def __exit__(self, *error: object) -> None:
+        self._entered -= 1
+        if not self._entered:
+            self._mine = _take_states(self._model)
+            _put_states(self._before)
+
+
+def _take_states(model: nn.Module) -> Dict[nn.Module, Any]:
+    return {module: module.__dict__.pop("_lacuna") for module in model.modules() if "_lacuna" in module.__dict__}
+
+
+def _put_states(states: Mapping[nn.Module, Any]) -> None:
+    for module, state in states.items():
+        module._lacuna = state
 
 
 def checked(model: nn.Module, function: str) -> nn.Module:

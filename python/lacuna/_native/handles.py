@@ -18,7 +18,8 @@ class Handle:
     _FREE: str
 
     def __init__(self, lib: Library, pointer: int) -> None:
-        self.library, self.pointer = lib, pointer
+        self.library = lib
+        self.pointer: Optional[int] = pointer
 
     def __del__(self) -> None:
         if getattr(self, "pointer", None):
@@ -43,8 +44,8 @@ class TraceHandle(Handle):
     def build(
         cls,
         name: str,
-        metadata: Mapping[str, object],
-        layers: Iterable[Tuple[Mapping[str, object], Mapping[str, Tuple[str, int, int]]]],
+        metadata: Mapping[str, Any],
+        layers: Iterable[Tuple[Mapping[str, Any], Mapping[str, Tuple[str, int, int]]]],
     ) -> "TraceHandle":
         """From memory: for each layer its description and, by role, ("mask" | "values", address, count).
 
@@ -56,7 +57,7 @@ class TraceHandle(Handle):
             for info, operands in layers:
                 lib.call("lacuna_builder_layer", builder, json.dumps(dict(info)).encode())
                 for role, (kind, address, count) in operands.items():
-                    element = c_uint8 if kind == "mask" else c_float
+                    element: Any = c_uint8 if kind == "mask" else c_float
                     data = ctypes.cast(c_void_p(address), POINTER(element))
                     lib.call(f"lacuna_builder_{kind}", builder, ROLES.index(role), data, count)
             return cls(lib, lib.handle("lacuna_builder_finish", builder))
@@ -65,7 +66,7 @@ class TraceHandle(Handle):
 
     @classmethod
     def of_masks(
-        cls, name: str, metadata: Mapping[str, object], infos: List[Mapping[str, object]], masks: List[Tuple[int, int]]
+        cls, name: str, metadata: Mapping[str, Any], infos: Sequence[Mapping[str, Any]], masks: List[Tuple[int, int]]
     ) -> "TraceHandle":
         """From packed masks in one call, so that little is done under Python's lock.
 
@@ -74,7 +75,7 @@ class TraceHandle(Handle):
         lib = library()
         addresses = (c_void_p * len(masks))(*[address for address, _ in masks])
         sizes = (c_size_t * len(masks))(*[size for _, size in masks])
-        texts = [name.encode(), json.dumps(dict(metadata)).encode(), json.dumps(infos).encode()]
+        texts = [name.encode(), json.dumps(dict(metadata)).encode(), json.dumps(list(infos)).encode()]
         return cls(lib, lib.handle("lacuna_trace_of_masks", *texts, addresses, sizes, len(masks)))
 
     def zeros(self) -> List[Tuple[float, float, float]]:
@@ -83,7 +84,7 @@ class TraceHandle(Handle):
         found = []
         for layer in range(self.library.plain("lacuna_trace_layer_count", self.pointer)):
             self.library.call("lacuna_trace_layer_zeros", self.pointer, layer, shares)
-            found.append(tuple(shares))
+            found.append((shares[0], shares[1], shares[2]))
         return found
 
 
@@ -159,6 +160,7 @@ def run_simulation(
     if cancel is not None:
         options.cancel = ctypes.pointer(cancel)
     if progress is not None:
-        options.progress = Progress(lambda share, _user: int(bool(progress(share))))
+        called = progress
+        options.progress = Progress(lambda share, _user: int(bool(called(share))))
     pointers = (c_void_p * max(1, len(traces)))(*[trace.pointer for trace in traces])
     return ResultHandle(lib, lib.handle("lacuna_simulate", pointers, len(traces), byref(options)))

@@ -17,7 +17,7 @@ import os
 import threading
 from ctypes import POINTER, byref, c_char_p, c_double, c_float, c_int, c_int64, c_size_t, c_uint, c_uint8, c_uint64
 from ctypes import c_void_p
-from typing import List, Optional
+from typing import Any, List, Optional
 
 from ..errors import LibraryError, SimulationError
 from . import openmp
@@ -231,7 +231,7 @@ class Library:
             ) from None
         function.restype, function.argtypes = _FUNCTIONS[name]
 
-    def plain(self, name: str, *args: object) -> object:
+    def plain(self, name: str, *args: object) -> Any:
         """Call a function that cannot fail."""
         return getattr(self._functions, name)(*args)
 
@@ -258,7 +258,7 @@ class Library:
         out = c_void_p()
         self.call(name, *args, byref(out))
         try:
-            return ctypes.string_at(out.value).decode()
+            return ctypes.string_at(out.value or 0).decode()
         finally:
             self.plain("lacuna_string_free", out)
 
@@ -266,7 +266,7 @@ class Library:
         """Call a function whose last argument receives a handle."""
         out = c_void_p()
         self.call(name, *args, byref(out))
-        return out.value
+        return out.value or 0
 
 
 def candidates() -> List[str]:

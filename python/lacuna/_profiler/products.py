@@ -4,7 +4,7 @@ The dispatcher is watched while a module of the model runs, which slows every op
 step is watched in both ways, and later ones by hooks on the layers alone where those see (nearly) all of the work.
 """
 
-from typing import Any, Callable, List, Tuple
+from typing import Any, Callable, List, Tuple, cast
 
 import torch
 from torch import nn
@@ -119,7 +119,7 @@ class ProductWatch(Capture):
         return self._calls, self._finite
 
     def _finish(self) -> None:
-        recorder: _MaskRecorder = self._recorder
+        recorder = cast(_MaskRecorder, self._recorder)
         self.problem = recorder.problem
         self.batch = self._limits.batch or 0
         total = recorder.seen + recorder.unseen

@@ -124,10 +124,9 @@ class Profiler(ProfilerResults):
     def __enter__(self) -> "Profiler":
         return self.start()
 
-    def __exit__(self, kind: Any, error: Any, trace: Any) -> bool:
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
         # After an exception: what was measured is kept, what waits is not, and nobody waits for other processes.
         self.close(wait=kind is None, merge=kind is None)
-        return False
 
     def start(self) -> "Profiler":
         """Begin with the next forward pass; `with` does it."""

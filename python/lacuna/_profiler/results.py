@@ -78,6 +78,7 @@ class ProfilerResults:
 
         >>> print(profiler.savings())
         lacuna.convert would save 41.2 ms of 130 ms per step
+        ...
 
         Takes seconds: call it after the training, or between two steps.
         """

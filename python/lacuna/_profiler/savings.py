@@ -49,7 +49,7 @@ def savings(
 
 
 def _timed(
-    module: nn.Module, info: Dict[str, Any], batch: int, operations: Tuple[str, ...], zeros: Zeros
+    module: Any, info: Dict[str, Any], batch: int, operations: Tuple[str, ...], zeros: Zeros
 ) -> Dict[str, Any]:
     module = copy.deepcopy(module)
     rows = batch * info.get("steps", 1)

@@ -198,10 +198,11 @@ def merge(parts: Sequence[Sequence[Measurement]]) -> List[Measurement]:
 def _merged(parts: List[Measurement], spread: Spread) -> Measurement:
     batch = sum(part.batch for part in parts)
     samples = sum(part.samples for part in parts)
-    machines = {}
+    machines: Dict[str, MachineMeasure] = {}
     for name in parts[0].machines:
         of = [part.machines[name] for part in parts if name in part.machines]
-        total = MachineMeasure(*(sum(getattr(one, key) for one in of) for key in _SUMS), [])
+        sums = {key: sum(getattr(one, key) for one in of) for key in _SUMS}
+        total = MachineMeasure(**sums, per_sample=[])
         total.per_sample = [speedup for one in of for speedup in one.per_sample]
         total.alone_baseline_cycles = sum(one.alone_baseline_cycles for one in of)
         total.alone_cycles = sum(one.alone_cycles for one in of)
@@ -210,7 +211,8 @@ def _merged(parts: List[Measurement], spread: Spread) -> Measurement:
         machines[name] = total
 
     def mean(values: Sequence[Zeros]) -> Zeros:
-        return tuple(sum(value[i] for value in values) / len(values) for i in range(3))
+        a, w, g = (sum(value[i] for value in values) / len(values) for i in range(3))
+        return a, w, g
 
     layers = {name: mean([part.layers[name] for part in parts if name in part.layers]) for name in parts[0].layers}
     return Measurement(

@@ -1,5 +1,6 @@
 """The way of a measured step from its device to the host: all masks as one block, one copy that nobody waits for."""
 
+import functools
 import threading
 from typing import List
 
@@ -48,7 +49,7 @@ class Transfer:
             recorded.data.copy_(whole, non_blocking=True)
             recorded.ready = torch.cuda.Event(blocking=True)
             recorded.ready.record()
-            recorded.release = lambda buffer=recorded.data: self._give_back(buffer)
+            recorded.release = functools.partial(self._give_back, recorded.data)
         return recorded
 
     def _buffer(self, size: int) -> torch.Tensor:

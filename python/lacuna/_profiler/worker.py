@@ -118,11 +118,13 @@ def traces_of(step: RecordedStep) -> List[TraceHandle]:
     """All samples together and, where there are several, each alone: their differences give the standard error."""
     metadata = {"model": step.model, "batch": step.batch, "samples": step.samples}
     name = f"step {step.step}"
-    traces = [TraceHandle.of_masks(name, metadata, *_described(step, None))]
+    infos, masks = _described(step, None)
+    traces = [TraceHandle.of_masks(name, metadata, infos, masks)]
     if step.samples > 1:
         alone = dict(metadata, samples=1)
         for sample in range(step.samples):
-            traces.append(TraceHandle.of_masks(f"{name}, part {sample}", alone, *_described(step, sample)))
+            infos, masks = _described(step, sample)
+            traces.append(TraceHandle.of_masks(f"{name}, part {sample}", alone, infos, masks))
     return traces
 
 
@@ -137,7 +139,7 @@ def _described(step: RecordedStep, sample: Optional[int]) -> Tuple[List[Dict[str
     masks: List[Tuple[int, int]] = []
     names = numbered([call.name for call in step.calls])
     for place, (name, call, pieces) in enumerate(zip(names, step.calls, step.pieces)):
-        info = {"name": name, **call.info, **noted_operations(call.operations, place)}
+        info: Dict[str, Any] = {"name": name, **call.info, **noted_operations(call.operations, place)}
         parts = 1
         if sample is not None and (info["type"] == "conv2d" or info["steps"] > 1) and not info.get("recurrent"):
             if info["batch"] // info.get("steps", 1) % step.samples == 0:
@@ -148,7 +150,7 @@ def _described(step: RecordedStep, sample: Optional[int]) -> Tuple[List[Dict[str
         for piece in pieces:
             of = 1 if piece.role == "W" and info["type"] != "matmul" else parts
             size = piece.bytes // of
-            places[piece.role] = (address + piece.offset + (sample * size if of > 1 else 0), size)
+            places[piece.role] = (address + piece.offset + (sample * size if sample is not None and of > 1 else 0), size)
         masks += places.values()
     return infos, masks
 
@@ -159,4 +161,4 @@ def _all_zeros(step: RecordedStep, zeros: List[Zeros]) -> Zeros:
     for i, role in enumerate("AWG"):
         sizes = [next((piece.bytes for piece in pieces if piece.role == role), 0) for pieces in step.pieces]
         totals.append(sum(size * share[i] for size, share in zip(sizes, zeros)) / max(1, sum(sizes)))
-    return tuple(totals)
+    return totals[0], totals[1], totals[2]

@@ -7,7 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Any, BinaryIO, Callable, Dict, List, Mapping, Tuple
+from typing import TYPE_CHECKING, Any, BinaryIO, Callable, Dict, List, Mapping, Tuple, cast
 
 from .arrays import SIZES, TorchArrays
 from ..errors import TraceError
@@ -55,7 +55,7 @@ def write_container(path: str, tensors: Mapping[str, "torch.Tensor"], metadata: 
     texts = {key: value for key, value in metadata.items() if key != "checksum"}
     if texts.get("format") == "training-trace":
         texts["checksum"] = _checksum(dict(items), texts, kinds)
-    header: Dict[str, object] = {"__metadata__": texts} if texts else {}
+    header: Dict[str, Any] = {"__metadata__": texts} if texts else {}
     end = 0
     for name, tensor in items:
         begin, end = end, end + tensor.numel() * tensor.element_size()
@@ -155,9 +155,10 @@ def _compress(file: BinaryIO, size: int, write: Callable[[BinaryIO], None]) -> N
         return
     command = ["zstd", "-q", "-9", "-c", f"--stream-size={size}"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=file) as process:
+        stream = cast(BinaryIO, process.stdin)
         try:
-            write(process.stdin)
-            process.stdin.close()
+            write(stream)
+            stream.close()
         except BrokenPipeError:
             pass  # its exit status, below, says why
     if process.returncode != 0:

@@ -22,7 +22,7 @@ class Layer:
     """
 
     name: str
-    info: Dict[str, object]
+    info: Dict[str, Any]
     masks: Dict[str, Any] = field(default_factory=dict)  # True where the value is not zero
     values: Dict[str, Any] = field(default_factory=dict)  # empty in a trace of masks
 
@@ -41,7 +41,7 @@ class Trace:
 
     metadata: Dict[str, str]
     layers: List[Layer]
-    left_out: List[Dict[str, object]] = field(default_factory=list)  # name, type and, where known, macs
+    left_out: List[Dict[str, Any]] = field(default_factory=list)  # name, type and, where known, macs
 
     def __repr__(self) -> str:
         return f"<lacuna.Trace of {self.metadata.get('model')}: {len(self.layers)} layers>"
@@ -87,7 +87,7 @@ def read_trace(path: Union[str, os.PathLike], numpy: Optional[bool] = None) -> T
     return Trace(texts, layers, left_out)
 
 
-def operand_shape(info: Dict[str, object], role: str) -> List[int]:
+def operand_shape(info: Dict[str, Any], role: str) -> List[int]:
     """The shape of an operand with its channels last."""
     if info["type"] == "linear":
         rows, c, k = info["batch"], info["in_features"], info["out_features"]
@@ -103,7 +103,7 @@ def operand_shape(info: Dict[str, object], role: str) -> List[int]:
     }[role]
 
 
-def _read_left_out(text: str, path: str) -> List[Dict[str, object]]:
+def _read_left_out(text: str, path: str) -> List[Dict[str, Any]]:
     try:
         parts = json.loads(text)
     except ValueError:
@@ -113,7 +113,7 @@ def _read_left_out(text: str, path: str) -> List[Dict[str, object]]:
     return parts
 
 
-def _read_layer(info: Dict[str, object], tensors: Dict[str, Any], path: str, arrays: Any) -> Layer:
+def _read_layer(info: Dict[str, Any], tensors: Dict[str, Any], path: str, arrays: Any) -> Layer:
     layer = Layer(info["name"], info)
     for role in ROLES:
         shape = operand_shape(info, role)
