@@ -46,6 +46,8 @@ Baseline::Baseline(const ConvPlan& plan, Impl impl) : threads_(plan.options().th
   KernelConfig config(plan.shape(), baseline_options(plan.options()));
   config.native = native;
   kernel_ = find_implementation(impl)->make(config);
+  kept_ = AlignedFloats(kernel_->kept_floats());
+  scratch_ = AlignedFloats(kernel_->scratch_floats());
   if (native) {
     src_ = own_memory(plan.src_size(), kernel_->src_floats());
     dst_ = own_memory(plan.dst_size(), kernel_->dst_floats());
@@ -64,7 +66,7 @@ double Baseline::seconds(const ConvTensors& of_plan) {
   if (src_.size() > 0) t.src = t.diff_src = src_.data();
   if (weights_.size() > 0) t.weights = t.diff_weights = weights_.data();
   if (dst_.size() > 0) t.dst = dst_.data(), t.diff_dst = dst_.data();
-  return timed(threads_, [&] { kernel_->run(t, {}); });
+  return timed(threads_, [&] { kernel_->run(t, {kept_.data(), scratch_.data()}); });
 }
 
 }  // namespace lacuna::kernels

@@ -49,6 +49,7 @@ class Baseline {
  private:
   std::unique_ptr<ConvKernel> kernel_;
   AlignedFloats src_, weights_, dst_;  // empty where the plan's are used
+  AlignedFloats kept_, scratch_;
   std::int64_t weights_offset_ = 0;
   int threads_;
 };
