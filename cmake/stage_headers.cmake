@@ -5,9 +5,9 @@ set(folders base tensor trace energy sim)
 list(TRANSFORM folders REPLACE "(.+)" "${source}/\\1/*.hpp" OUTPUT_VARIABLE patterns)
 file(GLOB_RECURSE headers RELATIVE ${source} ${patterns})
 list(APPEND headers kernels/conv.hpp)  # the others are the kernels' own
-# Not for users: what tests share, headers that need yaml-cpp's or nlohmann's, and sums of files, which only the program
-# needs.
-list(FILTER headers EXCLUDE REGEX "(^|/)testing[/.]|^base/io/(sha256/|yaml/|safetensors|untrusted_json)|^energy/cost_reader\\.")
+# Not for users: what tests share, headers that need yaml-cpp's or nlohmann's, and sums of files and tensors, which only
+# the program needs.
+list(FILTER headers EXCLUDE REGEX "(^|/)testing[/.]|^base/io/(sha256/|yaml/|safetensors|untrusted_json)|^energy/cost_reader\\.|^trace/format/trace_checksum\\.")
 
 file(REMOVE_RECURSE ${staged})
 list(JOIN folders "|" in_folders)
