@@ -3,8 +3,8 @@ import { shorten } from "../parts/dom";
 import { plain, si } from "../parts/format";
 import { settingText, type Point, type Sweep } from "./data";
 
-// "area", "energy delay"
-export const metricWords = (sweep: Sweep, metric: number): string => sweep.data.metrics[metric]!.replace(/_(mm2|joules|bytes)$/, "").replaceAll("_", " ");
+// "area", "energy delay", "time"
+export const metricWords = (sweep: Sweep, metric: number): string => sweep.data.metrics[metric]!.replace(/_(mm2|joules|bytes)$/, "").replace(/^seconds$/, "time").replaceAll("_", " ");
 export const metricTitle = (sweep: Sweep, metric: number): string => {
   const name = metricWords(sweep, metric);
   const unit = sweep.data.units[metric]!;
