@@ -127,7 +127,7 @@ forward,weight_grad
 --threads
 1
 --rank
-speedup
+time
 --csv-per
 batch
 --json

@@ -77,12 +77,13 @@ TEST_F(Manual, ManPageHasEveryCommandAndOption) {
     }
   }
   // Variables of the environment that the program reads.
-  for (const char* name : {"LACUNA_CACHE_DIR", "LACUNA_DATA", "LACUNA_ISA", "LACUNA_LIBRARY", "NO_COLOR"})
+  for (const char* name :
+       {"LACUNA_CACHE_DIR", "LACUNA_DATA", "LACUNA_ISA", "LACUNA_LIBRARY", "LACUNA_MEMORY", "NO_COLOR"})
     EXPECT_NE(text.find(name), std::string::npos) << name;
   EXPECT_EQ(run_shell("grep -rhoE 'getenv\\(\"LACUNA_[A-Z_]+|folder\\(\"LACUNA_[A-Z_]+' " LACUNA_SOURCE_DIR
                       "/src --include=*.cpp --exclude=*_test.cpp | grep -oE 'LACUNA_.*' | sort -u")
                 .out,
-            "LACUNA_CACHE_DIR\nLACUNA_DATA\nLACUNA_ISA\n")
+            "LACUNA_CACHE_DIR\nLACUNA_DATA\nLACUNA_ISA\nLACUNA_MEMORY\n")
       << "a variable that the man page does not name";
   EXPECT_EQ(run_shell("grep -rhoE 'environ[^ ]*\\(\"LACUNA_[A-Z_]+' " LACUNA_SOURCE_DIR
                       "/python/lacuna --include=*.py | grep -oE 'LACUNA_.*' | sort -u")
