@@ -1,7 +1,7 @@
 // `lacuna version` and `lacuna help`, and the options that say the same.
 #include "base/io/output_file.hpp"
 #include "cli/cli_fixture.hpp"
-#include "report/citations.hpp"
+#include "report/arch_report.hpp"
 
 namespace lacuna {
 namespace {

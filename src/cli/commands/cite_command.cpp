@@ -6,7 +6,7 @@
 #include "cli/commands.hpp"
 #include "cli/terminal/output.hpp"
 #include "cli/terminal/terminal.hpp"
-#include "report/citations.hpp"
+#include "report/arch_report.hpp"
 #include "report/result/result_json.hpp"
 #include "sim/catalog/arch_catalog.hpp"
 

@@ -6,7 +6,7 @@
 #include "base/error.hpp"
 #include "base/text/nearest.hpp"
 #include "base/text/quote.hpp"
-#include "report/compare/mixed_memory.hpp"
+#include "report/compare/design_difference.hpp"
 #include "report/short_text.hpp"
 
 namespace lacuna {

@@ -7,7 +7,7 @@
 #include <optional>
 #include <set>
 
-#include "report/compare/mixed_memory.hpp"
+#include "report/compare/design_difference.hpp"
 #include "report/result/result_tables.hpp"
 #include "report/short_text.hpp"
 #include "report/study/coverage.hpp"

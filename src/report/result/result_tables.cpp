@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "base/text/text_table.hpp"
-#include "report/compare/mixed_memory.hpp"
+#include "report/compare/design_difference.hpp"
 #include "report/short_text.hpp"
 #include "report/study/coverage.hpp"
 
