@@ -1,10 +1,10 @@
-#include "sweep/answers/scatter.hpp"
-
 #include <algorithm>
 #include <array>
 #include <fmt/format.h>
 #include <span>
 #include <utility>
+
+#include "sweep/answers/answers.hpp"
 
 namespace lacuna::sweep {
 

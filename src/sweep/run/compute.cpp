@@ -1,5 +1,3 @@
-#include "sweep/run/compute.hpp"
-
 #include <algorithm>
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -10,6 +8,7 @@
 #include "base/text/quote.hpp"
 #include "sim/run_energy.hpp"
 #include "sim/simulation.hpp"
+#include "sweep/run/runner.hpp"
 #include "sweep/store/result_columns.hpp"
 
 namespace lacuna::sweep {

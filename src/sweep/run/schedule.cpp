@@ -1,8 +1,8 @@
-#include "sweep/run/schedule.hpp"
-
 #include <algorithm>
 #include <map>
 #include <numeric>
+
+#include "sweep/run/runner.hpp"
 
 namespace lacuna::sweep {
 namespace {
