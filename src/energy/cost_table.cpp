@@ -9,7 +9,6 @@
 #include "base/text/nearest.hpp"
 #include "base/text/quote.hpp"
 #include "energy/cost_reader.hpp"
-#include "energy/energy_files.hpp"
 
 namespace lacuna {
 namespace {
