@@ -60,7 +60,7 @@ PairWork work_of(std::string name, const CsrPlane& image, const CsrPlane& kernel
   const std::int64_t height = work.matrix ? map.x.image : outputs.h;
   work.output.assign(static_cast<std::size_t>(width * height), 0.0F);
   work.scnn_cycles =
-      scnn::ScnnPe(scnn::ScnnPeConfig{}).execute(image, kernel, map, {work.output.data(), width, 1}).cycles();
+      scnn::ScnnPe(scnn::PeConfig{}).execute(image, kernel, map, {work.output.data(), width, 1}).cycles();
   std::vector<float> again(work.output.size(), 0.0F);
   const outer_product::OutputPlane ignored{again.data(), width, 1};
   work.scnn_conflicts = scnn::ScnnPe({.banks = 32}).execute(image, kernel, map, ignored).conflict_stalls;

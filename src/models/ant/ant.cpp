@@ -29,11 +29,10 @@ const RegisterAccelerator kRegister{{
     .cites = {"ant"},
     .params = ant_params(),
     .make = [](Params params) -> std::unique_ptr<Accelerator> {
-      const outer_product::MachineConfig config = outer_product::machine_config(params);
-      const AntPeConfig pe{config.n, config.n, params.integer("k"), params.integer("empty_cost"),
-                           config.conflicts ? config.banks : 0};
+      const AntPeConfig config{outer_product::machine_config(params).pe(), params.integer("k"),
+                               params.integer("empty_cost")};
       return std::make_unique<outer_product::OuterProductMachine>(std::move(params),
-                                                                  std::make_unique<AntPe>(pe));
+                                                                  std::make_unique<AntPe>(config));
     },
 }};
 

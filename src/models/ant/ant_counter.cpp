@@ -6,17 +6,11 @@
 
 namespace lacuna::ant {
 
-using outer_product::AxisMap;
-using outer_product::CsrPlane;
-using outer_product::IndexMap;
-using outer_product::KernelUse;
-using outer_product::PairCounts;
-
 AntCounter::AntCounter(const AntPeConfig& config, const IndexMap& map, KernelUse use)
     : config_(config), map_(map), use_(use) {
   if (map.kind == IndexMap::Kind::kMatrix) return;
   // The end is one past the last kernel position, so that "none" (a last below 0) is not negative.
-  const auto table = [](const AxisMap& axis, std::vector<std::uint32_t>& first,
+  const auto table = [](const outer_product::AxisMap& axis, std::vector<std::uint32_t>& first,
                         std::vector<std::uint32_t>& end) {
     for (std::int64_t t = 0; t < axis.image; ++t) {
       first.push_back(static_cast<std::uint32_t>(axis.first_kernel(t)));
@@ -124,44 +118,12 @@ RangeWalk AntCounter::walk(const Range& range) const {
   return walk_range(starts_, range.r0, range.r1, range.s0, range.s1, config_.kernel_lanes, config_.window);
 }
 
-AntCounter::Sums AntCounter::sum_walks(const Image& image) const {
+// `cost_of(range)`: what a vector of that range costs.
+template <typename CostOf>
+AntCounter::Sums AntCounter::sum(const Image& image, const CostOf& cost_of) {
   Sums sums;
   for (const RangeRun& run : image.runs) {
-    const RangeWalk one = walk(run.range);
-    sums.steps += run.vectors * one.steps;
-    sums.bubbles += run.vectors * one.bubbles;
-    sums.empty += one.empty() ? run.vectors : 0;
-    sums.hits += run.vectors * one.hits;
-    sums.seen += run.vectors * one.seen;
-    sums.executed += run.elements * one.hits;
-    sums.vectors += run.vectors;
-  }
-  return sums;
-}
-
-const AntCounter::Sums& AntCounter::sum_full(std::size_t index) {
-  std::optional<Sums>& known = full_sums_[index];
-  if (!known) known = sum_walks(images_[index]);
-  return *known;
-}
-
-AntCounter::Sums AntCounter::sum_memo(const Image& image) {
-  const auto taps = static_cast<std::size_t>(map_.y.kernel * map_.x.kernel);
-  MemoWalk* memo = memo_.data() + mask_ * taps * taps;
-  Sums sums;
-  for (const RangeRun& run : image.runs) {
-    MemoWalk& one = memo[memo_index(run.range)];
-    if (!one.known) {
-      if (!starts_follow_mask_) {
-        from_mask_.assign_mask(mask_, map_.y.kernel, map_.x.kernel);
-        starts_.build(from_mask_);
-        starts_follow_mask_ = true;
-      }
-      // At most 9 indices: no count exceeds 9 cycles that see 9 each.
-      const RangeWalk found = walk(run.range);
-      one = {static_cast<std::uint8_t>(found.steps), static_cast<std::uint8_t>(found.bubbles),
-             static_cast<std::uint8_t>(found.hits), static_cast<std::uint8_t>(found.seen), true};
-    }
+    const auto& one = cost_of(run.range);
     sums.steps += std::int64_t{run.vectors} * one.steps;
     sums.bubbles += std::int64_t{run.vectors} * one.bubbles;
     sums.empty += one.steps + one.bubbles == 0 ? run.vectors : 0;
@@ -173,9 +135,33 @@ AntCounter::Sums AntCounter::sum_memo(const Image& image) {
   return sums;
 }
 
+AntCounter::Sums AntCounter::sum_walks(const Image& image) const {
+  return sum(image, [&](const Range& range) { return walk(range); });
+}
+
+AntCounter::Sums AntCounter::sum_memo(const Image& image) {
+  const auto taps = static_cast<std::size_t>(map_.y.kernel * map_.x.kernel);
+  MemoWalk* memo = memo_.data() + mask_ * taps * taps;
+  return sum(image, [&](const Range& range) -> const MemoWalk& {
+    MemoWalk& one = memo[memo_index(range)];
+    if (one.known) return one;
+    if (!starts_follow_mask_) {
+      from_mask_.assign_mask(mask_, map_.y.kernel, map_.x.kernel);
+      starts_.build(from_mask_);
+      starts_follow_mask_ = true;
+    }
+    // At most 9 indices: no count exceeds 9 cycles that see 9 each.
+    const RangeWalk found = walk(range);
+    return one = {static_cast<std::uint8_t>(found.steps), static_cast<std::uint8_t>(found.bubbles),
+                  static_cast<std::uint8_t>(found.hits), static_cast<std::uint8_t>(found.seen), true};
+  });
+}
+
 std::int64_t AntCounter::count(std::size_t index, PairCounts& totals) {
   const Image& image = images_[index];
-  const Sums sums = mask_ != 0 ? sum_memo(image) : kernel_is_full_ ? sum_full(index) : sum_walks(image);
+  std::optional<Sums>& full = full_sums_[index];
+  if (kernel_is_full_ && !full) full = sum_walks(image);
+  const Sums sums = mask_ != 0 ? sum_memo(image) : kernel_is_full_ ? *full : sum_walks(image);
   const std::int64_t empty = sums.empty + image.outside;
   const std::int64_t bubbles = sums.bubbles + empty * config_.empty_cost;
   totals.pairs += 1;
@@ -192,8 +178,7 @@ std::int64_t AntCounter::count(std::size_t index, PairCounts& totals) {
   return sums.steps + bubbles;
 }
 
-PairCounts AntConflictCounter::look_at(const std::vector<outer_product::Position>& image,
-                                       const CsrPlane& kernel) {
+PairCounts AntConflictCounter::look_at(const std::vector<Position>& image, const CsrPlane& kernel) {
   std::int64_t stalls = 0;
   const auto tally = [&](std::size_t first, std::size_t end, std::span<const std::uint32_t> hits) {
     for (std::size_t i = first; i < end; ++i) {

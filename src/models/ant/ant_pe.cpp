@@ -7,14 +7,10 @@
 
 namespace lacuna::ant {
 
-using outer_product::CsrPlane;
-using outer_product::IndexMap;
-using outer_product::PairCounts;
-
 PairCounts AntPe::execute(const CsrPlane& image, const CsrPlane& kernel, const IndexMap& map,
-                          const outer_product::OutputPlane& output) const {
+                          const OutputPlane& output) const {
   outer_product::BankTally tally(std::max<std::int64_t>(1, config_.banks), map);
-  const auto position = [&](std::size_t i) { return outer_product::Position{image.row[i], image.col[i]}; };
+  const auto position = [&](std::size_t i) { return Position{image.row[i], image.col[i]}; };
   PairCounts counts;
   std::int64_t stalls = 0;
   const auto multiply = [&](std::size_t first, std::size_t end, std::span<const std::uint32_t> hits) {
@@ -36,8 +32,7 @@ PairCounts AntPe::execute(const CsrPlane& image, const CsrPlane& kernel, const I
   return counts;
 }
 
-std::unique_ptr<outer_product::PairCounter> AntPe::counter(const IndexMap& map,
-                                                           outer_product::KernelUse use) const {
+std::unique_ptr<PairCounter> AntPe::counter(const IndexMap& map, KernelUse use) const {
   if (config_.banks > 0) return std::make_unique<AntConflictCounter>(config_, map);
   return std::make_unique<AntCounter>(config_, map, use);
 }

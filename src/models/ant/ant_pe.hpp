@@ -7,24 +7,21 @@
 
 namespace lacuna::ant {
 
-struct AntPeConfig {
-  std::int64_t image_lanes = 4;
-  std::int64_t kernel_lanes = 4;
+using outer_product::CsrPlane, outer_product::IndexMap, outer_product::KernelUse, outer_product::OutputPlane;
+using outer_product::PairCounter, outer_product::PairCounts, outer_product::Position;
+
+struct AntPeConfig : outer_product::PeConfig {
   std::int64_t window = 16;     // k, ASSUMPTION(N2): indices the first-n-in-range search sees in a cycle
   std::int64_t empty_cost = 1;  // cycles of an image vector with nothing in its range
-  std::int64_t banks = 0;       // 0: conflicts at the accumulators cost nothing
 };
 
 class AntPe final : public outer_product::ProcessingElement {
  public:
-  explicit AntPe(const AntPeConfig& config) : config_(config) {}
+  explicit AntPe(const AntPeConfig& config) : ProcessingElement(config), config_(config) {}
 
-  outer_product::PairCounts execute(const outer_product::CsrPlane& image,
-                                    const outer_product::CsrPlane& kernel, const outer_product::IndexMap& map,
-                                    const outer_product::OutputPlane& output) const override;
-  std::unique_ptr<outer_product::PairCounter> counter(const outer_product::IndexMap& map,
-                                                      outer_product::KernelUse use) const override;
-  bool needs_columns() const override { return config_.banks > 0; }
+  PairCounts execute(const CsrPlane& image, const CsrPlane& kernel, const IndexMap& map,
+                     const OutputPlane& output) const override;
+  std::unique_ptr<PairCounter> counter(const IndexMap& map, KernelUse use) const override;
   std::int64_t search_window() const override { return config_.window; }
 
  private:

@@ -1,5 +1,5 @@
 // One pair on an ANT PE, cycle by cycle, as docs/models/ant.md gives the rules. The functional engine and the
-// count of bank conflicts run on it; the fast engine (range_walk.hpp) must count the same.
+// count of bank conflicts run on it; the fast engine (ant_counter.hpp) must count the same.
 #pragma once
 
 #include <algorithm>
@@ -13,10 +13,9 @@ namespace lacuna::ant {
 // `position(i)` is the i-th of `elements` image non-zeros in CSR order; issue(first, end, hits) is called for
 // each cycle that multiplies image elements first..end-1 with the kernel's elements `hits`.
 template <typename PositionOf, typename Issue>
-outer_product::PairCounts run_ant_pair(const AntPeConfig& config, const outer_product::IndexMap& map,
-                                       std::size_t elements, const PositionOf& position,
-                                       const outer_product::CsrPlane& kernel, const Issue& issue) {
-  outer_product::PairCounts counts;
+PairCounts run_ant_pair(const AntPeConfig& config, const IndexMap& map, std::size_t elements,
+                        const PositionOf& position, const CsrPlane& kernel, const Issue& issue) {
+  PairCounts counts;
   counts.pairs = 1;
   counts.cartesian = static_cast<std::int64_t>(elements) * kernel.nonzeros();
   const auto lanes = static_cast<std::size_t>(config.image_lanes);

@@ -1,8 +1,8 @@
 #include <gtest/gtest.h>
 
+#include "ant_counter.hpp"
 #include "ant_pe.hpp"
 #include "base/testing.hpp"
-#include "range_walk.hpp"
 #include "sim/outer_product/testing/machine_checks.hpp"
 #include "sim/outer_product/testing/pair_bench.hpp"
 
@@ -10,7 +10,7 @@ namespace lacuna::ant {
 namespace {
 
 AntPeConfig config_of(std::size_t n_image, std::size_t n_kernel, std::int64_t k) {
-  return {static_cast<std::int64_t>(n_image), static_cast<std::int64_t>(n_kernel), k, 1, 0};
+  return {{static_cast<std::int64_t>(n_image), static_cast<std::int64_t>(n_kernel)}, k, 1};
 }
 
 TEST(AntPe, Goldens) {
@@ -97,7 +97,7 @@ TEST(RangeWalk, AllInRangeEqualsTheSearchOverOneRow) {
     kernel.start(1, 40);
     for (std::int64_t s = 0; s < count; ++s) kernel.add(s);
     kernel.end_row();
-    ColumnStarts starts;
+    outer_product::ColumnStarts starts;
     starts.build(kernel);
     for (std::int64_t n = 1; n <= 6; ++n) {
       for (std::int64_t window = 1; window <= 20; ++window) {

@@ -23,10 +23,8 @@ const RegisterAccelerator kRegister{{
     .cites = {"scnn", "ant"},
     .params = scnn_params(),
     .make = [](Params params) -> std::unique_ptr<Accelerator> {
-      const outer_product::MachineConfig config = outer_product::machine_config(params);
-      const ScnnPeConfig pe{config.n, config.n, config.conflicts ? config.banks : 0};
-      return std::make_unique<outer_product::OuterProductMachine>(std::move(params),
-                                                                  std::make_unique<ScnnPe>(pe));
+      auto pe = std::make_unique<ScnnPe>(outer_product::machine_config(params).pe());
+      return std::make_unique<outer_product::OuterProductMachine>(std::move(params), std::move(pe));
     },
 }};
 

@@ -9,16 +9,11 @@
 namespace lacuna::scnn {
 namespace {
 
-using outer_product::BankTally;
-using outer_product::CsrPlane;
-using outer_product::IndexMap;
-using outer_product::KernelRange;
-using outer_product::PairCounts;
-using outer_product::Position;
+using outer_product::BankTally, outer_product::KernelRange, outer_product::Position;
 
 // Counts that follow from the numbers of non-zeros alone: every image vector meets every kernel vector.
 PairCounts closed_form(std::int64_t image, std::int64_t kernel, std::int64_t kernels,
-                       const ScnnPeConfig& config) {
+                       const PeConfig& config) {
   const std::int64_t groups = ceil_div(image, config.image_lanes);
   PairCounts counts;
   counts.pairs = kernels;
@@ -29,9 +24,9 @@ PairCounts closed_form(std::int64_t image, std::int64_t kernel, std::int64_t ker
   return counts;
 }
 
-class ScnnCounter final : public outer_product::PairCounter {
+class ScnnCounter final : public PairCounter {
  public:
-  ScnnCounter(const ScnnPeConfig& config, const IndexMap& map) : config_(config), map_(map) {}
+  ScnnCounter(const PeConfig& config, const IndexMap& map) : config_(config), map_(map) {}
 
   void start_images(std::size_t images) override { nonzeros_.assign(images, 0); }
   void add_nonzero(std::size_t image, std::int64_t, std::int64_t) override { ++nonzeros_[image]; }
@@ -52,7 +47,7 @@ class ScnnCounter final : public outer_product::PairCounter {
   }
 
  private:
-  ScnnPeConfig config_;
+  PeConfig config_;
   IndexMap map_;
   std::vector<std::int64_t> nonzeros_;
   std::int64_t kernel_nonzeros_ = 0, kernels_ = 0;
@@ -61,7 +56,7 @@ class ScnnCounter final : public outer_product::PairCounter {
 // With banks every useful product matters, but only those: a step without any takes its one cycle.
 class ScnnConflictCounter final : public outer_product::RepeatedPairs {
  public:
-  ScnnConflictCounter(const ScnnPeConfig& config, const IndexMap& map)
+  ScnnConflictCounter(const PeConfig& config, const IndexMap& map)
       : RepeatedPairs(map), config_(config), tally_(config.banks, map) {
     if (map.kind != IndexMap::Kind::kConvolution) return;
     rows_ = spans(map.y);
@@ -90,18 +85,8 @@ class ScnnConflictCounter final : public outer_product::RepeatedPairs {
     return at % axis.output_step == 0 ? at / axis.output_step : -1;
   }
 
-  // column_starts_[r * (columns + 1) + s]: elements before (r, s) in CSR order.
   void prepare(const CsrPlane& kernel) override {
-    if (map().kind != IndexMap::Kind::kConvolution) return;
-    const auto width = static_cast<std::size_t>(kernel.cols) + 1;
-    column_starts_.resize(static_cast<std::size_t>(kernel.rows) * width);
-    for (std::size_t r = 0; r < static_cast<std::size_t>(kernel.rows); ++r) {
-      std::uint32_t element = kernel.ptr[r];
-      for (std::size_t s = 0; s < width; ++s) {
-        while (element < kernel.ptr[r + 1] && kernel.col[element] < s) ++element;
-        column_starts_[r * width + s] = element;
-      }
-    }
+    if (map().kind == IndexMap::Kind::kConvolution) starts_.build(kernel);
   }
 
   PairCounts look_at(const std::vector<Position>& image, const CsrPlane& kernel) override {
@@ -134,7 +119,7 @@ class ScnnConflictCounter final : public outer_product::RepeatedPairs {
     for (std::int64_t r = rows.first; r < rows.end; ++r) {
       const std::int64_t y = output(map().y, rows.at - (r - rows.first) * map().y.kernel_step);
       if (y < 0) continue;
-      const std::uint32_t* starts = column_starts_.data() + (k * map().y.kernel + r) * (map().x.kernel + 1);
+      const std::uint32_t* starts = starts_.row(k * map().y.kernel + r);
       for (std::uint32_t j = starts[columns.first]; j < starts[columns.end]; ++j) {
         const std::int64_t x =
             output(map().x, columns.at - (kernel.col[j] - columns.first) * map().x.kernel_step);
@@ -185,17 +170,17 @@ class ScnnConflictCounter final : public outer_product::RepeatedPairs {
     std::int64_t kernel;
   };
 
-  ScnnPeConfig config_;
+  PeConfig config_;
   BankTally tally_;
   std::vector<Span> rows_, columns_;  // by image position (convolution)
-  std::vector<std::uint32_t> column_starts_;
+  outer_product::ColumnStarts starts_;
   std::vector<Product> products_;  // of one image vector
 };
 
 }  // namespace
 
 PairCounts ScnnPe::execute(const CsrPlane& image, const CsrPlane& kernel, const IndexMap& map,
-                           const outer_product::OutputPlane& output) const {
+                           const OutputPlane& output) const {
   PairCounts counts;
   const std::int64_t rows = map.y.kernel;
   counts.pairs = kernel.kernels(rows);
@@ -233,8 +218,7 @@ PairCounts ScnnPe::execute(const CsrPlane& image, const CsrPlane& kernel, const 
   return counts;
 }
 
-std::unique_ptr<outer_product::PairCounter> ScnnPe::counter(const IndexMap& map,
-                                                            outer_product::KernelUse) const {
+std::unique_ptr<PairCounter> ScnnPe::counter(const IndexMap& map, KernelUse) const {
   if (config_.banks > 0) return std::make_unique<ScnnConflictCounter>(config_, map);
   return std::make_unique<ScnnCounter>(config_, map);
 }

@@ -6,25 +6,19 @@
 
 namespace lacuna::scnn {
 
-struct ScnnPeConfig {
-  std::int64_t image_lanes = 4;
-  std::int64_t kernel_lanes = 4;
-  std::int64_t banks = 0;  // 0: conflicts at the accumulators cost nothing
-};
+using outer_product::CsrPlane, outer_product::IndexMap, outer_product::KernelUse, outer_product::OutputPlane;
+using outer_product::PairCounter, outer_product::PairCounts, outer_product::PeConfig;
 
 class ScnnPe final : public outer_product::ProcessingElement {
  public:
-  explicit ScnnPe(const ScnnPeConfig& config) : config_(config) {}
+  explicit ScnnPe(const PeConfig& config) : ProcessingElement(config), config_(config) {}
 
-  outer_product::PairCounts execute(const outer_product::CsrPlane& image,
-                                    const outer_product::CsrPlane& kernel, const outer_product::IndexMap& map,
-                                    const outer_product::OutputPlane& output) const override;
-  std::unique_ptr<outer_product::PairCounter> counter(const outer_product::IndexMap& map,
-                                                      outer_product::KernelUse use) const override;
-  bool needs_columns() const override { return config_.banks > 0; }
+  PairCounts execute(const CsrPlane& image, const CsrPlane& kernel, const IndexMap& map,
+                     const OutputPlane& output) const override;
+  std::unique_ptr<PairCounter> counter(const IndexMap& map, KernelUse use) const override;
 
  private:
-  ScnnPeConfig config_;
+  PeConfig config_;
 };
 
 }  // namespace lacuna::scnn

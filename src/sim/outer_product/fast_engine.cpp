@@ -7,18 +7,22 @@
 #include "base/memory.hpp"
 #include "base/text/quote.hpp"
 #include "base/work_progress.hpp"
-#include "sim/outer_product/engines.hpp"
 #include "sim/outer_product/kernel_broadcast.hpp"
-#include "sim/outer_product/mask_bits.hpp"
+#include "sim/outer_product/machine.hpp"
+#include "sim/outer_product/planes.hpp"
 #include "sim/outer_product/work.hpp"
 
 namespace lacuna::outer_product {
 namespace {
 
-struct Pair {
-  PairCounts counts;
-  std::int64_t cycles = 0;
-};
+// Adds a pair that is like all that `known` stands for, and counts it if it is the first of them. Returns its
+// cycles.
+std::int64_t count_alike(PairCounter& counter, std::size_t image, std::optional<PairCounts>& known,
+                         PairCounts& totals) {
+  if (!known) counter.count(image, known.emplace());
+  totals += *known;
+  return known->cycles();
+}
 
 class ConvolutionCount {
  public:
@@ -104,13 +108,8 @@ class ConvolutionCount {
   std::int64_t count_pair(const LiveImage& live, std::int64_t kernel) {
     if (!no_zeros_) return counter_->count(live.image, totals_);
     const bool fewer = work_.packed_from(kernel) < work_.packed;
-    std::optional<Pair>& known = of_tile_[static_cast<std::size_t>(2 * live.tile + (fewer ? 1 : 0))];
-    if (!known) {
-      known.emplace();
-      known->cycles = counter_->count(live.image, known->counts);
-    }
-    totals_ += known->counts;
-    return known->cycles;
+    return count_alike(*counter_, live.image,
+                       of_tile_[static_cast<std::size_t>(2 * live.tile + (fewer ? 1 : 0))], totals_);
   }
   void count(const LiveImage& live, std::int64_t block, std::int64_t kernel) {
     const std::int64_t cycles = count_pair(live, kernel);
@@ -231,8 +230,8 @@ class ConvolutionCount {
   KernelBroadcast broadcast_;
   bool shared_;
   bool no_zeros_;
-  std::vector<std::optional<Pair>> of_tile_;  // without zeros: what a pair of planes takes
-  std::vector<CsrPlane> packed_;              // of each channel: kernels that are not counted yet
+  std::vector<std::optional<PairCounts>> of_tile_;  // without zeros: what a pair of planes takes
+  std::vector<CsrPlane> packed_;                    // of each channel: kernels that are not counted yet
   std::unique_ptr<PairCounter> counter_;
   std::vector<LiveImage> live_;
   std::vector<std::size_t> first_live_;  // of each channel
@@ -291,15 +290,10 @@ PairCounts count_linear(const LinearWork& work, const MachineConfig& config, con
   std::unique_ptr<PairCounter> counter;
   // Without zeros all pairs of one width are alike.
   const bool no_zeros = work.image.mask.no_zeros() && work.kernel.mask.no_zeros();
-  std::optional<Pair> known;
+  std::optional<PairCounts> known;
   const auto count_pair = [&](std::int64_t image) {
-    if (!no_zeros) return counter->count(static_cast<std::size_t>(image), totals);
-    if (!known) {
-      known.emplace();
-      known->cycles = counter->count(static_cast<std::size_t>(image), known->counts);
-    }
-    totals += known->counts;
-    return known->cycles;
+    return no_zeros ? count_alike(*counter, static_cast<std::size_t>(image), known, totals)
+                    : counter->count(static_cast<std::size_t>(image), totals);
   };
   for (const std::int64_t block : in_steps(work.blocks)) {
     // The image is the same for all blocks; the map changes only in the last, narrower one.

@@ -3,8 +3,8 @@
 #include <vector>
 
 #include "base/work_progress.hpp"
-#include "sim/outer_product/engines.hpp"
 #include "sim/outer_product/kernel_broadcast.hpp"
+#include "sim/outer_product/machine.hpp"
 #include "sim/outer_product/work.hpp"
 #include "sim/workload/reference.hpp"
 

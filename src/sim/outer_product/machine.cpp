@@ -6,7 +6,6 @@
 
 #include "base/error.hpp"
 #include "base/text/quote.hpp"
-#include "sim/outer_product/engines.hpp"
 #include "sim/outer_product/hardware.hpp"
 #include "sim/outer_product/residency.hpp"
 

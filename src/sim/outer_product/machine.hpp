@@ -1,6 +1,7 @@
 // A chip of outer-product PEs: what SCNN-like and ANT machines have in common.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 
 #include "sim/accelerator.hpp"
@@ -8,6 +9,7 @@
 #include "sim/outer_product/machine_config.hpp"
 #include "sim/outer_product/processing_element.hpp"
 #include "sim/outer_product/schedule.hpp"
+#include "trace/trace.hpp"
 
 namespace lacuna::outer_product {
 
@@ -42,5 +44,15 @@ class OuterProductMachine : public Accelerator {
   std::unique_ptr<ProcessingElement> pe_;
   std::string compute_key_ = memo_key(params_, dram_params("", ""), {"idle_logic"});
 };
+
+// The two engines of the outer-product machines: every pair of an operation, counted or computed.
+
+// Counts from masks. `useful` stays 0: it is count_macs' effectual.
+PairCounts count_operation(const Layer& layer, Operation op, const MachineConfig& config,
+                           const ProcessingElement& pe, Schedule& schedule);
+
+// Moves values through the PEs and compares the result with the reference convolution (std::logic_error).
+PairCounts execute_operation(const Layer& layer, Operation op, const MachineConfig& config,
+                             const ProcessingElement& pe, Schedule& schedule, std::uint64_t seed);
 
 }  // namespace lacuna::outer_product

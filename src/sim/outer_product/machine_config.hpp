@@ -23,6 +23,13 @@ enum class LinearMapping {
 // The dense machine that speedups refer to has tiles of 4 x 4 PEs of 16 lanes [TensorDash Table 2].
 inline constexpr std::int64_t kDenseTileMultipliers = 256;
 
+// Sizes of a processing element.
+struct PeConfig {
+  std::int64_t image_lanes = 4;
+  std::int64_t kernel_lanes = 4;
+  std::int64_t banks = 0;  // of accumulators; 0: conflicts cost nothing
+};
+
 struct MachineConfig {
   std::int64_t multipliers = 1024;
   std::int64_t n = 4;  // image and kernel elements per step: a PE has n x n multipliers
@@ -47,6 +54,7 @@ struct MachineConfig {
 
   std::int64_t pes() const { return multipliers / (n * n); }
   Size2 pe_grid() const;  // the most square one, rows <= columns
+  PeConfig pe() const { return {n, n, conflicts ? banks : 0}; }
 };
 
 // The parameter of machines that can pack kernels.

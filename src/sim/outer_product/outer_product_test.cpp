@@ -2,7 +2,7 @@
 #include <set>
 
 #include "sim/outer_product/index_map.hpp"
-#include "sim/outer_product/mask_bits.hpp"
+#include "sim/outer_product/planes.hpp"
 #include "sim/outer_product/schedule.hpp"
 #include "sim/outer_product/work.hpp"
 #include "sim/testing/random_layer.hpp"

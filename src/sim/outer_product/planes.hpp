@@ -1,7 +1,10 @@
 // Compressed planes: what the buffers of an outer-product machine hold.
 #pragma once
 
+#include <algorithm>
+#include <bit>
 #include <cstdint>
+#include <cstring>
 #include <vector>
 
 #include "sim/outer_product/index_map.hpp"
@@ -71,6 +74,34 @@ struct CsrPlane {
   }
 };
 
+// Where each column begins in a kernel's CSR order: at(r, x) is the number of non-zeros before (r, x). The
+// in-range non-zeros of row r are then the CSR positions at(r, s0) .. at(r, s1 + 1) - 1.
+class ColumnStarts {
+ public:
+  void build(const CsrPlane& kernel) {
+    width_ = static_cast<std::size_t>(kernel.cols) + 1;
+    starts_.resize(static_cast<std::size_t>(kernel.rows) * width_);
+    std::uint32_t* out = starts_.data();
+    for (std::size_t r = 0; r < static_cast<std::size_t>(kernel.rows); ++r) {
+      std::uint32_t position = kernel.ptr[r];
+      std::uint32_t x = 0;
+      for (; position < kernel.ptr[r + 1]; ++position) {
+        while (x <= kernel.col[position]) out[x++] = position;
+      }
+      while (x < width_) out[x++] = position;
+      out += width_;
+    }
+  }
+  const std::uint32_t* row(std::int64_t r) const {
+    return starts_.data() + static_cast<std::size_t>(r) * width_;
+  }
+  std::size_t columns() const { return width_ - 1; }
+
+ private:
+  std::size_t width_ = 1;
+  std::vector<std::uint32_t> starts_;
+};
+
 struct Position {
   std::uint32_t y = 0;
   std::uint32_t x = 0;
@@ -116,5 +147,20 @@ class BankTally {
   std::vector<std::size_t> touched_;
   std::int64_t most_ = 0;
 };
+
+// Calls visit(c - first) for each set bit c in [first, end) of a row of a MaskView. Reads no byte past the
+// one that holds bit end - 1.
+template <typename Visit>
+void for_each_bit(const std::uint8_t* row, std::int64_t first, std::int64_t end, const Visit& visit) {
+  const std::int64_t end_byte = (end + 7) / 8;
+  for (std::int64_t byte = first / 8; byte < end_byte; byte += 8) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, row + byte, static_cast<std::size_t>(std::min<std::int64_t>(8, end_byte - byte)));
+    const std::int64_t base = byte * 8;
+    if (base < first) word &= ~std::uint64_t{0} << (first - base);
+    if (end - base < 64) word &= (std::uint64_t{1} << (end - base)) - 1;
+    for (; word != 0; word &= word - 1) visit(base + std::countr_zero(word) - first);
+  }
+}
 
 }  // namespace lacuna::outer_product

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "base/add_counts.hpp"
+#include "sim/outer_product/machine_config.hpp"
 #include "sim/outer_product/planes.hpp"
 
 namespace lacuna::outer_product {
@@ -63,6 +64,7 @@ enum class KernelUse {
 
 class ProcessingElement {
  public:
+  explicit ProcessingElement(const PeConfig& config) : has_banks_(config.banks > 0) {}
   virtual ~ProcessingElement() = default;
 
   // Multiplies one pair, value by value, in the order of the hardware. Both have non-zeros. The kernel may
@@ -73,10 +75,13 @@ class ProcessingElement {
   virtual std::unique_ptr<PairCounter> counter(const IndexMap& map, KernelUse use) const = 0;
 
   // True if count() looks at columns even where the column range is free (matrix multiplication).
-  virtual bool needs_columns() const = 0;
+  bool needs_columns() const { return has_banks_; }
 
   // Kernel indices that it can look at in a cycle before anything is multiplied; 0: it does not search.
   virtual std::int64_t search_window() const { return 0; }
+
+ private:
+  bool has_banks_;
 };
 
 }  // namespace lacuna::outer_product
