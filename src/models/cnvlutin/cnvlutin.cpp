@@ -4,8 +4,8 @@
 #include "base/work_progress.hpp"
 #include "models/cnvlutin/engine.hpp"
 #include "sim/catalog/registry.hpp"
+#include "sim/tile/tile_chip.hpp"
 #include "sim/tile/tile_machine.hpp"
-#include "sim/tile/value_tags.hpp"
 #include "sim/work_estimate.hpp"
 
 namespace lacuna::cnvlutin {

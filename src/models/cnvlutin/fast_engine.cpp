@@ -6,7 +6,6 @@
 
 #include "base/parallel.hpp"
 #include "models/cnvlutin/engine.hpp"
-#include "models/cnvlutin/spread_bits.hpp"
 #include "sim/workload/stream_classes.hpp"
 
 namespace lacuna::cnvlutin {

@@ -5,7 +5,6 @@
 
 #include "base/parallel.hpp"
 #include "models/cnvlutin/engine.hpp"
-#include "models/cnvlutin/spread_bits.hpp"
 
 namespace lacuna::cnvlutin {
 namespace {

@@ -6,7 +6,7 @@
 #include "base/chosen.hpp"
 #include "base/error.hpp"
 #include "sim/memory/dram.hpp"
-#include "sim/tile/tile_pins.hpp"
+#include "sim/tile/tile_placement.hpp"
 
 namespace lacuna::sparten {
 

@@ -59,7 +59,6 @@ struct Config {
   std::int64_t clusters() const { return units / cluster_units; }
   std::int64_t streams_per_unit() const { return balancing == Balancing::kNone ? 1 : 2; }
   std::int64_t streams_per_cluster() const { return cluster_units * streams_per_unit(); }
-  std::int64_t chunk_words() const { return ceil_div(chunk, 64); }
   // W in the forward product and in the input gradient; the weight gradient has none and takes the one it is
   // told.
   Operand held(Operation op) const { return op == Operation::kWeightGrad ? weight_grad_held : Operand::kW; }

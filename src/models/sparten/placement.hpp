@@ -3,13 +3,61 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <utility>
 #include <vector>
 
-#include "models/sparten/chunks.hpp"
+#include "models/sparten/config.hpp"
 #include "sim/tile/tile_grid.hpp"
+#include "sim/workload/operand_streams.hpp"
 
 namespace lacuna::sparten {
+
+// Streams of an operand as SparTen holds them: bit masks cut into chunks along the reduction.
+
+// Streams are read in words of 64 lanes.
+inline constexpr int kLanes = 64;
+
+// How a reduction is cut. It consists of segments (the channels of a tap, the positions of a sample) whose
+// elements follow one another in memory.
+struct ChunkLayout {
+  std::int64_t segments = 0;
+  std::int64_t segment = 0;  // elements
+  std::int64_t chunk = 128;  // elements
+  bool aligned = true;       // a segment begins a chunk
+
+  std::int64_t words() const { return ceil_div(chunk, 64); }  // of a chunk's mask
+  std::int64_t chunks() const {
+    return aligned ? segments * ceil_div(segment, chunk) : ceil_div(segments * segment, chunk);
+  }
+  // Where element `index` of a segment lies: the chunk, and the bit inside it.
+  struct Place {
+    std::int64_t chunk, bit;
+  };
+  Place place(std::int64_t in_segment, std::int64_t index) const {
+    if (aligned) return {in_segment * ceil_div(segment, chunk) + index / chunk, index % chunk};
+    const std::int64_t element = in_segment * segment + index;
+    return {element / chunk, element % chunk};
+  }
+};
+ChunkLayout chunk_layout(const OperandStreams& streams, const Config& config);
+
+// The masks of one stream: word w of chunk c goes to out[(c * words + w) * pitch], so that streams can be
+// interleaved. What is not set must be 0 before. Returns the number of non-zeros.
+std::int64_t read_masks(const OperandStreams& streams, std::int64_t stream, const ChunkLayout& layout,
+                        std::uint64_t* out, std::int64_t pitch = 1);
+
+// A SparseMap: the masks of one stream and, in their order, its non-zero values.
+struct SparseMap {
+  std::vector<std::uint64_t> masks;
+  std::vector<std::vector<float>> values;  // by chunk
+
+  std::span<const std::uint64_t> mask(std::int64_t chunk, std::int64_t words) const {
+    return {masks.data() + chunk * words, static_cast<std::size_t>(words)};
+  }
+};
+SparseMap read_sparse_map(const OperandStreams& streams, std::int64_t stream, const ChunkLayout& layout,
+                          const TensorValues& values);
 
 // The held streams that a cluster works on together, one or two per unit. Which two share a unit may change
 // from chunk to chunk (GB-H); how many units have one and how many two does not.

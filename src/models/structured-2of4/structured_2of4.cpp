@@ -5,8 +5,8 @@
 #include "base/work_progress.hpp"
 #include "models/structured-2of4/engine.hpp"
 #include "sim/catalog/registry.hpp"
+#include "sim/tile/tile_chip.hpp"
 #include "sim/tile/tile_machine.hpp"
-#include "sim/tile/value_tags.hpp"
 
 namespace lacuna::structured_2of4 {
 namespace {

@@ -201,10 +201,7 @@ class TensorDash final : public TileMachine {
                     product.product - placement.products.data());
     const auto groups = work.remember<std::vector<std::uint32_t>>(
         key, [&] { return row_group_cycles(config_, *product.rows); });
-    TileClock clock(product.grid);
-    std::int64_t group = 0;
-    for (const std::uint32_t cycles : *groups) clock.add_row_group(group++, cycles);
-    return clock.cycles();
+    return clock_row_groups(product.grid, *groups);
   }
 
   Config config_;

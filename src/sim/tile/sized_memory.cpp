@@ -39,6 +39,7 @@ struct Tensor {
 struct Step {
   std::size_t layer;
   Operation op;
+  bool rows_first;                     // the row operand is the primary one
   std::array<std::size_t, 3> tensors;  // by Memory
 };
 
@@ -136,7 +137,8 @@ class Walk {
     const std::size_t output = op == Operation::kForward     ? output_[i]
                                : op == Operation::kInputGrad ? input_grad_[i]
                                                              : weight_grad_[i];
-    steps.push_back({i, op, {tensor(rows), tensor(rows == primary ? secondary : primary), output}});
+    const bool rows_first = rows == primary;
+    steps.push_back({i, op, rows_first, {tensor(rows), tensor(rows_first ? secondary : primary), output}});
   }
 
   const Trace& trace_;
@@ -271,13 +273,11 @@ SizedMemory::Plan SizedMemory::plan_parts(const Trace& trace, const PerOperation
       if (from == From::kPartBefore) return 1;
       return tensor.once ? per_part * parts : per_part;
     };
-    const bool rows_first = row_operand(trace.layers()[step.layer].as_multiplied(step.op), step.op, tiles) ==
-                            operands(step.op).primary;
     const std::int64_t row_passes = in_batch(kBm, rows, once.rows);
     const std::int64_t column_passes = in_batch(kAm, columns, once.columns);
     TensorPasses& result = plan.passes[step.layer][step.op];
-    result.primary = rows_first ? row_passes : column_passes;
-    result.secondary = rows_first ? column_passes : row_passes;
+    result.primary = step.rows_first ? row_passes : column_passes;
+    result.secondary = step.rows_first ? column_passes : row_passes;
     if (trace.layers()[step.layer].shape.once_per_batch(step.op) && parts > 1) {
       // Sums of the parts before: on the chip, or put aside.
       const bool stays = walk.needed(step.tensors[kCm], {s, kCm}, s) <= cm_;
@@ -293,14 +293,12 @@ SizedMemory::Plan SizedMemory::plan_parts(const Trace& trace, const PerOperation
     // A tensor that is used again and always found on the chip need not be written.
     const bool used_again = last_of_part[output]->step > s;
     if (step.op != Operation::kWeightGrad && used_again && !fetched[output]) result.output_writes = 0;
-    const bool rows_first = row_operand(trace.layers()[step.layer].as_multiplied(step.op), step.op, tiles) ==
-                            operands(step.op).primary;
     const auto bus = [&](Memory memory, std::int64_t count) {
       const Tensor& tensor = walk.tensors[step.tensors[memory]];
       return count * tensor.bus_bytes * (tensor.once ? 1 : parts);
     };
-    plan.bus_bytes += bus(kBm, rows_first ? result.primary : result.secondary) +
-                      bus(kAm, rows_first ? result.secondary : result.primary) +
+    plan.bus_bytes += bus(kBm, step.rows_first ? result.primary : result.secondary) +
+                      bus(kAm, step.rows_first ? result.secondary : result.primary) +
                       bus(kCm, result.output_writes + result.output_reads);
   }
   return plan;

@@ -68,4 +68,25 @@ class TileClock {
   std::vector<Waiting> waiting_;    // by tile column; empty without queues
 };
 
+// Cycles of each group of `rows` streams of a tile that wait for the slowest of them.
+inline std::vector<std::uint32_t> slowest_of_groups(const std::vector<std::uint32_t>& cycles,
+                                                    std::int64_t rows) {
+  const auto groups = static_cast<std::size_t>(ceil_div(std::ssize(cycles), rows));
+  std::vector<std::uint32_t> slowest(groups, 0);
+  for (std::size_t i = 0; i < cycles.size(); ++i) {
+    std::uint32_t& group = slowest[i / static_cast<std::size_t>(rows)];
+    group = std::max(group, cycles[i]);
+  }
+  return slowest;
+}
+
+// Cycles of the chip where row group i takes cycles[i] in every column group.
+template <typename Cycles>
+std::int64_t clock_row_groups(const TileGrid& grid, const Cycles& cycles) {
+  TileClock clock(grid);
+  std::int64_t group = 0;
+  for (const std::int64_t each : cycles) clock.add_row_group(group++, each);
+  return clock.cycles();
+}
+
 }  // namespace lacuna

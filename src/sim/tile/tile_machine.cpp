@@ -4,7 +4,7 @@
 
 #include "base/work_progress.hpp"
 #include "sim/tile/stream_products.hpp"
-#include "sim/tile/tile_pins.hpp"
+#include "sim/tile/tile_placement.hpp"
 #include "sim/work_estimate.hpp"
 #include "sim/workload/stream_classes.hpp"
 

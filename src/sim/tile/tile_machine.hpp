@@ -56,8 +56,6 @@ class TileMachine : public Accelerator {
   // Appends the actions of what the machine adds to the chip.
   virtual void count_actions(const OperationWork&, const Placement&, const TileOutcome&, OpResult&) const {}
 
-  const std::string& compute_key() const { return compute_key_; }
-
  private:
   TileOutcome run_fast(const OperationWork& work, const Placement& placement) const;
   TileOutcome run_values(const OperationWork& work, const Placement& placement, std::uint64_t seed) const;

@@ -5,7 +5,7 @@
 #include "base/ceil_div.hpp"
 #include "base/error.hpp"
 #include "sim/memory/memory_actions.hpp"
-#include "sim/tile/tile_pins.hpp"
+#include "sim/tile/tile_placement.hpp"
 
 namespace lacuna {
 namespace {

@@ -11,6 +11,30 @@
 
 namespace lacuna {
 
+// Totals of a chip that stay those of the published design [TensorDash Table 2] when its tiles are changed:
+// otherwise what Table 2 gives per tile follows the tiles, and what it gives per chip does not.
+struct TilePins {
+  // 16 tiles of 4 x 4 PEs of 16 lanes.
+  static constexpr std::int64_t kTiles = 16, kLanes = 16, kMultipliers = 4096;
+
+  bool multipliers = false;  // the number of tiles follows from what a tile is
+  bool memory = false;       // AM, BM and CM hold and deliver as many values
+
+  static TilePins from(const Params& params);
+  // The parameter `pin`; `multipliers` says what gives way to keep their number.
+  static ParamSpec param(const std::string& multipliers);
+
+  // Tiles of the chip, `tile` being the parameters as given. Throws InputError if the multipliers do not make
+  // whole tiles, or if another number of tiles was asked for.
+  std::int64_t tiles(const Params& params, const TileShape& tile) const;
+  // Banks of each of AM, BM and CM on the chip.
+  std::int64_t sram_banks(std::int64_t per_tile, const TileShape& tile) const;
+};
+
+// The parameters of a machine of tiles with `tiles` as it comes out, for the configuration that results
+// carry.
+Params resolve_tiles(Params params);
+
 struct TilePlan {
   TileShape tile;
   SchedulePolicy policy = OperandRule::kSparser;

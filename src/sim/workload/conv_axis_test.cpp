@@ -4,7 +4,6 @@
 #include <numeric>
 
 #include "base/random.hpp"
-#include "sim/workload/running_sums.hpp"
 
 namespace lacuna {
 namespace {

@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "sim/workload/conv_axis.hpp"
-#include "sim/workload/running_sums.hpp"
 
 namespace lacuna {
 namespace {

@@ -144,10 +144,9 @@ std::int64_t OperandStreams::steps() const {
 }
 
 std::int64_t OperandStreams::source_row(std::int64_t image, std::int64_t position, const Tap& tap) const {
-  const std::int64_t gy = column_major ? position % grid.h : position / grid.w;
-  const std::int64_t gx = column_major ? position / grid.h : position % grid.w;
-  const std::int64_t y = gy * stride.h + tap.dy;
-  const std::int64_t x = gx * stride.w + tap.dx;
+  const Size2 at = grid_place(position);
+  const std::int64_t y = at.h * stride.h + tap.dy;
+  const std::int64_t x = at.w * stride.w + tap.dx;
   if (y < 0 || y >= plane.h || x < 0 || x >= plane.w) return -1;
   return ((image0 + image) * plane.h + y) * plane.w + x;
 }
@@ -168,8 +167,7 @@ void OperandStreams::locate(std::int64_t stream, std::int64_t step, LaneRows& at
       const Tap& tap = taps[static_cast<std::size_t>(stream / channels)];
       at.channel = channel0 + stream % channels;
       // Consecutive positions without a division each.
-      std::int64_t gy = column_major ? first % grid.h : first / grid.w;
-      std::int64_t gx = column_major ? first / grid.h : first % grid.w;
+      auto [gy, gx] = grid_place(first);
       for (std::int64_t lane = 0; lane < at.real; ++lane) {
         const std::int64_t y = gy * stride.h + tap.dy;
         const std::int64_t x = gx * stride.w + tap.dx;
@@ -248,21 +246,17 @@ std::int64_t LaneProduct::output_index(const LayerShape& shape, Operation op, st
   switch (op) {
     case Operation::kForward: {  // primary: (image, position) of the outputs; secondary: filter of the group
       const std::int64_t positions = shape.output_positions();
-      std::int64_t position = primary_stream % positions;
-      if (primary.column_major) {
-        position = (position % shape.output.h) * shape.output.w + position / shape.output.h;
-      }
-      const std::int64_t row = (primary.image0 + primary_stream / positions) * positions + position;
+      const Size2 at = primary.grid_place(primary_stream % positions);
+      const std::int64_t image = primary.image0 + primary_stream / positions;
+      const std::int64_t row = (image * shape.output.h + at.h) * shape.output.w + at.w;
       return row * shape.k + group * shape.k_per_group() + secondary_stream;
     }
     case Operation::kInputGrad: {  // primary: (image, position of the phase); secondary: channel of the group
       const std::int64_t positions = primary.grid.h * primary.grid.w;
       const std::int64_t image = primary.image0 + primary_stream / positions;
-      const std::int64_t position = primary_stream % positions;
-      const std::int64_t gy = primary.column_major ? position % primary.grid.h : position / primary.grid.w;
-      const std::int64_t gx = primary.column_major ? position / primary.grid.h : position % primary.grid.w;
-      const std::int64_t y = phase.h + gy * shape.stride.h;
-      const std::int64_t x = phase.w + gx * shape.stride.w;
+      const Size2 at = primary.grid_place(primary_stream % positions);
+      const std::int64_t y = phase.h + at.h * shape.stride.h;
+      const std::int64_t x = phase.w + at.w * shape.stride.w;
       return ((image * shape.input.h + y) * shape.input.w + x) * shape.c + group * shape.c_per_group() +
              secondary_stream;
     }

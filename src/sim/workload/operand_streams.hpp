@@ -51,6 +51,11 @@ struct OperandStreams {
   std::int64_t axis_elements() const;
   std::int64_t axis_steps() const { return ceil_div(axis_elements(), lanes); }
 
+  // Where the grid's positions lie, in the order in which they are visited.
+  Size2 grid_place(std::int64_t position) const {
+    return column_major ? Size2{position % grid.h, position / grid.h}
+                        : Size2{position / grid.w, position % grid.w};
+  }
   // The row of `mask` under a grid position, or -1 outside the plane.
   std::int64_t source_row(std::int64_t image, std::int64_t position, const Tap& tap) const;
 

@@ -37,10 +37,9 @@ std::vector<std::uint32_t> raw_kinds(const OperandStreams& s) {
       const auto x = axis_kinds(s.grid.w, s.stride.w, s.plane.w, s.taps, &Tap::dx, columns);
       const std::int64_t positions = s.grid.h * s.grid.w;
       for (std::int64_t i = 0; i < s.count(); ++i) {
-        const std::int64_t position = i % positions;
-        const auto gy = static_cast<std::size_t>(s.column_major ? position % s.grid.h : position / s.grid.w);
-        const auto gx = static_cast<std::size_t>(s.column_major ? position / s.grid.h : position % s.grid.w);
-        kinds[static_cast<std::size_t>(i)] = y[gy] * columns + x[gx];
+        const Size2 at = s.grid_place(i % positions);
+        kinds[static_cast<std::size_t>(i)] =
+            y[static_cast<std::size_t>(at.h)] * columns + x[static_cast<std::size_t>(at.w)];
       }
       break;
     }

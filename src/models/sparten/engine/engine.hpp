@@ -10,7 +10,7 @@
 
 namespace lacuna::sparten {
 
-// What the clusters did in one product, memory aside.
+// Counts of the clusters in one product, memory aside.
 struct ProductCounts {
   std::int64_t cycles = 0;       // of the slowest cluster
   std::int64_t join_cycles = 0;  // of units that multiply or find that there is nothing to multiply

@@ -1,7 +1,6 @@
 // Interface of the files compiled for AVX-512. Pointers and numbers only, and nothing inline: an inline
 // function that such a file compiles could be the copy that the linker keeps for the whole program, which
-// would then need AVX-512 to start. Whether this CPU can run them is decided elsewhere (fast_kernels.cpp,
-// bit_transpose.cpp).
+// would then need AVX-512 to start. Whether this CPU can run them is decided elsewhere (fast_kernels.cpp).
 #pragma once
 
 #include <cstdint>
@@ -22,7 +21,7 @@ using LockstepGroups = void (*)(const PackedGroups& groups, std::uint32_t* cycle
 extern const LockstepGroups kLockstepDepth2Avx512;
 extern const LockstepGroups kLockstepDepth3Avx512;
 
-// See bit_transpose.hpp. Null where the compiler has no AVX-512. Needs BW, VL, VBMI and GFNI.
+// See fast_kernels.hpp. Null where the compiler has no AVX-512. Needs BW, VL, VBMI and GFNI.
 using TransposeBits = void (*)(const std::uint8_t* const* rows, int bytes, std::uint16_t* out);
 extern const TransposeBits kTransposeBitsAvx512;
 

@@ -28,17 +28,6 @@ void count_cycles(const Config& config, const StreamBlock& block, std::uint32_t*
     lockstep_cycles_generic(connectivity, block, cycles);
 }
 
-// Decoupled rows are groups of one row each; the tile waits for the slowest of `rows` of them.
-std::vector<std::uint32_t> slowest_of(const std::vector<std::uint32_t>& cycles, std::int64_t rows) {
-  const std::int64_t groups = ceil_div(static_cast<std::int64_t>(cycles.size()), rows);
-  std::vector<std::uint32_t> slowest(static_cast<std::size_t>(groups), 0);
-  for (std::size_t i = 0; i < cycles.size(); ++i) {
-    std::uint32_t& group = slowest[i / static_cast<std::size_t>(rows)];
-    group = std::max(group, cycles[i]);
-  }
-  return slowest;
-}
-
 // Cycles of each group of streams without zeros: one of each kind is counted.
 std::vector<std::uint32_t> cycles_without_zeros(const Config& config, const OperandStreams& streams,
                                                 std::int64_t rows) {
@@ -73,15 +62,8 @@ std::vector<std::uint32_t> group_cycles(const Config& config, const OperandStrea
 
 std::vector<std::uint32_t> fast_row_group_cycles(const Config& config, const OperandStreams& streams) {
   if (config.sync == RowSync::kLockstep) return group_cycles(config, streams, config.tile.rows);
-  return slowest_of(group_cycles(config, streams, 1), config.tile.rows);
-}
-
-std::int64_t one_side(const Config& config, const PlacedProduct& placed) {
-  const std::vector<std::uint32_t> cycles = fast_row_group_cycles(config, *placed.rows);
-  TileClock clock(placed.grid);
-  for (std::size_t g = 0; g < cycles.size(); ++g)
-    clock.add_row_group(static_cast<std::int64_t>(g), cycles[g]);
-  return clock.cycles();
+  // Decoupled rows are groups of one row each.
+  return slowest_of_groups(group_cycles(config, streams, 1), config.tile.rows);
 }
 
 // Two-side cycles where neither operand has zeros: every kind of row group meets every kind of column group
@@ -180,7 +162,9 @@ std::vector<std::uint32_t> row_group_cycles(const Config& config, const OperandS
 }
 
 std::int64_t fast_product_cycles(const Config& config, const PlacedProduct& placed) {
-  return config.sides == Sides::kBoth ? two_side(config, placed) : one_side(config, placed);
+  return config.sides == Sides::kBoth
+             ? two_side(config, placed)
+             : clock_row_groups(placed.grid, fast_row_group_cycles(config, *placed.rows));
 }
 
 std::int64_t product_cycles(const Config& config, const PlacedProduct& placed) {

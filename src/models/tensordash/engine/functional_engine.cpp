@@ -120,11 +120,7 @@ class OneSide {
       }
       return cycles;
     }
-    TileClock clock(placed_.grid);
-    for (std::size_t group = 0; group < group_cycles_.size(); ++group) {
-      clock.add_row_group(static_cast<std::int64_t>(group), group_cycles_[group]);
-    }
-    return clock.cycles();
+    return clock_row_groups(placed_.grid, group_cycles_);
   }
 
   const Config& config_;

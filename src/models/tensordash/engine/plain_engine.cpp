@@ -25,50 +25,37 @@ std::int64_t run_group(const Config& config, GroupWords& words) {
                                             : run_lockstep(config.scheduler, words);
 }
 
-// Calls add(group, run(group)) for each group of `rows` streams, in order. Of streams without zeros, run() is
-// called for one group of each kind.
+// Calls add(run(group)) for each group of `rows` streams, in order. Of streams without zeros, run() is called
+// for one group of each kind.
 template <typename Run, typename Add>
 void for_each_group(const OperandStreams& streams, std::int64_t rows, const Run& run, const Add& add) {
-  const std::int64_t groups = ceil_div(streams.count(), rows);
   if (!has_no_zeros(streams)) {
-    for (const std::int64_t group : in_steps(groups)) add(group, run(group));
+    for (const std::int64_t group : in_steps(ceil_div(streams.count(), rows))) add(run(group));
     return;
   }
   const Alike alike = alike_groups(streams, rows);
   std::vector<decltype(run(std::int64_t{}))> of_kind;
   for (const std::int64_t group : alike.first) of_kind.push_back(run(group));
-  for (std::int64_t group = 0; group < groups; ++group)
-    add(group, of_kind[alike.kind[static_cast<std::size_t>(group)]]);
+  for (const std::uint32_t kind : alike.kind) add(of_kind[kind]);
 }
 
-std::int64_t plain_one_side(const Config& config, const PlacedProduct& placed) {
+std::int64_t plain_lines(const Config& config, const PlacedProduct& placed) {
   const std::int64_t rows = config.tile.rows;
   const int depth = config.scheduler.connectivity().depth();
   GroupWords words(rows, placed.rows->steps(), depth);
-  if (config.sync == RowSync::kLines) {
-    std::int64_t cycles = 0;
-    int skipped = 0;
-    for_each_group(
-        *placed.rows, rows,
-        [&](std::int64_t group) {
-          load_rows(*placed.rows, group * rows, words);
-          return schedule_lines(config.scheduler, words);
-        },
-        [&](std::int64_t, const std::vector<bool>& empty) {
-          for (std::int64_t column = 0; column < placed.grid.column_groups; ++column)
-            cycles += count_lines(empty, depth - 1, skipped);
-        });
-    return cycles;
-  }
-  TileClock clock(placed.grid);
+  std::int64_t cycles = 0;
+  int skipped = 0;
   for_each_group(
       *placed.rows, rows,
       [&](std::int64_t group) {
         load_rows(*placed.rows, group * rows, words);
-        return run_group(config, words);
+        return schedule_lines(config.scheduler, words);
       },
-      [&](std::int64_t group, std::int64_t cycles) { clock.add_row_group(group, cycles); });
-  return clock.cycles();
+      [&](const std::vector<bool>& empty) {
+        for (std::int64_t column = 0; column < placed.grid.column_groups; ++column)
+          cycles += count_lines(empty, depth - 1, skipped);
+      });
+  return cycles;
 }
 
 // A PE of row r and column c sees the pairs in which both operands are effectual.
@@ -107,12 +94,14 @@ std::vector<std::uint32_t> plain_row_group_cycles(const Config& config, const Op
         load_rows(streams, group * config.tile.rows, words);
         return static_cast<std::uint32_t>(run_group(config, words));
       },
-      [&](std::int64_t, std::uint32_t cycles) { all.push_back(cycles); });
+      [&](std::uint32_t cycles) { all.push_back(cycles); });
   return all;
 }
 
 std::int64_t plain_product_cycles(const Config& config, const PlacedProduct& placed) {
-  return config.sides == Sides::kBoth ? plain_two_side(config, placed) : plain_one_side(config, placed);
+  if (config.sides == Sides::kBoth) return plain_two_side(config, placed);
+  if (config.sync == RowSync::kLines) return plain_lines(config, placed);
+  return clock_row_groups(placed.grid, plain_row_group_cycles(config, *placed.rows));
 }
 
 }  // namespace lacuna::tensordash

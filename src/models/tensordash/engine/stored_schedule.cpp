@@ -163,22 +163,16 @@ std::int64_t stored_product_cycles(const Config& config, const PlacedProduct& pl
   if (stored_by_filter(placed)) return product_cycles(config, placed);
   const OperandStreams& windows = *placed.rows;
   const std::vector<std::uint32_t> rows_of = row_group_cycles(single_rows(config), position_streams(windows));
-  const std::int64_t border = ceil_div(windows.axis_steps(), config.scheduler.connectivity().depth());
-  TileClock clock(placed.grid);
-  for (std::int64_t group = 0; group < placed.grid.row_groups; ++group) {
-    std::int64_t slowest = 0;
-    const std::int64_t first = group * config.tile.rows;
-    for (std::int64_t window = first; window < std::min(first + config.tile.rows, windows.count());
-         ++window) {
-      std::int64_t cycles = 0;
-      for_each_tap(windows, window, [&](std::int64_t, std::int64_t position) {
-        cycles += position < 0 ? border : rows_of[static_cast<std::size_t>(position)];
-      });
-      slowest = std::max(slowest, cycles);
-    }
-    clock.add_row_group(group, slowest);
+  const auto border =
+      static_cast<std::uint32_t>(ceil_div(windows.axis_steps(), config.scheduler.connectivity().depth()));
+  std::vector<std::uint32_t> of_windows;
+  for (std::int64_t window = 0; window < windows.count(); ++window) {
+    std::uint32_t& cycles = of_windows.emplace_back(0);
+    for_each_tap(windows, window, [&](std::int64_t, std::int64_t position) {
+      cycles += position < 0 ? border : rows_of[static_cast<std::size_t>(position)];
+    });
   }
-  return clock.cycles();
+  return clock_row_groups(placed.grid, slowest_of_groups(of_windows, config.tile.rows));
 }
 
 std::int64_t stored_filter_rows(const Config& config, const Placement& forward) {

@@ -8,6 +8,7 @@
 #include "models/tensordash/config.hpp"
 #include "models/tensordash/storage/scheduled_form.hpp"
 #include "sim/tile/stream_products.hpp"
+#include "sim/tile/tile_placement.hpp"
 #include "sim/workload/layer_values.hpp"
 
 namespace lacuna::tensordash {

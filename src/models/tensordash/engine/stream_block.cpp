@@ -8,7 +8,7 @@
 #include <new>
 
 #include "base/ceil_div.hpp"
-#include "models/tensordash/engine/bit_transpose.hpp"
+#include "models/tensordash/engine/fast_kernels.hpp"
 
 #ifdef __SSE2__
 #include <emmintrin.h>
@@ -57,10 +57,10 @@ class WindowRows {
   }
   void seek(std::int64_t stream) {
     const std::int64_t positions = streams_->grid.h * streams_->grid.w;
-    const std::int64_t position = stream % positions;
     image_ = stream / positions;
-    gy_ = streams_->column_major ? position % streams_->grid.h : position / streams_->grid.w;
-    gx_ = streams_->column_major ? position / streams_->grid.h : position % streams_->grid.w;
+    const auto [y, x] = streams_->grid_place(stream % positions);
+    gy_ = y;
+    gx_ = x;
     locate();
   }
   void step() {  // to the next stream

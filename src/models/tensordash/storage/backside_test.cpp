@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include "base/random.hpp"
-#include "models/tensordash/storage/backside_load.hpp"
 #include "models/tensordash/storage/backside_scheduler.hpp"
 #include "models/tensordash/testing.hpp"
 

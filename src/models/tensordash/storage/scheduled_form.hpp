@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "models/tensordash/lane_selector.hpp"
+#include "models/tensordash/scheduler.hpp"
 #include "tensor/mask_view.hpp"
 
 namespace lacuna::tensordash {

@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/parallel.hpp"
-#include "models/tensordash/storage/backside_load.hpp"
+#include "models/tensordash/storage/backside_scheduler.hpp"
 #include "models/tensordash/storage/storage_footprint.hpp"
 #include "sim/simulation.hpp"
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "models/tensordash/engine/stored_schedule.hpp"
-#include "models/tensordash/storage/backside_load.hpp"
 #include "models/tensordash/storage/backside_scheduler.hpp"
 #include "models/tensordash/storage/storage_footprint.hpp"
 #include "models/tensordash/storage/stored_tensor.hpp"
