@@ -64,7 +64,7 @@ PairWork work_of(std::string name, const CsrPlane& image, const CsrPlane& kernel
   std::vector<float> again(work.output.size(), 0.0F);
   const outer_product::OutputPlane ignored{again.data(), width, 1};
   work.scnn_conflicts = scnn::ScnnPe({.banks = 32}).execute(image, kernel, map, ignored).conflict_stalls;
-  work.ant_conflicts = ant::AntPe({.banks = 32}).execute(image, kernel, map, ignored).conflict_stalls;
+  work.ant_conflicts = ant::AntPe({{.banks = 32}}).execute(image, kernel, map, ignored).conflict_stalls;
   const auto nonzeros = [](const CsrPlane& plane) { return static_cast<std::uint32_t>(plane.nonzeros()); };
   for (std::uint32_t a = 0; a < nonzeros(image); a += 4) {
     for (std::uint32_t b = 0; b < nonzeros(kernel); b += 4) {
