@@ -2,10 +2,11 @@
 """Make the fixture that the training engine is compared with: `make_fixture.py OUT_DIR`.
 
 Three small networks are trained for three steps in PyTorch (FP32, one thread, fixed seeds). For each, NAME.safetensors
-holds the parameters and buffers before and after, the batch and the loss of each step; NAME.trace.safetensors holds A,
+holds the parameters and buffers before and after (with SGD and, from the same start, with AdamW), the batch and the loss of each step; NAME.trace.safetensors holds A,
 W and G of the first step with values. tests/data/torch/README.md describes them.
 """
 
+import copy
 import os
 import sys
 
@@ -22,6 +23,9 @@ STEPS = 3
 LEARNING_RATE = 0.05
 MOMENTUM = 0.9
 WEIGHT_DECAY = 5e-4
+# Of AdamW. Its first steps are of about one size whatever the gradients are; with PyTorch's eps of 1e-8 so would be
+# those of gradients that are nothing but rounding errors.
+ADAMW = dict(lr=0.01, betas=(0.8, 0.95), eps=1e-4, weight_decay=0.1)
 
 
 class Vgg(nn.Module):
@@ -96,12 +100,24 @@ class Concat(nn.Module):
         return self.fc(nn.functional.avg_pool2d(x, 2).flatten(1))
 
 
+def train_with_adamw(model, images, labels):
+    """The parameters and buffers after the same number of steps with AdamW."""
+    model = copy.deepcopy(model)
+    optimizer = torch.optim.AdamW(model.parameters(), **ADAMW)
+    for _ in range(STEPS):
+        optimizer.zero_grad()
+        nn.functional.cross_entropy(model(images), labels).backward()
+        optimizer.step()
+    return {f"adamw/{key}": value for key, value in model.state_dict().items()}
+
+
 def make(name, model, folder):
     images = torch.randn(4, 3, 12, 12)
     labels = torch.randint(0, 10, (4,))
     model.train()
     tensors = {"batch/images": images, "batch/labels": labels}
     tensors.update({f"initial/{key}": value.clone() for key, value in model.state_dict().items()})
+    tensors.update(train_with_adamw(model, images, labels))
     optimizer = torch.optim.SGD(model.parameters(), LEARNING_RATE, momentum=MOMENTUM, weight_decay=WEIGHT_DECAY)
     criterion = nn.CrossEntropyLoss()
     losses = []

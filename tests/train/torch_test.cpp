@@ -20,6 +20,8 @@ namespace {
 
 constexpr std::int64_t kBatch = 4;
 constexpr double kRate = 0.05;  // with momentum 0.9 and decay 5e-4
+constexpr double kAdamwRate = 0.01;
+constexpr OptimizerOptions kAdamw{.weight_decay = 0.1, .beta1 = 0.8, .beta2 = 0.95, .eps = 1e-4};
 
 const char* const kVgg = R"(
 model: vgg
@@ -103,7 +105,7 @@ std::vector<T> values_of(const SafetensorsEntry& entry) {
 }
 
 struct Fixture {
-  std::map<std::string, std::vector<float>> initial, after;
+  std::map<std::string, std::vector<float>> initial, after, adamw;
   std::vector<float> images, losses;
   std::vector<std::int32_t> labels;
 
@@ -116,6 +118,7 @@ struct Fixture {
       if (entry.dtype != "F32") continue;
       if (entry.name.starts_with("initial/")) initial[entry.name.substr(8)] = values_of<float>(entry);
       if (entry.name.starts_with("after/")) after[entry.name.substr(6)] = values_of<float>(entry);
+      if (entry.name.starts_with("adamw/")) adamw[entry.name.substr(6)] = values_of<float>(entry);
       if (entry.name == "batch/images") images = values_of<float>(entry);
       if (entry.name == "loss") losses = values_of<float>(entry);
     }
@@ -161,6 +164,17 @@ struct Case {
   const char* name;
   const char* model;
 };
+
+// The parameters of a network are those that PyTorch has learnt, and not those that it began with.
+void expect_learnt(Network& network, const std::map<std::string, std::vector<float>>& initial,
+                   const std::map<std::string, std::vector<float>>& learnt) {
+  EXPECT_EQ(network.parameters().size(), learnt.size());
+  for (const Parameter* p : network.parameters()) {
+    const std::vector<float> ours(p->value.data(), p->value.data() + p->value.size());
+    EXPECT_LE(relative_difference(learnt.at(p->name), ours), 1e-4) << p->name;
+    EXPECT_GE(relative_difference(learnt.at(p->name), initial.at(p->name)), 1e-3) << p->name;
+  }
+}
 
 class AgainstTorch : public ::testing::TestWithParam<Case> {
  protected:
@@ -210,13 +224,22 @@ TEST_P(AgainstTorch, ThreeSteps) {
       network.backward();
       sgd->step(kRate, 0);
     }
-    EXPECT_EQ(network.parameters().size(), given.after.size());
-    for (const Parameter* p : network.parameters()) {
-      const std::vector<float> ours(p->value.data(), p->value.data() + p->value.size());
-      EXPECT_LE(relative_difference(given.after.at(p->name), ours), 1e-4) << p->name;
-      // The step did change the parameters.
-      EXPECT_GE(relative_difference(given.after.at(p->name), given.initial.at(p->name)), 1e-3) << p->name;
+    expect_learnt(network, given.initial, given.after);
+  }
+}
+
+TEST_P(AgainstTorch, ThreeStepsWithAdamw) {
+  const Fixture given = fixture();
+  for (const Kernels kernels : {Kernels::kDense, Kernels::kSparse}) {
+    Network network(graph(), {kBatch, kernels, 1});
+    load(network, given.initial);
+    const auto adamw = make_adamw(network.parameters(), kAdamw, 1);
+    for (std::int64_t step = 0; step < 3; ++step) {
+      network.forward(given.images.data(), given.labels.data(), {});
+      network.backward();
+      adamw->step(kAdamwRate, step);
     }
+    expect_learnt(network, given.initial, given.adamw);
   }
 }
 

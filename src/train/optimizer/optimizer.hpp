@@ -14,9 +14,10 @@
 namespace lacuna::train {
 
 struct OptimizerOptions {
-  double momentum = 0.9;
-  double weight_decay = 5e-4;  // of every learnt parameter
-  std::size_t kind = 0;        // place in kOptimizers
+  double momentum = 0.9;                          // sgd
+  double weight_decay = 5e-4;                     // of every learnt parameter
+  double beta1 = 0.9, beta2 = 0.999, eps = 1e-8;  // adamw
+  std::size_t kind = 0;                           // place in kOptimizers
 };
 
 class Optimizer {
@@ -27,6 +28,9 @@ class Optimizer {
 
   // Updates the learnt parameters; `step` counts from 0.
   virtual void step(double rate, std::int64_t step) = 0;
+
+  // Share of the first state, a mean of past gradients, that a step leaves.
+  virtual double mean_decay() const = 0;
 
   const OptimizerOptions& options() const { return options_; }
   int threads() const { return threads_; }
@@ -67,13 +71,19 @@ using MakeOptimizer = std::unique_ptr<Optimizer> (*)(const std::vector<Parameter
                                                      const OptimizerOptions& options, int threads);
 std::unique_ptr<Optimizer> make_sgd(const std::vector<Parameter*>& parameters,
                                     const OptimizerOptions& options, int threads);
+std::unique_ptr<Optimizer> make_adamw(const std::vector<Parameter*>& parameters,
+                                      const OptimizerOptions& options, int threads);
 
 struct OptimizerKind {
   const char* name;
   MakeOptimizer make;
   int states;  // tensors that it keeps per parameter
+  // Defaults of --lr and --weight-decay.
+  double rate;
+  double weight_decay;
 };
-inline constexpr std::array kOptimizers = {OptimizerKind{"sgd", make_sgd, 1}};
+inline constexpr std::array kOptimizers = {OptimizerKind{"sgd", make_sgd, 1, 0.02, 5e-4},
+                                           OptimizerKind{"adamw", make_adamw, 2, 1e-3, 1e-2}};
 
 // The names in kOptimizers.
 const std::vector<const char*>& optimizer_names();

@@ -22,6 +22,8 @@ class Sgd final : public Optimizer {
               count, own_rate, momentum, decay);
     });
   }
+
+  double mean_decay() const override { return options().momentum; }
 };
 
 }  // namespace

@@ -154,3 +154,20 @@ void sgd(float* value, float* velocity, const float* gradient, std::int64_t coun
     value[i] -= rate * velocity[i];
   }
 }
+
+// Vectors of GCC have no square root, so the compiler makes them of this loop.
+void adamw(const AdamwPass& pass) {
+  const AdamwPass p = pass;
+  float* __restrict value = p.value;
+  float* __restrict mean = p.mean;
+  float* __restrict square = p.square;
+  const float* __restrict gradient = p.gradient;
+  for (std::int64_t i = 0; i < p.count; ++i) {
+    const float g = gradient[i];
+    const float m = mean[i] + p.one_minus_beta1 * (g - mean[i]);
+    const float s = square[i] + p.one_minus_beta2 * (g * g - square[i]);
+    mean[i] = m;
+    square[i] = s;
+    value[i] = p.kept * value[i] - p.rate * m / (__builtin_sqrtf(s) * p.by_root + p.eps);
+  }
+}

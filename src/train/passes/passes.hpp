@@ -71,6 +71,21 @@ struct MaxPoolPass {
   bool positive;  // a ReLU comes before, whose gradient is zero where its output is
 };
 
+// mean += (1 - beta1) * (gradient - mean);  square += (1 - beta2) * (gradient^2 - square);
+// value = kept * value - rate * mean / (sqrt(square) * by_root + eps)
+struct AdamwPass {
+  float* value;
+  float* mean;
+  float* square;
+  const float* gradient;
+  std::int64_t count;
+  float one_minus_beta1, one_minus_beta2;
+  float kept;     // 1 - learning rate * weight decay
+  float rate;     // learning rate / (1 - beta1^step)
+  float by_root;  // 1 / sqrt(1 - beta2^step)
+  float eps;
+};
+
 struct Passes {
   const char* isa;
   // Adds the sums of x - origin and of their squares, per lane.
@@ -89,6 +104,7 @@ struct Passes {
   // velocity = momentum * velocity + (gradient + decay * value); value -= rate * velocity
   void (*sgd)(float* value, float* velocity, const float* gradient, std::int64_t count, float rate,
               float momentum, float decay);
+  void (*adamw)(const AdamwPass& pass);
 };
 
 const Passes& passes(Isa isa);

@@ -26,6 +26,7 @@ constinit const Passes LACUNA_PASSES = {
     .max_pool = max_pool,
     .max_pool_gradient = max_pool_gradient,
     .sgd = sgd,
+    .adamw = adamw,
 };
 
 }  // namespace lacuna::train

@@ -239,5 +239,35 @@ TEST(Passes, Sgd) {
   });
 }
 
+TEST(Passes, Adamw) {
+  each_case([](const Passes& run, Random& random, std::int64_t pixels) {
+    const std::int64_t count = pixels * 5 + 3;
+    Floats value = draw(random, count), mean = draw(random, count), square = draw(random, count);
+    for (float& s : square) s *= s;
+    const Floats gradient = draw(random, count);
+    Doubles values, means, squares;
+    for (std::size_t i = 0; i < value.size(); ++i) {
+      const auto w = static_cast<double>(value[i]), g = static_cast<double>(gradient[i]);
+      means.push_back(0.75 * static_cast<double>(mean[i]) + 0.25 * g);
+      squares.push_back(0.875 * static_cast<double>(square[i]) + 0.125 * g * g);
+      values.push_back(0.5 * w - 0.125 * means.back() / (2 * std::sqrt(squares.back()) + 0.0625));
+    }
+    run.adamw({.value = value.data(),
+               .mean = mean.data(),
+               .square = square.data(),
+               .gradient = gradient.data(),
+               .count = count,
+               .one_minus_beta1 = 0.25F,
+               .one_minus_beta2 = 0.125F,
+               .kept = 0.5F,
+               .rate = 0.125F,
+               .by_root = 2,
+               .eps = 0.0625F});
+    expect_close(means, mean);
+    expect_close(squares, square);
+    expect_close(values, value);
+  });
+}
+
 }  // namespace
 }  // namespace lacuna::train

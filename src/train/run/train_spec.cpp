@@ -173,7 +173,8 @@ std::vector<TrainOption> make_options() {
         "Seed of everything random: weights, order of images, flips, crops, dropout", {"/seed", "N"},
         AT(training.seed))
       .checkpoint = "seed";
-  t.add("lr", "0.02", {kSmallest, kLargest}, "Learning rate", {"/lr", "X"}, AT(training.schedule.rate))
+  t.add("lr", "0.02", {kSmallest, kLargest}, "Learning rate (default with adamw: 0.001)", {"/lr", "X"},
+        AT(training.schedule.rate))
       .checkpoint = "lr";
   t.choice("schedule", "cosine", "How the learning rate changes", {"/schedule"}, AT(training.schedule.kind),
            kSchedules)
@@ -182,14 +183,26 @@ std::vector<TrainOption> make_options() {
         "Steps of linear growth of the learning rate from zero (default: a twentieth of all steps)",
         {"/warmup", "N"}, AT(training.schedule.warmup), "-1")
       .checkpoint = "warmup";
-  t.add("momentum", "0.9", {0, 0.9999}, "Momentum", {"/momentum", "X"}, AT(training.optimizer.momentum))
+  t.add("momentum", "0.9", {0, 0.9999}, "Momentum of sgd", {"/momentum", "X"},
+        AT(training.optimizer.momentum))
       .checkpoint = "momentum";
-  t.add("weight-decay", "0.0005", {0, 1}, "Weight decay", {"/weight_decay", "X"},
+  t.add("weight-decay", "0.0005", {0, 1}, "Weight decay (default with adamw: 0.01)", {"/weight_decay", "X"},
         AT(training.optimizer.weight_decay))
       .checkpoint = "weight_decay";
-  t.choice("optimizer", "sgd", "How weights are updated; sgd: with momentum, as in PyTorch",
+  t.choice("optimizer", "sgd",
+           "How weights are updated, as in PyTorch; sgd: with momentum; adamw: by means of gradients and "
+           "of their squares, with decoupled weight decay",
            {"/optimizer", "", false, "sgd"}, AT(training.optimizer.kind), optimizer_names())
       .checkpoint_if_changed("optimizer");
+  t.add("beta1", "0.9", {0, 0.9999}, "adamw: share of the mean of gradients that a step leaves",
+        {"/beta1", "X", false, "0.9"}, AT(training.optimizer.beta1))
+      .checkpoint_if_changed("beta1");
+  t.add("beta2", "0.999", {0, 0.999999}, "adamw: the same of the mean of their squares",
+        {"/beta2", "X", false, "0.999"}, AT(training.optimizer.beta2))
+      .checkpoint_if_changed("beta2");
+  t.add("eps", "1e-08", {kSmallest, 1}, "adamw: added to the root of the mean of squares",
+        {"/eps", "X", false, "1e-08"}, AT(training.optimizer.eps))
+      .checkpoint_if_changed("eps");
 
   t.heading("Data");
   t.add("data", "shapes", {},
@@ -348,12 +361,24 @@ void check(const TrainSpec& spec) {
                      "add --sparsify, --selective-backprop, --quantize or --prune, or leave it out");
   if (!spec.sparsifies() && spec.given.contains("density"))
     throw InputError("--density", "it belongs to --sparsify", "say which method, or leave it out");
+  if (!spec.resume) {  // what an earlier run has recorded was checked then
+    const bool adamw = kOptimizers[spec.training.optimizer.kind].make == make_adamw;
+    for (const char* name : {"beta1", "beta2", "eps"})
+      if (!adamw && spec.given.contains(name))
+        throw InputError(fmt::format("--{}", name), "it belongs to --optimizer adamw",
+                         "add that, or leave it out");
+    if (adamw && spec.given.contains("momentum"))
+      throw InputError("--momentum", "adamw has none", "use --beta1, or leave it out");
+  }
   if (!network.sparsify.reuses() && spec.given.contains("sparsify-warmup"))
     throw InputError("--sparsify-warmup", "only resprop has a warm-up", "leave it out, or use --warmup");
 }
 
 void settle(TrainSpec& spec, std::int64_t epoch) {
   TrainOptions& training = spec.training;
+  const OptimizerKind& optimizer = kOptimizers[training.optimizer.kind];
+  if (!spec.given.contains("lr")) training.schedule.rate = optimizer.rate;
+  if (!spec.given.contains("weight-decay")) training.optimizer.weight_decay = optimizer.weight_decay;
   std::int64_t& steps = training.steps;
   if (steps == 0) steps = std::max<std::int64_t>(1, std::llround(spec.epochs * static_cast<double>(epoch)));
   if (spec.network.sparsify.reuses() && spec.network.sparsify.warmup < 0)

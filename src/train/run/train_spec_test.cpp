@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <gtest/gtest.h>
+#include <map>
 #include <sstream>
 
 #include "base/testing.hpp"
@@ -90,12 +91,41 @@ TEST(TrainSpec, RefusesValuesOutOfRange) {
             "--kernels spars: unknown name; did you mean 'sparse'? known: dense, sparse, auto");
 }
 
+TEST(TrainSpec, OptimizersHaveTheirOwnOptionsAndDefaults) {
+  const auto settled = [](std::vector<std::pair<std::string, std::string>> given) {
+    TrainSpec spec;
+    for (const auto& [name, text] : given)
+      for (const TrainOption& option : train_options())
+        if (option.spec.name == name) option.give(spec, text);
+    check(spec);
+    settle(spec, 100);
+    return spec.training;
+  };
+  EXPECT_EQ(settled({}).schedule.rate, 0.02);
+  EXPECT_EQ(settled({}).optimizer.weight_decay, 5e-4);
+  EXPECT_EQ(settled({{"optimizer", "adamw"}}).schedule.rate, 1e-3);
+  EXPECT_EQ(settled({{"optimizer", "adamw"}}).optimizer.weight_decay, 1e-2);
+  EXPECT_EQ(settled({{"optimizer", "adamw"}, {"lr", "0.02"}}).schedule.rate, 0.02);
+  EXPECT_EQ(settled({{"optimizer", "adamw"}, {"weight-decay", "0"}}).optimizer.weight_decay, 0);
+  EXPECT_EQ(settled({{"optimizer", "adamw"}, {"beta2", "0.95"}}).optimizer.beta2, 0.95);
+  EXPECT_EQ(error_of([&] {
+              settled({{"eps", "0.1"}});
+            }),
+            "--eps: it belongs to --optimizer adamw; add that, or leave it out");
+  EXPECT_EQ(error_of([&] {
+              settled({{"optimizer", "adamw"}, {"momentum", "0.8"}});
+            }),
+            "--momentum: adamw has none; use --beta1, or leave it out");
+}
+
 // Checkpoints of earlier versions do not mention newer options, and those of this version do so only where
 // they differ from what those versions did.
 TEST(TrainSpec, NewerOptionsAreOmittedAtTheirDefault) {
   const TrainSpec spec;
+  const std::map<std::string, std::string> newer = {
+      {"optimizer", "sgd"}, {"beta1", "0.9"}, {"beta2", "0.999"}, {"eps", "1e-08"}};
   for (const Setting& setting : checkpoint_settings(spec))
-    EXPECT_EQ(setting.assumed, setting.key == "optimizer" ? "sgd" : "") << setting.key;
+    EXPECT_EQ(setting.assumed, newer.contains(setting.key) ? newer.at(setting.key) : "") << setting.key;
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <limits>
 
+#include "base/random.hpp"
 #include "base/testing.hpp"
 #include "base/text/choice.hpp"
 #include "train/testing/tiny_run.hpp"
@@ -58,6 +59,62 @@ TEST(Sgd, TwoStepsByHand) {
   EXPECT_EQ(w.value[0], 1.21875F);
   EXPECT_EQ(mean.value[0], 3);
   EXPECT_EQ(sgd->learnt().size(), 2u);
+}
+
+// Forty steps against the textbook's formulas in double precision, also for a parameter that is spread over
+// threads; and the twin without decoupling, L2 decay added to the gradient, is told apart.
+TEST(Adamw, FollowsAPlainTwin) {
+  const OptimizerOptions options{.weight_decay = 0.1, .beta1 = 0.8, .beta2 = 0.95, .eps = 1e-6};
+  constexpr double kRate = 0.02;
+  constexpr std::int64_t kSize = 40'000;
+  Parameter w("w", Parameter::Kind::kWeights, {kSize});
+  Parameter s("s", Parameter::Kind::kScalar, {1});
+  Parameter mean("mean", Parameter::Kind::kBuffer, {1});
+  mean.value[0] = 3;
+  const auto adamw = make_adamw({&w, &s, &mean}, options, 2);
+  struct Twin {
+    double value, mean = 0, square = 0;
+  };
+  std::vector<Twin> decoupled, coupled;
+  Random random(5);
+  for (std::int64_t i = 0; i < kSize; ++i) {
+    w.value[i] = static_cast<float>(random.integer(-100, 100)) / 50;
+    decoupled.push_back({static_cast<double>(w.value[i])});
+  }
+  s.value[0] = 0.5F;
+  decoupled.push_back({0.5});
+  coupled = decoupled;
+  const auto update = [&](Twin& twin, double gradient, double rate, std::int64_t t, bool apart) {
+    const double g = apart ? gradient : gradient + options.weight_decay * twin.value;
+    if (apart) twin.value -= rate * options.weight_decay * twin.value;
+    twin.mean = options.beta1 * twin.mean + (1 - options.beta1) * g;
+    twin.square = options.beta2 * twin.square + (1 - options.beta2) * g * g;
+    const double m = twin.mean / (1 - std::pow(options.beta1, t));
+    const double v = twin.square / (1 - std::pow(options.beta2, t));
+    twin.value -= rate * m / (std::sqrt(v) + options.eps);
+  };
+  for (std::int64_t step = 0; step < 40; ++step) {
+    for (std::int64_t i = 0; i <= kSize; ++i) {
+      Parameter& parameter = i < kSize ? w : s;
+      float& gradient = parameter.grad[i < kSize ? i : 0];
+      gradient = random.chance(0.3) ? 0 : static_cast<float>(random.integer(-100, 100)) / 64;
+      const double rate = i < kSize ? kRate : kRate / 10;  // that of scalars is a tenth
+      const auto place = static_cast<std::size_t>(i);
+      update(decoupled[place], static_cast<double>(gradient), rate, step + 1, true);
+      update(coupled[place], static_cast<double>(gradient), rate, step + 1, false);
+    }
+    adamw->step(kRate, step);
+    double worst = 0, apart = 0;
+    for (std::int64_t i = 0; i <= kSize; ++i) {
+      const auto ours = static_cast<double>(i < kSize ? w.value[i] : s.value[0]);
+      worst = std::max(worst, std::fabs(ours - decoupled[static_cast<std::size_t>(i)].value));
+      apart = std::max(apart, std::fabs(ours - coupled[static_cast<std::size_t>(i)].value));
+    }
+    ASSERT_LT(worst, 2e-5) << "step " << step;
+    ASSERT_GT(apart, 1e-3) << "step " << step;
+  }
+  EXPECT_EQ(mean.value[0], 3);
+  EXPECT_EQ(adamw->learnt().size(), 2u);
 }
 
 // ---------------------------------------------------------------- learning

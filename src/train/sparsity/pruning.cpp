@@ -90,7 +90,7 @@ bool Pruning::needs_all_gradients(std::int64_t step) const {
   if (options_.method == PruningOptions::Method::kDynamicSparse) return false;
   // ASSUMPTION(T9): sparse momentum grows weights where the momentum is largest, which an exponential mean
   // has forgotten to one percent after `remembered` steps (44 for a momentum of 0.9).
-  const double momentum = optimizer_.options().momentum;
+  const double momentum = optimizer_.mean_decay();
   const double remembered = momentum > 0 ? std::ceil(std::log(kForgotten) / std::log(momentum)) : 1;
   const std::int64_t steps =
       options_.growth_steps > 0 ? options_.growth_steps : static_cast<std::int64_t>(remembered);
