@@ -17,8 +17,8 @@ Enum choose(int given, const std::array<Enum, N>& values, std::string_view name)
   return capi::choose(given, values, "convolution", name);
 }
 
-constexpr std::array kImpls{Impl::kAuto, Impl::kSparse, Impl::kDenseDirect, Impl::kDenseAuto,
-                            Impl::kReference};
+constexpr std::array kImpls{Impl::kAuto,      Impl::kSparse,    Impl::kDenseDirect,
+                            Impl::kDenseAuto, Impl::kReference, Impl::kBfloat16};
 
 Size2 pair_of(const int64_t (&pair)[2], std::int64_t when_zero = 0) {
   return {pair[0] == 0 ? when_zero : pair[0], pair[1] == 0 ? when_zero : pair[1]};

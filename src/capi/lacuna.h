@@ -189,9 +189,12 @@ typedef int lacuna_operation;
 enum {
   LACUNA_IMPL_AUTO = 0,
   LACUNA_IMPL_SPARSE = 1,
-  LACUNA_IMPL_DENSE = 2,    /* oneDNN, direct */
-  LACUNA_IMPL_ONEDNN = 3,   /* oneDNN, its own choice */
-  LACUNA_IMPL_REFERENCE = 4 /* slow */
+  LACUNA_IMPL_DENSE = 2,     /* oneDNN, direct */
+  LACUNA_IMPL_ONEDNN = 3,    /* oneDNN, its own choice */
+  LACUNA_IMPL_REFERENCE = 4, /* slow */
+  /* dense, the operands rounded to bfloat16, sums in single precision: channels-last or blocked tensors with
+     multiples of 16 channels, plain weights that are not ohwi. LACUNA_BAD_INPUT where the CPU has none */
+  LACUNA_IMPL_BFLOAT16 = 5
 };
 typedef int lacuna_impl;
 /* blocked: nChw16c, channels past the last are zero. */

@@ -8,10 +8,19 @@ import torch.nn.functional as F
 
 from .history import history
 from .memory import default_limit, tidy_heap
-from .plans import ACTIVATIONS, DENSE, FORWARD, GRADIENTS, INPUT_GRAD, NOTHING, SPARSE, WEIGHT_GRAD, WEIGHTS
-from .plans import Geometry, Plan, Setting, shared_plan, trim_workspaces
-from .tensors import differentiates_forward, dispatch_is_watched, empty, is_plain, share_of_zeros, uses_channels_last
-from .tuner import NAMES, OUR_DENSE, SKIP_A, SKIP_G, SKIP_W, TORCH, Choice
+from .plans import ACTIVATIONS, BFLOAT16, DENSE, FORWARD, GRADIENTS, INPUT_GRAD, NOTHING, SPARSE, WEIGHT_GRAD, WEIGHTS
+from .plans import Geometry, Plan, Setting, has_bfloat16, shared_plan, trim_workspaces
+from .tensors import (
+    differentiates_forward,
+    dispatch_is_watched,
+    empty,
+    is_plain,
+    rows_that_count,
+    share_of_zero_rows,
+    share_of_zeros,
+    uses_channels_last,
+)
+from .tuner import NAMES, OUR_BFLOAT16, OUR_DENSE, SKIP_A, SKIP_G, SKIP_ROWS, SKIP_W, TORCH, Choice
 from ..errors import SimulationError
 
 OPERATIONS = ("forward", "input_grad", "weight_grad")
@@ -27,7 +36,7 @@ _COMPARED = 3  # calls each that a layer's choices as a whole are compared with 
 _MOST_PLANS = 64  # of a layer at shapes that are like one another
 _MANY = 1 << 18  # elements of an input from which on the heap is tidied while kernels are measured
 _FEWEST_CHANNELS = 16  # of the operand whose zeros are skipped: fewer are padded to 16
-
+_IMPLS = {OUR_DENSE: DENSE, OUR_BFLOAT16: BFLOAT16}  # of the others: SPARSE
 
 # The operand whose zeros a candidate skips.
 _SKIPPED = {SKIP_A: ACTIVATIONS, SKIP_G: GRADIENTS, SKIP_W: WEIGHTS}
@@ -40,21 +49,30 @@ class Manner(NamedTuple):
     dry_run: bool = False
     memory_limit: Optional[int] = None  # bytes of a workspace; None: a share of what is free
     remember: bool = True  # start with what earlier processes measured, and keep what this one does
+    bfloat16: bool = False  # operands may be rounded to bfloat16
 
 
 class Call:
     """A layer at one shape and those like it: a geometry and the choice for each operation.
 
     Times are those of `geometry`, the first one seen; those of others are scaled by their multiply-accumulates.
-    `pruned`: a mask says which weights are kept, so that the gradients of the others are not needed. `key`: of what was
-    measured in earlier processes; empty for none.
+    `pruned`: a mask says which weights are kept, so that the gradients of the others are not needed. `dtype`: of the
+    tensors; our kernels compute in single precision whatever it is. `key`: of what was measured in earlier processes;
+    empty for none.
     """
 
     def __init__(
-        self, geometry: Geometry, channels_last: bool, threads: int, manner: Manner, pruned: bool, key: str = ""
+        self,
+        geometry: Geometry,
+        channels_last: bool,
+        threads: int,
+        manner: Manner,
+        pruned: bool,
+        dtype: torch.dtype = torch.float32,
+        key: str = "",
     ) -> None:
-        self.geometry, self.channels_last, self.threads = geometry, channels_last, threads
-        self.deterministic, self.dry_run, self._memory_limit, _ = manner
+        self.geometry, self.channels_last, self.threads, self.dtype = geometry, channels_last, threads, dtype
+        self.deterministic, self.dry_run, self._memory_limit = manner.deterministic, manner.dry_run, manner.memory_limit
         self._macs = max(1, geometry.macs())
         self._key = key
         self.too_large: Dict[str, int] = {}  # kernels that need more memory than they may take, with their bytes
@@ -67,15 +85,18 @@ class Call:
         self._turn: Optional[int] = None  # 0: all PyTorch's, 1: as chosen, each timed; None: not under way
         self._turns: Tuple[Tuple[float, ...], Tuple[float, ...]] = ((), ())  # seconds
         self._forward_seconds = 0.0
-        self.format = torch.channels_last if channels_last else torch.contiguous_format
         channels = geometry.input[1] // geometry.groups
         outs = geometry.out_channels // geometry.groups
         skip_a = [SKIP_A] if channels >= _FEWEST_CHANNELS else []
         skip_g = [SKIP_G] if outs >= _FEWEST_CHANNELS else []
+        blocks = geometry.groups == 1 and channels % 16 == 0 and outs % 16 == 0
+        rounds = blocks and (manner.bfloat16 or dtype == torch.bfloat16) and has_bfloat16()
+        dense = [TORCH, OUR_DENSE, *([OUR_BFLOAT16] if rounds else [])]
+        rows = [SKIP_ROWS] if geometry.linear else []
         self.choices = (
-            Choice([TORCH, OUR_DENSE, *skip_a, SKIP_W]),
-            Choice([TORCH, OUR_DENSE, *skip_g, SKIP_W]),
-            Choice([TORCH, OUR_DENSE, *skip_a, *(skip_g if skip_a else []), *([SKIP_W] if pruned else [])]),
+            Choice([*dense, *skip_a, SKIP_W]),
+            Choice([*dense, *skip_g, *rows, SKIP_W]),
+            Choice([*dense, *skip_a, *(skip_g if skip_a else []), *rows, *([SKIP_W] if pruned else [])]),
         )
         # By operation, candidate and input, the longest unused first.
         self._plans: Dict[Tuple[int, int, tuple], Tuple[Setting, Plan]] = {}
@@ -90,7 +111,7 @@ class Call:
             tidy_heap(self)
         used = TORCH if self._turn == 0 else self._choose(FORWARD, x, None, weight)
         if used != TORCH:
-            self._plan(FORWARD, used, x, self._weights(weight)[1], bias is not None)  # made before the clock starts
+            self._plan(FORWARD, used, x, self._ohwi(FORWARD, used, weight), bias is not None)  # made before the clock starts
         begin = perf_counter()
         result = None if used == TORCH else self._our_forward(used, x, weight, bias)
         if result is None:
@@ -127,7 +148,8 @@ class Call:
         results: List[Optional[torch.Tensor]] = [None, None, None]
         left = list(mask)
         joint = []
-        dense = None  # grad in the layout of our kernels, made once
+        laid_out: Dict[torch.memory_format, torch.Tensor] = {}  # grad as our kernels read it
+        counts: Optional[torch.Tensor] = None  # rows of grad that are not zero
         for op in (INPUT_GRAD, WEIGHT_GRAD):
             which = op - 1
             if not mask[which]:
@@ -137,17 +159,21 @@ class Call:
                 joint.append(op)
                 continue
             bias = op == WEIGHT_GRAD and mask[2]  # comes with the weights' gradient
-            if used != TORCH:
-                self._plan(op, used, x, self._ohwi(op, weight), False)  # made before the clock starts
+            if used not in (TORCH, SKIP_ROWS):
+                self._plan(op, used, x, self._ohwi(op, used, weight), False)  # made before the clock starts
             begin = perf_counter()
             result = None
-            if used != TORCH:
-                if dense is None:
-                    dense = self._laid_out(grad)
+            if used == SKIP_ROWS:
+                counts = rows_that_count(grad) if counts is None else counts
+                result = self._gradient_of_rows(op, counts, grad, x, weight)
+            elif used != TORCH:
+                layout = self._format(used)
+                if layout not in laid_out:
+                    laid_out[layout] = self._laid_out(used, grad)
                 if op == INPUT_GRAD:
-                    result = self._our_input_grad(used, dense, x, weight)
+                    result = self._our_input_grad(used, laid_out[layout], x, weight)
                 else:
-                    result = self._our_weight_grad(used, dense, x, weight, kept)
+                    result = self._our_weight_grad(used, laid_out[layout], x, weight, kept)
             if result is not None:
                 results[which] = result
                 if bias:
@@ -178,6 +204,8 @@ class Call:
             for candidate in choice.candidates:
                 if operands.get(candidate) is not None:
                     choice.saw_zeros(candidate, share_of_zeros(operands[candidate]))
+                elif candidate == SKIP_ROWS:
+                    choice.saw_zeros(candidate, share_of_zero_rows(grad))
         return choice.by_rule() if self.deterministic else choice.next()
 
     def _done(self, op: int, used: int, seconds: float) -> None:
@@ -269,9 +297,9 @@ class Call:
         return self._macs / max(1, self._exact(x).macs())
 
     def _plan(self, op: int, used: int, x: torch.Tensor, ohwi: bool, bias: bool) -> Optional[Plan]:
-        impl = DENSE if used == OUR_DENSE else SPARSE
         skipped = _SKIPPED.get(used, NOTHING)
-        setting = Setting(op, impl, skipped, self.channels_last, ohwi, bias, self.threads)
+        channels_last = self._format(used) == torch.channels_last
+        setting = Setting(op, _IMPLS.get(used, SPARSE), skipped, channels_last, ohwi, bias, self.threads)
         geometry = self._exact(x)
         key = (op, used, geometry.input)
         kept = self._plans.pop(key, None)
@@ -293,60 +321,94 @@ class Call:
             self._plans.pop(next(iter(self._plans)), None)
         return plan
 
-    def _laid_out(self, tensor: torch.Tensor) -> torch.Tensor:
-        return tensor.contiguous() if self.geometry.linear else tensor.contiguous(memory_format=self.format)
+    # Our kernels read and write single precision, those of bfloat16 in channels-last order alone.
 
-    def _ohwi(self, op: int, weight: torch.Tensor) -> bool:
-        if op == WEIGHT_GRAD:  # its result: laid out as the weights are, or as the rest if they are the same either way
-            both = self.geometry.kernel == (1, 1) and self.channels_last
-            return not self.geometry.linear and (both or uses_channels_last(weight))
-        return self._weights(weight)[1]
+    def _format(self, used: int) -> torch.memory_format:
+        last = self.channels_last or used == OUR_BFLOAT16
+        return torch.channels_last if last else torch.contiguous_format
 
-    def _weights(self, weight: torch.Tensor) -> Tuple[torch.Tensor, bool]:
-        if self.geometry.linear or weight.is_contiguous():
-            return weight.contiguous(), False
-        if weight.is_contiguous(memory_format=torch.channels_last):
-            return weight, True
-        return weight.contiguous(), False
+    def _laid_out(self, used: int, tensor: torch.Tensor) -> torch.Tensor:
+        if self.geometry.linear:
+            return tensor.float().contiguous()
+        order = self._format(used)
+        if tensor.dtype != torch.float32:
+            tensor = tensor.to(torch.float32, memory_format=order)
+        return tensor.contiguous(memory_format=order)
+
+    def _handed_out(self, used: int, tensor: torch.Tensor) -> torch.Tensor:
+        """A result in the type and the order that PyTorch's would have."""
+        if used == OUR_BFLOAT16 and not self.channels_last:
+            return self._copied(tensor, torch.contiguous_format)
+        return tensor.to(self.dtype)
+
+    def _copied(self, tensor: torch.Tensor, order: torch.memory_format) -> torch.Tensor:
+        """With the strides of that order in sizes of one, too."""
+        return torch.empty(tensor.shape, dtype=self.dtype, device="cpu", memory_format=order).copy_(tensor)
+
+    def _ohwi(self, op: int, used: int, weight: torch.Tensor) -> bool:
+        if self.geometry.linear or used == OUR_BFLOAT16:
+            return False
+        if op != WEIGHT_GRAD:
+            return not weight.is_contiguous() and weight.is_contiguous(memory_format=torch.channels_last)
+        # Its result: laid out as the weights are, or as the rest if they are the same either way.
+        return uses_channels_last(weight) or (self.geometry.kernel == (1, 1) and self.channels_last)
+
+    @staticmethod
+    def _weights(weight: torch.Tensor, ohwi: bool) -> torch.Tensor:
+        return weight.float() if ohwi else weight.float().contiguous()
 
     def _our_forward(self, used, x, weight, bias) -> Optional[torch.Tensor]:
-        weights, ohwi = self._weights(weight)
+        ohwi = self._ohwi(FORWARD, used, weight)
         plan = self._plan(FORWARD, used, x, ohwi, bias is not None)
         if plan is None:
             return None
         if self.geometry.linear:
             result = empty((*x.shape[:-1], self.geometry.out_channels))
         else:
-            result = empty(self._exact(x).output(), self.format)
-        tensors = {"src": self._laid_out(x), "weights": weights, "dst": result}
+            result = empty(self._exact(x).output(), self._format(used))
+        tensors = {"src": self._laid_out(used, x), "weights": self._weights(weight, ohwi), "dst": result}
         if bias is not None:
-            tensors["bias"] = bias.contiguous()
-        return result if plan.run(**tensors) else None
+            tensors["bias"] = bias.float().contiguous()
+        return self._handed_out(used, result) if plan.run(**tensors) else None
 
     def _our_input_grad(self, used, grad, x, weight) -> Optional[torch.Tensor]:
-        weights, ohwi = self._weights(weight)
+        ohwi = self._ohwi(INPUT_GRAD, used, weight)
         plan = self._plan(INPUT_GRAD, used, x, ohwi, False)
         if plan is None:
             return None
-        result = empty(x.shape) if self.geometry.linear else empty(x.shape, self.format)
-        return result if plan.run(diff_dst=grad, weights=weights, diff_src=result) else None
+        result = empty(x.shape) if self.geometry.linear else empty(x.shape, self._format(used))
+        done = plan.run(diff_dst=grad, weights=self._weights(weight, ohwi), diff_src=result)
+        return self._handed_out(used, result) if done else None
 
     def _our_weight_grad(self, used, grad, x, weight, kept) -> Optional[torch.Tensor]:
-        ohwi = self._ohwi(WEIGHT_GRAD, weight)
+        ohwi = self._ohwi(WEIGHT_GRAD, used, weight)
         plan = self._plan(WEIGHT_GRAD, used, x, ohwi, False)
         if plan is None:
             return None
         order = torch.channels_last if ohwi else torch.contiguous_format
         result = empty(weight.shape, order)
-        tensors = {"src": self._laid_out(x), "diff_dst": grad, "diff_weights": result}
+        tensors = {"src": self._laid_out(used, x), "diff_dst": grad, "diff_weights": result}
         if used == SKIP_W:
             tensors["weights"] = kept.contiguous(memory_format=order)
-        return result if plan.run(**tensors) else None
+        if not plan.run(**tensors):
+            return None
+        if used == OUR_BFLOAT16 and self._ohwi(WEIGHT_GRAD, TORCH, weight):
+            return self._copied(result, torch.channels_last)
+        return result.to(self.dtype)
+
+    @staticmethod
+    def _gradient_of_rows(op, counts, grad, x, weight) -> torch.Tensor:
+        """A gradient of a linear layer, by PyTorch, without the rows of grad that are zero: padding, ignored labels."""
+        grad, x_rows = grad.reshape(-1, grad.shape[-1]), x.reshape(-1, x.shape[-1])
+        if op == INPUT_GRAD:
+            result = x.new_zeros(x_rows.shape)
+            return result.index_copy_(0, counts, grad[counts].mm(weight)).view(x.shape)
+        return grad[counts].t().mm(x_rows[counts])
 
     def _bias_grad(self, grad: torch.Tensor) -> torch.Tensor:
-        if self.geometry.linear:
-            return grad.reshape(-1, grad.shape[-1]).sum(0)
-        return grad.sum((0, 2, 3))
+        rows = (0,) if self.geometry.linear else (0, 2, 3)
+        grad = grad.reshape(-1, grad.shape[-1]) if self.geometry.linear else grad
+        return grad.sum(rows, dtype=torch.float32).to(self.dtype)
 
     # PyTorch's.
 
@@ -425,7 +487,7 @@ class LayerFunction(torch.autograd.Function):
         x, weight, kept = ctx.saved_tensors
         mask = [ctx.needs_input_grad[0], ctx.needs_input_grad[1], ctx.has_bias and ctx.needs_input_grad[2]]
         call: Call = ctx.call
-        if torch.is_grad_enabled() or dispatch_is_watched() or differentiates_forward() or not is_plain(grad):
+        if torch.is_grad_enabled() or dispatch_is_watched() or differentiates_forward() or not is_plain(grad, call.dtype):
             gradients = call._torch_backward(grad, x, weight, mask)
         else:
             gradients = call.backward(grad, x, weight, mask, kept)

@@ -10,7 +10,7 @@ from torch import nn
 
 from . import layers
 from .calls import Manner
-from .plans import FORWARD, NOTHING, SPARSE, Geometry, Plan, Setting
+from .plans import FORWARD, NOTHING, SPARSE, Geometry, Plan, Setting, has_bfloat16
 from ..errors import ConvertError
 
 _COVERED = (nn.Conv2d, nn.Linear)
@@ -29,6 +29,7 @@ def convert(
     masks: Optional[Mapping[str, torch.Tensor]] = None,
     memory_limit: Optional[int] = None,
     remember: bool = True,
+    precision: str = "float32",
 ) -> nn.Module:
     """Let the faster of PyTorch and Lacuna run the `Conv2d` and `Linear` layers of a model on the CPU.
 
@@ -47,6 +48,9 @@ def convert(
     memory_limit: bytes that a kernel may need for its workspace, which all layers share. Kernels that need more are not
         tried. By default a quarter of what is free when a kernel is first tried.
     remember: keep what was measured in the user's cache folder, and start with what is there.
+    precision: "bfloat16": the operands of products may be rounded to bfloat16 where that is faster, as with
+        `lacuna train --precision bfloat16`; sums, weights and all else stay single precision. Layers whose channels are
+        not multiples of 16 stay as they are.
 
     `lacuna.report(model)` has what was converted, what was left to PyTorch and why; `lacuna.unconvert(model)` restores
     the model.
@@ -58,9 +62,13 @@ def convert(
     chosen, skipped = _matching(names, only, "only"), _matching(names, skip, "skip")
     if memory_limit is not None and memory_limit < 0:
         raise ConvertError(f"memory_limit is {memory_limit}; give bytes, 0 for kernels without a workspace alone")
-    manner = Manner(deterministic, dry_run, memory_limit, remember)
+    if precision not in ("float32", "bfloat16"):
+        raise ConvertError(f"precision is {precision!r}; give 'float32' or 'bfloat16'")
+    manner = Manner(deterministic, dry_run, memory_limit, remember, precision == "bfloat16")
     own = _checked_masks(model, masks or {})
     _try_library()
+    if manner.bfloat16 and not has_bfloat16():
+        raise ConvertError("precision='bfloat16': this CPU has neither AMX nor AVX512-BF16; leave it out")
     for name, module in model.named_modules():
         if why_not(module) is None and (not only or name in chosen) and name not in skipped:
             module._lacuna = layers.LayerState(manner, own.get(f"{name}.weight" if name else "weight"))
@@ -179,8 +187,8 @@ def why_not(module: nn.Module) -> Optional[str]:
     weight = module.weight
     if weight.device.type != "cpu":
         return f"is on {weight.device}: the kernels are for the CPU"
-    if weight.dtype != torch.float32:
-        return f"its weights are {str(weight.dtype).replace('torch.', '')}: the kernels are for float32"
+    if weight.dtype not in (torch.float32, torch.bfloat16):
+        return f"its weights are {str(weight.dtype).replace('torch.', '')}: the kernels are for float32 and bfloat16"
     if isinstance(module, nn.Conv2d):
         if module.padding_mode != "zeros":
             return f"pads with '{module.padding_mode}'"

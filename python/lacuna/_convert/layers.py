@@ -29,7 +29,10 @@ class LayerState:
     def __init__(self, manner: Manner = Manner(), mask: Optional[torch.Tensor] = None) -> None:
         self.manner = manner
         self.mask = mask  # of the weights that are kept, if the caller gave one
-        self.fast: Tuple[Dict[torch.Size, Call], Dict[torch.Size, Call]] = ({}, {})  # without, with gradients
+        # Without and with gradients, without and with autocast.
+        self.fast: Dict[Tuple[bool, bool], Dict[torch.Size, Call]] = {
+            (gradients, casts): {} for gradients in (False, True) for casts in (False, True)
+        }
         self.calls: Dict[tuple, Call] = {}
         self.left = 0  # calls of a layer at rest until it looks again
         _in_use(1)
@@ -44,15 +47,18 @@ class LayerState:
     def __reduce__(self):
         return (LayerState, (self.manner, self.mask))
 
-    def call(self, geometry: Geometry, channels_last: bool, gradients: bool, pruned: bool) -> Call:
+    def call(
+        self, geometry: Geometry, channels_last: bool, gradients: bool, pruned: bool, dtype: torch.dtype
+    ) -> Call:
         manner = self.manner
         if torch.are_deterministic_algorithms_enabled():
             manner = manner._replace(deterministic=True)
-        key = (geometry.like(), channels_last, gradients, torch.get_num_threads(), manner.deterministic, pruned)
+        threads, precision = torch.get_num_threads(), (dtype, manner.bfloat16)
+        key = (geometry.like(), channels_last, gradients, threads, manner.deterministic, pruned, *precision)
         found = self.calls.pop(key, None)
         if found is None:
             known = f"{_machine()} | {key}" if manner.remember and not manner.deterministic else ""
-            found = Call(geometry, channels_last, key[3], manner, pruned, known)
+            found = Call(geometry, channels_last, threads, manner, pruned, dtype, known)
             while len(self.calls) >= _MOST_SHAPES:  # the longest unused
                 self.calls.pop(next(iter(self.calls), None), None)
         self.calls[key] = found
@@ -72,28 +78,32 @@ class LayerState:
                 call.pass_by = 0
 
 
-def _autocast_test() -> Callable[[], bool]:
+def _autocast_tests() -> Tuple[Callable[[], bool], Callable[[], torch.dtype]]:
     try:
         torch.is_autocast_enabled("cpu")
     except TypeError:  # before torch 2.4
-        return torch.is_autocast_cpu_enabled
-    return lambda: torch.is_autocast_enabled("cpu")
+        return torch.is_autocast_cpu_enabled, torch.get_autocast_cpu_dtype
+    return lambda: torch.is_autocast_enabled("cpu"), lambda: torch.get_autocast_dtype("cpu")
 
 
-_autocasts = _autocast_test()
+autocasts, _autocast_dtype = _autocast_tests()
 is_compiling = getattr(getattr(torch, "compiler", None), "is_compiling", lambda: False)
+_TYPES = (torch.float32, torch.bfloat16)
 
 
 def _takes(x: torch.Tensor, weight: torch.Tensor, bias: Optional[torch.Tensor]) -> bool:
     """Return true if our kernels can run this call; everything else is PyTorch's, errors included."""
+    if torch.jit.is_tracing():  # first: what follows would become part of a trace
+        return False
+    if autocasts():
+        kinds = _TYPES if _autocast_dtype() == torch.bfloat16 else ()
+    else:
+        kinds = (torch.bfloat16,) if is_plain(x, torch.bfloat16) else (torch.float32,)
     return (
-        not torch.jit.is_tracing()  # first: what follows would become part of a trace
-        and is_plain(x)
-        and is_plain(weight)
-        and (bias is None or (is_plain(bias) and bias.shape == weight.shape[:1]))
+        all(any(is_plain(t, kind) for kind in kinds) for t in (x, weight, bias) if t is not None)
+        and (bias is None or bias.shape == weight.shape[:1])
         and x.numel() > 0
         and not differentiates_forward()
-        and not _autocasts()
         and not dispatch_is_watched()
     )
 
@@ -150,7 +160,7 @@ def _called(layer: nn.Module, input: torch.Tensor, compute: Callable, geometry_o
     weight, bias = layer.weight, layer.bias  # once: a parametrization computes them, and some keep a state
     if not _takes(input, weight, bias):
         return compute(layer, input, weight, bias)
-    fast = state.fast[torch.is_grad_enabled()]
+    fast = state.fast[torch.is_grad_enabled(), autocasts()]
     call = fast.get(input.shape)
     if call is not None and call.pass_by > 0:
         call.pass_by -= 1
@@ -162,7 +172,8 @@ def _called(layer: nn.Module, input: torch.Tensor, compute: Callable, geometry_o
     gradients = _needs_gradients(input, weight, bias)
     kept = _kept_weights(layer, state, weight) if gradients else None
     channels_last = geometry.linear or uses_channels_last(input) or uses_channels_last(weight)
-    call = state.call(geometry, channels_last, gradients, kept is not None)
+    dtype = torch.bfloat16 if autocasts() else input.dtype
+    call = state.call(geometry, channels_last, gradients, kept is not None, dtype)
     if len(fast) >= _MOST_INPUTS:
         fast.clear()
     fast[input.shape] = call
@@ -170,6 +181,10 @@ def _called(layer: nn.Module, input: torch.Tensor, compute: Callable, geometry_o
         call.leave_to_torch(too_small=True)
         state.rest()
         return compute(layer, input, weight, bias)
+    if input.dtype != dtype or weight.dtype != dtype:  # autocast, which would do the same
+        input, weight = input.to(dtype), weight.to(dtype)
+    if bias is not None and bias.dtype != dtype:
+        bias = bias.to(dtype)
     if gradients:
         return LayerFunction.apply(input, weight, bias, kept, call)
     return call.forward_alone(input, weight, bias)

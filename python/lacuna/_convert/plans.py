@@ -5,6 +5,7 @@ import math
 import threading
 import weakref
 from ctypes import byref, c_double
+from functools import lru_cache
 from typing import NamedTuple, Tuple
 
 import torch
@@ -12,9 +13,10 @@ import torch
 from .memory import workspaces
 from .._native.handles import Handle
 from .._native.library import ConvOptions, ConvTensors, library
+from ..errors import SimulationError
 
 FORWARD, INPUT_GRAD, WEIGHT_GRAD = range(3)
-SPARSE, DENSE = 1, 2  # lacuna_impl
+SPARSE, DENSE, BFLOAT16 = 1, 2, 5  # lacuna_impl
 _NCHW, _NHWC = 0, 1
 NOTHING, ACTIVATIONS, GRADIENTS, WEIGHTS = range(4)  # lacuna_operand
 
@@ -118,6 +120,19 @@ class Plan(Handle):
         finally:
             self._lock.release()
         return True
+
+
+@lru_cache(maxsize=None)
+def has_bfloat16() -> bool:
+    """Return true if this machine multiplies in bfloat16."""
+    try:
+        Plan(
+            Geometry((1, 16, 1, 1), 16, (1, 1), (1, 1), (0, 0), (1, 1), 1, True),
+            Setting(FORWARD, BFLOAT16, NOTHING, True, False, False, 1),
+        )
+    except SimulationError:
+        return False
+    return True
 
 
 # Layers of the same shape share a plan. It lives as long as a layer keeps it.

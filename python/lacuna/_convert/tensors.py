@@ -28,11 +28,11 @@ def empty(shape: Sequence[int], layout: torch.memory_format = torch.contiguous_f
     return torch.empty(shape, dtype=torch.float32, device="cpu", memory_format=layout)
 
 
-def is_plain(tensor: torch.Tensor) -> bool:
-    """Return true for tensors that our kernels read: float32 in this machine's memory."""
+def is_plain(tensor: torch.Tensor, dtype: torch.dtype = torch.float32) -> bool:
+    """Return true for tensors of this type in this machine's memory: what our kernels read, if it is float32."""
     return (
         type(tensor) in (torch.Tensor, torch.nn.Parameter)
-        and tensor.dtype == torch.float32
+        and tensor.dtype == dtype
         and tensor.is_cpu
         and tensor.layout == torch.strided
         and not tensor.is_neg()
@@ -57,8 +57,18 @@ def differentiates_forward() -> bool:
 def share_of_zeros(tensor: torch.Tensor) -> float:
     if tensor.numel() == 0:
         return 0.0
+    tensor = tensor.float()
     dense = tensor.is_contiguous() or (tensor.dim() == 4 and tensor.is_contiguous(memory_format=torch.channels_last))
     return zeros_of(tensor if dense else tensor.contiguous())
+
+
+def rows_that_count(grad: torch.Tensor) -> torch.Tensor:
+    """Return the indices of rows, of features in the last dimension, that are not zero in every place."""
+    return (grad.reshape(-1, grad.shape[-1]) != 0).any(1).nonzero().squeeze(1)
+
+
+def share_of_zero_rows(grad: torch.Tensor) -> float:
+    return 1 - rows_that_count(grad).numel() / max(1, grad.numel() // grad.shape[-1])
 
 
 _dispatch_depth = getattr(torch._C, "_len_torch_dispatch_stack", lambda: 0)

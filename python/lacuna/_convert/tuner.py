@@ -9,15 +9,15 @@ the candidates by rounding alone.
 
 from typing import Dict, Mapping, Optional, Sequence, Tuple
 
-TORCH, OUR_DENSE, SKIP_A, SKIP_G, SKIP_W = range(5)
-NAMES = ("PyTorch", "dense", "skips zeros of A", "skips zeros of G", "skips zeros of W")
+TORCH, OUR_DENSE, SKIP_A, SKIP_G, SKIP_W, OUR_BFLOAT16, SKIP_ROWS = range(7)
+NAMES = ("PyTorch", "dense", "skips zeros of A", "skips zeros of G", "skips zeros of W", "bfloat16", "skips rows of G")
 
 # Ours must take at most this share of PyTorch's time to be chosen: beyond that it is noise.
 _MARGIN = 0.95
 _ROUNDS = 3  # times of each candidate, after one that is not counted
 # Below this kernels that skip zeros are not tried: a guess, to spare the first steps slow calls. Lists of weights pay
 # later than those that skip activations in whole vectors.
-_FEWEST_ZEROS = {SKIP_A: 0.25, SKIP_G: 0.25, SKIP_W: 0.5}
+_FEWEST_ZEROS = {SKIP_A: 0.25, SKIP_G: 0.25, SKIP_W: 0.5, SKIP_ROWS: 0.1}
 _SAMPLE_EVERY = 16  # calls between two looks at the zeros
 _MOVED = 0.12  # a change of the share of zeros after which candidates are measured again
 # A candidate slower than the best by these factors after its first untimed call, its first and its second time is not
@@ -30,7 +30,7 @@ _SHARE = 0.01  # of an operation's time that measuring it may have cost before i
 # value: where the zeros move far, times are taken again.
 _FIXED = 0.12
 # Share of zeros above which a kernel that skips them is chosen where times must not matter (deterministic).
-_RULE = {SKIP_A: 0.55, SKIP_G: 0.55, SKIP_W: 0.75}
+_RULE = {SKIP_A: 0.55, SKIP_G: 0.55, SKIP_W: 0.75, SKIP_ROWS: 0.2}
 
 
 class Choice:
@@ -151,7 +151,8 @@ class Choice:
         """The choice from the zeros alone, for the same sums in every run."""
         zeros = self.zeros
         skipping = [c for c in self.candidates if c in _RULE and zeros.get(c, 0.0) >= _RULE[c]]
-        return max(skipping, key=lambda c: zeros[c]) if skipping else TORCH
+        dense = OUR_BFLOAT16 if OUR_BFLOAT16 in self.candidates else TORCH
+        return max(skipping, key=lambda c: zeros[c]) if skipping else dense
 
     def _expected(self) -> Dict[int, float]:
         """Seconds of each measured candidate at the zeros of now."""
