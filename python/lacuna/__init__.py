@@ -25,6 +25,7 @@ from .errors import (
     CaptureWarning,
     ConvertError,
     LibraryError,
+    NetworkError,
     ProfilerError,
     ProfilerWarning,
     SimulationError,
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from . import nn
     from ._convert.convert import convert, converted, unconvert
     from ._convert.report import ConversionReport, report
+    from ._network.network import save_network
     from ._profiler.profiler import Profiler
     from ._trace.reader import Layer, Trace, read_trace
     from ._trace.weights import load_weights, save_weights
@@ -56,6 +58,7 @@ _LAZY = {
     "Layer": "_trace.reader",
     "Trace": "_trace.reader",
     "read_trace": "_trace.reader",
+    "save_network": "_network.network",
     "load_weights": "_trace.weights",
     "save_weights": "_trace.weights",
 }
@@ -68,6 +71,7 @@ __all__ = [
     "ConvertError",
     "Layer",
     "LibraryError",
+    "NetworkError",
     "Profiler",
     "ProfilerError",
     "ProfilerWarning",
@@ -85,6 +89,7 @@ __all__ = [
     "parameters",
     "read_trace",
     "report",
+    "save_network",
     "save_weights",
     "simulate",
     "unconvert",

@@ -25,6 +25,10 @@ class ConvertError(TypeError):
     """Something that is not a model whose layers could be converted."""
 
 
+class NetworkError(TypeError):
+    """A model that cannot be written as a network of `lacuna train`."""
+
+
 class ProfilerError(RuntimeError):
     """A model that cannot be profiled, or a profiler used in a way that it cannot be."""
 

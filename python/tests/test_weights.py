@@ -36,7 +36,8 @@ SIZE = {"alexnet": 224, "vgg16": 224}  # pixels; torchvision stretches smaller i
 def train(out, network, *arguments):
     """Run `lacuna train` with a network shaped as torchvision has it."""
     parameter = "stem=imagenet" if "net1" in network or "resnet" in network else "dropout=0"
-    command = [PROGRAM, "train", "--model", network, "--set", parameter, "--size", str(SIZE.get(network, 64))]
+    fixed = [] if network.endswith(".yaml") else ["--set", parameter]
+    command = [PROGRAM, "train", "--model", network, *fixed, "--size", str(SIZE.get(network, 64))]
     command += ["--batch", str(BATCH), "--train-size", "8", "--test-size", "4", "--warmup", "0", "--threads", "1"]
     command += ["--out", out, *arguments]
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
@@ -53,7 +54,10 @@ def first_step(folder, network, weights):
 
 def model_of(network):
     torch.manual_seed(1)
-    model = getattr(torchvision.models, NETWORKS[network])(num_classes=CLASSES)
+    return prepared(getattr(torchvision.models, NETWORKS[network])(num_classes=CLASSES))
+
+
+def prepared(model):
     for module in model.modules():
         if isinstance(module, nn.Dropout):
             module.p = 0.0
@@ -146,6 +150,69 @@ class Travel(unittest.TestCase):
                 weights = os.path.join(folder, "weights.safetensors")
                 lacuna.save_weights(model, weights)
                 self.check_same(network, model, first_step(folder, network, weights))
+
+
+class Functional(nn.Module):
+    """Written with functions and methods: a sum, concatenations of two and of three, one inside the other."""
+
+    def __init__(self):
+        super().__init__()
+        self.stem = nn.Conv2d(3, 16, 5, stride=2, padding=2)
+        self.wide, self.narrow = nn.Conv2d(16, 16, 3, padding="same"), nn.Conv2d(16, 16, 1, bias=False)
+        self.grouped = nn.Conv2d(32, 32, (3, 1), padding=(1, 0), groups=2)
+        self.norm = nn.BatchNorm2d(48)
+        self.hidden, self.last = nn.Linear(48 * 4, 32), nn.Linear(32, CLASSES)
+
+    def forward(self, x):
+        x = F.max_pool2d(torch.relu(self.stem(x)), 3, stride=2, padding=1)
+        inner = torch.cat([x, F.relu(self.wide(x))], 1)
+        inner = self.grouped(inner) + torch.cat([self.narrow(x), x], 1)
+        x = torch.cat((x, inner.relu()), dim=1)
+        x = self.norm(x)
+        x += x.relu()
+        x = F.adaptive_avg_pool2d(F.avg_pool2d(F.dropout(x, 0.0, self.training), 2), (2, 2))
+        x = F.relu(self.hidden(x.contiguous().view(x.size(0), -1)))
+        return self.last(x)
+
+
+def described():
+    """Networks of a user, small ones."""
+    models = torchvision.models
+    yield "functional", Functional()
+    yield "densenet", models.DenseNet(8, (3, 2), 16, num_classes=CLASSES)
+    yield "bottlenecks", models.ResNet(models.resnet.Bottleneck, [1, 2, 1, 1], num_classes=CLASSES, width_per_group=16)
+    yield "sequential", nn.Sequential(
+        nn.Conv2d(3, 16, 3), nn.ReLU(), nn.AvgPool2d(4, ceil_mode=True), nn.Flatten(), nn.Dropout(0.0),
+        nn.Linear(16 * 256, 32), nn.BatchNorm1d(32), nn.ReLU(), nn.Identity(), nn.Linear(32, CLASSES, bias=False),
+    )  # fmt: skip
+
+
+class Described(Travel):
+    """lacuna.save_network: a model of PyTorch becomes one of `lacuna train`, with the same values in every layer."""
+
+    test_three_steps_here_give_the_same_outputs_in_torch = None
+    test_a_torch_model_gives_the_same_outputs_here = None
+
+    def test_both_compute_the_same(self):
+        for name, model in described():
+            with self.subTest(name), tempfile.TemporaryDirectory(dir=self.folder) as folder:
+                torch.manual_seed(2)
+                model = prepared(model).train()
+                network, weights = os.path.join(folder, f"{name}.yaml"), os.path.join(folder, "weights.safetensors")
+                lacuna.save_network(model, network, (3, 64, 64))
+                lacuna.save_weights(model, weights)
+                self.check_same(name, model, first_step(folder, network, weights))
+
+    def test_weights_come_back(self):
+        for name, model in described():
+            with self.subTest(name), tempfile.TemporaryDirectory(dir=self.folder) as folder:
+                network, run = os.path.join(folder, f"{name}.yaml"), os.path.join(folder, "run")
+                lacuna.save_network(model, network, (3, 64, 64))
+                train(run, network, "--steps", "2", "--kernels", "dense")
+                before = copy.deepcopy(model.state_dict())
+                learnt = lacuna.load_weights(os.path.join(run, "checkpoint.safetensors"))
+                model.load_state_dict(learnt)
+                self.assertFalse(any(torch.equal(v, learnt[k]) for k, v in before.items() if k.endswith("weight")))
 
 
 if __name__ == "__main__":

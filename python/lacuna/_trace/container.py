@@ -69,7 +69,7 @@ def write_container(path: str, tensors: Mapping[str, "torch.Tensor"], metadata: 
         for _, tensor in items:
             file.write(_tensor_bytes(tensor))
 
-    _write_whole(path, 8 + len(text) + end, write)
+    write_whole(path, 8 + len(text) + end, write)
 
 
 def read_container(path: str, arrays: Any = None) -> Tuple[Dict[str, Any], Dict[str, str]]:
@@ -110,7 +110,7 @@ def _read_tensor(arrays: Any, data: bytearray, start: int, entry: Mapping) -> An
     return arrays.of_bytes(kind, shape, data[start + begin : start + end])
 
 
-def _write_whole(path: str, size: int, write: Callable[[BinaryIO], None]) -> None:
+def write_whole(path: str, size: int, write: Callable[[BinaryIO], None]) -> None:
     folder, name = os.path.split(path)
     temporary = os.path.join(folder, f".{name}.{os.getpid()}.tmp")
     try:
