@@ -44,6 +44,8 @@ def arguments():
     parser.add_argument("--rounds", type=int, default=15, help="timed steps of each copy")
     parser.add_argument("--clock", choices=("wall", "cpu"), default="wall")
     parser.add_argument("--eval", action="store_true", help="forward passes of trained networks, without gradients")
+    parser.add_argument("--precision", choices=("float32", "bfloat16", "autocast"), default="float32",
+                        help="bfloat16: of the converted one; autocast: both")  # fmt: skip
     parser.add_argument("--formats", default="contiguous,channels_last")
     parser.add_argument("--cifar", default="", help="a folder with CIFAR-10's Python files")
     parser.add_argument("--choices", action="store_true", help="also print what runs each layer")
@@ -56,20 +58,22 @@ def arguments():
 class Training:
     """A model with its optimizer, as a user would train it."""
 
-    def __init__(self, model, rate, layout, convert, evaluate=False):
+    def __init__(self, model, rate, layout, convert, evaluate=False, precision="float32"):
         self.model = copy.deepcopy(model).to(memory_format=layout)
-        self.layout, self.evaluate = layout, evaluate
-        self.report = lacuna.report(lacuna.convert(self.model)) if convert else None
+        self.layout, self.evaluate, self.precision = layout, evaluate, precision
+        own = "bfloat16" if precision == "bfloat16" else "float32"
+        self.report = lacuna.report(lacuna.convert(self.model, precision=own)) if convert else None
         self.optimizer = torch.optim.SGD(self.model.parameters(), rate, momentum=0.9)
         self.model.train(not evaluate)
 
     def step(self, pixels, labels):
         pixels = pixels.contiguous(memory_format=self.layout)
-        if self.evaluate:
-            with torch.no_grad():
-                return F.cross_entropy(self.model(pixels), labels)
         self.optimizer.zero_grad(set_to_none=True)
-        loss = F.cross_entropy(self.model(pixels), labels)
+        with torch.autocast("cpu", torch.bfloat16, self.precision == "autocast"), torch.set_grad_enabled(not self.evaluate):
+            logits = self.model(pixels)
+        loss = F.cross_entropy(logits.float(), labels)
+        if self.evaluate:
+            return loss
         loss.backward()
         torch.nn.utils.clip_grad_norm_(self.model.parameters(), 5.0)
         self.optimizer.step()
@@ -94,7 +98,7 @@ def compare(options, name):
     now = time.perf_counter if options.clock == "wall" else time.process_time
     model, batch, rate, start, end = trained(options, name)
     copies = {
-        (convert, layout): Training(model, rate, FORMATS[layout], convert, options.eval)
+        (convert, layout): Training(model, rate, FORMATS[layout], convert, options.eval, options.precision)
         for layout in options.formats.split(",")
         for convert in (False, True)
     }

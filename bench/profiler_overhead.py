@@ -8,7 +8,7 @@ Blocks of ten steps with and without the profiler take turns in one process. A b
 have ended, so all that it costs is in it: the wall clock counts what training waits for, CPU time every thread. With
 every=10 one step of a block is measured, so the mean of the blocks is what a training pays.
 
-Needs torch, torchvision and liblacuna.so.2 (LACUNA_LIBRARY, or where the package finds it; `./run wheel`
+Needs torch, torchvision (or a network of convert_models.py) and liblacuna.so.2 (LACUNA_LIBRARY, or where the package finds it; `./run wheel`
 makes one with all it needs for a machine that cannot build it). ResNet-50 by default, bfloat16 autocast,
 channels-last, images made on the device. Prints a table and one line of JSON.
 """
@@ -20,17 +20,23 @@ import statistics
 import sys
 import time
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "python"))
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [HERE, os.path.join(HERE, "..", "python")]
 
 import torch  # noqa: E402
-import torchvision  # noqa: E402
+from convert_models import MODELS  # noqa: E402
+
+try:
+    import torchvision  # noqa: E402
+except ImportError:
+    torchvision = None
 
 import lacuna  # noqa: E402
 
 
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--model", default="resnet50", help="of torchvision.models")
+    parser.add_argument("--model", default="resnet50", help="of torchvision.models or of convert_models.py")
     parser.add_argument("--batch", type=int, default=256)
     parser.add_argument("--image", type=int, default=224)
     parser.add_argument("--steps", type=int, default=60, help="timed steps of each setting, in blocks of ten")
@@ -56,7 +62,10 @@ class Training:
         torch.backends.cudnn.benchmark = True
         self.options = options
         self.device = torch.device(options.device)
-        model = getattr(torchvision.models, options.model)()
+        if torchvision is None or not hasattr(torchvision.models, options.model):
+            model = MODELS[options.model][0](1000)
+        else:
+            model = getattr(torchvision.models, options.model)()
         self.model = model.to(self.device, memory_format=torch.channels_last).train()
         self.optimizer = torch.optim.SGD(self.model.parameters(), 0.1, momentum=0.9)
         images = torch.randn(options.batch, 3, options.image, options.image, device=self.device)
