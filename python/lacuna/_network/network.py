@@ -10,32 +10,32 @@ import io
 import json
 import os
 import re
-from typing import Dict, List, Optional, Sequence, Set
+from typing import Any, BinaryIO, Dict, List, Optional, Sequence, Set, Tuple
 
 import torch
 from torch import nn
 
-from .parts import Layer, inputs_of, layer_of, shape_of
+from .parts import Options, inputs_of, is_tensor, layer_of, shape_of
 from .._trace.container import write_whole
 from ..errors import NetworkError
 
 
+# Layers with their options; those of sums and concatenations are their branches, chains themselves.
+Chain = List[Tuple[str, Any]]
+
+
 class Part:
-    """A node of the graph: a layer and the parts that it reads."""
+    """A node of the graph: a layer, its options and the parts that it reads."""
 
-    def __init__(self, name: str, layer: Layer, inputs: "List[Part]") -> None:
-        self.name, self.layer, self.inputs = name, layer, inputs
-        # The chain of dominators, which every path from the input to here passes through, as a tree.
-        self.dominator: Optional[Part] = _common(inputs) if inputs else None
-        self.depth: int = self.dominator.depth + 1 if self.dominator else 0
-
-    @property
-    def word(self) -> str:
-        return self.layer[0] if self.layer else ""
+    def __init__(self, name: str, word: str, options: Options, inputs: "List[Part]") -> None:
+        self.name, self.word, self.options, self.inputs = name, word, options, inputs
+        # The last part that every path from the input to here passes through; the input's is itself.
+        self.dominator: Part = _common(inputs) if inputs else self
+        self.depth: int = self.dominator.depth + 1 if inputs else 0
 
 
 def _common(parts: Sequence[Part]) -> Part:
-    """Return the nearest part that all paths to `parts` pass through."""
+    """Return the last part that all paths to `parts` pass through."""
     found = parts[0]
     for other in parts[1:]:
         while found is not other:
@@ -69,7 +69,11 @@ def save_network(model: nn.Module, path: str, image: Sequence[int] = (3, 32, 32)
         *_lines(_Chains().between(None, result), "  "),
     ]
     text = ("\n".join(lines) + "\n").encode()
-    write_whole(path, len(text), lambda file: file.write(text))
+
+    def write(file: BinaryIO) -> None:
+        file.write(text)
+
+    write_whole(path, len(text), write)
 
 
 def _last_part(model: nn.Module, image: Sequence[int]) -> Part:
@@ -96,25 +100,25 @@ def _last_part(model: nn.Module, image: Sequence[int]) -> Part:
                 shape = "x".join(map(str, shape_of(results[0])[1:]))
                 raise NetworkError(f"{type(model).__name__} returns {shape} values per image; return one per class")
             return parts[results[0]]
-        if shape_of(node) is None:
+        if not is_tensor(node):
             continue  # a size
         if node.op == "placeholder":
-            parts[node] = Part("", None, [])
+            parts[node] = Part("", "", {}, [])
             continue
         module = modules[node.target] if node.op == "call_module" else None
         layer = layer_of(node, module)
-        if layer is not None and module is not None and list(module.parameters()):
-            if node.target in used:
-                raise NetworkError(f"'{node.target}' is called twice; `lacuna train` shares no weights")
-            used.add(node.target)
-            layer = (layer[0], {"name": node.target, **layer[1]})
         inputs = [parts[one] for one in inputs_of(node)]
         if layer is None:
             parts[node] = inputs[0]
-        elif layer[0] == "concat":
-            parts[node] = _concatenated(parts, inputs)
-        else:
-            parts[node] = Part(node.name, layer, inputs)
+            continue
+        word, options = layer
+        if module is not None and list(module.parameters()):
+            if node.target in used:
+                raise NetworkError(f"'{node.target}' is called twice; `lacuna train` shares no weights")
+            used.add(node.target)
+            options = {"name": node.target, **options}
+        concatenates = word == "concat"
+        parts[node] = _concatenated(parts, inputs) if concatenates else Part(node.name, word, options, inputs)
     raise NetworkError(f"{type(model).__name__} has no result")
 
 
@@ -122,15 +126,14 @@ def _concatenated(parts: Dict[torch.fx.Node, Part], inputs: List[Part]) -> Part:
     """Take the longest beginning that was concatenated before for one input: dense blocks concatenate all again."""
     if len(inputs) == 1:
         return inputs[0]
-    before = [part for part in parts.values() if part.word == "concat"]
-    before.sort(key=lambda part: -len(part.layer[1]["of"]))
-    for part in before:
-        of = part.layer[1]["of"]
+    before = {id(part): part for part in parts.values() if part.word == "concat"}
+    for part in sorted(before.values(), key=lambda part: -len(part.options["of"])):
+        of = part.options["of"]
         if len(of) <= len(inputs) and all(a is b for a, b in zip(of, inputs)):
             if len(of) == len(inputs):
                 return part
-            return Part("concat", ("concat", {"of": inputs}), [part, *inputs[len(of) :]])
-    return Part("concat", ("concat", {"of": inputs}), inputs)
+            return Part("concat", "concat", {"of": inputs}, [part, *inputs[len(of) :]])
+    return Part("concat", "concat", {"of": inputs}, inputs)
 
 
 def _classes(result: Part) -> int:
@@ -140,8 +143,8 @@ def _classes(result: Part) -> int:
         if len(part.inputs) != 1:
             raise NetworkError("the model does not end in a layer with one output per class")
         part = part.inputs[0]
-    classes = part.layer[1]["out"]
-    part.layer = (part.word, {**part.layer[1], "out": "$classes"})
+    classes: int = part.options["out"]
+    part.options = {**part.options, "out": "$classes"}
     return classes
 
 
@@ -151,9 +154,9 @@ class _Chains:
     def __init__(self) -> None:
         self._written: Set[int] = set()
 
-    def between(self, start: Optional[Part], end: Part) -> list:
+    def between(self, start: Optional[Part], end: Part) -> Chain:
         """Layers from behind `start` (None: the input) to `end`."""
-        found: list = []
+        found: Chain = []
         while end is not start and end.inputs:
             if id(end) in self._written:
                 raise NetworkError(f"the result of {end.name} is used by paths that `lacuna train` cannot nest")
@@ -163,12 +166,12 @@ class _Chains:
                 found.append((end.word, [self.between(begin, part) for part in end.inputs]))
                 end = begin
             else:
-                found.append(end.layer)
+                found.append((end.word, end.options))
                 end = end.inputs[0]
         return found[::-1]
 
 
-def _lines(layers: list, indent: str) -> List[str]:
+def _lines(layers: Chain, indent: str) -> List[str]:
     lines: List[str] = []
     for word, options in layers:
         if word == "add":

@@ -1,7 +1,7 @@
 """Nodes of a traced model as layers of `lacuna train`: one function per kind of module or function."""
 
 import operator
-from typing import Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple, Union
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple, Union
 
 import torch
 import torch.nn.functional as F
@@ -9,7 +9,7 @@ from torch import nn
 
 from ..errors import NetworkError
 
-Options = Dict[str, object]
+Options = Dict[str, Any]
 # A layer and its options; None: the input itself. Sums and concatenations are ("add", {}) and ("concat", {}).
 Layer = Optional[Tuple[str, Options]]
 
@@ -47,7 +47,7 @@ def _unless(option: str, value: object, default: object) -> Options:
 def _conv(module: nn.Conv2d, shapes: Shapes) -> Layer:
     if module.padding_mode != "zeros" and any(module._reversed_padding_repeated_twice):
         raise Unsupported(f"it pads with '{module.padding_mode}', not with zeros")
-    padding = module.padding
+    padding: Any = module.padding
     if isinstance(padding, str):
         extents = [d * (k - 1) for d, k in zip(module.dilation, module.kernel_size)]
         if padding == "same" and any(extent % 2 for extent in extents):
@@ -89,7 +89,7 @@ def _dropout(shapes: Shapes, p: float = 0.5, training: bool = True, inplace: boo
     return "dropout", {"rate": p}
 
 
-def _pool(kernel_size, stride, padding, ceil_mode) -> Options:
+def _pool(kernel_size: Any, stride: Any, padding: Any, ceil_mode: bool) -> Options:
     return {
         "kernel": _size(kernel_size),
         **_unless("stride", _size(stride if stride else kernel_size), _size(kernel_size)),
@@ -99,7 +99,13 @@ def _pool(kernel_size, stride, padding, ceil_mode) -> Options:
 
 
 def _max_pool(
-    shapes: Shapes, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False
+    shapes: Shapes,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    dilation: Any = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
 ) -> Layer:
     if _pair(dilation) != (1, 1) or return_indices:
         raise Unsupported("it has a dilation or returns indices")
@@ -108,19 +114,19 @@ def _max_pool(
 
 def _average_pool(
     shapes: Shapes,
-    kernel_size,
-    stride=None,
-    padding=0,
-    ceil_mode=False,
-    count_include_pad=True,
-    divisor_override=None,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    divisor_override: Optional[int] = None,
 ) -> Layer:
     if divisor_override or (count_include_pad and _pair(padding) != (0, 0)):
         raise Unsupported("its mean counts the padding, or has another divisor; use count_include_pad=False")
     return "average_pool", _pool(kernel_size, stride, padding, ceil_mode)
 
 
-def _adaptive_average_pool(shapes: Shapes, output_size) -> Layer:
+def _adaptive_average_pool(shapes: Shapes, output_size: Any) -> Layer:
     before, after = tuple(shapes.input[2:]), tuple(shapes.output[2:])
     if before == after:
         return None
@@ -131,14 +137,14 @@ def _adaptive_average_pool(shapes: Shapes, output_size) -> Layer:
     return "average_pool", {"kernel": _size([have // wanted for have, wanted in zip(before, after)])}
 
 
-def _mean(shapes: Shapes, dim=None, keepdim=False, dtype=None) -> Layer:
+def _mean(shapes: Shapes, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Layer:
     dims = {d % len(shapes.input) for d in ([dim] if isinstance(dim, int) else dim or [])}
     if len(shapes.input) != 4 or dims != {2, 3}:
         raise Unsupported("only the mean over the image, mean((2, 3)), can be had")
     return "average_pool", {"global": True}
 
 
-def _reshape(shapes: Shapes, *sizes, **options) -> Layer:
+def _reshape(shapes: Shapes, *sizes: Any, **options: Any) -> Layer:
     before, after = list(shapes.input), list(shapes.output)
     features = 1
     for extent in before[1:]:
@@ -150,11 +156,11 @@ def _reshape(shapes: Shapes, *sizes, **options) -> Layer:
     raise Unsupported(f"it makes {after} of {before}; only all features of a sample in a row can be had")
 
 
-def _same(shapes: Shapes, *arguments, **options) -> Layer:
+def _same(shapes: Shapes, *arguments: Any, **options: Any) -> Layer:
     return None
 
 
-_MODULES: Dict[type, Callable[[nn.Module, Shapes], Layer]] = {
+_MODULES: Dict[type, Callable[[Any, Shapes], Layer]] = {
     nn.Conv2d: _conv,
     nn.Linear: _linear,
     nn.BatchNorm1d: _batch_norm,
@@ -172,24 +178,35 @@ _MODULES: Dict[type, Callable[[nn.Module, Shapes], Layer]] = {
     nn.Identity: lambda module, shapes: None,
 }
 
+# Functions and names of methods.
+_TARGETS: Sequence[Tuple[Callable[..., Layer], Sequence[object]]] = (
+    (_relu, (torch.relu, torch.relu_, F.relu, F.relu_, "relu", "relu_")),
+    (_dropout, (torch.dropout, F.dropout)),
+    (_max_pool, (torch.max_pool2d, F.max_pool2d)),
+    (_average_pool, (F.avg_pool2d,)),
+    (_adaptive_average_pool, (F.adaptive_avg_pool2d,)),
+    (_mean, (torch.mean, "mean")),
+    (_reshape, (torch.flatten, torch.reshape, torch.squeeze, "flatten", "reshape", "view", "squeeze")),
+    (_same, ("contiguous", "clone")),
+)
 _FUNCTIONS: Dict[object, Callable[..., Layer]] = {
-    **dict.fromkeys([torch.relu, torch.relu_, F.relu, F.relu_, "relu", "relu_"], _relu),
-    **dict.fromkeys([torch.dropout, F.dropout], _dropout),
-    **dict.fromkeys([torch.max_pool2d, F.max_pool2d], _max_pool),
-    F.avg_pool2d: _average_pool,
-    F.adaptive_avg_pool2d: _adaptive_average_pool,
-    **dict.fromkeys([torch.mean, "mean"], _mean),
-    **dict.fromkeys([torch.flatten, torch.reshape, torch.squeeze, "flatten", "reshape", "view", "squeeze"], _reshape),
-    **dict.fromkeys(["contiguous", "clone"], _same),
+    target: function
+    for function, targets in _TARGETS
+    for target in targets
 }
 
 _SUMS = (operator.add, operator.iadd, torch.add, "add", "add_")
 _CONCATENATIONS = tuple(getattr(torch, name) for name in ("cat", "concat", "concatenate") if hasattr(torch, name))
 
 
-def shape_of(node: torch.fx.Node) -> Optional[Sequence[int]]:
-    """Return the shape of a node's result; None: it is not a tensor."""
-    return getattr(node.meta.get("tensor_meta"), "shape", None)
+def is_tensor(node: torch.fx.Node) -> bool:
+    return hasattr(node.meta.get("tensor_meta"), "shape")
+
+
+def shape_of(node: torch.fx.Node) -> Sequence[int]:
+    """Return the shape of a node's result, a tensor."""
+    shape: Sequence[int] = node.meta["tensor_meta"].shape
+    return shape
 
 
 def inputs_of(node: torch.fx.Node) -> List[torch.fx.Node]:
@@ -197,7 +214,7 @@ def inputs_of(node: torch.fx.Node) -> List[torch.fx.Node]:
     found: List[torch.fx.Node] = []
 
     def visit(argument: object) -> None:
-        if isinstance(argument, torch.fx.Node) and shape_of(argument) is not None:
+        if isinstance(argument, torch.fx.Node) and is_tensor(argument):
             found.append(argument)
         elif isinstance(argument, (list, tuple)):
             for one in argument:
@@ -228,7 +245,7 @@ def _layer_of(node: torch.fx.Node, module: Optional[nn.Module]) -> Layer:
             raise Unsupported("only sums of two tensors of one shape can be had")
         return "add", {}
     if node.target in _CONCATENATIONS:
-        dim = node.args[1] if len(node.args) > 1 else node.kwargs.get("dim", node.kwargs.get("axis", 0))
+        dim: Any = node.args[1] if len(node.args) > 1 else node.kwargs.get("dim", node.kwargs.get("axis", 0))
         if dim % len(shape_of(node)) != 1:
             raise Unsupported("only channels can be concatenated, dim=1")
         return "concat", {}
