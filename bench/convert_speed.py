@@ -55,11 +55,19 @@ def arguments():
     return parser.parse_args()
 
 
+def copied(model):
+    """A copy, also of a pruned model: its weights, which are computed from others, cannot be copied with their graph."""
+    for module in model.modules():
+        if "weight_orig" in module._parameters:
+            module.weight = module.weight.detach()
+    return copy.deepcopy(model)
+
+
 class Training:
     """A model with its optimizer, as a user would train it."""
 
     def __init__(self, model, rate, layout, convert, evaluate=False, precision="float32"):
-        self.model = copy.deepcopy(model).to(memory_format=layout)
+        self.model = copied(model).to(memory_format=layout)
         self.layout, self.evaluate, self.precision = layout, evaluate, precision
         own = "bfloat16" if precision == "bfloat16" else "float32"
         self.report = lacuna.report(lacuna.convert(self.model, precision=own)) if convert else None
