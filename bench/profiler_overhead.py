@@ -4,9 +4,9 @@
     bench/profiler_overhead.py [--batch 256] [--steps 60] [--model resnet50] [--device cuda]
     bench/profiler_overhead.py --device cpu --float32 --model resnet18 --batch 16 --image 64 --train-threads 1
 
-Blocks of ten steps with and without the profiler take turns in one process. A block with it ends when its simulations
+Blocks of steps with and without the profiler take turns in one process. A block with it ends when its simulations
 have ended, so all that it costs is in it: the wall clock counts what training waits for, CPU time every thread. With
-every=10 one step of a block is measured, so the mean of the blocks is what a training pays.
+every=10 one step of a block of ten is measured, so the mean of the blocks is what a training pays.
 
 Needs torch, torchvision (or a network of convert_models.py) and liblacuna.so.2 (LACUNA_LIBRARY, or where the package finds it; `./run wheel`
 makes one with all it needs for a machine that cannot build it). ResNet-50 by default, bfloat16 autocast,
@@ -39,13 +39,14 @@ def arguments():
     parser.add_argument("--model", default="resnet50", help="of torchvision.models or of convert_models.py")
     parser.add_argument("--batch", type=int, default=256)
     parser.add_argument("--image", type=int, default=224)
-    parser.add_argument("--steps", type=int, default=60, help="timed steps of each setting, in blocks of ten")
+    parser.add_argument("--steps", type=int, default=60, help="timed steps of each setting, in blocks")
     parser.add_argument("--warm", type=int, default=15, help="steps before the clock starts")
     parser.add_argument("--samples", type=int, default=2)
     parser.add_argument("--machines", default="tensordash", help="separated by commas")
     parser.add_argument("--threads", type=int, default=0, help="of the simulation; 0: half of the cores")
     parser.add_argument("--train-threads", type=int, default=0, help="of PyTorch; 0: its own choice")
-    parser.add_argument("--every", default="10,1", help="separated by commas: %(default)s")
+    parser.add_argument("--every", default="10,1", help="separated by commas; 0: the profiler's default: %(default)s")
+    parser.add_argument("--block", type=int, default=10, help="steps that are timed together")
     parser.add_argument("--whole", type=int, default=32, help="samples that stand for the whole batch; 0: not compared")
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     parser.add_argument("--float32", action="store_true", help="without autocast")
@@ -102,18 +103,15 @@ def host_mib():
         return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 2**20
 
 
-BLOCK = 10
-
-
 def clocks():
     return time.perf_counter(), time.process_time()
 
 
-def timed(work):
+def timed(work, steps):
     """Milliseconds per step of a block: wall clock, CPU time of all threads."""
     begin = clocks()
     work()
-    return [1e3 * (after - before) / BLOCK for before, after in zip(begin, clocks())]
+    return [1e3 * (after - before) / steps for before, after in zip(begin, clocks())]
 
 
 def profiled(training, options, every):
@@ -128,18 +126,18 @@ def profiled(training, options, every):
 
     def with_profiler(profiler):
         profiler.start()
-        training.block(BLOCK, profiler.step)
+        training.block(options.block, profiler.step)
         profiler.drain()
 
-    rounds = max(1, options.steps // BLOCK)
+    rounds = max(1, options.steps // options.block)
     for turn in range(2 * rounds + 2):  # the first two warm up
         training.forget_peak()
         kind = ("plain", "profiled")[(turn + turn // 2) % 2]  # plain, profiled, profiled, plain: drifts cancel
         if kind == "plain":
-            took = timed(lambda: training.block(BLOCK))
+            took = timed(lambda: training.block(options.block), options.block)
         else:
-            profiler = lacuna.Profiler(training.model, names, every=every, samples=options.samples, threads=threads)
-            took = timed(lambda: with_profiler(profiler))
+            profiler = lacuna.Profiler(training.model, names, every=every or None, samples=options.samples, threads=threads)
+            took = timed(lambda: with_profiler(profiler), options.block)
             host = max(host, host_mib() - before)
             profiler.close()
             measured, dropped = measured + len(profiler.measurements), dropped + profiler.dropped
@@ -188,7 +186,7 @@ def main():
     training = Training(options)
     training.block(options.warm)  # the first seconds of a device are slower
     print(f"{options.model}, batch {options.batch}, {options.device}, torch {torch.__version__}, "
-          f"{torch.get_num_threads()} threads; interleaved blocks of {BLOCK} steps")  # fmt: skip
+          f"{torch.get_num_threads()} threads; interleaved blocks of {options.block} steps")  # fmt: skip
     rows = []
     for every in map(int, options.every.split(",")):
         row = profiled(training, options, every)

@@ -359,6 +359,21 @@ class Training(unittest.TestCase):
         self.assertRegex(str(found), r"^lacuna.convert would save [\d.]+ ms of [\d.]+ ms per step\n")
         self.assertEqual(lacuna.report(model).converted, [])
 
+    def test_default_bounds_what_simulations_take(self):
+        """Steps of a millisecond: the first is measured, and the others wait until it has been paid for."""
+        model = small()
+        for every, least, most in ((None, 1, 2), (10, 4, 4)):
+            with lacuna.Profiler(model, every=every) as profiler:
+                for step in range(40):
+                    model(batch()[0]).sum().backward()
+                    if step == 1:
+                        profiler.drain()
+                        profiler._workers.seconds = 1e6
+                    profiler.step()
+                    profiler.drain()
+            self.assertIn(len(profiler.measurements), range(least, most + 1), f"every={every}")
+            self.assertEqual(profiler.dropped, 0)
+
     def test_hears_of_each_measurement(self):
         seen = []
 

@@ -14,9 +14,12 @@ from .setup import check_machines, checked_model, count_steps, of_rank, ranks, s
 from .transfer import Transfer
 from .products import ProductWatch
 from .watch import StepWatch
-from .worker import Outcome, Workers
+from .worker import Outcome, Workers, processors
 from .._simulate import _setting
 from ..errors import ProfilerError, ProfilerWarning
+
+
+_SHARE = 0.05  # of the processors' time, where `every` was not given
 
 
 class Profiler(ProfilerResults):
@@ -37,7 +40,8 @@ class Profiler(ProfilerResults):
         outside of such modules (attention, recurrent layers, functions), the dispatcher is watched as well.
     machines: names of `lacuna.machines()`; TensorDash if none is given.
     set: parameters, as in `lacuna.simulate`.
-    every: which steps are measured: 0, every, 2 x every, ...
+    every: which steps are measured: 0, every, 2 x every, ... By default every tenth, and fewer where their simulations
+        would take more than 5 % of the processors' time.
     samples: how many samples of the batch are measured, the first ones; more of layers with few positions. The standard
         error comes from how they differ.
     energy: also energy.
@@ -61,7 +65,7 @@ class Profiler(ProfilerResults):
         machines: Union[str, Sequence[str]] = (),
         set: Optional[Mapping[str, Any]] = None,  # noqa: A002 - as in lacuna.simulate
         *,
-        every: int = 10,
+        every: Optional[int] = None,
         samples: int = 2,
         energy: bool = True,
         optimizer: Optional[torch.optim.Optimizer] = None,
@@ -74,6 +78,8 @@ class Profiler(ProfilerResults):
         on_measurement: Optional[Callable[[Measurement], Any]] = None,
         history: int = 2000,
     ) -> None:
+        self._bounded = every is None
+        every = 10 if every is None else every
         limits = dict(every=1, samples=1, workers=1, threads=0, waiting=0, history=2)
         for key, least in limits.items():
             number = locals()[key]
@@ -185,7 +191,7 @@ class Profiler(ProfilerResults):
     # ---- Inside
 
     def _arm(self) -> None:
-        self._due = self._step % self.every == 0
+        self._due = self._step % self.every == 0 and not (self._bounded and self._spends_too_much())
         if not self._due or not self._workers.has_room():
             return
         self._watch = StepWatch(self._model, self.samples)
@@ -195,6 +201,11 @@ class Profiler(ProfilerResults):
         for watch in (self._watch, self._products):
             if watch is not None:
                 watch.start()
+
+    def _spends_too_much(self) -> bool:
+        """Return true while simulations have taken more than their share of the time of all processors."""
+        available = (time.monotonic() - self._began) * processors()
+        return self._workers.seconds > _SHARE * available
 
     def _disarm(self) -> Optional[StepWatch]:
         watch, self._watch = self._watch, None

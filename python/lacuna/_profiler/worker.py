@@ -4,6 +4,7 @@ import ctypes
 import os
 import queue
 import threading
+import time
 import traceback
 from typing import Any, Callable, Dict, List, Optional, Tuple
 
@@ -14,6 +15,14 @@ from .series import MachineMeasure, Zeros
 from .watch import RecordedStep
 
 Outcome = Tuple[RecordedStep, Dict[str, MachineMeasure], Dict[str, Zeros], Zeros, TraceHandle]
+
+
+def processors() -> int:
+    """Return how many processors this process may use."""
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # not on every system
+        return os.cpu_count() or 1
 
 
 class Workers:
@@ -35,6 +44,7 @@ class Workers:
         self._busy = 0
         self._idle = threading.Condition(self._lock)
         self._cancel = ctypes.c_int(0)
+        self.seconds = 0.0  # of processors, in all simulations
         self._threads = [
             threading.Thread(target=self._run, name=f"lacuna.Profiler {i}", daemon=True) for i in range(count)
         ]
@@ -73,6 +83,7 @@ class Workers:
             step = self._queue.get()
             if step is None:
                 return
+            begin = time.thread_time()
             try:
                 if not self._cancel.value:
                     self._work(step)
@@ -87,6 +98,7 @@ class Workers:
                 del step
                 with self._lock:
                     self._busy -= 1
+                    self.seconds += (time.thread_time() - begin) * (self._simulate["threads"] or processors())
                     self._idle.notify_all()
 
     def _work(self, step: RecordedStep) -> None:
