@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "models/tensordash/storage/stored_tensor.hpp"
+#include "models/tensordash/storage/scheduled_form.hpp"
 #include "time_limit.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -15,7 +15,7 @@
 #include "dataset_seeds.hpp"
 #include "hard_seeds.hpp"
 #include "kernels/choice/cost_model.hpp"
-#include "models/tensordash/storage/stored_tensor.hpp"
+#include "models/tensordash/storage/scheduled_form.hpp"
 #include "report/result/result_json.hpp"
 #include "report/testing/example_runs.hpp"
 #include "trace/format/layer_list.hpp"

@@ -11,7 +11,6 @@
 #include "base/random.hpp"
 #include "base/testing.hpp"
 #include "models/tensordash/engine/row_group.hpp"
-#include "models/tensordash/storage/stored_tensor.hpp"
 #include "models/tensordash/testing.hpp"
 #include "sim/testing/random_layer.hpp"
 

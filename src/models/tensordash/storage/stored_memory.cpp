@@ -4,8 +4,8 @@
 
 #include "models/tensordash/engine/stored_schedule.hpp"
 #include "models/tensordash/storage/backside_scheduler.hpp"
+#include "models/tensordash/storage/scheduled_form.hpp"
 #include "models/tensordash/storage/storage_footprint.hpp"
-#include "models/tensordash/storage/stored_tensor.hpp"
 
 namespace lacuna::tensordash {
 namespace {
