@@ -26,6 +26,15 @@ struct AxisMap {
   std::int64_t kernel = 1;       // of the kernel
   std::int64_t outputs = 1;
 
+  // The rows of the table in docs/models/scnn.md: image A, kernel W; image G, kernel W rotated by 180
+  // degrees; image A, kernel G.
+  static AxisMap of(Operation op, std::int64_t input, std::int64_t output, std::int64_t kernel,
+                    std::int64_t stride, std::int64_t padding, std::int64_t dilation) {
+    if (op == Operation::kForward) return {1, dilation, stride, padding, input, kernel, output};
+    if (op == Operation::kWeightGrad) return {1, stride, dilation, padding, input, output, kernel};
+    return {stride, dilation, 1, dilation * (kernel - 1) - padding, output, kernel, input};
+  }
+
   // The output's position, or -1 for an RCP.
   std::int64_t output(std::int64_t t, std::int64_t r) const {
     const std::int64_t u = image_step * t + offset - kernel_step * r;
@@ -89,11 +98,16 @@ struct IndexMap {
     return {y.first_kernel(y0), y.last_kernel(y1), x.first_kernel(x0), x.last_kernel(x1)};
   }
 
-  // The rows of the table in docs/models/scnn.md: image A, kernel W; image G, kernel W rotated by 180
-  // degrees; image A, kernel G.
-  static IndexMap convolution(const LayerShape& shape, Operation op);
+  static IndexMap convolution(const LayerShape& s, Operation op) {
+    return {Kind::kConvolution,
+            AxisMap::of(op, s.input.h, s.output.h, s.kernel.h, s.stride.h, s.padding.h, s.dilation.h),
+            AxisMap::of(op, s.input.w, s.output.w, s.kernel.w, s.stride.w, s.padding.w, s.dilation.w)};
+  }
   // result[image_columns x kernel_columns] = image^T * kernel, both [reduction, columns].
-  static IndexMap matrix(std::int64_t reduction, std::int64_t image_columns, std::int64_t kernel_columns);
+  static IndexMap matrix(std::int64_t reduction, std::int64_t image_columns, std::int64_t kernel_columns) {
+    const AxisMap y{.image = reduction, .kernel = reduction, .outputs = image_columns};
+    return {Kind::kMatrix, y, {.image = image_columns, .kernel = kernel_columns, .outputs = kernel_columns}};
+  }
 };
 
 }  // namespace lacuna::outer_product
