@@ -62,7 +62,7 @@ module staging_props (
     end
   end
 
-  // What leaves ends its stream; the first row taken begins one.
+  // The row that leaves ends its stream; the first row taken begins one.
   assign over   = ends_q[(head_q + gone - 1'b1) % 16];
   assign starts = !full_q || (issued && over);
 
