@@ -1,5 +1,6 @@
 """One call of a converted layer: which of the three operations are ours, and the autograd function that runs them."""
 
+from statistics import median
 from time import perf_counter
 from typing import Dict, List, NamedTuple, Optional, Tuple
 
@@ -32,7 +33,9 @@ OVERHEAD = 100e-6
 _LOST, _SMALL = (200, 3200), (8, 1024)
 # Least share of a layer's time that our kernels together must save: less may be measurement error.
 _LEAST_GAIN = 0.03
-_COMPARED = 3  # calls each that a layer's choices as a whole are compared with PyTorch in
+# Calls each that a layer's choices as a whole are compared with PyTorch in; of short ones more, whose times differ more.
+_COMPARED, _COMPARED_SHORT = 3, 6
+_SHORT = 10e-3  # seconds
 _MOST_PLANS = 64  # of a layer at shapes that are like one another
 _MANY = 1 << 18  # elements of an input from which on the heap is tidied while kernels are measured
 _FEWEST_CHANNELS = 16  # of the operand whose zeros are skipped: fewer are padded to 16
@@ -234,19 +237,25 @@ class Call:
         if turn is not None:
             torchs, ours = self._turns = ((*torchs, seconds), ours) if turn == 0 else (torchs, (*ours, seconds))
         self._turn = 0 if len(torchs) <= len(ours) else 1
-        if len(ours) < _COMPARED:
+        if len(ours) < _COMPARED or (len(ours) < _COMPARED_SHORT and min(ours) < _SHORT):
             return
         self._turn = None
         if turn is not None:  # that was the last of them
             overhead = OVERHEAD if mask else OVERHEAD / 3
-            self.compared = min(torchs), min(ours) + overhead
-            self._won = min(torchs) - min(ours) > max(overhead, _LEAST_GAIN * min(torchs))
+            # The least of some times may be luck, and so may be their median: whichever says less of ours.
+            found = [(of(torchs), of(ours) + overhead) for of in (min, median)]
+            self.compared = max(found, key=lambda pair: pair[1] / pair[0])
+            self._won = self._gains()
             if self._key:
                 history.put(self._key, self._record())
             if not self._won or self.dry_run:
                 self.leave_to_torch()
             else:
                 self._rest = 0
+
+    def _gains(self) -> bool:
+        torchs, ours = self.compared
+        return torchs - ours > _LEAST_GAIN * torchs
 
     def leave_to_torch(self, too_small: bool = False) -> None:
         first, most = _SMALL if too_small else _LOST
@@ -280,8 +289,8 @@ class Call:
             return
         torchs, ours = (seconds * unit for seconds in record["compared"])
         self.compared = torchs, ours
-        self._won = torchs - ours > _LEAST_GAIN * torchs
-        self._turns = (torchs,) * _COMPARED, (ours,) * _COMPARED
+        self._won = self._gains()
+        self._turns = (torchs,) * _COMPARED_SHORT, (ours,) * _COMPARED_SHORT
         if not self._won or self.dry_run:
             self.leave_to_torch()
 
