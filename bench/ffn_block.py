@@ -22,12 +22,33 @@ sys.path.append(os.path.join(here, "..", "python"))
 
 import torch  # noqa: E402
 
+import lacuna  # noqa: E402
 import lacuna.nn  # noqa: E402
 from lacuna._ffn.call import plain_forward  # noqa: E402
 
 
 def numbers(text):
     return [float(part) if "." in part else int(part) for part in text.split(",")]
+
+
+class Written(torch.nn.Module):
+    """The block as most models have it, for lacuna.convert."""
+
+    def __init__(self, block):
+        super().__init__()
+        self.up, self.down, self.activation = block.up, block.down, block.activation
+
+    def forward(self, x):
+        hidden = torch.relu(self.up(x))
+        return self.down(hidden.square() if self.activation == "relu2" else hidden)
+
+    @property
+    def runs(self):
+        report = lacuna.report(self)
+        if report.blocks():
+            return report.blocks()[0]["runs"]
+        states = [row["state"] for row in report.choices()]
+        return "measuring" if not states or "measuring" in states else "PyTorch"
 
 
 def make(features, hidden, zeros, tokens, activation):
@@ -58,11 +79,12 @@ def measure(options, threads, tokens, zeros):
     parameters = list(block.parameters())
 
     def plain(x):
-        up, down = block.up, block.down
-        return plain_forward(x, up.weight, up.bias, down.weight, down.bias, options.activation, 0.0)
+        return plain_forward(x, *parameters, options.activation, 0.0)
 
+    if options.by == "convert":
+        block = lacuna.convert(Written(block), feed_forward=True, remember=False)
     calls = {"pytorch": plain, "block": block}
-    for _ in range(20):  # until the block has chosen
+    for _ in range(20 if options.by == "module" else 80):  # until it has chosen
         step(block, x, grad, parameters)
         if block.runs != "measuring":
             break
@@ -100,6 +122,8 @@ def main():
     parser.add_argument("--features", type=int, default=768)
     parser.add_argument("--hidden", type=int, default=3072)
     parser.add_argument("--activation", default="relu2", choices=["relu", "relu2"])
+    parser.add_argument("--by", default="module", choices=["module", "convert"],
+                        help="lacuna.nn.SparseFFN, or lacuna.convert(feed_forward=True) of linear layers")  # fmt: skip
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=2.0, help="for more rounds, at most four times as many")
     parser.add_argument("--csv")

@@ -24,11 +24,14 @@ from torch.nn.utils import prune
 
 import lacuna
 from lacuna._convert import layers as converted_layers
+from lacuna._convert.blocks import Block
 from lacuna._convert.calls import Call
 from lacuna._convert import memory
 from lacuna._convert.history import History, cache_folder
 from lacuna._convert.plans import Geometry, has_bfloat16
 from lacuna._convert.memory import Workspaces, workspaces
+from lacuna._ffn.call import BlockFunction
+from lacuna._ffn.call import Call as BlockCall
 from lacuna._convert.tuner import OUR_BFLOAT16, OUR_DENSE, SKIP_A, SKIP_G, SKIP_ROWS, SKIP_W, TORCH, Choice
 
 CANDIDATES = (TORCH, OUR_DENSE, SKIP_A, SKIP_G, SKIP_W)
@@ -36,6 +39,7 @@ FORMATS = (torch.contiguous_format, torch.channels_last)
 TORCH_BACKWARD = Call._torch_backward
 NEXT = Choice.next
 DONE = Choice.done
+FASTEST = Choice._fastest
 
 
 def always(candidate):
@@ -153,6 +157,17 @@ class SameResults(ConvertTest):
             self.assertEqual(y.stride(), want_y.stride())
             self.assertEqual(got[1].stride(), wanted[1].stride())
             self.assertEqual(got[2].stride(), wanted[2].stride())
+
+    def test_results_may_be_changed_in_place(self):
+        """Whichever kernel computed them: nn.ReLU(inplace=True) behind the layer."""
+        for candidate in CANDIDATES:
+            with always(candidate)[0], always(candidate)[1]:
+                for layer, x in ((nn.Linear(16, 24), torch.randn(3, 4, 16)), (nn.Conv2d(16, 16, 3), torch.randn(2, 16, 5, 5))):
+                    plain = nn.Sequential(layer, nn.ReLU(inplace=True))
+                    model = lacuna.convert(copy.deepcopy(plain))
+                    grad = torch.randn_like(plain(x))
+                    for got, wanted in zip(run(model, x, grad)[0], run(plain, x, grad)[0]):
+                        self.near(got, wanted, f"{layer} {candidate}")
 
     def test_some_gradients_only(self):
         self.force(SKIP_G)
@@ -514,6 +529,138 @@ class ZeroRows(ConvertTest):
         choice = Choice([TORCH, SKIP_ROWS])
         choice.saw_zeros(SKIP_ROWS, 0.05)
         self.assertEqual({choice.next() for _ in range(5)}, {TORCH})
+
+
+class Pair(nn.Module):
+    """Two linear layers with an activation between them, and what else is done with the hidden values."""
+
+    def __init__(self, activation, bias=True, also=lambda h: 0.0):
+        super().__init__()
+        self.up, self.down = nn.Linear(48, 96, bias), nn.Linear(96, 32, bias)
+        self.activation, self.also = activation, also
+
+    def forward(self, x):
+        h = self.activation(self.up(x))
+        return self.down(h) + self.also(h)
+
+
+class FeedForward(ConvertTest):
+    ACTIVATIONS = {
+        "relu": F.relu,
+        "in place": nn.ReLU(inplace=True),
+        "square": lambda h: F.relu(h).square(),
+        "power": lambda h: F.relu(h) ** 2,
+        "product": lambda h: (lambda r: r * r)(F.relu(h)),
+    }
+
+    def setUp(self):
+        super().setUp()
+        self.found = []
+        patch = mock.patch.object(converted_layers, "_FEWEST_MACS", 0)
+        patch.start()
+        self.addCleanup(patch.stop)
+
+    def as_blocks(self, always=True):
+        """Blocks run as one, whatever the clock says; counts them."""
+
+        def one(block, input):
+            self.found.append(block)
+            return always
+
+        patch = mock.patch.object(Block, "wants_one", one)
+        patch.start()
+        self.addCleanup(patch.stop)
+
+    def test_gradients_are_the_same(self):
+        self.as_blocks()
+        for name, activation in self.ACTIVATIONS.items():
+            for bias, shape in ((True, (3, 5, 48)), (False, (7, 48))):
+                also = (lambda h: 0.0) if bias else (lambda h: h.sum())  # the hidden values have another reader
+                plain = Pair(activation, bias, also)
+                model = lacuna.convert(copy.deepcopy(plain), feed_forward=True)
+                x = torch.randn(shape)
+                grad = torch.randn_like(plain(x))
+                before = len(self.found)
+                for got, wanted in zip(run(model, x, grad)[0], run(plain, x, grad)[0]):
+                    self.near(got, wanted, f"{name} {shape}")
+                self.assertEqual(len(self.found), before + 1, f"{name}: no block was found")
+
+    def test_other_layers_are_no_blocks(self):
+        self.as_blocks()
+        hooked = Pair(F.relu)
+        hooked.activation = lambda h: (lambda r: (r.retain_grad(), r)[1])(F.relu(h))
+        listened = Pair(F.relu)
+        listened.down.register_full_backward_hook(lambda *arguments: None)
+        pruned = Pair(F.relu)
+        prune.l1_unstructured(pruned.down, "weight", 0.5)
+        models = [Pair(F.gelu), Pair(lambda h: F.dropout(F.relu(h), 0.3)), Pair(lambda h: F.relu(h) ** 3), hooked]
+        models += [Pair(lambda h: F.relu(h)[..., :] + 1), listened, pruned]
+        for model in models:
+            lacuna.convert(model, feed_forward=True)
+            model(torch.randn(4, 48)).sum().backward()
+        model = lacuna.convert(Pair(F.relu))  # not asked for
+        model(torch.randn(4, 48)).sum().backward()
+        with torch.no_grad():
+            lacuna.convert(model, feed_forward=True)(torch.randn(4, 48))
+        self.assertEqual(self.found, [])
+
+    def test_second_derivatives_are_pytorchs(self):
+        self.as_blocks()
+        plain = Pair(F.relu)
+        model = lacuna.convert(copy.deepcopy(plain), feed_forward=True)
+        x = torch.randn(4, 48)
+        found = []
+        for module in (model, plain):
+            own = x.clone().requires_grad_()
+            (first,) = torch.autograd.grad(module(own).square().sum(), own, create_graph=True)
+            first.square().sum().backward()
+            found.append([own.grad, *(p.grad for p in module.parameters())])
+        for got, wanted in zip(*found):
+            self.near(got, wanted)
+
+    def test_the_clock_decides(self):
+        """Between the two layers as they run alone and the block as one."""
+        x = torch.randn(64, 48)
+        for factor, blocks in ((0.5, True), (2.0, False)):
+            model = lacuna.convert(Pair(F.relu), feed_forward=True)
+            timed = lambda choice, used, seconds: DONE(choice, used, 1e-3 if len(choice.candidates) > 2 else seconds)  # noqa: E731
+            block_done = BlockCall.done
+
+            def done(call, used, seconds, zeros):
+                block_done(call, used, 1.0 if used == TORCH else factor, zeros)  # noqa: B023
+
+            runs = []
+            function = BlockFunction.apply
+            with mock.patch.object(Choice, "done", timed), mock.patch.object(BlockCall, "done", done), mock.patch.object(
+                Choice, "_fastest", lambda choice: OUR_DENSE if len(choice.candidates) > 2 else FASTEST(choice)
+            ), mock.patch.object(Call, "_gains", lambda call: True), mock.patch(
+                "lacuna._convert.blocks.BlockFunction.apply", lambda *a: (runs.append(step), function(*a))[1]
+            ):
+                for step in range(80):
+                    model(x).sum().backward()
+            self.assertGreater(len(runs), 2, "the block was never tried")
+            self.assertEqual(runs[-1] == 79, blocks, f"block takes {factor} of two layers")
+            report = lacuna.report(model)
+            wanted = "one block" if blocks else "two layers"
+            self.assertEqual([(row["layer"], row["runs"]) for row in report.blocks()], [("down", wanted)])
+            self.assertIn(f"down with the layer before it, relu: {wanted}", str(report))
+
+    def test_training_follows_the_original(self):
+        losses = []
+        for options in (None, {}, {"feed_forward": True}):
+            torch.manual_seed(4)
+            model = nn.Sequential(Pair(self.ACTIVATIONS["square"]), nn.Linear(32, 4))
+            if options is not None:
+                lacuna.convert(model, **options)
+            optimizer = torch.optim.SGD(model.parameters(), 0.05)
+            x, labels = torch.randn(64, 48), torch.arange(64) % 4
+            for _ in range(60):
+                optimizer.zero_grad()
+                loss = F.cross_entropy(model(x), labels)
+                loss.backward()
+                optimizer.step()
+            losses.append(loss.item())
+        self.assertLess(max(losses) - min(losses), 1e-3)
 
 
 class Memory(ConvertTest):

@@ -16,6 +16,7 @@ from .tensors import (
     dispatch_is_watched,
     empty,
     is_plain,
+    linear,
     rows_that_count,
     share_of_zero_rows,
     share_of_zeros,
@@ -53,6 +54,7 @@ class Manner(NamedTuple):
     memory_limit: Optional[int] = None  # bytes of a workspace; None: a share of what is free
     remember: bool = True  # start with what earlier processes measured, and keep what this one does
     bfloat16: bool = False  # operands may be rounded to bfloat16
+    feed_forward: bool = False  # two linear layers with an activation between them may run as one
 
 
 class Call:
@@ -88,6 +90,9 @@ class Call:
         self._turn: Optional[int] = None  # 0: all PyTorch's, 1: as chosen, each timed; None: not under way
         self._turns: Tuple[Tuple[float, ...], Tuple[float, ...]] = ((), ())  # seconds
         self._forward_seconds = 0.0
+        # Of the last pass with gradients: the whole layer, and its gradients; how many there were.
+        self.seconds = self.seconds_back = 0.0
+        self.passes = 0
         channels = geometry.input[1] // geometry.groups
         outs = geometry.out_channels // geometry.groups
         skip_a = [SKIP_A] if channels >= _FEWEST_CHANNELS else []
@@ -144,7 +149,10 @@ class Call:
             results = self._torch_backward(grad, x, weight, mask)
         else:
             results = self._chosen_backward(grad, x, weight, mask, kept)
-        self._look_at_gain(mask, self._forward_seconds + (perf_counter() - begin) * self._scale(x))
+        self.seconds_back = (perf_counter() - begin) * self._scale(x)
+        self.seconds = self._forward_seconds + self.seconds_back
+        self.passes += 1
+        self._look_at_gain(mask, self.seconds)
         return results[0], results[1], results[2]
 
     def _chosen_backward(self, grad, x, weight, mask, kept) -> List[Optional[torch.Tensor]]:
@@ -424,7 +432,7 @@ class Call:
     def _torch_forward(self, x, weight, bias) -> torch.Tensor:
         g = self.geometry
         if g.linear:
-            return F.linear(x, weight, bias)
+            return linear(x, weight, bias)
         return F.conv2d(x, weight, bias, g.stride, g.padding, g.dilation, g.groups)
 
     def _torch_backward(self, grad, x, weight, mask) -> List[Optional[torch.Tensor]]:
@@ -486,14 +494,14 @@ class LayerFunction(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx, x, weight, bias, kept: Optional[torch.Tensor], call: Call):
-        ctx.save_for_backward(x, weight, kept)
+        ctx.save_for_backward(x, weight, kept, bias)
         ctx.call = call
         ctx.has_bias = bias is not None
         return call.forward(x, weight, bias)
 
     @staticmethod
     def backward(ctx, grad):
-        x, weight, kept = ctx.saved_tensors
+        x, weight, kept, _ = ctx.saved_tensors
         mask = [ctx.needs_input_grad[0], ctx.needs_input_grad[1], ctx.has_bias and ctx.needs_input_grad[2]]
         call: Call = ctx.call
         if torch.is_grad_enabled() or dispatch_is_watched() or differentiates_forward() or not is_plain(grad, call.dtype):

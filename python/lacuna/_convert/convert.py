@@ -30,6 +30,7 @@ def convert(
     memory_limit: Optional[int] = None,
     remember: bool = True,
     precision: str = "float32",
+    feed_forward: bool = False,
 ) -> nn.Module:
     """Let the faster of PyTorch and Lacuna run the `Conv2d` and `Linear` layers of a model on the CPU.
 
@@ -51,6 +52,9 @@ def convert(
     precision: "bfloat16": the operands of products may be rounded to bfloat16 where that is faster, as with
         `lacuna train --precision bfloat16`; sums, weights and all else stay single precision. Layers whose channels are
         not multiples of 16 stay as they are.
+    feed_forward: two `Linear` layers with nothing but ReLU, or its square, between them may run as one block, which
+        skips the zeros of the hidden values in five of six products. Gradients of parameters and of the block's input
+        are the same; those of the hidden values cannot be asked for (`torch.autograd.grad`).
 
     `lacuna.report(model)` has what was converted, what was left to PyTorch and why; `lacuna.unconvert(model)` restores
     the model.
@@ -64,7 +68,7 @@ def convert(
         raise ConvertError(f"memory_limit is {memory_limit}; give bytes, 0 for kernels without a workspace alone")
     if precision not in ("float32", "bfloat16"):
         raise ConvertError(f"precision is {precision!r}; give 'float32' or 'bfloat16'")
-    manner = Manner(deterministic, dry_run, memory_limit, remember, precision == "bfloat16")
+    manner = Manner(deterministic, dry_run, memory_limit, remember, precision == "bfloat16", feed_forward)
     own = _checked_masks(model, masks or {})
     _try_library()
     if manner.bfloat16 and not has_bfloat16():

@@ -82,6 +82,23 @@ class ConversionReport:
             rows.append({"layer": name, "pytorch_ms": torchs, "lacuna_ms": torchs - saved, "saved_ms": saved})
         return rows
 
+    def blocks(self) -> List[Dict[str, object]]:
+        """One dict per feed-forward block that was found, by its second layer: `activation`, `runs`, `zeros`, `ms`.
+
+        `runs`: "measuring", "two layers" or "one block".
+        """
+        return [
+            {
+                "layer": name,
+                "activation": block.activation,
+                "runs": block.runs,
+                "zeros": max(block.call.choice.zeros.values(), default=None),
+                "ms": {("one block" if c else "two layers"): 1e3 * t for c, t in block.call.choice.times.items()},
+            }
+            for name, state in self._states.items()
+            for block in list(state.blocks.values())
+        ]
+
     @property
     def memory(self) -> Dict[str, int]:
         """Bytes: `workspace` that the converted layers of this process share now, `needed` by the largest of these."""
@@ -123,6 +140,9 @@ class ConversionReport:
         if rows:
             lines.append(f"{self.memory['workspace'] / 1e6:.3g} MB of workspace, which all layers share")
         lines += [f"  {r['layer']}: {r['kernel']} needs {r['bytes'] / 1e6:.0f} MB: not tried" for r in self.too_large()]
+        for row in self.blocks():
+            times = "  ".join(f"{name} {ms:.3g} ms" for name, ms in row["ms"].items())
+            lines.append(f"  {row['layer']} with the layer before it, {row['activation']}: {row['runs']}  {times}".rstrip())
         gains = [row for row in self.gains() if row["saved_ms"] > 0]
         if gains:
             saved, torchs = sum(row["saved_ms"] for row in gains), sum(row["pytorch_ms"] for row in gains)

@@ -1,8 +1,9 @@
 """Tensors as our kernels see them: which they can read, in which order, with how many zeros."""
 
-from typing import Sequence
+from typing import Optional, Sequence
 
 import torch
+import torch.nn.functional as F
 from torch.autograd import forward_ad
 
 from .plans import zeros_of
@@ -60,6 +61,14 @@ def share_of_zeros(tensor: torch.Tensor) -> float:
     tensor = tensor.float()
     dense = tensor.is_contiguous() or (tensor.dim() == 4 and tensor.is_contiguous(memory_format=torch.channels_last))
     return zeros_of(tensor if dense else tensor.contiguous())
+
+
+def linear(x: torch.Tensor, weight: torch.Tensor, bias: Optional[torch.Tensor]) -> torch.Tensor:
+    """Return what F.linear does, but never a view: the result of a custom function may then be changed in place."""
+    if x.dim() == 2:
+        return F.linear(x, weight, bias)
+    rows = F.linear(x.reshape(-1, x.shape[-1]), weight, bias)
+    return torch.ops.aten._unsafe_view(rows, (*x.shape[:-1], weight.shape[0]))
 
 
 def rows_that_count(grad: torch.Tensor) -> torch.Tensor:

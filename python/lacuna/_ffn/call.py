@@ -6,7 +6,7 @@ from typing import List, Optional, Tuple
 import torch
 import torch.nn.functional as F
 
-from .._convert.tensors import differentiates_forward, dispatch_is_watched, is_plain
+from .._convert.tensors import differentiates_forward, dispatch_is_watched, is_plain, linear
 from .._convert.tuner import SKIP_A, TORCH, Choice
 from .block import Pass, Plan, Shape
 
@@ -61,17 +61,20 @@ class Call:
             return self.plan.forward(hidden.contiguous(), down.contiguous(), down_bias)
         active = activated(hidden, *self.shape[1:3])
         zeros = 1 - float(torch.count_nonzero(active)) / max(1, active.numel()) if self.choice.wants_zeros() else 0.0
-        return F.linear(active, down, down_bias), None, zeros
+        return linear(active, down, down_bias), None, zeros
 
 
 class BlockFunction(torch.autograd.Function):
-    """A block with gradients. A second backward pass is PyTorch's."""
+    """A block with gradients. A second backward pass is PyTorch's.
+
+    hidden: its hidden values where they are known, before or after ReLU; lists are then used.
+    """
 
     @staticmethod
-    def forward(ctx, x, up, up_bias, down, down_bias, call: Call):
+    def forward(ctx, x, up, up_bias, down, down_bias, call: Call, hidden: Optional[torch.Tensor] = None):
         begin = perf_counter()
-        ctx.call, ctx.used = call, call.next()
-        hidden = F.linear(x, up, up_bias)
+        ctx.call, ctx.used = call, call.next() if hidden is None else SKIP_A
+        hidden = F.linear(x, up, up_bias) if hidden is None else hidden
         output, kept, ctx.zeros = call.forward(ctx.used, hidden, down, down_bias)
         # The lists live as long as the tensors of the graph do, which a backward pass frees.
         holder = torch.empty(0)
@@ -89,7 +92,7 @@ class BlockFunction(torch.autograd.Function):
         mask = ctx.needs_input_grad[:5]
         if torch.is_grad_enabled() or dispatch_is_watched() or differentiates_forward() or not is_plain(grad):
             hidden = F.linear(x, up, up_bias)  # with a graph of its own
-            return (*_plain_backward(grad, x, up, down, hidden, mask, call.shape), None)
+            return (*_plain_backward(grad, x, up, down, hidden, mask, call.shape), None, None)
         if kept is None:
             results = _plain_backward(grad, x, up, down, hidden, mask, call.shape)
         else:
@@ -99,7 +102,7 @@ class BlockFunction(torch.autograd.Function):
         if ctx.seconds is not None:
             call.done(ctx.used, ctx.seconds + perf_counter() - begin, ctx.zeros)
             ctx.seconds = None
-        return (*results, None)
+        return (*results, None, None)
 
 
 def _plain_backward(grad, x, up, down, hidden, mask, shape: Shape) -> Gradients:
