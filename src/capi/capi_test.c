@@ -458,6 +458,28 @@ static void test_conv(void) {
       CHECK(fabsf(dst[0][row * 2 + k] - sum) < 1e-3f);
     }
   lacuna_conv_free(conv);
+  conv = NULL;
+
+  /* The same with operands rounded to bfloat16, where this CPU has it; small numbers stay what they are. */
+  linear.out_channels = 16;
+  linear.ohwi_weights = 0;
+  linear.impl = LACUNA_IMPL_BFLOAT16;
+  if (lacuna_conv_plan(&linear, &conv) == LACUNA_OK) {
+    CHECK(strstr(lacuna_conv_kernel(conv), "bfloat16") != NULL ||
+          strstr(lacuna_conv_kernel(conv), "bf16") != NULL);
+    lacuna_conv_report rounded = {.struct_size = sizeof rounded};
+    CHECK_OK(lacuna_conv_run(conv, &tensors, -1, &rounded));
+    CHECK(rounded.used == LACUNA_IMPL_BFLOAT16);
+    for (int row = 0; row < 4; ++row)
+      for (int k = 0; k < 16; ++k) {
+        float sum = 0;
+        for (int c = 0; c < 16; ++c) sum += src[row * 16 + c] * weights[k * 16 + c];
+        CHECK(fabsf(dst[0][row * 16 + k] - sum) < 1e-3f);
+      }
+    lacuna_conv_free(conv);
+  } else {
+    CHECK(strstr(lacuna_last_error(), "bfloat16") != NULL);
+  }
   double share = -1;
   const float some[4] = {0, 1, -0.0f, 3};
   CHECK_OK(lacuna_sample_zeros(some, 4, &share));
