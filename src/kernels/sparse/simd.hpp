@@ -51,6 +51,12 @@ struct Simd {
   static constexpr bool kPipelined = false;
   static constexpr int kPeakSums = kWidth == 8 ? 4 : 1;
   static constexpr int kTwoChainsBelow = kWidth == 8 ? 3 : 0;
+  template <typename Bits>
+  __attribute__((always_inline)) static Bits lane_bits() {
+    Bits bits{};
+    for (int i = 0; i < kWidth; ++i) bits[i] = 1U << i;
+    return bits;
+  }
   // NaN counts as non-zero, -0.0 as zero.
   __attribute__((always_inline)) static std::uint32_t nonzero(const V& v) {
     std::uint32_t mask = 0;
@@ -59,8 +65,13 @@ struct Simd {
       mask |= static_cast<std::uint32_t>(_mm256_movemask_ps(reinterpret_cast<__m256>(v.part[i] != 0.0F)))
               << (kWidth * i);
 #else
-    for (int i = 0; i < kLanes; ++i)
-      mask |= static_cast<std::uint32_t>(v.part[i / kWidth][i % kWidth] != 0.0F) << i;
+    // Bit i of lane i % kWidth; the lanes have no bit in common.
+    using Bits = std::uint32_t __attribute__((vector_size(sizeof(Register))));
+    Bits bits{};
+#pragma GCC unroll 4
+    for (int i = 0; i < kRegisters; ++i)
+      bits |= reinterpret_cast<Bits>(v.part[i] != 0.0F) & (lane_bits<Bits>() << (kWidth * i));
+    for (int i = 0; i < kWidth; ++i) mask |= bits[i];
 #endif
     return mask;
   }

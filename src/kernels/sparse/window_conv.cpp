@@ -34,7 +34,8 @@ constexpr std::int64_t kFewPixels = 1024;
 constexpr std::int64_t kLargeWeights = 1024 * 1024;
 
 // 16 floats for each of `count` pixels, around the caches where the result is larger than they are.
-void copy_lines(const float* from, std::int64_t count, float* to, std::int64_t step, std::int64_t floats) {
+void copy_lines(const float* from, std::int64_t count, float* to, std::int64_t step,
+                [[maybe_unused]] std::int64_t floats) {
 #if defined(__SSE__)
   constexpr std::int64_t kLargestCached = 4 << 20;  // floats
   if (floats > kLargestCached && reinterpret_cast<std::uintptr_t>(to) % 64 == 0) {
