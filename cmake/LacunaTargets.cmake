@@ -10,6 +10,11 @@ endif()
 # Some files silence warnings that only GCC has.
 target_compile_options(lacuna_options INTERFACE
   $<BUILD_INTERFACE:$<$<CXX_COMPILER_ID:Clang>:-Wno-unknown-warning-option>>)
+# Multiply-adds that round once would give other digits than x86-64, whose baseline has none. Only kernels have them.
+if(NOT LACUNA_X86)
+  target_compile_options(lacuna_options INTERFACE $<BUILD_INTERFACE:-ffp-contract=off>)
+endif()
+target_compile_definitions(lacuna_options INTERFACE ${lacuna_without})
 target_include_directories(lacuna_options INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src>)
 if(LACUNA_SANITIZE)
   target_compile_options(lacuna_options INTERFACE -fsanitize=${LACUNA_SANITIZE} -fno-sanitize-recover=all

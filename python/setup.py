@@ -98,8 +98,9 @@ class Wheel(bdist_wheel):
     def get_tag(self):
         platform = super().get_tag()[2]
         if BUNDLE:
-            with open(os.path.join(BUNDLE, "glibc"), encoding="ascii") as file:
-                platform = f"manylinux_{file.read().strip().replace('.', '_')}_{os.uname().machine}"
+            with open(os.path.join(BUNDLE, "platform"), encoding="ascii") as file:
+                glibc, machine = file.read().split()
+            platform = f"manylinux_{glibc.replace('.', '_')}_{machine}"
         return "py3", "none", platform
 
 
