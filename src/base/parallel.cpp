@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "base/optional_libraries.hpp"
 #include "base/work_progress.hpp"
 
 namespace lacuna {
@@ -58,6 +59,8 @@ class FirstError {
 }  // namespace
 
 int resolve_threads(int requested) {
+  if (!kHasOpenMp && requested > 1)
+    throw missing_library(kOpenMp, fmt::format("--threads {}", requested), ", or leave out --threads");
   // OpenMP ends the program with its own message if it cannot start a thread (`ulimit -v`, `ulimit -u`,
   // a container's limit). So they are tried here first, and OpenMP then starts its own while there is room.
   static std::mutex mutex;

@@ -12,7 +12,8 @@ TEST_F(CliTest, VersionNamesWhatTheProgramIs) {
   const ProgramResult version = run_lacuna({"version"});
   EXPECT_EQ(version.exit_code, 0) << version.err;
   EXPECT_EQ(version.out.substr(0, version.out.find('\n')), "lacuna " LACUNA_TEST_VERSION);
-  for (const char* name : {"\ncommit: ", "\ncompiler: ", "\ncpu: ", "\nonednn: "})
+  for (const char* name : {"\ncommit: ", "\ncompiler: ", "\ncpu: ", "\nonednn: ", "\nbuilt with: oneDNN, ",
+                           "\nbuilt without: none"})
     EXPECT_NE(version.out.find(name), std::string::npos) << version.out;
   EXPECT_EQ(run_lacuna({"--version"}).out, version.out);
   EXPECT_EQ(run_lacuna({"-V"}).out, version.out);

@@ -52,13 +52,6 @@ std::optional<std::uint64_t> declared_size(std::span<const std::uint8_t> compres
 
 }  // namespace
 
-bool is_zstd(std::span<const std::uint8_t> bytes) {
-  if (bytes.size() < 4) return false;
-  std::uint32_t magic = 0;
-  std::memcpy(&magic, bytes.data(), 4);
-  return magic == ZSTD_MAGICNUMBER || (magic & ZSTD_MAGIC_SKIPPABLE_MASK) == ZSTD_MAGIC_SKIPPABLE_START;
-}
-
 // Memory from malloc: unlike a vector it is not cleared first, and growing it moves pages, not bytes.
 class ZstdReader::Buffer final : public ByteSource {
  public:

@@ -10,7 +10,9 @@
 #include "kernels/conv.hpp"
 #include "sim/catalog/arch_catalog.hpp"
 #include "tensor/operation.hpp"
+#if !defined(LACUNA_WITHOUT_ONEDNN)
 #include "train/graph/model_file.hpp"
+#endif
 
 namespace lacuna::cli {
 namespace {
@@ -42,8 +44,10 @@ std::vector<std::string> built_in_names(const std::string& command, const std::s
     for (const kernels::ImplDescription& one : kernels::describe_impls()) names.emplace_back(one.impl.name);
   } else if (option == "--op") {
     for (const Operation op : kOperations) names.emplace_back(operation_name(op));
+#if !defined(LACUNA_WITHOUT_ONEDNN)
   } else if (command == "lacuna train" && option == "--model") {
     for (const train::ModelSummary& model : train::built_in_models()) names.push_back(model.name);
+#endif
   } else if (command == "lacuna train" && option == "--data") {
     names = {"shapes", "cifar10:", "cifar100:", "mnist:", "folder:"};
   }

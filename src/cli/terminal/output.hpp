@@ -7,7 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include "train/run/kernel_times.hpp"
+namespace lacuna::train {
+struct KernelTimes;
+}
 
 namespace lacuna::cli {
 

@@ -10,7 +10,9 @@
 #include <fstream>
 #include <map>
 #include <mutex>
+#if !defined(LACUNA_WITHOUT_ONEDNN)
 #include <oneapi/dnnl/dnnl.h>
+#endif
 #include <string_view>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -239,10 +241,15 @@ CostCache& CostCache::machine() {
 
 std::string machine_key() {
   static const std::string key = [] {
+#if defined(LACUNA_WITHOUT_ONEDNN)
+    const std::string dense = "none";
+#else
     const dnnl_version_t* version = dnnl_version();
+    const std::string dense = std::to_string(version->major) + "." + std::to_string(version->minor) + "." +
+                              std::to_string(version->patch);
+#endif
     return std::to_string(kFormat) + " " + std::string(lacuna::version()) + " | " + cpu_model() +
-           " | oneDNN " + std::to_string(version->major) + "." + std::to_string(version->minor) + "." +
-           std::to_string(version->patch);
+           " | oneDNN " + dense;
   }();
   return key;
 }

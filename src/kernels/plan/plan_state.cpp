@@ -33,7 +33,7 @@ PlanKernel ConvPlan::State::make_dense(const KernelConfig& config) const {
     const ConvImplementation* fastest = find_implementation(cost.dense_impl);
     if (auto kernel = try_make(*fastest, config)) return {fastest, std::move(kernel)};
   }
-  return make_named(*find_implementation(Impl::kDenseDirect), config);
+  return make_named(*find_implementation(kHasOneDnn ? Impl::kDenseDirect : Impl::kReference), config);
 }
 
 void ConvPlan::State::make_kernels(const KernelConfig& config) {

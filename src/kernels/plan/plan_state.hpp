@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/optional_libraries.hpp"
 #include "kernels/choice/cost_model.hpp"
 #include "kernels/conv_kernel.hpp"
 #include "kernels/plan/packed_weights.hpp"
@@ -71,9 +72,11 @@ struct ConvPlan::State {
   bool weight_grad() const { return options.op == Operation::kWeightGrad; }
   bool skips() const { return data || weights; }
   bool either_side() const { return data && weights; }
-  bool chooses() const { return options.impl == Impl::kAuto && skips(); }  // between sparse and dense
+  bool chooses() const {  // between sparse and dense; the reference is never the faster one
+    return kHasOneDnn && options.impl == Impl::kAuto && skips();
+  }
   // Whatever the zeros, unless `strict` finds a reason not to.
-  bool always_skips() const { return options.impl != Impl::kAuto && skips(); }
+  bool always_skips() const { return skips() && !chooses(); }
   // Computes the gradients of the non-zero weights alone.
   bool kept_only() const { return weight_grad() && (checked == Operand::kW || options.or_weights); }
   std::int64_t weight_floats() const { return packed() ? packing.floats() : shape.w_elements(); }
