@@ -2,6 +2,7 @@
 // hold.
 #include <algorithm>
 #include <cmath>
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <map>
 
