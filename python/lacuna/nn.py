@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from ._convert.layers import autocasts, is_compiling
-from ._convert.tensors import differentiates_forward, dispatch_is_watched, is_plain
+from ._convert.tensors import differentiates_forward, dispatch_is_watched, is_plain, saving_is_watched
 from ._convert.tuner import TORCH
 from ._ffn.block import ACTIVATIONS, Shape, shared_plan
 from ._ffn.call import BlockFunction, Call, plain_forward
@@ -78,7 +78,7 @@ class SparseFFN(nn.Module):
             return None
         if x.shape[-1] != up.shape[1] or up.shape[0] != down.shape[1]:
             return None
-        if autocasts() or differentiates_forward() or dispatch_is_watched():
+        if autocasts() or differentiates_forward() or dispatch_is_watched() or saving_is_watched():
             return None
         key = (x.shape, torch.is_grad_enabled(), torch.get_num_threads())
         found = self._calls.get(key)

@@ -1168,6 +1168,27 @@ class ToolsOfTorch(ConvertTest):
         for a, b in zip(*found):
             self.near(a, b)
 
+    def test_checkpoints(self):
+        """The second forward pass of a checkpoint saves what the first did, whatever the layers choose in between."""
+        from torch.utils.checkpoint import checkpoint
+
+        kinds = [True] + ([False] if hasattr(torch._C._autograd, "_top_saved_tensors_default_hooks") else [])
+        plain = nn.Sequential(nn.Linear(16, 32), nn.ReLU(), nn.Linear(32, 16))
+        for reentrant, blocks in itertools.product(kinds, (False, True)):
+            model = lacuna.convert(copy.deepcopy(plain), feed_forward=blocks)
+            x = torch.randn(4, 16)
+            grads = []
+            for module in (model, plain):
+                with self.losing() if module is model else contextlib.nullcontext():
+                    for _ in range(50 if module is model else 1):
+                        own = x.clone().requires_grad_()
+                        module.zero_grad(set_to_none=True)
+                        checkpoint(module, own, use_reentrant=reentrant).square().sum().backward()
+                        grads.append([own.grad, *(p.grad for p in module.parameters())])
+            for got in grads[:-1]:
+                for a, b in zip(got, grads[-1]):
+                    self.near(a, b, f"reentrant {reentrant}, blocks {blocks}")
+
     def test_scripts(self):
         model = lacuna.convert(small_network().eval())
         x = torch.randn(2, 3, 16, 16)

@@ -85,9 +85,7 @@ def block_output(
         block = blocks[key] = Block(first, call, found.activation)
     if not block.wants_one(input):
         return None
-    x, up, kept, up_bias = found.first.saved_tensors
-    if kept is not None:
-        return None
+    x, up, up_bias = found.first.operands
     return BlockFunction.apply(x, up, up_bias, weight, bias, block.call, found.positive.detach())
 
 
@@ -106,7 +104,7 @@ def _before(input: torch.Tensor) -> Optional[_Found]:
     except (AttributeError, RuntimeError):  # another version of torch; a tensor that was changed in place
         return None
     first = node.next_functions[0][0]
-    if not isinstance(first, LayerFunction._backward_cls) or not first.call.geometry.linear:
+    if not isinstance(first, LayerFunction._backward_cls) or getattr(first, "operands", None) is None:
         return None
-    same = first.call.dtype == torch.float32 and positive.shape == input.shape and positive.is_contiguous()
+    same = positive.shape == input.shape and positive.is_contiguous()
     return _Found(activation, positive, first) if same else None

@@ -494,14 +494,15 @@ class LayerFunction(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx, x, weight, bias, kept: Optional[torch.Tensor], call: Call):
-        ctx.save_for_backward(x, weight, kept, bias)
+        ctx.save_for_backward(x, weight, kept)
         ctx.call = call
         ctx.has_bias = bias is not None
         return call.forward(x, weight, bias)
 
     @staticmethod
     def backward(ctx, grad):
-        x, weight, kept, _ = ctx.saved_tensors
+        x, weight, kept = ctx.saved_tensors
+        ctx.operands = None
         mask = [ctx.needs_input_grad[0], ctx.needs_input_grad[1], ctx.has_bias and ctx.needs_input_grad[2]]
         call: Call = ctx.call
         if torch.is_grad_enabled() or dispatch_is_watched() or differentiates_forward() or not is_plain(grad, call.dtype):

@@ -13,7 +13,7 @@ from .blocks import Block, block_output
 from .calls import Call, LayerFunction, Manner
 from .history import machine
 from .plans import Geometry
-from .tensors import differentiates_forward, dispatch_is_watched, is_plain, uses_channels_last
+from .tensors import differentiates_forward, dispatch_is_watched, is_plain, saving_is_watched, uses_channels_last
 
 # Multiply-accumulates per thread below which PyTorch's call takes as long as the overhead of ours.
 _FEWEST_MACS = 1_000_000
@@ -107,6 +107,7 @@ def _takes(x: torch.Tensor, weight: torch.Tensor, bias: Optional[torch.Tensor]) 
         and x.numel() > 0
         and not differentiates_forward()
         and not dispatch_is_watched()
+        and not saving_is_watched()
     )
 
 
@@ -190,8 +191,10 @@ def _called(layer: nn.Module, input: torch.Tensor, compute: Callable, geometry_o
     if gradients:
         if state.manner.feed_forward and geometry.linear and kept is None and dtype == torch.float32:
             output = block_output(state.blocks, call, input, weight, bias)
-            if output is not None:
-                return output
+            if output is None:
+                output = LayerFunction.apply(input, weight, bias, kept, call)
+                output.grad_fn.operands = input, weight, bias  # for the second layer of a block
+            return output
         return LayerFunction.apply(input, weight, bias, kept, call)
     return call.forward_alone(input, weight, bias)
 

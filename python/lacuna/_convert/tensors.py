@@ -80,6 +80,18 @@ def share_of_zero_rows(grad: torch.Tensor) -> float:
     return 1 - rows_that_count(grad).numel() / max(1, grad.numel() // grad.shape[-1])
 
 
+_saving_hooks = getattr(torch._C._autograd, "_top_saved_tensors_default_hooks", lambda ignore_tracing: None)
+
+
+def saving_is_watched() -> bool:
+    """Return true inside a checkpoint and wherever else saved tensors have hooks, if this torch can say so (2.x).
+
+    A checkpoint computes its forward pass twice and expects the same tensors to be saved; the kernels that run a layer
+    may have changed in between.
+    """
+    return _saving_hooks(False) is not None
+
+
 _dispatch_depth = getattr(torch._C, "_len_torch_dispatch_stack", lambda: 0)
 
 
