@@ -84,7 +84,7 @@ _saving_hooks = getattr(torch._C._autograd, "_top_saved_tensors_default_hooks", 
 
 
 def saving_is_watched() -> bool:
-    """Return true inside a checkpoint and wherever else saved tensors have hooks, if this torch can say so (2.x).
+    """Return true inside a checkpoint and wherever else saved tensors have hooks, if this torch can say so (2.8).
 
     A checkpoint computes its forward pass twice and expects the same tensors to be saved; the kernels that run a layer
     may have changed in between.
