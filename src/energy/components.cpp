@@ -4,6 +4,11 @@
 
 namespace lacuna {
 
+double Hardware::total(std::string_view name) const {
+  const auto at = std::ranges::find(totals, name, &DesignTotal::name);
+  return at == totals.end() ? 0 : at->value;
+}
+
 const ByComponent::Value* ByComponent::find(std::string_view component) const {
   const auto at = std::ranges::find(values, component, &Value::name);
   return at == values.end() ? nullptr : &*at;

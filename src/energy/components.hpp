@@ -54,6 +54,8 @@ struct Hardware {
   // Why its area is not known ("no area of such a PE is published") and what to do; empty if it is.
   std::string area_unknown = {};
   std::string area_remedy = {};
+
+  double total(std::string_view name) const;  // of that name; 0 if there is none
 };
 
 // `count` times an action of a part: {"sram", "sram", "read", 1024}.

@@ -3,6 +3,20 @@
 #include <limits>
 
 namespace lacuna {
+
+std::string choice_text(const MappingChoice& choice) {
+  const auto* count = std::get_if<std::int64_t>(&choice.value);
+  return count != nullptr ? std::to_string(*count) : std::get<std::string>(choice.value);
+}
+
+std::string mapping_text(const std::vector<MappingChoice>& mapping) {
+  std::string text;
+  for (const MappingChoice& choice : mapping) {
+    if (!text.empty()) text += ' ';
+    text += choice.name + '=' + choice_text(choice);
+  }
+  return text;
+}
 namespace {
 
 CycleComparison scaled(const CycleComparison& pair, double scale) {

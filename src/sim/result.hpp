@@ -7,11 +7,14 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "base/params.hpp"
 #include "energy/components.hpp"
 #include "sim/memory/activity.hpp"
+#include "sim/memory/dram_requests.hpp"
+#include "sim/unit_record.hpp"
 #include "tensor/operation.hpp"
 #include "trace/trace.hpp"
 
@@ -19,7 +22,7 @@ namespace lacuna {
 
 // Raised whenever a change makes `lacuna simulate` give other numbers: results that are kept (src/sweep) are
 // not mixed with those of another version.
-inline constexpr int kResultsVersion = 4;
+inline constexpr int kResultsVersion = 5;
 
 // A number that only some machines have (bank conflicts, gated operations, ...).
 struct Counter {
@@ -32,6 +35,17 @@ struct Counter {
   bool operator==(const Counter& other) const { return name == other.name && value == other.value; }
 };
 
+// A choice that a machine made when it laid an operation on its hardware: which operand went where, in which
+// order, how often. Names are snake_case and each machine's own.
+struct MappingChoice {
+  std::string name;
+  std::variant<std::int64_t, std::string> value;
+  bool operator==(const MappingChoice&) const = default;
+};
+
+std::string mapping_text(const std::vector<MappingChoice>& mapping);  // "rows=A columns=W steps=36"
+std::string choice_text(const MappingChoice& choice);                 // the value alone
+
 // One operation of one layer on one machine.
 struct OpResult {
   Operation op = Operation::kForward;
@@ -41,11 +55,16 @@ struct OpResult {
   std::int64_t effectual_macs = 0;  // both operands non-zero
   std::int64_t cycles = 0;
   std::vector<Counter> counters;
+  std::vector<MappingChoice> mapping = {};
   std::optional<Activity> activity = std::nullopt;  // of machines with a memory system
   // Actions of the whole batch, for energy; of machines that declare their hardware.
   std::vector<ActionCount> actions = {};
   // Cycles if no value were zero (without_zeros.hpp). Filled in by the simulation.
   std::optional<std::int64_t> cycles_without_zeros = std::nullopt;
+  // MACs that all multipliers could do in `cycles`. Filled in by the simulation; not part of files.
+  std::int64_t peak_macs = 0;
+  std::vector<DramTensor> dram_tensors = {};  // of machines with a memory system; not part of files
+  UnitRecord units = {};                      // if SimOptions::units asks for it; not part of files
   // Actions if no value were zero, for the energy then. Filled in by the simulation if it is asked to; not
   // part of files.
   std::vector<ActionCount> actions_without_zeros = {};

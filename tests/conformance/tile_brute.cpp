@@ -303,7 +303,7 @@ TileBruteResult brute_tile_memory(const Layer& layer, Operation op, Operand rows
   // A14: every tensor once; weights and their gradient once per batch, of which the samples bear their share.
   // Both factors of a matmul are a sample's own.
   const bool weights = s.kind != LayerKind::kMatmul;
-  long double bus_bytes = 0, opened = 0, read_bytes = 0;
+  long double bus_reads = 0, opened = 0, read_bytes = 0;
   std::vector<long double> sram;
   const auto share = [&](const Transfer& moved, Count count) {
     return moved.of_weights ? static_cast<long double>(count) / batch_scale : static_cast<long double>(count);
@@ -315,7 +315,7 @@ TileBruteResult brute_tile_memory(const Layer& layer, Operation op, Operand rows
     traffic.dram_read_bytes += moved.bus_bytes;
     traffic.dram_activations += moved.activations;
     traffic.fill_rows += moved.sram_rows;
-    bus_bytes += share(moved, moved.bus_bytes);
+    bus_reads += share(moved, moved.bus_bytes);
     opened += share(moved, moved.activations);
     read_bytes += static_cast<long double>(moved.bus_bytes);
     const bool strided = role == Operand::kA && op != Operation::kInputGrad;
@@ -328,7 +328,8 @@ TileBruteResult brute_tile_memory(const Layer& layer, Operation op, Operand rows
   traffic.dram_write_bytes += out.bus_bytes;
   traffic.dram_activations += out.activations;
   traffic.output_rows += out.sram_rows;
-  bus_bytes += share(out, out.bus_bytes);
+  const long double bus_writes = share(out, out.bus_bytes);
+  activity.dram_bytes = round_up(bus_reads + bus_writes);
   opened += share(out, out.activations);
   sram.push_back(2 * share(out, out.sram_rows) / banks);
   activity.sram_cycles = round_up(*std::max_element(sram.begin(), sram.end()));
@@ -339,9 +340,18 @@ TileBruteResult brute_tile_memory(const Layer& layer, Operation op, Operand rows
       (static_cast<long double>(config.dram_mts) * 1e6L);
   const long double hertz = config.frequency_mhz * 1e6L;
   const Count parts = config.dram_channels * chunks_of(config.dram_channel_bits, 16);
-  const long double opening =
-      opened * config.dram_row_ns * 1e-9L / static_cast<long double>(parts * config.dram_banks);
-  activity.dram_cycles = round_up(std::max(bus_bytes * seconds_per_byte, opening) * hertz);
+  long double per_row = config.dram_row_ns * 1e-9L / static_cast<long double>(config.dram_banks);
+  if (config.dram_controller) per_row = std::max(per_row, config.dram_activate_ns * 1e-9L);
+  const long double opening = opened * per_row / static_cast<long double>(parts);
+  long double seconds = std::max((bus_reads + bus_writes) * seconds_per_byte, opening);
+  // A33: each turn of writes among the reads costs time, and refresh takes its share of all of it.
+  if (config.dram_controller) {
+    const long double turns =
+        std::min(bus_reads, bus_writes) / (1024.0L * static_cast<long double>(config.dram_turn_kb));
+    seconds += turns * config.dram_turnaround_ns * 1e-9L;
+    seconds = seconds * 100 / (100 - config.dram_refresh_percent);
+  }
+  activity.dram_cycles = round_up(seconds * hertz);
   activity.scratchpad_cycles =
       chunks_of(brute_dense_cycles(layer, op, rows_operand, config), config.scratchpad_banks);
 

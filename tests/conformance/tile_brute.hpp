@@ -23,6 +23,9 @@ struct TileBruteConfig {
   std::int64_t dram_channels = 4, dram_channel_bits = 64, dram_mts = 3200, dram_page_bytes = 2048;
   double dram_row_ns = 60.625;
   std::int64_t dram_banks = 8;
+  bool dram_controller = true;  // dram_timing
+  double dram_refresh_percent = 7.17, dram_turnaround_ns = 68, dram_activate_ns = 10;
+  std::int64_t dram_turn_kb = 64;
   bool dram_compression = true;
   std::int64_t sram_banks = 4, multicast = 4, scratchpad_banks = 3, scratchpad_rows = 16, chunk_steps = 3;
   std::int64_t transposers = 15, transposer_cycles = 16;

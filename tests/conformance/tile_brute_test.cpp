@@ -36,6 +36,11 @@ TileBruteConfig random_config(Random& random) {
   config.dram_page_bytes = pick({64, 256, 2048});
   config.dram_row_ns = static_cast<double>(random.integer(0, 400)) / 4;
   config.dram_banks = pick({1, 4, 8});
+  config.dram_controller = random.chance(0.7);
+  config.dram_refresh_percent = static_cast<double>(random.integer(0, 80)) / 4;
+  config.dram_turnaround_ns = static_cast<double>(pick({0, 20, 68, 1000}));
+  config.dram_activate_ns = static_cast<double>(pick({0, 5, 10, 40}));
+  config.dram_turn_kb = pick({1, 4, 64});
   config.dram_compression = random.chance(0.7);
   config.sram_banks = random.integer(1, 6);
   config.multicast = random.integer(1, 6);
@@ -67,6 +72,11 @@ Settings settings_of(const TileBruteConfig& config, bool modelled) {
           {"dram_page_bytes", text(config.dram_page_bytes)},
           {"dram_row_ns", text(config.dram_row_ns)},
           {"dram_banks", text(config.dram_banks)},
+          {"dram_timing", config.dram_controller ? "controller" : "bus"},
+          {"dram_refresh_percent", text(config.dram_refresh_percent)},
+          {"dram_turnaround_ns", text(config.dram_turnaround_ns)},
+          {"dram_activate_ns", text(config.dram_activate_ns)},
+          {"dram_turn_kb", text(config.dram_turn_kb)},
           {"dram_compression", config.dram_compression ? "on" : "off"},
           {"sram_banks", text(config.sram_banks)},
           {"multicast", text(config.multicast)},

@@ -55,6 +55,7 @@ struct TensorTraffic {
 struct Activity {
   std::int64_t compute_cycles = 0;  // of the tiles or PEs alone, with ideal memory
   std::int64_t dram_cycles = 0;     // busy, with the weights' share of the batch
+  std::int64_t dram_bytes = 0;      // on the bus, with the weights' share of the batch
   std::int64_t transposer_cycles = 0;
   std::int64_t sram_cycles = 0;           // the busiest of AM, BM and CM, conflicts included
   std::int64_t sram_conflict_cycles = 0;  // of those, lost to blocks that meet in a bank

@@ -23,7 +23,8 @@ std::vector<Component> dram_components();
 double batch_count(const Activity& activity, double batch_scale, std::int64_t TensorTraffic::*count);
 
 // Actions of SRAM and DRAM of an operation in the whole batch. `rows_of_16`: rows of 16 values, which costs
-// are given for, per row of the machine. `seconds`: all the time that passes.
+// are given for, per row of the machine. `seconds`: all the time that passes,
+// times the share of the priced DRAM that is powered.
 std::vector<ActionCount> memory_actions(const Activity& activity, double batch_scale, double rows_of_16,
                                         double seconds);
 

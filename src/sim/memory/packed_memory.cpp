@@ -21,7 +21,7 @@ void PackedMemory::finish(const OperationWork& work, Activity& activity, OpResul
   const double seconds =
       static_cast<double>(result.cycles) * work.batch_scale / (dram_.frequency_mhz() * 1e6);
   // Values are kept in rows of 16, as AM, BM and CM of the tiles have them.
-  for (ActionCount& count : memory_actions(activity, work.batch_scale, 1, seconds))
+  for (ActionCount& count : memory_actions(activity, work.batch_scale, 1, seconds * dram_.powered()))
     result.actions.push_back(std::move(count));
 }
 

@@ -24,7 +24,7 @@ class PackedMemory {
   template <typename SramCycles>
   void finish(const OperationWork& work, Activity activity, const StoredRows& tensor_rows,
               const SramCycles& sram_cycles, OpResult& result) const {
-    count_tensor_traffic(work, dram_, tensor_rows, activity);
+    count_tensor_traffic(work, dram_, tensor_rows, activity, result.dram_tensors);
     activity.sram_cycles = sram_cycles(activity);
     finish(work, activity, result);
   }

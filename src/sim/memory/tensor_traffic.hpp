@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "sim/memory/dram.hpp"
+#include "sim/memory/dram_requests.hpp"
 #include "sim/workload/operation_work.hpp"
 
 namespace lacuna {
@@ -13,9 +14,9 @@ namespace lacuna {
 using StoredRows = std::function<std::int64_t(std::int64_t elements, std::int64_t nonzeros)>;
 
 // ASSUMPTION(A14): each of the three tensors crosses the DRAM bus once per operation, weights and their
-// gradient once per batch, unless the work's passes say otherwise. Sets `samples`, `weights` and
-// `dram_cycles`.
+// gradient once per batch, unless the work's passes say otherwise. Sets `samples`, `weights`,
+// `dram_bytes` and `dram_cycles`, and lists the tensors.
 void count_tensor_traffic(const OperationWork& work, const Dram& dram, const StoredRows& stored_rows,
-                          Activity& activity);
+                          Activity& activity, std::vector<DramTensor>& tensors);
 
 }  // namespace lacuna

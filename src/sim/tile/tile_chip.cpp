@@ -95,10 +95,63 @@ OpResult TileChip::result(const OperationWork& work, const Placement& placement,
                   .effectual_macs = outcome.effectual_macs,
                   .cycles = timing.cycles,
                   .counters = outcome.counters,
-                  .activity = timing.activity};
+                  .mapping = mapping(work, placement),
+                  .activity = timing.activity,
+                  .dram_tensors = timing.dram_tensors};
   count_actions(result, timing, work.batch_scale,
                 timing.activity.scratchpad_reads - outcome.scratchpad_reads_elsewhere);
   return result;
+}
+
+UnitRecord TileChip::dense_units(const Placement& placement) const {
+  UnitRecord record;
+  for (const PlacedProduct& product : placement.placed) {
+    const TileGrid& grid = product.grid;
+    const std::int64_t steps = product.rows->steps();
+    std::vector<std::int64_t> busy;
+    for (std::int64_t column = 0; column < grid.tile_columns; ++column) {
+      for (std::int64_t row = 0; row < grid.tile_rows; ++row)
+        busy.push_back(steps * grid.row_groups_of(row) * grid.column_groups_of(column));
+    }
+    record.add(grid.dense_cycles(steps), busy);
+  }
+  record.unit = unit_name(record);
+  return record;
+}
+
+std::string TileChip::unit_name(const UnitRecord& units) const {
+  const std::vector<UnitSpan>& spans = units.spans();
+  const bool rows = !spans.empty() && std::ssize(spans.front().busy) == tile().tiles * tile().rows;
+  return rows && tile().rows > 1 ? "row of PEs" : "tile";
+}
+
+// Products of an operation differ in size alone; the first one stands for all.
+std::vector<MappingChoice> TileChip::mapping(const OperationWork& work, const Placement& placement) const {
+  const auto [primary, secondary] = operands(work.op);
+  const bool primary_on_rows = placement.row_operand == primary;
+  std::vector<MappingChoice> mapping{
+      {"rows", std::string(operand_name(placement.row_operand))},
+      {"columns", std::string(operand_name(primary_on_rows ? secondary : primary))},
+      {"products", std::ssize(placement.placed)}};
+  if (placement.placed.empty()) return mapping;
+  const PlacedProduct& first = placement.placed.front();
+  const TileGrid& grid = first.grid;
+  const auto add = [&](const char* name, std::variant<std::int64_t, std::string> value) {
+    mapping.push_back({name, std::move(value)});
+  };
+  add("row_streams", first.rows->count());
+  add("column_streams", first.columns->count());
+  add("steps", first.rows->steps());
+  add("tile_grid", fmt::format("{}x{}", grid.tile_rows, grid.tile_columns));
+  add("dealing", std::string(dealing_name(grid.dealing)));
+  add("order", plan_.order == VisitOrder::kRowMajor ? "row-major" : "column-major");
+  add("transposed", memory_.transposed(work.op));
+  if (!memory_.sized().used()) return mapping;
+  const TensorPasses passes = memory_.passes(work, placement.row_operand);
+  add("row_passes", primary_on_rows ? passes.primary : passes.secondary);
+  add("column_passes", primary_on_rows ? passes.secondary : passes.primary);
+  add("output_writes", passes.output_writes);
+  return mapping;
 }
 
 void TileChip::count_actions(OpResult& result, const TileTiming& timing, double batch_scale,
@@ -119,7 +172,8 @@ void TileChip::count_actions(OpResult& result, const TileTiming& timing, double 
   if (zero_action_ != "cycle")
     result.actions.push_back({"cores", "mac", zero_action_, multipliers() * clocked - multiplying});
   const double seconds = scaled(result.cycles) / (memory_.dram().frequency_mhz() * 1e6);
-  for (ActionCount& count : memory_actions(activity, batch_scale, rows_of_16(), seconds)) {
+  for (ActionCount& count :
+       memory_actions(activity, batch_scale, rows_of_16(), seconds * memory_.dram().powered())) {
     if (count.component == "sram")
       count.count *= count.action == "read" ? timing.read_cost : timing.write_cost;
     result.actions.push_back(std::move(count));

@@ -27,6 +27,7 @@ struct TileOutcome {
   std::vector<TransposedGroups> transposed = {};
   std::int64_t output_cycles = 0;  // of what handles the outputs behind the tiles; they wait for it
   std::optional<StoredForms> stored = std::nullopt;  // forms of the tensors in memory
+  UnitRecord units = {};                             // of the tiles, if they are recorded
 
   TileOutcome& operator+=(const MultipliedPairs& pairs) {
     scheduled_macs += pairs.all;
@@ -61,6 +62,11 @@ class TileChip {
 
   Placement place(const Layer& layer, Operation op) const { return place_operation(layer, op, plan_); }
 
+  // The tiles of the machine that multiplies every pair.
+  UnitRecord dense_units(const Placement& placement) const;
+  // "tile", or the part of a tile that a machine's clock counts.
+  std::string unit_name(const UnitRecord& units) const;
+
   // The result, with the chip's own actions; a machine appends those of what it added.
   OpResult result(const OperationWork& work, const Placement& placement, const TileOutcome& outcome) const;
 
@@ -68,6 +74,7 @@ class TileChip {
   double output_rows(const OpResult& result, double batch_scale) const;
 
  private:
+  std::vector<MappingChoice> mapping(const OperationWork& work, const Placement& placement) const;
   void count_actions(OpResult& result, const TileTiming& timing, double batch_scale,
                      std::int64_t scratchpad_reads) const;
 

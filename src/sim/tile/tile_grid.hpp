@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "base/ceil_div.hpp"
@@ -22,6 +23,10 @@ enum class Dealing {
   kTurns,   // one after another: group i to tile row i mod tile rows
   kQueue,   // in each tile column, the tile that is done first takes the next one
 };
+
+constexpr std::string_view dealing_name(Dealing dealing) {
+  return dealing == Dealing::kBlocks ? "blocks" : dealing == Dealing::kTurns ? "turns" : "queue";
+}
 
 // A chip of `tiles` tiles of rows x columns processing elements of `lanes` multipliers.
 struct TileShape {

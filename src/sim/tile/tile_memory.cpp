@@ -133,6 +133,17 @@ std::int64_t TileMemory::pipeline(const Activity& activity, std::int64_t output_
   return cycles + ceil_cycles(static_cast<double>(activity.fill_cycles) / batch_scale);
 }
 
+std::string TileMemory::transposed(Operation op) const {
+  const auto [primary, secondary] = operands(op);
+  std::string names;
+  for (const Operand role : {primary, secondary}) {
+    if (!is_transposed(role, op)) continue;
+    if (!names.empty()) names += ',';
+    names += operand_name(role);
+  }
+  return names.empty() ? "none" : names;
+}
+
 TileTiming TileMemory::time(const OperationWork& work, const Placement& placement,
                             std::int64_t compute_cycles, const TileTimeInputs& inputs) const {
   TileTiming timing;

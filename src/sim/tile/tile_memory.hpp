@@ -16,6 +16,7 @@
 #include "base/params.hpp"
 #include "energy/components.hpp"
 #include "sim/memory/dram.hpp"
+#include "sim/memory/dram_requests.hpp"
 #include "sim/tile/sized_memory.hpp"
 #include "sim/tile/tile_placement.hpp"
 #include "sim/workload/operation_work.hpp"
@@ -128,6 +129,7 @@ struct TileTiming {
   std::int64_t cycles = 0;
   // Energy of an access of AM, BM and CM over that of a bank of Table 2, on average.
   double read_cost = 1, write_cost = 1;
+  std::vector<DramTensor> dram_tensors = {};
 };
 
 class TileMemory {
@@ -140,6 +142,11 @@ class TileMemory {
                   const TileTimeInputs& inputs = {}) const;
 
   ScratchpadTraffic scratchpads(const Placement& placement) const;
+
+  // How often the operands cross the DRAM bus; once each unless memories have a size.
+  TensorPasses passes(const OperationWork& work, Operand row_operand) const;
+  // The operands that come through transposers: "G", "A,G"; "none".
+  std::string transposed(Operation op) const;
 
   const Dram& dram() const { return dram_; }
   const SizedMemory& sized() const { return sized_; }
@@ -172,12 +179,12 @@ class TileMemory {
                      Streams& streams, ScratchpadTraffic& scratchpads) const;
   void count_tensors(const OperationWork& work, Operand row_operand, const StoredForms* stored,
                      Activity& activity, TensorTraffic& on_rows, TensorTraffic& on_columns,
-                     TensorTraffic& output) const;
+                     TensorTraffic& output, std::vector<DramTensor>& tensors) const;
+  DramTensor dram_tensor(const Layer& layer, Operand role, Operation op) const;
   void count_transposers(Operation op, const Placement& placement, const Streams& streams, bool fetched,
                          Activity& activity) const;
   TensorTraffic operand_traffic(std::int64_t elements, std::int64_t nonzeros) const;
   TensorTraffic output_traffic(std::int64_t elements, std::int64_t nonzeros) const;
-  TensorPasses passes(const OperationWork& work, Operand row_operand) const;
   void price_accesses(const OperationWork& work, const TensorTraffic& on_rows,
                       const TensorTraffic& on_columns, const TensorTraffic& output, Operand row_operand,
                       TileTiming& timing) const;

@@ -37,7 +37,7 @@ Trace one_layer(const LayerShape& shape, double zeros_a, double zeros_g) {
 TEST(TileMemory, CountsByHand) {
   const Trace trace = one_layer(LayerShape::conv2d(1, 64, 64, {16, 16}, {1, 1}), 0.5, 0);
   const Layer& layer = trace.layers()[0];
-  const Params params = tile_machine({{"tiles", "1"}, {"dram_compression", "off"}});
+  const Params params = tile_machine({{"tiles", "1"}, {"dram_compression", "off"}, {"dram_timing", "bus"}});
   const Activity a = run(params, layer, Operation::kForward).activity;
   // Rows: 256 windows (A has the zeros); columns: 64 filters; 4 steps. Blocks of 32 streams.
   EXPECT_EQ(a.bm_reads, 256 * 4 * (64 / 32));
@@ -215,6 +215,44 @@ TEST(TileMemory, StridedReadsMeetInBanks) {
 TEST(TileMemory, RefusesScratchpadsThatHoldNothing) {
   const Params params = tile_machine({{"chunk_steps", "30"}});
   EXPECT_THROW(TileMemory(params, TilePlan::from(params).tile), InputError);
+}
+
+// A33: 81,920 bytes are read and 65,536 written, in one turn of 64 KB.
+TEST(TileMemory, ControllersLoseTimeToRefreshAndTurns) {
+  const Trace trace = one_layer(LayerShape::conv2d(1, 64, 64, {16, 16}, {1, 1}), 0.5, 0);
+  const auto cycles = [&](std::vector<std::pair<std::string, std::string>> settings) {
+    settings.emplace_back("dram_compression", "off");
+    return run(tile_machine(settings), trace.layers()[0], Operation::kForward).activity.dram_cycles;
+  };
+  const double bus = (2 * 65536 + 16384) / 204.8;
+  EXPECT_EQ(cycles({{"dram_timing", "bus"}}), 720);
+  EXPECT_EQ(cycles({}), static_cast<std::int64_t>(std::ceil((bus + 34) / (1 - 0.0717))));
+  EXPECT_EQ(cycles({{"dram_refresh_percent", "0"}, {"dram_turnaround_ns", "0"}}), 720);
+  EXPECT_EQ(cycles({{"dram_refresh_percent", "0"}, {"dram_turn_kb", "16"}}),
+            static_cast<std::int64_t>(std::ceil(bus + 4 * 34)));
+  // 72 rows of parts, 16 of which open rows at the same time.
+  EXPECT_EQ(
+      cycles({{"dram_refresh_percent", "0"}, {"dram_turnaround_ns", "0"}, {"dram_activate_ns", "1000"}}),
+      72 / 16 * 500 + 250);
+}
+
+// A transposed operand that moves in the order of its use opens a row for nearly every group; one that moves
+// as it lies, one per row.
+TEST(TileMemory, GroupsInTheOrderOfUseOpenMoreRows) {
+  const Trace trace = one_layer(LayerShape::conv2d(1, 512, 512, {16, 16}, {3, 3}, {1, 1}, {1, 1}), 0, 0);
+  const Layer& layer = trace.layers()[0];
+  const auto rows = [&](const char* order, Operation op) {
+    const Activity a =
+        run(tile_machine({{"dram_compression", "off"}, {"dram_order", order}}), layer, op).activity;
+    return std::pair(a.samples.dram_activations, a.weights.dram_activations);
+  };
+  EXPECT_EQ(rows("needed", Operation::kForward), rows("stored", Operation::kForward));
+  // W in W*G: groups of 1 KB, 32 side by side in the 32 KB that lie in one row of all parts; each of the 9 x
+  // 32 rows is opened 32 times, for 8 requests of 128 bytes in 4 channels of 4 parts.
+  const auto stored = rows("stored", Operation::kInputGrad), needed = rows("needed", Operation::kInputGrad);
+  EXPECT_EQ(needed.first, stored.first);
+  EXPECT_EQ(stored.second, 512 * 512 * 9 * 4 / 2048);
+  EXPECT_EQ(needed.second, 9 * 32 * 32 * 16);
 }
 
 }  // namespace

@@ -148,9 +148,24 @@ void TileMemory::price_accesses(const OperationWork& work, const TensorTraffic& 
   timing.write_cost = mean(am_fills * am + bm_fills * bm + outputs * cm, am_fills + bm_fills + outputs);
 }
 
+// Groups of lanes x lanes values as GroupLayout has them: of positions of a row, or of filters of a tap.
+DramTensor TileMemory::dram_tensor(const Layer& layer, Operand role, Operation op) const {
+  DramTensor tensor{.name = std::string(operand_name(role))};
+  if (!is_transposed(role, op)) return tensor;
+  const LayerShape& s = layer.shape;
+  const std::int64_t lanes = tile_.lanes;
+  const bool weights = role == Operand::kW;
+  const Size2 plane = role == Operand::kA ? s.input : s.output;
+  tensor.channel_groups = ceil_div(weights ? s.c_per_group() : role == Operand::kA ? s.c : s.k, lanes);
+  tensor.groups = tensor.channel_groups * (weights         ? s.taps() * ceil_div(s.k, lanes)
+                                           : s.is_matrix() ? ceil_div(s.n, lanes)
+                                                           : s.n * plane.h * ceil_div(plane.w, lanes));
+  return tensor;
+}
+
 void TileMemory::count_tensors(const OperationWork& work, Operand row_operand, const StoredForms* stored,
                                Activity& activity, TensorTraffic& on_rows, TensorTraffic& on_columns,
-                               TensorTraffic& output) const {
+                               TensorTraffic& output, std::vector<DramTensor>& tensors) const {
   const Layer& layer = work.layer;
   const Operation op = work.op;
   const auto [primary, secondary] = operands(op);
@@ -166,6 +181,10 @@ void TileMemory::count_tensors(const OperationWork& work, Operand row_operand, c
       traffic.fill_rows = stored_rows(traffic.fill_rows, *form);
     }
     const std::int64_t times = role == first ? passes.primary : passes.secondary;
+    DramTensor& listed = tensors.emplace_back(dram_tensor(layer, role, op));
+    listed.bytes = traffic.dram_read_bytes;
+    traffic.dram_activations = dram_.activations(listed);
+    listed.reads = times;
     traffic.dram_read_bytes *= times;
     traffic.dram_activations *= times;
     traffic.fill_rows *=
@@ -183,6 +202,10 @@ void TileMemory::count_tensors(const OperationWork& work, Operand row_operand, c
     output.dram_activations = dram_.activations(form->off_chip_bytes);
     output.output_rows = stored_rows(output.output_rows, *form);
   }
+  tensors.push_back({.name = "output",
+                     .bytes = output.dram_write_bytes,
+                     .reads = passes.output_reads,
+                     .writes = passes.output_writes});
   output.dram_read_bytes = output.dram_write_bytes * passes.output_reads;
   output.dram_write_bytes *= passes.output_writes;
   output.dram_activations *= passes.output_reads + passes.output_writes;
@@ -233,7 +256,7 @@ void TileMemory::count(const OperationWork& work, const Placement& placement, st
   const Operand row_operand = placement.row_operand;
   const Operand column_operand = row_operand == primary ? secondary : primary;
   TensorTraffic on_rows, on_columns, output;
-  count_tensors(work, row_operand, stored, activity, on_rows, on_columns, output);
+  count_tensors(work, row_operand, stored, activity, on_rows, on_columns, output, timing.dram_tensors);
   count_transposers(op, placement, streams, inputs.transposed != nullptr, activity);
   if (const StoredForm* form = form_of(stored, row_operand))
     streams.row_reads = stored_rows(streams.row_reads, *form);
@@ -251,10 +274,11 @@ void TileMemory::count(const OperationWork& work, const Placement& placement, st
   const auto sum = [&](std::int64_t TensorTraffic::*count) {
     return share(false, activity.samples.*count) + share(true, activity.weights.*count);
   };
-  const double dram =
-      dram_.cycles(sum(&TensorTraffic::dram_read_bytes) + sum(&TensorTraffic::dram_write_bytes),
-                   sum(&TensorTraffic::dram_activations));
-  activity.dram_cycles = ceil_cycles(dram);
+  const DramMoves moves{.read_bytes = sum(&TensorTraffic::dram_read_bytes),
+                        .write_bytes = sum(&TensorTraffic::dram_write_bytes),
+                        .activations = sum(&TensorTraffic::dram_activations)};
+  activity.dram_bytes = ceil_cycles(moves.read_bytes + moves.write_bytes);
+  activity.dram_cycles = ceil_cycles(dram_.cycles(moves));
 
   const double banks = static_cast<double>(sram_banks_);
   const auto operand_sram = [&](Operand role, std::int64_t reads, const TensorTraffic& traffic) {
