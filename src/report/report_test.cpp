@@ -80,6 +80,11 @@ TEST(ResultJson, IsWhatTheSchemaSays) {
        "speedup": 2,
        "speedup_from_zeros": 1.6,
        "speedup_without_zeros": 1.25,
+       "macs_per_cycle": 20,
+       "mapping": {
+        "rows": "A",
+        "steps": 36
+       },
        "counters": {
         "steps": 3
        }
@@ -95,7 +100,8 @@ TEST(ResultJson, IsWhatTheSchemaSays) {
        "cycles": 40,
        "speedup": 2.5,
        "speedup_from_zeros": 2.5,
-       "speedup_without_zeros": 1
+       "speedup_without_zeros": 1,
+       "macs_per_cycle": 25
       }
      ]
     },
@@ -277,17 +283,19 @@ TEST(ResultCsv, OneRowPerOperation) {
       "macs_per_batch,"
       "scheduled_macs_per_batch,effectual_macs_per_batch,baseline,baseline_cycles_per_batch,"
       "cycles_without_zeros_per_batch,cycles_per_batch,speedup,speedup_from_zeros,speedup_without_zeros,"
+      "utilisation,macs_per_cycle,macs_per_dram_byte,dram_bytes_per_cycle,mapping,"
       "counter_steps_per_batch,counter_gated_per_batch\n"
       "\"a,b_p50.safetensors\",\"a,b\",0.5,1,0,x,fast,\"say \"\"hi\"\"\",3x3 16->32 "
-      "@8x8,64,32,forward,A,32000,19200,16000,dense,3200,2560,1600,2,1.6,1.25,96,1\n"
+      "@8x8,64,32,forward,A,32000,19200,16000,dense,3200,2560,1600,2,1.6,1.25,,20,,,rows=A steps=36,96,1\n"
       "\"a,b_p50.safetensors\",\"a,b\",0.5,1,0,x,fast,\"say \"\"hi\"\"\",3x3 16->32 "
-      "@8x8,64,32,weight_grad,G,32000,12800,9600,dense,3200,3200,1280,2.5,2.5,1,,\n"
+      "@8x8,64,32,weight_grad,G,32000,12800,9600,dense,3200,3200,1280,2.5,2.5,1,,25,,,,,\n"
       "\"a,b_p50.safetensors\",\"a,b\",0.5,1,0,x,fast,fc,linear 8->4 "
-      "x2,64,1.5,input_grad,none,96,0,0,dense,10.5,10.5,0,,,1,,\n");
+      "x2,64,1.5,input_grad,none,96,0,0,dense,10.5,10.5,0,,,1,,,,,,,\n");
   const std::string recorded = results_to_csv({{run}}, CsvBasis::kRecorded);
   EXPECT_NE(recorded.find(",macs_as_recorded,"), std::string::npos) << recorded;
   EXPECT_EQ(recorded.find("per_batch"), std::string::npos) << recorded;
-  EXPECT_NE(recorded.find(",64,32,forward,A,1000,600,500,dense,100,80,50,2,1.6,1.25,3,0.03125\n"),
+  EXPECT_NE(recorded.find(
+                ",64,32,forward,A,1000,600,500,dense,100,80,50,2,1.6,1.25,,20,,,rows=A steps=36,3,0.03125\n"),
             std::string::npos)
       << recorded;
 }

@@ -28,6 +28,7 @@ struct SimOptions {
   // And OpResult::actions_without_zeros, for the energy without zeros.
   bool actions_without_zeros = false;
   PerOperation<bool> operations{true, true, true};  // those to run; inference has forward alone
+  bool units = false;                               // also record OpResult::units
 
   bool runs(const Trace& trace, std::size_t layer, Operation op) const {
     return trace.runs(layer, op) && operations[op];

@@ -22,6 +22,7 @@ enum class FieldKind {
   kRatio,     // double
   kWord,      // one of Field::words
   kCounters,  // the machine's own counts by name
+  kMapping,   // the machine's own choices by name
   kActivity,  // a record that kActivityFields describes
 };
 
@@ -32,9 +33,9 @@ enum class FieldScope {
   kNone,     // a word or a ratio
 };
 
-using FieldValue =
-    std::variant<std::monostate,  // absent
-                 std::int64_t, double, std::string_view, const std::vector<Counter>*, const Activity*>;
+using FieldValue = std::variant<std::monostate,  // absent
+                                std::int64_t, double, std::string_view, const std::vector<Counter>*,
+                                const Activity*, const std::vector<MappingChoice>*>;
 
 // A field of a record that is read through `View` and written through `Target`.
 template <typename View, typename Target>
@@ -193,6 +194,28 @@ constexpr OpField counters(std::string_view name, std::string_view meaning) {
   return field;
 }
 
+constexpr OpField mapping(std::string_view name, std::string_view meaning) {
+  OpField field{.name = name, .meaning = meaning, .kind = FieldKind::kMapping, .scope = FieldScope::kNone};
+  field.optional = true;
+  field.get = [](OpView op) {
+    return op.machine.mapping.empty() ? FieldValue() : FieldValue(&op.machine.mapping);
+  };
+  return field;
+}
+
+// A ratio of the machine alone; absent where `Over` or `Under`, functions of its result, has no value or 0.
+template <auto Over, auto Under>
+constexpr OpField own_ratio(std::string_view name, std::string_view unit, std::string_view meaning) {
+  OpField field{.name = name, .unit = unit, .meaning = meaning, .kind = FieldKind::kRatio};
+  field.scope = FieldScope::kNone;
+  field.optional = true;
+  field.get = [](OpView op) {
+    const std::int64_t over = Over(op.machine), under = Under(op.machine);
+    return under > 0 ? FieldValue(static_cast<double>(over) / static_cast<double>(under)) : FieldValue();
+  };
+  return field;
+}
+
 constexpr OpField activity(std::string_view name, std::string_view meaning) {
   OpField field{.name = name, .meaning = meaning, .kind = FieldKind::kActivity, .optional = true};
   field.get = [](OpView op) {
@@ -209,6 +232,12 @@ constexpr ActivityField moved(std::string_view name, std::string_view unit, std:
   if (field.kind == FieldKind::kCount) field.scope = scope;
   field.get = [](const Activity& of) { return read(of.*Member); };
   field.set = [](Activity& of, const FieldValue& value) { write(of.*Member, value); };
+  return field;
+}
+
+// A field that files of earlier versions do not have.
+constexpr ActivityField optional(ActivityField field) {
+  field.optional = true;
   return field;
 }
 

@@ -17,6 +17,17 @@
 
 namespace lacuna {
 
+// Terms of ratios.
+constexpr std::int64_t cycles_of(const OpResult& op) { return op.cycles; }
+constexpr std::int64_t macs_of(const OpResult& op) { return op.macs; }
+constexpr std::int64_t scheduled_macs_of(const OpResult& op) { return op.scheduled_macs; }
+constexpr std::int64_t peak_macs_of(const OpResult& op) { return op.peak_macs; }
+constexpr std::int64_t dram_bytes_of(const OpResult& op) { return op.activity ? op.activity->dram_bytes : 0; }
+// Cycles of a machine whose traffic is known.
+constexpr std::int64_t cycles_with_traffic_of(const OpResult& op) {
+  return dram_bytes_of(op) > 0 ? op.cycles : 0;
+}
+
 // An operation of a layer, in the order of files.
 inline constexpr std::array kOpFields{
     fields::machine<&OpResult::op>("op", "", "`forward` (A*W), `input_grad` (W*G), `weight_grad` (A*G)"),
@@ -38,6 +49,16 @@ inline constexpr std::array kOpFields{
     fields::ratio<&CycleComparison::baseline_cycles, &CycleComparison::cycles_without_zeros>(
         "speedup_without_zeros", "baseline_cycles", "cycles_without_zeros",
         "over the baseline, if no value were zero"),
+    fields::own_ratio<scheduled_macs_of, peak_macs_of>(
+        "utilisation", "", "`scheduled_macs` over what all multipliers could do in `cycles`"),
+    fields::own_ratio<macs_of, cycles_of>("macs_per_cycle", "MACs/cycle", "of the dense convolution"),
+    fields::own_ratio<macs_of, dram_bytes_of>("macs_per_dram_byte", "MACs/byte",
+                                              "of the dense convolution: the x-axis of a roofline"),
+    fields::own_ratio<dram_bytes_of, cycles_with_traffic_of>("dram_bytes_per_cycle", "bytes/cycle",
+                                                             "achieved on the DRAM bus"),
+    fields::mapping("mapping",
+                    "[choices of the machine](#mapping): which operand is where, in which order; absent "
+                    "where a machine states none"),
     fields::counters("counters", "counts that only this machine has; absent where there are none"),
     fields::activity("activity",
                      "[traffic of the memory system](#activity), and how long each part is busy; absent for "
@@ -58,6 +79,8 @@ inline constexpr std::array kActivityFields{
     fields::moved<&Activity::compute_cycles>("compute_cycles", "cycles", "of the tiles or PEs alone"),
     fields::moved<&Activity::dram_cycles>("dram_cycles", "cycles",
                                           "DRAM is busy, with the samples' share of the batch's weights"),
+    fields::optional(fields::moved<&Activity::dram_bytes>(
+        "dram_bytes", "bytes", "on the DRAM bus, with the samples' share of the batch's weights")),
     fields::moved<&Activity::transposer_cycles>("transposer_cycles", "cycles", "transposers are busy"),
     fields::moved<&Activity::sram_cycles>("sram_cycles", "cycles",
                                           "the busiest of AM, BM and CM needs, conflicts included"),

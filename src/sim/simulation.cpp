@@ -1,6 +1,7 @@
 #include "sim/simulation.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <fmt/format.h>
 #include <iterator>
 #include <stdexcept>
@@ -57,6 +58,10 @@ struct MachineRun {
     work.memo = &memo;
     if (!plan.empty()) work.passes = plan[job.layer][work.op];
     return work;
+  }
+  // 0 if the machine declares no hardware.
+  std::int64_t multipliers() const {
+    return result->hardware ? std::llround(result->hardware->total("multipliers")) : 0;
   }
   OpResult& slot(const TraceWork::Job& job) const { return result->layers[job.layer].ops[job.slot]; }
 };
@@ -199,7 +204,9 @@ SimulationOutcome Simulation::run_recorded(const TraceWork& work, const SimOptio
     for (const MachineRun& run : runs) {
       meter.check();
       const WorkPart part(meter, share);
-      run.slot(job) = run.machine.simulate(MachineRun::planned(job, run.plan, memo), run.options);
+      OpResult& result = run.slot(job);
+      result = run.machine.simulate(MachineRun::planned(job, run.plan, memo), run.options);
+      result.peak_macs = run.multipliers() * result.cycles;
     }
     if (!full) return;
     const TraceWork::Job without_zeros(*full, job.layer, job.slot, job.work.op);

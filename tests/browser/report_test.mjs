@@ -72,6 +72,18 @@ const tests = {
     await page.mouse.move(...first);
     assert.match(await page.textContent(".tip"), /^TensorDash, all three operations/);
 
+    // The roofline has every operation of every machine, and says where one stands.
+    const drawn = json("simulate.json").runs.filter((one) => one.progress === run.progress);
+    const operations = drawn.reduce((sum, one) => sum + one.layers.reduce((count, layer) => count + layer.ops.filter((op) => op.macs_per_dram_byte > 0 && op.macs_per_cycle > 0).length, 0), 0);
+    const roofline = await saved(page, "#roofline button:text('CSV')");
+    assert.ok(operations > 0);
+    assert.equal(roofline.text.trim().split("\n").length, operations + 1);
+    await page.click("#roofline button:text-is('forward')");
+    assert.match(await page.textContent("#roofline .note"), /forward/);
+    await (await page.$("#roofline svg")).focus();
+    await page.keyboard.press("ArrowRight");
+    assert.match(await page.textContent(".tip"), /MACs per byte/);
+
     // One operation only.
     await page.click("#layers button:text-is('forward')");
     assert.equal(await page.getAttribute("#layers button:text-is('forward')", "aria-pressed"), "true");

@@ -257,6 +257,95 @@ TEST_F(CliTest, TheHeadlineIsAboutZeros) {
             1.3);
 }
 
+// The operations of a timeline add up to the cycles that are printed; what a file holds does not depend on
+// the number of threads.
+TEST_F(CliTest, TimelineAddsUpToThePrintedCycles) {
+  const std::string trace = small_trace("t.safetensors");
+  const std::string one = folder_.file("one.json"), two = folder_.file("two.json"),
+                    results = folder_.file("results.json");
+  const auto run = [&](const std::string& file, const char* threads) {
+    return run_lacuna({"simulate", trace, "--arch", "tensordash,ant", "--set", "memory=modelled", "--threads",
+                       threads, "--timeline", file, "--json", results});
+  };
+  ASSERT_EQ(run(one, "1").exit_code, 0);
+  ASSERT_EQ(run(two, "3").exit_code, 0);
+  EXPECT_EQ(read_text(one), read_text(two));
+  const json timeline = json::parse(read_text(one)), printed = json::parse(read_text(results));
+  for (std::size_t i = 0; i < 2; ++i) {
+    double sum = 0;
+    for (const json& event : timeline["traceEvents"]) {
+      if (event["pid"] == i + 1 && event["ph"] == "X" && event["args"].contains("mapping"))
+        sum += event["args"]["cycles"].get<double>();
+    }
+    EXPECT_EQ(sum, printed["runs"][i]["per_batch"]["all"]["cycles"].get<double>()) << i;
+  }
+  const ProgramResult standard = run_lacuna({"simulate", trace, "--timeline", "-"});
+  EXPECT_EQ(json::parse(standard.out)["otherData"]["runs"].size(), 2U) << standard.err;
+  testing::expect_error(run_lacuna({"simulate", trace, "--timeline", trace}), "this is an input");
+  testing::expect_error(run_lacuna({"simulate", trace, "--timeline", one, "--json", one}),
+                        "another result goes to the same file");
+  testing::expect_error(run_lacuna({"simulate", trace, "--timeline", ""}), "--timeline");
+}
+
+TEST_F(CliTest, RooflineAndMappingFitTheScreen) {
+  const ProgramResult result = run_lacuna({"simulate", kAlexnet, "--arch", "tensordash,sparten,ant", "--set",
+                                           "memory=modelled", "--roofline", "--mapping"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const std::string tables = result.out.substr(result.out.find(", roofline on tensordash"));
+  EXPECT_NE(tables.find("4,096 multipliers, 102.40 GB/s of DRAM: the roofs meet at 20.00 MACs/byte"),
+            std::string::npos)
+      << tables;
+  EXPECT_NE(tables.find("mapping on ant"), std::string::npos);
+  EXPECT_NE(tables.find("everywhere: "), std::string::npos);
+  std::istringstream lines(tables);
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 100U) << line;
+}
+
+// Both simulators' formats, as they read them; a list with our time; cut where it is asked.
+TEST_F(CliTest, DramTracesAreAsSimulatorsReadThem) {
+  const std::string trace = small_trace("t.safetensors");
+  const auto write = [&](const std::string& folder, const std::string& format, const char* most) {
+    return run_lacuna({"simulate", trace, "--arch", "dense", "--dram-trace", folder_.file(folder),
+                       "--dram-trace-format", format, "--dram-trace-requests", most});
+  };
+  ASSERT_EQ(write("r", "ramulator2", "1000000").exit_code, 0);
+  ASSERT_EQ(write("d", "dramsim3", "5").exit_code, 0);
+  std::istringstream list(read_text(folder_.file("r/operations.csv")));
+  std::string line;
+  std::getline(list, line);
+  EXPECT_EQ(line, "file,layer,operation,requests,requests_written,bytes,cycles,nanoseconds");
+  int operations = 0;
+  while (std::getline(list, line)) {
+    ++operations;
+    const std::string file = line.substr(0, line.find(','));
+    std::istringstream requests(read_text(folder_.file("r/" + file)));
+    std::int64_t count = 0, writes = 0;
+    for (std::string request; std::getline(requests, request); ++count) {
+      ASSERT_TRUE(request.starts_with("LD 0x") || request.starts_with("ST 0x")) << request;
+      writes += request.starts_with("ST") ? 1 : 0;
+      ASSERT_EQ(std::stoll(request.substr(3), nullptr, 16) % 128, 0);
+    }
+    EXPECT_GT(writes, 0) << file;
+    EXPECT_NE(line.find("," + std::to_string(count) + "," + std::to_string(count) + "," +
+                        std::to_string(128 * count) + ","),
+              std::string::npos)
+        << line;
+    std::istringstream cut(read_text(folder_.file("d/" + file)));
+    std::int64_t kept = 0;
+    for (std::string request; std::getline(cut, request); ++kept) {
+      EXPECT_TRUE(request.starts_with("0x")) << request;
+      EXPECT_TRUE(request.find(" READ ") != std::string::npos ||
+                  request.find(" WRITE ") != std::string::npos);
+    }
+    EXPECT_EQ(kept, std::min<std::int64_t>(5, count));
+  }
+  EXPECT_GT(operations, 1);
+  testing::expect_error(write("x", "ramulator", "5"), "did you mean 'ramulator2'?");
+  testing::expect_error(
+      run_lacuna({"simulate", trace, "--arch", "dense,ant", "--dram-trace", folder_.file("y")}),
+      "one trace on one machine");
+}
+
 TEST_F(CliTest, AreaAndPowerInResults) {
   const std::string trace = small_trace("t.safetensors");
   const JsonSchema schema(json::parse(read_text(kSchema)));
@@ -393,7 +482,8 @@ TEST_F(CliTest, CsvColumnsSayPerWhat) {
     for (std::string name; std::getline(header, name, ',');) names.push_back(name);
     for (const std::string& name : names) {
       for (const char* unit : {"cycles", "joules", "macs", "counter_", "activity_", "bytes", "rows"}) {
-        if (name.find(unit) == std::string::npos) continue;
+        const bool ratio = name.ends_with("_per_cycle") || name.ends_with("_per_dram_byte");
+        if (ratio || name.find(unit) == std::string::npos) continue;
         EXPECT_TRUE(name.ends_with(suffix)) << name;
       }
     }

@@ -21,6 +21,11 @@ export interface OpResult {
   speedup: number | null;
   speedup_from_zeros: number | null;
   speedup_without_zeros: number | null;
+  utilisation?: number | null;
+  macs_per_cycle?: number | null;
+  macs_per_dram_byte?: number | null;
+  dram_bytes_per_cycle?: number | null;
+  mapping?: Record<string, string | number>;
   counters?: Record<string, number>;
   activity?: Activity;
   baseline_compute_cycles?: number;
@@ -31,6 +36,7 @@ export interface Activity {
   bound: "compute" | "dram" | "transposers" | "sram" | "scratchpads" | "backside";
   compute_cycles: number;
   dram_cycles: number;
+  dram_bytes?: number;
   transposer_cycles: number;
   sram_cycles: number;
   sram_conflict_cycles: number;

@@ -6,15 +6,19 @@
 #include <set>
 
 #include "base/error.hpp"
+#include "base/io/output_file.hpp"
 #include "base/parallel.hpp"
 #include "cli/commands.hpp"
 #include "cli/terminal/output.hpp"
 #include "cli/terminal/progress_bar.hpp"
 #include "cli/terminal/terminal.hpp"
+#include "report/result/dram_trace.hpp"
 #include "report/result/potential_report.hpp"
 #include "report/result/result_csv.hpp"
 #include "report/result/result_json.hpp"
+#include "report/result/roofline.hpp"
 #include "report/result/simulation_text.hpp"
+#include "report/result/timeline.hpp"
 #include "sim/catalog/arch_catalog.hpp"
 #include "sim/catalog/choose_machines.hpp"
 #include "sim/simulation.hpp"
@@ -34,6 +38,12 @@ struct SimulateOptions {
   bool energy = false;
   CostChoice costs;
   ResultFiles files;
+  std::string timeline;
+  std::string dram_trace;
+  std::string dram_trace_format = "ramulator2";
+  std::uint64_t dram_trace_requests = 1'000'000;
+  bool roofline = false;
+  bool mapping = false;
   std::string csv_per = "batch";
   std::string rank;
 
@@ -48,6 +58,9 @@ CsvBasis parse_basis(const std::string& word) {
   return parse_word("--csv-per", "word", word, std::array{CsvBasis::kBatch, CsvBasis::kRecorded}, basis_name);
 }
 RankBy parse_rank(const std::string& word) { return parse_word("--rank", "word", word, kRankBy, rank_name); }
+DramTraceFormat parse_dram_trace_format(const std::string& word) {
+  return parse_word("--dram-trace-format", "format", word, kDramTraceFormats, dram_trace_format_name);
+}
 Engine parse_engine(const std::string& word) {
   return parse_word("--engine", "engine", word, std::array{Engine::kFast, Engine::kFunctional}, engine_name);
 }
@@ -79,7 +92,8 @@ SimulationOutcome simulate_all(const SimulateOptions& options, const Simulation&
   const SimOptions sim{.engine = parse_engine(options.engine),
                        .seed = options.seed,
                        .actions_without_zeros = options.with_energy(),
-                       .operations = parse_operations(options.operations)};
+                       .operations = parse_operations(options.operations),
+                       .units = !options.timeline.empty()};
   const int threads = resolve_threads(options.threads);
   const std::optional<ZerosTable> zeros = options.zeros.open();
   std::vector<double> bytes;
@@ -121,12 +135,40 @@ void check_options(const SimulateOptions& options) {
     if (!seen.insert(trace).second) throw InputError(trace, "the trace is given twice", "name each one once");
   }
   options.files.check(options.traces);
+  if (options.timeline.empty()) return;
+  const auto& [json, csv, html] = options.files;
+  for (const std::string& other : {json, csv, html}) {
+    if (other == options.timeline)
+      throw InputError("--timeline", "another result goes to the same file", "give each its own file");
+  }
+  check_can_write(options.timeline, "--timeline", options.traces);
+}
+
+// A folder of traces holds one run's: throws InputError for several, and for a folder that cannot be written.
+void check_dram_trace(const SimulateOptions& options, std::size_t machines) {
+  if (options.dram_trace.empty()) return;
+  parse_dram_trace_format(options.dram_trace_format);
+  if (options.traces.size() > 1 || machines > 1)
+    throw InputError("--dram-trace", "a folder holds the requests of one trace on one machine",
+                     "name one trace and one machine");
+  std::error_code error;
+  std::filesystem::create_directories(options.dram_trace, error);
+  check_can_write((std::filesystem::path(options.dram_trace) / "operations.csv").string(), "--dram-trace",
+                  options.traces);
+}
+
+void write_dram_trace(const SimulateOptions& options, const Machine& machine, const RunResult& run) {
+  const std::filesystem::path folder(options.dram_trace);
+  write_dram_traces(run, machine.params, parse_dram_trace_format(options.dram_trace_format),
+                    static_cast<std::int64_t>(options.dram_trace_requests),
+                    [&](const DramTraceFile& file) { write_file(folder / file.name, file.text); });
 }
 
 void run_simulate(const SimulateOptions& options) {
   check_options(options);
   const std::vector<Machine> machines = choose_machines(options.machines, {});
   const std::optional<Machine> baseline = choose_baseline(options.machines, {});
+  check_dram_trace(options, machines.size());
   Simulation simulation(machines, baseline);
   if (options.with_energy()) simulation.price(options.costs, "--energy-table");
   std::vector<Inspection> inspections;
@@ -140,10 +182,14 @@ void run_simulate(const SimulateOptions& options) {
                 {"inspect", inspections_to_json(inspections)},
                 {"files", files_part(options.traces)}});
   }
-  if (options.files.quiet()) return;
+  if (!options.timeline.empty()) write_result(options.timeline, timeline_json(outcome.runs));
+  if (!options.dram_trace.empty()) write_dram_trace(options, machines.front(), outcome.runs.front());
+  if (options.files.quiet() || options.timeline == kStandardOutput) return;
   const auto rank = options.rank.empty() ? std::nullopt : std::optional(parse_rank(options.rank));
   const std::string notes = simulation_notes(machines, simulation, parse_engine(options.engine), outcome);
   print_text(simulation_text(outcome, notes, options.layers, rank, output_style()));
+  if (options.roofline) print_text(roofline_tables(outcome.runs, output_style()));
+  if (options.mapping) print_text(mapping_tables(outcome.runs, output_style()));
 }
 
 }  // namespace
@@ -170,34 +216,54 @@ void add_simulate_command(CLI::App& app) {
   add_seed_option(command, options.seed,
                   "Seed of the values that the functional engine draws for masks, and of --zeros-file");
   command.add_flag("--layers", options.layers, "Also show one row per layer and operation");
+  command.add_flag("--roofline", options.roofline,
+                   "Also show how near each operation comes to the limits of multipliers and DRAM");
+  command.add_flag("--mapping", options.mapping,
+                   "Also show how each operation is laid on the machine: operands, grid, order");
   command.add_flag("--energy", options.energy, "Also show energy by component, area and power");
   add_cost_options(command, options.costs.table, options.costs.node_nm);
   add(command, "--rank", options.rank, "time|zeros|energy|area",
       "One table for all machines, the best first; energy and area need no --energy");
   add_result_options(command, options.files);
   add_html_option(command, options.files.html);
+  add(command, "--timeline", options.timeline, "FILE",
+      "Write the machines at work as a trace for Perfetto (ui.perfetto.dev) or chrome://tracing")
+      ->check(not_empty());
+  add(command, "--dram-trace", options.dram_trace, "FOLDER",
+      "Write the requests to DRAM, one file per operation, and operations.csv with the time we give them")
+      ->check(not_empty());
+  add(command, "--dram-trace-format", options.dram_trace_format, "ramulator2|dramsim3",
+      "Simulator that is to read them (default: ramulator2)");
+  add_number(command, "--dram-trace-requests", options.dram_trace_requests, 1, 1'000'000'000,
+             "Most requests of a file; longer operations are cut (default: 1,000,000)");
   add(command, "--csv-per", options.csv_per, "batch|recorded",
       "What counts, cycles and joules of the CSV are of: the whole batch, or the samples recorded "
       "(default: batch)");
-  add_examples(command,
-               {{"lacuna simulate resnet50.safetensors.zst", "one training step on TensorDash"},
-                {"lacuna simulate *.zst --arch dense,tensordash --layers",
-                 "two machines side by side, layer by layer"},
-                {"lacuna simulate a.zst --zeros-file zeros.csv --clustering measured",
-                 "the network with zeros of another training, clustered as in the trace"},
-                {"lacuna simulate a.zst --energy --set memory=modelled",
-                 "energy, and time with DRAM, SRAM and transposers"},
-                {"lacuna simulate a.zst --energy --arch dense,tensordash,scnn-4096,ant-4096",
-                 "energy of four machines of 4,096 multipliers"},
-                {"lacuna simulate a.zst --rank energy --arch dense,tensordash,sparten,ant-4096",
-                 "one table, the machine that needs least energy first"},
-                {"lacuna simulate a.zst --arch tensordash,sparten --baseline dense --set tensordash.rows=8",
-                 "two designs against one dense machine"},
-                {"lacuna simulate a.zst --operations forward --set storage=scheduled",
-                 "inference, from tensors stored in scheduled form"},
-                {"lacuna simulate a.zst --set rows=8 --set tiles=1", "one tile with eight rows"},
-                {"lacuna simulate a.zst --energy --html report.html", "a page to send to a colleague"},
-                {"lacuna simulate a.zst --json - | jq .runs[0].total", "for programs"}});
+  add_examples(
+      command,
+      {{"lacuna simulate resnet50.safetensors.zst", "one training step on TensorDash"},
+       {"lacuna simulate *.zst --arch dense,tensordash --layers",
+        "two machines side by side, layer by layer"},
+       {"lacuna simulate a.zst --zeros-file zeros.csv --clustering measured",
+        "the network with zeros of another training, clustered as in the trace"},
+       {"lacuna simulate a.zst --energy --set memory=modelled",
+        "energy, and time with DRAM, SRAM and transposers"},
+       {"lacuna simulate a.zst --energy --arch dense,tensordash,scnn-4096,ant-4096",
+        "energy of four machines of 4,096 multipliers"},
+       {"lacuna simulate a.zst --rank energy --arch dense,tensordash,sparten,ant-4096",
+        "one table, the machine that needs least energy first"},
+       {"lacuna simulate a.zst --arch tensordash,sparten --baseline dense --set tensordash.rows=8",
+        "two designs against one dense machine"},
+       {"lacuna simulate a.zst --operations forward --set storage=scheduled",
+        "inference, from tensors stored in scheduled form"},
+       {"lacuna simulate a.zst --set rows=8 --set tiles=1", "one tile with eight rows"},
+       {"lacuna simulate a.zst --set memory=modelled --roofline",
+        "utilisation and achieved bandwidth of every operation"},
+       {"lacuna simulate a.zst --timeline a.json", "tiles, memories and DRAM over time, in Perfetto"},
+       {"lacuna simulate a.zst --dram-trace requests --dram-trace-format dramsim3",
+        "its requests to DRAM, for DRAMsim3"},
+       {"lacuna simulate a.zst --energy --html report.html", "a page to send to a colleague"},
+       {"lacuna simulate a.zst --json - | jq .runs[0].total", "for programs"}});
 }
 
 }  // namespace lacuna::cli

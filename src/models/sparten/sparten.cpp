@@ -2,6 +2,7 @@
 // the matches one per cycle [Gondimalla et al., SparTen, MICRO 2019]. docs/models/sparten.md.
 #include <algorithm>
 #include <cmath>
+#include <fmt/format.h>
 #include <limits>
 #include <stdexcept>
 
@@ -51,6 +52,8 @@ class Sparten final : public Accelerator {
   struct Outcome {
     ProductCounts counts;
     UnitTraffic traffic;
+    std::vector<MappingChoice> mapping;
+    UnitRecord units;
   };
   Outcome run(const OperationWork& work, const SimOptions& options) const;
   std::int64_t sram_cycles(const OperationWork& work, const Activity& activity) const;
@@ -85,6 +88,16 @@ double Sparten::steps(const LayerShape& s, double kinds) const {
          tile_products(s);
 }
 
+// Products of an operation differ in size alone; `placed` stands for all.
+std::vector<MappingChoice> mapping_of(const PlacedProduct& placed, std::int64_t products) {
+  return {{"held", std::string(operand_name(placed.held->role))},
+          {"broadcast", std::string(operand_name(placed.broadcast->role))},
+          {"held_streams", placed.held->count()},
+          {"broadcast_streams", placed.broadcast->count()},
+          {"products", products},
+          {"cluster_grid", fmt::format("{}x{}", placed.grid.tile_rows, placed.grid.tile_columns)}};
+}
+
 Sparten::Outcome Sparten::run(const OperationWork& work, const SimOptions& options) const {
   const LayerShape& shape = work.layer.shape;
   const bool functional = options.engine == Engine::kFunctional;
@@ -99,18 +112,26 @@ Sparten::Outcome Sparten::run(const OperationWork& work, const SimOptions& optio
   // Products of an operation (groups, phases) follow one another, as on the tiles (A3).
   const std::vector<LaneProduct> products = lane_products(work.layer, work.op, kLanes);
   std::vector<ProductCounts> known;
+  std::vector<UnitRecord> known_units;
   for (const LaneProduct& product : in_steps(products)) {
     const PlacedProduct placed = place_product(product, work.op, config_);
     const std::size_t alike = alike_product(known.size(), products.size(), shape.groups);
     const bool counted =
         alike < known.size() && has_no_zeros(product.primary) && has_no_zeros(product.secondary);
+    UnitRecord units;
+    if (counted) units = known_units[alike];
+    const UnitRecording recording(options.units && !counted ? &units : nullptr);
     const ProductCounts counts = functional ? execute_product(placed, shape, work.op, values, result, matches)
                                  : counted  ? known[alike]
                                             : count_product(placed);
+    if (known.empty()) outcome.mapping = mapping_of(placed, std::ssize(products));
     known.push_back(counts);
+    outcome.units.append(units);
+    known_units.push_back(std::move(units));
     outcome.counts += counts;
     outcome.traffic += unit_traffic(placed, counts);
   }
+  if (options.units) outcome.units.unit = "cluster";
   if (functional) {
     if (matches != work.macs.effectual) throw std::logic_error("matches are not the effectual MACs");
     check_against_reference(shape, work.op, values, result);
@@ -139,7 +160,7 @@ std::int64_t Sparten::sram_cycles(const OperationWork& work, const Activity& act
 }
 
 OpResult Sparten::simulate(const OperationWork& work, const SimOptions& options) const {
-  const auto [counts, traffic] =
+  const auto [counts, traffic, mapping, units] =
       options.engine == Engine::kFast
           ? *work.remember<Outcome>(compute_key_, [&] { return run(work, options); })
           : run(work, options);
@@ -159,7 +180,9 @@ OpResult Sparten::simulate(const OperationWork& work, const SimOptions& options)
                                {"broadcast_values_read", traffic.broadcast_values_read},
                                {"held_values_read", traffic.held_values_read},
                                {"buffer_values_written", traffic.values_written}},
+                  .mapping = mapping,
                   .actions = unit_actions(config_, work, counts, traffic, empty_joins)};
+  result.units = units;
   Activity activity;
   activity.compute_cycles = counts.cycles;
   activity.am_reads = memory_.rows(traffic.broadcast_values_read, traffic.broadcast_mask_bits_read);

@@ -46,7 +46,8 @@ class ValueComparison {
   // The names of fields that changed. Counts of an activity change together: they are one field.
   std::vector<std::string> changed(const OpView& a, const OpView& b) {
     for (const OpField& field : kOpFields) {
-      if (field.kind == FieldKind::kRatio) continue;
+      // Ratios follow from counts, the mapping from settings.
+      if (field.kind == FieldKind::kRatio || field.kind == FieldKind::kMapping) continue;
       if (field.kind == FieldKind::kCounters) {
         compare_counters(a.machine, b.machine);
       } else {

@@ -38,6 +38,8 @@ CsvCell scaled(const FieldValue& value, double scale) {
   if (const auto* count = std::get_if<std::int64_t>(&value)) return static_cast<double>(*count) * scale;
   if (const auto* ratio = std::get_if<double>(&value)) return *ratio;
   if (const auto* word = std::get_if<std::string_view>(&value)) return std::string(*word);
+  if (const auto* mapping = std::get_if<const std::vector<MappingChoice>*>(&value))
+    return mapping_text(**mapping);
   return {};
 }
 

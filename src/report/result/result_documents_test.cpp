@@ -56,6 +56,10 @@ Json field_schema(const AnyField& field, bool of_totals) {
     schema["type"] = "object";
     schema["additionalProperties"]["$ref"] = "#/$defs/count";
   }
+  if (field.kind == FieldKind::kMapping) {
+    schema["type"] = "object";
+    schema["additionalProperties"]["type"] = Json{"string", "integer"};
+  }
   schema["description"] = plain(field.meaning);
   return schema;
 }
@@ -157,6 +161,8 @@ std::string type_text(const AnyField& field) {
       return may_be_null(field) ? "number | null" : "number";
     case FieldKind::kCounters:
       return "Record<string, number>";
+    case FieldKind::kMapping:
+      return "Record<string, string | number>";
     case FieldKind::kActivity:
       return "Activity";
     case FieldKind::kWord:

@@ -31,6 +31,12 @@ struct ValueJson {
     return object;
   }
   Json operator()(const Activity* activity) const { return record_json(kActivityFields, *activity); }
+  Json operator()(const std::vector<MappingChoice>* mapping) const {
+    Json object = Json::object();
+    for (const MappingChoice& choice : *mapping)
+      std::visit([&](const auto& value) { object[choice.name] = value; }, choice.value);
+    return object;
+  }
 };
 Json value_json(const FieldValue& value) { return std::visit(ValueJson{}, value); }
 

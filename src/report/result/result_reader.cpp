@@ -64,6 +64,18 @@ void read_op(const JsonReader& source, OpResult& op, OpResult& baseline) {
     for (const auto& [name, value] : counters->items())
       op.counters.push_back({name, source.count(value, name)});
   }
+  if (const json* mapping = source.find("mapping")) {
+    if (!mapping->is_object()) source.fail("'mapping' is not an object");
+    for (const auto& [name, value] : mapping->items()) {
+      op.mapping.push_back({name, std::int64_t{0}});
+      MappingChoice& choice = op.mapping.back();
+      if (value.is_string()) {
+        choice.value = value.get<std::string>();
+      } else {
+        choice.value = source.count(value, name);
+      }
+    }
+  }
   if (source.find("activity") != nullptr)
     read_record(source.object("activity"), kActivityFields, op.activity.emplace());
 }

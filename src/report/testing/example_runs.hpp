@@ -37,6 +37,7 @@ inline RunResult example_run(const std::string& model, const std::string& arch,
         {Operation::kWeightGrad, Operand::kG, 1000, 400, 300, 40, {}}}},
       {"fc", "linear 8->4 x2", 1.5, {{Operation::kInputGrad, ScheduledOperands(), 64, 0, 0, 0, {}}}}};
   run.layers[0].ops[0].cycles_without_zeros = 80;
+  run.layers[0].ops[0].mapping = {{"rows", "A"}, {"steps", 36}};
   run.layers[0].ops[1].cycles_without_zeros = 100;
   run.layers[1].ops[0].cycles_without_zeros = 7;
   auto baseline = std::make_shared<RunResult>();

@@ -1,6 +1,7 @@
 #include "sim/outer_product/machine.hpp"
 
 #include <algorithm>
+#include <fmt/format.h>
 #include <limits>
 #include <stdexcept>
 
@@ -8,6 +9,7 @@
 #include "base/text/quote.hpp"
 #include "sim/outer_product/hardware.hpp"
 #include "sim/outer_product/residency.hpp"
+#include "sim/outer_product/work.hpp"
 
 namespace lacuna::outer_product {
 namespace {
@@ -83,6 +85,11 @@ OuterProductMachine::Outcome OuterProductMachine::run(const OperationWork& work,
                                                       const SimOptions& options) const {
   Schedule schedule(config_.pes(), config_.fill, config_.fill_each_pair);
   PairCounts counts;
+  UnitRecord units;
+  if (options.units) {
+    units.unit = "PE";
+    schedule.record(&units);
+  }
   if (options.engine == Engine::kFast) {
     counts = count_operation(work.layer, work.op, config_, *pe_, schedule);
     counts.useful = work.macs.effectual;
@@ -91,7 +98,32 @@ OuterProductMachine::Outcome OuterProductMachine::run(const OperationWork& work,
     if (counts.useful != work.macs.effectual)
       throw std::logic_error("useful products are not the effectual MACs");
   }
-  return {counts, schedule.finish()};
+  const ScheduleResult time = schedule.finish();
+  return {counts, time, std::move(units)};
+}
+
+std::vector<MappingChoice> OuterProductMachine::mapping(const Layer& layer, Operation op) const {
+  const auto name = [](Operand role) { return std::string(operand_name(role)); };
+  if (layer.shape.is_matrix()) {
+    const LinearWork work = LinearWork::of(layer, op, config_).front();
+    return {{"image", name(work.image.role)},
+            {"kernel", name(work.kernel.role)},
+            {"pairs", config_.linear == LinearMapping::kMatrix ? "whole matrices" : "one channel each"},
+            {"blocks", work.blocks},
+            {"block_columns", work.block_columns}};
+  }
+  const ConvolutionWork work = ConvolutionWork::of(layer.shape, op, config_);
+  std::vector<MappingChoice> mapping{{"image", name(work.image_role)},
+                                     {"kernel", name(work.kernel_role)},
+                                     {"pairs", work.tiled ? "one tile of the plane per PE" : "in turns"},
+                                     {"images", work.images},
+                                     {"kernels", work.kernels},
+                                     {"blocks", work.blocks()}};
+  if (!work.tiled) return mapping;
+  mapping.push_back({"pe_grid", fmt::format("{}x{}", work.tile_grid.h, work.tile_grid.w)});
+  mapping.push_back({"tile", fmt::format("{}x{}", work.tile.h, work.tile.w)});
+  mapping.push_back({"group_channels", work.group_channels});
+  return mapping;
 }
 
 OpResult OuterProductMachine::simulate(const OperationWork& work, const SimOptions& options) const {
@@ -99,9 +131,10 @@ OpResult OuterProductMachine::simulate(const OperationWork& work, const SimOptio
   const Operation op = work.op;
   const MacCounts& macs = work.macs;
   check_plane_sizes(layer);
-  const auto [counts, time] = options.engine == Engine::kFast
-                                  ? *work.remember<Outcome>(compute_key_, [&] { return run(work, options); })
-                                  : run(work, options);
+  const auto [counts, time, units] =
+      options.engine == Engine::kFast
+          ? *work.remember<Outcome>(compute_key_, [&] { return run(work, options); })
+          : run(work, options);
   const std::int64_t lanes = config_.n * config_.n;
   const std::int64_t slots = config_.pes() * lanes * time.cycles;
   const PeTraffic traffic = pe_traffic(work, config_, counts.pairs, time.sent_again);
@@ -144,6 +177,8 @@ OpResult OuterProductMachine::simulate(const OperationWork& work, const SimOptio
               {"drained_values", traffic.drained},
           },
       .actions = pe_actions(config_, pe_->search_window(), counts, traffic, time.cycles, work.batch_scale)};
+  result.mapping = mapping(layer, op);
+  result.units = units;
   if (config_.sized) {
     result.counters.push_back({"broadcast_wait_cycles", time.broadcast_wait});
     result.counters.push_back({"kernel_vectors_sent_again", time.sent_again});

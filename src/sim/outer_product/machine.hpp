@@ -35,7 +35,9 @@ class OuterProductMachine : public Accelerator {
   struct Outcome {
     PairCounts counts;
     ScheduleResult time;
+    UnitRecord units;
   };
+  std::vector<MappingChoice> mapping(const Layer& layer, Operation op) const;
   Outcome run(const OperationWork& work, const SimOptions& options) const;
 
   Params params_;

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "sim/unit_record.hpp"
+
 namespace lacuna::outer_product {
 
 // In PE-cycles except `cycles` and `sent_again`. PEs x cycles = busy + fill + imbalance + idle_pe +
@@ -34,6 +36,9 @@ class Schedule {
  public:
   Schedule(std::int64_t pes, std::int64_t fill, bool fill_each_pair)
       : pes_(static_cast<std::size_t>(pes)), fill_(fill), fill_each_pair_(fill_each_pair) {}
+
+  // Adds each phase, and each time the pipe runs empty, to `record`.
+  void record(UnitRecord* record) { record_ = record; }
 
   void open(std::int64_t phases) {
     load_.assign(static_cast<std::size_t>(phases) * pes_, Load{});
@@ -78,12 +83,17 @@ class Schedule {
         result_.fill += time(load) - load.cycles;
         (load.pairs > 0 ? result_.imbalance : result_.idle_pe) += longest - time(load);
       }
+      if (record_ == nullptr) continue;
+      UnitSpan unit_span{1, span, {}};
+      for (std::size_t pe = 0; pe < pes_; ++pe) unit_span.busy.push_back(time(load_[first + pe]));
+      record_->add(std::move(unit_span));
     }
     load_.clear();
   }
 
   // The next phase needs the results of the last one: the pipe runs empty, and the sums leave.
   void settle() {
+    const std::int64_t before = result_.cycles;
     if (!fill_each_pair_ && result_.cycles > settled_) {
       result_.cycles += fill_;
       result_.fill += fill_ * static_cast<std::int64_t>(pes_);
@@ -91,6 +101,8 @@ class Schedule {
     result_.cycles += not_drained_;
     result_.drain_wait += not_drained_ * static_cast<std::int64_t>(pes_);
     not_drained_ = 0;
+    if (record_ != nullptr && result_.cycles > before)
+      record_->add(result_.cycles - before, std::vector<std::int64_t>(pes_, 0));
     settled_ = result_.cycles;
   }
 
@@ -123,6 +135,7 @@ class Schedule {
   std::vector<Limit> limit_;
   std::int64_t not_drained_ = 0;  // cycles that the phase before still needs
   ScheduleResult result_;
+  UnitRecord* record_ = nullptr;
   std::int64_t settled_ = 0;  // cycles when the pipe was empty last
 };
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "sim/tile/tile_grid.hpp"
+#include "sim/unit_record.hpp"
 
 namespace lacuna {
 
@@ -40,9 +41,12 @@ class TileClock {
     }
     next.cycles += cycles;
   }
+  // Called once, when all is added; UnitRecord gets how long each tile was busy.
   std::int64_t cycles() {
     for (std::size_t i = 0; i < waiting_.size(); ++i) start(static_cast<std::int64_t>(i));
-    return *std::ranges::max_element(sums_);
+    const std::int64_t slowest = *std::ranges::max_element(sums_);
+    UnitRecording::add(slowest, sums_);
+    return slowest;
   }
 
  private:

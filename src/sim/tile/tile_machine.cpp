@@ -41,12 +41,13 @@ void TileMachine::execute(const OperationWork&, const Placement&, LayerValues&, 
 
 OpResult TileMachine::simulate(const OperationWork& work, const SimOptions& options) const {
   const Placement placement = chip_.place(work.layer, work.op);
-  TileOutcome outcome =
-      options.engine == Engine::kFast
-          ? *work.remember<TileOutcome>(compute_key_, [&] { return run_fast(work, placement); })
-          : run_values(work, placement, options.seed);
+  TileOutcome outcome = options.engine == Engine::kFast
+                            ? *work.remember<TileOutcome>(
+                                  compute_key_, [&] { return run_fast(work, placement, options.units); })
+                            : run_values(work, placement, options);
   finish(work, placement, outcome);
   OpResult result = chip_.result(work, placement, outcome);
+  result.units = std::move(outcome.units);
   count_actions(work, placement, outcome, result);
   return result;
 }
@@ -55,13 +56,15 @@ TileOutcome TileMachine::empty_outcome(const OperationWork& work, const Placemen
   return {.scheduled = scheduled(work, placement), .counters = counters(work)};
 }
 
-TileOutcome TileMachine::run_fast(const OperationWork& work, const Placement& placement) const {
+TileOutcome TileMachine::run_fast(const OperationWork& work, const Placement& placement, bool units) const {
+  const UnitRecording off(nullptr);  // of whatever this thread was recording
   const TileOutcome empty = empty_outcome(work, placement);
   TileOutcome outcome = empty;
   outcome.scheduled_macs = work.macs.scheduled(outcome.scheduled, work.op);
   outcome.effectual_macs = work.macs.effectual;
   if (outcome.scheduled == ScheduledOperands()) {
     outcome.compute_cycles = placement.dense_cycles();
+    if (units) outcome.units = chip_.dense_units(placement);
     return outcome;
   }
   const auto skips_none = [&](const OperandStreams* streams) {
@@ -74,19 +77,22 @@ TileOutcome TileMachine::run_fast(const OperationWork& work, const Placement& pl
       parts.push_back(parts[alike]);
     } else {
       parts.push_back(empty);
+      const UnitRecording recording(units ? &parts.back().units : nullptr);
       count_product(work, placement, product, parts.back());
     }
     outcome.compute_cycles += parts.back().compute_cycles;
+    outcome.units.append(parts.back().units);
     for (std::size_t i = 0; i < outcome.counters.size(); ++i)
       outcome.counters[i].value += parts.back().counters[i].value;
   }
+  if (units) outcome.units.unit = chip_.unit_name(outcome.units);
   return outcome;
 }
 
 TileOutcome TileMachine::run_values(const OperationWork& work, const Placement& placement,
-                                    std::uint64_t seed) const {
+                                    const SimOptions& options) const {
   const LayerShape& shape = work.layer.shape;
-  LayerValues values = layer_values(work.layer, seed, chip_.data_type());
+  LayerValues values = layer_values(work.layer, options.seed, chip_.data_type());
   std::vector<float> computed(static_cast<std::size_t>(result_elements(shape, work.op)), 0.0F);
   TileOutcome outcome = empty_outcome(work, placement);
   if (outcome.scheduled == ScheduledOperands()) {
@@ -95,8 +101,15 @@ TileOutcome TileMachine::run_values(const OperationWork& work, const Placement& 
     outcome.compute_cycles = placement.dense_cycles();
     outcome.scheduled_macs = work.macs.macs;
     outcome.effectual_macs = multiply_all(placement.products, shape, work.op, values, computed);
+    if (options.units) outcome.units = chip_.dense_units(placement);
   } else {
-    execute(work, placement, values, computed, outcome);
+    UnitRecord units;
+    {
+      const UnitRecording recording(options.units ? &units : nullptr);
+      execute(work, placement, values, computed, outcome);
+    }
+    if (options.units) units.unit = chip_.unit_name(units);
+    outcome.units = std::move(units);
   }
   check_against_reference(shape, work.op, values, computed);
   return outcome;

@@ -57,8 +57,9 @@ class TileMachine : public Accelerator {
   virtual void count_actions(const OperationWork&, const Placement&, const TileOutcome&, OpResult&) const {}
 
  private:
-  TileOutcome run_fast(const OperationWork& work, const Placement& placement) const;
-  TileOutcome run_values(const OperationWork& work, const Placement& placement, std::uint64_t seed) const;
+  TileOutcome run_fast(const OperationWork& work, const Placement& placement, bool units) const;
+  TileOutcome run_values(const OperationWork& work, const Placement& placement,
+                         const SimOptions& options) const;
   TileOutcome empty_outcome(const OperationWork& work, const Placement& placement) const;
 
   Params params_;

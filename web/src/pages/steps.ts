@@ -2,11 +2,11 @@
 import { answerView, stepAnswer } from "../answer";
 import { areaPicture } from "../area";
 import { kernelsPicture } from "../bench";
-import { pictureCard } from "../parts/card";
+import { pictureCard, type Picture } from "../parts/card";
 import type { OpOrAll, PageData } from "../data";
 import { layerRows, showLayer } from "../detail";
 import { el, replace, shorten } from "../parts/dom";
-import { joules, times, whole } from "../parts/format";
+import { joules, percent, plain, times, whole } from "../parts/format";
 import { hideTip } from "../parts/hover";
 import { howCard } from "../how";
 import { layersPicture } from "../layers";
@@ -15,6 +15,7 @@ import { buildSteps, type Step } from "../model";
 import { networksPicture } from "../networks";
 import { profileAnswer, profilePictures } from "../profile";
 import { saveCsv } from "../parts/save";
+import { rooflinePicture } from "../roofline";
 import { energyPicture, timePicture } from "../stacks";
 import { tableCard } from "../parts/table";
 import { progressPictures, trainPictures } from "../training";
@@ -34,6 +35,7 @@ function stepTable(step: Step, open: (layer: number) => void): HTMLElement {
     ...(machines ? [{ name: "machine", title: "machine", filter: true }] : []), { name: "skips", title: "skips" }, ...numberColumns,
     ...(machines ? [{ name: "baseline_cycles", title: "dense", unit: "cycles", text: whole }, { name: "cycles", title: "machine", unit: "cycles", text: whole }, { name: "from_zeros", title: "from zeros", text: (value: number) => times(value, 4) }, { name: "speedup", title: "speedup", text: (value: number) => times(value, 4) }] : []),
     { name: "at_best", title: "at best", text: (value: number) => times(value, 4) },
+    ...(rows.some((row) => row.utilisation !== null) ? [{ name: "utilisation", title: "multipliers used", text: (value: number) => percent(value, 1) }, { name: "dram_gigabytes_per_second", title: "DRAM", unit: "GB/s", text: (value: number) => plain(value, 3) }] : []),
     ...(rows.some((row) => row.joules !== null) ? [{ name: "joules", title: "energy", unit: "per batch", text: (value: number) => joules(value, 4) }] : []),
   ];
   return tableCard("table", "All numbers", "One row per layer, operation and machine. Cycles and MACs are of the recorded samples. Click a heading to sort, a layer to open it.", columns, rows, (row) => open(index.get(String(row.layer)) ?? 0));
@@ -63,6 +65,12 @@ function stepView(page: PageData, step: Step, same: Step[]): HTMLElement[] {
     if (!step.inspect) parts.push(panel);
     const energy = energyPicture(step);
     parts.push(pair(fixed(timePicture(step)), energy && fixed(energy)));
+    let roofOp: OpOrAll = "all";
+    const chooseRoof = (next: OpOrAll): void => { roofOp = next; roof?.redraw(); };
+    const rooflineNow = (): Picture | null => rooflinePicture(step, roofOp, chooseRoof, open);
+    // An operation that no machine ran keeps the picture of all.
+    const roof = rooflineNow() && pictureCard(() => rooflineNow() ?? rooflinePicture(step, "all", chooseRoof, open)!);
+    if (roof) parts.push(roof.card);
     const area = areaPicture(step);
     if (area) parts.push(fixed(area));
   }
