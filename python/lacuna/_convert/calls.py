@@ -311,7 +311,8 @@ class Call:
         return self.geometry if shape == self.geometry.input else self.geometry._replace(input=shape)
 
     def _scale(self, x: torch.Tensor) -> float:
-        return self._macs / max(1, self._exact(x).macs())
+        exact = self._exact(x)
+        return 1.0 if exact is self.geometry else self._macs / max(1, exact.macs())
 
     def _plan(self, op: int, used: int, x: torch.Tensor, ohwi: bool, bias: bool) -> Optional[Plan]:
         skipped = _SKIPPED.get(used, NOTHING)

@@ -98,11 +98,14 @@ def _takes(x: torch.Tensor, weight: torch.Tensor, bias: Optional[torch.Tensor]) 
     if torch.jit.is_tracing():  # first: what follows would become part of a trace
         return False
     if autocasts():
-        kinds = _TYPES if _autocast_dtype() == torch.bfloat16 else ()
+        if _autocast_dtype() != torch.bfloat16:
+            return False
+        plain = all(is_plain(t, t.dtype) and t.dtype in _TYPES for t in (x, weight, bias) if t is not None)
     else:
-        kinds = (torch.bfloat16,) if is_plain(x, torch.bfloat16) else (torch.float32,)
+        kind = x.dtype if isinstance(x, torch.Tensor) and x.dtype is torch.bfloat16 else torch.float32
+        plain = is_plain(x, kind) and is_plain(weight, kind) and (bias is None or is_plain(bias, kind))
     return (
-        all(any(is_plain(t, kind) for kind in kinds) for t in (x, weight, bias) if t is not None)
+        plain
         and (bias is None or bias.shape == weight.shape[:1])
         and x.numel() > 0
         and not differentiates_forward()
