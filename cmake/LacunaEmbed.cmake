@@ -1,9 +1,12 @@
-# lacuna_embed(TARGET lacuna_sim FUNCTION embedded_arch_configs FILES a.yaml b.yaml)
-# Puts files into the program as they are: `std::span<const EmbeddedFile> FUNCTION()` (namespace lacuna) gives them,
-# so nothing is looked up at run time. The assembler reads the files itself (.incbin), which takes no time however
-# large they are, unlike C++ source made of their bytes.
+# lacuna_embed(TARGET lacuna_train NAMESPACE lacuna::train FUNCTION embedded_models FILES a.yaml b.yaml)
+# Puts files into the program as they are: `std::span<const EmbeddedFile> FUNCTION()` in NAMESPACE (`lacuna` by
+# default) returns them, so nothing is looked up at run time. The assembler reads the files itself (.incbin), which
+# is fast however large they are, unlike C++ source made of their bytes.
 function(lacuna_embed)
-  cmake_parse_arguments(ARG "" "TARGET;FUNCTION" "FILES" ${ARGN})
+  cmake_parse_arguments(ARG "" "TARGET;NAMESPACE;FUNCTION" "FILES" ${ARGN})
+  if(NOT ARG_NAMESPACE)
+    set(ARG_NAMESPACE lacuna)
+  endif()
   set(blocks "")
   set(symbols "")
   set(entries "")
@@ -32,11 +35,11 @@ function(lacuna_embed)
   file(GENERATE OUTPUT ${source} CONTENT
 "// Made by lacuna_embed().
 #include \"base/embedded_file.hpp\"
-${blocks}${symbols}namespace lacuna {
+${blocks}${symbols}namespace ${ARG_NAMESPACE} {
 std::span<const EmbeddedFile> ${ARG_FUNCTION}();
 std::span<const EmbeddedFile> ${ARG_FUNCTION}() {
 ${body}}
-}  // namespace lacuna
+}  // namespace ${ARG_NAMESPACE}
 ")
   # Compiled with others it would not be compiled again when a file changes.
   set_source_files_properties(${source} PROPERTIES OBJECT_DEPENDS "${ARG_FILES}" SKIP_UNITY_BUILD_INCLUSION ON)

@@ -16,6 +16,13 @@ std::optional<Isa> isa_named(std::string_view name);
 bool isa_available(Isa isa);
 // The best one available, or the one named by $LACUNA_ISA if the CPU has it.
 Isa best_isa();
+// The table of functions for an instruction set, of three that are compiled for one each.
+#if defined(__x86_64__)
+#define LACUNA_OF_ISA(isa, portable, avx2, avx512) \
+  ((isa) == ::lacuna::Isa::kAvx512 ? (avx512) : (isa) == ::lacuna::Isa::kAvx2 ? (avx2) : (portable))
+#else
+#define LACUNA_OF_ISA(isa, portable, avx2, avx512) (static_cast<void>(isa), portable)
+#endif
 // The value of $LACUNA_ISA; empty if it is not set.
 std::string_view isa_override();
 

@@ -3,11 +3,11 @@
 
 #include <fmt/format.h>
 #include <functional>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "base/text/csv.hpp"
+#include "base/text/json.hpp"
 #include "base/text/text_table.hpp"
 
 namespace lacuna::bench {
@@ -36,16 +36,16 @@ template <typename Row>
 struct Field {
   std::string name;
   // Null: not known, absent in JSON and empty in CSV.
-  std::function<nlohmann::ordered_json(const Row&)> value;
+  std::function<Json(const Row&)> value;
   const char* csv_number = "{}";  // how CSV writes a fraction: "{:.4f}"
   bool in_json = true;
 };
 
 // Adds the fields of a row to an object.
 template <typename Row>
-void add_json(nlohmann::ordered_json& object, const Row& row, const std::vector<Field<Row>>& fields) {
+void add_json(Json& object, const Row& row, const std::vector<Field<Row>>& fields) {
   for (const Field<Row>& field : fields)
-    if (nlohmann::ordered_json value = field.value(row); field.in_json && !value.is_null())
+    if (Json value = field.value(row); field.in_json && !value.is_null())
       object[field.name] = std::move(value);
 }
 
@@ -57,7 +57,7 @@ std::string render_csv(const std::vector<Row>& rows, const std::vector<Field<Row
   for (const Row& row : rows) {
     cells.clear();
     for (const Field<Row>& field : fields) {
-      const nlohmann::ordered_json value = field.value(row);
+      const Json value = field.value(row);
       cells.push_back(value.is_null()      ? ""
                       : value.is_string()  ? csv_text(value.template get<std::string>())
                       : value.is_boolean() ? (value.template get<bool>() ? "1" : "0")

@@ -1,4 +1,4 @@
-// How a long measurement reports its progress and is told to stop.
+// Progress and stop requests of a long measurement.
 #pragma once
 
 #include <functional>

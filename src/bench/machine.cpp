@@ -1,15 +1,10 @@
 #include "bench/machine.hpp"
 
-#include <nlohmann/json.hpp>
-
 #include "base/cpu.hpp"
-#include "base/version.hpp"
 #include "kernels/choice/cost_model.hpp"
 #include "kernels/measure/measure.hpp"
 
 namespace lacuna::bench {
-
-using nlohmann::ordered_json;
 
 Machine this_machine() {
   Machine machine;
@@ -23,23 +18,13 @@ Machine this_machine() {
   return machine;
 }
 
-void to_json(ordered_json& json, const Machine& machine) {
-  json = {{"cpu", machine.cpu},
-          {"isa", machine.isa},
-          {"onednn", machine.onednn},
-          {"peak_gflops", machine.peak_gflops}};
-}
-
-ordered_json json_head(const Machine& machine) {
-  ordered_json json;
-  json["schema"] = 1;
-  json["lacuna"] = version();
-  json["machine"] = machine;
+Json document_of(const Machine& machine) {
+  Json json = json_document(1);
+  json["machine"] = {{"cpu", machine.cpu},
+                     {"isa", machine.isa},
+                     {"onednn", machine.onednn},
+                     {"peak_gflops", machine.peak_gflops}};
   return json;
-}
-
-std::string json_text(const ordered_json& json) {
-  return json.dump(1, ' ', false, ordered_json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace lacuna::bench

@@ -1,8 +1,9 @@
 // The machine that results were measured on.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
 #include <string>
+
+#include "base/text/json.hpp"
 
 namespace lacuna::bench {
 
@@ -12,11 +13,7 @@ struct Machine {
 };
 Machine this_machine();
 
-void to_json(nlohmann::ordered_json& json, const Machine& machine);
-
 // Starts a result of `lacuna bench --json`: schema, version and machine.
-nlohmann::ordered_json json_head(const Machine& machine);
-// Returns the text of a result. Names of files may hold any bytes: those that are not UTF-8 are replaced.
-std::string json_text(const nlohmann::ordered_json& json);
+Json document_of(const Machine& machine);
 
 }  // namespace lacuna::bench

@@ -34,9 +34,7 @@ DataFolder::DataFolder(std::filesystem::path folder) : folder_(std::move(folder)
   if (!std::filesystem::is_regular_file(where, error))
     throw InputError(folder_.string(), "not a folder of recorded traces (MANIFEST.csv is missing)",
                      kWhereData);
-  const auto source = ByteSource::open(where);
-  const CsvTable table =
-      CsvTable::parse({reinterpret_cast<const char*>(source->bytes().data()), source->bytes().size()}, where);
+  const CsvTable table = CsvTable::parse(ByteSource::open(where)->text(), where);
   const std::size_t file = column(table, "file", where), bytes = column(table, "bytes", where),
                     sum = column(table, "sha256", where), samples = column(table, "samples", where);
   for (const CsvTable::Row& row : table.rows) {

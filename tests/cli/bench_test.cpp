@@ -294,11 +294,11 @@ TEST_F(BenchTraining, GivesTheSpeedupOfATraining) {
 
 TEST_F(BenchTraining, WhatDoesNotFitIsRefused) {
   expect_error(run("layer,1\nx,0.1\ny,1.5\n"),
-               "t.csv:3: column 2: '1.5' is not a share of zeros; give 0 to 1");
+               "t.csv:3: column 2: '1.5' is not a share of zeros; give a number from 0 to 1");
   expect_error(
       run("layer,1\nx,0.1\ny,0.5\n"),
       "t.csv: there is no row 'z', the zeros of the gradient of second; add it, or give the list of layers");
-  expect_error(run("a,b\n"), "t.csv:1: column 1: 'a' where the word 'layer' belongs");
+  expect_error(run("a,b\n"), "t.csv: its first line is not 'layer,1,2,...'");
   expect_error(run(table_, {"--zeros", "50"}), "give at least two");
   expect_error(run(table_, {"vgg16"}), "--shapes: 1 lists of layers for 2 tables of zeros");
   expect_error(run(table_, {"--scaling"}), "unknown option '--scaling' of 'lacuna bench training'");
@@ -317,7 +317,7 @@ TEST_F(BenchTest, BadListsOfLayers) {
   expect_error(bench(shapes("  - {name: a, c: x, k: 16, input: [8, 8], kernel: [3, 3]}\n")),
                "'c' cannot be read");
   expect_error(bench(shapes("  - {name: a, c: 3, k: 16, input: [8], kernel: [3, 3]}\n")),
-               "input has 1 numbers");
+               "'input' has 1 numbers");
   expect_error(bench(shapes("  - {name: a, c: 3, k: 16, input: [8, 8], kernel: [9, 9]}\n")), "layer 1");
   expect_error(bench(shapes("  - {name: a, c: 3, k: 16, input: [8, 8], kernel: [3, 3], stride: [0, 1]}\n")),
                "stride");

@@ -135,4 +135,8 @@ std::unique_ptr<ByteSource> ByteSource::open(const std::filesystem::path& path) 
   return read_file(file.get(), size, where);
 }
 
+std::string read_text_file(const std::filesystem::path& path, std::uint64_t most) {
+  return std::string(ByteSource::open(path)->text().substr(0, most));
+}
+
 }  // namespace lacuna

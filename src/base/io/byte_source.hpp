@@ -7,6 +7,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace lacuna {
@@ -16,6 +17,7 @@ class ByteSource {
  public:
   virtual ~ByteSource() = default;
   virtual std::span<const std::uint8_t> bytes() const = 0;
+  std::string_view text() const { return {reinterpret_cast<const char*>(bytes().data()), bytes().size()}; }
 
   // Reads a file, or maps it. Folders, pipes, sockets and devices, which may block, never end or have side
   // effects, are refused before a byte is read. Throws InputError.
@@ -25,5 +27,8 @@ class ByteSource {
   static void map_files();
   static std::unique_ptr<ByteSource> own(std::vector<std::uint8_t> bytes);
 };
+
+// Reads a file as ByteSource::open() does, at most its first `most` bytes.
+std::string read_text_file(const std::filesystem::path& path, std::uint64_t most = UINT64_MAX);
 
 }  // namespace lacuna

@@ -1,6 +1,5 @@
 #include "base/io/untrusted_json.hpp"
 
-#include <cstdint>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <utility>

@@ -8,24 +8,21 @@
 #include "base/embedded_file.hpp"
 #include "base/io/yaml/yaml_reader.hpp"
 #include "base/memory.hpp"
-#include "base/text/nearest.hpp"
 #include "base/text/quote.hpp"
 
-namespace lacuna {
+namespace lacuna::bench {
 
 std::span<const EmbeddedFile> embedded_shapes();  // cmake/LacunaEmbed.cmake
 
-namespace bench {
 namespace {
 
 // Far beyond any layer of a real network; a case is run some dozens of times.
 constexpr std::int64_t kMaxSize = 1 << 24;
-constexpr std::int64_t kMaxCount = 1 << 20;
 constexpr double kMaxMacs = 0x1p44;
 
 constexpr std::string_view kExample = "see configs/shapes/vgg16.yaml";
 
-// A mapping of the file; a key that is not asked for is an error.
+// A mapping of the file; a key that is not read is an error.
 class Reader {
  public:
   Reader(const YAML::Node& node, YamlReader yaml) : node_(node), yaml_(std::move(yaml)) {
@@ -34,49 +31,64 @@ class Reader {
     yaml_.each(node_, "this", [](const std::string&, const YAML::Node&, const YAML::Node&) {});
   }
 
-  std::string name(const std::string& key) {
-    auto text = get<std::string>(key);
+  // Reads a value if its key is there.
+  template <typename Value>
+  bool read(const char* key, Value& to) {
+    asked_.insert(key);
+    if (!node_[key]) return false;
+    try {
+      to = node_[key].as<Value>();
+    } catch (const YAML::Exception&) {
+      fail(key, "cannot be read", kExample);
+    }
+    return true;
+  }
+  bool read(const char* key, std::int64_t& to, std::int64_t min) {
+    if (!read(key, to)) return false;
+    if (to < min || to > kMaxSize)
+      fail(key, fmt::format("is {}, outside {}..{}", to, min, kMaxSize), "correct it");
+    return true;
+  }
+  bool read(const char* key, Size2& to, std::int64_t min) {
+    std::vector<std::int64_t> pair;
+    if (!read(key, pair)) return false;
+    if (pair.size() != 2) fail(key, fmt::format("has {} numbers", pair.size()), "write [height, width]");
+    for (const std::int64_t size : pair)
+      if (size < min || size > kMaxSize)
+        fail(key, fmt::format("is {}, outside {}..{}", size, min, kMaxSize), "correct it");
+    to = {pair[0], pair[1]};
+    return true;
+  }
+  template <typename Value, typename... Min>
+  Value required(const char* key, Min... min) {
+    Value value{};
+    if (!read(key, value, min...)) yaml_.fail(node_, fmt::format("'{}' is missing", key), "add it");
+    return value;
+  }
+  std::string name() {
+    auto text = required<std::string>("name");
     if (text.empty() || std::ranges::any_of(text, [](unsigned char c) { return c < 0x20 || c == 0x7f; }))
-      yaml_.fail(node_[key], fmt::format("'{}' is not a name: {}", key, quote_name(text)),
-                 "give a name of one line");
+      fail("name", fmt::format("is not a name: {}", quote_name(text)), "give a name of one line");
     return text;
   }
-  std::int64_t integer(const std::string& key, std::int64_t min, std::int64_t max) {
-    return in_range(get<std::int64_t>(key), key, min, max);
+  double speedup(const char* key) {
+    double speedup = 0;
+    if (read(key, speedup) && !(speedup > 0 && speedup <= 1e6))
+      fail(key, fmt::format("is {}, not a speedup", speedup), "give a number above 0, or leave it out");
+    return speedup;
   }
-  std::int64_t integer_or(const std::string& key, std::int64_t value, std::int64_t max) {
-    return has(key) ? integer(key, 1, max) : value;
-  }
-  bool flag_or(const std::string& key, bool value) { return has(key) ? get<bool>(key) : value; }
-  double speedup_or(const std::string& key, double value) {
-    if (!has(key)) return value;
-    const auto number = get<double>(key);
-    if (!(number > 0 && number <= 1e6))
-      yaml_.fail(node_[key], fmt::format("'{}' is {}, not a speedup", key, number),
-                 "give a number above 0, or leave it out");
-    return number;
-  }
-  Size2 size(const std::string& key, std::int64_t min) {
-    const auto pair = get<std::vector<std::int64_t>>(key);
-    if (pair.size() != 2)
-      yaml_.fail(node_[key], fmt::format("{} has {} numbers", key, pair.size()), "write [height, width]");
-    return {in_range(pair[0], key, min, kMaxSize), in_range(pair[1], key, min, kMaxSize)};
-  }
-  Size2 size_or(const std::string& key, Size2 value, std::int64_t min) {
-    return has(key) ? size(key, min) : value;
-  }
-  // Returns `count` names, or none if the key is absent.
-  std::vector<std::string> names_or_none(const std::string& key, std::int64_t count) {
-    if (!has(key)) return {};
-    auto names = get<std::vector<std::string>>(key);
-    if (static_cast<std::int64_t>(names.size()) != count)
-      yaml_.fail(node_[key], fmt::format("{} has {} names", key, names.size()),
-                 fmt::format("give {}: one per layer of this shape", count));
+  // Reads `count` names, or none if the key is absent.
+  std::vector<std::string> names(const char* key, std::int64_t count) {
+    std::vector<std::string> names;
+    if (read(key, names) && std::ssize(names) != count)
+      fail(key, fmt::format("has {} names", names.size()),
+           fmt::format("give {}: one per layer of this shape", count));
     return names;
   }
-  YAML::Node list(const std::string& key) {
-    if (!has(key) || !node_[key].IsSequence() || node_[key].size() == 0)
-      yaml_.fail(node_, fmt::format("there is no list '{}'", key), "add it");
+  YAML::Node list(const char* key) {
+    asked_.insert(key);
+    if (!node_[key] || !node_[key].IsSequence() || node_[key].size() == 0)
+      yaml_.fail(node_, fmt::format("the list '{}' is missing", key), "add it");
     return node_[key];
   }
   void finish() const {
@@ -89,24 +101,8 @@ class Reader {
   std::string where() const { return yaml_.place(node_); }
 
  private:
-  std::int64_t in_range(std::int64_t value, const std::string& key, std::int64_t min,
-                        std::int64_t max) const {
-    if (value < min || value > max)
-      yaml_.fail(node_[key], fmt::format("'{}' is {}, outside {}..{}", key, value, min, max), "correct it");
-    return value;
-  }
-  bool has(const std::string& key) {
-    asked_.insert(key);
-    return static_cast<bool>(node_[key]);
-  }
-  template <typename T>
-  T get(const std::string& key) {
-    if (!has(key)) yaml_.fail(node_, fmt::format("'{}' is missing", key), "add it");
-    try {
-      return node_[key].as<T>();
-    } catch (const YAML::Exception&) {
-      yaml_.fail(node_[key], fmt::format("'{}' cannot be read", key), kExample);
-    }
+  [[noreturn]] void fail(const char* key, const std::string& cause, std::string_view remedy) const {
+    yaml_.fail(node_[key], fmt::format("'{}' {}", key, cause), remedy);
   }
 
   YAML::Node node_;
@@ -133,29 +129,28 @@ void check_shape(const LayerShape& shape, const std::string& where) {
 Network read_network(const YAML::Node& root, const YamlReader& yaml, std::int64_t batch) {
   Reader file(root, yaml);
   Network network;
-  network.name = file.name("name");
-  network.paper_training = file.speedup_or("paper_training", 0);
-  network.paper_inference = file.speedup_or("paper_inference", 0);
+  network.name = file.name();
+  network.paper_training = file.speedup("paper_training");
+  network.paper_inference = file.speedup("paper_inference");
   for (const YAML::Node& node : file.list("layers")) {
     Reader entry(node, YamlReader(yaml.file(), fmt::format(": layer {}", network.layers.size() + 1)));
-    NetworkLayer layer;
-    layer.name = entry.name("name");
-    layer.count = entry.integer_or("count", 1, kMaxCount);
-    layer.initial = entry.flag_or("initial", false);
-    const std::int64_t c = entry.integer("c", 1, kMaxSize);
-    const std::int64_t k = entry.integer("k", 1, kMaxSize);
-    const Size2 input = entry.size("input", 1);
-    const Size2 kernel = entry.size("kernel", 1);
-    const Size2 stride = entry.size_or("stride", {1, 1}, 1);
-    const Size2 padding = entry.size_or("padding", {0, 0}, 0);
-    const Size2 dilation = entry.size_or("dilation", {1, 1}, 1);
-    const std::int64_t groups = entry.integer_or("groups", 1, kMaxSize);
+    NetworkLayer& layer = network.layers.emplace_back();
+    layer.name = entry.name();
+    entry.read("count", layer.count, 1);
+    entry.read("initial", layer.initial);
+    const auto c = entry.required<std::int64_t>("c", 1), k = entry.required<std::int64_t>("k", 1);
+    const auto input = entry.required<Size2>("input", 1), kernel = entry.required<Size2>("kernel", 1);
+    Size2 stride{1, 1}, padding{0, 0}, dilation{1, 1};
+    std::int64_t groups = 1;
+    entry.read("stride", stride, 1);
+    entry.read("padding", padding, 0);
+    entry.read("dilation", dilation, 1);
+    entry.read("groups", groups, 1);
     layer.shape = LayerShape::conv2d(batch, c, k, input, kernel, stride, padding, dilation, groups);
     check_shape(layer.shape, entry.where());
-    layer.zeros_a = entry.names_or_none("zeros_a", layer.count);
-    layer.zeros_g = entry.names_or_none("zeros_g", layer.count);
+    layer.zeros_a = entry.names("zeros_a", layer.count);
+    layer.zeros_g = entry.names("zeros_g", layer.count);
     entry.finish();
-    network.layers.push_back(layer);
   }
   file.finish();
   return network;
@@ -163,20 +158,12 @@ Network read_network(const YAML::Node& root, const YamlReader& yaml, std::int64_
 
 }  // namespace
 
-std::vector<std::string> shape_names() {
-  std::vector<std::string> names;
-  for (const EmbeddedFile& file : embedded_shapes()) names.emplace_back(file.stem());
-  std::sort(names.begin(), names.end());
-  return names;
-}
+std::vector<std::string> shape_names() { return stems(embedded_shapes()); }
 
 Network read_shapes(const std::string& name, std::int64_t batch) {
-  for (const EmbeddedFile& file : embedded_shapes())
-    if (file.stem() == name) return parse_shapes(file.bytes, std::string(file.name), batch);
-  if (std::filesystem::path(name).extension() != ".yaml")
-    throw InputError("--shapes " + quote_name(name), "there is no such list of layers",
-                     suggest(name, shape_names()) + ", or give a .yaml file");
-  return parse_shapes(read_yaml_file(name), name, batch);
+  const auto [file, text] =
+      read_named(embedded_shapes(), name, ".yaml", "--shapes " + quote_name(name), "list of layers");
+  return parse_shapes(text, file, batch);
 }
 
 Network parse_shapes(std::string_view text, const std::string& path, std::int64_t batch) {
@@ -210,5 +197,4 @@ Network network_of_trace(const std::filesystem::path& path, std::int64_t batch) 
   return network;
 }
 
-}  // namespace bench
-}  // namespace lacuna
+}  // namespace lacuna::bench

@@ -31,7 +31,7 @@ TEST(LayerList, ReadsEveryKey) {
   EXPECT_EQ(network.layers[0].zeros_a, (std::vector<std::string>{"1", "2", "x"}));
   EXPECT_TRUE(network.layers[0].zeros_g.empty());
   EXPECT_EQ(refusal(layer("c: 1, k: 1, input: [1, 1], kernel: [1, 1], count: 2, zeros_g: [a]")),
-            "f:3: layer 1: zeros_g has 1 names; give 2: one per layer of this shape");
+            "f:3: layer 1: 'zeros_g' has 1 names; give 2: one per layer of this shape");
   EXPECT_TRUE(network.layers[0].initial);
   EXPECT_EQ(network.layers[0].shape, LayerShape::conv2d(5, 4, 6, {9, 8}, {3, 1}, {2, 1}, {1, 0}, {2, 1}, 2));
 }

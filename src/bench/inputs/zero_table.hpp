@@ -8,7 +8,7 @@
 namespace lacuna::bench {
 
 // A CSV file: a line `layer,1,2,...` with a name per point in time (an epoch), then one line per tensor with
-// its name and its share of zeros at each of them. Empty lines and lines that begin with # are left out.
+// its name and its share of zeros at each of them. Empty lines and those that begin with # are ignored.
 struct ZeroTable {
   struct Row {
     std::string name;
@@ -27,7 +27,5 @@ struct ZeroTable {
 ZeroTable read_zero_table(const std::string& name);
 ZeroTable parse_zero_table(std::string_view text, const std::string& path);
 std::vector<std::string> zero_table_names();
-// Returns the network that a table belongs to: the name of its file without folder and extension.
-std::string zero_table_network(const std::string& name);
 
 }  // namespace lacuna::bench

@@ -18,8 +18,8 @@ using kernels::Layout;
 using kernels::WeightLayout;
 
 Operation parse_op(const std::string& name) {
-  for (const Operation op : kOperations)
-    if (name == operation_name(op)) return op;
+  const auto* op = std::ranges::find(kOperations, name, operation_name);
+  if (op != kOperations.end()) return *op;
   throw InputError("--op", fmt::format("unknown operation '{}'", name),
                    "use forward, input_grad or weight_grad");
 }

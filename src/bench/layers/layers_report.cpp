@@ -10,8 +10,6 @@
 
 namespace lacuna::bench {
 
-using nlohmann::ordered_json;
-
 namespace {
 
 std::string checked_name(Operand checked) {
@@ -186,7 +184,7 @@ std::string layers_text(const LayersReport& report, const std::string& summary, 
 namespace {
 
 // A ratio or a time that is 0 where it was not measured.
-ordered_json measured(double value) { return value > 0 ? ordered_json(value) : ordered_json(); }
+Json measured(double value) { return value > 0 ? Json(value) : Json(); }
 
 std::vector<Field<Case>> case_fields() {
   const char* const seconds = "{:.9f}";
@@ -210,18 +208,16 @@ std::vector<Field<Case>> case_fields() {
           {"rounds", [](const Case& c) { return c.result.rounds; }}};
 }
 
-ordered_json x_best(const Case& c) {
-  return c.result.baselines().empty() ? ordered_json() : ordered_json(c.result.x_best());
-}
-ordered_json x_blocked(const Case& c) { return measured(c.result.rival("blocked").ratio); }
+Json x_best(const Case& c) { return c.result.baselines().empty() ? Json() : Json(c.result.x_best()); }
+Json x_blocked(const Case& c) { return measured(c.result.rival("blocked").ratio); }
 
 }  // namespace
 
-ordered_json layers_json(const LayersReport& report) {
-  ordered_json json = json_head(report.machine);
+Json layers_json(const LayersReport& report) {
+  Json json = document_of(report.machine);
   json["exact"] = report.exact;
   json["complete"] = report.complete;
-  json["cases"] = json["networks"] = json["groups"] = ordered_json::array();
+  json["cases"] = json["networks"] = json["groups"] = Json::array();
   std::vector<Field<Case>> fields = case_fields();
   fields.insert(fields.end(),
                 {{"initial", [](const Case& c) { return c.initial; }},
@@ -232,7 +228,7 @@ ordered_json layers_json(const LayersReport& report) {
                  {"x_blocked", x_blocked},
                  {"best_x_itself", [](const Case& c) { return measured(c.result.best_x_itself); }}});
   for (const Case& c : report.cases) {
-    ordered_json& entry = json["cases"].emplace_back();
+    Json& entry = json["cases"].emplace_back();
     add_json(entry, c, fields);
     if (const RivalResult& authors = c.result.rival("sparsetrain"); authors.ratio > 0)
       entry["sparsetrain"] = {{"seconds", authors.seconds}, {"x_direct", authors.x_direct}};
@@ -247,13 +243,13 @@ ordered_json layers_json(const LayersReport& report) {
         {{"name", [](const Total& one) { return one.name; }},
          {"x_direct", [](const Total& one) { return one.x_direct(); }},
          {"x_auto", [](const Total& one) { return one.x_auto(); }},
-         {"zeros", [](const Total& one) { return one.zeros < 0 ? ordered_json() : ordered_json(one.zeros); }},
+         {"zeros", [](const Total& one) { return one.zeros < 0 ? Json() : Json(one.zeros); }},
          {"paper", [](const Total& one) { return measured(one.paper); }},
          {"sparsetrain_x_direct",
           [](const Total& one) { return measured(one.sparsetrain > 0 ? one.direct / one.sparsetrain : 0); }},
          {"x_float32", [](const Total& one) { return measured(one.float32 / one.seconds); }}});
   for (const GroupMean& g : report.groups) {
-    ordered_json& entry = json["groups"].emplace_back();
+    Json& entry = json["groups"].emplace_back();
     entry = {{"name", g.name},     {"op", operation_name(g.op)}, {"zeros", g.zeros},
              {"layers", g.layers}, {"x_direct", g.x_direct},     {"worst", g.worst}};
     if (g.sparsetrain_x_direct > 0) entry["sparsetrain_x_direct"] = g.sparsetrain_x_direct;

@@ -1,7 +1,6 @@
 // Times of layers as tables, JSON and CSV.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <utility>
 #include <vector>
@@ -74,7 +73,7 @@ std::vector<GroupMean> group_means(const std::vector<Case>& cases);
 
 // `summary` follows the tables.
 std::string layers_text(const LayersReport& report, const std::string& summary, const TextStyle& style);
-nlohmann::ordered_json layers_json(const LayersReport& report);
+Json layers_json(const LayersReport& report);
 std::string layers_csv(const std::vector<Case>& cases);
 
 }  // namespace lacuna::bench

@@ -1,26 +1,221 @@
 #include "bench/torch/torch_bench.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <fmt/format.h>
+#include <fstream>
+#include <memory>
 #include <optional>
 
+#include "base/clock.hpp"
+#include "base/core_wait.hpp"
 #include "base/error.hpp"
 #include "base/parallel.hpp"
 #include "base/text/choice.hpp"
 #include "base/text/text_table.hpp"
 #include "bench/layers/layers_plan.hpp"
-#include "bench/torch/sides.hpp"
+#include "bench/torch/torch_process.hpp"
 #include "kernels/measure/measure.hpp"
 #include "train/run/train_spec.hpp"
 
 namespace lacuna::bench {
 namespace {
 
+using nlohmann::json;
+
 // No training takes more steps: schedules and pruning stay as they are during a comparison.
 constexpr std::int64_t kForever = 1'000'000'000'000'000;
 // Steps whose losses are compared; they also warm up caches, memory and threads.
 constexpr int kWarmupSteps = 3;
+
+// Steps of one side.
+struct Block {
+  std::vector<double> seconds, losses;  // per step
+  double whole = 0, waited = 0;  // seconds of the block, and those in which its threads waited for others
+  double images_per_second(std::int64_t batch) const {
+    double sum = 0;
+    for (const double one : seconds) sum += one;
+    return static_cast<double>(batch * static_cast<std::int64_t>(seconds.size())) / sum;
+  }
+};
+using Round = std::array<Block, kSides.size()>;
+
+// The network as torch_side.py builds it.
+json graph_json(const train::Graph& graph) {
+  const auto size = [](const Size2& s) { return json{s.h, s.w}; };
+  json nodes = json::array();
+  for (const train::Node& node : graph.nodes)
+    nodes.push_back({{"kind", node_kind_name(node.kind)},
+                     {"name", node.name},
+                     {"inputs", node.inputs},
+                     {"out", {node.out.c, node.out.h, node.out.w}},
+                     {"kernel", size(node.kernel)},
+                     {"stride", size(node.stride)},
+                     {"padding", size(node.padding)},
+                     {"dilation", size(node.dilation)},
+                     {"groups", node.groups},
+                     {"bias", node.bias},
+                     {"rate", node.rate}});
+  return {{"nodes", std::move(nodes)}};
+}
+
+// A network of this engine that continues from a checkpoint.
+struct Ours {
+  train::Network network;
+  train::Trainer trainer;
+
+  Ours(const train::Graph& graph, const train::NetworkOptions& options, const dataset::DatasetPair& data,
+       const train::TrainOptions& how)
+      : network(graph, options), trainer(network, data, how) {}
+
+  // Returns Winograd's share of all products so far.
+  double winograd_share() const {
+    std::int64_t all = 0, winograd = 0;
+    for (const train::ConvLayer* layer : network.conv_layers())
+      for (const Operation op : kOperations) {
+        all += layer->use(op).calls;
+        winograd += layer->use(op).winograd_calls;
+      }
+    return static_cast<double>(winograd) / static_cast<double>(std::max<std::int64_t>(all, 1));
+  }
+  // Returns nothing once told to stop.
+  std::optional<Block> run(std::int64_t steps, const std::function<bool()>& stop) {
+    Block block;
+    for (std::int64_t i = 0; i < steps; ++i) {
+      if (stop()) return std::nullopt;
+      const train::StepReport report = trainer.run_step();
+      block.seconds.push_back(report.seconds - report.load_seconds);
+      block.losses.push_back(report.loss);
+    }
+    return block;
+  }
+};
+
+// The four sides: PyTorch in two memory formats, and this engine with dense kernels and with `auto`. They
+// train the same batches from the same weights, interleaved.
+class Sides {
+ public:
+  // Starts PyTorch's process. Both arguments must outlive this object.
+  Sides(const TorchSpec& spec, const Control& control)
+      : spec_(spec),
+        control_(control),
+        torch_(pythons_to_try(spec_.python), folder_, spec_.threads, spec_.dropped_variables, control_.stop) {
+  }
+
+  const TorchProcess& torch() const { return torch_; }
+  // The weights that all sides start from.
+  std::filesystem::path checkpoint() const { return folder_.file("checkpoint.safetensors"); }
+
+  // Builds the networks of all sides from the checkpoint; the former ones are freed first. Returns false if
+  // told to stop.
+  bool build(const train::Graph& graph, const dataset::DatasetPair& data, const train::TrainOptions& how,
+             const train::NetworkOptions& dense, const train::NetworkOptions& chosen, bool dropout) {
+    train::Graph same = graph;
+    for (train::Node& node : same.nodes)
+      if (!dropout && node.kind == train::NodeKind::kDropout) node.rate = 0;
+    dense_.reset();
+    auto_.reset();
+    dense_ = std::make_unique<Ours>(same, dense, data, how);
+    auto_ = std::make_unique<Ours>(same, chosen, data, how);
+    for (const auto* side : {&dense_, &auto_}) (*side)->trainer.start_from(checkpoint());
+    const dataset::ImageShape image = data.train->shape();
+    image_ = {image.channels, image.height, image.width};
+    const auto built = torch_.ask({{"do", "build"},
+                                   {"graph", graph_json(same)},
+                                   {"dropout", dropout},
+                                   {"checkpoint", checkpoint().string()},
+                                   {"threads", spec_.threads},
+                                   {"lr", spec_.rate},
+                                   {"momentum", how.optimizer.momentum},
+                                   {"weight_decay", how.optimizer.weight_decay}});
+    if (!built) return false;
+    if (built->value("parameters", std::int64_t{0}) != same.parameters())
+      throw InputError(spec_.python, "PyTorch's network has another number of parameters", "report this");
+    return true;
+  }
+
+  // Runs a block of the same steps on each side; returns nothing once told to stop. Every other round is
+  // reversed, so that a machine that slows down affects all alike.
+  std::optional<Round> run(std::int64_t steps, bool reversed) {
+    write_batches(steps);
+    Round round;
+    for (std::size_t i = 0; i < kSides.size(); ++i) {
+      const std::size_t turn = reversed ? kSides.size() - 1 - i : i;
+      std::optional<Block> block = run_block(kSides[turn], steps);
+      if (!block) return std::nullopt;
+      round[turn] = std::move(*block);
+    }
+    return round;
+  }
+
+  Ours& automatic() { return *auto_; }
+
+ private:
+  void write_batches(std::int64_t steps) const {
+    std::ofstream file(folder_.file("batches"), std::ios::binary | std::ios::trunc);
+    std::vector<float> images(static_cast<std::size_t>(spec_.batch * image_[0] * image_[1] * image_[2]));
+    std::vector<std::int32_t> labels(static_cast<std::size_t>(spec_.batch));
+    const train::Trainer& trainer = dense_->trainer;
+    for (std::int64_t i = 0; i < steps; ++i) {
+      trainer.load(trainer.step() + i, images.data(), labels.data());
+      file.write(reinterpret_cast<const char*>(images.data()),
+                 static_cast<std::streamsize>(images.size() * sizeof(float)));
+      file.write(reinterpret_cast<const char*>(labels.data()),
+                 static_cast<std::streamsize>(labels.size() * sizeof(std::int32_t)));
+    }
+    file.close();
+    if (!file)
+      throw InputError(folder_.file("batches").string(), "images cannot be written there",
+                       "set TMPDIR to a folder with more room");
+  }
+
+  // Runs the steps on one side while the threads of the others sleep.
+  std::optional<Block> run_block(Side side, std::int64_t steps) {
+    wait_until_asleep(torch_.id());
+    wait_until_asleep(0);
+    const bool ours = side == Side::kDense || side == Side::kAuto;
+    const pid_t process = ours ? 0 : torch_.id();
+    const double start = seconds_now();
+    const CoreTimes before = core_times(process);
+    std::optional<Block> block =
+        ours ? (side == Side::kDense ? dense_ : auto_)->run(steps, control_.stop) : run_torch(side, steps);
+    if (!block) return block;
+    block->whole = seconds_now() - start;
+    block->waited = lost_to_others(before, core_times(process));
+    return block;
+  }
+
+  std::optional<Block> run_torch(Side side, std::int64_t steps) {
+    const auto answer =
+        torch_.ask({{"do", "train"},
+                    {"format", side == Side::kTorchContiguous ? "contiguous" : "channels_last"},
+                    {"batches", folder_.file("batches").string()},
+                    {"batch", spec_.batch},
+                    {"input", image_},
+                    {"steps", steps}});
+    if (!answer) return std::nullopt;
+    Block block;
+    try {
+      answer->at("seconds").get_to(block.seconds);
+      answer->at("losses").get_to(block.losses);
+    } catch (const json::exception&) {
+    }
+    const auto count = static_cast<std::size_t>(steps);
+    if (block.seconds.size() != count || block.losses.size() != count ||
+        !std::ranges::all_of(block.seconds, [](double one) { return one > 0; }))
+      throw InputError("--python", "the process of PyTorch answered without the times of its steps",
+                       "name a Python, not another program");
+    return block;
+  }
+
+  const TorchSpec& spec_;
+  const Control& control_;
+  ScratchFolder folder_;
+  TorchProcess torch_;
+  std::array<int, 3> image_{};  // channels, height, width
+  std::unique_ptr<Ours> dense_, auto_;
+};
 
 class Comparison {
  public:
@@ -190,11 +385,12 @@ class Comparison {
       }
     }
     if (result.rounds() > 0) {
-      const train::ZeroReport zeros = sides_.auto_trainer().zeros();
+      Ours& automatic = sides_.automatic();
+      const train::ZeroReport zeros = automatic.trainer.zeros();
       result.activation_zeros = zeros.activations;
       result.gradient_zeros = zeros.gradients;
-      result.weight_zeros = sides_.auto_trainer().weight_zeros().value_or(0);
-      result.winograd = sides_.winograd_share();
+      result.weight_zeros = automatic.trainer.weight_zeros().value_or(0);
+      result.winograd = automatic.winograd_share();
       result.waited = waited / seconds;
       report_.cases.push_back(std::move(result));
     }

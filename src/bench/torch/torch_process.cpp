@@ -1,6 +1,5 @@
 #include "bench/torch/torch_process.hpp"
 
-#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -22,11 +21,10 @@
 #include "base/io/output_file.hpp"
 #include "base/text/quote.hpp"
 
-namespace lacuna {
-std::span<const EmbeddedFile> embedded_torch_side();  // cmake/LacunaEmbed.cmake
-}
-
 namespace lacuna::bench {
+
+std::span<const EmbeddedFile> embedded_torch_side();  // cmake/LacunaEmbed.cmake
+
 namespace {
 
 using nlohmann::json;

@@ -8,8 +8,6 @@
 
 namespace lacuna::bench {
 
-using nlohmann::ordered_json;
-
 namespace {
 
 // Of the first step, in which only sums are in another order (bfloat16: and operands rounded), and of steps
@@ -26,20 +24,6 @@ constexpr double kBusy = 0.05;
 std::size_t place(Side side) { return static_cast<std::size_t>(side); }
 
 }  // namespace
-
-const char* side_name(Side side) {
-  switch (side) {
-    case Side::kTorchContiguous:
-      return "torch_contiguous";
-    case Side::kTorchChannelsLast:
-      return "torch_channels_last";
-    case Side::kDense:
-      return "dense";
-    case Side::kAuto:
-      break;
-  }
-  return "auto";
-}
 
 double TorchCase::speed(Side side) const { return kernels::median(speeds[place(side)]); }
 
@@ -144,10 +128,8 @@ std::vector<Field<TorchCase>> case_fields(const TorchReport& report) {
   std::vector<Field<Case>> fields = {
       {"network", [](const Case& c) { return c.network; }},
       {"prune", [](const Case& c) { return c.prune; }},
-      {"prune_zeros",
-       [](const Case& c) { return c.prune == "none" ? ordered_json() : ordered_json(c.prune_zeros); }}};
-  const auto csv = [&](const char* name, std::function<ordered_json(const Case&)> value,
-                       const char* number = "{}") {
+      {"prune_zeros", [](const Case& c) { return c.prune == "none" ? Json() : Json(c.prune_zeros); }}};
+  const auto csv = [&](const char* name, std::function<Json(const Case&)> value, const char* number = "{}") {
     fields.push_back({name, std::move(value), number, false});
   };
   const TorchSpec& spec = report.spec;
@@ -180,8 +162,8 @@ std::vector<Field<TorchCase>> case_fields(const TorchReport& report) {
 
 }  // namespace
 
-ordered_json torch_json(const TorchReport& report) {
-  ordered_json json = json_head(report.machine);
+Json torch_json(const TorchReport& report) {
+  Json json = document_of(report.machine);
   json["torch"] = report.torch;
   json["python"] = report.python;
   if (!report.blas.empty()) json["blas"] = report.blas;
@@ -193,10 +175,10 @@ ordered_json torch_json(const TorchReport& report) {
   json["precision"] = report.spec.precision;
   json["exact"] = report.spec.exact;
   json["complete"] = report.complete;
-  json["networks"] = ordered_json::array();
+  json["networks"] = Json::array();
   const std::vector<Field<TorchCase>> fields = case_fields(report);
   for (const TorchCase& c : report.cases) {
-    ordered_json entry;
+    Json entry;
     add_json(entry, c, fields);
     entry["settings"] = c.settings;
     entry["parameters"] = c.parameters;

@@ -3,7 +3,6 @@
 
 #include <array>
 #include <cstdint>
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
@@ -38,7 +37,11 @@ struct TorchSpec {
 enum class Side { kTorchContiguous, kTorchChannelsLast, kDense, kAuto };
 inline constexpr std::array kSides = {Side::kTorchContiguous, Side::kTorchChannelsLast, Side::kDense,
                                       Side::kAuto};
-const char* side_name(Side side);  // in JSON and CSV
+// Returns the name in JSON and CSV.
+inline const char* side_name(Side side) {
+  constexpr std::array kNames = {"torch_contiguous", "torch_channels_last", "dense", "auto"};
+  return kNames[static_cast<std::size_t>(side)];
+}
 
 struct TorchCase {
   std::string network;
@@ -62,7 +65,7 @@ struct TorchCase {
   std::size_t rounds() const { return speeds.back().size(); }
   double speed(Side side) const;  // median over the blocks
   Side best_torch() const;
-  // How many times as fast, median over the rounds.
+  // Returns how many times as fast `side` is as `other`, median over the rounds.
   double ratio(Side side, Side other) const;
   bool losses_agree() const;
   std::string title() const;  // "resnet18, sm 90 %"
@@ -81,7 +84,7 @@ struct TorchReport {
 bool losses_agree(const TorchReport& report);  // of all networks
 
 std::string torch_text(const TorchReport& report, const TextStyle& style);
-nlohmann::ordered_json torch_json(const TorchReport& report);
+Json torch_json(const TorchReport& report);
 std::string torch_csv(const TorchReport& report);
 
 }  // namespace lacuna::bench

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 #include <numeric>
 
 #include "base/error.hpp"
@@ -11,9 +11,18 @@
 
 namespace lacuna::bench {
 
-using nlohmann::ordered_json;
-
 namespace {
+
+// Seconds of one set of parts.
+struct Sum {
+  double direct = 0, always = 0, chosen = 0;
+  void add(double seconds, double relative) {
+    direct += seconds;
+    always += seconds * relative;
+    chosen += seconds * std::min(1.0, relative);
+  }
+  Speedup speedup() const { return direct > 0 ? Speedup{direct / always, direct / chosen} : Speedup{}; }
+};
 
 using Rows = std::vector<const ZeroTable::Row*>;
 
@@ -161,12 +170,58 @@ std::vector<ZeroTable> read_tables(const std::vector<std::string>& names, std::v
   std::vector<ZeroTable> tables;
   for (const std::string& name : names) {
     tables.push_back(read_zero_table(name));
-    if (by_name) shapes.push_back(zero_table_network(name));
+    if (by_name) shapes.push_back(std::filesystem::path(name).stem().string());
   }
   return tables;
 }
 
 }  // namespace
+
+void ZeroCurve::add(double share, double time) {
+  const auto at = std::ranges::lower_bound(points_, share, {}, &Point::share);
+  points_.insert(at, {share, time});
+}
+
+double ZeroCurve::at(double share) const {
+  if (points_.size() == 1) return points_.front().time;
+  auto right = std::ranges::lower_bound(points_, share, {}, &Point::share);
+  right = std::clamp(right, points_.begin() + 1, points_.end() - 1);
+  const Point& a = *(right - 1);
+  const Point& b = *right;
+  return std::max(0.0, a.time + (b.time - a.time) * (share - a.share) / (b.share - a.share));
+}
+
+std::vector<double> covering_shares(std::vector<double> grid, double least, double most) {
+  std::ranges::sort(grid);
+  grid.erase(std::unique(grid.begin(), grid.end()), grid.end());
+  // The last point at or below the least share, the first at or above the greatest.
+  auto first = std::ranges::upper_bound(grid, least);
+  if (first != grid.begin()) --first;
+  auto last = std::ranges::lower_bound(grid, most);
+  if (last != grid.end()) ++last;
+  return {first, std::max(last, first)};
+}
+
+TrainingSpeedup training_speedup(const std::vector<TrainingPart>& parts, std::size_t epochs) {
+  TrainingSpeedup result;
+  Sum all, inference;
+  PerOperation<Sum> operations;
+  for (std::size_t epoch = 0; epoch < epochs; ++epoch) {
+    Sum step;
+    for (const TrainingPart& part : parts) {
+      const double relative = part.zeros.empty() ? 1 : part.curve.at(part.zeros[epoch]);
+      all.add(part.direct_seconds, relative);
+      step.add(part.direct_seconds, relative);
+      operations[part.op].add(part.direct_seconds, relative);
+      if (part.op == Operation::kForward && epoch + 1 == epochs) inference.add(part.direct_seconds, relative);
+    }
+    result.epochs.push_back(step.speedup().chosen);
+  }
+  result.training = all.speedup();
+  for (const Operation op : kOperations) result.operations[op] = operations[op].speedup();
+  result.inference = inference.speedup();
+  return result;
+}
 
 TrainingPlan plan_training(const std::vector<std::string>& tables, LayersSpec spec) {
   if (spec.zeros.size() < 2)
@@ -201,15 +256,15 @@ std::string training_text(const LayersReport& report, const std::vector<Training
   return layers_text(report, results.empty() ? "" : summary_text(results, style), style);
 }
 
-ordered_json training_json(const LayersReport& report, const std::vector<TrainingResult>& results) {
+Json training_json(const LayersReport& report, const std::vector<TrainingResult>& results) {
   const auto object = [](const Speedup& speedup, double paper) {
-    ordered_json entry{{"x_direct", speedup.always}, {"x_direct_where_it_pays", speedup.chosen}};
+    Json entry{{"x_direct", speedup.always}, {"x_direct_where_it_pays", speedup.chosen}};
     if (paper > 0) entry["paper"] = paper;
     return entry;
   };
-  ordered_json json = layers_json(report);
+  Json json = layers_json(report);
   for (const TrainingResult& t : results) {
-    ordered_json entry;
+    Json entry;
     entry["network"] = t.network;
     entry["table"] = t.table;
     entry["impl"] = t.impl;

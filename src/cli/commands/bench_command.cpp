@@ -1,8 +1,7 @@
 // lacuna bench: the CPU kernels against oneDNN and PyTorch on this machine.
-#include <memory>
-#include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
+#include "base/text/json.hpp"
 #include "bench/calibration/calibration.hpp"
 #include "bench/layers/layers_bench.hpp"
 #include "bench/torch/torch_bench.hpp"
@@ -89,8 +88,7 @@ void run_layers(const LayersCommand& command) {
   const StopOnSignal signals;
   bench::LayersReport report = measure(plan);
   summarize(plan, report);
-  write_layers(command, report, bench::json_text(layers_json(report)),
-               layers_text(report, "", output_style()));
+  write_layers(command, report, dump_json(layers_json(report)), layers_text(report, "", output_style()));
 }
 
 void run_training(const LayersCommand& command) {
@@ -99,7 +97,7 @@ void run_training(const LayersCommand& command) {
   const StopOnSignal signals;
   const bench::LayersReport report = measure(plan.layers);
   const std::vector<bench::TrainingResult> results = training_results(plan, report);
-  write_layers(command, report, bench::json_text(training_json(report, results)),
+  write_layers(command, report, dump_json(training_json(report, results)),
                training_text(report, results, output_style()));
 }
 
@@ -131,7 +129,7 @@ void run_torch(const TorchCommand& command) {
   bar.clear();
   if (!report.cases.empty()) {
     const ResultFiles& files = command.files;
-    if (!files.json.empty()) write_result(files.json, bench::json_text(torch_json(report)));
+    if (!files.json.empty()) write_result(files.json, dump_json(torch_json(report)));
     if (!files.csv.empty()) write_result(files.csv, torch_csv(report));
     if (!files.quiet()) print_text(torch_text(report, output_style()) + bench::calibration_note());
   }
@@ -154,8 +152,14 @@ void add_duration(CLI::App& command, Spec& spec, const char* rounds, const char*
       ->capture_default_str();
 }
 
-void add_batch(CLI::App& command, std::int64_t& batch) {
-  add_number(command, "--batch", batch, 1, 4096, "Images per batch")->capture_default_str();
+// How layers or whole networks are computed; `precision` and `threads` explain these options.
+template <typename Spec>
+void add_computing(CLI::App& command, Spec& spec, const char* precision, std::string_view threads = "") {
+  add_number(command, "--batch", spec.batch, 1, 4096, "Images per batch")->capture_default_str();
+  add_threads_option(command, spec.threads, threads);
+  add_choice(command, "--precision", spec.precision, {"float32", "bfloat16"}, precision)
+      ->capture_default_str();
+  command.add_flag("--exact", spec.exact, "auto leaves out Winograd, whose rounding errors are larger");
 }
 
 // Layers, their tensors and the choice between kernels.
@@ -165,18 +169,15 @@ void add_selection(CLI::App& command, bench::LayersSpec& spec) {
   add(command, "--layer", spec.layer, "TEXT", "Only layers whose name contains this");
   add_list(command, "--op", spec.ops, "OP", "Operations: forward, input_grad, weight_grad")
       ->capture_default_str();
-  add_batch(command, spec.batch);
-  add_threads_option(command, spec.threads, "one thread is timed by CPU time, more by the wall clock");
   add_choice(command, "--layout", spec.layout, {"blocked", "nchw", "nhwc"},
              "blocked: tensors stay in the kernels' layout (images of up to 3 channels: nchw); nchw, nhwc: "
              "plain tensors and weights, with the reorders that each side needs")
       ->capture_default_str();
-  add_choice(command, "--precision", spec.precision, {"float32", "bfloat16"},
-             "bfloat16: round the operands of products, where the CPU has AMX or AVX512-BF16 "
-             "(--impl auto: where that is expected to be faster); single precision by auto is timed "
-             "as well")
-      ->capture_default_str();
-  command.add_flag("--exact", spec.exact, "auto leaves out Winograd, whose rounding errors are larger");
+  add_computing(command, spec,
+                "bfloat16: round the operands of products, where the CPU has AMX or AVX512-BF16 "
+                "(--impl auto: where that is expected to be faster); single precision by auto is timed "
+                "as well",
+                "one thread is timed by CPU time, more by the wall clock");
 }
 
 void add_trace_zeros(CLI::App& command, bench::LayersSpec& spec) {
@@ -294,14 +295,10 @@ void add_torch(CLI::App& bench) {
   add(command, "--lr", spec.rate, "X", "Learning rate")
       ->check(CLI::PositiveNumber.description(""))
       ->capture_default_str();
-  add_batch(command, spec.batch);
-  add_threads_option(command, spec.threads);
+  add_computing(command, spec,
+                "Of auto; bfloat16: round the operands of products, where the CPU has AMX or "
+                "AVX512-BF16 and that is expected to be faster");
   add_duration(command, spec, "Blocks of steps of each side", "Time of each side");
-  add_choice(command, "--precision", spec.precision, {"float32", "bfloat16"},
-             "Of auto; bfloat16: round the operands of products, where the CPU has AMX or "
-             "AVX512-BF16 and that is expected to be faster")
-      ->capture_default_str();
-  command.add_flag("--exact", spec.exact, "auto leaves out Winograd, whose rounding errors are larger");
   add_result_options(command, options.files);
   add_examples(command,
                {{"lacuna bench torch", "three networks, all cores, batch 32"},

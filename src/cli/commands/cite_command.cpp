@@ -3,6 +3,7 @@
 #include <lacuna_commit.hpp>
 
 #include "base/error.hpp"
+#include "base/io/byte_source.hpp"
 #include "cli/commands.hpp"
 #include "cli/terminal/output.hpp"
 #include "cli/terminal/terminal.hpp"
@@ -15,7 +16,7 @@ namespace {
 
 // The models of the machines in a file of results, with those that they were compared with.
 void add_models_of(const std::string& file, std::vector<const AcceleratorModel*>& models) {
-  const ResultFile results = parse_results_json(read_result(file), file);
+  const ResultFile results = parse_results_json(ByteSource::open(file)->text(), file);
   const AcceleratorRegistry& registry = AcceleratorRegistry::instance();
   for (const RunResult& run : results.runs) {
     for (const RunResult* machine : {&run, &run.compared_with()}) {

@@ -1,7 +1,6 @@
 #include <filesystem>
-#include <memory>
 
-#include "base/error.hpp"
+#include "base/io/byte_source.hpp"
 #include "cli/commands.hpp"
 #include "cli/terminal/output.hpp"
 #include "cli/terminal/terminal.hpp"
@@ -25,13 +24,13 @@ struct CompareOptions {
 BaselineRuns read_baseline(const std::string& baseline, const ResultFile& a) {
   std::error_code ignored;
   if (!std::filesystem::exists(baseline, ignored)) return baseline_runs(a, baseline, "--baseline");
-  return baseline_runs(parse_results_json(read_result(baseline), baseline), "", baseline);
+  return baseline_runs(parse_results_json(ByteSource::open(baseline)->text(), baseline), "", baseline);
 }
 
 void run_compare(const CompareOptions& options) {
   check_html(options.html, {options.a, options.b});
-  ResultFile a = parse_results_json(read_result(options.a), options.a);
-  ResultFile b = parse_results_json(read_result(options.b), options.b);
+  ResultFile a = parse_results_json(ByteSource::open(options.a)->text(), options.a);
+  ResultFile b = parse_results_json(ByteSource::open(options.b)->text(), options.b);
   if (!options.baseline.empty()) {
     const BaselineRuns baselines = read_baseline(options.baseline, a);
     fix_baseline(a, baselines, options.a);

@@ -6,11 +6,10 @@
 #include "cli/manual/command_tree.hpp"
 #include "cli/terminal/terminal.hpp"
 
-namespace lacuna {
-std::span<const EmbeddedFile> embedded_completion();
-}
-
 namespace lacuna::cli {
+
+std::span<const EmbeddedFile> embedded_completion();  // cmake/LacunaEmbed.cmake
+
 namespace {
 
 std::string joined(const std::vector<std::string>& words) { return fmt::format("{}", fmt::join(words, " ")); }

@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <array>
 #include <fmt/format.h>
 #include <string_view>
 
@@ -5,42 +7,26 @@
 #include "base/version.hpp"
 #include "cli/manual/command_tree.hpp"
 
-namespace lacuna {
-std::span<const EmbeddedFile> embedded_man_ending();
-}
-
 namespace lacuna::cli {
+
+std::span<const EmbeddedFile> embedded_man_ending();  // cmake/LacunaEmbed.cmake
+
 namespace {
 
 // Text that troff shows as it is. A plain "-" would become a hyphen, which nobody can paste into a shell.
 std::string escape(std::string_view text) {
+  static constexpr std::array<std::pair<char, std::string_view>, 6> kEscapes{
+      {{'\\', "\\e"}, {'-', "\\-"}, {'\'', "\\(aq"}, {'`', "\\(ga"}, {'^', "\\(ha"}, {'~', "\\(ti"}}};
   std::string out;
   bool line_start = true;
   for (const char c : text) {
     if (line_start && (c == '.' || c == '\'')) out += "\\&";
     line_start = c == '\n';
-    switch (c) {
-      case '\\':
-        out += "\\e";
-        break;
-      case '-':
-        out += "\\-";
-        break;
-      case '\'':
-        out += "\\(aq";
-        break;
-      case '`':
-        out += "\\(ga";
-        break;
-      case '^':
-        out += "\\(ha";
-        break;
-      case '~':
-        out += "\\(ti";
-        break;
-      default:
-        out += c;
-    }
+    const auto* escaped = std::ranges::find(kEscapes, c, &std::pair<char, std::string_view>::first);
+    if (escaped == kEscapes.end())
+      out += c;
+    else
+      out += escaped->second;
   }
   return out;
 }

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "base/io/byte_source.hpp"
 #include "base/io/output_file.hpp"
 #include "base/io/sha256/sha256.hpp"
 #include "base/text/csv.hpp"
@@ -51,7 +52,7 @@ std::string files_part(const std::vector<std::string>& traces) {
 
 std::string train_part(const std::string& config, const std::filesystem::path& log) {
   Json part{{"config", Json::parse(config)}, {"log", Json::array()}};
-  const CsvTable table = CsvTable::parse(read_result(log), log.string());
+  const CsvTable table = CsvTable::parse(ByteSource::open(log)->text(), log.string());
   for (const CsvTable::Row& line : table.rows) {
     Json row = Json::object();
     for (std::size_t i = 0; i < table.columns.size(); ++i) {

@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include "base/error.hpp"
-#include "base/io/byte_source.hpp"
 #include "base/io/output_file.hpp"
 #include "cli/terminal/terminal.hpp"
 #include "report/html_report.hpp"
@@ -17,11 +16,6 @@ void write_result(const std::string& file, std::string_view text) {
   if (file != kStandardOutput) return write_file(file, text);
   print_text(text);
   flush_output();
-}
-
-std::string read_result(const std::filesystem::path& file) {
-  const auto source = ByteSource::open(file);
-  return {reinterpret_cast<const char*>(source->bytes().data()), source->bytes().size()};
 }
 
 void check_can_write(const std::string& file, std::string_view option,

@@ -18,9 +18,6 @@ inline constexpr std::string_view kStandardOutput = "-";
 // Writes the text: whole or not at all (OutputFile). Throws InputError.
 void write_result(const std::string& file, std::string_view text);
 
-// Reads a whole file. Throws InputError.
-std::string read_result(const std::filesystem::path& file);
-
 // Throws InputError if the file's folder is not there or cannot be written, so that this is known before a
 // long simulation and not after it. `option` starts the message.
 // Nor may it be one of the `inputs`, which would be lost.

@@ -1,7 +1,6 @@
 #include "cli/terminal/progress_bar.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
 #include <fmt/format.h>
 #include <sys/ioctl.h>

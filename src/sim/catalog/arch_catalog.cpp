@@ -41,12 +41,7 @@ std::vector<std::string> ArchCatalog::model_names() const {
   return names;
 }
 
-std::vector<std::string> ArchCatalog::config_names() const {
-  std::vector<std::string> names;
-  for (const EmbeddedFile& file : configs_) names.emplace_back(file.stem());
-  std::ranges::sort(names);
-  return names;
-}
+std::vector<std::string> ArchCatalog::config_names() const { return stems(configs_); }
 
 std::vector<std::string> ArchCatalog::names() const {
   std::vector<std::string> all = model_names();
@@ -86,8 +81,7 @@ Machine ArchCatalog::find(std::string_view name, std::string_view origin) const 
 }
 
 Machine ArchCatalog::load(const std::filesystem::path& file) const {
-  const auto bytes = ByteSource::open(file);
-  return parse({reinterpret_cast<const char*>(bytes->bytes().data()), bytes->bytes().size()}, file.string());
+  return parse(ByteSource::open(file)->text(), file.string());
 }
 
 Machine ArchCatalog::find_or_load(const std::string& name_or_file, std::string_view origin) const {

@@ -13,11 +13,10 @@
 #include "report/arch_report.hpp"
 #include "report/result/result_json.hpp"
 
-namespace lacuna {
-std::span<const EmbeddedFile> embedded_assumptions();
-}
-
 namespace lacuna::sweep {
+
+std::span<const EmbeddedFile> embedded_assumptions();  // cmake/LacunaEmbed.cmake
+
 namespace {
 
 std::string configuration(const Params& params) { return config_json(resolved_config(params)).dump(); }

@@ -9,11 +9,10 @@
 #include "base/error.hpp"
 #include "sweep/store/result_columns.hpp"
 
-namespace lacuna {
-std::span<const EmbeddedFile> embedded_schema();
-}
-
 namespace lacuna::sweep {
+
+std::span<const EmbeddedFile> embedded_schema();  // cmake/LacunaEmbed.cmake
+
 namespace {
 
 template <typename Value>

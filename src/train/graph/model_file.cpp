@@ -10,11 +10,10 @@
 #include "base/text/quote.hpp"
 #include "train/graph/model_layer.hpp"
 
-namespace lacuna {
-std::span<const EmbeddedFile> embedded_models();  // cmake/LacunaEmbed.cmake
-}
-
 namespace lacuna::train {
+
+std::span<const EmbeddedFile> embedded_models();  // cmake/LacunaEmbed.cmake
+
 namespace {
 
 constexpr YamlKind kKind{"a model", "see configs/models/vgg-small.yaml"};
@@ -351,15 +350,7 @@ ModelSummary summarize_model(std::string_view text, const std::string& where) {
 }
 
 std::string model_text(const std::string& name) {
-  std::vector<std::string> known;
-  for (const EmbeddedFile& file : embedded_models()) {
-    if (file.stem() == name) return std::string(file.bytes);
-    known.emplace_back(file.stem());
-  }
-  if (std::filesystem::path(name).extension() != ".yaml")
-    throw InputError("--model " + name, "there is no such model",
-                     suggest(name, known) + ", or give a .yaml file");
-  return read_yaml_file(name);
+  return read_named(embedded_models(), name, ".yaml", "--model " + name, "model").text;
 }
 
 Graph open_model(const std::string& name, const ModelSettings& settings) {

@@ -176,10 +176,8 @@ void take_over_config(TrainSpec& spec) {
   const std::filesystem::path file = std::filesystem::path(spec.out) / "config.json";
   std::error_code ignored;
   if (!std::filesystem::is_regular_file(file, ignored)) return;
-  const auto source = ByteSource::open(file);
-  const auto bytes = source->bytes();
-  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  const json config = parse_untrusted_json(text, file.string(), "the configuration of the run");
+  const json config =
+      parse_untrusted_json(ByteSource::open(file)->text(), file.string(), "the configuration of the run");
   if (!config.is_object() || !config.contains("schema") || config["schema"] != kRunConfigSchema)
     throw InputError(file.string(), "this is not the configuration of a training of this version",
                      kStartAgain);

@@ -1,9 +1,8 @@
-#include "base/io/yaml/load_yaml.hpp"
-
 #include <gtest/gtest.h>
 #include <pthread.h>
 #include <sys/stat.h>
 
+#include "base/io/yaml/yaml_reader.hpp"
 #include "base/testing.hpp"
 
 namespace lacuna {
@@ -94,7 +93,7 @@ TEST(LoadYaml, ReadsOnlyFiles) {
   ASSERT_EQ(::mkfifo(folder.file("pipe").c_str(), 0600), 0);
   const auto read_error = [](const std::string& path) { return error_of([&] { read_yaml_file(path); }); };
   EXPECT_EQ(read_error(folder.file("pipe")), folder.file("pipe") +
-                                                 ": this is a pipe or a device, not a file; "
+                                                 ": this is a pipe, not a file; "
                                                  "write its content to a file and give that");
   if (std::filesystem::exists("/proc/self/maps")) {
     EXPECT_EQ(read_yaml_file("/proc/self/maps"), "");

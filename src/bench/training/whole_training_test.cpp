@@ -1,4 +1,4 @@
-#include "bench/training/training_speedup.hpp"
+#include "bench/training/whole_training.hpp"
 
 #include <gtest/gtest.h>
 
