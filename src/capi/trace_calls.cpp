@@ -13,18 +13,7 @@
 namespace lacuna::capi {
 namespace {
 
-Operand role_of(lacuna_role role) {
-  switch (role) {
-    case LACUNA_A:
-      return Operand::kA;
-    case LACUNA_W:
-      return Operand::kW;
-    case LACUNA_G:
-      return Operand::kG;
-  }
-  throw InputError("liblacuna", fmt::format("there is no operand {}", role),
-                   "give LACUNA_A, LACUNA_W or LACUNA_G");
-}
+Operand role_of(lacuna_role role) { return choose(role, kOperands, "liblacuna", "operand"); }
 
 // A builder inside a layer.
 TraceBuilder& in_layer(lacuna_builder* builder) {

@@ -1,7 +1,6 @@
 #include "trace/mask_build.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <fmt/format.h>
 #include <vector>

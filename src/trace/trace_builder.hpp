@@ -57,9 +57,7 @@ class TraceBuilder {
   };
 
   Parts& parts(TraceTensor which) { return parts_of(pending_.back(), which); }
-  static Parts& parts_of(Pending& layer, TraceTensor which) {
-    return layer.parts[which.forward ? 3 : static_cast<std::size_t>(which.operand)];
-  }
+  static Parts& parts_of(Pending& layer, TraceTensor which) { return layer.parts[which.index()]; }
   TensorExtent extent(TraceTensor which) const {
     return TensorExtent::of(pending_.back().shape, which.operand);
   }

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
-#include <limits>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <utility>
@@ -11,6 +10,7 @@
 #include "base/error.hpp"
 #include "base/io/untrusted_json.hpp"
 #include "base/text/nearest.hpp"
+#include "base/text/parse_number.hpp"
 #include "base/text/quote.hpp"
 
 namespace lacuna {
@@ -192,10 +192,7 @@ LayerEntry read_layer(const json& object, std::size_t index, const std::string& 
   }
   layer.operations = reader.operations();
   if (layer.operations) needs_version(3, reader, "'operations'", version);
-  layer.noted_zeros_a = reader.noted_zeros("A");
-  layer.noted_zeros_w = reader.noted_zeros("W");
-  layer.noted_zeros_g = reader.noted_zeros("G");
-  layer.noted_zeros_a_forward = reader.noted_zeros("A_forward");
+  for (const TraceTensor which : kTraceTensors) layer.zeros[which.index()] = reader.noted_zeros(which.name());
   return layer;
 }
 
@@ -224,6 +221,14 @@ int noted_digits(const std::vector<LayerEntry>& layers) {
     }
   }
   return digits;
+}
+
+std::optional<Size2> parse_size(std::string_view text, std::int64_t largest) {
+  const std::size_t cross = std::min(text.find('x'), text.size());
+  const auto h = parse_number<std::int64_t>(text.substr(0, cross));
+  const auto w = cross == text.size() ? h : parse_number<std::int64_t>(text.substr(cross + 1));
+  if (!h || !w || std::min(*h, *w) < 0 || std::max(*h, *w) > largest) return std::nullopt;
+  return Size2{*h, *w};
 }
 
 void check_steps(const LayerShape& shape, std::int64_t steps, const std::string& place) {

@@ -1,6 +1,7 @@
 // The list of layers in a trace's metadata.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -17,18 +18,10 @@ struct LayerEntry {
   std::string name;
   LayerShape shape;
   std::int64_t steps = 1;
-  double noted_zeros_a = -1;
-  double noted_zeros_w = -1;
-  double noted_zeros_g = -1;
-  double noted_zeros_a_forward = -1;
+  std::array<double, kTraceTensors.size()> zeros{-1, -1, -1, -1};
   std::optional<PerOperation<bool>> operations = std::nullopt;
 
-  double noted_zeros(TraceTensor which) const {
-    if (which.forward) return noted_zeros_a_forward;
-    return which.operand == Operand::kA   ? noted_zeros_a
-           : which.operand == Operand::kW ? noted_zeros_w
-                                          : noted_zeros_g;
-  }
+  double noted_zeros(TraceTensor which) const { return zeros[which.index()]; }
 };
 
 // Version 2 of the format added matmul and recurrent layers, version 3 A_forward and operations. A writer
@@ -42,6 +35,9 @@ std::vector<LayerEntry> parse_layer_list(std::string_view json_text, const std::
                                          int version = kTraceVersion);
 // Digits after the point of the most exact share of zeros in the list: recorders round all of them alike.
 int noted_digits(const std::vector<LayerEntry>& layers);
+// Parses "3" for both axes or "3x2" (height, width), each from 0 to `largest`. Returns nothing for anything
+// else.
+std::optional<Size2> parse_size(std::string_view text, std::int64_t largest);
 // Checks that the layer is a whole number of samples of `steps` steps.
 void check_steps(const LayerShape& shape, std::int64_t steps, const std::string& place);
 

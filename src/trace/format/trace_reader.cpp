@@ -188,24 +188,21 @@ Trace read_trace(std::string name, std::unique_ptr<ByteSource> source) {
   std::vector<Layer> layers;
   layers.reserve(entries.size());
   for (const LayerEntry& entry : entries) {
-    Layer layer{.name = entry.name,
-                .shape = entry.shape,
-                .steps = entry.steps,
-                .a = {},
-                .w = {},
-                .g = {},
-                .a_forward = {},
-                .operations = entry.operations};
-    layer.a = *read_tensor(entry, Operand::kA, index, digits, *storage, name);
-    layer.w = *read_tensor(entry, Operand::kW, index, digits, *storage, name);
-    layer.g = *read_tensor(entry, Operand::kG, index, digits, *storage, name);
-    layer.a_forward = read_tensor(entry, kAForward, index, digits, *storage, name);
-    if (layer.a_forward && version < 3) {
-      throw InputError(name + ": layer " + quote_name(layer.name),
+    const auto read = [&](TraceTensor which) {
+      return read_tensor(entry, which, index, digits, *storage, name);
+    };
+    layers.push_back({.name = entry.name,
+                      .shape = entry.shape,
+                      .steps = entry.steps,
+                      .a = *read(Operand::kA),
+                      .w = *read(Operand::kW),
+                      .g = *read(Operand::kG),
+                      .a_forward = read(kAForward),
+                      .operations = entry.operations});
+    if (layers.back().a_forward && version < 3)
+      throw InputError(name + ": layer " + quote_name(entry.name),
                        fmt::format("A_forward needs format version 3, the file says {}", version),
                        "write \"version\": \"3\" in the metadata");
-    }
-    layers.push_back(std::move(layer));
   }
   index.check_rest(entries);
   return {std::move(name), std::move(info), std::move(layers), std::move(storage), stored_bytes};

@@ -27,36 +27,21 @@ const std::uint8_t* TraceStorage::row_of_ones(std::int64_t channels) {
 }
 
 TensorExtent TensorExtent::of(const LayerShape& shape, Operand role) {
-  if (shape.kind == LayerKind::kMatmul && role != Operand::kW) {
-    return {shape.groups * shape.n, role == Operand::kA ? shape.c_per_group() : shape.k_per_group()};
-  }
-  switch (role) {
-    case Operand::kA:
-      return {shape.n * shape.input_positions(), shape.c};
-    case Operand::kW:
-      return {shape.k * shape.taps(), shape.c_per_group()};
-    case Operand::kG:
-      break;
-  }
-  return {shape.n * shape.output_positions(), shape.k};
+  const bool matmul = shape.kind == LayerKind::kMatmul;
+  std::int64_t rows = 1;
+  for (const std::int64_t size : tensor_shape(shape, role, 1)) rows *= size;
+  if (role == Operand::kW) return {rows, shape.c_per_group()};
+  if (role == Operand::kA) return {rows, matmul ? shape.c_per_group() : shape.c};
+  return {rows, matmul ? shape.k_per_group() : shape.k};
 }
 
 std::vector<std::int64_t> tensor_shape(const LayerShape& shape, Operand role, std::int64_t last) {
-  const bool linear = shape.kind == LayerKind::kLinear;
-  if (shape.kind == LayerKind::kMatmul)
-    return {shape.groups, role == Operand::kW ? shape.k_per_group() : shape.n, last};
-  switch (role) {
-    case Operand::kA:
-      if (linear) return {shape.n, last};
-      return {shape.n, shape.input.h, shape.input.w, last};
-    case Operand::kW:
-      if (linear) return {shape.k, last};
-      return {shape.k, shape.kernel.h, shape.kernel.w, last};
-    case Operand::kG:
-      break;
-  }
-  if (linear) return {shape.n, last};
-  return {shape.n, shape.output.h, shape.output.w, last};
+  const bool weights = role == Operand::kW;
+  if (shape.kind == LayerKind::kMatmul) return {shape.groups, weights ? shape.k_per_group() : shape.n, last};
+  const std::int64_t outer = weights ? shape.k : shape.n;
+  if (shape.kind == LayerKind::kLinear) return {outer, last};
+  const Size2 size = weights ? shape.kernel : role == Operand::kA ? shape.input : shape.output;
+  return {outer, size.h, size.w, last};
 }
 
 LayerTensor make_layer_tensor(const LayerShape& shape, TraceTensor which, const std::uint8_t* mask,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -17,8 +18,8 @@ struct TraceStorage final : Trace::Storage {
   std::vector<std::unique_ptr<std::uint8_t[]>> blocks;  // masks and values that were built
 
   std::uint8_t* allocate(std::int64_t bytes);
-  // Returns a row of ones for `channels` channels (bits past them 0). Rows share their bytes, so many layers
-  // without tensors take almost no memory.
+  // Returns a row of ones for `channels` channels (bits past them 0). Rows share their bytes: any number of
+  // layers without tensors takes almost no memory.
   const std::uint8_t* row_of_ones(std::int64_t channels);
 
  private:
@@ -37,6 +38,8 @@ struct TraceTensor {
   Operand operand;
   bool forward;
 
+  // For arrays of one entry per tensor.
+  constexpr std::size_t index() const { return forward ? 3 : static_cast<std::size_t>(operand); }
   // "A", "A_forward", "W" or "G"
   constexpr const char* name() const {
     if (operand == Operand::kA) return forward ? "A_forward" : "A";

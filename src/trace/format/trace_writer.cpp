@@ -1,13 +1,11 @@
 #include "trace/format/trace_writer.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstring>
 #include <fmt/format.h>
 #include <functional>
 #include <nlohmann/json.hpp>
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>

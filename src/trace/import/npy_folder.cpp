@@ -4,9 +4,9 @@
 #include <array>
 #include <cstring>
 #include <fmt/format.h>
-#include <map>
 #include <optional>
 #include <set>
+#include <tuple>
 
 #include "base/error.hpp"
 #include "base/io/byte_source.hpp"
@@ -15,6 +15,7 @@
 #include "base/text/nearest.hpp"
 #include "base/text/parse_number.hpp"
 #include "base/text/quote.hpp"
+#include "trace/format/layer_list.hpp"
 #include "trace/format/trace_info.hpp"
 #include "trace/import/npy.hpp"
 #include "trace/trace_builder.hpp"
@@ -49,31 +50,26 @@ class RowReader {
   std::optional<std::int64_t> integer(const char* column) const {
     const std::string cell = text(column);
     if (cell.empty()) return std::nullopt;
-    return number(cell, column);
+    const auto value = parse_number<std::int64_t>(cell);
+    if (!value || *value < 0 || *value > kLargest) refuse(column);
+    return value;
   }
 
   // "2" for both axes or "2x1" (height, width).
   std::optional<Size2> size(const char* column) const {
     const std::string cell = text(column);
     if (cell.empty()) return std::nullopt;
-    const std::size_t cross = cell.find('x');
-    if (cross == std::string::npos) {
-      const std::int64_t both = number(cell, column);
-      return Size2{both, both};
-    }
-    return Size2{number(cell.substr(0, cross), column), number(cell.substr(cross + 1), column)};
+    const auto size = parse_size(cell, kLargest);
+    if (!size) refuse(column);
+    return size;
   }
 
  private:
-  std::int64_t number(const std::string& cell, const char* column) const {
-    const auto value = parse_number<std::int64_t>(cell);
-    if (!value || *value < 0 || *value > kLargest) {
-      throw InputError(
-          place_,
-          fmt::format("'{}' is {}, not a number from 0 to {}", column, quote_name(text(column)), kLargest),
-          "write 3, or 3x2 for height and width");
-    }
-    return *value;
+  [[noreturn]] void refuse(const char* column) const {
+    throw InputError(
+        place_,
+        fmt::format("'{}' is {}, not a number from 0 to {}", column, quote_name(text(column)), kLargest),
+        "write 3, or 3x2 for height and width");
   }
 
   const std::vector<std::string>& columns_;
@@ -81,35 +77,53 @@ class RowReader {
   std::string place_;
 };
 
-// A size of the layer that several arrays and columns give; they must agree.
-class Dimension {
- public:
-  Dimension(const char* name, const char* column) : name_(name), column_(column) {}
+// A size of the layer, which several arrays and columns may give.
+struct SizeFacts {
+  const char* name;
+  const char* column;
+};
+enum SizeIndex { kBatch, kInputs, kOutputs, kKernelH, kKernelW, kInputH, kInputW };
+constexpr std::array<SizeFacts, 7> kSizes = {{{"the batch", "batch"},
+                                              {"the number of input channels", "in_channels"},
+                                              {"the number of output channels", "out_channels"},
+                                              {"the kernel's height", "kernel"},
+                                              {"the kernel's width", "kernel"},
+                                              {"the input's height", "input_hw"},
+                                              {"the input's width", "input_hw"}}};
 
-  void tell(std::int64_t value, const std::string& source, const std::string& place) {
-    if (value_ && *value_ != value) {
-      throw InputError(place,
-                       fmt::format("{} is {} according to {} but {} according to {}", name_, *value_, source_,
-                                   value, source),
+// The sizes of a layer as they become known; all that give one must agree.
+class Sizes {
+ public:
+  explicit Sizes(const std::string& place) : place_(place) {}
+
+  void tell(SizeIndex which, std::int64_t value, const std::string& source) {
+    Known& known = known_[which];
+    if (known.value && *known.value != value)
+      throw InputError(place_,
+                       fmt::format("{} is {} according to {} but {} according to {}", kSizes[which].name,
+                                   *known.value, known.source, value, source),
                        "correct the line or save the arrays again");
-    }
-    value_ = value;
-    source_ = source;
+    known = {value, source};
+  }
+  void tell_column(SizeIndex which, const std::optional<std::int64_t>& value) {
+    if (value) tell(which, *value, fmt::format("'{}'", kSizes[which].column));
   }
 
-  std::int64_t get(const std::string& place) const {
-    if (!value_) {
-      throw InputError(place, fmt::format("{} is unknown: no array of the layer gives it", name_),
-                       fmt::format("give the column '{}'", column_));
-    }
-    return *value_;
+  std::int64_t get(SizeIndex which) const {
+    if (!known_[which].value)
+      throw InputError(place_,
+                       fmt::format("{} is unknown: no array of the layer gives it", kSizes[which].name),
+                       fmt::format("give the column '{}'", kSizes[which].column));
+    return *known_[which].value;
   }
 
  private:
-  const char* name_;
-  const char* column_;
-  std::optional<std::int64_t> value_;
-  std::string source_;
+  struct Known {
+    std::optional<std::int64_t> value;
+    std::string source;
+  };
+  const std::string& place_;
+  std::array<Known, kSizes.size()> known_;
 };
 
 // An array with its axes in the order of a trace: outer (n or k), inner h, inner w, channels.
@@ -151,10 +165,7 @@ class FolderReader {
                        traces ? "name the traces in it one by one"
                               : "docs/trace-format.md says what a folder of arrays needs");
     }
-    const auto source = ByteSource::open(list_);
-    const auto bytes = source->bytes();
-    const CsvTable table =
-        CsvTable::parse({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, list_);
+    const CsvTable table = CsvTable::parse(ByteSource::open(list_)->text(), list_);
     check_columns(table);
     TraceBuilder builder(folder_.string());
     builder.info() = info(table);
@@ -253,6 +264,7 @@ class FolderReader {
       tensor.channels_last = linear || layout == "nhwc";
     }
     const LayerShape shape = linear ? linear_shape(row, tensors) : conv_shape(row, tensors);
+    shape.validate(row.place());
     builder.add_layer(name, shape, row.integer("steps").value_or(1));
     for (const Operand role : kOperands) {
       Tensor& tensor = tensors[role];
@@ -269,87 +281,62 @@ class FolderReader {
     }
   }
 
-  static std::int64_t groups_of(const RowReader& row) {
-    const std::int64_t groups = row.integer("groups").value_or(1);
-    if (groups < 1) throw InputError(row.place(), "'groups' is 0", "give a number from 1 up");
-    return groups;
-  }
-
   // The sizes that A, W and G share.
-  static LayerShape common_shape(const RowReader& row, const PerOperand<Tensor>& tensors,
-                                 std::int64_t groups) {
-    const std::string& place = row.place();
+  static Sizes common_sizes(const RowReader& row, const PerOperand<Tensor>& tensors, std::int64_t groups) {
     const auto& [a, w, g] = tensors.values;
-    Dimension n("the batch", "batch");
-    Dimension c("the number of input channels", "in_channels");
-    Dimension k("the number of output channels", "out_channels");
-    if (const auto value = row.integer("batch")) n.tell(*value, "'batch'", place);
-    if (const auto value = row.integer("in_channels")) c.tell(*value, "'in_channels'", place);
-    if (const auto value = row.integer("out_channels")) k.tell(*value, "'out_channels'", place);
+    Sizes sizes(row.place());
+    for (const SizeIndex which : {kBatch, kInputs, kOutputs})
+      sizes.tell_column(which, row.integer(kSizes[which].column));
     if (a.present()) {
-      n.tell(a.outer(), a.file, place);
-      c.tell(a.channels(), a.file, place);
+      sizes.tell(kBatch, a.outer(), a.file);
+      sizes.tell(kInputs, a.channels(), a.file);
     }
     if (w.present()) {
-      k.tell(w.outer(), w.file, place);
-      c.tell(w.channels() * groups, w.file, place);
+      sizes.tell(kOutputs, w.outer(), w.file);
+      sizes.tell(kInputs, w.channels() * groups, w.file);
     }
     if (g.present()) {
-      n.tell(g.outer(), g.file, place);
-      k.tell(g.channels(), g.file, place);
+      sizes.tell(kBatch, g.outer(), g.file);
+      sizes.tell(kOutputs, g.channels(), g.file);
     }
-    LayerShape shape;
-    shape.n = n.get(place);
-    shape.c = c.get(place);
-    shape.k = k.get(place);
-    shape.groups = groups;
-    return shape;
+    return sizes;
   }
 
   static LayerShape linear_shape(const RowReader& row, const PerOperand<Tensor>& tensors) {
     forbid(row, {"stride", "padding", "dilation", "groups", "kernel", "input_hw"}, "linear");
-    LayerShape shape = common_shape(row, tensors, 1);
-    shape.kind = LayerKind::kLinear;
-    shape.validate(row.place());
-    return shape;
+    const Sizes sizes = common_sizes(row, tensors, 1);
+    const std::int64_t n = sizes.get(kBatch), c = sizes.get(kInputs), k = sizes.get(kOutputs);
+    return LayerShape::linear(n, c, k);
   }
 
   static LayerShape conv_shape(const RowReader& row, const PerOperand<Tensor>& tensors) {
     forbid(row, {"steps"}, "conv2d");
     const std::string& place = row.place();
     const auto& [a, w, g] = tensors.values;
-    LayerShape shape = common_shape(row, tensors, groups_of(row));
-    std::array<Dimension, 4> sizes{
-        Dimension("the kernel's height", "kernel"), Dimension("the kernel's width", "kernel"),
-        Dimension("the input's height", "input_hw"), Dimension("the input's width", "input_hw")};
-    const auto tell = [&](std::size_t at, std::int64_t h, std::int64_t width, const std::string& source) {
-      sizes[at].tell(h, source, place);
-      sizes[at + 1].tell(width, source, place);
-    };
-    if (const auto size = row.size("kernel")) tell(0, size->h, size->w, "'kernel'");
-    if (const auto size = row.size("input_hw")) tell(2, size->h, size->w, "'input_hw'");
-    if (w.present()) tell(0, w.height(), w.width(), w.file);
-    if (a.present()) tell(2, a.height(), a.width(), a.file);
-    LayerShape full{.kind = LayerKind::kConv2d,
-                    .n = shape.n,
-                    .c = shape.c,
-                    .k = shape.k,
-                    .input = {sizes[2].get(place), sizes[3].get(place)},
-                    .output = {},
-                    .kernel = {sizes[0].get(place), sizes[1].get(place)},
-                    .stride = row.size("stride").value_or(Size2{1, 1}),
-                    .padding = row.size("padding").value_or(Size2{0, 0}),
-                    .dilation = row.size("dilation").value_or(Size2{1, 1}),
-                    .groups = shape.groups,
-                    .sequence = 1};
-    if (full.stride.h < 1 || full.stride.w < 1 || full.dilation.h < 1 || full.dilation.w < 1) {
+    const std::int64_t groups = row.integer("groups").value_or(1);
+    const Size2 stride = row.size("stride").value_or(Size2{1, 1});
+    const Size2 dilation = row.size("dilation").value_or(Size2{1, 1});
+    if (groups < 1) throw InputError(place, "'groups' is 0", "give a number from 1 up");
+    if (stride.h < 1 || stride.w < 1 || dilation.h < 1 || dilation.w < 1)
       throw InputError(place, "a stride or dilation is 0", "give a number from 1 up");
+    Sizes sizes = common_sizes(row, tensors, groups);
+    for (const auto& [h, width, tensor] :
+         {std::tuple{kKernelH, kKernelW, &w}, std::tuple{kInputH, kInputW, &a}}) {
+      if (const auto size = row.size(kSizes[h].column)) {
+        sizes.tell_column(h, size->h);
+        sizes.tell_column(width, size->w);
+      }
+      if (!tensor->present()) continue;
+      sizes.tell(h, tensor->height(), tensor->file);
+      sizes.tell(width, tensor->width(), tensor->file);
     }
-    const LayerShape derived = LayerShape::conv2d(full.n, full.c, full.k, full.input, full.kernel,
-                                                  full.stride, full.padding, full.dilation, full.groups);
-    full.output = g.present() ? Size2{g.height(), g.width()} : derived.output;
-    full.validate(place);
-    return full;
+    const std::int64_t n = sizes.get(kBatch), c = sizes.get(kInputs), k = sizes.get(kOutputs);
+    const Size2 kernel{sizes.get(kKernelH), sizes.get(kKernelW)};
+    const Size2 input{sizes.get(kInputH), sizes.get(kInputW)};
+    LayerShape shape = LayerShape::conv2d(n, c, k, input, kernel, stride,
+                                          row.size("padding").value_or(Size2{0, 0}), dilation, groups);
+    if (g.present()) shape.output = {g.height(), g.width()};
+    return shape;
   }
 
   // Channels go last, as in a trace.

@@ -1,7 +1,6 @@
 #include "trace/synthetic/synthetic.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstring>
 #include <fmt/format.h>
@@ -129,12 +128,11 @@ Trace make_synthetic(const SyntheticSpec& spec) {
   for (const SyntheticLayer& layer : spec.layers) {
     builder.add_layer(layer.name, layer.shape, layer.steps);
     // One random stream per tensor: changing one layer leaves the others as they were.
-    Random a(seeds.bits());
-    Random w(seeds.bits());
-    Random g(seeds.bits());
-    add_tensor(spec, layer, Operand::kA, layer.a, a, builder);
-    add_tensor(spec, layer, Operand::kW, layer.w, w, builder);
-    add_tensor(spec, layer, Operand::kG, layer.g, g, builder);
+    for (const auto& [role, zeros] : {std::pair{Operand::kA, &layer.a}, std::pair{Operand::kW, &layer.w},
+                                      std::pair{Operand::kG, &layer.g}}) {
+      Random random(seeds.bits());
+      add_tensor(spec, layer, role, *zeros, random, builder);
+    }
   }
   return builder.build();
 }

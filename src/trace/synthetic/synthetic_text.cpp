@@ -13,6 +13,8 @@
 namespace lacuna {
 namespace {
 
+constexpr std::int64_t kLargestSize = std::int64_t{1} << 24;
+
 // A layer: a type and key=value words.
 class LayerWords {
  public:
@@ -57,19 +59,18 @@ class LayerWords {
   std::int64_t integer(const char* key, std::optional<std::int64_t> fallback = {}) const {
     const auto at = words_.find(key);
     if (at == words_.end()) return required(key, fallback);
-    return number(key, at->second);
+    const auto value = parse_number<std::int64_t>(at->second);
+    if (!value || *value < 0 || *value > kLargestSize) refuse(*at);
+    return *value;
   }
 
   // "3" for both axes, "3x2" for height and width.
   Size2 size(const char* key, std::optional<Size2> fallback = {}) const {
     const auto at = words_.find(key);
     if (at == words_.end()) return required(key, fallback);
-    const std::size_t cross = at->second.find('x');
-    if (cross == std::string::npos) {
-      const std::int64_t both = number(key, at->second);
-      return {both, both};
-    }
-    return {number(key, at->second.substr(0, cross)), number(key, at->second.substr(cross + 1))};
+    const auto size = parse_size(at->second, kLargestSize);
+    if (!size) refuse(*at);
+    return *size;
   }
 
  private:
@@ -83,14 +84,9 @@ class LayerWords {
     return *fallback;
   }
 
-  std::int64_t number(const char* key, const std::string& text) const {
-    constexpr std::int64_t kLargestSize = std::int64_t{1} << 24;
-    const auto value = parse_number<std::int64_t>(text);
-    if (!value || *value < 0 || *value > kLargestSize) {
-      fail(fmt::format("'{}' is not a number from 0 to {} for '{}'", text, kLargestSize, key),
-           "write 3, or 3x2 for height and width");
-    }
-    return *value;
+  [[noreturn]] void refuse(const std::pair<const std::string, std::string>& word) const {
+    fail(fmt::format("'{}' is not a number from 0 to {} for '{}'", word.second, kLargestSize, word.first),
+         "write 3, or 3x2 for height and width");
   }
 
   std::string where_;

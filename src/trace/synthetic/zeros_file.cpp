@@ -16,10 +16,7 @@ ZerosClustering parse_zeros_clustering(const std::string& word) {
   return static_cast<ZerosClustering>(std::ranges::find(kZerosClusterings, word) - kZerosClusterings.begin());
 }
 
-ZerosTable ZerosTable::open(const std::string& path) {
-  const auto source = ByteSource::open(path);
-  return parse({reinterpret_cast<const char*>(source->bytes().data()), source->bytes().size()}, path);
-}
+ZerosTable ZerosTable::open(const std::string& path) { return parse(ByteSource::open(path)->text(), path); }
 
 ZerosTable ZerosTable::parse(std::string_view text, const std::string& path) {
   const CsvTable csv = CsvTable::parse(text, path);
