@@ -4,7 +4,7 @@
 
 #include "base/error.hpp"
 #include "capi/handles.hpp"
-#include "kernels/choice/cost_model.hpp"
+#include "kernels/choice/sampled_zeros.hpp"
 
 namespace lacuna::capi {
 namespace {

@@ -1,5 +1,4 @@
 // lacuna_simulate(), its results, and the machines there are.
-#include <array>
 #include <fmt/format.h>
 #include <limits>
 

@@ -52,9 +52,16 @@ LayerShape calibration_shape(LayerShape shape, const ConvOptions& options) {
   return shape;
 }
 
-std::mutex& known_mutex() {
-  static std::mutex mutex;
-  return mutex;
+// State of this process.
+struct Known {
+  std::mutex mutex;                        // of the rest
+  std::map<std::string, CostCurve> costs;  // measured here, for callers whose cache folder cannot be written
+  CalibrationCount count;
+  std::array<double, 3> best_rates{};  // of CoreShare; the third is used, in case a clock has slipped
+};
+Known& known() {
+  static Known state;
+  return state;
 }
 
 // The share of the core's multiply-add throughput that this thread gets. A loop of multiply-adds in registers
@@ -71,29 +78,24 @@ class CoreShare {
     const double operations = micro_kernels(best_isa()).peak(kTurns);
     const double rate = operations / (clock_seconds(CLOCK_THREAD_CPUTIME_ID) - start);
     rates_.push_back(rate);
-    const std::lock_guard lock(known_mutex());
-    std::array<double, 3>& best = best_rates();
+    const std::lock_guard lock(known().mutex);
+    std::array<double, 3>& best = known().best_rates;
     if (rate > best.front()) best.front() = rate;
     std::sort(best.begin(), best.end());
   }
   double contention() const {
     if (rates_.empty()) return 0;
-    const std::lock_guard lock(known_mutex());
-    return std::clamp(1 - median(rates_) / best_rates().front(), 0.0, 1.0);
+    const std::lock_guard lock(known().mutex);
+    return std::clamp(1 - median(rates_) / known().best_rates.front(), 0.0, 1.0);
   }
 
  private:
-  // Of this process; the third is taken, in case a clock has slipped.
-  static std::array<double, 3>& best_rates() {
-    static std::array<double, 3> rates{};
-    return rates;
-  }
   bool alone_;
   std::vector<double> rates_;
 };
 
-// Whether these options allow a kernel that skips nothing to be chosen: what is measured, and what is taken
-// from a file.
+// Returns true if these options allow choosing this kernel, which skips nothing: for measurements, and for
+// choices read from a file.
 bool may_be_chosen(const ConvImplementation& one, const ConvOptions& options) {
   return one.skips == Skips::kNothing && one.may_choose != nullptr && one.may_choose(options);
 }
@@ -137,12 +139,6 @@ std::unique_ptr<TimedPlan> fastest_dense(const LayerShape& shape, const ConvOpti
     if (raced.ratios[i] < std::min(best, wins)) best = raced.ratios[i], fastest = std::move(rivals[i]);
   }
   return fastest;
-}
-
-// Measurements of this process, for callers whose cache folder cannot be written.
-std::map<std::string, CostCurve>& known_costs() {
-  static std::map<std::string, CostCurve> costs;
-  return costs;
 }
 
 constexpr int kProbes = 50;      // a millisecond: some of them without competition for the core
@@ -200,11 +196,6 @@ Calibration measured_cost(const LayerShape& shape, const ConvOptions& options, d
   return result;
 }
 
-CalibrationCount& counted() {
-  static CalibrationCount count;
-  return count;
-}
-
 }  // namespace
 
 Calibration calibrate(const LayerShape& whole, const ConvOptions& options, double seconds) {
@@ -212,10 +203,10 @@ Calibration calibrate(const LayerShape& whole, const ConvOptions& options, doubl
   const std::string key = cost_key(shape, options);
   const Calibration result = measured_cost(shape, options, seconds);
   {
-    const std::lock_guard lock(known_mutex());
-    known_costs()[key] = result.curve;
-    ++counted().measured;
-    counted().busy += result.busy ? 1 : 0;
+    const std::lock_guard lock(known().mutex);
+    known().costs[key] = result.curve;
+    ++known().count.measured;
+    known().count.busy += result.busy ? 1 : 0;
   }
   if (!result.busy) CostCache::machine().store(key, result.curve);
   return result;
@@ -226,8 +217,8 @@ std::string calibration_key(const LayerShape& whole, const ConvOptions& options)
 }
 
 CalibrationCount calibrations() {
-  const std::lock_guard lock(known_mutex());
-  return counted();
+  const std::lock_guard lock(known().mutex);
+  return known().count;
 }
 
 CostCurve calibrated_cost(const LayerShape& whole, const ConvOptions& options) {
@@ -243,9 +234,9 @@ CostCurve calibrated_cost(const LayerShape& whole, const ConvOptions& options) {
   const auto kept = CostCache::machine().find(key);
   if (kept && may_be_chosen(*find_implementation(kept->dense_impl), options)) return scaled(*kept);
   {
-    const std::lock_guard lock(known_mutex());
-    const auto known = known_costs().find(key);
-    if (known != known_costs().end()) return scaled(known->second);
+    const std::lock_guard lock(known().mutex);
+    const auto measured = known().costs.find(key);
+    if (measured != known().costs.end()) return scaled(measured->second);
   }
   return scaled(calibrate(whole, options).curve);
 }

@@ -18,6 +18,7 @@
 #include "base/testing.hpp"
 #include "kernels/choice/calibrate.hpp"
 #include "kernels/choice/cost_model.hpp"
+#include "kernels/choice/sampled_zeros.hpp"
 #include "kernels/conv.hpp"
 #include "kernels/conv_kernel.hpp"
 #include "kernels/measure/plan_tensors.hpp"

@@ -1,20 +1,7 @@
 // AVX2 and FMA: a vector of 16 is two registers.
 #include <immintrin.h>
 
-#include "kernels/ffn/tile_loops.hpp"
-
-namespace lacuna::kernels {
-namespace {
-
-constexpr int kWidth = 8;
-#include "kernels/sparse/simd.hpp"
-// (order matters)
-#include "kernels/ffn/tile_keep.hpp"
-// and then
-#include "kernels/ffn/tile_loops_simd.hpp"
-
-}  // namespace
-
-constinit const TileLoops kAvx2TileLoops = {"avx2", gather_tile_sums, tile_dots, keep_nonzeros};
-
-}  // namespace lacuna::kernels
+#define LACUNA_WIDTH 8
+#define LACUNA_ISA "avx2"
+#define LACUNA_TABLE kAvx2TileLoops
+#include "kernels/ffn/few_registers.hpp"

@@ -1,4 +1,4 @@
-// Linear layers as products of lists: the non-zeros of the checked operand are listed anew in every run.
+// Linear layers as products of lists: every run lists the non-zeros of the checked operand.
 #include <algorithm>
 
 #include "kernels/conv_kernel.hpp"

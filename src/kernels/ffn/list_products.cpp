@@ -76,12 +76,7 @@ void write_strip(const float* sums, std::int64_t first, std::int64_t rows, std::
 }  // namespace
 
 const TileLoops& tile_loops(Isa isa) {
-#if defined(__x86_64__)
-  if (isa == Isa::kAvx512) return kAvx512TileLoops;
-  if (isa == Isa::kAvx2) return kAvx2TileLoops;
-#endif
-  (void)isa;
-  return kPortableTileLoops;
+  return LACUNA_OF_ISA(isa, kPortableTileLoops, kAvx2TileLoops, kAvx512TileLoops);
 }
 
 void PackedPanels::pack(const float* matrix, bool transposed, int threads, Isa isa) {

@@ -6,7 +6,7 @@
 
 #include "base/clock.hpp"
 #include "kernels/choice/calibrate.hpp"
-#include "kernels/choice/cost_model.hpp"
+#include "kernels/choice/sampled_zeros.hpp"
 #include "kernels/layout/blocked.hpp"
 #include "kernels/measure/timed.hpp"
 #include "kernels/sparse/microkernels.hpp"

@@ -7,8 +7,8 @@
 #include <type_traits>
 
 #include "base/clock.hpp"
+#include "kernels/layout/aligned_floats.hpp"
 #include "kernels/onednn/onednn.hpp"
-#include "kernels/onednn/scratchpad.hpp"
 #include "kernels/onednn/stack_offset.hpp"
 
 namespace lacuna::kernels {
@@ -18,6 +18,11 @@ using dnnl::memory;
 
 std::int64_t floats_of(const memory::desc& desc) {
   return static_cast<std::int64_t>((desc.get_size() + sizeof(float) - 1) / sizeof(float));
+}
+
+AlignedFloats& scratchpad_of_thread() {
+  thread_local AlignedFloats memory;
+  return memory;
 }
 
 // One tensor: as the caller has it and as the primitive wants it, with a reorder where they differ.
@@ -30,7 +35,7 @@ class Port {
     if (!same_) reorder_ = output ? dnnl::reorder(inner_, user_) : dnnl::reorder(user_, inner_);
     if (!same_) copy_floats_ = round_up(floats_of(inner), kLanes);
   }
-  // Of the copy that a reorder writes or reads.
+  // Returns the size of the copy that a reorder writes or reads.
   std::int64_t copy_floats() const { return copy_floats_; }
   // `data` is only written to if this is an output. Returns the memory behind the copy.
   float* attach(const float* data, float* copy) {
@@ -361,6 +366,20 @@ std::unique_ptr<ConvKernel> make(const KernelConfig& config) {
 
 std::unique_ptr<ConvKernel> make_onednn(OneDnnAlgorithm algorithm, const KernelConfig& config) {
   return std::make_unique<OneDnnConv>(algorithm, config);
+}
+
+void* scratchpad(std::size_t bytes) {
+  AlignedFloats& memory = scratchpad_of_thread();
+  const auto floats = static_cast<std::int64_t>((bytes + sizeof(float) - 1) / sizeof(float));
+  if (memory.size() < floats) {
+    memory = AlignedFloats();  // two at a time would be too many
+    memory = AlignedFloats(floats);
+  }
+  return memory.data();
+}
+
+std::size_t scratchpad_held() {
+  return static_cast<std::size_t>(scratchpad_of_thread().size()) * sizeof(float);
 }
 
 std::size_t onednn_scratchpad_bytes(OneDnnAlgorithm algorithm, const LayerShape& shape,

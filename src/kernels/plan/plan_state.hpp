@@ -8,6 +8,7 @@
 
 #include "base/optional_libraries.hpp"
 #include "kernels/choice/cost_model.hpp"
+#include "kernels/choice/sampled_zeros.hpp"
 #include "kernels/conv_kernel.hpp"
 #include "kernels/plan/packed_weights.hpp"
 #include "kernels/plan/plan_checks.hpp"

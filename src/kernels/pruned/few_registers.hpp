@@ -1,6 +1,12 @@
-// The loops for instruction sets with few registers: four vectors of a tile at a time. Included inside the
-// unnamed namespace of one file per instruction set. Needs a type `Simd` with V, load, store, broadcast, fma,
-// zero.
+// The loops for instruction sets with few registers: four vectors of a tile at a time. Included by one file
+// for each, which defines the width of its registers and the name of its table.
+#include "kernels/pruned/kernels.hpp"
+
+namespace lacuna::kernels {
+namespace {
+
+constexpr int kWidth = LACUNA_WIDTH;  // floats in a register
+#include "kernels/sparse/simd.hpp"
 
 template <int N>
 void row_part(const PrunedRows& job, const WeightEntry* begin, const WeightEntry* end, std::int64_t at,
@@ -98,3 +104,10 @@ inline std::int64_t nonzeros(const float* from, std::int64_t count, std::uint32_
   }
   return found;
 }
+
+}  // namespace
+
+constinit const PrunedKernels LACUNA_TABLE = {LACUNA_ISA, pruned_rows,  kept_rows,
+                                              pack_lanes, unpack_lanes, nonzeros};
+
+}  // namespace lacuna::kernels

@@ -1,17 +1,5 @@
-// For any CPU.
-#include "kernels/pruned/kernels.hpp"
-
-namespace lacuna::kernels {
-namespace {
-
-constexpr int kWidth = 4;  // SSE's
-#include "kernels/sparse/simd.hpp"
-// (order matters)
+// For any CPU: SSE's registers.
+#define LACUNA_WIDTH 4
+#define LACUNA_ISA "portable"
+#define LACUNA_TABLE kPortablePruned
 #include "kernels/pruned/few_registers.hpp"
-
-}  // namespace
-
-constinit const PrunedKernels kPortablePruned = {"portable", pruned_rows,  kept_rows,
-                                                 pack_lanes, unpack_lanes, nonzeros};
-
-}  // namespace lacuna::kernels

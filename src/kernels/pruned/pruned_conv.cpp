@@ -45,12 +45,7 @@ LinesAhead lines_ahead(const BlockedShape& of, const float* base, const std::vec
 }  // namespace
 
 const PrunedKernels& pruned_kernels(Isa isa) {
-#if defined(__x86_64__)
-  if (isa == Isa::kAvx512) return kAvx512Pruned;
-  if (isa == Isa::kAvx2) return kAvx2Pruned;
-#endif
-  (void)isa;
-  return kPortablePruned;
+  return LACUNA_OF_ISA(isa, kPortablePruned, kAvx2Pruned, kAvx512Pruned);
 }
 
 PrunedConv::PrunedConv(const KernelConfig& config)

@@ -53,9 +53,7 @@ void transpose_tile(const float* src, const std::ptrdiff_t* pixel_offsets, int c
 constinit const MicroKernels kAvx2Kernels = {
     .isa = "avx2",
     .pixel_vectors = 4,
-    .pixel = {LACUNA_NO_PIXEL_ROW, LACUNA_PIXEL_ROW(1), LACUNA_PIXEL_ROW(2), LACUNA_PIXEL_ROW(3),
-              LACUNA_PIXEL_ROW(4), LACUNA_NO_PIXEL_ROW, LACUNA_NO_PIXEL_ROW, LACUNA_NO_PIXEL_ROW,
-              LACUNA_NO_PIXEL_ROW},
+    .pixel = {{}, LACUNA_PIXEL_ROW(1), LACUNA_PIXEL_ROW(2), LACUNA_PIXEL_ROW(3), LACUNA_PIXEL_ROW(4)},
     .transpose = transpose_tile,
     .gather = gather_tile,
     .peak = peak_loop,

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <omp.h>
 
-#include "kernels/sparse/tap_runs.hpp"
 #include "kernels/sparse/tap_sums.hpp"
 #include "kernels/sparse/weights.hpp"
 

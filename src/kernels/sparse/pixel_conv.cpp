@@ -1,9 +1,6 @@
 // forward and input_grad of any convolution: each tap is a sum over channels from one pixel to another, done
 // by the pixel kernel over runs of pixels. 1x1 convolutions and linear layers are the case of one tap.
-#include <algorithm>
-#include <cstring>
 
-#include "kernels/sparse/tap_runs.hpp"
 #include "kernels/sparse/tap_sums.hpp"
 #include "kernels/sparse/weights.hpp"
 

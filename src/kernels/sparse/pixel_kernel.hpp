@@ -177,5 +177,3 @@ double peak_loop(std::int64_t turns) {
 
 #define LACUNA_PIXEL_ROW(KV) \
   { nullptr, pixel_kernel<KV, 1>, pixel_kernel<KV, 2>, pixel_kernel<KV, 3>, pixel_kernel<KV, 4> }
-#define LACUNA_NO_PIXEL_ROW \
-  { nullptr, nullptr, nullptr, nullptr, nullptr }

@@ -2,17 +2,12 @@
 
 #include <algorithm>
 
-#include "kernels/choice/cost_model.hpp"
+#include "kernels/choice/sampled_zeros.hpp"
 
 namespace lacuna::kernels {
 
 const MicroKernels& micro_kernels(Isa isa) {
-#if defined(__x86_64__)
-  if (isa == Isa::kAvx512) return kAvx512Kernels;
-  if (isa == Isa::kAvx2) return kAvx2Kernels;
-#endif
-  (void)isa;
-  return kPortableKernels;
+  return LACUNA_OF_ISA(isa, kPortableKernels, kAvx2Kernels, kAvx512Kernels);
 }
 
 std::vector<Part> thread_chunks(std::int64_t blocks, std::int64_t others, int threads, std::int64_t most) {

@@ -1,6 +1,5 @@
 // forward and input_grad: for each block of 16 checked channels and each row of the kernel, the rows of the
 // checked tensor are swept over the rows of results that they meet.
-#include <algorithm>
 
 #include "kernels/sparse/weights.hpp"
 #include "kernels/sparsetrain/sparsetrain_conv.hpp"

@@ -4,7 +4,7 @@
 #include <array>
 
 #include "base/clock.hpp"
-#include "kernels/choice/cost_model.hpp"
+#include "kernels/choice/sampled_zeros.hpp"
 
 namespace lacuna::train {
 namespace {

@@ -5,7 +5,7 @@
 #include <thread>
 
 #include "base/error.hpp"
-#include "kernels/onednn/scratchpad.hpp"
+#include "kernels/onednn/onednn_conv.hpp"
 #include "train/graph/model_file.hpp"
 
 namespace lacuna::train {

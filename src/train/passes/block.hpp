@@ -18,8 +18,8 @@ LACUNA_INLINE Vector where(Mask chosen, Vector values) {
   return reinterpret_cast<Vector>(reinterpret_cast<Mask>(values) & chosen);
 }
 
-// Asks for memory 2 KB ahead. With the hardware's prefetching alone, the passes of a step of ResNet-18
-// (32x32, batch 32, two threads) took 28.2 ms; asked for in the passes that write, 25.2 ms (median of 18
+// Prefetches memory 2 KB ahead. With the hardware's prefetching alone, the passes of a step of ResNet-18
+// (32x32, batch 32, two threads) took 28.2 ms; prefetched in the passes that write, 25.2 ms (median of 18
 // pairs of steps); in all passes, about 2 % less again, which is within the noise of 10 pairs. Into all
 // levels of the cache: into the second and third alone, batch norm took 5 % to 20 % longer on tensors of 0.1
 // MB to 1 MB and 3 % longer on 16 MB (CPU time of one core of an EPYC, 300 interleaved pairs, AVX2 and

@@ -1,5 +1,12 @@
-// Keeps the non-zeros of a row without vectors of masks. Included inside the unnamed namespaces of the files
-// of instruction sets that have none.
+// The loops for instruction sets with few registers and no vectors of masks. Included by one file for each,
+// which defines the width of its registers and the name of its table.
+#include "kernels/ffn/tile_loops.hpp"
+
+namespace lacuna::kernels {
+namespace {
+
+constexpr int kWidth = LACUNA_WIDTH;  // floats in a register
+#include "kernels/sparse/simd.hpp"
 
 inline std::int64_t keep_nonzeros(const float* from, std::int64_t count, bool positive, float threshold,
                                   float* values, std::uint16_t* offsets) {
@@ -24,3 +31,11 @@ inline void sum4(const Simd::V& a, const Simd::V& b, const Simd::V& c, const Sim
     sums[i] += total;
   }
 }
+
+#include "kernels/ffn/tile_loops_simd.hpp"
+
+}  // namespace
+
+constinit const TileLoops LACUNA_TABLE = {LACUNA_ISA, gather_tile_sums, tile_dots, keep_nonzeros};
+
+}  // namespace lacuna::kernels
