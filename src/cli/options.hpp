@@ -92,4 +92,14 @@ auto parse_word(const char* option, const char* noun, const std::string& word, c
   throw InputError(option, fmt::format("unknown {} {}", noun, quote_name(word)), suggest(word, names));
 }
 
+// An option that takes the name of one of `all`, parsed by parse_word().
+template <typename Target, typename Values, typename Name>
+CLI::Option* add_word(CLI::App& command, const char* option, Target& target, const std::string& type,
+                      const char* noun, const Values& all, Name name, const std::string& help) {
+  const auto take = [=, &target](const std::string& word) {
+    target = parse_word(option, noun, word, all, name);
+  };
+  return command.add_option_function<std::string>(option, take, help)->type_name(type);
+}
+
 }  // namespace lacuna::cli

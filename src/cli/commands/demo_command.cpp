@@ -1,10 +1,10 @@
 // lacuna demo: trains a network here, records its zeros, and runs every machine and the CPU's own kernels on
 // them. Needs nothing but this program.
-#include <chrono>
 #include <filesystem>
 #include <regex>
 #include <utility>
 
+#include "base/clock.hpp"
 #include "base/io/output_file.hpp"
 #include "base/parallel.hpp"
 #include "cli/commands.hpp"
@@ -15,7 +15,6 @@
 #include "report/result/potential_report.hpp"
 #include "report/result/result_csv.hpp"
 #include "report/result/result_json.hpp"
-#include "report/result/result_tables.hpp"
 #include "report/study/demo_tables.hpp"
 #include "train/run/train_run.hpp"
 
@@ -62,8 +61,6 @@ class Demo final : public train::RunObserver {
   }
 
  private:
-  using Clock = std::chrono::steady_clock;
-
   void say(const std::string& text) { text_ += text; }
   void heading(const std::string& text) { say(bold_text(text, style_) + "\n"); }
 
@@ -82,8 +79,7 @@ class Demo final : public train::RunObserver {
     run_.emplace(std::move(spec), *this);
     run_->run();
     say(fmt::format("{:.1f} % of the {} test images right after {:.0f} s.\n", 100 * run_->test_accuracy(),
-                    grouped_digits(run_->data().test->size()),
-                    std::chrono::duration<double>(last_step_ - start_).count()));
+                    grouped_digits(run_->data().test->size()), last_step_ - start_));
   }
 
   void begin() override {
@@ -97,11 +93,11 @@ class Demo final : public train::RunObserver {
         counted(network.threads, "thread")));
     say(fmt::format("{:>8} {:>8} {:>9} {:>9} {:>8} {:>8}\n", "steps", "loss", "accuracy", "images/s",
                     "zeros A", "zeros G"));
-    start_ = Clock::now();
+    start_ = seconds_now();
   }
   void progress(double share, const std::string& what) override {
     bar_.update(share, what);
-    last_step_ = Clock::now();
+    last_step_ = seconds_now();
   }
   void line(const train::TrainLine& line) override {
     say(fmt::format("{:>8} {:>8.4f} {:>7.1f} % {:>9.0f} {:>6.1f} % {:>6.1f} %\n", line.step, line.loss,
@@ -227,7 +223,7 @@ class Demo final : public train::RunObserver {
   ProgressBar bar_;
   std::string text_;
   std::optional<train::TrainRun> run_;
-  Clock::time_point start_, last_step_;
+  double start_ = 0, last_step_ = 0;
   std::vector<Trace> traces_;
   std::vector<DemoPoint> points_;
   train::KernelTimes times_;

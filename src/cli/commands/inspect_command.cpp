@@ -11,14 +11,13 @@ namespace {
 
 struct InspectOptions {
   std::vector<std::string> traces;
-  std::string scheduled = "sparser";
+  std::string_view scheduled = "sparser";
   bool summary = false;
   ResultFiles files;
 };
 
 void run_inspect(const InspectOptions& options) {
-  const SchedulePolicy policy = schedule_policy(
-      parse_word("--scheduled", "operand", options.scheduled, kSchedulePolicies, std::identity()));
+  const SchedulePolicy policy = schedule_policy(options.scheduled);
   options.files.check(options.traces);
   std::vector<Inspection> inspections;
   for (const std::string& path : options.traces) {
@@ -46,9 +45,10 @@ void add_inspect_command(CLI::App& app) {
       app, "inspect", "Layers, shapes and zeros of traces; what skipping zeros could give at best",
       run_inspect);
   add_trace_argument(command, options.traces);
-  add(command, "--scheduled", options.scheduled, "OPERAND",
-      "Whose zeros are skipped: sparser (of the two operands the one with more zeros, the default), "
-      "primary (activations forward, gradients backward), A, W or G");
+  add_word(command, "--scheduled", options.scheduled, "OPERAND", "operand", kSchedulePolicies,
+           std::identity(),
+           "Whose zeros are skipped: sparser (of the two operands the one with more zeros, the default), "
+           "primary (activations forward, gradients backward), A, W or G");
   command.add_flag("--summary", options.summary, "Only one row per trace");
   add_result_options(command, options.files);
   add_html_option(command, options.files.html);

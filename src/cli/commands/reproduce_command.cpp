@@ -1,5 +1,4 @@
 // lacuna reproduce: the papers' figures and tables next to ours.
-#include <memory>
 
 #include "base/error.hpp"
 #include "base/parallel.hpp"

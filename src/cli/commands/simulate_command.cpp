@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
-#include <memory>
 #include <numeric>
 #include <set>
 
@@ -30,48 +29,35 @@ struct SimulateOptions {
   std::vector<std::string> traces;
   MachineChoice machines;
   ZerosChoice zeros;
-  std::string engine = "fast";
+  Engine engine = Engine::kFast;
   int threads = 0;
   std::uint64_t seed = 1;
-  std::vector<std::string> operations;
+  PerOperation<bool> operations{true, true, true};
   bool layers = false;
   bool energy = false;
   CostChoice costs;
   ResultFiles files;
   std::string timeline;
   std::string dram_trace;
-  std::string dram_trace_format = "ramulator2";
+  DramTraceFormat dram_trace_format = DramTraceFormat::kRamulator2;
   std::uint64_t dram_trace_requests = 1'000'000;
   bool roofline = false;
   bool mapping = false;
-  std::string csv_per = "batch";
-  std::string rank;
+  CsvBasis csv_per = CsvBasis::kBatch;
+  std::optional<RankBy> rank;
 
   // Ranks other than speedup need costs.
-  bool with_energy() const { return energy || rank == "energy" || rank == "area"; }
+  bool with_energy() const { return energy || rank == RankBy::kEnergy || rank == RankBy::kArea; }
 };
 
 constexpr std::string_view basis_name(CsvBasis basis) {
   return basis == CsvBasis::kBatch ? "batch" : "recorded";
 }
-CsvBasis parse_basis(const std::string& word) {
-  return parse_word("--csv-per", "word", word, std::array{CsvBasis::kBatch, CsvBasis::kRecorded}, basis_name);
-}
-RankBy parse_rank(const std::string& word) { return parse_word("--rank", "word", word, kRankBy, rank_name); }
-DramTraceFormat parse_dram_trace_format(const std::string& word) {
-  return parse_word("--dram-trace-format", "format", word, kDramTraceFormats, dram_trace_format_name);
-}
-Engine parse_engine(const std::string& word) {
-  return parse_word("--engine", "engine", word, std::array{Engine::kFast, Engine::kFunctional}, engine_name);
-}
 
-// All three if none is named.
 PerOperation<bool> parse_operations(const std::vector<std::string>& names) {
-  if (names.empty()) return {true, true, true};
   PerOperation<bool> chosen{};
-  for (const std::string& name : names) {
+  for (const std::string& name : names)
     chosen[parse_word("--operations", "word", name, kOperations, operation_name)] = true;
-  }
   return chosen;
 }
 
@@ -89,10 +75,10 @@ double trace_bytes(const std::string& path) {
 // Every trace on every machine, one trace in memory at a time. The page also shows where the zeros are.
 SimulationOutcome simulate_all(const SimulateOptions& options, const Simulation& simulation,
                                std::vector<Inspection>& inspections) {
-  const SimOptions sim{.engine = parse_engine(options.engine),
+  const SimOptions sim{.engine = options.engine,
                        .seed = options.seed,
                        .actions_without_zeros = options.with_energy(),
-                       .operations = parse_operations(options.operations),
+                       .operations = options.operations,
                        .units = !options.timeline.empty()};
   const int threads = resolve_threads(options.threads);
   const std::optional<ZerosTable> zeros = options.zeros.open();
@@ -118,14 +104,8 @@ SimulationOutcome simulate_all(const SimulateOptions& options, const Simulation&
 }
 
 void check_options(const SimulateOptions& options) {
-  parse_engine(options.engine);
-  parse_operations(options.operations);
-  parse_basis(options.csv_per);
-  if (!options.rank.empty()) {
-    parse_rank(options.rank);
-    if (options.layers)
-      throw InputError("--layers", "a ranking has no layers", "leave out --layers or --rank");
-  }
+  if (options.rank && options.layers)
+    throw InputError("--layers", "a ranking has no layers", "leave out --layers or --rank");
   if (!options.with_energy() && (!options.costs.table.empty() || options.costs.node_nm != 0)) {
     throw InputError(options.costs.node_nm != 0 ? "--node" : "--energy-table",
                      "this option only applies to energy", "add --energy");
@@ -147,7 +127,6 @@ void check_options(const SimulateOptions& options) {
 // A folder of traces holds one run's: throws InputError for several, and for a folder that cannot be written.
 void check_dram_trace(const SimulateOptions& options, std::size_t machines) {
   if (options.dram_trace.empty()) return;
-  parse_dram_trace_format(options.dram_trace_format);
   if (options.traces.size() > 1 || machines > 1)
     throw InputError("--dram-trace", "a folder holds the requests of one trace on one machine",
                      "name one trace and one machine");
@@ -159,7 +138,7 @@ void check_dram_trace(const SimulateOptions& options, std::size_t machines) {
 
 void write_dram_trace(const SimulateOptions& options, const Machine& machine, const RunResult& run) {
   const std::filesystem::path folder(options.dram_trace);
-  write_dram_traces(run, machine.params, parse_dram_trace_format(options.dram_trace_format),
+  write_dram_traces(run, machine.params, options.dram_trace_format,
                     static_cast<std::int64_t>(options.dram_trace_requests),
                     [&](const DramTraceFile& file) { write_file(folder / file.name, file.text); });
 }
@@ -175,7 +154,7 @@ void run_simulate(const SimulateOptions& options) {
   const SimulationOutcome outcome = simulate_all(options, simulation, inspections);
   const auto& [json, csv, html] = options.files;
   if (!json.empty()) write_result(json, results_to_json(outcome, options.layers));
-  if (!csv.empty()) write_result(csv, results_to_csv(outcome, parse_basis(options.csv_per)));
+  if (!csv.empty()) write_result(csv, results_to_csv(outcome, options.csv_per));
   if (!html.empty()) {
     write_html(html, "simulate",
                {{"simulate", results_to_json(outcome, true)},
@@ -185,9 +164,8 @@ void run_simulate(const SimulateOptions& options) {
   if (!options.timeline.empty()) write_result(options.timeline, timeline_json(outcome.runs));
   if (!options.dram_trace.empty()) write_dram_trace(options, machines.front(), outcome.runs.front());
   if (options.files.quiet() || options.timeline == kStandardOutput) return;
-  const auto rank = options.rank.empty() ? std::nullopt : std::optional(parse_rank(options.rank));
-  const std::string notes = simulation_notes(machines, simulation, parse_engine(options.engine), outcome);
-  print_text(simulation_text(outcome, notes, options.layers, rank, output_style()));
+  const std::string notes = simulation_notes(machines, simulation, options.engine, outcome);
+  print_text(simulation_text(outcome, notes, options.layers, options.rank, output_style()));
   if (options.roofline) print_text(roofline_tables(outcome.runs, output_style()));
   if (options.mapping) print_text(mapping_tables(outcome.runs, output_style()));
 }
@@ -204,11 +182,18 @@ void add_simulate_command(CLI::App& app) {
       ->allow_extra_args(false);
   add_machine_options(command, options.machines);
   add_baseline_option(command, options.machines.baseline);
-  add(command, "--engine", options.engine, "fast|functional",
-      "fast: on bit masks; functional: moves values and checks them against a reference "
-      "convolution (default: fast)");
-  add(command, "--operations", options.operations, "forward,input_grad,weight_grad",
-      "Operations to run, separated by commas; forward alone is inference (default: all three)")
+  add_word(command, "--engine", options.engine, "fast|functional", "engine",
+           std::array{Engine::kFast, Engine::kFunctional}, engine_name,
+           "fast: on bit masks; functional: moves values and checks them against a reference "
+           "convolution (default: fast)");
+  command
+      .add_option_function<std::vector<std::string>>(
+          "--operations",
+          [&operations = options.operations](const std::vector<std::string>& names) {
+            operations = parse_operations(names);
+          },
+          "Operations to run, separated by commas; forward alone is inference (default: all three)")
+      ->type_name("forward,input_grad,weight_grad")
       ->delimiter(',')
       ->allow_extra_args(false);
   add_threads_option(command, options.threads, "Results do not depend on it");
@@ -222,8 +207,8 @@ void add_simulate_command(CLI::App& app) {
                    "Also show how each operation is laid on the machine: operands, grid, order");
   command.add_flag("--energy", options.energy, "Also show energy by component, area and power");
   add_cost_options(command, options.costs.table, options.costs.node_nm);
-  add(command, "--rank", options.rank, "time|zeros|energy|area",
-      "One table for all machines, the best first; energy and area need no --energy");
+  add_word(command, "--rank", options.rank, "time|zeros|energy|area", "word", kRankBy, rank_name,
+           "One table for all machines, the best first; energy and area need no --energy");
   add_result_options(command, options.files);
   add_html_option(command, options.files.html);
   add(command, "--timeline", options.timeline, "FILE",
@@ -232,13 +217,14 @@ void add_simulate_command(CLI::App& app) {
   add(command, "--dram-trace", options.dram_trace, "FOLDER",
       "Write the requests to DRAM, one file per operation, and operations.csv with the time we give them")
       ->check(not_empty());
-  add(command, "--dram-trace-format", options.dram_trace_format, "ramulator2|dramsim3",
-      "Simulator that is to read them (default: ramulator2)");
+  add_word(command, "--dram-trace-format", options.dram_trace_format, "ramulator2|dramsim3", "format",
+           kDramTraceFormats, dram_trace_format_name, "Simulator that is to read them (default: ramulator2)");
   add_number(command, "--dram-trace-requests", options.dram_trace_requests, 1, 1'000'000'000,
              "Most requests of a file; longer operations are cut (default: 1,000,000)");
-  add(command, "--csv-per", options.csv_per, "batch|recorded",
-      "What counts, cycles and joules of the CSV are of: the whole batch, or the samples recorded "
-      "(default: batch)");
+  add_word(command, "--csv-per", options.csv_per, "batch|recorded", "word",
+           std::array{CsvBasis::kBatch, CsvBasis::kRecorded}, basis_name,
+           "What counts, cycles and joules of the CSV are of: the whole batch, or the samples recorded "
+           "(default: batch)");
   add_examples(
       command,
       {{"lacuna simulate resnet50.safetensors.zst", "one training step on TensorDash"},

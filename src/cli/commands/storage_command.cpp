@@ -21,7 +21,7 @@ struct StorageOptions {
   std::string config;
   std::vector<std::string> settings;
   bool backside = false;
-  std::string values = "fp32";
+  DataType values = DataType::kFp32;
   bool layers = false;
   ResultFiles files;
 };
@@ -30,10 +30,6 @@ std::vector<std::string> value_names() {
   std::vector<std::string> names;
   for (const DataType type : kRecordedTypes) names.emplace_back(data_type_name(type));
   return names;
-}
-
-DataType parse_values(const std::string& name) {
-  return parse_word("--values", "type", name, kRecordedTypes, data_type_name);
 }
 
 // The model whose machines store tensors in another form than values.
@@ -79,7 +75,6 @@ bool write_files(const ResultFiles& files, const std::string& json, const std::s
 }
 
 void show_sizes(const StorageOptions& options, const Subject& subject, const Accelerator& machine) {
-  const DataType type = parse_values(options.values);
   std::vector<StorageSizes> all;
   for (const std::string& path : options.traces) {
     const Trace trace = Trace::open(path);  // one in memory at a time
@@ -90,9 +85,9 @@ void show_sizes(const StorageOptions& options, const Subject& subject, const Acc
   if (!write_files(options.files, storage_to_json(all), storage_to_csv(all))) return;
   const TextStyle style = output_style();
   if (options.layers) {
-    for (const StorageSizes& sizes : all) print("{}\n", storage_table(sizes, type, style));
+    for (const StorageSizes& sizes : all) print("{}\n", storage_table(sizes, options.values, style));
   }
-  if (!options.layers || all.size() > 1) print_text(storage_summary(all, type, style));
+  if (!options.layers || all.size() > 1) print_text(storage_summary(all, options.values, style));
 }
 
 void show_backside(const StorageOptions& options, const Subject& subject, const Accelerator& machine) {
@@ -111,7 +106,6 @@ void show_backside(const StorageOptions& options, const Subject& subject, const 
 }
 
 void run_storage(const StorageOptions& options) {
-  parse_values(options.values);
   options.files.check(options.traces);
   const Subject subject = choose_subject(options);
   const std::unique_ptr<Accelerator> machine = subject.machine.build();
@@ -152,8 +146,8 @@ void add_storage_command(CLI::App& app) {
       ->allow_extra_args(false);
   command.add_flag("--backside", options.backside,
                    "Show whether the unit behind the PEs that brings outputs into this form keeps up");
-  add(command, "--values", options.values, fmt::format("{}", fmt::join(value_names(), "|")),
-      "The type of values that tables are for (default: fp32)");
+  add_word(command, "--values", options.values, fmt::format("{}", fmt::join(value_names(), "|")), "type",
+           kRecordedTypes, data_type_name, "The type of values that tables are for (default: fp32)");
   command.add_flag("--layers", options.layers, "Also one row per layer");
   add_result_options(command, options.files);
   add_examples(command, {{"lacuna storage *.zst", "totals of each network"},

@@ -1,6 +1,5 @@
 // lacuna sweep best | pareto | effects | diff
 #include <fmt/format.h>
-#include <memory>
 
 #include "cli/commands.hpp"
 #include "cli/terminal/output.hpp"

@@ -1,8 +1,8 @@
 // lacuna train: the built-in training engine.
-#include <chrono>
 #include <cmath>
 #include <new>
 
+#include "base/clock.hpp"
 #include "base/error.hpp"
 #include "cli/commands.hpp"
 #include "cli/terminal/output.hpp"
@@ -72,14 +72,14 @@ class Printed final : public train::RunObserver {
     print("{:>8} {:>7} {:>8} {:>9} {:>9} {:>9} {:>8} {:>8}{} {:>9}\n", "steps", "epoch", "loss", "train acc",
           "test acc", "images/s", "zeros A", "zeros G", weight_zeros_ ? "  zeros W" : "", "time left");
     signals_.emplace();
-    start_ = Clock::now();
+    start_ = seconds_now();
   }
 
   void progress(double share, const std::string& what) override { bar_.update(share, what); }
 
   void line(const train::TrainLine& line) override {
     bar_.clear();
-    const double elapsed = std::chrono::duration<double>(Clock::now() - start_).count();
+    const double elapsed = seconds_now() - start_;
     const auto done = static_cast<double>(std::max<std::int64_t>(line.step - run_.first_step(), 1));
     const double left = elapsed / done * static_cast<double>(run_.spec().training.steps - line.step);
     const std::string text = fmt::format(
@@ -99,8 +99,6 @@ class Printed final : public train::RunObserver {
   bool stop() override { return stop_signal() != 0 || output_error_; }
 
  private:
-  using Clock = std::chrono::steady_clock;
-
   void compare() {
     const train::NetworkOptions& options = run_.network().options();
     const bool dense =
@@ -165,7 +163,7 @@ class Printed final : public train::RunObserver {
   train::TrainRun run_;
   std::string html_;
   std::optional<StopOnSignal> signals_;
-  Clock::time_point start_;
+  double start_ = 0;
   bool weight_zeros_ = false;                // a column of the table
   std::optional<train::KernelTimes> times_;  // of --compare
   // The table could not be written (a closed pipe, a full disk, a lost terminal): the run saves and ends.
