@@ -13,8 +13,8 @@ namespace {
 
 enum Purpose : std::uint64_t { kOrder = 1, kAugmentation = 2 };
 
-// The window of the padded image that starts (dy, dx) away from the image's own corner, mirrored or not. What
-// lies outside the image is zero.
+// Copies the window that starts (dy, dx) from the image's corner, mirrored or not. Pixels outside the image
+// are zero.
 void cut_window(const float* from, const ImageShape& shape, int dy, int dx, bool mirrored, float* to) {
   for (int c = 0; c < shape.channels; ++c) {
     for (int y = 0; y < shape.height; ++y) {

@@ -32,12 +32,12 @@ class Loader {
   // Whole batches; images that do not fill a batch at the end of an epoch are left out, as is usual.
   std::int64_t steps_per_epoch() const { return data_.size() / options_.batch; }
 
-  // Batch number `step` (0, 1, ... without end). images: batch x channels x height x width floats; labels:
-  // batch numbers. Throws what Dataset::read() throws.
+  // Loads batch number `step` (0, 1, ... without end). images: batch x channels x height x width floats;
+  // labels: batch numbers. Throws what Dataset::read() throws.
   void load(std::int64_t step, float* images, std::int32_t* labels) const;
 
-  // `count` consecutive images from `first`, in the set's own order and as they are; returns how many there
-  // were. For measuring accuracy.
+  // Loads `count` consecutive images from `first`, in the set's own order and unchanged; returns how many
+  // there were. For measuring accuracy.
   int load_in_order(std::int64_t first, int count, float* images, std::int32_t* labels) const;
 
  private:

@@ -9,8 +9,8 @@
 
 namespace lacuna::dataset {
 
-// The seed of the stream (seed, purpose, number). Each step is a bijection of 64 bits, so two numbers of one
-// purpose never share a stream.
+// Returns the seed of the stream (seed, purpose, number). Each step is a bijection of 64 bits, so two numbers
+// of one purpose never share a stream.
 inline std::uint64_t stream_seed(std::uint64_t seed, std::uint64_t purpose, std::uint64_t number) {
   return Random(Random(Random(seed).bits() + purpose).bits() ^ number).bits();
 }

@@ -168,7 +168,7 @@ def _header(data: bytes, rng: random.Random) -> bytes:
 
 
 def _hollow(data: bytes, rng: random.Random) -> bytes:
-    """A trace of layers that are sound and hold no tensors: little to store, and any amount of work and memory."""
+    """A trace of sound layers without tensors: little to store, and any amount of work and memory."""
     size = lambda *most: rng.choice([1, 3, 16, 17, 64, *most])  # noqa: E731
     layers = []
     for index in range(rng.choice([1, 1, 2, 20, 1000])):
@@ -297,7 +297,7 @@ KINDS: Dict[str, list] = {
 
 
 def replace_by_other_file(path: str, rng: random.Random) -> str:
-    """Something that is no plain file, in the place of one. Returns what."""
+    """Puts something other than a plain file in the place of one. Returns its kind."""
     os.unlink(path)
     what = rng.choice(["folder", "pipe", "loop", "/dev/zero", "/dev/full", "/proc/self/maps", "nothing", "dangling"])
     if what == "folder":

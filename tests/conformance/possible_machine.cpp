@@ -38,7 +38,7 @@ double total(const Hardware& hardware, std::string_view name) {
   return at == hardware.totals.end() ? 0 : at->value;
 }
 
-// Of one kind of actions, whatever part does them.
+// Sums the actions of one kind, whatever part does them.
 double sum_of(const OpResult& result, std::string_view part, std::string_view action) {
   double sum = 0;
   for (const ActionCount& count : result.actions)

@@ -1,4 +1,4 @@
-// What no machine can do, whatever it skips: laws that hold between a result and the hardware that it is
+// Laws that no machine can break, whatever it skips: they hold between a result and the hardware that it is
 // said to come from. As model_checks.hpp, each returns the first thing that is wrong.
 #pragma once
 

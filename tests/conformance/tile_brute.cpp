@@ -71,7 +71,7 @@ std::vector<Product> products_of(const Layer& layer, Operation op, bool primary_
   return products;
 }
 
-// The streams of one operand, dealt to `tiles` in whole groups, contiguous blocks of them or in turns: for
+// The streams of one operand, dealt to `tiles` in whole groups, contiguous blocks of them or interleaved: for
 // each tile how many streams there are in each of its groups.
 using Deal = std::vector<std::vector<Count>>;
 

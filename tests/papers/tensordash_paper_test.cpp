@@ -1,4 +1,4 @@
-// What TensorDash gives on real training traces.
+// Speedups of TensorDash on real training traces.
 #include <cmath>
 #include <cstdio>
 #include <fstream>

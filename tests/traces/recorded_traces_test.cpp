@@ -83,9 +83,8 @@ TEST(RecordedTraces, EveryOneOpens) {
 }
 
 // A limit that refuses what people record is of no use: each needs less than a quarter of what it may take,
-// on every machine and in both engines.
-// What our tools record of networks without zeros (no ReLU) takes hardly a byte when it is compressed. It may
-// be simulated all the same: on every machine it is little work.
+// on every machine and in both engines. Traces of networks without zeros (no ReLU) take hardly a byte when
+// they are compressed. They may be simulated all the same: they are little work on every machine.
 TEST(RecordedTraces, LargeBatchesWithoutZerosAreAllowed) {
   TraceBuilder words("gpt-2"), images("vgg");
   for (int i = 0; i < 12; ++i) {  // 8 texts of 1,024 words

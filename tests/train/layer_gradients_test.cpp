@@ -234,7 +234,7 @@ TEST(Gradients, NormsInSums) {
       const int x = conv(0), sum = b.add(b.norm(conv(0)), x);
       return b.concat({sum, b.relu(x), b.norm(x)});
     });
-    net.check([](GraphBuilder& b, const auto& conv) {  // read twice: it has an output of its own
+    net.check([](GraphBuilder& b, const auto& conv) {  // read twice: it has its own output
       const int norm = b.norm(conv(0));
       return b.relu(b.add(b.add(norm, conv(0)), b.relu(norm)));
     });

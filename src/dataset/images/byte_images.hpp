@@ -38,12 +38,12 @@ struct Normalisation {
 std::vector<std::int64_t> choose_images(std::int64_t count, std::int64_t asked, std::uint64_t seed,
                                         const std::string& where, const char* part);
 
-// Images of which some may be left out.
+// Data sets of which only some images may be used.
 class ChosenImages : public Dataset {
  protected:
   // `facts.size` is that of the set.
   ChosenImages(DatasetFacts facts, std::vector<std::int64_t> chosen);
-  // The place in the set of an image that was chosen.
+  // Returns the index of a chosen image in the whole set.
   std::size_t place(std::int64_t index) const {
     return static_cast<std::size_t>(chosen_.empty() ? index : chosen_[static_cast<std::size_t>(index)]);
   }

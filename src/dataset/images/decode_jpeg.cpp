@@ -85,7 +85,7 @@ bool read_pixels(Decoder& decoder, std::uint8_t* pixels, std::size_t row_bytes) 
   return true;
 }
 
-// With the message of the library.
+// Throws InputError with the message of the library.
 [[noreturn]] void refuse(const Decoder& decoder, const std::string& where) {
   throw InputError(where, fmt::format("this JPEG file cannot be decoded ({})", decoder.message.data()),
                    "get the image again or remove it");

@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <array>
 #include <csetjmp>
 #include <cstring>
@@ -13,7 +12,7 @@
 namespace lacuna::dataset {
 namespace {
 
-// What libpng's callbacks share with us. As in decode_jpeg.cpp, errors come back by longjmp, and every object
+// State shared with libpng's callbacks. As in decode_jpeg.cpp, errors come back by longjmp, and every object
 // with a destructor lives outside the functions that call setjmp.
 struct Decoder {
   png_struct* png = nullptr;

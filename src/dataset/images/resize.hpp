@@ -15,7 +15,7 @@ struct PlaneView {
   std::ptrdiff_t row_step = 0;    // bytes from a row to the next
   std::ptrdiff_t pixel_step = 1;  // bytes from a pixel to the next
 
-  // The largest square in the middle.
+  // Returns the largest square in the middle.
   PlaneView centre_square() const;
 };
 

@@ -1,6 +1,5 @@
 #include "dataset/readers/cifar.hpp"
 
-#include <array>
 #include <fmt/format.h>
 #include <utility>
 

@@ -12,19 +12,19 @@ namespace lacuna::dataset {
 using Bytes = std::vector<std::uint8_t>;
 using ByteView = std::span<const std::uint8_t>;
 
-// A path for a one-line message: control characters become \xNN.
+// Returns a path for a one-line message: control characters become \xNN.
 std::string shown(const std::filesystem::path& path);
 
-// The whole file, which may hold at most `most` bytes. Throws InputError.
+// Reads the whole file, which may hold at most `most` bytes. Throws InputError.
 Bytes read_bytes(const std::filesystem::path& path, std::uint64_t most);
 
-// The names in a folder, sorted by their bytes, without those that start with a dot. Throws InputError.
+// Lists the names in a folder, sorted by their bytes, without those that start with a dot. Throws InputError.
 std::vector<std::string> names_in(const std::filesystem::path& folder);
 
-// One name per line, without blank lines at the end; `count` of them. Throws InputError.
+// Reads `count` names, one per line; blank lines at the end are ignored. Throws InputError.
 std::vector<std::string> read_names(const std::filesystem::path& path, std::size_t count);
 
-// "0", "1", ...: classes without names.
+// Returns "0", "1", ...: names for classes that have none.
 std::vector<std::string> numbered_classes(int count);
 
 }  // namespace lacuna::dataset

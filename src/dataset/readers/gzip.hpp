@@ -14,11 +14,12 @@ inline constexpr std::uint64_t kLargestInflation = 1032;
 
 bool is_gzip(ByteView bytes);
 
-// The first `count` decompressed bytes, or fewer if there are fewer. Throws InputError; `where` starts the
-// message.
+// Returns the first `count` decompressed bytes, or fewer if there are fewer. Throws InputError; `where`
+// starts the message.
 Bytes gunzip_start(ByteView compressed, std::size_t count, const std::string& where);
 
-// All of it, which must be `size` bytes; first checks that the compressed bytes can hold that many.
+// Decompresses all of it, which must be `size` bytes; first checks that the compressed bytes can hold that
+// many.
 Bytes gunzip(ByteView compressed, std::uint64_t size, const std::string& where);
 
 }  // namespace lacuna::dataset

@@ -90,7 +90,7 @@ Listing list_images(const fs::path& root) {
   return listing;
 }
 
-// Where an image goes depends on its name alone, so adding images moves no others.
+// The part of an image depends on its name alone, so adding images moves no others.
 bool goes_to_test(const std::string& file) { return (hash_text(file) >> 32) % 10 == 0; }
 
 std::pair<Listing, Listing> split(const Listing& all) {

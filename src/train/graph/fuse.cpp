@@ -99,8 +99,8 @@ class Fuser {
     // The gradient of a sum is the gradient of its parts. Of two parts that use it, none may change it.
     if (made_.norm[at(node)] == 0 || kept_[at(place)]) return only_reader && !is(input, NodeKind::kRelu);
     // A norm that computes the sum has its own gradient elsewhere, so the other part may mask the memory or
-    // add to it what its other readers send, which run later. (A sum that nobody reads leaves in it what the
-    // step before did.)
+    // add to it what its other readers send, which run later. (A sum without readers leaves the gradient of
+    // the previous step there.)
     return only_reader || (last_reader_[at(input)] == node && made_.readers_of_output(node) > 0);
   }
 

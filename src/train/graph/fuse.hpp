@@ -28,9 +28,9 @@ struct Fusion {
   bool own_gradient(int node) const {
     return node != 0 && gradient_of[static_cast<std::size_t>(node)] == node;
   }
-  // How many nodes read the output that this node's memory holds at last.
+  // Returns how many nodes read the output that ends up in this node's memory.
   int readers_of_output(int node) const;
-  // A batch norm that a sum computes.
+  // Returns true for a batch norm that a sum computes.
   bool part_of_sum(const Graph& graph, int node) const;
 };
 

@@ -99,9 +99,9 @@ struct Graph {
   std::vector<Node> nodes;  // nodes.back() gives the logits: classes x 1 x 1
 
   std::int64_t classes() const { return nodes.back().out.c; }
-  // The shape of a kConv or kLinear node for a batch of n.
+  // Returns the shape of a kConv or kLinear node for a batch of n.
   LayerShape layer_shape(const Node& node, std::int64_t n) const;
-  // Multiply-accumulates of one sample's forward pass.
+  // Counts the multiply-accumulates of one sample's forward pass.
   std::int64_t macs() const;
   std::int64_t parameters() const;
 };

@@ -32,7 +32,7 @@ ModelSummary summarize_model(std::string_view text, const std::string& where);
 // `name` is one of the built-in models (configs/models, part of the program) or a .yaml file.
 Graph open_model(const std::string& name, const ModelSettings& settings);
 std::vector<ModelSummary> built_in_models();
-// The text behind a name, as open_model() finds it.
+// Returns the text behind a name, as open_model() finds it.
 std::string model_text(const std::string& name);
 
 }  // namespace lacuna::train

@@ -38,7 +38,7 @@ class ModelText : private YamlReader {
 
   // `what` names the value in an error.
   std::string plain(const YAML::Node& at, std::string_view what) const;
-  // A scalar, or the value of the `$name` it is.
+  // Returns a scalar, or the value of the `$name` that it is.
   std::string value(const YAML::Node& at, std::string_view what, const Scope& scope) const;
   std::int64_t number_of(const std::string& text, const YAML::Node& at, std::string_view what,
                          std::int64_t low, std::int64_t high) const;
@@ -53,7 +53,7 @@ class ModelText : private YamlReader {
   }
   void read(const YAML::Node& at, std::string_view what, const Scope& scope, Size2& to,
             std::int64_t low) const;
-  // Every key is known and there once; `of` names the map.
+  // Checks that every key is known and occurs once; `of` names the map.
   void check_keys(const YAML::Node& map, const std::vector<std::string>& known, std::string_view of) const;
 };
 

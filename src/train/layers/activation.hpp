@@ -66,7 +66,7 @@ class KernelTensor {
     return plain_.data();
   }
   float* written(float* blocked) { return plain_.size() == 0 ? blocked : plain_.data(); }
-  // After the kernel has written it.
+  // Copies the result back. Call it after the kernel has written it.
   void finish(float* blocked) {
     if (plain_.size() > 0)
       kernels::to_blocked(shape_, kernels::Layout::kNchw, plain_.data(), blocked, threads_);
@@ -78,15 +78,15 @@ class KernelTensor {
   AlignedFloats plain_;
 };
 
-// Where a layer leaves the gradient of its input: in the activation itself or, where another reader has
-// written before, in a second buffer that is added to it.
+// Collects the gradient of a layer's input: in the activation itself or, where another reader has already
+// written, in a second buffer that is added to it.
 class GradientSum {
  public:
   explicit GradientSum(std::int64_t largest, int threads) : second_(largest), threads_(threads) {}
-  // Null where no gradient is needed.
+  // Returns where to write the gradient; null where none is needed.
   float* begin(Activation& input);
   void end(Activation& input);
-  // Begins and ends: the gradient of a sum goes to its parts as it is.
+  // Begins and ends: copies the gradient of a sum to one of its parts.
   void copy(const Activation& sum, Activation& part);
   // Returns the part of the gradient that an activation which adds late still has to add, or null. The next
   // begin() may give the same memory.

@@ -47,10 +47,10 @@ class ConvLayer final : public Layer {
             const ConvLayerOptions& options);
 
   void forward(const Pass& pass) override;
-  // Images that are left out send nothing back, although a batch norm gives every image of its batch a
-  // gradient.
+  // Clears the gradients of images that are left out: a batch norm gives every image of its batch one.
   void clear_gradients(const std::vector<bool>& left_out);
-  // Before backward(), when the gradient of the output is complete: decides what the products multiply.
+  // Decides which operands the products multiply. Call it before backward(), once the gradient of the output
+  // is complete.
   void prepare_backward();
   void backward(GradientSum& sum) override;
   std::vector<Parameter*> parameters() override;

@@ -10,7 +10,7 @@
 namespace lacuna::train {
 namespace {
 
-// Which values are dropped depends only on the seed of the pass, the name of the layer and the position.
+// The choice of dropped values depends only on the seed of the pass, the name of the layer and the position.
 class Dropout final : public OneInputLayer {
  public:
   explicit Dropout(const LayerParts& parts)

@@ -15,7 +15,8 @@ class GradientReuse {
   GradientReuse(const std::string& layer, const LayerShape& shape, const Activation& in,
                 const Activation& out, bool input_grad, int threads);
 
-  // The gradient of one sample of the step before, drawn at random: it stands for those of all samples.
+  // Returns the gradient of one sample of the previous step, drawn at random: it stands for those of all
+  // samples.
   Parameter& previous() { return previous_; }
 
   // Takes the gradient of this step and draws the sample that the next one will reuse. Below a density of 1,
@@ -23,8 +24,8 @@ class GradientReuse {
   // zero; at 1 (the first steps) the gradient itself is to be multiplied.
   std::optional<std::int64_t> take(const Activation& out, const Pass& pass, float* to);
 
-  // After take() gave differences. diff_weights += (sum over the samples of `activations`) * gradient: the
-  // sum of the products of every sample with the one gradient.
+  // Call these after take() has returned a count. diff_weights += (sum over the samples of `activations`) *
+  // gradient: the sum of the products of every sample with the one gradient.
   void add_weight_grad(const float* activations, float* diff_weights);
   // diff_src of every sample += weights * gradient.
   void add_input_grad(const float* weights, float* diff_src);

@@ -1,4 +1,4 @@
-// Where branches meet: sums and concatenations.
+// Sums and concatenations of branches.
 #include <algorithm>
 
 #include "train/layers/layers.hpp"

@@ -25,8 +25,8 @@ struct Parameter {
   std::vector<std::int64_t> dims;
   AlignedFloats value;
   AlignedFloats grad;  // empty unless it is learnt
-  // Where pruning lets weights be non-zero: one byte per value; null without pruning. Another set of places
-  // has another number.
+  // Places where pruning keeps weights: one byte per value; null without pruning. `pattern` changes with the
+  // set of places.
   struct Kept {
     const std::uint8_t* places = nullptr;
     std::uint64_t pattern = 0;
@@ -41,7 +41,7 @@ struct Pass {
   bool training = true;
   std::uint64_t seed = 0;    // of this run and step; what a layer draws comes from it
   double reuse_density = 1;  // share of the differences that ReSprop keeps; 1: gradients as they are
-  // Of the values of all weights; 0: unknown. Weights are packed again only when it has changed.
+  // Version of the values of all weights; 0: unknown. Weights are repacked only when it changes.
   std::uint64_t weights_version = 0;
   bool all_gradients = true;  // false: of pruned weights none are needed, and they are zero
 };
@@ -50,8 +50,8 @@ class Layer {
  public:
   virtual ~Layer() = default;
   virtual void forward(const Pass& pass) = 0;
-  // The gradient of the output is complete. Leaves the gradients of its parameters in Parameter::grad (not
-  // added up) and those of its inputs in `sum`.
+  // Propagates the gradient of the output, which is complete: leaves the gradients of the parameters in
+  // Parameter::grad (not added up) and those of the inputs in `sum`.
   virtual void backward(GradientSum& sum) = 0;
   virtual std::vector<Parameter*> parameters() { return {}; }
 };

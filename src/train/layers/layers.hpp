@@ -1,4 +1,4 @@
-// The layers but convolutions, each made for its activations.
+// Layers other than convolutions, each made for its activations.
 #pragma once
 
 #include <memory>
@@ -8,7 +8,7 @@
 
 namespace lacuna::train {
 
-// Node, tensors and neighbours of a layer that is to be made. The activations outlive it.
+// Node, tensors and neighbours of a layer to make. The activations outlive it.
 struct LayerParts {
   const Node& node;
   std::vector<Activation*> in;  // a batch norm with two adds the second

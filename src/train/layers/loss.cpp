@@ -27,8 +27,8 @@ Loss::Loss(Activation& logits, int threads)
       dnnl::logsoftmax_backward::primitive_desc({desc, desc, 1}, cpu_engine(), forward));
 }
 
-// ASSUMPTION(T7): percentiles are among the losses of the batch; the authors' are among those of the last so
-// many images, which would be a state.
+// ASSUMPTION(T7): percentiles are taken over the losses of the batch; the authors take them over the most
+// recent images, which would be a state.
 std::int64_t Loss::choose(const std::vector<float>& losses, const Selection& selection) {
   const auto used = static_cast<std::int64_t>(losses.size());
   left_out_.clear();

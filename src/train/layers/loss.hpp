@@ -23,10 +23,10 @@ struct Selection {
 class Loss {
  public:
   Loss(Activation& logits, int threads);
-  // The first `used` images count. Leaves the gradient in logits.grad: the mean over those that `selection`
-  // draws; that of the others is zero.
+  // Computes the loss of the first `used` images. Leaves the gradient in logits.grad: the mean over those
+  // that `selection` draws; that of the others is zero.
   LossResult run(const std::int32_t* labels, std::int64_t used, const Selection& selection = {});
-  // By image: its gradient was left out for its small loss. Empty if none was.
+  // By image: true if its gradient was left out for its small loss. Empty if none was.
   const std::vector<bool>& left_out() const { return left_out_; }
 
  private:

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
-#include <sys/resource.h>
 
 #include "base/error.hpp"
 #include "base/memory.hpp"

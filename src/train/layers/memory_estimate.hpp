@@ -1,5 +1,5 @@
-// How much memory a training takes, from its graph alone: known before anything is allocated, because the
-// system would end the program without a message.
+// Memory that a training takes, from its graph alone: checked before anything is allocated, because the
+// system would kill the program without a message.
 #pragma once
 
 #include "train/layers/network.hpp"
@@ -19,10 +19,10 @@ struct MemoryEstimate {
 
 MemoryEstimate estimate_memory(const Graph& graph, const NetworkOptions& options);
 
-// The same options, without Winograd where that alone takes the training over `limit` bytes. Throws
+// Returns the same options, without Winograd where that alone takes the training over `limit` bytes. Throws
 // InputError, with the estimate and what would fit, if it needs more all the same.
 NetworkOptions fit_memory(const Graph& graph, const NetworkOptions& options, double limit);
-// The memory of this machine or container, or less where `ulimit -v` or `ulimit -d` says so.
+// Returns the memory of this machine or container, or less where `ulimit -v` or `ulimit -d` says so.
 double memory_limit();
 
 }  // namespace lacuna::train

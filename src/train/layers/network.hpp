@@ -13,7 +13,7 @@
 
 namespace lacuna::train {
 
-// Of the operands of products; sums and everything else are single precision.
+// Precision of the operands of products; sums and everything else are single precision.
 enum class Precision { kFloat32, kBfloat16 };
 inline constexpr std::array kPrecisions = {"float32", "bfloat16"};
 
@@ -58,7 +58,7 @@ class Network {
   // In the order of the graph.
   const std::vector<ConvLayer*>& conv_layers() { return conv_layers_; }
   std::vector<const ConvLayer*> conv_layers() const { return {conv_layers_.begin(), conv_layers_.end()}; }
-  // The output of a node, for tests. Nodes that run as one layer share that of the last (fuse.hpp).
+  // Returns the output of a node, for tests. Nodes that run as one layer share that of the last (fuse.hpp).
   const Activation& activation(int node) const { return *activation_of_[static_cast<std::size_t>(node)]; }
 
  private:
@@ -68,8 +68,8 @@ class Network {
   std::unique_ptr<ConvLayer> make_product(std::size_t node, bool last);
   // Null where another node's layer does its work.
   std::unique_ptr<Layer> make_layer(std::size_t node) const;
-  // The ReLU behind a product adds up the gradient of its bias while it masks it. Not where images are left
-  // out of the gradient after that.
+  // Returns true if the ReLU behind a product sums the gradient of its bias while it masks it: not where
+  // images are left out of the gradient afterwards.
   bool sums_bias(std::size_t product) const;
   Activation& input(const Node& node, std::size_t which) const {
     return *activation_of_[static_cast<std::size_t>(node.inputs[which])];

@@ -1,4 +1,4 @@
-// The work of a layer shared out among threads: the planes (one image, 16 channels) of an activation.
+// Divides the planes (one image, 16 channels) of an activation among threads.
 #pragma once
 
 #include <algorithm>
@@ -53,9 +53,8 @@ class Planes {
   }
 
   // before(block), first(block, part), between(block), second(block, part), where both passes read `tensors`
-  // tensors. What the first has read the second shall find in the cache of the same core, the last images
-  // first: a thread takes whole blocks if they fit, else all threads take the images of a few blocks
-  // together.
+  // tensors. The second pass finds in the cache of its core what the first has read, the last images first: a
+  // thread takes whole blocks if they fit, otherwise all threads take the images of a few blocks together.
   template <typename Before, typename First, typename Between, typename Second>
   void two_passes(int tensors, const Before& before, const First& first, const Between& between,
                   const Second& second) const {

@@ -43,7 +43,7 @@ class Optimizer {
     std::vector<AlignedFloats> tensors;
   };
   std::vector<State>& states() { return states_; }
-  // The first state: a mean of past gradients, which pruning looks at.
+  // Returns the first state: a mean of past gradients, which pruning uses.
   std::vector<AlignedFloats>& momenta() { return states_.front().tensors; }
 
  protected:
@@ -85,7 +85,7 @@ struct OptimizerKind {
 inline constexpr std::array kOptimizers = {OptimizerKind{"sgd", make_sgd, 1, 0.02, 5e-4},
                                            OptimizerKind{"adamw", make_adamw, 2, 1e-3, 1e-2}};
 
-// The names in kOptimizers.
+// Returns the names in kOptimizers.
 const std::vector<const char*>& optimizer_names();
 
 }  // namespace lacuna::train

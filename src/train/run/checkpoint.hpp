@@ -47,21 +47,22 @@ struct TrainingState {
   LineSums line{};
 };
 
-// Appears whole under its name or not at all; what was there before stays until then. Throws InputError, also
-// when a parameter or a momentum is infinite or NaN: such a state must not replace a good one.
+// Writes a checkpoint, which appears whole under its name or not at all; what was there before stays until
+// then. Throws InputError, also when a parameter or a momentum is infinite or NaN: such a state must not
+// replace a good one.
 void write_checkpoint(const std::filesystem::path& path, const TrainingState& state,
                       const Settings& settings);
 
 // Checks everything - format, checksum, names, sizes, settings - before it changes anything in `state`.
 // Throws InputError.
 void read_checkpoint(const std::filesystem::path& path, TrainingState& state, const Settings& settings);
-// The same from memory; `where` stands for the path in messages.
+// Parses the same from memory; `where` stands for the path in messages.
 void parse_checkpoint(std::span<const std::uint8_t> bytes, const std::string& where, TrainingState& state,
                       const Settings& settings);
 
-// Parameters by name from a checkpoint or any safetensors file with F32 tensors of the same names; other
-// tensors (PyTorch's num_batches_tracked) are passed over. Throws InputError if one is missing or has another
-// shape, or if the checksum of a checkpoint does not match.
+// Loads parameters by name from a checkpoint or any safetensors file with F32 tensors of the same names;
+// other tensors (PyTorch's num_batches_tracked) are passed over. Throws InputError if one is missing or has
+// another shape, or if the checksum of a checkpoint does not match.
 void load_parameters(const std::filesystem::path& path, const std::vector<Parameter*>& parameters);
 
 }  // namespace lacuna::train

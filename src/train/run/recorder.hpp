@@ -22,7 +22,7 @@ class Recorder {
  public:
   Recorder(const Network& network, const RecordOptions& options);
   void observe(const ConvLayer& layer);
-  // The step's trace; `info.model`, `batch` and `samples` are filled in here.
+  // Returns the step's trace; `info.model`, `batch` and `samples` are filled in here.
   Trace finish(TraceInfo info);
 
  private:

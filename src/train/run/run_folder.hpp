@@ -16,7 +16,7 @@ class RunFolder {
   // the files that a run writes is there as a pipe, a device or a folder. Removes what a run that was killed
   // has left half-written.
   RunFolder(std::filesystem::path path, Use use);
-  // A folder that was made here and in which nothing was written disappears.
+  // Removes the folder if it was created here and is still empty.
   ~RunFolder();
   RunFolder(const RunFolder&) = delete;
   RunFolder& operator=(const RunFolder&) = delete;

@@ -29,13 +29,13 @@ struct TrainLine {
 class RunObserver {
  public:
   virtual ~RunObserver() = default;
-  // The network is built, and a resumed run has its state; the first step follows.
+  // Called when the network is built and a resumed run has its state, before the first step.
   virtual void begin() {}
   virtual void progress(double /*share*/, const std::string& /*what*/) {}
-  // A line of the log, before it is written.
+  // Called with a line of the log, before it is written.
   virtual void line(const TrainLine& /*line*/) {}
   virtual void recorded(const Trace& /*trace*/) {}
-  // Asked before each step and each batch of a test.
+  // Returns true to stop. Called before each step and each batch of a test.
   virtual bool stop() { return false; }
 };
 
@@ -49,10 +49,10 @@ class TrainRun {
   // Trains and saves. Returns false if the observer has stopped it; what could be saved is saved then.
   bool run();
 
-  // After run(). Times the same steps with dense kernels and with those of this run; writes kernels.csv.
+  // Times the same steps with dense kernels and with those of this run, after run(); writes kernels.csv.
   KernelTimes time_kernels(Kernels kernels, int steps);
-  // After run(). Trains the same network on the same batches with everything that this run leaves out, and
-  // returns the accuracy in the test.
+  // Trains the same network on the same batches with everything that this run leaves out, after run().
+  // Returns the accuracy in the test.
   double train_dense();
   double test_accuracy();
 
@@ -73,7 +73,7 @@ class TrainRun {
   void save();
   void one_step();
   bool records(std::int64_t step) const;
-  // False, and no line is written, if the test was stopped.
+  // Returns false, and writes no line, if the test was stopped.
   bool report(TrainLog& log, bool test);
   Settings extra_settings() const;
 

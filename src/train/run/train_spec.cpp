@@ -25,7 +25,7 @@ struct Range {
 constexpr Range kSteps{1, static_cast<double>(kMostSteps)};
 constexpr Range kStepsFromZero{0, static_cast<double>(kMostSteps)};
 
-// Where an option is in config.json, in a checkpoint and on the command line.
+// Places of an option: in config.json, in a checkpoint and on the command line.
 struct Place {
   const char* config = "";
   const char* placeholder = "";
@@ -40,7 +40,7 @@ constexpr ParamSpec::Kind kind_of() {
   return std::is_floating_point_v<T> ? ParamSpec::Kind::kNumber : ParamSpec::Kind::kText;
 }
 
-// How the value of a member is written.
+// Conversions of a member to and from text.
 template <typename T>
 std::string to_text(const T& value) {
   if constexpr (std::is_same_v<T, bool>) return value ? "on" : "off";

@@ -84,7 +84,7 @@ ModelSettings fit_model(const std::string& model, const std::vector<std::string>
 // "classes=10 size=32"
 std::string describe_settings(const ModelSettings& settings);
 
-// In the order of --help.
+// Returns the options in the order of --help.
 const std::vector<TrainOption>& train_options();
 
 // Checks what needs no data: combinations of options, and the CPU. Throws InputError.
@@ -92,7 +92,7 @@ void check(const TrainSpec& spec);
 // Fills in the defaults that depend on the data and on other options.
 void settle(TrainSpec& spec, std::int64_t steps_per_epoch);
 
-// The options that decide what is learnt, as a checkpoint records them.
+// Returns the options that decide what is learnt, as a checkpoint records them.
 Settings checkpoint_settings(const TrainSpec& spec);
 
 }  // namespace lacuna::train

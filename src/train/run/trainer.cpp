@@ -86,7 +86,7 @@ Trainer::Trainer(Network& network, const dataset::DatasetPair& data, const Train
   state_.pruning = &*pruning_;
 }
 
-// No two trainers have the same numbers, so that one may follow another on a network.
+// Versions are unique across trainers, so that one trainer may follow another on a network.
 void Trainer::weights_changed() {
   static std::atomic<std::uint64_t> last{0};
   weights_version_ = ++last;

@@ -39,7 +39,7 @@ struct TestReport {
   double accuracy = 0;  // 0..1
 };
 
-// Where the zeros are: shares of A and G, weighted by the multiplications of the layers but the first.
+// Shares of zeros in A and G, weighted by the multiplications of all layers but the first.
 struct ZeroReport {
   double activations = 0;
   double gradients = 0;
@@ -55,10 +55,10 @@ class Trainer {
   double epoch() const { return static_cast<double>(step()) / static_cast<double>(steps_per_epoch()); }
   bool done() const { return step() >= options_.steps; }
 
-  // One step; with `record`, its trace too. Throws InputError when the loss is NaN or infinite, or has been
-  // far above that of guessing for many steps.
+  // Trains one step; with `record`, records its trace too. Throws InputError when the loss is NaN or
+  // infinite, or has been far above that of guessing for many steps.
   StepReport run_step(const RecordOptions* record = nullptr, std::optional<Trace>* trace = nullptr);
-  // The batch of a step, as run_step() trains with it.
+  // Loads the batch of a step, as run_step() trains with it.
   void load(std::int64_t step, float* images, std::int32_t* labels) const {
     loader_.load(step, images, labels);
   }
@@ -69,26 +69,27 @@ class Trainer {
   // Asks `stop` before each batch and returns nothing once it says so.
   std::optional<TestReport> test_unless(const std::function<bool()>& stop) { return test(*data_.test, stop); }
   ZeroReport zeros() const;
-  // Share of zeros among the weights of the layers that are pruned or sparsified; nothing without either.
+  // Returns the share of zeros among the weights of the layers that are pruned or sparsified; nothing without
+  // either.
   std::optional<double> weight_zeros();
   const Pruning* pruning() const { return pruning_ ? &*pruning_ : nullptr; }
-  // Sums over the steps since the last end_line(); a checkpoint keeps them.
+  // Returns sums over the steps since the last end_line(); a checkpoint keeps them.
   const LineSums& line() const { return state_.line; }
   void end_line() { state_.line = {}; }
-  // The line is complete but for its test, which was stopped: a resumed run begins with it.
+  // Keeps a line that is complete but for its test, which was stopped: a resumed run begins with it.
   void hold_line(const UntestedLine& line) { state_.line.untested = line; }
   double last_rate() const { return options_.schedule.at(step() - 1); }
 
   // Replaces the drawn parameters by those in a file (load_parameters). Throws InputError.
   void start_from(const std::filesystem::path& path);
-  // A state with NaN or infinite values, or with such a loss, does not replace a saved one: it throws
-  // InputError. Runs the network forward on the last batch, without changing what it has learnt. False, and
-  // nothing is written, while the loss is far above that of guessing (after the last step: InputError).
+  // Saves the state. If it or its loss is NaN or infinite, throws InputError and leaves the saved one in
+  // place. Runs the network forward on the last batch, without changing what it has learnt. Returns false,
+  // and writes nothing, while the loss is far above that of guessing (after the last step: InputError).
   bool save(const std::filesystem::path& path, const Settings& settings);
   void resume(const std::filesystem::path& path, const Settings& settings);
-  // The settings that decide what is learnt, for a checkpoint's header.
+  // Returns the settings that decide what is learnt, for a checkpoint's header.
   Settings settings() const;
-  // The facts about a step that layers need.
+  // Returns the facts about a step that layers need.
   Pass pass(std::int64_t step, bool training) const;
 
  private:

@@ -50,10 +50,10 @@ class Pruning {
   // Returns whether this step needs the gradients of weights that are zero. SM: in the steps before each
   // change that its momentum remembers; DS grows at random and never does.
   bool needs_all_gradients(std::int64_t step) const;
-  // Tells the parameters where their weights may be non-zero, after layers() were read from a checkpoint.
+  // Sets Parameter::kept, after layers() were read from a checkpoint.
   void publish();
-  // After the optimizer's step number `step` (from 0): clears what must be zero and, when it is time, moves
-  // weights. Throws InputError if a weight or momentum is NaN or infinite.
+  // Clears what must be zero and, when a change is due, moves weights. Call it after the optimizer's step
+  // `step` (from 0). Throws InputError if a weight or momentum is NaN or infinite.
   void after_step(std::int64_t step);
 
   struct Layer {

@@ -1,5 +1,5 @@
 // Sparse training: products of a layer multiply only the largest values of some operands. Everything is
-// learnt, nothing is pruned: what is left out changes with every step.
+// learnt, nothing is pruned: the values left out change with every step.
 #pragma once
 
 #include <array>
@@ -7,7 +7,7 @@
 
 namespace lacuna::train {
 
-// Which operands of a layer are replaced, and in which products.
+// Operands of a layer that are replaced, and the products that multiply the replacements.
 struct OperandRule {
   enum class Among {
     kAll,        // every value is kept
@@ -42,7 +42,7 @@ struct SparsifyOptions {
   std::int64_t warmup = 0;  // steps before ReSprop keeps as few differences as that
 
   bool reuses() const { return method == Method::kReSprop || method == Method::kSwatReSprop; }
-  // The share of the differences that ReSprop keeps in a step.
+  // Returns the share of the differences that ReSprop keeps in a step.
   double reuse_density(std::int64_t step) const;
 };
 inline constexpr std::array kSparsifyMethods = {"none", "swat", "topk", "meprop", "resprop", "swat+resprop"};

@@ -35,8 +35,8 @@ Cut cut_by_sorting(const float* values, std::int64_t count, std::int64_t keep) {
   return cut;
 }
 
-// How many magnitudes have which bits: `high` first, then the low bits of those in one bucket. Zeros are most
-// values of many tensors, and are left out: they never decide.
+// Counts magnitudes by their bits: the high ones first, then the low bits of those in one bucket. Zeros,
+// which are most values of many tensors, are left out: they never decide.
 constexpr int kLowBits = 15;
 constexpr std::size_t kBuckets = 1U << 16U;
 template <typename Bucket>
@@ -59,8 +59,8 @@ std::vector<std::int64_t> count_buckets(const float* values, std::int64_t count,
   return sum;
 }
 
-// The bucket in which the `keep`-th largest value lies; `keep` becomes its place in there. kBuckets if there
-// are fewer values.
+// Returns the bucket of the `keep`-th largest value, and its place in that bucket in `keep`; kBuckets if
+// there are fewer values.
 std::size_t bucket_of(const std::vector<std::int64_t>& counts, std::int64_t& keep) {
   for (std::size_t b = kBuckets; b-- > 0;) {
     if (keep <= counts[b]) return b;

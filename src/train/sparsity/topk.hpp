@@ -5,7 +5,7 @@
 
 namespace lacuna::train {
 
-// Of `count` values at least one, all if the share is 1.
+// Returns how many of `count` values a density keeps: at least one, all of them at 1.
 std::int64_t kept_count(std::int64_t count, double density);
 
 // Writes the `keep` values of largest magnitude to their places in `to` and zero to all others; of equal
