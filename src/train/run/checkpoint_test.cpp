@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <gtest/gtest.h>
+#include <span>
 
 #include "base/testing.hpp"
 #include "train/testing/hand_made_state.hpp"
@@ -41,6 +42,15 @@ std::vector<Case> cases() {
     pruned.train.pruning.every = 2;
     pruned.train.pruning.until = 9;
     pruned.train.optimizer.weight_decay = 0;
+  }
+  const auto adamw = static_cast<std::size_t>(
+      std::ranges::find(kOptimizers, std::string("adamw"), &OptimizerKind::name) - kOptimizers.begin());
+  TinyOptions& pruned = add("adamw, sm");
+  pruned.train.pruning = {.method = PruningOptions::Method::kSparseMomentum, .zeros = 0.7, .every = 2};
+  add("adamw");
+  for (Case& one : std::span(all).last(2)) {
+    one.options.train.optimizer.kind = adamw;
+    one.options.train.schedule.rate = 0.002;
   }
   return all;
 }
