@@ -76,7 +76,10 @@ VICTIMS = [
            written=["out"]),
     Victim("cifar", "set/data_batch_1.bin", "bytes", [f"{TRAIN} --model m.yaml --data cifar10:set"],
            written=["out"]),
-    Victim("layers", "s.yaml", "text", [BENCH]),
+    Victim("layers", "s.yaml", "text", [BENCH, "synth --layers s.yaml -o w.safetensors"], written=["w.safetensors"]),
+    Victim("topology", "n.csv", "text", ["synth --layers n.csv -o w.safetensors"], written=["w.safetensors"]),
+    Victim("onnx", "m.onnx", "bytes", ["synth --layers m.onnx -o w.safetensors"], weight=3, written=["w.safetensors"]),
+    Victim("base", "b.yaml", "text", [f"simulate t.safetensors --config m.yaml {SIMULATE}"]),
     Victim("options", "o.txt", "options", ["@o.txt"], weight=4, names_outputs=True),
     Victim("cache", "cache/kernels.txt", "text", ["bench calibrate --show"], weight=2, written=["cache"]),
 ]
@@ -105,6 +108,42 @@ def _write(path: str, text: str) -> None:
         file.write(text)
 
 
+def _onnx(path: str) -> None:
+    """A model of a convolution and a classifier behind it."""
+
+    def varint(value: int) -> bytes:
+        value %= 1 << 64
+        low = b""
+        while value >= 128:
+            low += bytes([value % 128 + 128])
+            value //= 128
+        return low + bytes([value])
+
+    def number(field: int, value: int) -> bytes:
+        return varint(8 * field) + varint(value)
+
+    def part(field: int, value: bytes) -> bytes:
+        return varint(8 * field + 2) + varint(len(value)) + value
+
+    def weight(name: bytes, sizes: Sequence[int]) -> bytes:
+        return part(5, b"".join(number(1, size) for size in sizes) + number(2, 1) + part(8, name))
+
+    def node(op: bytes, inputs: Sequence[bytes], output: bytes, attributes: bytes = b"") -> bytes:
+        return part(1, b"".join(part(1, name) for name in inputs) + part(2, output) + part(4, op) + attributes)
+
+    shape = b"".join(part(1, number(1, size)) for size in (1, 3, 8, 8))
+    graph = part(11, part(1, b"x") + part(2, part(1, number(1, 1) + part(2, shape))))
+    graph += weight(b"w", (4, 3, 3, 3)) + weight(b"v", (5, 144))
+    graph += node(b"Conv", (b"x", b"w"), b"c") + node(b"Flatten", (b"c",), b"f")
+    graph += node(b"Gemm", (b"f", b"v"), b"y", part(5, part(1, b"transB") + number(3, 1)))
+    with open(path, "wb") as file:
+        file.write(number(1, 8) + part(7, graph + part(2, b"net")))
+
+
+TOPOLOGY = """Layer name, IFMAP Height, IFMAP Width, Filter Height, Filter Width, Channels, Num Filter, Strides,
+Conv1, 14, 14, 3, 3, 3, 8, 2,
+DP1, 6, 6, 3, 3, 8, 1, 1,
+"""
 MODEL = """model: tiny
 layers:
   - conv: {name: a, out: 4, kernel: 3, stride: 2}
@@ -169,7 +208,7 @@ def make(folder: str, program: str) -> None:
         return os.path.join(folder, name)
 
     _write(at("options/o.txt"), OPTIONS)
-    for name in ("trace", "machine", "costs", "zeros", "plan", "database", "options"):
+    for name in ("trace", "machine", "base", "costs", "zeros", "plan", "database", "options"):
         run(name, "synth -o t.safetensors", SMALL)
     run("values", "synth -o t.safetensors --content both", SMALL)
     run("zstd", "synth -o t.safetensors.zst", SMALL)
@@ -181,6 +220,10 @@ def make(folder: str, program: str) -> None:
         _npy(at(f"{name}/f/k.A.npy"), (2, 5), [float(i % 2) for i in range(10)])
         _npy(at(f"{name}/f/k.W.npy"), (3, 5), [1.0] * 15)
     _write(at("machine/m.yaml"), "arch: tensordash\nname: mine\nrows: 4\ncolumns: 2\ndepth: 3\nlanes: 16\ntiles: 2\n")
+    _write(at("base/m.yaml"), "base: b.yaml\nname: mine\nrows: 8\n")
+    _write(at("base/b.yaml"), "arch: tensordash\nrows: 4\ncolumns: 2\ndepth: 3\n")
+    _write(at("topology/n.csv"), TOPOLOGY)
+    _onnx(at("onnx/m.onnx"))
     with open(os.path.join(ROOT, "configs", "energy", "65nm-fp32.yaml"), encoding="utf-8") as file:
         _write(at("costs/e.yaml"), file.read())
     _write(at("zeros/z.csv"), "layer,A,W,G\na,0.5,dense,channel:0.9\nb,recorded,0.25,zero\n")

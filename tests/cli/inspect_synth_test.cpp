@@ -186,7 +186,7 @@ TEST(Synth, RefusesWhatCannotBe) {
                  "from 0 to 1 "
                  "(uniform), channel:SHARE (clustered), dense or zero");
   expect_message(run_lacuna({"synth", "-o", file}),
-                 "lacuna synth: give either --layer or --like; see 'lacuna synth --help'");
+                 "lacuna synth: give one of --layer, --layers and --like; see 'lacuna synth --help'");
   EXPECT_TRUE(folder.names().empty());
   const ProgramResult full = run_lacuna({"synth", "--layer", "linear in=300 out=400", "-o", "/dev/full"});
   expect_message(
@@ -227,6 +227,36 @@ TEST(Synth, ZerosFileGivesTheZerosOfEachLayer) {
   const ProgramResult unknown = run_lacuna({"simulate", kAlexnet, "--zeros-file", table});
   EXPECT_EQ(unknown.exit_code, 2);
   EXPECT_NE(unknown.err.find("z.csv:2"), std::string::npos) << unknown.err;
+}
+
+TEST(Synth, NetworksFromListsWithZerosOfARelative) {
+  const TemporaryFolder folder;
+  const std::string out = folder.file("m.safetensors");
+  ProgramResult result =
+      run_lacuna({"synth", "--layers", "mobilenetv2", "--zeros-like", kSqueezenet, "-o", out});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const Trace trace = Trace::open(out), relative = Trace::open(kSqueezenet);
+  EXPECT_EQ(trace.info().model, "mobilenetv2");
+  ASSERT_EQ(trace.layers().size(), 53u);
+  EXPECT_NEAR(trace.layers()[0].g.zero_share(), relative.layers()[0].g.zero_share(), 0.05);
+  EXPECT_EQ(trace.layers()[0].a.zeros(), 0);
+  write_file(folder.file("l.csv"), "name,in,out,kernel,input\na,4,8,3,9\n");
+  write_file(folder.file("z.csv"), "layer,A,W,G\na,0.25,dense,zero\n");
+  result = run_lacuna(
+      {"synth", "--layers", folder.file("l.csv"), "--zeros-file", folder.file("z.csv"), "-o", out});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(Trace::open(out).layers()[0].g.nonzeros, 0);
+  expect_message(
+      run_lacuna({"synth", "--layers", "mobilenet", "-o", out}),
+      "--layers 'mobilenet': there is no such list of layers; did you mean 'mobilenetv2'? known: alexnet, "
+      "mobilenetv2, resnet34, resnet50, squeezenet, vgg16; or give a .yaml, .csv or .onnx file");
+  expect_message(run_lacuna({"synth", "--layers", "vgg16", "--like", kSqueezenet, "-o", out}),
+                 "lacuna synth: give one of --layer, --layers and --like; see 'lacuna synth --help'");
+  write_file(folder.file("r.csv"), "layer,A,W,G\na,recorded,dense,zero\n");
+  expect_message(run_lacuna({"synth", "--layers", folder.file("l.csv"), "--zeros-file", folder.file("r.csv"),
+                             "-o", out}),
+                 folder.file("r.csv") + ":2: 'recorded' is of a trace, and " + folder.file("l.csv") +
+                     " is none; give a share, or dense or zero");
 }
 
 }  // namespace

@@ -16,6 +16,7 @@
 #include "hard_seeds.hpp"
 #include "kernels/choice/cost_model.hpp"
 #include "models/tensordash/storage/scheduled_form.hpp"
+#include "network/testing/onnx_writer.hpp"
 #include "report/result/result_json.hpp"
 #include "report/testing/example_runs.hpp"
 #include "trace/format/layer_list.hpp"
@@ -229,6 +230,39 @@ int main_or_throw(std::string_view fuzzer, const std::filesystem::path& folder) 
         "name: x\nlayers:\n- {name: a, c: 4, k: 6, input: [9, 8], kernel: [3, 1], stride: [2, 1], padding: "
         "[1, "
         "0], dilation: [2, 1], groups: 2, count: 3, initial: true}\n");
+    return 0;
+  }
+  if (fuzzer == "fuzz_network_text") {
+    copy_all("shapes");
+    write(
+        "layers:\n- {name: a, in: 4, out: 6, kernel: 3, input: 9x8, A: channel:0.5, count: 2}\n- linear in=3 "
+        "out=4\n");
+    write("# name = x\nname,type,in,out,kernel,input,padding,G\nc,,3,8,3,32x16,1,0.75\nf,linear,64,10,,,,\n");
+    write(
+        "Layer name, IFMAP Height, IFMAP Width, Filter Height, Filter Width, Channels, Num Filter, Strides,\n"
+        "Conv1, 224, 224, 3, 3, 3, 32, 2,\nDP1, 112, 112, 3, 3, 32, 1, 1,\n");
+    write("Layer,M,N,K,\nFC,128,768,64,\n");
+    return 0;
+  }
+  if (fuzzer == "fuzz_onnx") {
+    using namespace network::testing;
+    write(model(input("x", {-1, 3, 32, 32}) + weight("w1", {16, 3, 5, 5}) + weight("w2", {10, 1024}) +
+                integers("zero", {0}) + integers("rest", {-1}) +
+                node("Conv", {"x", "w1"}, "c", ints("pads", {2, 2, 2, 2}) + ints("strides", {2, 2})) +
+                node("MaxPool", {"c"}, "p", ints("kernel_shape", {2, 2}) + ints("strides", {2, 2})) +
+                node("Shape", {"p"}, "s") + node("Gather", {"s", "zero"}, "n") +
+                node("Concat", {"n", "rest"}, "to", integer("axis", 0)) +
+                node("Reshape", {"p", "to"}, "flat") +
+                node("Gemm", {"flat", "w2"}, "y", integer("transB", 1))));
+    write(model(input("x", {2, 64, 96}) + weight("wq", {96, 96}) + integers("heads", {2, 64, 4, 24}) +
+                node("MatMul", {"x", "wq"}, "q") + node("Reshape", {"q", "heads"}, "qh") +
+                node("Transpose", {"qh"}, "qt", ints("perm", {0, 2, 1, 3})) +
+                node("Transpose", {"qh"}, "kt", ints("perm", {0, 2, 3, 1})) +
+                node("MatMul", {"qt", "kt"}, "s") + node("Split", {"s"}, "a", integer("axis", 1)) +
+                node("Slice", {"s", "heads", "heads"}, "b") +
+                node("Pad", {"s"}, "c", ints("pads", {1, 1, 1, 1})) +
+                node("ConvTranspose", {"s", "wq"}, "t") + node("Where", {"heads", "heads", "heads"}, "w") +
+                node("ConstantOfShape", {"heads"}, "k") + node("Expand", {"heads", "heads"}, "e")));
     return 0;
   }
   if (fuzzer == "fuzz_bench_zeros") {

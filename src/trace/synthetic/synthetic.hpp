@@ -51,6 +51,8 @@ struct SyntheticLayer {
   LayerShape shape;
   std::int64_t steps = 1;
   ZeroSpec a, w, g;
+
+  ZeroSpec& zeros(Operand role) { return role == Operand::kA ? a : role == Operand::kW ? w : g; }
 };
 
 struct SyntheticSpec {

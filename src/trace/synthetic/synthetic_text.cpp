@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <fmt/format.h>
-#include <map>
 #include <optional>
 
 #include "base/error.hpp"
 #include "base/text/nearest.hpp"
 #include "base/text/parse_number.hpp"
+#include "base/text/quote.hpp"
 #include "trace/format/layer_list.hpp"
 
 namespace lacuna {
@@ -15,27 +15,17 @@ namespace {
 
 constexpr std::int64_t kLargestSize = std::int64_t{1} << 24;
 
-// A layer: a type and key=value words.
+// The settings of a layer, read key by key.
 class LayerWords {
  public:
-  LayerWords(const std::string& text, std::string where) : where_(std::move(where)) {
-    std::size_t at = 0;
-    while (at < text.size()) {
-      const std::size_t end = std::min(text.find(' ', at), text.size());
-      const std::string word = text.substr(at, end - at);
-      at = end + 1;
-      if (word.empty()) continue;
-      const std::size_t equals = word.find('=');
-      if (type_.empty() && equals == std::string::npos) {
-        type_ = word;
-      } else if (equals == std::string::npos) {
-        fail(fmt::format("'{}' is not key=value", word), "write for example kernel=3");
-      } else if (!words_.emplace(word.substr(0, equals), word.substr(equals + 1)).second) {
-        fail(fmt::format("'{}' is there twice", word.substr(0, equals)), "remove one");
-      }
+  LayerWords(LayerSettings words, std::string where) : where_(std::move(where)), words_(std::move(words)) {
+    const auto type = words_.find("type");
+    if (type != words_.end()) {
+      type_ = type->second;
+      words_.erase(type);
     }
     if (type_ != "conv2d" && type_ != "linear" && type_ != "matmul" && type_ != "recurrent") {
-      fail(fmt::format("unknown type '{}'", type_),
+      fail(fmt::format("unknown type {}", quote_name(type_)),
            suggest(type_, {"conv2d", "linear", "matmul", "recurrent"}));
     }
   }
@@ -46,7 +36,7 @@ class LayerWords {
   void allow(const std::vector<std::string>& keys) const {
     for (const auto& [key, value] : words_) {
       if (std::find(keys.begin(), keys.end(), key) == keys.end()) {
-        fail(fmt::format("unknown key '{}' of {}", key, type_), suggest(key, keys));
+        fail(fmt::format("unknown key {} of {}", quote_name(key), type_), suggest(key, keys));
       }
     }
   }
@@ -85,13 +75,13 @@ class LayerWords {
   }
 
   [[noreturn]] void refuse(const std::pair<const std::string, std::string>& word) const {
-    fail(fmt::format("'{}' is not a number from 0 to {} for '{}'", word.second, kLargestSize, word.first),
+    fail(fmt::format("{} is not a number from 0 to {} for '{}'", quote_name(word.second), kLargestSize, word.first),
          "write 3, or 3x2 for height and width");
   }
 
   std::string where_;
-  std::string type_;
-  std::map<std::string, std::string> words_;
+  LayerSettings words_;
+  std::string type_ = "conv2d";
 };
 
 }  // namespace
@@ -103,15 +93,15 @@ ZeroSpec parse_zeros(const std::string& text, const std::string& where) {
   const std::string number = clustered ? text.substr(8) : text;
   const auto share = parse_number<double>(number);
   if (!share || !(*share >= 0 && *share <= 1)) {
-    throw InputError(where, fmt::format("'{}' does not say which values are zero", text),
+    throw InputError(where, fmt::format("{} does not say which values are zero", quote_name(text)),
                      "write a share from 0 to 1 (uniform), channel:SHARE (clustered), dense or zero");
   }
   return clustered ? ZeroSpec::by_channel(*share) : ZeroSpec::uniform(*share);
 }
 
-SyntheticLayer parse_synthetic_layer(const std::string& text, std::size_t index, const ZeroTexts& zeros,
-                                     const std::string& where) {
-  const LayerWords words(text, where);
+SyntheticLayer make_synthetic_layer(const LayerSettings& settings, std::size_t index, const ZeroTexts& zeros,
+                                    const std::string& where) {
+  const LayerWords words(settings, where);
   SyntheticLayer layer;
   layer.name = words.text("name", fmt::format("layer{}", index));
   if (words.type() == "linear") {
@@ -145,6 +135,30 @@ SyntheticLayer parse_synthetic_layer(const std::string& text, std::size_t index,
   layer.w = parse_zeros(words.text("W", zeros.w), words.where());
   layer.g = parse_zeros(words.text("G", zeros.g), words.where());
   return layer;
+}
+
+SyntheticLayer parse_synthetic_layer(const std::string& text, std::size_t index, const ZeroTexts& zeros,
+                                     const std::string& where) {
+  LayerSettings settings;
+  settings["type"] = "";
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find(' ', at), text.size());
+    const std::string word = text.substr(at, end - at);
+    at = end + 1;
+    if (word.empty()) continue;
+    const std::size_t equals = word.find('=');
+    if (equals != std::string::npos) {
+      if (!settings.emplace(word.substr(0, equals), word.substr(equals + 1)).second)
+        throw InputError(where, fmt::format("{} is there twice", quote_name(word.substr(0, equals))),
+                         "remove one");
+    } else if (settings["type"].empty()) {
+      settings["type"] = word;
+    } else {
+      throw InputError(where, fmt::format("{} is not key=value", quote_name(word)),
+                       "write for example kernel=3");
+    }
+  }
+  return make_synthetic_layer(settings, index, zeros, where);
 }
 
 }  // namespace lacuna

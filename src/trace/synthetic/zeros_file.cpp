@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <set>
 
 #include "base/error.hpp"
 #include "base/io/byte_source.hpp"
@@ -40,28 +41,38 @@ ZerosTable ZerosTable::parse(std::string_view text, const std::string& path) {
   return table;
 }
 
+void ZerosTable::check_names(const std::vector<std::string>& names, const std::string& owner) const {
+  const std::set<std::string_view> known(names.begin(), names.end());
+  for (const Line& line : lines_) {
+    if (!known.contains(line.layer))
+      throw InputError(fmt::format("{}:{}", path_, line.number),
+                       fmt::format("{} has no layer {}", owner, quote_name(line.layer)),
+                       suggest(line.layer, names));
+  }
+}
+
+const ZerosTable::Line& ZerosTable::line_of(const std::string& layer) const {
+  const auto line = std::ranges::find(lines_, layer, &Line::layer);
+  if (line == lines_.end())
+    throw InputError(path_, fmt::format("there is no line for layer {}", quote_name(layer)),
+                     "add it; 'recorded' keeps the zeros of a tensor");
+  return *line;
+}
+
 Trace ZerosTable::draw(const Trace& trace, ZerosClustering clustering, std::uint64_t seed) const {
   std::vector<std::string> names;
   for (const Layer& layer : trace.layers()) names.push_back(layer.name);
-  for (const Line& line : lines_) {
-    if (std::ranges::find(names, line.layer) == names.end())
-      throw InputError(fmt::format("{}:{}", path_, line.number),
-                       fmt::format("{} has no layer {}", trace.path(), quote_name(line.layer)),
-                       suggest(line.layer, names));
-  }
+  check_names(names, trace.path());
   SyntheticSpec spec;
   spec.name = fmt::format("{} with the zeros of {}", trace.path(), path_);
   spec.seed = seed;
   spec.info = trace.info();
   for (const Layer& layer : trace.layers()) {
-    const auto line = std::ranges::find(lines_, layer.name, &Line::layer);
-    if (line == lines_.end())
-      throw InputError(path_, fmt::format("there is no line for layer {}", quote_name(layer.name)),
-                       "add it; 'recorded' keeps the zeros of a tensor");
+    const Line& line = line_of(layer.name);
     const auto zeros_of = [&](Operand role) {
       const MaskView& mask = layer.tensor(role).mask;
-      if (!line->zeros[role]) return ZeroSpec::recorded(mask);
-      const ZeroSpec& zeros = *line->zeros[role];
+      if (!line.zeros[role]) return ZeroSpec::recorded(mask);
+      const ZeroSpec& zeros = *line.zeros[role];
       if (zeros.pattern != ZeroPattern::kUniform || clustering == ZerosClustering::kUniform) return zeros;
       if (clustering == ZerosClustering::kChannel) return ZeroSpec::by_channel(zeros.share);
       return ZeroSpec::clustered(zeros.share, measure_clustering(mask, rows_of_image(layer.shape, role)));
@@ -70,6 +81,29 @@ Trace ZerosTable::draw(const Trace& trace, ZerosClustering clustering, std::uint
                            zeros_of(Operand::kG)});
   }
   return make_synthetic(spec);
+}
+
+void ZerosTable::apply(std::vector<SyntheticLayer>& layers, const std::string& name,
+                       ZerosClustering clustering) const {
+  if (clustering == ZerosClustering::kMeasured)
+    throw InputError("--clustering measured",
+                     fmt::format("{} was not recorded, so there is nothing to measure", name),
+                     "take uniform or channel, or --zeros-like TRACE");
+  std::vector<std::string> names;
+  for (const SyntheticLayer& layer : layers) names.push_back(layer.name);
+  check_names(names, name);
+  for (SyntheticLayer& layer : layers) {
+    const Line& line = line_of(layer.name);
+    for (const Operand role : kOperands) {
+      if (!line.zeros[role])
+        throw InputError(fmt::format("{}:{}", path_, line.number),
+                         fmt::format("'recorded' is of a trace, and {} is none", name),
+                         "give a share, or dense or zero");
+      ZeroSpec& zeros = layer.zeros(role) = *line.zeros[role];
+      if (zeros.pattern == ZeroPattern::kUniform && clustering == ZerosClustering::kChannel)
+        zeros = ZeroSpec::by_channel(zeros.share);
+    }
+  }
 }
 
 }  // namespace lacuna

@@ -32,6 +32,9 @@ class ZerosTable {
   // Returns the layers of `trace` with masks drawn as the table says; it has a line for each of them. Values
   // are not kept. Throws InputError for a layer that one of them lacks.
   Trace draw(const Trace& trace, ZerosClustering clustering, std::uint64_t seed) const;
+  // Gives `layers`, which nobody recorded, the zeros of the table. `name` stands for them in messages. Throws
+  // InputError as draw() does, and for `recorded` or measured zeros.
+  void apply(std::vector<SyntheticLayer>& layers, const std::string& name, ZerosClustering clustering) const;
 
  private:
   struct Line {
@@ -39,6 +42,10 @@ class ZerosTable {
     std::string layer;
     PerOperand<std::optional<ZeroSpec>> zeros;  // nothing: as recorded
   };
+  // Throws InputError if a line names none of `names`, the layers of `owner`.
+  void check_names(const std::vector<std::string>& names, const std::string& owner) const;
+  const Line& line_of(const std::string& layer) const;
+
   std::string path_;
   std::vector<Line> lines_;
 };
