@@ -70,7 +70,7 @@ void add_zeros_options(CLI::App& command, ZerosChoice& zeros, const std::string&
 
 void add_machine_options(CLI::App& command, MachineChoice& machines) {
   add(command, "--config", machines.configs, "FILE",
-      "A machine described in YAML: 'arch: NAME' and its parameters")
+      "A machine described in YAML: 'arch: NAME' or 'base: FILE.yaml', and its parameters")
       ->allow_extra_args(false);
   add(command, "--set", machines.settings, "key=value",
       "Change a parameter of every machine that has it; NAME.key=value of one ('lacuna arch show NAME')")

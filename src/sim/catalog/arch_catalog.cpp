@@ -19,6 +19,15 @@ InputError located(const std::string& origin, const InputError& error) {
   return {fmt::format("{}: {}", origin, error.where()), error.cause(), error.remedy()};
 }
 
+Machine from_model(const AcceleratorModel& model) {
+  return {model.name, &model, Params(model.name, model.params), model.summary, ""};
+}
+
+bool is_file_name(std::string_view name) { return name.ends_with(".yaml") || name.ends_with(".yml"); }
+
+// Files that start from one another; more are a mistake.
+constexpr std::size_t kDeepestBase = 16;
+
 }  // namespace
 
 std::unique_ptr<Accelerator> Machine::build() const {
@@ -65,23 +74,48 @@ std::vector<Hardware> ArchCatalog::all_hardware() const {
 
 Machine ArchCatalog::find(std::string_view name, std::string_view origin) const {
   if (const AcceleratorModel* model = registry_.find(name)) {
-    return {model->name, model, Params(model->name, model->params), model->summary, ""};
+    return from_model(*model);
   }
   for (const EmbeddedFile& file : configs_) {
     if (file.stem() != name) continue;
     // A model of the same name is found first, so a configuration can only extend a model and never itself.
-    Machine machine =
-        configure(ArchConfig::parse(file.bytes, std::string(file.name)), std::string(file.name), false);
+    const std::string path(file.name);
+    const ArchConfig config = ArchConfig::parse(file.bytes, path);
+    const AcceleratorModel* model = registry_.find(config.base);
+    if (model == nullptr) {
+      throw InputError(config.base_origin, fmt::format("unknown model {}", quote_name(config.base)),
+                       suggest(config.base, model_names()));
+    }
+    Machine machine = configure(from_model(*model), config, path);
     machine.name = name;
     return machine;
   }
-  const bool file = name.ends_with(".yaml") || name.ends_with(".yml");
   throw InputError(origin, fmt::format("unknown machine {}", quote_name(name)),
-                   file ? "a file is given with --config FILE" : suggest(name, names()));
+                   is_file_name(name) ? "a file is given with --config FILE" : suggest(name, names()));
 }
 
 Machine ArchCatalog::load(const std::filesystem::path& file) const {
-  return parse(ByteSource::open(file)->text(), file.string());
+  std::vector<std::filesystem::path> derived;
+  return load_base(file, derived);
+}
+
+Machine ArchCatalog::load_base(const std::filesystem::path& file,
+                               std::vector<std::filesystem::path>& derived) const {
+  const auto source = ByteSource::open(file);
+  const ArchConfig config = ArchConfig::parse(source->text(), file.string());
+  if (!is_file_name(config.base))
+    return configure(find(config.base, config.base_origin), config, file.string());
+  const std::filesystem::path base = file.parent_path() / config.base;
+  derived.push_back(std::filesystem::weakly_canonical(file));
+  if (std::ranges::find(derived, std::filesystem::weakly_canonical(base)) != derived.end())
+    throw InputError(config.base_origin,
+                     fmt::format("{} starts from this file itself", quote_name(config.base)),
+                     "name a machine, or another file");
+  if (derived.size() > kDeepestBase)
+    throw InputError(config.base_origin,
+                     fmt::format("more than {} files start from one another", kDeepestBase),
+                     "put their parameters into fewer files");
+  return configure(load_base(base, derived), config, file.string());
 }
 
 Machine ArchCatalog::find_or_load(const std::string& name_or_file, std::string_view origin) const {
@@ -93,29 +127,21 @@ Machine ArchCatalog::find_or_load(const std::string& name_or_file, std::string_v
 }
 
 Machine ArchCatalog::parse(std::string_view yaml, const std::string& file) const {
-  return configure(ArchConfig::parse(yaml, file), file, true);
+  const ArchConfig config = ArchConfig::parse(yaml, file);
+  if (is_file_name(config.base))
+    throw InputError(config.base_origin,
+                     fmt::format("{} is a file, which only a file can start from", quote_name(config.base)),
+                     "name a machine, or give this configuration as a file too");
+  return configure(find(config.base, config.base_origin), config, file);
 }
 
-Machine ArchCatalog::configure(const ArchConfig& config, const std::string& file,
-                               bool may_extend_configuration) const {
-  Machine machine;
-  if (may_extend_configuration) {
-    machine = find(config.base, config.base_origin);
-  } else {
-    const AcceleratorModel* model = registry_.find(config.base);
-    if (model == nullptr) {
-      throw InputError(config.base_origin, fmt::format("unknown model {}", quote_name(config.base)),
-                       suggest(config.base, model_names()));
-    }
-    machine = {model->name, model, Params(model->name, model->params), model->summary, ""};
-  }
-  machine.origin = file;
-  if (!config.name.empty()) machine.name = config.name;
-  if (!config.summary.empty()) machine.summary = config.summary;
-  for (const ArchSetting& setting : config.settings) {
-    machine.params.set(setting.key, setting.value, setting.origin);
-  }
-  return machine;
+Machine ArchCatalog::configure(Machine base, const ArchConfig& config, const std::string& file) {
+  base.origin = file;
+  if (!config.name.empty()) base.name = config.name;
+  if (!config.summary.empty()) base.summary = config.summary;
+  for (const ArchSetting& setting : config.settings)
+    base.params.set(setting.key, setting.value, setting.origin);
+  return base;
 }
 
 void apply_setting(std::vector<Machine>& machines, std::string_view assignment, std::string_view origin) {

@@ -45,15 +45,18 @@ class ArchCatalog {
   // A model with its defaults, or a named configuration. Throws InputError with the nearest name; `origin`
   // ("--arch") starts the message.
   Machine find(std::string_view name, std::string_view origin) const;
-  // A configuration from a YAML file, or from its text. Throws InputError with file, line, key and what is
-  // allowed.
+  // A configuration from a YAML file, or from its text. A file may start from another one ('base: mine.yaml',
+  // beside it), a text from names alone. Throws InputError with file, line, key and what is allowed.
   Machine load(const std::filesystem::path& file) const;
   // What is called so, or else the file of that path.
   Machine find_or_load(const std::string& name_or_file, std::string_view origin) const;
   Machine parse(std::string_view yaml, const std::string& file) const;
 
  private:
-  Machine configure(const ArchConfig& config, const std::string& file, bool may_extend_configuration) const;
+  // `derived` are the files that start from this one, the nearest last.
+  Machine load_base(const std::filesystem::path& file, std::vector<std::filesystem::path>& derived) const;
+  // Returns `base` with the settings of a file.
+  static Machine configure(Machine base, const ArchConfig& config, const std::string& file);
 
   const AcceleratorRegistry& registry_;
   std::span<const EmbeddedFile> configs_;

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "base/io/output_file.hpp"
 #include "base/testing.hpp"
 #include "sim/catalog/arch_config.hpp"
 
@@ -136,6 +137,45 @@ TEST_F(ArchCatalogTest, ParametersThatDoNotGoTogetherNameTheFile) {
     EXPECT_STREQ(error.what(), "my.yaml: grid: 13 rows bring bad luck; everybody knows; set rows=12; or 14");
     EXPECT_EQ(error.remedy(), "set rows=12; or 14");
   }
+}
+
+TEST_F(ArchCatalogTest, FilesStartFromFiles) {
+  const TemporaryFolder folder;
+  const auto write = [&](const std::string& name, const std::string& text) {
+    write_file(folder.file(name), text);
+  };
+  std::filesystem::create_directory(folder.file("mine"));
+  write("base.yaml", "arch: wide\nname: base\ngating: true\n");
+  write("mine/rows.yml", "base: ../base.yaml\nrows: 16\n");
+  write("mine/last.yaml", "base: rows.yml\nname: last\ngating: false\n");
+  const Machine machine = catalog_.load(folder.file("mine/last.yaml"));
+  EXPECT_EQ(machine.name, "last");
+  EXPECT_EQ(machine.params.integer("rows"), 16);
+  EXPECT_EQ(machine.params.flag("gating"), false);
+  EXPECT_EQ(machine.params.text("links"), "[[0,0],[1,-1]]");
+  EXPECT_EQ(catalog_.load(folder.file("mine/rows.yml")).name, "base");
+  const auto load_error = [&](const std::string& name) {
+    return error_of([&] { catalog_.load(folder.file(name)); });
+  };
+  write("self.yaml", "base: ./self.yaml\n");
+  write("one.yaml", "base: two.yaml\n");
+  write("two.yaml", "base: one.yaml\n");
+  EXPECT_EQ(load_error("self.yaml"),
+            folder.file("self.yaml") +
+                ":1: './self.yaml' starts from this file itself; name a machine, or another file");
+  EXPECT_NE(load_error("one.yaml").find("two.yaml:1: 'one.yaml' starts from this file itself"),
+            std::string::npos);
+  write("lost.yaml", "base: nowhere.yaml\n");
+  EXPECT_NE(load_error("lost.yaml").find("nowhere.yaml: there is no such file"), std::string::npos);
+  for (int i = 0; i < 20; ++i) write(fmt::format("c{}.yaml", i), fmt::format("base: c{}.yaml\n", i + 1));
+  EXPECT_NE(load_error("c0.yaml").find("more than 16 files start from one another"), std::string::npos);
+  write("bad.yaml", "base: base.yaml\nrwos: 2\n");
+  EXPECT_TRUE(
+      load_error("bad.yaml").starts_with(folder.file("bad.yaml") + ":2: unknown key 'rwos' for grid"));
+  EXPECT_EQ(
+      parse_error("base: base.yaml\n"),
+      "my.yaml:1: 'base.yaml' is a file, which only a file can start from; name a machine, or give this "
+      "configuration as a file too");
 }
 
 TEST_F(ArchCatalogTest, MissingFile) { EXPECT_THROW(catalog_.load("/nowhere/my.yaml"), InputError); }

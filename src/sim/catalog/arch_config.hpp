@@ -1,6 +1,7 @@
 // A machine described in YAML (docs/configuration.md):
 //   name: tensordash-8rows      optional: what results call it
-//   arch: tensordash            a model, or a named configuration to start from (`base` means the same)
+//   arch: tensordash            a model, a named configuration or a .yaml file to start from (`base` means
+//                               the same)
 //   summary: twice the rows     optional
 //   rows: 8                     parameters, here or under `params:`
 #pragma once
