@@ -1,4 +1,5 @@
 // Parses the command line, runs one command and turns what it throws into one line and an exit code.
+#include <algorithm>
 #include <csignal>
 #include <filesystem>
 #include <new>
@@ -12,6 +13,7 @@
 #include "base/version.hpp"
 #include "cli/commands.hpp"
 #include "cli/manual/help_formatter.hpp"
+#include "cli/repeat_options.hpp"
 #include "cli/terminal/output.hpp"
 #include "cli/terminal/terminal.hpp"
 #include "cli/terminal/thread_waiting.hpp"
@@ -84,7 +86,9 @@ int run(int argc, char** argv) {
   for (CLI::App* command : app.get_subcommands({})) command->group("Commands");
   add_examples(app, {{"lacuna COMMAND --help", "what a command does, its options and examples"}});
   try {
-    app.parse(argc, argv);
+    std::vector<std::string> words = repeat_options({argv + 1, argv + argc});
+    std::ranges::reverse(words);  // as CLI11 takes them
+    app.parse(std::move(words));
   } catch (const CLI::CallForHelp&) {
     print_text(app.help());
   } catch (const CLI::CallForVersion& request) {
