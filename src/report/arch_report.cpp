@@ -1,6 +1,7 @@
 #include "report/arch_report.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <set>
 
 #include "base/embedded_file.hpp"
@@ -10,25 +11,9 @@
 namespace lacuna {
 namespace {
 
-// Lines of at most `width` columns, broken at blanks, each after the first with the indent in front.
+// Wrapped lines, each after the first with the indent in front.
 std::string wrapped(std::string_view text, std::size_t width, std::string_view indent) {
-  std::string lines;
-  std::size_t column = 0;
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = std::min(text.find(' ', at), text.size());
-    const std::string_view word = text.substr(at, end - at);
-    if (column > 0 && column + 1 + display_width(word) > width) {
-      lines += fmt::format("\n{}", indent);
-      column = 0;
-    } else if (column > 0) {
-      lines += ' ';
-      ++column;
-    }
-    lines += word;
-    column += display_width(word);
-    at = end + 1;
-  }
-  return lines;
+  return fmt::format("{}", fmt::join(wrapped_lines(text, width), fmt::format("\n{}", indent)));
 }
 
 std::string_view kind_name(ParamSpec::Kind kind) {
@@ -105,7 +90,7 @@ std::string arch_list_json(const ArchCatalog& catalog) {
 
 std::string arch_show_text(const Machine& machine, const TextStyle& style) {
   constexpr std::string_view kIndent = "      ";
-  const auto width = static_cast<std::size_t>(std::clamp(style.width, 60, 110)) - kIndent.size();
+  const auto width = static_cast<std::size_t>(std::clamp(style.width, 60, 100)) - kIndent.size();
   std::string text = fmt::format("{}: {}\n", bold_text(machine.name, style), machine.summary);
   if (machine.name != machine.model->name)
     text += fmt::format("A configuration of {}\n", machine.model->name);

@@ -14,7 +14,7 @@ enum class Align { kLeft, kRight };
 // How tables are shown. The default suits a file or a pipe.
 struct TextStyle {
   bool colour = false;  // ANSI escapes for titles
-  int width = 160;      // columns of the terminal; wider tables continue below
+  int width = 100;      // columns of the terminal, to which wider tables are folded
   bool bars = false;    // bar_text() next to numbers that are compared
 };
 
@@ -22,7 +22,8 @@ struct TableColumn {
   std::string title;
   Align align = Align::kRight;
   // Columns next to each other with the same group stand under one heading. Columns without a group lead the
-  // rows: where a table is too wide its groups continue below, and these are repeated.
+  // rows: where a table is too wide, titles and texts are wrapped at blanks, then its groups (without any:
+  // its numbers) continue below, and the leading columns are repeated.
   std::string group = {};
 };
 
@@ -35,13 +36,21 @@ class TextTable {
   std::string render(const TextStyle& style) const;
 
  private:
-  std::string render_columns(const std::vector<std::size_t>& columns, const std::vector<std::size_t>& widths,
-                             const TextStyle& style) const;
+  using Columns = std::vector<std::size_t>;
+
+  std::size_t width_of(const Columns& columns, const Columns& widths) const;
+  // Narrows the texts of `columns`, the widest first, until they take `room` or cannot be narrower.
+  void wrap_texts(const Columns& columns, std::size_t room, Columns& widths) const;
+  std::string render_columns(const Columns& columns, const Columns& widths, const TextStyle& style) const;
 
   std::vector<TableColumn> columns_;
   std::vector<std::vector<std::string>> rows_;  // empty: a rule
-  std::vector<std::size_t> widths_;
+  Columns widths_;                              // of the widest cell
+  Columns words_;                               // of the longest word of a cell
 };
+
+// Lines of at most `width` columns, broken at blanks; a longer word has a line of its own. At least one line.
+std::vector<std::string> wrapped_lines(std::string_view text, std::size_t width);
 
 // Columns that the text takes on a terminal (UTF-8 characters, one column each).
 std::size_t display_width(std::string_view text);

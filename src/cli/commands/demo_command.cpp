@@ -122,20 +122,19 @@ class Demo final : public train::RunObserver {
                                           [&](double share) { bar_.update(share, "simulating"); }));
     heading("\n2. Where the zeros are (recorded at the last step)");
     say(zeros_table(points_.back(), style_));
-    say("A: input activations, W: weights, G: gradients of the outputs. 'at best': the speedup if every "
-        "multiplication whose\n"
-        "sparser operand is zero took no time.\n");
+    say("A: input activations, W: weights, G: gradients of the outputs. 'at best': the speedup if every\n"
+        "multiplication whose sparser operand is zero took no time.\n");
     heading(fmt::format("\n3. Accelerators on that step (simulated cycle by cycle, {} multipliers each)",
                         grouped_digits(kDemoMultipliers)));
     say(machines_table(points_.back(), kDemoMultipliers, style_));
-    say("Speedups by operation are from zeros. from zeros x without zeros = speedup over the dense machine: "
-        "'without zeros' is\nwhat the machine would have if no value were zero, above 1 from lanes that "
-        "channels, positions or samples do not fill\nand from borders of images. 'useful': share of "
-        "multiplier slots that did work with two non-zero operands.\n"
-        "With memory, all machines wait for LPDDR4, and all but SCNN and ANT for SRAM; for transposers those "
-        "of tiles alone.\n"
-        "'limited by': what bounds the time with memory; SCNN and ANT also: slots lost to products that fit "
-        "no output, to\nvectors that are not full, to waiting.\n"
+    say("Speedups by operation are from zeros. from zeros x without zeros = speedup over the dense machine:\n"
+        "'without zeros' is what the machine would have if no value were zero, above 1 from lanes that\n"
+        "channels, positions or samples do not fill and from borders of images.\n"
+        "'useful': share of multiplier slots that did work with two non-zero operands.\n"
+        "With memory, all machines wait for LPDDR4, and all but SCNN and ANT for SRAM; for transposers "
+        "those\n"
+        "of tiles alone. 'limited by': what bounds the time with memory; SCNN and ANT also: slots lost to\n"
+        "products that fit no output, to vectors that are not full, to waiting.\n"
         "Energy: 65 nm, FP32, tables with sources ('lacuna arch area', docs/models).\n");
     say("\nOver the training:\n");
     say(progress_table(points_, style_));

@@ -35,7 +35,7 @@ TEST(PotentialReport, Table) {
 }
 
 TEST(PotentialReport, SummaryHasARowForEachTrace) {
-  const std::string text = inspection_summary({inspection(), inspection()}, {});
+  const std::string text = inspection_summary({inspection(), inspection()}, {.width = 160});
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 5) << text;
 }
 

@@ -251,6 +251,25 @@ std::string model_table(const Sorted& sorted, const TextStyle& style) {
   return table.render(style);
 }
 
+// Says why a table has no rows, or no input_grad: the first layer has none.
+std::string why_nothing(const RunResult& run) {
+  std::size_t all = 0;
+  for (const LayerResult& layer : run.layers) all += layer.ops.size();
+  const bool only = run.layers.size() == 1;
+  if (all == 0) {
+    return fmt::format(
+        "\nnothing to simulate: {} ran none of these operations. The first layer of a network has no\n"
+        "input_grad: nobody needs the gradient of its input.\n",
+        only ? "the only layer" : "the layers");
+  }
+  const auto& ops = run.layers.front().ops;
+  const bool trained =
+      std::ranges::any_of(ops, [](const OpResult& op) { return op.op == Operation::kWeightGrad; });
+  return only && trained && ops.size() == 2
+             ? "\nno input_grad: the only layer is the first of its network, whose input has no gradient.\n"
+             : "";
+}
+
 }  // namespace
 
 std::string trace_title(const TraceInfo& info) {
@@ -283,6 +302,7 @@ std::string result_tables(const std::vector<RunResult>& runs, bool layers, const
     }
     text += warnings(model, sorted.archs);
     text += remarks(model);
+    text += why_nothing(first);
     if (!layers) continue;
     for (const TraceRuns& trace : model.traces) {
       section(fmt::format("{}, by layer", trace_title(trace.any().info)),

@@ -22,17 +22,16 @@ inline constexpr double kWarnWithoutZeros = 1.05;
 
 // Legend below tables with columns of speedups.
 inline constexpr std::string_view kSpeedupLegend =
-    "\nfrom zeros x without zeros = speedup over the baseline, which is what papers print. 'from zeros': how "
-    "many times as long the same\nmachine would take if no value were zero. 'without zeros': its speedup "
-    "then; "
-    "above 1 from lanes that channels, positions or\nsamples do not fill and from borders of images, below 1 "
-    "where zeros first have to make up for what skipping them costs.\n";
+    "\nfrom zeros x without zeros = speedup over the baseline, which is what papers print.\n"
+    "'from zeros': how many times as long the same machine would take if no value were zero.\n"
+    "'without zeros': its speedup then; above 1 from lanes that channels, positions or samples do not\n"
+    "fill and from borders of images, below 1 where zeros first have to make up for what skipping them\n"
+    "costs.\n";
 
 // Legend below tables with energy efficiencies.
 inline constexpr std::string_view kEnergyLegend =
-    "\nenergy efficiency: energy of the baseline / energy of the machine. 'from zeros': energy of the "
-    "machine "
-    "if no value were zero /\nits energy.\n";
+    "\nenergy efficiency: energy of the baseline / energy of the machine.\n"
+    "'from zeros': energy of the machine if no value were zero / its energy.\n";
 
 // "alexnet on imagenette, progress 100 %, accuracy 83.7 %"
 std::string trace_title(const TraceInfo& info);
