@@ -92,6 +92,8 @@ struct FigureInputs {
   // Of what is timed.
   int threads = 1;
   bool quick = false;  // one small network: shows that it works, not what it gives
+  // Asked while timing: true ends it, and what has been timed is kept.
+  std::function<bool()> stop = [] { return false; };
 };
 
 struct Figure {

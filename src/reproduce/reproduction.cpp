@@ -38,12 +38,12 @@ std::vector<const Figure*> choose_figures(const std::vector<std::string>& ids, b
 std::vector<RunKey> wanted_runs(const Figure& figure, const PaperTable& paper, Runs& runs) {
   if (figure.timed) return {};
   const Progress none = [](double) {};
-  (void)figure.make({runs, paper, none, 1, false});
+  (void)figure.make({runs, paper, none});
   return runs.take_wanted();
 }
 
 Reproduction reproduce_figures(const std::vector<const Figure*>& figures, const DataFolder& data, int threads,
-                               const Runs::Report& report, bool quick) {
+                               const Runs::Report& report, const Timing& timing) {
   // What cannot be read is known before anything runs.
   std::map<std::string, PaperTable> papers;
   Runs runs(data);
@@ -72,7 +72,7 @@ Reproduction reproduce_figures(const std::vector<const Figure*>& figures, const 
     const Figure& figure = *output.figure;
     const double part = figure.timed ? (1 - simulated) / timed : 0;
     const Progress progress = [&](double share) { report(done + share * part, figure.id); };
-    output.result = figure.make({runs, output.paper, progress, threads, quick});
+    output.result = figure.make({runs, output.paper, progress, threads, timing.quick, timing.stop});
     done += part;
     // A key that is missing from the paper's file is reported here, not while printing.
     for_each_cell(output, [&](const FigureTable&, const Cell& cell) {

@@ -43,10 +43,15 @@ std::vector<const Figure*> choose_figures(const std::vector<std::string>& ids, b
 // Runs that a figure asks for; none of one that is timed.
 std::vector<RunKey> wanted_runs(const Figure& figure, const PaperTable& paper, Runs& runs);
 
-// Runs them; `quick`: what is timed, on small images (FigureInputs). Throws InputError for data that cannot
-// be read.
+// How figures that are timed run (FigureInputs).
+struct Timing {
+  bool quick = false;
+  std::function<bool()> stop = [] { return false; };
+};
+
+// Runs them. Throws InputError for data that cannot be read.
 Reproduction reproduce_figures(const std::vector<const Figure*>& figures, const DataFolder& data, int threads,
-                               const Runs::Report& report, bool quick = false);
+                               const Runs::Report& report, const Timing& timing = {});
 
 // The numbers of the figures that are not timed.
 RecordedValues recordable(const Reproduction& reproduction);

@@ -5,6 +5,7 @@
 #include "cli/commands.hpp"
 #include "cli/terminal/output.hpp"
 #include "cli/terminal/progress_bar.hpp"
+#include "cli/terminal/stop_signal.hpp"
 #include "cli/terminal/terminal.hpp"
 #include "reproduce/output/reproduce_output.hpp"
 
@@ -46,11 +47,13 @@ void run_reproduce(const ReproduceOptions& options) {
   if (options.record) check_can_write(recorded_file.string(), "--record");
   const RecordedValues recorded = RecordedValues::open(recorded_file, options.record);
   Reproduction result;
+  std::optional<StopOnSignal> stopping;  // times take minutes: those that are there are kept
+  if (options.timed) stopping.emplace();
   {
     ProgressBar bar;
-    result = reproduce_figures(
-        figures, data, resolve_threads(options.threads),
-        [&](double share, const std::string& what) { bar.update(share, what); }, options.quick);
+    result = reproduce_figures(figures, data, resolve_threads(options.threads),
+                               [&](double share, const std::string& what) { bar.update(share, what); },
+                               {options.quick, [] { return stop_signal() != 0; }});
   }
   const RecordedValues now = recordable(result);
   result.moved = recorded.compare(now);
@@ -60,6 +63,7 @@ void run_reproduce(const ReproduceOptions& options) {
   if (!options.markdown.empty()) write_result(options.markdown, reproduction_markdown(result));
   const bool quiet = options.json == kStandardOutput || options.markdown == kStandardOutput;
   if (!quiet) print_text(reproduction_text(result, output_style()) + "\n" + grade_text(result));
+  if (stop_signal() != 0) exit_with(128 + stop_signal());
   if (options.record) {
     write_result(recorded_file.string(), recorded.replaced_by(now).text());
     if (!quiet)

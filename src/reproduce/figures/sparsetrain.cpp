@@ -33,6 +33,8 @@ constexpr Effort kWhole{224, 5};
 constexpr TimedNetwork kQuickNetworks[] = {{"resnet34", 2, 2, 0.005}};
 constexpr Effort kQuick{32, 1};
 
+struct Stopped {};
+
 struct TimedResult {
   train::KernelTimes times;
   train::ZeroReport zeros;
@@ -86,9 +88,18 @@ FigureResult make_sparsetrain(const FigureInputs& in) {
   const std::span<const TimedNetwork> networks =
       in.quick ? std::span<const TimedNetwork>(kQuickNetworks) : kTimedNetworks;
   const double part = 1.0 / static_cast<double>(networks.size());
+  std::vector<std::string> notes;
   for (const TimedNetwork& network : networks) {
-    const TimedResult result =
-        time_network(network, effort, in.threads, [&](double share) { in.progress(done + share * part); });
+    TimedResult result;
+    try {
+      result = time_network(network, effort, in.threads, [&](double share) {
+        if (in.stop()) throw Stopped();
+        in.progress(done + share * part);
+      });
+    } catch (const Stopped&) {
+      notes.push_back(fmt::format("Stopped after {:.0f} of {} networks.", done / part, networks.size()));
+      break;
+    }
     done += part;
     const double a = 100 * result.zeros.activations, g = 100 * result.zeros.gradients;
     table.set(network.model, "layers after the first", result.times.layers_speedup,
@@ -101,7 +112,6 @@ FigureResult make_sparsetrain(const FigureInputs& in) {
     table.set(network.model, "whole step", result.times.step_speedup);
     zeros.set(network.model, "A", a).set(network.model, "G", g);
   }
-  std::vector<std::string> notes;
   if (in.quick) {
     notes.push_back(
         "A quick run of one network on small images: it shows that the timing works here. Nothing in it "

@@ -61,15 +61,23 @@ std::string values_text(const FigureTable& table, const TextStyle& style) {
   return text.render(style);
 }
 
+// "Area of the compute logic, 65 nm, FP32, mm2": numbers show the units x and % themselves.
+std::string title_text(const FigureTable& table) {
+  const bool shown = table.unit.empty() || table.unit == "x" || table.unit == "%";
+  return shown ? table.title : fmt::format("{}, {}", table.title, table.unit);
+}
+
+// One table for each table that has values of the paper: several may have rows of one name.
 std::string compared_text(const FigureOutput& output, const TextStyle& style) {
-  TextTable table({{"with the paper", Align::kLeft},
-                   {"ours"},
-                   {"paper"},
-                   {"difference"},
-                   {"how the paper's can be read", Align::kLeft}});
-  std::string reasons;
-  bool any = false;
+  std::string text;
   for (const FigureTable& one : output.result.tables) {
+    TextTable table({{"with the paper", Align::kLeft},
+                     {"ours"},
+                     {"paper"},
+                     {"difference"},
+                     {"how the paper's can be read", Align::kLeft}});
+    std::string reasons;
+    bool any = false;
     for (const Cell& cell : one.cells) {
       if (cell.paper.empty()) continue;
       any = true;
@@ -80,9 +88,11 @@ std::string compared_text(const FigureOutput& output, const TextStyle& style) {
       if (needs_reason(paper, cell.ours))
         reasons += fmt::format("  {}, {}: {}\n", cell.row, cell.column, reason_text(cell.reason));
     }
+    if (!any) continue;
+    text += fmt::format("\n{}\n{}", title_text(one), table.render(style));
+    if (!reasons.empty()) text += "\nwhy they differ:\n" + reasons;
   }
-  if (!any) return "";
-  return "\n" + table.render(style) + (reasons.empty() ? "" : "\nwhy they differ:\n" + reasons);
+  return text;
 }
 
 }  // namespace
@@ -94,7 +104,7 @@ std::string reproduction_text(const Reproduction& reproduction, const TextStyle&
     text += bold_text(fmt::format("{}: {}", output.figure->id, output.figure->title), style);
     text += fmt::format("\n{}, {}\n", output.paper.name(), output.figure->place);
     for (const FigureTable& table : output.result.tables)
-      text += fmt::format("\n{}\n{}", table.title, values_text(table, style));
+      text += fmt::format("\n{}\n{}", title_text(table), values_text(table, style));
     text += compared_text(output, style);
     for (const std::string& note : output.result.notes) text += fmt::format("\n{}\n", note);
   }
