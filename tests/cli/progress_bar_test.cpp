@@ -19,6 +19,7 @@ TEST(ProgressLine, SharesTimeLeftAndWidth) {
   EXPECT_EQ(progress_line(0.25, 100, "net", 80), "[######------------------]  25 %  5:00 min left  net");
   EXPECT_EQ(progress_line(0.01, 100, "a\x1b", 80), "[------------------------]   1 %  2:45 h left  a?");
   EXPECT_EQ(progress_line(0, 1, "net", 80), "[------------------------]   0 %  1 s so far  net");
+  EXPECT_EQ(progress_line(1e-6, 9, "net", 80), "[------------------------]   0 %  9 s so far  net");
   EXPECT_EQ(progress_line(2, 1, "net", 80), "[########################] 100 %  0 s left  net");
   EXPECT_EQ(progress_line(0.5, 10, "a long name", 40).size(), 39u);
 }

@@ -30,7 +30,8 @@ std::string progress_line(double share, double elapsed_seconds, const std::strin
   const int filled = static_cast<int>(share * kCells);
   std::string line = fmt::format("[{}{}] {:3.0f} %", std::string(static_cast<std::size_t>(filled), '#'),
                                  std::string(static_cast<std::size_t>(kCells - filled), '-'), share * 100);
-  line += share > 0 ? fmt::format("  {} left", duration_text(elapsed_seconds * (1 - share) / share))
+  // The first percent, in which pages are read and caches filled, says little about the rest.
+  line += share >= 0.01 ? fmt::format("  {} left", duration_text(elapsed_seconds * (1 - share) / share))
                     : fmt::format("  {} so far", duration_text(elapsed_seconds));
   line += "  " + printable(what);
   if (width > 1 && line.size() >= static_cast<std::size_t>(width))
