@@ -23,9 +23,9 @@ function answerOf(sweep: Sweep, points: Point[], front: Point[]): Answer {
   const [byX, byY] = [best(sweep.x), best(sweep.y)];
   const value = (point: Point, metric: number): string => withUnit(sweep, metric, Number(sweep.value(point, metric)!.toPrecision(3)));
   const sentences = front.length === 1
-    ? [`One of ${whole(points.length)} designs is best in both ${y} and ${x}.`, `On ${sweep.network()} it reaches ${value(byY, sweep.y)} ${y} at ${value(byY, sweep.x)}: ${designName(sweep, byY.design, 70)}.`]
+    ? [`One of ${whole(points.length)} designs is best in both ${y} and ${x}.`, `On ${sweep.network()} it reaches ${value(byY, sweep.y)} at ${value(byY, sweep.x)}: ${designName(sweep, byY.design, 70)}.`]
     : [`${whole(front.length)} of ${whole(points.length)} designs are worth a look: no other is better in both ${y} and ${x}.`,
-       `On ${sweep.network()} they go from ${value(byX, sweep.y)} ${y} at ${value(byX, sweep.x)} to ${value(byY, sweep.y)} at ${value(byY, sweep.x)}.`];
+       `On ${sweep.network()} they go from ${value(byX, sweep.y)} at ${value(byX, sweep.x)} to ${value(byY, sweep.y)} at ${value(byY, sweep.x)}.`];
   const fact = (metric: number, point: Point): Answer["numbers"][number] => {
     const number = sweep.value(point, metric);
     const ratio = sweep.data.units[metric] === "x";
