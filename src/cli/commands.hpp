@@ -20,6 +20,7 @@ void add_bench_command(CLI::App& app);
 void add_cite_command(CLI::App& app);
 void add_compare_command(CLI::App& app);
 void add_demo_command(CLI::App& app);
+void add_export_command(CLI::App& app);
 void add_help_command(CLI::App& app);
 void add_inspect_command(CLI::App& app);
 void add_reproduce_command(CLI::App& app);
@@ -33,9 +34,9 @@ void add_version_command(CLI::App& app);
 using AddCommand = void (*)(CLI::App&);
 inline constexpr AddCommand kCommands[] = {
     // In the order of --help.
-    add_demo_command,  add_train_command,     add_inspect_command, add_simulate_command, add_storage_command,
-    add_sweep_command, add_reproduce_command, add_compare_command, add_arch_command,     add_synth_command,
-    add_bench_command, add_cite_command,      add_help_command,    add_version_command,
+    add_demo_command,   add_train_command,     add_inspect_command, add_simulate_command, add_storage_command,
+    add_sweep_command,  add_reproduce_command, add_compare_command, add_arch_command,     add_synth_command,
+    add_export_command, add_bench_command,     add_cite_command,    add_help_command,     add_version_command,
 };
 
 // A command with its options, which `run` gets.
