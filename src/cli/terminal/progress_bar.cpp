@@ -32,7 +32,7 @@ std::string progress_line(double share, double elapsed_seconds, const std::strin
                                  std::string(static_cast<std::size_t>(kCells - filled), '-'), share * 100);
   // The first percent, in which pages are read and caches filled, says little about the rest.
   line += share >= 0.01 ? fmt::format("  {} left", duration_text(elapsed_seconds * (1 - share) / share))
-                    : fmt::format("  {} so far", duration_text(elapsed_seconds));
+                        : fmt::format("  {} so far", duration_text(elapsed_seconds));
   line += "  " + printable(what);
   if (width > 1 && line.size() >= static_cast<std::size_t>(width))
     line.resize(static_cast<std::size_t>(width) - 1);
