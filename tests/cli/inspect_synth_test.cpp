@@ -222,7 +222,7 @@ TEST(Synth, ZerosFileGivesTheZerosOfEachLayer) {
   expect_message(run_lacuna({"simulate", kAlexnet, "--clustering", "measured"}),
                  "--clustering: it says how the zeros of a table cluster; add --zeros-file");
   expect_message(run_lacuna({"synth", "--layer", "linear in=3 out=4", "--zeros-file", table, "-o", out}),
-                 "--zeros-file: its lines are for the layers of a trace; name the trace with --like");
+                 table + ":2: synthetic has no layer 'features.0'; known: layer0");
   write_file(table, "layer,A,W,G\nfeatures.1,0.5,0,0\n");
   const ProgramResult unknown = run_lacuna({"simulate", kAlexnet, "--zeros-file", table});
   EXPECT_EQ(unknown.exit_code, 2);
