@@ -75,7 +75,8 @@ class LayerWords {
   }
 
   [[noreturn]] void refuse(const std::pair<const std::string, std::string>& word) const {
-    fail(fmt::format("{} is not a number from 0 to {} for '{}'", quote_name(word.second), kLargestSize, word.first),
+    fail(fmt::format("{} is not a number from 0 to {} for '{}'", quote_name(word.second), kLargestSize,
+                     word.first),
          "write 3, or 3x2 for height and width");
   }
 
