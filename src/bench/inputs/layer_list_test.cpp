@@ -71,7 +71,8 @@ TEST(LayerList, MessagesAreOneLine) {
 // The program needs no files at run time.
 TEST(LayerList, NetworksArePartOfTheProgram) {
   const std::vector<std::string> names = shape_names();
-  EXPECT_EQ(names, (std::vector<std::string>{"alexnet", "resnet34", "resnet50", "squeezenet", "vgg16"}));
+  EXPECT_EQ(names, (std::vector<std::string>{"alexnet", "mobilenetv2", "resnet34", "resnet50", "squeezenet",
+                                             "vgg16"}));
   for (const std::string& name : names) {
     const Network network = read_shapes(name, 2);
     EXPECT_EQ(network.name, name);
