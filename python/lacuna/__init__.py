@@ -34,6 +34,7 @@ from .errors import (
 
 if TYPE_CHECKING:
     from ._capture.capture import Capture, capture
+    from ._capture.operands import multiplied
     from . import nn
     from ._convert.convert import convert, converted, unconvert
     from ._convert.report import ConversionReport, report
@@ -48,6 +49,7 @@ __version__ = "0.1.0"
 _LAZY = {
     "Capture": "_capture.capture",
     "capture": "_capture.capture",
+    "multiplied": "_capture.operands",
     "ConversionReport": "_convert.report",
     "convert": "_convert.convert",
     "converted": "_convert.convert",
@@ -85,6 +87,7 @@ __all__ = [
     "converted",
     "load_weights",
     "machines",
+    "multiplied",
     "nn",
     "parameters",
     "read_trace",

@@ -9,6 +9,7 @@ from torch import nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 from torch.utils.checkpoint import checkpoint
 
+import lacuna
 from support import DEVICES, RecordingTest, forward_of, input_grad_of, macs_of, weight_grad_of
 
 ATTENTION = getattr(F, "scaled_dot_product_attention", None)
@@ -344,6 +345,35 @@ class Functions(RecordingTest):
         model = Rotary()
         trace = self.record(model, lambda: model(torch.randn(3, 4)).sum().backward())
         self.assertEqual((trace.names, trace.left_out), (["rotary"], []))
+
+    def test_other_activations_in_the_forward_product(self):
+        """As SWAT multiplies: all of them forward, some in the weight gradient."""
+
+        class Cut(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.conv = nn.Conv2d(3, 4, 3, padding=1)
+                self.linear = nn.Linear(4, 5)
+
+            def forward(self, x):
+                x = F.relu(x)
+                self.all, self.cut = [x], [x * (x > x.mean())]
+                y = F.conv2d(lacuna.multiplied(self.cut[0], forward=x), self.conv.weight, padding=1)
+                y = F.relu(y).flatten(2).transpose(1, 2)  # with time steps, and not contiguous
+                self.all.append(y)
+                self.cut.append(y * (y > y.mean()))
+                return self.linear(lacuna.multiplied(self.cut[1], forward=y))
+
+        model = Cut()
+        step = self.record(model, lambda: model(torch.randn(3, 3, 4, 4)).sum().backward(), values=True)
+        self.assertEqual(step.metadata["version"], "3")
+        for number, layer in enumerate(step.layers):
+            for role, tensors in (("A_forward", model.all), ("A", model.cut)):
+                tensor = tensors[number][:2].detach()
+                wanted = tensor.permute(0, 2, 3, 1) if number == 0 else tensor.flatten(0, 1)
+                self.assert_close(layer.values[role], wanted, text=f"{layer.name} {role}")
+        with self.assertRaisesRegex(lacuna.CaptureError, "the shape"):
+            lacuna.multiplied(torch.ones(2), forward=torch.ones(3))
 
     def test_a_product_of_rows_with_rows(self):
         model = nn.Sequential(nn.Linear(4, 3))

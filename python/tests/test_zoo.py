@@ -180,7 +180,13 @@ class Program(ZooTest):
                     kept = layer.masks[role].float().mean()
                     if role in roles and layer.masks[role][0].numel() > 40:
                         self.assertLess(kept, 0.12, f"{method} {layer.name} {role}")
+                noted = "A_forward" in layer.masks  # all activations in SWAT's forward product
+                self.assertEqual(noted, method != "topk", layer.name)
+                if noted:
+                    self.assertLess(layer.zeros("A_forward"), layer.zeros("A"))
+                    self.assertTrue(bool((layer.masks["A"] <= layer.masks["A_forward"]).all()))
             self.assertEqual(trace["conv1"].zeros("W") > 0.8, method == "topk")
+            self.assertEqual(trace.metadata["version"], "1" if method == "topk" else "3")
 
     def test_sentence_pairs(self):
         write_snli(self.data)

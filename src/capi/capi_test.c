@@ -113,6 +113,30 @@ static void test_products(void) {
   lacuna_trace_free(trace);
 }
 
+/* SWAT: the forward product multiplies all activations, the weight gradient a few. */
+static void test_forward_activations(void) {
+  static const char* const kFull =
+      "{\"name\": \"l\", \"type\": \"linear\", \"in_features\": 8, \"out_features\": 4, \"batch\": 2}";
+  lacuna_builder* builder = NULL;
+  lacuna_trace* trace = NULL;
+  CHECK_OK(lacuna_builder_new("memory", "{\"model\": \"swat\"}", &builder));
+  CHECK_OK(lacuna_builder_layer(builder, kFull));
+  const uint8_t kept[2] = {1, 1}, all[2] = {255, 15};
+  CHECK_OK(lacuna_builder_mask(builder, LACUNA_A, kept, sizeof kept));
+  CHECK_OK(lacuna_builder_mask(builder, LACUNA_A_FORWARD, all, sizeof all));
+  CHECK_OK(lacuna_builder_finish(builder, &trace));
+  lacuna_builder_free(builder);
+  double zeros[3], forward;
+  CHECK_OK(lacuna_trace_layer_zeros(trace, 0, zeros));
+  CHECK_OK(lacuna_trace_layer_forward_zeros(trace, 0, &forward));
+  CHECK(zeros[0] == 0.875 && forward == 0.25);
+  char* json = NULL;
+  CHECK_OK(lacuna_trace_inspect_json(trace, &json));
+  CHECK(holds(json, "\"A_forward\": 0.25"));
+  lacuna_string_free(json);
+  lacuna_trace_free(trace);
+}
+
 static void test_traces(void) {
   char path[4096];
   lacuna_trace* trace = NULL;
@@ -143,6 +167,9 @@ static void test_traces(void) {
   CHECK(zeros[0] == 22.0 / 64 && zeros[1] == 0 && zeros[2] == 0);
   CHECK_FAILS(lacuna_trace_layer_zeros(trace, 2, zeros), LACUNA_BAD_INPUT, "no layer 2");
   CHECK_FAILS(lacuna_trace_layer_zeros(NULL, 0, zeros), LACUNA_BAD_INPUT, "'trace' is null");
+  CHECK_OK(lacuna_trace_layer_forward_zeros(trace, 1, zeros));
+  CHECK(zeros[0] == 22.0 / 64);
+  CHECK_FAILS(lacuna_trace_layer_forward_zeros(trace, 2, zeros), LACUNA_BAD_INPUT, "no layer 2");
   CHECK_FAILS(lacuna_trace_write(trace, "/nowhere/at/all.safetensors"), LACUNA_BAD_INPUT, "/nowhere");
   lacuna_trace_free(trace);
   CHECK_OK(lacuna_trace_open(path, &trace));
@@ -596,7 +623,7 @@ int main(int argc, char** argv) {
   if (strcmp(argv[1], "basics") == 0)
     test_basics();
   else if (strcmp(argv[1], "traces") == 0)
-    test_traces(), test_products(), test_shrinking();
+    test_traces(), test_products(), test_forward_activations(), test_shrinking();
   else if (strcmp(argv[1], "simulate") == 0)
     test_simulate();
   else if (strcmp(argv[1], "conv") == 0)

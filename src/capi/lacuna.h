@@ -87,9 +87,12 @@ lacuna_status lacuna_trace_inspect_json(const lacuna_trace* trace, char** json);
 size_t lacuna_trace_layer_count(const lacuna_trace* trace); /* 0 for null */
 /* The shares of zeros of A, W and G of a layer, by its place in the trace. */
 lacuna_status lacuna_trace_layer_zeros(const lacuna_trace* trace, size_t layer, double zeros[3]);
+/* The share of zeros of A as the forward product multiplies it: of A itself where the layer has no other. */
+lacuna_status lacuna_trace_layer_forward_zeros(const lacuna_trace* trace, size_t layer, double* zeros);
 void lacuna_trace_free(lacuna_trace* trace);
 
-enum { LACUNA_A = 0, LACUNA_W = 1, LACUNA_G = 2 };
+/* LACUNA_A_FORWARD: A as the forward product multiplies it, where weight_grad multiplies another. */
+enum { LACUNA_A = 0, LACUNA_W = 1, LACUNA_G = 2, LACUNA_A_FORWARD = 3 };
 typedef int lacuna_role;
 
 /* A trace from arrays. `metadata_json` is an object with the keys of a trace's metadata

@@ -1,4 +1,5 @@
 // lacuna_trace_* and lacuna_builder_*: traces from files, memory and arrays.
+#include <array>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -13,7 +14,18 @@
 namespace lacuna::capi {
 namespace {
 
-Operand role_of(lacuna_role role) { return choose(role, kOperands, "liblacuna", "operand"); }
+TraceTensor role_of(lacuna_role role) {
+  constexpr std::array<TraceTensor, 4> kRoles{Operand::kA, Operand::kW, Operand::kG, kAForward};
+  return choose(role, kRoles, "liblacuna", "operand");
+}
+
+const Layer& layer_at(const lacuna_trace& trace, size_t layer) {
+  const std::vector<Layer>& layers = trace.trace.layers();
+  if (layer >= layers.size())
+    throw InputError(trace.trace.path(), fmt::format("there is no layer {}", layer),
+                     fmt::format("it has {}", layers.size()));
+  return layers[layer];
+}
 
 // A builder inside a layer.
 TraceBuilder& in_layer(lacuna_builder* builder) {
@@ -70,13 +82,17 @@ size_t lacuna_trace_layer_count(const lacuna_trace* trace) {
 lacuna_status lacuna_trace_layer_zeros(const lacuna_trace* trace, size_t layer, double zeros[3]) {
   return guarded([&] {
     require_all("trace, zeros", {trace, zeros});
-    if (layer >= trace->trace.layers().size())
-      throw InputError(trace->trace.path(), fmt::format("there is no layer {}", layer),
-                       fmt::format("it has {}", trace->trace.layers().size()));
-    const Layer& of = trace->trace.layers()[layer];
+    const Layer& of = layer_at(*trace, layer);
     zeros[0] = of.a.zero_share();
     zeros[1] = of.w.zero_share();
     zeros[2] = of.g.zero_share();
+  });
+}
+
+lacuna_status lacuna_trace_layer_forward_zeros(const lacuna_trace* trace, size_t layer, double* zeros) {
+  return guarded([&] {
+    require_all("trace, zeros", {trace, zeros});
+    *zeros = layer_at(*trace, layer).as_multiplied(Operation::kForward).a.zero_share();
   });
 }
 

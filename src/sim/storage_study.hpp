@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "tensor/data_type.hpp"
-#include "trace/trace.hpp"
+#include "trace/format/trace_storage.hpp"
 
 namespace lacuna {
 
@@ -38,7 +38,7 @@ struct StorageForm {
 };
 
 struct StoredTensorSize {
-  Operand role = Operand::kA;
+  TraceTensor which = Operand::kA;
   double batch_scale = 1;  // to the batch trained with; 1 for weights, which are the same for the whole batch
   std::int64_t elements = 0;
   std::int64_t nonzeros = 0;
@@ -51,7 +51,7 @@ struct StorageSizes {
   struct LayerSizes {
     std::string name;
     std::string shape;
-    std::vector<StoredTensorSize> tensors;  // A, W, G
+    std::vector<StoredTensorSize> tensors;  // A, A_forward where the layer has it, W, G
   };
 
   StudySubject subject;
@@ -61,8 +61,10 @@ struct StorageSizes {
   std::vector<std::string> count_names;
   std::vector<LayerSizes> layers;
 
-  // Bits in each form over all layers, scaled to the batch trained with: of one tensor, or of all three.
-  std::vector<double> total(Operand role, DataType type) const;
+  // The tensors that any layer has.
+  std::vector<TraceTensor> tensors() const;
+  // Bits in each form over all layers, scaled to the batch trained with: of one tensor, or of all.
+  std::vector<double> total(TraceTensor which, DataType type) const;
   std::vector<double> total(DataType type) const;
 };
 

@@ -27,7 +27,7 @@ from .metadata import checked_metadata
 from .modules import Names, Running, numbered, sequence_of, unwrapped
 from .operands import Limits
 from .recorder import Call, Recorder, merged, noted_operations
-from .._trace.sources import Step
+from .._trace.sources import TENSORS, Step
 from ..errors import CaptureError, CaptureWarning
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
@@ -204,9 +204,9 @@ class Capture:
         names = numbered([call.name for call in calls])
         for place, (name, call) in enumerate(zip(names, calls)):
             noted = noted_operations(call.operations, place)
-            metadata["version"] = "3" if noted else metadata["version"]
+            metadata["version"] = "3" if noted or "A_forward" in call.stored else metadata["version"]
             sparsity = {}
-            for role in ("A", "W", "G"):
+            for role in TENSORS:
                 stored = call.stored.get(role)
                 if stored is None:  # no operation multiplies it
                     continue
@@ -216,7 +216,7 @@ class Capture:
                 sparsity[role] = stored.zeros
                 if stored.values is not None:
                     tensors[f"{name}/{role}"] = stored.values
-                if stored.values is not None or stored.zeros > 0:  # no mask: no zeros
+                if stored.values is not None or stored.zeros > 0 or role == "A_forward":  # no mask: no zeros
                     tensors[f"{name}/{role}.mask"] = stored.mask
             layers.append({"name": name, **call.product.info, **noted, "sparsity": sparsity})
         metadata["layers"] = json.dumps(layers)

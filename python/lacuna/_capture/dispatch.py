@@ -14,6 +14,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from .left_out import is_other
+from .operands import forward_of
 
 _aten = torch.ops.aten
 
@@ -31,6 +32,8 @@ _FACTORS = {
 _RESHAPES = {
     getattr(_aten, name).default for name in ("view", "_unsafe_view", "_reshape_alias") if hasattr(_aten, name)
 }
+# Copies and views with the same elements in the same order: autocast narrows a copy, a matrix is made of a clone.
+_SAME_VALUES = {*_RESHAPES, _aten.clone.default, _aten.expand.default, _aten._to_copy.default}
 _WRAPPED = {bool: torch.bool, int: torch.int64, float: torch.float64, complex: torch.complex128}
 
 
@@ -71,6 +74,9 @@ class DispatchWatch(TorchDispatchMode):
             if func in _RESHAPES and output.dim() == 2 and args[0].dim() > 2:
                 if args[0].shape[-1] == output.shape[-1]:
                     output._lacuna_lead = tuple(args[0].shape[:-1])
+            forward = forward_of(args[0]) if func in _SAME_VALUES else None
+            if forward is not None and forward.numel() == output.numel():
+                output._lacuna_forward = forward.reshape(output.shape)
             name = self._other_name(func)
             if name is not None:
                 self._owner.other(name, args, output)

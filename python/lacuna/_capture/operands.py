@@ -16,6 +16,7 @@ import torch
 import torch.nn.functional as F
 
 from .._trace.masks import pack
+from ..errors import CaptureError
 from .modules import Sequence
 
 
@@ -30,6 +31,26 @@ class Product:
     arrange: Callable[[torch.Tensor], torch.Tensor]  # that gradient as it is stored
     macs: int  # of the whole batch
     rest: int = 0  # of those, what does not divide among the samples and is not recorded
+
+
+def multiplied(a: torch.Tensor, forward: torch.Tensor) -> torch.Tensor:
+    """Return `a`; `lacuna.capture` records that the forward product of it multiplies `forward` in its place.
+
+    >>> kept = top_k(x)
+    >>> y = F.conv2d(lacuna.multiplied(kept, forward=x), weight)  # and what SWAT adds to it
+
+    For training methods whose weight gradient multiplies other activations than the forward product. `forward` has the
+    shape of `a`. Nothing is computed, recorded or not.
+    """
+    if a.shape != forward.shape:
+        raise CaptureError(f"forward has the shape {list(forward.shape)}, what it stands for {list(a.shape)}")
+    a._lacuna_forward = forward.detach()
+    return a
+
+
+def forward_of(a: torch.Tensor) -> Optional[torch.Tensor]:
+    """What `multiplied` noted about a tensor, or about the one that it is a view of."""
+    return getattr(a, "_lacuna_forward", None)
 
 
 @dataclass

@@ -11,7 +11,7 @@ from .callers import in_backward, in_checkpoint
 from .dispatch import DispatchWatch, lead_of
 from .left_out import LeftOutWork, other_macs
 from .modules import Names, Running
-from .operands import Limits, Product, Stored, batched_product, convolution, joined, matrix_product, store
+from .operands import Limits, Product, Stored, batched_product, convolution, forward_of, joined, matrix_product, store
 
 
 @dataclass
@@ -107,7 +107,7 @@ class Recorder:
             g = g[:, None] if vector else g
             return g.transpose(-1, -2) if swapped else g
 
-        def describe(limits: Limits, running: Optional[Running]) -> Optional[Product]:
+        def describe(limits: Limits, running: Optional[Running], first=first) -> Optional[Product]:
             sequence = running.sequence if running is not None else None
             rows = first.numel() // first.shape[-1] if first.shape[-1] else 0
             if first.dim() == 3:
@@ -131,7 +131,7 @@ class Recorder:
     def convolution(self, args: tuple, output: torch.Tensor) -> None:
         input, weight, _, stride, padding, dilation, transposed, _, groups = args
 
-        def describe(limits: Limits, running: Optional[Running]) -> Product:
+        def describe(limits: Limits, running: Optional[Running], input=input) -> Product:
             shape = (list(stride), list(padding), list(dilation), transposed, groups)
             return convolution(input, weight, output, *shape, limits)
 
@@ -213,6 +213,9 @@ class Recorder:
         call.operations = operations_of(wanted[0], wanted[-1], transposed)
         call.stored = {role: self._store(operand) for role, operand in call.product.operands.items()}
         call.product.operands = {}
+        forward = forward_of(factors[0])
+        if forward is not None and call.product.late == "G":
+            call.stored["A_forward"] = self._store(describe(self.limits, running, forward).operands["A"])
         self._here.__dict__.setdefault("pending", []).append((call, output))
 
     def _forward_alone(self, function, source, running, output, macs, describe: Callable, transposed: bool) -> None:
@@ -331,7 +334,7 @@ def merged(calls: List[Call], left_out: LeftOutWork) -> List[Call]:
         else:
             info["steps"] = sum(call.product.info["steps"] for call in group)
         kept = rows // info["steps"]
-        for role in [role for role in ("A", "G") if role in first.stored]:
+        for role in [role for role in ("A", "A_forward", "G") if role in first.stored]:
             first.stored[role] = joined([call.stored[role] for call in group], kept, most, recurrent)
         info["batch"] = rows
         if recurrent and info["steps"] > 1:

@@ -9,7 +9,8 @@ from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Seque
 from ..errors import SimulationError, TraceError
 from .library import Library, Progress, SimulateOptions, Totals, checked_text, library, text_array
 
-ROLES = ("A", "W", "G")
+TENSORS = ("A", "W", "G", "A_forward")  # in the order of lacuna_role
+ROLES = TENSORS[:3]
 
 
 class Handle:
@@ -59,7 +60,7 @@ class TraceHandle(Handle):
                 for role, (kind, address, count) in operands.items():
                     element: Any = c_uint8 if kind == "mask" else c_float
                     data = ctypes.cast(c_void_p(address), POINTER(element))
-                    lib.call(f"lacuna_builder_{kind}", builder, ROLES.index(role), data, count)
+                    lib.call(f"lacuna_builder_{kind}", builder, TENSORS.index(role), data, count)
             return cls(lib, lib.handle("lacuna_builder_finish", builder))
         finally:
             lib.plain("lacuna_builder_free", builder)

@@ -162,6 +162,7 @@ _FUNCTIONS = {
     "lacuna_trace_open": (c_int, [c_char_p, _OUT]),
     "lacuna_trace_layer_count": (c_size_t, [_HANDLE]),
     "lacuna_trace_layer_zeros": (c_int, [_HANDLE, c_size_t, POINTER(c_double)]),
+    "lacuna_trace_layer_forward_zeros": (c_int, [_HANDLE, c_size_t, POINTER(c_double)]),
     "lacuna_trace_free": (None, [_HANDLE]),
     "lacuna_builder_new": (c_int, [c_char_p, c_char_p, _OUT]),
     "lacuna_builder_layer": (c_int, [_HANDLE, c_char_p]),

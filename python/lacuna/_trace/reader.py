@@ -8,17 +8,15 @@ from typing import Any, Dict, List, Optional, Union
 
 from .arrays import installed_arrays
 from .container import read_container
-from .._native.handles import TraceHandle
+from .._native.handles import TENSORS, TraceHandle
 from ..errors import TraceError
-
-ROLES = ("A", "W", "G")
-
 
 @dataclass(repr=False)
 class Layer:
     """One layer: `info` as the trace describes it, and its operands with the channels last.
 
     A: [N, H, W, C], W: [K, kh, kw, C/groups], G: [N, Ho, Wo, K]; linear: A [rows, C], W [K, C], G [rows, K].
+    "A_forward", where the trace has it: A as the forward product multiplies it, if weight_grad multiplies another.
     """
 
     name: str
@@ -31,7 +29,8 @@ class Layer:
         return f"<lacuna.Layer {self.name!r}, {self.info['type']}: zeros {zeros}>"
 
     def zeros(self, role: str) -> float:
-        """The share of zeros of "A", "W" or "G", counted."""
+        """The share of zeros of "A", "W" or "G", counted; of "A_forward" that of A if there is no other."""
+        role = "A" if role == "A_forward" and role not in self.masks else role
         return 1 - float(self.masks[role].sum()) / math.prod(self.masks[role].shape)
 
 
@@ -89,6 +88,7 @@ def read_trace(path: Union[str, os.PathLike], numpy: Optional[bool] = None) -> T
 
 def operand_shape(info: Dict[str, Any], role: str) -> List[int]:
     """The shape of an operand with its channels last."""
+    role = role[0]  # A_forward is as A
     if info["type"] == "linear":
         rows, c, k = info["batch"], info["in_features"], info["out_features"]
         return {"A": [rows, c], "W": [k, c], "G": [rows, k]}[role]
@@ -115,7 +115,7 @@ def _read_left_out(text: str, path: str) -> List[Dict[str, Any]]:
 
 def _read_layer(info: Dict[str, Any], tensors: Dict[str, Any], path: str, arrays: Any) -> Layer:
     layer = Layer(info["name"], info)
-    for role in ROLES:
+    for role in TENSORS:
         shape = operand_shape(info, role)
         name = f"{layer.name}/{role}"
         values: Optional[Any] = tensors.get(name)
@@ -128,7 +128,7 @@ def _read_layer(info: Dict[str, Any], tensors: Dict[str, Any], path: str, arrays
             layer.masks[role] = arrays.unpacked(packed, shape[-1])
         elif values is not None:
             layer.masks[role] = values != 0
-        else:
+        elif role != "A_forward":
             layer.masks[role] = arrays.ones(shape)  # absent: no zeros
     return layer
 

@@ -5,7 +5,7 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Tuple
 
-from .._native.handles import ROLES, TraceHandle
+from .._native.handles import TENSORS, TraceHandle
 from ..errors import TraceError
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class Step:
         layers = []
         for info in infos:
             operands = {}
-            for role in ROLES:
+            for role in TENSORS:
                 for kind, suffix in (("values", ""), ("mask", ".mask")):
                     tensor = self.tensors.get(f"{info['name']}/{role}{suffix}")
                     if tensor is not None and not (kind == "mask" and role in operands):
@@ -106,10 +106,10 @@ def _of_trace(trace: Any) -> TraceHandle:
     layers = []
     for layer in trace.layers:
         operands = {}
-        for role in ROLES:
+        for role in TENSORS:
             if role in layer.values:
                 operands[role] = _operand("values", layer.values[role], kept, f"{layer.name}/{role}")
-            else:
+            elif role in layer.masks:
                 operands[role] = _operand("mask", _packed(layer.masks[role]), kept, f"{layer.name}/{role}.mask")
         layers.append((layer.info, operands))
     metadata = _texts(trace.metadata)

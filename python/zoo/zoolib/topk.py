@@ -8,7 +8,7 @@ added back.
 top-k: all three operands are cut, at the recorded step alone.
 
 Each is one product whose operands are those that the method multiplies, and that is what lacuna.capture records; the
-rest of the arithmetic happens beside it.
+rest of the arithmetic happens beside it. The activations of the forward product are noted by lacuna.multiplied.
 """
 
 import contextlib
@@ -17,6 +17,8 @@ from typing import Iterator, Optional
 import torch
 import torch.nn.functional as F
 from torch import nn
+
+import lacuna
 
 from .errors import ZooError
 from .pruning import weighted_layers
@@ -94,9 +96,9 @@ class _Sparse:
         if not layer.training:
             return _product(layer, x, w, layer.bias)
         cut = _straight(x, largest(x, density, by_sample=True))
-        y = _product(layer, cut, w, layer.bias)
         if self.method == "topk":
-            return _CutGradient.apply(y, density, None, None)
+            return _CutGradient.apply(_product(layer, cut, w, layer.bias), density, None, None)
+        y = _product(layer, lacuna.multiplied(cut, forward=x), w, layer.bias)
         reused = None
         if self.method == "resprop":
             reused = self.before if self.before is not None and self.before.shape[1:] == y.shape[1:] else None

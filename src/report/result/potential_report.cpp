@@ -26,12 +26,21 @@ const OpPotential* find_op(const LayerPotential& layer, Operation op) {
   return nullptr;
 }
 
+// The tensors whose zeros are shown.
+std::vector<TraceTensor> shown_tensors(bool with_a_forward) {
+  std::vector<TraceTensor> shown(kTraceTensors.begin(), kTraceTensors.end());
+  if (!with_a_forward) std::erase_if(shown, [](TraceTensor which) { return which.forward; });
+  return shown;
+}
+
 // The `first` columns, then zeros and potential speedups; that of all operations also as a bar.
-TextTable make_table(std::vector<TableColumn> first, const TextStyle& style) {
+TextTable make_table(std::vector<TableColumn> first, const std::vector<TraceTensor>& tensors,
+                     const TextStyle& style) {
   constexpr const char* kHeading = "potential speedup";
+  std::vector<std::string> names;
+  for (const TraceTensor which : tensors) names.emplace_back(which.name());
   std::vector<TableColumn> columns = with_groups(
-      std::move(first),
-      {{"zeros %", {"A", "W", "G"}}, {kHeading, {"forward", "input_grad", "weight_grad", "all"}}});
+      std::move(first), {{"zeros %", names}, {kHeading, {"forward", "input_grad", "weight_grad", "all"}}});
   if (style.bars) columns.push_back({"", Align::kLeft, kHeading});
   return TextTable(std::move(columns));
 }
@@ -49,11 +58,12 @@ void append_totals(std::vector<std::string>& cells, const PotentialTotals& total
 
 // ---- JSON ----
 
-// The share of zeros of each operand that `share_of` knows.
-template <typename ShareOf>
-Json zeros_json(const ShareOf& share_of) {
+// The share of zeros of each tensor, of a layer or of a whole trace.
+template <typename Of>
+Json zeros_json(const Of& of, bool with_a_forward) {
   Json object;
-  for (const Operand role : kOperands) object[std::string(operand_name(role))] = number_json(share_of(role));
+  for (const TraceTensor which : shown_tensors(with_a_forward))
+    object[which.name()] = number_json(of.zero_share(which));
   return object;
 }
 
@@ -95,7 +105,7 @@ Json layer_json(const LayerPotential& entry) {
   }
   object["batch_scale"] = number_json(entry.batch_scale);
   object["macs"] = shape.macs();
-  object["zeros"] = zeros_json([&](Operand role) { return entry.zero_share(role); });
+  object["zeros"] = zeros_json(entry, entry.a_forward_zeros.has_value());
   Json& ops = object["ops"] = Json::array();
   for (const OpPotential& op : entry.ops) {
     Json& item =
@@ -116,7 +126,7 @@ Json totals_json(const PotentialTotals& totals) {
 Json trace_json(const Inspection& inspection) {
   const TracePotential& potential = inspection.potential;
   Json object = trace_info_json(inspection.path, inspection.info, inspection.batch);
-  object["zeros_by_macs"] = zeros_json([&](Operand role) { return potential.zero_share(role); });
+  object["zeros_by_macs"] = zeros_json(potential, potential.has_a_forward());
   Json& layers = object["layers"] = Json::array();
   for (const LayerPotential& layer : potential.layers) layers.push_back(layer_json(layer));
   object["total"] = totals_json(potential.recorded);
@@ -127,7 +137,8 @@ Json trace_json(const Inspection& inspection) {
 }  // namespace
 
 std::string inspection_table(const Inspection& inspection, const TextStyle& style) {
-  TextTable table = make_table({{"layer", Align::kLeft}, {"shape", Align::kLeft}, {"MACs"}}, style);
+  const std::vector<TraceTensor> tensors = shown_tensors(inspection.potential.has_a_forward());
+  TextTable table = make_table({{"layer", Align::kLeft}, {"shape", Align::kLeft}, {"MACs"}}, tensors, style);
   double most = 1;
   for (const LayerPotential& entry : inspection.potential.layers)
     most = std::max(most, whole_potential(entry).speedup().value_or(0));
@@ -135,7 +146,7 @@ std::string inspection_table(const Inspection& inspection, const TextStyle& styl
     std::vector<std::string> cells{entry.name, fmt::format("{} n{}", entry.shape.describe(), entry.shape.n),
                                    short_number(static_cast<double>(entry.shape.macs()))};
     if (entry.shape.is_matrix()) cells[1] = entry.shape.describe();
-    for (const Operand role : kOperands) cells.push_back(percent_text(entry.zero_share(role)));
+    for (const TraceTensor which : tensors) cells.push_back(percent_text(entry.zero_share(which)));
     for (const Operation op : kOperations) {
       const OpPotential* found = find_op(entry, op);
       // The letter next to the number names the operand whose zeros are skipped.
@@ -153,7 +164,8 @@ std::string inspection_table(const Inspection& inspection, const TextStyle& styl
   std::vector<std::string> cells{
       fmt::format("batch of {}{}", inspection.batch, total_coverage(inspection.info)), "",
       short_number(totals.ops[Operation::kForward].macs)};
-  for (const Operand role : kOperands) cells.push_back(percent_text(inspection.potential.zero_share(role)));
+  for (const TraceTensor which : tensors)
+    cells.push_back(percent_text(inspection.potential.zero_share(which)));
   append_totals(cells, totals);
   if (style.bars) cells.push_back(bar_text(totals.all.speedup().value_or(0), most));
   table.add_row(std::move(cells));
@@ -161,7 +173,9 @@ std::string inspection_table(const Inspection& inspection, const TextStyle& styl
 }
 
 std::string inspection_summary(const std::vector<Inspection>& inspections, const TextStyle& style) {
-  TextTable table = make_table({{"trace", Align::kLeft}, {"layers"}, {"MACs per batch"}}, style);
+  const std::vector<TraceTensor> tensors = shown_tensors(
+      std::ranges::any_of(inspections, [](const Inspection& one) { return one.potential.has_a_forward(); }));
+  TextTable table = make_table({{"trace", Align::kLeft}, {"layers"}, {"MACs per batch"}}, tensors, style);
   double most = 1;
   for (const Inspection& inspection : inspections)
     most = std::max(most, inspection.potential.per_batch.all.speedup().value_or(0));
@@ -169,7 +183,7 @@ std::string inspection_summary(const std::vector<Inspection>& inspections, const
     const TracePotential& potential = inspection.potential;
     std::vector<std::string> cells{trace_title(inspection.info), fmt::format("{}", potential.layers.size()),
                                    short_number(potential.per_batch.ops[Operation::kForward].macs)};
-    for (const Operand role : kOperands) cells.push_back(percent_text(potential.zero_share(role)));
+    for (const TraceTensor which : tensors) cells.push_back(percent_text(potential.zero_share(which)));
     append_totals(cells, potential.per_batch);
     if (style.bars) cells.push_back(bar_text(potential.per_batch.all.speedup().value_or(0), most));
     table.add_row(std::move(cells));
@@ -187,7 +201,7 @@ std::string inspections_to_json(const std::vector<Inspection>& inspections) {
 std::string inspections_to_csv(const std::vector<Inspection>& inspections) {
   std::string text =
       "trace,model,progress,recorded_share,left_out,layer,type,shape,batch,batch_scale,zeros_A,zeros_W,"
-      "zeros_G,op,targeted,macs,remaining_macs,effectual_macs,potential\n";
+      "zeros_G,zeros_A_forward,op,targeted,macs,remaining_macs,effectual_macs,potential\n";
   for (const Inspection& inspection : inspections) {
     const TraceInfo& info = inspection.info;
     CsvRow trace;
@@ -199,6 +213,7 @@ std::string inspections_to_csv(const std::vector<Inspection>& inspections) {
         row.text(layer.name).text(layer_kind_name(layer.shape.kind)).text(layer.shape.describe());
         row.number(layer_batch(layer.shape)).number(layer.batch_scale);
         for (const Operand role : kOperands) row.number(layer.zero_share(role));
+        row.number(layer.a_forward_zeros);
         row.text(operation_name(op.op)).text(operand_name(op.targeted)).number(op.macs.macs);
         row.number(op.macs.remaining).number(op.macs.effectual).number(op.macs.speedup());
         text += row.line();

@@ -74,10 +74,29 @@ TEST(PotentialReport, Csv) {
   EXPECT_NE(
       text.find(
           "\nx.safetensors,net,0.5,1,0,\"a,\"\"b\"\"\",conv2d,1x1 4->3 @1x1,2,2,0.625,0,0.8333333333333334,"
-          "forward,A,24,9,9,2.6666666666666665\n"),
+          ",forward,A,24,9,9,2.6666666666666665\n"),
       std::string::npos)
       << text;
-  EXPECT_NE(text.find(",fc,linear,linear 2->2 x4,4,2,0,1,0,forward,W,16,0,0,\n"), std::string::npos) << text;
+  EXPECT_NE(text.find(",fc,linear,linear 2->2 x4,4,2,0,1,0,,forward,W,16,0,0,\n"), std::string::npos) << text;
+}
+
+// SWAT: all activations in the forward product, the largest in weight_grad.
+TEST(PotentialReport, ActivationsOfTheForwardProduct) {
+  TraceBuilder builder("swat");
+  builder.add_layer("first", LayerShape::linear(2, 4, 1)).mask(Operand::kA, {1, 1, 1, 1, 1, 1, 1, 1});
+  builder.add_layer("second", LayerShape::linear(2, 4, 1))
+      .mask(Operand::kA, {1, 0, 0, 0, 0, 0, 0, 1})
+      .mask(kAForward, {1, 1, 1, 0, 1, 1, 1, 1});
+  const Trace trace = builder.build();
+  const Inspection swat{"x", trace.info(), trace.batch(), trace_potential(trace, OperandRule::kSparser)};
+  const std::string table = inspection_table(swat, {});
+  EXPECT_NE(table.find("A  A_forward"), std::string::npos) << table;
+  EXPECT_NE(table.find("75.0       12.5"), std::string::npos) << table;
+  const auto json = nlohmann::json::parse(inspections_to_json({swat}))["traces"][0];
+  EXPECT_EQ(json["layers"][1]["zeros"]["A_forward"], 0.125);
+  EXPECT_FALSE(json["layers"][0]["zeros"].contains("A_forward"));
+  EXPECT_EQ(json["zeros_by_macs"]["A_forward"], 0.0625);
+  EXPECT_NE(inspections_to_csv({swat}).find(",0.75,0,0,0.125,forward,A,8,7,7,"), std::string::npos);
 }
 
 }  // namespace

@@ -8,13 +8,13 @@
 namespace lacuna {
 namespace {
 
-// Share of zeros over the batch: of one tensor of the layers, or of all three.
-double zero_share(const StorageSizes& sizes, const Operand* role) {
+// Share of zeros over the batch: of one tensor of the layers, or of all.
+double zero_share(const StorageSizes& sizes, const TraceTensor* which) {
   double elements = 0;
   double nonzeros = 0;
   for (const auto& layer : sizes.layers) {
     for (const StoredTensorSize& tensor : layer.tensors) {
-      if (role != nullptr && tensor.role != *role) continue;
+      if (which != nullptr && tensor.which != *which) continue;
       elements += static_cast<double>(tensor.elements) * tensor.batch_scale;
       nonzeros += static_cast<double>(tensor.nonzeros) * tensor.batch_scale;
     }
@@ -47,9 +47,9 @@ void add_row(TextTable& table, std::string first, std::string_view tensor, doubl
 }
 
 void add_totals(TextTable& table, const std::string& name, const StorageSizes& sizes, DataType type) {
-  for (const Operand role : kOperands) {
-    add_row(table, role == kOperands.front() ? name : "", operand_name(role), zero_share(sizes, &role),
-            sizes.forms, sizes.total(role, type));
+  for (const TraceTensor which : sizes.tensors()) {
+    add_row(table, which == TraceTensor(Operand::kA) ? name : "", which.name(), zero_share(sizes, &which),
+            sizes.forms, sizes.total(which, type));
   }
   add_row(table, "", "all", zero_share(sizes, nullptr), sizes.forms, sizes.total(type));
 }
@@ -72,7 +72,7 @@ Json bits_json(const std::vector<StorageForm>& forms, const std::vector<double>&
 std::string bits_name(DataType type) { return fmt::format("{}_bits", data_type_name(type)); }
 
 Json tensor_json(const StorageSizes& sizes, const StoredTensorSize& tensor) {
-  Json object{{"tensor", operand_name(tensor.role)},
+  Json object{{"tensor", tensor.which.name()},
               {"batch_scale", number_json(tensor.batch_scale)},
               {"elements", tensor.elements},
               {"nonzeros", tensor.nonzeros}};
@@ -84,14 +84,14 @@ Json tensor_json(const StorageSizes& sizes, const StoredTensorSize& tensor) {
 
 Json totals_json(const StorageSizes& sizes) {
   Json object;
-  const auto add = [&](std::string_view name, const Operand* role) {
-    Json& of = object[std::string(name)];
-    of["zeros"] = number_json(zero_share(sizes, role));
+  const auto add = [&](const char* name, const TraceTensor* which) {
+    Json& of = object[name];
+    of["zeros"] = number_json(zero_share(sizes, which));
     for (const DataType type : kRecordedTypes)
       of[bits_name(type)] =
-          bits_json(sizes.forms, role != nullptr ? sizes.total(*role, type) : sizes.total(type));
+          bits_json(sizes.forms, which != nullptr ? sizes.total(*which, type) : sizes.total(type));
   };
-  for (const Operand role : kOperands) add(operand_name(role), &role);
+  for (const TraceTensor which : sizes.tensors()) add(which.name(), &which);
   add("all", nullptr);
   return object;
 }
@@ -136,7 +136,7 @@ std::string storage_table(const StorageSizes& sizes, DataType type, const TextSt
     for (const StoredTensorSize& tensor : layer.tensors) {
       const double zeros =
           static_cast<double>(tensor.elements - tensor.nonzeros) / static_cast<double>(tensor.elements);
-      add_row(table, &tensor == &layer.tensors.front() ? layer.name : "", operand_name(tensor.role), zeros,
+      add_row(table, &tensor == &layer.tensors.front() ? layer.name : "", tensor.which.name(), zeros,
               sizes.forms, tensor.bits.at(type));
     }
   }
@@ -183,7 +183,7 @@ std::string storage_to_csv(const std::vector<StorageSizes>& sizes) {
       for (const StoredTensorSize& tensor : layer.tensors) {
         for (const DataType type : kRecordedTypes) {
           CsvRow row = subject;
-          row.text(layer.name).text(layer.shape).text(operand_name(tensor.role)).number(tensor.batch_scale);
+          row.text(layer.name).text(layer.shape).text(tensor.which.name()).number(tensor.batch_scale);
           row.text(data_type_name(type)).number(tensor.elements).number(tensor.nonzeros);
           for (const std::int64_t count : tensor.counts) row.number(count);
           for (const double bits : tensor.bits.at(type)) row.number(bits);

@@ -25,7 +25,7 @@ StorageSizes sizes_of(const Trace& trace) {
     for (const Operand role : kOperands) {
       const LayerTensor& tensor = layer.tensor(role);
       StoredTensorSize size;
-      size.role = role;
+      size.which = role;
       size.batch_scale = role == Operand::kW ? 1 : trace.batch_scale(layer);
       size.elements = tensor.elements();
       size.nonzeros = tensor.nonzeros;

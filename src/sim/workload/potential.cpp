@@ -1,5 +1,7 @@
 #include "sim/workload/potential.hpp"
 
+#include <algorithm>
+
 namespace lacuna {
 
 std::optional<double> Potential::speedup() const {
@@ -14,15 +16,20 @@ Potential& Potential::add(const Potential& other, double scale) {
   return *this;
 }
 
-double TracePotential::zero_share(Operand role) const {
+double TracePotential::zero_share(TraceTensor which) const {
   double weighted = 0;
   double weights = 0;
   for (const LayerPotential& entry : layers) {
     const double weight = static_cast<double>(entry.shape.macs()) * entry.batch_scale;
-    weighted += weight * entry.zero_share(role);
+    weighted += weight * entry.zero_share(which);
     weights += weight;
   }
   return weights > 0 ? weighted / weights : 0;
+}
+
+bool TracePotential::has_a_forward() const {
+  return std::ranges::any_of(layers,
+                             [](const LayerPotential& layer) { return layer.a_forward_zeros.has_value(); });
 }
 
 TracePotential trace_potential(const Trace& trace, SchedulePolicy policy) {
@@ -34,6 +41,7 @@ TracePotential trace_potential(const Trace& trace, SchedulePolicy policy) {
                          .zero_shares = {layer.a.zero_share(), layer.w.zero_share(), layer.g.zero_share()},
                          .batch_scale = trace.batch_scale(layer),
                          .ops = {}};
+    if (layer.a_forward) entry.a_forward_zeros = layer.a_forward->zero_share();
     for (const Operation op : kOperations) {
       if (!trace.runs(result.layers.size(), op)) continue;
       const Layer multiplied = layer.as_multiplied(op);

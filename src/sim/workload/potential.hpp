@@ -9,6 +9,7 @@
 
 #include "sim/workload/mac_counts.hpp"
 #include "sim/workload/schedule_policy.hpp"
+#include "trace/format/trace_storage.hpp"
 
 namespace lacuna {
 
@@ -35,10 +36,14 @@ struct LayerPotential {
   LayerShape shape;
   std::int64_t steps = 1;
   PerOperand<double> zero_shares{};
+  std::optional<double> a_forward_zeros = std::nullopt;
   double batch_scale = 1;
   std::vector<OpPotential> ops;  // those of Trace::runs()
 
-  double zero_share(Operand role) const { return zero_shares[role]; }
+  // Of A_forward: that of A, if the layer has none.
+  double zero_share(TraceTensor which) const {
+    return which.forward && a_forward_zeros ? *a_forward_zeros : zero_shares[which.operand];
+  }
 };
 
 struct PotentialTotals {
@@ -52,7 +57,8 @@ struct TracePotential {
   PotentialTotals per_batch;  // each layer scaled to the batch trained with
 
   // The share of zeros of a tensor over the network, each layer weighted by its MACs in a batch.
-  double zero_share(Operand role) const;
+  double zero_share(TraceTensor which) const;
+  bool has_a_forward() const;  // in any layer
 };
 
 TracePotential trace_potential(const Trace& trace, SchedulePolicy policy = OperandRule::kSparser);

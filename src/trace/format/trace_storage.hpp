@@ -37,6 +37,7 @@ struct TraceTensor {
 
   Operand operand;
   bool forward;
+  constexpr bool operator==(const TraceTensor&) const = default;
 
   // For arrays of one entry per tensor.
   constexpr std::size_t index() const { return forward ? 3 : static_cast<std::size_t>(operand); }

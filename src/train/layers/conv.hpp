@@ -68,6 +68,8 @@ class ConvLayer final : public Layer {
   const float* multiplied_input() const { return operands_.activations(); }
   const float* multiplied_weights() const { return multiplied_weights_; }
   const float* multiplied_gradient() const { return operands_.gradients(); }
+  // A as the forward product multiplied it, where that is another tensor; else null.
+  const float* forward_input() const { return operands_.forward_differs() ? in_.data.data() : nullptr; }
 
   const OpUse& use(Operation op) const { return use_[op]; }
   void reset_use() { use_ = {}; }

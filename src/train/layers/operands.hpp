@@ -21,6 +21,8 @@ class Operands {
   // another layer asks for its own.
   const float* weights(const Parameter& weights);
   const float* forward_activations(const Activation& in);
+  // Returns true if the forward product multiplies other activations than weight_grad.
+  bool forward_differs() const { return rule_.changes_activations() && !rule_.forward_activations; }
   // Operands of the backward pass, valid until the next layer's. The gradient of the output is complete.
   void prepare(const Activation& in, const Activation& out);
   // Multiplies `gradients`, of which `nonzeros` are not zero, instead.

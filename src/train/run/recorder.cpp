@@ -55,7 +55,10 @@ void Recorder::observe(const ConvLayer& layer) {
   const std::int64_t samples = layer.shape().kind == LayerKind::kLinear ? layer.shape().n : options_.samples;
   tensors_[index] = {rows_of(layer.input(), layer.multiplied_input(), samples),
                      filter_rows(layer.shape(), layer.multiplied_weights()),
-                     rows_of(layer.output(), layer.multiplied_gradient(), samples)};
+                     rows_of(layer.output(), layer.multiplied_gradient(), samples),
+                     layer.forward_input() == nullptr
+                         ? std::vector<float>{}
+                         : rows_of(layer.input(), layer.forward_input(), samples)};
 }
 
 Trace Recorder::finish(TraceInfo info) {
@@ -70,13 +73,17 @@ Trace Recorder::finish(TraceInfo info) {
     if (shape.kind != LayerKind::kLinear) shape.n = options_.samples;
     builder.add_layer(layers[i]->name(), shape);
     const Tensors& t = tensors_[i];
-    for (const auto& [role, values] :
-         {std::pair{Operand::kA, &t.a}, std::pair{Operand::kW, &t.w}, std::pair{Operand::kG, &t.g}}) {
+    const auto add = [&](TraceTensor which, const std::vector<float>& values) {
+      if (values.empty()) return;
       if (options_.values)
-        builder.values(role, *values);
+        builder.values(which, values);
       else
-        builder.mask(role, nonzeros(*values));
-    }
+        builder.mask(which, nonzeros(values));
+    };
+    add(Operand::kA, t.a);
+    add(Operand::kW, t.w);
+    add(Operand::kG, t.g);
+    add(kAForward, t.a_forward);
   }
   tensors_.assign(layers.size(), {});
   return builder.build();

@@ -1,6 +1,5 @@
 // A training step as a trace: A, W and G of every convolution and linear layer as they are multiplied, in the
-// format of docs/trace-format.md. Where forward and weight_grad multiply different activations, A is that of
-// weight_grad.
+// format of docs/trace-format.md.
 #pragma once
 
 #include <string>
@@ -27,7 +26,7 @@ class Recorder {
 
  private:
   struct Tensors {
-    std::vector<float> a, w, g;  // in the order of the trace
+    std::vector<float> a, w, g, a_forward;  // in the order of the trace; a_forward only where it differs
   };
   const Network& network_;
   RecordOptions options_;

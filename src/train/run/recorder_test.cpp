@@ -146,6 +146,33 @@ TEST(Recorder, TheTraceIsWhatTheNetworkHeld) {
     }
 }
 
+// SWAT's forward product takes all activations, the weight gradient the largest; top-k cuts both.
+TEST(Recorder, ActivationsOfTheForwardProduct) {
+  for (const bool values : {true, false})
+    for (const auto method : {SparsifyOptions::Method::kSwat, SparsifyOptions::Method::kTopK}) {
+      TinyOptions options;
+      options.model = kConvs;
+      options.batch = 4;
+      options.network.sparsify.method = method;
+      options.network.sparsify.density = 0.1;
+      TinyRun one(options);
+      TinyRun other(options);
+      one.run_to(2);
+      other.run_to(2);
+      const Trace trace = record(one, {2, values});
+      const std::vector<Held> held = held_in_step(other);
+      for (std::size_t l = 0; l < trace.layers().size(); ++l) {
+        const lacuna::Layer& layer = trace.layers()[l];
+        const bool differs = method == SparsifyOptions::Method::kSwat && l > 0;  // the first layer is dense
+        ASSERT_EQ(layer.a_forward.has_value(), differs) << layer.name;
+        if (!differs) continue;
+        expect_images(*layer.a_forward, values, held[l].a, layer.shape.n, layer.shape.c, layer.shape.input,
+                      layer.name + " A_forward");
+        EXPECT_GT(layer.a.zeros(), layer.a_forward->zeros()) << layer.name;
+      }
+    }
+}
+
 TEST(Recorder, FilesAreReadAsTheyWereWritten) {
   const TemporaryFolder folder;
   TinyOptions options;

@@ -192,6 +192,24 @@ TEST(StorageFootprint, SameForAnyNumberOfThreads) {
   EXPECT_EQ(counts(1), counts(3));
 }
 
+// A is stored for the weight gradient and A_forward for the forward product; totals have both.
+TEST(StorageFootprint, ActivationsOfTheForwardProduct) {
+  TraceBuilder builder("swat");
+  builder.add_layer("plain", LayerShape::linear(16, 32, 16));
+  builder.add_layer("cut", LayerShape::linear(16, 32, 16))
+      .mask(Operand::kA, std::vector<bool>(16 * 32, false));
+  builder.mask(kAForward, std::vector<bool>(16 * 32, true));
+  const StorageSizes sizes = Study().sizes(builder.build());
+  ASSERT_EQ(sizes.layers[0].tensors.size(), 3U);
+  ASSERT_EQ(sizes.layers[1].tensors.size(), 4U);
+  EXPECT_EQ(sizes.layers[1].tensors[0].nonzeros, 0);
+  EXPECT_EQ(sizes.layers[1].tensors[1].which, kAForward);
+  EXPECT_EQ(sizes.layers[1].tensors[1].nonzeros, 16 * 32);
+  const double one = 16 * 32 * 32;  // bits of a tensor; G is half as large
+  EXPECT_EQ(sizes.total(kAForward, DataType::kFp32)[0], one);
+  EXPECT_EQ(sizes.total(DataType::kFp32)[0], 3 * one + 2 * one + one);
+}
+
 // A trace trained with a batch of 8 and recorded with 2 samples: A and G count four times, W once.
 TEST(StorageFootprint, TotalsOfATraceAreThoseOfItsBatch) {
   SyntheticSpec spec;

@@ -83,19 +83,23 @@ StorageSizes study_sizes(const Trace& trace, const Accelerator& machine, const P
   sizes.count_names = {"groups", "steps", "rows", "slots", "run_entries"};
   for (const Layer& layer : trace.layers()) {
     StorageSizes::LayerSizes entry{layer.name, layer.shape.describe(), {}};
-    for (const Operand role : kOperands) {
+    for (const TraceTensor which : kTraceTensors) {
+      if (which.of(layer) == nullptr) continue;
       StoredTensorSize tensor;
-      tensor.role = role;
-      tensor.batch_scale = layer.shape.once_per_batch(role) ? 1 : trace.batch_scale(layer);
+      tensor.which = which;
+      tensor.batch_scale = layer.shape.once_per_batch(which.operand) ? 1 : trace.batch_scale(layer);
       entry.tensors.push_back(std::move(tensor));
     }
     sizes.layers.push_back(std::move(entry));
   }
-  parallel_for(sizes.layers.size() * kOperands.size(), 1, [&](std::size_t i) {
-    const Layer& layer = trace.layers()[i / kOperands.size()];
-    StoredTensorSize& tensor = sizes.layers[i / kOperands.size()].tensors[i % kOperands.size()];
+  std::vector<std::pair<const Layer*, StoredTensorSize*>> all;
+  for (std::size_t l = 0; l < sizes.layers.size(); ++l)
+    for (StoredTensorSize& tensor : sizes.layers[l].tensors) all.emplace_back(&trace.layers()[l], &tensor);
+  parallel_for(all.size(), 1, [&](std::size_t i) {
+    const Layer& layer = *all[i].first;
+    StoredTensorSize& tensor = *all[i].second;
     const StorageCounts counts =
-        count_storage(layer.shape, tensor.role, layer.tensor(tensor.role).mask, selector, storage);
+        count_storage(layer.shape, tensor.which.operand, tensor.which.of(layer)->mask, selector, storage);
     tensor.elements = counts.elements;
     tensor.nonzeros = counts.nonzeros;
     tensor.counts = {counts.groups, counts.steps, counts.rows, counts.slots, counts.run_entries};
