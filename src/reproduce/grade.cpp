@@ -34,14 +34,14 @@ void Grade::add(Verdict verdict) {
 
 std::string Grade::text() const {
   std::string text;
-  if (numbers() > 0) {
+  if (numbers() > 0)
     text = fmt::format(
-        "Of {} number{} of ours, {} {} within 5 % of the papers', {} within 20 % and {} further away. ",
-        numbers(), numbers() == 1 ? "" : "s", near, near == 1 ? "is" : "are", far, apart);
-  }
-  if (statements() > 0) text += fmt::format("Of {} statements and bounds, {} hold. ", statements(), hold);
+        "{} of our {} number{} {} within 5 % of the papers', {} within 20 % and {} further away. ", near,
+        numbers(), numbers() == 1 ? "" : "s", near == 1 ? "is" : "are", far, apart);
+  if (statements() > 0) text += fmt::format("{} of {} statements and bounds hold. ", hold, statements());
   if (circular > 0)
-    text += fmt::format("Not counted: {} numbers that were made from the papers' own. ", circular);
+    text += fmt::format("{} number{} made from the papers' own {} not counted. ", circular,
+                        circular == 1 ? "" : "s", circular == 1 ? "is" : "are");
   if (!text.empty()) text.pop_back();
   return text;
 }

@@ -66,8 +66,7 @@ RecordedValues RecordedValues::replaced_by(const RecordedValues& now) const {
 std::string RecordedValues::text() const {
   std::string text =
       "# What `lacuna reproduce` gave when these numbers were last accepted: FIGURE/TABLE/ROW/COLUMN. "
-      "Written by --record;\n"
-      "# without it the command exits with 1 if a number moved.\n";
+      "Written by --record;\n# without it the command exits with 1 if a number moved.\n";
   for (const auto& [key, value] : values_) text += fmt::format("\"{}\": {}\n", key, value);
   return text;
 }

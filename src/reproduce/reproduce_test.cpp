@@ -18,12 +18,11 @@ TEST(PaperValues, ReadAndCompared) {
   TemporaryFolder folder;
   const std::string file = folder.file("p.yaml");
   write_file(file,
-             "paper: P\ncitation: C\nvalues:\n"
-             "  a: {value: 2, unit: x, figure: F, section: S, reading: R}\n"
-             "  b: {at_least: 1.5, unit: x, figure: F, section: S, reading: R}\n"
-             "  c: {words: little, at_least: 0.9, at_most: 1, unit: x, figure: F, section: S, reading: R}\n"
-             "  d: {value: 1.01, unit: x, figure: F, section: S, reading: R}\n"
-             "  e: {value: 3, circular: ours is theirs, unit: x, figure: F, section: S, reading: R}\n");
+             "paper: P\ncitation: C\nvalues:\n  a: {value: 2, unit: x, figure: F, section: S, reading: R}\n  "
+             "b: {at_least: 1.5, unit: x, figure: F, section: S, reading: R}\n  c: {words: little, at_least: "
+             "0.9, at_most: 1, unit: x, figure: F, section: S, reading: R}\n  d: {value: 1.01, unit: x, "
+             "figure: F, section: S, reading: R}\n  e: {value: 3, circular: ours is theirs, unit: x, figure: "
+             "F, section: S, reading: R}\n");
   const PaperTable table = PaperTable::open(file);
   EXPECT_EQ(table.name(), "P");
   EXPECT_DOUBLE_EQ(table.at("a").difference(2.2), 2.2 / 2 - 1);
@@ -158,6 +157,42 @@ TEST(Sources, HalvesShareTheNonzerosOfTheWhole) {
     EXPECT_EQ(all.w.nonzeros, one.w.nonzeros);
     EXPECT_EQ(first.batch_scale(one), 2 * whole.batch_scale(all));
   }
+}
+
+// Made-up traces keep the activations of the forward product.
+TEST(Sources, KeepTheActivationsOfTheForwardProduct) {
+  const DataFolder data(kData);
+  const std::string name = "wrn16_8_cifar_swat90_p100";
+  const Trace whole = data.open(name), half = open_source("half:0:" + name, data),
+              moved = open_source("moved:" + name, data);
+  for (std::size_t l = 0; l < whole.layers().size(); ++l) {
+    const Layer& layer = whole.layers()[l];
+    ASSERT_EQ(half.layers()[l].a_forward.has_value(), layer.a_forward.has_value());
+    ASSERT_EQ(moved.layers()[l].a_forward.has_value(), layer.a_forward.has_value());
+    if (layer.a_forward) {
+      EXPECT_EQ(moved.layers()[l].a_forward->nonzeros, layer.a_forward->nonzeros);
+    }
+  }
+}
+
+TEST(Sources, OneByOneConvolutionsByPositionsMultiplyTheSame) {
+  const DataFolder data(kData);
+  const std::string name = "densenet121_cifar_swat90_p100";
+  const Trace whole = data.open(name), matrices = open_source("positions:" + name, data);
+  int changed = 0;
+  for (std::size_t l = 0; l < whole.layers().size(); ++l) {
+    const Layer &a = whole.layers()[l], &b = matrices.layers()[l];
+    EXPECT_EQ(a.shape.macs(), b.shape.macs());
+    EXPECT_EQ(whole.batch_scale(a), matrices.batch_scale(b));
+    if (a.shape == b.shape) continue;
+    ++changed;
+    EXPECT_EQ(a.shape.taps(), 1);
+    for (const Operation op : kOperations) {
+      EXPECT_EQ(count_macs(a.as_multiplied(op), op).effectual, count_macs(b.as_multiplied(op), op).effectual)
+          << a.name;
+    }
+  }
+  EXPECT_EQ(changed, 61);  // 58 in the blocks and three transitions
 }
 
 TEST(Sources, DrawnMasksHaveThePotentialOfThePaper) {

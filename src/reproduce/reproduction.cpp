@@ -102,8 +102,11 @@ std::vector<std::string> unexplained(const Reproduction& reproduction) {
     });
     for_each_cell(output, [&](const FigureTable& table, const Cell& cell) {
       if (cell.paper.empty() || !needs_reason(output.paper.at(cell.paper), cell.ours)) return;
-      const bool shown = std::ranges::all_of(
-          cell.reason.evidence, [&](const std::string& evidence) { return cells.contains(evidence); });
+      // A reason without a measurement beside it is a guess.
+      const std::vector<std::string>& evidence = cell.reason.evidence;
+      const bool shown = !evidence.empty() && std::ranges::all_of(evidence, [&](const std::string& one) {
+        return cells.contains(one);
+      });
       if (cell.reason.text.empty() || !shown) keys.push_back(cell_key(*output.figure, table, cell));
     });
   }

@@ -74,14 +74,16 @@ std::vector<bool> moved(const LayerTensor& tensor, Random& random) {
   return bits;
 }
 
-void copy_rows(const MaskView& mask, std::int64_t first, std::int64_t rows, Operand role,
+// Copies a tensor of a layer, or rows of it; nothing where it has no zeros, but A_forward.
+void copy_rows(const Layer& layer, TraceTensor which, std::int64_t first, std::int64_t rows,
                TraceBuilder& builder) {
-  if (mask.no_zeros()) return;
+  const MaskView& mask = which.of(layer)->mask;
+  if (mask.no_zeros() && !which.forward) return;
   const std::int64_t row_bytes = mask.readable_bytes();
   std::uint8_t* bytes = builder.allocate(rows * row_bytes);
   for (std::int64_t r = 0; r < rows; ++r)
     std::memcpy(bytes + r * row_bytes, mask.row(first + r), static_cast<std::size_t>(row_bytes));
-  builder.adopt_mask(role, bytes);
+  builder.adopt_mask(which, bytes);
 }
 
 // Half of the samples of each layer. A matrix stays whole if its half would leave lanes of its weight
@@ -99,11 +101,33 @@ Trace half_of(const Trace& trace, std::int64_t half) {
                             : shape.n % 2 == 0;
     if (halved) shape.n /= 2;
     builder.add_layer(layer.name, shape, layer.steps);
-    for (const Operand role : kOperands) {
-      const MaskView& mask = layer.tensor(role).mask;
-      const std::int64_t rows = halved && role != Operand::kW ? mask.rows / 2 : mask.rows;
-      copy_rows(mask, rows < mask.rows ? half * rows : 0, rows, role, builder);
+    for (const TraceTensor which : kTraceTensors) {
+      if (which.of(layer) == nullptr) continue;
+      const std::int64_t all = which.of(layer)->mask.rows;
+      const std::int64_t rows = halved && which.operand != Operand::kW ? all / 2 : all;
+      copy_rows(layer, which, rows < all ? half * rows : 0, rows, builder);
     }
+  }
+  return builder.build();
+}
+
+// 1x1 convolutions as products of matrices with a row per position, which their tensors already are.
+Trace by_positions(const Trace& trace) {
+  TraceBuilder builder(trace.path());
+  builder.info() = trace.info();
+  builder.info().batch = trace.batch();
+  for (const Layer& layer : trace.layers()) {
+    const LayerShape& shape = layer.shape;
+    const bool pointwise = shape.kind == LayerKind::kConv2d && shape.taps() == 1 && shape.groups == 1 &&
+                           shape.input == shape.output;
+    if (pointwise) {
+      const std::int64_t positions = shape.output.h * shape.output.w;
+      builder.add_layer(layer.name, LayerShape::linear(shape.n * positions, shape.c, shape.k), positions);
+    } else {
+      builder.add_layer(layer.name, shape, layer.steps);
+    }
+    for (const TraceTensor which : kTraceTensors)
+      if (which.of(layer) != nullptr) copy_rows(layer, which, 0, which.of(layer)->mask.rows, builder);
   }
   return builder.build();
 }
@@ -194,10 +218,10 @@ Trace with_moved_nonzeros(const Trace& trace) {
   Random random(1);
   TraceBuilder builder(trace.path());
   for (const Layer& layer : trace.layers()) {
-    builder.add_layer(layer.name, layer.shape, layer.steps)
-        .mask(Operand::kA, moved(layer.a, random))
-        .mask(Operand::kG, moved(layer.g, random))
-        .mask(Operand::kW, moved(layer.w, random));
+    builder.add_layer(layer.name, layer.shape, layer.steps);
+    for (const TraceTensor which :
+         {TraceTensor(Operand::kA), TraceTensor(Operand::kG), TraceTensor(Operand::kW), kAForward})
+      if (which.of(layer) != nullptr) builder.mask(which, moved(*which.of(layer), random));
   }
   return builder.build();
 }
@@ -207,6 +231,7 @@ Trace open_source(const std::string& text, const DataFolder& data) {
   if (name.kind().empty()) return data.open(text);
   if (name.kind() == "half")
     return half_of(open_source(recorded_part(text), data), name.seed(1) != 0 ? 1 : 0);
+  if (name.kind() == "positions") return by_positions(data.open(name.last()));
   if (name.kind() == "moved") return with_moved_nonzeros(data.open(name.last()));
   if (name.kind() == "drawn") return drawn(data.open(name.last()), name.words.at(1), name.seed(2));
   if (name.kind() == "imagenet") return imagenet(name.words.at(1), name.words.at(2), name.seed(3), data);

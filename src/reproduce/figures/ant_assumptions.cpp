@@ -55,11 +55,11 @@ FigureResult make_assumptions(const FigureInputs& in) {
       share.set(
           network.name, fmt::format("{0} x {0}, all", size), numbers.redundant(), "rcps.share",
           {fmt::format("{:.1f} % in weight_grad, {:.1f} % forward, {:.1f} % in input_grad: a weight gradient "
-                       "of larger "
-                       "planes has more pairs for the same R x S outputs",
+                       "of larger planes has more pairs for the same R x S outputs",
                        numbers.redundant(Operation::kWeightGrad), numbers.redundant(Operation::kForward),
                        numbers.redundant(Operation::kInputGrad)),
-           {"O3"}});
+           {"O3"},
+           {fmt::format("redundant/{0}/{1} x {1}, weight_grad", network.name, size)}});
       share.set(network.name, fmt::format("{0} x {0}, weight_grad", size),
                 numbers.redundant(Operation::kWeightGrad));
     }
@@ -72,9 +72,8 @@ FigureResult make_assumptions(const FigureInputs& in) {
   }
   return {{changes, uneven, share},
           {"Redundant products: the abstract has 'up to 90 %'. By count nearly all products of a step belong "
-           "to weight gradients, so "
-           "the share follows the size of the planes: it is near 90 % only for networks whose planes are "
-           "small."}};
+           "to weight gradients, so the share follows the size of the planes: it is near 90 % only for "
+           "networks whose planes are small."}};
 }
 
 }  // namespace

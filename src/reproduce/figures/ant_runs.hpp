@@ -1,17 +1,26 @@
 // The five networks of ANT's evaluation as we have them, and what both outer-product machines give on them.
 #pragma once
 
+#include <array>
 #include <string>
-#include <vector>
 
 #include "reproduce/figure.hpp"
 #include "reproduce/runs.hpp"
 
 namespace lacuna::reproduce {
 
+// What limits ANT's speedup on a recording; each has its sentence and its evidence in ant.cpp.
+enum class AntLimit {
+  kNoGainElsewhere,  // forward and input_grad
+  kPointwise,        // weight gradients of 1x1 convolutions
+  kShortPairs,       // small planes
+  kHead,             // large linear layers
+  kImageSize,        // 224 x 224
+};
+
 struct AntTrace {
   std::string trace;  // of data/
-  int image_size;
+  AntLimit limit;
 };
 
 struct AntNetwork {
@@ -20,6 +29,16 @@ struct AntNetwork {
 };
 
 const std::vector<AntNetwork>& ant_networks();
+
+// A reading of what the abstract and the talk leave open.
+struct AntReading {
+  const char* title;
+  Settings settings;
+  bool by_positions;  // 1x1 convolutions as products of matrices
+
+  std::string source(const std::string& trace) const { return by_positions ? "positions:" + trace : trace; }
+};
+const std::array<AntReading, 4>& ant_readings();
 
 // "uniform:resnet18:224"
 std::string uniform_source(const std::string& network, int image_size);
@@ -31,6 +50,8 @@ struct AntNumbers {
 
   double speedup() const { return scnn.batch.all.cycles / ant.batch.all.cycles; }
   double speedup(Operation op) const { return scnn.batch.of(op).cycles / ant.batch.of(op).cycles; }
+  // Percent of ANT's cycles.
+  double share(Operation op) const { return percent(ant.batch.of(op).cycles, ant.batch.all.cycles); }
   double energy() const { return ant.energy.machine.total() / scnn.energy.machine.total(); }
   // Percent of the Cartesian products that fit no output; of those, what ANT leaves out.
   double redundant() const { return percent(ant.counter("rcps"), ant.counter("cartesian_products")); }
@@ -39,10 +60,12 @@ struct AntNumbers {
   }
   double removed() const { return percent(ant.counter("rcps_anticipated"), ant.counter("rcps")); }
 
- private:
   static double percent(double part, double whole) { return whole > 0 ? 100 * part / whole : 0; }
 };
 
 AntNumbers ant_numbers(const Runs& runs, const std::string& trace, const Settings& settings = {});
+inline AntNumbers ant_numbers(const Runs& runs, const std::string& trace, const AntReading& reading) {
+  return ant_numbers(runs, reading.source(trace), reading.settings);
+}
 
 }  // namespace lacuna::reproduce

@@ -50,25 +50,22 @@ Reason why(const Runs& runs, const std::string& network) {
     return dcnn_cycles(of) / forward(runs, "inference:", of, settings).cycles;
   };
   if (network == "alexnet") {
-    return {fmt::format(
-                "conv1 has a stride of 4, for which SCNN gives no rule: here all its products are formed, "
-                "and 15 of 16 are redundant. The other layers together: {:.2f}x",
-                speedup("alexnet-rest")),
+    return {fmt::format("conv1 has a stride of 4, for which SCNN gives no rule: here all its products are "
+                        "formed, and 15 of 16 are redundant. The other layers together: {:.2f}x",
+                        speedup("alexnet-rest")),
             {"O7"},
             {"speedup/alexnet-rest/scnn-tiles"}};
   }
   if (network == "googlenet") {
-    return {fmt::format(
-                "its layers' densities are published as a picture: a half of either is drawn. Of what the "
-                "machine loses, drains are a part: {:.2f}x without",
-                speedup(network, scnn_variants()[2].settings)),
+    return {fmt::format("its layers' densities are published as a picture: a half of either is drawn. Of "
+                        "what the machine loses, drains are a part: {:.2f}x without",
+                        speedup(network, scnn_variants()[2].settings)),
             {"O14"},
             {fmt::format("speedup/googlenet/{}", scnn_variants()[2].title)}};
   }
-  return {fmt::format(
-              "zeros are drawn evenly, while those of images cluster and PEs wait for the fullest; filters "
-              "one by one: {:.2f}x",
-              speedup(network, scnn_variants()[1].settings)),
+  return {fmt::format("zeros are drawn evenly, while those of images cluster and PEs wait for the fullest; "
+                      "filters one by one: {:.2f}x",
+                      speedup(network, scnn_variants()[1].settings)),
           {"O16"},
           {fmt::format("speedup/vgg16/{}", scnn_variants()[1].title)}};
 }
@@ -102,11 +99,10 @@ FigureResult make_scnn(const FigureInputs& in) {
     dense.set(network, "scnn-tiles over dense (O4)",
               100 * forward(in.runs, "inference-dense:", network).speedup());
   }
-  return {
-      {pruned, dense},
-      {"DCNN tiles planes over its PEs as SCNN does (O17), so that small planes leave both idle; the dense "
-       "machine of the other figures does not (O4). alexnet-rest is AlexNet without conv1. AlexNet and VGG16 "
-       "have the zeros that Han et al. (NIPS 2015) publish for each layer, at random."}};
+  return {{pruned, dense},
+          {"DCNN tiles planes over its PEs as SCNN does (O17), so that small planes leave both idle; the "
+           "dense machine of the other figures does not (O4). alexnet-rest is AlexNet without conv1. AlexNet "
+           "and VGG16 have the zeros that Han et al. (NIPS 2015) publish for each layer, at random."}};
 }
 
 }  // namespace

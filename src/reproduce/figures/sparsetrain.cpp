@@ -73,9 +73,9 @@ FigureResult make_sparsetrain(const FigureInputs& in) {
   const Effort& effort = in.quick ? kQuick : kWhole;
   FigureTable table{
       .id = "speedup",
-      .title = fmt::format("Training with zero-skipping kernels over dense ones, images of {0} x "
-                           "{0}, wall clock",
-                           effort.image_size),
+      .title =
+          fmt::format("Training with zero-skipping kernels over dense ones, images of {0} x {0}, wall clock",
+                      effort.image_size),
       .row_title = "network",
       .unit = "x"};
   FigureTable zeros{.id = "zeros",
@@ -105,25 +105,22 @@ FigureResult make_sparsetrain(const FigureInputs& in) {
     table.set(network.model, "layers after the first", result.times.layers_speedup,
               in.quick ? "" : network.model,
               {fmt::format("{:.0f} % of A and {:.0f} % of G are zero after {} steps; the paper averages "
-                           "whole trainings on ImageNet, which have "
-                           "more, on a Skylake against MKL-DNN",
+                           "whole trainings on ImageNet, which have more, on a Skylake against MKL-DNN",
                            a, g, network.steps),
-               {"K1", "K2"}});
+               {"K1", "K2"},
+               {fmt::format("zeros/{}/A", network.model), fmt::format("zeros/{}/G", network.model)}});
     table.set(network.model, "whole step", result.times.step_speedup);
     zeros.set(network.model, "A", a).set(network.model, "G", g);
   }
   if (in.quick) {
     notes.push_back(
         "A quick run of one network on small images: it shows that the timing works here. Nothing in it "
-        "compares with the "
-        "paper.");
+        "compares with the paper.");
   }
-  notes.insert(
-      notes.end(),
-      {"Times of this machine, not simulated: they differ from run to run and mean little while other "
-       "programs run.",
-       "With batch normalisation between convolution and ReLU the gradients have no zeros, so the input "
-       "gradient stays dense."});
+  notes.insert(notes.end(), {"Times of this machine, not simulated: they differ from run to run and mean "
+                             "little while other programs run.",
+                             "With batch normalisation between convolution and ReLU the gradients have no "
+                             "zeros, so the input gradient stays dense."});
   return {{table, zeros}, notes};
 }
 

@@ -75,11 +75,10 @@ FigureResult make_table3(const FigureInputs&) {
   chip.set("TensorDash", "area", fp32.area.total())
       .set("baseline", "area", fp32.baseline_area.total())
       .set("TensorDash - baseline", "area", fp32.area.total() - fp32.baseline_area.total());
-  return {
-      {area, power, ratios, chip},
-      {"Not a prediction: the unit costs are the paper's own numbers divided by units and multiplied again "
-       "(A18), and bfloat16's were chosen "
-       "to give its two ratios (A17). What can differ is the sum of the parts and other configurations."}};
+  return {{area, power, ratios, chip},
+          {"Not a prediction: the unit costs are the paper's own numbers divided by units and multiplied "
+           "again (A18), and bfloat16's were chosen to give its two ratios (A17). What can differ is the sum "
+           "of the parts and other configurations."}};
 }
 
 }  // namespace

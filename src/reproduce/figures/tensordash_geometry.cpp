@@ -124,10 +124,9 @@ FigureResult make_fig19(const FigureInputs& in) {
                    .chart = Chart::kNone};
   gain.set("speedup - 1", "left",
            100 * (table.at(kMeanRow, "depth 2") - 1) / (table.at(kMeanRow, "depth 3") - 1), "fig19.depth2");
-  return {
-      {table, gain},
-      {"The paper measures the two depths only. Decoupled rows wait for each other at the end of an output "
-       "only (A4); the crossbar is a bound; schedule=primary never skips zeros of weights (A1)."}};
+  return {{table, gain},
+          {"The paper measures the two depths only. Decoupled rows wait for each other at the end of an "
+           "output only (A4); the crossbar is a bound; schedule=primary never skips zeros of weights (A1)."}};
 }
 
 }  // namespace

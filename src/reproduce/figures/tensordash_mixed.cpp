@@ -51,13 +51,11 @@ FigureResult make_mixed(const FigureInputs& in) {
                 {fmt::format("the lower speedup, {:.2f}x", table.at(kMeanRow, "speedup")),
                  {"A2", "A16", "A30"},
                  {fmt::format("efficiency/{}/speedup", kMeanRow)}});
-  return {
-      {table, mixed_area()},
-      {"Known of this version: the abstract's three numbers, the data type, and that it sits on a "
-       "Tensor-Core-based accelerator. Not known: that accelerator's tiles, lanes, memory and clock, the "
-       "models, "
-       "and what the energy and the area include. Under 5 % holds for the whole chip here, not for its logic "
-       "alone."}};
+  return {{table, mixed_area()},
+          {"Known of this version: the abstract's three numbers, the data type, and that it sits on a "
+           "Tensor-Core-based accelerator. Not known: that accelerator's tiles, lanes, memory and clock, the "
+           "models, and what the energy and the area include. Under 5 % holds for the whole chip here, not "
+           "for its logic alone."}};
 }
 
 }  // namespace

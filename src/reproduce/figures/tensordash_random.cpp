@@ -40,20 +40,18 @@ FigureResult make_fig20(const FigureInputs& in) {
       const Cell& all = table.cells.back();
       largest = std::max({largest, all.range->high / all.ours - 1, 1 - all.range->low / all.ours});
       if (tenths == 1 || tenths == 9) {
-        table.compare(
-            row, "all" + suffix, fmt::format("fig20.{}", 10 * tenths),
-            {"rows that wait for each other: one row gives the paper's number, which does not say how "
-             "many it has",
-             {"A4"},
-             {fmt::format("speedup/{}/all, 1 row", row)}});
+        table.compare(row, "all" + suffix, fmt::format("fig20.{}", 10 * tenths),
+                      {"rows that wait for each other: one row gives the paper's number, which does not say "
+                       "how many it has",
+                       {"A4"},
+                       {fmt::format("speedup/{}/all, 1 row", row)}});
       }
     }
     deviation.set(rows, "deviation", 100 * largest, "fig20.deviation");
   }
-  return {
-      {table, deviation},
-      {"DenseNet-121's third convolution: 3x3, 128 to 32 channels, 56x56. Zeros in A and G, none in W. At "
-       "most 3x is possible: three steps drain per cycle."}};
+  return {{table, deviation},
+          {"DenseNet-121's third convolution: 3x3, 128 to 32 channels, 56x56. Zeros in A and G, none in W. "
+           "At most 3x is possible: three steps drain per cycle."}};
 }
 
 }  // namespace

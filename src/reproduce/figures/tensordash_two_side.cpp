@@ -15,17 +15,17 @@ FigureResult make_two_side(const FigureInputs& in) {
   }
   // Those that an engine with one scheduler per PE gets through in seconds, and one trained with sparse
   // operands on both sides.
-  return {{by_trace(in.runs,
-                    {.id = "speedup",
-                     .title = "Speedup with the zeros of one and of both operands, one tile",
-                     .row_title = "trace",
-                     .unit = "x"},
-                    {"alexnet_p100", "squeezenet_p100", "resnet50_SM90_series_p100",
-                     "resnet50_DS90_series_p100", "snli_p100", "resnet18_cifar_swat90_p100"},
-                    speedup_columns(in.runs, variants))},
-          {"Future work in the paper, which measures nothing. One scheduler per PE sees the zeros of both "
-           "operands; "
-           "the PEs of a tile still slide together (A4), which costs more the more PEs there are."}};
+  return {
+      {by_trace(in.runs,
+                {.id = "speedup",
+                 .title = "Speedup with the zeros of one and of both operands, one tile",
+                 .row_title = "trace",
+                 .unit = "x"},
+                {"alexnet_p100", "squeezenet_p100", "resnet50_SM90_series_p100", "resnet50_DS90_series_p100",
+                 "snli_p100", "resnet18_cifar_swat90_p100"},
+                speedup_columns(in.runs, variants))},
+      {"Future work in the paper, which measures nothing. One scheduler per PE sees the zeros of both "
+       "operands; the PEs of a tile still slide together (A4), which costs more the more PEs there are."}};
 }
 
 }  // namespace

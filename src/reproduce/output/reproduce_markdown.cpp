@@ -5,6 +5,20 @@
 namespace lacuna::reproduce {
 namespace {
 
+constexpr const char* kIntroduction = R"(# The papers' figures, reproduced
+
+{}
+
+Written by `lacuna reproduce --markdown docs/results/reproduce.md`; `lacuna reproduce` prints the same and exits with 1
+if a number moved, `--against-paper` with 3 or 4 for the distance from the papers
+([exit codes](../output.md#reproduce)). Everything here is simulated from the traces of `data/`; the papers' values are
+in `data/papers`, with the place and how exactly each can be read. Numbers such as A1 are
+[assumptions](../assumptions.md). A range in brackets is that of the two halves of the recorded samples, or of seeds
+where masks are drawn. Factors within 15 % of 1 are compared as effects, by their distance from 1; words of a paper
+stand next to the bounds that we read into them.
+
+)";
+
 // Asterisks and bars mean something in Markdown.
 std::string markdown(std::string_view text) {
   std::string escaped;
@@ -55,25 +69,7 @@ std::string markdown_compared(const FigureOutput& output) {
 }  // namespace
 
 std::string reproduction_markdown(const Reproduction& reproduction) {
-  std::string text = fmt::format(
-      "# The papers' figures, reproduced\n\n{}\n\n"
-      "Written by `lacuna reproduce --markdown docs/results/reproduce.md`; `lacuna reproduce` prints the "
-      "same and exits "
-      "with 1 if a number\n"
-      "moved, `--against-paper` with 3 or 4 for the distance from the papers ([exit "
-      "codes](../output.md#reproduce)). "
-      "Everything here is simulated\n"
-      "from the traces of `data/`; the papers' values are in `data/papers`, with the place and how exactly "
-      "each can be "
-      "read. Numbers such\n"
-      "as A1 are [assumptions](../assumptions.md). A range in brackets is that of the two halves of the "
-      "recorded "
-      "samples, or of seeds where\n"
-      "masks are drawn. Factors within 15 % of 1 are compared as effects, by their distance from 1; words of "
-      "a paper "
-      "stand next to the bounds\n"
-      "that we read into them.\n\n",
-      grade_of(reproduction).text());
+  std::string text = fmt::format(kIntroduction, grade_of(reproduction).text());
   for (const FigureOutput& output : reproduction.figures) {
     text += fmt::format("## {}: {}\n\n{}, {}. `lacuna reproduce {}`\n\n", output.figure->id,
                         markdown(output.figure->title), output.paper.name(), output.figure->place,
