@@ -1,4 +1,5 @@
 #include <atomic>
+#include <fcntl.h>
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
@@ -7,17 +8,21 @@
 #include <set>
 #include <stdexcept>
 #include <string>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/ceil_div.hpp"
 #include "base/error.hpp"
+#include "base/io/byte_source.hpp"
+#include "base/io/input_files.hpp"
 #include "base/io/output_file.hpp"
 #include "base/parallel.hpp"
 #include "base/params.hpp"
 #include "base/random.hpp"
 #include "base/testing.hpp"
+#include "base/text/csv.hpp"
 #include "base/text/nearest.hpp"
 #include "base/text/quote.hpp"
 
@@ -43,6 +48,43 @@ TEST(InputError, KeepsItsParts) {
   EXPECT_EQ(copy.where(), "f.yaml:3: a");
   EXPECT_EQ(copy.cause(), "it is 1; it was 2");
   EXPECT_EQ(copy.remedy(), "write 2; or 3");
+}
+
+// Control characters of ISO 8859, ends of lines of Unicode, marks of direction, bytes that are not UTF-8: cut
+// off, overlong, surrogates, beyond the last character, Latin-1.
+TEST(Quote, NothingUnsafeReachesATerminal) {
+  const std::pair<std::string, std::string> kUnsafe[] = {{"\x1b", "\\x1b"},
+                                                         {"\x7f", "\\x7f"},
+                                                         {"\u0085", "\\u0085"},
+                                                         {"\u009b", "\\u009b"},
+                                                         {"\u2028", "\\u2028"},
+                                                         {"\u2029", "\\u2029"},
+                                                         {"\u202e", "\\u202e"},
+                                                         {"\u2066", "\\u2066"},
+                                                         {"\u200f", "\\u200f"},
+                                                         {"\ufeff", "\\ufeff"},
+                                                         {"\xe9", "\\xe9"},
+                                                         {"\xe2\x80", "\\xe2\\x80"},
+                                                         {"\xc0\x80", "\\xc0\\x80"},
+                                                         {"\xed\xa0\x80", "\\xed\\xa0\\x80"},
+                                                         {"\xf4\x90\x80\x80", "\\xf4\\x90\\x80\\x80"}};
+  for (const auto& [text, escaped] : kUnsafe) {
+    EXPECT_EQ(escape_controls("a" + text + "b"), "a" + escaped + "b");
+    const std::string shown = printable("a" + text + "b");
+    EXPECT_EQ(shown.find_first_not_of("ab?"), shown.npos) << shown;
+    EXPECT_EQ(printable_lines("a\tb\n" + text).find_first_not_of("ab?\t\n"), shown.npos);
+  }
+  for (const std::string text : {"caf\u00e9", "\u4e2d\u6587", "\U0001f600", "\u00a0", "\u2588"}) {
+    EXPECT_EQ(escape_controls(text), text);
+    EXPECT_EQ(printable(text), text);
+  }
+}
+
+TEST(Csv, CellsThatASpreadsheetWouldRunAreText) {
+  for (const char* text : {"=1+1", "+cmd", "-2+3", "@SUM(A1)", "\t=1", "'=1"})
+    EXPECT_EQ(csv_text(text), std::string("\"'") + text + '"');
+  EXPECT_EQ(csv_text("=a,\"b\""), "\"'=a,\"\"b\"\"\"");
+  for (const char* text : {"-1.5", "conv1", "a=b", "-", "1e-3", "'quoted'"}) EXPECT_EQ(csv_text(text), text);
 }
 
 TEST(Quote, HostileNamesStayInOneShortLine) {
@@ -229,6 +271,58 @@ TEST_F(OutputFileTest, AReplacedFileKeepsItsPermissions) {
   file.commit();
   ASSERT_EQ(::stat(path.c_str(), &status), 0);
   EXPECT_EQ(status.st_mode & 07777U, 0640U);
+}
+
+TEST_F(OutputFileTest, WhatWasReadIsNotReplacedByAnyName) {
+  protect_input_files();
+  const auto input = folder_ / "input";
+  write_file(input, "precious");
+  write_file(folder_ / "other", "old");
+  std::filesystem::create_symlink("input", folder_ / "link");
+  std::filesystem::create_hard_link(input, folder_ / "same");
+  OutputFile begun(input);  // before it is read
+  ByteSource::open(folder_ / "link");
+  for (const char* name : {"input", "link", "same", "./same"})
+    EXPECT_NE(error_of([&] { write_file(folder_ / name, "new"); }).find("this is an input"),
+              std::string::npos);
+  EXPECT_NE(error_of([&] { begun.commit(); }).find("this is an input"), std::string::npos);
+  EXPECT_EQ(content(input), "precious");
+  write_file(folder_ / "other", "new");
+  release_input_file(input);  // a run's own state
+  write_file(input, "new");
+  EXPECT_EQ(content(input), "new");
+}
+
+TEST_F(OutputFileTest, LinksInFoldersOfTheProgramAreRefused) {
+  write_file(folder_ / "victim", "precious");
+  std::filesystem::create_symlink("victim", folder_ / "log");
+  std::filesystem::create_symlink("nothing", folder_ / "dangling");
+  for (const char* name : {"log", "dangling"})
+    EXPECT_NE(error_of([&] {
+                write_file(folder_ / name, "new", OutputFile::Links::kRefuse);
+              }).find("this is a link"),
+              std::string::npos);
+  EXPECT_EQ(content(folder_ / "victim"), "precious");
+  EXPECT_EQ(entries(), 3u);
+}
+
+// A command that was killed leaves a temporary file: the next one with the same output removes it, and no
+// other.
+TEST_F(OutputFileTest, LeftoversOfTheSameTargetAreRemoved) {
+  const pid_t gone = ::fork();
+  if (gone == 0) ::_exit(0);
+  ASSERT_EQ(::waitpid(gone, nullptr, 0), gone);
+  const std::string rest = ".partial-" + std::to_string(gone) + "-0123456789abcdef";
+  for (const char* name : {"t", "tt", "t.x", "locked"}) std::ofstream(folder_ / (name + rest)) << "x";
+  const int held =
+      ::open((folder_ / ("locked" + rest)).c_str(), O_RDONLY);  // by a process of another container
+  ASSERT_EQ(::flock(held, LOCK_EX), 0);
+  write_file(folder_ / "t", "text");
+  write_file(folder_ / "locked", "text");
+  EXPECT_FALSE(std::filesystem::exists(folder_ / ("t" + rest)));
+  for (const char* name : {"tt", "t.x", "locked"})
+    EXPECT_TRUE(std::filesystem::exists(folder_ / (name + rest)));
+  ::close(held);
 }
 
 TEST_F(OutputFileTest, NamesAsLongAsTheFileSystemAllows) {

@@ -8,6 +8,7 @@
 
 #include "base/error.hpp"
 #include "base/io/byte_source.hpp"
+#include "base/io/input_files.hpp"
 #include "base/memory.hpp"
 #include "base/text/nearest.hpp"
 #include "base/version.hpp"
@@ -131,6 +132,7 @@ int main(int argc, char** argv) {
   std::signal(SIGXFSZ, SIG_IGN);
   std::signal(SIGBUS, file_shrank);
   ByteSource::map_files();
+  protect_input_files();
   try {
     enforce_memory_budget();
     return cli::run(argc, argv);

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 #include <limits>
 
+#include "base/text/csv.hpp"
 #include "base/text/parse_number.hpp"
 #include "energy/cost_table.hpp"
 
@@ -23,6 +24,10 @@ void add_output_option(CLI::App& command, const std::string& name, std::string& 
 void add_result_options(CLI::App& command, ResultFiles& files) {
   add_output_option(command, "--json", files.json, "results as JSON");
   add_output_option(command, "--csv", files.csv, "results as CSV");
+  command.add_flag_callback(
+      "--csv-raw", keep_csv_formulas,
+      "Keep text cells that begin with = + - or @ as they are; without it they get a ' in front, so that no "
+      "spreadsheet runs them");
 }
 
 void add_html_option(CLI::App& command, std::string& file) {

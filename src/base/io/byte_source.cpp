@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/error.hpp"
+#include "base/io/input_files.hpp"
 #include "base/memory.hpp"
 #include "base/text/nearest.hpp"
 #include "base/text/quote.hpp"
@@ -127,6 +128,7 @@ std::unique_ptr<ByteSource> ByteSource::open(const std::filesystem::path& path) 
     throw InputError(where, fmt::format("this is {}, not a file", kind_of(status.st_mode)),
                      "write its content to a file and give that");
   }
+  add_input_file(file.get());
   // Files of /proc have no size and may never end: they count as empty.
   const auto size = static_cast<std::size_t>(status.st_size);
   if (size == 0) return own({});

@@ -7,11 +7,13 @@
 #include <cstring>
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/error.hpp"
+#include "base/io/input_files.hpp"
 
 namespace lacuna {
 namespace {
@@ -19,14 +21,19 @@ constexpr std::string_view kPartial = ".partial-";  // then the process id, "-" 
 constexpr std::size_t kDigits = 16;
 constexpr mode_t kPermissions = 07777;
 
-// Returns an unpredictable name in the folder of `target`, shortened to what file systems allow.
+// The name of the target as its temporary files begin, shortened to what file systems allow.
+std::string stem_of(const std::filesystem::path& target) {
+  constexpr std::size_t kLongestStem = 200;
+  return target.filename().string().substr(0, kLongestStem);
+}
+
+// Returns an unpredictable name in the folder of `target`.
 std::filesystem::path temporary_name(const std::filesystem::path& target) {
   std::uint64_t random = 0;
   while (::getrandom(&random, sizeof random, 0) != sizeof random && errno == EINTR) {
   }
-  constexpr std::size_t kLongestStem = 200;
-  const std::string stem = target.filename().string().substr(0, kLongestStem);
-  return target.parent_path() / fmt::format("{}{}{}-{:0{}x}", stem, kPartial, ::getpid(), random, kDigits);
+  return target.parent_path() /
+         fmt::format("{}{}{}-{:0{}x}", stem_of(target), kPartial, ::getpid(), random, kDigits);
 }
 
 // The process that wrote a temporary file of that name; 0 if it is not the name of one.
@@ -42,32 +49,60 @@ pid_t writer_of(const std::string& name) {
   const bool older = rest.empty();  // version 0.1 ended with the process id
   return error == std::errc() && (random || older) ? std::max(process, 0) : 0;
 }
+
+// Returns true if no process writes the temporary file. The process that its name tells may be one of another
+// container, so whoever writes also holds a lock.
+bool is_abandoned(const std::filesystem::path& file, pid_t process) {
+  // For a process of another user kill() fails with EPERM.
+  if (::kill(process, 0) == 0 || errno != ESRCH) return false;
+  const int descriptor = ::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+  if (descriptor < 0) return true;
+  const bool free = ::flock(descriptor, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
+  ::close(descriptor);
+  return free;
+}
 }  // namespace
 
-OutputFile::OutputFile(std::filesystem::path path) : path_(std::move(path)), target_(path_) {
+OutputFile::OutputFile(std::filesystem::path path, Links links) : path_(std::move(path)), target_(path_) {
   std::error_code ignored;
   if (std::filesystem::is_symlink(path_, ignored)) {
+    if (links == Links::kRefuse)
+      throw InputError(path_.string(), "this is a link, and may lead out of the folder",
+                       "remove it, or put the file itself there");
     if (auto real = std::filesystem::weakly_canonical(path_, ignored); !ignored) target_ = std::move(real);
   }
   const auto status = std::filesystem::status(target_, ignored);
   if (std::filesystem::is_directory(status)) {
     throw InputError(path_.string(), "cannot write: it is a folder", "give the name of a file");
   }
+  check_target();
   if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
     descriptor_ = ::open(target_.c_str(), O_WRONLY | O_CLOEXEC);
   } else {
-    // O_EXCL: what is there already, a link that somebody has planted among it, is neither opened nor
-    // followed.
-    do {
-      temporary_ = temporary_name(target_);
-      descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
-    } while (descriptor_ < 0 && errno == EEXIST);
-    // A replaced file keeps its permissions.
-    struct stat replaced {};
-    if (descriptor_ >= 0 && ::stat(target_.c_str(), &replaced) == 0 && S_ISREG(replaced.st_mode))
-      ::fchmod(descriptor_, replaced.st_mode & kPermissions);
+    open_temporary();
   }
   if (descriptor_ < 0) fail("cannot create");
+}
+
+// What a simulation reads may grow until the end of it: asked before the first byte and before the last step.
+void OutputFile::check_target() const {
+  if (is_input_file(target_)) throw InputError(path_.string(), "this is an input", "write to another file");
+}
+
+void OutputFile::open_temporary() {
+  const std::filesystem::path folder = target_.parent_path();
+  remove_abandoned_files(folder.empty() ? "." : folder, stem_of(target_));
+  // O_EXCL: what is there already, a link that somebody has planted among it, is neither opened nor followed.
+  do {
+    temporary_ = temporary_name(target_);
+    descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+  } while (descriptor_ < 0 && errno == EEXIST);
+  if (descriptor_ < 0) return;
+  ::flock(descriptor_, LOCK_EX | LOCK_NB);  // see is_abandoned()
+  // A replaced file keeps its permissions.
+  struct stat replaced {};
+  if (::stat(target_.c_str(), &replaced) == 0 && S_ISREG(replaced.st_mode))
+    ::fchmod(descriptor_, replaced.st_mode & kPermissions);
 }
 
 OutputFile::~OutputFile() {
@@ -98,6 +133,7 @@ void OutputFile::write(const void* data, std::size_t bytes) {
 }
 
 void OutputFile::commit() {
+  check_target();
   if (::fsync(descriptor_) != 0 && errno != EINVAL && errno != EROFS) fail("cannot write");
   const int descriptor = descriptor_;
   descriptor_ = -1;
@@ -109,18 +145,19 @@ void OutputFile::commit() {
   fail("cannot write");
 }
 
-void remove_abandoned_files(const std::filesystem::path& folder) {
-  std::error_code ignored;
-  for (const auto& entry : std::filesystem::directory_iterator(folder, ignored)) {
-    const pid_t process = writer_of(entry.path().filename().string());
-    if (process <= 0) continue;
-    // A live process may still be writing it; for one of another user kill() fails with EPERM.
-    if (::kill(process, 0) != 0 && errno == ESRCH) std::filesystem::remove(entry.path(), ignored);
+void remove_abandoned_files(const std::filesystem::path& folder, std::string_view target) {
+  std::error_code error;
+  for (std::filesystem::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
+    const std::string name = at->path().filename().string();
+    const pid_t process = writer_of(name);
+    if (process <= 0 || (!target.empty() && name.substr(0, name.rfind(kPartial)) != target)) continue;
+    std::error_code ignored;
+    if (is_abandoned(at->path(), process)) std::filesystem::remove(at->path(), ignored);
   }
 }
 
-void write_file(const std::filesystem::path& path, std::string_view text) {
-  OutputFile file(path);
+void write_file(const std::filesystem::path& path, std::string_view text, OutputFile::Links links) {
+  OutputFile file(path, links);
   file.write(text);
   file.commit();
 }

@@ -10,12 +10,17 @@ namespace lacuna {
 // A file being written. Nothing appears under the final name until commit(); without commit() (an exception,
 // a full disk) the temporary file is removed. Every error is an InputError with the path and the system's
 // reason. The temporary file is always a new one with an unpredictable name, so that a link planted next to
-// the target leads nowhere; a file that is replaced keeps its permissions. A link as the target is
-// followed; what exists and is not a plain file (a device, a pipe) is written directly,
-// since a rename would replace it.
+// the target leads nowhere; a file that is replaced keeps its permissions. What exists and is not a plain
+// file (a device, a pipe) is written directly, since a rename would replace it. An input
+// (base/io/input_files.hpp) is never replaced. Temporary files that killed processes have left for the same
+// target are removed.
 class OutputFile {
  public:
-  explicit OutputFile(std::filesystem::path path);
+  // A link as the target: a user may well name one, but one in a folder that the program keeps (a run's)
+  // comes from whoever sent the folder.
+  enum class Links { kFollow, kRefuse };
+
+  explicit OutputFile(std::filesystem::path path, Links links = Links::kFollow);
   ~OutputFile();
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
@@ -26,6 +31,8 @@ class OutputFile {
 
  private:
   [[noreturn]] void fail(std::string_view action) const;
+  void check_target() const;
+  void open_temporary();
 
   std::filesystem::path path_;
   std::filesystem::path target_;     // where the path's links lead
@@ -33,9 +40,10 @@ class OutputFile {
   int descriptor_ = -1;
 };
 
-// Removes temporary files that killed processes have left in a folder.
-void remove_abandoned_files(const std::filesystem::path& folder);
+// Removes temporary files that killed processes have left in a folder: all, or those of one target.
+void remove_abandoned_files(const std::filesystem::path& folder, std::string_view target = {});
 
-void write_file(const std::filesystem::path& path, std::string_view text);
+void write_file(const std::filesystem::path& path, std::string_view text,
+                OutputFile::Links links = OutputFile::Links::kFollow);
 
 }  // namespace lacuna

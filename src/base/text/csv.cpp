@@ -1,9 +1,11 @@
 #include "base/text/csv.hpp"
 
+#include <atomic>
 #include <cmath>
 #include <fmt/format.h>
 
 #include "base/error.hpp"
+#include "base/text/parse_number.hpp"
 
 namespace lacuna {
 namespace {
@@ -51,9 +53,26 @@ std::vector<std::string> split(std::string_view line, const std::string& place) 
 
 }  // namespace
 
+namespace {
+
+std::atomic<bool> keeps_formulas = false;
+
+// Tabs and line ends in front are skipped by spreadsheets. A text that looks as if it had been guarded is
+// guarded as well, so that who reads the cell can undo it.
+bool is_formula(std::string_view text) {
+  constexpr std::string_view kFirst = "=+-@\t\r\n";
+  if (text.starts_with('\'')) text.remove_prefix(1);
+  return text.size() > 1 && kFirst.find(text.front()) != kFirst.npos && !parse_number<double>(text);
+}
+
+}  // namespace
+
+void keep_csv_formulas() { keeps_formulas = true; }
+
 std::string csv_text(std::string_view text) {
-  if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
-  std::string cell = "\"";
+  const bool guarded = !keeps_formulas && is_formula(text);
+  if (!guarded && text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
+  std::string cell = guarded ? "\"'" : "\"";
   for (const char c : text) {
     if (c == '"') cell += '"';
     cell += c;

@@ -11,8 +11,11 @@
 
 namespace lacuna {
 
-// Returns a cell, in quotes where it needs them.
+// Returns a cell, in quotes where it needs them. Spreadsheets run a cell that begins with = + - or @: it gets
+// a single quote in front, which they take for "this is text", unless it is a number.
 std::string csv_text(std::string_view text);
+// Cells keep such beginnings from now on, for programs that read them.
+void keep_csv_formulas();
 
 // A row that is written cell by cell.
 class CsvRow {

@@ -223,15 +223,6 @@ std::size_t display_width(std::string_view text) {
       std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
 }
 
-std::string printable(std::string_view text) {
-  std::string safe(text);
-  for (char& c : safe) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte < 0x20 || byte == 0x7f) c = '?';
-  }
-  return safe;
-}
-
 std::string grouped_digits(std::int64_t value) { return with_commas(fmt::format("{}", value)); }
 std::string counted(std::int64_t count, std::string_view noun) {
   return fmt::format("{} {}{}", grouped_digits(count), noun, count == 1 ? "" : "s");

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/text/quote.hpp"
+
 namespace lacuna {
 
 enum class Align { kLeft, kRight };
@@ -54,8 +56,6 @@ std::vector<std::string> wrapped_lines(std::string_view text, std::size_t width)
 
 // Columns that the text takes on a terminal (UTF-8 characters, one column each).
 std::size_t display_width(std::string_view text);
-// Text from a file, safe for a terminal: control characters become '?'.
-std::string printable(std::string_view text);
 // 12345678 -> "12,345,678"
 std::string grouped_digits(std::int64_t value);
 // "1 thread", "1,200 threads"

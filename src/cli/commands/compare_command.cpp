@@ -28,7 +28,7 @@ BaselineRuns read_baseline(const std::string& baseline, const ResultFile& a) {
 }
 
 void run_compare(const CompareOptions& options) {
-  check_html(options.html, {options.a, options.b});
+  check_html(options.html, {options.a, options.b, options.baseline});
   ResultFile a = parse_results_json(ByteSource::open(options.a)->text(), options.a);
   ResultFile b = parse_results_json(ByteSource::open(options.b)->text(), options.b);
   if (!options.baseline.empty()) {

@@ -1,6 +1,7 @@
 // lacuna reproduce: the papers' figures and tables next to ours.
 
 #include "base/error.hpp"
+#include "base/io/input_files.hpp"
 #include "base/parallel.hpp"
 #include "cli/commands.hpp"
 #include "cli/terminal/output.hpp"
@@ -65,6 +66,7 @@ void run_reproduce(const ReproduceOptions& options) {
   if (!quiet) print_text(reproduction_text(result, output_style()) + "\n" + grade_text(result));
   if (stop_signal() != 0) exit_with(128 + stop_signal());
   if (options.record) {
+    release_input_file(recorded_file);
     write_result(recorded_file.string(), recorded.replaced_by(now).text());
     if (!quiet)
       print("\n{} recorded in {}\n", counted(static_cast<std::int64_t>(now.values().size()), "number"),

@@ -150,6 +150,9 @@ void run_simulate(const SimulateOptions& options) {
   check_dram_trace(options, machines.size());
   Simulation simulation(machines, baseline);
   if (options.with_energy()) simulation.price(options.costs, "--energy-table");
+  std::vector<std::string> inputs = options.traces;
+  inputs.push_back(options.zeros.file);
+  options.files.check(inputs);  // descriptions of machines and costs have been read
   std::vector<Inspection> inspections;
   const SimulationOutcome outcome = simulate_all(options, simulation, inspections);
   const auto& [json, csv, html] = options.files;

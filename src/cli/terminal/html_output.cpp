@@ -34,8 +34,8 @@ void set_command_line(int argc, const char* const* argv) {
 }
 
 void write_html(const std::filesystem::path& file, const std::string& kind,
-                std::vector<std::pair<std::string, std::string>> parts) {
-  write_file(file, html_report({kind, command_line(), build_facts(), std::move(parts)}));
+                std::vector<std::pair<std::string, std::string>> parts, OutputFile::Links links) {
+  write_file(file, html_report({kind, command_line(), build_facts(), std::move(parts)}), links);
 }
 
 std::string files_part(const std::vector<std::string>& traces) {

@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/io/output_file.hpp"
+
 namespace lacuna::train {
 struct KernelTimes;
 }
@@ -15,7 +17,8 @@ namespace lacuna::cli {
 
 inline constexpr std::string_view kStandardOutput = "-";
 
-// Writes the text: whole or not at all (OutputFile). Throws InputError.
+// Writes the text: whole or not at all (OutputFile), on a terminal without what is unsafe there. Throws
+// InputError.
 void write_result(const std::string& file, std::string_view text);
 
 // Throws InputError if the file's folder is not there or cannot be written, so that this is known before a
@@ -43,7 +46,8 @@ void set_command_line(int argc, const char* const* argv);
 
 // Whole or not at all. `parts`: names and JSON, as web/src/data.ts has them.
 void write_html(const std::filesystem::path& file, const std::string& kind,
-                std::vector<std::pair<std::string, std::string>> parts);
+                std::vector<std::pair<std::string, std::string>> parts,
+                OutputFile::Links links = OutputFile::Links::kFollow);
 
 // Parts of the page that no command prints as JSON: traces with their size and SHA-256, a log of training,
 // and what the kernels took.

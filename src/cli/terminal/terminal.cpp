@@ -4,10 +4,12 @@
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
+#include <new>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "base/error.hpp"
+#include "base/text/quote.hpp"
 
 namespace lacuna::cli {
 namespace {
@@ -48,16 +50,12 @@ void print_text(std::string_view text) {
 void flush_output() { check_output(std::fflush(stdout) == 0); }
 
 void print_error(std::string_view message) noexcept {
-  std::fputs("lacuna: ", stderr);
-  for (const char c : message) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte >= 0x20 && byte != 0x7f) {
-      std::fputc(c, stderr);
-    } else {
-      std::fprintf(stderr, "\\x%02x", byte);
-    }
+  try {
+    const std::string line = "lacuna: " + escape_controls(message) + "\n";
+    std::fwrite(line.data(), 1, line.size(), stderr);
+  } catch (const std::bad_alloc&) {
+    std::fputs("lacuna: error: out of memory\n", stderr);
   }
-  std::fputc('\n', stderr);
 }
 
 bool has_colour(std::FILE* stream) {

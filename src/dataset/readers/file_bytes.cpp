@@ -9,6 +9,7 @@
 #include <system_error>
 
 #include "base/error.hpp"
+#include "base/io/input_files.hpp"
 #include "base/memory.hpp"
 #include "base/text/quote.hpp"
 
@@ -45,6 +46,7 @@ Bytes read_bytes(const fs::path& path, std::uint64_t most) {
   }
   const std::unique_ptr<std::FILE, CloseFile> file(std::fopen(path.c_str(), "rbe"));
   if (file == nullptr) fail(path, "cannot open", errno);
+  add_input_file(::fileno(file.get()));
   const MemoryClaim claim(static_cast<double>(size), shown(path), "reading the file");
   Bytes bytes(size);
   const std::size_t got = std::fread(bytes.data(), 1, bytes.size(), file.get());
