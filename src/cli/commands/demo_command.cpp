@@ -55,7 +55,9 @@ class Demo final : public train::RunObserver {
     text_ += details;
     conclude();
     static const std::regex kColours("\x1b\\[[0-9;]*m");
-    write_file(folder_ / "summary.txt", std::regex_replace(text_, kColours, ""));
+    write("summary.txt", std::regex_replace(text_, kColours, ""));
+    run_->check_folder();
+    run_->folder().check(written_);
     bar_.clear();
     print_text(text_);
   }
@@ -67,7 +69,7 @@ class Demo final : public train::RunObserver {
   void train() {
     train::TrainSpec spec;
     spec.out = options_.out;
-    spec.replace = true;
+    spec.replaces_demo = true;
     spec.training.steps = options_.steps;
     spec.training.seed = options_.seed;
     spec.network.threads = options_.threads;
@@ -104,7 +106,10 @@ class Demo final : public train::RunObserver {
                     100 * line.accuracy, line.images_per_second, 100 * line.zeros.activations,
                     100 * line.zeros.gradients));
   }
-  void recorded(const Trace& trace) override { traces_.push_back(trace); }
+  void recorded(const Trace& trace) override {
+    written_.push_back(trace_file(traces_.size()));
+    traces_.push_back(trace);
+  }
 
   std::filesystem::path trace_file(std::size_t which) const {
     return run_->folder().trace(recorded_step(static_cast<int>(which)));
@@ -144,13 +149,19 @@ class Demo final : public train::RunObserver {
   void save_results() {
     const SimulationOutcome outcome = demo_outcome(points_);
     results_json_ = results_to_json(outcome, true);
-    write_file(folder_ / "results.json", results_json_);
-    write_file(folder_ / "results.csv", results_to_csv(outcome));
+    write("results.json", results_json_);
+    write("results.csv", results_to_csv(outcome));
+  }
+
+  void write(const char* name, const std::string& text) {
+    write_file(folder_ / name, text, OutputFile::Links::kRefuse);
+    written_.push_back(folder_ / name);
   }
 
   void time_cpu() {
     const auto steps = static_cast<int>(std::clamp<std::int64_t>(options_.steps / 16, 3, 30));
     times_ = run_->time_kernels(train::Kernels::kSparse, steps);
+    written_.push_back(run_->folder().kernels());
     heading("\n4. The same zeros on this CPU (measured, wall clock)");
     say(
         fmt::format("Dense: oneDNN's direct convolution; sparse: kernels that skip zeros. The trained "
@@ -164,7 +175,8 @@ class Demo final : public train::RunObserver {
 
   void save_page() {
     if (!has_report_page()) return;
-    page_ = options_.html.empty() ? folder_ / "report.html" : std::filesystem::path(options_.html);
+    const bool own = options_.html.empty();
+    page_ = own ? folder_ / "report.html" : std::filesystem::path(options_.html);
     std::vector<Inspection> inspections;
     std::vector<std::string> files;
     for (std::size_t i = 0; i < points_.size(); ++i) {
@@ -177,7 +189,9 @@ class Demo final : public train::RunObserver {
                 {"inspect", inspections_to_json(inspections)},
                 {"files", files_part(files)},
                 {"train", train_part(run_->config_json(), run_->folder().log())},
-                {"kernels", kernels_part(times_)}});
+                {"kernels", kernels_part(times_)}},
+               own ? OutputFile::Links::kRefuse : OutputFile::Links::kFollow);
+    if (own) written_.push_back(page_);
   }
 
   void answer() {
@@ -228,6 +242,7 @@ class Demo final : public train::RunObserver {
   train::KernelTimes times_;
   std::string results_json_;
   std::filesystem::path page_;  // empty: none was written
+  std::vector<std::filesystem::path> written_;
 };
 
 void run_demo(const DemoOptions& options) { Demo(options).run(); }

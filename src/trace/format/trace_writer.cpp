@@ -187,10 +187,11 @@ void write_layout(const Layout& layout, const std::string& where, const Sink& si
 
 }  // namespace
 
-void write_trace(const Trace& trace, const std::filesystem::path& path, const TraceWriteOptions& options) {
+void write_trace(const Trace& trace, const std::filesystem::path& path, const TraceWriteOptions& options,
+                 OutputFile::Links links) {
   const std::string where = path.string();
   const Layout layout = layout_of(trace, options, where);
-  OutputFile file(path);
+  OutputFile file(path, links);
   if (path.extension() == ".zst") {
     ZstdWriter encoder(file, options.level, layout.total_bytes);
     write_layout(layout, where, [&](const void* data, std::size_t bytes) { encoder.write(data, bytes); });

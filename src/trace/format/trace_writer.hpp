@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/io/output_file.hpp"
 #include "trace/trace.hpp"
 
 namespace lacuna {
@@ -20,8 +21,8 @@ struct TraceWriteOptions {
 
 // Writes a `.safetensors`, or a `.safetensors.zst` if the name ends in `.zst`. The file appears whole or not
 // at all. Throws InputError: the disk is full, the folder cannot be written, a value does not fit the type.
-void write_trace(const Trace& trace, const std::filesystem::path& path,
-                 const TraceWriteOptions& options = {});
+void write_trace(const Trace& trace, const std::filesystem::path& path, const TraceWriteOptions& options = {},
+                 OutputFile::Links links = OutputFile::Links::kFollow);
 
 // The same bytes as the uncompressed file's.
 std::vector<std::uint8_t> serialize_trace(const Trace& trace, const TraceWriteOptions& options = {});

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <fmt/format.h>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -11,6 +12,7 @@
 #include "base/error.hpp"
 #include "base/hash.hpp"
 #include "base/io/byte_source.hpp"
+#include "base/io/input_files.hpp"
 #include "base/io/output_file.hpp"
 #include "base/io/safetensors.hpp"
 #include "base/io/untrusted_json.hpp"
@@ -234,7 +236,7 @@ void write_checkpoint(const std::filesystem::path& path, const TrainingState& st
   const std::vector<Item> items = items_of(state);
   check_finite(items);
   const std::string start = start_of(items, state, settings);
-  OutputFile file(path);
+  OutputFile file(path, OutputFile::Links::kRefuse);
   file.write(start);
   for (const Item& item : items) file.write(item.data, item.bytes);
   file.commit();
@@ -273,17 +275,42 @@ void parse_checkpoint(std::span<const std::uint8_t> bytes, const std::string& wh
 
 void read_checkpoint(const std::filesystem::path& path, TrainingState& state, const Settings& settings) {
   const auto source = ByteSource::open(path);
+  release_input_file(path);  // the run saves there
   parse_checkpoint(source->bytes(), path.string(), state, settings);
 }
 
-void load_parameters(const std::filesystem::path& path, const std::vector<Parameter*>& parameters) {
-  const auto source = ByteSource::open(path);
-  const CheckpointReader file(source->bytes(), path.string());
+namespace {
+
+// Throws InputError for a checkpoint that was changed, and for values that no training can start from.
+void check_parameters(const CheckpointReader& file, const std::filesystem::path& path) {
   if (file.is_checkpoint()) {
     std::vector<std::span<const std::uint8_t>> tensors;
     for (const SafetensorsEntry& entry : file.tensors()) tensors.push_back(entry.data);
     file.check_checksum(tensors);
   }
+  for (const SafetensorsEntry& entry : file.tensors()) {
+    if (entry.dtype != "F32") continue;
+    for (std::size_t at = 0; at + sizeof(float) <= entry.data.size(); at += sizeof(float)) {
+      float value = 0;
+      std::memcpy(&value, entry.data.data() + at, sizeof value);
+      if (!std::isfinite(value))
+        throw InputError(path.string(), fmt::format("{} holds a {}", quote_name(entry.name), value),
+                         "give the parameters of a training that went well");
+    }
+  }
+}
+
+}  // namespace
+
+void check_parameters(const std::filesystem::path& path) {
+  const auto source = ByteSource::open(path);
+  check_parameters(CheckpointReader(source->bytes(), path.string()), path);
+}
+
+void load_parameters(const std::filesystem::path& path, const std::vector<Parameter*>& parameters) {
+  const auto source = ByteSource::open(path);
+  const CheckpointReader file(source->bytes(), path.string());
+  check_parameters(file, path);
   std::vector<std::pair<Parameter*, const SafetensorsEntry*>> found;
   for (Parameter* parameter : parameters)
     if (parameter->kind != Parameter::Kind::kState)

@@ -64,5 +64,7 @@ void parse_checkpoint(std::span<const std::uint8_t> bytes, const std::string& wh
 // other tensors (PyTorch's num_batches_tracked) are passed over. Throws InputError if one is missing or has
 // another shape, or if the checksum of a checkpoint does not match.
 void load_parameters(const std::filesystem::path& path, const std::vector<Parameter*>& parameters);
+// Throws InputError for a file that load_parameters() would refuse for any network: damaged, NaN or infinite.
+void check_parameters(const std::filesystem::path& path);
 
 }  // namespace lacuna::train

@@ -3,9 +3,11 @@
 #include <filesystem>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "base/error.hpp"
 #include "base/io/byte_source.hpp"
+#include "base/io/input_files.hpp"
 #include "base/io/untrusted_json.hpp"
 #include "base/text/parse_number.hpp"
 #include "base/text/quote.hpp"
@@ -82,6 +84,8 @@ class Resumption {
   std::optional<std::string> recorded(const TrainOption& option) const {
     const json* value = find(option.config);
     const json* parent = find(option.config.substr(0, option.config.rfind('/')));
+    if (parent != nullptr && !parent->is_object() && !parent->is_null())
+      wrong(option, "it should be in an object");
     const bool unused = value == nullptr && parent != nullptr && parent->is_null();
     if (unused && option.config.ends_with("/method")) return option.spec.default_value;
     if (unused) return std::nullopt;
@@ -168,16 +172,40 @@ std::string run_config_json(const TrainSpec& spec, const ModelSettings& model,
                          {"width", image.width},
                          {"classes", data.train->classes().size()}});
   config["log"] = {{"file", "log.csv"}, {"schema", kTrainLogSchema}};
+  if (spec.replaces_demo) config["demo"] = true;
   // The name of a file may hold any bytes.
   return config.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
 }
 
-void take_over_config(TrainSpec& spec) {
-  const std::filesystem::path file = std::filesystem::path(spec.out) / "config.json";
+namespace {
+
+// The content of the file, which the run replaces.
+std::optional<json> read_config(const std::filesystem::path& file) {
   std::error_code ignored;
-  if (!std::filesystem::is_regular_file(file, ignored)) return;
-  const json config =
-      parse_untrusted_json(ByteSource::open(file)->text(), file.string(), "the configuration of the run");
+  if (!std::filesystem::is_regular_file(file, ignored)) return std::nullopt;
+  const auto source = ByteSource::open(file);
+  release_input_file(file);
+  return parse_untrusted_json(source->text(), file.string(), "the configuration of the run");
+}
+
+std::filesystem::path config_file(const std::filesystem::path& folder) { return folder / "config.json"; }
+
+}  // namespace
+
+bool is_demo(const std::filesystem::path& folder) {
+  try {
+    const std::optional<json> config = read_config(config_file(folder));
+    return config && config->is_object() && config->value("demo", json()) == true;
+  } catch (const InputError&) {  // whatever it is, no demo has written it
+    return false;
+  }
+}
+
+void take_over_config(TrainSpec& spec) {
+  const std::filesystem::path file = config_file(spec.out);
+  const std::optional<json> found = read_config(file);
+  if (!found) return;
+  const json& config = *found;
   if (!config.is_object() || !config.contains("schema") || config["schema"] != kRunConfigSchema)
     throw InputError(file.string(), "this is not the configuration of a training of this version",
                      kStartAgain);

@@ -2,6 +2,7 @@
 // (docs/schema/train-config-v1.schema.json), and for --resume.
 #pragma once
 
+#include <filesystem>
 #include <string>
 
 #include "train/run/train_spec.hpp"
@@ -19,5 +20,8 @@ std::string run_config_json(const TrainSpec& spec, const ModelSettings& model,
 // Throws InputError, with both values, if an option that decides what is learnt was given another one.
 // Without a config.json nothing is set: then the checkpoint refuses options that differ.
 void take_over_config(TrainSpec& spec);
+
+// Returns true if the run in the folder is that of a demo, which another demo may overwrite.
+bool is_demo(const std::filesystem::path& folder);
 
 }  // namespace lacuna::train

@@ -8,15 +8,16 @@
 
 #include "base/error.hpp"
 #include "base/io/output_file.hpp"
+#include "base/io/same_file.hpp"
 
 namespace lacuna::train {
 namespace {
 
 // A pipe or a device in the place of a file would wait for a reader when it is opened, or swallow what is
-// written.
+// written. A link in a folder that was sent by someone leads to a file of this machine.
 void refuse_unless_plain(const std::filesystem::path& file) {
   std::error_code ignored;
-  const auto status = std::filesystem::status(file, ignored);
+  const auto status = std::filesystem::symlink_status(file, ignored);
   if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status))
     throw InputError(file.string(), "this is not a plain file", "remove it, or give another folder (--out)");
 }
@@ -42,6 +43,20 @@ RunFolder::RunFolder(std::filesystem::path path, Use use) : path_(std::move(path
     throw InputError(path_.string(), "another run is writing there", "wait for it, or give another --out");
   }
   remove_abandoned_files(path_);
+}
+
+void RunFolder::check(const std::vector<std::filesystem::path>& files) const {
+  std::error_code ignored;
+  // The path may be a link: to the same folder as before.
+  const bool moved = lock_ >= 0 && !still_names(std::filesystem::canonical(path_, ignored), lock_);
+  if (moved || !std::filesystem::is_directory(path_, ignored))
+    throw InputError(path_.string(), "the folder was removed or replaced while the run wrote to it",
+                     "results of this run are lost: leave the folder alone and start again");
+  for (const std::filesystem::path& file : files) {
+    if (!std::filesystem::is_regular_file(std::filesystem::symlink_status(file, ignored)))
+      throw InputError(file.string(), "it was removed while the run went on",
+                       "run the same command again, and leave the folder alone");
+  }
 }
 
 RunFolder::~RunFolder() {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <vector>
 
 namespace lacuna::train {
 
@@ -13,13 +14,16 @@ class RunFolder {
     kReplace,  // either: files of an earlier run are overwritten
   };
   // Throws InputError if the folder is not as `use` wants it, while another run writes there, or if one of
-  // the files that a run writes is there as a pipe, a device or a folder. Removes what a run that was killed
-  // has left half-written.
+  // the files that a run writes is there as a link, a pipe, a device or a folder. Removes what a run that was
+  // killed has left half-written.
   RunFolder(std::filesystem::path path, Use use);
   // Removes the folder if it was created here and is still empty.
   ~RunFolder();
   RunFolder(const RunFolder&) = delete;
   RunFolder& operator=(const RunFolder&) = delete;
+
+  // Throws InputError if the folder itself, or one of `files` in it, is no longer there.
+  void check(const std::vector<std::filesystem::path>& files) const;
 
   const std::filesystem::path& path() const { return path_; }
   std::filesystem::path checkpoint() const { return path_ / "checkpoint.safetensors"; }

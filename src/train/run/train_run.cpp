@@ -1,15 +1,21 @@
 #include "train/run/train_run.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
+#include <cstring>
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <fstream>
 #include <string_view>
+#include <unistd.h>
 
 #include "base/error.hpp"
 #include "base/io/output_file.hpp"
+#include "base/io/same_file.hpp"
 #include "base/parallel.hpp"
 #include "trace/format/trace_writer.hpp"
+#include "train/run/checkpoint.hpp"
 #include "train/run/run_config.hpp"
 
 namespace lacuna::train {
@@ -40,26 +46,38 @@ class TrainLog {
         last = step;
       }
     }
-    write_file(path_, kept);
-    file_.open(path_, std::ios::app);
+    write_file(path_, kept, OutputFile::Links::kRefuse);
+    file_ = ::open(path_.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW);
+    if (file_ < 0) fail(std::strerror(errno));
   }
+  ~TrainLog() { ::close(file_); }
+  TrainLog(const TrainLog&) = delete;
+  TrainLog& operator=(const TrainLog&) = delete;
 
   // Throws InputError when it cannot be written.
   void add(const TrainLine& line) {
     const std::string test =
         line.test ? fmt::format("{:.6g},{:.6g}", line.test->loss, line.test->accuracy) : ",";
-    file_ << fmt::format("{},{:.6g},{:.6g},{:.6g},{},{:.6g},{:.1f},{:.4f},{:.4f},{:.4f}\n", line.step,
-                         line.epoch, line.loss, line.accuracy, test, line.rate, line.images_per_second,
-                         line.zeros.activations, line.zeros.gradients, line.weight_zeros);
-    file_.flush();
-    if (!file_)
-      throw InputError(path_.string(), "the log cannot be written",
-                       "is the disk full? the last checkpoint is untouched");
+    const std::string text =
+        fmt::format("{},{:.6g},{:.6g},{:.6g},{},{:.6g},{:.1f},{:.4f},{:.4f},{:.4f}\n", line.step, line.epoch,
+                    line.loss, line.accuracy, test, line.rate, line.images_per_second, line.zeros.activations,
+                    line.zeros.gradients, line.weight_zeros);
+    ssize_t written = 0;
+    do written = ::write(file_, text.data(), text.size());
+    while (written < 0 && errno == EINTR);
+    if (written != static_cast<ssize_t>(text.size()))
+      fail(written < 0 ? std::strerror(errno) : "the disk is full");
+    if (!still_names(path_, file_)) fail("it was removed or replaced while the run wrote to it");
   }
 
  private:
+  [[noreturn]] void fail(std::string_view reason) const {
+    throw InputError(path_.string(), fmt::format("the log cannot be written: {}", reason),
+                     "the last checkpoint is untouched: continue from it (--resume)");
+  }
+
   std::filesystem::path path_;
-  std::ofstream file_;
+  int file_ = -1;
 };
 
 TrainRun::TrainRun(TrainSpec spec, RunObserver& observer) : spec_(std::move(spec)), observer_(observer) {
@@ -70,9 +88,11 @@ TrainRun::TrainRun(TrainSpec spec, RunObserver& observer) : spec_(std::move(spec
   graph_ = open_model(spec_.model, settings_);
   const dataset::Loader loads(*data_.train, {.batch = static_cast<int>(spec_.network.batch),
                                              .crop_padding = spec_.training.crop_padding});
-  folder_.emplace(spec_.out, spec_.resume    ? RunFolder::Use::kResume
-                             : spec_.replace ? RunFolder::Use::kReplace
-                                             : RunFolder::Use::kNew);
+  // A file that cannot be used must not wait for kernels to be measured.
+  if (!spec_.initial.empty() && !spec_.resume) check_parameters(spec_.initial);
+  folder_.emplace(spec_.out, spec_.resume                                ? RunFolder::Use::kResume
+                             : spec_.replaces_demo && is_demo(spec_.out) ? RunFolder::Use::kReplace
+                                                                         : RunFolder::Use::kNew);
   settle(spec_, loads.steps_per_epoch());
 }
 
@@ -97,7 +117,7 @@ void TrainRun::build() {
 
 bool TrainRun::run() {
   build();
-  write_file(folder_->config(), config_json());
+  write_file(folder_->config(), config_json(), OutputFile::Links::kRefuse);
   observer_.begin();
   // A line that was waiting for its test is written now.
   const bool owed = trainer_->line().untested.has_value();
@@ -113,9 +133,13 @@ bool TrainRun::run() {
     if (test || step % spec_.report_every == 0) whole = report(log, test);
     if (whole && (trainer_->done() || step % spec_.checkpoint_every == 0)) save();
   }
-  if (whole && trainer_->done()) return true;
+  if (whole && trainer_->done()) {
+    check_folder();
+    return true;
+  }
   // No line is added to the log here: it must equal the log of a run that was never stopped.
   if (saved_ != trainer_->step()) save();
+  check_folder();
   return false;
 }
 
@@ -129,7 +153,7 @@ void TrainRun::one_step() {
   std::optional<Trace> trace;
   last_ = trainer_->run_step(records(step) ? &spec_.record : nullptr, &trace);
   if (trace) {
-    write_trace(*trace, folder_->trace(step));
+    write_trace(*trace, folder_->trace(step), {}, OutputFile::Links::kRefuse);
     ++traces_;
     observer_.recorded(*trace);
   }
@@ -181,7 +205,14 @@ Settings TrainRun::extra_settings() const {
 }
 
 void TrainRun::save() {
+  folder_->check({});
   if (trainer_->save(folder_->checkpoint(), extra_settings())) saved_ = trainer_->step();
+}
+
+void TrainRun::check_folder() const {
+  std::vector<std::filesystem::path> files{folder_->config(), folder_->log()};
+  if (saved_ >= 0) files.push_back(folder_->checkpoint());
+  folder_->check(files);
 }
 
 std::string TrainRun::config_json() const {
@@ -192,7 +223,7 @@ KernelTimes TrainRun::time_kernels(Kernels kernels, int steps) {
   KernelTimes times = train::time_kernels(*network_, *trainer_, kernels, steps, [this](double share) {
     observer_.progress(share, "timing kernels");
   });
-  write_file(folder_->kernels(), kernel_times_csv(times));
+  write_file(folder_->kernels(), kernel_times_csv(times), OutputFile::Links::kRefuse);
   return times;
 }
 

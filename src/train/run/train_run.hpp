@@ -49,6 +49,8 @@ class TrainRun {
   // Trains and saves. Returns false if the observer has stopped it; what could be saved is saved then.
   bool run();
 
+  // Throws InputError if the folder, or what run() wrote there, was removed or replaced, after run().
+  void check_folder() const;
   // Times the same steps with dense kernels and with those of this run, after run(); writes kernels.csv.
   KernelTimes time_kernels(Kernels kernels, int steps);
   // Trains the same network on the same batches with everything that this run leaves out, after run().

@@ -38,7 +38,7 @@ struct TrainSpec {
   int compare_steps = 0;        // to time with dense kernels and these at the end
   bool beside_dense = false;    // trains once more, dense, at the end
   bool resume = false;          // continues the run in `out`
-  bool replace = false;         // writes over a run in `out`
+  bool replaces_demo = false;   // is `lacuna demo`, which writes over another demo in `out`
   std::set<std::string> given;  // options set by name: on the command line or by config.json
 
   bool prunes() const { return training.pruning.method != PruningOptions::Method::kNone; }

@@ -98,6 +98,8 @@ inline std::string config_schema() {
        {"network",
         {{"type", "string"}, {"description", "Fingerprint of the graph; a checkpoint holds the same."}}},
        {"parameters", whole(0)},
+       {"demo",
+        {{"const", true}, {"description", "A run of lacuna demo, which another demo may overwrite."}}},
        {"log", object({{"file", {{"const", "log.csv"}}}, {"schema", {{"const", kTrainLogSchema}}}},
                       {"file", "schema"})}});
   return schema.dump(2) + "\n";
