@@ -158,10 +158,10 @@ TEST(Sweep, FailuresDoNotStopTheRest) {
   EXPECT_EQ(outcome.progress.done, 2);
   EXPECT_EQ(outcome.progress.failed, 2);
   EXPECT_EQ(Reader(folder / "r").connection().integer("SELECT count(*) FROM failures"), 2);
-  const std::string csv = export_csv(Reader(folder / "r"), "points");
+  const std::string csv = exported(export_csv, folder / "r", "points");
   EXPECT_EQ(std::ranges::count(csv, '\n'), 3);
-  EXPECT_EQ(nlohmann::json::parse(export_json(Reader(folder / "r"), "failures"))["rows"].size(), 2);
-  EXPECT_NE(error_of([&] { export_csv(Reader(folder / "r"), "point"); }).find("did you mean 'points'?"),
+  EXPECT_EQ(nlohmann::json::parse(exported(export_json, folder / "r", "failures"))["rows"].size(), 2);
+  EXPECT_NE(error_of([&] { exported(export_csv, folder / "r", "point"); }).find("did you mean 'points'?"),
             std::string::npos);
 }
 

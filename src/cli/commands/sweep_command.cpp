@@ -55,8 +55,19 @@ void run_export(const SweepExport& options) {
   }
   options.files.check({options.results});
   const sweep::Reader results(options.results);
-  if (!csv.empty()) write_result(csv, sweep::export_csv(results, options.view));
-  if (!json.empty()) write_result(json, sweep::export_json(results, options.view));
+  const auto write = [&](const std::string& file, const auto& rows) {
+    if (file.empty()) return;
+    if (file == kStandardOutput) {  // all or nothing, too
+      std::string text;
+      rows(results, options.view, [&](std::string_view piece) { text += piece; });
+      return write_result(file, text);
+    }
+    OutputFile output(file);
+    rows(results, options.view, [&](std::string_view text) { output.write(text); });
+    output.commit();
+  };
+  write(csv, sweep::export_csv);
+  write(json, sweep::export_json);
 }
 
 }  // namespace

@@ -114,7 +114,14 @@ void read_rows(const Reader& reader, Results& results, const std::vector<std::st
     }
     if (results.networks.empty() || results.networks.back() != network) results.networks.push_back(network);
     const auto [place, is_new] = places.try_emplace(rows.integer(1), results.designs.size());
-    if (is_new) results.designs.push_back(std::move(designs.at(rows.integer(1))));
+    if (is_new) {
+      const auto design = designs.find(rows.integer(1));
+      if (design == designs.end())
+        throw InputError(results.file,
+                         fmt::format("it has points of design {}, which is not in it", rows.integer(1)),
+                         "the file is damaged: take a copy of it");
+      results.designs.push_back(std::move(design->second));
+    }
     results.rows.push_back({place->second, results.networks.size() - 1, metrics.read(rows)});
   }
   for (const std::string& network : wanted) {

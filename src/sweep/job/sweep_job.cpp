@@ -9,6 +9,7 @@
 #include "base/error.hpp"
 #include "base/parallel.hpp"
 #include "base/text/text_table.hpp"
+#include "base/work_progress.hpp"
 #include "sweep/job/guided_sweep.hpp"
 #include "sweep/run/runner.hpp"
 
@@ -69,7 +70,7 @@ class JobRun {
   JobRun(const SweepJob& job, const Plan& plan)
       : job_(job),
         threads_(resolve_threads(job.threads)),
-        database_(job.output, this_program()),
+        database_(job.output, this_program(), job.stop),
         sweep_(plan) {
     database_.add_parameters(plan.varied_parameters());
     options_ = {.threads = threads_, .ranks = job.ranks, .stop = job.stop, .report = {}};
@@ -224,9 +225,13 @@ JobOutcome run_job(const SweepJob& job) {
     throw InputError("lacuna sweep", "there is no file for the results",
                      "add -o RESULTS.sqlite, or --dry-run");
   }
-  if (plan.strategy.name == kGrid) return JobRun(job, plan).grid();
-  const PlanSearch search = read_search(plan);
-  return JobRun(job, plan).search(search);
+  try {
+    if (plan.strategy.name == kGrid) return JobRun(job, plan).grid();
+    const PlanSearch search = read_search(plan);
+    return JobRun(job, plan).search(search);
+  } catch (const Stopped&) {  // in a query, or while another program had the file
+    return {.stopped = true};
+  }
 }
 
 void help_rank_0(const SweepJob& job) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fmt/format.h>
+#include <optional>
 #include <set>
 
 #include "base/embedded_file.hpp"
@@ -147,13 +148,14 @@ DesignList list_designs(DesignFactory& factory, const std::function<void(const D
   std::set<std::string> seen;
   factory.space().for_each([&](const Choice& choice) {
     ++list.allowed;
+    std::optional<DesignRecord> added;
     try {
       const Design design = factory.make(choice);
       if (!factory.within_limits(choice, design)) {
         ++list.over_limits;
       } else if (seen.insert(design.record.key).second) {
         list.entries.push_back({choice, design.record.key, design.machine->sharing_key()});
-        if (found) found(design.record);
+        added = design.record;
       }
     } catch (const InputError& error) {
       const Machine& machine = plan.machines[choice.machine];
@@ -165,6 +167,7 @@ DesignList list_designs(DesignFactory& factory, const std::function<void(const D
       list.impossible.push_back({sha256_hex(fmt::format("impossible {} {}", machine.name, parameters)),
                                  machine.name, parameters, "", error.what()});
     }
+    if (found && added) found(*added);  // an error of it is not one of the design
     if (list.entries.size() * plan.traces.size() > Plan::kMostPoints) {
       throw InputError(plan.file, fmt::format("the plan asks for more than {} points", Plan::kMostPoints),
                        "vary less, or add 'at_most: N' for the first N designs");

@@ -1,8 +1,11 @@
 #include <algorithm>
+#include <dirent.h>
 #include <fmt/format.h>
 #include <glob.h>
 #include <map>
 #include <memory>
+#include <optional>
+#include <sys/stat.h>
 
 #include "base/text/nearest.hpp"
 #include "base/text/parse_number.hpp"
@@ -15,13 +18,31 @@ namespace {
 
 constexpr std::size_t kMostTraces = 10'000;
 
-std::vector<std::string> matches(const std::string& pattern) {
+// What glob() reads folders with. "*/../*/../*" leads to the same folders again and again: in a folder of ten
+// files, ten times more often with each pair. They are counted, and after the last one all are empty.
+constexpr int kMostFolders = 10'000;
+thread_local int folders_read = 0;
+void* open_folder(const char* path) { return ++folders_read > kMostFolders ? nullptr : ::opendir(path); }
+::dirent* read_folder(void* folder) {
+  return folders_read > kMostFolders ? nullptr : ::readdir(static_cast<::DIR*>(folder));
+}
+void close_folder(void* folder) { ::closedir(static_cast<::DIR*>(folder)); }
+
+// Returns nothing if the pattern asks for too much.
+std::optional<std::vector<std::string>> matches(const std::string& pattern) {
   ::glob_t found{};
+  found.gl_opendir = open_folder;
+  found.gl_readdir = read_folder;
+  found.gl_closedir = close_folder;
+  found.gl_lstat = ::lstat;
+  found.gl_stat = ::stat;
   const std::unique_ptr<::glob_t, decltype(&::globfree)> free(&found, &::globfree);
+  folders_read = 0;
   std::vector<std::string> paths;
-  if (::glob(pattern.c_str(), 0, nullptr, &found) == 0) {
+  if (::glob(pattern.c_str(), GLOB_ALTDIRFUNC, nullptr, &found) == 0) {
     for (std::size_t i = 0; i < found.gl_pathc; ++i) paths.emplace_back(found.gl_pathv[i]);
   }
+  if (folders_read > kMostFolders) return std::nullopt;
   return paths;
 }
 
@@ -66,12 +87,18 @@ class TraceListReader {
       }
       return add(at, {path, std::nullopt, path.string(), yaml_.place(at)});
     }
-    const std::vector<std::string> files = matches(path.string());
-    if (files.empty()) {
+    const std::optional<std::vector<std::string>> files = matches(path.string());
+    if (!files) {
+      yaml_.fail(at,
+                 fmt::format("the pattern {} leads to more than {} folders", quote_name(path.string()),
+                             kMostFolders),
+                 "write one with fewer '*'");
+    }
+    if (files->empty()) {
       yaml_.fail(at, fmt::format("no file matches {}", quote_name(path.string())),
                  "check the pattern; paths are relative to the plan's folder");
     }
-    for (const std::string& file : files) add(at, {file, std::nullopt, file, yaml_.place(at)});
+    for (const std::string& file : *files) add(at, {file, std::nullopt, file, yaml_.place(at)});
   }
 
   void add_synthetic(const YAML::Node& map, const std::vector<std::uint64_t>& seeds) {

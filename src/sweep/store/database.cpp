@@ -1,13 +1,14 @@
 #include "sweep/store/database.hpp"
 
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <ctime>
 #include <fmt/format.h>
-#include <stdexcept>
 #include <unistd.h>
 
 #include "base/error.hpp"
+#include "sweep/store/checksums.hpp"
 #include "sweep/store/result_columns.hpp"
 #include "sweep/store/schema.hpp"
 
@@ -49,17 +50,19 @@ std::vector<std::string> with_columns(std::vector<std::string> names, const Colu
   return names;
 }
 
-// Binds `first`, then the columns of the record, and runs.
-template <typename Record, typename... First>
-void insert(Statement& statement, const Record& record, const First&... first) {
-  std::apply([&](const auto&... column) { statement.run(first..., record.*column.member...); },
-             kColumns<Record>);
+// The cells of a record, after those of other columns.
+template <typename Record>
+std::vector<Cell> cells_of(const Record& record, std::vector<Cell> cells = {}) {
+  each_column(record, [&](const auto&, const auto& value) { cells.push_back(to_cell(value)); });
+  return cells;
 }
 
 }  // namespace
 
 Reader::Reader(const std::filesystem::path& file) : connection_(check_exists(file), Sqlite::Access::kRead) {
+  connection_.execute("BEGIN");  // one state of the file for all queries
   check_schema(connection_);
+  check_rows(connection_, false);
 }
 
 std::unordered_map<std::string, Measures> Reader::stored(const ProgramRecord& program) const {
@@ -97,26 +100,29 @@ struct Database::Statements {
   explicit Statements(const Sqlite& connection)
       : remove(connection.prepare("DELETE FROM results WHERE key = ?1")),
         succeed(connection.prepare("DELETE FROM failures WHERE key = ?1")),
-        point(connection.prepare(
-            insert_sql("INSERT", "results",
-                       with_columns({"key", "design", "trace", "measured", "took_seconds", "computed_at"},
-                                    point_columns())))),
-        operation(connection.prepare(
-            insert_sql("INSERT", "operation_results",
-                       with_columns({"point", "layer", "operation"}, operation_columns())))),
+        point(connection, "INSERT", "results",
+              with_columns({"design", "trace", "key", "measured", "took_seconds", "computed_at"},
+                           point_columns())),
+        operation(connection, "INSERT", "operation_results",
+                  with_columns({"point", "layer", "operation"}, operation_columns())),
         failure(connection.prepare(insert_sql("INSERT OR REPLACE", "failures",
                                               column_names<FailureRecord>({"program", "failed_at"})))) {}
 
-  Statement remove, succeed, point, operation, failure;
+  Statement remove, succeed;
+  CheckedInsert point, operation;
+  Statement failure;
 };
 
-Database::Database(const std::filesystem::path& file, ProgramRecord program)
-    : WriterLock(check_writable(file)), Reader(file, Sqlite::Access::kCreate), program_(std::move(program)) {
+Database::Database(const std::filesystem::path& file, ProgramRecord program, std::function<bool()> stop)
+    : WriterLock(check_writable(file)),
+      Reader(file, Sqlite::Access::kCreate, std::move(stop)),
+      program_(std::move(program)) {
   // Where the file system has no shared memory (NFS) SQLite stays with its rollback journal, which is
   // slower but as safe. FULL: committed rows survive a loss of power, too.
   connection().text("PRAGMA journal_mode = WAL");
   connection().execute("PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;");
   migrate(connection());
+  check_rows(connection(), false);
   const auto find = [&] {
     return connection().integer("SELECT id FROM programs WHERE version = ?1 AND results_version = ?2",
                                 program_.version, program_.results_version);
@@ -133,12 +139,42 @@ Database::~Database() = default;
 std::int64_t Database::row(RowIds& rows, std::string_view sql, const std::string& key) const {
   std::int64_t& id = rows[key];
   if (id == 0) id = connection().integer(sql, key);
-  if (id == 0) throw std::logic_error("a point refers to a design or trace that is not stored");
+  if (id == 0)
+    throw InputError(file(), "a design or trace that was stored is not there any more",
+                     "another program changed the file: run the same command again");
   return id;
 }
 
+void Database::check_file() const {
+  if (connection().has_moved()) fail_lost();
+}
+
+// The open file still has everything: SQLite copies it to a new one.
+void Database::fail_lost() const {
+  std::string copy;
+  for (const std::filesystem::path& folder :
+       {std::filesystem::path(file()).parent_path() / "", std::filesystem::path("./"),
+        std::filesystem::temp_directory_path() / ""}) {
+    std::string name =
+        folder.string() + std::filesystem::path(file()).filename().string() + ".rescued-XXXXXX";
+    const int descriptor = ::mkstemp(name.data());  // a new file that nobody could foresee
+    if (descriptor < 0) continue;
+    ::close(descriptor);
+    try {
+      prepare("VACUUM INTO ?1").run(name);
+      copy = name;
+      break;
+    } catch (const std::exception&) {  // a full disk: try the next folder
+      ::unlink(name.c_str());
+    }
+  }
+  throw InputError(file(), "the file was removed or replaced while the sweep wrote to it",
+                   copy.empty() ? "what was computed could not be saved elsewhere"
+                                : fmt::format("everything computed is in {}", copy));
+}
+
 void Database::add_parameters(const std::vector<std::string>& names) {
-  connection().transaction([&] {
+  store([&] {
     Statement insert = prepare("INSERT OR IGNORE INTO swept_parameters (name) VALUES (?1)");
     for (const std::string& name : names) insert.run(name);
     create_views(connection());
@@ -146,54 +182,55 @@ void Database::add_parameters(const std::vector<std::string>& names) {
 }
 
 void Database::add_traces(std::span<const TraceRecord> traces) {
-  connection().transaction([&] {
-    Statement of_trace = prepare(insert_sql("INSERT", "traces", column_names<TraceRecord>()));
-    Statement of_layer =
-        prepare(insert_sql("INSERT", "layers", column_names<LayerRecord>({"trace", "layer"})));
+  store([&] {
+    CheckedInsert of_trace(connection(), "INSERT", "traces", column_names<TraceRecord>());
+    CheckedInsert of_layer(connection(), "INSERT", "layers", column_names<LayerRecord>({"trace", "layer"}));
     for (const TraceRecord& trace : traces) {
       if (connection().integer("SELECT 1 FROM traces WHERE sha256 = ?1", trace.sha256) != 0) continue;
-      insert(of_trace, trace);
+      of_trace.run(cells_of(trace));
       const std::int64_t id = connection().last_row();
       for (std::size_t i = 0; i < trace.layers.size(); ++i) {
-        insert(of_layer, trace.layers[i], id, static_cast<std::int64_t>(i));
+        of_layer.run(cells_of(trace.layers[i], {id, static_cast<std::int64_t>(i)}), {trace.sha256});
       }
     }
   });
 }
 
 void Database::add_designs(std::span<const DesignRecord> designs) {
-  connection().transaction([&] {
-    Statement of_design =
-        prepare(insert_sql("INSERT OR IGNORE", "designs", column_names<DesignRecord>({"program"})));
-    for (const DesignRecord& design : designs) insert(of_design, design, program_id_);
+  store([&] {
+    CheckedInsert of_design(connection(), "INSERT OR IGNORE", "designs",
+                            column_names<DesignRecord>({"program"}));
+    const std::string program = fmt::format("{}/{}", program_.version, program_.results_version);
+    for (const DesignRecord& design : designs) of_design.run(cells_of(design, {program_id_}), {program});
   });
 }
 
 void Database::add(std::span<const PointRecord> points, std::span<const FailureRecord> failures) {
   const std::string at = now();
-  connection().transaction([&] {
+  store([&] {
     if (!statements_) statements_ = std::make_unique<Statements>(connection());
     Statements& use = *statements_;
     std::vector<Cell> cells;
     for (const PointRecord& point : points) {
       use.remove.run(point.key);
       use.succeed.run(point.key);
-      cells = {point.key,
-               row(design_rows_, "SELECT id FROM designs WHERE key = ?1", point.design),
+      cells = {row(design_rows_, "SELECT id FROM designs WHERE key = ?1", point.design),
                row(trace_rows_, "SELECT id FROM traces WHERE sha256 = ?1", point.trace),
+               point.key,
                std::int64_t{point.measured},
                point.took_seconds,
                at};
       cells.insert(cells.end(), point.results.begin(), point.results.end());
-      use.point.bind_all(cells).finish();
+      use.point.run(cells, {point.design, point.trace});
       const std::int64_t id = connection().last_row();
       for (const OperationRecord& operation : point.operations) {
         cells = {id, operation.layer, operation.operation};
         cells.insert(cells.end(), operation.results.begin(), operation.results.end());
-        use.operation.bind_all(cells).finish();
+        use.operation.run(cells, {point.key});
       }
     }
-    for (const FailureRecord& failure : failures) insert(use.failure, failure, program_id_, at);
+    for (const FailureRecord& failure : failures)
+      use.failure.bind_all(cells_of(failure, {program_id_, at})).finish();
   });
 }
 
@@ -206,6 +243,15 @@ std::int64_t Database::begin_sweep(std::string_view plan, std::int64_t points) {
 void Database::end_sweep(std::int64_t sweep, std::int64_t computed, bool whole) {
   prepare("UPDATE sweeps SET computed = ?2, ended_at = ?3 WHERE id = ?1")
       .run(sweep, computed, whole ? std::optional(now()) : std::nullopt);
+  check_file();
+  bool there = false;
+  try {
+    const Sqlite again(file(), Sqlite::Access::kRead);
+    there = again.integer("SELECT computed FROM sweeps WHERE id = ?1", sweep) == computed &&
+            again.text("PRAGMA quick_check(1)") == "ok";
+  } catch (const InputError&) {  // another file, or none
+  }
+  if (!there) fail_lost();
 }
 
 }  // namespace lacuna::sweep

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -27,7 +28,8 @@ struct ProgramRecord {
 //   while (best.step()) best.number(1);
 class Reader {
  public:
-  // Throws InputError if there is no such file or it is not one of results.
+  // Throws InputError if there is no such file, it is not one of results, or a row was changed since it was
+  // stored. All queries see the file as it is now, whatever a sweep adds meanwhile.
   explicit Reader(const std::filesystem::path& file);
 
   const Sqlite& connection() const { return connection_; }
@@ -46,19 +48,21 @@ class Reader {
   std::vector<std::pair<std::string, std::int64_t>> other_programs(const ProgramRecord& program) const;
 
  protected:
-  Reader(const std::filesystem::path& file, Sqlite::Access access) : connection_(file, access) {}
+  Reader(const std::filesystem::path& file, Sqlite::Access access, std::function<bool()> stop)
+      : connection_(file, access, std::move(stop)) {}
 
  private:
   Sqlite connection_;
 };
 
 // The writer. Every call that stores is one transaction: it is there whole when the call returns, whatever
-// happens to the process then.
+// happens to the process then. If the file was removed or replaced meanwhile, the call copies everything to a
+// file of another name and throws InputError.
 class Database : private WriterLock, public Reader {
  public:
   // Creates the file if there is none. Throws InputError if it cannot be written, is another kind of file,
-  // or another sweep writes to it.
-  Database(const std::filesystem::path& file, ProgramRecord program);
+  // another sweep writes to it, or it is damaged. `stop`: see Sqlite.
+  Database(const std::filesystem::path& file, ProgramRecord program, std::function<bool()> stop = {});
   ~Database();
 
   // The points of this program.
@@ -75,12 +79,22 @@ class Database : private WriterLock, public Reader {
 
   // A line in the table `sweeps`.
   std::int64_t begin_sweep(std::string_view plan, std::int64_t points);
+  // Also opens the file once more, by its name, to see that the sweep is in it.
   void end_sweep(std::int64_t sweep, std::int64_t computed, bool whole);
 
  private:
   struct Statements;
   using RowIds = std::unordered_map<std::string, std::int64_t>;
   std::int64_t row(RowIds& rows, std::string_view sql, const std::string& key) const;
+  // A transaction, and check_file().
+  template <typename Work>
+  void store(const Work& work) {
+    connection().transaction(work);
+    check_file();
+  }
+  // Throws InputError if the path no longer leads to the file that is open.
+  void check_file() const;
+  [[noreturn]] void fail_lost() const;
 
   ProgramRecord program_;
   std::int64_t program_id_ = 0;
@@ -88,10 +102,12 @@ class Database : private WriterLock, public Reader {
   std::unique_ptr<Statements> statements_;  // that every batch of points needs, prepared once
 };
 
+// Takes a text piece by piece: an export may be larger than the memory.
+using TextSink = std::function<void(std::string_view)>;
 // The view `points`, one row per point in the order in which they were computed; or another one (by_network,
 // pareto, operations, failures). Throws InputError for a view that does not exist.
-std::string export_csv(const Reader& results, const std::string& view);
+void export_csv(const Reader& results, const std::string& view, const TextSink& sink);
 // {"schema": 1, "lacuna": "0.1.0", "view": "points", "rows": [{...}, ...]}
-std::string export_json(const Reader& results, const std::string& view);
+void export_json(const Reader& results, const std::string& view, const TextSink& sink);
 
 }  // namespace lacuna::sweep

@@ -2,8 +2,10 @@
 
 #include <fstream>
 #include <gtest/gtest.h>
+#include <iterator>
 
 #include "base/testing.hpp"
+#include "sweep/store/checksums.hpp"
 #include "sweep/store/schema.hpp"
 #include "sweep/testing/records.hpp"
 
@@ -152,6 +154,102 @@ TEST(SweepDatabase, HostileNamesAreOnlyText) {
   EXPECT_EQ(count(file, "points"), 1);
   EXPECT_EQ(count(file, "failures"), 1);
   EXPECT_EQ(Reader(file).swept_parameters(), (std::vector<std::string>{"rows"}));
+}
+
+std::string everything_in(const std::filesystem::path& file) {
+  std::string text;
+  for (const char* view : {"points", "by_network", "operations", "pareto"})
+    text += exported(export_json, file, view);
+  return text;
+}
+
+// A database of a few points, without a log, as bytes.
+std::string bytes_of_a_database(const TemporaryFolder& folder) {
+  {
+    Database database(folder / "good", test_program());
+    fill_with_points(database, 2, 2);
+    database.connection().text("PRAGMA journal_mode = DELETE");
+  }
+  std::ifstream stream(folder / "good", std::ios::binary);
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+TEST(SweepDatabase, NoFlippedBitIsAnotherNumber) {
+  const TemporaryFolder folder;
+  std::string bytes = bytes_of_a_database(folder);
+  const std::string expected = everything_in(folder / "good");
+  const auto file = folder / "flipped";
+  int refused = 0;
+  constexpr std::size_t kStep = 1553;  // bits, about 700 of them
+  for (std::size_t bit = 0; bit < 8 * bytes.size(); bit += kStep) {
+    char& byte = bytes[bit / 8];
+    byte = static_cast<char>(byte ^ (1 << bit % 8));
+    std::ofstream(file, std::ios::binary) << bytes;
+    byte = static_cast<char>(byte ^ (1 << bit % 8));
+    std::string text;
+    const std::string error = error_of([&] { text = everything_in(file); });
+    if (error != "no error") {
+      ++refused;
+    } else {
+      EXPECT_EQ(text, expected) << "bit " << bit;
+    }
+    for (const char* companion : {"-journal", "-wal", "-shm"})
+      std::filesystem::remove(file.string() + companion);
+  }
+  EXPECT_GT(refused, 20);
+}
+
+// Who changes a number without its checksum is found out, column by column.
+TEST(SweepDatabase, EveryColumnOfARowIsChecked) {
+  const TemporaryFolder folder;
+  const std::string bytes = bytes_of_a_database(folder);
+  const auto file = folder / "changed";
+  const auto changed = [&](const std::string& statement) {
+    std::ofstream(file, std::ios::binary) << bytes;
+    Sqlite(file, Sqlite::Access::kCreate).execute(statement);
+    return error_of([&] { everything_in(file); });
+  };
+  EXPECT_EQ(changed("SELECT 1"), "no error");
+  int columns = 0;
+  for (const char* table : {"traces", "layers", "designs", "results", "operation_results"}) {
+    for (const std::string& column : Sqlite(folder / "good", Sqlite::Access::kRead)
+                                         .texts("SELECT name FROM pragma_table_info(?1)", table)) {
+      if (column == "checksum") continue;
+      ++columns;
+      EXPECT_NE(changed(fmt::format("UPDATE {0} SET {1} = CASE typeof({1}) WHEN 'text' THEN {1} || 'x' "
+                                    "ELSE ifnull({1}, 0) + 100 END",
+                                    table, column)),
+                "no error")
+          << table << '.' << column;
+    }
+  }
+  EXPECT_GT(columns, 60);
+}
+
+// Columns that come with a later version leave checksums as they are, and so does their order.
+TEST(SweepDatabase, ChecksumsIgnoreEmptyCellsAndOrder) {
+  const std::vector<std::string> names{"a", "b", "c"};
+  const std::vector<Cell> cells{std::int64_t{3}, std::string("x"), 0.5};
+  const std::int64_t sum = row_checksum(names, cells);
+  EXPECT_EQ(sum, row_checksum(std::vector<std::string>{"c", "new", "b", "a"},
+                              std::vector<Cell>{0.5, Cell(), std::string("x"), 3.0}));
+  EXPECT_NE(sum, row_checksum(std::vector<std::string>{"b", "a", "c"}, cells));
+  EXPECT_NE(sum, row_checksum(names, std::vector<Cell>{std::string("3"), std::string("x"), 0.5}));
+}
+
+TEST(SweepDatabase, AFileThatIsLostIsRescued) {
+  const TemporaryFolder folder;
+  const auto file = folder / "r.sqlite";
+  Database database(file, test_program());
+  fill_with_points(database, 2, 1);
+  std::filesystem::remove(file);
+  PointRecord point = test_point(1, 0);
+  point.key = "later";
+  const std::string error = error_of([&] { database.add(std::array{point}); });
+  constexpr std::string_view kPlace = "everything computed is in ";
+  ASSERT_NE(error.find(kPlace), std::string::npos) << error;
+  EXPECT_EQ(count(error.substr(error.find(kPlace) + kPlace.size()), "points"), 3);
+  EXPECT_FALSE(std::filesystem::exists(file));
 }
 
 TEST(SweepDatabase, RefusesWhatItCannotUse) {

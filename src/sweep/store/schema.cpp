@@ -8,6 +8,7 @@
 #include "base/embedded_file.hpp"
 #include "base/error.hpp"
 #include "sweep/store/result_columns.hpp"
+#include "sweep/store/schema_guard.hpp"
 
 namespace lacuna::sweep {
 
@@ -50,17 +51,18 @@ std::string_view file_of(std::string_view name) {
   return std::ranges::find(files, name, &EmbeddedFile::name)->bytes;
 }
 
+struct PlainColumn {
+  std::string_view name, type;
+};
+
 // Adds columns that the table of an older program lacks.
 template <typename Columns>
-bool add_missing(const Sqlite& connection, std::string_view table, const Columns& columns) {
+void add_missing(const Sqlite& connection, std::string_view table, const Columns& columns) {
   const std::vector<std::string> names = connection.texts("SELECT name FROM pragma_table_info(?1)", table);
-  bool added = false;
   for (const auto& column : columns) {
     if (std::ranges::find(names, column.name) != names.end()) continue;
     connection.execute(fmt::format("ALTER TABLE {} ADD COLUMN {} {}", table, column.name, column.type));
-    added = true;
   }
-  return added;
 }
 
 // Columns of the views that identify a row.
@@ -142,37 +144,61 @@ std::string insert_sql(std::string_view verb, std::string_view table, const std:
   return fmt::format("{} INTO {} ({}) VALUES ({})", verb, table, fmt::join(names, ", "), places);
 }
 
+namespace {
+
+void create_tables(const Sqlite& connection) {
+  using fmt::arg;
+  connection.execute(
+      fmt::format(fmt::runtime(file_of("tables.sql")), arg("traces", declared<TraceRecord>()),
+                  arg("layers", declared<LayerRecord>()), arg("designs", declared<DesignRecord>()),
+                  arg("points", declared(point_columns())), arg("operations", declared(operation_columns())),
+                  arg("failures", declared<FailureRecord>())));
+  connection.execute(
+      fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {};", kApplicationId, kSchemaVersion));
+}
+
+// The schema as this program makes it for plans that vary these parameters.
+std::vector<SchemaObject> own_schema(const std::vector<std::string>& swept) {
+  const Sqlite memory({}, Sqlite::Access::kCreate);
+  create_tables(memory);
+  for (const std::string& name : swept)
+    memory.prepare("INSERT INTO swept_parameters (name) VALUES (?1)").run(name);
+  create_views(memory);
+  return schema_objects(memory);
+}
+
+}  // namespace
+
 void migrate(const Sqlite& connection) {
   // Another process may be creating the same file, so everything happens inside the transaction.
   connection.transaction([&] {
     const bool empty = connection.integer("SELECT count(*) FROM sqlite_schema") == 0;
-    if (empty) {
-      using fmt::arg;
-      connection.execute(fmt::format(
-          fmt::runtime(file_of("tables.sql")), arg("traces", declared<TraceRecord>()),
-          arg("layers", declared<LayerRecord>()), arg("designs", declared<DesignRecord>()),
-          arg("points", declared(point_columns())), arg("operations", declared(operation_columns())),
-          arg("failures", declared<FailureRecord>())));
-      connection.execute(fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {};", kApplicationId,
-                                     kSchemaVersion));
-    }
-    check_schema(connection);
-    const bool points = add_missing(connection, "results", point_columns());
-    const bool operations = add_missing(connection, "operation_results", operation_columns());
-    if (empty || points || operations) create_views(connection);
+    if (empty) create_tables(connection);
+    check_schema(connection, ForeignViews::kReplaced);
+    constexpr std::array kChecksum{PlainColumn{"checksum", "INTEGER"}};
+    for (const char* table : {"traces", "layers", "designs", "results", "operation_results"})
+      add_missing(connection, table, kChecksum);
+    add_missing(connection, "results", point_columns());
+    add_missing(connection, "operation_results", operation_columns());
+    create_views(connection);
   });
 }
 
-void check_schema(const Sqlite& connection) {
+void check_schema(const Sqlite& connection, ForeignViews views) {
   if (connection.integer("PRAGMA application_id") != kApplicationId) {
     throw InputError(connection.file(), "this database was not written by 'lacuna sweep'",
                      "name another file");
   }
   const std::int64_t version = connection.integer("PRAGMA user_version");
-  if (version == kSchemaVersion) return;
-  throw InputError(connection.file(),
-                   fmt::format("its schema is version {}, this program reads {}", version, kSchemaVersion),
-                   "use the version of lacuna that wrote it, or name another file");
+  if (version != kSchemaVersion)
+    throw InputError(connection.file(),
+                     fmt::format("its schema is version {}, this program reads {}", version, kSchemaVersion),
+                     "use the version of lacuna that wrote it, or name another file");
+  // First the tables, one of which is asked for the parameters that the views have.
+  check_objects(connection, own_schema({}), false);
+  if (views == ForeignViews::kRefused)
+    check_objects(connection, own_schema(connection.texts("SELECT name FROM swept_parameters")), true);
+  connection.trust_schema();
 }
 
 void create_views(const Sqlite& connection) {

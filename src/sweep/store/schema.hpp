@@ -39,8 +39,9 @@ std::vector<std::string> column_names(std::vector<std::string> names = {}) {
 // Creates the tables in an empty file and adds columns of results that an older program did not know. Throws
 // InputError for a database that is not ours, or is of a later version.
 void migrate(const Sqlite& connection);
-// Throws InputError unless the file is one of results of this schema; for those who only read.
-void check_schema(const Sqlite& connection);
+// Throws InputError unless the file is one of results of this schema, with nothing else in it.
+enum class ForeignViews { kRefused, kReplaced };  // those of another version: replaced by who writes
+void check_schema(const Sqlite& connection, ForeignViews views = ForeignViews::kRefused);
 
 // Replaces the views, with one column per parameter that any plan varies.
 void create_views(const Sqlite& connection);

@@ -5,16 +5,21 @@
 #include <fmt/format.h>
 #include <limits>
 #include <sqlite3.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/error.hpp"
+#include "base/io/input_files.hpp"
 #include "base/text/quote.hpp"
+#include "base/work_progress.hpp"
 
 namespace lacuna::sweep {
 namespace {
 
-// How long to wait for another process that writes, in milliseconds.
-constexpr int kWaitForOthers = 10'000;
+// How long to wait for another process that writes, and between two tries.
+constexpr int kWaitForOthers = 10'000'000, kWaitOnce = 20'000;  // microseconds
+constexpr int kStepsBetweenQuestions = 100'000;                 // of SQLite's virtual machine: milliseconds
+constexpr const char* kCompanions[] = {"-wal", "-journal", "-shm"};
 
 std::string_view remedy_of(int code) {
   switch (code & 0xff) {
@@ -52,6 +57,31 @@ std::string read_only_name(const std::filesystem::path& file) {
     uri += plain ? std::string(1, c) : fmt::format("%{:02x}", static_cast<unsigned char>(c));
   }
   return uri + "?immutable=1";
+}
+
+// SQLite opens these by name: a pipe would be waited for, a link be followed, a second name be written to.
+void check_companions(const std::filesystem::path& file) {
+  if (file.empty()) return;
+  for (const char* suffix : kCompanions) {
+    std::error_code ignored;
+    const std::filesystem::path real = std::filesystem::weakly_canonical(file, ignored).string() + suffix;
+    struct stat status {};
+    if (::lstat(real.c_str(), &status) != 0) continue;
+    if (!S_ISREG(status.st_mode) || status.st_nlink > 1)
+      throw InputError(real.string(), "this belongs to a file of results, and is not a plain file",
+                       "remove it, or name another file");
+  }
+}
+
+// Far above what files of results need, and far below what a machine has.
+void set_limits(sqlite3* connection) {
+  constexpr std::pair<int, int> kLimits[] = {
+      {SQLITE_LIMIT_LENGTH, 16 << 20},         {SQLITE_LIMIT_SQL_LENGTH, 1 << 20},
+      {SQLITE_LIMIT_EXPR_DEPTH, 100},          {SQLITE_LIMIT_COMPOUND_SELECT, 10},
+      {SQLITE_LIMIT_VDBE_OP, 1 << 20},         {SQLITE_LIMIT_ATTACHED, 1},  // VACUUM INTO
+      {SQLITE_LIMIT_TRIGGER_DEPTH, 10},        {SQLITE_LIMIT_WORKER_THREADS, 0},
+      {SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 1000}};
+  for (const auto& [limit, value] : kLimits) sqlite3_limit(connection, limit, value);
 }
 
 }  // namespace
@@ -145,26 +175,72 @@ std::string Statement::text(int column) const {
   return {text, static_cast<std::size_t>(sqlite3_column_bytes(statement_.get(), column))};
 }
 
+Cell Statement::cell(int column) const {
+  switch (sqlite3_column_type(statement_.get(), column)) {
+    case SQLITE_NULL:
+      return {};
+    case SQLITE_INTEGER:
+      return integer(column);
+    case SQLITE_FLOAT:
+      return number(column);
+    default:
+      return text(column);
+  }
+}
+
 void Sqlite::Close::operator()(sqlite3* connection) const { sqlite3_close(connection); }
 
-Sqlite::Sqlite(const std::filesystem::path& file, Access access) : file_(file.string()) {
-  const std::string name = access == Access::kRead ? read_only_name(file) : file_;
+int Sqlite::interrupts(void* self) { return static_cast<const Sqlite*>(self)->stops() ? 1 : 0; }
+
+int Sqlite::waits(void* self, int tries) {
+  if (tries >= kWaitForOthers / kWaitOnce || static_cast<const Sqlite*>(self)->stops()) return 0;
+  ::usleep(kWaitOnce);
+  return 1;
+}
+
+Sqlite::Sqlite(const std::filesystem::path& file, Access access, std::function<bool()> stop)
+    : file_(file.string()), stop_(std::move(stop)) {
+  check_companions(file);
+  if (access == Access::kRead) {
+    for (const char* suffix : {"", "-wal"}) add_input_file(file_ + suffix);
+  }
+  const std::string name = file.empty() ? ":memory:" : access == Access::kRead ? read_only_name(file) : file_;
   int flags = SQLITE_OPEN_NOMUTEX;
   flags |= access == Access::kRead ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
-  if (name != file_) flags |= SQLITE_OPEN_URI;
+  if (name.ends_with("?immutable=1")) flags |= SQLITE_OPEN_URI;
   sqlite3* connection = nullptr;
   const int code = sqlite3_open_v2(name.c_str(), &connection, flags, nullptr);
   connection_.reset(connection);
   if (connection == nullptr) throw std::bad_alloc();
   if (code != SQLITE_OK) fail(code);
   sqlite3_extended_result_codes(connection, 1);
-  sqlite3_busy_timeout(connection, kWaitForOthers);
-  // A file may come from anywhere: its schema must not change anything outside it.
+  sqlite3_busy_handler(connection, waits, this);
+  sqlite3_progress_handler(connection, kStepsBetweenQuestions, interrupts, this);
+  // A file may come from anywhere: its schema must not run anything, nor change what SQLite relies on.
   sqlite3_db_config(connection, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
+  sqlite3_db_config(connection, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
+  set_limits(connection);
   integer("PRAGMA schema_version");  // reads the file, and so fails if it is not a database
 }
 
+void Sqlite::trust_schema() const {
+  sqlite3_db_config(connection_.get(), SQLITE_DBCONFIG_TRUSTED_SCHEMA, 1, nullptr);
+}
+
+bool Sqlite::has_moved() const {
+  int moved = 0;
+  sqlite3_file_control(connection_.get(), nullptr, SQLITE_FCNTL_HAS_MOVED, &moved);
+  // SQLite removes its log only when the last connection closes.
+  struct stat log {};
+  std::error_code ignored;
+  const std::filesystem::path path = std::filesystem::weakly_canonical(file_, ignored).string() + "-wal";
+  const std::uint64_t now = ::lstat(path.c_str(), &log) == 0 ? log.st_ino : 0;
+  if (log_ == 0) log_ = now;
+  return moved != 0 || now != log_;
+}
+
 void Sqlite::fail(int code) const {
+  if ((code & 0xff) == SQLITE_INTERRUPT || ((code & 0xff) == SQLITE_BUSY && stops())) throw Stopped();
   // The connection's message says more than the code, but a name from outside may be in it.
   throw InputError(file_, one_line(sqlite3_errmsg(connection_.get()), 300), remedy_of(code));
 }

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -65,6 +66,7 @@ class Statement {
   std::int64_t integer(int column) const;
   double number(int column) const;  // NaN for NULL
   std::string text(int column) const;
+  Cell cell(int column) const;
 
  private:
   friend class Sqlite;
@@ -81,10 +83,15 @@ class Statement {
 // A connection to a file. Statements must not outlive it.
 class Sqlite {
  public:
+  Sqlite(const Sqlite&) = delete;
+  Sqlite& operator=(const Sqlite&) = delete;
+
   enum class Access { kCreate, kRead };
 
-  // Throws InputError if the file cannot be opened in that way, or is not a database.
-  Sqlite(const std::filesystem::path& file, Access access);
+  // Throws InputError if the file cannot be opened in that way, is not a database, or has a companion (-wal,
+  // -journal, -shm) that is not a plain file. `stop` is asked during long queries and while another program
+  // has the file locked: they end with Stopped. Empty `file`: a database in memory.
+  Sqlite(const std::filesystem::path& file, Access access, std::function<bool()> stop = {});
 
   const std::string& file() const { return file_; }
   // Throws InputError for text that is not SQL. Binds the values, if there are any.
@@ -111,6 +118,10 @@ class Sqlite {
     return all;
   }
   std::int64_t last_row() const;  // inserted
+  // Views may use functions from now on that are not known to be harmless (json_extract): they are our own.
+  void trust_schema() const;
+  // Returns true if the path no longer leads to the file that is open, or its log is another one.
+  bool has_moved() const;
   // Everything that work() does to the file happens, or nothing does.
   template <typename Work>
   void transaction(const Work& work) const {
@@ -129,10 +140,16 @@ class Sqlite {
  private:
   friend class Statement;
   void roll_back() const;
+  bool stops() const { return stop_ && stop_(); }
   struct Close {
     void operator()(sqlite3* connection) const;
   };
+  // Callbacks of SQLite, in the middle of a query and where it would wait. `self` is this object.
+  static int interrupts(void* self);
+  static int waits(void* self, int tries);
   std::string file_;
+  std::function<bool()> stop_;
+  mutable std::uint64_t log_ = 0;  // inode; 0: none was seen
   std::unique_ptr<sqlite3, Close> connection_;
 };
 

@@ -8,18 +8,21 @@ CREATE TABLE programs (
 ) STRICT;
 CREATE TABLE traces (
   id INTEGER PRIMARY KEY,
-  {traces}
+  {traces},
+  checksum INTEGER                   -- of the row: checksums.hpp
 ) STRICT;
 CREATE TABLE layers (
   trace INTEGER NOT NULL REFERENCES traces (id),
   layer INTEGER NOT NULL,            -- 0, 1, ... in the order of the network
   {layers},
+  checksum INTEGER,                  -- of the row: checksums.hpp
   PRIMARY KEY (trace, layer)
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE designs (
   id INTEGER PRIMARY KEY,
   program INTEGER NOT NULL REFERENCES programs (id),
-  {designs}
+  {designs},
+  checksum INTEGER                   -- of the row: checksums.hpp
 ) STRICT;
 CREATE TABLE results (
   id INTEGER PRIMARY KEY,
@@ -30,7 +33,8 @@ CREATE TABLE results (
   took_seconds REAL NOT NULL,        -- to compute
   computed_at TEXT NOT NULL,
   -- Totals of one training step with the whole batch.
-  {points}
+  {points},
+  checksum INTEGER
 ) STRICT;
 CREATE INDEX results_by_design ON results (design);
 CREATE TABLE operation_results (
@@ -39,6 +43,7 @@ CREATE TABLE operation_results (
   operation INTEGER NOT NULL,        -- 0 forward, 1 input_grad, 2 weight_grad
   -- Counts of the samples recorded; joules and bytes of the whole batch.
   {operations},
+  checksum INTEGER,
   PRIMARY KEY (point, layer, operation)
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE failures (

@@ -96,4 +96,12 @@ inline void fill_with_points(Database& database, int designs, int traces) {
   }
 }
 
+// Returns what export_csv() or export_json() writes.
+template <typename Export>
+std::string exported(const Export& rows, const std::filesystem::path& file, const std::string& view) {
+  std::string text;
+  rows(Reader(file), view, [&](std::string_view piece) { text += piece; });
+  return text;
+}
+
 }  // namespace lacuna::sweep
