@@ -8,6 +8,7 @@ import shutil
 import threading
 from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional, Sequence, Union
 
+from ._csv import unguarded
 from ._native.handles import ResultHandle, run_simulation
 from ._native.library import library
 from ._stored_result import StoredResult, summary
@@ -179,7 +180,9 @@ class Result:
         import io
 
         rows = csv.DictReader(io.StringIO(self.csv()))
-        return [{key: text if key in _TEXT_COLUMNS else _value(text) for key, text in row.items()} for row in rows]
+        return [
+            {key: unguarded(text) if key in _TEXT_COLUMNS else _value(text) for key, text in row.items()} for row in rows
+        ]
 
     def to_pandas(self) -> "pandas.DataFrame":
         """`to_dicts()` as a pandas DataFrame."""

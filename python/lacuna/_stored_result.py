@@ -1,11 +1,11 @@
 """Results without the library: as they are pickled, and as a notebook shows them."""
 
 import html
-import os
 import zlib
 from dataclasses import dataclass
 from typing import Any, Dict, List, Optional
 
+from ._files import write_text
 from .errors import SimulationError
 
 _WIDTHS = (80, 120, 160, 240)  # columns of the tables that are kept
@@ -54,7 +54,7 @@ class StoredResult:
         return zlib.decompress(self.page).decode()
 
     def write_html(self, command: str, path: str) -> None:
-        write_whole(path, self.html(command))
+        write_text(path, self.html(command))
 
 
 def summary(rows: List[Dict[str, Any]]) -> str:
@@ -79,15 +79,3 @@ def summary(rows: List[Dict[str, Any]]) -> str:
         lines.append(f"<tr>{line}</tr>")
     hint = "<p><code>print(result)</code>: all tables. <code>result.save_html('report.html')</code>: with charts.</p>"
     return f"<table>{''.join(lines)}</table>{hint}"
-
-
-def write_whole(path: str, text: str) -> None:
-    """Write a file that appears under its name when it is complete, or not at all."""
-    temporary = f"{path}.{os.getpid()}.tmp"
-    try:
-        with open(temporary, "w", encoding="utf-8") as file:
-            file.write(text)
-        os.replace(temporary, path)
-    finally:
-        if os.path.exists(temporary):
-            os.remove(temporary)

@@ -85,6 +85,21 @@ class Files(RecordingTest):
         self.assertEqual(step(5), 5)
         self.assertEqual(self.left_behind(), [])
 
+    def test_what_a_killed_capture_has_left_is_removed_and_no_link_is_followed(self):
+        process = subprocess.Popen(["true"])
+        process.wait()
+        left = f"{self.path}.partial-{process.pid}-0123456789abcdef"
+        victim = os.path.join(self.folder, "victim")
+        foreseen = os.path.join(self.folder, f".step.safetensors.{os.getpid()}.tmp")  # as version 0.1 named it
+        for name in (left, victim):
+            with open(name, "w", encoding="ascii") as file:
+                file.write("precious")
+        os.symlink("victim", foreseen)
+        self.record(self.model, self.step)
+        self.assertEqual(self.left_behind(), [os.path.basename(foreseen), "step.safetensors", "victim"])
+        with open(victim, encoding="ascii") as file:
+            self.assertEqual(file.read(), "precious")
+
     def test_no_backward_is_an_error(self):
         with self.assertRaisesRegex(lacuna.CaptureError, "call backward\\(\\) inside the block"):
             with lacuna.capture(self.model, self.path):

@@ -9,12 +9,13 @@ import atexit
 import fcntl
 import json
 import os
-import tempfile
 import threading
 import time
 from typing import Dict, Optional
 
 import torch
+
+from .._files import write_text
 
 _FORMAT = 1  # increase it when records or kernels change
 _SECONDS_KEPT = 90 * 24 * 3600
@@ -80,19 +81,12 @@ class History:
                 return
             try:
                 os.makedirs(folder, exist_ok=True)
-                with open(self._path() + ".lock", "w", encoding="ascii") as lock:
+                # A link in its place is not followed, and what it holds stays.
+                with open(os.open(self._path() + ".lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666), "rb") as lock:
                     fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
                     records = {**self._read(), **self._new}
                     newest = sorted(records, key=lambda key: records[key]["when"])[-_MOST_RECORDS:]
-                    text = json.dumps({key: records[key] for key in newest})
-                    with tempfile.NamedTemporaryFile("w", dir=folder, delete=False, encoding="utf-8") as file:
-                        try:
-                            file.write(text)
-                            file.flush()
-                            os.replace(file.name, self._path())
-                        except OSError:
-                            os.unlink(file.name)
-                            raise
+                    write_text(self._path(), json.dumps({key: records[key] for key in newest}))
                 self._new = {}
             except OSError:  # next time
                 pass

@@ -17,7 +17,7 @@ from .series import Measurement, Series, Zeros, merge, rows
 from .setup import ranks
 from .worker import Workers
 from .._simulate import Result
-from .._stored_result import write_whole
+from .._files import write_text
 from ..errors import ProfilerError
 
 
@@ -118,7 +118,7 @@ class ProfilerResults:
 
     def save_html(self, path: Union[str, os.PathLike]) -> None:
         """Write `html()`: whole, or not at all."""
-        write_whole(os.fspath(path), self.html())
+        write_text(os.fspath(path), self.html())
 
     def serve(self, port: int = 0) -> str:
         """Show a live page on this machine (127.0.0.1 alone); returns its address. `port` 0: any that is free."""

@@ -8,6 +8,8 @@ from collections import deque
 from dataclasses import dataclass
 from typing import Any, Callable, Deque, Dict, Iterable, List, Sequence, TextIO, Tuple
 
+from .._csv import guarded
+
 Zeros = Tuple[float, float, float]  # of A, W and G
 
 _OF_MACHINE = "speedup speedup_from_zeros standard_error energy_efficiency joules baseline_joules".split()
@@ -153,7 +155,7 @@ class CsvFiles:
         for row in rows(measurement):
             totals(map(_cell, row.values()))
         for name, zeros in measurement.layers.items():
-            layers([measurement.step, name, *map(_cell, zeros)])
+            layers([measurement.step, guarded(name), *map(_cell, zeros)])
         self._flush()
 
     def _flush(self) -> None:

@@ -3,13 +3,13 @@
 import binascii
 import ctypes
 import json
-import os
 import shutil
 import subprocess
 import sys
 from typing import TYPE_CHECKING, Any, BinaryIO, Callable, Dict, List, Mapping, Tuple, cast
 
 from .arrays import SIZES, TorchArrays
+from .._files import whole_file
 from ..errors import TraceError
 
 if TYPE_CHECKING:
@@ -111,21 +111,12 @@ def _read_tensor(arrays: Any, data: bytearray, start: int, entry: Mapping) -> An
 
 
 def write_whole(path: str, size: int, write: Callable[[BinaryIO], None]) -> None:
-    folder, name = os.path.split(path)
-    temporary = os.path.join(folder, f".{name}.{os.getpid()}.tmp")
-    try:
-        with open(temporary, "wb") as file:
-            if path.endswith(".zst"):
-                _compress(file, size, write)
-            else:
-                write(file)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except BaseException:
-        if os.path.exists(temporary):
-            os.remove(temporary)
-        raise
+    """Write a file of `size` bytes; compressed if the name ends in `.zst`."""
+    with whole_file(path) as file:
+        if path.endswith(".zst"):
+            _compress(file, size, write)
+        else:
+            write(file)
 
 
 def check_zstd() -> None:
