@@ -69,7 +69,7 @@ VICTIMS = [
            ["sweep best r.sqlite --json -", "sweep export r.sqlite --csv -", "sweep export r.sqlite --json -",
             "sweep pareto r.sqlite --json -", "sweep effects r.sqlite",
             "sweep p.yaml -o r.sqlite --threads 1 --quiet"],
-           weight=5, written=["r.sqlite"]),
+           weight=5, exact=True, written=["r.sqlite"]),
     Victim("png", "set/train/a/0.png", "bytes", [f"{TRAIN} --model m.yaml --data folder:set"], starts=True,
            written=["out"]),
     Victim("idx", "set/train-images-idx3-ubyte", "bytes", [f"{TRAIN} --model m.yaml --data mnist:set"],
