@@ -140,7 +140,7 @@ TEST_F(Manual, BashCompletesValues) {
   EXPECT_EQ(complete("simulate --arch dense,ant-"), std::set<std::string>{"dense,ant-4096"});
   EXPECT_EQ(complete("arch show ant-"), std::set<std::string>{"ant-4096"});
   EXPECT_EQ(complete("train --model alex"), std::set<std::string>{"alexnet"});
-  EXPECT_EQ(complete("simulate data/gcn"), std::set<std::string>{"data/gcn_p100.safetensors.zst"});
+  EXPECT_EQ(complete("simulate data/gcn_p"), std::set<std::string>{"data/gcn_p100.safetensors.zst"});
   EXPECT_EQ(complete("train --steps ''"), std::set<std::string>{});
   EXPECT_EQ(complete("help stor"), std::set<std::string>{"storage"});
 }
