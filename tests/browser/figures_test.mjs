@@ -91,7 +91,7 @@ const tests = {
   async papersFile() {
     const data = file("data");
     mkdirSync(data);
-    for (const name of ["MANIFEST.csv", "gcn_p100.safetensors.zst", "papers"]) cpSync(path.join(root, "data", name), path.join(data, name), { recursive: true });
+    for (const name of ["MANIFEST.csv", "gcn_p100.safetensors.zst", "gcn_unpadded_p100.safetensors.zst", "papers"]) cpSync(path.join(root, "data", name), path.join(data, name), { recursive: true });
     const yaml = path.join(data, "papers", "tensordash.yaml");
     writeFileSync(yaml, readFileSync(yaml, "utf8").replace("gcn.speedup: {value: 1.01", "gcn.speedup: {value: 7.25"));
     const recorded = path.join(data, "papers", "recorded.yaml");
