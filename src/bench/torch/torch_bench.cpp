@@ -11,6 +11,7 @@
 #include "base/clock.hpp"
 #include "base/core_wait.hpp"
 #include "base/error.hpp"
+#include "base/io/input_files.hpp"
 #include "base/parallel.hpp"
 #include "base/text/choice.hpp"
 #include "base/text/text_table.hpp"
@@ -119,6 +120,7 @@ class Sides {
     dense_ = std::make_unique<Ours>(same, dense, data, how);
     auto_ = std::make_unique<Ours>(same, chosen, data, how);
     for (const auto* side : {&dense_, &auto_}) (*side)->trainer.start_from(checkpoint());
+    release_input_file(checkpoint());  // the next warm-up saves there
     const dataset::ImageShape image = data.train->shape();
     image_ = {image.channels, image.height, image.width};
     const auto built = torch_.ask({{"do", "build"},
