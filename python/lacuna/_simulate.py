@@ -135,8 +135,11 @@ class Result:
         """The text of `lacuna simulate --csv`."""
         return self._handle.csv()
 
-    def table(self, layers: bool = False, width: int = 160) -> str:
-        """The program's tables; with `layers` one row per layer and operation. `width`: columns of the terminal."""
+    def table(self, layers: bool = False, width: int = 0) -> str:
+        """The program's tables; with `layers` one row per layer and operation.
+
+        `width`: columns that a table may take before it continues below; 0: as the program has it.
+        """
         return self._handle.table(layers, width)
 
     def html(self) -> str:
@@ -193,7 +196,7 @@ class Result:
         return pandas.DataFrame(self.to_dicts())
 
     def __str__(self) -> str:
-        return self.table(width=max(80, shutil.get_terminal_size((160, 24)).columns)).rstrip("\n")
+        return self.table(width=max(80, shutil.get_terminal_size((100, 24)).columns)).rstrip("\n")
 
     def __repr__(self) -> str:
         runs = [f"{row['arch']} {row['speedup_from_zeros']:.2f}x from zeros" for row in self.totals()]

@@ -8,7 +8,7 @@ from typing import Any, Dict, List, Optional
 from ._files import write_text
 from .errors import SimulationError
 
-_WIDTHS = (80, 120, 160, 240)  # columns of the tables that are kept
+_WIDTHS = (0, 80, 120, 160, 240)  # columns of the tables that are kept; 0: as the program has it
 
 
 @dataclass
@@ -45,8 +45,8 @@ class StoredResult:
         return self.csv_text
 
     def table(self, layers: bool, width: int) -> str:
-        fitting = [kept for kept in _WIDTHS if kept <= width] or _WIDTHS[:1]
-        return self.tables[layers][fitting[-1]]
+        width = width and max(width, 80)
+        return self.tables[layers][max(kept for kept in _WIDTHS if kept <= width)]
 
     def html(self, command: str) -> str:
         if self.page is None:

@@ -175,7 +175,7 @@ lacuna_status lacuna_result_json(const lacuna_result* result, int layers, char**
 /* As `lacuna simulate --csv`. */
 lacuna_status lacuna_result_csv(const lacuna_result* result, char** csv);
 /* The tables as the program prints them into a pipe; `layers`: with a row per layer. `width`: columns that a
- * table may take before it continues below; 0 means 160. */
+ * table may take before it continues below; 0 means 100. */
 lacuna_status lacuna_result_text(const lacuna_result* result, int layers, int width, char** text);
 /* The page of --html: one document that needs nothing else. `command` is shown on it and may be null.
  * LACUNA_BAD_INPUT if the library was built without it (npm was missing). */
