@@ -36,15 +36,17 @@ class Product:
 def multiplied(a: torch.Tensor, forward: torch.Tensor) -> torch.Tensor:
     """Return `a`; `lacuna.capture` records that the forward product of it multiplies `forward` in its place.
 
-    >>> kept = top_k(x)
-    >>> y = F.conv2d(lacuna.multiplied(kept, forward=x), weight)  # and what SWAT adds to it
+    >>> import lacuna, torch
+    >>> x, weight = torch.randn(2, 8), torch.randn(4, 8)
+    >>> kept = torch.where(x.abs() > 1, x, 0.0)
+    >>> y = torch.nn.functional.linear(lacuna.multiplied(kept, forward=x), weight)
 
     For training methods whose weight gradient multiplies other activations than the forward product. `forward` has the
     shape of `a`. Nothing is computed, recorded or not.
     """
     if a.shape != forward.shape:
         raise CaptureError(f"forward has the shape {list(forward.shape)}, what it stands for {list(a.shape)}")
-    a._lacuna_forward = forward.detach()
+    setattr(a, "_lacuna_forward", forward.detach())  # not a member that type checkers know
     return a
 
 
