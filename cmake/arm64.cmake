@@ -1,4 +1,4 @@
-# Toolchain for 64-bit ARM: cmake --preset arm64, with the libraries that packaging/arm64_sysroot unpacks into
+# Toolchain for 64-bit ARM: cmake --preset arm64, with the libraries that packaging/sysroot unpacks into
 # build/arm64-sysroot (or $LACUNA_ARM64_SYSROOT). Programs that the build or ctest starts run under qemu-user.
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)

@@ -20,6 +20,7 @@ torch_packages=(python3-torch python3-torchvision) # half a gigabyte: only where
 cluster_packages=(libopenmpi-dev openmpi-bin) # optional: `lacuna sweep` under mpirun; tests/sweep/slurm also needs slurm-wlm and munge
 silicon_packages=(make opensta python3 qflow-tech-osu018 verilator yosys) # for ./run silicon; Verilator calls make
 wheel_packages=(binutils patchelf) # for wheels and tarballs
+old_system_packages=(debootstrap) # an older Debian to link wheels and tarballs against
 arm64_packages=(debootstrap g++-aarch64-linux-gnu qemu-user-static) # to build for 64-bit ARM and run the result
 packing_packages=(dpkg-dev file gzip) # for Debian packages
 check_packages=(clang clang-format clang-tidy git libclang-rt-dev libomp-dev lld)

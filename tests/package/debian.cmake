@@ -1,5 +1,5 @@
 # cmake -DBUILD=... -DWORK=... -P debian.cmake
-# Makes the Debian packages and checks what they hold and what they need. bare_debian installs them and runs the demo.
+# Makes the Debian packages and checks what they hold and what they need. packaging/bare installs them and uses them.
 include(${CMAKE_CURRENT_LIST_DIR}/step.cmake)
 file(REMOVE_RECURSE ${WORK})
 find_program(CPACK cpack REQUIRED)
