@@ -1,8 +1,9 @@
-"""Reports for the site's front page, made by the program from data/, and the zoo: every recorded network on every machine."""
+"""Reports for the site's front page, made by the program from data/, and the zoo: every recorded step on every machine."""
 import csv
 import json
 import re
 import subprocess
+import sys
 
 import measurements
 import pictures
@@ -21,7 +22,8 @@ REPORTS = [
     ("fig13", "Fig. 13 of the TensorDash paper", "ours and theirs, with a reason for each difference",
      "reproduce fig13 --html {out}"),
 ]
-ZOO = ("zoo", "The zoo", "every recorded network on every machine, sortable")
+ZOO = ("zoo", "The zoo", "every recorded step on every machine, sortable")
+ZOO_MACHINES = "docs/results/data/zoo/machines.csv"
 SLOW = {"fig13"}  # left out of quick builds: it takes longer than all the rest of the site
 
 KERNELS = "docs/results/data/cpu-kernels/recorded-zeros-zen4.csv"
@@ -45,13 +47,11 @@ def write_reports(program, folder, quick):
 
 def machine_tables():
     """Speedups and efficiencies by trace and machine, from the measurements."""
+    bases = {title: base for title, (base, *_) in pictures.MACHINES.items()}
     tables = {}
-    for measure, file in (("from_zeros", "speedup-from-zeros"), ("speedup", "speedup"), ("efficiency", "energy")):
-        for row in measurements.read(f"{pictures.DATA}{file}.csv"):
-            machines = tables.setdefault(row["trace"], {})
-            for title, (base, *_) in pictures.MACHINES.items():
-                if row.get(title):
-                    machines.setdefault(base, {})[measure] = float(row[title])
+    for row in measurements.read(ZOO_MACHINES):
+        numbers = {measure: float(row[measure]) for measure in ("speedup", "from_zeros", "efficiency") if row[measure]}
+        tables.setdefault(row["trace"], {})[bases[row["design"]]] = numbers
     return tables
 
 
@@ -66,12 +66,14 @@ def zoo(inspected):
     for trace in inspected["traces"]:
         file = trace["trace"].split("/")[-1]
         name = file.split(".")[0]
-        machines = tables.get(name.removesuffix("_p100"))
+        machines = tables.get(name)
         if machines is None:
-            continue
+            sys.exit(f"{ZOO_MACHINES}: no rows of {name}; simulate it with the command of the others")
+        last = name.endswith("_p100")
         total = trace["per_batch"]["all"]
         traces.append({
-            "trace": name.removesuffix("_p100"), "network": manifest[file]["model"], "data": manifest[file]["data"],
+            "trace": name.removesuffix("_p100"), "progress": float(manifest[file]["progress"]) / 100, "last": last,
+            "network": manifest[file]["model"], "data": manifest[file]["data"],
             "zeros": trace["zeros_by_macs"], "at_best": total["macs"] / total["remaining_macs"], "machines": machines,
             **({"kernels": kernels[name]} if name in kernels else {}),
         })
@@ -83,7 +85,7 @@ def zoo(inspected):
 
 def write_zoo(program, to):
     """The page of `inspect`, with the zoo in place of its data."""
-    traces = sorted(str(path.relative_to(measurements.ROOT)) for path in (measurements.ROOT / "data").glob("*_p100.*"))
+    traces = sorted(str(path.relative_to(measurements.ROOT)) for path in (measurements.ROOT / "data").glob("*.safetensors.zst"))
     subprocess.run([program.path, "inspect", *traces, "--html", str(to)], cwd=measurements.ROOT, check=True,
                    capture_output=True)
     page = to.read_text(encoding="utf-8")

@@ -14,21 +14,36 @@ gallery.write_zoo(reference.Program(sys.argv[1]), pathlib.Path(sys.argv[2]))`;
     const { page, close } = await open("zoo.html");
 
     // The table and the picture hold what was measured.
-    const [head, ...rows] = readFileSync(path.join(root, "docs/results/data/machines/speedup.csv"), "utf8").trim().split("\n").map((line) => line.split(","));
-    const measured = rows.filter((row) => row[0] !== "geometric mean");
+    const [head, ...rows] = readFileSync(path.join(root, "docs/results/data/zoo/machines.csv"), "utf8").trim().split("\n").map((line) => line.split(","));
+    const column = (name) => head.indexOf(name);
+    const measured = [...new Set(rows.map((row) => row[0]))];
+    const last = measured.filter((trace) => trace.endsWith("_p100"));
     assert.equal(await page.$$eval("#table tbody tr", (all) => all.length), measured.length);
-    const csv = (await saved(page, "#table button:text('CSV')")).text.trim().split("\n").map((line) => line.split(","));
+    const cells = (line) => line.split(/,(?=(?:[^"]*"[^"]*")*[^"]*$)/);
+    const csv = (await saved(page, "#table button:text('CSV')")).text.trim().split("\n").map(cells);
     const alexnet = csv.find((row) => row[0] === "alexnet");
-    assert.equal(Number(alexnet[csv[0].indexOf("speedup_ant")]), Number(measured.find((row) => row[0] === "alexnet")[head.indexOf("ANT")]));
-    assert.equal(await page.$$eval("#zoo circle", (all) => all.length), 6 * measured.length);
-    assert.match(await page.textContent(".lead"), new RegExp(`of ${measured.length} recorded training steps`));
+    assert.equal(Number(alexnet[csv[0].indexOf("speedup_ant")]), Number(rows.find((row) => row[0] === "alexnet_p100" && row[column("design")] === "ANT")[column("speedup")]));
+    assert.equal(await page.$$eval("#zoo circle", (all) => all.length), 6 * last.length);
+    assert.match(await page.textContent(".lead"), new RegExp(`of ${last.length} recorded trainings`));
+
+    // Crossovers: faster above the share and nowhere below it, but for the exceptions counted.
+    assert.equal(await page.$$eval("#crossovers circle", (all) => all.length), rows.length);
+    const parted = (await saved(page, "#crossovers button:text('CSV')")).text.trim().split("\n").map((line) => line.split(","));
+    for (const [machine, above, exceptions] of parted.slice(1)) {
+      const wrong = rows.filter((row) => row[column("design")] === machine).filter((row) => {
+        const listed = csv.find((one) => one[0] === row[0].replace(/_p100$/, ""));
+        const share = 1 - 1 / Number(listed[csv[0].indexOf("at_best")]);
+        return (Number(row[column("speedup")]) >= 1.01) !== (above !== "" && share >= Number(above));
+      });
+      assert.equal(wrong.length, Number(exceptions), machine);
+    }
     assert.match(await value(page, "At best"), /x$/);
 
     // Another measure, a sorted column, the numbers of a row on hover.
     await page.click("#zoo button:text('energy efficiency')");
     assert.equal(await page.getAttribute("#zoo button:text('energy efficiency')", "aria-pressed"), "true");
     await page.click("#table th button:text('at best')");
-    const best = (await page.$$eval("#table tbody tr", (all) => all.map((row) => parseFloat(row.cells[4].textContent)))).slice(0, 2);
+    const best = (await page.$$eval("#table tbody tr", (all) => all.map((row) => parseFloat(row.cells[5].textContent)))).slice(0, 2);
     assert.ok(best[0] >= best[1], best.join(" "));
     await (await page.$("#zoo svg")).focus();
     await page.keyboard.press("ArrowRight");

@@ -1,7 +1,7 @@
-// Every trace of data/ on every machine: a page of the documentation site (docs/site/zoo.py).
+// Every trace of data/ on every machine: a page of the documentation site (docs/site/gallery.py).
 import type { PageData } from "../data";
 import { pictureCard, type Picture } from "../parts/card";
-import { zooAnswer, zooPicture, zooTable, type ZooMeasure } from "../zoo";
+import { crossoverPicture, zooAnswer, zooPicture, zooTable, type ZooMeasure } from "../zoo";
 import { plainPage, type PageKind } from "./page";
 
 function build(data: PageData, root: HTMLElement): void {
@@ -9,7 +9,7 @@ function build(data: PageData, root: HTMLElement): void {
   let measure: ZooMeasure = "speedup";
   const choose = (chosen: ZooMeasure): void => { measure = chosen; redraw(); };
   const { card, redraw } = pictureCard((): Picture => zooPicture(zoo, measure, choose));
-  plainPage(data, root, "The zoo", zooAnswer(zoo), [card, zooTable(zoo)]);
+  plainPage(data, root, "The zoo", zooAnswer(zoo), [card, pictureCard(() => crossoverPicture(zoo)).card, zooTable(zoo)]);
 }
 
 export const zooPage: PageKind = { shows: (data) => !!data.zoo, build };
