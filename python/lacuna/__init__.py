@@ -110,7 +110,7 @@ def __getattr__(name: str) -> object:
         module = importlib.import_module(place)
         value = module if name == "nn" else getattr(module, name)
     except ImportError as error:
-        if error.name != "torch":
+        if (error.name or "").partition(".")[0] != "torch":  # it is missing, or too old to have what is imported
             raise
         from ._without_torch import placeholder, placeholder_module
 

@@ -1,11 +1,18 @@
-"""Functions and classes that need PyTorch, where it is not installed: with their help, and an error when called."""
+"""Functions and classes that need PyTorch, where it is not installed or too old: with their help, and an error when called."""
 
 import ast
+import importlib.metadata
 import importlib.util
 from types import ModuleType
 from typing import Any, Dict
 
-_HINT = "needs PyTorch 1.13 or later, which is not installed: 'pip install torch', on Debian 'apt install python3-torch'"
+
+def _hint() -> str:
+    try:
+        found = f"this is {importlib.metadata.version('torch')}"
+    except importlib.metadata.PackageNotFoundError:
+        found = "which is not installed"
+    return f"needs PyTorch 1.13 or later, {found}: 'pip install torch', on Debian 'apt install python3-torch'"
 
 
 def _parse(module: str) -> ast.Module:
@@ -28,7 +35,7 @@ def placeholder_module(module: str) -> ModuleType:
 def placeholder(name: str, module: str) -> Any:
     """A stand-in for `name` of a module that cannot be imported."""
     source: Any = next(node for node in _parse(module).body if getattr(node, "name", None) == name)
-    hint = f"lacuna.{name} {_HINT}"
+    hint = f"lacuna.{name} {_hint()}"
 
     def missing(*args: object, **kwargs: object) -> None:
         raise ImportError(hint, name="torch")

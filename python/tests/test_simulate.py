@@ -363,6 +363,21 @@ for use in (lambda: lacuna.capture(1), lambda: lacuna.Profiler(1)):
         self.assertEqual(done.returncode, 0, done.stderr)
 
     @unittest.skipIf(MISSING, MISSING)
+    def test_names_with_an_old_torch(self):
+        code = """
+import sys, types
+sys.modules['torch'] = types.ModuleType('torch')  # without the modules that came later
+import lacuna
+try:
+    lacuna.capture()
+except ImportError as error:
+    assert 'needs PyTorch 1.13 or later' in str(error), error
+else:
+    raise SystemExit('no error')
+"""
+        subprocess.run([sys.executable, "-c", code], check=True)
+
+    @unittest.skipIf(MISSING, MISSING)
     def test_traces_are_read_without_torch(self):
         code = """
 import sys; sys.modules['torch'] = None
