@@ -38,8 +38,9 @@ inline RangeWalk walk_all(std::int64_t count, std::int64_t n, std::int64_t windo
 
 // The rule of step 4 (docs/models/ant.md) on intervals of hits: a cycle looks at `window` positions from p
 // and issues the first n hits; p moves to the (n+1)-th if the window has one, else by `window`.
-inline RangeWalk walk_range(const outer_product::ColumnStarts& starts, std::int64_t r0, std::int64_t r1,
-                            std::size_t s0, std::size_t s1, std::int64_t n, std::int64_t window) {
+template <typename Starts>  // as ColumnStarts
+RangeWalk walk_range(const Starts& starts, std::int64_t r0, std::int64_t r1, std::size_t s0, std::size_t s1,
+                     std::int64_t n, std::int64_t window) {
   RangeWalk walk;
   std::int64_t p = starts.row(r0)[0];
   const std::int64_t end = starts.row(r1)[starts.columns()];

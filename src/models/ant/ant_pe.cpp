@@ -3,6 +3,7 @@
 #include <span>
 
 #include "ant_counter.hpp"
+#include "ant_sets.hpp"
 #include "ant_steps.hpp"
 
 namespace lacuna::ant {
@@ -35,6 +36,10 @@ PairCounts AntPe::execute(const CsrPlane& image, const CsrPlane& kernel, const I
 std::unique_ptr<PairCounter> AntPe::counter(const IndexMap& map, KernelUse use) const {
   if (config_.banks > 0) return std::make_unique<AntConflictCounter>(config_, map);
   return std::make_unique<AntCounter>(config_, map, use);
+}
+
+std::unique_ptr<outer_product::ImageSets> AntPe::image_sets(const IndexMap& map) const {
+  return config_.banks > 0 ? nullptr : AntSets::make(config_, map);
 }
 
 }  // namespace lacuna::ant

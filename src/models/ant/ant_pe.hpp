@@ -22,6 +22,8 @@ class AntPe final : public outer_product::ProcessingElement {
   PairCounts execute(const CsrPlane& image, const CsrPlane& kernel, const IndexMap& map,
                      const OutputPlane& output) const override;
   std::unique_ptr<PairCounter> counter(const IndexMap& map, KernelUse use) const override;
+  std::unique_ptr<outer_product::ImageSets> image_sets(const IndexMap& map) const override;
+  bool needs_starts() const override { return true; }
   std::int64_t search_window() const override { return config_.window; }
 
  private:

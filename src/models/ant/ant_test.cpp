@@ -2,7 +2,9 @@
 
 #include "ant_counter.hpp"
 #include "ant_pe.hpp"
+#include "base/cpu.hpp"
 #include "base/testing.hpp"
+#include "range_search.hpp"
 #include "sim/outer_product/testing/machine_checks.hpp"
 #include "sim/outer_product/testing/pair_bench.hpp"
 
@@ -110,6 +112,77 @@ TEST(RangeWalk, AllInRangeEqualsTheSearchOverOneRow) {
       }
     }
   }
+}
+
+// Sixteen random kernels at a time, on each instruction set.
+TEST(RangeSearch, EqualsTheWalkOfEachLane) {
+  constexpr std::size_t kLanes = outer_product::KernelBatch::kLanes;
+  for (std::uint64_t seed = 1; seed <= random_cases(600); ++seed) {
+    SCOPED_TRACE(seed);
+    Random random(seed);
+    outer_product::KernelBatch batch;
+    batch.rows = random.integer(1, 14);
+    batch.cols = random.integer(1, 40);
+    const double density = random.uniform();
+    std::array<outer_product::CsrPlane, kLanes> planes;
+    for (outer_product::CsrPlane& plane : planes) plane.start(batch.rows, batch.cols);
+    std::array<std::int32_t, kLanes> before{};
+    for (std::int64_t r = 0; r < batch.rows; ++r) {
+      for (std::int64_t s = 0; s < batch.cols; ++s) {
+        batch.starts.push_back(before);
+        for (std::size_t l = 0; l < kLanes; ++l) {
+          if (!random.chance(density)) continue;
+          planes[l].add(s);
+          ++before[l];
+        }
+      }
+      batch.starts.push_back(before);
+      for (outer_product::CsrPlane& plane : planes) plane.end_row();
+    }
+    std::vector<RangeVectors> ranges;
+    for (int i = 0; i < 30; ++i) {
+      const std::int64_t r0 = random.integer(0, batch.rows - 1), s0 = random.integer(0, batch.cols - 1);
+      const std::int64_t vectors = random.integer(1, 5);
+      ranges.push_back(
+          {static_cast<std::uint32_t>(r0), static_cast<std::uint32_t>(random.integer(r0, batch.rows - 1)),
+           static_cast<std::uint32_t>(s0), static_cast<std::uint32_t>(random.integer(s0, batch.cols - 1)),
+           static_cast<std::int32_t>(vectors), static_cast<std::int32_t>(vectors * random.integer(1, 4))});
+    }
+    const std::int64_t n = random.integer(1, 9), window = random.integer(1, batch.rows * batch.cols);
+    SearchSums expected;
+    for (std::size_t l = 0; l < kLanes; ++l) {
+      outer_product::ColumnStarts starts;
+      starts.build(planes[l]);
+      for (const RangeVectors& range : ranges) {
+        const RangeWalk walk = walk_range(starts, range.r0, range.r1, range.s0, range.s1, n, window);
+        expected.steps[l] += range.vectors * walk.steps;
+        expected.bubbles[l] += range.vectors * walk.bubbles;
+        expected.empty[l] += walk.steps + walk.bubbles == 0 ? range.vectors : 0;
+        expected.hits[l] += range.vectors * walk.hits;
+        expected.seen[l] += range.vectors * walk.seen;
+        expected.executed[l] += range.elements * walk.hits;
+      }
+    }
+    for (const Isa isa : kIsas) {
+      if (!isa_available(isa)) continue;
+      SearchSums sums;
+      LACUNA_OF_ISA(isa, kRangeSearchPortable, kRangeSearchAvx2, kRangeSearchAvx512)
+      (ranges, batch, static_cast<std::int32_t>(n), static_cast<std::int32_t>(window), sums);
+      ASSERT_EQ(sums.steps, expected.steps) << isa_name(isa);
+      ASSERT_EQ(sums.bubbles, expected.bubbles) << isa_name(isa);
+      ASSERT_EQ(sums.empty, expected.empty) << isa_name(isa);
+      ASSERT_EQ(sums.hits, expected.hits) << isa_name(isa);
+      ASSERT_EQ(sums.seen, expected.seen) << isa_name(isa);
+      ASSERT_EQ(sums.executed, expected.executed) << isa_name(isa);
+    }
+  }
+}
+
+TEST(Ant, CountsSetsAsPairs) {
+  testing::check_sets("ant", [](const outer_product::MachineConfig& config, const Params& params) {
+    return std::make_unique<AntPe>(
+        AntPeConfig{config.pe(), params.integer("k"), params.integer("empty_cost")});
+  });
 }
 
 TEST(Ant, BothEnginesAgreeAndLawsHoldOnRandomLayers) { testing::check_random_layers("ant", 1000, 250); }

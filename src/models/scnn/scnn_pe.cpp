@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "base/ceil_div.hpp"
+#include "sim/outer_product/image_sets.hpp"
 #include "sim/outer_product/repeated_pairs.hpp"
 
 namespace lacuna::scnn {
@@ -51,6 +52,50 @@ class ScnnCounter final : public PairCounter {
   IndexMap map_;
   std::vector<std::int64_t> nonzeros_;
   std::int64_t kernel_nonzeros_ = 0, kernels_ = 0;
+};
+
+// Only numbers of non-zeros matter: those of a set add up.
+class ScnnSets final : public outer_product::ImageSets {
+ public:
+  explicit ScnnSets(const PeConfig& config) : config_(config) {}
+
+  void clear() override { sets_.clear(); }
+  void start_set() override { sets_.emplace_back(); }
+  void add_image(std::span<const Position> nonzeros) override {
+    Set& set = sets_.back();
+    ++set.images;
+    set.nonzeros += std::ssize(nonzeros);
+    set.vectors += ceil_div(std::ssize(nonzeros), config_.image_lanes);
+  }
+  void end_set() override {}
+
+  LaneCycles count(std::size_t index, const outer_product::KernelBatch& batch, std::int64_t sets,
+                   PairCounts& totals) const override {
+    const Set& set = sets_[index];
+    LaneCycles cycles{};
+    std::int64_t kernels = 0, kernel_nonzeros = 0, all_cycles = 0;
+    for (std::size_t l = 0; l < cycles.size(); ++l) {
+      cycles[l] = set.vectors * ceil_div(batch.nonzeros[l], config_.kernel_lanes);
+      kernels += batch.times[l];
+      kernel_nonzeros += batch.times[l] * batch.nonzeros[l];
+      all_cycles += batch.times[l] * cycles[l];
+    }
+    totals.pairs += sets * set.images * kernels;
+    totals.cartesian += sets * set.nonzeros * kernel_nonzeros;
+    totals.executed += sets * set.nonzeros * kernel_nonzeros;
+    totals.steps += sets * all_cycles;
+    totals.image_reads += sets * set.nonzeros * kernels;
+    totals.kernel_value_reads += sets * set.vectors * kernel_nonzeros;
+    totals.kernel_index_reads += sets * set.vectors * kernel_nonzeros;
+    return cycles;
+  }
+
+ private:
+  struct Set {
+    std::int64_t images = 0, nonzeros = 0, vectors = 0;
+  };
+  PeConfig config_;
+  std::vector<Set> sets_;
 };
 
 // With banks every useful product matters, but only those: a step without any takes its one cycle.
@@ -221,6 +266,10 @@ PairCounts ScnnPe::execute(const CsrPlane& image, const CsrPlane& kernel, const 
 std::unique_ptr<PairCounter> ScnnPe::counter(const IndexMap& map, KernelUse) const {
   if (config_.banks > 0) return std::make_unique<ScnnConflictCounter>(config_, map);
   return std::make_unique<ScnnCounter>(config_, map);
+}
+
+std::unique_ptr<outer_product::ImageSets> ScnnPe::image_sets(const IndexMap&) const {
+  return config_.banks > 0 ? nullptr : std::make_unique<ScnnSets>(config_);
 }
 
 }  // namespace lacuna::scnn

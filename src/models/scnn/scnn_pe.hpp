@@ -16,6 +16,7 @@ class ScnnPe final : public outer_product::ProcessingElement {
   PairCounts execute(const CsrPlane& image, const CsrPlane& kernel, const IndexMap& map,
                      const OutputPlane& output) const override;
   std::unique_ptr<PairCounter> counter(const IndexMap& map, KernelUse use) const override;
+  std::unique_ptr<outer_product::ImageSets> image_sets(const IndexMap& map) const override;
 
  private:
   PeConfig config_;

@@ -42,6 +42,12 @@ TEST(ScnnPe, EqualsTheOracleOnTenThousandPairs) {
   }
 }
 
+TEST(Scnn, CountsSetsAsPairs) {
+  testing::check_sets("scnn", [](const outer_product::MachineConfig& config, const Params&) {
+    return std::make_unique<ScnnPe>(config.pe());
+  });
+}
+
 TEST(Scnn, BothEnginesAgreeAndLawsHoldOnRandomLayers) { testing::check_random_layers("scnn", 1, 250); }
 
 TEST(Scnn, FunctionalEqualsFastOnValuesOfATrace) { testing::check_value_layers("scnn"); }

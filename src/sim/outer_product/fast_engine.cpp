@@ -330,8 +330,8 @@ PairCounts count_linear(const LinearWork& work, const MachineConfig& config, con
 
 }  // namespace
 
-PairCounts count_operation(const Layer& layer, Operation op, const MachineConfig& config,
-                           const ProcessingElement& pe, Schedule& schedule) {
+PairCounts count_pair_by_pair(const Layer& layer, Operation op, const MachineConfig& config,
+                              const ProcessingElement& pe, Schedule& schedule) {
   if (layer.shape.is_matrix()) {
     return on_schedule(layer, op, config, schedule,
                        [&](const LinearWork& work) { return count_linear(work, config, pe, schedule); });

@@ -7,6 +7,7 @@
 
 #include "base/error.hpp"
 #include "base/text/quote.hpp"
+#include "sim/outer_product/block_costs.hpp"
 #include "sim/outer_product/hardware.hpp"
 #include "sim/outer_product/residency.hpp"
 #include "sim/outer_product/work.hpp"
@@ -91,7 +92,9 @@ OuterProductMachine::Outcome OuterProductMachine::run(const OperationWork& work,
     schedule.record(&units);
   }
   if (options.engine == Engine::kFast) {
-    counts = count_operation(work.layer, work.op, config_, *pe_, schedule);
+    std::optional<PairCounts> by_sets;
+    if (!work.layer.shape.is_matrix()) by_sets = count_by_sets(work, config_, *pe_, costs_key_, schedule);
+    counts = by_sets ? *by_sets : count_pair_by_pair(work.layer, work.op, config_, *pe_, schedule);
     counts.useful = work.macs.effectual;
   } else {
     counts = execute_operation(work.layer, work.op, config_, *pe_, schedule, options.seed);

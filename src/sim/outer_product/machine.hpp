@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <fmt/format.h>
 #include <memory>
 
 #include "sim/accelerator.hpp"
@@ -26,7 +27,7 @@ class OuterProductMachine : public Accelerator {
   std::vector<LayerPasses> plan(const Trace& trace, const SimOptions& options) const override;
   double work_without_zeros(const LayerShape& s) const override;
   double work(const LayerShape& shape) const override;
-  std::string sharing_key() const override { return compute_key_; }
+  std::string sharing_key() const override { return costs_key_; }
   using Accelerator::simulate;
   OpResult simulate(const OperationWork& work, const SimOptions& options) const override;
 
@@ -45,13 +46,16 @@ class OuterProductMachine : public Accelerator {
   PackedMemory memory_;
   std::unique_ptr<ProcessingElement> pe_;
   std::string compute_key_ = memo_key(params_, dram_params("", ""), {"idle_logic"});
+  // Parameters that the cycles of pairs depend on, wherever they run.
+  std::string costs_key_ = memo_key(params_, machine_params(0), {"kernel_vectors"}) +
+                           fmt::format(" n={} banks={}", config_.n, config_.pe().banks);
 };
 
 // The two engines of the outer-product machines: every pair of an operation, counted or computed.
 
-// Counts from masks. `useful` stays 0: it is count_macs' effectual.
-PairCounts count_operation(const Layer& layer, Operation op, const MachineConfig& config,
-                           const ProcessingElement& pe, Schedule& schedule);
+// Counts from masks. `useful` stays 0: it is count_macs' effectual. The reference of count_by_sets().
+PairCounts count_pair_by_pair(const Layer& layer, Operation op, const MachineConfig& config,
+                              const ProcessingElement& pe, Schedule& schedule);
 
 // Moves values through the PEs and compares the result with the reference convolution (std::logic_error).
 PairCounts execute_operation(const Layer& layer, Operation op, const MachineConfig& config,

@@ -62,6 +62,8 @@ enum class KernelUse {
   kShared,  // a kernel meets all images (weight gradient, matrix multiplication)
 };
 
+class ImageSets;
+
 class ProcessingElement {
  public:
   explicit ProcessingElement(const PeConfig& config) : has_banks_(config.banks > 0) {}
@@ -73,6 +75,10 @@ class ProcessingElement {
                              const OutputPlane& output) const = 0;
 
   virtual std::unique_ptr<PairCounter> counter(const IndexMap& map, KernelUse use) const = 0;
+  // Counts convolutions in bulk (image_sets.hpp); null if pairs must be looked at one by one.
+  virtual std::unique_ptr<ImageSets> image_sets(const IndexMap& map) const = 0;
+  // True if image sets ask for KernelBatch::starts.
+  virtual bool needs_starts() const { return false; }
 
   // True if count() looks at columns even where the column range is free (matrix multiplication).
   bool needs_columns() const { return has_banks_; }

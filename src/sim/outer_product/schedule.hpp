@@ -21,6 +21,7 @@ struct ScheduleResult {
   std::int64_t broadcast_wait = 0;  // for kernels on the bus
   std::int64_t drain_wait = 0;      // for accumulators that are not empty yet
   std::int64_t sent_again = 0;      // kernel vectors broadcast more than once
+  bool operator==(const ScheduleResult&) const = default;
 };
 
 // Cycles that the sums of a phase take to leave the accumulators: while the phase runs, and after its
@@ -55,10 +56,15 @@ class Schedule {
   }
 
   void add(std::int64_t phase, std::int64_t pe, std::int64_t cycles) {
+    add(phase, pe, cycles, 1, cycles > 0 ? 1 : 0);
+  }
+  // Adds several pairs, of which `filled` take cycles.
+  void add(std::int64_t phase, std::int64_t pe, std::int64_t cycles, std::int64_t pairs,
+           std::int64_t filled) {
     Load& load = load_[static_cast<std::size_t>(phase) * pes_ + static_cast<std::size_t>(pe)];
     load.cycles += cycles;
-    load.pairs += 1;
-    load.filled_pairs += cycles > 0 ? 1 : 0;
+    load.pairs += pairs;
+    load.filled_pairs += filled;
   }
 
   void close() {

@@ -1,13 +1,18 @@
 // Checks that every outer-product machine must pass, on whole layers through the registry.
 #pragma once
 
+#include <deque>
 #include <gtest/gtest.h>
 #include <string>
 #include <vector>
 
 #include "base/error.hpp"
+#include "base/testing.hpp"
+#include "sim/outer_product/block_costs.hpp"
+#include "sim/outer_product/machine.hpp"
 #include "sim/testing/machines.hpp"
 #include "sim/testing/random_layer.hpp"
+#include "sim/without_zeros.hpp"
 
 namespace lacuna::testing {
 
@@ -93,6 +98,59 @@ inline void check_random_layers(const std::string& name, std::uint64_t first_see
       if (::testing::Test::HasFailure()) return;
     }
   }
+}
+
+// Gives each row of a mask without zeros bytes of its own.
+using Bits = std::deque<std::vector<std::uint8_t>>;
+inline void spell_out(MaskView& mask, Bits& storage) {
+  if (!mask.no_zeros()) return;
+  const std::int64_t row_bytes = mask.readable_bytes();
+  std::vector<std::uint8_t>& bytes = storage.emplace_back();
+  for (std::int64_t r = 0; r < mask.rows; ++r) bytes.insert(bytes.end(), mask.data, mask.data + row_bytes);
+  mask.data = bytes.data();
+  mask.row_bytes = row_bytes;
+}
+
+// Counting sets gives the counts and the time of every PE that pairs one by one give: random shapes, and the
+// same without zeros, where masks say so and cycles follow from the shape.
+template <typename MakePe>
+void check_sets(const std::string& name, const MakePe& make_pe) {
+  int counted = 0;
+  std::vector<Settings> all = varied_settings(name);
+  for (const char* multipliers : {"256", "768", "1280"}) all.push_back({{"multipliers", multipliers}});
+  for (std::uint64_t seed = 1; seed <= random_cases(2000); ++seed) {
+    SCOPED_TRACE(seed);
+    const Trace trace = random_trace(seed, RandomLayerLimits{40, 12, 2});
+    if (trace.layers()[0].shape.is_matrix()) continue;
+    const Trace full = trace_without_zeros(trace);
+    // Each operand without zeros in turn, both, or none.
+    Layer layer = trace.layers()[0];
+    if (seed % 2 == 0) layer.a = full.layers()[0].a;
+    if (seed % 3 == 0) layer.w = full.layers()[0].w;
+    if (seed % 4 < 2) layer.g = full.layers()[0].g;
+    Bits storage;
+    Layer bits = layer;  // for the reference, which is not told that there are no zeros
+    for (LayerTensor* tensor : {&bits.a, &bits.w, &bits.g}) spell_out(tensor->mask, storage);
+    const auto machine = make_machine(name, all[seed % all.size()]);
+    const outer_product::MachineConfig config = outer_product::machine_config(machine->params());
+    const auto pe = make_pe(config, machine->params());
+    for (const Operation op : kOperations) {
+      const auto schedule = [&](UnitRecord& units) {
+        outer_product::Schedule made(config.pes(), config.fill, config.fill_each_pair);
+        made.record(&units);
+        return made;
+      };
+      UnitRecord units_of_pairs, units_of_sets;
+      outer_product::Schedule of_pairs = schedule(units_of_pairs), of_sets = schedule(units_of_sets);
+      const auto sets = outer_product::count_by_sets(OperationWork(layer, op), config, *pe, "", of_sets);
+      if (!sets) continue;
+      ++counted;
+      ASSERT_EQ(*sets, outer_product::count_pair_by_pair(bits, op, config, *pe, of_pairs));
+      ASSERT_EQ(of_sets.finish(), of_pairs.finish()) << operation_name(op);
+      ASSERT_EQ(units_of_sets, units_of_pairs);
+    }
+  }
+  EXPECT_GT(counted, static_cast<int>(random_cases(2000)));
 }
 
 // Floating-point values of a trace, and kernels of more than 64 taps.
