@@ -7,6 +7,7 @@ environment (NAME=VALUE) that are not for PyTorch.
 """
 import json
 import os
+import re
 import struct
 import sys
 import time
@@ -258,15 +259,27 @@ def answer(request, trainings):
     return {"seconds": [seconds for seconds, _ in results], "losses": [loss for _, loss in results]}
 
 
-def blas_in_use():
-    """Linear layers are PyTorch's calls of a BLAS, and Debian's may be the reference, which is many times slower."""
-    with open("/proc/self/maps") as file:
-        libraries = set(line.split("/", 1)[1].strip() for line in file if ".so" in line and "/" in line)
-    names = " ".join(sorted(libraries))
+def blas_of(config, libraries):
+    """The BLAS behind PyTorch's linear layers: the one that it was built with, as torch.__config__.show() says. A build
+    with any BLAS ("generic") takes the system's, which may be the reference, many times slower. Other packages bring
+    libraries of their own into the process: NumPy an OpenBLAS, which says nothing about PyTorch."""
+    built_with = re.search(r"BLAS_INFO=(\w+)", config)
+    name = built_with.group(1).lower() if built_with else "generic"
+    if name != "generic":
+        return {"open": "openblas"}.get(name, name)
+    names = " ".join(sorted(path for path in libraries if not re.search(r"\b(numpy|scipy)\b", path)))
     for name in ("openblas", "mkl_", "blis", "atlas"):
         if name in names:
             return name.strip("_")
-    return "reference" if "/blas/libblas.so" in names else ""
+    if "/blas/libblas.so" in names:
+        return "reference"
+    return "mkl" if "Math Kernel Library" in config else ""
+
+
+def blas_in_use():
+    with open("/proc/self/maps") as file:
+        libraries = set(line.split("/", 1)[1].strip() for line in file if ".so" in line and "/" in line)
+    return blas_of(torch.__config__.show(), libraries)
 
 
 def main():
@@ -305,4 +318,5 @@ def main():
         say(reply)
 
 
-main()
+if __name__ == "__main__":
+    main()
