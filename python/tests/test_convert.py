@@ -1201,6 +1201,19 @@ class ToolsOfTorch(ConvertTest):
             self.near(torch.jit.load(file)(x), model(x))
         self.near(torch.jit.script(model)(x), model(x))
 
+    def test_traces_are_the_same_while_layers_wake_up(self):
+        """torch.jit.trace compares a second trace with the first."""
+        model = lacuna.convert(small_network().eval())
+        x = torch.randn(2, 3, 16, 16)
+        with self.losing():
+            for _ in range(60):
+                model(x).sum().backward()
+        for module in model:
+            if "_lacuna" in vars(module):
+                self.assertGreater(module._lacuna.left, 1)
+                module._lacuna.left = 1
+        self.near(torch.jit.trace(model, x)(x), model(x))
+
     def test_quantization(self):
         model = lacuna.convert(small_network().eval())
         quantized = torch.quantization.quantize_dynamic(model, {nn.Linear}, dtype=torch.qint8)

@@ -90,13 +90,13 @@ def _autocast_tests() -> Tuple[Callable[[], bool], Callable[[], torch.dtype]]:
 
 autocasts, _autocast_dtype = _autocast_tests()
 is_compiling = getattr(getattr(torch, "compiler", None), "is_compiling", lambda: False)
+# A trace would hold what a call of ours looks at, and differ from the next where a layer comes out of its rest.
+is_tracing: Callable[[], bool] = torch._C._is_tracing
 _TYPES = (torch.float32, torch.bfloat16)
 
 
 def _takes(x: torch.Tensor, weight: torch.Tensor, bias: Optional[torch.Tensor]) -> bool:
     """Return true if our kernels can run this call; everything else is PyTorch's, errors included."""
-    if torch.jit.is_tracing():  # first: what follows would become part of a trace
-        return False
     if autocasts():
         if _autocast_dtype() != torch.bfloat16:
             return False
@@ -212,7 +212,7 @@ def _conv2d_forward(self, input: torch.Tensor) -> torch.Tensor:
         return self._conv_forward(input, self.weight, self.bias)
     else:
         state = None if is_compiling() else self.__dict__.get("_lacuna")
-        if state is None:
+        if state is None or is_tracing():
             return _plain[nn.Conv2d](self, input)
         if state.left > 0:
             state.count_down()
@@ -225,7 +225,7 @@ def _linear_forward(self, input: torch.Tensor) -> torch.Tensor:
         return F.linear(input, self.weight, self.bias)
     else:
         state = None if is_compiling() else self.__dict__.get("_lacuna")
-        if state is None:
+        if state is None or is_tracing():
             return _plain[nn.Linear](self, input)
         if state.left > 0:
             state.count_down()

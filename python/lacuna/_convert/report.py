@@ -139,7 +139,7 @@ class ConversionReport:
                 lines.append(line.rstrip())
         if rows:
             lines.append(f"{self.memory['workspace'] / 1e6:.3g} MB of workspace, which all layers share")
-        lines += [f"  {r['layer']}: {r['kernel']} needs {r['bytes'] / 1e6:.0f} MB: not tried" for r in self.too_large()]
+        lines += [f"  {r['layer']}: {r['kernel']} needs {r['bytes'] / 1e6:.3g} MB: not tried" for r in self.too_large()]
         for row in self.blocks():
             times = "  ".join(f"{name} {ms:.3g} ms" for name, ms in row["ms"].items())
             lines.append(f"  {row['layer']} with the layer before it, {row['activation']}: {row['runs']}  {times}".rstrip())
