@@ -1,5 +1,6 @@
 """The operations that a step ran, layer by layer, counted from the gradients that PyTorch computed."""
 
+import itertools
 import unittest
 
 import torch
@@ -161,6 +162,32 @@ class Operations(RecordingTest):
                 model(x)
             cycles = [lacuna.simulate(source).totals()[0]["cycles_per_batch"] for source in (step, self.path)]
             self.assertEqual(*cycles)
+
+    def test_of_inference_with_attention(self):
+        """PyTorch's layers of attention run as a whole without gradients, in a kernel that hides its products."""
+        for make, inside in [
+            (lambda: nn.MultiheadAttention(8, 2, batch_first=True), 4),
+            (lambda: nn.TransformerEncoderLayer(8, 2, 16, batch_first=True), 6),
+            (lambda: nn.TransformerEncoder(nn.TransformerEncoderLayer(8, 2, 16, batch_first=True), 2), 12),
+        ]:
+            model, x = make().eval(), torch.randn(2, 5, 8)
+            inputs = [x, x, x] if isinstance(model, nn.MultiheadAttention) else [x]
+            masks = [None] if len(inputs) == 3 else [None, torch.arange(5)[None] >= torch.tensor([[5], [3]])]
+            for padding, frozen in itertools.product(masks, (False, True)):
+                model.requires_grad_(not frozen)
+                options = {} if padding is None else {"src_key_padding_mask": padding}
+                step = lambda: model(*inputs, **options)  # noqa: B023, E731
+                with torch.no_grad():
+                    before = step()
+                    found = operations(self.record(model, step, inference=True))
+                    after = step()
+                self.assertEqual(len(found), inside)
+                self.assertEqual(set(map(tuple, found.values())), {("forward",)})
+                before, after = (y[0] if isinstance(y, tuple) else y for y in (before, after))
+                self.assert_same(after, before)
+        model = nn.ModuleDict({"frozen": model, "head": nn.Linear(8, 2)})  # part of a training step
+        step = lambda: model["head"](model["frozen"](x)).sum().backward()  # noqa: E731
+        self.assertEqual(len(operations(self.record(model, step))), inside + 1)
 
     def test_without_a_backward_pass(self):
         model = nn.Sequential(nn.Linear(4, 3)).requires_grad_(False)

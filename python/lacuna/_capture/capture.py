@@ -20,6 +20,7 @@ from typing import Any, Callable, Dict, List, Mapping, MutableMapping, Optional,
 
 import torch
 from torch import nn
+from torch.overrides import TorchFunctionMode
 
 from .._trace.container import check_zstd, write_container
 from .callers import in_backward
@@ -32,6 +33,7 @@ from ..errors import CaptureError, CaptureWarning
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 _DTYPES = {"f32": torch.float32, "bf16": torch.bfloat16}
+_ATTENTION = (nn.MultiheadAttention, nn.TransformerEncoderLayer, nn.TransformerEncoder)
 
 
 def capture(
@@ -158,7 +160,7 @@ class Capture:
             calls += 1
             recorder.start(Running(name, module, sequence_of(module, calls, args, kwargs), in_backward()))
             try:
-                with _unfused_recurrence(module):
+                with _unfused(module):
                     return inner(*args, **kwargs)
             finally:
                 recorder.stop()
@@ -269,17 +271,34 @@ def _unfused_attention() -> Callable[[], None]:
     before = {kind: getattr(cuda, f"{kind}_enabled")() for kind in kinds if hasattr(cuda, f"{kind}_enabled")}
     for kind in before:
         getattr(cuda, f"enable_{kind}")(kind == "math_sdp")
+    whole = getattr(torch.backends, "mha", None)  # without gradients
+    was_whole = whole is not None and whole.get_fastpath_enabled()
+    if was_whole:
+        whole.set_fastpath_enabled(False)
 
     def undo() -> None:
+        if was_whole:
+            whole.set_fastpath_enabled(True)
         for kind, enabled in before.items():
             getattr(cuda, f"enable_{kind}")(enabled)
 
     return undo
 
 
+class _Seen(TorchFunctionMode):
+    """Changes nothing. Before torch 2.2, layers of attention that run as a whole ask whether somebody looks."""
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        return func(*args, **(kwargs or {}))
+
+
 @contextlib.contextmanager
-def _unfused_recurrence(module: nn.Module):
-    """The same for libraries that compute a recurrent layer as a whole."""
+def _unfused(module: nn.Module):
+    """The same for kernels that compute a recurrent layer or one of attention as a whole."""
+    if isinstance(module, _ATTENTION) and not hasattr(torch.backends, "mha"):
+        with _Seen():
+            yield
+        return
     if not isinstance(module, nn.RNNBase):
         yield
         return
