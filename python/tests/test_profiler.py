@@ -193,6 +193,31 @@ class Numbers(unittest.TestCase):
         self.assertLessEqual(names, set(first.layers))
         self.assertFalse(any("forward" in vars(module) for module in model.modules()))
 
+    def test_of_a_model_without_convolutions_and_linear_layers(self):
+        class Bare(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.rnn = nn.GRU(16, 8, batch_first=True)
+                self.last = nn.Parameter(torch.randn(10, 8))
+
+            def forward(self, x):
+                x = self.rnn(x.flatten(2)[..., :16])[0]
+                return nn.functional.linear(x.relu().mean(1), self.last)
+
+        self.same(*measured(Bare()))
+        with self.assertWarnsRegex(lacuna.ProfilerWarning, "step.. was never called"), lacuna.Profiler(Bare()) as profiler:
+            loss_of(profiler._model, batch()).backward()
+
+    def test_of_layers_that_have_no_shape_yet(self):
+        warnings.filterwarnings("ignore", "Lazy modules")  # unittest restores it
+        model = nn.Sequential(nn.Flatten(), nn.LazyLinear(10))
+        with lacuna.Profiler(model, every=1) as profiler:
+            train(model, profiler)
+        self.assertEqual(list(profiler.measurements[0].layers), ["1"])
+        with lacuna.capture(nn.Sequential(nn.Flatten(), nn.LazyLinear(10))) as step:
+            loss_of(step._model, batch()).backward()
+        self.assertEqual(step.layers, ["1"])
+
     def test_layers_alone_are_watched_by_hooks(self):
         model = small()
         with lacuna.Profiler(model, every=1) as profiler:
@@ -358,6 +383,9 @@ class Training(unittest.TestCase):
         self.assertLessEqual(found.saved_ms, sum(row["pytorch_ms"] for row in found.layers))
         self.assertRegex(str(found), r"^lacuna.convert would save [\d.]+ ms of [\d.]+ ms per step\n")
         self.assertEqual(lacuna.report(model).converted, [])
+        with lacuna.Profiler(model, every=1) as profiler:  # no step is without measurement
+            train(model, profiler, 3, data)
+        self.assertGreater(profiler.savings().step_ms, 0)
 
     def test_default_bounds_what_simulations_take(self):
         """Steps of a millisecond: the first is measured, and the others wait until it has been paid for."""
@@ -574,7 +602,7 @@ class Outputs(unittest.TestCase):
 
     def test_bad_input(self):
         cases = [
-            (lambda: lacuna.Profiler(nn.ReLU()), "no convolution and no Linear"),
+            (lambda: lacuna.Profiler(nn.ReLU()), "has no weights"),
             (lambda: lacuna.Profiler("model"), "is a str, not a torch.nn.Module"),
             (lambda: lacuna.Profiler(small(), every=0), "every is 0"),
             (lambda: lacuna.Profiler(small(), samples=0.5), "samples is 0.5"),

@@ -43,9 +43,17 @@ def unwrapped(model: nn.Module) -> nn.Module:
             )
     while isinstance(model, (nn.DataParallel, nn.parallel.DistributedDataParallel)):
         model = model.module
-    if not any(parameter.dim() > 1 for parameter in model.parameters()):
-        raise CaptureError("the model has no weights to multiply with: no convolution, linear layer or the like")
+    if not has_weights(model):
+        raise CaptureError(f"the model has {NO_WEIGHTS}")
     return model
+
+
+NO_WEIGHTS = "no weights to multiply with: no convolution, linear layer or the like"
+
+
+def has_weights(model: nn.Module) -> bool:
+    """Return true if there is something to multiply with, though it may have no shape yet."""
+    return any(nn.parameter.is_lazy(parameter) or parameter.dim() > 1 for parameter in model.parameters())
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,7 @@ class Profiler(ProfilerResults):
     A loop that should not be touched: `lacuna.Profiler(model, optimizer=optimizer)` counts the calls of
     `optimizer.step()` itself. Without `with`: `start()` before the loop and `close()` after it.
 
-    model: any module with convolutions or Linear, on any device, also inside DistributedDataParallel. It is not
+    model: any module with weights that are multiplied, on any device, also inside DistributedDataParallel. It is not
         changed; hooks are on its layers during the steps that are measured. Where the first of these finds products
         outside of such modules (attention, recurrent layers, functions), the dispatcher is watched as well.
     machines: names of `lacuna.machines()`; TensorDash if none is given.
@@ -149,8 +149,8 @@ class Profiler(ProfilerResults):
         if self._closed:
             raise ProfilerError("this profiler is closed; make a new one")
         now = time.monotonic()
-        if self._watch is None and self._step_began is not None:
-            self._seconds.append(now - self._step_began)
+        if self._step_began is not None:
+            (self._seconds if self._watch is None else self._watched_seconds).append(now - self._step_began)
         if self._watch is not None:
             self._submit()
         elif self._due:
@@ -166,7 +166,7 @@ class Profiler(ProfilerResults):
             return
         self._closed = True
         watch = self._disarm()
-        if self._step == 0 and watch is not None and watch.finish()[0]:
+        if self._step == 0 and watch is not None and self._decided(watch).finish()[0]:
             self._failed(
                 "step() was never called, so nothing was measured; call it after optimizer.step(), or give the "
                 "profiler the optimizer"

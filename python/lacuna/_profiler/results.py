@@ -44,6 +44,7 @@ class ProfilerResults:
         self._step = 0
         self._step_began: Optional[float] = None
         self._seconds: Deque[float] = deque(maxlen=64)  # of the last steps that were not measured
+        self._watched_seconds: Deque[float] = deque(maxlen=64)  # of those that were, which take longer
         self._last_batch = 0
         self._last_layers: List[Tuple[str, Dict[str, Any], Tuple[str, ...], Zeros]] = []
 
@@ -80,13 +81,15 @@ class ProfilerResults:
         lacuna.convert would save 41.2 ms of 130 ms per step
         ...
 
-        Takes seconds: call it after the training, or between two steps.
+        Takes seconds: call it after the training, or between two steps. The step's time is that of steps that were not
+        measured, if there were any.
         """
         with self._lock:
             batch, layers = self._last_batch, self._last_layers
         if not layers:
             raise ProfilerError("nothing has been measured yet; train some steps first")
-        step_ms = 1e3 * statistics.median(self._seconds) if self._seconds else math.nan
+        seconds = self._seconds or self._watched_seconds
+        step_ms = 1e3 * statistics.median(seconds) if seconds else math.nan
         return savings(self._model, batch, layers, step_ms)
 
     def drain(self, timeout: Optional[float] = None) -> bool:

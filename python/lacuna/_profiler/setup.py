@@ -8,8 +8,8 @@ from typing import Any, Dict, Tuple
 import torch
 from torch import nn
 
+from .._capture.modules import NO_WEIGHTS, has_weights
 from .._native.handles import ResultHandle, TraceHandle, run_simulation
-from .watch import LAYERS
 from ..errors import ProfilerError, ProfilerWarning
 
 
@@ -40,8 +40,8 @@ def checked_model(model: Any) -> Tuple[nn.Module, bool]:
             "the model is compiled (torch.compile), which hides its layers; from torch 2.6 on the measured steps run "
             "uncompiled, before it profile the module that was compiled"
         )
-    if not any(isinstance(module, LAYERS) for module in model.modules()):
-        raise ProfilerError("the model has no convolution and no Linear to measure")
+    if not has_weights(model):
+        raise ProfilerError(f"the model has {NO_WEIGHTS}")
     return model, compiled
 
 
