@@ -8,7 +8,7 @@ from typing import Any, Dict, List, Optional
 from ._files import write_text
 from .errors import SimulationError
 
-_WIDTHS = (0, 80, 120, 160, 240)  # columns of the tables that are kept; 0: as the program has it
+_WIDTHS = (0, 80, 100, 120, 160, 240)  # columns of the tables that are kept; 0: as the program has it
 
 
 @dataclass

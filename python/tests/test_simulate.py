@@ -1,6 +1,7 @@
 """lacuna.simulate and what it stands on: the same numbers as the program, errors that say what to do."""
 
 import copy
+import io
 import json
 import multiprocessing
 import os
@@ -157,6 +158,8 @@ class Simulate(unittest.TestCase):
             self.assertEqual((other.totals(), other.data, other.csv()), (result.totals(), result.data, result.csv()))
             self.assertEqual(other.to_dicts(), result.to_dicts())
             self.assertEqual((other.table(True), str(other)), (result.table(True), str(result)))
+            for width in (80, 100, 120, 160, 240):
+                self.assertEqual(other.table(True, width), result.table(True, width))
             try:
                 self.assertEqual(other.html(), result.html())
             except lacuna.SimulationError:  # built without npm
@@ -203,6 +206,14 @@ class Simulate(unittest.TestCase):
         self.assertEqual(seen, sorted(seen))
         self.assertAlmostEqual(seen[-1], 1)
         lacuna.simulate(step, progress=lambda share: True)  # tqdm's update returns true
+        try:
+            from tqdm import tqdm
+        except ImportError:
+            tqdm = None
+        if tqdm is not None:
+            with tqdm(total=1, file=io.StringIO()) as bar:
+                lacuna.simulate(step, progress=lambda share: bar.update(share - bar.n))
+            self.assertAlmostEqual(bar.n, 1)
         with self.assertRaises(ZeroDivisionError):
             lacuna.simulate(step, progress=lambda share: 1 / 0)
 
