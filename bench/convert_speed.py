@@ -17,6 +17,7 @@ measured.
 import argparse
 import copy
 import json
+import math
 import os
 import statistics
 import sys
@@ -92,12 +93,11 @@ def trained(options, name):
     make, batch, rate = MODELS[name]
     torch.manual_seed(0)
     batch = options.batch or batch
-    training = Training(make(), rate, torch.channels_last, convert=True)
-    first = last = None
+    training = Training(make(), rate, torch.channels_last, convert=False)  # which has measured nothing yet
+    first = last = math.nan
     for data in batches(name, batch, options.train, folder=options.cifar):
         last = training.step(*data).item()
-        first = last if first is None else first
-    lacuna.unconvert(training.model)
+        first = last if math.isnan(first) else first
     return training.model, batch, rate, first, last
 
 
