@@ -13,7 +13,7 @@ from .blocks import Block, block_output
 from .calls import Call, LayerFunction, Manner
 from .history import machine
 from .plans import Geometry
-from .tensors import differentiates_forward, dispatch_is_watched, is_plain, saving_is_watched, uses_channels_last
+from .tensors import differentiates_forward, dispatch_is_watched, is_plain, look_for_hooks, saving_is_watched, uses_channels_last
 
 # Multiply-accumulates per thread below which PyTorch's call takes as long as the overhead of ours.
 _FEWEST_MACS = 1_000_000
@@ -244,6 +244,8 @@ def _in_use(change: int) -> None:
     global _states
     with _states_lock:
         _states += change
+        if _states == max(0, change):
+            look_for_hooks(_states == 1)
         for kind, ours in _ours.items():
             if _states == 1 and change > 0 and kind.forward is not ours:
                 if kind not in _covered or kind.forward is _plain[kind]:

@@ -1,5 +1,6 @@
 """Tensors as our kernels see them: which they can read, in which order, with how many zeros."""
 
+import threading
 from typing import Optional, Sequence
 
 import torch
@@ -80,16 +81,54 @@ def share_of_zero_rows(grad: torch.Tensor) -> float:
     return 1 - rows_that_count(grad).numel() / max(1, grad.numel() // grad.shape[-1])
 
 
-_saving_hooks = getattr(torch._C._autograd, "_top_saved_tensors_default_hooks", lambda ignore_tracing: None)
+class _CountedHooks:
+    """Hooks on saved tensors before torch 2.8, which nobody can be asked for: their class counts, while it is watched."""
+
+    _kind = torch.autograd.graph.saved_tensors_hooks
+
+    def __init__(self) -> None:
+        self._here = threading.local()
+        self._methods = self._kind.__enter__, self._kind.__exit__
+
+    def watch(self, on: bool) -> None:
+        enter, leave = self._methods
+        if not on:
+            self._kind.__enter__, self._kind.__exit__ = enter, leave
+            return
+        here = self._here = threading.local()
+
+        def counted_enter(hooks):
+            entered = enter(hooks)
+            here.depth = getattr(here, "depth", 0) + 1
+            return entered
+
+        def counted_leave(hooks, *error):
+            here.depth = max(0, getattr(here, "depth", 0) - 1)
+            return leave(hooks, *error)
+
+        self._kind.__enter__, self._kind.__exit__ = counted_enter, counted_leave
+
+    def top(self, ignore_tracing: bool) -> Optional[int]:
+        return getattr(self._here, "depth", 0) or None
+
+
+_counted = None if hasattr(torch._C._autograd, "_top_saved_tensors_default_hooks") else _CountedHooks()
+_saving_hooks = _counted.top if _counted is not None else torch._C._autograd._top_saved_tensors_default_hooks
 
 
 def saving_is_watched() -> bool:
-    """Return true inside a checkpoint and wherever else saved tensors have hooks, if this torch can say so (2.8).
+    """Return true inside a checkpoint and wherever else saved tensors have hooks.
 
     A checkpoint computes its forward pass twice and expects the same tensors to be saved; the kernels that run a layer
     may have changed in between.
     """
     return _saving_hooks(False) is not None
+
+
+def look_for_hooks(on: bool) -> None:
+    """While there are converted layers."""
+    if _counted is not None:
+        _counted.watch(on)
 
 
 _dispatch_depth = getattr(torch._C, "_len_torch_dispatch_stack", lambda: 0)
