@@ -1,6 +1,5 @@
 """lacuna.nn: modules that skip the zeros of their activations while they train."""
 
-from time import perf_counter
 from typing import Dict, Optional, Tuple
 
 import torch
@@ -66,9 +65,9 @@ class SparseFFN(nn.Module):
             return plain_forward(*tensors, self.activation, self.threshold)
         if torch.is_grad_enabled() and any(tensor is not None and tensor.requires_grad for tensor in tensors):
             return BlockFunction.apply(*tensors, call)
-        used, begin = call.next(), perf_counter()
+        used, begin = call.next(), call.now()
         output, _, zeros = call.forward(used, torch.nn.functional.linear(*tensors[:3]), *tensors[3:])
-        call.done(used, perf_counter() - begin, zeros)
+        call.done(used, call.now() - begin, zeros)
         return output
 
     def _call(self, tensors: Tuple[Optional[torch.Tensor], ...]) -> Optional[Call]:

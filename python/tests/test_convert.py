@@ -48,6 +48,25 @@ def always(candidate):
     return mock.patch.multiple(Choice, next=choose, by_rule=choose), mock.patch.object(converted_layers, "_FEWEST_MACS", 0)
 
 
+@contextlib.contextmanager
+def torch_takes(seconds):
+    """PyTorch's backward passes take so long, and all else a microsecond."""
+    passed = 0.0
+
+    def now():
+        nonlocal passed
+        passed += 1e-6
+        return passed
+
+    def backward(call, *args):
+        nonlocal passed
+        passed += seconds
+        return TORCH_BACKWARD(call, *args)
+
+    with mock.patch("lacuna._convert.calls.clock", lambda threads: now), mock.patch.object(Call, "_torch_backward", backward):
+        yield
+
+
 class ConvertTest(unittest.TestCase):
     def setUp(self):
         threads = torch.get_num_threads()
@@ -911,11 +930,10 @@ class Reports(ConvertTest):
         """A layer whose measurements end with ours faster or not, whatever the clock says."""
         layer = lacuna.convert(nn.Linear(64, 64), dry_run=dry_run)
         x = torch.randn(64, 64, requires_grad=True)
-        slow = lambda call, *args: (time.sleep(0.01), TORCH_BACKWARD(call, *args))[1]  # noqa: E731
         best = OUR_DENSE if faster else TORCH
         with mock.patch.object(Choice, "_fastest", lambda choice: best), mock.patch.object(
             converted_layers, "_FEWEST_MACS", 0
-        ), mock.patch.object(Call, "_torch_backward", slow):
+        ), torch_takes(0.01):
             for _ in range(40):
                 layer(x).sum().backward()
         return layer, x
@@ -1396,15 +1414,26 @@ class Choosing(ConvertTest):
         """Every operation looks faster alone; together they are not."""
         layer, x = nn.Linear(16, 16), torch.randn(4, 16, requires_grad=True)
         lacuna.convert(layer)
-        slow = lambda call, *args: (time.sleep(0.01), TORCH_BACKWARD(call, *args))[1]  # noqa: E731
         for faster in (False, True):
             with mock.patch.object(Choice, "_fastest", lambda choice: OUR_DENSE), mock.patch.object(
                 converted_layers, "_FEWEST_MACS", 0
-            ), mock.patch.object(Call, "_torch_backward", slow if faster else TORCH_BACKWARD):
+            ), torch_takes(0.01 if faster else 0.0):
                 lacuna.convert(layer, remember=False)
                 for _ in range(30):
                     layer(x).sum().backward()
             self.assertEqual(layer._lacuna.left > 0, not faster)
+
+    def test_what_others_take_of_one_thread_does_not_count(self):
+        layer, x = nn.Linear(16, 16), torch.randn(4, 16, requires_grad=True)
+        waits = lambda call, *args: (time.sleep(0.01), TORCH_BACKWARD(call, *args))[1]  # noqa: E731
+        torch.set_num_threads(1)
+        lacuna.convert(layer)
+        with mock.patch.object(Choice, "_fastest", lambda choice: OUR_DENSE), mock.patch.object(
+            converted_layers, "_FEWEST_MACS", 0
+        ), mock.patch.object(Call, "_torch_backward", waits):
+            for _ in range(80):
+                layer(x).sum().backward()
+        self.assertGreater(layer._lacuna.left, 0)
 
     def test_measuring_is_bounded(self):
         """Candidates that lose by far are tried once or twice; the others again only after many calls."""
@@ -1469,8 +1498,7 @@ class Remembered(ConvertTest):
 
     def train(self, best=OUR_DENSE, steps=40, **options):
         layer, x = lacuna.convert(nn.Linear(64, 64), **options), torch.randn(64, 64, requires_grad=True)
-        slow = lambda call, *args: (time.sleep(0.01), TORCH_BACKWARD(call, *args))[1]  # noqa: E731
-        with mock.patch.object(Choice, "_fastest", lambda choice: best), mock.patch.object(Call, "_torch_backward", slow):
+        with mock.patch.object(Choice, "_fastest", lambda choice: best), torch_takes(0.01):
             for _ in range(steps):
                 layer(x).sum().backward()
         (call,) = layer._lacuna.calls.values()

@@ -1,7 +1,6 @@
 """One call of a converted layer: which of the three operations are ours, and the autograd function that runs them."""
 
 from statistics import median
-from time import perf_counter
 from typing import Dict, List, NamedTuple, Optional, Tuple
 
 import torch
@@ -22,7 +21,7 @@ from .tensors import (
     share_of_zeros,
     uses_channels_last,
 )
-from .tuner import NAMES, OUR_BFLOAT16, OUR_DENSE, SKIP_A, SKIP_G, SKIP_ROWS, SKIP_W, TORCH, Choice
+from .tuner import NAMES, OUR_BFLOAT16, OUR_DENSE, SKIP_A, SKIP_G, SKIP_ROWS, SKIP_W, TORCH, Choice, clock
 from ..errors import SimulationError
 
 OPERATIONS = ("forward", "input_grad", "weight_grad")
@@ -80,6 +79,7 @@ class Call:
         self.deterministic, self.dry_run, self._memory_limit = manner.deterministic, manner.dry_run, manner.memory_limit
         self._macs = max(1, geometry.macs())
         self._key = key
+        self._now = clock(threads)
         self.too_large: Dict[str, int] = {}  # kernels that need more memory than they may take, with their bytes
         self.pass_by = 0  # calls that go straight to PyTorch
         self.compared: Optional[Tuple[float, float]] = None  # seconds of PyTorch's and of ours, the whole layer
@@ -120,11 +120,11 @@ class Call:
         used = TORCH if self._turn == 0 else self._choose(FORWARD, x, None, weight)
         if used != TORCH:
             self._plan(FORWARD, used, x, self._ohwi(FORWARD, used, weight), bias is not None)  # made before the clock starts
-        begin = perf_counter()
+        begin = self._now()
         result = None if used == TORCH else self._our_forward(used, x, weight, bias)
         if result is None:
             used, result = TORCH, self._torch_forward(x, weight, bias)
-        self._forward_seconds = (perf_counter() - begin) * self._scale(x)
+        self._forward_seconds = (self._now() - begin) * self._scale(x)
         if self._turn != 0:
             self._done(FORWARD, used, self._forward_seconds)
         return result
@@ -144,12 +144,12 @@ class Call:
         kept: Optional[torch.Tensor] = None,
     ) -> Tuple[Optional[torch.Tensor], Optional[torch.Tensor], Optional[torch.Tensor]]:
         """Gradients of input, weight and bias, those that `mask` asks for; of weights those that `kept` keeps."""
-        begin = perf_counter()
+        begin = self._now()
         if self._turn == 0:
             results = self._torch_backward(grad, x, weight, mask)
         else:
             results = self._chosen_backward(grad, x, weight, mask, kept)
-        self.seconds_back = (perf_counter() - begin) * self._scale(x)
+        self.seconds_back = (self._now() - begin) * self._scale(x)
         self.seconds = self._forward_seconds + self.seconds_back
         self.passes += 1
         self._look_at_gain(mask, self.seconds)
@@ -172,7 +172,7 @@ class Call:
             bias = op == WEIGHT_GRAD and mask[2]  # comes with the weights' gradient
             if used not in (TORCH, SKIP_ROWS):
                 self._plan(op, used, x, self._ohwi(op, used, weight), False)  # made before the clock starts
-            begin = perf_counter()
+            begin = self._now()
             result = None
             if used == SKIP_ROWS:
                 counts = rows_that_count(grad) if counts is None else counts
@@ -195,7 +195,7 @@ class Call:
                 results[which] = found[which]
                 if bias:
                     results[2] = found[2]
-            self._done(op, used, (perf_counter() - begin) * self._scale(x))
+            self._done(op, used, (self._now() - begin) * self._scale(x))
             left[which] = False
             left[2] = left[2] and not bias
         if any(left):

@@ -17,7 +17,7 @@ import torch
 
 from .._files import write_text
 
-_FORMAT = 1  # increase it when records or kernels change
+_FORMAT = 2  # increase it when records or kernels change
 _SECONDS_KEPT = 90 * 24 * 3600
 _MOST_RECORDS = 5000
 _MOST_BYTES = 16 << 20

@@ -7,7 +7,8 @@ win are measured again, as long as all the measuring has cost at most a small sh
 the candidates by rounding alone.
 """
 
-from typing import Dict, Mapping, Optional, Sequence, Tuple
+from time import perf_counter, thread_time
+from typing import Callable, Dict, Mapping, Optional, Sequence, Tuple
 
 TORCH, OUR_DENSE, SKIP_A, SKIP_G, SKIP_W, OUR_BFLOAT16, SKIP_ROWS = range(7)
 NAMES = ("PyTorch", "dense", "skips zeros of A", "skips zeros of G", "skips zeros of W", "bfloat16", "skips rows of G")
@@ -31,6 +32,14 @@ _SHARE = 0.01  # of an operation's time that measuring it may have cost before i
 _FIXED = 0.12
 # Share of zeros above which a kernel that skips them is chosen where times must not matter (deterministic).
 _RULE = {SKIP_A: 0.55, SKIP_G: 0.55, SKIP_W: 0.75, SKIP_ROWS: 0.2}
+
+
+def clock(threads: int) -> Callable[[], float]:
+    """Return what calls are timed by: seconds of the processor for one thread, which others cannot lengthen.
+
+    On a machine with ten times as many processes as cores, PyTorch's time was up to 20 times too long, three times of three.
+    """
+    return thread_time if threads == 1 else perf_counter
 
 
 class Choice:

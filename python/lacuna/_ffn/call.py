@@ -1,13 +1,12 @@
 """One call of a block: PyTorch's products or ours, whichever has been measured to be faster at its zeros."""
 
-from time import perf_counter
 from typing import List, Optional, Tuple
 
 import torch
 import torch.nn.functional as F
 
 from .._convert.tensors import differentiates_forward, dispatch_is_watched, is_plain, linear
-from .._convert.tuner import SKIP_A, TORCH, Choice
+from .._convert.tuner import SKIP_A, TORCH, Choice, clock
 from .block import Pass, Plan, Shape
 
 Gradients = List[Optional[torch.Tensor]]
@@ -37,6 +36,7 @@ class Call:
 
     def __init__(self, shape: Shape, plan: Plan) -> None:
         self.shape, self.plan = shape, plan
+        self.now = clock(shape.threads)
         self.choice = Choice([TORCH, SKIP_A])
         self.pass_by = self._rest = 0
 
@@ -72,7 +72,7 @@ class BlockFunction(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx, x, up, up_bias, down, down_bias, call: Call, hidden: Optional[torch.Tensor] = None):
-        begin = perf_counter()
+        begin = call.now()
         ctx.call, ctx.used = call, call.next() if hidden is None else SKIP_A
         hidden = F.linear(x, up, up_bias) if hidden is None else hidden
         output, kept, ctx.zeros = call.forward(ctx.used, hidden, down, down_bias)
@@ -80,7 +80,7 @@ class BlockFunction(torch.autograd.Function):
         holder = torch.empty(0)
         holder._lacuna_pass = kept
         ctx.save_for_backward(x, up, up_bias, down, holder, hidden if kept is None else None)
-        ctx.seconds = perf_counter() - begin
+        ctx.seconds = call.now() - begin
         return output
 
     @staticmethod
@@ -88,7 +88,7 @@ class BlockFunction(torch.autograd.Function):
         x, up, up_bias, down, holder, hidden = ctx.saved_tensors
         call: Call = ctx.call
         kept = getattr(holder, "_lacuna_pass", None)
-        begin = perf_counter()
+        begin = call.now()
         mask = ctx.needs_input_grad[:5]
         if torch.is_grad_enabled() or dispatch_is_watched() or differentiates_forward() or not is_plain(grad):
             hidden = F.linear(x, up, up_bias)  # with a graph of its own
@@ -100,7 +100,7 @@ class BlockFunction(torch.autograd.Function):
             found = call.plan.backward(kept, grad, x.contiguous(), up.contiguous(), mask[:4])
             results = [*found, grad.reshape(-1, grad.shape[-1]).sum(0) if mask[4] else None]
         if ctx.seconds is not None:
-            call.done(ctx.used, ctx.seconds + perf_counter() - begin, ctx.zeros)
+            call.done(ctx.used, ctx.seconds + call.now() - begin, ctx.zeros)
             ctx.seconds = None
         return (*results, None, None)
 
