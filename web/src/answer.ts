@@ -26,7 +26,7 @@ function heldBack(machine: Machine): string {
 // How much of a speedup zeros give, where the machine would not take the baseline's time without them.
 function partOfZeros(machine: Machine): string {
   const without = speedupWithoutZeros(machine.run, "all") ?? 1;
-  return Math.abs(without - 1) < 0.05 ? "" : `, ${times(fromZeros(machine.run, "all"))} of it from zeros`;
+  return Math.abs(without - 1) < 0.05 ? "" : ` (${times(fromZeros(machine.run, "all"))} of it from zeros)`;
 }
 
 function machineSentence(machine: Machine): string {

@@ -43,7 +43,7 @@ export function drawBarTable(figure: Figure, table: Table, width: number): SVGSV
     fx: { domain: [...Array(panels).keys()], axis: null, paddingInner: gap / pitch, paddingOuter: 0 },
     fy: { domain: [...Array(lines).keys()], axis: null, paddingInner: lines > 1 ? head / (panelHeight + head) : 0, paddingOuter: 0 },
     marks: [
-      Plot.text(table.columns, { fx: (_, i) => i % panels, fy: (_, i) => Math.floor(i / panels), text: (column: string) => shorten(column, Math.floor(pitch / 6.6)), frameAnchor: "top-left", lineAnchor: "bottom", dy: -6, fontWeight: 600, fontSize: 12 }),
+      Plot.text(table.columns, { fx: (_, i) => i % panels, fy: (_, i) => Math.floor(i / panels), text: (column: string) => shorten(column, Math.floor((pitch - 10) / 7.2)), frameAnchor: "top-left", lineAnchor: "bottom", dy: -6, fontWeight: 600, fontSize: 12 }),
       Plot.barX(bars, { fx: "fx", fy: "fy", y: "row", x: "ours", fill: "colour", fillOpacity: (bar) => (bar.mean || table.rows.length < 4 ? 1 : 0.72), rx2: 2 }),
       ...(table.unit === "x" ? [Plot.ruleX([1], { stroke: "var(--text)", strokeOpacity: 0.55 })] : []),
       // The range over samples or seeds.
