@@ -30,8 +30,8 @@ const shots = [
   ["simulate", simulate, 1060, 1000, "light"],
   ["dark", simulate, 1060, 960, "dark", "#layers"],
   ["phone", simulate, 390, 844, "light"],
-  ["figures", reproduce, 1060, 870, "light"],
-  ["figure13", reproduce, 1060, 560, "dark", "#fig13"],
+  ["figures", reproduce, 1060, 1130, "light"],
+  ["figure13", reproduce, 1060, 640, "dark", "#fig13"],
   ["sweep", sweep, 1060, 1210, "light"],
 ];
 const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"] });
