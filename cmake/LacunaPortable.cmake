@@ -1,7 +1,7 @@
 # Targets lacuna_portable and lacuna_shared_portable: the program and liblacuna.so once more, from the same objects, linked for
 # Linux systems as old as the one in LACUNA_OLD_SYSTEM (packaging/sysroot). Wheels and tarballs hold these.
 set(LACUNA_OLD_SYSTEM "" CACHE PATH "An unpacked older Debian to link wheels and tarballs against (packaging/sysroot)")
-if(NOT LACUNA_OLD_SYSTEM)
+if(NOT IS_DIRECTORY "${LACUNA_OLD_SYSTEM}")
   return()
 endif()
 set(packaging ${PROJECT_SOURCE_DIR}/packaging)
