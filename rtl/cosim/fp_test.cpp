@@ -5,16 +5,20 @@
 #include <bit>
 #include <cmath>
 #include <cstdlib>
+#include <deque>
 #include <gtest/gtest.h>
 #include <thread>
 #include <xmmintrin.h>
 
 #include "Vfp_add32.h"
+#include "Vfp_add32_cut.h"
 #include "Vfp_add_bf16.h"
 #include "Vfp_mul32.h"
+#include "Vfp_mul32_cut.h"
 #include "Vfp_mul_bf16.h"
 #include "Vfp_mul_bf16_fp32.h"
 #include "base/random.hpp"
+#include "clocking.hpp"
 #include "top.hpp"
 
 namespace lacuna::rtl {
@@ -149,6 +153,29 @@ void check_bf16(const Run& run, const Expected& expected, bool wide) {
   EXPECT_EQ(failure.count, 0u) << "first: " << std::hex << failure.first;
 }
 
+// A unit with registers inside: a pair per cycle, now and then a cycle in which the pipe stands still. `regs`
+// counts them.
+template <typename Unit, typename Result, typename Expected>
+void check_pipe(std::size_t regs, const Result& result, const Expected& expected) {
+  flush_denormals();
+  OwnedTop<Unit> owned;
+  Unit& unit = *owned;
+  Random random(23);
+  std::deque<std::uint32_t> due;
+  for (int i = 0; i < 300'000; ++i) {
+    const auto [a, b] = random_pair32(random);
+    unit.a_i = a;
+    unit.b_i = b;
+    unit.enable_i = random.chance(0.8) ? 1 : 0;
+    if (unit.enable_i != 0) due.push_back(expected(a, b));
+    tick(unit);
+    if (due.size() < regs) continue;
+    if (due.size() > regs) due.pop_front();
+    const std::uint32_t got = result(unit), want = due.front();
+    ASSERT_TRUE(got == want || (is_nan32(got) && is_nan32(want))) << std::hex << got << " not " << want;
+  }
+}
+
 double bf16_value(std::uint32_t bits) { return static_cast<double>(from_bits(flushed(bits << 16))); }
 
 constexpr auto kProduct = [](auto& unit, std::uint32_t a, std::uint32_t b) {
@@ -171,6 +198,16 @@ TEST(FloatingPoint, MultiplierFp32) {
 TEST(FloatingPoint, AdderFp32) {
   check32<Vfp_add32>(kSum,
                      [](std::uint32_t a, std::uint32_t b) { return to_bits(from_bits(a) + from_bits(b)); });
+}
+TEST(FloatingPoint, MultiplierInStages) {
+  check_pipe<Vfp_mul32_cut>(
+      2, [](const auto& unit) { return unit.product_o; },
+      [](std::uint32_t a, std::uint32_t b) { return to_bits(from_bits(a) * from_bits(b)); });
+}
+TEST(FloatingPoint, AdderInStages) {
+  check_pipe<Vfp_add32_cut>(
+      3, [](const auto& unit) { return unit.sum_o; },
+      [](std::uint32_t a, std::uint32_t b) { return to_bits(from_bits(a) + from_bits(b)); });
 }
 TEST(FloatingPoint, MultiplierBfloat16ToFp32) {
   check_bf16<Vfp_mul_bf16_fp32>(

@@ -24,10 +24,16 @@ template <typename Top, unsigned kLanes = 16>
 class TileDriver {
  public:
   static constexpr int kDepth = 3;
-  // Operand to accumulator: multipliers, the levels of the tree, accumulator.
-  static constexpr int kLatency = 1 + std::bit_width(kLanes);
 
-  TileDriver(const TileShapeInfo& tile, std::uint64_t seed) : tile_(tile), random_(seed) { reset(); }
+  TileDriver(const TileShapeInfo& tile, std::uint64_t seed)
+      : tile_(tile),
+        // Operands, multipliers, the levels of the tree, accumulator, the levels of the tree over its sums.
+        latency_(static_cast<std::size_t>(
+            tile.operand_reg + 1 + tile.mul_regs +
+            tile.sums() * (std::bit_width(kLanes) + std::bit_width(static_cast<unsigned>(tile.add_regs))))),
+        random_(seed) {
+    reset();
+  }
 
   // Forgets everything that was pushed.
   void reset() {
@@ -84,7 +90,7 @@ class TileDriver {
       }
       if (enabled) {
         flight_.push_front(issued);
-        if (flight_.size() == kLatency) {
+        if (flight_.size() == latency_) {
           if (flight_.back()) check_accumulators();
           flight_.pop_back();
         }
@@ -152,6 +158,7 @@ class TileDriver {
     }
     const TileCycle want = std::move(expected_.front());
     expected_.pop_front();
+    if (tile_.sums() > 1 && !want.last) return;  // the total is there when it is complete
     std::vector<std::uint32_t> got;
     for (std::size_t pe = 0; pe < want.accumulators.size(); ++pe) {
       const auto bits = static_cast<std::uint32_t>(get_bits(top_->result_o, pe * 32, 32));
@@ -170,6 +177,7 @@ class TileDriver {
   }
 
   TileShapeInfo tile_;
+  std::size_t latency_;  // cycles from operands to accumulator
   Random random_;
   OwnedTop<Top> top_;
   std::deque<Pair> streams_;

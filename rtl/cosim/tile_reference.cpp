@@ -44,7 +44,12 @@ std::vector<TileCycle> tile_cycles(const std::string& spec, int depth, const Til
     }
   }
   std::vector<TileCycle> cycles;
-  std::vector<float> accumulators(static_cast<std::size_t>(tile.rows * tile.columns), 0.0F);
+  struct Accumulator {
+    std::vector<float> sums;  // -0 while they have no terms
+    std::size_t terms = 0;
+  };
+  const Accumulator empty{std::vector<float>(static_cast<std::size_t>(tile.sums()), -0.0F)};
+  std::vector<Accumulator> accumulators(static_cast<std::size_t>(tile.rows * tile.columns), empty);
   std::vector<float> products(static_cast<std::size_t>(lanes));
   const auto watch = [&](std::int64_t n, std::int64_t position, const Selection& selection) {
     const auto row = static_cast<int>(n) / shares;
@@ -63,14 +68,14 @@ std::vector<TileCycle> tile_cycles(const std::string& spec, int depth, const Til
         }
         products[static_cast<std::size_t>(lane)] = x * y;
       }
-      float& accumulator = accumulators[static_cast<std::size_t>(row * tile.columns + c)];
-      const float sum = tree_sum(products);
-      accumulator = position == 0 ? sum : accumulator + sum;
+      Accumulator& accumulator = accumulators[static_cast<std::size_t>(row * tile.columns + c)];
+      float& sum = accumulator.sums[accumulator.terms++ % accumulator.sums.size()];
+      sum += tree_sum(products);
     }
     if (n + 1 == schedulers) {
       TileCycle cycle;
-      for (const float value : accumulators)
-        cycle.accumulators.push_back(std::bit_cast<std::uint32_t>(value));
+      for (const Accumulator& accumulator : accumulators)
+        cycle.accumulators.push_back(std::bit_cast<std::uint32_t>(tree_sum(accumulator.sums)));
       cycles.push_back(std::move(cycle));
     }
   };

@@ -10,7 +10,8 @@
 
 namespace lacuna::rtl {
 
-// Accumulators of all PEs (row-major) after one issued cycle, as FP32 bits.
+// Accumulators of all PEs (row-major) after one issued cycle, as FP32 bits. Where an accumulator is several
+// sums: their total.
 struct TileCycle {
   bool last = false;  // the output is complete
   std::vector<std::uint32_t> accumulators;
@@ -20,6 +21,9 @@ struct TileShapeInfo {
   int rows = 4, columns = 4, width = 32;  // width: bits of an operand, 32 or 16
   bool skips = true;                      // false: the baseline, one cycle per step
   bool pairs = false;                     // zeros of both operands are skipped, one scheduler per PE
+  // Registers for a faster clock, as td_tile's parameters.
+  int operand_reg = 0, mul_regs = 0, add_regs = 0;
+  int sums() const { return 1 + add_regs; }  // of an accumulator
 };
 
 // `b`: streams of the rows, which are scheduled; `a`: of the columns.

@@ -11,6 +11,9 @@
 #include "Vtile_4x4.h"
 #include "Vtile_bf16.h"
 #include "Vtile_dense.h"
+#include "Vtile_fast.h"
+#include "Vtile_fast_dense.h"
+#include "Vtile_fast_pairs.h"
 #include "Vtile_one_lane.h"
 #include "Vtile_pairs.h"
 #include "layer_reference.hpp"
@@ -82,6 +85,10 @@ TEST(Tile, FourByFour) { check_tile<Vtile_4x4>({4, 4, 16, true}, 200, true, 5); 
 TEST(Tile, ThreeByTwo) { check_tile<Vtile_3x2>({3, 2, 16, true}, 200, true, 6); }
 TEST(Tile, OneByFourBothSides) { check_tile<Vtile_1x4>({1, 4, 16, true, true}, 200, true, 7); }
 TEST(Tile, OneLane) { check_tile<Vtile_one_lane, 1>({2, 2, 16, true}, 400, true, 8); }
+// With registers for a faster clock: as measured (docs/silicon.md), and other depths.
+TEST(Tile, FastFp32) { check_tile<Vtile_fast>({2, 2, 32, true, false, 1, 1, 1}, 400, true, 11); }
+TEST(Tile, FastBaseline) { check_tile<Vtile_fast_dense>({1, 1, 32, false, false, 0, 2, 2}, 400, false, 12); }
+TEST(Tile, FastBothSides) { check_tile<Vtile_fast_pairs>({2, 1, 16, true, true, 1, 0, 3}, 400, true, 13); }
 TEST(Tile, BothSides) { check_tile<Vtile_pairs>({2, 2, 32, true, true}, 400, true, 4); }
 TEST(Tile, BaselineFp32) { check_tile<Vtile_dense>({1, 1, 32, false}, 400, false, 3); }
 

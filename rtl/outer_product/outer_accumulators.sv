@@ -63,9 +63,18 @@ module outer_accumulators #(
       end
     end
     fp_add #(.ExpW(outer_pkg::ExpW), .Man(outer_pkg::ManOut)) u_add (
-      .a_i(sum_i[b*Width +: Width]), .b_i(value_q[b*Width +: Width]), .sum_o(sum_o[b*Width +: Width])
+      .clk_i, .enable_i(1'b1), .a_i(sum_i[b*Width +: Width]), .b_i(value_q[b*Width +: Width]), .sum_o(sum_o[b*Width +: Width])
     );
   end
   assign write_o = valid_q;
   assign entry_o = entry_q;
+
+`ifndef SYNTHESIS
+  stream_check #(.Bits(Inputs * (Width + 2 * IdxW + 1))) u_in_check (
+    .clk_i, .rst_ni, .valid_i(in_valid_i), .ready_i(in_ready_o), .payload_i({product_i, output_y_i, output_x_i, useful_i})
+  );
+  // A vector never leaves with a product that no bank has taken, and no product goes twice.
+  EveryProductOnce : assert property (@(posedge clk_i) disable iff (!rst_ni)
+      (gone_q & granted) == '0 && (!(in_valid_i && in_ready_o) || (useful_i & ~(gone_q | granted)) == '0));
+`endif
 endmodule

@@ -25,7 +25,7 @@ module outer_multiplier #(
       logic [IdxW-1:0] out_y, out_x, out_y_q, out_x_q;
       logic            ok_y, ok_x, executed_q, useful_q, executed, same_row;
       fp_mul #(.ExpW(outer_pkg::ExpW), .ManIn(outer_pkg::ManIn), .ManOut(outer_pkg::ManOut)) u_mul (
-        .a_i(image_i.at.value[i*Width +: Width]), .b_i(kernel_i.at.value[j*Width +: Width]), .product_o(product)
+        .clk_i, .enable_i, .a_i(image_i.at.value[i*Width +: Width]), .b_i(kernel_i.at.value[j*Width +: Width]), .product_o(product)
       );
       outer_index u_y (
         .image_i(image_i.at.y[i*IdxW +: IdxW]), .kernel_i(kernel_i.at.y[j*IdxW +: IdxW]),
@@ -55,6 +55,12 @@ module outer_multiplier #(
       assign useful_o[At]                = useful_q;
     end
   end
+
+`ifndef SYNTHESIS
+  logic started_q = 1'b0;  // registers have been written
+  always_ff @(posedge clk_i) if (enable_i) started_q <= 1'b1;
+  UsefulIsExecuted : assert property (@(posedge clk_i) !started_q || (useful_o & ~executed_o) == '0);
+`endif
 
   logic unused;  // what only ANT's ranges need
   assign unused = ^{map_i.y.offset_low, map_i.y.kernel_last, map_i.x.offset_low, map_i.x.kernel_last};

@@ -5,6 +5,9 @@ module tb_tile #(
   parameter int unsigned  Columns = 4,
   parameter int unsigned  Sides   = 1,
   parameter int unsigned  ManIn   = 23,
+  parameter bit           OperandReg = 1'b0,
+  parameter int unsigned  MulRegs = 0,
+  parameter int unsigned  AddRegs = 0,
   localparam int unsigned Lanes   = td_conn_pkg::Lanes,
   localparam int unsigned Depth   = td_conn_pkg::Depth,
   localparam int unsigned Width   = 9 + ManIn,
@@ -25,7 +28,8 @@ module tb_tile #(
   output logic                                 issue_o,
   output logic                                 enable_o
 );
-  td_tile #(.Rows(Rows), .Columns(Columns), .Sides(Sides), .ManIn(ManIn)) u_dut (
+  td_tile #(.Rows(Rows), .Columns(Columns), .Sides(Sides), .ManIn(ManIn), .OperandReg(OperandReg), .MulRegs(MulRegs),
+            .AddRegs(AddRegs)) u_dut (
     .clk_i, .rst_ni, .bypass_i, .offer_valid_i, .offer_last_i, .offer_a_i, .offer_b_i, .offer_take_o, .result_valid_o,
     .result_ready_i, .result_o
   );

@@ -10,6 +10,10 @@ module td_tile #(
   parameter int unsigned  ExpW    = 8,
   parameter int unsigned  ManIn   = 23,  // 23: FP32, 7: bfloat16
   parameter int unsigned  ManAcc  = 23,
+  // Registers for a faster clock: behind the multiplexers, in multipliers, in adders; see td_pe.
+  parameter bit           OperandReg = 1'b0,
+  parameter int unsigned  MulRegs = 0,
+  parameter int unsigned  AddRegs = 0,
   localparam int unsigned Lanes   = td_conn_pkg::Lanes,
   localparam int unsigned Depth   = td_conn_pkg::Depth,  // rows on offer; the baseline takes one
   localparam int unsigned SelW    = td_conn_pkg::SelW,
@@ -60,15 +64,16 @@ module td_tile #(
   end
 
   if (Sides == 1) begin : gen_row_schedulers
-    logic [Rows*RowW-1:0] operands;
+    logic [Rows*RowW-1:0] operands, operands_q;
     td_tile_frontend #(.Rows(Rows), .Width(Width)) u_frontend (
       .clk_i, .rst_ni, .offer_valid_i, .offer_last_i, .offer_b_i, .offer_take_o, .bypass_i, .stall_i(stall),
       .issue_o(issue), .first_o(first), .last_o(last), .move_o(move), .advance_o(advance), .load_o(load),
       .sel_o(sel), .valid_o(valid), .operands_o(operands)
     );
+    fp_cut #(.Bits(Rows*RowW), .Present(OperandReg)) u_operands (.clk_i, .enable_i(enable), .d_i(operands), .q_o(operands_q));
     for (genvar p = 0; p < Rows * Columns; p++) begin : gen_operands
       assign a[p*PeRows*RowW +: PeRows*RowW] = a_staged[(p % Columns)*Staged*RowW +: Staged*RowW];
-      assign b[p*RowW +: RowW]               = operands[(p / Columns)*RowW +: RowW];
+      assign b[p*RowW +: RowW]               = operands_q[(p / Columns)*RowW +: RowW];
     end
   end else begin : gen_own_window
     logic [StageW-1:0]              take, slide;
@@ -84,9 +89,12 @@ module td_tile #(
     assign sel          = '0;
     assign valid        = {(Rows*Lanes){1'b1}};
     always_comb begin
-      slide = StageW'(Staged);
-      for (int unsigned p = 0; p < Rows * Columns; p++) begin
-        if (drained[p*StageW +: StageW] < slide) slide = drained[p*StageW +: StageW];
+      slide = '0;
+      for (int unsigned s = 0; s < Staged; s++) begin
+        logic all;
+        all = 1'b1;
+        for (int unsigned p = 0; p < Rows * Columns; p++) all = all & (drained[p*StageW +: StageW] > StageW'(s));
+        if (all) slide = StageW'(s + 1);
       end
     end
 
@@ -106,11 +114,15 @@ module td_tile #(
       for (genvar r = 0; r < Rows; r++) begin : gen_row
         for (genvar c = 0; c < Columns; c++) begin : gen_pe
           localparam int unsigned Pe = r * Columns + c;
+          logic [RowW-1:0]        b_now;
           td_pair_frontend #(.Width(Width)) u_frontend (
             .clk_i, .rst_ni, .a_effectual_i(a_effectual[c*Depth*Lanes +: Depth*Lanes]),
             .b_effectual_i(b_effectual[r*Depth*Lanes +: Depth*Lanes]), .a_staged_i(a_staged[c*Depth*RowW +: Depth*RowW]),
             .b_staged_i(b_staged[r*Depth*RowW +: Depth*RowW]), .bypass_i(bypass), .move_i(move), .advance_i(advance),
-            .load_i(load), .drained_o(drained[Pe*AdvW +: AdvW]), .a_o(a[Pe*RowW +: RowW]), .b_o(b[Pe*RowW +: RowW])
+            .load_i(load), .drained_o(drained[Pe*AdvW +: AdvW]), .a_o(a[Pe*RowW +: RowW]), .b_o(b_now)
+          );
+          fp_cut #(.Bits(RowW), .Present(OperandReg)) u_operands (
+            .clk_i, .enable_i(enable), .d_i(b_now), .q_o(b[Pe*RowW +: RowW])
           );
         end
       end
@@ -118,7 +130,13 @@ module td_tile #(
       assign drained = {(Rows*Columns){1'b1}};
       for (genvar p = 0; p < Rows * Columns; p++) begin : gen_operands
         assign a[p*RowW +: RowW] = a_staged[(p % Columns)*RowW +: RowW];
-        assign b[p*RowW +: RowW] = b_staged[(p / Columns)*RowW +: RowW];
+      end
+      logic [Rows*RowW-1:0] b_staged_q;
+      fp_cut #(.Bits(Rows*RowW), .Present(OperandReg)) u_operands (
+        .clk_i, .enable_i(enable), .d_i(b_staged), .q_o(b_staged_q)
+      );
+      for (genvar p = 0; p < Rows * Columns; p++) begin : gen_b
+        assign b[p*RowW +: RowW] = b_staged_q[(p / Columns)*RowW +: RowW];
       end
       logic unused;
       assign unused = ^{bypass_i, bypass, offer_valid_i, offer_last_i, offer_a_i, offer_b_i};
@@ -128,7 +146,10 @@ module td_tile #(
   for (genvar r = 0; r < Rows; r++) begin : gen_row
     for (genvar c = 0; c < Columns; c++) begin : gen_pe
       localparam int unsigned Pe = r * Columns + c;
-      td_pe #(.ExpW(ExpW), .ManIn(ManIn), .ManAcc(ManAcc), .Multiplexed(Sides == 1)) u_pe (
+      td_pe #(
+        .ExpW(ExpW), .ManIn(ManIn), .ManAcc(ManAcc), .Multiplexed(Sides == 1), .OperandReg(OperandReg), .MulRegs(MulRegs),
+        .AddRegs(AddRegs)
+      ) u_pe (
         .clk_i, .rst_ni, .enable_i(enable), .issue_i(issue), .first_i(first), .last_i(last),
         .a_staged_i(a[Pe*PeRows*RowW +: PeRows*RowW]), .sel_i(sel[r*Lanes*SelW +: Lanes*SelW]),
         .valid_i(valid[r*Lanes +: Lanes]), .b_i(b[Pe*RowW +: RowW]), .acc_o(result_o[Pe*AccW +: AccW]), .done_o(done[Pe])

@@ -31,10 +31,14 @@ module td_tile_frontend #(
   logic [AdvW-1:0]      slide;
   logic                 bypass;  // of the stream in the window
 
+  // The smallest AS: every row has drained so many.
   always_comb begin
-    slide = AdvW'(Depth);
-    for (int unsigned r = 0; r < Rows; r++) begin
-      if (drained[r*AdvW +: AdvW] < slide) slide = drained[r*AdvW +: AdvW];
+    slide = '0;
+    for (int unsigned s = 0; s < Depth; s++) begin
+      logic all;
+      all = 1'b1;
+      for (int unsigned r = 0; r < Rows; r++) all = all & (drained[r*AdvW +: AdvW] > AdvW'(s));
+      if (all) slide = AdvW'(s + 1);
     end
   end
 

@@ -37,41 +37,67 @@ module td_window_ctrl #(
   logic             fresh_q, fresh_d;  // nothing of it was issued yet
   logic [Depth-1:0] last_q;            // the row is the last of the stream
   logic             bypass_q;          // the stream in the window takes dense steps
-  logic             ends, closed, enough, go, cut;
-  logic             starts, dense;     // what enters begins a stream; enters in dense steps
-  logic [Depth-1:0] wanted;
+  logic             ends, enough, starts, dense;
 
-  // Does this cycle drain the row that ends the stream?
+  // The slide comes late, from the schedulers. So all that follows is worked out for every slide there may be, a + 1 at
+  // place a, and the slide only chooses.
+  logic [Depth-1:0]       ends_at;    // the slide drains the row that ends the stream
+  logic [Depth-1:0]       starts_at;  // what enters begins a stream
+  logic [Depth-1:0]       dense_at;   // it enters in dense steps
+  logic [Depth-1:0]       enough_at;  // the rows that are to enter are on offer
+  logic [Depth-1:0]       issue_at, move_at;
+  logic [Depth*Depth-1:0] load_at;
   always_comb begin
-    ends = 1'b0;
-    for (int unsigned s = 0; s < Depth; s++) ends = ends | (last_q[s] & (bypass_q | (slide_i > AdvW'(s))));
-    ends = ends & full_q;
-  end
-  // The stream's end is in the window and stays there: nothing more to take.
-  assign closed = full_q & ~ends & (|last_q);
-  assign starts = ends | ~full_q;
-  assign dense  = starts ? bypass_i : bypass_q;
-
-  // Rows that are to enter: as many as leave, up to the end of a stream.
-  always_comb begin
-    wanted = '0;
-    enough = 1'b1;
-    cut    = closed;
-    for (int unsigned s = 0; s < Depth; s++) begin
-      if (!cut && (dense ? s == 0 : (starts || slide_i > AdvW'(s)))) begin
-        wanted[s] = 1'b1;
-        enough    = enough & offer_valid_i[s];
-        cut       = offer_last_i[s];
+    logic             closed, cut;
+    logic [Depth-1:0] wanted;
+    for (int unsigned a = 0; a < Depth; a++) begin
+      ends_at[a] = 1'b0;
+      for (int unsigned s = 0; s < Depth; s++) ends_at[a] = ends_at[a] | (last_q[s] & (bypass_q | s <= a));
+      ends_at[a] = ends_at[a] & full_q;
+      // The stream's end is in the window and stays there: nothing more to take.
+      closed       = full_q & ~ends_at[a] & (|last_q);
+      starts_at[a] = ends_at[a] | ~full_q;
+      dense_at[a]  = starts_at[a] ? bypass_i : bypass_q;
+      // Rows that are to enter: as many as leave, up to the end of a stream.
+      wanted       = '0;
+      enough_at[a] = 1'b1;
+      cut          = closed;
+      for (int unsigned s = 0; s < Depth; s++) begin
+        if (!cut && (dense_at[a] ? s == 0 : (starts_at[a] || s <= a))) begin
+          wanted[s]    = 1'b1;
+          enough_at[a] = enough_at[a] & offer_valid_i[s];
+          cut          = offer_last_i[s];
+        end
       end
+      issue_at[a]                = full_q & (closed | enough_at[a] | ends_at[a]);
+      move_at[a]                 = (issue_at[a] & ~stall_i) | (~full_q & enough_at[a]);
+      load_at[a*Depth +: Depth]  = enough_at[a] && move_at[a] ? wanted : '0;
     end
   end
 
-  assign issue_o   = full_q & (closed | enough | ends);
-  assign go        = issue_o & ~stall_i;
+  // An empty window, or one that waits, may show any slide.
+  always_comb begin
+    ends    = ends_at[0];
+    starts  = starts_at[0];
+    dense   = dense_at[0];
+    enough  = enough_at[0];
+    issue_o = issue_at[0];
+    move_o  = move_at[0];
+    load_o  = load_at[0 +: Depth];
+    for (int unsigned a = 1; a < Depth; a++) begin
+      if (slide_i == AdvW'(a + 1)) begin
+        ends    = ends_at[a];
+        starts  = starts_at[a];
+        dense   = dense_at[a];
+        enough  = enough_at[a];
+        issue_o = issue_at[a];
+        move_o  = move_at[a];
+        load_o  = load_at[a*Depth +: Depth];
+      end
+    end
+  end
   assign first_o   = fresh_q;
   assign last_o    = ends;
-  assign move_o    = go | (~full_q & enough);
-  assign load_o    = enough && move_o ? wanted : '0;
   assign advance_o = (bypass_q || starts) ? AdvW'(Depth) : slide_i;
 
   always_comb begin
