@@ -42,12 +42,13 @@ class OuterDriver {
     const std::size_t elements = work.image.value.size();
     std::vector<float> output(work.output.size(), 0.0F);
     std::size_t next = 0, done = 0;
+    bool waiting = false;  // a vector is on offer and was not taken: it must stand, bit for bit
     std::int64_t searches = 0, clocks = 0, idle = 0, held = 0;
     while (idle < 10) {
       ASSERT_LT(clocks, 1000000) << work.name;
-      top_->image_valid_i = next < elements && !random_.chance(stalls) ? 1 : 0;
+      top_->image_valid_i = next < elements && (waiting || !random_.chance(stalls)) ? 1 : 0;
       top_->out_ready_i = (banks != nullptr ? !banks->offer(*top_) : random_.chance(stalls)) ? 0 : 1;
-      for (std::size_t i = 0; i < kLanes; ++i) {
+      for (std::size_t i = 0; i < kLanes && !waiting; ++i) {
         const bool there = next + i < elements;
         set_bits(top_->image_i, kThere + i, 1, there ? 1 : 0);
         // Lanes without an element may hold anything.
@@ -65,6 +66,7 @@ class OuterDriver {
       }
       held += top_->out_valid_o != 0 && top_->out_ready_i == 0 ? 1 : 0;
       if constexpr (kAnt) searches += top_->search_o;
+      waiting = top_->image_valid_i != 0 && top_->image_ready_o == 0;
       if (top_->image_valid_i != 0 && top_->image_ready_o != 0) next += kLanes;
       tick(*top_);
       if (banks != nullptr) banks->clock();

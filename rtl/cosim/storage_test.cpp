@@ -143,16 +143,18 @@ TEST(Storage, DecompressorGivesBackTheValues) {
     const ValueGroup group = random_group(random);
     const std::vector<ScheduledRow> rows = scheduled_rows("paper", kDepth, group);
     std::vector<std::vector<std::uint32_t>> dense;
+    bool waiting = false;  // a row is on offer and was not taken
     for (std::size_t i = 0; i < rows.size();) {
       for (std::size_t lane = 0; lane < kLanes; ++lane) {
         set_bits(top.row_values_i, lane * 32, 32, rows[i].values[lane]);
         set_bits(top.row_idx_i, lane * 3, 3, static_cast<std::uint64_t>(rows[i].moves[lane]));
       }
-      top.row_valid_i = random.chance(0.2) ? 0 : 1;
+      top.row_valid_i = !waiting && random.chance(0.2) ? 0 : 1;
       top.row_advance_i = static_cast<std::uint8_t>(rows[i].advance);
       top.row_last_i = i + 1 == rows.size() ? 1 : 0;
       top.out_ready_i = random.chance(0.2) ? 0 : 1;
       top.eval();
+      waiting = top.row_valid_i != 0 && top.row_ready_o == 0;
       ASSERT_EQ(top.out_valid_o, top.row_valid_i);
       if (top.out_valid_o != 0 && top.out_ready_i != 0) {
         for (std::size_t s = 0; s < top.out_count_o && dense.size() < group.rows.size(); ++s) {
@@ -183,7 +185,7 @@ void check_transposer(std::size_t size) {
     std::vector<std::vector<std::uint64_t>> group;
     int groups = 0;
     std::size_t out = 0, clocks = 0;
-    bool last = false;
+    bool last = false, waiting = false;  // a block is on offer and was not taken
     std::vector<std::uint64_t> block(size);
     const auto fresh = [&] {
       for (auto& value : block) value = random.bits() & 0xffffffffU;
@@ -194,7 +196,7 @@ void check_transposer(std::size_t size) {
     const auto out_blocks = static_cast<std::size_t>(kGroups) * size;
     for (; out < out_blocks; ++clocks) {
       ASSERT_LT(clocks, 100000);
-      top.in_valid_i = groups < kGroups && !random.chance(stalls) ? 1 : 0;
+      top.in_valid_i = groups < kGroups && (waiting || !random.chance(stalls)) ? 1 : 0;
       for (std::size_t v = 0; v < size; ++v) set_bits(top.in_block_i, v * 32, 32, block[v]);
       top.in_last_i = last ? 1 : 0;
       top.out_ready_i = 0;
@@ -210,6 +212,7 @@ void check_transposer(std::size_t size) {
         expected.pop_front();
         ++out;
       }
+      waiting = top.in_valid_i != 0 && top.in_ready_o == 0;
       if (top.in_valid_i != 0 && top.in_ready_o != 0) {
         group.push_back(block);
         if (last || group.size() == size) {

@@ -179,6 +179,11 @@ module ant_pe #(
   );
 
 `ifndef SYNTHESIS
+  stream_check #(.Bits($bits(image_i))) u_image_check (
+    .clk_i, .rst_ni, .valid_i(image_valid_i), .ready_i(image_ready_o), .payload_i(image_i)
+  );
+  VectorIsPrefix : assert property (@(posedge clk_i) disable iff (!rst_ni)
+      !image_valid_i || (image_i.there[0] && (image_i.there & (image_i.there + 1'b1)) == '0));
   stream_check #(.Bits(Lanes * Lanes * (OutW + 2 * IdxW + 2))) u_out_check (
     .clk_i, .rst_ni, .valid_i(out_valid_o), .ready_i(out_ready_i),
     .payload_i({product_o, output_y_o, output_x_o, executed_o, useful_o})

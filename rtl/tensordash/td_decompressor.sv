@@ -62,6 +62,13 @@ module td_decompressor #(
   );
 
 `ifndef SYNTHESIS
+  stream_check #(.Bits(Lanes * (Width + SelW) + AdvW + 1)) u_row_check (
+    .clk_i, .rst_ni, .valid_i(row_valid_i), .ready_i(row_ready_o),
+    .payload_i({row_values_i, row_idx_i, row_advance_i, row_last_i})
+  );
+  stream_check #(.Bits(Depth * Lanes * Width + AdvW + 1)) u_out_check (
+    .clk_i, .rst_ni, .valid_i(out_valid_o), .ready_i(out_ready_i), .payload_i({out_rows_o, out_count_o, out_last_o})
+  );
   for (genvar i = 0; i < Depth * Lanes; i++) begin : gen_assert
     PlaceIsFree : assert property (@(posedge clk_i) disable iff (!rst_ni)
         !(row_valid_i && effectual_slot[i] && (window_q[i*Width +: Width-1] != '0)));

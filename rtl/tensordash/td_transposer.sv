@@ -77,6 +77,11 @@ module td_transposer #(
   end
 `ifndef SYNTHESIS
   if (Size < 1 || Width < 1) $error("td_transposer: Size and Width must be at least 1");
+  stream_check #(.Bits(Size * Width + 1)) u_in_check (
+    .clk_i, .rst_ni, .valid_i(in_valid_i), .ready_i(in_ready_o), .payload_i({in_block_i, in_last_i})
+  );
+  // A full buffer gives Size blocks; what enters meanwhile goes only where lines have left.
+  LinesLeaveFirst : assert property (@(posedge clk_i) disable iff (!rst_ni) !full_q || in_q <= out_q);
   stream_check #(.Bits(Size * Width)) u_out_check (
     .clk_i, .rst_ni, .valid_i(out_valid_o), .ready_i(out_ready_i), .payload_i(out_block_o)
   );
