@@ -60,14 +60,15 @@ def switching_table(switching):
                  ("module in use", "pJ", "pJ if every tenth net switched"), rows)
 
 
-def report(results, fo4_ns, scaling, quick, switching=None):
+def report(results, library, scaling, quick, switching=None):
+    fo4_ns = library.fo4
     area = {name: r["area_um2"] for name, r in results.items()}
     delay = {name: r["delay_ns"] for name, r in results.items()}
-    text, out = [], {"library": "osu018 (0.18 um)", "fo4_ns": round(fo4_ns, 4), "modules": results, "scaling": scaling}
+    text, out = [], {"library": library.name, "fo4_ns": round(fo4_ns, 4), "modules": results, "scaling": scaling}
     rows = [(n, f"{r['area_um2']:,.0f}", f"{r['cells']:,}", f"{r['delay_ns']:.2f}" if r["delay_ns"] else "-",
              f"{r['delay_ns'] / fo4_ns:.0f}" if r["delay_ns"] else "-", f"{r['cpu_seconds']:.1f}") for n, r in sorted(results.items())]
     rows.append(("all", "", "", "", "", f"{sum(r['cpu_seconds'] for r in results.values()):.0f}"))
-    text.append(table("Modules on osu018 (0.18 um), synthesised by Yosys and ABC, delays by OpenSTA",
+    text.append(table(f"Modules on {library.name}, synthesised by Yosys and ABC, delays by OpenSTA",
                       ("module", "area um2", "cells", "delay ns", "FO4", "CPU s"), rows))
     # 500 MHz at 65 nm, in gate delays.
     cycle_fo4 = 2.0 / (fo4_ns * scaling["65nm"]["delay"])

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Area, delay and power of the RTL on the osu018 standard cells: Yosys and ABC, then OpenSTA.
+"""Area, delay and power of the RTL on a library of standard cells (osu018): Yosys and ABC, then OpenSTA.
 
 Called by rtl/silicon, which has built the connectivities. Results are cached by a hash of their inputs, so a second
 run only redoes what changed.
@@ -15,15 +15,19 @@ import subprocess
 import sys
 import time
 
-import power  # in this folder, as the next
+import power  # in this folder, as the next two
+from liberty import Library
 from report import report
 
 RTL = pathlib.Path(__file__).resolve().parent.parent
-# LACUNA_LIBERTY: the same cells from elsewhere.
+# LACUNA_LIBERTY: the same cells from elsewhere, or another library.
 LIBERTY = pathlib.Path(os.environ.get("LACUNA_LIBERTY", "/usr/share/qflow/tech/osu018/osu018_stdcells.lib"))
 OUTER = RTL / "pkg" / "outer_pkg.sv"
-# 2 ns at 65 nm, as 180 nm gates would need it: see `scaling` below.
-TARGET_PS = 5540
+# The clock that ABC works towards, in gate delays: 2 ns at 65 nm are 57 (see report.py). Designs that are to be fast get a
+# shorter one, and a script that maps for delay: Yosys' own makes prefix adders into ripples. An FP32 multiplier takes 10.5 ns
+# with that and 6.9 ns with this one.
+TARGET_FO4, FAST_FO4 = 57.11, 36
+FAST_ABC = "-script +strash;dch;map,-B,0.9,{D};topo;buffer,-c;upsize,{D};dnsize,{D};stime,-p"
 
 # Scaling of delays and areas from 180 nm to other nodes. Constant-field scaling: lengths, and with them gate delays,
 # shrink with the drawn length, areas with its square. Real nodes differ; ratios inside one node do not depend on this.
@@ -35,12 +39,36 @@ LONGEST = {"accumulators", "backside_fp32", "compressor_fp32", "crossbar", "mux_
            "transposer_fp32"}
 
 
+PERIOD_NS = 100
+
+
 class Design:
     """One module with its parameters; `connectivity` names the package that it is built with."""
 
-    def __init__(self, name, top, connectivity="paper", hierarchical=False, **parameters):
+    def __init__(self, name, top, connectivity="paper", hierarchical=False, keep=(), without=(), fast=False,
+                 **parameters):
         self.name, self.top, self.connectivity = name, top, connectivity
         self.hierarchical, self.parameters = hierarchical, parameters
+        # Instances that stay modules while the rest is flattened; modules whose timing is measured on their own, because a
+        # netlist with all of them is too large.
+        self.keep, self.without, self.fast = keep, without, fast
+
+
+# A whole tile: the control of all rows is one netlist, PEs, staging buffers and multiplexers stay modules. Multipliers and
+# adders are left out of its netlist for timing: their registers are their own module's (pe_*), which is measured with them.
+PE = ("u_mux", "u_mul", "u_add", "u_acc")
+TILE = {"keep": (*PE, "u_pe", "u_staged", "u_a", "u_b"), "without": ("fp_mul", "fp_add")}
+# Registers of the tiles that are compared at one clock. bfloat16 products are short enough as they are.
+FAST = {"fp32": {"MulRegs": 1, "AddRegs": 1}, "bf16": {"MulRegs": 0, "AddRegs": 1}}
+MAN = {"fp32": 23, "bf16": 7}
+
+
+def tiles():
+    for kind, regs in FAST.items():
+        for sides, name in ((0, "base"), (1, "td")):
+            operands = {"OperandReg": sides, "ManIn": MAN[kind]}
+            yield Design(f"tile_{name}_{kind}", "td_tile", fast=True, Sides=sides, **operands, **regs, **TILE)
+            yield Design(f"pe_fast_{name}_{kind}", "td_pe", fast=True, keep=PE, Multiplexed=sides, **operands, **regs)
 
 
 def designs(quick):
@@ -83,8 +111,8 @@ def designs(quick):
         Design("fp_add_bf16", "fp_add", Man=7),
         Design("compressor_fp32", "td_compressor"),
         Design("backside_fp32", "td_compressor", Iterative=1),
-        # 32 bits wide as it is: given a width, Yosys 0.23 fails an internal assertion.
         Design("decompressor_fp32", "td_decompressor"),
+        *tiles(),
     ]
     return pick
 
@@ -113,29 +141,43 @@ def run(command, log):
     return output, usage.ru_utime + usage.ru_stime
 
 
-def script(design, package, folder):
-    files = " ".join(str(p) for p in sources(design.top))
-    parameters = " ".join(f"-chparam {k} {v}" for k, v in design.parameters.items())
+def with_parameters(design):
+    """The top module's text with the design's parameters as its defaults: given as `hierarchy -chparam`, Yosys 0.23 derives the
+    modules below twice and fails an internal assertion."""
+    text = next(p for p in sources(design.top) if p.stem == design.top).read_text()
+    for name, value in design.parameters.items():
+        text, found = re.subn(rf"(\bparameter [\w ]+\b{name} +=) [^,\s]+", rf"\1 {value}", text)
+        if found != 1:
+            raise RuntimeError(f"{design.top} has no parameter {name}")
+    return text
+
+
+def script(design, package, folder, library):
+    files = " ".join(str(folder / "top.sv" if p.stem == design.top else p) for p in sources(design.top))
     return "\n".join([
         f"read_verilog -sv {package} {OUTER} {files}",
-        f"hierarchy -check -top {design.top} {parameters}",
-        "proc" if design.hierarchical else "proc; flatten",
+        f"hierarchy -check -top {design.top}",
+        "proc" if design.hierarchical else "proc; " + " ".join(
+            f"setattr -set keep_hierarchy 1 */c:{name} */c:*.{name};" for name in design.keep) + " flatten",
         "rename -top design_top",
         "synth -run coarse:",
-        f"dfflibmap -liberty {LIBERTY}",
-        f"abc -liberty {LIBERTY} -constr {folder}/abc.constr -D {TARGET_PS}",
+        f"dfflibmap -liberty {library.path}",
+        f"abc -liberty {library.path} -constr {folder}/abc.constr " + (
+            f"-D {library.ps(FAST_FO4)} {FAST_ABC}" if design.fast else f"-D {library.ps(TARGET_FO4)}"),
         "opt_clean -purge",
-        f"tee -o {folder}/stat.txt stat -liberty {LIBERTY}",
+        f"tee -o {folder}/stat.txt stat -liberty {library.path}",
         "splitnets -ports",  # OpenSTA cannot read concatenations on the left of an assignment; see single_assignments
+        *[f"delete */t:*{module}*; delete =*{module}*" for module in design.without],
         f"write_verilog -noattr {folder}/scalar.v",
     ])
 
 
-def synthesise(design, package, folder):
+def synthesise(design, package, folder, library):
     """Leaves the netlist in scalar.v; returns area in um2, cells and processor seconds."""
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "abc.constr").write_text("set_driving_cell INVX2\nset_load 0.02 [all_outputs]\n")
-    (folder / "yosys.ys").write_text(script(design, package, folder))
+    (folder / "abc.constr").write_text(f"set_driving_cell {library.driver}\nset_load {library.load} [all_outputs]\n")
+    (folder / "top.sv").write_text(with_parameters(design))
+    (folder / "yosys.ys").write_text(script(design, package, folder, library))
     _, seconds = run(["yosys", "-q", "-s", str(folder / "yosys.ys")], folder / "yosys.log")
     netlist = folder / "scalar.v"
     netlist.write_text(single_assignments(netlist.read_text()))
@@ -164,21 +206,23 @@ def single_assignments(text):
     return re.sub(r"^  assign (\{.*?\}) = (.*?);$", split, text, flags=re.M)
 
 
-def timing(folder):
+def timing(folder, library):
     """Longest delay in ns from any input or register to any output or register, power in W at 10 MHz, processor seconds."""
     netlist = folder / "scalar.v"
-    sequential = bool(re.search(r"\bDFF", netlist.read_text()))
-    clock = "create_clock -name clk -period 100 [get_ports clk_i]" if sequential else "create_clock -name clk -period 100"
+    period = PERIOD_NS / library.time_ns
+    clock = f"create_clock -name clk -period {period:g}"
+    if library.sequential.search(netlist.read_text()):
+        clock += " [get_ports clk_i]"
     script = f"""
-read_liberty {LIBERTY}
+read_liberty {library.path}
 read_verilog {netlist}
 link_design design_top
 {clock}
 set_input_delay 0 -clock clk [all_inputs]
 set_output_delay 0 -clock clk [all_outputs]
-set_input_transition 0.1 [all_inputs]
-set_load 0.02 [all_outputs]
-report_checks -path_delay max -format full
+set_input_transition {library.fo4 / library.time_ns:.4g} [all_inputs]
+set_load {library.load} [all_outputs]
+report_checks -path_delay max -format full -digits 4
 set_power_activity -global -activity 0.1
 report_power
 exit
@@ -187,7 +231,7 @@ exit
     text, seconds = run(["sta", "-no_splash", str(folder / "sta.tcl")], folder / "sta.log")
     # One path per group; resets are a separate group.
     slacks = [float(slack) for slack in re.findall(r"(-?[\d.]+)\s+slack", text)]
-    delay = round(100 - min(slacks), 3) if slacks else None
+    delay = round((period - min(slacks)) * library.time_ns, 3) if slacks else None
     power = re.search(r"^Total\s+(\S+)\s+(\S+)\s+(\S+)\s+(\S+)", text, re.M)
     # report_power is at the clock of 100 ns; dynamic power goes with the frequency.
     dynamic = (float(power.group(1)) + float(power.group(2))) if power else None
@@ -195,32 +239,7 @@ exit
     return delay, dynamic, leakage, seconds
 
 
-def fo4(folder):
-    """Delay of an inverter that drives four of its kind: the unit in which delays are compared between nodes."""
-    folder.mkdir(parents=True, exist_ok=True)
-    chain = ["module chain(input a, output y);", "wire [6:0] n; assign n[0] = a; assign y = n[6];"]
-    for i in range(6):
-        chain.append(f"INVX1 i{i} (.A(n[{i}]), .Y(n[{i + 1}]));")
-        chain += [f"wire d{i}{j}; INVX1 l{i}{j} (.A(n[{i + 1}]), .Y(d{i}{j}));" for j in range(3)]
-    chain.append("endmodule")
-    (folder / "netlist.v").write_text("\n".join(chain))
-    (folder / "sta.tcl").write_text(f"""
-read_liberty {LIBERTY}
-read_verilog {folder}/netlist.v
-link_design chain
-create_clock -name clk -period 100
-set_input_delay 0 -clock clk [all_inputs]
-set_output_delay 0 -clock clk [all_outputs]
-report_checks -path_delay max -from [get_ports a] -format full
-exit
-""")
-    text, _ = run(["sta", "-no_splash", str(folder / "sta.tcl")], folder / "sta.log")
-    times = [float(t) for t in re.findall(r"([\d.]+)\s+[v^]\s+i[1-4]/Y", text)]
-    # The middle of the chain, where edges have settled: i1 to i4 are four... three steps.
-    return (times[-1] - times[0]) / (len(times) - 1)
-
-
-def measure(design, connectivities, work):
+def measure(design, connectivities, work, library):
     package = RTL / "pkg" / "td_conn_pkg.sv"
     generated = connectivities / design.connectivity / "td_conn_pkg.sv"
     if generated.exists():
@@ -231,15 +250,17 @@ def measure(design, connectivities, work):
     folder = work / design.name
     for path in [package, OUTER, *sources(design.top)]:
         key.update(path.read_bytes())
+    key.update(with_parameters(design).encode())
     # The commands, without the folders.
-    key.update(re.sub(r"\S*/", "", script(design, package, folder)).encode())
+    key.update(library.path.read_bytes())
+    key.update(re.sub(r"\S*/", "", script(design, package, folder, library)).encode())
     cached = folder / "result.json"
     if cached.exists():
         result = json.loads(cached.read_text())
         if result.get("key") == key.hexdigest() and (result["delay_ns"] or 0) > 0:
             return result
-    area, cells, synthesis_s = synthesise(design, package, folder)
-    delay, dynamic, leakage, timing_s = timing(folder)
+    area, cells, synthesis_s = synthesise(design, package, folder, library)
+    delay, dynamic, leakage, timing_s = timing(folder, library)
     text = package.read_text()
     size = {k: int(re.search(rf"{k} = (\d+)", text).group(1)) for k in ("Lanes", "Depth", "Moves", "Levels")}
     result = {"name": design.name, "top": design.top, "parameters": design.parameters, "connectivity": design.connectivity,
@@ -258,14 +279,17 @@ def main():
     parser.add_argument("--json", type=pathlib.Path)
     parser.add_argument("--activity", type=pathlib.Path, help="what cosim/activity.cpp recorded; adds energies with it")
     parser.add_argument("--only", nargs="+", metavar="NAME", help="measure these and print no tables")
+    parser.add_argument("--liberty", type=pathlib.Path, default=LIBERTY, help="cells; each library wants a folder --work of its own")
     options = parser.parse_args()
-    if not LIBERTY.exists():
-        sys.exit(f"silicon: {LIBERTY} is missing; install qflow-tech-osu018")
+    if not options.liberty.exists():
+        sys.exit(f"silicon: {options.liberty} is missing; install qflow-tech-osu018")
     begin = time.time()
+    library = Library(options.liberty)
+    library.measure(options.work / "fo4")
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         chosen = [d for d in designs(options.quick) if options.only is None or d.name in options.only]
         chosen.sort(key=lambda d: d.name not in LONGEST)  # else one core waits for the other at the end
-        jobs = {pool.submit(measure, d, options.connectivities, options.work): d for d in chosen}
+        jobs = {pool.submit(measure, d, options.connectivities, options.work, library): d for d in chosen}
         results = {}
         for job in concurrent.futures.as_completed(jobs):
             result = job.result()
@@ -275,8 +299,8 @@ def main():
                       f" {result['cells']:>8,} cells {result['cpu_seconds']:>6.1f} CPU s", file=sys.stderr, flush=True)
     if options.only:
         return
-    switching = power.report(LIBERTY, options.work, results, options.activity) if options.activity else None
-    summary = report(results, fo4(options.work / "fo4"), SCALING, options.quick, switching)
+    switching = power.report(library.path, options.work, results, options.activity) if options.activity else None
+    summary = report(results, library, SCALING, options.quick, switching)
     summary["seconds"] = round(time.time() - begin, 1)
     print(summary.pop("text"))
     if options.json:
