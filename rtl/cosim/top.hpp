@@ -25,6 +25,8 @@ struct TopDeleter {
           fmt::format("{}/{}-{}-{}.dat", folder, typeid(Top).name(), getpid(), count++).c_str());
     }
 #endif
+    // Verilator takes a module's scopes from the context used last, which may be gone.
+    Verilated::threadContextp(top->contextp());
     delete top;
   }
 };
