@@ -22,6 +22,13 @@ std::vector<InferenceLayer> alexnet() {
           {"conv5", conv(384, 256, 13, 3, 1, 1, 2), 0.37, 0.40}};
 }
 
+// AlexNet's first layer as a convolution of stride 1: the 4 x 4 positions of a step become channels, and the
+// kernel of 11 x 11, with a row and a column of zeros, 3 x 3 blocks of them. Images are padded to 228 x 228.
+InferenceLayer folded(const InferenceLayer& conv1) {
+  return {conv1.name, LayerShape::conv2d(1, 48, 96, {57, 57}, {3, 3}), conv1.weights, conv1.activations,
+          121.0 / 144};
+}
+
 LayerShape same(std::int64_t c, std::int64_t k, std::int64_t side, std::int64_t kernel) {
   return LayerShape::conv2d(1, c, k, {side, side}, {kernel, kernel}, {1, 1}, {kernel / 2, kernel / 2});
 }
@@ -76,21 +83,35 @@ std::vector<InferenceLayer> inference_layers(const std::string& network) {
   if (network == "alexnet") return alexnet();
   if (network == "vgg16") return vgg16();
   if (network == "googlenet") return googlenet();
-  if (network != "alexnet-rest") throw std::logic_error("no network " + network);
   std::vector<InferenceLayer> layers = alexnet();
-  layers.erase(layers.begin());
+  if (network == "alexnet-folded") {
+    layers.front() = folded(layers.front());
+  } else if (network == "alexnet-rest") {
+    layers.erase(layers.begin());
+  } else {
+    throw std::logic_error("no network " + network);
+  }
   return layers;
 }
 
-Trace inference_network(const std::string& network, bool dense) {
+Trace inference_network(const std::string& network, std::optional<double> density, std::uint64_t seed,
+                        const Trace* relative) {
   SyntheticSpec spec;
   spec.name = network;
+  spec.seed = seed;
   for (const InferenceLayer& layer : inference_layers(network)) {
-    const auto zeros = [&](double nonzeros) {
-      return dense || nonzeros == 1 ? ZeroSpec::dense() : ZeroSpec::uniform(1 - nonzeros);
+    const auto zeros = [](double nonzeros) {
+      return nonzeros == 1 ? ZeroSpec::dense() : ZeroSpec::uniform(1 - nonzeros);
     };
-    spec.layers.push_back(
-        {layer.name, layer.shape, 1, zeros(layer.activations), zeros(layer.weights), ZeroSpec::dense()});
+    ZeroSpec activations = zeros(density.value_or(layer.activations));
+    if (relative != nullptr && activations.pattern == ZeroPattern::kUniform) {
+      // "alexnet-rest" has no first layer.
+      const Layer& recorded = relative->layers().at(spec.layers.size() + (network == "alexnet-rest" ? 1 : 0));
+      activations = ZeroSpec::clustered(
+          activations.share, measure_clustering(recorded.a.mask, rows_of_image(recorded.shape, Operand::kA)));
+    }
+    spec.layers.push_back({layer.name, layer.shape, 1, activations,
+                           zeros(layer.taps * density.value_or(layer.weights)), ZeroSpec::dense()});
   }
   return make_synthetic(spec);
 }

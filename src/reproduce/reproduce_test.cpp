@@ -209,6 +209,51 @@ TEST(Sources, DrawnMasksHaveThePotentialOfThePaper) {
   EXPECT_NEAR(difference / static_cast<double>(whole.layers().size()), 0, 0.03);
 }
 
+// Sources that are made from made-up ones keep both changes.
+TEST(Sources, AreMadeFromOneAnother) {
+  const DataFolder data(kData);
+  const std::string name = "densenet121_cifar_swat90_p100";
+  const Trace whole = data.open(name), half = open_source("positions:half:1:" + name, data),
+              moved = open_source("moved:half:1:" + name, data), plain = open_source("half:1:" + name, data);
+  bool matrices = false, differs = false;
+  for (std::size_t l = 0; l < whole.layers().size(); ++l) {
+    const Layer &one = half.layers()[l], &other = plain.layers()[l];
+    EXPECT_EQ(one.shape.macs(), other.shape.macs());
+    EXPECT_LE(one.shape.macs(), whole.layers()[l].shape.macs());
+    matrices |= one.shape.kind != other.shape.kind;
+    EXPECT_EQ(moved.layers()[l].a.nonzeros, other.a.nonzeros);
+    EXPECT_EQ(moved.batch_scale(moved.layers()[l]), plain.batch_scale(other));
+    for (std::int64_t c = 0; c < other.a.mask.channels; ++c)
+      differs |= moved.layers()[l].a.mask.bit(0, c) != other.a.mask.bit(0, c);
+  }
+  EXPECT_TRUE(matrices);
+  EXPECT_TRUE(differs);
+}
+
+TEST(Sources, NetworksOfInferenceHaveTheirDensities) {
+  const DataFolder data(kData);
+  const Trace even = open_source("inference:vgg16:published:1", data),
+              clustered = open_source("inference:vgg16:clustered:1", data),
+              swept = open_source("inference:googlenet:0.4:1", data),
+              folded = open_source("inference:alexnet-folded:1:1", data),
+              conv1 = open_source("inference:alexnet:1:1", data);
+  for (std::size_t l = 0; l < even.layers().size(); ++l) {
+    const Layer &one = even.layers()[l], &other = clustered.layers()[l];
+    EXPECT_NEAR(one.a.zero_share(), other.a.zero_share(), 0.05) << one.name;
+    EXPECT_NEAR(one.w.zero_share(), other.w.zero_share(), 0.05) << one.name;
+  }
+  EXPECT_EQ(recorded_part("inference:vgg16:clustered:1"), "vgg16_p100");
+  EXPECT_NEAR(swept.layers()[2].a.zero_share(), 0.6, 0.01);
+  EXPECT_NEAR(swept.layers()[2].w.zero_share(), 0.6, 0.01);
+  // The folded layer multiplies what the published one does.
+  EXPECT_EQ(folded.layers()[0].shape.output, conv1.layers()[0].shape.output);
+  EXPECT_NEAR(
+      static_cast<double>(
+          count_macs(folded.layers()[0].as_multiplied(Operation::kForward), Operation::kForward).effectual) /
+          static_cast<double>(conv1.layers()[0].shape.macs()),
+      1, 0.01);
+}
+
 TEST(DataFolder, ChecksWhatItReads) {
   TemporaryFolder folder;
   EXPECT_THROW(DataFolder{folder.file("nowhere")}, InputError);

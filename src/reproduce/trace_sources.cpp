@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <fmt/format.h>
+#include <optional>
 #include <stdexcept>
 #include <vector>
 
@@ -13,6 +14,7 @@
 #include "sim/workload/potential.hpp"
 #include "trace/synthetic/synthetic.hpp"
 #include "trace/synthetic/zeros_file.hpp"
+#include "trace/synthetic/zeros_like.hpp"
 #include "trace/trace_builder.hpp"
 
 namespace lacuna::reproduce {
@@ -30,6 +32,12 @@ struct SourceName {
   }
   std::string kind() const { return words.size() == 1 ? "" : words[0]; }
   const std::string& last() const { return words.back(); }
+  // What stands behind the first `count` words: the source that this one is made from.
+  std::string after(std::size_t count) const {
+    std::string rest = words.at(count);
+    for (std::size_t i = count + 1; i < words.size(); ++i) rest += ":" + words[i];
+    return rest;
+  }
   double number(std::size_t i) const { return std::strtod(words.at(i).c_str(), nullptr); }
   std::uint64_t seed(std::size_t i) const { return std::strtoull(words.at(i).c_str(), nullptr, 10); }
 
@@ -48,10 +56,11 @@ Trace random_layer(double zeros, std::uint64_t seed) {
   return make_synthetic(spec);
 }
 
-Trace uniform_network(const std::string& network, int size) {
+Trace uniform_network(const std::string& network, int size, std::uint64_t seed) {
   constexpr double kZeros = 0.9;
   SyntheticSpec spec;
   spec.name = network;
+  spec.seed = seed;
   spec.batch = 64;  // weights move once per batch
   for (const LayerShape& shape : network_layers(network, size)) {
     spec.layers.push_back({fmt::format("layer{}", spec.layers.size()), shape, 1, ZeroSpec::uniform(kZeros),
@@ -180,9 +189,9 @@ Trace drawn(const Trace& trace, const std::string& variant, std::uint64_t seed) 
   return make_synthetic(spec);
 }
 
-// The dense layers of ResNet-34, called as in torchvision; the first of a stage's shortcuts comes before its
-// block.
-Trace dense_resnet34() {
+// The layers of ResNet-34, called as in torchvision, with zeros that cluster as those of `relative` do; the
+// shortcut of a stage comes before its first block.
+Trace resnet34_like(const Trace& relative) {
   SyntheticSpec spec;
   spec.name = "resnet34";
   spec.batch = 64;
@@ -202,12 +211,14 @@ Trace dense_resnet34() {
   }
   spec.layers.push_back(
       {"fc", LayerShape::linear(1, 512, 1000), 1, ZeroSpec::dense(), ZeroSpec::dense(), ZeroSpec::dense()});
+  take_zeros_of(relative, spec.layers);
   return make_synthetic(spec);
 }
 
 Trace imagenet(const std::string& network, const std::string& clustering, std::uint64_t seed,
                const DataFolder& data) {
-  const Trace layers = network == "resnet34" ? dense_resnet34() : data.open(network + "_p100");
+  const Trace recorded = data.open(recorded_part("imagenet:" + network));
+  const Trace layers = network == "resnet34" ? resnet34_like(recorded) : recorded;
   return ZerosTable::open((data.papers() / "imagenet_zeros" / (network + ".csv")).string())
       .draw(layers, parse_zeros_clustering(clustering), seed);
 }
@@ -217,6 +228,8 @@ Trace imagenet(const std::string& network, const std::string& clustering, std::u
 Trace with_moved_nonzeros(const Trace& trace) {
   Random random(1);
   TraceBuilder builder(trace.path());
+  builder.info() = trace.info();
+  builder.info().batch = trace.batch();
   for (const Layer& layer : trace.layers()) {
     builder.add_layer(layer.name, layer.shape, layer.steps);
     for (const TraceTensor which :
@@ -229,16 +242,21 @@ Trace with_moved_nonzeros(const Trace& trace) {
 Trace open_source(const std::string& text, const DataFolder& data) {
   const SourceName name(text);
   if (name.kind().empty()) return data.open(text);
-  if (name.kind() == "half")
-    return half_of(open_source(recorded_part(text), data), name.seed(1) != 0 ? 1 : 0);
-  if (name.kind() == "positions") return by_positions(data.open(name.last()));
-  if (name.kind() == "moved") return with_moved_nonzeros(data.open(name.last()));
+  if (name.kind() == "half") return half_of(open_source(name.after(2), data), name.seed(1) != 0 ? 1 : 0);
+  if (name.kind() == "positions") return by_positions(open_source(name.after(1), data));
+  if (name.kind() == "moved") return with_moved_nonzeros(open_source(name.after(1), data));
   if (name.kind() == "drawn") return drawn(data.open(name.last()), name.words.at(1), name.seed(2));
   if (name.kind() == "imagenet") return imagenet(name.words.at(1), name.words.at(2), name.seed(3), data);
-  if (name.kind() == "inference") return inference_network(name.last(), false);
-  if (name.kind() == "inference-dense") return inference_network(name.last(), true);
+  if (name.kind() == "inference") {
+    const std::string& network = name.words.at(1);
+    if (name.words.at(2) == "published") return inference_network(network, std::nullopt, name.seed(3));
+    if (name.words.at(2) != "clustered") return inference_network(network, name.number(2), name.seed(3));
+    const Trace relative = data.open(recorded_part(text));
+    return inference_network(network, std::nullopt, name.seed(3), &relative);
+  }
   if (name.kind() == "random") return random_layer(name.number(1), name.seed(2));
-  if (name.kind() == "uniform") return uniform_network(name.words.at(1), static_cast<int>(name.seed(2)));
+  if (name.kind() == "uniform")
+    return uniform_network(name.words.at(1), static_cast<int>(name.seed(2)), name.seed(3));
   throw std::logic_error("no trace " + text);
 }
 
@@ -247,16 +265,19 @@ double trace_weight(const std::string& text, const DataFolder& data) {
   const SourceName name(text);
   if (name.kind() == "random") return 0.3;
   if (name.kind() == "imagenet") return 4;
-  if (name.kind().starts_with("inference")) return 1;
-  if (name.kind() == "uniform") return name.last() == "224" ? 1.5 : 0.4;
+  if (name.kind() == "inference") return 1;
+  if (name.kind() == "uniform") return name.words.at(2) == "224" ? 1.5 : 0.4;
   const double recorded = 0.1 + data.bytes(recorded_part(text)) * kByte;
   return name.kind() == "drawn" ? 2 * recorded : recorded;
 }
 
 std::string recorded_part(const std::string& text) {
   const SourceName name(text);
-  if (name.kind() == "random" || name.kind() == "uniform" || name.kind().starts_with("inference")) return "";
-  if (name.kind() == "imagenet") return name.words.at(1) == "resnet34" ? "" : name.words.at(1) + "_p100";
+  if (name.kind() == "inference" && name.words.at(2) == "clustered")
+    return name.words.at(1).substr(0, name.words.at(1).find('-')) + "_p100";
+  if (name.kind() == "random" || name.kind() == "uniform" || name.kind() == "inference") return "";
+  if (name.kind() == "imagenet")
+    return (name.words.at(1) == "resnet34" ? "resnet18" : name.words.at(1)) + "_p100";
   return name.last();
 }
 

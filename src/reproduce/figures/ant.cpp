@@ -1,5 +1,9 @@
 // ANT over its SCNN-like baseline: speedup, energy, redundant products, area.
+#include <algorithm>
+#include <cmath>
 #include <fmt/format.h>
+#include <functional>
+#include <stdexcept>
 
 #include "energy/energy.hpp"
 #include "reproduce/figures/ant_runs.hpp"
@@ -14,89 +18,179 @@ constexpr PerOperation<const char*> kOperationNames{"forward", "input_grad", "we
 const char* const kFilledPerPair = ant_readings()[1].title;
 const char* const kByPositions = ant_readings()[2].title;
 constexpr const char* kSpared = "SCNN-like cycles spared by 1x1 by positions";
+constexpr const char* kShareOfWeightGrad = "weight_grad, of SCNN-like cycles";
+constexpr const char* kGradientZeros = "zeros of G";
+constexpr const char* kComputeEnergy = "logic of the PEs";
+constexpr const char* kSingles = "removed with vectors of 1";
+constexpr const char* kRedundantInWeightGrad = "in weight_grad, of them";
 
-// Why a speedup differs, with the cells of the same row that show it.
-Reason speedup_reason(const FigureTable& speedup, const AntNumbers& numbers, double spared,
-                      const AntNetwork& network, const AntTrace& one) {
-  const auto cell = [&](const char* column) { return speedup.at(one.trace, column); };
-  const auto shown = [&](const std::string& row, const char* column) {
-    return fmt::format("speedup/{}/{}", row, column);
+struct AntTables {
+  FigureTable speedup, energy, redundant, where, sizes;
+};
+
+std::string shown(const char* table, const std::string& row, const std::string& column) {
+  return fmt::format("{}/{}/{}", table, row, column);
+}
+
+// Speedups at random zeros by size of the images: "3.44x at 32 x 32, 10.22x at 64 x 64".
+std::string by_size(const FigureTable& sizes, const std::string& network) {
+  std::string text;
+  for (const std::string& size : sizes.columns) {
+    if (const Cell* cell = sizes.find(network, size); cell != nullptr)
+      text += fmt::format("{}{:.2f}x at {}", text.empty() ? "" : ", ", cell->ours, size);
+  }
+  return text;
+}
+
+// Why a speedup differs, with the cells that show it.
+Reason speedup_reason(const AntTables& tables, const AntNumbers& numbers, const AntNetwork& network,
+                      const AntTrace& one) {
+  const auto speedup = [&](const char* column) { return tables.speedup.at(one.trace, column); };
+  const auto where = [&](const std::string& trace, const char* column) {
+    return tables.where.at(trace, column);
   };
+  const std::string& standing = network.traces[0].trace;
+  const std::string larger = shown("sizes", network.name, tables.sizes.columns[1]);
   switch (one.limit) {
     case AntLimit::kNoGainElsewhere:
       return {fmt::format("weight_grad alone is {:.1f}x; forward and input_grad, where nearly every product "
-                          "is useful, gain nothing and are {:.0f} % of ANT's cycles",
-                          cell("weight_grad"),
-                          numbers.share(Operation::kForward) + numbers.share(Operation::kInputGrad)),
+                          "is useful, gain nothing and are {:.0f} % of ANT's cycles. Larger images have more "
+                          "of weight_grad, and the paper's are not known: with 90 % zeros at random {}",
+                          speedup("weight_grad"),
+                          numbers.share(Operation::kForward) + numbers.share(Operation::kInputGrad),
+                          by_size(tables.sizes, network.name)),
               {"O1", "O2"},
-              {shown(one.trace, "weight_grad"), shown(one.trace, "forward")}};
+              {shown("speedup", one.trace, "weight_grad"), shown("speedup", one.trace, "forward"), larger}};
+    case AntLimit::kDenseGradients:
+      return {fmt::format("SWAT alone leaves G {:.0f} % zeros ({:.0f} % with ReSprop), so that weight_grad "
+                          "is {:.0f} % of the SCNN-like machine's cycles ({:.0f} %); with ReSprop as well "
+                          "the speedup is {:.2f}x",
+                          where(one.trace, kGradientZeros), where(standing, kGradientZeros),
+                          where(one.trace, kShareOfWeightGrad), where(standing, kShareOfWeightGrad),
+                          tables.speedup.at(standing, "all")),
+              {"O1", "O2"},
+              {shown("where", one.trace, kGradientZeros), shown("where", one.trace, kShareOfWeightGrad),
+               shown("speedup", standing, "all")}};
     case AntLimit::kPointwise:
       return {fmt::format("weight gradients of 1x1 convolutions: one output for all pairs of two planes. As "
                           "products of matrices, position by position, they have no redundant products; that "
                           "spares the SCNN-like machine {:.0f} % of its cycles and leaves {:.2f}x",
-                          spared, cell(kByPositions)),
+                          where(one.trace, kSpared), speedup(kByPositions)),
               {"O18"},
-              {shown(one.trace, kByPositions), fmt::format("redundant/{}/{}", one.trace, kSpared)}};
+              {shown("speedup", one.trace, kByPositions), shown("where", one.trace, kSpared)}};
     case AntLimit::kShortPairs:
       return {fmt::format("planes of 2 x 2 to 32 x 32 make short pairs, whose fixed costs decide: if each "
                           "pair fills the pipe, it is {:.2f}x",
-                          cell(kFilledPerPair)),
+                          speedup(kFilledPerPair)),
               {"O2"},
-              {shown(one.trace, kFilledPerPair)}};
+              {shown("speedup", one.trace, kFilledPerPair)}};
     case AntLimit::kHead:
       return {fmt::format("its two linear layers of 4,096 meet as whole matrices, nearly all of whose pairs "
                           "are redundant; by positions it is {:.2f}x",
-                          cell(kByPositions)),
+                          speedup(kByPositions)),
               {"O2", "O5"},
-              {shown(one.trace, kByPositions)}};
+              {shown("speedup", one.trace, kByPositions)}};
     case AntLimit::kImageSize:
       return {fmt::format("images of 224 x 224: a weight gradient has as many outputs as for 32 x 32 and the "
-                          "square of the area in pairs; from 32 x 32 it is {:.2f}x",
-                          speedup.at(network.traces[0].trace, "all")),
+                          "square of the area in pairs. With 90 % zeros at random {}; recorded at 32 x 32 "
+                          "{:.2f}x",
+                          by_size(tables.sizes, network.name), tables.speedup.at(standing, "all")),
               {"O1", "O2"},
-              {shown(network.traces[0].trace, "all")}};
+              {larger, shown("sizes", network.name, "224 x 224"), shown("speedup", standing, "all")}};
   }
   return {};
 }
 
-void add_network(const FigureInputs& in, const AntNetwork& network, FigureTable& speedup, FigureTable& energy,
-                 FigureTable& redundant) {
-  const double paper = in.paper.at("speedup." + network.name).number();
-  for (const AntTrace& one : network.traces) {
-    const AntNumbers numbers = ant_numbers(in.runs, one.trace);
-    for (const Operation op : kOperations) speedup.set(one.trace, kOperationNames[op], numbers.speedup(op));
-    for (const AntReading& reading : ant_readings()) {
-      const AntNumbers read = ant_numbers(in.runs, one.trace, reading);
-      speedup.set(one.trace, reading.title, read.speedup());
-      energy.set(one.trace, reading.title, read.energy());
-    }
-    const AntNumbers matrices = ant_numbers(in.runs, one.trace, ant_readings()[2]);
-    const double spared =
-        100 - AntNumbers::percent(matrices.scnn.batch.all.cycles, numbers.scnn.batch.all.cycles);
-    speedup.set(one.trace, "paper", paper)
-        .compare(one.trace, "all", "speedup." + network.name,
-                 speedup_reason(speedup, numbers, spared, network, one));
-    energy.set(one.trace, "paper", in.paper.at("energy." + network.name).number())
-        .compare(one.trace, "all", "energy." + network.name,
-                 {fmt::format("energy follows the cycles, {:.2f}x fewer here and {:.2f}x in the paper; and "
-                              "it falls less than they do here, more in the paper (table readings)",
-                              numbers.speedup(), paper),
-                  {"O8", "O12"},
-                  {fmt::format("speedup/{}/all", one.trace), "readings/all/energy saved / speedup"}});
-    redundant.set(one.trace, "forward", numbers.redundant(Operation::kForward))
-        .set(one.trace, "weight_grad", numbers.redundant(Operation::kWeightGrad))
-        .set(one.trace, "all", numbers.redundant(), "rcps.share",
-             {"a weight gradient has R x S outputs for all pairs of the non-zeros of two planes, and nearly "
-              "all products of a step are its own; the share falls with the size of the planes",
-              {"O3"},
-              {fmt::format("redundant/{}/weight_grad", one.trace),
-               fmt::format("redundant/{}/forward", one.trace)}})
-        .set(one.trace, "removed by ANT", numbers.removed(), "rcps.removed",
-             {"what is left lies inside the range of a vector of 4 non-zeros",
-              {"N2", "N4"},
-              {fmt::format("redundant/{}/weight_grad", one.trace)}})
-        .set(one.trace, kSpared, spared);
+Reason energy_reason(const AntTables& tables, const AntNumbers& numbers, const AntTrace& one, double paper) {
+  return {fmt::format("energy follows the cycles, {:.2f}x fewer here and {:.2f}x in the paper. The logic of "
+                      "the PEs takes {:.3f} of the SCNN-like machine's; memories and DRAM, which ANT leaves "
+                      "as they are, make that {:.3f}, while in the paper energy falls more than the cycles "
+                      "do (table readings)",
+                      numbers.speedup(), paper, tables.energy.at(one.trace, kComputeEnergy),
+                      tables.energy.at(one.trace, "all")),
+          {"O8", "O12"},
+          {shown("speedup", one.trace, "all"), shown("energy", one.trace, kComputeEnergy),
+           "readings/all/energy saved / speedup"}};
+}
+
+Reason redundant_reason(const FigureTable& redundant, const AntTrace& one) {
+  const double in_weight_grad = redundant.at(one.trace, kRedundantInWeightGrad);
+  if (one.limit == AntLimit::kHead) {
+    return {
+        fmt::format("{:.1f} % of them are of weight_grad; the others are of its linear layers, which "
+                    "meet as whole matrices, so that {:.1f} % of the forward products fit no output",
+                    in_weight_grad, redundant.at(one.trace, "forward")),
+        {"O5"},
+        {shown("redundant", one.trace, kRedundantInWeightGrad), shown("redundant", one.trace, "forward")}};
   }
+  return {
+      fmt::format("{:.1f} % of them are of weight_grad, which has R x S outputs for all pairs of the "
+                  "non-zeros of two planes: {:.1f} % of its products fit none",
+                  in_weight_grad, redundant.at(one.trace, "weight_grad")),
+      {"O3"},
+      {shown("redundant", one.trace, kRedundantInWeightGrad), shown("redundant", one.trace, "weight_grad")}};
+}
+
+Reason removed_reason(const FigureTable& redundant, const AntTrace& one) {
+  const Cell* singles = redundant.find(one.trace, kSingles);
+  if (singles == nullptr) return {};
+  return {fmt::format("a vector of 4 non-zeros meets all kernel elements in the rectangle around it; with "
+                      "vectors of 1 ANT leaves out {:.1f} %",
+                      singles->ours),
+          {"N2", "N4"},
+          {shown("redundant", one.trace, kSingles)}};
+}
+
+void add_trace(const FigureInputs& in, const AntNetwork& network, const AntTrace& one, AntTables& tables) {
+  using Number = std::function<double(const AntNumbers&)>;
+  const auto add = [&](FigureTable& table, const std::string& column, const Number& number,
+                       const AntReading& reading = ant_readings()[0]) {
+    set_with_halves(
+        in.runs, table, one.trace,
+        {column, [&](const std::string& trace) { return number(ant_numbers(in.runs, trace, reading)); }},
+        one.trace);
+  };
+  for (const Operation op : kOperations)
+    add(tables.speedup, kOperationNames[op], [op](const AntNumbers& n) { return n.speedup(op); });
+  for (const AntReading& reading : ant_readings()) {
+    add(
+        tables.speedup, reading.title, [](const AntNumbers& n) { return n.speedup(); }, reading);
+    add(
+        tables.energy, reading.title, [](const AntNumbers& n) { return n.energy(); }, reading);
+  }
+  tables.speedup.set(one.trace, "paper", in.paper.at("speedup." + network.name).number());
+  add(tables.energy, kComputeEnergy, [](const AntNumbers& n) { return n.compute_energy(); });
+  tables.energy.set(one.trace, "paper", in.paper.at("energy." + network.name).number());
+  add(tables.redundant, "forward", [](const AntNumbers& n) { return n.redundant(Operation::kForward); });
+  add(tables.redundant, "weight_grad",
+      [](const AntNumbers& n) { return n.redundant(Operation::kWeightGrad); });
+  add(tables.redundant, "all", [](const AntNumbers& n) { return n.redundant(); });
+  add(tables.redundant, kRedundantInWeightGrad,
+      [](const AntNumbers& n) { return n.redundant_in_weight_grad(); });
+  add(tables.redundant, "removed by ANT", [](const AntNumbers& n) { return n.removed(); });
+  if (one.limit != AntLimit::kImageSize) {  // where it would take minutes
+    const Run& singles = in.runs.run(one.trace, "ant", {{"n", "1"}});
+    tables.redundant.set(one.trace, kSingles, AntNumbers{singles, singles}.removed());
+  }
+  tables.where.set(one.trace, kGradientZeros, 100 * in.runs.potential(one.trace).zero_share(Operand::kG));
+  add(tables.where, kShareOfWeightGrad, [](const AntNumbers& n) {
+    return AntNumbers::percent(n.scnn.batch.of(Operation::kWeightGrad).cycles, n.scnn.batch.all.cycles);
+  });
+  tables.where.set(
+      one.trace, kSpared,
+      100 - AntNumbers::percent(ant_numbers(in.runs, one.trace, ant_readings()[2]).scnn.batch.all.cycles,
+                                ant_numbers(in.runs, one.trace).scnn.batch.all.cycles));
+}
+
+void compare_trace(const FigureInputs& in, const AntNetwork& network, const AntTrace& one,
+                   AntTables& tables) {
+  const AntNumbers numbers = ant_numbers(in.runs, one.trace);
+  tables.speedup.compare(one.trace, "all", "speedup." + network.name,
+                         speedup_reason(tables, numbers, network, one));
+  tables.energy.compare(one.trace, "all", "energy." + network.name,
+                        energy_reason(tables, numbers, one, in.paper.at("speedup." + network.name).number()));
+  tables.redundant.compare(one.trace, "all", "rcps.share", redundant_reason(tables.redundant, one))
+      .compare(one.trace, "removed by ANT", "rcps.removed", removed_reason(tables.redundant, one));
 }
 
 // How near each reading is to the paper, over the five networks: means, and the mean factor between ours and
@@ -107,35 +201,54 @@ FigureTable readings_table(const FigureInputs& in) {
                     .row_title = "reading",
                     .unit = "x",
                     .chart = Chart::kNone};
-  std::vector<std::string> names;
-  for (const AntNetwork& network : ant_networks()) names.push_back(network.name);
-  const auto add = [&](const std::string& row, const std::function<AntNumbers(const std::string&)>& of) {
-    const auto mean = [&](const std::function<double(const std::string&)>& value) {
-      return geometric_mean_of(names, value);
-    };
-    const auto factor = [&](double ours, const std::string& key) {
-      return std::exp(std::abs(std::log(ours / in.paper.at(key).number())));
-    };
-    const double speedup = mean([&](const std::string&n) { return of(n).speedup(); }),
-                 saved = mean([&](const std::string&n) { return 1 / of(n).energy(); });
-    table.set(row, "speedup", speedup)
-        .set(row, "speedup, off by",
-             mean([&](const std::string& n) { return factor(of(n).speedup(), "speedup." + n); }))
-        .set(row, "energy saved", saved)
-        .set(row, "energy saved, off by",
-             mean([&](const std::string& n) { return factor(of(n).energy(), "energy." + n); }))
-        .set(row, "energy saved / speedup", saved / speedup);
+  using Sources = std::vector<std::string>;
+  using NumberOfAll = std::function<double(const Sources&)>;
+  const auto paper_of = [&](const char* what, const std::string& source) {
+    for (const AntNetwork& network : ant_networks())
+      if (source.find(network.name) != std::string::npos) return in.paper.at(what + network.name).number();
+    throw std::logic_error(source);
   };
+  // `set` adds the cell of a number.
+  const auto add = [&](const AntReading& reading,
+                       const std::function<void(const std::string& column, const NumberOfAll&)>& set) {
+    const auto of = [&](const std::string& source) { return ant_numbers(in.runs, source, reading); };
+    const auto speedup = [&](const std::string& source) { return of(source).speedup(); };
+    const auto saved = [&](const std::string& source) { return 1 / of(source).energy(); };
+    const auto off_by = [&](const Sources& sources, const auto& ours, const auto& paper) {
+      return geometric_mean_of(sources, [&](const std::string& source) {
+        return std::exp(std::abs(std::log(ours(source) / paper(source))));
+      });
+    };
+    set("speedup", [&](const Sources& all) { return geometric_mean_of(all, speedup); });
+    set("speedup, off by", [&](const Sources& all) {
+      return off_by(all, speedup, [&](const std::string& source) { return paper_of("speedup.", source); });
+    });
+    set("energy saved", [&](const Sources& all) { return geometric_mean_of(all, saved); });
+    set("energy saved, off by", [&](const Sources& all) {
+      return off_by(all, saved, [&](const std::string& source) { return 1 / paper_of("energy.", source); });
+    });
+    set("energy saved / speedup",
+        [&](const Sources& all) { return geometric_mean_of(all, saved) / geometric_mean_of(all, speedup); });
+  };
+  Sources standing;
+  for (const AntNetwork& network : ant_networks()) standing.push_back(network.traces[0].trace);
   for (const AntReading& reading : ant_readings()) {
-    add(reading.title, [&](const std::string& name) {
-      for (const AntNetwork& network : ant_networks())
-        if (network.name == name) return ant_numbers(in.runs, network.traces[0].trace, reading);
-      throw std::logic_error(name);
+    add(reading, [&](const std::string& column, const NumberOfAll& of) {
+      set_of_all_with_halves(in.runs, table, reading.title, column, standing, of);
     });
   }
   // As in the talk's list: CIFAR's forms, and ImageNet's for the ResNets.
-  add("all, 90 % at random, 32 x 32 (ResNets: 224 x 224)", [&](const std::string& name) {
-    return ant_numbers(in.runs, uniform_source(name, name.starts_with("resnet") ? 224 : 32));
+  add(ant_readings()[0], [&](const std::string& column, const NumberOfAll& of) {
+    const auto drawn = [&](int seed) {
+      Sources sources;
+      for (const AntNetwork& network : ant_networks()) {
+        const int size = network.name.starts_with("resnet") ? 224 : kSmallImages;
+        sources.push_back(uniform_source(network.name, size, std::min(seed, seeds_of(size))));
+      }
+      return of(sources);
+    };
+    set_over_seeds(table, "all, 90 % at random, 32 x 32 (ResNets: 224 x 224)", column, drawn,
+                   seeds_of(kSmallImages));
   });
   const double speedup = in.paper.at("speedup.mean").number(), saved = in.paper.at("energy.mean").number();
   table.set("the paper", "speedup", speedup)
@@ -162,21 +275,42 @@ double added_area(const char* arch) {
 }
 
 FigureResult make_ant(const FigureInputs& in) {
-  FigureTable speedup{.id = "speedup",
-                      .title = "Speedup of ANT over the SCNN-like machine",
-                      .row_title = "trace",
-                      .unit = "x"};
-  FigureTable energy{.id = "energy",
-                     .title = "Energy of ANT / energy of the SCNN-like machine",
-                     .row_title = "trace",
-                     .unit = "ratio",
-                     .digits = 3};
-  FigureTable redundant{.id = "redundant",
-                        .title = "Products that fit no output, and how many of them ANT leaves out",
-                        .row_title = "trace",
-                        .unit = "%",
-                        .digits = 1};
-  for (const AntNetwork& network : ant_networks()) add_network(in, network, speedup, energy, redundant);
+  AntTables tables{.speedup = {.id = "speedup",
+                               .title = "Speedup of ANT over the SCNN-like machine",
+                               .row_title = "trace",
+                               .unit = "x"},
+                   .energy = {.id = "energy",
+                              .title = "Energy of ANT / energy of the SCNN-like machine",
+                              .row_title = "trace",
+                              .unit = "ratio",
+                              .digits = 3},
+                   .redundant = {.id = "redundant",
+                                 .title = "Products that fit no output, and how many of them ANT leaves out",
+                                 .row_title = "trace",
+                                 .unit = "%",
+                                 .digits = 1},
+                   .where = {.id = "where",
+                             .title = "Zeros of gradients, and what they leave to the weight gradient",
+                             .row_title = "trace",
+                             .unit = "%",
+                             .digits = 1,
+                             .chart = Chart::kNone},
+                   .sizes = {.id = "sizes",
+                             .title = "Speedup with 90 % zeros at random, by size of the images",
+                             .row_title = "network",
+                             .unit = "x"}};
+  for (const AntNetwork& network : ant_networks()) {
+    for (const int size : image_sizes(network.name)) {
+      set_over_seeds(
+          tables.sizes, network.name, fmt::format("{0} x {0}", size),
+          [&](int seed) { return ant_numbers(in.runs, uniform_source(network.name, size, seed)).speedup(); },
+          seeds_of(size));
+    }
+  }
+  for (const AntNetwork& network : ant_networks())
+    for (const AntTrace& one : network.traces) add_trace(in, network, one, tables);
+  for (const AntNetwork& network : ant_networks())
+    for (const AntTrace& one : network.traces) compare_trace(in, network, one, tables);
   constexpr double kPes = 64;
   const double added = added_area("ant") - added_area("scnn");
   FigureTable area{.id = "area",
@@ -187,19 +321,20 @@ FigureResult make_ant(const FigureInputs& in) {
                    .chart = Chart::kNone};
   area.set("one PE", "added", added / kPes, "area.added");
   area.set("64 PEs", "added", added);
-  return {{speedup, energy, redundant, readings_table(in), area},
-          {"The full paper was not at hand. This shows what our model of ANT gives next to what its authors "
-           "report; it does not claim to reproduce 3.71x, and nothing was fitted to it. The area is the "
-           "published one, taken per PE (N3).",
-           "ReSprop and SWAT are the group's own sparsifiers; the forward product multiplies all activations "
-           "(A_forward). Recorded at the end of a training on CIFAR-10, with accuracies of 61 to 93 %. "
-           "vgg16lin has one linear layer, vgg16 three. _top90: one step in which only the largest 10 % of "
-           "A, G and W were kept.",
-           "Pipes that fill once per operation are the default: the pipes of 3 and 6 stages and SCNN's "
-           "barriers at the end of a group of output channels are documented, and nothing that empties a "
-           "pipe between two pairs is. Per pair, VGG16, DenseNet-121 and ResNet-50 come nearer to the paper, "
-           "ResNet18 and WRN go further away; with 1x1 convolutions by positions, a fill per pair takes all "
-           "but VGG16 further away."}};
+  return {
+      {tables.speedup, tables.energy, tables.redundant, tables.where, tables.sizes, readings_table(in), area},
+      {"The full paper was not at hand. This shows what our model of ANT gives next to what its authors "
+       "report; it does not claim to reproduce 3.71x, and nothing was fitted to it. The area is the "
+       "published one, taken per PE (N3).",
+       "ReSprop and SWAT are the group's own sparsifiers; the forward product multiplies all activations "
+       "(A_forward). Recorded at the end of a training on CIFAR-10, with accuracies of 61 to 93 %. "
+       "vgg16lin has one linear layer, vgg16 three. _top90: one step in which only the largest 10 % of "
+       "A, G and W were kept; one sample, so that it has no range.",
+       "Pipes that fill once per operation are the default: the pipes of 3 and 6 stages and SCNN's "
+       "barriers at the end of a group of output channels are documented, and nothing that empties a "
+       "pipe between two pairs is. Per pair, VGG16, DenseNet-121 and ResNet-50 come nearer to the paper, "
+       "ResNet18 and WRN go further away; with 1x1 convolutions by positions, a fill per pair takes all "
+       "but VGG16 further away."}};
 }
 
 }  // namespace

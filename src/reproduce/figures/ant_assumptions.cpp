@@ -1,7 +1,9 @@
 // Which assumption moves which network of ANT's evaluation, and where the abstract's 90 % may come from.
 #include <fmt/format.h>
+#include <optional>
 
 #include "reproduce/figures/ant_runs.hpp"
+#include "reproduce/figures/models.hpp"
 
 namespace lacuna::reproduce {
 namespace {
@@ -19,16 +21,6 @@ const std::vector<AntChange>& ant_changes() {
   return kChanges;
 }
 
-constexpr int kSmallImages = 32;
-
-// Sizes of images; 224 x 224 only where it takes seconds.
-std::vector<int> image_sizes(const std::string& network) {
-  if (network == "vgg16" || network == "wrn16_8") return {32, 64};
-  return {32, 64, 224};
-}
-
-std::string moved_source(const std::string& trace) { return "moved:" + trace; }
-
 FigureResult make_assumptions(const FigureInputs& in) {
   FigureTable changes{
       .id = "changes",
@@ -45,30 +37,45 @@ FigureResult make_assumptions(const FigureInputs& in) {
                     .unit = "%",
                     .digits = 1};
   for (const AntNetwork& network : ant_networks()) {
-    const std::string small = uniform_source(network.name, kSmallImages);
-    for (const AntChange& change : ant_changes())
-      changes.set(network.name, change.title, ant_numbers(in.runs, small, change.settings).speedup());
+    for (const AntChange& change : ant_changes()) {
+      set_over_seeds(
+          changes, network.name, change.title,
+          [&](int seed) {
+            return ant_numbers(in.runs, uniform_source(network.name, kSmallImages, seed), change.settings)
+                .speedup();
+          },
+          seeds_of(kSmallImages));
+    }
     for (const int size : image_sizes(network.name)) {
+      const auto percent = [&](std::optional<Operation> op) {
+        return [&in, source = network.name, size, op](int seed) {
+          const AntNumbers numbers = ant_numbers(in.runs, uniform_source(source, size, seed));
+          return op ? numbers.redundant(*op) : numbers.redundant();
+        };
+      };
+      const std::string all = fmt::format("{0} x {0}, all", size),
+                        weight_grad = fmt::format("{0} x {0}, weight_grad", size);
+      set_over_seeds(share, network.name, all, percent(std::nullopt), seeds_of(size));
+      set_over_seeds(share, network.name, weight_grad, percent(Operation::kWeightGrad), seeds_of(size));
       const AntNumbers numbers = ant_numbers(in.runs, uniform_source(network.name, size));
-      if (size != kSmallImages)
-        changes.set(network.name, fmt::format("images of {0} x {0}", size), numbers.speedup());
-      share.set(
-          network.name, fmt::format("{0} x {0}, all", size), numbers.redundant(), "rcps.share",
+      share.compare(
+          network.name, all, "rcps.share",
           {fmt::format("{:.1f} % in weight_grad, {:.1f} % forward, {:.1f} % in input_grad: a weight gradient "
                        "of larger planes has more pairs for the same R x S outputs",
                        numbers.redundant(Operation::kWeightGrad), numbers.redundant(Operation::kForward),
                        numbers.redundant(Operation::kInputGrad)),
            {"O3"},
-           {fmt::format("redundant/{0}/{1} x {1}, weight_grad", network.name, size)}});
-      share.set(network.name, fmt::format("{0} x {0}, weight_grad", size),
-                numbers.redundant(Operation::kWeightGrad));
+           {fmt::format("redundant/{}/{}", network.name, weight_grad)}});
     }
+    const auto speedup = [&](const std::string& trace) { return ant_numbers(in.runs, trace).speedup(); };
+    const auto moved = [&](const std::string& trace) { return speedup("moved:" + trace); };
     const std::string& trace = network.traces[0].trace;
-    const double recorded = ant_numbers(in.runs, trace).speedup(),
-                 even = ant_numbers(in.runs, moved_source(trace)).speedup();
-    uneven.set(trace, "recorded", recorded)
-        .set(trace, "moved", even)
-        .set(trace, "recorded / moved", recorded / even);
+    set_with_halves(in.runs, uneven, trace, {"recorded", speedup}, trace);
+    set_with_halves(in.runs, uneven, trace, {"moved", moved}, trace);
+    set_with_halves(in.runs, uneven, trace,
+                    {"recorded / moved",
+                     [&](const std::string& one) { return moved(one) > 0 ? speedup(one) / moved(one) : 0; }},
+                    trace);
   }
   return {{changes, uneven, share},
           {"Redundant products: the abstract has 'up to 90 %'. By count nearly all products of a step belong "

@@ -22,7 +22,7 @@ const std::vector<AntNetwork>& ant_networks() {
         {"vgg16_cifar_swat90_p100", kHead}}},
       {"wrn16_8",
        {{"wrn16_8_cifar_resprop_swat90_p100", kNoGainElsewhere},
-        {"wrn16_8_cifar_swat90_p100", kNoGainElsewhere}}},
+        {"wrn16_8_cifar_swat90_p100", kDenseGradients}}},
       {"resnet50",
        {{"resnet50_cifar_resprop_swat90_p100", kPointwise},
         {"resnet50_cifar_swat90_p100", kPointwise},
@@ -40,8 +40,13 @@ const std::array<AntReading, 4>& ant_readings() {
   return kReadings;
 }
 
-std::string uniform_source(const std::string& network, int image_size) {
-  return fmt::format("uniform:{}:{}", network, image_size);
+std::string uniform_source(const std::string& network, int image_size, int seed) {
+  return fmt::format("uniform:{}:{}:{}", network, image_size, seed);
+}
+
+std::vector<int> image_sizes(const std::string& network) {
+  if (network == "vgg16" || network == "wrn16_8") return {kSmallImages, 64};
+  return {kSmallImages, 64, 224};
 }
 
 AntNumbers ant_numbers(const Runs& runs, const std::string& trace, const Settings& settings) {

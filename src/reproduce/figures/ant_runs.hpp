@@ -12,6 +12,7 @@ namespace lacuna::reproduce {
 // What limits ANT's speedup on a recording; each has its sentence and its evidence in ant.cpp.
 enum class AntLimit {
   kNoGainElsewhere,  // forward and input_grad
+  kDenseGradients,   // SWAT alone prunes no gradients
   kPointwise,        // weight gradients of 1x1 convolutions
   kShortPairs,       // small planes
   kHead,             // large linear layers
@@ -40,8 +41,13 @@ struct AntReading {
 };
 const std::array<AntReading, 4>& ant_readings();
 
-// "uniform:resnet18:224"
-std::string uniform_source(const std::string& network, int image_size);
+// "uniform:resnet18:224:1"
+std::string uniform_source(const std::string& network, int image_size, int seed = 1);
+// Sizes of square images that a network runs with at random zeros; 224 only where it takes seconds.
+constexpr int kSmallImages = 32;
+std::vector<int> image_sizes(const std::string& network);
+// Seeds that zeros are drawn with; larger images, which take longer, differ less from one to the next.
+constexpr int seeds_of(int image_size) { return image_size > kSmallImages ? 1 : 2; }
 
 // A trace on ANT and on the SCNN-like machine with the same settings.
 struct AntNumbers {
@@ -53,10 +59,14 @@ struct AntNumbers {
   // Percent of ANT's cycles.
   double share(Operation op) const { return percent(ant.batch.of(op).cycles, ant.batch.all.cycles); }
   double energy() const { return ant.energy.machine.total() / scnn.energy.machine.total(); }
+  double compute_energy() const { return ant.energy.machine.compute() / scnn.energy.machine.compute(); }
   // Percent of the Cartesian products that fit no output; of those, what ANT leaves out.
   double redundant() const { return percent(ant.counter("rcps"), ant.counter("cartesian_products")); }
   double redundant(Operation op) const {
     return percent(ant.counter("rcps", op), ant.counter("cartesian_products", op));
+  }
+  double redundant_in_weight_grad() const {
+    return percent(ant.counter("rcps", Operation::kWeightGrad), ant.counter("rcps"));
   }
   double removed() const { return percent(ant.counter("rcps_anticipated"), ant.counter("rcps")); }
 

@@ -56,20 +56,30 @@ void set_with_halves(const Runs& runs, FigureTable& table, const std::string& ro
   table.cells.back().range = range_of(values, table.cells.back().ours);
 }
 
+void set_of_all_with_halves(const Runs& runs, FigureTable& table, const std::string& row,
+                            const std::string& column, const std::vector<std::string>& traces,
+                            const std::function<double(const std::vector<std::string>&)>& of) {
+  table.set(row, column, of(traces));
+  std::vector<double> values;
+  for (const std::size_t half : {0U, 1U}) {
+    std::vector<std::string> parts;
+    for (const std::string& trace : traces) {
+      const std::vector<std::string> halves = runs.halves(trace);
+      parts.push_back(halves.empty() ? trace : halves[half]);
+    }
+    values.push_back(of(parts));
+  }
+  table.cells.back().range = range_of(values, table.cells.back().ours);
+}
+
 FigureTable by_model(const Runs& runs, FigureTable table, const std::vector<Column>& columns) {
   for (const Column& column : columns) {
     for (const std::string& model : paper_models())
       set_with_halves(runs, table, model, column, last_trace(model));
-    table.set(kMeanRow, column.title,
-              mean_of(paper_models(), [&](const std::string& m) { return column.of(last_trace(m)); }));
-    std::vector<double> means;
-    for (const std::size_t half : {0U, 1U}) {
-      means.push_back(mean_of(paper_models(), [&](const std::string& m) {
-        const std::vector<std::string> halves = runs.halves(last_trace(m));
-        return column.of(halves.empty() ? last_trace(m) : halves[half]);
-      }));
-    }
-    table.cells.back().range = range_of(means, table.cells.back().ours);
+    std::vector<std::string> traces;
+    for (const std::string& model : paper_models()) traces.push_back(last_trace(model));
+    set_of_all_with_halves(runs, table, kMeanRow, column.title, traces,
+                           [&](const std::vector<std::string>& of) { return mean_of(of, column.of); });
   }
   return table;
 }

@@ -59,6 +59,11 @@ FigureTable by_model(const Runs& runs, FigureTable table, const std::vector<Colu
 // The same with rows of other traces, and no mean.
 FigureTable by_trace(const Runs& runs, FigureTable table, const std::vector<std::string>& traces,
                      const std::vector<Column>& columns);
+// Adds a cell with a number of several traces; its range is that of the first and of the second halves of
+// their samples.
+void set_of_all_with_halves(const Runs& runs, FigureTable& table, const std::string& row,
+                            const std::string& column, const std::vector<std::string>& traces,
+                            const std::function<double(const std::vector<std::string>&)>& of);
 // Adds a cell with the mean over seeds, and their range.
 void set_over_seeds(FigureTable& table, const std::string& row, const std::string& column,
                     const std::function<double(int seed)>& of, int seeds);

@@ -14,8 +14,9 @@ if a number moved, `--against-paper` with 3 or 4 for the distance from the paper
 ([exit codes](../output.md#reproduce)). Everything here is simulated from the traces of `data/`; the papers' values are
 in `data/papers`, with the place and how exactly each can be read. Numbers such as A1 are
 [assumptions](../assumptions.md). A range in brackets is that of the two halves of the recorded samples, or of seeds
-where masks are drawn. Factors within 15 % of 1 are compared as effects, by their distance from 1; words of a paper
-stand next to the bounds that we read into them.
+where masks are drawn; a trace of one sample has none, and one that rounds to the number itself is left out. Factors
+within 15 % of 1 are compared as effects, by their distance from 1; words of a paper stand next to the bounds that we
+read into them.
 
 )";
 
