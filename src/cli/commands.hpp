@@ -31,12 +31,17 @@ void add_synth_command(CLI::App& app);
 void add_train_command(CLI::App& app);
 void add_version_command(CLI::App& app);
 
-using AddCommand = void (*)(CLI::App&);
-inline constexpr AddCommand kCommands[] = {
+struct NamedCommand {
+  std::string_view name;
+  void (*add)(CLI::App&);
+};
+inline constexpr NamedCommand kCommands[] = {
     // In the order of --help.
-    add_demo_command,   add_train_command,     add_inspect_command, add_simulate_command, add_storage_command,
-    add_sweep_command,  add_reproduce_command, add_compare_command, add_arch_command,     add_synth_command,
-    add_export_command, add_bench_command,     add_cite_command,    add_help_command,     add_version_command,
+    {"demo", add_demo_command},           {"train", add_train_command},     {"inspect", add_inspect_command},
+    {"simulate", add_simulate_command},   {"storage", add_storage_command}, {"sweep", add_sweep_command},
+    {"reproduce", add_reproduce_command}, {"compare", add_compare_command}, {"arch", add_arch_command},
+    {"synth", add_synth_command},         {"export", add_export_command},   {"bench", add_bench_command},
+    {"cite", add_cite_command},           {"help", add_help_command},       {"version", add_version_command},
 };
 
 // A command with its options, which `run` gets.

@@ -69,6 +69,14 @@ std::string explain(const CLI::App& app, const CLI::ParseError& error) {
   return fmt::format("{}; {}", error.what(), help);
 }
 
+// Adds the command that is named first. All of them, whose hundreds of options take longer than a small
+// simulation, if none is, or for those that show others.
+void add_commands(CLI::App& app, std::string_view first) {
+  const auto* named = std::ranges::find(kCommands, first, &NamedCommand::name);
+  if (named != std::end(kCommands) && first != "help") return named->add(app);
+  for (const NamedCommand& command : kCommands) command.add(app);
+}
+
 int run(int argc, char** argv) {
   set_command_line(argc, argv);
   CLI::App app(
@@ -83,7 +91,7 @@ int run(int argc, char** argv) {
   app.get_formatter()->label("SUBCOMMAND", "COMMAND");
   app.get_formatter()->column_width(26);
   app.failure_message([](const CLI::App*, const CLI::Error&) { return std::string(); });
-  for (const AddCommand add : kCommands) add(app);
+  add_commands(app, argc > 1 ? argv[1] : "");
   for (CLI::App* command : app.get_subcommands({})) command->group("Commands");
   add_examples(app, {{"lacuna COMMAND --help", "what a command does, its options and examples"}});
   try {
