@@ -85,6 +85,20 @@ TEST_F(BenchTorch, SaysWhatIsWrongWithAnAnswer) {
   EXPECT_FALSE(std::filesystem::exists(out_));
 }
 
+// Before the comparison begins, which ends here at once.
+TEST_F(BenchTorch, SaysHowLongALongCaseTakes) {
+  const auto steps = [&](const char* count) {
+    return run_lacuna({"bench", "torch", model_, "--size", size_, "--batch", batch_, "--after", "3",
+                       "--threads", "1", "--rounds", "2", "--steps", count, "--python",
+                       fake(hello(), R"([ $n = 2 ] && echo '{"failed": "enough"}' && continue)")})
+        .err;
+  };
+  EXPECT_NE(
+      steps("10000000000").find("and there are 3 before the comparison, 12 to warm up and 40000000000 timed"),
+      std::string::npos);
+  EXPECT_EQ(steps("2").find("at least"), std::string::npos);
+}
+
 TEST_F(BenchTorch, KeepsWholeRoundsWhenPyTorchDies) {
   ProgramResult result = versus(fake(hello(), "[ $n = 6 ] && echo 'Killed' >&2 && exit 3"));
   EXPECT_NE(std::exchange(result.out, "").find("stopped before the end"), std::string::npos);

@@ -301,11 +301,14 @@ class Comparison {
     how.schedule.warmup = spec_.steps_before / 2;
     train::Trainer trainer(network, data_, how);
     if (!spec_.initial.empty()) trainer.start_from(spec_.initial);
+    double step_seconds = 0;
     while (trainer.step() < spec_.steps_before) {
       if (control_.stop()) return false;
+      if (trainer.step() == std::min<std::int64_t>(2, spec_.steps_before - 1))
+        announce(planned, step_seconds);
       progress(0.1 + 0.1 * static_cast<double>(trainer.step()) / static_cast<double>(spec_.steps_before),
                "training");
-      trainer.run_step();
+      step_seconds = trainer.run_step().seconds;
     }
     if (!trainer.save(sides_.checkpoint(), {}))
       throw InputError("--lr", "the training diverges in the steps before the comparison", "lower it");
@@ -328,11 +331,38 @@ class Comparison {
     return largest;
   }
 
-  std::int64_t steps_per_block(const Round& warmup) const {
+  std::int64_t steps_per_block(double step_seconds) const {
     if (spec_.steps > 0) return std::max<std::int64_t>(1, spec_.steps / spec_.rounds);
+    return std::max<std::int64_t>(1, std::llround(spec_.seconds / spec_.rounds / step_seconds));
+  }
+  static double slowest_step(const Round& warmup) {
     double slowest = 0;
     for (const Block& block : warmup) slowest = std::max(slowest, kernels::median(block.seconds));
-    return std::max<std::int64_t>(1, std::llround(spec_.seconds / spec_.rounds / slowest));
+    return slowest;
+  }
+  std::int64_t rounds() const {
+    return std::min<std::int64_t>(spec_.rounds, spec_.steps > 0 ? spec_.steps : spec_.rounds);
+  }
+  static bool drops(const Planned& planned) {
+    return std::ranges::any_of(planned.graph.nodes, [](const train::Node& node) {
+      return node.kind == train::NodeKind::kDropout && node.rate > 0;
+    });
+  }
+
+  // Says how long a long case takes, before it does: the other sides are seldom faster than this engine's
+  // choice of kernels, whose step is known first.
+  void announce(const Planned& planned, double step_seconds) const {
+    constexpr double kLong = 60;
+    if (!(step_seconds > 0)) return;
+    const auto sides = std::ssize(kSides);
+    const std::int64_t warmup = sides * kWarmupSteps * (drops(planned) ? 2 : 1);
+    const std::int64_t timed = sides * rounds() * steps_per_block(step_seconds);
+    const double seconds = step_seconds * static_cast<double>(spec_.steps_before + warmup + timed);
+    if (seconds < kLong) return;
+    control_.note(fmt::format(
+        "{}: at least {:.0f} s: a step takes {:.2g} s, and there are {} before the comparison, {} to "
+        "warm up and {} timed; --after, --rounds, --seconds, --size or --batch make it shorter",
+        printable(planned.name), seconds, step_seconds, spec_.steps_before, warmup, timed));
   }
 
   // Returns false if told to stop; whole rounds are kept.
@@ -350,28 +380,24 @@ class Comparison {
     progress(0, "building");
     if (!train_first(planned)) return false;
     progress(0.2, "comparing losses");
-    const bool drops = std::ranges::any_of(planned.graph.nodes, [](const train::Node& node) {
-      return node.kind == train::NodeKind::kDropout && node.rate > 0;
-    });
     // The two draw dropout in different ways, so their losses are comparable only without it.
     if (!build(planned, false)) return false;
     std::optional<Round> warmup = sides_.run(kWarmupSteps, false);
     if (!warmup) return false;
     result.first_difference = loss_difference(*warmup, 1);
     result.loss_difference = loss_difference(*warmup, kWarmupSteps);
-    if (drops) {
+    if (drops(planned)) {
       if (!build(planned, true)) return false;
       warmup = sides_.run(kWarmupSteps, false);
       if (!warmup) return false;
     }
-    result.block_steps = steps_per_block(*warmup);
-    const auto rounds =
-        static_cast<int>(std::min<std::int64_t>(spec_.rounds, spec_.steps > 0 ? spec_.steps : spec_.rounds));
+    result.block_steps = steps_per_block(slowest_step(*warmup));
     bool whole = true;
     double seconds = 0, waited = 0;  // of threads
     std::exception_ptr failure;
-    for (int r = 0; r < rounds && whole; ++r) {
-      progress(0.3 + 0.7 * r / rounds, fmt::format("round {} of {}", r + 1, rounds));
+    for (std::int64_t r = 0; r < rounds() && whole; ++r) {
+      progress(0.3 + 0.7 * static_cast<double>(r) / static_cast<double>(rounds()),
+               fmt::format("round {} of {}", r + 1, rounds()));
       std::optional<Round> round;
       try {
         round = sides_.run(result.block_steps, r % 2 == 1);

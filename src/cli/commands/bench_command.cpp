@@ -34,6 +34,10 @@ struct LayersCommand {
 
 bench::Control with_bar(ProgressBar& bar) {
   return {[&bar](double share, const std::string& what) { bar.update(share, what); },
+          [&bar](const std::string& line) {
+            bar.clear();
+            print_error(line);
+          },
           [] { return stop_signal() != 0; }};
 }
 
