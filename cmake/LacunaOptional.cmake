@@ -1,5 +1,5 @@
 # Libraries that Lacuna also builds without: LACUNA_WITH_NAME=OFF leaves one out, and one that is not found is left out, too.
-# Then LACUNA_NAME is off and the code has LACUNA_WITHOUT_NAME, from which src/base/optional_libraries.hpp tells what is missing.
+# Then LACUNA_NAME is off and the code has LACUNA_WITHOUT_NAME, from which src/base/optional_libraries.hpp says what is missing.
 # A macro: the variables and targets of find_package() are those of the caller.
 set(lacuna_without "")
 macro(lacuna_optional name library package found find)
@@ -12,7 +12,7 @@ macro(lacuna_optional name library package found find)
     endif()
   endif()
   if(NOT LACUNA_${name})
-    message(STATUS "without ${library} (${package}): 'lacuna version' tells what is missing")
+    message(STATUS "without ${library} (${package}): 'lacuna version' lists what is missing")
     list(APPEND lacuna_without LACUNA_WITHOUT_${name})
   endif()
 endmacro()

@@ -38,7 +38,7 @@ def _examples():
 
 
 def _names():
-    """What a reader of a docstring has at hand."""
+    """Names that a reader of a docstring can use."""
     layers = {"conv1": nn.Conv2d(3, 16, 3), "relu": nn.ReLU(), "pool": nn.AdaptiveAvgPool2d(2), "flat": nn.Flatten()}
     model = nn.Sequential()
     model.features = nn.Sequential()

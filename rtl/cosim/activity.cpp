@@ -38,7 +38,7 @@ Bits bits_of_words(const std::vector<std::uint32_t>& words) {
   return bits;
 }
 
-// What the wires of each use of a module carried: one word per clock, in hexadecimal.
+// Records the wires of each instance of a module: one word per clock, in hexadecimal.
 class Recorder {
  public:
   void sample(const std::string& use, const std::string& port, const Bits& bits) {

@@ -21,7 +21,7 @@ inline constexpr int kLayerTile = 2;
 struct RecordedProduct {
   std::vector<StreamGroup> row_groups;     // the scheduled operand; missing rows are zero
   std::vector<StreamGroup> column_groups;  // the other
-  // What the PEs of each pair of groups must end with, column groups inside; 0 where there is no PE's output.
+  // Expected outputs of the PEs of each pair of groups, column groups innermost; 0 where no PE has an output.
   std::vector<std::vector<float>> outputs;
 };
 struct RecordedOperation {

@@ -28,7 +28,7 @@ module level_props #(
     .window_i, .enable_i({Lanes{1'b1}}), .window_o(left), .sel_o(sel), .valid_o(valid)
   );
 
-  // Which place of the window each lane takes, one bit per place.
+  // Place of the window that each lane takes, one bit per place.
   logic [Lanes*Places-1:0] takes;
   logic [Places-1:0]       once, twice;
   always_comb begin

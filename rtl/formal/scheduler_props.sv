@@ -17,7 +17,7 @@ module scheduler_props (
     .window_i, .enable_i({Lanes{1'b1}}), .window_o(left), .sel_o(sel), .valid_o(valid), .drained_o(drained)
   );
 
-  // Which place of the window each lane takes, one bit per place.
+  // Place of the window that each lane takes, one bit per place.
   logic [Lanes*Depth*Lanes-1:0] takes;
   logic [Depth*Lanes-1:0]       once, twice;
   always_comb begin

@@ -33,7 +33,7 @@ module outer_accumulators #(
     end
   end
 
-  // Which products of the vector in work have gone.
+  // Products of the current vector that are done.
   logic [Inputs-1:0] gone_q, waiting, granted;
   assign waiting    = in_valid_i ? useful_i & ~gone_q : '0;
   assign in_ready_o = (waiting & ~granted) == '0;

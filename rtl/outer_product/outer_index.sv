@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the product of an image element and a kernel element belongs on one axis, or that it is redundant. The output step
+// Maps the product of an image element and a kernel element to its output on one axis, or finds it redundant. The output step
 // is a power of two. Combinational.
 module outer_index #(
   localparam int unsigned IdxW = outer_pkg::IdxW,

@@ -78,7 +78,7 @@ std::uint64_t group_limit(const fs::path& root) {
     const std::string controllers = fmt::format(",{},", line.substr(first + 1, second - first - 1));
     const fs::path group = line.substr(second + 1);
     if (controllers == ",,") {
-      // Where version 1 is mounted too, version 2 is one folder further down.
+      // If version 1 is mounted too, version 2 is one folder further down.
       for (const fs::path& hierarchy : {groups, groups / "unified"})
         smallest = std::min(smallest, smallest_limit(hierarchy, group, "memory.max"));
     } else if (controllers.find(",memory,") != std::string::npos) {

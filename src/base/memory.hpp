@@ -1,4 +1,4 @@
-// How much memory this process may use, and who has asked for it.
+// Memory budget of this process, and the claims on it.
 #pragma once
 
 #include <cstdint>

@@ -18,7 +18,7 @@
 namespace lacuna {
 namespace {
 
-// How many threads, this one included, run at the same time if up to `wanted` are started.
+// Returns the number of threads, this one included, that run at the same time if up to `wanted` are started.
 int startable_threads(int wanted) {
   std::latch end(1);
   std::vector<std::jthread> started;

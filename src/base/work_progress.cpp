@@ -79,7 +79,7 @@ void WorkSteps::next() {
 }
 
 WorkSteps::~WorkSteps() {
-  // What a loop that ended early left, and what was too little to credit, goes back. Then step_ is removed.
+  // Returns the rest of a loop that ended early and amounts too small to credit. Then step_ is removed.
   if (outer_ != nullptr) outer_->left_ += rest_ + pending_ + step_.left_;
   step_.left_ = 0;
 }

@@ -96,7 +96,7 @@ class WorkSteps {
   WorkPart step_;
 };
 
-// What parallel_for() was part of when it was called, for the threads that run its items.
+// The loop around a call of parallel_for(), for the threads that run its items.
 class ParallelPart {
  public:
   explicit ParallelPart(std::size_t count);

@@ -7,7 +7,7 @@
 namespace lacuna::cli {
 
 // Returns the words with `--set` in front of each further assignment that follows one, and `--config` in
-// front of each further .yaml file, so that what stands behind them (a trace) stays an argument of its own.
+// front of each further .yaml file, so that what stands behind them (a trace) stays a separate argument.
 // An assignment whose name is that of a file is a file.
 std::vector<std::string> repeat_options(const std::vector<std::string>& words);
 

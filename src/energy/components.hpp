@@ -19,7 +19,7 @@ enum class ComponentGroup {
 // Hardware that cost tables price under this name: "mac", "sram". Several components may hold the same part.
 struct Part {
   std::string name;
-  // How many there are, in the unit that the table prices an area for; 0 if their area is not modelled.
+  // Number of them, in the unit that the table prices an area for; 0 if their area is not modelled.
   double units = 0;
   // Actions that the model counts, each with a cost in the table: "read", "write". Two have a meaning here: a
   // `cycle` is a cycle in which one unit is clocked, so it also gives the peak power; `static` is counted in

@@ -25,7 +25,7 @@ struct Cost {
   double si() const;  // in J, W or mm2; a ratio as it is
 };
 
-// Which of a node's factors a part follows.
+// The factor of a node that scales a part.
 enum class Scaling { kLogic, kSram, kNone };
 
 inline constexpr std::string_view kAreaCost = "area";      // of one unit

@@ -65,7 +65,7 @@ const std::vector<NodeScale>& built_in_scales() {
   return scales;
 }
 
-// What a cost is multiplied with: the factor of the one node over that of the other.
+// Multiplies a cost by the factor of one node over that of the other.
 void scale_cost(Cost& cost, const Cost& from, const NodeScale& node, const Cost& to) {
   cost.value *= to.value / from.value;
   cost.confidence = std::max({cost.confidence, from.confidence, to.confidence});

@@ -36,7 +36,7 @@ std::string without_last_commas(std::string_view text) {
 }
 
 // Settings of a line of a SCALE-Sim topology [SCALE-Sim, scalesim/topology_utils.py]: no padding, and a name
-// with 'DP' is a depthwise layer, each channel with filters of its own.
+// with 'DP' is a depthwise layer, each channel with its own filters.
 LayerSettings topology_layer(const std::vector<std::string>& cells, const std::string& where) {
   if (cells.size() == 4)
     return {{"type", "linear"}, {"name", cells[0]}, {"batch", cells[1]}, {"out", cells[2]}, {"in", cells[3]}};
@@ -50,7 +50,7 @@ LayerSettings topology_layer(const std::vector<std::string>& cells, const std::s
   const auto channels = parse_number<std::int64_t>(cells[5]), filters = parse_number<std::int64_t>(cells[6]);
   if (!channels || !filters || *channels < 1 || *filters < 1 || *channels > (1 << 24) / *filters)
     throw InputError(where,
-                     fmt::format("{} channels of {} filters each are no depthwise layer",
+                     fmt::format("{} channels of {} filters each are not a depthwise layer",
                                  quote_name(cells[5]), quote_name(cells[6])),
                      "correct them, or remove 'DP' from the layer's name");
   layer["groups"] = cells[5];
@@ -106,7 +106,7 @@ LayerList parse_csv_layers(std::string_view text, const std::string& file, const
     list.layers.push_back(make_synthetic_layer(settings, list.layers.size(), zeros, where));
   }
   if (list.layers.empty())
-    throw InputError(file, "there is no layer below its first line", "add a line for each layer");
+    throw InputError(file, "it has no layer below its first line", "add a line for each layer");
   return list;
 }
 

@@ -47,7 +47,7 @@ struct Cell {
   std::optional<Range> range = std::nullopt;  // over samples of a batch, or over seeds
 };
 
-// How a page would draw it.
+// Kind of chart on a page.
 enum class Chart {
   kNone,
   kBars,           // grouped by row
@@ -89,7 +89,7 @@ struct FigureInputs {
   const Runs& runs;
   const PaperTable& paper;
   const Progress& progress;  // for what a figure does besides
-  // Of what is timed.
+  // For timed figures.
   int threads = 1;
   bool quick = false;  // one small network: shows that it works, not what it gives
   // Asked while timing: true ends it, and what has been timed is kept.

@@ -1,4 +1,4 @@
-// How near our numbers are to the papers': what is counted, and what is not.
+// Grades our numbers by their distance from the papers', and says which of them count.
 #pragma once
 
 #include <string>

@@ -44,7 +44,7 @@ std::vector<RunKey> wanted_runs(const Figure& figure, const PaperTable& paper, R
 
 Reproduction reproduce_figures(const std::vector<const Figure*>& figures, const DataFolder& data, int threads,
                                const Runs::Report& report, const Timing& timing) {
-  // What cannot be read is known before anything runs.
+  // Unreadable files are reported before anything runs.
   std::map<std::string, PaperTable> papers;
   Runs runs(data);
   std::vector<RunKey> keys;
@@ -102,7 +102,7 @@ std::vector<std::string> unexplained(const Reproduction& reproduction) {
     });
     for_each_cell(output, [&](const FigureTable& table, const Cell& cell) {
       if (cell.paper.empty() || !needs_reason(output.paper.at(cell.paper), cell.ours)) return;
-      // A reason without a measurement beside it is a guess.
+      // A reason without a measurement is a guess.
       const std::vector<std::string>& evidence = cell.reason.evidence;
       const bool shown = !evidence.empty() && std::ranges::all_of(evidence, [&](const std::string& one) {
         return cells.contains(one);

@@ -43,7 +43,7 @@ std::vector<const Figure*> choose_figures(const std::vector<std::string>& ids, b
 // Runs that a figure asks for; none of one that is timed.
 std::vector<RunKey> wanted_runs(const Figure& figure, const PaperTable& paper, Runs& runs);
 
-// How figures that are timed run (FigureInputs).
+// Options of timed figures (FigureInputs).
 struct Timing {
   bool quick = false;
   std::function<bool()> stop = [] { return false; };

@@ -35,7 +35,7 @@ std::unique_ptr<Accelerator> build(const RunKey& key) {
   return machine.build();
 }
 
-// How long a machine takes for the same trace, about.
+// Estimated relative time of a machine on one trace.
 double machine_weight(const std::string& arch) {
   if (arch == "tensordash-two-side") return 60;
   if (arch == "ant") return 8;

@@ -1,4 +1,4 @@
-// Where the traces of figures come from: data/, or made up by a name.
+// Traces of figures: files of data/, or synthetic ones by name.
 //   alexnet_p100              a file of data/, with its checksum
 //   half:1:alexnet_p100       the second half of the samples of what follows, which may be made up as well
 //   moved:resnet18_top90_p100 the non-zeros of what follows, moved about inside each tensor

@@ -60,8 +60,8 @@ class Accelerator {
   virtual const Params& params() const = 0;
   virtual OpResult simulate(const OperationWork& work, const SimOptions& options) const = 0;
 
-  // How often the tensors of each operation of a trace cross the DRAM bus, by layer, where that depends on
-  // the operations around it; the runner hands it back as OperationWork::passes. Usually nothing.
+  // Returns the number of times that each operation's tensors cross the DRAM bus, by layer, where that
+  // depends on the operations around it; the runner hands it back as OperationWork::passes. Usually nothing.
   virtual std::vector<LayerPasses> plan(const Trace& trace, const SimOptions& options) const;
   // Machine that speedups and efficiencies refer to; nothing if it is its own baseline.
   virtual std::optional<BaselineSpec> baseline() const { return std::nullopt; }

@@ -87,7 +87,7 @@ struct CycleComparison {
   double cycles_without_zeros = 0;
   double speedup() const { return cycles > 0 ? baseline_cycles / cycles : 0; }
   double speedup_from_zeros() const { return cycles > 0 ? cycles_without_zeros / cycles : 0; }
-  // That of the machine without a zero over its baseline.
+  // Returns the speedup of the machine over its baseline if there is no zero.
   double speedup_without_zeros() const {
     return cycles_without_zeros > 0 ? baseline_cycles / cycles_without_zeros : 0;
   }

@@ -1,4 +1,4 @@
-// How a field of a result is described, and the builders that the tables of result_fields.hpp are made with.
+// Description of a field of a result, and the builders of the tables in result_fields.hpp.
 #pragma once
 
 #include <algorithm>
@@ -26,7 +26,7 @@ enum class FieldKind {
   kActivity,  // a record that kActivityFields describes
 };
 
-// How a value recorded for a layer scales to the whole batch. Counts of layers add up; the rest does not.
+// Scaling of a layer's recorded value to the whole batch. Counts of layers add up; the rest does not.
 enum class FieldScope {
   kSamples,  // of the samples recorded: times LayerResult::batch_scale
   kBatch,    // once per batch, whatever its size

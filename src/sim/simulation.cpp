@@ -90,7 +90,7 @@ std::size_t Simulation::intern(std::shared_ptr<const Accelerator> machine, bool 
   return at->second;
 }
 
-// Of a machine that waits for memory and one that does not, neither is the faster.
+// Refuses to compare a machine that waits for memory with one that does not.
 void Simulation::check_same_memory(const std::string& arch, const Params& own, const FixedBaseline& fixed) {
   const Params& other = fixed.machine->params();
   if (!own.has("memory") || !other.has("memory") || own.text("memory") == other.text("memory")) return;

@@ -98,7 +98,7 @@ struct BacksideLoads {
   std::vector<StudySetting> settings;
   std::string description;
   std::vector<BacksideMeasure> measures;
-  // Which of them are the cycles of the operation, and those in which it waits for the unit.
+  // Indices of the operation's cycles, and of those in which it waits for the unit.
   std::size_t cycles = 0, stalls = 0;
   std::vector<LayerLoads> layers;
 };

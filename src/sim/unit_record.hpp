@@ -1,4 +1,4 @@
-// How long the units of a machine that work side by side (tiles, clusters, PEs) are busy in an operation:
+// Busy time of a machine's parallel units (tiles, clusters, PEs) in an operation:
 // what a timeline draws. Recorded on request (SimOptions::units), by the clocks that engines count cycles
 // with.
 #pragma once

@@ -12,8 +12,8 @@
 namespace lacuna {
 
 // The same layers with every value of A, W and G non-zero, as masks. Whatever machines decide by the share of
-// zeros they decide anew: the operand that is scheduled, power gating, compression on the DRAM bus, what fits
-// on the chip. A machine on this trace takes what it would take on a recording of such a network.
+// zeros they decide again: the operand that is scheduled, power gating, compression on the DRAM bus, what
+// fits on the chip. A machine on this trace takes what it would take on a recording of such a network.
 Trace trace_without_zeros(const Trace& recorded);
 
 // Returns whether none of the layer's tensors has a zero.

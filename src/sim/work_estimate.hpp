@@ -1,4 +1,4 @@
-// How much work a trace is, estimated before a simulation starts: a file of a few hundred bytes can declare
+// Estimate of a trace's work, made before a simulation starts: a file of a few hundred bytes can declare
 // layers that would keep an engine busy for years.
 #pragma once
 
@@ -18,7 +18,7 @@ double tile_products(const LayerShape& shape);
 // The steps of all layers.
 double estimated_work(const Trace& trace, const Accelerator& machine, Engine engine);
 
-// How many steps a trace may take: a number that every trace has, and some for each byte that it is stored
+// Limit of the steps of a trace: a number that every trace has, and some for each byte that it is stored
 // in. Stored, not decompressed: a mask of one repeated row takes a few bytes of a compressed file. The free
 // steps take some seconds, half a minute at most, so that shapes without masks (a dense network) can be
 // simulated for batches of usual size. Traces of real trainings need less than a quarter of what they may

@@ -95,7 +95,7 @@ TEST(WorkEstimate, SimulateTraceAsksFirst) {
 // By hand: the words of both operands of each operation, as operand_streams.hpp cuts them.
 TEST(WorkEstimate, TileWordsByHand) {
   // forward: 2 rows and 3 filters of 1 word; input_grad: 2 and 20; weight_grad: 3 and 20. Each stream has 3
-  // steps of its own.
+  // its own steps.
   EXPECT_EQ(tile_words(LayerShape::linear(2, 20, 3), 32), (5 + 22 + 23) * (1 + 3));
   // 4x4 inputs, 2x2 outputs of 3x3 kernels; 2 groups of 16 -> 16 channels
   const LayerShape conv = LayerShape::conv2d(1, 32, 32, {4, 4}, {3, 3}, {1, 1}, {0, 0}, {1, 1}, 2);

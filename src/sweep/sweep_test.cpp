@@ -201,7 +201,7 @@ TEST(Sweep, ABaselineForAllDesigns) {
   };
   EXPECT_EQ(one("SELECT count(DISTINCT baseline_cycles) FROM results"), 1);
   EXPECT_EQ(one("SELECT count(DISTINCT baseline_configuration) FROM designs"), 1);
-  // With baselines of their own they are computed again.
+  // With separate baselines they are computed again.
   text.erase(text.find("baseline"), std::string("baseline: dense\n").size());
   EXPECT_EQ(run(Plan::parse(text, "plan.yaml"), file, 1).progress.done, 3U);
   EXPECT_GT(one("SELECT count(DISTINCT baseline_configuration) FROM designs"), 1);

@@ -14,7 +14,7 @@
 namespace lacuna {
 
 struct GroupLayout {
-  // Where one value is. For weights, `row` is the tap and `column` the filter: a transposer turns 16 filters
+  // Place of one value. For weights, `row` is the tap and `column` the filter: a transposer turns 16 filters
   // at one tap and channel into a block.
   struct Place {
     std::int64_t image = 0;

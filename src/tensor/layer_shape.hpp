@@ -39,7 +39,7 @@ struct LayerShape {
   Size2 padding{0, 0};  // the same on both sides of an axis
   Size2 dilation;
   std::int64_t groups = 1;  // matmul: products
-  // Of a recurrent linear layer, the time steps: its rows are those of the first step, then of the second and
+  // Time steps of a recurrent linear layer: its rows are those of the first step, then of the second and
   // so on, and a step needs the outputs of the one before. Otherwise 1.
   std::int64_t sequence = 1;
 

@@ -46,9 +46,9 @@ constexpr std::string_view operation_name(Operation op) {
   return PerOperation<std::string_view>{"forward", "input_grad", "weight_grad"}[op];
 }
 
-// Whether training runs `op` in the layer at `layer_index` of a trace. The first layer has no input gradient:
-// its input is the images, which nobody trains. A public simulator by a co-author of TensorDash leaves it out
-// too (tests/data/README.md).
+// Returns true if training runs `op` in the layer at `layer_index` of a trace. The first layer has no input
+// gradient: its input is the images, which nobody trains. A public simulator by a co-author of TensorDash
+// leaves it out too (tests/data/README.md).
 constexpr bool has_operation(std::size_t layer_index, Operation op) {
   return layer_index > 0 || op != Operation::kInputGrad;
 }

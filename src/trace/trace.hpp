@@ -31,7 +31,7 @@ struct Layer {
   std::string name;
   LayerShape shape;
   std::int64_t steps = 1;  // rows (linear), images (conv2d) or products (matmul) of a sample
-  // Of a matmul, A and G are [rows, products x channels], whatever their order in a file.
+  // A and G of a matmul are [rows, products x channels], whatever their order in a file.
   LayerTensor a, w, g;
   // A as the forward product multiplies it, where that differs from `a`: SWAT multiplies all activations
   // there and the top-k ones in weight_grad.

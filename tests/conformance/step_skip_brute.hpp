@@ -1,5 +1,5 @@
 // The rule of src/models/template once more, from its one sentence: a step of the streams on a tile's rows is
-// skipped if it holds no non-zero in any of them. On one tile; shares no code with the tiles of src/sim.
+// skipped if it has no non-zero in any of them. On one tile; shares no code with the tiles of src/sim.
 #pragma once
 
 #include <algorithm>

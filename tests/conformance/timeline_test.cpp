@@ -1,4 +1,4 @@
-// Timelines read back by a reader of their own: what viewers draw adds up to what the program prints.
+// Reads timelines back with a separate reader: the times that viewers draw add up to those that are printed.
 #include "report/result/timeline.hpp"
 
 #include <cmath>

@@ -1,5 +1,5 @@
 # cmake -DROOT=... -DBUILD=... -DWORK=... -DFLAGS=... -DGENERATOR=... -DCOMPILER=... -DLAUNCHER=... -P run.cmake
-# Installs what BUILD holds into a folder of its own and checks what is there, builds examples/ and this folder against it as a
+# Installs the build in BUILD into a new folder and checks what is there, builds examples/ and this folder against it as a
 # user would, with the tools that built the library (there may be no make), runs the programs, checks what they print, and
 # uninstalls.
 include(${CMAKE_CURRENT_LIST_DIR}/step.cmake)
@@ -32,7 +32,7 @@ foreach(file bin/lacuna share/man/man1/lacuna.1 share/bash-completion/completion
     message(FATAL_ERROR "${found} is installed, but holds ${size} bytes")
   endif()
 endforeach()
-# The installed program writes the man page that lies beside it.
+# The installed program writes the man page that is installed with it.
 step(page ${prefix}/bin/lacuna help --man)
 file(READ ${prefix}/share/man/man1/lacuna.1 installed_page)
 if(NOT page STREQUAL installed_page)
@@ -92,7 +92,7 @@ foreach(file ${package_files})
   endif()
 endforeach()
 
-# One project, so that the compiler is looked for once; examples/ is a separate project in it.
+# One project, so that the compiler is detected once; examples/ is a separate project in it.
 file(READ ${ROOT}/docs/installing.md installing)
 if(NOT installing MATCHES "```cmake\n([^`]+)```")
   message(FATAL_ERROR "docs/installing.md shows no lines for a CMakeLists.txt")

@@ -135,7 +135,7 @@ struct AreaAndPower {
   }
 };
 
-// [TensorDash Table 3], within 0.01 mm2 and 1 mW: its parts do not add up to the last digit.
+// [TensorDash Table 3], within 0.01 mm2 and 1 mW: its parts add up only after rounding.
 TEST(Table3, AreasAndPowersFromUnits) {
   const AreaAndPower t;
   EXPECT_NEAR(t.area.of("cores"), 30.41, 0.01);

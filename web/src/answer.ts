@@ -23,7 +23,7 @@ function heldBack(machine: Machine): string {
   return slowest && slowest.value < 0.95 * whole_ ? `; held back by ${slowest.op === "forward" ? "the forward pass" : opTitle[slowest.op]} (${times(slowest.value)})` : "";
 }
 
-// How much of a speedup zeros give, where the machine would not take the baseline's time without them.
+// Part of a speedup that zeros give, for machines that would not take the baseline's time without them.
 function partOfZeros(machine: Machine): string {
   const without = speedupWithoutZeros(machine.run, "all") ?? 1;
   return Math.abs(without - 1) < 0.05 ? "" : ` (${times(fromZeros(machine.run, "all"))} of it from zeros)`;
@@ -99,7 +99,7 @@ export function answerView(answer: Answer, id = "answer"): HTMLElement {
 // The title of a chart of machines: an answer where the data support one.
 export function machinesTitle(step: Step): string {
   const machine = headline(step);
-  if (!machine) return "What each machine makes of them";
+  if (!machine) return "Speedup by machine";
   const values = ops.map((op) => ({ op: op as OpOrAll, value: speedup(machine.run, op) ?? NaN })).filter((one) => Number.isFinite(one.value));
   if (values.length > 1) {
     values.sort((a, b) => a.value - b.value);

@@ -25,7 +25,7 @@ function means(bench: Bench, op: Op): { x: number; y: number }[] {
   return [...sums].sort((a, b) => a[0] - b[0]).map(([x, sum]) => ({ x, y: Math.exp(sum.logs / sum.count) }));
 }
 
-// Where the line crosses 1x from below; null if it does not.
+// Returns the share at which the line crosses 1x from below; null if it does not.
 export function crossover(points: { x: number; y: number }[]): number | null {
   for (let i = 0; i < points.length; ++i) {
     const here = points[i]!;

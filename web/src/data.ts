@@ -103,7 +103,7 @@ export interface TrainLine {
   zeros_W: number;
 }
 export interface Train { config: Record<string, any>; log: TrainLine[] }
-// Of Python's lacuna.Profiler: a row per measured step and machine. null: not known.
+// Rows of Python's lacuna.Profiler, one per measured step and machine. null: not known.
 export interface ProfileRow {
   step: number;
   seconds: number;

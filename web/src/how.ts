@@ -1,4 +1,4 @@
-// How this was made: enough to run it again.
+// Provenance of the page: enough to run it again.
 import { assumptionsOf } from "./assumptions";
 import type { PageData } from "./data";
 import { el } from "./parts/dom";

@@ -18,5 +18,5 @@ const data = readPage();
 const root = document.getElementById("page")!;
 const kind = kinds.find((one) => one.shows(data));
 if (kind) kind.build(data, root);
-else replace(root, el("p", {}, "This page holds no results."));
+else replace(root, el("p", {}, "This page has no results."));
 document.documentElement.dataset.ready = "true";

@@ -1,4 +1,4 @@
-// Where the time and the energy go: stacked bars, the dense machine next to each other one, on the same scale.
+// Time and energy by part: stacked bars, the dense machine next to each other one, on the same scale.
 import * as Plot from "@observablehq/plot";
 import { keys, type Picture } from "./parts/card";
 import { opTitle } from "./data";

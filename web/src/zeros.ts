@@ -1,4 +1,4 @@
-// Where the zeros are: one column per layer, as wide as its share of the work; one row per operand.
+// Map of the zeros: one column per layer, as wide as its share of the work; one row per operand.
 import * as Plot from "@observablehq/plot";
 import type { Operand } from "./data";
 import { lastPart } from "./parts/dom";

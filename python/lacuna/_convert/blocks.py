@@ -19,7 +19,7 @@ from .._ffn.call import Call as BlockCall
 
 
 class _Found(NamedTuple):
-    """What the graph says about the input of a layer."""
+    """Origin of a layer's input, from the graph."""
 
     activation: str
     positive: torch.Tensor  # what ReLU gave, before it was squared

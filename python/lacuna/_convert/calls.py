@@ -37,7 +37,7 @@ _LEAST_GAIN = 0.03
 _COMPARED, _COMPARED_SHORT = 3, 6
 _SHORT = 10e-3  # seconds
 _MOST_PLANS = 64  # of a layer at shapes that are like one another
-_MANY = 1 << 18  # elements of an input from which on the heap is tidied while kernels are measured
+_MANY = 1 << 18  # elements of an input above which the heap is tidied while kernels are measured
 _FEWEST_CHANNELS = 16  # of the operand whose zeros are skipped: fewer are padded to 16
 _IMPLS = {OUR_DENSE: DENSE, OUR_BFLOAT16: BFLOAT16}  # of the others: SPARSE
 
@@ -90,7 +90,7 @@ class Call:
         self._turn: Optional[int] = None  # 0: all PyTorch's, 1: as chosen, each timed; None: not under way
         self._turns: Tuple[Tuple[float, ...], Tuple[float, ...]] = ((), ())  # seconds
         self._forward_seconds = 0.0
-        # Of the last pass with gradients: the whole layer, and its gradients; how many there were.
+        # Times of the last pass with gradients: the whole layer, and its gradients; the number of passes.
         self.seconds = self.seconds_back = 0.0
         self.passes = 0
         channels = geometry.input[1] // geometry.groups
@@ -275,7 +275,7 @@ class Call:
         for choice in self.choices:
             choice.passed_by(self.pass_by)
 
-    # What the next process starts with: by operation and candidate, seconds of 10^9 multiply-accumulates and the zeros
+    # State that the next process starts with: by operation and candidate, seconds of 10^9 multiply-accumulates and the zeros
     # that were skipped.
 
     def _record(self) -> Dict[str, object]:

@@ -74,7 +74,7 @@ class Choice:
         self._zeros_then = {c: zeros for c, (_, zeros) in state.items() if c in self.times and zeros is not None}
         if TORCH in self.times:
             self._looks, self._trials = 1, ()
-            # As if they had been measured here: a moved share of zeros alone is no reason to do it in the first steps.
+            # Treats them as measured here: a changed share of zeros alone does not trigger measuring in the first steps.
             self._tried_calls = _ROUNDS * len(self.times)
             self._tried_seconds = _ROUNDS * sum(self.times.values())
             self.zeros = dict(self._zeros_then)  # until the first call has looked

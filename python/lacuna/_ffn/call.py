@@ -10,7 +10,7 @@ from .._convert.tuner import SKIP_A, TORCH, Choice, clock
 from .block import Pass, Plan, Shape
 
 Gradients = List[Optional[torch.Tensor]]
-# Calls that go straight to PyTorch where ours has lost, before its zeros are looked at again.
+# Calls that go straight to PyTorch after ours has lost, before its zeros are sampled again.
 _PASS_BY = (200, 3200)
 
 

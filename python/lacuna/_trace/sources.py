@@ -93,7 +93,7 @@ def _operand(kind: str, tensor: Any, kept: List[Any], name: str) -> Tuple[str, i
         kept.append(numpy.ascontiguousarray(tensor, dtype=numpy.float32 if kind == "values" else None))
         return kind, kept[-1].ctypes.data, kept[-1].size
     if tensor.device.type == "meta":
-        raise TraceError(f"{name} is on the device 'meta', which holds no data; record the step on a real device")
+        raise TraceError(f"{name} is on the device 'meta', which has no data; record the step on a real device")
     tensor = tensor.detach().cpu()
     if kind == "values":
         tensor = tensor.float()  # exact for bfloat16

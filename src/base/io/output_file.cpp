@@ -84,7 +84,8 @@ OutputFile::OutputFile(std::filesystem::path path, Links links) : path_(std::mov
   if (descriptor_ < 0) fail("cannot create");
 }
 
-// What a simulation reads may grow until the end of it: asked before the first byte and before the last step.
+// A simulation may open more inputs until it ends, so this is checked before the first byte and before the
+// file takes its place.
 void OutputFile::check_target() const {
   if (is_input_file(target_)) throw InputError(path_.string(), "this is an input", "write to another file");
 }

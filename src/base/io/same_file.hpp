@@ -1,4 +1,4 @@
-// Whether a path still leads to a file that is open.
+// Checks whether a path still leads to an open file.
 #pragma once
 
 #include <filesystem>

@@ -69,7 +69,7 @@ class Builder {
   // Inside the outermost object or list of a text that is handed over piece by piece.
   bool streams(std::size_t depth) const { return use_ && depth == 1; }
 
-  // Where the next value goes.
+  // Target of the next value.
   json& place(json&& value) {
     if (use_ && ++values_ > kMostJsonValues) {
       throw InputError(

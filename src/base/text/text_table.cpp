@@ -130,7 +130,7 @@ std::string TextTable::render(const TextStyle& style) const {
     }
     Columns fitted = widths;
     wrap_texts(shown, room, fitted);
-    // Titles are wrapped only as far as needed.
+    // Titles are wrapped only if needed.
     for (const std::size_t i : shown) {
       const std::size_t missing = std::max(fitted[i], display_width(columns_[i].title)) - fitted[i];
       if (columns_[i].align == Align::kRight && width_of(shown, fitted) + missing <= room)
@@ -144,7 +144,7 @@ std::string TextTable::render(const TextStyle& style) const {
 
 std::string TextTable::render_columns(const Columns& columns, const Columns& widths,
                                       const TextStyle& style) const {
-  // What stands before each column: nothing, a gap, or the larger gap where a group begins.
+  // Space in front of each column: none, a gap, or a larger gap where a group begins.
   const auto gap_before = [&](std::size_t position) {
     if (position == 0) return std::string();
     const bool same = columns_[columns[position]].group == columns_[columns[position - 1]].group;

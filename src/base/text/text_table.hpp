@@ -13,7 +13,7 @@ namespace lacuna {
 
 enum class Align { kLeft, kRight };
 
-// How tables are shown. The default suits a file or a pipe.
+// Style of tables. The default suits a file or a pipe.
 struct TextStyle {
   bool colour = false;  // ANSI escapes for titles
   int width = 100;      // columns of the terminal, to which wider tables are folded

@@ -22,7 +22,6 @@ std::string kind_of(const LayerShape& s) {
   return name;
 }
 
-using kernels::Impl;
 using kernels::RivalResult;
 
 constexpr const char* kAuthorsTitle = "sparsetrain x direct";

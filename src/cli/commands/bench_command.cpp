@@ -156,7 +156,7 @@ void add_duration(CLI::App& command, Spec& spec, const char* rounds, const char*
       ->capture_default_str();
 }
 
-// How layers or whole networks are computed; `precision` and `threads` explain these options.
+// Options of how layers or whole networks are computed; `precision` and `threads` explain these options.
 template <typename Spec>
 void add_computing(CLI::App& command, Spec& spec, const char* precision, std::string_view threads = "") {
   add_number(command, "--batch", spec.batch, 1, 4096, "Images per batch")->capture_default_str();
@@ -300,7 +300,7 @@ void add_torch(CLI::App& bench) {
       ->check(CLI::PositiveNumber.description(""))
       ->capture_default_str();
   add_computing(command, spec,
-                "Of auto; bfloat16: round the operands of products, where the CPU has AMX or "
+                "For auto; bfloat16: round the operands of products, where the CPU has AMX or "
                 "AVX512-BF16 and that is expected to be faster");
   add_duration(command, spec, "Blocks of steps of each side", "Time of each side");
   add_result_options(command, options.files);

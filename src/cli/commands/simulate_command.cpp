@@ -226,7 +226,7 @@ void add_simulate_command(CLI::App& app) {
              "Most requests of a file; longer operations are cut (default: 1,000,000)");
   add_word(command, "--csv-per", options.csv_per, "batch|recorded", "word",
            std::array{CsvBasis::kBatch, CsvBasis::kRecorded}, basis_name,
-           "What counts, cycles and joules of the CSV are of: the whole batch, or the samples recorded "
+           "Scale of the CSV's counts, cycles and joules: the whole batch, or the samples recorded "
            "(default: batch)");
   add_examples(
       command,

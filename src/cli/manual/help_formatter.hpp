@@ -1,4 +1,4 @@
-// How --help shows an option: its name and what stands for its value in one column, everything else in words.
+// Formats options for --help: name and placeholder in one column, everything else in words.
 #pragma once
 
 #include <CLI/CLI.hpp>

@@ -36,7 +36,7 @@ bool has_colour(std::FILE* stream);
 // The text in single quotes, as a shell takes it back. In fish a backslash counts inside them as well.
 std::string shell_quote(std::string_view text, bool fish = false);
 
-// How tables look on standard output: in colour, with bars where the terminal shows UTF-8, and as wide as it
+// Style of tables on standard output: in colour, with bars where the terminal shows UTF-8, and as wide as it
 // is; or plain in a pipe.
 TextStyle output_style();
 

@@ -1,4 +1,4 @@
-// How long threads that wait for others spin before they sleep.
+// Time that waiting threads spin before they sleep.
 #pragma once
 
 #include <string>

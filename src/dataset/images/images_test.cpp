@@ -325,10 +325,9 @@ TEST(ImageFolder, RefusesUnusableFolders) {
   const std::string path = folder.path().string();
   EXPECT_EQ(folder_error(folder), path + ": there are no class folders" + layout);
   std::filesystem::create_directories(folder / "a\nb");
-  EXPECT_EQ(folder_error(folder),
-            path +
-                "/a\\x0ab: the folder of this class holds no .jpg, .jpeg or .png images; "
-                "put images there or remove the folder");
+  EXPECT_EQ(folder_error(folder), path +
+                                      "/a\\x0ab: the folder of this class has no .jpg, .jpeg or .png images; "
+                                      "put images there or remove the folder");
   put(folder, "a\nb/1.png", plain_png(0, 0, 0));
   EXPECT_EQ(folder_error(folder), path + ": there is only one class, 'a\\x0ab'" + layout);
   put(folder, "c/1.png", plain_png(0, 0, 0));

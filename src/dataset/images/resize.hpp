@@ -19,7 +19,7 @@ struct PlaneView {
   PlaneView centre_square() const;
 };
 
-// How `to` pixels along an axis come from `from` pixels: each is a weighted mean of its neighbours. The
+// Resampling of `from` pixels along an axis to `to` pixels: each is a weighted mean of its neighbours. The
 // weights are a triangle as wide as two pixels of the coarser of the two grids: bilinear interpolation when
 // enlarging, a mean over all covered pixels when reducing, so that nothing aliases.
 class AxisFilter {

@@ -75,7 +75,7 @@ Listing list_images(const fs::path& root) {
       }
     }
     if (listing.entries.size() == before) {
-      throw InputError(shown(folder), "the folder of this class holds no .jpg, .jpeg or .png images",
+      throw InputError(shown(folder), "the folder of this class has no .jpg, .jpeg or .png images",
                        "put images there or remove the folder");
     }
     listing.classes.push_back(name);

@@ -63,7 +63,7 @@ double bfloat16_buffer_bytes(const LayerShape& s, int threads, int weight_grads)
   const double both = static_cast<double>(s.a_elements() + s.g_elements());
   if (bfloat16_unit() == Bfloat16Unit::kPairs) return sizeof(Bfloat16) * both * (1 + weight_grads);
   const double lines = 2.0 * threads * static_cast<double>(kLinesAtOnce) * 64;
-  // Of the activations there may be two copies.
+  // There may be two copies of the activations.
   return lines + weight_grads * 3 * std::min(both, static_cast<double>(kElementsAtOnce));
 }
 

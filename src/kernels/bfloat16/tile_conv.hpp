@@ -19,7 +19,7 @@ inline constexpr std::int64_t kLinesAtOnce = 512 * 1024 / 64;
 // 512 channels of 3x3), fewer that those of 32 channels stay in L2 for all others.
 inline constexpr std::int64_t kElementsAtOnce = 4 << 20;
 
-// Where the pixels of a tensor are: blocked tensors, channels-last ones and the rows of linear layers differ
+// Addresses of a tensor's pixels: blocked tensors, channels-last ones and the rows of linear layers differ
 // in these steps alone.
 struct PixelView {
   std::int64_t channels = 0;

@@ -48,7 +48,7 @@ std::string cpu_model() {
   return key;
 }
 
-// Of the last kDaysKept days: kernels of libraries and of the system change. Clocks may be a little apart.
+// Returns true for the last kDaysKept days: libraries and systems change. Clocks may differ a little.
 bool is_fresh(std::int64_t when) {
   constexpr std::int64_t kDay = 24 * 60 * 60;
   const auto now = static_cast<std::int64_t>(std::time(nullptr));

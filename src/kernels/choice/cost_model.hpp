@@ -81,7 +81,7 @@ class CostCache {
   static CostCache& machine();
 
  private:
-  // Which state of the file `lines_` are: inode, size, time.
+  // State of the file when `lines_` were read: inode, size, time.
   using Stamp = std::array<std::int64_t, 4>;
   const CostLines& read();
 

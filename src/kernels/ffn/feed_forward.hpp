@@ -30,7 +30,7 @@ struct FeedForwardOptions {
   std::string isa{};  // "": the best of this CPU
 };
 
-// What a forward pass keeps for its backward pass. Hidden values are not among it, so the caller may free
+// State that a forward pass keeps for its backward pass. It has no hidden values, so the caller may free
 // them.
 struct FeedForwardPass {
   std::int64_t tokens = 0;

@@ -10,7 +10,7 @@ namespace lacuna::kernels {
 
 inline std::int64_t panels_of(std::int64_t rows) { return (rows + kPanelRows - 1) / kPanelRows; }
 
-// What is kept of a matrix, and as which value.
+// Rule for the elements of a matrix that are kept, and the values they get.
 struct KeepRule {
   bool positive = false;  // what is greater than `threshold`, or NaN; else what is not zero
   float threshold = 0;

@@ -125,7 +125,7 @@ class Contest {
     names_.emplace_back(name, rivals_.size());
     rivals_.push_back(std::move(rival));
   }
-  // Those that are the same kernel are one and are timed once.
+  // Rivals that are the same kernel are timed once.
   void add_dense(const std::string& name, Impl impl) {
     std::shared_ptr<Baseline> made;
     try {

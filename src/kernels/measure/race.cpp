@@ -17,7 +17,7 @@ double median_error(const std::vector<double>& values) {
   std::vector<double> distances;
   distances.reserve(values.size());
   for (const double value : values) distances.push_back(std::abs(value - middle));
-  // Of normal noise: sigma is 1.483 median distances, the error of a median 1.253 sigma / sqrt(n).
+  // For normal noise: sigma is 1.483 median distances, the error of a median 1.253 sigma / sqrt(n).
   return 1.483 * 1.253 * median(distances) / std::sqrt(static_cast<double>(values.size()));
 }
 

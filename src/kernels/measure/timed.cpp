@@ -60,7 +60,7 @@ Baseline::Baseline(const ConvPlan& plan, Impl impl) : threads_(plan.options().th
 
 double Baseline::seconds(const ConvTensors& of_plan) {
   ConvTensors t = of_plan;
-  // Where the plan's own dense weights are, past a header that read as numbers would be denormal.
+  // Skips to the plan's own dense weights, past a header that read as numbers would be denormal.
   if (t.weights != nullptr) t.weights += weights_offset_;
   if (t.diff_weights != nullptr) t.diff_weights += weights_offset_;
   if (src_.size() > 0) t.src = t.diff_src = src_.data();

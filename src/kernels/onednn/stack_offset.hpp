@@ -1,4 +1,4 @@
-// Where the stack is while oneDNN's Winograd runs.
+// Offset of the stack while oneDNN's Winograd runs.
 #pragma once
 
 #include <array>
@@ -10,7 +10,7 @@
 namespace lacuna::kernels {
 
 // The transforms of oneDNN 2.6's Winograd keep their tiles on the stack and do not align them to cache lines.
-// Which offset is the faster one depends on the shape: 10 % for 3x3 32->128 @27x27, input_grad. Results are
+// The faster offset depends on the shape: 10 % for 3x3 32->128 @27x27, input_grad. Results are
 // the same. The first runs try both, then the faster is kept; equal primitives share what was found.
 class StackOffset {
  public:

@@ -1,4 +1,4 @@
-// Which kernel a run of a plan uses: by its options, or by measured costs and the zeros on either side.
+// Chooses the kernel of a run: by the plan's options, or by measured costs and the zeros on either side.
 #include <algorithm>
 #include <cmath>
 

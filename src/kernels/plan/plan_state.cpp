@@ -68,7 +68,7 @@ ConvPlan::State::State(const LayerShape& s, const ConvOptions& o) : shape(s), op
   if (chooses()) sampled_lines = lines_worth_sampling(cost.dense);
 }
 
-// Where each kernel's memory and packed weights are.
+// Places the workspace and the packed weights of each kernel.
 void ConvPlan::State::lay_out() {
   if (data || weights)
     for (PlanSide* side : {&src, &dst})

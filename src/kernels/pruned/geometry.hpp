@@ -1,6 +1,6 @@
-// How a convolution that skips zero weights maps onto vectors: the 16 lanes of a vector are 16 separate tiles
-// of the result, each tile a few pixels of one image, so that one weight multiplies whole vectors and any
-// single weight can be left out.
+// Mapping of a convolution that skips zero weights onto vectors: the 16 lanes of a vector are 16 separate
+// tiles of the result, each tile a few pixels of one image, so that one weight multiplies whole vectors and
+// any single weight can be left out.
 //
 // A phase is a grid of result pixels that meet the same taps: one for forward, stride x stride for
 // input_grad. The inputs of a tile lie in planes, one for each remainder of the tap's offset by the stride,
@@ -62,9 +62,9 @@ class PrunedGeometry {
   const std::vector<PrunedPhase>& phases() const { return phases_; }
   const std::vector<TileGroup>& groups() const { return groups_; }
 
-  // Where the values of a group's tiles lie in the tensors: floats from their beginning, -1 outside the image
-  // or past the last tile. `inputs` has 16 for each slot of `used_slots`, `results` 16 for each pixel of the
-  // tile.
+  // Offsets of the values of a group's tiles in the tensors: floats from their beginning, -1 outside the
+  // image or past the last tile. `inputs` has 16 for each slot of `used_slots`, `results` 16 for each pixel
+  // of the tile.
   void input_offsets(const TileGroup& group, std::vector<std::int32_t>& used_slots,
                      std::vector<std::int64_t>& offsets) const;
   void result_offsets(const TileGroup& group, std::vector<std::int64_t>& offsets) const;

@@ -59,7 +59,7 @@ class WeightLists {
     std::vector<std::uint32_t>
         counts;  // [group][phase][input part][result channel]; then where the next goes
   };
-  // Where the weights at a place of a row go: list, row of the lists and offset, without what the row adds.
+  // Target of the weights at a place of a row: list, row of the lists and offset, without what the row adds.
   struct Target {
     std::uint32_t list, row, offset;
   };

@@ -8,7 +8,7 @@
 namespace lacuna::kernels {
 namespace {
 
-// Where (image, channel over all groups, pixel) is in a tensor of a layout.
+// Returns the offset of (image, channel over all groups, pixel) in a tensor of a layout.
 struct TensorIndex {
   BlockedShape shape;
   Layout layout;

@@ -206,10 +206,10 @@ class PackedConv final : public TapSums {
 bool supports(const KernelConfig& config) {
   const MicroKernels& kernels = micro_kernels(config.isa);
   if (config.options.op == Operation::kWeightGrad || kernels.pack_row == nullptr) return false;
-  // How often a pixel is used. Packing pays from eight times on (1x1, 512 to 2,048 channels, 7x7: 1.1x at
-  // half, 1.25x at 90 % zeros; with 256 or 512 outputs up to 1.1x slower). With a stride twice is enough:
-  // pixels far apart come late from memory (1x1, 1,024 to 2,048, 14x14, stride 2: 1.3x at half, 1.7x at 90 %
-  // zeros).
+  // Number of times that a pixel is used. Packing pays from eight times on (1x1, 512 to 2,048 channels,
+  // 7x7: 1.1x at half, 1.25x at 90 % zeros; with 256 or 512 outputs up to 1.1x slower). With a stride twice
+  // is enough: pixels far apart come late from memory (1x1, 1,024 to 2,048, 14x14, stride 2: 1.3x at
+  // half, 1.7x at 90 % zeros).
   const Sides sides(config);
   const std::int64_t parts = (sides.other.blocks() + kernels.pixel_vectors - 1) / kernels.pixel_vectors;
   const LayerShape& shape = config.shape;

@@ -111,8 +111,8 @@ class ChannelParts {
   std::vector<Part> in_l1_, longest_;
 };
 
-// Of channels-last tensors a part of the channels is a few lines of each pixel, which lie further apart than
-// the hardware fetches ahead: asks for those of a row of pixels that is read soon.
+// Prefetches the next row of pixels of a channels-last tensor: a part of the channels is a few lines of each
+// pixel, further apart than the hardware prefetches.
 inline void fetch_row(const PixelRow& row) {
   for (std::int64_t pixel = 0; pixel < row.width; ++pixel)
     for (int block = 0; block < row.blocks; ++block)

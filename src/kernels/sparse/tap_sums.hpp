@@ -70,7 +70,7 @@ class TapSums : public SparseConv {
   // All pixels of these rows of the plane at `out`, whose first block is the part's first.
   void fill(float* out, const float* bias, const Part& part, const Range& rows) const;
   void relu(float* out, const Part& part, const Range& rows) const;
-  // Where the weights of a tap and a part of the outputs begin, from this block of channels on.
+  // First weight of a tap and a part of the outputs, from this block of channels on.
   std::int64_t weights_at(std::int64_t g, const Part& out, std::int64_t tap, std::int64_t block) const {
     return weights_.offset({g, out, block * kLanes, 0}) + tap * weights_.tap_floats(out);
   }

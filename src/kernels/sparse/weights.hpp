@@ -71,7 +71,7 @@ class WeightOrder {
     return (layout_.rows_turned ? kernel_.h - 1 - row : row) * kernel_.w +
            (layout_.columns_turned ? kernel_.w - 1 - column : column);
   }
-  // Where the taps of plain weights are in a piece, one channel after another.
+  // Finds the places in a piece of the taps of plain weights, one channel after another.
   void places(const Steps& by, int channels, std::ptrdiff_t* to) const;
   template <typename Use>
   void each_piece(int threads, const Use& use) const;
@@ -84,7 +84,7 @@ class WeightOrder {
   Layout layout_;
   Size2 kernel_;
   std::int64_t groups_ = 0, taps_ = 0, channels_ = 0;  // checked ones, in whole blocks
-  // Of plain weights.
+  // Strides and channels of plain weights.
   std::int64_t tap_step_ = 0, checked_step_ = 0, other_step_ = 0, checked_ = 0, other_ = 0;
 };
 

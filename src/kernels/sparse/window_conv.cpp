@@ -175,7 +175,7 @@ class WindowConv final : public SparseConv {
              out_block * out.block_floats();
     };
     float* const sums = apart_ ? run.workspace + sums_at() + omp_get_thread_num() * sums_floats() : nullptr;
-    // Where the sums of an image are, and the row at which they begin.
+    // Sums of an image, and the row at which they begin.
     const auto plane = [&](std::int64_t image) {
       return sums == nullptr ? result(image) : sums + image * band_floats();
     };

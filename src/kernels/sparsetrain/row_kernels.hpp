@@ -12,7 +12,7 @@
 
 namespace lacuna::kernels::sparsetrain {
 
-// What a row kernel is compiled for. kPixel: one tap, any stride.
+// Variants of a row kernel. kPixel: one tap, any stride.
 enum RowKind : std::uint8_t { kPixel, kGather3, kGather3Stride2, kScatter3Stride2, kGather5, kRowKinds };
 
 // Output vectors of a kernel: 1, 2, 4 or 8, by their logarithm. kw * vectors accumulators stay in registers:

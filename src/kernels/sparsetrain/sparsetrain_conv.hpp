@@ -18,7 +18,7 @@ std::string sparsetrain_refusal(const LayerShape& shape, Isa isa);
 
 namespace sparsetrain {
 
-// How the rows of the checked and the other tensor meet, for the operation and its checked operand.
+// Pairing of the rows of the checked and the other tensor, by operation and checked operand.
 struct Mapping {
   explicit Mapping(const KernelConfig& config);
 

@@ -12,7 +12,7 @@
 
 namespace lacuna::ant {
 
-// What one image vector costs: the first-n-in-range search over a whole range in closed form, without looking
+// Cost of one image vector: the first-n-in-range search over a whole range in closed form, without looking
 // at columns one by one.
 struct RangeWalk {
   std::int64_t steps = 0;    // cycles that issue
@@ -165,8 +165,8 @@ class AntCounter final : public PairCounter {
   std::uint64_t mask_ = 0;      // of the kernel, while memo_ answers
   bool starts_follow_mask_ = false;
   bool kernel_is_full_ = false;
-  // Of each image, against a kernel without zeros: behind batch norm all kernels of a weight gradient are.
-  // Without it ResNet-50's take ten times as long (19.2 s of CPU time instead of 1.9 s).
+  // Sums of each image against a kernel without zeros: behind batch norm all kernels of a weight gradient
+  // are. Without it ResNet-50's take ten times as long (19.2 s of CPU time instead of 1.9 s).
   std::vector<std::optional<Sums>> full_sums_;
 };
 

@@ -12,7 +12,7 @@
 
 namespace lacuna::sparten {
 
-// Which held streams share a unit between two barriers.
+// Rule for held streams that share a unit between two barriers.
 enum class Balancing {
   kNone,      // one stream per unit
   kUnsorted,  // two, in the order in which they come
@@ -30,7 +30,7 @@ enum class EmptyJoin {
   kFree,       // nothing
 };
 
-// Where chunks begin along the reduction.
+// Starts of chunks along the reduction.
 enum class ChunkPacking {
   kAligned,  // a chunk never spans two taps (forward, input gradient) or two samples (weight gradient)
   kPacked,   // the whole reduction is one vector

@@ -12,8 +12,8 @@ constexpr double kSumBytes = 4;
 
 bool permutes(const Config& config) { return config.balancing == Balancing::kChunks; }
 
-// Of one unit: the broadcast chunk and the held ones, each twice (one is filled while the other is used), and
-// the partial sums of `held_reuse` broadcast streams (P7).
+// Returns the size of one unit's buffers: the broadcast chunk and the held ones, each twice (one is filled
+// while the other is used), and the partial sums of `held_reuse` broadcast streams (P7).
 double buffer_kilobytes(const Config& config) {
   const auto held = static_cast<double>(config.streams_per_unit());
   const double chunk_bytes =

@@ -1,4 +1,4 @@
-// How a product is laid on the clusters: which streams are held, which unit holds which, which cluster does
+// Placement of a product on the clusters: which streams are held, which unit holds which, which cluster does
 // what.
 #pragma once
 
@@ -18,8 +18,8 @@ namespace lacuna::sparten {
 // Streams are read in words of 64 lanes.
 inline constexpr int kLanes = 64;
 
-// How a reduction is cut. It consists of segments (the channels of a tap, the positions of a sample) whose
-// elements follow one another in memory.
+// Division of a reduction into chunks. It consists of segments (the channels of a tap, the positions of a
+// sample) whose elements follow one another in memory.
 struct ChunkLayout {
   std::int64_t segments = 0;
   std::int64_t segment = 0;  // elements
@@ -30,7 +30,7 @@ struct ChunkLayout {
   std::int64_t chunks() const {
     return aligned ? segments * ceil_div(segment, chunk) : ceil_div(segments * segment, chunk);
   }
-  // Where element `index` of a segment lies: the chunk, and the bit inside it.
+  // Returns the place of element `index` of a segment: the chunk, and the bit inside it.
   struct Place {
     std::int64_t chunk, bit;
   };

@@ -49,7 +49,7 @@ struct PrunedSide {
   PrunedSide(const PlacedProduct& placed, const Config& config);
 };
 
-// What the groups of four hold; each as often as it is in a stream.
+// Counts of groups of four by content; each as often as it is in a stream.
 struct PatternCounts {
   std::int64_t groups = 0;
   std::int64_t violating = 0;  // more than two of four are not zero

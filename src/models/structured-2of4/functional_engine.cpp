@@ -83,7 +83,7 @@ PrunedWork execute_product(const Config& config, const OperationWork& work, cons
   const OperandStreams& streams = *side.streams;
   StreamCompressor compressor(streams, values.of(streams.role));
   PrunedWork pruned = check_pattern(side, compressor);
-  // What has no slot is multiplied where steps pass as they are, and nowhere if it is dropped.
+  // Values without a slot are multiplied where steps pass as they are, and nowhere if they are dropped.
   std::vector<float> dropped(config.drop ? result.size() : 0, 0.0F);
   WorkSteps steps(2);
   for (const auto slots : {&Compressed::kept, &Compressed::surplus}) {

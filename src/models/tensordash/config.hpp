@@ -21,7 +21,7 @@ enum class Sides {
           // work there]
 };
 
-// How memory holds the tensors of `stored` [TensorDash §3.6].
+// Form in which memory holds the tensors of `stored` [TensorDash §3.6].
 enum class Storage {
   kDense,      // as values
   kScheduled,  // in scheduled form, in the order in which PEs take them: a PE can run from it [§3.6.1,
@@ -42,12 +42,12 @@ struct Config {
   bool power_gating = false;
   double gating_threshold = 0;
 
-  // Those of its tiles and memory (TileChip) and TensorDash's own.
+  // Returns the parameters of its tiles and memory (TileChip) and TensorDash's own.
   static std::vector<ParamSpec> params();
   static Config from(const Params& params);
 
   bool is_stored(const LayerShape& shape, Operand role) const;  // in scheduled form
-  // Whether the tiles run from the stored schedule of the row operand, without their schedulers.
+  // Returns true if the tiles run from the stored schedule of the row operand, without their schedulers.
   bool runs_from_stored(const LayerShape& shape, Operation op, Operand row_operand) const;
   // Outputs and input gradients are put into scheduled form as they leave the tiles [TensorDash §3.7].
   bool has_backside() const { return storage != Storage::kDense && stored != StoredTensors::kWeights; }

@@ -1,4 +1,4 @@
-// Which staged values each multiplier's multiplexer can reach, and the scheduler levels that follow from it.
+// Staged values that each multiplier's multiplexer can reach, and the scheduler levels that follow from them.
 #pragma once
 
 #include <cstdint>

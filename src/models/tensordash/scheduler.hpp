@@ -10,7 +10,7 @@
 
 namespace lacuna::tensordash {
 
-// What the multiplexer of each lane selects this cycle: an index into Connectivity::movements(), or kIdle.
+// Selection of each lane's multiplexer in this cycle: an index into Connectivity::movements(), or kIdle.
 using Selection = std::array<std::int16_t, kMaxLanes>;
 inline constexpr std::int16_t kIdle = -1;
 

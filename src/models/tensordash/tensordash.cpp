@@ -43,7 +43,7 @@ class TensorDash final : public TileMachine {
 
   std::string remark(const RunResult&) const override {
     if (chip().data_type() != DataType::kMixed) return {};
-    return "mixed precision as far as the abstract of the MICRO 2020 version tells; everything else is "
+    return "mixed precision as the abstract of the MICRO 2020 version describes it; everything else is "
            "arXiv 2009.00748v1's";
   }
 

@@ -215,7 +215,7 @@ OnnxGraph parse_onnx_graph(std::span<const std::uint8_t> bytes, const std::strin
   }
   for (const auto& [value, input] : values) read_value(value, file, input, graph);
   if (graph.nodes.empty())
-    throw InputError(file, "it holds no graph of an ONNX model",
+    throw InputError(file, "it does not contain the graph of an ONNX model",
                      "give a .onnx file, as torch.onnx.export() writes it");
   return graph;
 }

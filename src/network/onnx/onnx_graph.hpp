@@ -1,5 +1,5 @@
-// What is needed of an ONNX model: its nodes, the shapes of its tensors, and small integer constants
-// [onnx.proto, ModelProto].
+// Parts of an ONNX model that shapes depend on: its nodes, the shapes of its tensors, and small integer
+// constants [onnx.proto, ModelProto].
 #pragma once
 
 #include <cstdint>

@@ -80,7 +80,7 @@ TEST(OnnxLayers, AttentionIsProductsOfActivations) {
 TEST(OnnxLayers, RefuseWhatCannotBe) {
   using namespace onnx;
   const std::string conv = node("Conv", {"x", "w"}, "y");
-  EXPECT_TRUE(onnx_error("").starts_with("m.onnx: it holds no graph"));
+  EXPECT_TRUE(onnx_error("").starts_with("m.onnx: it does not contain the graph"));
   EXPECT_TRUE(onnx_error("\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff").starts_with("m.onnx: byte 10: "));
   EXPECT_TRUE(onnx_error(model(small_network()).substr(0, 60)).starts_with("m.onnx: byte "));
   EXPECT_TRUE(onnx_error(model(node("Relu", {"x"}, "y"))).starts_with("m.onnx: no node of the graph"));

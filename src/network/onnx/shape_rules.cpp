@@ -139,7 +139,7 @@ std::optional<Dims> reshape(const Inputs& inputs, bool zero_is_zero) {
     if ((*to)[i] == -1) rest = &out[i];
   }
   if (rest == nullptr || !a) return out;
-  // What -1 stands for; an open size in the same place of both is left out on both sides.
+  // Resolves -1; an open size in the same place of both is left out on both sides.
   Dims from = *a, given;
   for (std::int64_t& size : out) {
     if (&size == rest) continue;

@@ -17,7 +17,7 @@ BaselineRuns baseline_runs(const ResultFile& file, const std::string& arch, cons
 
 // Replaces the baseline of every run of a file by the run on the same trace: of the same path, else of the
 // same file name. Throws InputError for a run without one, for one with other layers, and for a machine that
-// waits for memory beside one that does not.
+// waits for memory with one that does not.
 void fix_baseline(ResultFile& file, const BaselineRuns& baselines, const std::string& where);
 
 }  // namespace lacuna

@@ -137,7 +137,7 @@ std::string ranking_table(const std::vector<RunResult>& runs, const std::vector<
   for (const Ranked& m : machines) {
     if (m.cycles.speedup_without_zeros() > kWarnWithoutZeros) {
       text += fmt::format(
-          "\nwarning: 'without zeros' above 1.05 comes from lanes that hold no element, not from zeros\n");
+          "\nwarning: 'without zeros' above 1.05 comes from lanes without an element, not from zeros\n");
       break;
     }
   }

@@ -1,5 +1,5 @@
-// How near each operation comes to what a machine's multipliers and its DRAM could do, and how it was laid on
-// the machine.
+// Share of its multipliers' and its DRAM's peak that a machine reaches in each operation, and how it was laid
+// on the machine.
 #pragma once
 
 #include <string>

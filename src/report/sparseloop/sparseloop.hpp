@@ -10,7 +10,7 @@
 
 namespace lacuna {
 
-// How zeros are distributed in a tensor of known density: what Sparseloop's density models offer for measured
+// Distribution of zeros in a tensor of known density: what Sparseloop's density models offer for measured
 // shares. It has none that takes occupancies of tiles.
 inline const std::vector<std::string> kDensityModels{"hypergeometric", "fixed_structured"};
 

@@ -1,4 +1,4 @@
-// How much of a network a trace holds, wherever its totals are shown.
+// Share of a network that a trace holds, for every place that shows totals.
 #pragma once
 
 #include <optional>

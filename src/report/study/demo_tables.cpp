@@ -48,7 +48,7 @@ std::string bounds_text(const RunResult& run) {
   return text;
 }
 
-// Where an outer-product machine's multipliers go.
+// Says how the multipliers of an outer-product machine spend their slots.
 std::string slots_text(const RunResult& run) {
   const double slots = counter(run, "multiplier_slots");
   if (slots == 0) return "";

@@ -193,7 +193,7 @@ void compare_trace(const FigureInputs& in, const AntNetwork& network, const AntT
       .compare(one.trace, "removed by ANT", "rcps.removed", removed_reason(tables.redundant, one));
 }
 
-// How near each reading is to the paper, over the five networks: means, and the mean factor between ours and
+// Distance of each reading from the paper over the five networks: means, and the mean factor between ours and
 // the paper's.
 FigureTable readings_table(const FigureInputs& in) {
   FigureTable table{.id = "readings",

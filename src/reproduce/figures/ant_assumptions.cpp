@@ -1,4 +1,4 @@
-// Which assumption moves which network of ANT's evaluation, and where the abstract's 90 % may come from.
+// Effect of each assumption on each network of ANT's evaluation, and possible sources of the abstract's 90 %.
 #include <fmt/format.h>
 #include <optional>
 

@@ -9,7 +9,7 @@
 
 namespace lacuna::reproduce {
 
-// What limits ANT's speedup on a recording; each has its sentence and its evidence in ant.cpp.
+// Limits of ANT's speedup on a recording; each has its sentence and its evidence in ant.cpp.
 enum class AntLimit {
   kNoGainElsewhere,  // forward and input_grad
   kDenseGradients,   // SWAT alone prunes no gradients

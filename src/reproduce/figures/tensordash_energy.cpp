@@ -9,7 +9,7 @@
 namespace lacuna::reproduce {
 namespace {
 
-// How work went to tiles before: A2.
+// The former way to deal work to tiles (A2).
 const Settings kTilesInBlocks{{"tile_grid", "rows"}, {"tile_dealing", "blocks"}};
 
 constexpr std::pair<const char*, ComponentGroup> kGroups[] = {

@@ -13,7 +13,7 @@ FigureResult make_two_side(const FigureInputs& in) {
     variants.push_back({title + ", one", "tensordash", {{"tiles", "1"}}, op});
     variants.push_back({title + ", both", "tensordash-two-side", {{"tiles", "1"}}, op});
   }
-  // Those that an engine with one scheduler per PE gets through in seconds, and one trained with sparse
+  // Traces that an engine with one scheduler per PE simulates in seconds, and one trained with sparse
   // operands on both sides.
   return {
       {by_trace(in.runs,

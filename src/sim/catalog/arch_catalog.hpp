@@ -46,9 +46,9 @@ class ArchCatalog {
   // ("--arch") starts the message.
   Machine find(std::string_view name, std::string_view origin) const;
   // A configuration from a YAML file, or from its text. A file may start from another one ('base: mine.yaml',
-  // beside it), a text from names alone. Throws InputError with file, line, key and what is allowed.
+  // in its folder), a text from names alone. Throws InputError with file, line, key and what is allowed.
   Machine load(const std::filesystem::path& file) const;
-  // What is called so, or else the file of that path.
+  // Returns the machine of that name, or else reads the file of that path.
   Machine find_or_load(const std::string& name_or_file, std::string_view origin) const;
   Machine parse(std::string_view yaml, const std::string& file) const;
 

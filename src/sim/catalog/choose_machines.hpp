@@ -19,7 +19,7 @@ struct MachineChoice {
   std::string baseline = {};
 };
 
-// What messages call the three parts of a choice.
+// Names of the three parts of a choice in messages.
 struct ChoiceWords {
   std::string_view names = "--arch";
   std::string_view configs = "--config";

@@ -1,4 +1,4 @@
-// How a model announces itself to the program.
+// Registration of models with the program.
 #pragma once
 
 #include <functional>

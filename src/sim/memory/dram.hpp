@@ -29,7 +29,7 @@ std::vector<ParamSpec> dram_params(const std::string& memory_help, const std::st
 // none. The gradients of a matmul's factors have the zeros of the factors.
 std::int64_t result_nonzeros(const Layer& layer, Operation op);
 
-// What crosses the bus in an operation.
+// Bytes and turns on the bus in an operation.
 struct DramMoves {
   double read_bytes = 0, write_bytes = 0;
   double activations = 0;  // rows opened

@@ -8,7 +8,7 @@
 
 namespace lacuna {
 
-// What costs of AM, BM and CM are given for: banks of 4,096 rows of 16 values (256 KB of FP32) [TensorDash
+// Reference size of the costs of AM, BM and CM: banks of 4,096 rows of 16 values (256 KB of FP32) [TensorDash
 // Table 2].
 inline constexpr std::int64_t kSramRowValues = 16, kSramBankRows = 4096;
 

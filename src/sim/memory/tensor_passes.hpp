@@ -1,4 +1,4 @@
-// How often the tensors of an operation cross the DRAM bus in a batch.
+// Number of times that an operation's tensors cross the DRAM bus in a batch.
 #pragma once
 
 #include <cstdint>

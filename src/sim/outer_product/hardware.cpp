@@ -49,7 +49,7 @@ PeScale pe_scale(const MachineConfig& config, std::int64_t search_window) {
 // of two additions.
 constexpr std::int64_t range_additions(std::int64_t n) { return 2 * (n - 1) + 8; }
 
-// Which memory the kernel indices are read from: ANT reads k of them at once.
+// Returns the memory that holds the kernel indices: ANT reads k of them at once.
 const char* index_part(std::int64_t search_window) {
   return search_window > 0 ? "index_window" : "index_ram";
 }

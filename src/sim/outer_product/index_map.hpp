@@ -1,5 +1,5 @@
-// Where a product of an image element and a kernel element belongs, and which kernel elements can meet an
-// image element at all. One map covers the three training convolutions and matrix multiplication
+// Maps a product of an image element and a kernel element to its output, and finds the kernel elements that
+// can meet an image element at all. One map covers the three training convolutions and matrix multiplication
 // [docs/models/scnn.md "One pair"].
 #pragma once
 

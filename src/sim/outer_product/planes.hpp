@@ -74,7 +74,7 @@ struct CsrPlane {
   }
 };
 
-// Where each column begins in a kernel's CSR order: at(r, x) is the number of non-zeros before (r, x). The
+// Start of each column in a kernel's CSR order: at(r, x) is the number of non-zeros before (r, x). The
 // in-range non-zeros of row r are then the CSR positions at(r, s0) .. at(r, s1 + 1) - 1.
 class ColumnStarts {
  public:
@@ -107,7 +107,7 @@ struct Position {
   std::uint32_t x = 0;
 };
 
-// Where a pair's results go: output (y, x) of the i-th of packed kernels is base[y * y_stride + x * x_stride
+// Target of a pair's results: output (y, x) of the i-th of packed kernels is base[y * y_stride + x * x_stride
 // + i * kernel_stride].
 struct OutputPlane {
   float* base = nullptr;

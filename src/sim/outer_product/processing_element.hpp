@@ -56,7 +56,7 @@ class PairCounter {
   virtual std::int64_t count(std::size_t image, PairCounts& totals) = 0;
 };
 
-// How a block's kernels relate to its images; a counter may prepare its images accordingly.
+// Relation of a block's kernels to its images; a counter may prepare its images accordingly.
 enum class KernelUse {
   kOnce,    // a kernel meets one image (forward, input gradient)
   kShared,  // a kernel meets all images (weight gradient, matrix multiplication)

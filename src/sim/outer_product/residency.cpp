@@ -8,8 +8,8 @@
 namespace lacuna::outer_product {
 namespace {
 
-// Whether a layer's input can be what the layer before it left in the PEs. Pooling in between is done on the
-// way into the OARAM [SCNN §4].
+// Returns true if a layer's input can be the output that the layer before it left in the PEs. Pooling in
+// between is done on the way into the OARAM [SCNN §4].
 bool follows(const LayerShape& layer, const LayerShape& before) {
   if (layer.is_matrix() || before.is_matrix()) return false;
   return layer.n == before.n && layer.c == before.k && layer.input.h <= before.output.h &&

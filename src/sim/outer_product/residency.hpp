@@ -16,10 +16,10 @@ namespace lacuna::outer_product {
 // Non-zeros of a forward pass' input that the fullest PE holds of one sample. Not for linear layers.
 std::int64_t largest_tile(const Layer& layer, const MachineConfig& config);
 
-// How often the tensors of the forward pass cross the bus. ASSUMPTION(O13): either one sample goes through
-// all layers before the next does, with weights once per sample, or the batch goes through a layer before the
-// next layer, which leaves no activations in the PEs (A14); whichever moves fewer bytes. In the backward pass
-// every tensor crosses once per operation.
+// Number of times that the tensors of the forward pass cross the bus. ASSUMPTION(O13): either one sample goes
+// through all layers before the next does, with weights once per sample, or the batch goes through a layer
+// before the next layer, which leaves no activations in the PEs (A14); whichever moves fewer bytes. In the
+// backward pass every tensor crosses once per operation.
 std::vector<LayerPasses> plan_residency(const Trace& trace, const MachineConfig& config, const Dram& dram,
                                         const PerOperation<bool>& operations);
 

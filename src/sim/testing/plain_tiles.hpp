@@ -188,9 +188,9 @@ class PlainTiles {
   std::vector<PlainProduct> products_;
 };
 
-// How `tiles` tiles of rows x columns divide row_streams x column_streams: in the grid that takes a dense
-// machine least, ties to more tile rows or to the squarest; column groups in contiguous blocks, row groups by
-// `dealing`.
+// Division of row_streams x column_streams between `tiles` tiles of rows x columns: in the grid that takes a
+// dense machine least, ties to more tile rows or to the squarest; column groups in contiguous blocks, row
+// groups by `dealing`.
 struct PlainGrid {
   struct Rule {
     bool square = false;

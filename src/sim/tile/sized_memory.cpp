@@ -43,7 +43,7 @@ struct Step {
   std::array<std::size_t, 3> tensors;  // by Memory
 };
 
-// Where a tensor was used last, and in which memory it therefore is.
+// Last use of a tensor, which decides the memory that it is in.
 struct LastUse {
   std::size_t step;
   Memory memory;

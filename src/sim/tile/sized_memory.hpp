@@ -14,7 +14,7 @@
 
 namespace lacuna {
 
-// Which tensor of an operation is kept in its memory, block by block, while the others pass.
+// The tensor of an operation that stays in its memory, block by block, while the others pass.
 enum class LoopOrder {
   kAuto,     // for each operation the one that moves the fewest bytes
   kRows,     // blocks of the row operand in BM: the column operand passes once per block

@@ -36,7 +36,7 @@ struct TileOutcome {
   }
 };
 
-// What a multiplier costs while an operand is zero, or none is there: energy alone.
+// Returns the parameter for the energy of a multiplier while an operand is zero or missing.
 ParamSpec zero_operands_param();
 
 class TileChip {

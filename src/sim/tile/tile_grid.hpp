@@ -11,13 +11,13 @@
 
 namespace lacuna {
 
-// Which grid to take among those on which the dense machine is equally fast.
+// Choice among grids on which the dense machine is equally fast.
 enum class GridTies {
   kRows,    // most tile rows
   kSquare,  // nearest to a square: both operands are shared by several tiles
 };
 
-// Which tile row works on which row groups; column groups always go to tile columns in contiguous blocks.
+// Assignment of row groups to tile rows; column groups always go to tile columns in contiguous blocks.
 enum class Dealing {
   kBlocks,  // contiguous blocks
   kTurns,   // one after another: group i to tile row i mod tile rows
@@ -38,14 +38,14 @@ struct TileShape {
   Dealing dealing = Dealing::kBlocks;
 };
 
-// How often the streams of one operand are handed out because the tiles work on different groups of the
-// other.
+// Number of times that the streams of one operand are handed out because the tiles work on different groups
+// of the other.
 struct TilePasses {
   std::int64_t reads = 0;   // from memory: one feeds up to `multicast` neighbouring tiles
   std::int64_t writes = 0;  // into buffers: one per tile
 };
 
-// How the tiles divide one product between them: tile (i, j) takes the j-th contiguous block of column groups
+// Division of one product between the tiles: tile (i, j) takes the j-th contiguous block of column groups
 // against the row groups that are dealt to tile row i.
 struct TileGrid {
   std::int64_t row_groups = 0;     // of the product: ceil(streams on rows / tile rows)
@@ -64,7 +64,7 @@ struct TileGrid {
   std::int64_t column_groups_of(std::int64_t tile_column) const {
     return block(column_groups, column_groups_per_tile(), tile_column);
   }
-  // Where a group goes that does not wait in a queue.
+  // Tile row of a group that does not wait in a queue.
   std::int64_t tile_row_of(std::int64_t row_group) const {
     return dealing == Dealing::kBlocks ? row_group / row_groups_per_tile() : row_group % tile_rows;
   }

@@ -10,8 +10,8 @@
 namespace lacuna {
 namespace {
 
-// What costs are given for: rows of 16 values, and the 8 scratchpads of 3 banks of 16 rows that a tile of
-// Table 2 has.
+// Reference sizes of the cost tables: rows of 16 values, and the 8 scratchpads of 3 banks of 16 rows that a
+// tile of Table 2 has.
 constexpr std::int64_t kCostLanes = kSramRowValues;
 constexpr double kScratchpadsPerUnit = 8, kPublishedScratchpadRows = 3 * 16;
 

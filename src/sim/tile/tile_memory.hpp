@@ -23,7 +23,7 @@
 
 namespace lacuna {
 
-// How long the transposers between SRAM and scratchpads take [TensorDash §3.4]. A transposer takes up 16
+// Time of the transposers between SRAM and scratchpads [TensorDash §3.4]. A transposer takes up 16
 // blocks, line by line, and gives them back column by column; it has two buffers, so that it fills one while
 // it empties the other. ASSUMPTION(A13): each takes `cycles`.
 struct TransposerTiming {
@@ -31,8 +31,7 @@ struct TransposerTiming {
 
   std::int64_t transposers = 15;
   std::int64_t cycles = 16;  // to fill a buffer, and to empty it
-  // Of a group: lanes x lanes values. Wider ones are cut into parts for several transposers, of narrower ones
-  // several share one.
+  // A group has lanes x lanes values. Wider groups are cut for several transposers, narrower ones share one.
   std::int64_t lanes = 16;
 
   // Until the last column is out, if the tiles never wait: all transposers fill and empty in step.
@@ -116,7 +115,7 @@ struct TransposedGroups {
 struct TileTimeInputs {
   const StoredForms* stored = nullptr;  // tensors are in these forms
   std::int64_t output_cycles = 0;       // for outputs behind the tiles, which wait for it
-  // Of each product: the transposers' time is then that of each block, not the closed form.
+  // Groups of each product: the transposers' time is then that of each block, not the closed form.
   const std::vector<TransposedGroups>* transposed = nullptr;
 };
 
@@ -143,7 +142,7 @@ class TileMemory {
 
   ScratchpadTraffic scratchpads(const Placement& placement) const;
 
-  // How often the operands cross the DRAM bus; once each unless memories have a size.
+  // Number of times that the operands cross the DRAM bus; once each unless memories have a size.
   TensorPasses passes(const OperationWork& work, Operand row_operand) const;
   // The operands that come through transposers: "G", "A,G"; "none".
   std::string transposed(Operation op) const;

@@ -1,4 +1,4 @@
-// How an operation is laid on the tiles, skipping zeros or not: which operand is on the rows, in which order
+// Placement of an operation on the tiles, skipping zeros or not: which operand is on the rows, in which order
 // windows are visited, how the tiles divide the products. Machines of tiles differ only in what they do with
 // it.
 #pragma once
@@ -57,7 +57,7 @@ struct Placement {
   Placement(Placement&&) = default;
   Placement(const Placement&) = delete;
 
-  // Of the machine that multiplies every pair.
+  // Returns the cycles of the machine that multiplies every pair.
   std::int64_t dense_cycles() const;
 };
 // The operand that is, or would be, scheduled.

@@ -1,5 +1,5 @@
-// How many multiply-accumulates an operation has, and how many remain when zeros of one or both operands are
-// left out. Counted from masks in closed form, without visiting pairs.
+// Number of multiply-accumulates of an operation, and of those that remain when zeros of one or both operands
+// are left out. Counted from masks in closed form, without visiting pairs.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ struct MacCounts {
   std::int64_t with(Operand role, Operation op) const {
     return role == operands(op).primary ? with_primary : with_secondary;
   }
-  // Those that remain if the zeros of `scheduled` are skipped.
+  // Returns the MACs that remain if the zeros of `scheduled` are skipped.
   std::int64_t scheduled(ScheduledOperands scheduled, Operation op) const {
     const auto [primary, secondary] = operands(op);
     if (scheduled == ScheduledOperands::both()) return effectual;

@@ -47,11 +47,12 @@ struct OperandStreams {
 
   std::int64_t count() const;  // streams
   std::int64_t steps() const;
-  // What the lanes run along: channels of a tap, positions of an image, or images; and its steps.
+  // Length of the axis that lanes run along (channels of a tap, positions of an image, or images), and its
+  // steps.
   std::int64_t axis_elements() const;
   std::int64_t axis_steps() const { return ceil_div(axis_elements(), lanes); }
 
-  // Where the grid's positions lie, in the order in which they are visited.
+  // The grid's positions in the order in which they are visited.
   Size2 grid_place(std::int64_t position) const {
     return column_major ? Size2{position % grid.h, position / grid.h}
                         : Size2{position / grid.w, position % grid.w};
@@ -67,7 +68,7 @@ struct OperandStreams {
   std::uint64_t values(std::int64_t stream, std::int64_t step, const TensorValues& source,
                        float* lanes_out) const;
 
-  // Where the lanes of a step lie: the mask row of each, kBorder outside the plane, kNoElement past the axis'
+  // Addresses of a step's lanes: the mask row of each, kBorder outside the plane, kNoElement past the axis'
   // end; and the channel of lane 0 (over channels: of the following lanes, the following ones).
   static constexpr std::int64_t kBorder = -1;
   static constexpr std::int64_t kNoElement = -2;
@@ -80,7 +81,7 @@ struct OperandStreams {
   void locate(std::int64_t stream, std::int64_t step, LaneRows& at) const;
 };
 
-// How the two operands of one product are laid on streams; `primary` and `secondary` as in operands(op).
+// Layout of a product's two operands on streams; `primary` and `secondary` as in operands(op).
 struct LaneProduct {
   OperandStreams primary;
   OperandStreams secondary;
@@ -88,8 +89,8 @@ struct LaneProduct {
   const OperandStreams& of(Operand role) const { return primary.role == role ? primary : secondary; }
   std::int64_t steps() const { return primary.steps(); }
 
-  // Where output (stream of `primary`, stream of `secondary`) lies in the operation's result tensor (channels
-  // last).
+  // Returns the place of output (stream of `primary`, stream of `secondary`) in the operation's result tensor
+  // (channels last).
   std::int64_t output_index(const LayerShape& shape, Operation op, std::int64_t primary_stream,
                             std::int64_t secondary_stream) const;
 

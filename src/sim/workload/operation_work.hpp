@@ -14,7 +14,7 @@ struct OperationWork {
   Operation op;
   MacCounts macs;          // counted once, whatever number of machines runs it
   double batch_scale = 1;  // how many times the layer's recorded samples make up the batch
-  // Where several machines run the operation one after another: what they have in common.
+  // Shared work of several machines that run the operation one after another.
   WorkMemo* memo = nullptr;
   // From the machine's Accelerator::plan(); nothing if the operation runs alone.
   std::optional<TensorPasses> passes = std::nullopt;

@@ -1,4 +1,4 @@
-// How much of the training's work is on zeros: what skipping the zeros of one operand could give at best,
+// Share of the training's work that is on zeros: what skipping the zeros of one operand could give at best,
 // with a machine that loses nothing [TensorDash §2, Fig. 1].
 #pragma once
 
@@ -40,7 +40,7 @@ struct LayerPotential {
   double batch_scale = 1;
   std::vector<OpPotential> ops;  // those of Trace::runs()
 
-  // Of A_forward: that of A, if the layer has none.
+  // Returns the zeros of A for A_forward if the layer has none.
   double zero_share(TraceTensor which) const {
     return which.forward && a_forward_zeros ? *a_forward_zeros : zero_shares[which.operand];
   }

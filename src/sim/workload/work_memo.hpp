@@ -11,7 +11,7 @@
 
 namespace lacuna {
 
-// Of one operation of one layer, used by one thread at a time. A key must name everything that the value
+// Memo of one operation of one layer, used by one thread at a time. A key must name everything that the value
 // depends on besides the operation: memo_key().
 class WorkMemo {
  public:

@@ -23,7 +23,7 @@ struct BestQuestion : Question {
   std::string metric = "seconds";
   std::uint64_t top = 0;  // rows of each group; 0: the usual number
 };
-// Without metrics of its own: time, energy and area, as far as they are measured; drawn as time over area.
+// Default metrics: time, energy and area if they are measured; drawn as time over area.
 struct ParetoQuestion : Question {
   std::string x, y;
   std::vector<std::string> also;  // more that a design on the front may be best in

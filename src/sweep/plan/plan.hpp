@@ -41,7 +41,7 @@ struct PlanTrace {
   std::string where;
 };
 
-// How to search instead of trying everything: unvalidated settings.
+// Settings of a search that replaces trying everything; not validated here.
 struct PlanStrategy {
   std::string name = "grid";
   std::map<std::string, std::string> settings;

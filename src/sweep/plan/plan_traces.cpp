@@ -18,8 +18,8 @@ namespace {
 
 constexpr std::size_t kMostTraces = 10'000;
 
-// What glob() reads folders with. "*/../*/../*" leads to the same folders again and again: in a folder of ten
-// files, ten times more often with each pair. They are counted, and after the last one all are empty.
+// Limits the folders that glob() reads. "*/../*/../*" leads to the same folders again and again: in a folder
+// of ten files, ten times more often with each pair. They are counted, and after the last one all are empty.
 constexpr int kMostFolders = 10'000;
 thread_local int folders_read = 0;
 void* open_folder(const char* path) { return ++folders_read > kMostFolders ? nullptr : ::opendir(path); }

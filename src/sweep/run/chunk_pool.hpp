@@ -18,8 +18,8 @@ class ChunkPool {
  public:
   // Chunks to put beyond those that its threads work on, so that none of them waits for the next one.
   static constexpr int kAhead = 1;
-  // How often to look for messages of ranks: short compared with a chunk, and long enough to leave the core
-  // idle.
+  // Interval at which to poll for messages of ranks: short compared with a chunk, and long enough to leave
+  // the core idle.
   static constexpr auto kPoll = std::chrono::milliseconds(2);
 
   ChunkPool(ChunkRunner& runner, int threads) {

@@ -35,8 +35,8 @@ double seconds_of_operations(const Trace& trace) {
   return 3 * static_cast<double>(trace.layers().size()) * kSecondsPerOperation;
 }
 
-// How much longer points take than the constants say, by model: computes a point here and there, the cheap
-// traces first, for about a second in all.
+// Measures by model how much longer points take than the constants say: computes a point here and there, the
+// cheap traces first, for about a second in all.
 class Speed {
  public:
   Speed(Sweep& sweep, const WorkList& work) {

@@ -1,4 +1,4 @@
-// Which of many designs are not beaten by another: dominance, fronts and how crowded they are.
+// Pareto fronts: dominance between designs, fronts and crowding distances.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace lacuna::sweep {
 
-// How good a design is.
+// Objectives of a design, and its constraint violation.
 struct Score {
   std::vector<double> objectives;  // less is better; not NaN
   double violation = 0;  // by how much limits are missed; 0: none is. Infinite: it could not be evaluated

@@ -65,7 +65,7 @@ class PointSampler {
 
 struct Candidate {
   SearchPoint point;
-  // How thoroughly to evaluate it: 0 is the cheapest rung, SearchOptions::rungs - 1 the whole. Always the
+  // Rung to evaluate it on: 0 is the cheapest, SearchOptions::rungs - 1 the whole. Always the
   // whole, but for successive halving.
   std::uint32_t rung = 0;
 

@@ -194,7 +194,7 @@ void check_schema(const Sqlite& connection, ForeignViews views) {
     throw InputError(connection.file(),
                      fmt::format("its schema is version {}, this program reads {}", version, kSchemaVersion),
                      "use the version of lacuna that wrote it, or name another file");
-  // First the tables, one of which is asked for the parameters that the views have.
+  // Tables first: the views read their parameters from one of them.
   check_objects(connection, own_schema({}), false);
   if (views == ForeignViews::kRefused)
     check_objects(connection, own_schema(connection.texts("SELECT name FROM swept_parameters")), true);

@@ -14,7 +14,7 @@ struct SchemaObject {
   std::string table;  // that it belongs to
   std::string sql;    // empty: SQLite's own
 };
-// Of a database, in the order of their names.
+// Returns the objects of a database, ordered by name.
 std::vector<SchemaObject> schema_objects(const Sqlite& connection);
 
 // Throws InputError for tables, views and indexes that are not among `ours`, for any trigger, and for text

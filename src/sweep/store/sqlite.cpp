@@ -16,7 +16,7 @@
 namespace lacuna::sweep {
 namespace {
 
-// How long to wait for another process that writes, and between two tries.
+// Longest wait for another process that writes, and the pause between two tries.
 constexpr int kWaitForOthers = 10'000'000, kWaitOnce = 20'000;  // microseconds
 constexpr int kStepsBetweenQuestions = 100'000;                 // of SQLite's virtual machine: milliseconds
 constexpr const char* kCompanions[] = {"-wal", "-journal", "-shm"};

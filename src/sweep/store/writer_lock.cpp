@@ -16,7 +16,7 @@
 namespace lacuna::sweep {
 namespace {
 
-// What the file says: "process 4711 on HOST".
+// Content of the lock file: "process 4711 on HOST".
 constexpr char kOwner[] = "process ";
 constexpr off_t kLongestOwner = 300;
 

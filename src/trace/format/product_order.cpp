@@ -11,7 +11,7 @@ struct Run {
   std::int64_t row, channel;
 };
 
-// Where channels [0, width) of a row of a product lie in each order.
+// Places of channels [0, width) of a product's row in each order.
 struct Orders {
   std::int64_t products, rows, width;
 

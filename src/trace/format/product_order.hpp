@@ -6,7 +6,8 @@
 
 namespace lacuna {
 
-// Whether the orders differ for a tensor. The right factors are [products x columns, channels] in both.
+// Returns true if the orders differ for a tensor. The right factors are [products x columns, channels] in
+// both.
 bool in_product_order(const LayerShape& shape, Operand role);
 
 // From the file's order to the machines', and back. The new bytes belong to `storage`.

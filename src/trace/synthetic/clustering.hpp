@@ -1,4 +1,4 @@
-// How the zeros of a tensor cluster, and masks that cluster in the same way with any share of zeros.
+// Measures how the zeros of a tensor cluster, and draws masks that cluster alike with any share of zeros.
 //
 // A mask is drawn by cutting a field of correlated normal numbers at the level that leaves the wanted share
 // (a Gaussian copula). The field of image s, position r and channel c is

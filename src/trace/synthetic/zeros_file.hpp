@@ -15,7 +15,7 @@
 
 namespace lacuna {
 
-// How the zeros of a table's plain shares cluster: not at all, in channels (ZeroPattern::kByChannel), or each
+// Clustering of the zeros of a table's plain shares: none, in channels (ZeroPattern::kByChannel), or each
 // tensor's as those of the trace do.
 enum class ZerosClustering { kUniform, kChannel, kMeasured };
 inline const std::vector<std::string> kZerosClusterings{"uniform", "channel", "measured"};

@@ -66,7 +66,7 @@ inline constexpr bool is_product(NodeKind kind) {
   return kind == NodeKind::kConv || kind == NodeKind::kLinear;
 }
 
-// How weights start. Biases start at zero, batch norm at scale 1 and shift 0.
+// Initial distribution of weights. Biases start at zero, batch norm at scale 1 and shift 0.
 enum class Init {
   kHe,     // normal, variance 2 / fan in [He 2015]
   kHeOut,  // normal, variance 2 / fan out: what ResNets are usually trained from

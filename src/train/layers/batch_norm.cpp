@@ -68,7 +68,7 @@ class BatchNorm final : public Layer {
 
   void backward(GradientSum& sum) override {
     const Passes& run = passes();
-    // Where the other part has this memory as its gradient, it counts as delivered: it may be this norm's
+    // If the other part has this memory as its gradient, it counts as delivered: it may be this norm's
     // input.
     const bool shared = other_ != nullptr && other_->grad == out_.grad;
     if (shared) sum.copy(out_, *other_);

@@ -174,7 +174,7 @@ void ConvLayer::run_weight_grad(const ConvTensors& tensors) {
   ConvPlan& by_g = plan(by_gradients_, Operand::kG);
   const double a = by_a.sampled_zeros(tensors);
   const double g = by_g.sampled_zeros(tensors);
-  // How well skipping the zeros of an operand pays.
+  // Returns the gain of skipping the zeros of an operand.
   const auto worth = [this](const ConvPlan& by, double zeros) {
     return options_.kernels == Kernels::kSparse ? zeros : by.expected_speedup(zeros);
   };

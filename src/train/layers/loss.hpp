@@ -30,7 +30,7 @@ class Loss {
   const std::vector<bool>& left_out() const { return left_out_; }
 
  private:
-  // Which images' gradients are left out; returns how many are not.
+  // Chooses the images whose gradients are left out; returns the number of the others.
   std::int64_t choose(const std::vector<float>& losses, const Selection& selection);
 
   Activation& logits_;

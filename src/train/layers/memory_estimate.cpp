@@ -165,7 +165,7 @@ std::string gibibytes(double bytes) { return fmt::format("{:.3g}", bytes / kGibi
   while (batch > 0 && !fits(batch)) batch /= 2;
   const Node& largest = *std::ranges::max_element(
       graph.nodes, {}, [](const Node& node) { return static_cast<double>(floats(node.out)); });
-  // Where activations alone are too much, the rest was not looked at.
+  // If activations alone are too much, the rest is not counted.
   const std::string rest =
       needed.workspace > 0
           ? fmt::format(", weights {}, workspace {}", gibibytes(needed.weights), gibibytes(needed.workspace))

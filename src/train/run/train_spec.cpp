@@ -390,7 +390,7 @@ void settle(TrainSpec& spec, std::int64_t epoch) {
   if (spec.report_every == 0) spec.report_every = std::min(epoch, std::max<std::int64_t>(1, steps / 10));
   for (std::int64_t* every : {&spec.test_every, &spec.checkpoint_every})
     if (*every == 0) *every = std::max(epoch, spec.report_every);
-  // Where results are to be relied on bit for bit: with kernels that are not chosen by timings, and in
+  // For results that must be bit-reproducible: with kernels that are not chosen by timings, and in
   // traces. Winograd turns sums of nothing but zeros into small numbers, and the zeros are what a trace is
   // for.
   if (!spec.exact)

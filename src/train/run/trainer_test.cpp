@@ -62,7 +62,7 @@ TEST(Sgd, TwoStepsByHand) {
 }
 
 // Forty steps against the textbook's formulas in double precision, also for a parameter that is spread over
-// threads; and the twin without decoupling, L2 decay added to the gradient, is told apart.
+// threads; and the twin without decoupling, L2 decay added to the gradient, is caught.
 TEST(Adamw, FollowsAPlainTwin) {
   const OptimizerOptions options{.weight_decay = 0.1, .beta1 = 0.8, .beta2 = 0.95, .eps = 1e-6};
   constexpr double kRate = 0.02;

@@ -34,7 +34,7 @@ struct HandMade {
     write_checkpoint(folder / "c", state, settings);
     return bytes_in(folder / "c");
   }
-  // What a refused checkpoint must leave alone.
+  // Returns the values that a refused checkpoint must leave alone.
   std::vector<double> everything() const {
     std::vector<double> all = {static_cast<double>(state.step), static_cast<double>(state.line.steps),
                                static_cast<double>(state.line.correct), state.line.loss,

@@ -83,7 +83,7 @@ export const axisTitle = (table: Table): string => ({ x: "times", "%": "%", mm2:
 // As a sentence.
 export const sentence = (text: string): string =>
   text === "" ? "" : `${text[0]!.toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? "" : "."}`.replace(/(\d) %/g, "$1\u00a0%");
-// Where in the paper, and how exactly it can be read.
+// Place in the paper, and how exactly it can be read.
 export const source = (paper: Paper): string => (paper.reading.startsWith(paper.figure) ? paper.reading : `${paper.figure}: ${paper.reading}`);
 
 const colours: Record<string, string> = { TensorDash: "var(--tensordash)", ANT: "var(--ant)", SparseTrain: "var(--cpu)" };

@@ -1,4 +1,4 @@
-// How far our numbers are from the papers': one mark per number, by figure.
+// Distances of our numbers from the papers': one mark per number, by figure.
 import * as Plot from "@observablehq/plot";
 import type { Picture } from "../parts/card";
 import { addHover, type Spot } from "../parts/hover";

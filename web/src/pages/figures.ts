@@ -57,7 +57,7 @@ function build(data: PageData, root: HTMLElement): void {
   const citations = new Map(result.figures.map((figure) => [figure.paper, figure.citation]));
   const traces = [...new Set(result.figures.flatMap((figure) => figure.traces))].sort();
   const assumed = [...new Set(result.figures.flatMap(compared).flatMap((one) => one.cell.assumptions ?? []))].sort((x, y) => x.localeCompare(y, "en", { numeric: true }));
-  plainPage(data, root, several ? "The papers' figures and tables, ours beside theirs" : `${result.figures[0]?.paper}, ${result.figures[0]?.place}`, figuresAnswer(result), [links, moved, several && overview ? fixed(overview) : null, ...cards], [csv], {
+  plainPage(data, root, several ? "The papers' figures and tables next to ours" : `${result.figures[0]?.paper}, ${result.figures[0]?.place}`, figuresAnswer(result), [links, moved, several && overview ? fixed(overview) : null, ...cards], [csv], {
     facts: [...citations],
     rests: [
       "The papers' values come from data/papers, which says for each where it is and how exactly it can be read. Difference: ours / the paper's - 1; of factors within 15 % of 1 the same of their distances from 1. A statement of a paper holds or fails by bounds that stand next to its words.",

@@ -1,4 +1,4 @@
-// Which designs the pictures show: one row of buttons per parameter.
+// Filters of the designs in the pictures: one row of buttons per parameter.
 import { el, replace, shorten } from "../parts/dom";
 import { settingText, type Sweep } from "./data";
 

@@ -16,7 +16,7 @@ namespace lacuna {
 inline constexpr std::size_t kLargestYaml = 1 << 20;
 inline constexpr int kDeepestYaml = 32;
 
-// What the file should be, for messages: "an energy table", "start with 'name: NAME'".
+// Expected kind of the file, for messages: "an energy table", "start with 'name: NAME'".
 struct YamlKind {
   std::string_view what;
   std::string_view remedy;

@@ -14,7 +14,7 @@ namespace lacuna::sparten {
 struct ProductCounts {
   std::int64_t cycles = 0;       // of the slowest cluster
   std::int64_t join_cycles = 0;  // of units that multiply or find that there is nothing to multiply
-  // Of units that hold a stream, until the barrier: join_cycles and waiting.
+  // Cycles of units that hold a stream, until the barrier: join_cycles and waiting.
   std::int64_t occupied_cycles = 0;
   std::int64_t matches_or_one = 0;      // matches of each join, at least 1
   std::int64_t broadcast_nonzeros = 0;  // of all broadcast streams, each once

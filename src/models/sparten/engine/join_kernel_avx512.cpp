@@ -16,7 +16,7 @@ struct Sums {
   Vector cycles[kVectors], join_cycles[kVectors], matches_or_one[kVectors];
 };
 
-// What the streams of a block bring to one chunk, in registers if the mask is short.
+// Mask words of a block's streams for one chunk, in registers if the mask is short.
 template <int kWords>
 struct Chunk {
   Vector masks[kWords][kVectors];

@@ -18,9 +18,9 @@ std::vector<std::uint32_t> plain_row_group_cycles(const Config& config, const Op
 
 // --- fast engine: bit masks, many groups at once ---
 std::int64_t fast_product_cycles(const Config& config, const PlacedProduct& placed);
-// Whether the fast engine has its own code for this configuration; otherwise the plain one runs.
+// Returns true if the fast engine has its own code for this configuration; otherwise the plain one runs.
 bool fast_engine_supports(const Config& config);
-// Why it does not, as a sentence; empty if it does.
+// Returns the reason why it does not, as a sentence; empty if it does.
 std::string slow_engine_reason(const Config& config);
 // By the fast engine where it can, else by the plain one.
 std::int64_t product_cycles(const Config& config, const PlacedProduct& placed);

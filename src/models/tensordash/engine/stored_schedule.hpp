@@ -13,7 +13,7 @@
 
 namespace lacuna::tensordash {
 
-// What is scheduled together, and so stored as one:
+// Units that are scheduled together, and so stored as one:
 // - W: the streams of `rows` filters, in the order in which PEs take them. They are scheduled before they are
 //   stored, in lock-step like the rows of the tile that will run them, so that all have the same AS.
 //   ASSUMPTION(A26): with sync=decoupled each filter has its own.

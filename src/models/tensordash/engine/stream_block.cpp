@@ -43,7 +43,7 @@ void interleave4(const std::uint8_t* const* rows, std::int64_t words, std::uint1
   }
 }
 
-// Where the windows of a stream lie in the source: a base row that every tap moves by a fixed offset, except
+// Addresses of a stream's windows in the source: a base row that every tap moves by a fixed offset, except
 // near the border, where a tap may fall outside.
 class WindowRows {
  public:

@@ -10,7 +10,7 @@
 namespace lacuna::tensordash {
 namespace {
 
-// Where each step's elements begin.
+// First element of each step.
 std::vector<std::int64_t> step_offsets(const GroupShape& shape) {
   std::vector<std::int64_t> offsets{0};
   for (const std::int32_t lanes : shape) offsets.push_back(offsets.back() + lanes);

@@ -16,7 +16,7 @@ namespace lacuna::tensordash {
 // The remedy for a stored tensor that cannot be read.
 inline constexpr std::string_view kStoreAgain = "store the tensor again";
 
-// How many of the lanes hold an element at each step of a group: all of them, but for tails. The values of a
+// Number of lanes that hold an element at each step of a group: all of them, but for tails. The values of a
 // group are its elements in order of step, then lane.
 using GroupShape = std::vector<std::int32_t>;
 

@@ -12,7 +12,7 @@ namespace {
 
 std::int64_t bytes_of_bits(std::int64_t bits) { return (bits + 7) / 8; }
 
-// Whether the operand is expanded to dense form on its way to the scratchpads.
+// Returns true if the operand is expanded to dense form on its way to the scratchpads.
 bool is_expanded(const StoredForms& forms, Operand role) {
   const auto& form = forms[role];
   return form && !form->executed;

@@ -16,7 +16,7 @@ constexpr std::array<std::pair<Grouping, std::string_view>, 4> kNames{{{Grouping
                                                                        {Grouping::kBlocks, "blocks"},
                                                                        {Grouping::kFilters, "filters"}}};
 
-// Where a grouping has no separate meaning for a tensor, it is grouped by channels.
+// A tensor for which a grouping has no separate meaning is grouped by channels.
 Grouping effective(const LayerShape& shape, Operand role, Grouping grouping) {
   if (grouping == Grouping::kMerged && (role != Operand::kA || shape.stride == Size2{1, 1}))
     return Grouping::kChannels;

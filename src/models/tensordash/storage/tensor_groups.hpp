@@ -1,4 +1,4 @@
-// How a tensor of a layer is cut into groups that are scheduled, and so read, by themselves.
+// Division of a layer's tensor into groups that are scheduled, and so read, by themselves.
 #pragma once
 
 #include <cstdint>
