@@ -94,11 +94,13 @@ std::size_t Simulation::intern(std::shared_ptr<const Accelerator> machine, bool 
 void Simulation::check_same_memory(const std::string& arch, const Params& own, const FixedBaseline& fixed) {
   const Params& other = fixed.machine->params();
   if (!own.has("memory") || !other.has("memory") || own.text("memory") == other.text("memory")) return;
-  throw InputError(arch,
-                   fmt::format("it has memory={}, its baseline {} has memory={}: their cycles do not compare",
-                               own.text("memory"), fixed.arch, other.text("memory")),
-                   fmt::format("add --set baseline.memory={}, or memory={} for the machine",
-                               own.text("memory"), other.text("memory")));
+  throw InputError(
+      arch,
+      fmt::format("it has memory={}, its baseline {} has memory={}: their cycles do not compare",
+                  own.text("memory"), fixed.arch, other.text("memory")),
+      fmt::format("give both the same: memory={} for the baseline (in its file, or 'lacuna simulate "
+                  "--set baseline.memory={}'), or memory={} for the machine",
+                  own.text("memory"), own.text("memory"), other.text("memory")));
 }
 
 void Simulation::fix_baseline(std::string arch, std::shared_ptr<const Accelerator> machine) {

@@ -146,7 +146,7 @@ void write_dram_trace(const SimulateOptions& options, const Machine& machine, co
 void run_simulate(const SimulateOptions& options) {
   check_options(options);
   const std::vector<Machine> machines = choose_machines(options.machines, {});
-  const std::optional<Machine> baseline = choose_baseline(options.machines, {});
+  const std::optional<Machine> baseline = choose_baseline(options.machines, {}, machines);
   check_dram_trace(options, machines.size());
   Simulation simulation(machines, baseline);
   if (options.with_energy()) simulation.price(options.costs, "--energy-table");

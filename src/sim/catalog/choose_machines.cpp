@@ -24,7 +24,18 @@ void add_machine(std::vector<Machine>& machines, Machine machine, const ChoiceWo
   machines.push_back(std::move(machine));
 }
 
-constexpr std::string_view kBaselinePrefix = "baseline.";
+constexpr std::string_view kBaselinePrefix = "baseline.", kMemory = "memory";
+
+std::string shared_memory(std::span<const Machine> machines) {
+  std::string shared;
+  for (const Machine& machine : machines) {
+    if (!machine.params.has(kMemory)) continue;
+    const std::string& own = machine.params.text(kMemory);
+    if (!shared.empty() && shared != own) return "";
+    shared = own;
+  }
+  return shared;
+}
 
 }  // namespace
 
@@ -44,9 +55,19 @@ std::vector<Machine> choose_machines(const MachineChoice& choice, const ChoiceWo
   return machines;
 }
 
-std::optional<Machine> choose_baseline(const MachineChoice& choice, const ChoiceWords& words) {
+void follow_memory(Machine& baseline, std::string_view memory) {
+  const std::vector<std::string> names = ArchCatalog().names();
+  if (std::ranges::find(names, baseline.name) == names.end() || std::filesystem::exists(baseline.origin))
+    return;
+  if (memory.empty() || !baseline.params.has(kMemory) || !baseline.params.is_default(kMemory)) return;
+  baseline.params.set(kMemory, memory, "baseline");
+}
+
+std::optional<Machine> choose_baseline(const MachineChoice& choice, const ChoiceWords& words,
+                                       std::span<const Machine> machines) {
   if (choice.baseline.empty()) return std::nullopt;
   std::vector<Machine> baseline{ArchCatalog().find_or_load(choice.baseline, words.baseline)};
+  follow_memory(baseline.front(), shared_memory(machines));
   for (const std::string& setting : choice.settings) {
     if (!setting.starts_with(kBaselinePrefix)) continue;
     apply_setting(baseline, setting.substr(kBaselinePrefix.size()),

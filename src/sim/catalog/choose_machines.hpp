@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,7 +31,12 @@ struct ChoiceWords {
 // In the order named, then those of the files; the default machine if there is none of either. Throws
 // InputError: unknown names and keys, two machines of one name.
 std::vector<Machine> choose_machines(const MachineChoice& choice, const ChoiceWords& words);
-// Nothing if the choice names none. Throws as choose_machines().
-std::optional<Machine> choose_baseline(const MachineChoice& choice, const ChoiceWords& words);
+// Nothing if the choice names none. `machines`: those of the same choice. Throws as choose_machines().
+std::optional<Machine> choose_baseline(const MachineChoice& choice, const ChoiceWords& words,
+                                       std::span<const Machine> machines);
+
+// A baseline that was taken by its name has ideal memory unless all machines wait for memory, as it then
+// does. `memory`: theirs, empty if they differ. One from a file stays as it is.
+void follow_memory(Machine& baseline, std::string_view memory);
 
 }  // namespace lacuna

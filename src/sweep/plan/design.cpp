@@ -13,6 +13,7 @@
 #include "energy/energy.hpp"
 #include "report/arch_report.hpp"
 #include "report/result/result_json.hpp"
+#include "sim/catalog/choose_machines.hpp"
 
 namespace lacuna::sweep {
 
@@ -27,6 +28,13 @@ std::string configuration(const Params& params) { return config_json(resolved_co
 ProgramRecord this_program() {
   const auto files = embedded_assumptions();
   return {std::string(version()), kResultsVersion, files.empty() ? "" : std::string(files.front().bytes)};
+}
+
+DesignFactory::DesignFactory(const DesignSpace& space) : space_(space), program_(this_program()) {
+  std::optional<Machine> baseline = space.plan().baseline;
+  if (!baseline) return;
+  follow_memory(*baseline, space.shared("memory"));
+  baseline_ = baseline->build();
 }
 
 std::string point_key(const std::string& design_key, const std::string& trace_sha256) {

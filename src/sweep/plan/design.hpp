@@ -31,10 +31,7 @@ std::string point_key(const std::string& design_key, const std::string& trace_sh
 // Builds designs, from any thread; cost tables are read once.
 class DesignFactory {
  public:
-  explicit DesignFactory(const DesignSpace& space)
-      : space_(space),
-        program_(this_program()),
-        baseline_(space.plan().baseline ? space.plan().baseline->build() : nullptr) {}
+  explicit DesignFactory(const DesignSpace& space);
 
   const DesignSpace& space() const { return space_; }
   // Throws InputError for parameters that do not go together, or costs that do not fit.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <limits>
+#include <set>
 
 #include "base/error.hpp"
 #include "base/text/parse_number.hpp"
@@ -95,6 +96,28 @@ Machine DesignSpace::machine(const Choice& choice) const {
     if (key != kEnergyTable && key != kNode) machine.params.set(key, value, axis.where);
   });
   return machine;
+}
+
+std::string DesignSpace::shared(std::string_view key) const {
+  std::set<std::string> values;
+  for (std::uint32_t m = 0; m < plan_.machines.size(); ++m) {
+    const Machine& machine = plan_.machines[m];
+    if (!machine.params.has(key)) continue;
+    bool planned = false;
+    for (std::size_t i = 0; i < plan_.axes.size(); ++i) {
+      const PlanAxis& axis = plan_.axes[i];
+      for (std::size_t n = 0; n < axis.names.size(); ++n) {
+        if (key_for(machine, axis.names[n]) != key) continue;
+        planned = true;
+        for (const std::vector<std::string>& texts : axis.values) values.insert(texts[n]);
+      }
+    }
+    if (planned) continue;
+    for (const auto& [name, value] : machine.params.values()) {
+      if (name == key) values.insert(value);
+    }
+  }
+  return values.size() == 1 ? *values.begin() : "";
 }
 
 std::string DesignSpace::energy_table(const Choice& choice) const { return planned(choice, kEnergyTable); }

@@ -35,6 +35,8 @@ class DesignSpace {
   Value value(const Choice& choice, const std::string& name) const;
 
   Machine machine(const Choice& choice) const;
+  // The value of a parameter that all designs have; empty if they differ.
+  std::string shared(std::string_view key) const;
   std::string energy_table(const Choice& choice) const;  // empty: the machine's own
   int node(const Choice& choice) const;                  // 0: the table's own
 

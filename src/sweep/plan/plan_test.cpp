@@ -88,6 +88,28 @@ TEST(SweepPlan, ParametersThatDoNotGoTogetherAreToldApart) {
   EXPECT_EQ(list.impossible[0].parameters, "sync=lines tiles=16");
 }
 
+TEST(SweepPlan, ANamedBaselineWaitsForMemoryAsAllDesignsDo) {
+  for (const std::string memory : {"ideal", "modelled"}) {
+    const Plan plan =
+        parse("machines: [dense, sparten]\nbaseline: tensordash\nparameters: {memory: [" + memory + "]}\n");
+    const DesignSpace space(plan);
+    DesignFactory factory(space);
+    const std::string wanted = "\"memory\":\"" + memory;
+    int found = 0;
+    list_designs(factory, [&](const DesignRecord& design) {
+      found += design.baseline_configuration.find(wanted) != std::string::npos ? 1 : 0;
+    });
+    EXPECT_EQ(found, 2) << memory;
+  }
+  // With both, a design would be compared with a machine that is not like it.
+  const Plan both = parse("baseline: dense\nparameters: {memory: [ideal, modelled]}\n");
+  const DesignSpace space(both);
+  DesignFactory factory(space);
+  EXPECT_EQ(list_designs(factory).entries.size(), 1);
+  EXPECT_EQ(space.shared("memory"), "");
+  EXPECT_EQ(space.shared("rows"), "4");
+}
+
 TEST(SweepPlan, SeedsMakeSyntheticTraces) {
   const Plan plan = parse("seeds: [1, 7]\n");
   ASSERT_EQ(plan.traces.size(), 2);
