@@ -85,6 +85,7 @@ class UnitRecording {
   UnitRecording(const UnitRecording&) = delete;
   UnitRecording& operator=(const UnitRecording&) = delete;
 
+  static bool on() { return current() != nullptr; }
   static void add(std::int64_t cycles, std::span<const std::int64_t> busy) {
     if (UnitRecord* record = current()) record->add(cycles, busy);
   }

@@ -108,6 +108,13 @@ void check_units(const ReadProcess& process, const RunResult& run) {
       }
       // The units are busy, one after another, for as long as the tiles or PEs take.
       ASSERT_EQ(spans, op.activity->compute_cycles) << run.arch << " " << operation_name(op.op);
+      // While they are busy, their multipliers can make the products that they make.
+      double slots = 0;
+      for (const UnitSpan& span : op.units.spans()) {
+        const double of_unit = run.hardware->total("multipliers") / static_cast<double>(span.busy.size());
+        for (const std::int64_t busy : span.busy) slots += static_cast<double>(busy) * of_unit;
+      }
+      ASSERT_LE(static_cast<double>(op.scheduled_macs), slots) << run.arch << " " << operation_name(op.op);
     }
   }
   for (const auto& [track, slices] : process.tracks) {
@@ -152,6 +159,29 @@ INSTANTIATE_TEST_SUITE_P(Models, EveryMachineOverTime, ::testing::ValuesIn(ArchC
                            std::ranges::replace(name, '-', '_');
                            return name;
                          });
+
+// Without zeros every tile of a machine that skips them works as long as that of the dense machine.
+TEST(Timeline, TilesAreBusyAsInTheDenseMachineWithoutZeros) {
+  SimOptions options;
+  options.units = true;
+  for (const char* dealing : {"blocks", "turns", "queue"}) {
+    const testing::Settings settings{{"tile_dealing", dealing}};
+    const auto dense = testing::make_machine("dense", settings);
+    for (const LayerShape& shape :
+         {LayerShape::linear(64, 96, 320), LayerShape::conv2d(1, 32, 160, {8, 8}, {1, 1}, {1, 1}, {0, 0})}) {
+      const Trace trace = testing::dense_trace(shape);
+      for (const Operation op : kOperations) {
+        const OperationWork work(trace.layers()[0], op);
+        const UnitRecord expected = dense->simulate(work, options).units;
+        for (const char* name : {"tensordash", "tensordash-two-side"}) {
+          const auto machine = testing::make_machine(name, settings);
+          EXPECT_EQ(machine->simulate(work, options).units, expected)
+              << name << " " << dealing << " " << shape.describe() << " " << operation_name(op);
+        }
+      }
+    }
+  }
+}
 
 // Both engines record the same.
 TEST(Timeline, EnginesRecordTheSame) {

@@ -22,6 +22,7 @@ class TileClock {
   // One-side: a row group costs the same in every column group, so its tile row spends it once per
   // column group.
   void add_row_group(std::int64_t row_group, std::int64_t cycles) {
+    columns_alike_ = true;
     add(row_group, 0, cycles * grid_.column_groups_per_tile());
   }
   // Two-side: every pair of groups has its own cycles.
@@ -45,6 +46,7 @@ class TileClock {
   std::int64_t cycles() {
     for (std::size_t i = 0; i < waiting_.size(); ++i) start(static_cast<std::int64_t>(i));
     const std::int64_t slowest = *std::ranges::max_element(sums_);
+    if (columns_alike_ && UnitRecording::on()) fill_columns();
     UnitRecording::add(slowest, sums_);
     return slowest;
   }
@@ -59,6 +61,14 @@ class TileClock {
   std::int64_t& sum(std::int64_t tile_column, std::int64_t tile_row) {
     return sums_[static_cast<std::size_t>(tile_column * grid_.tile_rows + tile_row)];
   }
+  // One-side: gives each tile column the work of the first, for as many column groups as it has.
+  void fill_columns() {
+    const std::int64_t most = std::max<std::int64_t>(grid_.column_groups_per_tile(), 1);
+    for (std::int64_t column = grid_.tile_columns; column-- > 0;) {
+      for (std::int64_t row = 0; row < grid_.tile_rows; ++row)
+        sum(column, row) = sum(0, row) / most * grid_.column_groups_of(column);
+    }
+  }
   // On the tile that is free first, of equals the one of the first tile row.
   void start(std::int64_t tile_column) {
     std::int64_t* first = &sum(tile_column, 0);
@@ -68,6 +78,7 @@ class TileClock {
   }
 
   TileGrid grid_;
+  bool columns_alike_ = false;
   std::vector<std::int64_t> sums_;  // by tile
   std::vector<Waiting> waiting_;    // by tile column; empty without queues
 };
