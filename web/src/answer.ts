@@ -79,7 +79,7 @@ export function stepAnswer(step: Step, page: PageData): Answer {
     numbers.push({ label: "This CPU", value: times(fast, 3), detail: "faster with kernels that skip zeros, measured", colour: cpuColour, exact: exactTimes(fast) });
   } else if (machine?.run.energy) {
     const pair = machine.run.energy.all;
-    numbers.push({ label: `${machine.title}, energy`, value: times(pair.chip_efficiency, 3), detail: `${joules(pair.machine.total)} per step, ${joules(pair.baseline.total)} for the ${machine.run.baseline?.arch ?? "dense"} machine`, colour: machine.colour, exact: exactTimes(pair.chip_efficiency) });
+    numbers.push({ label: `${machine.title}, energy`, value: times(pair.chip_efficiency, 3), detail: `${joules(pair.machine.total, 4)} per step, ${joules(pair.baseline.total, 4)} for the ${machine.run.baseline?.arch ?? "dense"} machine`, colour: machine.colour, exact: exactTimes(pair.chip_efficiency) });
   } else if (machine) {
     const cycles = machine.run.per_batch.all.cycles;
     numbers.push({ label: "Time of a step", value: `${si(cycles)} cycles`, detail: `${machine.title}, batch of ${whole(step.info.batch)}${typeof machine.run.config.frequency_mhz === "number" ? `; ${plain(cycles / machine.run.config.frequency_mhz / 1e3, 3)} ms at ${machine.run.config.frequency_mhz} MHz` : ""}`, colour: machine.colour });

@@ -30,6 +30,9 @@ function pointsOf(step: Step, machine: Machine, chosen: OpOrAll): Point[] {
     }));
 }
 
+const roofText = (roof: Roof): string =>
+  `${whole(roof.multipliers)} multipliers, ${plain((roof.bandwidth * number(roof.machine, "frequency_mhz")) / 1e3, 4)} GB/s`;
+
 const digits = (value: number): string => (value >= 100 ? whole(value) : value.toPrecision(3));
 
 // Null where no machine has a memory system, or the file is of an earlier version.
@@ -38,6 +41,8 @@ export function rooflinePicture(step: Step, op: OpOrAll, choose: (op: OpOrAll) =
   const points = machines.flatMap((machine) => pointsOf(step, machine, op));
   const roofs = machines.map(roofOf).filter((roof): roof is Roof => roof !== null);
   if (points.length === 0 || roofs.length === 0) return null;
+  // Machines with the same roof share a line.
+  const different = [...new Map(roofs.map((roof) => [`${roof.multipliers} ${roof.bandwidth}`, roof])).values()];
   const bound = points.filter((point) => point.result.activity?.bound === "dram").length;
   const ideal = machines.filter((machine) => machine.run.config.memory === "ideal").map((machine) => machine.title);
   return {
@@ -45,7 +50,7 @@ export function rooflinePicture(step: Step, op: OpOrAll, choose: (op: OpOrAll) =
     title: bound > 0 ? `${bound} of ${points.length} operations wait for DRAM` : "No operation waits for DRAM",
     note: `Roofline, ${opTitle[op]}: MACs of the dense operation per cycle over those per byte on the DRAM bus; a point is an operation of a layer, as large as its share of the machine's time. Flat lines are all multipliers, slopes the DRAM's bandwidth. Skipped zeros lift a point above the flat line.${ideal.length > 0 ? ` With ideal memory (${ideal.join(", ")}) nothing waits, so points may lie left of the slope.` : ""} A click opens the layer.`,
     controls: choice("Operation", opsAndAll, (one) => (one === "all" ? "all" : opTitle[one]), op, choose),
-    key: [...machines.map((machine) => el("span", { style: `color: ${machine.colour}` }, `● ${machine.title}`)), ...ops.map((one, i) => el("span", {}, `${"○□△"[i]} ${opTitle[one]}`))],
+    key: [...machines.map((machine) => el("span", { style: `color: ${machine.colour}` }, `● ${machine.title}`)), ...ops.map((one, i) => el("span", {}, `${"○□△"[i]} ${opTitle[one]}`)), ...different.map((roof) => el("span", {}, `― ${roofText(roof)}`))],
     rows: () => points.map((point) => ({
       layer: point.name, operation: point.op, machine: point.machine.run.arch, macs_per_dram_byte: point.x, macs_per_cycle: point.y,
       utilisation: point.result.utilisation ?? null, dram_bytes_per_cycle: point.result.dram_bytes_per_cycle ?? null, bound: point.result.activity?.bound ?? null,
@@ -56,8 +61,7 @@ export function rooflinePicture(step: Step, op: OpOrAll, choose: (op: OpOrAll) =
       const ridge = Math.max(...roofs.map((roof) => roof.multipliers / roof.bandwidth));
       const x0 = Math.min(...xs, ridge) / 1.6, x1 = Math.max(...xs, ridge) * 1.6;
       const y1 = Math.max(...ys, ...roofs.map((roof) => roof.multipliers)) * 1.7, y0 = Math.min(...ys) / 1.7;
-      // Machines with the same roof share a line.
-      const lines = [...new Map(roofs.map((roof) => [`${roof.multipliers} ${roof.bandwidth}`, roof])).values()].flatMap((roof) => {
+      const lines = different.flatMap((roof) => {
         const corner = roof.multipliers / roof.bandwidth;
         const from = Math.max(x0, y0 / roof.bandwidth);
         return [{ roof, x: from, y: from * roof.bandwidth }, { roof, x: corner, y: roof.multipliers }, { roof, x: x1, y: roof.multipliers }];
@@ -72,11 +76,12 @@ export function rooflinePicture(step: Step, op: OpOrAll, choose: (op: OpOrAll) =
         marginBottom: 42,
         x: { type: "log", domain: [x0, x1], label: "MACs per byte of DRAM traffic", labelAnchor: "center", labelArrow: "none", grid: true, ticks: narrow ? 4 : 8, tickFormat: "~g" },
         y: { type: "log", domain: [y0, y1], label: "MACs per cycle", labelArrow: "none", grid: true, ticks: narrow ? 4 : 6, tickFormat: "~s" },
-        r: { domain: [0, most], range: [1.5, narrow ? 7 : 10] },
+        r: { domain: [0, most], range: [2.5, narrow ? 7 : 10] },
         symbol: { domain: ops, range: ["circle", "square", "triangle"] },
         marks: [
           Plot.line(lines, { x: "x", y: "y", z: (point) => `${point.roof.multipliers} ${point.roof.bandwidth}`, stroke: "var(--text)", strokeWidth: 1.5, strokeOpacity: 0.75, clip: true }),
-          Plot.text(lines.filter((_, i) => i % 3 === 1), { x: "x", y: "y", text: (point) => `${whole(point.roof.multipliers)} multipliers, ${plain((point.roof.bandwidth * number(point.roof.machine, "frequency_mhz")) / 1e3, 4)} GB/s`, textAnchor: narrow ? "start" : "end", dy: narrow ? -60 : -8, dx: narrow ? -60 : -4, fill: "var(--muted)", stroke: "var(--card)", strokeWidth: 4, fontSize: 11 }),
+          // On a phone the key says which roof it is: a label would lie on points.
+          narrow ? null : Plot.text(lines.filter((_, i) => i % 3 === 1), { x: "x", y: "y", text: (point) => roofText(point.roof), textAnchor: "end", dy: -8, dx: -4, fill: "var(--muted)", stroke: "var(--card)", strokeWidth: 4, fontSize: 11 }),
           Plot.dot(points, { x: "x", y: "y", r: "share", symbol: "op", fill: (point) => point.machine.colour, fillOpacity: 0.75, stroke: "var(--card)", strokeWidth: 0.6, clip: true }),
         ],
       }) as SVGSVGElement & { scale(name: string): { apply(value: unknown): number } | undefined };
