@@ -63,10 +63,10 @@ std::vector<ModelEnergy> sum_models(const std::vector<RunResult>& runs,
 }
 
 std::string component_table(const ModelEnergy& model, const TextStyle& style) {
-  TextTable table(with_groups({{"component", Align::kLeft}},
-                              {{model.baseline, {"mJ", "share"}},
-                               {model.arch, {"mJ", "share"}},
-                               {"efficiency", {"from zeros", "without zeros", "baseline / machine"}}}));
+  TextTable table(
+      with_groups({{"component", Align::kLeft}}, {{model.baseline, {"mJ", "share"}},
+                                                  {model.arch, {"mJ", "share"}},
+                                                  {"efficiency", {"from zeros", "without zeros", "all"}}}));
   const ByComponent& baseline = model.all.baseline;
   const ByComponent& machine = model.all.machine;
   const auto row = [&](const std::string& name, const std::optional<double>& a,

@@ -305,7 +305,10 @@ std::string result_tables(const std::vector<RunResult>& runs, bool layers, const
     text += why_nothing(first);
     if (!layers) continue;
     for (const TraceRuns& trace : model.traces) {
-      section(fmt::format("{}, by layer", trace_title(trace.any().info)),
+      const bool samples = std::ranges::any_of(
+          trace.any().layers, [](const LayerResult& layer) { return layer.batch_scale > 1; });
+      section(fmt::format("{}, by layer{}", trace_title(trace.any().info),
+                          samples ? ", of the samples recorded" : ""),
               layer_table(trace, sorted.archs, style));
     }
   }
