@@ -57,6 +57,43 @@ TEST_P(EveryModel, IsPossible) {
       testing::check_memory_takes_time(*m, *testing::make_machine(GetParam(), {{"memory", "modelled"}})), "");
 }
 
+// The smallest machine of a model, which random layers fill.
+testing::Settings smallest(const std::string& model) {
+  testing::Settings settings;
+  for (const ParamSpec& spec : AcceleratorRegistry::instance().find(model)->params) {
+    if (spec.name == "tiles") settings.emplace_back("tiles", "1");
+    if (spec.name == "multipliers") settings.emplace_back("multipliers", "256");
+    if (spec.name == "units") settings.insert(settings.end(), {{"units", "256"}, {"cluster_units", "32"}});
+    if (spec.name == "linear") settings.emplace_back("linear", "channels");
+  }
+  return settings;
+}
+
+// What is left after skipping takes a multiplier for a cycle, and so does every product of two operands that
+// an outer-product machine makes, of use or not.
+TEST_P(EveryModel, MakesNoMoreProductsThanItHasMultipliersFor) {
+  const auto m = testing::make_machine(GetParam(), smallest(GetParam()));
+  const double multipliers = m->hardware()->total("multipliers");
+  double fullest = 0;
+  for (std::uint64_t seed = 1; seed <= random_cases(1000); ++seed) {
+    const Trace trace = testing::random_trace(seed, testing::RandomLayerLimits{40, 9, 3});
+    for (const Operation op : kOperations) {
+      const OpResult result = m->simulate(trace.layers()[0], op);
+      // A machine that skips nothing counts MACs with the zeros between the rows of a strided gradient.
+      const bool skips = result.scheduled != ScheduledOperands();
+      std::int64_t products = skips ? result.scheduled_macs : result.effectual_macs;
+      for (const Counter& counter : result.counters) {
+        if (counter.name == "executed_products") products = std::max(products, counter.value);
+      }
+      const double slots = static_cast<double>(result.cycles) * multipliers;
+      ASSERT_LE(static_cast<double>(products), slots)
+          << GetParam() << " seed " << seed << " " << operation_name(op);
+      if (slots > 0) fullest = std::max(fullest, static_cast<double>(products) / slots);
+    }
+  }
+  EXPECT_GT(fullest, 0.5) << "half the cycles would not be noticed";
+}
+
 TEST_P(EveryModel, ResultsDoNotDependOnThreads) {
   SyntheticSpec spec;
   for (int i = 0; i < 4; ++i) {
