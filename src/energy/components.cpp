@@ -9,6 +9,10 @@ double Hardware::total(std::string_view name) const {
   return at == totals.end() ? 0 : at->value;
 }
 
+bool Hardware::is_powered(const Component& component, const Part& part) const {
+  return static_power && component.group != ComponentGroup::kDram && part.units > 0;
+}
+
 const ByComponent::Value* ByComponent::find(std::string_view component) const {
   const auto at = std::ranges::find(values, component, &Value::name);
   return at == values.end() ? nullptr : &*at;

@@ -23,7 +23,7 @@ struct Part {
   double units = 0;
   // Actions that the model counts, each with a cost in the table: "read", "write". Two have a meaning here: a
   // `cycle` is a cycle in which one unit is clocked, so it also gives the peak power; `static` is counted in
-  // seconds.
+  // seconds, for each unit.
   std::vector<std::string> actions;
 };
 
@@ -49,6 +49,8 @@ struct Hardware {
   double frequency_mhz = 0;
   std::vector<Component> components;     // in the order of results
   std::vector<DesignTotal> totals = {};  // those with a title are compared between designs
+  // Parts on the chip take power although nothing happens in them: `static` is one of their actions.
+  bool static_power = false;
   // The built-in cost table that prices its areas; empty: the one of the data type.
   std::string area_table = {};
   // Why its area is not known ("no area of such a PE is published") and what to do; empty if it is.
@@ -56,6 +58,8 @@ struct Hardware {
   std::string area_remedy = {};
 
   double total(std::string_view name) const;  // of that name; 0 if there is none
+  // Whether the power of a part is counted while nothing happens: `static_power`, and how many there are.
+  bool is_powered(const Component& component, const Part& part) const;
 };
 
 // `count` times an action of a part: {"sram", "sram", "read", 1024}.

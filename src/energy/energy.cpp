@@ -15,17 +15,19 @@ namespace {
 
 constexpr std::string_view kCycle = "cycle";
 
-const Part* find_part(const Hardware& hardware, const ActionCount& count) {
+bool counts(const Part& part, std::string_view action) {
+  return std::ranges::find(part.actions, action) != part.actions.end();
+}
+
+bool declares(const Hardware& hardware, const ActionCount& count) {
   for (const Component& component : hardware.components) {
     if (component.name != count.component) continue;
     const auto part = std::ranges::find(component.parts, count.part, &Part::name);
-    return part == component.parts.end() ? nullptr : &*part;
+    if (part == component.parts.end()) return false;
+    return counts(*part, count.action) ||
+           (count.action == kStaticCost && hardware.is_powered(component, *part));
   }
-  return nullptr;
-}
-
-bool counts(const Part& part, std::string_view action) {
-  return std::ranges::find(part.actions, action) != part.actions.end();
+  return false;
 }
 
 const Cost& cost_of(const CostTable& table, std::string_view part, std::string_view action) {
@@ -44,7 +46,7 @@ ByComponent sum_parts(const Hardware& hardware, const ValueOf& value_of) {
     ByComponent::Value sum{component.name, component.title, component.group, 0};
     bool known = false;
     for (const Part& part : component.parts) {
-      if (const std::optional<double> value = value_of(part)) {
+      if (const std::optional<double> value = value_of(component, part)) {
         sum.value += *value;
         known = true;
       }
@@ -77,11 +79,12 @@ CostTable at_node(const CostTable& table, int node_nm) {
 
 ByComponent energy_joules(const Hardware& hardware, std::span<const ActionCount> actions,
                           const CostTable& table) {
-  ByComponent energy = sum_parts(
-      hardware, [](const Part& part) { return part.actions.empty() ? std::nullopt : std::optional(0.0); });
+  ByComponent energy = sum_parts(hardware, [&](const Component& component, const Part& part) {
+    const bool acts = !part.actions.empty() || hardware.is_powered(component, part);
+    return acts ? std::optional(0.0) : std::nullopt;
+  });
   for (const ActionCount& count : actions) {
-    const Part* part = find_part(hardware, count);
-    if (part == nullptr || !counts(*part, count.action)) {
+    if (!declares(hardware, count)) {
       throw std::logic_error(fmt::format("counted {}.{}.{}, which the machine does not declare",
                                          count.component, count.part, count.action));
     }
@@ -92,14 +95,14 @@ ByComponent energy_joules(const Hardware& hardware, std::span<const ActionCount>
 }
 
 ByComponent peak_watts(const Hardware& hardware, const CostTable& table) {
-  return sum_parts(hardware, [&](const Part& part) -> std::optional<double> {
+  return sum_parts(hardware, [&](const Component&, const Part& part) -> std::optional<double> {
     if (part.units == 0 || !counts(part, kCycle)) return std::nullopt;
     return part.units * cost_of(table, part.name, kCycle).si() * hardware.frequency_mhz * 1e6;
   });
 }
 
 ByComponent area_mm2(const Hardware& hardware, const CostTable& table) {
-  return sum_parts(hardware, [&](const Part& part) -> std::optional<double> {
+  return sum_parts(hardware, [&](const Component&, const Part& part) -> std::optional<double> {
     if (part.units == 0) return std::nullopt;
     return part.units * cost_of(table, part.name, kAreaCost).si();
   });
@@ -115,6 +118,7 @@ void check_energy_costs(const CostTable& table, const Hardware& hardware, const 
   for (const Component& component : hardware.components) {
     for (const Part& part : component.parts) {
       for (const std::string& action : part.actions) need_cost(table, part, action, machine);
+      if (hardware.is_powered(component, part)) need_cost(table, part, kStaticCost, machine);
     }
   }
 }
@@ -137,7 +141,8 @@ void check_cost_names(const CostTable& table, std::span<const Hardware> machines
           parts.push_back(part.name);
           if (part.name != costs.name) continue;
           actions.insert(actions.end(), part.actions.begin(), part.actions.end());
-          if (part.units > 0) actions.emplace_back(kAreaCost);
+          if (part.units > 0 || part.actions.empty())
+            actions.insert(actions.end(), {std::string(kAreaCost), std::string(kStaticCost)});
         }
       }
     }

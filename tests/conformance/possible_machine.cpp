@@ -54,8 +54,9 @@ bool declares(const Hardware& hardware, const ActionCount& count) {
   for (const Component& component : hardware.components) {
     if (component.name != count.component) continue;
     for (const Part& part : component.parts) {
-      if (part.name == count.part && std::ranges::find(part.actions, count.action) != part.actions.end())
-        return true;
+      if (part.name != count.part) continue;
+      if (std::ranges::find(part.actions, count.action) != part.actions.end()) return true;
+      if (count.action == "static" && hardware.is_powered(component, part)) return true;
     }
   }
   return false;
@@ -152,6 +153,8 @@ std::string check_actions(const Accelerator& machine) {
     }
     for (std::size_t i = 0; i < once.actions.size(); ++i) {
       const ActionCount &a = once.actions[i], &b = often.actions[i];
+      // A larger batch may wait less: weights come once.
+      if (group_of(*hardware, a) == ComponentGroup::kCore && a.action == "static") continue;
       // Nothing grows faster than the batch. Weights and their gradient come once, logic is clocked for all.
       const bool all = group_of(*hardware, a) == ComponentGroup::kCore && a.action == "cycle";
       if (b.count < (all ? 4 : 1) * a.count * (1 - 1e-9) || b.count > 4 * a.count * (1 + 1e-9))

@@ -74,7 +74,6 @@ Hardware machine_hardware(const Config& config) {
                         {{"chunk_buffer", units * buffer_kilobytes(config), {"read", "write"}}}});
   components.push_back({"accumulators", "partial sums", kSram, {{"accumulator", 0, {"read", "write"}}}});
   components.push_back(sram_component(static_cast<double>(3 * config.sram_banks)));
-  for (Component& component : dram_components()) components.push_back(std::move(component));
   const auto held = static_cast<double>(config.streams_per_unit());
   hardware.totals = {{"multipliers", "multipliers", units},
                      {"accumulators", "", units * held * static_cast<double>(config.held_reuse)},

@@ -9,6 +9,7 @@
 #include "base/work_progress.hpp"
 #include "models/sparten/hardware.hpp"
 #include "sim/catalog/registry.hpp"
+#include "sim/memory/memory_actions.hpp"
 #include "sim/memory/packed_memory.hpp"
 #include "sim/work_estimate.hpp"
 #include "sim/workload/stream_classes.hpp"
@@ -24,6 +25,7 @@ class Sparten final : public Accelerator {
   const Params& params() const override { return params_; }
   std::optional<Hardware> hardware() const override {
     Hardware hardware = machine_hardware(config_);
+    add_dram(hardware, memory_.dram());
     hardware.totals.push_back(memory_.dram().bandwidth());
     return hardware;
   }
@@ -191,6 +193,8 @@ OpResult Sparten::simulate(const OperationWork& work, const SimOptions& options)
       work, activity,
       [&](std::int64_t elements, std::int64_t nonzeros) { return memory_.rows(nonzeros, elements); },
       [&](const Activity& counted) { return sram_cycles(work, counted); }, result);
+  if (memory_.dram().all_static())
+    append_static_actions(*hardware(), memory_.dram(), work.batch_scale, result);
   return result;
 }
 

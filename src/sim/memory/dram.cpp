@@ -74,6 +74,12 @@ std::vector<ParamSpec> dram_params(const std::string& memory_help, const std::st
           "order in which a transposed operand crosses the bus: stored: from end to end; needed: "
           "in groups of 16 x 16 values, across its channels",
           "TensorDash §3.4; docs/assumptions.md A33"),
+      ParamSpec::choice(
+          "static_costs", "dram", {"dram", "all"},
+          "costs of what is there although nothing happens: dram: standby power of the DRAM, as in "
+          "the papers; all: also the power of SRAM and of logic that waits for memory, and the area "
+          "of the DRAM's interface, so that a search pays for what it adds",
+          "docs/assumptions.md A16"),
       ParamSpec::flag("dram_compression", true,
                       "zeros are left out on the DRAM bus; one bit per value says where",
                       "TensorDash §4 (CompressingDMA)"),
@@ -103,6 +109,7 @@ Dram::Dram(const Params& params)
       request_bytes_(params.integer("dram_channel_bits") * params.integer("dram_burst") / 8),
       as_needed_(params.text("dram_order") == "needed"),
       clock_mhz_(static_cast<double>(params.integer("dram_mts")) / 2),
+      all_static_(params.text("static_costs") == "all"),
       controller_(params.text("dram_timing") == "controller"),
       refresh_share_(params.number("dram_refresh_percent") / 100),
       turnaround_cycles_(params.number("dram_turnaround_ns") * frequency_mhz_ / 1e3),

@@ -56,7 +56,10 @@ class Dram {
   double clock_mhz() const { return clock_mhz_; }  // of the bus: two transfers per cycle
   DramRequests::Layout layout() const;             // of the requests that move tensors
   // Parts that are powered all the time over the 16 that costs are given for.
-  double powered() const { return static_cast<double>(devices_) / 16; }
+  double powered() const { return devices() / 16; }
+  double devices() const { return static_cast<double>(devices_); }  // x16 parts
+  // SRAM and waiting logic take power, and interfaces area (parameter `static_costs`).
+  bool all_static() const { return all_static_; }
   bool modelled() const { return modelled_; }  // waiting for memory is part of the cycles
 
  private:
@@ -75,6 +78,7 @@ class Dram {
   std::int64_t request_bytes_;
   bool as_needed_;
   double clock_mhz_;
+  bool all_static_;
   bool controller_;  // dram_timing
   double refresh_share_;
   double turnaround_cycles_;

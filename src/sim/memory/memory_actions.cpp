@@ -12,9 +12,14 @@ std::vector<DesignTotal> sram_totals(double banks) {
           {"sram_values_per_cycle", "on-chip memory bandwidth", values}};
 }
 
-std::vector<Component> dram_components() {
-  return {{"dram", "DRAM", ComponentGroup::kDram, {{"dram", 0, {"bit", "activation"}}}},
-          {"dram_static", "DRAM, static", ComponentGroup::kDram, {{"dram", 0, {"static"}}}}};
+void add_dram(Hardware& hardware, const Dram& dram) {
+  using enum ComponentGroup;
+  std::vector<Component>& components = hardware.components;
+  components.push_back({"dram", "DRAM", kDram, {{"dram", 0, {"bit", "activation"}}}});
+  components.push_back({"dram_static", "DRAM, static", kDram, {{"dram", 0, {"static"}}}});
+  hardware.static_power = dram.all_static();
+  const double interfaces = hardware.static_power ? dram.devices() : 0;
+  components.push_back({"dram_interface", "DRAM interface", kDram, {{"dram_interface", interfaces, {}}}});
 }
 
 double batch_count(const Activity& activity, double batch_scale, std::int64_t TensorTraffic::*count) {
@@ -36,6 +41,21 @@ std::vector<ActionCount> memory_actions(const Activity& activity, double batch_s
           {"dram", "dram", "bit", 8 * bytes},
           {"dram", "dram", "activation", traffic(&TensorTraffic::dram_activations)},
           {"dram_static", "dram", "static", seconds}};
+}
+
+void append_static_actions(const Hardware& hardware, const Dram& dram, double batch_scale, OpResult& result) {
+  const auto seconds = [&](std::int64_t cycles) {
+    return static_cast<double>(cycles) * batch_scale / (dram.frequency_mhz() * 1e6);
+  };
+  const double all = seconds(result.cycles);
+  const double waiting = seconds(result.cycles - result.activity->compute_cycles);
+  for (const Component& component : hardware.components) {
+    const double time = component.group == ComponentGroup::kCore ? waiting : all;
+    for (const Part& part : component.parts) {
+      if (hardware.is_powered(component, part))
+        result.actions.push_back({component.name, part.name, "static", part.units * time});
+    }
+  }
 }
 
 }  // namespace lacuna

@@ -5,6 +5,8 @@
 
 #include "energy/components.hpp"
 #include "sim/memory/activity.hpp"
+#include "sim/memory/dram.hpp"
+#include "sim/result.hpp"
 
 namespace lacuna {
 
@@ -16,8 +18,9 @@ inline constexpr std::int64_t kSramRowValues = 16, kSramBankRows = 4096;
 Component sram_component(double banks);
 // Capacity, and bytes delivered per cycle.
 std::vector<DesignTotal> sram_totals(double banks);
-// DRAM: what crosses the bus, and the power that flows all the time.
-std::vector<Component> dram_components();
+// Appends DRAM: what crosses the bus, the power that flows all the time and, with static_costs=all, the area
+// of the interface on the chip.
+void add_dram(Hardware& hardware, const Dram& dram);
 
 // A count of an activity for the whole batch: the recorded samples' times `batch_scale`, the weights' once.
 double batch_count(const Activity& activity, double batch_scale, std::int64_t TensorTraffic::*count);
@@ -27,5 +30,9 @@ double batch_count(const Activity& activity, double batch_scale, std::int64_t Te
 // times the share of the priced DRAM that is powered.
 std::vector<ActionCount> memory_actions(const Activity& activity, double batch_scale, double rows_of_16,
                                         double seconds);
+
+// For static_costs=all: power of the parts in which nothing happens, of SRAM all the time and of logic while
+// it waits for memory. Parts whose number is not modelled have none.
+void append_static_actions(const Hardware& hardware, const Dram& dram, double batch_scale, OpResult& result);
 
 }  // namespace lacuna

@@ -104,7 +104,6 @@ Hardware machine_hardware(const MachineConfig& config, std::int64_t search_windo
   components.push_back({"weight_fifo", "weight FIFO", kSram, {{"pe_weight_fifo", pes * scale.fifo, {}}}});
   components.push_back({"other", "other logic", kCore, {{"pe_other", pes, {}}}});
   components.push_back(sram_component(0));  // its area is not part of what is published
-  for (Component& component : dram_components()) components.push_back(std::move(component));
   hardware.totals = {{"multipliers", "multipliers", static_cast<double>(config.multipliers)},
                      {"pes", "", pes},
                      {"accumulators", "", pes * static_cast<double>(config.banks * config.bank_entries)}};

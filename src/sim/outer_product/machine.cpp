@@ -7,6 +7,7 @@
 
 #include "base/error.hpp"
 #include "base/text/quote.hpp"
+#include "sim/memory/memory_actions.hpp"
 #include "sim/outer_product/block_costs.hpp"
 #include "sim/outer_product/hardware.hpp"
 #include "sim/outer_product/residency.hpp"
@@ -43,6 +44,7 @@ std::optional<BaselineSpec> OuterProductMachine::baseline() const {
 
 std::optional<Hardware> OuterProductMachine::hardware() const {
   Hardware hardware = machine_hardware(config_, pe_->search_window());
+  add_dram(hardware, memory_.dram());
   hardware.totals.push_back(memory_.dram().bandwidth());
   return hardware;
 }
@@ -195,6 +197,8 @@ OpResult OuterProductMachine::simulate(const OperationWork& work, const SimOptio
   memory_.finish(
       work, activity, [&](std::int64_t, std::int64_t nonzeros) { return rows(nonzeros); },
       [](const Activity&) { return std::int64_t{0}; }, result);
+  if (memory_.dram().all_static())
+    append_static_actions(*hardware(), memory_.dram(), work.batch_scale, result);
   return result;
 }
 

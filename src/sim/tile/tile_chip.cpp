@@ -70,7 +70,7 @@ Hardware TileChip::hardware(std::vector<Component> added_logic) const {
        {{"scratchpad", memory_.scratchpad_units(tile().rows + tile().columns), {"read", "write"}},
         {"partial_sum", 0, {"read", "write"}}}});
   components.push_back(sram_component(memory_.sram_capacity_units()));
-  for (Component& component : dram_components()) components.push_back(std::move(component));
+  add_dram(hardware, memory_.dram());
   const std::int64_t pes = tile().tiles * tile().rows * tile().columns;
   hardware.totals = {{"multipliers", "multipliers", multipliers()},
                      {"accumulators", "", static_cast<double>(pes)}};  // one per PE

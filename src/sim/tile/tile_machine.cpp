@@ -3,6 +3,7 @@
 #include <stdexcept>
 
 #include "base/work_progress.hpp"
+#include "sim/memory/memory_actions.hpp"
 #include "sim/tile/stream_products.hpp"
 #include "sim/tile/tile_placement.hpp"
 #include "sim/work_estimate.hpp"
@@ -49,6 +50,8 @@ OpResult TileMachine::simulate(const OperationWork& work, const SimOptions& opti
   OpResult result = chip_.result(work, placement, outcome);
   result.units = std::move(outcome.units);
   count_actions(work, placement, outcome, result);
+  const Dram& dram = chip_.memory().dram();
+  if (dram.all_static()) append_static_actions(*hardware(), dram, work.batch_scale, result);
   return result;
 }
 

@@ -170,14 +170,24 @@ std::string diff_text(const DesignDiff& diff, const TextStyle& style) {
 
 std::string remarks_text(const Results& results, const std::vector<RowGroup>& compared) {
   std::string text;
-  std::set<Value> memories;
-  for (const RowGroup& group : compared) {
-    for (const ResultRow& row : group.rows) memories.insert(results.value(row, "memory"));
-  }
+  const auto values = [&](const std::string& name) {
+    std::set<Value> all;
+    for (const RowGroup& group : compared) {
+      for (const ResultRow& row : group.rows) all.insert(results.value(row, name));
+    }
+    return all;
+  };
+  const std::set<Value> memories = values("memory");
   if (memories.contains(Value("ideal")) && memories.contains(Value("modelled"))) {
     text +=
         "warning: some of these designs wait for memory and others do not: their times do not compare "
         "(--where \"memory = 'modelled'\")\n";
+  }
+  if ((values("dram_channels").size() > 1 || values("dram_channel_bits").size() > 1) &&
+      values("static_costs").contains(Value("dram"))) {
+    text +=
+        "warning: these designs differ in DRAM channels, and the area of channels is not counted "
+        "('static_costs: [all]' in the plan counts it)\n";
   }
   if (!results.other_programs.empty()) {
     text += fmt::format("Results of lacuna {}; the file also holds some of {} (--program)\n", results.program,

@@ -89,12 +89,12 @@ TEST(SweepPlan, ParametersThatDoNotGoTogetherAreToldApart) {
 }
 
 TEST(SweepPlan, ANamedBaselineWaitsForMemoryAsAllDesignsDo) {
-  for (const std::string memory : {"ideal", "modelled"}) {
-    const Plan plan =
-        parse("machines: [dense, sparten]\nbaseline: tensordash\nparameters: {memory: [" + memory + "]}\n");
+  for (const char* memory : {"ideal", "modelled"}) {
+    const Plan plan = parse("machines: [dense, sparten]\nbaseline: tensordash\nparameters: {memory: [" +
+                            std::string(memory) + "]}\n");
     const DesignSpace space(plan);
     DesignFactory factory(space);
-    const std::string wanted = "\"memory\":\"" + memory;
+    const std::string wanted = std::string("\"memory\":\"") + memory;
     int found = 0;
     list_designs(factory, [&](const DesignRecord& design) {
       found += design.baseline_configuration.find(wanted) != std::string::npos ? 1 : 0;
