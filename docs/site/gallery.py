@@ -26,8 +26,12 @@ ZOO = ("zoo", "The zoo", "every recorded step on every machine, sortable")
 ZOO_MACHINES = "docs/results/data/zoo/machines.csv"
 SLOW = {"fig13"}  # left out of quick builds: it takes longer than all the rest of the site
 
-KERNELS = "docs/results/data/cpu-kernels/recorded-zeros-zen4.csv"
-KERNEL_SETTINGS = {"--exact: x direct": "exact", "with Winograd": "with Winograd"}
+# Measured speedups of the CPU kernels: file, and its columns with the settings that they are of.
+KERNELS = {
+    "docs/results/data/zoo/kernels.csv": {"x direct": "batch 4"},
+    "docs/results/data/cpu-kernels/recorded-zeros-zen4.csv": {
+        "--exact: x direct": "batch 16", "with Winograd": "batch 16, Winograd"},
+}
 DATA = re.compile(r'(<script type="application/json" id="lacuna-data">)(.*?)(</script>)', re.DOTALL)
 
 
@@ -59,8 +63,11 @@ def zoo(inspected):
     """The data of the page (`Zoo` in web/src/zoo.ts)."""
     with open(measurements.ROOT / "data/MANIFEST.csv", encoding="utf-8", newline="") as file:
         manifest = {row["file"]: row for row in csv.DictReader(file)}
-    timed = measurements.read(KERNELS)
-    kernels = {row["trace"]: {to: float(row[name]) for name, to in KERNEL_SETTINGS.items() if row[name]} for row in timed}
+    kernels, machine = {}, ""
+    for file, settings in KERNELS.items():
+        for row in measurements.read(file):
+            machine = row["machine"]
+            kernels.setdefault(row["trace"], {}).update({to: float(row[name]) for name, to in settings.items() if row[name]})
     tables = machine_tables()
     traces = []
     for trace in inspected["traces"]:
@@ -79,7 +86,8 @@ def zoo(inspected):
         })
     return {
         "machines": [{"base": base, "title": title} for title, (base, *_) in pictures.MACHINES.items()],
-        "kernels": list(KERNEL_SETTINGS.values()), "kernels_machine": timed[0]["machine"], "traces": traces,
+        "kernels": [to for settings in KERNELS.values() for to in settings.values()], "kernels_machine": machine,
+        "traces": traces,
     }
 
 
