@@ -12,8 +12,8 @@ namespace {
 
 using Lanes32 [[gnu::vector_size(kVectorBytes)]] = std::int32_t;
 using Real32 [[gnu::vector_size(kVectorBytes)]] = float;
-constexpr std::size_t kVectorLanes = kVectorBytes / 4;
-constexpr std::size_t kStride = outer_product::KernelBatch::kLanes;  // between positions
+inline constexpr std::size_t kVectorLanes = kVectorBytes / 4;
+inline constexpr std::size_t kStride = outer_product::KernelBatch::kLanes;  // between positions
 
 [[gnu::always_inline]] inline void load(const std::int32_t* from, Lanes32& to) {
   std::memcpy(&to, from, sizeof(to));
@@ -24,8 +24,8 @@ inline void add_lanes(const Lanes32& from, std::int64_t* to) {
 
 // The rule of walk_range() (ant_counter.hpp) with arithmetic in place of its inner loops: the hits of a row
 // are neighbours, positions a .. b-1 of the kernel's order. Quotients are exact for numerators below 2^18.
-void search_lanes(std::span<const RangeVectors> ranges, const std::int32_t* starts, std::size_t width,
-                  std::int32_t n, std::int32_t window, SearchSums& sums, std::size_t first) {
+inline void search_lanes(std::span<const RangeVectors> ranges, const std::int32_t* starts, std::size_t width,
+                         std::int32_t n, std::int32_t window, SearchSums& sums, std::size_t first) {
   const Lanes32 zero{}, one = zero + 1, all_n = zero + n, all_window = zero + window;
   const std::int32_t stride = n < window ? n : window;
   const Lanes32 all_stride = zero + stride;
@@ -122,8 +122,8 @@ void search_lanes(std::span<const RangeVectors> ranges, const std::int32_t* star
   add_lanes(sum_executed, sums.executed.data() + first);
 }
 
-void search(std::span<const RangeVectors> ranges, const outer_product::KernelBatch& batch, std::int32_t n,
-            std::int32_t window, SearchSums& sums) {
+inline void search(std::span<const RangeVectors> ranges, const outer_product::KernelBatch& batch,
+                   std::int32_t n, std::int32_t window, SearchSums& sums) {
   const auto width = static_cast<std::size_t>(batch.cols) + 1;
   for (std::size_t first = 0; first < kStride; first += kVectorLanes)
     search_lanes(ranges, batch.starts.front().data() + first, width, n, window, sums, first);
